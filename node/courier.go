@@ -12,11 +12,11 @@ import (
 
 	"freshet/config"
 	"freshet/courier"
-	"freshet/deliver"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 	"freshet/internal/store/postgres"
 	"freshet/who"
 )
@@ -24,7 +24,7 @@ import (
 // deliveries are those that a node that decides makes or has made.
 type deliveries struct {
 	*courier.Dispatch
-	sinks *deliver.Sinks
+	sinks *delivery.Sinks
 }
 
 // delivering returns what each node does for sinks, by address.
@@ -122,7 +122,7 @@ func (r *runner) find(ctx context.Context, store freshet.Store, name string) (fr
 	if err != nil {
 		return freshet.Sink{}, err
 	}
-	to, err := deliver.Unseal(secrets.Open(given.SecretDir()), record)
+	to, err := delivery.Unseal(secrets.Open(given.SecretDir()), record)
 	if err != nil && freshet.HintOf(err) == "" {
 		err = freshet.WithHint(err, keyHint)
 	}

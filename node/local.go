@@ -5,8 +5,8 @@ import (
 	"errors"
 	"net/http"
 
-	"freshet/deliver"
 	"freshet/internal/fetch/secrets"
+	"freshet/internal/sinks/delivery"
 	"freshet/web"
 	"freshet/who"
 )
@@ -44,7 +44,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 		}
 		closeAll = func() error { stop(); return errors.Join(<-ended, n.Close()) }
 	}
-	sinks, err := deliver.NewSinks(ctx, deliver.SinksConfig{
+	sinks, err := delivery.NewSinks(ctx, delivery.SinksConfig{
 		Store: n.Store, Vault: secrets.Open(cfg.SecretDir()), Open: outlets(cfg.Settings, cfg.Now), Now: cfg.Now,
 	}, cfg.AllSinks())
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"freshet/config"
-	"freshet/deliver"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/sinks/delivery"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
 	"freshet/web"
@@ -66,7 +66,7 @@ type service struct {
 	ServeConfig
 	node       *Node
 	settings   config.Settings // in force; only run and what it calls change it
-	sinks      *deliver.Sinks
+	sinks      *delivery.Sinks
 	metrics    *web.Metrics
 	gate       *who.Gate
 	where      Address  // of the API
@@ -258,7 +258,7 @@ func (s *service) openSinks(ctx context.Context) (err error) {
 	if s.standby != nil {
 		s.standby.leave(0)
 	}
-	cfg := deliver.SinksConfig{
+	cfg := delivery.SinksConfig{
 		Store: s.node.Store, Vault: secrets.Open(s.settings.SecretDir()), Open: outlets(s.node.sendsBy(s.settings), s.Now),
 		Sure: s.node.sure, Now: s.Now, Log: s.Log, Observe: s.metrics.Delivery,
 	}
@@ -266,7 +266,7 @@ func (s *service) openSinks(ctx context.Context) (err error) {
 	if shared != nil {
 		cfg.Carry = shared.Carry
 	}
-	s.sinks, err = deliver.NewSinks(ctx, cfg, s.settings.AllSinks())
+	s.sinks, err = delivery.NewSinks(ctx, cfg, s.settings.AllSinks())
 	if err == nil && shared != nil {
 		s.node.deliveries.Store(&deliveries{shared, s.sinks})
 	}

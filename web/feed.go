@@ -13,9 +13,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet/deliver"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 )
 
 func (a *api) routeFeeds(h huma.API) {
@@ -205,10 +205,10 @@ func (a *api) writeFeed(ctx context.Context, f feed, form, known string) (*feedO
 // feedEvents returns what stands in a feed.
 func (a *api) feedEvents(ctx context.Context, f feed) (events []*sinks.Event, err error) {
 	for _, c := range f.changes {
-		events = append(events, sinks.NewEvent(ctx, c, a.Base, deliver.Texts(a.Store, c)))
+		events = append(events, sinks.NewEvent(ctx, c, a.Base, delivery.Texts(a.Store, c)))
 	}
 	for _, m := range f.matches {
-		known, err := deliver.Known(ctx, a.Store, m)
+		known, err := delivery.Known(ctx, a.Store, m)
 		if err != nil {
 			return nil, err
 		}

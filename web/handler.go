@@ -15,13 +15,13 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"freshet/client"
-	"freshet/deliver"
 	"freshet/internal/daemon"
 	"freshet/internal/daemon/membudget"
 	"freshet/internal/extract"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/internal/queries/runner"
+	"freshet/internal/sinks/delivery"
 	"freshet/openid"
 	"freshet/ui"
 	"freshet/who"
@@ -104,8 +104,8 @@ type Config struct {
 	// of any site can have its name resolve to this machine. "*" means any.
 	Hosts []string
 
-	Base    string         // of the URLs in events, such as "https://freshet.example"
-	Sinks   *deliver.Sinks // that are told of changes; nil means none
+	Base    string          // of the URLs in events, such as "https://freshet.example"
+	Sinks   *delivery.Sinks // that are told of changes; nil means none
 	Version string
 	Now     func() time.Time // the wall clock; nil means time.Now
 	Metrics *Metrics         // nil means new ones

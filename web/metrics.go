@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"freshet/deliver"
 	"freshet/internal/freshet"
+	"freshet/internal/sinks/delivery"
 )
 
 // Metrics count what the program does, for Prometheus. They are made before
@@ -92,8 +92,8 @@ func (m *Metrics) Outcome(o freshet.Outcome) {
 }
 
 // Delivery counts an attempt at a delivery. It fits
-// [deliver.FollowerConfig.Observe].
-func (m *Metrics) Delivery(d deliver.Delivery) {
+// [delivery.FollowerConfig.Observe].
+func (m *Metrics) Delivery(d delivery.Delivery) {
 	result := "delivered"
 	switch {
 	case d.GivenUp:

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/deliver"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/queries/runner"
+	"freshet/internal/sinks/delivery"
 	"freshet/web"
 )
 
@@ -38,7 +38,7 @@ func (c *chat) ids(t *testing.T) (ids []string) {
 // is not removed under it.
 func TestSinksFollowQueries(t *testing.T) {
 	var runner *runner.Runner
-	var all *deliver.Sinks
+	var all *delivery.Sinks
 	r := newRigWith(t, func(*daemon.Config) {}, func(c *web.Config) {
 		runner = runner.New(runner.Config{Store: c.Store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		all = sinks(t, c)

@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"freshet/client"
-	"freshet/deliver"
 	"freshet/internal/freshet"
+	"freshet/internal/sinks/delivery"
 )
 
 type listOwedInput struct {
@@ -52,7 +52,7 @@ func (a *api) listAttempts(ctx context.Context, in *listAttemptsInput) (*bodyOf[
 		return nil, err
 	}
 	list := client.AttemptList{Items: []client.Attempt{}}
-	made, list.Next = paged(paging{in.After, in.Limit}, made, func(d deliver.Delivery) string {
+	made, list.Next = paged(paging{in.After, in.Limit}, made, func(d delivery.Delivery) string {
 		return fmt.Sprintf("%020d-%s-%d", math.MaxInt64-d.Ended.UnixNano(), d.ID, d.Attempt)
 	})
 	for _, d := range made {

@@ -10,9 +10,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
-	"freshet/deliver"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 )
 
 func (a *api) routeSinks(h huma.API) {
@@ -71,7 +71,7 @@ func (a *api) sinks(ctx context.Context) ([]client.Sink, error) {
 }
 
 // standingOfSink returns how a sink is doing as the API tells it.
-func standingOfSink(st deliver.State) client.Sink {
+func standingOfSink(st delivery.State) client.Sink {
 	told := client.Sink{
 		Name: st.Sink.Name, Kind: st.Sink.Kind, State: client.SinkOK, Place: st.Place, Behind: st.Behind, Open: st.Open, Dead: st.Dead,
 		Failing: utc(st.Condition.Failing), Held: utc(st.Condition.Held), Error: st.Condition.Err,
@@ -94,7 +94,7 @@ func standingOfSink(st deliver.State) client.Sink {
 }
 
 // infoOf returns a sink as the API tells it, without its secrets.
-func infoOf(st deliver.State) client.SinkInfo {
+func infoOf(st delivery.State) client.SinkInfo {
 	return client.SinkInfo{
 		Name: st.Sink.Name, Origin: st.Sink.Origin, Revision: st.Sink.Revision,
 		NewSink: newSinkOf(sinks.Shown(st.Sink)), Standing: standingOfSink(st),
@@ -145,7 +145,7 @@ func (a *api) listSinks(ctx context.Context, in *paging) (*bodyOf[client.SinkLis
 	if err != nil {
 		return nil, err
 	}
-	all, list.Next = paged(*in, all, func(st deliver.State) string { return st.Sink.Name })
+	all, list.Next = paged(*in, all, func(st delivery.State) string { return st.Sink.Name })
 	for _, st := range all {
 		list.Items = append(list.Items, infoOf(st))
 	}
@@ -276,7 +276,7 @@ func (a *api) testSink(ctx context.Context, in *testSinkInput) (*bodyOf[client.S
 	return &bodyOf[client.SinkTrial]{trialOf(t, !in.Preview)}, nil
 }
 
-func trialOf(t deliver.Trial, sent bool) client.SinkTrial {
+func trialOf(t delivery.Trial, sent bool) client.SinkTrial {
 	told := client.SinkTrial{ID: t.ID, Body: string(t.Body), Sent: sent, Accepted: sent && t.Err == nil, Answer: t.Answer}
 	if t.Err != nil {
 		told.Error, told.Hint = t.Err.Error(), freshet.HintOf(t.Err)
@@ -378,7 +378,7 @@ func (a *api) replaySink(ctx context.Context, in *replaySinkInput) (*bodyOf[clie
 	if a.Sinks == nil {
 		return nil, errNoSinks()
 	}
-	var what deliver.Replay
+	var what delivery.Replay
 	if in.Body != nil {
 		var err error
 		if what, err = replayOf(*in.Body); err != nil {
@@ -403,7 +403,7 @@ func (a *api) replaySink(ctx context.Context, in *replaySinkInput) (*bodyOf[clie
 }
 
 // replayOf returns what is to be replayed.
-func replayOf(r client.SinkReplay) (what deliver.Replay, err error) {
+func replayOf(r client.SinkReplay) (what delivery.Replay, err error) {
 	given := 0
 	for _, set := range []bool{len(r.Letters) > 0, r.After != "", !r.Since.IsZero()} {
 		if set {

@@ -12,18 +12,18 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/deliver"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 	"freshet/web"
 )
 
 // sinks returns sinks over the store of a rig, with webhooks of the configuration file
 // that nobody listens to.
-func sinks(t testing.TB, c *web.Config, names ...string) *deliver.Sinks {
+func sinks(t testing.TB, c *web.Config, names ...string) *delivery.Sinks {
 	t.Helper()
 	limits := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	vault := secrets.Open(t.TempDir())
@@ -40,7 +40,7 @@ func sinks(t testing.TB, c *web.Config, names ...string) *deliver.Sinks {
 			Name: name, Kind: "webhook", URL: "https://hook.example/", Settings: map[string]freshet.Value{"unsigned": "true"}, Origin: freshet.FromFile,
 		})
 	}
-	s, err := deliver.NewSinks(t.Context(), deliver.SinksConfig{
+	s, err := delivery.NewSinks(t.Context(), delivery.SinksConfig{
 		Store: c.Store, Vault: vault, Open: func(s freshet.Sink) (*sinks.Outlet, error) { return sinks.Open(with, s) },
 	}, listed)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *chat) answer(status int) {
 
 // The whole life of a sink over the API, with a receiver over HTTP.
 func TestSinks(t *testing.T) {
-	var all *deliver.Sinks
+	var all *delivery.Sinks
 	r := newRig(t, func(c *web.Config) { all = sinks(t, c, "listed"); c.Sinks = all }).run()
 	if err := all.Run(t.Context(), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/deliver"
 	"freshet/internal/freshet"
+	"freshet/internal/sinks/delivery"
 	"freshet/web"
 )
 
@@ -103,9 +103,9 @@ func TestMetrics(t *testing.T) {
 	r.put("/page", "text/plain", "two\n")
 	r.poll("page")
 	r.poll("missing")
-	metrics.Delivery(deliver.Delivery{Sink: "sink", Took: time.Second})
-	metrics.Delivery(deliver.Delivery{Sink: "sink", Err: errors.New("no")})
-	metrics.Delivery(deliver.Delivery{Sink: "sink", Err: errors.New("no"), GivenUp: true})
+	metrics.Delivery(delivery.Delivery{Sink: "sink", Took: time.Second})
+	metrics.Delivery(delivery.Delivery{Sink: "sink", Err: errors.New("no")})
+	metrics.Delivery(delivery.Delivery{Sink: "sink", Err: errors.New("no"), GivenUp: true})
 	wanted := []string{
 		`freshet_polls_total{failure="",result="first"} 1`,
 		`freshet_polls_total{failure="",result="changed"} 1`,

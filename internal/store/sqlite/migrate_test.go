@@ -19,9 +19,9 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"freshet/deliver"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 	"freshet/internal/store/sqlite"
 )
 
@@ -178,7 +178,7 @@ func TestMigratesTheOutbox(t *testing.T) {
 		}
 		for _, tt := range tests {
 			var sent []string
-			f, err := deliver.NewFollower(t.Context(), deliver.FollowerConfig{Render: func(_ context.Context, c freshet.Change) ([]byte, error) { return json.Marshal(sinks.Envelope(c, "")) },
+			f, err := delivery.NewFollower(t.Context(), delivery.FollowerConfig{Render: func(_ context.Context, c freshet.Change) ([]byte, error) { return json.Marshal(sinks.Envelope(c, "")) },
 				Name: tt.sink, Store: s, Endpoint: tt.endpoint, Workers: 1,
 				Send: func(_ context.Context, m sinks.Message) (string, error) { sent = append(sent, m.ID); return "", nil },
 			})

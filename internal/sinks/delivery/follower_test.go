@@ -1,4 +1,4 @@
-package deliver_test
+package delivery_test
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/client"
-	"freshet/deliver"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 )
 
 var errDown = errors.New("the endpoint is down")
@@ -56,7 +56,7 @@ func TestFollowerSendsHistory(t *testing.T) {
 		for range 520 { // more than are read at once
 			r.capture(page)
 		}
-		stop := r.follow(func(c *deliver.FollowerConfig) { c.History = true })
+		stop := r.follow(func(c *delivery.FollowerConfig) { c.History = true })
 		synctest.Wait()
 		if err := stop(); err != nil {
 			t.Fatal(err)
@@ -73,8 +73,8 @@ func TestFollowerBeginsWhereItWasMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		cfg := deliver.FollowerConfig{Name: "sink", Store: r.store, Render: render, Send: r.Send}
-		if _, err := deliver.NewFollower(t.Context(), cfg); err != nil {
+		cfg := delivery.FollowerConfig{Name: "sink", Store: r.store, Render: render, Send: r.Send}
+		if _, err := delivery.NewFollower(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
 		r.capture(page)
@@ -113,7 +113,7 @@ func TestFollowerFilters(t *testing.T) {
 					t.Fatal(err)
 				}
 				r.capture("other")
-				stop := r.follow(func(c *deliver.FollowerConfig) { c.Wants = freshet.Sink{Sources: tt.sources, Tags: tt.tags}.Wants })
+				stop := r.follow(func(c *delivery.FollowerConfig) { c.Wants = freshet.Sink{Sources: tt.sources, Tags: tt.tags}.Wants })
 				r.capture(page)
 				r.capture("other")
 				synctest.Wait()
@@ -136,9 +136,9 @@ func TestFollowerSchedule(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		r.answers(func(client.Event) error { return errDown })
-		var told []deliver.Delivery
-		stop := r.follow(func(c *deliver.FollowerConfig) {
-			c.Observe = func(d deliver.Delivery) { told = append(told, d) }
+		var told []delivery.Delivery
+		stop := r.follow(func(c *delivery.FollowerConfig) {
+			c.Observe = func(d delivery.Delivery) { told = append(told, d) }
 		})
 		r.capture(page)
 		time.Sleep(7 * 24 * time.Hour)
@@ -151,7 +151,7 @@ func TestFollowerSchedule(t *testing.T) {
 			10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 		}
 		sent := r.sendings()
-		if len(sent) != len(want)+1 || len(sent) != deliver.Attempts {
+		if len(sent) != len(want)+1 || len(sent) != delivery.Attempts {
 			t.Fatalf("%d attempts, want %d", len(sent), len(want)+1)
 		}
 		for i, d := range want {
@@ -319,9 +319,9 @@ func TestFollowerCannotRender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		var told []deliver.Delivery
-		broken := func(c *deliver.FollowerConfig) {
-			c.Observe = func(d deliver.Delivery) { told = append(told, d) }
+		var told []delivery.Delivery
+		broken := func(c *delivery.FollowerConfig) {
+			c.Observe = func(d delivery.Delivery) { told = append(told, d) }
 			c.Render = func(ctx context.Context, c freshet.Change) ([]byte, error) {
 				if c.Seq == 1 {
 					return nil, errors.New("template: line 3")
@@ -342,7 +342,7 @@ func TestFollowerCannotRender(t *testing.T) {
 		if err != nil || len(letters) != 1 || letters[0].Err != "template: line 3" {
 			t.Errorf("the letters are %+v, %v", letters, err)
 		}
-		replay := func(change func(*deliver.FollowerConfig)) {
+		replay := func(change func(*delivery.FollowerConfig)) {
 			if err := stop(); err != nil {
 				t.Fatal(err)
 			}
@@ -374,7 +374,7 @@ func TestFollowerOutage(t *testing.T) {
 		began := time.Now()
 		var mu sync.Mutex
 		var begun []time.Duration
-		stop := r.follow(func(c *deliver.FollowerConfig) {
+		stop := r.follow(func(c *delivery.FollowerConfig) {
 			c.Send = func(ctx context.Context, m sinks.Message) (string, error) {
 				mu.Lock()
 				begun = append(begun, time.Since(began))
@@ -467,8 +467,8 @@ func TestFollowerGone(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		r.answers(func(client.Event) error { return &sinks.Refusal{Status: 410} })
-		at := func(endpoint string) func(*deliver.FollowerConfig) {
-			return func(c *deliver.FollowerConfig) { c.Endpoint, c.Workers = endpoint, 1 }
+		at := func(endpoint string) func(*delivery.FollowerConfig) {
+			return func(c *delivery.FollowerConfig) { c.Endpoint, c.Workers = endpoint, 1 }
 		}
 		r.follow(at("http://one.example/"))
 		for range 3 {
@@ -578,7 +578,7 @@ func TestFollowerWaitsForStore(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		full := &fullStore{Store: r.store}
-		stop := r.follow(func(c *deliver.FollowerConfig) { c.Store = full })
+		stop := r.follow(func(c *delivery.FollowerConfig) { c.Store = full })
 		full.setFull(true)
 		r.capture(page)
 		time.Sleep(time.Minute)
@@ -666,7 +666,9 @@ func TestFollowerGoesByTheLabel(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		r.answers(func(client.Event) error { return errDown })
-		tagged := func(c *deliver.FollowerConfig) { c.Wants, c.History = freshet.Sink{Tags: []string{"news"}}.Wants, true }
+		tagged := func(c *delivery.FollowerConfig) {
+			c.Wants, c.History = freshet.Sink{Tags: []string{"news"}}.Wants, true
+		}
 		c := r.capture(page)
 		edit := func(name string, tags ...string) {
 			if err := r.store.UpdateSource(t.Context(), freshet.Source{ID: page, URL: "http://page.example/" + name, Name: name, Tags: tags}); err != nil {
@@ -687,7 +689,7 @@ func TestFollowerGoesByTheLabel(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.answers(func(client.Event) error { return nil })
-		stop = r.follow(func(c *deliver.FollowerConfig) {
+		stop = r.follow(func(c *delivery.FollowerConfig) {
 			tagged(c)
 			c.Render = func(_ context.Context, c freshet.Change) ([]byte, error) {
 				return json.Marshal(sinks.Envelope(c, "https://elsewhere.example"))
@@ -714,7 +716,7 @@ func TestFollowerGoesByTheLabel(t *testing.T) {
 func TestFollowerStoppedAtOnce(t *testing.T) {
 	r := newRig(t)
 	defer r.close()
-	f, err := deliver.NewFollower(t.Context(), deliver.FollowerConfig{Name: "sink", Store: r.store, Render: render, Send: r.Send})
+	f, err := delivery.NewFollower(t.Context(), delivery.FollowerConfig{Name: "sink", Store: r.store, Render: render, Send: r.Send})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package deliver_test
+package delivery_test
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/deliver"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 	"freshet/internal/store/sqlite"
 )
 
@@ -136,13 +136,13 @@ func (r *rig) accepted() (ids []string) {
 }
 
 // follow runs a follower until the function that it returns is called.
-func (r *rig) follow(change func(*deliver.FollowerConfig)) (stop func() error) {
+func (r *rig) follow(change func(*delivery.FollowerConfig)) (stop func() error) {
 	r.t.Helper()
-	cfg := deliver.FollowerConfig{Name: "sink", Store: r.store, Render: render, Send: r.Send}
+	cfg := delivery.FollowerConfig{Name: "sink", Store: r.store, Render: render, Send: r.Send}
 	if change != nil {
 		change(&cfg)
 	}
-	f, err := deliver.NewFollower(r.t.Context(), cfg)
+	f, err := delivery.NewFollower(r.t.Context(), cfg)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package deliver_test
+package delivery_test
 
 import (
 	"encoding/json"
@@ -13,11 +13,11 @@ import (
 	"testing"
 
 	"freshet/client"
-	"freshet/deliver"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 )
 
 // A replay that cuts off a delivery does not send it before what is older: all comes in order
@@ -51,12 +51,12 @@ func TestReplayBeginsWithTheOldest(t *testing.T) {
 
 	limits := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	delivered := make(chan string, 100)
-	sinks, err := deliver.NewSinks(t.Context(), deliver.SinksConfig{
+	sinks, err := delivery.NewSinks(t.Context(), delivery.SinksConfig{
 		Store: r.store, Vault: secrets.Open(t.TempDir()),
 		Open: func(s freshet.Sink) (*sinks.Outlet, error) {
 			return sinks.Open(sinks.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
 		},
-		Observe: func(d deliver.Delivery) {
+		Observe: func(d delivery.Delivery) {
 			if d.Err == nil {
 				delivered <- d.ID
 			}
@@ -85,7 +85,7 @@ func TestReplayBeginsWithTheOldest(t *testing.T) {
 	first := len(came)
 	mu.Unlock()
 
-	if _, err := sinks.Replay(t.Context(), "s", deliver.Replay{After: &freshet.Place{}}); err != nil {
+	if _, err := sinks.Replay(t.Context(), "s", delivery.Replay{After: &freshet.Place{}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
@@ -109,7 +109,7 @@ func TestReplayFromAPlaceOfTheNextBrain(t *testing.T) {
 	defer r.close()
 	limits := fetch.Config{}
 	sure := false
-	sinks, err := deliver.NewSinks(t.Context(), deliver.SinksConfig{
+	sinks, err := delivery.NewSinks(t.Context(), delivery.SinksConfig{
 		Store: r.store, Vault: secrets.Open(t.TempDir()), Sure: func() bool { return sure },
 		Open: func(s freshet.Sink) (*sinks.Outlet, error) {
 			return sinks.Open(sinks.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
@@ -121,7 +121,7 @@ func TestReplayFromAPlaceOfTheNextBrain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	later := deliver.Replay{After: &freshet.Place{Cursor: 99, Epoch: "next"}}
+	later := delivery.Replay{After: &freshet.Place{Cursor: 99, Epoch: "next"}}
 	for _, name := range []string{"changes", "matches"} {
 		sure = false
 		if _, err := sinks.Replay(t.Context(), name, later); !errors.Is(err, freshet.ErrBusy) {

@@ -1,4 +1,4 @@
-package deliver_test
+package delivery_test
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-// Package deliver brings changes to those who asked to be told of them.
+// Package delivery brings changes to those who asked to be told of them.
 //
 // [Sinks] are all that are told: those of the configuration file and those that came over
 // the API. What kinds there are, and how each is spoken to, is for package sink to know.
@@ -13,4 +13,4 @@
 // id. The message of a delivery is kept with the debt and sent as the same
 // bytes on every attempt. All of a Follower's state is in the store, so that a
 // restart forgets no debt.
-package deliver
+package delivery

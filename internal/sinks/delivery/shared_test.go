@@ -1,4 +1,4 @@
-package deliver_test
+package delivery_test
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet/deliver"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 )
 
 // A slowLog takes a while to say what follows a place, counts how often it is asked, and writes
@@ -41,13 +41,13 @@ func TestSinksShareTheLog(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		log := &slowLog{Store: r.store}
-		store := deliver.Shared(log)
+		store := delivery.Shared(log)
 		const sinks, changes = 20, 40
 		var told [sinks][]string
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		for i := range sinks {
-			f, err := deliver.NewFollower(ctx, deliver.FollowerConfig{
+			f, err := delivery.NewFollower(ctx, delivery.FollowerConfig{
 				Name: fmt.Sprintf("s%d", i), Store: store,
 				Wants:  func(freshet.Change) bool { return i < sinks/2 },
 				Render: func(_ context.Context, c freshet.Change) ([]byte, error) { return []byte(c.ID()), nil },
@@ -101,7 +101,7 @@ func TestNothingIsNotShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		store := deliver.Shared(&slowLog{Store: r.store})
+		store := delivery.Shared(&slowLog{Store: r.store})
 		end := r.capture(page).Cursor
 		ask := freshet.ChangeQuery{After: end, Limit: 500}
 		var asking sync.WaitGroup

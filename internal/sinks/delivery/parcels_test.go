@@ -1,4 +1,4 @@
-package deliver_test
+package delivery_test
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/deliver"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 )
 
 // A teller is a rig whose queries tell of changes, and a sink that follows them.
@@ -75,10 +75,10 @@ func (r *teller) match(tell bool, queries ...freshet.QueryID) {
 }
 
 // configure has a follower follow the queries.
-func (r *teller) configure(c *deliver.FollowerConfig) {
+func (r *teller) configure(c *delivery.FollowerConfig) {
 	c.Stream, c.Workers = freshet.StreamParcels, 4
 	c.RenderParcel = func(ctx context.Context, p freshet.Parcel) (freshet.SourceID, []byte, error) {
-		whole, err := deliver.Unpack(ctx, r.store, p)
+		whole, err := delivery.Unpack(ctx, r.store, p)
 		if err != nil {
 			return "", nil, err
 		}
@@ -124,7 +124,7 @@ func TestFollowsQueries(t *testing.T) {
 		r := newTeller(t, "a", "b", "other")
 		defer r.close()
 		r.match(true, "a") // before the sink
-		wants := func(c *deliver.FollowerConfig) {
+		wants := func(c *delivery.FollowerConfig) {
 			r.configure(c)
 			c.WantsParcel = freshet.Sink{Queries: []freshet.QueryID{"a", "b"}}.WantsParcel
 		}
@@ -225,7 +225,7 @@ func TestWhatCannotBeRenderedOfAQueryIsALetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTeller(t, "a")
 		defer r.close()
-		broken := func(c *deliver.FollowerConfig) {
+		broken := func(c *delivery.FollowerConfig) {
 			r.configure(c)
 			c.RenderParcel = func(context.Context, freshet.Parcel) (freshet.SourceID, []byte, error) {
 				return "", nil, errors.New("template: line 3")
@@ -275,9 +275,9 @@ func TestOwes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTeller(t, "a")
 		defer r.close()
-		cfg := deliver.FollowerConfig{Name: "sink", Store: r.store, Render: render}
+		cfg := delivery.FollowerConfig{Name: "sink", Store: r.store, Render: render}
 		r.configure(&cfg)
-		f, err := deliver.NewFollower(t.Context(), cfg)
+		f, err := delivery.NewFollower(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package deliver_test
+package delivery_test
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/deliver"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 )
 
 // Deliveries that failed together come back at different times, and so do the
@@ -35,7 +35,7 @@ func TestFollowerSpreadsRetries(t *testing.T) {
 			}
 			return errDown
 		})
-		stop := r.follow(func(c *deliver.FollowerConfig) { c.Workers = 1 })
+		stop := r.follow(func(c *delivery.FollowerConfig) { c.Workers = 1 })
 		for range 40 {
 			r.captureNew()
 			synctest.Wait()
@@ -68,7 +68,7 @@ func TestFollowerWorkers(t *testing.T) {
 		defer r.close()
 		var mu sync.Mutex
 		flying, most := 0, 0
-		stop := r.follow(func(c *deliver.FollowerConfig) {
+		stop := r.follow(func(c *delivery.FollowerConfig) {
 			c.Workers = 3
 			c.Send = func(ctx context.Context, m sinks.Message) (string, error) {
 				mu.Lock()
@@ -157,7 +157,7 @@ func TestFollowerReleases(t *testing.T) {
 				r := newRig(t)
 				defer r.close()
 				r.answers(func(client.Event) error { return errDown })
-				stop := r.follow(func(c *deliver.FollowerConfig) { c.Workers = 1 })
+				stop := r.follow(func(c *delivery.FollowerConfig) { c.Workers = 1 })
 				for range failures {
 					r.captureNew()
 					synctest.Wait()
@@ -202,7 +202,7 @@ func (r *rig) outage(n int, answer func(client.Event) error) (stop func() error)
 		}
 	}
 	r.answers(func(client.Event) error { return errDown })
-	stop = r.follow(func(c *deliver.FollowerConfig) { c.Workers = 1 })
+	stop = r.follow(func(c *delivery.FollowerConfig) { c.Workers = 1 })
 	for range 3 {
 		r.captureNew()
 		synctest.Wait()
@@ -259,7 +259,7 @@ func TestFollowerReleaseOfABusySink(t *testing.T) {
 		down.Store(true)
 		var poison atomic.Value
 		var tried atomic.Int64
-		stop := r.follow(func(c *deliver.FollowerConfig) {
+		stop := r.follow(func(c *delivery.FollowerConfig) {
 			c.Workers = 3
 			c.Send = func(_ context.Context, m sinks.Message) (string, error) {
 				switch {
@@ -322,10 +322,10 @@ func TestFollowerTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		var told []deliver.Delivery
-		observe := func(c *deliver.FollowerConfig) {
+		var told []delivery.Delivery
+		observe := func(c *delivery.FollowerConfig) {
 			c.Workers, c.Endpoint = 1, "http://one.example/"
-			c.Observe = func(d deliver.Delivery) { told = append(told, d) }
+			c.Observe = func(d delivery.Delivery) { told = append(told, d) }
 			c.Send = func(ctx context.Context, m sinks.Message) (string, error) {
 				time.Sleep(3 * time.Second)
 				return r.Send(ctx, m)
@@ -361,7 +361,7 @@ func TestFollowerSettlesWhileItStops(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t)
 			defer r.close()
-			stop := r.follow(func(c *deliver.FollowerConfig) {
+			stop := r.follow(func(c *delivery.FollowerConfig) {
 				c.Send = func(ctx context.Context, m sinks.Message) (string, error) {
 					<-ctx.Done() // the endpoint accepts what it has, all the same
 					return r.Send(ctx, m)
@@ -383,7 +383,7 @@ func TestFollowerSettlesWhileItStops(t *testing.T) {
 			r := newRig(t)
 			defer r.close()
 			ctx, cancel := context.WithCancel(t.Context())
-			f, err := deliver.NewFollower(ctx, deliver.FollowerConfig{Name: "sink", Render: render, Send: r.Send, Store: &stoppedStore{r.store, cancel}})
+			f, err := delivery.NewFollower(ctx, delivery.FollowerConfig{Name: "sink", Render: render, Send: r.Send, Store: &stoppedStore{r.store, cancel}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -415,7 +415,7 @@ func TestFollowerEndsWithItsStore(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		broken := fmt.Errorf("sync: %w: %w", freshet.ErrStoreFailed, freshet.ErrStorage)
-		stop := r.follow(func(c *deliver.FollowerConfig) { c.Store = &brokenStore{r.store, broken} })
+		stop := r.follow(func(c *delivery.FollowerConfig) { c.Store = &brokenStore{r.store, broken} })
 		r.capture(page)
 		synctest.Wait()
 		if err := stop(); !errors.Is(err, freshet.ErrStoreFailed) {

@@ -1,4 +1,4 @@
-package deliver_test
+package delivery_test
 
 import (
 	"fmt"
@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"freshet/deliver"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 )
 
 // many returns sinks over the store of a rig, which write to files. Change makes them what
 // they are.
-func (r *rig) many(n int, observe func(deliver.Delivery), change func(i int, s *freshet.Sink)) *deliver.Sinks {
+func (r *rig) many(n int, observe func(delivery.Delivery), change func(i int, s *freshet.Sink)) *delivery.Sinks {
 	r.t.Helper()
 	r.files = r.t.TempDir()
 	var listed []freshet.Sink
@@ -23,7 +23,7 @@ func (r *rig) many(n int, observe func(deliver.Delivery), change func(i int, s *
 		change(i, &s)
 		listed = append(listed, s)
 	}
-	all, err := deliver.NewSinks(r.t.Context(), deliver.SinksConfig{
+	all, err := delivery.NewSinks(r.t.Context(), delivery.SinksConfig{
 		Store: r.store, Vault: secrets.Open(r.t.TempDir()), Observe: observe, Open: func(s freshet.Sink) (*sinks.Outlet, error) { return sinks.Open(sinks.Config{}, s) },
 	}, listed)
 	if err != nil {
@@ -78,7 +78,7 @@ func BenchmarkWake(b *testing.B) {
 			r := newRig(b)
 			defer r.close()
 			delivered := make(chan struct{}, n.wanting)
-			all := r.many(n.sinks, func(d deliver.Delivery) { delivered <- struct{}{} }, func(i int, s *freshet.Sink) {
+			all := r.many(n.sinks, func(d delivery.Delivery) { delivered <- struct{}{} }, func(i int, s *freshet.Sink) {
 				if s.Tags = []string{"news"}; i >= n.wanting {
 					s.Tags = []string{fmt.Sprint("other", i)}
 				}

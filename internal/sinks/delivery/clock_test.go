@@ -1,4 +1,4 @@
-package deliver_test
+package delivery_test
 
 import (
 	"sync/atomic"
@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/deliver"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 )
 
 // However the wall clock is set, an endpoint is left alone for as long as it
@@ -32,7 +32,7 @@ func TestFollowerWhileTheClockIsSet(t *testing.T) {
 					r := newRig(t)
 					defer r.close()
 					var ahead atomic.Int64
-					wall := func(c *deliver.FollowerConfig) {
+					wall := func(c *delivery.FollowerConfig) {
 						c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())).Round(0) }
 					}
 					r.answers(func(client.Event) error { return &sinks.Refusal{Status: 503, RetryAfter: 3 * time.Hour} })
