@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"freshet/courier"
+	"freshet/internal/auth"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/who"
 )
 
 // addressName is the file in the data directory that says where the daemon
@@ -44,7 +44,7 @@ func newAddress(at net.Addr) Address {
 	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		where = net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
 	}
-	return Address{URL: "http://" + where, Instance: rand.Text(), Token: who.NewSecret(who.LocalPrefix)}
+	return Address{URL: "http://" + where, Instance: rand.Text(), Token: auth.NewSecret(auth.LocalPrefix)}
 }
 
 // tokenLine begins the line that has the token.

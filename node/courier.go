@@ -12,13 +12,13 @@ import (
 
 	"freshet/config"
 	"freshet/courier"
+	"freshet/internal/auth"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 	"freshet/internal/store/postgres"
-	"freshet/who"
 )
 
 // deliveries are those that a node that decides makes or has made.
@@ -87,7 +87,7 @@ func (s *service) newRunner(ctx context.Context, given config.Settings, n *Node)
 	}
 	r.Courier = courier.New(courier.Config{
 		Log:   s.Log,
-		Known: func(ctx context.Context, token string) (bool, error) { return s.known.knows(ctx, who.HashOf(token)) },
+		Known: func(ctx context.Context, token string) (bool, error) { return s.known.knows(ctx, auth.HashOf(token)) },
 		Leads: func(ctx context.Context, epoch int64) (bool, error) {
 			l, err := s.peers.Lease(ctx)
 			return l.Held() && l.Term == epoch, err

@@ -14,18 +14,18 @@ import (
 	"time"
 
 	"freshet/config"
+	"freshet/internal/auth"
 	"freshet/internal/clock"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
-	"freshet/who"
 )
 
 // A part is what a node does among the nodes on one database.
 type part struct {
 	role string
-	node *Node     // nil if it can read nothing
-	gate *who.Gate // likewise
+	node *Node      // nil if it can read nothing
+	gate *auth.Gate // likewise
 
 	standby *standby // nil if it does not stand by
 }
@@ -44,7 +44,7 @@ func (s *service) amongOthers(ctx context.Context) (err error) {
 	s.known = &knownNodes{peers: s.peers, lease: s.lease}
 	var beating sync.WaitGroup
 	alive, stop := context.WithCancel(ctx)
-	me := postgres.Node{Name: s.where.Instance, Address: s.advertised(), Version: s.Version, Pass: who.HashOf(s.where.Token), Started: time.Now().UTC()}
+	me := postgres.Node{Name: s.where.Instance, Address: s.advertised(), Version: s.Version, Pass: auth.HashOf(s.where.Token), Started: time.Now().UTC()}
 	beating.Go(func() { s.beat(alive, me) })
 	defer func() { stop(); beating.Wait() }()
 	defer s.endStandby()

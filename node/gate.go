@@ -12,12 +12,12 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
+	"freshet/internal/auth"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/openid"
 	"freshet/web"
-	"freshet/who"
 )
 
 // firstUser is the name of the user who is added at the first start.
@@ -26,17 +26,17 @@ const firstUser = "admin"
 // openGate returns what sees to it that nobody gets in who may not, before anybody is served.
 // On an address that other machines reach there has to be somebody who can log in. A node that
 // only follows leaves it to the one that decides to see to that.
-func (s *service) openGate(ctx context.Context, n *Node, follows bool) (*who.Gate, error) {
+func (s *service) openGate(ctx context.Context, n *Node, follows bool) (*auth.Gate, error) {
 	tcp, ok := s.at.(*net.TCPAddr)
 	loopback := ok && tcp.IP.IsLoopback()
-	cfg := who.Config{
-		Store: n.Store, Mode: who.Mode(s.settings.Login), Loopback: loopback, Local: s.where.Token, Follows: follows,
+	cfg := auth.Config{
+		Store: n.Store, Mode: auth.Mode(s.settings.Login), Loopback: loopback, Local: s.where.Token, Follows: follows,
 		Provider: s.settings.OIDC.Issuer, Proxies: s.settings.Proxies, Public: s.settings.PublicURL, Keep: s.settings.Audit, Now: s.Now, Log: s.Log,
 	}
 	if s.peers != nil {
 		cfg.Nodes = s.known.knows
 	}
-	gate, err := who.New(ctx, cfg)
+	gate, err := auth.New(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("read the users: %w", err)
 	}
@@ -47,7 +47,7 @@ func (s *service) openGate(ctx context.Context, n *Node, follows bool) (*who.Gat
 }
 
 // watchGate adds the first user, and tells who has to log in.
-func (s *service) watchGate(ctx context.Context, gate *who.Gate, loopback bool) error {
+func (s *service) watchGate(ctx context.Context, gate *auth.Gate, loopback bool) error {
 	at := s.at
 	if s.Password != "" {
 		added, err := gate.First(ctx, firstUser, s.Password)
@@ -59,7 +59,7 @@ func (s *service) watchGate(ctx context.Context, gate *who.Gate, loopback bool) 
 		}
 	}
 	switch {
-	case gate.Mode == who.Off:
+	case gate.Mode == auth.Off:
 		s.Log.Warn("nobody has to log in: whoever reaches the API can do everything", "address", at.String(), "setting", "api.login: off")
 	case gate.Open():
 		s.Log.Warn("nobody on this machine has to log in: every program and person on it can do everything", "address", at.String(),

@@ -14,13 +14,13 @@ import (
 
 	"freshet/cluster"
 	"freshet/config"
+	"freshet/internal/auth"
 	"freshet/internal/daemon"
 	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/worker"
-	"freshet/who"
 )
 
 // leastToken is how many characters a token of hands has at least.
@@ -107,7 +107,7 @@ func (n *Node) admits(ctx context.Context, token string) (bool, error) {
 		return false, freshet.ErrBusy
 	}
 	c, err := gate.Known(ctx, token)
-	if errors.Is(err, who.ErrUnknown) {
+	if errors.Is(err, auth.ErrUnknown) {
 		return false, nil
 	}
 	return err == nil && c.Pass.Kind == freshet.PassToken && c.May(freshet.RightHand), err

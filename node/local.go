@@ -5,10 +5,10 @@ import (
 	"errors"
 	"net/http"
 
+	"freshet/internal/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/sinks/delivery"
 	"freshet/web"
-	"freshet/who"
 )
 
 // A LocalAPI answers the API over a data directory in this process.
@@ -50,7 +50,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}
-	gate, err := who.New(ctx, who.Config{Store: n.Store, Inside: true, Now: cfg.Now, Log: cfg.Log})
+	gate, err := auth.New(ctx, auth.Config{Store: n.Store, Inside: true, Now: cfg.Now, Log: cfg.Log})
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}

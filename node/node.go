@@ -13,6 +13,7 @@ import (
 
 	"freshet/cluster"
 	"freshet/config"
+	"freshet/internal/auth"
 	"freshet/internal/clock"
 	"freshet/internal/daemon"
 	"freshet/internal/extract"
@@ -28,7 +29,6 @@ import (
 	"freshet/internal/sites/discovery"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
-	"freshet/who"
 )
 
 // A Node is a store and a daemon over it, with all that the daemon needs. The
@@ -53,8 +53,8 @@ type Node struct {
 	queries  *runner.Runner      // nil if none are run
 	hands    *cluster.Hands      // nil if none may join
 	limits   handLimits
-	seat     *seat                    // in a pool; nil if the budget is not shared
-	gate     atomic.Pointer[who.Gate] // nil until the API is served
+	seat     *seat                     // in a pool; nil if the budget is not shared
+	gate     atomic.Pointer[auth.Gate] // nil until the API is served
 	log      *slog.Logger
 
 	deliveries atomic.Pointer[deliveries] // nil if no other node can make any

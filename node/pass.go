@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"freshet/courier"
+	"freshet/internal/auth"
 	"freshet/internal/fetch"
 	"freshet/internal/store/postgres"
 	"freshet/web"
-	"freshet/who"
 )
 
 // What a node says of a request that it passes on to the one that decides. Only a node on the
@@ -90,7 +90,7 @@ func (p *passer) follow(l postgres.Lease) {
 // A passage is one request on its way.
 type passage struct {
 	to      *leader
-	caller  *who.Caller // nil if nobody has looked who it is
+	caller  *auth.Caller // nil if nobody has looked who it is
 	instead http.HandlerFunc
 	header  http.Header // that is put back for instead
 }
@@ -98,7 +98,7 @@ type passage struct {
 type passageKey struct{}
 
 // pass passes a request on, for somebody who was let in here. It implements [web.Forward].
-func (p *passer) pass(w http.ResponseWriter, r *http.Request, c who.Caller, instead http.HandlerFunc) {
+func (p *passer) pass(w http.ResponseWriter, r *http.Request, c auth.Caller, instead http.HandlerFunc) {
 	p.send(w, r, &passage{caller: &c, instead: instead})
 }
 
@@ -189,7 +189,7 @@ func fromNodes(nodes *knownNodes, h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		node := who.HashOf(token)
+		node := auth.HashOf(token)
 		known, err := nodes.knows(r.Context(), node)
 		switch {
 		case err != nil:
@@ -198,9 +198,9 @@ func fromNodes(nodes *knownNodes, h http.Handler) http.Handler {
 			w.Header().Set(nodeHeader, "unknown")
 			http.Error(w, "no such node", http.StatusForbidden)
 		default:
-			p := who.Passing{From: r.Header.Get("X-Forwarded-For"), Secure: r.Header.Get("X-Forwarded-Proto") == "https", Node: node}
+			p := auth.Passing{From: r.Header.Get("X-Forwarded-For"), Secure: r.Header.Get("X-Forwarded-Proto") == "https", Node: node}
 			r.Header.Del(nodeHeader)
-			h.ServeHTTP(w, who.Passed(r, p))
+			h.ServeHTTP(w, auth.Passed(r, p))
 		}
 	})
 }

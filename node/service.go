@@ -17,13 +17,13 @@ import (
 	"time"
 
 	"freshet/config"
+	"freshet/internal/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks/delivery"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
 	"freshet/web"
-	"freshet/who"
 )
 
 // A ServeConfig says how a node serves others, apart from the settings. Load is
@@ -68,7 +68,7 @@ type service struct {
 	settings   config.Settings // in force; only run and what it calls change it
 	sinks      *delivery.Sinks
 	metrics    *web.Metrics
-	gate       *who.Gate
+	gate       *auth.Gate
 	where      Address  // of the API
 	at         net.Addr // likewise
 	door       door

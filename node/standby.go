@@ -7,10 +7,10 @@ import (
 
 	"freshet/cluster"
 	"freshet/config"
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
 	"freshet/web"
-	"freshet/who"
 )
 
 // A standby is a node that does not decide: it answers what the store has, and passes on the
@@ -82,7 +82,7 @@ func (s *service) endStandby() {
 }
 
 // standbyHandler returns the API of a node that does not decide.
-func (s *service) standbyHandler(b *standby, gate *who.Gate) http.Handler {
+func (s *service) standbyHandler(b *standby, gate *auth.Gate) http.Handler {
 	settings := s.settings
 	return web.New(web.Config{
 		Store: b.node.Store, Daemon: b.node.Daemon, Check: settings.CheckURL, Trust: b.node.trust, Gate: gate,

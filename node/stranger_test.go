@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"freshet/who"
+	"freshet/internal/auth"
 )
 
 // A node of which the one that decides has not heard for a while is not one that is refused for
@@ -37,7 +37,7 @@ func TestAStandbyDoesNotTurnAwayANode(t *testing.T) {
 	c := newCrew(t)
 	first, second := c.serve(), c.serve()
 	c.leads(first, second, "")
-	token := who.LocalPrefix + "of-a-node-that-nobody-knows"
+	token := auth.LocalPrefix + "of-a-node-that-nobody-knows"
 	resp, text := c.ask(token, "PATCH", second.url+"/api/v1/sources/a", `{"name":"x"}`, "Freshet-Passed", "1", "Freshet-Node", token)
 	if resp.StatusCode != http.StatusForbidden || resp.Header.Get("Freshet-Node") == "" {
 		t.Errorf("it is answered with %d %s, %v; want what a node takes for not being known yet", resp.StatusCode, text, resp.Header)

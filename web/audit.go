@@ -9,8 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
-	"freshet/who"
 )
 
 // audited calls a handler that changes something, and notes who did what.
@@ -32,7 +32,7 @@ func (a *api) audit(w http.ResponseWriter, r *http.Request, pattern string, next
 	}
 	d := freshet.Deed{What: a.operations[pattern], Method: r.Method, Path: r.URL.Path, Status: seen.status, Subject: strings.TrimSpace(kind + " " + name)}
 	d.Before, d.After = differences(before, a.snapshot(context.WithoutCancel(r.Context()), kind, name))
-	a.Gate.Note(r.Context(), who.Of(r.Context()), d)
+	a.Gate.Note(r.Context(), auth.Of(r.Context()), d)
 }
 
 type triedKey struct{}

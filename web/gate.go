@@ -10,9 +10,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 	"freshet/ui"
-	"freshet/who"
 )
 
 // A gatedMux lets nobody through to a handler who may not use it: there is no other way to
@@ -53,7 +53,7 @@ func (a *api) gated(pattern string, next http.HandlerFunc) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, err := a.Gate.Ask(r)
-		if err != nil && !(errors.Is(err, who.ErrUnknown) && rule.open()) {
+		if err != nil && !(errors.Is(err, auth.ErrUnknown) && rule.open()) {
 			a.refuse(w, r, err)
 			return
 		}
@@ -78,8 +78,8 @@ func (a *api) gated(pattern string, next http.HandlerFunc) http.HandlerFunc {
 
 // withoutShare returns a request without the secret of a link in its address.
 func withoutShare(r *http.Request) *http.Request {
-	if query := r.URL.Query(); query.Has(who.ShareParam) {
-		query.Del(who.ShareParam)
+	if query := r.URL.Query(); query.Has(auth.ShareParam) {
+		query.Del(auth.ShareParam)
 		return withQuery(r, query)
 	}
 	return r
@@ -94,12 +94,12 @@ func withQuery(r *http.Request, query url.Values) *http.Request {
 }
 
 // permit returns a request as its caller may make it, or why not.
-func (a *api) permit(r *http.Request, rule rule, c who.Caller) (*http.Request, error) {
+func (a *api) permit(r *http.Request, rule rule, c auth.Caller) (*http.Request, error) {
 	switch {
 	case rule.open():
 		return r, nil
 	case !c.Known:
-		return r, who.ErrUnknown
+		return r, auth.ErrUnknown
 	case c.Share():
 		return r, permitShare(r, rule, c.Limit)
 	case rule.self && c.OnlyHand():
@@ -160,8 +160,8 @@ func forbidden(detail string) *Problem { return problem(http.StatusForbidden, de
 // refuse says why a request is not let through.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
-	if errors.Is(err, who.ErrUnknown) {
-		p = problem(http.StatusUnauthorized, who.ErrUnknown.Error())
+	if errors.Is(err, auth.ErrUnknown) {
+		p = problem(http.StatusUnauthorized, auth.ErrUnknown.Error())
 		p.Hint = "log in at /login, or send a token: Authorization: Bearer TOKEN (for the freshet command: FRESHET_TOKEN)"
 		w.Header().Set("WWW-Authenticate", `Bearer realm="freshet"`)
 	}
@@ -175,7 +175,7 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 func securitySchemes() map[string]*huma.SecurityScheme {
 	return map[string]*huma.SecurityScheme{
 		"token":   {Type: "http", Scheme: "bearer", Description: "A token, such as freshet token add makes one"},
-		"session": {Type: "apiKey", In: "cookie", Name: who.SecureCookie, Description: "A session of a browser; over plain http the cookie is called " + who.PlainCookie},
+		"session": {Type: "apiKey", In: "cookie", Name: auth.SecureCookie, Description: "A session of a browser; over plain http the cookie is called " + auth.PlainCookie},
 	}
 }
 

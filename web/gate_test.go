@@ -13,33 +13,33 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 	"freshet/ui"
 	"freshet/web"
-	"freshet/who"
 )
 
 // A gateRig is a rig where everybody has to log in.
 type gateRig struct {
 	*rig
-	gate *who.Gate
+	gate *auth.Gate
 }
 
-func newGateRig(t *testing.T, change ...func(*who.Config)) *gateRig {
+func newGateRig(t *testing.T, change ...func(*auth.Config)) *gateRig {
 	return newGateRigWith(t, func(*web.Config) {}, change...)
 }
 
 // newGateRigWith returns one whose handler differs from the usual one.
-func newGateRigWith(t *testing.T, differ func(*web.Config), change ...func(*who.Config)) *gateRig {
+func newGateRigWith(t *testing.T, differ func(*web.Config), change ...func(*auth.Config)) *gateRig {
 	g := &gateRig{}
 	g.rig = newRig(t, func(c *web.Config) {
 		differ(c)
-		cfg := who.Config{Store: c.Store, Cost: who.Cost{Memory: 64, Passes: 1}}
+		cfg := auth.Config{Store: c.Store, Cost: auth.Cost{Memory: 64, Passes: 1}}
 		for _, f := range change {
 			f(&cfg)
 		}
 		var err error
-		if g.gate, err = who.New(t.Context(), cfg); err != nil {
+		if g.gate, err = auth.New(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
 		c.Gate = g.gate

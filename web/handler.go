@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"freshet/client"
+	"freshet/internal/auth"
 	"freshet/internal/daemon"
 	"freshet/internal/daemon/membudget"
 	"freshet/internal/extract"
@@ -24,7 +25,6 @@ import (
 	"freshet/internal/sinks/delivery"
 	"freshet/openid"
 	"freshet/ui"
-	"freshet/who"
 )
 
 // Config says what a handler serves. Store, Daemon and Check are needed.
@@ -42,7 +42,7 @@ type Config struct {
 
 	// Gate says who asks and what they may do. Nil means that whoever reaches the handler
 	// may do everything, as if they had the data directory.
-	Gate *who.Gate
+	Gate *auth.Gate
 
 	// Provider is where people can log in besides; nil means nowhere.
 	Provider *openid.Provider
@@ -120,7 +120,7 @@ func (c Config) withDefaults() Config {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Gate == nil {
-		c.Gate = who.Inside(c.Store, c.Now)
+		c.Gate = auth.Inside(c.Store, c.Now)
 	}
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics()

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
-	"freshet/who"
 )
 
 // The header that lets a client send a request again, and the one that says that an answer
@@ -60,7 +60,7 @@ func (a *api) once(next http.Handler) http.Handler {
 		r = r.WithContext(r.Context()) // a copy: the server has to find the body that it made
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
 		asked := freshet.KeptAnswer{
-			Key:     freshet.HashOf([]byte(who.Of(r.Context()).User + "\x00" + key)),
+			Key:     freshet.HashOf([]byte(auth.Of(r.Context()).User + "\x00" + key)),
 			Request: freshet.HashOf([]byte(r.Method + " " + r.URL.RequestURI() + "\x00" + r.Header.Get("If-Match") + "\x00" + string(body))),
 			At:      a.Now(),
 		}

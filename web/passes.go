@@ -11,8 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
-	"freshet/who"
 )
 
 func (a *api) routePasses(h huma.API) {
@@ -58,7 +58,7 @@ func (a *api) listTokens(ctx context.Context, in *paging) (*bodyOf[client.TokenL
 	if err != nil {
 		return nil, err
 	}
-	c := who.Of(ctx)
+	c := auth.Of(ctx)
 	told := client.TokenList{Items: []client.Token{}}
 	passes, told.Next = paged(*in, slices.DeleteFunc(passes, func(p freshet.Pass) bool { return !owns(c, p) }), newestFirst)
 	for _, p := range passes {
@@ -68,7 +68,7 @@ func (a *api) listTokens(ctx context.Context, in *paging) (*bodyOf[client.TokenL
 }
 
 // owns reports whether a pass is the business of a caller.
-func owns(c who.Caller, p freshet.Pass) bool {
+func owns(c auth.Caller, p freshet.Pass) bool {
 	return c.May(freshet.RightAdmin) || c.User != "" && c.User == p.User
 }
 
@@ -93,7 +93,7 @@ type madeToken struct {
 }
 
 func (a *api) addToken(ctx context.Context, in *bodyOf[client.NewToken]) (*madeToken, error) {
-	c := who.Of(ctx)
+	c := auth.Of(ctx)
 	if err := mayManage(c); err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ type passPath struct {
 }
 
 // mayManage keeps a token that leaked from making or removing others.
-func mayManage(c who.Caller) error {
+func mayManage(c auth.Caller) error {
 	if c.Pass.ID != "" && (c.Pass.Kind != freshet.PassSession || c.Pass.Parent != "") && !c.May(freshet.RightAdmin) {
 		return forbidden("log in with a password to manage tokens, or use a token with the scope admin")
 	}
@@ -134,7 +134,7 @@ func mayManage(c who.Caller) error {
 }
 
 func (a *api) removeToken(ctx context.Context, in *passPath) (*struct{}, error) {
-	if err := mayManage(who.Of(ctx)); err != nil {
+	if err := mayManage(auth.Of(ctx)); err != nil {
 		return nil, err
 	}
 	return nil, a.removePass(ctx, freshet.PassToken, in.ID)
@@ -146,7 +146,7 @@ func (a *api) removePass(ctx context.Context, kind freshet.PassKind, id string) 
 	if err != nil {
 		return err
 	}
-	c := who.Of(ctx)
+	c := auth.Of(ctx)
 	for _, p := range passes {
 		if p.ID == id && (kind == freshet.PassShare || owns(c, p)) {
 			return a.Gate.Revoke(ctx, freshet.Passing{ID: id})
@@ -190,13 +190,13 @@ func (a *api) addShare(ctx context.Context, in *bodyOf[client.NewShare]) (*madeS
 		return nil, err
 	}
 	p, secret, err := a.Gate.Issue(ctx, freshet.Pass{
-		Kind: freshet.PassShare, User: who.Of(ctx).User, Name: strings.TrimSpace(in.Body.Name), Expires: expires,
+		Kind: freshet.PassShare, User: auth.Of(ctx).User, Name: strings.TrimSpace(in.Body.Name), Expires: expires,
 		Limit: freshet.Limit{Source: in.Body.Source, Query: in.Body.Query},
 	})
 	if err != nil {
 		return nil, err
 	}
-	made := client.MadeShare{Share: shareOf(p), Secret: secret, Path: "/share/" + secret, Feed: feed + "?" + who.ShareParam + "=" + secret}
+	made := client.MadeShare{Share: shareOf(p), Secret: secret, Path: "/share/" + secret, Feed: feed + "?" + auth.ShareParam + "=" + secret}
 	if a.Base != "" {
 		made.URL = strings.TrimSuffix(a.Base, "/") + made.Path
 	}

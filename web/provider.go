@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 	"freshet/openid"
-	"freshet/who"
 )
 
 // CallbackPath is where a provider sends people back to.
@@ -39,7 +39,7 @@ func (a *api) beginLogin(w http.ResponseWriter, r *http.Request) {
 		a.failLogin(w, r, err, next)
 		return
 	}
-	cookie := who.Of(r.Context()).AttemptCookie(attempt.String())
+	cookie := auth.Of(r.Context()).AttemptCookie(attempt.String())
 	http.SetCookie(w, &cookie)
 	http.Redirect(w, r, to, http.StatusFound)
 }
@@ -50,7 +50,7 @@ func (a *api) finishLogin(w http.ResponseWriter, r *http.Request) {
 		problem(http.StatusNotFound, "there is no provider to log in at").write(w)
 		return
 	}
-	c := who.Of(r.Context())
+	c := auth.Of(r.Context())
 	attempt, _ := openid.ParseAttempt(c.KeptAttempt(r))
 	used := c.AttemptCookie("")
 	http.SetCookie(w, &used)
@@ -64,7 +64,7 @@ func (a *api) finishLogin(w http.ResponseWriter, r *http.Request) {
 }
 
 // welcome returns the cookie of a session for somebody who comes back from the provider.
-func (a *api) welcome(r *http.Request, c who.Caller, attempt openid.Attempt) (session http.Cookie, err error) {
+func (a *api) welcome(r *http.Request, c auth.Caller, attempt openid.Attempt) (session http.Cookie, err error) {
 	// What this browser has not begun costs no try: any site could send people here.
 	back := func() {}
 	if attempt.State != "" && attempt.State == r.URL.Query().Get("state") {
@@ -79,7 +79,7 @@ func (a *api) welcome(r *http.Request, c who.Caller, attempt openid.Attempt) (se
 	if err != nil {
 		return session, err
 	}
-	pass, secret, err := a.Gate.Welcome(r.Context(), who.Guest{
+	pass, secret, err := a.Gate.Welcome(r.Context(), auth.Guest{
 		Subject: person.Subject, Name: person.Name, Role: person.Role, From: c.From, Life: a.Provider.Session,
 	})
 	if err != nil {
@@ -100,24 +100,24 @@ func (a *api) welcome(r *http.Request, c who.Caller, attempt openid.Attempt) (se
 func (a *api) failLogin(w http.ResponseWriter, r *http.Request, err error, next string) {
 	kind := "failed"
 	refusal, known := errors.AsType[*openid.Refusal](err)
-	many, tooMany := errors.AsType[*who.TooManyError](err)
+	many, tooMany := errors.AsType[*auth.TooManyError](err)
 	switch {
 	case known:
 		kind = string(refusal.Kind)
 	case tooMany:
 		kind = "many"
 		w.Header().Set("Retry-After", strconv.Itoa(many.Seconds()))
-	case errors.Is(err, who.ErrNoRole):
+	case errors.Is(err, auth.ErrNoRole):
 		kind = "role"
-	case errors.Is(err, who.ErrNoAdmin):
+	case errors.Is(err, auth.ErrNoAdmin):
 		kind = "first"
-	case errors.Is(err, who.ErrLastAdmin):
+	case errors.Is(err, auth.ErrLastAdmin):
 		kind = "last"
 	}
-	c := who.Of(r.Context())
+	c := auth.Of(r.Context())
 	a.Log.Warn("somebody could not log in at the provider", "why", kind, "err", err, "from", c.From)
 	if r.URL.Path == CallbackPath {
-		a.Gate.Note(r.Context(), who.Caller{Via: "provider", From: c.From}, freshet.Deed{What: "login", Method: http.MethodGet, Path: CallbackPath, Status: http.StatusUnauthorized})
+		a.Gate.Note(r.Context(), auth.Caller{Via: "provider", From: c.From}, freshet.Deed{What: "login", Method: http.MethodGet, Path: CallbackPath, Status: http.StatusUnauthorized})
 	}
 	to := url.Values{"error": {kind}}
 	if next = inside(next); next != "/" {

@@ -22,12 +22,12 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"freshet/client"
+	"freshet/internal/auth"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/openid"
 	"freshet/openidtest"
 	"freshet/web"
-	"freshet/who"
 )
 
 // A providerRig is a rig where people log in at a provider.
@@ -58,7 +58,7 @@ func newProviderRig(t *testing.T, change ...func(*openid.Config)) *providerRig {
 	}
 	r.gateRig = newGateRigWith(t, func(c *web.Config) {
 		c.Base, c.Provider = base, openid.New(cfg)
-	}, func(c *who.Config) {
+	}, func(c *auth.Config) {
 		c.Provider, c.Public, c.Now = r.provider.URL, base, func() time.Time { return r.now }
 	})
 	server.Config.Handler = r.api.Config.Handler

@@ -8,9 +8,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 	"freshet/ui"
-	"freshet/who"
 )
 
 func (a *api) routeSession(h huma.API) {
@@ -36,7 +36,7 @@ func (a *api) routeSession(h huma.API) {
 }
 
 // sessionOf returns a caller as the API tells it.
-func (a *api) sessionOf(c who.Caller) client.Session {
+func (a *api) sessionOf(c auth.Caller) client.Session {
 	s := client.Session{
 		Known: c.Known, User: c.User, Role: c.Role, Via: c.Via, Scopes: c.Limit.Scopes, Tag: c.Limit.Tag, Source: c.Limit.Source, Query: c.Limit.Query,
 		Expires: utc(c.Pass.Expires), Open: a.Gate.Open(), Secure: c.Secure, Guest: c.Guest,
@@ -55,7 +55,7 @@ func (a *api) sessionOf(c who.Caller) client.Session {
 
 // reader says who looks at the page: it begins with what [api.getSession] would tell.
 func (a *api) reader(ctx context.Context) ui.Reader {
-	c := who.Of(ctx)
+	c := auth.Of(ctx)
 	if !c.Known {
 		return ui.Reader{}
 	}
@@ -63,7 +63,7 @@ func (a *api) reader(ctx context.Context) ui.Reader {
 }
 
 func (a *api) getSession(ctx context.Context, _ *struct{}) (*bodyOf[client.Session], error) {
-	return &bodyOf[client.Session]{a.sessionOf(who.Of(ctx))}, nil
+	return &bodyOf[client.Session]{a.sessionOf(auth.Of(ctx))}, nil
 }
 
 type loginOutput struct {
@@ -72,7 +72,7 @@ type loginOutput struct {
 }
 
 func (a *api) login(ctx context.Context, in *bodyOf[client.Login]) (*loginOutput, error) {
-	c := who.Of(ctx)
+	c := auth.Of(ctx)
 	said := in.Body
 	var pass freshet.Pass
 	var secret string
@@ -106,13 +106,13 @@ func subjectUser(name string) string {
 
 // refuseLogin says that somebody is not who they say they are. What they typed as a name
 // is written down only if there is such a user: it may be a password.
-func (a *api) refuseLogin(ctx context.Context, c who.Caller, said client.Login, err error) error {
-	if many, ok := errors.AsType[*who.TooManyError](err); ok {
+func (a *api) refuseLogin(ctx context.Context, c auth.Caller, said client.Login, err error) error {
+	if many, ok := errors.AsType[*auth.TooManyError](err); ok {
 		p := problem(http.StatusTooManyRequests, many.Error())
 		p.retry = many.Seconds()
 		return p
 	}
-	if !errors.Is(err, who.ErrWrong) && !errors.Is(err, who.ErrUnknown) {
+	if !errors.Is(err, auth.ErrWrong) && !errors.Is(err, auth.ErrUnknown) {
 		return err
 	}
 	subject := ""
@@ -123,7 +123,7 @@ func (a *api) refuseLogin(ctx context.Context, c who.Caller, said client.Login, 
 	if said.Token != "" {
 		return problem(http.StatusUnauthorized, "this token or link is not good, or not any more")
 	}
-	return problem(http.StatusUnauthorized, who.ErrWrong.Error())
+	return problem(http.StatusUnauthorized, auth.ErrWrong.Error())
 }
 
 type logoutInput struct {
@@ -135,7 +135,7 @@ type logoutOutput struct {
 }
 
 func (a *api) logout(ctx context.Context, in *logoutInput) (*logoutOutput, error) {
-	c := who.Of(ctx)
+	c := auth.Of(ctx)
 	out := &logoutOutput{c.Cookie("", c.Pass.Expires)}
 	if c.Pass.Kind != freshet.PassSession {
 		return out, nil
@@ -152,12 +152,12 @@ func (a *api) logout(ctx context.Context, in *logoutInput) (*logoutOutput, error
 }
 
 func (a *api) setPassword(ctx context.Context, in *bodyOf[client.NewPassword]) (*struct{}, error) {
-	c := who.Of(ctx)
+	c := auth.Of(ctx)
 	if c.User == "" || c.Pass.Kind != freshet.PassSession || c.Pass.Parent != "" {
 		return nil, forbidden("only somebody who has logged in with a password can change it here")
 	}
 	u, err := a.Gate.Verify(ctx, c.User, in.Body.Old, c.From)
-	if errors.Is(err, who.ErrWrong) {
+	if errors.Is(err, auth.ErrWrong) {
 		return nil, invalid("body.old", "this is not your password", nil)
 	}
 	if err != nil {

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/internal/auth"
 	"freshet/ui"
-	"freshet/who"
 )
 
 // A Forward passes a request on to the node that decides, as its caller. If it cannot, it has
 // instead answer; if that is nil it says why not.
-type Forward func(w http.ResponseWriter, r *http.Request, caller who.Caller, instead http.HandlerFunc)
+type Forward func(w http.ResponseWriter, r *http.Request, caller auth.Caller, instead http.HandlerFunc)
 
 // fromStore are the routes that a node which does not decide answers from the store. All others
 // it passes on.
@@ -60,7 +60,7 @@ var fromStore = map[string]bool{
 }
 
 // passOn passes a request on if another node has to answer it, and reports whether it did.
-func (a *api) passOn(w http.ResponseWriter, r *http.Request, pattern string, c who.Caller, answer http.HandlerFunc) bool {
+func (a *api) passOn(w http.ResponseWriter, r *http.Request, pattern string, c auth.Caller, answer http.HandlerFunc) bool {
 	if a.Forward == nil {
 		return false
 	}

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 	"freshet/web"
-	"freshet/who"
 )
 
 // A node that does not decide answers only what it can read: all of these are routes that
@@ -25,10 +25,10 @@ func TestRoutesFromStore(t *testing.T) {
 // What has no brain to answer says when to try again.
 func TestNoBrain(t *testing.T) {
 	w := httptest.NewRecorder()
-	var forward web.Forward = func(w http.ResponseWriter, _ *http.Request, _ who.Caller, _ http.HandlerFunc) {
+	var forward web.Forward = func(w http.ResponseWriter, _ *http.Request, _ auth.Caller, _ http.HandlerFunc) {
 		web.NoBrain(w, http.StatusServiceUnavailable, "nobody decides", "wait")
 	}
-	forward(w, nil, who.Caller{}, nil)
+	forward(w, nil, auth.Caller{}, nil)
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "nobody decides") {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
@@ -39,11 +39,11 @@ func TestNoBrain(t *testing.T) {
 func TestUseIsTold(t *testing.T) {
 	now, passed := time.Now(), 0
 	g := newGateRigWith(t, func(c *web.Config) {
-		c.Forward = func(w http.ResponseWriter, r *http.Request, _ who.Caller, instead http.HandlerFunc) {
+		c.Forward = func(w http.ResponseWriter, r *http.Request, _ auth.Caller, instead http.HandlerFunc) {
 			passed++
 			instead(w, r)
 		}
-	}, func(c *who.Config) { c.Follows, c.Now = true, func() time.Time { return now } })
+	}, func(c *auth.Config) { c.Follows, c.Now = true, func() time.Time { return now } })
 	limit := freshet.Limit{Scopes: []freshet.Right{freshet.RightRead}}
 	p, token := g.pass(freshet.Pass{Kind: freshet.PassToken, User: "vi", Name: "t", Limit: limit})
 	_, other := g.pass(freshet.Pass{Kind: freshet.PassToken, User: "vi", Name: "other", Limit: limit})

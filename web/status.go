@@ -12,10 +12,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/auth"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/who"
 )
 
 func (a *api) routeStatus(h huma.API, mux gatedMux) {
@@ -35,7 +35,7 @@ func (a *api) routeStatus(h huma.API, mux gatedMux) {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := a.ready(); err != nil {
 			said := "not ready\n"
-			if who.Of(r.Context()).May(freshet.RightRead) {
+			if auth.Of(r.Context()).May(freshet.RightRead) {
 				said = "not ready: " + err.Error() + "\n"
 			}
 			plain(w, http.StatusServiceUnavailable, said)

@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
-	"freshet/who"
 )
 
 func (a *api) routeUsers(h huma.API) {
@@ -100,7 +100,7 @@ func (a *api) editUser(ctx context.Context, in *editUserInput) (*taggedUser, err
 	if in.Body.Role != "" {
 		u.Role = in.Body.Role
 	}
-	if u, err = a.Gate.EditUser(ctx, u, in.Body.Password, who.Of(ctx).Pass.ID); err != nil {
+	if u, err = a.Gate.EditUser(ctx, u, in.Body.Password, auth.Of(ctx).Pass.ID); err != nil {
 		return nil, err
 	}
 	return &taggedUser{ETag: tagOf(u.Revision), Body: a.userOf(u)}, nil

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"freshet/client"
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
-	"freshet/who"
 )
 
 func userVerb(p *program) *cobra.Command {
@@ -75,7 +75,7 @@ func (p *program) newPassword(name string) (string, error) {
 			return "", fmt.Errorf("read the password: %w", err)
 		}
 		password := strings.TrimRight(string(text), "\r\n")
-		return password, who.CheckPassword(password)
+		return password, auth.CheckPassword(password)
 	}
 	ask := func(prompt string) (string, error) {
 		fmt.Fprint(p.err, prompt)
@@ -87,7 +87,7 @@ func (p *program) newPassword(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
-	if err := who.CheckPassword(password); err != nil {
+	if err := auth.CheckPassword(password); err != nil {
 		return "", err
 	}
 	again, err := ask("Once more: ")

@@ -1,4 +1,4 @@
-// Package who says who asks something of the API, and what they may do.
+// Package auth says who asks something of the API, and what they may do.
 //
 // A [Gate] stands before the API. It knows somebody by the secret of a pass: a session
 // (a cookie), a token or a share link. Secrets have 256 random bits, and only their
@@ -8,4 +8,4 @@
 // While there are no users, whoever comes straight from this machine may do everything,
 // if the API listens on this machine alone. From the first user on, everybody has to say
 // who they are.
-package who
+package auth

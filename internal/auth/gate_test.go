@@ -1,4 +1,4 @@
-package who_test
+package auth_test
 
 import (
 	"context"
@@ -12,25 +12,25 @@ import (
 	"testing/synctest"
 	"time"
 
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
-	"freshet/who"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // cheap makes passwords quick to hash.
-var cheap = who.Cost{Memory: 64, Passes: 1}
+var cheap = auth.Cost{Memory: 64, Passes: 1}
 
 // A rig is a gate over a real store, with a clock that the test moves.
 type rig struct {
-	*who.Gate
+	*auth.Gate
 	t     *testing.T
 	store *sqlite.Store
 	now   time.Time
 }
 
-func newRig(t *testing.T, cfg who.Config) *rig {
+func newRig(t *testing.T, cfg auth.Config) *rig {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
 	if err != nil {
@@ -39,7 +39,7 @@ func newRig(t *testing.T, cfg who.Config) *rig {
 	t.Cleanup(func() { store.Close() })
 	r := &rig{t: t, store: store, now: noon}
 	cfg.Store, cfg.Cost, cfg.Now = store, cheap, func() time.Time { return r.now }
-	if r.Gate, err = who.New(t.Context(), cfg); err != nil {
+	if r.Gate, err = auth.New(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -66,7 +66,7 @@ func (r *rig) login(name string) (freshet.Pass, string) {
 func (r *rig) knows(secret string) bool {
 	r.t.Helper()
 	c, err := r.Known(r.t.Context(), secret)
-	if err != nil && !errors.Is(err, who.ErrUnknown) {
+	if err != nil && !errors.Is(err, auth.ErrUnknown) {
 		r.t.Fatal(err)
 	}
 	return c.Known
@@ -74,7 +74,7 @@ func (r *rig) knows(secret string) bool {
 
 // A password of any length counts to its last byte, and a hash is never the same twice.
 func TestPasswords(t *testing.T) {
-	r := newRig(t, who.Config{})
+	r := newRig(t, auth.Config{})
 	long := strings.Repeat("x", 100)
 	a, err := r.AddUser(t.Context(), freshet.User{Name: "ada", Role: freshet.Admin}, long+"a")
 	if err != nil {
@@ -89,7 +89,7 @@ func TestPasswords(t *testing.T) {
 	}
 	for password, right := range map[string]bool{long + "a": true, long + "b": false, long: false, "": false, strings.Repeat("x", 5000): false} {
 		_, err := r.Verify(t.Context(), "ada", password, fmt.Sprintf("192.0.2.%d", len(password)%200))
-		if (err == nil) != right || !right && !errors.Is(err, who.ErrWrong) {
+		if (err == nil) != right || !right && !errors.Is(err, auth.ErrWrong) {
 			t.Errorf("a password of %d bytes gives %v", len(password), err)
 		}
 	}
@@ -102,13 +102,13 @@ func TestPasswords(t *testing.T) {
 
 // A name that nobody has gets the same answer as a wrong password, and as one without any.
 func TestNobodyIsTold(t *testing.T) {
-	r := newRig(t, who.Config{})
+	r := newRig(t, auth.Config{})
 	r.user("ada", freshet.Admin)
 	if _, err := r.AddUser(t.Context(), freshet.User{Name: "elsewhere", Role: freshet.Viewer, Subject: "https://id.example#1"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ada", "nobody", "elsewhere", ""} {
-		if _, err := r.Verify(t.Context(), name, "wrong", "192.0.2.1"); err != who.ErrWrong {
+		if _, err := r.Verify(t.Context(), name, "wrong", "192.0.2.1"); err != auth.ErrWrong {
 			t.Errorf("%q gets %v", name, err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestNobodyIsTold(t *testing.T) {
 
 // Whoever fails often has to wait, and nobody else has.
 func TestTries(t *testing.T) {
-	r := newRig(t, who.Config{})
+	r := newRig(t, auth.Config{})
 	r.user("ada", freshet.Admin)
 	r.user("bob", freshet.Viewer)
 	try := func(name, password, from string) error {
@@ -124,12 +124,12 @@ func TestTries(t *testing.T) {
 		return err
 	}
 	for n := range 5 {
-		if err := try("ada", "wrong", "2001:db8::1"); err != who.ErrWrong {
+		if err := try("ada", "wrong", "2001:db8::1"); err != auth.ErrWrong {
 			t.Fatalf("failure %d gives %v", n, err)
 		}
 	}
 	err := try("ada", "password of ada", "2001:db8::2") // the same network
-	many, ok := errors.AsType[*who.TooManyError](err)
+	many, ok := errors.AsType[*auth.TooManyError](err)
 	if !ok || many.Seconds() != 12 {
 		t.Fatalf("after five failures the right password gives %v", err)
 	}
@@ -145,7 +145,7 @@ func TestTries(t *testing.T) {
 	for n := range 30 { // one address, any names
 		err = try(fmt.Sprint("x", n), "wrong", "192.0.2.9")
 	}
-	if _, ok := errors.AsType[*who.TooManyError](err); !ok {
+	if _, ok := errors.AsType[*auth.TooManyError](err); !ok {
 		t.Errorf("after 30 failures of one address there is no wait: %v", err)
 	}
 	if err := try("ada", "password of ada", "192.0.2.10"); err != nil {
@@ -154,7 +154,7 @@ func TestTries(t *testing.T) {
 	for range 30 { // nor can anybody guess a token or a link
 		_, _, err = r.Enter(t.Context(), "ft_guess", "192.0.2.30")
 	}
-	if _, ok := errors.AsType[*who.TooManyError](err); !ok {
+	if _, ok := errors.AsType[*auth.TooManyError](err); !ok {
 		t.Errorf("after 30 wrong tokens from one address there is no wait: %v", err)
 	}
 	for range 50 { // who is right does not have to wait
@@ -166,7 +166,7 @@ func TestTries(t *testing.T) {
 
 // A session ends when nothing was asked for a while, after a month, and at a new password.
 func TestSessionsEnd(t *testing.T) {
-	r := newRig(t, who.Config{})
+	r := newRig(t, auth.Config{})
 	ada := r.user("ada", freshet.Admin)
 	_, idle := r.login("ada")
 	_, used := r.login("ada")
@@ -212,7 +212,7 @@ func TestSessionsEnd(t *testing.T) {
 // A pass is never good for more than its user may do, also later, and is not written to at
 // every use.
 func TestTokens(t *testing.T) {
-	r := newRig(t, who.Config{Local: "fd_local"})
+	r := newRig(t, auth.Config{Local: "fd_local"})
 	r.user("ada", freshet.Admin)
 	bob := r.user("bob", freshet.Editor)
 	p, secret, err := r.Issue(t.Context(), freshet.Pass{Kind: freshet.PassToken, User: "bob", Name: "ci", Expires: noon.Add(time.Hour), Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightRead, freshet.RightWrite}}})
@@ -247,7 +247,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("it was used at %s", stored.Used)
 	}
 	r.now = noon.Add(time.Hour)
-	if got := may(); got != who.ErrUnknown.Error() {
+	if got := may(); got != auth.ErrUnknown.Error() {
 		t.Errorf("after it has expired: %s", got)
 	}
 	if c, err := r.Known(t.Context(), "fd_local"); err != nil || !c.May(freshet.RightAdmin) {
@@ -295,13 +295,13 @@ func TestOpen(t *testing.T) {
 	}
 	for _, at := range []struct {
 		name string
-		cfg  who.Config
+		cfg  auth.Config
 		may  bool
 	}{
-		{"loopback", who.Config{Loopback: true}, true},
-		{"believed proxy", who.Config{Loopback: true, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}, true},
-		{"all addresses", who.Config{}, false},
-		{"on", who.Config{Loopback: true, Mode: who.On}, false},
+		{"loopback", auth.Config{Loopback: true}, true},
+		{"believed proxy", auth.Config{Loopback: true, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}, true},
+		{"all addresses", auth.Config{}, false},
+		{"on", auth.Config{Loopback: true, Mode: auth.On}, false},
 	} {
 		r := newRig(t, at.cfg)
 		for _, users := range []bool{false, true} {
@@ -310,7 +310,7 @@ func TestOpen(t *testing.T) {
 			}
 			for _, tt := range tests {
 				c, err := r.Ask(tt.req)
-				if err != nil && !errors.Is(err, who.ErrUnknown) {
+				if err != nil && !errors.Is(err, auth.ErrUnknown) {
 					t.Fatal(err)
 				}
 				if c.Known != (tt.open && at.may && !users) {
@@ -319,14 +319,14 @@ func TestOpen(t *testing.T) {
 			}
 		}
 	}
-	if c, err := newRig(t, who.Config{Mode: who.Off}).Ask(request(host("freshet.example"), header("X-Forwarded-For", "192.0.2.1"))); err != nil || !c.May(freshet.RightAdmin) {
+	if c, err := newRig(t, auth.Config{Mode: auth.Off}).Ask(request(host("freshet.example"), header("X-Forwarded-For", "192.0.2.1"))); err != nil || !c.May(freshet.RightAdmin) {
 		t.Errorf("if nobody has to log in: %+v, %v", c, err)
 	}
 }
 
 // Where a request comes from is what the last proxy that is believed says.
 func TestAddress(t *testing.T) {
-	r := newRig(t, who.Config{Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8")}, Public: "https://freshet.example/"})
+	r := newRig(t, auth.Config{Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8")}, Public: "https://freshet.example/"})
 	tests := []struct {
 		remote, forwarded, proto, host, want string
 		secure                               bool
@@ -359,7 +359,7 @@ func TestAddress(t *testing.T) {
 
 // The cookie of https cannot be set over http, and no token is one.
 func TestCookies(t *testing.T) {
-	r := newRig(t, who.Config{Public: "https://freshet.example"})
+	r := newRig(t, auth.Config{Public: "https://freshet.example"})
 	r.user("ada", freshet.Admin)
 	_, session := r.login("ada")
 	_, token, err := r.Issue(t.Context(), freshet.Pass{Kind: freshet.PassToken, User: "ada", Name: "ci", Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
@@ -370,12 +370,12 @@ func TestCookies(t *testing.T) {
 		host, cookie, value string
 		known               bool
 	}{
-		{"freshet.example", who.SecureCookie, session, true},
-		{"freshet.example", who.PlainCookie, session, false},
-		{"192.0.2.5:8080", who.PlainCookie, session, true},
-		{"192.0.2.5:8080", who.SecureCookie, session, false},
-		{"192.0.2.5:8080", who.PlainCookie, token, false},
-		{"192.0.2.5:8080", who.PlainCookie, "x", false},
+		{"freshet.example", auth.SecureCookie, session, true},
+		{"freshet.example", auth.PlainCookie, session, false},
+		{"192.0.2.5:8080", auth.PlainCookie, session, true},
+		{"192.0.2.5:8080", auth.SecureCookie, session, false},
+		{"192.0.2.5:8080", auth.PlainCookie, token, false},
+		{"192.0.2.5:8080", auth.PlainCookie, "x", false},
 	} {
 		req := httptest.NewRequest("GET", "/", nil)
 		req.RemoteAddr, req.Host = "192.0.2.1:1", tt.host
@@ -385,7 +385,7 @@ func TestCookies(t *testing.T) {
 			t.Errorf("%+v: %t, %v", tt, c.Known, err)
 		}
 	}
-	secure, plain := who.Caller{Secure: true}.Cookie("x", noon), who.Caller{}.Cookie("x", noon)
+	secure, plain := auth.Caller{Secure: true}.Cookie("x", noon), auth.Caller{}.Cookie("x", noon)
 	if s := secure.String(); !strings.HasPrefix(s, "__Host-freshet=x; Path=/;") || !strings.Contains(s, "; Secure") || !strings.Contains(s, "HttpOnly") || !strings.Contains(s, "SameSite=Strict") || strings.Contains(s, "Domain") {
 		t.Errorf("the cookie is %s", s)
 	}
@@ -396,15 +396,15 @@ func TestCookies(t *testing.T) {
 
 // What somebody is doing ends with the pass that it was begun with.
 func TestCallsEnd(t *testing.T) {
-	r := newRig(t, who.Config{Loopback: true})
+	r := newRig(t, auth.Config{Loopback: true})
 	open := httptest.NewRequest("GET", "/", nil)
 	open.RemoteAddr, open.Host = "127.0.0.1:1", "localhost"
-	begin := func(c who.Caller) context.Context {
+	begin := func(c auth.Caller) context.Context {
 		ctx, done := r.Bind(t.Context(), c)
 		t.Cleanup(done)
 		return ctx
 	}
-	known := func(secret string) who.Caller {
+	known := func(secret string) auth.Caller {
 		c, err := r.Known(t.Context(), secret)
 		if err != nil {
 			t.Fatal(err)
@@ -458,11 +458,11 @@ func TestCallsExpire(t *testing.T) {
 	}
 	defer store.Close()
 	synctest.Test(t, func(t *testing.T) {
-		g, err := who.New(t.Context(), who.Config{Store: store})
+		g, err := auth.New(t.Context(), auth.Config{Store: store})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, done := g.Bind(t.Context(), who.Caller{Pass: freshet.Pass{ID: "x", Expires: time.Now().Add(time.Hour)}})
+		ctx, done := g.Bind(t.Context(), auth.Caller{Pass: freshet.Pass{ID: "x", Expires: time.Now().Add(time.Hour)}})
 		defer done()
 		time.Sleep(time.Hour - time.Second)
 		if synctest.Wait(); ctx.Err() != nil {

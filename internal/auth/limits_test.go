@@ -1,4 +1,4 @@
-package who_test
+package auth_test
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
-	"freshet/who"
 )
 
 // token makes a token of a user that is good for reading.
@@ -35,7 +35,7 @@ func (r *rig) enter(token string) string {
 
 // Whoever enters a browser with a token has there what the token is good for, and no longer.
 func TestSessionsOfTokens(t *testing.T) {
-	r := newRig(t, who.Config{})
+	r := newRig(t, auth.Config{})
 	r.user("ada", freshet.Admin)
 	short, hour := r.token("ada", noon.Add(time.Hour))
 	_, year := r.token("ada", noon.Add(365*24*time.Hour))
@@ -46,7 +46,7 @@ func TestSessionsOfTokens(t *testing.T) {
 			t.Errorf("the %s of an admin that is good for reading has %s: %v", name, got, err)
 		}
 	}
-	if _, _, err := r.Enter(t.Context(), session, "192.0.2.1"); !errors.Is(err, who.ErrUnknown) {
+	if _, _, err := r.Enter(t.Context(), session, "192.0.2.1"); !errors.Is(err, auth.ErrUnknown) {
 		t.Errorf("a session makes another: %v", err)
 	}
 	r.now = noon.Add(time.Hour)
@@ -70,7 +70,7 @@ func TestSessionsOfTokens(t *testing.T) {
 
 // A link reads what it shows, wherever it is sent; a token has no place in an address.
 func TestSecretsInAddresses(t *testing.T) {
-	r := newRig(t, who.Config{})
+	r := newRig(t, auth.Config{})
 	r.user("ada", freshet.Admin)
 	_, token := r.token("ada", time.Time{})
 	_, share, err := r.Issue(t.Context(), freshet.Pass{Kind: freshet.PassShare, User: "ada", Limit: freshet.Limit{Source: "news"}})
@@ -93,7 +93,7 @@ func TestSecretsInAddresses(t *testing.T) {
 		c, err := r.Ask(httptest.NewRequest(tt.method, "/api/v1/sources/news?link="+tt.secret, nil))
 		got := fmt.Sprint(c.Limit.Scopes, " ", c.Limit.Source)
 		switch {
-		case errors.Is(err, who.ErrUnknown):
+		case errors.Is(err, auth.ErrUnknown):
 			got = "refused"
 		case err != nil:
 			t.Fatal(err)
@@ -108,14 +108,14 @@ func TestSecretsInAddresses(t *testing.T) {
 
 // Somebody of the provider logs in there alone, also if a password is left from before.
 func TestGuestsLogInAtTheProvider(t *testing.T) {
-	r := newRig(t, who.Config{Provider: "https://id.example/"})
+	r := newRig(t, auth.Config{Provider: "https://id.example/"})
 	r.user("ada", freshet.Admin)
 	for name, subject := range map[string]string{"bob": "https://id.example#1", "eve": "https://other.example#1"} {
 		if _, err := r.AddUser(t.Context(), freshet.User{Name: name, Role: freshet.Viewer, Subject: subject}, "password of "+name); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := r.Verify(t.Context(), "bob", "password of bob", "192.0.2.1"); err != who.ErrWrong {
+	if _, err := r.Verify(t.Context(), "bob", "password of bob", "192.0.2.1"); err != auth.ErrWrong {
 		t.Errorf("a guest with a password gets %v", err)
 	}
 	if _, err := r.Verify(t.Context(), "eve", "password of eve", "192.0.2.1"); err != nil {
@@ -132,11 +132,11 @@ func (forgetful) User(context.Context, string) (freshet.User, error) {
 
 // A pass whose user is removed between two looks is good for nothing.
 func TestPassWithoutUser(t *testing.T) {
-	r := newRig(t, who.Config{})
+	r := newRig(t, auth.Config{})
 	r.user("ada", freshet.Admin)
 	_, token := r.token("ada", time.Time{})
 	r.Store = forgetful{r.store}
-	if c, err := r.Known(t.Context(), token); !errors.Is(err, who.ErrUnknown) || c.Known {
+	if c, err := r.Known(t.Context(), token); !errors.Is(err, auth.ErrUnknown) || c.Known {
 		t.Errorf("it is known as %+v: %v", c, err)
 	}
 }
@@ -145,7 +145,7 @@ func TestPassWithoutUser(t *testing.T) {
 // page does.
 func TestCookiesOfAttempts(t *testing.T) {
 	for _, secure := range []bool{false, true} {
-		c := who.Caller{Secure: secure}.AttemptCookie("kept")
+		c := auth.Caller{Secure: secure}.AttemptCookie("kept")
 		if !c.HttpOnly || c.Secure != secure || c.SameSite != http.SameSiteLaxMode || c.MaxAge <= 0 || c.MaxAge > 600 || c.Path != "/" || c.Domain != "" {
 			t.Errorf("over https %t the cookie is %s", secure, c.String())
 		}
