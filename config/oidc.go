@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"freshet/internal/auth/oidc"
 	"freshet/internal/freshet"
 	"freshet/internal/suggest"
-	"freshet/openid"
 )
 
 // noRole is how the default role is written that refuses whoever has no other.
@@ -52,7 +52,7 @@ func ofProvider(show func(Settings) any) func(Settings) any {
 }
 
 func setIssuer(s *Settings, v string) error {
-	if err := openid.CheckURL(v); err != nil {
+	if err := oidc.CheckURL(v); err != nil {
 		return err
 	}
 	s.OIDC.Issuer = v
@@ -96,7 +96,7 @@ func members(at func(*Settings) *[]string) func(*Settings, string) error {
 	return func(s *Settings, v string) error {
 		list := SplitList(v)
 		for _, entry := range list {
-			if err := openid.CheckMember(entry); err != nil {
+			if err := oidc.CheckMember(entry); err != nil {
 				return err
 			}
 		}

@@ -13,10 +13,10 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 
 	"freshet/internal/auth"
+	"freshet/internal/auth/oidc"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/openid"
 	"freshet/web"
 )
 
@@ -85,13 +85,13 @@ const mostAnswer = 1 << 20
 
 // provider returns where people log in besides; nil if nowhere. It is the operator's own
 // setting, so that it may be at an address that is closed to polls.
-func (s *service) provider() *openid.Provider {
+func (s *service) provider() *oidc.Provider {
 	set := s.settings.OIDC
 	if set.Issuer == "" {
 		return nil
 	}
 	out := s.settings.Fetch.Named(10*time.Second, mostAnswer)
-	cfg := openid.Config{
+	cfg := oidc.Config{
 		Settings: set, Redirect: strings.TrimSuffix(s.settings.PublicURL, "/") + web.CallbackPath, Now: s.Now,
 		Reach: func(ctx context.Context) context.Context { return oidc.ClientContext(ctx, out) },
 	}
@@ -105,5 +105,5 @@ func (s *service) provider() *openid.Provider {
 			return set.Secret.Expand(func(r freshet.Reference) (string, error) { return secrets.Look(r, host, false) })
 		}
 	}
-	return openid.New(cfg)
+	return oidc.New(cfg)
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"freshet/internal/auth/oidc"
 	"freshet/internal/freshet"
-	"freshet/openid"
 	"freshet/openidtest"
 	"freshet/web"
 )
@@ -18,9 +18,9 @@ func (r *rig) throughProvider() *openidtest.Provider {
 	p := openidtest.New(r, r.url+web.CallbackPath)
 	r.settings.Listen = strings.TrimPrefix(r.url, "http://")
 	r.settings.PublicURL = r.url
-	r.settings.OIDC = openid.Settings{
+	r.settings.OIDC = oidc.Settings{
 		Name: "Example", Issuer: p.URL, ClientID: openidtest.ClientID, Secret: openidtest.ClientSecret, Groups: "groups",
-		Roles: openid.Roles{Admins: []string{"group:ops"}, Editors: []string{"group:shop"}, Viewers: []string{"group:all"}},
+		Roles: oidc.Roles{Admins: []string{"group:ops"}, Editors: []string{"group:shop"}, Viewers: []string{"group:all"}},
 	}
 	r.serve()
 	return p

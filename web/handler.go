@@ -16,6 +16,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/auth"
+	"freshet/internal/auth/oidc"
 	"freshet/internal/daemon"
 	"freshet/internal/daemon/membudget"
 	"freshet/internal/extract"
@@ -23,7 +24,6 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/queries/runner"
 	"freshet/internal/sinks/delivery"
-	"freshet/openid"
 	"freshet/ui"
 )
 
@@ -45,7 +45,7 @@ type Config struct {
 	Gate *auth.Gate
 
 	// Provider is where people can log in besides; nil means nowhere.
-	Provider *openid.Provider
+	Provider *oidc.Provider
 
 	// Browser says with what pages are rendered, or why they cannot be. Nil means
 	// that nobody knows.
