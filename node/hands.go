@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"freshet/cluster"
 	"freshet/config"
 	"freshet/internal/auth"
+	"freshet/internal/cluster"
 	"freshet/internal/daemon"
 	"freshet/internal/extract"
 	"freshet/internal/fetch"

@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/cluster"
 	"freshet/config"
 	"freshet/internal/auth"
 	"freshet/internal/clock"
+	"freshet/internal/cluster"
 	"freshet/internal/daemon"
 	"freshet/internal/extract"
 	"freshet/internal/fetch"

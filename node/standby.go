@@ -5,9 +5,9 @@ import (
 	"errors"
 	"net/http"
 
-	"freshet/cluster"
 	"freshet/config"
 	"freshet/internal/auth"
+	"freshet/internal/cluster"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
 	"freshet/web"

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/cluster"
+	"freshet/internal/cluster"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/worker"

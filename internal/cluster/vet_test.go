@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/cluster"
+	"freshet/internal/cluster"
 	"freshet/internal/freshet"
 	"freshet/internal/worker"
 	"freshet/wire"

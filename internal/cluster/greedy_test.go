@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"freshet/cluster"
+	"freshet/internal/cluster"
 	"freshet/internal/freshet"
 	"freshet/internal/worker"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/cluster"
+	"freshet/internal/cluster"
 	"freshet/internal/freshet"
 	"freshet/wire"
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"freshet/cluster"
+	"freshet/internal/cluster"
 )
 
 // Headers are JSON, whatever is said in them, and come back as they were: also from those who

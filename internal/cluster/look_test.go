@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"freshet/cluster"
+	"freshet/internal/cluster"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
 	"freshet/internal/worker"

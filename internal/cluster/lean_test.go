@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"freshet/cluster"
+	"freshet/internal/cluster"
 	"freshet/internal/freshet"
 	"freshet/internal/worker"
 )

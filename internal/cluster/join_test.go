@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/cluster"
+	"freshet/internal/cluster"
 	"freshet/internal/fetch"
 	"freshet/wire"
 )

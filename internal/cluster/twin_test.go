@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"freshet/cluster"
+	"freshet/internal/cluster"
 )
 
 // A notebook is a log that can be read while it is written.
