@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"freshet/courier"
 	"freshet/internal/auth"
+	"freshet/internal/cluster/delivery"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
@@ -29,7 +29,7 @@ const addressName = "freshet.addr"
 // instanceHeader is in every answer of a daemon and names its run, so that a
 // file left behind by a killed daemon does not lead to another one that has
 // since taken its port.
-const instanceHeader = courier.RunHeader
+const instanceHeader = delivery.RunHeader
 
 // An Address is where a daemon listens, and the name of its run.
 type Address struct {

@@ -7,7 +7,7 @@ import (
 
 	"freshet/client"
 	"freshet/config"
-	"freshet/courier"
+	"freshet/internal/cluster/delivery"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
@@ -19,7 +19,7 @@ type account struct {
 	Slots int           `json:"slots"`
 	Hands []client.Hand `json:"hands"`
 
-	Deliveries map[string]courier.Status `json:"deliveries,omitempty"` // by address of the node that makes them
+	Deliveries map[string]delivery.Status `json:"deliveries,omitempty"` // by address of the node that makes them
 
 	Notes  *client.ClusterNotes `json:"notes,omitempty"`
 	Origin *daemon.Basis        `json:"origin,omitempty"` // the oldest copy from which all that it knows follows

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"freshet/config"
-	"freshet/courier"
 	"freshet/internal/auth"
+	"freshet/internal/cluster/delivery"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
@@ -23,12 +23,12 @@ import (
 
 // deliveries are those that a node that decides makes or has made.
 type deliveries struct {
-	*courier.Dispatch
+	*delivery.Dispatch
 	sinks *delivery.Sinks
 }
 
 // delivering returns what each node does for sinks, by address.
-func (n *Node) delivering() map[string]courier.Status {
+func (n *Node) delivering() map[string]delivery.Status {
 	if d := n.deliveries.Load(); d != nil {
 		return d.Status(d.sinks.Working())
 	}
@@ -36,11 +36,11 @@ func (n *Node) delivering() map[string]courier.Status {
 }
 
 // dispatch returns what shares deliveries with the other nodes; nil if there can be none.
-func (s *service) dispatch() *courier.Dispatch {
+func (s *service) dispatch() *delivery.Dispatch {
 	if s.peers == nil {
 		return nil
 	}
-	return courier.NewDispatch(courier.DispatchConfig{
+	return delivery.NewDispatch(delivery.DispatchConfig{
 		Own: s.advertised(), Epoch: s.node.leads.Term(), Right: s.node.leads.Right, Lease: s.lease, Token: s.where.Token, Log: s.Log,
 		Do: fetch.Trusted(time.Minute).Do,
 		Nodes: func(ctx context.Context) (there []string, err error) {
@@ -65,7 +65,7 @@ func (n *Node) sendsBy(s config.Settings) config.Settings {
 
 // A runner makes deliveries for the node that decides.
 type runner struct {
-	*courier.Courier
+	*delivery.Courier
 	terms atomic.Pointer[terms]
 	now   func() time.Time
 }
@@ -85,7 +85,7 @@ func (s *service) newRunner(ctx context.Context, given config.Settings, n *Node)
 			r.now = func() time.Time { return time.Now().Add(ahead) }
 		}
 	}
-	r.Courier = courier.New(courier.Config{
+	r.Courier = delivery.New(delivery.Config{
 		Log:   s.Log,
 		Known: func(ctx context.Context, token string) (bool, error) { return s.known.knows(ctx, auth.HashOf(token)) },
 		Leads: func(ctx context.Context, epoch int64) (bool, error) {
@@ -155,7 +155,7 @@ func (b *standby) leave(grace time.Duration) {
 func (b *standby) withRunner(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case r.URL.Path != courier.Path:
+		case r.URL.Path != delivery.Path:
 			h.ServeHTTP(w, r)
 		case b.runner == nil:
 			http.Error(w, "this node makes no deliveries", http.StatusNotFound)

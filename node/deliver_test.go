@@ -16,7 +16,7 @@ import (
 
 	"freshet/client"
 	"freshet/config"
-	"freshet/courier"
+	"freshet/internal/cluster/delivery"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/node"
@@ -291,11 +291,11 @@ func TestOnlyNodesOrderDeliveries(t *testing.T) {
 	}
 	hello := `{"format":1,"epoch":1}` + "\n"
 	for token, want := range map[string]int{"0123456789abcdef": http.StatusForbidden, brain.Token + "x": http.StatusForbidden, brain.Token: http.StatusOK} {
-		c.wants(want, "", "POST", second.url+courier.Path, hello, courier.TokenHeader, token)
+		c.wants(want, "", "POST", second.url+delivery.Path, hello, delivery.TokenHeader, token)
 	}
-	c.wants(http.StatusNotFound, "", "POST", second.url+courier.Path, hello)
-	c.wants(http.StatusNotFound, brain.Token, "POST", second.url+courier.Path, hello)
-	if _, text := c.wants(http.StatusOK, "", "POST", second.url+courier.Path, `{"format":1,"epoch":7}`+"\n", courier.TokenHeader, brain.Token); !strings.Contains(text, "has not heard of this brain") {
+	c.wants(http.StatusNotFound, "", "POST", second.url+delivery.Path, hello)
+	c.wants(http.StatusNotFound, brain.Token, "POST", second.url+delivery.Path, hello)
+	if _, text := c.wants(http.StatusOK, "", "POST", second.url+delivery.Path, `{"format":1,"epoch":7}`+"\n", delivery.TokenHeader, brain.Token); !strings.Contains(text, "has not heard of this brain") {
 		t.Errorf("a brain that never was is answered %s", text)
 	}
 	box.whole(sinks, c.settled(stop))

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/courier"
+	"freshet/internal/cluster/delivery"
 )
 
 // Strangers who say that they are nodes keep the brain from nothing: who is known is not looked up again
@@ -38,7 +38,7 @@ func TestStrangersHoldUpNoNode(t *testing.T) {
 		go func() {
 			defer func() { over <- struct{}{} }()
 			req, _ := http.NewRequest(http.MethodGet, brain.url+"/api/v1/sources", nil)
-			req.Header.Set(courier.TokenHeader, "a stranger")
+			req.Header.Set(delivery.TokenHeader, "a stranger")
 			resp, err := http.DefaultClient.Do(req)
 			if err != nil || resp.StatusCode != http.StatusForbidden {
 				t.Errorf("a stranger gets %v, %v", resp, err)

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/courier"
 	"freshet/internal/auth"
+	"freshet/internal/cluster/delivery"
 	"freshet/internal/fetch"
 	"freshet/internal/store/postgres"
 	"freshet/web"
@@ -23,8 +23,8 @@ import (
 // What a node says of a request that it passes on to the one that decides. Only a node on the
 // same database has the token.
 const (
-	passedHeader = "Freshet-Passed"    // it was passed on, and is not to be again
-	nodeHeader   = courier.TokenHeader // the token of the node, for what the other headers say
+	passedHeader = "Freshet-Passed"     // it was passed on, and is not to be again
+	nodeHeader   = delivery.TokenHeader // the token of the node, for what the other headers say
 )
 
 // passPatience is how long the node that decides may take to begin an answer.

@@ -1,4 +1,4 @@
-// Package courier has the nodes of a cluster share the deliveries to sinks.
+// Package delivery has the nodes of a cluster share the deliveries to sinks.
 //
 // The brain alone keeps the books: what each sink is owed, in which bytes and in which order.
 // What it gives to other nodes is one attempt at a time. A [Dispatch] is its end: it picks the
@@ -11,4 +11,4 @@
 // and gives it up after as long as an attempt may take. A brain that hears nothing of an order
 // waits for that long, and then has the same message sent by another: it may come twice, and
 // never not at all.
-package courier
+package delivery

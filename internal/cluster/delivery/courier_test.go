@@ -1,4 +1,4 @@
-package courier_test
+package delivery_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/courier"
+	"freshet/internal/cluster/delivery"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
@@ -357,12 +357,12 @@ func TestStrangersCannotOrder(t *testing.T) {
 		method, token string
 		want          int
 	}{{"POST", "", http.StatusNotFound}, {"GET", token, http.StatusNotFound}, {"POST", "fh_somebody", http.StatusForbidden}, {"POST", token, http.StatusOK}} {
-		req, err := http.NewRequestWithContext(t.Context(), try.method, a.address()+courier.Path, strings.NewReader(order))
+		req, err := http.NewRequestWithContext(t.Context(), try.method, a.address()+delivery.Path, strings.NewReader(order))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if try.token != "" {
-			req.Header.Set(courier.TokenHeader, try.token)
+			req.Header.Set(delivery.TokenHeader, try.token)
 		}
 		resp, err := fetch.Trusted(time.Minute).Do(req)
 		if err != nil {

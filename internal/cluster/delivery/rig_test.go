@@ -1,4 +1,4 @@
-package courier_test
+package delivery_test
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/courier"
+	"freshet/internal/cluster/delivery"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
@@ -101,7 +101,7 @@ func open() fetch.Config {
 
 // A helper is a node that stands by.
 type helper struct {
-	*courier.Courier
+	*delivery.Courier
 	name  string
 	wire  *wire.Wire
 	leads atomic.Int64 // the epoch that it hears of
@@ -119,7 +119,7 @@ func newHelper(t *testing.T, name string, sinks ...freshet.Sink) *helper {
 	for _, s := range sinks {
 		h.sinks[s.Name] = s
 	}
-	h.Courier = courier.New(courier.Config{
+	h.Courier = delivery.New(delivery.Config{
 		Find: func(_ context.Context, name string) (freshet.Sink, error) {
 			if h.looking != nil {
 				h.looking()
@@ -139,7 +139,7 @@ func newHelper(t *testing.T, name string, sinks ...freshet.Sink) *helper {
 		Leads: func(_ context.Context, epoch int64) (bool, error) { return epoch == h.leads.Load(), nil },
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set(courier.RunHeader, name)
+		w.Header().Set(delivery.RunHeader, name)
 		h.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
@@ -156,7 +156,7 @@ func (h *helper) address() string { return "http://" + h.wire.Address() }
 
 // A brain has its messages sent.
 type brain struct {
-	*courier.Dispatch
+	*delivery.Dispatch
 	t     *testing.T
 	right atomic.Int64
 }
@@ -171,7 +171,7 @@ func newBrain(t *testing.T, epoch int64, helpers ...*helper) *brain {
 func newLoggingBrain(t *testing.T, log *slog.Logger, epoch int64, helpers ...*helper) *brain {
 	b := &brain{t: t}
 	b.right.Store(int64(lease))
-	b.Dispatch = courier.NewDispatch(courier.DispatchConfig{
+	b.Dispatch = delivery.NewDispatch(delivery.DispatchConfig{
 		Own: own, Epoch: epoch, Right: func() time.Duration { return time.Duration(b.right.Load()) }, Lease: lease, Patience: patience, Token: token,
 		Nodes: func(context.Context) (all []string, err error) {
 			for _, h := range helpers {

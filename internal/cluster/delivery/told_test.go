@@ -1,4 +1,4 @@
-package courier_test
+package delivery_test
 
 import (
 	"bytes"
