@@ -1,13 +1,13 @@
 package config
 
 import (
+	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
-	"freshet/parts"
 )
 
 // setShard takes which of the daemons that share a budget this one is.
 func setShard(s *Settings, v string) (err error) {
-	s.Shard, err = parts.ParseShard(v)
+	s.Shard, err = shards.ParseShard(v)
 	return err
 }
 
@@ -21,5 +21,5 @@ func (s *Settings) checkShard() error {
 	case s.Shard.Alone():
 		return &freshet.InvalidError{Field: "pool", Reason: "needs a shard: which of how many daemons this one is, such as 2/3"}
 	}
-	return parts.Check(s.Limits.Budget, s.Shard.Of)
+	return shards.Check(s.Limits.Budget, s.Shard.Of)
 }

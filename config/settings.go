@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"freshet/internal/auth/oidc"
+	"freshet/internal/cluster/shards"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/parts"
 )
 
 // Settings are all that an operator can set. They come, the later ones winning, from the
@@ -48,8 +48,8 @@ type Settings struct {
 	Lease     time.Duration // after so long without a sign of life another node takes over; 0 means 5 s
 	Standby   string        // what this node does while another decides: WarmStandby or ColdStandby; "" means the former
 
-	Pool  string      // URL of the database in which daemons share the budget; "" means that this one has all of it
-	Shard parts.Shard // which of them this one is
+	Pool  string       // URL of the database in which daemons share the budget; "" means that this one has all of it
+	Shard shards.Shard // which of them this one is
 
 	HandToken string // file with the token that hands on other machines show; "" means that there are none
 	OwnSlots  int    // looks that this machine makes at once beside theirs; less than 0 means as many as there are workers

@@ -7,9 +7,9 @@ import (
 	"math"
 	"time"
 
+	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/parts"
 )
 
 // A moot is where brains meet, at every instant.
@@ -38,7 +38,7 @@ type brain struct {
 	pages   int
 	before  float64
 	polls   int
-	claim   parts.Claim
+	claim   shards.Claim
 	may     float64       // polls an instant
 	told    bool          // it knows
 	news    *sched.Limits // that it is told when all have met; nil if nothing has changed
@@ -65,7 +65,7 @@ func newMoot(g *Grid, n Shards, o *Options) (*moot, error) {
 	hosts := make([]map[string]bool, n.Count)
 	for page := range g.pages {
 		key := o.hostKey(g, page)
-		i := parts.Of(key, n.Count)
+		i := shards.Of(key, n.Count)
 		if hosts[i] == nil {
 			hosts[i] = map[string]bool{}
 		}
@@ -153,13 +153,13 @@ func (b *brain) hear() {
 func (m *moot) begin() {
 	m.last = m.instant
 	for _, b := range m.brains {
-		b.claim = parts.Claim{}
+		b.claim = shards.Claim{}
 	}
 }
 
 // exchange moves a part of the budget if prices differ.
 func (m *moot) exchange() {
-	claims := make([]parts.Claim, len(m.brains))
+	claims := make([]shards.Claim, len(m.brains))
 	for i, b := range m.brains {
 		claims[i] = b.claim
 	}

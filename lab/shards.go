@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
-	"freshet/parts"
 )
 
 // Shards are several brains that share the pages of a grid by the hash of the host, and
@@ -42,8 +42,8 @@ func (n Shards) check(o *Options) error {
 		return &freshet.InvalidError{Field: "shards", Reason: fmt.Sprintf(format, args...)}
 	}
 	switch {
-	case n.Count < 1 || n.Count > parts.Most:
-		return bad("%d is not a number from 1 to %d", n.Count, parts.Most)
+	case n.Count < 1 || n.Count > shards.Most:
+		return bad("%d is not a number from 1 to %d", n.Count, shards.Most)
 	case o.Learner != nil:
 		return bad("predictions are not compared with the truth for several brains")
 	case o.Latency > 0 && !o.Continuous:

@@ -11,11 +11,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/parts"
 	"freshet/rival"
 )
 
@@ -68,7 +68,7 @@ func gridIn(t interface{ Fatal(...any) }, instants, shards int, seed uint64, lis
 	changes := map[freshet.SourceID][]float64{}
 	for i, r := range list {
 		host := ""
-		for n := 0; host == "" || parts.Of(host, shards) != r.shard; n++ {
+		for n := 0; host == "" || shards.Of(host, shards) != r.shard; n++ {
 			host = fmt.Sprintf("host%d-%d.example", i, n)
 		}
 		for page := range r.pages {
@@ -103,7 +103,7 @@ func TestShardsKeepTheBudget(t *testing.T) {
 		o := lab.Options{Budget: rapid.SampledFrom([]float64{1, 2.5, 8, 11}).Draw(t, "budget")}
 		o.Adjust = func(_ int, s *freshet.Source) {
 			s.Weight = 1
-			if parts.Of(s.Host(), shards) == 1 {
+			if shards.Of(s.Host(), shards) == 1 {
 				s.Weight = 20
 			}
 		}

@@ -3,7 +3,7 @@ package lab
 import (
 	"math"
 
-	"freshet/parts"
+	"freshet/internal/cluster/shards"
 )
 
 // Shares are how a budget is divided between brains. The parts of all, and what is on its
@@ -24,7 +24,7 @@ func newShares(budget float64, sources []int, whole bool) *shares {
 	for i, n := range sources {
 		weights[i] = float64(n)
 	}
-	return &shares{held: parts.Divide(budget, weights, whole), least: parts.Least(budget, weights, whole), whole: whole}
+	return &shares{held: shards.Divide(budget, weights, whole), least: shards.Least(budget, weights, whole), whole: whole}
 }
 
 // settle gives what was given up to who is to have it, if that was long enough ago.
@@ -39,8 +39,8 @@ func (s *shares) settle(instant, wait int) bool {
 
 // exchange lowers the part of the brain to which a poll is worth least, for the one to
 // which it is worth most. It reports whether the prices have met.
-func (s *shares) exchange(instant int, claims []parts.Claim) (met bool) {
-	m := parts.Next(s.held, s.least, claims, s.whole)
+func (s *shares) exchange(instant int, claims []shards.Claim) (met bool) {
+	m := shards.Next(s.held, s.least, claims, s.whole)
 	if m.Polls > 0 {
 		s.held[m.From] -= m.Polls
 		s.way, s.to, s.since = m.Polls, m.To, instant

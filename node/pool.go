@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"freshet/config"
+	"freshet/internal/cluster/shards"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/parts"
 	"freshet/pool"
 )
 
@@ -27,7 +27,7 @@ const poolBelief = "pool"
 // any of it meanwhile.
 type seat struct {
 	pool    *pool.Pool
-	shard   parts.Shard
+	shard   shards.Shard
 	longest time.Duration // that a request can take
 	node    *Node
 	log     *slog.Logger
@@ -149,13 +149,13 @@ func (s *seat) hold(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, parts.ErrUnseated) && !s.node.sure(): // another node of this cluster decides now
+		case errors.Is(err, shards.ErrUnseated) && !s.node.sure(): // another node of this cluster decides now
 			return
 		case s.run != 0 && isOtherNumber(err): // hosts of this daemon are another's now
 			s.stop(err.Error())
 			s.log.Error("this daemon makes no more polls: the number of shards has changed", "shard", s.shard, "err", err, "hint", freshet.HintOf(err))
 			return
-		case errors.Is(err, parts.ErrUnseated):
+		case errors.Is(err, shards.ErrUnseated):
 			s.stop("another daemon runs as this shard with a copy of this store, or the shard was freed with freshet pool forget")
 			s.log.Error("this daemon makes no more polls: another one speaks for its shard, or it was freed with freshet pool forget", "shard", s.shard,
 				"hint", "stop one of the two; each shard needs a store of its own. If nobody else has the shard, restart this daemon")
@@ -233,11 +233,11 @@ func (s *seat) speak(ctx context.Context) error {
 }
 
 // report says how this daemon fares.
-func (s *seat) report(price float64) parts.Report {
+func (s *seat) report(price float64) shards.Report {
 	now, sources := time.Now(), int(s.node.Daemon.Status().Sources) // which asks whether there is trouble
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := parts.Report{
+	r := shards.Report{
 		Store: s.kept.Store, Address: s.address, Sources: sources, Wants: s.node.limits.wants(), Longest: s.longest,
 		Run: s.kept.Run, Uses: s.kept.Uses, Known: s.kept.Version, Price: price,
 	}
@@ -259,7 +259,7 @@ func (s *seat) report(price float64) parts.Report {
 // An otherNumber says that a daemon was started for another number of shards than there are.
 type otherNumber struct {
 	shards int
-	this   parts.Shard
+	this   shards.Shard
 }
 
 func (e *otherNumber) Error() string {
@@ -272,11 +272,11 @@ func isOtherNumber(err error) bool {
 }
 
 // tell tells the table, and returns what it says.
-func (s *seat) tell(ctx context.Context, r parts.Report) (a parts.Allowance, err error) {
+func (s *seat) tell(ctx context.Context, r shards.Report) (a shards.Allowance, err error) {
 	run, addresses := s.run, make([]string, s.shard.Of)
-	err = s.pool.Change(ctx, func(t *parts.Table, now time.Time) (_ *parts.Table, err error) {
+	err = s.pool.Change(ctx, func(t *shards.Table, now time.Time) (_ *shards.Table, err error) {
 		if t == nil {
-			if t, err = parts.NewTable(r.Wants, s.shard.Of, now); err != nil {
+			if t, err = shards.NewTable(r.Wants, s.shard.Of, now); err != nil {
 				return nil, err
 			}
 		}
@@ -289,7 +289,7 @@ func (s *seat) tell(ctx context.Context, r parts.Report) (a parts.Allowance, err
 		} else {
 			a, err = t.Tell(s.shard.Number, s.run, r, now)
 		}
-		if errors.Is(err, parts.ErrTaken) {
+		if errors.Is(err, shards.ErrTaken) {
 			err = freshet.WithHint(fmt.Errorf("%w: %s", err, t.Seats[s.shard.Number-1].Address), fmt.Sprintf("start this daemon as another shard; or, if that one is gone for good: freshet pool forget %d", s.shard.Number))
 		}
 		for i, other := range t.Seats {
@@ -309,7 +309,7 @@ func (s *seat) tell(ctx context.Context, r parts.Report) (a parts.Allowance, err
 
 // goBy goes by what the table says. What a later start has to know is in the store before more
 // polls are made by it.
-func (s *seat) goBy(ctx context.Context, a parts.Allowance) error {
+func (s *seat) goBy(ctx context.Context, a shards.Allowance) error {
 	if a.Wait == 0 {
 		s.waiting = 0
 	} else if s.waiting != a.Version {

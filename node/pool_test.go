@@ -14,10 +14,10 @@ import (
 
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/node"
-	"freshet/parts"
 	"freshet/pgtest"
 	"freshet/pool"
 )
@@ -46,7 +46,7 @@ func newPoolWeb(t *testing.T, shards int) *poolWeb {
 	for slices.Contains(w.url, "") {
 		server := httptest.NewServer(handler)
 		t.Cleanup(server.Close)
-		number, _ := parts.Shard{Number: 1, Of: shards}.Has(server.Listener.Addr().String())
+		number, _ := shards.Shard{Number: 1, Of: shards}.Has(server.Listener.Addr().String())
 		w.url[number-1] = cmp.Or(w.url[number-1], server.URL)
 	}
 	return w
@@ -81,7 +81,7 @@ func shardSettings(t *testing.T, pool, shard string, sources ...string) config.S
 	s.Fetch.Total, s.Render.Total = time.Second, time.Second
 	s.Pool, s.File = pool, "freshet.yaml"
 	var err error
-	if s.Shard, err = parts.ParseShard(shard); err != nil {
+	if s.Shard, err = shards.ParseShard(shard); err != nil {
 		t.Fatal(err)
 	}
 	for i, url := range sources {
@@ -203,7 +203,7 @@ func TestNoPollsWithoutAPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer table.Close()
-	longAgo := func(t *parts.Table, now time.Time) (*parts.Table, error) { // as far as anybody can tell
+	longAgo := func(t *shards.Table, now time.Time) (*shards.Table, error) { // as far as anybody can tell
 		t.Seats[0].Seen = now.Add(-time.Hour)
 		t.Version++
 		return t, nil

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
 	"freshet/node"
-	"freshet/parts"
 	"freshet/pgtest"
 	"freshet/pool"
 )
@@ -44,7 +44,7 @@ func TestPoolGrows(t *testing.T) {
 	until(t, "the pool grows", func() bool { return node.GrowPool(t.Context(), at, 3) == nil })
 
 	third := shardSettings(t, at, "3/3", list...)
-	first.Shard, second.Shard = parts.Shard{Number: 1, Of: 3}, parts.Shard{Number: 2, Of: 3}
+	first.Shard, second.Shard = shards.Shard{Number: 1, Of: 3}, shards.Shard{Number: 2, Of: 3}
 	one, _, stopOne := serve(t, first, node.ServeConfig{})
 	defer stopOne()
 	two, _, stopTwo := serve(t, second, node.ServeConfig{})
@@ -76,7 +76,7 @@ func TestPoolGrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer table.Close()
-	err = table.Change(t.Context(), func(t *parts.Table, now time.Time) (*parts.Table, error) { return t, t.Grow(4, now) })
+	err = table.Change(t.Context(), func(t *shards.Table, now time.Time) (*shards.Table, error) { return t, t.Grow(4, now) })
 	if err != nil {
 		t.Fatal(err)
 	}

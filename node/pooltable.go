@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
-	"freshet/parts"
 	"freshet/pool"
 )
 
 // Pool returns the table at which daemons share a budget, and the time by its clock.
-func Pool(ctx context.Context, at string) (*parts.Table, time.Time, error) {
+func Pool(ctx context.Context, at string) (*shards.Table, time.Time, error) {
 	p, err := pool.Open(at)
 	if err != nil {
 		return nil, time.Time{}, err
@@ -28,7 +28,7 @@ func ForgetShard(ctx context.Context, at string, number int) error {
 		return err
 	}
 	defer p.Close()
-	return p.Change(ctx, func(t *parts.Table, now time.Time) (*parts.Table, error) {
+	return p.Change(ctx, func(t *shards.Table, now time.Time) (*shards.Table, error) {
 		if t == nil || number < 1 || number > len(t.Seats) {
 			return nil, fmt.Errorf("the pool has no shard %d: %w", number, freshet.ErrNotFound)
 		}
@@ -48,7 +48,7 @@ func GrowPool(ctx context.Context, at string, shards int) error {
 		return err
 	}
 	defer p.Close()
-	return p.Change(ctx, func(t *parts.Table, now time.Time) (*parts.Table, error) {
+	return p.Change(ctx, func(t *shards.Table, now time.Time) (*shards.Table, error) {
 		if t == nil {
 			return nil, fmt.Errorf("no daemon shares a budget there yet: %w", freshet.ErrNotFound)
 		}
@@ -63,7 +63,7 @@ func GrowPool(ctx context.Context, at string, shards int) error {
 }
 
 // atWork says that a daemon sits there that has spoken of late.
-func atWork(number int, s parts.Seat, now time.Time) error {
+func atWork(number int, s shards.Seat, now time.Time) error {
 	ago := max(0, now.Sub(s.Seen)).Round(100 * time.Millisecond)
 	return fmt.Errorf("shard %d is %w: %s has spoken for it %s ago", number, freshet.ErrBusy, s.Address, freshet.FormatDuration(ago))
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
-	"freshet/parts"
 )
 
 // format is that of the table as it is kept. A program that knows only an older one must not
@@ -24,8 +24,8 @@ const format = 1
 
 // kept is the table as it is kept.
 type kept struct {
-	Format int          `json:"format"`
-	Table  *parts.Table `json:"table"`
+	Format int           `json:"format"`
+	Table  *shards.Table `json:"table"`
 }
 
 // A Pool is a database with a table. Its methods may be called at any time and from any
@@ -88,7 +88,7 @@ func (p *Pool) drop() {
 }
 
 // Table returns the table; nil if there is none.
-func (p *Pool) Table(ctx context.Context) (t *parts.Table, now time.Time, err error) {
+func (p *Pool) Table(ctx context.Context) (t *shards.Table, now time.Time, err error) {
 	err = p.do(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		t, now, err = read(ctx, tx)
 		return err
@@ -100,7 +100,7 @@ func (p *Pool) Table(ctx context.Context) (t *parts.Table, now time.Time, err er
 // if there is none, and the time by the clock of the database, and returns the table that is
 // kept. If it fails, or what it made cannot be kept, nothing has changed. If the connection
 // broke in the end, that is not known.
-func (p *Pool) Change(ctx context.Context, change func(*parts.Table, time.Time) (*parts.Table, error)) error {
+func (p *Pool) Change(ctx context.Context, change func(*shards.Table, time.Time) (*shards.Table, error)) error {
 	return p.do(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext('freshet_pool'))"); err != nil {
 			return err
@@ -137,7 +137,7 @@ type refusal struct{ error }
 func (r refusal) Unwrap() error { return r.error }
 
 // read reads the table.
-func read(ctx context.Context, tx pgx.Tx) (*parts.Table, time.Time, error) {
+func read(ctx context.Context, tx pgx.Tx) (*shards.Table, time.Time, error) {
 	var now time.Time
 	var there bool
 	if err := tx.QueryRow(ctx, "SELECT clock_timestamp(), to_regclass('freshet_pool') IS NOT NULL").Scan(&now, &there); err != nil || !there {

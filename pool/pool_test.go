@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/parts"
 	"freshet/pgtest"
 	"freshet/pool"
 )
@@ -40,9 +40,9 @@ func TestChangesOneByOne(t *testing.T) {
 		crew.Go(func() {
 			p := open(t, url)
 			for range times {
-				err := p.Change(t.Context(), func(table *parts.Table, now time.Time) (*parts.Table, error) {
+				err := p.Change(t.Context(), func(table *shards.Table, now time.Time) (*shards.Table, error) {
 					if table == nil {
-						return parts.NewTable(budget, 3, now)
+						return shards.NewTable(budget, 3, now)
 					}
 					table.Version++
 					return table, nil
@@ -65,8 +65,10 @@ func TestNothingIsChanged(t *testing.T) {
 	server := pgtest.Start(t)
 	p := open(t, server.URL(server.Database(t)))
 	no := errors.New("no")
-	make := func(table *parts.Table, now time.Time) (*parts.Table, error) { return parts.NewTable(budget, 2, now) }
-	if err := p.Change(t.Context(), func(*parts.Table, time.Time) (*parts.Table, error) { return nil, no }); !errors.Is(err, no) {
+	make := func(table *shards.Table, now time.Time) (*shards.Table, error) {
+		return shards.NewTable(budget, 2, now)
+	}
+	if err := p.Change(t.Context(), func(*shards.Table, time.Time) (*shards.Table, error) { return nil, no }); !errors.Is(err, no) {
 		t.Errorf("the error is %v", err)
 	}
 	if table, _, err := p.Table(t.Context()); table != nil || err != nil {
@@ -94,14 +96,14 @@ func TestAStoppedOneIsCutOff(t *testing.T) {
 	holds, goOn := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
-		ended <- first.Change(context.WithoutCancel(t.Context()), func(_ *parts.Table, now time.Time) (*parts.Table, error) {
+		ended <- first.Change(context.WithoutCancel(t.Context()), func(_ *shards.Table, now time.Time) (*shards.Table, error) {
 			close(holds)
 			<-goOn
-			return parts.NewTable(budget, 7, now)
+			return shards.NewTable(budget, 7, now)
 		})
 	}()
 	<-holds
-	change := func(_ *parts.Table, now time.Time) (*parts.Table, error) { return parts.NewTable(budget, 3, now) }
+	change := func(_ *shards.Table, now time.Time) (*shards.Table, error) { return shards.NewTable(budget, 3, now) }
 	var err error
 	for range 5 {
 		if err = second.Change(t.Context(), change); err == nil {
@@ -136,7 +138,7 @@ func TestStrangeTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := open(t, server.URL(name))
-		err := p.Change(t.Context(), func(*parts.Table, time.Time) (*parts.Table, error) { return parts.NewTable(budget, 3, time.Now()) })
+		err := p.Change(t.Context(), func(*shards.Table, time.Time) (*shards.Table, error) { return shards.NewTable(budget, 3, time.Now()) })
 		if err == nil || !strings.Contains(err.Error(), want) || freshet.HintOf(err) == "" {
 			t.Errorf("%s: the error is %v, hint %q", document, err, freshet.HintOf(err))
 		}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/node"
-	"freshet/parts"
 )
 
 const poolHelp = `Show how several daemons share one budget: what part each has, how many sources, and
@@ -141,7 +141,7 @@ type share struct {
 	age     time.Duration
 }
 
-func sharing(t *parts.Table, now time.Time) shared {
+func sharing(t *shards.Table, now time.Time) shared {
 	all := shared{Budget: t.Budget.String(), Moving: !t.Began.IsZero(), Met: t.Met, Moves: t.Moves}
 	for i, s := range t.Seats {
 		one := share{Number: i + 1, Address: s.Address, Part: sched.Budget{Polls: s.Part, Per: t.Budget.Per}.String(), Sources: s.Sources, Price: s.Claim.Price}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/parts"
+	"freshet/internal/cluster/shards"
 	"freshet/pgtest"
 )
 
@@ -45,7 +45,7 @@ func TestKilledShardsKeepTheBudget(t *testing.T) {
 	for slices.Contains(has[:], false) {
 		host := httptest.NewServer(world.Config.Handler) // until each shard has one
 		t.Cleanup(host.Close)
-		number, _ := parts.Shard{Number: 1, Of: shards}.Has(host.Listener.Addr().String())
+		number, _ := shards.Shard{Number: 1, Of: shards}.Has(host.Listener.Addr().String())
 		if has[number-1] {
 			continue
 		}

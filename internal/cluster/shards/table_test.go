@@ -1,4 +1,4 @@
-package parts_test
+package shards_test
 
 import (
 	"encoding/json"
@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/parts"
 )
 
 var epoch = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -22,7 +22,7 @@ var epoch = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 type member struct {
 	number  int
 	run     int64
-	kept    parts.Report // what it has on its disk: Run, Known, Uses
+	kept    shards.Report // what it has on its disk: Run, Known, Uses
 	uses    sched.Budget
 	known   int64
 	waiting int64 // version that it waits for
@@ -39,8 +39,8 @@ type poll struct{ began, ended time.Duration }
 
 const longest = 700 * time.Millisecond
 
-func (m *member) report(now time.Duration) parts.Report {
-	r := parts.Report{
+func (m *member) report(now time.Duration) shards.Report {
+	r := shards.Report{
 		Store: fmt.Sprint("store", m.number), Sources: 10 + m.sources, Wants: m.wants, Longest: longest, Uses: m.uses, Known: m.known,
 		Price: m.price, Made: m.made, Given: m.made, Spoke: 100 * time.Millisecond,
 	}
@@ -52,19 +52,19 @@ func (m *member) report(now time.Duration) parts.Report {
 }
 
 // hear goes by what the table says.
-func (m *member) hear(now time.Duration, a parts.Allowance) {
+func (m *member) hear(now time.Duration, a shards.Allowance) {
 	if a.Wait > 0 && m.waiting != a.Version {
 		m.waiting, m.until = a.Version, now+a.Wait
 	}
 	if a.Wait == 0 {
 		m.waiting = 0
 	}
-	m.kept = parts.Report{Run: m.run, Known: a.Version, Uses: a.Part}
+	m.kept = shards.Report{Run: m.run, Known: a.Version, Uses: a.Part}
 	m.uses, m.known = a.Part, a.Version
 }
 
 // sit begins anew with what is on the disk.
-func (m *member) sit(t *parts.Table, now time.Duration, clock time.Time) error {
+func (m *member) sit(t *shards.Table, now time.Duration, clock time.Time) error {
 	m.waiting, m.uses, m.known, m.made = 0, m.kept.Uses, m.kept.Known, 0
 	r := m.report(now)
 	r.Run = m.kept.Run
@@ -76,7 +76,7 @@ func (m *member) sit(t *parts.Table, now time.Duration, clock time.Time) error {
 	return err
 }
 
-func (m *member) tell(t *parts.Table, now time.Duration, clock time.Time) error {
+func (m *member) tell(t *shards.Table, now time.Duration, clock time.Time) error {
 	a, err := t.Tell(m.number, m.run, m.report(now), clock)
 	if err == nil {
 		m.hear(now, a)
@@ -95,12 +95,12 @@ func (m *member) spend(now time.Duration) {
 	}
 }
 
-func copied(t interface{ Fatal(...any) }, table *parts.Table) *parts.Table {
+func copied(t interface{ Fatal(...any) }, table *shards.Table) *shards.Table {
 	text, err := json.Marshal(table)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back parts.Table
+	var back shards.Table
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestTableKeepsTheBudget(t *testing.T) {
 		brains := rapid.IntRange(2, 4).Draw(t, "brains")
 		budget := sched.Budget{Polls: float64(rapid.IntRange(brains, 20).Draw(t, "budget")), Per: time.Second}
 		clock := epoch
-		table, err := parts.NewTable(budget, brains, clock)
+		table, err := shards.NewTable(budget, brains, clock)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestTableKeepsTheBudget(t *testing.T) {
 				case luck < 30: // the answer is lost
 					_, err = table.Tell(m.number, m.run, m.report(now), clock)
 				case luck < 40: // somebody who sat there before speaks
-					if _, err := table.Tell(m.number, m.run-1, m.report(now), clock); !errors.Is(err, parts.ErrUnseated) && table.Seats[m.number-1].Run >= m.run {
+					if _, err := table.Tell(m.number, m.run-1, m.report(now), clock); !errors.Is(err, shards.ErrUnseated) && table.Seats[m.number-1].Run >= m.run {
 						t.Fatalf("a run before may speak: %v", err)
 					}
 				case luck < 400:
@@ -186,7 +186,7 @@ func TestTableKeepsTheBudget(t *testing.T) {
 }
 
 // play lets brains speak and spend for a while.
-func play(t *testing.T, table *parts.Table, members []*member, from, length time.Duration) time.Duration {
+func play(t *testing.T, table *shards.Table, members []*member, from, length time.Duration) time.Duration {
 	t.Helper()
 	for now := from; now < from+length; now += 100 * time.Millisecond {
 		for _, m := range members {
@@ -206,9 +206,9 @@ func play(t *testing.T, table *parts.Table, members []*member, from, length time
 	return from + length
 }
 
-func newTable(t *testing.T, budget sched.Budget, prices ...float64) (*parts.Table, []*member) {
+func newTable(t *testing.T, budget sched.Budget, prices ...float64) (*shards.Table, []*member) {
 	t.Helper()
-	table, err := parts.NewTable(budget, len(prices), epoch)
+	table, err := shards.NewTable(budget, len(prices), epoch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func newTable(t *testing.T, budget sched.Budget, prices ...float64) (*parts.Tabl
 	return table, members
 }
 
-func held(table *parts.Table) (all []float64) {
+func held(table *shards.Table) (all []float64) {
 	for _, s := range table.Seats {
 		all = append(all, s.Part)
 	}
@@ -352,34 +352,34 @@ func TestTableIsReplaced(t *testing.T) {
 
 func TestSeatsAreRefused(t *testing.T) {
 	b := sched.Budget{Polls: 10, Per: time.Second}
-	if _, err := parts.NewTable(sched.Budget{Polls: 2, Per: time.Minute}, 3, epoch); err == nil {
+	if _, err := shards.NewTable(sched.Budget{Polls: 2, Per: time.Minute}, 3, epoch); err == nil {
 		t.Error("2/m is divided between three")
 	} else if field, _ := freshet.FieldOf(err); field != "budget" {
 		t.Errorf("the error is %v, want one of the budget", err)
 	}
 	table, _ := newTable(t, b, 1, 1)
-	run, _, err := table.Sit(1, parts.Report{Store: "a", Wants: b}, epoch)
+	run, _, err := table.Sit(1, shards.Report{Store: "a", Wants: b}, epoch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := table.Sit(1, parts.Report{Store: "b", Wants: b}, epoch); !errors.Is(err, parts.ErrTaken) {
+	if _, _, err := table.Sit(1, shards.Report{Store: "b", Wants: b}, epoch); !errors.Is(err, shards.ErrTaken) {
 		t.Errorf("another store sits down at a seat that is taken: %v", err)
 	}
-	again, _, err := table.Sit(1, parts.Report{Store: "a", Wants: b}, epoch)
+	again, _, err := table.Sit(1, shards.Report{Store: "a", Wants: b}, epoch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Tell(1, run, parts.Report{Store: "a", Wants: b}, epoch); !errors.Is(err, parts.ErrUnseated) {
+	if _, err := table.Tell(1, run, shards.Report{Store: "a", Wants: b}, epoch); !errors.Is(err, shards.ErrUnseated) {
 		t.Errorf("a run that has ended may speak: %v", err)
 	}
-	if run, _, err := table.Sit(2, parts.Report{Store: "c", Run: 7, Wants: b}, epoch); run != 8 || err != nil {
+	if run, _, err := table.Sit(2, shards.Report{Store: "c", Run: 7, Wants: b}, epoch); run != 8 || err != nil {
 		t.Errorf("a brain that was run 7, by a newer table, is run %d: %v", run, err)
 	}
 	table.Forget(1)
-	if _, err := table.Tell(1, again, parts.Report{Store: "a", Wants: b}, epoch); !errors.Is(err, parts.ErrUnseated) {
+	if _, err := table.Tell(1, again, shards.Report{Store: "a", Wants: b}, epoch); !errors.Is(err, shards.ErrUnseated) {
 		t.Errorf("one that was forgotten may speak: %v", err)
 	}
-	if _, _, err := table.Sit(1, parts.Report{Store: "b", Wants: b}, epoch); err != nil {
+	if _, _, err := table.Sit(1, shards.Report{Store: "b", Wants: b}, epoch); err != nil {
 		t.Errorf("a seat that is free again is refused: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package parts_test
+package shards_test
 
 import (
 	"slices"

@@ -1,10 +1,10 @@
-// Package parts divides a budget between several brains by what a poll is worth to each.
+// Package shards divides a budget between several brains by what a poll is worth to each.
 //
 // Each brain has the hosts that a hash gives it, and a part of the budget. They tell each
 // other one number: the price, which is what the last poll that a brain can afford is worth to
 // it. A part of the budget moves from the brain with the lowest price to the one with the
 // highest. Time and chance come from outside, as for all that decides.
-package parts
+package shards
 
 import (
 	"fmt"
