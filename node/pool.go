@@ -13,10 +13,10 @@ import (
 
 	"freshet/config"
 	"freshet/internal/cluster/shards"
+	"freshet/internal/cluster/shards/table"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/pool"
 )
 
 // poolBelief is under what name a store keeps where it sits in a pool.
@@ -26,7 +26,7 @@ const poolBelief = "pool"
 // pool has told it its part. It keeps to that while it cannot reach the pool: nobody else gets
 // any of it meanwhile.
 type seat struct {
-	pool    *pool.Pool
+	pool    *table.Pool
 	shard   shards.Shard
 	longest time.Duration // that a request can take
 	node    *Node
@@ -57,7 +57,7 @@ type seatKept struct {
 
 // newSeat returns the seat of a node in its pool.
 func newSeat(n *Node, cfg Config) (*seat, error) {
-	p, err := pool.Open(cfg.Pool)
+	p, err := table.Open(cfg.Pool)
 	if err != nil {
 		return nil, err
 	}

@@ -15,11 +15,11 @@ import (
 	"freshet/client"
 	"freshet/config"
 	"freshet/internal/cluster/shards"
+	"freshet/internal/cluster/shards/table"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/node"
 	"freshet/pgtest"
-	"freshet/pool"
 )
 
 // A poolWeb is a web server under several hosts, one for each shard, that notes when it was asked.
@@ -198,7 +198,7 @@ func TestNoPollsWithoutAPart(t *testing.T) {
 	}
 	before := web.count()
 	until(t, "the first polls on", func() bool { return web.count() > before })
-	table, err := pool.Open(at)
+	table, err := table.Open(at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 
 	"freshet/client"
 	"freshet/internal/cluster/shards"
+	"freshet/internal/cluster/shards/table"
 	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/pgtest"
-	"freshet/pool"
 )
 
 // A third daemon comes to two that share a budget. The pool makes room for it when they have stopped, the old ones
@@ -71,7 +71,7 @@ func TestPoolGrows(t *testing.T) {
 		t.Errorf("%d requests within a second, and the budget is 10/s", most)
 	}
 
-	table, err := pool.Open(at)
+	table, err := table.Open(at)
 	if err != nil {
 		t.Fatal(err)
 	}

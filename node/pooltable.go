@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"freshet/internal/cluster/shards"
+	"freshet/internal/cluster/shards/table"
 	"freshet/internal/freshet"
-	"freshet/pool"
 )
 
 // Pool returns the table at which daemons share a budget, and the time by its clock.
 func Pool(ctx context.Context, at string) (*shards.Table, time.Time, error) {
-	p, err := pool.Open(at)
+	p, err := table.Open(at)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -23,7 +23,7 @@ func Pool(ctx context.Context, at string) (*shards.Table, time.Time, error) {
 // ForgetShard frees the seat of a daemon that will not come back. One that has spoken of late gives
 // ErrBusy: it would go on with its part until it hears of that, beside whoever gets the seat.
 func ForgetShard(ctx context.Context, at string, number int) error {
-	p, err := pool.Open(at)
+	p, err := table.Open(at)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func ForgetShard(ctx context.Context, at string, number int) error {
 // GrowPool makes room for more shards in a pool, so many in all. All its daemons must have stopped: hosts go to
 // other shards by it, and one that still ran would poll them beside those that have them now.
 func GrowPool(ctx context.Context, at string, shards int) error {
-	p, err := pool.Open(at)
+	p, err := table.Open(at)
 	if err != nil {
 		return err
 	}

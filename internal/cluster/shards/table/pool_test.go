@@ -1,4 +1,4 @@
-package pool_test
+package table_test
 
 import (
 	"context"
@@ -9,17 +9,17 @@ import (
 	"time"
 
 	"freshet/internal/cluster/shards"
+	"freshet/internal/cluster/shards/table"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/pgtest"
-	"freshet/pool"
 )
 
 var budget = sched.Budget{Polls: 60, Per: time.Minute}
 
-func open(t *testing.T, url string) *pool.Pool {
+func open(t *testing.T, url string) *table.Pool {
 	t.Helper()
-	p, err := pool.Open(url)
+	p, err := table.Open(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestStrangeTables(t *testing.T) {
 }
 
 func TestPasswordsAreNotTold(t *testing.T) {
-	if _, err := pool.Open("postgres://me:hunter2@host:notaport/db"); err == nil || strings.Contains(err.Error(), "hunter2") {
+	if _, err := table.Open("postgres://me:hunter2@host:notaport/db"); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("the error is %v", err)
 	}
 	p := open(t, "postgres://me:hunter2@127.0.0.1:1/db")

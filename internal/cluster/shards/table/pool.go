@@ -1,6 +1,6 @@
-// Package pool keeps the table at which several daemons share a budget where all of them see
+// Package table keeps the table at which several daemons share a budget where all of them see
 // it: in a PostgreSQL database.
-package pool
+package table
 
 import (
 	"context"
