@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"freshet/internal/api"
 	"freshet/internal/daemon"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/store/sqlite"
-	"freshet/web"
 )
 
 // An idle policy wants no polls, so that a test makes every one by hand.
@@ -59,7 +59,7 @@ func newRig() (r *rig, err error) {
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1e6, Per: time.Minute, Instant: time.Millisecond}, Hosts: sched.Politeness{Concurrency: 16}},
 	})
 	stop := make(chan struct{})
-	r.handler = web.New(web.Config{Store: r.store, Daemon: daemon, Check: near.CheckURL, Stop: stop, Version: "test"})
+	r.handler = api.New(api.Config{Store: r.store, Daemon: daemon, Check: near.CheckURL, Stop: stop, Version: "test"})
 	r.api = httptest.NewServer(r.handler)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -7,11 +7,11 @@ import (
 
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/api"
 	"freshet/internal/cluster/delivery"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
-	"freshet/web"
 )
 
 // An account is what a node says of those that work for it.
@@ -115,8 +115,8 @@ func Together(ctx context.Context, s config.Settings) (all client.Cluster, err e
 }
 
 // cluster returns what the API tells of the machines that work together.
-func (s *service) cluster(n *Node, leads bool) *web.Cluster {
-	told := &web.Cluster{Address: s.advertised(), Drain: func(name string) error {
+func (s *service) cluster(n *Node, leads bool) *api.Cluster {
+	told := &api.Cluster{Address: s.advertised(), Drain: func(name string) error {
 		if n == nil || n.hands == nil {
 			return freshet.ErrNotFound
 		}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet/web"
+	"freshet/internal/api"
 )
 
 // A door is what a server serves while what is behind it changes: a node that stands by, then
@@ -73,7 +73,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	d.mu.Unlock()
 	if r == nil {
-		web.NoBrain(w, http.StatusServiceUnavailable, "this node is changing its role", "try again in a moment, or ask another node")
+		api.NoBrain(w, http.StatusServiceUnavailable, "this node is changing its role", "try again in a moment, or ask another node")
 		return
 	}
 	defer r.guests.Done()

@@ -12,12 +12,12 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
+	"freshet/internal/api"
 	"freshet/internal/auth"
 	"freshet/internal/auth/oidc"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/web"
 )
 
 // firstUser is the name of the user who is added at the first start.
@@ -92,7 +92,7 @@ func (s *service) provider() *oidc.Provider {
 	}
 	out := s.settings.Fetch.Named(10*time.Second, mostAnswer)
 	cfg := oidc.Config{
-		Settings: set, Redirect: strings.TrimSuffix(s.settings.PublicURL, "/") + web.CallbackPath, Now: s.Now,
+		Settings: set, Redirect: strings.TrimSuffix(s.settings.PublicURL, "/") + api.CallbackPath, Now: s.Now,
 		Reach: func(ctx context.Context) context.Context { return oidc.ClientContext(ctx, out) },
 	}
 	if set.Secret != "" {

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"net/http"
 
+	"freshet/internal/api"
 	"freshet/internal/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/sinks/delivery"
-	"freshet/web"
 )
 
 // A LocalAPI answers the API over a data directory in this process.
@@ -54,7 +54,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}
-	handler := web.New(web.Config{
+	handler := api.New(api.Config{
 		Gate: gate, Store: n.Store, Daemon: n.Daemon, Check: cfg.CheckURL, Trust: n.trust, Hooks: n.hooks, Browser: n.browser, Read: n.reader.Read, Version: version, Now: cfg.Now,
 		Size:  n.StoreSize,
 		Stop:  ctx.Done(),

@@ -13,11 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"freshet/internal/api"
 	"freshet/internal/auth"
 	"freshet/internal/cluster/delivery"
 	"freshet/internal/fetch"
 	"freshet/internal/store/postgres"
-	"freshet/web"
 )
 
 // What a node says of a request that it passes on to the one that decides. Only a node on the
@@ -97,7 +97,7 @@ type passage struct {
 
 type passageKey struct{}
 
-// pass passes a request on, for somebody who was let in here. It implements [web.Forward].
+// pass passes a request on, for somebody who was let in here. It implements [api.Forward].
 func (p *passer) pass(w http.ResponseWriter, r *http.Request, c auth.Caller, instead http.HandlerFunc) {
 	p.send(w, r, &passage{caller: &c, instead: instead})
 }
@@ -127,7 +127,7 @@ func (p *passer) without(w http.ResponseWriter, r *http.Request, way *passage) {
 		way.instead(w, r)
 		return
 	}
-	web.NoBrain(w, http.StatusServiceUnavailable, "no node decides at the moment: another one is about to take over", "try again in a few seconds; reads are answered meanwhile")
+	api.NoBrain(w, http.StatusServiceUnavailable, "no node decides at the moment: another one is about to take over", "try again in a few seconds; reads are answered meanwhile")
 }
 
 // rewrite says where a request goes, and whose it is.
@@ -165,19 +165,19 @@ func (p *passer) failed(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	p.log.Info("a request could not be passed on", "to", way.to.Address, "path", r.URL.Path, "err", err)
 	if errors.Is(err, errStranger) {
-		web.NoBrain(w, http.StatusServiceUnavailable, err.Error()+" yet: it has just started, or could not reach the database for a while", "try again in a few seconds; reads are answered meanwhile")
+		api.NoBrain(w, http.StatusServiceUnavailable, err.Error()+" yet: it has just started, or could not reach the database for a while", "try again in a few seconds; reads are answered meanwhile")
 		return
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		web.NoBrain(w, http.StatusServiceUnavailable, "the node that decides cannot be reached; if it is gone, another one takes over", "try again in a few seconds; reads are answered meanwhile")
+		api.NoBrain(w, http.StatusServiceUnavailable, "the node that decides cannot be reached; if it is gone, another one takes over", "try again in a few seconds; reads are answered meanwhile")
 		return
 	}
 	detail := "the node that decides did not answer"
 	if slices.Contains([]string{http.MethodGet, http.MethodHead}, r.Method) {
-		web.NoBrain(w, http.StatusServiceUnavailable, detail, "try again in a few seconds")
+		api.NoBrain(w, http.StatusServiceUnavailable, detail, "try again in a few seconds")
 		return
 	}
-	web.NoBrain(w, http.StatusBadGateway, detail+"; it is not known whether this was done", "look, or try again with the same Idempotency-Key: it is then done once")
+	api.NoBrain(w, http.StatusBadGateway, detail+"; it is not known whether this was done", "look, or try again with the same Idempotency-Key: it is then done once")
 }
 
 // fromNodes takes requests of other nodes as those of their clients, if they really come from
@@ -193,7 +193,7 @@ func fromNodes(nodes *knownNodes, h http.Handler) http.Handler {
 		known, err := nodes.knows(r.Context(), node)
 		switch {
 		case err != nil:
-			web.NoBrain(w, http.StatusServiceUnavailable, "the database cannot be read", "try again in a moment")
+			api.NoBrain(w, http.StatusServiceUnavailable, "the database cannot be read", "try again in a moment")
 		case !known:
 			w.Header().Set(nodeHeader, "unknown")
 			http.Error(w, "no such node", http.StatusForbidden)

@@ -17,13 +17,13 @@ import (
 	"time"
 
 	"freshet/config"
+	"freshet/internal/api"
 	"freshet/internal/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks/delivery"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
-	"freshet/web"
 )
 
 // A ServeConfig says how a node serves others, apart from the settings. Load is
@@ -67,7 +67,7 @@ type service struct {
 	node       *Node
 	settings   config.Settings // in force; only run and what it calls change it
 	sinks      *delivery.Sinks
-	metrics    *web.Metrics
+	metrics    *api.Metrics
 	gate       *auth.Gate
 	where      Address  // of the API
 	at         net.Addr // likewise
@@ -98,7 +98,7 @@ func Serve(ctx context.Context, settings config.Settings, cfg ServeConfig) error
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := service{ServeConfig: cfg, settings: settings, metrics: web.NewMetrics(), asks: make(chan ask)}
+	s := service{ServeConfig: cfg, settings: settings, metrics: api.NewMetrics(), asks: make(chan ask)}
 	s.Grace = cmp.Or(s.Grace, 15*time.Second)
 	s.inForce.Store(&settings)
 	ended := make(chan error, 1)
@@ -343,7 +343,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 	if s.Once != nil {
 		reload = nil
 	}
-	h := web.New(web.Config{
+	h := api.New(api.Config{
 		Store:   s.node.Store,
 		Sure:    s.node.sure,
 		Daemon:  s.node.Daemon,

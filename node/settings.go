@@ -5,7 +5,7 @@ import (
 
 	"freshet/client"
 	"freshet/config"
-	"freshet/web"
+	"freshet/internal/api"
 )
 
 // told returns the settings that can be changed while the daemon runs, as the API tells them.
@@ -34,7 +34,7 @@ func toldOf(s config.Settings) client.Settings {
 
 // setSettings changes settings and keeps them in the data directory or the database; on a dry run it only
 // judges them. It returns them as they are then.
-func (s *service) setSettings(ctx context.Context, edit client.SettingsEdit) (told client.Settings, bounds web.Bounds, err error) {
+func (s *service) setSettings(ctx context.Context, edit client.SettingsEdit) (told client.Settings, bounds api.Bounds, err error) {
 	err = s.inTurn(ctx, func(ctx context.Context) error {
 		was := s.settings
 		to, err := was.With(edit.Set, edit.Unset)
@@ -42,7 +42,7 @@ func (s *service) setSettings(ctx context.Context, edit client.SettingsEdit) (to
 			return err
 		}
 		told = toldOf(to)
-		bounds = web.Bounds{Now: was.Limits, Then: to.Limits, Keep: to.Keep, Logs: to.Logs, KeepChanges: was.Keep != to.Keep || was.Logs != to.Logs}
+		bounds = api.Bounds{Now: was.Limits, Then: to.Limits, Keep: to.Keep, Logs: to.Logs, KeepChanges: was.Keep != to.Keep || was.Logs != to.Logs}
 		if edit.DryRun {
 			return nil
 		}

@@ -6,11 +6,11 @@ import (
 	"net/http"
 
 	"freshet/config"
+	"freshet/internal/api"
 	"freshet/internal/auth"
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
-	"freshet/web"
 )
 
 // A standby is a node that does not decide: it answers what the store has, and passes on the
@@ -84,7 +84,7 @@ func (s *service) endStandby() {
 // standbyHandler returns the API of a node that does not decide.
 func (s *service) standbyHandler(b *standby, gate *auth.Gate) http.Handler {
 	settings := s.settings
-	return web.New(web.Config{
+	return api.New(api.Config{
 		Store: b.node.Store, Daemon: b.node.Daemon, Check: settings.CheckURL, Trust: b.node.trust, Gate: gate,
 		Read: b.node.reader.Read, Trace: b.node.reader.Trace, Browser: b.node.browser,
 		Forward: b.passer.pass, Cluster: s.cluster(b.node, false), NoSearch: settings.NoSearch,

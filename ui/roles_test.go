@@ -5,17 +5,17 @@ import (
 	"strings"
 	"testing"
 
+	"freshet/internal/api"
 	"freshet/internal/auth/oidc"
 	"freshet/internal/freshet"
 	"freshet/openidtest"
-	"freshet/web"
 )
 
 // throughProvider has people log in at a provider from now on.
 func (r *rig) throughProvider() *openidtest.Provider {
 	r.Helper()
 	r.stop()
-	p := openidtest.New(r, r.url+web.CallbackPath)
+	p := openidtest.New(r, r.url+api.CallbackPath)
 	r.settings.Listen = strings.TrimPrefix(r.url, "http://")
 	r.settings.PublicURL = r.url
 	r.settings.OIDC = oidc.Settings{

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/api"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 	"freshet/series"
-	"freshet/web"
 )
 
 // A labNoise is one run of the verb "lab noise".
@@ -138,7 +138,7 @@ func (l *labNoise) print(replays []series.Replay) error {
 		return err
 	}
 	for _, r := range replays {
-		told := web.NoiseOf(r.Report)
+		told := api.NoiseOf(r.Report)
 		if told == nil {
 			continue
 		}

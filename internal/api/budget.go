@@ -1,0 +1,189 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet/client"
+	"freshet/internal/freshet"
+	"freshet/internal/learn"
+	"freshet/internal/learn/forecast"
+	"freshet/internal/sched"
+)
+
+func (a *api) routeBudget(h huma.API) {
+	route(h, a, huma.Operation{
+		OperationID: "get-budget", Method: http.MethodGet, Path: "/api/v1/budget", Tags: []string{"program"},
+		Summary:     "Show what the budget brings and what another would",
+		Description: "Sources are taken to change at random at the rates learned from their polls, and polls to go where they are worth most. Sources with a rhythm that the policy has learned are captured better than this says, and sources that change in bursts worse.",
+	}, a.getBudget)
+}
+
+type budgetInput struct {
+	Share  string   `query:"share" doc:"What would it cost to capture this share, such as 95%?"`
+	Delay  string   `query:"delay" doc:"What would this mean delay cost; with share: to capture that share within this time?"`
+	At     string   `query:"at" doc:"What would this budget bring, such as 120/m?"`
+	Drop   []string `query:"drop,explode" doc:"What if these were dropped: an id, tag:T or host:H? Can be repeated"`
+	Eaters int      `query:"eaters" minimum:"0" maximum:"1000" doc:"Show so many sources that take the most"`
+	Levels bool     `query:"levels" doc:"Show the service levels source by source"`
+	Points int      `query:"points" default:"41" minimum:"1" maximum:"201" doc:"Of the curve"`
+	Span   float64  `query:"span" default:"32" minimum:"1" maximum:"256" doc:"The curve goes from the present budget over this to the present budget times this"`
+}
+
+func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[client.Budget], error) {
+	goal, err := in.goal()
+	if err != nil {
+		return nil, err
+	}
+	choice, err := forecast.ParseChoice(in.Drop)
+	if e, ok := errors.AsType[*freshet.InvalidError](err); ok {
+		return nil, invalid("query."+e.Field, e.Reason, in.Drop)
+	}
+	if math.IsNaN(in.Span) { // which is neither below the least nor above the most
+		return nil, invalid("query.span", "expected a number", "NaN")
+	}
+	var at sched.Budget
+	if in.At != "" {
+		if at, err = sched.ParseBudget(in.At); err != nil {
+			return nil, invalid("query.at", freshet.ReasonOf(err).Error(), in.At)
+		}
+	}
+	prospects, err := a.Daemon.Prospects(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("what is expected of the sources: %w", err)
+	}
+	terms, b := a.Daemon.Terms(), client.Budget{Budget: a.Daemon.Status().Budget, Sources: len(prospects)}
+	if n, err := a.Daemon.Overall(ctx); err == nil { // without a learner there is nothing to tell
+		captured, t := capturedOf(n.All), n.All.Tally
+		b.Early, b.TooEarly, b.Wide = captured.Early, captured.TooEarly, captured.Wide
+		if t.Happened > 0 {
+			b.SoFar = &client.SoFar{Share: captured.Share, Delay: rounded(t.MeanDelay()), Freshness: t.Freshness(), Age: rounded(t.MeanAge())}
+		}
+		if t.Happened > 0 && b.TooEarly == "" {
+			terms.Seen = learn.Share(t)
+		}
+	}
+	m := forecast.New(prospects, terms)
+	b.Now, b.OneMore = pointOf(m.Now()), m.Marginal(1.0/60)
+	for _, p := range m.Curve(in.Span, in.Points) {
+		b.Curve = append(b.Curve, pointOf(p))
+	}
+	if at.Polls > 0 {
+		p := pointOf(m.At(at.PerSecond()))
+		b.At = &p
+	}
+	if goal != (forecast.Goal{}) {
+		p, ok := m.Least(goal)
+		b.Goal = &client.BudgetGoal{Share: goal.Share, Delay: client.Duration(max(goal.Within, goal.Delay)), Reachable: ok, At: pointOf(p)}
+	}
+	for _, e := range m.Spenders(in.Eaters) {
+		b.Eaters = append(b.Eaters, eaterOf(e))
+	}
+	if len(in.Drop) > 0 {
+		d := m.Drop(choice)
+		b.Drop = &client.Drop{Sources: d.Sources, FreedPerDay: perDay(d.Freed), LostPerDay: perDay(d.Lost), Before: pointOf(d.Before), After: pointOf(d.After)}
+	}
+	b.Levels = levelsOf(m.Levels(), in.Levels)
+	if in.Levels && b.Levels != nil {
+		a.foresee(ctx, b.Levels.Items)
+	}
+	return &bodyOf[client.Budget]{b}, nil
+}
+
+// foresee says when sources with a level are polled next: as their why does. Only a
+// daemon at work can tell.
+func (a *api) foresee(ctx context.Context, items []client.Pledge) {
+	ids := make([]freshet.SourceID, len(items))
+	for i := range items {
+		ids[i] = items[i].ID
+	}
+	next, err := a.Daemon.NextPolls(ctx, ids)
+	if err != nil {
+		return
+	}
+	for i := range items {
+		items[i].Next = utc(next[i])
+	}
+}
+
+// goal returns what was asked for.
+func (in *budgetInput) goal() (g forecast.Goal, err error) {
+	delay, err := parseDuration(in.Delay)
+	if err != nil {
+		return g, invalid("query.delay", err.Error(), in.Delay)
+	}
+	if in.Share == "" {
+		return forecast.Goal{Delay: delay}, nil
+	}
+	g.Within = delay
+	if g.Share, err = parseShare(in.Share); err != nil {
+		return g, invalid("query.share", err.Error(), in.Share)
+	}
+	return g, nil
+}
+
+// parseShare reads a share that somebody may want: "95%", or "0.95".
+func parseShare(s string) (float64, error) {
+	x, err := freshet.ParseShare(s)
+	if err != nil || x == 0 || x == 1 {
+		return 0, fmt.Errorf("%q is not a share above 0%% and below 100%%, such as 95%%", s)
+	}
+	return x, nil
+}
+
+func perDay(perSecond float64) float64 { return perSecond * (24 * time.Hour).Seconds() }
+
+func estimateOf(r freshet.Range) client.Estimate { return client.Estimate(r) }
+
+func pointOf(p forecast.Point) client.BudgetPoint {
+	point := client.BudgetPoint{
+		PollsPerDay: perDay(p.Budget), SpentPerDay: perDay(p.Spent), ChangesPerDay: perDay(p.Changes),
+		Share: estimateOf(p.Share), Delay: rounded(p.Delay), Freshness: p.Freshness, Age: rounded(p.Age),
+	}
+	for i, h := range forecast.Horizons {
+		point.Within = append(point.Within, client.Within{Time: client.Duration(h), Share: p.Within[i]})
+	}
+	return point
+}
+
+// rounded returns a duration without the digits that nobody knows.
+func rounded(d time.Duration) client.Duration {
+	switch {
+	case d < time.Minute:
+		return client.Duration(d.Round(10 * time.Millisecond))
+	case d == math.MaxInt64:
+		return client.Duration(d)
+	}
+	return client.Duration(d.Round(time.Second))
+}
+
+func eaterOf(e forecast.Spender) client.Eater {
+	return client.Eater{
+		ID: e.ID, PollsPerDay: perDay(e.Spent), Gap: rounded(e.Gap), ChangesPerDay: perDay(e.Changes),
+		CapturedPerDay: perDay(e.Captured), Share: estimateOf(e.Share), Delay: rounded(e.Delay),
+	}
+}
+
+// levelsOf returns the levels as the API tells them; nil if there are none.
+func levelsOf(p forecast.LevelCosts, each bool) *client.Levels {
+	if len(p.All) == 0 {
+		return nil
+	}
+	l := &client.Levels{Set: len(p.All), Unmet: p.Unmet, Impossible: p.Impossible, Unknown: p.Unknown, NeedPerDay: perDay(p.Need), ClaimPerDay: perDay(p.Claim), BudgetPerDay: perDay(p.Budget)}
+	if !each {
+		return l
+	}
+	for _, one := range p.All {
+		l.Items = append(l.Items, client.Pledge{
+			ID: one.ID, Level: one.Level.String(), Kept: one.Kept(), Hold: string(one.Obstacle), Share: one.Share,
+			Gap: rounded(one.Now), NeedGap: rounded(one.Gap), NeedPerDay: perDay(one.Need),
+		})
+	}
+	return l
+}

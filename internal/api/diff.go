@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet/client"
+	"freshet/internal/extract"
+	"freshet/internal/freshet"
+)
+
+func (a *api) routeDiff(h huma.API, tags []string) {
+	route(h, a, huma.Operation{
+		OperationID: "diff-versions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/diff", Tags: tags,
+		Summary:     "Compare two versions line by line",
+		Description: "Without from and to, compares the newest version with the one before it. With format=unified, or if the client accepts text/plain, the response is a unified diff; word marks the words that differ, html is a page, and json-patch is a JSON Patch (RFC 6902) of two JSON documents or, if the versions are none, of their named values and items.",
+		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+			"application/json": {Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Diff](), true, "")},
+			"text/plain":       {Schema: &huma.Schema{Type: huma.TypeString}},
+			"text/html":        {Schema: &huma.Schema{Type: huma.TypeString}},
+
+			"application/json-patch+json": {Schema: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject}}},
+		}}},
+	}, a.diffVersions)
+}
+
+type diffInput struct {
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	From   int              `query:"from" minimum:"0" doc:"Number of the old version; 0 means the one before the new version"`
+	To     int              `query:"to" minimum:"0" doc:"Number of the new version; 0 means the newest"`
+	Format string           `query:"format" enum:"json,unified,word,html,json-patch" doc:"json, unified, word, html or json-patch"`
+	Accept string           `header:"Accept" hidden:"true"`
+}
+
+// format returns how the diff is asked for.
+func (in *diffInput) format() client.DiffFormat {
+	if in.Format == "" && strings.HasPrefix(in.Accept, "text/plain") {
+		return client.DiffUnified
+	}
+	return client.DiffFormat(in.Format)
+}
+
+type diffOutput struct {
+	ContentType string `header:"Content-Type"`
+	Policy      string `header:"Content-Security-Policy"`
+	Body        any
+}
+
+// How many bytes of memory a diff takes at most for each of its texts: lines, hunks
+// and their JSON, or two documents and what leads from one to the other.
+const (
+	diffNeed  = 12
+	patchNeed = 60
+)
+
+func (a *api) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, error) {
+	to, err := a.numbered(ctx, in.ID, in.To, 0)
+	if err != nil {
+		return nil, err
+	}
+	from, err := a.numbered(ctx, in.ID, in.From, to.Number)
+	if err != nil {
+		return nil, err
+	}
+	format, need := in.format(), diffNeed*(from.TextBytes+to.TextBytes)
+	if format == client.DiffJSONPatch {
+		need = patchNeed*(from.TextBytes+to.TextBytes) + from.RawBytes + to.RawBytes
+	}
+	if err := a.hold(ctx, need); err != nil {
+		return nil, err
+	}
+	old, new, err := a.texts(ctx, in.ID, from.Number, to.Number)
+	if err != nil {
+		return nil, err
+	}
+	if format == client.DiffJSONPatch {
+		return a.patch(ctx, in, [2]freshet.Version{from, to}, [2][]byte{old, new})
+	}
+	delta := extract.Diff(old, new)
+	if delta.Details, err = a.details(ctx, from, to); err != nil {
+		return nil, err
+	}
+	name := func(v freshet.Version) string {
+		return fmt.Sprintf("%s version %d\t%s", in.ID, v.Number, utc(v.SeenAt).Format("2006-01-02 15:04:05Z"))
+	}
+	switch format {
+	case client.DiffUnified:
+		return &diffOutput{ContentType: "text/plain; charset=utf-8", Body: []byte(delta.Unified(name(from), name(to)))}, nil
+	case client.DiffWord:
+		return &diffOutput{ContentType: "text/plain; charset=utf-8", Body: []byte(delta.WordDiff(name(from), name(to)))}, nil
+	case client.DiffHTML:
+		return &diffOutput{ContentType: "text/html; charset=utf-8", Policy: diffPolicy, Body: []byte(delta.HTML(name(from), name(to)))}, nil
+	}
+	return &diffOutput{ContentType: "application/json", Body: client.Diff{
+		Source: in.ID, From: versionOf(from), To: versionOf(to), Summary: delta.Summary(),
+		Hunks: hunksOf(delta), Added: delta.Added, Removed: delta.Removed, Moved: delta.Moved, Coarse: delta.Coarse,
+		Fields: client.FieldChangesOf(delta.Details.Fields), Items: client.ItemChangesOf(delta.Details.Items),
+	}}, nil
+}
+
+// diffPolicy keeps a page that shows what hostile servers say from doing anything.
+const diffPolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
+
+// hunksOf returns the hunks of a delta as the API tells them.
+func hunksOf(d extract.Delta) []client.Hunk {
+	hunks := make([]client.Hunk, 0, len(d.Hunks))
+	for _, h := range d.Hunks {
+		told := client.Hunk{OldStart: h.OldStart, OldLines: h.OldLines, NewStart: h.NewStart, NewLines: h.NewLines, Lines: make([]client.Line, 0, len(h.Lines))}
+		for _, l := range h.Lines {
+			told.Lines = append(told.Lines, client.Line{
+				Op: string(l.Op), Old: l.Old, New: l.New, Text: l.Text, Unended: l.Unended, Mark: (*client.Mark)(l.Mark), Moved: l.Moved,
+			})
+		}
+		hunks = append(hunks, told)
+	}
+	return hunks
+}
+
+// numbered returns a version by its number or, if that is zero, the newest one
+// below a bound.
+func (a *api) numbered(ctx context.Context, id freshet.SourceID, number, below int) (freshet.Version, error) {
+	if number == 0 {
+		return a.newest(ctx, id, below)
+	}
+	return a.Store.Version(ctx, id, number)
+}
+
+// texts returns the texts of two versions.
+func (a *api) texts(ctx context.Context, id freshet.SourceID, from, to int) (old, new []byte, err error) {
+	if old, err = a.Store.Text(ctx, id, from); err != nil {
+		return nil, nil, err
+	}
+	new, err = a.Store.Text(ctx, id, to)
+	return old, new, err
+}

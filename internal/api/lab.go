@@ -1,0 +1,189 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet/client"
+	"freshet/docs"
+	"freshet/internal/freshet"
+	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
+	"freshet/internal/suggest"
+	"freshet/rival"
+)
+
+func (a *api) routeLab(h huma.API) {
+	tags := []string{"lab"}
+	route(h, a, huma.Operation{
+		OperationID: "get-lab", Method: http.MethodGet, Path: "/api/v1/lab", Tags: tags,
+		Summary: "Show which policies can be tried, and how large a run may be",
+	}, a.getLab)
+	route(h, a, huma.Operation{
+		OperationID: "get-lab-report", Method: http.MethodGet, Path: "/api/v1/lab/reports/{name}", Tags: tags,
+		Summary: "Read what is known of policies",
+	}, a.getLabReport)
+	route(h, a, huma.Operation{
+		OperationID: "start-lab-run", Method: http.MethodPost, Path: "/api/v1/lab/runs", Tags: tags,
+		Summary: "Compare policies and budgets on what was recorded", DefaultStatus: http.StatusAccepted,
+		Description: "Replays the log of polls in virtual time with each policy and budget; nothing is fetched. One run goes on at a time, others wait. " +
+			"It takes one processor, half of the time, so that polls are not late. If too many wait the answer is 429.",
+	}, a.startLabRun)
+	route(h, a, huma.Operation{
+		OperationID: "list-lab-runs", Method: http.MethodGet, Path: "/api/v1/lab/runs", Tags: tags,
+		Summary:     "List the runs of the lab",
+		Description: "The last of them, without their results. They are kept in memory, until the daemon ends.",
+	}, a.listLabRuns)
+	route(h, a, huma.Operation{
+		OperationID: "get-lab-run", Method: http.MethodGet, Path: "/api/v1/lab/runs/{id}", Tags: tags,
+		Summary: "Show how far a run has come, and its result",
+	}, a.getLabRun)
+	route(h, a, huma.Operation{
+		OperationID: "end-lab-run", Method: http.MethodDelete, Path: "/api/v1/lab/runs/{id}", Tags: tags,
+		Summary: "Cancel a run, or forget one that is over", DefaultStatus: http.StatusNoContent,
+	}, a.endLabRun)
+}
+
+// labPolicies says what the policies are, for those who choose among them.
+var labPolicies = []client.LabPolicy{
+	{Name: "auto", About: "Learns when each source changes; the default"},
+	{Name: "uniform", About: "All sources equally often"},
+	{Name: "round-robin", About: "The source that has waited longest"},
+	{Name: "fixed", About: "Each source at a fixed interval, such as fixed:every=10m"},
+	{Name: "frequency", About: "Learns how often each source changes, and polls it as often as that"},
+	{Name: "freshness", About: "Keeps as many copies as possible up to date"},
+	{Name: "age", About: "Keeps copies from getting old"},
+	{Name: "wic", About: "Polls where most is expected to have happened since the last poll"},
+	{Name: "cyclic", About: "Polls at the times of the hour, day or week at which changes come"},
+	{Name: "sample-greedy", About: "Samples each site first, then polls those with most changes"},
+	{Name: "sample-proportional", About: "Samples each site first, then polls in proportion to changes"},
+	{Name: "sample-adaptive", About: "Samples each site until it is sure which have most changes"},
+	{Name: "sample-subset", About: "Samples each site first, and polls only the best sites"},
+	{Name: "price", About: "Polls what is worth more than a poll costs at present", Experimental: true},
+	{Name: "cam", About: "Shares out polls ahead by what is likely", Experimental: true},
+	{Name: "yardstick", About: "The simplest policy that learns; others have to beat it", Experimental: true},
+	{Name: "miniflux", About: "As that feed reader does it", Experimental: true},
+	{Name: "nutch", About: "As that crawler does it", Experimental: true},
+	{Name: "stormcrawler", About: "As that crawler does it", Experimental: true},
+}
+
+// labReports are what there is to read.
+var labReports = []client.LabReport{
+	{Name: "papers", Title: "The papers behind Freshet", Text: docs.Papers},
+	{Name: "results", Title: "Policies on recorded histories", Text: docs.Results},
+}
+
+func (a *api) getLab(context.Context, *struct{}) (*bodyOf[client.Lab], error) {
+	l := client.Lab{Policies: labPolicies, Limits: labLimits, Reports: []client.LabReport{}}
+	for _, r := range labReports {
+		l.Reports = append(l.Reports, client.LabReport{Name: r.Name, Title: r.Title})
+	}
+	return &bodyOf[client.Lab]{l}, nil
+}
+
+type labReportInput struct {
+	Name string `path:"name" enum:"papers,results" doc:"Name of the report"`
+}
+
+func (a *api) getLabReport(_ context.Context, in *labReportInput) (*bodyOf[client.LabReport], error) {
+	at := slices.IndexFunc(labReports, func(r client.LabReport) bool { return r.Name == in.Name })
+	return &bodyOf[client.LabReport]{labReports[at]}, nil
+}
+
+type labRunInput struct {
+	ID string `path:"id" maxLength:"20" doc:"ID of the run"`
+}
+
+func (a *api) startLabRun(ctx context.Context, in *bodyOf[client.LabRequest]) (*bodyOf[client.LabRun], error) {
+	task, err := a.labTask(ctx, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	run, err := a.lab.add(in.Body, task)
+	if err != nil {
+		return nil, err
+	}
+	return &bodyOf[client.LabRun]{run}, nil
+}
+
+func (a *api) listLabRuns(_ context.Context, in *paging) (*bodyOf[client.LabRuns], error) {
+	runs, next := paged(*in, a.lab.list(), func(r client.LabRun) string {
+		n, _ := strconv.ParseInt(r.ID, 10, 64) // it is a number: the queue gave it
+		return fmt.Sprintf("%020d", math.MaxInt64-n)
+	})
+	return &bodyOf[client.LabRuns]{client.LabRuns{Items: runs, Next: next}}, nil
+}
+
+func (a *api) getLabRun(_ context.Context, in *labRunInput) (*bodyOf[client.LabRun], error) {
+	run, ok := a.lab.run(in.ID)
+	if !ok {
+		return nil, errNoLabRun(in.ID)
+	}
+	return &bodyOf[client.LabRun]{run}, nil
+}
+
+func (a *api) endLabRun(_ context.Context, in *labRunInput) (*struct{}, error) {
+	if !a.lab.end(in.ID) {
+		return nil, errNoLabRun(in.ID)
+	}
+	return nil, nil
+}
+
+func errNoLabRun(id string) error {
+	p := problem(http.StatusNotFound, fmt.Sprintf("there is no run %s", id))
+	p.Hint = fmt.Sprintf("the last %d runs are kept, until the daemon ends", labLimits.Kept)
+	return p
+}
+
+// labTask reads what is asked for.
+func (a *api) labTask(ctx context.Context, r client.LabRequest) (t labTask, err error) {
+	for i, name := range r.Policies {
+		where := fmt.Sprintf("body.policies[%d]", i)
+		if slices.Contains(r.Policies[:i], name) {
+			return t, invalid(where, "is there twice", name)
+		}
+		if _, err := rival.New(name, policy.Setting{}); err != nil {
+			base, _, _ := strings.Cut(name, ":")
+			said := freshet.ReasonOf(err).Error()
+			if !slices.Contains(rival.Names(), base) {
+				said += suggest.DidYouMean(base, rival.Names())
+			}
+			return t, invalid(where, said, name)
+		}
+	}
+	for i, text := range r.Budgets {
+		b, err := sched.ParseBudget(text)
+		if err != nil {
+			return t, invalid(fmt.Sprintf("body.budgets[%d]", i), freshet.ReasonOf(err).Error(), text)
+		}
+		t.budgets = append(t.budgets, b)
+	}
+	if t.ended.Since, err = a.moment("body.since", r.Since); err != nil {
+		return t, err
+	}
+	if t.ended.Until, err = a.moment("body.until", r.Until); err != nil {
+		return t, err
+	}
+	if !t.ended.Since.IsZero() && !t.ended.Until.IsZero() && !t.ended.Since.Before(t.ended.Until) {
+		return t, invalid("body.until", "is not after since", r.Until)
+	}
+	for i, id := range r.Sources {
+		_, err := a.watchedOrRemoved(ctx, id)
+		if err != nil && !errors.Is(err, freshet.ErrNotFound) {
+			return t, err
+		}
+		if err != nil {
+			return t, invalid(fmt.Sprintf("body.sources[%d]", i), "there is no such source", id)
+		}
+	}
+	t.asked = r
+	return t, nil
+}

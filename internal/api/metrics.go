@@ -1,0 +1,182 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"freshet/internal/freshet"
+	"freshet/internal/sinks/delivery"
+)
+
+// Metrics count what the program does, for Prometheus. They are made before
+// the daemon, which tells them of its outcomes, and served by the handler.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	polls           *prometheus.CounterVec
+	pollSeconds     *prometheus.HistogramVec
+	shared          prometheus.Counter
+	requests        prometheus.Counter
+	bytes           prometheus.Counter
+	versions        prometheus.Counter
+	changes         prometheus.Counter
+	held            *prometheus.CounterVec
+	deliveries      *prometheus.CounterVec
+	deliverySeconds *prometheus.HistogramVec
+	nodeDeliveries  *prometheus.CounterVec
+}
+
+// NewMetrics returns metrics at zero.
+func NewMetrics() *Metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	seconds := []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		polls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "freshet_polls_total", Help: "Polls made, by result and, if they failed, by class of failure.",
+		}, []string{"result", "failure"}),
+		pollSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "freshet_poll_seconds", Help: "Time from request to response, by result of the poll.", Buckets: seconds,
+		}, []string{"result"}),
+		shared:   counter("freshet_shared_polls_total", "Of the polls, those that were read from the poll of another source of the same document, without a request."),
+		requests: counter("freshet_requests_total", "HTTP requests made by polls, including redirects."),
+		bytes:    counter("freshet_fetched_bytes_total", "Bytes of response bodies received."),
+		versions: counter("freshet_captured_versions_total", "Versions captured, including first versions."),
+		changes:  counter("freshet_changes_total", "Changes captured."),
+		held: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "freshet_held_total", Help: "Polls whose page is suspect and was not reported as a change, by class.",
+		}, []string{"class"}),
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "freshet_deliveries_total", Help: "Delivery attempts, by sink and result: delivered, failed or given_up.",
+		}, []string{"sink", "result"}),
+		deliverySeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "freshet_delivery_seconds", Help: "Duration of delivery attempts, by sink.", Buckets: seconds,
+		}, []string{"sink"}),
+		nodeDeliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "freshet_node_deliveries_total", Help: "Delivery attempts, by the node that made them and result, if there are several nodes. The brain counts them.",
+		}, []string{"node", "result"}),
+	}
+	m.registry.MustRegister(
+		m.polls, m.pollSeconds, m.shared, m.requests, m.bytes, m.versions, m.changes, m.held, m.deliveries, m.deliverySeconds, m.nodeDeliveries,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return m
+}
+
+// Outcome counts a poll. It fits [daemon.Config.Observe].
+func (m *Metrics) Outcome(o freshet.Outcome) {
+	m.polls.WithLabelValues(o.Result.String(), string(o.Failure)).Inc()
+	if o.Cause == freshet.BySharing {
+		m.shared.Inc()
+	} else {
+		m.pollSeconds.WithLabelValues(o.Result.String()).Observe(o.Ended.Sub(o.Began).Seconds())
+	}
+	m.requests.Add(float64(o.Requests))
+	m.bytes.Add(float64(o.Bytes))
+	if o.Result.Captured() {
+		m.versions.Inc()
+	}
+	if o.Result == freshet.Changed {
+		m.changes.Inc()
+	}
+	if o.Result == freshet.Doubted {
+		m.held.WithLabelValues(string(o.Suspect)).Inc()
+	}
+}
+
+// Delivery counts an attempt at a delivery. It fits
+// [delivery.FollowerConfig.Observe].
+func (m *Metrics) Delivery(d delivery.Delivery) {
+	result := "delivered"
+	switch {
+	case d.GivenUp:
+		result = "given_up"
+	case d.Err != nil:
+		result = "failed"
+	}
+	m.deliveries.WithLabelValues(d.Sink, result).Inc()
+	m.deliverySeconds.WithLabelValues(d.Sink).Observe(d.Took.Seconds())
+	if d.Node != "" {
+		m.nodeDeliveries.WithLabelValues(d.Node, result).Inc()
+	}
+}
+
+// handler serves the metrics together with how things are at the moment.
+func (m *Metrics) handler(a *api) http.Handler {
+	now := prometheus.NewRegistry()
+	now.MustRegister(&moment{api: a})
+	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, now}, promhttp.HandlerOpts{})
+}
+
+// A moment collects how things are when the metrics are asked for.
+type moment struct{ *api }
+
+func gauge(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// Describe implements [prometheus.Collector]. It says nothing, because what
+// there is to tell depends on the configuration.
+func (m *moment) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements [prometheus.Collector].
+func (m *moment) Collect(out chan<- prometheus.Metric) {
+	tell := func(desc *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	st, ready := m.Daemon.Status(), 0.0
+	if m.ready() == nil {
+		ready = 1
+	}
+	tell(gauge("freshet_build_info", "Always 1; the version is a label.", "version"), 1, m.Version)
+	tell(gauge("freshet_ready", "Whether polls are being made and can be recorded."), ready)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	m.collectCluster(ctx, tell)
+	if m.Forward != nil { // the node that decides tells the rest
+		return
+	}
+	tell(gauge("freshet_sources", "Sources watched, paused ones included."), float64(st.Sources))
+	tell(gauge("freshet_polls_under_way", "Polls at this moment."), float64(st.UnderWay))
+	tell(gauge("freshet_late_seconds", "How long after its time the scheduler last woke."), st.Late.Seconds())
+	tell(gauge("freshet_most_late_seconds", "The most of that since the start."), st.MostLate.Seconds())
+	if b := m.Daemon.Limits().Budget; b.Per > 0 {
+		tell(gauge("freshet_budget_polls_per_second", "Polls that the budget allows, on average."), b.Polls/b.Per.Seconds())
+	}
+	levels := m.Daemon.Levels()
+	tell(gauge("freshet_level_sources", "Number of sources with a service level."), float64(levels.Set))
+	tell(gauge("freshet_level_unmet", "Number of sources whose service level is not expected to be met."), float64(levels.Unmet))
+	if m.Size != nil {
+		if size, err := m.Size(); err == nil {
+			tell(gauge("freshet_store_bytes", "Size of the data directory on disk, in bytes."), float64(size))
+		}
+	}
+	if d := st.Disk; d != nil {
+		tell(gauge("freshet_disk_free_bytes", "Free bytes on the disk of the data directory."), float64(d.Free))
+		tell(gauge("freshet_disk_reserve_bytes", "Bytes to leave free on that disk: polling stops when less is free."), float64(d.Reserve))
+		tell(gauge("freshet_store_growth_bytes_per_day", "Growth of the data directory, measured over the last day."), float64(d.Growth))
+		if days, ok := d.DaysLeft(); ok {
+			tell(gauge("freshet_disk_days_left", "Days until the reserve is reached, at the growth of the last day."), days)
+		}
+	}
+	m.collectNumbers(ctx, tell)
+	m.collectSites(ctx, tell)
+	sinks, err := m.sinks(ctx)
+	if err != nil {
+		m.Log.Error("cannot collect metrics", "err", err)
+	}
+	owed := gauge("freshet_deliveries_owed", "Deliveries by sink and state: open, or dead if given up.", "sink", "state")
+	state := gauge("freshet_sink_state", "1 for the state that a sink is in: ok, failing, held, gone, paused or broken.", "sink", "kind", "state")
+	for _, s := range sinks {
+		tell(state, 1, s.Name, s.Kind, string(s.State))
+		tell(owed, float64(s.Open), s.Name, "open")
+		tell(owed, float64(s.Dead), s.Name, "dead")
+	}
+}

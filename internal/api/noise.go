@@ -1,0 +1,83 @@
+package api
+
+import (
+	"context"
+	"strings"
+
+	"freshet/client"
+	"freshet/internal/extract"
+	"freshet/internal/extract/noise"
+	"freshet/internal/freshet"
+)
+
+// noiseOf returns where a source is noisy; nil if there is nothing worth telling. That
+// is found out now, from its stored versions.
+func (a *api) noiseOf(ctx context.Context, w freshet.Watched) (*client.Noise, error) {
+	if w.Noise == freshet.NoiseOff {
+		return nil, nil
+	}
+	newest, err := a.Store.Outcomes(ctx, freshet.OutcomeQuery{Source: w.ID, Newest: true, Limit: noise.Recalled})
+	if err != nil || !noise.Restless(newest) {
+		return nil, err
+	}
+	m := noise.Recall(newest, func(version int) ([]byte, error) { return a.Store.Text(ctx, w.ID, version) })
+	r := m.Report()
+	a.locate(ctx, w, newest, r.Places)
+	return NoiseOf(r), nil
+}
+
+// locatedIn is in how many versions the element of a place is looked for.
+const locatedIn = 3
+
+// locate has places left out by the element that holds them, where there is one. A line
+// can be known by its words alone, and they may be elsewhere, too. Only a source that
+// reads its page without steps can be told so: where a step would go into a chain is not
+// known.
+func (a *api) locate(ctx context.Context, w freshet.Watched, newest []freshet.Outcome, places []noise.Place) {
+	r := w.Recipe
+	if r.Kind != freshet.Auto && r.Kind != freshet.HTML || r.CSS != "" || r.JSONPath != "" || len(r.Read) > 0 || len(places) == 0 {
+		return
+	}
+	pages, seen := [][]byte(nil), 0
+	for _, o := range newest {
+		if !o.Result.Seen() || o.Version == seen || len(pages) == locatedIn {
+			continue
+		}
+		v, err := a.Store.Version(ctx, w.ID, o.Version)
+		if err != nil || !strings.Contains(v.MediaType, "html") || a.hold(ctx, locateNeed*v.RawBytes) != nil {
+			return
+		}
+		raw, err := a.Store.Raw(ctx, w.ID, o.Version)
+		if err != nil {
+			return
+		}
+		pages, seen = append(pages, raw.Body), o.Version
+	}
+	for i, p := range places {
+		if line := p.Matcher(); line != nil {
+			if step, ok := extract.Locate(pages, line); ok {
+				places[i].Step = step
+			}
+		}
+	}
+}
+
+// locateNeed is how many bytes of memory a page takes at most for each of its own
+// while an element is looked for.
+const locateNeed = 20
+
+// NoiseOf returns a report of noise as the API tells it; nil if there is none.
+func NoiseOf(r noise.Report) *client.Noise {
+	if len(r.Places) == 0 {
+		return nil
+	}
+	n := &client.Noise{Polls: r.Polls, Differ: r.Differed, Only: r.Noise, Places: []client.NoisePlace{}}
+	for _, p := range r.Places {
+		told := client.NoisePlace{Kind: p.Kind.String(), Pattern: p.Pattern, Times: p.Times, Noise: p.Noise}
+		if p.Step.Name != "" {
+			told.Step = p.Step
+		}
+		n.Places = append(n.Places, told)
+	}
+	return n
+}

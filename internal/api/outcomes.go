@@ -1,0 +1,137 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet/client"
+	"freshet/internal/freshet"
+)
+
+// maxPage is the most items that a page holds.
+const maxPage = 1000
+
+// outcomeOf returns an outcome as the API tells it.
+func outcomeOf(o freshet.Outcome, epochs freshet.Epochs) client.Outcome {
+	return client.Outcome{
+		Cursor: epochs.Place(o.Cursor), Source: o.Source, Cause: o.Cause.String(),
+		Since: utc(o.Since), Pushed: utc(o.Pushed), Began: utc(o.Began), Ended: utc(o.Ended),
+		Result: o.Result.String(), Version: o.Version, Quiet: o.Quiet, LookAgain: client.Duration(o.LookAgain), Status: o.Status,
+		Requests: o.Requests, Route: o.Route.Hosts(), Bytes: o.Bytes, Modified: utc(o.Modified), NotBefore: utc(o.NotBefore),
+		FreshFor: client.Duration(o.FreshFor), Suspect: client.SuspectOf(o.Suspect, o.Landed), LandedOn: freshet.MaskURL(o.Landed),
+		Failure: o.Failure, Error: freshet.MaskText(o.Err), Dates: o.Dates, Word: client.WordOf(o.Word), Foretold: client.ForetellingOf(o.Foretold),
+	}
+}
+
+func (a *api) routeOutcomes(h huma.API) {
+	tags := []string{"outcomes"}
+	route(h, a, huma.Operation{
+		OperationID: "list-outcomes", Method: http.MethodGet, Path: "/api/v1/outcomes", Tags: tags,
+		Summary: "Read the log of all polls, oldest or newest first",
+	}, a.listOutcomes)
+	route(h, a, huma.Operation{
+		OperationID: "list-source-outcomes", Method: http.MethodGet, Path: "/api/v1/sources/{id}/outcomes", Tags: tags,
+		Summary: "List the polls of a source, newest first",
+	}, a.listSourceOutcomes)
+}
+
+type listOutcomesInput struct {
+	After  string `query:"after" doc:"Only polls after this cursor; 0 means from the beginning"`
+	Newest bool   `query:"newest" doc:"Newest first"`
+	Before string `query:"before" doc:"With newest: only polls before this cursor; 0 means from the end"`
+	Limit  int    `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+	Wait   string `query:"wait" doc:"How long to wait if there is no outcome after the cursor, such as 10s; more than 60s means 60s. Not with newest"`
+}
+
+func (a *api) listOutcomes(ctx context.Context, in *listOutcomesInput) (*bodyOf[client.OutcomePage], error) {
+	place, after, err := a.findOutcome(ctx, "query.after", in.After)
+	if err != nil {
+		return nil, err
+	}
+	_, before, err := a.findOutcome(ctx, "query.before", in.Before)
+	if err != nil {
+		return nil, err
+	}
+	q := freshet.OutcomeQuery{After: after, Limit: min(in.Limit, maxPage)}
+	page := client.OutcomePage{Items: []client.Outcome{}, Next: place}
+	if in.Newest {
+		q.After, q.Newest, page.Next = before, true, freshet.Place{}
+	}
+	wait, err := waitOf(in.Wait, maxChangeWait)
+	if err != nil {
+		return nil, err
+	}
+	if wait > 0 && !in.Newest {
+		waiting, cancel := a.patience(ctx, wait)
+		defer cancel()
+		if err := a.Store.WaitOutcome(waiting, after); err != nil && !errors.Is(err, errWaited) {
+			return nil, err
+		}
+	}
+	found, err := a.readOutcomes(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	page.Items = append(page.Items, found...)
+	switch n := len(found); {
+	case in.Newest && n < q.Limit:
+		page.Next = freshet.Place{}
+	case n > 0:
+		page.Next = found[n-1].Cursor
+	}
+	return &bodyOf[client.OutcomePage]{page}, nil
+}
+
+// readOutcomes returns outcomes. Where sources said much they come in parts, of which
+// only what is told is kept.
+func (a *api) readOutcomes(ctx context.Context, q freshet.OutcomeQuery) (found []client.Outcome, err error) {
+	for most := q.Limit; ; q.Limit = most - len(found) {
+		part, err := a.Store.Outcomes(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		epochs, err := a.Store.OutcomeEpochs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		said := false
+		for _, o := range part {
+			found = append(found, outcomeOf(o, epochs))
+			q.After, said = o.Cursor, said || o.Word != nil
+		}
+		if !said || len(found) >= most {
+			return found, nil
+		}
+	}
+}
+
+type listSourceOutcomesInput struct {
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	Before string           `query:"before" doc:"Only polls before this cursor; 0 means from the newest"`
+	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+}
+
+func (a *api) listSourceOutcomes(ctx context.Context, in *listSourceOutcomesInput) (*bodyOf[client.OutcomeHistory], error) {
+	limit := min(in.Limit, maxPage)
+	_, before, err := a.findOutcome(ctx, "query.before", in.Before)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.readOutcomes(ctx, freshet.OutcomeQuery{Source: in.ID, After: before, Newest: true, Limit: limit + 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		if err := a.known(ctx, in.ID); err != nil {
+			return nil, err
+		}
+	}
+	page := client.OutcomeHistory{Items: append([]client.Outcome{}, found[:min(len(found), limit)]...)}
+	if len(found) > limit {
+		page.Next = &page.Items[limit-1].Cursor
+	}
+	return &bodyOf[client.OutcomeHistory]{page}, nil
+}

@@ -1,0 +1,205 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet/client"
+	"freshet/internal/freshet"
+	"freshet/internal/sinks"
+)
+
+func (a *api) routeOverview(h huma.API) {
+	route(h, a, huma.Operation{
+		OperationID: "get-overview", Method: http.MethodGet, Path: "/api/v1/overview", Tags: []string{"program"},
+		Summary:     "Show an overview for people",
+		Description: "The status, the number of sources in each state, what the budget achieves, what needs attention, and the latest changes.",
+	}, a.getOverview)
+}
+
+// latestChanges is how many changes an overview has.
+const latestChanges = 5
+
+func (a *api) getOverview(ctx context.Context, _ *struct{}) (*bodyOf[client.Overview], error) {
+	status, err := a.getStatus(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	o := client.Overview{At: a.Now().UTC(), Status: status.Body, Attention: []client.Attention{}, Changes: []client.Change{}}
+	brief, cancel := context.WithTimeout(ctx, loopPatience)
+	defer cancel()
+	if n, err := a.Daemon.Overall(brief); err == nil && n.All.Sources > 0 {
+		captured := capturedOf(n.All)
+		o.Captured = &captured
+		o.Spending = &client.Spending{Budget: o.Status.Budget, Used: n.Used, Most: n.Most}
+	}
+	latest, err := a.latest(ctx, latestChanges)
+	if err := without(&o.Status, err); err != nil {
+		return nil, err
+	}
+	o.Changes = append(o.Changes, latest...)
+	seen, err := a.survey(ctx)
+	if err := without(&o.Status, err); err != nil {
+		return nil, err
+	}
+	o.Sources = seen.StateCounts
+	o.Attention = append(o.Attention, programAttention(o.Status)...)
+	o.Attention = append(o.Attention, seen.attention()...)
+	if l := o.Status.Levels; l != nil && l.Unmet > 0 {
+		o.Attention = append(o.Attention, client.Attention{
+			Kind: "levels", Text: fmt.Sprintf("%d of %d service levels are not expected to be met", l.Unmet, l.Set), Command: "freshet budget --levels",
+		})
+	}
+	return &bodyOf[client.Overview]{o}, nil
+}
+
+// latest returns the newest changes, the newest first.
+func (a *api) latest(ctx context.Context, n int) ([]client.Change, error) {
+	log, err := a.Store.Changes(ctx, freshet.ChangeQuery{Newest: true, Limit: n})
+	if err != nil {
+		return nil, fmt.Errorf("the latest changes: %w", err)
+	}
+	found := []client.Change{}
+	for _, c := range log {
+		found = append(found, sinks.ChangeOf(c))
+	}
+	return found, nil
+}
+
+// A survey is what a look at all sources finds.
+type survey struct {
+	client.StateCounts
+	failing []string // the first few, with why
+	suspect []string // likewise
+	moved   []client.Source
+	noisy   []string // the first few
+}
+
+// named is how many sources of a kind are named; the others are counted.
+const named = 3
+
+// survey counts all sources, and looks at the first few that need attention.
+func (a *api) survey(ctx context.Context) (found survey, err error) {
+	n, err := a.Store.CountSources(ctx)
+	if err != nil {
+		return found, err
+	}
+	in := n.All.In
+	found.StateCounts = client.StateCounts{
+		All: n.All.Total, Failing: in[freshet.IsFailing], Noisy: in[freshet.IsNoisy], Paused: in[freshet.IsPaused],
+		Unseen: in[freshet.IsUnseen], Suspect: in[freshet.IsSuspect],
+	}
+	look := func(state freshet.Conditions, note func(client.Source)) {
+		if err != nil || in[state] == 0 {
+			return
+		}
+		var list freshet.SourceList
+		list, err = a.Store.ListSources(ctx, freshet.SourceQuery{SourceFilter: freshet.SourceFilter{In: state}, Limit: named})
+		for _, w := range list.Sources {
+			note(client.Source{ID: w.ID, Paused: w.Paused, Standing: standingOf(w)})
+		}
+	}
+	look(freshet.IsFailing, func(s client.Source) {
+		if s.Standing.LastError != nil {
+			found.failing = append(found.failing, fmt.Sprintf("%s (%s)", s.ID, s.Standing.LastError.Class))
+		}
+	})
+	look(freshet.IsSuspect, func(s client.Source) {
+		if s.Standing.Suspect != nil {
+			found.suspect = append(found.suspect, fmt.Sprintf("%s (%s)", s.ID, s.Standing.Suspect.Class))
+		}
+	})
+	look(freshet.IsNoisy, func(s client.Source) { found.noisy = append(found.noisy, string(s.ID)) })
+	look(freshet.IsMoved, func(s client.Source) { found.moved = append(found.moved, s) })
+	return found, err
+}
+
+// attention returns what sources need somebody for.
+func (s survey) attention() (all []client.Attention) {
+	if s.Failing > 0 {
+		all = append(all, client.Attention{Kind: "failing", Text: listed(s.Failing, "source is failing", "sources are failing", s.failing), Command: "freshet list --failing"})
+	}
+	if s.Suspect > 0 {
+		all = append(all, client.Attention{
+			Kind: "suspect", Text: listed(s.Suspect, "source probably returns the wrong page", "sources probably return the wrong page", s.suspect), Command: "freshet list --suspect",
+		})
+	}
+	for _, m := range s.moved {
+		all = append(all, client.Attention{
+			Kind: "moved", Text: fmt.Sprintf("%s has moved to %s", m.ID, m.Standing.MovedTo), Command: fmt.Sprintf("freshet edit %s --url %s", m.ID, m.Standing.MovedTo),
+		})
+	}
+	if s.Noisy > 0 {
+		all = append(all, client.Attention{
+			Kind: "noisy", Text: listed(s.Noisy, "source changes at almost every poll", "sources change at almost every poll", s.noisy), Command: "freshet list --noisy",
+		})
+	}
+	return all
+}
+
+// listed counts things, and names the first of them.
+func listed(n int, one, many string, first []string) string {
+	what := many
+	if n == 1 {
+		what = one
+	}
+	more := ""
+	if n > len(first) {
+		more = fmt.Sprintf(" and %d more", n-len(first))
+	}
+	return fmt.Sprintf("%d %s: %s%s", n, what, strings.Join(first, ", "), more)
+}
+
+// soonFull is how many days before the disk is full somebody should look.
+const soonFull = 14
+
+// programAttention returns what the program itself needs somebody for.
+func programAttention(s client.Status) (all []client.Attention) {
+	switch {
+	case !s.Running && s.Loading == nil:
+		all = append(all, client.Attention{Kind: "stopped", Text: "nothing is polled because no daemon is running", Command: "freshet serve"})
+	case s.Trouble != "":
+		all = append(all, client.Attention{Kind: "trouble", Text: "no changes can be captured: " + s.Trouble})
+	}
+	if d := s.Disk; d != nil && !d.Low && d.DaysLeft != nil && *d.DaysLeft < soonFull {
+		all = append(all, client.Attention{
+			Kind: "disk", Text: fmt.Sprintf("the disk will be full in about %.0f days, and polling will stop; keep less history with keep.age, keep.versions or keep.total", *d.DaysLeft), Command: "freshet check",
+		})
+	}
+	for _, w := range s.Sinks {
+		all = append(all, sinkAttention(w)...)
+	}
+	return all
+}
+
+// sinkAttention returns what a sink needs somebody for.
+func sinkAttention(w client.Sink) (all []client.Attention) {
+	tell := func(command, format string, args ...any) {
+		all = append(all, client.Attention{Kind: "webhook", Text: fmt.Sprintf(format, args...), Command: command})
+	}
+	show := "freshet sink show " + w.Name
+	switch {
+	case w.State == client.SinkBroken:
+		tell(show, "sink %s cannot be used: %s", w.Name, w.Error)
+	case w.State == client.SinkGone:
+		tell(show, "sink %s answered 410 Gone; nothing is delivered to it", w.Name)
+	case w.State == client.SinkHeld:
+		tell(show, "sink %s has accepted nothing since %s and is held: %s", w.Name, w.Failing.Format(time.DateTime), w.Error)
+	case w.Open > manyOwed && w.State != client.SinkPaused:
+		tell(show, "%[2]d deliveries to sink %[1]s are waiting; its receiver may be down", w.Name, w.Open)
+	}
+	if w.Dead == 1 {
+		tell("freshet sink letters "+w.Name, "1 delivery to sink %s was given up", w.Name)
+	} else if w.Dead > 1 {
+		tell("freshet sink letters "+w.Name, "%d deliveries to sink %s were given up", w.Dead, w.Name)
+	}
+	return all
+}
+
+// manyOwed is how many deliveries a sink can be owed before that is told.
+const manyOwed = 10

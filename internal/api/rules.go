@@ -1,0 +1,179 @@
+package api
+
+import "freshet/internal/freshet"
+
+// A rule says who may use a route.
+type rule struct {
+	need  freshet.Right // "" means that everybody may, strangers too
+	self  bool          // whoever is known may: it is about themselves
+	share shareRule
+	tag   tagRule
+	quiet bool // it changes nothing that anybody would look for in the audit log
+
+	// secret says that the request or its answer holds a secret, so that neither the
+	// answer nor a quick hash of the request is kept to be told again.
+	secret bool
+}
+
+// A shareRule says whether somebody with a share link may use a route.
+type shareRule int
+
+const (
+	noShare     shareRule = iota
+	sourceShare           // if it is about the source of the link: the id in the path
+	queryShare            // likewise, of the query
+)
+
+// A tagRule says what a route is to somebody who is limited to a tag.
+type tagRule int
+
+const (
+	noTag    tagRule = iota // closed
+	tagPath                 // open if the source with the id in the path has the tag
+	tagParam                // limited by its parameter tag
+)
+
+// The rules that many routes have.
+var (
+	anybody    = rule{}
+	reader     = rule{need: freshet.RightRead}
+	writer     = rule{need: freshet.RightWrite}
+	trial      = rule{need: freshet.RightWrite, quiet: true}
+	admin      = rule{need: freshet.RightAdmin}
+	ofList     = rule{need: freshet.RightRead, tag: tagParam}
+	ofSourceID = rule{need: freshet.RightRead, share: sourceShare, tag: tagPath}
+	editSource = rule{need: freshet.RightWrite, tag: tagPath}
+	ofQueryID  = rule{need: freshet.RightRead, share: queryShare}
+)
+
+// rules are those of all routes. One that is not here is open to admins alone, and a test
+// fails.
+var rules = map[string]rule{
+	"GET /healthz":               anybody,
+	"GET /readyz":                anybody,
+	"GET /metrics":               reader,
+	"GET /openapi.json":          anybody,
+	"GET /openapi.yaml":          anybody,
+	"GET /openapi-3.0.json":      anybody,
+	"GET /openapi-3.0.yaml":      anybody,
+	"GET /assets/{name}":         anybody,
+	"POST /api/v1/hooks/{token}": {quiet: true}, // who knows the token may
+	"GET /api/v1/websub/{token}": anybody,       // likewise
+	"POST /api/v1/websub/{token}": {
+		quiet: true,
+	},
+
+	"GET /login/oidc":          anybody, // on the way to the provider
+	"GET /login/oidc/callback": anybody, // and back
+
+	"GET /api/v1/session":          anybody,
+	"POST /api/v1/session":         {quiet: true, secret: true}, // the handler notes who it was
+	"DELETE /api/v1/session":       {quiet: true, secret: true},
+	"PUT /api/v1/session/password": {self: true, quiet: true, secret: true},
+
+	"GET /api/v1/users":           admin,
+	"POST /api/v1/users":          {need: freshet.RightAdmin, secret: true},
+	"GET /api/v1/users/{name}":    admin,
+	"PATCH /api/v1/users/{name}":  {need: freshet.RightAdmin, secret: true},
+	"DELETE /api/v1/users/{name}": admin,
+	"GET /api/v1/tokens":          {self: true},
+	"POST /api/v1/tokens":         {self: true, secret: true},
+	"DELETE /api/v1/tokens/{id}":  {self: true},
+	"GET /api/v1/shares":          writer,
+	"POST /api/v1/shares":         {need: freshet.RightWrite, secret: true},
+	"DELETE /api/v1/shares/{id}":  writer,
+	"GET /api/v1/audit":           admin,
+
+	"GET /api/v1/sources":                                   ofList,
+	"POST /api/v1/sources":                                  writer,
+	"GET /api/v1/sources/facets":                            reader,
+	"POST /api/v1/import":                                   writer,
+	"POST /api/v1/sources/bulk":                             writer,
+	"POST /api/v1/sources/bulk/{edit}/undo":                 writer,
+	"GET /api/v1/sources/{id}":                              ofSourceID,
+	"PATCH /api/v1/sources/{id}":                            editSource,
+	"DELETE /api/v1/sources/{id}":                           editSource,
+	"POST /api/v1/sources/{id}/poll":                        editSource,
+	"POST /api/v1/sources/{id}/confirm":                     editSource,
+	"POST /api/v1/sources/{id}/hook":                        {need: freshet.RightWrite, tag: tagPath, secret: true},
+	"DELETE /api/v1/sources/{id}/hook":                      editSource,
+	"POST /api/v1/sources/{id}/taught":                      editSource,
+	"GET /api/v1/sources/{id}/taught":                       ofSourceID,
+	"POST /api/v1/sources/{id}/test":                        trial,
+	"GET /api/v1/sources/{id}/chances":                      ofSourceID,
+	"PUT /api/v1/sources/{id}/chances":                      editSource,
+	"DELETE /api/v1/sources/{id}/chances":                   editSource,
+	"GET /api/v1/sources/{id}/suggestions":                  ofSourceID,
+	"GET /api/v1/sources/{id}/diff":                         ofSourceID,
+	"GET /api/v1/sources/{id}/fields/{name}":                ofSourceID,
+	"GET /api/v1/sources/{id}/outcomes":                     ofSourceID,
+	"GET /api/v1/sources/{id}/rhythm":                       ofSourceID,
+	"GET /api/v1/sources/{id}/why":                          ofSourceID,
+	"GET /api/v1/sources/{id}/feed.atom":                    ofSourceID,
+	"GET /api/v1/sources/{id}/feed.json":                    ofSourceID,
+	"GET /api/v1/sources/{id}/versions/{number}/outline":    ofSourceID,
+	"GET /api/v1/sources/{id}/versions":                     ofSourceID,
+	"GET /api/v1/sources/{id}/versions/{number}":            ofSourceID,
+	"GET /api/v1/sources/{id}/versions/{number}/text":       ofSourceID,
+	"GET /api/v1/sources/{id}/versions/{number}/raw":        ofSourceID,
+	"GET /api/v1/sources/{id}/versions/{number}/rendered":   ofSourceID,
+	"GET /api/v1/sources/{id}/versions/{number}/screenshot": ofSourceID,
+
+	"GET /api/v1/sites":            reader,
+	"GET /api/v1/sites/{id}":       ofSourceID,
+	"GET /api/v1/sites/{id}/pages": ofSourceID,
+
+	"GET /api/v1/changes":        ofList,
+	"GET /api/v1/changes/newest": ofList,
+	"GET /api/v1/changes/stream": ofList,
+	"GET /api/v1/feed.atom":      ofList,
+	"GET /api/v1/feed.json":      ofList,
+	"GET /api/v1/search":         ofList,
+	"GET /api/v1/outcomes":       reader,
+	"GET /api/v1/polls":          ofList,
+	"POST /api/v1/polls":         writer,
+
+	"GET /api/v1/queries":                     reader,
+	"POST /api/v1/queries":                    writer,
+	"POST /api/v1/queries/test":               {need: freshet.RightRead, quiet: true},
+	"GET /api/v1/queries/{id}":                ofQueryID,
+	"PATCH /api/v1/queries/{id}":              writer,
+	"DELETE /api/v1/queries/{id}":             writer,
+	"GET /api/v1/queries/{id}/matches":        ofQueryID,
+	"GET /api/v1/queries/{id}/matches/stream": ofQueryID,
+	"GET /api/v1/queries/{id}/feed.atom":      ofQueryID,
+	"GET /api/v1/queries/{id}/feed.json":      ofQueryID,
+
+	"GET /api/v1/sinks":                 reader,
+	"GET /api/v1/sinks/{name}":          reader,
+	"PUT /api/v1/sinks/{name}":          writer,
+	"PATCH /api/v1/sinks/{name}":        writer,
+	"DELETE /api/v1/sinks/{name}":       writer,
+	"POST /api/v1/sinks/{name}/test":    writer,
+	"POST /api/v1/sinks-preview":        trial,
+	"GET /api/v1/sinks-kinds":           reader,
+	"GET /api/v1/sinks/{name}/owed":     reader,
+	"GET /api/v1/sinks/{name}/attempts": reader,
+	"GET /api/v1/sinks/{name}/letters":  reader,
+	"POST /api/v1/sinks/{name}/replay":  writer,
+
+	"GET /api/v1/lab":                reader,
+	"GET /api/v1/lab/reports/{name}": reader,
+	"GET /api/v1/lab/runs":           reader,
+	"POST /api/v1/lab/runs":          writer,
+	"GET /api/v1/lab/runs/{id}":      reader,
+	"DELETE /api/v1/lab/runs/{id}":   writer,
+
+	"GET /api/v1/budget":                      reader,
+	"GET /api/v1/numbers":                     ofList,
+	"GET /api/v1/numbers/days":                reader,
+	"GET /api/v1/overview":                    reader,
+	"GET /api/v1/flow":                        reader,
+	"GET /api/v1/status":                      reader,
+	"GET /api/v1/cluster":                     reader,
+	"POST /api/v1/cluster/hands/{name}/drain": admin,
+	"GET /api/v1/browser":                     reader,
+	"POST /api/v1/reload":                     admin,
+	"GET /api/v1/settings":                    reader,
+	"PATCH /api/v1/settings":                  admin,
+}

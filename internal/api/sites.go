@@ -1,0 +1,265 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"freshet/client"
+	"freshet/internal/daemon"
+	"freshet/internal/freshet"
+	"freshet/internal/sites/discovery"
+)
+
+func (a *api) routeSites(h huma.API) {
+	tags := []string{"sites"}
+	route(h, a, huma.Operation{
+		OperationID: "list-sites", Method: http.MethodGet, Path: "/api/v1/sites", Tags: tags,
+		Summary: "List the sites", Description: "A site is a source with site: see POST /api/v1/sources.",
+	}, a.listSites)
+	route(h, a, huma.Operation{
+		OperationID: "get-site", Method: http.MethodGet, Path: "/api/v1/sites/{id}", Tags: tags,
+		Summary: "Show a site: its pages by state, what lists them, how often they change, and how fresh the copy is",
+	}, a.getSite)
+	route(h, a, huma.Operation{
+		OperationID: "list-site-pages", Method: http.MethodGet, Path: "/api/v1/sites/{id}/pages", Tags: tags,
+		Summary: "List the pages of a site",
+	}, a.listSitePages)
+}
+
+type sites struct {
+	Items []client.Site `json:"items" nullable:"false"`
+	Next  string        `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
+}
+
+func (a *api) listSites(ctx context.Context, in *paging) (*bodyOf[sites], error) {
+	all := sites{Items: []client.Site{}}
+	ids, err := a.siteIDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids, all.Next = paged(*in, ids, func(id freshet.SourceID) string { return string(id) })
+	for _, id := range ids {
+		s, err := a.describeSite(ctx, id)
+		if errors.Is(err, freshet.ErrNotFound) { // removed meanwhile
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all.Items = append(all.Items, s)
+	}
+	return &bodyOf[sites]{all}, nil
+}
+
+// siteIDs returns which sites there are. A daemon at work knows without looking.
+func (a *api) siteIDs(ctx context.Context) (ids []freshet.SourceID, err error) {
+	for _, s := range a.Daemon.Sites() {
+		ids = append(ids, s.ID)
+	}
+	if len(ids) > 0 {
+		return ids, nil
+	}
+	for w, err := range a.Store.Sources(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if w.Site != nil {
+			ids = append(ids, w.ID)
+		}
+	}
+	return ids, nil
+}
+
+type siteInput struct {
+	ID freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source that stands for the site"`
+}
+
+func (a *api) getSite(ctx context.Context, in *siteInput) (*bodyOf[client.Site], error) {
+	s, err := a.describeSite(ctx, in.ID)
+	if err != nil {
+		return nil, a.ofSite(ctx, in.ID, err)
+	}
+	return &bodyOf[client.Site]{s}, nil
+}
+
+// ofSite says of a source that is no site that it is none.
+func (a *api) ofSite(ctx context.Context, id freshet.SourceID, err error) error {
+	if !errors.Is(err, freshet.ErrNotFound) {
+		return err
+	}
+	if _, known := a.Store.Source(ctx, id); known != nil {
+		return ofSource(id, err)
+	}
+	p := problem(http.StatusNotFound, string(id)+" is a single page and not a site")
+	p.Hint = "freshet add --site URL adds a site"
+	return p
+}
+
+// describeSite returns what is known of a site.
+func (a *api) describeSite(ctx context.Context, id freshet.SourceID) (client.Site, error) {
+	r, err := discovery.Describe(ctx, a.Store, id)
+	if err != nil {
+		return client.Site{}, err
+	}
+	c := r.Pages
+	s := client.Site{
+		Source: sourceOf(r.Site), Begun: r.Begun.UTC(), Settled: r.Settled.UTC(), Indexes: []client.Index{}, Share: r.Site.Site.Portion(),
+		Pages: client.SitePages{
+			Known: c.Known(), Waiting: c.Waiting, Watched: c.Watched, Gone: c.Gone, Refused: c.Refused, Covered: c.Covered,
+			Sitemaps: c.Sitemaps, Feeds: c.Feeds, Links: c.Links,
+		},
+		Changed: estimateOf(r.Changed), Sampled: r.Downloads, LeftOut: r.Over,
+	}
+	trusts := a.trustsOf(ctx, id)
+	for _, index := range r.Indexes {
+		s.Indexes = append(s.Indexes, client.Index{
+			ID: index.ID, URL: freshet.MaskURL(index.URL), Seen: index.Standing.Seen.UTC(), Polls: index.Standing.Polls, Errors: index.Standing.Err,
+			Trust: trusts[index.ID],
+		})
+	}
+	for _, t := range r.Traps {
+		s.Traps = append(s.Traps, client.Trap{Where: t.Where, Reason: t.Reason, Example: freshet.MaskURL(t.Example), Cut: t.Cut})
+	}
+	for _, p := range r.Problems {
+		s.Faults = append(s.Faults, client.SiteFlaw{At: p.At.UTC(), URL: freshet.MaskURL(p.URL), Text: p.Text})
+	}
+	s.Copy = a.copyOf(ctx, id)
+	return s, nil
+}
+
+// trustsOf returns how far the indexes of a site can be believed; none if nobody knows.
+func (a *api) trustsOf(ctx context.Context, id freshet.SourceID) map[freshet.SourceID]*client.IndexTrust {
+	ctx, cancel := context.WithTimeout(ctx, loopPatience)
+	defer cancel()
+	found, err := a.Daemon.IndexTrusts(ctx, id)
+	if err != nil {
+		return nil
+	}
+	trusts := map[freshet.SourceID]*client.IndexTrust{}
+	for id, t := range found {
+		trusts[id] = &client.IndexTrust{Kind: t.Kind.String(), Told: t.Told, BorneOut: t.BorneOut, Right: t.Right, Times: t.Times}
+	}
+	return trusts
+}
+
+// copyOf returns how fresh the copy of a site is; nil if nobody knows.
+func (a *api) copyOf(ctx context.Context, id freshet.SourceID) *client.Copy {
+	ctx, cancel := context.WithTimeout(ctx, loopPatience)
+	defer cancel()
+	n, err := a.Daemon.Numbers(ctx, daemon.NumbersQuery{Site: id})
+	seen := float64(n.All.Sources - n.All.Unseen)
+	if err != nil || seen <= 0 {
+		return nil
+	}
+	const nineInTen = 1.645 // standard deviations either way
+	off := nineInTen * math.Sqrt(n.All.Spread) / seen
+	fresh := n.All.Fresh / seen
+	return &client.Copy{
+		Fresh:     client.Estimate{Mean: fresh, Low: max(0, fresh-off), High: min(1, fresh+off)},
+		Freshness: n.All.Freshness(), Age: rounded(n.All.MeanAge()),
+	}
+}
+
+type listSitePagesInput struct {
+	ID           freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source that stands for the site"`
+	State        string           `query:"state" enum:"waiting,watched,gone,refused,covered" doc:"Only pages in this state"`
+	ChangedSince time.Time        `query:"changed_since" doc:"Only pages whose newest change was captured since then"`
+	After        string           `query:"after" doc:"Continue after this URL: the next of the previous page"`
+	Limit        int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+}
+
+func (a *api) listSitePages(ctx context.Context, in *listSitePagesInput) (*bodyOf[client.PageOfPages], error) {
+	w, err := a.Store.Source(ctx, in.ID)
+	if err == nil && w.Site == nil {
+		err = freshet.ErrNotFound
+	}
+	if err != nil {
+		return nil, a.ofSite(ctx, in.ID, err)
+	}
+	page := client.PageOfPages{Items: []client.SitePage{}}
+	limit := min(in.Limit, maxPage)
+	for p, err := range a.Store.Pages(ctx, in.ID, freshet.PageQuery{State: freshet.PageState(in.State), After: in.After}) {
+		if err != nil {
+			return nil, err
+		}
+		told, err := a.sitePage(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if !in.ChangedSince.IsZero() && !told.Changed.After(in.ChangedSince) {
+			continue
+		}
+		if len(page.Items) == limit {
+			page.Next = &page.Items[limit-1].URL
+			break
+		}
+		page.Items = append(page.Items, told)
+	}
+	return &bodyOf[client.PageOfPages]{page}, nil
+}
+
+// sitePage returns a page of a site as the API tells it.
+func (a *api) sitePage(ctx context.Context, p freshet.Page) (client.SitePage, error) {
+	told := client.SitePage{
+		URL: p.URL, State: p.State, Source: p.Source, Found: p.Found, Depth: p.Depth, At: p.Seen.UTC(),
+		LastMod: p.Date.UTC(), Listed: p.Listed.UTC(), Gone: p.Gone.UTC(),
+	}
+	if p.Source == "" {
+		return told, nil
+	}
+	w, err := a.Store.Source(ctx, p.Source)
+	if errors.Is(err, freshet.ErrNotFound) {
+		w, err = a.Store.RemovedSource(ctx, p.Source)
+	}
+	if errors.Is(err, freshet.ErrNotFound) { // purged
+		return told, nil
+	}
+	told.Seen, told.Changed, told.Version = w.Standing.Seen.UTC(), w.Standing.ChangedAt.UTC(), w.Standing.Head.Number
+	return told, err
+}
+
+// mostMeasured is how many sites have metrics of their own.
+const mostMeasured = 100
+
+// collectSites tells how things stand with each site as metrics.
+func (m *moment) collectSites(ctx context.Context, tell func(desc *prometheus.Desc, value float64, labels ...string)) {
+	all := m.Daemon.Sites()
+	if len(all) == 0 {
+		return
+	}
+	pages := gauge("freshet_site_pages", "Pages of a site by state.", "site", "state")
+	changed := gauge("freshet_site_change_ratio", "Share of the downloads of known pages of a site that brought a change, of late.", "site")
+	for _, s := range all[:min(len(all), mostMeasured)] {
+		r, err := discovery.Describe(ctx, m.Store, s.ID)
+		if err != nil {
+			continue // it was removed just now
+		}
+		c := r.Pages
+		for state, n := range map[freshet.PageState]int{
+			freshet.PageWaiting: c.Waiting, freshet.PageWatched: c.Watched, freshet.PageGone: c.Gone, freshet.PageRefused: c.Refused, freshet.PageCovered: c.Covered,
+		} {
+			tell(pages, float64(n), string(s.ID), string(state))
+		}
+		if r.Downloads >= 1 {
+			tell(changed, r.Changed.Mean, string(s.ID))
+		}
+	}
+	n, err := m.Daemon.Numbers(ctx, daemon.NumbersQuery{By: daemon.BySite})
+	if err != nil {
+		return
+	}
+	fresh := gauge("freshet_site_fresh_ratio", "Expected share of the fetched pages of a site whose copy is up to date now.", "site")
+	age := gauge("freshet_site_age_seconds", "For how long copies of pages of a site have been out of date, on average over time.", "site")
+	for _, g := range n.Groups[:min(len(n.Groups), mostMeasured)] {
+		if seen := float64(g.Sources - g.Unseen); seen > 0 {
+			tell(fresh, g.Fresh/seen, g.Name)
+			tell(age, g.MeanAge().Seconds(), g.Name)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet/client"
+	"freshet/internal/extract"
+	"freshet/internal/freshet"
+)
+
+func (a *api) routeTrial(h huma.API) {
+	tags := []string{"sources"}
+	route(h, a, huma.Operation{
+		OperationID: "test-source", Method: http.MethodPost, Path: "/api/v1/sources/{id}/test", Tags: tags,
+		Summary:     "Read the last capture, and the history, in another way",
+		Description: "The body is what an edit would change, such as read or select. Nothing is fetched, and nothing is saved.",
+	}, a.testSource)
+	route(h, a, huma.Operation{
+		OperationID: "list-suggestions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/suggestions", Tags: tags,
+		Summary:     "Propose ways to read a source",
+		Description: "An article, a list of items, a table, a price, as the last capture has them, each with what it would read. Nothing is fetched.",
+	}, a.listSuggestions)
+}
+
+type testSourceInput struct {
+	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	History int              `query:"history" minimum:"0" maximum:"200" doc:"Also read so many stored versions, and say which would still be changes"`
+	Body    mergePatch[sourceEdit]
+}
+
+func (a *api) testSource(ctx context.Context, in *testSourceInput) (*bodyOf[client.SourceTrial], error) {
+	w, err := a.Store.Source(ctx, in.ID)
+	if err != nil {
+		return nil, ofSource(in.ID, err)
+	}
+	edited, err := merged(newSourceOf(w.Source), in.Body)
+	if err != nil {
+		return nil, err
+	}
+	edited.URL = w.URL
+	s, err := a.admit(edited)
+	if err != nil {
+		return nil, err
+	}
+	v, err := a.newest(ctx, in.ID, 0)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := a.captured(ctx, in.ID, v)
+	if err != nil {
+		return nil, err
+	}
+	read, err := a.Trace(ctx, s.Recipe, resp)
+	trial := client.SourceTrial{Version: v.Number, Steps: []client.StepTrial{}}
+	for _, step := range read.Steps {
+		trial.Steps = append(trial.Steps, client.StepTrial{Step: step.Step, Out: step.Out, TookMS: float64(step.Took.Microseconds()) / 1000})
+	}
+	if err != nil {
+		return nil, invalid("body.read", err.Error(), nil)
+	}
+	trial.Text, trial.Fields, trial.Items = freshet.Shorten(string(read.Text), maxTrialText), read.Fields, len(read.Items)
+	if in.History > 0 {
+		trial.History, err = a.overHistory(ctx, in.ID, s.Recipe, in.History)
+	}
+	return &bodyOf[client.SourceTrial]{trial}, err
+}
+
+// maxTrialText is how much of a text a trial shows, in bytes.
+const maxTrialText = 256 << 10
+
+// captured returns what a version was read from.
+func (a *api) captured(ctx context.Context, id freshet.SourceID, v freshet.Version) (resp freshet.Response, err error) {
+	if a.Read == nil || a.Trace == nil {
+		return resp, problem(http.StatusNotImplemented, "this server cannot read stored versions again")
+	}
+	if err := a.hold(ctx, 2*v.RawBytes); err != nil {
+		return resp, err
+	}
+	raw, err := a.Store.Raw(ctx, id, v.Number)
+	if err != nil {
+		return resp, fmt.Errorf("body of version %d of source %s: %w", v.Number, id, err)
+	}
+	return freshet.Response{
+		Body: raw.Body, Header: raw.Header, URL: cmp.Or(raw.URL, v.URL), MediaType: cmp.Or(v.MediaType, raw.Header.Get("Content-Type")), Status: http.StatusOK,
+	}, nil
+}
+
+// overHistory reads the newest versions anew, from the oldest of them on.
+func (a *api) overHistory(ctx context.Context, id freshet.SourceID, recipe freshet.Recipe, most int) (*client.HistoryTrial, error) {
+	versions, err := a.Store.Versions(ctx, id, 0, most)
+	if err != nil {
+		return nil, fmt.Errorf("versions of source %s: %w", id, err)
+	}
+	out := &client.HistoryTrial{Items: []client.VersionTrial{}}
+	patient, cancel := context.WithTimeout(ctx, trialPatience)
+	defer cancel()
+	var before []byte
+	read := false
+	for i, v := range slices.Backward(versions) {
+		resp, err := a.captured(ctx, id, v)
+		if err != nil {
+			return nil, err
+		}
+		one := client.VersionTrial{Number: v.Number, SeenAt: utc(v.SeenAt)}
+		rd, err := a.Read(patient, recipe, resp)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case patient.Err() != nil:
+			out.Cut = true
+			return out, nil
+		case err != nil:
+			one.Error, out.Failed = err.Error(), out.Failed+1
+		case read && !bytes.Equal(rd.Text, before):
+			one.Change, one.Summary, out.Changes = true, extract.Diff(before, rd.Text).Summary(), out.Changes+1
+		case i < len(versions)-1:
+			out.Spared++
+		}
+		if err == nil {
+			before, read = rd.Text, true
+		}
+		out.Items = append(out.Items, one)
+	}
+	return out, nil
+}
+
+// trialPatience is how long reading the history again may take.
+const trialPatience = 10 * time.Second
+
+func (a *api) listSuggestions(ctx context.Context, in *sourcePath) (*bodyOf[client.Suggestions], error) {
+	v, err := a.newest(ctx, in.ID, 0)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := a.captured(ctx, in.ID, v)
+	if err != nil {
+		return nil, err
+	}
+	found, err := extract.Suggest(resp)
+	if err != nil {
+		return nil, fmt.Errorf("look for ways to read version %d of source %s: %w", v.Number, in.ID, err)
+	}
+	out := client.Suggestions{Version: v.Number, Items: []client.Suggestion{}}
+	for _, s := range found {
+		one := client.Suggestion{What: s.What, Why: s.Why, URL: s.URL}
+		if s.URL == "" {
+			told := newSourceOf(freshet.Source{URL: resp.URL, Recipe: s.Recipe})
+			one.Select, one.Read, one.Items, one.Extract = told.Select, told.Read, told.Items, told.Extract
+			rd, err := a.Read(ctx, s.Recipe, resp)
+			if err != nil {
+				continue // what cannot be read is no proposal
+			}
+			one.Text, one.Count, one.Fields = freshet.Shorten(string(rd.Text), 2000), len(rd.Items), rd.Fields
+		}
+		out.Items = append(out.Items, one)
+	}
+	return &bodyOf[client.Suggestions]{out}, nil
+}
