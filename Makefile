@@ -77,11 +77,11 @@ bench: build ## measure a poll against a bare HTTP loop, and the benchmarks of a
 
 .PHONY: bench-takeover
 bench-takeover: ## from the election of a standby to its first order, cold against warm, with SOURCES (default 100000) sources on PostgreSQL; COLD=no leaves the cold one out
-	FRESHET_BENCH_SOURCES=$(or $(SOURCES),100000) FRESHET_BENCH_COLD=$(COLD) $(GO) test -run '^$$' -bench TakeOver -benchtime 1x -timeout 1h ./node
+	FRESHET_BENCH_SOURCES=$(or $(SOURCES),100000) FRESHET_BENCH_COLD=$(COLD) $(GO) test -run '^$$' -bench TakeOver -benchtime 1x -timeout 1h ./internal/app
 
 .PHONY: bench-deliver
 bench-deliver: ## deliveries to SINKS (default 32) sinks a second with one node and with three on PostgreSQL, and what each takes of the brain
-	FRESHET_BENCH_SINKS=$(or $(SINKS),32) $(GO) test -run '^$$' -bench Deliver -benchtime 1x -timeout 1h ./node
+	FRESHET_BENCH_SINKS=$(or $(SINKS),32) $(GO) test -run '^$$' -bench Deliver -benchtime 1x -timeout 1h ./internal/app
 
 .PHONY: hold
 hold: build ## 10,000 sources at 500 polls a second for ten minutes

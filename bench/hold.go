@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"freshet/internal/app"
 	"freshet/internal/sched"
-	"freshet/node"
 )
 
 // A Hold polls many sources at a steady rate for long, to see whether anything
@@ -109,7 +109,7 @@ func (m *holdMeter) report(ctx context.Context, wait time.Duration) (r HoldRepor
 	r.Late, r.UnderWay = s.Late.Seconds(), s.UnderWay
 	r.RSS, r.Goroutines = residentBytes(), runtime.NumGoroutine()
 	r.CPU = (cpu - m.cpu).Seconds() / now.Sub(m.from).Seconds()
-	r.Store, err = node.StoreSize(m.rig.data)
+	r.Store, err = app.StoreSize(m.rig.data)
 	m.from, m.polls, m.cpu = now, s.Polls, cpu
 	return r, err
 }

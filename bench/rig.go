@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"freshet/config"
+	"freshet/internal/app"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/node"
 )
 
 // A rig is a daemon and the server that it polls.
 type rig struct {
-	*node.Node
+	*app.Node
 	origin *origin
 	data   string
 }
@@ -61,7 +61,7 @@ func (plan Plan) open(ctx context.Context) (_ *rig, err error) {
 	s := config.Defaults(func(string) string { return "" })
 	s.Data, s.Policy, s.Fetch.Allow = r.data, eager(plan.Policy), []netip.Prefix{loopback}
 	s.Limits = sched.Limits{Hosts: sched.Politeness{Concurrency: plan.Workers}, Workers: plan.Workers, Budget: closed}
-	if r.Node, err = node.Open(ctx, node.Config{Settings: s, Budget: sched.Budget{Polls: float64(plan.Sources), Per: time.Minute}, Expect: plan.Sources + plan.Harm.Servers}); err != nil {
+	if r.Node, err = app.Open(ctx, app.Config{Settings: s, Budget: sched.Budget{Polls: float64(plan.Sources), Per: time.Minute}, Expect: plan.Sources + plan.Harm.Servers}); err != nil {
 		return nil, err
 	}
 	return r, r.fill(ctx)

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"freshet/config"
+	"freshet/internal/app"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/store/sqlite"
-	"freshet/node"
 )
 
 // A life is the daemon from a start to its end. What it leaves behind is what
@@ -91,7 +91,7 @@ func (s *simulation) begin() *life {
 	}}
 	s.say("LIFE %d begins", l.n)
 	go func() {
-		l.ended <- node.Serve(ctx, s.settings(l), node.ServeConfig{
+		l.ended <- app.Serve(ctx, s.settings(l), app.ServeConfig{
 			Version: "simulated", Now: s.now, Uptime: s.uptime, Log: slog.New(&witness{s, l}), Listener: l.door,
 			Store: sqlite.Config{VFS: vfs, Files: s.disk.Dir(s.dir), Epoch: freshet.Epoch(fmt.Sprintf("life%d", l.n))},
 			Load:  func() (config.Settings, error) { return s.settings(l), nil },

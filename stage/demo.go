@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"freshet/config"
+	"freshet/internal/app"
 	"freshet/internal/sched"
-	"freshet/node"
 	"freshet/synth"
 )
 
@@ -22,7 +22,7 @@ type Demo struct {
 	Settings config.Settings
 	Seed     uint64    // of the web
 	Started  time.Time // when all of it began
-	Extract  []string  // as in node.Config
+	Extract  []string  // as in app.Config
 }
 
 // Age is how long the web has been there when the demo begins, so that its pages
@@ -53,7 +53,7 @@ func (d *Demo) Run(ctx context.Context, show func(ctx, running context.Context, 
 	if err != nil {
 		return err
 	}
-	n, err := node.Open(ctx, node.Config{Settings: s, Extract: d.Extract, Budget: limits.Budget, Expect: len(w.Pages())})
+	n, err := app.Open(ctx, app.Config{Settings: s, Extract: d.Extract, Budget: limits.Budget, Expect: len(w.Pages())})
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ var haste = sched.Budget{Polls: 6, Per: 50 * time.Millisecond, Instant: 50 * tim
 
 // firstLook waits until every page has been looked at once, and reports whether
 // that came to be.
-func firstLook(ctx, running context.Context, n *node.Node, pages int) bool {
+func firstLook(ctx, running context.Context, n *app.Node, pages int) bool {
 	for n.Daemon.Status().Polls < int64(pages) {
 		select {
 		case <-ctx.Done():

@@ -19,10 +19,10 @@ import (
 	"unsafe"
 
 	"freshet/config"
+	"freshet/internal/app"
 	machine "freshet/internal/clock"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
-	"freshet/node"
 )
 
 // An order steers the daemon inside, one JSON object a line on its standard
@@ -70,7 +70,7 @@ func serve(ctx context.Context, file string, extract []string, c *clock, d *sick
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
-	return node.Serve(ctx, s, node.ServeConfig{
+	return app.Serve(ctx, s, app.ServeConfig{
 		Extract: extract,
 		Version: "torture",
 		Now:     c.now,

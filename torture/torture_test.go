@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"freshet/internal/app"
 	"freshet/internal/extract"
-	"freshet/node"
 	"freshet/torture"
 )
 
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		os.Exit(torture.Inside(ctx, os.Args[2:], []string{os.Args[0], "extract"}))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "extract" {
-		if extract.Serve(os.Stdin, os.Stdout, node.ExtractMemory) != nil {
+		if extract.Serve(os.Stdin, os.Stdout, app.ExtractMemory) != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)

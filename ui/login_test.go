@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"freshet/client"
+	"freshet/internal/app"
 	"freshet/internal/freshet"
-	"freshet/node"
 )
 
 // asOwner has the client of the rig let in as whoever may read the data directory.
 func (r *rig) asOwner() {
 	r.Helper()
-	at, err := node.ReadAddress(r.settings.Data)
+	at, err := app.ReadAddress(r.settings.Data)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -21,9 +21,9 @@ import (
 
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/app"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/node"
 )
 
 // A rig is a daemon on a small web, and a browser that looks at its page.
@@ -76,7 +76,7 @@ func (r *rig) serve() {
 	ended, at := make(chan error, 1), make(chan string, 1)
 	s := r.settings
 	go func() {
-		ended <- node.Serve(ctx, s, node.ServeConfig{
+		ended <- app.Serve(ctx, s, app.ServeConfig{
 			Load: func() (config.Settings, error) { return s, nil }, Announce: func(url string) error { at <- url; return nil },
 		})
 	}()

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
-	"freshet/node"
+	"freshet/internal/app"
 )
 
 // A budgeting is one run of the verb "budget".
@@ -59,7 +59,7 @@ func budgetVerb(p *program) *cobra.Command {
 	flags.StringVar(&b.plot, "plot", "", "draw the curve into this SVG file")
 	jsonFlag(cmd, &b.json)
 	verboseFlag(cmd, &b.verbose)
-	return apiVerb(p, cmd, node.Learning, func(ctx context.Context, c *connection, _ []string) error { return b.run(ctx, c) })
+	return apiVerb(p, cmd, app.Learning, func(ctx context.Context, c *connection, _ []string) error { return b.run(ctx, c) })
 }
 
 // run asks, and shows the answer.

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/app"
 	"freshet/internal/freshet"
-	"freshet/node"
 )
 
 const clusterHelp = `Show the node that decides what is polled (the brain), the nodes that stand by to take
@@ -67,11 +67,11 @@ func clusterVerb(p *program) *cobra.Command {
 			return ask(cmd, args)
 		}
 		if !cmd.Flag("store").Changed {
-			if a, err := node.ReadAddress(s.Data); err == nil && a.URL != "" && a.Answers(cmd.Context()) {
+			if a, err := app.ReadAddress(s.Data); err == nil && a.URL != "" && a.Answers(cmd.Context()) {
 				return ask(cmd, args)
 			}
 		}
-		all, err := node.Together(cmd.Context(), s)
+		all, err := app.Together(cmd.Context(), s)
 		if err != nil {
 			return err
 		}

@@ -7,8 +7,8 @@ import (
 
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/app"
 	"freshet/internal/freshet"
-	"freshet/node"
 )
 
 // An edit that somebody else comes before is made once more and undoes nothing;
@@ -16,7 +16,7 @@ import (
 func TestEditAfterSomebodyElse(t *testing.T) {
 	s := config.Defaults(func(string) string { return "" })
 	s.Data = t.TempDir()
-	api, err := node.Local(t.Context(), node.Config{Settings: s}, "test", node.Reading)
+	api, err := app.Local(t.Context(), app.Config{Settings: s}, "test", app.Reading)
 	if err != nil {
 		t.Fatal(err)
 	}

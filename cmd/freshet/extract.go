@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/app"
 	"freshet/internal/extract"
-	"freshet/node"
 )
 
 // extractVerb is the child process that applies selectors, where it can be killed.
@@ -18,7 +18,7 @@ func extractVerb(p *program) *cobra.Command {
 		Hidden: true,
 		Args:   takes(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			return extract.Serve(p.in, p.out, node.ExtractMemory)
+			return extract.Serve(p.in, p.out, app.ExtractMemory)
 		},
 	}
 }

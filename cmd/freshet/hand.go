@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/app"
 	"freshet/internal/freshet"
-	"freshet/node"
 )
 
 const handHelp = `Make polls for a daemon on another machine. The daemon decides, keeps everything and
@@ -61,7 +61,7 @@ func handVerb(p *program) *cobra.Command {
 }
 
 // handConfig returns what flags say of a hand.
-func handConfig(join []string, tokenFile, name, place string, slots int) (cfg node.HandConfig, err error) {
+func handConfig(join []string, tokenFile, name, place string, slots int) (cfg app.HandConfig, err error) {
 	if len(join) == 0 || tokenFile == "" {
 		return cfg, freshet.WithHint(usagef("hand: --join and --token-file are needed"), "freshet hand --join http://HOST:8080 --token-file FILE")
 	}
@@ -86,12 +86,12 @@ func handConfig(join []string, tokenFile, name, place string, slots int) (cfg no
 		name = fmt.Sprintf("%s-%d", cmp.Or(host, "hand"), os.Getpid())
 	}
 	cfg.Name, cfg.Place, cfg.Slots = name, place, slots
-	cfg.Token, err = node.ReadToken(tokenFile)
+	cfg.Token, err = app.ReadToken(tokenFile)
 	return cfg, err
 }
 
 // runHand works until it is asked to stop.
-func runHand(p *program, cmd *cobra.Command, cfg node.HandConfig) error {
+func runHand(p *program, cmd *cobra.Command, cfg app.HandConfig) error {
 	s, err := p.settings(cmd)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func runHand(p *program, cmd *cobra.Command, cfg node.HandConfig) error {
 		return err
 	}
 	limitMemory(p.env)
-	return node.WorkAsHand(cmd.Context(), s, cfg, log)
+	return app.WorkAsHand(cmd.Context(), s, cfg, log)
 }
 
 func handDrainVerb(p *program) *cobra.Command {

@@ -15,8 +15,8 @@ import (
 
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/app"
 	"freshet/internal/freshet"
-	"freshet/node"
 )
 
 // patience is how long the daemon may take to begin an answer; a poll or a
@@ -30,16 +30,16 @@ const impatience = time.Second
 // clientVerb makes cmd a verb that calls the API. If polls is set and there is
 // no daemon, polls can be asked for all the same.
 func clientVerb(p *program, cmd *cobra.Command, polls bool, run func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
-	work := node.Reading
+	work := app.Reading
 	if polls {
-		work = node.Polling
+		work = app.Polling
 	}
 	return apiVerb(p, cmd, work, run)
 }
 
 // apiVerb makes cmd a verb that calls the API. Without a daemon this process does
 // the work.
-func apiVerb(p *program, cmd *cobra.Command, work node.Work, run func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
+func apiVerb(p *program, cmd *cobra.Command, work app.Work, run func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
 	serverFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		c, err := p.connect(cmd, work)
@@ -80,7 +80,7 @@ func (p *program) token(cmd *cobra.Command) (string, error) {
 
 // connect returns a connection to the daemon that was named, or of the one that
 // holds the data directory, or else of this process.
-func (p *program) connect(cmd *cobra.Command, work node.Work) (*connection, error) {
+func (p *program) connect(cmd *cobra.Command, work app.Work) (*connection, error) {
 	if server := cmp.Or(cmd.Flag("server").Value.String(), p.env("FRESHET_SERVER")); server != "" {
 		u, err := url.Parse(server)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -102,7 +102,7 @@ func (p *program) connect(cmd *cobra.Command, work node.Work) (*connection, erro
 	if err := s.CheckData(); err != nil {
 		return nil, err
 	}
-	a, err := node.ReadAddress(s.Data)
+	a, err := app.ReadAddress(s.Data)
 	if err != nil {
 		return nil, fmt.Errorf("look for a daemon: %w", err)
 	}
@@ -110,7 +110,7 @@ func (p *program) connect(cmd *cobra.Command, work node.Work) (*connection, erro
 		return remote(a.URL, a.Token), nil
 	}
 	if s.Store != "" { // the daemon may be on another machine
-		if all, err := node.Together(cmd.Context(), s); err == nil && all.Brain.Address != "" {
+		if all, err := app.Together(cmd.Context(), s); err == nil && all.Brain.Address != "" {
 			return remote(all.Brain.Address, strings.TrimSpace(p.env("FRESHET_TOKEN"))), nil
 		}
 	}
@@ -118,12 +118,12 @@ func (p *program) connect(cmd *cobra.Command, work node.Work) (*connection, erro
 }
 
 // here returns a connection to an API over the data directory in this process.
-func here(ctx context.Context, s config.Settings, work node.Work) (*connection, error) {
+func here(ctx context.Context, s config.Settings, work app.Work) (*connection, error) {
 	extract, err := extractor()
 	if err != nil {
 		return nil, err
 	}
-	api, err := node.Local(ctx, node.Config{Settings: s, Extract: extract, Grace: impatience}, thisBuild().Version, work)
+	api, err := app.Local(ctx, app.Config{Settings: s, Extract: extract, Grace: impatience}, thisBuild().Version, work)
 	if err != nil {
 		return nil, err
 	}

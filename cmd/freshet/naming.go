@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/app"
 	"freshet/internal/freshet"
-	"freshet/node"
 )
 
 // find returns the source that was named by its id, its name or its URL. If none is
@@ -168,7 +168,7 @@ func completed(p *program, cmd *cobra.Command, most int) *cobra.Command {
 		if most >= 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		c, err := p.connect(cmd, node.Reading)
+		c, err := p.connect(cmd, app.Reading)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
-	"freshet/node"
+	"freshet/internal/app"
 )
 
 // A numbering is one run of the verb "numbers".
@@ -58,7 +58,7 @@ func numbersVerb(p *program) *cobra.Command {
 	flags.StringVar(&n.seen.until, "until", "", "with --by day: until this `time`; a date is its beginning")
 	jsonFlag(cmd, &n.json)
 	verboseFlag(cmd, &n.verbose)
-	return apiVerb(p, cmd, node.Learning, func(ctx context.Context, c *connection, _ []string) error { return n.run(ctx, c) })
+	return apiVerb(p, cmd, app.Learning, func(ctx context.Context, c *connection, _ []string) error { return n.run(ctx, c) })
 }
 
 // run asks, and shows the answer.

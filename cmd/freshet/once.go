@@ -12,8 +12,8 @@ import (
 
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/app"
 	"freshet/internal/freshet"
-	"freshet/node"
 )
 
 const onceHelp = `Make one round of polls and end: for cron and timers, without a daemon.
@@ -85,7 +85,7 @@ func (v *onceRun) run(cmd *cobra.Command) error {
 	if err := s.CheckData(); err != nil {
 		return err
 	}
-	a, err := node.ReadAddress(s.Data)
+	a, err := app.ReadAddress(s.Data)
 	if err != nil {
 		return fmt.Errorf("look for a daemon: %w", err)
 	}
@@ -122,12 +122,12 @@ func (v *onceRun) serve(ctx context.Context, s config.Settings) error {
 	level.Set(slog.LevelError) // the rest is told otherwise
 	s.Listen = "127.0.0.1:0"   // other verbs can look on
 	over, begun, made := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	err = node.Serve(ctx, s, node.ServeConfig{
+	err = app.Serve(ctx, s, app.ServeConfig{
 		Extract: extract, Version: thisBuild().Version, Grace: 3 * impatience,
 		Log:  v.newLogger(v.err, s.LogForm, level),
 		Once: over,
 		Announce: func(url string) error {
-			at, err := node.ReadAddress(s.Data)
+			at, err := app.ReadAddress(s.Data)
 			if err != nil {
 				return err
 			}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/app"
 	"freshet/internal/freshet"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/suggest"
 	"freshet/lab"
-	"freshet/node"
 )
 
 // A planning is one run of the verb "plan".
@@ -82,7 +82,7 @@ last change is captured at the next poll.`,
 				if err := l.checkStore(args); err != nil {
 					return err
 				}
-				return l.connectToPlan(cmd.Context(), func(w node.Work) (*connection, error) { return p.connect(cmd, w) }, args)
+				return l.connectToPlan(cmd.Context(), func(w app.Work) (*connection, error) { return p.connect(cmd, w) }, args)
 			}
 			if len(args) > 0 || l.store.apply || l.store.watch || l.store.each {
 				return freshet.WithHint(usagef("plan: a source, --apply, --watch and --each need --from-store"), "freshet plan --from-store SOURCE --polls 2")

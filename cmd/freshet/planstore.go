@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/client"
+	"freshet/internal/app"
 	"freshet/internal/freshet"
 	"freshet/internal/sched/cyclic"
 	"freshet/lab"
-	"freshet/node"
 )
 
 // A storePlanning plans strategies from the history that a daemon has recorded.
@@ -343,8 +343,8 @@ func (l *planning) sayApplied(applied bool) error {
 }
 
 // connectToPlan runs a plan from the store over the API.
-func (l *planning) connectToPlan(ctx context.Context, connect func(node.Work) (*connection, error), args []string) (err error) {
-	c, err := connect(node.Reading)
+func (l *planning) connectToPlan(ctx context.Context, connect func(app.Work) (*connection, error), args []string) (err error) {
+	c, err := connect(app.Reading)
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/app"
 	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/node"
 )
 
 const poolHelp = `Show how several daemons share one budget: what part each has, how many sources, and
@@ -55,7 +55,7 @@ func poolVerb(p *program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t, now, err := node.Pool(cmd.Context(), at)
+			t, now, err := app.Pool(cmd.Context(), at)
 			if err != nil {
 				return err
 			}
@@ -74,13 +74,13 @@ func poolVerb(p *program) *cobra.Command {
 		Short:   "Free a shard whose store is lost",
 		Long:    forgetHelp,
 		Example: "  freshet pool forget 2 --pool postgres://freshet@db/pool",
-	}, "the number of a shard, such as 2", node.ForgetShard, "shard %[1]d is free\n")
+	}, "the number of a shard, such as 2", app.ForgetShard, "shard %[1]d is free\n")
 	grow := p.poolEdit(cobra.Command{
 		Use:     "grow NUMBER",
 		Short:   "Make room for more shards, so many in all",
 		Long:    growHelp,
 		Example: "  freshet pool grow 3 --pool postgres://freshet@db/pool",
-	}, "a number of shards, such as 3", node.GrowPool, "the pool has %[1]d shards; start all of them with --shard NUMBER/%[1]d\n")
+	}, "a number of shards, such as 3", app.GrowPool, "the pool has %[1]d shards; start all of them with --shard NUMBER/%[1]d\n")
 	optionFlags(cmd.PersistentFlags(), "pool")
 	cmd.AddCommand(forget, grow)
 	return cmd

@@ -20,9 +20,9 @@ import (
 
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/app"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/node"
 )
 
 // A use is a command line for a daemon elsewhere.
@@ -215,7 +215,7 @@ func newElsewhere(t *testing.T) *elsewhereRig {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended, at := make(chan error, 1), make(chan string, 1)
 	go func() {
-		ended <- node.Serve(ctx, s, node.ServeConfig{Load: func() (config.Settings, error) { return s, nil }, Announce: func(url string) error { at <- url; return nil }})
+		ended <- app.Serve(ctx, s, app.ServeConfig{Load: func() (config.Settings, error) { return s, nil }, Announce: func(url string) error { at <- url; return nil }})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -236,7 +236,7 @@ func newElsewhere(t *testing.T) *elsewhereRig {
 func (r *elsewhereRig) furnish(data string, text *atomic.Value) {
 	r.t.Helper()
 	ctx := r.t.Context()
-	address, err := node.ReadAddress(data)
+	address, err := app.ReadAddress(data)
 	r.check(err)
 	c := remote(address.URL, address.Token)
 	_, err = c.Add(ctx, client.NewSource{ID: "a", URL: r.page + "/a"})

@@ -27,7 +27,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"freshet/node"
+	"freshet/internal/app"
 )
 
 func TestMain(m *testing.M) {
@@ -163,7 +163,7 @@ func eventually(is func() bool) bool {
 // address into $API.
 func ready(ts *testscript.TestScript, _ bool, _ []string) {
 	if !eventually(func() bool {
-		a, err := node.ReadAddress(ts.Getenv("FRESHET_DATA"))
+		a, err := app.ReadAddress(ts.Getenv("FRESHET_DATA"))
 		if err != nil || a.URL == "" {
 			return false
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/config"
-	"freshet/node"
+	"freshet/internal/app"
 )
 
 const serveHelp = `Run the daemon. It polls your sources within the budget, stores every version, and
@@ -54,7 +54,7 @@ func serveVerb(p *program) *cobra.Command {
 // limitMemory has the garbage collector keep this process within the memory of
 // the machine or the container, unless GOMEMLIMIT says otherwise.
 func limitMemory(env func(string) string) {
-	if limit := node.MemoryLimit(); limit > 0 && env("GOMEMLIMIT") == "" {
+	if limit := app.MemoryLimit(); limit > 0 && env("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit)
 	}
 }
@@ -88,7 +88,7 @@ func runServe(p *program, cmd *cobra.Command) error {
 		return err
 	}
 	limitMemory(p.env)
-	return node.Serve(cmd.Context(), s, node.ServeConfig{
+	return app.Serve(cmd.Context(), s, app.ServeConfig{
 		Extract:  extract,
 		Password: password,
 		Version:  thisBuild().Version,

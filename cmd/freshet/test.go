@@ -18,13 +18,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/config"
+	"freshet/internal/app"
 	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/node"
 )
 
 // A trial is one run of the verb test.
@@ -153,7 +153,7 @@ func (v *trial) fetching(cmd *cobra.Command, s freshet.Source) (func(context.Con
 
 // shownPage returns a page as a browser shows it.
 func shownPage(ctx context.Context, s config.Settings, how freshet.Render, resp freshet.Response) (freshet.Response, error) {
-	r, err := node.NewRenderer(s, nil)
+	r, err := app.NewRenderer(s, nil)
 	if err != nil {
 		return resp, err
 	}
@@ -168,7 +168,7 @@ func shownPage(ctx context.Context, s config.Settings, how freshet.Render, resp 
 
 // source returns what is said of a source, with its whole URL.
 func (v *trial) source(cmd *cobra.Command, named string) (s freshet.Source, err error) {
-	c, err := v.connect(cmd, node.Reading)
+	c, err := v.connect(cmd, app.Reading)
 	if err != nil {
 		return s, err
 	}
@@ -292,7 +292,7 @@ func (v *trial) read(ctx context.Context, recipe freshet.Recipe, resp freshet.Re
 	if err != nil {
 		return extract.Reading{}, 0, err
 	}
-	reader := extract.NewReader(extract.ReaderConfig{Command: extract, Workers: 1, Timeout: testPatience, Memory: node.ExtractMemory})
+	reader := extract.NewReader(extract.ReaderConfig{Command: extract, Workers: 1, Timeout: testPatience, Memory: app.ExtractMemory})
 	defer reader.Close()
 	began := time.Now()
 	rd, err := reader.Trace(ctx, recipe, resp)

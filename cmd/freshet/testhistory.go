@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/app"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
-	"freshet/node"
 )
 
 // A triedVersion is what a chain makes of a stored version.
@@ -35,7 +35,7 @@ type triedHistory struct {
 // overHistory reads the stored versions of a source with a chain.
 func (v *trial) overHistory(cmd *cobra.Command, named string, recipe freshet.Recipe) error {
 	ctx := cmd.Context()
-	c, err := v.connect(cmd, node.Reading)
+	c, err := v.connect(cmd, app.Reading)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (v *trial) overHistory(cmd *cobra.Command, named string, recipe freshet.Rec
 	if err != nil {
 		return err
 	}
-	reader := extract.NewReader(extract.ReaderConfig{Command: extract, Workers: 1, Timeout: testPatience, Memory: node.ExtractMemory})
+	reader := extract.NewReader(extract.ReaderConfig{Command: extract, Workers: 1, Timeout: testPatience, Memory: app.ExtractMemory})
 	defer reader.Close()
 
 	out := triedHistory{Source: s.ID, Versions: []triedVersion{}}

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/config"
+	"freshet/internal/app"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sinks"
-	"freshet/node"
 )
 
 // A watching is one run of the verb watch.
@@ -27,7 +27,7 @@ type watching struct {
 	most   int
 	json   bool
 
-	node    *node.Node
+	node    *app.Node
 	sources map[freshet.SourceID]freshet.Source
 	began   time.Time
 	changes int
@@ -93,7 +93,7 @@ func (w *watching) run(ctx context.Context, urls []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if w.node, err = node.Open(ctx, node.Config{Settings: w.Settings, Extract: extract, Observe: w.observe, Grace: impatience}); err != nil {
+	if w.node, err = app.Open(ctx, app.Config{Settings: w.Settings, Extract: extract, Observe: w.observe, Grace: impatience}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.node.Close()) }()

@@ -18,8 +18,8 @@ import (
 	"syscall"
 	"time"
 
+	"freshet/internal/app"
 	"freshet/internal/extract"
-	"freshet/node"
 	"freshet/torture"
 )
 
@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string) int {
 		return torture.Inside(ctx, args[1:], []string{self, "extract"})
 	}
 	if len(args) > 0 && args[0] == "extract" {
-		if err := extract.Serve(os.Stdin, os.Stdout, node.ExtractMemory); err != nil {
+		if err := extract.Serve(os.Stdin, os.Stdout, app.ExtractMemory); err != nil {
 			return 1
 		}
 		return 0

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"freshet/client"
+	"freshet/config"
+	"freshet/internal/api"
+	"freshet/internal/cluster/delivery"
+	"freshet/internal/daemon"
+	"freshet/internal/freshet"
+	"freshet/internal/store/postgres"
+)
+
+// An account is what a node says of those that work for it.
+type account struct {
+	Slots int           `json:"slots"`
+	Hands []client.Hand `json:"hands"`
+
+	Deliveries map[string]delivery.Status `json:"deliveries,omitempty"` // by address of the node that makes them
+
+	Notes  *client.ClusterNotes `json:"notes,omitempty"`
+	Origin *daemon.Basis        `json:"origin,omitempty"` // the oldest copy from which all that it knows follows
+}
+
+// account returns what there is to say of hands and deliveries.
+func (n *Node) account() account {
+	a := account{Slots: max(0, n.Daemon.Limits().Workers), Hands: []client.Hand{}, Deliveries: n.delivering()}
+	if from := n.Daemon.Origin(); from.Upto > 0 {
+		a.Origin = &from
+	}
+	if last, ok := n.Daemon.Taken(); ok {
+		a.Notes = &client.ClusterNotes{By: cmp.Or(last.By, n.address), At: last.At.UTC(), Upto: int64(last.Upto), Sources: last.Sources}
+	}
+	if n.hands != nil {
+		for _, h := range n.hands.Status() {
+			a.Hands = append(a.Hands, client.Hand(h))
+		}
+	}
+	return a
+}
+
+// alone returns a daemon that has its data to itself.
+func (n *Node) alone(address, version string) client.Cluster {
+	said := n.account()
+	return client.Cluster{
+		Brain: client.ClusterBrain{Address: address, Epoch: 1, Slots: said.Slots, Notes: said.Notes},
+		Nodes: []client.ClusterNode{{Address: address, Role: postgres.Brain, Version: version}}, Hands: said.Hands,
+	}
+}
+
+// together returns the nodes on a database. What the brain says of its hands may be some moments
+// old, unless it is this node.
+func together(ctx context.Context, peers *postgres.Peers, own *Node) (all client.Cluster, err error) {
+	all = client.Cluster{Nodes: []client.ClusterNode{}, Hands: []client.Hand{}}
+	lease, err := peers.Lease(ctx)
+	if err != nil {
+		return all, err
+	}
+	if all.Brain.Epoch = lease.Term; lease.Held() {
+		all.Brain.Address = lease.Address
+	}
+	nodes, err := peers.Nodes(ctx)
+	if err != nil {
+		return all, err
+	}
+	there, said := map[string]bool{}, account{}
+	for _, n := range nodes {
+		there[n.Address] = there[n.Address] || n.Role != postgres.Lost
+	}
+	for _, n := range nodes {
+		if n.Role == postgres.Lost && there[n.Address] { // it was started again
+			continue
+		}
+		if n.Role == postgres.Brain && n.Address != all.Brain.Address {
+			n.Role = postgres.Standby // it has not noticed yet
+		}
+		told := client.ClusterNode{Address: n.Address, Role: n.Role, Version: n.Version, Lag: n.Behind, Seen: client.Duration(n.Seen), Started: n.Started.UTC()}
+		var stands standingBy
+		if n.Role == postgres.Standby && json.Unmarshal([]byte(n.Told), &stands) == nil {
+			told.Standby, told.Why, told.Hint = stands.Standby, stands.Why, stands.Hint
+		}
+		all.Nodes = append(all.Nodes, told)
+		if n.Role != postgres.Brain {
+			continue
+		}
+		if json.Unmarshal([]byte(n.Told), &said) == nil && said.Hands != nil {
+			all.Brain.Slots, all.Hands, all.Brain.Notes = said.Slots, said.Hands, said.Notes
+		}
+	}
+	if own != nil {
+		said = own.account()
+		all.Brain.Slots, all.Hands, all.Brain.Notes = said.Slots, said.Hands, said.Notes
+	}
+	for i, n := range all.Nodes {
+		if does := said.Deliveries[n.Address]; n.Role != postgres.Lost {
+			all.Nodes[i].Sinks, all.Nodes[i].Sending = does.Sinks, does.Busy
+		}
+	}
+	return all, nil
+}
+
+// Together returns the nodes on the database of the settings, as the database has them.
+func Together(ctx context.Context, s config.Settings) (all client.Cluster, err error) {
+	cfg := databaseOf(s, nil)
+	cfg.ReadOnly = true
+	peers, err := postgres.OpenPeers(ctx, cfg)
+	if err != nil {
+		return all, err
+	}
+	defer peers.Close()
+	return together(ctx, peers, nil)
+}
+
+// cluster returns what the API tells of the machines that work together.
+func (s *service) cluster(n *Node, leads bool) *api.Cluster {
+	told := &api.Cluster{Address: s.advertised(), Drain: func(name string) error {
+		if n == nil || n.hands == nil {
+			return freshet.ErrNotFound
+		}
+		return n.hands.Drain(name)
+	}}
+	told.Show = func(ctx context.Context) (client.Cluster, error) {
+		switch {
+		case s.peers == nil:
+			return n.alone(s.where.URL, s.Version), nil
+		case leads:
+			return together(ctx, s.peers, n)
+		}
+		return together(ctx, s.peers, nil)
+	}
+	return told
+}

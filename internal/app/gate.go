@@ -1,0 +1,109 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"freshet/internal/api"
+	"freshet/internal/auth"
+	"freshet/internal/auth/oidc"
+	"freshet/internal/fetch/auth"
+	"freshet/internal/fetch/secrets"
+	"freshet/internal/freshet"
+)
+
+// firstUser is the name of the user who is added at the first start.
+const firstUser = "admin"
+
+// openGate returns what sees to it that nobody gets in who may not, before anybody is served.
+// On an address that other machines reach there has to be somebody who can log in. A node that
+// only follows leaves it to the one that decides to see to that.
+func (s *service) openGate(ctx context.Context, n *Node, follows bool) (*auth.Gate, error) {
+	tcp, ok := s.at.(*net.TCPAddr)
+	loopback := ok && tcp.IP.IsLoopback()
+	cfg := auth.Config{
+		Store: n.Store, Mode: auth.Mode(s.settings.Login), Loopback: loopback, Local: s.where.Token, Follows: follows,
+		Provider: s.settings.OIDC.Issuer, Proxies: s.settings.Proxies, Public: s.settings.PublicURL, Keep: s.settings.Audit, Now: s.Now, Log: s.Log,
+	}
+	if s.peers != nil {
+		cfg.Nodes = s.known.knows
+	}
+	gate, err := auth.New(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("read the users: %w", err)
+	}
+	if n.gate.Store(gate); follows {
+		return gate, nil
+	}
+	return gate, s.watchGate(ctx, gate, loopback)
+}
+
+// watchGate adds the first user, and tells who has to log in.
+func (s *service) watchGate(ctx context.Context, gate *auth.Gate, loopback bool) error {
+	at := s.at
+	if s.Password != "" {
+		added, err := gate.First(ctx, firstUser, s.Password)
+		if err != nil {
+			return err
+		}
+		if added {
+			s.Log.Info("added the first user", "name", firstUser, "role", freshet.Admin)
+		}
+	}
+	switch {
+	case gate.Mode == auth.Off:
+		s.Log.Warn("nobody has to log in: whoever reaches the API can do everything", "address", at.String(), "setting", "api.login: off")
+	case gate.Open():
+		s.Log.Warn("nobody on this machine has to log in: every program and person on it can do everything", "address", at.String(),
+			"hint", "freshet user add NAME --role admin asks for a password from then on")
+	case !gate.HasUsers() && s.settings.OIDC.Issuer != "":
+		if !s.settings.OIDC.Roles.Admits() {
+			return freshet.WithHint(errors.New("there are no users, and nobody can become an admin by logging in at "+s.settings.OIDC.Issuer),
+				"say who is an admin with api.oidc.admins, or add one with freshet user add NAME --role admin")
+		}
+		s.Log.Info("everybody has to log in at the provider", "address", at.String(), "provider", s.settings.OIDC.Issuer)
+	case !gate.HasUsers():
+		return freshet.WithHint(errors.New("other machines can reach "+at.String()+", and there is no user who could log in"),
+			"set a password with FRESHET_ADMIN_PASSWORD or --admin-password-file, or add a user with freshet user add NAME --role admin; or listen on 127.0.0.1")
+	case !loopback:
+		s.Log.Info("other machines can reach the API; everybody has to log in", "address", at.String(),
+			"hint", "passwords cross the network unencrypted unless a proxy with TLS stands in front")
+	}
+	return nil
+}
+
+// mostAnswer is the most that is read of one answer of a provider.
+const mostAnswer = 1 << 20
+
+// provider returns where people log in besides; nil if nowhere. It is the operator's own
+// setting, so that it may be at an address that is closed to polls.
+func (s *service) provider() *oidc.Provider {
+	set := s.settings.OIDC
+	if set.Issuer == "" {
+		return nil
+	}
+	out := s.settings.Fetch.Named(10*time.Second, mostAnswer)
+	cfg := oidc.Config{
+		Settings: set, Redirect: strings.TrimSuffix(s.settings.PublicURL, "/") + api.CallbackPath, Now: s.Now,
+		Reach: func(ctx context.Context) context.Context { return oidc.ClientContext(ctx, out) },
+	}
+	if set.Secret != "" {
+		secrets := auth.Secrets{Env: os.Getenv, Vault: secrets.Open(s.settings.SecretDir())}
+		host := ""
+		if u, err := url.Parse(set.Issuer); err == nil {
+			host = u.Hostname()
+		}
+		cfg.ClientSecret = func() (string, error) { // each time, so that a new one is taken on
+			return set.Secret.Expand(func(r freshet.Reference) (string, error) { return secrets.Look(r, host, false) })
+		}
+	}
+	return oidc.New(cfg)
+}

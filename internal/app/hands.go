@@ -1,0 +1,285 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"freshet/config"
+	"freshet/internal/auth"
+	"freshet/internal/cluster"
+	"freshet/internal/daemon"
+	"freshet/internal/extract"
+	"freshet/internal/fetch"
+	"freshet/internal/freshet"
+	"freshet/internal/sched"
+	"freshet/internal/worker"
+)
+
+// leastToken is how many characters a token of hands has at least.
+const leastToken = 16
+
+// ReadToken returns the token in a file.
+func ReadToken(file string) (string, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", freshet.WithHint(fmt.Errorf("read the token of hands: %w", err), "make one with: head -c 32 /dev/urandom | base64 > FILE && chmod 600 FILE")
+	}
+	token := strings.TrimSpace(string(data))
+	if len(token) < leastToken || strings.ContainsAny(token, " \t\r\n") {
+		return "", freshet.WithHint(fmt.Errorf("the token in %s is not one word of %d characters or more", file, leastToken), "make one with: head -c 32 /dev/urandom | base64 > FILE")
+	}
+	return token, nil
+}
+
+// openHands lets hands on other machines join, if the settings say so.
+func (n *Node) openHands(cfg Config) (worker.Looker, error) {
+	own := worker.New(n.access, n.reader.Read).Showing(n.renderer)
+	if n.limits.base, n.limits.own = cfg.Limits, -1; cfg.HandToken == "" {
+		return own, nil
+	}
+	token := &tokenFile{name: cfg.HandToken, log: n.log}
+	if err := token.read(); err != nil {
+		return nil, err
+	}
+	slots := cfg.OwnSlots
+	if slots < 0 {
+		slots = cfg.Limits.Workers + max(cfg.Limits.Slow, 8*cfg.Limits.Workers) // the scheduler bounds them
+	}
+	n.limits.own = cfg.OwnSlots
+	term, right := int64(1), (func() time.Duration)(nil)
+	if n.leads != nil {
+		term, right = n.leads.Term(), n.leads.Right
+	}
+	n.hands = cluster.New(cluster.Config{
+		Own: own, Slots: slots, Token: token.now, Admit: n.admits, Epoch: term, Right: right, Lease: leaseOf(cfg.Settings), Total: cfg.Fetch.Total, Agent: cfg.Fetch.UserAgent(),
+		Body: 4*cfg.Fetch.MaxBody() + 64*mib, Log: cfg.Log,
+		Changed: func(all int) { n.limits.join(n.Daemon, all-slots) },
+	})
+	return n.hands, nil
+}
+
+// A tokenFile is the file with the token of hands, which can be changed while the daemon runs.
+type tokenFile struct {
+	name string
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	token  string
+	unread bool // the last try failed
+}
+
+// read reads the token.
+func (f *tokenFile) read() (err error) {
+	token, err := ReadToken(f.name)
+	if err == nil {
+		f.token = token
+	}
+	return err
+}
+
+// now returns the token that holds. While the file cannot be read that is the one of before.
+func (f *tokenFile) now() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := f.read()
+	if err != nil && !f.unread {
+		f.log.Error("the token of hands is the one of before", "err", err, "hint", freshet.HintOf(err))
+	}
+	f.unread = err != nil
+	return f.token
+}
+
+// leaseOf returns how long nodes and hands take each other's word after they have heard it.
+func leaseOf(s config.Settings) time.Duration { return cmp.Or(s.Lease, config.DefaultLease) }
+
+// admits reports whether a token is one that was given out for hands.
+func (n *Node) admits(ctx context.Context, token string) (bool, error) {
+	gate := n.gate.Load()
+	if gate == nil {
+		return false, freshet.ErrBusy
+	}
+	c, err := gate.Known(ctx, token)
+	if errors.Is(err, auth.ErrUnknown) {
+		return false, nil
+	}
+	return err == nil && c.Pass.Kind == freshet.PassToken && c.May(freshet.RightHand), err
+}
+
+// sure reports whether no other node can have taken over.
+func (n *Node) sure() bool { return n.leads == nil || n.leads.Right() > 0 }
+
+// outliveHands waits, after a crash, until the hands of the run before can begin no request
+// any more: what they begin until then counts as made by now. If the lease of the run before has
+// run out, they cannot: their right ended before it did.
+func (n *Node) outliveHands(ctx context.Context) error {
+	if n.hands == nil || n.leads != nil && !n.leads.Resigned() {
+		return nil
+	}
+	attempts, err := n.Store.Unlogged(ctx, time.Now().Add(-freshet.Day))
+	if err != nil {
+		return err
+	}
+	for _, a := range attempts {
+		if a.Ended.IsZero() {
+			lease := leaseOf(n.settings)
+			n.log.Info("waiting until hands of the last run can send nothing any more", "for", freshet.FormatDuration(lease))
+			select {
+			case <-time.After(lease):
+			case <-ctx.Done():
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// handLimits are the limits of a daemon whose hands come and go.
+type handLimits struct {
+	mu     sync.Mutex
+	base   sched.Limits // by the settings
+	own    int          // looks that this machine makes at once; less than 0 means as many as there are workers
+	remote int          // looks that hands elsewhere make at once
+
+	shared bool         // the budget is shared with other daemons
+	part   sched.Budget // of this one; zero if it may make no polls for now
+	whole  sched.Budget // of all
+}
+
+// set changes what the settings say.
+func (h *handLimits) set(d *daemon.Daemon, base sched.Limits) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.base = base
+	h.tell(d)
+}
+
+// join takes note of how many looks hands elsewhere make.
+func (h *handLimits) join(d *daemon.Daemon, remote int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.remote = remote
+	h.tell(d)
+}
+
+func (h *handLimits) tell(d *daemon.Daemon) {
+	d.SetLimits(h.inForce())
+}
+
+// inForce returns the limits for the hands that are there.
+func (h *handLimits) inForce() sched.Limits {
+	l := h.base
+	if h.own >= 0 {
+		l.Workers = h.own
+	}
+	if l.Workers += h.remote; l.Workers == 0 {
+		l.Workers = -1 // not one, until a hand comes
+	}
+	if h.remote > 0 && l.Slow > 0 {
+		l.Slow += 8 * h.remote
+	}
+	if h.shared {
+		l = limitsOf(l, h.part, h.whole)
+	}
+	return l
+}
+
+// share takes note of what part of a budget this daemon has.
+func (h *handLimits) share(d *daemon.Daemon, part, whole sched.Budget) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.part, h.whole = part, whole
+	h.tell(d)
+}
+
+// wants returns the whole budget, as the settings have it.
+func (h *handLimits) wants() sched.Budget {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return sched.Budget{Polls: h.base.Budget.Polls, Per: h.base.Budget.Per}
+}
+
+// limitsOf returns the limits of a daemon that has a part of the budget.
+func limitsOf(l sched.Limits, part, whole sched.Budget) sched.Limits {
+	if part.Polls == 0 {
+		l.Workers = -1 // not one
+		return l
+	}
+	l.Budget.Polls, l.Budget.Per = part.Polls, part.Per
+	scale := whole.Polls / part.Polls // what is a share of the whole is a larger one of a part
+	l.SourceShare, l.Hosts.Share = min(1, scale*l.SourceShare), min(1, scale*l.Hosts.Share)
+	return l
+}
+
+// A HandConfig says what a hand is, and where its brain is.
+type HandConfig struct {
+	Join    []string // addresses of brains
+	Token   string
+	Name    string // no other hand has it
+	Place   string
+	Slots   int
+	Extract []string // as in Config
+}
+
+// joinPatience is how long a daemon may take to let a hand in: one that has been stopped takes
+// connections and never answers.
+const joinPatience = 3 * time.Second
+
+// WorkAsHand makes looks for a brain elsewhere until ctx is done.
+func WorkAsHand(ctx context.Context, settings config.Settings, cfg HandConfig, log *slog.Logger) error {
+	settings.Limits.Workers = cfg.Slots
+	settings = fitFiles(settings, openFiles())
+	if settings.Limits.Workers < cfg.Slots {
+		log.Warn("this machine allows fewer open files than so many slots need", "slots", settings.Limits.Workers, "hint", "raise the limit on open files (ulimit -n, LimitNOFILE)")
+		cfg.Slots = settings.Limits.Workers
+	}
+	reader := extract.NewReader(extract.ReaderConfig{Command: cfg.Extract, Memory: extractMemory()})
+	defer reader.Close()
+	renderer, err := NewRenderer(settings, log)
+	if err != nil {
+		return err
+	}
+	_, _, missing := renderer.Check()
+	budget := pollMemory(settings)
+	open := func(by cluster.Terms) (worker.Looker, error) {
+		s := settings
+		if s.Fetch.Agent == "" {
+			s.Fetch.Agent, s.Fetch.Contact = by.Agent, ""
+		}
+		if s.Fetch.May = by.May; by.Total > 0 {
+			s.Fetch.Total = min(cmp.Or(s.Fetch.Total, by.Total), by.Total)
+		}
+		show, err := NewRenderer(s, log)
+		if err != nil {
+			return nil, err
+		}
+		return worker.New(fetch.New(s.Fetch), reader.Read).Showing(show), nil
+	}
+	return cluster.NewWorker(cluster.WorkerConfig{
+		Join: cfg.Join, Token: cfg.Token, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: missing == nil,
+		Open: open, Body: 4*settings.Fetch.MaxBody() + 64*mib,
+		Room: func() (func(context.Context, int64) error, func()) { return daemon.OpenRoom(budget) },
+		Do:   fetch.Trusted(joinPatience).Do, Log: log,
+	}).Run(ctx)
+}
+
+// withHands returns a handler that takes in hands, too, if there may be any.
+func (n *Node) withHands(h http.Handler) http.Handler {
+	if n.hands == nil {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == cluster.Path {
+			n.hands.ServeHTTP(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}

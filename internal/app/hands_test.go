@@ -1,0 +1,207 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"freshet/client"
+	"freshet/internal/app"
+	"freshet/internal/freshet"
+	"freshet/internal/sched"
+)
+
+// handToken writes a token of hands and returns its file.
+func handToken(t *testing.T) string {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// startHand has a hand work for the daemon at an address until the test is over or it is
+// ended, and returns once it has joined.
+func startHand(t *testing.T, c *client.Client, at, name string, agent string) (end func()) {
+	t.Helper()
+	return startHandWith(t, c, at, name, agent, "0123456789abcdef")
+}
+
+func startHandWith(t *testing.T, c *client.Client, at, name, agent, token string) (end func()) {
+	t.Helper()
+	s := settings(t)
+	s.Fetch.Agent = agent
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- app.WorkAsHand(ctx, s, app.HandConfig{Join: []string{at}, Token: token, Name: name, Slots: 8}, slog.New(slog.DiscardHandler))
+	}()
+	end = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("hand %s ends with %v", name, err)
+		}
+	})
+	t.Cleanup(end)
+	joined(t, c, name, true)
+	return end
+}
+
+// joined waits until a hand is there, or is not.
+func joined(t *testing.T, c *client.Client, name string, is bool) {
+	t.Helper()
+	until(t, "hand "+name+" comes or goes", func() bool {
+		all, err := c.Cluster(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(all.Hands, func(h client.Hand) bool { return h.Name == name }) == is
+	})
+}
+
+// until waits for what other goroutines bring about, also on a machine that is slow.
+func until(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// TestHandsPollForADaemon has a daemon that polls nothing itself: hands do, its store has
+// what they find, and what only the daemon can do it does all the same.
+func TestHandsPollForADaemon(t *testing.T) {
+	t.Parallel()
+	s := settings(t)
+	s.HandToken, s.OwnSlots, s.Limits.SourceGap = handToken(t), 0, 0
+	var mu sync.Mutex
+	agents := map[string]string{}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		agents[r.URL.Path] = r.UserAgent()
+		mu.Unlock()
+		w.Header().Set("Content-Type", "text/plain")
+		io.WriteString(w, "what "+r.URL.Path+" says")
+	}))
+	t.Cleanup(web.Close)
+	c, at, _ := serve(t, s, app.ServeConfig{})
+	end := startHand(t, c, at, "far", "the-hand")
+	add := func(n client.NewSource) client.Source {
+		t.Helper()
+		added, err := c.Add(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := c.Poll(t.Context(), added.ID, 30*time.Second)
+		if err != nil || o.Outcome == nil || o.Outcome.Result == freshet.Failed.String() { // the policy may have been first
+			t.Fatalf("a poll of %s ends with %+v, %v", added.ID, o, err)
+		}
+		return added
+	}
+	plain := add(client.NewSource{URL: web.URL + "/plain"})
+	add(client.NewSource{URL: web.URL + "/expects", Expect: map[string]any{"match": "says"}})
+	text, err := c.Text(t.Context(), plain.ID, 1)
+	if err != nil || string(text) != "what /plain says\n" {
+		t.Errorf("the store has %q, %v", text, err)
+	}
+	mu.Lock()
+	if agents["/plain"] != "the-hand" || agents["/expects"] == "the-hand" {
+		t.Errorf("the pages were polled by %v", agents)
+	}
+	mu.Unlock()
+	if err := c.DrainHand(t.Context(), "nobody"); err == nil {
+		t.Error("nobody could be drained")
+	}
+	end()
+	joined(t, c, "far", false)
+}
+
+// TestTokensOfHands holds that a token which was given out for hands lets a hand in, and no
+// other token does.
+func TestTokensOfHands(t *testing.T) {
+	t.Parallel()
+	s := settings(t)
+	s.HandToken = handToken(t)
+	c, at, _ := serve(t, s, app.ServeConfig{})
+	made := func(scope freshet.Right) client.MadeToken {
+		t.Helper()
+		m, err := c.AddToken(t.Context(), client.NewToken{Name: string(scope), Scopes: []freshet.Right{scope}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	startHandWith(t, c, at, "let in", "a", made(freshet.RightHand).Secret)
+	for _, token := range []string{made(freshet.RightRead).Secret, made(freshet.RightAdmin).Secret, "0123456789abcdeX"} {
+		err := app.WorkAsHand(t.Context(), settings(t), app.HandConfig{Join: []string{at}, Token: token, Name: "stranger", Slots: 1}, slog.New(slog.DiscardHandler))
+		if err == nil || !strings.Contains(err.Error(), "401") {
+			t.Errorf("a hand with another token ends with %v", err)
+		}
+	}
+}
+
+// TestHandsKeepTheBudget ends hands again and again while they poll: in no stretch of the
+// budget does the server see more requests than it allows.
+func TestHandsKeepTheBudget(t *testing.T) {
+	t.Parallel()
+	s := settings(t)
+	s.HandToken, s.OwnSlots = handToken(t), 0
+	const polls, per = 20, 2 * time.Second
+	s.Limits.Budget = sched.Budget{Polls: polls, Per: per}
+	s.Limits.SourceGap, s.Limits.SourceShare, s.Limits.Hosts.Share, s.Limits.Hosts.CrawlDelay = 0, 1, 1, 0
+	s.Policy = "uniform"
+	var mu sync.Mutex
+	var seen []time.Time
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		seen = append(seen, time.Now())
+		mu.Unlock()
+		if strings.HasPrefix(r.URL.Path, "/moved/") {
+			http.Redirect(w, r, "/there"+r.URL.Path[len("/moved"):], http.StatusFound)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain")
+		io.WriteString(w, time.Now().String())
+	}))
+	t.Cleanup(web.Close)
+	c, at, _ := serve(t, s, app.ServeConfig{})
+	for i := range 10 {
+		if _, err := c.Add(t.Context(), client.NewSource{URL: fmt.Sprintf("%s/moved/%d", web.URL, i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(seen)
+	}
+	for range 4 {
+		one := startHand(t, c, at, "one", "one")
+		two := startHand(t, c, at, "two", "two")
+		more := count() + polls/2
+		until(t, "they poll", func() bool { return count() >= more })
+		one()
+		two()
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(seen) < polls {
+		t.Errorf("only %d requests were made", len(seen))
+	}
+	for i := polls; i < len(seen); i++ {
+		if apart := seen[i].Sub(seen[i-polls]); apart < per*9/10 { // the server may come late to one that was given up
+			t.Errorf("%d requests came within %v", polls+1, apart)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"freshet/internal/api"
+	"freshet/internal/auth"
+	"freshet/internal/fetch/secrets"
+	"freshet/internal/sinks/delivery"
+)
+
+// A LocalAPI answers the API over a data directory in this process.
+type LocalAPI struct {
+	http.Handler
+	close func() error
+}
+
+// A Work is how much of a daemon is at work behind a LocalAPI. None of them makes
+// a poll of its own accord.
+type Work uint8
+
+// The kinds of work.
+const (
+	Reading  Work = iota // answers from the store alone
+	Learning             // knows what the log of outcomes teaches
+	Polling              // makes the polls that somebody asks for
+)
+
+// Local opens a data directory for a while. The API must be closed.
+func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAPI, error) {
+	cfg.Idle, cfg.Unbound, cfg.Learn = true, work != Reading, work == Learning
+	n, err := Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	closeAll := func() error { stop(); return n.Close() }
+	if work != Reading {
+		ended, err := n.Start(ctx)
+		if err != nil {
+			return nil, errors.Join(err, closeAll())
+		}
+		closeAll = func() error { stop(); return errors.Join(<-ended, n.Close()) }
+	}
+	sinks, err := delivery.NewSinks(ctx, delivery.SinksConfig{
+		Store: n.Store, Vault: secrets.Open(cfg.SecretDir()), Open: outlets(cfg.Settings, cfg.Now), Now: cfg.Now,
+	}, cfg.AllSinks())
+	if err != nil {
+		return nil, errors.Join(err, closeAll())
+	}
+	gate, err := auth.New(ctx, auth.Config{Store: n.Store, Inside: true, Now: cfg.Now, Log: cfg.Log})
+	if err != nil {
+		return nil, errors.Join(err, closeAll())
+	}
+	handler := api.New(api.Config{
+		Gate: gate, Store: n.Store, Daemon: n.Daemon, Check: cfg.CheckURL, Trust: n.trust, Hooks: n.hooks, Browser: n.browser, Read: n.reader.Read, Version: version, Now: cfg.Now,
+		Size:  n.StoreSize,
+		Stop:  ctx.Done(),
+		Sinks: sinks,
+
+		NoSearch: cfg.NoSearch, Index: n.indexAll,
+	})
+	return &LocalAPI{handler, closeAll}, nil
+}
+
+// Close ends polls under way and closes the store.
+func (l *LocalAPI) Close() error { return l.close() }

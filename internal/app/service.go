@@ -1,0 +1,385 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"freshet/config"
+	"freshet/internal/api"
+	"freshet/internal/auth"
+	"freshet/internal/fetch/secrets"
+	"freshet/internal/freshet"
+	"freshet/internal/sinks/delivery"
+	"freshet/internal/store/postgres"
+	"freshet/internal/store/sqlite"
+)
+
+// A ServeConfig says how a node serves others, apart from the settings. Load is
+// needed.
+type ServeConfig struct {
+	Extract []string      // as in Config
+	Grace   time.Duration // to come to an end in when ctx is done, polls under way included; 0 means 15 seconds
+	Version string
+	Now     func() time.Time                       // the wall clock of all parts; nil means time.Now
+	Uptime  func() (boot string, up time.Duration) // as in Config
+	Log     *slog.Logger
+
+	// Load gathers the settings anew. That happens whenever Hangups has a
+	// signal, or somebody asks for it over the API.
+	Load    func() (config.Settings, error)
+	Hangups <-chan os.Signal
+
+	// Password is that of the first user, admin, who is added with it if there is none
+	// yet; "" means that nobody is.
+	Password string
+
+	// Once is closed when all that was to be done is done: the serving then prunes
+	// and ends. With it no poll is made but those that somebody asks for, and nothing
+	// is reloaded. Nil means to serve until ctx is done.
+	Once <-chan struct{}
+
+	Reloaded func(from, to config.Settings) // is told of settings that were taken on; may be nil
+	Announce func(url string) error         // is told where the API is when all is at work
+
+	// Listener is where the API is served, for tests; nil means at the address
+	// of the settings. Store and SaveEvery are as in Config.
+	Listener  net.Listener
+	Store     sqlite.Config
+	SaveEvery time.Duration
+}
+
+// A service is a node that others can reach: with an API, and webhooks that
+// are told of changes.
+type service struct {
+	ServeConfig
+	node       *Node
+	settings   config.Settings // in force; only run and what it calls change it
+	sinks      *delivery.Sinks
+	metrics    *api.Metrics
+	gate       *auth.Gate
+	where      Address  // of the API
+	at         net.Addr // likewise
+	door       door
+	listen     func()            // has the door answer whoever knocks
+	announced  bool              // that the API is there
+	led        bool              // this node has decided
+	troubles   map[string]string // of what does not work, which kind of trouble was told
+	peers      *postgres.Peers   // other nodes on the same database; nil if there can be none
+	known      *knownNodes       // likewise
+	standby    *standby          // while another node decides
+	part       part
+	playing    sync.RWMutex  // held to use or to change the part
+	lease      time.Duration // after which another node takes over
+	vault      *secrets.Vault
+	keyProblem string // what was last told of the key, by beat
+	unlike     string // likewise, of in what this node differs from the one that decides
+	likened    likened
+	loader     loader
+	asks       chan ask
+	inForce    atomic.Pointer[config.Settings] // settings, for whoever only looks
+}
+
+// Serve opens a node, serves its API and tells webhooks of changes, until ctx is
+// done. It then returns within the grace, whatever hangs: the process has to end
+// next, and the store is as after a crash.
+func Serve(ctx context.Context, settings config.Settings, cfg ServeConfig) error {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	s := service{ServeConfig: cfg, settings: settings, metrics: api.NewMetrics(), asks: make(chan ask)}
+	s.Grace = cmp.Or(s.Grace, 15*time.Second)
+	s.inForce.Store(&settings)
+	ended := make(chan error, 1)
+	go func() { ended <- s.run(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(s.Grace)
+	defer late.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-late.C:
+		s.Log.Warn("some work did not finish in time and was cut off; nothing that was stored is lost", "grace", freshet.FormatDuration(s.Grace))
+		return nil
+	}
+}
+
+// run serves until ctx is done.
+func (s *service) run(ctx context.Context) (err error) {
+	l := s.Listener
+	if l == nil {
+		if l, err = listen(s.settings.Listen); err != nil {
+			return err
+		}
+	}
+	defer l.Close()
+	s.where = newAddress(l.Addr())
+	s.where.Once = s.Once != nil
+	s.at = l.Addr()
+	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	server := s.server(s.where.sign(&s.door))
+	var api sync.WaitGroup
+	s.listen = sync.OnceFunc(func() {
+		api.Go(func() {
+			if err := server.Serve(s.capped(l)); !errors.Is(err, http.ErrServerClosed) {
+				fail(breakdown{fmt.Errorf("serve the API: %w", err)})
+			}
+		})
+	})
+	if s.settings.Store != "" && s.Once == nil {
+		err = s.amongOthers(ctx)
+	} else {
+		err = s.alone(ctx)
+	}
+	shut, cancel := context.WithTimeout(context.Background(), s.Grace/5)
+	defer cancel()
+	if server.Shutdown(shut) != nil {
+		server.Close()
+	}
+	api.Wait()
+	if broke, ok := errors.AsType[breakdown](context.Cause(ctx)); ok && err == nil {
+		err = broke.error
+	}
+	if s.announced { // or the address is that of another, who has the data
+		err = errors.Join(err, removeAddress(s.settings.Data))
+	}
+	return err
+}
+
+// alone serves with a store that nobody else has.
+func (s *service) alone(ctx context.Context) (err error) {
+	if s.node, err = Open(ctx, s.config()); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.node.Close()) }()
+	if s.gate, err = s.openGate(ctx, s.node, false); err != nil {
+		return err
+	}
+	return s.work(ctx)
+}
+
+// config returns what the node is made of.
+func (s *service) config() Config {
+	return Config{
+		Settings: s.settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store,
+		Idle: s.Once != nil, Queries: true, Unbound: s.Once != nil, Share: true,
+		SaveEvery: s.SaveEvery, peers: s.peers, build: buildOf(s.Version),
+	}
+}
+
+// work runs the daemon, the webhooks and the API side by side. The first to
+// fail ends the others.
+func (s *service) work(ctx context.Context) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var daemon sync.WaitGroup
+	failed := func(what string, err error) {
+		if err != nil {
+			fail(breakdown{fmt.Errorf("%s: %w", what, err)})
+		}
+	}
+	err := s.openSinks(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.sinks.Stop()
+	if d := s.node.deliveries.Load(); d != nil {
+		daemon.Go(func() { d.Run(ctx) })
+	}
+	if err := s.sinks.Run(ctx, func(err error) { failed("deliver", err) }); err != nil {
+		return err
+	}
+	loaded := s.load(ctx, func(err error) { fail(breakdown{err}) })
+	stopped := make(chan struct{})
+	served := s.door.open(s.node.withHands(s.handler(stopped)))
+	s.listen()
+	// A short file is taken on before the first poll. What is learnt is then what
+	// the log teaches anybody who knows the sources from the beginning.
+	if !s.settle(ctx, loaded) {
+		s.Log.Info("polling starts while sources of the configuration file are still loading")
+	}
+	if s.node.seat != nil {
+		s.node.seat.reached(s.advertised())
+	}
+	started := make(chan struct{})
+	daemon.Go(func() { s.gate.Run(ctx) })
+	daemon.Go(func() {
+		ended, err := s.node.Start(ctx)
+		if err != nil {
+			failed("watch", err)
+			return
+		}
+		close(started)
+		failed("watch", <-ended)
+	})
+	s.endStandby() // no poll waits for requests and deliveries that take long
+	s.settle(ctx, started)
+	if ctx.Err() == nil {
+		err = s.announce()
+	}
+	if err == nil {
+		s.wait(ctx)
+	}
+	fail(err)
+	<-loaded
+	daemon.Wait()
+	s.sinks.Stop()
+	close(stopped)
+	if s.node.hands != nil {
+		s.node.hands.Close()
+	}
+	served.close(s.Grace / 5)
+	if broke, ok := errors.AsType[breakdown](context.Cause(ctx)); ok {
+		err = broke.error
+	}
+	return err
+}
+
+// openSinks opens all sinks. What this node was sending for another is cut off: it is owed, and sent
+// anew.
+func (s *service) openSinks(ctx context.Context) (err error) {
+	if s.standby != nil {
+		s.standby.leave(0)
+	}
+	cfg := delivery.SinksConfig{
+		Store: s.node.Store, Vault: secrets.Open(s.settings.SecretDir()), Open: outlets(s.node.sendsBy(s.settings), s.Now),
+		Sure: s.node.sure, Now: s.Now, Log: s.Log, Observe: s.metrics.Delivery,
+	}
+	shared := s.dispatch()
+	if shared != nil {
+		cfg.Carry = shared.Carry
+	}
+	s.sinks, err = delivery.NewSinks(ctx, cfg, s.settings.AllSinks())
+	if err == nil && shared != nil {
+		s.node.deliveries.Store(&deliveries{shared, s.sinks})
+	}
+	return err
+}
+
+// A breakdown ends the serving, other than by being asked to stop.
+type breakdown struct{ error }
+
+// announce says where the API is.
+func (s *service) announce() error {
+	s.Log.Info("running", "address", s.where.URL, "data", s.settings.Data, "budget", s.settings.Limits.Budget.String(),
+		"policy", s.settings.Policy, "tick", freshet.FormatDuration(s.node.Tick), "sources", s.node.Daemon.Status().Sources)
+	return s.tell()
+}
+
+// tell tells others where the API is, once.
+func (s *service) tell() error {
+	if s.announced {
+		return nil
+	}
+	s.announced = true
+	if err := s.where.write(s.settings.Data); err != nil {
+		s.Log.Warn("other commands will need --server to find this daemon", "err", err)
+	}
+	if s.Announce == nil {
+		return nil
+	}
+	return s.Announce(s.where.URL)
+}
+
+// capped bounds how many clients are connected at once.
+func (s *service) capped(l net.Listener) net.Listener {
+	most := 1024
+	if files := openFiles(); files > 0 {
+		most, _ = shareFiles(files)
+	}
+	return capped(l, most)
+}
+
+// server returns the HTTP server of the API. Only the header is timed: an
+// answer may be a stream.
+func (s *service) server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+// names returns the names that the API is called by.
+func (s *service) names() []string {
+	names := slices.Clone(s.settings.Names)
+	if host, _, err := net.SplitHostPort(s.settings.Listen); err == nil {
+		names = append(names, host)
+	}
+	for _, known := range []string{s.settings.WebSubURL, s.settings.Advertise} { // hubs and nodes call it so
+		if u, err := url.Parse(known); err == nil && u.Host != "" {
+			names = append(names, u.Hostname())
+		}
+	}
+	if u, err := url.Parse(s.settings.PublicURL); err == nil && u.Host != "" && s.settings.OIDC.Issuer != "" {
+		names = append(names, u.Hostname()) // the provider sends people there
+	}
+	return names
+}
+
+// handler returns the API. Closing stopped ends its streams.
+func (s *service) handler(stopped <-chan struct{}) http.Handler {
+	settings := s.settings // a reload must not be seen from a request
+	reload := s.askReload
+	if s.Once != nil {
+		reload = nil
+	}
+	h := api.New(api.Config{
+		Store:   s.node.Store,
+		Sure:    s.node.sure,
+		Daemon:  s.node.Daemon,
+		Check:   settings.CheckURL,
+		Trust:   s.node.trust,
+		Gate:    s.gate,
+		Hooks:   s.node.hooks,
+		WebSub:  s.node.webSub,
+		Browser: s.node.browser,
+		Cluster: s.cluster(s.node, true),
+
+		Provider: s.provider(),
+
+		Read:    s.node.reader.Read,
+		Trace:   s.node.reader.Trace,
+		Queries: s.node.queries,
+		Reload:  reload,
+
+		Settings:    s.told,
+		SetSettings: s.setSettings,
+
+		NoSearch: settings.NoSearch,
+
+		Ready:   s.loader.ready,
+		Size:    s.node.StoreSize,
+		Stop:    stopped,
+		Hosts:   s.names(),
+		Base:    s.settings.PublicURL,
+		Sinks:   s.sinks,
+		Version: s.Version,
+		Now:     s.Now,
+		Metrics: s.metrics,
+		Log:     s.Log,
+	})
+	if s.peers != nil {
+		h = fromNodes(s.known, h)
+	}
+	return h
+}

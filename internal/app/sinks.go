@@ -1,0 +1,32 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"freshet/config"
+	"freshet/internal/fetch/secrets"
+	"freshet/internal/freshet"
+	"freshet/internal/sinks"
+)
+
+// outlets returns what opens sinks by some settings.
+func outlets(s config.Settings, now func() time.Time) func(freshet.Sink) (*sinks.Outlet, error) {
+	with := s.Outlets(os.Getenv, secrets.Open(s.SecretDir()), now)
+	return func(to freshet.Sink) (*sinks.Outlet, error) { return sinks.Open(with, to) }
+}
+
+// checkSinks reports what is wrong with sinks that are to be taken on.
+func checkSinks(to []freshet.Sink, open func(freshet.Sink) (*sinks.Outlet, error)) error {
+	for _, one := range to {
+		o, err := open(one)
+		if err != nil {
+			return fmt.Errorf("sink %s: %w", one.Name, err)
+		}
+		if err := o.Close(); err != nil {
+			return fmt.Errorf("sink %s: %w", one.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"freshet/config"
+	"freshet/internal/api"
+	"freshet/internal/auth"
+	"freshet/internal/cluster"
+	"freshet/internal/freshet"
+	"freshet/internal/store/postgres"
+)
+
+// A standby is a node that does not decide: it answers what the store has, and passes on the
+// rest.
+type standby struct {
+	node      *Node // nil if it can read nothing
+	passer    *passer
+	following *following // nil if it is cold
+	runner    *runner    // nil if it can read nothing
+	room      *room
+	stopped   chan struct{}
+}
+
+// standBy begins to stand by.
+func (s *service) standBy(ctx context.Context, given config.Settings) error {
+	s.settings = given
+	s.inForce.Store(&given)
+	b := &standby{passer: newPasser(s.where.Token, s.Log), stopped: make(chan struct{})}
+	cfg := s.config()
+	cfg.Standby, cfg.Idle, cfg.Queries, cfg.Observe = true, true, false, nil
+	n, err := Open(ctx, cfg)
+	var handler http.Handler
+	p := part{role: postgres.Standby}
+	switch {
+	case errors.Is(err, postgres.ErrOldFormat):
+		s.Log.Info("the database has the format of an older version; this node passes on everything until it decides")
+		handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.passer.send(w, r, &passage{}) })
+	case err != nil:
+		return err
+	default:
+		gate, err := s.openGate(ctx, n, true)
+		if err != nil {
+			return errors.Join(err, n.Close())
+		}
+		b.node, p.node, p.gate, b.runner = n, n, gate, s.newRunner(ctx, given, n)
+		handler = fromNodes(s.known, s.standbyHandler(b, gate)) // another node may think that this one decides
+	}
+	b.room = s.door.open(b.withRunner(s.redirectHands(b, handler)))
+	s.listen()
+	s.standby, p.standby = b, b
+	s.play(p)
+	s.keepWarm(ctx, given)
+	s.Log.Info("standing by: another node decides", "address", s.where.URL)
+	return s.tell()
+}
+
+// endStandby ends standing by, if it does: its streams come back to whoever answers now.
+func (s *service) endStandby() {
+	b := s.standby
+	if b == nil {
+		return
+	}
+	s.standby = nil
+	b.cool()
+	b.leave(s.Grace / 2)
+	b.room.leave()
+	close(b.stopped)
+	b.passer.follow(postgres.Lease{})
+	b.room.close(s.Grace / 5)
+	if b.node == nil {
+		return
+	}
+	if s.part.node == b.node {
+		s.play(part{role: postgres.Standby})
+	}
+	if err := b.node.Close(); err != nil {
+		s.Log.Warn("what was only read could not be closed", "err", err)
+	}
+}
+
+// standbyHandler returns the API of a node that does not decide.
+func (s *service) standbyHandler(b *standby, gate *auth.Gate) http.Handler {
+	settings := s.settings
+	return api.New(api.Config{
+		Store: b.node.Store, Daemon: b.node.Daemon, Check: settings.CheckURL, Trust: b.node.trust, Gate: gate,
+		Read: b.node.reader.Read, Trace: b.node.reader.Trace, Browser: b.node.browser,
+		Forward: b.passer.pass, Cluster: s.cluster(b.node, false), NoSearch: settings.NoSearch,
+		Ready: func() error { return nil }, Stop: b.stopped, Hosts: s.names(), Base: settings.PublicURL,
+		Version: s.Version, Now: s.Now, Metrics: s.metrics, Log: s.Log,
+	})
+}
+
+// redirectHands tells hands where to go.
+func (s *service) redirectHands(b *standby, h http.Handler) http.Handler {
+	file := s.settings.HandToken
+	if file == "" {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != cluster.Path {
+			h.ServeHTTP(w, r)
+			return
+		}
+		token, err := ReadToken(file)
+		if err != nil {
+			http.Error(w, "the token of hands cannot be read", http.StatusServiceUnavailable)
+			return
+		}
+		brain := ""
+		if l := b.passer.leader.Load(); l != nil {
+			brain = l.Address
+		}
+		admit := func(context.Context, string) (bool, error) { return false, freshet.ErrBusy }
+		if b.node != nil {
+			admit = b.node.admits
+		}
+		cluster.Redirect(w, r, brain, token, admit)
+	})
+}

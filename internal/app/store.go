@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"freshet/config"
+	"freshet/internal/freshet"
+	"freshet/internal/store"
+	"freshet/internal/store/postgres"
+	"freshet/internal/store/sqlite"
+)
+
+// A store is what a node keeps everything in: a file, or a database.
+type store interface {
+	freshet.Store
+	DropIndex() error
+	Size(ctx context.Context) (store.Size, error)
+}
+
+// openStore opens the store of the settings. The data directory is there in either case: it
+// has the key of secrets, and says where the daemon is.
+func openStore(ctx context.Context, cfg Config) (store, error) {
+	if cfg.Settings.Store == "" {
+		opened := cfg.Store
+		opened.Dir, opened.Now, opened.Log = cfg.Data, cfg.Now, cfg.Log
+		return sqlite.Open(ctx, opened)
+	}
+	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(cfg.Data, "freshet.db")); err == nil && cfg.Log != nil {
+		cfg.Log.WarnContext(ctx, "the data directory has a database that is not used, because store is set", "file", filepath.Join(cfg.Data, "freshet.db"), "store", "PostgreSQL")
+	}
+	at := databaseOf(cfg.Settings, cfg.Log)
+	at.Now, at.ReadOnly, at.Try, at.Address = cfg.Now, cfg.Standby, cfg.Address != "", cfg.Address
+	if b := cfg.after; b != nil && b.node != nil {
+		at.From = func() *postgres.Store { b.cool(); return b.node.reads }
+	}
+	return postgres.Open(ctx, at)
+}
+
+// databaseOf returns where the database of the settings is.
+func databaseOf(s config.Settings, log *slog.Logger) postgres.Config {
+	return postgres.Config{URL: s.Store, Lease: leaseOf(s), Log: log}
+}
+
+// mayFetch says that nothing may be sent any more: another node may decide by now.
+func (n *Node) mayFetch() error {
+	if n.leads.Right() > 0 {
+		return nil
+	}
+	return &freshet.FetchError{Class: freshet.FailLocalUnsure, Err: errors.New("the request was not sent: this node is not sure any more that it decides")}
+}
+
+// databaseSize returns how many bytes the database has, without the log beside it,
+// which comes and goes.
+func (n *Node) databaseSize() (int64, error) {
+	if n.settings.Store != "" {
+		size, err := n.stored.Size(context.Background())
+		return size.File, err
+	}
+	info, err := os.Stat(filepath.Join(n.settings.Data, "freshet.db"))
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// StoreSize returns how many bytes the store takes.
+func (n *Node) StoreSize() (int64, error) {
+	if n.settings.Store != "" {
+		return n.databaseSize()
+	}
+	return StoreSize(n.settings.Data)
+}
+
+// StoreSize returns how many bytes the files in a data directory take.
+func StoreSize(dir string) (total int64, err error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, fmt.Errorf("size of the store: %w", err)
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && filepath.Ext(f.Name()) != ".addr" {
+			total += info.Size()
+		}
+	}
+	return total, nil
+}

@@ -1,0 +1,200 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"freshet/config"
+	"freshet/internal/clock"
+	"freshet/internal/daemon"
+	"freshet/internal/freshet"
+	"freshet/internal/learn"
+	"freshet/internal/sched/policy"
+	"freshet/internal/store"
+	"freshet/internal/store/postgres"
+)
+
+// A wiring is a policy and what learns with it.
+type wiring struct {
+	policy  freshet.Policy
+	learner *learn.Learner
+	tick    time.Duration
+}
+
+// wire makes those that the settings say, for the sources of a store.
+func wire(ctx context.Context, store freshet.Store, cfg Config) (w wiring, err error) {
+	counts, err := store.CountSources(ctx)
+	if err != nil {
+		return w, err
+	}
+	at := policy.InDaemon(cfg.Policy, madeFor(cfg), max(counts.All.Total, len(cfg.Sources), cfg.Expect))
+	w.tick = at.Tick
+	w.policy, w.learner, err = policy.Wire(cfg.Policy, at)
+	return w, err
+}
+
+// A following is what a node that stands by knows of what another decides, to go on at once in its
+// place.
+type following struct {
+	warm  *daemon.Warm
+	peers *postgres.Peers
+	name  string // of the run of this node
+	build string
+	look  time.Duration   // how often it is looked whether it is its turn
+	given config.Settings // without what was set over the API
+	now   func() time.Time
+	log   *slog.Logger
+
+	end   func() // ends its goroutine
+	ended bool
+
+	// These belong to that goroutine until it has ended.
+	store  *postgres.Store
+	at     *store.EditPlace // edits up to here are known; nil if none are
+	set    string           // what was set over the API
+	policy string           // by which it is decided
+}
+
+// keepWarm begins to follow what another node decides, unless that is not wanted or not possible.
+func (s *service) keepWarm(ctx context.Context, given config.Settings) {
+	b := s.standby
+	if b.node == nil || given.Standby == config.ColdStandby {
+		return
+	}
+	f := &following{
+		peers: s.peers, name: s.where.Instance, build: buildOf(s.Version), look: s.lease / 5,
+		given: given, now: s.Now, log: s.Log, store: b.node.reads,
+	}
+	f.warm = daemon.NewWarm(daemon.WarmConfig{Open: f.open, Edited: f.edited, Origin: f.origin, Log: s.Log})
+	running, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { f.warm.Run(running) })
+	work.Go(func() { f.takeTurns(running) })
+	f.end = func() { cancel(); work.Wait(); f.ended = true }
+	s.playing.Lock()
+	defer s.playing.Unlock()
+	b.following = f
+}
+
+// cool ends the following. What it knows stays.
+func (b *standby) cool() {
+	if b.following != nil && !b.following.ended {
+		b.following.end()
+	}
+}
+
+// rewarm begins to follow anew if that has ended and another node decides after all, or if the
+// settings are others.
+func (s *service) rewarm(ctx context.Context, given config.Settings, other bool) {
+	if f := s.standby.following; f == nil && other || f != nil && (other || f.ended) {
+		s.standby.cool()
+		s.keepWarm(ctx, given)
+	}
+}
+
+// open returns a daemon as this node would run it.
+func (f *following) open(ctx context.Context) (*daemon.Daemon, error) {
+	settings := f.given
+	kept, err := keptIn(ctx, f.peers, settings.Data)
+	if err == nil {
+		err = settings.TakeKept(kept, "the settings in "+f.peers.Name())
+	}
+	if err != nil {
+		return nil, err
+	}
+	wired, err := wire(ctx, f.store, Config{Settings: settings})
+	if err != nil {
+		return nil, err
+	}
+	f.policy = settings.Policy
+	now := f.now
+	if now == nil {
+		ahead, err := f.peers.Ahead(ctx)
+		if err != nil {
+			return nil, err
+		}
+		now = func() time.Time { return time.Now().Add(ahead) }
+	}
+	return daemon.New(daemon.Config{
+		Store: f.store, Policy: wired.policy, Learner: wired.learner, Retell: retell(settings.Policy),
+		Limits: settings.Limits, Levels: settings.Wanted(), Strategies: settings.Strategies,
+		Now: now, Uptime: clock.Uptime, Log: f.log,
+	}), nil
+}
+
+// edited returns which sources were edited since it was last called. If settings were set meanwhile,
+// all is to be begun anew.
+func (f *following) edited(ctx context.Context) ([]freshet.SourceID, bool, error) {
+	set, err := f.peers.Fact(ctx, settingsFact)
+	if err != nil {
+		return nil, false, err
+	}
+	found, err := f.store.Edited(ctx, f.at)
+	if err == nil {
+		err = f.store.Follow(ctx) // the store goes on from there, too
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	whole := f.at != nil && found.Whole && set == f.set
+	f.at, f.set = &found.Upto, set
+	return found.IDs, whole, nil
+}
+
+// take brings what was followed up to date with the store that this node writes from now on. With
+// an error it is of no use.
+func (f *following) take(ctx context.Context, store *postgres.Store, cfg Config) (wiring, error) {
+	f.store = store
+	made, err := f.warm.Take(ctx, store)
+	if err == nil && (f.policy != cfg.Policy || made.Limits.Budget != cmp.Or(cfg.Budget, cfg.Limits.Budget)) {
+		err = errors.New("the settings are others")
+	}
+	if err != nil {
+		return wiring{}, err
+	}
+	return wiring{made.Policy, made.Learner, made.Learner.Tick()}, nil
+}
+
+// wireUp makes the policy of a node, or goes on with one that has followed what another node decided.
+func (n *Node) wireUp(ctx context.Context, cfg Config) (wiring, *daemon.Warm, error) {
+	if cfg.after != nil && cfg.after.following != nil {
+		f := cfg.after.following
+		w, err := f.take(ctx, n.leads, cfg)
+		if err == nil {
+			return w, f.warm, nil
+		}
+		n.log.Info("this node starts from what is saved, and not from what it followed", "why", err)
+	}
+	w, err := wire(ctx, n.Store, cfg)
+	return w, nil, err
+}
+
+// A standingBy is what a node that stands by says of itself.
+type standingBy struct {
+	Standby string `json:"standby"`       // as in [client.ClusterNode]
+	Why     string `json:"why,omitempty"` // what is wrong with it
+	Hint    string `json:"hint,omitempty"`
+
+	From  *daemon.Basis `json:"from,omitempty"` // that all it knows follows from by the log
+	Build string        `json:"build,omitempty"`
+}
+
+// says returns what a node that stands by says of itself, and up to which outcome it could go on.
+func (b *standby) says() (said standingBy, upto freshet.Cursor) {
+	if b == nil || b.following == nil {
+		return standingBy{Standby: config.ColdStandby}, 0
+	}
+	w := b.following.warm.Warmth()
+	said = standingBy{Standby: "warming", Why: w.Behind}
+	if w.Ready {
+		said = standingBy{Standby: config.WarmStandby, Build: b.following.build}
+	}
+	if w.From.Upto > 0 {
+		said.From = &w.From
+	}
+	return said, w.Upto
+}
