@@ -18,8 +18,8 @@ import (
 	"time"
 	"unsafe"
 
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 	machine "freshet/internal/clock"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"

@@ -20,8 +20,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"freshet/client"
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 )
 

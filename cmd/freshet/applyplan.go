@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"freshet/client"
-	"freshet/config"
+	"freshet/internal/app/config"
 )
 
 // A planAction is what becomes of something.

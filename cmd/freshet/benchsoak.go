@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/bench"
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"

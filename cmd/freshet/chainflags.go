@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/pflag"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"freshet/client"
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/suggest"

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 )
 
 // Every option that has a flag is a flag of serve, as the docs say.

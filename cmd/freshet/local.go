@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/client"
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 )
 

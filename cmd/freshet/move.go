@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/store"
 	"freshet/internal/store/migrate"

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 )
 
 // optionFlags adds the flags of the options named to a set.

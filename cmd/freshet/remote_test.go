@@ -19,8 +19,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 )
 
 // requestFlags are what can be said with flags of how a source is requested, and of

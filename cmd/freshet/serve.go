@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 )
 
 const serveHelp = `Run the daemon. It polls your sources within the budget, stores every version, and

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 )
 
 // settings gathers what was set for cmd, which sends nothing to webhooks and needs

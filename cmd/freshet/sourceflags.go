@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/client"
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 )
 

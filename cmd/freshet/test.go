@@ -17,8 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"

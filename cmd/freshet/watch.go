@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/config"
 	"freshet/internal/api"
+	"freshet/internal/app/config"
 )
 
 // What is not there is named once, whichever way it was asked for.

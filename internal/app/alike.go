@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 )
 

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 
 	"freshet/client"
-	"freshet/config"
 	"freshet/internal/api"
+	"freshet/internal/app/config"
 	"freshet/internal/cluster/delivery"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"

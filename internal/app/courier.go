@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/auth"
 	"freshet/internal/cluster/delivery"
 	"freshet/internal/fetch"

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 	"freshet/internal/cluster/delivery"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 )
 
 // A dry run of settings says what they would delete and what would be captured, changes

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/auth"
 	"freshet/internal/clock"
 	"freshet/internal/fetch/secrets"

@@ -22,8 +22,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"freshet/client"
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"

@@ -4,7 +4,7 @@ import (
 	"net"
 	"sync"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/sched"
 )
 

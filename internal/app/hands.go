@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/auth"
 	"freshet/internal/cluster"
 	"freshet/internal/daemon"

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 )
 
 // A delivery is a webhook as a receiver saw it that drops repeats.

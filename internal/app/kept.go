@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
 )

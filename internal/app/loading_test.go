@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/config"
 	"freshet/disk"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 )

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/auth"
 	"freshet/internal/clock"
 	"freshet/internal/cluster"

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/cluster/shards"
 	"freshet/internal/cluster/shards/table"
 	"freshet/internal/daemon"

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 	"freshet/internal/cluster/shards"
 	"freshet/internal/cluster/shards/table"
 	"freshet/internal/freshet"

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 )
 
 // processVariable has the test binary serve as a node instead of running tests. It holds a

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/queries/runner"
 )

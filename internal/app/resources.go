@@ -4,7 +4,7 @@ import (
 	"os"
 	"time"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/daemon"
 	"freshet/internal/daemon/membudget"
 	"freshet/internal/sched"

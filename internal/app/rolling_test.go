@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/store/postgres"

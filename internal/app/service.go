@@ -16,8 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/config"
 	"freshet/internal/api"
+	"freshet/internal/app/config"
 	"freshet/internal/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"freshet/client"
-	"freshet/config"
 	"freshet/internal/api"
+	"freshet/internal/app/config"
 )
 
 // told returns the settings that can be changed while the daemon runs, as the API tells them.

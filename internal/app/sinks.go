@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"

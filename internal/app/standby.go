@@ -5,8 +5,8 @@ import (
 	"errors"
 	"net/http"
 
-	"freshet/config"
 	"freshet/internal/api"
+	"freshet/internal/app/config"
 	"freshet/internal/auth"
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"

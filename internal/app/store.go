@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/clock"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/pgtest"
 )

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/config"
 	"freshet/internal/app"
+	"freshet/internal/app/config"
 )
 
 // A hub notes subscriptions, confirms them before it answers, and can tell of news.

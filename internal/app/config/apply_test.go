@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 )
 
 // FuzzDocument holds the reader of the file to what must be true of any file:

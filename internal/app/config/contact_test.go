@@ -3,7 +3,7 @@ package config_test
 import (
 	"testing"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 )
 
 func TestContact(t *testing.T) {

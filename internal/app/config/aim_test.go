@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 )
 
 // Whatever is wrong with a file, what is said of it shows no secret.

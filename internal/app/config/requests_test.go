@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/config"
+	"freshet/internal/app/config"
 )
 
 func TestRequests(t *testing.T) {
