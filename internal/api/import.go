@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
-	"freshet/intake"
+	"freshet/internal/app/importer"
 	"freshet/internal/freshet"
 )
 
@@ -23,11 +23,11 @@ func (a *api) routeImport(h huma.API) {
 }
 
 func (a *api) bring(ctx context.Context, in *bodyOf[client.Import]) (*bodyOf[client.Imported], error) {
-	format := intake.Format(in.Body.Format)
+	format := importer.Format(in.Body.Format)
 	if format == "" {
-		format = intake.Guess(in.Body.Text)
+		format = importer.Guess(in.Body.Text)
 	}
-	entries, err := intake.Read(format, in.Body.Text)
+	entries, err := importer.Read(format, in.Body.Text)
 	if err != nil {
 		return nil, invalid("body.text", err.Error(), nil)
 	}
@@ -72,7 +72,7 @@ func (a *api) watched(ctx context.Context) (map[string]freshet.SourceID, error) 
 
 // bringOne adds an entry, unless it is only to be said what would become of it. What is
 // wrong with it is in the item; an error is one of ours.
-func (a *api) bringOne(ctx context.Context, e intake.Entry, watched map[string]freshet.SourceID, dry bool) (client.ImportedItem, error) {
+func (a *api) bringOne(ctx context.Context, e importer.Entry, watched map[string]freshet.SourceID, dry bool) (client.ImportedItem, error) {
 	item := client.ImportedItem{Line: e.Line, URL: freshet.MaskURL(e.Source.URL), Name: e.Source.Name, Tags: e.Source.Tags, Read: e.Source.Read, Notes: e.Notes}
 	wrong := func(err error) (client.ImportedItem, error) {
 		item.Result, item.Error = "wrong", err.Error()

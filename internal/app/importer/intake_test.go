@@ -1,4 +1,4 @@
-package intake_test
+package importer_test
 
 import (
 	"encoding/json"
@@ -6,23 +6,23 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/intake"
+	"freshet/internal/app/importer"
 )
 
 func TestRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
-		as   intake.Format
+		as   importer.Format
 		want []string
 	}{
-		"list": {"# mine\nrail.example/status.json transport, gov\n\nhttp://a.example/x\nlocalhost:8080/y", intake.List, []string{
+		"list": {"# mine\nrail.example/status.json transport, gov\n\nhttp://a.example/x\nlocalhost:8080/y", importer.List, []string{
 			`2 https://rail.example/status.json  [transport gov] null`, `4 http://a.example/x  [] null`, `5 https://localhost:8080/y  [] null`,
 		}},
 		"opml": {`<?xml version="1.0" encoding="UTF-8"?>
 <opml version="2.0"><body>
 <outline text="Local News"><outline text="Post" xmlUrl="https://post.example/feed"/></outline>
 <outline title="Blog" text="b" xmlUrl="https://blog.example/atom" category="/tech,/go"/>
-</body></opml>`, intake.OPML, []string{
+</body></opml>`, importer.OPML, []string{
 			`3 https://post.example/feed Post [Local-News] null`, `4 https://blog.example/atom Blog [tech go] null`,
 		}},
 		"urlwatch": {`name: Board
@@ -41,7 +41,7 @@ timeout: 30
 command: uptime
 ---
 just words
-`, intake.Urlwatch, []string{
+`, importer.Urlwatch, []string{
 			`1 https://board.example/ Board [] [{"css":"main"},"text"] | filter grep is not carried over`,
 			`8 https://app.example/  [] null rendered`,
 			`10 https://old.example/  [] [{"css":"#content"},"text"] | timeout is not carried over`,
@@ -51,16 +51,16 @@ just words
 		"changedetection": {`{"watching": {
 "b": {"url": "https://b.example/", "title": "B", "tags": ["6f0a9a36-7d3c-4b0e-9a39-0123456789ab"], "include_filters": [".price", "h1"], "subtractive_selectors": ["nav"], "paused": true},
 "a": {"url": "https://a.example/api", "include_filters": ["json:$.n"], "trigger_text": ["x"]},
-"c": {"title": "none"}}, "settings": {"application": {"tags": {"6f0a9a36-7d3c-4b0e-9a39-0123456789ab": {"title": "Shops"}}}}}`, intake.Changedetection, []string{
+"c": {"title": "none"}}, "settings": {"application": {"tags": {"6f0a9a36-7d3c-4b0e-9a39-0123456789ab": {"title": "Shops"}}}}}`, importer.Changedetection, []string{
 			`0 https://a.example/api  [] [{"jsonpath":"$.n"}] | trigger_text (a query does that) is not carried over`,
 			`0 https://b.example/ B [Shops] [{"css":".price, h1"},{"drop":"nav"}] paused`,
 			`wrong: a watch has no url`,
 		}},
 	} {
-		if got := intake.Guess(c.text); got != c.as {
+		if got := importer.Guess(c.text); got != c.as {
 			t.Errorf("%s is taken for %s", name, got)
 		}
-		entries, err := intake.Read(c.as, c.text)
+		entries, err := importer.Read(c.as, c.text)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -88,8 +88,8 @@ just words
 			t.Errorf("%s has %d entries, want %d", name, len(entries), len(c.want))
 		}
 	}
-	for format, text := range map[intake.Format]string{intake.OPML: "<html><body/></html>", intake.Changedetection: "[]", intake.Urlwatch: "a: [", "csv": "x"} {
-		if _, err := intake.Read(format, text); err == nil {
+	for format, text := range map[importer.Format]string{importer.OPML: "<html><body/></html>", importer.Changedetection: "[]", importer.Urlwatch: "a: [", "csv": "x"} {
+		if _, err := importer.Read(format, text); err == nil {
 			t.Errorf("%s is read from %q", format, text)
 		}
 	}
@@ -101,8 +101,8 @@ func FuzzRead(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(_ *testing.T, text string) {
-		for _, format := range intake.Formats {
-			_, _ = intake.Read(format, text)
+		for _, format := range importer.Formats {
+			_, _ = importer.Read(format, text)
 		}
 	})
 }
