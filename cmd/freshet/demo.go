@@ -11,16 +11,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/app/config"
+	"freshet/internal/app/demo"
 	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
-	"freshet/stage"
 )
 
 // A demo is one run of the verb demo: a daemon that watches a web whose truth
 // is known.
 type demo struct {
 	*program
-	stage.Demo
+	demo.Demo
 	length time.Duration // zero means until interrupted
 	json   bool
 	plain  bool
@@ -31,7 +31,7 @@ type demo struct {
 const demoLength = 3 * time.Minute
 
 func demoVerb(p *program) *cobra.Command {
-	d := demo{program: p, Demo: stage.Demo{Settings: config.Defaults(p.env)}}
+	d := demo{program: p, Demo: demo.Demo{Settings: config.Defaults(p.env)}}
 	var budget, chosen string
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -81,7 +81,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 
 // show shows what happens, until ctx is done, the time is over, or what runs
 // beside it ends.
-func (d *demo) show(ctx, running context.Context, s *stage.Stage) error {
+func (d *demo) show(ctx, running context.Context, s *demo.Stage) error {
 	view := d.newView(s)
 	view.open()
 	defer view.close()
@@ -115,7 +115,7 @@ func (d *demo) show(ctx, running context.Context, s *stage.Stage) error {
 }
 
 // finish shows how it ended.
-func (d *demo) finish(ctx context.Context, s *stage.Stage, view *demoView) error {
+func (d *demo) finish(ctx context.Context, s *demo.Stage, view *demoView) error {
 	scene, err := s.Look(ctx, time.Now())
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"freshet/internal/app/demo"
 	"freshet/internal/sched"
-	"freshet/stage"
 	"freshet/synth"
 )
 
@@ -39,17 +39,17 @@ func TestDemoCounts(t *testing.T) {
 	t.Parallel()
 	const budget = 300
 	out, dir := runDemo(t, "--json", "--for", "4s", "--budget", fmt.Sprintf("%d/m", budget), "--seed", "7")
-	var last stage.Scene
+	var last demo.Scene
 	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
 	for _, line := range lines {
 		if last.Final {
 			t.Errorf("a line follows the final one: %s", line)
 		}
-		last = stage.Scene{}
+		last = demo.Scene{}
 		if err := json.Unmarshal(line, &last); err != nil {
 			t.Fatalf("a line is no JSON: %v\n%s", err, line)
 		}
-		for name, s := range map[string]stage.Score{"policy": last.Score, "rival": last.Rival} {
+		for name, s := range map[string]demo.Score{"policy": last.Score, "rival": last.Rival} {
 			if s.Captured+s.Missed+s.Pending != s.Changes {
 				t.Errorf("%s: %d captured, %d missed and %d pending are not %d changes", name, s.Captured, s.Missed, s.Pending, s.Changes)
 			}
@@ -89,12 +89,12 @@ func TestDemoPlainEndsWithASummary(t *testing.T) {
 
 func TestDemoPictureFitsTheTerminal(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	shown := &stage.Stage{Web: synth.Demo(1, start), Policy: "uniform", Budget: sched.Budget{Polls: 30, Per: time.Minute}, Delay: time.Second}
-	scene := stage.Scene{
+	shown := &demo.Stage{Web: synth.Demo(1, start), Policy: "uniform", Budget: sched.Budget{Polls: 30, Per: time.Minute}, Delay: time.Second}
+	scene := demo.Scene{
 		Clock: 61, Polls: 30, FirstChange: 1.5,
-		Score:   stage.Score{Changes: 90, Captured: 30, Missed: 40, Pending: 20, Recall: 3.0 / 7, MeanDelay: 12.3},
-		Rival:   stage.Score{Changes: 90, Captured: 60, Missed: 0, Pending: 30, Recall: 1, MeanDelay: 1},
-		Manners: stage.Manners{Busiest: 30, Closest: 2},
+		Score:   demo.Score{Changes: 90, Captured: 30, Missed: 40, Pending: 20, Recall: 3.0 / 7, MeanDelay: 12.3},
+		Rival:   demo.Score{Changes: 90, Captured: 60, Missed: 0, Pending: 30, Recall: 1, MeanDelay: 1},
+		Manners: demo.Manners{Busiest: 30, Closest: 2},
 	}
 	for i := range 40 { // both sides over more than three minutes
 		earlier := scene
@@ -104,7 +104,7 @@ func TestDemoPictureFitsTheTerminal(t *testing.T) {
 		shown.Course.Add(earlier)
 	}
 	for range 50 {
-		scene.Recent = append(scene.Recent, stage.Change{At: start, Source: "news-front", Late: 3, Summary: strings.Repeat("ä long summary ", 20)})
+		scene.Recent = append(scene.Recent, demo.Change{At: start, Source: "news-front", Late: 3, Summary: strings.Repeat("ä long summary ", 20)})
 	}
 	for width := 1; width <= 200; width++ {
 		for _, height := range []int{1, 10, 24, 100} {
@@ -128,10 +128,10 @@ func TestDemoPictureFitsTheTerminal(t *testing.T) {
 }
 
 func TestDemoCourseIsToldByTheMinute(t *testing.T) {
-	var c stage.Course
+	var c demo.Course
 	for i := range 37 { // one change every five seconds; the policy captures all from the second minute on
 		captured := max(0, i-12)
-		c.Add(stage.Scene{Clock: 5 * float64(i), Score: stage.Score{Captured: captured, Missed: i - captured}, Rival: stage.Score{Captured: 0, Missed: i}})
+		c.Add(demo.Scene{Clock: 5 * float64(i), Score: demo.Score{Captured: captured, Missed: i - captured}, Rival: demo.Score{Captured: 0, Missed: i}})
 	}
 	want := "captured, minute by minute:\n" +
 		"  minute       1:00  2:00  3:00\n" +

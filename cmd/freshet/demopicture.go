@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"freshet/stage"
+	"freshet/internal/app/demo"
 )
 
 // A strip is one line of a picture: cells side by side, cut at the width.
@@ -29,7 +29,7 @@ func (s strip) write(width int) string {
 }
 
 // demoPicture draws a scene in at most width columns and height rows.
-func demoPicture(t *stage.Stage, s stage.Scene, width, height int, paint palette) []string {
+func demoPicture(t *demo.Stage, s demo.Scene, width, height int, paint palette) []string {
 	label := func(text string) cell { return cell{fmt.Sprintf(" %-11s ", text), paint.dim} }
 	strips := []strip{
 		{{" freshet demo ", paint.bold}, plain(" " + stopwatch(s.Clock) + "  "), {fmt.Sprintf("%d pages on %d hosts, all on this machine; press Ctrl-C to stop", len(t.Web.Pages()), len(t.Web.Hosts())), paint.dim}},
@@ -66,7 +66,7 @@ func demoPicture(t *stage.Stage, s stage.Scene, width, height int, paint palette
 }
 
 // bar draws a share of the width, and says it and the delay in figures.
-func bar(s stage.Score, width int, paint func(string) string) strip {
+func bar(s demo.Score, width int, paint func(string) string) strip {
 	const figures = 36 // room for what stands before and after the bar
 	room := min(max(width-figures, 8), 60)
 	full := 0
@@ -81,7 +81,7 @@ func bar(s stage.Score, width int, paint func(string) string) strip {
 }
 
 // courseStrips draws the last points of both curves in the width there is.
-func courseStrips(c *stage.Course, name string, width int, paint palette) []strip {
+func courseStrips(c *demo.Course, name string, width int, paint palette) []strip {
 	policy, rival := c.Curves()
 	if len(policy) == 0 {
 		return nil

@@ -8,13 +8,13 @@ import (
 
 	"golang.org/x/term"
 
-	"freshet/stage"
+	"freshet/internal/app/demo"
 )
 
 // A demoView shows a demo: as a picture that is redrawn, as lines, or as JSON.
 type demoView struct {
 	*program
-	stage *stage.Stage
+	stage *demo.Stage
 	form  demoForm
 	drawn int // scenes so far
 }
@@ -37,7 +37,7 @@ const (
 	clearBelow = "\x1b[J"
 )
 
-func (d *demo) newView(stage *stage.Stage) *demoView {
+func (d *demo) newView(stage *demo.Stage) *demoView {
 	v := &demoView{program: d.program, stage: stage}
 	switch {
 	case d.json:
@@ -81,7 +81,7 @@ func (v *demoView) close() {
 }
 
 // draw shows a scene.
-func (v *demoView) draw(s stage.Scene) error {
+func (v *demoView) draw(s demo.Scene) error {
 	switch v.form {
 	case asJSON:
 		return v.printLine(s)
@@ -115,7 +115,7 @@ func (v *demoView) size() (width, height int) {
 // scoreLineEvery is after how many scenes the lines say how things stand.
 const scoreLineEvery = 5
 
-func (v *demoView) drawLines(s stage.Scene) error {
+func (v *demoView) drawLines(s demo.Scene) error {
 	paint := v.screen()
 	var b strings.Builder
 	for _, c := range s.Fresh {
@@ -129,18 +129,18 @@ func (v *demoView) drawLines(s stage.Scene) error {
 }
 
 // scoreLine says in one line how things stand.
-func scoreLine(s stage.Scene) string {
+func scoreLine(s demo.Scene) string {
 	line := fmt.Sprintf("[%s] %s; of %s: %d captured, %d missed, %d pending; captured %s, rival %s",
 		stopwatch(s.Clock), counted(s.Polls, "poll"), counted(s.Score.Changes, "change"),
 		s.Score.Captured, s.Score.Missed, s.Score.Pending, recall(s.Score), recall(s.Rival))
-	if s.OfLate != nil && s.Clock > stage.Late {
+	if s.OfLate != nil && s.Clock > demo.Late {
 		line += fmt.Sprintf("; in the last minute %.0f%% and %.0f%%", 100**s.OfLate, 100**s.RivalOfLate)
 	}
 	return line
 }
 
 // finish shows how the demo ended.
-func (v *demoView) finish(s stage.Scene) error {
+func (v *demoView) finish(s demo.Scene) error {
 	s.Final = true
 	if v.form == asJSON {
 		return v.printLine(s)
@@ -157,7 +157,7 @@ func (v *demoView) finish(s stage.Scene) error {
 }
 
 // demoSummary says at the end what happened.
-func demoSummary(t *stage.Stage, s stage.Scene) string {
+func demoSummary(t *demo.Stage, s demo.Scene) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s at %s: %s, %d failed\n", stopwatch(s.Clock), rate(t.Budget), counted(s.Polls, "poll"), s.Failed)
 	fmt.Fprintf(&b, "%s happened: %d captured, %d missed, %d pending\n", counted(s.Score.Changes, "change"), s.Score.Captured, s.Score.Missed, s.Score.Pending)
@@ -173,7 +173,7 @@ func demoSummary(t *stage.Stage, s stage.Scene) string {
 }
 
 // mannersInWords says whether budget and politeness were kept.
-func mannersInWords(m stage.Manners, owed time.Duration) (traffic, closest string) {
+func mannersInWords(m demo.Manners, owed time.Duration) (traffic, closest string) {
 	traffic = fmt.Sprintf("at most %s in a minute, %d during a Retry-After", counted(m.Busiest, "request"), m.Unwelcome)
 	if m.Closest == 0 {
 		return traffic, "no host polled twice"
@@ -198,7 +198,7 @@ func stopwatch(seconds float64) string {
 }
 
 // recall says which share of the decided changes was captured.
-func recall(s stage.Score) string {
+func recall(s demo.Score) string {
 	if !s.Decided() {
 		return "--"
 	}
@@ -207,7 +207,7 @@ func recall(s stage.Score) string {
 
 // minutesInWords says minute by minute what both captured, as far as there is
 // room for.
-func minutesInWords(minutes []stage.Minute, policy string) string {
+func minutesInWords(minutes []demo.Minute, policy string) string {
 	const most = 10 // that fit beside each other
 	if len(minutes) < 2 {
 		return "" // one minute shows no course

@@ -1,4 +1,4 @@
-package stage_test
+package demo_test
 
 import (
 	"context"
@@ -6,11 +6,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"freshet/internal/app/demo"
 	"freshet/internal/daemon"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
-	"freshet/stage"
 	"freshet/synth"
 )
 
@@ -25,7 +25,7 @@ func TestDemoShowsLearning(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer store.Close()
-			web := synth.Demo(seed, time.Now().Add(-stage.Age))
+			web := synth.Demo(seed, time.Now().Add(-demo.Age))
 			for _, s := range web.Sources() {
 				if _, err := store.AddSource(t.Context(), s); err != nil {
 					t.Fatal(err)
@@ -36,7 +36,7 @@ func TestDemoShowsLearning(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := stage.New(store, web, "auto", limits, time.Now(), 0)
+			s := demo.New(store, web, "auto", limits, time.Now(), 0)
 			watcher := daemon.New(daemon.Config{Store: store, Fetcher: web, Policy: auto, Learner: learner, Limits: limits})
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error)
