@@ -121,7 +121,7 @@ sites: ## hold the daemon against the lab on 50 sites of 400 pages
 
 .PHONY: alike
 alike: ## hold auto against taking turns where pages are alike, at every budget and with every kind of evidence
-	FRESHET_ALIKE=all $(GO) test -run TestAutoLosesNothingToTurns -timeout 60m -count=1 -v ./lab
+	FRESHET_ALIKE=all $(GO) test -run TestAutoLosesNothingToTurns -timeout 60m -count=1 -v ./internal/lab
 
 .PHONY: storage
 storage: ## compare stored bytes with git and zstd on the series in the folder FRESHET_BODIES
@@ -139,7 +139,7 @@ papers: build ## repeat the papers' experiments at full size with SEEDS (default
 
 .PHONY: golden
 golden: ## accept what the code says now as the golden files; read the diff afterwards
-	$(GO) test ./internal/api ./internal/extract ./internal/sinks/delivery ./synth ./lab -update
+	$(GO) test ./internal/api ./internal/extract ./internal/sinks/delivery ./synth ./internal/lab -update
 
 .PHONY: clean
 clean: ## remove what was built

@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
+	"freshet/internal/lab"
 	"freshet/internal/sched/cyclic"
-	"freshet/lab"
 	"freshet/plot"
 )
 

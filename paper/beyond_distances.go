@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 	"freshet/plot"
 )
 

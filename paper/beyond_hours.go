@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 	"freshet/plot"
 )
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"freshet/internal/lab"
 	"freshet/internal/sched/cyclic"
-	"freshet/lab"
 	"freshet/plot"
 )
 

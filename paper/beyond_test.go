@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 	"freshet/paper"
 	"freshet/rival"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/lab"
+	"freshet/internal/lab"
 )
 
 // A webOfSites is a made-up web for policies that work in cycles: sites with

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"freshet/internal/lab"
 	"freshet/internal/sched/cyclic"
-	"freshet/lab"
 )
 
 // captureMethods are the strategies in the order of figure 5, and one more.

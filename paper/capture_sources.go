@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"freshet/internal/lab"
 	"freshet/internal/sched/cyclic"
-	"freshet/lab"
 )
 
 // A captureSet is sources whose past is there to plan from, and whose future to

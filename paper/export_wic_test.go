@@ -2,7 +2,7 @@ package paper
 
 import (
 	"freshet/internal/freshet"
-	"freshet/lab"
+	"freshet/internal/lab"
 )
 
 // WICExperimentsOf returns the experiments on WIC with these policies under the

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet/lab"
+	"freshet/internal/lab"
 )
 
 // A pageBits is a set of pages.

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 	"freshet/plot"
 	"freshet/rival"
 )

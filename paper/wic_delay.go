@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
-	"freshet/lab"
 	"freshet/plot"
 )
 

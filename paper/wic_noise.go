@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
-	"freshet/lab"
 )
 
 // A wicLevel is one degree of noise.

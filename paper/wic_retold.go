@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/lab"
+	"freshet/internal/lab"
 )
 
 // wicRetold tells the chances of an estimator otherwise, to find out what it is

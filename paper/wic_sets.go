@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"freshet/lab"
+	"freshet/internal/lab"
 )
 
 // The instants of the paper, and a time for them to begin at.

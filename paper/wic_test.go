@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 	"freshet/paper"
 	"freshet/rival"
 )

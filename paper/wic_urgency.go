@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
-	"freshet/lab"
+	"freshet/internal/lab"
 	"freshet/plot"
 )
 

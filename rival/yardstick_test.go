@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/lab"
+	"freshet/internal/lab"
 	"freshet/rival"
 )
 

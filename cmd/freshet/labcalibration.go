@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"freshet/client"
+	"freshet/internal/lab"
 	"freshet/internal/learn"
-	"freshet/lab"
 )
 
 const calibrationHelp = `

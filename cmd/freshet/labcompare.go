@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/lab"
+	"freshet/internal/lab"
 	"freshet/rival"
 )
 

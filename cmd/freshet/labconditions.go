@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched"
-	"freshet/lab"
 )
 
 // A labConditions says what polls meet in a replay.

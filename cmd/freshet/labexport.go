@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/freshet"
-	"freshet/lab"
+	"freshet/internal/lab"
 )
 
 func labExportVerb(p *program) *cobra.Command {

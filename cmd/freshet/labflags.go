@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
 	"freshet/internal/suggest"
-	"freshet/lab"
 	"freshet/rival"
 )
 

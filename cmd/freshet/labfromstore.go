@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/store/sqlite"
-	"freshet/lab"
 )
 
 // A storeFlags says whether the daemon's own history takes the place of a

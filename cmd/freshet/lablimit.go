@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/freshet"
-	"freshet/lab"
+	"freshet/internal/lab"
 	"freshet/plot"
 )
 

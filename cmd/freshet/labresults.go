@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/freshet"
-	"freshet/lab"
+	"freshet/internal/lab"
 )
 
 // A labResults is one run of the verb "lab results".

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
-	"freshet/lab"
 )
 
 // A labPeriod is the part of a trace that a verb looks at, and how finely.

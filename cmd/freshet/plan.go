@@ -10,9 +10,9 @@ import (
 
 	"freshet/internal/app"
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/suggest"
-	"freshet/lab"
 )
 
 // A planning is one run of the verb "plan".

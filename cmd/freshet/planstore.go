@@ -13,8 +13,8 @@ import (
 	"freshet/client"
 	"freshet/internal/app"
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched/cyclic"
-	"freshet/lab"
 )
 
 // A storePlanning plans strategies from the history that a daemon has recorded.

@@ -16,8 +16,8 @@ import (
 	"freshet/client"
 	"freshet/internal/api"
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
-	"freshet/lab"
 	"freshet/rival"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/sched"
-	"freshet/lab"
 )
 
 // labLimits bound a run, so that it cannot take the memory that polls need: about 40 bytes

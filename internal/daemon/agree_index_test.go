@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 	"freshet/synth"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
-	"freshet/lab"
 	"freshet/synth"
 )
 

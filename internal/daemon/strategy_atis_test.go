@@ -12,11 +12,11 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
-	"freshet/lab"
 )
 
 // airports answer with reports that change when a history says so.

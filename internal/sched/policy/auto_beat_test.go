@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 )
 
 // Pages that change twice an hour, each around minutes of its own, are polled twice an hour.

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 )
 
 // Whatever comes, goes, is paused, polled and refused, auto offers only what is

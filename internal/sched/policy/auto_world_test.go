@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 )
 
 // An autoRun is auto under the scheduler in a world of the lab.

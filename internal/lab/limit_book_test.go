@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
-	"freshet/lab"
+	"freshet/internal/lab"
 )
 
 // A book gives back what it was told, also from a file, and does not take one

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
-	"freshet/lab"
+	"freshet/internal/lab"
 )
 
 // truth scores polls the slow way: change by change and moment by moment.

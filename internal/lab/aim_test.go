@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 )
 
 // skewed makes up pages at random of which few are fast and most are slow, as on the Web.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
-	"freshet/lab"
 )
 
 // How far the range of the share captured can be believed is measured on real

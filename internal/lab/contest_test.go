@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
-	"freshet/lab"
 )
 
 // generated returns a case that was made up, in instants of ten minutes.

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 )
 
 // A witness is a policy that notes the outcomes it is told of.

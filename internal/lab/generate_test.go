@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/lab"
+	"freshet/internal/lab"
 )
 
 func generate(t *testing.T, g lab.Generation) *lab.History {

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 )
 
 // Histories that are made up hold little that can be learnt: pages that are alike,

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/lab"
+	"freshet/internal/lab"
 )
 
 // Pages that say when they change next are captured more if that is true, and hardly less

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	planner "freshet/internal/sched/cyclic"
-	"freshet/lab"
 )
 
 var monday = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)

@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 )
 
 var start = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 )
 
 // Real traces, where FRESHET_TRACES names a folder of them, are read, replayed

@@ -15,10 +15,10 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 )
 
 // A listener is a policy that is shown indexes, polls in turns, and notes what it hears.

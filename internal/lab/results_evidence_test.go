@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 )
 
 // A comparison of evidence has five runs of everybody, which differ by chance alone, and

@@ -13,9 +13,9 @@ import (
 
 	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 	"freshet/rival"
 )
 

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 	"freshet/rival"
 )
 

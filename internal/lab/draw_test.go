@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
-	"freshet/lab"
 )
 
 // TestCaptureCurveEndsAtTheScore holds the picture against the figures.
