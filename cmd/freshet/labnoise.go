@@ -12,8 +12,8 @@ import (
 
 	"freshet/internal/api"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/archive"
 	"freshet/internal/store/sqlite"
-	"freshet/series"
 )
 
 // A labNoise is one run of the verb "lab noise".
@@ -75,7 +75,7 @@ func (l *labNoise) run(ctx context.Context, files []string) error {
 		return err
 	case l.json:
 		return l.printJSON(struct {
-			Series []series.Replay `json:"series"`
+			Series []archive.Replay `json:"series"`
 		}{replays})
 	case l.labels != "":
 		return l.printScores(known, replays)
@@ -84,7 +84,7 @@ func (l *labNoise) run(ctx context.Context, files []string) error {
 }
 
 // replays replays series one after the other, in a store that is thrown away.
-func (l *labNoise) replays(ctx context.Context, files []string) (all []series.Replay, err error) {
+func (l *labNoise) replays(ctx context.Context, files []string) (all []archive.Replay, err error) {
 	dir, err := os.MkdirTemp("", "freshet-noise-")
 	if err != nil {
 		return nil, err
@@ -111,28 +111,28 @@ func (l *labNoise) replays(ctx context.Context, files []string) (all []series.Re
 	return all, nil
 }
 
-func openSeries(file string) (series.Series, error) {
+func openSeries(file string) (archive.Series, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return series.Series{}, freshet.WithHint(usagef("cannot read the series: %v", err), "a series is a .tgz file with one file per version")
+		return archive.Series{}, freshet.WithHint(usagef("cannot read the series: %v", err), "a series is a .tgz file with one file per version")
 	}
 	defer f.Close()
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".tar")
-	return series.Read(strings.TrimSuffix(name, ".tgz"), f)
+	return archive.Read(strings.TrimSuffix(name, ".tgz"), f)
 }
 
 // print shows to people how many steps were what, and where the noise is.
-func (l *labNoise) print(replays []series.Replay) error {
+func (l *labNoise) print(replays []archive.Replay) error {
 	rows := table{head: []string{"SERIES", "STEPS", "DIFFER", "CHANGE", "NOISE", "SAME", "SUSPECT"}, short: map[string]int{"SERIES": 16}}
 	for _, r := range replays {
-		n, differ := map[series.Verdict]int{}, 0
+		n, differ := map[archive.Verdict]int{}, 0
 		for _, s := range r.Steps {
 			if n[s.Verdict]++; s.Differs {
 				differ++
 			}
 		}
-		rows.add(plain(harmless(r.Name)), plain(fmt.Sprint(len(r.Steps))), plain(fmt.Sprint(differ)), plain(fmt.Sprint(n[series.Change])),
-			plain(fmt.Sprint(n[series.Noise])), plain(fmt.Sprint(n[series.Same])), plain(fmt.Sprint(n[series.Suspect])))
+		rows.add(plain(harmless(r.Name)), plain(fmt.Sprint(len(r.Steps))), plain(fmt.Sprint(differ)), plain(fmt.Sprint(n[archive.Change])),
+			plain(fmt.Sprint(n[archive.Noise])), plain(fmt.Sprint(n[archive.Same])), plain(fmt.Sprint(n[archive.Suspect])))
 	}
 	if err := rows.write(l.out, l.screen()); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"freshet/internal/freshet"
-	"freshet/series"
+	"freshet/internal/lab/archive"
 )
 
 // labelled are what people say of the steps of series.
@@ -43,7 +43,7 @@ func (s *noiseScore) add(o noiseScore) {
 }
 
 // score compares a replay with its labels.
-func (l labelled) score(r series.Replay) (s noiseScore) {
+func (l labelled) score(r archive.Replay) (s noiseScore) {
 	labels := l.Series[r.Name].Steps
 	for _, step := range r.Steps {
 		if step.Step < learning {
@@ -52,7 +52,7 @@ func (l labelled) score(r series.Replay) (s noiseScore) {
 		switch labels[strconv.Itoa(step.Step)] {
 		case "noise":
 			s.noise++
-			if step.Verdict == series.Noise || step.Verdict == series.Same {
+			if step.Verdict == archive.Noise || step.Verdict == archive.Same {
 				s.spared++
 			}
 			if !step.Differs {
@@ -60,7 +60,7 @@ func (l labelled) score(r series.Replay) (s noiseScore) {
 			}
 		case "real":
 			s.real++
-			if step.Verdict != series.Change {
+			if step.Verdict != archive.Change {
 				s.lost++
 			}
 		}
@@ -69,7 +69,7 @@ func (l labelled) score(r series.Replay) (s noiseScore) {
 }
 
 // printScores shows how many steps were told right, before and after noise is learnt.
-func (l *labNoise) printScores(known labelled, replays []series.Replay) error {
+func (l *labNoise) printScores(known labelled, replays []archive.Replay) error {
 	rows := table{head: []string{"SERIES", "NOISE", "SPARED", "BY TEXT ALONE", "REAL", "LOST"}, short: map[string]int{"SERIES": 16}}
 	show := func(name string, s noiseScore) {
 		rows.add(plain(name), plain(fmt.Sprint(s.noise)), plain(shareOf(s.spared, s.noise)), plain(shareOf(s.plain, s.noise)), plain(fmt.Sprint(s.real)), plain(shareOf(s.lost, s.real)))

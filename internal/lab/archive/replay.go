@@ -1,4 +1,4 @@
-package series
+package archive
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package series_test
+package archive_test
 
 import (
 	"archive/tar"
@@ -11,8 +11,8 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/archive"
 	"freshet/internal/store/sqlite"
-	"freshet/series"
 )
 
 // A file is one of an archive.
@@ -69,7 +69,7 @@ func TestReplay(t *testing.T) {
 	add(page(23, "high"))                                      // 23
 	files = append(files, file{"terms/manifest.json", "{}"}, file{"terms/.hidden", "x"})
 	slices.Reverse(files) // the names say the order
-	s, err := series.Read("terms", packed(t, files...))
+	s, err := archive.Read("terms", packed(t, files...))
 	if err != nil || len(s.Versions) != 24 {
 		t.Fatalf("the series has %d versions: %v", len(s.Versions), err)
 	}
@@ -79,16 +79,16 @@ func TestReplay(t *testing.T) {
 		t.Fatalf("%d steps were made, and %d told: %v", len(r.Steps), told, err)
 	}
 	for _, step := range r.Steps {
-		want := series.Noise
+		want := archive.Noise
 		switch {
 		case step.Step < 10:
 			continue
 		case step.Step == 20:
-			want = series.Change
+			want = archive.Change
 		case step.Step == 21:
-			want = series.Same
+			want = archive.Same
 		case step.Step == 22:
-			want = series.Suspect
+			want = archive.Suspect
 		case step.Step == 23:
 			continue // it depends on what the page is compared with
 		}
@@ -123,7 +123,7 @@ func TestProposedStep(t *testing.T) {
 			for k := range 20 {
 				files = append(files, file{fmt.Sprintf("%03d.html", k), page(0, "low") + footer(k)})
 			}
-			s, err := series.Read("page", packed(t, files...))
+			s, err := archive.Read("page", packed(t, files...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,12 +155,12 @@ func TestReplayWithoutSparing(t *testing.T) {
 	for k := range 15 {
 		files = append(files, file{fmt.Sprintf("%03d.html", k), page(k, "low")})
 	}
-	s, err := series.Read("terms", packed(t, files...))
+	s, err := archive.Read("terms", packed(t, files...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := s.Replay(t.Context(), open(t), freshet.NoiseReport, func() {})
-	if err != nil || slices.ContainsFunc(r.Steps, func(s series.Step) bool { return s.Verdict != series.Change }) {
+	if err != nil || slices.ContainsFunc(r.Steps, func(s archive.Step) bool { return s.Verdict != archive.Change }) {
 		t.Errorf("the steps are %+v (%v)", r.Steps, err)
 	}
 }
@@ -171,7 +171,7 @@ func TestReadRefuses(t *testing.T) {
 		"unexpected EOF":    bytes.NewBuffer(packed(t, file{"0.html", strings.Repeat("abc", 999)}, file{"1.html", "x"}).Bytes()[:40]),
 		"it has 1 versions": packed(t, file{"0.html", "x"}, file{"notes.txt", "x"}),
 	} {
-		if _, err := series.Read("s", body); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := archive.Read("s", body); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, want %q", err, want)
 		}
 	}
