@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"freshet/internal/lab"
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/cyclic"
-	"freshet/plot"
 )
 
 // hourly is the period of the strategies, in minutes.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"freshet/internal/lab"
+	"freshet/internal/lab/plot"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
-	"freshet/plot"
 )
 
 // A workload is a history with budgets to poll it under.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/policy"
-	"freshet/plot"
 )
 
 // A regrouping is greedy sampling by groups that it learns: pages that were

@@ -8,8 +8,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/policy"
-	"freshet/plot"
 )
 
 // A handover lets one policy choose up to a moment and another one after it.

@@ -7,9 +7,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
-	"freshet/plot"
 )
 
 // hourPolicies are those that have to find out when pages change.

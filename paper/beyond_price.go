@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"freshet/internal/freshet"
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // A choiceRow is a case in which choice rules are compared.

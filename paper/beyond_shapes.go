@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"freshet/internal/lab"
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/cyclic"
-	"freshet/plot"
 )
 
 // A shape is how a message is spread over its interval: draws lie between 0 and

@@ -9,8 +9,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/policy"
-	"freshet/plot"
 )
 
 // A siteWorld is sites of pages that are downloaded in cycles. There is a copy of

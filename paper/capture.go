@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/cyclic"
-	"freshet/plot"
 )
 
 // captureHour is the period of every strategy of the paper, in minutes.

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/cyclic"
-	"freshet/plot"
 )
 
 // A captureProgramme is the dynamic programme that the paper prints, with its

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/cyclic"
-	"freshet/plot"
 )
 
 // captureCase is a strategy held against a log of changes.

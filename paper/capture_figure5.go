@@ -6,8 +6,8 @@ import (
 	"math"
 	"strings"
 
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/cyclic"
-	"freshet/plot"
 )
 
 // figure5 is the paper's experiment: recall of the strategies by polls an hour.

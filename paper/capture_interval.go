@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/cyclic"
-	"freshet/plot"
 )
 
 // captureTogether returns the mean number of misses when messages that all come

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/cyclic"
-	"freshet/plot"
 )
 
 // captureModel returns messages A, B, C that come once an hour, each evenly

@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/cyclic"
-	"freshet/plot"
 )
 
 // moments is when sources change: what the paper observed of ATIS.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // histogram is figure 5.

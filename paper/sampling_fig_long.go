@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // A longRun is a crawl over many cycles.

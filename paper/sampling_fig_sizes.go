@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/policy"
-	"freshet/plot"
 )
 
 // logAxis returns a logarithmic axis with the given ticks, from the first to

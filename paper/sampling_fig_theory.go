@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"freshet/internal/lab/plot"
 	"freshet/internal/sched/policy"
-	"freshet/plot"
 )
 
 // twoSites is figure 1, with the example and the theorem before it.

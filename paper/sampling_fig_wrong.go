@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // chosen returns the chance that a site of which the share rho has changed is

@@ -9,9 +9,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/lab/plot"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
-	"freshet/plot"
 	"freshet/rival"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab/plot"
 	"freshet/internal/learn/estimate"
-	"freshet/plot"
 )
 
 // againstCAM is section 5.4: WIC beside CAM, where what CAM strives for is what

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"freshet/internal/lab"
+	"freshet/internal/lab/plot"
 	"freshet/internal/learn/estimate"
-	"freshet/plot"
 )
 
 // wicLate is the delay from which on figure 8 tells no more apart.

@@ -8,7 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // A wicScene is the example of section 4: pages that append, one poll an

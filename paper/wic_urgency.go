@@ -8,7 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // wicUrgencies is figure 4: what a capture is worth by its delay.

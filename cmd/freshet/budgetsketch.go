@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"freshet/client"
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // The measures of a curve in a terminal, in characters. There is a column for

@@ -10,7 +10,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // printRecorded tells people what was recorded, how the daemon itself fared by

@@ -8,7 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // A labLimit is one run of the verb "lab limit".

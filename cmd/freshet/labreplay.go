@@ -9,7 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // A labReplay is one run of the verb "lab replay".

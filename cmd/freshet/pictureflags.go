@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // pictureFlags say where pictures go.

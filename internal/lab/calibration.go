@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab/plot"
 	"freshet/internal/learn"
 	"freshet/internal/sched/policy"
-	"freshet/plot"
 )
 
 // A Calibration holds what a learner says during a replay against the truth. It learns

@@ -3,7 +3,7 @@ package lab
 import (
 	"fmt"
 
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // ComparedHead are the columns of the table.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"freshet/internal/freshet"
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // DrawContests draws one chart a contest: bars for one budget, lines over

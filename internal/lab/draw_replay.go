@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"freshet/internal/freshet"
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // A CaptureCurve counts changes and captures over time, for a picture. The replay

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // Draw draws what the policies had of the limit in the mean, by

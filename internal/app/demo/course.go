@@ -3,7 +3,7 @@ package demo
 import (
 	"time"
 
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // A Course is how both sides of a demo fared as time went on: whether one of

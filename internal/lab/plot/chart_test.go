@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // wellFormed reads a drawing to its end as XML.

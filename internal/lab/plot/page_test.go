@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/plot"
+	"freshet/internal/lab/plot"
 )
 
 // TestPagesHoldWhateverNamesSay: names come from traces, which anybody may
