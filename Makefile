@@ -139,7 +139,7 @@ papers: build ## repeat the papers' experiments at full size with SEEDS (default
 
 .PHONY: golden
 golden: ## accept what the code says now as the golden files; read the diff afterwards
-	$(GO) test ./internal/api ./internal/extract ./internal/sinks/delivery ./synth ./internal/lab -update
+	$(GO) test ./internal/api ./internal/extract ./internal/sinks/delivery ./internal/lab/synth ./internal/lab -update
 
 .PHONY: clean
 clean: ## remove what was built

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strconv"
 
-	"freshet/synth"
+	"freshet/internal/lab/synth"
 	"freshet/zoo"
 )
 

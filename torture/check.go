@@ -15,7 +15,7 @@ import (
 	"freshet/client"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/synth"
+	"freshet/internal/lab/synth"
 )
 
 // check holds all that the daemon says against all that is known. Edits wait

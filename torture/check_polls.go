@@ -10,7 +10,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
-	"freshet/synth"
+	"freshet/internal/lab/synth"
 )
 
 // lateness is how long a change may go unseen of a source that is to be polled

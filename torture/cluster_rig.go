@@ -22,8 +22,8 @@ import (
 
 	"freshet/client"
 	"freshet/internal/fetch"
+	"freshet/internal/lab/synth"
 	"freshet/pgtest"
-	"freshet/synth"
 	"freshet/wire"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/synth"
+	"freshet/internal/lab/synth"
 )
 
 // The hosts of the web, by what they are like. Each has an address of its own.

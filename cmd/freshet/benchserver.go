@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/bench"
-	"freshet/synth"
+	"freshet/internal/lab/synth"
 )
 
 // benchServerVerb is the other process of a benchmark: the server that is polled.

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"freshet/internal/app/demo"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
-	"freshet/synth"
 )
 
 // runDemo runs a short demo as a user would and returns what it printed and

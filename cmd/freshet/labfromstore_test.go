@@ -19,10 +19,10 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
-	"freshet/synth"
 )
 
 // quiet is a program that nobody listens to.

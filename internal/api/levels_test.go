@@ -14,10 +14,10 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
-	"freshet/synth"
 )
 
 // Levels that are not kept are told by status and metrics, within a minute.

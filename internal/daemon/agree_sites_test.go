@@ -10,8 +10,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
-	"freshet/synth"
 )
 
 // pagesOfASite returns how many pages the sites have: few, or as many as

@@ -16,11 +16,11 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/lab/synth"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
-	"freshet/synth"
 )
 
 // A look is one poll and what it found, as a line.

@@ -8,9 +8,9 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/synth"
 )
 
 // A slow policy wants nothing, but does not say so before it is let. It counts how

@@ -9,9 +9,9 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/synth"
 )
 
 // courteous returns a daemon as it ships, on pages of one host that change every so

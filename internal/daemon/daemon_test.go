@@ -14,10 +14,10 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
-	"freshet/synth"
 )
 
 var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when every bubble begins

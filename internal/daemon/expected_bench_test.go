@@ -8,10 +8,10 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
-	"freshet/synth"
 )
 
 // BenchmarkNextPolls asks when each of 20,000 sources of one host is polled next, as

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/synth"
 )
 
 // A shutter is a policy that keeps the loop waiting while it is shut.

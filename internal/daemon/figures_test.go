@@ -10,9 +10,9 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/lab/synth"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
-	"freshet/synth"
 )
 
 // figuresWeb has pages that change at random, more and more seldom: most are of one

@@ -12,10 +12,10 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
-	"freshet/synth"
 )
 
 // A slowCatalog answers the first question about a source, once it is told to,

@@ -13,10 +13,10 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/synth"
 )
 
 // A forgetful store counts the outcomes that are read from it, and does with

@@ -11,10 +11,10 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
-	"freshet/synth"
 )
 
 // A tardyStore answers commits late and in another order than it made them, and

@@ -14,9 +14,9 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
-	"freshet/synth"
 )
 
 // A duet is a daemon, and a Warm that takes down in its place what was learnt.

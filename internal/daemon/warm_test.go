@@ -14,8 +14,8 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/queries/runner"
-	"freshet/synth"
 )
 
 // A journal is a store that says which sources were edited.

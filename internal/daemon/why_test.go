@@ -11,10 +11,10 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/synth"
 )
 
 // learning returns a configuration with the policy auto.

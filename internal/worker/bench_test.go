@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/worker"
-	"freshet/synth"
 )
 
 // A recording answers with pages that were fetched before, one after the other.

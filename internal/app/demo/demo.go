@@ -12,8 +12,8 @@ import (
 
 	"freshet/internal/app"
 	"freshet/internal/app/config"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
-	"freshet/synth"
 )
 
 // A Demo is a daemon that watches a web whose truth is known, under a tight

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
-	"freshet/synth"
 )
 
 // A Stage knows both sides of a demo: what the store says was captured and

@@ -8,10 +8,10 @@ import (
 
 	"freshet/internal/app/demo"
 	"freshet/internal/daemon"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
-	"freshet/synth"
 )
 
 // Ten minutes in the demo's world take a moment here, because only the clock is not

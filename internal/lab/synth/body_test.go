@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/synth"
+	"freshet/internal/lab/synth"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
-	"freshet/synth"
+	"freshet/internal/lab/synth"
 )
 
 // startBench runs a bench for as long as the test.

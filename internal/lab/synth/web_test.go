@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/synth"
+	"freshet/internal/lab/synth"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

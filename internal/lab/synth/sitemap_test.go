@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sites/sitemap"
-	"freshet/synth"
 )
 
 // What a sitemap says is what it is meant to say, of the pages of its host alone, and it

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/synth"
+	"freshet/internal/lab/synth"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -12,7 +12,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/synth"
+	"freshet/internal/lab/synth"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/synth"
+	"freshet/internal/lab/synth"
 )
 
 // many is a web of two hundred pages on fifty hosts. All forms are there, with and
