@@ -9,18 +9,18 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
-	"freshet/rival"
 )
 
-// A policyMaker returns the policy called name, as [rival.New] does. The
+// A policyMaker returns the policy called name, as [baselines.New] does. The
 // experiments take theirs as an argument, so that it can be seen that their
 // verdicts turn when something else runs under a name.
 type policyMaker func(name string, at policy.Setting) (freshet.Policy, error)
 
 // beyondExperiments are the questions that the papers leave open.
 func beyondExperiments() []Experiment {
-	return beyondWith(rival.New)
+	return beyondWith(baselines.New)
 }
 
 func beyondWith(make policyMaker) []Experiment {

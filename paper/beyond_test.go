@@ -10,10 +10,10 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
 	"freshet/paper"
-	"freshet/rival"
 )
 
 var beyondQuick = paper.Options{Seed: 1, Quick: true}
@@ -104,7 +104,7 @@ func TestBeyondSeesThroughLabels(t *testing.T) {
 			if base, _, _ := strings.Cut(name, ":"); base == from {
 				name = to
 			}
-			return rival.New(name, at)
+			return baselines.New(name, at)
 		})
 	}
 	if f := runBeyond(t, swap("wic", "miniflux"), "question 5"); verdict(t, f, "How near is WIC") || verdict(t, f, "Does WIC stay ahead") {

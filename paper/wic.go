@@ -11,8 +11,8 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/lab/plot"
 	"freshet/internal/learn/estimate"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
-	"freshet/rival"
 )
 
 // A wicStudy is what the experiments on WIC put to the test: the policies that
@@ -31,7 +31,7 @@ func wicStudyOfPolicy() wicStudy {
 			return policy.NewWIC(policy.WICConfig{Start: g.Start, Instant: g.Instant, Estimator: e})
 		},
 		cam: func(g *lab.Grid, polls float64, e freshet.Estimator) freshet.Policy {
-			return rival.NewCAM(rival.CAMConfig{Start: g.Start, Instant: g.Instant, Epoch: g.Instants, Polls: polls, Estimator: e})
+			return baselines.NewCAM(baselines.CAMConfig{Start: g.Start, Instant: g.Instant, Epoch: g.Instants, Polls: polls, Estimator: e})
 		},
 	}
 }

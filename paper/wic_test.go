@@ -12,9 +12,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
 	"freshet/paper"
-	"freshet/rival"
 )
 
 // wicRun runs experiments on WIC at small size; those at some places alone, if
@@ -108,7 +108,7 @@ func TestWICVerdictsTurn(t *testing.T) {
 		return policy.NewWIC(policy.WICConfig{Start: g.Start, Instant: g.Instant, Estimator: e})
 	}
 	cam := func(g *lab.Grid, polls float64, e freshet.Estimator) freshet.Policy {
-		return rival.NewCAM(rival.CAMConfig{Start: g.Start, Instant: g.Instant, Epoch: g.Instants, Polls: polls, Estimator: e})
+		return baselines.NewCAM(baselines.CAMConfig{Start: g.Start, Instant: g.Instant, Epoch: g.Instants, Polls: polls, Estimator: e})
 	}
 	blind := func(*lab.Grid, float64, freshet.Estimator) freshet.Policy { return &policy.Uniform{} }
 	tests := []struct {

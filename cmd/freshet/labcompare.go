@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/lab"
-	"freshet/rival"
+	"freshet/internal/research/baselines"
 )
 
 // A labCompare is one run of the verb "lab compare".
@@ -36,7 +36,7 @@ bound, marked with <=.
 Flags can be repeated, or take a list separated by commas. Traces can also be given
 as arguments.
 
-Policies: ` + strings.Join(rival.Names(), ", ") + `.
+Policies: ` + strings.Join(baselines.Names(), ", ") + `.
 Options follow a colon, for example sample-greedy:samples=10,share=0.3.
 
 ` + estimateHelp + evidenceHelp + conditionsHelp + shardsHelp + fromStoreHelp,

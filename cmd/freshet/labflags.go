@@ -14,9 +14,9 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
 	"freshet/internal/suggest"
-	"freshet/rival"
 )
 
 // A momentFlag is a time as RFC 3339 or in Unix seconds.
@@ -177,8 +177,8 @@ func (f *policiesFlag) Set(v string) error {
 		names = append(names, strings.TrimSpace(item))
 	}
 	for _, name := range names {
-		if _, err := rival.New(name, policy.Setting{}); err != nil {
-			return meant(err, name, rival.Names()...)
+		if _, err := baselines.New(name, policy.Setting{}); err != nil {
+			return meant(err, name, baselines.Names()...)
 		}
 	}
 	*f = append(*f, names...)

@@ -15,10 +15,10 @@ import (
 	"freshet/client"
 	"freshet/docs"
 	"freshet/internal/freshet"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/suggest"
-	"freshet/rival"
 )
 
 func (a *api) routeLab(h huma.API) {
@@ -150,11 +150,11 @@ func (a *api) labTask(ctx context.Context, r client.LabRequest) (t labTask, err 
 		if slices.Contains(r.Policies[:i], name) {
 			return t, invalid(where, "is there twice", name)
 		}
-		if _, err := rival.New(name, policy.Setting{}); err != nil {
+		if _, err := baselines.New(name, policy.Setting{}); err != nil {
 			base, _, _ := strings.Cut(name, ":")
 			said := freshet.ReasonOf(err).Error()
-			if !slices.Contains(rival.Names(), base) {
-				said += suggest.DidYouMean(base, rival.Names())
+			if !slices.Contains(baselines.Names(), base) {
+				said += suggest.DidYouMean(base, baselines.Names())
 			}
 			return t, invalid(where, said, name)
 		}

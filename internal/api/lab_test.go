@@ -18,7 +18,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
-	"freshet/rival"
+	"freshet/internal/research/baselines"
 )
 
 // recorded fills the store of a rig with the hourly polls of four sources, of which two
@@ -197,7 +197,7 @@ func TestLabKnowsAllPolicies(t *testing.T) {
 		names = append(names, p.Name)
 	}
 	slices.Sort(names)
-	want := rival.Names()
+	want := baselines.Names()
 	slices.Sort(want)
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("policies (-want +got):\n%s", diff)

@@ -11,8 +11,8 @@ import (
 
 	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
-	"freshet/rival"
 )
 
 func exactWIC(g *lab.Grid) *policy.WIC {
@@ -27,12 +27,12 @@ func TestEveryPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range rival.Names() {
+	for _, name := range baselines.Names() {
 		for _, budget := range []float64{2, .6} {
 			t.Run(fmt.Sprintf("%s/%v", name, budget), func(t *testing.T) {
 				var scores [2]lab.Score
 				for i := range scores {
-					p, err := rival.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: budget, Scale: true, Seed: 1, Estimator: estimate.NewExact(g.Truth())})
+					p, err := baselines.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: budget, Scale: true, Seed: 1, Estimator: estimate.NewExact(g.Truth())})
 					if err != nil {
 						t.Fatal(err)
 					}

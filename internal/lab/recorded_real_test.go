@@ -10,8 +10,8 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
-	"freshet/rival"
 )
 
 // A spy is a policy whose outcomes are noted, as a daemon notes them.
@@ -29,7 +29,7 @@ func (s *spy) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 // polled returns the recall of a policy, and the log that it leaves.
 func polled(t *testing.T, name string, g *lab.Grid, budget float64, replay func(*lab.Grid, freshet.Policy, lab.Options) (lab.Score, error)) (float64, []freshet.Outcome) {
 	t.Helper()
-	p, err := rival.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: budget, Sources: len(g.Pages()), Estimator: &estimate.Poisson{}, Seed: 1})
+	p, err := baselines.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: budget, Sources: len(g.Pages()), Estimator: &estimate.Poisson{}, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
-	"freshet/rival"
 )
 
 // A Contender is a policy that takes part in a comparison, and what its polls
@@ -39,14 +39,14 @@ var rivals = [...]string{
 func Contenders(names ...string) ([]Contender, error) {
 	if len(names) == 0 {
 		for _, name := range rivals {
-			if slices.Contains(rival.Names(), name) {
+			if slices.Contains(baselines.Names(), name) {
 				names = append(names, name)
 			}
 		}
 	}
 	var list []Contender
 	for _, name := range names {
-		if _, err := rival.New(name, policy.Setting{}); err != nil {
+		if _, err := baselines.New(name, policy.Setting{}); err != nil {
 			return nil, err
 		}
 		list = append(list, Contender{Name: name, Policy: name, Reseeded: reseeded(name)})
@@ -65,7 +65,7 @@ func reseeded(name string) string {
 	if options != "" {
 		loose = name + ",jitter=0.01"
 	}
-	if _, err := rival.New(loose, policy.Setting{}); err != nil {
+	if _, err := baselines.New(loose, policy.Setting{}); err != nil {
 		return ""
 	}
 	return loose
@@ -81,7 +81,7 @@ func (c Conditions) start(name string, g *Grid, budget float64, seed uint64) (fr
 func (c Conditions) startOf(name string, g *Grid, pages int, budget float64, seed uint64) (freshet.Policy, error) {
 	at := c.setting(name, g, pages, budget)
 	at.Estimator, at.Scale, at.Seed = learn.New(at.Learning()), true, seed
-	return rival.New(name, at)
+	return baselines.New(name, at)
 }
 
 // A Result is one setting, and how everybody did in it.

@@ -15,9 +15,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/rival"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -162,13 +162,13 @@ func TestWhoDoesNotMindTheStakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range rival.Names() {
+	for _, name := range baselines.Names() {
 		if !lab.Indifferent(name) {
 			continue
 		}
 		var looks [2][]look
 		for i, k := range []lab.Stakes{{}, {Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: .5, Per: g.Instant}}} {
-			p, err := rival.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: 1, Scale: true})
+			p, err := baselines.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: 1, Scale: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,18 +14,18 @@ import (
 	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/rival"
 )
 
 // autos starts auto for each brain, as the conditions of a replay have it.
 func autos(g *lab.Grid, o *lab.Options) func(shard, pages int, budget float64) (freshet.Policy, error) {
 	return func(_, pages int, budget float64) (freshet.Policy, error) {
 		if o.Continuous {
-			return rival.New("auto", policy.InDaemon("auto", sched.Budget{Polls: budget, Per: g.Instant}, pages))
+			return baselines.New("auto", policy.InDaemon("auto", sched.Budget{Polls: budget, Per: g.Instant}, pages))
 		}
-		return rival.New("auto", policy.Setting{Start: g.Start, Instant: g.Instant, Polls: budget, Sources: pages})
+		return baselines.New("auto", policy.Setting{Start: g.Start, Instant: g.Instant, Polls: budget, Sources: pages})
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/learn/estimate"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
-	"freshet/rival"
 )
 
 // A Trial is one replay and how it went.
@@ -95,7 +95,7 @@ func (t Terms) Try(ctx context.Context, c *Case, policy string, budget float64, 
 	if t.Continuous {
 		r.Tick = at.Tick.Seconds()
 	}
-	p, err := rival.New(policy, at)
+	p, err := baselines.New(policy, at)
 	if err != nil {
 		return r, err
 	}
@@ -125,7 +125,7 @@ func (t Terms) shards(g *Grid, name string) Shards {
 		if err != nil {
 			return nil, err
 		}
-		return rival.New(name, at)
+		return baselines.New(name, at)
 	}}
 }
 

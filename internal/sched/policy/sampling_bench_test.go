@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
-	"freshet/rival"
 )
 
 // BenchmarkPoll measures what a poll costs, chosen and learned from, with a
@@ -24,7 +24,7 @@ func BenchmarkPoll(b *testing.B) {
 		{"sample-adaptive", policy.NewSampling(policy.SamplingConfig{Method: policy.SampleAdaptive, Instant: tick})},
 		{"frequency", policy.NewFrequency(policy.FrequencyConfig{Instant: tick})},
 		{"freshness", policy.NewFrequency(policy.FrequencyConfig{Objective: policy.Freshness, Instant: tick})},
-		{"stormcrawler", rival.NewStormCrawler(policy.RevisitConfig{Instant: tick})},
+		{"stormcrawler", baselines.NewStormCrawler(policy.RevisitConfig{Instant: tick})},
 	}
 	for _, c := range policies {
 		b.Run(c.name, func(b *testing.B) {

@@ -1,4 +1,4 @@
-package rival_test
+package baselines_test
 
 import (
 	"slices"
@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
 	"freshet/policytest"
-	"freshet/rival"
 )
 
 const day = 24 * time.Hour
@@ -28,18 +28,18 @@ func TestRevisitRules(t *testing.T) {
 		results string
 		want    []time.Duration
 	}{
-		{"StormCrawler goes half way to the least, or half as far again", rival.NewStormCrawler(config), "1cuuuu",
+		{"StormCrawler goes half way to the least, or half as far again", baselines.NewStormCrawler(config), "1cuuuu",
 			hours(10, 5.5, 8.25, 12.375, 18.5625, 20)},
-		{"StormCrawler as shipped", rival.NewStormCrawler(policy.RevisitConfig{}), "1cc", hours(24, 12.5, 6.75)},
+		{"StormCrawler as shipped", baselines.NewStormCrawler(policy.RevisitConfig{}), "1cc", hours(24, 12.5, 6.75)},
 		// After the change at hour 10 the page is found as it was 8 hours later,
 		// and 0.3 of those 8 are taken off 8 * 1.4. Then it is 16.8 hours since
 		// the change, which is more than 11.2 * 1.4.
-		{"Nutch shrinks by a fifth, grows by two, and leans back", rival.NewNutch(config), "1cuu", hours(10, 8, 8.8, 16.8*0.7)},
-		{"Nutch as shipped", rival.NewNutch(policy.RevisitConfig{}), "1c", hours(30*24, 24*24)},
-		{"Miniflux knows no frequency from one entry", rival.NewMiniflux(policy.RevisitConfig{}), "1cu", hours(24, 24, 24)},
+		{"Nutch shrinks by a fifth, grows by two, and leans back", baselines.NewNutch(config), "1cuu", hours(10, 8, 8.8, 16.8*0.7)},
+		{"Nutch as shipped", baselines.NewNutch(policy.RevisitConfig{}), "1c", hours(30*24, 24*24)},
+		{"Miniflux knows no frequency from one entry", baselines.NewMiniflux(policy.RevisitConfig{}), "1cu", hours(24, 24, 24)},
 		// Two entries a day apart are seven a week.
-		{"Miniflux divides the week by its entries", rival.NewMiniflux(policy.RevisitConfig{}), "1cccc", hours(24, 24, 24, 24, 24)},
-		{"Miniflux scaled so that five minutes are one", rival.NewMiniflux(policy.RevisitConfig{Instant: time.Minute}), "1cc",
+		{"Miniflux divides the week by its entries", baselines.NewMiniflux(policy.RevisitConfig{}), "1cccc", hours(24, 24, 24, 24, 24)},
+		{"Miniflux scaled so that five minutes are one", baselines.NewMiniflux(policy.RevisitConfig{Instant: time.Minute}), "1cc",
 			hours(24./5, 24./5, 24./5)},
 	}
 	for _, c := range cases {
@@ -57,7 +57,7 @@ func TestRevisitRules(t *testing.T) {
 // within a minute make it come back at its fastest for a week.
 func TestMinifluxGoesByTheDatesOfEntries(t *testing.T) {
 	next := func(ages ...time.Duration) time.Duration {
-		p := rival.NewMiniflux(policy.RevisitConfig{})
+		p := baselines.NewMiniflux(policy.RevisitConfig{})
 		p.Put(policytest.Noon, 0, freshet.Source{ID: "a"}, time.Time{})
 		for _, age := range ages {
 			p.Observe(policytest.Noon, 0, freshet.Outcome{Began: policytest.Noon, Result: freshet.Changed, Modified: policytest.Noon.Add(-age)})
@@ -77,7 +77,7 @@ func TestMinifluxGoesByTheDatesOfEntries(t *testing.T) {
 
 func TestRevisitKeepsCount(t *testing.T) {
 	for name, fresh := range map[string]func(policy.RevisitConfig) *policy.Revisit{
-		"miniflux": rival.NewMiniflux, "nutch": rival.NewNutch, "stormcrawler": rival.NewStormCrawler,
+		"miniflux": baselines.NewMiniflux, "nutch": baselines.NewNutch, "stormcrawler": baselines.NewStormCrawler,
 	} {
 		t.Run(name, func(t *testing.T) {
 			policytest.KeepsCount(t, func() freshet.Policy { return fresh(policy.RevisitConfig{Instant: policytest.Tick}) }, false)

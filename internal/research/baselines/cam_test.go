@@ -1,4 +1,4 @@
-package rival_test
+package baselines_test
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/research/baselines"
 	"freshet/policytest"
-	"freshet/rival"
 )
 
 // Where only captures without delay count, WIC is optimal, and CAM, which gives
@@ -17,7 +17,7 @@ import (
 func TestCAMOracle(t *testing.T) {
 	chance := policytest.Table{{0.5, 0.2, 0, 0.9, 0.3, 0.6}, {0.3, 0.3, 0.3, 0.3, 0.3, 0.3}, {0.1, 0.8, 0.1, 0.1, 0.8, 0.1}}
 	w := policytest.NewWorld(chance, []float64{1, 0.8, 1}, 1, []freshet.Life{{}}, freshet.Urgency{Kind: freshet.UrgencyWindow})
-	cam := rival.NewCAM(rival.CAMConfig{Start: policytest.Noon, Epoch: w.Instants(), Polls: 1, Estimator: chance})
+	cam := baselines.NewCAM(baselines.CAMConfig{Start: policytest.Noon, Epoch: w.Instants(), Polls: 1, Estimator: chance})
 	if u, _ := w.Utility(w.Run(cam)); math.Abs(u-3.6) > 1e-9 {
 		t.Errorf("CAM captures %v, want 3.6", u)
 	}
@@ -31,26 +31,26 @@ func TestCAM(t *testing.T) {
 	tests := []struct {
 		what string
 		pi   policytest.Table
-		conf rival.CAMConfig
+		conf baselines.CAMConfig
 		want string
 	}{
 		{"pairs that an instant has no room for are dropped",
-			policytest.Table{{0.9, 0, 0, 0}, {0.8, 0, 0, 0}, {0, 0, 0.1, 0}}, rival.CAMConfig{Epoch: 4}, "[[0] [] [2] []]"},
+			policytest.Table{{0.9, 0, 0, 0}, {0.8, 0, 0, 0}, {0, 0, 0.1, 0}}, baselines.CAMConfig{Epoch: 4}, "[[0] [] [2] []]"},
 		{"or wait",
-			policytest.Table{{0.9, 0, 0, 0}, {0.8, 0, 0, 0}, {0, 0, 0.1, 0}}, rival.CAMConfig{Epoch: 4, Slip: 1}, "[[0] [1] [2] []]"},
+			policytest.Table{{0.9, 0, 0, 0}, {0.8, 0, 0, 0}, {0, 0, 0.1, 0}}, baselines.CAMConfig{Epoch: 4, Slip: 1}, "[[0] [1] [2] []]"},
 		{"but not for long",
-			policytest.Table{{0.9, 0.9, 0, 0}, {0.8, 0, 0, 0}, {0, 0, 0.1, 0}}, rival.CAMConfig{Epoch: 4, Slip: 1}, "[[0] [0] [2] []]"},
+			policytest.Table{{0.9, 0.9, 0, 0}, {0.8, 0, 0, 0}, {0, 0, 0.1, 0}}, baselines.CAMConfig{Epoch: 4, Slip: 1}, "[[0] [0] [2] []]"},
 		{"one poll serves two pairs of a source",
-			policytest.Table{{0.9, 0.9, 0, 0}, {0.8, 0.8, 0, 0}, {0, 0, 0, 0}}, rival.CAMConfig{Epoch: 4, Slip: 2}, "[[0] [0] [1] []]"},
+			policytest.Table{{0.9, 0.9, 0, 0}, {0.8, 0.8, 0, 0}, {0, 0, 0, 0}}, baselines.CAMConfig{Epoch: 4, Slip: 2}, "[[0] [0] [1] []]"},
 		{"what falls short of the epoch's polls is not polled",
-			policytest.Table{{0.9, 0.5, 0, 0}, {0, 0, 0.4, 0.3}}, rival.CAMConfig{Epoch: 2}, "[[0] [0] [1] [1]]"},
+			policytest.Table{{0.9, 0.5, 0, 0}, {0, 0, 0.4, 0.3}}, baselines.CAMConfig{Epoch: 2}, "[[0] [0] [1] [1]]"},
 		{"the likeliest of the epoch, ties to the earlier",
-			policytest.Table{{0.5, 0.5, 0.9, 0.9}}, rival.CAMConfig{Epoch: 4, Polls: 0.75}, "[[0] [] [0] [0]]"},
+			policytest.Table{{0.5, 0.5, 0.9, 0.9}}, baselines.CAMConfig{Epoch: 4, Polls: 0.75}, "[[0] [] [0] [0]]"},
 	}
 	for _, tt := range tests {
 		w := policytest.NewWorld(tt.pi, nil, 1, []freshet.Life{{}}, freshet.Urgency{})
 		tt.conf.Start, tt.conf.Estimator = policytest.Noon, tt.pi
-		if got := fmt.Sprint(w.Run(rival.NewCAM(tt.conf))); got != tt.want {
+		if got := fmt.Sprint(w.Run(baselines.NewCAM(tt.conf))); got != tt.want {
 			t.Errorf("%s: polls %s, want %s", tt.what, got, tt.want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestCAM(t *testing.T) {
 // A refused visit is offered again within its instant, and a source that goes
 // or rests is not offered.
 func TestCAMThroughEdits(t *testing.T) {
-	cam := rival.NewCAM(rival.CAMConfig{Start: policytest.Noon, Epoch: 2, Polls: 3, Estimator: policytest.Table{{1, 1}, {0.9, 0.9}, {0.8, 0.8}}})
+	cam := baselines.NewCAM(baselines.CAMConfig{Start: policytest.Noon, Epoch: 2, Polls: 3, Estimator: policytest.Table{{1, 1}, {0.9, 0.9}, {0.8, 0.8}}})
 	for i := range 3 {
 		cam.Put(policytest.Noon, freshet.Slot(i), freshet.Source{ID: freshet.SourceID(fmt.Sprint("s", i))}, time.Time{})
 	}

@@ -1,8 +1,8 @@
-// Package rival has the rules that ours are measured against and that only
+// Package baselines has the rules that ours are measured against and that only
 // experiments poll by: those of other crawlers (miniflux, nutch, stormcrawler),
 // those of the papers that no user would ask for by name (cam, price), and
 // yardstick, the simplest rule that learns. The daemon does not offer them.
-package rival
+package baselines
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package rival_test
+package baselines_test
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn/estimate"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
 	"freshet/policytest"
-	"freshet/rival"
 )
 
 // bestAt is the most that one page can gain at a price, by trying all.
@@ -57,7 +57,7 @@ func TestPricedPollsBestAtItsPrice(t *testing.T) {
 		w := policytest.NewWorld(pi, weights, pages, []freshet.Life{life}, urgency)
 		// One price for all the time: it would be found anew after an eighth
 		// of the horizon.
-		p := rival.NewPriced(rival.PricedConfig{Start: policytest.Noon, Estimator: pi, Polls: 0.3, Horizon: 8 * n})
+		p := baselines.NewPriced(baselines.PricedConfig{Start: policytest.Noon, Estimator: pi, Polls: 0.3, Horizon: 8 * n})
 		for i, s := range w.Pages {
 			p.Put(policytest.Noon, freshet.Slot(i), s, time.Time{})
 		}
@@ -101,7 +101,7 @@ func TestPricedOffersAll(t *testing.T) {
 			}
 			w.Pages = append(w.Pages, freshet.Source{ID: freshet.SourceID(fmt.Sprintf("p%03d", i)), Life: freshet.Life{Kind: freshet.LifeAppend}})
 		}
-		p := rival.NewPriced(rival.PricedConfig{Start: policytest.Noon, Estimator: pi})
+		p := baselines.NewPriced(baselines.PricedConfig{Start: policytest.Noon, Estimator: pi})
 		for i, s := range w.Pages {
 			p.Put(policytest.Noon, freshet.Slot(i), s, time.Time{})
 		}
@@ -159,7 +159,7 @@ func TestPricedOffersAll(t *testing.T) {
 func TestPriceFallsWithTheBudget(t *testing.T) {
 	last := math.Inf(1)
 	for _, polls := range []int{1, 2, 5, 20, 60} {
-		p := rival.NewPriced(rival.PricedConfig{Start: policytest.Noon, Estimator: &estimate.Constant{Chance: 0.02}})
+		p := baselines.NewPriced(baselines.PricedConfig{Start: policytest.Noon, Estimator: &estimate.Constant{Chance: 0.02}})
 		for i := range 50 {
 			p.Put(policytest.Noon, freshet.Slot(i), freshet.Source{ID: freshet.SourceID(fmt.Sprintf("%02d", i)), Weight: 0.2 + float64(i%4)}, time.Time{})
 		}
@@ -176,7 +176,7 @@ func TestPriceFallsWithTheBudget(t *testing.T) {
 func TestPricedWaitsForAPeak(t *testing.T) {
 	pi := policytest.Table{{0.3, 0, 0.95, 0, 0, 0}, {0.3, 0, 0.3, 0, 0, 0}}
 	w := policytest.NewWorld(pi, nil, 1, []freshet.Life{{}}, freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: time.Minute})
-	p := rival.NewPriced(rival.PricedConfig{Start: policytest.Noon, Estimator: pi, Polls: 1})
+	p := baselines.NewPriced(baselines.PricedConfig{Start: policytest.Noon, Estimator: pi, Polls: 1})
 	ours, _ := w.Utility(w.Run(p))
 	theirs, _ := w.Utility(w.Run(wic(w)))
 	if best := w.Optimum(); math.Abs(ours-best) > 1e-9 || ours < theirs {
@@ -198,7 +198,7 @@ func TestPricedSeesWhatRises(t *testing.T) {
 		}
 	}
 	w := policytest.NewWorld(pi, nil, 4, []freshet.Life{{}}, freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.5, Per: time.Minute})
-	ours, _ := w.Utility(w.Run(rival.NewPriced(rival.PricedConfig{Start: policytest.Noon, Estimator: pi, Polls: 4})))
+	ours, _ := w.Utility(w.Run(baselines.NewPriced(baselines.PricedConfig{Start: policytest.Noon, Estimator: pi, Polls: 4})))
 	theirs, _ := w.Utility(w.Run(wic(w)))
 	if ours < 1.01*theirs {
 		t.Errorf("captured %v, and WIC %v", ours, theirs)
@@ -208,7 +208,7 @@ func TestPricedSeesWhatRises(t *testing.T) {
 // Without a configuration all are alike and take turns; and a restart brings
 // along when each was seen.
 func TestPricedZeroConfig(t *testing.T) {
-	p := rival.NewPriced(rival.PricedConfig{})
+	p := baselines.NewPriced(baselines.PricedConfig{})
 	for i, ago := range []time.Duration{3, 9, 5} {
 		p.Put(policytest.Noon, freshet.Slot(i), freshet.Source{ID: freshet.SourceID(fmt.Sprint("s", i))}, policytest.Noon.Add(-ago*time.Minute))
 	}
@@ -231,7 +231,7 @@ func TestPricedZeroConfig(t *testing.T) {
 func BenchmarkPriced(b *testing.B) {
 	for _, pages := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprintf("pages=%d", pages), func(b *testing.B) {
-			p := rival.NewPriced(rival.PricedConfig{Start: policytest.Noon, Estimator: &estimate.Poisson{}})
+			p := baselines.NewPriced(baselines.PricedConfig{Start: policytest.Noon, Estimator: &estimate.Poisson{}})
 			for i := range pages {
 				p.Put(policytest.Noon, freshet.Slot(i), freshet.Source{ID: freshet.SourceID(fmt.Sprintf("%06d", i))}, time.Time{})
 				if i%16 == 0 {

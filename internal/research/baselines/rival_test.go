@@ -1,4 +1,4 @@
-package rival_test
+package baselines_test
 
 import (
 	"errors"
@@ -9,25 +9,25 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
 	"freshet/policytest"
-	"freshet/rival"
 )
 
 // New knows the daemon's policies and the rivals, with their options.
 func TestNew(t *testing.T) {
-	for _, name := range rival.Names() {
-		if _, err := rival.New(name, policy.Setting{}); err != nil {
+	for _, name := range baselines.Names() {
+		if _, err := baselines.New(name, policy.Setting{}); err != nil {
 			t.Errorf("%s is named and not known: %v", name, err)
 		}
 	}
 	for _, name := range slices.Concat(policy.Names, policy.Experimental) {
-		if !slices.Contains(rival.Names(), name) {
+		if !slices.Contains(baselines.Names(), name) {
 			t.Errorf("%s is not among the names", name)
 		}
 	}
 	for _, name := range []string{"cam:slip=3", "price:horizon=64,patience=100", "nutch:min=1m,max=1h", "frequency:floor=0.1", "fixed:every=90s"} {
-		if _, err := rival.New(name, policy.Setting{}); err != nil {
+		if _, err := baselines.New(name, policy.Setting{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -41,7 +41,7 @@ func TestNew(t *testing.T) {
 		"nutch:every=1h":    "nutch has no option every; it has initial, min, max",
 		"frequency:florr=1": "frequency has no option florr",
 	} {
-		_, err := rival.New(name, policy.Setting{})
+		_, err := baselines.New(name, policy.Setting{})
 		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != "policy" || !strings.Contains(invalid.Reason, reason) {
 			t.Errorf("%s gives %v, want an error that says %q", name, err, reason)
 		}
@@ -56,16 +56,16 @@ func TestNewMakesWhatIsNamed(t *testing.T) {
 		same, not freshet.Policy
 	}{
 		{"yardstick",
-			rival.NewYardstick(rival.YardstickConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls}),
-			rival.NewYardstick(rival.YardstickConfig{Start: at.Start, Instant: at.Instant})},
+			baselines.NewYardstick(baselines.YardstickConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls}),
+			baselines.NewYardstick(baselines.YardstickConfig{Start: at.Start, Instant: at.Instant})},
 		{"price:patience=3",
-			rival.NewPriced(rival.PricedConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls, Patience: 3}),
-			rival.NewPriced(rival.PricedConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls})},
+			baselines.NewPriced(baselines.PricedConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls, Patience: 3}),
+			baselines.NewPriced(baselines.PricedConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls})},
 		{"cam:epoch=4",
-			rival.NewCAM(rival.CAMConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls, Epoch: 4}),
-			rival.NewCAM(rival.CAMConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls})},
+			baselines.NewCAM(baselines.CAMConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls, Epoch: 4}),
+			baselines.NewCAM(baselines.CAMConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls})},
 	} {
-		p, err := rival.New(c.name, at)
+		p, err := baselines.New(c.name, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestNewOfProducts(t *testing.T) {
 	config := policy.RevisitConfig{Initial: 10 * time.Hour, Min: time.Hour, Max: 20 * time.Hour}
 	scaled := policy.RevisitConfig{Instant: time.Minute}
 	for name, fresh := range map[string]func(policy.RevisitConfig) *policy.Revisit{
-		"miniflux": rival.NewMiniflux, "nutch": rival.NewNutch, "stormcrawler": rival.NewStormCrawler,
+		"miniflux": baselines.NewMiniflux, "nutch": baselines.NewNutch, "stormcrawler": baselines.NewStormCrawler,
 	} {
 		for _, c := range []struct {
 			options string
@@ -126,7 +126,7 @@ func TestNewOfProducts(t *testing.T) {
 			{":initial=10h,min=1h,max=20h", policy.Setting{}, config},
 			{"", policy.Setting{Instant: time.Minute, Scale: true}, scaled},
 		} {
-			p, err := rival.New(name+c.options, c.at)
+			p, err := baselines.New(name+c.options, c.at)
 			if err != nil {
 				t.Fatal(err)
 			}

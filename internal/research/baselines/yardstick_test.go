@@ -1,4 +1,4 @@
-package rival_test
+package baselines_test
 
 import (
 	"testing"
@@ -6,14 +6,14 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
-	"freshet/rival"
+	"freshet/internal/research/baselines"
 )
 
 // polledByYardstick replays a grid under a Yardstick and returns the instants at which
 // each page was polled.
 func polledByYardstick(t *testing.T, g *lab.Grid, budget float64) [][]int {
 	t.Helper()
-	y := rival.NewYardstick(rival.YardstickConfig{Start: g.Start, Instant: g.Instant, Polls: budget})
+	y := baselines.NewYardstick(baselines.YardstickConfig{Start: g.Start, Instant: g.Instant, Polls: budget})
 	polls := make([][]int, len(g.Pages()))
 	look := func(page, instant int, _ bool) { polls[page] = append(polls[page], instant) }
 	if _, err := lab.Replay(t.Context(), g, y, lab.Options{Budget: budget, Look: look}); err != nil {
@@ -40,7 +40,7 @@ func TestYardstickPollsBusySourcesMoreAndStarvesNone(t *testing.T) {
 
 func TestYardstickLearnsTheHour(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	y := rival.NewYardstick(rival.YardstickConfig{Start: start, Instant: time.Hour})
+	y := baselines.NewYardstick(baselines.YardstickConfig{Start: start, Instant: time.Hour})
 	y.Put(start, 0, freshet.Source{ID: "a"}, start)
 	worth := [24]float64{} // of the hour that ends then, when the last day comes
 	for j := 1; j <= 60*24; j++ {
@@ -64,7 +64,7 @@ func TestYardstickLearnsFromTheSecondPollOn(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(minute int) time.Time { return start.Add(time.Duration(minute) * time.Minute) }
 	worths := func(results ...freshet.Result) (a, b float64) {
-		y := rival.NewYardstick(rival.YardstickConfig{Start: start, Instant: time.Minute})
+		y := baselines.NewYardstick(baselines.YardstickConfig{Start: start, Instant: time.Minute})
 		y.Put(start, 0, freshet.Source{ID: "a"}, start)
 		y.Put(start, 1, freshet.Source{ID: "b"}, start)
 		for i, r := range results {
@@ -97,7 +97,7 @@ func TestYardstickLearnsFromTheSecondPollOn(t *testing.T) {
 // that is taken to change every other minute, thirty in an hour.
 func TestYardstickCountsWhatPollsHide(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	y := rival.NewYardstick(rival.YardstickConfig{Start: start, Instant: time.Minute, Polls: 1})
+	y := baselines.NewYardstick(baselines.YardstickConfig{Start: start, Instant: time.Minute, Polls: 1})
 	y.Put(start, 0, freshet.Source{ID: "a"}, time.Time{})
 	for _, minutes := range []time.Duration{1, 61} { // the first poll teaches it nothing
 		now := start.Add(minutes * time.Minute)
