@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/freshet"
+	"freshet/internal/research/paper"
 	"freshet/internal/suggest"
-	"freshet/paper"
 )
 
 // A labPaper is one run of the verb "lab paper".

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/lab"
+	"freshet/internal/research/paper"
 	"freshet/internal/sched/cyclic"
-	"freshet/paper"
 )
 
 // captured runs experiments at quick size and returns what they gave.

@@ -13,8 +13,8 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/research/baselines"
+	"freshet/internal/research/paper"
 	"freshet/internal/sched/policy"
-	"freshet/paper"
 )
 
 // wicRun runs experiments on WIC at small size; those at some places alone, if

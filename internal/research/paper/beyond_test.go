@@ -11,9 +11,9 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/research/baselines"
+	"freshet/internal/research/paper"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
-	"freshet/paper"
 )
 
 var beyondQuick = paper.Options{Seed: 1, Quick: true}

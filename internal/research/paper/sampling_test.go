@@ -13,8 +13,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/research/paper"
 	"freshet/internal/sched/policy"
-	"freshet/paper"
 )
 
 // samplingDoubts are the claims that the generated sets do not bear out, by

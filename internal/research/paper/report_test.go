@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/paper"
+	"freshet/internal/research/paper"
 )
 
 const evilWords = `<script>alert("x")</script>&]]>`
