@@ -6,7 +6,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
-	"freshet/storetest"
+	"freshet/internal/test/storetest"
 )
 
 // TestStore runs the suite. Every other time a store is opened it has
