@@ -8,7 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/research/baselines"
-	"freshet/policytest"
+	"freshet/internal/test/policytest"
 )
 
 // Where only captures without delay count, WIC is optimal, and CAM, which gives

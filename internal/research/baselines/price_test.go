@@ -14,7 +14,7 @@ import (
 	"freshet/internal/learn/estimate"
 	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
-	"freshet/policytest"
+	"freshet/internal/test/policytest"
 )
 
 // bestAt is the most that one page can gain at a price, by trying all.

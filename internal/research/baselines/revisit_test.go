@@ -8,7 +8,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
-	"freshet/policytest"
+	"freshet/internal/test/policytest"
 )
 
 const day = 24 * time.Hour

@@ -11,7 +11,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
-	"freshet/policytest"
+	"freshet/internal/test/policytest"
 )
 
 // New knows the daemon's policies and the rivals, with their options.

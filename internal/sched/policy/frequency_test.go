@@ -9,7 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
-	"freshet/policytest"
+	"freshet/internal/test/policytest"
 )
 
 // A drift is a set of sources that change at random, each at its own rate, and

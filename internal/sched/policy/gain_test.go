@@ -12,7 +12,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
-	"freshet/policytest"
+	"freshet/internal/test/policytest"
 )
 
 // A wicCase is a small instance whose answer was found by brute force.

@@ -13,7 +13,7 @@ import (
 	"freshet/internal/learn/estimate"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/policytest"
+	"freshet/internal/test/policytest"
 )
 
 func TestWICOracle(t *testing.T) {

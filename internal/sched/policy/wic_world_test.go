@@ -6,7 +6,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
-	"freshet/policytest"
+	"freshet/internal/test/policytest"
 )
 
 // pis is an estimator that has the chances of every instant in a table.
