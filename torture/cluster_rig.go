@@ -23,7 +23,7 @@ import (
 	"freshet/client"
 	"freshet/internal/fetch"
 	"freshet/internal/lab/synth"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 	"freshet/wire"
 )
 

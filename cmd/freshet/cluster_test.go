@@ -25,7 +25,7 @@ import (
 	"freshet/client"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // A clusterWorld is pages that change, as the server of the pages sees it.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"freshet/internal/cluster/shards"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // pooled returns what freshet pool says.

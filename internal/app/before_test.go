@@ -9,7 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // An order leaves only when the attempt is on record: otherwise the one that takes over would not

@@ -24,7 +24,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // BenchmarkDeliver measures deliveries over TLS to a receiver that takes 50 ms, with one node and with

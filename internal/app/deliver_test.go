@@ -20,7 +20,7 @@ import (
 	"freshet/internal/cluster/delivery"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // A mailbox is a receiver that judges what it gets.

@@ -27,7 +27,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // A crew is nodes on one database.

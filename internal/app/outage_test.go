@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 	"freshet/wire"
 )
 

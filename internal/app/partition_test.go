@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 	"freshet/wire"
 )
 

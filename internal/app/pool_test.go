@@ -19,7 +19,7 @@ import (
 	"freshet/internal/cluster/shards/table"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // A poolWeb is a web server under several hosts, one for each shard, that notes when it was asked.

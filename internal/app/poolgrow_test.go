@@ -12,7 +12,7 @@ import (
 	"freshet/internal/cluster/shards"
 	"freshet/internal/cluster/shards/table"
 	"freshet/internal/freshet"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // A third daemon comes to two that share a budget. The pool makes room for it when they have stopped, the old ones

@@ -17,7 +17,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/store/postgres"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // A slowPage is a web whose every answer takes until some more requests have come, or a moment:

@@ -17,7 +17,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/store/postgres"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // BenchmarkNotesByStandby measures the CPU time that it takes to save what was learnt of

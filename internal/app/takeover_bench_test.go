@@ -21,7 +21,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // BenchmarkTakeOver measures how long it takes from the election of a standby to its first order,

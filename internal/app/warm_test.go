@@ -16,7 +16,7 @@ import (
 	"freshet/internal/app"
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // A counter serves pages, and counts who asks for them.

@@ -22,8 +22,8 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
+	"freshet/internal/test/pgtest"
 	"freshet/internal/worker"
-	"freshet/pgtest"
 )
 
 // BenchmarkRatios measures in one run what a cluster is built on: what a poll costs with many

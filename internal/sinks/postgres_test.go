@@ -15,7 +15,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // A base is a database of a test, and a sink for it.

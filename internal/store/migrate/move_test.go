@@ -16,8 +16,8 @@ import (
 	"freshet/internal/store/migrate"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/pgtest"
 	"freshet/internal/test/storetest"
-	"freshet/pgtest"
 )
 
 // A yard is a PostgreSQL server whose schemas are stores, and are used again and again.

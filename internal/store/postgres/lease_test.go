@@ -15,7 +15,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/store/postgres"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // Statements that are merged do what they do one after the other.

@@ -12,7 +12,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // The primary is killed and its synchronous standby takes its place. A store whose URL names

@@ -20,8 +20,8 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
+	"freshet/internal/test/pgtest"
 	"freshet/internal/test/storetest"
-	"freshet/pgtest"
 )
 
 // A shed is a server with a database whose schemas are stores. A schema that is not used

@@ -12,7 +12,7 @@ import (
 	"freshet/internal/cluster/shards/table"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 var budget = sched.Budget{Polls: 60, Per: time.Minute}

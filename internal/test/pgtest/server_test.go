@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/pgtest"
+	"freshet/internal/test/pgtest"
 )
 
 // A server keeps its data and its address over a restart, and every test has a database of
