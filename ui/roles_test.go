@@ -8,18 +8,18 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/auth/oidc"
 	"freshet/internal/freshet"
-	"freshet/openidtest"
+	"freshet/internal/test/oidctest"
 )
 
 // throughProvider has people log in at a provider from now on.
-func (r *rig) throughProvider() *openidtest.Provider {
+func (r *rig) throughProvider() *oidctest.Provider {
 	r.Helper()
 	r.stop()
-	p := openidtest.New(r, r.url+api.CallbackPath)
+	p := oidctest.New(r, r.url+api.CallbackPath)
 	r.settings.Listen = strings.TrimPrefix(r.url, "http://")
 	r.settings.PublicURL = r.url
 	r.settings.OIDC = oidc.Settings{
-		Name: "Example", Issuer: p.URL, ClientID: openidtest.ClientID, Secret: openidtest.ClientSecret, Groups: "groups",
+		Name: "Example", Issuer: p.URL, ClientID: oidctest.ClientID, Secret: oidctest.ClientSecret, Groups: "groups",
 		Roles: oidc.Roles{Admins: []string{"group:ops"}, Editors: []string{"group:shop"}, Viewers: []string{"group:all"}},
 	}
 	r.serve()

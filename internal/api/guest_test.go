@@ -10,7 +10,7 @@ import (
 	"freshet/client"
 	"freshet/internal/auth/oidc"
 	"freshet/internal/freshet"
-	"freshet/openidtest"
+	"freshet/internal/test/oidctest"
 )
 
 // The role is that of the provider at each login, by groups in whatever claim and by
@@ -335,7 +335,7 @@ func TestPublicName(t *testing.T) {
 			t.Errorf("https %v: the cookie is %s", secure, cookie)
 		}
 		to, err := url.Parse(resp.Header.Get("Location"))
-		if q := to.Query(); err != nil || q.Get("redirect_uri") != r.api.URL+"/login/oidc/callback" || q.Get("scope") != "openid profile" || q.Get("client_id") != openidtest.ClientID {
+		if q := to.Query(); err != nil || q.Get("redirect_uri") != r.api.URL+"/login/oidc/callback" || q.Get("scope") != "openid profile" || q.Get("client_id") != oidctest.ClientID {
 			t.Errorf("the provider is asked for %s", to)
 		}
 	}

@@ -27,13 +27,13 @@ import (
 	"freshet/internal/auth/oidc"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/openidtest"
+	"freshet/internal/test/oidctest"
 )
 
 // A providerRig is a rig where people log in at a provider.
 type providerRig struct {
 	*gateRig
-	provider *openidtest.Provider
+	provider *oidctest.Provider
 	now      time.Time
 }
 
@@ -44,13 +44,13 @@ func newProviderRig(t *testing.T, change ...func(*oidc.Config)) *providerRig {
 	r := &providerRig{now: time.Now()}
 	server := httptest.NewUnstartedServer(nil)
 	base := "http://" + server.Listener.Addr().String()
-	r.provider = openidtest.New(t, base+api.CallbackPath)
+	r.provider = oidctest.New(t, base+api.CallbackPath)
 	r.provider.Now = func() time.Time { return r.now }
 	out := fetch.Config{}.Named(30*time.Second, 1<<20)
 	cfg := oidc.Config{
-		Settings: oidc.Settings{Name: "Example", Issuer: r.provider.URL, ClientID: openidtest.ClientID, Scopes: []string{"profile"}, Groups: "groups", Roles: staff, Session: time.Hour},
+		Settings: oidc.Settings{Name: "Example", Issuer: r.provider.URL, ClientID: oidctest.ClientID, Scopes: []string{"profile"}, Groups: "groups", Roles: staff, Session: time.Hour},
 		Redirect: base + api.CallbackPath, Now: func() time.Time { return r.now },
-		ClientSecret: func() (string, error) { return openidtest.ClientSecret, nil },
+		ClientSecret: func() (string, error) { return oidctest.ClientSecret, nil },
 		Reach:        func(ctx context.Context) context.Context { return oidc.ClientContext(ctx, out) },
 	}
 	for _, f := range change {
@@ -198,7 +198,7 @@ func TestTokensOfOthers(t *testing.T) {
 		{"no nonce", func(c map[string]any) { delete(c, "nonce") }, nil},
 		{"another audience", set("aud", "another"), nil},
 		{"no audience", func(c map[string]any) { delete(c, "aud") }, nil},
-		{"two audiences and no word on which asked", set("aud", []string{openidtest.ClientID, "another"}), nil},
+		{"two audiences and no word on which asked", set("aud", []string{oidctest.ClientID, "another"}), nil},
 		{"asked for by another", set("azp", "another"), nil},
 		{"another issuer", set("iss", "https://evil.example"), nil},
 		{"no issuer", func(c map[string]any) { delete(c, "iss") }, nil},
@@ -215,7 +215,7 @@ func TestTokensOfOthers(t *testing.T) {
 		{"no signature", nil, bare("RS256")},
 		{"HS256 with the public key", nil, signed(jose.HS256, public)},
 		{"HS256 with the bytes of the public key", nil, signed(jose.HS256, der)},
-		{"HS256 with the secret of the client", nil, signed(jose.HS256, []byte(openidtest.ClientSecret+"-long-enough-for-it"))},
+		{"HS256 with the secret of the client", nil, signed(jose.HS256, []byte(oidctest.ClientSecret+"-long-enough-for-it"))},
 		{"PS256", nil, signed(jose.PS256, other)},
 		{"another key of the same name", nil, signed(jose.RS256, other)},
 		{"a key of another kind", nil, signed(jose.ES256, otherEC)},
@@ -236,8 +236,8 @@ func TestTokensOfOthers(t *testing.T) {
 	if users, err := r.store.Users(t.Context()); err != nil || len(users) != 3 {
 		t.Errorf("there are %d users, %v", len(users), err)
 	}
-	p.Twist, p.Forge = set("aud", []string{openidtest.ClientID, "another"}), nil
-	p.Person["azp"] = openidtest.ClientID
+	p.Twist, p.Forge = set("aud", []string{oidctest.ClientID, "another"}), nil
+	p.Person["azp"] = oidctest.ClientID
 	if at := r.browser().login(); at != "/sources?q=x" {
 		t.Errorf("with two audiences and the right client: %s", at)
 	}

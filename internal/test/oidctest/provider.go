@@ -1,7 +1,7 @@
-// Package openidtest runs an OpenID Connect provider in the process of a test: discovery,
+// Package oidctest runs an OpenID Connect provider in the process of a test: discovery,
 // the code flow with PKCE, keys that are really used, and the ways in which a provider, or
 // somebody who plays one, can be wrong.
-package openidtest
+package oidctest
 
 import (
 	"crypto"
