@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet/wire"
+	"freshet/internal/test/netfault"
 )
 
 // longPause is how long there may be no request before a report says what happened meanwhile.
@@ -58,7 +58,7 @@ func (d *diary) within(s stretch) (all []string) {
 }
 
 // nameOf names a wire.
-func (g *grove) nameOf(w *wire.Wire) string {
+func (g *grove) nameOf(w *netfault.Wire) string {
 	for i := range g.nodes {
 		switch w {
 		case g.store[i]:

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"freshet/wire"
+	"freshet/internal/test/netfault"
 )
 
 // A trial breaks something, and returns when it is as before.
@@ -21,8 +21,8 @@ type trial func(ctx context.Context, g *grove, chance *rand.Rand) error
 func trials() map[string]trial {
 	nodes := func(g *grove, chance *rand.Rand) *proc { return some(chance, g.nodes) }
 	hands := func(g *grove, chance *rand.Rand) *proc { return some(chance, g.hands) }
-	stores := func(g *grove, chance *rand.Rand) *wire.Wire { return some(chance, g.store) }
-	fronts := func(g *grove, chance *rand.Rand) *wire.Wire { return some(chance, g.front) }
+	stores := func(g *grove, chance *rand.Rand) *netfault.Wire { return some(chance, g.store) }
+	fronts := func(g *grove, chance *rand.Rand) *netfault.Wire { return some(chance, g.front) }
 	return map[string]trial{
 		"kill-node": ended(nodes, syscall.SIGKILL), "stop-node": slept(nodes), "term-node": ended(nodes, syscall.SIGTERM),
 		"kill-hand": ended(hands, syscall.SIGKILL), "stop-hand": slept(hands), "term-hand": ended(hands, syscall.SIGTERM),
@@ -161,16 +161,16 @@ func drained(ctx context.Context, g *grove, chance *rand.Rand) error {
 	return g.again(p, syscall.SIGTERM)
 }
 
-func cut(which func(*grove, *rand.Rand) *wire.Wire) trial {
-	return broke(which, "cut", (*wire.Wire).Cut)
+func cut(which func(*grove, *rand.Rand) *netfault.Wire) trial {
+	return broke(which, "cut", (*netfault.Wire).Cut)
 }
 
-func orphaned(which func(*grove, *rand.Rand) *wire.Wire) trial {
-	return broke(which, "cut at one end", (*wire.Wire).Orphan)
+func orphaned(which func(*grove, *rand.Rand) *netfault.Wire) trial {
+	return broke(which, "cut at one end", (*netfault.Wire).Orphan)
 }
 
 // broke breaks all connections of a wire in some way.
-func broke(which func(*grove, *rand.Rand) *wire.Wire, how string, do func(*wire.Wire) int) trial {
+func broke(which func(*grove, *rand.Rand) *netfault.Wire, how string, do func(*netfault.Wire) int) trial {
 	return func(_ context.Context, g *grove, chance *rand.Rand) error {
 		w := which(g, chance)
 		defer g.diary.note("%s %s", g.nameOf(w), how)()
@@ -180,24 +180,24 @@ func broke(which func(*grove, *rand.Rand) *wire.Wire, how string, do func(*wire.
 }
 
 // dead has nothing go over a wire for up to three leases, in one direction or in both.
-func dead(which func(*grove, *rand.Rand) *wire.Wire) trial {
+func dead(which func(*grove, *rand.Rand) *netfault.Wire) trial {
 	return func(ctx context.Context, g *grove, chance *rand.Rand) error {
-		return g.sick(ctx, which(g, chance), some(chance, []wire.State{wire.Dead, {Out: true}, {In: true}}), chance)
+		return g.sick(ctx, which(g, chance), some(chance, []netfault.State{netfault.Dead, {Out: true}, {In: true}}), chance)
 	}
 }
 
 // slowed has everything take its time.
-func slowed(which func(*grove, *rand.Rand) *wire.Wire) trial {
+func slowed(which func(*grove, *rand.Rand) *netfault.Wire) trial {
 	return func(ctx context.Context, g *grove, chance *rand.Rand) error {
-		return g.sick(ctx, which(g, chance), wire.State{Delay: time.Duration(chance.Int64N(int64(clusterLease / 4)))}, chance)
+		return g.sick(ctx, which(g, chance), netfault.State{Delay: time.Duration(chance.Int64N(int64(clusterLease / 4)))}, chance)
 	}
 }
 
-func (g *grove) sick(ctx context.Context, w *wire.Wire, s wire.State, chance *rand.Rand) error {
+func (g *grove) sick(ctx context.Context, w *netfault.Wire, s netfault.State, chance *rand.Rand) error {
 	defer g.diary.note("%s %+v", g.nameOf(w), s)()
 	w.Set(s)
 	pause(ctx, time.Duration(chance.Int64N(int64(3*clusterLease))))
-	w.Set(wire.State{})
+	w.Set(netfault.State{})
 	return nil
 }
 

@@ -20,7 +20,7 @@ import (
 	"freshet/client"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/wire"
+	"freshet/internal/test/netfault"
 )
 
 // A jury looks at a grove from outside.
@@ -158,7 +158,7 @@ func (j *jury) count(ctx context.Context) {
 // settle makes everything whole, and waits until nothing more happens.
 func (j *jury) settle(ctx context.Context) error {
 	for _, w := range append(slices.Clone(j.store), j.front...) {
-		w.Set(wire.State{})
+		w.Set(netfault.State{})
 	}
 	for _, p := range append(slices.Clone(j.nodes), j.hands...) {
 		p.signal(syscall.SIGCONT)

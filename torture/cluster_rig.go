@@ -23,8 +23,8 @@ import (
 	"freshet/client"
 	"freshet/internal/fetch"
 	"freshet/internal/lab/synth"
+	"freshet/internal/test/netfault"
 	"freshet/internal/test/pgtest"
-	"freshet/wire"
 )
 
 // A grove is a cluster with all that is around it: PostgreSQL with a standby, nodes, hands, a
@@ -41,7 +41,7 @@ type grove struct {
 	database string
 
 	nodes, hands []*proc
-	store, front []*wire.Wire // of each node: to PostgreSQL, and to itself for hands and other nodes
+	store, front []*netfault.Wire // of each node: to PostgreSQL, and to itself for hands and other nodes
 
 	web    []net.Listener
 	server *http.Server
@@ -115,12 +115,12 @@ func (g *grove) populate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		store, err := wire.New(g.primary.Address)
+		store, err := netfault.New(g.primary.Address)
 		if err != nil {
 			return err
 		}
 		g.store = append(g.store, store)
-		front, err := wire.New(at)
+		front, err := netfault.New(at)
 		if err != nil {
 			return err
 		}
@@ -193,7 +193,7 @@ func (g *grove) close() {
 		p.wait()
 		_ = p.log.file.Close() // it may be nil
 	}
-	for _, w := range append(append([]*wire.Wire{}, g.store...), g.front...) {
+	for _, w := range append(append([]*netfault.Wire{}, g.store...), g.front...) {
 		_ = w.Close() // nobody is there any more
 	}
 	for _, s := range []*pgtest.Server{g.primary, g.standby} {

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/test/netfault"
 	"freshet/internal/test/pgtest"
-	"freshet/wire"
 )
 
 // PostgreSQL goes away and comes back, again and again, while sinks are read for and written: all
@@ -23,10 +23,10 @@ func TestANodeOutlivesOutagesOfTheDatabase(t *testing.T) {
 	c.watch(m.url, pages, 4)
 	for range 6 {
 		box.more(5)
-		w.Set(wire.State{Refuse: true})
+		w.Set(netfault.State{Refuse: true})
 		w.Cut()
 		time.Sleep(700 * time.Millisecond)
-		w.Set(wire.State{})
+		w.Set(netfault.State{})
 	}
 	box.more(20)
 	m.end() // says so if it has ended by itself

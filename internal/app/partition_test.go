@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"freshet/internal/test/netfault"
 	"freshet/internal/test/pgtest"
-	"freshet/wire"
 )
 
 // behind returns a wire to a server, and has nodes that are started now reach it over that.
-func (c *crew) behind(server *pgtest.Server) *wire.Wire {
+func (c *crew) behind(server *pgtest.Server) *netfault.Wire {
 	c.Helper()
-	w, err := wire.New(server.Address)
+	w, err := netfault.New(server.Address)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -50,14 +50,14 @@ func TestBrainIsCutOffFromTheDatabase(t *testing.T) {
 	c.wants(http.StatusCreated, "", "POST", first.url+"/api/v1/sources", fmt.Sprintf(`{"id":"a","url":%q}`, page.URL+"/a"))
 	until(t, "the first brain polls", func() bool { return asked.Load() > 0 })
 
-	near.Set(wire.Dead)
+	near.Set(netfault.Dead)
 	c.leads(second, second, "")
 	until(t, "a source is added", func() bool { // it may still pass on to the first when it has the lease
 		resp, _ := c.ask("", "POST", second.url+"/api/v1/sources", fmt.Sprintf(`{"id":"b","url":%q}`, page.URL+"/b"))
 		return resp.StatusCode == http.StatusCreated
 	})
 
-	near.Set(wire.State{})
+	near.Set(netfault.State{})
 	until(t, "the first stands by", func() bool {
 		resp, text := c.ask("", http.MethodGet, first.url+"/metrics", "")
 		return resp.StatusCode == http.StatusOK && strings.Contains(text, "freshet_cluster_brain 0\n")

@@ -9,23 +9,23 @@ import (
 
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
-	"freshet/wire"
+	"freshet/internal/test/netfault"
 )
 
 // The network between a hand and its brain goes dead in the midst of an order, in one direction
 // or in both, or breaks so that only the hand hears of it. Either way the order counts as made
 // and failed, and the hand works again when it can.
 func TestDeadNetworkToAHand(t *testing.T) {
-	for name, do := range map[string]func(*wire.Wire){
-		"both":       func(w *wire.Wire) { w.Set(wire.Dead) },
-		"to it":      func(w *wire.Wire) { w.Set(wire.State{In: true}) },
-		"from it":    func(w *wire.Wire) { w.Set(wire.State{Out: true}) },
-		"half open":  func(w *wire.Wire) { w.Orphan() },
-		"for a beat": func(w *wire.Wire) { w.Cut() },
+	for name, do := range map[string]func(*netfault.Wire){
+		"both":       func(w *netfault.Wire) { w.Set(netfault.Dead) },
+		"to it":      func(w *netfault.Wire) { w.Set(netfault.State{In: true}) },
+		"from it":    func(w *netfault.Wire) { w.Set(netfault.State{Out: true}) },
+		"half open":  func(w *netfault.Wire) { w.Orphan() },
+		"for a beat": func(w *netfault.Wire) { w.Cut() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = time.Second, 2*time.Second })
-			w, err := wire.New(strings.TrimPrefix(g.brain.URL, "http://"))
+			w, err := netfault.New(strings.TrimPrefix(g.brain.URL, "http://"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +44,7 @@ func TestDeadNetworkToAHand(t *testing.T) {
 			if f := <-found; !f.Failure.Is(freshet.FailLocalHand) || f.Requests != 1 {
 				t.Errorf("the order counts as %s with %d requests: %s", f.Failure, f.Requests, f.Err)
 			}
-			w.Set(wire.State{})
+			w.Set(netfault.State{})
 			g.until("the hand works again", func() bool { return g.hands.Look(t.Context(), g.order("/next")).Result == freshet.First })
 			if n := g.asked("/"); n != asked {
 				t.Errorf("the page was asked for %d times, and %d times before the network was dead", n, asked)

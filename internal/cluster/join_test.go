@@ -11,7 +11,7 @@ import (
 
 	"freshet/internal/cluster"
 	"freshet/internal/fetch"
-	"freshet/wire"
+	"freshet/internal/test/netfault"
 )
 
 // A hand that one address turns away tries the others, and gives up when all of them do.
@@ -38,7 +38,7 @@ func TestAHandWaitsBehindAProxy(t *testing.T) {
 	}))
 	t.Cleanup(empty.Close)
 	brain := strings.TrimPrefix(g.brain.URL, "http://")
-	proxy, err := wire.New(brain)
+	proxy, err := netfault.New(brain)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,14 +7,14 @@ import (
 
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
-	"freshet/wire"
+	"freshet/internal/test/netfault"
 )
 
 // A source is read as was said last, also by a hand that was away meanwhile.
 func TestReadAsSaidLast(t *testing.T) {
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 3*time.Second, 3*time.Second }) // of one that is lost
 	g.page("/", "<p id=a>first<p id=b>second")
-	w, err := wire.New(strings.TrimPrefix(g.brain.URL, "http://"))
+	w, err := netfault.New(strings.TrimPrefix(g.brain.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
+	"freshet/internal/test/netfault"
 	"freshet/internal/worker"
-	"freshet/wire"
 )
 
 // A liar is a hand that finds what it is told to.
@@ -160,14 +160,14 @@ func TestALostHandsPollEndsWhenItIsOver(t *testing.T) {
 		there <- struct{}{}
 		<-r.Context().Done()
 	})
-	w, err := wire.New(strings.TrimPrefix(g.brain.URL, "http://"))
+	w, err := netfault.New(strings.TrimPrefix(g.brain.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
 	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + w.Address()} })
 	found := g.begun(g.order("/"), there)
-	w.Set(wire.Dead)
+	w.Set(netfault.Dead)
 	if f := <-found; f.Took < total || f.Requests != 1 || !f.Failure.Is(freshet.FailLocalHand) {
 		t.Errorf("it took %s, want at least %s; %d requests, %s", f.Took, total, f.Requests, f.Failure)
 	}
@@ -178,13 +178,13 @@ func TestALargePageOverASlowNetwork(t *testing.T) {
 	const lease = 2 * time.Second
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = lease, time.Minute })
 	g.page("/", "<p>"+strings.Repeat("many words and more ", 150_000))
-	w, err := wire.New(strings.TrimPrefix(g.brain.URL, "http://"))
+	w, err := netfault.New(strings.TrimPrefix(g.brain.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
 	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + w.Address()} })
-	w.Set(wire.State{Delay: 100 * time.Millisecond}) // of each 64 KiB
+	w.Set(netfault.State{Delay: 100 * time.Millisecond}) // of each 64 KiB
 	f := g.hands.Look(t.Context(), g.order("/"))
 	if f.Result != freshet.First || len(f.Capture.Raw.Body) < 3_000_000 {
 		t.Fatalf("the look ends with %s %s: %s", f.Result, f.Failure, f.Err)

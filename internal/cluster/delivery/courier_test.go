@@ -16,7 +16,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
-	"freshet/wire"
+	"freshet/internal/test/netfault"
 )
 
 // Each sink has its node, and stays with it when others come and go.
@@ -90,7 +90,7 @@ func TestNodeThatCannotSend(t *testing.T) {
 		"it leaves":                        func(h *helper, _ *freshet.Sink) { h.Leave(context.Background()) },
 		"it does not answer":               func(h *helper, _ *freshet.Sink) { h.wire.Close() },
 		"another brain decides":            func(h *helper, _ *freshet.Sink) { h.See(2) },
-		"it sleeps until the order is old": func(h *helper, _ *freshet.Sink) { h.wire.Set(wire.State{Delay: lease * 3 / 4}) },
+		"it sleeps until the order is old": func(h *helper, _ *freshet.Sink) { h.wire.Set(netfault.State{Delay: lease * 3 / 4}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

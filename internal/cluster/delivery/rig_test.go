@@ -22,7 +22,7 @@ import (
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
-	"freshet/wire"
+	"freshet/internal/test/netfault"
 )
 
 const (
@@ -103,7 +103,7 @@ func open() fetch.Config {
 type helper struct {
 	*delivery.Courier
 	name  string
-	wire  *wire.Wire
+	wire  *netfault.Wire
 	leads atomic.Int64 // the epoch that it hears of
 	sinks map[string]freshet.Sink
 	fetch fetch.Config
@@ -145,7 +145,7 @@ func newHelper(t *testing.T, name string, sinks ...freshet.Sink) *helper {
 	t.Cleanup(server.Close)
 	t.Cleanup(h.Close)
 	var err error
-	if h.wire, err = wire.New(server.Listener.Addr().String()); err != nil {
+	if h.wire, err = netfault.New(server.Listener.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.wire.Close() })

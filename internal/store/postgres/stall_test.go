@@ -16,13 +16,13 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
-	"freshet/wire"
+	"freshet/internal/test/netfault"
 )
 
 // newWire returns a wire to the server of a shed.
-func newWire(t *testing.T, s *shed) *wire.Wire {
+func newWire(t *testing.T, s *shed) *netfault.Wire {
 	t.Helper()
-	w, err := wire.New(s.Address)
+	w, err := netfault.New(s.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestDeadNetwork(t *testing.T) {
 // on over the next address of the URL, and every poll is on record once. The connection that
 // is dead stays so.
 func deadNetworkIsLeft(t *testing.T, shed *shed) {
-	for name, state := range map[string]wire.State{"questions": {Out: true}, "answers": {In: true}, "both": wire.Dead} {
+	for name, state := range map[string]netfault.State{"questions": {Out: true}, "answers": {In: true}, "both": netfault.Dead} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first, second := newWire(t, shed), newWire(t, shed)
@@ -140,7 +140,7 @@ func noWayToTheServer(t *testing.T, shed *shed) {
 	if _, err := poll(s, "a", 0); err != nil {
 		t.Fatal(err)
 	}
-	only.Set(wire.Dead)
+	only.Set(netfault.Dead)
 	err := within(t, "a poll over a dead network", func() error { _, err := poll(s, "a", 1); return err })
 	if !errors.Is(err, freshet.ErrStorage) || errors.Is(err, freshet.ErrStoreFailed) || freshet.HintOf(err) == "" {
 		t.Errorf("a poll over a dead network gives %v", err)
@@ -148,7 +148,7 @@ func noWayToTheServer(t *testing.T, shed *shed) {
 	if right := s.Right(); right > 0 {
 		t.Errorf("it has the right to begin something for %s", right)
 	}
-	only.Set(wire.State{})
+	only.Set(netfault.State{})
 	err = within(t, "polls again", func() error {
 		for {
 			if _, err := poll(s, "a", 1); err == nil || errors.Is(err, freshet.ErrStoreFailed) {

@@ -1,6 +1,6 @@
-// Package wire is a way between two programs that is slow, goes dead or breaks at a test's
+// Package netfault is a way between two programs that is slow, goes dead or breaks at a test's
 // word. It passes on TCP connections, and stands where a network would.
-package wire
+package netfault
 
 import (
 	"errors"

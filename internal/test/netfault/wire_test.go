@@ -1,4 +1,4 @@
-package wire_test
+package netfault_test
 
 import (
 	"bufio"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/wire"
+	"freshet/internal/test/netfault"
 )
 
 // An echo answers every line with the same one.
@@ -46,7 +46,7 @@ func newEcho(t *testing.T) *echo {
 	return e
 }
 
-func dial(t *testing.T, w *wire.Wire) (net.Conn, *bufio.Reader) {
+func dial(t *testing.T, w *netfault.Wire) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	c, err := net.Dial("tcp", w.Address())
 	if err != nil {
@@ -56,8 +56,8 @@ func dial(t *testing.T, w *wire.Wire) (net.Conn, *bufio.Reader) {
 	return c, bufio.NewReader(c)
 }
 
-func newWire(t *testing.T, to string) *wire.Wire {
-	w, err := wire.New(to)
+func newWire(t *testing.T, to string) *netfault.Wire {
+	w, err := netfault.New(to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestDeadForAWhile(t *testing.T) {
 	e := newEcho(t)
 	w := newWire(t, e.Addr().String())
 	c, in := dial(t, w)
-	w.Set(wire.State{Delay: time.Millisecond})
+	w.Set(netfault.State{Delay: time.Millisecond})
 	say := func(text string) { fmt.Fprintln(c, text) }
 	hears := func(want string) {
 		t.Helper()
@@ -85,21 +85,21 @@ func TestDeadForAWhile(t *testing.T) {
 	}
 	say("one")
 	hears("one")
-	w.Set(wire.State{In: true})
+	w.Set(netfault.State{In: true})
 	<-e.heard
 	say("two")
 	if got := <-e.heard; got != "two" {
 		t.Errorf("the other side hears %q", got)
 	}
-	w.Set(wire.State{Out: true}) // the answer goes on, and the next question does not
+	w.Set(netfault.State{Out: true}) // the answer goes on, and the next question does not
 	hears("two")
 	say("three")
-	w.Set(wire.Dead)
+	w.Set(netfault.Dead)
 	c.(*net.TCPConn).CloseWrite()
 	if len(e.heard)+len(e.ended) > 0 {
 		t.Error("something goes over a dead wire")
 	}
-	w.Set(wire.State{})
+	w.Set(netfault.State{})
 	hears("three")
 	if _, err := in.ReadByte(); err != io.EOF {
 		t.Errorf("the end is %v", err)
@@ -150,7 +150,7 @@ func TestCut(t *testing.T) {
 		t.Error("the other side sees a proper end")
 	}
 
-	w.Set(wire.State{Refuse: true})
+	w.Set(netfault.State{Refuse: true})
 	c, err := net.Dial("tcp", w.Address())
 	if err == nil {
 		defer c.Close()
