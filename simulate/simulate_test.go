@@ -20,8 +20,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet/disk"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/diskfault"
 )
 
 var (
@@ -142,7 +142,7 @@ func newRunner(t *testing.T) *runner {
 // longer than most of a run.
 func template(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
-	m := disk.NewMemory(rand.New(rand.NewPCG(0, 0)))
+	m := diskfault.NewMemory(rand.New(rand.NewPCG(0, 0)))
 	vfs, err := m.Start()
 	if err != nil {
 		t.Fatal(err)

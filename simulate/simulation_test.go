@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet/disk"
 	"freshet/internal/sched"
+	"freshet/internal/test/diskfault"
 )
 
 // A simulation is one run: a world, the daemon in it, and those who use it.
@@ -18,7 +18,7 @@ type simulation struct {
 	*world
 	t       *testing.T
 	dir     string // of the lock
-	disk    *disk.Memory
+	disk    *diskfault.Memory
 	network *network
 	site    *site
 
@@ -59,7 +59,7 @@ type orders struct {
 // simulate runs a seed in the bubble, on a disk with the files of template.
 func simulate(t *testing.T, seed uint64, dir string, template map[string][]byte) *simulation {
 	w := newWorld(seed)
-	s := &simulation{world: w, t: t, dir: dir, disk: disk.NewMemory(w.chance("disk")), fatal: make(chan string, 1)}
+	s := &simulation{world: w, t: t, dir: dir, disk: diskfault.NewMemory(w.chance("disk")), fatal: make(chan string, 1)}
 	s.budgets = []budgetFrom{{w.plan.limits.Budget, w.start}}
 	s.disk.Fill(template)
 	s.disk.SetHook(s.hook)
@@ -172,8 +172,8 @@ func (s *simulation) becalm() {
 
 // hook is what the disk does beside what it is asked to: it takes time, fails
 // syncs, and dies.
-func (s *simulation) hook(c disk.Call) error {
-	if c.Op != disk.Write && c.Op != disk.Sync && c.Op != disk.Truncate {
+func (s *simulation) hook(c diskfault.Call) error {
+	if c.Op != diskfault.Write && c.Op != diskfault.Sync && c.Op != diskfault.Truncate {
 		return nil
 	}
 	s.mu.Lock()
@@ -181,13 +181,13 @@ func (s *simulation) hook(c disk.Call) error {
 	o.n++
 	rng := s.chance("op", o.n)
 	wait := pause(rng, time.Microsecond, 20*time.Microsecond)
-	if c.Op == disk.Sync {
+	if c.Op == diskfault.Sync {
 		wait = pause(rng, 100*time.Microsecond, 6*time.Millisecond)
 	}
 	if !o.calm && oneIn(rng, s.plan.diskSlow*20) {
 		wait = pause(rng, 50*time.Millisecond, 2*time.Second)
 	}
-	fails := c.Op == disk.Sync && o.failSyncs > 0
+	fails := c.Op == diskfault.Sync && o.failSyncs > 0
 	if fails {
 		o.failSyncs--
 		s.wounds = append(s.wounds, time.Now())

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"freshet/disk"
+	"freshet/internal/test/diskfault"
 )
 
 // An ill is what a disk does wrong.
@@ -29,7 +29,7 @@ const (
 
 // A sickDisk is the machine's file system as SQLite sees it, with ills.
 type sickDisk struct {
-	files *disk.Files
+	files *diskfault.Files
 
 	mu   sync.Mutex
 	ill  ill
@@ -46,7 +46,7 @@ type overwrite struct {
 }
 
 func newSickDisk() (*sickDisk, error) {
-	files, err := disk.NewFiles()
+	files, err := diskfault.NewFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -63,14 +63,14 @@ func (d *sickDisk) fall(i ill, skip int) {
 }
 
 // ask is called before each operation.
-func (d *sickDisk) ask(c disk.Call) error {
+func (d *sickDisk) ask(c diskfault.Call) error {
 	d.mu.Lock()
 	if d.dead {
 		d.mu.Unlock()
 		select {} // the power is gone
 	}
 	ill := d.ill
-	if changes := c.Op == disk.Write || c.Op == disk.Sync || c.Op == disk.Truncate; !changes {
+	if changes := c.Op == diskfault.Write || c.Op == diskfault.Sync || c.Op == diskfault.Truncate; !changes {
 		ill = well
 	} else if d.skip > 0 {
 		d.skip--
@@ -93,13 +93,13 @@ func (d *sickDisk) ask(c disk.Call) error {
 }
 
 // fate returns how an operation that changes files goes.
-func fate(i ill, op disk.Op) error {
+func fate(i ill, op diskfault.Op) error {
 	switch {
-	case i == full && op == disk.Write:
+	case i == full && op == diskfault.Write:
 		return syscall.ENOSPC
-	case i == halves && op == disk.Write:
-		return disk.ErrShort
-	case i == refusesWrite && op == disk.Write, i == refusesSync && op == disk.Sync:
+	case i == halves && op == diskfault.Write:
+		return diskfault.ErrShort
+	case i == refusesWrite && op == diskfault.Write, i == refusesSync && op == diskfault.Sync:
 		return syscall.EIO
 	}
 	return nil
@@ -107,11 +107,11 @@ func fate(i ill, op disk.Op) error {
 
 // remember keeps what an operation takes away. A sync makes it final: whether
 // power is lost before or during it, both are allowed.
-func (d *sickDisk) remember(c disk.Call) {
+func (d *sickDisk) remember(c diskfault.Call) {
 	switch c.Op {
-	case disk.Sync:
+	case diskfault.Sync:
 		delete(d.undo, c.Path)
-	case disk.Write, disk.Truncate:
+	case diskfault.Write, diskfault.Truncate:
 		if o, ok := taken(c); ok {
 			d.undo[c.Path] = append(d.undo[c.Path], o)
 		}
@@ -119,7 +119,7 @@ func (d *sickDisk) remember(c disk.Call) {
 }
 
 // taken returns what an operation takes away from a file.
-func taken(c disk.Call) (o overwrite, ok bool) {
+func taken(c diskfault.Call) (o overwrite, ok bool) {
 	f, err := os.Open(c.Path)
 	if err != nil {
 		return o, false
@@ -131,7 +131,7 @@ func taken(c disk.Call) (o overwrite, ok bool) {
 	}
 	o = overwrite{at: c.Offset, size: info.Size()}
 	length := int64(c.Size)
-	if c.Op == disk.Truncate {
+	if c.Op == diskfault.Truncate {
 		length = o.size - c.Offset
 	}
 	o.was = make([]byte, max(length, 0))

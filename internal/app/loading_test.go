@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/disk"
 	"freshet/internal/app"
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/diskfault"
 )
 
 // get returns the status and the text of an answer.
@@ -41,7 +41,7 @@ func held(t *testing.T, dir string, bytes int64) (vfs string) {
 	if err == nil {
 		err = store.Close() // its tables are there: what is written from now on is sources
 	}
-	d, also := disk.NewFiles()
+	d, also := diskfault.NewFiles()
 	if err := errors.Join(err, also); err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +61,8 @@ func held(t *testing.T, dir string, bytes int64) (vfs string) {
 		}
 	})
 	var written atomic.Int64
-	d.SetHook(func(c disk.Call) error {
-		if c.Op == disk.Write && written.Add(int64(c.Size)) > bytes {
+	d.SetHook(func(c diskfault.Call) error {
+		if c.Op == diskfault.Write && written.Add(int64(c.Size)) > bytes {
 			<-gate
 		}
 		return nil

@@ -9,20 +9,20 @@ import (
 	"syscall"
 	"testing"
 
-	"freshet/disk"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/diskfault"
 )
 
 // A rig is a store on a disk in memory.
 type rig struct {
-	disk *disk.Memory
+	disk *diskfault.Memory
 	dir  string // of the lock
 }
 
 func newRig(t *testing.T, seed uint64) *rig {
 	t.Helper()
-	r := &rig{disk.NewMemory(rand.New(rand.NewPCG(seed, 0))), t.TempDir()}
+	r := &rig{diskfault.NewMemory(rand.New(rand.NewPCG(seed, 0))), t.TempDir()}
 	t.Cleanup(func() {
 		if err := r.disk.Close(); err != nil {
 			t.Error(err)
@@ -92,8 +92,8 @@ func TestPowerLoss(t *testing.T) {
 	for cut := int64(1); cut < 800; cut += step {
 		r := newRig(t, uint64(cut))
 		var calls atomic.Int64
-		r.disk.SetHook(func(c disk.Call) error {
-			if (c.Op == disk.Write || c.Op == disk.Sync) && calls.Add(1) == cut {
+		r.disk.SetHook(func(c diskfault.Call) error {
+			if (c.Op == diskfault.Write || c.Op == diskfault.Sync) && calls.Add(1) == cut {
 				r.disk.PowerLoss()
 			}
 			return nil
@@ -141,8 +141,8 @@ func TestSyncIsNotTriedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		var syncs atomic.Int64
-		r.disk.SetHook(func(c disk.Call) error {
-			if c.Op == disk.Sync && syncs.Add(1) == failing {
+		r.disk.SetHook(func(c diskfault.Call) error {
+			if c.Op == diskfault.Sync && syncs.Add(1) == failing {
 				return syscall.EIO
 			}
 			return nil
@@ -185,8 +185,8 @@ func TestFullDiskPasses(t *testing.T) {
 			t.Fatal(err)
 		}
 		var writes atomic.Int64
-		r.disk.SetHook(func(c disk.Call) error {
-			if c.Op == disk.Write && writes.Add(1) >= failing {
+		r.disk.SetHook(func(c diskfault.Call) error {
+			if c.Op == diskfault.Write && writes.Add(1) >= failing {
 				return syscall.ENOSPC
 			}
 			return nil

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet/disk"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/diskfault"
 )
 
 // shelfDir names the directory that the test binary writes to when it is run as the
@@ -207,8 +207,8 @@ func TestPowerLossOfShelf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.disk.SetHook(func(c disk.Call) error {
-			if (c.Op == disk.Write || c.Op == disk.Sync) && calls.Add(1) == cut {
+		r.disk.SetHook(func(c diskfault.Call) error {
+			if (c.Op == diskfault.Write || c.Op == diskfault.Sync) && calls.Add(1) == cut {
 				r.disk.PowerLoss()
 			}
 			return nil
@@ -294,8 +294,8 @@ func TestPowerLossWhileASiteGoes(t *testing.T) {
 // cutAt cuts the power at a write or sync from now on.
 func (r *rig) cutAt(cut int64) {
 	var calls atomic.Int64
-	r.disk.SetHook(func(c disk.Call) error {
-		if (c.Op == disk.Write || c.Op == disk.Sync) && calls.Add(1) == cut {
+	r.disk.SetHook(func(c diskfault.Call) error {
+		if (c.Op == diskfault.Write || c.Op == diskfault.Sync) && calls.Add(1) == cut {
 			r.disk.PowerLoss()
 		}
 		return nil

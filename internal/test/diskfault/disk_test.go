@@ -1,4 +1,4 @@
-package disk_test
+package diskfault_test
 
 import (
 	"database/sql"
@@ -12,7 +12,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"freshet/disk"
+	"freshet/internal/test/diskfault"
 )
 
 // path is where the database lies on a disk in memory.
@@ -29,7 +29,7 @@ func open(t *testing.T, vfs, path string) *sql.DB {
 }
 
 // start begins a process and opens the database.
-func start(t *testing.T, m *disk.Memory) *sql.DB {
+func start(t *testing.T, m *diskfault.Memory) *sql.DB {
 	t.Helper()
 	vfs, err := m.Start()
 	if err != nil {
@@ -39,9 +39,9 @@ func start(t *testing.T, m *disk.Memory) *sql.DB {
 }
 
 // memory returns a disk that is closed at the end of the test.
-func memory(t *testing.T, seed uint64) *disk.Memory {
+func memory(t *testing.T, seed uint64) *diskfault.Memory {
 	t.Helper()
-	m := disk.NewMemory(rand.New(rand.NewPCG(seed, 0)))
+	m := diskfault.NewMemory(rand.New(rand.NewPCG(seed, 0)))
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
 			t.Error(err)
@@ -154,8 +154,8 @@ func powerLoss(t *testing.T, seed uint64, cut int64, synchronous string) (acked,
 		t.Fatal(err)
 	}
 	var calls atomic.Int64
-	m.SetHook(func(c disk.Call) error {
-		if (c.Op == disk.Write || c.Op == disk.Sync) && calls.Add(1) == cut {
+	m.SetHook(func(c diskfault.Call) error {
+		if (c.Op == diskfault.Write || c.Op == diskfault.Sync) && calls.Add(1) == cut {
 			m.PowerLoss()
 		}
 		return nil
@@ -215,8 +215,8 @@ func TestFailedSyncLoses(t *testing.T) {
 		if err := exec(db, "CREATE TABLE t (id INTEGER PRIMARY KEY, v BLOB)", "PRAGMA synchronous=NORMAL", insert, insert); err != nil {
 			t.Fatal(err)
 		}
-		m.SetHook(func(c disk.Call) error {
-			if c.Op == disk.Sync {
+		m.SetHook(func(c diskfault.Call) error {
+			if c.Op == diskfault.Sync {
 				return syscall.EIO
 			}
 			return nil
@@ -269,7 +269,7 @@ func TestFullMemory(t *testing.T) {
 
 // TestFiles has the machine's file system refuse one operation after another.
 func TestFiles(t *testing.T) {
-	f, err := disk.NewFiles()
+	f, err := diskfault.NewFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,15 +279,15 @@ func TestFiles(t *testing.T) {
 		}
 	}()
 	tests := []struct {
-		op   disk.Op
+		op   diskfault.Op
 		with error
 		want string // in the error
 	}{
-		{disk.Write, syscall.EIO, "disk I/O error"},
-		{disk.Write, syscall.ENOSPC, "full"},
-		{disk.Write, disk.ErrShort, "full"},
-		{disk.Sync, syscall.EIO, "disk I/O error"},
-		{disk.Read, syscall.EIO, "disk I/O error"},
+		{diskfault.Write, syscall.EIO, "disk I/O error"},
+		{diskfault.Write, syscall.ENOSPC, "full"},
+		{diskfault.Write, diskfault.ErrShort, "full"},
+		{diskfault.Sync, syscall.EIO, "disk I/O error"},
+		{diskfault.Read, syscall.EIO, "disk I/O error"},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s %v", tt.op, tt.with), func(t *testing.T) {
@@ -303,7 +303,7 @@ func TestFiles(t *testing.T) {
 				}
 			}
 			refusals := 0
-			f.SetHook(func(c disk.Call) error {
+			f.SetHook(func(c diskfault.Call) error {
 				if c.Op == tt.op && strings.HasPrefix(c.Path, path) {
 					refusals++
 					return tt.with
@@ -337,8 +337,8 @@ func TestDelays(t *testing.T) {
 		t.Fatal(err)
 	}
 	var once atomic.Bool
-	m.SetHook(func(c disk.Call) error {
-		if c.Op == disk.Sync && once.CompareAndSwap(false, true) {
+	m.SetHook(func(c diskfault.Call) error {
+		if c.Op == diskfault.Sync && once.CompareAndSwap(false, true) {
 			close(waiting)
 			<-wait
 		}

@@ -1,4 +1,4 @@
-// Package disk gives SQLite a disk that a test holds in its hand. A store opens
+// Package diskfault gives SQLite a disk that a test holds in its hand. A store opens
 // through it by the name of its VFS (sqlite.Config.VFS); production never does.
 //
 // There are two kinds. A [Memory] keeps its files in memory and knows which
@@ -11,4 +11,4 @@
 //
 // SQLite finds a VFS in a list that the whole process shares, so a disk must be
 // closed, after everything that was opened through it.
-package disk
+package diskfault
