@@ -9,7 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/zoo"
+	"freshet/internal/test/hostile"
 )
 
 // A Hostile polls good sources alone, and then among hostile ones, to see whether the
@@ -29,8 +29,8 @@ type Harm struct {
 }
 
 // beasts returns the kinds of servers.
-func (h Harm) beasts() []zoo.Beast {
-	return slices.DeleteFunc(zoo.Beasts(), func(b zoo.Beast) bool { return !strings.HasPrefix(b.ID, h.Kind) })
+func (h Harm) beasts() []hostile.Beast {
+	return slices.DeleteFunc(hostile.Beasts(), func(b hostile.Beast) bool { return !strings.HasPrefix(b.ID, h.Kind) })
 }
 
 // Check returns an error if there are no such servers.

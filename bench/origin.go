@@ -13,7 +13,7 @@ import (
 	"strconv"
 
 	"freshet/internal/lab/synth"
-	"freshet/zoo"
+	"freshet/internal/test/hostile"
 )
 
 // Serve is the other process of a benchmark: the server that is polled. It says
@@ -26,7 +26,7 @@ func Serve(ctx context.Context, c synth.BenchConfig, h Harm, in io.Reader, out i
 	if err != nil {
 		return err
 	}
-	cage, err := zoo.Open(ctx, h.beasts(), h.Servers)
+	cage, err := hostile.Open(ctx, h.beasts(), h.Servers)
 	if err != nil {
 		return err
 	}

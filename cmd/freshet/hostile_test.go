@@ -13,7 +13,7 @@ import (
 	"unicode"
 
 	"freshet/client"
-	"freshet/zoo"
+	"freshet/internal/test/hostile"
 )
 
 // TestAmongHostileServers has a daemon with few workers watch one hostile server of each
@@ -22,8 +22,8 @@ import (
 // fails for a reason that can be shown, and the daemon stays small and stops in time.
 func TestAmongHostileServers(t *testing.T) {
 	t.Parallel()
-	beasts := zoo.Beasts()
-	cage, err := zoo.Open(t.Context(), beasts, len(beasts))
+	beasts := hostile.Beasts()
+	cage, err := hostile.Open(t.Context(), beasts, len(beasts))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/zoo"
+	"freshet/internal/test/hostile"
 )
 
 // A zooCase is a hostile server and the outcome that is right for it.
@@ -224,7 +224,7 @@ func wantValidators(want freshet.Validators) func(*testing.T, freshet.Response) 
 func animals() map[string]func(*testing.T) animal {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	pen := map[string]func(*testing.T) animal{}
-	for _, b := range zoo.Beasts() {
+	for _, b := range hostile.Beasts() {
 		pen[b.ID] = caged(b)
 	}
 	for id, build := range special(pen) {
@@ -296,9 +296,9 @@ func animals() map[string]func(*testing.T) animal {
 }
 
 // caged is a beast of the zoo that all packages share.
-func caged(b zoo.Beast) func(*testing.T) animal {
+func caged(b hostile.Beast) func(*testing.T) animal {
 	return func(t *testing.T) animal {
-		cage, err := zoo.Open(t.Context(), []zoo.Beast{b}, 1)
+		cage, err := hostile.Open(t.Context(), []hostile.Beast{b}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

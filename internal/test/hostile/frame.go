@@ -1,4 +1,4 @@
-package zoo
+package hostile
 
 import (
 	"io"
