@@ -20,7 +20,7 @@ import (
 
 	"freshet/internal/app"
 	"freshet/internal/extract"
-	"freshet/torture"
+	"freshet/internal/test/torture"
 )
 
 func main() {

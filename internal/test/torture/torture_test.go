@@ -14,7 +14,7 @@ import (
 
 	"freshet/internal/app"
 	"freshet/internal/extract"
-	"freshet/torture"
+	"freshet/internal/test/torture"
 )
 
 // TestMain lets the test's own program be the daemon inside, and the child that
