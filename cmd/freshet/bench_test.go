@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/bench"
+	"freshet/internal/test/bench"
 )
 
 // runBench runs a short benchmark as a user would.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/bench"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/test/bench"
 )
 
 // A brainBench is one run of the verb "bench brain".

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/bench"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/bench"
 )
 
 // A listsBench is one run of the verb "bench lists".

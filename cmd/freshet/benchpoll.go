@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/bench"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/test/bench"
 )
 
 // A pollBench is one run of the verb "bench poll".

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/bench"
 	"freshet/internal/lab/synth"
+	"freshet/internal/test/bench"
 )
 
 // benchServerVerb is the other process of a benchmark: the server that is polled.

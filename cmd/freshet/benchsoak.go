@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/bench"
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/bench"
 )
 
 // A soakBench is one run of the verb "bench soak".

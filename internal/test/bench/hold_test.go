@@ -3,7 +3,7 @@ package bench_test
 import (
 	"testing"
 
-	"freshet/bench"
+	"freshet/internal/test/bench"
 )
 
 func TestJudgeSeesGrowth(t *testing.T) {
