@@ -20,7 +20,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/daemon/membudget"
 	"freshet/internal/extract"
-	"freshet/internal/fetch/auth"
+	fetchauth "freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/internal/queries/runner"
 	"freshet/internal/sinks/delivery"
@@ -58,10 +58,10 @@ type Config struct {
 	Cluster *Cluster
 
 	// Hooks are how others say that a source has changed; nil means that they cannot.
-	Hooks *auth.Hooks
+	Hooks *fetchauth.Hooks
 
 	// WebSub are the subscriptions to feeds; nil means that there are none.
-	WebSub *auth.WebSub
+	WebSub *fetchauth.WebSub
 
 	// Read reads a stored response again. Nil means that none is.
 	Read func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)

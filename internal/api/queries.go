@@ -62,22 +62,22 @@ func (a *api) queryOf(q freshet.Query, warnings []string) client.Query {
 	return told
 }
 
-type queries struct {
+type queryList struct {
 	Items []client.Query `json:"items" nullable:"false"`
 	Next  string         `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
-func (a *api) listQueries(ctx context.Context, in *paging) (*bodyOf[queries], error) {
+func (a *api) listQueries(ctx context.Context, in *paging) (*bodyOf[queryList], error) {
 	all, err := a.Store.Queries(ctx)
 	if err != nil {
 		return nil, err
 	}
-	told := queries{Items: []client.Query{}}
+	told := queryList{Items: []client.Query{}}
 	all, told.Next = paged(*in, all, func(q freshet.Query) string { return string(q.ID) })
 	for _, q := range all {
 		told.Items = append(told.Items, a.queryOf(q, nil))
 	}
-	return &bodyOf[queries]{told}, nil
+	return &bodyOf[queryList]{told}, nil
 }
 
 type queryPath struct {

@@ -12,7 +12,7 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/auth"
-	"freshet/internal/cluster/delivery"
+	shared "freshet/internal/cluster/delivery"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
@@ -23,12 +23,12 @@ import (
 
 // deliveries are those that a node that decides makes or has made.
 type deliveries struct {
-	*delivery.Dispatch
+	*shared.Dispatch
 	sinks *delivery.Sinks
 }
 
 // delivering returns what each node does for sinks, by address.
-func (n *Node) delivering() map[string]delivery.Status {
+func (n *Node) delivering() map[string]shared.Status {
 	if d := n.deliveries.Load(); d != nil {
 		return d.Status(d.sinks.Working())
 	}
@@ -36,11 +36,11 @@ func (n *Node) delivering() map[string]delivery.Status {
 }
 
 // dispatch returns what shares deliveries with the other nodes; nil if there can be none.
-func (s *service) dispatch() *delivery.Dispatch {
+func (s *service) dispatch() *shared.Dispatch {
 	if s.peers == nil {
 		return nil
 	}
-	return delivery.NewDispatch(delivery.DispatchConfig{
+	return shared.NewDispatch(shared.DispatchConfig{
 		Own: s.advertised(), Epoch: s.node.leads.Term(), Right: s.node.leads.Right, Lease: s.lease, Token: s.where.Token, Log: s.Log,
 		Do: fetch.Trusted(time.Minute).Do,
 		Nodes: func(ctx context.Context) (there []string, err error) {
@@ -65,7 +65,7 @@ func (n *Node) sendsBy(s config.Settings) config.Settings {
 
 // A runner makes deliveries for the node that decides.
 type runner struct {
-	*delivery.Courier
+	*shared.Courier
 	terms atomic.Pointer[terms]
 	now   func() time.Time
 }
@@ -85,7 +85,7 @@ func (s *service) newRunner(ctx context.Context, given config.Settings, n *Node)
 			r.now = func() time.Time { return time.Now().Add(ahead) }
 		}
 	}
-	r.Courier = delivery.New(delivery.Config{
+	r.Courier = shared.New(shared.Config{
 		Log:   s.Log,
 		Known: func(ctx context.Context, token string) (bool, error) { return s.known.knows(ctx, auth.HashOf(token)) },
 		Leads: func(ctx context.Context, epoch int64) (bool, error) {
@@ -122,7 +122,7 @@ func (r *runner) find(ctx context.Context, store freshet.Store, name string) (fr
 	if err != nil {
 		return freshet.Sink{}, err
 	}
-	to, err := delivery.Unseal(secrets.Open(given.SecretDir()), record)
+	to, err := shared.Unseal(secrets.Open(given.SecretDir()), record)
 	if err != nil && freshet.HintOf(err) == "" {
 		err = freshet.WithHint(err, keyHint)
 	}
@@ -155,7 +155,7 @@ func (b *standby) leave(grace time.Duration) {
 func (b *standby) withRunner(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case r.URL.Path != delivery.Path:
+		case r.URL.Path != shared.Path:
 			h.ServeHTTP(w, r)
 		case b.runner == nil:
 			http.Error(w, "this node makes no deliveries", http.StatusNotFound)

@@ -15,7 +15,7 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/auth"
 	"freshet/internal/auth/oidc"
-	"freshet/internal/fetch/auth"
+	fetchauth "freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 )
@@ -96,13 +96,13 @@ func (s *service) provider() *oidc.Provider {
 		Reach: func(ctx context.Context) context.Context { return oidc.ClientContext(ctx, out) },
 	}
 	if set.Secret != "" {
-		secrets := auth.Secrets{Env: os.Getenv, Vault: secrets.Open(s.settings.SecretDir())}
+		vault := fetchauth.Secrets{Env: os.Getenv, Vault: secrets.Open(s.settings.SecretDir())}
 		host := ""
 		if u, err := url.Parse(set.Issuer); err == nil {
 			host = u.Hostname()
 		}
 		cfg.ClientSecret = func() (string, error) { // each time, so that a new one is taken on
-			return set.Secret.Expand(func(r freshet.Reference) (string, error) { return secrets.Look(r, host, false) })
+			return set.Secret.Expand(func(r freshet.Reference) (string, error) { return vault.Look(r, host, false) })
 		}
 	}
 	return oidc.New(cfg)

@@ -18,7 +18,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/extract"
 	"freshet/internal/fetch"
-	"freshet/internal/fetch/auth"
+	fetchauth "freshet/internal/fetch/auth"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
@@ -45,9 +45,9 @@ type Node struct {
 	address  string
 	settings config.Settings
 	reader   *extract.Reader
-	access   *auth.Client
-	hooks    *auth.Hooks
-	webSub   *auth.WebSub
+	access   *fetchauth.Client
+	hooks    *fetchauth.Hooks
+	webSub   *fetchauth.WebSub
 	renderer *browser.Renderer
 	explorer *discovery.Explorer // nil if polls are only made by hand
 	queries  *runner.Runner      // nil if none are run
@@ -188,11 +188,11 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	if now == nil {
 		now = time.Now
 	}
-	n.hooks = &auth.Hooks{Vault: secrets.Open(cfg.SecretDir()), Store: n.Store, Now: now}
+	n.hooks = &fetchauth.Hooks{Vault: secrets.Open(cfg.SecretDir()), Store: n.Store, Now: now}
 	if cfg.WebSubURL != "" && !cfg.Idle {
-		n.webSub = &auth.WebSub{Vault: secrets.Open(cfg.SecretDir()), Store: n.Store, Base: cfg.WebSubURL, Now: now, Log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))}
+		n.webSub = &fetchauth.WebSub{Vault: secrets.Open(cfg.SecretDir()), Store: n.Store, Base: cfg.WebSubURL, Now: now, Log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))}
 	}
-	n.access = auth.New(auth.Config{
+	n.access = fetchauth.New(fetchauth.Config{
 		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Media: cfg.Media, WebSub: n.webSub, Vault: secrets.Open(cfg.SecretDir()), Store: watched,
 		Env: os.Getenv, Now: cfg.Now, Log: cfg.Log,
 	})

@@ -63,12 +63,12 @@ type region struct {
 }
 
 // gridIn returns a grid of regions.
-func gridIn(t interface{ Fatal(...any) }, instants, shards int, seed uint64, list ...region) *lab.Grid {
+func gridIn(t interface{ Fatal(...any) }, instants, count int, seed uint64, list ...region) *lab.Grid {
 	draw := rand.New(rand.NewPCG(seed, 1))
 	changes := map[freshet.SourceID][]float64{}
 	for i, r := range list {
 		host := ""
-		for n := 0; host == "" || shards.Of(host, shards) != r.shard; n++ {
+		for n := 0; host == "" || shards.Of(host, count) != r.shard; n++ {
 			host = fmt.Sprintf("host%d-%d.example", i, n)
 		}
 		for page := range r.pages {

@@ -35,25 +35,25 @@ func mixed(n int) freshet.Query { return kinds[n%len(kinds)].of(n / len(kinds)) 
 
 // benchEvent returns a change of one of many sources, with a text of two kilobytes.
 // Of the queries of each kind about one matches.
-func benchEvent(n, queries int) queries.Event {
+func benchEvent(n, count int) queries.Event {
 	words := make([]string, 0, 300)
 	for i := range 250 {
 		words = append(words, fmt.Sprintf("lorem%d", i*7%100))
 	}
-	words = append(words, fmt.Sprintf("word%06d Name%06d", n%max(queries, 1), n%max(queries, 1)))
-	price := float64(queries) - 1 // below the last bound alone
-	c := freshet.Change{Cursor: freshet.Cursor(n + 1), Source: freshet.SourceID(fmt.Sprintf("s%d", n%max(queries, 1))), Seq: n + 1, Before: start.Add(time.Duration(n) * time.Second), Label: freshet.Label{URL: "https://example.com/", Tags: []string{"shop"}}}
-	list := &queries.Items{Added: []freshet.Item{{Key: "1", Title: fmt.Sprintf("a thing%06d", n%max(queries, 1)), Fields: freshet.Fields{"price": 10.0}}, {Key: "2", Title: "another"}}}
+	words = append(words, fmt.Sprintf("word%06d Name%06d", n%max(count, 1), n%max(count, 1)))
+	price := float64(count) - 1 // below the last bound alone
+	c := freshet.Change{Cursor: freshet.Cursor(n + 1), Source: freshet.SourceID(fmt.Sprintf("s%d", n%max(count, 1))), Seq: n + 1, Before: start.Add(time.Duration(n) * time.Second), Label: freshet.Label{URL: "https://example.com/", Tags: []string{"shop"}}}
+	list := &queries.Items{Added: []freshet.Item{{Key: "1", Title: fmt.Sprintf("a thing%06d", n%max(count, 1)), Fields: freshet.Fields{"price": 10.0}}, {Key: "2", Title: "another"}}}
 	return queries.Event{Subject: queries.SubjectOf(c, ""), Change: &c, Content: queries.Content{Added: strings.Join(words, " "), Now: freshet.Fields{"price": price}, Before: freshet.Fields{"price": 2 * price}, Items: list}}
 }
 
-func benchEngine(b *testing.B, queries int, of func(int) freshet.Query) *queries.Engine {
+func benchEngine(b *testing.B, count int, of func(int) freshet.Query) *queries.Engine {
 	b.Helper()
 	e, err := queries.New()
 	if err != nil {
 		b.Fatal(err)
 	}
-	for n := range queries {
+	for n := range count {
 		q := of(n)
 		q.ID = freshet.QueryID(fmt.Sprintf("q%06d", n))
 		if err := e.Put(q); err != nil {

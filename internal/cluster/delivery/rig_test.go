@@ -113,10 +113,10 @@ type helper struct {
 }
 
 // newHelper starts a node behind a wire.
-func newHelper(t *testing.T, name string, sinks ...freshet.Sink) *helper {
+func newHelper(t *testing.T, name string, to ...freshet.Sink) *helper {
 	h := &helper{name: name, sinks: map[string]freshet.Sink{}, fetch: open()}
 	h.leads.Store(1)
-	for _, s := range sinks {
+	for _, s := range to {
 		h.sinks[s.Name] = s
 	}
 	h.Courier = delivery.New(delivery.Config{

@@ -42,14 +42,14 @@ func TestSinksShareTheLog(t *testing.T) {
 		defer r.close()
 		log := &slowLog{Store: r.store}
 		store := delivery.Shared(log)
-		const sinks, changes = 20, 40
-		var told [sinks][]string
+		const receivers, changes = 20, 40
+		var told [receivers][]string
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		for i := range sinks {
+		for i := range receivers {
 			f, err := delivery.NewFollower(ctx, delivery.FollowerConfig{
 				Name: fmt.Sprintf("s%d", i), Store: store,
-				Wants:  func(freshet.Change) bool { return i < sinks/2 },
+				Wants:  func(freshet.Change) bool { return i < receivers/2 },
 				Render: func(_ context.Context, c freshet.Change) ([]byte, error) { return []byte(c.ID()), nil },
 				Send: func(_ context.Context, m sinks.Message) (string, error) {
 					told[i] = append(told[i], m.ID)
@@ -74,19 +74,19 @@ func TestSinksShareTheLog(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		for i := range told {
-			if i < sinks/2 && !slices.Equal(told[i], want) {
+			if i < receivers/2 && !slices.Equal(told[i], want) {
 				t.Errorf("sink %d was told %d changes of %d: %v", i, len(told[i]), len(want), told[i])
 			}
 		}
-		if n := log.reads.Load(); n > sinks*changes/4 {
-			t.Errorf("%d sinks read the log %d times for %d changes", sinks, n, changes)
+		if n := log.reads.Load(); n > receivers*changes/4 {
+			t.Errorf("%d sinks read the log %d times for %d changes", receivers, n, changes)
 		}
-		if n := log.places.Load() - began; n > sinks/2*changes+sinks {
+		if n := log.places.Load() - began; n > receivers/2*changes+receivers {
 			t.Errorf("places were put on record %d times", n)
 		}
 		stop()
 		running.Wait()
-		for i := range sinks { // and their places are on record in the end
+		for i := range receivers { // and their places are on record in the end
 			at, err := r.store.Place(t.Context(), fmt.Sprintf("s%d", i))
 			if end, _ := r.store.LastChange(t.Context()); err != nil || at.Cursor != end {
 				t.Errorf("the place of sink %d is %v, %v, want %d", i, at, err, end)
