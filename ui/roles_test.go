@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"freshet/internal/api"
-	"freshet/internal/auth/oidc"
+	"freshet/internal/auth/openid"
 	"freshet/internal/freshet"
 	"freshet/internal/test/oidctest"
 )
@@ -18,9 +18,9 @@ func (r *rig) throughProvider() *oidctest.Provider {
 	p := oidctest.New(r, r.url+api.CallbackPath)
 	r.settings.Listen = strings.TrimPrefix(r.url, "http://")
 	r.settings.PublicURL = r.url
-	r.settings.OIDC = oidc.Settings{
+	r.settings.OIDC = openid.Settings{
 		Name: "Example", Issuer: p.URL, ClientID: oidctest.ClientID, Secret: oidctest.ClientSecret, Groups: "groups",
-		Roles: oidc.Roles{Admins: []string{"group:ops"}, Editors: []string{"group:shop"}, Viewers: []string{"group:all"}},
+		Roles: openid.Roles{Admins: []string{"group:ops"}, Editors: []string{"group:shop"}, Viewers: []string{"group:all"}},
 	}
 	r.serve()
 	return p

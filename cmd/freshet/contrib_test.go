@@ -91,7 +91,7 @@ func TestContribCommands(t *testing.T) {
 
 // The probes ask for what the API has.
 func TestContribProbes(t *testing.T) {
-	rules, err := os.ReadFile("../../web/rules.go")
+	rules, err := os.ReadFile("../../internal/api/rules.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestContribProbes(t *testing.T) {
 // Every metric of the alerts is one that the daemon tells.
 func TestContribAlerts(t *testing.T) {
 	var told strings.Builder
-	sources, err := filepath.Glob("../../web/*.go")
+	sources, err := filepath.Glob("../../internal/api/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

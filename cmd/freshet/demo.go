@@ -16,9 +16,9 @@ import (
 	"freshet/internal/sched/policy"
 )
 
-// A demo is one run of the verb demo: a daemon that watches a web whose truth
+// A demoRun is one run of the verb demo: a daemon that watches a web whose truth
 // is known.
-type demo struct {
+type demoRun struct {
 	*program
 	demo.Demo
 	length time.Duration // zero means until interrupted
@@ -31,7 +31,7 @@ type demo struct {
 const demoLength = 3 * time.Minute
 
 func demoVerb(p *program) *cobra.Command {
-	d := demo{program: p, Demo: demo.Demo{Settings: config.Defaults(p.env)}}
+	d := demoRun{program: p, Demo: demo.Demo{Settings: config.Defaults(p.env)}}
 	var budget, chosen string
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -72,7 +72,7 @@ file at the end.`,
 }
 
 // run shows the demo until ctx is done or its time is over.
-func (d *demo) run(ctx context.Context) (err error) {
+func (d *demoRun) run(ctx context.Context) (err error) {
 	if d.Extract, err = extractor(); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 
 // show shows what happens, until ctx is done, the time is over, or what runs
 // beside it ends.
-func (d *demo) show(ctx, running context.Context, s *demo.Stage) error {
+func (d *demoRun) show(ctx, running context.Context, s *demo.Stage) error {
 	view := d.newView(s)
 	view.open()
 	defer view.close()
@@ -115,7 +115,7 @@ func (d *demo) show(ctx, running context.Context, s *demo.Stage) error {
 }
 
 // finish shows how it ended.
-func (d *demo) finish(ctx context.Context, s *demo.Stage, view *demoView) error {
+func (d *demoRun) finish(ctx context.Context, s *demo.Stage, view *demoView) error {
 	scene, err := s.Look(ctx, time.Now())
 	if err != nil {
 		return err

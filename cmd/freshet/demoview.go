@@ -37,7 +37,7 @@ const (
 	clearBelow = "\x1b[J"
 )
 
-func (d *demo) newView(stage *demo.Stage) *demoView {
+func (d *demoRun) newView(stage *demo.Stage) *demoView {
 	v := &demoView{program: d.program, stage: stage}
 	switch {
 	case d.json:

@@ -33,19 +33,19 @@ func TestKilledShardsKeepTheBudget(t *testing.T) {
 	pg := pgtest.Start(t)
 	at := pg.URL(pg.Database(t))
 	world := newClusterWorld(t)
-	const shards = 3
-	var nodes [shards]*clusterNode
-	var args [shards][]string
+	const count = 3
+	var nodes [count]*clusterNode
+	var args [count][]string
 	for i := range nodes {
-		args[i] = []string{"serve", "--config", "none", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--pool", at, "--shard", fmt.Sprintf("%d/%d", i+1, shards),
+		args[i] = []string{"serve", "--config", "none", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--pool", at, "--shard", fmt.Sprintf("%d/%d", i+1, count),
 			"--allow-cidr", "127.0.0.0/8", "--budget", "12/s", "--host-delay", "0s", "--source-gap", "0s", "--source-share", "100%", "--host-share", "100%", "--crawl-delay", "0s"}
 		nodes[i] = startNode(t, args[i]...)
 	}
-	var has [shards]bool
+	var has [count]bool
 	for slices.Contains(has[:], false) {
 		host := httptest.NewServer(world.Config.Handler) // until each shard has one
 		t.Cleanup(host.Close)
-		number, _ := shards.Shard{Number: 1, Of: shards}.Has(host.Listener.Addr().String())
+		number, _ := shards.Shard{Number: 1, Of: count}.Has(host.Listener.Addr().String())
 		if has[number-1] {
 			continue
 		}
@@ -84,7 +84,7 @@ func TestKilledShardsKeepTheBudget(t *testing.T) {
 		t.Errorf("%d requests came within a second, and the budget is 12/s", most)
 	}
 	s := pooled(t, at)
-	if s.Budget != "12/s" || len(s.Shards) != shards || s.Shards[1].Sources != 6 || s.Shards[1].Address != nodes[1].url || s.Shards[1].Lost {
+	if s.Budget != "12/s" || len(s.Shards) != count || s.Shards[1].Sources != 6 || s.Shards[1].Address != nodes[1].url || s.Shards[1].Lost {
 		t.Errorf("freshet pool says %+v", s)
 	}
 }

@@ -288,11 +288,11 @@ func (v *trial) try(ctx context.Context, recipe freshet.Recipe, get func(context
 
 // read reads a response as a daemon would, in a process that can be stopped.
 func (v *trial) read(ctx context.Context, recipe freshet.Recipe, resp freshet.Response) (extract.Reading, time.Duration, error) {
-	extract, err := extractor()
+	command, err := extractor()
 	if err != nil {
 		return extract.Reading{}, 0, err
 	}
-	reader := extract.NewReader(extract.ReaderConfig{Command: extract, Workers: 1, Timeout: testPatience, Memory: app.ExtractMemory})
+	reader := extract.NewReader(extract.ReaderConfig{Command: command, Workers: 1, Timeout: testPatience, Memory: app.ExtractMemory})
 	defer reader.Close()
 	began := time.Now()
 	rd, err := reader.Trace(ctx, recipe, resp)

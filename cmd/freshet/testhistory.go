@@ -56,11 +56,11 @@ func (v *trial) overHistory(cmd *cobra.Command, named string, recipe freshet.Rec
 		return err
 	}
 	slices.Reverse(versions)
-	extract, err := extractor()
+	command, err := extractor()
 	if err != nil {
 		return err
 	}
-	reader := extract.NewReader(extract.ReaderConfig{Command: extract, Workers: 1, Timeout: testPatience, Memory: app.ExtractMemory})
+	reader := extract.NewReader(extract.ReaderConfig{Command: command, Workers: 1, Timeout: testPatience, Memory: app.ExtractMemory})
 	defer reader.Close()
 
 	out := triedHistory{Source: s.ID, Versions: []triedVersion{}}

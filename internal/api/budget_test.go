@@ -71,16 +71,16 @@ func TestBudget(t *testing.T) {
 // What became of changes of late is told once something was learnt.
 func TestBudgetSoFar(t *testing.T) {
 	learner := learn.New(learn.Config{Tick: time.Second})
-	var daemon *daemon.Daemon
+	var d *daemon.Daemon
 	r := newRig(t, func(c *api.Config) {
-		daemon = daemon.New(daemon.Config{
+		d = daemon.New(daemon.Config{
 			Store: c.Store, Policy: idle{}, Learner: learner,
 			Fetcher: fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 			Limits:  sched.Limits{Budget: sched.Budget{Polls: 1e6, Per: time.Minute, Instant: time.Millisecond}},
 		})
-		c.Daemon = daemon
+		c.Daemon = d
 	})
-	r.daemon = daemon
+	r.daemon = d
 	r.run()
 	r.put("/page", "text/plain", "one")
 	r.add("page", "/page")

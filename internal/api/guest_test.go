@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/internal/auth/oidc"
+	"freshet/internal/auth/openid"
 	"freshet/internal/freshet"
 	"freshet/internal/test/oidctest"
 )
@@ -16,7 +16,7 @@ import (
 // The role is that of the provider at each login, by groups in whatever claim and by
 // addresses that it has verified.
 func TestRolesOfTheProvider(t *testing.T) {
-	r := newProviderRig(t, func(c *oidc.Config) { c.Groups = "realm_access.roles" })
+	r := newProviderRig(t, func(c *openid.Config) { c.Groups = "realm_access.roles" })
 	for what, c := range map[string]struct {
 		said map[string]any
 		want freshet.Role // "" is a refusal
@@ -101,7 +101,7 @@ func TestRightsEnd(t *testing.T) {
 		{"gone", nil, false, false, false, false, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newProviderRig(t, func(c *oidc.Config) { c.Roles.Viewers = []string{"group:all"} })
+			r := newProviderRig(t, func(c *openid.Config) { c.Roles.Viewers = []string{"group:all"} })
 			r.provider.Person = map[string]any{"sub": "1", "preferred_username": "bo", "groups": []string{"ops"}}
 			b := r.browser()
 			b.login()

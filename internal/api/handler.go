@@ -16,7 +16,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/auth"
-	"freshet/internal/auth/oidc"
+	"freshet/internal/auth/openid"
 	"freshet/internal/daemon"
 	"freshet/internal/daemon/membudget"
 	"freshet/internal/extract"
@@ -45,7 +45,7 @@ type Config struct {
 	Gate *auth.Gate
 
 	// Provider is where people can log in besides; nil means nowhere.
-	Provider *oidc.Provider
+	Provider *openid.Provider
 
 	// Browser says with what pages are rendered, or why they cannot be. Nil means
 	// that nobody knows.

@@ -11,7 +11,7 @@ import (
 
 // TestOverview holds what a person is told first, without a daemon and with one.
 func TestOverview(t *testing.T) {
-	r := newRig(t, func(c *api.Config) { c.Sinks = sinks(t, c, "chat") })
+	r := newRig(t, func(c *api.Config) { c.Sinks = sinksOf(t, c, "chat") })
 	for _, id := range []string{"a", "b", "c", "d"} {
 		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.origin.URL + "/" + id}).is(201)
 	}

@@ -48,7 +48,7 @@ func (p parameter) bad() (values []string) {
 // Every wrong parameter of every operation is refused by its name, and so is one that there
 // is not.
 func TestEveryBadParameterIsNamed(t *testing.T) {
-	r := newRig(t, func(c *api.Config) { c.Sinks = sinks(t, c, "s") }).run()
+	r := newRig(t, func(c *api.Config) { c.Sinks = sinksOf(t, c, "s") }).run()
 	r.put("/a", "text/html", "<p>one")
 	r.add("a", "/a")
 	r.poll("a")

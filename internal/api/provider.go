@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"freshet/internal/auth"
-	"freshet/internal/auth/oidc"
+	"freshet/internal/auth/openid"
 	"freshet/internal/freshet"
 )
 
@@ -51,7 +51,7 @@ func (a *api) finishLogin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := auth.Of(r.Context())
-	attempt, _ := oidc.ParseAttempt(c.KeptAttempt(r))
+	attempt, _ := openid.ParseAttempt(c.KeptAttempt(r))
 	used := c.AttemptCookie("")
 	http.SetCookie(w, &used)
 	session, err := a.welcome(r, c, attempt)
@@ -64,7 +64,7 @@ func (a *api) finishLogin(w http.ResponseWriter, r *http.Request) {
 }
 
 // welcome returns the cookie of a session for somebody who comes back from the provider.
-func (a *api) welcome(r *http.Request, c auth.Caller, attempt oidc.Attempt) (session http.Cookie, err error) {
+func (a *api) welcome(r *http.Request, c auth.Caller, attempt openid.Attempt) (session http.Cookie, err error) {
 	// What this browser has not begun costs no try: any site could send people here.
 	back := func() {}
 	if attempt.State != "" && attempt.State == r.URL.Query().Get("state") {
@@ -73,7 +73,7 @@ func (a *api) welcome(r *http.Request, c auth.Caller, attempt oidc.Attempt) (ses
 		}
 	}
 	person, err := a.Provider.Finish(r.Context(), attempt, r.URL.Query())
-	if refusal, ok := errors.AsType[*oidc.Refusal](err); ok && refusal.Kind == oidc.Unreachable {
+	if refusal, ok := errors.AsType[*openid.Refusal](err); ok && refusal.Kind == openid.Unreachable {
 		back() // it is no fault of theirs
 	}
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *api) welcome(r *http.Request, c auth.Caller, attempt oidc.Attempt) (ses
 // are for the log alone: the address of a page can be made up by anybody.
 func (a *api) failLogin(w http.ResponseWriter, r *http.Request, err error, next string) {
 	kind := "failed"
-	refusal, known := errors.AsType[*oidc.Refusal](err)
+	refusal, known := errors.AsType[*openid.Refusal](err)
 	many, tooMany := errors.AsType[*auth.TooManyError](err)
 	switch {
 	case known:

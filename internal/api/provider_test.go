@@ -24,7 +24,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api"
 	"freshet/internal/auth"
-	"freshet/internal/auth/oidc"
+	"freshet/internal/auth/openid"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/test/oidctest"
@@ -37,9 +37,9 @@ type providerRig struct {
 	now      time.Time
 }
 
-var staff = oidc.Roles{Admins: []string{"group:ops", "email:ada@example.com"}, Editors: []string{"group:shop"}, Viewers: []string{"email:*@example.com"}}
+var staff = openid.Roles{Admins: []string{"group:ops", "email:ada@example.com"}, Editors: []string{"group:shop"}, Viewers: []string{"email:*@example.com"}}
 
-func newProviderRig(t *testing.T, change ...func(*oidc.Config)) *providerRig {
+func newProviderRig(t *testing.T, change ...func(*openid.Config)) *providerRig {
 	t.Helper()
 	r := &providerRig{now: time.Now()}
 	server := httptest.NewUnstartedServer(nil)
@@ -47,8 +47,8 @@ func newProviderRig(t *testing.T, change ...func(*oidc.Config)) *providerRig {
 	r.provider = oidctest.New(t, base+api.CallbackPath)
 	r.provider.Now = func() time.Time { return r.now }
 	out := fetch.Config{}.Named(30*time.Second, 1<<20)
-	cfg := oidc.Config{
-		Settings: oidc.Settings{Name: "Example", Issuer: r.provider.URL, ClientID: oidctest.ClientID, Scopes: []string{"profile"}, Groups: "groups", Roles: staff, Session: time.Hour},
+	cfg := openid.Config{
+		Settings: openid.Settings{Name: "Example", Issuer: r.provider.URL, ClientID: oidctest.ClientID, Scopes: []string{"profile"}, Groups: "groups", Roles: staff, Session: time.Hour},
 		Redirect: base + api.CallbackPath, Now: func() time.Time { return r.now },
 		ClientSecret: func() (string, error) { return oidctest.ClientSecret, nil },
 		Reach:        func(ctx context.Context) context.Context { return oidc.ClientContext(ctx, out) },
@@ -57,7 +57,7 @@ func newProviderRig(t *testing.T, change ...func(*oidc.Config)) *providerRig {
 		f(&cfg)
 	}
 	r.gateRig = newGateRigWith(t, func(c *api.Config) {
-		c.Base, c.Provider = base, oidc.New(cfg)
+		c.Base, c.Provider = base, openid.New(cfg)
 	}, func(c *auth.Config) {
 		c.Provider, c.Public, c.Now = r.provider.URL, base, func() time.Time { return r.now }
 	})
@@ -362,7 +362,7 @@ func TestNextStaysInside(t *testing.T) {
 		b = r.browser()
 		answer := b.away("/")
 		for _, c := range b.Jar.Cookies(must(url.Parse(r.api.URL))) {
-			if a, ok := oidc.ParseAttempt(c.Value); ok {
+			if a, ok := openid.ParseAttempt(c.Value); ok {
 				a.Next = next
 				c.Value, c.Path = a.String(), "/"
 				b.Jar.SetCookies(must(url.Parse(r.api.URL)), []*http.Cookie{c})

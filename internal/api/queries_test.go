@@ -18,14 +18,14 @@ import (
 
 // queryRig returns a rig with a page and a runner of queries at work.
 func queryRig(t *testing.T) *rig {
-	var runner *runner.Runner
+	var run *runner.Runner
 	r := newRigWith(t, func(*daemon.Config) {}, func(c *api.Config) {
-		runner = runner.New(runner.Config{Store: c.Store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
-		c.Queries = runner
+		run = runner.New(runner.Config{Store: c.Store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		c.Queries = run
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- runner.Run(ctx) }()
+	go func() { ended <- run.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

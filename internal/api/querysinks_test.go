@@ -37,16 +37,16 @@ func (c *chat) ids(t *testing.T) (ids []string) {
 // A sink follows queries over the API: what it is told, replays, letters, and that a query
 // is not removed under it.
 func TestSinksFollowQueries(t *testing.T) {
-	var runner *runner.Runner
+	var run *runner.Runner
 	var all *delivery.Sinks
 	r := newRigWith(t, func(*daemon.Config) {}, func(c *api.Config) {
-		runner = runner.New(runner.Config{Store: c.Store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
-		all = sinks(t, c)
-		c.Queries, c.Sinks = runner, all
+		run = runner.New(runner.Config{Store: c.Store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		all = sinksOf(t, c)
+		c.Queries, c.Sinks = run, all
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- runner.Run(ctx) }()
+	go func() { ended <- run.Run(ctx) }()
 	defer func() { cancel(); <-ended }()
 	if err := all.Run(t.Context(), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)

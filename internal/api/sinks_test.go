@@ -21,9 +21,9 @@ import (
 	"freshet/internal/sinks/delivery"
 )
 
-// sinks returns sinks over the store of a rig, with webhooks of the configuration file
+// sinksOf returns sinks over the store of a rig, with webhooks of the configuration file
 // that nobody listens to.
-func sinks(t testing.TB, c *api.Config, names ...string) *delivery.Sinks {
+func sinksOf(t testing.TB, c *api.Config, names ...string) *delivery.Sinks {
 	t.Helper()
 	limits := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	vault := secrets.Open(t.TempDir())
@@ -82,7 +82,7 @@ func (c *chat) answer(status int) {
 // The whole life of a sink over the API, with a receiver over HTTP.
 func TestSinks(t *testing.T) {
 	var all *delivery.Sinks
-	r := newRig(t, func(c *api.Config) { all = sinks(t, c, "listed"); c.Sinks = all }).run()
+	r := newRig(t, func(c *api.Config) { all = sinksOf(t, c, "listed"); c.Sinks = all }).run()
 	if err := all.Run(t.Context(), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestSinks(t *testing.T) {
 
 // A secret that the vault keeps for a host is not sent to another.
 func TestSinkSecretsAreForTheirHosts(t *testing.T) {
-	r := newRig(t, func(c *api.Config) { c.Sinks = sinks(t, c) })
+	r := newRig(t, func(c *api.Config) { c.Sinks = sinksOf(t, c) })
 	chat := newChat(t)
 	r.do("PUT", "/api/v1/sinks/a", client.NewSink{Kind: "json", URL: chat.URL, Headers: map[string]string{"X-Token": "${secret:token}"}}).is(200)
 	var trial client.SinkTrial

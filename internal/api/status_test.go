@@ -40,7 +40,7 @@ func TestHealth(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	r := newRig(t, func(c *api.Config) {
-		c.Sinks = sinks(t, c, "sink")
+		c.Sinks = sinksOf(t, c, "sink")
 		c.Size = func() (int64, error) { return 4096, nil }
 	}).run()
 	r.put("/page", "text/plain", "one\n")
@@ -93,7 +93,7 @@ func TestMetrics(t *testing.T) {
 	var metrics *api.Metrics
 	r := newRig(t, func(c *api.Config) {
 		metrics = c.Metrics
-		c.Sinks = sinks(t, c, "sink")
+		c.Sinks = sinksOf(t, c, "sink")
 		c.Size = func() (int64, error) { return 4096, nil }
 	}).run()
 	r.put("/page", "text/plain", "one\n")

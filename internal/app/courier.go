@@ -63,23 +63,23 @@ func (n *Node) sendsBy(s config.Settings) config.Settings {
 	return s
 }
 
-// A runner makes deliveries for the node that decides.
-type runner struct {
+// A deliverer makes deliveries for the node that decides.
+type deliverer struct {
 	*shared.Courier
 	terms atomic.Pointer[terms]
 	now   func() time.Time
 }
 
-// terms are the settings that a runner goes by.
+// terms are the settings that a deliverer goes by.
 type terms struct {
 	config.Settings
 	once sync.Once
 	out  sinks.Config // of all its outlets
 }
 
-// newRunner returns a runner of a node that stands by, for as long as that can read the store.
-func (s *service) newRunner(ctx context.Context, given config.Settings, n *Node) *runner {
-	r := &runner{now: s.Now}
+// newDeliverer returns a deliverer of a node that stands by, for as long as that can read the store.
+func (s *service) newDeliverer(ctx context.Context, given config.Settings, n *Node) *deliverer {
+	r := &deliverer{now: s.Now}
 	if r.now == nil {
 		if ahead, err := s.peers.Ahead(ctx); err == nil { // receivers look when a message was signed
 			r.now = func() time.Time { return time.Now().Add(ahead) }
@@ -100,13 +100,13 @@ func (s *service) newRunner(ctx context.Context, given config.Settings, n *Node)
 }
 
 // goBy takes on settings.
-func (r *runner) goBy(given config.Settings) {
+func (r *deliverer) goBy(given config.Settings) {
 	r.terms.Store(&terms{Settings: given})
 	r.Forget()
 }
 
 // find returns a sink of the file or, if there is none, of the store.
-func (r *runner) find(ctx context.Context, store freshet.Store, name string) (freshet.Sink, error) {
+func (r *deliverer) find(ctx context.Context, store freshet.Store, name string) (freshet.Sink, error) {
 	given := r.terms.Load()
 	listed := given.AllSinks()
 	if i := slices.IndexFunc(listed, func(l freshet.Sink) bool { return l.Name == name }); i >= 0 {
@@ -122,7 +122,7 @@ func (r *runner) find(ctx context.Context, store freshet.Store, name string) (fr
 	if err != nil {
 		return freshet.Sink{}, err
 	}
-	to, err := shared.Unseal(secrets.Open(given.SecretDir()), record)
+	to, err := delivery.Unseal(secrets.Open(given.SecretDir()), record)
 	if err != nil && freshet.HintOf(err) == "" {
 		err = freshet.WithHint(err, keyHint)
 	}
@@ -130,7 +130,7 @@ func (r *runner) find(ctx context.Context, store freshet.Store, name string) (fr
 }
 
 // open opens a sink by the settings of this node.
-func (r *runner) open(to freshet.Sink, may func() error) (*sinks.Outlet, error) {
+func (r *deliverer) open(to freshet.Sink, may func() error) (*sinks.Outlet, error) {
 	by := r.terms.Load()
 	by.once.Do(func() {
 		given := by.Settings

@@ -48,7 +48,7 @@ func BenchmarkDeliver(b *testing.B) {
 	defer receiver.Close()
 	dir := b.TempDir()
 	program, file, trusted := filepath.Join(dir, "freshet"), filepath.Join(dir, "freshet.yaml"), filepath.Join(dir, "ca.pem")
-	if out, err := exec.Command("go", "build", "-o", program, "../cmd/freshet").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/freshet").CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
 	text := bytes.NewBufferString("budget: 1/d\nallow_cidr: [127.0.0.0/8]\nwebhooks:\n")

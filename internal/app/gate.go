@@ -14,7 +14,7 @@ import (
 
 	"freshet/internal/api"
 	"freshet/internal/auth"
-	"freshet/internal/auth/oidc"
+	"freshet/internal/auth/openid"
 	fetchauth "freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
@@ -85,13 +85,13 @@ const mostAnswer = 1 << 20
 
 // provider returns where people log in besides; nil if nowhere. It is the operator's own
 // setting, so that it may be at an address that is closed to polls.
-func (s *service) provider() *oidc.Provider {
+func (s *service) provider() *openid.Provider {
 	set := s.settings.OIDC
 	if set.Issuer == "" {
 		return nil
 	}
 	out := s.settings.Fetch.Named(10*time.Second, mostAnswer)
-	cfg := oidc.Config{
+	cfg := openid.Config{
 		Settings: set, Redirect: strings.TrimSuffix(s.settings.PublicURL, "/") + api.CallbackPath, Now: s.Now,
 		Reach: func(ctx context.Context) context.Context { return oidc.ClientContext(ctx, out) },
 	}
@@ -105,5 +105,5 @@ func (s *service) provider() *oidc.Provider {
 			return set.Secret.Expand(func(r freshet.Reference) (string, error) { return vault.Look(r, host, false) })
 		}
 	}
-	return oidc.New(cfg)
+	return openid.New(cfg)
 }

@@ -20,8 +20,8 @@ import (
 	"freshet/internal/app/config"
 )
 
-// A delivery is a webhook as a receiver saw it that drops repeats.
-type delivery struct {
+// A webhookSeen is a webhook as a receiver saw it that drops repeats.
+type webhookSeen struct {
 	id, event string
 	dropped   bool // an earlier one had the same id
 	accepted  bool
@@ -31,14 +31,14 @@ type delivery struct {
 
 // careful is a receiver that does as it should: it drops what it has seen, by the
 // webhook-id.
-func careful(t *testing.T, answer func() int) (url string, deliveries chan delivery) {
-	deliveries = make(chan delivery, 100)
+func careful(t *testing.T, answer func() int) (url string, deliveries chan webhookSeen) {
+	deliveries = make(chan webhookSeen, 100)
 	seen := map[string]string{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var event struct{ ID string }
 		_ = json.Unmarshal(body, &event)
-		d := delivery{id: r.Header.Get("webhook-id"), event: event.ID, body: string(body)}
+		d := webhookSeen{id: r.Header.Get("webhook-id"), event: event.ID, body: string(body)}
 		d.before, d.dropped = seen[d.id]
 		seen[d.id] = d.body
 		status := answer()
@@ -153,7 +153,7 @@ func TestRestoredFile(t *testing.T) {
 	copyFile(t, file, copied)
 
 	c, api, stop = started(t, s)
-	var lost []delivery
+	var lost []webhookSeen
 	for _, to := range []string{"three\n", "four\n"} {
 		change(t, c, "prices", text, to)
 		lost = append(lost, <-deliveries)
@@ -168,7 +168,7 @@ func TestRestoredFile(t *testing.T) {
 	told := kept.body + lost[0].body + lost[1].body
 	for _, to := range []string{"five", "six", "seven"} {
 		change(t, c, "prices", text, to+"\n")
-		for d := (delivery{}); !strings.Contains(d.body, to); { // others may come again, as they were
+		for d := (webhookSeen{}); !strings.Contains(d.body, to); { // others may come again, as they were
 			d = <-deliveries
 			if d.dropped && d.body != d.before {
 				t.Errorf("after the restore the change %s has the webhook-id of another one:\nnow  %s\nthen %s", d.event, d.body, d.before)

@@ -35,7 +35,7 @@ import (
 // daemon does nothing until it is started.
 type Node struct {
 	Store  freshet.Store
-	stored store
+	stored database
 	leads  *postgres.Store // the store, if it is led by a lease
 	reads  *postgres.Store // the store, if another node leads
 	Daemon *daemon.Daemon
@@ -200,7 +200,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	daemon := daemon.Config{
+	with := daemon.Config{
 		Store:   watched,
 		Hands:   hands,
 		Fetcher: n.access,
@@ -236,15 +236,15 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		SaveEvery: cfg.SaveEvery,
 	}
 	if n.leads != nil {
-		daemon.Right = n.leads.Right
+		with.Right = n.leads.Right
 	}
 	if cfg.Share && cfg.Pool != "" && !cfg.Standby {
 		if n.seat, err = newSeat(n, cfg); err != nil {
 			return err
 		}
-		n.seat.prepare(&daemon)
+		n.seat.prepare(&with)
 	}
-	n.Daemon = daemon.New(daemon)
+	n.Daemon = daemon.New(with)
 	if !cfg.Idle {
 		n.explorer = discovery.New(discovery.Config{Store: n.Store, Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
 	}

@@ -31,8 +31,8 @@ type poolWeb struct {
 }
 
 // newPoolWeb returns a web with a host for each of so many shards.
-func newPoolWeb(t *testing.T, shards int) *poolWeb {
-	w := &poolWeb{url: make([]string, shards)}
+func newPoolWeb(t *testing.T, count int) *poolWeb {
+	w := &poolWeb{url: make([]string, count)}
 	handler := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
 		w.seen = append(w.seen, time.Now())
@@ -46,7 +46,7 @@ func newPoolWeb(t *testing.T, shards int) *poolWeb {
 	for slices.Contains(w.url, "") {
 		server := httptest.NewServer(handler)
 		t.Cleanup(server.Close)
-		number, _ := shards.Shard{Number: 1, Of: shards}.Has(server.Listener.Addr().String())
+		number, _ := shards.Shard{Number: 1, Of: count}.Has(server.Listener.Addr().String())
 		w.url[number-1] = cmp.Or(w.url[number-1], server.URL)
 	}
 	return w

@@ -42,7 +42,7 @@ func ForgetShard(ctx context.Context, at string, number int) error {
 
 // GrowPool makes room for more shards in a pool, so many in all. All its daemons must have stopped: hosts go to
 // other shards by it, and one that still ran would poll them beside those that have them now.
-func GrowPool(ctx context.Context, at string, shards int) error {
+func GrowPool(ctx context.Context, at string, count int) error {
 	p, err := table.Open(at)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func GrowPool(ctx context.Context, at string, shards int) error {
 				return nil, freshet.WithHint(atWork(i+1, s, now), fmt.Sprintf("stop all daemons of the pool, and try again after %s", freshet.FormatDuration(stopped)))
 			}
 		}
-		return t, t.Grow(shards, now)
+		return t, t.Grow(count, now)
 	})
 }
 

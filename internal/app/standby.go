@@ -19,7 +19,7 @@ type standby struct {
 	node      *Node // nil if it can read nothing
 	passer    *passer
 	following *following // nil if it is cold
-	runner    *runner    // nil if it can read nothing
+	runner    *deliverer // nil if it can read nothing
 	room      *room
 	stopped   chan struct{}
 }
@@ -45,7 +45,7 @@ func (s *service) standBy(ctx context.Context, given config.Settings) error {
 		if err != nil {
 			return errors.Join(err, n.Close())
 		}
-		b.node, p.node, p.gate, b.runner = n, n, gate, s.newRunner(ctx, given, n)
+		b.node, p.node, p.gate, b.runner = n, n, gate, s.newDeliverer(ctx, given, n)
 		handler = fromNodes(s.known, s.standbyHandler(b, gate)) // another node may think that this one decides
 	}
 	b.room = s.door.open(b.withRunner(s.redirectHands(b, handler)))

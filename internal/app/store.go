@@ -15,8 +15,8 @@ import (
 	"freshet/internal/store/sqlite"
 )
 
-// A store is what a node keeps everything in: a file, or a database.
-type store interface {
+// A database is what a node keeps everything in: a file, or a database.
+type database interface {
 	freshet.Store
 	DropIndex() error
 	Size(ctx context.Context) (store.Size, error)
@@ -24,7 +24,7 @@ type store interface {
 
 // openStore opens the store of the settings. The data directory is there in either case: it
 // has the key of secrets, and says where the daemon is.
-func openStore(ctx context.Context, cfg Config) (store, error) {
+func openStore(ctx context.Context, cfg Config) (database, error) {
 	if cfg.Settings.Store == "" {
 		opened := cfg.Store
 		opened.Dir, opened.Now, opened.Log = cfg.Data, cfg.Now, cfg.Log

@@ -14,7 +14,7 @@ import (
 
 // The list of steps in docs/reading.md is the one that the program has.
 func TestReadingPage(t *testing.T) {
-	const page, begin, end = "../docs/reading.md", "<!-- steps -->\n", "<!-- end of steps -->\n"
+	const page, begin, end = "../../docs/reading.md", "<!-- steps -->\n", "<!-- end of steps -->\n"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

@@ -90,12 +90,12 @@ func gridIn(t interface{ Fatal(...any) }, instants, count int, seed uint64, list
 func TestShardsKeepTheBudget(t *testing.T) {
 	moved := map[bool]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		shards := rapid.IntRange(2, 4).Draw(t, "shards")
+		count := rapid.IntRange(2, 4).Draw(t, "shards")
 		// All brains have more to do than they can, and to one of them it is worth more.
 		regions := []region{{0, 24, 0.1}, {1, 16, 0.8}}
 		for range rapid.IntRange(0, 3).Draw(t, "hosts") {
 			regions = append(regions, region{
-				shard:  rapid.IntRange(0, shards-1).Draw(t, "shard"),
+				shard:  rapid.IntRange(0, count-1).Draw(t, "shard"),
 				pages:  rapid.IntRange(1, 8).Draw(t, "pages"),
 				chance: rapid.SampledFrom([]float64{0, 0.02, 0.3, 0.9}).Draw(t, "chance"),
 			})
@@ -103,16 +103,16 @@ func TestShardsKeepTheBudget(t *testing.T) {
 		o := lab.Options{Budget: rapid.SampledFrom([]float64{1, 2.5, 8, 11}).Draw(t, "budget")}
 		o.Adjust = func(_ int, s *freshet.Source) {
 			s.Weight = 1
-			if shards.Of(s.Host(), shards) == 1 {
+			if shards.Of(s.Host(), count) == 1 {
 				s.Weight = 20
 			}
 		}
 		if rapid.Bool().Draw(t, "continuous") {
 			o.Conditions = lab.Conditions{Continuous: true, Latency: rapid.SampledFrom([]time.Duration{0, 300 * time.Millisecond, 90 * time.Second}).Draw(t, "latency")}
-			o.Budget = max(o.Budget, float64(shards))
+			o.Budget = max(o.Budget, float64(count))
 		}
-		g := gridIn(t, 90, shards, rapid.Uint64().Draw(t, "seed"), regions...)
-		_, figures, polls := inShards(t, g, lab.Shards{Count: shards}, o)
+		g := gridIn(t, 90, count, rapid.Uint64().Draw(t, "seed"), regions...)
+		_, figures, polls := inShards(t, g, lab.Shards{Count: count}, o)
 		moved[o.Continuous] += figures.Moves
 		for first, last := 0, 0; last < len(polls); last++ {
 			now := polls[last].Began
@@ -135,8 +135,8 @@ func TestShardsKeepTheBudget(t *testing.T) {
 // A brain whose pages hardly change gives its part of the budget to one whose pages do,
 // although it has many more of them.
 func TestSharesFollowPrices(t *testing.T) {
-	const shards = 3
-	g := gridIn(t, 1000, shards, 1, region{0, 90, 0.002}, region{1, 10, 0.15}, region{2, 20, 0.05})
+	const count = 3
+	g := gridIn(t, 1000, count, 1, region{0, 90, 0.002}, region{1, 10, 0.15}, region{2, 20, 0.05})
 	for _, continuous := range []bool{false, true} {
 		o := lab.Options{Budget: 6}
 		if continuous {
@@ -153,8 +153,8 @@ func TestSharesFollowPrices(t *testing.T) {
 			return o
 		}
 		alone(t, g, late(&one))
-		inShards(t, g, lab.Shards{Count: shards, Fixed: true}, late(&fixed))
-		_, figures, _ := inShards(t, g, lab.Shards{Count: shards}, late(&moving))
+		inShards(t, g, lab.Shards{Count: count, Fixed: true}, late(&fixed))
+		_, figures, _ := inShards(t, g, lab.Shards{Count: count}, late(&moving))
 		if moving < 0.95*one || fixed > 0.8*one {
 			t.Errorf("continuous %v: one brain captured %v, three with fixed parts %v, and with parts that move %v: %+v", continuous, one, fixed, moving, figures)
 		}
@@ -206,15 +206,15 @@ func TestEmptyShards(t *testing.T) {
 
 // Every page is one brain's, that of its host, and so is its index; sources come and go there.
 func TestEveryPageHasOneBrain(t *testing.T) {
-	const shards = 3
-	g := gridIn(t, 200, shards, 1, region{0, 5, 0.2}, region{1, 5, 0.2}, region{1, 3, 0.1}, region{2, 4, 0.3})
+	const count = 3
+	g := gridIn(t, 200, count, 1, region{0, 5, 0.2}, region{1, 5, 0.2}, region{1, 3, 0.1}, region{2, 4, 0.3})
 	gone, back := g.Time(60), g.Time(140)
 	id := g.Pages()[0]
 	o := lab.Options{Budget: 4, Evidence: lab.Evidence{Kind: lab.Index}, Edits: []lab.Edit{
 		{At: gone, Event: sched.Event{Remove: id}},
 		{At: back, Event: sched.Event{Put: &freshet.Watched{Source: freshet.Source{ID: id, URL: "https://" + string(id)}, Standing: freshet.Standing{Seen: back}}}},
 	}}
-	score, figures, polls := inShards(t, g, lab.Shards{Count: shards}, o)
+	score, figures, polls := inShards(t, g, lab.Shards{Count: count}, o)
 	hosts, seen, again, indexes := 0, map[freshet.SourceID]bool{}, false, map[freshet.SourceID]bool{}
 	for _, s := range figures.Shards {
 		hosts += s.Hosts

@@ -48,12 +48,12 @@ func TestToldAgain(t *testing.T) {
 // TestMemoryIsBounded tells more than a query remembers. What is forgotten is counted,
 // the notes are small, and they can be restored.
 func TestMemoryIsBounded(t *testing.T) {
-	queries := []freshet.Query{
+	list := []freshet.Query{
 		{ID: "count", Name: "q", When: `count("30d") < 0`, Window: freshet.Window{By: "all"}},
 		{ID: "groups", Name: "q", When: `previous(now.sku) == "never"`, Window: freshet.Window{By: "now.sku"}},
 		{ID: "unseen", Name: "q", When: `size(unseen(lines(added))) < 0`, Window: freshet.Window{By: "all"}},
 	}
-	e := newEngine(t, queries...)
+	e := newEngine(t, list...)
 	disk := map[string]freshet.QueryNote{}
 	save := func() {
 		for _, n := range e.Save() {
@@ -90,7 +90,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		notes, size = append(notes, n), size+len(n.Body)
 	}
 	t.Logf("%d notes, %d bytes", len(notes), size)
-	again := newEngine(t, queries...)
+	again := newEngine(t, list...)
 	if err := again.Restore(notes); err != nil {
 		t.Fatal(err)
 	}

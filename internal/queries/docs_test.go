@@ -16,7 +16,7 @@ import (
 // examples returns the queries of docs/queries.md by their names.
 func examples(t *testing.T) map[string]freshet.Query {
 	t.Helper()
-	page, err := os.ReadFile("../docs/queries.md")
+	page, err := os.ReadFile("../../docs/queries.md")
 	if err != nil {
 		t.Fatal(err)
 	}

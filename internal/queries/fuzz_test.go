@@ -61,7 +61,7 @@ func FuzzCondition(f *testing.F) {
 
 // FuzzRestore reads any bytes as notes. They are refused, or the engine works.
 func FuzzRestore(f *testing.F) {
-	queries := []freshet.Query{
+	list := []freshet.Query{
 		{ID: "a", Name: "a", When: `count("1h") > 2 && now.price < lowest(now.price, "1h")`, Window: freshet.Window{By: "all"}},
 		{ID: "b", Name: "b", When: `first(added)`},
 		{ID: "c", Name: "c", When: `now.price > 1`, Value: `now.price`, Window: freshet.Window{For: time.Hour}},
@@ -72,7 +72,7 @@ func FuzzRestore(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, q := range queries {
+		for _, q := range list {
 			if err := e.Put(q); err != nil {
 				t.Fatal(err)
 			}

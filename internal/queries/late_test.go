@@ -17,7 +17,7 @@ import (
 // TestLate tells changes in any order. Which of them match does not depend on it, as
 // long as nothing that comes late can make a match untrue.
 func TestLate(t *testing.T) {
-	queries := []freshet.Query{
+	list := []freshet.Query{
 		{ID: "count", When: `count("1h") > 2 && now.price > 1`, Window: freshet.Window{By: "all"}},
 		{ID: "after", When: `source.id == "s0" && after(source.id == "s1" && added.contains("a"), "1h")`, Window: freshet.Window{By: "all"}},
 		{ID: "distinct", When: `distinct(source.id, "40m") >= 2`, Window: freshet.Window{By: "all"}},
@@ -34,7 +34,7 @@ func TestLate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, q := range queries {
+			for _, q := range list {
 				if err := e.Put(q); err != nil {
 					t.Fatal(err)
 				}

@@ -71,13 +71,13 @@ func items(titles ...string) queries.Content {
 	return queries.Content{Items: list}
 }
 
-func newEngine(t testing.TB, queries ...freshet.Query) *queries.Engine {
+func newEngine(t testing.TB, list ...freshet.Query) *queries.Engine {
 	t.Helper()
 	e, err := queries.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range queries {
+	for _, q := range list {
 		rep, err := queries.Check(q, nil)
 		if err != nil {
 			t.Fatalf("query %s: %v", q.ID, err)

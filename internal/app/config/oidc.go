@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet/internal/auth/oidc"
+	"freshet/internal/auth/openid"
 	"freshet/internal/freshet"
 	"freshet/internal/suggest"
 )
@@ -52,7 +52,7 @@ func ofProvider(show func(Settings) any) func(Settings) any {
 }
 
 func setIssuer(s *Settings, v string) error {
-	if err := oidc.CheckURL(v); err != nil {
+	if err := openid.CheckURL(v); err != nil {
 		return err
 	}
 	s.OIDC.Issuer = v
@@ -96,7 +96,7 @@ func members(at func(*Settings) *[]string) func(*Settings, string) error {
 	return func(s *Settings, v string) error {
 		list := SplitList(v)
 		for _, entry := range list {
-			if err := oidc.CheckMember(entry); err != nil {
+			if err := openid.CheckMember(entry); err != nil {
 				return err
 			}
 		}

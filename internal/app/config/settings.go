@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet/internal/auth/oidc"
+	"freshet/internal/auth/openid"
 	"freshet/internal/cluster/shards"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
@@ -58,7 +58,7 @@ type Settings struct {
 	Proxies []netip.Prefix // in front of the API, whose word on where a request comes from is taken
 	Audit   time.Duration  // how long the audit log is kept
 
-	OIDC oidc.Settings // where people log in besides; without an issuer there is no such place
+	OIDC openid.Settings // where people log in besides; without an issuer there is no such place
 
 	Media    auth.Media    // beside the Web that may be watched
 	NoSearch bool          // what versions say is not indexed
@@ -97,7 +97,7 @@ func Defaults(env func(string) string) Settings {
 
 		Login:    "auto",
 		Audit:    365 * 24 * time.Hour,
-		OIDC:     oidc.Settings{Scopes: []string{"profile", "email"}, Groups: "groups", Session: freshet.Day},
+		OIDC:     openid.Settings{Scopes: []string{"profile", "email"}, Groups: "groups", Session: freshet.Day},
 		LogLevel: "info",
 		LogForm:  "text",
 	}

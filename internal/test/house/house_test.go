@@ -1,4 +1,4 @@
-package freshet_test
+package house_test
 
 import (
 	"fmt"
@@ -13,83 +13,89 @@ import (
 	"testing"
 )
 
+// top is the folder of the module, as seen from here.
+const top = "../../.."
+
+// kernel is the package of the nouns that all others share.
+const kernel = "internal/freshet"
+
 // floors is the plan of docs/architecture.md: a package imports only packages
 // of lower floors. A package that is not listed has no floor and fails.
 var floors = map[string]int{
-	".":           0,
-	"sched":       1,
-	"estimate":    1,
-	"turn":        1,
-	"cycle":       1,
-	"policytest":  1,
-	"learn":       2,
-	"solve":       1,
-	"parts":       2,
-	"pool":        3,
-	"fetch":       1,
-	"content":     1,
-	"render":      1,
-	"noise":       1,
-	"robots":      1,
-	"sitemap":     1,
-	"site":        1,
-	"query":       1,
-	"doubt":       1,
-	"sqlite":      2,
-	"postgres":    2,
-	"tables":      1,
-	"storetest":   1,
-	"pgtest":      0,
-	"synth":       1,
-	"disk":        1,
-	"wire":        1,
-	"zoo":         1,
-	"secret":      1,
-	"access":      2,
-	"client":      1,
-	"spell":       0,
-	"lock":        0,
-	"words":       0,
-	"column":      0,
-	"docs":        0,
-	"plot":        1,
-	"persist":     1,
-	"memory":      1,
-	"clock":       1,
-	"whatif":      3,
-	"intake":      2,
-	"policy":      3,
-	"rival":       4,
-	"sink":        3,
-	"live":        4,
-	"deliver":     4,
-	"courier":     4,
-	"standing":    4,
-	"explore":     5,
-	"lab":         5,
-	"config":      5,
-	"web":         6,
-	"ui":          1,
-	"who":         1,
-	"openid":      1,
-	"openidtest":  0,
-	"ui/build":    9,
-	"paper":       6,
-	"hand":        2,
-	"cluster":     3,
-	"move":        3,
-	"series":      3,
-	"node":        7,
-	"bench":       8,
-	"stage":       8,
-	"torture":     8,
-	"cmd/freshet": 9,
-	"cmd/torture": 9,
+	"internal/freshet":              0,
+	"internal/sched":                1,
+	"internal/learn/estimate":       1,
+	"internal/sched/ranking":        1,
+	"internal/sched/cyclic":         1,
+	"internal/test/policytest":      1,
+	"internal/learn":                2,
+	"internal/sched/rootfind":       1,
+	"internal/cluster/shards":       2,
+	"internal/cluster/shards/table": 3,
+	"internal/fetch":                1,
+	"internal/extract":              1,
+	"internal/fetch/browser":        1,
+	"internal/extract/noise":        1,
+	"internal/fetch/robots":         1,
+	"internal/sites/sitemap":        1,
+	"internal/sites":                1,
+	"internal/queries":              1,
+	"internal/extract/wrongpage":    1,
+	"internal/store/sqlite":         2,
+	"internal/store/postgres":       2,
+	"internal/store":                1,
+	"internal/test/storetest":       1,
+	"internal/test/pgtest":          0,
+	"internal/lab/synth":            1,
+	"internal/test/diskfault":       1,
+	"internal/test/netfault":        1,
+	"internal/test/hostile":         1,
+	"internal/fetch/secrets":        1,
+	"internal/fetch/auth":           2,
+	"client":                        1,
+	"internal/suggest":              0,
+	"internal/filelock":             0,
+	"internal/search":               0,
+	"internal/sched/column":         0,
+	"docs":                          0,
+	"internal/lab/plot":             1,
+	"internal/retry":                1,
+	"internal/daemon/membudget":     1,
+	"internal/clock":                1,
+	"internal/learn/forecast":       3,
+	"internal/app/importer":         2,
+	"internal/sched/policy":         3,
+	"internal/research/baselines":   4,
+	"internal/sinks":                3,
+	"internal/daemon":               4,
+	"internal/sinks/delivery":       4,
+	"internal/cluster/delivery":     4,
+	"internal/queries/runner":       4,
+	"internal/sites/discovery":      5,
+	"internal/lab":                  5,
+	"internal/app/config":           5,
+	"internal/api":                  6,
+	"ui":                            1,
+	"internal/auth":                 1,
+	"internal/auth/openid":          1,
+	"internal/test/oidctest":        0,
+	"ui/build":                      9,
+	"internal/research/paper":       6,
+	"internal/worker":               2,
+	"internal/cluster":              3,
+	"internal/store/migrate":        3,
+	"internal/lab/archive":          3,
+	"internal/app":                  7,
+	"internal/test/bench":           8,
+	"internal/app/demo":             8,
+	"internal/test/torture":         8,
+	"cmd/freshet":                   9,
+	"cmd/torture":                   9,
 }
 
 // clockless packages are replayed in the lab: time and chance come to them as
 // arguments, and they touch neither a store nor the network.
-var clockless = []string{".", "sched", "policy", "rival", "turn", "cycle", "estimate", "learn", "solve", "whatif", "lab", "plot", "paper", "noise", "doubt", "robots", "sitemap", "site", "query", "words", "column", "parts"}
+var clockless = []string{"internal/freshet", "internal/sched", "internal/sched/policy", "internal/research/baselines", "internal/sched/ranking", "internal/sched/cyclic", "internal/learn/estimate", "internal/learn", "internal/sched/rootfind", "internal/learn/forecast", "internal/lab", "internal/lab/plot", "internal/research/paper", "internal/extract/noise", "internal/extract/wrongpage", "internal/fetch/robots", "internal/sites/sitemap", "internal/sites", "internal/queries", "internal/search", "internal/sched/column", "internal/cluster/shards"}
 
 // A rule inspects one source file of the package in dir and returns what is
 // wrong with it.
@@ -102,12 +108,9 @@ func floorRule(dir string, f *ast.File) (faults []string) {
 	}
 	for _, path := range imports(f) {
 		rel, ours := strings.CutPrefix(path, "freshet/")
-		if path == "freshet" {
-			rel, ours = ".", true
-		}
 		if !ours {
-			if dir == "." && strings.Contains(strings.Split(path, "/")[0], ".") {
-				faults = append(faults, "the root imports "+path+", which is not the standard library")
+			if dir == kernel && strings.Contains(strings.Split(path, "/")[0], ".") {
+				faults = append(faults, "the kernel imports "+path+", which is not the standard library")
 			}
 			continue
 		}
@@ -131,7 +134,7 @@ func clockRule(dir string, f *ast.File) (faults []string) {
 		case "net", "database/sql", "os/exec":
 			faults = append(faults, "imports "+path)
 		case "net/http":
-			if dir != "." { // the root names the header type
+			if dir != kernel { // the kernel names the header type
 				faults = append(faults, "imports "+path)
 			}
 		}
@@ -156,7 +159,7 @@ func clockRule(dir string, f *ast.File) (faults []string) {
 // egressRule keeps every outgoing connection behind package fetch, where
 // forbidden addresses are refused.
 func egressRule(dir string, f *ast.File) (faults []string) {
-	if dir == "fetch" || dir == "wire" { // the latter leads from one program of a test to another
+	if dir == "internal/fetch" || dir == "internal/test/netfault" { // the latter leads from one program of a test to another
 		return nil
 	}
 	banned := map[string][]string{
@@ -267,7 +270,8 @@ func selections(f *ast.File, pkg string) (names []string) {
 
 // TestHouse holds every source file to the rules of docs/architecture.md.
 func TestHouse(t *testing.T) {
-	rules := map[string]rule{"floors": floorRule, "clock": clockRule, "egress": egressRule, "docs": docRule, "state": stateRule}
+	t.Chdir(top)
+	rules := map[string]rule{"floors": floorRule, "internal/clock": clockRule, "egress": egressRule, "docs": docRule, "state": stateRule}
 	documented := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -310,19 +314,19 @@ func TestHouseCanFail(t *testing.T) {
 		dir  string
 		src  string
 	}{
-		{"a policy imports the daemon", floorRule, "policy", `package p; import _ "freshet/live"`},
-		{"one floor imports sideways", floorRule, "fetch", `package p; import _ "freshet/content"`},
+		{"a policy imports the daemon", floorRule, "internal/sched/policy", `package p; import _ "freshet/internal/daemon"`},
+		{"one floor imports sideways", floorRule, "internal/fetch", `package p; import _ "freshet/internal/extract"`},
 		{"a package without a floor", floorRule, "misc", `package p`},
-		{"the root imports a library", floorRule, ".", `package p; import _ "github.com/spf13/cobra"`},
-		{"the scheduler reads the clock", clockRule, "sched", `package p; import "time"; var t = time.Now()`},
-		{"a policy rolls unseeded dice", clockRule, "policy", `package p; import "math/rand/v2"; var n = rand.IntN(6)`},
-		{"the lab opens a database", clockRule, "lab", `package p; import _ "database/sql"`},
-		{"the API dials by itself", egressRule, "web", `package p; import "net/http"; var c http.Client`},
+		{"the root imports a library", floorRule, "internal/freshet", `package p; import _ "github.com/spf13/cobra"`},
+		{"the scheduler reads the clock", clockRule, "internal/sched", `package p; import "time"; var t = time.Now()`},
+		{"a policy rolls unseeded dice", clockRule, "internal/sched/policy", `package p; import "math/rand/v2"; var n = rand.IntN(6)`},
+		{"the lab opens a database", clockRule, "internal/lab", `package p; import _ "database/sql"`},
+		{"the API dials by itself", egressRule, "internal/api", `package p; import "net/http"; var c http.Client`},
 		{"the client dials by itself", egressRule, "client", `package p; import "net/http"; var c = http.DefaultClient`},
-		{"a sink dials by itself", egressRule, "deliver", `package p; import "net"; var _, _ = net.Dial("tcp", "x:1")`},
-		{"an exported name without a word", docRule, "sched", `package p; func Run() {}`},
-		{"an exported method without a word", docRule, "sched", `package p; type t struct{}; type T struct{}; func (T) Run() {}`},
-		{"an init function", stateRule, "web", `package p; func init() {}`},
+		{"a sink dials by itself", egressRule, "internal/sinks/delivery", `package p; import "net"; var _, _ = net.Dial("tcp", "x:1")`},
+		{"an exported name without a word", docRule, "internal/sched", `package p; func Run() {}`},
+		{"an exported method without a word", docRule, "internal/sched", `package p; type t struct{}; type T struct{}; func (T) Run() {}`},
+		{"an init function", stateRule, "internal/api", `package p; func init() {}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -339,14 +343,12 @@ func TestHouseCanFail(t *testing.T) {
 
 // TestSpeaksOfItself keeps words out of the tree that belong elsewhere.
 func TestSpeaksOfItself(t *testing.T) {
-	if _, err := os.Stat("docs"); err != nil {
-		t.Skip("no docs here")
-	}
+	t.Chdir(top)
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if path == "bin" { // what was built, and what others wrote
 			return filepath.SkipDir
 		}
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".md") && !strings.HasSuffix(path, ".go") || path == "house_test.go" {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".md") && !strings.HasSuffix(path, ".go") || path == "internal/test/house/house_test.go" {
 			return err
 		}
 		b, err := os.ReadFile(path)

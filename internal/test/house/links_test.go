@@ -1,4 +1,4 @@
-package freshet_test
+package house_test
 
 import (
 	"io/fs"
@@ -11,6 +11,7 @@ import (
 
 // A link in the docs leads to a page that is there, and to a heading that is on it.
 func TestLinksLeadSomewhere(t *testing.T) {
+	t.Chdir(top)
 	link := regexp.MustCompile(`\]\(([^():\s]+\.md)?(#[^()\s]+)?\)`)
 	pages := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

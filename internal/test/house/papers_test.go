@@ -1,4 +1,4 @@
-package freshet_test
+package house_test
 
 import (
 	"go/ast"
@@ -51,6 +51,22 @@ func papersTable(t *testing.T) (rows []paperRow) {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
+// packageDirs returns the folder of each package by the package's name.
+func packageDirs(t *testing.T) map[string]string {
+	t.Helper()
+	dirs := map[string]string{}
+	for _, pattern := range []string{"*", "internal/*", "internal/*/*"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range found {
+			dirs[filepath.Base(dir)] = dir
+		}
+	}
+	return dirs
+}
+
 // declared returns the names that a package declares, methods as Type.Method.
 func declared(t *testing.T, dir string) map[string]bool {
 	t.Helper()
@@ -95,11 +111,12 @@ func declared(t *testing.T, dir string) map[string]bool {
 // What the table of the papers names is there: files, packages, identifiers, commands
 // with their flags, and policies with their options.
 func TestTableOfThePapersIsTrue(t *testing.T) {
+	t.Chdir(top)
 	rows := papersTable(t)
 	if len(rows) < 104 {
 		t.Errorf("the table has %d rows, and the papers have 104 things or more", len(rows))
 	}
-	packages := map[string]map[string]bool{}
+	packages, dirs := map[string]map[string]bool{}, packageDirs(t)
 	there := func(place string) bool {
 		if _, err := os.Stat(place); err == nil {
 			return true
@@ -108,11 +125,8 @@ func TestTableOfThePapersIsTrue(t *testing.T) {
 		if !ok {
 			return false
 		}
-		if pkg == "freshet" {
-			pkg = "."
-		}
 		if packages[pkg] == nil {
-			packages[pkg] = declared(t, pkg)
+			packages[pkg] = declared(t, dirs[pkg])
 		}
 		return packages[pkg][name]
 	}
@@ -166,6 +180,7 @@ func reachable(way string) string {
 
 // The rows are of all three papers, and none is there twice.
 func TestTableOfThePapersIsWhole(t *testing.T) {
+	t.Chdir(top)
 	seen := map[string]int{}
 	for _, r := range papersTable(t) {
 		seen[r.item+r.code]++
