@@ -141,6 +141,10 @@ papers: build ## repeat the papers' experiments at full size with SEEDS (default
 golden: ## accept what the code says now as the golden files; read the diff afterwards
 	$(GO) test ./internal/api ./internal/extract ./internal/sinks/delivery ./internal/lab/synth ./internal/lab -update
 
+.PHONY: house
+house: build ## measure the tree: lines by area, exported names, largest types and interfaces, spread of features
+	$(GO) run ./internal/test/house/report --binary $(BIN) $(ARGS)
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin

@@ -88,6 +88,8 @@ var floors = map[string]int{
 	"internal/app":                  7,
 	"internal/test/bench":           8,
 	"internal/app/demo":             8,
+	"internal/test/house":           0,
+	"internal/test/house/report":    1,
 	"internal/test/torture":         8,
 	"cmd/freshet":                   9,
 	"cmd/torture":                   9,
@@ -271,7 +273,7 @@ func selections(f *ast.File, pkg string) (names []string) {
 // TestHouse holds every source file to the rules of docs/architecture.md.
 func TestHouse(t *testing.T) {
 	t.Chdir(top)
-	rules := map[string]rule{"floors": floorRule, "internal/clock": clockRule, "egress": egressRule, "docs": docRule, "state": stateRule}
+	rules := map[string]rule{"floors": floorRule, "clock": clockRule, "egress": egressRule, "docs": docRule, "state": stateRule}
 	documented := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
