@@ -1,12 +1,342 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+
+	"freshet/client"
+	"freshet/internal/freshet"
+	"freshet/internal/sinks"
 )
+
+// heldSources are the sources of a daemon, but for the pages of sites.
+type heldSources struct {
+	byID  map[freshet.SourceID]client.Source
+	byKey map[string][]client.Source // by pageKey
+	used  map[freshet.SourceID]bool  // the file lists it
+}
+
+// pageKey is the same for sources that watch the same part of the same page. What the API
+// does not show of a URL is not in it.
+func pageKey(s freshet.Source) string { return freshet.MaskURL(s.URL) + " " + s.Key() }
+
+func (v *application) planSources(ctx context.Context) error {
+	all, err := v.Sources(ctx, client.SourceQuery{Named: true})
+	if err != nil {
+		return err
+	}
+	h := heldSources{map[freshet.SourceID]client.Source{}, map[string][]client.Source{}, map[freshet.SourceID]bool{}}
+	for _, s := range all {
+		defined, err := s.Defined()
+		if err != nil {
+			return err
+		}
+		h.byID[s.ID] = s
+		h.byKey[pageKey(defined)] = append(h.byKey[pageKey(defined)], s)
+	}
+	for _, want := range v.file.Sources { // those with an id first, so that none is taken for another
+		if _, there := h.byID[want.ID]; there {
+			h.used[want.ID] = true
+		}
+	}
+	for _, want := range v.file.Sources {
+		item, err := v.planSource(ctx, want, &h)
+		if err != nil {
+			return err
+		}
+		v.put(item)
+	}
+	for _, s := range all {
+		if !h.used[s.ID] && s.Origin == freshet.FromAPI {
+			v.unlisted("source", string(s.ID), func(ctx context.Context) error { return v.Remove(ctx, s.ID, false) })
+		}
+	}
+	return nil
+}
+
+// planSource compares one source with what the daemon has.
+func (v *application) planSource(ctx context.Context, want freshet.Source, h *heldSources) (plannedAct, error) {
+	item := plannedAct{Kind: "source", Name: string(want.ID), Note: freshet.MaskURL(want.URL)}
+	have, there := h.byID[want.ID]
+	if !there {
+		same, err := v.samePage(ctx, want, h)
+		switch {
+		case err != nil:
+			return item, err
+		case same.ID == "":
+			return v.toAdd(item, want)
+		case want.ID == "":
+			have, item.Name = same, string(same.ID)
+			h.used[same.ID] = true
+		case v.prune && same.Origin == freshet.FromAPI && !h.used[same.ID]:
+			return v.toAdd(item, want) // the other one goes first
+		default:
+			item.Action, item.Note = refuse, "the daemon watches this page as "+string(same.ID)+"; give it that id here, or remove it there"
+			return item, nil
+		}
+	}
+	return v.toChange(ctx, item, want, have)
+}
+
+// samePage returns the source of the daemon that watches the same; one without an ID if
+// there is none.
+func (v *application) samePage(ctx context.Context, want freshet.Source, h *heldSources) (client.Source, error) {
+	for _, s := range h.byKey[pageKey(want)] {
+		whole, err := v.wholeSource(ctx, s, want)
+		if err != nil {
+			return s, err
+		}
+		if whole.URL == want.URL {
+			return s, nil
+		}
+	}
+	return client.Source{}, nil
+}
+
+// wholeSource returns a source with its whole URL, if what is not shown of it matters.
+func (v *application) wholeSource(ctx context.Context, s client.Source, want freshet.Source) (client.Source, error) {
+	if shown := freshet.MaskURL(want.URL); shown == want.URL || s.URL != shown {
+		return s, nil
+	}
+	return v.Reveal(ctx, s.ID)
+}
+
+func (v *application) toAdd(item plannedAct, want freshet.Source) (plannedAct, error) {
+	var described client.NewSource
+	if err := json.Unmarshal(want.Definition(), &described); err != nil {
+		return item, err
+	}
+	if item.Action = add; item.Name == "" {
+		item.Name, item.Note = item.Note, "" // the daemon makes an id
+	}
+	item.do = func(ctx context.Context) error {
+		_, err := v.Add(ctx, described)
+		return err
+	}
+	return item, nil
+}
+
+// toChange compares a source with the one that the daemon has.
+func (v *application) toChange(ctx context.Context, item plannedAct, want freshet.Source, have client.Source) (plannedAct, error) {
+	have, err := v.wholeSource(ctx, have, want)
+	if err != nil {
+		return item, err
+	}
+	if item.Fields, _, err = sourcePatch(have, want); err != nil {
+		return item, err
+	}
+	switch item.Note = ""; {
+	case len(item.Fields) == 0:
+		item.Action = keep
+		return item, nil
+	case have.Origin == freshet.FromFile:
+		return item.refused(), nil
+	}
+	now, err := v.Source(ctx, have.ID) // with its revision
+	if err != nil {
+		return item, err
+	}
+	now.URL = have.URL
+	_, patch, err := sourcePatch(now, want)
+	if err != nil {
+		return item, err
+	}
+	item.Action = change
+	item.do = func(ctx context.Context) error {
+		_, err := v.PatchSource(ctx, now.ID, now.Revision, patch)
+		return err
+	}
+	return item, nil
+}
+
+// sourcePatch returns the fields in which a source of the daemon differs from what is
+// wanted, and how to make them equal.
+func sourcePatch(have client.Source, want freshet.Source) (fields []string, patch map[string]any, err error) {
+	is, err := have.Defined()
+	if err != nil {
+		return nil, nil, err
+	}
+	want.ID = is.ID
+	if want.Weight == 1 { // which is what there is if nothing is said
+		want.Weight = 0
+	}
+	if want.Cost == 1 {
+		want.Cost = 0
+	}
+	for _, f := range freshet.SourceFields() {
+		if !slices.Equal(f.Show(&is), f.Show(&want)) {
+			fields = append(fields, f.Name)
+		}
+	}
+	from, err := objectOf(is.Definition())
+	if err != nil {
+		return nil, nil, err
+	}
+	to, err := objectOf(want.Definition())
+	return fields, patchBetween(from, to), err
+}
+
+func (v *application) planQueries(ctx context.Context) error {
+	all, err := v.Queries(ctx)
+	if err != nil {
+		return err
+	}
+	v.queries = map[freshet.QueryID]bool{}
+	for _, want := range v.file.Queries {
+		v.queries[want.ID] = true
+		i := slices.IndexFunc(all, func(q client.Query) bool { return q.ID == want.ID })
+		if i < 0 {
+			v.put(plannedAct{Kind: "query", Name: string(want.ID), Action: add, Note: oneLine(want.When), do: func(ctx context.Context) error {
+				_, err := v.AddQuery(ctx, client.QueryToAdd{NewQuery: client.QueryOf(want)})
+				return err
+			}})
+			continue
+		}
+		item, err := v.planQuery(ctx, want, all[i])
+		if err != nil {
+			return err
+		}
+		v.put(item)
+	}
+	for _, q := range all {
+		if q.Origin == freshet.FromAPI && !v.queries[q.ID] {
+			v.unlisted("query", string(q.ID), func(ctx context.Context) error { return v.RemoveQuery(ctx, q.ID) })
+		}
+		if !v.prune || q.Origin == freshet.FromFile {
+			v.queries[q.ID] = true
+		}
+	}
+	return nil
+}
+
+// planQuery compares a query with the one that the daemon has.
+func (v *application) planQuery(ctx context.Context, want freshet.Query, have client.Query) (plannedAct, error) {
+	item := plannedAct{Kind: "query", Name: string(want.ID), Action: keep}
+	patch, err := queryPatch(have, want)
+	item.Fields = fieldsOf(patch)
+	if err != nil || len(patch) == 0 {
+		return item, err
+	}
+	if have.Origin == freshet.FromFile {
+		return item.refused(), nil
+	}
+	now, err := v.Query(ctx, want.ID) // with its revision
+	if err != nil {
+		return item, err
+	}
+	if patch, err = queryPatch(now, want); err != nil {
+		return item, err
+	}
+	item.Action = change
+	item.do = func(ctx context.Context) error {
+		_, err := v.EditQuery(ctx, want.ID, now.Revision, patch)
+		return err
+	}
+	return item, nil
+}
+
+// queryPatch returns how to make a query of the daemon what is wanted.
+func queryPatch(have client.Query, want freshet.Query) (map[string]any, error) {
+	defined, err := have.Defined()
+	if err != nil {
+		return nil, err
+	}
+	from, err := objectOf(client.QueryOf(defined), "id")
+	if err != nil {
+		return nil, err
+	}
+	to, err := objectOf(client.QueryOf(want), "id")
+	return patchBetween(from, to), err
+}
+
+func (v *application) planSinks(ctx context.Context) error {
+	list, err := v.Sinks(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := v.file.AllSinks()
+	for _, want := range wanted {
+		want.Origin = freshet.FromAPI
+		if want, err = sinks.Check(v.file.Outlets(v.env, nil, nil), want); err != nil {
+			return err
+		}
+		i := slices.IndexFunc(list.Items, func(s client.SinkInfo) bool { return s.Name == want.Name })
+		var have *client.SinkInfo
+		if i >= 0 {
+			have = &list.Items[i]
+		}
+		item, err := v.planSink(want, have)
+		if err != nil {
+			return err
+		}
+		v.put(item)
+	}
+	for _, s := range list.Items {
+		if s.Origin == freshet.FromAPI && !slices.ContainsFunc(wanted, func(want freshet.Sink) bool { return want.Name == s.Name }) {
+			v.unlisted("sink", s.Name, func(ctx context.Context) error { return v.RemoveSink(ctx, s.Name) })
+		}
+	}
+	return nil
+}
+
+// planSink compares a sink with the one that the daemon has; nil if there is none.
+func (v *application) planSink(want freshet.Sink, have *client.SinkInfo) (plannedAct, error) {
+	item := plannedAct{Kind: "sink", Name: want.Name, Action: add, Note: want.Kind}
+	if i := slices.IndexFunc(want.Queries, func(id freshet.QueryID) bool { return !v.queries[id] }); i >= 0 {
+		item.Action, item.Note = refuse, "it follows query "+string(want.Queries[i])+", which neither the file nor the daemon has"
+		return item, nil
+	}
+	described, whole, err := sinkObject(want)
+	if err != nil {
+		return item, err
+	}
+	if have == nil {
+		item.do = func(ctx context.Context) error {
+			_, err := v.AddSink(ctx, want.Name, described)
+			return err
+		}
+		return item, nil
+	}
+	_, shown, err := sinkObject(sinks.Shown(want))
+	if err != nil {
+		return item, err
+	}
+	from, err := objectOf(have.NewSink)
+	if err != nil {
+		return item, err
+	}
+	item.Fields = fieldsOf(patchBetween(from, shown))
+	switch item.Note = ""; {
+	case len(item.Fields) == 0:
+		item.Action = keep
+	case have.Origin == freshet.FromFile:
+		item = item.refused()
+	default:
+		item.Action = change
+		item.do = func(ctx context.Context) error { // with the secrets, which are not shown
+			_, err := v.EditSink(ctx, want.Name, patchBetween(from, whole), have.Revision)
+			return err
+		}
+	}
+	return item, nil
+}
+
+// sinkObject returns a sink as the API takes it.
+func sinkObject(s freshet.Sink) (described client.NewSink, object map[string]any, err error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return described, nil, err
+	}
+	if err := json.Unmarshal(text, &described); err != nil {
+		return described, nil, err
+	}
+	object, err = objectOf(described)
+	return described, object, err
+}
 
 // objectOf returns what a value is in JSON, without some of its keys.
 func objectOf(value any, without ...string) (object map[string]any, err error) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"freshet/client"
 	"freshet/internal/extract"
@@ -241,4 +242,221 @@ func sentence(text string) int {
 		}
 	}
 	return len(text)
+}
+
+// sidesWidth is how wide two texts side by side are if the screen has no limit.
+const sidesWidth = 160
+
+// A side is what one text has beside the other; nil is nothing.
+type side *client.Line
+
+// sides prints a diff with the old text on the left and the new one on the right.
+func (v *diffView) sides(d client.Diff) {
+	if v.width == 0 {
+		v.width = sidesWidth
+	}
+	wide := (v.width - 3) / 2
+	name := func(n client.Version) string {
+		return shorten(fmt.Sprintf("%s version %d, %s", d.Source, n.Number, n.SeenAt.Local().Format(time.DateTime)), wide)
+	}
+	v.row(v.bold(name(d.From)), v.bold(name(d.To)), wide)
+	if d.Coarse {
+		fmt.Fprintln(v.out, harmless(d.Summary))
+	}
+	for _, h := range d.Hunks {
+		fmt.Fprintln(v.out, v.cyan(fmt.Sprintf("lines %s and %s", extract.LineRange(h.OldStart, h.OldLines), extract.LineRange(h.NewStart, h.NewLines))))
+		lines := takenApart(h.Lines)
+		for i := 0; i < len(lines); {
+			removed := runOf(lines[i:], "-")
+			added := runOf(lines[i+removed:], "+")
+			if removed+added == 0 {
+				v.beside(&lines[i], &lines[i], wide)
+				i++
+				continue
+			}
+			for k := range max(removed, added) {
+				var left, right side
+				if k < removed {
+					left = &lines[i+k]
+				}
+				if k < added {
+					right = &lines[i+removed+k]
+				}
+				v.beside(left, right, wide)
+			}
+			i += removed + added
+		}
+	}
+}
+
+// beside prints a line of each text, one beside the other.
+func (v *diffView) beside(left, right side, wide int) {
+	old, new := v.cells(left, wide), v.cells(right, wide)
+	for i := range max(len(old), len(new)) {
+		at := func(cells []string) string {
+			if i < len(cells) {
+				return cells[i]
+			}
+			return ""
+		}
+		v.row(at(old), at(new), wide)
+	}
+}
+
+// cells returns a line broken into parts that fit one side.
+func (v *diffView) cells(l side, wide int) (cells []string) {
+	if l == nil {
+		return nil
+	}
+	if l.Op == skipped {
+		return []string{v.dim(" " + l.Text)}
+	}
+	for i, part := range folded(l.Text, wide-1) {
+		sign := l.Op
+		if i > 0 {
+			sign = " "
+		}
+		cells = append(cells, v.painted(sign, l.Op, l.Text, part, l.Mark))
+	}
+	return cells
+}
+
+// row prints one row of both sides.
+func (v *diffView) row(left, right string, wide int) {
+	fmt.Fprintln(v.out, strings.TrimRight(pad(left, wide)+" "+v.dim("│")+" "+right, " "))
+}
+
+// words prints a diff word by word: in colour where there is colour, and otherwise in
+// brackets, as git does. On a screen, long stretches that are the same are left out.
+func (v *diffView) words(d client.Diff) {
+	if d.Summary == "" && len(d.Hunks) == 0 && !d.Coarse {
+		return
+	}
+	fmt.Fprintf(v.out, "%s\n%s\n", v.bold("--- "+versionName(d.Source, d.From)), v.bold("+++ "+versionName(d.Source, d.To)))
+	if d.Coarse {
+		fmt.Fprintln(v.out, "# "+harmless(d.Summary))
+	}
+	for _, h := range d.Hunks {
+		fmt.Fprintln(v.out, v.cyan(fmt.Sprintf("@@ -%s +%s @@", extract.LineRange(h.OldStart, h.OldLines), extract.LineRange(h.NewStart, h.NewLines))))
+		for _, line := range linesOf(hunkOf(h).Words()) {
+			v.wordLine(line)
+		}
+	}
+}
+
+// hunkOf returns a hunk as package extract knows it.
+func hunkOf(h client.Hunk) (hunk extract.Hunk) {
+	for _, l := range h.Lines {
+		hunk.Lines = append(hunk.Lines, extract.Line{Op: extract.Op(l.Op), Text: l.Text})
+	}
+	return hunk
+}
+
+// linesOf cuts spans where their lines end.
+func linesOf(spans []extract.Span) (lines [][]extract.Span) {
+	var line []extract.Span
+	for _, s := range spans {
+		for text := range strings.Lines(s.Text) {
+			part, ended := strings.CutSuffix(text, "\n")
+			if part != "" {
+				line = append(line, extract.Span{Op: s.Op, Text: part})
+			}
+			if ended {
+				lines, line = append(lines, line), nil
+			}
+		}
+	}
+	if line != nil {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// wordLine prints the pieces of a line, broken between words to fit the screen.
+func (v *diffView) wordLine(line []extract.Span) {
+	var text strings.Builder
+	var ops []extract.Op // of each byte of text
+	for i, s := range line {
+		piece := harmless(v.abridged(s, i == 0, i == len(line)-1))
+		if brackets := (map[extract.Op][2]string{extract.Remove: {"[-", "-]"}, extract.Add: {"{+", "+}"}})[s.Op]; !v.palette {
+			piece = brackets[0] + piece + brackets[1]
+		}
+		text.WriteString(piece)
+		for range len(piece) {
+			ops = append(ops, s.Op)
+		}
+	}
+	for _, part := range folded(text.String(), v.width) {
+		fmt.Fprintln(v.out, strings.TrimRight(v.wordsPainted(text.String(), ops, part), " "))
+	}
+}
+
+// wordsPainted returns part of a line with each piece in its colour.
+func (v *diffView) wordsPainted(text string, ops []extract.Op, part [2]int) string {
+	var b strings.Builder
+	for from := part[0]; from < part[1]; {
+		to := from
+		for to < part[1] && ops[to] == ops[from] {
+			to++
+		}
+		switch piece := text[from:to]; ops[from] {
+		case extract.Remove:
+			b.WriteString(v.paint("31;9", piece))
+		case extract.Add:
+			b.WriteString(v.paint("32;1", piece))
+		default:
+			b.WriteString(piece)
+		}
+		from = to
+	}
+	return b.String()
+}
+
+// abridged returns a piece as it is shown. On a screen, what is the same is cut to what
+// is near to something that is not.
+func (v *diffView) abridged(s extract.Span, first, last bool) string {
+	const near = 80 // bytes
+	if s.Op != extract.Keep || !v.people() || len(s.Text) <= 4*near {
+		return s.Text
+	}
+	head, tail := near, len(s.Text)-near
+	if first {
+		head = 0
+	}
+	if last {
+		tail = len(s.Text)
+	}
+	if first && last { // a whole line, there only to say where we are
+		head = near
+	}
+	for head > 0 && !utf8.RuneStart(s.Text[head]) {
+		head--
+	}
+	for tail < len(s.Text) && !utf8.RuneStart(s.Text[tail]) {
+		tail++
+	}
+	return s.Text[:head] + "…" + s.Text[tail:]
+}
+
+// diffItems is how many items of one kind a diff names.
+const diffItems = 50
+
+// notes prints what became of named values and items: in colour for people, and else as
+// lines that programs which read diffs pass over.
+func (v *diffView) notes(d client.Diff) {
+	details := d.Details()
+	if !v.people() {
+		for _, n := range details.Notes(diffItems) {
+			fmt.Fprintln(v.out, "# "+harmless(n.String()))
+		}
+		return
+	}
+	value := func(x any) string { return harmless(shorten(freshet.ShowValue(x), longLine)) }
+	for _, f := range details.Fields {
+		fmt.Fprintf(v.out, "%s %s → %s\n", v.bold(harmless(f.Name)), v.red(value(f.From)), v.green(value(f.To)))
+	}
+	code := map[string]string{"+": "32", "-": "31", "~": "33"}
+	for _, n := range (freshet.Details{Items: details.Items}).Notes(diffItems) {
+		fmt.Fprintln(v.out, v.paint(code[n.Mark], v.prose(harmless(n.String()), "  ")))
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -95,4 +96,91 @@ func (c *connection) edit(ctx context.Context, id freshet.SourceID, e client.Sou
 		}
 	}
 	return s, err
+}
+
+func pauseVerb(p *program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "pause {SOURCE... | --tag TAG}",
+		Short:   "Stop polling sources for now",
+		Long:    "Stop polling sources until you resume them. Their settings and history are kept.",
+		Example: "  freshet pause news\n  freshet pause https://example.com/\n  freshet pause --tag shop",
+	}
+	return completed(p, setPaused(p, cmd, true, "paused"), -1)
+}
+
+func resumeVerb(p *program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "resume {SOURCE... | --tag TAG}",
+		Short:   "Poll paused sources again",
+		Long:    "Poll paused sources again.",
+		Example: "  freshet resume news\n  freshet resume --tag shop",
+	}
+	return completed(p, setPaused(p, cmd, false, "resumed"), -1)
+}
+
+func setPaused(p *program, cmd *cobra.Command, paused bool, done string) *cobra.Command {
+	var asJSON bool
+	var tag string
+	jsonFlag(cmd, &asJSON)
+	tagFlag(cmd, &tag)
+	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		n, err := c.forEachOf(ctx, args, tag, func(s client.Source) error {
+			s, err := c.edit(ctx, s.ID, client.SourceEdit{Paused: &paused})
+			if err != nil {
+				return err
+			}
+			warnOfFile(p, s)
+			if asJSON {
+				return p.printJSON(s)
+			}
+			return p.sayDone(done, s)
+		})
+		if tag != "" && !asJSON && n > 0 {
+			fmt.Fprintf(p.out, "%s %s\n", done, counted(n, "source"))
+		}
+		return err
+	})
+}
+
+func removeVerb(p *program) *cobra.Command {
+	var purge, dry, asJSON bool
+	var tag string
+	cmd := &cobra.Command{
+		Use:   "remove {SOURCE... | --tag TAG}",
+		Short: "Stop watching sources",
+		Long: `Stop watching sources. Their history is kept, and continues if you add the same URL
+with the same selector again. "freshet list --removed" lists removed sources that
+still have history. --purge deletes the history too, for good.`,
+		Example: "  freshet remove news\n  freshet remove --purge https://example.com/\n  freshet remove --tag shop --dry-run",
+	}
+	cmd.Flags().BoolVar(&purge, "purge", false, "also delete the history, for good")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only list what would be removed; change nothing")
+	jsonFlag(cmd, &asJSON)
+	tagFlag(cmd, &tag)
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		done := "removed"
+		if dry {
+			done = "would remove"
+		}
+		each := func(do func(client.Source) error) (int, error) { return c.forEachOf(ctx, args, tag, do) }
+		if purge && tag == "" { // also what was removed before
+			each = func(do func(client.Source) error) (int, error) { return 0, forEach(ctx, args, c.find, do) }
+		}
+		n, err := each(func(s client.Source) error {
+			if !dry {
+				if err := c.Remove(ctx, s.ID, purge); err != nil {
+					return err
+				}
+				warnOfFile(p, s)
+			}
+			if asJSON {
+				return p.printLine(map[string]any{strings.ReplaceAll(done, " ", "_"): s.ID, "purged": purge && !dry})
+			}
+			return p.sayDone(done, s)
+		})
+		if tag != "" && !asJSON && n > 0 {
+			fmt.Fprintf(p.out, "%s %s\n", done, counted(n, "source"))
+		}
+		return err
+	}), -1)
 }

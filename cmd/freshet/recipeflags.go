@@ -2,11 +2,17 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"os"
+	"strings"
 
+	"github.com/goccy/go-yaml"
 	"github.com/spf13/pflag"
 
 	"freshet/client"
+	"freshet/internal/app/config"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
@@ -84,4 +90,189 @@ func inPlaceOf(old, now map[string]any) map[string]any {
 		edit[key] = v
 	}
 	return edit
+}
+
+// chainFlags are how a response is to be read, as flags say it.
+type chainFlags struct {
+	file    string
+	kind    string
+	steps   []freshet.Step // in the order in which they were given
+	extract freshet.Extracts
+	items   string
+	key     string
+}
+
+// register adds a flag for each step, and those for the rest.
+func (f *chainFlags) register(set *pflag.FlagSet) {
+	f.extract = freshet.Extracts{}
+	set.StringVar(&f.file, "chain", "", "read the steps from this file, in YAML or JSON; - is standard input")
+	set.StringVar(&f.kind, "kind", "", "treat the response as html, json, feed, text, xml, csv, ical, pdf or xlsx (default: detected)")
+	set.Var(&extractFlag{f}, "extract", "name a value, such as 'price=css .price | number'; can be repeated")
+	set.StringVar(&f.items, "items", "", "items are the elements that match this CSS selector, or the values of a JSONPath or XPath")
+	set.StringVar(&f.key, "key", "", "what items are known by, such as a@href")
+	for _, k := range extract.Steps() {
+		flag := &stepFlag{f, k}
+		set.Var(flag, k.Name, "step: "+k.Help)
+		if k.Arg == "" || k.Name == "table" || k.Name == "pretty" || k.Name == "xlsx" {
+			set.Lookup(k.Name).NoOptDefVal = "true"
+		}
+	}
+}
+
+// given reports whether any flag says how to read.
+func (f *chainFlags) given() bool {
+	return f.file != "" || len(f.steps) > 0 || len(f.extract) > 0 || f.items != "" || f.key != ""
+}
+
+// recipe returns what the flags say.
+func (f *chainFlags) recipe(in io.Reader) (r freshet.Recipe, err error) {
+	if f.file != "" {
+		if r, err = readChainFile(f.file, in); err != nil {
+			return r, err
+		}
+	}
+	if len(f.steps) > 0 && (r.CSS != "" || r.JSONPath != "") {
+		return r, usagef("%s has select; give steps as flags or in the file, not both", f.file)
+	}
+	r.Read = append(r.Read, f.steps...)
+	for name, e := range f.extract {
+		if r.Extract == nil {
+			r.Extract = freshet.Extracts{}
+		}
+		r.Extract[name] = e
+	}
+	if f.items != "" {
+		r.Items = itemsBy(f.items)
+	}
+	if f.key != "" {
+		r.Items.Key = f.key
+	}
+	if f.kind != "" {
+		r.Kind = kindNamed(f.kind)
+	}
+	if err := extract.Check(r); err != nil {
+		return r, usageError{err}
+	}
+	return r, nil
+}
+
+func readChainFile(name string, in io.Reader) (freshet.Recipe, error) {
+	if name == "-" {
+		text, err := io.ReadAll(in)
+		if err != nil {
+			return freshet.Recipe{}, fmt.Errorf("read the chain from standard input: %w", err)
+		}
+		return config.ParseRecipe("standard input", text)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return freshet.Recipe{}, fmt.Errorf("read the chain: %w", err)
+	}
+	return config.ParseRecipe(name, text)
+}
+
+func itemsBy(how string) freshet.ItemRecipe {
+	switch {
+	case strings.HasPrefix(how, "$"):
+		return freshet.ItemRecipe{JSONPath: how}
+	case strings.HasPrefix(how, "/") || strings.HasPrefix(how, "./"):
+		return freshet.ItemRecipe{XPath: how}
+	}
+	return freshet.ItemRecipe{CSS: how}
+}
+
+// kindNamed returns a kind by one of the names that people use for it.
+func kindNamed(name string) freshet.Kind {
+	name = strings.ToLower(name)
+	for kind, names := range map[freshet.Kind]string{
+		freshet.Auto: "auto", freshet.HTML: "htm page", freshet.Feed: "rss atom rdf jsonfeed", freshet.Text: "txt plain yaml", freshet.XML: "sitemap",
+		freshet.CSV: "tsv", freshet.ICal: "ics icalendar calendar", freshet.XLSX: "excel",
+	} {
+		for other := range strings.FieldsSeq(names) {
+			if name == other {
+				return kind
+			}
+		}
+	}
+	return freshet.Kind(name)
+}
+
+// A stepFlag adds a step to the chain.
+type stepFlag struct {
+	chain *chainFlags
+	kind  extract.StepKind
+}
+
+// String returns nothing: a flag can stand for several steps.
+func (f *stepFlag) String() string { return "" }
+
+// Type returns what the flag takes, for its help.
+func (f *stepFlag) Type() string {
+	if f.kind.Arg == "" {
+		return "bool"
+	}
+	word, _, _ := strings.Cut(f.kind.Arg, " ")
+	word = strings.Trim(word, "{,:")
+	if word == "" || strings.ToUpper(word) != word {
+		return "ARG"
+	}
+	return word
+}
+
+// Set reads what the step takes: a text for those that take one, and otherwise
+// what could stand in a file.
+func (f *stepFlag) Set(v string) error {
+	s := freshet.Step{Name: f.kind.Name}
+	var arg any = v
+	switch {
+	case v == "true" && f.kind.Arg == "" || v == "true" && (s.Name == "table" || s.Name == "pretty" || s.Name == "xlsx"):
+		arg = nil
+	case s.Name == "css" || s.Name == "xpath" || s.Name == "jsonpath" || s.Name == "jq":
+	case s.Name == "regex" || s.Name == "drop":
+		if strings.HasPrefix(v, "{") && yaml.Unmarshal([]byte(v), &arg) != nil {
+			arg = v
+		}
+	default:
+		if err := yaml.Unmarshal([]byte(v), &arg); err != nil {
+			return fmt.Errorf("%q is neither a word nor YAML such as {keep: PATTERN}", v)
+		}
+	}
+	if arg != nil {
+		b, err := json.Marshal(map[string]any{s.Name: arg})
+		if err == nil {
+			err = json.Unmarshal(b, &s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	f.chain.steps = append(f.chain.steps, s)
+	return nil
+}
+
+// An extractFlag names a value.
+type extractFlag struct{ chain *chainFlags }
+
+// String returns nothing: the flag can be repeated.
+func (f *extractFlag) String() string { return "" }
+
+// Type returns what the flag takes, for its help.
+func (f *extractFlag) Type() string { return "NAME=HOW" }
+
+// Set reads a name and how the value is found.
+func (f *extractFlag) Set(v string) error {
+	name, how, ok := strings.Cut(v, "=")
+	if name = strings.TrimSpace(name); !ok || name == "" {
+		return fmt.Errorf("%q is not NAME=HOW, such as price=css .price | number", v)
+	}
+	b, err := json.Marshal(strings.TrimSpace(how))
+	if err != nil {
+		return err
+	}
+	var e freshet.Extract
+	if err := json.Unmarshal(b, &e); err != nil {
+		return err
+	}
+	f.chain.extract[name] = e
+	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -143,4 +144,72 @@ func printSource(p *program, s client.Source, why *client.Why) error {
 		line("changed", at(st.ChangedAt))
 	}
 	return nil
+}
+
+// noiseInWords says where a source changes at nearly every poll, what becomes of that,
+// and what to do about it.
+func noiseInWords(s client.Source) (lines []string) {
+	n := s.Standing.Noise
+	if n == nil {
+		if s.Is(client.Noisy) {
+			lines = append(lines, fmt.Sprintf("it changes at almost every poll; watch only the part you need (freshet edit %s --css SELECTOR), or poll it less often (--min-gap 1h)", s.ID))
+		}
+		return lines
+	}
+	lines = append(lines, n.String()+":")
+	for _, p := range n.Places {
+		lines = append(lines, "- "+harmless(p.String()))
+	}
+	if n.Only > 0 && s.Noise != "auto" { // with auto, how many were not told is said elsewhere
+		lines = append(lines, fmt.Sprintf("with noise: auto, %d of these %d changes would not have been told (freshet edit %s --noise auto)", n.Only, n.Differ, s.ID))
+	}
+	if try := stepFlags(n.Places); try != "" && len(s.Read) == 0 && s.Select == (client.Select{}) {
+		lines = append(lines, fmt.Sprintf("to see which changes are left with these steps: freshet test %s%s --history", s.ID, try))
+	}
+	return lines
+}
+
+// stepFlags returns the steps that leave places out as flags of the verb "test".
+func stepFlags(places []client.NoisePlace) (flags string) {
+	for _, p := range places {
+		step, ok := p.Step.(map[string]any) // of one name
+		if !ok {
+			continue
+		}
+		for name, arg := range step {
+			text, plain := arg.(string)
+			if !plain {
+				written, err := json.Marshal(arg)
+				if err != nil {
+					continue
+				}
+				text = string(written)
+			}
+			if !strings.Contains(text, "'") {
+				flags += fmt.Sprintf(" --%s '%s'", name, harmless(text))
+			}
+		}
+	}
+	return flags
+}
+
+// heldInWords says what is held, since when, and what becomes of it.
+func heldInWords(id freshet.SourceID, h client.Withheld, now time.Time) string {
+	words := fmt.Sprintf("version %d, since %s (%s), seen in %s; ", h.Version, h.Since.Local().Format(time.DateTime), ago(h.Since, now), counted(h.Looks, "poll"))
+	if !h.Again.IsZero() {
+		words += "next look at " + h.Again.Local().Format(time.TimeOnly) + "; "
+	}
+	return words + fmt.Sprintf("%s; if this is the page now: freshet confirm %s", h.Next, id)
+}
+
+// quietInWords counts versions that were stored and not reported.
+func quietInWords(q client.Quiets) string {
+	var parts []string
+	if q.Suspect > 0 {
+		parts = append(parts, counted(q.Suspect, "suspect version"))
+	}
+	if q.Noise > 0 {
+		parts = append(parts, counted(q.Noise, "version")+" with noise only")
+	}
+	return strings.Join(parts, ", ")
 }

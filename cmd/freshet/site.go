@@ -1,7 +1,17 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
 	"github.com/spf13/cobra"
+
+	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 func siteVerb(p *program) *cobra.Command {
@@ -16,4 +26,186 @@ what any site says to programs that go through its pages, without watching it.`,
 			"  freshet site urls https://example.com/sitemap.xml\n  freshet site robots https://example.com/ /private/page",
 	}
 	return grouped(cmd, siteListVerb(p), siteShowVerb(p), sitePagesVerb(p), siteMirrorVerb(p), siteURLsVerb(p), siteRobotsVerb(p))
+}
+
+func siteListVerb(p *program) *cobra.Command {
+	var asJSON bool
+	var limit int
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the sites with their pages, and how fresh the copies are",
+		Example: "  freshet site list",
+		Args:    takes(0, 0),
+	}
+	jsonFlag(cmd, &asJSON)
+	limitFlag(cmd, &limit)
+	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
+		all, err := c.Sites(ctx)
+		if err != nil {
+			return err
+		}
+		all = firstOf(all, limit)
+		if asJSON {
+			return p.printJSON(all)
+		}
+		if len(all) == 0 {
+			p.remark("no sites; freshet add --site URL adds one")
+			return nil
+		}
+		t := table{head: []string{"SITE", "KNOWN", "FETCHED", "GONE", "CHANGED", "FRESH", "URL"}, short: map[string]int{"SITE": 20}, drop: []string{"GONE", "CHANGED"}}
+		for _, s := range all {
+			fresh := "-"
+			if s.Copy != nil {
+				fresh = percent(s.Copy.Fresh.Mean)
+			}
+			t.add(plain(string(s.Source.ID)), plain(fmt.Sprint(s.Pages.Known)), plain(fmt.Sprint(s.Pages.Watched)), plain(fmt.Sprint(s.Pages.Gone)),
+				plain(changedOf(s)), plain(fresh), plain(s.Source.URL))
+		}
+		return t.write(p.out, p.screen())
+	})
+}
+
+// changedOf returns which part of the downloads of a site brought a change.
+func changedOf(s client.Site) string {
+	if s.Sampled < 1 {
+		return "-"
+	}
+	return percent(s.Changed.Mean)
+}
+
+func siteShowVerb(p *program) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show SITE",
+		Short: "Show what is known of a site, and how fresh the copy is",
+		Long: `Show what Freshet knows of a site: how many pages it has found and in which ways,
+what became of them, which share of downloads brought a change, how fresh the copy
+is, and what is wrong with the site.
+
+Estimates come with a range that holds the truth nine times in ten.`,
+		Example: "  freshet site show docs\n  freshet site show docs --json",
+		Args:    takes(1, 1),
+	}
+	jsonFlag(cmd, &asJSON)
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		found, err := c.watched(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		s, err := c.Site(ctx, found.ID)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return p.printJSON(s)
+		}
+		return p.printSite(s)
+	}), 1)
+}
+
+// printSite prints a site for people.
+func (p *program) printSite(s client.Site) error {
+	paint := p.screen()
+	var b strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%s %s\n", paint.dim(fmt.Sprintf("%-14s", name)), fmt.Sprintf(format, args...))
+	}
+	n := s.Pages
+	row("site", "%s  %s", s.Source.ID, s.Source.URL)
+	row("pages", "%d known: %d fetched or about to be, %d waiting, %d gone, %d refused, %d covered by others", n.Known, n.Watched, n.Waiting, n.Gone, n.Refused, n.Covered)
+	row("found", "%d by sitemaps, %d by feeds, %d by links", n.Sitemaps, n.Feeds, n.Links)
+	if s.LeftOut > 0 {
+		row("left out", "%s because of the limit; raise it with freshet edit %s --limit N", counted(s.LeftOut, "page"), s.Source.ID)
+	}
+	switch {
+	case s.Settled.IsZero() && n.Waiting > 0:
+		row("first copy", "%s of the known pages are fetched", percent(float64(n.Known-n.Waiting)/math.Max(1, float64(n.Known))))
+	case s.Settled.IsZero():
+		row("first copy", "not complete yet")
+	default:
+		row("first copy", "complete since %s; pages found after that are reported as new", s.Settled.Local().Format(time.DateTime))
+	}
+	if s.Sampled >= 1 {
+		row("changes", "%s of downloads bring a change (%s to %s, from the last %.0f)", percent(s.Changed.Mean), percent(s.Changed.Low), percent(s.Changed.High), s.Sampled)
+	}
+	if c := s.Copy; c != nil {
+		row("copy", "%s of fetched pages are up to date now (%s to %s); %s over time, %s out of date on average",
+			percent(c.Fresh.Mean), percent(c.Fresh.Low), percent(c.Fresh.High), percent(c.Freshness), freshet.FormatDuration(time.Duration(c.Age).Round(time.Second)))
+	}
+	row("budget", "at most %s", percent(s.Share))
+	for i, index := range s.Indexes {
+		name := ""
+		if i == 0 {
+			name = "listed by"
+		}
+		state := "not read yet"
+		switch {
+		case index.Errors != "":
+			state = paint.red(index.Errors)
+		case !index.Seen.IsZero():
+			state = "read " + index.Seen.Local().Format(time.DateTime)
+		}
+		row(name, "%s (%s)", index.URL, state)
+		if t := index.Trust; t != nil && t.Times >= 1 {
+			row("", "tells of %s of changes; %s of what it tells of is there; right %.0f of %.0f times", percent(t.Told), percent(t.BorneOut), math.Round(t.Right), math.Round(t.Times))
+		}
+	}
+	for _, t := range s.Traps {
+		row("endless", "%s: %s; %s not followed, such as %s", t.Where, t.Reason, counted(t.Cut, "link"), t.Example)
+	}
+	for _, f := range s.Faults {
+		row("problem", "%s: %s", f.URL, f.Text)
+	}
+	_, err := fmt.Fprint(p.out, b.String())
+	return err
+}
+
+func sitePagesVerb(p *program) *cobra.Command {
+	var asJSON bool
+	var state, since string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "pages SITE",
+		Short: "List the pages of a site",
+		Long: `List the pages of a site with their state:
+
+  waiting  known, and never fetched
+  watched  fetched, or about to be
+  gone     not there any more
+  refused  not wanted by robots.txt, by the page itself, or by you
+  covered  the same as another page or source
+
+With --json each page is one line.`,
+		Example: "  freshet site pages docs --changed-since 24h\n  freshet site pages docs --state gone --json",
+		Args:    takes(1, 1),
+	}
+	cmd.Flags().StringVar(&state, "state", "", "only pages in this state")
+	cmd.Flags().StringVar(&since, "changed-since", "", "only pages that changed since then: a time such as 24h or 7d, or a date")
+	cmd.Flags().IntVar(&limit, "limit", 0, "at most this many; 0 means all")
+	jsonFlag(cmd, &asJSON)
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		found, err := c.watched(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		q := client.SitePageQuery{State: freshet.PageState(state), Limit: limit}
+		if since != "" {
+			if q.ChangedSince, err = freshet.ParseTime(since, p.now(), time.Local); err != nil {
+				return usagef("--changed-since: %v", err)
+			}
+		}
+		if asJSON {
+			return c.SitePages(ctx, found.ID, q, func(page client.SitePage) error { return p.printLine(page) })
+		}
+		now := p.now()
+		t := table{head: []string{"STATE", "FOUND BY", "SEEN", "CHANGED", "VERSION", "URL"}, drop: []string{"FOUND BY", "VERSION"}}
+		err = c.SitePages(ctx, found.ID, q, func(page client.SitePage) error {
+			t.add(plain(string(page.State)), plain(string(page.Found)), plain(ago(page.Seen, now)), plain(ago(page.Changed, now)), plain(cmp.Or(fmt.Sprint(page.Version), "-")), plain(page.URL))
+			return nil
+		})
+		if err != nil || len(t.rows) == 0 {
+			return err
+		}
+		return t.write(p.out, p.screen())
+	}), 1)
 }
