@@ -74,7 +74,7 @@ func countLoops(n parse.Node, counting parse.Node) {
 var position = regexp.MustCompile(`^template: template:(\d+)(?::(\d+))?: `)
 
 // noField is how package text/template says that there is no such name.
-var noField = regexp.MustCompile(`at <.*>: can't evaluate field (\w+) in type \*sink\.Event`)
+var noField = regexp.MustCompile(`at <.*>: can't evaluate field (\w+) in type \*sinks\.Event`)
 
 // templateHint says what to do about a mistake in a template.
 const templateHint = "docs/delivery.md has all names and functions; freshet sink kinds KIND shows a template that works, and --preview what one makes"
