@@ -63,7 +63,7 @@ it as a change.`,
 			return err
 		}
 		if edit == (client.SourceEdit{}) && !recipe.given() && site == nil {
-			return freshet.WithHint(usagef("edit: no changes given"), "use a flag such as --name or --css; freshet edit --help lists them")
+			return noChanges("use a flag such as --name or --css; freshet edit --help lists them")
 		}
 		s, err := c.watched(ctx, args[0])
 		if err != nil {

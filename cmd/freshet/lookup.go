@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
-	"freshet/internal/app"
 	"freshet/internal/freshet"
 )
 
@@ -164,22 +163,10 @@ func (p *program) remark(format string, args ...any) {
 
 // completed has the shell complete the ids of sources.
 func completed(p *program, cmd *cobra.Command, most int) *cobra.Command {
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if most >= 0 && len(args) >= most {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		c, err := p.connect(cmd, app.Reading)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		defer c.close()
-		found, err := c.Sources(cmd.Context(), client.SourceQuery{Text: begun})
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		return each(found, func(s client.Source) string { return string(s.ID) + "\t" + s.URL }), cobra.ShellCompDirectiveNoFileComp
-	}
-	return cmd
+	return completeNames(p, cmd, most, func(ctx context.Context, c *connection, begun string) ([]string, error) {
+		found, err := c.Sources(ctx, client.SourceQuery{Text: begun})
+		return each(found, func(s client.Source) string { return string(s.ID) + "\t" + s.URL }), err
+	})
 }
 
 // warnOfFile tells that an edit of a source of the file does not last.

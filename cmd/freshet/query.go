@@ -33,35 +33,33 @@ such as count("1h") and lowest(now.price, "30d") look back. docs/queries.md has 
 	return grouped(cmd, queryAddVerb(p), queryListVerb(p), queryShowVerb(p), queryEditVerb(p), queryRemoveVerb(p), queryTestVerb(p), queryMatchesVerb(p))
 }
 
-// completedQueries lets a shell complete the name of a query.
-func completedQueries(p *program, cmd *cobra.Command) *cobra.Command {
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		c, err := p.connect(cmd, 0)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		defer c.close()
-		all, err := c.Queries(cmd.Context())
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		for _, q := range all {
-			if strings.HasPrefix(string(q.ID), begun) {
-				names = append(names, string(q.ID)+"\t"+q.Name)
-			}
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+func queryResource() resource[client.Query, *connection] {
+	return resource[client.Query, *connection]{
+		noun:    "query",
+		backend: overAPI,
+		all:     func(ctx context.Context, c *connection) ([]client.Query, error) { return c.Queries(ctx) },
+		none:    "there are no queries; freshet query add NAME --when CONDITION adds one",
+		table:   table{head: []string{"QUERY", "MATCHES", "STATE", "SCOPE", "WHEN"}, short: map[string]int{"QUERY": 24, "SCOPE": 30}, drop: []string{"SCOPE", "STATE"}},
+		row: func(q client.Query) []string {
+			return []string{string(q.ID), fmt.Sprint(q.Matches), stateOfQuery(q), scopeText(q.Scope), cmp.Or(oneLine(q.When), "any change")}
+		},
+		remove: func(ctx context.Context, c *connection, id string) error {
+			return c.RemoveQuery(ctx, freshet.QueryID(id))
+		},
 	}
-	return cmd
+}
+
+// completeQueries has the shell complete the ids of queries.
+func completeQueries(p *program, cmd *cobra.Command, most int) *cobra.Command {
+	return completeNames(p, cmd, most, func(ctx context.Context, c *connection, begun string) ([]string, error) {
+		all, err := c.Queries(ctx)
+		return withPrefix(each(all, func(q client.Query) string { return string(q.ID) + "\t" + q.Name }), begun), err
+	})
 }
 
 func queryAddVerb(p *program) *cobra.Command {
 	var f queryFlags
 	var id, backfill string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "add NAME [--when CONDITION]",
 		Short: "Add a query",
@@ -78,26 +76,20 @@ Try it with "freshet query test" before.`,
 	f.register(cmd)
 	cmd.Flags().StringVar(&id, "id", "", "id of the query (default: made of its name)")
 	cmd.Flags().StringVar(&backfill, "backfill", "", "begin with changes since then: a time such as 30d, a date, or 0 for all that is stored")
-	jsonFlag(cmd, &asJSON)
-	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (added client.Query, err error) {
 		q, err := f.query(ctx, c)
 		if err != nil {
-			return err
+			return added, err
 		}
 		q.ID, q.Name = freshet.QueryID(id), args[0]
-		added, err := c.AddQuery(ctx, client.QueryToAdd{NewQuery: q, Backfill: backfill})
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return p.printJSON(added)
-		}
+		return c.AddQuery(ctx, client.QueryToAdd{NewQuery: q, Backfill: backfill})
+	}, func(c *connection, added client.Query) error {
 		p.warn(added.Warnings)
 		begins := "it begins now"
 		if added.Behind || backfill != "" {
 			begins = "it goes through what is stored first"
 		}
-		_, err = fmt.Fprintf(p.out, "added query %s; %s\n", added.ID, begins)
+		_, err := fmt.Fprintf(p.out, "added query %s; %s\n", added.ID, begins)
 		if err == nil && c.local {
 			p.remark("no daemon is running; the query is run when freshet serve is")
 		}
@@ -113,32 +105,7 @@ func (p *program) warn(warnings []string) {
 }
 
 func queryListVerb(p *program) *cobra.Command {
-	var asJSON bool
-	var limit int
-	cmd := &cobra.Command{
-		Use: "list", Short: "List the queries", Example: "  freshet query list", Args: takes(0, 0),
-	}
-	jsonFlag(cmd, &asJSON)
-	limitFlag(cmd, &limit)
-	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
-		all, err := c.Queries(ctx)
-		if err != nil {
-			return err
-		}
-		all = firstOf(all, limit)
-		if asJSON {
-			return p.printJSON(all)
-		}
-		if len(all) == 0 {
-			p.remark("no queries; freshet query add NAME --when CONDITION adds one")
-			return nil
-		}
-		t := table{head: []string{"QUERY", "MATCHES", "STATE", "SCOPE", "WHEN"}, short: map[string]int{"QUERY": 24, "SCOPE": 30}, drop: []string{"SCOPE", "STATE"}}
-		for _, q := range all {
-			t.add(plain(string(q.ID)), plain(fmt.Sprint(q.Matches)), plain(stateOfQuery(q)), plain(harmless(scopeText(q.Scope))), plain(harmless(cmp.Or(oneLine(q.When), "any change"))))
-		}
-		return t.write(p.out, p.screen())
-	})
+	return queryResource().listVerb(p, &cobra.Command{Short: "List the queries", Example: "  freshet query list"})
 }
 
 // oneLine returns a text without line breaks.
@@ -176,23 +143,16 @@ func scopeText(s *client.Scope) string {
 }
 
 func queryShowVerb(p *program) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show QUERY", Short: "Show a query and its newest matches", Example: "  freshet query show cheap", Args: takes(1, 1),
 	}
-	jsonFlag(cmd, &asJSON)
-	return completedQueries(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		q, err := c.Query(ctx, freshet.QueryID(args[0]))
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return p.printJSON(q)
-		}
+	return completeQueries(p, resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (client.Query, error) {
+		return c.Query(ctx, freshet.QueryID(args[0]))
+	}, func(c *connection, q client.Query) error {
 		if err := p.printQuery(q); err != nil {
 			return err
 		}
-		page, err := c.Matches(ctx, q.ID, client.MatchQuery{Newest: true, Limit: 5})
+		page, err := c.Matches(cmd.Context(), q.ID, client.MatchQuery{Newest: true, Limit: 5})
 		if err != nil {
 			return err
 		}
@@ -200,13 +160,13 @@ func queryShowVerb(p *program) *cobra.Command {
 			printMatch(p, m)
 		}
 		return nil
-	}))
+	}), 1)
 }
 
 func queryEditVerb(p *program) *cobra.Command {
 	var f queryFlags
 	var name string
-	var pause, resume, asJSON bool
+	var pause, resume bool
 	cmd := &cobra.Command{
 		Use:   "edit QUERY",
 		Short: "Change a query",
@@ -220,11 +180,10 @@ numbers of its matches go on. If what it looks for is changed, its windows begin
 	cmd.Flags().BoolVar(&pause, "pause", false, "match nothing until it is resumed")
 	cmd.Flags().BoolVar(&resume, "resume", false, "go on")
 	cmd.MarkFlagsMutuallyExclusive("pause", "resume")
-	jsonFlag(cmd, &asJSON)
-	return completedQueries(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completeQueries(p, resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (q client.Query, err error) {
 		patch, err := f.patch(ctx, c, cmd)
 		if err != nil {
-			return err
+			return q, err
 		}
 		if cmd.Flags().Changed("name") {
 			patch["name"] = name
@@ -233,35 +192,19 @@ numbers of its matches go on. If what it looks for is changed, its windows begin
 			patch["paused"] = pause
 		}
 		if len(patch) == 0 {
-			return freshet.WithHint(usagef("query edit: there is nothing to change"), "name what is to be other, such as --when CONDITION")
+			return q, noChanges("use a flag such as --when CONDITION; freshet query edit --help lists them")
 		}
-		q, err := c.EditQuery(ctx, freshet.QueryID(args[0]), 0, patch)
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return p.printJSON(q)
-		}
+		return c.EditQuery(ctx, freshet.QueryID(args[0]), 0, patch)
+	}, func(_ *connection, q client.Query) error {
 		p.warn(q.Warnings)
 		return p.printQuery(q)
-	}))
+	}), 1)
 }
 
 func queryRemoveVerb(p *program) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "remove QUERY...", Short: "Remove queries with their matches", Example: "  freshet query remove cheap", Args: takes(1, -1),
-	}
-	return completedQueries(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		for _, id := range args {
-			if err := c.RemoveQuery(ctx, freshet.QueryID(id)); err != nil {
-				return err
-			}
-			if _, err := fmt.Fprintf(p.out, "removed query %s\n", id); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	return completeQueries(p, queryResource().removeVerb(p, &cobra.Command{
+		Use: "remove QUERY...", Short: "Remove queries with their matches", Example: "  freshet query remove cheap",
+	}), -1)
 }
 
 // queryFlags say what a query is.

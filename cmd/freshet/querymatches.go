@@ -32,7 +32,7 @@ only.`,
 	cmd.Flags().StringVar(&since, "since", "", "from when on: a time such as 30d, or a date (default: all that is stored)")
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "show at most this many matches, the newest")
 	jsonFlag(cmd, &asJSON)
-	return completedQueries(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completeQueries(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		t, err := f.trial(ctx, c, cmd, args)
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ only.`,
 			p.remark("for %s the condition could not be told: a value was missing, or of another type", counted(int(found.Missing), "change"))
 		}
 		return err
-	}))
+	}), 1)
 }
 
 // counted2 is counted for a word with a plural of its own.
@@ -107,13 +107,13 @@ matches: pass it to --after to continue from there.`,
 	cmd.Flags().StringVar(&after, "after", "", "show everything after this cursor; 0 means from the beginning")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep running and print new matches")
 	jsonFlag(cmd, &asJSON)
-	return completedQueries(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completeQueries(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		if follow && c.local {
 			return errNobodyPolls
 		}
 		m := matchLog{program: p, connection: c, query: freshet.QueryID(args[0]), json: asJSON}
 		return unlessDone(ctx, m.run(ctx, after, limit, follow))
-	}))
+	}), 1)
 }
 
 // A matchLog prints the matches of a query.

@@ -1,7 +1,8 @@
 package main
 
 import (
-	"errors"
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -62,95 +63,61 @@ it sent anywhere.`,
 			"  freshet secret set shop-password --secrets /srv/freshet-secrets < password.txt\n" +
 			"  pass show api | freshet secret set api-token --host api.example:8443",
 		Args: takes(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			v, err := p.vault(cmd)
-			if err != nil {
-				return err
-			}
-			if isTerminal(p.out) {
-				p.remark("type the secret, then press Enter and Ctrl-D")
-			}
-			value, err := io.ReadAll(io.LimitReader(p.in, secrets.MaxSecret+2))
-			if err != nil {
-				return fmt.Errorf("read the secret: %w", err)
-			}
-			text := strings.TrimSuffix(strings.TrimSuffix(string(value), "\n"), "\r")
-			for i, h := range hosts {
-				hosts[i] = strings.ToLower(h)
-				if freshet.HostOf("https://"+hosts[i]+"/") != hosts[i] {
-					return usagef("--host: %q is not a host such as api.example or api.example:8443", h)
-				}
-			}
-			if err := v.Set(secrets.Entry{Name: args[0], Hosts: hosts, Set: p.now().UTC().Truncate(time.Second)}, []byte(text)); err != nil {
-				return fmt.Errorf("set secret %s: %w", args[0], err)
-			}
-			fmt.Fprintf(p.out, "set secret %s\n", args[0])
-			return nil
-		},
 	}
 	cmd.Flags().StringSliceVar(&hosts, "host", nil, "send it to this host only; can be repeated")
+	return overVault(p, cmd, func(_ context.Context, v *secrets.Vault, args []string) error {
+		if isTerminal(p.out) {
+			p.remark("type the secret, then press Enter and Ctrl-D")
+		}
+		value, err := io.ReadAll(io.LimitReader(p.in, secrets.MaxSecret+2))
+		if err != nil {
+			return fmt.Errorf("read the secret: %w", err)
+		}
+		text := strings.TrimSuffix(strings.TrimSuffix(string(value), "\n"), "\r")
+		for i, h := range hosts {
+			hosts[i] = strings.ToLower(h)
+			if freshet.HostOf("https://"+hosts[i]+"/") != hosts[i] {
+				return usagef("--host: %q is not a host such as api.example or api.example:8443", h)
+			}
+		}
+		if err := v.Set(secrets.Entry{Name: args[0], Hosts: hosts, Set: p.now().UTC().Truncate(time.Second)}, []byte(text)); err != nil {
+			return fmt.Errorf("set secret %s: %w", args[0], err)
+		}
+		fmt.Fprintf(p.out, "set secret %s\n", args[0])
+		return nil
+	})
+}
+
+// overVault is the backend of secrets, which do not go over the network.
+func overVault(p *program, cmd *cobra.Command, run func(context.Context, *secrets.Vault, []string) error) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		v, err := p.vault(cmd)
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), v, args)
+	}
 	return cmd
+}
+
+func secretResource() resource[secrets.Entry, *secrets.Vault] {
+	return resource[secrets.Entry, *secrets.Vault]{
+		noun:    "secret",
+		backend: overVault,
+		all:     func(_ context.Context, v *secrets.Vault) ([]secrets.Entry, error) { return v.List() },
+		none:    "there are no secrets; freshet secret set NAME sets one",
+		table:   table{head: []string{"NAME", "SENT TO", "SET"}, short: map[string]int{"NAME": 12}, drop: []string{"SET"}},
+		row: func(e secrets.Entry) []string {
+			return []string{e.Name, cmp.Or(strings.Join(e.Hosts, ", "), "configuration file only"), e.Set.Local().Format(time.DateTime)}
+		},
+		remove: func(_ context.Context, v *secrets.Vault, name string) error { return v.Remove(name) },
+	}
 }
 
 func secretListVerb(p *program) *cobra.Command {
-	var asJSON bool
-	var limit int
-	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the names of the secrets",
-		Example: "  freshet secret list",
-		Args:    takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			v, err := p.vault(cmd)
-			if err != nil {
-				return err
-			}
-			list, err := v.List()
-			if err != nil {
-				return err
-			}
-			list = firstOf(list, limit)
-			if asJSON {
-				return p.printJSON(append([]secrets.Entry{}, list...))
-			}
-			for _, e := range list {
-				where := "configuration file only"
-				if len(e.Hosts) > 0 {
-					where = strings.Join(e.Hosts, ", ")
-				}
-				fmt.Fprintf(p.out, "%s\t%s\tset %s\n", e.Name, where, e.Set.Local().Format(time.DateTime))
-			}
-			if len(list) == 0 {
-				p.remark("there are no secrets; freshet secret set NAME sets one")
-			}
-			return nil
-		},
-	}
-	jsonFlag(cmd, &asJSON)
-	limitFlag(cmd, &limit)
-	return cmd
+	return secretResource().listVerb(p, &cobra.Command{Short: "List the names of the secrets", Example: "  freshet secret list"})
 }
 
 func secretRemoveVerb(p *program) *cobra.Command {
-	return &cobra.Command{
-		Use:     "rm NAME...",
-		Short:   "Delete secrets",
-		Example: "  freshet secret rm shop-password",
-		Args:    takes(1, -1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			v, err := p.vault(cmd)
-			if err != nil {
-				return err
-			}
-			var faults []error
-			for _, name := range args {
-				if err := v.Remove(name); err != nil {
-					faults = append(faults, err)
-					continue
-				}
-				fmt.Fprintf(p.out, "removed secret %s\n", name)
-			}
-			return errors.Join(faults...)
-		},
-	}
+	return secretResource().removeVerb(p, &cobra.Command{Use: "remove NAME...", Short: "Delete secrets", Example: "  freshet secret remove shop-password"})
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -208,37 +207,25 @@ func newSink(patch map[string]any) (n client.NewSink) {
 	return n
 }
 
-func sinkListVerb(p *program) *cobra.Command {
-	var asJSON bool
-	var limit int
-	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the sinks and how they are doing",
-		Example: "  freshet sink list\n  freshet sink list --json",
-		Args:    takes(0, 0),
+func sinkResource() resource[client.SinkInfo, *connection] {
+	return resource[client.SinkInfo, *connection]{
+		noun:    "sink",
+		backend: overAPI,
+		all: func(ctx context.Context, c *connection) ([]client.SinkInfo, error) {
+			list, err := c.Sinks(ctx)
+			return list.Items, err
+		},
+		none:  "there are no sinks; freshet sink add NAME URL adds one",
+		table: table{head: []string{"NAME", "KIND", "STATE", "WAITING", "GIVEN UP", "FOR", "URL"}, drop: []string{"FOR", "GIVEN UP"}, short: map[string]int{"NAME": 12}},
+		row: func(s client.SinkInfo) []string {
+			return []string{s.Name, s.Kind, string(s.Standing.State), fmt.Sprint(s.Standing.Open), fmt.Sprint(s.Standing.Dead), wantedBy(s.NewSink), s.URL}
+		},
+		remove: func(ctx context.Context, c *connection, name string) error { return c.RemoveSink(ctx, name) },
 	}
-	jsonFlag(cmd, &asJSON)
-	limitFlag(cmd, &limit)
-	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
-		list, err := c.Sinks(ctx)
-		if err != nil {
-			return err
-		}
-		list.Items = firstOf(list.Items, limit)
-		if asJSON {
-			return p.printJSON(list.Items)
-		}
-		if len(list.Items) == 0 {
-			p.remark("there are no sinks; freshet sink add NAME URL adds one")
-			return nil
-		}
-		t := table{head: []string{"NAME", "KIND", "STATE", "WAITING", "GIVEN UP", "FOR", "URL"}, drop: []string{"FOR", "GIVEN UP"}, short: map[string]int{"NAME": 12}}
-		for _, s := range list.Items {
-			t.add(plain(s.Name), plain(s.Kind), plain(string(s.Standing.State)), plain(fmt.Sprint(s.Standing.Open)), plain(fmt.Sprint(s.Standing.Dead)),
-				plain(wantedBy(s.NewSink)), plain(harmless(s.URL)))
-		}
-		return t.write(p.out, p.screen())
-	})
+}
+
+func sinkListVerb(p *program) *cobra.Command {
+	return sinkResource().listVerb(p, &cobra.Command{Short: "List the sinks and how they are doing", Example: "  freshet sink list\n  freshet sink list --json"})
 }
 
 // wantedBy says in short what a sink is told.
@@ -257,22 +244,15 @@ func wantedBy(s client.NewSink) string {
 }
 
 func sinkShowVerb(p *program) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "show NAME",
 		Short:   "Show a sink and how it is doing",
 		Example: "  freshet sink show team\n  freshet sink show team --json",
 		Args:    takes(1, 1),
 	}
-	jsonFlag(cmd, &asJSON)
-	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		s, err := c.Sink(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return p.printJSON(s)
-		}
+	return completeSinks(p, resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (client.SinkInfo, error) {
+		return c.Sink(ctx, args[0])
+	}, func(_ *connection, s client.SinkInfo) error {
 		p.printSink(s)
 		return nil
 	}))
@@ -319,7 +299,6 @@ func (p *program) printSink(s client.SinkInfo) {
 
 func sinkEditVerb(p *program) *cobra.Command {
 	var f sinkFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "edit NAME",
 		Short: "Change a sink",
@@ -332,22 +311,19 @@ instead of changes from now on, or changes again, begins with what comes next.`,
 	}
 	f.register(cmd.Flags())
 	optionFlags(cmd.Flags(), "allow-cidr")
-	jsonFlag(cmd, &asJSON)
-	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completeSinks(p, resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (s client.SinkInfo, err error) {
 		patch, err := f.patch(p.in)
 		if err != nil {
-			return err
+			return s, err
 		}
 		if len(patch) == 0 {
-			return freshet.WithHint(usagef("edit: no changes given"), "use a flag such as --tag or --set; freshet sink edit --help lists them")
+			return s, noChanges("use a flag such as --tag or --set; freshet sink edit --help lists them")
 		}
-		s, err := c.EditSink(ctx, args[0], patch, 0)
-		if err != nil {
-			return fmt.Errorf("edit sink %s: %w", args[0], err)
+		if s, err = c.EditSink(ctx, args[0], patch, 0); err != nil {
+			err = fmt.Errorf("edit sink %s: %w", args[0], err)
 		}
-		if asJSON {
-			return p.printJSON(s)
-		}
+		return s, err
+	}, func(_ *connection, s client.SinkInfo) error {
 		fmt.Fprintf(p.out, "changed sink %s\n", s.Name)
 		noteSink(p, s)
 		return nil
@@ -355,54 +331,17 @@ instead of changes from now on, or changes again, begins with what comes next.`,
 }
 
 func sinkRemoveVerb(p *program) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:     "remove NAME...",
-		Short:   "Remove sinks, with everything that waits for them",
-		Example: "  freshet sink remove team",
-		Args:    takes(1, -1),
-	}
-	jsonFlag(cmd, &asJSON)
-	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		var faults []error
-		for _, name := range args {
-			if err := c.RemoveSink(ctx, name); err != nil {
-				faults = append(faults, fmt.Errorf("remove sink %s: %w", name, err))
-				continue
-			}
-			if asJSON {
-				if err := p.printLine(map[string]any{"removed": name}); err != nil {
-					return err
-				}
-				continue
-			}
-			fmt.Fprintf(p.out, "removed sink %s\n", name)
-		}
-		return errors.Join(faults...)
+	return completeSinks(p, sinkResource().removeVerb(p, &cobra.Command{
+		Use: "remove NAME...", Short: "Remove sinks, with everything that waits for them", Example: "  freshet sink remove team",
 	}))
 }
 
-// completedSinks completes the names of sinks.
-func completedSinks(p *program, cmd *cobra.Command) *cobra.Command {
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		c, err := p.connect(cmd, 0)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		defer c.close()
-		list, err := c.Sinks(cmd.Context())
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		var found []string
-		for _, s := range list.Items {
-			if strings.HasPrefix(s.Name, begun) {
-				found = append(found, s.Name+"\t"+s.Kind)
-			}
-		}
-		return found, cobra.ShellCompDirectiveNoFileComp
-	}
-	return cmd
+// completeSinks has the shell complete the names of sinks.
+func completeSinks(p *program, cmd *cobra.Command) *cobra.Command {
+	return completeNames(p, cmd, -1, func(ctx context.Context, c *connection, begun string) ([]string, error) {
+		list, err := c.Sinks(ctx)
+		return withPrefix(each(list.Items, func(s client.SinkInfo) string { return s.Name + "\t" + s.Kind }), begun), err
+	})
 }
 
 func sinkKindsVerb(p *program) *cobra.Command {

@@ -25,7 +25,7 @@ The daemon remembers fifty of each sink, since it started.`,
 	}
 	jsonFlag(cmd, &asJSON)
 	limitFlag(cmd, &limit)
-	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		list, err := c.Attempts(ctx, args[0])
 		if err != nil {
 			return err
@@ -67,7 +67,7 @@ of a query, only the first that waits is listed: the others come after it.`,
 	}
 	cmd.Flags().IntVar(&limit, "limit", 100, "at most this many, up to 1000")
 	jsonFlag(cmd, &asJSON)
-	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		list, err := c.Owed(ctx, args[0], limit)
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ accept it the exit code is 1. A sink that follows queries is sent a sample of a 
 	cmd.Flags().StringVar(&change, "change", "", "send the change at this cursor instead of a sample")
 	optionFlags(cmd.Flags(), "allow-cidr")
 	jsonFlag(cmd, &asJSON)
-	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		var at freshet.Place
 		if change != "" {
 			var err error
@@ -167,7 +167,7 @@ the message.`,
 	cmd.Flags().StringVar(&after, "after", "", "continue after this cursor of a change")
 	cmd.Flags().IntVar(&limit, "limit", 100, "at most this many, up to 1000")
 	jsonFlag(cmd, &asJSON)
-	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		page, err := c.Letters(ctx, args[0], after, limit)
 		if err != nil {
 			return err
@@ -213,7 +213,7 @@ Events keep their ids, so a receiver can drop what it knows.`,
 	cmd.Flags().StringVar(&since, "since", "", "everything since then: a time such as 24h or 7d, or a date")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only count what would be delivered")
 	jsonFlag(cmd, &asJSON)
-	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		r := client.SinkReplay{After: after, DryRun: dry}
 		if since != "" {
 			var err error

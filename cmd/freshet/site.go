@@ -28,41 +28,25 @@ what any site says to programs that go through its pages, without watching it.`,
 	return grouped(cmd, siteListVerb(p), siteShowVerb(p), sitePagesVerb(p), siteMirrorVerb(p), siteURLsVerb(p), siteRobotsVerb(p))
 }
 
-func siteListVerb(p *program) *cobra.Command {
-	var asJSON bool
-	var limit int
-	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the sites with their pages, and how fresh the copies are",
-		Example: "  freshet site list",
-		Args:    takes(0, 0),
-	}
-	jsonFlag(cmd, &asJSON)
-	limitFlag(cmd, &limit)
-	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
-		all, err := c.Sites(ctx)
-		if err != nil {
-			return err
-		}
-		all = firstOf(all, limit)
-		if asJSON {
-			return p.printJSON(all)
-		}
-		if len(all) == 0 {
-			p.remark("no sites; freshet add --site URL adds one")
-			return nil
-		}
-		t := table{head: []string{"SITE", "KNOWN", "FETCHED", "GONE", "CHANGED", "FRESH", "URL"}, short: map[string]int{"SITE": 20}, drop: []string{"GONE", "CHANGED"}}
-		for _, s := range all {
+func siteResource() resource[client.Site, *connection] {
+	return resource[client.Site, *connection]{
+		noun:    "site",
+		backend: overAPI,
+		all:     func(ctx context.Context, c *connection) ([]client.Site, error) { return c.Sites(ctx) },
+		none:    "there are no sites; freshet add --site URL adds one",
+		table:   table{head: []string{"SITE", "KNOWN", "FETCHED", "GONE", "CHANGED", "FRESH", "URL"}, short: map[string]int{"SITE": 20}, drop: []string{"GONE", "CHANGED"}},
+		row: func(s client.Site) []string {
 			fresh := "-"
 			if s.Copy != nil {
 				fresh = percent(s.Copy.Fresh.Mean)
 			}
-			t.add(plain(string(s.Source.ID)), plain(fmt.Sprint(s.Pages.Known)), plain(fmt.Sprint(s.Pages.Watched)), plain(fmt.Sprint(s.Pages.Gone)),
-				plain(changedOf(s)), plain(fresh), plain(s.Source.URL))
-		}
-		return t.write(p.out, p.screen())
-	})
+			return []string{string(s.Source.ID), fmt.Sprint(s.Pages.Known), fmt.Sprint(s.Pages.Watched), fmt.Sprint(s.Pages.Gone), changedOf(s), fresh, s.Source.URL}
+		},
+	}
+}
+
+func siteListVerb(p *program) *cobra.Command {
+	return siteResource().listVerb(p, &cobra.Command{Short: "List the sites with their pages, and how fresh the copies are", Example: "  freshet site list"})
 }
 
 // changedOf returns which part of the downloads of a site brought a change.
@@ -74,7 +58,6 @@ func changedOf(s client.Site) string {
 }
 
 func siteShowVerb(p *program) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show SITE",
 		Short: "Show what is known of a site, and how fresh the copy is",
@@ -86,21 +69,13 @@ Estimates come with a range that holds the truth nine times in ten.`,
 		Example: "  freshet site show docs\n  freshet site show docs --json",
 		Args:    takes(1, 1),
 	}
-	jsonFlag(cmd, &asJSON)
-	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completed(p, resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (s client.Site, err error) {
 		found, err := c.watched(ctx, args[0])
 		if err != nil {
-			return err
+			return s, err
 		}
-		s, err := c.Site(ctx, found.ID)
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return p.printJSON(s)
-		}
-		return p.printSite(s)
-	}), 1)
+		return c.Site(ctx, found.ID)
+	}, func(_ *connection, s client.Site) error { return p.printSite(s) }), 1)
 }
 
 // printSite prints a site for people.
