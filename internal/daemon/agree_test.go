@@ -123,13 +123,13 @@ func edits(start time.Time, list []freshet.Source) []lab.Edit {
 	tight := limits
 	tight.Budget = sched.Budget{Polls: 13, Per: time.Minute}
 	return []lab.Edit{
-		{At: start.Add(61003 * time.Millisecond), Event: sched.Event{Ask: "dead"}},
-		{At: start.Add(100007 * time.Millisecond), Event: sched.Event{Remove: late.ID}},
-		{At: start.Add(203017 * time.Millisecond), Event: sched.Event{Chances: &sched.Chances{Source: "away", Given: sure(start)}}},
-		{At: start.Add(307009 * time.Millisecond), Event: sched.Event{Chances: &sched.Chances{Source: "down", Given: sure(start)}}},
-		{At: start.Add(400019 * time.Millisecond), Event: sched.Event{Put: &freshet.Watched{Source: late}}},
-		{At: start.Add(503003 * time.Millisecond), Event: sched.Event{Chances: &sched.Chances{Source: "down"}}},
-		{At: start.Add(700021 * time.Millisecond), Event: sched.Event{Limits: &tight}},
+		{At: start.Add(61003 * time.Millisecond), Event: sched.PollRequested{Source: "dead"}},
+		{At: start.Add(100007 * time.Millisecond), Event: sched.SourceRemoved{Source: late.ID}},
+		{At: start.Add(203017 * time.Millisecond), Event: sched.ForecastOverride{Source: "away", Given: sure(start)}},
+		{At: start.Add(307009 * time.Millisecond), Event: sched.ForecastOverride{Source: "down", Given: sure(start)}},
+		{At: start.Add(400019 * time.Millisecond), Event: sched.SourcePut{Source: freshet.Watched{Source: late}}},
+		{At: start.Add(503003 * time.Millisecond), Event: sched.ForecastOverride{Source: "down"}},
+		{At: start.Add(700021 * time.Millisecond), Event: sched.LimitsSet{Limits: tight}},
 	}
 }
 
@@ -277,19 +277,21 @@ func edit(t *testing.T, d *daemon.Daemon, edits []lab.Edit) {
 	for _, e := range edits {
 		time.Sleep(time.Until(e.At))
 		var err error
-		switch {
-		case e.Ask != "":
-			err = d.Ask(t.Context(), e.Ask)
-		case e.Remove != "":
-			err = d.RemoveSource(t.Context(), e.Remove, true)
-		case e.Put != nil:
-			_, err = d.AddSource(t.Context(), e.Put.Source)
-		case e.Limits != nil:
-			d.SetLimits(*e.Limits)
-		case e.Chances != nil && e.Chances.Given == nil:
-			err = d.ClearChances(t.Context(), e.Chances.Source)
-		case e.Chances != nil:
-			_, err = d.SetChances(t.Context(), e.Chances.Source, *e.Chances.Given)
+		switch ev := e.Event.(type) {
+		case sched.PollRequested:
+			err = d.Ask(t.Context(), ev.Source)
+		case sched.SourceRemoved:
+			err = d.RemoveSource(t.Context(), ev.Source, true)
+		case sched.SourcePut:
+			_, err = d.AddSource(t.Context(), ev.Source.Source)
+		case sched.LimitsSet:
+			d.SetLimits(ev.Limits)
+		case sched.ForecastOverride:
+			if ev.Given == nil {
+				err = d.ClearChances(t.Context(), ev.Source)
+			} else {
+				_, err = d.SetChances(t.Context(), ev.Source, *ev.Given)
+			}
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -49,6 +49,6 @@ func (d *Daemon) endAlong(ctx context.Context, p freshet.Poll, order worker.Orde
 func (d *Daemon) leaveBehind(along []freshet.Companion) {
 	for _, c := range along {
 		d.dates.forget(c.Source.ID)
-		d.inbox.post(sched.Event{Abandon: c.Source.ID})
+		d.inbox.post(sched.PollAbandoned{Source: c.Source.ID})
 	}
 }

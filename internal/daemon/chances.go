@@ -65,14 +65,14 @@ func (d *Daemon) tellChances(ctx context.Context, id freshet.SourceID, none bool
 	if err != nil {
 		return fmt.Errorf("source %s: %w", id, err)
 	}
-	event := sched.Chances{Source: id}
+	event := sched.ForecastOverride{Source: id}
 	if given {
 		c = c.Shifted(-d.dates.Ahead())
 		event.Given = &c
 	}
 	if given || none {
 		d.expected.forget(id)
-		d.inbox.post(sched.Event{Chances: &event})
+		d.inbox.post(event)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (b *brain) recallChances(ctx context.Context) error {
 		}
 		if given {
 			c = c.Shifted(-b.dates.Ahead())
-			b.sched.Give(sched.Chances{Source: belief.Source, Given: &c})
+			b.sched.Apply(b.dates.Now(), sched.ForecastOverride{Source: belief.Source, Given: &c})
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ func (d *Daemon) givenTo(ctx context.Context, id freshet.SourceID, now time.Time
 		return nil, err
 	}
 	_, used := d.cfg.Policy.(interface {
-		Give(freshet.Slot, *freshet.Chances)
+		OverrideForecast(freshet.Slot, *freshet.Chances)
 	})
 	return &GivenChances{c, used}, nil
 }

@@ -299,7 +299,7 @@ func (d *Daemon) Started() <-chan struct{} { return d.started }
 func (d *Daemon) watchClock(ctx context.Context) {
 	before := d.dates.Ahead()
 	if before != 0 {
-		d.inbox.post(sched.Event{Clock: d.dates.Ahead})
+		d.inbox.post(sched.ClockSet(d.dates.Ahead))
 	}
 	var kept time.Duration
 	var looked time.Time // steady, when kept was last true; zero if it was not looked at yet
@@ -315,7 +315,7 @@ func (d *Daemon) watchClock(ctx context.Context) {
 			if ahead < before {
 				how = "back"
 			}
-			d.inbox.post(sched.Event{Clock: d.dates.Ahead})
+			d.inbox.post(sched.ClockSet(d.dates.Ahead))
 			d.retellChances(ctx)
 			d.brain.noteClock("set "+how, "by", freshet.FormatDuration((ahead - before).Abs().Round(time.Second)))
 			before = ahead
@@ -433,7 +433,7 @@ func (d *Daemon) SetLimits(l sched.Limits) {
 	d.limits = l
 	d.mu.Unlock()
 	l = d.inForce()
-	d.inbox.post(sched.Event{Limits: &l})
+	d.inbox.post(sched.LimitsSet{Limits: l})
 }
 
 // Poll asks for a poll of a source as soon as the budget and its host allow,
@@ -447,7 +447,7 @@ func (d *Daemon) Poll(ctx context.Context, id freshet.SourceID) (freshet.Outcome
 	}
 	answer := d.asks.wait(id)
 	defer d.asks.leave(id, answer)
-	d.inbox.post(sched.Event{Ask: id})
+	d.inbox.post(sched.PollRequested{Source: id})
 	select {
 	case o := <-answer:
 		return o, nil
@@ -464,6 +464,6 @@ func (d *Daemon) Ask(ctx context.Context, id freshet.SourceID) error {
 	if !d.running.Load() {
 		return ErrNotRunning
 	}
-	d.inbox.post(sched.Event{Ask: id})
+	d.inbox.post(sched.PollRequested{Source: id})
 	return nil
 }

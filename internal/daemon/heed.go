@@ -95,7 +95,7 @@ func (w *passage) readRobots(ctx context.Context, origin string) error {
 	}
 	if err != nil {
 		d.cfg.Log.Debug("robots.txt was not read", "origin", origin, "err", err)
-		d.inbox.post(sched.Event{Manners: &sched.Manners{Host: freshet.HostOf(origin), Unread: true}})
+		d.inbox.post(sched.RobotsRead{Host: freshet.HostOf(origin), Unread: true})
 		return err
 	}
 	w.takeIn(origin, m.Answer)
@@ -112,14 +112,14 @@ func (w *passage) takeIn(origin string, a robots.Answer) {
 	} else {
 		heard = heard.Hear(d.dates.Now(), d.Agent(), a)
 	}
-	manners := sched.Manners{Host: freshet.HostOf(origin), Unread: !heard.Down.IsZero()}
+	manners := sched.RobotsRead{Host: freshet.HostOf(origin), Unread: !heard.Down.IsZero()}
 	if !manners.Unread {
 		manners.Delay, _ = heard.Rules.CrawlDelay()
 	}
 	if manners.Delay > 0 {
 		d.cfg.Log.Info("robots.txt asks for a pause between requests", "origin", origin, "crawl_delay", manners.Delay, "longest_kept", d.inForce().Hosts.CrawlDelay)
 	}
-	d.inbox.post(sched.Event{Manners: &manners})
+	d.inbox.post(manners)
 }
 
 // overhear takes a poll of a robots.txt, which can be a source like any other, for a read

@@ -56,7 +56,7 @@ func (d *Daemon) SetLevels(byTag []freshet.TagLevel) {
 	}
 	d.levels.byTag = byTag
 	if d.running.Load() { // a daemon that starts reads them then
-		d.inbox.post(sched.Event{Levels: d.levels.tags})
+		d.inbox.post(sched.LevelsSet(d.levels.tags))
 	}
 }
 

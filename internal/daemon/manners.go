@@ -24,7 +24,7 @@ type keptManners struct {
 
 // manners are what the scheduler has told of robots.txt files so far.
 type manners struct {
-	hosts map[string]sched.Manners
+	hosts map[string]sched.RobotsRead
 	news  bool // there are some that are not kept yet
 }
 
@@ -34,8 +34,8 @@ const mannersAtOnce = 500
 // take takes down what was told since. Within the loop it does so for a few hosts at a time: nothing begins meanwhile.
 func (m *manners) take(s *sched.Scheduler, inLoop func(func()) error) error {
 	for {
-		var told []sched.Manners
-		if err := inLoop(func() { told = s.TakeManners(mannersAtOnce) }); err != nil {
+		var told []sched.RobotsRead
+		if err := inLoop(func() { told = s.TakeRobots(mannersAtOnce) }); err != nil {
 			return err
 		}
 		for _, t := range told {
@@ -95,10 +95,10 @@ func (b *brain) recallManners(ctx context.Context, r *recall) error {
 			continue
 		}
 		for _, m := range list {
-			b.sched.Manners(r.now, sched.Manners{Host: m.Host, Delay: m.Delay, Read: m.Read.Add(r.shift(m.Read))})
+			b.sched.Apply(r.now, sched.RobotsRead{Host: m.Host, Delay: m.Delay, Read: m.Read.Add(r.shift(m.Read))})
 		}
 	}
-	b.manners = manners{hosts: map[string]sched.Manners{}}
+	b.manners = manners{hosts: map[string]sched.RobotsRead{}}
 	if err := b.manners.take(b.sched, func(f func()) error { f(); return nil }); err != nil {
 		return err
 	}

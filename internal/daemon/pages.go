@@ -66,7 +66,7 @@ func (d *Daemon) Announce(ctx context.Context, id freshet.SourceID, e freshet.Pa
 	}
 	d.cfg.Log.Info("page "+string(e), "source", id, "url", freshet.MaskURL(c.Label.URL), "seq", c.Seq, "cursor", c.Cursor, "summary", summary)
 	if e == freshet.PageWent {
-		return c, d.tellSource(ctx, id, sched.Event{Remove: id})
+		return c, d.tellSource(ctx, id, sched.SourceRemoved{Source: id})
 	}
 	return c, nil
 }
@@ -87,7 +87,7 @@ func (d *Daemon) SetPage(ctx context.Context, site freshet.SourceID, url string,
 	if err != nil {
 		return err
 	}
-	return d.tellSource(ctx, page.Source, sched.Event{Remove: page.Source})
+	return d.tellSource(ctx, page.Source, sched.SourceRemoved{Source: page.Source})
 }
 
 // tellSources tells the loop how sources now are in the store.

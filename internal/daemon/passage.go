@@ -69,7 +69,7 @@ func (w *passage) leaveWhole(ctx context.Context, hop freshet.Hop) error {
 	}
 	first := len(w.hosts) == 0
 	if !first || host != w.poll.FirstHost() { // the decision to poll is leave for the first
-		if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Wait: hop.Wait, Unsent: first || w.unsent, Robots: w.robots}); err != nil {
+		if err := w.ask(ctx, sched.Request{Source: w.poll.Source.ID, Host: host, Wait: hop.Wait, Unsent: first || w.unsent, Robots: w.robots}); err != nil {
 			return err
 		}
 		if err := w.daemon.record.hop(ctx, w.poll, w.now(), host); err != nil {
@@ -78,7 +78,7 @@ func (w *passage) leaveWhole(ctx context.Context, hop freshet.Hop) error {
 	}
 	// The host may have asked another poll to stay away while this one was put on record.
 	if w.daemon.wishes.away(host, w.daemon.dates.Now()) {
-		if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Unsent: true, Robots: w.robots}); err != nil {
+		if err := w.ask(ctx, sched.Request{Source: w.poll.Source.ID, Host: host, Unsent: true, Robots: w.robots}); err != nil {
 			return err
 		}
 	}
@@ -89,7 +89,7 @@ func (w *passage) leaveWhole(ctx context.Context, hop freshet.Hop) error {
 // leavePart returns when a request for a part of the page may leave. Many may ask at
 // once. It says nothing of the way of the poll, which is that of the page itself.
 func (w *passage) leavePart(ctx context.Context, host string) error {
-	if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Part: true}); err != nil {
+	if err := w.ask(ctx, sched.Request{Source: w.poll.Source.ID, Host: host, Part: true}); err != nil {
 		return err
 	}
 	return w.daemon.record.hop(ctx, w.poll, w.now(), host)
@@ -108,10 +108,10 @@ func (w *passage) askAhead(ctx context.Context, hop freshet.Hop) {
 }
 
 // ask asks the brain and waits for its answer.
-func (w *passage) ask(ctx context.Context, hop sched.Hop) error {
+func (w *passage) ask(ctx context.Context, hop sched.Request) error {
 	answer := make(chan error, 1)
 	hop.Answer = func(err error) { answer <- err }
-	w.daemon.inbox.post(sched.Event{Hop: &hop})
+	w.daemon.inbox.post(hop)
 	select {
 	case err := <-answer:
 		return err

@@ -20,7 +20,7 @@ import (
 func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{}) {
 	id, begun := p.Source.ID, p.At
 	slow := func(seen bool) {
-		d.inbox.post(sched.Event{Slow: &sched.Slow{Source: id, Begun: begun, Seen: seen}})
+		d.inbox.post(sched.SlowPoll{Source: id, Begun: begun, Seen: seen})
 	}
 	p, now := d.dates.begin(p)
 	head, err := d.record.begin(ctx, p)
@@ -77,7 +77,7 @@ func (d *Daemon) end(ctx context.Context, p freshet.Poll, rec freshet.Record, he
 	leave := d.purges.ending.pass(1)
 	o, change, err := d.record.end(ctx, rec)
 	if err == nil && d.purges.has(p.Source.ID) {
-		d.inbox.post(sched.Event{Abandon: p.Source.ID})
+		d.inbox.post(sched.PollAbandoned{Source: p.Source.ID})
 	}
 	leave()
 	if err != nil {
@@ -206,7 +206,7 @@ func (d *Daemon) unrecorded(ctx context.Context, p freshet.Poll, err error) {
 		return
 	}
 	d.dates.forget(p.Source.ID)
-	d.inbox.post(sched.Event{Abandon: p.Source.ID})
+	d.inbox.post(sched.PollAbandoned{Source: p.Source.ID})
 	now := d.cfg.Now()
 	d.asks.answer(freshet.Outcome{
 		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: now, Ended: now,
@@ -230,7 +230,7 @@ func (d *Daemon) tell(found []freshet.Outcome) {
 	events, told := make([]sched.Event, len(found)), make([]freshet.Outcome, len(found))
 	for i, o := range found {
 		told[i] = d.dates.tell(o)
-		events[i].Outcome = &told[i]
+		events[i] = sched.PollEnded{Outcome: &told[i]}
 	}
 	d.inbox.post(events...)
 	for _, o := range found {

@@ -101,10 +101,10 @@ func (d *Daemon) askOutlooks(ctx context.Context, from outlooker, tick time.Dura
 // when it has.
 func (d *Daemon) inLoop(ctx context.Context, f func(now time.Time, s *sched.Scheduler)) error {
 	done := make(chan struct{})
-	d.inbox.post(sched.Event{Call: func(now time.Time, s *sched.Scheduler) {
+	d.inbox.post(sched.Call(func(now time.Time, s *sched.Scheduler) {
 		defer close(done)
 		f(now, s)
-	}})
+	}))
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, ErrNotRunning)
 	defer cancel()
 	select {

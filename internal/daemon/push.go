@@ -24,7 +24,7 @@ func (d *Daemon) Push(ctx context.Context, id freshet.SourceID) error {
 	p := sched.Push{Source: id}
 	p.Right, p.Times = pushesBorneOut(past)
 	p.Urgent = (p.Right+priorRight)/(p.Times+priorTimes) >= leastUrgent
-	d.inbox.post(sched.Event{Push: &p})
+	d.inbox.post(p)
 	return nil
 }
 

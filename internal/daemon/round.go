@@ -49,7 +49,7 @@ func (d *Daemon) Round(ctx context.Context, ids []freshet.SourceID, cfg RoundCon
 				}
 				if h, ok := s.HoldAsked(now, id); ok {
 					r.Asked = append(r.Asked, d.held(id, h))
-					asks = append(asks, sched.Event{Ask: id})
+					asks = append(asks, sched.PollRequested{Source: id})
 				}
 			}
 		})
@@ -83,7 +83,7 @@ func (d *Daemon) Wanted(ctx context.Context) (all []Held, err error) {
 		return nil, ErrNotRunning
 	}
 	var ids []freshet.SourceID
-	if err := d.inLoop(ctx, func(_ time.Time, s *sched.Scheduler) { ids = s.Wanted() }); err != nil {
+	if err := d.inLoop(ctx, func(_ time.Time, s *sched.Scheduler) { ids = s.Requested() }); err != nil {
 		return nil, err
 	}
 	for part := range slices.Chunk(ids, askAtOnce) {

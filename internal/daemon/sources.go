@@ -69,7 +69,7 @@ func (d *Daemon) RemoveSource(ctx context.Context, id freshet.SourceID, purge bo
 	if err != nil && !(dropped && errors.Is(err, freshet.ErrNotFound)) {
 		return err
 	}
-	return d.tellSource(ctx, id, sched.Event{Remove: id})
+	return d.tellSource(ctx, id, sched.SourceRemoved{Source: id})
 }
 
 // tellSource tells the loop how a source now is in the store, after other events.
@@ -83,14 +83,14 @@ func (d *Daemon) tellSource(ctx context.Context, id freshet.SourceID, events ...
 	switch {
 	case errors.Is(err, freshet.ErrNotFound):
 		d.sites.forget(id)
-		events = append(events, sched.Event{Remove: id})
+		events = append(events, sched.SourceRemoved{Source: id})
 	case err != nil:
 		return err
 	default:
 		d.notice(w.Source)
 		d.brain.recallNow(d.dates.Now(), d.Limits()).standing(&w.Standing)
 		w = d.brain.bounded(w)
-		events = append(events, sched.Event{Put: &w})
+		events = append(events, sched.SourcePut{Source: w})
 	}
 	d.expected.forget(id)
 	d.inbox.post(events...)

@@ -154,7 +154,7 @@ func (d *Daemon) lookAtSpace() {
 		d.cfg.Log.Info("there is enough disk space again; polling continues")
 	}
 	l := d.inForce()
-	d.inbox.post(sched.Event{Limits: &l})
+	d.inbox.post(sched.LimitsSet{Limits: l})
 }
 
 // inForce returns the limits that the loop goes by.

@@ -261,7 +261,7 @@ func (b *brain) recallStakes(ctx context.Context, now time.Time) error {
 	}
 	for _, id := range b.stakes.all() {
 		stake, _ := b.stakes.get(id)
-		b.sched.Weigh(now, sched.Weight{Source: id, Factor: stake.weight()})
+		b.sched.Apply(now, sched.Weight{Source: id, Factor: stake.weight()})
 	}
 	return nil
 }
@@ -326,6 +326,6 @@ func (d *Daemon) awaitStakes(ctx context.Context) (edited bool, err error) {
 func (d *Daemon) weigh(touched []freshet.SourceID) {
 	for _, id := range touched {
 		stake, _ := d.stakes.get(id)
-		d.inbox.post(sched.Event{Weight: &sched.Weight{Source: id, Factor: stake.weight()}})
+		d.inbox.post(sched.Weight{Source: id, Factor: stake.weight()})
 	}
 }

@@ -31,6 +31,6 @@ func (d *Daemon) SetStrategies(byTag []freshet.TagStrategy) {
 	}
 	d.strategies.byTag = slices.Clone(byTag)
 	if d.running.Load() && !d.cfg.Unbound { // a daemon that starts reads them then
-		d.inbox.post(sched.Event{Strategies: d.strategies.tags})
+		d.inbox.post(sched.StrategiesSet(d.strategies.tags))
 	}
 }

@@ -40,6 +40,6 @@ func (w *wishes) away(host string, now time.Time) bool {
 // record, and whether or not it ever is.
 func (d *Daemon) stayAway(host string, length time.Duration) {
 	now := d.dates.Now()
-	d.inbox.post(sched.Event{Away: &sched.Away{Host: host, For: length}})
+	d.inbox.post(sched.HostBackoff{Host: host, For: length})
 	d.wishes.note(host, now, now.Add(length))
 }

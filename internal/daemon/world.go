@@ -69,7 +69,7 @@ func (w *world) work(e errand) {
 }
 
 // Wait implements [sched.World].
-func (w *world) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) {
+func (w *world) Wait(ctx context.Context, alarm time.Time) (ev sched.Event, more bool, err error) {
 	var rings <-chan time.Time
 	if !alarm.IsZero() {
 		rings = w.ringAt(alarm)
@@ -77,25 +77,24 @@ func (w *world) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) 
 	for {
 		select {
 		case <-w.stop:
-			return sched.Event{}, errStopped
+			return nil, false, errStopped
 		case err := <-w.fatal:
-			return sched.Event{}, err
+			return nil, false, err
 		default:
 		}
 		if ev, ok := w.inbox.take(); ok {
-			ev.More = w.more(ev)
-			return ev, nil
+			return ev, w.more(ev), nil
 		}
 		select {
 		case <-w.inbox.bell:
 		case <-rings:
 			w.gauges.rang(w.Now().Sub(alarm))
-			return sched.Event{}, nil
+			return nil, false, nil
 		case <-w.stop:
 		case err := <-w.fatal:
-			return sched.Event{}, err
+			return nil, false, err
 		case <-ctx.Done():
-			return sched.Event{}, context.Cause(ctx)
+			return nil, false, context.Cause(ctx)
 		}
 	}
 }
@@ -119,7 +118,11 @@ func (w *world) more(ev sched.Event) bool {
 // wished reports whether an event is what somebody wants of sources, of which many
 // may come at once.
 func wished(ev sched.Event) bool {
-	return ev.Put != nil || ev.Remove != "" || ev.Ask != "" || ev.Push != nil || ev.Weight != nil
+	switch ev.(type) {
+	case sched.SourcePut, sched.SourceRemoved, sched.PollRequested, sched.Push, sched.Weight:
+		return true
+	}
+	return false
 }
 
 // ringAt sets the one timer.
@@ -158,7 +161,7 @@ func (b inbox) take() (sched.Event, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(*b.events) == 0 {
-		return sched.Event{}, false
+		return nil, false
 	}
 	ev := (*b.events)[0]
 	*b.events = (*b.events)[1:]
@@ -170,7 +173,7 @@ func (b inbox) first() (sched.Event, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(*b.events) == 0 {
-		return sched.Event{}, false
+		return nil, false
 	}
 	return (*b.events)[0], true
 }

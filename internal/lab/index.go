@@ -217,13 +217,13 @@ type asks struct {
 // due reports whether an index is asked for at now.
 func (a *asks) due(now time.Time) bool { return !a.at.IsZero() && !a.at.After(now) }
 
-// ask asks for the next index.
-func (w *world) ask() sched.Event {
+// ask asks for the next index, and reports whether more are to be asked for now.
+func (w *world) ask() (_ sched.PollRequested, more bool) {
 	list, a := w.indexes.list, &w.asks
-	ev := sched.Event{Ask: list[a.turn].source.ID, More: a.turn+1 < len(list)}
+	ev, more := sched.PollRequested{Source: list[a.turn].source.ID}, a.turn+1 < len(list)
 	if a.turn++; a.turn == len(list) {
 		passed := a.at.Sub(w.grid.Start) / a.every
 		a.turn, a.at = 0, w.next(w.grid.Start.Add((passed+1)*a.every))
 	}
-	return ev
+	return ev, more
 }

@@ -114,7 +114,10 @@ func (b *brain) wake(ctx context.Context) {
 			}
 			news := b.news
 			b.news = nil
-			return sched.Event{Limits: news}
+			if news == nil {
+				return nil
+			}
+			return sched.LimitsSet{Limits: *news}
 		}
 		b.err = sched.Run(ctx, b.sched, b.world)
 	})

@@ -92,10 +92,10 @@ func (r *Recorded) options(g *Grid, o Options) Options {
 		}
 		if comes > 0 {
 			source := freshet.Watched{Source: o.source(g, page), Standing: freshet.Standing{Seen: g.Time(comes)}}
-			o.Edits = append(o.Edits, Edit{At: g.Time(comes), Event: sched.Event{Put: &source}})
+			o.Edits = append(o.Edits, Edit{At: g.Time(comes), Event: sched.SourcePut{Source: source}})
 		}
 		if goes < g.Instants {
-			o.Edits = append(o.Edits, Edit{At: g.Time(goes + 1), Event: sched.Event{Remove: id}})
+			o.Edits = append(o.Edits, Edit{At: g.Time(goes + 1), Event: sched.SourceRemoved{Source: id}})
 		}
 	}
 	slices.SortStableFunc(o.Edits, func(a, b Edit) int { return a.At.Compare(b.At) })

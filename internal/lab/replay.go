@@ -99,13 +99,14 @@ func (w *world) scheduler(p freshet.Policy, l sched.Limits) *sched.Scheduler {
 		s.Put(g.Start, freshet.Watched{Source: x.source, Standing: standing})
 	}
 	for id, c := range o.Chances {
-		s.Give(sched.Chances{Source: id, Given: &c})
+		s.Apply(g.Start, sched.ForecastOverride{Source: id, Given: &c})
 	}
 	if !o.Unseen {
 		w.showDates(s)
 	}
 	for w.asks.due(w.now) { // the first instant ends before anybody waits for it
-		s.Ask(w.ask().Ask)
+		ev, _ := w.ask()
+		s.Apply(w.now, ev)
 	}
 	return s
 }

@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/cluster/shards"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 )
 
 // Shards are several brains that share the pages of a grid by the hash of the host, and
@@ -103,9 +104,12 @@ func (o *Options) hostKey(g *Grid, page int) string {
 // editsOf returns the edits of pages that are not another brain's.
 func (o *Options) editsOf(g *Grid, alien func(page int) bool) (mine []Edit) {
 	for _, e := range o.Edits {
-		id := e.Remove
-		if e.Put != nil {
-			id = e.Put.ID
+		var id freshet.SourceID
+		switch ev := e.Event.(type) {
+		case sched.SourceRemoved:
+			id = ev.Source
+		case sched.SourcePut:
+			id = ev.Source.ID
 		}
 		if page, ok := g.Page(id); !ok || !alien(page) {
 			mine = append(mine, e)

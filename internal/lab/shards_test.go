@@ -211,8 +211,8 @@ func TestEveryPageHasOneBrain(t *testing.T) {
 	gone, back := g.Time(60), g.Time(140)
 	id := g.Pages()[0]
 	o := lab.Options{Budget: 4, Evidence: lab.Evidence{Kind: lab.Index}, Edits: []lab.Edit{
-		{At: gone, Event: sched.Event{Remove: id}},
-		{At: back, Event: sched.Event{Put: &freshet.Watched{Source: freshet.Source{ID: id, URL: "https://" + string(id)}, Standing: freshet.Standing{Seen: back}}}},
+		{At: gone, Event: sched.SourceRemoved{Source: id}},
+		{At: back, Event: sched.SourcePut{Source: freshet.Watched{Source: freshet.Source{ID: id, URL: "https://" + string(id)}, Standing: freshet.Standing{Seen: back}}}},
 	}}
 	score, figures, polls := inShards(t, g, lab.Shards{Count: count}, o)
 	hosts, seen, again, indexes := 0, map[freshet.SourceID]bool{}, false, map[freshet.SourceID]bool{}

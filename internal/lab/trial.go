@@ -135,7 +135,7 @@ func (t Terms) takesChances(p freshet.Policy, name string, given map[freshet.Sou
 		return nil
 	}
 	_, takes := p.(interface {
-		Give(freshet.Slot, *freshet.Chances)
+		OverrideForecast(freshet.Slot, *freshet.Chances)
 	})
 	if !takes {
 		return &freshet.InvalidError{Field: "chances", Reason: fmt.Sprintf("the policy %s does not go by chances; auto, wic, price and cam do", name)}

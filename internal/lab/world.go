@@ -12,8 +12,8 @@ import (
 // An Edit is something other than a poll that happens in a replay: a source
 // comes or goes, somebody asks for a poll, or the limits change.
 type Edit struct {
-	At time.Time
-	sched.Event
+	At    time.Time
+	Event sched.Event
 }
 
 // A world is a history in virtual time. It implements [sched.World]. On a grid
@@ -150,15 +150,15 @@ func (w *world) next(t time.Time) time.Time {
 
 // Wait implements [sched.World]. Of what falls on one moment the ends of polls
 // come first, then edits, then the alarm.
-func (w *world) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) {
+func (w *world) Wait(ctx context.Context, alarm time.Time) (ev sched.Event, more bool, err error) {
 	if w.told < len(w.ends) && !w.ends[w.told].Ended.After(w.now) {
-		return w.tell(), nil
+		return w.tell(), false, nil
 	}
 	if w.told == len(w.ends) {
 		w.ends, w.told = w.ends[:0], 0
 	}
 	if err := ctx.Err(); err != nil {
-		return sched.Event{}, err
+		return nil, false, err
 	}
 	edit, edited := w.nextEdit()
 	ended := w.told < len(w.ends)
@@ -179,16 +179,17 @@ func (w *world) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) 
 		at = edit
 	}
 	if at.IsZero() || at.After(w.end) {
-		return sched.Event{}, io.EOF
+		return nil, false, io.EOF
 	}
 	w.pass(at)
 	switch {
 	case ended:
-		return w.tell(), nil
+		return w.tell(), false, nil
 	case edited:
-		return w.edit(), nil
+		ev, more = w.edit()
+		return ev, more, nil
 	}
-	return sched.Event{}, nil
+	return nil, false, nil
 }
 
 // tell tells of the next poll that has ended.
@@ -200,7 +201,7 @@ func (w *world) tell() sched.Event {
 	if w.options.Observe != nil {
 		w.options.Observe(*o)
 	}
-	return sched.Event{Outcome: o}
+	return sched.PollEnded{Outcome: o}
 }
 
 // nextEdit returns when the next edit comes, somebody asks for an index, or brains meet.
@@ -228,21 +229,23 @@ func (w *world) wish() (at time.Time, ok bool) {
 	}
 }
 
-// edit makes the next edit.
-func (w *world) edit() sched.Event {
+// edit makes the next edit, and reports whether another belongs to it.
+func (w *world) edit() (ev sched.Event, more bool) {
 	if w.isMeeting(w.wish()) {
 		w.meets = w.meets.Add(w.grid.Instant)
-		return w.meet()
+		return w.meet(), false
 	}
 	if len(w.edits) == 0 || !w.asks.at.IsZero() && w.asks.at.Before(w.edits[0].At) {
 		return w.ask()
 	}
-	ev := w.edits[0].Event
+	ev = w.edits[0].Event
 	w.edits = w.edits[1:]
-	if page, ok := w.grid.Page(ev.Remove); ok {
-		w.held[page] = 0 // a source that comes back begins anew
+	if gone, ok := ev.(sched.SourceRemoved); ok {
+		if page, ok := w.grid.Page(gone.Source); ok {
+			w.held[page] = 0 // a source that comes back starts from nothing
+		}
 	}
-	return ev
+	return ev, false
 }
 
 // pass lets time pass up to a moment. It never runs backwards.

@@ -232,7 +232,7 @@ func TestGivenChancesComeBeforeWords(t *testing.T) {
 	}
 	none := 0.0
 	hold := freshet.Chances{From: now, Until: told.Add(time.Hour), Rate: &none}
-	s.Give(0, &hold)
+	s.OverrideForecast(0, &hold)
 	if at, _, _ := s.DueOf(0); !at.IsZero() || !s.NextDue(now, 0, 1).IsZero() {
 		t.Errorf("while chances hold it is due at %v, by its own word", at)
 	}
@@ -243,7 +243,7 @@ func TestGivenChancesComeBeforeWords(t *testing.T) {
 		t.Errorf("when they hold no longer it gives the hint %+v", h)
 	}
 	hold.Add = true
-	s.Give(0, &hold)
+	s.OverrideForecast(0, &hold)
 	if at, _, _ := s.DueOf(0); !at.Equal(told) {
 		t.Errorf("beside chances that come on top it is due at %v, want %v", at, told)
 	}

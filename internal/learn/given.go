@@ -26,9 +26,9 @@ type knot struct {
 	steep, more float64 // of mass and of count a tick, from here on
 }
 
-// Give says how likely a source is to change at coming times, by what somebody gave;
+// OverrideForecast says how likely a source is to change at coming times, by what somebody gave;
 // nil takes back what was given before.
-func (l *Learner) Give(slot freshet.Slot, c *freshet.Chances) {
+func (l *Learner) OverrideForecast(slot freshet.Slot, c *freshet.Chances) {
 	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return
 	}

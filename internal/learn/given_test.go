@@ -75,7 +75,7 @@ func TestGivenIsExpected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Give(0, &given)
+	l.OverrideForecast(0, &given)
 	for _, test := range []struct{ from, to, want float64 }{
 		{0, 1, learnt}, {1, 1.4, 0.8}, {1.4, 1.5, 0.2 + 0.5}, {1.5, 1.6, 0.2}, {2, 2.25, 0.5 + 2}, {2.5, 3, 1}, {3, 4, learnt}, {1, 3, 4 + 4.5}, {0, 4, 2*learnt + 8.5},
 	} {
@@ -89,21 +89,21 @@ func TestGivenIsExpected(t *testing.T) {
 		t.Errorf("the chances of a moment are %v, want %v first", chance, want)
 	}
 	given.Add = true
-	l.Give(0, &given)
+	l.OverrideForecast(0, &given)
 	if got := l.Expect(0, day(1), day(3)); math.Abs(got-8.5-2*learnt) > 1e-3*got {
 		t.Errorf("on top of what was learnt %.4f are expected, want %.4f", got, 8.5+2*learnt)
 	}
-	l.Give(0, nil)
+	l.OverrideForecast(0, nil)
 	if got := l.Expect(0, day(1), day(3)); math.Abs(got-2*learnt) > 1e-6*got {
 		t.Errorf("%.4f are expected when all was taken back, want %.4f", got, 2*learnt)
 	}
-	l.Give(0, &given)
+	l.OverrideForecast(0, &given)
 	l.Remove(0)
 	l.Put(monday, 0, freshet.Source{ID: "d", URL: "https://a.example/"}, monday)
 	if got := l.Expect(0, day(1), day(3)); math.Abs(got-2*learnt) > 1e-6*got {
 		t.Errorf("%.4f are expected of another source in the same place, want %.4f", got, 2*learnt)
 	}
-	l.Give(7, &given) // of nobody
+	l.OverrideForecast(7, &given) // of nobody
 }
 
 // Whatever is given, chances are chances, what is expected of two stretches adds up, and
@@ -136,7 +136,7 @@ func TestGivenIsSound(t *testing.T) {
 			t.Skip(err)
 		}
 		before := saved(test, l)
-		l.Give(0, &given)
+		l.OverrideForecast(0, &given)
 		for range 10 {
 			from, to := moment.Draw(t, "from"), moment.Draw(t, "to")
 			if to.Before(from) {

@@ -55,8 +55,8 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	l.foresee(slot)
 }
 
-// Pass says that there is nothing to learn from an outcome, as of a source that is gone.
-func (l *Learner) Pass(o freshet.Cursor) { l.upto = max(l.upto, o) }
+// SkipOutcome steps over an outcome that there is nothing to learn from, as of a source that is gone.
+func (l *Learner) SkipOutcome(o freshet.Cursor) { l.upto = max(l.upto, o) }
 
 // learn takes in what a poll at x saw.
 func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {

@@ -167,7 +167,7 @@ func TestLeftBehind(t *testing.T) {
 		t.Errorf("b is held back by %q, asked for %t, want to be under way", h, h.Asked)
 	}
 	w.ends = slices.DeleteFunc(w.ends, func(o *freshet.Outcome) bool { return o.Source == "b" })
-	w.s.Abandon(w.now, "b")
+	w.s.Apply(w.now, sched.PollAbandoned{Source: "b"})
 	w.run(time.Minute)
 	if got, want := lined(w.polls), []string{"0s a+b by hand", "0s b by hand"}; !slices.Equal(got, want) {
 		t.Errorf("the polls are %q, want %q", got, want)

@@ -21,9 +21,9 @@ func (s *Scheduler) Ask(id freshet.SourceID) {
 	s.asked = append(s.asked, slot)
 }
 
-// Wanted returns the sources that somebody asked for and that have not been polled
-// yet, first come first served, and then all that are being polled.
-func (s *Scheduler) Wanted() (ids []freshet.SourceID) {
+// Requested returns the sources whose requested polls have not been made yet, first come
+// first served, and then all that are being polled.
+func (s *Scheduler) Requested() (ids []freshet.SourceID) {
 	for _, slot := range s.asked {
 		if e := s.entries.At(slot); e.used && e.asked && !e.gone {
 			ids = append(ids, e.source.ID)

@@ -20,12 +20,12 @@ func TestShorterDelayOpensHost(t *testing.T) {
 	}{
 		"limits": {long, func(w *world) { w.s.SetLimits(w.now, short) }},
 		"robots.txt": {short, func(w *world) {
-			w.s.Manners(w.now, sched.Manners{Host: "a.example", Delay: time.Second})
+			w.s.Apply(w.now, sched.RobotsRead{Host: "a.example", Delay: time.Second})
 		}},
 	} {
 		w := newWorld(change.from)
 		if name == "robots.txt" {
-			w.s.Manners(w.now, sched.Manners{Host: "a.example", Delay: time.Hour})
+			w.s.Apply(w.now, sched.RobotsRead{Host: "a.example", Delay: time.Hour})
 		}
 		for i := range 5 {
 			w.put(freshet.Source{ID: id(i), URL: "https://a.example/"})

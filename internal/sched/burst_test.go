@@ -26,35 +26,33 @@ func (c *counter) Choose(time.Time, int, func(freshet.Slot, float64) bool) time.
 func TestRunDecidesOnceForMany(t *testing.T) {
 	const many = 100
 	put := func(i int) sched.Event {
-		return sched.Event{Put: &freshet.Watched{Source: freshet.Source{ID: id(i), URL: "https://a.example/"}}}
+		return sched.SourcePut{Source: freshet.Watched{Source: freshet.Source{ID: id(i), URL: "https://a.example/"}}}
 	}
-	asked := func(events []sched.Event) int {
+	asked := func(events []sched.Event, together bool) int {
 		c := &counter{}
-		w := &script{t: t, now: start, end: io.EOF, events: events}
+		w := &script{t: t, now: start, end: io.EOF, events: events, together: together}
 		if err := sched.Run(t.Context(), sched.New(c, generous()), w); err != nil {
 			t.Fatal(err)
 		}
 		return c.asked
 	}
-	var single, together, looks []sched.Event
+	var edits, looks []sched.Event
 	seen := 0
 	for i := range many {
-		one := put(i)
-		single = append(single, one)
-		one.More = i < many-1
-		together = append(together, one)
-		looks = append(looks, sched.Event{Call: func(_ time.Time, s *sched.Scheduler) { seen++ }})
+		edits = append(edits, put(i))
+		looks = append(looks, sched.Call(func(_ time.Time, s *sched.Scheduler) { seen++ }))
 	}
 	for _, tt := range []struct {
-		what   string
-		events []sched.Event
-		want   int
+		what     string
+		events   []sched.Event
+		together bool
+		want     int
 	}{
-		{"edits one by one", single, 1 + many},
-		{"edits that come together", together, 2},
-		{"looks", looks, 1},
+		{"edits one by one", edits, false, 1 + many},
+		{"edits that come together", edits, true, 2},
+		{"looks", looks, false, 1},
 	} {
-		if got := asked(tt.events); got != tt.want {
+		if got := asked(tt.events, tt.together); got != tt.want {
 			t.Errorf("%s: the policy is asked %d times, want %d", tt.what, got, tt.want)
 		}
 	}
@@ -69,7 +67,7 @@ func TestLooksDoNotPutOffPolls(t *testing.T) {
 	limits.Budget = sched.Budget{Polls: 5, Per: 10 * time.Second}
 	looks := make([]sched.Event, 9)
 	for i := range looks {
-		looks[i] = sched.Event{Call: func(time.Time, *sched.Scheduler) {}}
+		looks[i] = sched.Call(func(time.Time, *sched.Scheduler) {})
 	}
 	w := &script{t: t, now: start, end: io.EOF, events: looks}
 	s := newWorld(limits).s

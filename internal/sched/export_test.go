@@ -116,11 +116,11 @@ func (l *Lookup) Put(slot freshet.Slot)                { l.put(l.texts[slot], sl
 func (l *Lookup) Drop(slot freshet.Slot)               { l.drop(l.texts[slot]) }
 func (l *Lookup) Get(text string) (freshet.Slot, bool) { return l.get(text) }
 
-// AllManners returns what is known of the manners of hosts, in no order.
-func AllManners(s *Scheduler) (all []Manners) {
+// AllRobots returns what is known of the robots.txt files of hosts, in no order.
+func AllRobots(s *Scheduler) (all []RobotsRead) {
 	for name, h := range s.hosts {
 		if !h.read.IsZero() {
-			all = append(all, Manners{Host: name, Delay: h.manners, Read: h.read})
+			all = append(all, RobotsRead{Host: name, Delay: h.manners, Read: h.read})
 		}
 	}
 	return all

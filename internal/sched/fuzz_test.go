@@ -106,8 +106,8 @@ func (c *checker) step(w *world, r *rand.Rand) {
 	case len(w.ends) > 0 && r.IntN(2) == 0:
 		late := w.ends[r.IntN(len(w.ends))].Source
 		c.slow[late] = !c.aboard[late]
-		w.s.Slow(w.now, sched.Slow{Source: late, Begun: c.polled[late], Seen: !c.sees[late].After(w.now)})
-		w.s.Slow(w.now, sched.Slow{Source: late, Begun: c.polled[late].Add(-1), Seen: true}) // of a poll before
+		w.s.Apply(w.now, sched.SlowPoll{Source: late, Begun: c.polled[late], Seen: !c.sees[late].After(w.now)})
+		w.s.Apply(w.now, sched.SlowPoll{Source: late, Begun: c.polled[late].Add(-1), Seen: true}) // of a poll before
 	case r.IntN(10) == 0:
 		w.s.Remove(id(r.IntN(50)))
 	default:

@@ -212,7 +212,7 @@ func TestHold(t *testing.T) {
 				w.put(s)
 			}
 			if tt.robots > 0 {
-				w.s.Manners(w.now, sched.Manners{Host: "a.example", Delay: tt.robots})
+				w.s.Apply(w.now, sched.RobotsRead{Host: "a.example", Delay: tt.robots})
 			}
 			if tt.run > 0 {
 				w.run(tt.run)
@@ -301,8 +301,8 @@ func TestUnreadRobotsChangesNothing(t *testing.T) {
 	l.Hosts.Delay, l.Hosts.CrawlDelay = time.Second, time.Minute
 	w := newWorld(l)
 	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
-	w.s.Manners(w.now, sched.Manners{Host: "a.example", Delay: 20 * time.Second})
-	w.s.Manners(w.now, sched.Manners{Host: "a.example", Unread: true})
+	w.s.Apply(w.now, sched.RobotsRead{Host: "a.example", Delay: 20 * time.Second})
+	w.s.Apply(w.now, sched.RobotsRead{Host: "a.example", Unread: true})
 	w.run(time.Second)
 	if h, _ := w.s.Hold(w.now, "a"); h.Kind != sched.HoldCrawlDelay || !h.Until.Equal(after(20*time.Second)) {
 		t.Errorf("it is held back by %s until %v, want crawl_delay until %v", h.Kind, h.Until, after(20*time.Second))

@@ -8,16 +8,16 @@ import (
 	"freshet/internal/freshet"
 )
 
-// A Hop is a request that a poll under way wants to make after its first, because
-// a redirect led on, a connection broke or the first was for a robots.txt, or instead
-// of one that had leave. The answer
-// to the request before it is in. It is answered once: with nil as soon as the budget and the host allow, or
-// with a *freshet.FetchError of class deferred.
-type Hop struct {
+// A Request asks for a permit for one more request of a poll under way, because a
+// redirect led on, a connection broke, the first request was for a robots.txt, or the
+// one that was permitted was not sent. The answer to the request before it is in. It is
+// answered once: with nil as soon as the budget and the host allow, or with a
+// *freshet.FetchError of class deferred.
+type Request struct {
 	Source freshet.SourceID
 	Host   string        // that the request goes to
 	Wait   time.Duration // that the redirect asked for
-	Unsent bool          // the request that last had leave was not made
+	Unsent bool          // the request that was last permitted was not sent
 	Robots int           // requests that the poll has made for robots.txt files so far
 
 	// Part says that the request is for a part of a page that is being rendered. It
@@ -28,16 +28,16 @@ type Hop struct {
 	Answer func(error)
 }
 
-// How long a poll waits for leave to follow a redirect. The wait for the budget
+// How long a poll waits for a permit to follow a redirect. The wait for the budget
 // may take a whole stretch of it, within reason: nobody else gets ahead meanwhile.
 const (
 	hopPatience    = 30 * time.Second
 	budgetPatience = 15 * time.Minute
 )
 
-// A hop is a Hop that waits.
-type hop struct {
-	Hop
+// A pendingRequest is a Request that waits for its permit.
+type pendingRequest struct {
+	Request
 	slot      freshet.Slot
 	host      *host
 	asked     time.Time
@@ -149,8 +149,8 @@ func (s *Scheduler) routeOpen(now time.Time, e *entry) bool {
 	return true
 }
 
-// Hop asks for leave for one more request of a poll under way.
-func (s *Scheduler) Hop(now time.Time, h Hop) {
+// request asks for a permit for one more request of a poll under way.
+func (s *Scheduler) request(now time.Time, h Request) {
 	slot, ok := s.slots.get(string(h.Source))
 	if !ok || !s.entries.At(slot).busy || s.entries.At(slot).aboard {
 		h.Answer(deferred(freshet.FailDeferredHost, "the poll is over"))
@@ -159,7 +159,7 @@ func (s *Scheduler) Hop(now time.Time, h Hop) {
 	e := s.entries.At(slot)
 	f := e.flight
 	if h.Part {
-		s.hops = append(s.hops, &hop{Hop: h, slot: slot, host: s.hostNamed(h.Host), asked: now})
+		s.hops = append(s.hops, &pendingRequest{Request: h, slot: slot, host: s.hostNamed(h.Host), asked: now})
 		s.tryHops(now)
 		return
 	}
@@ -173,7 +173,7 @@ func (s *Scheduler) Hop(now time.Time, h Hop) {
 		f.answered++
 	}
 	to := s.hostNamed(h.Host)
-	s.hops = append(s.hops, &hop{Hop: h, slot: slot, host: to, asked: now, notBefore: now.Add(h.Wait), home: to == e.first()})
+	s.hops = append(s.hops, &pendingRequest{Request: h, slot: slot, host: to, asked: now, notBefore: now.Add(h.Wait), home: to == e.first()})
 	s.tryHops(now)
 }
 
@@ -201,7 +201,7 @@ func (s *Scheduler) tryHops(now time.Time) {
 }
 
 // tryHop grants a hop if the host is open and the budget has room.
-func (s *Scheduler) tryHop(now time.Time, h *hop) bool {
+func (s *Scheduler) tryHop(now time.Time, h *pendingRequest) bool {
 	f := s.entries.At(h.slot).flight
 	h.tight = false
 	if h.Part {
@@ -230,7 +230,7 @@ func (s *Scheduler) tryHop(now time.Time, h *hop) bool {
 
 // refusal returns why a hop is not to be waited for any longer, nil if it is. So
 // many wait before it.
-func (s *Scheduler) refusal(now time.Time, h *hop, before int) error {
+func (s *Scheduler) refusal(now time.Time, h *pendingRequest, before int) error {
 	opens := later(h.notBefore, h.host.notBefore)
 	if h.Part {
 		return s.refusalOfPart(now, h)
@@ -253,7 +253,7 @@ func (s *Scheduler) refusal(now time.Time, h *hop, before int) error {
 }
 
 // aim names the host that the hop goes to, as the subject of a sentence.
-func (h *hop) aim() string {
+func (h *pendingRequest) aim() string {
 	if h.Unsent || h.home {
 		return h.Host
 	}
@@ -272,7 +272,7 @@ func (s *Scheduler) budgetPatience() time.Duration {
 
 // detour notes where a poll wanted to go that was not let through: the next one
 // sets out when all of the way is open.
-func (s *Scheduler) detour(now time.Time, h *hop) {
+func (s *Scheduler) detour(now time.Time, h *pendingRequest) {
 	e := s.entries.At(h.slot)
 	if h.Part {
 		s.reserveMore(e)
@@ -289,7 +289,7 @@ func (s *Scheduler) detour(now time.Time, h *hop) {
 
 // dropHop forgets the hop that a poll of a source waits for: the poll is over.
 func (s *Scheduler) dropHop(id freshet.SourceID) {
-	s.hops = slices.DeleteFunc(s.hops, func(h *hop) bool { return h.Source == id })
+	s.hops = slices.DeleteFunc(s.hops, func(h *pendingRequest) bool { return h.Source == id })
 }
 
 // hopWake returns when a hop that waits may be granted, or is refused.

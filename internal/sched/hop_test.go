@@ -163,7 +163,7 @@ func (w *voyages) hop(v *voyage, first bool) {
 	host := fmt.Sprintf("h%d.example", w.r.IntN(w.hosts))
 	v.waits = true
 	answered := false
-	w.s.Hop(w.now, sched.Hop{
+	w.s.Apply(w.now, sched.Request{
 		Source: v.poll.Source.ID, Host: host, Unsent: first, Wait: time.Duration(w.r.IntN(2)*w.r.IntN(5)) * time.Second,
 		Answer: func(err error) {
 			if answered {
@@ -184,7 +184,7 @@ func (w *voyages) end(i int, refused error) {
 	w.under = slices.Delete(w.under, i, i+1)
 	defer w.endAlong(v)
 	if !w.calm && w.r.IntN(20) == 0 {
-		w.s.Abandon(w.now, v.poll.Source.ID)
+		w.s.Apply(w.now, sched.PollAbandoned{Source: v.poll.Source.ID})
 		return
 	}
 	o := freshet.Outcome{Source: v.poll.Source.ID, Began: v.poll.At, Ended: w.now, Requests: len(v.route), Route: freshet.Route(strings.Join(v.route, " "))}
@@ -205,7 +205,7 @@ func (w *voyages) end(i int, refused error) {
 func (w *voyages) endAlong(v *voyage) {
 	for _, c := range v.poll.Along {
 		if w.r.IntN(4) == 0 {
-			w.s.Abandon(w.now, c.Source.ID)
+			w.s.Apply(w.now, sched.PollAbandoned{Source: c.Source.ID})
 			continue
 		}
 		o := freshet.Outcome{Source: c.Source.ID, Cause: freshet.BySharing, Began: v.poll.At, Ended: w.now}
@@ -256,7 +256,7 @@ type pilot struct {
 }
 
 func (p *pilot) hop(host string, wait time.Duration) {
-	p.s.Hop(p.now, sched.Hop{Source: "a", Host: host, Wait: wait, Answer: func(err error) { p.answers = append(p.answers, err) }})
+	p.s.Apply(p.now, sched.Request{Source: "a", Host: host, Wait: wait, Answer: func(err error) { p.answers = append(p.answers, err) }})
 }
 
 // observe ends the poll under way now.
@@ -293,7 +293,7 @@ func TestSpentOverHops(t *testing.T) {
 		}
 		want := 4
 		if giveUp {
-			p.s.Abandon(p.now, "a")
+			p.s.Apply(p.now, sched.PollAbandoned{Source: "a"})
 		} else {
 			want = 3 // the last was not sent after all
 			p.observe(freshet.Outcome{Requests: 3, Route: "a.example h0.example h1.example"})

@@ -65,7 +65,7 @@ func lateness(t *testing.T, name string, good, bad int) time.Duration {
 		w.run(100 * time.Millisecond)
 		for len(slow) > 0 && !w.now.Before(slow[0].At.Add(time.Second)) {
 			_, _, seen := hostile(server[slow[0].Source.ID])
-			w.s.Slow(w.now, sched.Slow{Source: slow[0].Source.ID, Begun: slow[0].At, Seen: seen})
+			w.s.Apply(w.now, sched.SlowPoll{Source: slow[0].Source.ID, Begun: slow[0].At, Seen: seen})
 			slow = slow[1:]
 		}
 	}

@@ -6,8 +6,8 @@ import "time"
 // wants to know them before it lets a second request to the host follow the one
 // before within the longest delay that it would keep, and then once a day.
 
-// A Manners is what was found in the robots.txt of a host.
-type Manners struct {
+// RobotsRead is what was found in the robots.txt of a host.
+type RobotsRead struct {
 	Host  string
 	Delay time.Duration // between two requests; 0 if it asks for none
 	Read  time.Time     // when; zero means now
@@ -35,8 +35,8 @@ func (s *Scheduler) strange(now time.Time, h *host) bool {
 		(h.read.IsZero() || !h.read.Add(mannersLast).After(now))
 }
 
-// Manners keeps what the robots.txt of a host asks for.
-func (s *Scheduler) Manners(now time.Time, m Manners) {
+// robotsRead keeps what the robots.txt of a host asks for.
+func (s *Scheduler) robotsRead(now time.Time, m RobotsRead) {
 	h := s.hostNamed(m.Host)
 	was := s.limits.Hosts.delayOf(h)
 	switch {
@@ -58,14 +58,14 @@ func (s *Scheduler) Manners(now time.Time, m Manners) {
 	}
 }
 
-// TakeManners returns what is known of the manners of hosts of which something was told since they were last
-// returned, of at most so many hosts at a time: nothing begins meanwhile.
-func (s *Scheduler) TakeManners(most int) []Manners {
+// TakeRobots returns what the robots.txt files ask for that were read since they were last
+// returned, of at most so many hosts: no poll begins meanwhile.
+func (s *Scheduler) TakeRobots(most int) []RobotsRead {
 	n := min(most, len(s.told))
-	taken := make([]Manners, n)
+	taken := make([]RobotsRead, n)
 	for i, h := range s.told[:n] {
 		h.told = false
-		taken[i] = Manners{Host: h.name, Delay: h.manners, Read: h.read}
+		taken[i] = RobotsRead{Host: h.name, Delay: h.manners, Read: h.read}
 	}
 	if s.told = s.told[n:]; len(s.told) == 0 {
 		s.told = nil

@@ -19,9 +19,9 @@ func TestMannersByAndBy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := sched.New(&policy.RoundRobin{}, sched.Limits{Hosts: sched.Politeness{CrawlDelay: time.Minute}})
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		taken, news := map[string]sched.Manners{}, map[string]bool{}
+		taken, news := map[string]sched.RobotsRead{}, map[string]bool{}
 		take := func(most int) int {
-			told := s.TakeManners(most)
+			told := s.TakeRobots(most)
 			if len(told) != min(most, len(news)) {
 				t.Fatalf("%d hosts were taken of the %d with news, and %d could be", len(told), len(news), most)
 			}
@@ -40,7 +40,7 @@ func TestMannersByAndBy(t *testing.T) {
 				take(rapid.IntRange(1, 5).Draw(t, "most"))
 				continue
 			}
-			m := sched.Manners{Host: fmt.Sprintf("h%d.example", rapid.IntRange(0, 12).Draw(t, "host"))}
+			m := sched.RobotsRead{Host: fmt.Sprintf("h%d.example", rapid.IntRange(0, 12).Draw(t, "host"))}
 			switch rapid.IntRange(0, 2).Draw(t, "how") {
 			case 0:
 				m.Unread = true
@@ -50,13 +50,13 @@ func TestMannersByAndBy(t *testing.T) {
 			default:
 				m.Delay = time.Duration(rapid.IntRange(0, 3).Draw(t, "delay")) * time.Second
 			}
-			s.Manners(now, m)
+			s.Apply(now, m)
 			news[m.Host] = true
 		}
 		for take(3) > 0 {
 		}
-		known := map[string]sched.Manners{}
-		for _, m := range sched.AllManners(s) {
+		known := map[string]sched.RobotsRead{}
+		for _, m := range sched.AllRobots(s) {
 			known[m.Host] = m
 		}
 		if !maps.Equal(taken, known) {
@@ -77,7 +77,7 @@ func BenchmarkManners(b *testing.B) {
 	}
 	tell := func() {
 		for _, name := range names {
-			s.Manners(now, sched.Manners{Host: name, Delay: time.Second})
+			s.Apply(now, sched.RobotsRead{Host: name, Delay: time.Second})
 		}
 	}
 	rounds := func(b *testing.B, turn func() (more bool)) {
@@ -97,9 +97,9 @@ func BenchmarkManners(b *testing.B) {
 		b.ReportMetric(float64(best.Microseconds()), "us/longest-turn")
 	}
 	b.Run("all", func(b *testing.B) {
-		rounds(b, func() bool { sched.AllManners(s); return false })
+		rounds(b, func() bool { sched.AllRobots(s); return false })
 	})
 	b.Run("slices", func(b *testing.B) {
-		rounds(b, func() bool { return len(s.TakeManners(slice)) == slice })
+		rounds(b, func() bool { return len(s.TakeRobots(slice)) == slice })
 	})
 }

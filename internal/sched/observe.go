@@ -15,7 +15,7 @@ import (
 func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 	slot, ok := s.slots.get(string(o.Source))
 	if !ok {
-		s.pass(o.Cursor)
+		s.skipOutcome(o.Cursor)
 		return
 	}
 	e := s.entries.At(slot)
@@ -44,7 +44,7 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 	}
 	if e.gone {
 		s.release(slot)
-		s.pass(o.Cursor)
+		s.skipOutcome(o.Cursor)
 		return
 	}
 	s.answerPush(slot, o)
@@ -57,21 +57,19 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 	}
 }
 
-// pass tells those who learn of an outcome that nothing is learnt from, if they want to know: its source may
-// come back, and whoever starts from what they save is not to learn from it then.
-func (s *Scheduler) pass(o freshet.Cursor) {
+// skipOutcome tells the learners that track their position in the log to step over an
+// outcome of an unknown source: the source may come back, and a learner that restarts
+// from its saved state must not learn from the outcome then.
+func (s *Scheduler) skipOutcome(o freshet.Cursor) {
 	for _, l := range s.learners {
-		if p, ok := l.(interface{ Pass(freshet.Cursor) }); ok {
-			p.Pass(o)
+		if p, ok := l.(interface{ SkipOutcome(freshet.Cursor) }); ok {
+			p.SkipOutcome(o)
 		}
 	}
 }
 
-// Abandon ends a poll that Next returned and that left nothing on record, because
-// its source was removed meanwhile, or that was to be read along with another and was
-// not. The requests that it had reserved count as
-// made. Nothing is learnt from it: only the record teaches.
-func (s *Scheduler) Abandon(now time.Time, id freshet.SourceID) {
+// abandon ends a poll without a record.
+func (s *Scheduler) abandon(now time.Time, id freshet.SourceID) {
 	slot, ok := s.slots.get(string(id))
 	if !ok || !s.entries.At(slot).busy {
 		return
@@ -90,15 +88,15 @@ func (s *Scheduler) Abandon(now time.Time, id freshet.SourceID) {
 	s.expect(now, slot)
 }
 
-// An Away is a host's wish to be left alone for some time. It is told before the
-// outcome of the poll that heard it, which may take long to be put on record.
-type Away struct {
+// HostBackoff says that a host asked for no requests for some time. It comes before
+// the outcome of the poll that got the answer, which may take long to be recorded.
+type HostBackoff struct {
 	Host string
 	For  time.Duration
 }
 
-// Away leaves a host alone as it asked.
-func (s *Scheduler) Away(now time.Time, a Away) {
+// backOffHost sends a host no requests for as long as it asked.
+func (s *Scheduler) backOffHost(now time.Time, a HostBackoff) {
 	until := now.Add(min(a.For, s.limits.Backoff.RetryAfter))
 	s.hostNamed(a.Host).stayAway(until)
 	s.alarms.set(until)

@@ -17,7 +17,7 @@ import (
 const partPatience = 5 * time.Second
 
 // tryPart grants a part if the budget has room.
-func (s *Scheduler) tryPart(now time.Time, h *hop, f *flight) bool {
+func (s *Scheduler) tryPart(now time.Time, h *pendingRequest, f *flight) bool {
 	taken := f.parts
 	if f.at != nil {
 		taken++
@@ -38,7 +38,7 @@ func (s *Scheduler) tryPart(now time.Time, h *hop, f *flight) bool {
 }
 
 // refusalOfPart returns why a part is not to be waited for, nil if it is.
-func (s *Scheduler) refusalOfPart(now time.Time, h *hop) error {
+func (s *Scheduler) refusalOfPart(now time.Time, h *pendingRequest) error {
 	f := s.entries.At(h.slot).flight
 	switch {
 	case h.host.notBefore.After(now):

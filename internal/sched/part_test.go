@@ -20,7 +20,7 @@ func shown(name freshet.SourceID, host string) freshet.Source {
 func askParts(s *sched.Scheduler, now time.Time, id freshet.SourceID, host string, n int) (granted *int, refused *error) {
 	granted, refused = new(int), new(error)
 	for range n {
-		s.Hop(now, sched.Hop{Source: id, Host: host, Part: true, Answer: func(err error) {
+		s.Apply(now, sched.Request{Source: id, Host: host, Part: true, Answer: func(err error) {
 			if err == nil {
 				*granted++
 			} else if *refused == nil {
@@ -127,7 +127,7 @@ func TestPartsOfAHostThatIsAway(t *testing.T) {
 	s := sched.New(&policy.RoundRobin{}, sched.Limits{Budget: sched.Budget{Polls: 20, Per: time.Minute}, Workers: 4})
 	s.Put(start, freshet.Watched{Source: shown("a", "a.example")})
 	s.Next(start)
-	s.Away(start, sched.Away{Host: "cdn.example", For: time.Minute})
+	s.Apply(start, sched.HostBackoff{Host: "cdn.example", For: time.Minute})
 	if granted, refused := askParts(s, start, "a", "cdn.example", 1); *granted != 0 || !class(*refused).Is(freshet.FailDeferredHost) {
 		t.Errorf("%d parts have leave: %v", *granted, *refused)
 	}

@@ -15,26 +15,26 @@ type Push struct {
 	Right, Times float64 // so many of so many pushes before it came with a change, of late
 }
 
-// A pushed is a push of which no poll has shown yet whether it is true.
-type pushed struct {
+// A pendingPush is a push of which no poll has shown yet whether it is true.
+type pendingPush struct {
 	Push
 	at   time.Time
 	asks bool // it is why a poll is wanted
 }
 
-// Push takes in that somebody says that a source has changed. If that is urgent the source
+// pushed notes that somebody says that a source has changed. If that is urgent the source
 // is polled as if somebody had asked for it.
-func (s *Scheduler) Push(now time.Time, p Push) {
+func (s *Scheduler) pushed(now time.Time, p Push) {
 	slot, ok := s.Slot(p.Source)
 	if !ok {
 		return
 	}
 	if s.pushes == nil {
-		s.pushes = map[freshet.Slot]*pushed{}
+		s.pushes = map[freshet.Slot]*pendingPush{}
 	}
 	at := s.pushes[slot]
 	if at == nil {
-		at = &pushed{at: now}
+		at = &pendingPush{at: now}
 		s.pushes[slot] = at
 	}
 	at.Push = p

@@ -111,15 +111,15 @@ func TestAbandon(t *testing.T) {
 	if h, _ := w.s.Hold(start, "a"); h.Kind != sched.HoldUnderWay {
 		t.Errorf("held back by %q, want by the poll under way", h)
 	}
-	w.s.Abandon(start.Add(time.Second), "a")
+	w.s.Apply(start.Add(time.Second), sched.PollAbandoned{Source: "a"})
 	if h, _ := w.s.Hold(start.Add(2*time.Second), "a"); h.Kind == sched.HoldUnderWay || h.Kind == sched.HoldWorkers {
 		t.Errorf("held back by %q, although the poll is over", h)
 	}
 	if used, _ := w.s.Spent(start.Add(2 * time.Second)); used != 1 {
 		t.Errorf("%d requests are spent, want the one of the poll", used)
 	}
-	w.s.Abandon(start.Add(3*time.Second), "a") // nothing is under way
-	w.s.Abandon(start.Add(3*time.Second), "none")
+	w.s.Apply(start.Add(3*time.Second), sched.PollAbandoned{Source: "a"}) // nothing is under way
+	w.s.Apply(start.Add(3*time.Second), sched.PollAbandoned{Source: "none"})
 	if used, _ := w.s.Spent(start.Add(4 * time.Second)); used != 1 || len(p.told) != 0 {
 		t.Errorf("%d requests are spent and %d outcomes told, want 1 and none", used, len(p.told))
 	}

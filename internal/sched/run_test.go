@@ -22,6 +22,8 @@ type script struct {
 	events []sched.Event
 	end    error
 	did    []string
+
+	together bool // the events come as one burst
 }
 
 func (w *script) Now() time.Time { return w.now }
@@ -30,26 +32,26 @@ func (w *script) Begin(_ context.Context, p freshet.Poll) {
 	w.did = append(w.did, fmt.Sprintf("%s by %s", p.Source.ID, p.Cause))
 }
 
-func (w *script) Wait(_ context.Context, alarm time.Time) (sched.Event, error) {
+func (w *script) Wait(_ context.Context, alarm time.Time) (ev sched.Event, more bool, err error) {
 	if !alarm.IsZero() && !alarm.After(w.now) {
 		w.t.Errorf("the loop waits at %v for %v", w.now, alarm)
 	}
 	if len(w.events) == 0 {
-		return sched.Event{}, w.end
+		return nil, false, w.end
 	}
-	ev := w.events[0]
+	ev = w.events[0]
 	w.events = w.events[1:]
 	w.now = w.now.Add(time.Second)
-	return ev, nil
+	return ev, w.together && len(w.events) > 0, nil
 }
 
 // Run does what each event asks for, and polls in between.
 func TestRun(t *testing.T) {
 	ended := func(id freshet.SourceID) sched.Event {
-		return sched.Event{Outcome: &freshet.Outcome{Source: id, Result: freshet.Unchanged, Requests: 1}}
+		return sched.PollEnded{Outcome: &freshet.Outcome{Source: id, Result: freshet.Unchanged, Requests: 1}}
 	}
 	put := func(id freshet.SourceID, paused bool) sched.Event {
-		return sched.Event{Put: &freshet.Watched{Source: freshet.Source{ID: id, URL: "https://a.example/" + string(id), Paused: paused}}}
+		return sched.SourcePut{Source: freshet.Watched{Source: freshet.Source{ID: id, URL: "https://a.example/" + string(id), Paused: paused}}}
 	}
 	limits := generous()
 	limits.Workers = 1
@@ -57,22 +59,22 @@ func TestRun(t *testing.T) {
 	wider.Workers = 2
 	var looked time.Time
 	w := &script{t: t, now: start, end: io.EOF, events: []sched.Event{
-		put("a", false),  // polled at once
-		put("b", false),  // has to wait: there is one worker
-		{},               // an alarm, and nothing else
-		ended("a"),       // now b
-		put("c", true),   //
-		{Limits: &wider}, // now a again, but not c
-		{Ask: "c"},       // has to wait
-		ended("b"),       // now c
-		{Remove: "b"},    //
-		ended("c"),       // not b
-		{Call: func(now time.Time, s *sched.Scheduler) {
+		put("a", false),                  // polled at once
+		put("b", false),                  // has to wait: there is one worker
+		nil,                              // an alarm, and nothing else
+		ended("a"),                       // now b
+		put("c", true),                   //
+		sched.LimitsSet{Limits: wider},   // now a again, but not c
+		sched.PollRequested{Source: "c"}, // has to wait
+		ended("b"),                       // now c
+		sched.SourceRemoved{Source: "b"}, //
+		ended("c"),                       // not b
+		sched.Call(func(now time.Time, s *sched.Scheduler) {
 			looked = now
 			if _, ok := s.Slot("b"); ok {
 				t.Error("a source that was removed is still there")
 			}
-		}},
+		}),
 	}}
 	if err := sched.Run(t.Context(), sched.New(&policy.Uniform{}, limits), w); err != nil {
 		t.Fatal(err)

@@ -47,13 +47,13 @@ type Scheduler struct {
 	edits   int                // see Edits
 	sum     uint64             // see Sum
 
-	docs    *lookup        // by URL, one of the sources that have it
-	claim   claim          // what the first poll that waits for several requests or hosts needs
-	hops    []*hop         // requests that polls under way wait to make, first come first served
-	asked   []freshet.Slot // wanted by hand, first come first served
-	overdue deadlines      // when each source's MaxGap runs out
-	alarms  alarms         // when something that is shut opens
-	pushes  map[freshet.Slot]*pushed
+	docs    *lookup           // by URL, one of the sources that have it
+	claim   claim             // what the first poll that waits for several requests or hosts needs
+	hops    []*pendingRequest // requests that polls under way wait to make, first come first served
+	asked   []freshet.Slot    // wanted by hand, first come first served
+	overdue deadlines         // when each source's MaxGap runs out
+	alarms  alarms            // when something that is shut opens
+	pushes  map[freshet.Slot]*pendingPush
 	again   time.Time // when the policy wants to be asked again
 	beat    int64     // in which the policy was last asked
 	filled  bool      // it then had as many to offer as could be polled
@@ -121,8 +121,8 @@ func New(p freshet.Policy, l Limits, beside ...freshet.Learner) *Scheduler {
 
 // tellLimits tells the policy under which limits it chooses, if it wants to know.
 func (s *Scheduler) tellLimits() {
-	if p, ok := s.policy.(interface{ Heed(l Limits) }); ok {
-		p.Heed(s.limits)
+	if p, ok := s.policy.(interface{ SetLimits(l Limits) }); ok {
+		p.SetLimits(s.limits)
 	}
 }
 

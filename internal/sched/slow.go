@@ -10,20 +10,20 @@ import (
 // limits do not say.
 const slowTimes = 8
 
-// Slow tells of a poll under way that waits for its server for longer than most do.
-type Slow struct {
+// SlowPoll says that a poll under way waits for its server for longer than most do.
+type SlowPoll struct {
 	Source freshet.SourceID
 	Begun  time.Time // the At of the poll: it may have ended, and another begun
 	Seen   bool      // the server has begun to answer the request that is under way
 }
 
-// Slow has a slow poll give its place to another: it takes next to nothing of this
+// slowPoll lets another poll have the place of a slow one: it takes next to nothing of this
 // machine, and a few servers that never answer would hold up all other sources.
 //
 // Once the server has begun to answer, the request has been seen, and counts against
 // the budget from now on like one whose answer is in. Before that nobody knows when it
 // will be.
-func (s *Scheduler) Slow(now time.Time, w Slow) {
+func (s *Scheduler) slowPoll(now time.Time, w SlowPoll) {
 	slot, ok := s.slots.get(string(w.Source))
 	if !ok {
 		return

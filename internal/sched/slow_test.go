@@ -42,7 +42,7 @@ func TestSlowPollsGiveTheirPlaceAway(t *testing.T) {
 			for range 60 { // until all of them hold a poll
 				w.run(time.Second)
 				for _, p := range w.polls {
-					w.s.Slow(w.now, sched.Slow{Source: p.Source.ID, Begun: p.At, Seen: tt.seen})
+					w.s.Apply(w.now, sched.SlowPoll{Source: p.Source.ID, Begun: p.At, Seen: tt.seen})
 				}
 			}
 			w.polls = nil
@@ -69,11 +69,11 @@ func TestSlowAndLedOn(t *testing.T) {
 		w.run(time.Minute)
 	}
 	p := w.polls[len(w.polls)-1]
-	w.s.Slow(w.now, sched.Slow{Source: "a", Begun: p.At, Seen: true})
-	w.s.Slow(w.now, sched.Slow{Source: "a", Begun: p.At, Seen: true}) // told twice
+	w.s.Apply(w.now, sched.SlowPoll{Source: "a", Begun: p.At, Seen: true})
+	w.s.Apply(w.now, sched.SlowPoll{Source: "a", Begun: p.At, Seen: true}) // told twice
 	for i, want := range []bool{true, true, false} {
 		granted := false
-		w.s.Hop(w.now, sched.Hop{Source: "a", Host: fmt.Sprintf("h%d.example", i), Answer: func(err error) { granted = err == nil }})
+		w.s.Apply(w.now, sched.Request{Source: "a", Host: fmt.Sprintf("h%d.example", i), Answer: func(err error) { granted = err == nil }})
 		if granted != want {
 			t.Fatalf("redirect %d has leave: %t, want %t", i+1, granted, want)
 		}

@@ -37,9 +37,9 @@ func (s *Scheduler) SetStrategies(now time.Time, byTag []freshet.TagStrategy) {
 	s.beat = -1
 }
 
-// SetClock says that the clock that strategies go by is so far ahead of the time of this
+// setClock says that the clock that strategies go by is so far ahead of the time of this
 // world.
-func (s *Scheduler) SetClock(now time.Time, ahead time.Duration) {
+func (s *Scheduler) setClock(now time.Time, ahead time.Duration) {
 	s.ahead = ahead
 	for slot, e := range s.entries.All {
 		if e.used && !e.gone && e.timing != nil {

@@ -122,7 +122,7 @@ func TestStrategyOfAFailingSource(t *testing.T) {
 // A host that asks to be left alone is, and the poll is made when it may be.
 func TestStrategyWaitsForItsHost(t *testing.T) {
 	w := timed("hour {5, 10}", generous(), time.Minute, freshet.Source{})
-	w.s.Away(w.now, sched.Away{Host: "a.example", For: 20 * time.Minute})
+	w.s.Apply(w.now, sched.HostBackoff{Host: "a.example", For: 20 * time.Minute})
 	w.run(70 * time.Minute)
 	if got, want := w.times("a"), minutes(20, 65, 70); !slices.Equal(got, want) {
 		t.Errorf("polled at %v, want %v", got, want)
@@ -184,7 +184,7 @@ func TestStrategyIsPutInForce(t *testing.T) {
 func TestStrategyFollowsTheClock(t *testing.T) {
 	w := timed("hour {5}", generous(), time.Minute, freshet.Source{})
 	w.run(30 * time.Minute)
-	w.s.SetClock(w.now, 20*time.Minute) // it is 12:50
+	w.s.Apply(w.now, sched.ClockSet(func() time.Duration { return 20 * time.Minute })) // it is 12:50
 	w.run(30 * time.Minute)
 	h, _ := w.s.Hold(w.now, "a")
 	if got, want := w.times("a"), minutes(5, 45); !slices.Equal(got, want) || h.Planned.Sub(start) != 105*time.Minute {

@@ -12,9 +12,9 @@ type Weight struct {
 	Factor float64 // as how many changes one of the source counts, on the mean
 }
 
-// Weigh says what the changes of a source matter. It holds for the ID, whether there is
+// setWeight says what the changes of a source matter. It holds for the ID, whether there is
 // such a source now or later.
-func (s *Scheduler) Weigh(now time.Time, w Weight) {
+func (s *Scheduler) setWeight(now time.Time, w Weight) {
 	was, there := s.weights[w.Source]
 	if there && was == w.Factor || !there && w.Factor == 1 {
 		return

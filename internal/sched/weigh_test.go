@@ -36,9 +36,9 @@ func TestWeigh(t *testing.T) {
 	}
 	put("a", 0)
 	put("b", 2)
-	s.Weigh(start, sched.Weight{Source: "a", Factor: 3})
-	s.Weigh(start, sched.Weight{Source: "b", Factor: 3})
-	s.Weigh(start, sched.Weight{Source: "c", Factor: 5})
+	s.Apply(start, sched.Weight{Source: "a", Factor: 3})
+	s.Apply(start, sched.Weight{Source: "b", Factor: 3})
+	s.Apply(start, sched.Weight{Source: "c", Factor: 5})
 	expect("weighed,", "a", 3)
 	expect("weighed,", "b", 6)
 	put("b", 4)
@@ -51,6 +51,6 @@ func TestWeigh(t *testing.T) {
 	if source, ok := s.Source(1); !ok || source.Weight != 4 {
 		t.Errorf("the scheduler shows the weight %v, want that of the source", source.Weight)
 	}
-	s.Weigh(start, sched.Weight{Source: "b", Factor: 1})
+	s.Apply(start, sched.Weight{Source: "b", Factor: 1})
 	expect("taken back,", "b", 4)
 }

@@ -60,12 +60,12 @@ func NewCAM(c CAMConfig) *CAM {
 	return &CAM{conf: c, grid: ranking.NewInstants(c.Start, c.Instant)}
 }
 
-// Give says how likely a source is to change at coming times, by what somebody gave; nil
+// OverrideForecast says how likely a source is to change at coming times, by what somebody gave; nil
 // takes that back. It counts where the chances come from a learner, from the next epoch
 // on.
-func (c *CAM) Give(slot freshet.Slot, given *freshet.Chances) {
+func (c *CAM) OverrideForecast(slot freshet.Slot, given *freshet.Chances) {
 	if l, ok := c.conf.Estimator.(*learn.Learner); ok {
-		l.Give(slot, given)
+		l.OverrideForecast(slot, given)
 	}
 }
 

@@ -93,11 +93,11 @@ func NewPriced(c PricedConfig) *Priced {
 // worth making. It is zero before the first choice.
 func (p *Priced) Price() float64 { return p.market.price }
 
-// Give says how likely a source is to change at coming times, by what somebody gave; nil
+// OverrideForecast says how likely a source is to change at coming times, by what somebody gave; nil
 // takes that back. It counts where the chances come from a learner.
-func (p *Priced) Give(slot freshet.Slot, given *freshet.Chances) {
+func (p *Priced) OverrideForecast(slot freshet.Slot, given *freshet.Chances) {
 	if l, ok := p.conf.Estimator.(*learn.Learner); ok {
-		l.Give(slot, given)
+		l.OverrideForecast(slot, given)
 		p.reconsider(slot)
 	}
 }

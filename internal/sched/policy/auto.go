@@ -141,9 +141,11 @@ func NewAuto(c AutoConfig) *Auto {
 // Learner returns what Auto learns with.
 func (a *Auto) Learner() *learn.Learner { return a.learner }
 
-// Give says how likely a source is to change at coming times, by what somebody gave; nil
+// OverrideForecast says how likely a source is to change at coming times, by what somebody gave; nil
 // takes that back.
-func (a *Auto) Give(slot freshet.Slot, c *freshet.Chances) { a.learner.Give(slot, c) }
+func (a *Auto) OverrideForecast(slot freshet.Slot, c *freshet.Chances) {
+	a.learner.OverrideForecast(slot, c)
+}
 
 // Put implements [freshet.Policy].
 func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
@@ -186,8 +188,8 @@ func (a *Auto) Remove(slot freshet.Slot) {
 	}
 }
 
-// Pass says that there is nothing to learn from an outcome.
-func (a *Auto) Pass(o freshet.Cursor) { a.learner.Pass(o) }
+// SkipOutcome steps over an outcome that there is nothing to learn from.
+func (a *Auto) SkipOutcome(o freshet.Cursor) { a.learner.SkipOutcome(o) }
 
 // Observe implements [freshet.Policy].
 func (a *Auto) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {

@@ -275,10 +275,10 @@ func TestAutoWhileSourcesComeAndGo(t *testing.T) {
 	gone := map[freshet.SourceID]bool{}
 	for tick := 10; tick < ticks; tick += 7 {
 		source := r.sources[tick*tick%pages]
-		e := sched.Event{Remove: source.ID}
+		var e sched.Event = sched.SourceRemoved{Source: source.ID}
 		if gone[source.ID] {
 			source.Weight = float64(1 + tick%3)
-			e = sched.Event{Put: &freshet.Watched{Source: source}}
+			e = sched.SourcePut{Source: freshet.Watched{Source: source}}
 		}
 		gone[source.ID] = !gone[source.ID]
 		r.Edits = append(r.Edits, labEdit(noon.Add(time.Duration(tick)*time.Minute+20*time.Second), e))

@@ -31,9 +31,9 @@ type pledge struct {
 	rate  float64       // changes a second that it is thought to have
 }
 
-// Heed tells of the limits under which Auto chooses. Where sources are ranked in parts,
+// SetLimits tells of the limits under which Auto chooses. Where sources are ranked in parts,
 // each part hears of it in its turn.
-func (a *Auto) Heed(l sched.Limits) {
+func (a *Auto) SetLimits(l sched.Limits) {
 	if a.limits = l; len(a.parts) == 1 {
 		a.parts[0].reached = -1
 	}

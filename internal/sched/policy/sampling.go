@@ -176,8 +176,8 @@ func NewSampling(c SamplingConfig) *Sampling {
 	}
 }
 
-// Heed tells of the limits under which a Sampling chooses.
-func (p *Sampling) Heed(l sched.Limits) {
+// SetLimits tells of the limits under which a Sampling chooses.
+func (p *Sampling) SetLimits(l sched.Limits) {
 	if perSecond := l.Budget.PerSecond(); perSecond > 0 {
 		p.budget = perSecond * p.cfg.Instant.Seconds()
 	}

@@ -195,7 +195,7 @@ func TestDownloadsOfACycleByBudget(t *testing.T) {
 	if got := d.spend(59); len(got) != 20 {
 		t.Errorf("%d polls in an hour with a budget of 20", len(got))
 	}
-	d.p.Heed(sched.Limits{Budget: sched.Budget{Polls: 30, Per: time.Hour}})
+	d.p.SetLimits(sched.Limits{Budget: sched.Budget{Polls: 30, Per: time.Hour}})
 	if got := d.spend(59); len(got) != 30 {
 		t.Errorf("%d polls in the next hour with a budget of 30", len(got))
 	}

@@ -53,15 +53,15 @@ func (w *WIC) Learner() *learn.Learner {
 	return l
 }
 
-// Give says how likely a source is to change at coming times, by what somebody gave; nil
+// OverrideForecast says how likely a source is to change at coming times, by what somebody gave; nil
 // takes that back. It counts where WIC has its chances from a learner, from when the
 // source was last seen on.
-func (w *WIC) Give(slot freshet.Slot, c *freshet.Chances) {
+func (w *WIC) OverrideForecast(slot freshet.Slot, c *freshet.Chances) {
 	l := w.Learner()
 	if l == nil {
 		return
 	}
-	l.Give(slot, c)
+	l.OverrideForecast(slot, c)
 	if seen := l.Seen(slot); !seen.IsZero() && !w.grid.Start.IsZero() {
 		w.gains.Reset(slot)
 		w.credit(slot, seen, w.grid.Time(w.reached))

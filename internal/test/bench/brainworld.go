@@ -70,16 +70,16 @@ func (w *madeUp) Begin(_ context.Context, p freshet.Poll) {
 }
 
 // Wait implements [sched.World].
-func (w *madeUp) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) {
+func (w *madeUp) Wait(ctx context.Context, alarm time.Time) (ev sched.Event, more bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return sched.Event{}, err
+		return nil, false, err
 	}
 	if w.turned > 0 {
 		w.longest = max(w.longest, threadTime()-w.turned)
 	}
 	defer func() { w.turned = threadTime() }()
 	if w.notes.due(w.now) {
-		return sched.Event{Call: w.notes.take}, nil
+		return sched.Call(w.notes.take), false, nil
 	}
 	first := -1
 	for q, queue := range w.ends {
@@ -89,20 +89,20 @@ func (w *madeUp) Wait(ctx context.Context, alarm time.Time) (sched.Event, error)
 	}
 	if first < 0 || !alarm.IsZero() && alarm.Before(w.ends[first][0].ends) {
 		if alarm.IsZero() || alarm.After(w.end) {
-			return sched.Event{}, io.EOF
+			return nil, false, io.EOF
 		}
 		w.now = alarm
-		return sched.Event{}, nil
+		return nil, false, nil
 	}
 	u := w.ends[first][0]
 	if u.ends.After(w.end) {
-		return sched.Event{}, io.EOF
+		return nil, false, io.EOF
 	}
 	w.ends[first] = w.ends[first][1:]
 	w.now = u.ends
 	o := w.outcome(u.source, u.since, u.began, u.ends)
 	o.Cause = u.cause
-	return sched.Event{Outcome: &o}, nil
+	return sched.PollEnded{Outcome: &o}, false, nil
 }
 
 // outcome returns the next outcome: of a poll of a source that had been seen before.
