@@ -59,7 +59,7 @@ func newRig() (r *rig, err error) {
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1e6, Per: time.Minute, Instant: time.Millisecond}, Hosts: sched.Politeness{Concurrency: 16}},
 	})
 	stop := make(chan struct{})
-	r.handler = api.New(api.Config{Store: r.store, Daemon: daemon, Check: near.CheckURL, Stop: stop, Version: "test"})
+	r.handler = api.New(api.Config{Store: r.store, Daemon: daemon, Sources: api.SourceConfig{Check: near.CheckURL}, Program: api.ProgramConfig{Version: "test"}, Stop: stop})
 	r.api = httptest.NewServer(r.handler)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

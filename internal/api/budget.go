@@ -11,14 +11,27 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/learn/forecast"
 	"freshet/internal/sched"
 )
 
-func (a *api) routeBudget(h huma.API) {
-	route(h, a, huma.Operation{
+// budgetAPI serves what the budget brings, and what another would.
+type budgetAPI struct {
+	*rest.Server
+	daemon *daemon.Daemon
+}
+
+func (a *budgetAPI) routes() {
+	a.routeBudget()
+	a.routeNumbers()
+}
+
+func (a *budgetAPI) routeBudget() {
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-budget", Method: http.MethodGet, Path: "/api/v1/budget", Tags: []string{"program"},
 		Summary:     "Show what the budget brings and what another would",
 		Description: "Sources are taken to change at random at the rates learned from their polls, and polls to go where they are worth most. Sources with a rhythm that the policy has learned are captured better than this says, and sources that change in bursts worse.",
@@ -36,30 +49,30 @@ type budgetInput struct {
 	Span   float64  `query:"span" default:"32" minimum:"1" maximum:"256" doc:"The curve goes from the present budget over this to the present budget times this"`
 }
 
-func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[client.Budget], error) {
+func (a *budgetAPI) getBudget(ctx context.Context, in *budgetInput) (*rest.Body[client.Budget], error) {
 	goal, err := in.goal()
 	if err != nil {
 		return nil, err
 	}
 	choice, err := forecast.ParseChoice(in.Drop)
 	if e, ok := errors.AsType[*freshet.InvalidError](err); ok {
-		return nil, invalid("query."+e.Field, e.Reason, in.Drop)
+		return nil, rest.Invalid("query."+e.Field, e.Reason, in.Drop)
 	}
 	if math.IsNaN(in.Span) { // which is neither below the least nor above the most
-		return nil, invalid("query.span", "expected a number", "NaN")
+		return nil, rest.Invalid("query.span", "expected a number", "NaN")
 	}
 	var at sched.Budget
 	if in.At != "" {
 		if at, err = sched.ParseBudget(in.At); err != nil {
-			return nil, invalid("query.at", freshet.ReasonOf(err).Error(), in.At)
+			return nil, rest.Invalid("query.at", freshet.ReasonOf(err).Error(), in.At)
 		}
 	}
-	prospects, err := a.Daemon.Prospects(ctx)
+	prospects, err := a.daemon.Prospects(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("what is expected of the sources: %w", err)
 	}
-	terms, b := a.Daemon.Terms(), client.Budget{Budget: a.Daemon.Status().Budget, Sources: len(prospects)}
-	if n, err := a.Daemon.Overall(ctx); err == nil { // without a learner there is nothing to tell
+	terms, b := a.daemon.Terms(), client.Budget{Budget: a.daemon.Status().Budget, Sources: len(prospects)}
+	if n, err := a.daemon.Overall(ctx); err == nil { // without a learner there is nothing to tell
 		captured, t := capturedOf(n.All), n.All.Tally
 		b.Early, b.TooEarly, b.Wide = captured.Early, captured.TooEarly, captured.Wide
 		if t.Happened > 0 {
@@ -93,37 +106,37 @@ func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[client.Bu
 	if in.Levels && b.Levels != nil {
 		a.foresee(ctx, b.Levels.Items)
 	}
-	return &bodyOf[client.Budget]{b}, nil
+	return rest.Reply(b), nil
 }
 
 // foresee says when sources with a level are polled next: as their why does. Only a
 // daemon at work can tell.
-func (a *api) foresee(ctx context.Context, items []client.Pledge) {
+func (a *budgetAPI) foresee(ctx context.Context, items []client.Pledge) {
 	ids := make([]freshet.SourceID, len(items))
 	for i := range items {
 		ids[i] = items[i].ID
 	}
-	next, err := a.Daemon.NextPolls(ctx, ids)
+	next, err := a.daemon.NextPolls(ctx, ids)
 	if err != nil {
 		return
 	}
 	for i := range items {
-		items[i].Next = utc(next[i])
+		items[i].Next = rest.UTC(next[i])
 	}
 }
 
 // goal returns what was asked for.
 func (in *budgetInput) goal() (g forecast.Goal, err error) {
-	delay, err := parseDuration(in.Delay)
+	delay, err := rest.ParseDuration(in.Delay)
 	if err != nil {
-		return g, invalid("query.delay", err.Error(), in.Delay)
+		return g, rest.Invalid("query.delay", err.Error(), in.Delay)
 	}
 	if in.Share == "" {
 		return forecast.Goal{Delay: delay}, nil
 	}
 	g.Within = delay
 	if g.Share, err = parseShare(in.Share); err != nil {
-		return g, invalid("query.share", err.Error(), in.Share)
+		return g, rest.Invalid("query.share", err.Error(), in.Share)
 	}
 	return g, nil
 }

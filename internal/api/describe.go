@@ -6,19 +6,17 @@ import (
 
 // describe returns what the API says of itself. Everything that huma would
 // load from elsewhere is left out: an operator's browser is sent nowhere.
-func (a *api) describe() huma.Config {
-	c := huma.DefaultConfig("Freshet", a.Version)
+func describe(version string) huma.Config {
+	c := huma.DefaultConfig("Freshet", version)
 	c.Info.Description = "Watches web pages, feeds and JSON APIs within a budget of requests, and reports what changed."
 	c.Info.Contact = &huma.Contact{Name: "The operator of this daemon"}
 	c.Info.License = &huma.License{Name: "Apache License 2.0", Identifier: "Apache-2.0"}
 	c.Servers = []*huma.Server{{URL: "/", Description: "This daemon"}}
 	c.Tags = tagsOfAPI
-	c.Components.SecuritySchemes = securitySchemes()
 	if c.Security == nil {
 		c.Security = []map[string][]string{} // none
 	}
 	c.DocsPath, c.SchemasPath = "", ""
-	c.Transformers = []huma.Transformer{tidyErrors}
 	c.CreateHooks = nil // no $schema in every answer
 	c.RejectUnknownQueryParameters = true
 	return c

@@ -2,25 +2,27 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
-func (a *api) routeDiff(h huma.API, tags []string) {
-	route(h, a, huma.Operation{
+func (a *versionAPI) routeDiff(tags []string) {
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "diff-versions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/diff", Tags: tags,
 		Summary:     "Compare two versions line by line",
 		Description: "Without from and to, compares the newest version with the one before it. With format=unified, or if the client accepts text/plain, the response is a unified diff; word marks the words that differ, html is a page, and json-patch is a JSON Patch (RFC 6902) of two JSON documents or, if the versions are none, of their named values and items.",
 		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
-			"application/json": {Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Diff](), true, "")},
+			"application/json": {Schema: rest.SchemaOf[client.Diff](a.Server)},
 			"text/plain":       {Schema: &huma.Schema{Type: huma.TypeString}},
 			"text/html":        {Schema: &huma.Schema{Type: huma.TypeString}},
 
@@ -58,7 +60,7 @@ const (
 	patchNeed = 60
 )
 
-func (a *api) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, error) {
+func (a *versionAPI) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, error) {
 	to, err := a.numbered(ctx, in.ID, in.To, 0)
 	if err != nil {
 		return nil, err
@@ -71,7 +73,7 @@ func (a *api) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, err
 	if format == client.DiffJSONPatch {
 		need = patchNeed*(from.TextBytes+to.TextBytes) + from.RawBytes + to.RawBytes
 	}
-	if err := a.hold(ctx, need); err != nil {
+	if err := rest.Hold(ctx, need); err != nil {
 		return nil, err
 	}
 	old, new, err := a.texts(ctx, in.ID, from.Number, to.Number)
@@ -86,7 +88,7 @@ func (a *api) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, err
 		return nil, err
 	}
 	name := func(v freshet.Version) string {
-		return fmt.Sprintf("%s version %d\t%s", in.ID, v.Number, utc(v.SeenAt).Format("2006-01-02 15:04:05Z"))
+		return fmt.Sprintf("%s version %d\t%s", in.ID, v.Number, rest.UTC(v.SeenAt).Format("2006-01-02 15:04:05Z"))
 	}
 	switch format {
 	case client.DiffUnified:
@@ -123,18 +125,113 @@ func hunksOf(d extract.Delta) []client.Hunk {
 
 // numbered returns a version by its number or, if that is zero, the newest one
 // below a bound.
-func (a *api) numbered(ctx context.Context, id freshet.SourceID, number, below int) (freshet.Version, error) {
+func (a *versionAPI) numbered(ctx context.Context, id freshet.SourceID, number, below int) (freshet.Version, error) {
 	if number == 0 {
 		return a.newest(ctx, id, below)
 	}
-	return a.Store.Version(ctx, id, number)
+	return a.store.Version(ctx, id, number)
 }
 
 // texts returns the texts of two versions.
-func (a *api) texts(ctx context.Context, id freshet.SourceID, from, to int) (old, new []byte, err error) {
-	if old, err = a.Store.Text(ctx, id, from); err != nil {
+func (a *versionAPI) texts(ctx context.Context, id freshet.SourceID, from, to int) (old, new []byte, err error) {
+	if old, err = a.store.Text(ctx, id, from); err != nil {
 		return nil, nil, err
 	}
-	new, err = a.Store.Text(ctx, id, to)
+	new, err = a.store.Text(ctx, id, to)
 	return old, new, err
+}
+
+// details returns what became of named values and items between two versions. Of
+// items it says what the changes in between say: versions do not have them.
+func (a *versionAPI) details(ctx context.Context, from, to freshet.Version) (d freshet.Details, err error) {
+	d.Fields = to.Fields.ChangesFrom(from.Fields)
+	if from.Number >= to.Number { // backwards, where nothing was told
+		return d, nil
+	}
+	changes, err := a.store.Changes(ctx, freshet.ChangeQuery{Source: to.Source, Above: from.Number, Upto: to.Number})
+	if errors.Is(err, freshet.ErrNotFound) { // removed, with its log
+		return d, nil
+	}
+	var steps []*freshet.ItemChanges
+	for _, c := range changes {
+		steps = append(steps, c.Details.Items)
+	}
+	d.Items = freshet.JoinItemChanges(steps)
+	return d, err
+}
+
+// patch returns two versions as a JSON Patch: of their texts if these are JSON
+// documents, and else of their named values and items.
+func (a *versionAPI) patch(ctx context.Context, in *diffInput, versions [2]freshet.Version, texts [2][]byte) (*diffOutput, error) {
+	patch, err := extract.Patch(texts[0], texts[1])
+	if _, unfit := errors.AsType[*freshet.InvalidError](err); unfit {
+		docs, known, failed := a.structures(ctx, in.ID, versions)
+		if failed != nil {
+			return nil, failed
+		}
+		if known {
+			patch, err = extract.Patch(docs[0], docs[1])
+		}
+	}
+	if e, unfit := errors.AsType[*freshet.InvalidError](err); unfit {
+		p := rest.Invalid("query.format", e.Reason, in.Format)
+		p.Hint = freshet.HintOf(err)
+		return nil, p
+	}
+	return &diffOutput{ContentType: "application/json-patch+json", Body: patch}, err
+}
+
+// A structure is what a version says beside its text, for patches.
+type structure struct {
+	Fields freshet.Fields         `json:"fields,omitempty"`
+	Items  map[string]client.Item `json:"items,omitempty"`
+}
+
+// structures returns the named values and items of two versions as JSON documents. It
+// reports false if neither has any.
+func (a *versionAPI) structures(ctx context.Context, id freshet.SourceID, versions [2]freshet.Version) (docs [2][]byte, known bool, err error) {
+	for i, v := range versions {
+		items, err := a.itemsOf(ctx, id, v)
+		if err != nil {
+			return docs, false, err
+		}
+		s := structure{Fields: v.Fields}
+		for _, item := range items {
+			if s.Items == nil {
+				s.Items = map[string]client.Item{}
+			}
+			s.Items[item.Key] = client.Item(item)
+		}
+		known = known || s.Fields != nil || s.Items != nil
+		if docs[i], err = json.Marshal(s); err != nil {
+			return docs, false, fmt.Errorf("write named values: %w", err)
+		}
+	}
+	return docs, known, nil
+}
+
+// itemsOf returns the items of a version: it reads again what the server sent. There
+// are none if that does not say what it said then, because the source is read in
+// another way now.
+func (a *versionAPI) itemsOf(ctx context.Context, id freshet.SourceID, v freshet.Version) ([]freshet.Item, error) {
+	if a.read == nil {
+		return nil, nil
+	}
+	s, err := rest.FindSourceOrRemoved(ctx, a.store, id)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := a.store.Raw(ctx, id, v.Number)
+	if err != nil {
+		return nil, err
+	}
+	resp := freshet.Response{Status: raw.Status, URL: raw.URL, Header: raw.Header, MediaType: v.MediaType, Body: raw.Body}
+	rd, err := a.read(ctx, s.Recipe, resp)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil || freshet.HashOf(rd.Text) != v.Hash {
+		return nil, nil
+	}
+	return rd.Items, nil
 }

@@ -8,9 +8,6 @@ import (
 	"freshet/internal/freshet"
 )
 
-// WriteEvent gives the encoder of server-sent events to its fuzz test.
-var WriteEvent = writeEvent
-
 // LabRuns gives the queue of the lab to its test, with other work.
 type LabRuns struct{ *labRuns }
 

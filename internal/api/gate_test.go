@@ -42,7 +42,7 @@ func newGateRigWith(t *testing.T, differ func(*api.Config), change ...func(*auth
 		if g.gate, err = auth.New(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
-		c.Gate = g.gate
+		c.Auth.Gate = g.gate
 	})
 	for _, u := range []freshet.User{{Name: "ada", Role: freshet.Admin}, {Name: "ed", Role: freshet.Editor}, {Name: "vi", Role: freshet.Viewer}} {
 		if _, err := g.gate.AddUser(t.Context(), u, "password of "+u.Name); err != nil {

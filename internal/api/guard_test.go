@@ -133,7 +133,7 @@ func TestHosts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.host, func(t *testing.T) {
-			r := newRig(t, func(c *api.Config) { c.Hosts = tt.hosts })
+			r := newRig(t, func(c *api.Config) { c.Auth.Hosts = tt.hosts })
 			if got := r.do("GET", "/healthz", nil, "Host", tt.host).Status; got != tt.want {
 				t.Errorf("called as %s it answers %d, want %d", tt.host, got, tt.want)
 			}

@@ -16,7 +16,7 @@ func TestHooks(t *testing.T) {
 	now := time.Now()
 	vault := secrets.Open(t.TempDir())
 	r := newRig(t, func(c *api.Config) {
-		c.Hooks = &auth.Hooks{Vault: vault, Store: c.Store, Now: func() time.Time { return now }}
+		c.Sources.Hooks = &auth.Hooks{Vault: vault, Store: c.Store, Now: func() time.Time { return now }}
 		c.Base = "https://freshet.example/"
 	}).run()
 	c := client.New(r.api.URL, http.DefaultClient.Do)

@@ -74,8 +74,8 @@ func TestSameKeyAtTheSameTime(t *testing.T) {
 func TestWhatFailedIsDoneAgain(t *testing.T) {
 	fails := true
 	r := newRig(t, func(c *api.Config) {
-		check := c.Check
-		c.Check = func(url string) (string, error) {
+		check := c.Sources.Check
+		c.Sources.Check = func(url string) (string, error) {
 			if fails {
 				return "", fmt.Errorf("the disk is on fire")
 			}

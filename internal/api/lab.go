@@ -14,6 +14,7 @@ import (
 
 	"freshet/client"
 	"freshet/docs"
+	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
 	"freshet/internal/research/baselines"
 	"freshet/internal/sched"
@@ -21,32 +22,57 @@ import (
 	"freshet/internal/suggest"
 )
 
-func (a *api) routeLab(h huma.API) {
+// A labStore is what the lab replays.
+type labStore interface {
+	freshet.Catalog
+	freshet.Archive
+	freshet.OutcomeLog
+	freshet.BeliefStore
+}
+
+func newLabAPI(s *rest.Server, store labStore) *labAPI {
+	a := &labAPI{Server: s, store: store}
+	a.runs.now, a.runs.work = s.Now, a.labWork
+	return a
+}
+
+// labAPI serves the lab: policies and budgets, tried on what was recorded.
+type labAPI struct {
+	*rest.Server
+	store labStore
+	runs  labRuns
+}
+
+func (a *labAPI) routes() {
+	a.routeLab()
+}
+
+func (a *labAPI) routeLab() {
 	tags := []string{"lab"}
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-lab", Method: http.MethodGet, Path: "/api/v1/lab", Tags: tags,
 		Summary: "Show which policies can be tried, and how large a run may be",
 	}, a.getLab)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-lab-report", Method: http.MethodGet, Path: "/api/v1/lab/reports/{name}", Tags: tags,
 		Summary: "Read what is known of policies",
 	}, a.getLabReport)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "start-lab-run", Method: http.MethodPost, Path: "/api/v1/lab/runs", Tags: tags,
 		Summary: "Compare policies and budgets on what was recorded", DefaultStatus: http.StatusAccepted,
 		Description: "Replays the log of polls in virtual time with each policy and budget; nothing is fetched. One run goes on at a time, others wait. " +
 			"It takes one processor, half of the time, so that polls are not late. If too many wait the answer is 429.",
 	}, a.startLabRun)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-lab-runs", Method: http.MethodGet, Path: "/api/v1/lab/runs", Tags: tags,
 		Summary:     "List the runs of the lab",
 		Description: "The last of them, without their results. They are kept in memory, until the daemon ends.",
 	}, a.listLabRuns)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-lab-run", Method: http.MethodGet, Path: "/api/v1/lab/runs/{id}", Tags: tags,
 		Summary: "Show how far a run has come, and its result",
 	}, a.getLabRun)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "end-lab-run", Method: http.MethodDelete, Path: "/api/v1/lab/runs/{id}", Tags: tags,
 		Summary: "Cancel a run, or forget one that is over", DefaultStatus: http.StatusNoContent,
 	}, a.endLabRun)
@@ -81,74 +107,74 @@ var labReports = []client.LabReport{
 	{Name: "results", Title: "Policies on recorded histories", Text: docs.Results},
 }
 
-func (a *api) getLab(context.Context, *struct{}) (*bodyOf[client.Lab], error) {
+func (a *labAPI) getLab(context.Context, *struct{}) (*rest.Body[client.Lab], error) {
 	l := client.Lab{Policies: labPolicies, Limits: labLimits, Reports: []client.LabReport{}}
 	for _, r := range labReports {
 		l.Reports = append(l.Reports, client.LabReport{Name: r.Name, Title: r.Title})
 	}
-	return &bodyOf[client.Lab]{l}, nil
+	return rest.Reply(l), nil
 }
 
 type labReportInput struct {
 	Name string `path:"name" enum:"papers,results" doc:"Name of the report"`
 }
 
-func (a *api) getLabReport(_ context.Context, in *labReportInput) (*bodyOf[client.LabReport], error) {
+func (a *labAPI) getLabReport(_ context.Context, in *labReportInput) (*rest.Body[client.LabReport], error) {
 	at := slices.IndexFunc(labReports, func(r client.LabReport) bool { return r.Name == in.Name })
-	return &bodyOf[client.LabReport]{labReports[at]}, nil
+	return rest.Reply(labReports[at]), nil
 }
 
 type labRunInput struct {
 	ID string `path:"id" maxLength:"20" doc:"ID of the run"`
 }
 
-func (a *api) startLabRun(ctx context.Context, in *bodyOf[client.LabRequest]) (*bodyOf[client.LabRun], error) {
+func (a *labAPI) startLabRun(ctx context.Context, in *rest.Body[client.LabRequest]) (*rest.Body[client.LabRun], error) {
 	task, err := a.labTask(ctx, in.Body)
 	if err != nil {
 		return nil, err
 	}
-	run, err := a.lab.add(in.Body, task)
+	run, err := a.runs.add(in.Body, task)
 	if err != nil {
 		return nil, err
 	}
-	return &bodyOf[client.LabRun]{run}, nil
+	return rest.Reply(run), nil
 }
 
-func (a *api) listLabRuns(_ context.Context, in *paging) (*bodyOf[client.LabRuns], error) {
-	runs, next := paged(*in, a.lab.list(), func(r client.LabRun) string {
+func (a *labAPI) listLabRuns(_ context.Context, in *rest.Paging) (*rest.Body[client.LabRuns], error) {
+	runs, next := rest.Page(*in, a.runs.list(), func(r client.LabRun) string {
 		n, _ := strconv.ParseInt(r.ID, 10, 64) // it is a number: the queue gave it
 		return fmt.Sprintf("%020d", math.MaxInt64-n)
 	})
-	return &bodyOf[client.LabRuns]{client.LabRuns{Items: runs, Next: next}}, nil
+	return rest.Reply(client.LabRuns{Items: runs, Next: next}), nil
 }
 
-func (a *api) getLabRun(_ context.Context, in *labRunInput) (*bodyOf[client.LabRun], error) {
-	run, ok := a.lab.run(in.ID)
+func (a *labAPI) getLabRun(_ context.Context, in *labRunInput) (*rest.Body[client.LabRun], error) {
+	run, ok := a.runs.run(in.ID)
 	if !ok {
 		return nil, errNoLabRun(in.ID)
 	}
-	return &bodyOf[client.LabRun]{run}, nil
+	return rest.Reply(run), nil
 }
 
-func (a *api) endLabRun(_ context.Context, in *labRunInput) (*struct{}, error) {
-	if !a.lab.end(in.ID) {
+func (a *labAPI) endLabRun(_ context.Context, in *labRunInput) (*struct{}, error) {
+	if !a.runs.end(in.ID) {
 		return nil, errNoLabRun(in.ID)
 	}
 	return nil, nil
 }
 
 func errNoLabRun(id string) error {
-	p := problem(http.StatusNotFound, fmt.Sprintf("there is no run %s", id))
+	p := rest.NewProblem(http.StatusNotFound, fmt.Sprintf("there is no run %s", id))
 	p.Hint = fmt.Sprintf("the last %d runs are kept, until the daemon ends", labLimits.Kept)
 	return p
 }
 
 // labTask reads what is asked for.
-func (a *api) labTask(ctx context.Context, r client.LabRequest) (t labTask, err error) {
+func (a *labAPI) labTask(ctx context.Context, r client.LabRequest) (t labTask, err error) {
 	for i, name := range r.Policies {
 		where := fmt.Sprintf("body.policies[%d]", i)
 		if slices.Contains(r.Policies[:i], name) {
-			return t, invalid(where, "is there twice", name)
+			return t, rest.Invalid(where, "is there twice", name)
 		}
 		if _, err := baselines.New(name, policy.Setting{}); err != nil {
 			base, _, _ := strings.Cut(name, ":")
@@ -156,32 +182,32 @@ func (a *api) labTask(ctx context.Context, r client.LabRequest) (t labTask, err 
 			if !slices.Contains(baselines.Names(), base) {
 				said += suggest.DidYouMean(base, baselines.Names())
 			}
-			return t, invalid(where, said, name)
+			return t, rest.Invalid(where, said, name)
 		}
 	}
 	for i, text := range r.Budgets {
 		b, err := sched.ParseBudget(text)
 		if err != nil {
-			return t, invalid(fmt.Sprintf("body.budgets[%d]", i), freshet.ReasonOf(err).Error(), text)
+			return t, rest.Invalid(fmt.Sprintf("body.budgets[%d]", i), freshet.ReasonOf(err).Error(), text)
 		}
 		t.budgets = append(t.budgets, b)
 	}
-	if t.ended.Since, err = a.moment("body.since", r.Since); err != nil {
+	if t.ended.Since, err = a.ParseTime("body.since", r.Since); err != nil {
 		return t, err
 	}
-	if t.ended.Until, err = a.moment("body.until", r.Until); err != nil {
+	if t.ended.Until, err = a.ParseTime("body.until", r.Until); err != nil {
 		return t, err
 	}
 	if !t.ended.Since.IsZero() && !t.ended.Until.IsZero() && !t.ended.Since.Before(t.ended.Until) {
-		return t, invalid("body.until", "is not after since", r.Until)
+		return t, rest.Invalid("body.until", "is not after since", r.Until)
 	}
 	for i, id := range r.Sources {
-		_, err := a.watchedOrRemoved(ctx, id)
+		_, err := rest.FindSourceOrRemoved(ctx, a.store, id)
 		if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 			return t, err
 		}
 		if err != nil {
-			return t, invalid(fmt.Sprintf("body.sources[%d]", i), "there is no such source", id)
+			return t, rest.Invalid(fmt.Sprintf("body.sources[%d]", i), "there is no such source", id)
 		}
 	}
 	t.asked = r

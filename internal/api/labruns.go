@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
 )
 
@@ -44,13 +45,13 @@ func (l *labRuns) add(asked client.LabRequest, task labTask) (client.LabRun, err
 		}
 	}
 	if waiting >= labLimits.Waiting {
-		p := problem(http.StatusTooManyRequests, fmt.Sprintf("%d runs wait already", waiting))
+		p := rest.NewProblem(http.StatusTooManyRequests, fmt.Sprintf("%d runs wait already", waiting))
 		p.Hint = "wait until one is over, or cancel one"
 		return client.LabRun{}, p
 	}
 	l.last++
 	r := &labRun{of: l, task: task, cancel: make(chan struct{}), told: client.LabRun{
-		ID: strconv.Itoa(l.last), State: client.LabWaiting, Request: asked, AskedAt: utc(l.now()),
+		ID: strconv.Itoa(l.last), State: client.LabWaiting, Request: asked, AskedAt: rest.UTC(l.now()),
 	}}
 	l.all = append(l.all, r)
 	if over := len(l.all) - labLimits.Kept; over > 0 { // those that are not over are the newest
@@ -75,7 +76,7 @@ func (l *labRuns) workOff() {
 			if told.State.Over() {
 				return // somebody has cancelled it
 			}
-			ended := utc(l.now())
+			ended := rest.UTC(l.now())
 			told.EndedAt, told.Doing = &ended, ""
 			if err != nil {
 				told.State, told.Error, told.Hint = client.LabFailed, err.Error(), freshet.HintOf(err)
@@ -102,7 +103,7 @@ func (l *labRuns) next() *labRun {
 	defer l.mu.Unlock()
 	for _, r := range l.all {
 		if r.told.State == client.LabWaiting {
-			began := utc(l.now())
+			began := rest.UTC(l.now())
 			r.told.State, r.told.BeganAt = client.LabRunning, &began
 			return r
 		}
@@ -185,7 +186,7 @@ func (l *labRuns) end(id string) bool {
 		l.all = slices.Delete(l.all, at, at+1)
 		return true
 	}
-	ended := utc(l.now())
+	ended := rest.UTC(l.now())
 	r.told.State, r.told.EndedAt, r.told.Doing = client.LabCancelled, &ended, ""
 	close(r.cancel)
 	return true

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
@@ -35,8 +36,8 @@ type labTask struct {
 }
 
 // labWork does a run: it reads the log, and replays it.
-func (a *api) labWork(t labTask, r *labRun) (*client.LabResult, error) {
-	ctx, release := a.untilStop(context.Background())
+func (a *labAPI) labWork(t labTask, r *labRun) (*client.LabResult, error) {
+	ctx, release := a.WithStop(context.Background())
 	defer release()
 	ctx, end := context.WithTimeoutCause(ctx, labPatience, fmt.Errorf("it took longer than %s", freshet.FormatDuration(labPatience)))
 	defer end()
@@ -49,7 +50,7 @@ func (a *api) labWork(t labTask, r *labRun) (*client.LabResult, error) {
 	return result, err
 }
 
-func (a *api) replayStored(ctx context.Context, t labTask, r *labRun) (*client.LabResult, error) {
+func (a *labAPI) replayStored(ctx context.Context, t labTask, r *labRun) (*client.LabResult, error) {
 	kept, err := a.readForLab(ctx, t, r)
 	if err != nil {
 		return nil, err
@@ -88,8 +89,8 @@ func (a *api) replayStored(ctx context.Context, t labTask, r *labRun) (*client.L
 func (t *labTask) seed() uint64 { return max(1, t.asked.Seed) }
 
 // readForLab reads what was recorded.
-func (a *api) readForLab(ctx context.Context, t labTask, r *labRun) (*lab.Stored, error) {
-	log, err := lab.OpenLog(ctx, a.Store, lab.LogPart{Ended: t.ended, Most: labLimits.Polls})
+func (a *labAPI) readForLab(ctx context.Context, t labTask, r *labRun) (*lab.Stored, error) {
+	log, err := lab.OpenLog(ctx, a.store, lab.LogPart{Ended: t.ended, Most: labLimits.Polls})
 	if err != nil {
 		return nil, err
 	}
@@ -105,14 +106,14 @@ func (a *api) readForLab(ctx context.Context, t labTask, r *labRun) (*lab.Stored
 }
 
 // labSources yields the sources that a run is about, also those that were removed.
-func (a *api) labSources(ctx context.Context, asked client.LabRequest) iter.Seq2[lab.StoredSource, error] {
+func (a *labAPI) labSources(ctx context.Context, asked client.LabRequest) iter.Seq2[lab.StoredSource, error] {
 	only := map[freshet.SourceID]bool{}
 	for _, id := range asked.Sources {
 		only[id] = true
 	}
 	return func(yield func(lab.StoredSource, error) bool) {
 		n := 0
-		for i, list := range []iter.Seq2[freshet.Watched, error]{a.Store.Sources(ctx), a.Store.RemovedSources(ctx, "")} {
+		for i, list := range []iter.Seq2[freshet.Watched, error]{a.store.Sources(ctx), a.store.RemovedSources(ctx, "")} {
 			for w, err := range list {
 				if err == nil && (len(only) > 0 && !only[w.ID] || asked.Tag != "" && !slices.Contains(w.Tags, asked.Tag)) {
 					continue
@@ -176,7 +177,7 @@ func labResult(kept *lab.Stored, c *lab.Case, k *lab.Contest, budgets []sched.Bu
 		}
 	}
 	out := &client.LabResult{
-		From: utc(c.Grid.Start), To: utc(c.Grid.Time(c.Grid.Instants)), Instant: client.Duration(c.Grid.Instant), Sources: len(c.Grid.Pages()),
+		From: rest.UTC(c.Grid.Start), To: rest.UTC(c.Grid.Time(c.Grid.Instants)), Instant: client.Duration(c.Grid.Instant), Sources: len(c.Grid.Pages()),
 		Polls: kept.Polls, Changes: kept.Changes, Added: kept.Filled, Dated: kept.Dated,
 		Gap: client.Duration(kept.Gap), Window: client.Duration(kept.Width), WindowP90: client.Duration(kept.WidthP90), Cut: kept.Cut,
 		Weighed: c.Weighed(), Recorded: score(c.Recorded.Score), Spent: rateOf(c.Grid.PerDay(c.Recorded.Budget)).String(),

@@ -48,7 +48,7 @@ func TestLevelAlarmIsTold(t *testing.T) {
 		defer running.Wait()
 		defer stop()
 
-		handler := api.New(api.Config{Store: store, Daemon: daemon, Check: func(u string) (string, error) { return u, nil }})
+		handler := api.New(api.Config{Store: store, Daemon: daemon, Sources: api.SourceConfig{Check: func(u string) (string, error) { return u, nil }}})
 		get := func(path string) string {
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, httptest.NewRequest("GET", "http://127.0.0.1"+path, nil))

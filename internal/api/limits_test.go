@@ -90,11 +90,10 @@ func TestEditsOfWhatWasRead(t *testing.T) {
 		return client.Settings{Items: []client.Setting{{Key: "budget", Value: budget, From: "api"}}}
 	}
 	r := newRig(t, func(c *api.Config) {
-		c.Settings = told
-		c.SetSettings = func(_ context.Context, e client.SettingsEdit) (client.Settings, api.Bounds, error) {
+		c.Settings = &api.SettingsConfig{Get: told, Set: func(_ context.Context, e client.SettingsEdit) (client.Settings, api.Bounds, error) {
 			budget = e.Set["budget"]
 			return told(), api.Bounds{}, nil
-		}
+		}}
 	})
 	r.add("page", "/page")
 	chances := func(rate int) map[string]any {

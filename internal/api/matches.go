@@ -9,28 +9,26 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
 )
 
-func (a *api) routeMatches(h huma.API, tags []string) {
-	route(h, a, huma.Operation{
+func (a *queryAPI) routeMatches(tags []string) {
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-matches", Method: http.MethodGet, Path: "/api/v1/queries/{id}/matches", Tags: tags,
 		Summary: "Read the matches of a query, oldest first",
 		Description: "With wait, the response is delayed until there is a match or the wait is over. " +
 			"A cursor that this log does not have, because the data was restored from an older backup or is other data, is refused with 410.",
 	}, a.listMatches)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "stream-matches", Method: http.MethodGet, Path: "/api/v1/queries/{id}/matches/stream", Tags: tags,
 		Summary: "Follow the matches of a query as server-sent events",
 		Description: "Every event is named match; its id is the cursor and its data the match. " +
 			"The stream continues after Last-Event-ID, or after the cursor in after, or else at the end of the log.",
-		Responses: map[string]*huma.Response{"200": {
-			Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
-		}},
+		Responses: rest.EventStream(),
 	}, a.streamMatches)
 }
 
@@ -42,12 +40,12 @@ type listMatchesInput struct {
 	Newest bool            `query:"newest" doc:"The newest first, down to the cursor in after"`
 }
 
-func (a *api) listMatches(ctx context.Context, in *listMatchesInput) (*bodyOf[client.MatchPage], error) {
-	wait, err := waitOf(in.Wait, maxChangeWait)
+func (a *queryAPI) listMatches(ctx context.Context, in *listMatchesInput) (*rest.Body[client.MatchPage], error) {
+	wait, err := rest.ParseWait(in.Wait, maxChangeWait)
 	if err != nil {
 		return nil, err
 	}
-	from, err := parsePlace("query.after", in.After)
+	from, err := rest.ParsePlace("query.after", in.After)
 	if err != nil {
 		return nil, err
 	}
@@ -55,18 +53,18 @@ func (a *api) listMatches(ctx context.Context, in *listMatchesInput) (*bodyOf[cl
 	if err != nil {
 		return nil, err
 	}
-	waiting, cancel := a.patience(ctx, wait)
+	waiting, cancel := a.WithWait(ctx, wait)
 	defer cancel()
-	tail := matchTail{api: a, query: in.ID, at: at, newest: in.Newest}
-	page := &bodyOf[client.MatchPage]{client.MatchPage{Items: []client.Match{}, Next: from}}
-	matches, err := tail.read(ctx, min(in.Limit, maxPage))
+	tail := matchTail{queryAPI: a, query: in.ID, at: at, newest: in.Newest}
+	page := rest.Reply(client.MatchPage{Items: []client.Match{}, Next: from})
+	matches, err := tail.read(ctx, min(in.Limit, rest.MaxPage))
 	for err == nil && len(matches) == 0 && wait > 0 {
-		if err := a.Store.WaitMatch(waiting, tail.at); errors.Is(err, errWaited) {
+		if err := a.store.WaitMatch(waiting, tail.at); errors.Is(err, rest.ErrWaited) {
 			return page, nil
 		} else if err != nil {
 			return nil, err
 		}
-		matches, err = tail.read(ctx, min(in.Limit, maxPage))
+		matches, err = tail.read(ctx, min(in.Limit, rest.MaxPage))
 	}
 	if err != nil {
 		return nil, err
@@ -82,21 +80,21 @@ func (a *api) listMatches(ctx context.Context, in *listMatchesInput) (*bodyOf[cl
 
 // findMatch returns the cursor of a place in the log of matches, or a
 // *freshet.GoneError.
-func (a *api) findMatch(ctx context.Context, p freshet.Place) (freshet.Cursor, error) {
-	end, err := a.Store.LastMatch(ctx)
+func (a *queryAPI) findMatch(ctx context.Context, p freshet.Place) (freshet.Cursor, error) {
+	end, err := a.store.LastMatch(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("end of the log of matches: %w", err)
 	}
-	epochs, err := a.Store.MatchEpochs(ctx)
+	epochs, err := a.store.MatchEpochs(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return a.find(epochs, p, end)
+	return a.Find(epochs, p, end)
 }
 
 // A matchTail reads on from a place in the log of matches.
 type matchTail struct {
-	*api
+	*queryAPI
 	query  freshet.QueryID
 	at     freshet.Cursor // everything up to here has been read
 	newest bool
@@ -105,11 +103,11 @@ type matchTail struct {
 // read returns the next matches. If there are none it has moved over those of other
 // queries, so that only a later match wakes who waits at its place.
 func (t *matchTail) read(ctx context.Context, limit int) (told []client.Match, err error) {
-	end, err := t.Store.LastMatch(ctx)
+	end, err := t.store.LastMatch(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("end of the log of matches: %w", err)
 	}
-	matches, err := t.Store.Matches(ctx, freshet.MatchQuery{Query: t.query, After: t.at, Newest: t.newest, Limit: limit})
+	matches, err := t.store.Matches(ctx, freshet.MatchQuery{Query: t.query, After: t.at, Newest: t.newest, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -128,12 +126,12 @@ func (t *matchTail) read(ctx context.Context, limit int) (told []client.Match, e
 }
 
 // completed returns the change that completed a match, if it is still there.
-func (a *api) completed(ctx context.Context, m freshet.Match) (*freshet.Change, error) {
+func (a *queryAPI) completed(ctx context.Context, m freshet.Match) (*freshet.Change, error) {
 	if len(m.Changes) == 0 {
 		return nil, nil
 	}
 	at := m.Changes[len(m.Changes)-1].Cursor
-	found, err := a.Store.Changes(ctx, freshet.ChangeQuery{After: at - 1, Limit: 1})
+	found, err := a.store.Changes(ctx, freshet.ChangeQuery{After: at - 1, Limit: 1})
 	if err != nil || len(found) == 0 || found[0].Cursor != at {
 		return nil, err
 	}
@@ -146,58 +144,47 @@ type streamMatchesInput struct {
 	After       string          `query:"after" doc:"Continue after this cursor"`
 }
 
-func (a *api) streamMatches(ctx context.Context, in *streamMatchesInput) (*huma.StreamResponse, error) {
-	from, given, err := (&streamInput{LastEventID: in.LastEventID, After: in.After}).place()
+func (a *queryAPI) streamMatches(ctx context.Context, in *streamMatchesInput) (*huma.StreamResponse, error) {
+	from, given, err := rest.ResumeAt(in.LastEventID, in.After)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.Store.Query(ctx, in.ID); err != nil {
+	if _, err := a.store.Query(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	at, err := a.findMatch(ctx, from)
 	if err == nil && !given {
-		at, err = a.Store.LastMatch(ctx)
+		at, err = a.store.LastMatch(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		r, w := humago.Unwrap(hc)
-		s := &stream{api: a, w: w, control: http.NewResponseController(w)}
-		ctx, cancel := a.untilStop(r.Context())
-		defer cancel()
-		if err := s.runMatches(ctx, matchTail{api: a, query: in.ID, at: at}); err != nil && ctx.Err() == nil {
-			a.Log.Debug("a stream of matches has ended", "query", in.ID, "err", err)
-		}
-	}}, nil
+	tail := matchTail{queryAPI: a, query: in.ID, at: at}
+	return a.Stream("", tail.send), nil
 }
 
-// runMatches sends the matches of a query until the client or the program ends it.
-func (s *stream) runMatches(ctx context.Context, tail matchTail) error {
-	s.greet()
-	if err := s.send([]byte("retry: 2000\n\n")); err != nil {
-		return err
-	}
+// send sends the matches of a query until the client or the program ends it.
+func (t *matchTail) send(ctx context.Context, events *rest.Events) error {
 	for {
-		matches, err := tail.read(ctx, streamPage)
+		matches, err := t.read(ctx, streamPage)
 		if err != nil {
 			return err
 		}
-		var events bytes.Buffer
+		var encoded bytes.Buffer
 		for _, m := range matches {
 			data, err := json.Marshal(m)
 			if err != nil {
 				return fmt.Errorf("encode match %d: %w", m.Number, err)
 			}
-			writeEvent(&events, "match", m.Cursor.String(), data)
+			rest.WriteEvent(&encoded, "match", m.Cursor.String(), data)
 		}
 		if len(matches) > 0 {
-			if err := s.send(events.Bytes()); err != nil {
+			if err := events.Send(encoded.Bytes()); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := s.await(ctx, func(ctx context.Context) error { return s.Store.WaitMatch(ctx, tail.at) }); err != nil {
+		if err := events.Await(ctx, func(ctx context.Context) error { return t.store.WaitMatch(ctx, t.at) }); err != nil {
 			return err
 		}
 	}

@@ -108,15 +108,26 @@ func (m *Metrics) Delivery(d delivery.Delivery) {
 	}
 }
 
-// handler serves the metrics together with how things are at the moment.
-func (m *Metrics) handler(a *api) http.Handler {
+// handler serves the metrics together with the gauges that features read at the moment.
+func (m *Metrics) handler(status *statusAPI, features ...gauger) http.HandlerFunc {
 	now := prometheus.NewRegistry()
-	now.MustRegister(&moment{api: a})
-	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, now}, promhttp.HandlerOpts{})
+	now.MustRegister(&collector{status, features})
+	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, now}, promhttp.HandlerOpts{}).ServeHTTP
 }
 
-// A moment collects how things are when the metrics are asked for.
-type moment struct{ *api }
+// A gauger reports gauges as they are at the moment.
+type gauger interface {
+	gauges(ctx context.Context, set setGauge)
+}
+
+// setGauge reports the value of a gauge.
+type setGauge func(desc *prometheus.Desc, value float64, labels ...string)
+
+// A collector collects gauges when the metrics are requested.
+type collector struct {
+	*statusAPI
+	features []gauger
+}
 
 func gauge(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
@@ -124,59 +135,49 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements [prometheus.Collector]. It says nothing, because what
 // there is to tell depends on the configuration.
-func (m *moment) Describe(chan<- *prometheus.Desc) {}
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
-func (m *moment) Collect(out chan<- prometheus.Metric) {
-	tell := func(desc *prometheus.Desc, value float64, labels ...string) {
+func (c *collector) Collect(out chan<- prometheus.Metric) {
+	set := func(desc *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	st, ready := m.Daemon.Status(), 0.0
-	if m.ready() == nil {
+	st, ready := c.daemon.Status(), 0.0
+	if c.ready() == nil {
 		ready = 1
 	}
-	tell(gauge("freshet_build_info", "Always 1; the version is a label.", "version"), 1, m.Version)
-	tell(gauge("freshet_ready", "Whether polls are being made and can be recorded."), ready)
+	set(gauge("freshet_build_info", "Always 1; the version is a label.", "version"), 1, c.Version)
+	set(gauge("freshet_ready", "Whether polls are being made and can be recorded."), ready)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	m.collectCluster(ctx, tell)
-	if m.Forward != nil { // the node that decides tells the rest
+	c.clusterGauges(ctx, set)
+	if c.follower { // the node that decides tells the rest
 		return
 	}
-	tell(gauge("freshet_sources", "Sources watched, paused ones included."), float64(st.Sources))
-	tell(gauge("freshet_polls_under_way", "Polls at this moment."), float64(st.UnderWay))
-	tell(gauge("freshet_late_seconds", "How long after its time the scheduler last woke."), st.Late.Seconds())
-	tell(gauge("freshet_most_late_seconds", "The most of that since the start."), st.MostLate.Seconds())
-	if b := m.Daemon.Limits().Budget; b.Per > 0 {
-		tell(gauge("freshet_budget_polls_per_second", "Polls that the budget allows, on average."), b.Polls/b.Per.Seconds())
+	set(gauge("freshet_sources", "Sources watched, paused ones included."), float64(st.Sources))
+	set(gauge("freshet_polls_under_way", "Polls at this moment."), float64(st.UnderWay))
+	set(gauge("freshet_late_seconds", "How long after its time the scheduler last woke."), st.Late.Seconds())
+	set(gauge("freshet_most_late_seconds", "The most of that since the start."), st.MostLate.Seconds())
+	if b := c.daemon.Limits().Budget; b.Per > 0 {
+		set(gauge("freshet_budget_polls_per_second", "Polls that the budget allows, on average."), b.Polls/b.Per.Seconds())
 	}
-	levels := m.Daemon.Levels()
-	tell(gauge("freshet_level_sources", "Number of sources with a service level."), float64(levels.Set))
-	tell(gauge("freshet_level_unmet", "Number of sources whose service level is not expected to be met."), float64(levels.Unmet))
-	if m.Size != nil {
-		if size, err := m.Size(); err == nil {
-			tell(gauge("freshet_store_bytes", "Size of the data directory on disk, in bytes."), float64(size))
+	levels := c.daemon.Levels()
+	set(gauge("freshet_level_sources", "Number of sources with a service level."), float64(levels.Set))
+	set(gauge("freshet_level_unmet", "Number of sources whose service level is not expected to be met."), float64(levels.Unmet))
+	if c.Size != nil {
+		if size, err := c.Size(); err == nil {
+			set(gauge("freshet_store_bytes", "Size of the data directory on disk, in bytes."), float64(size))
 		}
 	}
 	if d := st.Disk; d != nil {
-		tell(gauge("freshet_disk_free_bytes", "Free bytes on the disk of the data directory."), float64(d.Free))
-		tell(gauge("freshet_disk_reserve_bytes", "Bytes to leave free on that disk: polling stops when less is free."), float64(d.Reserve))
-		tell(gauge("freshet_store_growth_bytes_per_day", "Growth of the data directory, measured over the last day."), float64(d.Growth))
+		set(gauge("freshet_disk_free_bytes", "Free bytes on the disk of the data directory."), float64(d.Free))
+		set(gauge("freshet_disk_reserve_bytes", "Bytes to leave free on that disk: polling stops when less is free."), float64(d.Reserve))
+		set(gauge("freshet_store_growth_bytes_per_day", "Growth of the data directory, measured over the last day."), float64(d.Growth))
 		if days, ok := d.DaysLeft(); ok {
-			tell(gauge("freshet_disk_days_left", "Days until the reserve is reached, at the growth of the last day."), days)
+			set(gauge("freshet_disk_days_left", "Days until the reserve is reached, at the growth of the last day."), days)
 		}
 	}
-	m.collectNumbers(ctx, tell)
-	m.collectSites(ctx, tell)
-	sinks, err := m.sinks(ctx)
-	if err != nil {
-		m.Log.Error("cannot collect metrics", "err", err)
-	}
-	owed := gauge("freshet_deliveries_owed", "Deliveries by sink and state: open, or dead if given up.", "sink", "state")
-	state := gauge("freshet_sink_state", "1 for the state that a sink is in: ok, failing, held, gone, paused or broken.", "sink", "kind", "state")
-	for _, s := range sinks {
-		tell(state, 1, s.Name, s.Kind, string(s.State))
-		tell(owed, float64(s.Open), s.Name, "open")
-		tell(owed, float64(s.Dead), s.Name, "dead")
+	for _, f := range c.features {
+		f.gauges(ctx, set)
 	}
 }

@@ -5,24 +5,31 @@ import (
 	"strings"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
 	"freshet/internal/extract"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
 )
 
+// A noiseStore is what noise is found from.
+type noiseStore interface {
+	freshet.Archive
+	freshet.OutcomeLog
+}
+
 // noiseOf returns where a source is noisy; nil if there is nothing worth telling. That
 // is found out now, from its stored versions.
-func (a *api) noiseOf(ctx context.Context, w freshet.Watched) (*client.Noise, error) {
+func noiseOf(ctx context.Context, store noiseStore, w freshet.Watched) (*client.Noise, error) {
 	if w.Noise == freshet.NoiseOff {
 		return nil, nil
 	}
-	newest, err := a.Store.Outcomes(ctx, freshet.OutcomeQuery{Source: w.ID, Newest: true, Limit: noise.Recalled})
+	newest, err := store.Outcomes(ctx, freshet.OutcomeQuery{Source: w.ID, Newest: true, Limit: noise.Recalled})
 	if err != nil || !noise.Restless(newest) {
 		return nil, err
 	}
-	m := noise.Recall(newest, func(version int) ([]byte, error) { return a.Store.Text(ctx, w.ID, version) })
+	m := noise.Recall(newest, func(version int) ([]byte, error) { return store.Text(ctx, w.ID, version) })
 	r := m.Report()
-	a.locate(ctx, w, newest, r.Places)
+	locate(ctx, store, w, newest, r.Places)
 	return NoiseOf(r), nil
 }
 
@@ -33,7 +40,7 @@ const locatedIn = 3
 // can be known by its words alone, and they may be elsewhere, too. Only a source that
 // reads its page without steps can be told so: where a step would go into a chain is not
 // known.
-func (a *api) locate(ctx context.Context, w freshet.Watched, newest []freshet.Outcome, places []noise.Place) {
+func locate(ctx context.Context, store noiseStore, w freshet.Watched, newest []freshet.Outcome, places []noise.Place) {
 	r := w.Recipe
 	if r.Kind != freshet.Auto && r.Kind != freshet.HTML || r.CSS != "" || r.JSONPath != "" || len(r.Read) > 0 || len(places) == 0 {
 		return
@@ -43,11 +50,11 @@ func (a *api) locate(ctx context.Context, w freshet.Watched, newest []freshet.Ou
 		if !o.Result.Seen() || o.Version == seen || len(pages) == locatedIn {
 			continue
 		}
-		v, err := a.Store.Version(ctx, w.ID, o.Version)
-		if err != nil || !strings.Contains(v.MediaType, "html") || a.hold(ctx, locateNeed*v.RawBytes) != nil {
+		v, err := store.Version(ctx, w.ID, o.Version)
+		if err != nil || !strings.Contains(v.MediaType, "html") || rest.Hold(ctx, locateNeed*v.RawBytes) != nil {
 			return
 		}
-		raw, err := a.Store.Raw(ctx, w.ID, o.Version)
+		raw, err := store.Raw(ctx, w.ID, o.Version)
 		if err != nil {
 			return
 		}

@@ -9,21 +9,21 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 )
 
-func (a *api) routeNumbers(h huma.API) {
-	route(h, a, huma.Operation{
+func (a *budgetAPI) routeNumbers() {
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-numbers", Method: http.MethodGet, Path: "/api/v1/numbers", Tags: []string{"program"},
 		Summary:     "Show how well sources are captured",
 		Description: "Estimates from polls alone: a poll shows that a source has changed since it was last seen, but neither how often nor when. Ranges hold the truth nine times in ten.",
 	}, a.getNumbers)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-numbers-by-day", Method: http.MethodGet, Path: "/api/v1/numbers/days", Tags: []string{"program"},
 		Summary:     "Show what became of polls, by the day",
 		Description: "Counted from the log of polls of the sources that there are now, as far as it is kept (keep.logs). How many changes came and went between two polls is estimated by how often the source is thought to change now.",
@@ -40,31 +40,31 @@ type numbersInput struct {
 	Offset int `query:"offset" minimum:"0" maximum:"1000000" doc:"Leave out this many groups"`
 }
 
-func (a *api) getNumbers(ctx context.Context, in *numbersInput) (*bodyOf[client.Numbers], error) {
-	n, err := a.Daemon.Numbers(ctx, daemon.NumbersQuery{By: daemon.Grouping(in.By), Tag: in.Tag, Host: in.Host, Site: freshet.SourceID(in.Site)})
+func (a *budgetAPI) getNumbers(ctx context.Context, in *numbersInput) (*rest.Body[client.Numbers], error) {
+	n, err := a.daemon.Numbers(ctx, daemon.NumbersQuery{By: daemon.Grouping(in.By), Tag: in.Tag, Host: in.Host, Site: freshet.SourceID(in.Site)})
 	if err != nil {
 		return nil, err
 	}
 	out := client.Numbers{
-		At: n.At.UTC(), Budget: a.Daemon.Limits().Budget.String(), Price: n.Price,
+		At: n.At.UTC(), Budget: a.daemon.Limits().Budget.String(), Price: n.Price,
 		All: capturedOf(n.All), FairnessOverHosts: estimateOf(n.Hosts), Calibration: calibrationOf(n.Reliability),
 	}
 	if n.Most > 0 {
 		out.BudgetUsed = float64(n.Used) / float64(n.Most)
 	}
-	rest := n.Groups[min(in.Offset, len(n.Groups)):]
-	for _, g := range rest[:min(in.Limit, len(rest))] {
+	left := n.Groups[min(in.Offset, len(n.Groups)):]
+	for _, g := range left[:min(in.Limit, len(left))] {
 		out.Groups = append(out.Groups, capturedOf(g))
 	}
-	if out.LeftOff = len(rest) - len(out.Groups); out.LeftOff > 0 {
+	if out.LeftOff = len(left) - len(out.Groups); out.LeftOff > 0 {
 		next := in.Offset + in.Limit
 		out.Next = &next
 	}
-	return &bodyOf[client.Numbers]{out}, nil
+	return rest.Reply(out), nil
 }
 
 type daysInput struct {
-	Between
+	rest.Between
 	Zone string `query:"zone" default:"UTC" doc:"Time zone of the days, such as Europe/Berlin"`
 	Tag  string `query:"tag" doc:"Only sources with this tag"`
 	Host string `query:"host" doc:"Only sources of this host"`
@@ -75,14 +75,14 @@ const (
 	daysMost  = 3660 // that one answer has
 )
 
-func (a *api) getDays(ctx context.Context, in *daysInput) (*bodyOf[client.Days], error) {
-	span, err := a.span(in.Between)
+func (a *budgetAPI) getDays(ctx context.Context, in *daysInput) (*rest.Body[client.Days], error) {
+	span, err := a.ParseBetween(in.Between)
 	if err != nil {
 		return nil, err
 	}
 	zone, err := time.LoadLocation(in.Zone)
 	if err != nil || in.Zone == "Local" {
-		return nil, invalid("query.zone", "is no time zone; use a name such as Europe/Berlin", in.Zone)
+		return nil, rest.Invalid("query.zone", "is no time zone; use a name such as Europe/Berlin", in.Zone)
 	}
 	if span.Until.IsZero() {
 		span.Until = a.Now()
@@ -91,9 +91,9 @@ func (a *api) getDays(ctx context.Context, in *daysInput) (*bodyOf[client.Days],
 		span.Since = span.Until.AddDate(0, 0, 1-daysAsked)
 	}
 	if span.Until.Sub(span.Since) > daysMost*freshet.Day {
-		return nil, invalid("query.since", fmt.Sprintf("is more than %d days before until", daysMost), in.Since)
+		return nil, rest.Invalid("query.since", fmt.Sprintf("is more than %d days before until", daysMost), in.Since)
 	}
-	days, err := a.Daemon.Days(ctx, daemon.DaysQuery{In: span, Zone: zone, Tag: in.Tag, Host: in.Host})
+	days, err := a.daemon.Days(ctx, daemon.DaysQuery{In: span, Zone: zone, Tag: in.Tag, Host: in.Host})
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (a *api) getDays(ctx context.Context, in *daysInput) (*bodyOf[client.Days],
 			Missed: missedOf(freshet.Tally{Captured: d.Captured, Happened: d.Happened}, days.ShareOf(d)),
 		})
 	}
-	return &bodyOf[client.Days]{out}, nil
+	return rest.Reply(out), nil
 }
 
 func capturedOf(g daemon.Group) client.Captured {
@@ -145,53 +145,38 @@ func calibrationOf(r learn.Reliability) client.Calibration {
 	return c
 }
 
-// statusNumbers returns the numbers in short; nil if there are none.
-func (a *api) statusNumbers(ctx context.Context) *client.StatusNumbers {
-	ctx, cancel := context.WithTimeout(ctx, loopPatience)
-	defer cancel()
-	n, err := a.Daemon.Overall(ctx)
-	if err != nil {
-		return nil // nothing is learnt, or nobody is at work, or the loop is too busy
-	}
-	all := capturedOf(n.All)
-	return &client.StatusNumbers{
-		Share: all.Share, Delay: all.Delay, Freshness: all.Freshness, Age: all.Age,
-		Price: n.Price, CalibrationGap: n.Reliability.Gap(),
-	}
-}
-
-// collectNumbers tells the numbers of all sources as metrics, if there are any.
-func (m *moment) collectNumbers(ctx context.Context, tell func(desc *prometheus.Desc, value float64, labels ...string)) {
-	n, err := m.Daemon.Overall(ctx)
+// gauges reports the numbers of all sources as metrics, if there are any.
+func (a *budgetAPI) gauges(ctx context.Context, set setGauge) {
+	n, err := a.daemon.Overall(ctx)
 	if err != nil {
 		return
 	}
-	tell(gauge("freshet_expected_delay_seconds", "Expected time between a change and its capture."), n.All.MeanDelay().Seconds())
-	tell(gauge("freshet_freshness_ratio", "Expected share of time in which copies are up to date."), n.All.Freshness())
-	tell(gauge("freshet_age_seconds", "For how long copies have been out of date, on average over time."), n.All.MeanAge().Seconds())
-	tell(gauge("freshet_change_ratio", "Share of polls that find a change."), n.All.ChangeRatio())
+	set(gauge("freshet_expected_delay_seconds", "Expected time between a change and its capture."), n.All.MeanDelay().Seconds())
+	set(gauge("freshet_freshness_ratio", "Expected share of time in which copies are up to date."), n.All.Freshness())
+	set(gauge("freshet_age_seconds", "For how long copies have been out of date, on average over time."), n.All.MeanAge().Seconds())
+	set(gauge("freshet_change_ratio", "Share of polls that find a change."), n.All.ChangeRatio())
 	ranged := func(name, help string, r freshet.Range) {
 		desc := gauge(name, help+": the mean, and the bounds between which it lies nine times in ten.", "bound")
 		for bound, value := range map[string]float64{"mean": r.Mean, "low": r.Low, "high": r.High} {
-			tell(desc, value, bound)
+			set(desc, value, bound)
 		}
 	}
 	ranged("freshet_captured_share", "Estimated share of changes that is captured", learn.Share(n.All.Tally))
 	ranged("freshet_divergence_changes", "Estimated changes that a copy lacks, on average over time and sources", learn.Divergence(n.All.Tally))
 	ranged("freshet_fairness_sources_ratio", "Estimated share of the sources that have changed which were polled since they were first seen", n.All.Fairness.Share())
 	ranged("freshet_fairness_hosts_ratio", "The same share, as the mean of hosts, however many sources they have", n.Hosts)
-	tell(gauge("freshet_waiting_changes", "Changes expected to have happened since their sources were last seen."), n.All.Waiting)
-	tell(gauge("freshet_budget_used_ratio", "Share of the present stretch of the budget that is spent."), float64(n.Used)/math.Max(1, float64(n.Most)))
+	set(gauge("freshet_waiting_changes", "Changes expected to have happened since their sources were last seen."), n.All.Waiting)
+	set(gauge("freshet_budget_used_ratio", "Share of the present stretch of the budget that is spent."), float64(n.Used)/math.Max(1, float64(n.Most)))
 	if n.Price > 0 {
-		tell(gauge("freshet_price", "What a poll must be worth to be made under the present budget."), n.Price)
+		set(gauge("freshet_price", "What a poll must be worth to be made under the present budget."), n.Price)
 	}
 	polls := gauge("freshet_calibration_polls", "Polls that were said to find a change with a chance in the tenth that begins here.", "said")
 	chance := gauge("freshet_calibration_chance", "Sum of the chances said of those polls: how many of them should have found one.", "said")
 	found := gauge("freshet_calibration_found", "How many of those polls found one.", "said")
 	for i, bin := range n.Reliability {
 		said := strconv.FormatFloat(float64(i)/float64(len(n.Reliability)), 'f', 1, 64)
-		tell(polls, bin.Polls, said)
-		tell(chance, bin.Chance, said)
-		tell(found, bin.Found, said)
+		set(polls, bin.Polls, said)
+		set(chance, bin.Chance, said)
+		set(found, bin.Found, said)
 	}
 }

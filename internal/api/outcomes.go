@@ -8,31 +8,29 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
 )
-
-// maxPage is the most items that a page holds.
-const maxPage = 1000
 
 // outcomeOf returns an outcome as the API tells it.
 func outcomeOf(o freshet.Outcome, epochs freshet.Epochs) client.Outcome {
 	return client.Outcome{
 		Cursor: epochs.Place(o.Cursor), Source: o.Source, Cause: o.Cause.String(),
-		Since: utc(o.Since), Pushed: utc(o.Pushed), Began: utc(o.Began), Ended: utc(o.Ended),
+		Since: rest.UTC(o.Since), Pushed: rest.UTC(o.Pushed), Began: rest.UTC(o.Began), Ended: rest.UTC(o.Ended),
 		Result: o.Result.String(), Version: o.Version, Quiet: o.Quiet, LookAgain: client.Duration(o.LookAgain), Status: o.Status,
-		Requests: o.Requests, Route: o.Route.Hosts(), Bytes: o.Bytes, Modified: utc(o.Modified), NotBefore: utc(o.NotBefore),
+		Requests: o.Requests, Route: o.Route.Hosts(), Bytes: o.Bytes, Modified: rest.UTC(o.Modified), NotBefore: rest.UTC(o.NotBefore),
 		FreshFor: client.Duration(o.FreshFor), Suspect: client.SuspectOf(o.Suspect, o.Landed), LandedOn: freshet.MaskURL(o.Landed),
 		Failure: o.Failure, Error: freshet.MaskText(o.Err), Dates: o.Dates, Word: client.WordOf(o.Word), Foretold: client.ForetellingOf(o.Foretold),
 	}
 }
 
-func (a *api) routeOutcomes(h huma.API) {
+func (a *changeAPI) routeOutcomes() {
 	tags := []string{"outcomes"}
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-outcomes", Method: http.MethodGet, Path: "/api/v1/outcomes", Tags: tags,
 		Summary: "Read the log of all polls, oldest or newest first",
 	}, a.listOutcomes)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-source-outcomes", Method: http.MethodGet, Path: "/api/v1/sources/{id}/outcomes", Tags: tags,
 		Summary: "List the polls of a source, newest first",
 	}, a.listSourceOutcomes)
@@ -46,28 +44,28 @@ type listOutcomesInput struct {
 	Wait   string `query:"wait" doc:"How long to wait if there is no outcome after the cursor, such as 10s; more than 60s means 60s. Not with newest"`
 }
 
-func (a *api) listOutcomes(ctx context.Context, in *listOutcomesInput) (*bodyOf[client.OutcomePage], error) {
-	place, after, err := a.findOutcome(ctx, "query.after", in.After)
+func (a *changeAPI) listOutcomes(ctx context.Context, in *listOutcomesInput) (*rest.Body[client.OutcomePage], error) {
+	place, after, err := a.FindOutcome(ctx, a.store, "query.after", in.After)
 	if err != nil {
 		return nil, err
 	}
-	_, before, err := a.findOutcome(ctx, "query.before", in.Before)
+	_, before, err := a.FindOutcome(ctx, a.store, "query.before", in.Before)
 	if err != nil {
 		return nil, err
 	}
-	q := freshet.OutcomeQuery{After: after, Limit: min(in.Limit, maxPage)}
+	q := freshet.OutcomeQuery{After: after, Limit: min(in.Limit, rest.MaxPage)}
 	page := client.OutcomePage{Items: []client.Outcome{}, Next: place}
 	if in.Newest {
 		q.After, q.Newest, page.Next = before, true, freshet.Place{}
 	}
-	wait, err := waitOf(in.Wait, maxChangeWait)
+	wait, err := rest.ParseWait(in.Wait, maxChangeWait)
 	if err != nil {
 		return nil, err
 	}
 	if wait > 0 && !in.Newest {
-		waiting, cancel := a.patience(ctx, wait)
+		waiting, cancel := a.WithWait(ctx, wait)
 		defer cancel()
-		if err := a.Store.WaitOutcome(waiting, after); err != nil && !errors.Is(err, errWaited) {
+		if err := a.store.WaitOutcome(waiting, after); err != nil && !errors.Is(err, rest.ErrWaited) {
 			return nil, err
 		}
 	}
@@ -82,18 +80,18 @@ func (a *api) listOutcomes(ctx context.Context, in *listOutcomesInput) (*bodyOf[
 	case n > 0:
 		page.Next = found[n-1].Cursor
 	}
-	return &bodyOf[client.OutcomePage]{page}, nil
+	return rest.Reply(page), nil
 }
 
 // readOutcomes returns outcomes. Where sources said much they come in parts, of which
 // only what is told is kept.
-func (a *api) readOutcomes(ctx context.Context, q freshet.OutcomeQuery) (found []client.Outcome, err error) {
+func (a *changeAPI) readOutcomes(ctx context.Context, q freshet.OutcomeQuery) (found []client.Outcome, err error) {
 	for most := q.Limit; ; q.Limit = most - len(found) {
-		part, err := a.Store.Outcomes(ctx, q)
+		part, err := a.store.Outcomes(ctx, q)
 		if err != nil {
 			return nil, err
 		}
-		epochs, err := a.Store.OutcomeEpochs(ctx)
+		epochs, err := a.store.OutcomeEpochs(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -114,9 +112,9 @@ type listSourceOutcomesInput struct {
 	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 
-func (a *api) listSourceOutcomes(ctx context.Context, in *listSourceOutcomesInput) (*bodyOf[client.OutcomeHistory], error) {
-	limit := min(in.Limit, maxPage)
-	_, before, err := a.findOutcome(ctx, "query.before", in.Before)
+func (a *changeAPI) listSourceOutcomes(ctx context.Context, in *listSourceOutcomesInput) (*rest.Body[client.OutcomeHistory], error) {
+	limit := min(in.Limit, rest.MaxPage)
+	_, before, err := a.FindOutcome(ctx, a.store, "query.before", in.Before)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +123,7 @@ func (a *api) listSourceOutcomes(ctx context.Context, in *listSourceOutcomesInpu
 		return nil, err
 	}
 	if len(found) == 0 {
-		if err := a.known(ctx, in.ID); err != nil {
+		if _, err := rest.FindSource(ctx, a.store, in.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -133,5 +131,5 @@ func (a *api) listSourceOutcomes(ctx context.Context, in *listSourceOutcomesInpu
 	if len(found) > limit {
 		page.Next = &page.Items[limit-1].Cursor
 	}
-	return &bodyOf[client.OutcomeHistory]{page}, nil
+	return rest.Reply(page), nil
 }

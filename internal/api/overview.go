@@ -5,17 +5,19 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
 )
 
-func (a *api) routeOverview(h huma.API) {
-	route(h, a, huma.Operation{
+func (a *statusAPI) routeOverview() {
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-overview", Method: http.MethodGet, Path: "/api/v1/overview", Tags: []string{"program"},
 		Summary:     "Show an overview for people",
 		Description: "The status, the number of sources in each state, what the budget achieves, what needs attention, and the latest changes.",
@@ -25,7 +27,7 @@ func (a *api) routeOverview(h huma.API) {
 // latestChanges is how many changes an overview has.
 const latestChanges = 5
 
-func (a *api) getOverview(ctx context.Context, _ *struct{}) (*bodyOf[client.Overview], error) {
+func (a *statusAPI) getOverview(ctx context.Context, _ *struct{}) (*rest.Body[client.Overview], error) {
 	status, err := a.getStatus(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -33,7 +35,7 @@ func (a *api) getOverview(ctx context.Context, _ *struct{}) (*bodyOf[client.Over
 	o := client.Overview{At: a.Now().UTC(), Status: status.Body, Attention: []client.Attention{}, Changes: []client.Change{}}
 	brief, cancel := context.WithTimeout(ctx, loopPatience)
 	defer cancel()
-	if n, err := a.Daemon.Overall(brief); err == nil && n.All.Sources > 0 {
+	if n, err := a.daemon.Overall(brief); err == nil && n.All.Sources > 0 {
 		captured := capturedOf(n.All)
 		o.Captured = &captured
 		o.Spending = &client.Spending{Budget: o.Status.Budget, Used: n.Used, Most: n.Most}
@@ -55,12 +57,12 @@ func (a *api) getOverview(ctx context.Context, _ *struct{}) (*bodyOf[client.Over
 			Kind: "levels", Text: fmt.Sprintf("%d of %d service levels are not expected to be met", l.Unmet, l.Set), Command: "freshet budget --levels",
 		})
 	}
-	return &bodyOf[client.Overview]{o}, nil
+	return rest.Reply(o), nil
 }
 
 // latest returns the newest changes, the newest first.
-func (a *api) latest(ctx context.Context, n int) ([]client.Change, error) {
-	log, err := a.Store.Changes(ctx, freshet.ChangeQuery{Newest: true, Limit: n})
+func (a *statusAPI) latest(ctx context.Context, n int) ([]client.Change, error) {
+	log, err := a.store.Changes(ctx, freshet.ChangeQuery{Newest: true, Limit: n})
 	if err != nil {
 		return nil, fmt.Errorf("the latest changes: %w", err)
 	}
@@ -84,8 +86,8 @@ type survey struct {
 const named = 3
 
 // survey counts all sources, and looks at the first few that need attention.
-func (a *api) survey(ctx context.Context) (found survey, err error) {
-	n, err := a.Store.CountSources(ctx)
+func (a *statusAPI) survey(ctx context.Context) (found survey, err error) {
+	n, err := a.store.CountSources(ctx)
 	if err != nil {
 		return found, err
 	}
@@ -99,7 +101,7 @@ func (a *api) survey(ctx context.Context) (found survey, err error) {
 			return
 		}
 		var list freshet.SourceList
-		list, err = a.Store.ListSources(ctx, freshet.SourceQuery{SourceFilter: freshet.SourceFilter{In: state}, Limit: named})
+		list, err = a.store.ListSources(ctx, freshet.SourceQuery{SourceFilter: freshet.SourceFilter{In: state}, Limit: named})
 		for _, w := range list.Sources {
 			note(client.Source{ID: w.ID, Paused: w.Paused, Standing: standingOf(w)})
 		}
@@ -203,3 +205,86 @@ func sinkAttention(w client.Sink) (all []client.Attention) {
 
 // manyOwed is how many deliveries a sink can be owed before that is told.
 const manyOwed = 10
+
+func (a *statusAPI) routeFlow() {
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "get-flow", Method: http.MethodGet, Path: "/api/v1/flow", Tags: []string{"program"},
+		Summary:     "Show changes and polls over the last hours",
+		Description: "In stretches of ten minutes, the oldest first. How many changes were missed in each goes by the share that is captured on the whole.",
+	}, a.getFlow)
+}
+
+type flowInput struct {
+	Hours int `query:"hours" default:"24" minimum:"1" maximum:"24" doc:"How far back"`
+}
+
+const (
+	flowStep = 10 * time.Minute
+	flowSpan = 24 * time.Hour
+	flowMost = 200_000 // outcomes that are counted for one look at most
+)
+
+func (a *statusAPI) getFlow(ctx context.Context, in *flowInput) (*rest.Body[client.Flow], error) {
+	now := a.Now().UTC()
+	known, err := a.flow.read(ctx, a.store, now)
+	if err != nil {
+		return nil, err
+	}
+	lost := 0.0 // changes that are missed for each that is captured
+	brief, cancel := context.WithTimeout(ctx, loopPatience)
+	defer cancel()
+	if n, err := a.daemon.Overall(brief); err == nil {
+		if c := capturedOf(n.All); c.TooEarly == "" && c.Share.Mean > 0 {
+			lost = 1/c.Share.Mean - 1
+		}
+	}
+	f := client.Flow{Step: client.Duration(flowStep), Items: []client.Stretch{}}
+	for at := now.Add(-time.Duration(in.Hours) * time.Hour).Truncate(flowStep).Add(flowStep); !at.After(now); at = at.Add(flowStep) {
+		s := known[at]
+		s.At, s.Missed = at, lost*float64(s.Changes)
+		f.Items = append(f.Items, s)
+	}
+	return rest.Reply(f), nil
+}
+
+// A flow counts the outcomes of the last day. It is brought up to date when somebody
+// looks, so it costs nothing while nobody does.
+type flow struct {
+	mu      sync.Mutex
+	begun   bool
+	at      freshet.Cursor // everything up to here is counted
+	buckets map[time.Time]client.Stretch
+}
+
+// read counts what came since the last look, and returns a copy of the counts.
+func (f *flow) read(ctx context.Context, log freshet.OutcomeLog, now time.Time) (map[time.Time]client.Stretch, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	oldest := now.Add(-flowSpan)
+	end, err := log.LastOutcome(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("end of the log of outcomes: %w", err)
+	}
+	if !f.begun || end-f.at > flowMost { // nobody looked for long: only the last of it is counted
+		f.begun, f.at, f.buckets = true, max(0, end-flowMost), map[time.Time]client.Stretch{}
+	}
+	counts, upto, err := log.CountOutcomes(ctx, f.at, oldest.Add(-flowStep), flowStep)
+	if err != nil {
+		return nil, fmt.Errorf("counting outcomes after %d: %w", f.at, err)
+	}
+	f.at = upto
+	for _, c := range counts {
+		s := f.buckets[c.At]
+		s.Polls, s.Changes, s.Failed = s.Polls+c.Polls, s.Changes+c.Changed, s.Failed+c.Failed
+		f.buckets[c.At] = s
+	}
+	recent := map[time.Time]client.Stretch{}
+	for at, s := range f.buckets {
+		if at.Before(oldest.Add(-flowStep)) {
+			delete(f.buckets, at)
+			continue
+		}
+		recent[at] = s
+	}
+	return recent, nil
+}

@@ -10,6 +10,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/api"
+	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
 )
 
@@ -120,7 +121,7 @@ func TestProblems(t *testing.T) {
 			if got := a.Header.Values("Retry-After"); (len(got) == 1) != (a.Status == 503) {
 				t.Errorf("when to try again: %q", got)
 			}
-			var p api.Problem
+			var p rest.Problem
 			a.into(&p)
 			if p.Status != tt.status || p.Title != http.StatusText(tt.status) || p.Detail == "" {
 				t.Errorf("the problem is %s", a.Body)
@@ -149,7 +150,7 @@ func TestConflict(t *testing.T) {
 		r.do("POST", "/api/v1/sources", map[string]string{"url": r.origin.URL + "/page"}),
 		r.do("PATCH", "/api/v1/sources/other", map[string]string{"url": r.origin.URL + "/page"}),
 	} {
-		var p api.Problem
+		var p rest.Problem
 		a.is(409).into(&p)
 		if p.Existing != "page" {
 			t.Errorf("the source in the way is %q, want page: %s", p.Existing, a.Body)
@@ -161,7 +162,7 @@ func TestConflict(t *testing.T) {
 
 func TestHintReachesTheClient(t *testing.T) {
 	r := newRig(t)
-	var p api.Problem
+	var p rest.Problem
 	r.do("POST", "/api/v1/sources", map[string]string{"url": "http://10.0.0.1/"}).is(422).into(&p)
 	if !strings.Contains(p.Hint, "--allow-cidr") {
 		t.Errorf("a private address is refused with the hint %q", p.Hint)
@@ -177,7 +178,7 @@ func (fullStore) LastChange(context.Context) (freshet.Cursor, error) {
 
 func TestStorageTrouble(t *testing.T) {
 	r := newRig(t, func(c *api.Config) { c.Store = fullStore{c.Store} })
-	var p api.Problem
+	var p rest.Problem
 	r.do("GET", "/api/v1/changes", nil).is(503).into(&p)
 	if p.Hint != "make room" {
 		t.Errorf("the hint is %q", p.Hint)
@@ -188,12 +189,12 @@ func TestReload(t *testing.T) {
 	var fault error
 	n := 0
 	r := newRig(t, func(c *api.Config) {
-		c.Reload = func(context.Context) error { n++; return fault }
+		c.Program.Reload = func(context.Context) error { n++; return fault }
 	})
 	r.do("GET", "/api/v1/reload", nil).is(405)
 	r.do("POST", "/api/v1/reload", nil).is(204)
 	fault = freshet.WithHint(errors.New(`freshet.yaml:3:1: unknown key "budgett"`), `did you mean "budget"?`)
-	var p api.Problem
+	var p rest.Problem
 	r.do("POST", "/api/v1/reload", nil).is(422).into(&p)
 	if n != 2 || !strings.Contains(p.Detail, "freshet.yaml:3:1") || p.Hint == "" {
 		t.Errorf("the second of %d reloads answered %+v", n, p)

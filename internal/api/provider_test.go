@@ -57,7 +57,7 @@ func newProviderRig(t *testing.T, change ...func(*openid.Config)) *providerRig {
 		f(&cfg)
 	}
 	r.gateRig = newGateRigWith(t, func(c *api.Config) {
-		c.Base, c.Provider = base, openid.New(cfg)
+		c.Base, c.Auth.Provider = base, openid.New(cfg)
 	}, func(c *auth.Config) {
 		c.Provider, c.Public, c.Now = r.provider.URL, base, func() time.Time { return r.now }
 	})

@@ -12,50 +12,75 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
+	"freshet/internal/daemon"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/queries/runner"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 )
 
-func (a *api) routeQueries(h huma.API) {
+// queryAPI serves queries and their matches.
+type queryAPI struct {
+	*rest.Server
+	store  freshet.Store
+	runner *runner.Runner // nil means that queries are not run
+	read   func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
+	sinks  *delivery.Sinks // that may follow a query; nil means none
+	daemon *daemon.Daemon
+}
+
+func (a *queryAPI) routes() {
+	a.routeQueries()
+	a.Audit("query", func(ctx context.Context, id string) any {
+		q, err := a.store.Query(ctx, freshet.QueryID(id))
+		if err != nil {
+			return nil
+		}
+		return client.QueryOf(q)
+	})
+}
+
+func (a *queryAPI) routeQueries() {
 	tags := []string{"queries"}
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-queries", Method: http.MethodGet, Path: "/api/v1/queries", Tags: tags,
 		Summary: "List the queries",
 	}, a.listQueries)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "add-query", Method: http.MethodPost, Path: "/api/v1/queries", Tags: tags,
 		Summary: "Add a query: what you want to hear of, over many sources, from now on", DefaultStatus: http.StatusCreated,
 		Description: "A mistake in a condition is answered with 422, the field, and the line and column in its message.",
 	}, a.addQuery)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "test-query", Method: http.MethodPost, Path: "/api/v1/queries/test", Tags: tags,
 		Summary: "Try a query on the stored changes: what would have matched, and when", DefaultStatus: http.StatusOK,
 	}, a.testQuery)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-query", Method: http.MethodGet, Path: "/api/v1/queries/{id}", Tags: tags,
 		Summary: "Show a query",
 	}, a.getQuery)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "edit-query", Method: http.MethodPatch, Path: "/api/v1/queries/{id}", Tags: tags,
 		Summary: "Change a query",
 	}, a.editQuery)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "remove-query", Method: http.MethodDelete, Path: "/api/v1/queries/{id}", Tags: tags,
 		Summary: "Remove a query with its matches", DefaultStatus: http.StatusNoContent,
 	}, a.removeQuery)
-	a.routeMatches(h, tags)
+	a.routeMatches(tags)
 }
 
 // queryOf returns a query as the API tells it.
-func (a *api) queryOf(q freshet.Query, warnings []string) client.Query {
-	told := client.Query{NewQuery: client.QueryOf(q), Origin: q.Origin, CreatedAt: utc(q.Created), Matches: q.Last, Warnings: warnings}
-	if a.Queries != nil {
-		if s, known := a.Queries.Standing(q.ID); known {
+func (a *queryAPI) queryOf(q freshet.Query, warnings []string) client.Query {
+	told := client.Query{NewQuery: client.QueryOf(q), Origin: q.Origin, CreatedAt: rest.UTC(q.Created), Matches: q.Last, Warnings: warnings}
+	if a.runner != nil {
+		if s, known := a.runner.Standing(q.ID); known {
 			told.Behind = s.Behind
 			if s.Waiting > 0 {
-				told.Waiting = &client.Waiting{Count: s.Waiting, For: s.For, Until: utc(s.Until)}
+				told.Waiting = &client.Waiting{Count: s.Waiting, For: s.For, Until: rest.UTC(s.Until)}
 			}
 		}
 	}
@@ -67,17 +92,17 @@ type queryList struct {
 	Next  string         `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
-func (a *api) listQueries(ctx context.Context, in *paging) (*bodyOf[queryList], error) {
-	all, err := a.Store.Queries(ctx)
+func (a *queryAPI) listQueries(ctx context.Context, in *rest.Paging) (*rest.Body[queryList], error) {
+	all, err := a.store.Queries(ctx)
 	if err != nil {
 		return nil, err
 	}
 	told := queryList{Items: []client.Query{}}
-	all, told.Next = paged(*in, all, func(q freshet.Query) string { return string(q.ID) })
+	all, told.Next = rest.Page(*in, all, func(q freshet.Query) string { return string(q.ID) })
 	for _, q := range all {
 		told.Items = append(told.Items, a.queryOf(q, nil))
 	}
-	return &bodyOf[queryList]{told}, nil
+	return rest.Reply(told), nil
 }
 
 type queryPath struct {
@@ -91,15 +116,15 @@ type taggedQuery struct {
 	Body     client.Query
 }
 
-func (a *api) getQuery(ctx context.Context, in *queryPath) (*taggedQuery, error) {
-	q, err := a.Store.Query(ctx, in.ID)
+func (a *queryAPI) getQuery(ctx context.Context, in *queryPath) (*taggedQuery, error) {
+	q, err := a.store.Query(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &taggedQuery{ETag: tagOf(q.Revision), Body: a.queryOf(q, nil)}, nil
+	return &taggedQuery{ETag: rest.RevisionTag(q.Revision), Body: a.queryOf(q, nil)}, nil
 }
 
-func (a *api) addQuery(ctx context.Context, in *bodyOf[client.QueryToAdd]) (*taggedQuery, error) {
+func (a *queryAPI) addQuery(ctx context.Context, in *rest.Body[client.QueryToAdd]) (*taggedQuery, error) {
 	report, err := a.admitQuery(ctx, in.Body.NewQuery)
 	if err != nil {
 		return nil, err
@@ -109,52 +134,35 @@ func (a *api) addQuery(ctx context.Context, in *bodyOf[client.QueryToAdd]) (*tag
 		return nil, err
 	}
 	q.Origin, q.Created = freshet.FromAPI, a.Now()
-	if q, err = a.Store.AddQuery(ctx, q); err != nil {
+	if q, err = a.store.AddQuery(ctx, q); err != nil {
 		return nil, err
 	}
 	a.queriesEdited()
-	return &taggedQuery{"/api/v1/queries/" + string(q.ID), tagOf(q.Revision), a.queryOf(q, report.Warnings)}, nil
-}
-
-// queriesBehind reports whether the queries have not gone through all that is stored.
-func (a *api) queriesBehind(ctx context.Context) (bool, error) {
-	if a.Queries == nil {
-		return false, nil
-	}
-	changes, err := a.Store.LastChange(ctx)
-	if err != nil {
-		return false, fmt.Errorf("end of the change log: %w", err)
-	}
-	outcomes, err := a.Store.LastOutcome(ctx)
-	if err != nil {
-		return false, fmt.Errorf("end of the log of outcomes: %w", err)
-	}
-	uptoChanges, uptoOutcomes := a.Queries.Upto()
-	return uptoChanges < changes || uptoOutcomes < outcomes, nil
+	return &taggedQuery{"/api/v1/queries/" + string(q.ID), rest.RevisionTag(q.Revision), a.queryOf(q, report.Warnings)}, nil
 }
 
 // queriesEdited tells who runs the queries that they are others.
-func (a *api) queriesEdited() {
-	if a.Queries != nil {
-		a.Queries.Edited()
+func (a *queryAPI) queriesEdited() {
+	if a.runner != nil {
+		a.runner.Edited()
 	}
-	a.Daemon.QueriesEdited()
+	a.daemon.QueriesEdited()
 }
 
 // beginning returns the place in the log of changes after which a query begins.
-func (a *api) beginning(ctx context.Context, backfill string) (freshet.Cursor, error) {
+func (a *queryAPI) beginning(ctx context.Context, backfill string) (freshet.Cursor, error) {
 	if backfill == "" {
 		return -1, nil
 	}
 	since, err := a.since(backfill)
 	if err != nil {
-		return 0, invalid("body.backfill", err.Error(), backfill)
+		return 0, rest.Invalid("body.backfill", err.Error(), backfill)
 	}
-	return runner.ChangeBefore(ctx, a.Store, since)
+	return runner.ChangeBefore(ctx, a.store, since)
 }
 
 // since reads a time, or a length of time before now; 0 is the beginning.
-func (a *api) since(text string) (time.Time, error) {
+func (a *queryAPI) since(text string) (time.Time, error) {
 	if text == "" || text == "0" {
 		return time.Time{}, nil
 	}
@@ -162,12 +170,12 @@ func (a *api) since(text string) (time.Time, error) {
 }
 
 // admitQuery judges a query.
-func (a *api) admitQuery(ctx context.Context, said client.NewQuery) (queries.Report, error) {
+func (a *queryAPI) admitQuery(ctx context.Context, said client.NewQuery) (queries.Report, error) {
 	q, err := said.Defined()
 	if err != nil {
 		return queries.Report{}, told(err)
 	}
-	schema, err := runner.SchemaOf(ctx, a.Store, q.Scope)
+	schema, err := runner.SchemaOf(ctx, a.store, q.Scope)
 	if err != nil {
 		return queries.Report{}, err
 	}
@@ -178,7 +186,7 @@ func (a *api) admitQuery(ctx context.Context, said client.NewQuery) (queries.Rep
 // told says where a condition is wrong.
 func told(err error) error {
 	if m, ok := errors.AsType[*queries.Mistake](err); ok {
-		p := invalid("body."+m.Field, fmt.Sprintf("line %d, column %d: %s", m.Line, m.Column, m.Reason), map[string]int{"line": m.Line, "column": m.Column})
+		p := rest.Invalid("body."+m.Field, fmt.Sprintf("line %d, column %d: %s", m.Line, m.Column, m.Reason), map[string]int{"line": m.Line, "column": m.Column})
 		p.Hint = m.Help
 		return p
 	}
@@ -186,18 +194,18 @@ func told(err error) error {
 		return f
 	}
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return invalid("body."+t.Field, "is not what belongs here", nil)
+		return rest.Invalid("body."+t.Field, "is not what belongs here", nil)
 	}
 	return err
 }
 
 type editQueryInput struct {
 	ID      freshet.QueryID `path:"id" maxLength:"64" doc:"ID of the query"`
-	IfMatch ifMatch         `header:"If-Match" doc:"Edit only if the query still has this ETag; * means any"`
-	Body    mergePatch[queryEdit]
+	IfMatch rest.IfMatch    `header:"If-Match" doc:"Edit only if the query still has this ETag; * means any"`
+	Body    rest.MergePatch[queryEdit]
 }
 
-func (a *api) editQuery(ctx context.Context, in *editQueryInput) (*taggedQuery, error) {
+func (a *queryAPI) editQuery(ctx context.Context, in *editQueryInput) (*taggedQuery, error) {
 	for tries := 1; ; tries++ {
 		edited, err := a.editQueryOnce(ctx, in)
 		if err == nil || in.IfMatch != "" || !errors.Is(err, freshet.ErrStale) || tries == editTries {
@@ -208,20 +216,20 @@ func (a *api) editQuery(ctx context.Context, in *editQueryInput) (*taggedQuery, 
 
 // editQueryOnce applies the patch to the query as it is. If somebody else edits it
 // meanwhile, it changes nothing.
-func (a *api) editQueryOnce(ctx context.Context, in *editQueryInput) (*taggedQuery, error) {
-	a.edits.RLock()
-	defer a.edits.RUnlock()
-	before, err := a.Store.Query(ctx, in.ID)
+func (a *queryAPI) editQueryOnce(ctx context.Context, in *editQueryInput) (*taggedQuery, error) {
+	a.Edits.RLock()
+	defer a.Edits.RUnlock()
+	before, err := a.store.Query(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.IfMatch.check("query", string(in.ID), before.Revision); err != nil {
+	if err := in.IfMatch.Check("query", string(in.ID), before.Revision); err != nil {
 		return nil, err
 	}
 	if before.Origin == freshet.FromFile {
 		return nil, queryInFile(in.ID)
 	}
-	said, err := merged(client.QueryOf(before), in.Body)
+	said, err := rest.Merge(client.QueryOf(before), in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -231,36 +239,36 @@ func (a *api) editQueryOnce(ctx context.Context, in *editQueryInput) (*taggedQue
 	}
 	q := report.Query
 	if q.ID != in.ID {
-		return nil, invalid("body.id", "the id of a query cannot be changed; add another query", q.ID)
+		return nil, rest.Invalid("body.id", "the id of a query cannot be changed; add another query", q.ID)
 	}
 	q.Origin, q.Revision = before.Origin, before.Revision
-	if q, err = a.Store.UpdateQuery(ctx, q); err != nil {
+	if q, err = a.store.UpdateQuery(ctx, q); err != nil {
 		return nil, err
 	}
 	a.queriesEdited()
-	return &taggedQuery{ETag: tagOf(q.Revision), Body: a.queryOf(q, report.Warnings)}, nil
+	return &taggedQuery{ETag: rest.RevisionTag(q.Revision), Body: a.queryOf(q, report.Warnings)}, nil
 }
 
 // queryInFile says that a query cannot be changed here.
 func queryInFile(id freshet.QueryID) error {
-	p := problem(http.StatusConflict, fmt.Sprintf("query %s is in the configuration file", id))
+	p := rest.NewProblem(http.StatusConflict, fmt.Sprintf("query %s is in the configuration file", id))
 	p.Hint = "change it there, then reload the daemon"
 	return p
 }
 
 type removeQueryInput struct {
 	ID      freshet.QueryID `path:"id" maxLength:"64" doc:"ID of the query"`
-	IfMatch ifMatch         `header:"If-Match" doc:"Remove only if the query still has this ETag; * means any"`
+	IfMatch rest.IfMatch    `header:"If-Match" doc:"Remove only if the query still has this ETag; * means any"`
 }
 
-func (a *api) removeQuery(ctx context.Context, in *removeQueryInput) (*struct{}, error) {
-	a.edits.Lock() // no edit comes between the look and the removal
-	defer a.edits.Unlock()
-	q, err := a.Store.Query(ctx, in.ID)
+func (a *queryAPI) removeQuery(ctx context.Context, in *removeQueryInput) (*struct{}, error) {
+	a.Edits.Lock() // no edit comes between the look and the removal
+	defer a.Edits.Unlock()
+	q, err := a.store.Query(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.IfMatch.check("query", string(in.ID), q.Revision); err != nil {
+	if err := in.IfMatch.Check("query", string(in.ID), q.Revision); err != nil {
 		return nil, err
 	}
 	if q.Origin == freshet.FromFile {
@@ -269,7 +277,7 @@ func (a *api) removeQuery(ctx context.Context, in *removeQueryInput) (*struct{},
 	if err := a.unfollowed(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	if err := a.Store.RemoveQuery(ctx, in.ID); err != nil {
+	if err := a.store.RemoveQuery(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	a.queriesEdited()
@@ -278,17 +286,17 @@ func (a *api) removeQuery(ctx context.Context, in *removeQueryInput) (*struct{},
 
 // unfollowed reports sinks that follow a query. What it had to tell them would be lost with
 // it.
-func (a *api) unfollowed(ctx context.Context, id freshet.QueryID) error {
-	if a.Sinks == nil {
+func (a *queryAPI) unfollowed(ctx context.Context, id freshet.QueryID) error {
+	if a.sinks == nil {
 		return nil
 	}
-	sinks, err := a.Sinks.List(ctx)
+	sinks, err := a.sinks.List(ctx)
 	if err != nil {
 		return err
 	}
 	for _, st := range sinks {
 		if slices.Contains(st.Sink.Queries, id) {
-			p := problem(http.StatusConflict, fmt.Sprintf("sink %s follows query %s", st.Sink.Name, id))
+			p := rest.NewProblem(http.StatusConflict, fmt.Sprintf("sink %s follows query %s", st.Sink.Name, id))
 			p.Hint = fmt.Sprintf("remove the sink, or have it follow others with freshet sink edit %s --query OTHER; what it is owed by then is still delivered", st.Sink.Name)
 			return p
 		}
@@ -301,7 +309,7 @@ const (
 	testPatience = 5 * time.Minute
 )
 
-func (a *api) testQuery(ctx context.Context, in *bodyOf[client.QueryTest]) (*bodyOf[client.QueryFinding], error) {
+func (a *queryAPI) testQuery(ctx context.Context, in *rest.Body[client.QueryTest]) (*rest.Body[client.QueryFinding], error) {
 	said := in.Body.NewQuery
 	if said.Name == "" {
 		said.Name = "test"
@@ -312,7 +320,7 @@ func (a *api) testQuery(ctx context.Context, in *bodyOf[client.QueryTest]) (*bod
 	}
 	since, err := a.since(in.Body.Since)
 	if err != nil {
-		return nil, invalid("body.since", err.Error(), in.Body.Since)
+		return nil, rest.Invalid("body.since", err.Error(), in.Body.Since)
 	}
 	ctx, cancel := context.WithTimeout(ctx, testPatience)
 	defer cancel()
@@ -320,7 +328,7 @@ func (a *api) testQuery(ctx context.Context, in *bodyOf[client.QueryTest]) (*bod
 	if limit == 0 {
 		limit = usualMatches
 	}
-	found, err := runner.Try(ctx, report.Query, runner.Trial{Store: a.Store, Read: a.Read, Since: since, Until: a.Now(), Limit: limit})
+	found, err := runner.Try(ctx, report.Query, runner.Trial{Store: a.store, Read: a.read, Since: since, Until: a.Now(), Limit: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -334,5 +342,13 @@ func (a *api) testQuery(ctx context.Context, in *bodyOf[client.QueryTest]) (*bod
 		}
 		answer.Items = append(answer.Items, sinks.MatchOf(m, completed))
 	}
-	return &bodyOf[client.QueryFinding]{answer}, nil
+	return rest.Reply(answer), nil
+}
+
+// A queryEdit is what can be edited of a query, with a schema of its own.
+type queryEdit client.NewQuery
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (queryEdit) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema {
+	return rest.Nullable(r, s)
 }

@@ -11,6 +11,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/api"
+	"freshet/internal/api/rest"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/queries/runner"
@@ -100,7 +101,7 @@ func TestWrongQueries(t *testing.T) {
 		{"a time zone", map[string]any{"name": "x", "quiet": "22:00-07:00 Mars/Base"}, "body.quiet.zone", "Mars/Base"},
 		{"a beginning", map[string]any{"name": "x", "backfill": "soon"}, "body.backfill", "soon"},
 	} {
-		var p api.Problem
+		var p rest.Problem
 		r.do("POST", "/api/v1/queries", c.body).is(422).into(&p)
 		if len(p.Errors) != 1 || p.Errors[0].Location != c.location || !strings.Contains(p.Errors[0].Message, c.words) {
 			t.Errorf("%s: %+v", c.what, p.Errors)

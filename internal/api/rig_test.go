@@ -76,7 +76,8 @@ func newRigWith(t testing.TB, differ func(*daemon.Config), change ...func(*api.C
 	differ(&watching)
 	r.daemon = daemon.New(watching)
 	cfg := api.Config{
-		Store: store, Daemon: r.daemon, Check: limits.CheckURL, Metrics: metrics, Version: "test", Stop: r.stop,
+		Store: store, Daemon: r.daemon, Metrics: metrics, Stop: r.stop,
+		Sources: api.SourceConfig{Check: limits.CheckURL}, Program: api.ProgramConfig{Version: "test"},
 	}
 	for _, c := range change {
 		c(&cfg)

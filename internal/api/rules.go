@@ -1,54 +1,41 @@
 package api
 
-import "freshet/internal/freshet"
+import (
+	"slices"
+	"strings"
 
-// A rule says who may use a route.
-type rule struct {
-	need  freshet.Right // "" means that everybody may, strangers too
-	self  bool          // whoever is known may: it is about themselves
-	share shareRule
-	tag   tagRule
-	quiet bool // it changes nothing that anybody would look for in the audit log
+	"freshet/internal/api/rest"
+	"freshet/internal/freshet"
+	"freshet/ui"
+)
 
-	// secret says that the request or its answer holds a secret, so that neither the
-	// answer nor a quick hash of the request is kept to be told again.
-	secret bool
+// ruleOf returns the rule of a route.
+func ruleOf(pattern string) rest.Rule {
+	if r, ok := rules[pattern]; ok {
+		return r
+	}
+	if path, ok := strings.CutPrefix(pattern, "GET "); ok && slices.Contains(ui.Screens, path) {
+		return anybody // the shell of a page says nothing but who the caller is
+	}
+	return admin
 }
-
-// A shareRule says whether somebody with a share link may use a route.
-type shareRule int
-
-const (
-	noShare     shareRule = iota
-	sourceShare           // if it is about the source of the link: the id in the path
-	queryShare            // likewise, of the query
-)
-
-// A tagRule says what a route is to somebody who is limited to a tag.
-type tagRule int
-
-const (
-	noTag    tagRule = iota // closed
-	tagPath                 // open if the source with the id in the path has the tag
-	tagParam                // limited by its parameter tag
-)
 
 // The rules that many routes have.
 var (
-	anybody    = rule{}
-	reader     = rule{need: freshet.RightRead}
-	writer     = rule{need: freshet.RightWrite}
-	trial      = rule{need: freshet.RightWrite, quiet: true}
-	admin      = rule{need: freshet.RightAdmin}
-	ofList     = rule{need: freshet.RightRead, tag: tagParam}
-	ofSourceID = rule{need: freshet.RightRead, share: sourceShare, tag: tagPath}
-	editSource = rule{need: freshet.RightWrite, tag: tagPath}
-	ofQueryID  = rule{need: freshet.RightRead, share: queryShare}
+	anybody    = rest.Rule{}
+	reader     = rest.Rule{Need: freshet.RightRead}
+	writer     = rest.Rule{Need: freshet.RightWrite}
+	trial      = rest.Rule{Need: freshet.RightWrite, Quiet: true}
+	admin      = rest.Rule{Need: freshet.RightAdmin}
+	ofList     = rest.Rule{Need: freshet.RightRead, Tag: rest.TagParam}
+	ofSourceID = rest.Rule{Need: freshet.RightRead, Share: rest.SourceShare, Tag: rest.TagPath}
+	editSource = rest.Rule{Need: freshet.RightWrite, Tag: rest.TagPath}
+	ofQueryID  = rest.Rule{Need: freshet.RightRead, Share: rest.QueryShare}
 )
 
 // rules are those of all routes. One that is not here is open to admins alone, and a test
 // fails.
-var rules = map[string]rule{
+var rules = map[string]rest.Rule{
 	"GET /healthz":               anybody,
 	"GET /readyz":                anybody,
 	"GET /metrics":               reader,
@@ -57,30 +44,30 @@ var rules = map[string]rule{
 	"GET /openapi-3.0.json":      anybody,
 	"GET /openapi-3.0.yaml":      anybody,
 	"GET /assets/{name}":         anybody,
-	"POST /api/v1/hooks/{token}": {quiet: true}, // who knows the token may
+	"POST /api/v1/hooks/{token}": {Quiet: true}, // who knows the token may
 	"GET /api/v1/websub/{token}": anybody,       // likewise
 	"POST /api/v1/websub/{token}": {
-		quiet: true,
+		Quiet: true,
 	},
 
 	"GET /login/oidc":          anybody, // on the way to the provider
 	"GET /login/oidc/callback": anybody, // and back
 
 	"GET /api/v1/session":          anybody,
-	"POST /api/v1/session":         {quiet: true, secret: true}, // the handler notes who it was
-	"DELETE /api/v1/session":       {quiet: true, secret: true},
-	"PUT /api/v1/session/password": {self: true, quiet: true, secret: true},
+	"POST /api/v1/session":         {Quiet: true, Secret: true}, // the handler notes who it was
+	"DELETE /api/v1/session":       {Quiet: true, Secret: true},
+	"PUT /api/v1/session/password": {Self: true, Quiet: true, Secret: true},
 
 	"GET /api/v1/users":           admin,
-	"POST /api/v1/users":          {need: freshet.RightAdmin, secret: true},
+	"POST /api/v1/users":          {Need: freshet.RightAdmin, Secret: true},
 	"GET /api/v1/users/{name}":    admin,
-	"PATCH /api/v1/users/{name}":  {need: freshet.RightAdmin, secret: true},
+	"PATCH /api/v1/users/{name}":  {Need: freshet.RightAdmin, Secret: true},
 	"DELETE /api/v1/users/{name}": admin,
-	"GET /api/v1/tokens":          {self: true},
-	"POST /api/v1/tokens":         {self: true, secret: true},
-	"DELETE /api/v1/tokens/{id}":  {self: true},
+	"GET /api/v1/tokens":          {Self: true},
+	"POST /api/v1/tokens":         {Self: true, Secret: true},
+	"DELETE /api/v1/tokens/{id}":  {Self: true},
 	"GET /api/v1/shares":          writer,
-	"POST /api/v1/shares":         {need: freshet.RightWrite, secret: true},
+	"POST /api/v1/shares":         {Need: freshet.RightWrite, Secret: true},
 	"DELETE /api/v1/shares/{id}":  writer,
 	"GET /api/v1/audit":           admin,
 
@@ -95,7 +82,7 @@ var rules = map[string]rule{
 	"DELETE /api/v1/sources/{id}":                           editSource,
 	"POST /api/v1/sources/{id}/poll":                        editSource,
 	"POST /api/v1/sources/{id}/confirm":                     editSource,
-	"POST /api/v1/sources/{id}/hook":                        {need: freshet.RightWrite, tag: tagPath, secret: true},
+	"POST /api/v1/sources/{id}/hook":                        {Need: freshet.RightWrite, Tag: rest.TagPath, Secret: true},
 	"DELETE /api/v1/sources/{id}/hook":                      editSource,
 	"POST /api/v1/sources/{id}/taught":                      editSource,
 	"GET /api/v1/sources/{id}/taught":                       ofSourceID,
@@ -135,7 +122,7 @@ var rules = map[string]rule{
 
 	"GET /api/v1/queries":                     reader,
 	"POST /api/v1/queries":                    writer,
-	"POST /api/v1/queries/test":               {need: freshet.RightRead, quiet: true},
+	"POST /api/v1/queries/test":               {Need: freshet.RightRead, Quiet: true},
 	"GET /api/v1/queries/{id}":                ofQueryID,
 	"PATCH /api/v1/queries/{id}":              writer,
 	"DELETE /api/v1/queries/{id}":             writer,

@@ -18,7 +18,7 @@ func readHere(c *api.Config) {
 	read := func(_ context.Context, recipe freshet.Recipe, resp freshet.Response) (extract.Reading, error) {
 		return extract.Extract(recipe, resp)
 	}
-	c.Read, c.Trace = read, read
+	c.Sources.Read, c.Sources.Trace = read, read
 }
 
 // shelf has some sources with a history.

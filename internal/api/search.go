@@ -8,11 +8,23 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
 )
 
-func (a *api) routeSearch(h huma.API) {
-	route(h, a, huma.Operation{
+// searchAPI serves the search over versions.
+type searchAPI struct {
+	*rest.Server
+	SearchConfig
+	index freshet.Searcher
+}
+
+func (a *searchAPI) routes() {
+	a.routeSearch()
+}
+
+func (a *searchAPI) routeSearch() {
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "search", Method: http.MethodGet, Path: "/api/v1/search", Tags: []string{"versions"},
 		Summary: "Find what versions say, now and in the past",
 		Description: "A hit is a run of versions of a source, one after the other, that all have the words: a line that stays over fifty versions is one hit. " +
@@ -34,13 +46,13 @@ type searchInput struct {
 	Limit   int              `query:"limit" default:"20" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 
-func (a *api) search(ctx context.Context, in *searchInput) (*bodyOf[client.SearchPage], error) {
-	if a.NoSearch {
-		p := problem(http.StatusNotImplemented, "search is off")
+func (a *searchAPI) search(ctx context.Context, in *searchInput) (*rest.Body[client.SearchPage], error) {
+	if a.Off {
+		p := rest.NewProblem(http.StatusNotImplemented, "search is off")
 		p.Hint = "remove search: off from the configuration and restart; the index is then made in the background"
 		return nil, p
 	}
-	seen, err := a.span(Between{in.Since, in.Until})
+	seen, err := a.ParseBetween(rest.Between{Since: in.Since, Until: in.Until})
 	if err != nil {
 		return nil, err
 	}
@@ -49,12 +61,12 @@ func (a *api) search(ctx context.Context, in *searchInput) (*bodyOf[client.Searc
 			return nil, err
 		}
 	}
-	limit := min(in.Limit, maxPage)
-	r, err := a.Store.Search(ctx, freshet.SearchQuery{
+	limit := min(in.Limit, rest.MaxPage)
+	r, err := a.index.Search(ctx, freshet.SearchQuery{
 		Words: in.Q, Source: in.Source, Site: in.Site, Tag: in.Tag, Seen: seen, Current: in.Current, Order: freshet.SearchOrder(in.Sort), Offset: in.Offset, Limit: limit,
 	})
 	if f, ok := errors.AsType[*freshet.InvalidError](err); ok {
-		return nil, invalid("query.q", f.Reason, in.Q)
+		return nil, rest.Invalid("query.q", f.Reason, in.Q)
 	}
 	if err != nil {
 		return nil, err
@@ -66,14 +78,14 @@ func (a *api) search(ctx context.Context, in *searchInput) (*bodyOf[client.Searc
 	if next := in.Offset + limit; next < r.Total && len(r.Hits) == limit {
 		page.Next = &next
 	}
-	return &bodyOf[client.SearchPage]{page}, nil
+	return rest.Reply(page), nil
 }
 
 // hitOf returns a hit as the API tells it.
 func hitOf(h freshet.Hit) client.SearchHit {
 	told := client.SearchHit{
 		Source: h.Source, URL: freshet.MaskURL(h.Label.URL), Name: h.Label.Name, Title: h.Title, Tags: h.Label.Tags, Removed: h.Removed,
-		First: h.First, Last: h.Last, Versions: h.Versions, Since: utc(h.Since), Until: utc(h.Until), Current: h.Current(), Score: h.Score,
+		First: h.First, Last: h.Last, Versions: h.Versions, Since: rest.UTC(h.Since), Until: rest.UTC(h.Until), Current: h.Current(), Score: h.Score,
 		Passages: []client.SearchPassage{},
 	}
 	for _, p := range h.Passages {

@@ -58,6 +58,6 @@ func TestSearch(t *testing.T) {
 	}
 	r.do("GET", "/api/v1/search?q=pump&source=none", nil).is(404)
 
-	off := newRig(t, func(c *api.Config) { c.NoSearch = true })
+	off := newRig(t, func(c *api.Config) { c.Search.Off = true })
 	off.do("GET", "/api/v1/search?q=pump", nil).is(501)
 }

@@ -4,57 +4,62 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
 	"freshet/internal/auth"
+	"freshet/internal/auth/openid"
 	"freshet/internal/freshet"
 	"freshet/ui"
 )
 
-func (a *api) routeSession(h huma.API) {
+func (a *authAPI) routeSession() {
 	tags := []string{"session"}
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-session", Method: http.MethodGet, Path: "/api/v1/session", Tags: tags,
 		Summary: "Show who you are to the API, and what you may do",
 	}, a.getSession)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "login", Method: http.MethodPost, Path: "/api/v1/session", Tags: tags,
 		Summary: "Log in, with a password or a token, and get a session cookie",
 		Description: "A wrong password and a name that nobody has get the same answer. After five failures of a user from one address, or twenty of any, " +
 			"the answer is 429 with Retry-After. A session ends after 7 days without a request, and after 30 days.",
 	}, a.login)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "logout", Method: http.MethodDelete, Path: "/api/v1/session", Tags: tags,
 		Summary: "End the session, and all streams that were begun with it", DefaultStatus: http.StatusNoContent,
 	}, a.logout)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "set-password", Method: http.MethodPut, Path: "/api/v1/session/password", Tags: tags,
 		Summary: "Change your own password; all your other sessions end", DefaultStatus: http.StatusNoContent,
 	}, a.setPassword)
 }
 
 // sessionOf returns a caller as the API tells it.
-func (a *api) sessionOf(c auth.Caller) client.Session {
+func (a *authAPI) sessionOf(c auth.Caller) client.Session {
 	s := client.Session{
 		Known: c.Known, User: c.User, Role: c.Role, Via: c.Via, Scopes: c.Limit.Scopes, Tag: c.Limit.Tag, Source: c.Limit.Source, Query: c.Limit.Query,
-		Expires: utc(c.Pass.Expires), Open: a.Gate.Open(), Secure: c.Secure, Guest: c.Guest,
+		Expires: rest.UTC(c.Pass.Expires), Open: a.gate.Open(), Secure: c.Secure, Guest: c.Guest,
 	}
 	if s.Scopes == nil {
 		s.Scopes = []freshet.Right{}
 	}
 	if c.Known {
-		s.Notice = a.Gate.Notice()
+		s.Notice = a.gate.Notice()
 	}
-	if a.Provider != nil {
-		s.Provider = a.Provider.Label()
+	if a.provider != nil {
+		s.Provider = a.provider.Label()
 	}
 	return s
 }
 
 // reader says who looks at the page: it begins with what [api.getSession] would tell.
-func (a *api) reader(ctx context.Context) ui.Reader {
+func (a *authAPI) reader(ctx context.Context) ui.Reader {
 	c := auth.Of(ctx)
 	if !c.Known {
 		return ui.Reader{}
@@ -62,8 +67,8 @@ func (a *api) reader(ctx context.Context) ui.Reader {
 	return ui.Reader{Session: a.sessionOf(c), Lists: c.May(freshet.RightRead) && !c.Share()}
 }
 
-func (a *api) getSession(ctx context.Context, _ *struct{}) (*bodyOf[client.Session], error) {
-	return &bodyOf[client.Session]{a.sessionOf(auth.Of(ctx))}, nil
+func (a *authAPI) getSession(ctx context.Context, _ *struct{}) (*rest.Body[client.Session], error) {
+	return rest.Reply(a.sessionOf(auth.Of(ctx))), nil
 }
 
 type loginOutput struct {
@@ -71,7 +76,7 @@ type loginOutput struct {
 	Body   client.Session
 }
 
-func (a *api) login(ctx context.Context, in *bodyOf[client.Login]) (*loginOutput, error) {
+func (a *authAPI) login(ctx context.Context, in *rest.Body[client.Login]) (*loginOutput, error) {
 	c := auth.Of(ctx)
 	said := in.Body
 	var pass freshet.Pass
@@ -79,21 +84,21 @@ func (a *api) login(ctx context.Context, in *bodyOf[client.Login]) (*loginOutput
 	var err error
 	switch {
 	case said.Token != "" && said.User == "":
-		pass, secret, err = a.Gate.Enter(ctx, said.Token, c.From)
+		pass, secret, err = a.gate.Enter(ctx, said.Token, c.From)
 	case said.User != "":
-		pass, secret, err = a.Gate.Login(ctx, said.User, said.Password, c.From)
+		pass, secret, err = a.gate.Login(ctx, said.User, said.Password, c.From)
 	default:
-		return nil, invalid("body.user", "say who you are, or give a token", nil)
+		return nil, rest.Invalid("body.user", "say who you are, or give a token", nil)
 	}
 	if err != nil {
 		return nil, a.refuseLogin(ctx, c, said, err)
 	}
-	known, err := a.Gate.Known(ctx, secret)
+	known, err := a.gate.Known(ctx, secret)
 	if err != nil {
 		return nil, err
 	}
 	known.From, known.Secure = c.From, c.Secure
-	a.Gate.Note(ctx, known, freshet.Deed{What: "login", Method: http.MethodPost, Path: "/api/v1/session", Status: http.StatusOK, Subject: subjectUser(known.User)})
+	a.gate.Note(ctx, known, freshet.Deed{What: "login", Method: http.MethodPost, Path: "/api/v1/session", Status: http.StatusOK, Subject: subjectUser(known.User)})
 	return &loginOutput{c.Cookie(secret, pass.Expires), a.sessionOf(known)}, nil
 }
 
@@ -106,24 +111,24 @@ func subjectUser(name string) string {
 
 // refuseLogin says that somebody is not who they say they are. What they typed as a name
 // is written down only if there is such a user: it may be a password.
-func (a *api) refuseLogin(ctx context.Context, c auth.Caller, said client.Login, err error) error {
+func (a *authAPI) refuseLogin(ctx context.Context, c auth.Caller, said client.Login, err error) error {
 	if many, ok := errors.AsType[*auth.TooManyError](err); ok {
-		p := problem(http.StatusTooManyRequests, many.Error())
-		p.retry = many.Seconds()
+		p := rest.NewProblem(http.StatusTooManyRequests, many.Error())
+		p.Retry = many.Seconds()
 		return p
 	}
 	if !errors.Is(err, auth.ErrWrong) && !errors.Is(err, auth.ErrUnknown) {
 		return err
 	}
 	subject := ""
-	if u, err := a.Store.User(ctx, said.User); err == nil {
+	if u, err := a.store.User(ctx, said.User); err == nil {
 		subject = subjectUser(u.Name)
 	}
-	a.Gate.Note(ctx, c, freshet.Deed{What: "login", Method: http.MethodPost, Path: "/api/v1/session", Status: http.StatusUnauthorized, Subject: subject})
+	a.gate.Note(ctx, c, freshet.Deed{What: "login", Method: http.MethodPost, Path: "/api/v1/session", Status: http.StatusUnauthorized, Subject: subject})
 	if said.Token != "" {
-		return problem(http.StatusUnauthorized, "this token or link is not good, or not any more")
+		return rest.NewProblem(http.StatusUnauthorized, "this token or link is not good, or not any more")
 	}
-	return problem(http.StatusUnauthorized, auth.ErrWrong.Error())
+	return rest.NewProblem(http.StatusUnauthorized, auth.ErrWrong.Error())
 }
 
 type logoutInput struct {
@@ -134,7 +139,7 @@ type logoutOutput struct {
 	Cookie http.Cookie `header:"Set-Cookie"`
 }
 
-func (a *api) logout(ctx context.Context, in *logoutInput) (*logoutOutput, error) {
+func (a *authAPI) logout(ctx context.Context, in *logoutInput) (*logoutOutput, error) {
 	c := auth.Of(ctx)
 	out := &logoutOutput{c.Cookie("", c.Pass.Expires)}
 	if c.Pass.Kind != freshet.PassSession {
@@ -144,28 +149,156 @@ func (a *api) logout(ctx context.Context, in *logoutInput) (*logoutOutput, error
 	if in.Everywhere && c.User != "" {
 		which = freshet.Passing{User: c.User, Kind: freshet.PassSession}
 	}
-	if err := a.Gate.Revoke(ctx, which); err != nil {
+	if err := a.gate.Revoke(ctx, which); err != nil {
 		return nil, err
 	}
-	a.Gate.Note(ctx, c, freshet.Deed{What: "logout", Method: http.MethodDelete, Path: "/api/v1/session", Status: http.StatusNoContent, Subject: subjectUser(c.User)})
+	a.gate.Note(ctx, c, freshet.Deed{What: "logout", Method: http.MethodDelete, Path: "/api/v1/session", Status: http.StatusNoContent, Subject: subjectUser(c.User)})
 	return out, nil
 }
 
-func (a *api) setPassword(ctx context.Context, in *bodyOf[client.NewPassword]) (*struct{}, error) {
+func (a *authAPI) setPassword(ctx context.Context, in *rest.Body[client.NewPassword]) (*struct{}, error) {
 	c := auth.Of(ctx)
 	if c.User == "" || c.Pass.Kind != freshet.PassSession || c.Pass.Parent != "" {
-		return nil, forbidden("only somebody who has logged in with a password can change it here")
+		return nil, rest.Forbidden("only somebody who has logged in with a password can change it here")
 	}
-	u, err := a.Gate.Verify(ctx, c.User, in.Body.Old, c.From)
+	u, err := a.gate.Verify(ctx, c.User, in.Body.Old, c.From)
 	if errors.Is(err, auth.ErrWrong) {
-		return nil, invalid("body.old", "this is not your password", nil)
+		return nil, rest.Invalid("body.old", "this is not your password", nil)
 	}
 	if err != nil {
 		return nil, a.refuseLogin(ctx, c, client.Login{User: c.User}, err)
 	}
-	if _, err := a.Gate.EditUser(ctx, u, in.Body.New, c.Pass.ID); err != nil {
+	if _, err := a.gate.EditUser(ctx, u, in.Body.New, c.Pass.ID); err != nil {
 		return nil, err
 	}
-	a.Gate.Note(ctx, c, freshet.Deed{What: "set-password", Method: http.MethodPut, Path: "/api/v1/session/password", Status: http.StatusNoContent, Subject: subjectUser(c.User)})
+	a.gate.Note(ctx, c, freshet.Deed{What: "set-password", Method: http.MethodPut, Path: "/api/v1/session/password", Status: http.StatusNoContent, Subject: subjectUser(c.User)})
 	return nil, nil
+}
+
+// CallbackPath is where a provider sends people back to.
+const CallbackPath = "/login/oidc/callback"
+
+// routeProvider adds the way to the provider and back. They are for a browser that goes
+// there, and no part of the API.
+func (a *authAPI) routeProvider() {
+	a.HandleFunc("GET /login/oidc", a.beginLogin)
+	a.HandleFunc("GET "+CallbackPath, a.finishLogin)
+}
+
+// beginLogin sends a browser to the provider.
+func (a *authAPI) beginLogin(w http.ResponseWriter, r *http.Request) {
+	if a.provider == nil {
+		rest.NewProblem(http.StatusNotFound, "there is no provider to log in at").Write(w)
+		return
+	}
+	next := inside(r.URL.Query().Get("next"))
+	if base, err := url.Parse(a.base); err == nil && !strings.EqualFold(base.Host, r.Host) && !r.URL.Query().Has("here") {
+		// The provider sends the browser back to the public name, which has other cookies.
+		http.Redirect(w, r, strings.TrimSuffix(a.base, "/")+"/login/oidc?here=1&next="+url.QueryEscape(next), http.StatusFound)
+		return
+	}
+	to, attempt, err := a.provider.Begin(r.Context(), next)
+	if err != nil {
+		a.failLogin(w, r, err, next)
+		return
+	}
+	cookie := auth.Of(r.Context()).AttemptCookie(attempt.String())
+	http.SetCookie(w, &cookie)
+	http.Redirect(w, r, to, http.StatusFound)
+}
+
+// finishLogin lets somebody in who comes back from the provider.
+func (a *authAPI) finishLogin(w http.ResponseWriter, r *http.Request) {
+	if a.provider == nil {
+		rest.NewProblem(http.StatusNotFound, "there is no provider to log in at").Write(w)
+		return
+	}
+	c := auth.Of(r.Context())
+	attempt, _ := openid.ParseAttempt(c.KeptAttempt(r))
+	used := c.AttemptCookie("")
+	http.SetCookie(w, &used)
+	session, err := a.welcome(r, c, attempt)
+	if err != nil {
+		a.failLogin(w, r, err, attempt.Next)
+		return
+	}
+	http.SetCookie(w, &session)
+	http.Redirect(w, r, inside(attempt.Next), http.StatusFound)
+}
+
+// welcome returns the cookie of a session for somebody who comes back from the provider.
+func (a *authAPI) welcome(r *http.Request, c auth.Caller, attempt openid.Attempt) (session http.Cookie, err error) {
+	// What this browser has not begun costs no try: any site could send people here.
+	back := func() {}
+	if attempt.State != "" && attempt.State == r.URL.Query().Get("state") {
+		if back, err = a.gate.Attempt(c.From); err != nil {
+			return session, err
+		}
+	}
+	person, err := a.provider.Finish(r.Context(), attempt, r.URL.Query())
+	if refusal, ok := errors.AsType[*openid.Refusal](err); ok && refusal.Kind == openid.Unreachable {
+		back() // it is no fault of theirs
+	}
+	if err != nil {
+		return session, err
+	}
+	pass, secret, err := a.gate.Welcome(r.Context(), auth.Guest{
+		Subject: person.Subject, Name: person.Name, Role: person.Role, From: c.From, Life: a.provider.Session,
+	})
+	if err != nil {
+		return session, err
+	}
+	back()
+	known, err := a.gate.Known(r.Context(), secret)
+	if err != nil {
+		return session, err
+	}
+	known.From, known.Via = c.From, "provider"
+	a.gate.Note(r.Context(), known, freshet.Deed{What: "login", Method: http.MethodGet, Path: CallbackPath, Status: http.StatusFound, Subject: subjectUser(known.User)})
+	return c.Cookie(secret, pass.Expires), nil
+}
+
+// failLogin sends somebody to the login, which has words for what went wrong. The details
+// are for the log alone: the address of a page can be made up by anybody.
+func (a *authAPI) failLogin(w http.ResponseWriter, r *http.Request, err error, next string) {
+	kind := "failed"
+	refusal, known := errors.AsType[*openid.Refusal](err)
+	many, tooMany := errors.AsType[*auth.TooManyError](err)
+	switch {
+	case known:
+		kind = string(refusal.Kind)
+	case tooMany:
+		kind = "many"
+		w.Header().Set("Retry-After", strconv.Itoa(many.Seconds()))
+	case errors.Is(err, auth.ErrNoRole):
+		kind = "role"
+	case errors.Is(err, auth.ErrNoAdmin):
+		kind = "first"
+	case errors.Is(err, auth.ErrLastAdmin):
+		kind = "last"
+	}
+	c := auth.Of(r.Context())
+	a.Log.Warn("somebody could not log in at the provider", "why", kind, "err", err, "from", c.From)
+	if r.URL.Path == CallbackPath {
+		a.gate.Note(r.Context(), auth.Caller{Via: "provider", From: c.From}, freshet.Deed{What: "login", Method: http.MethodGet, Path: CallbackPath, Status: http.StatusUnauthorized})
+	}
+	to := url.Values{"error": {kind}}
+	if next = inside(next); next != "/" {
+		to.Set("next", next)
+	}
+	http.Redirect(w, r, "/login?"+to.Encode(), http.StatusFound)
+}
+
+// inside returns an address of this page, whatever was asked for: nobody is led away from
+// it by a link.
+func inside(next string) string {
+	u, err := url.Parse(next)
+	switch {
+	case err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Opaque != "" || !strings.HasPrefix(u.Path, "/"):
+	case strings.HasPrefix(u.Path, "//") || strings.ContainsAny(next, "\\\x7f") || strings.ContainsFunc(next, func(r rune) bool { return r < ' ' }):
+	case strings.HasPrefix(u.Path, "/login") || strings.HasPrefix(u.Path, "/api/") || len(next) > 2000:
+	default:
+		return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+	}
+	return "/"
 }

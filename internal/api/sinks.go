@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,41 +11,63 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 )
 
-func (a *api) routeSinks(h huma.API) {
+// sinkAPI serves sinks and their deliveries.
+type sinkAPI struct {
+	*rest.Server
+	changes freshet.ChangeLog
+	sinks   *delivery.Sinks // nil means none
+}
+
+func (a *sinkAPI) routes() {
+	a.routeSinks()
+	a.Audit("sink", func(ctx context.Context, name string) any {
+		if a.sinks == nil {
+			return nil
+		}
+		st, err := a.sinks.Get(ctx, name)
+		if err != nil {
+			return nil
+		}
+		return infoOf(st).NewSink
+	})
+}
+
+func (a *sinkAPI) routeSinks() {
 	tags := []string{"sinks"}
 	op := func(id, method, path, summary string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: method, Path: "/api/v1/sinks" + path, Tags: tags, Summary: summary}
 	}
-	route(h, a, op("list-sinks", http.MethodGet, "", "List the sinks that are told of changes and matches"), a.listSinks)
-	route(h, a, op("get-sink", http.MethodGet, "/{name}", "Show a sink and how it is doing"), a.getSink)
+	rest.Route(a.Server, op("list-sinks", http.MethodGet, "", "List the sinks that are told of changes and matches"), a.listSinks)
+	rest.Route(a.Server, op("get-sink", http.MethodGet, "/{name}", "Show a sink and how it is doing"), a.getSink)
 	put := op("put-sink", http.MethodPut, "/{name}", "Add a sink, or replace it")
 	put.Description = "A sink that is replaced keeps its position in the change log and what it is owed."
-	route(h, a, put, a.putSink)
-	route(h, a, op("edit-sink", http.MethodPatch, "/{name}", "Change a sink"), a.editSink)
+	rest.Route(a.Server, put, a.putSink)
+	rest.Route(a.Server, op("edit-sink", http.MethodPatch, "/{name}", "Change a sink"), a.editSink)
 	remove := op("remove-sink", http.MethodDelete, "/{name}", "Remove a sink with everything that waits for it")
 	remove.DefaultStatus = http.StatusNoContent
-	route(h, a, remove, a.removeSink)
+	rest.Route(a.Server, remove, a.removeSink)
 	test := op("test-sink", http.MethodPost, "/{name}/test", "Send a sample to a sink and show the answer")
 	test.Description = "The sample is not part of the change log, and is not tried again. With preview=true it is only shown. With change, the change at that cursor is sent instead."
-	route(h, a, test, a.testSink)
+	rest.Route(a.Server, test, a.testSink)
 	preview := op("preview-sink", http.MethodPost, "-preview", "Show what would be sent to a sink that has not been added")
-	route(h, a, preview, a.previewSink)
-	route(h, a, op("list-sink-kinds", http.MethodGet, "-kinds", "List the kinds of sink and their settings"), listKinds)
-	route(h, a, op("list-letters", http.MethodGet, "/{name}/letters", "List the deliveries to a sink that were given up"), a.listLetters)
+	rest.Route(a.Server, preview, a.previewSink)
+	rest.Route(a.Server, op("list-sink-kinds", http.MethodGet, "-kinds", "List the kinds of sink and their settings"), listKinds)
+	rest.Route(a.Server, op("list-letters", http.MethodGet, "/{name}/letters", "List the deliveries to a sink that were given up"), a.listLetters)
 	owed := op("list-owed", http.MethodGet, "/{name}/owed", "List the deliveries that a sink waits for")
 	owed.Description = "The next to be tried comes first. Of a source, and of a query, only the first that waits is listed: the others come after it."
-	route(h, a, owed, a.listOwed)
+	rest.Route(a.Server, owed, a.listOwed)
 	attempts := op("list-attempts", http.MethodGet, "/{name}/attempts", "List the last attempts at telling a sink")
 	attempts.Description = "The newest comes first. At most fifty are remembered, since the daemon started."
-	route(h, a, attempts, a.listAttempts)
+	rest.Route(a.Server, attempts, a.listAttempts)
 	replay := op("replay-sink", http.MethodPost, "/{name}/replay", "Deliver again")
 	replay.Description = "Without a body, everything that was given up is delivered again. Otherwise the given letters, or everything after a cursor or since a time. Events keep their IDs. With dry_run it is only counted."
-	route(h, a, replay, a.replaySink)
+	rest.Route(a.Server, replay, a.replaySink)
 }
 
 type sinkPath struct {
@@ -52,29 +75,25 @@ type sinkPath struct {
 }
 
 // errNoSinks means that nothing is delivered here.
-func errNoSinks() error { return problem(http.StatusNotFound, "there are no sinks here") }
+func errNoSinks() error { return rest.NewProblem(http.StatusNotFound, "there are no sinks here") }
 
-// sinks returns how far all sinks are.
-func (a *api) sinks(ctx context.Context) ([]client.Sink, error) {
-	if a.Sinks == nil {
+// sinkStates returns the state of every sink.
+func sinkStates(ctx context.Context, from *delivery.Sinks) (states []client.Sink, err error) {
+	if from == nil {
 		return nil, nil
 	}
-	all, err := a.Sinks.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var told []client.Sink
+	all, err := from.List(ctx)
 	for _, st := range all {
-		told = append(told, standingOfSink(st))
+		states = append(states, sinkState(st))
 	}
-	return told, nil
+	return states, err
 }
 
-// standingOfSink returns how a sink is doing as the API tells it.
-func standingOfSink(st delivery.State) client.Sink {
+// sinkState returns the state of a sink.
+func sinkState(st delivery.State) client.Sink {
 	told := client.Sink{
 		Name: st.Sink.Name, Kind: st.Sink.Kind, State: client.SinkOK, Place: st.Place, Behind: st.Behind, Open: st.Open, Dead: st.Dead,
-		Failing: utc(st.Condition.Failing), Held: utc(st.Condition.Held), Error: st.Condition.Err,
+		Failing: rest.UTC(st.Condition.Failing), Held: rest.UTC(st.Condition.Held), Error: st.Condition.Err,
 	}
 	switch {
 	case st.Problem != nil:
@@ -97,7 +116,7 @@ func standingOfSink(st delivery.State) client.Sink {
 func infoOf(st delivery.State) client.SinkInfo {
 	return client.SinkInfo{
 		Name: st.Sink.Name, Origin: st.Sink.Origin, Revision: st.Sink.Revision,
-		NewSink: newSinkOf(sinks.Shown(st.Sink)), Standing: standingOfSink(st),
+		NewSink: newSinkOf(sinks.Shown(st.Sink)), Standing: sinkState(st),
 	}
 }
 
@@ -136,20 +155,20 @@ func sinkFrom(name string, n client.NewSink) freshet.Sink {
 	}
 }
 
-func (a *api) listSinks(ctx context.Context, in *paging) (*bodyOf[client.SinkList], error) {
+func (a *sinkAPI) listSinks(ctx context.Context, in *rest.Paging) (*rest.Body[client.SinkList], error) {
 	list := client.SinkList{Items: []client.SinkInfo{}}
-	if a.Sinks == nil {
-		return &bodyOf[client.SinkList]{list}, nil
+	if a.sinks == nil {
+		return rest.Reply(list), nil
 	}
-	all, err := a.Sinks.List(ctx)
+	all, err := a.sinks.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, list.Next = paged(*in, all, func(st delivery.State) string { return st.Sink.Name })
+	all, list.Next = rest.Page(*in, all, func(st delivery.State) string { return st.Sink.Name })
 	for _, st := range all {
 		list.Items = append(list.Items, infoOf(st))
 	}
-	return &bodyOf[client.SinkList]{list}, nil
+	return rest.Reply(list), nil
 }
 
 // A taggedSink is a sink with the tag of its revision.
@@ -158,33 +177,33 @@ type taggedSink struct {
 	Body client.SinkInfo
 }
 
-func (a *api) getSink(ctx context.Context, in *sinkPath) (*taggedSink, error) {
-	if a.Sinks == nil {
+func (a *sinkAPI) getSink(ctx context.Context, in *sinkPath) (*taggedSink, error) {
+	if a.sinks == nil {
 		return nil, errNoSinks()
 	}
-	st, err := a.Sinks.Get(ctx, in.Name)
+	st, err := a.sinks.Get(ctx, in.Name)
 	if err != nil {
 		return nil, err
 	}
-	return &taggedSink{tagOf(st.Sink.Revision), infoOf(st)}, nil
+	return &taggedSink{rest.RevisionTag(st.Sink.Revision), infoOf(st)}, nil
 }
 
 type putSinkInput struct {
-	Name    string  `path:"name" maxLength:"64" doc:"Name of the sink"`
-	New     bool    `query:"new" doc:"Add it only if there is no sink of this name"`
-	IfMatch ifMatch `header:"If-Match" doc:"Replace it only if it still has this ETag; * means any"`
+	Name    string       `path:"name" maxLength:"64" doc:"Name of the sink"`
+	New     bool         `query:"new" doc:"Add it only if there is no sink of this name"`
+	IfMatch rest.IfMatch `header:"If-Match" doc:"Replace it only if it still has this ETag; * means any"`
 	Body    client.NewSink
 }
 
-func (a *api) putSink(ctx context.Context, in *putSinkInput) (*taggedSink, error) {
-	if a.Sinks == nil {
+func (a *sinkAPI) putSink(ctx context.Context, in *putSinkInput) (*taggedSink, error) {
+	if a.sinks == nil {
 		return nil, errNoSinks()
 	}
-	a.edits.RLock()
-	defer a.edits.RUnlock()
+	a.Edits.RLock()
+	defer a.Edits.RUnlock()
 	to, revision := sinkFrom(in.Name, in.Body), int64(0)
-	if st, err := a.Sinks.Get(ctx, in.Name); err == nil && !in.New {
-		if err := in.IfMatch.check("sink", in.Name, st.Sink.Revision); err != nil {
+	if st, err := a.sinks.Get(ctx, in.Name); err == nil && !in.New {
+		if err := in.IfMatch.Check("sink", in.Name, st.Sink.Revision); err != nil {
 			return nil, err
 		}
 		to = sinks.Restore(to, st.Sink)
@@ -192,63 +211,63 @@ func (a *api) putSink(ctx context.Context, in *putSinkInput) (*taggedSink, error
 			revision = st.Sink.Revision
 		}
 	}
-	if err := a.Sinks.Put(ctx, to, revision, in.New); err != nil {
+	if err := a.sinks.Put(ctx, to, revision, in.New); err != nil {
 		return nil, err
 	}
 	return a.getSink(ctx, &sinkPath{in.Name})
 }
 
 type editSinkInput struct {
-	Name    string  `path:"name" maxLength:"64" doc:"Name of the sink"`
-	IfMatch ifMatch `header:"If-Match" doc:"Edit only if the sink still has this ETag; * means any"`
-	Body    mergePatch[sinkEdit]
+	Name    string       `path:"name" maxLength:"64" doc:"Name of the sink"`
+	IfMatch rest.IfMatch `header:"If-Match" doc:"Edit only if the sink still has this ETag; * means any"`
+	Body    rest.MergePatch[sinkEdit]
 }
 
-func (a *api) editSink(ctx context.Context, in *editSinkInput) (*taggedSink, error) {
-	if a.Sinks == nil {
+func (a *sinkAPI) editSink(ctx context.Context, in *editSinkInput) (*taggedSink, error) {
+	if a.sinks == nil {
 		return nil, errNoSinks()
 	}
-	a.edits.RLock()
-	defer a.edits.RUnlock()
-	st, err := a.Sinks.Get(ctx, in.Name)
+	a.Edits.RLock()
+	defer a.Edits.RUnlock()
+	st, err := a.sinks.Get(ctx, in.Name)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.IfMatch.check("sink", in.Name, st.Sink.Revision); err != nil {
+	if err := in.IfMatch.Check("sink", in.Name, st.Sink.Revision); err != nil {
 		return nil, err
 	}
-	edited, err := merged(newSinkOf(sinks.Shown(st.Sink)), in.Body)
+	edited, err := rest.Merge(newSinkOf(sinks.Shown(st.Sink)), in.Body)
 	if err != nil {
 		return nil, err
 	}
 	to := sinks.Restore(sinkFrom(in.Name, edited), st.Sink)
-	if err := a.Sinks.Put(ctx, to, st.Sink.Revision, false); err != nil {
+	if err := a.sinks.Put(ctx, to, st.Sink.Revision, false); err != nil {
 		return nil, err
 	}
 	return a.getSink(ctx, &sinkPath{in.Name})
 }
 
 type removeSinkInput struct {
-	Name    string  `path:"name" maxLength:"64" doc:"Name of the sink"`
-	IfMatch ifMatch `header:"If-Match" doc:"Remove only if the sink still has this ETag; * means any"`
+	Name    string       `path:"name" maxLength:"64" doc:"Name of the sink"`
+	IfMatch rest.IfMatch `header:"If-Match" doc:"Remove only if the sink still has this ETag; * means any"`
 }
 
-func (a *api) removeSink(ctx context.Context, in *removeSinkInput) (*struct{}, error) {
-	if a.Sinks == nil {
+func (a *sinkAPI) removeSink(ctx context.Context, in *removeSinkInput) (*struct{}, error) {
+	if a.sinks == nil {
 		return nil, errNoSinks()
 	}
-	a.edits.Lock() // no edit comes between the look and the removal
-	defer a.edits.Unlock()
+	a.Edits.Lock() // no edit comes between the look and the removal
+	defer a.Edits.Unlock()
 	if in.IfMatch != "" {
-		st, err := a.Sinks.Get(ctx, in.Name)
+		st, err := a.sinks.Get(ctx, in.Name)
 		if err != nil {
 			return nil, err
 		}
-		if err := in.IfMatch.check("sink", in.Name, st.Sink.Revision); err != nil {
+		if err := in.IfMatch.Check("sink", in.Name, st.Sink.Revision); err != nil {
 			return nil, err
 		}
 	}
-	return nil, a.Sinks.Remove(ctx, in.Name)
+	return nil, a.sinks.Remove(ctx, in.Name)
 }
 
 type testSinkInput struct {
@@ -257,23 +276,23 @@ type testSinkInput struct {
 	Preview bool   `query:"preview" doc:"Show the message and send nothing"`
 }
 
-func (a *api) testSink(ctx context.Context, in *testSinkInput) (*bodyOf[client.SinkTrial], error) {
-	if a.Sinks == nil {
+func (a *sinkAPI) testSink(ctx context.Context, in *testSinkInput) (*rest.Body[client.SinkTrial], error) {
+	if a.sinks == nil {
 		return nil, errNoSinks()
 	}
-	place, err := parsePlace("query.change", in.Change)
+	place, err := rest.ParsePlace("query.change", in.Change)
 	if err != nil {
 		return nil, err
 	}
-	at, err := a.findChange(ctx, place)
+	at, err := a.FindChange(ctx, a.changes, place)
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.Sinks.Test(ctx, in.Name, at, !in.Preview)
+	t, err := a.sinks.Test(ctx, in.Name, at, !in.Preview)
 	if err != nil {
 		return nil, err
 	}
-	return &bodyOf[client.SinkTrial]{trialOf(t, !in.Preview)}, nil
+	return rest.Reply(trialOf(t, !in.Preview)), nil
 }
 
 func trialOf(t delivery.Trial, sent bool) client.SinkTrial {
@@ -284,18 +303,18 @@ func trialOf(t delivery.Trial, sent bool) client.SinkTrial {
 	return told
 }
 
-func (a *api) previewSink(ctx context.Context, in *bodyOf[client.NewSink]) (*bodyOf[client.SinkTrial], error) {
-	if a.Sinks == nil {
+func (a *sinkAPI) previewSink(ctx context.Context, in *rest.Body[client.NewSink]) (*rest.Body[client.SinkTrial], error) {
+	if a.sinks == nil {
 		return nil, errNoSinks()
 	}
-	t, err := a.Sinks.Preview(ctx, sinkFrom("preview", in.Body), 0)
+	t, err := a.sinks.Preview(ctx, sinkFrom("preview", in.Body), 0)
 	if err != nil {
 		return nil, err
 	}
-	return &bodyOf[client.SinkTrial]{trialOf(t, false)}, nil
+	return rest.Reply(trialOf(t, false)), nil
 }
 
-func listKinds(context.Context, *struct{}) (*bodyOf[client.SinkKindList], error) {
+func listKinds(context.Context, *struct{}) (*rest.Body[client.SinkKindList], error) {
 	list := client.SinkKindList{Items: []client.SinkKind{}}
 	for _, k := range sinks.Kinds() {
 		told := client.SinkKind{Name: k.Name, About: k.About, URL: k.URL, Template: k.Words, Settings: []client.SinkSetting{}}
@@ -304,7 +323,7 @@ func listKinds(context.Context, *struct{}) (*bodyOf[client.SinkKindList], error)
 		}
 		list.Items = append(list.Items, told)
 	}
-	return &bodyOf[client.SinkKindList]{list}, nil
+	return rest.Reply(list), nil
 }
 
 type listLettersInput struct {
@@ -313,15 +332,15 @@ type listLettersInput struct {
 	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Most letters to return"`
 }
 
-func (a *api) listLetters(ctx context.Context, in *listLettersInput) (*bodyOf[client.LetterPage], error) {
-	if a.Sinks == nil {
+func (a *sinkAPI) listLetters(ctx context.Context, in *listLettersInput) (*rest.Body[client.LetterPage], error) {
+	if a.sinks == nil {
 		return nil, errNoSinks()
 	}
 	after, err := a.letterAt(ctx, in.After)
 	if err != nil {
 		return nil, err
 	}
-	letters, err := a.Sinks.Letters(ctx, in.Name, after, in.Limit)
+	letters, err := a.sinks.Letters(ctx, in.Name, after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -334,14 +353,14 @@ func (a *api) listLetters(ctx context.Context, in *listLettersInput) (*bodyOf[cl
 			page.Next = l.Change.Place().String()
 		}
 	}
-	return &bodyOf[client.LetterPage]{page}, nil
+	return rest.Reply(page), nil
 }
 
 // letterOf returns a delivery as the API tells it.
 func letterOf(d freshet.Debt) client.Letter {
 	told := client.Letter{ID: d.ID(), Attempts: d.Attempts, Error: d.Err, Body: string(d.Body)}
 	if p := d.Parcel; p.Cursor > 0 {
-		told.Query, told.First, told.Last, told.At = p.Query, p.From, p.To, utc(p.At)
+		told.Query, told.First, told.Last, told.At = p.Query, p.From, p.To, rest.UTC(p.At)
 	} else {
 		change := sinks.ChangeOf(d.Change)
 		told.Change, told.At = &change, change.Before
@@ -353,19 +372,19 @@ func letterOf(d freshet.Debt) client.Letter {
 const parcelMark = "q"
 
 // letterAt returns where a list of letters goes on.
-func (a *api) letterAt(ctx context.Context, after string) (at freshet.Entry, err error) {
+func (a *sinkAPI) letterAt(ctx context.Context, after string) (at freshet.Entry, err error) {
 	if number, ok := strings.CutPrefix(after, parcelMark); ok {
 		n, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
-			return at, invalid("query.after", "is not what a page of letters had as next", after)
+			return at, rest.Invalid("query.after", "is not what a page of letters had as next", after)
 		}
 		return freshet.Entry{Stream: freshet.StreamParcels, Cursor: freshet.Cursor(n)}, nil
 	}
-	place, err := parsePlace("query.after", after)
+	place, err := rest.ParsePlace("query.after", after)
 	if err != nil {
 		return at, err
 	}
-	at.Cursor, err = a.findChange(ctx, place)
+	at.Cursor, err = a.FindChange(ctx, a.changes, place)
 	return at, err
 }
 
@@ -374,8 +393,8 @@ type replaySinkInput struct {
 	Body *client.SinkReplay `required:"false"`
 }
 
-func (a *api) replaySink(ctx context.Context, in *replaySinkInput) (*bodyOf[client.SinkReplayed], error) {
-	if a.Sinks == nil {
+func (a *sinkAPI) replaySink(ctx context.Context, in *replaySinkInput) (*rest.Body[client.SinkReplayed], error) {
+	if a.sinks == nil {
 		return nil, errNoSinks()
 	}
 	var what delivery.Replay
@@ -386,20 +405,20 @@ func (a *api) replaySink(ctx context.Context, in *replaySinkInput) (*bodyOf[clie
 		}
 	}
 	if in.Body != nil && in.Body.DryRun {
-		onlyTried(ctx)
-		n, more, err := a.Sinks.CountReplay(ctx, in.Name, what)
+		rest.DryRun(ctx)
+		n, more, err := a.sinks.CountReplay(ctx, in.Name, what)
 		if err != nil {
 			return nil, err
 		}
-		st, err := a.Sinks.Get(ctx, in.Name)
-		return &bodyOf[client.SinkReplayed]{client.SinkReplayed{Deliveries: n, More: more, Place: st.Place, DryRun: true}}, err
+		st, err := a.sinks.Get(ctx, in.Name)
+		return rest.Reply(client.SinkReplayed{Deliveries: n, More: more, Place: st.Place, DryRun: true}), err
 	}
-	n, err := a.Sinks.Replay(ctx, in.Name, what)
+	n, err := a.sinks.Replay(ctx, in.Name, what)
 	if err != nil {
 		return nil, err
 	}
-	st, err := a.Sinks.Get(ctx, in.Name)
-	return &bodyOf[client.SinkReplayed]{client.SinkReplayed{Deliveries: n, Place: st.Place}}, err
+	st, err := a.sinks.Get(ctx, in.Name)
+	return rest.Reply(client.SinkReplayed{Deliveries: n, Place: st.Place}), err
 }
 
 // replayOf returns what is to be replayed.
@@ -411,17 +430,94 @@ func replayOf(r client.SinkReplay) (what delivery.Replay, err error) {
 		}
 	}
 	if given > 1 {
-		return what, invalid("body", "set only one of letters, after and since", nil)
+		return what, rest.Invalid("body", "set only one of letters, after and since", nil)
 	}
 	what.Since, what.Letters = r.Since, r.Letters
 	if r.After != "" {
 		place := freshet.Place{}
 		if r.After != "0" {
-			if place, err = parsePlace("body.after", r.After); err != nil {
+			if place, err = rest.ParsePlace("body.after", r.After); err != nil {
 				return what, err
 			}
 		}
 		what.After = &place
 	}
 	return what, nil
+}
+
+type listOwedInput struct {
+	Name  string `path:"name" maxLength:"64" doc:"Name of the sink"`
+	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Most deliveries to return"`
+
+	Offset int `query:"offset" minimum:"0" maximum:"1000000" doc:"Leave out this many"`
+}
+
+func (a *sinkAPI) listOwed(ctx context.Context, in *listOwedInput) (*rest.Body[client.OwedList], error) {
+	if a.sinks == nil {
+		return nil, errNoSinks()
+	}
+	debts, err := a.sinks.Owed(ctx, in.Name, in.Offset+in.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	list := client.OwedList{Items: []client.Owed{}}
+	debts = debts[min(in.Offset, len(debts)):]
+	if len(debts) > in.Limit {
+		next := in.Offset + in.Limit
+		debts, list.Next = debts[:in.Limit], &next
+	}
+	for _, d := range debts {
+		list.Items = append(list.Items, client.Owed{Letter: letterOf(d), Next: rest.UTC(d.Due)})
+	}
+	return rest.Reply(list), nil
+}
+
+type listAttemptsInput struct {
+	Name  string `path:"name" maxLength:"64" doc:"Name of the sink"`
+	After string `query:"after" maxLength:"200" doc:"Only what comes after this: the next of the page before"`
+	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"At most this many"`
+}
+
+func (a *sinkAPI) listAttempts(ctx context.Context, in *listAttemptsInput) (*rest.Body[client.AttemptList], error) {
+	if a.sinks == nil {
+		return nil, errNoSinks()
+	}
+	made, err := a.sinks.Attempts(ctx, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	list := client.AttemptList{Items: []client.Attempt{}}
+	made, list.Next = rest.Page(rest.Paging{After: in.After, Limit: in.Limit}, made, func(d delivery.Delivery) string {
+		return fmt.Sprintf("%020d-%s-%d", math.MaxInt64-d.Ended.UnixNano(), d.ID, d.Attempt)
+	})
+	for _, d := range made {
+		told := client.Attempt{ID: d.ID, At: rest.UTC(d.Ended), Node: d.Node, Attempt: d.Attempt, Took: float64(d.Took.Microseconds()) / 1000, Accepted: d.Err == nil, GivenUp: d.GivenUp}
+		if d.Err != nil {
+			told.Error, told.Hint = d.Err.Error(), freshet.HintOf(d.Err)
+		}
+		list.Items = append(list.Items, told)
+	}
+	return rest.Reply(list), nil
+}
+
+// A sinkEdit is what can be edited of a sink, with a schema of its own.
+type sinkEdit client.NewSink
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (sinkEdit) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema {
+	return rest.Nullable(r, s)
+}
+
+func (a *sinkAPI) gauges(ctx context.Context, set setGauge) {
+	states, err := sinkStates(ctx, a.sinks)
+	if err != nil {
+		a.Log.Error("cannot collect metrics", "err", err)
+	}
+	pending := gauge("freshet_deliveries_owed", "Deliveries by sink and state: open, or dead if given up.", "sink", "state")
+	state := gauge("freshet_sink_state", "1 for the state that a sink is in: ok, failing, held, gone, paused or broken.", "sink", "kind", "state")
+	for _, s := range states {
+		set(state, 1, s.Name, s.Kind, string(s.State))
+		set(pending, float64(s.Open), s.Name, "open")
+		set(pending, float64(s.Dead), s.Name, "dead")
+	}
 }

@@ -8,25 +8,36 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sites/discovery"
 )
 
-func (a *api) routeSites(h huma.API) {
+// siteAPI serves whole sites and their pages.
+type siteAPI struct {
+	*rest.Server
+	store  freshet.Store
+	daemon *daemon.Daemon
+}
+
+func (a *siteAPI) routes() {
+	a.routeSites()
+}
+
+func (a *siteAPI) routeSites() {
 	tags := []string{"sites"}
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-sites", Method: http.MethodGet, Path: "/api/v1/sites", Tags: tags,
 		Summary: "List the sites", Description: "A site is a source with site: see POST /api/v1/sources.",
 	}, a.listSites)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-site", Method: http.MethodGet, Path: "/api/v1/sites/{id}", Tags: tags,
 		Summary: "Show a site: its pages by state, what lists them, how often they change, and how fresh the copy is",
 	}, a.getSite)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-site-pages", Method: http.MethodGet, Path: "/api/v1/sites/{id}/pages", Tags: tags,
 		Summary: "List the pages of a site",
 	}, a.listSitePages)
@@ -37,13 +48,13 @@ type sites struct {
 	Next  string        `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
-func (a *api) listSites(ctx context.Context, in *paging) (*bodyOf[sites], error) {
+func (a *siteAPI) listSites(ctx context.Context, in *rest.Paging) (*rest.Body[sites], error) {
 	all := sites{Items: []client.Site{}}
 	ids, err := a.siteIDs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ids, all.Next = paged(*in, ids, func(id freshet.SourceID) string { return string(id) })
+	ids, all.Next = rest.Page(*in, ids, func(id freshet.SourceID) string { return string(id) })
 	for _, id := range ids {
 		s, err := a.describeSite(ctx, id)
 		if errors.Is(err, freshet.ErrNotFound) { // removed meanwhile
@@ -54,18 +65,18 @@ func (a *api) listSites(ctx context.Context, in *paging) (*bodyOf[sites], error)
 		}
 		all.Items = append(all.Items, s)
 	}
-	return &bodyOf[sites]{all}, nil
+	return rest.Reply(all), nil
 }
 
 // siteIDs returns which sites there are. A daemon at work knows without looking.
-func (a *api) siteIDs(ctx context.Context) (ids []freshet.SourceID, err error) {
-	for _, s := range a.Daemon.Sites() {
+func (a *siteAPI) siteIDs(ctx context.Context) (ids []freshet.SourceID, err error) {
+	for _, s := range a.daemon.Sites() {
 		ids = append(ids, s.ID)
 	}
 	if len(ids) > 0 {
 		return ids, nil
 	}
-	for w, err := range a.Store.Sources(ctx) {
+	for w, err := range a.store.Sources(ctx) {
 		if err != nil {
 			return nil, err
 		}
@@ -80,30 +91,30 @@ type siteInput struct {
 	ID freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source that stands for the site"`
 }
 
-func (a *api) getSite(ctx context.Context, in *siteInput) (*bodyOf[client.Site], error) {
+func (a *siteAPI) getSite(ctx context.Context, in *siteInput) (*rest.Body[client.Site], error) {
 	s, err := a.describeSite(ctx, in.ID)
 	if err != nil {
 		return nil, a.ofSite(ctx, in.ID, err)
 	}
-	return &bodyOf[client.Site]{s}, nil
+	return rest.Reply(s), nil
 }
 
 // ofSite says of a source that is no site that it is none.
-func (a *api) ofSite(ctx context.Context, id freshet.SourceID, err error) error {
+func (a *siteAPI) ofSite(ctx context.Context, id freshet.SourceID, err error) error {
 	if !errors.Is(err, freshet.ErrNotFound) {
 		return err
 	}
-	if _, known := a.Store.Source(ctx, id); known != nil {
-		return ofSource(id, err)
+	if _, known := a.store.Source(ctx, id); known != nil {
+		return rest.OfSource(id, err)
 	}
-	p := problem(http.StatusNotFound, string(id)+" is a single page and not a site")
+	p := rest.NewProblem(http.StatusNotFound, string(id)+" is a single page and not a site")
 	p.Hint = "freshet add --site URL adds a site"
 	return p
 }
 
 // describeSite returns what is known of a site.
-func (a *api) describeSite(ctx context.Context, id freshet.SourceID) (client.Site, error) {
-	r, err := discovery.Describe(ctx, a.Store, id)
+func (a *siteAPI) describeSite(ctx context.Context, id freshet.SourceID) (client.Site, error) {
+	r, err := discovery.Describe(ctx, a.store, id)
 	if err != nil {
 		return client.Site{}, err
 	}
@@ -134,10 +145,10 @@ func (a *api) describeSite(ctx context.Context, id freshet.SourceID) (client.Sit
 }
 
 // trustsOf returns how far the indexes of a site can be believed; none if nobody knows.
-func (a *api) trustsOf(ctx context.Context, id freshet.SourceID) map[freshet.SourceID]*client.IndexTrust {
+func (a *siteAPI) trustsOf(ctx context.Context, id freshet.SourceID) map[freshet.SourceID]*client.IndexTrust {
 	ctx, cancel := context.WithTimeout(ctx, loopPatience)
 	defer cancel()
-	found, err := a.Daemon.IndexTrusts(ctx, id)
+	found, err := a.daemon.IndexTrusts(ctx, id)
 	if err != nil {
 		return nil
 	}
@@ -149,10 +160,10 @@ func (a *api) trustsOf(ctx context.Context, id freshet.SourceID) map[freshet.Sou
 }
 
 // copyOf returns how fresh the copy of a site is; nil if nobody knows.
-func (a *api) copyOf(ctx context.Context, id freshet.SourceID) *client.Copy {
+func (a *siteAPI) copyOf(ctx context.Context, id freshet.SourceID) *client.Copy {
 	ctx, cancel := context.WithTimeout(ctx, loopPatience)
 	defer cancel()
-	n, err := a.Daemon.Numbers(ctx, daemon.NumbersQuery{Site: id})
+	n, err := a.daemon.Numbers(ctx, daemon.NumbersQuery{Site: id})
 	seen := float64(n.All.Sources - n.All.Unseen)
 	if err != nil || seen <= 0 {
 		return nil
@@ -174,8 +185,8 @@ type listSitePagesInput struct {
 	Limit        int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 
-func (a *api) listSitePages(ctx context.Context, in *listSitePagesInput) (*bodyOf[client.PageOfPages], error) {
-	w, err := a.Store.Source(ctx, in.ID)
+func (a *siteAPI) listSitePages(ctx context.Context, in *listSitePagesInput) (*rest.Body[client.PageOfPages], error) {
+	w, err := a.store.Source(ctx, in.ID)
 	if err == nil && w.Site == nil {
 		err = freshet.ErrNotFound
 	}
@@ -183,8 +194,8 @@ func (a *api) listSitePages(ctx context.Context, in *listSitePagesInput) (*bodyO
 		return nil, a.ofSite(ctx, in.ID, err)
 	}
 	page := client.PageOfPages{Items: []client.SitePage{}}
-	limit := min(in.Limit, maxPage)
-	for p, err := range a.Store.Pages(ctx, in.ID, freshet.PageQuery{State: freshet.PageState(in.State), After: in.After}) {
+	limit := min(in.Limit, rest.MaxPage)
+	for p, err := range a.store.Pages(ctx, in.ID, freshet.PageQuery{State: freshet.PageState(in.State), After: in.After}) {
 		if err != nil {
 			return nil, err
 		}
@@ -201,11 +212,11 @@ func (a *api) listSitePages(ctx context.Context, in *listSitePagesInput) (*bodyO
 		}
 		page.Items = append(page.Items, told)
 	}
-	return &bodyOf[client.PageOfPages]{page}, nil
+	return rest.Reply(page), nil
 }
 
 // sitePage returns a page of a site as the API tells it.
-func (a *api) sitePage(ctx context.Context, p freshet.Page) (client.SitePage, error) {
+func (a *siteAPI) sitePage(ctx context.Context, p freshet.Page) (client.SitePage, error) {
 	told := client.SitePage{
 		URL: p.URL, State: p.State, Source: p.Source, Found: p.Found, Depth: p.Depth, At: p.Seen.UTC(),
 		LastMod: p.Date.UTC(), Listed: p.Listed.UTC(), Gone: p.Gone.UTC(),
@@ -213,9 +224,9 @@ func (a *api) sitePage(ctx context.Context, p freshet.Page) (client.SitePage, er
 	if p.Source == "" {
 		return told, nil
 	}
-	w, err := a.Store.Source(ctx, p.Source)
+	w, err := a.store.Source(ctx, p.Source)
 	if errors.Is(err, freshet.ErrNotFound) {
-		w, err = a.Store.RemovedSource(ctx, p.Source)
+		w, err = a.store.RemovedSource(ctx, p.Source)
 	}
 	if errors.Is(err, freshet.ErrNotFound) { // purged
 		return told, nil
@@ -227,16 +238,16 @@ func (a *api) sitePage(ctx context.Context, p freshet.Page) (client.SitePage, er
 // mostMeasured is how many sites have metrics of their own.
 const mostMeasured = 100
 
-// collectSites tells how things stand with each site as metrics.
-func (m *moment) collectSites(ctx context.Context, tell func(desc *prometheus.Desc, value float64, labels ...string)) {
-	all := m.Daemon.Sites()
+// gauges reports how things stand with each site as metrics.
+func (a *siteAPI) gauges(ctx context.Context, set setGauge) {
+	all := a.daemon.Sites()
 	if len(all) == 0 {
 		return
 	}
 	pages := gauge("freshet_site_pages", "Pages of a site by state.", "site", "state")
 	changed := gauge("freshet_site_change_ratio", "Share of the downloads of known pages of a site that brought a change, of late.", "site")
 	for _, s := range all[:min(len(all), mostMeasured)] {
-		r, err := discovery.Describe(ctx, m.Store, s.ID)
+		r, err := discovery.Describe(ctx, a.store, s.ID)
 		if err != nil {
 			continue // it was removed just now
 		}
@@ -244,13 +255,13 @@ func (m *moment) collectSites(ctx context.Context, tell func(desc *prometheus.De
 		for state, n := range map[freshet.PageState]int{
 			freshet.PageWaiting: c.Waiting, freshet.PageWatched: c.Watched, freshet.PageGone: c.Gone, freshet.PageRefused: c.Refused, freshet.PageCovered: c.Covered,
 		} {
-			tell(pages, float64(n), string(s.ID), string(state))
+			set(pages, float64(n), string(s.ID), string(state))
 		}
 		if r.Downloads >= 1 {
-			tell(changed, r.Changed.Mean, string(s.ID))
+			set(changed, r.Changed.Mean, string(s.ID))
 		}
 	}
-	n, err := m.Daemon.Numbers(ctx, daemon.NumbersQuery{By: daemon.BySite})
+	n, err := a.daemon.Numbers(ctx, daemon.NumbersQuery{By: daemon.BySite})
 	if err != nil {
 		return
 	}
@@ -258,8 +269,8 @@ func (m *moment) collectSites(ctx context.Context, tell func(desc *prometheus.De
 	age := gauge("freshet_site_age_seconds", "For how long copies of pages of a site have been out of date, on average over time.", "site")
 	for _, g := range n.Groups[:min(len(n.Groups), mostMeasured)] {
 		if seen := float64(g.Sources - g.Unseen); seen > 0 {
-			tell(fresh, g.Fresh/seen, g.Name)
-			tell(age, g.MeanAge().Seconds(), g.Name)
+			set(fresh, g.Fresh/seen, g.Name)
+			set(age, g.MeanAge().Seconds(), g.Name)
 		}
 	}
 }

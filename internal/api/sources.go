@@ -1,58 +1,95 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
-	"reflect"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
+	"freshet/internal/daemon"
+	"freshet/internal/extract"
+	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
+	"freshet/internal/sinks"
 )
 
-// bodyOf is a response that is one JSON value.
-type bodyOf[T any] struct{ Body T }
-
-type sourcePath struct {
-	ID freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+// A sourceStore is what is stored of sources, and of their last polls and versions.
+type sourceStore interface {
+	freshet.Catalog
+	freshet.Archive
+	freshet.OutcomeLog
 }
 
-func (a *api) routeSources(h huma.API) {
+// sourceAPI serves sources: what is watched, and how it is doing.
+type sourceAPI struct {
+	*rest.Server
+	admission
+	store  sourceStore
+	daemon *daemon.Daemon
+
+	busy   busyLoop
+	byNext atomic.Pointer[nextOrder] // the last
+	bulks  bulks
+}
+
+func (a *sourceAPI) routes() {
+	a.routeSources()
+	a.routeFacets()
+	a.routeBulk()
+	a.routeImport()
+	a.routePolls()
+	a.Audit("source", func(ctx context.Context, id string) any {
+		w, err := a.store.Source(ctx, freshet.SourceID(id))
+		if err != nil {
+			return nil
+		}
+		s := newSourceOf(w.Source)
+		s.URL = freshet.MaskURL(s.URL)
+		return s
+	})
+}
+
+func (a *sourceAPI) routeSources() {
 	tags := []string{"sources"}
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-sources", Method: http.MethodGet, Path: "/api/v1/sources", Tags: tags,
 		Summary: "List the watched sources",
 	}, a.listSources)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "add-source", Method: http.MethodPost, Path: "/api/v1/sources", Tags: tags,
 		Summary: "Watch a source", DefaultStatus: http.StatusCreated,
 	}, a.addSource)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-source", Method: http.MethodGet, Path: "/api/v1/sources/{id}", Tags: tags,
 		Summary: "Show a source and how it is doing",
 	}, a.getSource)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "edit-source", Method: http.MethodPatch, Path: "/api/v1/sources/{id}", Tags: tags,
 		Summary: "Change a source",
 	}, a.editSource)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "remove-source", Method: http.MethodDelete, Path: "/api/v1/sources/{id}", Tags: tags,
 		Summary: "Stop watching a source", DefaultStatus: http.StatusNoContent,
 	}, a.removeSource)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "poll-source", Method: http.MethodPost, Path: "/api/v1/sources/{id}/poll", Tags: tags,
 		Summary:     "Poll a source now, as soon as the budget and its host allow",
 		Description: "Returns 200 with the result, or 202 with the reason for waiting if the poll has not finished when the wait is over. If the poll is known to take longer than the wait, the response comes at once.",
 		Responses: map[string]*huma.Response{"202": {
 			Description: "Accepted", Content: map[string]*huma.MediaType{"application/json": {
-				Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.PollAnswer](), true, ""),
+				Schema: rest.SchemaOf[client.PollAnswer](a.Server),
 			}},
 		}},
 	}, a.pollSource)
-	a.routeConfirm(h, tags)
+	a.routeConfirm(tags)
 }
 
 type addedSource struct {
@@ -61,46 +98,46 @@ type addedSource struct {
 	Body     client.Source
 }
 
-func (a *api) addSource(ctx context.Context, in *bodyOf[client.NewSource]) (*addedSource, error) {
+func (a *sourceAPI) addSource(ctx context.Context, in *rest.Body[client.NewSource]) (*addedSource, error) {
 	s, err := a.admit(in.Body)
 	if err != nil {
 		return nil, err
 	}
 	s.Origin = freshet.FromAPI
-	if err := a.trust(s, nil); err != nil {
+	if err := a.judge(s, nil); err != nil {
 		return nil, err
 	}
 	earlier, err := a.earlier(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	if s, err = a.Daemon.AddSource(ctx, s); err != nil {
+	if s, err = a.daemon.AddSource(ctx, s); err != nil {
 		return nil, err
 	}
-	w, err := a.Store.Source(ctx, s.ID)
+	w, err := rest.FindSource(ctx, a.store, s.ID)
 	if err != nil {
-		return nil, ofSource(s.ID, err)
+		return nil, err
 	}
 	added := sourceOf(w)
 	if earlier != nil {
 		earlier.Resumed = earlier.ID == s.ID
 		added.Earlier = earlier
 	}
-	return &addedSource{Location: "/api/v1/sources/" + string(s.ID), ETag: tagOf(w.Revision), Body: added}, nil
+	return &addedSource{Location: "/api/v1/sources/" + string(s.ID), ETag: rest.RevisionTag(w.Revision), Body: added}, nil
 }
 
 // earlier returns the removed source that one to be added goes on from: the one with
 // its ID. If there is none, it is the one that last watched the same page; nil if
 // there is none either.
-func (a *api) earlier(ctx context.Context, s freshet.Source) (found *client.Earlier, err error) {
+func (a *sourceAPI) earlier(ctx context.Context, s freshet.Source) (found *client.Earlier, err error) {
 	if s.ID != "" {
-		w, err := a.Store.RemovedSource(ctx, s.ID)
+		w, err := a.store.RemovedSource(ctx, s.ID)
 		if !errors.Is(err, freshet.ErrNotFound) {
 			return earlierOf(w), err
 		}
 	}
 	var last freshet.Watched
-	for w, err := range a.Store.RemovedSources(ctx, s.URL) {
+	for w, err := range a.store.RemovedSources(ctx, s.URL) {
 		if err != nil {
 			return nil, err
 		}
@@ -122,42 +159,48 @@ type getSourceInput struct {
 	Removed bool `query:"removed" doc:"Show a removed source whose history is kept"`
 }
 
-func (a *api) getSource(ctx context.Context, in *getSourceInput) (*editedSource, error) {
-	read := a.Store.Source
+func (a *sourceAPI) getSource(ctx context.Context, in *getSourceInput) (*taggedSource, error) {
+	read := a.store.Source
 	if in.Removed {
-		read = a.Store.RemovedSource
+		read = a.store.RemovedSource
 	}
 	w, err := read(ctx, in.ID)
 	if err != nil {
-		return nil, ofSource(in.ID, err)
+		return nil, rest.OfSource(in.ID, err)
 	}
 	s := sourceOf(w)
 	s.Removed = in.Removed
-	if s.Standing.Noise, err = a.noiseOf(ctx, w); err != nil {
+	if s.Standing.Noise, err = noiseOf(ctx, a.store, w); err != nil {
 		return nil, err
 	}
-	taught, err := a.Daemon.Taught(ctx, in.ID)
+	taught, err := a.daemon.Taught(ctx, in.ID)
 	if err != nil {
-		return nil, ofSource(in.ID, err)
+		return nil, rest.OfSource(in.ID, err)
 	}
 	s.Standing.Taught = client.TaughtOf(taught)
 	if in.Reveal {
 		s.URL, s.Standing.MovedTo, s.Standing.LandedOn = w.URL, w.Standing.Moved.URL, w.Standing.Landed
 	}
-	return &editedSource{tagOf(w.Revision), s}, nil
+	return &taggedSource{rest.RevisionTag(w.Revision), s}, nil
+}
+
+// A taggedSource is a source with the tag of its revision.
+type taggedSource struct {
+	ETag string `header:"ETag"`
+	Body client.Source
 }
 
 type editSourceInput struct {
 	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
-	IfMatch ifMatch          `header:"If-Match" doc:"Edit only if the source still has this ETag; * means any"`
-	Body    mergePatch[sourceEdit]
+	IfMatch rest.IfMatch     `header:"If-Match" doc:"Edit only if the source still has this ETag; * means any"`
+	Body    rest.MergePatch[sourceEdit]
 }
 
 // editTries is how often an edit that may be of any revision is made anew when
 // others edit the same source.
 const editTries = 10
 
-func (a *api) editSource(ctx context.Context, in *editSourceInput) (*editedSource, error) {
+func (a *sourceAPI) editSource(ctx context.Context, in *editSourceInput) (*taggedSource, error) {
 	var err error
 	for range editTries {
 		if err = a.editOnce(ctx, in); err == nil {
@@ -172,15 +215,15 @@ func (a *api) editSource(ctx context.Context, in *editSourceInput) (*editedSourc
 
 // editOnce applies the patch to the source as it is. If somebody else edits it
 // meanwhile, it changes nothing.
-func (a *api) editOnce(ctx context.Context, in *editSourceInput) error {
-	w, err := a.Store.Source(ctx, in.ID)
+func (a *sourceAPI) editOnce(ctx context.Context, in *editSourceInput) error {
+	w, err := a.store.Source(ctx, in.ID)
 	if err != nil {
-		return ofSource(in.ID, err)
+		return rest.OfSource(in.ID, err)
 	}
-	if err := in.IfMatch.check("", string(w.ID), w.Revision); err != nil {
+	if err := in.IfMatch.Check("", string(w.ID), w.Revision); err != nil {
 		return err
 	}
-	edited, err := merged(newSourceOf(w.Source), dialled(in.Body))
+	edited, err := rest.Merge(newSourceOf(w.Source), dialled(in.Body))
 	if err != nil {
 		return err
 	}
@@ -191,38 +234,38 @@ func (a *api) editOnce(ctx context.Context, in *editSourceInput) error {
 	if err != nil {
 		return err
 	}
-	if err := a.trust(s, &w.Source); err != nil {
+	if err := a.judge(s, &w.Source); err != nil {
 		return err
 	}
 	s.ID, s.Origin, s.Created, s.Revision = w.ID, w.Origin, w.Created, w.Revision
-	a.edits.RLock()
-	defer a.edits.RUnlock()
-	if err := a.Daemon.UpdateSource(ctx, s); err != nil {
-		return ofSource(in.ID, err)
+	a.Edits.RLock()
+	defer a.Edits.RUnlock()
+	if err := a.daemon.UpdateSource(ctx, s); err != nil {
+		return rest.OfSource(in.ID, err)
 	}
 	return nil
 }
 
 type removeSourceInput struct {
 	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
-	IfMatch ifMatch          `header:"If-Match" doc:"Remove only if the source still has this ETag; * means any"`
+	IfMatch rest.IfMatch     `header:"If-Match" doc:"Remove only if the source still has this ETag; * means any"`
 	Purge   bool             `query:"purge" doc:"Also delete its history, for good"`
 }
 
-func (a *api) removeSource(ctx context.Context, in *removeSourceInput) (*struct{}, error) {
+func (a *sourceAPI) removeSource(ctx context.Context, in *removeSourceInput) (*struct{}, error) {
 	if in.IfMatch != "" {
-		a.edits.Lock() // no edit comes between the look and the removal
-		defer a.edits.Unlock()
-		w, err := a.Store.Source(ctx, in.ID)
+		a.Edits.Lock() // no edit comes between the look and the removal
+		defer a.Edits.Unlock()
+		w, err := rest.FindSource(ctx, a.store, in.ID)
 		if err != nil {
-			return nil, ofSource(in.ID, err)
+			return nil, err
 		}
-		if err := in.IfMatch.check("", string(w.ID), w.Revision); err != nil {
+		if err := in.IfMatch.Check("", string(w.ID), w.Revision); err != nil {
 			return nil, err
 		}
 	}
-	if err := a.Daemon.RemoveSource(ctx, in.ID, in.Purge); err != nil {
-		return nil, ofSource(in.ID, err)
+	if err := a.daemon.RemoveSource(ctx, in.ID, in.Purge); err != nil {
+		return nil, rest.OfSource(in.ID, err)
 	}
 	return nil, nil
 }
@@ -241,44 +284,195 @@ type pollSourceOutput struct {
 // maxPollWait is the longest that a request waits for its poll.
 const maxPollWait = 5 * time.Minute
 
-func (a *api) pollSource(ctx context.Context, in *pollSourceInput) (*pollSourceOutput, error) {
-	wait, err := waitOf(in.Wait, maxPollWait)
+func (a *sourceAPI) pollSource(ctx context.Context, in *pollSourceInput) (*pollSourceOutput, error) {
+	wait, err := rest.ParseWait(in.Wait, maxPollWait)
 	if err != nil {
 		return nil, err
 	}
 	queued := &pollSourceOutput{Status: http.StatusAccepted, Body: client.PollAnswer{Queued: true}}
 	if in.Now {
-		if err := a.Daemon.Hurry(ctx, in.ID); err != nil {
-			return nil, ofSource(in.ID, err)
+		if err := a.daemon.Hurry(ctx, in.ID); err != nil {
+			return nil, rest.OfSource(in.ID, err)
 		}
 	}
-	hold, err := a.Daemon.HoldAsked(ctx, in.ID)
+	hold, err := a.daemon.HoldAsked(ctx, in.ID)
 	if err != nil {
-		return nil, ofSource(in.ID, err)
+		return nil, rest.OfSource(in.ID, err)
 	}
 	queued.Body.Hold = holdOf(hold)
 	if wait == 0 || hold.Until.After(a.Now().Add(wait)) { // in vain
-		if err := a.Daemon.Ask(ctx, in.ID); err != nil {
-			return nil, ofSource(in.ID, err)
+		if err := a.daemon.Ask(ctx, in.ID); err != nil {
+			return nil, rest.OfSource(in.ID, err)
 		}
 		return queued, nil
 	}
-	ctx, cancel := a.patience(ctx, wait)
+	ctx, cancel := a.WithWait(ctx, wait)
 	defer cancel()
-	o, err := a.Daemon.Poll(ctx, in.ID)
+	o, err := a.daemon.Poll(ctx, in.ID)
 	switch {
-	case errors.Is(err, errWaited):
-		if hold, err := a.Daemon.HoldAsked(context.WithoutCancel(ctx), in.ID); err == nil {
+	case errors.Is(err, rest.ErrWaited):
+		if hold, err := a.daemon.HoldAsked(context.WithoutCancel(ctx), in.ID); err == nil {
 			queued.Body.Hold = holdOf(hold)
 		}
 		return queued, nil
 	case err != nil:
-		return nil, ofSource(in.ID, err)
+		return nil, rest.OfSource(in.ID, err)
 	}
-	epochs, err := a.Store.OutcomeEpochs(ctx)
+	epochs, err := a.store.OutcomeEpochs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	outcome := outcomeOf(o, epochs)
 	return &pollSourceOutput{Status: http.StatusOK, Body: client.PollAnswer{Outcome: &outcome}}, nil
+}
+
+// sourceOf returns a source as the API tells it.
+func sourceOf(w freshet.Watched) client.Source {
+	s := client.Source{
+		Life: w.Life.String(), Urgency: w.Urgency.String(), Noise: w.Noise.String(), Doubt: w.Suspect.String(), Robots: w.Robots.String(), Tags: []string{},
+		Origin: w.Origin, CreatedAt: rest.UTC(w.Created), Host: w.Host(), Standing: standingOf(w),
+	}
+	define(&s, w.Source)
+	s.URL = freshet.MaskURL(s.URL)
+	s.Weight, s.Cost = w.Importance(), w.Price()
+	return s
+}
+
+// newSourceOf returns what a source could be added with.
+func newSourceOf(s freshet.Source) client.NewSource {
+	var n client.NewSource
+	define(&n, s)
+	return n
+}
+
+// define sets in a type of the API what a user said of a source.
+func define(to any, s freshet.Source) {
+	if err := json.Unmarshal(s.Definition(), to); err != nil {
+		panic(err) // the API has another type for a field than the definition
+	}
+}
+
+func standingOf(w freshet.Watched) client.Standing {
+	st := w.Standing
+	s := client.Standing{
+		LastAttempt: rest.UTC(st.Begun), LastSeen: rest.UTC(st.Seen), NotBefore: rest.UTC(st.NotBefore),
+		Polls: st.Polls, Requests: st.Requests, Failures: st.Failures,
+		Version: st.Head.Number, Title: st.Head.Title, MovedTo: freshet.MaskURL(st.Moved.URL), Changes: st.Changes, ChangedAt: rest.UTC(st.ChangedAt),
+		Suspect: client.SuspectOf(st.Suspect, st.Landed), LandedOn: freshet.MaskURL(st.Landed),
+		Noisy: w.Noisy(),
+	}
+	if h := st.Held; h.Number > 0 {
+		s.Held = &client.Withheld{
+			Version: h.Number, Since: rest.UTC(h.Since), Looks: h.Looks, Agreed: h.Agreed, Again: rest.UTC(h.Again), Next: wrongpage.Next(h), Summary: h.Summary,
+		}
+	}
+	if q := st.Quiets; q != (freshet.Quiets{}) {
+		s.Quiet = &client.Quiets{Suspect: q.Suspect, Noise: q.Noise}
+	}
+	if st.Failures > 0 {
+		s.LastError = &client.LastError{Class: st.Failure, Message: freshet.MaskText(st.Err)}
+	}
+	return s
+}
+
+// An admission decides which sources are watched.
+type admission struct {
+	check func(rawURL string) (string, error) // see [SourceConfig]
+	trust func(freshet.Source) error          // likewise
+}
+
+// admit returns the source that n describes in its normal form, or a
+// *freshet.InvalidError that says what is wrong with it.
+func (a admission) admit(n client.NewSource) (freshet.Source, error) {
+	text, err := json.Marshal(n)
+	if err != nil {
+		return freshet.Source{}, fmt.Errorf("encode source %s: %w", n.ID, err)
+	}
+	s, err := freshet.ParseDefinition(text)
+	if err != nil {
+		return s, err
+	}
+	return extract.CheckSource(s, a.check)
+}
+
+// judge judges a source by the secrets that it would have sent. One that is asked for
+// as before, at the same host, was judged before or stands in the file.
+func (a admission) judge(s freshet.Source, before *freshet.Source) error {
+	if a.trust == nil || before != nil && s.Host() == before.Host() && (freshet.MediumOf(s.URL) == freshet.OnWeb || s.URL == before.URL) && bytes.Equal(s.Part("request"), before.Part("request")) {
+		return nil
+	}
+	return a.trust(s)
+}
+
+func (a *sourceAPI) routeConfirm(tags []string) {
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "confirm-version", Method: http.MethodPost, Path: "/api/v1/sources/{id}/confirm", Tags: tags,
+		Summary:     "Accept the version that is held as suspect: this is the page now",
+		Description: "The version is reported as a change at once, and later polls compare with it. Returns 409 if nothing is held, or a different version than the one given.",
+	}, a.confirm)
+}
+
+type confirmInput struct {
+	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	Version int              `query:"version" minimum:"0" doc:"Number of the held version; 0 means whichever is held"`
+}
+
+func (a *sourceAPI) confirm(ctx context.Context, in *confirmInput) (*rest.Body[client.Change], error) {
+	w, err := rest.FindSource(ctx, a.store, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	held := w.Standing.Held.Number
+	switch {
+	case held == 0:
+		p := rest.NewProblem(http.StatusConflict, fmt.Sprintf("no version of %s is held", in.ID))
+		p.Hint = "freshet list --suspect shows the sources of which one is"
+		return nil, p
+	case in.Version != 0 && in.Version != held:
+		return nil, rest.NewProblem(http.StatusConflict, fmt.Sprintf("version %d of %s is held, not version %d", held, in.ID, in.Version))
+	}
+	c, err := a.daemon.Confirm(ctx, in.ID, held)
+	if errors.Is(err, freshet.ErrNotFound) { // settled meanwhile
+		return nil, rest.NewProblem(http.StatusConflict, fmt.Sprintf("version %d of %s is no longer held", held, in.ID))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rest.Reply(sinks.ChangeOf(c)), nil
+}
+
+// A sourceEdit is what can be edited of a source, with a schema of its own.
+type sourceEdit client.SourceEdit
+
+// TransformSchema implements [huma.SchemaTransformer]: everything but the URL
+// can be set back, the parts also as a whole.
+func (sourceEdit) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema {
+	s = rest.Nullable(r, s)
+	s.Properties["url"].Nullable = false
+	return s
+}
+
+// dialled has a patch that names a dial set life and urgency to what that stands for, unless
+// it says itself what they are.
+func dialled(patch []byte) []byte {
+	var said map[string]any
+	if rest.DecodeObject(patch, &said) != nil || said["dial"] == nil {
+		return patch
+	}
+	name, _ := said["dial"].(string)
+	dial, err := freshet.ParseDial(name)
+	if err != nil {
+		return patch // the merge says what is wrong with it
+	}
+	delete(said, "dial")
+	for field, text := range map[string]string{"life": dial.Life.String(), "urgency": dial.Urgency.String()} {
+		if _, given := said[field]; !given {
+			said[field] = text
+		}
+	}
+	whole, err := json.Marshal(said)
+	if err != nil {
+		return patch // the merge says what is wrong with it
+	}
+	return whole
 }

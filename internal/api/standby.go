@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/internal/api/rest"
 	"freshet/internal/auth"
 	"freshet/ui"
 )
@@ -59,22 +60,29 @@ var fromStore = map[string]bool{
 	"GET /api/v1/queries/{id}/feed.json":      true,
 }
 
-// passOn passes a request on if another node has to answer it, and reports whether it did.
-func (a *api) passOn(w http.ResponseWriter, r *http.Request, pattern string, c auth.Caller, answer http.HandlerFunc) bool {
-	if a.Forward == nil {
-		return false
+// route returns what passes a request on if another node has to answer it, and reports
+// whether it did; nil if this node answers everything.
+func (f Forward) route(gate *auth.Gate) func(http.ResponseWriter, *http.Request, string, auth.Caller, http.HandlerFunc) bool {
+	if f == nil {
+		return nil
 	}
+	return func(w http.ResponseWriter, r *http.Request, pattern string, c auth.Caller, answer http.HandlerFunc) bool {
+		return f.pass(gate, w, r, pattern, c, answer)
+	}
+}
+
+func (f Forward) pass(gate *auth.Gate, w http.ResponseWriter, r *http.Request, pattern string, c auth.Caller, answer http.HandlerFunc) bool {
 	stored := fromStore[pattern] || len(pattern) > 4 && slices.Contains(ui.Screens, pattern[4:])
 	query := r.URL.Query()
 	next := pattern == "GET /api/v1/sources" && (query.Has("next") || query.Get("sort") == "next")
-	seen := strings.HasPrefix(pattern, "GET /api/") && !strings.HasSuffix(pattern, "/stream") && a.Gate.Untold(c)
+	seen := strings.HasPrefix(pattern, "GET /api/") && !strings.HasSuffix(pattern, "/stream") && gate.Untold(c)
 	switch {
 	case stored && !next && !seen:
 		return false
 	case stored: // when sources are polled next, and that somebody was here, is left out rather than the answer
-		a.Forward(w, r, c, answer)
+		f(w, r, c, answer)
 	default:
-		a.Forward(w, r, c, nil)
+		f(w, r, c, nil)
 	}
 	return true
 }
@@ -82,8 +90,8 @@ func (a *api) passOn(w http.ResponseWriter, r *http.Request, pattern string, c a
 // NoBrain says that nobody is there who decides, or that it is not known whether something was
 // done, with when to try again.
 func NoBrain(w http.ResponseWriter, status int, detail, hint string) {
-	p := problem(status, detail)
+	p := rest.NewProblem(status, detail)
 	p.Hint = hint
 	w.Header().Set("Retry-After", "1")
-	p.write(w)
+	p.Write(w)
 }

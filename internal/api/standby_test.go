@@ -39,7 +39,7 @@ func TestNoBrain(t *testing.T) {
 func TestUseIsTold(t *testing.T) {
 	now, passed := time.Now(), 0
 	g := newGateRigWith(t, func(c *api.Config) {
-		c.Forward = func(w http.ResponseWriter, r *http.Request, _ auth.Caller, instead http.HandlerFunc) {
+		c.Cluster.Forward = func(w http.ResponseWriter, r *http.Request, _ auth.Caller, instead http.HandlerFunc) {
 			passed++
 			instead(w, r)
 		}

@@ -8,31 +8,63 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
 	"freshet/internal/auth"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/queries/runner"
 	"freshet/internal/sched"
+	"freshet/internal/sinks/delivery"
 )
 
-func (a *api) routeStatus(h huma.API, mux gatedMux) {
-	route(h, a, huma.Operation{
+// A statusStore is what is stored of sources and of the logs.
+type statusStore interface {
+	freshet.Catalog
+	freshet.ChangeLog
+	freshet.OutcomeLog
+}
+
+// statusAPI serves the state of the program.
+type statusAPI struct {
+	*rest.Server
+	ProgramConfig
+	store    statusStore
+	daemon   *daemon.Daemon
+	sinks    *delivery.Sinks // nil means none
+	queries  *runner.Runner  // nil means that none are run
+	members  *Cluster        // nil means this machine alone
+	follower bool            // another node decides
+	started  time.Time
+	flow     flow
+}
+
+func (a *statusAPI) routes() {
+	a.routeStatus()
+	a.routeCluster()
+	a.routeOverview()
+	a.routeFlow()
+}
+
+func (a *statusAPI) routeStatus() {
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-status", Method: http.MethodGet, Path: "/api/v1/status", Tags: []string{"program"},
 		Summary: "Show the status of the daemon",
 	}, a.getStatus)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "reload", Method: http.MethodPost, Path: "/api/v1/reload", Tags: []string{"program"},
 		Summary: "Read the configuration file again", DefaultStatus: http.StatusNoContent,
 	}, a.reload)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-browser", Method: http.MethodGet, Path: "/api/v1/browser", Tags: []string{"program"},
 		Summary: "Show the browser that pages are rendered with, or why they cannot be",
 	}, a.getBrowser)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+	a.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
+	a.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := a.ready(); err != nil {
 			said := "not ready\n"
 			if auth.Of(r.Context()).May(freshet.RightRead) {
@@ -42,12 +74,11 @@ func (a *api) routeStatus(h huma.API, mux gatedMux) {
 			return
 		}
 		said := "ready\n"
-		if how := a.Daemon.Status().Clock; how != "" {
+		if how := a.daemon.Status().Clock; how != "" {
 			said += "the clock was " + how + "\n"
 		}
 		plain(w, http.StatusOK, said)
 	})
-	mux.HandleFunc("GET /metrics", a.Metrics.handler(a).ServeHTTP)
 }
 
 // plain answers with a line of text. The client may be gone, and there is
@@ -59,10 +90,10 @@ func plain(w http.ResponseWriter, status int, text string) {
 }
 
 // ready returns why nothing can be captured, if nothing can.
-func (a *api) ready() error {
-	st := a.Daemon.Status()
+func (a *statusAPI) ready() error {
+	st := a.daemon.Status()
 	switch {
-	case a.Forward != nil && a.Ready != nil:
+	case a.follower && a.Ready != nil:
 		return a.Ready()
 	case !st.Running && st.Listed > 0:
 		return fmt.Errorf("polling has not started: loading sources: %d of %d", st.Loaded, st.Listed)
@@ -76,15 +107,15 @@ func (a *api) ready() error {
 	return nil
 }
 
-func (a *api) getBrowser(context.Context, *struct{}) (*bodyOf[client.Browser], error) {
+func (a *statusAPI) getBrowser(context.Context, *struct{}) (*rest.Body[client.Browser], error) {
 	if a.Browser == nil {
-		return &bodyOf[client.Browser]{client.Browser{Problem: "pages cannot be rendered here"}}, nil
+		return rest.Reply(client.Browser{Problem: "pages cannot be rendered here"}), nil
 	}
-	return &bodyOf[client.Browser]{a.Browser()}, nil
+	return rest.Reply(a.Browser()), nil
 }
 
-func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status], error) {
-	st := a.Daemon.Status()
+func (a *statusAPI) getStatus(ctx context.Context, _ *struct{}) (*rest.Body[client.Status], error) {
+	st := a.daemon.Status()
 	s := client.Status{
 		Version: a.Version, StartedAt: a.started, Ready: true, Clock: st.Clock, Running: st.Running,
 		Budget: st.Budget, Limits: limitsOf(st.Limits), Sources: st.Sources, UnderWay: st.UnderWay,
@@ -94,7 +125,7 @@ func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status
 	if err := a.ready(); err != nil {
 		s.Ready, s.Trouble = false, err.Error()
 	}
-	if l := a.Daemon.Levels(); l.Set > 0 {
+	if l := a.daemon.Levels(); l.Set > 0 {
 		s.Levels = &client.Levels{Set: l.Set, Unmet: l.Unmet, NeedPerDay: perDay(l.Need), BudgetPerDay: perDay(l.Budget)}
 	}
 	s.Disk = diskOf(st.Disk)
@@ -105,7 +136,7 @@ func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status
 	if err := without(&s, a.storedStatus(ctx, &s)); err != nil {
 		return nil, err
 	}
-	return &bodyOf[client.Status]{s}, nil
+	return rest.Reply(s), nil
 }
 
 // without has a status tell that the store cannot be read: what is known without it is wanted most while it is
@@ -121,24 +152,56 @@ func without(s *client.Status, err error) error {
 }
 
 // storedStatus adds what only the store knows.
-func (a *api) storedStatus(ctx context.Context, s *client.Status) error {
-	end, err := a.Store.LastChange(ctx)
+func (a *statusAPI) storedStatus(ctx context.Context, s *client.Status) error {
+	end, err := a.store.LastChange(ctx)
 	if err != nil {
 		return fmt.Errorf("end of the change log: %w", err)
 	}
-	if s.LastChange, err = a.changePlace(ctx, end); err != nil {
+	if s.LastChange, err = rest.ChangePlace(ctx, a.store, end); err != nil {
 		return err
 	}
-	if s.Behind, err = a.queriesBehind(ctx); err != nil {
+	if s.Behind, err = queriesBehind(ctx, a.queries, a.store); err != nil {
 		return err
 	}
-	if s.Sinks, err = a.sinks(ctx); err != nil || a.Size == nil {
+	if s.Sinks, err = sinkStates(ctx, a.sinks); err != nil || a.Size == nil {
 		return err
 	}
 	if s.StoreBytes, err = a.Size(); err != nil {
 		return fmt.Errorf("size of the store: %w", err)
 	}
 	return nil
+}
+
+// queriesBehind reports whether the queries have not gone through all that is stored.
+func queriesBehind(ctx context.Context, queries *runner.Runner, store statusStore) (bool, error) {
+	if queries == nil {
+		return false, nil
+	}
+	changes, err := store.LastChange(ctx)
+	if err != nil {
+		return false, fmt.Errorf("end of the change log: %w", err)
+	}
+	outcomes, err := store.LastOutcome(ctx)
+	if err != nil {
+		return false, fmt.Errorf("end of the log of outcomes: %w", err)
+	}
+	uptoChanges, uptoOutcomes := queries.Upto()
+	return uptoChanges < changes || uptoOutcomes < outcomes, nil
+}
+
+// statusNumbers returns the numbers in short; nil if there are none.
+func (a *statusAPI) statusNumbers(ctx context.Context) *client.StatusNumbers {
+	ctx, cancel := context.WithTimeout(ctx, loopPatience)
+	defer cancel()
+	n, err := a.daemon.Overall(ctx)
+	if err != nil {
+		return nil // nothing is learnt, or nobody is at work, or the loop is too busy
+	}
+	all := capturedOf(n.All)
+	return &client.StatusNumbers{
+		Share: all.Share, Delay: all.Delay, Freshness: all.Freshness, Age: all.Age,
+		Price: n.Price, CalibrationGap: n.Reliability.Gap(),
+	}
 }
 
 // limitsOf returns what keeps polls apart as the API tells it.
@@ -167,12 +230,12 @@ func diskOf(d *daemon.Disk) *client.Disk {
 	return told
 }
 
-func (a *api) reload(ctx context.Context, _ *struct{}) (*struct{}, error) {
+func (a *statusAPI) reload(ctx context.Context, _ *struct{}) (*struct{}, error) {
 	if a.Reload == nil {
-		return nil, problem(http.StatusNotImplemented, "there is no configuration to reload")
+		return nil, rest.NewProblem(http.StatusNotImplemented, "there is no configuration to reload")
 	}
 	if err := a.Reload(ctx); err != nil {
-		p := problem(http.StatusUnprocessableEntity, err.Error())
+		p := rest.NewProblem(http.StatusUnprocessableEntity, err.Error())
 		p.Hint = freshet.HintOf(err)
 		return nil, p
 	}
@@ -185,4 +248,82 @@ func robotsOf(p sched.Politeness) string {
 		return string(freshet.RobotsObey)
 	}
 	return string(freshet.RobotsIgnore)
+}
+
+// A Cluster is the machines that work together, as the API tells of them.
+type Cluster struct {
+	Address string // of this node
+	Show    func(context.Context) (client.Cluster, error)
+	Drain   func(name string) error // returns freshet.ErrNotFound if there is no such hand
+}
+
+func (a *statusAPI) routeCluster() {
+	tags := []string{"program"}
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "get-cluster", Method: http.MethodGet, Path: "/api/v1/cluster", Tags: tags,
+		Summary:     "Show the node that decides, those that stand by, and the hands on other machines that poll for it",
+		Description: "Which node decides, which others stand by to take over, and what each hand is doing.",
+	}, a.getCluster)
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "drain-hand", Method: http.MethodPost, Path: "/api/v1/cluster/hands/{name}/drain", Tags: tags,
+		Summary:     "Give a hand no more polls, and have it leave when it has finished those it has begun",
+		Description: "It ends by itself; what it has not begun is given to others.", DefaultStatus: http.StatusAccepted,
+	}, a.drainHand)
+}
+
+func (a *statusAPI) getCluster(ctx context.Context, _ *struct{}) (*rest.Body[client.Cluster], error) {
+	if a.members == nil {
+		return rest.Reply(client.Cluster{Nodes: []client.ClusterNode{}, Hands: []client.Hand{}}), nil
+	}
+	all, err := a.members.Show(ctx)
+	return rest.Reply(all), err
+}
+
+type handPath struct {
+	Name string `path:"name" maxLength:"100" doc:"Name of the hand"`
+}
+
+func (a *statusAPI) drainHand(_ context.Context, in *handPath) (*struct{}, error) {
+	err := freshet.ErrNotFound
+	if a.members != nil {
+		err = a.members.Drain(in.Name)
+	}
+	if errors.Is(err, freshet.ErrNotFound) {
+		return nil, rest.NewProblem(http.StatusNotFound, "there is no hand "+in.Name)
+	}
+	return nil, err
+}
+
+// clusterGauges reports of the machines that work together.
+func (a *statusAPI) clusterGauges(ctx context.Context, set setGauge) {
+	if a.members == nil {
+		return
+	}
+	all, err := a.members.Show(ctx)
+	if err != nil {
+		a.Log.Error("cannot collect metrics", "err", err)
+		return
+	}
+	brain, warm, lag, nodes := 0.0, 0.0, int64(0), 0
+	if !a.follower {
+		brain, warm = 1, 1
+	}
+	for _, n := range all.Nodes {
+		if n.Role != "lost" {
+			nodes++
+		}
+		if n.Address == a.members.Address && n.Role != "lost" { // one that was there before may have had the same
+			lag = n.Lag
+			if n.Standby == "warm" {
+				warm = 1
+			}
+		}
+	}
+	set(gauge("freshet_cluster_brain", "1 if this node decides, 0 if it stands by."), brain)
+	set(gauge("freshet_cluster_epoch", "How many nodes have decided one after the other."), float64(all.Brain.Epoch))
+	set(gauge("freshet_cluster_nodes", "Nodes on the same data that give signs of life."), float64(nodes))
+	set(gauge("freshet_cluster_lag", "Results of polls that this node has not taken in yet."), float64(lag))
+	set(gauge("freshet_cluster_warm", "1 if this node decides or could take over at once, 0 if it would have to read everything first."), warm)
+	set(gauge("freshet_cluster_hands", "Hands on other machines."), float64(len(all.Hands)))
+	set(gauge("freshet_cluster_slots", "Most polls at the same time, of all hands together."), float64(all.Brain.Slots))
 }

@@ -19,7 +19,7 @@ import (
 
 func TestHealth(t *testing.T) {
 	fault := errors.New("the disk is on fire")
-	r := newRig(t, func(c *api.Config) { c.Ready = func() error { return fault } })
+	r := newRig(t, func(c *api.Config) { c.Program.Ready = func() error { return fault } })
 	r.do("GET", "/healthz", nil).is(200)
 	if a := r.do("GET", "/readyz", nil).is(503); !strings.Contains(string(a.Body), "polling is not running") {
 		t.Errorf("a daemon that does not run is not ready because %s", a.Body)
@@ -41,7 +41,7 @@ func TestHealth(t *testing.T) {
 func TestStatus(t *testing.T) {
 	r := newRig(t, func(c *api.Config) {
 		c.Sinks = sinksOf(t, c, "sink")
-		c.Size = func() (int64, error) { return 4096, nil }
+		c.Program.Size = func() (int64, error) { return 4096, nil }
 	}).run()
 	r.put("/page", "text/plain", "one\n")
 	r.add("page", "/page")
@@ -94,7 +94,7 @@ func TestMetrics(t *testing.T) {
 	r := newRig(t, func(c *api.Config) {
 		metrics = c.Metrics
 		c.Sinks = sinksOf(t, c, "sink")
-		c.Size = func() (int64, error) { return 4096, nil }
+		c.Program.Size = func() (int64, error) { return 4096, nil }
 	}).run()
 	r.put("/page", "text/plain", "one\n")
 	r.add("page", "/page")

@@ -4,34 +4,29 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
 )
 
-const (
-	heartbeat     = 15 * time.Second // between signs of life on a quiet stream
-	writePatience = 30 * time.Second // for a client to take what it is sent
-	streamPage    = 100              // changes read at once
-)
+// streamPage is how many changes are read at once.
+const streamPage = 100
 
-func (a *api) routeStream(h huma.API, tags []string) {
-	route(h, a, huma.Operation{
+func (a *changeAPI) routeStream(tags []string) {
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "stream-changes", Method: http.MethodGet, Path: "/api/v1/changes/stream", Tags: tags,
 		Summary: "Follow the change log as server-sent events",
 		Description: "Every event is named change; its id is the cursor and its data a CloudEvent. " +
 			"The stream continues after Last-Event-ID, or after the cursor in after, or else at the end of the log; with since or until, at the beginning of that time. " +
 			"A cursor that this log does not have, because the data was restored from an older backup or is other data, is refused with 410.",
-		Responses: map[string]*huma.Response{"200": {
-			Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
-		}},
+		Responses: rest.EventStream(),
 	}, a.streamChanges)
 }
 
@@ -41,22 +36,12 @@ type streamInput struct {
 	ChangeFilter
 }
 
-// place returns the cursor that the stream is to go on after, if it names one.
-func (in *streamInput) place() (at freshet.Place, given bool, err error) {
-	text, location := in.LastEventID, "header.Last-Event-ID"
-	if text == "" {
-		text, location = in.After, "query.after"
-	}
-	at, err = parsePlace(location, text)
-	return at, text != "", err
-}
-
-func (a *api) streamChanges(ctx context.Context, in *streamInput) (*huma.StreamResponse, error) {
-	from, given, err := in.place()
+func (a *changeAPI) streamChanges(ctx context.Context, in *streamInput) (*huma.StreamResponse, error) {
+	from, given, err := rest.ResumeAt(in.LastEventID, in.After)
 	if err != nil {
 		return nil, err
 	}
-	at, err := a.findChange(ctx, from)
+	at, err := a.FindChange(ctx, a.store, from)
 	if err != nil {
 		return nil, err
 	}
@@ -65,43 +50,29 @@ func (a *api) streamChanges(ctx context.Context, in *streamInput) (*huma.StreamR
 		return nil, err
 	}
 	if !given && which.seen.IsZero() {
-		if at, err = a.Store.LastChange(ctx); err != nil {
+		if at, err = a.store.LastChange(ctx); err != nil {
 			return nil, fmt.Errorf("end of the change log: %w", err)
 		}
-		if from, err = a.changePlace(ctx, at); err != nil {
+		if from, err = rest.ChangePlace(ctx, a.store, at); err != nil {
 			return nil, err
 		}
 	}
-	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		r, w := humago.Unwrap(hc)
-		s := &stream{api: a, place: place{at, which}, w: w, control: http.NewResponseController(w)}
-		ctx, cancel := a.untilStop(r.Context())
-		defer cancel()
-		greeting := "retry: 2000\n"
-		if !given && which.seen.IsZero() {
-			greeting += fmt.Sprintf(": no cursor was given; the stream starts at the end of the log, after %s\n", from)
-		}
-		err := s.run(ctx, greeting)
-		if err != nil && ctx.Err() == nil {
-			a.Log.Debug("a stream has ended", "at", s.at, "err", err)
-		}
-	}}, nil
-}
-
-// A stream is one client that follows the change log.
-type stream struct {
-	*api
-	place
-	w       http.ResponseWriter
-	control *http.ResponseController
-}
-
-// run greets the client and sends changes until the client or the program ends it.
-func (s *stream) run(ctx context.Context, greeting string) error {
-	s.greet()
-	if err := s.send([]byte(greeting + "\n")); err != nil {
-		return err
+	greeting := ""
+	if !given && which.seen.IsZero() {
+		greeting = fmt.Sprintf(": no cursor was given; the stream starts at the end of the log, after %s\n", from)
 	}
+	reader := &streamReader{changeAPI: a, place: place{at, which}}
+	return a.Stream(greeting, reader.run), nil
+}
+
+// A streamReader is the place of one client that follows the change log.
+type streamReader struct {
+	*changeAPI
+	place
+}
+
+// run sends changes until the client or the program ends it.
+func (s *streamReader) run(ctx context.Context, events *rest.Events) error {
 	for {
 		p := s.events.page(s.place, func(p *eventPage) { s.load(ctx, p) })
 		if p.err != nil {
@@ -109,32 +80,24 @@ func (s *stream) run(ctx context.Context, greeting string) error {
 		}
 		s.at = p.to
 		if p.n > 0 {
-			if err := s.send(p.events); err != nil {
+			if err := events.Send(p.events); err != nil {
 				return err
 			}
 		}
 		if p.n == streamPage {
 			continue // there may be more
 		}
-		if err := s.await(ctx, func(ctx context.Context) error { return s.Store.Wait(ctx, s.at) }); err != nil {
+		if err := events.Await(ctx, func(ctx context.Context) error { return s.store.Wait(ctx, s.at) }); err != nil {
 			return err
 		}
 	}
 }
 
-// greet begins the answer.
-func (s *stream) greet() {
-	h := s.w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // a proxy must not hold events back
-	s.w.WriteHeader(http.StatusOK)
-}
-
 // load reads and encodes what follows the stream's place. Other streams may
 // wait for it, so it is finished even if this client has gone.
-func (s *stream) load(ctx context.Context, p *eventPage) {
+func (s *streamReader) load(ctx context.Context, p *eventPage) {
 	ctx = context.WithoutCancel(ctx)
-	tail := tail{store: s.Store, at: s.at, which: s.which}
+	tail := tail{store: s.store, at: s.at, which: s.which}
 	changes, err := tail.read(ctx, streamPage)
 	if err != nil {
 		p.err = err
@@ -142,61 +105,80 @@ func (s *stream) load(ctx context.Context, p *eventPage) {
 	}
 	var events bytes.Buffer
 	for _, c := range changes {
-		data, err := json.Marshal(sinks.Envelope(c, s.Base))
+		data, err := json.Marshal(sinks.Envelope(c, s.base))
 		if err != nil {
 			p.err = fmt.Errorf("encode change %d: %w", c.Cursor, err)
 			return
 		}
-		writeEvent(&events, "change", c.Place().String(), data)
+		rest.WriteEvent(&events, "change", c.Place().String(), data)
 	}
 	p.events, p.n, p.to = events.Bytes(), len(changes), tail.at
 }
 
-// send sends what it is given at once. A client that does not take it in time
-// is cut off: it finds its place again when it comes back.
-func (s *stream) send(events []byte) error {
-	if err := s.control.SetWriteDeadline(time.Now().Add(writePatience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("set a deadline: %w", err)
-	}
-	if _, err := s.w.Write(events); err != nil {
-		return fmt.Errorf("write to the client: %w", err)
-	}
-	return s.control.Flush()
+const (
+	pageAge  = time.Second // for which a page is told as it was read
+	maxPages = 64          // held at once
+)
+
+// A fanout lets streams that are at the same place share the reading and the
+// encoding of what comes next: with a thousand clients on one log, a change is
+// read once and not a thousand times.
+//
+// What follows a place in the log stays the same, so a page can be told again.
+// Only an empty one cannot, because the next change fills it.
+type fanout struct {
+	mu    sync.Mutex
+	pages map[place]*eventPage
 }
 
-// await returns when there is something to read, and meanwhile gives signs of life.
-func (s *stream) await(ctx context.Context, more func(context.Context) error) error {
-	for {
-		waiting, cancel := context.WithTimeoutCause(ctx, heartbeat, errWaited)
-		err := more(waiting)
-		cancel()
-		if err == nil || ctx.Err() != nil || !errors.Is(err, errWaited) {
-			return err
-		}
-		if err := s.send([]byte(": still here\n\n")); err != nil {
-			return err
-		}
-	}
+// A place is where a stream goes on.
+type place struct {
+	at    freshet.Cursor
+	which ChangeFilter
 }
 
-// writeEvent writes one server-sent event. Line breaks cannot leave a field:
-// those in the data begin a further data line, and the others are dropped.
-func writeEvent(b *bytes.Buffer, event, id string, data []byte) {
-	for _, field := range []struct{ name, value string }{{"event", event}, {"id", id}} {
-		b.WriteString(field.name + ": ")
-		for _, c := range []byte(field.value) {
-			if c != '\n' && c != '\r' && c != 0 {
-				b.WriteByte(c)
-			}
-		}
-		b.WriteByte('\n')
+// An eventPage is what follows a place, encoded as server-sent events.
+type eventPage struct {
+	begun time.Time
+	ready chan struct{} // closed when the rest is there
+
+	events []byte
+	n      int            // events
+	to     freshet.Cursor // everything up to here is in them
+	err    error
+}
+
+// page returns what follows a place. Of several callers at once one loads it.
+func (f *fanout) page(at place, load func(*eventPage)) *eventPage {
+	now := time.Now()
+	f.mu.Lock()
+	p := f.pages[at]
+	if p != nil && now.Sub(p.begun) < pageAge {
+		f.mu.Unlock()
+		<-p.ready
+		return p
 	}
-	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
-	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
-	for line := range bytes.SplitSeq(data, []byte("\n")) {
-		b.WriteString("data: ")
-		b.Write(line)
-		b.WriteByte('\n')
+	p = &eventPage{begun: now, ready: make(chan struct{})}
+	if f.pages == nil || len(f.pages) >= maxPages {
+		f.pages = map[place]*eventPage{}
 	}
-	b.WriteByte('\n')
+	f.pages[at] = p
+	f.mu.Unlock()
+
+	defer f.finish(at, p) // even if loading panics, nobody waits for ever
+	load(p)
+	return p
+}
+
+// finish gives a page to those who wait for it, and forgets it if it is empty.
+func (f *fanout) finish(at place, p *eventPage) {
+	close(p.ready)
+	if p.n > 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.pages[at] == p {
+		delete(f.pages, at)
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/api"
+	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
 )
 
@@ -384,7 +385,7 @@ func FuzzWriteEvent(f *testing.F) {
 			t.Skip()
 		}
 		var b bytes.Buffer
-		api.WriteEvent(&b, event, id, data)
+		rest.WriteEvent(&b, event, id, data)
 		stream := readSSE(bufio.NewScanner(&b))
 		e, ok := stream.next()
 		if !ok {

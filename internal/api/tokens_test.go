@@ -52,8 +52,8 @@ func TestWhoseAKeyIsAndHowLong(t *testing.T) {
 func TestKeyOfARequestUnderWay(t *testing.T) {
 	came, goOn := make(chan struct{}), make(chan struct{})
 	r := newRig(t, func(c *api.Config) {
-		check := c.Check
-		c.Check = func(url string) (string, error) {
+		check := c.Sources.Check
+		c.Sources.Check = func(url string) (string, error) {
 			close(came) // a second look would panic
 			<-goOn
 			return check(url)

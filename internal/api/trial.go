@@ -12,18 +12,19 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
-func (a *api) routeTrial(h huma.API) {
+func (a *versionAPI) routeTrial() {
 	tags := []string{"sources"}
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "test-source", Method: http.MethodPost, Path: "/api/v1/sources/{id}/test", Tags: tags,
 		Summary:     "Read the last capture, and the history, in another way",
 		Description: "The body is what an edit would change, such as read or select. Nothing is fetched, and nothing is saved.",
 	}, a.testSource)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-suggestions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/suggestions", Tags: tags,
 		Summary:     "Propose ways to read a source",
 		Description: "An article, a list of items, a table, a price, as the last capture has them, each with what it would read. Nothing is fetched.",
@@ -33,15 +34,15 @@ func (a *api) routeTrial(h huma.API) {
 type testSourceInput struct {
 	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	History int              `query:"history" minimum:"0" maximum:"200" doc:"Also read so many stored versions, and say which would still be changes"`
-	Body    mergePatch[sourceEdit]
+	Body    rest.MergePatch[sourceEdit]
 }
 
-func (a *api) testSource(ctx context.Context, in *testSourceInput) (*bodyOf[client.SourceTrial], error) {
-	w, err := a.Store.Source(ctx, in.ID)
+func (a *versionAPI) testSource(ctx context.Context, in *testSourceInput) (*rest.Body[client.SourceTrial], error) {
+	w, err := rest.FindSource(ctx, a.store, in.ID)
 	if err != nil {
-		return nil, ofSource(in.ID, err)
+		return nil, err
 	}
-	edited, err := merged(newSourceOf(w.Source), in.Body)
+	edited, err := rest.Merge(newSourceOf(w.Source), in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -58,33 +59,33 @@ func (a *api) testSource(ctx context.Context, in *testSourceInput) (*bodyOf[clie
 	if err != nil {
 		return nil, err
 	}
-	read, err := a.Trace(ctx, s.Recipe, resp)
+	read, err := a.trace(ctx, s.Recipe, resp)
 	trial := client.SourceTrial{Version: v.Number, Steps: []client.StepTrial{}}
 	for _, step := range read.Steps {
 		trial.Steps = append(trial.Steps, client.StepTrial{Step: step.Step, Out: step.Out, TookMS: float64(step.Took.Microseconds()) / 1000})
 	}
 	if err != nil {
-		return nil, invalid("body.read", err.Error(), nil)
+		return nil, rest.Invalid("body.read", err.Error(), nil)
 	}
 	trial.Text, trial.Fields, trial.Items = freshet.Shorten(string(read.Text), maxTrialText), read.Fields, len(read.Items)
 	if in.History > 0 {
 		trial.History, err = a.overHistory(ctx, in.ID, s.Recipe, in.History)
 	}
-	return &bodyOf[client.SourceTrial]{trial}, err
+	return rest.Reply(trial), err
 }
 
 // maxTrialText is how much of a text a trial shows, in bytes.
 const maxTrialText = 256 << 10
 
 // captured returns what a version was read from.
-func (a *api) captured(ctx context.Context, id freshet.SourceID, v freshet.Version) (resp freshet.Response, err error) {
-	if a.Read == nil || a.Trace == nil {
-		return resp, problem(http.StatusNotImplemented, "this server cannot read stored versions again")
+func (a *versionAPI) captured(ctx context.Context, id freshet.SourceID, v freshet.Version) (resp freshet.Response, err error) {
+	if a.read == nil || a.trace == nil {
+		return resp, rest.NewProblem(http.StatusNotImplemented, "this server cannot read stored versions again")
 	}
-	if err := a.hold(ctx, 2*v.RawBytes); err != nil {
+	if err := rest.Hold(ctx, 2*v.RawBytes); err != nil {
 		return resp, err
 	}
-	raw, err := a.Store.Raw(ctx, id, v.Number)
+	raw, err := a.store.Raw(ctx, id, v.Number)
 	if err != nil {
 		return resp, fmt.Errorf("body of version %d of source %s: %w", v.Number, id, err)
 	}
@@ -94,8 +95,8 @@ func (a *api) captured(ctx context.Context, id freshet.SourceID, v freshet.Versi
 }
 
 // overHistory reads the newest versions anew, from the oldest of them on.
-func (a *api) overHistory(ctx context.Context, id freshet.SourceID, recipe freshet.Recipe, most int) (*client.HistoryTrial, error) {
-	versions, err := a.Store.Versions(ctx, id, 0, most)
+func (a *versionAPI) overHistory(ctx context.Context, id freshet.SourceID, recipe freshet.Recipe, most int) (*client.HistoryTrial, error) {
+	versions, err := a.store.Versions(ctx, id, 0, most)
 	if err != nil {
 		return nil, fmt.Errorf("versions of source %s: %w", id, err)
 	}
@@ -109,8 +110,8 @@ func (a *api) overHistory(ctx context.Context, id freshet.SourceID, recipe fresh
 		if err != nil {
 			return nil, err
 		}
-		one := client.VersionTrial{Number: v.Number, SeenAt: utc(v.SeenAt)}
-		rd, err := a.Read(patient, recipe, resp)
+		one := client.VersionTrial{Number: v.Number, SeenAt: rest.UTC(v.SeenAt)}
+		rd, err := a.read(patient, recipe, resp)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -135,7 +136,7 @@ func (a *api) overHistory(ctx context.Context, id freshet.SourceID, recipe fresh
 // trialPatience is how long reading the history again may take.
 const trialPatience = 10 * time.Second
 
-func (a *api) listSuggestions(ctx context.Context, in *sourcePath) (*bodyOf[client.Suggestions], error) {
+func (a *versionAPI) listSuggestions(ctx context.Context, in *rest.SourcePath) (*rest.Body[client.Suggestions], error) {
 	v, err := a.newest(ctx, in.ID, 0)
 	if err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func (a *api) listSuggestions(ctx context.Context, in *sourcePath) (*bodyOf[clie
 		if s.URL == "" {
 			told := newSourceOf(freshet.Source{URL: resp.URL, Recipe: s.Recipe})
 			one.Select, one.Read, one.Items, one.Extract = told.Select, told.Read, told.Items, told.Extract
-			rd, err := a.Read(ctx, s.Recipe, resp)
+			rd, err := a.read(ctx, s.Recipe, resp)
 			if err != nil {
 				continue // what cannot be read is no proposal
 			}
@@ -162,5 +163,5 @@ func (a *api) listSuggestions(ctx context.Context, in *sourcePath) (*bodyOf[clie
 		}
 		out.Items = append(out.Items, one)
 	}
-	return &bodyOf[client.Suggestions]{out}, nil
+	return rest.Reply(out), nil
 }

@@ -8,40 +8,63 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/api/rest"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
 func versionOf(v freshet.Version) client.Version {
 	return client.Version{
-		Source: v.Source, Number: v.Number, Hash: v.Hash.String(), SeenAt: utc(v.SeenAt),
+		Source: v.Source, Number: v.Number, Hash: v.Hash.String(), SeenAt: rest.UTC(v.SeenAt),
 		TextBytes: v.TextBytes, RawBytes: v.RawBytes, Picture: v.Picture, MediaType: v.MediaType, Title: v.Title,
 		URL: freshet.MaskURL(v.URL), Suspect: client.SuspectOf(v.Suspect, ""), Quiet: v.Quiet, Fields: v.Fields,
 	}
 }
 
-func (a *api) routeVersions(h huma.API) {
+// A versionStore is what is stored of versions and their sources.
+type versionStore interface {
+	freshet.Catalog
+	freshet.Archive
+	freshet.ChangeLog
+}
+
+// versionAPI serves what was captured, and how versions differ.
+type versionAPI struct {
+	*rest.Server
+	admission
+	store       versionStore
+	read, trace func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
+}
+
+func (a *versionAPI) routes() {
+	a.routeVersions()
+	a.routeTrial()
+}
+
+func (a *versionAPI) routeVersions() {
 	tags := []string{"versions"}
 	text := map[string]*huma.Response{"200": {
 		Description: "OK", Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}},
 	}}
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-versions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions", Tags: tags,
 		Summary:     "List the versions of a source, newest first",
 		Description: "With at, only the version that the source had at that time, as far as polls had seen it by then. Times are such as 2026-11-01T08:00:00Z, a date, or how long ago, such as 2d.",
 	}, a.listVersions)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-version", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}", Tags: tags,
 		Summary: "Show a version",
 	}, a.getVersion)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-text", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}/text", Tags: tags,
 		Summary: "Read the text extracted from the response", Responses: text,
 	}, a.getText)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-raw", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}/raw", Tags: tags,
 		Summary:     "Download the response body that the text was extracted from",
 		Description: "The response is an attachment without a media type; the type the server gave is in X-Original-Content-Type.",
@@ -49,7 +72,7 @@ func (a *api) routeVersions(h huma.API) {
 			Description: "OK", Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
 		}},
 	}, a.getRaw)
-	route(h, a, huma.Operation{
+	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-screenshot", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}/screenshot", Tags: tags,
 		Summary:     "Download the screenshot of a version",
 		Description: "Only versions of sources with render and screenshot have one.",
@@ -57,10 +80,10 @@ func (a *api) routeVersions(h huma.API) {
 			Description: "OK", Content: map[string]*huma.MediaType{"image/png": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
 		}},
 	}, a.getScreenshot)
-	a.routeRendered(h, tags)
-	a.routeOutline(h, tags)
-	a.routeDiff(h, tags)
-	a.routeFields(h, tags)
+	a.routeRendered(tags)
+	a.routeOutline(tags)
+	a.routeDiff(tags)
+	a.routeFields(tags)
 }
 
 type listVersionsInput struct {
@@ -68,33 +91,33 @@ type listVersionsInput struct {
 	Before int              `query:"before" minimum:"0" doc:"Only versions with a lower number; 0 means from the newest"`
 	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 	At     string           `query:"at" doc:"Only the version that was current at this time"`
-	Between
+	rest.Between
 }
 
 // Resolve implements [huma.Resolver].
 func (in *listVersionsInput) Resolve(ctx huma.Context) []error {
-	return said(ctx, "at", "since", "until")
+	return rest.RefuseEmpty(ctx, "at", "since", "until")
 }
 
-func (a *api) listVersions(ctx context.Context, in *listVersionsInput) (*bodyOf[client.VersionPage], error) {
-	seen, err := a.span(in.Between)
+func (a *versionAPI) listVersions(ctx context.Context, in *listVersionsInput) (*rest.Body[client.VersionPage], error) {
+	seen, err := a.ParseBetween(in.Between)
 	if err != nil {
 		return nil, err
 	}
 	if in.At != "" {
 		if in.Before != 0 || !seen.IsZero() {
-			return nil, invalid("query.at", "goes with neither before, since nor until", in.At)
+			return nil, rest.Invalid("query.at", "goes with neither before, since nor until", in.At)
 		}
 		v, err := a.versionAt(ctx, in.ID, "query.at", in.At)
-		return &bodyOf[client.VersionPage]{client.VersionPage{Items: []client.Version{versionOf(v)}}}, err
+		return rest.Reply(client.VersionPage{Items: []client.Version{versionOf(v)}}), err
 	}
-	limit := min(in.Limit, maxPage)
-	versions, err := a.Store.VersionsIn(ctx, in.ID, seen, in.Before, limit+1)
+	limit := min(in.Limit, rest.MaxPage)
+	versions, err := a.store.VersionsIn(ctx, in.ID, seen, in.Before, limit+1)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return nil, err
 	}
 	if len(versions) == 0 {
-		if err := a.known(ctx, in.ID); err != nil {
+		if _, err := rest.FindSource(ctx, a.store, in.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -106,15 +129,7 @@ func (a *api) listVersions(ctx context.Context, in *listVersionsInput) (*bodyOf[
 		}
 		page.Items = append(page.Items, versionOf(v))
 	}
-	return &bodyOf[client.VersionPage]{page}, nil
-}
-
-// known returns an error if there is no such source.
-func (a *api) known(ctx context.Context, id freshet.SourceID) error {
-	if _, err := a.Store.Source(ctx, id); err != nil {
-		return ofSource(id, err)
-	}
-	return nil
+	return rest.Reply(page), nil
 }
 
 type versionPath struct {
@@ -123,42 +138,42 @@ type versionPath struct {
 }
 
 // version returns the version that a path names.
-func (a *api) version(ctx context.Context, in *versionPath) (freshet.Version, error) {
+func (a *versionAPI) version(ctx context.Context, in *versionPath) (freshet.Version, error) {
 	if in.Number == "latest" {
 		return a.newest(ctx, in.ID, 0)
 	}
 	n, err := strconv.Atoi(in.Number)
 	if err != nil || n < 1 {
-		return freshet.Version{}, invalid("path.number", "is not a version number or latest", in.Number)
+		return freshet.Version{}, rest.Invalid("path.number", "is not a version number or latest", in.Number)
 	}
-	return a.Store.Version(ctx, in.ID, n)
+	return a.store.Version(ctx, in.ID, n)
 }
 
 // newest returns the newest version of a source with a number below before that is
 // not held; zero means no bound.
-func (a *api) newest(ctx context.Context, id freshet.SourceID, before int) (freshet.Version, error) {
-	v, err := freshet.VersionBefore(ctx, a.Store, id, before)
+func (a *versionAPI) newest(ctx context.Context, id freshet.SourceID, before int) (freshet.Version, error) {
+	v, err := freshet.VersionBefore(ctx, a.store, id, before)
 	switch {
 	case err == nil:
 		return v, nil
 	case !errors.Is(err, freshet.ErrNotFound):
 		return freshet.Version{}, fmt.Errorf("versions of source %s: %w", id, err)
 	}
-	if err := a.known(ctx, id); err != nil {
+	if _, err := rest.FindSource(ctx, a.store, id); err != nil {
 		return freshet.Version{}, err
 	}
 	if before > 0 {
 		return freshet.Version{}, a.nothingBefore(ctx, id, before)
 	}
-	p := problem(http.StatusNotFound, fmt.Sprintf("%s has no versions yet", id))
+	p := rest.NewProblem(http.StatusNotFound, fmt.Sprintf("%s has no versions yet", id))
 	p.Hint = "the first poll stores version 1"
 	return freshet.Version{}, p
 }
 
 // nothingBefore says that there is no older version to compare one with: it is
 // the first, or those before it are no longer kept.
-func (a *api) nothingBefore(ctx context.Context, id freshet.SourceID, number int) error {
-	newest, err := a.Store.Versions(ctx, id, 0, 1)
+func (a *versionAPI) nothingBefore(ctx context.Context, id freshet.SourceID, number int) error {
+	newest, err := a.store.Versions(ctx, id, 0, 1)
 	if err != nil {
 		return fmt.Errorf("versions of source %s: %w", id, err)
 	}
@@ -166,12 +181,12 @@ func (a *api) nothingBefore(ctx context.Context, id freshet.SourceID, number int
 	if number == 1 && len(newest) > 0 && newest[0].Number == 1 {
 		detail = fmt.Sprintf("%s has only one version so far: nothing to compare", id)
 	}
-	return problem(http.StatusNotFound, detail)
+	return rest.NewProblem(http.StatusNotFound, detail)
 }
 
-func (a *api) getVersion(ctx context.Context, in *versionPath) (*bodyOf[client.Version], error) {
+func (a *versionAPI) getVersion(ctx context.Context, in *versionPath) (*rest.Body[client.Version], error) {
 	v, err := a.version(ctx, in)
-	return &bodyOf[client.Version]{versionOf(v)}, err
+	return rest.Reply(versionOf(v)), err
 }
 
 type textOutput struct {
@@ -181,15 +196,15 @@ type textOutput struct {
 	Body        []byte
 }
 
-func (a *api) getText(ctx context.Context, in *versionPath) (*textOutput, error) {
+func (a *versionAPI) getText(ctx context.Context, in *versionPath) (*textOutput, error) {
 	v, err := a.version(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.hold(ctx, v.TextBytes); err != nil {
+	if err := rest.Hold(ctx, v.TextBytes); err != nil {
 		return nil, err
 	}
-	text, err := a.Store.Text(ctx, in.ID, v.Number)
+	text, err := a.store.Text(ctx, in.ID, v.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -207,15 +222,15 @@ type rawOutput struct {
 
 // getRaw serves a captured body in a way that no browser runs: as a download
 // of no particular type. The sandbox and nosniff come with every response.
-func (a *api) getRaw(ctx context.Context, in *versionPath) (*rawOutput, error) {
+func (a *versionAPI) getRaw(ctx context.Context, in *versionPath) (*rawOutput, error) {
 	v, err := a.version(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.hold(ctx, v.RawBytes); err != nil {
+	if err := rest.Hold(ctx, v.RawBytes); err != nil {
 		return nil, err
 	}
-	raw, err := a.Store.Raw(ctx, in.ID, v.Number)
+	raw, err := a.store.Raw(ctx, in.ID, v.Number)
 	if err != nil {
 		return nil, fmt.Errorf("body of version %d of source %s: %w", v.Number, in.ID, err)
 	}
@@ -237,22 +252,136 @@ type screenshotOutput struct {
 	Body        []byte
 }
 
-func (a *api) getScreenshot(ctx context.Context, in *versionPath) (*screenshotOutput, error) {
+func (a *versionAPI) getScreenshot(ctx context.Context, in *versionPath) (*screenshotOutput, error) {
 	v, err := a.version(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	if v.Picture == 0 {
-		p := problem(http.StatusNotFound, fmt.Sprintf("version %d of %s has no screenshot", v.Number, in.ID))
+		p := rest.NewProblem(http.StatusNotFound, fmt.Sprintf("version %d of %s has no screenshot", v.Number, in.ID))
 		p.Hint = "versions of sources with render: {screenshot: true} have one"
 		return nil, p
 	}
-	if err := a.hold(ctx, v.Picture); err != nil {
+	if err := rest.Hold(ctx, v.Picture); err != nil {
 		return nil, err
 	}
-	picture, err := a.Store.Picture(ctx, in.ID, v.Number)
+	picture, err := a.store.Picture(ctx, in.ID, v.Number)
 	if err != nil {
 		return nil, err
 	}
 	return &screenshotOutput{ContentType: "image/png", Number: v.Number, Body: picture}, nil
+}
+
+// versionAt returns the version that a source had at a time that was given at a location.
+func (a *versionAPI) versionAt(ctx context.Context, id freshet.SourceID, location, text string) (freshet.Version, error) {
+	at, err := a.ParseTime(location, text)
+	if err != nil {
+		return freshet.Version{}, err
+	}
+	v, err := freshet.VersionAt(ctx, a.store, id, at)
+	if err == nil || !errors.Is(err, freshet.ErrNotFound) {
+		return v, err
+	}
+	if _, err := a.newest(ctx, id, 0); err != nil {
+		return v, err
+	}
+	first, err := a.oldest(ctx, id)
+	if err != nil {
+		return v, err
+	}
+	p := rest.NewProblem(http.StatusNotFound, fmt.Sprintf("no version of %s is known at %s: the oldest that is stored is version %d, first seen at %s",
+		id, at.UTC().Format(time.RFC3339), first.Number, rest.UTC(first.SeenAt).Format(time.RFC3339)))
+	p.Hint = "ask for a time at or after " + rest.UTC(first.SeenAt).Format(time.RFC3339Nano)
+	return v, p
+}
+
+// oldest returns the oldest version of a source that has one.
+func (a *versionAPI) oldest(ctx context.Context, id freshet.SourceID) (first freshet.Version, err error) {
+	w, err := rest.FindSourceOrRemoved(ctx, a.store, id)
+	if err != nil {
+		return first, err
+	}
+	for before := w.Standing.Head.Number + 1; ; before = first.Number {
+		found, err := a.store.Versions(ctx, id, before, rest.MaxPage)
+		if err != nil || len(found) == 0 {
+			return first, err
+		}
+		first = found[len(found)-1]
+	}
+}
+
+func (a *versionAPI) routeFields(tags []string) {
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "get-field", Method: http.MethodGet, Path: "/api/v1/sources/{id}/fields/{name}", Tags: tags,
+		Summary:     "List the values of a named field, newest first",
+		Description: "One value for each version that was read with this field. The source's extract names the fields. With at, only the value at that time.",
+	}, a.getField)
+}
+
+type fieldInput struct {
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	Name   string           `path:"name" maxLength:"64" doc:"Name of the field"`
+	Before int              `query:"before" minimum:"0" doc:"Only versions with a lower number; 0 means from the newest"`
+	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"Look at this many versions at most; more than 1000 means 1000"`
+	At     string           `query:"at" doc:"Only the value that was current at this time"`
+	rest.Between
+}
+
+// Resolve implements [huma.Resolver].
+func (in *fieldInput) Resolve(ctx huma.Context) []error {
+	return rest.RefuseEmpty(ctx, "at", "since", "until")
+}
+
+func (a *versionAPI) getField(ctx context.Context, in *fieldInput) (*rest.Body[client.FieldPage], error) {
+	seen, err := a.ParseBetween(in.Between)
+	if err != nil {
+		return nil, err
+	}
+	limit := min(in.Limit, rest.MaxPage)
+	var versions []freshet.Version
+	if in.At != "" {
+		var v freshet.Version
+		if v, err = a.versionAt(ctx, in.ID, "query.at", in.At); err != nil {
+			return nil, err
+		}
+		versions = []freshet.Version{v}
+	} else {
+		versions, err = a.store.VersionsIn(ctx, in.ID, seen, in.Before, limit)
+	}
+	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
+		return nil, err
+	}
+	if len(versions) == 0 || in.Before == 0 {
+		if err := a.knownField(ctx, in.ID, in.Name, versions); err != nil {
+			return nil, err
+		}
+	}
+	page := client.FieldPage{Items: []client.FieldValue{}}
+	for _, v := range versions {
+		if value, ok := v.Fields[in.Name]; ok {
+			page.Items = append(page.Items, client.FieldValue{Version: v.Number, SeenAt: rest.UTC(v.SeenAt), Value: value})
+		}
+	}
+	if len(versions) == limit && in.At == "" {
+		page.Next = &versions[limit-1].Number
+	}
+	return rest.Reply(page), nil
+}
+
+// knownField returns an error if there is no such source, or if neither it nor its
+// newest versions have such a field.
+func (a *versionAPI) knownField(ctx context.Context, id freshet.SourceID, name string, versions []freshet.Version) error {
+	for _, v := range versions {
+		if _, ok := v.Fields[name]; ok {
+			return nil
+		}
+	}
+	s, err := rest.FindSourceOrRemoved(ctx, a.store, id)
+	if err != nil {
+		return err
+	}
+	if _, ok := s.Recipe.Extract[name]; !ok {
+		return freshet.WithHint(fmt.Errorf("field %q of source %s: %w", name, id, freshet.ErrNotFound), "name it in extract; docs/reading.md says how")
+	}
+	return nil
 }

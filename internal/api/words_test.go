@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/internal/api"
+	"freshet/internal/api/rest"
 	"freshet/internal/app/config"
 )
 
@@ -34,7 +34,7 @@ func TestNotFoundIsSaidOnce(t *testing.T) {
 		if method == "PATCH" {
 			body = "{}"
 		}
-		var p api.Problem
+		var p rest.Problem
 		r.do(method, path, body).is(404).into(&p)
 		if p.Detail != want {
 			t.Errorf("%s %s: %q, want %q", method, path, p.Detail, want)
@@ -53,7 +53,7 @@ func TestNotFoundIsSaidOnce(t *testing.T) {
 // The hint of a name that is not known tells of a key and a variable that there are.
 func TestUnknownNameIsHinted(t *testing.T) {
 	r := newRig(t)
-	var p api.Problem
+	var p rest.Problem
 	r.do("GET", "/api/v1/status", nil, "Host", "freshet.example").is(421).into(&p)
 	all := config.Options()
 	i := slices.IndexFunc(all, func(o config.Option) bool { return strings.Contains(p.Hint, o.Key+" ") })

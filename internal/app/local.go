@@ -55,12 +55,13 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 		return nil, errors.Join(err, closeAll())
 	}
 	handler := api.New(api.Config{
-		Gate: gate, Store: n.Store, Daemon: n.Daemon, Check: cfg.CheckURL, Trust: n.trust, Hooks: n.hooks, Browser: n.browser, Read: n.reader.Read, Version: version, Now: cfg.Now,
-		Size:  n.StoreSize,
-		Stop:  ctx.Done(),
-		Sinks: sinks,
-
-		NoSearch: cfg.NoSearch, Index: n.indexAll,
+		Store: n.Store, Daemon: n.Daemon, Auth: api.AuthConfig{Gate: gate},
+		Sources: api.SourceConfig{Check: cfg.CheckURL, Trust: n.trust, Read: n.reader.Read, Hooks: n.hooks},
+		Search:  api.SearchConfig{Off: cfg.NoSearch, Index: n.indexAll},
+		Program: api.ProgramConfig{Version: version, Size: n.StoreSize, Browser: n.browser},
+		Sinks:   sinks,
+		Stop:    ctx.Done(),
+		Now:     cfg.Now,
 	})
 	return &LocalAPI{handler, closeAll}, nil
 }

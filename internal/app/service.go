@@ -344,36 +344,24 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		reload = nil
 	}
 	h := api.New(api.Config{
-		Store:   s.node.Store,
-		Sure:    s.node.sure,
-		Daemon:  s.node.Daemon,
-		Check:   settings.CheckURL,
-		Trust:   s.node.trust,
-		Gate:    s.gate,
-		Hooks:   s.node.hooks,
-		WebSub:  s.node.webSub,
-		Browser: s.node.browser,
-		Cluster: s.cluster(s.node, true),
-
-		Provider: s.provider(),
-
-		Read:    s.node.reader.Read,
-		Trace:   s.node.reader.Trace,
+		Store:  s.node.Store,
+		Daemon: s.node.Daemon,
+		Auth:   api.AuthConfig{Gate: s.gate, Provider: s.provider(), Hosts: s.names()},
+		Sources: api.SourceConfig{
+			Check: settings.CheckURL, Trust: s.node.trust,
+			Read: s.node.reader.Read, Trace: s.node.reader.Trace,
+			Hooks: s.node.hooks, WebSub: s.node.webSub,
+		},
+		Search:   api.SearchConfig{Off: settings.NoSearch},
+		Settings: &api.SettingsConfig{Get: s.told, Set: s.setSettings},
+		Cluster:  api.ClusterConfig{Members: s.cluster(s.node, true), Sure: s.node.sure},
+		Program: api.ProgramConfig{
+			Version: s.Version, Ready: s.loader.ready, Reload: reload, Size: s.node.StoreSize, Browser: s.node.browser,
+		},
 		Queries: s.node.queries,
-		Reload:  reload,
-
-		Settings:    s.told,
-		SetSettings: s.setSettings,
-
-		NoSearch: settings.NoSearch,
-
-		Ready:   s.loader.ready,
-		Size:    s.node.StoreSize,
-		Stop:    stopped,
-		Hosts:   s.names(),
-		Base:    s.settings.PublicURL,
 		Sinks:   s.sinks,
-		Version: s.Version,
+		Stop:    stopped,
+		Base:    s.settings.PublicURL,
 		Now:     s.Now,
 		Metrics: s.metrics,
 		Log:     s.Log,

@@ -85,11 +85,15 @@ func (s *service) endStandby() {
 func (s *service) standbyHandler(b *standby, gate *auth.Gate) http.Handler {
 	settings := s.settings
 	return api.New(api.Config{
-		Store: b.node.Store, Daemon: b.node.Daemon, Check: settings.CheckURL, Trust: b.node.trust, Gate: gate,
-		Read: b.node.reader.Read, Trace: b.node.reader.Trace, Browser: b.node.browser,
-		Forward: b.passer.pass, Cluster: s.cluster(b.node, false), NoSearch: settings.NoSearch,
-		Ready: func() error { return nil }, Stop: b.stopped, Hosts: s.names(), Base: settings.PublicURL,
-		Version: s.Version, Now: s.Now, Metrics: s.metrics, Log: s.Log,
+		Store: b.node.Store, Daemon: b.node.Daemon,
+		Auth: api.AuthConfig{Gate: gate, Hosts: s.names()},
+		Sources: api.SourceConfig{
+			Check: settings.CheckURL, Trust: b.node.trust, Read: b.node.reader.Read, Trace: b.node.reader.Trace,
+		},
+		Search:  api.SearchConfig{Off: settings.NoSearch},
+		Cluster: api.ClusterConfig{Forward: b.passer.pass, Members: s.cluster(b.node, false)},
+		Program: api.ProgramConfig{Version: s.Version, Ready: func() error { return nil }, Browser: b.node.browser},
+		Stop:    b.stopped, Base: settings.PublicURL, Now: s.Now, Metrics: s.metrics, Log: s.Log,
 	})
 }
 

@@ -75,6 +75,7 @@ var floors = map[string]int{
 	"internal/lab":                  5,
 	"internal/app/config":           5,
 	"internal/api":                  6,
+	"internal/api/rest":             2,
 	"ui":                            1,
 	"internal/auth":                 1,
 	"internal/auth/openid":          1,

@@ -1,0 +1,58 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"freshet/internal/api/rest"
+	"freshet/internal/daemon"
+	"freshet/ui"
+)
+
+// New returns the handler of everything that Freshet serves over HTTP.
+func New(cfg Config) http.Handler {
+	cfg = cfg.withDefaults()
+	s := rest.NewServer(rest.Config{
+		Gate: cfg.Auth.Gate, Answers: cfg.Store, Sources: cfg.Store, Rule: ruleOf, Descriptions: descriptions,
+		Forward: cfg.Cluster.Forward.route(cfg.Auth.Gate), Status: statusOf, Sure: cfg.Cluster.Sure, Stop: cfg.Stop,
+		Hosts: cfg.Auth.Hosts, Now: cfg.Now, Log: cfg.Log,
+	}, describe(cfg.Program.Version))
+	admission := admission{cfg.Sources.Check, cfg.Sources.Trust}
+	users := &authAPI{Server: s, store: cfg.Store, gate: cfg.Auth.Gate, provider: cfg.Auth.Provider, base: cfg.Base}
+	budget := &budgetAPI{Server: s, daemon: cfg.Daemon}
+	sites := &siteAPI{Server: s, store: cfg.Store, daemon: cfg.Daemon}
+	sinks := &sinkAPI{Server: s, changes: cfg.Store, sinks: cfg.Sinks}
+	settings := &settingsAPI{Server: s, daemon: cfg.Daemon, settings: cfg.Settings}
+	status := &statusAPI{
+		Server: s, ProgramConfig: cfg.Program, store: cfg.Store, daemon: cfg.Daemon, sinks: cfg.Sinks, queries: cfg.Queries,
+		members: cfg.Cluster.Members, follower: cfg.Cluster.Forward != nil, started: cfg.Now().UTC(),
+	}
+	for _, feature := range []interface{ routes() }{
+		&sourceAPI{Server: s, admission: admission, store: cfg.Store, daemon: cfg.Daemon},
+		&learningAPI{Server: s, sources: cfg.Store, daemon: cfg.Daemon},
+		&versionAPI{Server: s, admission: admission, store: cfg.Store, read: cfg.Sources.Read, trace: cfg.Sources.Trace},
+		&hookAPI{Server: s, sources: cfg.Store, daemon: cfg.Daemon, hooks: cfg.Sources.Hooks, webSub: cfg.Sources.WebSub, base: cfg.Base},
+		&changeAPI{Server: s, store: cfg.Store, base: cfg.Base},
+		&queryAPI{Server: s, store: cfg.Store, runner: cfg.Queries, read: cfg.Sources.Read, sinks: cfg.Sinks, daemon: cfg.Daemon},
+		&searchAPI{Server: s, SearchConfig: cfg.Search, index: cfg.Store},
+		newLabAPI(s, cfg.Store),
+		sites, sinks, users, budget, settings, status,
+	} {
+		feature.routes()
+	}
+	s.HandleFunc("GET /metrics", cfg.Metrics.handler(status, budget, sites, sinks))
+	finishDescription(s.OpenAPI())
+	ui.New(users.reader).Route(s)
+	return s.Handler()
+}
+
+// statusOf returns the HTTP status of errors of the daemon.
+func statusOf(err error) int {
+	switch {
+	case errors.Is(err, daemon.ErrNoNumbers):
+		return http.StatusNotImplemented
+	case errors.Is(err, daemon.ErrNotRunning):
+		return http.StatusServiceUnavailable
+	}
+	return 0
+}

@@ -1,0 +1,177 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet/client"
+	"freshet/internal/freshet"
+)
+
+// A Problem is an error as a response, as of RFC 9457.
+type Problem struct {
+	client.Problem
+	Retry int `json:"-"` // seconds after which to try again; 0 leaves that to the status
+}
+
+// NewProblem returns a Problem without particulars.
+func NewProblem(status int, detail string) *Problem {
+	return &Problem{Problem: client.Problem{Status: status, Title: http.StatusText(status), Detail: detail}}
+}
+
+// Invalid returns the Problem of one wrong value, at a location such as "query.wait" or
+// "body.url".
+func Invalid(location, reason string, value any) *Problem {
+	p := NewProblem(http.StatusUnprocessableEntity, "validation failed")
+	p.Errors = []*client.ErrorDetail{{Location: location, Message: reason, Value: value}}
+	return p
+}
+
+// Forbidden returns the Problem of a caller who may not do something.
+func Forbidden(detail string) *Problem { return NewProblem(http.StatusForbidden, detail) }
+
+// OfSource names the source that an error is about. The store names one that was not found
+// already.
+func OfSource(id freshet.SourceID, err error) error {
+	if errors.Is(err, freshet.ErrNotFound) {
+		return err
+	}
+	return fmt.Errorf("source %s: %w", id, err)
+}
+
+// GetStatus implements [huma.StatusError].
+func (p *Problem) GetStatus() int { return p.Status }
+
+// GetHeaders implements [huma.HeadersError]: it says when to try again.
+func (p *Problem) GetHeaders() http.Header {
+	after := p.Retry
+	if after == 0 && p.Status == http.StatusServiceUnavailable {
+		after = 1
+	}
+	if after == 0 {
+		return nil
+	}
+	return http.Header{"Retry-After": {strconv.Itoa(after)}}
+}
+
+// ContentType implements [huma.ContentTypeFilter].
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// Write sends the problem as the whole response.
+func (p *Problem) Write(w http.ResponseWriter) {
+	p.tidy()
+	for name, values := range p.GetHeaders() {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // the client may be gone
+}
+
+// problemOf returns the Problem of an error.
+func (s *Server) problemOf(err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	p := NewProblem(s.statusOf(err), err.Error())
+	p.Hint = freshet.HintOf(err)
+	if c, ok := errors.AsType[*freshet.ConflictError](err); ok {
+		p.Existing = c.Existing
+	}
+	if g, ok := errors.AsType[*freshet.GoneError](err); ok {
+		p.Gone = &client.Gone{Cursor: g.Place, Resume: g.Resume, End: g.End}
+	}
+	if errors.Is(err, freshet.ErrStale) && p.Hint == "" {
+		p.Hint = "read the source again and repeat the edit"
+	}
+	if f, ok := errors.AsType[*freshet.InvalidError](err); ok {
+		p.Detail = "validation failed"
+		p.Errors = []*client.ErrorDetail{{Location: "body." + f.Field, Message: f.Reason}}
+	}
+	return p
+}
+
+func (s *Server) statusOf(err error) int {
+	if _, ok := errors.AsType[*freshet.InvalidError](err); ok {
+		return http.StatusUnprocessableEntity
+	}
+	switch {
+	case errors.Is(err, freshet.ErrNotFound):
+		return http.StatusNotFound
+	case errors.Is(err, freshet.ErrConflict):
+		return http.StatusConflict
+	case errors.Is(err, freshet.ErrStale):
+		return http.StatusPreconditionFailed
+	case errors.Is(err, freshet.ErrGone):
+		return http.StatusGone
+	case errors.Is(err, freshet.ErrBusy), errors.Is(err, freshet.ErrStorage),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable
+	}
+	if s.Status != nil {
+		if status := s.Status(err); status != 0 {
+			return status
+		}
+	}
+	return http.StatusInternalServerError
+}
+
+// An error repeats what a client sent only so far that the client recognizes it, and
+// without what looks like a secret.
+const (
+	maxDetail = 1000 // bytes
+	maxValue  = 200
+	maxErrors = 20
+)
+
+// tidy bounds what a Problem repeats.
+func (p *Problem) tidy() {
+	p.Detail, p.Hint = echoText(p.Detail), echoText(p.Hint)
+	p.Errors = p.Errors[:min(len(p.Errors), maxErrors)]
+	for i, e := range p.Errors {
+		p.Errors[i] = &client.ErrorDetail{Location: freshet.Shorten(e.Location, maxValue), Message: echoText(e.Message), Value: echoValue(e.Value)}
+	}
+}
+
+func echoText(text string) string { return freshet.Shorten(freshet.MaskText(text), maxDetail) }
+
+// echoValue returns a wrong value unchanged if it is short, and otherwise the beginning of
+// its text.
+func echoValue(v any) any {
+	if v == nil {
+		return nil
+	}
+	text, ok := v.(string)
+	if !ok {
+		encoded, err := json.Marshal(v)
+		if err != nil {
+			return freshet.Shorten(fmt.Sprint(v), maxValue)
+		}
+		if masked := freshet.MaskText(string(encoded)); len(encoded) <= maxValue && masked == string(encoded) {
+			return v
+		}
+		text = string(encoded)
+	}
+	return freshet.Shorten(freshet.MaskText(text), maxValue)
+}
+
+// tidyErrors is a [huma.Transformer] for errors, those of huma included.
+func tidyErrors(_ huma.Context, _ string, v any) (any, error) {
+	switch e := v.(type) {
+	case *Problem:
+		e.tidy()
+	case *huma.ErrorModel:
+		e.Detail = echoText(e.Detail)
+		e.Errors = e.Errors[:min(len(e.Errors), maxErrors)]
+		for _, d := range e.Errors {
+			d.Location, d.Message, d.Value = freshet.Shorten(d.Location, maxValue), echoText(d.Message), echoValue(d.Value)
+		}
+	}
+	return v, nil
+}

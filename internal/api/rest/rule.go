@@ -1,0 +1,39 @@
+package rest
+
+import "freshet/internal/freshet"
+
+// A Rule says who may use a route.
+type Rule struct {
+	Need  freshet.Right // "" means that everybody may, strangers too
+	Self  bool          // any known caller may: the route is about the caller
+	Share ShareRule
+	Tag   TagRule
+	Quiet bool // the audit log has no entry for it: nothing changes that anybody would look for
+
+	// Secret says that the request or its answer holds a secret, so that neither the answer
+	// nor a quick hash of the request is kept for an idempotency key.
+	Secret bool
+}
+
+// open reports whether strangers may use a route.
+func (r Rule) open() bool { return r.Need == "" && !r.Self }
+
+// A ShareRule says whether a share link opens a route.
+type ShareRule int
+
+// The share rules.
+const (
+	NoShare     ShareRule = iota
+	SourceShare           // if the id in the path is the source of the link
+	QueryShare            // if the id in the path is the query of the link
+)
+
+// A TagRule says what a route is to a token that is limited to a tag.
+type TagRule int
+
+// The tag rules.
+const (
+	NoTag    TagRule = iota // closed
+	TagPath                 // open if the source with the id in the path has the tag
+	TagParam                // limited by its parameter tag
+)

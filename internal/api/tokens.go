@@ -1,0 +1,215 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet/client"
+	"freshet/internal/api/rest"
+	"freshet/internal/auth"
+	"freshet/internal/freshet"
+)
+
+func (a *authAPI) routePasses() {
+	tags := []string{"users"}
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "list-tokens", Method: http.MethodGet, Path: "/api/v1/tokens", Tags: tags,
+		Summary: "List your tokens; an admin sees those of all",
+	}, a.listTokens)
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "add-token", Method: http.MethodPost, Path: "/api/v1/tokens", Tags: tags, DefaultStatus: http.StatusCreated,
+		Summary:     "Make a token for a program",
+		Description: "The secret is in this answer and is not shown again. A token is never good for more than whoever made it may do.",
+	}, a.addToken)
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "remove-token", Method: http.MethodDelete, Path: "/api/v1/tokens/{id}", Tags: tags,
+		Summary: "Make a token invalid, and end all streams that use it", DefaultStatus: http.StatusNoContent,
+	}, a.removeToken)
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "list-shares", Method: http.MethodGet, Path: "/api/v1/shares", Tags: tags,
+		Summary: "List the share links",
+	}, a.listShares)
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "add-share", Method: http.MethodPost, Path: "/api/v1/shares", Tags: tags, DefaultStatus: http.StatusCreated,
+		Summary:     "Make a link that shows one source or one query to whoever has it",
+		Description: "The secret is in this answer and is not shown again.",
+	}, a.addShare)
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "remove-share", Method: http.MethodDelete, Path: "/api/v1/shares/{id}", Tags: tags,
+		Summary: "Make a share link invalid", DefaultStatus: http.StatusNoContent,
+	}, a.removeShare)
+}
+
+func tokenOf(p freshet.Pass) client.Token {
+	return client.Token{ID: p.ID, Name: p.Name, User: p.User, Scopes: p.Limit.Scopes, Tag: p.Limit.Tag, Created: rest.UTC(p.Created), Expires: rest.UTC(p.Expires), Used: rest.UTC(p.Used)}
+}
+
+func shareOf(p freshet.Pass) client.Share {
+	return client.Share{ID: p.ID, Name: p.Name, User: p.User, Source: p.Limit.Source, Query: p.Limit.Query, Created: rest.UTC(p.Created), Expires: rest.UTC(p.Expires), Used: rest.UTC(p.Used)}
+}
+
+func (a *authAPI) listTokens(ctx context.Context, in *rest.Paging) (*rest.Body[client.TokenList], error) {
+	passes, err := a.store.Passes(ctx, freshet.PassToken)
+	if err != nil {
+		return nil, err
+	}
+	c := auth.Of(ctx)
+	told := client.TokenList{Items: []client.Token{}}
+	passes, told.Next = rest.Page(*in, slices.DeleteFunc(passes, func(p freshet.Pass) bool { return !owns(c, p) }), newestFirst)
+	for _, p := range passes {
+		told.Items = append(told.Items, tokenOf(p))
+	}
+	return rest.Reply(told), nil
+}
+
+// owns reports whether a pass is the business of a caller.
+func owns(c auth.Caller, p freshet.Pass) bool {
+	return c.May(freshet.RightAdmin) || c.User != "" && c.User == p.User
+}
+
+// expiry reads when a pass ends.
+func (a *authAPI) expiry(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := freshet.ParseDuration(text); err == nil {
+		return a.Now().Add(d).UTC(), nil
+	}
+	t, err := freshet.ParseTime(text, a.Now(), time.UTC)
+	if err != nil {
+		return t, rest.Invalid("body.expires", fmt.Sprintf("%q is neither a length of time such as 90d nor a time such as 2027-01-31", text), text)
+	}
+	return t, nil
+}
+
+type madeToken struct {
+	Location string `header:"Location"`
+	Body     client.MadeToken
+}
+
+func (a *authAPI) addToken(ctx context.Context, in *rest.Body[client.NewToken]) (*madeToken, error) {
+	c := auth.Of(ctx)
+	if err := mayManage(c); err != nil {
+		return nil, err
+	}
+	for _, right := range in.Body.Scopes {
+		if !c.May(right) {
+			return nil, rest.Forbidden(fmt.Sprintf("a token cannot be good for %s, because you may not do that yourself", right))
+		}
+	}
+	if c.Limit.Tag != "" && in.Body.Tag != c.Limit.Tag {
+		return nil, rest.Forbidden("a token made with this one must be limited to the tag " + c.Limit.Tag)
+	}
+	expires, err := a.expiry(in.Body.Expires)
+	if err != nil {
+		return nil, err
+	}
+	if ends := c.Pass.Expires; c.Pass.Kind == freshet.PassToken && !ends.IsZero() && (expires.IsZero() || expires.After(ends)) {
+		return nil, rest.Forbidden("a token made with this one cannot last longer than it: until " + ends.Format(time.RFC3339))
+	}
+	scopes := slices.Compact(slices.Sorted(slices.Values(in.Body.Scopes)))
+	p := freshet.Pass{Kind: freshet.PassToken, User: c.User, Name: strings.TrimSpace(in.Body.Name), Expires: expires, Limit: freshet.Limit{Scopes: scopes, Tag: in.Body.Tag}}
+	p, secret, err := a.gate.Issue(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return &madeToken{"/api/v1/tokens/" + p.ID, client.MadeToken{Token: tokenOf(p), Secret: secret}}, nil
+}
+
+type passPath struct {
+	ID string `path:"id" maxLength:"64" doc:"ID of it"`
+}
+
+// mayManage keeps a token that leaked from making or removing others.
+func mayManage(c auth.Caller) error {
+	if c.Pass.ID != "" && (c.Pass.Kind != freshet.PassSession || c.Pass.Parent != "") && !c.May(freshet.RightAdmin) {
+		return rest.Forbidden("log in with a password to manage tokens, or use a token with the scope admin")
+	}
+	return nil
+}
+
+func (a *authAPI) removeToken(ctx context.Context, in *passPath) (*struct{}, error) {
+	if err := mayManage(auth.Of(ctx)); err != nil {
+		return nil, err
+	}
+	return nil, a.removePass(ctx, freshet.PassToken, in.ID)
+}
+
+// removePass revokes a pass of a kind that the caller may revoke.
+func (a *authAPI) removePass(ctx context.Context, kind freshet.PassKind, id string) error {
+	passes, err := a.store.Passes(ctx, kind)
+	if err != nil {
+		return err
+	}
+	c := auth.Of(ctx)
+	for _, p := range passes {
+		if p.ID == id && (kind == freshet.PassShare || owns(c, p)) {
+			return a.gate.Revoke(ctx, freshet.Passing{ID: id})
+		}
+	}
+	return fmt.Errorf("%s %s: %w", kind, id, freshet.ErrNotFound)
+}
+
+func (a *authAPI) listShares(ctx context.Context, in *rest.Paging) (*rest.Body[client.ShareList], error) {
+	passes, err := a.store.Passes(ctx, freshet.PassShare)
+	if err != nil {
+		return nil, err
+	}
+	told := client.ShareList{Items: []client.Share{}}
+	passes, told.Next = rest.Page(*in, passes, newestFirst)
+	for _, p := range passes {
+		told.Items = append(told.Items, shareOf(p))
+	}
+	return rest.Reply(told), nil
+}
+
+type madeShare struct {
+	Location string `header:"Location"`
+	Body     client.MadeShare
+}
+
+func (a *authAPI) addShare(ctx context.Context, in *rest.Body[client.NewShare]) (*madeShare, error) {
+	expires, err := a.expiry(in.Body.Expires)
+	if err != nil {
+		return nil, err
+	}
+	feed := "/api/v1/sources/" + string(in.Body.Source) + "/feed.atom"
+	switch n := in.Body; {
+	case n.Source != "" && n.Query == "":
+		_, err = a.store.Source(ctx, n.Source)
+	case n.Query != "" && n.Source == "":
+		feed = "/api/v1/queries/" + string(n.Query) + "/feed.atom"
+		_, err = a.store.Query(ctx, n.Query)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, secret, err := a.gate.Issue(ctx, freshet.Pass{
+		Kind: freshet.PassShare, User: auth.Of(ctx).User, Name: strings.TrimSpace(in.Body.Name), Expires: expires,
+		Limit: freshet.Limit{Source: in.Body.Source, Query: in.Body.Query},
+	})
+	if err != nil {
+		return nil, err
+	}
+	made := client.MadeShare{Share: shareOf(p), Secret: secret, Path: "/share/" + secret, Feed: feed + "?" + auth.ShareParam + "=" + secret}
+	if a.base != "" {
+		made.URL = strings.TrimSuffix(a.base, "/") + made.Path
+	}
+	return &madeShare{"/api/v1/shares/" + p.ID, made}, nil
+}
+
+func (a *authAPI) removeShare(ctx context.Context, in *passPath) (*struct{}, error) {
+	return nil, a.removePass(ctx, freshet.PassShare, in.ID)
+}
+
+// newestFirst gives credentials their places in a list.
+func newestFirst(p freshet.Pass) string {
+	return fmt.Sprintf("%020d-%s", math.MaxInt64-p.Created.UnixNano(), p.ID)
+}
