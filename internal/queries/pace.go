@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"freshet/internal/binenc"
 	"freshet/internal/freshet"
 )
 
@@ -115,34 +116,33 @@ func (p *Pace) free(now time.Time) time.Time {
 
 // Save returns what the pace remembers.
 func (p *Pace) Save() []byte {
-	w := &writer{b: []byte{noteVersion}}
-	w.int(p.from)
-	w.int(p.to)
-	w.int(moment(p.since))
-	w.text(string(p.hold))
-	w.int(moment(p.due))
-	w.int(int64(len(p.sent)))
+	w := &binenc.Writer{noteVersion}
+	w.Varint(p.from)
+	w.Varint(p.to)
+	w.Varint(moment(p.since))
+	writeText(w, string(p.hold))
+	w.Varint(moment(p.due))
+	w.Varint(int64(len(p.sent)))
 	for _, t := range p.sent {
-		w.int(moment(t))
+		w.Varint(moment(t))
 	}
-	return w.b
+	return *w
 }
 
 // Restore takes over what Save returned. If the query was edited meanwhile, what waits
 // for its digest waits for that of the new one.
 func (p *Pace) Restore(data []byte) error {
-	in := &reader{b: data}
-	if len(in.b) == 0 || in.b[0] != noteVersion {
+	in := binenc.NewReader(data)
+	if in.Byte() != noteVersion {
 		return fmt.Errorf("the pace of query %s: %w", p.query.ID, freshet.ErrDamaged)
 	}
-	in.b = in.b[1:]
-	from, to := in.int(), in.int()
-	since, hold, due := momentAt(in.int()), freshet.Hold(in.text()), momentAt(in.int())
+	from, to := in.Varint(), in.Varint()
+	since, hold, due := momentAt(in.Varint()), freshet.Hold(readText(in)), momentAt(in.Varint())
 	var sent []time.Time
-	for range in.count(maxRecords) {
-		sent = append(sent, momentAt(in.int()))
+	for range readCount(in, maxRecords) {
+		sent = append(sent, momentAt(in.Varint()))
 	}
-	if in.end() != nil || from < 1 || to < from-1 {
+	if in.Close() != nil || from < 1 || to < from-1 {
 		return fmt.Errorf("the pace of query %s: %w", p.query.ID, freshet.ErrDamaged)
 	}
 	p.from, p.to, p.since, p.hold, p.due, p.sent = from, to, since, hold, due, sent

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"freshet/internal/binenc"
 	"freshet/internal/freshet"
 )
 
@@ -33,9 +35,9 @@ func fingerprint(q freshet.Query) uint64 {
 	return h.Sum64()
 }
 
-func (q *running) note(key string) (freshet.QueryNote, *writer) {
-	w := &writer{b: []byte{noteVersion}}
-	w.word(fingerprint(q.query))
+func (q *running) note(key string) (freshet.QueryNote, *binenc.Writer) {
+	w := &binenc.Writer{noteVersion}
+	w.Uint64(fingerprint(q.query))
 	return freshet.QueryNote{Query: q.query.ID, Name: key}, w
 }
 
@@ -45,16 +47,16 @@ func (q *running) note(key string) (freshet.QueryNote, *writer) {
 func (e *Engine) Save() (notes []freshet.QueryNote) {
 	notes, e.gone = e.gone, nil
 	if e.moved {
-		w := &writer{b: []byte{noteVersion}}
-		w.int(int64(e.changes))
-		w.int(int64(e.outcomes))
-		notes = append(notes, freshet.QueryNote{Name: "upto", Body: w.b})
+		w := &binenc.Writer{noteVersion}
+		w.Varint(int64(e.changes))
+		w.Varint(int64(e.outcomes))
+		notes = append(notes, freshet.QueryNote{Name: "upto", Body: *w})
 		e.moved = false
 	}
 	for id := range e.counted {
-		w := &writer{b: []byte{noteVersion}}
-		w.int(e.numbers[id])
-		notes = append(notes, freshet.QueryNote{Query: id, Name: "number", Body: w.b})
+		w := &binenc.Writer{noteVersion}
+		w.Varint(e.numbers[id])
+		notes = append(notes, freshet.QueryNote{Query: id, Name: "number", Body: *w})
 	}
 	clear(e.counted)
 	for _, r := range e.queries {
@@ -83,22 +85,22 @@ func lastOf(notes []freshet.QueryNote) (last []freshet.QueryNote) {
 // save returns the notes of a group that are other than at the last time.
 func (g *group) save() (notes []freshet.QueryNote) {
 	n, w := g.of.note("g:" + g.hash)
-	w.text(g.text)
-	w.int(g.next)
-	w.text(string(g.source))
+	writeText(w, g.text)
+	w.Varint(g.next)
+	writeText(w, string(g.source))
 	g.writeRef(w, g.ref)
 	s := &g.state
 	for _, v := range []int64{s.last, s.since, s.failures, s.due} {
-		w.int(v)
+		w.Varint(v)
 	}
-	w.truth(s.holds)
-	w.truth(s.fired)
-	w.text(string(s.value))
-	w.int(int64(len(s.gaps)))
+	w.Bool(s.holds)
+	w.Bool(s.fired)
+	writeText(w, string(s.value))
+	w.Varint(int64(len(s.gaps)))
 	for _, gap := range s.gaps {
-		w.int(gap)
+		w.Varint(gap)
 	}
-	n.Body = w.b
+	n.Body = *w
 	notes = append(notes, n)
 	for page := range g.pages {
 		notes = append(notes, g.savePage(page))
@@ -114,14 +116,41 @@ func (g *group) save() (notes []freshet.QueryNote) {
 	return notes
 }
 
-func (g *group) writeRef(w *writer, r freshet.ChangeRef) {
-	w.text(string(r.Source))
-	w.int(int64(r.Seq))
-	w.int(int64(r.Cursor))
+func (g *group) writeRef(w *binenc.Writer, r freshet.ChangeRef) {
+	writeText(w, string(r.Source))
+	w.Varint(int64(r.Seq))
+	w.Varint(int64(r.Cursor))
 }
 
-func readRef(r *reader) freshet.ChangeRef {
-	return freshet.ChangeRef{Source: freshet.SourceID(r.text()), Seq: int(r.int()), Cursor: freshet.Cursor(r.int())}
+func readRef(r *binenc.Reader) freshet.ChangeRef {
+	return freshet.ChangeRef{Source: freshet.SourceID(readText(r)), Seq: int(r.Varint()), Cursor: freshet.Cursor(r.Varint())}
+}
+
+// writeText appends the length of a text as a signed varint, and the text.
+func writeText(w *binenc.Writer, s string) {
+	w.Varint(int64(len(s)))
+	*w = append(*w, s...)
+}
+
+func readText(r *binenc.Reader) string {
+	return string(r.Bytes(uint64(r.Varint()))) // a negative length is out of bounds, too
+}
+
+// readNumber reads a number that is neither infinite nor NaN.
+func readNumber(r *binenc.Reader) float64 {
+	v := r.Float64()
+	r.Require(!math.IsNaN(v) && !math.IsInf(v, 0))
+	return v
+}
+
+// readCount reads how many elements follow, each of at least one byte.
+func readCount(r *binenc.Reader, most int) int {
+	n := r.Varint()
+	if n < 0 || n > int64(min(most, r.Len())) {
+		r.Fail()
+		return 0
+	}
+	return int(n)
 }
 
 // savePage returns the note of some records; one without data if none are left.
@@ -134,25 +163,25 @@ func (g *group) savePage(page int64) freshet.QueryNote {
 			continue
 		}
 		found = true
-		w.int(r.nth)
-		w.int(r.at)
+		w.Varint(r.nth)
+		w.Varint(r.at)
 		g.writeRef(w, r.ref)
-		w.truth(r.fired)
+		w.Bool(r.fired)
 		for _, list := range [][]value{r.args, r.slots} {
-			w.int(int64(len(list)))
+			w.Varint(int64(len(list)))
 			for _, v := range list {
-				w.int(int64(v.kind))
+				w.Varint(int64(v.kind))
 				switch v.kind {
 				case 'n', 'b':
-					w.number(v.number)
+					w.Float64(v.number)
 				case 't':
-					w.text(v.text)
+					writeText(w, v.text)
 				}
 			}
 		}
 	}
 	if found {
-		n.Body = w.b
+		n.Body = *w
 	}
 	return n
 }
@@ -164,12 +193,12 @@ func (g *group) saveSeen(i int, s *seen, chunk int64) freshet.QueryNote {
 	if from >= to {
 		return n
 	}
-	w.int(s.base + from)
+	w.Varint(s.base + from)
 	for _, x := range s.order[from:to] {
-		w.word(x.hash)
-		w.int(x.at)
+		w.Uint64(x.hash)
+		w.Varint(x.at)
 	}
-	n.Body = w.b
+	n.Body = *w
 	return n
 }
 
@@ -234,24 +263,24 @@ func (e *Engine) restore(n freshet.QueryNote) error {
 		return nil
 	}
 	if len(n.Body) == 0 {
-		return errCut
+		return binenc.ErrMalformed
 	}
-	in := &reader{b: n.Body[1:]}
+	in := binenc.NewReader(n.Body[1:])
 	switch {
 	case n.Query == "":
-		e.changes, e.outcomes = freshet.Cursor(in.int()), freshet.Cursor(in.int())
-		return in.end()
+		e.changes, e.outcomes = freshet.Cursor(in.Varint()), freshet.Cursor(in.Varint())
+		return in.Close()
 	case n.Name == "number":
-		e.numbers[n.Query] = in.int()
+		e.numbers[n.Query] = in.Varint()
 		if e.numbers[n.Query] < 0 {
-			return errCut
+			return binenc.ErrMalformed
 		}
-		return in.end()
+		return in.Close()
 	}
 	r := e.queries[n.Query]
-	if r == nil || n.Body[0] != noteVersion || in.word() != fingerprint(r.query) {
+	if r == nil || n.Body[0] != noteVersion || in.Uint64() != fingerprint(r.query) {
 		e.gone = append(e.gone, freshet.QueryNote{Query: n.Query, Name: n.Name})
-		return in.err
+		return in.Err()
 	}
 	parts := strings.Split(n.Name, ":")
 	switch {
@@ -262,87 +291,87 @@ func (e *Engine) restore(n freshet.QueryNote) error {
 	case parts[0] == "s" && len(parts) == 4:
 		return r.restoreSeen(parts[1], parts[2], in)
 	}
-	return errCut
+	return binenc.ErrMalformed
 }
 
-func (r *running) restoreGroup(hash string, in *reader) error {
-	g := newGroup(r, hash, in.text())
-	g.next = in.int()
-	g.source = freshet.SourceID(in.text())
+func (r *running) restoreGroup(hash string, in *binenc.Reader) error {
+	g := newGroup(r, hash, readText(in))
+	g.next = in.Varint()
+	g.source = freshet.SourceID(readText(in))
 	g.ref = readRef(in)
 	s := &g.state
 	for _, to := range []*int64{&s.last, &s.since, &s.failures, &s.due} {
-		*to = in.int()
+		*to = in.Varint()
 	}
-	s.holds, s.fired = in.truth(), in.truth()
-	s.value = []byte(in.text())
-	for range in.count(maxGaps) {
-		s.gaps = append(s.gaps, in.int())
+	s.holds, s.fired = in.Bool(), in.Bool()
+	s.value = []byte(readText(in))
+	for range readCount(in, maxGaps) {
+		s.gaps = append(s.gaps, in.Varint())
 	}
-	if err := in.end(); err != nil {
+	if err := in.Close(); err != nil {
 		return err
 	}
 	if len(s.value) > 0 && !json.Valid(s.value) || g.next < 0 || s.due < 0 || r.groups[hash] != nil {
-		return errCut
+		return binenc.ErrMalformed
 	}
 	r.groups[hash] = g
 	return nil
 }
 
-func (r *running) restorePage(hash string, in *reader) error {
+func (r *running) restorePage(hash string, in *binenc.Reader) error {
 	g := r.groups[hash]
 	if g == nil {
-		return errCut
+		return binenc.ErrMalformed
 	}
-	for len(in.b) > 0 && in.err == nil {
-		rec := record{nth: in.int(), at: in.int(), ref: readRef(in), fired: in.truth()}
+	for in.Len() > 0 {
+		rec := record{nth: in.Varint(), at: in.Varint(), ref: readRef(in), fired: in.Bool()}
 		for _, list := range []struct {
 			to   *[]value
 			want int
 		}{{&rec.args, len(r.backs)}, {&rec.slots, len(r.slots)}} {
-			if n := in.count(maxLifted); n != list.want {
-				return errCut
+			if n := readCount(in, maxLifted); n != list.want {
+				return binenc.ErrMalformed
 			}
 			for range list.want {
-				v := value{kind: byte(in.int())}
+				v := value{kind: byte(in.Varint())}
 				switch v.kind {
 				case 0:
 				case 'n', 'b':
-					v.number = in.number()
+					v.number = readNumber(in)
 				case 't':
-					v.text = in.text()
+					v.text = readText(in)
 				default:
-					return errCut
+					return binenc.ErrMalformed
 				}
 				*list.to = append(*list.to, v)
 			}
 		}
 		if rec.nth < 0 || rec.nth >= g.next || len(g.records) > 2*maxRecords {
-			return errCut
+			return binenc.ErrMalformed
 		}
 		g.records = append(g.records, rec)
 	}
-	return in.end()
+	return in.Close()
 }
 
-func (r *running) restoreSeen(hash, which string, in *reader) error {
+func (r *running) restoreSeen(hash, which string, in *binenc.Reader) error {
 	g := r.groups[hash]
 	i, err := strconv.Atoi(which)
 	if g == nil || err != nil || g.seen[i] == nil {
-		return errCut
+		return binenc.ErrMalformed
 	}
 	s := g.seen[i]
-	from := in.int()
+	from := in.Varint()
 	if from < 0 {
-		return errCut
+		return binenc.ErrMalformed
 	}
 	part := seenPart{from: from}
-	for len(in.b) > 0 && in.err == nil {
-		part.sights = append(part.sights, sight{in.word(), in.int()})
+	for in.Len() > 0 {
+		part.sights = append(part.sights, sight{in.Uint64(), in.Varint()})
 	}
 	if len(part.sights) > seenChunk {
-		return errCut
+		return binenc.ErrMalformed
 	}
 	s.parts = append(s.parts, part)
-	return in.end()
+	return in.Close()
 }

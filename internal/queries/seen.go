@@ -10,6 +10,8 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 	"github.com/cespare/xxhash/v2"
+
+	"freshet/internal/binenc"
 )
 
 const (
@@ -74,7 +76,7 @@ func (s *seen) join() error {
 			s.base = p.from
 		}
 		if p.from != s.base+int64(len(s.order)) || len(s.order)+len(p.sights) > maxSeen+seenChunk {
-			return errCut
+			return binenc.ErrMalformed
 		}
 		s.order = append(s.order, p.sights...)
 		for _, x := range p.sights {

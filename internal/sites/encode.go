@@ -1,83 +1,78 @@
 package sites
 
 import (
-	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"maps"
 	"slices"
+
+	"freshet/internal/binenc"
 )
 
 // encoding is the version of what MarshalBinary writes.
 const encoding = 1
 
-// ErrDamaged means that what was to be read are no traps that were written by this
-// version. New ones take their place and notice again what they can.
+// ErrDamaged reports data that this version did not write. New Traps take their place and
+// learn again.
 var ErrDamaged = errors.New("site: not traps of this version")
 
 // MarshalBinary returns what was learnt, with a checksum.
 func (t *Traps) MarshalBinary() ([]byte, error) {
-	w := writer{encoding}
-	for _, n := range []int{t.told, t.same, t.mixed, t.dry} {
-		w.number(n)
-	}
+	w := &binenc.Writer{encoding}
+	writeNumbers(w, t.told, t.same, t.mixed, t.dry)
 	for _, r := range t.recents() {
-		writeTable(&w, r, func(struct{}) {})
+		writeTable(w, r, func(struct{}) {})
 	}
-	writeTable(&w, &t.texts, w.fixed32)
-	writeTable(&w, &t.looses, w.fixed32)
-	writeTable(&w, &t.witnesses, func(v witness) { w.fixed32(v.value); w.fixed32(v.exact); w.fixed32(v.loose) })
-	writeMap(&w, t.shapes, func(s *shape) { w.shape(s) })
-	writeMap(&w, t.lists, func(run uint8) { w.number(int(run)) })
-	writeMap(&w, t.calendars, func(c *calendar) { w.number(c.first); w.number(c.last); w.number(c.jumps) })
-	w.number(len(t.idle))
+	writeTable(w, &t.texts, w.Uint32)
+	writeTable(w, &t.looses, w.Uint32)
+	writeTable(w, &t.witnesses, func(v witness) { w.Uint32(v.value); w.Uint32(v.exact); w.Uint32(v.loose) })
+	writeMap(w, t.shapes, func(s *shape) { writeShape(w, s) })
+	writeMap(w, t.lists, func(run uint8) { w.Uvarint(uint64(run)) })
+	writeMap(w, t.calendars, func(c *calendar) { writeNumbers(w, c.first, c.last, c.jumps) })
+	writeNumbers(w, len(t.idle))
 	for _, name := range slices.Sorted(maps.Keys(t.idle)) {
-		w.text(name)
-		w.number(t.idle[name])
+		w.String(name)
+		writeNumbers(w, t.idle[name])
 	}
-	w.number(len(t.traps))
+	writeNumbers(w, len(t.traps))
 	for _, trap := range t.traps {
-		w.text(string(trap.Kind))
-		w.text(trap.Where)
-		w.text(trap.Reason)
-		w.text(trap.Example)
-		w.number(trap.Cut)
+		w.String(string(trap.Kind))
+		w.String(trap.Where)
+		w.String(trap.Reason)
+		w.String(trap.Example)
+		writeNumbers(w, trap.Cut)
 	}
-	return binary.LittleEndian.AppendUint32(w, crc32.ChecksumIEEE(w)), nil
+	w.Checksum()
+	return *w, nil
 }
 
 // UnmarshalBinary reads what MarshalBinary wrote. If that is damaged it returns
 // ErrDamaged and leaves the traps as they were.
 func (t *Traps) UnmarshalBinary(data []byte) error {
-	if len(data) < 5 || data[0] != encoding {
+	r, err := binenc.Open(encoding, data)
+	if err != nil {
 		return ErrDamaged
 	}
-	body, sum := data[:len(data)-4], binary.LittleEndian.Uint32(data[len(data)-4:])
-	if crc32.ChecksumIEEE(body) != sum {
-		return ErrDamaged
-	}
-	r := reader{rest: body[1:]}
-	read := Traps{told: r.number(), same: r.number(), mixed: r.number(), dry: r.number()}
+	read := Traps{told: readNumber(r), same: readNumber(r), mixed: readNumber(r), dry: readNumber(r)}
 	for _, table := range read.recents() {
-		readTable(&r, table, func() struct{} { return struct{}{} })
+		readTable(r, table, func() struct{} { return struct{}{} })
 	}
-	readTable(&r, &read.texts, r.fixed32)
-	readTable(&r, &read.looses, r.fixed32)
-	readTable(&r, &read.witnesses, func() witness { return witness{r.fixed32(), r.fixed32(), r.fixed32()} })
-	read.shapes = readMap(&r, mostShapes, r.shape)
-	read.lists = readMap(&r, mostLists, func() uint8 { return uint8(r.upTo(mostEmpty)) })
-	read.calendars = readMap(&r, mostCalendars, func() *calendar { return &calendar{first: r.number(), last: r.number(), jumps: r.number()} })
-	for range r.upTo(mostShapes * mostParams) {
+	readTable(r, &read.texts, r.Uint32)
+	readTable(r, &read.looses, r.Uint32)
+	readTable(r, &read.witnesses, func() witness { return witness{r.Uint32(), r.Uint32(), r.Uint32()} })
+	read.shapes = readMap(r, mostShapes, func() *shape { return readShape(r) })
+	read.lists = readMap(r, mostLists, func() uint8 { return uint8(r.UvarintMax(mostEmpty)) })
+	read.calendars = readMap(r, mostCalendars, func() *calendar { return &calendar{first: readNumber(r), last: readNumber(r), jumps: readNumber(r)} })
+	for range r.UvarintMax(mostShapes * mostParams) {
 		if read.idle == nil {
 			read.idle = map[string]int{}
 		}
-		name := r.text()
-		read.idle[name] = r.number()
+		name := readText(r)
+		read.idle[name] = readNumber(r)
 	}
-	for range r.upTo(mostTraps) {
-		read.traps = append(read.traps, Trap{Kind: Kind(r.text()), Where: r.text(), Reason: r.text(), Example: r.text(), Cut: r.number()})
+	for range r.UvarintMax(mostTraps) {
+		read.traps = append(read.traps, Trap{Kind: Kind(readText(r)), Where: readText(r), Reason: readText(r), Example: readText(r), Cut: readNumber(r)})
 	}
-	if r.bad || len(r.rest) > 0 {
+	if r.Close() != nil {
 		return ErrDamaged
 	}
 	*t = read
@@ -88,101 +83,59 @@ func (t *Traps) recents() []*recent {
 	return []*recent{&t.words, &t.sets, &t.orders, &t.kinds, &t.passed, &t.cuts}
 }
 
-// A writer puts traps together.
-type writer []byte
-
-func (w *writer) number(n int)     { *w = binary.AppendUvarint(*w, uint64(n)) }
-func (w *writer) fixed64(n uint64) { *w = binary.LittleEndian.AppendUint64(*w, n) }
-func (w *writer) fixed32(n uint32) { *w = binary.LittleEndian.AppendUint32(*w, n) }
-
-func (w *writer) text(text string) {
-	w.number(len(text))
-	*w = append(*w, text...)
+func writeNumbers(w *binenc.Writer, numbers ...int) {
+	for _, n := range numbers {
+		w.Uvarint(uint64(n))
+	}
 }
 
 // writeTable writes what a table remembers, with its places.
-func writeTable[V any](w *writer, t *table[V], value func(V)) {
-	w.number(len(t.slots))
-	w.number(t.used)
+func writeTable[V any](w *binenc.Writer, t *table[V], value func(V)) {
+	writeNumbers(w, len(t.slots), t.used)
 	for i, s := range t.slots {
 		if s.hash != 0 {
-			w.number(i)
-			w.fixed64(s.hash)
+			writeNumbers(w, i)
+			w.Uint64(s.hash)
 			value(s.value)
 		}
 	}
 }
 
-func (w *writer) shape(s *shape) {
-	for _, n := range []int{s.count, s.queried, s.filtered, s.dry, s.told, s.same, s.fresh, s.empty, len(s.params)} {
-		w.number(n)
-	}
+func writeShape(w *binenc.Writer, s *shape) {
+	writeNumbers(w, s.count, s.queried, s.filtered, s.dry, s.told, s.same, s.fresh, s.empty, len(s.params))
 	for _, p := range s.params {
-		w.text(p.name)
-		w.text(p.first)
-		w.fixed64(p.values)
-		for _, n := range []int{p.count, p.same, p.differ, p.chained} {
-			w.number(n)
-		}
-		*w = append(*w, map[bool]byte{true: 1}[p.idle])
+		w.String(p.name)
+		w.String(p.first)
+		w.Uint64(p.values)
+		writeNumbers(w, p.count, p.same, p.differ, p.chained)
+		w.Bool(p.idle)
 	}
 }
 
-func writeMap[V any](w *writer, m map[uint64]V, value func(V)) {
-	w.number(len(m))
+func writeMap[V any](w *binenc.Writer, m map[uint64]V, value func(V)) {
+	writeNumbers(w, len(m))
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		w.fixed64(key)
+		w.Uint64(key)
 		value(m[key])
 	}
 }
 
-// A reader takes traps apart. After the first fault all that it reads is zero.
-type reader struct {
-	rest []byte
-	bad  bool
-}
+func readNumber(r *binenc.Reader) int { return int(r.UvarintMax(1 << 40)) }
 
-func (r *reader) take(n int) []byte {
-	if r.bad || n > len(r.rest) {
-		r.bad = true
-		return make([]byte, min(n, 8))
-	}
-	taken := r.rest[:n]
-	r.rest = r.rest[n:]
-	return taken
-}
+func readText(r *binenc.Reader) string { return r.String(LongestURL + 100) }
 
-func (r *reader) fixed64() uint64 { return binary.LittleEndian.Uint64(r.take(8)) }
-func (r *reader) fixed32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
-
-func (r *reader) number() int { return r.upTo(1 << 40) }
-
-func (r *reader) upTo(most int) int {
-	n, size := binary.Uvarint(r.rest)
-	if r.bad || size <= 0 || n > uint64(most) {
-		r.bad = true
-		return 0
-	}
-	r.rest = r.rest[size:]
-	return int(n)
-}
-
-func (r *reader) text() string {
-	return string(r.take(r.upTo(LongestURL + 100)))
-}
-
-func readTable[V any](r *reader, t *table[V], value func() V) {
-	slots := r.upTo(mostRemembered)
-	used := r.upTo(slots)
-	if r.bad = r.bad || slots&(slots-1) != 0; r.bad {
+func readTable[V any](r *binenc.Reader, t *table[V], value func() V) {
+	slots := int(r.UvarintMax(mostRemembered))
+	used := r.UvarintMax(uint64(slots))
+	if r.Require(slots&(slots-1) == 0); r.Err() != nil {
 		return
 	}
 	t.slots = make([]slot[V], slots)
 	for range used {
-		at := r.upTo(slots - 1)
-		s := slot[V]{hash: r.fixed64()}
+		at := r.UvarintMax(uint64(slots - 1))
+		s := slot[V]{hash: r.Uint64()}
 		s.value = value()
-		if r.bad = r.bad || s.hash == 0 || t.slots[at].hash != 0; r.bad {
+		if r.Require(s.hash != 0 && t.slots[at].hash == 0); r.Err() != nil {
 			return
 		}
 		t.slots[at] = s
@@ -190,26 +143,26 @@ func readTable[V any](r *reader, t *table[V], value func() V) {
 	}
 }
 
-func (r *reader) shape() *shape {
-	s := &shape{count: r.number(), queried: r.number(), filtered: r.number(), dry: r.number(), told: r.number(), same: r.number(), fresh: r.number(), empty: r.number()}
-	for range r.upTo(mostParams) {
-		p := &parameter{name: r.text(), first: r.text(), values: r.fixed64()}
-		p.count, p.same, p.differ, p.chained = r.number(), r.number(), r.number(), r.number()
-		p.idle = r.take(1)[0] == 1
-		r.bad = r.bad || p.name == ""
+func readShape(r *binenc.Reader) *shape {
+	s := &shape{count: readNumber(r), queried: readNumber(r), filtered: readNumber(r), dry: readNumber(r), told: readNumber(r), same: readNumber(r), fresh: readNumber(r), empty: readNumber(r)}
+	for range r.UvarintMax(mostParams) {
+		p := &parameter{name: readText(r), first: readText(r), values: r.Uint64()}
+		p.count, p.same, p.differ, p.chained = readNumber(r), readNumber(r), readNumber(r), readNumber(r)
+		p.idle = r.Byte() == 1
+		r.Require(p.name != "")
 		s.params = append(s.params, p)
 	}
 	return s
 }
 
-func readMap[V any](r *reader, most int, value func() V) map[uint64]V {
-	n := r.upTo(most)
+func readMap[V any](r *binenc.Reader, most int, value func() V) map[uint64]V {
+	n := int(r.UvarintMax(uint64(most)))
 	if n == 0 {
 		return nil
 	}
 	m := make(map[uint64]V, n)
 	for range n {
-		key := r.fixed64()
+		key := r.Uint64()
 		m[key] = value()
 	}
 	return m

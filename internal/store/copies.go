@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"sync"
+
+	"freshet/internal/binenc"
 )
 
 const (
@@ -130,28 +132,17 @@ func grow(body, base []byte, from, i, p int) (start, length int) {
 func decodeCopies(steps, base []byte, size int64) ([]byte, error) {
 	body := make([]byte, 0, size)
 	expect := int64(0)
-	for {
-		fresh, n := binary.Uvarint(steps)
-		if n <= 0 || fresh > uint64(len(steps)-n) || int64(len(body))+int64(fresh) > size {
-			return nil, errFrame
-		}
-		body = append(body, steps[n:n+int(fresh)]...)
-		steps = steps[n+int(fresh):]
-		if len(steps) == 0 {
+	for r := binenc.NewReader(steps); ; {
+		body = append(body, r.Bytes(r.UvarintMax(uint64(size-int64(len(body)))))...)
+		if r.Close() == nil {
 			return body, nil
 		}
-		length, n := binary.Uvarint(steps)
-		if n <= 0 || length > uint64(size-int64(len(body))) {
+		length, jump := int64(r.UvarintMax(uint64(size-int64(len(body))))), r.Varint()
+		if r.Err() != nil || jump < -expect || jump > int64(len(base))-expect || length > int64(len(base))-expect-jump {
 			return nil, errFrame
 		}
-		steps = steps[n:]
-		jump, n := binary.Varint(steps)
-		if n <= 0 || jump < -expect || jump > int64(len(base))-expect || int64(length) > int64(len(base))-expect-jump {
-			return nil, errFrame
-		}
-		steps = steps[n:]
 		from := expect + jump
-		expect = from + int64(length)
+		expect = from + length
 		body = append(body, base[from:expect]...)
 	}
 }

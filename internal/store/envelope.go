@@ -9,6 +9,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"freshet/internal/binenc"
 	"freshet/internal/freshet"
 )
 
@@ -55,7 +56,7 @@ const (
 
 // packHeader writes a header small: names as places in freshet.RawHeaders
 // where they are there, dates as numbers. What is volatile of it is written by itself.
-func packHeader(h http.Header) (steady, fresh []byte) {
+func packHeader(h http.Header) (steady, fresh binenc.Writer) {
 	names := make([]string, 0, len(h))
 	for name := range h {
 		names = append(names, name)
@@ -67,18 +68,22 @@ func packHeader(h http.Header) (steady, fresh []byte) {
 			b = &fresh
 		}
 		for _, value := range h[name] {
-			*b = packValue(packName(*b, name), value)
+			packName(b, name)
+			packValue(b, value)
 		}
 	}
 	return steady, fresh
 }
 
 // packValue adds the value of a header.
-func packValue(b []byte, value string) []byte {
+func packValue(w *binenc.Writer, value string) {
 	if seconds, ok := dateIn(value); ok {
-		return binary.AppendVarint(append(b, packedDate), seconds)
+		w.Byte(packedDate)
+		w.Varint(seconds)
+		return
 	}
-	return packString(append(b, packedText), value)
+	w.Byte(packedText)
+	w.String(value)
 }
 
 // dateIn returns a date in the form that HTTP prefers as seconds since 1970. Most values
@@ -92,65 +97,41 @@ func dateIn(value string) (seconds int64, ok bool) {
 	return t.Unix(), err == nil && t.UTC().Format(http.TimeFormat) == value
 }
 
-func packName(b []byte, name string) []byte {
+func packName(w *binenc.Writer, name string) {
 	if i := slices.Index(freshet.RawHeaders, name); i >= 0 {
-		return append(b, byte(i+1))
+		w.Byte(byte(i + 1))
+		return
 	}
-	return packString(append(b, 0), name)
-}
-
-func packString(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	w.Byte(0)
+	w.String(name)
 }
 
 var errHeader = errors.New("stored header cannot be read")
 
 // unpackHeader adds to h what packHeader wrote.
 func unpackHeader(b []byte, h http.Header) error {
-	for len(b) > 0 {
-		at := int(b[0])
-		b = b[1:]
+	for r := binenc.NewReader(b); r.Len() > 0; {
 		var name, value string
-		var ok bool
-		switch {
+		switch at := int(r.Byte()); {
 		case at == 0:
-			if name, b, ok = unpackString(b); !ok {
-				return errHeader
-			}
+			name = r.String(len(b))
 		case at <= len(freshet.RawHeaders):
 			name = freshet.RawHeaders[at-1]
 		default:
 			return errHeader
 		}
-		if len(b) == 0 {
+		switch r.Byte() {
+		case packedText:
+			value = r.String(len(b))
+		case packedDate:
+			value = time.Unix(r.Varint(), 0).UTC().Format(http.TimeFormat)
+		default:
 			return errHeader
 		}
-		how := b[0]
-		b = b[1:]
-		switch how {
-		case packedText:
-			if value, b, ok = unpackString(b); !ok {
-				return errHeader
-			}
-		case packedDate:
-			seconds, n := binary.Varint(b)
-			if n <= 0 {
-				return errHeader
-			}
-			value, b = time.Unix(seconds, 0).UTC().Format(http.TimeFormat), b[n:]
-		default:
+		if r.Err() != nil {
 			return errHeader
 		}
 		h[name] = append(h[name], value)
 	}
 	return nil
-}
-
-func unpackString(b []byte) (s string, rest []byte, ok bool) {
-	n, used := binary.Uvarint(b)
-	if used <= 0 || n > uint64(len(b)-used) {
-		return "", nil, false
-	}
-	b = b[used:]
-	return string(b[:n]), b[n:], true
 }

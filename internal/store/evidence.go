@@ -2,12 +2,12 @@ package store
 
 import (
 	"database/sql/driver"
-	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
 	"time"
 
+	"freshet/internal/binenc"
 	"freshet/internal/freshet"
 )
 
@@ -76,7 +76,7 @@ func encodeSaid(o *freshet.Outcome) []byte {
 	if len(o.Dates) == 0 && o.Word == nil && o.Foretold == nil && o.Pushed.IsZero() {
 		return nil
 	}
-	w := saidWriter{room: make([]byte, 1, 16), unit: 1e9}
+	w := saidWriter{Writer: make([]byte, 1, 16), unit: 1e9}
 	has := byte(0)
 	w.look(o)
 	if w.unit == 1 {
@@ -84,13 +84,13 @@ func encodeSaid(o *freshet.Outcome) []byte {
 	}
 	if at := momentOf(o.Pushed); at != never {
 		has |= saidPushed
-		w.signed(w.since(at))
+		w.Varint(w.since(at))
 	}
 	if len(o.Dates) > 0 {
 		has |= saidDates
-		w.count(len(o.Dates))
+		w.Uvarint(uint64(len(o.Dates)))
 		for _, at := range o.Dates {
-			w.signed(w.since(momentOf(at)))
+			w.Varint(w.since(momentOf(at)))
 		}
 	}
 	if o.Foretold != nil {
@@ -99,10 +99,10 @@ func encodeSaid(o *freshet.Outcome) []byte {
 	}
 	if o.Word != nil {
 		has |= saidWord
-		w.room = append(w.room, byte(o.Word.Kind))
+		w.Byte(byte(o.Word.Kind))
 		if from := momentOf(o.Word.From); from != never {
 			has |= saidFrom
-			w.signed(w.since(from))
+			w.Varint(w.since(from))
 		}
 		w.pages(o.Word.Pages)
 		if len(o.Word.Claims) > 0 {
@@ -110,13 +110,13 @@ func encodeSaid(o *freshet.Outcome) []byte {
 			w.claims(o.Word.Claims)
 		}
 	}
-	w.room[0] = has
-	return w.room
+	w.Writer[0] = has
+	return w.Writer
 }
 
 // A saidWriter writes what a source said.
 type saidWriter struct {
-	room []byte
+	binenc.Writer
 	unit int64 // nanoseconds
 	last int64 // the time before, in units
 }
@@ -161,9 +161,6 @@ func zigzag(n int64) uint64 { return uint64(n<<1) ^ uint64(n>>63) }
 // unzigzag returns what zigzag was given.
 func unzigzag(n uint64) int64 { return int64(n>>1) ^ -int64(n&1) }
 
-func (w *saidWriter) count(n int)    { w.room = binary.AppendUvarint(w.room, uint64(n)) }
-func (w *saidWriter) signed(n int64) { w.room = binary.AppendVarint(w.room, n) }
-
 // A next word begins with its kind and these.
 const (
 	nextZoneless = 1 << (nextBits + iota)
@@ -173,8 +170,8 @@ const (
 
 // foretold writes what a source says of when it will change.
 func (w *saidWriter) foretold(f *freshet.Foretelling) {
-	w.room = binary.AppendUvarint(w.room, uint64(f.Rests))
-	w.count(len(f.Next))
+	w.Uvarint(uint64(f.Rests))
+	w.Uvarint(uint64(len(f.Next)))
 	for _, n := range f.Next {
 		has := byte(n.By)
 		if n.Zoneless {
@@ -183,42 +180,42 @@ func (w *saidWriter) foretold(f *freshet.Foretelling) {
 		if n.Dayless {
 			has |= nextDayless
 		}
-		w.room = append(w.room, has)
-		w.signed(w.since(momentOf(n.At)))
-		w.signed(int64(n.Every))
+		w.Byte(has)
+		w.Varint(w.since(momentOf(n.At)))
+		w.Varint(int64(n.Every))
 	}
 }
 
 func (w *saidWriter) pages(pages []freshet.PageWord) {
-	w.count(len(pages))
-	w.room = slices.Grow(w.room, 11*len(pages))
+	w.Uvarint(uint64(len(pages)))
+	w.Writer = slices.Grow(w.Writer, 11*len(pages))
 	for _, p := range pages {
-		w.room = binary.LittleEndian.AppendUint64(w.room, uint64(p.Page))
+		w.Uint64(uint64(p.Page))
 		bits := uint64(0)
 		if p.Gone {
 			bits |= pageGone
 		}
 		date := momentOf(p.Date)
 		if date == never {
-			w.room = binary.AppendUvarint(w.room, bits)
+			w.Uvarint(bits)
 			continue
 		}
 		bits |= pageDated
 		step := w.since(date)
 		if w.unit == 1 { // a length can take all 64 bits
-			w.room = binary.AppendUvarint(w.room, bits)
-			w.signed(step)
+			w.Uvarint(bits)
+			w.Varint(step)
 			continue
 		}
-		w.room = binary.AppendUvarint(w.room, zigzag(step)<<pageBits|bits)
+		w.Uvarint(zigzag(step)<<pageBits | bits)
 	}
 }
 
 func (w *saidWriter) claims(claims []freshet.PageClaim) {
-	w.count(len(claims))
+	w.Uvarint(uint64(len(claims)))
 	for _, c := range claims {
-		w.room = binary.LittleEndian.AppendUint64(w.room, uint64(c.Page))
-		w.room = append(w.room, byte(c.Freq))
+		w.Uint64(uint64(c.Page))
+		w.Byte(byte(c.Freq))
 	}
 }
 
@@ -228,25 +225,25 @@ func decodeSaid(said []byte, o *freshet.Outcome) error {
 		return errSaid
 	}
 	has := said[0]
-	r := saidReader{rest: said[1:], unit: 1e9}
+	r := saidReader{Reader: binenc.NewReader(said[1:]), unit: 1e9}
 	if has&saidNanos != 0 {
 		r.unit = 1
 	}
 	if has&saidPushed != 0 {
-		o.Pushed = r.after(r.signed()).time()
+		o.Pushed = r.after(r.Varint()).time()
 	}
 	if has&saidDates != 0 {
-		for range r.count(1) {
-			o.Dates = append(o.Dates, r.after(r.signed()).time())
+		for range r.Count(mostSaid, 1) {
+			o.Dates = append(o.Dates, r.after(r.Varint()).time())
 		}
 	}
 	if has&saidNext != 0 {
 		o.Foretold = r.foretold()
 	}
 	if has&saidWord != 0 {
-		w := &freshet.Word{Kind: freshet.IndexKind(r.byte())}
+		w := &freshet.Word{Kind: freshet.IndexKind(r.Byte())}
 		if has&saidFrom != 0 {
-			w.From = r.after(r.signed()).time()
+			w.From = r.after(r.Varint()).time()
 		}
 		w.Pages = r.pages()
 		if has&saidClaims != 0 {
@@ -254,7 +251,7 @@ func decodeSaid(said []byte, o *freshet.Outcome) error {
 		}
 		o.Word = w
 	}
-	if r.short || len(r.rest) > 0 {
+	if r.Close() != nil {
 		o.Pushed, o.Dates, o.Word, o.Foretold = time.Time{}, nil, nil, nil
 		return errSaid
 	}
@@ -263,89 +260,49 @@ func decodeSaid(said []byte, o *freshet.Outcome) error {
 
 // A saidReader reads what a saidWriter wrote.
 type saidReader struct {
-	rest  []byte
-	unit  int64
-	last  int64
-	short bool // it ended too early
-}
-
-func (r *saidReader) byte() byte {
-	if len(r.rest) == 0 {
-		r.short = true
-		return 0
-	}
-	b := r.rest[0]
-	r.rest = r.rest[1:]
-	return b
-}
-
-func (r *saidReader) unsigned() uint64 {
-	v, n := binary.Uvarint(r.rest)
-	if n <= 0 {
-		r.rest, r.short = nil, true
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return v
-}
-
-func (r *saidReader) signed() int64 { return unzigzag(r.unsigned()) }
-
-// count reads how many there are of what takes so many bytes at least.
-func (r *saidReader) count(each int) int {
-	n := r.unsigned()
-	if n > uint64(len(r.rest)/each) {
-		r.rest, r.short = nil, true
-		return 0
-	}
-	return int(n)
+	*binenc.Reader
+	unit int64
+	last int64
 }
 
 // after returns the moment that is so long after the time before.
 func (r *saidReader) after(step int64) moment {
 	r.last += step
 	if r.unit > 1 && (r.last > math.MaxInt64/r.unit || r.last < math.MinInt64/r.unit) {
-		r.short = true
+		r.Fail()
 		return never
 	}
 	return moment(r.last * r.unit)
 }
 
 func (r *saidReader) foretold() *freshet.Foretelling {
-	f := &freshet.Foretelling{Rests: freshet.Rests(r.unsigned())}
-	for range r.count(3) {
-		has := r.byte()
+	f := &freshet.Foretelling{Rests: freshet.Rests(r.Uvarint())}
+	for range r.Count(mostSaid, 3) {
+		has := r.Byte()
 		n := freshet.NextWord{By: freshet.NextKind(has & (1<<nextBits - 1)), Zoneless: has&nextZoneless != 0, Dayless: has&nextDayless != 0}
-		n.At = r.after(r.signed()).time()
-		n.Every = time.Duration(r.signed())
+		n.At = r.after(r.Varint()).time()
+		n.Every = time.Duration(r.Varint())
 		f.Next = append(f.Next, n)
 	}
-	if !f.Rests.Sound() || len(f.Next) > freshet.NextKinds {
-		r.short = true
-	}
+	r.Require(f.Rests.Sound() && len(f.Next) <= freshet.NextKinds)
 	return f
 }
 
 func (r *saidReader) pages() []freshet.PageWord {
-	n := r.count(9)
+	n := r.Count(mostSaid, 9)
 	if n == 0 {
 		return nil
 	}
 	pages := make([]freshet.PageWord, n)
 	for i := range pages {
-		if len(r.rest) < 8 {
-			r.short = true
-			return nil
-		}
 		p := &pages[i]
-		p.Page = freshet.PageKey(binary.LittleEndian.Uint64(r.rest))
-		r.rest = r.rest[8:]
-		v := r.unsigned()
+		p.Page = freshet.PageKey(r.Uint64())
+		v := r.Uvarint()
 		p.Gone = v&pageGone != 0
 		switch {
 		case v&pageDated == 0:
 		case r.unit == 1:
-			p.Date = r.after(r.signed()).time()
+			p.Date = r.after(r.Varint()).time()
 		default:
 			p.Date = r.after(unzigzag(v >> pageBits)).time()
 		}
@@ -354,16 +311,9 @@ func (r *saidReader) pages() []freshet.PageWord {
 }
 
 func (r *saidReader) claims() (claims []freshet.PageClaim) {
-	const each = 9
-	for range r.count(each) {
-		if len(r.rest) < each {
-			r.short = true
-			return nil
-		}
-		c := freshet.PageClaim{Page: freshet.PageKey(binary.LittleEndian.Uint64(r.rest)), Freq: freshet.ChangeFreq(r.rest[each-1])}
-		if r.rest = r.rest[each:]; c.Freq >= freshet.ChangeFreqs {
-			r.short = true
-		}
+	for range r.Count(mostSaid, 9) {
+		c := freshet.PageClaim{Page: freshet.PageKey(r.Uint64()), Freq: freshet.ChangeFreq(r.Byte())}
+		r.Require(c.Freq < freshet.ChangeFreqs)
 		claims = append(claims, c)
 	}
 	return claims

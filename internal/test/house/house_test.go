@@ -54,6 +54,7 @@ var floors = map[string]int{
 	"internal/fetch/auth":           2,
 	"client":                        1,
 	"internal/suggest":              0,
+	"internal/binenc":               0,
 	"internal/filelock":             0,
 	"internal/search":               0,
 	"internal/sched/column":         0,
