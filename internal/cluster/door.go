@@ -113,7 +113,7 @@ func (h *Hands) host(conn net.Conn, in *bufio.Reader, address, token string) err
 		return err
 	}
 	taken := h.namesake(l)
-	if err := l.say(welcome, 0, welcomeSay{Version: version, Epoch: h.cfg.Epoch, Lease: h.cfg.Lease, Agent: h.cfg.Agent, Total: h.cfg.Total, Encoding: encoding, Taken: taken}); err != nil {
+	if err := l.say(welcome, 0, welcomeSay{Version: version, Epoch: h.cfg.Epoch, Lease: h.cfg.Lease, Agent: h.cfg.Agent, Total: h.cfg.Total, Taken: taken}); err != nil {
 		return err
 	}
 	if taken != "" {

@@ -60,6 +60,9 @@ type (
 	Heard    = heard
 )
 
+// Version is that of the protocol.
+const Version = version
+
 // The bounds of what a hand is told of how sources are read.
 const (
 	MostReadings = mostReadings
@@ -69,9 +72,9 @@ const (
 // ReadingOf returns how a source is read, as it is told to a hand.
 func ReadingOf(s freshet.Source) []byte { return readingOf(s) }
 
-// WriteOrder returns a lean order as it is sent.
+// WriteOrder returns an order as it is sent.
 func WriteOrder(id uint64, say *OrderSay, known *Told) []byte {
-	return say.appendLean(frame{Kind: order, ID: id}.appendLean(nil), known)
+	return say.appendTo(frame{Kind: order, ID: id}.appendBinary(nil), known)
 }
 
 // ReadOrder reads an order as it was received, and returns its source.
@@ -88,9 +91,9 @@ func ReadOrder(head []byte, known *Heard) (id uint64, say *OrderSay, s freshet.S
 	return f.ID, say, s, err
 }
 
-// WriteDone returns a lean finding as it is sent, without its blobs.
+// WriteDone returns a finding as it is sent, without its blobs.
 func WriteDone(id uint64, found worker.Finding) ([]byte, error) {
-	f, err := newDone(id, found, true)
+	f, err := newDone(id, found)
 	return f.appendHead(nil), err
 }
 
@@ -126,10 +129,10 @@ func (s Stream) SendRaw(head []byte) error {
 	return s.write(func(b []byte) []byte { return append(b, head...) }, nil)
 }
 
-// Receive returns the next frame: what it is, whether it is lean, what it says, and its blobs.
-func (s Stream) Receive() (k string, id uint64, isLean bool, say []byte, blobs [][]byte, err error) {
+// Receive returns the next frame: what it is, whether it is binary, what it says, and its blobs.
+func (s Stream) Receive() (k string, id uint64, isBinary bool, say []byte, blobs [][]byte, err error) {
 	f, err := s.receive(nil)
-	return string(f.Kind), f.ID, f.lean, f.Say, f.blobs, err
+	return string(f.Kind), f.ID, f.binary, f.Say, f.blobs, err
 }
 
 // Settle returns when all that was sent has left.

@@ -30,7 +30,8 @@ const (
 )
 
 // A frame is what goes over the stream at once: a header, what it says in JSON, and bytes
-// that are not put into JSON because they are many. Of a lean one neither is JSON: see [lean].
+// that are not put into JSON because they are many. The header of a binary one is not JSON: see
+// [binaryOrder].
 type frame struct {
 	Kind  kind            `json:"k"`
 	ID    uint64          `json:"id,omitempty"`    // of the order
@@ -38,8 +39,8 @@ type frame struct {
 	Blobs []int           `json:"blobs,omitempty"` // sizes; -1 is nil
 	Say   json.RawMessage `json:"say,omitempty"`
 
-	blobs [][]byte
-	lean  bool // Say is valid until the next frame is received
+	blobs  [][]byte
+	binary bool // Say is valid until the next frame is received
 }
 
 // saying is where what a frame says begins in its header. It comes last, so that it can be
@@ -57,8 +58,8 @@ func sizeOf(blob []byte) int {
 // appendHead appends the header of a frame, as JSON. To marshal one that has JSON within
 // would read that twice more.
 func (f frame) appendHead(b []byte) []byte {
-	if f.lean {
-		return append(f.appendLean(b), f.Say...)
+	if f.binary {
+		return append(f.appendBinary(b), f.Say...)
 	}
 	b = append(append(append(b, `{"k":"`...), f.Kind...), '"')
 	if f.ID != 0 {
@@ -87,8 +88,8 @@ func (f frame) appendHead(b []byte) []byte {
 // readHead reads the header of a frame. A header in which what is said does not come last is
 // read whole.
 func (f *frame) readHead(head []byte) error {
-	if isLean(head) {
-		return f.readLean(head)
+	if isBinary(head) {
+		return f.readBinary(head)
 	}
 	at := bytes.Index(head, []byte(saying))
 	if at < 0 || !bytes.HasSuffix(head, []byte("}")) || bytes.Contains(head[at:], []byte(`,"blobs":[`)) {

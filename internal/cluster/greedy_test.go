@@ -33,7 +33,7 @@ func (r raw) order(t *testing.T) cluster.Head {
 
 // fail ends an order.
 func (r raw) fail(id uint64) {
-	r.say("done", id, map[string]any{"finding": map[string]any{"Result": int(freshet.Failed), "Failure": "timeout", "Listed": -1}}, nil, nil)
+	r.done(id, worker.Finding{Result: freshet.Failed, Failure: freshet.FailTimeout, Listed: -1})
 }
 
 // A hand that asks for leave over and over spends no more of the budget than the longest look would, and
@@ -50,7 +50,7 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t)
 			r := g.raw()
-			r.say("hello", 0, map[string]any{"version": 1, "name": "greedy", "slots": 4, "renders": true})
+			r.say("hello", 0, map[string]any{"version": cluster.Version, "name": "greedy", "slots": 4, "renders": true})
 			r.say("ping", 0, map[string]any{"at": 1})
 			g.until("it has come", func() bool { return g.has("greedy") })
 			var given, under, most atomic.Int64

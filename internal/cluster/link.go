@@ -301,9 +301,7 @@ func (l *link) do(ctx context.Context, e *errand) error {
 	l.errands[id] = u
 	l.mu.Unlock()
 	defer l.finish(id, nil)
-	if err := l.order(id, e); err != nil {
-		return err
-	}
+	l.order(id, e)
 	select {
 	case err := <-u.over:
 		return err
@@ -316,24 +314,11 @@ func (l *link) do(ctx context.Context, e *errand) error {
 }
 
 // order tells the hand of an errand. An order that could not be sent may have arrived all the same.
-func (l *link) order(id uint64, e *errand) error {
-	define := freshet.Source.Definition
-	isLean := l.hello.Encoding >= encoding
-	if isLean {
-		define = readingOf
-	}
-	say := sayOrder(e.order, define)
+func (l *link) order(id uint64, e *errand) {
+	say := sayOrder(e.order)
 	say.Granted, say.Robots = e.first, e.robots
-	if isLean {
-		head := frame{Kind: order, ID: id, lean: true}
-		_ = l.stream.write(func(b []byte) []byte { return say.appendLean(head.appendLean(b), &l.told) }, nil)
-		return nil
-	}
-	f, err := newFrame(order, id, say)
-	if err == nil {
-		_ = l.stream.send(f)
-	}
-	return err
+	head := frame{Kind: order, ID: id}
+	_ = l.stream.write(func(b []byte) []byte { return say.appendTo(head.appendBinary(b), &l.told) }, nil)
 }
 
 // mourn waits until a hand that is gone can make no request any more: its right is over, and

@@ -43,7 +43,7 @@ func (s *session) begin(ctx context.Context, f frame) error {
 
 // tell tells the brain what a look found.
 func (s *session) tell(id uint64, found worker.Finding) error {
-	f, err := newDone(id, found, s.isLean)
+	f, err := newDone(id, found)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -68,6 +69,22 @@ func (r raw) say(kind string, id uint64, v any, blobs ...[]byte) error {
 	return nil
 }
 
+// done sends a finding.
+func (r raw) done(id uint64, found worker.Finding) error {
+	head, err := cluster.WriteDone(id, found)
+	if err != nil {
+		return err
+	}
+	blobs := [][]byte{found.Items, found.Noise}
+	if c := found.Capture; c != nil {
+		blobs = append(blobs, c.Text, c.Raw.Body, c.Picture)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, err = r.Write(slices.Concat(append([][]byte{binary.BigEndian.AppendUint32(nil, uint32(len(head))), head}, blobs...)...))
+	return err
+}
+
 // hear returns the next frame.
 func (r raw) hear() (cluster.Head, error) {
 	var size [4]byte
@@ -83,7 +100,7 @@ func (r raw) hear() (cluster.Head, error) {
 
 // enter says hello and asks for the right to work, until the stream ends.
 func (r raw) enter(name string) {
-	r.say("hello", 0, map[string]any{"version": 1, "name": name, "slots": 4})
+	r.say("hello", 0, map[string]any{"version": cluster.Version, "name": name, "slots": 4})
 	go func() {
 		for r.say("ping", 0, map[string]any{"at": 1}) == nil {
 			r.pings.Add(1)
@@ -129,7 +146,7 @@ func TestAnswersToNoOrder(t *testing.T) {
 	g.until("it has come", func() bool { return g.has("odd") })
 	large := make([]byte, 8<<20)
 	for id := range uint64(3) {
-		if err := r.say("done", 70+id, map[string]any{"finding": map[string]any{"Result": 1}}, large, large, large); err != nil {
+		if err := r.done(70+id, worker.Finding{Result: 1, Capture: &freshet.Capture{Text: large, Raw: freshet.Raw{Body: large}, Picture: large}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -148,8 +165,8 @@ func TestAnswersToNoOrder(t *testing.T) {
 		}
 		r.say("slow", f.ID, true)
 		r.say("slow", f.ID, true)
-		r.say("done", f.ID, map[string]any{"finding": map[string]any{"Result": int(freshet.Failed), "Failure": "timeout", "Listed": -1}}, nil, nil)
-		r.say("done", f.ID, map[string]any{"finding": map[string]any{"Result": int(freshet.Unchanged)}}, nil, nil)
+		r.done(f.ID, worker.Finding{Result: freshet.Failed, Failure: freshet.FailTimeout, Listed: -1})
+		r.done(f.ID, worker.Finding{Result: freshet.Unchanged})
 		r.say("slow", f.ID, true) // it is over
 		break
 	}
@@ -163,12 +180,12 @@ func TestAnswersToNoOrder(t *testing.T) {
 // none belong.
 func TestStrangeHands(t *testing.T) {
 	for name, hello := range map[string]map[string]any{
-		"no name":          {"version": 1, "slots": 4},
-		"name of a bell":   {"version": 1, "name": "a\x07b", "slots": 4},
-		"name right ahead": {"version": 1, "name": "a\u202eb", "slots": 4},
-		"no slots":         {"version": 1, "name": "a"},
-		"too many slots":   {"version": 1, "name": "a", "slots": 1 << 40},
-		"no such place":    {"version": 1, "name": "a", "slots": 4, "place": "over there\n"},
+		"no name":          {"version": cluster.Version, "slots": 4},
+		"name of a bell":   {"version": cluster.Version, "name": "a\x07b", "slots": 4},
+		"name right ahead": {"version": cluster.Version, "name": "a\u202eb", "slots": 4},
+		"no slots":         {"version": cluster.Version, "name": "a"},
+		"too many slots":   {"version": cluster.Version, "name": "a", "slots": 1 << 40},
+		"no such place":    {"version": cluster.Version, "name": "a", "slots": 4, "place": "over there\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t)
@@ -185,7 +202,7 @@ func TestStrangeHands(t *testing.T) {
 	t.Run("bytes beside a ping", func(t *testing.T) {
 		g := newRig(t)
 		r := g.raw()
-		r.say("hello", 0, map[string]any{"version": 1, "name": "a", "slots": 4})
+		r.say("hello", 0, map[string]any{"version": cluster.Version, "name": "a", "slots": 4})
 		g.until("it has come", func() bool { return g.has("a") })
 		r.say("ping", 0, map[string]any{"at": 1}, make([]byte, 1000))
 		g.until("it was sent away", func() bool { return !g.has("a") })

@@ -1,7 +1,7 @@
 package cluster
 
 import (
-	"encoding/binary"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -39,20 +39,24 @@ type told struct {
 	next    int      // of said: the oldest
 }
 
-// append appends how a source is read: a number, and what it means if the hand does not know. Zero with
+// write writes how a source is read: a number, and what it means if the hand does not know. Zero with
 // nothing is how most are read, and zero with something is not to be kept.
-func (t *told) append(b, reading []byte) []byte {
+func (t *told) write(w *encoder, reading []byte) {
 	if len(reading) == 0 {
-		return append(b, 0)
+		w.Byte(0)
+		return
 	}
 	if n, known := t.numbers[string(reading)]; known {
-		return binary.AppendUvarint(b, n<<1)
+		w.Uvarint(n << 1)
+		return
 	}
 	n := uint64(0)
 	if len(reading) <= mostReading {
 		n = t.number(string(reading))
 	}
-	return appendText(binary.AppendUvarint(b, n<<1|1), reading)
+	w.Uvarint(n<<1 | 1)
+	w.Uvarint(uint64(len(reading)))
+	w.Raw(reading)
 }
 
 // number gives a number, at last that which was given first.
@@ -79,17 +83,19 @@ type heard struct {
 // order reads an order. It is called for every order in turn: what one says of how a source is read holds
 // for those that come after it.
 func (h *heard) order(f frame) (*orderSay, error) {
-	if !f.lean {
-		say := new(orderSay)
-		return say, f.hear(say)
+	if !f.binary {
+		return nil, errNotBinary
 	}
-	r := lean{rest: f.Say}
+	r := newDecoder(f.Say)
 	say := r.order(h, 0)
-	if r.err != nil {
-		return nil, fmt.Errorf("%s: %w", order, r.err)
+	if err := r.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", order, err)
 	}
 	return &say, nil
 }
+
+// errNotBinary reports an order or a finding that came as JSON.
+var errNotBinary = errors.New("not in binary form")
 
 // A reading is how a source is read.
 type reading struct {
@@ -98,25 +104,25 @@ type reading struct {
 }
 
 // read reads how a source is read.
-func (h *heard) read(r *lean) *reading {
-	code := r.uint()
+func (h *heard) read(r *decoder) *reading {
+	code := r.Uvarint()
 	n, told := code>>1, code&1 == 1
 	switch {
-	case r.err != nil || n > mostReadings:
-		r.fail()
+	case r.Err() != nil || n > mostReadings:
+		r.Fail()
 		return nil
 	case n == 0 && !told:
 		return &h.most
 	case !told:
 		if n > uint64(len(h.readings)) || h.readings[n-1] == nil {
-			r.fail()
+			r.Fail()
 			return nil
 		}
 		return h.readings[n-1]
 	}
-	text := r.bytes(r.uint())
-	if r.err != nil || n > 0 && len(text) > mostReading {
-		r.fail()
+	text := r.Bytes(r.Uvarint())
+	if r.Err() != nil || n > 0 && len(text) > mostReading {
+		r.Fail()
 		return nil
 	}
 	new := &reading{}

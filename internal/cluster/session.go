@@ -18,7 +18,6 @@ type session struct {
 	right  *right
 	lease  time.Duration
 	hand   worker.Looker
-	isLean bool  // the brain reads lean findings
 	heard  heard // of how sources are read
 
 	unwanted chan struct{} // holds one: the brain has no more orders
@@ -34,7 +33,7 @@ type session struct {
 // greet says who comes, and hears how things are done here.
 func (s *session) greet() error {
 	cfg := s.worker.cfg
-	if err := s.say(hello, 0, helloSay{Version: version, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: cfg.Renders, Encoding: encoding, Run: s.worker.run}); err != nil {
+	if err := s.say(hello, 0, helloSay{Version: version, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: cfg.Renders, Run: s.worker.run}); err != nil {
 		return err
 	}
 	f, err := s.stream.receive(nil)
@@ -57,7 +56,7 @@ func (s *session) greet() error {
 	if said.Lease <= 0 {
 		return errors.New("the brain gives no lease")
 	}
-	s.lease, s.isLean = said.Lease, said.Encoding >= encoding
+	s.lease = said.Lease
 	s.hand, err = cfg.Open(Terms{Agent: said.Agent, Total: said.Total, May: s.right.check})
 	if err != nil {
 		return refusal{err}

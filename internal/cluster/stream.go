@@ -15,7 +15,7 @@ type stream struct {
 	conn  io.ReadWriteCloser
 	in    *bufio.Reader
 	blobs int64  // most bytes of blobs in a frame
-	head  []byte // of the last lean frame
+	head  []byte // of the last binary frame
 	moved func() // is told that some of what is large has come or gone; may be nil
 
 	mu      sync.Mutex
@@ -208,7 +208,7 @@ func (s *stream) receive(room func(frame, int64) error) (f frame, err error) {
 	return f, nil
 }
 
-// receiveHead returns the next header. That of a lean frame is where the one before was.
+// receiveHead returns the next header. That of a binary frame is where the one before was.
 func (s *stream) receiveHead() ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(s.in, size[:]); err != nil {
@@ -219,7 +219,7 @@ func (s *stream) receiveHead() ([]byte, error) {
 		return nil, errTooLarge
 	}
 	var head []byte
-	if first, err := s.in.Peek(min(1, int(n))); err == nil && isLean(first) && n <= bulk {
+	if first, err := s.in.Peek(min(1, int(n))); err == nil && isBinary(first) && n <= bulk {
 		if cap(s.head) < int(n) {
 			s.head = make([]byte, max(int(n), 1<<10))
 		}

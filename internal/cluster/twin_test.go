@@ -60,7 +60,7 @@ func TestAHandComesBack(t *testing.T) {
 			g := newRig(t)
 			for range 2 {
 				one := g.raw()
-				one.say("hello", 0, map[string]any{"version": 1, "name": "one", "slots": 4, "run": run})
+				one.say("hello", 0, map[string]any{"version": cluster.Version, "name": "one", "slots": 4, "run": run})
 				said, err := one.hear()
 				if err != nil || said.Kind != "welcome" || strings.Contains(string(said.Say), "taken") {
 					t.Fatalf("it is told %+v: %v", said, err)

@@ -53,67 +53,55 @@ func (g *rig) posing(hello map[string]any) (s cluster.Stream, welcome map[string
 }
 
 // next returns the next frame of a kind.
-func next(t *testing.T, s cluster.Stream, want string) (id uint64, isLean bool, say []byte) {
+func next(t *testing.T, s cluster.Stream, want string) (id uint64, isBinary bool, say []byte) {
 	t.Helper()
 	for {
-		k, id, isLean, say, _, err := s.Receive()
+		k, id, isBinary, say, _, err := s.Receive()
 		if err != nil {
 			t.Fatalf("waiting for %s: %v", want, err)
 		}
 		if k == want {
-			return id, isLean, say
+			return id, isBinary, say
 		}
 	}
 }
 
-// A hand of an older version reads JSON, and gets it.
-func TestOlderHand(t *testing.T) {
+// A leader refuses a hand of another version, and tells it which it needs.
+func TestHandOfAnotherVersion(t *testing.T) {
 	g := newRig(t)
-	s, _ := g.posing(map[string]any{"version": 1, "name": "old", "slots": 2})
-	found := make(chan worker.Finding, 1)
-	o := g.order("/page")
-	o.Source.Recipe.CSS, o.Source.Name = "main", "A page"
-	go func() { found <- g.hands.Look(t.Context(), o) }()
-	id, isLean, say := next(t, s, "order")
-	var got struct {
-		Source     string
-		Definition []byte
+	s, welcome := g.posing(map[string]any{"version": cluster.Version - 1, "name": "old", "slots": 2})
+	if got := welcome["version"]; got != float64(cluster.Version) {
+		t.Errorf("the leader says that it has version %v", got)
 	}
-	if err := json.Unmarshal(say, &got); err != nil || isLean {
-		t.Fatalf("the order is not JSON: %v", err)
+	if k, _, _, say, _, err := s.Receive(); err == nil {
+		t.Errorf("the leader goes on with %s %s", k, say)
 	}
-	if d, err := freshet.ParseDefinition(got.Definition); err != nil || d.Recipe.CSS != "main" || d.Name != "A page" {
-		t.Errorf("the source is %s: %v", got.Definition, err)
-	}
-	if err := s.Send("done", id, map[string]any{"finding": map[string]any{"Status": 204, "Requests": 1}}, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if f := <-found; f.Status != 204 || f.Err != "" {
-		t.Errorf("found is %+v", f)
+	if g.has("old") {
+		t.Error("the hand was let in")
 	}
 }
 
-// An older brain does not read lean findings, and gets none.
-func TestOlderBrain(t *testing.T) {
-	for _, older := range []bool{true, false} {
-		t.Run(fmt.Sprint(older), func(t *testing.T) {
-			t.Parallel()
-			b := newPoser(t, older)
-			s := b.hand(t)
-			next(t, s, "ping")
-			order := `{"source":"a","url":"http://127.0.0.1:1/","granted":"http://127.0.0.1:1/","definition":"e30="}`
-			if err := errors.Join(s.Send("pong", 0, map[string]any{"right": time.Hour}), s.Send("order", 9, json.RawMessage(order))); err != nil {
-				t.Fatal(err)
-			}
-			id, isLean, say := next(t, s, "done")
-			if id != 9 || isLean == older {
-				t.Errorf("finding %d is lean: %v", id, isLean)
-			}
-			if older && !strings.Contains(string(say), `"finding":`) {
-				t.Errorf("the finding is %s", say)
-			}
-		})
+// A hand ends when its leader has another version, and says what to do.
+func TestLeaderOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	server, _ := posingBrain(t, cluster.Version+1)
+	w := cluster.NewWorker(cluster.WorkerConfig{Join: []string{server.URL}, Token: token, Name: "far", Slots: 4, Do: fetch.Trusted(10 * time.Second).Do})
+	if err := w.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "run the same version of freshet on both") {
+		t.Errorf("the hand ends with %v", err)
 	}
+}
+
+// An order that is JSON is none: the hand leaves, and comes back.
+func TestOrderAsJSON(t *testing.T) {
+	t.Parallel()
+	b := newPoser(t)
+	s := b.hand(t)
+	next(t, s, "ping")
+	order := `{"source":"a","url":"http://127.0.0.1:1/","granted":"http://127.0.0.1:1/","definition":"e30="}`
+	if err := errors.Join(s.Send("pong", 0, map[string]any{"right": time.Hour}), s.Send("order", 9, json.RawMessage(order))); err != nil {
+		t.Fatal(err)
+	}
+	b.hand(t)
 }
 
 // A poser is a brain for which the test speaks.
@@ -123,28 +111,9 @@ type poser struct {
 }
 
 // newPoser starts one that a hand joins.
-func newPoser(t *testing.T, older bool) *poser {
-	b := &poser{streams: make(chan cluster.Stream, 10), ended: make(chan error, 1)}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		conn, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: freshet-hand\r\n\r\n")
-		s := cluster.NewStream(conn)
-		if k, _, _, _, _, err := s.Receive(); err != nil || k != "hello" {
-			t.Errorf("the hand says %s: %v", k, err)
-		}
-		welcome := map[string]any{"version": 1, "epoch": 1, "lease": time.Minute}
-		if !older {
-			welcome["encoding"] = 2
-		}
-		if s.Send("welcome", 0, welcome) == nil {
-			b.streams <- s
-		}
-	}))
-	t.Cleanup(server.Close)
+func newPoser(t *testing.T) *poser {
+	server, streams := posingBrain(t, cluster.Version)
+	b := &poser{streams: streams, ended: make(chan error, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	worker := cluster.NewWorker(cluster.WorkerConfig{
 		Join: []string{server.URL}, Token: token, Name: "far", Slots: 4, Do: fetch.Trusted(10 * time.Second).Do, Grace: time.Second,
@@ -158,6 +127,28 @@ func newPoser(t *testing.T, older bool) *poser {
 		}
 	})
 	return b
+}
+
+// posingBrain serves a brain of a version, and returns the streams of hands that it has welcomed.
+func posingBrain(t *testing.T, version int) (*httptest.Server, chan cluster.Stream) {
+	streams := make(chan cluster.Stream, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: freshet-hand\r\n\r\n")
+		s := cluster.NewStream(conn)
+		if k, _, _, _, _, err := s.Receive(); err != nil || k != "hello" {
+			t.Errorf("the hand says %s: %v", k, err)
+		}
+		if s.Send("welcome", 0, map[string]any{"version": version, "epoch": 1, "lease": time.Minute}) == nil {
+			streams <- s
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server, streams
 }
 
 // hand returns the stream of the next hand that comes.
@@ -175,7 +166,7 @@ func (b *poser) hand(t *testing.T) cluster.Stream {
 // A brain that says what a hand cannot read loses it, and the hand comes back.
 func TestHostileBrain(t *testing.T) {
 	t.Parallel()
-	b := newPoser(t, false)
+	b := newPoser(t)
 	order := cluster.WriteOrder(1, &cluster.OrderSay{Source: "a", URL: "https://a.invalid/"}, &cluster.Told{})
 	for name, head := range map[string][]byte{
 		"an order that ends early":      order[:len(order)-3],
@@ -226,14 +217,11 @@ func TestHostileHand(t *testing.T) {
 		"too many blobs":              {2, 1, 0xff, 0xff, 0xff, 0x7f},
 		"a blob of less than nothing": {2, 1, 1, 0x0f},
 	} {
-		s, welcome := g.posing(map[string]any{"version": 1, "name": "bad", "slots": 2, "encoding": 2})
-		if welcome["encoding"] != 2.0 {
-			t.Errorf("the brain says %v", welcome)
-		}
+		s, _ := g.posing(map[string]any{"version": cluster.Version, "name": "bad", "slots": 2})
 		found := make(chan worker.Finding, 1)
 		go func() { found <- g.hands.Look(t.Context(), g.order("/page")) }()
-		if _, isLean, _ := next(t, s, "order"); !isLean {
-			t.Error("the order is not lean")
+		if _, isBinary, _ := next(t, s, "order"); !isBinary {
+			t.Error("the order is not binary")
 		}
 		if err := s.SendRaw(head); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -10,8 +11,8 @@ import (
 	"freshet/internal/worker"
 )
 
-// version is that of the protocol: both ends have the same, or do not talk.
-const version = 1
+// version is that of the protocol. A leader refuses a hand of another version, and says so.
+const version = 2
 
 // A helloSay is what a hand says of itself.
 type helloSay struct {
@@ -20,8 +21,6 @@ type helloSay struct {
 	Slots   int    `json:"slots"`
 	Place   string `json:"place,omitempty"`
 	Renders bool   `json:"renders,omitempty"`
-
-	Encoding int `json:"encoding,omitempty"` // the newest form of orders that it reads; 0 means JSON
 
 	Run string `json:"run,omitempty"` // tells a hand that comes back from another of its name; "" means that it is an old version
 }
@@ -33,8 +32,6 @@ type welcomeSay struct {
 	Lease   time.Duration `json:"lease"` // how long a right is at most
 	Agent   string        `json:"agent,omitempty"`
 	Total   time.Duration `json:"total,omitempty"` // the longest that a fetch may take
-
-	Encoding int `json:"encoding,omitempty"` // the newest form of findings that the brain reads; 0 means JSON
 
 	Taken string `json:"taken,omitempty"` // where another hand is that has the name and is at work: this one is not let in
 }
@@ -51,39 +48,38 @@ type pongSay struct {
 	Right time.Duration `json:"right"`
 }
 
-// An orderSay is an order. What it says of a source is a definition, or only how it is read if the order
-// is lean.
+// An orderSay is an order as it is sent. Of a source it says only how that is read: see [readingOf].
 type orderSay struct {
-	Source     freshet.SourceID `json:"source"`
-	URL        string           `json:"url"`
-	Definition []byte           `json:"definition"`
-	Head       freshet.Head     `json:"head"`
-	At         time.Time        `json:"at"`
-	Knows      knows            `json:"knows"`
-	Voice      *voiceSay        `json:"voice,omitempty"`
-	Along      []orderSay       `json:"along,omitempty"`
+	Source     freshet.SourceID
+	URL        string
+	Definition []byte
+	Head       freshet.Head
+	At         time.Time
+	Knows      knows
+	Voice      *voiceSay
+	Along      []orderSay
 
-	Granted string `json:"granted,omitempty"` // the URL of a request that has leave already
-	Robots  string `json:"robots,omitempty"`  // the origin whose robots.txt is to be read, instead of a look
+	Granted string // the URL of a request that has leave already
+	Robots  string // the origin whose robots.txt is to be read, instead of a look
 
-	read *reading // of a lean order that was received
+	read *reading // instead of Definition, of an order that was received
 }
 
 // A voiceSay is a [worker.Voice] without what only the brain knows.
 type voiceSay struct {
-	Index bool `json:"index,omitempty"`
-	Anew  bool `json:"anew,omitempty"`
+	Index bool
+	Anew  bool
 }
 
 // knows says what the brain can be asked about a source.
 type knows struct {
-	Noise    bool `json:"noise,omitempty"`
-	Recall   bool `json:"recall,omitempty"`
-	BaseBody bool `json:"base_body,omitempty"`
-	HeldText bool `json:"held_text,omitempty"`
-	Items    bool `json:"items,omitempty"`
-	Fields   bool `json:"fields,omitempty"`
-	Recent   bool `json:"recent,omitempty"`
+	Noise    bool
+	Recall   bool
+	BaseBody bool
+	HeldText bool
+	Items    bool
+	Fields   bool
+	Recent   bool
 }
 
 // A question names what the brain is asked.
@@ -151,31 +147,29 @@ func (e *errorSay) error() error {
 	return errors.New(e.Text)
 }
 
-// A doneSay is what a look found, or what a robots.txt says.
+// A doneSay is what a look found, which is binary, or what a robots.txt says, which is JSON.
 type doneSay struct {
-	Finding *worker.Finding `json:"finding,omitempty"`
+	Finding *worker.Finding `json:"-"`
 	Manners *mannersSay     `json:"manners,omitempty"`
 }
 
 // newDone returns a frame with a finding, and what is large beside it.
-func newDone(id uint64, found worker.Finding, isLean bool) (frame, error) {
+func newDone(id uint64, found worker.Finding) (frame, error) {
 	said, blobs := sayFinding(found)
-	if !isLean {
-		return newFrame(done, id, doneSay{Finding: &said}, blobs...)
-	}
-	say, err := appendFinding(nil, &said)
-	return frame{Kind: done, ID: id, Say: say, blobs: blobs, lean: true}, err
+	var w encoder
+	err := w.finding(&said)
+	return frame{Kind: done, ID: id, Say: json.RawMessage(w.Writer), blobs: blobs, binary: true}, err
 }
 
 // hearDone reads what a look found.
 func (f frame) hearDone(say *doneSay) error {
-	if !f.lean {
+	if !f.binary {
 		return f.hear(say)
 	}
-	r := lean{rest: f.Say}
+	r := newDecoder(f.Say)
 	found := r.finding(0)
 	say.Finding = &found
-	return r.err
+	return r.Err()
 }
 
 type mannersSay struct {
@@ -186,10 +180,10 @@ type mannersSay struct {
 	Err        *errorSay     `json:"err,omitempty"`
 }
 
-// sayOrder returns an order as it is sent. Define returns what is to be said of a source.
-func sayOrder(o *worker.Order, define func(freshet.Source) []byte) orderSay {
+// sayOrder returns an order as it is sent.
+func sayOrder(o *worker.Order) orderSay {
 	say := orderSay{
-		Source: o.Source.ID, URL: o.Source.URL, Definition: define(o.Source), Head: o.Head, At: o.At,
+		Source: o.Source.ID, URL: o.Source.URL, Definition: readingOf(o.Source), Head: o.Head, At: o.At,
 		Knows: knows{
 			Noise: o.Noise != nil, Recall: o.Recall != nil, BaseBody: o.BaseBody != nil, HeldText: o.HeldText != nil,
 			Items: o.Items != nil, Fields: o.Fields != nil, Recent: o.Recent != nil,
@@ -199,22 +193,16 @@ func sayOrder(o *worker.Order, define func(freshet.Source) []byte) orderSay {
 		say.Voice = &voiceSay{Index: o.Voice.Index, Anew: o.Voice.Anew}
 	}
 	for i := range o.Along {
-		say.Along = append(say.Along, sayOrder(&o.Along[i], define))
+		say.Along = append(say.Along, sayOrder(&o.Along[i]))
 	}
 	return say
 }
 
 // source returns the source of an order.
 func (say *orderSay) source() (freshet.Source, error) {
-	var s freshet.Source
-	var err error
-	if say.read != nil {
-		s, err = say.read.source, say.read.err
-	} else {
-		s, err = freshet.ParseDefinition(say.Definition)
-	}
+	s := say.read.source
 	s.ID, s.URL = say.Source, say.URL
-	return s, err
+	return s, say.read.err
 }
 
 // sayFinding returns a finding as it is sent: what is large beside what is said.

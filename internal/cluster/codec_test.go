@@ -68,7 +68,7 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 }
 
 // Orders come back as they were, whatever they say.
-func TestLeanOrders(t *testing.T) {
+func TestOrders(t *testing.T) {
 	known, heard := &cluster.Told{}, &cluster.Heard{}
 	rapid.Check(t, func(t *rapid.T) {
 		var want cluster.OrderSay
@@ -100,7 +100,7 @@ func TestLeanOrders(t *testing.T) {
 }
 
 // Findings come back as they do from JSON, whatever they say.
-func TestLeanFindings(t *testing.T) {
+func TestFindings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var found worker.Finding
 		fill(t, reflect.ValueOf(&found).Elem(), 2)
@@ -202,7 +202,7 @@ func TestReadingsAreForgotten(t *testing.T) {
 }
 
 // Whatever comes, it is read or refused, and takes no more memory than there are bytes to account for it.
-func FuzzLean(f *testing.F) {
+func FuzzCodec(f *testing.F) {
 	known := &cluster.Told{}
 	say := cluster.OrderSay{Source: "a", URL: "https://a.example", Definition: []byte(`{"css":"main"}`), At: time.Unix(1e9, 5), Along: []cluster.OrderSay{{Source: "b"}}}
 	f.Add(cluster.WriteOrder(1, &say, known))
