@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +23,7 @@ import (
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/test/tier"
 )
 
 // A rig is a daemon on a small web, and a browser that looks at its page.
@@ -41,9 +41,7 @@ type rig struct {
 // open starts a daemon at an address; port 0 takes any.
 func open(t *testing.T, listen string) *rig {
 	t.Helper()
-	if _, err := exec.LookPath("chromium"); err != nil {
-		t.Skip("Chromium is not installed")
-	}
+	tier.Chromium(t)
 	r := &rig{T: t}
 	r.web = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		text, ok := r.pages.Load(q.URL.Path)

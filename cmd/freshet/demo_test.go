@@ -15,12 +15,14 @@ import (
 	"freshet/internal/app/demo"
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
+	"freshet/internal/test/tier"
 )
 
 // runDemo runs a short demo as a user would and returns what it printed and
 // where it could leave something behind.
 func runDemo(t *testing.T, args ...string) (out []byte, dir string) {
 	t.Helper()
+	tier.Slow(t, "it runs the demo")
 	dir = t.TempDir()
 	cmd := exec.Command("freshet", append([]string{"demo"}, args...)...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir)

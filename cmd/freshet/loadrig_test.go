@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/test/tier"
 )
 
 // A loaded is a daemon in a process of its own, whose memory, files and time
@@ -35,6 +36,7 @@ type loaded struct {
 // said where it listens. It may open no more than so many files; 0 means any number.
 func load(t *testing.T, files int, config string) *loaded {
 	t.Helper()
+	tier.Slow(t, "it starts a daemon in another process")
 	dir := t.TempDir()
 	d := &loaded{data: filepath.Join(dir, "data"), read: make(chan struct{}), started: time.Now()}
 	path := filepath.Join(dir, "freshet.yaml")

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -37,9 +38,21 @@ func TestMain(m *testing.M) {
 // TestScripts uses the program as its users do. Each script of testdata/script
 // has a data directory of its own. Run with UPDATE_SCRIPTS=1 to accept what
 // commands print now, then read the git diff.
+//
+// In short mode those that start a daemon are left out.
 func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if testing.Short() {
+		files = slices.DeleteFunc(files, func(name string) bool {
+			text, err := os.ReadFile(name)
+			return err != nil || strings.Contains(string(text), "freshet serve")
+		})
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:           "testdata/script",
+		Files:         files,
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("FRESHET_DATA", filepath.Join(e.WorkDir, "data"))

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/test/tier"
 )
 
 // A shop serves a page that is made of several parts, and notes when it was asked for
@@ -83,9 +83,7 @@ func (s *shop) most(per time.Duration) (most int) {
 
 func needChromium(t *testing.T) {
 	t.Helper()
-	if _, err := exec.LookPath("chromium"); err != nil {
-		t.Skip("Chromium is not installed")
-	}
+	tier.Chromium(t)
 }
 
 // TestRenderedPagesKeepToTheBudget has two pages rendered side by side: the servers

@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +20,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
+	"freshet/internal/test/tier"
 )
 
 // TestMain lets the test binary be the launcher of browsers.
@@ -80,9 +80,7 @@ var inside = netip.MustParseAddr("127.0.0.2")
 
 func newRig(t *testing.T, alter ...func(*browser.Config)) *rig {
 	t.Parallel()
-	if _, err := exec.LookPath("chromium"); err != nil {
-		t.Skip("Chromium is not installed")
-	}
+	tier.Chromium(t)
 	g := &rig{T: t, mux: http.NewServeMux()}
 	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.mu.Lock()

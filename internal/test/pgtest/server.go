@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"freshet/internal/test/tier"
 )
 
 // User and Password are those of the superuser of a Server.
@@ -49,9 +51,10 @@ var ErrMissing = errors.New("PostgreSQL is not installed: apt-get install postgr
 
 // Start returns a server that runs until the test ends. It does not sync its disk unless one
 // of the settings says otherwise, such as "fsync=on". Its files are in memory where that can
-// be, or in the directory FRESHET_POSTGRES_DIR if that is set.
+// be, or in the directory FRESHET_POSTGRES_DIR if that is set. In short mode the test is skipped.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
+	tier.Slow(t, "it starts PostgreSQL")
 	s, err := Launch(settings...)
 	if errors.Is(err, ErrMissing) {
 		t.Skip(err)
