@@ -134,9 +134,7 @@ func (c *Client) Budget(ctx context.Context, q BudgetQuery) (b Budget, err error
 		asked.text("delay", q.Delay.String())
 	}
 	asked.text("at", q.At)
-	for _, name := range q.Drop {
-		asked["drop"] = append(asked["drop"], name)
-	}
+	asked["drop"] = append(asked["drop"], q.Drop...)
 	asked.number("eaters", int64(q.Eaters))
 	asked.flag("levels", q.Levels)
 	asked.number("points", int64(q.Points))

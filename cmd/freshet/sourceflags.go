@@ -128,19 +128,3 @@ func (f *lengthFlag) Set(v string) error {
 	*f = lengthFlag(d)
 	return err
 }
-
-// A sizeFlag is a number of bytes as people write it.
-type sizeFlag int64
-
-// String returns the size as it would be written.
-func (f *sizeFlag) String() string { return freshet.FormatSize(int64(*f)) }
-
-// Type returns what the flag takes, for its help.
-func (f *sizeFlag) Type() string { return "SIZE" }
-
-// Set reads a size.
-func (f *sizeFlag) Set(v string) error {
-	n, err := freshet.ParseSize(v)
-	*f = sizeFlag(n)
-	return err
-}

@@ -135,7 +135,7 @@ func TestLoginAtProvider(t *testing.T) {
 		t.Fatalf("after the login the browser is at %s", at)
 	}
 	s := b.session()
-	if s.User != "bo" || s.Role != freshet.Editor || s.Via != "session" || s.Expires.Sub(time.Now()) > time.Hour {
+	if s.User != "bo" || s.Role != freshet.Editor || s.Via != "session" || time.Until(s.Expires) > time.Hour {
 		t.Errorf("the session is %+v", s)
 	}
 	u, err := r.store.User(t.Context(), "bo")

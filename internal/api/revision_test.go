@@ -27,7 +27,7 @@ func TestEditsOfARevision(t *testing.T) {
 	a := r.do("PATCH", path, `{"name": "two"}`, "If-Match", `"1"`).is(412)
 	var p client.Problem
 	a.into(&p)
-	if want := "source a was changed by someone else: you edited revision 1, but the current one is 2"; p.Detail != want || p.Hint == "" || p.Title != http.StatusText(412) {
+	if want := "source a was changed by someone else: you edited revision 1, but the current one is 2"; p.Detail != want || p.Hint == "" || p.Title != http.StatusText(http.StatusPreconditionFailed) {
 		t.Errorf("the problem is %+v, want %q", p, want)
 	}
 	tag(r.do("GET", path, nil).is(200), `"2"`)

@@ -50,8 +50,10 @@ func TestRobotsOverTheWire(t *testing.T) {
 			}
 		}, freshet.FailRobotsUnreachable},
 		{"hangs up", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, freshet.FailRobotsUnreachable},
-		{"redirects elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL+"/r.txt", 301) }, freshet.FailRobotsDisallow},
-		{"redirects for ever", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/robots.txt", 302) }, ""},
+		{"redirects elsewhere", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL+"/r.txt", http.StatusMovedPermanently)
+		}, freshet.FailRobotsDisallow},
+		{"redirects for ever", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/robots.txt", http.StatusFound) }, ""},
 	} {
 		for _, setting := range []freshet.RobotsSetting{freshet.RobotsObey, freshet.RobotsIgnore} {
 			t.Run(tt.name+", "+string(setting), func(t *testing.T) {

@@ -30,9 +30,9 @@ func TestEveryRequestAsks(t *testing.T) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(308)
 		case "/here":
-			http.Redirect(w, r, "/today", 302)
+			http.Redirect(w, r, "/today", http.StatusFound)
 		case "/today":
-			http.Redirect(w, r, "/end", 301)
+			http.Redirect(w, r, "/end", http.StatusMovedPermanently)
 		}
 	})
 	client := newClient(t, fetch.Config{})
@@ -117,7 +117,7 @@ func TestRequestSentAgainAsks(t *testing.T) {
 func TestWaitForLeaveIsNotTheServers(t *testing.T) {
 	url := web(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
-			http.Redirect(w, r, "/there", 302)
+			http.Redirect(w, r, "/there", http.StatusFound)
 		}
 	})
 	const total = 2 * time.Second

@@ -225,7 +225,7 @@ func (sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost.A
 	one := cost.FixedCostEstimate(1)
 	switch function {
 	case "mentions", "lines":
-		var all cost.CostEstimate
+		var all cost.Estimate
 		for _, a := range args {
 			all = all.Add(cost.EstimateSize(sizes{}, a).MultiplyByCostFactor(0.1))
 		}

@@ -52,6 +52,7 @@ type deadline struct {
 	slot freshet.Slot
 }
 
+//lint:ignore U1000 heap calls it
 func (d deadline) before(o deadline) bool {
 	if !d.at.Equal(o.at) {
 		return d.at.Before(o.at)
@@ -77,6 +78,7 @@ func (d *deadlines) first() time.Time {
 
 type alarm struct{ at time.Time }
 
+//lint:ignore U1000 heap calls it
 func (a alarm) before(o alarm) bool { return a.at.Before(o.at) }
 
 // alarms are moments at which something that is shut opens. They are kept

@@ -100,7 +100,7 @@ func (b base) exact(href string) (string, error) {
 		return "", err
 	}
 	if strings.HasPrefix(u.Fragment(), "!") {
-		return "", fmt.Errorf("%w: only the script of the page can show what is behind #!", ErrNoPage)
+		return "", fmt.Errorf("%w: only the script of the page can show what #! leads to", ErrNoPage)
 	}
 	var out strings.Builder
 	out.WriteString(u.Scheme())

@@ -2,7 +2,6 @@ package worker_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"testing"
@@ -55,7 +54,7 @@ func BenchmarkLook(b *testing.B) {
 	look := func(o worker.Order) *freshet.Capture {
 		f := h.Look(b.Context(), o)
 		if f.Capture == nil || f.Suspect != "" {
-			b.Fatal(fmt.Sprintf("%+v", f))
+			b.Fatalf("%+v", f)
 		}
 		return f.Capture
 	}

@@ -45,7 +45,7 @@ just words
 			`1 https://board.example/ Board [] [{"css":"main"},"text"] | filter grep is not carried over`,
 			`8 https://app.example/  [] null rendered`,
 			`10 https://old.example/  [] [{"css":"#content"},"text"] | timeout is not carried over`,
-			`wrong: commands are not brought over: list it in the configuration file as exec:`,
+			`wrong: commands are not brought over: list it as an exec: source in the configuration file`,
 			`wrong: a job has keys and values, such as url: https://…`,
 		}},
 		"changedetection": {`{"watching": {

@@ -58,7 +58,7 @@ func jobOf(n ast.Node) (e Entry) {
 	}
 	switch {
 	case url == "" && job["command"] != nil:
-		e.Err = fmt.Errorf("commands are not brought over: list it in the configuration file as exec:")
+		e.Err = fmt.Errorf("commands are not brought over: list it as an exec: source in the configuration file")
 		return e
 	case url == "":
 		e.Err = fmt.Errorf("there is no url")

@@ -75,7 +75,7 @@ func (f *failure) error() error {
 	if f == nil {
 		return nil
 	}
-	var err error = errors.New(f.Text)
+	err := errors.New(f.Text)
 	if f.Refusal != nil {
 		err = f.Refusal
 	}

@@ -14,12 +14,9 @@ type site struct {
 	name string
 	at   func(poll int) string
 	real func(poll int) bool // nil means never
-	all  bool                // every step is real
 }
 
 const rounds = 60
-
-func never(int) bool { return false }
 
 // every reports real changes at every n-th poll.
 func every(n int) func(int) bool { return func(poll int) bool { return poll%n == 0 } }

@@ -216,10 +216,8 @@ func (l *league) at(name, work string) standing {
 	return standing{}
 }
 
-// on returns the share of the limit, and delay the mean delay in instants, at
-// the middle budget of a workload.
-func (l *league) on(name, work string) float64    { return l.at(name, work).ofLimit }
-func (l *league) delay(name, work string) float64 { return l.at(name, work).MeanDelay }
+// on returns the share of the limit at the middle budget of a workload.
+func (l *league) on(name, work string) float64 { return l.at(name, work).ofLimit }
 
 // distancesFigure answers how far each policy is from the clairvoyant limit.
 func distancesFigure(ctx context.Context, s Options, q question, make policyMaker) (Figure, error) {

@@ -29,9 +29,7 @@ func hoursFigure(ctx context.Context, s Options, q question, make policyMaker) (
 	f := Figure{Title: "Plans by the hour",
 		About: fmt.Sprintf("%d made-up airports over %d days: two reports an hour, each near a minute of its own, within ten minutes of each other (3 min, 20%% specials). Plans are made for each page from two thirds of the time; policies begin with nothing and learn from their polls in it. All are scored on the last third. Seed %d.", pages, days, s.Seed)}
 	table := Table{Head: []string{"polls an hour", "plan from the history", "plan from a model"}}
-	for _, name := range hourPolicies {
-		table.Head = append(table.Head, name)
-	}
+	table.Head = append(table.Head, hourPolicies...)
 	got := map[string][]float64{}
 	for _, polls := range []int{2, 3} {
 		row := []string{fmt.Sprint(polls)}
