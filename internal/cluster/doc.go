@@ -9,4 +9,10 @@
 // A hand that was cut off or stopped for long has lost the right when it wakes. Until then,
 // and for as long as a look can take, the brain counts an order whose hand is gone as under
 // way; after that as made.
+//
+// Tasks and results have a compact encoding: numbers and strings in a fixed order.
+// Everything else is JSON. The extraction settings of a source are sent to each
+// worker once, under a number; a broken stream takes the numbers with it. Both ends
+// announce in their greeting which encoding they read, so mixed versions fall back to
+// JSON. A test fills every field by reflection and compares what comes back.
 package cluster

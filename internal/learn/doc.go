@@ -26,4 +26,12 @@
 // A Learner takes constant memory a source and constant time a poll. It is a
 // function of the outcomes it was told and of the sources it knew then: told
 // the same again, it is the same to the bit.
+//
+// It knows outcomes and sources, and nothing of worth, budget or price: numbers,
+// explanations and forecasts need it under every policy, and a learner is tested
+// by whether its probabilities come true.
+//
+// A snapshot for a checkpoint belongs to one position in the log and is taken
+// 1,000 sources at a time between polls. Code that is about to change a source
+// copies it first, so the snapshot is the same to the bit as one taken at once.
 package learn

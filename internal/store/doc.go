@@ -26,4 +26,10 @@
 // things in them are only there for the planner of SQLite, and mean nothing to another:
 // (SELECT ?) for a parameter that is not to be looked at, CROSS JOIN for the order of
 // tables, and INDEXED BY. A list is given as JSON, to (SELECT value FROM json_each(?)).
+//
+// How lists are fast. The writing process keeps a row for each source in memory,
+// with the keys of all orders. A list stays sorted between requests; a poll only
+// records in a journal that its row changed, and the next request moves those rows.
+// SQL indexes on fields that every poll changes would cost every poll what they
+// save a list.
 package store
