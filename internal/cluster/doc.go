@@ -12,7 +12,6 @@
 //
 // Tasks and results have a compact encoding: numbers and strings in a fixed order.
 // Everything else is JSON. The extraction settings of a source are sent to each
-// worker once, under a number; a broken stream takes the numbers with it. Both ends
-// announce in their greeting which encoding they read, so mixed versions fall back to
-// JSON. A test fills every field by reflection and compares what comes back.
+// worker once, under a number; a broken stream takes the numbers with it. A test fills
+// every field by reflection and compares what comes back.
 package cluster
