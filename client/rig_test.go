@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/api"
+	"freshet/internal/auth"
 	"freshet/internal/daemon"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
@@ -59,7 +60,7 @@ func newRig() (r *rig, err error) {
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1e6, Per: time.Minute, Instant: time.Millisecond}, Hosts: sched.Politeness{Concurrency: 16}},
 	})
 	stop := make(chan struct{})
-	r.handler = api.New(api.Config{Store: r.store, Daemon: daemon, Sources: api.SourceConfig{Check: near.CheckURL}, Program: api.ProgramConfig{Version: "test"}, Stop: stop})
+	r.handler = api.New(api.Config{Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(r.store.DB()), nil)}, Store: r.store, Daemon: daemon, Sources: api.SourceConfig{Check: near.CheckURL}, Program: api.ProgramConfig{Version: "test"}, Stop: stop})
 	r.api = httptest.NewServer(r.handler)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -63,7 +63,7 @@ input. It must have at least 8 characters.`,
 	cmd.Flags().StringVar(&role, "role", string(freshet.Viewer), "what the user may do: viewer, editor or admin")
 	return resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (added client.User, err error) {
 		u := client.NewUser{Name: args[0], Role: freshet.Role(role)}
-		if err := (freshet.User{Name: u.Name, Role: u.Role}).Check(); err != nil {
+		if err := (auth.User{Name: u.Name, Role: u.Role}).Check(); err != nil {
 			return added, usagef("%v", err)
 		}
 		if u.Password, err = p.newPassword(u.Name); err != nil {

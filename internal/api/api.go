@@ -13,7 +13,7 @@ import (
 func New(cfg Config) http.Handler {
 	cfg = cfg.withDefaults()
 	s := rest.NewServer(rest.Config{
-		Gate: cfg.Auth.Gate, Answers: cfg.Store, Sources: cfg.Store, Rule: ruleOf, Descriptions: descriptions,
+		Gate: cfg.Auth.Gate, Sources: cfg.Store, Rule: ruleOf, Descriptions: descriptions,
 		Forward: cfg.Cluster.Forward.route(cfg.Auth.Gate), Status: statusOf, Sure: cfg.Cluster.Sure, Stop: cfg.Stop,
 		Hosts: cfg.Auth.Hosts, Now: cfg.Now, Log: cfg.Log,
 	}, describe(cfg.Program.Version))

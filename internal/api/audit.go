@@ -9,6 +9,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/api/rest"
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 )
 
@@ -29,7 +30,7 @@ type listAuditInput struct {
 }
 
 func (a *authAPI) listAudit(ctx context.Context, in *listAuditInput) (*rest.Body[client.AuditPage], error) {
-	found, err := a.store.Deeds(ctx, freshet.DeedQuery{Before: freshet.Cursor(in.Before), Who: in.User, Subject: in.Subject, Limit: in.Limit + 1})
+	found, err := a.gate.Store.AuditLog(ctx, auth.AuditQuery{Before: freshet.Cursor(in.Before), Who: in.User, Subject: in.Subject, Limit: in.Limit + 1})
 	if err != nil {
 		return nil, err
 	}

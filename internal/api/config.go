@@ -16,7 +16,7 @@ import (
 	"freshet/internal/sinks/delivery"
 )
 
-// Config says what a handler serves. Store, Daemon and Sources.Check are required.
+// Config says what a handler serves. Store, Daemon, Auth.Gate and Sources.Check are required.
 type Config struct {
 	Store  freshet.Store
 	Daemon *daemon.Daemon // it need not be running
@@ -43,9 +43,7 @@ type Config struct {
 
 // AuthConfig says who may call the API.
 type AuthConfig struct {
-	// Gate identifies callers. Nil means that every caller may do everything, as if it had
-	// the data directory.
-	Gate *auth.Gate
+	Gate *auth.Gate // identifies callers
 
 	// Provider is where people can log in besides; nil means nowhere.
 	Provider *openid.Provider
@@ -117,9 +115,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Auth.Gate == nil {
-		c.Auth.Gate = auth.Inside(c.Store, c.Now)
 	}
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics()

@@ -34,7 +34,7 @@ func newGateRigWith(t *testing.T, differ func(*api.Config), change ...func(*auth
 	g := &gateRig{}
 	g.rig = newRig(t, func(c *api.Config) {
 		differ(c)
-		cfg := auth.Config{Store: c.Store, Cost: auth.Cost{Memory: 64, Passes: 1}}
+		cfg := auth.Config{Store: c.Auth.Gate.Store, Cost: auth.Cost{Memory: 64, Passes: 1}}
 		for _, f := range change {
 			f(&cfg)
 		}
@@ -44,7 +44,7 @@ func newGateRigWith(t *testing.T, differ func(*api.Config), change ...func(*auth
 		}
 		c.Auth.Gate = g.gate
 	})
-	for _, u := range []freshet.User{{Name: "ada", Role: freshet.Admin}, {Name: "ed", Role: freshet.Editor}, {Name: "vi", Role: freshet.Viewer}} {
+	for _, u := range []auth.User{{Name: "ada", Role: freshet.Admin}, {Name: "ed", Role: freshet.Editor}, {Name: "vi", Role: freshet.Viewer}} {
 		if _, err := g.gate.AddUser(t.Context(), u, "password of "+u.Name); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func (g *gateRig) session(name string) []string {
 }
 
 // pass makes a token or a link and returns the header that shows it.
-func (g *gateRig) pass(p freshet.Pass) (freshet.Pass, []string) {
+func (g *gateRig) pass(p auth.Credential) (auth.Credential, []string) {
 	g.t.Helper()
 	p, secret, err := g.gate.Issue(g.t.Context(), p)
 	if err != nil {
@@ -175,10 +175,10 @@ func TestWhoMayUseWhat(t *testing.T) {
 	if len(routes) < 80 {
 		t.Fatalf("there are only %d routes", len(routes))
 	}
-	_, link := g.pass(freshet.Pass{Kind: freshet.PassShare, User: "ed", Limit: freshet.Limit{Source: "a"}})
-	_, queryLink := g.pass(freshet.Pass{Kind: freshet.PassShare, User: "ed", Limit: freshet.Limit{Query: "q"}})
-	_, token := g.pass(freshet.Pass{Kind: freshet.PassToken, User: "ada", Name: "t", Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
-	_, hand := g.pass(freshet.Pass{Kind: freshet.PassToken, User: "ada", Name: "h", Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightHand}}})
+	_, link := g.pass(auth.Credential{Kind: auth.ShareKind, User: "ed", Limit: auth.Limit{Source: "a"}})
+	_, queryLink := g.pass(auth.Credential{Kind: auth.ShareKind, User: "ed", Limit: auth.Limit{Query: "q"}})
+	_, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "t", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
+	_, hand := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "h", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightHand}}})
 	callers := []struct {
 		mark, name string
 		header     func() []string
@@ -242,7 +242,7 @@ func TestWhoMayUseWhat(t *testing.T) {
 // A token for a tag reads and edits sources with the tag, and nothing else.
 func TestTokenForATag(t *testing.T) {
 	g := newGateRig(t)
-	_, token := g.pass(freshet.Pass{Kind: freshet.PassToken, User: "ed", Name: "t", Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightRead, freshet.RightWrite}, Tag: "shop"}})
+	_, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ed", Name: "t", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead, freshet.RightWrite}, Tag: "shop"}})
 	var page struct {
 		Items []struct{ ID string }
 	}
@@ -309,7 +309,7 @@ func TestLogin(t *testing.T) {
 // works in its address.
 func TestStreamsEndWithTheirToken(t *testing.T) {
 	g := newGateRig(t)
-	p, token := g.pass(freshet.Pass{Kind: freshet.PassToken, User: "vi", Name: "t", Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
+	p, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "vi", Name: "t", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
 	req, err := http.NewRequestWithContext(t.Context(), "GET", g.api.URL+"/api/v1/changes/stream", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -330,7 +330,7 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 	}
 	g.do("GET", "/api/v1/changes", nil, token...).is(401)
 
-	_, link := g.pass(freshet.Pass{Kind: freshet.PassShare, User: "ed", Limit: freshet.Limit{Source: "a"}})
+	_, link := g.pass(auth.Credential{Kind: auth.ShareKind, User: "ed", Limit: auth.Limit{Source: "a"}})
 	secret := strings.TrimPrefix(link[1], "Bearer ")
 	g.do("GET", "/api/v1/sources/a/feed.atom?link="+secret, nil).is(200)
 	g.do("GET", "/api/v1/sources/b/feed.atom?link="+secret, nil).is(403)

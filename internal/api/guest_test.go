@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/auth"
 	"freshet/internal/auth/openid"
 	"freshet/internal/freshet"
 	"freshet/internal/test/oidctest"
@@ -105,17 +106,17 @@ func TestRightsEnd(t *testing.T) {
 			r.provider.Person = map[string]any{"sub": "1", "preferred_username": "bo", "groups": []string{"ops"}}
 			b := r.browser()
 			b.login()
-			scopes := func(list ...freshet.Right) freshet.Limit { return freshet.Limit{Scopes: list} }
+			scopes := func(list ...freshet.Right) auth.Limit { return auth.Limit{Scopes: list} }
 			tagged := scopes(freshet.RightRead, freshet.RightWrite)
 			tagged.Tag = "shop"
 			good := map[string][]string{}
-			for name, p := range map[string]freshet.Pass{
-				"admin":  {Kind: freshet.PassToken, User: "bo", Limit: scopes(freshet.RightRead, freshet.RightAdmin)},
-				"write":  {Kind: freshet.PassToken, User: "bo", Limit: scopes(freshet.RightRead, freshet.RightWrite)},
-				"read":   {Kind: freshet.PassToken, User: "bo", Limit: scopes(freshet.RightRead)},
-				"tagged": {Kind: freshet.PassToken, User: "bo", Limit: tagged},
-				"link":   {Kind: freshet.PassShare, User: "bo", Limit: freshet.Limit{Source: "a"}},
-				"other":  {Kind: freshet.PassShare, User: "ed", Limit: freshet.Limit{Source: "a"}},
+			for name, p := range map[string]auth.Credential{
+				"admin":  {Kind: auth.TokenKind, User: "bo", Limit: scopes(freshet.RightRead, freshet.RightAdmin)},
+				"write":  {Kind: auth.TokenKind, User: "bo", Limit: scopes(freshet.RightRead, freshet.RightWrite)},
+				"read":   {Kind: auth.TokenKind, User: "bo", Limit: scopes(freshet.RightRead)},
+				"tagged": {Kind: auth.TokenKind, User: "bo", Limit: tagged},
+				"link":   {Kind: auth.ShareKind, User: "bo", Limit: auth.Limit{Source: "a"}},
+				"other":  {Kind: auth.ShareKind, User: "ed", Limit: auth.Limit{Source: "a"}},
 			} {
 				_, good[name] = r.pass(p)
 			}
@@ -189,7 +190,7 @@ func TestLastAdminOfTheProvider(t *testing.T) {
 	if err := r.gate.RemoveUser(t.Context(), "ada"); err != nil {
 		t.Fatal(err)
 	}
-	_, token := r.pass(freshet.Pass{Kind: freshet.PassToken, User: "bo", Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
+	_, token := r.pass(auth.Credential{Kind: auth.TokenKind, User: "bo", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
 	r.provider.Person["groups"] = []string{"shop"}
 	if at := r.browser().login(); !strings.HasPrefix(at, "/login?error=last") {
 		t.Errorf("as the last admin who is an editor now: %s", at)
@@ -222,10 +223,10 @@ func TestNamesAreNotPeople(t *testing.T) {
 			t.Errorf("%q is %s", c.name, s.Role)
 		}
 	}
-	if u, err := r.store.User(t.Context(), "ada"); err != nil || u.Role != freshet.Admin || u.Subject != "" {
+	if u, err := auth.NewStore(r.store.DB()).User(t.Context(), "ada"); err != nil || u.Role != freshet.Admin || u.Subject != "" {
 		t.Errorf("ada is %+v, %v", u, err)
 	}
-	if users, err := r.store.Users(t.Context()); err != nil || len(users) != 3+7 {
+	if users, err := auth.NewStore(r.store.DB()).Users(t.Context()); err != nil || len(users) != 3+7 {
 		t.Errorf("there are %d users, %v", len(users), err)
 	}
 }
@@ -367,10 +368,10 @@ func TestFirstGuest(t *testing.T) {
 // A password that a user of the provider got in some other way opens nothing.
 func TestGuestsHaveNoPassword(t *testing.T) {
 	r := newProviderRig(t)
-	if _, err := r.gate.AddUser(t.Context(), freshet.User{Name: "bo", Role: freshet.Admin, Subject: r.provider.URL + "#1"}, "password of bo"); err != nil {
+	if _, err := r.gate.AddUser(t.Context(), auth.User{Name: "bo", Role: freshet.Admin, Subject: r.provider.URL + "#1"}, "password of bo"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.gate.AddUser(t.Context(), freshet.User{Name: "eli", Role: freshet.Admin, Subject: "https://former.example#1"}, "password of eli"); err != nil {
+	if _, err := r.gate.AddUser(t.Context(), auth.User{Name: "eli", Role: freshet.Admin, Subject: "https://former.example#1"}, "password of eli"); err != nil {
 		t.Fatal(err)
 	}
 	r.do("POST", "/api/v1/session", client.Login{User: "bo", Password: "password of bo"}).is(401)

@@ -12,6 +12,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/api"
+	"freshet/internal/auth"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/lab/synth"
@@ -48,7 +49,7 @@ func TestLevelAlarmIsTold(t *testing.T) {
 		defer running.Wait()
 		defer stop()
 
-		handler := api.New(api.Config{Store: store, Daemon: daemon, Sources: api.SourceConfig{Check: func(u string) (string, error) { return u, nil }}})
+		handler := api.New(api.Config{Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, Store: store, Daemon: daemon, Sources: api.SourceConfig{Check: func(u string) (string, error) { return u, nil }}})
 		get := func(path string) string {
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, httptest.NewRequest("GET", "http://127.0.0.1"+path, nil))

@@ -9,6 +9,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/api"
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 )
 
@@ -17,8 +18,8 @@ func TestRevealNeedsTheRightToWrite(t *testing.T) {
 	g := newGateRig(t)
 	ed := g.session("ed")
 	g.do("POST", "/api/v1/sources", map[string]any{"id": "keyed", "url": "https://keyed.example/?api_key=canary"}, ed...).is(201)
-	_, read := g.pass(freshet.Pass{Kind: freshet.PassToken, User: "ada", Name: "r", Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
-	_, link := g.pass(freshet.Pass{Kind: freshet.PassShare, User: "ada", Limit: freshet.Limit{Source: "keyed"}})
+	_, read := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "r", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
+	_, link := g.pass(auth.Credential{Kind: auth.ShareKind, User: "ada", Limit: auth.Limit{Source: "keyed"}})
 	for _, tt := range []struct {
 		who    string
 		header []string

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 )
 
@@ -23,11 +24,11 @@ func TestListsInPages(t *testing.T) {
 		if _, err := g.store.AddQuery(t.Context(), freshet.Query{ID: freshet.QueryID(name), Name: name, When: "true", Origin: freshet.FromAPI, From: -1}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.gate.AddUser(t.Context(), freshet.User{Name: name, Role: freshet.Viewer}, "correct horse"); err != nil {
+		if _, err := g.gate.AddUser(t.Context(), auth.User{Name: name, Role: freshet.Viewer}, "correct horse"); err != nil {
 			t.Fatal(err)
 		}
-		g.pass(freshet.Pass{Kind: freshet.PassToken, User: "ada", Name: name, Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
-		g.pass(freshet.Pass{Kind: freshet.PassShare, User: "ada", Name: name, Limit: freshet.Limit{Source: "a"}})
+		g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: name, Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
+		g.pass(auth.Credential{Kind: auth.ShareKind, User: "ada", Name: name, Limit: auth.Limit{Source: "a"}})
 		if _, err := g.daemon.AddSource(t.Context(), freshet.Source{ID: freshet.SourceID(name), URL: "https://" + name + ".example/", Site: &freshet.Site{}, Paused: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +156,7 @@ func TestWantedPollsInPages(t *testing.T) {
 			next = page.Next
 		}
 	}
-	_, token := g.pass(freshet.Pass{Kind: freshet.PassToken, User: "ed", Name: "t", Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightRead}, Tag: "shop"}})
+	_, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ed", Name: "t", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}, Tag: "shop"}})
 	for _, tt := range []struct {
 		query  string
 		header []string

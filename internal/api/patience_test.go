@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/api"
+	"freshet/internal/auth"
 	"freshet/internal/daemon"
 	"freshet/internal/store/sqlite"
 )
@@ -37,7 +38,7 @@ func dial(t *testing.T) (conn net.Conn, ended <-chan struct{}) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := api.New(api.Config{Store: store, Daemon: daemon.New(daemon.Config{Store: store, Policy: idle{}})})
+	handler := api.New(api.Config{Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, Store: store, Daemon: daemon.New(daemon.Config{Store: store, Policy: idle{}})})
 	done := make(chan struct{})
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer close(done)

@@ -138,11 +138,11 @@ func TestLoginAtProvider(t *testing.T) {
 	if s.User != "bo" || s.Role != freshet.Editor || s.Via != "session" || time.Until(s.Expires) > time.Hour {
 		t.Errorf("the session is %+v", s)
 	}
-	u, err := r.store.User(t.Context(), "bo")
+	u, err := auth.NewStore(r.store.DB()).User(t.Context(), "bo")
 	if err != nil || u.Password != "" || u.Subject != r.provider.URL+"#1" {
 		t.Errorf("the user is %+v, %v", u, err)
 	}
-	deeds, err := r.store.Deeds(t.Context(), freshet.DeedQuery{Limit: 1})
+	deeds, err := auth.NewStore(r.store.DB()).AuditLog(t.Context(), auth.AuditQuery{Limit: 1})
 	if err != nil || len(deeds) != 1 || deeds[0].What != "login" || deeds[0].Via != "provider" || deeds[0].Who != "bo" {
 		t.Errorf("the audit log says %+v, %v", deeds, err)
 	}
@@ -233,7 +233,7 @@ func TestTokensOfOthers(t *testing.T) {
 			t.Errorf("%s: somebody is let in", c.name)
 		}
 	}
-	if users, err := r.store.Users(t.Context()); err != nil || len(users) != 3 {
+	if users, err := auth.NewStore(r.store.DB()).Users(t.Context()); err != nil || len(users) != 3 {
 		t.Errorf("there are %d users, %v", len(users), err)
 	}
 	p.Twist, p.Forge = set("aud", []string{oidctest.ClientID, "another"}), nil

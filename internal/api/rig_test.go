@@ -16,6 +16,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/api"
+	"freshet/internal/auth"
 	"freshet/internal/daemon"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
@@ -76,7 +77,7 @@ func newRigWith(t testing.TB, differ func(*daemon.Config), change ...func(*api.C
 	differ(&watching)
 	r.daemon = daemon.New(watching)
 	cfg := api.Config{
-		Store: store, Daemon: r.daemon, Metrics: metrics, Stop: r.stop,
+		Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, Store: store, Daemon: r.daemon, Metrics: metrics, Stop: r.stop,
 		Sources: api.SourceConfig{Check: limits.CheckURL}, Program: api.ProgramConfig{Version: "test"},
 	}
 	for _, c := range change {

@@ -44,7 +44,7 @@ func (a *authAPI) routeSession() {
 func (a *authAPI) sessionOf(c auth.Caller) client.Session {
 	s := client.Session{
 		Known: c.Known, User: c.User, Role: c.Role, Via: c.Via, Scopes: c.Limit.Scopes, Tag: c.Limit.Tag, Source: c.Limit.Source, Query: c.Limit.Query,
-		Expires: rest.UTC(c.Pass.Expires), Open: a.gate.Open(), Secure: c.Secure, Guest: c.Guest,
+		Expires: rest.UTC(c.Credential.Expires), Open: a.gate.Open(), Secure: c.Secure, Guest: c.Guest,
 	}
 	if s.Scopes == nil {
 		s.Scopes = []freshet.Right{}
@@ -79,7 +79,7 @@ type loginOutput struct {
 func (a *authAPI) login(ctx context.Context, in *rest.Body[client.Login]) (*loginOutput, error) {
 	c := auth.Of(ctx)
 	said := in.Body
-	var pass freshet.Pass
+	var pass auth.Credential
 	var secret string
 	var err error
 	switch {
@@ -98,7 +98,7 @@ func (a *authAPI) login(ctx context.Context, in *rest.Body[client.Login]) (*logi
 		return nil, err
 	}
 	known.From, known.Secure = c.From, c.Secure
-	a.gate.Note(ctx, known, freshet.Deed{What: "login", Method: http.MethodPost, Path: "/api/v1/session", Status: http.StatusOK, Subject: subjectUser(known.User)})
+	a.gate.Note(ctx, known, auth.AuditEntry{What: "login", Method: http.MethodPost, Path: "/api/v1/session", Status: http.StatusOK, Subject: subjectUser(known.User)})
 	return &loginOutput{c.Cookie(secret, pass.Expires), a.sessionOf(known)}, nil
 }
 
@@ -121,10 +121,10 @@ func (a *authAPI) refuseLogin(ctx context.Context, c auth.Caller, said client.Lo
 		return err
 	}
 	subject := ""
-	if u, err := a.store.User(ctx, said.User); err == nil {
+	if u, err := a.gate.Store.User(ctx, said.User); err == nil {
 		subject = subjectUser(u.Name)
 	}
-	a.gate.Note(ctx, c, freshet.Deed{What: "login", Method: http.MethodPost, Path: "/api/v1/session", Status: http.StatusUnauthorized, Subject: subject})
+	a.gate.Note(ctx, c, auth.AuditEntry{What: "login", Method: http.MethodPost, Path: "/api/v1/session", Status: http.StatusUnauthorized, Subject: subject})
 	if said.Token != "" {
 		return rest.NewProblem(http.StatusUnauthorized, "this token or link is not good, or not any more")
 	}
@@ -141,24 +141,24 @@ type logoutOutput struct {
 
 func (a *authAPI) logout(ctx context.Context, in *logoutInput) (*logoutOutput, error) {
 	c := auth.Of(ctx)
-	out := &logoutOutput{c.Cookie("", c.Pass.Expires)}
-	if c.Pass.Kind != freshet.PassSession {
+	out := &logoutOutput{c.Cookie("", c.Credential.Expires)}
+	if c.Credential.Kind != auth.SessionKind {
 		return out, nil
 	}
-	which := freshet.Passing{ID: c.Pass.ID}
+	which := auth.CredentialFilter{ID: c.Credential.ID}
 	if in.Everywhere && c.User != "" {
-		which = freshet.Passing{User: c.User, Kind: freshet.PassSession}
+		which = auth.CredentialFilter{User: c.User, Kind: auth.SessionKind}
 	}
 	if err := a.gate.Revoke(ctx, which); err != nil {
 		return nil, err
 	}
-	a.gate.Note(ctx, c, freshet.Deed{What: "logout", Method: http.MethodDelete, Path: "/api/v1/session", Status: http.StatusNoContent, Subject: subjectUser(c.User)})
+	a.gate.Note(ctx, c, auth.AuditEntry{What: "logout", Method: http.MethodDelete, Path: "/api/v1/session", Status: http.StatusNoContent, Subject: subjectUser(c.User)})
 	return out, nil
 }
 
 func (a *authAPI) setPassword(ctx context.Context, in *rest.Body[client.NewPassword]) (*struct{}, error) {
 	c := auth.Of(ctx)
-	if c.User == "" || c.Pass.Kind != freshet.PassSession || c.Pass.Parent != "" {
+	if c.User == "" || c.Credential.Kind != auth.SessionKind || c.Credential.Parent != "" {
 		return nil, rest.Forbidden("only somebody who has logged in with a password can change it here")
 	}
 	u, err := a.gate.Verify(ctx, c.User, in.Body.Old, c.From)
@@ -168,10 +168,10 @@ func (a *authAPI) setPassword(ctx context.Context, in *rest.Body[client.NewPassw
 	if err != nil {
 		return nil, a.refuseLogin(ctx, c, client.Login{User: c.User}, err)
 	}
-	if _, err := a.gate.EditUser(ctx, u, in.Body.New, c.Pass.ID); err != nil {
+	if _, err := a.gate.EditUser(ctx, u, in.Body.New, c.Credential.ID); err != nil {
 		return nil, err
 	}
-	a.gate.Note(ctx, c, freshet.Deed{What: "set-password", Method: http.MethodPut, Path: "/api/v1/session/password", Status: http.StatusNoContent, Subject: subjectUser(c.User)})
+	a.gate.Note(ctx, c, auth.AuditEntry{What: "set-password", Method: http.MethodPut, Path: "/api/v1/session/password", Status: http.StatusNoContent, Subject: subjectUser(c.User)})
 	return nil, nil
 }
 
@@ -254,7 +254,7 @@ func (a *authAPI) welcome(r *http.Request, c auth.Caller, attempt openid.Attempt
 		return session, err
 	}
 	known.From, known.Via = c.From, "provider"
-	a.gate.Note(r.Context(), known, freshet.Deed{What: "login", Method: http.MethodGet, Path: CallbackPath, Status: http.StatusFound, Subject: subjectUser(known.User)})
+	a.gate.Note(r.Context(), known, auth.AuditEntry{What: "login", Method: http.MethodGet, Path: CallbackPath, Status: http.StatusFound, Subject: subjectUser(known.User)})
 	return c.Cookie(secret, pass.Expires), nil
 }
 
@@ -280,7 +280,7 @@ func (a *authAPI) failLogin(w http.ResponseWriter, r *http.Request, err error, n
 	c := auth.Of(r.Context())
 	a.Log.Warn("somebody could not log in at the provider", "why", kind, "err", err, "from", c.From)
 	if r.URL.Path == CallbackPath {
-		a.gate.Note(r.Context(), auth.Caller{Via: "provider", From: c.From}, freshet.Deed{What: "login", Method: http.MethodGet, Path: CallbackPath, Status: http.StatusUnauthorized})
+		a.gate.Note(r.Context(), auth.Caller{Via: "provider", From: c.From}, auth.AuditEntry{What: "login", Method: http.MethodGet, Path: CallbackPath, Status: http.StatusUnauthorized})
 	}
 	to := url.Values{"error": {kind}}
 	if next = inside(next); next != "/" {

@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/internal/freshet"
+	"freshet/internal/auth"
 )
 
 // The shell of the page tells people who they are and nobody else, and asks early only for what
 // they may read.
 func TestShellKnowsItsReader(t *testing.T) {
 	g := newGateRig(t)
-	_, link := g.pass(freshet.Pass{Kind: freshet.PassShare, User: "ed", Limit: freshet.Limit{Source: "a"}})
+	_, link := g.pass(auth.Credential{Kind: auth.ShareKind, User: "ed", Limit: auth.Limit{Source: "a"}})
 	for _, tt := range []struct {
 		name    string
 		headers []string

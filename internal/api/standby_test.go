@@ -44,9 +44,9 @@ func TestUseIsTold(t *testing.T) {
 			instead(w, r)
 		}
 	}, func(c *auth.Config) { c.Follows, c.Now = true, func() time.Time { return now } })
-	limit := freshet.Limit{Scopes: []freshet.Right{freshet.RightRead}}
-	p, token := g.pass(freshet.Pass{Kind: freshet.PassToken, User: "vi", Name: "t", Limit: limit})
-	_, other := g.pass(freshet.Pass{Kind: freshet.PassToken, User: "vi", Name: "other", Limit: limit})
+	limit := auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}
+	p, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "vi", Name: "t", Limit: limit})
+	_, other := g.pass(auth.Credential{Kind: auth.TokenKind, User: "vi", Name: "other", Limit: limit})
 	ask := func(what, path string, header []string, want int) {
 		t.Helper()
 		passed = 0
@@ -64,7 +64,7 @@ func TestUseIsTold(t *testing.T) {
 	now = now.Add(6 * time.Minute)
 	ask("later", "/api/v1/sources/a", token, 1)
 	now = now.Add(6 * time.Minute)
-	if err := g.store.UsePass(t.Context(), p.ID, now); err != nil {
+	if err := auth.NewStore(g.store.DB()).MarkUsed(t.Context(), p.ID, now); err != nil {
 		t.Fatal(err)
 	}
 	ask("used elsewhere", "/api/v1/sources", token, 0)

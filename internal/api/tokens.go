@@ -47,22 +47,22 @@ func (a *authAPI) routePasses() {
 	}, a.removeShare)
 }
 
-func tokenOf(p freshet.Pass) client.Token {
+func tokenOf(p auth.Credential) client.Token {
 	return client.Token{ID: p.ID, Name: p.Name, User: p.User, Scopes: p.Limit.Scopes, Tag: p.Limit.Tag, Created: rest.UTC(p.Created), Expires: rest.UTC(p.Expires), Used: rest.UTC(p.Used)}
 }
 
-func shareOf(p freshet.Pass) client.Share {
+func shareOf(p auth.Credential) client.Share {
 	return client.Share{ID: p.ID, Name: p.Name, User: p.User, Source: p.Limit.Source, Query: p.Limit.Query, Created: rest.UTC(p.Created), Expires: rest.UTC(p.Expires), Used: rest.UTC(p.Used)}
 }
 
 func (a *authAPI) listTokens(ctx context.Context, in *rest.Paging) (*rest.Body[client.TokenList], error) {
-	passes, err := a.store.Passes(ctx, freshet.PassToken)
+	passes, err := a.gate.Store.Credentials(ctx, auth.TokenKind)
 	if err != nil {
 		return nil, err
 	}
 	c := auth.Of(ctx)
 	told := client.TokenList{Items: []client.Token{}}
-	passes, told.Next = rest.Page(*in, slices.DeleteFunc(passes, func(p freshet.Pass) bool { return !owns(c, p) }), newestFirst)
+	passes, told.Next = rest.Page(*in, slices.DeleteFunc(passes, func(p auth.Credential) bool { return !owns(c, p) }), newestFirst)
 	for _, p := range passes {
 		told.Items = append(told.Items, tokenOf(p))
 	}
@@ -70,7 +70,7 @@ func (a *authAPI) listTokens(ctx context.Context, in *rest.Paging) (*rest.Body[c
 }
 
 // owns reports whether a pass is the business of a caller.
-func owns(c auth.Caller, p freshet.Pass) bool {
+func owns(c auth.Caller, p auth.Credential) bool {
 	return c.May(freshet.RightAdmin) || c.User != "" && c.User == p.User
 }
 
@@ -111,11 +111,11 @@ func (a *authAPI) addToken(ctx context.Context, in *rest.Body[client.NewToken]) 
 	if err != nil {
 		return nil, err
 	}
-	if ends := c.Pass.Expires; c.Pass.Kind == freshet.PassToken && !ends.IsZero() && (expires.IsZero() || expires.After(ends)) {
+	if ends := c.Credential.Expires; c.Credential.Kind == auth.TokenKind && !ends.IsZero() && (expires.IsZero() || expires.After(ends)) {
 		return nil, rest.Forbidden("a token made with this one cannot last longer than it: until " + ends.Format(time.RFC3339))
 	}
 	scopes := slices.Compact(slices.Sorted(slices.Values(in.Body.Scopes)))
-	p := freshet.Pass{Kind: freshet.PassToken, User: c.User, Name: strings.TrimSpace(in.Body.Name), Expires: expires, Limit: freshet.Limit{Scopes: scopes, Tag: in.Body.Tag}}
+	p := auth.Credential{Kind: auth.TokenKind, User: c.User, Name: strings.TrimSpace(in.Body.Name), Expires: expires, Limit: auth.Limit{Scopes: scopes, Tag: in.Body.Tag}}
 	p, secret, err := a.gate.Issue(ctx, p)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ type passPath struct {
 
 // mayManage keeps a token that leaked from making or removing others.
 func mayManage(c auth.Caller) error {
-	if c.Pass.ID != "" && (c.Pass.Kind != freshet.PassSession || c.Pass.Parent != "") && !c.May(freshet.RightAdmin) {
+	if c.Credential.ID != "" && (c.Credential.Kind != auth.SessionKind || c.Credential.Parent != "") && !c.May(freshet.RightAdmin) {
 		return rest.Forbidden("log in with a password to manage tokens, or use a token with the scope admin")
 	}
 	return nil
@@ -139,26 +139,26 @@ func (a *authAPI) removeToken(ctx context.Context, in *passPath) (*struct{}, err
 	if err := mayManage(auth.Of(ctx)); err != nil {
 		return nil, err
 	}
-	return nil, a.removePass(ctx, freshet.PassToken, in.ID)
+	return nil, a.removePass(ctx, auth.TokenKind, in.ID)
 }
 
 // removePass revokes a pass of a kind that the caller may revoke.
-func (a *authAPI) removePass(ctx context.Context, kind freshet.PassKind, id string) error {
-	passes, err := a.store.Passes(ctx, kind)
+func (a *authAPI) removePass(ctx context.Context, kind auth.CredentialKind, id string) error {
+	passes, err := a.gate.Store.Credentials(ctx, kind)
 	if err != nil {
 		return err
 	}
 	c := auth.Of(ctx)
 	for _, p := range passes {
-		if p.ID == id && (kind == freshet.PassShare || owns(c, p)) {
-			return a.gate.Revoke(ctx, freshet.Passing{ID: id})
+		if p.ID == id && (kind == auth.ShareKind || owns(c, p)) {
+			return a.gate.Revoke(ctx, auth.CredentialFilter{ID: id})
 		}
 	}
 	return fmt.Errorf("%s %s: %w", kind, id, freshet.ErrNotFound)
 }
 
 func (a *authAPI) listShares(ctx context.Context, in *rest.Paging) (*rest.Body[client.ShareList], error) {
-	passes, err := a.store.Passes(ctx, freshet.PassShare)
+	passes, err := a.gate.Store.Credentials(ctx, auth.ShareKind)
 	if err != nil {
 		return nil, err
 	}
@@ -191,9 +191,9 @@ func (a *authAPI) addShare(ctx context.Context, in *rest.Body[client.NewShare]) 
 	if err != nil {
 		return nil, err
 	}
-	p, secret, err := a.gate.Issue(ctx, freshet.Pass{
-		Kind: freshet.PassShare, User: auth.Of(ctx).User, Name: strings.TrimSpace(in.Body.Name), Expires: expires,
-		Limit: freshet.Limit{Source: in.Body.Source, Query: in.Body.Query},
+	p, secret, err := a.gate.Issue(ctx, auth.Credential{
+		Kind: auth.ShareKind, User: auth.Of(ctx).User, Name: strings.TrimSpace(in.Body.Name), Expires: expires,
+		Limit: auth.Limit{Source: in.Body.Source, Query: in.Body.Query},
 	})
 	if err != nil {
 		return nil, err
@@ -206,10 +206,10 @@ func (a *authAPI) addShare(ctx context.Context, in *rest.Body[client.NewShare]) 
 }
 
 func (a *authAPI) removeShare(ctx context.Context, in *passPath) (*struct{}, error) {
-	return nil, a.removePass(ctx, freshet.PassShare, in.ID)
+	return nil, a.removePass(ctx, auth.ShareKind, in.ID)
 }
 
 // newestFirst gives credentials their places in a list.
-func newestFirst(p freshet.Pass) string {
+func newestFirst(p auth.Credential) string {
 	return fmt.Sprintf("%020d-%s", math.MaxInt64-p.Created.UnixNano(), p.ID)
 }

@@ -8,6 +8,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/api"
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 )
 
@@ -16,13 +17,13 @@ import (
 func TestTokensMadeWithTokens(t *testing.T) {
 	g := newGateRig(t)
 	everything := []freshet.Right{freshet.RightRead, freshet.RightWrite, freshet.RightAdmin}
-	made, write := g.pass(freshet.Pass{Kind: freshet.PassToken, User: "ed", Name: "w", Limit: freshet.Limit{Scopes: everything[:2]}})
+	made, write := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ed", Name: "w", Limit: auth.Limit{Scopes: everything[:2]}})
 	g.do("POST", "/api/v1/tokens", `{"name": "t", "scopes": ["read"]}`, write...).is(403)
 	g.do("DELETE", "/api/v1/tokens/"+made.ID, nil, write...).is(403)
 	entered := g.do("POST", "/api/v1/session", client.Login{Token: write[1][len("Bearer "):]}).is(200)
 	g.do("POST", "/api/v1/tokens", `{"name": "t", "scopes": ["read"]}`, "Cookie", entered.Header.Get("Set-Cookie")).is(403)
 
-	_, week := g.pass(freshet.Pass{Kind: freshet.PassToken, User: "ada", Name: "a", Expires: time.Now().Add(7 * 24 * time.Hour), Limit: freshet.Limit{Scopes: everything}})
+	_, week := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "a", Expires: time.Now().Add(7 * 24 * time.Hour), Limit: auth.Limit{Scopes: everything}})
 	g.do("POST", "/api/v1/tokens", `{"name": "t", "scopes": ["read"]}`, week...).is(403)
 	g.do("POST", "/api/v1/tokens", `{"name": "t", "scopes": ["read"], "expires": "8d"}`, week...).is(403)
 	g.do("POST", "/api/v1/tokens", `{"name": "t", "scopes": ["read"], "expires": "6d"}`, week...).is(201)

@@ -14,9 +14,8 @@ import (
 	"freshet/internal/freshet"
 )
 
-// An authStore is what is stored of users, and of what share links show.
+// An authStore has what share links show.
 type authStore interface {
-	freshet.UserStore
 	freshet.Catalog
 	freshet.QueryStore
 }
@@ -37,7 +36,7 @@ func (a *authAPI) routes() {
 	a.routeProvider()
 	a.routeAudit()
 	a.Audit("user", func(ctx context.Context, name string) any {
-		u, err := a.store.User(ctx, name)
+		u, err := a.gate.Store.User(ctx, name)
 		if err != nil {
 			return nil
 		}
@@ -63,18 +62,18 @@ func (a *authAPI) routeUsers() {
 }
 
 // userOf returns a user as the API tells it, without the password.
-func (a *authAPI) userOf(u freshet.User) client.User {
+func (a *authAPI) userOf(u auth.User) client.User {
 	guest := a.gate.Guest(u)
 	return client.User{Name: u.Name, Role: u.Role, Password: u.Password != "" && !guest, Provider: guest, Created: rest.UTC(u.Created), Set: rest.UTC(u.Set)}
 }
 
 func (a *authAPI) listUsers(ctx context.Context, in *rest.Paging) (*rest.Body[client.UserList], error) {
-	users, err := a.store.Users(ctx)
+	users, err := a.gate.Store.Users(ctx)
 	if err != nil {
 		return nil, err
 	}
 	told := client.UserList{Items: []client.User{}}
-	users, told.Next = rest.Page(*in, users, func(u freshet.User) string { return u.Name })
+	users, told.Next = rest.Page(*in, users, func(u auth.User) string { return u.Name })
 	for _, u := range users {
 		told.Items = append(told.Items, a.userOf(u))
 	}
@@ -93,7 +92,7 @@ type taggedUser struct {
 }
 
 func (a *authAPI) getUser(ctx context.Context, in *userPath) (*taggedUser, error) {
-	u, err := a.store.User(ctx, in.Name)
+	u, err := a.gate.Store.User(ctx, in.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +101,7 @@ func (a *authAPI) getUser(ctx context.Context, in *userPath) (*taggedUser, error
 
 func (a *authAPI) addUser(ctx context.Context, in *rest.Body[client.NewUser]) (*taggedUser, error) {
 	n := in.Body
-	u, err := a.gate.AddUser(ctx, freshet.User{Name: n.Name, Role: n.Role}, n.Password)
+	u, err := a.gate.AddUser(ctx, auth.User{Name: n.Name, Role: n.Role}, n.Password)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +117,7 @@ type editUserInput struct {
 func (a *authAPI) editUser(ctx context.Context, in *editUserInput) (*taggedUser, error) {
 	a.Edits.RLock()
 	defer a.Edits.RUnlock()
-	u, err := a.store.User(ctx, in.Name)
+	u, err := a.gate.Store.User(ctx, in.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +132,7 @@ func (a *authAPI) editUser(ctx context.Context, in *editUserInput) (*taggedUser,
 	if in.Body.Role != "" {
 		u.Role = in.Body.Role
 	}
-	if u, err = a.gate.EditUser(ctx, u, in.Body.Password, auth.Of(ctx).Pass.ID); err != nil {
+	if u, err = a.gate.EditUser(ctx, u, in.Body.Password, auth.Of(ctx).Credential.ID); err != nil {
 		return nil, err
 	}
 	return &taggedUser{ETag: rest.RevisionTag(u.Revision), Body: a.userOf(u)}, nil
@@ -148,7 +147,7 @@ func (a *authAPI) removeUser(ctx context.Context, in *removeUserInput) (*struct{
 	if in.IfMatch != "" {
 		a.Edits.Lock() // no edit comes between the look and the removal
 		defer a.Edits.Unlock()
-		u, err := a.store.User(ctx, in.Name)
+		u, err := a.gate.Store.User(ctx, in.Name)
 		if err != nil {
 			return nil, err
 		}

@@ -30,7 +30,7 @@ func (s *service) openGate(ctx context.Context, n *Node, follows bool) (*auth.Ga
 	tcp, ok := s.at.(*net.TCPAddr)
 	loopback := ok && tcp.IP.IsLoopback()
 	cfg := auth.Config{
-		Store: n.Store, Mode: auth.Mode(s.settings.Login), Loopback: loopback, Local: s.where.Token, Follows: follows,
+		Store: auth.NewStore(n.stored.DB()), Mode: auth.Mode(s.settings.Login), Loopback: loopback, Local: s.where.Token, Follows: follows,
 		Provider: s.settings.OIDC.Issuer, Proxies: s.settings.Proxies, Public: s.settings.PublicURL, Keep: s.settings.Audit, Now: s.Now, Log: s.Log,
 	}
 	if s.peers != nil {

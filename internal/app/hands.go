@@ -110,7 +110,7 @@ func (n *Node) admits(ctx context.Context, token string) (bool, error) {
 	if errors.Is(err, auth.ErrUnknown) {
 		return false, nil
 	}
-	return err == nil && c.Pass.Kind == freshet.PassToken && c.May(freshet.RightHand), err
+	return err == nil && c.Credential.Kind == auth.TokenKind && c.May(freshet.RightHand), err
 }
 
 // sure reports whether no other node can have taken over.

@@ -50,7 +50,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}
-	gate, err := auth.New(ctx, auth.Config{Store: n.Store, Inside: true, Now: cfg.Now, Log: cfg.Log})
+	gate, err := auth.New(ctx, auth.Config{Store: auth.NewStore(n.stored.DB()), Inside: true, Now: cfg.Now, Log: cfg.Log})
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}

@@ -18,6 +18,7 @@ import (
 // A database is what a node keeps everything in: a file, or a database.
 type database interface {
 	freshet.Store
+	DB() *store.DB
 	DropIndex() error
 	Size(ctx context.Context) (store.Size, error)
 }

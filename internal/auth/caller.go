@@ -7,15 +7,15 @@ import (
 	"freshet/internal/freshet"
 )
 
-// A Caller is whoever asks something of the API.
+// A Caller is the client of a request to the API.
 type Caller struct {
-	User  string // name; "" if nobody had to say one
-	Role  freshet.Role
-	Via   string // how they were let in
-	From  string // their address
-	Pass  freshet.Pass
-	Limit freshet.Limit // what they are limited to; Scopes are all that they may do
-	Known bool          // false is a stranger, who may do nothing
+	User       string // name; "" if nobody had to say one
+	Role       freshet.Role
+	Via        string // how they were let in
+	From       string // their address
+	Credential Credential
+	Limit      Limit // what they are limited to; Scopes are all that they may do
+	Known      bool  // false is a stranger, who may do nothing
 
 	Guest  bool // their user is one of the provider's
 	Secure bool // they came over https
@@ -28,7 +28,7 @@ func (c Caller) May(right freshet.Right) bool {
 
 // OnlyHand reports whether the caller has a token that is for a hand, and may nothing else.
 func (c Caller) OnlyHand() bool {
-	return c.Pass.Kind == freshet.PassToken && slices.Equal(c.Limit.Scopes, []freshet.Right{freshet.RightHand})
+	return c.Credential.Kind == TokenKind && slices.Equal(c.Limit.Scopes, []freshet.Right{freshet.RightHand})
 }
 
 // Share reports whether the caller came by a share link.
@@ -36,7 +36,7 @@ func (c Caller) Share() bool { return c.Limit.Source != "" || c.Limit.Query != "
 
 // Everybody reports whether the caller may do everything without a pass: nobody has to log in, or
 // they have read the data directory.
-func (c Caller) Everybody() bool { return c.Known && c.Pass.ID == "" }
+func (c Caller) Everybody() bool { return c.Known && c.Credential.ID == "" }
 
 type callerKey struct{}
 

@@ -23,7 +23,7 @@ func (g *Gate) Bind(ctx context.Context, c Caller) (context.Context, func()) {
 	g.calls[under] = struct{}{}
 	g.mu.Unlock()
 	stop := func() {}
-	if p := c.Pass; p.ID != "" {
+	if p := c.Credential; p.ID != "" {
 		left := SessionIdle
 		if !p.Expires.IsZero() {
 			left = min(left, p.Expires.Sub(g.Now()))
@@ -45,7 +45,7 @@ func (g *Gate) end(whose func(Caller) bool, but string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for c := range g.calls {
-		if whose(c.caller) && (but == "" || c.caller.Pass.ID != but) {
+		if whose(c.caller) && (but == "" || c.caller.Credential.ID != but) {
 			c.cancel(errRevoked)
 		}
 	}

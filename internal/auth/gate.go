@@ -31,7 +31,7 @@ const (
 
 // A Config says how a gate works. Store is needed.
 type Config struct {
-	Store freshet.UserStore
+	Store *Store
 	Mode  Mode // "" means Auto
 
 	// Loopback says that the API listens on this machine alone.
@@ -155,7 +155,7 @@ func (g *Gate) Notice() string {
 var ErrUnknown = errors.New("not logged in, or not any more")
 
 // prefixes say what a secret is to those who find one.
-var prefixes = map[freshet.PassKind]string{freshet.PassSession: "fs_", freshet.PassToken: "ft_", freshet.PassShare: "fl_"}
+var prefixes = map[CredentialKind]string{SessionKind: "fs_", TokenKind: "ft_", ShareKind: "fl_"}
 
 // LocalPrefix begins a token for whoever may read the data directory.
 const LocalPrefix = "fd_"
@@ -170,10 +170,10 @@ func NewSecret(prefix string) string {
 func hashOf(secret string) freshet.Hash { return freshet.Hash(sha256.Sum256([]byte(secret))) }
 
 // Issue makes a pass and returns its secret, which is not kept.
-func (g *Gate) Issue(ctx context.Context, p freshet.Pass) (freshet.Pass, string, error) {
+func (g *Gate) Issue(ctx context.Context, p Credential) (Credential, string, error) {
 	secret := NewSecret(prefixes[p.Kind])
 	p.ID, p.Secret, p.Created = strings.ToLower(rand.Text()[:12]), hashOf(secret), g.Now().UTC()
-	if p.Kind == freshet.PassSession {
+	if p.Kind == SessionKind {
 		if p.Used = p.Created; p.Expires.IsZero() || p.Expires.Sub(p.Created) > SessionLife {
 			p.Expires = p.Created.Add(SessionLife)
 		}
@@ -181,7 +181,7 @@ func (g *Gate) Issue(ctx context.Context, p freshet.Pass) (freshet.Pass, string,
 	if err := p.Check(); err != nil {
 		return p, "", err
 	}
-	return p, secret, g.Store.AddPass(ctx, p)
+	return p, secret, g.Store.AddCredential(ctx, p)
 }
 
 // Known returns whoever has a secret, or ErrUnknown.
@@ -192,18 +192,18 @@ func (g *Gate) Known(ctx context.Context, secret string) (Caller, error) {
 	if node, err := g.ofNode(ctx, secret); node || err != nil {
 		return everybody("data directory"), err
 	}
-	p, err := g.Store.PassWith(ctx, hashOf(secret))
+	p, err := g.Store.CredentialBySecret(ctx, hashOf(secret))
 	if errors.Is(err, freshet.ErrNotFound) || err == nil && !g.valid(p) {
 		return Caller{}, ErrUnknown
 	}
 	if err != nil {
 		return Caller{}, err
 	}
-	c := Caller{Known: true, User: p.User, Via: string(p.Kind), Pass: p, Limit: p.Limit}
+	c := Caller{Known: true, User: p.User, Via: string(p.Kind), Credential: p, Limit: p.Limit}
 	switch p.Kind {
-	case freshet.PassToken:
+	case TokenKind:
 		c.Via = "token " + p.Name
-	case freshet.PassShare:
+	case ShareKind:
 		c.User, c.Via, c.Limit.Scopes = "", "link "+p.ID, []freshet.Right{freshet.RightRead}
 	}
 	if c.User == "" && len(p.Limit.Scopes) == 0 { // a session of a share link
@@ -238,25 +238,25 @@ func common(role, pass []freshet.Right) []freshet.Right {
 
 // everybody returns a caller that may do everything.
 func everybody(via string) Caller {
-	return Caller{Known: true, Role: freshet.Admin, Via: via, Limit: freshet.Limit{Scopes: freshet.Admin.Rights()}}
+	return Caller{Known: true, Role: freshet.Admin, Via: via, Limit: Limit{Scopes: freshet.Admin.Rights()}}
 }
 
 // valid reports whether a pass is good still.
-func (g *Gate) valid(p freshet.Pass) bool {
+func (g *Gate) valid(p Credential) bool {
 	now := g.Now()
 	if !p.Expires.IsZero() && !p.Expires.After(now) {
 		return false
 	}
-	return p.Kind != freshet.PassSession || now.Sub(p.Used) < SessionIdle
+	return p.Kind != SessionKind || now.Sub(p.Used) < SessionIdle
 }
 
 // used notes now and then that a pass was used.
-func (g *Gate) used(ctx context.Context, p freshet.Pass) error {
+func (g *Gate) used(ctx context.Context, p Credential) error {
 	now := g.Now().UTC()
 	if g.Follows || now.Sub(p.Used) < usedEvery {
 		return nil
 	}
-	if err := g.Store.UsePass(ctx, p.ID, now); err != nil {
+	if err := g.Store.MarkUsed(ctx, p.ID, now); err != nil {
 		g.Log.Warn("cannot note that a pass was used", "pass", p.ID, "err", err) // reading goes on while nothing can be written
 	}
 	return nil
@@ -269,18 +269,18 @@ const mostTold = 10_000
 // because this one cannot note it. It does so now and then.
 func (g *Gate) Untold(c Caller) bool {
 	now := g.Now()
-	if !g.Follows || c.Pass.ID == "" || now.Sub(c.Pass.Used) < usedEvery {
+	if !g.Follows || c.Credential.ID == "" || now.Sub(c.Credential.Used) < usedEvery {
 		return false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if at, ok := g.told[c.Pass.ID]; ok && now.Sub(at) < usedEvery {
+	if at, ok := g.told[c.Credential.ID]; ok && now.Sub(at) < usedEvery {
 		return false
 	}
 	if g.told == nil || len(g.told) >= mostTold {
 		g.told = map[string]time.Time{}
 	}
-	g.told[c.Pass.ID] = now
+	g.told[c.Credential.ID] = now
 	return true
 }
 
@@ -304,7 +304,7 @@ func (g *Gate) First(ctx context.Context, name, password string) (bool, error) {
 	if g.HasUsers() {
 		return false, nil
 	}
-	if _, err := g.AddUser(ctx, freshet.User{Name: name, Role: freshet.Admin}, password); err != nil {
+	if _, err := g.AddUser(ctx, User{Name: name, Role: freshet.Admin}, password); err != nil {
 		return false, fmt.Errorf("add user %s: %w", name, err)
 	}
 	return true, nil
@@ -312,6 +312,6 @@ func (g *Gate) First(ctx context.Context, name, password string) (bool, error) {
 
 // Inside returns a gate for requests of this process, on behalf of whoever may read the
 // data directory.
-func Inside(store freshet.UserStore, now func() time.Time) *Gate {
+func Inside(store *Store, now func() time.Time) *Gate {
 	return newGate(Config{Store: store, Inside: true, Now: now})
 }

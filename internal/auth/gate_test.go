@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/internal/store/sqlite"
 )
 
@@ -26,35 +27,36 @@ var cheap = auth.Cost{Memory: 64, Passes: 1}
 type rig struct {
 	*auth.Gate
 	t     *testing.T
-	store *sqlite.Store
+	db    *store.DB
+	store *auth.Store
 	now   time.Time
 }
 
 func newRig(t *testing.T, cfg auth.Config) *rig {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+	opened, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { store.Close() })
-	r := &rig{t: t, store: store, now: noon}
-	cfg.Store, cfg.Cost, cfg.Now = store, cheap, func() time.Time { return r.now }
+	t.Cleanup(func() { opened.Close() })
+	r := &rig{t: t, db: opened.DB(), store: auth.NewStore(opened.DB()), now: noon}
+	cfg.Store, cfg.Cost, cfg.Now = r.store, cheap, func() time.Time { return r.now }
 	if r.Gate, err = auth.New(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func (r *rig) user(name string, role freshet.Role) freshet.User {
+func (r *rig) user(name string, role freshet.Role) auth.User {
 	r.t.Helper()
-	u, err := r.AddUser(r.t.Context(), freshet.User{Name: name, Role: role}, "password of "+name)
+	u, err := r.AddUser(r.t.Context(), auth.User{Name: name, Role: role}, "password of "+name)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return u
 }
 
-func (r *rig) login(name string) (freshet.Pass, string) {
+func (r *rig) login(name string) (auth.Credential, string) {
 	r.t.Helper()
 	p, secret, err := r.Login(r.t.Context(), name, "password of "+name, "192.0.2.1")
 	if err != nil {
@@ -76,11 +78,11 @@ func (r *rig) knows(secret string) bool {
 func TestPasswords(t *testing.T) {
 	r := newRig(t, auth.Config{})
 	long := strings.Repeat("x", 100)
-	a, err := r.AddUser(t.Context(), freshet.User{Name: "ada", Role: freshet.Admin}, long+"a")
+	a, err := r.AddUser(t.Context(), auth.User{Name: "ada", Role: freshet.Admin}, long+"a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := r.AddUser(t.Context(), freshet.User{Name: "bob", Role: freshet.Viewer}, long+"a")
+	b, err := r.AddUser(t.Context(), auth.User{Name: "bob", Role: freshet.Viewer}, long+"a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +96,7 @@ func TestPasswords(t *testing.T) {
 		}
 	}
 	for _, password := range []string{"", "short", strings.Repeat("é", 7), strings.Repeat("x", 1025)} {
-		if _, err := r.AddUser(t.Context(), freshet.User{Name: "eve", Role: freshet.Viewer}, password); err == nil {
+		if _, err := r.AddUser(t.Context(), auth.User{Name: "eve", Role: freshet.Viewer}, password); err == nil {
 			t.Errorf("the password %.10q is taken", password)
 		}
 	}
@@ -104,7 +106,7 @@ func TestPasswords(t *testing.T) {
 func TestNobodyIsTold(t *testing.T) {
 	r := newRig(t, auth.Config{})
 	r.user("ada", freshet.Admin)
-	if _, err := r.AddUser(t.Context(), freshet.User{Name: "elsewhere", Role: freshet.Viewer, Subject: "https://id.example#1"}, ""); err != nil {
+	if _, err := r.AddUser(t.Context(), auth.User{Name: "elsewhere", Role: freshet.Viewer, Subject: "https://id.example#1"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ada", "nobody", "elsewhere", ""} {
@@ -187,7 +189,7 @@ func TestSessionsEnd(t *testing.T) {
 	}
 	first, one := r.login("ada")
 	_, two := r.login("ada")
-	_, token, err := r.Issue(t.Context(), freshet.Pass{Kind: freshet.PassToken, User: "ada", Name: "ci", Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
+	_, token, err := r.Issue(t.Context(), auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "ci", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +217,7 @@ func TestTokens(t *testing.T) {
 	r := newRig(t, auth.Config{Local: "fd_local"})
 	r.user("ada", freshet.Admin)
 	bob := r.user("bob", freshet.Editor)
-	p, secret, err := r.Issue(t.Context(), freshet.Pass{Kind: freshet.PassToken, User: "bob", Name: "ci", Expires: noon.Add(time.Hour), Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightRead, freshet.RightWrite}}})
+	p, secret, err := r.Issue(t.Context(), auth.Credential{Kind: auth.TokenKind, User: "bob", Name: "ci", Expires: noon.Add(time.Hour), Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead, freshet.RightWrite}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,12 +240,12 @@ func TestTokens(t *testing.T) {
 	}
 	r.now = r.now.Add(4 * time.Minute)
 	may()
-	if stored, _ := r.store.PassWith(t.Context(), p.Secret); !stored.Used.Equal(noon) {
+	if stored, _ := r.store.CredentialBySecret(t.Context(), p.Secret); !stored.Used.Equal(noon) {
 		t.Errorf("it was used at %s", stored.Used)
 	}
 	r.now = r.now.Add(4 * time.Minute)
 	may()
-	if stored, _ := r.store.PassWith(t.Context(), p.Secret); !stored.Used.Equal(r.now) {
+	if stored, _ := r.store.CredentialBySecret(t.Context(), p.Secret); !stored.Used.Equal(r.now) {
 		t.Errorf("it was used at %s", stored.Used)
 	}
 	r.now = noon.Add(time.Hour)
@@ -362,7 +364,7 @@ func TestCookies(t *testing.T) {
 	r := newRig(t, auth.Config{Public: "https://freshet.example"})
 	r.user("ada", freshet.Admin)
 	_, session := r.login("ada")
-	_, token, err := r.Issue(t.Context(), freshet.Pass{Kind: freshet.PassToken, User: "ada", Name: "ci", Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
+	_, token, err := r.Issue(t.Context(), auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "ci", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -422,7 +424,7 @@ func TestCallsEnd(t *testing.T) {
 	}
 	r.user("bob", freshet.Admin)
 	pass, secret := r.login("ada")
-	share, link, err := r.Issue(t.Context(), freshet.Pass{Kind: freshet.PassShare, User: "ada", Limit: freshet.Limit{Source: "a"}})
+	share, link, err := r.Issue(t.Context(), auth.Credential{Kind: auth.ShareKind, User: "ada", Limit: auth.Limit{Source: "a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,10 +436,10 @@ func TestCallsEnd(t *testing.T) {
 	if c := known(seen); !c.Share() || fmt.Sprint(c.Limit.Scopes) != "[read]" || c.User != "" {
 		t.Errorf("who came by a link is %+v", c)
 	}
-	if err := r.Revoke(t.Context(), freshet.Passing{ID: pass.ID}); err != nil || one.Err() == nil || other.Err() != nil {
+	if err := r.Revoke(t.Context(), auth.CredentialFilter{ID: pass.ID}); err != nil || one.Err() == nil || other.Err() != nil {
 		t.Errorf("after the end of a session: %v, %v, %v", err, one.Err(), other.Err())
 	}
-	if err := r.Revoke(t.Context(), freshet.Passing{ID: share.ID}); err != nil || other.Err() == nil || through.Err() == nil || r.knows(seen) {
+	if err := r.Revoke(t.Context(), auth.CredentialFilter{ID: share.ID}); err != nil || other.Err() == nil || through.Err() == nil || r.knows(seen) {
 		t.Errorf("after the end of a link: %v, %v, %v", err, other.Err(), through.Err())
 	}
 	_, secret = r.login("ada")
@@ -458,11 +460,11 @@ func TestCallsExpire(t *testing.T) {
 	}
 	defer store.Close()
 	synctest.Test(t, func(t *testing.T) {
-		g, err := auth.New(t.Context(), auth.Config{Store: store})
+		g, err := auth.New(t.Context(), auth.Config{Store: auth.NewStore(store.DB())})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, done := g.Bind(t.Context(), auth.Caller{Pass: freshet.Pass{ID: "x", Expires: time.Now().Add(time.Hour)}})
+		ctx, done := g.Bind(t.Context(), auth.Caller{Credential: auth.Credential{ID: "x", Expires: time.Now().Add(time.Hour)}})
 		defer done()
 		time.Sleep(time.Hour - time.Second)
 		if synctest.Wait(); ctx.Err() != nil {

@@ -30,7 +30,7 @@ var (
 )
 
 // Guest reports whether a user is one of the provider's, who alone says what they may do.
-func (g *Gate) Guest(u freshet.User) bool {
+func (g *Gate) Guest(u User) bool {
 	return g.Provider != "" && strings.HasPrefix(u.Subject, strings.TrimSuffix(g.Provider, "/")+"#")
 }
 
@@ -43,12 +43,12 @@ func (g *Gate) Attempt(from string) (back func(), err error) {
 // Welcome returns a session for a guest, and its secret. The user is made at the first
 // login, and has the role that the provider says at each. When that is lower than before,
 // or none, all passes that are good for more end.
-func (g *Gate) Welcome(ctx context.Context, guest Guest) (freshet.Pass, string, error) {
+func (g *Gate) Welcome(ctx context.Context, guest Guest) (Credential, string, error) {
 	u, err := g.admit(ctx, guest)
 	if err != nil {
-		return freshet.Pass{}, "", err
+		return Credential{}, "", err
 	}
-	p := freshet.Pass{Kind: freshet.PassSession, User: u.Name, From: guest.From}
+	p := Credential{Kind: SessionKind, User: u.Name, From: guest.From}
 	if guest.Life > 0 {
 		p.Expires = g.Now().UTC().Add(guest.Life)
 	}
@@ -56,10 +56,10 @@ func (g *Gate) Welcome(ctx context.Context, guest Guest) (freshet.Pass, string, 
 }
 
 // admit returns the user that a guest is from now on.
-func (g *Gate) admit(ctx context.Context, guest Guest) (freshet.User, error) {
+func (g *Gate) admit(ctx context.Context, guest Guest) (User, error) {
 	g.welcoming.Lock()
 	defer g.welcoming.Unlock()
-	u, err := g.Store.UserAt(ctx, guest.Subject)
+	u, err := g.Store.UserBySubject(ctx, guest.Subject)
 	isNew := errors.Is(err, freshet.ErrNotFound)
 	switch {
 	case err != nil && !isNew:
@@ -76,8 +76,8 @@ func (g *Gate) admit(ctx context.Context, guest Guest) (freshet.User, error) {
 
 // addGuest makes a user of a guest. A name that somebody has already is never taken for
 // theirs: it is made another one.
-func (g *Gate) addGuest(ctx context.Context, guest Guest) (freshet.User, error) {
-	u := freshet.User{Name: userNameOf(guest.Name), Role: guest.Role, Subject: guest.Subject}
+func (g *Gate) addGuest(ctx context.Context, guest Guest) (User, error) {
+	u := User{Name: userNameOf(guest.Name), Role: guest.Role, Subject: guest.Subject}
 	if !g.HasUsers() && u.Role != freshet.Admin {
 		return u, ErrNoAdmin
 	}
@@ -93,7 +93,7 @@ func (g *Gate) addGuest(ctx context.Context, guest Guest) (freshet.User, error) 
 // userNameOf returns a name that a user can have, as near to another as may be.
 func userNameOf(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if freshet.ValidUserName("x" + string(r)) {
+		if ValidUserName("x" + string(r)) {
 			return r
 		}
 		return '-'
@@ -106,7 +106,7 @@ func userNameOf(name string) string {
 }
 
 // adjust gives a user the role that the provider says.
-func (g *Gate) adjust(ctx context.Context, u freshet.User, role freshet.Role) (freshet.User, error) {
+func (g *Gate) adjust(ctx context.Context, u User, role freshet.Role) (User, error) {
 	lowered := slices.Index(freshet.Roles, role) < slices.Index(freshet.Roles, u.Role)
 	least := u.Role
 	if lowered {
@@ -119,7 +119,7 @@ func (g *Gate) adjust(ctx context.Context, u freshet.User, role freshet.Role) (f
 	u.Role = role
 	edited, err := g.EditUser(ctx, u, "", "")
 	if _, last := errors.AsType[*freshet.InvalidError](err); last && lowered {
-		return u, errors.Join(ErrLastAdmin, g.Revoke(ctx, freshet.Passing{User: u.Name}))
+		return u, errors.Join(ErrLastAdmin, g.Revoke(ctx, CredentialFilter{User: u.Name}))
 	}
 	if err == nil && lowered { // what was made meanwhile
 		err = g.strip(ctx, u.Name, role, true)
@@ -128,8 +128,8 @@ func (g *Gate) adjust(ctx context.Context, u freshet.User, role freshet.Role) (f
 }
 
 // dismiss ends all that a user has, who has no role any more.
-func (g *Gate) dismiss(ctx context.Context, u freshet.User) error {
-	if err := g.Revoke(ctx, freshet.Passing{User: u.Name}); err != nil {
+func (g *Gate) dismiss(ctx context.Context, u User) error {
+	if err := g.Revoke(ctx, CredentialFilter{User: u.Name}); err != nil {
 		return err
 	}
 	if u.Role != freshet.Viewer {
@@ -141,7 +141,7 @@ func (g *Gate) dismiss(ctx context.Context, u freshet.User) error {
 			}
 		}
 	}
-	return errors.Join(ErrNoRole, g.Revoke(ctx, freshet.Passing{User: u.Name}))
+	return errors.Join(ErrNoRole, g.Revoke(ctx, CredentialFilter{User: u.Name}))
 }
 
 // strip ends what a user has that is good for more than a role: tokens with other rights,
@@ -149,22 +149,22 @@ func (g *Gate) dismiss(ctx context.Context, u freshet.User) error {
 func (g *Gate) strip(ctx context.Context, user string, role freshet.Role, sessions bool) error {
 	rights := role.Rights()
 	if sessions {
-		if err := g.Revoke(ctx, freshet.Passing{User: user, Kind: freshet.PassSession}); err != nil {
+		if err := g.Revoke(ctx, CredentialFilter{User: user, Kind: SessionKind}); err != nil {
 			return err
 		}
 	}
-	for _, kind := range []freshet.PassKind{freshet.PassToken, freshet.PassShare} {
-		passes, err := g.Store.Passes(ctx, kind)
+	for _, kind := range []CredentialKind{TokenKind, ShareKind} {
+		passes, err := g.Store.Credentials(ctx, kind)
 		if err != nil {
 			return err
 		}
 		for _, p := range passes {
 			more := slices.ContainsFunc(p.Limit.Scopes, func(r freshet.Right) bool { return !slices.Contains(rights, r) }) ||
-				kind == freshet.PassShare && !slices.Contains(rights, freshet.RightWrite)
+				kind == ShareKind && !slices.Contains(rights, freshet.RightWrite)
 			if p.User != user || !more {
 				continue
 			}
-			if err := g.Revoke(ctx, freshet.Passing{ID: p.ID}); err != nil {
+			if err := g.Revoke(ctx, CredentialFilter{ID: p.ID}); err != nil {
 				return err
 			}
 		}

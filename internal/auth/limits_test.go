@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,12 +10,13 @@ import (
 
 	"freshet/internal/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 )
 
 // token makes a token of a user that is good for reading.
-func (r *rig) token(user string, expires time.Time) (freshet.Pass, string) {
+func (r *rig) token(user string, expires time.Time) (auth.Credential, string) {
 	r.t.Helper()
-	p, secret, err := r.Issue(r.t.Context(), freshet.Pass{Kind: freshet.PassToken, User: user, Name: "ci", Expires: expires, Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightRead}, Tag: "shop"}})
+	p, secret, err := r.Issue(r.t.Context(), auth.Credential{Kind: auth.TokenKind, User: user, Name: "ci", Expires: expires, Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}, Tag: "shop"}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestSessionsOfTokens(t *testing.T) {
 	}
 	r.now = noon
 	again := r.enter(hour)
-	if err := r.Revoke(t.Context(), freshet.Passing{ID: short.ID}); err != nil {
+	if err := r.Revoke(t.Context(), auth.CredentialFilter{ID: short.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if r.knows(again) {
@@ -73,7 +73,7 @@ func TestSecretsInAddresses(t *testing.T) {
 	r := newRig(t, auth.Config{})
 	r.user("ada", freshet.Admin)
 	_, token := r.token("ada", time.Time{})
-	_, share, err := r.Issue(t.Context(), freshet.Pass{Kind: freshet.PassShare, User: "ada", Limit: freshet.Limit{Source: "news"}})
+	_, share, err := r.Issue(t.Context(), auth.Credential{Kind: auth.ShareKind, User: "ada", Limit: auth.Limit{Source: "news"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestGuestsLogInAtTheProvider(t *testing.T) {
 	r := newRig(t, auth.Config{Provider: "https://id.example/"})
 	r.user("ada", freshet.Admin)
 	for name, subject := range map[string]string{"bob": "https://id.example#1", "eve": "https://other.example#1"} {
-		if _, err := r.AddUser(t.Context(), freshet.User{Name: name, Role: freshet.Viewer, Subject: subject}, "password of "+name); err != nil {
+		if _, err := r.AddUser(t.Context(), auth.User{Name: name, Role: freshet.Viewer, Subject: subject}, "password of "+name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -123,19 +123,15 @@ func TestGuestsLogInAtTheProvider(t *testing.T) {
 	}
 }
 
-// A store that has lost its users meanwhile.
-type forgetful struct{ freshet.UserStore }
-
-func (forgetful) User(context.Context, string) (freshet.User, error) {
-	return freshet.User{}, freshet.ErrNotFound
-}
-
 // A pass whose user is removed between two looks is good for nothing.
 func TestPassWithoutUser(t *testing.T) {
 	r := newRig(t, auth.Config{})
 	r.user("ada", freshet.Admin)
 	_, token := r.token("ada", time.Time{})
-	r.Store = forgetful{r.store}
+	err := r.db.Write(t.Context(), "removing a user", func(tx *store.Tx) error { return tx.Remove("users", "name = ?", "ada") })
+	if err != nil {
+		t.Fatal(err)
+	}
 	if c, err := r.Known(t.Context(), token); !errors.Is(err, auth.ErrUnknown) || c.Known {
 		t.Errorf("it is known as %+v: %v", c, err)
 	}

@@ -12,18 +12,18 @@ import (
 var ErrWrong = errors.New("the user name or the password is wrong")
 
 // Login returns a session for somebody with a password, and its secret.
-func (g *Gate) Login(ctx context.Context, name, password, from string) (freshet.Pass, string, error) {
+func (g *Gate) Login(ctx context.Context, name, password, from string) (Credential, string, error) {
 	if _, err := g.Verify(ctx, name, password, from); err != nil {
-		return freshet.Pass{}, "", err
+		return Credential{}, "", err
 	}
-	return g.Issue(ctx, freshet.Pass{Kind: freshet.PassSession, User: name, From: from})
+	return g.Issue(ctx, Credential{Kind: SessionKind, User: name, From: from})
 }
 
 // Verify returns the user with a name and a password, or ErrWrong, or a *TooManyError. It
 // takes as long for a name that nobody has.
-func (g *Gate) Verify(ctx context.Context, name, password, from string) (freshet.User, error) {
+func (g *Gate) Verify(ctx context.Context, name, password, from string) (User, error) {
 	if err := g.tries.take(name, from); err != nil {
-		return freshet.User{}, err
+		return User{}, err
 	}
 	u, err := g.Store.User(ctx, name)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
@@ -41,25 +41,25 @@ func (g *Gate) Verify(ctx context.Context, name, password, from string) (freshet
 		}
 	}
 	if !right || err != nil || u.Password == "" || g.Guest(u) {
-		return freshet.User{}, ErrWrong
+		return User{}, ErrWrong
 	}
 	g.tries.back(name, from)
 	return u, nil
 }
 
 // Enter returns a session for somebody with a token or a share link.
-func (g *Gate) Enter(ctx context.Context, secret, from string) (freshet.Pass, string, error) {
+func (g *Gate) Enter(ctx context.Context, secret, from string) (Credential, string, error) {
 	if err := g.tries.take("", from); err != nil {
-		return freshet.Pass{}, "", err
+		return Credential{}, "", err
 	}
 	c, err := g.Known(ctx, secret)
-	if errors.Is(err, ErrUnknown) || err == nil && (c.Pass.ID == "" || c.Pass.Kind == freshet.PassSession) {
-		return freshet.Pass{}, "", ErrUnknown
+	if errors.Is(err, ErrUnknown) || err == nil && (c.Credential.ID == "" || c.Credential.Kind == SessionKind) {
+		return Credential{}, "", ErrUnknown
 	}
 	if err != nil {
-		return freshet.Pass{}, "", err
+		return Credential{}, "", err
 	}
 	g.tries.back("", from)
-	p := freshet.Pass{Kind: freshet.PassSession, User: c.User, Name: c.Pass.Name, Parent: c.Pass.ID, From: from, Limit: c.Pass.Limit, Expires: c.Pass.Expires}
+	p := Credential{Kind: SessionKind, User: c.User, Name: c.Credential.Name, Parent: c.Credential.ID, From: from, Limit: c.Credential.Limit, Expires: c.Credential.Expires}
 	return g.Issue(ctx, p)
 }

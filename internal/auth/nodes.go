@@ -54,16 +54,16 @@ func (g *Gate) Recheck(ctx context.Context) error {
 	g.mu.Lock()
 	callers := map[string]Caller{}
 	for c := range g.calls {
-		if c.caller.Pass.ID != "" {
-			callers[c.caller.Pass.ID] = c.caller
+		if c.caller.Credential.ID != "" {
+			callers[c.caller.Credential.ID] = c.caller
 		}
 	}
 	g.mu.Unlock()
 	for id, was := range callers {
-		p, err := g.Store.PassWith(ctx, was.Pass.Secret)
+		p, err := g.Store.CredentialBySecret(ctx, was.Credential.Secret)
 		good := err == nil && g.valid(p)
 		if good && was.User != "" {
-			var u freshet.User
+			var u User
 			u, err = g.Store.User(ctx, was.User)
 			good = err == nil && u.Role == was.Role
 		}
@@ -71,7 +71,7 @@ func (g *Gate) Recheck(ctx context.Context) error {
 			return err
 		}
 		if !good {
-			g.end(func(c Caller) bool { return c.Pass.ID == id }, "")
+			g.end(func(c Caller) bool { return c.Credential.ID == id }, "")
 		}
 	}
 	return nil

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"freshet/internal/freshet"
 )
 
 // The cookies of sessions. Browsers take the first only over https, and only from this
@@ -54,7 +52,7 @@ func (g *Gate) shown(r *http.Request) (Caller, error) {
 	}
 	if secret := r.URL.Query().Get(ShareParam); secret != "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		c, err := g.Known(r.Context(), secret)
-		if err == nil && c.Pass.Kind != freshet.PassShare { // a token has no place in an address
+		if err == nil && c.Credential.Kind != ShareKind { // a token has no place in an address
 			return Caller{}, ErrUnknown
 		}
 		return c, err
@@ -65,7 +63,7 @@ func (g *Gate) shown(r *http.Request) (Caller, error) {
 			continue
 		}
 		c, err := g.Known(r.Context(), cookie.Value)
-		if errors.Is(err, ErrUnknown) || err == nil && c.Pass.Kind != freshet.PassSession {
+		if errors.Is(err, ErrUnknown) || err == nil && c.Credential.Kind != SessionKind {
 			continue
 		}
 		return c, err
@@ -209,9 +207,9 @@ func (c Caller) KeptAttempt(r *http.Request) string {
 
 // Note writes to the audit log. What was done is done, so that the request may have ended
 // meanwhile; that it cannot be written is logged.
-func (g *Gate) Note(ctx context.Context, c Caller, d freshet.Deed) {
+func (g *Gate) Note(ctx context.Context, c Caller, d AuditEntry) {
 	d.At, d.Who, d.Via, d.From = g.Now().UTC(), c.User, c.Via, c.From
-	if err := g.Store.Tell(context.WithoutCancel(ctx), d); err != nil {
+	if err := g.Store.AppendAudit(context.WithoutCancel(ctx), d); err != nil {
 		g.Log.Error("cannot write the audit log", "who", d.Who, "from", d.From, "what", d.What, "subject", d.Subject, "err", err)
 	}
 }

@@ -3,12 +3,10 @@ package auth
 import (
 	"context"
 	"errors"
-
-	"freshet/internal/freshet"
 )
 
 // AddUser adds a user with a password; "" means that the user has none.
-func (g *Gate) AddUser(ctx context.Context, u freshet.User, password string) (freshet.User, error) {
+func (g *Gate) AddUser(ctx context.Context, u User, password string) (User, error) {
 	if err := u.Check(); err != nil {
 		return u, err
 	}
@@ -26,7 +24,7 @@ func (g *Gate) AddUser(ctx context.Context, u freshet.User, password string) (fr
 		return u, err
 	}
 	if g.users.Add(1) == 1 {
-		g.end(func(c Caller) bool { return c.Known && c.User == "" && c.Pass.ID == "" }, "")
+		g.end(func(c Caller) bool { return c.Known && c.User == "" && c.Credential.ID == "" }, "")
 	}
 	return added, nil
 }
@@ -34,7 +32,7 @@ func (g *Gate) AddUser(ctx context.Context, u freshet.User, password string) (fr
 // EditUser changes a user. A password that is not empty is set, and ends the sessions of
 // the user but for that of the pass that stays. Whoever has another role now is let in
 // anew.
-func (g *Gate) EditUser(ctx context.Context, u freshet.User, password, stays string) (freshet.User, error) {
+func (g *Gate) EditUser(ctx context.Context, u User, password, stays string) (User, error) {
 	if err := u.Check(); err != nil {
 		return u, err
 	}
@@ -56,7 +54,7 @@ func (g *Gate) EditUser(ctx context.Context, u freshet.User, password, stays str
 		g.end(func(c Caller) bool { return c.User == u.Name }, stays)
 	}
 	if password != "" {
-		return stored, g.Revoke(ctx, freshet.Passing{User: u.Name, Kind: freshet.PassSession, But: stays})
+		return stored, g.Revoke(ctx, CredentialFilter{User: u.Name, Kind: SessionKind, But: stays})
 	}
 	return stored, nil
 }
@@ -73,10 +71,10 @@ func (g *Gate) RemoveUser(ctx context.Context, name string) error {
 }
 
 // Revoke removes passes and ends what is done with them.
-func (g *Gate) Revoke(ctx context.Context, which freshet.Passing) error {
-	gone, err := g.Store.RemovePasses(ctx, which)
+func (g *Gate) Revoke(ctx context.Context, which CredentialFilter) error {
+	gone, err := g.Store.RemoveCredentials(ctx, which)
 	for _, id := range gone {
-		g.end(func(c Caller) bool { return c.Pass.ID == id }, "")
+		g.end(func(c Caller) bool { return c.Credential.ID == id }, "")
 	}
 	return err
 }

@@ -315,7 +315,5 @@ type Store interface {
 	Shelf
 	QueryStore
 	Searcher
-	UserStore
-	AnswerStore
 	Close() error
 }

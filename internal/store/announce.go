@@ -114,11 +114,11 @@ func (r *pageRow) tell(e *entry, what freshet.PageEvent) (from freshet.Hash, err
 
 // tellPage appends what happened to a page as a whole to the log of changes.
 func (b *batch) tellPage(e *entry, from freshet.Hash, what freshet.PageEvent, at time.Time, summary string) (freshet.Change, error) {
-	seen := e.seen.time()
+	seen := e.seen.Time()
 	if seen.After(at) {
 		seen = at // the clock was set back
 	}
-	e.changedAt = momentOf(at)
+	e.changedAt = MomentOf(at)
 	c, err := b.change(e, freshet.Outcome{Since: seen, Ended: at}, from, summary, freshet.Details{Page: what})
 	if err != nil {
 		return c, err

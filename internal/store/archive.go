@@ -14,7 +14,7 @@ import (
 
 // Begin implements [freshet.Archive].
 func (s *Store) Begin(ctx context.Context, p freshet.Poll) (head freshet.Head, err error) {
-	id, at, host := p.Source.ID, momentOf(p.At), p.Host // all that it needs of a large p
+	id, at, host := p.Source.ID, MomentOf(p.At), p.Host // all that it needs of a large p
 	err = s.write(ctx, "beginning a poll", func(b *batch) error {
 		e := b.entry(id)
 		if e == nil || e.removed {
@@ -32,7 +32,7 @@ func (s *Store) Begin(ctx context.Context, p freshet.Poll) (head freshet.Head, e
 		e.open, e.begun, e.dirty = at, at, true
 		b.next.latest = max(b.next.latest, at)
 		head = e.compare()
-		row := []driver.Value{e.key, int64(at), int64(0), int64(at), textOrNull(host), nil, int64(1)}
+		row := []driver.Value{e.key, int64(at), int64(0), int64(at), TextOrNull(host), nil, int64(1)}
 		if e.strays { // one of them can be of the same moment
 			e.opens, err = b.insertNew(&attemptsTable, row...)
 			return err
@@ -61,12 +61,12 @@ func (s *Store) Hop(ctx context.Context, p freshet.Poll, at time.Time, host stri
 		if e == nil {
 			return unknown(p.Source.ID)
 		}
-		began := int64(momentOf(p.At))
+		began := int64(MomentOf(p.At))
 		last, err := b.Number("SELECT coalesce(max(hop), 0) FROM attempts WHERE source = ? AND began = ?", e.key, began)
 		if err != nil {
 			return err
 		}
-		added, err := b.insertNew(&attemptsTable, e.key, began, last+1, int64(momentOf(at)), host, nil, int64(1))
+		added, err := b.insertNew(&attemptsTable, e.key, began, last+1, int64(MomentOf(at)), host, nil, int64(1))
 		if e.opens.upto > 0 && int64(e.open) == began {
 			e.opens = e.opens.plus(added)
 		}
@@ -159,7 +159,7 @@ func (b *batch) record(r *freshet.Record, f *finding, o *freshet.Outcome) (c fre
 	if o.Result.Seen() {
 		e.sums = r.Sums
 		if o.Status != http.StatusNotModified {
-			e.asked = momentOf(o.Began)
+			e.asked = MomentOf(o.Began)
 		}
 	}
 	validators, moved := r.Validators, r.Moved
@@ -241,14 +241,14 @@ func (b *batch) append(e *entry, o *freshet.Outcome) error {
 	}
 	b.unmarked++
 	o.Cursor = b.next.outcome
-	since, began, ended := momentOf(o.Since), momentOf(o.Began), momentOf(o.Ended)
-	o.Since, o.Began, o.Ended = since.time(), began.time(), ended.time()
-	o.Modified, o.NotBefore = momentOf(o.Modified).time(), momentOf(o.NotBefore).time()
+	since, began, ended := MomentOf(o.Since), MomentOf(o.Began), MomentOf(o.Ended)
+	o.Since, o.Began, o.Ended = since.Time(), began.Time(), ended.Time()
+	o.Modified, o.NotBefore = MomentOf(o.Modified).Time(), MomentOf(o.NotBefore).Time()
 	settle(o)
-	err := b.appendTo(&outcomesTable, int64(o.Cursor), e.key, int64(e.last), began.value(), since.until(began), began.until(ended),
-		int64(o.Cause), int64(o.Result), int64(o.Version), int64(o.Status), int64(o.Requests), textOrNull(string(o.Route)), o.Bytes,
-		momentOf(o.Modified).value(), momentOf(o.NotBefore).value(), textOrNull(string(o.Failure)), textOrNull(o.Err),
-		textOrNull(string(o.Suspect)), textOrNull(o.Landed), lengthOrNull(o.FreshFor), textOrNull(string(o.Quiet)), lengthOrNull(o.LookAgain))
+	err := b.appendTo(&outcomesTable, int64(o.Cursor), e.key, int64(e.last), began.Value(), since.until(began), began.until(ended),
+		int64(o.Cause), int64(o.Result), int64(o.Version), int64(o.Status), int64(o.Requests), TextOrNull(string(o.Route)), o.Bytes,
+		MomentOf(o.Modified).Value(), MomentOf(o.NotBefore).Value(), TextOrNull(string(o.Failure)), TextOrNull(o.Err),
+		TextOrNull(string(o.Suspect)), TextOrNull(o.Landed), lengthOrNull(o.FreshFor), TextOrNull(string(o.Quiet)), lengthOrNull(o.LookAgain))
 	if err == nil {
 		err = b.say(o)
 	}
@@ -269,7 +269,7 @@ func (b *batch) append(e *entry, o *freshet.Outcome) error {
 
 // endAttempt deletes the rows of an attempt. Their checksums are mostly known:
 // to ask for them costs as much as all the rest of an unchanged poll.
-func (b *batch) endAttempt(e *entry, began moment) error {
+func (b *batch) endAttempt(e *entry, began Moment) error {
 	known := e.opens
 	e.opens = seal{}
 	if known.upto == 0 || began < b.store.pruned {

@@ -263,21 +263,21 @@ func (b *batch) flush() error {
 		}
 	}
 	b.flushed, b.unmarked = true, 0
-	return b.put(&marksTable, int64(b.next.outcome), b.next.latest.value())
+	return b.put(&marksTable, int64(b.next.outcome), b.next.latest.Value())
 }
 
 func (b *batch) writeTally(e *entry) error {
-	return b.put(&talliesTable, e.key, e.begun.value(), e.seen.value(), e.notBefore.value(), int64(e.failures), string(e.failure), e.err,
-		int64(e.requests), textOrNull(string(e.route)), e.polls, int64(e.last), e.fresh.value())
+	return b.put(&talliesTable, e.key, e.begun.Value(), e.seen.Value(), e.notBefore.Value(), int64(e.failures), string(e.failure), e.err,
+		int64(e.requests), TextOrNull(string(e.route)), e.polls, int64(e.last), e.fresh.Value())
 }
 
 // writeHead writes what a capture changes of how things stand with a source.
 func (b *batch) writeHead(e *entry) error {
 	moved, quiets := e.moved.get(), e.quiets.get()
 	return b.put(&headsTable, e.key, e.first, e.head, e.recipe, e.validators.ETag, e.validators.LastModified,
-		e.changes, e.changedAt.value(), int64(e.changed), moved.URL, momentOf(moved.At).value(),
-		textOrNull(string(e.suspect)), textOrNull(e.landed), oneOrNull(e.belied),
-		countOrNull(e.newest), e.heldOrNull(), countOrNull(int64(quiets.Suspect)), countOrNull(int64(quiets.Noise)))
+		e.changes, e.changedAt.Value(), int64(e.changed), moved.URL, MomentOf(moved.At).Value(),
+		TextOrNull(string(e.suspect)), TextOrNull(e.landed), oneOrNull(e.belied),
+		CountOrNull(e.newest), e.heldOrNull(), CountOrNull(int64(quiets.Suspect)), CountOrNull(int64(quiets.Noise)))
 }
 
 // isStorageFault reports whether err is a fault of the storage rather than of

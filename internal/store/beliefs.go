@@ -37,7 +37,7 @@ const beliefPage = 1000
 
 func (b *batch) saveBelief(f freshet.Belief) error {
 	if f.Source == "" {
-		return b.put(&commonBeliefsTable, f.Estimator, int64(f.Upto), blob(f.Memory))
+		return b.put(&commonBeliefsTable, f.Estimator, int64(f.Upto), Blob(f.Memory))
 	}
 	e := b.store.entries[f.Source]
 	if staged, ok := b.staged[f.Source]; ok {
@@ -52,7 +52,7 @@ func (b *batch) saveBelief(f freshet.Belief) error {
 	case freshet.TaughtBelief, freshet.ChancesBelief: // said by somebody, and not by the log
 		b.told = true
 	}
-	return b.put(&beliefsTable, f.Estimator, e.key, int64(f.Upto), blob(f.Memory))
+	return b.put(&beliefsTable, f.Estimator, e.key, int64(f.Upto), Blob(f.Memory))
 }
 
 // Beliefs implements [freshet.BeliefStore]. It yields the one about all sources
@@ -148,7 +148,7 @@ func (s *Store) BeliefRows(beliefs []freshet.Belief) (rows BeliefRows) {
 			continue
 		}
 		var sum checksum
-		sum, room = sumRow(room, &beliefsTable, 0, []driver.Value{f.Estimator, e.key, int64(f.Upto), blob(f.Memory)})
+		sum, room = sumRow(room, &beliefsTable, 0, []driver.Value{f.Estimator, e.key, int64(f.Upto), Blob(f.Memory)})
 		rows.Sources, rows.Checksums, rows.Memories = append(rows.Sources, e.key), append(rows.Checksums, sum), append(rows.Memories, f.Memory)
 	}
 	return rows

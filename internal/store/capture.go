@@ -52,9 +52,9 @@ func (s *Store) prepare(ctx context.Context, id freshet.SourceID, c *freshet.Cap
 // capture writes a new version of a source and, if the source has changed, the change
 // that led to it. If that has the text of the version that is held, it is that one.
 func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Change, err error) {
-	from, seen := e.hash, momentOf(o.Ended)
+	from, seen := e.hash, MomentOf(o.Ended)
 	if held := e.held.get(); o.Result == freshet.Changed && held.Number != 0 && held.Hash == f.Hash && held.Recipe == f.Recipe {
-		seen = momentOf(held.Seen)
+		seen = MomentOf(held.Seen)
 		err = b.promote(e)
 	} else {
 		err = b.advance(e, o, f)
@@ -63,7 +63,7 @@ func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Chan
 		return c, err
 	}
 	e.changedAt = seen
-	o.Ended = seen.time() // it had happened by then
+	o.Ended = seen.Time() // it had happened by then
 	return b.change(e, o, from, f.Summary, f.Details)
 }
 
@@ -89,8 +89,8 @@ func (b *batch) advance(e *entry, o freshet.Outcome, f *finding) error {
 		e.quieted(0, 1)
 	}
 	e.note(e.head, f.Hash)
-	return b.insert(&versionsTable, e.key, e.head, f.Hash[:], momentOf(o.Ended).value(), text, raw, e.envelope, blob(f.header),
-		textOrNull(string(o.Suspect)), textOrNull(string(quiet)), picture, jsonOrNull(f.Fields))
+	return b.insert(&versionsTable, e.key, e.head, f.Hash[:], MomentOf(o.Ended).Value(), text, raw, e.envelope, Blob(f.header),
+		TextOrNull(string(o.Suspect)), TextOrNull(string(quiet)), picture, jsonOrNull(f.Fields))
 }
 
 // keepFinding writes the bodies and the envelope of a capture, and returns them. There
@@ -115,7 +115,7 @@ func (b *batch) keepFinding(e *entry, f *finding) (text, raw, envelope int64, pi
 	}
 	b.next.envelope++
 	n := f.envelope
-	err = b.insert(&envelopesTable, b.next.envelope, e.key, n.status, n.url, n.mediaType, n.title, blob(n.header))
+	err = b.insert(&envelopesTable, b.next.envelope, e.key, n.status, n.url, n.mediaType, n.title, Blob(n.header))
 	return text, raw, b.next.envelope, picture, err
 }
 
@@ -139,8 +139,8 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 		Number:  int(e.head),
 		From:    from,
 		To:      e.hash,
-		After:   momentOf(o.Since).time(),
-		Before:  momentOf(o.Ended).time(),
+		After:   MomentOf(o.Since).Time(),
+		Before:  MomentOf(o.Ended).Time(),
 		Summary: summary,
 		Suspect: o.Suspect,
 		Landed:  o.Landed,
@@ -148,14 +148,14 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 		Details: details,
 	}
 	if c.After.IsZero() {
-		c.After = e.seen.time()
+		c.After = e.seen.Time()
 	}
 	if o.Modified.After(c.After) && !o.Modified.After(c.Before) {
-		c.Modified = momentOf(o.Modified).time()
+		c.Modified = MomentOf(o.Modified).Time()
 	}
 	prev := e.changed
 	e.changed = c.Cursor
 	err = b.appendTo(&changesTable, int64(c.Cursor), e.key, int64(prev), int64(c.Seq), int64(c.Number), c.From[:], c.To[:],
-		momentOf(c.After).value(), momentOf(c.Before).value(), momentOf(c.Modified).value(), summary, e.label, textOrNull(string(c.Suspect)), textOrNull(c.Landed), jsonOrNull(c.Details))
+		MomentOf(c.After).Value(), MomentOf(c.Before).Value(), MomentOf(c.Modified).Value(), summary, e.label, TextOrNull(string(c.Suspect)), TextOrNull(c.Landed), jsonOrNull(c.Details))
 	return c, err
 }

@@ -42,7 +42,7 @@ func (s *Store) AddSource(ctx context.Context, src freshet.Source) (freshet.Sour
 func tidied(src freshet.Source) freshet.Source {
 	tags := slices.Sorted(slices.Values(src.Tags))
 	src.Tags = slices.Compact(tags)
-	src.Created = momentOf(src.Created).time()
+	src.Created = MomentOf(src.Created).Time()
 	return src
 }
 
@@ -64,7 +64,7 @@ func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
 		}
 	}
 	if past != "" {
-		src.ID, src.Created = past, created.time()
+		src.ID, src.Created = past, created.Time()
 		e := b.entry(past)
 		e.removed = false
 		before, err := b.revision(e.key)
@@ -98,7 +98,7 @@ func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
 // sameSource looks for another source than except with the URL and recipe of
 // src. One that is watched is a conflict; of those that were removed it
 // returns the latest, and when it was first added.
-func (b *batch) sameSource(src freshet.Source, except freshet.SourceID) (past freshet.SourceID, created moment, err error) {
+func (b *batch) sameSource(src freshet.Source, except freshet.SourceID) (past freshet.SourceID, created Moment, err error) {
 	key := src.Key()
 	err = b.Query("SELECT s.removed, s.recipe, "+sourceColumns+" FROM sources s WHERE s.url = (SELECT ?) AND s.id <> (SELECT ?) ORDER BY s.key",
 		[]driver.Value{src.URL, string(except)}, func(v []driver.Value) error {
@@ -164,7 +164,7 @@ func (b *batch) taken(e *entry, url string) error {
 }
 
 // created returns when a source was first added.
-func (b *batch) created(key int64) (m moment, err error) {
+func (b *batch) created(key int64) (m Moment, err error) {
 	err = b.Query("SELECT created FROM sources WHERE key = ?", []driver.Value{key}, func(v []driver.Value) error {
 		return m.Scan(v[0])
 	})
@@ -205,7 +205,7 @@ func (b *batch) putSource(e *entry, src freshet.Source) error {
 	e.face = faceOf(src, e.site, b.siteOf(e.site).Revision, definition)
 	b.keepShelf(e, src)
 	return b.put(&sourcesTable, e.key, string(src.ID), src.URL, recipe, string(definition), src.Revision,
-		string(src.Origin), momentOf(src.Created).value(), int64(0), e.label, countOrNull(e.site))
+		string(src.Origin), MomentOf(src.Created).Value(), int64(0), e.label, CountOrNull(e.site))
 }
 
 // randomID returns a name that nobody has chosen.
@@ -243,7 +243,7 @@ func (s *Store) UpdateSource(ctx context.Context, src freshet.Source) error {
 			if err != nil {
 				return err
 			}
-			next.Created = created.time()
+			next.Created = created.Time()
 		}
 		return b.putSource(e, next)
 	})

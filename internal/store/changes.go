@@ -18,7 +18,7 @@ const changeJoins = " JOIN sources s ON s.key = c.source LEFT JOIN labels l ON l
 // scanChange reads changeColumns. The epoch is left to withEpochs.
 func scanChange(scan func(...any) error) (c freshet.Change, err error) {
 	var from, to []byte
-	var after, before, modified moment
+	var after, before, modified Moment
 	var tags, details string
 	err = scan(&c.Cursor, &c.Source, &c.Seq, &c.Number, &from, &to, &after, &before, &modified, &c.Summary,
 		&c.Label.URL, &c.Label.Name, &tags, &c.Suspect, &c.Landed, &details)
@@ -30,7 +30,7 @@ func scanChange(scan func(...any) error) (c freshet.Change, err error) {
 	}
 	copy(c.From[:], from)
 	copy(c.To[:], to)
-	c.After, c.Before, c.Modified = after.time(), before.time(), modified.time()
+	c.After, c.Before, c.Modified = after.Time(), before.Time(), modified.Time()
 	c.Label.Tags, err = scanTags(tags)
 	return c, err
 }
@@ -65,7 +65,7 @@ func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.C
 		after, last = max(after, first-1), min(last, end)
 	}
 	since, until := bounds(q.Seen)
-	args := []any{after, last, above, upto, since, until, limited(q.Limit)}
+	args := []any{after, last, above, upto, since, until, Limited(q.Limit)}
 	if q.Source != "" {
 		e, err := s.remembered(ctx, q.Source)
 		if err != nil {

@@ -14,7 +14,7 @@ type counter struct {
 	query                          int64
 	outcome, change, match, parcel freshet.Cursor
 	seals                          [sealsEnd]seal
-	latest                         moment // that a poll is dated; never if there is none
+	latest                         Moment // that a poll is dated; never if there is none
 }
 
 // keepCounters writes down the last numbers given out. Whatever deletes rows that

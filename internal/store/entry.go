@@ -9,9 +9,9 @@ import (
 
 // A tally is what the outcomes of a source add up to.
 type tally struct {
-	begun     moment
-	seen      moment
-	notBefore moment
+	begun     Moment
+	seen      Moment
+	notBefore Moment
 	failures  int32
 	requests  int32
 	failure   freshet.Failure
@@ -19,15 +19,15 @@ type tally struct {
 	route     freshet.Route
 	polls     int64
 	last      freshet.Cursor // of the newest outcome
-	fresh     moment         // until when the server says that the source stays as it is
+	fresh     Moment         // until when the server says that the source stays as it is
 }
 
 // longestAway is longer than any host can send us away.
-const longestAway = moment(30 * time.Hour)
+const longestAway = Moment(30 * time.Hour)
 
 // add brings the tally up to date with one more outcome.
 func (t *tally) add(o *freshet.Outcome) {
-	began := momentOf(o.Began)
+	began := MomentOf(o.Began)
 	t.begun = began                   // which may lie before the last, if the clock was set back
 	if o.Cause != freshet.BySharing { // then it says nothing of what a poll takes
 		t.requests, t.route = int32(min(o.Requests, math.MaxInt32)), o.Route
@@ -36,12 +36,12 @@ func (t *tally) add(o *freshet.Outcome) {
 	t.last = o.Cursor
 	switch {
 	case !o.NotBefore.IsZero():
-		t.notBefore = momentOf(o.NotBefore)
+		t.notBefore = MomentOf(o.NotBefore)
 	case t.notBefore <= began, t.notBefore > began+longestAway: // the clock was ahead when it was asked for
 		t.notBefore = never
 	}
 	if o.Result.Seen() {
-		t.fresh = momentOf(o.FreshUntil())
+		t.fresh = MomentOf(o.FreshUntil())
 		t.seen = began
 		t.failures, t.failure, t.err = 0, "", ""
 		return
@@ -67,8 +67,8 @@ type entry struct {
 	title string // of the head, in lower case
 
 	tally
-	open  moment // the newest attempt without an outcome, or never
-	ended moment // what begun would be without it, when it was read
+	open  Moment // the newest attempt without an outcome, or never
+	ended Moment // what begun would be without it, when it was read
 	opens seal   // the rows of that attempt; none if they are not known
 
 	before seldom[tombstone] // the last numbers of sources with this ID that were purged
@@ -82,7 +82,7 @@ type entry struct {
 	recent    seldom[recent]
 	changes   int64
 	changed   freshet.Cursor // of the newest change
-	changedAt moment         // when it was seen
+	changedAt Moment         // when it was seen
 
 	label  int64          // of the source as it is now, or zero
 	called *freshet.Label // what it says, if that has been read
@@ -91,7 +91,7 @@ type entry struct {
 	envelope    int64  // of the newest version
 	envelopeSum uint64 // to tell whether the next one has the same
 	validators  freshet.Validators
-	asked       moment       // when the source was last asked for without validators
+	asked       Moment       // when the source was last asked for without validators
 	sums        freshet.Sums // of what was last seen; not on disk
 	moved       seldom[freshet.Moved]
 	suspect     freshet.Suspect
@@ -118,9 +118,9 @@ func newEntry(key int64, id freshet.SourceID) *entry {
 func (e *entry) standing() freshet.Standing {
 	st := freshet.Standing{
 		Upto:      e.last,
-		Begun:     e.begun.time(),
-		Seen:      e.seen.time(),
-		NotBefore: e.notBefore.time(),
+		Begun:     e.begun.Time(),
+		Seen:      e.seen.Time(),
+		NotBefore: e.notBefore.Time(),
 		Failures:  int(e.failures),
 		Failure:   e.failure,
 		Err:       e.err,
@@ -130,7 +130,7 @@ func (e *entry) standing() freshet.Standing {
 		Polls:     e.polls,
 		Suspect:   e.suspect,
 		Landed:    e.landed,
-		Fresh:     e.fresh.time(),
+		Fresh:     e.fresh.Time(),
 		Belied:    e.belied,
 		Held:      e.held.get(),
 		Quiets:    e.quiets.get(),
@@ -164,7 +164,7 @@ func (e *entry) lastChange() int64 { return max(e.changes, e.before.get().change
 func (e *entry) compare() freshet.Head {
 	return freshet.Head{
 		Number: int(e.head), Hash: e.hash, Recipe: e.recipe,
-		Validators: e.validators, Asked: e.asked.time(), Sums: e.sums, Moved: e.moved.get(),
+		Validators: e.validators, Asked: e.asked.Time(), Sums: e.sums, Moved: e.moved.get(),
 		Suspect: e.suspect, Landed: e.landed, Held: e.held.get(), Polls: e.polls,
 	}
 }
@@ -172,7 +172,7 @@ func (e *entry) compare() freshet.Head {
 // told takes over what the URL of a source told of itself, and reports whether that
 // is news.
 func (e *entry) told(v freshet.Validators, m freshet.Moved) bool {
-	m.At = momentOf(m.At).time()
+	m.At = MomentOf(m.At).Time()
 	news := v != e.validators || m != e.moved.get()
 	e.validators = v
 	e.moved.set(m)
@@ -182,7 +182,7 @@ func (e *entry) told(v freshet.Validators, m freshet.Moved) bool {
 // judged takes over what a poll that saw the source makes of it and of what its
 // server said before, and reports whether that is news.
 func (e *entry) judged(o freshet.Outcome) bool {
-	belied := e.belied || o.Belies(e.fresh.time())
+	belied := e.belied || o.Belies(e.fresh.Time())
 	news := o.Suspect != e.suspect || o.Landed != e.landed || belied != e.belied
 	e.suspect, e.landed, e.belied = o.Suspect, o.Landed, belied
 	return news

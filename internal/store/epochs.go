@@ -62,7 +62,7 @@ func (b *batch) beginEpoch() error {
 		return err
 	}
 	return b.insert(&epochsTable, number+1, string(e.last()), int64(e.changes[last].After), int64(e.outcomes[last].After),
-		countOrNull(int64(e.matches[last].After)))
+		CountOrNull(int64(e.matches[last].After)))
 }
 
 // epochsNow returns the epochs. Rows that were read before are of one of them.

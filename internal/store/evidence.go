@@ -44,18 +44,18 @@ var errSaid = errors.New("what the source said cannot be read")
 
 // settle brings the times of what an outcome says to those that are stored.
 func settle(o *freshet.Outcome) {
-	o.Pushed = momentOf(o.Pushed).time()
+	o.Pushed = MomentOf(o.Pushed).Time()
 	if len(o.Dates) > 0 {
 		o.Dates = slices.Clone(o.Dates)
 		for i, at := range o.Dates {
-			o.Dates[i] = momentOf(at).time()
+			o.Dates[i] = MomentOf(at).Time()
 		}
 	}
 	if o.Foretold != nil {
 		f := *o.Foretold
 		f.Next = slices.Clone(f.Next)
 		for i, n := range f.Next {
-			f.Next[i].At = momentOf(n.At).time()
+			f.Next[i].At = MomentOf(n.At).Time()
 		}
 		o.Foretold = &f
 	}
@@ -63,10 +63,10 @@ func settle(o *freshet.Outcome) {
 		return
 	}
 	w := *o.Word
-	w.From = momentOf(w.From).time()
+	w.From = MomentOf(w.From).Time()
 	w.Pages = slices.Clone(w.Pages)
 	for i, p := range w.Pages {
-		w.Pages[i].Date = momentOf(p.Date).time()
+		w.Pages[i].Date = MomentOf(p.Date).Time()
 	}
 	o.Word = &w
 }
@@ -82,7 +82,7 @@ func encodeSaid(o *freshet.Outcome) []byte {
 	if w.unit == 1 {
 		has |= saidNanos
 	}
-	if at := momentOf(o.Pushed); at != never {
+	if at := MomentOf(o.Pushed); at != never {
 		has |= saidPushed
 		w.Varint(w.since(at))
 	}
@@ -90,7 +90,7 @@ func encodeSaid(o *freshet.Outcome) []byte {
 		has |= saidDates
 		w.Uvarint(uint64(len(o.Dates)))
 		for _, at := range o.Dates {
-			w.Varint(w.since(momentOf(at)))
+			w.Varint(w.since(MomentOf(at)))
 		}
 	}
 	if o.Foretold != nil {
@@ -100,7 +100,7 @@ func encodeSaid(o *freshet.Outcome) []byte {
 	if o.Word != nil {
 		has |= saidWord
 		w.Byte(byte(o.Word.Kind))
-		if from := momentOf(o.Word.From); from != never {
+		if from := MomentOf(o.Word.From); from != never {
 			has |= saidFrom
 			w.Varint(w.since(from))
 		}
@@ -123,32 +123,32 @@ type saidWriter struct {
 
 // look finds out in what unit the times of an outcome can be written.
 func (w *saidWriter) look(o *freshet.Outcome) {
-	whole := func(m moment) {
+	whole := func(m Moment) {
 		if m != never && m%1e9 != 0 {
 			w.unit = 1
 		}
 	}
-	whole(momentOf(o.Pushed))
+	whole(MomentOf(o.Pushed))
 	for _, at := range o.Dates {
-		whole(momentOf(at))
+		whole(MomentOf(at))
 	}
 	if o.Foretold != nil {
 		for _, n := range o.Foretold.Next {
-			whole(momentOf(n.At))
+			whole(MomentOf(n.At))
 		}
 	}
 	if o.Word == nil {
 		return
 	}
-	whole(momentOf(o.Word.From))
+	whole(MomentOf(o.Word.From))
 	for _, p := range o.Word.Pages {
-		whole(momentOf(p.Date))
+		whole(MomentOf(p.Date))
 	}
 }
 
 // since returns how long after the time before a moment is. What wraps around does so
 // back when it is read.
-func (w *saidWriter) since(m moment) int64 {
+func (w *saidWriter) since(m Moment) int64 {
 	at := int64(m) / w.unit
 	step := at - w.last
 	w.last = at
@@ -181,7 +181,7 @@ func (w *saidWriter) foretold(f *freshet.Foretelling) {
 			has |= nextDayless
 		}
 		w.Byte(has)
-		w.Varint(w.since(momentOf(n.At)))
+		w.Varint(w.since(MomentOf(n.At)))
 		w.Varint(int64(n.Every))
 	}
 }
@@ -195,7 +195,7 @@ func (w *saidWriter) pages(pages []freshet.PageWord) {
 		if p.Gone {
 			bits |= pageGone
 		}
-		date := momentOf(p.Date)
+		date := MomentOf(p.Date)
 		if date == never {
 			w.Uvarint(bits)
 			continue
@@ -230,11 +230,11 @@ func decodeSaid(said []byte, o *freshet.Outcome) error {
 		r.unit = 1
 	}
 	if has&saidPushed != 0 {
-		o.Pushed = r.after(r.Varint()).time()
+		o.Pushed = r.after(r.Varint()).Time()
 	}
 	if has&saidDates != 0 {
 		for range r.Count(mostSaid, 1) {
-			o.Dates = append(o.Dates, r.after(r.Varint()).time())
+			o.Dates = append(o.Dates, r.after(r.Varint()).Time())
 		}
 	}
 	if has&saidNext != 0 {
@@ -243,7 +243,7 @@ func decodeSaid(said []byte, o *freshet.Outcome) error {
 	if has&saidWord != 0 {
 		w := &freshet.Word{Kind: freshet.IndexKind(r.Byte())}
 		if has&saidFrom != 0 {
-			w.From = r.after(r.Varint()).time()
+			w.From = r.after(r.Varint()).Time()
 		}
 		w.Pages = r.pages()
 		if has&saidClaims != 0 {
@@ -266,13 +266,13 @@ type saidReader struct {
 }
 
 // after returns the moment that is so long after the time before.
-func (r *saidReader) after(step int64) moment {
+func (r *saidReader) after(step int64) Moment {
 	r.last += step
 	if r.unit > 1 && (r.last > math.MaxInt64/r.unit || r.last < math.MinInt64/r.unit) {
 		r.Fail()
 		return never
 	}
-	return moment(r.last * r.unit)
+	return Moment(r.last * r.unit)
 }
 
 func (r *saidReader) foretold() *freshet.Foretelling {
@@ -280,7 +280,7 @@ func (r *saidReader) foretold() *freshet.Foretelling {
 	for range r.Count(mostSaid, 3) {
 		has := r.Byte()
 		n := freshet.NextWord{By: freshet.NextKind(has & (1<<nextBits - 1)), Zoneless: has&nextZoneless != 0, Dayless: has&nextDayless != 0}
-		n.At = r.after(r.Varint()).time()
+		n.At = r.after(r.Varint()).Time()
 		n.Every = time.Duration(r.Varint())
 		f.Next = append(f.Next, n)
 	}
@@ -302,9 +302,9 @@ func (r *saidReader) pages() []freshet.PageWord {
 		switch {
 		case v&pageDated == 0:
 		case r.unit == 1:
-			p.Date = r.after(r.Varint()).time()
+			p.Date = r.after(r.Varint()).Time()
 		default:
-			p.Date = r.after(unzigzag(v >> pageBits)).time()
+			p.Date = r.after(unzigzag(v >> pageBits)).Time()
 		}
 	}
 	return pages

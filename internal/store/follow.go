@@ -17,7 +17,7 @@ type reached struct {
 	epochs epochs
 	edits  EditPlace
 	last   EditPlace                   // the last transaction
-	opens  map[freshet.SourceID]moment // attempts without an outcome
+	opens  map[freshet.SourceID]Moment // attempts without an outcome
 	known  bool                        // what follows can be read alone
 }
 
@@ -149,7 +149,7 @@ func (s *Store) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err 
 			o, err := scanOutcome(func(dst ...any) error { return scan(append([]any{&id, &key}, dst...)...) })
 			h.logged[key] = append(h.logged[key], o)
 			h.touched[id] = true
-			h.to.next.latest = max(h.to.next.latest, momentOf(o.Began))
+			h.to.next.latest = max(h.to.next.latest, MomentOf(o.Began))
 			return err
 		})
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *Store) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err 
 	if h.to.opens, err = readOpens(ctx, tx); err != nil {
 		return err
 	}
-	for _, opens := range []map[freshet.SourceID]moment{from.opens, h.to.opens} {
+	for _, opens := range []map[freshet.SourceID]Moment{from.opens, h.to.opens} {
 		for id := range opens {
 			h.touched[id] = true
 		}

@@ -43,10 +43,10 @@ func (e *entry) heldOrNull() driver.Value {
 	}
 	row := heldRow{
 		Number: h.Number, Hash: h.Hash.String(), Recipe: h.Recipe, Suspect: string(h.Suspect), Landed: h.Landed, Summary: h.Summary,
-		Seen: int64(momentOf(h.Seen)), Since: int64(momentOf(h.Since)), Looks: h.Looks, Agreed: h.Agreed, Confirmed: e.confirmed,
+		Seen: int64(MomentOf(h.Seen)), Since: int64(MomentOf(h.Since)), Looks: h.Looks, Agreed: h.Agreed, Confirmed: e.confirmed,
 	}
 	if !h.Again.IsZero() {
-		row.Again = int64(momentOf(h.Again))
+		row.Again = int64(MomentOf(h.Again))
 	}
 	text, err := json.Marshal(row)
 	if err != nil {
@@ -69,10 +69,10 @@ func readHeld(text string) (h freshet.Held, confirmed bool, err error) {
 	}
 	h = freshet.Held{
 		Number: row.Number, Recipe: row.Recipe, Suspect: freshet.Suspect(row.Suspect), Landed: row.Landed, Summary: row.Summary,
-		Seen: moment(row.Seen).time(), Since: moment(row.Since).time(), Looks: row.Looks, Agreed: row.Agreed,
+		Seen: Moment(row.Seen).Time(), Since: Moment(row.Since).Time(), Looks: row.Looks, Agreed: row.Agreed,
 	}
 	if row.Again != 0 {
-		h.Again = moment(row.Again).time()
+		h.Again = Moment(row.Again).Time()
 	}
 	hash, err := hex.DecodeString(row.Hash)
 	copy(h.Hash[:], hash)
@@ -81,8 +81,8 @@ func readHeld(text string) (h freshet.Held, confirmed bool, err error) {
 
 // rounded returns what is held with its times as they are stored.
 func rounded(h freshet.Held) freshet.Held {
-	h.Seen, h.Since = momentOf(h.Seen).time(), momentOf(h.Since).time()
-	h.Again = momentOf(h.Again).time()
+	h.Seen, h.Since = MomentOf(h.Seen).Time(), MomentOf(h.Since).Time()
+	h.Again = MomentOf(h.Again).Time()
 	return h
 }
 
@@ -106,8 +106,8 @@ func (b *batch) doubt(e *entry, o freshet.Outcome, f *finding, held freshet.Held
 	e.newest = e.lastVersion() + 1
 	e.quieted(1, 0)
 	e.note(e.newest, f.Hash)
-	err = b.insert(&versionsTable, e.key, e.newest, f.Hash[:], momentOf(o.Ended).value(), text, raw, envelope, blob(f.header),
-		textOrNull(string(o.Suspect)), string(freshet.QuietSuspect), picture, jsonOrNull(f.Fields))
+	err = b.insert(&versionsTable, e.key, e.newest, f.Hash[:], MomentOf(o.Ended).Value(), text, raw, envelope, Blob(f.header),
+		TextOrNull(string(o.Suspect)), string(freshet.QuietSuspect), picture, jsonOrNull(f.Fields))
 	if err != nil {
 		return err
 	}
@@ -204,11 +204,11 @@ func (s *Store) Confirm(ctx context.Context, id freshet.SourceID, number int) (c
 			return err
 		}
 		e.release()
-		e.confirmed, e.changedAt = true, momentOf(held.Seen)
+		e.confirmed, e.changedAt = true, MomentOf(held.Seen)
 		// What the head before it was asked after with means nothing to this one.
 		e.told(freshet.Validators{}, e.moved.get())
 		e.sums, e.asked, e.suspect, e.landed = freshet.Sums{}, never, "", held.Landed
-		if c, err = b.change(e, freshet.Outcome{Since: e.seen.time(), Ended: held.Seen, Landed: held.Landed}, from, held.Summary, freshet.Details{}); err != nil {
+		if c, err = b.change(e, freshet.Outcome{Since: e.seen.Time(), Ended: held.Seen, Landed: held.Landed}, from, held.Summary, freshet.Details{}); err != nil {
 			return err
 		}
 		return b.writeHead(e)

@@ -189,7 +189,7 @@ const versionsAtOnce = 200
 // An unindexed version is one that is not in the index yet.
 type unindexed struct {
 	number, text int64
-	seen         moment
+	seen         Moment
 	title        string
 }
 

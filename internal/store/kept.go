@@ -86,7 +86,7 @@ func (o *orders) trim(lines int) {
 
 // key returns what a line is sorted by.
 func (l *line) key(by freshet.SourceOrder) int64 {
-	return by.Key(l.seen.time(), l.changedAt.time(), l.polls, int(l.changes))
+	return by.Key(l.seen.Time(), l.changedAt.Time(), l.polls, int(l.changes))
 }
 
 // against compares the line at a place with a rank.

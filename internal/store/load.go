@@ -130,7 +130,7 @@ func readEntries(ctx context.Context, tx *sql.Tx, show func(*sourceRow) *face, w
 			e := newEntry(0, "")
 			var hash []byte
 			var url, held string
-			var movedAt moment
+			var movedAt Moment
 			var moved freshet.Moved
 			var before tombstone
 			var kept freshet.Held
@@ -146,7 +146,7 @@ func readEntries(ctx context.Context, tx *sql.Tx, show func(*sourceRow) *face, w
 				kept, e.confirmed, err = readHeld(held)
 			}
 			copy(e.hash[:], hash)
-			moved.At = movedAt.time()
+			moved.At = movedAt.Time()
 			e.moved.set(moved)
 			e.before.set(before)
 			e.held.set(kept)
@@ -166,11 +166,11 @@ func readEntries(ctx context.Context, tx *sql.Tx, show func(*sourceRow) *face, w
 }
 
 // readOpens returns when the newest attempts without an outcome began, by source.
-func readOpens(ctx context.Context, tx *sql.Tx) (map[freshet.SourceID]moment, error) {
-	opens := map[freshet.SourceID]moment{}
+func readOpens(ctx context.Context, tx *sql.Tx) (map[freshet.SourceID]Moment, error) {
+	opens := map[freshet.SourceID]Moment{}
 	err := eachRow(ctx, tx, "SELECT s.id, max(a.began) FROM attempts a JOIN sources s ON s.key = a.source GROUP BY s.id", nil, func(scan func(...any) error) error {
 		var id freshet.SourceID
-		var began moment
+		var began Moment
 		err := scan(&id, &began)
 		opens[id] = began
 		return err
@@ -179,7 +179,7 @@ func readOpens(ctx context.Context, tx *sql.Tx) (map[freshet.SourceID]moment, er
 }
 
 // begin notes when the newest attempt of the source without an outcome began, if there is one.
-func (e *entry) begin(opens map[freshet.SourceID]moment) {
+func (e *entry) begin(opens map[freshet.SourceID]Moment) {
 	e.ended = e.begun
 	open, is := opens[e.id]
 	if !is {
@@ -191,7 +191,7 @@ func (e *entry) begin(opens map[freshet.SourceID]moment) {
 
 // foldOutcomes adds the outcomes after a mark to the tallies. It returns how many
 // there are, and the latest that one is dated.
-func foldOutcomes(ctx context.Context, tx *sql.Tx, entries map[int64]*entry, mark freshet.Cursor) (n int, latest moment, err error) {
+func foldOutcomes(ctx context.Context, tx *sql.Tx, entries map[int64]*entry, mark freshet.Cursor) (n int, latest Moment, err error) {
 	latest = never
 	err = eachRow(ctx, tx, "SELECT source, "+outcomeColumns+" FROM outcomes o WHERE cursor > ? ORDER BY cursor", []any{mark},
 		func(scan func(...any) error) error {
@@ -201,7 +201,7 @@ func foldOutcomes(ctx context.Context, tx *sql.Tx, entries map[int64]*entry, mar
 				return err
 			}
 			n++
-			latest = max(latest, momentOf(o.Began))
+			latest = max(latest, MomentOf(o.Began))
 			if e := entries[key]; e != nil {
 				e.add(&o)
 			}

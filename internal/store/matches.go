@@ -98,8 +98,8 @@ func (r *queryRun) match(m freshet.Match) error {
 	r.next.match++
 	row.last++
 	r.matched, r.moved = true, append(r.moved, m.Query)
-	return r.insert(&matchesTable, int64(r.next.match), row.key, m.Number, string(m.Cause), momentOf(m.At).value(), momentOf(m.Known).value(),
-		textOrNull(string(m.Source)), jsonOrNull(m.Changes), textOrNull(m.Group), textOrNull(string(value)))
+	return r.insert(&matchesTable, int64(r.next.match), row.key, m.Number, string(m.Cause), MomentOf(m.At).Value(), MomentOf(m.Known).Value(),
+		TextOrNull(string(m.Source)), jsonOrNull(m.Changes), TextOrNull(m.Group), TextOrNull(string(value)))
 }
 
 func (r *queryRun) parcel(p freshet.Parcel) error {
@@ -113,7 +113,7 @@ func (r *queryRun) parcel(p freshet.Parcel) error {
 	r.next.parcel++
 	row.told = p.To
 	r.matched, r.moved = true, append(r.moved, p.Query)
-	return r.insert(&parcelsTable, int64(r.next.parcel), row.key, p.From, p.To, textOrNull(string(p.Hold)), momentOf(p.At).value(), textOrNull(p.Name))
+	return r.insert(&parcelsTable, int64(r.next.parcel), row.key, p.From, p.To, TextOrNull(string(p.Hold)), MomentOf(p.At).Value(), TextOrNull(p.Name))
 }
 
 const matchColumns = `l.cursor, q.id, l.number, l.cause, l.at, l.known, coalesce(l.source, ''), coalesce(l.changes, ''), coalesce(l.grouped, ''), coalesce(l.value, '')`
@@ -136,7 +136,7 @@ func (s *Store) selection(ctx context.Context, q freshet.MatchQuery, number stri
 	if q.Newest {
 		order = " ORDER BY l.cursor DESC LIMIT ?"
 	}
-	return " JOIN queries q ON q.key = l.query WHERE " + where + order, append(args, limited(q.Limit)), nil
+	return " JOIN queries q ON q.key = l.query WHERE " + where + order, append(args, Limited(q.Limit)), nil
 }
 
 // Matches implements [freshet.QueryStore].
@@ -163,12 +163,12 @@ func (s *Store) Matches(ctx context.Context, q freshet.MatchQuery) (found []fres
 }
 
 func scanMatch(scan func(...any) error) (m freshet.Match, err error) {
-	var at, known moment
+	var at, known Moment
 	var changes, value string
 	if err := scan(&m.Cursor, &m.Query, &m.Number, &m.Cause, &at, &known, &m.Source, &changes, &m.Group, &value); err != nil {
 		return m, err
 	}
-	m.At, m.Known = at.time(), known.time()
+	m.At, m.Known = at.Time(), known.Time()
 	if err := readJSON(changes, &m.Changes); err != nil {
 		return m, err
 	}
@@ -183,9 +183,9 @@ func (s *Store) Parcels(ctx context.Context, q freshet.MatchQuery) (found []fres
 	}
 	err = eachRow(ctx, s.reader, "SELECT l.cursor, q.id, coalesce(l.name, ''), l.first, l.last, coalesce(l.held, ''), l.at, coalesce((SELECT m.cursor FROM matches m WHERE m.query = l.query AND m.number = l.last), 0) FROM parcels l"+part, args, func(scan func(...any) error) error {
 		var p freshet.Parcel
-		var at moment
+		var at Moment
 		err := scan(&p.Cursor, &p.Query, &p.Name, &p.From, &p.To, &p.Hold, &at, &p.End.Cursor)
-		p.At = at.time()
+		p.At = at.Time()
 		found = append(found, p)
 		return err
 	})

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// A moment is a time as it is stored: nanoseconds since 1970.
-type moment int64
+// A Moment is a time as it is stored: nanoseconds since 1970.
+type Moment int64
 
 // never is the zero time, which is NULL in the database.
-const never moment = math.MinInt64
+const never Moment = math.MinInt64
 
 var (
 	earliest = time.Unix(0, math.MinInt64+1)
 	latest   = time.Unix(0, math.MaxInt64)
 )
 
-// momentOf returns t as a moment. Times that nanoseconds cannot count to are
+// MomentOf returns t as a moment. Times that nanoseconds cannot count to are
 // brought to the nearest one that they can.
-func momentOf(t time.Time) moment {
+func MomentOf(t time.Time) Moment {
 	switch {
 	case t.IsZero():
 		return never
@@ -29,19 +29,19 @@ func momentOf(t time.Time) moment {
 	case t.After(latest):
 		return math.MaxInt64
 	}
-	return moment(t.UnixNano())
+	return Moment(t.UnixNano())
 }
 
-// time returns m in UTC.
-func (m moment) time() time.Time {
+// Time returns m in UTC.
+func (m Moment) Time() time.Time {
 	if m == never {
 		return time.Time{}
 	}
 	return time.Unix(0, int64(m)).UTC()
 }
 
-// value returns m as the driver wants it.
-func (m moment) value() driver.Value {
+// Value returns m as the driver wants it.
+func (m Moment) Value() driver.Value {
 	if m == never {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (m moment) value() driver.Value {
 
 // until returns the stored form of the span from m to n, NULL if either is
 // never. Spans are smaller on disk than moments.
-func (m moment) until(n moment) driver.Value {
+func (m Moment) until(n Moment) driver.Value {
 	if m == never || n == never {
 		return nil
 	}
@@ -58,12 +58,12 @@ func (m moment) until(n moment) driver.Value {
 }
 
 // Scan implements sql.Scanner.
-func (m *moment) Scan(v any) error {
+func (m *Moment) Scan(v any) error {
 	switch v := v.(type) {
 	case nil:
 		*m = never
 	case int64:
-		*m = moment(v)
+		*m = Moment(v)
 	default:
 		return fmt.Errorf("a time stored as %T", v)
 	}

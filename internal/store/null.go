@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// textOrNull returns "" as NULL, which takes no room in a log that is mostly
+// TextOrNull returns "" as NULL, which takes no room in a log that is mostly
 // without faults.
-func textOrNull(s string) driver.Value {
+func TextOrNull(s string) driver.Value {
 	if s == "" {
 		return nil
 	}
@@ -22,8 +22,8 @@ func lengthOrNull(d time.Duration) driver.Value {
 	return int64(d)
 }
 
-// countOrNull returns a number, zero as NULL.
-func countOrNull(n int64) driver.Value {
+// CountOrNull returns a number, zero as NULL.
+func CountOrNull(n int64) driver.Value {
 	if n == 0 {
 		return nil
 	}
@@ -38,8 +38,8 @@ func oneOrNull(b bool) driver.Value {
 	return nil
 }
 
-// blob returns b as a value that is not NULL.
-func blob(b []byte) driver.Value {
+// Blob returns b as a value that is not NULL.
+func Blob(b []byte) driver.Value {
 	if b == nil {
 		return []byte{}
 	}

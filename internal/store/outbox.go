@@ -48,7 +48,7 @@ func (s *Store) Place(ctx context.Context, reader string) (at freshet.Entry, err
 // or removed is owed to nobody.
 func (s *Store) Advance(ctx context.Context, reader string, to freshet.Entry, owed []freshet.Message) error {
 	return s.write(ctx, "moving the place of "+reader, func(b *batch) error {
-		if err := b.put(&placesTable, reader, int64(to.Cursor), countOrNull(int64(to.Stream))); err != nil {
+		if err := b.put(&placesTable, reader, int64(to.Cursor), CountOrNull(int64(to.Stream))); err != nil {
 			return err
 		}
 		for _, m := range owed {
@@ -68,7 +68,7 @@ func (b *batch) owe(reader string, at freshet.Entry, m freshet.Message) error {
 		return err
 	}
 	if at.Stream == freshet.StreamParcels {
-		row[8], row[10] = m.Event, textOrNull(string(m.Source))
+		row[8], row[10] = m.Event, TextOrNull(string(m.Source))
 	}
 	if m.InOrder {
 		row[6] = line
@@ -173,13 +173,13 @@ func (s *Store) debtsOf(ctx context.Context, where string, args ...any) (found [
 	err = eachRow(ctx, s.reader, "SELECT "+debtColumns+debtJoins+where, args, func(scan func(...any) error) error {
 		var d freshet.Debt
 		var key int64
-		var due, told moment
+		var due, told Moment
 		p := freshet.Parcel{}
 		if err := scan(&key, &d.Attempts, &due, &d.Err, &d.Body, &d.Event, &p.Query, &d.Source, &p.Name, &p.From, &p.To, &p.Hold, &told, &p.End.Cursor); err != nil {
 			return err
 		}
-		if p.At = told.time(); due != 0 { // which is at once
-			d.Due = due.time()
+		if p.At = told.Time(); due != 0 { // which is at once
+			d.Due = due.Time()
 		}
 		if at := owedOf(key); at.Stream == freshet.StreamParcels {
 			p.Cursor = at.Cursor
@@ -258,11 +258,11 @@ const passed = `NOT EXISTS (SELECT 1 FROM places o WHERE o.reader = d.reader AND
 
 // Debts implements [freshet.Outbox].
 func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit int) (due []freshet.Debt, next time.Time, err error) {
-	most := limited(limit)
+	most := Limited(limit)
 	if limit > 0 {
 		most++ // one more, to see when it is due
 	}
-	due, err = s.debtsOf(ctx, "WHERE d.reader = (SELECT ?) AND d.due <= (SELECT ?) AND d.waits IS NULL AND "+passed+" ORDER BY d.due, d.change LIMIT (SELECT ?)", reader, int64(momentOf(now)), most)
+	due, err = s.debtsOf(ctx, "WHERE d.reader = (SELECT ?) AND d.due <= (SELECT ?) AND d.waits IS NULL AND "+passed+" ORDER BY d.due, d.change LIMIT (SELECT ?)", reader, int64(MomentOf(now)), most)
 	if err != nil {
 		return nil, next, s.fault("reading the debts of "+reader, err)
 	}
@@ -274,14 +274,14 @@ func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit i
 	if limit > 0 && len(due) == most {
 		return due[:limit], due[limit].Due, nil
 	}
-	var later moment
-	err = s.reader.QueryRowContext(ctx, "SELECT min(due) FROM debts d WHERE d.reader = (SELECT ?) AND d.due > (SELECT ?) AND d.waits IS NULL AND "+passed, reader, int64(momentOf(now))).Scan(&later)
-	return due, later.time(), s.fault("reading the debts of "+reader, err)
+	var later Moment
+	err = s.reader.QueryRowContext(ctx, "SELECT min(due) FROM debts d WHERE d.reader = (SELECT ?) AND d.due > (SELECT ?) AND d.waits IS NULL AND "+passed, reader, int64(MomentOf(now))).Scan(&later)
+	return due, later.Time(), s.fault("reading the debts of "+reader, err)
 }
 
 // Letters implements [freshet.Outbox].
 func (s *Store) Letters(ctx context.Context, reader string, after freshet.Entry, limit int) ([]freshet.Debt, error) {
-	dead, err := s.debtsOf(ctx, "WHERE d.reader = ? AND d.due IS NULL AND d.change > ? ORDER BY d.change LIMIT ?", reader, debtKey(after), limited(limit))
+	dead, err := s.debtsOf(ctx, "WHERE d.reader = ? AND d.due IS NULL AND d.change > ? ORDER BY d.change LIMIT ?", reader, debtKey(after), Limited(limit))
 	return dead, s.fault("reading what was given up of "+reader, err)
 }
 
@@ -348,7 +348,7 @@ func (s *Store) Postpone(ctx context.Context, reader string, d freshet.Debt) err
 	return s.write(ctx, "postponing a debt of "+reader, func(b *batch) error {
 		var source driver.Value
 		err := b.amend(&debtsTable, "reader = ? AND change = ?", []driver.Value{reader, debtKey(d.Entry())}, func(row []driver.Value) {
-			row[2], row[3], row[4] = int64(d.Attempts), momentOf(d.Due).value(), d.Err
+			row[2], row[3], row[4] = int64(d.Attempts), MomentOf(d.Due).Value(), d.Err
 			source = row[6]
 		})
 		if err != nil || !d.Due.IsZero() {

@@ -20,11 +20,11 @@ const saidColumn = "(SELECT said FROM evidence e WHERE e.outcome = o.cursor), "
 
 // scanOutcome reads outcomeColumns.
 func scanOutcome(scan func(...any) error) (o freshet.Outcome, err error) {
-	var began, since, ended, modified, notBefore moment
+	var began, since, ended, modified, notBefore Moment
 	err = scan(&o.Cursor, &began, &since, &ended, &o.Cause, &o.Result, &o.Version, &o.Status,
 		&o.Requests, &o.Route, &o.Bytes, &modified, &notBefore, &o.Failure, &o.Err, &o.Suspect, &o.Landed, &o.FreshFor, &o.Quiet, &o.LookAgain)
-	o.Began, o.Since, o.Ended = began.time(), since.time(), ended.time()
-	o.Modified, o.NotBefore = modified.time(), notBefore.time()
+	o.Began, o.Since, o.Ended = began.Time(), since.Time(), ended.Time()
+	o.Modified, o.NotBefore = modified.Time(), notBefore.Time()
 	return o, err
 }
 
@@ -79,7 +79,7 @@ func (s *Store) Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]freshet
 
 // outcomeQuery returns the statement that answers q, or "" if nothing does.
 func (s *Store) outcomeQuery(ctx context.Context, q freshet.OutcomeQuery) (string, []any, error) {
-	limit := limited(q.Limit)
+	limit := Limited(q.Limit)
 	before := freshet.Cursor(1<<63 - 1)
 	if q.Newest && q.After > 0 {
 		before = q.After
@@ -108,7 +108,7 @@ func (s *Store) CountOutcomes(ctx context.Context, after freshet.Cursor, since t
 	if err != nil {
 		return nil, 0, err
 	}
-	from := int64(momentOf(since))
+	from := int64(MomentOf(since))
 	err = eachRow(ctx, s.reader, `SELECT o.began / ?, count(*), sum(CASE WHEN o.result = ? THEN 1 ELSE 0 END), sum(CASE WHEN o.result = ? THEN 1 ELSE 0 END)
 		FROM outcomes o WHERE o.cursor > ? AND o.cursor <= ? AND o.cursor > (SELECT coalesce(max(upto), 0) FROM marks WHERE latest < ?) AND o.began >= ?
 		GROUP BY 1 ORDER BY 1`,
@@ -116,15 +116,15 @@ func (s *Store) CountOutcomes(ctx context.Context, after freshet.Cursor, since t
 			var stretch int64
 			var c freshet.OutcomeCount
 			err := scan(&stretch, &c.Polls, &c.Changed, &c.Failed)
-			c.At = moment(stretch * int64(length)).time()
+			c.At = Moment(stretch * int64(length)).Time()
 			counts = append(counts, c)
 			return err
 		})
 	return counts, end, s.fault("counting outcomes", err)
 }
 
-// limited returns a limit for SQL.
-func limited(n int) int {
+// Limited returns a limit for SQL.
+func Limited(n int) int {
 	if n <= 0 {
 		return math.MaxInt
 	}
@@ -136,7 +136,7 @@ func limited(n int) int {
 func (s *Store) Attempts(ctx context.Context, since time.Time) ([]freshet.Attempt, error) {
 	return s.attempts(ctx, `SELECT s.id, o.began, o.began + o.took, o.requests, coalesce(o.route, '') FROM outcomes o JOIN sources s ON s.key = o.source
 		WHERE o.cursor > (SELECT coalesce(max(upto), 0) FROM marks WHERE latest < ?1) AND o.began >= ?1 AND o.cause <> ?2
-		UNION ALL `+unlogged, int64(momentOf(since)), int64(freshet.BySharing))
+		UNION ALL `+unlogged, int64(MomentOf(since)), int64(freshet.BySharing))
 }
 
 // unlogged are the attempts that have not ended, or whose sources are purged.
@@ -145,7 +145,7 @@ const unlogged = `SELECT coalesce(s.id, ''), a.at, a.ended, a.requests, coalesce
 
 // Unlogged implements [freshet.Archive].
 func (s *Store) Unlogged(ctx context.Context, since time.Time) ([]freshet.Attempt, error) {
-	return s.attempts(ctx, unlogged, int64(momentOf(since)))
+	return s.attempts(ctx, unlogged, int64(MomentOf(since)))
 }
 
 // attempts returns those that a statement finds, oldest first.
@@ -153,9 +153,9 @@ func (s *Store) attempts(ctx context.Context, query string, args ...any) ([]fres
 	var found []freshet.Attempt
 	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		var a freshet.Attempt
-		var began, ended moment
+		var began, ended Moment
 		err := scan(&a.Source, &began, &ended, &a.Requests, &a.Route)
-		a.Began, a.Ended, a.Requests = began.time(), ended.time(), max(a.Requests, 1)
+		a.Began, a.Ended, a.Requests = began.Time(), ended.Time(), max(a.Requests, 1)
 		found = append(found, a)
 		return err
 	})

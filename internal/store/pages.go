@@ -70,7 +70,7 @@ func (r *pageRow) values() []driver.Value {
 	if !r.date.IsZero() {
 		date = r.date.Unix()
 	}
-	return []driver.Value{r.site, r.hash, r.url, r.state, r.found, r.depth, r.flags, r.seen.Unix(), date, after(r.listed), after(r.gone), countOrNull(r.source)}
+	return []driver.Value{r.site, r.hash, r.url, r.state, r.found, r.depth, r.flags, r.seen.Unix(), date, after(r.listed), after(r.gone), CountOrNull(r.source)}
 }
 
 // readPage reads what values returned.

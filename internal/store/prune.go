@@ -39,7 +39,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time, overall freshet.Keep, 
 		}
 	}
 	if logs > 0 {
-		if err := s.pruneLogs(ctx, momentOf(now.Add(-logs)), &done); err != nil {
+		if err := s.pruneLogs(ctx, MomentOf(now.Add(-logs)), &done); err != nil {
 			return done, err
 		}
 	}
@@ -102,7 +102,7 @@ const sizeOfVersion = `(SELECT length(frame) FROM bodies WHERE id = v.text) + (S
 func (s *Store) firstKept(ctx context.Context, now time.Time, k bound) (first int64, err error) {
 	oldest := never
 	if k.keep.Age > 0 {
-		oldest = momentOf(now.Add(-k.keep.Age))
+		oldest = MomentOf(now.Add(-k.keep.Age))
 	}
 	size := "0"
 	if k.keep.Bytes > 0 {
@@ -110,10 +110,10 @@ func (s *Store) firstKept(ctx context.Context, now time.Time, k bound) (first in
 	}
 	var count int
 	var bytes int64
-	seenNext := moment(1<<63 - 1) // when the version was superseded
+	seenNext := Moment(1<<63 - 1) // when the version was superseded
 	err = eachRow(ctx, s.reader, `SELECT v.number, v.seen, `+size+` FROM versions v WHERE v.source = ? ORDER BY v.number DESC`, []any{k.key}, func(scan func(...any) error) error {
 		var number, size int64
-		var seen moment
+		var seen Moment
 		if err := scan(&number, &seen, &size); err != nil {
 			return err
 		}
@@ -234,7 +234,7 @@ func (s *Store) cutOldest(ctx context.Context, n int64, done *freshet.Pruned) (d
 
 // pruneLogs drops outcomes and attempts that began before a moment. What they
 // add up to is written first.
-func (s *Store) pruneLogs(ctx context.Context, before moment, done *freshet.Pruned) error {
+func (s *Store) pruneLogs(ctx context.Context, before Moment, done *freshet.Pruned) error {
 	if err := s.write(ctx, "pruning the log", (*batch).flush); err != nil {
 		return err
 	}

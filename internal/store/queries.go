@@ -18,7 +18,7 @@ type queryRow struct {
 	id         string
 	definition string
 	origin     string
-	created    moment
+	created    Moment
 	revision   int64
 	began      int64 // the place in the log of changes after which it looks at them
 	last       int64 // number of its newest match
@@ -32,7 +32,7 @@ func (r queryRow) query() (q freshet.Query, err error) {
 	if err := json.Unmarshal([]byte(r.definition), &q); err != nil {
 		return q, fmt.Errorf("read query %s: %w", r.id, err)
 	}
-	q.ID, q.Origin, q.Created, q.Revision = freshet.QueryID(r.id), freshet.Origin(r.origin), r.created.time(), r.revision
+	q.ID, q.Origin, q.Created, q.Revision = freshet.QueryID(r.id), freshet.Origin(r.origin), r.created.Time(), r.revision
 	q.From, q.Last = freshet.Cursor(r.began), r.last
 	return q, nil
 }
@@ -55,13 +55,13 @@ func (b *batch) queryRow(id freshet.QueryID) (r queryRow, err error) {
 }
 
 func (b *batch) putQuery(r queryRow) error {
-	return b.put(&queriesTable, r.key, r.id, r.definition, r.origin, r.created.value(), r.revision, r.began, r.last, r.told)
+	return b.put(&queriesTable, r.key, r.id, r.definition, r.origin, r.created.Value(), r.revision, r.began, r.last, r.told)
 }
 
 // write makes a query what the row says.
 func (r *queryRow) write(q freshet.Query) error {
 	text, err := json.Marshal(q)
-	r.definition, r.origin, r.created = string(text), string(q.Origin), momentOf(q.Created)
+	r.definition, r.origin, r.created = string(text), string(q.Origin), MomentOf(q.Created)
 	r.revision++
 	return err
 }
@@ -123,7 +123,7 @@ func (s *Store) UpdateQuery(ctx context.Context, q freshet.Query) (stored freshe
 			return &freshet.StaleError{Kind: "query", Source: freshet.SourceID(q.ID), Given: q.Revision, Stored: r.revision}
 		}
 		next := q
-		next.Created = r.created.time()
+		next.Created = r.created.Time()
 		if err := r.write(next); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ type face struct {
 	host          unique.Handle[string]
 	tags          []unique.Handle[string]
 	paused        bool
-	created       moment
+	created       Moment
 	of            freshet.SourceID
 	site          int64  // that it is a page of; 0 if none
 	heard         int64  // revision of the site that it was made over
@@ -28,7 +28,7 @@ type face struct {
 func faceOf(src freshet.Source, site int64, heard int64, own []byte) *face {
 	f := &face{
 		id: strings.ToLower(string(src.ID)), url: strings.ToLower(src.URL), host: unique.Make(src.Host()),
-		created: momentOf(src.Created), site: site,
+		created: MomentOf(src.Created), site: site,
 	}
 	if site != 0 && len(own) > len(`{"of":""}`)+len(src.Of) {
 		f.own = string(own)
@@ -72,12 +72,12 @@ func storedFace(row *sourceRow, site freshet.Source) *face {
 			Of     freshet.SourceID
 		}
 		if err := json.Unmarshal(row.definition, &said); err == nil {
-			return faceOf(freshet.Source{ID: row.id, URL: row.url, Name: said.Name, Tags: said.Tags, Paused: said.Paused, Of: said.Of, Created: row.created.time()}, 0, 0, nil)
+			return faceOf(freshet.Source{ID: row.id, URL: row.url, Name: said.Name, Tags: said.Tags, Paused: said.Paused, Of: said.Of, Created: row.created.Time()}, 0, 0, nil)
 		}
 	}
 	src, err := row.source(site)
 	if err != nil {
-		src = freshet.Source{ID: row.id, URL: row.url, Created: row.created.time()}
+		src = freshet.Source{ID: row.id, URL: row.url, Created: row.created.Time()}
 	}
 	return faceOf(src, row.site, site.Revision, row.definition)
 }
@@ -87,7 +87,7 @@ type line struct {
 	id              freshet.SourceID
 	face            *face  // nil if the source is gone
 	title           string // of its newest version, in lower case
-	seen, changedAt moment
+	seen, changedAt Moment
 	polls, changes  int64
 	in              freshet.Conditions
 	removed         bool
@@ -98,9 +98,9 @@ type line struct {
 func lineOf(e *entry, f *face) line {
 	l := line{id: e.id, face: f, title: e.title, seen: e.seen, changedAt: e.changedAt, polls: e.polls, changes: e.changes, removed: e.removed, page: f.of != ""}
 	w := freshet.Watched{
-		Source: freshet.Source{Paused: f.paused, Created: f.created.time()},
+		Source: freshet.Source{Paused: f.paused, Created: f.created.Time()},
 		Standing: freshet.Standing{
-			Failures: int(e.failures), Seen: e.seen.time(), Polls: e.polls, Changes: int(e.changes), ChangedAt: e.changedAt.time(),
+			Failures: int(e.failures), Seen: e.seen.Time(), Polls: e.polls, Changes: int(e.changes), ChangedAt: e.changedAt.Time(),
 			Suspect: e.suspect, Moved: e.moved.get(),
 		},
 	}

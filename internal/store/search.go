@@ -246,10 +246,10 @@ func (f *finder) tell(ctx context.Context, runs []found, r *freshet.SearchResult
 		}
 		hit := freshet.Hit{
 			Source: w.ID, Label: freshet.Label{URL: w.URL, Name: w.Name, Tags: w.Tags}, Title: w.Standing.Head.Title,
-			Since: moment(run.Since).time(), Score: run.score,
+			Since: Moment(run.Since).Time(), Score: run.score,
 		}
 		if run.To != search.Open {
-			hit.Until = moment(run.Until).time()
+			hit.Until = Moment(run.Until).Time()
 		}
 		e, err := f.remembered(ctx, w.ID)
 		if err != nil {

@@ -30,11 +30,11 @@ func (s *Store) sinksOf(ctx context.Context, where string, args ...any) (found [
 	err = eachRow(ctx, s.reader, "SELECT name, definition, revision, failing, held, err FROM sinks "+where+" ORDER BY name", args,
 		func(scan func(...any) error) error {
 			var r freshet.SinkRecord
-			var failing, held moment
+			var failing, held Moment
 			if err := scan(&r.Name, &r.Definition, &r.Revision, &failing, &held, &r.Condition.Err); err != nil {
 				return err
 			}
-			r.Condition.Failing, r.Condition.Held = failing.time(), held.time()
+			r.Condition.Failing, r.Condition.Held = failing.Time(), held.Time()
 			found = append(found, r)
 			return nil
 		})
@@ -76,7 +76,7 @@ func (s *Store) NoteSink(ctx context.Context, name string, c freshet.SinkConditi
 		if err != nil {
 			return err
 		}
-		row[3], row[4], row[5] = momentOf(c.Failing).value(), momentOf(c.Held).value(), c.Err
+		row[3], row[4], row[5] = MomentOf(c.Failing).Value(), MomentOf(c.Held).Value(), c.Err
 		return b.put(&sinksTable, row...)
 	})
 }

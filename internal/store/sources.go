@@ -94,7 +94,7 @@ type sourceRow struct {
 	definition []byte
 	revision   int64
 	origin     freshet.Origin
-	created    moment
+	created    Moment
 }
 
 // places returns where sourceColumns are to be scanned to.
@@ -109,7 +109,7 @@ func (r *sourceRow) source(site freshet.Source) (freshet.Source, error) {
 	if err != nil {
 		return src, fmt.Errorf("source %s: %w", r.id, err)
 	}
-	src.ID, src.Revision, src.Origin, src.Created = r.id, r.revision, r.origin, r.created.time()
+	src.ID, src.Revision, src.Origin, src.Created = r.id, r.revision, r.origin, r.created.Time()
 	return src, nil
 }
 
@@ -141,7 +141,7 @@ func (s *Store) rows(ctx context.Context, query string, args ...any) ([]freshet.
 	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		var w freshet.Watched
 		var row sourceRow
-		var changedAt moment
+		var changedAt Moment
 		st := freshet.Standing{}
 		v, err := scanVersion(func(dst ...any) error {
 			return scan(append(append(row.places(), &st.Recipe, &st.Validators.ETag, &st.Validators.LastModified, &st.Changes, &changedAt), dst...)...)
@@ -152,7 +152,7 @@ func (s *Store) rows(ctx context.Context, query string, args ...any) ([]freshet.
 		if w.Source, err = row.source(s.site(row.site)); err != nil {
 			return err
 		}
-		st.ChangedAt = changedAt.time()
+		st.ChangedAt = changedAt.Time()
 		if v.Number != 0 {
 			v.Source = w.ID
 			st.Head = v

@@ -138,7 +138,7 @@ type Store struct {
 	next     counter
 	unmarked int    // outcomes since the last mark
 	begun    bool   // the present epoch is on record
-	pruned   moment // attempts that began before it may have been deleted, though they are open
+	pruned   Moment // attempts that began before it may have been deleted, though they are open
 
 	*ledger
 	changed bell // rung when there is a new change

@@ -23,11 +23,11 @@ const (
 // scanVersion reads versionColumns.
 func scanVersion(scan func(...any) error) (v freshet.Version, err error) {
 	var hash []byte
-	var seen moment
+	var seen Moment
 	var fields string
 	err = scan(&v.Number, &hash, &seen, &v.TextBytes, &v.RawBytes, &v.MediaType, &v.Title, &v.URL, &v.Suspect, &v.Quiet, &v.Picture, &fields)
 	copy(v.Hash[:], hash)
-	v.SeenAt = seen.time()
+	v.SeenAt = seen.Time()
 	if err == nil {
 		err = readJSON(fields, &v.Fields)
 	}
@@ -39,7 +39,7 @@ func (s *Store) Versions(ctx context.Context, id freshet.SourceID, before, limit
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
-	return s.versions(ctx, id, selectVersions+"AND v.number < ? ORDER BY v.number DESC LIMIT (SELECT ?)", id, before, limited(limit))
+	return s.versions(ctx, id, selectVersions+"AND v.number < ? ORDER BY v.number DESC LIMIT (SELECT ?)", id, before, Limited(limit))
 }
 
 // VersionsIn implements [freshet.Archive]. No limit means all.
@@ -49,17 +49,17 @@ func (s *Store) VersionsIn(ctx context.Context, id freshet.SourceID, in freshet.
 	}
 	since, until := bounds(in)
 	return s.versions(ctx, id, selectVersions+"AND v.number < ? AND v.seen >= (SELECT ?) AND v.seen < (SELECT ?) ORDER BY v.number DESC LIMIT (SELECT ?)",
-		id, before, since, until, limited(limit))
+		id, before, since, until, Limited(limit))
 }
 
 // bounds returns a span of time as it is compared with what is stored.
 func bounds(in freshet.Between) (since, until int64) {
 	since, until = math.MinInt64, math.MaxInt64
 	if !in.Since.IsZero() {
-		since = int64(momentOf(in.Since))
+		since = int64(MomentOf(in.Since))
 	}
 	if !in.Until.IsZero() {
-		until = int64(momentOf(in.Until))
+		until = int64(MomentOf(in.Until))
 	}
 	return since, until
 }

@@ -35,7 +35,7 @@ func (c cutoffs) versions() (n int64) {
 func (s *Store) WouldPrune(ctx context.Context, now time.Time, overall freshet.Keep, logs time.Duration) (would freshet.Pruned, err error) {
 	gone := cutoffs{}
 	if overall.Age > 0 {
-		if err := s.olderThan(ctx, momentOf(now.Add(-overall.Age)), gone); err != nil {
+		if err := s.olderThan(ctx, MomentOf(now.Add(-overall.Age)), gone); err != nil {
 			return would, err
 		}
 	}
@@ -50,7 +50,7 @@ func (s *Store) WouldPrune(ctx context.Context, now time.Time, overall freshet.K
 		return would, err
 	}
 	if logs > 0 {
-		err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM outcomes WHERE coalesce(began, 0) < ?", int64(momentOf(now.Add(-logs)))).Scan(&would.Outcomes)
+		err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM outcomes WHERE coalesce(began, 0) < ?", int64(MomentOf(now.Add(-logs)))).Scan(&would.Outcomes)
 	}
 	return would, s.fault("counting what would be pruned", err)
 }
@@ -59,7 +59,7 @@ func (s *Store) WouldPrune(ctx context.Context, now time.Time, overall freshet.K
 const superseded = `(SELECT source, number, text, raw, picture, lead(seen) OVER (PARTITION BY source ORDER BY number) AS superseded FROM versions)`
 
 // olderThan notes the versions that were superseded before a moment, of all sources.
-func (s *Store) olderThan(ctx context.Context, oldest moment, gone cutoffs) error {
+func (s *Store) olderThan(ctx context.Context, oldest Moment, gone cutoffs) error {
 	err := eachRow(ctx, s.reader, `SELECT c.source, c.first, count(*) FROM (
 			SELECT v.source, max(v.number) + 1 AS first FROM `+superseded+` v JOIN standings t ON t.source = v.source
 			WHERE v.superseded < ? AND v.number < t.head GROUP BY v.source

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"freshet/internal/auth"
-	"freshet/internal/freshet"
 )
 
 // A Snapshot returns what is set of a thing with a name, without its secrets; nil if it
@@ -31,7 +30,7 @@ func (s *Server) audited(pattern string, next http.Handler) http.Handler {
 		if at := response.Header().Get("Location"); at != "" { // the thing that was created
 			name = at[strings.LastIndex(at, "/")+1:]
 		}
-		entry := freshet.Deed{What: s.operations[pattern], Method: r.Method, Path: r.URL.Path, Status: response.status, Subject: strings.TrimSpace(kind + " " + name)}
+		entry := auth.AuditEntry{What: s.operations[pattern], Method: r.Method, Path: r.URL.Path, Status: response.status, Subject: strings.TrimSpace(kind + " " + name)}
 		entry.Before, entry.After = differences(before, s.snapshot(context.WithoutCancel(r.Context()), kind, name))
 		s.Gate.Note(r.Context(), auth.Of(r.Context()), entry)
 	})

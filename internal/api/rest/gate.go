@@ -92,7 +92,7 @@ func (s *Server) permit(r *http.Request, rule Rule, c auth.Caller) (*http.Reques
 	return r, nil
 }
 
-func permitShare(r *http.Request, rule Rule, limit freshet.Limit) error {
+func permitShare(r *http.Request, rule Rule, limit auth.Limit) error {
 	id := r.PathValue("id")
 	switch {
 	case r.URL.Query().Has("reveal"):

@@ -59,7 +59,7 @@ func (s *Server) once(next http.Handler) http.Handler {
 		}
 		r = r.WithContext(r.Context()) // a copy: the server has to find the body that it made
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
-		asked := freshet.KeptAnswer{
+		asked := auth.KeptAnswer{
 			Key:     freshet.HashOf([]byte(auth.Of(r.Context()).User + "\x00" + key)),
 			Request: freshet.HashOf([]byte(r.Method + " " + r.URL.RequestURI() + "\x00" + r.Header.Get("If-Match") + "\x00" + string(body))),
 			At:      s.Now(),
@@ -69,8 +69,8 @@ func (s *Server) once(next http.Handler) http.Handler {
 }
 
 // doOnce does a request if its key is new.
-func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, asked freshet.KeptAnswer, next http.Handler) {
-	kept, err := s.Answers.ClaimAnswer(r.Context(), asked, asked.At.Add(-keepAnswers))
+func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, asked auth.KeptAnswer, next http.Handler) {
+	kept, err := s.Gate.Store.ClaimAnswer(r.Context(), asked, asked.At.Add(-keepAnswers))
 	switch {
 	case errors.Is(err, freshet.ErrNotFound): // it is new
 	case err != nil:
@@ -97,7 +97,7 @@ func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, asked freshet.Ke
 			return // it is not known what became of it, or too long to be told again: it is not done again
 		}
 		asked.Status, asked.Body, asked.Header = told.kept()
-		if err := s.Answers.KeepAnswer(context.WithoutCancel(r.Context()), asked); err != nil {
+		if err := s.Gate.Store.KeepAnswer(context.WithoutCancel(r.Context()), asked); err != nil {
 			s.Log.Error("the answer to a request could not be kept", "err", err, "hint", freshet.HintOf(err))
 		}
 	}()
@@ -105,7 +105,7 @@ func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, asked freshet.Ke
 }
 
 // replay answers as before.
-func replay(w http.ResponseWriter, kept freshet.KeptAnswer) {
+func replay(w http.ResponseWriter, kept auth.KeptAnswer) {
 	for name, value := range kept.Header {
 		w.Header().Set(name, value)
 	}

@@ -22,8 +22,7 @@ import (
 // and Descriptions are required.
 type Config struct {
 	Gate    *auth.Gate
-	Answers freshet.AnswerStore // of requests with an idempotency key
-	Sources freshet.Catalog     // whose tags limit tokens
+	Sources freshet.Catalog // whose tags limit tokens
 
 	Rule         func(pattern string) Rule // of a route
 	Descriptions map[string]string         // of operations that have none of their own, by ID

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"freshet/internal/freshet"
 	"freshet/internal/store"
 	"freshet/internal/store/migrate"
 	"freshet/internal/store/postgres"
@@ -99,7 +98,7 @@ func movedStoreIsTheSame(t *testing.T, y *yard) {
 		t.Fatal(err)
 	}
 	places, moves, filled := map[string]*traveller{}, 0, map[string]int64{}
-	storetest.Run(t, func(t *testing.T, place string) freshet.Store {
+	storetest.Run(t, func(t *testing.T, place string) storetest.Store {
 		at := places[place]
 		if at == nil {
 			at = &traveller{dir: place}
@@ -135,7 +134,7 @@ func movedStoreIsTheSame(t *testing.T, y *yard) {
 	}
 }
 
-func opened(t *testing.T, at *traveller) freshet.Store {
+func opened(t *testing.T, at *traveller) storetest.Store {
 	t.Helper()
 	if at.away {
 		s, err := postgres.Open(context.Background(), postgres.Config{URL: at.url})

@@ -17,7 +17,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"freshet/internal/freshet"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
 	"freshet/internal/test/pgtest"
@@ -202,7 +201,7 @@ func TestStore(t *testing.T) {
 	}
 	s := newShed(t)
 	var opened atomic.Int64
-	storetest.Run(t, func(t *testing.T, place string) freshet.Store {
+	storetest.Run(t, func(t *testing.T, place string) storetest.Store {
 		cfg := postgres.Config{URL: s.url(t, place)}
 		if opened.Add(1)%2 == 0 {
 			cfg.FlushEvery, cfg.CacheBytes, cfg.Batch, cfg.Partition = 3, 1000, 3, 2

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 	"freshet/internal/store"
 	"freshet/internal/store/sqlite"
@@ -94,22 +95,23 @@ func rich(t *testing.T) string {
 		Parcels: []freshet.Parcel{{Query: "q", Name: "q", From: 1, To: 1, Hold: freshet.HoldDigest, At: noon}},
 	}))
 	do(s.Advance(ctx, "slow", freshet.Entry{Stream: freshet.StreamParcels, Cursor: 1}, []freshet.Message{{Cursor: 1, Event: "q.1", Source: "a", Body: []byte("{}"), InOrder: true}}))
-	_, err = s.AddUser(ctx, freshet.User{Name: "ada", Role: freshet.Admin, Password: "hash", Subject: "https://id.example#1", Created: noon, Set: noon})
+	users := auth.NewStore(s.DB())
+	_, err = users.AddUser(ctx, auth.User{Name: "ada", Role: freshet.Admin, Password: "hash", Subject: "https://id.example#1", Created: noon, Set: noon})
 	do(err)
-	do(s.AddPass(ctx, freshet.Pass{
-		ID: "p", Kind: freshet.PassToken, Secret: freshet.HashOf([]byte("p")), User: "ada", Name: "ci", From: "192.0.2.1",
-		Limit: freshet.Limit{Scopes: []freshet.Right{freshet.RightRead}, Tag: "t"}, Created: noon, Expires: noon.Add(time.Hour), Used: noon,
+	do(users.AddCredential(ctx, auth.Credential{
+		ID: "p", Kind: auth.TokenKind, Secret: freshet.HashOf([]byte("p")), User: "ada", Name: "ci", From: "192.0.2.1",
+		Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}, Tag: "t"}, Created: noon, Expires: noon.Add(time.Hour), Used: noon,
 	}))
-	do(s.AddPass(ctx, freshet.Pass{ID: "s", Kind: freshet.PassSession, Secret: freshet.HashOf([]byte("s")), Parent: "p", Created: noon}))
+	do(users.AddCredential(ctx, auth.Credential{ID: "s", Kind: auth.SessionKind, Secret: freshet.HashOf([]byte("s")), Parent: "p", Created: noon}))
 	for range 2 {
-		do(s.Tell(ctx, freshet.Deed{At: noon, Who: "ada", Via: "token ci", From: "192.0.2.1", What: "edit-source", Method: "PATCH", Path: "/api/v1/sources/a", Subject: "source a", Status: 200, Before: "{}", After: "{}"}))
+		do(users.AppendAudit(ctx, auth.AuditEntry{At: noon, Who: "ada", Via: "token ci", From: "192.0.2.1", What: "edit-source", Method: "PATCH", Path: "/api/v1/sources/a", Subject: "source a", Status: 200, Before: "{}", After: "{}"}))
 	}
-	kept := freshet.KeptAnswer{Key: freshet.HashOf([]byte("k")), Request: freshet.HashOf([]byte("r")), At: noon}
-	if _, err := s.ClaimAnswer(ctx, kept, noon); !errors.Is(err, freshet.ErrNotFound) {
+	kept := auth.KeptAnswer{Key: freshet.HashOf([]byte("k")), Request: freshet.HashOf([]byte("r")), At: noon}
+	if _, err := users.ClaimAnswer(ctx, kept, noon); !errors.Is(err, freshet.ErrNotFound) {
 		do(err)
 	}
 	kept.Status, kept.Header, kept.Body = 201, map[string]string{"ETag": `"1"`}, []byte("{}")
-	do(s.KeepAnswer(ctx, kept))
+	do(users.KeepAnswer(ctx, kept))
 	do(s.SaveBeliefs(ctx, []freshet.Belief{{Estimator: "e", Memory: []byte("all")}, {Estimator: "e", Source: "a", Upto: 7, Memory: []byte("one")}}))
 	_, err = s.Begin(ctx, freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon.Add(time.Hour)})
 	do(err)

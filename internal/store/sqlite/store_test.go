@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/storetest"
 )
@@ -14,7 +13,7 @@ import (
 // next to nothing and transactions of no more than three callers.
 func TestStore(t *testing.T) {
 	var opened atomic.Int64
-	storetest.Run(t, func(t *testing.T, dir string) freshet.Store {
+	storetest.Run(t, func(t *testing.T, dir string) storetest.Store {
 		cfg := sqlite.Config{Dir: dir}
 		if opened.Add(1)%2 == 0 {
 			cfg.FlushEvery, cfg.CacheBytes, cfg.Batch = 3, 1000, 3

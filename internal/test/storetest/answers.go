@@ -3,13 +3,14 @@ package storetest
 import (
 	"time"
 
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 )
 
 // claim asks for the key of a request.
-func (b *bench) claim(key, request string, at time.Time) (freshet.KeptAnswer, error) {
+func (b *bench) claim(key, request string, at time.Time) (auth.KeptAnswer, error) {
 	b.Helper()
-	return b.ClaimAnswer(b.Context(), freshet.KeptAnswer{Key: freshet.HashOf([]byte(key)), Request: freshet.HashOf([]byte(request)), At: at}, at.Add(-time.Hour))
+	return b.ClaimAnswer(b.Context(), auth.KeptAnswer{Key: freshet.HashOf([]byte(key)), Request: freshet.HashOf([]byte(request)), At: at}, at.Add(-time.Hour))
 }
 
 var answerTests = []test{
@@ -18,7 +19,7 @@ var answerTests = []test{
 		b.is("the first claim", err, freshet.ErrNotFound)
 		under, err := b.claim("k", "add a", minute(1))
 		b.ok("the second claim", err)
-		want := freshet.KeptAnswer{Key: freshet.HashOf([]byte("k")), Request: freshet.HashOf([]byte("add a")), At: noon}
+		want := auth.KeptAnswer{Key: freshet.HashOf([]byte("k")), Request: freshet.HashOf([]byte("add a")), At: noon}
 		same(b, "what is under way", under, want)
 		b.reopen()
 		under, err = b.claim("k", "add b", minute(2))
@@ -36,7 +37,7 @@ var answerTests = []test{
 	{"a key that was given up can be claimed again", func(b *bench) {
 		_, err := b.claim("k", "add a", noon)
 		b.is("the first claim", err, freshet.ErrNotFound)
-		b.ok("give up", b.KeepAnswer(b.Context(), freshet.KeptAnswer{Key: freshet.HashOf([]byte("k"))}))
+		b.ok("give up", b.KeepAnswer(b.Context(), auth.KeptAnswer{Key: freshet.HashOf([]byte("k"))}))
 		_, err = b.claim("k", "add b", minute(1))
 		b.is("the second claim", err, freshet.ErrNotFound)
 	}},

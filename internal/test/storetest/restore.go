@@ -17,7 +17,7 @@ func (b *bench) copyPlace() twin {
 	}
 	copied := twin(b.TempDir())
 	b.ok("copy", os.CopyFS(string(copied), os.DirFS(b.place)))
-	b.Store = b.open(b.T, b.place)
+	b.use(b.open(b.T, b.place))
 	return copied
 }
 
@@ -26,7 +26,7 @@ func (b *bench) restore(from twin) {
 	b.Helper()
 	b.ok("close", b.Close())
 	b.ok("restore", putBack(from, b.place))
-	b.Store = b.open(b.T, b.place)
+	b.use(b.open(b.T, b.place))
 }
 
 // putBack makes place what the copy is.

@@ -10,14 +10,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 )
 
 // An Open opens the store that place stands for, which is empty the first time
 // and must be as it was left when it is opened again after a Close. The place
 // is a directory of its own; a store that keeps its data elsewhere can take it
 // for a name. The suite closes what it opens.
-type Open func(t *testing.T, place string) freshet.Store
+type Open func(t *testing.T, place string) Store
+
+// A Store is a store under test, with its database for the features.
+type Store interface {
+	freshet.Store
+	DB() *store.DB
+}
+
+// users are the tables of package auth.
+type users = auth.Store
 
 // Run holds a store to the behaviour that package freshet documents. If tests are named, such
 // as "users/a name is taken once" or "model", it is held to these only.
@@ -81,14 +92,15 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // A bench is a store under test, with the steps that most tests take.
 type bench struct {
 	*testing.T
-	freshet.Store
+	Store
+	*users
 	open  Open
 	place string
 }
 
 func newBench(t *testing.T, open Open) *bench {
 	b := &bench{T: t, open: open, place: t.TempDir()}
-	b.Store = open(t, b.place)
+	b.use(open(t, b.place))
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Errorf("closing the store: %v", err)
@@ -103,7 +115,12 @@ func (b *bench) reopen() {
 	if err := b.Close(); err != nil {
 		b.Fatalf("closing the store: %v", err)
 	}
-	b.Store = b.open(b.T, b.place)
+	b.use(b.open(b.T, b.place))
+}
+
+// use has the bench work on a store.
+func (b *bench) use(s Store) {
+	b.Store, b.users = s, auth.NewStore(s.DB())
 }
 
 // add adds a source, with its ID in its URL.

@@ -8,13 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 )
 
 // user adds a user.
-func (b *bench) user(name string, role freshet.Role) freshet.User {
+func (b *bench) user(name string, role freshet.Role) auth.User {
 	b.Helper()
-	u, err := b.AddUser(b.Context(), freshet.User{Name: name, Role: role, Password: "hash of " + name, Created: noon, Set: noon})
+	u, err := b.AddUser(b.Context(), auth.User{Name: name, Role: role, Password: "hash of " + name, Created: noon, Set: noon})
 	b.ok("add user "+name, err)
 	return u
 }
@@ -32,12 +33,12 @@ func (b *bench) names() string {
 }
 
 // pass adds a pass of a user.
-func (b *bench) pass(id string, kind freshet.PassKind, user, parent string) freshet.Pass {
+func (b *bench) pass(id string, kind auth.CredentialKind, user, parent string) auth.Credential {
 	b.Helper()
-	p := freshet.Pass{ID: id, Kind: kind, Secret: freshet.HashOf([]byte(id)), User: user, Name: "for " + id, Parent: parent, From: "192.0.2.7",
-		Limit:   freshet.Limit{Scopes: []freshet.Right{freshet.RightRead, freshet.RightWrite}, Tag: "shop"},
+	p := auth.Credential{ID: id, Kind: kind, Secret: freshet.HashOf([]byte(id)), User: user, Name: "for " + id, Parent: parent, From: "192.0.2.7",
+		Limit:   auth.Limit{Scopes: []freshet.Right{freshet.RightRead, freshet.RightWrite}, Tag: "shop"},
 		Created: noon, Expires: noon.Add(time.Hour)}
-	b.ok("add pass "+id, b.AddPass(b.Context(), p))
+	b.ok("add pass "+id, b.AddCredential(b.Context(), p))
 	return p
 }
 
@@ -45,8 +46,8 @@ func (b *bench) pass(id string, kind freshet.PassKind, user, parent string) fres
 func (b *bench) passes() string {
 	b.Helper()
 	var list []string
-	for _, kind := range []freshet.PassKind{freshet.PassSession, freshet.PassToken, freshet.PassShare} {
-		found, err := b.Passes(b.Context(), kind)
+	for _, kind := range []auth.CredentialKind{auth.SessionKind, auth.TokenKind, auth.ShareKind} {
+		found, err := b.Credentials(b.Context(), kind)
 		b.ok("passes", err)
 		for _, p := range found {
 			list = append(list, p.ID)
@@ -56,9 +57,9 @@ func (b *bench) passes() string {
 }
 
 // deeds lists the numbers in the audit log.
-func (b *bench) deeds(q freshet.DeedQuery) string {
+func (b *bench) deeds(q auth.AuditQuery) string {
 	b.Helper()
-	found, err := b.Deeds(b.Context(), q)
+	found, err := b.AuditLog(b.Context(), q)
 	b.ok("deeds", err)
 	var list []string
 	for _, d := range found {
@@ -86,26 +87,26 @@ var userTests = []test{
 		if diff := cmp.Diff(stored, got); diff != "" || got.Revision != 2 || !got.Created.Equal(noon) || got.Password != "other" {
 			b.Errorf("it is read as %+v (-edited +read):\n%s", got, diff)
 		}
-		if at, err := b.UserAt(b.Context(), "https://id.example#7"); err != nil || at.Name != "ada" {
+		if at, err := b.UserBySubject(b.Context(), "https://id.example#7"); err != nil || at.Name != "ada" {
 			b.Errorf("by its subject it is %+v, %v", at, err)
 		}
 		b.ok("remove", b.RemoveUser(b.Context(), "ada"))
 		_, err = b.User(b.Context(), "ada")
 		b.is("a removed user", err, freshet.ErrNotFound)
 		b.is("removing it again", b.RemoveUser(b.Context(), "ada"), freshet.ErrNotFound)
-		_, err = b.UserAt(b.Context(), "https://id.example#7")
+		_, err = b.UserBySubject(b.Context(), "https://id.example#7")
 		b.is("its subject", err, freshet.ErrNotFound)
 		_, err = b.UpdateUser(b.Context(), ada)
 		b.is("editing it", err, freshet.ErrNotFound)
 	}},
 	{"no two users have a name or a subject, and an edit of an old one is refused", func(b *bench) {
 		ada := b.user("ada", freshet.Admin)
-		_, err := b.AddUser(b.Context(), freshet.User{Name: "ada", Role: freshet.Viewer})
+		_, err := b.AddUser(b.Context(), auth.User{Name: "ada", Role: freshet.Viewer})
 		b.is("the name again", err, freshet.ErrConflict)
 		ada.Subject = "s"
 		_, err = b.UpdateUser(b.Context(), ada)
 		b.ok("edit", err)
-		_, err = b.AddUser(b.Context(), freshet.User{Name: "bob", Role: freshet.Viewer, Subject: "s"})
+		_, err = b.AddUser(b.Context(), auth.User{Name: "bob", Role: freshet.Viewer, Subject: "s"})
 		b.is("the subject again", err, freshet.ErrConflict)
 		_, err = b.UpdateUser(b.Context(), ada)
 		b.is("an old revision", err, freshet.ErrStale)
@@ -114,7 +115,7 @@ var userTests = []test{
 		}
 	}},
 	{"users are never without an admin", func(b *bench) {
-		_, err := b.AddUser(b.Context(), freshet.User{Name: "bob", Role: freshet.Editor})
+		_, err := b.AddUser(b.Context(), auth.User{Name: "bob", Role: freshet.Editor})
 		b.refuses("an editor as the first", err)
 		ada := b.user("ada", freshet.Admin)
 		b.user("bob", freshet.Editor)
@@ -131,31 +132,31 @@ var userTests = []test{
 	{"a pass is found by its secret until it is removed, and goes with its user and its parent", func(b *bench) {
 		b.user("ada", freshet.Admin)
 		b.user("bob", freshet.Viewer)
-		want := b.pass("token", freshet.PassToken, "ada", "")
-		b.pass("session", freshet.PassSession, "ada", "")
-		b.pass("other", freshet.PassSession, "ada", "")
-		b.pass("bobs", freshet.PassToken, "bob", "")
-		b.pass("share", freshet.PassShare, "bob", "")
-		b.pass("seen", freshet.PassSession, "", "share")
-		b.is("a pass of nobody", b.AddPass(b.Context(), freshet.Pass{ID: "x", User: "eve"}), freshet.ErrNotFound)
-		b.is("a pass of a lost parent", b.AddPass(b.Context(), freshet.Pass{ID: "x", Parent: "lost"}), freshet.ErrNotFound)
-		b.ok("use", b.UsePass(b.Context(), "token", noon.Add(time.Minute)))
-		b.ok("use what is gone", b.UsePass(b.Context(), "lost", noon))
+		want := b.pass("token", auth.TokenKind, "ada", "")
+		b.pass("session", auth.SessionKind, "ada", "")
+		b.pass("other", auth.SessionKind, "ada", "")
+		b.pass("bobs", auth.TokenKind, "bob", "")
+		b.pass("share", auth.ShareKind, "bob", "")
+		b.pass("seen", auth.SessionKind, "", "share")
+		b.is("a pass of nobody", b.AddCredential(b.Context(), auth.Credential{ID: "x", User: "eve"}), freshet.ErrNotFound)
+		b.is("a pass of a lost parent", b.AddCredential(b.Context(), auth.Credential{ID: "x", Parent: "lost"}), freshet.ErrNotFound)
+		b.ok("use", b.MarkUsed(b.Context(), "token", noon.Add(time.Minute)))
+		b.ok("use what is gone", b.MarkUsed(b.Context(), "lost", noon))
 		want.Used = noon.Add(time.Minute)
 		b.reopen()
-		got, err := b.PassWith(b.Context(), freshet.HashOf([]byte("token")))
+		got, err := b.CredentialBySecret(b.Context(), freshet.HashOf([]byte("token")))
 		b.ok("by the secret", err)
 		if diff := cmp.Diff(want, got); diff != "" {
 			b.Errorf("the pass (-added +read):\n%s", diff)
 		}
-		_, err = b.PassWith(b.Context(), freshet.HashOf([]byte("no")))
+		_, err = b.CredentialBySecret(b.Context(), freshet.HashOf([]byte("no")))
 		b.is("another secret", err, freshet.ErrNotFound)
-		gone, err := b.RemovePasses(b.Context(), freshet.Passing{User: "ada", Kind: freshet.PassSession, But: "session"})
+		gone, err := b.RemoveCredentials(b.Context(), auth.CredentialFilter{User: "ada", Kind: auth.SessionKind, But: "session"})
 		b.ok("remove the other sessions", err)
 		if got := strings.Join(gone, " "); got != "other" || b.passes() != "seen session bobs token share" {
 			b.Errorf("removed %s, left %s", got, b.passes())
 		}
-		if _, err := b.RemovePasses(b.Context(), freshet.Passing{But: "token"}); err == nil {
+		if _, err := b.RemoveCredentials(b.Context(), auth.CredentialFilter{But: "token"}); err == nil {
 			b.Error("without saying which, passes are removed")
 		}
 		b.ok("remove bob", b.RemoveUser(b.Context(), "bob"))
@@ -166,12 +167,12 @@ var userTests = []test{
 	{"passes that have expired or lie idle are swept away", func(b *bench) {
 		b.user("ada", freshet.Admin)
 		for _, id := range []string{"used", "idle"} {
-			b.pass(id, freshet.PassSession, "ada", "")
+			b.pass(id, auth.SessionKind, "ada", "")
 		}
-		b.pass("token", freshet.PassToken, "ada", "")
-		b.ok("use", b.UsePass(b.Context(), "used", noon.Add(30*time.Minute)))
-		b.ok("use", b.UsePass(b.Context(), "idle", noon))
-		b.ok("use", b.UsePass(b.Context(), "token", noon))
+		b.pass("token", auth.TokenKind, "ada", "")
+		b.ok("use", b.MarkUsed(b.Context(), "used", noon.Add(30*time.Minute)))
+		b.ok("use", b.MarkUsed(b.Context(), "idle", noon))
+		b.ok("use", b.MarkUsed(b.Context(), "token", noon))
 		b.ok("sweep", b.Sweep(b.Context(), noon.Add(time.Hour-1), noon.Add(time.Minute), noon))
 		if got := b.passes(); got != "used token" {
 			b.Errorf("left are %s", got)
@@ -182,32 +183,32 @@ var userTests = []test{
 		}
 	}},
 	{"the audit log is read from its end, and its old entries are swept away without a number given twice", func(b *bench) {
-		want := freshet.Deed{Cursor: 1, At: noon, Who: "ada", Via: "session", From: "192.0.2.7", What: "edit-source", Method: "PATCH",
+		want := auth.AuditEntry{Cursor: 1, At: noon, Who: "ada", Via: "session", From: "192.0.2.7", What: "edit-source", Method: "PATCH",
 			Path: "/api/v1/sources/a", Subject: "source a", Status: 200, Before: `{"paused":false}`, After: `{"paused":true}`}
-		b.ok("tell", b.Tell(b.Context(), want))
+		b.ok("tell", b.AppendAudit(b.Context(), want))
 		for n := 2; n <= 5; n++ {
-			b.ok("tell", b.Tell(b.Context(), freshet.Deed{At: noon.Add(time.Duration(n) * time.Minute), Via: "open", What: "poll-source", Subject: "source b"}))
+			b.ok("tell", b.AppendAudit(b.Context(), auth.AuditEntry{At: noon.Add(time.Duration(n) * time.Minute), Via: "open", What: "poll-source", Subject: "source b"}))
 		}
 		b.reopen()
-		found, err := b.Deeds(b.Context(), freshet.DeedQuery{Who: "ada"})
+		found, err := b.AuditLog(b.Context(), auth.AuditQuery{Who: "ada"})
 		b.ok("deeds", err)
-		if diff := cmp.Diff([]freshet.Deed{want}, found); diff != "" {
+		if diff := cmp.Diff([]auth.AuditEntry{want}, found); diff != "" {
 			b.Errorf("the log (-told +read):\n%s", diff)
 		}
-		if got := b.deeds(freshet.DeedQuery{Before: 4, Limit: 2}); got != "3 open: poll-source source b, 2 open: poll-source source b" {
+		if got := b.deeds(auth.AuditQuery{Before: 4, Limit: 2}); got != "3 open: poll-source source b, 2 open: poll-source source b" {
 			b.Errorf("a page is %s", got)
 		}
-		if got := b.deeds(freshet.DeedQuery{Subject: "source a"}); got != "1 ada: edit-source source a" {
+		if got := b.deeds(auth.AuditQuery{Subject: "source a"}); got != "1 ada: edit-source source a" {
 			b.Errorf("of the source: %s", got)
 		}
 		b.ok("sweep", b.Sweep(b.Context(), noon, noon, noon.Add(4*time.Minute)))
-		if got := b.deeds(freshet.DeedQuery{}); got != "5 open: poll-source source b, 4 open: poll-source source b" {
+		if got := b.deeds(auth.AuditQuery{}); got != "5 open: poll-source source b, 4 open: poll-source source b" {
 			b.Errorf("left are %s", got)
 		}
 		b.ok("sweep", b.Sweep(b.Context(), noon, noon, noon.Add(time.Hour)))
 		b.reopen()
-		b.ok("tell", b.Tell(b.Context(), freshet.Deed{At: noon, Via: "open", What: "x"}))
-		if got := b.deeds(freshet.DeedQuery{}); got != "6 open: x , 5 open: poll-source source b" {
+		b.ok("tell", b.AppendAudit(b.Context(), auth.AuditEntry{At: noon, Via: "open", What: "x"}))
+		if got := b.deeds(auth.AuditQuery{}); got != "6 open: x , 5 open: poll-source source b" {
 			b.Errorf("left are %s", got)
 		}
 	}},
