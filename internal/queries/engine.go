@@ -120,7 +120,7 @@ func (e *Engine) empty(r *running) {
 
 // Needs returns what must be loaded for an event of a source.
 func (e *Engine) Needs(s Subject) (n Need) {
-	e.index.shelves(&s, func(s *shelf) { n |= s.need() })
+	e.index.inScope(&s, func(s *scoped) { n |= s.need() })
 	return n
 }
 

@@ -1,22 +1,23 @@
 package queries
 
 import (
+	"cmp"
 	"slices"
 
 	"freshet/internal/freshet"
 )
 
-// An index finds the queries that an event can match: by their scope first, and within
-// a scope by what their conditions look for.
+// An index holds the queries by scope. Within a scope every query is tried, first by its
+// atoms and then by its condition.
 type index struct {
-	everything *shelf
-	sources    map[freshet.SourceID]*shelf
-	sites      map[freshet.SourceID]*shelf
-	tags       map[string]*shelf
+	everything *scoped
+	sources    map[freshet.SourceID]*scoped
+	sites      map[freshet.SourceID]*scoped
+	tags       map[string]*scoped
 }
 
 func newIndex() *index {
-	return &index{everything: &shelf{}, sources: map[freshet.SourceID]*shelf{}, sites: map[freshet.SourceID]*shelf{}, tags: map[string]*shelf{}}
+	return &index{everything: &scoped{}, sources: map[freshet.SourceID]*scoped{}, sites: map[freshet.SourceID]*scoped{}, tags: map[string]*scoped{}}
 }
 
 // An entry is a query in the index.
@@ -25,39 +26,46 @@ type entry struct {
 	found uint64 // the last search that found it
 }
 
-// put adds an entry to the shelves of its scope.
-func (x *index) put(e *entry) { x.each(e.query.Scope, func(s *shelf) { s.put(e) }) }
+// A scoped holds the queries of one scope.
+type scoped struct {
+	count   int
+	needs   [8]int   // how many queries need what, by bit
+	polls   []*entry // that look at polls
+	changes []*entry // that look at changes
+}
+
+// put adds an entry under its scope.
+func (x *index) put(e *entry) { x.each(e.query.Scope, func(s *scoped) { s.put(e) }) }
 
 // remove takes it out again.
 func (x *index) remove(e *entry) {
-	x.each(e.query.Scope, func(s *shelf) { s.remove(e) })
-	forget(x.sources, e.query.Scope.Sources)
-	forget(x.sites, e.query.Scope.Sites)
-	forget(x.tags, e.query.Scope.Tags)
+	x.each(e.query.Scope, func(s *scoped) { s.remove(e) })
+	dropEmpty(x.sources, e.query.Scope.Sources)
+	dropEmpty(x.sites, e.query.Scope.Sites)
+	dropEmpty(x.tags, e.query.Scope.Tags)
 }
 
-// each calls do with the shelves of a scope.
-func (x *index) each(s freshet.Scope, do func(*shelf)) {
+// each calls do with what holds the queries of a scope.
+func (x *index) each(s freshet.Scope, do func(*scoped)) {
 	if s.Everything() {
 		do(x.everything)
 		return
 	}
-	shelvesOf(x.sources, s.Sources, do)
-	shelvesOf(x.sites, s.Sites, do)
-	shelvesOf(x.tags, s.Tags, do)
+	eachOf(x.sources, s.Sources, do)
+	eachOf(x.sites, s.Sites, do)
+	eachOf(x.tags, s.Tags, do)
 }
 
-func shelvesOf[K comparable](all map[K]*shelf, keys []K, do func(*shelf)) {
+func eachOf[K comparable](all map[K]*scoped, keys []K, do func(*scoped)) {
 	for _, k := range keys {
 		if all[k] == nil {
-			all[k] = &shelf{}
+			all[k] = &scoped{}
 		}
 		do(all[k])
 	}
 }
 
-// forget drops shelves on which nothing stands any more.
-func forget[K comparable](all map[K]*shelf, keys []K) {
+func dropEmpty[K comparable](all map[K]*scoped, keys []K) {
 	for _, k := range keys {
 		if all[k] != nil && all[k].count == 0 {
 			delete(all, k)
@@ -65,8 +73,8 @@ func forget[K comparable](all map[K]*shelf, keys []K) {
 	}
 }
 
-// shelves calls each with the shelves whose scope a source is in.
-func (x *index) shelves(s *Subject, each func(*shelf)) {
+// inScope calls each with the queries of every scope that a source is in.
+func (x *index) inScope(s *Subject, each func(*scoped)) {
 	each(x.everything)
 	if found := x.sources[s.ID]; found != nil {
 		each(found)
@@ -83,73 +91,35 @@ func (x *index) shelves(s *Subject, each func(*shelf)) {
 	}
 }
 
-// maxPlain is how many queries stand on a shelf without an index. For fewer, one costs
-// more than it saves.
-const maxPlain = 4
-
-// A shelf holds the queries of one scope.
-type shelf struct {
-	count  int
-	needs  [8]int   // how many queries need what, by bit
-	polls  []*entry // that look at polls
-	plain  []*entry // that are tried one by one
-	few    []*entry // that could be indexed, but are too few so far
-	lookup *lookup  // nil while there are few
-}
-
-// A lookup finds queries by what is looked for, path by path.
-type lookup struct {
-	texts  map[path]*grams
-	equal  map[path]map[any][]*entry
-	bounds map[pathTest]*bounds
-}
-
-type pathTest struct {
-	path path
-	test test
-}
-
-func (s *shelf) put(e *entry) {
+func (s *scoped) put(e *entry) {
 	s.count++
 	s.tally(e.need, 1)
 	if e.readsPolls() {
 		s.polls = append(s.polls, e)
 	}
-	switch {
-	case e.onlyPolls():
-	case len(e.atoms) == 0:
-		s.plain = append(s.plain, e)
-	case s.lookup == nil && len(s.few) < maxPlain:
-		s.few = append(s.few, e)
-	default:
-		if s.lookup == nil {
-			s.lookup = &lookup{map[path]*grams{}, map[path]map[any][]*entry{}, map[pathTest]*bounds{}}
-			for _, e := range s.few {
-				s.lookup.put(e)
-			}
-			s.few = nil
-		}
-		s.lookup.put(e)
+	if !e.onlyPolls() {
+		s.changes = append(s.changes, e)
 	}
 }
 
-func (s *shelf) remove(e *entry) {
+func (s *scoped) remove(e *entry) {
 	s.count--
 	s.tally(e.need, -1)
-	if e.readsPolls() {
-		s.polls = without(s.polls, e)
-	}
-	switch {
-	case len(e.atoms) == 0:
-		s.plain = without(s.plain, e)
-	case s.lookup == nil:
-		s.few = without(s.few, e)
-	default:
-		s.lookup.remove(e)
-	}
+	s.polls, s.changes = without(s.polls, e), without(s.changes, e)
 }
 
-func (s *shelf) tally(n Need, by int) {
+// without returns a list without one of its elements, in another order.
+func without[T comparable](list []T, x T) []T {
+	i := slices.Index(list, x)
+	if i < 0 {
+		return list
+	}
+	last := len(list) - 1
+	list[i] = list[last]
+	return slices.Delete(list, last, last+1)
+}
+
+func (s *scoped) tally(n Need, by int) {
 	for bit := range s.needs {
 		if n&(1<<bit) != 0 {
 			s.needs[bit] += by
@@ -157,7 +127,7 @@ func (s *shelf) tally(n Need, by int) {
 	}
 }
 
-func (s *shelf) need() (n Need) {
+func (s *scoped) need() (n Need) {
 	for bit, count := range s.needs {
 		if count > 0 {
 			n |= 1 << bit
@@ -166,109 +136,31 @@ func (s *shelf) need() (n Need) {
 	return n
 }
 
-func (l *lookup) put(e *entry) {
-	for _, a := range e.atoms {
-		switch a.test {
-		case testContains:
-			if l.texts[a.path] == nil {
-				l.texts[a.path] = newGrams()
-			}
-			l.texts[a.path].add(a.want.(string), e)
-		case testEqual:
-			if l.equal[a.path] == nil {
-				l.equal[a.path] = map[any][]*entry{}
-			}
-			l.equal[a.path][a.want] = append(l.equal[a.path][a.want], e)
-		default:
-			at := pathTest{a.path, a.test}
-			if l.bounds[at] == nil {
-				l.bounds[at] = &bounds{}
-			}
-			l.bounds[at].add(a.want.(float64), e)
-		}
-	}
-}
+// maxEvaluated is up to how many conditions of a scope are all evaluated. So few are cheap, and
+// their tallies then count the changes that lack a value.
+const maxEvaluated = 4
 
-func (l *lookup) remove(e *entry) {
-	for _, a := range e.atoms {
-		switch a.test {
-		case testContains:
-			if l.texts[a.path].remove(a.want.(string), e); len(l.texts[a.path].needles) == 0 {
-				delete(l.texts, a.path)
-			}
-		case testEqual:
-			left := without(l.equal[a.path][a.want], e)
-			l.equal[a.path][a.want] = left
-			if len(left) == 0 {
-				delete(l.equal[a.path], a.want)
-			}
-			if len(l.equal[a.path]) == 0 {
-				delete(l.equal, a.path)
-			}
-		default:
-			l.bounds[pathTest{a.path, a.test}].remove(a.want.(float64), e)
-		}
-	}
-}
-
-// find calls each with the queries of which the event fits at least one atom.
-func (l *lookup) find(v *view, each func(*entry)) {
-	for p, g := range l.texts {
-		v.values(p, func(x any) {
-			if text, ok := x.(string); ok {
-				g.find(text, each)
-			}
-		})
-	}
-	for p, by := range l.equal {
-		v.values(p, func(x any) {
-			for _, e := range by[x] {
-				each(e)
-			}
-		})
-	}
-	for p, b := range l.bounds {
-		v.values(p.path, func(x any) {
-			if number, ok := x.(float64); ok {
-				b.find(number, p.test, each)
-			}
-		})
-	}
-}
-
-// candidates returns the queries that a change can match, each once. Of those that an
-// index has decided, sure says so.
-func (x *index) candidates(v *view, search uint64) (found []candidate) {
-	add := func(e *entry, sure bool) {
-		if e.found != search {
-			e.found = search
-			found = append(found, candidate{e, sure})
-		}
-	}
-	x.shelves(&v.event.Subject, func(s *shelf) {
-		for _, list := range [][]*entry{s.plain, s.few} {
-			for _, e := range list {
-				add(e, false)
-			}
-		}
-		if s.lookup != nil {
-			s.lookup.find(v, func(e *entry) { add(e, e.exact) })
-		}
-	})
-	// The order of maps must not show.
-	slices.SortFunc(found, func(a, b candidate) int {
-		switch {
-		case a.query.ID < b.query.ID:
-			return -1
-		case a.query.ID > b.query.ID:
-			return 1
-		}
-		return 0
-	})
-	return found
-}
-
+// A candidate is a query that an event can match.
 type candidate struct {
 	*entry
-	sure bool
+	sure bool // its condition is true and need not be evaluated
+}
+
+// candidates returns the queries that a change can match, each once, by ID.
+func (x *index) candidates(v *view, search uint64) (found []candidate) {
+	x.inScope(&v.event.Subject, func(s *scoped) {
+		for _, e := range s.changes {
+			if e.found == search {
+				continue
+			}
+			e.found = search
+			if len(e.atoms) == 0 || len(s.changes) <= maxEvaluated {
+				found = append(found, candidate{e, false})
+			} else if slices.ContainsFunc(e.atoms, func(a atom) bool { return a.fits(v) }) {
+				found = append(found, candidate{e, e.exact})
+			}
+		}
+	})
+	slices.SortFunc(found, func(a, b candidate) int { return cmp.Compare(a.query.ID, b.query.ID) })
+	return found
 }

@@ -16,7 +16,7 @@ type plan struct {
 	need  Need
 	vain  bool // it asks for noise where that is never true
 
-	atoms []atom // of which one must fit; none: the condition is tried at every change in scope
+	atoms []atom // of which one must fit; none: the condition is evaluated at every change in scope
 	exact bool   // one that fits is enough
 
 	when  expression // the condition, if nothing in it looks back; without a program: true

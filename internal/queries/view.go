@@ -34,7 +34,7 @@ type view struct {
 	lists    [itemKinds]ref.Val
 	tagList  ref.Val
 	given    *Items
-	lowered  map[string]string // of texts that several conditions look at in lower case
+	paths    map[path][]any // values that atoms have looked at
 }
 
 // A named value is one that belongs to a condition.

@@ -262,7 +262,7 @@ func (e *Engine) overdue(g *group, due int64, now time.Time) freshet.Match {
 // tellPoll tells the queries that look at polls how one ended.
 func (e *Engine) tellPoll(v *view) (matches []freshet.Match) {
 	var found []*entry
-	e.index.shelves(&v.event.Subject, func(s *shelf) {
+	e.index.inScope(&v.event.Subject, func(s *scoped) {
 		for _, x := range s.polls {
 			if x.found != e.search {
 				x.found = e.search

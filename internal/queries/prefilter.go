@@ -12,7 +12,11 @@ import (
 	"freshet/internal/freshet"
 )
 
-// A test is what an index can tell of a value.
+// Evaluating a condition costs some microseconds, and most are false at most changes. So a
+// condition has atoms, found when the query is put: simple comparisons of which at least one is
+// true whenever the condition is. They take some ten nanoseconds each.
+
+// A test is a comparison of a value with a constant.
 type test uint8
 
 const (
@@ -32,7 +36,7 @@ type path struct {
 	low  bool // in lower case
 }
 
-// An atom is a part of a condition that an index can decide.
+// An atom is a part of a condition that is decided without evaluating it.
 type atom struct {
 	path path
 	test test
@@ -212,16 +216,65 @@ func pathOf(e ast.Expr, loop string, over path) (path, bool) {
 	return path{}, false
 }
 
-// values calls each with every value that a path names.
-func (v *view) values(p path, each func(any)) {
-	if p.low {
-		inner := each
-		each = func(x any) {
-			if s, ok := x.(string); ok {
-				inner(v.lower(s))
-			}
+// fits reports whether one of the values that the path names passes the test.
+func (a atom) fits(v *view) bool {
+	for _, x := range v.valuesAt(a.path) {
+		if a.holds(x) {
+			return true
 		}
 	}
+	return false
+}
+
+func (a atom) holds(x any) bool {
+	if a.test == testEqual {
+		return x == a.want
+	}
+	switch want := a.want.(type) {
+	case string:
+		text, ok := x.(string)
+		return ok && strings.Contains(text, want)
+	case float64:
+		number, ok := x.(float64)
+		return ok && inBounds(number, a.test, want)
+	}
+	return false
+}
+
+func inBounds(value float64, t test, bound float64) bool {
+	switch t {
+	case testLess:
+		return value < bound
+	case testLessEqual:
+		return value <= bound
+	case testGreater:
+		return value > bound
+	}
+	return value >= bound
+}
+
+// valuesAt returns every value that a path names. They are made once for all conditions.
+func (v *view) valuesAt(p path) (values []any) {
+	if values, known := v.paths[p]; known {
+		return values
+	}
+	v.values(p, func(x any) {
+		if text, ok := x.(string); ok && p.low {
+			x = strings.ToLower(text)
+		} else if p.low {
+			return
+		}
+		values = append(values, x)
+	})
+	if v.paths == nil {
+		v.paths = map[path][]any{}
+	}
+	v.paths[p] = values
+	return values
+}
+
+// values calls each with every value that a path names, as it is written.
+func (v *view) values(p path, each func(any)) {
 	c := &v.event.Content
 	switch p.root {
 	case "added":
@@ -277,7 +330,7 @@ func (v *view) sourceValues(name string, each func(any)) {
 	}
 }
 
-// plain passes on a named value that an index can hold.
+// plain passes on a named value that an atom can compare.
 func plain(v any, each func(any)) {
 	switch v := v.(type) {
 	case string, float64, bool:
@@ -296,16 +349,4 @@ func celValue(v any, each func(any)) {
 	case types.Bool:
 		each(bool(v))
 	}
-}
-
-// lower returns a text in lower case.
-func (v *view) lower(text string) string {
-	if low, ok := v.lowered[text]; ok {
-		return low
-	}
-	if v.lowered == nil {
-		v.lowered = map[string]string{}
-	}
-	v.lowered[text] = strings.ToLower(text)
-	return v.lowered[text]
 }
