@@ -66,10 +66,10 @@ func (f StrategiesSet) apply(now time.Time, s *Scheduler) { s.SetStrategies(now,
 func (f ClockSet) apply(now time.Time, s *Scheduler)      { s.setClock(now, f()) }
 func (f Call) apply(now time.Time, s *Scheduler)          { f(now, s) }
 
-func (h HostBackoff) apply(now time.Time, s *Scheduler)    { s.backOffHost(now, h) }
+func (h HostBackoff) apply(now time.Time, s *Scheduler)    { s.hosts.backOff(now, h) }
 func (r RobotsRead) apply(now time.Time, s *Scheduler)     { s.robotsRead(now, r) }
 func (p Push) apply(now time.Time, s *Scheduler)           { s.pushed(now, p) }
 func (f ForecastOverride) apply(_ time.Time, s *Scheduler) { s.overrideForecast(f) }
 func (w Weight) apply(now time.Time, s *Scheduler)         { s.setWeight(now, w) }
-func (r Request) apply(now time.Time, s *Scheduler)        { s.request(now, r) }
+func (r Request) apply(now time.Time, s *Scheduler)        { s.permits.request(now, r) }
 func (p SlowPoll) apply(now time.Time, s *Scheduler)       { s.slowPoll(now, p) }

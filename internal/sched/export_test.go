@@ -53,12 +53,12 @@ func Stamped(t time.Time) time.Time { return stampOf(t).time() }
 // StampsInOrder reports whether the first of two times comes before the other in short.
 func StampsInOrder(a, b time.Time) bool { return stampOf(a) < stampOf(b) }
 
-// A Ceiling is how requests are counted against a budget.
-type Ceiling struct{ ceiling }
+// A HardLimit counts requests against a budget.
+type HardLimit struct{ hardLimit }
 
-// NewCeiling returns a ceiling of a budget: one that keeps each request, or as it is used.
-func NewCeiling(b Budget, exact bool) *Ceiling {
-	c := &Ceiling{newCeiling(b)}
+// NewHardLimit returns the hard limit of a budget: one that keeps each request, or as it is used.
+func NewHardLimit(b Budget, exact bool) *HardLimit {
+	c := &HardLimit{newHardLimit(b)}
 	if exact {
 		c.bucket = 0
 	}
@@ -66,7 +66,7 @@ func NewCeiling(b Budget, exact bool) *Ceiling {
 }
 
 // Begin begins a request if there is room for it at now.
-func (c *Ceiling) Begin(now time.Time) bool {
+func (c *HardLimit) Begin(now time.Time) bool {
 	c.forget(now)
 	if !c.room(1) {
 		return false
@@ -76,16 +76,16 @@ func (c *Ceiling) Begin(now time.Time) bool {
 }
 
 // Used returns how many requests are counted at now.
-func (c *Ceiling) Used(now time.Time) int {
+func (c *HardLimit) Used(now time.Time) int {
 	c.forget(now)
 	return c.used()
 }
 
 // End ends a request.
-func (c *Ceiling) End(now time.Time) { c.end(now, 1, 1) }
+func (c *HardLimit) End(now time.Time) { c.end(now, 1, 1) }
 
 // Remember tells of requests that ended before, in any order.
-func (c *Ceiling) Remember(ends []time.Time) {
+func (c *HardLimit) Remember(ends []time.Time) {
 	for _, at := range ends {
 		c.end(at, 0, 1)
 	}
@@ -93,10 +93,10 @@ func (c *Ceiling) Remember(ends []time.Time) {
 }
 
 // Opens returns when the next request is forgotten.
-func (c *Ceiling) Opens() time.Time { return c.opens() }
+func (c *HardLimit) Opens() time.Time { return c.opens() }
 
 // Kept returns for how many entries there is room.
-func (c *Ceiling) Kept() int { return cap(c.landed) }
+func (c *HardLimit) Kept() int { return cap(c.landed) }
 
 // A Lookup finds slots by texts.
 type Lookup struct {
@@ -118,9 +118,9 @@ func (l *Lookup) Get(text string) (freshet.Slot, bool) { return l.get(text) }
 
 // AllRobots returns what is known of the robots.txt files of hosts, in no order.
 func AllRobots(s *Scheduler) (all []RobotsRead) {
-	for name, h := range s.hosts {
-		if !h.read.IsZero() {
-			all = append(all, RobotsRead{Host: name, Delay: h.manners, Read: h.read})
+	for name, h := range s.hosts.byName {
+		if !h.robotsRead.IsZero() {
+			all = append(all, RobotsRead{Host: name, Delay: h.crawlDelay, Read: h.robotsRead})
 		}
 	}
 	return all

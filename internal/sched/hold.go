@@ -150,10 +150,10 @@ func (s *Scheduler) holdOf(now time.Time, e *entry) Hold {
 	for _, h := range e.beyond() {
 		holds = append(holds, h.holds(s.limits.Hosts)...)
 	}
-	holds = append(holds, s.courtesies(e)...)
+	holds = append(holds, s.shares.holds(e)...)
 	h := longest(now, holds)
 	if h.Kind == NoHold {
-		h = s.shared(now, e)
+		h = s.sharedHold(now, e)
 	}
 	return h
 }
@@ -207,17 +207,17 @@ func (h *host) holds(p Politeness) (holds []Hold) {
 	return holds
 }
 
-// shared returns what holds back all sources.
-func (s *Scheduler) shared(now time.Time, e *entry) Hold {
+// sharedHold returns what holds back all sources.
+func (s *Scheduler) sharedHold(now time.Time, e *entry) Hold {
 	if s.working() >= s.limits.Workers {
 		return Hold{Kind: HoldWorkers}
 	}
-	p := s.purse // a copy: to look is not to spend
-	if !s.started {
-		p = newPurse(s.limits.Budget, now)
+	p := s.budget.bucket // a copy: to look is not to spend
+	if !s.budget.started {
+		p = newTokenBucket(s.limits.Budget, now)
 	}
 	p.fill(now)
-	full, opens := s.ceiling.full(now, s.ceiling.atMost(int(e.requests)))
+	full, opens := s.budget.hard.full(now, s.budget.hard.atMost(int(e.requests)))
 	switch {
 	case full && opens.IsZero():
 		return Hold{Kind: HoldBudget}
@@ -227,38 +227,4 @@ func (s *Scheduler) shared(now time.Time, e *entry) Hold {
 		return Hold{Kind: HoldBudget, Until: opens}
 	}
 	return Hold{}
-}
-
-// full reports whether there is no room at now for a poll of so many requests,
-// and when there will be; zero if that takes a poll under way to end.
-func (c *ceiling) full(now time.Time, requests int) (bool, time.Time) {
-	counted, next := c.counted, c.past
-	forget := func() {
-		counted -= c.landed[next].requests
-		next++
-	}
-	room := func() bool { return c.flying+counted+requests <= c.most }
-	for next < len(c.landed) && !c.landed[next].ended.Add(c.per).After(now) {
-		forget()
-	}
-	if room() {
-		return false, time.Time{}
-	}
-	for next < len(c.landed) {
-		opens := c.landed[next].ended.Add(c.per)
-		if forget(); room() {
-			return true, opens
-		}
-	}
-	return true, time.Time{}
-}
-
-// Spent returns how many requests of the present stretch of the budget are
-// spent at now, those of polls under way included, of how many.
-func (s *Scheduler) Spent(now time.Time) (used, most int) {
-	if !s.started {
-		return 0, newCeiling(s.limits.Budget).most
-	}
-	s.ceiling.forget(now)
-	return s.ceiling.used(), s.ceiling.most
 }

@@ -3,25 +3,24 @@ package sched
 import (
 	"math"
 	"reflect"
-	"slices"
 	"time"
 
 	"freshet/internal/freshet"
 )
 
-// A packed is a source as the scheduler keeps it. Most of what is said of a source is
-// said of thousands in the same words, and kept once for all of them.
+// A packed is a source as the scheduler keeps it. Most attributes of a source are those of
+// thousands of others, and kept once for all of them.
 type packed struct {
 	ID       freshet.SourceID
 	URL      string
 	Name     string
-	Created  stamp // 0 if it does not fit, and what is said has it
+	Created  stamp // 0 if it does not fit, and the common attributes have it
 	Revision int64
 	*common
 }
 
-// A common is what sources have in common: all but what a packed has for itself, which
-// is zero here.
+// A common is the attributes that sources share: all but those that a packed has for itself,
+// which are zero here.
 type common struct {
 	freshet.Source
 	sources int     // that have it
@@ -42,7 +41,7 @@ func (p *packed) whole() freshet.Source {
 	return s
 }
 
-// commons finds what is said of sources by a sum of it.
+// commons finds shared attributes by a hash of them.
 type commons map[uint64]*common
 
 // pack returns a source as it is kept. It has to be dropped when it is not needed any
@@ -55,7 +54,7 @@ func (c commons) pack(s freshet.Source) packed {
 	}
 	sum := sumOfCommon(&s)
 	p.common = c[sum]
-	for p.common != nil && !sameSaid(&p.common.Source, &s) {
+	for p.common != nil && !sameAttributes(&p.common.Source, &s) {
 		p.common = p.common.next
 	}
 	if p.common == nil {
@@ -89,8 +88,7 @@ func (c commons) drop(p packed) {
 	at.next = p.common.next
 }
 
-// sumOfCommon returns a sum that is the same for sources of which the same is said. It
-// takes in what most often differs.
+// sumOfCommon returns a hash of the attributes that most often differ.
 func sumOfCommon(s *freshet.Source) uint64 {
 	sum := uint64(14695981039346656037)
 	add := func(x uint64) { sum = (sum ^ x) * 1099511628211 }
@@ -112,51 +110,28 @@ func sumOfCommon(s *freshet.Source) uint64 {
 	return sum
 }
 
-// sameSaid reports whether the same is said of two sources.
-func sameSaid(a, b *freshet.Source) bool {
-	return plainTraits(a) == plainTraits(b) &&
-		(a.Tags == nil) == (b.Tags == nil) && slices.Equal(a.Tags, b.Tags) &&
-		same(a.Request, b.Request) && same(a.Expect, b.Expect) && same(a.Site, b.Site) &&
-		sameValue(&a.Recipe, &b.Recipe) && sameValue(&a.Urgency, &b.Urgency) && sameValue(&a.Strategy, &b.Strategy)
-}
-
-// same reports whether two pointers lead to the same.
-func same[T any](a, b *T) bool { return a == b || a != nil && b != nil && reflect.DeepEqual(a, b) }
-
-// sameValue is as same, and quick where both are zero.
-func sameValue[T any](a, b *T) bool {
-	return reflect.ValueOf(a).Elem().IsZero() && reflect.ValueOf(b).Elem().IsZero() || reflect.DeepEqual(a, b)
-}
-
-// traits are what can be compared at once.
-type traits struct {
-	noise      freshet.NoiseSetting
-	robots     freshet.RobotsSetting
-	life       freshet.Life
-	weight     float64
-	cost       float64
-	minGap     time.Duration
-	maxGap     time.Duration
-	level      freshet.ServiceLevel
-	aim        freshet.Aim
-	nextChange freshet.NextChange
-	from       string
-	suspect    freshet.Suspicion
-	of         freshet.SourceID
-	keep       freshet.Keep
-	origin     freshet.Origin
-	created    time.Time
-	paused     bool
-	index      bool
-}
-
-// plainTraits returns the traits of a source.
-func plainTraits(s *freshet.Source) traits {
-	return traits{
-		noise: s.Noise, robots: s.Robots, life: s.Life, weight: s.Weight, cost: s.Cost, minGap: s.MinGap, maxGap: s.MaxGap,
-		level: s.Level, aim: s.Aim, nextChange: s.NextChange, from: s.From, suspect: s.Suspect, of: s.Of, keep: s.Keep,
-		origin: s.Origin, created: s.Created, paused: s.Paused, index: s.Index,
+// sameAttributes reports whether two sources have the same attributes. Most are zero in both.
+func sameAttributes(a, b *freshet.Source) bool {
+	x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
+	for i := range x.NumField() {
+		v, w := x.Field(i), y.Field(i)
+		if v.IsZero() && w.IsZero() {
+			continue
+		}
+		if !reflect.DeepEqual(v.Addr().Interface(), w.Addr().Interface()) {
+			return false
+		}
 	}
+	return true
+}
+
+// sumOf returns a hash of a text: FNV-1a.
+func sumOf(url string) uint64 {
+	sum := uint64(14695981039346656037)
+	for i := range len(url) {
+		sum = (sum ^ uint64(url[i])) * 1099511628211
+	}
+	return sum
 }
 
 // A stamp is a time in nanoseconds, and a third of the size of a time.Time. The zero

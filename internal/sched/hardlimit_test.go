@@ -14,7 +14,7 @@ import (
 func TestCeilingInBuckets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := sched.Budget{Polls: float64(rapid.IntRange(4097, 9000).Draw(t, "polls")), Per: time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second}
-		exact, rough := sched.NewCeiling(b, true), sched.NewCeiling(b, false)
+		exact, rough := sched.NewHardLimit(b, true), sched.NewHardLimit(b, false)
 		bucket := b.Per / 4096
 		now := start
 		back := func(most int) time.Duration {
@@ -66,7 +66,7 @@ func TestCeilingInBuckets(t *testing.T) {
 // What a ceiling keeps does not grow with the budget, and a small one is kept exactly.
 func TestCeilingStaysSmall(t *testing.T) {
 	b := sched.Budget{Polls: 1e6, Per: time.Second}
-	c, now := sched.NewCeiling(b, false), start
+	c, now := sched.NewHardLimit(b, false), start
 	for range 3_000_000 {
 		if !c.Begin(now) {
 			t.Fatal("within its budget a request is refused")
@@ -78,7 +78,7 @@ func TestCeilingStaysSmall(t *testing.T) {
 		t.Errorf("%d entries are kept of a budget of a million requests, want no more than four a bucket", c.Kept())
 	}
 	small := sched.Budget{Polls: 4096, Per: time.Hour}
-	exact, used := sched.NewCeiling(small, true), sched.NewCeiling(small, false)
+	exact, used := sched.NewHardLimit(small, true), sched.NewHardLimit(small, false)
 	for i := range 9000 {
 		now = now.Add(time.Duration(i%7) * 100 * time.Millisecond)
 		if a, b := exact.Begin(now), used.Begin(now); a != b {
