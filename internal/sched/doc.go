@@ -3,12 +3,12 @@
 // A [Scheduler] is a plain state machine: it starts no goroutine, reads no
 // clock and does no I/O; time comes in as an argument. Around a
 // [freshet.Policy], which only ranks, it keeps what must hold whatever the
-// policy wants: the budget as a hard hardLimit, the politeness owed to each
+// policy wants: the budget as a hard limit, the politeness owed to each
 // host, one poll of a source at a time, and each source's own bounds.
 //
 // [Run] drives a Scheduler through a [World], which is where time passes and
 // polls happen. The daemon's World is the network and the wall clock (package
-// live); the lab's is a recorded trace and a virtual clock (package lab).
+// daemon); the lab's is a recorded trace and a virtual clock (package lab).
 // There is no other loop, so what the lab says of a policy is true of the
 // daemon.
 //

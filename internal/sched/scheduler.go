@@ -164,7 +164,7 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	s.alarms.set(e.notBefore.time())
 	s.putToLearners(now, slot)
 	s.expect(now, slot)
-	s.asks.quantum = -1 // edits are rare, and need not wait for the next beat
+	s.asks.quantum = -1 // edits are rare, and need not wait for the next quantum
 }
 
 // restoreStatus takes over how things stand with a source that is new here.
