@@ -15,6 +15,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/tier"
 )
 
 // crashDir names the directory that the test binary writes to when it is run
@@ -97,8 +98,8 @@ func crashText(id freshet.SourceID, n int) []byte {
 // TestKill kills a process that captures versions at random moments. Whatever
 // it acknowledged must be there.
 func TestKill(t *testing.T) {
-	rounds := 20
-	if testing.Short() || raced {
+	rounds := tier.Seeds(3, 8, 20)
+	if raced {
 		rounds = 3
 	}
 	dir := t.TempDir()

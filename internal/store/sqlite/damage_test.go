@@ -17,6 +17,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/store"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/tier"
 )
 
 // rich returns a directory with a closed store that has rows in every table:
@@ -241,8 +242,8 @@ func TestFlippedBitsAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	places := 120
-	if testing.Short() || raced {
+	places := tier.Seeds(20, 40, 120)
+	if raced {
 		places = 20
 	}
 	var used []int // not the room that is left in pages

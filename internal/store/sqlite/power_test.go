@@ -12,6 +12,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/diskfault"
+	"freshet/internal/test/tier"
 )
 
 // A rig is a store on a disk in memory.
@@ -85,8 +86,8 @@ func whole(t *testing.T, s *sqlite.Store, acked int) int {
 // first that makes the store. What was acknowledged is there afterwards, and the
 // store goes on with the next number.
 func TestPowerLoss(t *testing.T) {
-	step := int64(19)
-	if testing.Short() || raced {
+	step := int64(tier.Seeds(97, 41, 19))
+	if raced {
 		step = 97
 	}
 	for cut := int64(1); cut < 800; cut += step {

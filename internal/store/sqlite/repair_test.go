@@ -12,6 +12,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/tier"
 )
 
 // repaired repairs a store into a new directory, and holds the new one to what a
@@ -142,8 +143,8 @@ func TestRepairsPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	draw, saved := rand.New(rand.NewPCG(3, 10)), 0
-	rounds := 30
-	if testing.Short() || raced {
+	rounds := tier.Seeds(6, 10, 30)
+	if raced {
 		rounds = 6
 	}
 	for range rounds {

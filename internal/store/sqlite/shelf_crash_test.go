@@ -16,6 +16,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/diskfault"
+	"freshet/internal/test/tier"
 )
 
 // shelfDir names the directory that the test binary writes to when it is run as the
@@ -135,8 +136,8 @@ func wholeShelf(t *testing.T, s *sqlite.Store, ack shelfAck) {
 
 // TestKillShelf kills a process that works with the pages of sites at random moments.
 func TestKillShelf(t *testing.T) {
-	rounds := 10
-	if testing.Short() || raced {
+	rounds := tier.Seeds(2, 4, 10)
+	if raced {
 		rounds = 2
 	}
 	dir := t.TempDir()
@@ -196,8 +197,8 @@ func shelveUntilKilled(dir string) error {
 // TestPowerLossOfShelf cuts the power at one write or sync after another while pages
 // of sites are added, taken, told of and removed.
 func TestPowerLossOfShelf(t *testing.T) {
-	step := int64(61)
-	if testing.Short() || raced {
+	step := int64(tier.Seeds(400, 151, 61))
+	if raced {
 		step = 400
 	}
 	for cut := int64(5); cut < 2500; cut += step {
@@ -245,8 +246,8 @@ func TestPowerLossWhileASiteGoes(t *testing.T) {
 	}
 	for name, leave := range ways {
 		t.Run(name, func(t *testing.T) {
-			step, gone := int64(29), false
-			if testing.Short() || raced {
+			step, gone := int64(tier.Seeds(90, 47, 29)), false
+			if raced {
 				step = 90
 			}
 			for cut := int64(2); !gone; cut += step {

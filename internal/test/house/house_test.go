@@ -77,7 +77,7 @@ var floors = map[string]int{
 	"internal/lab":                  5,
 	"internal/app/config":           5,
 	"internal/api":                  6,
-	"internal/api/rest":             2,
+	"internal/api/rest":             3,
 	"ui":                            1,
 	"internal/auth":                 2,
 	"internal/auth/openid":          1,
