@@ -67,7 +67,7 @@ func stepKinds() []StepKind {
 			Notes:   "A PDF file is read like this without being asked. Pages that are pictures have no text.", compile: compilePDF},
 		{Name: "ical", Takes: "iCalendar", Gives: "items", Help: "read the events of a calendar",
 			Example: `ical`, Input: "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTAMP:20260101T000000Z\r\nDTSTART:20260312T100000Z\r\nSUMMARY:Fair\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n", Output: "2026-03-12T10:00:00Z Fair\n",
-			Notes: "A calendar is read like this without being asked. What a calendar stamps anew at each request (DTSTAMP, SEQUENCE) does not show.", compile: compileICal},
+			Notes: "A calendar is read like this without being asked. Stamps that change at each request (DTSTAMP, SEQUENCE) are left out.", compile: compileICal},
 		{Name: "xlsx", Takes: "XLSX", Gives: "items", Arg: "SHEET", Help: "read a sheet of a workbook as rows, the first unless one is named",
 			Example: `xlsx`,
 			Notes:   "A workbook is read like this without being asked. `xlsx: 2` or `xlsx: Prices` reads another sheet.", compile: compileXLSX},
