@@ -3,11 +3,11 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 	"freshet/internal/worker"
 )
 
@@ -23,7 +23,7 @@ const (
 )
 
 // classes are what classes of failures look like: they become labels of metrics.
-var classes = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}(\.[a-z0-9_]{1,30}){0,2}$`)
+var classes = lazyregexp.New(`^[a-z][a-z0-9_]{0,30}(\.[a-z0-9_]{1,30}){0,2}$`)
 
 // vet holds a finding that took so long against its errand, and mends what only the brain can
 // know. The error says what cannot be true of it.

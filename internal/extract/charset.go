@@ -3,7 +3,6 @@ package extract
 import (
 	"bytes"
 	"mime"
-	"regexp"
 	"unicode/utf8"
 
 	"github.com/gogs/chardet"
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/text/encoding"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 )
 
 // decode returns body as valid UTF-8 without a byte order mark.
@@ -103,8 +103,8 @@ func markOf(body []byte) string {
 }
 
 var (
-	metaCharset = regexp.MustCompile(`(?i)<meta[^>]{1,200}charset\s*=\s*["']?\s*([a-z0-9_:.\-]{2,40})`)
-	xmlEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{1,200}encoding\s*=\s*["']([A-Za-z0-9_:.\-]{2,40})["']`)
+	metaCharset = lazyregexp.New(`(?i)<meta[^>]{1,200}charset\s*=\s*["']?\s*([a-z0-9_:.\-]{2,40})`)
+	xmlEncoding = lazyregexp.New(`^\s*<\?xml[^>]{1,200}encoding\s*=\s*["']([A-Za-z0-9_:.\-]{2,40})["']`)
 )
 
 // declared returns the encoding that the start of the document names.

@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -10,6 +9,7 @@ import (
 	"github.com/theory/jsonpath"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 )
 
 // maxSelector is the longest selector or path, in bytes.
@@ -52,7 +52,7 @@ func parseCSS(field, s string) (cascadia.SelectorGroup, error) {
 	return group, nil
 }
 
-var leftOver = regexp.MustCompile(`(\d+) bytes left over$`)
+var leftOver = lazyregexp.New(`(\d+) bytes left over$`)
 
 func cssReason(err error) string {
 	if leftOver.MatchString(err.Error()) {

@@ -2,10 +2,11 @@ package extract
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"freshet/internal/lazyregexp"
 )
 
 // months are the names of the months in the languages that are read: English,
@@ -34,14 +35,14 @@ var months = func() map[string]time.Month {
 }()
 
 var (
-	unixTime = regexp.MustCompile(`^\s*(\d{9,10}|\d{13})\s*$`)
-	isoDate  = regexp.MustCompile(`\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:\D|$)`)
-	tightISO = regexp.MustCompile(`\b((?:19|20)\d{2})(\d{2})(\d{2})(?:T|\b)`)
-	dayFirst = regexp.MustCompile(`\b(\d{1,2})(?:st|nd|rd|th|er|º|\.)?[ \-]*(?:de )?([\pL]{3,10})\.?,?[ \-]*(?:de )?(\d{4}|\d{2}\b)`)
-	dayLast  = regexp.MustCompile(`(?:^|[^\pL])([\pL]{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? (?:\d{1,2}:\d{2}(?::\d{2})?(?: [A-Z]{2,4})? )?(\d{4})`)
-	inDigits = regexp.MustCompile(`\b(\d{1,2})([./-])(\d{1,2})[./-](\d{4}|\d{2})(?:\D|$)`)
-	dayTime  = regexp.MustCompile(`(?:^|[^\d:])(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?:\s*([AaPp])\.?[Mm]\b\.?)?\s*(Z\b|[+-]\d{2}:?\d{2}\b|[A-Z]{3,4}\b)?`)
-	tightDay = regexp.MustCompile(`T(\d{2})(\d{2})(\d{2})(Z)?`)
+	unixTime = lazyregexp.New(`^\s*(\d{9,10}|\d{13})\s*$`)
+	isoDate  = lazyregexp.New(`\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:\D|$)`)
+	tightISO = lazyregexp.New(`\b((?:19|20)\d{2})(\d{2})(\d{2})(?:T|\b)`)
+	dayFirst = lazyregexp.New(`\b(\d{1,2})(?:st|nd|rd|th|er|º|\.)?[ \-]*(?:de )?([\pL]{3,10})\.?,?[ \-]*(?:de )?(\d{4}|\d{2}\b)`)
+	dayLast  = lazyregexp.New(`(?:^|[^\pL])([\pL]{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? (?:\d{1,2}:\d{2}(?::\d{2})?(?: [A-Z]{2,4})? )?(\d{4})`)
+	inDigits = lazyregexp.New(`\b(\d{1,2})([./-])(\d{1,2})[./-](\d{4}|\d{2})(?:\D|$)`)
+	dayTime  = lazyregexp.New(`(?:^|[^\d:])(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?:\s*([AaPp])\.?[Mm]\b\.?)?\s*(Z\b|[+-]\d{2}:?\d{2}\b|[A-Z]{3,4}\b)?`)
+	tightDay = lazyregexp.New(`T(\d{2})(\d{2})(\d{2})(Z)?`)
 )
 
 // zones are the names of zones that are read, in hours.

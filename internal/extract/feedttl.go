@@ -2,24 +2,24 @@ package extract
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 )
 
 // What a feed says about itself stands before its items.
 const feedHead = 16 << 10
 
 var (
-	ttlElement    = regexp.MustCompile(`(?i)<ttl>\s*(\d{1,6})\s*</ttl>`)
-	periodElement = regexp.MustCompile(`(?i)<sy:updatePeriod>\s*(\w{1,10})\s*</sy:updatePeriod>`)
-	baseElement   = regexp.MustCompile(`(?i)<sy:updateBase>\s*([\dT:.+Zz-]{10,35})\s*</sy:updateBase>`)
-	skipElement   = regexp.MustCompile(`(?is)<skip(?:Hours|Days)>(.{0,1000}?)</skip(?:Hours|Days)>`)
-	restElement   = regexp.MustCompile(`(?i)<(?:hour>\s*(\d{1,2})\s*</hour|day>\s*(\w{6,9})\s*</day)>`)
-	countElement  = regexp.MustCompile(`(?i)<sy:updateFrequency>\s*(\d{1,6})\s*</sy:updateFrequency>`)
+	ttlElement    = lazyregexp.New(`(?i)<ttl>\s*(\d{1,6})\s*</ttl>`)
+	periodElement = lazyregexp.New(`(?i)<sy:updatePeriod>\s*(\w{1,10})\s*</sy:updatePeriod>`)
+	baseElement   = lazyregexp.New(`(?i)<sy:updateBase>\s*([\dT:.+Zz-]{10,35})\s*</sy:updateBase>`)
+	skipElement   = lazyregexp.New(`(?is)<skip(?:Hours|Days)>(.{0,1000}?)</skip(?:Hours|Days)>`)
+	restElement   = lazyregexp.New(`(?i)<(?:hour>\s*(\d{1,2})\s*</hour|day>\s*(\w{6,9})\s*</day)>`)
+	countElement  = lazyregexp.New(`(?i)<sy:updateFrequency>\s*(\d{1,6})\s*</sy:updateFrequency>`)
 )
 
 // feedTTL returns for how long a feed says that it stays as it is: its ttl, in
@@ -88,7 +88,7 @@ func feedForetold(src []byte) (f freshet.Foretelling) {
 }
 
 // numberIn returns the number that an element holds, if the element is there.
-func numberIn(src []byte, element *regexp.Regexp) (int, bool) {
+func numberIn(src []byte, element *lazyregexp.Regexp) (int, bool) {
 	found := element.FindSubmatch(src)
 	if found == nil {
 		return 0, false

@@ -2,12 +2,12 @@ package extract
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 )
 
 // What is read of a text to find out when it says that its page changes next. Whoever
@@ -146,17 +146,17 @@ func lowered(text []byte) []byte {
 const things = `(?:updates?|refresh(?:es)?|releases?|issues?|editions?|reports?|bulletins?|publications?|forecasts?|revisions?|draws?|drawing|aktualisierung|ausgabe|bericht|meldung|veröffentlichung|ziehung|mises? à jour|actualisation|édition|publication|tirage|actualizaci[oó]n|edici[oó]n|bolet[ií]n|publicaci[oó]n|sorteo)`
 
 var (
-	nextThing = regexp.MustCompile(`^(?:next|nächste[rsn]?|naechste[rsn]?|prochaine?s?|pr[oó]xim[ao]s?)\s+(?:[\pL-]+\s+){0,2}?` + things + `(?:[^\pL]|$)`)
-	willThing = regexp.MustCompile(`^(?:will be updated|will next be updated|wird aktualisiert|sera mise? à jour|se actualizará)(?:[^\pL]|$)`)
-	sold      = regexp.MustCompile(`(?:auction|bidding|sale|offer|listing|deal|lot|auktion|angebot|gebot|enchère|vente|offre|subasta|oferta|puja)s?\s+(?:[\pL-]+\s+){0,2}$`)
-	every     = regexp.MustCompile(`(?:^|[^\pL])(?:every|each|alle|jede[nrs]?|toutes les|tous les|chaque|cada)\s+(?:(\d{1,3})\s*)?(\pL+)`)
-	daily     = regexp.MustCompile(`(?:^|[^\pL])(?:daily|every day|each day|täglich|taeglich|quotidiennement|chaque jour|tous les jours|diariamente|cada d[ií]a|todos los d[ií]as|(?:every|each|jeden|chaque|tous les|cada|todos los)\s+(\pL{3,10}))(?:[^\pL]|$)`)
-	lead      = regexp.MustCompile(`^[^\d\pL]{0,6}(?:(?:is |are |due |expected |noch |left )*(in|dans|en|within|left|remaining|noch)[^\d\pL]{1,3})?(?:about |approx\. |ca\. |etwa |environ )?`)
-	length    = regexp.MustCompile(`^[\s,]{0,3}(?:and |und |et |y )?(\d{1,4})\s*(\pL+)\.?`)
-	dayHour   = regexp.MustCompile(`(?:^|[^\d:.,/-])(\d{1,2})([:.h])([0-5]\d)(?::([0-5]\d))?(?:[.,]\d+)?\s*(?:([ap])\.?m\b\.?)?\s*(uhr\b|h\b|hrs?\b|horas\b|heures\b)?`)
-	bareHour  = regexp.MustCompile(`(?:^|[^\d:.,/-])(\d{1,2})\s*(?:([ap])\.?m\b|uhr\b|h\b|heures?\b|horas\b|o'clock)`)
-	zoneName  = regexp.MustCompile(`^[\s(]{0,3}(Z\b|[A-Z]{3,4}\b)?\s?([+-]\d{1,2}(?::?\d{2})?\b)?`)
-	dayWord   = regexp.MustCompile(`(?:^|[^\pL])(today|heute|aujourd'hui|hoy|tomorrow|morgen|demain|mañana|\pL{3,10})(?:[^\pL]|$)`)
+	nextThing = lazyregexp.New(`^(?:next|nächste[rsn]?|naechste[rsn]?|prochaine?s?|pr[oó]xim[ao]s?)\s+(?:[\pL-]+\s+){0,2}?` + things + `(?:[^\pL]|$)`)
+	willThing = lazyregexp.New(`^(?:will be updated|will next be updated|wird aktualisiert|sera mise? à jour|se actualizará)(?:[^\pL]|$)`)
+	sold      = lazyregexp.New(`(?:auction|bidding|sale|offer|listing|deal|lot|auktion|angebot|gebot|enchère|vente|offre|subasta|oferta|puja)s?\s+(?:[\pL-]+\s+){0,2}$`)
+	every     = lazyregexp.New(`(?:^|[^\pL])(?:every|each|alle|jede[nrs]?|toutes les|tous les|chaque|cada)\s+(?:(\d{1,3})\s*)?(\pL+)`)
+	daily     = lazyregexp.New(`(?:^|[^\pL])(?:daily|every day|each day|täglich|taeglich|quotidiennement|chaque jour|tous les jours|diariamente|cada d[ií]a|todos los d[ií]as|(?:every|each|jeden|chaque|tous les|cada|todos los)\s+(\pL{3,10}))(?:[^\pL]|$)`)
+	lead      = lazyregexp.New(`^[^\d\pL]{0,6}(?:(?:is |are |due |expected |noch |left )*(in|dans|en|within|left|remaining|noch)[^\d\pL]{1,3})?(?:about |approx\. |ca\. |etwa |environ )?`)
+	length    = lazyregexp.New(`^[\s,]{0,3}(?:and |und |et |y )?(\d{1,4})\s*(\pL+)\.?`)
+	dayHour   = lazyregexp.New(`(?:^|[^\d:.,/-])(\d{1,2})([:.h])([0-5]\d)(?::([0-5]\d))?(?:[.,]\d+)?\s*(?:([ap])\.?m\b\.?)?\s*(uhr\b|h\b|hrs?\b|horas\b|heures\b)?`)
+	bareHour  = lazyregexp.New(`(?:^|[^\d:.,/-])(\d{1,2})\s*(?:([ap])\.?m\b|uhr\b|h\b|heures?\b|horas\b|o'clock)`)
+	zoneName  = lazyregexp.New(`^[\s(]{0,3}(Z\b|[A-Z]{3,4}\b)?\s?([+-]\d{1,2}(?::?\d{2})?\b)?`)
+	dayWord   = lazyregexp.New(`(?:^|[^\pL])(today|heute|aujourd'hui|hoy|tomorrow|morgen|demain|mañana|\pL{3,10})(?:[^\pL]|$)`)
 )
 
 // units are the names of lengths of time in the languages that are read.

@@ -3,19 +3,20 @@ package extract
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"freshet/internal/lazyregexp"
 )
 
 // A figure is a number as people write it: digits with marks between them, and
 // what stands directly around it.
-var figure = regexp.MustCompile(`(?:\d|[.,]\d)(?:[\d.,']|[ ]\d{3}(?:\D|$))*`)
+var figure = lazyregexp.New(`(?:\d|[.,]\d)(?:[\d.,']|[ ]\d{3}(?:\D|$))*`)
 
 var (
-	scientific = regexp.MustCompile(`^[+-]?\d+(?:\.\d+)?[eE][+-]?\d{1,3}$`)
-	currency   = regexp.MustCompile(`\p{Sc}|\b(?:EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|HUF|AUD|CAD|NZD|INR|BRL|MXN|ZAR|TRY|KRW|SGD|HKD|Euro|euros?)\b|(?:^|\d )kr\b|zł|Fr\.`)
+	scientific = lazyregexp.New(`^[+-]?\d+(?:\.\d+)?[eE][+-]?\d{1,3}$`)
+	currency   = lazyregexp.New(`\p{Sc}|\b(?:EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|HUF|AUD|CAD|NZD|INR|BRL|MXN|ZAR|TRY|KRW|SGD|HKD|Euro|euros?)\b|(?:^|\d )kr\b|zł|Fr\.`)
 )
 
 // ParseNumber reads the first number in a text in the usual notations: 1,234.56,

@@ -3,19 +3,20 @@ package extract
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/andybalholm/cascadia"
 	"github.com/antchfx/xpath"
 	"golang.org/x/net/html"
+
+	"freshet/internal/lazyregexp"
 )
 
 const selectorHint = "Look at the page as it is now and choose another selector, or leave it out to watch the whole page."
 
 // trailingAttr is the attribute at the end of a selector, as in a@href. A CSS
 // selector has no @ outside of brackets.
-var trailingAttr = regexp.MustCompile(`@([A-Za-z_][\w:.-]*)$`)
+var trailingAttr = lazyregexp.New(`@([A-Za-z_][\w:.-]*)$`)
 
 func compileCSS(a argument) (func(value) (value, error), bool, error) {
 	css, err := a.text("article or a@href")

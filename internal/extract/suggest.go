@@ -3,7 +3,6 @@ package extract
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/net/html"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 )
 
 // A Suggestion is a way to read a response that may be what somebody wants.
@@ -150,8 +150,8 @@ func (p proposer) table() (s Suggestion, ok bool) {
 }
 
 var (
-	priceText = regexp.MustCompile(`^\D{0,12}(?:\p{Sc}\s*\d[\d.,'\s]*|\d[\d.,'\s]*(?:\p{Sc}|EUR|USD|GBP|CHF))\D{0,12}$`)
-	priceName = regexp.MustCompile(`(?i)price|preis|prix|amount|cost`)
+	priceText = lazyregexp.New(`^\D{0,12}(?:\p{Sc}\s*\d[\d.,'\s]*|\d[\d.,'\s]*(?:\p{Sc}|EUR|USD|GBP|CHF))\D{0,12}$`)
+	priceName = lazyregexp.New(`(?i)price|preis|prix|amount|cost`)
 )
 
 func (p proposer) price() (s Suggestion, ok bool) {
@@ -254,7 +254,7 @@ func isNavigation(n *html.Node) bool {
 	return false
 }
 
-var steadyName = regexp.MustCompile(`^[A-Za-z_][A-Za-z_-]{1,30}$`)
+var steadyName = lazyregexp.New(`^[A-Za-z_][A-Za-z_-]{1,30}$`)
 
 // kindOfElement returns an element as a selector: its name and its first class that
 // looks as if somebody had chosen it.

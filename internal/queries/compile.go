@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
+	"freshet/internal/lazyregexp"
 	"freshet/internal/suggest"
 )
 
@@ -60,7 +60,7 @@ func (l *language) check(field, text string) (*cel.Ast, error) {
 	return nil, &Mistake{Field: field, Line: 1, Column: 1, Reason: "is too long"}
 }
 
-var mismatch = regexp.MustCompile(`^found no matching overload for '[^']*' applied to '\(([a-z, ]*)\)'`)
+var mismatch = lazyregexp.New(`^found no matching overload for '[^']*' applied to '\(([a-z, ]*)\)'`)
 
 // widen turns integers into numbers where that is what keeps a call from fitting, and
 // reports whether it did.
@@ -127,8 +127,8 @@ func toNumber(tree *ast.AST, e ast.Expr) {
 func visit(e ast.Expr, each func(ast.Expr)) { ast.PreOrderVisit(e, ast.NewExprVisitor(each)) }
 
 var (
-	undeclared = regexp.MustCompile(`^undeclared reference to '([^']*)'`)
-	undefined  = regexp.MustCompile(`^undefined field '([^']*)'`)
+	undeclared = lazyregexp.New(`^undeclared reference to '([^']*)'`)
+	undefined  = lazyregexp.New(`^undefined field '([^']*)'`)
 )
 
 // mistake says what is wrong with a condition in words for people.

@@ -8,13 +8,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 )
 
 // postgresKind hands changes to a database.
@@ -43,8 +43,8 @@ const columns = `(
 )`
 
 var (
-	tableName   = regexp.MustCompile(`^[\pL_][\pL\pN_$]{0,62}(\.[\pL_][\pL\pN_$]{0,62})?$`)
-	channelName = regexp.MustCompile(`^[^\x00]{1,63}$`)
+	tableName   = lazyregexp.New(`^[\pL_][\pL\pN_$]{0,62}(\.[\pL_][\pL\pN_$]{0,62})?$`)
+	channelName = lazyregexp.New(`^[^\x00]{1,63}$`)
 )
 
 // checkPostgres judges where a change is to go.

@@ -8,7 +8,6 @@ import (
 	"html"
 	"net/url"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"text/template"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 	"freshet/internal/suggest"
 )
 
@@ -71,10 +71,10 @@ func countLoops(n parse.Node, counting parse.Node) {
 }
 
 // position is how package text/template says where an error is.
-var position = regexp.MustCompile(`^template: template:(\d+)(?::(\d+))?: `)
+var position = lazyregexp.New(`^template: template:(\d+)(?::(\d+))?: `)
 
 // noField is how package text/template says that there is no such name.
-var noField = regexp.MustCompile(`at <.*>: can't evaluate field (\w+) in type \*sinks\.Event`)
+var noField = lazyregexp.New(`at <.*>: can't evaluate field (\w+) in type \*sinks\.Event`)
 
 // templateHint says what to do about a mistake in a template.
 const templateHint = "docs/delivery.md has all names and functions; freshet sink kinds KIND shows a template that works, and --preview what one makes"
@@ -158,7 +158,7 @@ func (r *run) step() (string, error) {
 }
 
 // wide is a width or a precision that could fill the memory.
-var wide = regexp.MustCompile(`%[-+# 0]*(\d{4,}|\d*\.\d{4,}|[\d.]*\*)`)
+var wide = lazyregexp.New(`%[-+# 0]*(\d{4,}|\d*\.\d{4,}|[\d.]*\*)`)
 
 // functions are all that a template can call, besides comparisons, and, or, not, index,
 // slice and len. None reads a clock, a file or the environment, and none makes a text

@@ -3,11 +3,11 @@ package worker
 import (
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 )
 
 // A page is a URL as far as it says which page of which site is meant. Servers
@@ -19,9 +19,9 @@ type page struct {
 }
 
 var (
-	plainHost = regexp.MustCompile(`^(www\d?|m|mobile|amp)\.`)
-	language  = regexp.MustCompile(`^[a-z]{2}([-_][a-z]{2,4})?$`)
-	tracking  = regexp.MustCompile(`^(utm_.*|fbclid|gclid|msclkid|mc_[ce]id|ref|source)$`)
+	plainHost = lazyregexp.New(`^(www\d?|m|mobile|amp)\.`)
+	language  = lazyregexp.New(`^[a-z]{2}([-_][a-z]{2,4})?$`)
+	tracking  = lazyregexp.New(`^(utm_.*|fbclid|gclid|msclkid|mc_[ce]id|ref|source)$`)
 )
 
 // pageOf returns the page that a URL names.

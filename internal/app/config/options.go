@@ -127,6 +127,11 @@ var options = named(slices.Concat([]Option{
 // Options returns all that can be set, in the order in which it is shown.
 func Options() []Option { return slices.Clone(options) }
 
+// FlagOption returns the option that a flag sets. There must be one.
+func FlagOption(flag string) Option {
+	return options[slices.IndexFunc(options, func(o Option) bool { return o.Flag == flag })]
+}
+
 // named fills in the names of the variables: after the flag if there is one,
 // and otherwise after the key.
 func named(list []Option) []Option {

@@ -2,11 +2,11 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 )
 
 // A Problem is one thing that is wrong with a configuration file.
@@ -58,10 +58,10 @@ func (e *Error) Details() string {
 }
 
 // secretValue is a value in YAML that nobody else should see, after its key.
-var secretValue = regexp.MustCompile(`(?i)((?:secret|password|passwd|token|key)["']?\s*[:=]\s*)("[^"]*"?|'[^']*'?|[^\s,}\]#][^,}\]]*)`)
+var secretValue = lazyregexp.New(`(?i)((?:secret|password|passwd|token|key)["']?\s*[:=]\s*)("[^"]*"?|'[^']*'?|[^\s,}\]#][^,}\]]*)`)
 
 // longWord is a word as long as only keys are.
-var longWord = regexp.MustCompile(`[A-Za-z0-9+=_-]{30,}`)
+var longWord = lazyregexp.New(`[A-Za-z0-9+=_-]{30,}`)
 
 // shown returns a line of the file as it can be shown: without secrets, and not
 // too long.

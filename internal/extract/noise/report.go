@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 )
 
 // A Report says what differs in a source at nearly every poll.
@@ -97,7 +98,7 @@ func (p place) step() freshet.Step {
 }
 
 // marks are what stands for kinds in patterns.
-var marks = regexp.MustCompile(`<(?:age|time|date|id|counter|number|price|version|e-mail address)>`)
+var marks = lazyregexp.New(`<(?:age|time|date|id|counter|number|price|version|e-mail address)>`)
 
 // expression returns a regular expression for what a pattern stands for.
 func expression(pattern string) string {

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"html"
-	"regexp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 )
 
 // A Page is what a look saw.
@@ -97,7 +97,7 @@ func SaysTheSame(p Page, why freshet.Suspect) bool { return obstacle(p, nil, 0) 
 // clip returns the first bytes of a text.
 func clip(b []byte, most int) []byte { return b[:min(len(b), most)] }
 
-var titleOf = regexp.MustCompile(`(?is)<title[^>]*>(.{0,300}?)</title>`)
+var titleOf = lazyregexp.New(`(?is)<title[^>]*>(.{0,300}?)</title>`)
 
 // pastPage returns the past as a page.
 func (p *Past) page(kind freshet.Kind) Page {

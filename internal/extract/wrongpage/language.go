@@ -2,10 +2,12 @@ package wrongpage
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"freshet/internal/lazyregexp"
 )
 
 // otherLanguage reports whether a page is in another language than before: by its
@@ -55,7 +57,8 @@ var stopwords = map[string]string{
 	"tr": "ve bir bu için ile de da olarak daha çok en gibi olan ne kadar sonra her ya veya ama sizin tüm",
 }
 
-var stops = func() map[string][]string { // languages by word
+// stops has the languages by word.
+var stops = sync.OnceValue(func() map[string][]string {
 	by := map[string][]string{}
 	for language, list := range stopwords {
 		for word := range strings.FieldsSeq(list) {
@@ -63,7 +66,7 @@ var stops = func() map[string][]string { // languages by word
 		}
 	}
 	return by
-}()
+})
 
 // languageOf returns the language of a text, or its script, "" if it is not clear.
 func languageOf(text []byte) string {
@@ -99,7 +102,7 @@ func languageOf(text []byte) string {
 func commonest(w words) string {
 	found := map[string]int{}
 	for word, n := range w.of {
-		for _, language := range stops[word] {
+		for _, language := range stops()[word] {
 			found[language] += n
 		}
 	}
@@ -118,7 +121,7 @@ func commonest(w words) string {
 	return best
 }
 
-var langAttribute = regexp.MustCompile(`(?is)<html[^>]*?\slang\s*=\s*["']?([a-z]{2,3})\b`)
+var langAttribute = lazyregexp.New(`(?is)<html[^>]*?\slang\s*=\s*["']?([a-z]{2,3})\b`)
 
 // declared returns the language that the markup of a page says it is in.
 func declared(body []byte) string {

@@ -3,16 +3,16 @@ package auth
 import (
 	"bytes"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 )
 
-var linkHeader = regexp.MustCompile(`<([^<>]*)>([^,<]*)`)
+var linkHeader = lazyregexp.New(`<([^<>]*)>([^,<]*)`)
 
 // offered returns the hub that a feed names, and what the feed calls itself; "" if it
 // names none. The header counts before the feed.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 )
 
 const (
@@ -100,7 +101,7 @@ func takeMatch(pattern string, body []byte) (string, error) {
 	return string(found[0]), nil
 }
 
-var pathStep = regexp.MustCompile(`\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]|\['([^'\\]*)'\]`)
+var pathStep = lazyregexp.New(`\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]|\['([^'\\]*)'\]`)
 
 // takeKey returns what a path of keys and indexes leads to in a JSON document.
 func takeKey(path string, body []byte) (string, error) {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"regexp"
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 )
 
 // names are what Chromium is called on different systems.
@@ -33,7 +33,7 @@ func (c Config) find() (string, error) {
 	return "", fail(freshet.FailRenderMissing, installHint, "Chromium is not installed, which render needs (apt-get install chromium)")
 }
 
-var versionNumber = regexp.MustCompile(`\b(\d{2,4})(\.\d+){1,3}\b`)
+var versionNumber = lazyregexp.New(`\b(\d{2,4})(\.\d+){1,3}\b`)
 
 // versionOf asks a browser for its version, such as "148.0.7778.167"; it is "" if the
 // browser does not say.

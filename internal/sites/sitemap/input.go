@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"golang.org/x/net/html/charset"
+
+	"freshet/internal/lazyregexp"
 )
 
 // ErrBomb means that a list unpacks to many times its size. Nothing more of it is
@@ -90,7 +91,7 @@ func (in *input) unpack(r io.Reader, o Options) (io.Reader, error) {
 	}
 }
 
-var declaration = regexp.MustCompile(`^\s*<\?xml[^>]{1,200}encoding\s*=\s*["']([A-Za-z0-9_:.\-]{2,40})["']`)
+var declaration = lazyregexp.New(`^\s*<\?xml[^>]{1,200}encoding\s*=\s*["']([A-Za-z0-9_:.\-]{2,40})["']`)
 
 // decode takes the encoding off. A byte order mark rules, then what the server
 // says, then the document. If the start of the list is UTF-8 with letters beyond

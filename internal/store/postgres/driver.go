@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"freshet/internal/lazyregexp"
 	"freshet/internal/store"
 )
 
@@ -336,7 +336,7 @@ func (c *conn) rebind(query string) string {
 }
 
 // userColumn finds the name of a column that is a word of PostgreSQL's own.
-var userColumn = regexp.MustCompile(`\buser\b`)
+var userColumn = lazyregexp.New(`\buser\b`)
 
 // rebind returns a statement as PostgreSQL reads it: with numbered parameters, and without
 // what is there for SQLite's planner.

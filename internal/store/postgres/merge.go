@@ -3,13 +3,14 @@ package postgres
 import (
 	"encoding/binary"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"freshet/internal/lazyregexp"
 )
 
 // A backlog is statements that are not sent yet. Those that differ only in their values become
@@ -78,8 +79,8 @@ type shape struct {
 
 // plainInsert and plainDelete are the statements that can be merged, as they are rebound.
 var (
-	plainInsert = regexp.MustCompile(`^INSERT INTO (\w+) \(([\w, ]+)\) VALUES \([$\d, ]+\)$`)
-	plainDelete = regexp.MustCompile(`^DELETE FROM (\w+) WHERE (\w+ = \$\d+(?: AND \w+ = \$\d+)*)$`)
+	plainInsert = lazyregexp.New(`^INSERT INTO (\w+) \(([\w, ]+)\) VALUES \([$\d, ]+\)$`)
+	plainDelete = lazyregexp.New(`^DELETE FROM (\w+) WHERE (\w+ = \$\d+(?: AND \w+ = \$\d+)*)$`)
 )
 
 // mergeable reports whether a statement could have a shape.
