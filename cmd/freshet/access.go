@@ -21,13 +21,13 @@ import (
 func userVerb(p *program) *cobra.Command {
 	return grouped(&cobra.Command{
 		Use:   "user",
-		Short: "Manage who may use the API and the page",
+		Short: "Manage the users of the API and the page",
 		Long: `Manage users. While there are none, everybody on this machine can do everything. From
 the first user on, everybody has to log in; the first must be an admin.
 
 A viewer reads, an editor also edits sources, queries and sinks, and an admin may do
-everything. On the machine of the daemon, whoever may read the data directory does not
-have to log in to use these commands, so a forgotten password can be set again there.
+everything. On the machine of the daemon these commands need no login, only read
+access to the data directory, so a forgotten password can be reset there.
 Elsewhere, set FRESHET_SERVER and FRESHET_TOKEN.`,
 	}, userAddVerb(p), userListVerb(p), userEditVerb(p), userRemoveVerb(p))
 }
@@ -66,7 +66,7 @@ input. It must have at least 8 characters.`,
 		if err := (auth.User{Name: u.Name, Role: u.Role}).Check(); err != nil {
 			return added, usagef("%v", err)
 		}
-		if u.Password, err = p.newPassword(u.Name); err != nil {
+		if u.Password, err = newPassword(p, u.Name); err != nil {
 			return added, err
 		}
 		return c.AddUser(ctx, u)
@@ -77,7 +77,7 @@ input. It must have at least 8 characters.`,
 }
 
 // newPassword asks for a password twice on a terminal, or reads it from standard input.
-func (p *program) newPassword(name string) (string, error) {
+func newPassword(p *program, name string) (string, error) {
 	f, ok := p.in.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		text, err := io.ReadAll(io.LimitReader(p.in, 4096))
@@ -140,7 +140,7 @@ func userEditVerb(p *program) *cobra.Command {
 		}
 		e := client.UserEdit{Role: freshet.Role(role)}
 		if password {
-			if e.Password, err = p.newPassword(args[0]); err != nil {
+			if e.Password, err = newPassword(p, args[0]); err != nil {
 				return u, err
 			}
 		}
@@ -160,11 +160,11 @@ func userRemoveVerb(p *program) *cobra.Command {
 func tokenVerb(p *program) *cobra.Command {
 	return grouped(&cobra.Command{
 		Use:   "token",
-		Short: "Make tokens for programs that use the API",
+		Short: "Manage tokens for programs that use the API",
 		Long: `Manage tokens. A program sends one as "Authorization: Bearer TOKEN"; the freshet
 command takes it from FRESHET_TOKEN, together with FRESHET_SERVER or --server.
 
-A token is shown once, when it is made. It is never good for more than its user may do.`,
+A token is shown once, when it is created. It never grants more than its user may do.`,
 	}, tokenAddVerb(p), tokenListVerb(p), tokenRemoveVerb(p))
 }
 
@@ -173,14 +173,14 @@ func tokenAddVerb(p *program) *cobra.Command {
 	var n client.NewToken
 	cmd := &cobra.Command{
 		Use:   "add NAME",
-		Short: "Make a token and print it",
-		Long: `Make a token. NAME says what it is for. The token is printed on standard output and is
+		Short: "Create a token and print it",
+		Long: `Create a token. NAME says what it is for. The token is printed on standard output and is
 not shown again.`,
 		Example: "  freshet token add grafana --expires 1y\n" +
 			"  freshet token add shop-importer --scope read,write --tag shop --expires 90d",
 		Args: takes(1, 1),
 	}
-	cmd.Flags().StringSliceVar(&scopes, "scope", []string{"read"}, "what it is good for: read, write, admin or hand; can be repeated")
+	cmd.Flags().StringSliceVar(&scopes, "scope", []string{"read"}, "what it grants: read, write, admin or hand; can be repeated")
 	cmd.Flags().StringVar(&n.Tag, "tag", "", "only for sources with this tag")
 	cmd.Flags().StringVar(&n.Expires, "expires", "", "when it ends: how long from now, such as 90d, or a time (default never)")
 	return resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (client.MadeToken, error) {
@@ -220,15 +220,15 @@ func tokenListVerb(p *program) *cobra.Command {
 }
 
 func tokenRemoveVerb(p *program) *cobra.Command {
-	return tokenResource().removeVerb(p, &cobra.Command{Use: "remove ID...", Short: "Make tokens invalid", Example: "  freshet token remove k3f9q2xw7abc"})
+	return tokenResource().removeVerb(p, &cobra.Command{Use: "remove ID...", Short: "Revoke tokens", Example: "  freshet token remove k3f9q2xw7abc"})
 }
 
 func shareVerb(p *program) *cobra.Command {
 	return grouped(&cobra.Command{
 		Use:   "share",
-		Short: "Make links that show one source or query to others",
-		Long: `Manage share links. Whoever has one can read one source, or one query with what it
-matched, on the page, over the API and as a feed, and can change nothing.`,
+		Short: "Manage links that show one source or query to others",
+		Long: `Manage share links. A link gives read access to one source, or to one query and its
+matches, on the page, over the API and as a feed.`,
 	}, shareAddVerb(p), shareListVerb(p), shareRemoveVerb(p))
 }
 
@@ -236,8 +236,8 @@ func shareAddVerb(p *program) *cobra.Command {
 	var n client.NewShare
 	cmd := &cobra.Command{
 		Use:     "add --source SOURCE | --query QUERY",
-		Short:   "Make a share link and print it",
-		Long:    "Make a share link. It is printed on standard output and is not shown again.",
+		Short:   "Create a share link and print it",
+		Long:    "Create a share link. It is printed on standard output and is not shown again.",
 		Example: "  freshet share add --source news --expires 30d\n  freshet share add --query cheap --name 'for Bo'",
 		Args:    takes(0, 0),
 	}
@@ -293,5 +293,5 @@ func shows(source freshet.SourceID, query freshet.QueryID) string {
 }
 
 func shareRemoveVerb(p *program) *cobra.Command {
-	return shareResource().removeVerb(p, &cobra.Command{Use: "remove ID...", Short: "Make share links invalid", Example: "  freshet share remove k3f9q2xw7abc"})
+	return shareResource().removeVerb(p, &cobra.Command{Use: "remove ID...", Short: "Revoke share links", Example: "  freshet share remove k3f9q2xw7abc"})
 }

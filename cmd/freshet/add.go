@@ -110,7 +110,7 @@ func addOne(ctx context.Context, p *program, c *connection, url string, describe
 		p.remark("note: %s", earlierInWords(s))
 	}
 	if s.Render != nil {
-		p.warnOfNoBrowser(ctx, c)
+		warnOfNoBrowser(p, ctx, c)
 	}
 	if !poll {
 		return s, nil
@@ -129,7 +129,7 @@ func addOne(ctx context.Context, p *program, c *connection, url string, describe
 }
 
 // warnOfNoBrowser says that pages cannot be rendered where they would be, if so.
-func (p *program) warnOfNoBrowser(ctx context.Context, c *connection) {
+func warnOfNoBrowser(p *program, ctx context.Context, c *connection) {
 	b, err := c.Browser(ctx)
 	if err == nil && b.Problem != "" {
 		p.remark("warning: %s; %s. The source is added, and its polls fail until then", b.Problem, b.Hint)

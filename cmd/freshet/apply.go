@@ -34,8 +34,8 @@ func applyVerb(p *program) *cobra.Command {
 	v := application{program: p}
 	cmd := &cobra.Command{
 		Use:   "apply FILE",
-		Short: "Make a running daemon have what a file lists",
-		Long: `Put the sources, queries, sinks, webhooks and settings of a configuration file into a
+		Short: "Apply a configuration file to a running daemon",
+		Long: `Apply the sources, queries, sinks, webhooks and settings of a configuration file to a
 running daemon, here or at --server. The file is written as for freshet serve. What is
 missing is added, what differs is changed, and the rest is left alone: a second run
 changes nothing. Sources without an id are recognised by URL, selector and request.
@@ -46,12 +46,11 @@ it because its own configuration file says otherwise, nothing is applied. What o
 daemon's own file can say, such as listen or requests, is named with its line and left out.
 Levels, strategies and shares are settings: each list replaces that of the daemon.
 
---prune also removes sources, queries and sinks that the file does not list, whoever
-added them, except those of the daemon's own file. The history of sources is kept; the
+--prune also removes sources, queries and sinks that the file does not list, no matter
+who added them, except those of the daemon's own file. The history of sources is kept; the
 matches of queries and what waits for sinks are deleted. It asks for --yes.
 
-If a request fails, what was done and what was not is listed; run it again to complete
-it. A secret of a sink is sent again only when something else of the sink differs.`,
+If a request fails, the steps done and not done are listed; run it again to complete it. A secret of a sink is sent again only when something else of the sink differs.`,
 		Example: "  freshet apply watch.yaml --dry-run\n" +
 			"  freshet apply watch.yaml\n" +
 			"  freshet apply watch.yaml --prune --yes\n" +
@@ -269,7 +268,7 @@ func (v *application) show() error {
 	if v.json {
 		return v.printJSON(v.plan)
 	}
-	v.warn(v.file.Doubts)
+	warn(v.program, v.file.Doubts)
 	t := table{head: []string{"ACTION", "WHAT", "NAME", "DETAILS"}, short: map[string]int{"NAME": 40}}
 	for _, item := range v.plan.Items {
 		if item.Action == keep {

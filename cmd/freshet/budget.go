@@ -32,23 +32,23 @@ type budgeting struct {
 	verbose bool
 }
 
-const budgetHelp = `Show what your budget brings and what to do about it: which pages use most of it,
+const budgetHelp = `Show what your budget captures and how to improve it: which pages use most of it,
 what share of changes is captured, and what a larger or smaller budget would
-capture. The shaded band in the chart is where the share may be.
+capture. The shaded band in the chart is the uncertainty.
 
---share, --delay or both ask what a goal costs: to capture that share, to be that
+--share, --delay or both show what a goal costs: to capture that share, to be that
 late on average, or to capture that share within that time. --eaters lists the
 sources that use most. --drop says what removing sources would free. --levels
 lists the service levels, whether each is kept, and if not, why.
 
-All of it is estimated from polls. Where it is too early to say, it says so.
---verbose shows the details. docs/budget.md says how it is worked out.`
+All numbers are estimates from polls; where there is too little data, the output says so.
+--verbose shows the details. docs/budget.md explains the method.`
 
 func budgetVerb(p *program) *cobra.Command {
 	b := budgeting{program: p}
 	cmd := &cobra.Command{
 		Use:   "budget",
-		Short: "Show what the budget brings, and what another would bring",
+		Short: "Show what the budget captures, and what another would",
 		Long:  budgetHelp,
 		Example: "  freshet budget\n" +
 			"  freshet budget --share 95%\n" +
@@ -59,9 +59,9 @@ func budgetVerb(p *program) *cobra.Command {
 		Args: takes(0, 0),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&b.share, "share", "", "say what it costs to capture this share, such as 95%")
-	flags.Var(&b.delay, "delay", "say what this mean delay costs; with --share: that share within this time")
-	flags.StringArrayVar(&b.drop, "drop", nil, "say what removing this would free: an id, tag:T or host:H; repeatable")
+	flags.StringVar(&b.share, "share", "", "show what it costs to capture this share, such as 95%")
+	flags.Var(&b.delay, "delay", "show what this mean delay costs; with --share: that share within this time")
+	flags.StringArrayVar(&b.drop, "drop", nil, "show what removing this would free: an id, tag:T or host:H; can be repeated")
 	flags.IntVar(&b.eaters, "eaters", 0, "list this many sources that use most of the budget")
 	flags.BoolVar(&b.levels, "levels", false, "list the service levels, and why one is not kept")
 	flags.StringVar(&b.plot, "plot", "", "draw the curve into this SVG file")
@@ -162,7 +162,7 @@ func (b *budgeting) say(s screen, format string, args ...any) {
 	fmt.Fprintln(b.out, s.prose(text, "  "))
 }
 
-// pointInWords says what a budget brings.
+// pointInWords describes what a budget captures.
 func pointInWords(p client.BudgetPoint) string {
 	return fmt.Sprintf("About %s of changes are captured (%s), on average %s after they happen.", percent(p.Share.Mean), bounds(p.Share), late(p.Delay))
 }

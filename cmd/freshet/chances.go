@@ -30,20 +30,20 @@ func chancesVerb(p *program) *cobra.Command {
 	v := chances{program: p}
 	cmd := &cobra.Command{
 		Use:   "chances SOURCE [FILE]",
-		Short: "Say when a source is likely to change, or show what was said",
-		Long: `Say when a source is likely to change: from a calendar, or a program that reckons it.
-While that holds, the policies auto and wic poll the source by it, and not by what they
-have learnt. When it is over they go by what they learn again.
+		Short: "Set or show the forecast of when a source changes",
+		Long: `Set the forecast of when a source changes, from a calendar or from a program that
+predicts it. While the forecast is valid, the policies auto and wic use it in place of
+what they have learnt.
 
-The file is CSV with the columns "time" and perhaps "chance" (from 0 to 1, or 90%; 1 if
-it is not said), "until" (the latest that the change comes; a minute later if it is not
-said) and "expected" (a number of changes in place of a chance). Times are in the form
-of RFC 3339, or Unix seconds. JSON is read as the API takes it. "-" reads the standard
-input. --rate says how often it changes at any other time; without it, no change is
-expected at other times. With --add all this comes on top of what is learnt.
+The file is CSV with the column "time" and optionally "chance" (from 0 to 1, or 90%;
+default 1), "until" (the latest time of the change; default a minute later) and
+"expected" (a number of changes in place of a chance). Times are RFC 3339 or Unix
+seconds. JSON has the form that the API takes. "-" reads standard input. --rate sets how
+often the source changes at any other time (default never). With --add the forecast is
+added to what is learnt.
 
-It holds until the last of the times is over, or as long as --for or --until say. What
-was said before is replaced. Without a file and a rate, what was said is shown.`,
+The forecast is valid until the last of its times, or as long as --for or --until say. It
+replaces an earlier one. Without FILE and --rate, the current forecast is shown.`,
 		Example: "  freshet chances weather calendar.csv\n" +
 			"  freshet chances weather --rate 4/h --for 2d\n" +
 			"  ./model | freshet chances auction - --until 2026-11-17T20:00:00Z\n" +
@@ -51,11 +51,11 @@ was said before is replaced. Without a file and a rate, what was said is shown.`
 		Args: takes(1, 2),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&v.rate, "rate", "", "changes that are expected at any time, such as 4/h or 0.5/day")
-	flags.Var((*lengthFlag)(&v.hold), "for", "how long it holds, from now on")
-	flags.StringVar(&v.until, "until", "", "until when it holds, such as 2026-11-17T20:00:00Z")
-	flags.BoolVar(&v.add, "add", false, "expect it on top of what is learnt, and not in its place")
-	flags.BoolVar(&v.clear, "clear", false, "take back what was said")
+	flags.StringVar(&v.rate, "rate", "", "changes to expect at any other time, such as 4/h or 0.5/day")
+	flags.Var((*lengthFlag)(&v.hold), "for", "how long the forecast is valid, from now on")
+	flags.StringVar(&v.until, "until", "", "until when the forecast is valid, such as 2026-11-17T20:00:00Z")
+	flags.BoolVar(&v.add, "add", false, "add the forecast to what is learnt, instead of replacing it")
+	flags.BoolVar(&v.clear, "clear", false, "remove the forecast")
 	jsonFlag(cmd, &v.json)
 	return completed(p, clientVerb(p, cmd, false, v.run), 1)
 }
@@ -84,7 +84,7 @@ func (v *chances) run(ctx context.Context, c *connection, args []string) error {
 		if err := c.ClearChances(ctx, s.ID); err != nil {
 			return err
 		}
-		return v.sayDone("took back the chances of", s)
+		return sayDone(v.program, "took back the chances of", s)
 	case gives:
 		if given, err = c.SetChances(ctx, s.ID, given); err != nil {
 			return fmt.Errorf("chances of %s: %w", s.ID, err)

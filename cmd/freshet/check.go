@@ -133,26 +133,26 @@ func checkStore(ctx context.Context, p *program, dir string, asJSON bool) error 
 	if err := thereIsData(dir); err != nil {
 		return err
 	}
-	report, err := sqlite.Verify(ctx, sqlite.Config{Dir: dir}, p.sayStep)
-	p.clearStep()
+	report, err := sqlite.Verify(ctx, sqlite.Config{Dir: dir}, sayStep(p))
+	clearStep(p)
 	if err != nil {
 		return err
 	}
-	return p.printReport(dir, "restore a backup, or copy what is still readable: freshet check --data "+dir+" --repair NEW", report, asJSON)
+	return printReport(p, dir, "restore a backup, or copy what is still readable: freshet check --data "+dir+" --repair NEW", report, asJSON)
 }
 
 // checkDatabase is checkStore for data in PostgreSQL.
 func checkDatabase(ctx context.Context, p *program, url string, asJSON bool) error {
-	report, err := postgres.Verify(ctx, postgres.Config{URL: url}, p.sayStep)
-	p.clearStep()
+	report, err := postgres.Verify(ctx, postgres.Config{URL: url}, sayStep(p))
+	clearStep(p)
 	if err != nil {
 		return err
 	}
-	return p.printReport("the database", "restore a backup with pg_restore, or fail over to a standby", report, asJSON)
+	return printReport(p, "the database", "restore a backup with pg_restore, or fail over to a standby", report, asJSON)
 }
 
 // printReport prints what was found in a store.
-func (p *program) printReport(dir, hint string, report store.Report, asJSON bool) error {
+func printReport(p *program, dir, hint string, report store.Report, asJSON bool) error {
 	if asJSON {
 		if report.Damages == nil {
 			report.Damages = []store.Damage{}
@@ -186,8 +186,8 @@ func repairStore(ctx context.Context, p *program, dir, into string, asJSON bool)
 	if err := thereIsData(dir); err != nil {
 		return err
 	}
-	r, err := sqlite.Repair(ctx, dir, into, p.sayStep)
-	p.clearStep()
+	r, err := sqlite.Repair(ctx, dir, into, sayStep(p))
+	clearStep(p)
 	if err != nil {
 		return err
 	}
@@ -212,20 +212,22 @@ func thereIsData(dir string) error {
 	return nil
 }
 
-// sayStep tells somebody who waits at a terminal how far a check is.
-func (p *program) sayStep(g sqlite.Progress) {
-	if !isTerminal(p.err) || p.env("TERM") == "dumb" {
-		return
+// sayStep returns a function that prints the progress of a check on a terminal.
+func sayStep(p *program) func(sqlite.Progress) {
+	return func(g sqlite.Progress) {
+		if !isTerminal(p.err) || p.env("TERM") == "dumb" {
+			return
+		}
+		of := ""
+		if g.Of > 0 {
+			of = fmt.Sprintf(" of %d", g.Of)
+		}
+		fmt.Fprintf(p.err, "\r\x1b[K%s: %d%s", g.Doing, g.Done, of)
 	}
-	of := ""
-	if g.Of > 0 {
-		of = fmt.Sprintf(" of %d", g.Of)
-	}
-	fmt.Fprintf(p.err, "\r\x1b[K%s: %d%s", g.Doing, g.Done, of)
 }
 
 // clearStep takes away what sayStep has shown.
-func (p *program) clearStep() {
+func clearStep(p *program) {
 	if isTerminal(p.err) && p.env("TERM") != "dumb" {
 		fmt.Fprint(p.err, "\r\x1b[K")
 	}

@@ -13,19 +13,19 @@ import (
 	"freshet/internal/freshet"
 )
 
-const clusterHelp = `Show the node that decides what is polled (the brain), the nodes that stand by to take
+const clusterHelp = `Show the node that decides what is polled (the brain), the standby nodes that can take
 over (freshet serve on the same PostgreSQL database), and the hands on other machines that
 poll for it (freshet hand): where they are, how many polls each can make at the same time,
-and how many it is making. All nodes deliver: SINKS says to how many sinks a node does, and
-SENDING how many deliveries it is making.
+and how many it is making. All nodes deliver: SINKS counts the sinks that a node
+delivers to, and SENDING its running deliveries.
 
-A standby is warm if it knows all that the brain does, up to as many polls as BEHIND says,
-and could take over at once. It is warming while it reads that, and cold if it was started
-with --standby cold. A node that has given no sign of life for three leases is lost. What is
-wrong with a node, such as another secret.key than the others have, is below the table.
+A warm standby has the state of the brain, except for the last BEHIND polls, and can take
+over at once. It is warming while it reads that state, and cold if it was started with
+--standby cold. A node without a heartbeat for three leases is lost. Problems of a node,
+such as a secret.key that differs from the others', are listed below the table.
 
-Notes are what was learnt, saved so that a start need not go through all past polls. A warm
-standby takes them for the brain if it knows exactly the same, and else the brain does.
+Notes are checkpoints of what was learnt, so that a start need not replay all past polls.
+A warm standby that is up to date writes them, and otherwise the brain does.
 
 Any node answers. With --store, or if no node can be reached, the answer comes straight
 from the database.`
@@ -34,7 +34,7 @@ func clusterVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "cluster",
-		Short:   "Show the nodes and who decides, and the hands that poll",
+		Short:   "Show the nodes of a cluster, and the hands that poll for it",
 		Long:    clusterHelp,
 		Example: "  freshet cluster\n  freshet cluster --server http://10.0.0.2:8080 --json\n  freshet cluster --store postgres://freshet@db/freshet",
 		Args:    takes(0, 0),
@@ -44,7 +44,7 @@ func clusterVerb(p *program) *cobra.Command {
 		if asJSON {
 			return p.printJSON(all)
 		}
-		return p.showCluster(all)
+		return showCluster(p, all)
 	}
 	clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
 		all, err := c.Cluster(ctx)
@@ -89,7 +89,7 @@ func roleOf(n client.ClusterNode) string {
 }
 
 // showWrong prints what is wrong with nodes.
-func (p *program) showWrong(nodes []client.ClusterNode) {
+func showWrong(p *program, nodes []client.ClusterNode) {
 	for _, n := range nodes {
 		if n.Why != "" {
 			fmt.Fprintf(p.out, "%s: %s\n", harmless(n.Address), harmless(n.Why))
@@ -101,7 +101,7 @@ func (p *program) showWrong(nodes []client.ClusterNode) {
 }
 
 // showCluster prints the nodes and hands for people.
-func (p *program) showCluster(all client.Cluster) error {
+func showCluster(p *program, all client.Cluster) error {
 	if all.Brain.Address == "" {
 		fmt.Fprintf(p.out, "no node decides at the moment, epoch %d\n", all.Brain.Epoch)
 	} else {
@@ -119,7 +119,7 @@ func (p *program) showCluster(all client.Cluster) error {
 		if err := t.write(p.out, p.screen()); err != nil {
 			return err
 		}
-		p.showWrong(all.Nodes)
+		showWrong(p, all.Nodes)
 	}
 	if len(all.Hands) == 0 {
 		_, err := fmt.Fprintln(p.out, "no hands on other machines (freshet hand --join URL)")

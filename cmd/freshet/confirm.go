@@ -14,7 +14,7 @@ func confirmVerb(p *program) *cobra.Command {
 	var number int
 	cmd := &cobra.Command{
 		Use:   "confirm SOURCE...",
-		Short: "Accept a held version: this is the page now",
+		Short: "Accept a version that is held as suspect",
 		Long: `Accept a version that is held because it is probably the wrong page. It is reported
 as a change at once, and later polls compare with it.
 

@@ -26,7 +26,7 @@ import (
 // process.
 type connection struct {
 	*client.Client
-	local bool // there is no daemon: nobody polls but at our request
+	local bool // there is no daemon: polls are made only by this process
 	close func() error
 }
 
@@ -58,8 +58,7 @@ func advised(err error) error {
 // wait for changes takes up to a minute.
 const patience = 90 * time.Second
 
-// impatience is how long polls under way may go on when somebody at a terminal
-// has asked to stop.
+// impatience is how long running polls may continue after an interrupt at a terminal.
 const impatience = time.Second
 
 // clientVerb makes cmd a verb that calls the API. If polls is set and there is

@@ -28,7 +28,7 @@ type demoRun struct {
 	chart  string // file for a picture of the course; "" means none
 }
 
-// demoLength is how long the demo runs if nobody can interrupt it by hand.
+// demoLength is how long the demo runs without a terminal to interrupt it.
 const demoLength = 3 * time.Minute
 
 func demoVerb(p *program) *cobra.Command {

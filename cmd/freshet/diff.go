@@ -75,7 +75,7 @@ func diffVerb(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		times, err := p.diffTimes(from, to, args[1:])
+		times, err := diffTimes(p, from, to, args[1:])
 		if err != nil {
 			return err
 		}
@@ -102,14 +102,14 @@ func diffVerb(p *program) *cobra.Command {
 			return nil
 		}
 		if visual {
-			return p.diffPictures(ctx, c, s.ID, between, out, asJSON)
+			return diffPictures(p, ctx, c, s.ID, between, out, asJSON)
 		}
-		return p.showDiff(ctx, c, s.ID, between, form)
+		return showDiff(p, ctx, c, s.ID, between, form)
 	}), 1)
 }
 
 // diffTimes returns the times whose versions are to be compared; zero where none is given.
-func (p *program) diffTimes(from, to string, numbers []string) (times [2]time.Time, err error) {
+func diffTimes(p *program, from, to string, numbers []string) (times [2]time.Time, err error) {
 	switch {
 	case from == "" && to == "":
 		return times, nil
@@ -155,7 +155,7 @@ func diffBetween(args []string) (between [2]int, err error) {
 }
 
 // showDiff prints a diff in one of the forms.
-func (p *program) showDiff(ctx context.Context, c *connection, id freshet.SourceID, between [2]int, form string) error {
+func showDiff(p *program, ctx context.Context, c *connection, id freshet.SourceID, between [2]int, form string) error {
 	switch f := client.DiffFormat(form); f {
 	case client.DiffHTML, client.DiffJSONPatch:
 		text, err := c.FormattedDiff(ctx, id, between[0], between[1], f)

@@ -18,7 +18,7 @@ type diffView struct {
 	out io.Writer
 }
 
-// people reports whether somebody reads along: words are marked, and long lines
+// people reports whether the output goes to a terminal: words are marked, and long lines
 // are broken and taken apart.
 func (v *diffView) people() bool { return v.width > 0 || bool(v.palette) }
 

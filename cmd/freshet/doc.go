@@ -1,5 +1,5 @@
 // Command freshet watches pages, feeds and JSON endpoints under a poll budget,
-// keeps every version that it sees, and tells of each change.
+// stores every version that it sees, and reports each change.
 //
 // This is the only place where all packages meet. Each verb has a file of its
 // own; root.go lists them. The verbs that work on sources speak the HTTP API:

@@ -80,11 +80,11 @@ it as a change.`,
 		if asJSON {
 			return p.printJSON(s)
 		}
-		return p.sayDone("changed", s)
+		return sayDone(p, "changed", s)
 	}), 1)
 }
 
-// edit changes a source as it is now. If somebody else changes it meanwhile, the
+// edit changes a source as it is now. If another client changes it meanwhile, the
 // edit is made once more: it sets the same fields, whatever the others are.
 func (c *connection) edit(ctx context.Context, id freshet.SourceID, e client.SourceEdit) (s client.Source, err error) {
 	for range 2 {
@@ -133,7 +133,7 @@ func setPaused(p *program, cmd *cobra.Command, paused bool, done string) *cobra.
 			if asJSON {
 				return p.printJSON(s)
 			}
-			return p.sayDone(done, s)
+			return sayDone(p, done, s)
 		})
 		if tag != "" && !asJSON && n > 0 {
 			fmt.Fprintf(p.out, "%s %s\n", done, counted(n, "source"))
@@ -176,7 +176,7 @@ still have history. --purge deletes the history too, for good.`,
 			if asJSON {
 				return p.printLine(map[string]any{strings.ReplaceAll(done, " ", "_"): s.ID, "purged": purge && !dry})
 			}
-			return p.sayDone(done, s)
+			return sayDone(p, done, s)
 		})
 		if tag != "" && !asJSON && n > 0 {
 			fmt.Fprintf(p.out, "%s %s\n", done, counted(n, "source"))

@@ -18,7 +18,7 @@ import (
 func egressVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "egress",
-		Short: "Say which addresses may be polled, and why",
+		Short: "Check which addresses may be polled, and why",
 		Long: `Freshet connects to public addresses only, and only on the allowed ports, unless
 allow_cidr opens more. "freshet egress check URL" says what these rules make of a
 URL.`,
@@ -52,7 +52,7 @@ type egressAnswer struct {
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 }
 
-const egressCheckHelp = `Say whether Freshet may fetch a URL, and which rule decides, without connecting to
+const egressCheckHelp = `Check whether Freshet may fetch a URL, and which rule decides, without connecting to
 anything. The answer comes from the code that guards every connection, with the
 settings that serve would use.
 
@@ -70,7 +70,7 @@ func egressCheckVerb(p *program) *cobra.Command {
 	var resolve, redirects []string
 	cmd := &cobra.Command{
 		Use:   "check URL",
-		Short: "Say whether a URL may be fetched, and which rule decides",
+		Short: "Check whether a URL may be fetched, and which rule decides",
 		Long:  egressCheckHelp,
 		Example: "  freshet egress check https://example.com/\n" +
 			"  freshet egress check http://intranet.example/ --resolve intranet.example=10.1.2.3 --allow-cidr 10.1.2.0/24\n" +
@@ -86,7 +86,7 @@ func egressCheckVerb(p *program) *cobra.Command {
 				return err
 			}
 			v := egressVerdict(cmd.Context(), egressConfig(s), names, args[0], redirects)
-			if err := p.printVerdict(args[0], v, asJSON); err != nil {
+			if err := printVerdict(p, args[0], v, asJSON); err != nil {
 				return err
 			}
 			if !v.Allow {
@@ -128,7 +128,7 @@ func egressVerdict(ctx context.Context, c fetch.Config, names stubs, url string,
 }
 
 // printVerdict tells what became of a check.
-func (p *program) printVerdict(url string, v fetch.Verdict, asJSON bool) error {
+func printVerdict(p *program, url string, v fetch.Verdict, asJSON bool) error {
 	answer := egressAnswer{URL: url, Verdict: "deny", Class: v.Rule, Reason: v.Reason, Hint: v.Hint, Addresses: v.Addrs}
 	if v.Allow {
 		answer.Verdict = "allow"

@@ -16,16 +16,16 @@ import (
 	"freshet/internal/freshet"
 )
 
-const handHelp = `Make polls for a daemon on another machine. The daemon decides, keeps everything and
-tells of changes; a hand only fetches and reads pages. It has no data of its own and
-no passwords: sources that need a login, a file or a command are polled by the daemon.
+const handHelp = `Poll for a daemon on another machine. The daemon schedules, stores and reports; a hand
+only fetches and reads pages. It keeps no data and no passwords: sources that need a
+login, a file or a command are polled by the daemon.
 
-Start the daemon with --hand-token-file, and give hands the same token. A hand comes
-back by itself when the connection breaks. It sends no request when it has not heard
-from the daemon for 5 seconds, so the budget holds whatever happens.
+Start the daemon with --hand-token-file, and give hands the same token. A hand
+reconnects by itself. It sends no request if the daemon has been silent for 5 seconds,
+so the budget always holds.
 
-SIGINT and SIGTERM let running polls finish. A second signal stops at once. Private
-addresses that hands may poll are named here, not at the daemon (--allow-cidr).`
+SIGINT and SIGTERM let running polls finish; a second signal stops at once. --allow-cidr
+of the hand, not of the daemon, allows it to poll private addresses.`
 
 func handVerb(p *program) *cobra.Command {
 	var join []string
@@ -33,7 +33,7 @@ func handVerb(p *program) *cobra.Command {
 	slots := 64
 	cmd := &cobra.Command{
 		Use:   "hand",
-		Short: "Make polls for a daemon on another machine",
+		Short: "Poll for a daemon on another machine",
 		Long:  handHelp,
 		Example: "  freshet hand --join http://10.0.0.1:8080 --token-file /etc/freshet/hand.token\n" +
 			"  freshet hand --join https://a.example,https://b.example --token-file F --slots 200 --place eu-west\n" +
@@ -110,7 +110,7 @@ func handDrainVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "drain NAME",
 		Short:   "Give a hand no more polls, and have it leave when it has finished",
-		Long:    "Give a hand no more polls. It leaves when it has finished those it has begun, and its\nprocess ends. SIGTERM to the process does the same.",
+		Long:    "Send a hand no more polls. It leaves when its running polls have finished, and its\nprocess ends. SIGTERM to the process does the same.",
 		Example: "  freshet hand drain eu-1",
 		Args:    takes(1, 1),
 	}

@@ -12,12 +12,12 @@ func hookVerb(p *program) *cobra.Command {
 	var rotate, remove, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "hook SOURCE",
-		Short: "Show the address that others call when a source has changed",
+		Short: "Show the URL that triggers a poll of a source",
 		Long: `Show the hook of a source, and create it if there is none. A POST request to it has
 the source polled as soon as the budget and its host allow. The body of the request
 is ignored. Calls within 5 seconds of each other count as one.
 
-Keep the address secret: whoever knows it can cause polls. --rotate replaces it.`,
+Keep the URL secret: anyone who has it can cause polls. --rotate replaces it.`,
 		Example: "  freshet hook news\n  freshet hook news --rotate\n  curl -X POST http://127.0.0.1:8080$(freshet hook news)",
 		Args:    takes(1, 1),
 	}
@@ -33,7 +33,7 @@ Keep the address secret: whoever knows it can cause polls. --rotate replaces it.
 			if err := c.RemoveHook(ctx, s.ID); err != nil {
 				return err
 			}
-			return p.sayDone("removed the hook of", s)
+			return sayDone(p, "removed the hook of", s)
 		}
 		h, err := c.Hook(ctx, s.ID, rotate)
 		if err != nil {

@@ -18,7 +18,7 @@ func importVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Add the pages that another program watches",
+		Short: "Import sources from another program or a feed reader",
 		Long: `Add the pages of a list: addresses with tags, OPML of a feed reader, jobs of urlwatch or
 webchanges (urls.yaml), or what changedetection.io exports (url-watches.json). - means
 standard input.
@@ -48,7 +48,7 @@ the others are added, and the exit code is 1.`,
 			if err := p.printJSON(done); err != nil {
 				return err
 			}
-		} else if err := p.printImported(done); err != nil {
+		} else if err := printImported(p, done); err != nil {
 			return err
 		}
 		if done.Wrong > 0 {
@@ -79,7 +79,7 @@ func readList(path string, in io.Reader) ([]byte, error) {
 }
 
 // printImported prints what became of a list.
-func (p *program) printImported(done client.Imported) error {
+func printImported(p *program, done client.Imported) error {
 	t := table{head: []string{"LINE", "RESULT", "URL", "NOTES"}}
 	for _, i := range done.Items {
 		line, notes := "", strings.Join(i.Notes, "; ")

@@ -45,7 +45,7 @@ func listVerb(p *program) *cobra.Command {
 	l := listing{program: p, only: map[client.State]*bool{}}
 	cmd := &cobra.Command{
 		Use:   "list [TEXT]",
-		Short: "List the sources and how they are doing",
+		Short: "List the sources and their state",
 		Long:  listHelp,
 		Example: "  freshet list\n  freshet list --failing\n  freshet list --sort changed -n 10\n" +
 			"  freshet list --tag shop --sort next\n  freshet list --json example.com",
@@ -147,7 +147,7 @@ func (l *listing) show(found []client.Source) error {
 	return t.write(l.out, s)
 }
 
-// until says for people how far off a moment is; "-" if nobody knows.
+// until formats the time that is left until t; "-" if t is not known.
 func until(t, now time.Time) string {
 	switch {
 	case t.IsZero():

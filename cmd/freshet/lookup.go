@@ -147,7 +147,7 @@ func label(s client.Source) string {
 }
 
 // sayDone says that something was done with a source, on one line of the screen.
-func (p *program) sayDone(done string, s client.Source) error {
+func sayDone(p *program, done string, s client.Source) error {
 	line := done + " " + label(s)
 	if width := p.columnsOf(p.out); width > 0 {
 		line = shorten(line, width)
@@ -156,7 +156,7 @@ func (p *program) sayDone(done string, s client.Source) error {
 	return err
 }
 
-// remark tells of something apart from what was asked for.
+// remark prints a remark on standard error, apart from the output.
 func (p *program) remark(format string, args ...any) {
 	fmt.Fprintln(p.err, screen{width: p.columnsOf(p.err)}.message(fmt.Sprintf(format, args...)))
 }
@@ -169,7 +169,7 @@ func completed(p *program, cmd *cobra.Command, most int) *cobra.Command {
 	})
 }
 
-// warnOfFile tells that an edit of a source of the file does not last.
+// warnOfFile warns that the configuration file overrides this edit on reload.
 func warnOfFile(p *program, s client.Source) {
 	if s.Origin == freshet.FromFile {
 		p.remark("note: %s is listed in the configuration file; the next reload or restart will undo this change", s.ID)

@@ -15,8 +15,7 @@ var version = ""
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks to stop; the second one finds nobody listening and
-	// ends the process at once.
+	// The first signal asks to stop; the second one ends the process at once.
 	context.AfterFunc(ctx, stop)
 	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv, now: time.Now}
 	os.Exit(p.run(ctx, os.Args[1:]))
@@ -35,7 +34,7 @@ type program struct {
 
 // run executes a command line and returns the exit code.
 func (p *program) run(ctx context.Context, args []string) int {
-	root := p.root()
+	root := p.root(args...)
 	root.SetArgs(args)
 	root.SetIn(p.in)
 	root.SetOut(p.out)

@@ -26,8 +26,8 @@ database, or back: sources, versions, logs, queries, sinks with what they are st
 owed, users, and all that was learnt. Ids, cursors and numbers stay the same, so
 clients and streams go on where they were.
 
-Stop the daemon first. The target must be empty. What arrives is compared row by row
-with what was sent, and every checksum and the hash of every version is verified.
+Stop the daemon first. The target must be empty. The copy is compared with the
+original row by row, and every checksum and the hash of every version is verified.
 Then the old store is marked, and serve refuses it and says where the data went.
 
 If a move is interrupted, the old store is as it was, and serve refuses the new one
@@ -37,8 +37,8 @@ The file secret.key is not moved: it belongs in the data directory. Keep using t
 with --store, or copy the file to the new one. Without it, stored secrets cannot be
 read.
 
---undo lets serve use the old store again. What was stored in the new one since the
-move is not in it. Never let two daemons run on both.`,
+--undo lets serve use the old store again, without what was stored in the new one since
+the move. Never run daemons on both.`,
 		Example: "  freshet move --data /var/lib/freshet --store postgres://freshet@db/freshet\n  freshet move --to postgres://freshet@db/freshet --dry-run\n  freshet move --from postgres://freshet@db/freshet --to /var/lib/freshet.new\n  freshet move --undo --from /var/lib/freshet",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -88,11 +88,11 @@ func runMove(ctx context.Context, p *program, cfg migrate.Config, asJSON bool) e
 	cfg.Say = func(g store.Progress) {
 		if now := p.now(); now.Sub(said) > 100*time.Millisecond {
 			said = now
-			p.sayStep(g)
+			sayStep(p)(g)
 		}
 	}
 	moved, err := migrate.Run(ctx, cfg)
-	p.clearStep()
+	clearStep(p)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return freshet.WithHint(errors.New("move: it was interrupted"), "run it again to start over, or go on using "+moved.From)

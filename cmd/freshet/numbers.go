@@ -23,23 +23,23 @@ type numbering struct {
 	verbose       bool
 }
 
-const numbersHelp = `Show how well sources are captured: which share of their changes polls have seen,
-how many were missed, and how late. With --by also for each tag, host or source,
-those first that missed most.
+const numbersHelp = `Show which share of the changes of sources polls have seen, how many were missed, and
+how late the others were seen. --by also shows each tag, host or source, most missed
+first.
 
-A poll shows that a page has changed since the last poll, but neither how often
-nor when. So all of this is estimated; nine times in ten the truth is within the
-range that is given. What is 30 days old counts half. --verbose shows the details,
---calibration how often the chances said of polls came true.
+A poll shows that a page has changed since the last poll, but neither how often nor
+when. So these numbers are estimates, with 90% intervals. Data of 30 days ago counts
+half. --verbose shows the details, and --calibration how often predicted changes came
+true.
 
---by day shows for each day what polls found, and what is thought to have been
-missed: the last 30 days, or those of --since and --until.`
+--by day shows for each day what polls found, and how much was probably missed: the
+last 30 days, or those of --since and --until.`
 
 func numbersVerb(p *program) *cobra.Command {
 	n := numbering{program: p}
 	cmd := &cobra.Command{
 		Use:   "numbers",
-		Short: "Show how well sources are captured, and what was missed",
+		Short: "Show which share of changes is captured, and what is missed",
 		Long:  numbersHelp,
 		Example: "  freshet numbers\n" +
 			"  freshet numbers --by tag\n" +
@@ -159,7 +159,7 @@ func sourcesInWords(c client.Captured) string {
 	return fmt.Sprintf("%s. Polls counted: %s. Changes captured: %s.", words, few(c.Polls), few(c.Captured))
 }
 
-// few writes an estimated number of things for people: nobody knows hundredths.
+// few formats an estimated number of things without false precision.
 func few(n float64) string {
 	if n < 9.95 {
 		return rough(math.Round(10*n) / 10)
@@ -216,7 +216,7 @@ func (n *numbering) showCalibration(c client.Calibration, paint screen) error {
 	return calibrationTable(c.Bins).write(n.out, paint)
 }
 
-// calibrationTable lines up what was said of polls and what they found.
+// calibrationTable compares predicted with observed changes.
 func calibrationTable(bins []client.CalibrationBin) *table {
 	t := &table{head: []string{"SAID", "POLLS", "SHOULD FIND", "FOUND", "OFF BY"}}
 	for _, bin := range bins {

@@ -16,29 +16,28 @@ import (
 	"freshet/internal/freshet"
 )
 
-const onceHelp = `Make one round of polls and end: for cron and timers, without a daemon.
+const onceHelp = `Poll every source once and exit: for cron and timers, without a daemon.
 
-Every source that is not paused is polled once, within the budget and at the pace
-that its host allows; those that were not seen for longest come first. Sources that
-are best left alone are skipped: their min_gap or source_gap has not passed, they
-failed a short while ago, or their server says that they are still fresh. Queries
-are run over what changed. Webhooks and other sinks are told of changes and matches,
-also of what earlier rounds still owe them, and history that is no longer kept is
-deleted. What a digest, quiet hours or a rate hold back is told by the first round
-after its time.
+Every source that is not paused is polled once, within the budget and the limits of
+its host, longest unseen first. A source is skipped if its min_gap or source_gap has
+not passed, if it failed a short while ago, or if its server says that it is still
+fresh. Queries are run over the changes, changes and matches are delivered to sinks,
+including what is pending from earlier rounds, and expired history is deleted. What a
+digest, quiet hours or a rate limit hold back is delivered by the first round after
+its time.
 
-Changes and matches are printed, and failures on standard error; if there are none,
-nothing is, so that cron sends no mail. --verbose prints every source and a summary,
-which a terminal always gets.
+Changes and matches are printed, and failures on standard error. If there are none,
+nothing is printed, so cron sends no mail. --verbose prints every source and a
+summary; a terminal always gets the summary.
 
 If a daemon runs on the data directory, it makes the round. Only one round runs at a
-time: a second one ends at once with exit code 5. SIGINT and SIGTERM end the round in
-good order; the next one goes on with the sources that are left.
+time: a second one exits at once with code 5. SIGINT and SIGTERM end the round
+cleanly; the next one continues with the remaining sources.
 
 Exit codes, besides the usual ones:
-  0  all is well
-  1  a poll failed, sinks are owed something, or the round was interrupted
-  6  all is well and something changed; only with --exit-code`
+  0  success
+  1  a poll failed, deliveries are pending, or the round was interrupted
+  6  success, and something changed; only with --exit-code`
 
 // A onceRun is one run of the verb once.
 type onceRun struct {
@@ -58,7 +57,7 @@ func onceVerb(p *program) *cobra.Command {
 	v := onceRun{program: p, deliver: lengthFlag(20 * time.Second)}
 	cmd := &cobra.Command{
 		Use:   "once",
-		Short: "Make one round of polls and end, for cron",
+		Short: "Poll every source once and exit, for cron",
 		Long:  onceHelp,
 		Example: "  freshet once\n  freshet once --config /etc/freshet.yaml --data /var/lib/freshet\n" +
 			"  freshet once --exit-code --tag shop\n\n  # crontab: every quarter of an hour\n  */15 * * * * freshet once",
@@ -67,9 +66,9 @@ func onceVerb(p *program) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&v.tag, "tag", "", "poll only sources with this tag")
-	flags.BoolVar(&v.exitCode, "exit-code", false, "end with 6 if something changed")
+	flags.BoolVar(&v.exitCode, "exit-code", false, "exit with 6 if something changed")
 	flags.BoolVarP(&v.verbose, "verbose", "v", false, "print every source and a summary")
-	flags.Var(&v.deliver, "deliver-wait", "for sinks that take nothing; what is still owed then is sent by the next round")
+	flags.Var(&v.deliver, "deliver-wait", "how long to wait for sinks that do not respond; the next round sends what is pending then")
 	jsonFlag(cmd, &v.json)
 	optionFlags(flags, "budget", "source-gap", "host-delay", "allow-cidr")
 	return cmd
@@ -156,7 +155,7 @@ func (v *onceRun) serve(ctx context.Context, s config.Settings) error {
 	return v.verdict()
 }
 
-// make makes the round, tells of it and waits for the queries and the sinks.
+// make makes the round, prints its results, and waits for the queries and the sinks.
 func (v *onceRun) make(ctx context.Context, c *connection) error {
 	status, err := atWorkWith(ctx, c)
 	if err != nil {
@@ -314,7 +313,7 @@ func (v *onceRun) awaitDeliveries(ctx context.Context, c *connection) (owed int,
 		owed = 0
 		for _, sink := range s.Sinks {
 			if sink.State == client.SinkPaused || sink.State == client.SinkBroken || sink.State == client.SinkGone {
-				continue // what waits there waits for somebody
+				continue // its deliveries wait until an operator acts
 			}
 			owed += sink.Open
 			behind = behind || sink.Behind

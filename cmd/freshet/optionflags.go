@@ -1,8 +1,6 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/spf13/pflag"
 
 	"freshet/internal/app/config"
@@ -10,10 +8,9 @@ import (
 
 // optionFlags adds the flags of the options named to a set.
 func optionFlags(set *pflag.FlagSet, names ...string) {
-	for _, o := range config.Options() {
-		if o.Flag != "" && slices.Contains(names, o.Flag) {
-			set.Var(&optionFlag{Option: o}, o.Flag, o.Help+" ["+o.Env+"]")
-		}
+	for _, name := range names {
+		o := config.FlagOption(name)
+		set.Var(&optionFlag{Option: o}, o.Flag, o.Help+" ["+o.Env+"]")
 	}
 }
 

@@ -16,24 +16,23 @@ import (
 // budget and the host may make it wait.
 const pollPatience = 30 * time.Second
 
-const pollHelp = `Poll sources as soon as the budget and their hosts allow, and say what was found.
---all polls every source that is not paused, and --tag those with a tag: those that
-were not seen for longest come first, each is told as its poll ends, and the last
-line counts them.
+const pollHelp = `Poll sources as soon as the budget and their hosts allow, and print the results.
+--all polls every source that is not paused, and --tag those with a tag: longest
+unseen first. Each result is printed as its poll ends, and the last line is a summary.
 
-What is in the way for longer than --wait is said at once, with the time. --now polls
-although the min_gap of a source has not passed; the budget, the delay of a host and
-a time that it asked for are kept all the same. With --all and --tag, --wait is for
-all together; without it the round takes as long as the budget and the hosts want.
+If a poll has to wait longer than --wait, the reason and the time are printed at once.
+--now polls although the min_gap of a source has not passed; the budget, the delay of
+the host and its Retry-After still apply. With --all and --tag, --wait limits the
+whole round; without it the round takes as long as the budget and the hosts need.
 
-Without a daemon this process makes the polls. A poll that fails, or that nobody is
-there to make later, gives exit code 1. For cron there is freshet once.`
+Without a daemon this process makes the polls. The exit code is 1 if a poll fails, or
+if there is no daemon to make it later. For cron, use freshet once.`
 
 // A polling is one run of the verb poll.
 type polling struct {
 	*program
 	wait      lengthFlag
-	limited   bool // somebody said how long to wait
+	limited   bool // --wait was given
 	json, now bool
 	all       bool
 	tag       string
@@ -77,7 +76,7 @@ func pollVerb(p *program) *cobra.Command {
 // one polls one source.
 func (v *polling) one(ctx context.Context, c *connection, s client.Source) error {
 	patience := time.Duration(v.wait)
-	if c.local { // there is nobody to make the poll later
+	if c.local { // there is no daemon to make the poll later
 		patience = max(patience, pollPatience)
 	}
 	ask := c.Poll
@@ -233,7 +232,7 @@ func holdInWords(h *client.Hold, now time.Time) string {
 	return words
 }
 
-// unmade says that a poll was not made and that nobody is there to make it later.
+// unmade returns the error of a poll that was not made, and that no daemon will make.
 func (c *connection) unmade(s client.Source, a client.PollAnswer) error {
 	if a.Outcome != nil || !c.local {
 		return nil

@@ -18,9 +18,9 @@ import (
 func queryVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "query",
-		Short: "Say once what you want to hear of, over many sources",
-		Long: `A query is a condition that is held against every change from now on. What fits is a
-match: it has a number, is kept, and can be read, followed and sent on.
+		Short: "Define conditions on changes, and read their matches",
+		Long: `A query is a condition that is checked against every new change. A change that meets it
+is a match. Matches are numbered and stored, and can be read, followed and sent to sinks.
 
 Conditions are written in CEL. They can use added, removed and text; the named values
 now.NAME and before.NAME; items.added, items.removed and items.updated; source.id,
@@ -63,10 +63,10 @@ func queryAddVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME [--when CONDITION]",
 		Short: "Add a query",
-		Long: `Add a query. It begins with the first change after it was added, or with --backfill
-earlier: then it goes through what is stored first.
+		Long: `Add a query. It checks changes from now on; with --backfill it checks stored changes
+first.
 
-Try it with "freshet query test" before.`,
+"freshet query test" tries a query without adding it.`,
 		Example: "  freshet query add 'Security news' --tag news --when 'added.contains(\"security\")'\n" +
 			"  freshet query add cheap --when 'now.price < 20.0' --value now.price --digest 'daily 08:00 Europe/Berlin'\n" +
 			"  freshet query add recalls --when 'mentions(added, \"recall\")' --importance 5\n" +
@@ -84,7 +84,7 @@ Try it with "freshet query test" before.`,
 		q.ID, q.Name = freshet.QueryID(id), args[0]
 		return c.AddQuery(ctx, client.QueryToAdd{NewQuery: q, Backfill: backfill})
 	}, func(c *connection, added client.Query) error {
-		p.warn(added.Warnings)
+		warn(p, added.Warnings)
 		begins := "it begins now"
 		if added.Behind || backfill != "" {
 			begins = "it goes through what is stored first"
@@ -98,7 +98,7 @@ Try it with "freshet query test" before.`,
 }
 
 // warn prints what is allowed and probably not meant.
-func (p *program) warn(warnings []string) {
+func warn(p *program, warnings []string) {
 	for _, w := range warnings {
 		p.remark("note: %s", harmless(w))
 	}
@@ -149,7 +149,7 @@ func queryShowVerb(p *program) *cobra.Command {
 	return completeQueries(p, resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (client.Query, error) {
 		return c.Query(ctx, freshet.QueryID(args[0]))
 	}, func(c *connection, q client.Query) error {
-		if err := p.printQuery(q); err != nil {
+		if err := printQuery(p, q); err != nil {
 			return err
 		}
 		page, err := c.Matches(cmd.Context(), q.ID, client.MatchQuery{Newest: true, Limit: 5})
@@ -170,14 +170,14 @@ func queryEditVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edit QUERY",
 		Short: "Change a query",
-		Long: `Change what is named of a query; the rest stays. An empty value sets a part back. The
-numbers of its matches go on. If what it looks for is changed, its windows begin anew.`,
+		Long: `Change a query. Only the flags you give are changed, and an empty value resets one. Its
+matches stay, and their numbers continue. A new condition resets its time windows.`,
 		Example: "  freshet query edit cheap --when 'now.price < 15.0'\n  freshet query edit cheap --digest ''\n  freshet query edit cheap --pause",
 		Args:    takes(1, 1),
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&name, "name", "", "name for people")
-	cmd.Flags().BoolVar(&pause, "pause", false, "match nothing until it is resumed")
+	cmd.Flags().BoolVar(&pause, "pause", false, "stop matching until the query is resumed")
 	cmd.Flags().BoolVar(&resume, "resume", false, "go on")
 	cmd.MarkFlagsMutuallyExclusive("pause", "resume")
 	return completeQueries(p, resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (q client.Query, err error) {
@@ -196,8 +196,8 @@ numbers of its matches go on. If what it looks for is changed, its windows begin
 		}
 		return c.EditQuery(ctx, freshet.QueryID(args[0]), 0, patch)
 	}, func(_ *connection, q client.Query) error {
-		p.warn(q.Warnings)
-		return p.printQuery(q)
+		warn(p, q.Warnings)
+		return printQuery(p, q)
 	}), 1)
 }
 
@@ -348,7 +348,7 @@ func orNone[T any](list []T) any {
 }
 
 // printQuery prints a query for people.
-func (p *program) printQuery(q client.Query) error {
+func printQuery(p *program, q client.Query) error {
 	paint := p.screen()
 	var b strings.Builder
 	row := func(name, format string, args ...any) {

@@ -45,7 +45,7 @@ only.`,
 		if asJSON {
 			return p.printJSON(found)
 		}
-		p.warn(found.Warnings)
+		warn(p, found.Warnings)
 		for _, m := range found.Items {
 			printMatch(p, m)
 		}

@@ -111,7 +111,7 @@ func pairs(into map[string]any, flag, key, mark string, items []string) error {
 	return nil
 }
 
-// auth reads who asks.
+// auth reads the credentials of the request.
 func (f *requestFlags) auth(request map[string]any) error {
 	switch {
 	case f.set.Changed("user") && f.set.Changed("bearer"):

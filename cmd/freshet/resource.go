@@ -18,7 +18,7 @@ import (
 // verbs list, show, add, edit and remove have in common. B is the backend of the verbs:
 // the API, or a directory of secrets.
 type resource[T, B any] struct {
-	noun    string // as messages name one, such as "sink"
+	noun    string // in messages, such as "sink"
 	backend backend[B]
 	all     func(context.Context, B) ([]T, error)
 	none    string // printed instead of an empty list

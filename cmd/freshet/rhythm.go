@@ -12,19 +12,19 @@ import (
 	"freshet/client"
 )
 
-const rhythmHelp = `Draw when a source changes, by what was learnt of it: how often, and in which
-hours of the week and minutes of the hour. The darker, the more changes are
-expected. The hours are those of your time zone, or of --zone.
+const rhythmHelp = `Draw when a source is expected to change: how often, and in which hours of the week
+and minutes of the hour. Darker cells expect more changes. Hours are in your time
+zone, or in that of --zone.
 
-A source that is polled seldom has the rhythm of its site. --json has, beside what
-is expected, what polls saw in each hour, weekday and five minutes.`
+A source with few polls is shown with the rhythm of its site. --json also has what
+polls found in each hour, weekday and five minutes.`
 
 func rhythmVerb(p *program) *cobra.Command {
 	var asJSON, plain bool
 	var zone string
 	cmd := &cobra.Command{
 		Use:     "rhythm SOURCE",
-		Short:   "Draw when a source changes, by what was learnt of it",
+		Short:   "Draw at which hours a source changes",
 		Long:    rhythmHelp,
 		Example: "  freshet rhythm news\n  freshet rhythm news --zone Europe/Berlin\n  freshet rhythm --json https://example.com/",
 		Args:    takes(1, 1),

@@ -23,65 +23,88 @@ const (
 	upkeep  = "upkeep"
 )
 
+// A verb is a command below freshet. It is made when it is needed: most of its cost is
+// its flags, and a command line needs one of all verbs.
+type verb struct {
+	name  string
+	group string // "" hides it from help
+	make  func(*program) *cobra.Command
+}
+
 // verbs are what freshet can do, in the order in which help lists them.
-func verbs(p *program) []*cobra.Command {
-	return []*cobra.Command{
-		in(atWork, serveVerb(p)),
-		in(atWork, onceVerb(p)),
-		in(atWork, watchVerb(p)),
-		in(atWork, statusVerb(p)),
-		in(atWork, handVerb(p)),
-		in(atWork, clusterVerb(p)),
-		in(atWork, poolVerb(p)),
-		in(atWork, demoVerb(p)),
-		in(sources, addVerb(p)),
-		in(sources, importVerb(p)),
-		in(sources, applyVerb(p)),
-		in(sources, listVerb(p)),
-		in(sources, showVerb(p)),
-		in(sources, whyVerb(p)),
-		in(sources, rhythmVerb(p)),
-		in(sources, editVerb(p)),
-		in(sources, bulkVerb(p)),
-		in(sources, pauseVerb(p)),
-		in(sources, resumeVerb(p)),
-		in(sources, pollVerb(p)),
-		in(sources, testVerb(p)),
-		in(sources, suggestVerb(p)),
-		in(sources, siteVerb(p)),
-		in(sources, confirmVerb(p)),
-		in(sources, hookVerb(p)),
-		in(sources, teachVerb(p)),
-		in(sources, chancesVerb(p)),
-		in(sources, removeVerb(p)),
-		in(history, changesVerb(p)),
-		in(history, searchVerb(p)),
-		in(history, sinkVerb(p)),
-		in(history, queryVerb(p)),
-		in(history, historyVerb(p)),
-		in(history, diffVerb(p)),
-		in(history, catVerb(p)),
-		in(history, exportVerb(p)),
-		in(history, screenshotVerb(p)),
-		in(history, logVerb(p)),
-		in(history, numbersVerb(p)),
-		in(trials, budgetVerb(p)),
-		in(trials, planVerb(p)),
-		in(trials, labVerb(p)),
-		in(upkeep, settingsVerb(p)),
-		in(upkeep, checkVerb(p)),
-		in(upkeep, moveVerb(p)),
-		in(upkeep, egressVerb(p)),
-		in(upkeep, secretVerb(p)),
-		in(upkeep, userVerb(p)),
-		in(upkeep, tokenVerb(p)),
-		in(upkeep, shareVerb(p)),
-		in(upkeep, auditVerb(p)),
-		in(upkeep, benchVerb(p)),
-		in(upkeep, versionVerb(p)),
-		extractVerb(p),
-		launchVerb(),
-		benchServerVerb(p),
+func verbs() []verb {
+	return []verb{
+		{"serve", atWork, serveVerb},
+		{"once", atWork, onceVerb},
+		{"watch", atWork, watchVerb},
+		{"status", atWork, statusVerb},
+		{"hand", atWork, handVerb},
+		{"cluster", atWork, clusterVerb},
+		{"pool", atWork, poolVerb},
+		{"demo", atWork, demoVerb},
+		{"add", sources, addVerb},
+		{"import", sources, importVerb},
+		{"apply", sources, applyVerb},
+		{"list", sources, listVerb},
+		{"show", sources, showVerb},
+		{"why", sources, whyVerb},
+		{"rhythm", sources, rhythmVerb},
+		{"edit", sources, editVerb},
+		{"bulk", sources, bulkVerb},
+		{"pause", sources, pauseVerb},
+		{"resume", sources, resumeVerb},
+		{"poll", sources, pollVerb},
+		{"test", sources, testVerb},
+		{"suggest", sources, suggestVerb},
+		{"site", sources, siteVerb},
+		{"confirm", sources, confirmVerb},
+		{"hook", sources, hookVerb},
+		{"teach", sources, teachVerb},
+		{"chances", sources, chancesVerb},
+		{"remove", sources, removeVerb},
+		{"changes", history, changesVerb},
+		{"search", history, searchVerb},
+		{"sink", history, sinkVerb},
+		{"query", history, queryVerb},
+		{"history", history, historyVerb},
+		{"diff", history, diffVerb},
+		{"cat", history, catVerb},
+		{"export", history, exportVerb},
+		{"screenshot", history, screenshotVerb},
+		{"log", history, logVerb},
+		{"numbers", history, numbersVerb},
+		{"budget", trials, budgetVerb},
+		{"plan", trials, planVerb},
+		{"lab", trials, labVerb},
+		{"settings", upkeep, settingsVerb},
+		{"check", upkeep, checkVerb},
+		{"move", upkeep, moveVerb},
+		{"egress", upkeep, egressVerb},
+		{"secret", upkeep, secretVerb},
+		{"user", upkeep, userVerb},
+		{"token", upkeep, tokenVerb},
+		{"share", upkeep, shareVerb},
+		{"audit", upkeep, auditVerb},
+		{"bench", upkeep, benchVerb},
+		{"version", upkeep, versionVerb},
+		{"extract", "", extractVerb},
+		{"launch", "", launchVerb},
+		{"bench-server", "", benchServerVerb},
+	}
+}
+
+// addVerbs adds the verb that a command line begins with or, if that is none, all verbs.
+func (p *program) addVerbs(root *cobra.Command, args []string) {
+	wanted := verbs()
+	if len(args) > 0 {
+		if i := slices.IndexFunc(wanted, func(v verb) bool { return v.name == args[0] }); i >= 0 {
+			wanted = wanted[i : i+1]
+		}
+	}
+	for _, v := range wanted {
+		cmd := v.make(p)
+		cmd.GroupID = v.group
+		root.AddCommand(cmd)
 	}
 }
 
@@ -120,8 +143,8 @@ $XDG_CONFIG_HOME/freshet/freshet.yaml (or ~/.config/freshet/freshet.yaml),
 
 `
 
-// root returns the command that holds all verbs.
-func (p *program) root() *cobra.Command {
+// root returns the command that holds the verbs that a command line needs; all without one.
+func (p *program) root(args ...string) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:           "freshet",
@@ -136,7 +159,7 @@ func (p *program) root() *cobra.Command {
 			case len(args) > 0:
 				return unknownVerb(cmd, args[0])
 			case version:
-				return p.printBuild(thisBuild())
+				return printBuild(p, thisBuild())
 			}
 			return cmd.Help()
 		},
@@ -161,14 +184,8 @@ func (p *program) root() *cobra.Command {
 	)
 	root.SetHelpCommandGroupID(upkeep)
 	root.SetCompletionCommandGroupID(upkeep)
-	root.AddCommand(verbs(p)...)
+	p.addVerbs(root, args)
 	return root
-}
-
-// in puts a verb into a group.
-func in(group string, cmd *cobra.Command) *cobra.Command {
-	cmd.GroupID = group
-	return cmd
 }
 
 func (p *program) checkScreen() error {

@@ -185,7 +185,7 @@ func (r *round) look(ctx context.Context) error {
 }
 
 // giveUp leaves polls that something other than the turns of others keeps back for
-// long, and those that nobody will make.
+// long, and those that no daemon is there to make.
 func (r *round) giveUp() error {
 	patience := pollPatience
 	if r.limit >= 0 {

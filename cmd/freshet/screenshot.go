@@ -41,12 +41,12 @@ version. Compare two of them with freshet diff --visual.`,
 		if err != nil {
 			return err
 		}
-		return p.writePicture(out, picture)
+		return writePicture(p, out, picture)
 	}), 1)
 }
 
 // writePicture writes a picture to a file, or to standard output.
-func (p *program) writePicture(out string, picture []byte) error {
+func writePicture(p *program, out string, picture []byte) error {
 	if out == "-" {
 		if isTerminal(p.out) {
 			return usagef("a picture cannot be shown on a terminal; use --out FILE.png")
@@ -59,7 +59,7 @@ func (p *program) writePicture(out string, picture []byte) error {
 
 // diffPictures compares the screenshots of two versions. Zero means the newest for the
 // second, and the one before that for the first.
-func (p *program) diffPictures(ctx context.Context, c *connection, id freshet.SourceID, between [2]int, out string, asJSON bool) error {
+func diffPictures(p *program, ctx context.Context, c *connection, id freshet.SourceID, between [2]int, out string, asJSON bool) error {
 	d, err := c.Diff(ctx, id, between[0], between[1])
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (p *program) diffPictures(ctx context.Context, c *connection, id freshet.So
 	if err != nil {
 		return fmt.Errorf("compare the screenshots of versions %d and %d: %w", d.From.Number, d.To.Number, err)
 	}
-	if err := p.writePicture(out, v.Picture); err != nil {
+	if err := writePicture(p, out, v.Picture); err != nil {
 		return err
 	}
 	if asJSON {

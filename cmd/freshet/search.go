@@ -12,7 +12,7 @@ import (
 	"freshet/internal/freshet"
 )
 
-const searchHelp = `Find words in what all stored versions say, now and in the past. A hit is a run of
+const searchHelp = `Search the text of all stored versions, current and past. A hit is a run of
 versions of a source that all have the words: a line that stayed over fifty versions
 is one hit, with the first and the last of them and when they were seen.
 
@@ -24,9 +24,9 @@ is one hit, with the first and the last of them and when they were seen.
   (pump OR boiler) price
 
 Case, accents and punctuation do not count. Quote the whole for your shell:
-freshet search '"heat pump" -used'. What comes after -- is never taken for a flag.
+freshet search '"heat pump" -used'. Arguments after -- are never flags.
 
-The index follows the polls by seconds; if versions wait for it, the output says so.`
+The index is a few seconds behind the polls; if versions are missing, the output says so.`
 
 func searchVerb(p *program) *cobra.Command {
 	var q client.SearchQuery
@@ -35,7 +35,7 @@ func searchVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "search WORDS",
-		Short:   "Find words in what all versions say",
+		Short:   "Search the text of all stored versions",
 		Long:    searchHelp,
 		Example: "  freshet search recall\n  freshet search --tag shop 'pump -used'\n  freshet search --source news --since 30d '\"interest rate\"'\n  freshet search --now --sort newest --json 'secur*'",
 		Args:    takes(1, -1),

@@ -17,17 +17,16 @@ import (
 func secretVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "secret",
-		Short: "Keep passwords and tokens for requests, encrypted",
-		Long: `Keep passwords and tokens that requests need. A source or a profile refers to one as
-${secret:NAME}, and it is filled in only when a request is sent.
+		Short: "Store passwords and tokens for requests, encrypted",
+		Long: `Store passwords and tokens that requests need. A source or a profile refers to one as
+${secret:NAME}, which is filled in when a request is sent.
 
 Secrets are stored in the data directory, encrypted with the key in secret.key there. They
 are never shown again: not by any command, and not by the API. The daemon reads them when
-it needs them, so a changed secret counts at once.
+it needs them, so a changed secret takes effect at once.
 
-A daemon with --secrets DIR reads them from there: say the same here, or use --data or
---config of the daemon. Secrets are not sent over the network, so these commands work
-where the directory is; --server is not for them.`,
+Use the same --secrets, --data or --config as the daemon. Secrets are not sent over the
+network, so run these commands on the machine of the daemon; there is no --server.`,
 		Example: "  freshet secret set shop-password --host shop.example < password.txt\n" +
 			"  freshet secret list --secrets /srv/freshet-secrets",
 	}
@@ -37,7 +36,7 @@ where the directory is; --server is not for them.`,
 }
 
 // vault returns the secrets of the data directory, or of the directory for secrets.
-func (p *program) vault(cmd *cobra.Command) (*secrets.Vault, error) {
+func vault(p *program, cmd *cobra.Command) (*secrets.Vault, error) {
 	s, err := p.settings(cmd)
 	if err != nil {
 		return nil, err
@@ -53,12 +52,12 @@ func secretSetVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set NAME",
 		Short: "Set a secret, read from standard input",
-		Long: `Set a secret to what standard input says, without the line break at its end. It
-replaces an earlier one of this name.
+		Long: `Set a secret to the content of standard input, without its final line break. It replaces
+an earlier one of this name.
 
-With --host it is sent only to these hosts. Without, it can be used by sources and
-profiles of the configuration file only: whoever can use the API could otherwise have
-it sent anywhere.`,
+With --host it is sent only to these hosts. Without --host only sources and profiles of
+the configuration file can use it; otherwise any user of the API could have it sent
+anywhere.`,
 		Example: "  freshet secret set shop-password --host shop.example < password.txt\n" +
 			"  freshet secret set shop-password --secrets /srv/freshet-secrets < password.txt\n" +
 			"  pass show api | freshet secret set api-token --host api.example:8443",
@@ -91,7 +90,7 @@ it sent anywhere.`,
 // overVault is the backend of secrets, which do not go over the network.
 func overVault(p *program, cmd *cobra.Command, run func(context.Context, *secrets.Vault, []string) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		v, err := p.vault(cmd)
+		v, err := vault(p, cmd)
 		if err != nil {
 			return err
 		}

@@ -83,7 +83,7 @@ func runServe(p *program, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	password, err := p.adminPassword(cmd)
+	password, err := adminPassword(p, cmd)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func runServe(p *program, cmd *cobra.Command) error {
 }
 
 // adminPassword returns the password of the first user, if there is one.
-func (p *program) adminPassword(cmd *cobra.Command) (string, error) {
+func adminPassword(p *program, cmd *cobra.Command) (string, error) {
 	path := cmp.Or(cmd.Flag("admin-password-file").Value.String(), p.env("FRESHET_ADMIN_PASSWORD_FILE"))
 	if path == "" {
 		return p.env("FRESHET_ADMIN_PASSWORD"), nil

@@ -1,65 +1,115 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
-	"freshet/internal/app/config"
+	"freshet/client"
+	"freshet/internal/freshet"
 )
 
-// settings gathers what was set for cmd, which sends nothing to webhooks and needs
-// no secrets. All that is wrong is reported at once.
-func (p *program) settings(cmd *cobra.Command) (config.Settings, error) {
-	return p.load(cmd, true)
-}
+// errNobodyServes is what settings of a daemon come to without one.
+var errNobodyServes = freshet.WithHint(errors.New("no daemon is running on this data directory"), "freshet check shows what one would begin with; start one with freshet serve, or choose one with --server")
 
-// sendingSettings is settings for a verb that tells webhooks of changes.
-func (p *program) sendingSettings(cmd *cobra.Command) (config.Settings, error) {
-	return p.load(cmd, false)
-}
+func settingsVerb(p *program) *cobra.Command {
+	var asJSON, dry bool
+	cmd := &cobra.Command{
+		Use:   "settings [KEY=VALUE... | KEY=]",
+		Short: "Show and change the settings of the running daemon",
+		Long: `Show the settings that can be changed while the daemon runs, with their values and where
+those come from. KEY=VALUE changes one at once; KEY= resets it to its default. Changes are
+stored in the data directory and survive a restart. --dry-run shows the effect of a change
+without making it: how much history would be deleted, and how much would be captured.
 
-func (p *program) load(cmd *cobra.Command, noSecrets bool) (config.Settings, error) {
-	if err := cmd.Context().Err(); err != nil {
-		return config.Defaults(p.env), err
+Settings of the configuration file, the environment and flags take precedence, and cannot
+be changed here: the exit code is then 5.`,
+		Example: "  freshet settings\n  freshet settings budget=120/m hosts.delay=2s\n  freshet settings keep.age=90d --dry-run\n  freshet settings budget=",
 	}
-	file, err := p.configFile(cmd)
-	if err != nil {
-		return config.Defaults(p.env), err
-	}
-	s, err := config.Load(config.Input{File: file, Env: p.env, NoSecrets: noSecrets, Flag: func(name string) (string, bool) {
-		f := cmd.Flag(name)
-		if f == nil || !f.Changed {
-			return "", false
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "change nothing: only check the values and show their effect")
+	jsonFlag(cmd, &asJSON)
+	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		if c.local {
+			return errNobodyServes
 		}
-		return f.Value.String(), true
-	}})
-	s.Render.Launch = launcher()
-	return s, err
+		edit := client.SettingsEdit{Set: map[string]string{}, DryRun: dry}
+		for _, arg := range args {
+			key, value, ok := strings.Cut(arg, "=")
+			switch {
+			case !ok || key == "":
+				return usagef("settings: %q is not KEY=VALUE", arg)
+			case value == "":
+				edit.Unset = append(edit.Unset, key)
+			default:
+				edit.Set[key] = value
+			}
+		}
+		told, err := c.Settings(ctx)
+		if err == nil && len(args) > 0 {
+			told, err = c.EditSettings(ctx, edit)
+		}
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return p.printJSON(told)
+		}
+		if told.Effect != nil {
+			return showEffect(p, *told.Effect)
+		}
+		t := table{head: []string{"SETTING", "VALUE", "DEFAULT", "FROM"}, short: map[string]int{"VALUE": 24}, drop: []string{"DEFAULT"}}
+		for _, s := range told.Items {
+			from := s.From
+			if s.Where != "" {
+				from = fmt.Sprintf("%s (%s)", s.From, s.Where)
+			}
+			t.add(plain(s.Key), plain(orDash(s.Value)), plain(orDash(s.Default)), plain(from))
+		}
+		return t.write(p.out, p.screen())
+	})
 }
 
-// configFile returns the file that was named, or else the one that is found; "" if
-// there is none, or none is wanted.
-func (p *program) configFile(cmd *cobra.Command) (string, error) {
-	named, given := namedFile(cmd, p.env)
-	switch {
-	case named == "none" || given && named == "":
-		return "", nil
-	case named != "":
-		return named, nil
+// showEffect prints what an edit of settings would bring.
+func showEffect(p *program, e client.SettingsEffect) error {
+	if len(e.Changed) == 0 {
+		_, err := fmt.Fprintln(p.out, "Nothing would change.")
+		return err
 	}
-	return config.Find(p.env)
+	t := table{head: []string{"SETTING", "NOW", "THEN"}}
+	for _, c := range e.Changed {
+		t.add(plain(c.Key), plain(c.From), plain(c.To))
+	}
+	s := p.screen()
+	if err := t.write(p.out, s); err != nil {
+		return err
+	}
+	for _, line := range effectInWords(e) {
+		fmt.Fprintln(p.out, s.prose(line, "  "))
+	}
+	return nil
 }
 
-// namedFile returns what the flag says or, if it was not given, the environment.
-func namedFile(cmd *cobra.Command, env func(string) string) (name string, byFlag bool) {
-	if f := cmd.Flag("config"); f != nil && f.Changed {
-		return f.Value.String(), true
+// effectInWords says what an edit would delete, and what would be captured then.
+func effectInWords(e client.SettingsEffect) (lines []string) {
+	if d := e.Drops; d != nil {
+		switch {
+		case d.Versions == 0 && d.Outcomes == 0:
+			lines = append(lines, "Nothing would be deleted now.")
+		default:
+			lines = append(lines, fmt.Sprintf("It would delete %s (about %s) and %s. They cannot be brought back.",
+				counted(d.Versions, "version"), roughSize(d.Bytes), counted2(int(d.Outcomes), "result of a poll", "results of polls")))
+		}
 	}
-	return env("FRESHET_CONFIG"), false
-}
-
-// sayFile says which file the settings come from, if nobody named it.
-func (p *program) sayFile(cmd *cobra.Command, s config.Settings) {
-	if named, _ := namedFile(cmd, p.env); named == "" && s.File != "" {
-		p.remark("note: using settings from %s", s.File)
+	if o := e.Polling; o != nil {
+		if o.TooEarly != "" {
+			lines = append(lines, "What would be captured is not known yet: "+o.TooEarly+".")
+		} else {
+			lines = append(lines, "Now: "+pointInWords(o.Now), "Then: "+pointInWords(o.Then))
+		}
+		lines = append(lines, fmt.Sprintf("There is use for %s requests a day now, and for %s then.", rough(o.Now.SpentPerDay), rough(o.Then.SpentPerDay)))
 	}
+	return lines
 }

@@ -19,7 +19,7 @@ func showVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show SOURCE",
 		Short: "Show everything about a source",
-		Long: `Show the settings of a source and how it is doing. Name the source by its id, name
+		Long: `Show the settings and the state of a source. Name the source by its id, name
 or URL.`,
 		Example: "  freshet show news\n  freshet show --json https://example.com/",
 		Args:    takes(1, 1),

@@ -21,12 +21,12 @@ func sinkVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sink",
 		Short: "Send changes to webhooks, chats, mail and other receivers",
-		Long: `Manage sinks: receivers that are told of changes, or of what queries match. A sink can also be listed in the
-configuration file, under sinks: or webhooks:, and is then changed there.
+		Long: `Manage sinks: receivers of changes, or of the matches of queries. A sink can also be listed
+in the configuration file, under sinks: or webhooks:, and is then changed there.
 
-Each sink has its own place in the change log. A delivery that fails is tried again for
-about three days, under the same id and with the same content; changes of one source
-arrive in order. "freshet sink kinds" lists what there is.`,
+Each sink has its own cursor in the change log. A failed delivery is retried for about
+three days, with the same id and content; changes of one source arrive in order. "freshet
+sink kinds" lists the kinds of sink.`,
 	}
 	return grouped(cmd, sinkAddVerb(p), sinkListVerb(p), sinkShowVerb(p), sinkEditVerb(p), sinkRemoveVerb(p), sinkTestVerb(p), sinkAttemptsVerb(p), sinkOwedVerb(p), sinkLettersVerb(p), sinkReplayVerb(p), sinkKindsVerb(p))
 }
@@ -51,7 +51,7 @@ func (f *sinkFlags) register(set *pflag.FlagSet) {
 	set.StringSliceVar(&f.sources, "source", nil, "changes of this source; can be repeated")
 	set.StringVar(&f.template, "template", "", "text of the message, in the syntax of Go's text/template")
 	set.StringVar(&f.templateFile, "template-file", "", "file to read the text from; - means standard input")
-	set.BoolVar(&f.paused, "paused", false, "send nothing for now; everything waits")
+	set.BoolVar(&f.paused, "paused", false, "queue deliveries instead of sending them")
 }
 
 // patch returns what was given as a merge patch.
@@ -115,14 +115,14 @@ func sinkAddVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME [URL]",
 		Short: "Add a sink",
-		Long: `Add a sink. It is sent changes from now on; "freshet sink replay" sends earlier ones.
+		Long: `Add a sink. It receives changes from now on; "freshet sink replay" sends earlier ones.
 
-The kind follows from the scheme of the URL if that names a service. Shorthands as
-Shoutrrr has them work: slack://, discord://, telegram://, ntfy://, gotify://, matrix://,
+The kind follows from the scheme of the URL if that names a service. The URLs of
+Shoutrrr work: slack://, discord://, telegram://, ntfy://, gotify://, matrix://,
 mattermost://, googlechat://, pagerduty:// and generic://.
 
-Keep secrets with "freshet secret set NAME --host HOST" and refer to them as
-${secret:NAME}. Secrets that you write out are stored encrypted and never shown again.
+Store secrets with "freshet secret set NAME --host HOST" and refer to them as
+${secret:NAME}. Secrets in plain text are stored encrypted and never shown again.
 
 A template has the fields .Title .Name .URL .Summary .Tags .Source .Seq .Number .Before
 .After .Fields .Items .Page .Suspect .Link .ID and, of the texts, .Added .Removed .Diff
@@ -137,7 +137,7 @@ replace join lines contains default date printf fence quiet mrkdwn.`,
 		Args: takes(1, 2),
 	}
 	f.register(cmd.Flags())
-	cmd.Flags().BoolVar(&preview, "preview", false, "only show what a sample would look like; add nothing")
+	cmd.Flags().BoolVar(&preview, "preview", false, "only print a sample message; add nothing")
 	optionFlags(cmd.Flags(), "allow-cidr")
 	jsonFlag(cmd, &asJSON)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
@@ -159,7 +159,7 @@ replace join lines contains default date printf fence quiet mrkdwn.`,
 			if err != nil {
 				return fmt.Errorf("add sink %s: %w", args[0], err)
 			}
-			return p.printTrial(t, asJSON)
+			return printTrial(p, t, asJSON)
 		}
 		s, err := c.AddSink(ctx, args[0], n)
 		if err != nil {
@@ -178,7 +178,7 @@ replace join lines contains default date printf fence quiet mrkdwn.`,
 // noteSink tells what is in the way of a sink that was added or changed.
 func noteSink(p *program, s client.SinkInfo) {
 	if st := s.Standing; st.Error != "" && st.Hint != "" {
-		p.warn([]string{st.Error + "; " + st.Hint})
+		warn(p, []string{st.Error + "; " + st.Hint})
 	}
 }
 
@@ -225,7 +225,7 @@ func sinkResource() resource[client.SinkInfo, *connection] {
 }
 
 func sinkListVerb(p *program) *cobra.Command {
-	return sinkResource().listVerb(p, &cobra.Command{Short: "List the sinks and how they are doing", Example: "  freshet sink list\n  freshet sink list --json"})
+	return sinkResource().listVerb(p, &cobra.Command{Short: "List the sinks and their state", Example: "  freshet sink list\n  freshet sink list --json"})
 }
 
 // wantedBy says in short what a sink is told.
@@ -246,20 +246,20 @@ func wantedBy(s client.NewSink) string {
 func sinkShowVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show NAME",
-		Short:   "Show a sink and how it is doing",
+		Short:   "Show a sink and its state",
 		Example: "  freshet sink show team\n  freshet sink show team --json",
 		Args:    takes(1, 1),
 	}
 	return completeSinks(p, resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (client.SinkInfo, error) {
 		return c.Sink(ctx, args[0])
 	}, func(_ *connection, s client.SinkInfo) error {
-		p.printSink(s)
+		printSink(p, s)
 		return nil
 	}))
 }
 
 // printSink prints a sink for people.
-func (p *program) printSink(s client.SinkInfo) {
+func printSink(p *program, s client.SinkInfo) {
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(p.out, "%-10s %s\n", name, harmless(value))
@@ -302,10 +302,10 @@ func sinkEditVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edit NAME",
 		Short: "Change a sink",
-		Long: `Change a sink. Only what you give is changed: --set and --header change single values,
-and an empty value resets one; --query, --tag and --source replace the lists. The sink
-keeps its place, and what already waits is sent as it was made. A sink that follows queries
-instead of changes from now on, or changes again, begins with what comes next.`,
+		Long: `Change a sink. Only the flags you give are changed: --set and --header change single
+values, and an empty value resets one; --query, --tag and --source replace the lists. The
+sink keeps its cursor, and pending deliveries are sent as they were rendered. A sink that
+switches between changes and queries starts with the next event.`,
 		Example: "  freshet sink edit team --tag urgent\n  freshet sink edit team --paused\n  freshet sink edit team --paused=false\n  freshet sink edit phone --set priority=5 --template ''",
 		Args:    takes(1, 1),
 	}
@@ -371,14 +371,14 @@ func sinkKindsVerb(p *program) *cobra.Command {
 			}
 			return t.write(p.out, p.screen())
 		}
-		p.printKind(all[0])
+		printKind(p, all[0])
 		return nil
 	}
 	return cmd
 }
 
 // printKind prints a kind with its settings.
-func (p *program) printKind(k sinks.Kind) {
+func printKind(p *program, k sinks.Kind) {
 	fmt.Fprintf(p.out, "%s: %s\n", k.Name, k.About)
 	if k.URL != "" {
 		fmt.Fprintf(p.out, "\nURL\n  %s\n", k.URL)

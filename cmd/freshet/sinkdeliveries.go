@@ -17,9 +17,9 @@ func sinkAttemptsVerb(p *program) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "attempts NAME",
-		Short: "List the last attempts at telling a sink",
-		Long: `List the last attempts at telling a sink, newest first, with what the receiver said.
-The daemon remembers fifty of each sink, since it started.`,
+		Short: "List the last delivery attempts of a sink",
+		Long: `List the last delivery attempts of a sink, newest first, with the answer of the
+receiver. The daemon keeps the last fifty of each sink since it started.`,
 		Example: "  freshet sink attempts team\n  freshet sink attempts team --limit 5 --json",
 		Args:    takes(1, 1),
 	}
@@ -59,9 +59,9 @@ func sinkOwedVerb(p *program) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "owed NAME",
-		Short: "List deliveries that a sink waits for",
-		Long: `List the deliveries that a sink waits for, the next to be tried first. Of a source, or
-of a query, only the first that waits is listed: the others come after it.`,
+		Short: "List the pending deliveries of a sink",
+		Long: `List the pending deliveries of a sink, the next attempt first. Of each source or query
+only the first pending delivery is listed; the others follow it in order.`,
 		Example: "  freshet sink owed team\n  freshet sink owed team --json",
 		Args:    takes(1, 1),
 	}
@@ -128,12 +128,12 @@ accept it the exit code is 1. A sink that follows queries is sent a sample of a 
 		if err != nil {
 			return fmt.Errorf("test sink %s: %w", args[0], err)
 		}
-		return p.printTrial(t, asJSON)
+		return printTrial(p, t, asJSON)
 	}))
 }
 
 // printTrial prints a sample and what became of it.
-func (p *program) printTrial(t client.SinkTrial, asJSON bool) error {
+func printTrial(p *program, t client.SinkTrial, asJSON bool) error {
 	if asJSON {
 		if err := p.printJSON(t); err != nil {
 			return err
@@ -156,11 +156,11 @@ func sinkLettersVerb(p *program) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "letters NAME",
-		Short: "List deliveries that were given up",
-		Long: `List the deliveries to a sink that were given up: after the last attempt, because the
-receiver called the message wrong, or because the message could not be made. They are kept
-until they are replayed or the sink is removed. With --json each letter is one line, with
-the message.`,
+		Short: "List the dead letters of a sink: deliveries that were given up",
+		Long: `List the dead letters of a sink: deliveries that were given up after the last attempt,
+because the receiver rejected the message, or because the message could not be rendered.
+They are kept until they are replayed or the sink is removed. With --json each letter is
+one line, with the message.`,
 		Example: "  freshet sink letters team\n  freshet sink letters team --json",
 		Args:    takes(1, 1),
 	}
@@ -201,11 +201,11 @@ func sinkReplayVerb(p *program) *cobra.Command {
 	var after, since string
 	cmd := &cobra.Command{
 		Use:   "replay NAME [EVENT...]",
-		Short: "Deliver again",
-		Long: `Deliver again: everything that was given up, or only the letters with the given ids, or,
-with --after or --since, everything that the sink wants from there on, whether it was
-delivered or not. A cursor is that of a change or, if the sink follows queries, of a match.
-Events keep their ids, so a receiver can drop what it knows.`,
+		Short: "Deliver dead letters again, or everything since a cursor",
+		Long: `Deliver again: all dead letters, or those with the given ids, or, with --after or --since,
+everything that the sink selects from there on, whether it was delivered or not. The cursor
+is that of a change or, if the sink follows queries, of a match. Events keep their ids, so
+a receiver can drop duplicates.`,
 		Example: "  freshet sink replay team\n  freshet sink replay team news.17~k3f9q2xw\n  freshet sink replay team --since 24h --dry-run\n  freshet sink replay team --after 0",
 		Args:    takes(1, -1),
 	}

@@ -75,11 +75,11 @@ Estimates come with a range that holds the truth nine times in ten.`,
 			return s, err
 		}
 		return c.Site(ctx, found.ID)
-	}, func(_ *connection, s client.Site) error { return p.printSite(s) }), 1)
+	}, func(_ *connection, s client.Site) error { return printSite(p, s) }), 1)
 }
 
 // printSite prints a site for people.
-func (p *program) printSite(s client.Site) error {
+func printSite(p *program, s client.Site) error {
 	paint := p.screen()
 	var b strings.Builder
 	row := func(name, format string, args ...any) {

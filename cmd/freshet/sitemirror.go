@@ -121,7 +121,7 @@ func openMirror(dir string, id freshet.SourceID) (*mirror, error) {
 	return m, nil
 }
 
-// mustBeEmpty refuses a directory with files of somebody else.
+// mustBeEmpty refuses a directory that has files of another origin.
 func (m *mirror) mustBeEmpty() error {
 	entries, err := os.ReadDir(m.dir)
 	if err == nil && len(entries) > 0 {

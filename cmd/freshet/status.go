@@ -24,7 +24,7 @@ func statusVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "status",
-		Short:   "Show how things are going, and what needs attention",
+		Short:   "Show the state of the daemon, and what needs attention",
 		Long:    statusHelp,
 		Example: "  freshet status\n  freshet status --json\n  freshet status >/dev/null || echo 'freshet is not working'",
 		Args:    takes(0, 0),
@@ -130,7 +130,7 @@ func (v *statusView) sources(s client.StateCounts) string {
 	return fmt.Sprintf("%d: %s", s.All, strings.Join(parts, ", "))
 }
 
-// budget says what is spent and what that brings, as far as it is known.
+// budget returns what is spent and which share of changes that captures, if known.
 func (v *statusView) budget(o client.Overview) string {
 	words := o.Status.Budget
 	if s := o.Spending; s != nil && s.Most > 0 {

@@ -34,7 +34,7 @@ func extractor() ([]string, error) {
 }
 
 // launchVerb is the process that becomes a browser, in a network of its own.
-func launchVerb() *cobra.Command {
+func launchVerb(*program) *cobra.Command {
 	return &cobra.Command{
 		Use:                "launch",
 		Short:              "Start a browser for a daemon, in a network of its own",

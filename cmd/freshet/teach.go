@@ -20,15 +20,15 @@ func teachVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "teach SOURCE FILE",
-		Short: "Teach when a source changed, from a file",
-		Long: `Teach when a source changed, by what you know from elsewhere: a log of the publisher,
-an archive, another program. The daemon learns from it how often the source changes
-and at which hours, and "freshet plan --from-store" plans from it. It counts neither
-as polls nor as captures. Telling the same again changes nothing.
+		Short: "Import past change times of a source from a file",
+		Long: `Import when a source changed in the past: from a log of the publisher, an archive or
+another program. The daemon learns from it how often and at which hours the source
+changes, and "freshet plan --from-store" plans from it. Imported times count neither as
+polls nor as captures. Importing the same times again changes nothing.
 
-The file has one time a line, in the form of RFC 3339. Two times, with a space, a
-comma or a slash between, mean that it changed between them. A CSV file has a column
-"time" and perhaps "until"; so do JSON lines. "-" reads the standard input.`,
+The file has one RFC 3339 time per line. Two times, separated by a space, a comma or a
+slash, mean that the source changed between them. CSV files and JSON lines have a
+"time" and optionally an "until". "-" reads standard input.`,
 		Example: "  freshet teach weather times.txt\n  freshet teach weather updates.csv --json\n  zcat log.gz | awk '{print $1}' | freshet teach weather -",
 		Args:    takes(2, 2),
 	}

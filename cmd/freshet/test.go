@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +25,7 @@ import (
 	"freshet/internal/fetch/browser"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/lazyregexp"
 )
 
 // A trial is one run of the verb test.
@@ -50,8 +50,8 @@ func testVerb(p *program) *cobra.Command {
 	v := trial{program: p}
 	cmd := &cobra.Command{
 		Use:   "test [URL|SOURCE]",
-		Short: "Try how a page is read, and see what each step makes of it",
-		Long: `Fetch a page once, read it, and print what each step of the chain makes of it, with
+		Short: "Try how a page is read, step by step",
+		Long: `Fetch a page once, read it, and print the output of each step of the chain, with
 the time it took, and the text, values and items at the end. Nothing is stored.
 
 The steps are those of the source, or those that you give: with --chain FILE, or
@@ -85,7 +85,7 @@ docs/reading.md has every step with an example.`,
 }
 
 // hasScheme matches what is a URL and not the name of a source.
-var hasScheme = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:\S`)
+var hasScheme = lazyregexp.New(`^[a-z][a-z0-9+.-]*:\S`)
 
 func (v *trial) run(cmd *cobra.Command, args []string) error {
 	recipe, err := v.chain.recipe(v.in)
@@ -175,7 +175,7 @@ func (v *trial) source(cmd *cobra.Command, named string) (s freshet.Source, err 
 	}
 	defer c.close()
 	found, err := c.find(cmd.Context(), named)
-	if err == nil && freshet.Masked(found.URL) { // else whoever may only read can do it, too
+	if err == nil && freshet.Masked(found.URL) { // otherwise a reader could do it, too
 		found, err = c.Reveal(cmd.Context(), found.ID)
 	}
 	if err != nil {

@@ -50,7 +50,7 @@ func versionVerb(p *program) *cobra.Command {
 			if asJSON {
 				return p.printJSON(thisBuild())
 			}
-			return p.printBuild(thisBuild())
+			return printBuild(p, thisBuild())
 		},
 	}
 	jsonFlag(cmd, &asJSON)
@@ -58,7 +58,7 @@ func versionVerb(p *program) *cobra.Command {
 }
 
 // printBuild prints a build for people, on one line.
-func (p *program) printBuild(b build) error {
+func printBuild(p *program, b build) error {
 	revision := ""
 	if b.Revision != "" {
 		revision = " " + b.Revision[:min(12, len(b.Revision))]

@@ -133,10 +133,10 @@ func (w *watching) admitted(urls []string) (listed []freshet.Source, err error) 
 			return nil, err
 		}
 		s.URL, s.MinGap = raw, w.every
-		if w.every > 0 { // somebody wants it so often, whatever the policy thinks of it
+		if w.every > 0 { // the user asked for this interval, whatever the policy would choose
 			s.MaxGap = max(w.every, time.Second)
 		}
-		s.Origin = freshet.FromFile // whoever types it may do what the file may
+		s.Origin = freshet.FromFile // the command line has the rights of the configuration file
 		s, err = extract.CheckSource(s, w.CheckURL)
 		if field, ok := freshet.FieldOf(err); ok && field != "url" {
 			return nil, usageError{err}
@@ -198,7 +198,7 @@ func (w *watching) show(ctx context.Context, c freshet.Change) error {
 	return nil
 }
 
-// observe counts polls, and tells of first looks and of failures.
+// observe counts polls, and prints first captures and failures.
 func (w *watching) observe(o freshet.Outcome) {
 	w.polls.Add(1)
 	url := freshet.MaskURL(w.sources[o.Source].URL)
@@ -216,7 +216,7 @@ func (w *watching) observe(o freshet.Outcome) {
 	}
 }
 
-// say tells of the watching itself, apart from what was asked for.
+// say prints a remark on standard error.
 func (w *watching) say(format string, args ...any) {
 	fmt.Fprintln(w.err, palette(w.colours(w.err)).dim(fmt.Sprintf(format, args...)))
 }

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"freshet/internal/app/config"
+)
+
+// settings gathers what was set for cmd, which sends nothing to webhooks and needs
+// no secrets. All that is wrong is reported at once.
+func (p *program) settings(cmd *cobra.Command) (config.Settings, error) {
+	return p.load(cmd, true)
+}
+
+// sendingSettings is settings for a verb that tells webhooks of changes.
+func (p *program) sendingSettings(cmd *cobra.Command) (config.Settings, error) {
+	return p.load(cmd, false)
+}
+
+func (p *program) load(cmd *cobra.Command, noSecrets bool) (config.Settings, error) {
+	if err := cmd.Context().Err(); err != nil {
+		return config.Defaults(p.env), err
+	}
+	file, err := p.configFile(cmd)
+	if err != nil {
+		return config.Defaults(p.env), err
+	}
+	s, err := config.Load(config.Input{File: file, Env: p.env, NoSecrets: noSecrets, Flag: func(name string) (string, bool) {
+		f := cmd.Flag(name)
+		if f == nil || !f.Changed {
+			return "", false
+		}
+		return f.Value.String(), true
+	}})
+	s.Render.Launch = launcher()
+	return s, err
+}
+
+// configFile returns the file that was named, or else the one that is found; "" if
+// there is none, or none is wanted.
+func (p *program) configFile(cmd *cobra.Command) (string, error) {
+	named, given := namedFile(cmd, p.env)
+	switch {
+	case named == "none" || given && named == "":
+		return "", nil
+	case named != "":
+		return named, nil
+	}
+	return config.Find(p.env)
+}
+
+// namedFile returns what the flag says or, if it was not given, the environment.
+func namedFile(cmd *cobra.Command, env func(string) string) (name string, byFlag bool) {
+	if f := cmd.Flag("config"); f != nil && f.Changed {
+		return f.Value.String(), true
+	}
+	return env("FRESHET_CONFIG"), false
+}
+
+// sayFile prints which file the settings come from, unless the user named it.
+func (p *program) sayFile(cmd *cobra.Command, s config.Settings) {
+	if named, _ := namedFile(cmd, p.env); named == "" && s.File != "" {
+		p.remark("note: using settings from %s", s.File)
+	}
+}
