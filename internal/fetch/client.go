@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"freshet/internal/freshet"
+	"freshet/internal/urlenc"
 )
 
 // A Client fetches the present state of sources. It is a [freshet.Fetcher],
@@ -175,7 +176,7 @@ func (g guard) next(from target, h http.Header) (target, *freshet.FetchError) {
 	// read them.
 	location := strings.ReplaceAll(strings.TrimSpace(h.Get("Location")), " ", "%20")
 	if !utf8.ValidString(location) {
-		location = escape(location, "")
+		location = urlenc.Escape(location, queryOctets)
 	}
 	switch {
 	case location == "":

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"freshet/internal/freshet"
+	"freshet/internal/urlenc"
 )
 
 // CheckURL returns raw in its normal form: scheme and host in lower case, the
@@ -49,11 +49,11 @@ func (t target) String() string { return t.scheme + "://" + t.host + t.rest }
 // escaped here, lest it escape all of the path anew.
 func (t target) url() *url.URL {
 	path, query, asked := strings.Cut(t.rest, "?")
-	path = escape(path, "\"<>^`{|}")
+	path = urlenc.Escape(path, pathOctets)
 	plain, _ := url.PathUnescape(path) // parse has checked it
 	return &url.URL{
 		Scheme: t.scheme, Host: t.host, Path: plain, RawPath: path,
-		RawQuery: escape(query, ""), ForceQuery: asked && query == "",
+		RawQuery: urlenc.Escape(query, queryOctets), ForceQuery: asked && query == "",
 	}
 }
 
@@ -323,23 +323,18 @@ func validEscapes(path string) bool {
 	return err == nil
 }
 
-// escape escapes the bytes of s that are not ASCII, and those that are listed.
-func escape(s, listed string) string {
-	special := func(c byte) bool { return c >= utf8.RuneSelf || strings.IndexByte(listed, c) >= 0 }
-	clean := true
-	for i := range len(s) {
-		clean = clean && !special(s[i])
+// What net/http sends of a path and of a query as written: ASCII, but for what it would
+// escape in a path by itself.
+var (
+	queryOctets = ascii("")
+	pathOctets  = ascii("\"<>^`{|}")
+)
+
+// ascii returns the octets of ASCII but for some.
+func ascii(without string) *urlenc.Set {
+	var s urlenc.Set
+	for c := range utf8.RuneSelf {
+		s[c] = strings.IndexByte(without, byte(c)) < 0
 	}
-	if clean {
-		return s
-	}
-	var b strings.Builder
-	for i := range len(s) {
-		if special(s[i]) {
-			fmt.Fprintf(&b, "%%%02X", s[i])
-		} else {
-			b.WriteByte(s[i])
-		}
-	}
-	return b.String()
+	return &s
 }

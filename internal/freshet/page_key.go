@@ -3,6 +3,8 @@ package freshet
 import (
 	"hash/fnv"
 	"strings"
+
+	"freshet/internal/urlenc"
 )
 
 // A PageKey is what a page is known by where URLs would take too much room: a hash of its
@@ -54,48 +56,18 @@ func NormalURL(url string) string {
 	return scheme + "://" + host + path
 }
 
+// graphic are the octets that a path and a query hold without an escape.
+var graphic = func() *urlenc.Set {
+	var s urlenc.Set
+	for c := '!'; c <= '~'; c++ {
+		s[c] = c != '%'
+	}
+	return &s
+}()
+
 // normalPath returns path and query without their fragment, and with no escapes but
 // those that are needed.
 func normalPath(s string) string {
 	s, _, _ = strings.Cut(s, "#")
-	plain := true
-	for i := range len(s) {
-		plain = plain && s[i] != '%' && s[i] > ' ' && s[i] < 0x7f
-	}
-	if plain {
-		return s
-	}
-	const hex = "0123456789ABCDEF"
-	out := make([]byte, 0, len(s)+16)
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		escaped := c <= ' ' || c >= 0x7f || c == '%'
-		if c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]) {
-			c = unhex(s[i+1])<<4 | unhex(s[i+2])
-			i += 2
-			escaped = !isUnreserved(c)
-		}
-		if escaped {
-			out = append(out, '%', hex[c>>4], hex[c&15])
-		} else {
-			out = append(out, c)
-		}
-	}
-	return string(out)
-}
-
-// isUnreserved reports whether a character means the same with and without an escape.
-func isUnreserved(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
-}
-
-func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
-}
-
-func unhex(c byte) byte {
-	if c <= '9' {
-		return c - '0'
-	}
-	return c | 0x20 - 'a' + 10
+	return urlenc.Normalize(s, graphic)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
+
+	"freshet/internal/urlenc"
 )
 
 // LongestURL is how long the URL of a page may be, in bytes. Sitemaps have the same bound.
@@ -106,8 +108,8 @@ func (b base) exact(href string) (string, error) {
 	out.WriteString(u.Scheme())
 	out.WriteString("://")
 	out.WriteString(host)
-	out.WriteString(tidyPath(escape(u.Pathname(), pathByte)))
-	if query := tidyQuery(escape(u.Query(), queryByte)); query != "" {
+	out.WriteString(tidyPath(urlenc.Normalize(u.Pathname(), pathSet)))
+	if query := tidyQuery(urlenc.Normalize(u.Query(), querySet)); query != "" {
 		out.WriteByte('?')
 		out.WriteString(query)
 	}
@@ -218,7 +220,7 @@ func plain(path string) bool {
 // plainQuery reports whether nothing in a query is ever escaped.
 func plainQuery(query string) bool {
 	for i := range len(query) {
-		if c := query[i]; !unreserved(c) && c != '=' && c != '&' {
+		if c := query[i]; !urlenc.IsUnreserved(c) && c != '=' && c != '&' {
 			return false
 		}
 	}
@@ -229,50 +231,8 @@ func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-const upperHex = "0123456789ABCDEF"
-
-// escape writes every escape in upper case, takes back those that are not needed, and
-// adds the missing ones: whatever is not allowed by RFC 3986, and a lone percent sign.
-func escape(s string, allowed func(byte) bool) string {
-	clean := true
-	for i := range len(s) {
-		clean = clean && s[i] != '%' && allowed(s[i])
-	}
-	if clean {
-		return s
-	}
-	out := make([]byte, 0, len(s)+8)
-	for i := 0; i < len(s); i++ {
-		c, escaped := s[i], false
-		if c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]) {
-			c, escaped = unhex(s[i+1])<<4|unhex(s[i+2]), true
-			i += 2
-		}
-		if unreserved(c) || !escaped && c != '%' && allowed(c) {
-			out = append(out, c)
-			continue
-		}
-		out = append(out, '%', upperHex[c>>4], upperHex[c&15])
-	}
-	return string(out)
-}
-
-func unreserved(c byte) bool { return isWord(c) || strings.IndexByte("-._~", c) >= 0 }
-
-func pathByte(c byte) bool { return unreserved(c) || strings.IndexByte("!$&'()*+,;=:@/", c) >= 0 }
-
-func queryByte(c byte) bool { return pathByte(c) || c == '?' }
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
-}
-
-func unhex(c byte) byte {
-	switch {
-	case c <= '9':
-		return c - '0'
-	case c <= 'F':
-		return c - 'A' + 10
-	}
-	return c - 'a' + 10
-}
+// What a path and a query hold without an escape (RFC 3986).
+var (
+	pathSet  = urlenc.NewSet(urlenc.Unreserved, "!$&'()*+,;=:@/")
+	querySet = urlenc.NewSet(urlenc.Unreserved, "!$&'()*+,;=:@/?")
+)

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"freshet/internal/urlenc"
 )
 
 // What a pattern may have. Both bound how large the expression becomes.
@@ -80,12 +82,10 @@ func unescape(path string) string {
 	}
 	out := make([]byte, 0, len(path))
 	for i := 0; i < len(path); i++ {
-		if path[i] == '%' && i+2 < len(path) && isHex(path[i+1]) && isHex(path[i+2]) {
-			if c := unhex(path[i+1])<<4 | unhex(path[i+2]); c != '/' {
-				out = append(out, c)
-				i += 2
-				continue
-			}
+		if c, ok := urlenc.Decode(path[i:]); ok && c != '/' {
+			out = append(out, c)
+			i += 2
+			continue
 		}
 		out = append(out, path[i])
 	}
