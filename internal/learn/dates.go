@@ -52,7 +52,7 @@ const (
 // a change if one of them falls into the time since the last poll, and with one
 // that saw none if none does. It reports whether the source dates its changes and is
 // believed.
-func (l *Learner) date(slot freshet.Slot, o *freshet.Outcome, see *sighting) bool {
+func (l *expectations) date(slot freshet.Slot, o *freshet.Outcome, see *sighting) bool {
 	if o.Modified.IsZero() && len(o.Dates) == 0 {
 		return false
 	}
@@ -76,7 +76,7 @@ func (l *Learner) date(slot freshet.Slot, o *freshet.Outcome, see *sighting) boo
 
 // datesOf returns when a source says that it has changed up to x, in ticks, the newest
 // first. Dates that lie ahead say nothing.
-func (l *Learner) datesOf(o *freshet.Outcome, x float64) (dates [mostDates]float64, n int) {
+func (l *population) datesOf(o *freshet.Outcome, x float64) (dates [mostDates]float64, n int) {
 	put := func(t time.Time) {
 		at := l.clock.at(t)
 		if t.IsZero() || at > x {
@@ -97,7 +97,7 @@ func (l *Learner) datesOf(o *freshet.Outcome, x float64) (dates [mostDates]float
 }
 
 // settleDates takes in the dates of a change, the newest first.
-func (l *Learner) settleDates(slot freshet.Slot, dates []float64, see *sighting) {
+func (l *expectations) settleDates(slot freshet.Slot, dates []float64, see *sighting) {
 	p, d := l.pages.At(slot), &see.dated
 	d.since, d.list = int64(math.Floor(p.last)), dates[len(dates)-1] < dates[0]
 	for _, at := range dates {
@@ -125,7 +125,7 @@ func (l *Learner) settleDates(slot freshet.Slot, dates []float64, see *sighting)
 
 // massAfter returns the mass of the time after a tick until x. What is too long ago
 // to be remembered counts as it is.
-func (l *Learner) massAfter(slot freshet.Slot, tick int64, x float64) (mass float64) {
+func (l *expectations) massAfter(slot freshet.Slot, tick int64, x float64) (mass float64) {
 	from := max(tick+1, l.open-window+1)
 	mass = float64(from - (tick + 1))
 	for t := from; t <= l.open && float64(t) < x; t++ {
@@ -140,7 +140,7 @@ const redrawn = 0.01
 
 // first begins with a source that was first seen at x. If it says when it had
 // changed before that, it is known that it did then and not in between.
-func (l *Learner) first(slot freshet.Slot, x float64, o *freshet.Outcome) {
+func (l *population) first(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	p, m := l.pages.At(slot), l.minds.At(slot)
 	prior := l.priorOf(p)
 	dates, n := l.datesOf(o, x)
@@ -184,7 +184,7 @@ func (m *mind) past(g *grid, prior *spread, quiet, turns float64) {
 }
 
 // massOf returns the mass of one tick for a source.
-func (l *Learner) massOf(slot freshet.Slot, tick int64) float64 {
+func (l *expectations) massOf(slot freshet.Slot, tick int64) float64 {
 	if tick <= l.open-window {
 		return 1
 	}

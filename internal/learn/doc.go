@@ -8,7 +8,7 @@
 //
 //	expected = rate * mass * correction
 //
-// The rate is the source's own, a distribution over a grid of rates learnt by
+// The rate is the source's own, a distribution over a grid of rates learned by
 // Bayes' rule with the exact chance of what each poll saw, in three memories of
 // different length that are mixed by how well each predicts. Where little is
 // known of a source, others stand in: those of its site, those with its tags,
@@ -20,18 +20,10 @@
 //
 // The correction holds what has been seen in just that stretch of time on other
 // pages of the site and elsewhere (a site that changes all its pages shows on
-// the first few), and how far all of this has been right, learnt by a
+// the first few), and how far all of this has been right, learned by a
 // regression that can also switch any of it off.
 //
 // A Learner takes constant memory a source and constant time a poll. It is a
 // function of the outcomes it was told and of the sources it knew then: told
 // the same again, it is the same to the bit.
-//
-// It knows outcomes and sources, and nothing of worth, budget or price: numbers,
-// explanations and forecasts need it under every policy, and a learner is tested
-// by whether its probabilities come true.
-//
-// A snapshot for a checkpoint belongs to one position in the log and is taken
-// 1,000 sources at a time between polls. Code that is about to change a source
-// copies it first, so the snapshot is the same to the bit as one taken at once.
 package learn

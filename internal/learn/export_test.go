@@ -101,7 +101,7 @@ func (p *profile) AddBent(hour int, seen, due float64) {
 	p.add(&s, phase{uint8(hour), uint8(first[byWeekday]), uint8(first[byMinute])}, seen, due)
 }
 
-// Settle works the factors of hours, weekdays and minutes out anew.
+// Settle works the factors of hours, weekdays and minutes out again.
 func (p *profile) Settle(parent *profile, strength float64) {
 	p.settle(&shape{24, 7, 12}, parent, strength)
 }
@@ -170,13 +170,13 @@ func (r *Reliability) Add(chance float64, found bool) { r.add(chance, found) }
 
 // Said returns how many indexes are kept for a page, and of how many pages that are no
 // sources it is kept what they say.
-func (l *Learner) Said(slot freshet.Slot) (voices, unmet int) {
-	return len(l.heard[slot]), len(l.unmet)
+func (l *Learner) Said(slot freshet.Slot) (voices, unmatchedHints int) {
+	return len(l.hints.hints[slot]), len(l.hints.unmatched)
 }
 
-// DoSlices has a Learner do so many chores with an outcome; 0 means all.
+// DoSlices has a Learner do so many background work with an outcome; 0 means all.
 func (l *Learner) DoSlices(catchUp, sweep, priors int) {
-	if l.slice = theLot; catchUp > 0 {
+	if l.slice = wholePass; catchUp > 0 {
 		l.slice.sites, l.slice.pages = catchUp, catchUp
 	}
 	if sweep > 0 {

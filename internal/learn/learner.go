@@ -26,66 +26,56 @@ type Config struct {
 // A Learner learns when sources change. Like a policy it is plain state: it
 // reads no clock, does no I/O, and gives the same answers to the same calls.
 // Make one with New.
+//
+// What it knows is in layers, each of which sees only those below it: the timeline;
+// the population of sources and sites with their rates; snapshots of it; time-of-day
+// profiles; background work; recent activity; and the expectations that follow from all
+// of them. Above these lie what others say of when sources change: index hints, pushes,
+// announcements of the sources themselves, forecast overrides and minutes of the hour.
 type Learner struct {
 	config Config
-	clock  clock
-	grid   grid
+	*expectations
 
-	pages   column.Of[freshet.Slot, page]
-	minds   column.Of[freshet.Slot, mind]
-	counts  column.Of[freshet.Slot, count]
-	hours   column.Some[freshet.Slot, hours]   // the profiles that sources have for themselves, see own
-	minutes column.Some[freshet.Slot, minutes] // of some of those
-	beats   []*beat                            // by slot; nil where nothing is known of minutes
-	says    []*sayer                           // by slot; nil where a source says nothing of when it will change
-	seen    int                                // how many pages there are that are polled
+	hints     *indexHints
+	announced *announcements
+	overrides *overrides
+	pushes    *pushes
+	minutely  *minuteRhythms
 
-	sites  []*site
-	named  map[string]*site // sites by their names
-	tags   map[string]*family
-	all    pool
-	common *profile // of all sources
-
-	open     int64             // the tick that is under way
-	began    bool              // a tick is under way at all
-	pace     float64           // polls a tick, of late
-	polls    float64           // in the tick under way
-	world    [memories]float64 // logarithm of how well memories have predicted of late
-	active   activity          // of all sources
-	course   course            // of that activity; scratch
-	fix      correction
-	credit   credit
-	upto     freshet.Cursor // the last outcome learnt from
-	sweep    int            // the next slot whose posterior goes into the priors
-	todo     chores
-	shot     *Snapshot // that is under way; nil if none is
-	shots    uint32    // begun so far
-	slice    slice     // of them that is done with an outcome
-	ownShape shape     // of the profiles that sources have for themselves; zero while they have none
-	scale    tallyScale
-
-	// What indexes say; all empty while there is none.
-	indexes []*index                         // by slot; nil where a source is none
-	heard   [][]voice                        // by slot: what they say of a page
-	kinds   [freshet.IndexKinds]kindTrust    // how far those of a kind can be believed
-	keyOf   []freshet.PageKey                // by slot; 0 if it has none
-	keys    map[freshet.PageKey]freshet.Slot // the page of a key, the last that was put
-	alike   []freshet.Slot                   // by slot: another page of the same key; -1 if there is none
-	unmet   map[freshet.PageKey]unmet        // what is said of pages that are no sources
-
-	unclaimed map[freshet.PageKey]freshet.ChangeFreq // how often they change by a sitemap
-
-	spoke  uint32 // how many indexes there have been
-	pushes pushes
-
-	given     map[freshet.Slot]*given // by slot: the chances that somebody gave; none where nobody did
-	foresight foresight               // scratch
-	looking   look                    // scratch
-	views     views                   // scratch
-
+	credit      credit
 	reliability Reliability
-	restored    int64         // the version of the state that was taken over last
-	phases      [window]phase // of the last ticks
+	upto        freshet.Cursor // the last outcome learned from
+
+	foresight foresight // scratch
+	looking   look      // scratch
+}
+
+// A timeline is the ticks up to the one under way.
+type timeline struct {
+	clock  clock
+	open   int64         // the tick that is under way
+	began  bool          // a tick is under way at all
+	phases [window]phase // of the last ticks
+}
+
+// A population is the sources, and the sites and tags by which they are pooled, with the
+// rates at which they change.
+type population struct {
+	timeline
+	grid   grid
+	pages  column.Of[freshet.Slot, page]
+	minds  column.Of[freshet.Slot, mind]
+	counts column.Of[freshet.Slot, count]
+	seen   int // how many pages there are that are polled
+
+	sites []*site
+	named map[string]*site // sites by their names
+	tags  map[string]*family
+	all   pool
+
+	pace  float64           // polls a tick, of late
+	world [memories]float64 // logarithm of how well memories have predicted of late
+	scale tallyScale
 }
 
 // window is how many ticks back a poll says when something changed.
@@ -103,8 +93,8 @@ type page struct {
 	kind  pageKind
 	claim freshet.ChangeFreq // how often it changes by a sitemap
 
-	tick   uint16 // the low bits of the one up to which mass counts, where it has a profile of its own
-	taught int32  // update times that it was told of from elsewhere
+	tick     uint16 // the low bits of the one up to which mass counts, where it has a profile of its own
+	imported int32  // update times that it was told of from elsewhere
 }
 
 // A pageKind says how far a source counts.
@@ -130,7 +120,7 @@ type site struct {
 	was     *siteBrief
 	known   int // scratch: pages of which something is known
 
-	tick   int64   // that the site has entered: the one under way or the one before, see chores
+	tick   int64   // that the site has entered: the one under way or the one before, see background work
 	pace   float64 // of the site's clock in that tick
 	upto   float64 // where the clock stood when it began
 	before float64 // pace in the tick before
@@ -176,13 +166,19 @@ func New(c Config) *Learner {
 	c.Tick = cmp.Or(c.Tick, time.Minute)
 	c.Polls = cmp.Or(c.Polls, 1)
 	c.Memory = cmp.Or(c.Memory, 30*24*time.Hour)
+	x := &expectations{fix: newCorrection()}
+	x.clock = newClock(c.Start, c.Tick)
+	x.grid = newGrid(x.clock)
+	x.named, x.tags, x.common = map[string]*site{}, map[string]*family{}, newProfile()
+	x.pace, x.slice = c.Polls, aSlice
+	x.scale.half = c.Memory.Seconds() / c.Tick.Seconds()
 	l := &Learner{
-		config: c, clock: newClock(c.Start, c.Tick), grid: newGrid(newClock(c.Start, c.Tick)),
-		named: map[string]*site{}, tags: map[string]*family{}, common: newProfile(),
-		pace: c.Polls, fix: newCorrection(), credit: newCredit(), restored: stateVersion, slice: aSlice,
+		config: c, expectations: x, credit: newCredit(),
+		hints: &indexHints{expectations: x}, overrides: &overrides{expectations: x, of: map[freshet.Slot]*override{}},
+		pushes: &pushes{expectations: x, of: map[freshet.Slot]*trust{}}, minutely: &minuteRhythms{expectations: x},
 	}
-	l.scale.half = c.Memory.Seconds() / c.Tick.Seconds()
-	l.kinds[freshet.HubIndex] = newHubs()
+	l.announced = &announcements{expectations: x, overrides: l.overrides}
+	l.hints.kinds[freshet.HubIndex] = newHubs()
 	return l
 }
 
@@ -200,10 +196,10 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 	l.enter(slot)
 	p := l.pages.At(slot)
 	if p.site == nil {
-		*l.minds.At(slot), *l.counts.At(slot), l.beats[slot], l.says[slot] = mind{}, count{}, nil, nil
+		*l.minds.At(slot), *l.counts.At(slot), l.minutely.of[slot], l.announced.of[slot] = mind{}, count{}, nil, nil
 		l.dropOwn(slot)
 		delete(l.pushes.of, slot)
-		delete(l.given, slot)
+		delete(l.overrides.of, slot)
 		*p = page{kind: unseen, trust: firstTrust, last: l.clock.at(now)}
 		if !since.IsZero() {
 			p.kind = 0
@@ -215,7 +211,7 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 	l.counts.At(slot).life = s.Life
 	l.pause(p, s.Paused)
 	l.move(p, s, s.Index)
-	l.keyed(slot, s.URL)
+	l.hints.setKey(slot, s.URL)
 	l.foresee(slot)
 	if !l.began { // until the first poll the prior follows the number of sources
 		l.all.prior = newPrior(&l.grid, 2*float64(l.all.pages)/l.pace)
@@ -223,7 +219,7 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 }
 
 // pause says whether a source is to be polled.
-func (l *Learner) pause(p *page, yes bool) {
+func (l *population) pause(p *page, yes bool) {
 	counts := p.kind&(paused|lists) == 0
 	if p.kind &^= paused; yes {
 		p.kind |= paused
@@ -245,7 +241,7 @@ func turned(was, is bool) int {
 
 // move puts a source among those of its site, if it is not there already. It is there
 // to list pages or to be one.
-func (l *Learner) move(p *page, s freshet.Source, listing bool) {
+func (l *background) move(p *page, s freshet.Source, listing bool) {
 	to := l.siteOf(s)
 	if p.site == to && listing == (p.kind&lists != 0) {
 		return
@@ -269,7 +265,7 @@ func (l *Learner) move(p *page, s freshet.Source, listing bool) {
 }
 
 // siteOf returns the site of a source, which may be new.
-func (l *Learner) siteOf(s freshet.Source) *site {
+func (l *background) siteOf(s freshet.Source) *site {
 	name := siteName(s)
 	at := l.named[name]
 	if at == nil {
@@ -299,7 +295,7 @@ func siteName(s freshet.Source) string {
 }
 
 // familyNamed returns the family of some tags, which may be new.
-func (l *Learner) familyNamed(key string) *family {
+func (l *population) familyNamed(key string) *family {
 	f := l.tags[key]
 	if f == nil {
 		f = &family{key: key}
@@ -320,7 +316,7 @@ func (s *site) join(f *family) {
 
 // leave takes a source from its site, for another or for none. A site that has no more
 // is forgotten.
-func (l *Learner) leave(p *page, to *site) {
+func (l *background) leave(p *page, to *site) {
 	from := p.site
 	if from == nil {
 		return
@@ -352,23 +348,23 @@ func (l *Learner) Remove(slot freshet.Slot) {
 	p := l.pages.At(slot)
 	l.pause(p, true)
 	l.leave(p, nil)
-	l.part(slot)
-	l.keyOf[slot] = 0
-	l.silence(slot)
+	l.hints.unmatch(slot)
+	l.hints.keyOf[slot] = 0
+	l.hints.removeIndex(slot)
 	l.all.pages += turned(p.kind&lists == 0, false)
 	l.dropOwn(slot)
-	l.beats[slot], l.says[slot] = nil, nil
+	l.minutely.of[slot], l.announced.of[slot] = nil, nil
 	delete(l.pushes.of, slot)
-	delete(l.given, slot)
+	delete(l.overrides.of, slot)
 	l.foresee(slot)
 }
 
 // fair returns the share of a poll that each source gets in a tick if all get
 // the same.
-func (l *Learner) fair() float64 { return l.pace / float64(max(1, l.seen)) }
+func (l *population) fair() float64 { return l.pace / float64(max(1, l.seen)) }
 
 // priorOf returns what is thought of the rate of a source of which nothing is known.
-func (l *Learner) priorOf(p *page) *spread {
+func (l *population) priorOf(p *page) *spread {
 	if c := p.claims(); c != nil {
 		return &c.prior
 	}
@@ -376,7 +372,7 @@ func (l *Learner) priorOf(p *page) *spread {
 }
 
 // priorAt returns what is thought of the rate of an unknown source of a site.
-func (l *Learner) priorAt(s *site) *spread {
+func (l *population) priorAt(s *site) *spread {
 	switch {
 	case s.pages > 1 && s.prior[0] > 0:
 		return &s.prior
@@ -388,7 +384,7 @@ func (l *Learner) priorAt(s *site) *spread {
 
 // know returns the rate of a source, in changes a tick. Until something has been
 // seen of it, it is that of its like.
-func (l *Learner) know(slot freshet.Slot) float64 {
+func (l *population) know(slot freshet.Slot) float64 {
 	if rate := l.pages.At(slot).rate; rate > 0 {
 		return float64(rate)
 	}
@@ -396,4 +392,4 @@ func (l *Learner) know(slot freshet.Slot) float64 {
 }
 
 // revisit returns how long it takes, in seconds, to poll every source once.
-func (l *Learner) revisit() float64 { return l.clock.seconds() / l.fair() }
+func (l *population) revisit() float64 { return l.clock.seconds() / l.fair() }

@@ -6,10 +6,11 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn/estimate"
+	"freshet/internal/sched/column"
 )
 
 // Observe implements [freshet.Learner]. Outcomes come in the order of the log;
-// one that was learnt from already is passed over. Time in a Learner moves only
+// one that was learned from already is passed over. Time in a Learner moves only
 // by what is in the log, so it does not ask when it is told.
 func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if o.Cursor > 0 {
@@ -45,9 +46,9 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if p.rate == 0 {
 		l.first(slot, x, &o)
 	}
-	l.polled(slot, x)
-	l.readIndex(slot, x, &o)
-	l.hearSaid(slot, x, &o)
+	l.hints.polled(slot, x)
+	l.hints.read(slot, x, &o)
+	l.announced.read(slot, x, &o)
 	p.kind &^= unseen
 	p.last = x
 	p.upto = p.site.clock(x, l.open)
@@ -72,16 +73,16 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	}
 	l.runCourse()
 	l.observeSite(s)
-	s.at(l, max(x, float64(l.open)), nil)
+	s.at(l.expectations, max(x, float64(l.open)), nil)
 	var f vector
 	see := sighting{at: x, mass: l.describe(slot, x, &f), changed: o.Result == freshet.Changed}
 	see.exposure = see.mass * math.Exp(l.fix.log(&f))
 	whole := l.know(slot) * see.exposure
-	l.holdAgainst(slot, x, whole, see.changed)
+	l.hints.check(slot, x, whole, see.changed)
 	l.date(slot, o, &see)
-	pushed, unpushed := l.hearPush(slot, whole, o, &see)
-	said, unsaid := l.holdSaid(slot, whole, o, &see)
-	told, open := l.heed(slot, whole, see.dated.n > 0, &see)
+	pushed, unpushed := l.pushes.check(slot, whole, o, &see)
+	said, unsaid := l.announced.check(slot, whole, o, &see)
+	told, open := l.hints.use(slot, whole, see.dated.n > 0, &see)
 	open *= unpushed * unsaid
 	if told || pushed || said {
 		l.attribute(slot, &see)
@@ -99,9 +100,9 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	chance := m.foresee(&l.grid, l.priorOf(p), see.mass, &l.world)
 	expected := l.fix.expect(&f, chance)
 	likely := -math.Expm1(-expected)
-	byBeat, beats := l.listen(slot, &see, likely)
-	if beats {
-		likely = bounded(byBeat)
+	chanceByMinute, keepsMinute := l.minutely.check(slot, &see, likely)
+	if keepsMinute {
+		likely = bounded(chanceByMinute)
 	} else {
 		l.credit.see(due, float64(p.rate), l.priorOf(p).mean(&l.grid), l.all.prior.mean(&l.grid), see.changed)
 		l.fix.learn(&f, expected, see.changed)
@@ -117,7 +118,7 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 
 // learnAlone takes in a poll that says something of its source, but not of how well
 // changes are foreseen: it was made because an index told of one, or is of an index.
-func (l *Learner) learnAlone(slot freshet.Slot, see *sighting) {
+func (l *population) learnAlone(slot freshet.Slot, see *sighting) {
 	p, m := l.pages.At(slot), l.minds.At(slot)
 	prior := l.priorOf(p)
 	turns := (see.at - p.last) * l.fair()
@@ -131,7 +132,7 @@ func (l *Learner) learnAlone(slot freshet.Slot, see *sighting) {
 // attribute says when what a poll saw is likely to have happened: changes go to
 // the ticks since the last poll by how likely each was to have one, or to the
 // one they are dated. What is known to have been quiet counts as such.
-func (l *Learner) attribute(slot freshet.Slot, see *sighting) {
+func (l *expectations) attribute(slot freshet.Slot, see *sighting) {
 	p := l.pages.At(slot)
 	s, own, rate := p.site, l.ownToAdd(slot), float64(p.rate)
 	var bent *bends // by its own profile, as that was before this poll
@@ -172,7 +173,7 @@ func (l *Learner) attribute(slot freshet.Slot, see *sighting) {
 
 // place says how many of the changes that a poll saw fell into each tick from
 // the first one on.
-func (l *Learner) place(slot freshet.Slot, see *sighting, first int64, bent *bends, seen *[window]float64) {
+func (l *expectations) place(slot freshet.Slot, see *sighting, first int64, bent *bends, seen *[window]float64) {
 	p := l.pages.At(slot)
 	switch {
 	case !see.changed:
@@ -206,7 +207,7 @@ func (l *Learner) place(slot freshet.Slot, see *sighting, first int64, bent *ben
 }
 
 // paceAt returns the pace of a site's clock in one of the last ticks.
-func (l *Learner) paceAt(s *site, tick int64, ph phase) float64 {
+func (l *activities) paceAt(s *site, tick int64, ph phase) float64 {
 	switch {
 	case tick == l.open:
 		return s.pace
@@ -218,7 +219,7 @@ func (l *Learner) paceAt(s *site, tick int64, ph phase) float64 {
 
 // activityAt returns that pace, bent by what was seen in the tick on the site
 // and elsewhere.
-func (l *Learner) activityAt(s *site, tick int64) float64 {
+func (l *activities) activityAt(s *site, tick int64) float64 {
 	switch {
 	case s.pulse != nil && tick > l.open-span:
 		return float64(l.viewOf(s).a.value[place(tick)])
@@ -228,7 +229,7 @@ func (l *Learner) activityAt(s *site, tick int64) float64 {
 	return l.paceAt(s, tick, l.phaseOf(tick))
 }
 
-// redraw lets the switching memory's rate be drawn anew, as often as it would
+// redraw lets the switching memory's rate be drawn again, as often as it would
 // be in so many turns. A turn is the time in which all sources can be polled.
 func (m *mind) redraw(turns float64, prior *spread) {
 	q := m.of[switching].weigh(prior)
@@ -300,5 +301,136 @@ func (m *mind) take(g *grid, saw *sighting, turns float64) {
 			m.of[k].forget(math.Pow(keep, 1-byTime+byTime*turns))
 		}
 		m.of[k].admit(&fit)
+	}
+}
+
+// longestGap is how many ticks without an outcome are gone through one by one.
+// After a longer one, nothing that was going on before it is remembered anyway.
+const longestGap = span
+
+// advance lets ticks pass up to the moment x. Only outcomes drive it, so that
+// the log of outcomes alone decides what a Learner thinks.
+func (l *Learner) advance(x float64) {
+	tick := int64(math.Floor(x))
+	switch {
+	case !l.began:
+		l.beginFirst(tick)
+	case tick-l.open > longestGap || tick < l.open-window:
+		l.work(wholePass)
+		l.jump(tick)
+	}
+	for l.open < tick {
+		l.close()
+		l.begin(l.open + 1)
+		l.todo.site, l.todo.page = 0, 0
+		l.startSweep()
+	}
+	l.work(l.sliceNow())
+}
+
+// beginFirst enters the first tick. Forecasts made before it leave no trace.
+func (l *Learner) beginFirst(tick int64) {
+	l.keepAll()
+	l.began, l.open, l.scale.from = true, tick, float64(tick)
+	for _, s := range l.sites {
+		s.upto = 0
+	}
+	l.jump(tick)
+	for _, p := range l.pages.All {
+		if p.site != nil {
+			p.upto, p.mass = p.site.clock(p.last, tick), 0
+		}
+	}
+	l.reshape()
+}
+
+// jump begins again at a tick, far from the one under way or before it: a long
+// silence, or a clock that was set back.
+func (l *Learner) jump(tick int64) {
+	l.keepAll()
+	skipped := float64(max(0, tick-l.open))
+	l.scale.from += float64(min(0, tick-l.open)) // what was counted before counts as it did
+	for _, p := range l.pages.All {
+		if p.site != nil {
+			p.mass += max(0, float64(tick)-max(p.last, float64(l.open)))
+			p.last = min(p.last, float64(tick))
+		}
+	}
+	l.hints.clampTimes(float64(tick))
+	for _, s := range l.sites {
+		s.upto += skipped
+		if s.pulse != nil {
+			s.pulse.reset()
+		}
+	}
+	l.active = activity{}
+	for t := tick - window + 1; t < tick; t++ {
+		l.phases[int(uint64(t)%window)] = l.clock.phase(t)
+	}
+	l.begin(tick)
+	l.arriveAll()
+	l.fade()
+}
+
+// close ends the tick under way.
+func (l *Learner) close() {
+	l.work(wholePass)
+	l.pace += (l.polls - l.pace) / paceMemory
+	l.polls = 0
+	l.fade()
+}
+
+// paceMemory is over how many ticks the polls made are averaged.
+const paceMemory = 256
+
+// begin begins a tick.
+func (l *Learner) begin(tick int64) {
+	l.open = tick
+	l.phases[int(uint64(tick)%window)] = l.clock.phase(tick)
+	l.active.open(tick)
+	l.common.settle(&l.clock.shape, nil, profileGrip)
+}
+
+// How many changes count as much as what is thought of a profile otherwise.
+const (
+	profileGrip = 20
+	ownGrip     = 3
+)
+
+// phaseOf returns the phase of one of the last ticks.
+func (l *timeline) phaseOf(tick int64) phase { return l.phases[int(uint64(tick)%window)] }
+
+// Profiles of its own help a source only if it is seen more often than the cycle
+// turns.
+const (
+	hoursWithin   = 24 * 60 * 60 // seconds between polls
+	minutesWithin = 30 * 60
+)
+
+// reshape decides which profiles sources have for themselves. One that is there
+// stays until it is far from being of use.
+func (l *background) reshape() {
+	was, gap := l.ownShape, l.revisit()
+	within := func(c int, limit float64) int {
+		if was[c] > 0 {
+			limit *= 2
+		}
+		if gap > limit {
+			return 0
+		}
+		return l.clock.shape[c]
+	}
+	next := shape{byHour: within(byHour, hoursWithin), byMinute: within(byMinute, minutesWithin)}
+	if next[byHour] == 0 {
+		next = shape{}
+	}
+	if next != was { // until now they were what they were
+		l.catchUp(wholePass)
+	}
+	if l.ownShape = next; next[byHour] == 0 {
+		if was[byHour] > 0 {
+			l.keepAll()
+		}
+		l.hours, l.minutes = column.Some[freshet.Slot, hours]{}, column.Some[freshet.Slot, minutes]{}
 	}
 }

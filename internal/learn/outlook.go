@@ -20,7 +20,7 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	s := p.site
 	l.runCourse()
 	l.observeSite(s)
-	s.at(l, x, l.ahead(x))
+	s.at(l.expectations, x, l.ahead(x))
 	out.Tally = l.Tally(slot)
 	var f vector
 	bend := l.bend(slot, x)
@@ -30,8 +30,8 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		return out
 	}
 	out.Since = l.clock.time(p.last)
-	out.Heard = l.heardOf(slot)
-	out.Foretold, out.Resting = l.foretoldOf(slot), l.restingOf(slot)
+	out.Heard = l.hints.summary(slot)
+	out.Foretold, out.Resting = l.announced.summary(slot), l.announced.restSummary(slot)
 	if x <= p.last {
 		return out
 	}
@@ -47,10 +47,10 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	m.redraw((x-p.last)*l.fair(), l.priorOf(p))
 	chance := m.foresee(&l.grid, l.priorOf(p), mass, &l.world)
 	out.Chance = 1 - (1-h.Pending)*math.Exp(-l.fix.expect(&f, chance))
-	if b := l.beats[slot]; b != nil && b.good && h.Pending == 0 && l.ownShape[byMinute] > 0 {
+	if b := l.minutely.of[slot]; b != nil && b.good && h.Pending == 0 && l.ownShape[byMinute] > 0 {
 		out.Chance = b.chance(l.clock.minute(x)-l.clock.minute(p.last), out.Chance)
 	}
-	if g := l.given[slot]; g != nil {
+	if g := l.overrides.of[slot]; g != nil {
 		chance, _ := g.overlay(p.last, x, -math.Log1p(-bounded(out.Chance)))
 		_, out.Expected = g.overlay(p.last, x, out.Expected)
 		out.Chance = -math.Expm1(-chance)
@@ -61,7 +61,7 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 // Hint returns what indexes say of a source at now, and it of itself, and whether that is
 // anything.
 func (l *Learner) Hint(now time.Time, slot freshet.Slot) (h Hint, ok bool) {
-	if !l.isHeard(slot) && l.saysOf(slot) == nil || l.pages.At(slot).kind&unseen != 0 {
+	if !l.hints.has(slot) && l.announced.get(slot) == nil || l.pages.At(slot).kind&unseen != 0 {
 		return h, false
 	}
 	x, s := l.moment(now), l.pages.At(slot).site
@@ -71,7 +71,7 @@ func (l *Learner) Hint(now time.Time, slot freshet.Slot) (h Hint, ok bool) {
 	l.enter(slot)
 	l.runCourse()
 	l.observeSite(s)
-	s.at(l, x, l.ahead(x))
+	s.at(l.expectations, x, l.ahead(x))
 	var f vector
 	mass := l.describe(slot, x, &f)
 	return h, l.hint(slot, x, l.know(slot)*mass*l.pushes.untold(slot)*math.Exp(l.fix.log(&f)), &h)
@@ -79,7 +79,7 @@ func (l *Learner) Hint(now time.Time, slot freshet.Slot) (h Hint, ok bool) {
 
 // bend returns how much faster than its mean rate a source is expected to change
 // at x, by the time of day and the like.
-func (l *Learner) bend(slot freshet.Slot, x float64) float64 {
+func (l *expectations) bend(slot freshet.Slot, x float64) float64 {
 	p := l.pages.At(slot)
 	l.enterSite(p.site)
 	ph := l.clock.phase(int64(math.Floor(x)))
@@ -93,7 +93,7 @@ func (l *Learner) bend(slot freshet.Slot, x float64) float64 {
 
 // rates returns the rate of a source times a factor, with the range in which it
 // lies nine times in ten by all memories together.
-func (l *Learner) rates(slot freshet.Slot, factor float64) freshet.Range {
+func (l *population) rates(slot freshet.Slot, factor float64) freshet.Range {
 	mixed := l.thought(slot)
 	return freshet.Range{
 		Mean: l.know(slot) * factor,
@@ -104,7 +104,7 @@ func (l *Learner) rates(slot freshet.Slot, factor float64) freshet.Range {
 
 // thought returns what is thought of the rate of a source by all memories
 // together.
-func (l *Learner) thought(slot freshet.Slot) (mixed spread) {
+func (l *population) thought(slot freshet.Slot) (mixed spread) {
 	m, prior := l.minds.At(slot), l.priorOf(l.pages.At(slot))
 	for k, w := range m.weights(&l.world) {
 		q := m.of[k].weigh(prior)
@@ -117,7 +117,7 @@ func (l *Learner) thought(slot freshet.Slot) (mixed spread) {
 
 // quantile returns the rate below which the share of a spread lies. A point of
 // the grid stands for the rates around it.
-func (l *Learner) quantile(q *spread, share float64) float64 {
+func (l *population) quantile(q *spread, share float64) float64 {
 	step := math.Log(l.grid[1] / l.grid[0])
 	below := 0.0
 	for i, w := range q {
@@ -135,7 +135,7 @@ func (l *Learner) quantile(q *spread, share float64) float64 {
 
 // Tally returns what became of the changes of a source. What is long past counts
 // for less.
-func (l *Learner) Tally(slot freshet.Slot) freshet.Tally {
+func (l *population) Tally(slot freshet.Slot) freshet.Tally {
 	if !l.began || int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return freshet.Tally{}
 	}
@@ -168,12 +168,124 @@ func (l *Learner) Changed(now time.Time, slot freshet.Slot, expected float64) fl
 }
 
 // Seen returns when a source was last seen; zero if never.
-func (l *Learner) Seen(slot freshet.Slot) time.Time {
+func (l *population) Seen(slot freshet.Slot) time.Time {
 	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil || l.pages.At(slot).kind&unseen != 0 {
 		return time.Time{}
 	}
 	return l.clock.time(l.pages.At(slot).last)
 }
 
-// Upto returns the last outcome that was learnt from.
+// Upto returns the last outcome that was learned from.
 func (l *Learner) Upto() freshet.Cursor { return l.upto }
+
+// thursday is where the week begins that bins count: on the first day of 1970.
+const thursday = 3
+
+// Rhythm returns what was learned of when a source changes: how far the profiles of its
+// site and of its own bend what is expected, and what was seen.
+func (l *Learner) Rhythm(now time.Time, slot freshet.Slot) (r freshet.Rhythm) {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
+		return r
+	}
+	o := l.Outlook(now, slot)
+	r.Rate, r.Happened, r.Watched = LongRun(o), o.Happened, o.Watched
+	r.Foretold, r.Resting = o.Foretold, o.Resting
+	if !(o.Watched > 0) {
+		r.Rate = o.Rate
+	}
+	if r.Taught = int(l.pages.At(slot).imported); r.Taught > 0 && o.Watched < longEnough.Seconds() { // which says more than the rate of this hour
+		r.Rate = l.rates(slot, 1/l.clock.seconds())
+	}
+	own := l.ownOf(slot) // which Outlook has brought up to date
+	r.Own = own.is()
+	cycle := func(c int) (bins []freshet.RhythmBin) {
+		sum := 0.0
+		for i := range l.clock.shape[c] {
+			b := l.rhythmBin(l.pages.At(slot).site.profile, own, c, first[c]+i)
+			sum += b.Factor
+			bins = append(bins, b)
+		}
+		for i := range bins {
+			bins[i].Factor *= float64(len(bins)) / sum
+		}
+		return bins
+	}
+	r.Hours, r.Minutes = cycle(byHour), cycle(byMinute)
+	if days := cycle(byWeekday); len(days) == 7 {
+		r.Weekdays = append(days[7-thursday:], days[:7-thursday]...)
+	}
+	return r
+}
+
+// rhythmBin returns one bin of a cycle. What was seen is that of the source, if it has a
+// profile of its own in the cycle, and else that of its site.
+func (l *Learner) rhythmBin(of *profile, own own, cycle, bin int) freshet.RhythmBin {
+	log := (1 + l.fix.weight[profileOfSite]) * math.Log(float64(of.factor[bin]))
+	seen, due := of.seen[bin], of.due[bin]
+	if own.is() && l.ownShape[cycle] > 0 {
+		var factor float32
+		factor, seen, due = own.bin(bin)
+		log += (1 + l.fix.weight[profileOfPage]) * math.Log(float64(factor))
+	}
+	return freshet.RhythmBin{
+		Factor: math.Exp(min(mostCorrected, max(-mostCorrected, log))),
+		Seen:   float64(seen), Due: float64(due),
+	}
+}
+
+// supposes is how likely a rate has to be to be told of.
+const supposes = 1e-6
+
+// Suppose tells of the rates that a source may have: how many times the rate that is
+// expected, and how likely. The ratios have a mean of 1.
+func (l *population) Suppose(slot freshet.Slot, tell func(ratio, likely float64)) {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
+		tell(1, 1)
+		return
+	}
+	thought := l.thought(slot)
+	mean := thought.mean(&l.grid)
+	for i, likely := range thought {
+		if likely > supposes {
+			tell(l.grid[i]/mean, likely)
+		}
+	}
+}
+
+// Even returns how evenly a source changes, by what polls of it showed: 0 is at random,
+// and 1 as a clock. One that changes in bursts is taken to change at random.
+func (l *population) Even(slot freshet.Slot) float64 {
+	if !l.began || int(slot) >= l.counts.Len() {
+		return 0
+	}
+	even, _, _ := l.counts.At(slot).rhythm.read(l.scale.at(float64(l.open)))
+	return max(0, even)
+}
+
+// Strange sets dst[slot], for every slot up to len(dst), to how little is known of
+// the site of a source of which nothing is known itself: 1 if no poll has told
+// anything of any page of the site, 0 if a sample of the site has been seen, as large
+// as the square root of its pages, or if something is known of the source or it is
+// alone at its site. Once the priors have been renewed, they say something of every
+// source, and none is strange any more.
+func (l *population) Strange(dst []float64) {
+	for _, s := range l.sites {
+		s.known = 0
+	}
+	for _, p := range l.pages.All {
+		if p.site != nil && p.rate > 0 && p.kind&lists == 0 {
+			p.site.known++
+		}
+	}
+	for slot := range dst {
+		dst[slot] = 0
+		if slot >= l.pages.Len() {
+			continue
+		}
+		p := l.pages.At(freshet.Slot(slot))
+		if p.site == nil || p.rate > 0 || p.kind&lists != 0 || p.site.pages < 2 {
+			continue
+		}
+		dst[slot] = max(0, 1-float64(p.site.known)/math.Sqrt(float64(p.site.pages)))
+	}
+}

@@ -8,7 +8,7 @@ import (
 
 // A push is a word of a hook or a hub that a source has changed. Where such words have
 // told of the changes of a source, it is quiet while none comes: what is expected of it is
-// only what they keep quiet. That is learnt as for an index, from every poll of the source.
+// only what they keep quiet. That is learned as for an index, from every poll of the source.
 // Nobody is taken to tell of all: the source is still polled now and then, and a few
 // changes that nobody told of take the trust away.
 //
@@ -16,7 +16,8 @@ import (
 
 // pushes are how far those who push can be believed.
 type pushes struct {
-	of  map[freshet.Slot]*trust // nil while there are none
+	*expectations
+	of  map[freshet.Slot]*trust
 	all kindTrust
 }
 
@@ -45,23 +46,23 @@ func (p *pushes) untold(slot freshet.Slot) float64 {
 	return 1
 }
 
-// hearPush learns from a poll how far pushes tell of the changes of its source, where so
+// check learns from a poll how far pushes tell of the changes of its source, where so
 // many were expected without any word of them. It reports whether one had told of what
 // the poll found, and which share of what was expected was still to be expected.
-func (l *Learner) hearPush(slot freshet.Slot, whole float64, o *freshet.Outcome, see *sighting) (told bool, open float64) {
+func (l *pushes) check(slot freshet.Slot, whole float64, o *freshet.Outcome, see *sighting) (told bool, open float64) {
 	pushed := !o.Pushed.IsZero()
-	if !pushed && l.pushes.of[slot] == nil {
+	if !pushed && l.of[slot] == nil {
 		return false, 1
 	}
-	open = l.pushes.untold(slot)
-	t, says := l.pushes.from(slot), voice{} // of a page that is dated
+	open = l.untold(slot)
+	t, says := l.from(slot), pageHint{} // of a page that is dated
 	switch {
 	case pushed:
-		t.bear(-math.Expm1(-whole), see.changed, &l.pushes.all)
+		t.bear(-math.Expm1(-whole), see.changed, &l.all)
 		if !see.changed {
 			return false, 1
 		}
-		t.leak(&says, whole, false, &l.pushes.all)
+		t.leak(&says, whole, false, &l.all)
 		if see.dated.n == 0 {
 			l.dateByPush(slot, l.clock.at(o.Pushed), see)
 		}
@@ -70,12 +71,12 @@ func (l *Learner) hearPush(slot freshet.Slot, whole float64, o *freshet.Outcome,
 		see.quiet += (1 - open) * see.exposure
 		see.exposure *= open
 	}
-	t.leak(&says, whole, see.changed, &l.pushes.all)
+	t.leak(&says, whole, see.changed, &l.all)
 	return false, open
 }
 
 // dateByPush dates a change by the push that told of it.
-func (l *Learner) dateByPush(slot freshet.Slot, at float64, see *sighting) {
+func (l *expectations) dateByPush(slot freshet.Slot, at float64, see *sighting) {
 	last := l.pages.At(slot).last
 	tick := int64(math.Floor(min(see.at, max(last, at))))
 	if tick <= l.open-window {

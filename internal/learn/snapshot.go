@@ -27,6 +27,13 @@ type Snapshot struct {
 	scratch   codec
 }
 
+// snapshots keep what a snapshot under way has yet to show.
+type snapshots struct {
+	population
+	shot  *Snapshot // that is under way; nil if none is
+	shots uint32    // begun so far
+}
+
 // SnapshotSlice is of how many sources a snapshot is shown at once where polls wait meanwhile:
 // it takes some milliseconds.
 const SnapshotSlice = 1000
@@ -37,7 +44,7 @@ type keptChunk [keptSize]kept
 // keptSize is how many those are.
 const keptSize = 1 << 10
 
-// A kept is how a source was when a snapshot began. What chores change, of many sources at
+// A kept is how a source was when a snapshot began. What background work change, of many sources at
 // a time, is kept in brief.
 type kept struct {
 	how    keptKind
@@ -52,11 +59,11 @@ type keptKind uint8
 
 const (
 	asItIs  keptKind = iota // nothing has changed
-	inBrief                 // but for what chores change
+	inBrief                 // but for what background work change
 	inWhole
 )
 
-// A brief is what chores change of a source.
+// A brief is what background work change of a source.
 type brief struct {
 	mass  float64
 	rate  float32
@@ -82,7 +89,7 @@ func (l *Learner) Snapshot(leaves func(freshet.Slot)) *Snapshot {
 	return s
 }
 
-// Upto returns the last outcome that had been learnt from when the snapshot began.
+// Upto returns the last outcome that had been learned from when the snapshot began.
 func (s *Snapshot) Upto() freshet.Cursor { return s.upto }
 
 // Common returns what was known of all sources together.
@@ -171,7 +178,7 @@ func (s *Snapshot) write(c *codec, slot freshet.Slot, k *kept) {
 
 // newTick reports whether another tick is under way than when the snapshot began. To enter
 // that one is part of what was known.
-func (l *Learner) newTick() bool { return l.shot != nil && l.shot.open != l.open }
+func (l *snapshots) newTick() bool { return l.shot != nil && l.shot.open != l.open }
 
 // keptOf returns what is kept of a source; nil if that is nothing.
 func (s *Snapshot) keptOf(slot freshet.Slot) *kept {
@@ -195,7 +202,7 @@ func (s *Snapshot) lacks(slot freshet.Slot) *kept {
 
 // keep keeps what is known of a source and of its site for the snapshot under way. All that
 // changes what is known of a source calls it first.
-func (l *Learner) keep(slot freshet.Slot) {
+func (l *snapshots) keep(slot freshet.Slot) {
 	s := l.shot
 	k := s.lacks(slot)
 	if k == nil || k.how == inWhole {
@@ -212,18 +219,18 @@ func (l *Learner) keep(slot freshet.Slot) {
 	*k = kept{how: inWhole, memory: s.store(s.scratch.data), site: at}
 }
 
-// keepBrief keeps what chores change of a source.
-func (l *Learner) keepBrief(slot freshet.Slot) {
+// keepBrief keeps what background work change of a source.
+func (l *snapshots) keepBrief(slot freshet.Slot) {
 	if k := l.shot.lacks(slot); k != nil && k.how == asItIs {
 		if l.open == l.shot.open {
-			l.enter(slot)
+			l.shot.learner.enter(slot)
 		}
 		k.how, k.brief = inBrief, l.briefOf(slot)
 	}
 }
 
 // keepAll keeps all that has not been shown. It is for what changes all sources at once.
-func (l *Learner) keepAll() {
+func (l *snapshots) keepAll() {
 	if l.shot == nil {
 		return
 	}
@@ -233,11 +240,11 @@ func (l *Learner) keepAll() {
 }
 
 // keepNamed keeps the indexes that have said something of a page that is no source.
-func (l *Learner) keepNamed(key freshet.PageKey) {
+func (l *indexHints) keepNamed(key freshet.PageKey) {
 	if l.shot == nil {
 		return
 	}
-	for _, note := range l.unmet[key] {
+	for _, note := range l.unmatched[key] {
 		if note.id != 0 {
 			l.keep(note.slot)
 		}
@@ -245,7 +252,7 @@ func (l *Learner) keepNamed(key freshet.PageKey) {
 }
 
 // keepLeaving keeps a source that is about to be removed, and tells of it.
-func (l *Learner) keepLeaving(slot freshet.Slot) {
+func (l *snapshots) keepLeaving(slot freshet.Slot) {
 	l.keep(slot)
 	if k := l.shot.lacks(slot); k != nil && k.site != nil && !k.left {
 		if k.left = true; l.shot.leaves != nil {
@@ -254,12 +261,12 @@ func (l *Learner) keepLeaving(slot freshet.Slot) {
 	}
 }
 
-func (l *Learner) briefOf(slot freshet.Slot) brief {
+func (l *population) briefOf(slot freshet.Slot) brief {
 	p := l.pages.At(slot)
 	return brief{mass: p.mass, rate: p.rate, rates: l.minds.At(slot).rate}
 }
 
-func (l *Learner) setBrief(slot freshet.Slot, b brief) {
+func (l *population) setBrief(slot freshet.Slot, b brief) {
 	p := l.pages.At(slot)
 	p.mass, p.rate, l.minds.At(slot).rate = b.mass, b.rate, b.rates
 }
@@ -289,4 +296,82 @@ func (l *Learner) Save(show func(slot freshet.Slot, memory []byte) error) error 
 	}
 	_, err := s.Next(math.MaxInt, show)
 	return err
+}
+
+// A siteBrief is what most background work change of a site, as it was when a snapshot began. It has no
+// pointers, because there may be as many as there are sites.
+type siteBrief struct {
+	number     uint32 // of the snapshot
+	prior, sum spread
+	upto, pace float64
+}
+
+// briefsAtOnce is for how many of them room is made at once.
+const briefsAtOnce = 256
+
+// hasBrief reports whether a site is kept in brief.
+func (s *Snapshot) hasBrief(at *site) bool { return at.was != nil && at.was.number == s.number }
+
+// keepSite keeps what is known of a site.
+func (l *snapshots) keepSite(at *site) {
+	s := l.shot
+	if s == nil || at.kept == s.number {
+		return
+	}
+	at.kept = s.number
+	s.scratch.data = s.scratch.data[:0]
+	s.writeSite(&s.scratch, at)
+	s.sites[at] = s.store(s.scratch.data)
+}
+
+// keepSiteFor keeps what is known of a site for background work, which changes more than what is kept
+// in brief or not.
+func (l *snapshots) keepSiteFor(at *site, more bool) {
+	s := l.shot
+	if more {
+		l.keepSite(at)
+	}
+	if s == nil || at.kept == s.number || s.hasBrief(at) {
+		return
+	}
+	s.enterSite(at)
+	if len(s.briefs) == 0 {
+		s.briefs = make([]siteBrief, briefsAtOnce)
+	}
+	at.was, s.briefs = &s.briefs[0], s.briefs[1:]
+	*at.was = at.brief(s.number)
+}
+
+// writeSite writes what was known of a site that is not kept in whole.
+func (s *Snapshot) writeSite(c *codec, at *site) {
+	s.enterSite(at)
+	write := func() {
+		at.encode(c)
+		at.encodeClaims(c)
+		at.writeSeat(c)
+	}
+	if !s.hasBrief(at) {
+		write()
+		return
+	}
+	now := at.brief(0)
+	at.setBrief(at.was)
+	write()
+	at.setBrief(&now)
+	at.was = nil
+}
+
+// enterSite lets a site enter the tick that was under way when the snapshot began.
+func (s *Snapshot) enterSite(at *site) {
+	if s.learner.open == s.open {
+		s.learner.enterSite(at)
+	}
+}
+
+func (s *site) brief(number uint32) siteBrief {
+	return siteBrief{number: number, prior: s.prior, sum: s.sum, upto: s.upto, pace: s.pace}
+}
+
+func (s *site) setBrief(b *siteBrief) {
+	s.prior, s.sum, s.upto, s.pace = b.prior, b.sum, b.upto, b.pace
 }

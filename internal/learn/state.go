@@ -11,22 +11,9 @@ import (
 	"freshet/internal/freshet"
 )
 
-// stateVersion tells states apart whose layout or meaning differs. One of a version
-// before oldestVersion is no use: what was learnt is then learnt anew from the log.
-const (
-	stateVersion   = 13
-	withoutSeats   = 12 // did not say in which slots sources lay, in which order sites came and which tags they go by: that is as after a start
-	withoutChores  = 11 // had no part of a sweep that was left for later
-	withoutClaims  = 10 // had nothing that sitemaps say of how often pages change: it is heard when they are read anew
-	withoutWords   = 9  // had nothing that sources say of when they will change: it is learnt from then on
-	withoutFigures = 8  // did not count polls that found a change, nor how far copies lay behind: both are guessed
-	withoutLessons = 7  // had nothing that was taught: it is taught again
-	withoutPushes  = 6  // had no pushes: how far they are true is learnt from then on
-	withoutBeats   = 5  // had no minutes of the hour: they are learnt from then on
-	withoutIndexes = 4  // had no indexes: what those had said is told again when it changes
-	withoutMissed  = 3  // had no changes that are known to have been missed
-	oldestVersion  = 2  // had no credit either; it is learnt from then on
-)
+// stateVersion tells states apart whose layout or meaning differs. A state of another
+// version is no use: the log is then learned from again.
+const stateVersion = 13
 
 // ErrForeignState means that a saved state is damaged, or of a Learner that is
 // set otherwise, and that the log has to be gone through again.
@@ -49,7 +36,7 @@ func (l *Learner) Restore(slot freshet.Slot, memory []byte) error {
 		return ErrForeignState
 	}
 	if slot < 0 {
-		l.here()
+		l.allEntered()
 	} else {
 		p := l.pages.At(slot)
 		p.tick, p.site.tick = uint16(l.open), l.open
@@ -59,15 +46,10 @@ func (l *Learner) Restore(slot freshet.Slot, memory []byte) error {
 
 // encode writes or reads what is known of all sources together.
 func (l *Learner) encode(c *codec) {
-	version := int64(stateVersion)
-	c.int(&version)
-	c.bad = c.bad || version < oldestVersion || version > stateVersion
-	l.restored = version
-	if c.writing || version > withoutSeats {
-		slots := int64(l.pages.Len())
-		c.int(&slots)
-		c.bad = c.bad || slots < 0 || slots > math.MaxInt32
-	}
+	c.expect(stateVersion)
+	slots := int64(l.pages.Len())
+	c.int(&slots)
+	c.bad = c.bad || slots < 0 || slots > math.MaxInt32
 	c.expect(l.clock.start)
 	c.expect(l.clock.length)
 	c.expect(points)
@@ -78,9 +60,7 @@ func (l *Learner) encode(c *codec) {
 	c.floats(l.world[:])
 	c.activity(&l.active)
 	c.correction(&l.fix)
-	if version > oldestVersion {
-		c.correction(&l.credit.correction)
-	}
+	c.correction(&l.credit.correction)
 	upto, sweep := int64(l.upto), int64(l.sweep)
 	c.int(&upto)
 	c.int(&sweep)
@@ -102,19 +82,11 @@ func (l *Learner) encode(c *codec) {
 	c.profile(l.common)
 	c.pool(&l.all)
 	l.encodeFamilies(c)
-	if c.writing || version > withoutIndexes {
-		l.encodeKinds(c)
-	}
-	if c.writing || version > withoutPushes {
-		c.conviction(&l.pushes.all.bears)
-		c.conviction(&l.pushes.all.keeps[byPush])
-	}
-	if c.writing || version > withoutClaims {
-		l.encodeUnclaimed(c)
-	}
-	if c.writing || version > withoutChores {
-		l.todo.encode(c)
-	}
+	l.hints.encodeKinds(c)
+	c.conviction(&l.pushes.all.bears)
+	c.conviction(&l.pushes.all.keeps[byPush])
+	l.hints.encodeUnclaimed(c)
+	l.todo.encode(c)
 	if !c.writing && !c.bad {
 		for t := l.open - window + 1; t <= l.open; t++ {
 			l.phases[int(uint64(t)%window)] = l.clock.phase(t)
@@ -124,7 +96,7 @@ func (l *Learner) encode(c *codec) {
 }
 
 // encode writes or reads what is left of a sweep. Else all is done before it is saved.
-func (do *chores) encode(c *codec) {
+func (do *pendingWork) encode(c *codec) {
 	owed, prior := int64(do.owed), int64(do.prior)
 	c.int(&owed)
 	c.flag(&do.ending)
@@ -134,7 +106,7 @@ func (do *chores) encode(c *codec) {
 }
 
 // encodeFamilies writes or reads what is known of sources with the same tags.
-func (l *Learner) encodeFamilies(c *codec) {
+func (l *population) encodeFamilies(c *codec) {
 	n := int64(0)
 	for _, f := range l.tags {
 		if f.sites > 0 {
@@ -172,20 +144,14 @@ func (l *Learner) readSource(c *codec, slot freshet.Slot) {
 	}
 	at := l.pages.At(slot).site
 	at.encode(c)
-	if l.restored > withoutClaims {
-		at.encodeClaims(c)
-	}
-	if l.restored > withoutSeats {
-		l.readSiteSeat(c, at)
-	}
+	at.encodeClaims(c)
+	l.readSiteSeat(c, at)
 }
 
 // encodePage writes or reads what is known of one source.
 func (l *Learner) encodePage(c *codec, slot freshet.Slot) {
 	p, m := l.pages.At(slot), l.minds.At(slot)
-	if c.writing || l.restored > withoutSeats {
-		c.half(uint32(slot)) // where it is put now has been decided: see SeatOf
-	}
+	c.half(uint32(slot)) // where it is put now has been decided: see SeatOf
 	c.float(&p.last)
 	c.float(&p.upto)
 	c.float(&p.mass)
@@ -205,40 +171,22 @@ func (l *Learner) encodePage(c *codec, slot freshet.Slot) {
 	for _, x := range l.counts.At(slot).all() {
 		c.float32(x)
 	}
-	if c.writing || l.restored > withoutMissed {
-		c.float32(&l.counts.At(slot).missed)
-	}
-	if c.writing || l.restored > withoutFigures {
-		c.float32(&l.counts.At(slot).found)
-		c.float32(&l.counts.At(slot).behind)
-	} else {
-		l.counts.At(slot).guessFigures()
-	}
+	c.float32(&l.counts.At(slot).missed)
+	c.float32(&l.counts.At(slot).found)
+	c.float32(&l.counts.At(slot).behind)
 	l.encodeOwn(c, slot)
-	if c.writing || l.restored > withoutIndexes {
-		l.encodeVoices(c, slot)
-		l.encodeIndex(c, slot)
-	}
-	if c.writing || l.restored > withoutBeats {
-		l.encodeBeat(c, slot)
-	}
-	if c.writing || l.restored > withoutPushes {
-		l.encodePushes(c, slot)
-	}
-	if c.writing || l.restored > withoutLessons {
-		taught := int64(p.taught)
-		c.int(&taught)
-		c.bad = c.bad || taught < 0 || taught > math.MaxInt32
-		p.taught = int32(taught)
-	}
-	if c.writing || l.restored > withoutWords {
-		l.encodeSays(c, slot)
-	}
-	if c.writing || l.restored > withoutClaims {
-		claim := c.half(uint32(p.claim))
-		c.bad = c.bad || claim >= freshet.ChangeFreqs
-		p.claim = freshet.ChangeFreq(claim % freshet.ChangeFreqs)
-	}
+	l.hints.encodeHints(c, slot)
+	l.hints.encodeIndex(c, slot)
+	l.minutely.encode(c, slot)
+	l.pushes.encode(c, slot)
+	imported := int64(p.imported)
+	c.int(&imported)
+	c.bad = c.bad || imported < 0 || imported > math.MaxInt32
+	p.imported = int32(imported)
+	l.announced.encode(c, slot)
+	claim := c.half(uint32(p.claim))
+	c.bad = c.bad || claim >= freshet.ChangeFreqs
+	p.claim = freshet.ChangeFreq(claim % freshet.ChangeFreqs)
 }
 
 // encode writes or reads what is known of a site.
@@ -379,4 +327,249 @@ func (c *codec) activity(a *activity) {
 func (c *codec) pool(p *pool) {
 	c.floats(p.prior[:])
 	c.floats(p.sum[:])
+}
+
+// encode writes or reads the minutes of the hour to which a source keeps. What
+// follows from the changes is worked out again.
+func (l *minuteRhythms) encode(c *codec, slot freshet.Slot) {
+	b := l.of[slot]
+	is := b != nil
+	if c.flag(&is); !is || c.bad {
+		return
+	}
+	if b == nil {
+		b = &minuteRhythm{}
+		l.of[slot] = b
+	}
+	b.since = c.half(b.since)
+	seen := c.half(b.seen)
+	c.flag(&b.good)
+	for _, x := range []*float32{&b.kept, &b.score, &b.found} {
+		c.float32(x)
+	}
+	c.bad = c.bad || b.kept > mostSure || b.score > mostSure || !isShare(float64(b.found))
+	n := c.length(len(b.changes), rhythmChanges)
+	if !c.writing {
+		b.changes = make([]stamp, n)
+	}
+	for i := range b.changes {
+		s := &b.changes[i]
+		s.at = c.half(s.at)
+		hidden := c.half(uint32(s.hidden))
+		s.hidden = uint16(hidden)
+		c.bad = c.bad || hidden != uint32(s.hidden) || i > 0 && s.at < b.changes[i-1].at
+	}
+	if !c.writing && !c.bad {
+		b.lookBack(seen)
+	}
+}
+
+// encode writes or reads what a source says of when it will change.
+func (l *announcements) encode(c *codec, slot freshet.Slot) {
+	s := l.of[slot]
+	is := s != nil
+	if c.flag(&is); !is || c.bad {
+		return
+	}
+	if s == nil {
+		s = &announcer{}
+		l.of[slot] = s
+	}
+	n := c.length(len(s.list), freshet.NextKinds)
+	if c.bad {
+		return
+	}
+	if !c.writing {
+		s.list = make([]announcement, n)
+	}
+	for i := range s.list {
+		c.announcement(&s.list[i])
+	}
+	s.rests = freshet.Rests(c.half(uint32(s.rests)))
+	c.bad = c.bad || !s.rests.Sound()
+	if s.rests != 0 {
+		c.conviction(&s.rest.keeps)
+		c.tally(&s.rest.right, &s.rest.times)
+		s.rest.renew()
+	}
+}
+
+func (c *codec) announcement(t *announcement) {
+	by := c.half(uint32(t.by))
+	c.bad = c.bad || by >= freshet.NextKinds
+	t.by = freshet.NextKind(by)
+	c.flag(&t.open)
+	for _, x := range []*float64{&t.at, &t.every, &t.told, &t.last} {
+		c.float(x)
+	}
+	c.conviction(&t.bears)
+	c.conviction(&t.keeps)
+	c.float32(&t.late)
+	c.tally(&t.right, &t.times)
+	c.zone(&t.zone)
+	c.bad = c.bad || !(t.every >= 0) || !(t.late >= 0)
+	t.renew()
+}
+
+// tally writes or reads how often something was right.
+func (c *codec) tally(right, times *float32) {
+	c.float32(right)
+	c.float32(times)
+	c.bad = c.bad || !(*right >= 0) || !(*times >= *right)
+}
+
+// encodeKinds writes or reads how far indexes of each kind can be believed.
+func (l *indexHints) encodeKinds(c *codec) {
+	l.made = c.half(l.made)
+	for i := range l.kinds {
+		c.conviction(&l.kinds[i].bears)
+		for j := range l.kinds[i].keeps {
+			c.conviction(&l.kinds[i].keeps[j])
+		}
+	}
+}
+
+// encodeHints writes or reads what indexes say of a page.
+func (l *indexHints) encodeHints(c *codec, slot freshet.Slot) {
+	n := 0
+	if int(slot) < len(l.hints) {
+		n = len(l.hints[slot])
+	}
+	if n = c.length(n, mostHints); n == 0 {
+		return
+	}
+	for int(slot) >= len(l.hints) {
+		l.hints = append(l.hints, nil)
+	}
+	list := slices.Grow(l.hints[slot][:min(n, len(l.hints[slot]))], n)[:n]
+	for i := range list {
+		v := &list[i]
+		c.slot(&v.slot)
+		v.id = c.half(v.id)
+		c.float(&v.dated)
+		c.float(&v.told)
+		c.float(&v.clear)
+		v.moves = int32(c.half(uint32(v.moves)))
+		c.bad = c.bad || v.moves < 0 || v.moves > mostMoves
+	}
+	l.hints[slot] = list
+}
+
+// encodeIndex writes or reads what is known of an index.
+func (l *indexHints) encodeIndex(c *codec, slot freshet.Slot) {
+	in := l.indexAt(slot)
+	is := in != nil
+	if c.flag(&is); !is || c.bad {
+		return
+	}
+	if in == nil {
+		spoke := l.made
+		in = l.newIndex(slot, 0)
+		l.made = spoke
+	}
+	kind := uint32(in.kind)
+	kind = c.half(kind)
+	c.bad = c.bad || kind >= freshet.IndexKinds
+	in.kind = freshet.IndexKind(kind % freshet.IndexKinds)
+	in.id = c.half(in.id)
+	for _, x := range []*float64{&in.read, &in.from, &in.last, &in.finds, &in.trust.borneOut, &in.trust.leaks[0], &in.trust.leaks[1]} {
+		c.float(x)
+	}
+	c.bad = c.bad || !isShare(in.finds) || !isShare(in.trust.borneOut) || !isShare(in.trust.leaks[0]) || !isShare(in.trust.leaks[1])
+	c.conviction(&in.trust.bears)
+	c.conviction(&in.trust.keeps[0])
+	c.conviction(&in.trust.keeps[1])
+	c.float32(&in.trust.right)
+	c.float32(&in.trust.times)
+	n := c.length(len(in.waiting), mostWaiting)
+	if !c.writing {
+		in.waiting = make([]untold, n)
+	}
+	for i := range in.waiting {
+		u := &in.waiting[i]
+		c.slot(&u.slot)
+		for _, x := range []*float64{&u.at, &u.quiet, &u.rest, &u.read} {
+			c.float(x)
+		}
+		c.bad = c.bad || !(u.quiet >= 0) || !(u.rest >= 0) || math.IsInf(u.quiet+u.rest, 1)
+	}
+	l.encodeUnmatched(c, slot, in.id)
+}
+
+// encode writes or reads how far pushes of a source can be believed.
+func (l *pushes) encode(c *codec, slot freshet.Slot) {
+	is := l.of[slot] != nil
+	if c.flag(&is); !is || c.bad {
+		return
+	}
+	t := l.from(slot)
+	c.float(&t.borneOut)
+	c.float(&t.leaks[byPush])
+	c.bad = c.bad || !isShare(t.borneOut) || !isShare(t.leaks[byPush])
+	c.conviction(&t.bears)
+	c.conviction(&t.keeps[byPush])
+	c.float32(&t.right)
+	c.float32(&t.times)
+}
+
+func isShare(x float64) bool { return x >= 0 && x <= 1 }
+
+// encodeUnmatched writes or reads what an index says of pages that are no sources.
+func (l *indexHints) encodeUnmatched(c *codec, slot freshet.Slot, id uint32) {
+	var keys []freshet.PageKey
+	if c.writing {
+		for key, u := range l.unmatched {
+			if u[0].id == id || u[1].id == id {
+				keys = append(keys, key)
+			}
+		}
+		slices.Sort(keys)
+	}
+	n := c.length(len(keys), mostUnmatched)
+	for i := range n {
+		var key freshet.PageKey
+		var note hintNote
+		place := uint32(0)
+		if c.writing {
+			key = keys[i]
+			if u := l.unmatched[key]; u[0].id == id {
+				note = u[0]
+			} else {
+				note, place = u[1], 1
+			}
+		}
+		key = freshet.PageKey(c.word(uint64(key)))
+		place = c.half(place)
+		c.float(&note.dated)
+		if c.bad = c.bad || place > 1; c.bad {
+			return
+		}
+		if _, known := l.keys[key]; !c.writing && !known {
+			u := l.unmatched[key]
+			u[place] = hintNote{slot, id, note.dated}
+			l.unmatched[key] = u
+		}
+	}
+}
+
+// length writes or reads how many there are of something.
+func (c *codec) length(n, most int) int {
+	n = int(c.half(uint32(n)))
+	if c.bad || n > most {
+		c.bad = true
+		return 0
+	}
+	return n
+}
+
+// slot writes or reads a slot.
+func (c *codec) slot(s *freshet.Slot) {
+	*s = freshet.Slot(c.half(uint32(*s)))
+	c.bad = c.bad || *s < 0
+}
+
+// conviction writes or reads a conviction, whose best is 0.
+func (c *codec) conviction(x *conviction) {
+	c.float32s(x[:])
+	c.bad = c.bad || slices.Max(x[:]) != 0
 }

@@ -18,7 +18,7 @@ func SlotsOf(common []byte) (slots int, ok bool) {
 	version, n := int64(0), int64(0)
 	c.int(&version)
 	c.int(&n)
-	if c.bad || version <= withoutSeats || version > stateVersion || n < 0 || n > math.MaxInt32 {
+	if c.bad || version != stateVersion || n < 0 || n > math.MaxInt32 {
 		return 0, false
 	}
 	return int(n), true
@@ -38,7 +38,7 @@ func (l *Learner) MakeRoom(slots int) {
 		l.pages.Add(page{})
 		l.minds.Add(mind{})
 		l.counts.Add(count{})
-		l.beats, l.says = append(l.beats, nil), append(l.says, nil)
+		l.minutely.of, l.announced.of = append(l.minutely.of, nil), append(l.announced.of, nil)
 	}
 }
 
@@ -53,7 +53,7 @@ func (s *site) writeSeat(c *codec) {
 
 // readSiteSeat puts a site at the place where it lay, with the tags by which it went. All that are read have
 // places of their own, so that none is moved again.
-func (l *Learner) readSiteSeat(c *codec, s *site) {
+func (l *population) readSiteSeat(c *codec, s *site) {
 	place, tagged, key := int64(0), false, ""
 	c.int(&place)
 	if c.flag(&tagged); tagged {

@@ -32,13 +32,13 @@ type tallyScale struct {
 // at returns the weight at x.
 func (s *tallyScale) at(x float64) float64 { return math.Exp2((x - s.from) / s.half) }
 
-// doublings is how often the weight doubles before everything is weighed anew:
+// doublings is how often the weight doubles before everything is weighed again:
 // a square of seconds has to fit in a count beside it.
 const doublings = 32
 
 // fade makes what is counted smaller, once the weight of what is new has grown
 // so much that it would not fit in a count before long.
-func (l *Learner) fade() {
+func (l *background) fade() {
 	n := math.Floor((float64(l.open) - l.scale.from) / l.scale.half / doublings)
 	if n < 1 {
 		return
@@ -163,15 +163,6 @@ func (c *count) addDated(weight, length, seconds, y, doubt float64, see *sightin
 	c.oldAge += float32(weight * (sure*sure/2 + sure*old + unsure*unsure*ageBefore(before)))
 }
 
-// guessFigures fills in what an older version did not count from what it did.
-func (c *count) guessFigures() {
-	c.found = min(c.captured, c.polls) // as it is, unless a poll captures several changes
-	c.behind = c.stale
-	if c.found > 0 {
-		c.behind *= max(1, c.happened/c.found)
-	}
-}
-
 // ago returns how many seconds before the poll a change was that is dated in a tick; at
 // most the length of the time since the poll before.
 func (s *sighting) ago(tick int64, length, seconds float64) float64 {
@@ -218,7 +209,7 @@ func toldApart(y, ticks float64) float64 {
 
 // doubt returns how far off the rate of a source may be, on the scale of its
 // logarithm.
-func (l *Learner) doubt(slot freshet.Slot) float64 {
+func (l *population) doubt(slot freshet.Slot) float64 {
 	mean, square := 0.0, 0.0
 	for i, w := range l.thought(slot) {
 		x := math.Log(l.grid[i])
@@ -226,4 +217,79 @@ func (l *Learner) doubt(slot freshet.Slot) float64 {
 		square += w * x * x
 	}
 	return math.Sqrt(max(0, square-mean*mean))
+}
+
+// A rhythm tells from polls alone whether a source changes more evenly than at
+// random, or in bursts. At random, whether a poll finds a change says nothing of
+// the next poll. A source that changes evenly is found changed more often after
+// a poll that found nothing, and less often after one that did; a source that
+// changes in bursts the other way round.
+//
+// How many changes came and went between two polls depends on it: of an even
+// source that is polled more often than it changes none do, whatever chance
+// would have it.
+type rhythm struct {
+	even  float32 // how far polls went the other way than those before them, summed
+	most  float32 // the same, if the source were as even as a clock
+	noise float32 // the square of what chance adds to even
+	said  float32 // chance that was said of the last poll; negative if it found nothing; 0 if there was none
+}
+
+// add takes in what a poll found and the chance that was said of it.
+func (r *rhythm) add(weight, chance float64, found bool) {
+	p, off := chance, -chance
+	said := -chance
+	if found {
+		off, said = 1-p, p
+	}
+	if r.said != 0 {
+		before := math.Abs(float64(r.said))
+		offBefore := -before
+		if r.said > 0 {
+			offBefore = 1 - before
+		}
+		r.even -= float32(weight * off * offBefore)
+		r.most += float32(weight * min(p, 1-p) * min(before, 1-before))
+		r.noise += float32(weight * p * (1 - p) * before * (1 - before))
+	}
+	r.said = float32(said)
+}
+
+// anyRhythm is how even sources are, where little has been seen of them: 0 is at
+// random, 1 is a clock, and less than 0 is bursts. It is the standard deviation
+// around random.
+const anyRhythm = 0.7
+
+// read returns how even the source is by all that is known, how far off that may
+// be, and how much of it has been seen and is not just taken to be so: all at 1.
+// The weight is that of a poll now.
+func (r *rhythm) read(weight float64) (even, off, seen float64) {
+	if !(r.most > 0) || !(r.noise > 0) {
+		return 0, anyRhythm, 0
+	}
+	most, noise := float64(r.most)/weight, float64(r.noise)/weight
+	chance := noise / (most * most)
+	seen = anyRhythm * anyRhythm / (anyRhythm*anyRhythm + chance)
+	even = seen * float64(r.even) / float64(r.most)
+	return min(1, max(-1, even)), anyRhythm * math.Sqrt(1-seen), seen
+}
+
+// bend puts what a rhythm says into a tally of changes at random, of which so many are
+// known to have been missed: those are as they are.
+func (r *rhythm) bend(t freshet.Tally, known, weight float64) freshet.Tally {
+	const few = 8 // polls show no rhythm
+	t.Shown = known
+	missed := t.Happened - t.Captured - known
+	if !(missed > 0) || t.Polls < few {
+		return t
+	}
+	even, off, seen := r.read(weight)
+	left := max(0.02, 1-even)
+	happened := t.Captured + known + left*missed
+	t.Behind *= happened / t.Happened
+	t.Happened = happened
+	t.Variance *= left
+	t.Doubt *= left
+	t.Shown, t.Uneven = known+seen*left*missed, seen*off*missed
+	return t
 }

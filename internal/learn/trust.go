@@ -7,8 +7,8 @@ import "math"
 // index that stamps all pages whenever it is built loses it. Leaks is the share of the
 // changes that the index keeps quiet: one that forgets to touch its dates leaks.
 //
-// Both are learnt by Bayes' rule from every poll of a page that the index speaks for, so
-// it does not matter how seldom pages are polled that are said to be quiet: each poll
+// Both are learned by Bayes' rule from every poll of a page that the index speaks for, so
+// it does not matter how rarely pages are polled that are said to be quiet: each poll
 // says as much as its own chance to find something.
 type trust struct {
 	bears        conviction
@@ -57,7 +57,7 @@ func newHubs() (k kindTrust) {
 }
 
 // worth returns how far what an index says of a page stands in for polls.
-func (t *trust) worth(v *voice) float64 { return t.borneOut * (1 - t.leaks[v.dates()]) }
+func (t *trust) worth(v *pageHint) float64 { return t.borneOut * (1 - t.leaks[v.dates()]) }
 
 // bear takes in whether a poll found a change that the index had told of, if there was
 // such a chance of one anyway.
@@ -78,7 +78,7 @@ func (t *trust) bear(chance float64, found bool, k *kindTrust) {
 
 // leak takes in whether a poll found a change that the index had not told of, where so
 // many were expected.
-func (t *trust) leak(v *voice, expected float64, found bool, k *kindTrust) {
+func (t *trust) leak(v *pageHint, expected float64, found bool, k *kindTrust) {
 	var fit [shares]float64
 	for i, share := range leaking {
 		fit[i] = -share * expected
@@ -103,7 +103,7 @@ func (t *trust) count(right bool) {
 	}
 }
 
-// renew works out the shares anew.
+// renew works out the shares again.
 func (t *trust) renew(k *kindTrust) {
 	t.borneOut = t.bears.mean(&k.bears, &bearing)
 	for i := range t.leaks {

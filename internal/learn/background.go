@@ -6,12 +6,12 @@ import (
 	"freshet/internal/freshet"
 )
 
-// Chores are what a new tick asks of all sources. They are done some at a time, as
+// pendingWork is what a new tick asks of all sources. They are done some at a time, as
 // outcomes come, so that none waits until all sources have been gone through. What a
 // site or a source is asked for comes before anything that needs it, and is done for all
 // before the next tick: so it makes no difference when it is. The sweep does make one,
 // where it does not end with the outcome by which its tick begins.
-type chores struct {
+type pendingWork struct {
 	site   int  // the next site that has to enter the tick under way
 	page   int  // the next source whose own clock has to run through the tick before
 	owed   int  // sources that the sweep has to go through yet
@@ -19,13 +19,22 @@ type chores struct {
 	prior  int  // the next of them
 }
 
+// background is the work that a new tick asks for, and how far it has come.
+type background struct {
+	profiles
+	todo  pendingWork
+	sweep int     // the next slot whose posterior goes into the priors
+	slice slice   // that is done with an outcome
+	polls float64 // in the tick under way
+}
+
 // A slice is how much is done at once.
 type slice struct{ sites, pages, sweep, priors int }
 
 // These take some milliseconds each.
 var (
-	aSlice = slice{sites: 1 << 13, pages: 1 << 16, sweep: 1 << 12, priors: 1 << 15}
-	theLot = slice{math.MaxInt, math.MaxInt, math.MaxInt, math.MaxInt}
+	aSlice    = slice{sites: 1 << 13, pages: 1 << 16, sweep: 1 << 12, priors: 1 << 15}
+	wholePass = slice{math.MaxInt, math.MaxInt, math.MaxInt, math.MaxInt}
 )
 
 // Sites and sources that enter a tick during a snapshot are kept for it, which takes longer.
@@ -35,7 +44,7 @@ const (
 )
 
 // sliceNow returns how much is done with an outcome.
-func (l *Learner) sliceNow() slice {
+func (l *background) sliceNow() slice {
 	most := l.slice
 	if l.shot != nil {
 		most.sites, most.pages = min(most.sites, sitesKept), min(most.pages, pagesKept)
@@ -45,7 +54,7 @@ func (l *Learner) sliceNow() slice {
 
 // enterSite lets a site enter the tick under way, if it has not. It is no more than one
 // tick behind.
-func (l *Learner) enterSite(s *site) {
+func (l *background) enterSite(s *site) {
 	if s.tick == l.open {
 		return
 	}
@@ -58,7 +67,7 @@ func (l *Learner) enterSite(s *site) {
 }
 
 // arrive lets a site begin with the tick under way.
-func (l *Learner) arrive(s *site) {
+func (l *background) arrive(s *site) {
 	if s.dirty {
 		s.profile.settle(&l.clock.shape, l.common, profileGrip)
 		s.dirty = false
@@ -72,7 +81,7 @@ func (l *Learner) arrive(s *site) {
 }
 
 // enter lets a source enter the tick under way, with its site, if it has not.
-func (l *Learner) enter(slot freshet.Slot) {
+func (l *background) enter(slot freshet.Slot) {
 	p := l.pages.At(slot)
 	if p.site == nil {
 		return
@@ -91,7 +100,7 @@ func (l *Learner) enter(slot freshet.Slot) {
 }
 
 // catchUp lets some sites and sources enter the tick under way.
-func (l *Learner) catchUp(most slice) {
+func (l *background) catchUp(most slice) {
 	do := &l.todo
 	for ; do.site < len(l.sites) && most.sites > 0; do.site, most.sites = do.site+1, most.sites-1 {
 		l.enterSite(l.sites[do.site])
@@ -104,15 +113,15 @@ func (l *Learner) catchUp(most slice) {
 }
 
 // arriveAll lets all begin with the tick under way.
-func (l *Learner) arriveAll() {
+func (l *background) arriveAll() {
 	for _, s := range l.sites {
 		l.arrive(s)
 	}
-	l.here()
+	l.allEntered()
 }
 
 // here notes that all are in the tick under way.
-func (l *Learner) here() {
+func (l *background) allEntered() {
 	for _, s := range l.sites {
 		s.tick = l.open
 	}
@@ -123,20 +132,20 @@ func (l *Learner) here() {
 }
 
 // doChores does some of what is left to do.
-func (l *Learner) doChores(most slice) {
+func (l *background) work(most slice) {
 	l.catchUp(most)
 	l.renewPriors(most)
 }
 
 // oweSweep says how many sources go into the priors in this tick, so that no tick has to
 // look at all.
-func (l *Learner) oweSweep() {
+func (l *background) startSweep() {
 	n := max(int(math.Ceil(sweeps*l.pace)), l.pages.Len()/64+1)
 	l.todo.owed = min(n, (l.pages.Len()+2)/3)
 }
 
 // renewPriors lets what is thought of some sources go into the priors.
-func (l *Learner) renewPriors(most slice) {
+func (l *background) renewPriors(most slice) {
 	for n := most.sweep; n > 0 && l.todo.owed > 0; n, l.todo.owed = n-1, l.todo.owed-1 {
 		if l.sweep == l.pages.Len() {
 			l.endSweep()
@@ -172,7 +181,7 @@ func (l *Learner) renewPriors(most slice) {
 }
 
 // endSweep makes new priors of what the sweep has gathered; sites get theirs by and by.
-func (l *Learner) endSweep() {
+func (l *background) endSweep() {
 	l.sweep = 0
 	l.reshape()
 	l.all.learnAlone()
@@ -183,7 +192,7 @@ func (l *Learner) endSweep() {
 }
 
 // renewSites makes new priors of some sites, and reports whether those were the last.
-func (l *Learner) renewSites(n int) bool {
+func (l *background) renewSites(n int) bool {
 	do := &l.todo
 	for ; do.prior < len(l.sites); do.prior, n = do.prior+1, n-1 {
 		if n == 0 {

@@ -16,12 +16,19 @@ type moment struct {
 	prior          float64 // mean rate of a source of which nothing is known
 }
 
+// expectations are how many changes of sources are expected by their rates, profiles and
+// activity.
+type expectations struct {
+	activities
+	fix correction
+}
+
 // oldest returns the oldest tick whose activity is remembered.
-func (l *Learner) oldest() int64 { return l.open - span + 1 }
+func (l *timeline) oldest() int64 { return l.open - span + 1 }
 
 // A look is a moment at which things are looked at: x, which is not before the tick
 // under way. Ticks that no outcome has reached are gone through with what the profiles
-// say of them. It changes nothing that is learnt.
+// say of them. It changes nothing that is learned.
 type look struct {
 	x     float64
 	ahead []phase
@@ -29,13 +36,13 @@ type look struct {
 }
 
 // begin looks at another moment.
-func (k *look) begin(l *Learner, x float64) {
+func (k *look) begin(l *expectations, x float64) {
 	l.runCourse()
 	*k = look{x: x, ahead: l.ahead(x), count: k.count + 1}
 }
 
 // at works out how things stand with a site, once a look.
-func (k *look) at(l *Learner, s *site) {
+func (k *look) at(l *expectations, s *site) {
 	if s.looked == k.count {
 		return
 	}
@@ -53,7 +60,7 @@ func (k *look) at(l *Learner, s *site) {
 
 // ahead returns the phases of the ticks after the one under way up to x, at most
 // those of one window.
-func (l *Learner) ahead(x float64) []phase {
+func (l *timeline) ahead(x float64) []phase {
 	tick := int64(math.Floor(x))
 	var phases []phase
 	for t := l.open + 1; t <= tick && t <= l.open+window; t++ {
@@ -64,7 +71,7 @@ func (l *Learner) ahead(x float64) []phase {
 
 // runCourse works out the course of the activity of all sources. The courses of sites are
 // to be worked out after it.
-func (l *Learner) runCourse() {
+func (l *activities) runCourse() {
 	l.course.total, l.views.next = 0, 0
 	for t := l.oldest(); t <= l.open; t++ {
 		l.course.run(t, l.active.ratio(t, 1, worldActivityGrip))
@@ -72,7 +79,7 @@ func (l *Learner) runCourse() {
 }
 
 // at works out how things stand at x.
-func (s *site) at(l *Learner, x float64, ahead []phase) {
+func (s *site) at(l *expectations, x float64, ahead []phase) {
 	within := min(1, x-float64(l.open)) // of the tick under way
 	rest := 0.0                         // of what comes after it
 	for i, ph := range ahead {
@@ -93,7 +100,7 @@ func (s *site) at(l *Learner, x float64, ahead []phase) {
 
 // describe returns the features of the stretch from the last poll of a source
 // until x, for which observeSite has been called, and the mass of it.
-func (l *Learner) describe(slot freshet.Slot, x float64, f *vector) (mass float64) {
+func (l *expectations) describe(slot freshet.Slot, x float64, f *vector) (mass float64) {
 	p := l.pages.At(slot)
 	s := p.site
 	last := min(p.last, x)
@@ -135,7 +142,7 @@ func logRatio(a, b float64) float64 {
 }
 
 // ownMass returns the time since the last poll on a source's own clock.
-func (l *Learner) ownMass(p *page, own own, x float64) float64 {
+func (l *expectations) ownMass(p *page, own own, x float64) float64 {
 	mass := p.mass
 	from := max(p.last, float64(l.open))
 	for t := int64(math.Floor(from)); float64(t) < x && t <= l.open+window; t++ {
@@ -168,7 +175,7 @@ func (l *Learner) Expected(now time.Time, dst, gaps []float64) {
 
 // Least returns how many changes a tick Expected takes every source to have at
 // least: a small share of what it would get if all got the same.
-func (l *Learner) Least() float64 { return floor * l.fair() }
+func (l *population) Least() float64 { return floor * l.fair() }
 
 // Likely is as Expected, but says what is really thought: of a source that has not
 // changed for long it can be next to nothing. It begins with the slot from, which the
@@ -176,7 +183,7 @@ func (l *Learner) Least() float64 { return floor * l.fair() }
 // much is to be expected of each source when polls are given out.
 func (l *Learner) Likely(now time.Time, from freshet.Slot, dst, gaps, credits []float64) {
 	x := l.moment(now)
-	l.looking.begin(l, x)
+	l.looking.begin(l.expectations, x)
 	var f vector
 	all := l.all.prior.mean(&l.grid)
 	for i := range dst {
@@ -200,7 +207,7 @@ func (l *Learner) Likely(now time.Time, from freshet.Slot, dst, gaps, credits []
 		if gap <= 0 {
 			continue
 		}
-		l.looking.at(l, p.site)
+		l.looking.at(l.expectations, p.site)
 		l.enter(slot)
 		mass := l.describe(slot, x, &f)
 		rate, prior := float64(p.rate), p.site.now.prior
@@ -242,7 +249,7 @@ func within[T any](m map[freshet.Slot]T, from freshet.Slot, n int) (slots []fres
 
 // Turn returns in how many ticks every source can be polled once, by the polls of
 // late.
-func (l *Learner) Turn() float64 { return 1 / l.fair() }
+func (l *population) Turn() float64 { return 1 / l.fair() }
 
 // floor is the share of an even turn that no source falls below.
 const floor = 0.02
@@ -250,7 +257,7 @@ const floor = 0.02
 // moment returns now in ticks, but not before the tick under way: outcomes have
 // been later than that. Until the first outcome the tick under way is that of
 // now, and the clocks of the sites have run evenly up to it.
-func (l *Learner) moment(now time.Time) float64 {
+func (l *background) moment(now time.Time) float64 {
 	x := l.clock.at(now)
 	if l.began {
 		return max(x, float64(l.open))
@@ -261,7 +268,7 @@ func (l *Learner) moment(now time.Time) float64 {
 			s.upto += float64(tick - l.open)
 		}
 		l.open = tick
-		l.here()
+		l.allEntered()
 	}
 	return x
 }

@@ -12,11 +12,17 @@ import (
 
 // given are the chances that somebody gave of a source: how many changes are expected up
 // to each moment while they hold, as a line with steps. They change what is expected, and
-// nothing that is learnt: the log alone teaches.
-type given struct {
+// nothing that is learned: the log alone teaches.
+type override struct {
 	from, until float64 // in ticks
 	add         bool
 	knots       []knot // in the order of time
+}
+
+// overrides are the forecasts that somebody gave.
+type overrides struct {
+	*expectations
+	of map[freshet.Slot]*override // by slot; none where nobody gave one
 }
 
 // A knot is where the line bends or steps.
@@ -32,19 +38,19 @@ func (l *Learner) OverrideForecast(slot freshet.Slot, c *freshet.Chances) {
 	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return
 	}
-	delete(l.given, slot)
+	delete(l.overrides.of, slot)
 	if c == nil {
 		return
 	}
-	if l.given == nil {
-		l.given = map[freshet.Slot]*given{}
+	if l.overrides.of == nil {
+		l.overrides.of = map[freshet.Slot]*override{}
 	}
-	l.given[slot] = l.lay(c)
+	l.overrides.of[slot] = l.overrides.line(c)
 }
 
-// lay draws the line of chances.
-func (l *Learner) lay(c *freshet.Chances) *given {
-	g := &given{from: l.clock.at(c.From), until: l.clock.at(c.Until), add: c.Add}
+// line draws the line of chances.
+func (l *overrides) line(c *freshet.Chances) *override {
+	g := &override{from: l.clock.at(c.From), until: l.clock.at(c.Until), add: c.Add}
 	var bends []knot
 	spread := func(from, until, count, mass float64) {
 		from, until = min(max(from, g.from), g.until), min(until, g.until)
@@ -83,7 +89,7 @@ func (k *knot) upto(x float64) (mass, count float64) {
 }
 
 // upto returns how much there is up to x.
-func (g *given) upto(x float64) (mass, count float64) {
+func (g *override) upto(x float64) (mass, count float64) {
 	i := sort.Search(len(g.knots), func(i int) bool { return g.knots[i].at > x })
 	if i == 0 {
 		return 0, 0
@@ -93,7 +99,7 @@ func (g *given) upto(x float64) (mass, count float64) {
 
 // between returns how many changes are given from a to b, the first moment left out, and
 // for which share of that time the chances hold.
-func (g *given) between(a, b float64) (mass, count, share float64) {
+func (g *override) between(a, b float64) (mass, count, share float64) {
 	from, to := max(a, g.from), min(b, g.until)
 	if !(from < to) {
 		return 0, 0, 0
@@ -108,7 +114,7 @@ func (g *given) between(a, b float64) (mass, count, share float64) {
 
 // overlay returns what is expected from a to b where so many changes would be expected
 // without the chances.
-func (g *given) overlay(a, b, expected float64) (mass, count float64) {
+func (g *override) overlay(a, b, expected float64) (mass, count float64) {
 	mass, count, share := g.between(a, b)
 	if g.add {
 		share = 0
@@ -117,10 +123,10 @@ func (g *given) overlay(a, b, expected float64) (mass, count float64) {
 	return left + mass, left + count
 }
 
-// overruled reports whether chances that somebody gave of a source hold at x in the place of
+// hold reports whether chances that somebody gave of a source hold at x in the place of
 // what the source itself says of when it will change.
-func (l *Learner) overruled(slot freshet.Slot, x float64) bool {
-	g := l.given[slot]
+func (l *overrides) hold(slot freshet.Slot, x float64) bool {
+	g := l.of[slot]
 	return g != nil && !g.add && x > g.from && x <= g.until
 }
 
@@ -130,20 +136,20 @@ type Promise struct {
 	Count    float64 // changes since it was last seen
 	Growth   float64 // of Expected a tick, in the minute that comes
 	Later    float64 // the highest that their chance comes to by waiting a few minutes, less what waiting always brings
-	Holds    bool    // they take the place of what was learnt, at this moment
+	Holds    bool    // they take the place of what was learned, at this moment
 }
 
 // Promises tells of the sources of which chances were given that count at now, in the
 // order of their slots. Expected is what Likely has set for the same moment
 // and slots.
 func (l *Learner) Promises(now time.Time, from freshet.Slot, expected []float64, tell func(slot freshet.Slot, p *Promise)) {
-	if len(l.given) == 0 {
+	if len(l.overrides.of) == 0 {
 		return
 	}
 	x := l.moment(now)
 	var promise Promise
-	for _, slot := range within(l.given, from, len(expected)) {
-		if l.promise(slot, x, expected[slot-from], &promise) {
+	for _, slot := range within(l.overrides.of, from, len(expected)) {
+		if l.overrides.promise(slot, x, expected[slot-from], &promise) {
 			tell(slot, &promise)
 		}
 	}
@@ -152,16 +158,16 @@ func (l *Learner) Promises(now time.Time, from freshet.Slot, expected []float64,
 // Promised returns what the chances that were given of a source say at a moment, which
 // may be to come, and whether there are any that count.
 func (l *Learner) Promised(at time.Time, slot freshet.Slot) (p Promise, ok bool) {
-	if l.given[slot] == nil {
+	if l.overrides.of[slot] == nil {
 		return p, false
 	}
 	x := l.moment(at)
-	return p, l.promise(slot, x, l.foreseen(slot, l.pages.At(slot).last, x), &p)
+	return p, l.overrides.promise(slot, x, l.foreseen(slot, l.pages.At(slot).last, x), &p)
 }
 
 // promise works out what was given of a source at x, and reports whether that counts.
-func (l *Learner) promise(slot freshet.Slot, x, expected float64, p *Promise) bool {
-	g, page := l.given[slot], l.pages.At(slot)
+func (l *overrides) promise(slot freshet.Slot, x, expected float64, p *Promise) bool {
+	g, page := l.of[slot], l.pages.At(slot)
 	gap := x - page.last
 	if gap <= 0 || x <= g.from || page.last >= g.until || page.kind&(unseen|paused|lists) != 0 {
 		return false

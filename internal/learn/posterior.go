@@ -1,6 +1,8 @@
 package learn
 
-import "math"
+import (
+	"math"
+)
 
 // points is how many rates are told apart.
 const points = 24
@@ -47,7 +49,7 @@ func (q *spread) scale() {
 }
 
 // memories is how many memories a source has: a long one, a short one, and one
-// that takes the rate to be drawn anew from time to time, which is what a source
+// that takes the rate to be drawn again from time to time, which is what a source
 // does that changes in bursts.
 const (
 	long = iota
@@ -108,7 +110,7 @@ func (l *likelihood) forget(keep float64) {
 	}
 }
 
-// relax lets the rate be drawn anew, with the chance 1-keep. Q is what is
+// relax lets the rate be drawn again, with the chance 1-keep. Q is what is
 // thought of it.
 func (l *likelihood) relax(q, prior *spread, keep float64) {
 	for i := range l {
@@ -159,10 +161,89 @@ func (m *mind) mean(world *[memories]float64) (r float64) {
 	return r
 }
 
-// recall works the mean rates out anew, under a prior.
+// recall works the mean rates out again, under a prior.
 func (m *mind) recall(g *grid, prior *spread) {
 	for k := range m.of {
 		q := m.of[k].weigh(prior)
 		m.rate[k] = float32(q.mean(g))
 	}
+}
+
+// A pool is sources of which one is taken to be like the others: those of a
+// site, those with the same tags, all of them.
+type pool struct {
+	pages int
+	prior spread // what is thought of the rate of one of which nothing is known
+	sum   spread // of what is thought of each, as far as the sweep has come
+}
+
+// newPrior returns what is thought before any poll, when a source is expected
+// to change once in so many ticks.
+func newPrior(g *grid, every float64) (p spread) {
+	for i := range p {
+		x := g[i] * every
+		p[i] = x*math.Exp(-x) + 0.002
+	}
+	p.scale()
+	return p
+}
+
+const (
+	poolGrip = 3 // sources that the parent of a pool counts for
+	sweeps   = 12
+)
+
+// learn makes the sum of what is thought of each source the prior of the next
+// one. What the parent thinks counts for a few sources.
+func (p *pool) learn(parent *spread) {
+	p.prior = p.sum.blurred()
+	for i := range p.prior {
+		p.prior[i] += poolGrip * parent[i]
+	}
+	p.prior.scale()
+	p.sum = spread{}
+}
+
+// learnAlone does so for the pool of all sources.
+func (p *pool) learnAlone() {
+	p.prior = p.sum.blurred()
+	for i := range p.prior {
+		p.prior[i] += 0.05 + 0.001*float64(p.pages)/points
+	}
+	p.prior.scale()
+	p.sum = spread{}
+}
+
+// blurred returns the spread smoothed with its neighbours.
+func (q *spread) blurred() (b spread) {
+	for i, w := range q {
+		b[i] += w / 2
+		b[max(i-1, 0)] += w / 4
+		b[min(i+1, points-1)] += w / 4
+	}
+	return b
+}
+
+// expSteps is into how many steps a doubling is divided by the table below.
+const expSteps = 32
+
+// expTable holds 2^(i/expSteps).
+var expTable = func() (t [expSteps]float64) {
+	for i := range t {
+		t[i] = math.Exp2(float64(i) / expSteps)
+	}
+	return t
+}()
+
+// exp returns e^x for x up to 0, to nine digits. What is thought of a source is
+// worked out from two dozen of these, millions of times, and math.Exp took most
+// of that.
+func exp(x float64) float64 {
+	if x < -700 {
+		return 0
+	}
+	n := int64(math.Floor(x * (expSteps / math.Ln2)))
+	r := x - float64(n)*(math.Ln2/expSteps)
+	p := 1 + r*(1+r*(0.5+r*(1.0/6+r*(1.0/24))))
+	return p * expTable[n&(expSteps-1)] * math.Float64frombits(uint64(n>>5+1023)<<52)
 }

@@ -15,17 +15,17 @@ const mostSteps = 100_000
 // over. It learns how often the source changes, and at which hours, and counts neither
 // polls nor captures. It reports whether anything was new.
 func (l *Learner) Teach(slot freshet.Slot, told []freshet.UpdateTime) bool {
-	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil || len(told) <= int(l.pages.At(slot).taught) {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil || len(told) <= int(l.pages.At(slot).imported) {
 		return false
 	}
 	l.enter(slot)
 	l.keep(slot)
 	p, m := l.pages.At(slot), l.minds.At(slot)
 	ticks := make([]int64, 0, len(told))
-	for _, u := range told[p.taught:] {
+	for _, u := range told[p.imported:] {
 		ticks = append(ticks, int64(math.Floor(l.clock.at(u.After.Add(u.Width()/2)))))
 	}
-	p.taught = int32(len(told))
+	p.imported = int32(len(told))
 	slices.Sort(ticks)
 	ticks = slices.Compact(ticks) // those of one tick count as one
 	prior := l.priorOf(p)

@@ -28,26 +28,26 @@ func (l *Learner) Expect(slot freshet.Slot, from, to time.Time) float64 {
 		return 0
 	}
 	n := l.foreseen(slot, a, b)
-	if g := l.given[slot]; g != nil {
+	if g := l.overrides.of[slot]; g != nil {
 		_, n = g.overlay(a, b, n)
 	}
 	return n
 }
 
 // foreseen returns how many changes of a source are expected from a to b by what was
-// learnt.
+// learned.
 func (l *Learner) foreseen(slot freshet.Slot, a, b float64) float64 {
-	if beat := l.keeps(slot); beat != nil {
+	if minuteRhythm := l.minutely.get(slot); minuteRhythm != nil {
 		minutes := l.clock.minute(b) - l.clock.minute(a)
 		if minutes <= 7*24*hour {
-			return beat.between(l.clock.minute(a), l.clock.minute(b), l.plainly(slot, a, b))
+			return minuteRhythm.between(l.clock.minute(a), l.clock.minute(b), l.plainly(slot, a, b))
 		}
 	}
 	return l.plainly(slot, a, b)
 }
 
-// plainly returns the same without the beat.
-func (l *Learner) plainly(slot freshet.Slot, a, b float64) (n float64) {
+// plainly returns the same without the minute rhythm.
+func (l *expectations) plainly(slot freshet.Slot, a, b float64) (n float64) {
 	rate, step := l.know(slot), l.stretch()
 	if part := (b - a) / mostStretches; part > step {
 		for i := range mostStretches {
@@ -65,7 +65,7 @@ func (l *Learner) plainly(slot freshet.Slot, a, b float64) (n float64) {
 }
 
 // stretch returns for how many ticks a phase lasts about.
-func (l *Learner) stretch() float64 {
+func (l *timeline) stretch() float64 {
 	length := 60.0 * 60
 	if l.clock.shape[byMinute] > 0 {
 		length = 5 * 60
@@ -73,17 +73,17 @@ func (l *Learner) stretch() float64 {
 	return max(1, length/l.clock.seconds())
 }
 
-// keeps returns the beat of a source that keeps to certain minutes, or nil.
-func (l *Learner) keeps(slot freshet.Slot) *beat {
-	if b := l.beats[slot]; b != nil && b.good && l.ownShape[byMinute] > 0 {
+// get returns the minute rhythm of a source that keeps to certain minutes, or nil.
+func (l *minuteRhythms) get(slot freshet.Slot) *minuteRhythm {
+	if b := l.of[slot]; b != nil && b.good && l.ownShape[byMinute] > 0 {
 		return b
 	}
 	return nil
 }
 
 // between returns how many changes are expected between two moments, in minutes, if so
-// many are without the beat.
-func (b *beat) between(from, to, plain float64) float64 {
+// many are without the minute rhythm.
+func (b *minuteRhythm) between(from, to, plain float64) float64 {
 	n := 0.0
 	for at := math.Floor(from); at < to; at++ {
 		m := int64(at) % hour
@@ -99,7 +99,7 @@ type foresight struct {
 	span     time.Duration
 	at       phase
 	open     int64
-	chances  []float64 // by slot; by what was learnt of hours and rates
+	chances  []float64 // by slot; by what was learned of hours and rates
 }
 
 // Chances implements [freshet.Estimator].
@@ -114,12 +114,12 @@ func (l *Learner) Chances(dst []float64, from, to time.Time) {
 		}
 	}
 	clear(dst[copy(dst, f.chances):])
-	for slot := range l.beats {
-		if slot < len(dst) && l.keeps(freshet.Slot(slot)) != nil {
+	for slot := range l.minutely.of {
+		if slot < len(dst) && l.minutely.get(freshet.Slot(slot)) != nil {
 			dst[slot] = -math.Expm1(-l.foreseen(freshet.Slot(slot), a, b))
 		}
 	}
-	for slot, g := range l.given {
+	for slot, g := range l.overrides.of {
 		if int(slot) < len(dst) {
 			mass, _ := g.overlay(a, b, -math.Log1p(-min(1-tiny, dst[slot])))
 			dst[slot] = -math.Expm1(-mass)
@@ -127,7 +127,7 @@ func (l *Learner) Chances(dst []float64, from, to time.Time) {
 	}
 }
 
-// foresee works out the chance of a source anew, after something was learnt of it.
+// foresee works out the chance of a source again, after something was learned of it.
 func (l *Learner) foresee(slot freshet.Slot) {
 	f := &l.foresight
 	if int(slot) >= len(f.chances) {

@@ -1,0 +1,268 @@
+package learn
+
+import (
+	"math"
+	"time"
+
+	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
+)
+
+// NineInTen is how many standard deviations either way of its mean hold nine in
+// ten of a normal variable: what the bounds of a [freshet.Range] stand for.
+const NineInTen = 1.6448536269514722
+
+// Share returns the estimated share of changes that were captured. Without any
+// change there was nothing to miss.
+func Share(t freshet.Tally) freshet.Range {
+	missed := t.Happened - t.Captured
+	switch {
+	case t.Happened <= 0 || missed <= 0:
+		return freshet.Range{Mean: 1, Low: 1, High: 1}
+	case t.Captured == 0:
+		return freshet.Range{}
+	}
+	spread := unseenSpread(t, missed)
+	of := func(factor float64) float64 { return t.Captured / (t.Captured + missed*factor) }
+	middle := -spread * spread / 2
+	r := freshet.Range{
+		Mean: of(1),
+		Low:  min(of(1), of(math.Exp(middle+NineInTen*spread))),
+		High: max(of(1), of(math.Exp(middle-NineInTen*spread))),
+	}
+	// Changes are whole, and clocks miss none: there may well have been none.
+	if math.Exp(-missed) > 0.05 || NineInTen*t.Uneven > missed {
+		r.High = 1
+	}
+	return r
+}
+
+// unseenSpread returns how uncertain it is, on the scale of the logarithm, how many
+// changes there were beyond those that are certain: log-normal, so that the number stays
+// above zero and has the mean and the variance that the tally gives.
+func unseenSpread(t freshet.Tally, missed float64) float64 {
+	model := modelError(t) * (1 - min(1, t.Shown/missed))
+	return math.Sqrt(math.Log1p((t.Variance+t.Doubt*t.Doubt+t.Uneven*t.Uneven)/(missed*missed)) + model*model)
+}
+
+// Divergence returns the estimated number of changes that copies lacked, on average
+// over time. Uncertain are how many changes there were beyond the one that a poll shows,
+// and when between two polls they came.
+func Divergence(t freshet.Tally) freshet.Range {
+	mean := t.Divergence()
+	if mean <= 0 || t.Found <= 0 || t.Happened <= 0 {
+		return freshet.Range{Mean: mean, Low: mean, High: mean}
+	}
+	when := 1 / (3 * t.Found) // square of the relative error: times even between two polls
+	often := 0.0
+	if more := t.Happened - t.Found; more > 0 {
+		spread := unseenSpread(t, more)
+		often = math.Expm1(spread*spread) * (more / t.Happened) * (more / t.Happened)
+	}
+	spread := math.Sqrt(math.Log1p(when + often))
+	return freshet.Range{
+		Mean: mean,
+		Low:  min(mean, mean*math.Exp(-spread*spread/2-NineInTen*spread)),
+		High: max(mean, mean*math.Exp(-spread*spread/2+NineInTen*spread)),
+	}
+}
+
+// modelError returns how far off, on the scale of the logarithm, the number of
+// missed changes may be because sources do not change at random: regular ones
+// hide fewer changes between two polls, and those that change in bursts hide
+// more. Where nearly every poll finds a change, only the model says how many
+// there were. The two numbers are fitted to recorded sources.
+func modelError(t freshet.Tally) float64 {
+	found := 0.0
+	if t.Polls > 0 {
+		found = min(1, t.Captured/t.Polls)
+	}
+	return 0.4 + 1.5*found*found*found*found
+}
+
+// For its mean rate to be the mean over its rhythm, a source has to have been
+// watched for this long, and to have changed this often.
+const (
+	longEnough  = 24 * time.Hour
+	oftenEnough = 3
+)
+
+// LongRun returns how often a source changes on average over its rhythm. The
+// rate of an outlook is that of its moment, and moves with the time of day. A
+// source that has not been watched for long has no other.
+//
+// A source changes at least as often as was seen. If it changes at random, polls
+// miss some of its changes by chance, and it changes more often; if it is
+// regular, they miss none. Polls do not tell which it is, and the truth lies
+// between the two. The more of the polls found a change, the less they say of
+// what they missed, and the nearer to what was seen the mean is put.
+func LongRun(o freshet.Outlook) freshet.Range {
+	if o.Watched < longEnough.Seconds() || o.Happened < oftenEnough || !(o.Rate.Mean > 0) {
+		return o.Rate
+	}
+	random := o.Happened / o.Watched
+	unbend := random / o.Rate.Mean
+	r := freshet.Range{Mean: random, Low: o.Rate.Low * unbend, High: o.Rate.High * unbend}
+	if seen := o.Captured / o.Watched; seen > 0 && seen < random {
+		found := min(1, o.Captured/o.Polls)
+		r.Mean, r.Low = math.Pow(seen, found)*math.Pow(random, 1-found), min(r.Low, seen)
+	}
+	return r
+}
+
+// ToldApart returns how often changes come that can be told apart, where those of
+// one tick count as one, as they do in a Tally.
+func ToldApart(rate freshet.Range, tick time.Duration) freshet.Range {
+	if tick <= 0 {
+		return rate
+	}
+	of := func(x float64) float64 { return -math.Expm1(-x*tick.Seconds()) / tick.Seconds() }
+	return freshet.Range{Mean: of(rate.Mean), Low: of(rate.Low), High: of(rate.High)}
+}
+
+// A Reliability says how far chances have come true: of the polls that were said
+// to find a change with a chance in each tenth, how many did.
+type Reliability [10]struct {
+	Polls  float64 // made
+	Chance float64 // summed over them
+	Found  float64 // a change
+}
+
+// add counts a poll.
+func (r *Reliability) add(chance float64, found bool) {
+	bin := &r[max(0, min(len(r)-1, int(chance*float64(len(r)))))]
+	bin.Polls++
+	bin.Chance += chance
+	if found {
+		bin.Found++
+	}
+}
+
+// A ReliabilityBin is the polls that were said to have about the same chance of
+// finding a change.
+type ReliabilityBin struct {
+	From  float64 `json:"from"`
+	To    float64 `json:"to"`
+	Polls float64 `json:"polls"`
+	Said  float64 `json:"said"`  // mean chance
+	Found float64 `json:"found"` // share of the polls that found a change
+}
+
+// Bins returns what became of the polls, by tenths of the chance that was said.
+// Tenths without a poll are left out.
+func (r *Reliability) Bins() []ReliabilityBin {
+	bins := []ReliabilityBin{}
+	for i, bin := range r {
+		if bin.Polls == 0 {
+			continue
+		}
+		bins = append(bins, ReliabilityBin{
+			From: float64(i) / float64(len(r)), To: float64(i+1) / float64(len(r)),
+			Polls: bin.Polls, Said: bin.Chance / bin.Polls, Found: bin.Found / bin.Polls,
+		})
+	}
+	return bins
+}
+
+// Gap returns the mean distance between what was said and what was found, over
+// all polls: 0 is perfect.
+func (r *Reliability) Gap() float64 {
+	gap, polls := 0.0, 0.0
+	for _, bin := range r {
+		if d := bin.Found - bin.Chance; d > 0 {
+			gap += d
+		} else {
+			gap -= d
+		}
+		polls += bin.Polls
+	}
+	if polls == 0 {
+		return 0
+	}
+	return gap / polls
+}
+
+// Reliability returns how far chances have come true so far.
+func (l *Learner) Reliability() Reliability { return l.reliability }
+
+// Standings tells how often sources change from how things stand with them in
+// the store, for where no learner has followed their polls. A source of which
+// little is known is taken to be much like the others.
+//
+// The zero Standings is ready for use.
+type Standings struct{ sights []sight }
+
+// Add takes in how things stand with one more source.
+func (s *Standings) Add(w freshet.Watched) { s.sights = append(s.sights, sightOf(w)) }
+
+// Rates returns how often each source changes, in changes a second, in the order
+// in which they were added.
+func (s *Standings) Rates() []freshet.Range {
+	typical := typicalRate(s.sights)
+	rates := make([]freshet.Range, len(s.sights))
+	for i, one := range s.sights {
+		rates[i] = one.rate(typical)
+	}
+	return rates
+}
+
+// A sight is what polls of a source have seen of it, in the large: how many
+// there were after the first, how many seconds apart on average, and how many of
+// them found a change.
+type sight struct{ polls, gap, changed float64 }
+
+func sightOf(w freshet.Watched) sight {
+	st := w.Standing
+	span := st.Seen.Sub(w.Created).Seconds()
+	if st.Polls < 2 || span <= 0 {
+		return sight{}
+	}
+	n := float64(st.Polls - 1)
+	return sight{polls: n, gap: span / n, changed: min(n, float64(st.Changes))}
+}
+
+// logRate returns the logarithm of the rate of changes that a sight speaks for,
+// and its standard deviation. Half a poll that found a change is added, so that
+// no rate is 0.
+func (s sight) logRate() (middle, sd float64) {
+	rate := estimate.RegularLooks(s.changed+0.5, s.polls+0.5, s.gap).Rate()
+	expected := rate * s.gap // between two polls
+	return math.Log(rate), math.Sqrt(math.Expm1(expected)/(s.polls+1)) / expected
+}
+
+// alike is how alike sources are taken to be, as a standard deviation of the
+// logarithms of their rates: nine times in ten within a factor of seven.
+const alike = 1.2
+
+// typicalRate returns the logarithm of the rate that is typical of the sources
+// that were seen. Without any, once a day is as good a guess as there is.
+func typicalRate(sights []sight) float64 {
+	weight, sum := 0.0, 0.0
+	for _, s := range sights {
+		if s.polls == 0 {
+			continue
+		}
+		middle, sd := s.logRate()
+		w := 1 / (sd*sd + alike*alike)
+		weight += w
+		sum += w * middle
+	}
+	if weight == 0 {
+		return -math.Log(24 * 3600)
+	}
+	return sum / weight
+}
+
+// rate returns how often the source changes, from what was seen of it and from
+// what is typical, each weighted by how well it is known.
+func (s sight) rate(typical float64) freshet.Range {
+	middle, sd := typical, alike
+	if s.polls > 0 {
+		own, ownSD := s.logRate()
+		a, b := 1/(ownSD*ownSD), 1/(sd*sd)
+		middle, sd = (a*own+b*middle)/(a+b), 1/math.Sqrt(a+b)
+	}
+	return freshet.Range{
+		Mean: math.Exp(middle + sd*sd/2), Low: math.Exp(middle - NineInTen*sd), High: math.Exp(middle + NineInTen*sd),
+	}
+}
