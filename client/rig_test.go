@@ -15,6 +15,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sched"
 	"freshet/internal/store/sqlite"
 )
@@ -60,7 +61,7 @@ func newRig() (r *rig, err error) {
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1e6, Per: time.Minute, Instant: time.Millisecond}, Hosts: sched.Politeness{Concurrency: 16}},
 	})
 	stop := make(chan struct{})
-	r.handler = api.New(api.Config{Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(r.store.DB()), nil)}, Store: r.store, Daemon: daemon, Sources: api.SourceConfig{Check: near.CheckURL}, Program: api.ProgramConfig{Version: "test"}, Stop: stop})
+	r.handler = api.New(api.Config{Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(r.store.DB()), nil)}, QueryStore: queries.NewStore(r.store.DB()), Store: r.store, Daemon: daemon, Sources: api.SourceConfig{Check: near.CheckURL}, Program: api.ProgramConfig{Version: "test"}, Stop: stop})
 	r.api = httptest.NewServer(r.handler)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -18,7 +18,7 @@ func New(cfg Config) http.Handler {
 		Hosts: cfg.Auth.Hosts, Now: cfg.Now, Log: cfg.Log,
 	}, describe(cfg.Program.Version))
 	admission := admission{cfg.Sources.Check, cfg.Sources.Trust}
-	users := &authAPI{Server: s, store: cfg.Store, gate: cfg.Auth.Gate, provider: cfg.Auth.Provider, base: cfg.Base}
+	users := &authAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, gate: cfg.Auth.Gate, provider: cfg.Auth.Provider, base: cfg.Base}
 	budget := &budgetAPI{Server: s, daemon: cfg.Daemon}
 	sites := &siteAPI{Server: s, store: cfg.Store, daemon: cfg.Daemon}
 	sinks := &sinkAPI{Server: s, changes: cfg.Store, sinks: cfg.Sinks}
@@ -32,8 +32,8 @@ func New(cfg Config) http.Handler {
 		&learningAPI{Server: s, sources: cfg.Store, daemon: cfg.Daemon},
 		&versionAPI{Server: s, admission: admission, store: cfg.Store, read: cfg.Sources.Read, trace: cfg.Sources.Trace},
 		&hookAPI{Server: s, sources: cfg.Store, daemon: cfg.Daemon, hooks: cfg.Sources.Hooks, webSub: cfg.Sources.WebSub, base: cfg.Base},
-		&changeAPI{Server: s, store: cfg.Store, base: cfg.Base},
-		&queryAPI{Server: s, store: cfg.Store, runner: cfg.Queries, read: cfg.Sources.Read, sinks: cfg.Sinks, daemon: cfg.Daemon},
+		&changeAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, base: cfg.Base},
+		&queryAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, runner: cfg.Queries, read: cfg.Sources.Read, sinks: cfg.Sinks, daemon: cfg.Daemon},
 		&searchAPI{Server: s, SearchConfig: cfg.Search, index: cfg.Store},
 		newLabAPI(s, cfg.Store),
 		sites, sinks, users, budget, settings, status,

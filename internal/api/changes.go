@@ -14,6 +14,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/search"
 	"freshet/internal/sinks"
 )
@@ -27,9 +28,10 @@ const maxChangeWait = time.Minute
 // changeAPI serves the logs of changes and of polls, as pages, streams and feeds.
 type changeAPI struct {
 	*rest.Server
-	store  freshet.Store
-	base   string // of the URLs in events
-	events fanout
+	store   freshet.Store
+	queries *queries.Store // whose matches feeds show
+	base    string         // of the URLs in events
+	events  fanout
 }
 
 func (a *changeAPI) routes() {

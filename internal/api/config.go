@@ -12,6 +12,7 @@ import (
 	"freshet/internal/extract"
 	fetchauth "freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/queries/runner"
 	"freshet/internal/sinks/delivery"
 )
@@ -27,6 +28,8 @@ type Config struct {
 	Settings *SettingsConfig // nil means that nothing can be set
 	Cluster  ClusterConfig
 	Program  ProgramConfig
+
+	QueryStore *queries.Store // required, like Store
 
 	Queries *runner.Runner  // nil means that queries are not run, though they can be edited
 	Sinks   *delivery.Sinks // nil means none

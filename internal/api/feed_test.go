@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/api"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 )
 
 // Feeds are read by a parser that others wrote, from the newest entry to the oldest, with
@@ -27,7 +28,7 @@ func TestFeeds(t *testing.T) {
 			r.poll(id)
 		}
 	}
-	if _, err := r.store.AddQuery(t.Context(), freshet.Query{ID: "qa", Name: "Of a", From: -1}); err != nil {
+	if _, err := queries.NewStore(r.store.DB()).AddQuery(t.Context(), freshet.Query{ID: "qa", Name: "Of a", From: -1}); err != nil {
 		t.Fatal(err)
 	}
 	changes, err := r.store.Changes(t.Context(), freshet.ChangeQuery{Source: "a"})
@@ -38,7 +39,7 @@ func TestFeeds(t *testing.T) {
 	for i, c := range changes {
 		step.Matches = append(step.Matches, freshet.Match{Query: "qa", Number: int64(i + 1), Cause: freshet.MatchChange, Source: "a", At: c.Before, Known: c.Before, Changes: []freshet.ChangeRef{c.Ref()}})
 	}
-	if err := r.store.RunQueries(t.Context(), step); err != nil {
+	if err := queries.NewStore(r.store.DB()).RunQueries(t.Context(), step); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {

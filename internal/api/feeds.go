@@ -139,7 +139,7 @@ func (a *changeAPI) sourceFeed(ctx context.Context, in *sourceFeedInput, form st
 
 // queryFeed returns a page of the matches of a query.
 func (a *changeAPI) queryFeed(ctx context.Context, in *queryFeedInput, form string) (*feedOutput, error) {
-	q, err := a.store.Query(ctx, in.ID)
+	q, err := a.queries.Query(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (a *changeAPI) queryFeed(ctx context.Context, in *queryFeedInput, form stri
 	if page.Last == 0 && in.Before > 0 {
 		return a.writeFeed(ctx, f, form, in.Known)
 	}
-	if f.matches, err = a.store.Matches(ctx, page); err != nil {
+	if f.matches, err = a.queries.Matches(ctx, page); err != nil {
 		return nil, err
 	}
 	if len(f.matches) > in.Limit {

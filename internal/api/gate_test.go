@@ -16,6 +16,7 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/ui"
 )
 
@@ -55,7 +56,7 @@ func newGateRigWith(t *testing.T, differ func(*api.Config), change ...func(*auth
 		}
 	}
 	for _, id := range []freshet.QueryID{"q", "other"} {
-		if _, err := g.store.AddQuery(t.Context(), freshet.Query{ID: id, Name: string(id), When: "true", Origin: freshet.FromAPI, From: -1}); err != nil {
+		if _, err := queries.NewStore(g.store.DB()).AddQuery(t.Context(), freshet.Query{ID: id, Name: string(id), When: "true", Origin: freshet.FromAPI, From: -1}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/lab/synth"
+	"freshet/internal/queries"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
@@ -49,7 +50,7 @@ func TestLevelAlarmIsTold(t *testing.T) {
 		defer running.Wait()
 		defer stop()
 
-		handler := api.New(api.Config{Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, Store: store, Daemon: daemon, Sources: api.SourceConfig{Check: func(u string) (string, error) { return u, nil }}})
+		handler := api.New(api.Config{Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, QueryStore: queries.NewStore(store.DB()), Store: store, Daemon: daemon, Sources: api.SourceConfig{Check: func(u string) (string, error) { return u, nil }}})
 		get := func(path string) string {
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, httptest.NewRequest("GET", "http://127.0.0.1"+path, nil))

@@ -59,7 +59,7 @@ func (a *queryAPI) listMatches(ctx context.Context, in *listMatchesInput) (*rest
 	page := rest.Reply(client.MatchPage{Items: []client.Match{}, Next: from})
 	matches, err := tail.read(ctx, min(in.Limit, rest.MaxPage))
 	for err == nil && len(matches) == 0 && wait > 0 {
-		if err := a.store.WaitMatch(waiting, tail.at); errors.Is(err, rest.ErrWaited) {
+		if err := a.queries.WaitMatch(waiting, tail.at); errors.Is(err, rest.ErrWaited) {
 			return page, nil
 		} else if err != nil {
 			return nil, err
@@ -81,11 +81,11 @@ func (a *queryAPI) listMatches(ctx context.Context, in *listMatchesInput) (*rest
 // findMatch returns the cursor of a place in the log of matches, or a
 // *freshet.GoneError.
 func (a *queryAPI) findMatch(ctx context.Context, p freshet.Place) (freshet.Cursor, error) {
-	end, err := a.store.LastMatch(ctx)
+	end, err := a.queries.LastMatch(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("end of the log of matches: %w", err)
 	}
-	epochs, err := a.store.MatchEpochs(ctx)
+	epochs, err := a.queries.MatchEpochs(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -103,11 +103,11 @@ type matchTail struct {
 // read returns the next matches. If there are none it has moved over those of other
 // queries, so that only a later match wakes who waits at its place.
 func (t *matchTail) read(ctx context.Context, limit int) (told []client.Match, err error) {
-	end, err := t.store.LastMatch(ctx)
+	end, err := t.queries.LastMatch(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("end of the log of matches: %w", err)
 	}
-	matches, err := t.store.Matches(ctx, freshet.MatchQuery{Query: t.query, After: t.at, Newest: t.newest, Limit: limit})
+	matches, err := t.queries.Matches(ctx, freshet.MatchQuery{Query: t.query, After: t.at, Newest: t.newest, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -149,12 +149,12 @@ func (a *queryAPI) streamMatches(ctx context.Context, in *streamMatchesInput) (*
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.store.Query(ctx, in.ID); err != nil {
+	if _, err := a.queries.Query(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	at, err := a.findMatch(ctx, from)
 	if err == nil && !given {
-		at, err = a.store.LastMatch(ctx)
+		at, err = a.queries.LastMatch(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (t *matchTail) send(ctx context.Context, events *rest.Events) error {
 			}
 			continue
 		}
-		if err := events.Await(ctx, func(ctx context.Context) error { return t.store.WaitMatch(ctx, t.at) }); err != nil {
+		if err := events.Await(ctx, func(ctx context.Context) error { return t.queries.WaitMatch(ctx, t.at) }); err != nil {
 			return err
 		}
 	}

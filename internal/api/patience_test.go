@@ -13,6 +13,7 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/auth"
 	"freshet/internal/daemon"
+	"freshet/internal/queries"
 	"freshet/internal/store/sqlite"
 )
 
@@ -38,7 +39,7 @@ func dial(t *testing.T) (conn net.Conn, ended <-chan struct{}) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := api.New(api.Config{Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, Store: store, Daemon: daemon.New(daemon.Config{Store: store, Policy: idle{}})})
+	handler := api.New(api.Config{Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, QueryStore: queries.NewStore(store.DB()), Store: store, Daemon: daemon.New(daemon.Config{Store: store, Policy: idle{}})})
 	done := make(chan struct{})
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer close(done)

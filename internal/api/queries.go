@@ -25,17 +25,18 @@ import (
 // queryAPI serves queries and their matches.
 type queryAPI struct {
 	*rest.Server
-	store  freshet.Store
-	runner *runner.Runner // nil means that queries are not run
-	read   func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
-	sinks  *delivery.Sinks // that may follow a query; nil means none
-	daemon *daemon.Daemon
+	store   freshet.Store
+	queries *queries.Store
+	runner  *runner.Runner // nil means that queries are not run
+	read    func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
+	sinks   *delivery.Sinks // that may follow a query; nil means none
+	daemon  *daemon.Daemon
 }
 
 func (a *queryAPI) routes() {
 	a.routeQueries()
 	a.Audit("query", func(ctx context.Context, id string) any {
-		q, err := a.store.Query(ctx, freshet.QueryID(id))
+		q, err := a.queries.Query(ctx, freshet.QueryID(id))
 		if err != nil {
 			return nil
 		}
@@ -93,7 +94,7 @@ type queryList struct {
 }
 
 func (a *queryAPI) listQueries(ctx context.Context, in *rest.Paging) (*rest.Body[queryList], error) {
-	all, err := a.store.Queries(ctx)
+	all, err := a.queries.Queries(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ type taggedQuery struct {
 }
 
 func (a *queryAPI) getQuery(ctx context.Context, in *queryPath) (*taggedQuery, error) {
-	q, err := a.store.Query(ctx, in.ID)
+	q, err := a.queries.Query(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +135,7 @@ func (a *queryAPI) addQuery(ctx context.Context, in *rest.Body[client.QueryToAdd
 		return nil, err
 	}
 	q.Origin, q.Created = freshet.FromAPI, a.Now()
-	if q, err = a.store.AddQuery(ctx, q); err != nil {
+	if q, err = a.queries.AddQuery(ctx, q); err != nil {
 		return nil, err
 	}
 	a.queriesEdited()
@@ -219,7 +220,7 @@ func (a *queryAPI) editQuery(ctx context.Context, in *editQueryInput) (*taggedQu
 func (a *queryAPI) editQueryOnce(ctx context.Context, in *editQueryInput) (*taggedQuery, error) {
 	a.Edits.RLock()
 	defer a.Edits.RUnlock()
-	before, err := a.store.Query(ctx, in.ID)
+	before, err := a.queries.Query(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +243,7 @@ func (a *queryAPI) editQueryOnce(ctx context.Context, in *editQueryInput) (*tagg
 		return nil, rest.Invalid("body.id", "the id of a query cannot be changed; add another query", q.ID)
 	}
 	q.Origin, q.Revision = before.Origin, before.Revision
-	if q, err = a.store.UpdateQuery(ctx, q); err != nil {
+	if q, err = a.queries.UpdateQuery(ctx, q); err != nil {
 		return nil, err
 	}
 	a.queriesEdited()
@@ -264,7 +265,7 @@ type removeQueryInput struct {
 func (a *queryAPI) removeQuery(ctx context.Context, in *removeQueryInput) (*struct{}, error) {
 	a.Edits.Lock() // no edit comes between the look and the removal
 	defer a.Edits.Unlock()
-	q, err := a.store.Query(ctx, in.ID)
+	q, err := a.queries.Query(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +278,7 @@ func (a *queryAPI) removeQuery(ctx context.Context, in *removeQueryInput) (*stru
 	if err := a.unfollowed(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	if err := a.store.RemoveQuery(ctx, in.ID); err != nil {
+	if err := a.queries.RemoveQuery(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	a.queriesEdited()

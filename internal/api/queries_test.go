@@ -21,7 +21,7 @@ import (
 func queryRig(t *testing.T) *rig {
 	var run *runner.Runner
 	r := newRigWith(t, func(*daemon.Config) {}, func(c *api.Config) {
-		run = runner.New(runner.Config{Store: c.Store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		run = runner.New(runner.Config{Store: c.Store, Queries: c.QueryStore, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		c.Queries = run
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -40,7 +40,7 @@ func TestSinksFollowQueries(t *testing.T) {
 	var run *runner.Runner
 	var all *delivery.Sinks
 	r := newRigWith(t, func(*daemon.Config) {}, func(c *api.Config) {
-		run = runner.New(runner.Config{Store: c.Store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		run = runner.New(runner.Config{Store: c.Store, Queries: c.QueryStore, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		all = sinksOf(t, c)
 		c.Queries, c.Sinks = run, all
 	})

@@ -20,6 +20,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sched"
 	"freshet/internal/store/sqlite"
 )
@@ -77,7 +78,7 @@ func newRigWith(t testing.TB, differ func(*daemon.Config), change ...func(*api.C
 	differ(&watching)
 	r.daemon = daemon.New(watching)
 	cfg := api.Config{
-		Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, Store: store, Daemon: r.daemon, Metrics: metrics, Stop: r.stop,
+		Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, QueryStore: queries.NewStore(store.DB()), Store: store, Daemon: r.daemon, Metrics: metrics, Stop: r.stop,
 		Sources: api.SourceConfig{Check: limits.CheckURL}, Program: api.ProgramConfig{Version: "test"},
 	}
 	for _, c := range change {

@@ -19,6 +19,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
+	"freshet/internal/store/sqlite"
 )
 
 // sinksOf returns sinks over the store of a rig, with webhooks of the configuration file
@@ -41,7 +42,7 @@ func sinksOf(t testing.TB, c *api.Config, names ...string) *delivery.Sinks {
 		})
 	}
 	s, err := delivery.NewSinks(t.Context(), delivery.SinksConfig{
-		Store: c.Store, Vault: vault, Open: func(s freshet.Sink) (*sinks.Outlet, error) { return sinks.Open(with, s) },
+		Store: delivery.NewStore(c.Store, c.Store.(*sqlite.Store).DB()), Vault: vault, Open: func(s freshet.Sink) (*sinks.Outlet, error) { return sinks.Open(with, s) },
 	}, listed)
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +168,7 @@ func TestSinks(t *testing.T) {
 	if err != nil || len(changes) != 2 {
 		t.Fatal(changes, err)
 	}
-	if err := r.store.Advance(t.Context(), "team", freshet.Entry{Cursor: 2}, []freshet.Message{{Cursor: 2, Body: []byte(`{"text":"kept"}`), InOrder: true, Err: "refused"}}); err != nil {
+	if err := sinks.NewStore(r.store.DB()).Advance(t.Context(), "team", freshet.Entry{Cursor: 2}, []freshet.Message{{Cursor: 2, Body: []byte(`{"text":"kept"}`), InOrder: true, Err: "refused"}}); err != nil {
 		t.Fatal(err)
 	}
 	var letters client.LetterPage
@@ -194,7 +195,7 @@ func TestSinks(t *testing.T) {
 	if len(letters.Items) != 1 {
 		t.Errorf("counting has replayed: %+v", letters)
 	}
-	if err := r.store.Postpone(t.Context(), "team", freshet.Debt{Change: changes[1], Attempts: 3, Due: time.Now().Add(time.Hour), Err: "busy"}); err != nil {
+	if err := sinks.NewStore(r.store.DB()).Postpone(t.Context(), "team", freshet.Debt{Change: changes[1], Attempts: 3, Due: time.Now().Add(time.Hour), Err: "busy"}); err != nil {
 		t.Fatal(err)
 	}
 	var owed client.OwedList
@@ -206,7 +207,7 @@ func TestSinks(t *testing.T) {
 	if r.do("GET", "/api/v1/sinks/team/owed?offset=1&limit=1", nil).is(200).into(&beyond); owed.Next != nil || beyond.Next != nil || len(beyond.Items) != 0 {
 		t.Errorf("beyond what the sink waits for is %+v", beyond)
 	}
-	if err := r.store.Postpone(t.Context(), "team", freshet.Debt{Change: changes[1], Attempts: 3, Err: "refused"}); err != nil {
+	if err := sinks.NewStore(r.store.DB()).Postpone(t.Context(), "team", freshet.Debt{Change: changes[1], Attempts: 3, Err: "refused"}); err != nil {
 		t.Fatal(err)
 	}
 	chat.answer(200)
@@ -239,7 +240,7 @@ func TestSinks(t *testing.T) {
 			t.Errorf("%s tells the secret: %s", path, got.Body)
 		}
 	}
-	kept, err := r.store.Sinks(t.Context())
+	kept, err := sinks.NewStore(r.store.DB()).Sinks(t.Context())
 	if err != nil || len(kept) != 1 || strings.Contains(string(kept[0].Definition), "hidden") {
 		t.Errorf("the store has %v, %v", kept, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api"
 	"freshet/internal/freshet"
+	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 )
 
@@ -47,7 +48,7 @@ func TestStatus(t *testing.T) {
 	r.add("page", "/page")
 	r.poll("page")
 	r.capture("page", 1)
-	if err := r.store.Advance(t.Context(), "sink", freshet.Entry{Cursor: 1}, []freshet.Message{{Cursor: 1}}); err != nil {
+	if err := sinks.NewStore(r.store.DB()).Advance(t.Context(), "sink", freshet.Entry{Cursor: 1}, []freshet.Message{{Cursor: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	var s client.Status

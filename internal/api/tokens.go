@@ -186,7 +186,7 @@ func (a *authAPI) addShare(ctx context.Context, in *rest.Body[client.NewShare]) 
 		_, err = a.store.Source(ctx, n.Source)
 	case n.Query != "" && n.Source == "":
 		feed = "/api/v1/queries/" + string(n.Query) + "/feed.atom"
-		_, err = a.store.Query(ctx, n.Query)
+		_, err = a.queries.Query(ctx, n.Query)
 	}
 	if err != nil {
 		return nil, err

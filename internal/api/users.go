@@ -12,18 +12,14 @@ import (
 	"freshet/internal/auth"
 	"freshet/internal/auth/openid"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 )
-
-// An authStore has what share links show.
-type authStore interface {
-	freshet.Catalog
-	freshet.QueryStore
-}
 
 // authAPI serves users, their credentials and sessions, and the audit log.
 type authAPI struct {
 	*rest.Server
-	store    authStore
+	store    freshet.Catalog // has what share links show
+	queries  *queries.Store  // likewise
 	gate     *auth.Gate
 	provider *openid.Provider // nil means none
 	base     string

@@ -92,7 +92,9 @@ func (s *service) newDeliverer(ctx context.Context, given config.Settings, n *No
 			l, err := s.peers.Lease(ctx)
 			return l.Held() && l.Term == epoch, err
 		},
-		Find: func(ctx context.Context, name string) (freshet.Sink, error) { return r.find(ctx, n.Store, name) },
+		Find: func(ctx context.Context, name string) (freshet.Sink, error) {
+			return r.find(ctx, sinks.NewStore(n.stored.DB()), name)
+		},
 		Open: r.open,
 	})
 	r.goBy(given)
@@ -106,7 +108,7 @@ func (r *deliverer) goBy(given config.Settings) {
 }
 
 // find returns a sink of the file or, if there is none, of the store.
-func (r *deliverer) find(ctx context.Context, store freshet.Store, name string) (freshet.Sink, error) {
+func (r *deliverer) find(ctx context.Context, store *sinks.Store, name string) (freshet.Sink, error) {
 	given := r.terms.Load()
 	listed := given.AllSinks()
 	if i := slices.IndexFunc(listed, func(l freshet.Sink) bool { return l.Name == name }); i >= 0 {

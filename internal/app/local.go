@@ -8,6 +8,7 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/auth"
 	"freshet/internal/fetch/secrets"
+	"freshet/internal/queries"
 	"freshet/internal/sinks/delivery"
 )
 
@@ -45,7 +46,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 		closeAll = func() error { stop(); return errors.Join(<-ended, n.Close()) }
 	}
 	sinks, err := delivery.NewSinks(ctx, delivery.SinksConfig{
-		Store: n.Store, Vault: secrets.Open(cfg.SecretDir()), Open: outlets(cfg.Settings, cfg.Now), Now: cfg.Now,
+		Store: delivery.NewStore(n.Store, n.stored.DB()), Vault: secrets.Open(cfg.SecretDir()), Open: outlets(cfg.Settings, cfg.Now), Now: cfg.Now,
 	}, cfg.AllSinks())
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
@@ -55,7 +56,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 		return nil, errors.Join(err, closeAll())
 	}
 	handler := api.New(api.Config{
-		Store: n.Store, Daemon: n.Daemon, Auth: api.AuthConfig{Gate: gate},
+		Store: n.Store, QueryStore: queries.NewStore(n.stored.DB()), Daemon: n.Daemon, Auth: api.AuthConfig{Gate: gate},
 		Sources: api.SourceConfig{Check: cfg.CheckURL, Trust: n.trust, Read: n.reader.Read, Hooks: n.hooks},
 		Search:  api.SearchConfig{Off: cfg.NoSearch, Index: n.indexAll},
 		Program: api.ProgramConfig{Version: version, Size: n.StoreSize, Browser: n.browser},

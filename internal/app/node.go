@@ -23,6 +23,7 @@ import (
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/queries"
 	"freshet/internal/queries/runner"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -202,6 +203,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	}
 	with := daemon.Config{
 		Store:   watched,
+		Queries: queries.NewStore(n.stored.DB()),
 		Hands:   hands,
 		Fetcher: n.access,
 		Policy:  chosen,
@@ -249,7 +251,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		n.explorer = discovery.New(discovery.Config{Store: n.Store, Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
 	}
 	if !cfg.Idle || cfg.Queries {
-		n.queries = runner.New(runner.Config{Store: n.Store, Read: n.reader.Read, Log: n.log, Now: now})
+		n.queries = runner.New(runner.Config{Store: n.Store, Queries: queries.NewStore(n.stored.DB()), Read: n.reader.Read, Log: n.log, Now: now})
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"freshet/internal/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks/delivery"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
@@ -259,7 +260,7 @@ func (s *service) openSinks(ctx context.Context) (err error) {
 		s.standby.leave(0)
 	}
 	cfg := delivery.SinksConfig{
-		Store: s.node.Store, Vault: secrets.Open(s.settings.SecretDir()), Open: outlets(s.node.sendsBy(s.settings), s.Now),
+		Store: delivery.NewStore(s.node.Store, s.node.stored.DB()), Vault: secrets.Open(s.settings.SecretDir()), Open: outlets(s.node.sendsBy(s.settings), s.Now),
 		Sure: s.node.sure, Now: s.Now, Log: s.Log, Observe: s.metrics.Delivery,
 	}
 	shared := s.dispatch()
@@ -344,9 +345,10 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		reload = nil
 	}
 	h := api.New(api.Config{
-		Store:  s.node.Store,
-		Daemon: s.node.Daemon,
-		Auth:   api.AuthConfig{Gate: s.gate, Provider: s.provider(), Hosts: s.names()},
+		Store:      s.node.Store,
+		QueryStore: queries.NewStore(s.node.stored.DB()),
+		Daemon:     s.node.Daemon,
+		Auth:       api.AuthConfig{Gate: s.gate, Provider: s.provider(), Hosts: s.names()},
 		Sources: api.SourceConfig{
 			Check: settings.CheckURL, Trust: s.node.trust,
 			Read: s.node.reader.Read, Trace: s.node.reader.Trace,

@@ -10,6 +10,7 @@ import (
 	"freshet/internal/auth"
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/store/postgres"
 )
 
@@ -85,7 +86,7 @@ func (s *service) endStandby() {
 func (s *service) standbyHandler(b *standby, gate *auth.Gate) http.Handler {
 	settings := s.settings
 	return api.New(api.Config{
-		Store: b.node.Store, Daemon: b.node.Daemon,
+		Store: b.node.Store, QueryStore: queries.NewStore(b.node.stored.DB()), Daemon: b.node.Daemon,
 		Auth: api.AuthConfig{Gate: gate, Hosts: s.names()},
 		Sources: api.SourceConfig{
 			Check: settings.CheckURL, Trust: b.node.trust, Read: b.node.reader.Read, Trace: b.node.reader.Trace,

@@ -13,6 +13,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/queries"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
@@ -120,7 +121,7 @@ func (f *following) open(ctx context.Context) (*daemon.Daemon, error) {
 		now = func() time.Time { return time.Now().Add(ahead) }
 	}
 	return daemon.New(daemon.Config{
-		Store: f.store, Policy: wired.policy, Learner: wired.learner, Retell: retell(settings.Policy),
+		Store: f.store, Queries: queries.NewStore(f.store.DB()), Policy: wired.policy, Learner: wired.learner, Retell: retell(settings.Policy),
 		Limits: settings.Limits, Levels: settings.Wanted(), Strategies: settings.Strategies,
 		Now: now, Uptime: clock.Uptime, Log: f.log,
 	}), nil

@@ -14,6 +14,7 @@ import (
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/queries"
 	"freshet/internal/retry"
 	"freshet/internal/sched"
 	"freshet/internal/worker"
@@ -22,6 +23,7 @@ import (
 // Config says what a Daemon works with. Store, Fetcher and Policy are needed.
 type Config struct {
 	Store   freshet.Store
+	Queries *queries.Store // whose matches say how much changes matter; nil means that all matter alike
 	Fetcher freshet.Fetcher
 	Policy  freshet.Policy
 	Plans   freshet.Policy // that would be at work if Policy made no polls; nil means Policy
@@ -184,7 +186,7 @@ func New(cfg Config) *Daemon {
 		purges:   purges{ending: newGate()},
 		bounds:   make(chan struct{}, 1),
 		queried:  make(chan struct{}, 1),
-		stakes:   stakes{store: cfg.Store},
+		stakes:   stakes{store: cfg.Store, queries: cfg.Queries},
 		limits:   cfg.Limits,
 	}
 	d.rules = newRuleBook()

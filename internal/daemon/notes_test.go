@@ -72,7 +72,7 @@ func startLearning(t *testing.T, store freshet.Store, w *synth.Web, tick time.Du
 	auto, learner := newLearning(tick)
 	counting := &forgetful{Store: store, amend: amend, save: func(freshet.Belief) error { return errors.New("nothing is to be saved here") }}
 	watchFor(t, daemon.Config{
-		Store: counting, Fetcher: w, Policy: auto, Learner: learner,
+		Store: counting, Queries: queriesOf(store), Fetcher: w, Policy: auto, Learner: learner,
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: 24 * time.Hour}},
 	}, time.Second)
 	return bitsOf(t, learner), counting.read

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sched"
 )
 
@@ -37,7 +38,8 @@ type Stake struct {
 // follows from the queries, and from what the logs of matches and changes have: whoever
 // reads them anew comes to the same.
 type stakes struct {
-	store freshet.Store
+	store   freshet.Store
+	queries *queries.Store // nil means that there are none
 
 	mu         sync.Mutex
 	importance map[freshet.QueryID]float64 // of the queries that give one
@@ -113,12 +115,15 @@ func (s *stakes) all() []freshet.SourceID {
 
 // given returns the importance of every query that gives one and is not paused.
 func (s *stakes) given(ctx context.Context) (map[freshet.QueryID]float64, error) {
-	queries, err := s.store.Queries(ctx)
+	if s.queries == nil {
+		return nil, nil
+	}
+	all, err := s.queries.Queries(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the queries: %w", err)
 	}
 	given := map[freshet.QueryID]float64{}
-	for _, q := range queries {
+	for _, q := range all {
 		if q.Importance != 0 && !q.Paused {
 			given[q.ID] = q.Importance
 		}
@@ -133,7 +138,7 @@ func (s *stakes) look(ctx context.Context) ([]freshet.SourceID, error) {
 	if err != nil || maps.Equal(given, s.importance) {
 		return nil, err
 	}
-	fresh := &stakes{store: s.store, importance: given, of: map[freshet.SourceID]*staked{}}
+	fresh := &stakes{store: s.store, queries: s.queries, importance: given, of: map[freshet.SourceID]*staked{}}
 	if err := fresh.recount(ctx); err != nil {
 		return nil, err
 	}
@@ -149,14 +154,14 @@ func (s *stakes) look(ctx context.Context) ([]freshet.SourceID, error) {
 // recount goes through all matches of the queries that give an importance.
 func (s *stakes) recount(ctx context.Context) (err error) {
 	if s.changes, err = s.store.LastChange(ctx); err == nil {
-		s.matches, err = s.store.LastMatch(ctx)
+		s.matches, err = s.queries.LastMatch(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("end of the logs: %w", err)
 	}
 	for id := range s.importance {
 		for place := freshet.Cursor(0); ; {
-			found, err := s.store.Matches(ctx, freshet.MatchQuery{Query: id, After: place, Limit: stakesAtOnce})
+			found, err := s.queries.Matches(ctx, freshet.MatchQuery{Query: id, After: place, Limit: stakesAtOnce})
 			if err != nil {
 				return fmt.Errorf("read the matches of query %s: %w", id, err)
 			}
@@ -201,7 +206,7 @@ func (s *stakes) follow(ctx context.Context) (touched []freshet.SourceID, err er
 		return nil, nil
 	}
 	for {
-		found, err := s.store.Matches(ctx, freshet.MatchQuery{After: s.matches, Limit: stakesAtOnce})
+		found, err := s.queries.Matches(ctx, freshet.MatchQuery{After: s.matches, Limit: stakesAtOnce})
 		if err != nil {
 			return touched, fmt.Errorf("read the log of matches: %w", err)
 		}
@@ -301,7 +306,7 @@ func (d *Daemon) awaitStakes(ctx context.Context) (edited bool, err error) {
 	woken := make(chan error, 1)
 	go func() {
 		if len(d.stakes.importance) > 0 {
-			err := d.cfg.Store.WaitMatch(waiting, d.stakes.matches)
+			err := d.cfg.Queries.WaitMatch(waiting, d.stakes.matches)
 			if err == nil || waiting.Err() != nil {
 				woken <- nil
 				return

@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/queries/runner"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -46,7 +47,7 @@ func (g gazette) Fetch(ctx context.Context, r freshet.Request) (freshet.Response
 
 // run lets a daemon and the queries of its store run for some time, and returns which
 // share of the polls went to pages whose changes speak of recalls.
-func (g gazette) run(t *testing.T, store freshet.Store, length time.Duration, do func(d *daemon.Daemon)) float64 {
+func (g gazette) run(t *testing.T, store *sqlite.Store, length time.Duration, do func(d *daemon.Daemon)) float64 {
 	limits := sched.Limits{Budget: sched.Budget{Polls: 48, Per: time.Hour}, Workers: 4}
 	p, learner, err := policy.Wire("auto", policy.InDaemon("auto", limits.Budget, len(g.airports)))
 	if err != nil {
@@ -54,14 +55,14 @@ func (g gazette) run(t *testing.T, store freshet.Store, length time.Duration, do
 	}
 	var mu sync.Mutex
 	polls, loud := 0, 0
-	d := daemon.New(daemon.Config{Store: store, Fetcher: g, Policy: p, Learner: learner, Limits: limits, Observe: func(o freshet.Outcome) {
+	d := daemon.New(daemon.Config{Store: store, Queries: queries.NewStore(store.DB()), Fetcher: g, Policy: p, Learner: learner, Limits: limits, Observe: func(o freshet.Outcome) {
 		mu.Lock()
 		defer mu.Unlock()
 		if polls++; strings.HasPrefix(string(o.Source), "recall") {
 			loud++
 		}
 	}})
-	runner := runner.New(runner.Config{Store: store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	runner := runner.New(runner.Config{Store: store, Queries: queries.NewStore(store.DB()), Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	ctx, stop := context.WithTimeout(t.Context(), length)
 	defer stop()
 	var running sync.WaitGroup
@@ -98,7 +99,7 @@ func TestImportantChangesGetMorePolls(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		q, err := store.AddQuery(t.Context(), freshet.Query{Name: "recalls", When: `added.contains("recall")`, From: -1, Created: time.Now()})
+		q, err := queries.NewStore(store.DB()).AddQuery(t.Context(), freshet.Query{Name: "recalls", When: `added.contains("recall")`, From: -1, Created: time.Now()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +107,7 @@ func TestImportantChangesGetMorePolls(t *testing.T) {
 			t.Errorf("without an importance they get %.2f of the polls", share)
 		}
 		q.Importance = 6
-		if q, err = store.UpdateQuery(t.Context(), q); err != nil {
+		if q, err = queries.NewStore(store.DB()).UpdateQuery(t.Context(), q); err != nil {
 			t.Fatal(err)
 		}
 		var before, after daemon.Why
@@ -132,7 +133,7 @@ func TestImportantChangesGetMorePolls(t *testing.T) {
 		}
 		share = g.run(t, store, part, func(d *daemon.Daemon) {
 			q.Importance = 0
-			if _, err := store.UpdateQuery(t.Context(), q); err != nil {
+			if _, err := queries.NewStore(store.DB()).UpdateQuery(t.Context(), q); err != nil {
 				t.Error(err)
 			}
 			d.QueriesEdited()

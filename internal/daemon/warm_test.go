@@ -15,7 +15,9 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/lab/synth"
+	"freshet/internal/queries"
 	"freshet/internal/queries/runner"
+	"freshet/internal/store/sqlite"
 )
 
 // A journal is a store that says which sources were edited.
@@ -109,15 +111,23 @@ func beneath(store freshet.Store) freshet.Store {
 	return store
 }
 
+// queriesOf returns the queries in a store, or in the one that a view is of.
+func queriesOf(of freshet.Store) *queries.Store {
+	if in, ok := beneath(of).(*sqlite.Store); ok {
+		return queries.NewStore(in.DB())
+	}
+	return nil
+}
+
 // newBaton starts both on a store.
 func newBaton(t *testing.T, store freshet.Store, w *synth.Web) *baton {
 	r := &baton{T: t, web: w, store: store, log: &journal{Store: beneath(store), save: noNotes}}
 	auto, learner := newLearning(time.Second)
-	r.daemon = daemon.New(daemon.Config{Store: r.log, Fetcher: w, Policy: auto, Learner: learner, Limits: crowded})
+	r.daemon = daemon.New(daemon.Config{Store: r.log, Queries: queriesOf(store), Fetcher: w, Policy: auto, Learner: learner, Limits: crowded})
 	r.warm = daemon.NewWarm(daemon.WarmConfig{Edited: r.log.edited, Open: func(context.Context) (*daemon.Daemon, error) {
 		auto, learner := newLearning(time.Second)
 		unwritten := &forgetful{Store: store, save: func(freshet.Belief) error { return errors.New("whoever stands by writes nothing") }}
-		return daemon.New(daemon.Config{Store: unwritten, Fetcher: w, Policy: auto, Learner: learner, Limits: crowded}), nil
+		return daemon.New(daemon.Config{Store: unwritten, Queries: queriesOf(store), Fetcher: w, Policy: auto, Learner: learner, Limits: crowded}), nil
 	}})
 	r.endDaemon = r.run(func(ctx context.Context) {
 		if err := r.daemon.Run(ctx); err != nil {
@@ -172,7 +182,7 @@ func TestWarmKnowsWhatAStartWould(t *testing.T) {
 		defer store.Close()
 		learnFor(t, store, w, 50*time.Second, nil) // leaves notes
 		r := newBaton(t, store, w)
-		runner := runner.New(runner.Config{Store: store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		runner := runner.New(runner.Config{Store: store, Queries: queriesOf(store), Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		defer r.run(func(ctx context.Context) { _ = runner.Run(ctx) })()
 		ctx, pages := t.Context(), w.Sources()
 		page := func(i int) freshet.Source { s := pages[i]; s.Revision = 0; return s }
@@ -195,7 +205,7 @@ func TestWarmKnowsWhatAStartWould(t *testing.T) {
 				return nil
 			},
 			func() error {
-				_, err := store.AddQuery(ctx, freshet.Query{Name: "all", When: "true", From: -1, Importance: 5, Created: time.Now()})
+				_, err := queriesOf(store).AddQuery(ctx, freshet.Query{Name: "all", When: "true", From: -1, Importance: 5, Created: time.Now()})
 				r.daemon.QueriesEdited()
 				return err
 			},

@@ -1,7 +1,6 @@
 package freshet
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"time"
@@ -27,60 +26,6 @@ func (c Change) Entry() Entry { return Entry{StreamChanges, c.Cursor} }
 
 // Entry returns the place of the parcel in the stream of parcels.
 func (p Parcel) Entry() Entry { return Entry{StreamParcels, p.Cursor} }
-
-// An Outbox keeps what named readers have been sent. A reader follows one stream at a
-// time. It advances over it, owing a delivery for each entry it wants, and settles each
-// debt when the delivery has been accepted. What it owes of one stream stays owed when it
-// goes on with another.
-type Outbox interface {
-	// Place returns the stream that a reader follows and how far it has read, or
-	// ErrNotFound if it has not begun: it has never advanced.
-	Place(ctx context.Context, reader string) (Entry, error)
-
-	// Advance moves a reader's place and records the deliveries it now owes of
-	// that stream, in one step. The first Advance begins the reader, wherever it goes, to
-	// zero too. Moving back is allowed and owes again: what is still owed after the new
-	// place waits until the reader has come by, and keeps its message.
-	Advance(ctx context.Context, reader string, to Entry, owed []Message) error
-
-	// Debts returns up to limit debts of a reader that are due and not after its place,
-	// the longest due first, and when the next one after them is due (zero if none).
-	Debts(ctx context.Context, reader string, now time.Time, limit int) ([]Debt, time.Time, error)
-
-	// Settle removes debts that have been delivered.
-	Settle(ctx context.Context, reader string, at ...Entry) error
-
-	// Letters returns up to limit debts of a reader that were given up, of what comes
-	// after an entry, in the order of the streams: changes come first.
-	Letters(ctx context.Context, reader string, after Entry, limit int) ([]Debt, error)
-
-	// Revive makes debts that were given up due at once, as if they had never been
-	// tried; without entries it does so with all. It returns how many there were.
-	Revive(ctx context.Context, reader string, at ...Entry) (int, error)
-
-	// Postpone puts a debt off after a failed attempt. A zero Due gives it up:
-	// it stays on record but is not returned by Debts again.
-	Postpone(ctx context.Context, reader string, d Debt) error
-
-	// ShiftDebts moves when a reader's debts are due, but for those that are due
-	// at once: the clock that they were reckoned by was set.
-	ShiftDebts(ctx context.Context, reader string, by time.Duration) error
-
-	// Owed counts a reader's open debts and those given up.
-	Owed(ctx context.Context, reader string) (open, dead int, err error)
-
-	// Retire records that an endpoint of a reader wants no more deliveries, and
-	// gives up all debts of the reader with err as the reason, in one step.
-	Retire(ctx context.Context, reader string, endpoint EndpointID, err string) error
-
-	// Retired reports whether an endpoint of a reader wants no more deliveries.
-	Retired(ctx context.Context, reader string, endpoint EndpointID) (bool, error)
-
-	// Accounts returns how it stands with all readers, or with one if it is named, by name.
-	// Those of which nothing is on record are left out. What it costs grows with the
-	// readers and what they owe, not with a query for each.
-	Accounts(ctx context.Context, reader string) ([]Account, error)
-}
 
 // An Account is how it stands with a reader of an Outbox.
 type Account struct {

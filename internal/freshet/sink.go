@@ -1,7 +1,6 @@
 package freshet
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -174,25 +173,4 @@ type SinkCondition struct {
 	Failing time.Time // since when it has accepted nothing; zero if it accepts deliveries
 	Held    time.Time // since when it is tried only now and then; zero if it is not
 	Err     string    // of the failure that this began with
-}
-
-// A SinkStore keeps the sinks that are not in the configuration file, and how it stands
-// with all of them.
-type SinkStore interface {
-	// Sinks returns all that is kept, by name.
-	Sinks(ctx context.Context) ([]SinkRecord, error)
-
-	// Sink returns what is kept of one sink, or ErrNotFound.
-	Sink(ctx context.Context, name string) (SinkRecord, error)
-
-	// PutSink keeps a definition and returns its revision, which is one more than that
-	// of the one before. If revision is not zero and not that of the one before, it
-	// returns a *StaleError and changes nothing.
-	PutSink(ctx context.Context, name string, definition []byte, revision int64) (int64, error)
-
-	// NoteSink keeps how it stands with a sink.
-	NoteSink(ctx context.Context, name string, c SinkCondition) error
-
-	// RemoveSink forgets a sink with its place in the log and all that it is owed.
-	RemoveSink(ctx context.Context, name string) error
 }

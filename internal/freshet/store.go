@@ -309,11 +309,8 @@ type Store interface {
 	Archive
 	OutcomeLog
 	ChangeLog
-	Outbox
 	BeliefStore
-	SinkStore
 	Shelf
-	QueryStore
 	Searcher
 	Close() error
 }

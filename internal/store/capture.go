@@ -90,7 +90,7 @@ func (b *batch) advance(e *entry, o freshet.Outcome, f *finding) error {
 	}
 	e.note(e.head, f.Hash)
 	return b.insert(&versionsTable, e.key, e.head, f.Hash[:], MomentOf(o.Ended).Value(), text, raw, e.envelope, Blob(f.header),
-		TextOrNull(string(o.Suspect)), TextOrNull(string(quiet)), picture, jsonOrNull(f.Fields))
+		TextOrNull(string(o.Suspect)), TextOrNull(string(quiet)), picture, JSONOrNull(f.Fields))
 }
 
 // keepFinding writes the bodies and the envelope of a capture, and returns them. There
@@ -156,6 +156,6 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 	prev := e.changed
 	e.changed = c.Cursor
 	err = b.appendTo(&changesTable, int64(c.Cursor), e.key, int64(prev), int64(c.Seq), int64(c.Number), c.From[:], c.To[:],
-		MomentOf(c.After).Value(), MomentOf(c.Before).Value(), MomentOf(c.Modified).Value(), summary, e.label, TextOrNull(string(c.Suspect)), TextOrNull(c.Landed), jsonOrNull(c.Details))
+		MomentOf(c.After).Value(), MomentOf(c.Before).Value(), MomentOf(c.Modified).Value(), summary, e.label, TextOrNull(string(c.Suspect)), TextOrNull(c.Landed), JSONOrNull(c.Details))
 	return c, err
 }

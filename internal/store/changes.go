@@ -25,7 +25,7 @@ func scanChange(scan func(...any) error) (c freshet.Change, err error) {
 	if err != nil {
 		return c, err
 	}
-	if err := readJSON(details, &c.Details); err != nil {
+	if err := ReadJSON(details, &c.Details); err != nil {
 		return c, err
 	}
 	copy(c.From[:], from)

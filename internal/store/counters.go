@@ -11,7 +11,6 @@ import (
 // numbers itself.
 type counter struct {
 	source, body, envelope, label  int64
-	query                          int64
 	outcome, change, match, parcel freshet.Cursor
 	seals                          [sealsEnd]seal
 	latest                         Moment // that a poll is dated; never if there is none
@@ -49,9 +48,9 @@ func readCounters(ctx context.Context, tx querier) (next counter, err error) {
 	err = eachRow(ctx, tx, `SELECT
 		(SELECT coalesce(max(key), 0) FROM sources), (SELECT coalesce(max(id), 0) FROM bodies), (SELECT coalesce(max(id), 0) FROM envelopes),
 		(SELECT coalesce(max(id), 0) FROM labels), (SELECT coalesce(max(cursor), 0) FROM outcomes), (SELECT coalesce(max(upto), 0) FROM marks),
-		(SELECT coalesce(max(cursor), 0) FROM changes), (SELECT coalesce(max(key), 0) FROM queries), (SELECT coalesce(max(cursor), 0) FROM matches),
+		(SELECT coalesce(max(cursor), 0) FROM changes), (SELECT coalesce(max(cursor), 0) FROM matches),
 		(SELECT coalesce(max(cursor), 0) FROM parcels), (SELECT max(latest) FROM marks)`, nil, func(scan func(...any) error) error {
-		return scan(&next.source, &next.body, &next.envelope, &next.label, &outcome, &upto, &change, &next.query, &match, &next.parcel, &next.latest)
+		return scan(&next.source, &next.body, &next.envelope, &next.label, &outcome, &upto, &change, &match, &next.parcel, &next.latest)
 	})
 	next.source, next.body = max(next.source, last["source"]), max(next.body, last["body"])
 	next.envelope, next.label = max(next.envelope, last["envelope"]), max(next.label, last["label"])

@@ -58,6 +58,9 @@ func (r *Report) add(d Damage) {
 	r.Damages = append(r.Damages, d)
 }
 
+// aboveChanges is where the keys of deliveries of batches begin: above those of changes.
+const aboveChanges = 1 << 62
+
 // subject names the row of a table as a Damage without saying what is wrong.
 func (v *verification) subject(t *table, row []driver.Value) Damage {
 	whole := func(column string) int64 { n, _ := row[slices.Index(t.columns, column)].(int64); return n }
@@ -92,10 +95,10 @@ func (v *verification) subject(t *table, row []driver.Value) Damage {
 		d.Reader = text("reader")
 		d.What = "the place of " + d.Reader
 	case &debtsTable:
-		at := owedOf(int64(whole("change")))
-		d.Reader, d.Cursor = text("reader"), at.Cursor
+		d.Reader, d.Cursor = text("reader"), freshet.Cursor(whole("change"))
 		d.What = fmt.Sprintf("the delivery of the change at cursor %d to %s", d.Cursor, d.Reader)
-		if at.Stream == freshet.StreamParcels {
+		if d.Cursor > aboveChanges {
+			d.Cursor -= aboveChanges
 			d.What = fmt.Sprintf("the delivery of %s to %s", text("event"), d.Reader)
 		}
 	case &retiredTable:

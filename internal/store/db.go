@@ -3,6 +3,10 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
+	"strings"
+
+	"freshet/internal/freshet"
 )
 
 // A DB is the database as a feature sees it that keeps tables of its own: it reads rows with
@@ -74,4 +78,100 @@ func tableNamed(name string) *table {
 		}
 	}
 	panic("store: no table " + name)
+}
+
+// A Log is a log whose entries the store numbers.
+type Log int
+
+// The logs.
+const (
+	Changes Log = iota
+	Outcomes
+	Matches // of queries
+	Batches // of matches that are delivered together
+)
+
+// last returns where a log ends.
+func (c *counter) last(l Log) *freshet.Cursor {
+	return [...]*freshet.Cursor{Changes: &c.change, Outcomes: &c.outcome, Matches: &c.match, Batches: &c.parcel}[l]
+}
+
+// bell returns the bell that is rung when a log grows.
+func (s *Store) bell(l Log) *bell {
+	return [...]*bell{Changes: &s.changed, Outcomes: &s.tail.bell, Matches: &s.matched, Batches: &s.matched}[l]
+}
+
+// Wait returns when a log continues after a place, or with the cause when ctx is done. It learns of
+// what this process writes, and of what Refresh finds.
+func (d *DB) Wait(ctx context.Context, l Log, after freshet.Cursor) error {
+	return d.store.await(ctx, d.store.bell(l), after, func() freshet.Cursor { return *d.store.next.last(l) })
+}
+
+// Last returns the end of a log.
+func (d *DB) Last(ctx context.Context, l Log) (freshet.Cursor, error) {
+	return d.store.end(ctx, func() freshet.Cursor { return *d.store.next.last(l) })
+}
+
+// Visible returns the end of what readers may see of a log: a transaction can be read a moment
+// before it is applied.
+func (d *DB) Visible(l Log) freshet.Cursor {
+	next := d.store.applied()
+	return *next.last(l)
+}
+
+// Epochs returns the epochs of a log.
+func (d *DB) Epochs(ctx context.Context, l Log) (freshet.Epochs, error) {
+	found, err := d.store.epochsNow(ctx)
+	return [...]freshet.Epochs{Changes: found.changes, Outcomes: found.outcomes, Matches: found.matches, Batches: found.matches}[l], err
+}
+
+// End returns the end of a log, with what the transaction has appended.
+func (tx *Tx) End(l Log) freshet.Cursor { return *tx.batch.next.last(l) }
+
+// Next returns the cursor of the next entry of the log of matches or of batches, which the caller
+// writes. Readers of the log are notified after the commit.
+func (tx *Tx) Next(l Log) (freshet.Cursor, error) {
+	if l == Matches {
+		if err := tx.batch.beginEpoch(); err != nil {
+			return 0, err
+		}
+	}
+	tx.batch.matched = true
+	at := tx.batch.next.last(l)
+	*at++
+	return *at, nil
+}
+
+// KeepCounters writes down the last numbers that were given out. Removing rows of a log that may be
+// the newest requires it in the same transaction.
+func (tx *Tx) KeepCounters() error { return tx.batch.keepCounters() }
+
+// changesAtOnce is how many changes one statement reads: a statement costs far more than a row.
+const changesAtOnce = 16
+
+// The statements that read a change, and several.
+const selectChange = "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE c.cursor = ?"
+
+var selectChanges = "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE c.cursor IN (?" + strings.Repeat(", ?", changesAtOnce-1) + ")"
+
+// ChangesAt returns the changes at some cursors, without those that were purged, in no order.
+func (d *DB) ChangesAt(ctx context.Context, at []freshet.Cursor) (found []freshet.Change, err error) {
+	for some := range slices.Chunk(at, changesAtOnce) {
+		query, args := selectChange, []any{some[0]}
+		if len(some) > 1 {
+			query = selectChanges
+			for i := 1; i < changesAtOnce; i++ {
+				args = append(args, some[min(i, len(some)-1)])
+			}
+		}
+		err := eachRow(ctx, d.store.reader, query, args, func(scan func(...any) error) error {
+			c, err := scanChange(scan)
+			found = append(found, c)
+			return err
+		})
+		if err != nil {
+			return nil, d.store.fault("reading changes", err)
+		}
+	}
+	return d.store.withEpochs(ctx, found)
 }

@@ -86,12 +86,6 @@ func (s *Store) OutcomeEpochs(ctx context.Context) (freshet.Epochs, error) {
 	return found.outcomes, err
 }
 
-// MatchEpochs implements [freshet.QueryStore].
-func (s *Store) MatchEpochs(ctx context.Context) (freshet.Epochs, error) {
-	found, err := s.epochsNow(ctx)
-	return found.matches, err
-}
-
 // withEpochs gives changes that have been read their epochs.
 func (s *Store) withEpochs(ctx context.Context, changes []freshet.Change) ([]freshet.Change, error) {
 	if len(changes) == 0 {

@@ -107,7 +107,7 @@ func (b *batch) doubt(e *entry, o freshet.Outcome, f *finding, held freshet.Held
 	e.quieted(1, 0)
 	e.note(e.newest, f.Hash)
 	err = b.insert(&versionsTable, e.key, e.newest, f.Hash[:], MomentOf(o.Ended).Value(), text, raw, envelope, Blob(f.header),
-		TextOrNull(string(o.Suspect)), string(freshet.QuietSuspect), picture, jsonOrNull(f.Fields))
+		TextOrNull(string(o.Suspect)), string(freshet.QuietSuspect), picture, JSONOrNull(f.Fields))
 	if err != nil {
 		return err
 	}

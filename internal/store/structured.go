@@ -7,8 +7,8 @@ import (
 	"reflect"
 )
 
-// jsonOrNull returns a value as JSON, the zero value as NULL.
-func jsonOrNull(v any) driver.Value {
+// JSONOrNull returns a value as JSON, the zero value as NULL.
+func JSONOrNull(v any) driver.Value {
 	if r := reflect.ValueOf(v); !r.IsValid() || r.IsZero() {
 		return nil
 	}
@@ -19,8 +19,8 @@ func jsonOrNull(v any) driver.Value {
 	return string(text)
 }
 
-// readJSON reads what jsonOrNull returned.
-func readJSON(text string, dst any) error {
+// ReadJSON reads what JSONOrNull returned.
+func ReadJSON(text string, dst any) error {
 	if text == "" {
 		return nil
 	}

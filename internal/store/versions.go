@@ -29,7 +29,7 @@ func scanVersion(scan func(...any) error) (v freshet.Version, err error) {
 	copy(v.Hash[:], hash)
 	v.SeenAt = seen.Time()
 	if err == nil {
-		err = readJSON(fields, &v.Fields)
+		err = ReadJSON(fields, &v.Fields)
 	}
 	return v, err
 }

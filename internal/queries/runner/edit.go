@@ -37,7 +37,7 @@ func (r *Runner) setPace(q freshet.Query, saved []byte) error {
 
 // look takes over what was edited.
 func (r *Runner) look(ctx context.Context) error {
-	queries, err := r.cfg.Store.Queries(ctx)
+	queries, err := r.cfg.Queries.Queries(ctx)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (r *Runner) load(ctx context.Context) error {
 	if r.main, err = r.newLane(); err != nil {
 		return err
 	}
-	queries, err := r.cfg.Store.Queries(ctx)
+	queries, err := r.cfg.Queries.Queries(ctx)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ type queryNotes struct {
 
 func (r *Runner) notes(ctx context.Context) (map[freshet.QueryID]queryNotes, error) {
 	by := map[freshet.QueryID]queryNotes{}
-	for n, err := range r.cfg.Store.QueryNotes(ctx) {
+	for n, err := range r.cfg.Queries.QueryNotes(ctx) {
 		if err != nil {
 			return nil, err
 		}

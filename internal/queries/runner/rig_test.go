@@ -17,12 +17,13 @@ import (
 
 // A rig is a store with sources, and a runner that can be stopped and started.
 type rig struct {
-	t      *testing.T
-	dir    string
-	store  freshet.Store
-	out    atomic.Bool // the runner cannot read the store
-	runner *runner.Runner
-	stop   func()
+	t       *testing.T
+	dir     string
+	store   freshet.Store
+	queries *queries.Store
+	out     atomic.Bool // the runner cannot read the store
+	runner  *runner.Runner
+	stop    func()
 }
 
 // inBubble runs a test with a rig in time that passes by itself.
@@ -48,13 +49,13 @@ func (r *rig) open() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.store = store
+	r.store, r.queries = store, queries.NewStore(store.DB())
 	r.start()
 }
 
 // start has the queries run.
 func (r *rig) start() {
-	r.runner = runner.New(runner.Config{Store: shaky{r.store, &r.out}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	r.runner = runner.New(runner.Config{Store: shaky{r.store, &r.out}, Queries: r.queries, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))
 	done := make(chan error)
 	go func() { done <- r.runner.Run(ctx) }()
@@ -119,7 +120,7 @@ func (r *rig) add(q freshet.Query) freshet.Query {
 		r.t.Fatal(err)
 	}
 	checked.Query.From, checked.Query.Created = q.From, time.Now()
-	added, err := r.store.AddQuery(r.t.Context(), checked.Query)
+	added, err := r.queries.AddQuery(r.t.Context(), checked.Query)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func (r *rig) add(q freshet.Query) freshet.Query {
 func (r *rig) matches() (found []string) {
 	r.t.Helper()
 	synctest.Wait()
-	all, err := r.store.Matches(r.t.Context(), freshet.MatchQuery{})
+	all, err := r.queries.Matches(r.t.Context(), freshet.MatchQuery{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func (r *rig) matches() (found []string) {
 func (r *rig) parcels() (found []string) {
 	r.t.Helper()
 	synctest.Wait()
-	all, err := r.store.Parcels(r.t.Context(), freshet.MatchQuery{})
+	all, err := r.queries.Parcels(r.t.Context(), freshet.MatchQuery{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

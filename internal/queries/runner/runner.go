@@ -15,9 +15,10 @@ import (
 
 // Config says what a Runner works with. Store, Now and Log are needed.
 type Config struct {
-	Store freshet.Store
-	Now   func() time.Time
-	Log   *slog.Logger
+	Store   freshet.Store
+	Queries *queries.Store
+	Now     func() time.Time
+	Log     *slog.Logger
 
 	// Read reads a response again, for queries that look at the values of items. Without
 	// it they see those that stand in the log of changes.
@@ -141,7 +142,7 @@ func (r *Runner) keep(ctx context.Context) error {
 	if len(r.step.Notes)+len(r.step.Matches)+len(r.step.Parcels) == 0 || r.postponed() {
 		return nil
 	}
-	err := retry.Write(ctx, func() error { return r.cfg.Store.RunQueries(ctx, r.step) }, func(times int, err error) {
+	err := retry.Write(ctx, func() error { return r.cfg.Queries.RunQueries(ctx, r.step) }, func(times int, err error) {
 		if times == 1 {
 			r.cfg.Log.Error("the data cannot be written; queries wait until it can", "err", err, "hint", freshet.HintOf(err))
 		}

@@ -111,7 +111,7 @@ func TestEdits(t *testing.T) {
 		r.see("a", "x\n", nil)
 		want(t, "at first", r.matches(), "p.1 a.1")
 		q.When = `text.contains("y")`
-		if _, err := r.store.UpdateQuery(r.t.Context(), q); err != nil {
+		if _, err := r.queries.UpdateQuery(r.t.Context(), q); err != nil {
 			t.Fatal(err)
 		}
 		r.runner.Edited()
@@ -119,7 +119,7 @@ func TestEdits(t *testing.T) {
 		r.see("a", "xx\n", nil)
 		r.see("a", "y\n", nil)
 		want(t, "after an edit", r.matches(), "p.1 a.1", "p.2 a.3")
-		if err := r.store.RemoveQuery(r.t.Context(), "p"); err != nil {
+		if err := r.queries.RemoveQuery(r.t.Context(), "p"); err != nil {
 			t.Fatal(err)
 		}
 		r.runner.Edited()
@@ -184,7 +184,7 @@ func TestNothingMatchedNothingWritten(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		notes := func() (found []string) {
 			synctest.Wait()
-			for n, err := range r.store.QueryNotes(r.t.Context()) {
+			for n, err := range r.queries.QueryNotes(r.t.Context()) {
 				if err != nil {
 					t.Fatal(err)
 				}

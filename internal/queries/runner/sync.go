@@ -17,7 +17,7 @@ type Synced struct{ Added, Changed, Removed, Kept int }
 func (r *Runner) Sync(ctx context.Context, listed []freshet.Query) (done Synced, err error) {
 	defer r.Edited()
 	have := map[freshet.QueryID]freshet.Query{}
-	all, err := r.cfg.Store.Queries(ctx)
+	all, err := r.cfg.Queries.Queries(ctx)
 	if err != nil {
 		return done, fmt.Errorf("read the queries: %w", err)
 	}
@@ -31,13 +31,13 @@ func (r *Runner) Sync(ctx context.Context, listed []freshet.Query) (done Synced,
 		switch {
 		case !there:
 			q.Created, q.From = r.cfg.Now(), -1
-			_, err = r.cfg.Store.AddQuery(ctx, q)
+			_, err = r.cfg.Queries.AddQuery(ctx, q)
 			done.Added++
 		case same(old, q):
 			done.Kept++
 		default:
 			q.Revision = 0 // whoever edited it meanwhile, the file counts
-			_, err = r.cfg.Store.UpdateQuery(ctx, q)
+			_, err = r.cfg.Queries.UpdateQuery(ctx, q)
 			done.Changed++
 		}
 		if err != nil {
@@ -51,7 +51,7 @@ func (r *Runner) Sync(ctx context.Context, listed []freshet.Query) (done Synced,
 		if st, _ := r.Standing(id); st.Waiting > 0 {
 			r.cfg.Log.Warn("a query went from the configuration file before all its matches were told", "query", id, "untold", st.Waiting, "waiting for", st.For)
 		}
-		if err := r.cfg.Store.RemoveQuery(ctx, id); err != nil {
+		if err := r.cfg.Queries.RemoveQuery(ctx, id); err != nil {
 			return done, fmt.Errorf("query %s: %w", id, err)
 		}
 		done.Removed++

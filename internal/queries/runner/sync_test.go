@@ -12,7 +12,7 @@ func TestSync(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		cheap := freshet.Query{ID: "cheap", Name: "Cheap", When: "now.price < 10.0", Origin: freshet.FromFile}
 		any := freshet.Query{ID: "any", Name: "Any", Origin: freshet.FromFile}
-		if _, err := r.store.AddQuery(r.t.Context(), freshet.Query{ID: "own", Name: "Own", Origin: freshet.FromAPI, From: -1}); err != nil {
+		if _, err := r.queries.AddQuery(r.t.Context(), freshet.Query{ID: "own", Name: "Own", Origin: freshet.FromAPI, From: -1}); err != nil {
 			t.Fatal(err)
 		}
 		edited := cheap
@@ -33,7 +33,7 @@ func TestSync(t *testing.T) {
 			if err != nil || got != step.want {
 				t.Errorf("step %d does %+v, %v; want %+v", i, got, err, step.want)
 			}
-			all, err := r.store.Queries(r.t.Context())
+			all, err := r.queries.Queries(r.t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,7 @@ import (
 // want what came. So what an entry costs grows with the sinks that want it, and not with
 // those that there are.
 type board struct {
-	store  freshet.Store
+	store  Store
 	stream freshet.Stream
 
 	mu    sync.Mutex
@@ -44,7 +44,7 @@ const (
 const keepIdle = time.Minute
 
 // newBoard returns a board of a stream, which begins where that ends.
-func newBoard(ctx context.Context, store freshet.Store, stream freshet.Stream) (*board, error) {
+func newBoard(ctx context.Context, store Store, stream freshet.Stream) (*board, error) {
 	b := &board{store: store, stream: stream, kept: time.Now(), ears: map[string]*ear{}, wants: map[want]map[*ear]bool{}}
 	end, err := b.end(ctx)
 	b.at = end

@@ -16,6 +16,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/sinks/delivery"
 )
 
 // told returns the IDs of what a sink of r.many was sent.
@@ -113,7 +114,7 @@ func TestEachSinkIsToldWhatItWants(t *testing.T) {
 
 // A counted store counts what it is asked for and told.
 type counted struct {
-	freshet.Store
+	delivery.Store
 	mu    sync.Mutex
 	calls map[string]int
 }

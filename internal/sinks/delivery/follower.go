@@ -16,7 +16,7 @@ import (
 // FollowerConfig says what a Follower does. Name, Store, Render and Send are needed.
 type FollowerConfig struct {
 	Name  string // of the sink; its place and its debts are kept under it
-	Store freshet.Store
+	Store Store
 
 	Stream freshet.Stream // what the sink follows
 

@@ -539,7 +539,7 @@ func TestFollowerRestart(t *testing.T) {
 
 // A full store is a store whose writes fail until there is room.
 type fullStore struct {
-	freshet.Store
+	delivery.Store
 	mu   sync.Mutex
 	full bool
 }

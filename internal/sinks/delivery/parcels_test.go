@@ -35,7 +35,7 @@ type telling struct {
 func newTeller(t testing.TB, queries ...freshet.QueryID) *teller {
 	r := &teller{rig: newRig(t), refuse: func(client.MatchEvent) error { return nil }}
 	for _, id := range queries {
-		if _, err := r.store.AddQuery(t.Context(), freshet.Query{ID: id, Name: "Query " + string(id), From: -1}); err != nil {
+		if _, err := r.queries.AddQuery(t.Context(), freshet.Query{ID: id, Name: "Query " + string(id), From: -1}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +68,7 @@ func (r *teller) match(tell bool, queries ...freshet.QueryID) {
 			}
 			step.Parcels = []freshet.Parcel{p}
 		}
-		if err := r.store.RunQueries(r.t.Context(), step); err != nil {
+		if err := r.queries.RunQueries(r.t.Context(), step); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -150,10 +150,10 @@ func TestFollowsQueries(t *testing.T) {
 			t.Fatal(err)
 		}
 		q.Name = "Other name"
-		if _, err := r.store.UpdateQuery(t.Context(), q); err != nil {
+		if _, err := r.queries.UpdateQuery(t.Context(), q); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.store.RemoveQuery(t.Context(), "a"); err != nil {
+		if err := r.queries.RemoveQuery(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
 		r.rig.close()
@@ -252,7 +252,7 @@ func TestWhatCannotBeRenderedOfAQueryIsALetter(t *testing.T) {
 		if got, want := r.taken(), []string{"a.1~rig"}; !slices.Equal(got, want) {
 			t.Errorf("accepted %v, want %v", got, want)
 		}
-		if err := r.store.RemoveQuery(t.Context(), "a"); err != nil {
+		if err := r.queries.RemoveQuery(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := r.store.Revive(t.Context(), "sink"); err != nil {
@@ -288,7 +288,7 @@ func TestOwes(t *testing.T) {
 			}
 			r.owes(i+1, 0)
 		}
-		if err := r.store.RemoveQuery(t.Context(), "a"); err != nil {
+		if err := r.queries.RemoveQuery(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
 		stop := r.follow(r.configure)

@@ -162,7 +162,7 @@ func (s *Sinks) firstParcel(ctx context.Context, id freshet.QueryID, after fresh
 
 // Unpack returns a parcel with what is known of its matches, or ErrNotFound if its query was
 // removed.
-func Unpack(ctx context.Context, store freshet.Store, p freshet.Parcel) (sinks.Parcel, error) {
+func Unpack(ctx context.Context, store Store, p freshet.Parcel) (sinks.Parcel, error) {
 	whole := sinks.Parcel{Parcel: p}
 	matches, err := store.Matches(ctx, freshet.MatchQuery{Query: p.Query, First: p.From, Last: p.To, Limit: sinks.MostMatches})
 	if err == nil && len(matches) == 0 {

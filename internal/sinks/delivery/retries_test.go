@@ -400,7 +400,7 @@ func TestFollowerSettlesWhileItStops(t *testing.T) {
 
 // A stoppedStore stops the program when a delivery is to be settled.
 type stoppedStore struct {
-	freshet.Store
+	delivery.Store
 	stop func()
 }
 
@@ -430,7 +430,7 @@ func TestFollowerEndsWithItsStore(t *testing.T) {
 
 // A brokenStore settles nothing.
 type brokenStore struct {
-	freshet.Store
+	delivery.Store
 	err error
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 	"freshet/internal/store/sqlite"
@@ -17,11 +18,12 @@ import (
 
 // A rig is a store with one source, and a sink that answers as it is told.
 type rig struct {
-	t     testing.TB
-	store freshet.Store
-	dir   string
-	files string // that the sinks of many write to
-	seen  int    // versions of the page captured so far
+	t       testing.TB
+	store   delivery.Store
+	queries *queries.Store
+	dir     string
+	files   string // that the sinks of many write to
+	seen    int    // versions of the page captured so far
 
 	mu     sync.Mutex
 	answer func(client.Event) error
@@ -54,7 +56,7 @@ func (r *rig) open() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.store = store
+	r.store, r.queries = delivery.NewStore(store, store.DB()), queries.NewStore(store.DB())
 }
 
 func (r *rig) close() {

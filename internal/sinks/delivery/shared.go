@@ -19,7 +19,7 @@ const (
 // What follows a place stays the same, so a page can be told again, for a moment: a purge takes
 // changes out. An empty page is told to nobody else, because the next change fills it.
 type sharedLog struct {
-	freshet.Store
+	Store
 	mu    sync.Mutex
 	pages map[freshet.Cursor]*logPage // by what they follow
 }

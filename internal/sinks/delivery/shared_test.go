@@ -18,7 +18,7 @@ import (
 // A slowLog takes a while to say what follows a place, counts how often it is asked, and writes
 // down how often a place is put on record.
 type slowLog struct {
-	freshet.Store
+	delivery.Store
 	reads, places atomic.Int32
 }
 

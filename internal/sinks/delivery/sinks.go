@@ -19,7 +19,7 @@ import (
 
 // SinksConfig is what Sinks are made with. Store, Vault and Open are needed.
 type SinksConfig struct {
-	Store freshet.Store
+	Store Store
 	Vault *secrets.Vault // seals the definitions of sinks that come over the API
 
 	// Open returns the outlet of a sink by the settings in force.

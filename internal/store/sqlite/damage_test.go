@@ -15,6 +15,8 @@ import (
 
 	"freshet/internal/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
+	"freshet/internal/sinks"
 	"freshet/internal/store"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/tier"
@@ -80,22 +82,23 @@ func rich(t *testing.T) string {
 	do(err)
 	changes, err := s.Changes(ctx, freshet.ChangeQuery{})
 	do(err)
-	do(s.Advance(ctx, "pager", freshet.Entry{Cursor: last - 2}, []freshet.Message{{Cursor: changes[0].Cursor}, {Cursor: changes[1].Cursor, Body: []byte("{}")}, {Cursor: changes[2].Cursor, InOrder: true}}))
-	do(s.Advance(ctx, "slow", freshet.Entry{Cursor: 2}, nil))
-	do(s.Postpone(ctx, "pager", freshet.Debt{Change: changes[1], Attempts: 3, Due: noon, Err: "refused"}))
-	do(s.Settle(ctx, "pager", changes[2].Entry()))
-	do(s.Retire(ctx, "slow", freshet.EndpointAt("https://x.example/"), "410"))
-	_, err = s.PutSink(ctx, "pager", []byte("sealed"), 0)
+	outbox, standing := sinks.NewStore(s.DB()), queries.NewStore(s.DB())
+	do(outbox.Advance(ctx, "pager", freshet.Entry{Cursor: last - 2}, []freshet.Message{{Cursor: changes[0].Cursor}, {Cursor: changes[1].Cursor, Body: []byte("{}")}, {Cursor: changes[2].Cursor, InOrder: true}}))
+	do(outbox.Advance(ctx, "slow", freshet.Entry{Cursor: 2}, nil))
+	do(outbox.Postpone(ctx, "pager", freshet.Debt{Change: changes[1], Attempts: 3, Due: noon, Err: "refused"}))
+	do(outbox.Settle(ctx, "pager", changes[2].Entry()))
+	do(outbox.Retire(ctx, "slow", freshet.EndpointAt("https://x.example/"), "410"))
+	_, err = outbox.PutSink(ctx, "pager", []byte("sealed"), 0)
 	do(err)
-	do(s.NoteSink(ctx, "slow", freshet.SinkCondition{Failing: time.Unix(1, 0), Held: time.Unix(2, 0), Err: "down"}))
-	_, err = s.AddQuery(ctx, freshet.Query{Name: "q", Origin: freshet.FromAPI, Created: noon, From: -1})
+	do(outbox.NoteSink(ctx, "slow", freshet.SinkCondition{Failing: time.Unix(1, 0), Held: time.Unix(2, 0), Err: "down"}))
+	_, err = standing.AddQuery(ctx, freshet.Query{Name: "q", Origin: freshet.FromAPI, Created: noon, From: -1})
 	do(err)
-	do(s.RunQueries(ctx, freshet.QueryStep{
+	do(standing.RunQueries(ctx, freshet.QueryStep{
 		Notes:   []freshet.QueryNote{{Query: "q", Name: "window", Body: []byte("w")}},
 		Matches: []freshet.Match{{Query: "q", Number: 1, Cause: freshet.MatchChange, At: noon, Known: noon, Source: "a", Changes: []freshet.ChangeRef{{Source: "a", Seq: 1, Cursor: 1}}, Group: "g", Value: 1.5}},
 		Parcels: []freshet.Parcel{{Query: "q", Name: "q", From: 1, To: 1, Hold: freshet.HoldDigest, At: noon}},
 	}))
-	do(s.Advance(ctx, "slow", freshet.Entry{Stream: freshet.StreamParcels, Cursor: 1}, []freshet.Message{{Cursor: 1, Event: "q.1", Source: "a", Body: []byte("{}"), InOrder: true}}))
+	do(outbox.Advance(ctx, "slow", freshet.Entry{Stream: freshet.StreamParcels, Cursor: 1}, []freshet.Message{{Cursor: 1, Event: "q.1", Source: "a", Body: []byte("{}"), InOrder: true}}))
 	users := auth.NewStore(s.DB())
 	_, err = users.AddUser(ctx, auth.User{Name: "ada", Role: freshet.Admin, Password: "hash", Subject: "https://id.example#1", Created: noon, Set: noon})
 	do(err)

@@ -179,13 +179,13 @@ func TestMigratesTheOutbox(t *testing.T) {
 		for _, tt := range tests {
 			var sent []string
 			f, err := delivery.NewFollower(t.Context(), delivery.FollowerConfig{Render: func(_ context.Context, c freshet.Change) ([]byte, error) { return json.Marshal(sinks.Envelope(c, "")) },
-				Name: tt.sink, Store: s, Endpoint: tt.endpoint, Workers: 1,
+				Name: tt.sink, Store: delivery.NewStore(s, s.DB()), Endpoint: tt.endpoint, Workers: 1,
 				Send: func(_ context.Context, m sinks.Message) (string, error) { sent = append(sent, m.ID); return "", nil },
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if place, err := s.Place(t.Context(), tt.sink); err != nil || place.Cursor != tt.place {
+			if place, err := sinks.NewStore(s.DB()).Place(t.Context(), tt.sink); err != nil || place.Cursor != tt.place {
 				t.Errorf("sink %s goes on at %d (%v), want %d", tt.sink, place, err, tt.place)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
@@ -201,7 +201,7 @@ func TestMigratesTheOutbox(t *testing.T) {
 			}
 		}
 		for _, reader := range []string{"read beginning", "left gone " + string(freshet.EndpointAt("https://one.example/"))} {
-			if place, err := s.Place(t.Context(), reader); err == nil {
+			if place, err := sinks.NewStore(s.DB()).Place(t.Context(), reader); err == nil {
 				t.Errorf("there is still a reader %q, at %d", reader, place)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sinks"
 	"freshet/internal/store/sqlite"
 )
 
@@ -216,7 +217,7 @@ func TestMigratesNumbers(t *testing.T) {
 		if err := findChange(t, s, freshet.Place{Cursor: 4}); !errors.Is(err, freshet.ErrGone) {
 			t.Errorf("a number that no store without epochs gave out gives %v", err)
 		}
-		due, _, err := s.Debts(t.Context(), "r", time.Unix(10, 0), 10)
+		due, _, err := sinks.NewStore(s.DB()).Debts(t.Context(), "r", time.Unix(10, 0), 10)
 		if err != nil || len(due) != 1 || due[0].Body != nil || due[0].Change.ID() != "a.2" {
 			t.Errorf("what is owed is %+v (%v)", due, err)
 		}

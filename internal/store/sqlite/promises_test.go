@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sinks"
 	"freshet/internal/store/sqlite"
 )
 
@@ -354,8 +355,8 @@ func TestReaderKeepsUp(t *testing.T) {
 			_, err := look.AddSource(t.Context(), freshet.Source{URL: "https://b.example/"})
 			return err
 		}(),
-		"moving a place":  look.Advance(t.Context(), "r", freshet.Entry{Cursor: 1}, nil),
-		"retiring":        look.Retire(t.Context(), "r", "e", "gone"),
+		"moving a place":  sinks.NewStore(look.DB()).Advance(t.Context(), "r", freshet.Entry{Cursor: 1}, nil),
+		"retiring":        sinks.NewStore(look.DB()).Retire(t.Context(), "r", "e", "gone"),
 		"saving a belief": look.SaveBeliefs(t.Context(), []freshet.Belief{{Estimator: "x"}}),
 		"beginning a poll": func() error {
 			_, err := look.Begin(t.Context(), freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon})

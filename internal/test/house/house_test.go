@@ -39,7 +39,7 @@ var floors = map[string]int{
 	"internal/fetch/robots":         1,
 	"internal/sites/sitemap":        1,
 	"internal/sites":                1,
-	"internal/queries":              1,
+	"internal/queries":              2,
 	"internal/extract/wrongpage":    1,
 	"internal/store/sqlite":         2,
 	"internal/store/postgres":       2,

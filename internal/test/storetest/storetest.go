@@ -12,6 +12,8 @@ import (
 
 	"freshet/internal/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
+	"freshet/internal/sinks"
 	"freshet/internal/store"
 )
 
@@ -27,8 +29,12 @@ type Store interface {
 	DB() *store.DB
 }
 
-// users are the tables of package auth.
-type users = auth.Store
+// The tables of the features.
+type (
+	users    = auth.Store
+	outbox   = sinks.Store
+	standing = queries.Store
+)
 
 // Run holds a store to the behaviour that package freshet documents. If tests are named, such
 // as "users/a name is taken once" or "model", it is held to these only.
@@ -94,6 +100,8 @@ type bench struct {
 	*testing.T
 	Store
 	*users
+	*outbox
+	*standing
 	open  Open
 	place string
 }
@@ -120,7 +128,7 @@ func (b *bench) reopen() {
 
 // use has the bench work on a store.
 func (b *bench) use(s Store) {
-	b.Store, b.users = s, auth.NewStore(s.DB())
+	b.Store, b.users, b.outbox, b.standing = s, auth.NewStore(s.DB()), sinks.NewStore(s.DB()), queries.NewStore(s.DB())
 }
 
 // add adds a source, with its ID in its URL.

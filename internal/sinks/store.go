@@ -1,0 +1,583 @@
+package sinks
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"freshet/internal/freshet"
+	"freshet/internal/store"
+)
+
+// A Store keeps the sinks that are not in the configuration file, the conditions of all sinks, and
+// the outbox: what named readers have been sent. A reader follows one stream at a time. It advances
+// over it, owing a delivery for each entry that it wants, and settles each debt when the receiver has
+// accepted the delivery. What it owes of one stream stays owed when it continues with another.
+type Store struct{ db *store.DB }
+
+// NewStore returns the store in a database.
+func NewStore(db *store.DB) *Store { return &Store{db} }
+
+// The debts of a reader are one queue, whatever stream they are of: the keys of parcels,
+// and the lines of queries, lie above those of changes and sources.
+const aboveChanges = 1 << 62
+
+// debtKey returns the key of a debt.
+func debtKey(e freshet.Entry) int64 {
+	if e.Stream == freshet.StreamParcels {
+		return int64(e.Cursor) + aboveChanges
+	}
+	return int64(e.Cursor)
+}
+
+// owedOf returns what a debt with a key is of.
+func owedOf(key int64) freshet.Entry {
+	if key > aboveChanges {
+		return freshet.Entry{Stream: freshet.StreamParcels, Cursor: freshet.Cursor(key - aboveChanges)}
+	}
+	return freshet.Entry{Cursor: freshet.Cursor(key)}
+}
+
+// Place returns the stream that a reader follows and how far it has read, or
+// ErrNotFound if it has not begun: it has never advanced.
+func (s *Store) Place(ctx context.Context, reader string) (at freshet.Entry, err error) {
+	begun := false
+	err = s.db.Each(ctx, "reading the place of "+reader, "SELECT coalesce(stream, 0), place FROM places WHERE reader = ?", []any{reader}, func(scan func(...any) error) error {
+		begun = true
+		return scan(&at.Stream, &at.Cursor)
+	})
+	if err == nil && !begun {
+		err = fmt.Errorf("place of %s: %w", reader, freshet.ErrNotFound)
+	}
+	return at, err
+}
+
+// Advance moves a reader's place and records the deliveries it now owes of
+// that stream, in one step. The first Advance begins the reader, wherever it goes, to
+// zero too. Moving back is allowed and owes again: what is still owed after the new
+// place waits until the reader has come by, and keeps its message.
+func (s *Store) Advance(ctx context.Context, reader string, to freshet.Entry, owed []freshet.Message) error {
+	return s.db.Write(ctx, "moving the place of "+reader, func(tx *store.Tx) error {
+		if err := tx.Put("places", reader, int64(to.Cursor), store.CountOrNull(int64(to.Stream))); err != nil {
+			return err
+		}
+		for _, m := range owed {
+			if err := owe(tx, reader, freshet.Entry{Stream: to.Stream, Cursor: m.Cursor}, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// owe notes what a reader owes, if what it is of is still there.
+func owe(tx *store.Tx, reader string, at freshet.Entry, m freshet.Message) error {
+	row := []driver.Value{reader, debtKey(at), int64(0), int64(0), m.Err, bytesOrNull(m.Body), nil, nil, nil, nil, nil}
+	line, err := lineOf(tx, at, row)
+	if err != nil || line == 0 {
+		return err
+	}
+	if at.Stream == freshet.StreamParcels {
+		row[8], row[10] = m.Event, store.TextOrNull(string(m.Source))
+	}
+	if m.InOrder {
+		row[6] = line
+	}
+	if err := sentBefore(tx, row); err != nil {
+		return err
+	}
+	if row[4] != "" {
+		row[3] = nil
+	} else if row[7], err = inLine(tx, reader, row[6], debtKey(at)); err != nil {
+		return err
+	}
+	if err := tx.Put("debts", row...); err != nil {
+		return err
+	}
+	return lineUp(tx, reader, row[6]) // it may have been the first of its line before
+}
+
+// sentBefore has a debt that is owed once more keep its message, which the receiver may have
+// seen already. One that was given up is made anew.
+func sentBefore(tx *store.Tx, row []driver.Value) error {
+	return tx.Query("SELECT message FROM debts WHERE reader = ? AND change = ? AND due IS NOT NULL AND message IS NOT NULL", row[:2], func(v []driver.Value) error {
+		row[4], row[5] = "", bytes.Clone(v[0].([]byte))
+		return nil
+	})
+}
+
+// lineOf returns the line in which an entry is told, zero if the entry is gone. Of a parcel
+// it notes the query in the row of the debt.
+func lineOf(tx *store.Tx, at freshet.Entry, row []driver.Value) (line int64, err error) {
+	if at.Stream == freshet.StreamChanges {
+		return tx.Number("SELECT source FROM changes WHERE cursor = ?", int64(at.Cursor))
+	}
+	err = tx.Query("SELECT q.key, q.id FROM parcels p JOIN queries q ON q.key = p.query WHERE p.cursor = ?", []driver.Value{int64(at.Cursor)}, func(v []driver.Value) error {
+		line = v[0].(int64) + aboveChanges
+		row[9] = v[1]
+		return nil
+	})
+	return line, err
+}
+
+// inLine finds a place in a line for a debt: it returns NULL if it is the first there or the
+// order does not matter, and 1 if it waits for one before it. The one that was the first waits
+// from then on. The line is that of a source or of a query.
+func inLine(tx *store.Tx, reader string, line driver.Value, change int64) (waits driver.Value, err error) {
+	if line == nil {
+		return nil, nil
+	}
+	first, err := firstInLine(tx, reader, line, change)
+	if err != nil || first == 0 {
+		return nil, err
+	}
+	if first < change {
+		return int64(1), nil
+	}
+	return nil, tx.Amend("debts", "reader = ? AND change = ? AND waits IS NULL", []driver.Value{reader, first}, func(row []driver.Value) { row[7] = int64(1) })
+}
+
+// firstInLine returns the first debt of a line besides one, zero if there is none.
+func firstInLine(tx *store.Tx, reader string, line driver.Value, besides int64) (int64, error) {
+	return tx.Number("SELECT change FROM debts WHERE reader = ? AND source = ? AND due IS NOT NULL AND change <> ? ORDER BY change LIMIT 1", reader, line, besides)
+}
+
+// lineUp lets the first debt of a line be due.
+func lineUp(tx *store.Tx, reader string, line driver.Value) error {
+	if line == nil {
+		return nil
+	}
+	first, err := firstInLine(tx, reader, line, 0)
+	if err != nil || first == 0 {
+		return err
+	}
+	return tx.Amend("debts", "reader = ? AND change = ? AND waits IS NOT NULL", []driver.Value{reader, first}, func(row []driver.Value) { row[7] = nil })
+}
+
+// lineOwed returns the line in which a debt stands, NULL if in none.
+func lineOwed(tx *store.Tx, reader string, change int64) (source driver.Value, err error) {
+	err = tx.Query("SELECT source FROM debts WHERE reader = ? AND change = ?", []driver.Value{reader, change}, func(v []driver.Value) error {
+		source = v[0]
+		return nil
+	})
+	return source, err
+}
+
+// bytesOrNull returns nil as NULL.
+func bytesOrNull(b []byte) driver.Value {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+// debtColumns are all that is told of a debt. Its change or its parcel can be missing.
+const debtColumns = `d.change, d.attempts, d.due, d.err, d.message, coalesce(d.event, ''), coalesce(d.query, ''), coalesce(d.about, ''),
+	coalesce(p.name, ''), coalesce(p.first, 0), coalesce(p.last, 0), coalesce(p.held, ''), p.at, coalesce(m.cursor, 0)`
+
+// debtJoins are the tables of debtColumns.
+const debtJoins = ` FROM debts d LEFT JOIN parcels p ON p.cursor = d.change - 4611686018427387904 LEFT JOIN matches m ON m.query = p.query AND m.number = p.last `
+
+// debtsOf returns the debts of a reader for which a condition holds.
+func (s *Store) debtsOf(ctx context.Context, doing, where string, args ...any) (found []freshet.Debt, err error) {
+	err = s.db.Each(ctx, doing, "SELECT "+debtColumns+debtJoins+where, args, func(scan func(...any) error) error {
+		var d freshet.Debt
+		var key int64
+		var due, told store.Moment
+		p := freshet.Parcel{}
+		if err := scan(&key, &d.Attempts, &due, &d.Err, &d.Body, &d.Event, &p.Query, &d.Source, &p.Name, &p.From, &p.To, &p.Hold, &told, &p.End.Cursor); err != nil {
+			return err
+		}
+		if p.At = told.Time(); due != 0 { // which is at once
+			d.Due = due.Time()
+		}
+		if at := owedOf(key); at.Stream == freshet.StreamParcels {
+			p.Cursor = at.Cursor
+			d.Parcel = p
+		} else {
+			d.Change.Cursor = at.Cursor
+		}
+		found = append(found, d)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.withEntries(ctx, found)
+}
+
+// withEntries reads the changes of debts, and the epochs of all entries.
+func (s *Store) withEntries(ctx context.Context, debts []freshet.Debt) ([]freshet.Debt, error) {
+	changes, err := s.db.Epochs(ctx, store.Changes)
+	if err != nil {
+		return nil, err
+	}
+	matches, err := s.db.Epochs(ctx, store.Matches)
+	if err != nil {
+		return nil, err
+	}
+	var at []freshet.Cursor
+	for _, d := range debts {
+		if d.Parcel.Cursor == 0 {
+			at = append(at, d.Change.Cursor)
+		}
+	}
+	read, err := s.db.ChangesAt(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	by := make(map[freshet.Cursor]freshet.Change, len(read))
+	for _, c := range read {
+		by[c.Cursor] = c
+	}
+	for i := range debts {
+		d := &debts[i]
+		if d.Parcel.Cursor > 0 {
+			d.Parcel.End.Epoch = matches.Of(d.Parcel.End.Cursor)
+			continue
+		}
+		if c, there := by[d.Change.Cursor]; there {
+			d.Change = c
+		}
+		d.Change.Epoch = changes.Of(d.Change.Cursor)
+		d.Source = d.Change.Source
+	}
+	return debts, nil
+}
+
+// passed holds for debts that are not after the place of their reader in its stream. Those
+// that are wait for those before them, which are owed again.
+const passed = `NOT EXISTS (SELECT 1 FROM places o WHERE o.reader = d.reader AND (coalesce(o.stream, 0) = 1) = (d.change > 4611686018427387904)
+	AND d.change > o.place + coalesce(o.stream, 0) * 4611686018427387904)`
+
+// Debts returns up to limit debts of a reader that are due and not after its place,
+// the longest due first, and when the next one after them is due (zero if none).
+func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit int) (due []freshet.Debt, next time.Time, err error) {
+	most := store.Limited(limit)
+	if limit > 0 {
+		most++ // one more, to see when it is due
+	}
+	due, err = s.debtsOf(ctx, "reading the debts of "+reader, "WHERE d.reader = (SELECT ?) AND d.due <= (SELECT ?) AND d.waits IS NULL AND "+passed+" ORDER BY d.due, d.change LIMIT (SELECT ?)", reader, int64(store.MomentOf(now)), most)
+	if err != nil {
+		return nil, next, err
+	}
+	for i, d := range due {
+		if d.Due.IsZero() { // at once, that is since it is owed
+			due[i].Due = cmp.Or(d.Change.Before, d.Parcel.At)
+		}
+	}
+	if limit > 0 && len(due) == most {
+		return due[:limit], due[limit].Due, nil
+	}
+	var later store.Moment
+	err = s.db.Each(ctx, "reading the debts of "+reader, "SELECT min(due) FROM debts d WHERE d.reader = (SELECT ?) AND d.due > (SELECT ?) AND d.waits IS NULL AND "+passed,
+		[]any{reader, int64(store.MomentOf(now))}, func(scan func(...any) error) error { return scan(&later) })
+	return due, later.Time(), err
+}
+
+// Letters returns up to limit debts of a reader that were given up, of what comes
+// after an entry, in the order of the streams: changes come first.
+func (s *Store) Letters(ctx context.Context, reader string, after freshet.Entry, limit int) ([]freshet.Debt, error) {
+	return s.debtsOf(ctx, "reading what was given up of "+reader, "WHERE d.reader = ? AND d.due IS NULL AND d.change > ? ORDER BY d.change LIMIT ?", reader, debtKey(after), store.Limited(limit))
+}
+
+// Revive makes debts that were given up due at once, as if they had never been
+// tried; without entries it does so with all. It returns how many there were.
+func (s *Store) Revive(ctx context.Context, reader string, at ...freshet.Entry) (revived int, err error) {
+	err = s.db.Write(ctx, "owing again what was given up of "+reader, func(tx *store.Tx) error {
+		var dead []int64
+		err := tx.Query("SELECT change FROM debts WHERE reader = ? AND due IS NULL ORDER BY change", []driver.Value{reader}, func(v []driver.Value) error {
+			if change := v[0].(int64); len(at) == 0 || slices.Contains(at, owedOf(change)) {
+				dead = append(dead, change)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		revived = len(dead)
+		for _, change := range dead {
+			source, err := lineOwed(tx, reader, change)
+			if err != nil {
+				return err
+			}
+			waits, err := inLine(tx, reader, source, change)
+			if err != nil {
+				return err
+			}
+			err = tx.Amend("debts", "reader = ? AND change = ?", []driver.Value{reader, change}, func(row []driver.Value) {
+				row[2], row[3], row[4], row[7] = int64(0), int64(0), "", waits
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return revived, err
+}
+
+// Settle removes debts that have been delivered.
+func (s *Store) Settle(ctx context.Context, reader string, at ...freshet.Entry) error {
+	if len(at) == 0 {
+		return nil
+	}
+	return s.db.Write(ctx, "settling debts of "+reader, func(tx *store.Tx) error {
+		for _, one := range at {
+			source, err := lineOwed(tx, reader, debtKey(one))
+			if err != nil {
+				return err
+			}
+			if err := tx.Remove("debts", "reader = ? AND change = ?", reader, debtKey(one)); err != nil {
+				return err
+			}
+			if err := lineUp(tx, reader, source); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Postpone puts a debt off after a failed attempt. A zero Due gives it up:
+// it stays on record but is not returned by Debts again.
+func (s *Store) Postpone(ctx context.Context, reader string, d freshet.Debt) error {
+	return s.db.Write(ctx, "postponing a debt of "+reader, func(tx *store.Tx) error {
+		var source driver.Value
+		err := tx.Amend("debts", "reader = ? AND change = ?", []driver.Value{reader, debtKey(d.Entry())}, func(row []driver.Value) {
+			row[2], row[3], row[4] = int64(d.Attempts), store.MomentOf(d.Due).Value(), d.Err
+			source = row[6]
+		})
+		if err != nil || !d.Due.IsZero() {
+			return err
+		}
+		return lineUp(tx, reader, source)
+	})
+}
+
+// ShiftDebts moves when a reader's debts are due, but for those that are due
+// at once: the clock that they were reckoned by was set.
+func (s *Store) ShiftDebts(ctx context.Context, reader string, by time.Duration) error {
+	return s.db.Write(ctx, "moving the debts of "+reader, func(tx *store.Tx) error {
+		return tx.Amend("debts", "reader = ? AND due > 0", []driver.Value{reader}, func(row []driver.Value) {
+			row[3] = max(1, row[3].(int64)+int64(by))
+		})
+	})
+}
+
+// Owed counts a reader's open debts and those given up.
+func (s *Store) Owed(ctx context.Context, reader string) (open, dead int, err error) {
+	err = s.db.Each(ctx, "counting the debts of "+reader, "SELECT count(due), count(*) - count(due) FROM debts WHERE reader = ?", []any{reader},
+		func(scan func(...any) error) error { return scan(&open, &dead) })
+	return open, dead, err
+}
+
+// Retire records that an endpoint of a reader wants no more deliveries, and
+// gives up all debts of the reader with err as the reason, in one step.
+func (s *Store) Retire(ctx context.Context, reader string, endpoint freshet.EndpointID, err string) error {
+	return s.db.Write(ctx, "retiring an endpoint of "+reader, func(tx *store.Tx) error {
+		if failed := tx.Put("retired", reader, string(endpoint)); failed != nil {
+			return failed
+		}
+		return tx.Amend("debts", "reader = ? AND due IS NOT NULL", []driver.Value{reader}, func(row []driver.Value) {
+			row[3], row[4], row[7] = nil, err, nil
+		})
+	})
+}
+
+// Retired reports whether an endpoint of a reader wants no more deliveries.
+func (s *Store) Retired(ctx context.Context, reader string, endpoint freshet.EndpointID) (retired bool, err error) {
+	err = s.db.Each(ctx, "looking for an endpoint of "+reader, "SELECT EXISTS (SELECT 1 FROM retired WHERE reader = ? AND endpoint = ?)", []any{reader, string(endpoint)},
+		func(scan func(...any) error) error { return scan(&retired) })
+	return retired, err
+}
+
+// Sinks returns all that is kept, by name.
+func (s *Store) Sinks(ctx context.Context) ([]freshet.SinkRecord, error) {
+	return s.sinksOf(ctx, "")
+}
+
+// Sink returns what is kept of one sink, or ErrNotFound.
+func (s *Store) Sink(ctx context.Context, name string) (freshet.SinkRecord, error) {
+	found, err := s.sinksOf(ctx, "WHERE name = ?", name)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("sink %s: %w", name, freshet.ErrNotFound)
+	}
+	if err != nil {
+		return freshet.SinkRecord{}, err
+	}
+	return found[0], nil
+}
+
+// sinksOf returns the sinks for which a condition holds.
+func (s *Store) sinksOf(ctx context.Context, where string, args ...any) (found []freshet.SinkRecord, err error) {
+	err = s.db.Each(ctx, "reading the sinks", "SELECT name, definition, revision, failing, held, err FROM sinks "+where+" ORDER BY name", args,
+		func(scan func(...any) error) error {
+			var r freshet.SinkRecord
+			var failing, held store.Moment
+			if err := scan(&r.Name, &r.Definition, &r.Revision, &failing, &held, &r.Condition.Err); err != nil {
+				return err
+			}
+			r.Condition.Failing, r.Condition.Held = failing.Time(), held.Time()
+			found = append(found, r)
+			return nil
+		})
+	return found, err
+}
+
+// sinkRow returns the row of a sink, or that of a new one.
+func sinkRow(tx *store.Tx, name string) (row []driver.Value, err error) {
+	row = []driver.Value{name, nil, int64(0), nil, nil, ""}
+	err = tx.Query("SELECT name, definition, revision, failing, held, err FROM sinks WHERE name = ?", []driver.Value{name}, func(v []driver.Value) error {
+		row = slices.Clone(v)
+		if definition, ok := v[1].([]byte); ok {
+			row[1] = slices.Clone(definition)
+		}
+		return nil
+	})
+	return row, err
+}
+
+// PutSink keeps a definition and returns its revision, which is one more than that
+// of the one before. If revision is not zero and not that of the one before, it
+// returns a *StaleError and changes nothing.
+func (s *Store) PutSink(ctx context.Context, name string, definition []byte, revision int64) (now int64, err error) {
+	err = s.db.Write(ctx, "keeping sink "+name, func(tx *store.Tx) error {
+		row, err := sinkRow(tx, name)
+		if err != nil {
+			return err
+		}
+		stored := row[2].(int64)
+		if revision != 0 && revision != stored {
+			return &freshet.StaleError{Kind: "sink", Source: freshet.SourceID(name), Given: revision, Stored: stored}
+		}
+		now = stored + 1
+		row[1], row[2] = definition, now
+		return tx.Put("sinks", row...)
+	})
+	return now, err
+}
+
+// NoteSink keeps how it stands with a sink.
+func (s *Store) NoteSink(ctx context.Context, name string, c freshet.SinkCondition) error {
+	return s.db.Write(ctx, "noting how sink "+name+" is", func(tx *store.Tx) error {
+		row, err := sinkRow(tx, name)
+		if err != nil {
+			return err
+		}
+		row[3], row[4], row[5] = store.MomentOf(c.Failing).Value(), store.MomentOf(c.Held).Value(), c.Err
+		return tx.Put("sinks", row...)
+	})
+}
+
+// RemoveSink forgets a sink with its place in the log and all that it is owed.
+func (s *Store) RemoveSink(ctx context.Context, name string) error {
+	return s.db.Write(ctx, "removing sink "+name, func(tx *store.Tx) error {
+		if err := tx.Remove("sinks", "name = ?", name); err != nil {
+			return err
+		}
+		for _, t := range []string{"places", "debts", "retired"} {
+			if err := tx.Remove(t, "reader = ?", name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Accounts returns how it stands with all readers, or with one if it is named, by name.
+// Those of which nothing is on record are left out. What it costs grows with the
+// readers and what they owe, not with a query for each.
+func (s *Store) Accounts(ctx context.Context, reader string) ([]freshet.Account, error) {
+	found := accounts{}
+	for _, read := range []func(context.Context, string, accounts) error{s.accountPlaces, s.accountDebts, s.accountRetired} {
+		if err := read(ctx, reader, found); err != nil {
+			return nil, err
+		}
+	}
+	var all []freshet.Account
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		all = append(all, *found[name])
+	}
+	return all, nil
+}
+
+// accounts are those of readers by name.
+type accounts map[string]*freshet.Account
+
+// of returns the account of a reader.
+func (a accounts) of(reader string) *freshet.Account {
+	if a[reader] == nil {
+		a[reader] = &freshet.Account{Reader: reader}
+	}
+	return a[reader]
+}
+
+// ofReader is the end of a query for one reader, or for all.
+func ofReader(reader string) (where string, args []any) {
+	if reader == "" {
+		return "", nil
+	}
+	return " WHERE reader = ?", []any{reader}
+}
+
+// accountPlaces reads how far readers are. The end of a parcel is that of its last match.
+func (s *Store) accountPlaces(ctx context.Context, reader string, found accounts) error {
+	changes, err := s.db.Epochs(ctx, store.Changes)
+	if err != nil {
+		return err
+	}
+	matches, err := s.db.Epochs(ctx, store.Matches)
+	if err != nil {
+		return err
+	}
+	where, args := ofReader(reader)
+	return s.db.Each(ctx, "reading the states of readers", `SELECT r.reader, coalesce(r.stream, 0), r.place, coalesce(m.cursor, 0) FROM places r
+		LEFT JOIN parcels p ON r.stream = 1 AND p.cursor = (SELECT max(cursor) FROM parcels WHERE cursor <= r.place)
+		LEFT JOIN matches m ON m.query = p.query AND m.number = p.last`+where, args, func(scan func(...any) error) error {
+		var a freshet.Account
+		var end freshet.Cursor
+		if err := scan(&a.Reader, &a.At.Stream, &a.At.Cursor, &end); err != nil {
+			return err
+		}
+		if a.Begun, a.Told = true, changes.Place(a.At.Cursor); a.At.Stream == freshet.StreamParcels {
+			a.Told = matches.Place(end)
+		}
+		*found.of(a.Reader) = a
+		return nil
+	})
+}
+
+// accountDebts counts what readers owe.
+func (s *Store) accountDebts(ctx context.Context, reader string, found accounts) error {
+	where, args := ofReader(reader)
+	return s.db.Each(ctx, "reading the states of readers", "SELECT reader, count(due), count(*) - count(due) FROM debts"+where+" GROUP BY reader", args, func(scan func(...any) error) error {
+		var a freshet.Account
+		if err := scan(&a.Reader, &a.Open, &a.Dead); err != nil {
+			return err
+		}
+		of := found.of(a.Reader)
+		of.Open, of.Dead = a.Open, a.Dead
+		return nil
+	})
+}
+
+// accountRetired reads which endpoints want no more.
+func (s *Store) accountRetired(ctx context.Context, reader string, found accounts) error {
+	where, args := ofReader(reader)
+	return s.db.Each(ctx, "reading the states of readers", "SELECT reader, endpoint FROM retired"+where+" ORDER BY reader, endpoint", args, func(scan func(...any) error) error {
+		var name string
+		var endpoint freshet.EndpointID
+		if err := scan(&name, &endpoint); err != nil {
+			return err
+		}
+		of := found.of(name)
+		of.Retired = append(of.Retired, endpoint)
+		return nil
+	})
+}
