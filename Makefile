@@ -34,10 +34,11 @@ fmt:
 check: fmt ## the developer's loop: pure packages, SQLite, goldens, one simulated seed; no browser, PostgreSQL or cluster
 	TMPDIR=$$(sh .ci/scratch) $(GO) test -short ./...
 
+# Many tests wait more than they compute, so more of them run at once than there are cores.
 .PHONY: test
 test: setup fmt ## install what is missing, then run all tests
 	$(GO) vet ./...
-	TMPDIR=$$(sh .ci/scratch) $(GO) test -vet=off -timeout 30m ./...
+	TMPDIR=$$(sh .ci/scratch) $(GO) test -vet=off -parallel 4 -timeout 30m ./...
 
 .PHONY: test-long
 test-long: setup race simulate torture torture-cluster fuzz ## what takes hours: races, 10,000 seeds, torture, fuzzing
@@ -61,12 +62,12 @@ vuln: ## look for known vulnerabilities in what the programs call (needs the Int
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 .PHONY: peers
-peers: build ## hold webhooks, CloudEvents, the stream and feeds against the official libraries (needs Node.js 20)
+peers: build ## check webhooks, CloudEvents, the stream and feeds with the official libraries (needs Node.js 20)
 	rm -rf bin/peers && cp -R contrib/peers bin/peers
 	cd bin/peers && npm ci --no-audit --no-fund && node check.mjs $(CURDIR)/$(BIN)
 
 .PHONY: lint-api
-lint-api: build ## hold the served OpenAPI description against the rules of Spectral and Redocly (needs Node.js 20)
+lint-api: build ## check the OpenAPI description with Spectral and Redocly (needs Node.js 20)
 	rm -rf bin/lint-api && cp -R contrib/lint-api bin/lint-api
 	cd bin/lint-api && npm ci --no-audit --no-fund --ignore-scripts && node lint.mjs $(CURDIR)/$(BIN)
 
@@ -85,7 +86,7 @@ torture: build ## break the daemon for FOR (default 10m) from SEED on in every w
 	bin/torture --for $(or $(FOR),10m) --seed $(or $(SEED),1) --workers $(or $(WORKERS),2) $(ARGS)
 
 .PHONY: torture-cluster
-torture-cluster: build ## break a cluster of three nodes, three hands and PostgreSQL for FOR (default 10m) from SEED, and check every promise
+torture-cluster: build ## break a cluster of three nodes, three workers and PostgreSQL for FOR (default 10m) from SEED, and check every promise
 	$(GO) build -o bin/torture ./cmd/torture
 	bin/torture --cluster --for $(or $(FOR),10m) --seed $(or $(SEED),1) $(ARGS)
 
@@ -94,7 +95,7 @@ crash: ## kill the daemon KILLS times (default 200), and do nothing else to it
 	$(MAKE) torture FOR=0 ARGS="--faults $(or $(KILLS),200) --faults-only kill,early,freeze,term,power"
 
 .PHONY: query-kills
-query-kills: ## kill the daemon KILLS times (default 200) while queries are told to sinks, and look for what is lost or doubled
+query-kills: ## kill the daemon KILLS times (default 200) while sinks receive matches, and look for lost and doubled ones
 	KILLS=$(or $(KILLS),200) $(GO) test ./cmd/freshet -run TestNoMatchIsLostOverKills -v -timeout 60m
 
 .PHONY: bench
@@ -103,11 +104,11 @@ bench: build ## measure a poll against a bare HTTP loop, and the benchmarks of a
 	$(GO) test -run '^$$' -bench . -benchtime 300ms ./...
 
 .PHONY: bench-takeover
-bench-takeover: ## from the election of a standby to its first order, cold against warm, with SOURCES (default 100000) sources on PostgreSQL; COLD=no leaves the cold one out
+bench-takeover: ## from the election of a standby to its first task, cold against warm, with SOURCES (default 100000) sources on PostgreSQL; COLD=no leaves the cold one out
 	FRESHET_BENCH_SOURCES=$(or $(SOURCES),100000) FRESHET_BENCH_COLD=$(COLD) $(GO) test -run '^$$' -bench TakeOver -benchtime 1x -timeout 1h ./internal/app
 
 .PHONY: bench-deliver
-bench-deliver: ## deliveries to SINKS (default 32) sinks a second with one node and with three on PostgreSQL, and what each takes of the brain
+bench-deliver: ## deliveries to SINKS (default 32) sinks a second with one node and with three on PostgreSQL, and the CPU time of the leader
 	FRESHET_BENCH_SINKS=$(or $(SINKS),32) $(GO) test -run '^$$' -bench Deliver -benchtime 1x -timeout 1h ./internal/app
 
 .PHONY: hold

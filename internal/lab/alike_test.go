@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 // Histories that are made up hold little that can be learnt: pages that are alike,
@@ -18,6 +19,7 @@ import (
 // dates lose a little more at tight budgets: up to 0.0065 on auctions at half a poll a minute,
 // and 0.0077 on atis at one with five dates.
 func TestAutoLosesNothingToTurns(t *testing.T) {
+	tier.Slow(t, "it replays many histories")
 	const seeds, loss = 5, 0.005
 	budgets, evidence := []float64{0.5, 1, 8}, []lab.Evidence{{}, {Kind: lab.Dated}, {Kind: lab.Feed, Entries: 5}}
 	all := os.Getenv("FRESHET_ALIKE") == "all"

@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"freshet/internal/lab"
+	"freshet/internal/test/tier"
 )
 
 // Pages that say when they change next are captured more if that is true, and hardly less
 // if it is not. Means over seeds. FRESHET_ALIKE=all tries more of them.
 func TestForetold(t *testing.T) {
+	tier.Slow(t, "it replays many histories")
 	seeds, percents := uint64(2), []int{100, 50, 0}
 	all := os.Getenv("FRESHET_ALIKE") == "all"
 	if all {
