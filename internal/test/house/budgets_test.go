@@ -25,7 +25,7 @@ const budgetsHead = `# Size budgets. A package has at most so many non-test line
 # those named here. Growth beyond a line of this file is a decision: make the package smaller,
 # split it, or raise the line in a commit that says why.
 # "go test ./internal/test/house -update" writes package budgets 5% above the tree as it is. It
-# lowers the lines of types and structs, and neither raises nor adds one.
+# lowers the lines of types and structs, and neither raises nor adds one, unless the file is empty.
 `
 
 // budgets is what testdata/budgets.txt holds.
@@ -65,6 +65,14 @@ func (b budgets) over(r house.Report) (faults []string) {
 // fitted returns budgets just above what the tree has, as the head of the file says.
 func (b budgets) fitted(r house.Report) budgets {
 	n := budgets{map[string][2]int{}, map[string]int{}, map[string]int{}}
+	if len(b.packages) == 0 { // the first time
+		for _, c := range r.Types {
+			b.methods[c.Name] = c.N
+		}
+		for _, c := range r.Structs {
+			b.fields[c.Name] = c.N
+		}
+	}
 	for _, p := range r.Packages {
 		if p.Files > 0 {
 			n.packages[p.Dir] = [2]int{(p.Lines*21/20 + 10) / 10 * 10, p.Exported * 21 / 20}
