@@ -2,6 +2,7 @@
 
 GO      ?= go
 BIN     := bin/freshet
+LAB     := bin/freshet-lab
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
@@ -15,8 +16,9 @@ help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## build bin/freshet
+build: ## build bin/freshet and bin/freshet-lab
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/freshet
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(LAB) ./cmd/freshet-lab
 
 .PHONY: demo
 demo: build ## watch a small built-in web under a tight budget, live in the terminal
@@ -82,13 +84,11 @@ fuzz: ## fuzz every target for FUZZTIME (default 30s) each
 
 .PHONY: torture
 torture: build ## break the daemon for FOR (default 10m) from SEED on in every way, and check every promise
-	$(GO) build -o bin/torture ./cmd/torture
-	bin/torture --for $(or $(FOR),10m) --seed $(or $(SEED),1) --workers $(or $(WORKERS),2) $(ARGS)
+	$(LAB) torture --for $(or $(FOR),10m) --seed $(or $(SEED),1) --workers $(or $(WORKERS),2) $(ARGS)
 
 .PHONY: torture-cluster
 torture-cluster: build ## break a cluster of three nodes, three workers and PostgreSQL for FOR (default 10m) from SEED, and check every promise
-	$(GO) build -o bin/torture ./cmd/torture
-	bin/torture --cluster --for $(or $(FOR),10m) --seed $(or $(SEED),1) $(ARGS)
+	$(LAB) torture --cluster --for $(or $(FOR),10m) --seed $(or $(SEED),1) $(ARGS)
 
 .PHONY: crash
 crash: ## kill the daemon KILLS times (default 200), and do nothing else to it
@@ -100,7 +100,7 @@ query-kills: ## kill the daemon KILLS times (default 200) while sinks receive ma
 
 .PHONY: bench
 bench: build ## measure a poll against a bare HTTP loop, and the benchmarks of all packages
-	$(BIN) bench poll
+	$(LAB) bench poll
 	$(GO) test -run '^$$' -bench . -benchtime 300ms ./...
 
 .PHONY: bench-takeover
@@ -113,19 +113,19 @@ bench-deliver: ## deliveries to SINKS (default 32) sinks a second with one node 
 
 .PHONY: hold
 hold: build ## 10,000 sources at 500 polls a second for ten minutes
-	$(BIN) bench hold --sources 10000 --rate 500/s --for 10m
+	$(LAB) bench hold --sources 10000 --rate 500/s --for 10m
 
 .PHONY: hostile
 hostile: build ## see whether hostile servers make the polls of other sources late
-	$(BIN) bench hostile --for $(or $(FOR),1m) --rounds 3
+	$(LAB) bench hostile --for $(or $(FOR),1m) --rounds 3
 
 .PHONY: sinks
 sinks: build ## see whether failing webhooks and slow readers make deliveries to others late
-	$(BIN) bench sinks --for $(or $(FOR),1m) $(ARGS)
+	$(LAB) bench sinks --for $(or $(FOR),1m) $(ARGS)
 
 .PHONY: lists
 lists: build ## 100,000 sources and a million versions: how fast are the lists of the API while polls go on?
-	$(BIN) bench lists --for $(or $(FOR),1m) $(ARGS)
+	$(LAB) bench lists --for $(or $(FOR),1m) $(ARGS)
 
 .PHONY: move-large
 move-large: ## move VERSIONS (default 1,000,000) with ten to a source from SQLite to PostgreSQL and back, in DIR, and say how long each part takes
@@ -133,7 +133,7 @@ move-large: ## move VERSIONS (default 1,000,000) with ten to a source from SQLit
 
 .PHONY: brain
 brain: build ## SOURCES (default 1,000,000) at 1,000 and 10,000 polls a second in virtual time: memory a source, CPU time a poll, longest turn of the loop
-	$(BIN) bench brain --sources $(or $(SOURCES),1000000) $(ARGS)
+	$(LAB) bench brain --sources $(or $(SOURCES),1000000) $(ARGS)
 
 .PHONY: page-speed
 page-speed: ## open the list of SOURCES (default 100,000) in Chromium and scroll through it: paint, requests, long tasks
@@ -141,7 +141,7 @@ page-speed: ## open the list of SOURCES (default 100,000) in Chromium and scroll
 
 .PHONY: soak
 soak: build ## FOR (default 1h) at 500 polls a second with edits, prunes, a webhook and a stream: is all flat?
-	$(BIN) bench soak --sources 10000 --rate 500/s --for $(or $(FOR),1h) --csv bin/soak.csv $(ARGS)
+	$(LAB) bench soak --sources 10000 --rate 500/s --for $(or $(FOR),1h) --csv bin/soak.csv $(ARGS)
 
 .PHONY: sites
 sites: ## hold the daemon against the lab on 50 sites of 400 pages
@@ -159,11 +159,11 @@ storage: ## compare stored bytes with git and zstd on the series in the folder F
 .PHONY: results
 results: build ## make docs/results.md from the recordings in the folder FRESHET_TRACES
 	@test -n "$$FRESHET_TRACES" || { echo "set FRESHET_TRACES to a folder of recordings"; exit 2; }
-	$(BIN) lab results --traces "$$FRESHET_TRACES" --out docs/results.md --plot docs/results.svg --cache bin/limits.json
+	$(LAB) results --traces "$$FRESHET_TRACES" --out docs/results.md --plot docs/results.svg --cache bin/limits.json
 
 .PHONY: papers
 papers: build ## repeat the papers' experiments at full size with SEEDS (default 5) seeds, into bin/papers
-	$(BIN) lab paper --seeds $(or $(SEEDS),5) --out bin/papers $(ARGS)
+	$(LAB) paper --seeds $(or $(SEEDS),5) --out bin/papers $(ARGS)
 
 .PHONY: golden
 golden: ## accept what the code says now as the golden files; read the diff afterwards

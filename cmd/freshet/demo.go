@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/app/demo"
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
 )
@@ -124,7 +125,7 @@ func (d *demoRun) finish(ctx context.Context, s *demo.Stage, view *demoView) err
 	if err := view.finish(scene); err != nil || d.chart == "" {
 		return err
 	}
-	chart := s.Chart(fmt.Sprintf("Share of changes captured in the last minute, at %s", rate(s.Budget)), scene.At.Sub(s.Began))
+	chart := s.Chart(fmt.Sprintf("Share of changes captured in the last minute, at %s", cli.Rate(s.Budget)), scene.At.Sub(s.Began))
 	if err := os.WriteFile(d.chart, []byte(chart.SVG()), 0o644); err != nil {
 		return fmt.Errorf("write the picture: %w", err)
 	}
@@ -185,7 +186,7 @@ func (v *demoView) open() {
 	case asPicture:
 		fmt.Fprint(v.out, ownScreen)
 	case asLines:
-		fmt.Fprintf(v.out, "watching %d pages on %d hosts of a simulated web: %s, policy %s\n", len(v.stage.Web.Pages()), len(v.stage.Web.Hosts()), rate(v.stage.Budget), v.stage.Policy)
+		fmt.Fprintf(v.out, "watching %d pages on %d hosts of a simulated web: %s, policy %s\n", len(v.stage.Web.Pages()), len(v.stage.Web.Hosts()), cli.Rate(v.stage.Budget), v.stage.Policy)
 		fmt.Fprintf(v.out, "polling every page once took %.1fs and %d requests; the clock starts now\n", v.stage.Began.Sub(v.stage.Started).Seconds(), v.stage.Baseline)
 		if line := sameColours(v.stage.Policy); line != "" {
 			fmt.Fprintln(v.out, line)
@@ -251,7 +252,7 @@ func (v *demoView) drawLines(s demo.Scene) error {
 // scoreLine says in one line how things stand.
 func scoreLine(s demo.Scene) string {
 	line := fmt.Sprintf("[%s] %s; of %s: %d captured, %d missed, %d pending; captured %s, rival %s",
-		stopwatch(s.Clock), counted(s.Polls, "poll"), counted(s.Score.Changes, "change"),
+		cli.Stopwatch(s.Clock), counted(s.Polls, "poll"), counted(s.Score.Changes, "change"),
 		s.Score.Captured, s.Score.Missed, s.Score.Pending, recall(s.Score), recall(s.Rival))
 	if s.OfLate != nil && s.Clock > demo.Late {
 		line += fmt.Sprintf("; in the last minute %.0f%% and %.0f%%", 100**s.OfLate, 100**s.RivalOfLate)
@@ -279,7 +280,7 @@ func (v *demoView) finish(s demo.Scene) error {
 // demoSummary says at the end what happened.
 func demoSummary(t *demo.Stage, s demo.Scene) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s at %s: %s, %d failed\n", stopwatch(s.Clock), rate(t.Budget), counted(s.Polls, "poll"), s.Failed)
+	fmt.Fprintf(&b, "%s at %s: %s, %d failed\n", cli.Stopwatch(s.Clock), cli.Rate(t.Budget), counted(s.Polls, "poll"), s.Failed)
 	fmt.Fprintf(&b, "%s happened: %d captured, %d missed, %d pending\n", counted(s.Score.Changes, "change"), s.Score.Captured, s.Score.Missed, s.Score.Pending)
 	fmt.Fprintf(&b, "captured %s, %.1fs late on average (policy %s)\n", recall(s.Score), s.Score.MeanDelay, s.Policy)
 	fmt.Fprintf(&b, "captured %s, %.1fs late on average (rival that polls all pages equally)\n", recall(s.Rival), s.Rival.MeanDelay)
@@ -312,11 +313,6 @@ func sameColours(policy string) string {
 	return ""
 }
 
-// stopwatch writes seconds as minutes and seconds.
-func stopwatch(seconds float64) string {
-	return fmt.Sprintf("%d:%02d", int(seconds)/60, int(seconds)%60)
-}
-
 // recall says which share of the decided changes was captured.
 func recall(s demo.Score) string {
 	if !s.Decided() {
@@ -334,7 +330,7 @@ func minutesInWords(minutes []demo.Minute, policy string) string {
 	}
 	rows := [3]string{fmt.Sprintf("%-11s", "minute"), fmt.Sprintf("%-11s", policy), fmt.Sprintf("%-11s", "rival")}
 	for _, m := range minutes[max(0, len(minutes)-most):] {
-		rows[0] += fmt.Sprintf(" %5s", stopwatch(m.End))
+		rows[0] += fmt.Sprintf(" %5s", cli.Stopwatch(m.End))
 		rows[1] += fmt.Sprintf(" %4.0f%%", 100*m.Policy)
 		rows[2] += fmt.Sprintf(" %4.0f%%", 100*m.Rival)
 	}
@@ -366,9 +362,9 @@ func (s strip) write(width int) string {
 func demoPicture(t *demo.Stage, s demo.Scene, width, height int, paint palette) []string {
 	label := func(text string) cell { return cell{fmt.Sprintf(" %-11s ", text), paint.dim} }
 	strips := []strip{
-		{{" freshet demo ", paint.bold}, plain(" " + stopwatch(s.Clock) + "  "), {fmt.Sprintf("%d pages on %d hosts, all on this machine; press Ctrl-C to stop", len(t.Web.Pages()), len(t.Web.Hosts())), paint.dim}},
+		{{" freshet demo ", paint.bold}, plain(" " + cli.Stopwatch(s.Clock) + "  "), {fmt.Sprintf("%d pages on %d hosts, all on this machine; press Ctrl-C to stop", len(t.Web.Pages()), len(t.Web.Hosts())), paint.dim}},
 		{},
-		{label("budget"), plain(fmt.Sprintf("%s: %s, %d failed", rate(t.Budget), counted(s.Polls, "poll"), s.Failed))},
+		{label("budget"), plain(fmt.Sprintf("%s: %s, %d failed", cli.Rate(t.Budget), counted(s.Polls, "poll"), s.Failed))},
 		{label("truth"), plain(counted(s.Score.Changes, "change") + " so far: "),
 			{fmt.Sprintf("%d captured", s.Score.Captured), paint.green}, plain(", "),
 			{fmt.Sprintf("%d missed", s.Score.Missed), paint.red}, plain(", "),

@@ -4,19 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 
 	"freshet/internal/app/config"
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
 )
 
 // The exit codes, which scripts rely on.
 const (
-	exitError    = 1
-	exitUsage    = 2
-	exitStorage  = 3
-	exitNotFound = 4
-	exitConflict = 5
+	exitError    = cli.ExitError
+	exitUsage    = cli.ExitUsage
+	exitStorage  = cli.ExitStorage
+	exitNotFound = cli.ExitNotFound
+	exitConflict = cli.ExitConflict
 	exitChanged  = 6
 	exitDenied   = 7
 )
@@ -32,37 +32,21 @@ const exitHelp = `Exit codes:
   6  something changed (only freshet once --exit-code)
   7  the URL may not be fetched (only freshet egress check)`
 
-// A usageError is a command line that makes no sense.
-type usageError struct{ error }
-
-// Unwrap returns what is wrong.
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error {
-	return usageError{fmt.Errorf(format, args...)}
-}
+// usagef returns an error about the command line.
+func usagef(format string, args ...any) error { return cli.Usagef(format, args...) }
 
 // exitCode returns the code that tells a script of err.
 func exitCode(err error) int {
-	var usage usageError
 	var flag *config.FlagError
 	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &usage), errors.As(err, &flag):
+	case errors.As(err, &flag):
 		return exitUsage
 	case err == errChanged:
 		return exitChanged
 	case err == errDenied:
 		return exitDenied
-	case errors.Is(err, freshet.ErrNotFound), errors.Is(err, freshet.ErrGone):
-		return exitNotFound
-	case errors.Is(err, freshet.ErrConflict), errors.Is(err, freshet.ErrBusy), errors.Is(err, syscall.EADDRINUSE):
-		return exitConflict
-	case errors.Is(err, freshet.ErrStorage), errors.Is(err, freshet.ErrDamaged), errors.Is(err, freshet.ErrStoreFailed):
-		return exitStorage
 	}
-	return exitError
+	return cli.ExitCode(err)
 }
 
 // errNotWell ends a verb with exit code 1 after it has said all that there is to

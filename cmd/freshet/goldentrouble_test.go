@@ -88,7 +88,6 @@ func TestGoldenTrouble(t *testing.T) {
 		{"check-missing", "empty", "check --config testdata/golden/missing.yaml", exitError},
 		{"lab-compare", "empty", "lab compare testdata/golden/trace.csv --policy uniform,wic --budget 1,2", 0},
 		{"lab-replay", "empty", "lab replay --trace testdata/golden/trace.csv --policy uniform --budget 1", 0},
-		{"lab-limit", "empty", "lab limit --trace testdata/golden/trace.csv --budget 1,2", 0},
 		{"lab-wrong-policy", "empty", "lab compare testdata/golden/trace.csv --policy best --budget 1", exitUsage},
 		{"plan", "empty", "plan --trace testdata/golden/trace.csv --page a --period 15m --polls 2", 0},
 		{"unknown-verb", "empty", "lsit", exitUsage},

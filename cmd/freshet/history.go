@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
 )
 
@@ -106,7 +107,7 @@ func printVersions(p *program, found []client.Version) error {
 	for _, v := range found {
 		row := []cell{
 			plain(strconv.Itoa(v.Number)), plain(v.SeenAt.Local().Format(time.DateTime)), plain(ago(v.SeenAt, now)),
-			plain(roughSize(v.TextBytes)), plain(roughSize(v.RawBytes)),
+			plain(cli.Size(v.TextBytes)), plain(cli.Size(v.RawBytes)),
 			{v.Hash[:min(12, len(v.Hash))], paint.dim},
 		}
 		if quiet {

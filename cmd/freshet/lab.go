@@ -2,8 +2,6 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-
-	"freshet/internal/freshet"
 )
 
 func labVerb(p *program) *cobra.Command {
@@ -19,26 +17,12 @@ one change of a page; the time is in Unix seconds.
 
 Time is divided into steps called instants, one minute long by default. Polls happen
 at the end of an instant. Several changes of a page in one instant count as one. All
-pages count as seen when the replay begins.`,
-		Example: "  freshet lab gen --kind auction --pages 500 --out auction.csv\n" +
-			"  freshet lab compare --trace auction.csv --policy uniform,wic --budget 1,2,4 --html auction.html\n" +
-			"  freshet lab limit --trace auction.csv --share 0.3,0.6,0.9",
-	}
-	return grouped(cmd, labRunVerb(p), labRunsVerb(p), labCancelVerb(p), labReplayVerb(p), labCompareVerb(p), labLimitVerb(p), labGenVerb(p), labExportVerb(p), labPaperVerb(p), labResultsVerb(p), labNoiseVerb(p))
-}
+pages count as seen when the replay begins.
 
-// missing complains of flags without which a verb has nothing to do.
-func missing(cmd *cobra.Command, flag, example string) error {
-	return freshet.WithHint(usagef("%s: --%s is missing", cmd.Name(), flag), "add --"+flag+" "+example)
-}
-
-// one returns the only item of what a flag lists.
-func one[T any](cmd *cobra.Command, flag, example string, list []T) (item T, err error) {
-	switch len(list) {
-	case 0:
-		return item, missing(cmd, flag, example)
-	case 1:
-		return list[0], nil
+The command freshet-lab simulates histories, computes what any policy could capture,
+and repeats the experiments of the papers behind Freshet.`,
+		Example: "  freshet lab compare --from-store --policy auto,uniform,frequency --days 14\n" +
+			"  freshet lab compare --trace auction.csv --policy uniform,wic --budget 1,2,4 --html auction.html",
 	}
-	return item, freshet.WithHint(usagef("%s: --%s takes one value, but %d were given", cmd.Name(), flag, len(list)), "freshet lab compare takes several values")
+	return grouped(cmd, labRunVerb(p), labRunsVerb(p), labCancelVerb(p), labReplayVerb(p), labCompareVerb(p), labExportVerb(p))
 }

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/cli"
 	"freshet/internal/lab"
+	"freshet/internal/lab/labflag"
 	"freshet/internal/research/baselines"
 )
 
@@ -15,15 +17,15 @@ import (
 type labCompare struct {
 	*program
 	labSetting
-	policies  policiesFlag
-	budgets   numbersFlag
+	policies  labflag.Policies
+	budgets   labflag.Numbers
 	store     storeFlags
 	picture   pictureFlags
 	json, csv bool
 }
 
 func labCompareVerb(p *program) *cobra.Command {
-	c := labCompare{program: p, budgets: budgets(), store: storeFlags{hidden: true}}
+	c := labCompare{program: p, policies: policiesFlag(), budgets: labflag.Budgets(), store: storeFlags{hidden: true}}
 	var traces []string
 	cmd := &cobra.Command{
 		Use:   "compare {--trace FILE... --budget POLLS... | --from-store} --policy POLICY...",
@@ -55,15 +57,15 @@ Options follow a colon, for example sample-greedy:samples=10,share=0.3.
 			}
 			switch {
 			case len(traces) == 0:
-				return missing(cmd, "trace", "FILE")
-			case len(c.policies) == 0:
-				return missing(cmd, "policy", "uniform,wic")
-			case len(c.budgets.list) == 0:
-				return missing(cmd, "budget", "1,2,4")
+				return cli.MissingFlag(cmd, "trace", "FILE")
+			case len(c.policies.List) == 0:
+				return cli.MissingFlag(cmd, "policy", "uniform,wic")
+			case len(c.budgets.List) == 0:
+				return cli.MissingFlag(cmd, "budget", "1,2,4")
 			}
 			var opened []*lab.Case
 			for _, file := range traces {
-				t, err := openTrace(file, &c.labPeriod, &c.labStakes)
+				t, err := c.openTrace(file)
 				if err != nil {
 					return err
 				}
@@ -73,7 +75,7 @@ Options follow a colon, for example sample-greedy:samples=10,share=0.3.
 		},
 	}
 	flags := cmd.Flags()
-	tracesFlag(flags, &traces)
+	labflag.Traces(flags, &traces)
 	flags.Var(&c.policies, "policy", "policies to compare, separated by commas")
 	flags.Var(&c.budgets, "budget", "polls per instant, separated by commas; fractions are allowed")
 	c.store.register(flags)
@@ -91,13 +93,13 @@ func (c *labCompare) run(ctx context.Context, cases []*lab.Case) error {
 	if err != nil {
 		return err
 	}
-	competition := lab.Competition{Terms: terms, Policies: c.policies, Budgets: c.budgets.list, Limit: c.limit}
+	competition := lab.Competition{Terms: terms, Policies: c.policies.List, Budgets: c.budgets.List, Limit: c.limit}
 	bar := c.progress("comparing", competition.Instants(cases))
-	competition.Progress = bar.add
+	competition.Progress = bar.Add
 	contests, err := competition.Run(ctx, cases)
-	bar.done()
+	bar.Done()
 	if err != nil {
-		return flagFault(err)
+		return cli.WrongField(err)
 	}
 	if c.picture.wanted() {
 		page := lab.DrawContests(contests)
@@ -124,7 +126,7 @@ func (c *labCompare) table(contests []*lab.Contest) error {
 		best := map[string]float64{} // utility, by budget
 		for _, row := range k.Trials {
 			for _, r := range row {
-				best[number(r.Budget)] = max(best[number(r.Budget)], r.UtilityNormalized)
+				best[labflag.Number(r.Budget)] = max(best[labflag.Number(r.Budget)], r.UtilityNormalized)
 			}
 		}
 		for _, row := range k.Rows() {

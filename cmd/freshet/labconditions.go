@@ -11,6 +11,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/lab/labflag"
 	"freshet/internal/sched"
 )
 
@@ -114,7 +115,7 @@ func (f *failuresFlag) String() string {
 	if f.Share == 0 {
 		return ""
 	}
-	text := number(f.Share)
+	text := labflag.Number(f.Share)
 	if f.Class != "" {
 		text += ":" + string(f.Class)
 	}

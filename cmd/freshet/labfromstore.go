@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/lab/labflag"
 	"freshet/internal/store/sqlite"
 )
 
@@ -54,7 +56,7 @@ func (f *placementFlag) Type() string { return "PLACE" }
 // Set reads a placement.
 func (f *placementFlag) Set(v string) (err error) {
 	f.Placement, err = lab.ParsePlacement(v)
-	return meant(err, v, lab.Spread.String(), lab.Early.String(), lab.Late.String())
+	return labflag.Meant(err, v, lab.Spread.String(), lab.Early.String(), lab.Late.String())
 }
 
 // dataDir returns the data directory that was named. The verbs of the lab have
@@ -85,25 +87,25 @@ func (l *labSetting) openRecorded(p *program, cmd *cobra.Command, f *storeFlags)
 		return nil, err
 	}
 	if f.chosen = !cmd.Flags().Changed("instant"); f.chosen {
-		l.instant = kept.Instant()
-	} else if l.instant <= 0 {
+		l.Instant = kept.Instant()
+	} else if l.Instant <= 0 {
 		return nil, usagef("--instant must be longer than 0s")
 	}
 	if !cmd.Flags().Changed("evidence") {
 		l.evidence.Evidence = lab.Evidence{Kind: lab.Dated} // of the sources that have dates
 	}
-	period := kept.Period(l.instant)
-	if !l.start.IsZero() {
-		period.Start = l.start.Time
+	period := kept.Period(l.Instant)
+	if !l.Start.IsZero() {
+		period.Start = l.Start.Time
 	}
-	if !l.end.IsZero() {
-		period.End = l.end.Time
+	if !l.End.IsZero() {
+		period.End = l.End.Time
 	}
 	c, err := kept.Case(lab.Retelling{
 		Dir: dir, Place: f.place.Placement, Period: period, Sources: kept.Sources,
-		Stakes: l.on, OwnLife: !cmd.Flags().Changed("life"), OwnUrgency: !cmd.Flags().Changed("urgency"),
+		Stakes: l.Stakes.On, OwnLife: !cmd.Flags().Changed("life"), OwnUrgency: !cmd.Flags().Changed("urgency"),
 	})
-	return c, flagFault(err)
+	return c, cli.WrongField(err)
 }
 
 // readStore reads what a daemon has recorded in a data directory. The daemon
@@ -125,8 +127,8 @@ func readStore(ctx context.Context, p *program, dir string, f *storeFlags, seed 
 		return nil, err
 	}
 	bar := p.progress("reading", log.Len())
-	kept, err = log.Read(ctx, knownSources(ctx, store), lab.LogOptions{Place: f.place.Placement, Fill: f.hidden, Seed: seed}, bar.add)
-	bar.done()
+	kept, err = log.Read(ctx, knownSources(ctx, store), lab.LogOptions{Place: f.place.Placement, Fill: f.hidden, Seed: seed}, bar.Add)
+	bar.Done()
 	if err != nil {
 		return nil, err
 	}

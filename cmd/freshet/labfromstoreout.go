@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/lab/labflag"
 	"freshet/internal/lab/plot"
 )
 
@@ -112,16 +114,16 @@ func clash(cmd *cobra.Command, traces []string) error {
 }
 
 // runRecorded replays what a daemon recorded.
-func (r *labReplay) runRecorded(cmd *cobra.Command, traces []string, policies policiesFlag, budgets []float64) error {
+func (r *labReplay) runRecorded(cmd *cobra.Command, traces []string, policies []string, budgets []float64) error {
 	if err := clash(cmd, traces); err != nil {
 		return err
 	}
-	name, err := one(cmd, "policy", "uniform", policies)
+	name, err := labflag.One(cmd, "policy", "uniform", policies)
 	if err != nil {
 		return err
 	}
 	if len(budgets) > 1 {
-		_, err := one(cmd, "budget", "8", budgets)
+		_, err := labflag.One(cmd, "budget", "8", budgets)
 		return err
 	}
 	t, err := r.openRecorded(r.program, cmd, &r.store)
@@ -140,15 +142,15 @@ func (c *labCompare) runRecorded(cmd *cobra.Command, traces []string) error {
 	if err := clash(cmd, traces); err != nil {
 		return err
 	}
-	if len(c.policies) == 0 {
-		return missing(cmd, "policy", "uniform,wic")
+	if len(c.policies.List) == 0 {
+		return cli.MissingFlag(cmd, "policy", "uniform,wic")
 	}
 	t, err := c.openRecorded(c.program, cmd, &c.store)
 	if err != nil {
 		return err
 	}
-	if len(c.budgets.list) == 0 {
-		c.budgets.list = []float64{shortBudget(t.Recorded.Budget)}
+	if len(c.budgets.List) == 0 {
+		c.budgets.List = []float64{shortBudget(t.Recorded.Budget)}
 	}
 	t.Recorded.Budget = shortBudget(t.Recorded.Budget)
 	if err := c.run(cmd.Context(), []*lab.Case{t}); err != nil || c.json || c.csv {

@@ -7,8 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/lab/labflag"
 	"freshet/internal/lab/plot"
 )
 
@@ -27,8 +29,8 @@ type labReplay struct {
 func labReplayVerb(p *program) *cobra.Command {
 	r := labReplay{program: p, store: storeFlags{hidden: true}}
 	var traces []string
-	var policies policiesFlag
-	budget := budgets()
+	policies := policiesFlag()
+	budget := labflag.Budgets()
 	cmd := &cobra.Command{
 		Use:   "replay {--trace FILE --budget POLLS | --from-store} --policy POLICY",
 		Short: "Replay a trace with one policy, and score the result",
@@ -48,21 +50,21 @@ budget is carried over, up to the budget of one instant and at least one poll.
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if r.store.on {
-				return r.runRecorded(cmd, traces, policies, budget.list)
+				return r.runRecorded(cmd, traces, policies.List, budget.List)
 			}
-			trace, err := one(cmd, "trace", "FILE", traces)
+			trace, err := labflag.One(cmd, "trace", "FILE", traces)
 			if err != nil {
 				return err
 			}
-			name, err := one(cmd, "policy", "uniform", policies)
+			name, err := labflag.One(cmd, "policy", "uniform", policies.List)
 			if err != nil {
 				return err
 			}
-			polls, err := one(cmd, "budget", "8", budget.list)
+			polls, err := labflag.One(cmd, "budget", "8", budget.List)
 			if err != nil {
 				return err
 			}
-			t, err := openTrace(trace, &r.labPeriod, &r.labStakes)
+			t, err := r.openTrace(trace)
 			if err != nil {
 				return err
 			}
@@ -70,7 +72,7 @@ budget is carried over, up to the budget of one instant and at least one poll.
 		},
 	}
 	flags := cmd.Flags()
-	tracesFlag(flags, &traces)
+	labflag.Traces(flags, &traces)
 	flags.Var(&policies, "policy", "policy to replay; freshet lab compare --help lists them")
 	flags.Var(&budget, "budget", "polls per instant; fractions are allowed")
 	r.store.register(flags)
@@ -91,7 +93,7 @@ func (r *labReplay) run(ctx context.Context, c *lab.Case, policy string, budget 
 		return err
 	}
 	bar := r.progress("replaying", c.Grid.Instants)
-	begins, ends := bar.instants(c.Grid.Instants)
+	begins, ends := instantProgress(bar, c.Grid.Instants)
 	o := lab.Options{Progress: begins}
 	if r.chances != "" {
 		if o.Chances, err = lab.ReadChances(r.chances, c.Grid); err != nil {
@@ -107,21 +109,21 @@ func (r *labReplay) run(ctx context.Context, c *lab.Case, policy string, budget 
 	if r.honest || r.plot != "" {
 		at, err := terms.Setting(policy, c.Grid, budget)
 		if err != nil {
-			return flagFault(err)
+			return cli.WrongField(err)
 		}
 		held = lab.NewCalibration(c.Grid, at)
 		o.Learner = held
 	}
 	result, err := terms.Try(ctx, c, policy, budget, o)
 	ends()
-	bar.done()
+	bar.Done()
 	if err != nil {
-		return flagFault(err)
+		return cli.WrongField(err)
 	}
 	if r.limit {
 		most, err := c.Grid.Limit(budget, c.Stakes)
 		if err != nil {
-			return flagFault(err)
+			return cli.WrongField(err)
 		}
 		result.HoldAgainst(most, c.Weight)
 	}
@@ -183,7 +185,7 @@ func (r *labReplay) report(x lab.Trial) error {
 		fmt.Fprintf(&b, "%s%s\n", paint.dim(fmt.Sprintf("%-11s", what)), fmt.Sprintf(format, args...))
 	}
 	say("trace", "%s", harmless(x.Trace))
-	say("period", "%s to %s, %d instants of %s", x.Start, x.End, x.Instants, freshet.FormatDuration(r.instant))
+	say("period", "%s to %s, %d instants of %s", x.Start, x.End, x.Instants, freshet.FormatDuration(r.Instant))
 	say("pages", "%d, with %s", x.Pages, counted(x.Changes, "change"))
 	say("worth", "life %s, urgency %s", x.Life, x.Urgency)
 	say("policy", "%s, %s, estimate %s, evidence %s, seed %d", x.Policy, x.Rate(), x.Estimate, x.Evidence, x.Seed)
@@ -196,7 +198,7 @@ func (r *labReplay) report(x lab.Trial) error {
 	say("recall", "%.4f", x.Recall)
 	say("utility", "%.4f, %s in all", x.UtilityNormalized, plot.Brief(x.Utility))
 	if x.TrialLimit != nil {
-		say("limit", "%.4f, %s; %.1f%% of it was had", x.LimitNormalized, exactness(x.LimitExact), 100*x.OfLimit)
+		say("limit", "%.4f, %s; %.1f%% of it was had", x.LimitNormalized, lab.Exactness(x.LimitExact), 100*x.OfLimit)
 	}
 	say("polls", "%d, %d of them found a change (%.4f)", x.Polls, x.Found, x.ChangeRatio)
 	if x.IndexPolls > 0 {
@@ -230,12 +232,4 @@ func sayShards(say func(what, format string, args ...any), f *lab.ShardFigures) 
 		say("", "%s on %s: %s polls, budget %.2f at the start and %.2f at the end, price %s",
 			counted(s.Pages, "page"), counted(s.Hosts, "host"), fmt.Sprint(s.Polls), s.Before, s.After, plot.Brief(s.Price))
 	}
-}
-
-// exactness says in words whether a limit can be reached.
-func exactness(exact bool) string {
-	if exact {
-		return "exact"
-	}
-	return "an upper bound"
 }

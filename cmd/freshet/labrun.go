@@ -11,13 +11,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/labflag"
 )
 
 // A labRun is one run of the verb "lab run".
 type labRun struct {
 	*program
-	policies policiesFlag
+	policies labflag.Policies
 	sources  []string
 	during   span
 	asked    client.LabRequest
@@ -25,7 +27,7 @@ type labRun struct {
 }
 
 func labRunVerb(p *program) *cobra.Command {
-	l := labRun{program: p}
+	l := labRun{program: p, policies: policiesFlag()}
 	cmd := &cobra.Command{
 		Use:   "run --policies POLICY...",
 		Short: "Have the daemon compare policies on what it recorded",
@@ -56,8 +58,8 @@ directory itself, and has more options.`,
 	flags.BoolVar(&l.asked.SeenOnly, "seen-only", false, "do not add, at random, changes that were probably missed between two polls")
 	jsonFlag(cmd, &l.json)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
-		if len(l.policies) == 0 {
-			return missing(cmd, "policies", "auto,uniform")
+		if len(l.policies.List) == 0 {
+			return cli.MissingFlag(cmd, "policies", "auto,uniform")
 		}
 		return l.run(ctx, c)
 	})
@@ -68,7 +70,7 @@ func (l *labRun) run(ctx context.Context, c *connection) error {
 	if err != nil {
 		return err
 	}
-	l.asked.Policies, l.asked.Since, l.asked.Until = l.policies, written(during.Since), written(during.Until)
+	l.asked.Policies, l.asked.Since, l.asked.Until = l.policies.List, written(during.Since), written(during.Until)
 	for _, id := range l.sources {
 		l.asked.Sources = append(l.asked.Sources, freshet.SourceID(id))
 	}
@@ -102,22 +104,22 @@ func written(t time.Time) string {
 // cancels the run.
 func (l *labRun) follow(ctx context.Context, c *connection, run client.LabRun) (client.LabRun, error) {
 	const steps = 1000
-	var bar *progress
+	var bar *cli.Progress
 	doing, shown := "", 0
 	defer func() {
 		if bar != nil {
-			bar.done()
+			bar.Done()
 		}
 	}()
 	for !run.State.Over() {
 		if now := labDoing(run); now != doing {
 			if bar != nil {
-				bar.done()
+				bar.Done()
 			}
 			bar, doing, shown = l.progress(now, steps), now, 0
 		}
 		reached := int(run.Progress * steps)
-		bar.add(max(0, reached-shown))
+		bar.Add(max(0, reached-shown))
 		shown = max(shown, reached)
 		select {
 		case <-time.After(200 * time.Millisecond):

@@ -1,72 +1,16 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
-	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/lab/labflag"
 	"freshet/internal/learn/estimate"
 )
-
-// A labPeriod is the part of a trace that a verb looks at, and how finely.
-type labPeriod struct {
-	start, end momentFlag
-	instant    time.Duration
-}
-
-func (l *labPeriod) register(set *pflag.FlagSet) {
-	l.instant = time.Minute
-	set.Var((*lengthFlag)(&l.instant), "instant", "length of an instant; several changes of a page in one instant count as one")
-	set.Var(&l.start, "start", "where to begin: RFC 3339 or Unix seconds (default: the first change)")
-	set.Var(&l.end, "end", "where to end (default: the last change)")
-}
-
-// grid reads a trace and lays it on the instants of the period.
-func (l *labPeriod) grid(trace string) (*lab.Grid, error) {
-	h, err := lab.OpenHistory(trace)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, freshet.WithHint(err, "freshet lab gen simulates a trace to try things with")
-	case err != nil:
-		return nil, err
-	}
-	if l.instant <= 0 {
-		return nil, usagef("--instant must be longer than 0s")
-	}
-	g, err := h.Quantise(lab.Period{Start: l.start.Time, End: l.end.Time, Instant: l.instant})
-	if field, ok := freshet.FieldOf(err); ok && field == "trace" {
-		return nil, freshet.WithHint(fmt.Errorf("%s: %w", trace, freshet.ReasonOf(err)), freshet.HintOf(err))
-	}
-	return g, flagFault(err)
-}
-
-// flagFault turns an error about a field into one about the flag of that name.
-func flagFault(err error) error {
-	field, ok := freshet.FieldOf(err)
-	if !ok {
-		return err
-	}
-	wrong := wrongFlag(strings.ReplaceAll(field, " ", "-"), freshet.ReasonOf(err))
-	if hint := freshet.HintOf(err); hint != "" {
-		return freshet.WithHint(wrong, hint)
-	}
-	return wrong
-}
-
-// A labStakes says what captures are worth.
-type labStakes struct {
-	life    lifeFlag
-	urgency urgencyFlag
-	weights string // file
-	labMeasures
-}
 
 // A labMeasures says what is measured beside what is always measured.
 type labMeasures struct {
@@ -113,36 +57,14 @@ func (a *ageFlag) Set(v string) error {
 	return nil
 }
 
-func (l *labStakes) register(set *pflag.FlagSet) {
-	set.Var(&l.life, "life", "how long a change can be captured: overwrite, append, window:10m or last:5; times without a unit are instants")
-	set.Var(&l.urgency, "urgency", "how the value of a change falls with time: uniform, exp:0.9/1m, half-life:1h, window:10m, poly:A, polyexp:K,L, chordal:10m or table:1,...; times without a unit are instants")
-	set.StringVar(&l.weights, "weights", "", "CSV file with the header page,weight; pages not in it have weight 1")
-}
-
-// on returns the stakes on a grid.
-func (l *labStakes) on(g *lab.Grid) (lab.Stakes, error) {
-	var k lab.Stakes
-	var wrongLife, wrongUrgency error
-	k.Life, wrongLife = l.life.in(g.Instant)
-	k.Urgency, wrongUrgency = l.urgency.in(g.Instant)
-	if err := errors.Join(wrongLife, wrongUrgency); err != nil || l.weights == "" {
-		return k, flagFault(err)
-	}
-	weights, err := lab.ReadWeights(l.weights, g)
-	if err != nil {
-		return k, err
-	}
-	k.Adjust = func(page int, s *freshet.Source) { s.Weight = weights[page] }
-	return k, nil
-}
-
 // A labSetting is what the verbs that replay a trace have in common.
 type labSetting struct {
-	labPeriod
-	labStakes
+	labflag.Period
+	labflag.Stakes
+	labMeasures
 	labConditions
 	estimate estimateFlag
-	evidence evidenceFlag
+	evidence labflag.Evidence
 	seed     uint64
 	scale    bool
 	shards   int
@@ -150,8 +72,8 @@ type labSetting struct {
 }
 
 func (l *labSetting) register(set *pflag.FlagSet) {
-	l.labPeriod.register(set)
-	l.labStakes.register(set)
+	l.Period.Register(set)
+	l.Stakes.Register(set)
 	l.labMeasures.register(set)
 	l.labConditions.register(set)
 	l.estimate.Spec = estimate.Spec{Name: estimate.Forecast}
@@ -188,17 +110,12 @@ index,every=1h each index is polled every hour instead, as far as the budget goe
 `
 
 // openTrace reads a trace.
-func openTrace(file string, l *labPeriod, k *labStakes) (*lab.Case, error) {
-	g, err := l.grid(file)
+func (l *labSetting) openTrace(file string) (*lab.Case, error) {
+	c, err := labflag.OpenCase(file, &l.Period, &l.Stakes)
 	if err != nil {
 		return nil, err
 	}
-	stakes, err := k.on(g)
-	if err != nil {
-		return nil, err
-	}
-	c := lab.NewCase(file, g, stakes)
-	c.Measures, err = k.labMeasures.on(g)
+	c.Measures, err = l.labMeasures.on(c.Grid)
 	return c, err
 }
 

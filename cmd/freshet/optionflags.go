@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/internal/app/config"
+	"freshet/internal/cli"
 )
 
 // optionFlags adds the flags of the options named to a set.
@@ -36,10 +37,5 @@ func (f *optionFlag) Set(v string) error {
 	return nil
 }
 
-// wrongFlag says which flag err is about.
-func wrongFlag(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return usagef("--%s: %w", name, err)
-}
+// wrongFlag returns an error that names the flag that err is about.
+func wrongFlag(name string, err error) error { return cli.WrongFlag(name, err) }

@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/app"
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/lab/labflag"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/suggest"
 )
@@ -18,7 +20,7 @@ import (
 // A planning is one run of the verb "plan".
 type planning struct {
 	*program
-	labPeriod
+	labflag.Period
 	page     string
 	period   time.Duration
 	polls    int
@@ -74,7 +76,7 @@ last change is captured at the next poll.`,
 					return usagef("plan: use --trace or --from-store, not both")
 				}
 				if !cmd.Flags().Changed("polls") {
-					return missing(cmd, "polls", "2")
+					return cli.MissingFlag(cmd, "polls", "2")
 				}
 				if l.polls < 1 {
 					return usagef("--polls: %d polls are no strategy; at least 1 is needed", l.polls)
@@ -87,18 +89,18 @@ last change is captured at the next poll.`,
 			if len(args) > 0 || l.store.apply || l.store.watch || l.store.each {
 				return freshet.WithHint(usagef("plan: a source, --apply, --watch and --each need --from-store"), "freshet plan --from-store SOURCE --polls 2")
 			}
-			trace, err := one(cmd, "trace", "FILE", traces)
+			trace, err := labflag.One(cmd, "trace", "FILE", traces)
 			if err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("polls") {
-				return missing(cmd, "polls", "3")
+				return cli.MissingFlag(cmd, "polls", "3")
 			}
 			return l.run(trace)
 		},
 	}
 	flags := cmd.Flags()
-	tracesFlag(flags, &traces)
+	labflag.Traces(flags, &traces)
 	flags.StringVar(&l.page, "page", "", "plan for this page (default: all pages together)")
 	flags.BoolVar(&l.separate, "separate", false, "every page keeps its own changes, and each poll sees all pages")
 	flags.Var((*lengthFlag)(&l.period), "period", "time after which the plan repeats")
@@ -106,7 +108,7 @@ last change is captured at the next poll.`,
 	flags.StringVar(&l.method, "method", string(cyclic.Optimal), "planning method: "+strings.Join(methods(), ", "))
 	flags.StringVar(&l.zone, "zone", "", "time zone whose clock the period goes by, such as Europe/Berlin (default UTC)")
 	l.store.register(flags)
-	l.labPeriod.register(flags)
+	l.Period.Register(flags)
 	serverFlags(flags)
 	jsonFlag(cmd, &l.json)
 	return completed(p, cmd, 1)
@@ -149,15 +151,15 @@ func (l *planning) check() error {
 	if !slices.Contains(methods(), l.method) {
 		return usagef("--method: %q is not one of %s%s", l.method, strings.Join(methods(), ", "), suggest.DidYouMean(l.method, methods()))
 	}
-	if l.instant <= 0 || l.period <= 0 || l.period%l.instant != 0 {
-		return usagef("--period: %s is not a whole number of instants of %s", freshet.FormatDuration(l.period), freshet.FormatDuration(l.instant))
+	if l.Instant <= 0 || l.period <= 0 || l.period%l.Instant != 0 {
+		return usagef("--period: %s is not a whole number of instants of %s", freshet.FormatDuration(l.period), freshet.FormatDuration(l.Instant))
 	}
 	return nil
 }
 
 // run plans, and shows the plan.
 func (l *planning) run(file string) error {
-	g, err := l.grid(file)
+	g, err := l.Grid(file)
 	if err != nil {
 		return err
 	}
@@ -165,16 +167,16 @@ func (l *planning) run(file string) error {
 	if err != nil {
 		return err
 	}
-	s := int(l.period / l.instant)
+	s := int(l.period / l.Instant)
 	offsets, err := cyclic.Plan(h, s, l.polls, cyclic.Method(l.method))
 	if err != nil {
-		return flagFault(err)
+		return cli.WrongField(err)
 	}
 	tally := h.Count(s, offsets)
 	return l.show(g, cyclicPlan{
 		Trace: file, Page: l.page, Method: l.method,
 		Start: g.Start.Format(time.RFC3339), End: g.Time(g.Instants).Format(time.RFC3339),
-		Instant: l.instant.Seconds(), Instants: s, Polls: l.polls,
+		Instant: l.Instant.Seconds(), Instants: s, Polls: l.polls,
 		Offsets: offsets, Changes: tally.Changes, Misses: tally.Misses, Recall: tally.Recall(), MeanDelay: tally.MeanDelay(),
 	})
 }
@@ -208,7 +210,7 @@ func (l *planning) history(g *lab.Grid, file string) (h cyclic.Timeline, err err
 // the clock, unless the period does not fit into a day or somebody says where it begins.
 func (l *planning) counter(g *lab.Grid) (func(int32) int, error) {
 	every := slices.IndexFunc(freshet.StrategyPeriods, func(p freshet.StrategyPeriod) bool { return p.Length() == l.period })
-	if every < 0 && freshet.Day%l.period != 0 || !l.start.IsZero() {
+	if every < 0 && freshet.Day%l.period != 0 || !l.Start.IsZero() {
 		return func(j int32) int { return int(j) }, nil
 	}
 	table, err := freshet.Strategy{Every: freshet.EveryDay, Minutes: []int{0}, Zone: l.zone}.Timetable()
@@ -218,8 +220,8 @@ func (l *planning) counter(g *lab.Grid) (func(int32) int, error) {
 	return func(j int32) int {
 		at := g.Time(int(j) - 1)
 		wall := time.Duration(table.Clock(at))*time.Second + time.Duration(at.Nanosecond())
-		past := (wall%l.instant + l.instant) % l.instant
-		return int((wall-past)/l.instant) + 1
+		past := (wall%l.Instant + l.Instant) % l.Instant
+		return int((wall-past)/l.Instant) + 1
 	}, nil
 }
 
@@ -229,9 +231,9 @@ func (l *planning) begins(g *lab.Grid) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	s := int(l.period / l.instant)
+	s := int(l.period / l.Instant)
 	past := ((count(1)-1)%s + s) % s
-	return g.Start.Add(-time.Duration(past) * l.instant), nil
+	return g.Start.Add(-time.Duration(past) * l.Instant), nil
 }
 
 // show shows a plan.
@@ -256,7 +258,7 @@ func (l *planning) show(g *lab.Grid, c cyclicPlan) error {
 	t := table{head: []string{"OFFSET", "POLL AT", "OF THE PERIOD"}}
 	for _, b := range c.Offsets {
 		// A poll comes at the end of its instant.
-		end := time.Duration(b+1) * l.instant
+		end := time.Duration(b+1) * l.Instant
 		t.add(plain(fmt.Sprint(b)), plain(begins.Add(end).In(zone).Format("2006-01-02 15:04:05")), plain("+"+freshet.FormatDuration(end)))
 	}
 	return t.write(l.out, l.screen())

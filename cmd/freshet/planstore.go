@@ -12,6 +12,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/app"
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/sched/cyclic"
@@ -182,7 +183,7 @@ func (l *planning) planStore(ctx context.Context, c *connection, args []string) 
 			return all, freshet.WithHint(fmt.Errorf("%s: no change has been recorded yet", s.ID), "let the daemon watch it for a while")
 		}
 		if chronicles[i], err = lab.NewChronicle(updates, l.store.request); err != nil {
-			return all, flagFault(err)
+			return all, cli.WrongField(err)
 		}
 		weights[i], shares[i] = s.Weight, l.polls
 	}
@@ -224,7 +225,7 @@ func (l *planning) planSource(s client.Source, history *lab.Chronicle, polls int
 	}
 	plan, err := history.Plan(polls, inForce)
 	if err != nil {
-		return p, flagFault(err)
+		return p, cli.WrongField(err)
 	}
 	p.Strategy, p.Changes, p.From, p.To, p.Width = plan.Strategy.String(), plan.Changes, plan.From.UTC(), plan.To.UTC(), plan.Width.Seconds()
 	p.Captures, p.Uniform, p.HeldOut = plan.Planned, plan.Uniform, plan.HeldOut

@@ -151,7 +151,7 @@ func (f *chainFlags) recipe(in io.Reader) (r freshet.Recipe, err error) {
 		r.Kind = kindNamed(f.kind)
 	}
 	if err := extract.Check(r); err != nil {
-		return r, usageError{err}
+		return r, usagef("%w", err)
 	}
 	return r, nil
 }

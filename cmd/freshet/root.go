@@ -1,15 +1,12 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
 	"freshet/internal/suggest"
 )
@@ -85,11 +82,9 @@ func verbs() []verb {
 		{"token", upkeep, tokenVerb},
 		{"share", upkeep, shareVerb},
 		{"audit", upkeep, auditVerb},
-		{"bench", upkeep, benchVerb},
 		{"version", upkeep, versionVerb},
 		{"extract", "", extractVerb},
 		{"launch", "", launchVerb},
-		{"bench-server", "", benchServerVerb},
 	}
 }
 
@@ -241,38 +236,8 @@ func flagError(cmd *cobra.Command, err error) error {
 			return unknownVerb(cmd, before[0])
 		}
 	}
-	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		reason := errors.Unwrap(invalid)
-		if errors.As(err, new(*strconv.NumError)) {
-			reason = fmt.Errorf("%q is not a number", invalid.GetValue())
-		}
-		return wrongFlag(invalid.GetFlag().Name, reason)
-	}
-	wrong := usagef("%w", err)
-	if cmd.HasParent() {
-		wrong = usagef("%s: %w", cmd.Name(), err)
-	}
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		var known []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		if n := suggest.Nearest(unknown.GetSpecifiedName(), known); n != "" {
-			return freshet.WithHint(wrong, "did you mean --"+n+"?")
-		}
-	}
-	return freshet.WithHint(wrong, cmd.CommandPath()+" --help lists all flags")
+	return cli.FlagError(cmd, err)
 }
 
 // takes checks how many arguments a verb got; most below zero means any number.
-func takes(least, most int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		fit := len(args) >= least && (most < 0 || len(args) <= most)
-		if fit {
-			return nil
-		}
-		what := "too many arguments"
-		if len(args) < least {
-			what = "too few arguments"
-		}
-		return freshet.WithHint(usagef("%s: %s", cmd.Name(), what), "usage: "+cmd.UseLine())
-	}
-}
+func takes(least, most int) cobra.PositionalArgs { return cli.Takes(least, most) }

@@ -29,6 +29,8 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"freshet/internal/app"
+	"freshet/internal/freshet"
+	"freshet/internal/lab"
 )
 
 func TestMain(m *testing.M) {
@@ -76,6 +78,7 @@ func TestScripts(t *testing.T) {
 			"hits":     hits,
 			"ready":    ready,
 			"remember": remember,
+			"generate": generate,
 		},
 	})
 }
@@ -145,6 +148,17 @@ func remember(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s was not printed", args[1])
 	}
 	ts.Setenv(args[0], found[1])
+}
+
+// generate simulates a history of changes: generate poisson 20 4d trace.csv.
+func generate(ts *testscript.TestScript, _ bool, args []string) {
+	pages, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	length, err := freshet.ParseDuration(args[2])
+	ts.Check(err)
+	h, err := lab.Generate(lab.Generation{Kind: args[0], Pages: pages, Length: length, Seed: 1})
+	ts.Check(err)
+	ts.Check(h.WriteFile(ts.MkAbs(args[3])))
 }
 
 // command returns a command as the script would run it.

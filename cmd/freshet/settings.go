@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
 )
 
@@ -100,7 +101,7 @@ func effectInWords(e client.SettingsEffect) (lines []string) {
 			lines = append(lines, "Nothing would be deleted now.")
 		default:
 			lines = append(lines, fmt.Sprintf("It would delete %s (about %s) and %s. They cannot be brought back.",
-				counted(d.Versions, "version"), roughSize(d.Bytes), counted2(int(d.Outcomes), "result of a poll", "results of polls")))
+				counted(d.Versions, "version"), cli.Size(d.Bytes), counted2(int(d.Outcomes), "result of a poll", "results of polls")))
 		}
 	}
 	if o := e.Polling; o != nil {

@@ -3,12 +3,12 @@ package main
 import (
 	"encoding/json"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"freshet/client"
 	"freshet/internal/app/config"
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
 )
 
@@ -108,23 +108,4 @@ func (f *sourceFlags) edit() (e client.SourceEdit, err error) {
 }
 
 // A lengthFlag is a length of time as people write it.
-type lengthFlag time.Duration
-
-// String returns the length as it would be written. None is "0", which help does not
-// show as a default.
-func (f *lengthFlag) String() string {
-	if *f == 0 {
-		return "0"
-	}
-	return freshet.FormatDuration(time.Duration(*f))
-}
-
-// Type returns what the flag takes, for its help.
-func (f *lengthFlag) Type() string { return "TIME" }
-
-// Set reads a length of time.
-func (f *lengthFlag) Set(v string) error {
-	d, err := freshet.ParseDuration(v)
-	*f = lengthFlag(d)
-	return err
-}
+type lengthFlag = cli.Length

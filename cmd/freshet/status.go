@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli"
 )
 
 const statusHelp = `Show on one screen whether the daemon is running, how the sources are doing, what
@@ -155,10 +156,10 @@ func capturedHonestly(c client.Captured) string {
 func disk(s client.Status) string {
 	var parts []string
 	if s.StoreBytes > 0 {
-		parts = append(parts, roughSize(s.StoreBytes)+" used")
+		parts = append(parts, cli.Size(s.StoreBytes)+" used")
 	}
 	if d := s.Disk; d != nil {
-		parts = append(parts, roughSize(d.Free)+" free")
+		parts = append(parts, cli.Size(d.Free)+" free")
 		if d.DaysLeft != nil && *d.DaysLeft < 3650 {
 			parts = append(parts, fmt.Sprintf("full in about %s", counted(int(*d.DaysLeft), "day")))
 		}

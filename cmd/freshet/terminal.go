@@ -1,20 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
-	"os"
 	"strings"
-	"unicode"
 
-	"golang.org/x/term"
+	"freshet/internal/cli"
 )
 
 // isTerminal reports whether w is one.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
+func isTerminal(w io.Writer) bool { return cli.IsTerminal(w) }
 
 // colours reports whether w is to be written to in colour.
 func (p *program) colours(w io.Writer) bool {
@@ -44,16 +38,8 @@ func (c palette) green(s string) string  { return c.paint("32", s) }
 func (c palette) yellow(s string) string { return c.paint("33", s) }
 func (c palette) cyan(s string) string   { return c.paint("36", s) }
 
-// harmless returns s without the characters that could steer a terminal: what
-// a page says must not move the cursor or change the title of the window.
-func harmless(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\t' || unicode.IsPrint(r) {
-			return r
-		}
-		return '\uFFFD'
-	}, s)
-}
+// harmless returns s without the characters that could steer a terminal.
+func harmless(s string) string { return cli.Harmless(s) }
 
 // harmlessLines is harmless for a text of several lines.
 func harmlessLines(text string) string {
@@ -65,16 +51,7 @@ func harmlessLines(text string) string {
 }
 
 // printJSON writes v as an indented document.
-func (p *program) printJSON(v any) error {
-	e := json.NewEncoder(p.out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
+func (p *program) printJSON(v any) error { return cli.WriteJSON(p.out, v) }
 
 // printLine writes v as JSON on one line.
-func (p *program) printLine(v any) error {
-	e := json.NewEncoder(p.out)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
+func (p *program) printLine(v any) error { return cli.WriteJSONLine(p.out, v) }

@@ -2,24 +2,13 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"time"
 
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
-	"freshet/internal/sched"
 )
 
 const day = freshet.Day
-
-// roughSize writes a size for people.
-func roughSize(n int64) string {
-	for i, unit := range []string{"TB", "GB", "MB", "kB"} {
-		if is := math.Pow(1000, float64(4-i)); float64(n) >= is {
-			return fmt.Sprintf("%.1f %s", float64(n)/is, unit)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
-}
 
 // roughDuration writes a length of time for people, in one unit or two.
 func roughDuration(d time.Duration) string {
@@ -60,22 +49,4 @@ func each[T, R any](list []T, of func(T) R) []R {
 func clock(t time.Time) string { return t.Local().Format("15:04:05") }
 
 // counted writes a number of things.
-func counted(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
-}
-
-// rate writes a budget in words.
-func rate(b sched.Budget) string {
-	per := map[time.Duration]string{time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour", day: "a day"}[b.Per]
-	if per == "" {
-		per = "every " + freshet.FormatDuration(b.Per)
-	}
-	polls := "polls"
-	if b.Polls == 1 {
-		polls = "poll"
-	}
-	return fmt.Sprintf("%g %s %s", b.Polls, polls, per)
-}
+func counted(n int, thing string) string { return cli.Counted(n, thing) }

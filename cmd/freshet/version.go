@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"freshet/internal/cli"
 )
 
 // A build says which freshet this is.
@@ -81,6 +83,4 @@ func firstOf[T any](items []T, limit int) []T {
 }
 
 // jsonFlag lets a verb print its data for programs.
-func jsonFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "json", false, "print JSON")
-}
+func jsonFlag(cmd *cobra.Command, to *bool) { cli.JSONFlag(cmd, to) }

@@ -12,6 +12,7 @@ import (
 
 	"freshet/internal/app"
 	"freshet/internal/app/config"
+	"freshet/internal/cli"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
@@ -104,7 +105,7 @@ func (w *watching) run(ctx context.Context, urls []string) (err error) {
 		w.sources[s.ID] = s
 	}
 	w.began = time.Now()
-	w.say("watching %s, at most %s; press Ctrl-C to stop", counted(len(listed), "source"), rate(w.Limits.Budget))
+	w.say("watching %s, at most %s; press Ctrl-C to stop", counted(len(listed), "source"), cli.Rate(w.Limits.Budget))
 
 	polling, stop := context.WithCancel(ctx)
 	defer stop()
@@ -139,7 +140,7 @@ func (w *watching) admitted(urls []string) (listed []freshet.Source, err error) 
 		s.Origin = freshet.FromFile // the command line has the rights of the configuration file
 		s, err = extract.CheckSource(s, w.CheckURL)
 		if field, ok := freshet.FieldOf(err); ok && field != "url" {
-			return nil, usageError{err}
+			return nil, usagef("%w", err)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("watch %s: %w", raw, err)

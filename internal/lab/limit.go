@@ -76,6 +76,14 @@ func (g *Grid) limit(budget float64, k Stakes, rest func()) (Limit, error) {
 	return l, nil
 }
 
+// Exactness says in words whether a limit can be reached.
+func Exactness(exact bool) string {
+	if exact {
+		return "exact"
+	}
+	return "an upper bound"
+}
+
 func exactly(value float64, method string) Limit {
 	return Limit{Value: value, Reached: value, Exact: true, Method: method}
 }

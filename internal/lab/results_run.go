@@ -167,7 +167,7 @@ func (c Comparison) recordings() (files []recordingFile, missing []string, err e
 		files = append(files, recordingFile{Recording{Name: name, Period: Period{Instant: c.Instant}}, paths[name]})
 	}
 	if len(files) == 0 {
-		return nil, nil, freshet.WithHint(fmt.Errorf("looking for traces: there are none in %s", c.Traces), "a trace is a file that ends in .csv or .csv.gz; freshet lab gen creates one")
+		return nil, nil, freshet.WithHint(fmt.Errorf("looking for traces: there are none in %s", c.Traces), "a trace is a file that ends in .csv or .csv.gz; freshet-lab gen creates one")
 	}
 	return files, missing, nil
 }

@@ -56,7 +56,7 @@ func TestPageOfResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	var page bytes.Buffer
-	if err := r.WritePage(&page, "freshet lab results --traces DIR", "results.svg"); err != nil {
+	if err := r.WritePage(&page, "freshet-lab results --traces DIR", "results.svg"); err != nil {
 		t.Fatal(err)
 	}
 	golden := filepath.Join("testdata", "results.md")

@@ -188,7 +188,7 @@ func sitesFigure(ctx context.Context, s Options, q question, make policyMaker) (
 	}
 	f := Figure{
 		Title: "Sites without sampling: auto against the policies of the paper",
-		About: fmt.Sprintf("Made-up sites of the kinds vshaped and normal of lab gen, %d sites of %d pages with those that never change, %d cycles of a day, and recorded sites where they are at hand (up to 40 cycles). A tenth, a fifth and half of the pages are downloaded in a cycle. "+
+		About: fmt.Sprintf("Made-up sites of the kinds vshaped and normal of freshet-lab gen, %d sites of %d pages with those that never change, %d cycles of a day, and recorded sites where they are at hand (up to 40 cycles). A tenth, a fifth and half of the pages are downloaded in a cycle. "+
 			"At once: all downloads of a cycle come after all its changes, as in the paper. By the hour: they are spread over the cycle, and pages go on changing. A copy of every page is there at the start. "+
 			"ChangeRatio is the share of a cycle's downloads that found the page different from its last download. Freshness is the share of all pages and of the time in which the copy is as the page is, and age for how long on average it has not been, both over all cycles. Seed %d.",
 			sized(s, 50, 30), sized(s, 100, 50), sized(s, 15, 10), s.Seed),

@@ -77,6 +77,8 @@ var floors = map[string]int{
 	"internal/queries/runner":       4,
 	"internal/sites/discovery":      5,
 	"internal/lab":                  5,
+	"internal/lab/labflag":          6,
+	"internal/cli":                  2,
 	"internal/app/config":           5,
 	"internal/api":                  6,
 	"internal/api/rest":             3,
@@ -97,7 +99,7 @@ var floors = map[string]int{
 	"internal/test/house/report":    1,
 	"internal/test/torture":         8,
 	"cmd/freshet":                   9,
-	"cmd/torture":                   9,
+	"cmd/freshet-lab":               9,
 }
 
 // clockless packages are replayed in the lab: time and chance come to them as

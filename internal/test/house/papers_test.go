@@ -157,12 +157,12 @@ func reachable(way string) string {
 		return ""
 	}
 	words := strings.Fields(way)
-	if len(words) < 2 || words[0] != "freshet" {
+	if len(words) < 2 || words[0] != "freshet" && words[0] != "freshet-lab" {
 		return ""
 	}
 	help, flags := "", 1
 	for n := 1; n < len(words) && !strings.HasPrefix(words[n], "-"); n++ {
-		file := "cmd/freshet/testdata/golden/help/freshet-" + strings.Join(words[1:n+1], "-") + ".txt"
+		file := "cmd/" + words[0] + "/testdata/golden/help/" + strings.Join(words[:n+1], "-") + ".txt"
 		if text, err := os.ReadFile(file); err == nil {
 			help, flags = string(text), n+1
 		}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"freshet/internal/test/bench"
+)
+
+// runBench runs a short benchmark as a user would.
+func runBench(t *testing.T, args ...string) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command("freshet-lab", append([]string{"bench"}, append(args, "--json", "--dir", dir)...)...)
+	cmd.Stderr = t.Output()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("the benchmark failed: %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("the benchmark left %v behind (%v), want nothing", left, err)
+	}
+	return out
+}
+
+// freshetProgram builds the program that is measured, and returns its path.
+func freshetProgram(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "freshet")
+	if out, err := exec.Command("go", "build", "-o", path, "../freshet").CombinedOutput(); err != nil {
+		t.Fatalf("building freshet failed: %v\n%s", err, out)
+	}
+	return path
+}
+
+func TestBenchPollMeasuresBothSides(t *testing.T) {
+	t.Parallel()
+	var results []bench.PollResult
+	if err := json.Unmarshal(runBench(t, "poll", "--sources", "6", "--concurrency", "8", "--for", "300ms", "--rounds", "2"), &results); err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 2 {
+		t.Fatalf("%d kinds of answers were measured, want 2", len(results))
+	}
+	for _, r := range results {
+		if len(r.Rounds) != 2 || r.Bare.PerSecond <= 0 || r.Freshet.PerSecond <= 0 {
+			t.Errorf("%s: %d rounds, %.0f and %.0f polls a second; want two rounds and some polls", r.Answers, len(r.Rounds), r.Bare.PerSecond, r.Freshet.PerSecond)
+		}
+	}
+}
+
+func TestBenchHoldReportsAndJudges(t *testing.T) {
+	t.Parallel()
+	out := runBench(t, "hold", "--sources", "100", "--rate", "200/s", "--for", "1s", "--every", "300ms", "--changed", "0.5")
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	var report bench.HoldReport
+	if err := json.Unmarshal([]byte(lines[len(lines)-2]), &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Polls == 0 || report.Failed > 0 || report.Captured == 0 || report.Store == 0 {
+		t.Errorf("the last report is %+v; want polls, captures and no failure", report)
+	}
+	if last := lines[len(lines)-1]; !strings.Contains(last, `"lateness_grew"`) {
+		t.Errorf("the last line is no verdict: %s", last)
+	}
+}
+
+func TestBenchSoakSamplesAndJudges(t *testing.T) {
+	t.Parallel()
+	// So short a run is not flat, and the program says so.
+	dir := t.TempDir()
+	out, err := exec.Command("freshet-lab", "bench", "soak", "--freshet", freshetProgram(t), "--sources", "60", "--rate", "100/s", "--for", "2s", "--every", "400ms", "--changed", "0.5", "--json", "--dir", dir).Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) {
+		t.Fatalf("the soak failed: %v", err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	var s bench.SoakSample
+	if err := json.Unmarshal([]byte(lines[len(lines)-2]), &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Polls == 0 || s.Failed > 0 || s.RSS == 0 || s.Heap == 0 || s.Files == 0 || s.Goroutines == 0 || s.Store == 0 || s.CPU == 0 || s.Delivered == 0 || s.Streamed == 0 {
+		t.Errorf("the last sample is %+v; want something of everything and no failure", s)
+	}
+	var v bench.SoakVerdict
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &v); err != nil || len(v.Trends) == 0 {
+		t.Errorf("the last line is no verdict: %s (%v)", lines[len(lines)-1], err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("the soak left %v behind (%v), want nothing", left, err)
+	}
+}
+
+func TestBenchListsMeasuresEachList(t *testing.T) {
+	t.Parallel()
+	var r bench.ListsResult
+	asked := []string{"lists", "--freshet", freshetProgram(t), "--sources", "300", "--versions", "600", "--hosts", "3", "--rate", "50/s", "--keep", t.TempDir() + "/kept"}
+	if err := json.Unmarshal(runBench(t, append(asked, "--for", "2s")...), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Sources != 300 || r.Heap == 0 || r.First == 0 || r.P95 == 0 {
+		t.Errorf("the result is %+v; want 300 sources and something of everything", r)
+	}
+	for _, l := range r.Lists {
+		if l.Asked == 0 && l.Name == "sources" || l.Asked > 0 && (l.P50 == 0 || l.Bytes == 0) {
+			t.Errorf("of %s is said %+v; want a time and a size", l.Name, l)
+		}
+	}
+	var again bench.ListsResult
+	if err := json.Unmarshal(runBench(t, append(asked, "--for", "1ms")...), &again); err != nil {
+		t.Fatal(err)
+	}
+	if again.Lists[0].Bytes < 10_000 {
+		t.Errorf("of the sources that were kept is said %+v; want all of them", again.Lists[0])
+	}
+	out, err := exec.Command("freshet-lab", append([]string{"bench"}, append(asked, "--sources", "200")...)...).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "a store of 300 sources") {
+		t.Errorf("with another number of sources it says %s (%v), want what is there", out, err)
+	}
+}
+
+func TestBenchBrainMeasuresEachRate(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("freshet-lab", "bench", "brain", "--sources", "400", "--per-host", "2", "--rate", "20/s,600/m", "--for", "5s", "--json").Output()
+	if err != nil {
+		t.Fatalf("the benchmark failed: %v", err)
+	}
+	var results []bench.BrainResult
+	if err := json.Unmarshal(out, &results); err != nil || len(results) != 2 {
+		t.Fatalf("the results are %s (%v), want two of them", out, err)
+	}
+	for i, rate := range []float64{20, 10} {
+		r := results[i]
+		if r.Sources != 400 || r.Rate != rate || r.PerSecond < 0.8*rate || r.PerSecond > 1.2*rate || r.Bytes < 100 {
+			t.Errorf("at %v polls a second the result is %+v, want about as many polls, and a size", rate, r)
+		}
+	}
+	// A clock of CPU time may stand still for as long as one of these short runs takes.
+	if both := results[0].CPU + results[0].Longest + results[1].CPU + results[1].Longest; both <= 0 {
+		t.Errorf("the results are %s, want CPU time", out)
+	}
+}

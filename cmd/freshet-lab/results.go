@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet/internal/cli"
+	"freshet/internal/freshet"
+	"freshet/internal/lab"
+	"freshet/internal/lab/labflag"
+	"freshet/internal/research/baselines"
+	"freshet/internal/sched/policy"
+)
+
+// A resultsRun is one run of the verb "results".
+type resultsRun struct {
+	*program
+	comparison lab.Comparison
+	policies   labflag.Policies
+	evidence   evidences
+	page       string
+	plot       string
+	cache      string
+	shards     int
+	json       bool
+}
+
+func resultsVerb(p *program) *cobra.Command {
+	l := resultsRun{program: p, policies: policies()}
+	cmd := &cobra.Command{
+		Use:   "results --traces DIR",
+		Short: "Compare all policies on all traces of a directory",
+		Long: `Replay every trace of a directory with every policy, and write a Markdown page with
+tables: what each policy captured, how much of the limit that is, and where the
+first policy won and lost. There are four parts: a reference budget for each trace;
+the budgets at which the limit captures 30%, 60% and 90% of changes; those budgets
+again where changes stay and late captures are worth less (append and exp:0.9); and
+parts of known recordings that were not used to develop any policy.
+
+Recordings known by name have their own instant, budget and period. Other traces are
+used whole, with instants that suit their length, and with as many polls as there
+are changes. The page lists known recordings that are missing.
+
+This takes several minutes. --quick makes only the first part and runs each policy
+once. --cache keeps computed limits for the next run.
+
+--evidence compares what polls can show instead (see freshet lab replay): auto, or
+each of --policies, is run five times at the reference budget of each trace with
+each kind of evidence, a little at random. The result is a table of the share of the
+limit: the mean of the five runs and, in thousandths, their standard deviation.
+--held-out takes the held-out settings instead.
+
+--shards 3 compares three brains that share pages and budget with one that has all
+(see freshet lab replay), at the reference budgets or, with --held-out, in the held-out
+settings: what one brain captured, and what share of that three captured whose parts of
+the budget stay as they are at the start, and three whose parts move. The second half
+of each period is also given alone: by then the prices have met.`,
+		Example: "  freshet-lab results --traces recordings --out docs/results.md --plot docs/results.svg\n" +
+			"  freshet-lab results --traces mine --policies auto,uniform --quick\n" +
+			"  freshet-lab results --traces recordings --evidence bits,feed:5,index --only rss-a,telegram-web --jobs 1",
+		Args: cli.Takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if l.comparison.Traces == "" {
+				l.comparison.Traces = l.env("FRESHET_TRACES")
+			}
+			if l.comparison.Traces == "" {
+				return cli.MissingFlag(cmd, "traces", "DIR")
+			}
+			if l.comparison.Jobs < 0 {
+				return cli.Usagef("--jobs must be 1 or more")
+			}
+			if len(l.evidence) == 0 && l.shards == 0 && l.comparison.Reserved {
+				return cli.Usagef("--held-out needs --evidence or --shards; without them the held-out settings are part of the page")
+			}
+			if cmd.Flags().Changed("shards") {
+				return l.runShards(cmd)
+			}
+			if len(l.evidence) > 0 && l.plot != "" {
+				return cli.Usagef("--plot draws policies, not --evidence")
+			}
+			return l.run(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&l.comparison.Traces, "traces", "", "directory of traces: CSV or CSV.gz [FRESHET_TRACES]")
+	flags.StringVar(&l.page, "out", "", "file to write the page to (default: standard output)")
+	flags.BoolVar(&l.comparison.Quick, "quick", false, "use only the reference budgets, and run each policy once")
+	flags.Var(&l.policies, "policies", "policies to compare; the others are compared with the first (default: all of interest)")
+	flags.Var(&l.evidence, "evidence", "compare kinds of evidence instead of policies: "+lab.EvidenceForms)
+	flags.BoolVar(&l.comparison.Reserved, "held-out", false, "with --evidence or --shards, use the held-out settings of the traces")
+	flags.IntVar(&l.shards, "shards", 0, "compare so many brains that share the budget with one, instead of policies")
+	flags.StringSliceVar(&l.comparison.Only, "only", nil, "use only the traces of these names")
+	flags.IntVar(&l.comparison.Jobs, "jobs", 0, "replays at the same time (default: one for each processor)")
+	flags.Var((*cli.Length)(&l.comparison.Instant), "instant", "length of an instant for traces not known by name (default: depends on the trace)")
+	flags.StringVar(&l.plot, "plot", "", "draw the mean scores to this SVG file")
+	flags.StringVar(&l.cache, "cache", "", "file that keeps computed limits for the next run")
+	cli.JSONFlag(cmd, &l.json)
+	return cmd
+}
+
+// run compares, and writes the page.
+func (l *resultsRun) run(ctx context.Context) (err error) {
+	if len(l.policies.List) > 0 {
+		if l.comparison.Contenders, err = lab.Contenders(l.policies.List...); err != nil {
+			return cli.WrongField(err)
+		}
+	}
+	l.comparison.Evidence, l.comparison.Limits = l.evidence, &lab.LimitBook{}
+	if l.cache != "" {
+		if l.comparison.Limits, err = lab.OpenLimitBook(l.cache); err != nil {
+			return freshet.WithHint(err, "choose another file with --cache, or delete this one")
+		}
+	}
+	results, err := l.compare(ctx)
+	if err != nil {
+		return cli.WrongField(err)
+	}
+	for _, name := range results.Missing {
+		fmt.Fprintf(l.err, "left out: %s is missing\n", name)
+	}
+	if l.plot != "" {
+		if err := os.WriteFile(l.plot, []byte(results.Draw().SVG()), 0o644); err != nil {
+			return fmt.Errorf("write a picture: %w", err)
+		}
+	}
+	if l.page != "" {
+		if err := l.write(results); err != nil {
+			return err
+		}
+	}
+	switch {
+	case l.json:
+		return cli.WriteJSON(l.out, results)
+	case l.page == "":
+		return l.render(l.out, results)
+	}
+	return nil
+}
+
+// runShards compares several brains with one, and writes the table.
+func (l *resultsRun) runShards(cmd *cobra.Command) error {
+	for _, flag := range []string{"evidence", "policies", "plot", "out", "cache"} {
+		if cmd.Flags().Changed(flag) {
+			return cli.Usagef("--shards does not go with --%s", flag)
+		}
+	}
+	list, err := watched(l, func() ([]lab.ShardResult, error) { return l.comparison.RunShards(cmd.Context(), l.shards) })
+	switch {
+	case err != nil:
+		return cli.WrongField(err)
+	case l.json:
+		return cli.WriteJSON(l.out, list)
+	}
+	return lab.WriteShards(l.out, list)
+}
+
+// compare runs the comparison, and shows how far it has come. What was worked
+// out of limits is kept also if it is stopped.
+func (l *resultsRun) compare(ctx context.Context) (*lab.Results, error) {
+	fmt.Fprintln(l.err, "reading traces and computing limits")
+	began := time.Now()
+	results, err := watched(l, func() (*lab.Results, error) { return l.comparison.Run(ctx) })
+	if l.cache != "" {
+		if err := l.comparison.Limits.Save(l.cache); err != nil {
+			return nil, err
+		}
+	}
+	if err == nil {
+		fmt.Fprintf(l.err, "compared %s on %s in %s\n", cli.Counted(len(results.Contenders), "contender"), cli.Counted(max(len(results.Reference), len(results.HeldOut)), "trace"), freshet.FormatDuration(time.Since(began).Round(time.Second)))
+	}
+	return results, err
+}
+
+// watched shows how far a comparison has come.
+func watched[T any](l *resultsRun, run func() (T, error)) (T, error) {
+	const steps = 1000
+	bar := l.progress("comparing", steps)
+	defer bar.Done()
+	var mutex sync.Mutex
+	shown := 0
+	l.comparison.Progress = func(done, all int) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		reached := done * steps / all
+		if tenth := steps / 10; !bar.Shown() && reached/tenth > shown/tenth && done < all {
+			fmt.Fprintf(l.err, "%d of %d replays\n", done, all) // for those who look at a log
+		}
+		bar.Add(max(0, reached-shown))
+		shown = max(shown, reached)
+	}
+	return run()
+}
+
+// write writes the page into its file.
+func (l *resultsRun) write(results *lab.Results) error {
+	var page bytes.Buffer
+	if err := l.render(&page, results); err != nil {
+		return err
+	}
+	if err := os.WriteFile(l.page, page.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	_, err := fmt.Fprintln(l.err, "wrote", l.page)
+	return err
+}
+
+// render writes the page, which says what made it, but not in which folders.
+func (l *resultsRun) render(w io.Writer, results *lab.Results) error {
+	if len(l.evidence) > 0 {
+		return results.WriteEvidence(w)
+	}
+	command := "freshet-lab results --traces DIR"
+	if l.comparison.Quick {
+		command += " --quick"
+	}
+	if len(l.comparison.Only) > 0 {
+		command += " --only " + strings.Join(l.comparison.Only, ",")
+	}
+	if len(l.policies.List) > 0 {
+		command += " --policies " + l.policies.String()
+	}
+	if l.comparison.Instant > 0 {
+		command += " --instant " + freshet.FormatDuration(l.comparison.Instant)
+	}
+	picture := l.plot
+	if l.page != "" && l.plot != "" {
+		if beside, err := filepath.Rel(filepath.Dir(l.page), l.plot); err == nil {
+			picture = filepath.ToSlash(beside)
+		}
+	}
+	return results.WritePage(w, command, picture)
+}
+
+// policies returns a flag that lists policies, and baselines as well.
+func policies() labflag.Policies {
+	return labflag.Policies{Known: baselines.Names(), Check: func(name string) error {
+		_, err := baselines.New(name, policy.Setting{})
+		return err
+	}}
+}
+
+// evidences is a flag that lists kinds of evidence.
+type evidences []lab.Evidence
+
+// String returns the list.
+func (f *evidences) String() string {
+	var list []string
+	for _, e := range *f {
+		list = append(list, e.String())
+	}
+	return strings.Join(list, ",")
+}
+
+// Type returns what the flag takes, for its help.
+func (f *evidences) Type() string { return "EVIDENCE" }
+
+// Set adds kinds of evidence, with commas between them. An option belongs to the one
+// before.
+func (f *evidences) Set(v string) error {
+	for item := range strings.SplitSeq(strings.ReplaceAll(v, ",every=", ";every="), ",") {
+		var one labflag.Evidence
+		if err := one.Set(strings.ReplaceAll(strings.TrimSpace(item), ";", ",")); err != nil {
+			return err
+		}
+		*f = append(*f, one.Evidence)
+	}
+	return nil
+}
