@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/lazyregexp"
+	"freshet/internal/zonename"
 )
 
 // months are the names of the months in the languages that are read: English,
@@ -44,12 +45,6 @@ var (
 	dayTime  = lazyregexp.New(`(?:^|[^\d:])(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?:\s*([AaPp])\.?[Mm]\b\.?)?\s*(Z\b|[+-]\d{2}:?\d{2}\b|[A-Z]{3,4}\b)?`)
 	tightDay = lazyregexp.New(`T(\d{2})(\d{2})(\d{2})(Z)?`)
 )
-
-// zones are the names of zones that are read, in hours.
-var zones = map[string]float64{
-	"Z": 0, "UTC": 0, "GMT": 0, "UT": 0, "WET": 0, "CET": 1, "MEZ": 1, "CEST": 2, "MESZ": 2, "BST": 1, "EET": 2, "EEST": 3,
-	"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
-}
 
 // ParseDate reads the first date in a text in the usual formats: ISO 8601, RFC
 // 1123 and RFC 822, 12 March 2026, March 12, 2026, 12.03.2026, seconds since 1970.
@@ -171,8 +166,8 @@ func clockTime(day time.Time, hour, minute, second, half, zone string) string {
 		return day.Format(time.DateOnly)
 	}
 	t := day.Add(time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(sec)*time.Second)
-	if hours, ok := zones[zone]; ok {
-		return t.Add(-time.Duration(hours * float64(time.Hour))).Format(time.RFC3339)
+	if seconds, ok := zonename.Offset(zone); ok {
+		return t.Add(-time.Duration(seconds) * time.Second).Format(time.RFC3339)
 	}
 	if zone != "" && (zone[0] == '+' || zone[0] == '-') {
 		if at, err := time.Parse("-0700", strings.ReplaceAll(zone, ":", "")); err == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/zonename"
 )
 
 // Bounds of what is taken for a foretold time: how far ahead it may lie, and by how much a
@@ -15,9 +16,6 @@ const (
 	furthest = 400 * freshet.Day
 	overdue  = 30 * time.Minute
 )
-
-// zoneHours are the names of zones that are read, besides those of dates.
-var zoneHours = map[string]float64{"WEST": 1, "MSK": 3, "JST": 9, "SGT": 8, "HKT": 8, "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13, "AKST": -9, "AKDT": -8, "HST": -10}
 
 // when reads the moment that stands at the beginning of a part of the text, behind a few
 // other words. A length of time may stand there without a word such as "in" if it is bare.
@@ -196,17 +194,14 @@ func (f *foreteller) zoneAt(from, to int) *time.Location {
 		return f.zone
 	}
 	name, offset := strings.ToUpper(string(m[1])), string(m[2])
-	hours, known := zones[name]
-	if !known {
-		hours, known = zoneHours[name]
-	}
+	seconds, known := zonename.Offset(name)
 	if offset == "" {
 		if !known {
 			return f.zone
 		}
-		return time.FixedZone(name, int(hours*3600))
+		return time.FixedZone(name, seconds)
 	}
-	if name != "" && hours != 0 { // only UTC+2 and the like
+	if name != "" && seconds != 0 { // only UTC+2 and the like
 		return f.zone
 	}
 	digits := strings.ReplaceAll(offset[1:], ":", "")
@@ -214,7 +209,7 @@ func (f *foreteller) zoneAt(from, to int) *time.Location {
 		digits += "00"
 	}
 	n, _ := strconv.Atoi(digits)
-	seconds := n/100*3600 + n%100*60
+	seconds = n/100*3600 + n%100*60
 	if seconds > 14*3600 {
 		return f.zone
 	}

@@ -3,6 +3,8 @@ package sitemap
 import (
 	"strings"
 	"time"
+
+	"freshet/internal/zonename"
 )
 
 // A Precision is how much of a date was given.
@@ -189,14 +191,7 @@ func (c *cursor) zone() (seconds int, ok bool) {
 		c.skip("Z") // +00:00Z is written by some
 		return sign * (hours*3600 + minutes*60), !c.bad && len(c.rest) == 0 && hours < 24 && minutes < 60
 	}
-	offset, ok := zones[strings.ToUpper(string(c.rest[:min(len(c.rest), 8)]))]
-	return offset, ok
-}
-
-// zones are the names of zones that feeds use, in seconds.
-var zones = map[string]int{
-	"Z": 0, "UTC": 0, "GMT": 0, "UT": 0, "WET": 0, "CET": 3600, "MET": 3600, "BST": 3600, "CEST": 7200, "MEST": 7200, "EET": 7200, "EEST": 10800,
-	"MSK": 10800, "JST": 32400, "EST": -18000, "EDT": -14400, "CST": -21600, "CDT": -18000, "MST": -25200, "MDT": -21600, "PST": -28800, "PDT": -25200,
+	return zonename.Offset(strings.ToUpper(string(c.rest[:min(len(c.rest), 8)])))
 }
 
 // epoch reads seconds or milliseconds since 1970.

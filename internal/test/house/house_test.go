@@ -55,6 +55,7 @@ var floors = map[string]int{
 	"internal/fetch/auth":           2,
 	"client":                        1,
 	"internal/suggest":              0,
+	"internal/zonename":             0,
 	"internal/urlenc":               -1,
 	"internal/binenc":               0,
 	"internal/lazyregexp":           0,
