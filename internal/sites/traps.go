@@ -3,6 +3,7 @@ package sites
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -277,4 +278,301 @@ func (t *Traps) cut(kind Kind, reason string, a *address) {
 // Report returns the traps that were found, those first that most URLs were cut at.
 func (t *Traps) Report() []Trap {
 	return slices.SortedStableFunc(slices.Values(t.traps), func(a, b Trap) int { return b.Cut - a.Cut })
+}
+
+// When a parameter is idle.
+const (
+	fewestVotes  = 20 // other values that brought the same text
+	idleInShapes = 3  // shapes after which it is idle in all
+)
+
+// vote compares a page with others whose URL differs in one parameter only. If such
+// pages say the same, the parameter makes no other page: it is a session, or says where
+// a visitor came from.
+func (t *Traps) vote(a *address, s *shape, text Text) {
+	for _, p := range a.params {
+		if q := s.parameter(p.name); q != nil && !q.idle && !a.pages(p) && !runs(p) {
+			t.compare(a, s, q, p.value, text)
+		}
+	}
+	for _, q := range s.params {
+		if !q.idle && !a.has(q.name) && q.name[0] != '/' {
+			t.compare(a, s, q, "", text)
+		}
+	}
+}
+
+// runs reports whether a parameter is a date. Other rules are for those: most days of a
+// calendar look alike, and yet something happens on some.
+func runs(p param) bool {
+	name := strings.ToLower(p.name)
+	_, _, ok := readDate(p.value, dateName(name))
+	return ok || number(p.value) && (dateName(name) || strings.Contains(name, "year") || name == "y")
+}
+
+func (t *Traps) compare(a *address, s *shape, q *parameter, value string, text Text) {
+	now := witness{value: uint32(xxhash.Sum64String(value)), exact: uint32(text.exact), loose: uint32(text.loose)}
+	before, known := t.witnesses.remember(a.without(q.name), now)
+	if !known || before.value == now.value {
+		return
+	}
+	// Two things may differ in their numbers alone. What is drawn at random names none.
+	if before.exact == now.exact || token(value) && before.loose == now.loose {
+		q.same++
+	} else {
+		q.differ++
+	}
+	if q.same >= fewestVotes && q.same >= 19*q.differ {
+		q.idle = true
+		if t.idle == nil {
+			t.idle = map[string]int{}
+		}
+		if q.name[0] != '/' {
+			t.idle[q.name]++
+		}
+		s.told, s.same, s.fresh = 0, 0, 0 // the pages were the same because of the parameter
+	}
+}
+
+// Clean returns a URL without the parameters that were found to make no other page. A
+// segment of the path that makes none is replaced by the first one that was seen there.
+func (t *Traps) Clean(url string) string {
+	if len(t.idle) == 0 && !strings.ContainsAny(url, "0123456789") {
+		return url
+	}
+	a := readAddress(url)
+	s := t.shapes[a.key()]
+	clean, changed := make([]string, 0, len(a.params)), false
+	for _, p := range a.params {
+		switch {
+		case !t.idles(s, p.name):
+			if !p.inPath() {
+				clean = append(clean, p.written)
+			}
+		case p.inPath():
+			q := s.find(p.name)
+			changed = changed || q.first != p.value
+			a.segments[p.name[1]-'a'] = q.first
+		default:
+			changed = true
+		}
+	}
+	if !changed {
+		return url
+	}
+	t.cut(Session, "a part of the URL makes no other page; it is left out", &a)
+	url = a.origin + "/" + strings.Join(a.segments, "/")
+	if len(clean) > 0 {
+		url += "?" + strings.Join(clean, "&")
+	}
+	return url
+}
+
+// idles reports whether a parameter makes no other page in a shape.
+func (t *Traps) idles(s *shape, name string) bool {
+	if s != nil {
+		if q := s.find(name); q != nil {
+			if q.idle {
+				return true
+			}
+			if q.differ > q.same || name[0] == '/' {
+				return false
+			}
+		}
+	}
+	return t.idle[name] >= idleInShapes
+}
+
+// trackers are parameters that say where a visitor came from. No server shows another
+// page because of them.
+var trackers = map[string]bool{
+	"gclid": true, "gclsrc": true, "dclid": true, "gbraid": true, "wbraid": true, "gad_source": true, "gad_campaignid": true, "srsltid": true,
+	"fbclid": true, "fb_action_ids": true, "fb_action_types": true, "fb_source": true, "fb_ref": true, "igshid": true, "igsh": true,
+	"msclkid": true, "twclid": true, "ttclid": true, "yclid": true, "ymclid": true, "_openstat": true, "li_fat_id": true, "epik": true, "rdt_cid": true, "scclid": true,
+	"mc_cid": true, "mc_eid": true, "mkt_tok": true, "vero_id": true, "vero_conv": true, "oly_enc_id": true, "oly_anon_id": true, "wickedid": true, "ml_subscriber": true, "ml_subscriber_hash": true,
+	"_ga": true, "_gl": true, "_hsenc": true, "_hsmi": true, "__hstc": true, "__hssc": true, "__hsfp": true, "hsctatracking": true,
+	"s_cid": true, "sc_cid": true, "cmpid": true, "irclickid": true, "irgwc": true, "rb_clickid": true, "_branch_match_id": true, "ref_src": true, "ref_url": true,
+	"wt_mc": true, "wt_zmc": true, "at_medium": true, "at_campaign": true, "at_custom1": true, "at_custom2": true, "spm": true, "guccounter": true, "guce_referrer": true, "guce_referrer_sig": true,
+}
+
+var trackerFamilies = []string{"utm_", "mtm_", "pk_", "piwik_", "matomo_", "hsa_"}
+
+// sessions are parameters that hold the id of a visit, whatever the id looks like.
+var sessions = map[string]bool{"jsessionid": true, "phpsessid": true, "cftoken": true, "cfid": true, "oscsid": true, "zenid": true, "xtcsid": true, "xtsid": true}
+
+// maybeSessions hold the id of a visit in one program and of a story in another. It is a
+// visit if the id was drawn at random.
+var maybeSessions = map[string]bool{"sid": true, "sessionid": true, "session_id": true, "sessid": true, "session": true, "s": true, "sess": true, "ssid": true}
+
+// idle reports whether a parameter makes no other page: it tracks, or is a session.
+func idle(name, value string) bool {
+	name = strings.ToLower(name)
+	if trackers[name] || sessions[name] || strings.HasPrefix(name, "aspsessionid") || strings.HasPrefix(name, "phpsessid") {
+		return true
+	}
+	for _, family := range trackerFamilies {
+		if strings.HasPrefix(name, family) {
+			return true
+		}
+	}
+	return maybeSessions[name] && token(value)
+}
+
+// token reports whether a word was drawn at random and not written by anybody: it is
+// long, of letters and digits that take turns.
+func token(word string) bool {
+	if len(word) < 16 || len(word) > 256 {
+		return false
+	}
+	digits, letters, turns := 0, 0, 0
+	for i := range len(word) {
+		switch c := word[i]; {
+		case '0' <= c && c <= '9':
+			digits++
+			if i > 0 && !isDigit(word[i-1]) {
+				turns++
+			}
+		case isWord(c):
+			letters++
+		case c != '-' && c != '_' && c != '.' && c != ',':
+			return false
+		}
+	}
+	return digits >= 3 && letters >= 1 && turns >= 3
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// tidyQuery leaves out parameters that make no other page and sorts the others by name.
+// Values of one name keep their order. So does a first word without "=": in
+// ?/topic/17&page=2 it is the page.
+func tidyQuery(query string) string {
+	if query == "" {
+		return ""
+	}
+	kept := make([]string, 0, 8)
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		if part != "" && !idle(name, value) {
+			kept = append(kept, part)
+		}
+	}
+	sorted := kept
+	if len(kept) > 0 && !strings.Contains(kept[0], "=") {
+		sorted = kept[1:]
+	}
+	slices.SortStableFunc(sorted, func(a, b string) int {
+		nameA, _, _ := strings.Cut(a, "=")
+		nameB, _, _ := strings.Cut(b, "=")
+		return strings.Compare(nameA, nameB)
+	})
+	return strings.Join(kept, "&")
+}
+
+// tidyPath takes session ids out of a path: /cart;jsessionid=17 and /(S(17))/cart.
+func tidyPath(path string) string {
+	if !strings.Contains(path, ";") && !strings.Contains(path, "/(") {
+		return path
+	}
+	kept := make([]string, 0, 8)
+	for segment := range strings.SplitSeq(path[1:], "/") {
+		if segment = withoutSession(segment); !cookieless(segment) {
+			kept = append(kept, segment)
+		}
+	}
+	return "/" + strings.Join(kept, "/")
+}
+
+// cookieless reports whether a segment is a session as ASP.NET writes it, such as (S(ab12)).
+func cookieless(segment string) bool {
+	if len(segment) < 5 || !strings.HasPrefix(segment, "(") || !strings.HasSuffix(segment, "))") || segment[2] != '(' {
+		return false
+	}
+	return strings.IndexByte("ASFX", segment[1]) >= 0
+}
+
+// withoutSession returns a segment without its path parameters that hold a session. A
+// segment that would become a dot segment stays, because then it would lead elsewhere.
+func withoutSession(segment string) string {
+	parts := strings.Split(segment, ";")
+	kept := parts[:1]
+	for _, part := range parts[1:] {
+		name, value, _ := strings.Cut(part, "=")
+		if lower := strings.ToLower(name); !sessions[lower] && !(maybeSessions[lower] && token(value)) {
+			kept = append(kept, part)
+		}
+	}
+	if len(kept) == 1 && (kept[0] == "." || kept[0] == "..") {
+		return segment
+	}
+	return strings.Join(kept, ";")
+}
+
+// mostRemembered is how large a table becomes, a power of two.
+const mostRemembered = 4096
+
+// A table remembers what it was told last, by hashes, and does not grow beyond its
+// bound. What it has forgotten counts as new.
+type table[V any] struct {
+	slots []slot[V]
+	used  int
+}
+
+type slot[V any] struct {
+	value V
+	hash  uint64 // 0 is empty
+}
+
+// A recent is a table of nothing but hashes.
+type recent = table[struct{}]
+
+// remember notes a value, unless there is one for the hash: then it returns that.
+func (t *table[V]) remember(hash uint64, value V) (before V, known bool) {
+	hash = max(hash, 1)
+	if 2*t.used >= len(t.slots) && len(t.slots) < mostRemembered {
+		old := t.slots
+		t.slots, t.used = make([]slot[V], max(64, 2*len(old))), 0
+		for _, s := range old {
+			if s.hash != 0 {
+				t.put(s)
+			}
+		}
+	}
+	if s := t.slots[t.at(hash)]; s.hash == hash {
+		return s.value, true
+	}
+	t.put(slot[V]{value: value, hash: hash})
+	return before, false
+}
+
+// has reports whether there is a value for a hash.
+func (t *table[V]) has(hash uint64) bool {
+	hash = max(hash, 1)
+	return len(t.slots) > 0 && t.slots[t.at(hash)].hash == hash
+}
+
+// at returns the slot of a hash: one of four, and if others have them all, the one that is
+// taken from another.
+func (t *table[V]) at(hash uint64) int {
+	last := uint64(len(t.slots) - 1)
+	for i := range uint64(4) {
+		if at := (hash + i) & last; t.slots[at].hash == hash || t.slots[at].hash == 0 {
+			return int(at)
+		}
+	}
+	return int((hash + hash>>62) & last)
+}
+
+func (t *table[V]) put(s slot[V]) {
+	at := &t.slots[t.at(s.hash)]
+	if at.hash == 0 {
+		t.used++
+	}
+	*at = s
+}
+
+// A witness is what was found under an address without one of its parameters.
+type witness struct {
+	value        uint32 // of the parameter
+	exact, loose uint32 // of the text
 }

@@ -2,8 +2,15 @@ package noise
 
 import (
 	"cmp"
+	"errors"
+	"math"
 	"math/bits"
 	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"freshet/internal/binenc"
+	"freshet/internal/freshet"
 )
 
 // How much is kept of a source.
@@ -169,4 +176,248 @@ func room[T any](list []T, most int, of func(T) habit) ([]T, int) {
 		}
 	}
 	return list, at
+}
+
+// learn takes down what differed in a step.
+func (m *Memory) learn(d difference, version uint64) {
+	if slices.Contains(m.versions, version) {
+		m.returns |= 1
+	}
+	if m.versions = append(m.versions, version); len(m.versions) > mostVersions {
+		m.versions = m.versions[1:]
+	}
+	if d.coarse {
+		return
+	}
+	if d.moved {
+		m.order |= 1
+		m.moves++
+	}
+	for _, p := range d.pairs {
+		for _, i := range p.differ {
+			// That an age grows is known; what is learnt is whether it starts anew.
+			if p.new.tokens[i].kind != Age || !grownOlder(p.old.token(i), p.new.token(i)) {
+				m.learnPlace(p, i)
+			}
+		}
+		m.learnLine(p.old)
+		m.learnLine(p.new)
+	}
+	for _, l := range d.loose {
+		m.learnGap(l)
+	}
+	for _, l := range d.loose {
+		m.learnLine(l)
+	}
+}
+
+func (m *Memory) learnPlace(p pair, i int) {
+	key := p.placeKey(i)
+	at := slices.IndexFunc(m.places, func(p place) bool { return p.key == key })
+	if at < 0 {
+		m.places, at = room(m.places, mostPlaces, func(p place) habit { return p.habit })
+		m.places[at] = place{key: key, kind: p.new.tokens[i].kind}
+	}
+	known := &m.places[at]
+	if known.habit&1 == 0 {
+		known.habit |= 1
+		known.times++
+	}
+	known.pattern = shorten(p.around(i))
+}
+
+// learnGap takes down that lines came and went after one that stayed, and whether
+// they had been there before.
+func (m *Memory) learnGap(l line) {
+	at := slices.IndexFunc(m.gaps, func(g gap) bool { return g.key == l.before })
+	if at < 0 {
+		m.gaps, at = room(m.gaps, mostGaps, func(g gap) habit { return g.habit })
+		m.gaps[at] = gap{key: l.before}
+	}
+	g := &m.gaps[at]
+	if g.habit&1 == 0 {
+		g.habit |= 1
+		g.times++
+	}
+	if g.sample == "" || l.added {
+		g.sample = shorten(l.text)
+	}
+	if !l.added {
+		return
+	}
+	if g.added >= 60 { // what was long ago counts for less
+		g.added, g.again = g.added/2, g.again/2
+	}
+	g.added++
+	if _, known := m.comer(l.hash); known {
+		g.again++
+	}
+}
+
+func (m *Memory) learnLine(l line) {
+	at := slices.IndexFunc(m.lines, func(c comer) bool { return c.hash == uint32(l.hash) })
+	if at < 0 {
+		m.lines, at = room(m.lines, mostComers, func(c comer) habit { return c.habit })
+		m.lines[at] = comer{hash: uint32(l.hash)}
+	}
+	m.lines[at].habit |= 1
+}
+
+// What is looked at again of a source. Habits reach back less far than this.
+const (
+	// Recalled is how many of the newest outcomes of a source Recall wants.
+	Recalled = 120
+
+	mostRecalled  = 60      // versions
+	recalledBytes = 8 << 20 // of their texts together
+)
+
+// Recall returns what the stored versions of a source teach, as if each of its polls
+// had been judged. It goes by the newest outcomes of the source, the newest first, and
+// the texts of the versions that they name, back to where its page was first read as it
+// is read now. A text that cannot be read ends what is recalled.
+func Recall(newest []freshet.Outcome, text func(version int) ([]byte, error)) *Memory {
+	texts, size, from := map[int][]byte{}, 0, 0
+	for i, o := range newest {
+		if !o.Result.Seen() {
+			continue
+		}
+		if _, known := texts[o.Version]; !known {
+			if len(texts) == mostRecalled {
+				break
+			}
+			t, err := text(o.Version)
+			if size += len(t); err != nil || size > recalledBytes {
+				break
+			}
+			texts[o.Version] = t
+		}
+		if from = i + 1; o.Result == freshet.First {
+			break
+		}
+	}
+	m, version := &Memory{}, 0
+	for i := from - 1; i >= 0; i-- {
+		switch o := newest[i]; {
+		case !o.Result.Seen() || o.Version == version:
+			m.Pass(1)
+		case version == 0:
+			version = o.Version
+		default:
+			m.Judge(texts[version], texts[o.Version])
+			version = o.Version
+		}
+	}
+	return m
+}
+
+// Restless reports whether a source with these newest outcomes, the newest first,
+// differs often enough for a report of its noise to name a place.
+func Restless(newest []freshet.Outcome) bool {
+	differed, version := 0, 0
+	for _, o := range newest[:min(longer+1, len(newest))] {
+		if !o.Result.Seen() {
+			continue
+		}
+		if version != 0 && o.Version != version {
+			differed++
+		}
+		version = o.Version
+	}
+	return differed >= leastOften
+}
+
+// Follows reports whether the last text that the memory was given is this one. If not,
+// the source has changed while nobody judged it.
+func (m *Memory) Follows(text []byte) bool {
+	n := len(m.versions)
+	return n > 0 && m.versions[n-1] == versionOf(text)
+}
+
+// encoding is the version of what MarshalBinary writes. Noise is relearned from scratch where
+// the stored version differs.
+const encoding = 1
+
+// ErrDamaged reports data that this version did not write. A new Memory takes its place
+// and learns again in a dozen polls.
+var ErrDamaged = errors.New("noise: not a memory of this version")
+
+// MarshalBinary returns the memory in a few kilobytes at most, with a checksum.
+func (m *Memory) MarshalBinary() ([]byte, error) {
+	w := binenc.Writer{encoding}
+	for _, n := range []uint32{m.polls, m.differed, m.spared, m.moves, uint32(m.order), uint32(m.returns)} {
+		w.Uvarint(uint64(n))
+	}
+	w.Uvarint(uint64(m.upto))
+	w.Uvarint(uint64(len(m.versions)))
+	for _, v := range m.versions {
+		w.Uint64(v)
+	}
+	w.Uvarint(uint64(len(m.places)))
+	for _, p := range m.places {
+		w.Uint64(p.key)
+		w.Byte(byte(p.kind))
+		w.Uvarint(uint64(p.habit))
+		w.Uvarint(uint64(p.times))
+		writeText(&w, p.pattern)
+	}
+	w.Uvarint(uint64(len(m.lines)))
+	for _, c := range m.lines {
+		w.Uint32(c.hash)
+		w.Uvarint(uint64(c.habit))
+	}
+	w.Uvarint(uint64(len(m.gaps)))
+	for _, g := range m.gaps {
+		w.Uint64(g.key)
+		w.Uvarint(uint64(g.habit))
+		w.Uvarint(uint64(g.times))
+		w.Byte(g.added)
+		w.Byte(g.again)
+		writeText(&w, g.sample)
+	}
+	w.Checksum()
+	return w, nil
+}
+
+// UnmarshalBinary reads what MarshalBinary wrote. If that is damaged it returns
+// ErrDamaged and leaves the memory as it was.
+func (m *Memory) UnmarshalBinary(data []byte) error {
+	r, err := binenc.Open(encoding, data)
+	if err != nil {
+		return ErrDamaged
+	}
+	var read Memory
+	read.polls, read.differed, read.spared, read.moves = number(r), number(r), number(r), number(r)
+	read.order, read.returns = habit(number(r)), habit(number(r))
+	read.upto = int64(r.UvarintMax(math.MaxInt64))
+	for range r.Count(mostVersions, 1) {
+		read.versions = append(read.versions, r.Uint64())
+	}
+	for range r.Count(mostPlaces, 1) {
+		p := place{key: r.Uint64(), kind: Kind(r.Byte()), habit: habit(number(r)), times: number(r), pattern: readText(r)}
+		r.Require(p.kind < kinds)
+		read.places = append(read.places, p)
+	}
+	for range r.Count(mostComers, 1) {
+		read.lines = append(read.lines, comer{hash: r.Uint32(), habit: habit(number(r))})
+	}
+	for range r.Count(mostGaps, 1) {
+		read.gaps = append(read.gaps, gap{key: r.Uint64(), habit: habit(number(r)), times: number(r), added: r.Byte(), again: r.Byte(), sample: readText(r)})
+	}
+	if r.Close() != nil {
+		return ErrDamaged
+	}
+	*m = read
+	return nil
+}
+
+func number(r *binenc.Reader) uint32 { return uint32(r.UvarintMax(math.MaxUint32)) }
+
+// writeText appends a text without what is not valid UTF-8, which readText refuses.
+func writeText(w *binenc.Writer, text string) { w.String(strings.ToValidUTF8(text, "")) }
+
+func readText(r *binenc.Reader) string {
+	text := r.String(mostPattern)
+	r.Require(utf8.ValidString(text))
+	return text
 }
