@@ -263,7 +263,7 @@ func (v *application) planSettings(ctx context.Context) error {
 // doneWords are what has been done.
 var doneWords = map[planAction]string{add: "added", change: "changed", remove: "removed"}
 
-// show tells the plan and what became of it.
+// show prints the plan and its result.
 func (v *application) show() error {
 	if v.json {
 		return v.printJSON(v.plan)

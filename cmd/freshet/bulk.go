@@ -73,7 +73,7 @@ func (v *bulkEdit) run(ctx context.Context, c *connection, args []string) error 
 		if err != nil {
 			return err
 		}
-		return v.tell("changed back", done)
+		return v.printDone("changed back", done)
 	}
 	e, err := v.edit(args)
 	if err != nil {
@@ -87,7 +87,7 @@ func (v *bulkEdit) run(ctx context.Context, c *connection, args []string) error 
 	if v.dry {
 		words = "would be changed"
 	}
-	return v.tell(words, done)
+	return v.printDone(words, done)
 }
 
 // edit reads what is asked for.
@@ -149,8 +149,8 @@ func stepOf(text string) any {
 	return text
 }
 
-// tell says what became of an edit.
-func (v *bulkEdit) tell(words string, done client.BulkEdited) error {
+// printDone prints the result of an edit.
+func (v *bulkEdit) printDone(words string, done client.BulkEdited) error {
 	if v.json {
 		return v.printJSON(done)
 	}

@@ -6,13 +6,13 @@ import (
 	"freshet/internal/app/config"
 )
 
-// settings gathers what was set for cmd, which sends nothing to webhooks and needs
+// settings loads the settings for cmd, which delivers nothing to sinks and needs
 // no secrets. All that is wrong is reported at once.
 func (p *program) settings(cmd *cobra.Command) (config.Settings, error) {
 	return p.load(cmd, true)
 }
 
-// sendingSettings is settings for a verb that tells webhooks of changes.
+// sendingSettings is settings for a verb that delivers to sinks, and so needs their secrets.
 func (p *program) sendingSettings(cmd *cobra.Command) (config.Settings, error) {
 	return p.load(cmd, false)
 }

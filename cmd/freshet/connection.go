@@ -86,7 +86,7 @@ func apiVerb(p *program, cmd *cobra.Command, work app.Work, run func(ctx context
 	return cmd
 }
 
-// serverFlags adds the flags by which a verb is told of a daemon elsewhere.
+// serverFlags adds the flags that name a daemon and the token for it.
 func serverFlags(flags *pflag.FlagSet) {
 	flags.String("server", "", "URL of the daemon (default: the one that uses the data directory, if it is running) [FRESHET_SERVER]")
 	flags.String("token-file", "", "file with a token for the daemon at --server [FRESHET_TOKEN_FILE; the token itself: FRESHET_TOKEN]")

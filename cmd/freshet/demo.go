@@ -293,7 +293,7 @@ func demoSummary(t *demo.Stage, s demo.Scene) string {
 	return b.String()
 }
 
-// mannersInWords says whether budget and politeness were kept.
+// mannersInWords describes whether budget and politeness were kept.
 func mannersInWords(m demo.Manners, owed time.Duration) (traffic, closest string) {
 	traffic = fmt.Sprintf("at most %s in a minute, %d during a Retry-After", counted(m.Busiest, "request"), m.Unwelcome)
 	if m.Closest == 0 {

@@ -120,7 +120,7 @@ func folded(text string, most int) (parts [][2]int) {
 	return append(parts, [2]int{begin, len(text)})
 }
 
-// diffOf returns a delta as the API tells it.
+// diffOf converts a delta to the form of the API.
 func diffOf(d extract.Delta) (hunks []client.Hunk) {
 	for _, h := range d.Hunks {
 		told := client.Hunk{OldStart: h.OldStart, OldLines: h.OldLines, NewStart: h.NewStart, NewLines: h.NewLines}

@@ -1,9 +1,9 @@
 // Command freshet watches pages, feeds and JSON endpoints under a poll budget,
 // stores every version that it sees, and reports each change.
 //
-// This is the only place where all packages meet. Each verb has a file of its
-// own; root.go lists them. The verbs that work on sources speak the HTTP API:
-// of the daemon that holds the data directory if there is one, and otherwise of
-// a handler in the same process over the same store, so that there is one way
-// to do each thing whether or not a daemon runs.
+// A verb, or a group such as sink, is one file; root.go lists them. resource.go has
+// what list, show, add, edit and remove of all groups share. Verbs call the HTTP
+// API: of the daemon that uses the data directory or, if none is running, of a
+// handler in this process over the same store. So there is one way to do each
+// thing, with and without a daemon.
 package main

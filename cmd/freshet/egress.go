@@ -127,7 +127,7 @@ func egressVerdict(ctx context.Context, c fetch.Config, names stubs, url string,
 	return v
 }
 
-// printVerdict tells what became of a check.
+// printVerdict prints the result of a check.
 func printVerdict(p *program, url string, v fetch.Verdict, asJSON bool) error {
 	answer := egressAnswer{URL: url, Verdict: "deny", Class: v.Rule, Reason: v.Reason, Hint: v.Hint, Addresses: v.Addrs}
 	if v.Allow {

@@ -21,8 +21,9 @@ func main() {
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
 
-// A program is what a verb works with: the outside world, as far as it is not
-// the network or the disk.
+// A program is the environment of a verb, except for the network and the disk: its
+// streams, variables, clock and terminal. What only one verb prints is a function of
+// that verb, not a method.
 type program struct {
 	in       io.Reader
 	out, err io.Writer

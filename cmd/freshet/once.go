@@ -118,7 +118,7 @@ func (v *onceRun) serve(ctx context.Context, s config.Settings) error {
 	}
 	limitMemory(v.env)
 	level := new(slog.LevelVar)
-	level.Set(slog.LevelError) // the rest is told otherwise
+	level.Set(slog.LevelError) // the rest is printed by the round
 	s.Listen = "127.0.0.1:0"   // other verbs can look on
 	over, begun, made := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	err = app.Serve(ctx, s, app.ServeConfig{
@@ -162,7 +162,7 @@ func (v *onceRun) make(ctx context.Context, c *connection) error {
 		return err
 	}
 	v.round = round{program: v.program, c: c, query: client.RoundQuery{Tag: v.tag, Spare: true}, limit: -1}
-	v.round.tell = v.tell
+	v.round.report = v.report
 	if err := v.round.run(ctx); err != nil {
 		return err
 	}
@@ -206,9 +206,9 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// tell says what became of a source: failures always, the rest if it is wanted.
+// report prints the result of a source: failures always, the rest with --verbose.
 // What changed is printed when the round is over.
-func (v *onceRun) tell(t told) error {
+func (v *onceRun) report(t sourceResult) error {
 	failed := t.Outcome != nil && t.Outcome.Result == freshet.Failed.String()
 	switch {
 	case v.json:
@@ -299,7 +299,7 @@ func (v *onceRun) newMatches(ctx context.Context, c *connection, id freshet.Quer
 	return found, nil
 }
 
-// awaitDeliveries waits until sinks are owed nothing, and returns how much they
+// awaitDeliveries waits until no delivery is pending, and returns how many still
 // are when nothing has moved for long.
 func (v *onceRun) awaitDeliveries(ctx context.Context, c *connection) (owed int, err error) {
 	const unread = 3 * time.Second // within which a sink that is at work reads the log
@@ -331,7 +331,7 @@ func (v *onceRun) awaitDeliveries(ctx context.Context, c *connection) (owed int,
 	}
 }
 
-// sumUp ends what is told of the round.
+// sumUp prints the summary of the round.
 func (v *onceRun) sumUp() error {
 	if v.owed > 0 {
 		fmt.Fprintf(v.err, "freshet: sinks are still owed %s; the next round tries again, and freshet status says which\n", deliveries(v.owed))

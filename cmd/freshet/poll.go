@@ -131,7 +131,7 @@ func (v *polling) round(ctx context.Context, c *connection) error {
 	if v.limited && !(c.local && v.wait == 0) {
 		r.limit = time.Duration(v.wait)
 	}
-	r.tell = func(t told) error {
+	r.report = func(t sourceResult) error {
 		if v.json {
 			return v.printLine(t)
 		}
@@ -153,14 +153,14 @@ func (v *polling) round(ctx context.Context, c *connection) error {
 	return nil
 }
 
-// printPoll says for people what a poll found.
+// printPoll prints the result of a poll.
 func printPoll(p *program, s client.Source, a client.PollAnswer) {
 	paint := p.screen()
 	o := a.Outcome
 	switch {
 	case o == nil:
 		fmt.Fprintf(p.out, "%s: not polled yet: %s\n", label(s), holdInWords(a.Hold, p.now()))
-	case o.Result == freshet.Failed.String(): // told as the error
+	case o.Result == freshet.Failed.String(): // printed as the error
 	case o.Result == freshet.Unchanged.String():
 		fmt.Fprintf(p.out, "%s: %s, version %d\n", label(s), paint.dim("unchanged"), o.Version)
 	case o.Result == freshet.Doubted.String():
@@ -170,7 +170,7 @@ func printPoll(p *program, s client.Source, a client.PollAnswer) {
 	}
 }
 
-// heldPoll says for people that what a poll found is held.
+// heldPoll describes a result that is held as suspect.
 func heldPoll(o client.Outcome, paint palette) string {
 	words := fmt.Sprintf("%s as suspect, version %d", paint.yellow("held"), o.Version)
 	if o.Suspect != nil {
@@ -182,8 +182,8 @@ func heldPoll(o client.Outcome, paint palette) string {
 	return words
 }
 
-// print says for people what became of a source.
-func (r *round) print(t told) error {
+// print prints the result of a source.
+func (r *round) print(t sourceResult) error {
 	s := r.screen()
 	name, now := r.labelOf(t.Source), r.now()
 	if s.width > 0 {

@@ -19,7 +19,7 @@ type round struct {
 	query client.RoundQuery
 	limit time.Duration // that it may take; below zero means as long as it takes
 
-	tell func(told) error // what became of each source, as it comes
+	report func(sourceResult) error // prints the result of a source, as it comes
 
 	names   map[freshet.SourceID]client.Source
 	pending map[freshet.SourceID]*client.Hold
@@ -28,15 +28,15 @@ type round struct {
 	shown   bool // progress stands in the last line of the terminal
 }
 
-// A told is what became of one source in a round.
-type told struct {
+// A sourceResult is the result of one source in a round.
+type sourceResult struct {
 	Source  freshet.SourceID `json:"source"`
 	Outcome *client.Outcome  `json:"outcome,omitempty"`
 	Hold    *client.Hold     `json:"hold,omitempty"`    // what is in the way of a poll
 	Skipped bool             `json:"skipped,omitempty"` // it was not to be polled in this round
 }
 
-// A roundSum counts what became of the sources of a round.
+// A roundSum counts the results of a round.
 type roundSum struct {
 	Sources   int `json:"sources"`
 	Changed   int `json:"changed"`
@@ -96,7 +96,7 @@ func (r *round) run(ctx context.Context) error {
 	r.after, r.sum.Sources = began.After, len(began.Asked)+len(began.Skipped)
 	for _, h := range began.Skipped {
 		r.sum.Skipped++
-		if err := r.say(told{Source: h.Source, Hold: h.Hold, Skipped: true}); err != nil {
+		if err := r.say(sourceResult{Source: h.Source, Hold: h.Hold, Skipped: true}); err != nil {
 			return err
 		}
 	}
@@ -158,7 +158,7 @@ func (r *round) read(ctx context.Context, wait time.Duration) (int, error) {
 		default:
 			r.sum.Unchanged++
 		}
-		if err := r.say(told{Source: o.Source, Outcome: &o}); err != nil {
+		if err := r.say(sourceResult{Source: o.Source, Outcome: &o}); err != nil {
 			return 0, err
 		}
 	}
@@ -213,16 +213,16 @@ func (r *round) leave(which func(*client.Hold) bool) error {
 		}
 		delete(r.pending, id)
 		r.sum.Held++
-		if err := r.say(told{Source: id, Hold: h}); err != nil {
+		if err := r.say(sourceResult{Source: id, Hold: h}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *round) say(t told) error {
+func (r *round) say(t sourceResult) error {
 	r.clearProgress()
-	return r.tell(t)
+	return r.report(t)
 }
 
 // progress says on a terminal how far the round is and what it waits for.

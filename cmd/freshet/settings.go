@@ -48,21 +48,21 @@ be changed here: the exit code is then 5.`,
 				edit.Set[key] = value
 			}
 		}
-		told, err := c.Settings(ctx)
+		listed, err := c.Settings(ctx)
 		if err == nil && len(args) > 0 {
-			told, err = c.EditSettings(ctx, edit)
+			listed, err = c.EditSettings(ctx, edit)
 		}
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			return p.printJSON(told)
+			return p.printJSON(listed)
 		}
-		if told.Effect != nil {
-			return showEffect(p, *told.Effect)
+		if listed.Effect != nil {
+			return showEffect(p, *listed.Effect)
 		}
 		t := table{head: []string{"SETTING", "VALUE", "DEFAULT", "FROM"}, short: map[string]int{"VALUE": 24}, drop: []string{"DEFAULT"}}
-		for _, s := range told.Items {
+		for _, s := range listed.Items {
 			from := s.From
 			if s.Where != "" {
 				from = fmt.Sprintf("%s (%s)", s.From, s.Where)

@@ -175,7 +175,7 @@ replace join lines contains default date printf fence quiet mrkdwn.`,
 	})
 }
 
-// noteSink tells what is in the way of a sink that was added or changed.
+// noteSink warns of a problem of a sink that was added or changed.
 func noteSink(p *program, s client.SinkInfo) {
 	if st := s.Standing; st.Error != "" && st.Hint != "" {
 		warn(p, []string{st.Error + "; " + st.Hint})
@@ -228,7 +228,7 @@ func sinkListVerb(p *program) *cobra.Command {
 	return sinkResource().listVerb(p, &cobra.Command{Short: "List the sinks and their state", Example: "  freshet sink list\n  freshet sink list --json"})
 }
 
-// wantedBy says in short what a sink is told.
+// wantedBy describes what a sink receives.
 func wantedBy(s client.NewSink) string {
 	wanted := slices.Clone(s.Tags)
 	for _, id := range s.Queries {

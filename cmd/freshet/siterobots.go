@@ -58,11 +58,11 @@ func (v *robotsReading) run(cmd *cobra.Command, from string, paths []string) err
 	if err != nil {
 		return err
 	}
-	told := v.told(answer, paths)
+	report := v.report(answer, paths)
 	if v.json {
-		return v.printJSON(told)
+		return v.printJSON(report)
 	}
-	return v.show(told)
+	return v.show(report)
 }
 
 // read returns the file, however it is to be had.
@@ -111,16 +111,16 @@ func (v *robotsReading) ask(ctx context.Context, config fetch.Config, at string)
 	return a, nil
 }
 
-// A toldRobots is what a robots.txt says, as it is told in JSON.
-type toldRobots struct {
-	Verdicts   []toldVerdict `json:"verdicts"`
-	Sitemaps   []string      `json:"sitemaps"`
-	CrawlDelay *float64      `json:"crawl_delay"` // seconds; null if there is none
-	Problems   []toldProblem `json:"problems"`
+// A robotsReport is the content of a robots.txt as JSON.
+type robotsReport struct {
+	Verdicts   []robotsVerdict `json:"verdicts"`
+	Sitemaps   []string        `json:"sitemaps"`
+	CrawlDelay *float64        `json:"crawl_delay"` // seconds; null if there is none
+	Problems   []robotsProblem `json:"problems"`
 }
 
-// A toldVerdict says whether a path may be fetched.
-type toldVerdict struct {
+// A robotsVerdict says whether a path may be fetched.
+type robotsVerdict struct {
 	Path    string `json:"path"`
 	Allowed bool   `json:"allowed"`
 	Rule    string `json:"rule"` // that decided; "" if none did
@@ -129,45 +129,45 @@ type toldVerdict struct {
 	down bool // nothing is allowed because the file cannot be read
 }
 
-// A toldProblem is something that is wrong with the file.
-type toldProblem struct {
+// A robotsProblem is something that is wrong with the file.
+type robotsProblem struct {
 	Line int    `json:"line,omitempty"`
 	Text string `json:"text"`
 }
 
-// told returns what the file says of paths.
-func (v *robotsReading) told(a robots.Answer, paths []string) toldRobots {
-	told := toldRobots{Verdicts: []toldVerdict{}, Sitemaps: []string{}, Problems: []toldProblem{}}
+// report returns the verdicts of the file on paths.
+func (v *robotsReading) report(a robots.Answer, paths []string) robotsReport {
+	report := robotsReport{Verdicts: []robotsVerdict{}, Sitemaps: []string{}, Problems: []robotsProblem{}}
 	if v.note != "" {
-		told.Problems = append(told.Problems, toldProblem{Text: v.note})
+		report.Problems = append(report.Problems, robotsProblem{Text: v.note})
 	}
 	now := time.Now()
 	known := robots.Standing{}.Hear(now, v.agent, a)
 	for _, path := range paths {
 		verdict := known.Verdict(now, path)
-		told.Verdicts = append(told.Verdicts, toldVerdict{
+		report.Verdicts = append(report.Verdicts, robotsVerdict{
 			Path: path, Allowed: verdict.Allowed, Rule: verdict.Rule.String(), Line: verdict.Rule.Line, down: verdict.Unreachable,
 		})
 	}
 	if d, asked := known.Rules.CrawlDelay(); asked {
-		told.CrawlDelay = new(d.Seconds())
+		report.CrawlDelay = new(d.Seconds())
 	}
 	if known.Rules == nil {
-		return told
+		return report
 	}
 	file := robots.Parse(a.Body)
-	told.Sitemaps = append(told.Sitemaps, file.Sitemaps()...)
+	report.Sitemaps = append(report.Sitemaps, file.Sitemaps()...)
 	for _, p := range file.Problems() {
-		told.Problems = append(told.Problems, toldProblem{Line: p.Line, Text: p.Text})
+		report.Problems = append(report.Problems, robotsProblem{Line: p.Line, Text: p.Text})
 	}
-	return told
+	return report
 }
 
 // show prints it for people.
-func (v *robotsReading) show(told toldRobots) error {
+func (v *robotsReading) show(report robotsReport) error {
 	s := v.screen()
 	t := table{head: []string{"PATH", "VERDICT", "LINE", "RULE"}, short: map[string]int{"PATH": 60}, drop: []string{"LINE"}}
-	for _, x := range told.Verdicts {
+	for _, x := range report.Verdicts {
 		verdict, rule, line := cell{"allowed", s.green}, x.Rule, ""
 		if !x.Allowed {
 			verdict = cell{"disallowed", s.red}
@@ -185,16 +185,16 @@ func (v *robotsReading) show(told toldRobots) error {
 			return err
 		}
 	}
-	if told.CrawlDelay != nil {
-		fmt.Fprintf(v.out, "crawl delay: %s\n", freshet.FormatDuration(time.Duration(*told.CrawlDelay*float64(time.Second))))
+	if report.CrawlDelay != nil {
+		fmt.Fprintf(v.out, "crawl delay: %s\n", freshet.FormatDuration(time.Duration(*report.CrawlDelay*float64(time.Second))))
 	}
-	for _, at := range told.Sitemaps {
+	for _, at := range report.Sitemaps {
 		fmt.Fprintln(v.out, "sitemap: "+harmless(at))
 	}
-	for _, p := range told.Problems {
+	for _, p := range report.Problems {
 		v.remark("%s", harmless(robots.Problem{Line: p.Line, Text: p.Text}.String()))
 	}
-	if len(told.Verdicts)+len(told.Sitemaps)+len(told.Problems) == 0 && told.CrawlDelay == nil {
+	if len(report.Verdicts)+len(report.Sitemaps)+len(report.Problems) == 0 && report.CrawlDelay == nil {
 		fmt.Fprintln(v.out, "There are no sitemaps, delays or problems. Name paths to see whether they are allowed.")
 	}
 	return nil

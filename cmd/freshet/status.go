@@ -91,7 +91,7 @@ func (v *statusView) line(name, value string) {
 	}
 }
 
-// running says whether a daemon is at work.
+// running describes whether a daemon is running.
 func (v *statusView) running(s client.Status) string {
 	switch {
 	case s.Loading != nil:
@@ -167,7 +167,7 @@ func disk(s client.Status) string {
 	return strings.Join(parts, ", ")
 }
 
-// owedTo says what receivers are owed.
+// owedTo describes the pending deliveries.
 func owedTo(sinks []client.Sink) string {
 	if len(sinks) == 0 {
 		return ""

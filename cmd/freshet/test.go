@@ -39,7 +39,7 @@ type trial struct {
 	json    bool
 }
 
-// testPatience is how long a response may take to read when somebody looks on. A
+// testPatience is how long a response may take to read at a terminal. A
 // daemon gives up sooner.
 const (
 	testPatience   = 20 * time.Second
@@ -234,14 +234,14 @@ func mediaTypeOf(name string) string {
 	return ""
 }
 
-// A triedStep is what a step made of the response, as it is told in JSON.
+// A triedStep is what a step made of the response, as JSON.
 type triedStep struct {
 	Step   string  `json:"step"`
 	Out    string  `json:"out"`
 	TookMS float64 `json:"took_ms"`
 }
 
-// A tried is what became of a response, as it is told in JSON.
+// A tried is what became of a response, as JSON.
 type tried struct {
 	URL     string            `json:"url,omitempty"`
 	Kind    freshet.Kind      `json:"kind,omitempty"`
