@@ -75,17 +75,17 @@ func TestSources(t *testing.T) {
 		}
 	}
 	name, paused := "", false
-	edited := must[client.Source](t)(c.Edit(ctx, "a", client.SourceEdit{Name: &name, Paused: &paused}))
+	edited := must[client.Source](t)(c.Edit(ctx, "a", client.Patch{"name": name, "paused": paused}))
 	if edited.Name != "" || edited.Paused || edited.MaxGap != added.MaxGap || len(edited.Tags) != 1 {
 		t.Errorf("with name and pause taken away a source is %+v", edited)
 	}
 	if now := must[client.Source](t)(c.Source(ctx, "a")); added.Revision != 1 || edited.Revision != 2 || now.Revision != 2 {
 		t.Errorf("the revisions are %d, %d and %d, want 1, 2 and 2", added.Revision, edited.Revision, now.Revision)
 	}
-	if _, err := c.EditIf(ctx, "a", added.Revision, client.SourceEdit{Name: &name}); !errors.Is(err, freshet.ErrStale) || freshet.HintOf(err) == "" {
+	if _, err := c.EditIf(ctx, "a", added.Revision, client.Patch{"name": name}); !errors.Is(err, freshet.ErrStale) || freshet.HintOf(err) == "" {
 		t.Errorf("an edit of an old revision gives %v, with the hint %q", err, freshet.HintOf(err))
 	}
-	if s := must[client.Source](t)(c.EditIf(ctx, "a", edited.Revision, client.SourceEdit{Name: &name})); s.Revision != 3 {
+	if s := must[client.Source](t)(c.EditIf(ctx, "a", edited.Revision, client.Patch{"name": name})); s.Revision != 3 {
 		t.Errorf("an edit makes revision %d, want 3", s.Revision)
 	}
 	if err := c.RemoveIf(ctx, "a", edited.Revision, true); !errors.Is(err, freshet.ErrStale) {
@@ -281,7 +281,7 @@ func TestProblems(t *testing.T) {
 	if p := refused(err); !errors.Is(err, freshet.ErrNotFound) || errors.Is(err, freshet.ErrConflict) || p.Status != 404 {
 		t.Errorf("a missing version is refused with %+v", p)
 	}
-	_, err = c.Edit(ctx, "page", client.SourceEdit{Tags: &[]string{"good", "not good"}})
+	_, err = c.Edit(ctx, "page", client.Patch{"tags": []string{"good", "not good"}})
 	if p := refused(err); p.Status != 422 || !strings.HasPrefix(err.Error(), "tags[1]: ") {
 		t.Errorf("a wrong tag is refused with %q, %+v", err, p)
 	}
@@ -328,7 +328,7 @@ func TestInProcess(t *testing.T) {
 		t.Errorf("in process a source is %+v, over the network %+v", near, far)
 	}
 	paused := true
-	if s := must[client.Source](t)(here.Edit(t.Context(), "page", client.SourceEdit{Paused: &paused})); !s.Paused {
+	if s := must[client.Source](t)(here.Edit(t.Context(), "page", client.Patch{"paused": paused})); !s.Paused {
 		t.Errorf("an edit in process leaves %+v", s)
 	}
 	if _, err := here.Source(t.Context(), "nothing"); !errors.Is(err, freshet.ErrNotFound) {

@@ -179,7 +179,7 @@ func (c *Client) AddQuery(ctx context.Context, q QueryToAdd) (added Query, err e
 
 // EditQuery changes what a merge patch (RFC 7396) names of a query. If revision is not
 // zero, that is the one that is edited, or the error is an ErrStale.
-func (c *Client) EditQuery(ctx context.Context, id freshet.QueryID, revision int64, patch map[string]any) (edited Query, err error) {
+func (c *Client) EditQuery(ctx context.Context, id freshet.QueryID, revision int64, patch Patch) (edited Query, err error) {
 	_, err = c.callIf(ctx, http.MethodPatch, queryPath(id), nil, revision, patch, &edited)
 	return edited, err
 }

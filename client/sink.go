@@ -193,7 +193,7 @@ func (c *Client) AddSink(ctx context.Context, name string, s NewSink) (added Sin
 
 // EditSink changes parts of a sink, as a JSON merge patch says. If revision is not zero the
 // sink must still have it.
-func (c *Client) EditSink(ctx context.Context, name string, patch map[string]any, revision int64) (s SinkInfo, err error) {
+func (c *Client) EditSink(ctx context.Context, name string, patch Patch, revision int64) (s SinkInfo, err error) {
 	_, err = c.callIf(ctx, http.MethodPatch, sinkPath(name), nil, revision, patch, &s)
 	return s, err
 }

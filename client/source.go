@@ -3,43 +3,17 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 
 	"freshet/internal/freshet"
 )
 
-// A Source is a watched source, as the API tells it.
+// A Source is a watched source: its definition, with the defaults filled in, and its status.
 type Source struct {
-	ID        freshet.SourceID `json:"id"`
-	URL       string           `json:"url"`
-	Name      string           `json:"name,omitempty"`
-	Tags      []string         `json:"tags" nullable:"false"`
-	Request   map[string]any   `json:"request,omitempty" doc:"How the source is requested: use, method, headers, body, form, cookies, jar, auth, cert, proxy, language, timeout and login; see docs/requests.md"`
-	Expect    map[string]any   `json:"expect,omitempty" doc:"Which responses count: status, match and no_match; others are failed polls"`
-	Select    Select           `json:"select"`
-	Read      []any            `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
-	Noise     string           `json:"noise" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: say where they are (report), store such versions without telling a change (auto), or nothing (off)"`
-	Extract   map[string]any   `json:"extract,omitempty" doc:"Named values to keep with each version, such as price: {css: .price, as: number}"`
-	Items     map[string]any   `json:"items,omitempty" doc:"Which parts of the response are items, such as {css: li, key: a@href}"`
-	Render    any              `json:"render,omitempty" doc:"How the page is shown in a browser before it is read: true, or an object with wait_for, wait, consent, steps, screenshot and viewport"`
-	Weight    float64          `json:"weight" doc:"Importance compared with other sources"`
-	Life      string           `json:"life" doc:"How long a change can be seen: overwrite, append, window:10m or last:5"`
-	Urgency   string           `json:"urgency" doc:"How fast a change loses value: uniform, exp:0.9/1m, window:10m and others"`
-	Cost      float64          `json:"cost" doc:"Cost of a poll compared with other sources"`
-	Paused    bool             `json:"paused"`
-	MinGap    Duration         `json:"min_gap,omitzero"`
-	MaxGap    Duration         `json:"max_gap,omitzero"`
-	Strategy  string           `json:"strategy,omitempty" doc:"The times at which it is polled, and at no others, such as hour {5, 35}; missing if the policy decides"`
-	Level     string           `json:"level,omitempty" doc:"How soon changes should be captured, such as 90% within 10m"`
-	Aim       freshet.Aim      `json:"aim,omitempty" enum:"captures,freshness,age" doc:"What polls of it are for; if it is missing, what the setting aim says"`
-	Next      string           `json:"next_change,omitempty" doc:"The value of extract that says when the page changes next, the time zone of such times, or both, such as next_update Europe/Berlin"`
-	From      string           `json:"from,omitempty" doc:"The place of the hands that look at it; if it is missing, any"`
-	Doubt     string           `json:"suspect" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold), report it at once with a mark (mark), or do not check (off)"`
-	Robots    string           `json:"robots" enum:"obey,ignore,default" doc:"Whether it is polled only if the robots.txt files of its hosts allow it; default means as the settings of the daemon say"`
-	Site      any              `json:"site,omitempty" doc:"The source stands for a whole site, whose pages are found and watched, too: true, or an object with match, exclude, find, limit, depth, subdomains and share; see docs/sites.md"`
+	NewSource
 	Of        freshet.SourceID `json:"of,omitempty" doc:"The site that it was found for"`
 	Index     bool             `json:"index,omitempty" doc:"It lists pages of its site: a sitemap, a feed or robots.txt"`
-	Keep      Keep             `json:"keep"`
 	Origin    freshet.Origin   `json:"origin" enum:"api,file,site" doc:"Where the source comes from: the file, the API, or a site whose page it is"`
 	CreatedAt time.Time        `json:"created_at"`
 	Host      string           `json:"host" doc:"Host that delays and Retry-After apply to"`
@@ -61,6 +35,9 @@ type Earlier struct {
 	Resumed bool             `json:"resumed" doc:"The added source continues its history"`
 }
 
+// Defined returns the source that a definition describes. It does not judge it.
+func (n NewSource) Defined() (freshet.Source, error) { return parsed(n.ID, n) }
+
 // Defined returns what a user said of the source. A weight and a cost of 1 are
 // what they are if nobody said anything.
 func (s Source) Defined() (freshet.Source, error) {
@@ -70,9 +47,13 @@ func (s Source) Defined() (freshet.Source, error) {
 	if s.Cost == 1 {
 		s.Cost = 0
 	}
-	text, err := json.Marshal(s)
+	return parsed(s.ID, s)
+}
+
+func parsed(id freshet.SourceID, definition any) (freshet.Source, error) {
+	text, err := json.Marshal(definition)
 	if err != nil {
-		return freshet.Source{}, fmt.Errorf("encode source %s: %w", s.ID, err)
+		return freshet.Source{}, fmt.Errorf("encode source %s: %w", id, err)
 	}
 	return freshet.ParseDefinition(text)
 }
@@ -121,15 +102,16 @@ type LastError struct {
 	Message string          `json:"message"`
 }
 
-// A NewSource is what a source is added with.
+// A NewSource is the definition of a source: what it is added with, and what an edit
+// patches. [freshet.SourceFields] lists the same fields.
 type NewSource struct {
 	ID       freshet.SourceID `json:"id,omitempty" doc:"Letters, digits, '.', '_' and '-'; generated if missing"`
 	URL      string           `json:"url" minLength:"1" maxLength:"8192"`
 	Name     string           `json:"name,omitempty" doc:"Name to show"`
-	Tags     []string         `json:"tags,omitempty"`
+	Tags     []string         `json:"tags,omitzero"`
 	Request  map[string]any   `json:"request,omitempty" doc:"How the source is requested: use, method, headers, body, form, cookies, jar, auth, cert, proxy, language, timeout and login; see docs/requests.md"`
 	Expect   map[string]any   `json:"expect,omitempty" doc:"Which responses count: status, match and no_match; others are failed polls"`
-	Select   Select           `json:"select,omitzero"`
+	Select   Select           `json:"select" required:"false"`
 	Read     []any            `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
 	Noise    string           `json:"noise,omitempty" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: say where they are (report, the default), store such versions without telling a change (auto), or nothing (off)"`
 	Extract  map[string]any   `json:"extract,omitempty" doc:"Named values to keep with each version, such as price: {css: .price, as: number}; also in one line: css .price | number"`
@@ -140,7 +122,7 @@ type NewSource struct {
 	Life     string           `json:"life,omitempty" doc:"How long a change can be seen: overwrite (the default), append, window:10m or last:5"`
 	Urgency  string           `json:"urgency,omitempty" doc:"How fast a change loses value: uniform (the default), exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,.../1m; times without a unit are seconds"`
 	Cost     float64          `json:"cost,omitempty" minimum:"0" maximum:"1000000" doc:"Cost of a poll compared with other sources; 0 means 1"`
-	Paused   bool             `json:"paused,omitempty"`
+	Paused   bool             `json:"paused" required:"false"`
 	MinGap   Duration         `json:"min_gap,omitzero" doc:"Wait at least this long between two polls"`
 	MaxGap   Duration         `json:"max_gap,omitzero" doc:"Poll at least this often, if the budget and the host allow"`
 	Strategy string           `json:"strategy,omitempty" doc:"Poll it at these times and at no others: hour {5, 35}, day {06:30, 14:00} Europe/Berlin or week {mon 09:00, thu 17:30}; the zone is UTC if none is named"`
@@ -151,52 +133,63 @@ type NewSource struct {
 	Doubt    string           `json:"suspect,omitempty" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold, the default), report it at once with a mark (mark), or do not check (off)"`
 	Robots   string           `json:"robots,omitempty" enum:"obey,ignore,default" doc:"Whether to poll it only if the robots.txt files of its hosts allow it: obey, ignore, or as the settings of the daemon say (default)"`
 	Site     any              `json:"site,omitempty" doc:"Watch the whole site that begins at the URL: true, or an object with match, exclude, find, limit, depth, subdomains and share; see docs/sites.md"`
-	Keep     Keep             `json:"keep,omitzero"`
+	Keep     Keep             `json:"keep" required:"false"`
 }
 
-// A SourceEdit changes a source: what it names is set, null sets a field back
-// to its default, and everything else stays (a JSON merge patch, RFC 7396).
-type SourceEdit struct {
-	URL      *string         `json:"url,omitempty" minLength:"1" maxLength:"8192"`
-	Name     *string         `json:"name,omitempty"`
-	Tags     *[]string       `json:"tags,omitempty"`
-	Request  *map[string]any `json:"request,omitempty"`
-	Expect   *map[string]any `json:"expect,omitempty"`
-	Select   *SelectEdit     `json:"select,omitempty"`
-	Read     *[]any          `json:"read,omitempty"`
-	Noise    *string         `json:"noise,omitempty" enum:"auto,report,off"`
-	Extract  *map[string]any `json:"extract,omitempty"`
-	Items    *map[string]any `json:"items,omitempty"`
-	Render   any             `json:"render,omitempty"`
-	Weight   *float64        `json:"weight,omitempty" minimum:"0" maximum:"1000000"`
-	Dial     *string         `json:"dial,omitempty"`
-	Life     *string         `json:"life,omitempty"`
-	Urgency  *string         `json:"urgency,omitempty"`
-	Cost     *float64        `json:"cost,omitempty" minimum:"0" maximum:"1000000"`
-	Paused   *bool           `json:"paused,omitempty"`
-	MinGap   *Duration       `json:"min_gap,omitempty"`
-	MaxGap   *Duration       `json:"max_gap,omitempty"`
-	Strategy *string         `json:"strategy,omitempty"`
-	Level    *string         `json:"level,omitempty"`
-	Aim      *freshet.Aim    `json:"aim,omitempty" enum:"captures,freshness,age"`
-	Next     *string         `json:"next_change,omitempty"`
-	From     *string         `json:"from,omitempty" maxLength:"64"`
-	Doubt    *string         `json:"suspect,omitempty" enum:"hold,mark,off"`
-	Robots   *string         `json:"robots,omitempty" enum:"obey,ignore,default"`
-	Site     any             `json:"site,omitempty"`
-	Keep     *KeepEdit       `json:"keep,omitempty"`
+// NewSourceOf returns the definition of a source.
+func NewSourceOf(s freshet.Source) NewSource {
+	n := NewSource{
+		ID: s.ID, URL: s.URL, Name: s.Name, Tags: s.Tags, Request: objectOf(s.Request), Expect: objectOf(s.Expect),
+		Select: Select{CSS: s.Recipe.CSS, JSONPath: s.Recipe.JSONPath, Kind: s.Recipe.Kind}, Noise: string(s.Noise),
+		Weight: s.Weight, Cost: s.Cost, Paused: s.Paused, MinGap: Duration(s.MinGap), MaxGap: Duration(s.MaxGap),
+		Strategy: s.Strategy.String(), Level: s.Level.String(), Aim: s.Aim, Next: s.NextChange.String(), From: s.From,
+		Doubt: string(s.Suspect), Robots: string(s.Robots),
+		Keep: Keep{Age: Duration(s.Keep.Age), Versions: s.Keep.Versions, Bytes: s.Keep.Bytes},
+	}
+	if s.Life != (freshet.Life{}) {
+		n.Life = s.Life.String()
+	}
+	if s.Urgency.Kind != freshet.UrgencyUniform {
+		n.Urgency = s.Urgency.String()
+	}
+	n.Extract, n.Items = objectOf(s.Recipe.Extract), objectOf(s.Recipe.Items)
+	if len(s.Recipe.Read) > 0 {
+		n.Read = decoded[[]any](s.Recipe.Read)
+	}
+	if s.Recipe.Render.On {
+		n.Render = decoded[any](s.Recipe.Render)
+	}
+	if s.Site != nil {
+		n.Site = decoded[any](s.Site)
+	}
+	return n
 }
 
-// A SelectEdit changes a Select.
-type SelectEdit struct {
-	CSS      *string       `json:"css,omitempty"`
-	JSONPath *string       `json:"jsonpath,omitempty"`
-	Kind     *freshet.Kind `json:"kind,omitempty"`
+// objectOf returns a structured field as the object that it is in JSON; nil if it is
+// empty, as it mostly is.
+func objectOf[T any](v T) map[string]any {
+	if reflect.ValueOf(&v).Elem().IsZero() {
+		return nil
+	}
+	if object := decoded[map[string]any](v); len(object) > 0 {
+		return object
+	}
+	return nil
 }
 
-// A KeepEdit changes a Keep.
-type KeepEdit struct {
-	Age      *Duration `json:"age,omitempty"`
-	Versions *int      `json:"versions,omitempty" minimum:"0"`
-	Bytes    *int64    `json:"bytes,omitempty" minimum:"0"`
+// decoded returns a value as another type has its JSON.
+func decoded[T any](v any) (as T) {
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &as)
+	}
+	if err != nil {
+		panic(err) // the API has another type for the field than the kernel
+	}
+	return as
 }
+
+// A Patch is a JSON merge patch (RFC 7396) of a definition: what it names is set, nil sets
+// a field back to its default, and everything else stays. Parts of a field are patched
+// alike.
+type Patch map[string]any

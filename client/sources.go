@@ -156,21 +156,14 @@ func (c *Client) Add(ctx context.Context, n NewSource) (s Source, err error) {
 	return s, err
 }
 
-// Edit changes a source, however it is by now, and returns how it then is.
-func (c *Client) Edit(ctx context.Context, id freshet.SourceID, e SourceEdit) (s Source, err error) {
-	return c.EditIf(ctx, id, 0, e)
+// Edit patches the definition of a source, and returns the source as it is then.
+func (c *Client) Edit(ctx context.Context, id freshet.SourceID, patch Patch) (s Source, err error) {
+	return c.EditIf(ctx, id, 0, patch)
 }
 
-// EditIf changes a source if it has a revision still. Otherwise the error is a
+// EditIf is Edit if the source still has a revision. Otherwise the error is a
 // freshet.ErrStale. A revision of zero is any.
-func (c *Client) EditIf(ctx context.Context, id freshet.SourceID, revision int64, e SourceEdit) (s Source, err error) {
-	s.Revision, err = c.callIf(ctx, http.MethodPatch, sourcePath(id), nil, revision, e, &s)
-	return s, err
-}
-
-// PatchSource is EditIf with a JSON merge patch (RFC 7396), which can also set a field back
-// to its default and take away a part of one: with null.
-func (c *Client) PatchSource(ctx context.Context, id freshet.SourceID, revision int64, patch map[string]any) (s Source, err error) {
+func (c *Client) EditIf(ctx context.Context, id freshet.SourceID, revision int64, patch Patch) (s Source, err error) {
 	s.Revision, err = c.callIf(ctx, http.MethodPatch, sourcePath(id), nil, revision, patch, &s)
 	return s, err
 }

@@ -106,10 +106,7 @@ func (v *application) wholeSource(ctx context.Context, s client.Source, want fre
 }
 
 func (v *application) toAdd(item plannedAct, want freshet.Source) (plannedAct, error) {
-	var described client.NewSource
-	if err := json.Unmarshal(want.Definition(), &described); err != nil {
-		return item, err
-	}
+	described := client.NewSourceOf(want)
 	if item.Action = add; item.Name == "" {
 		item.Name, item.Note = item.Note, "" // the daemon makes an id
 	}
@@ -147,7 +144,7 @@ func (v *application) toChange(ctx context.Context, item plannedAct, want freshe
 	}
 	item.Action = change
 	item.do = func(ctx context.Context) error {
-		_, err := v.PatchSource(ctx, now.ID, now.Revision, patch)
+		_, err := v.EditIf(ctx, now.ID, now.Revision, patch)
 		return err
 	}
 	return item, nil

@@ -50,29 +50,31 @@ it as a change.`,
 			return err
 		}
 		if request != nil {
-			edit.Request = &request
+			edit["request"] = request
 		}
 		if expect != nil {
-			edit.Expect = &expect
+			edit["expect"] = expect
 		}
 		if cmd.Flags().Changed("url") {
-			edit.URL = &url
+			edit["url"] = url
 		}
 		site, err := whole.edit()
 		if err != nil {
 			return err
 		}
-		if edit == (client.SourceEdit{}) && !recipe.given() && site == nil {
+		if len(edit) == 0 && !recipe.given() && site == nil {
 			return noChanges("use a flag such as --name or --css; freshet edit --help lists them")
 		}
 		s, err := c.watched(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if err := recipe.edit(&edit, s, p.in); err != nil {
+		if err := recipe.edit(edit, s, p.in); err != nil {
 			return err
 		}
-		edit.Site = site
+		if site != nil {
+			edit["site"] = site
+		}
 		if s, err = c.edit(ctx, s.ID, edit); err != nil {
 			return fmt.Errorf("edit %s: %w", args[0], err)
 		}
@@ -86,12 +88,12 @@ it as a change.`,
 
 // edit changes a source as it is now. If another client changes it meanwhile, the
 // edit is made once more: it sets the same fields, whatever the others are.
-func (c *connection) edit(ctx context.Context, id freshet.SourceID, e client.SourceEdit) (s client.Source, err error) {
+func (c *connection) edit(ctx context.Context, id freshet.SourceID, patch client.Patch) (s client.Source, err error) {
 	for range 2 {
 		if s, err = c.Source(ctx, id); err != nil {
 			return s, err
 		}
-		if s, err = c.EditIf(ctx, id, s.Revision, e); !errors.Is(err, freshet.ErrStale) {
+		if s, err = c.EditIf(ctx, id, s.Revision, patch); !errors.Is(err, freshet.ErrStale) {
 			break
 		}
 	}
@@ -125,7 +127,7 @@ func setPaused(p *program, cmd *cobra.Command, paused bool, done string) *cobra.
 	tagFlag(cmd, &tag)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		n, err := c.forEachOf(ctx, args, tag, func(s client.Source) error {
-			s, err := c.edit(ctx, s.ID, client.SourceEdit{Paused: &paused})
+			s, err := c.edit(ctx, s.ID, client.Patch{"paused": paused})
 			if err != nil {
 				return err
 			}

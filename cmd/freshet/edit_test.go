@@ -31,7 +31,7 @@ func TestEditAfterSomebodyElse(t *testing.T) {
 		if req.Method == http.MethodPatch && before > 0 {
 			before--
 			weight++
-			if _, err := other.Edit(req.Context(), "a", client.SourceEdit{Weight: &weight}); err != nil {
+			if _, err := other.Edit(req.Context(), "a", client.Patch{"weight": weight}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -39,13 +39,13 @@ func TestEditAfterSomebodyElse(t *testing.T) {
 	})}
 	name := "ours"
 	before = 1
-	edited, err := c.edit(t.Context(), "a", client.SourceEdit{Name: &name})
+	edited, err := c.edit(t.Context(), "a", client.Patch{"name": name})
 	if err != nil || edited.Name != name || edited.Weight != 2 {
 		t.Errorf("the edit gives %v and leaves %+v, want both edits", err, edited)
 	}
 	before = 2
 	name = "too late"
-	if _, err := c.edit(t.Context(), "a", client.SourceEdit{Name: &name}); !errors.Is(err, freshet.ErrStale) {
+	if _, err := c.edit(t.Context(), "a", client.Patch{"name": name}); !errors.Is(err, freshet.ErrStale) {
 		t.Errorf("an edit that always comes second gives %v", err)
 	}
 	if now, err := other.Source(t.Context(), "a"); err != nil || now.Name != "ours" || now.Weight != 4 {

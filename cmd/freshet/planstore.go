@@ -276,7 +276,7 @@ func (l *planning) putInForce(ctx context.Context, c *connection, p *sourcePlan)
 	if p.Strategy == "" {
 		return nil
 	}
-	s, err := c.edit(ctx, p.Source, client.SourceEdit{Strategy: &p.Strategy})
+	s, err := c.edit(ctx, p.Source, client.Patch{"strategy": p.Strategy})
 	if err != nil {
 		return fmt.Errorf("put the plan for %s in force: %w", p.Source, err)
 	}

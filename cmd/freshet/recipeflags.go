@@ -39,7 +39,7 @@ func (f *recipeFlags) describe(n *client.NewSource, in io.Reader) error {
 
 // edit adds what the flags say to an edit. A chain takes the place of all that was
 // said of how the source is read; values alone are added to those that there are.
-func (f *recipeFlags) edit(e *client.SourceEdit, s client.Source, in io.Reader) error {
+func (f *recipeFlags) edit(patch client.Patch, s client.Source, in io.Reader) error {
 	if !f.given() {
 		return nil
 	}
@@ -51,27 +51,24 @@ func (f *recipeFlags) edit(e *client.SourceEdit, s client.Source, in io.Reader) 
 	if f.file != "" {
 		parts = []string{"read", "extract", "items", "select.css", "select.jsonpath", "select.kind"}
 	}
-	if err := json.Unmarshal(freshet.Source{Recipe: r}.Part(parts...), e); err != nil {
+	if err := json.Unmarshal(freshet.Source{Recipe: r}.Part(parts...), &patch); err != nil {
 		return err
 	}
-	if f.file != "" {
-		e.Extract, e.Items = replacing(s.Extract, e.Extract), replacing(s.Items, e.Items)
-	}
-	return nil
-}
-
-// replacing returns an edit that puts what is given, if anything is, in the place of an
-// object; nil if there is nothing to edit.
-func replacing(old map[string]any, given *map[string]any) *map[string]any {
-	var now map[string]any
-	if given != nil {
-		now = *given
-	}
-	edit := inPlaceOf(old, now)
-	if len(edit) == 0 {
+	if f.file == "" {
 		return nil
 	}
-	return &edit
+	if patch["read"] == nil {
+		delete(patch, "read")
+	}
+	for name, old := range map[string]map[string]any{"extract": s.Extract, "items": s.Items} {
+		now, _ := patch[name].(map[string]any)
+		if replaced := inPlaceOf(old, now); len(replaced) > 0 {
+			patch[name] = replaced
+		} else {
+			delete(patch, name)
+		}
+	}
+	return nil
 }
 
 // inPlaceOf returns an edit that puts an object in the place of another: what is not

@@ -79,7 +79,7 @@ func (f *sourceFlags) newSource() (n client.NewSource, err error) {
 	if err != nil {
 		return n, err
 	}
-	return n, json.Unmarshal(s.Definition(), &n)
+	return client.NewSourceOf(s), nil
 }
 
 // dial is the name of the field that sets others by a name.
@@ -87,10 +87,10 @@ const dial = "dial"
 
 // edit returns what the flags say of a source that is there. Only a flag that
 // was given changes something.
-func (f *sourceFlags) edit() (e client.SourceEdit, err error) {
+func (f *sourceFlags) edit() (patch client.Patch, err error) {
 	s, err := f.described()
 	if err != nil {
-		return e, err
+		return nil, err
 	}
 	var changed []string
 	for _, field := range f.fields {
@@ -98,13 +98,13 @@ func (f *sourceFlags) edit() (e client.SourceEdit, err error) {
 			changed = append(changed, field.Name)
 		}
 	}
-	if err := json.Unmarshal(s.Part(changed...), &e); err != nil {
-		return e, err
+	if err := json.Unmarshal(s.Part(changed...), &patch); err != nil {
+		return nil, err
 	}
-	if e.Dial = nil; len(f.texts[dial]) > 0 { // it is for the API to turn: it knows what else is said in the edit
-		e.Dial = &f.texts[dial][0]
+	if delete(patch, dial); len(f.texts[dial]) > 0 { // the API applies it, next to what else is in the patch
+		patch[dial] = f.texts[dial][0]
 	}
-	return e, nil
+	return patch, nil
 }
 
 // A lengthFlag is a length of time as people write it.

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"slices"
+
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -100,6 +102,12 @@ var descriptions = map[string]string{
 // finishDescription brings what huma wrote into the form of OpenAPI: it has a word for
 // patterns of its own, which is needed only as long as routes are added.
 func finishDescription(doc *huma.OpenAPI) {
+	// A definition has these if somebody said so, and a source that is shown has them always.
+	source := doc.Components.Schemas.Map()["Source"]
+	source.Required = append(source.Required, "id", "tags", "select", "noise", "weight", "life", "urgency", "cost", "paused", "suspect", "robots", "keep")
+	slices.Sort(source.Required)
+	source.Properties["tags"].Nullable = false
+	delete(source.Properties, "dial") // what it stands for is shown instead
 	for _, s := range doc.Components.Schemas.Map() {
 		finishSchema(s)
 	}

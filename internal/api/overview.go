@@ -103,7 +103,7 @@ func (a *statusAPI) survey(ctx context.Context) (found survey, err error) {
 		var list freshet.SourceList
 		list, err = a.store.ListSources(ctx, freshet.SourceQuery{SourceFilter: freshet.SourceFilter{In: state}, Limit: named})
 		for _, w := range list.Sources {
-			note(client.Source{ID: w.ID, Paused: w.Paused, Standing: standingOf(w)})
+			note(client.Source{NewSource: client.NewSource{ID: w.ID}, Standing: standingOf(w)})
 		}
 	}
 	look(freshet.IsFailing, func(s client.Source) {

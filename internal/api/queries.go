@@ -35,13 +35,6 @@ type queryAPI struct {
 
 func (a *queryAPI) routes() {
 	a.routeQueries()
-	a.Audit("query", func(ctx context.Context, id string) any {
-		q, err := a.queries.Query(ctx, freshet.QueryID(id))
-		if err != nil {
-			return nil
-		}
-		return client.QueryOf(q)
-	})
 }
 
 func (a *queryAPI) routeQueries() {
@@ -126,7 +119,11 @@ func (a *queryAPI) getQuery(ctx context.Context, in *queryPath) (*taggedQuery, e
 }
 
 func (a *queryAPI) addQuery(ctx context.Context, in *rest.Body[client.QueryToAdd]) (*taggedQuery, error) {
-	report, err := a.admitQuery(ctx, in.Body.NewQuery)
+	defined, err := in.Body.Defined()
+	if err != nil {
+		return nil, told(err)
+	}
+	report, err := a.admitQuery(ctx, defined)
 	if err != nil {
 		return nil, err
 	}
@@ -138,6 +135,7 @@ func (a *queryAPI) addQuery(ctx context.Context, in *rest.Body[client.QueryToAdd
 	if q, err = a.queries.AddQuery(ctx, q); err != nil {
 		return nil, err
 	}
+	rest.Changed(ctx, nil, rest.Fields(client.QueryOf(q)))
 	a.queriesEdited()
 	return &taggedQuery{"/api/v1/queries/" + string(q.ID), rest.RevisionTag(q.Revision), a.queryOf(q, report.Warnings)}, nil
 }
@@ -171,11 +169,7 @@ func (a *queryAPI) since(text string) (time.Time, error) {
 }
 
 // admitQuery judges a query.
-func (a *queryAPI) admitQuery(ctx context.Context, said client.NewQuery) (queries.Report, error) {
-	q, err := said.Defined()
-	if err != nil {
-		return queries.Report{}, told(err)
-	}
+func (a *queryAPI) admitQuery(ctx context.Context, q freshet.Query) (queries.Report, error) {
 	schema, err := runner.SchemaOf(ctx, a.store, q.Scope)
 	if err != nil {
 		return queries.Report{}, err
@@ -195,7 +189,7 @@ func told(err error) error {
 		return f
 	}
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return rest.Invalid("body."+t.Field, "is not what belongs here", nil)
+		return rest.Invalid("body."+t.Field, "has the wrong type", nil)
 	}
 	return err
 }
@@ -203,7 +197,7 @@ func told(err error) error {
 type editQueryInput struct {
 	ID      freshet.QueryID `path:"id" maxLength:"64" doc:"ID of the query"`
 	IfMatch rest.IfMatch    `header:"If-Match" doc:"Edit only if the query still has this ETag; * means any"`
-	Body    rest.MergePatch[queryEdit]
+	Body    rest.Object[queryEdit]
 }
 
 func (a *queryAPI) editQuery(ctx context.Context, in *editQueryInput) (*taggedQuery, error) {
@@ -230,11 +224,15 @@ func (a *queryAPI) editQueryOnce(ctx context.Context, in *editQueryInput) (*tagg
 	if before.Origin == freshet.FromFile {
 		return nil, queryInFile(in.ID)
 	}
-	said, err := rest.Merge(client.QueryOf(before), in.Body)
-	if err != nil {
-		return nil, err
+	was := before
+	if was.Scope.Everything() {
+		was.Scope = freshet.Scope{}
 	}
-	report, err := a.admitQuery(ctx, said)
+	edited, err := rest.Merge(was, in.Body)
+	if err != nil {
+		return nil, told(err)
+	}
+	report, err := a.admitQuery(ctx, edited)
 	if err != nil {
 		return nil, err
 	}
@@ -246,6 +244,7 @@ func (a *queryAPI) editQueryOnce(ctx context.Context, in *editQueryInput) (*tagg
 	if q, err = a.queries.UpdateQuery(ctx, q); err != nil {
 		return nil, err
 	}
+	rest.Changed(ctx, rest.Fields(client.QueryOf(before)), rest.Fields(client.QueryOf(q)))
 	a.queriesEdited()
 	return &taggedQuery{ETag: rest.RevisionTag(q.Revision), Body: a.queryOf(q, report.Warnings)}, nil
 }
@@ -281,6 +280,7 @@ func (a *queryAPI) removeQuery(ctx context.Context, in *removeQueryInput) (*stru
 	if err := a.queries.RemoveQuery(ctx, in.ID); err != nil {
 		return nil, err
 	}
+	rest.Changed(ctx, rest.Fields(client.QueryOf(q)), nil)
 	a.queriesEdited()
 	return nil, nil
 }
@@ -315,7 +315,11 @@ func (a *queryAPI) testQuery(ctx context.Context, in *rest.Body[client.QueryTest
 	if said.Name == "" {
 		said.Name = "test"
 	}
-	report, err := a.admitQuery(ctx, said)
+	defined, err := said.Defined()
+	if err != nil {
+		return nil, told(err)
+	}
+	report, err := a.admitQuery(ctx, defined)
 	if err != nil {
 		return nil, err
 	}

@@ -26,16 +26,6 @@ type settingsAPI struct {
 
 func (a *settingsAPI) routes() {
 	a.routeSettings()
-	a.Audit("setting", func(context.Context, string) any {
-		if a.settings == nil {
-			return nil
-		}
-		values := map[string]string{}
-		for _, s := range a.settings.Get().Items {
-			values[s.Key] = s.Value
-		}
-		return values
-	})
 }
 
 func (a *settingsAPI) routeSettings() {
@@ -82,6 +72,7 @@ func (a *settingsAPI) editSettings(ctx context.Context, in *editSettingsInput) (
 	if err != nil {
 		return nil, err
 	}
+	rest.Changed(ctx, valuesOf(was), valuesOf(told))
 	tag := rest.ContentTag(told)
 	if in.Body.DryRun {
 		rest.DryRun(ctx)
@@ -91,6 +82,15 @@ func (a *settingsAPI) editSettings(ctx context.Context, in *editSettingsInput) (
 		}
 	}
 	return &taggedSettings{tag, told}, nil
+}
+
+// valuesOf returns settings for the audit log.
+func valuesOf(s client.Settings) map[string]any {
+	values := map[string]any{}
+	for _, item := range s.Items {
+		values[item.Key] = item.Value
+	}
+	return values
 }
 
 // setSettings changes the settings, or only judges that on a dry run. It returns what was

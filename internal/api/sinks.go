@@ -26,16 +26,6 @@ type sinkAPI struct {
 
 func (a *sinkAPI) routes() {
 	a.routeSinks()
-	a.Audit("sink", func(ctx context.Context, name string) any {
-		if a.sinks == nil {
-			return nil
-		}
-		st, err := a.sinks.Get(ctx, name)
-		if err != nil {
-			return nil
-		}
-		return infoOf(st).NewSink
-	})
 }
 
 func (a *sinkAPI) routeSinks() {
@@ -202,7 +192,9 @@ func (a *sinkAPI) putSink(ctx context.Context, in *putSinkInput) (*taggedSink, e
 	a.Edits.RLock()
 	defer a.Edits.RUnlock()
 	to, revision := sinkFrom(in.Name, in.Body), int64(0)
-	if st, err := a.sinks.Get(ctx, in.Name); err == nil && !in.New {
+	st, err := a.sinks.Get(ctx, in.Name)
+	known := err == nil
+	if known && !in.New {
 		if err := in.IfMatch.Check("sink", in.Name, st.Sink.Revision); err != nil {
 			return nil, err
 		}
@@ -214,13 +206,30 @@ func (a *sinkAPI) putSink(ctx context.Context, in *putSinkInput) (*taggedSink, e
 	if err := a.sinks.Put(ctx, to, revision, in.New); err != nil {
 		return nil, err
 	}
-	return a.getSink(ctx, &sinkPath{in.Name})
+	if !known {
+		return a.changedSink(ctx, nil, in.Name)
+	}
+	return a.changedSink(ctx, &st, in.Name)
+}
+
+// changedSink returns a sink that was changed, and says so to the audit log.
+func (a *sinkAPI) changedSink(ctx context.Context, before *delivery.State, name string) (*taggedSink, error) {
+	now, err := a.getSink(ctx, &sinkPath{name})
+	if err != nil {
+		return nil, err
+	}
+	var was map[string]any
+	if before != nil {
+		was = rest.Fields(infoOf(*before).NewSink)
+	}
+	rest.Changed(ctx, was, rest.Fields(now.Body.NewSink))
+	return now, nil
 }
 
 type editSinkInput struct {
 	Name    string       `path:"name" maxLength:"64" doc:"Name of the sink"`
 	IfMatch rest.IfMatch `header:"If-Match" doc:"Edit only if the sink still has this ETag; * means any"`
-	Body    rest.MergePatch[sinkEdit]
+	Body    rest.Object[sinkEdit]
 }
 
 func (a *sinkAPI) editSink(ctx context.Context, in *editSinkInput) (*taggedSink, error) {
@@ -238,13 +247,13 @@ func (a *sinkAPI) editSink(ctx context.Context, in *editSinkInput) (*taggedSink,
 	}
 	edited, err := rest.Merge(newSinkOf(sinks.Shown(st.Sink)), in.Body)
 	if err != nil {
-		return nil, err
+		return nil, rest.Invalid("body", err.Error(), nil)
 	}
 	to := sinks.Restore(sinkFrom(in.Name, edited), st.Sink)
 	if err := a.sinks.Put(ctx, to, st.Sink.Revision, false); err != nil {
 		return nil, err
 	}
-	return a.getSink(ctx, &sinkPath{in.Name})
+	return a.changedSink(ctx, &st, in.Name)
 }
 
 type removeSinkInput struct {
@@ -258,14 +267,15 @@ func (a *sinkAPI) removeSink(ctx context.Context, in *removeSinkInput) (*struct{
 	}
 	a.Edits.Lock() // no edit comes between the look and the removal
 	defer a.Edits.Unlock()
-	if in.IfMatch != "" {
-		st, err := a.sinks.Get(ctx, in.Name)
-		if err != nil {
-			return nil, err
-		}
+	st, err := a.sinks.Get(ctx, in.Name)
+	switch {
+	case err == nil:
 		if err := in.IfMatch.Check("sink", in.Name, st.Sink.Revision); err != nil {
 			return nil, err
 		}
+		rest.Changed(ctx, rest.Fields(infoOf(st).NewSink), nil)
+	case in.IfMatch != "":
+		return nil, err
 	}
 	return nil, a.sinks.Remove(ctx, in.Name)
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -187,20 +186,13 @@ func (a *sourceAPI) redefine(e client.BulkEdit) func(*freshet.Source) (bool, err
 		said["level"] = e.Level
 	}
 	return func(s *freshet.Source) (bool, error) {
-		patch, err := json.Marshal(said)
-		if err != nil {
-			return false, fmt.Errorf("encode the edit: %w", err)
+		to, err := s.Patch(said)
+		if err == nil {
+			to, err = a.admit(to)
 		}
-		edited, err := rest.Merge(newSourceOf(*s), patch)
-		if err != nil {
-			return false, err
-		}
-		edited.URL = s.URL
-		to, err := a.admit(edited)
 		if err != nil {
 			return false, err
 		}
-		to.ID, to.Origin, to.Created, to.Revision = s.ID, s.Origin, s.Created, s.Revision
 		changed := to.Level != s.Level || to.Key() != s.Key()
 		*s = to
 		return changed, nil

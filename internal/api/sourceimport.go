@@ -82,7 +82,10 @@ func (a *sourceAPI) bringOne(ctx context.Context, e importer.Entry, watched map[
 	if e.Err != nil {
 		return wrong(e.Err)
 	}
-	s, err := a.admit(e.Source)
+	s, err := e.Source.Defined()
+	if err == nil {
+		s, err = a.admit(s)
+	}
 	if err != nil {
 		return wrong(err)
 	}

@@ -1,12 +1,11 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -46,15 +45,6 @@ func (a *sourceAPI) routes() {
 	a.routeBulk()
 	a.routeImport()
 	a.routePolls()
-	a.Audit("source", func(ctx context.Context, id string) any {
-		w, err := a.store.Source(ctx, freshet.SourceID(id))
-		if err != nil {
-			return nil
-		}
-		s := newSourceOf(w.Source)
-		s.URL = freshet.MaskURL(s.URL)
-		return s
-	})
 }
 
 func (a *sourceAPI) routeSources() {
@@ -98,8 +88,11 @@ type addedSource struct {
 	Body     client.Source
 }
 
-func (a *sourceAPI) addSource(ctx context.Context, in *rest.Body[client.NewSource]) (*addedSource, error) {
-	s, err := a.admit(in.Body)
+func (a *sourceAPI) addSource(ctx context.Context, in *rest.Body[rest.Object[client.NewSource]]) (*addedSource, error) {
+	s, err := freshet.ParseDocument(in.Body)
+	if err == nil {
+		s, err = a.admit(s)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +111,7 @@ func (a *sourceAPI) addSource(ctx context.Context, in *rest.Body[client.NewSourc
 	if err != nil {
 		return nil, err
 	}
+	rest.Changed(ctx, nil, auditOf(w.Source))
 	added := sourceOf(w)
 	if earlier != nil {
 		earlier.Resumed = earlier.ID == s.ID
@@ -193,7 +187,7 @@ type taggedSource struct {
 type editSourceInput struct {
 	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	IfMatch rest.IfMatch     `header:"If-Match" doc:"Edit only if the source still has this ETag; * means any"`
-	Body    rest.MergePatch[sourceEdit]
+	Body    rest.Object[sourceEdit]
 }
 
 // editTries is how often an edit that may be of any revision is made anew when
@@ -223,27 +217,32 @@ func (a *sourceAPI) editOnce(ctx context.Context, in *editSourceInput) error {
 	if err := in.IfMatch.Check("", string(w.ID), w.Revision); err != nil {
 		return err
 	}
-	edited, err := rest.Merge(newSourceOf(w.Source), dialled(in.Body))
+	s, err := w.Source.Patch(in.Body)
 	if err != nil {
 		return err
 	}
-	if edited.URL == freshet.MaskURL(w.URL) { // as it was shown, which leaves it as it is
-		edited.URL = w.URL
+	if s.URL == freshet.MaskURL(w.URL) { // as it was shown, which leaves it as it is
+		s.URL = w.URL
 	}
-	s, err := a.admit(edited)
-	if err != nil {
+	if s, err = a.admit(s); err != nil {
 		return err
 	}
 	if err := a.judge(s, &w.Source); err != nil {
 		return err
 	}
-	s.ID, s.Origin, s.Created, s.Revision = w.ID, w.Origin, w.Created, w.Revision
+	rest.Changed(ctx, auditOf(w.Source), auditOf(s))
 	a.Edits.RLock()
 	defer a.Edits.RUnlock()
 	if err := a.daemon.UpdateSource(ctx, s); err != nil {
 		return rest.OfSource(in.ID, err)
 	}
 	return nil
+}
+
+// auditOf returns the definition of a source for the audit log.
+func auditOf(s freshet.Source) map[string]any {
+	s.URL = freshet.MaskURL(s.URL)
+	return s.Document()
 }
 
 type removeSourceInput struct {
@@ -256,13 +255,16 @@ func (a *sourceAPI) removeSource(ctx context.Context, in *removeSourceInput) (*s
 	if in.IfMatch != "" {
 		a.Edits.Lock() // no edit comes between the look and the removal
 		defer a.Edits.Unlock()
-		w, err := rest.FindSource(ctx, a.store, in.ID)
-		if err != nil {
-			return nil, err
-		}
+	}
+	w, err := rest.FindSource(ctx, a.store, in.ID)
+	switch {
+	case err == nil:
 		if err := in.IfMatch.Check("", string(w.ID), w.Revision); err != nil {
 			return nil, err
 		}
+		rest.Changed(ctx, auditOf(w.Source), nil)
+	case in.IfMatch != "":
+		return nil, err
 	}
 	if err := a.daemon.RemoveSource(ctx, in.ID, in.Purge); err != nil {
 		return nil, rest.OfSource(in.ID, err)
@@ -326,30 +328,18 @@ func (a *sourceAPI) pollSource(ctx context.Context, in *pollSourceInput) (*pollS
 	return &pollSourceOutput{Status: http.StatusOK, Body: client.PollAnswer{Outcome: &outcome}}, nil
 }
 
-// sourceOf returns a source as the API tells it.
+// sourceOf returns a source as the API shows it, with the defaults filled in.
 func sourceOf(w freshet.Watched) client.Source {
 	s := client.Source{
-		Life: w.Life.String(), Urgency: w.Urgency.String(), Noise: w.Noise.String(), Doubt: w.Suspect.String(), Robots: w.Robots.String(), Tags: []string{},
+		NewSource: client.NewSourceOf(w.Source), Of: w.Of, Index: w.Index,
 		Origin: w.Origin, CreatedAt: rest.UTC(w.Created), Host: w.Host(), Standing: standingOf(w),
 	}
-	define(&s, w.Source)
-	s.URL = freshet.MaskURL(s.URL)
-	s.Weight, s.Cost = w.Importance(), w.Price()
-	return s
-}
-
-// newSourceOf returns what a source could be added with.
-func newSourceOf(s freshet.Source) client.NewSource {
-	var n client.NewSource
-	define(&n, s)
-	return n
-}
-
-// define sets in a type of the API what a user said of a source.
-func define(to any, s freshet.Source) {
-	if err := json.Unmarshal(s.Definition(), to); err != nil {
-		panic(err) // the API has another type for a field than the definition
+	s.URL, s.Weight, s.Cost = freshet.MaskURL(w.URL), w.Importance(), w.Price()
+	s.Life, s.Urgency, s.Noise, s.Doubt, s.Robots = w.Life.String(), w.Urgency.String(), w.Noise.String(), w.Suspect.String(), w.Robots.String()
+	if s.Tags == nil {
+		s.Tags = []string{}
 	}
+	return s
 }
 
 func standingOf(w freshet.Watched) client.Standing {
@@ -381,24 +371,16 @@ type admission struct {
 	trust func(freshet.Source) error          // likewise
 }
 
-// admit returns the source that n describes in its normal form, or a
-// *freshet.InvalidError that says what is wrong with it.
-func (a admission) admit(n client.NewSource) (freshet.Source, error) {
-	text, err := json.Marshal(n)
-	if err != nil {
-		return freshet.Source{}, fmt.Errorf("encode source %s: %w", n.ID, err)
-	}
-	s, err := freshet.ParseDefinition(text)
-	if err != nil {
-		return s, err
-	}
+// admit returns a source in its normal form, or a *freshet.InvalidError that says what is
+// wrong with it.
+func (a admission) admit(s freshet.Source) (freshet.Source, error) {
 	return extract.CheckSource(s, a.check)
 }
 
 // judge judges a source by the secrets that it would have sent. One that is asked for
 // as before, at the same host, was judged before or stands in the file.
 func (a admission) judge(s freshet.Source, before *freshet.Source) error {
-	if a.trust == nil || before != nil && s.Host() == before.Host() && (freshet.MediumOf(s.URL) == freshet.OnWeb || s.URL == before.URL) && bytes.Equal(s.Part("request"), before.Part("request")) {
+	if a.trust == nil || before != nil && s.Host() == before.Host() && (freshet.MediumOf(s.URL) == freshet.OnWeb || s.URL == before.URL) && reflect.DeepEqual(s.Request, before.Request) {
 		return nil
 	}
 	return a.trust(s)
@@ -441,38 +423,15 @@ func (a *sourceAPI) confirm(ctx context.Context, in *confirmInput) (*rest.Body[c
 	return rest.Reply(sinks.ChangeOf(c)), nil
 }
 
-// A sourceEdit is what can be edited of a source, with a schema of its own.
-type sourceEdit client.SourceEdit
+// A sourceEdit has the schema of a patch of a definition.
+type sourceEdit client.NewSource
 
 // TransformSchema implements [huma.SchemaTransformer]: everything but the URL
 // can be set back, the parts also as a whole.
 func (sourceEdit) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema {
 	s = rest.Nullable(r, s)
+	s.Required = nil
 	s.Properties["url"].Nullable = false
+	delete(s.Properties, "id")
 	return s
-}
-
-// dialled has a patch that names a dial set life and urgency to what that stands for, unless
-// it says itself what they are.
-func dialled(patch []byte) []byte {
-	var said map[string]any
-	if rest.DecodeObject(patch, &said) != nil || said["dial"] == nil {
-		return patch
-	}
-	name, _ := said["dial"].(string)
-	dial, err := freshet.ParseDial(name)
-	if err != nil {
-		return patch // the merge says what is wrong with it
-	}
-	delete(said, "dial")
-	for field, text := range map[string]string{"life": dial.Life.String(), "urgency": dial.Urgency.String()} {
-		if _, given := said[field]; !given {
-			said[field] = text
-		}
-	}
-	whole, err := json.Marshal(said)
-	if err != nil {
-		return patch // the merge says what is wrong with it
-	}
-	return whole
 }

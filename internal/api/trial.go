@@ -34,7 +34,7 @@ func (a *versionAPI) routeTrial() {
 type testSourceInput struct {
 	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	History int              `query:"history" minimum:"0" maximum:"200" doc:"Also read so many stored versions, and say which would still be changes"`
-	Body    rest.MergePatch[sourceEdit]
+	Body    rest.Object[sourceEdit]
 }
 
 func (a *versionAPI) testSource(ctx context.Context, in *testSourceInput) (*rest.Body[client.SourceTrial], error) {
@@ -42,13 +42,12 @@ func (a *versionAPI) testSource(ctx context.Context, in *testSourceInput) (*rest
 	if err != nil {
 		return nil, err
 	}
-	edited, err := rest.Merge(newSourceOf(w.Source), in.Body)
+	s, err := w.Source.Patch(in.Body)
 	if err != nil {
 		return nil, err
 	}
-	edited.URL = w.URL
-	s, err := a.admit(edited)
-	if err != nil {
+	s.URL = w.URL
+	if s, err = a.admit(s); err != nil {
 		return nil, err
 	}
 	v, err := a.newest(ctx, in.ID, 0)
@@ -153,7 +152,7 @@ func (a *versionAPI) listSuggestions(ctx context.Context, in *rest.SourcePath) (
 	for _, s := range found {
 		one := client.Suggestion{What: s.What, Why: s.Why, URL: s.URL}
 		if s.URL == "" {
-			told := newSourceOf(freshet.Source{URL: resp.URL, Recipe: s.Recipe})
+			told := client.NewSourceOf(freshet.Source{URL: resp.URL, Recipe: s.Recipe})
 			one.Select, one.Read, one.Items, one.Extract = told.Select, told.Read, told.Items, told.Extract
 			rd, err := a.read(ctx, s.Recipe, resp)
 			if err != nil {

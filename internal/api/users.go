@@ -31,13 +31,6 @@ func (a *authAPI) routes() {
 	a.routeSession()
 	a.routeProvider()
 	a.routeAudit()
-	a.Audit("user", func(ctx context.Context, name string) any {
-		u, err := a.gate.Store.User(ctx, name)
-		if err != nil {
-			return nil
-		}
-		return a.userOf(u)
-	})
 }
 
 func (a *authAPI) routeUsers() {
@@ -101,6 +94,7 @@ func (a *authAPI) addUser(ctx context.Context, in *rest.Body[client.NewUser]) (*
 	if err != nil {
 		return nil, err
 	}
+	rest.Changed(ctx, nil, rest.Fields(a.userOf(u)))
 	return &taggedUser{Location: "/api/v1/users/" + u.Name, ETag: rest.RevisionTag(u.Revision), Body: a.userOf(u)}, nil
 }
 
@@ -125,12 +119,14 @@ func (a *authAPI) editUser(ctx context.Context, in *editUserInput) (*taggedUser,
 		p.Hint = "change the groups of the user there, or the settings api.oidc; the next login has the new role. To end what the user has now, remove the user"
 		return nil, p
 	}
+	before := rest.Fields(a.userOf(u))
 	if in.Body.Role != "" {
 		u.Role = in.Body.Role
 	}
 	if u, err = a.gate.EditUser(ctx, u, in.Body.Password, auth.Of(ctx).Credential.ID); err != nil {
 		return nil, err
 	}
+	rest.Changed(ctx, before, rest.Fields(a.userOf(u)))
 	return &taggedUser{ETag: rest.RevisionTag(u.Revision), Body: a.userOf(u)}, nil
 }
 
@@ -143,13 +139,16 @@ func (a *authAPI) removeUser(ctx context.Context, in *removeUserInput) (*struct{
 	if in.IfMatch != "" {
 		a.Edits.Lock() // no edit comes between the look and the removal
 		defer a.Edits.Unlock()
-		u, err := a.gate.Store.User(ctx, in.Name)
-		if err != nil {
-			return nil, err
-		}
+	}
+	u, err := a.gate.Store.User(ctx, in.Name)
+	switch {
+	case err == nil:
 		if err := in.IfMatch.Check("user", in.Name, u.Revision); err != nil {
 			return nil, err
 		}
+		rest.Changed(ctx, rest.Fields(a.userOf(u)), nil)
+	case in.IfMatch != "":
+		return nil, err
 	}
 	if err := a.gate.MayRemove(ctx, in.Name); err != nil {
 		p := rest.NewProblem(http.StatusConflict, fmt.Sprintf("user %s: %v", in.Name, err))

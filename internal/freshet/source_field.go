@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -201,9 +202,13 @@ func listField(f SourceField, at func(*Source) *[]string) SourceField {
 	return f
 }
 
-// Definition returns what a user said of the source as a JSON object, in the form
-// in which the API takes a new source. What has its default is left out.
-func (s Source) Definition() []byte {
+// Definition returns the document of the source as JSON: what a user said of it, in the
+// form in which the API takes a new source.
+func (s Source) Definition() []byte { return marshalled(s.Document()) }
+
+// Document returns what a user said of the source by the names of the fields. What has its
+// default is left out. Values are as encoding/json takes them.
+func (s Source) Document() map[string]any {
 	all := map[string]any{}
 	for i := range sourceFields {
 		f := &sourceFields[i]
@@ -211,7 +216,7 @@ func (s Source) Definition() []byte {
 			f.put(all, f.json(&s))
 		}
 	}
-	return marshalled(all)
+	return all
 }
 
 // DefinitionOver returns what is said of a page of a site beyond what its site says.
@@ -282,6 +287,66 @@ func (f *SourceField) put(all map[string]any, value any) {
 // source. It does not judge: see Source.Check.
 func ParseDefinition(definition []byte) (Source, error) { return parseOver(Source{}, definition) }
 
+// ParseDocument is ParseDefinition for a definition that has been decoded.
+func ParseDocument(document map[string]any) (Source, error) { return Source{}.set(document) }
+
+// Patch returns the source with a JSON merge patch (RFC 7396) of its document applied. A
+// dial in the patch sets the life and the urgency that the patch does not name. It does not
+// judge: see Source.Check.
+func (s Source) Patch(patch map[string]any) (Source, error) {
+	whole := maps.Clone(patch)
+	if name, ok := patch["dial"].(string); ok {
+		if _, err := ParseDial(name); err == nil {
+			for _, field := range []string{"life", "urgency"} {
+				if _, said := patch[field]; !said {
+					s = s.cleared(field)
+				}
+			}
+		}
+	}
+	for i := range sourceFields {
+		f := &sourceFields[i]
+		if object, ok := patch[f.Name].(map[string]any); ok && f.Structured {
+			value := map[string]any{}
+			if text := f.Show(&s); len(text) > 0 {
+				_ = decodeObject([]byte(text[0]), &value) // true, or a list, has no parts to merge
+			}
+			MergeJSON(value, object)
+			whole[f.Name] = value
+		}
+	}
+	return s.set(whole)
+}
+
+// cleared returns the source with the default of a field.
+func (s Source) cleared(name string) Source {
+	for i := range sourceFields {
+		if sourceFields[i].Name == name {
+			sourceFields[i].clear(&s)
+		}
+	}
+	return s
+}
+
+// MergeJSON applies a merge patch as of RFC 7396 to a decoded object.
+func MergeJSON(into, patch map[string]any) {
+	for name, value := range patch {
+		switch value := value.(type) {
+		case nil:
+			delete(into, name)
+		case map[string]any:
+			part, ok := into[name].(map[string]any)
+			if !ok {
+				part = map[string]any{}
+			}
+			MergeJSON(part, value)
+			into[name] = part
+		default:
+			into[name] = value
+		}
+	}
+}
+
 // ParseDefinitionOver reads what DefinitionOver returns, of the page of a site with an
 // ID and a URL.
 func ParseDefinitionOver(site Source, id SourceID, url string, definition []byte) (Source, error) {
@@ -295,22 +360,32 @@ func ParseDefinitionOver(site Source, id SourceID, url string, definition []byte
 // parseOver reads a definition over what holds without it.
 func parseOver(s Source, definition []byte) (Source, error) {
 	var all map[string]any
-	d := json.NewDecoder(bytes.NewReader(definition))
-	d.UseNumber()
-	if err := d.Decode(&all); err != nil {
+	if err := decodeObject(definition, &all); err != nil {
 		return s, fmt.Errorf("read the definition of a source: %w", err)
 	}
+	return s.set(all)
+}
+
+// decodeObject reads a JSON object, and leaves numbers as they were written.
+func decodeObject(text []byte, into *map[string]any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode(into)
+}
+
+// set returns the source with the fields that a document names. Null is the default.
+func (s Source) set(document map[string]any) (Source, error) {
 	for i := range sourceFields {
 		f := &sourceFields[i]
 		section, name, nested := strings.Cut(f.Name, ".")
-		value, said := all[section]
+		value, said := document[section]
 		if part, ok := value.(map[string]any); nested && ok {
 			value, said = part[name]
-		} else if nested {
+		} else if nested && value != nil {
 			continue
 		}
-		if said && value == nil {
-			f.clear(&s)
+		if !said {
+			continue
 		}
 		if err := f.readJSON(&s, value); err != nil {
 			return s, &InvalidError{Field: f.Name, Reason: reasonOf(err)}
@@ -319,13 +394,19 @@ func parseOver(s Source, definition []byte) (Source, error) {
 	return s, nil
 }
 
-// readJSON sets the field from a value of a JSON object.
+// readJSON sets the field from a value of a JSON object. Null, an empty text and zero are
+// the default.
 func (f *SourceField) readJSON(s *Source, value any) error {
 	if f.Structured && value != nil {
-		return f.readValue(s, value)
+		err := f.readValue(s, value)
+		if err == nil && len(f.Show(s)) == 0 {
+			f.clear(s)
+		}
+		return err
 	}
 	switch value := value.(type) {
 	case nil:
+		f.clear(s)
 		return nil
 	case []any:
 		items := make([]string, len(value))
@@ -335,11 +416,18 @@ func (f *SourceField) readJSON(s *Source, value any) error {
 		return f.Read(s, items...)
 	case string:
 		if value == "" {
+			f.clear(s)
 			return nil
 		}
 		return f.Read(s, value)
 	case json.Number:
 		if x, err := value.Float64(); err == nil && x == 0 {
+			f.clear(s)
+			return nil
+		}
+	case float64:
+		if value == 0 {
+			f.clear(s)
 			return nil
 		}
 	}

@@ -4,52 +4,60 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"freshet/internal/auth"
 )
 
-// A Snapshot returns what is set of a thing with a name, without its secrets; nil if it
-// does not exist. Two snapshots give an entry of the audit log its before and after.
-type Snapshot func(ctx context.Context, name string) any
-
-// Audit has entries about a kind of thing, such as "source", say what changed.
-func (s *Server) Audit(kind string, snapshot Snapshot) { s.snapshots[kind] = snapshot }
-
 // audited calls a handler that changes something, and adds an entry to the audit log.
 func (s *Server) audited(pattern string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		kind, name := subjectOf(r)
-		before := s.snapshot(r.Context(), kind, name)
-		response := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-		dryRun := new(bool)
-		next.ServeHTTP(response, r.WithContext(context.WithValue(r.Context(), dryRunKey{}, dryRun)))
-		if response.status >= 400 || *dryRun {
+		response, c := &statusWriter{ResponseWriter: w, status: http.StatusOK}, &change{}
+		next.ServeHTTP(response, r.WithContext(context.WithValue(r.Context(), changeKey{}, c)))
+		if response.status >= 400 || c.dryRun {
 			return // nothing has changed
 		}
+		kind, name := subjectOf(r)
 		if at := response.Header().Get("Location"); at != "" { // the thing that was created
 			name = at[strings.LastIndex(at, "/")+1:]
 		}
 		entry := auth.AuditEntry{What: s.operations[pattern], Method: r.Method, Path: r.URL.Path, Status: response.status, Subject: strings.TrimSpace(kind + " " + name)}
-		entry.Before, entry.After = differences(before, s.snapshot(context.WithoutCancel(r.Context()), kind, name))
+		entry.Before, entry.After = differences(c.before, c.after)
 		s.Gate.Note(r.Context(), auth.Of(r.Context()), entry)
 	})
 }
 
-func (s *Server) snapshot(ctx context.Context, kind, name string) any {
-	if snapshot, ok := s.snapshots[kind]; ok {
-		return snapshot(ctx, name)
-	}
-	return nil
+// A change is what a request changes, as far as its handler says.
+type change struct {
+	before, after map[string]any
+	dryRun        bool
 }
 
-type dryRunKey struct{}
+type changeKey struct{}
+
+// Changed says what a request changes of a thing, without secrets, for its entry in the
+// audit log. Nil means that there was no such thing before, or that there is none any more.
+func Changed(ctx context.Context, before, after map[string]any) {
+	if c, ok := ctx.Value(changeKey{}).(*change); ok {
+		c.before, c.after = before, after
+	}
+}
 
 // DryRun says that a request changes nothing, so that the audit log gets no entry.
 func DryRun(ctx context.Context) {
-	if dryRun, ok := ctx.Value(dryRunKey{}).(*bool); ok {
-		*dryRun = true
+	if c, ok := ctx.Value(changeKey{}).(*change); ok {
+		c.dryRun = true
 	}
+}
+
+// Fields returns the fields of a value as its JSON has them, for [Changed].
+func Fields(v any) map[string]any {
+	var fields map[string]any
+	if text, err := json.Marshal(v); err == nil {
+		_ = json.Unmarshal(text, &fields) // what is no object has no fields
+	}
+	return fields
 }
 
 // A statusWriter keeps the status of a response.
@@ -88,24 +96,26 @@ var hidden = map[string]bool{"request": true, "headers": true, "settings": true,
 // maxSummary bounds the summary of what changed, in bytes.
 const maxSummary = 4 << 10
 
-// differences returns the fields that differ between two snapshots, as JSON.
-func differences(before, after any) (was, is string) {
-	b, a := fieldsOf(before), fieldsOf(after)
-	for name, value := range b {
-		if string(a[name]) == string(value) {
-			delete(a, name)
-			delete(b, name)
+// differences returns the fields that differ between two things, as JSON.
+func differences(before, after map[string]any) (was, is string) {
+	b, a := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	put := func(into map[string]json.RawMessage, name string, from map[string]any) {
+		if value, ok := from[name]; ok {
+			into[name], _ = json.Marshal(value) // of texts, numbers, lists and objects of such
+		}
+	}
+	for name, value := range before {
+		if other, ok := after[name]; !ok || !reflect.DeepEqual(value, other) {
+			put(b, name, before)
+			put(a, name, after)
+		}
+	}
+	for name := range after {
+		if _, ok := before[name]; !ok {
+			put(a, name, after)
 		}
 	}
 	return summaryOf(b), summaryOf(a)
-}
-
-func fieldsOf(v any) map[string]json.RawMessage {
-	fields := map[string]json.RawMessage{}
-	if text, err := json.Marshal(v); err == nil && v != nil {
-		_ = json.Unmarshal(text, &fields) // of a text that was just made of an object
-	}
-	return fields
 }
 
 func summaryOf(fields map[string]json.RawMessage) string {

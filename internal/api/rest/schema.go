@@ -34,6 +34,11 @@ func Nullable(r huma.Registry, s *huma.Schema) *huma.Schema {
 	for name, field := range s.Properties {
 		if field.Ref != "" {
 			part := *r.SchemaFromRef(field.Ref)
+			part.Properties = map[string]*huma.Schema{} // others refer to the same
+			for name, inner := range r.SchemaFromRef(field.Ref).Properties {
+				own := *inner
+				part.Properties[name] = &own
+			}
 			field = &part
 			s.Properties[name] = field
 		}

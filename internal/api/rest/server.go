@@ -62,7 +62,6 @@ type Server struct {
 	mux        *http.ServeMux
 	answers    *membudget.Budget // for bodies and diffs on their way to clients
 	operations map[string]string // by pattern
-	snapshots  map[string]Snapshot
 }
 
 // maxBody is the largest request body.
@@ -72,7 +71,7 @@ const maxBody = 1 << 20
 func NewServer(cfg Config, about huma.Config) *Server {
 	s := &Server{
 		Config: cfg, mux: http.NewServeMux(), answers: newAnswers(),
-		operations: map[string]string{}, snapshots: map[string]Snapshot{},
+		operations: map[string]string{},
 	}
 	about.Components.SecuritySchemes = securitySchemes()
 	about.Transformers = []huma.Transformer{tidyErrors}

@@ -115,12 +115,12 @@ func edit(ctx context.Context, api *client.Client, urls []string) error {
 		var err error
 		switch n % 4 {
 		case 0, 1:
-			_, err = api.Edit(ctx, id, client.SourceEdit{Name: &name})
+			_, err = api.Edit(ctx, id, client.Patch{"name": name})
 		case 2:
 			paused := true
-			if _, err = api.Edit(ctx, id, client.SourceEdit{Paused: &paused}); err == nil {
+			if _, err = api.Edit(ctx, id, client.Patch{"paused": paused}); err == nil {
 				paused = false
-				_, err = api.Edit(ctx, id, client.SourceEdit{Paused: &paused})
+				_, err = api.Edit(ctx, id, client.Patch{"paused": paused})
 			}
 		case 3:
 			if err = api.Remove(ctx, id, chance.IntN(2) == 0); err == nil {

@@ -88,13 +88,13 @@ func (e *editor) edit(ctx context.Context, api *client.Client) {
 		act = func() error { _, err := api.Add(ctx, client.NewSource{ID: id, URL: url, Name: name}); return err }
 	case dice < 4:
 		next.name = name
-		act = func() error { _, err := api.Edit(ctx, id, client.SourceEdit{Name: &name}); return err }
+		act = func() error { _, err := api.Edit(ctx, id, client.Patch{"name": name}); return err }
 	case dice < 6:
 		next.page = page
-		act = func() error { _, err := api.Edit(ctx, id, client.SourceEdit{URL: &url}); return err }
+		act = func() error { _, err := api.Edit(ctx, id, client.Patch{"url": url}); return err }
 	case dice < 9:
 		next.paused = !next.paused
-		act = func() error { _, err := api.Edit(ctx, id, client.SourceEdit{Paused: &next.paused}); return err }
+		act = func() error { _, err := api.Edit(ctx, id, client.Patch{"paused": next.paused}); return err }
 	default:
 		purge = dice == 11
 		next = standing{}
