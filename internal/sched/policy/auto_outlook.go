@@ -48,14 +48,14 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 			hint.Pending, hint.Changes, hint.Age, told = comes, 1, 0, true
 			hint.Rate = out.Rate.Mean * a.learner.Tick().Seconds()
 		}
-		given, promised := a.learner.Promised(now.Add(d), slot)
-		if promised {
+		given, overrideWorth := a.learner.Promised(now.Add(d), slot)
+		if overrideWorth {
 			expected = given.Expected
 		}
-		if idle = a.idle(int(slot), expected, gap); promised && given.Holds {
+		if idle = a.idle(int(slot), expected, gap); overrideWorth && given.Holds {
 			idle = a.quiet(expected, gap)
 		}
-		if idle = idle && !told; !promised {
+		if idle = idle && !told; !overrideWorth {
 			expected *= credit
 		}
 		if a.failed[slot] != 0 {
@@ -72,8 +72,8 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		}
 		instants := float64(a.learner.Tick()) / float64(a.every)
 		plain := a.of(int(slot), expected, gap*instants)
-		if promised && a.failed[slot] == 0 {
-			plain = a.promised(int(slot), &given, expected, gap, instants)
+		if overrideWorth && a.failed[slot] == 0 {
+			plain = a.overrideWorth(int(slot), &given, expected, gap, instants)
 		}
 		if told {
 			plain = a.pending(int(slot), &hint, plain, instants)
