@@ -96,11 +96,11 @@ func (a *Auto) price(r *reading, i int) {
 		gap := a.gaps[slot]
 		a.lifted[slot] = false
 		idle := a.idle(slot, a.wait[slot], gap)
-		var overrideWorth *promise
+		var override *promise
 		if len(r.given) > 0 && int(r.given[0].slot) == slot {
-			overrideWorth, r.given = &r.given[0], r.given[1:]
+			override, r.given = &r.given[0], r.given[1:]
 			a.credit[slot] = 1
-			if overrideWorth.Holds {
+			if override.Holds {
 				idle = a.quiet(a.wait[slot], gap)
 			}
 		}
@@ -118,13 +118,13 @@ func (a *Auto) price(r *reading, i int) {
 		a.worth[slot] = a.of(slot, a.wait[slot], a.gaps[slot]*r.instants)
 		waited := a.gaps[slot]
 		if len(r.rhythms) > 0 && int(r.rhythms[0].slot) == slot {
-			if a.failed[slot] == 0 && overrideWorth == nil { // or a source that is down would have every turn
+			if a.failed[slot] == 0 && override == nil { // or a source that is down would have every turn
 				a.worth[slot] = a.rhythmWorth(&r.rhythms[0], r.instants)
 			}
 			r.rhythms = r.rhythms[1:]
 		}
-		if overrideWorth != nil && a.failed[slot] == 0 {
-			a.worth[slot] = a.overrideWorth(slot, &overrideWorth.Promise, a.wait[slot], a.gaps[slot], r.instants)
+		if override != nil && a.failed[slot] == 0 {
+			a.worth[slot] = a.overrideWorth(slot, &override.Promise, a.wait[slot], a.gaps[slot], r.instants)
 		}
 		a.known[slot] = false
 		if len(r.told) > 0 && int(r.told[0].slot) == slot {
