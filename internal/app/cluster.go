@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 
@@ -9,7 +8,6 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/app/config"
 	"freshet/internal/cluster/delivery"
-	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
 )
@@ -21,18 +19,14 @@ type account struct {
 
 	Deliveries map[string]delivery.Status `json:"deliveries,omitempty"` // by address of the node that makes them
 
-	Notes  *client.ClusterNotes `json:"notes,omitempty"`
-	Origin *daemon.Basis        `json:"origin,omitempty"` // the oldest copy from which all that it knows follows
+	Notes *client.ClusterNotes `json:"notes,omitempty"`
 }
 
 // account returns what there is to say of hands and deliveries.
 func (n *Node) account() account {
 	a := account{Slots: max(0, n.Daemon.Limits().Workers), Hands: []client.Hand{}, Deliveries: n.delivering()}
-	if from := n.Daemon.Origin(); from.Upto > 0 {
-		a.Origin = &from
-	}
-	if last, ok := n.Daemon.Taken(); ok {
-		a.Notes = &client.ClusterNotes{By: cmp.Or(last.By, n.address), At: last.At.UTC(), Upto: int64(last.Upto), Sources: last.Sources}
+	if last, ok := n.Daemon.LastCheckpoint(); ok {
+		a.Notes = &client.ClusterNotes{By: n.address, At: last.At.UTC(), Upto: int64(last.Upto), Sources: last.Sources}
 	}
 	if n.hands != nil {
 		for _, h := range n.hands.Status() {

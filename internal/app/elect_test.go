@@ -36,8 +36,7 @@ type crew struct {
 	at   string // of the database
 	conn *pgx.Conn
 
-	saveEvery time.Duration // as in [app.ServeConfig]
-	client    *http.Client
+	client *http.Client
 }
 
 // crewLease is that of a crew. Nobody is lost who only is slow.
@@ -98,7 +97,7 @@ func (c *crew) serveWith(s config.Settings) *member {
 	go func() {
 		ended <- app.Serve(ctx, s, app.ServeConfig{
 			Load: func() (config.Settings, error) { return s, nil }, Log: slog.New(slog.NewTextHandler(m.log, nil)),
-			Announce: func(url string) error { there <- url; return nil }, SaveEvery: c.saveEvery,
+			Announce: func(url string) error { there <- url; return nil },
 		})
 	}()
 	m.end = sync.OnceFunc(func() {

@@ -90,11 +90,6 @@ type Config struct {
 
 	after *standby // what this node did before, if that was to stand by
 
-	peers *postgres.Peers // other nodes on the same database; nil if there can be none
-	build string          // as of buildOf
-
-	SaveEvery time.Duration // as in [daemon.Config]
-
 	// Store says how the store is opened, apart from its directory, clock and
 	// log. Tests put it on disks that fail.
 	Store sqlite.Config
@@ -233,9 +228,6 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Log:     cfg.Log,
 		Observe: cfg.Observe,
 		Grace:   cfg.Grace,
-		Scribe:  n.scribe(cfg),
-
-		SaveEvery: cfg.SaveEvery,
 	}
 	if n.leads != nil {
 		with.Right = n.leads.Right

@@ -55,10 +55,9 @@ type ServeConfig struct {
 	Announce func(url string) error         // is told where the API is when all is at work
 
 	// Listener is where the API is served, for tests; nil means at the address
-	// of the settings. Store and SaveEvery are as in Config.
-	Listener  net.Listener
-	Store     sqlite.Config
-	SaveEvery time.Duration
+	// of the settings. Store is as in Config.
+	Listener net.Listener
+	Store    sqlite.Config
 }
 
 // A service is a node that others can reach: with an API, and webhooks that
@@ -181,7 +180,6 @@ func (s *service) config() Config {
 	return Config{
 		Settings: s.settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store,
 		Idle: s.Once != nil, Queries: true, Unbound: s.Once != nil, Share: true,
-		SaveEvery: s.SaveEvery, peers: s.peers, build: buildOf(s.Version),
 	}
 }
 

@@ -43,9 +43,6 @@ func wire(ctx context.Context, store freshet.Store, cfg Config) (w wiring, err e
 type following struct {
 	warm  *daemon.Warm
 	peers *postgres.Peers
-	name  string // of the run of this node
-	build string
-	look  time.Duration   // how often it is looked whether it is its turn
 	given config.Settings // without what was set over the API
 	now   func() time.Time
 	log   *slog.Logger
@@ -66,15 +63,11 @@ func (s *service) keepWarm(ctx context.Context, given config.Settings) {
 	if b.node == nil || given.Standby == config.ColdStandby {
 		return
 	}
-	f := &following{
-		peers: s.peers, name: s.where.Instance, build: buildOf(s.Version), look: s.lease / 5,
-		given: given, now: s.Now, log: s.Log, store: b.node.reads,
-	}
-	f.warm = daemon.NewWarm(daemon.WarmConfig{Open: f.open, Edited: f.edited, Origin: f.origin, Log: s.Log})
+	f := &following{peers: s.peers, given: given, now: s.Now, log: s.Log, store: b.node.reads}
+	f.warm = daemon.NewWarm(daemon.WarmConfig{Open: f.open, Edited: f.edited, Log: s.Log})
 	running, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { f.warm.Run(running) })
-	work.Go(func() { f.takeTurns(running) })
 	f.end = func() { cancel(); work.Wait(); f.ended = true }
 	s.playing.Lock()
 	defer s.playing.Unlock()
@@ -179,9 +172,6 @@ type standingBy struct {
 	Standby string `json:"standby"`       // as in [client.ClusterNode]
 	Why     string `json:"why,omitempty"` // what is wrong with it
 	Hint    string `json:"hint,omitempty"`
-
-	From  *daemon.Basis `json:"from,omitempty"` // that all it knows follows from by the log
-	Build string        `json:"build,omitempty"`
 }
 
 // says returns what a node that stands by says of itself, and up to which outcome it could go on.
@@ -192,10 +182,7 @@ func (b *standby) says() (said standingBy, upto freshet.Cursor) {
 	w := b.following.warm.Warmth()
 	said = standingBy{Standby: "warming", Why: w.Behind}
 	if w.Ready {
-		said = standingBy{Standby: config.WarmStandby, Build: b.following.build}
-	}
-	if w.From.Upto > 0 {
-		said.From = &w.From
+		said = standingBy{Standby: config.WarmStandby}
 	}
 	return said, w.Upto
 }

@@ -23,8 +23,7 @@ type brain struct {
 	policy     freshet.Policy
 	learner    *learn.Learner // nil if nothing is learnt
 	retell     int            // how many of the last outcomes the policy wants to be told of at a start
-	relearn    int            // likewise the learner, if none of its notes can be taken up
-	asSaved    bool           // sources lie where they did, however many slots are empty
+	relearn    int            // likewise the learner, if there is no checkpoint of it
 	unbound    bool           // no source has to be polled because its MaxGap has passed, or its strategy says so
 	log        *slog.Logger
 	dates      *dates
@@ -36,11 +35,8 @@ type brain struct {
 
 	clockSet atomic.Pointer[string] // how the wall clock was last set, if it was
 
-	sched   *sched.Scheduler // while the daemon runs; only for its loop
-	notes   notes
-	lineage lineage // likewise
-	taught  int     // lessons from which something was learnt; likewise
-	origin  atomic.Pointer[Basis]
+	sched       *sched.Scheduler // while the daemon runs; only for its loop
+	checkpoints checkpoints
 
 	manners manners // only for who writes
 }
@@ -81,13 +77,12 @@ func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Sou
 	if err != nil {
 		return 0, nil, err
 	}
-	copies, err := b.copies(ctx, end)
+	copies, err := b.savedCopies(ctx, end)
 	if err != nil {
 		return 0, nil, err
 	}
-	copies = append(copies, noteCopy{upto: max(0, end-freshet.Cursor(b.relearn))})
-	for i, c := range copies {
-		copies[i].seats = nil // it takes memory that is not needed for long
+	copies = append(copies, savedCopy{upto: max(0, end-freshet.Cursor(b.relearn))})
+	for _, c := range copies {
 		if b.learner != nil {
 			b.learner.Forget()
 		}
@@ -101,7 +96,7 @@ func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Sou
 			return place, r, err
 		}
 		b.log.Info("saved learning state is from another version or setting; learning again from past polls", "copy", c.name, "why", err)
-		b.notes.upto = 0
+		b.checkpoints.upto = 0
 		b.learner.Forget()
 		for _, s := range b.sched.All() { // the policy is told of them anew, in other slots
 			b.sched.Remove(s.ID)
@@ -112,7 +107,7 @@ func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Sou
 
 // startFrom fills the scheduler, takes up a copy of what was learnt, and goes
 // through the log from there.
-func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l sched.Limits, show func(freshet.Source)) (freshet.Cursor, *recall, error) {
+func (b *brain) startFrom(ctx context.Context, c savedCopy, end freshet.Cursor, l sched.Limits, show func(freshet.Source)) (freshet.Cursor, *recall, error) {
 	recall, err := b.recaller(ctx, l)
 	if err != nil {
 		return 0, nil, err
@@ -130,9 +125,6 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 		}
 		b.sched.Put(now, w)
 	}
-	if err := b.seat(ctx, c); err != nil {
-		return 0, nil, err
-	}
 	for w, err := range b.store.Sources(ctx) {
 		if err != nil {
 			return 0, nil, err
@@ -141,10 +133,7 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 		recall.notice(w.Standing)
 		put(w)
 	}
-	b.sched.Settle()
-	c.seats = nil
-	basis, err := b.takeUp(ctx, c, put)
-	if err != nil {
+	if err := b.restore(ctx, c, put); err != nil {
 		return 0, nil, err
 	}
 	if err := b.recallChances(ctx); err != nil {
@@ -153,9 +142,7 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 	if err := b.recallStakes(ctx, now); err != nil {
 		return 0, nil, err
 	}
-	b.beginLineage(basis)
-	place, shifted, err := b.catchUp(ctx, from, end, now)
-	b.lineage.blurs = shifted
+	place, err := b.catchUp(ctx, from, end, now)
 	return place, recall, err
 }
 
@@ -194,12 +181,11 @@ func (b *brain) bounded(w freshet.Watched) freshet.Watched {
 	return w
 }
 
-// catchUp goes through the log from a place to its end, and returns where that is. It reports whether it
-// told of outcomes by other dates than the log has.
-func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor, now time.Time) (place freshet.Cursor, shifted bool, err error) {
+// catchUp goes through the log from a place to its end, and returns where that is.
+func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor, now time.Time) (place freshet.Cursor, err error) {
 	lessons, err := b.lessons(ctx)
 	if err != nil {
-		return from, false, err
+		return from, err
 	}
 	const everySoOften = 5 * time.Second
 	began, said, n := time.Now(), time.Now(), 0
@@ -207,11 +193,11 @@ func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor, now time.
 	for f.place < end {
 		found, err := f.next(ctx)
 		if err != nil {
-			return f.place, shifted, err
+			return f.place, err
 		}
 		for _, o := range found {
 			if early := o.Ended.Sub(now); early > 0 { // by a clock that was ahead
-				o, shifted = o.Shifted(-early), true
+				o = o.Shifted(-early)
 			}
 			lessons = b.teachUpTo(lessons, o.Cursor)
 			b.sched.Observe(o.Ended, o)
@@ -225,5 +211,5 @@ func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor, now time.
 	if n > 0 {
 		b.log.Debug("learnt from past polls", "outcomes", n, "took", time.Since(began))
 	}
-	return f.place, shifted, nil
+	return f.place, nil
 }

@@ -60,9 +60,6 @@ type Config struct {
 	// by its Take: the daemon goes on from there. Policy and Learner are those that it was told of.
 	Warm *Warm
 
-	// Scribe has another process save what was learnt, if one knows the same; nil means that there is none.
-	Scribe *Scribe
-
 	SaveEvery time.Duration // between two times that what was learnt is saved; 0 means 5 minutes
 
 	Keep freshet.Keep  // bounds on all history together
@@ -126,16 +123,16 @@ type Daemon struct {
 	bounds   chan struct{} // a bound on history was set, and is to be applied
 	flying   sync.WaitGroup
 
-	running    atomic.Bool
-	started    chan struct{}
-	start      sync.Once
-	fatal      chan error
-	gauges     gauges
-	taken      atomic.Pointer[Taken]
-	levels     levelWatch
-	strategies tagStrategies
-	sites      siteList
-	voices     voices
+	running      atomic.Bool
+	started      chan struct{}
+	start        sync.Once
+	fatal        chan error
+	gauges       gauges
+	checkpointed atomic.Pointer[Checkpoint]
+	levels       levelWatch
+	strategies   tagStrategies
+	sites        siteList
+	voices       voices
 
 	purges   purges
 	followed milestone // in the log of outcomes, up to which the brain has been told
@@ -227,7 +224,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	work.Go(func() { d.warnOfOthers(beside) })
 	work.Go(func() { d.watchLevels(beside) })
 	work.Go(func() { d.watchStakes(beside) })
-	work.Go(func() { d.keepNotes(beside) })
+	work.Go(func() { d.runCheckpoints(beside) })
 	work.Go(func() { d.watchClock(beside) })
 	work.Go(func() { d.keepForeseen(beside) })
 	work.Go(func() { d.keepOverall(beside) })
@@ -239,8 +236,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	grace.Stop()
 	end()
 	work.Wait()
-	d.takeLastNotes(context.WithoutCancel(ctx))
-	d.brain.keepManners(context.WithoutCancel(ctx), func(f func()) error { f(); return nil })
+	d.checkpointAtEnd(context.WithoutCancel(ctx))
 	if errors.Is(err, errStopped) {
 		return nil
 	}

@@ -16,7 +16,6 @@ type dates struct {
 
 	mu    sync.Mutex
 	ahead map[freshet.SourceID]time.Duration // of a poll that is not yet told to the loop; none if not at all
-	moved bool                               // some poll had any
 }
 
 func newDates(wall func() time.Time) *dates {
@@ -41,7 +40,7 @@ func (d *dates) keep(id freshet.SourceID, ahead time.Duration) {
 	if ahead == 0 {
 		delete(d.ahead, id)
 	} else {
-		d.ahead[id], d.moved = ahead, true
+		d.ahead[id] = ahead
 	}
 }
 
@@ -52,13 +51,6 @@ func (d *dates) tell(o freshet.Outcome) freshet.Outcome {
 	ahead := d.ahead[o.Source]
 	delete(d.ahead, o.Source)
 	return o.Shifted(-ahead)
-}
-
-// shifted reports whether the loop is told of outcomes by other dates than the log has, or was once.
-func (d *dates) shifted() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.moved || d.Ahead() != 0
 }
 
 // forget ends a poll that leaves no outcome.

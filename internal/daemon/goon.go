@@ -86,21 +86,18 @@ func (d *Daemon) goOn(ctx context.Context, w *Warm) (freshet.Cursor, *recall, er
 	if err := d.brain.recallStakes(ctx, r.now); err != nil {
 		return 0, nil, err
 	}
-	if err := d.brain.findNotes(ctx); err != nil {
+	if err := d.brain.findCheckpoints(ctx); err != nil {
 		return 0, nil, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	d.brain.lineage.blurs = d.brain.lineage.blurs || w.told
 	w.daemon = nil // from here on it is told by its own loop
 	return w.place, r, nil
 }
 
 // inherit takes over what another daemon has learnt and noticed of sources.
 func (d *Daemon) inherit(from *Daemon) {
-	d.brain.sched, d.brain.lineage, d.brain.taught = from.brain.sched, from.brain.lineage, from.brain.taught
-	d.brain.lineage.heir = len(d.brain.lineage.copies)
-	d.brain.origin.Store(from.brain.origin.Load())
+	d.brain.sched = from.brain.sched
 	if from.levels.any.Load() {
 		d.levels.any.Store(true)
 	}
@@ -113,20 +110,4 @@ func (d *Daemon) inherit(from *Daemon) {
 	from.stakes.mu.Lock()
 	d.stakes.importance, d.stakes.of, d.stakes.matches, d.stakes.changes = from.stakes.importance, from.stakes.of, from.stakes.matches, from.stakes.changes
 	from.stakes.mu.Unlock()
-}
-
-// findNotes looks which copy of what was learnt is the older one, without reading all of it.
-func (b *brain) findNotes(ctx context.Context) error {
-	b.notes = notes{}
-	for i, name := range noteCopies {
-		belief, err := b.store.Belief(ctx, name, "")
-		switch {
-		case errors.Is(err, freshet.ErrNotFound):
-		case err != nil:
-			return err
-		case belief.Upto > b.notes.upto:
-			b.notes = notes{upto: belief.Upto, next: 1 - i}
-		}
-	}
-	return nil
 }

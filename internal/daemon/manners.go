@@ -67,7 +67,7 @@ func (b *brain) keepManners(ctx context.Context, inLoop func(func()) error) {
 	}
 	memory, err := json.Marshal(b.manners.list(b.dates))
 	if err == nil {
-		err = b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: robotsBelief, Memory: sealed(memory)}})
+		err = b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: robotsBelief, Memory: withChecksum(memory)}})
 	}
 	if err != nil {
 		if ctx.Err() == nil {
@@ -86,7 +86,7 @@ func (b *brain) recallManners(ctx context.Context, r *recall) error {
 			return err
 		}
 		var list []keptManners
-		memory, err := unsealed(belief.Memory)
+		memory, err := verified(belief.Memory)
 		if err == nil {
 			err = json.Unmarshal(memory, &list)
 		}

@@ -152,7 +152,7 @@ func (b *brain) marks(ctx context.Context) (kept []mark, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if memory, err := unsealed(belief.Memory); err != nil || json.Unmarshal(memory, &kept) != nil {
+		if memory, err := verified(belief.Memory); err != nil || json.Unmarshal(memory, &kept) != nil {
 			b.log.Warn("cannot read how the clock was set before", "err", err)
 			return nil, nil
 		}
@@ -262,5 +262,5 @@ func (b *brain) markClock(ctx context.Context, l sched.Limits, looked time.Durat
 	if err != nil {
 		return err
 	}
-	return b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: clockBelief, Memory: sealed(memory)}})
+	return b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: clockBelief, Memory: withChecksum(memory)}})
 }

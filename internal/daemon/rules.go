@@ -100,7 +100,7 @@ func (b *ruleBook) keep(ctx context.Context, store freshet.BeliefStore, dates *d
 	}
 	memory, err := json.Marshal(kept)
 	if err == nil {
-		err = store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: rulesBelief, Memory: sealed(memory)}})
+		err = store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: rulesBelief, Memory: withChecksum(memory)}})
 	}
 	if err != nil {
 		b.mu.Lock()
@@ -113,7 +113,7 @@ func (b *ruleBook) keep(ctx context.Context, store freshet.BeliefStore, dates *d
 // recall takes up what was kept. A time that cannot be is not gone by: the file is read
 // anew.
 func (b *ruleBook) recall(memory []byte, r *recall) error {
-	memory, err := unsealed(memory)
+	memory, err := verified(memory)
 	kept := map[string]robots.Standing{}
 	if err == nil {
 		err = json.Unmarshal(memory, &kept)

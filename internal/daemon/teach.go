@@ -68,9 +68,7 @@ func (b *brain) teach(slot freshet.Slot, told []freshet.UpdateTime, by time.Dura
 	for i, u := range told {
 		told[i] = freshet.UpdateTime{After: clock.Shift(u.After, by), Until: clock.Shift(u.Until, by)}
 	}
-	if b.learner.Teach(slot, told) {
-		b.taught++
-	}
+	b.learner.Teach(slot, told)
 }
 
 // A dueLesson is a lesson that the learner is given when it has learnt from an outcome.

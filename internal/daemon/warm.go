@@ -22,10 +22,6 @@ type WarmConfig struct {
 	// sources changed, or may change.
 	Edited func(ctx context.Context) (ids []freshet.SourceID, whole bool, err error)
 
-	// Origin returns the oldest copy of what was learnt from which all that the daemon knows follows by
-	// the log; zero if there is none. Nil means that nobody knows.
-	Origin func(ctx context.Context) (Basis, error)
-
 	Log *slog.Logger // nil means silence
 }
 
@@ -35,7 +31,6 @@ type Warmth struct {
 	Upto   freshet.Cursor // outcomes that it has been told of
 	Began  int            // how often it has begun anew
 	Behind string         // why it is not ready; "" if it is, or has just begun
-	From   Basis          // that all it knows follows from by the log; zero if there is none
 }
 
 // A Warm follows what a daemon in another process does, to go on in its place at once. It knows
@@ -71,11 +66,7 @@ func NewWarm(cfg WarmConfig) *Warm {
 func (w *Warm) Warmth() Warmth {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	told := Warmth{Ready: w.daemon != nil, Upto: w.place, Began: w.began, Behind: w.why}
-	if from, ok := w.basis(); ok {
-		told.From = from
-	}
-	return told
+	return Warmth{Ready: w.daemon != nil, Upto: w.place, Began: w.began, Behind: w.why}
 }
 
 // Why a Warm begins anew, other than because it cannot read.
@@ -85,7 +76,6 @@ var (
 	errGap     = errors.New("outcomes that it was not told of are gone from the log")
 	errOther   = errors.New("the database was replaced")
 	errAhead   = errors.New("polls are dated in the future")
-	errAstray  = errors.New("what was learnt since sources were edited is saved")
 )
 
 const (
@@ -94,8 +84,6 @@ const (
 	warmRest  = 20          // it rests so many times as long as it took to begin
 	farAhead  = time.Minute // that an outcome may be dated at most
 	warmRetry = 5 * time.Second
-
-	warmAstray = 5 * time.Second // how often it is looked whether it could know what the daemon does
 )
 
 // Run follows until ctx is done. Whatever goes wrong, it begins anew.
@@ -113,7 +101,7 @@ func (w *Warm) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if !errors.Is(err, errEdited) && !errors.Is(err, errAstray) {
+		if !errors.Is(err, errEdited) {
 			level := slog.LevelWarn
 			if said {
 				level = slog.LevelDebug
@@ -176,7 +164,6 @@ func (w *Warm) start(ctx context.Context) (d *Daemon, place freshet.Cursor, epoc
 	if epochs, err = d.cfg.Store.OutcomeEpochs(ctx); err != nil {
 		return nil, 0, nil, err
 	}
-	d.brain.asSaved = true
 	place, r, err := d.brain.start(ctx, d.inForce(), d.notice)
 	if err != nil {
 		return nil, 0, nil, err
@@ -189,20 +176,13 @@ func (w *Warm) start(ctx context.Context) (d *Daemon, place freshet.Cursor, epoc
 
 // follow takes in what happens, until ctx is done or it is better to begin anew.
 func (w *Warm) follow(ctx context.Context, took time.Duration) error {
-	began, looked := time.Now(), time.Now()
+	began := time.Now()
 	for {
 		if err := w.step(ctx, w.daemon.cfg.Store); err != nil {
 			return err
 		}
-		rested := time.Since(began) >= warmRest*took
-		switch {
-		case rested && w.edited:
+		if w.edited && time.Since(began) >= warmRest*took {
 			return errEdited
-		case rested && time.Since(looked) >= warmAstray:
-			looked = time.Now()
-			if w.astray(ctx) {
-				return errAstray
-			}
 		}
 		waiting, cancel := context.WithTimeout(ctx, warmLook)
 		err := w.daemon.cfg.Store.WaitOutcome(waiting, w.place)

@@ -50,7 +50,7 @@ func (b *brain) witness(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	return date, b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: witnessBelief, Memory: sealed(memory)}})
+	return date, b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: witnessBelief, Memory: withChecksum(memory)}})
 }
 
 // confirmedDate returns the date that is confirmed now, and when the daemon was at work.
@@ -59,7 +59,7 @@ func (b *brain) confirmedDate(ctx context.Context, now time.Time) (date time.Tim
 		if err != nil {
 			return time.Time{}, nil, err
 		}
-		if memory, err := unsealed(belief.Memory); err != nil || json.Unmarshal(memory, &seen) != nil {
+		if memory, err := verified(belief.Memory); err != nil || json.Unmarshal(memory, &seen) != nil {
 			seen = nil // damaged: it is confirmed anew
 		}
 	}

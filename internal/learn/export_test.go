@@ -186,3 +186,6 @@ func (l *Learner) DoSlices(catchUp, sweep, priors int) {
 		l.slice.priors = priors
 	}
 }
+
+// GrowAs makes as many slots as another Learner has.
+func (l *Learner) GrowAs(other *Learner) { l.growTo(other.pages.Len()) }

@@ -188,10 +188,20 @@ func (l *Learner) Forget() { *l = *New(l.config) }
 // Tick returns how long a tick is.
 func (l *Learner) Tick() time.Duration { return l.config.Tick }
 
+// growTo makes at least so many slots.
+func (l *Learner) growTo(slots int) {
+	for l.pages.Len() < slots {
+		l.pages.Add(page{})
+		l.minds.Add(mind{})
+		l.counts.Add(count{})
+		l.minutely.of, l.announced.of = append(l.minutely.of, nil), append(l.announced.of, nil)
+	}
+}
+
 // Put adds a source, or tells of an edit to one. Since is when it was last
 // seen, zero if never.
 func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
-	l.MakeRoom(int(slot) + 1)
+	l.growTo(int(slot) + 1)
 	l.keep(slot)
 	l.enter(slot)
 	p := l.pages.At(slot)

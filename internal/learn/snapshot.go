@@ -348,7 +348,7 @@ func (s *Snapshot) writeSite(c *codec, at *site) {
 	write := func() {
 		at.encode(c)
 		at.encodeClaims(c)
-		at.writeSeat(c)
+		at.writePlace(c)
 	}
 	if !s.hasBrief(at) {
 		write()

@@ -47,7 +47,7 @@ func (l *Learner) Restore(slot freshet.Slot, memory []byte) error {
 // encode writes or reads what is known of all sources together.
 func (l *Learner) encode(c *codec) {
 	c.expect(stateVersion)
-	slots := int64(l.pages.Len())
+	slots := int64(l.pages.Len()) // not used
 	c.int(&slots)
 	c.bad = c.bad || slots < 0 || slots > math.MaxInt32
 	c.expect(l.clock.start)
@@ -145,13 +145,47 @@ func (l *Learner) readSource(c *codec, slot freshet.Slot) {
 	at := l.pages.At(slot).site
 	at.encode(c)
 	at.encodeClaims(c)
-	l.readSiteSeat(c, at)
+	l.readSitePlace(c, at)
+}
+
+// writePlace writes the position of a site among all sites, and its tags. A learner
+// renews sites in the order of their positions, and sums of floating-point numbers
+// depend on that.
+func (s *site) writePlace(c *codec) {
+	place, tagged := int64(s.place), s.family != nil
+	c.int(&place)
+	if c.flag(&tagged); tagged {
+		c.text(&s.family.key)
+	}
+}
+
+// readSitePlace moves a site to its saved position, and gives it its saved tags. All
+// saved positions differ, so that no site is moved twice.
+func (l *population) readSitePlace(c *codec, s *site) {
+	place, tagged, key := int64(0), false, ""
+	c.int(&place)
+	if c.flag(&tagged); tagged {
+		c.text(&key)
+	}
+	if c.bad = c.bad || place < 0; c.bad {
+		return
+	}
+	if tagged {
+		s.join(l.familyNamed(key))
+	} else {
+		s.join(nil)
+	}
+	if place < int64(len(l.sites)) { // some may have gone since
+		other := l.sites[place]
+		l.sites[s.place], other.place = other, s.place
+		l.sites[place], s.place = s, int(place)
+	}
 }
 
 // encodePage writes or reads what is known of one source.
 func (l *Learner) encodePage(c *codec, slot freshet.Slot) {
 	p, m := l.pages.At(slot), l.minds.At(slot)
-	c.half(uint32(slot)) // where it is put now has been decided: see SeatOf
+	c.half(uint32(slot)) // not used: it is in another slot now
 	c.float(&p.last)
 	c.float(&p.upto)
 	c.float(&p.mass)

@@ -37,9 +37,6 @@ type Scheduler struct {
 	slow     int            // of them, those that have given their place away
 	ready    []freshet.Poll // chosen
 	given    int            // of those, already handed out
-
-	edits int    // see Edits
-	sum   uint64 // see Sum
 }
 
 // New returns a Scheduler for a policy within limits. The learners beside it get every
@@ -119,7 +116,7 @@ func (s *Scheduler) setShares() {
 func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	slot, known := s.ids.get(string(w.ID))
 	if !known {
-		slot = s.newSlot(w.ID)
+		slot = s.newSlot()
 		*s.entries.At(slot) = entry{used: true, nextShared: slot}
 		s.restoreStatus(now, s.entries.At(slot), w)
 	}
@@ -147,7 +144,6 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	}
 	was := e.source
 	s.bars[slot] = 0
-	s.noteEdit(e, w.Source)
 	e.source, e.gone = s.commons.pack(w.Source), false
 	s.commons.drop(was)
 	if !known {
@@ -306,7 +302,6 @@ func (s *Scheduler) Remove(id freshet.SourceID) {
 	for _, l := range s.learners {
 		l.Remove(slot)
 	}
-	s.noteRemoval(s.entries.At(slot))
 	s.shares.enlist(s.entries.At(slot), false)
 	if e := s.entries.At(slot); e.busy {
 		e.gone, e.asked = true, false // whoever puts it again can ask again

@@ -90,10 +90,9 @@ type sourceTable struct {
 	entries column.Of[freshet.Slot, entry]
 	bars    []stamp // by slot: before that the source is not polled, since its host is shut; 0 if that is not known
 	free    []freshet.Slot
-	seats   map[freshet.SourceID]freshet.Slot // kept for sources that are yet to be put, see Reserve
-	ids     *lookup                           // by ID
-	docs    *lookup                           // by URL, one of the sources that have it
-	commons commons                           // the attributes that sources share
+	ids     *lookup // by ID
+	docs    *lookup // by URL, one of the sources that have it
+	commons commons // the attributes that sources share
 }
 
 func newSourceTable() *sourceTable {
@@ -104,10 +103,7 @@ func newSourceTable() *sourceTable {
 }
 
 // newSlot returns a slot for a new source.
-func (t *sourceTable) newSlot(id freshet.SourceID) freshet.Slot {
-	if slot, kept := t.seats[id]; kept && !t.entries.At(slot).used {
-		return slot
-	}
+func (t *sourceTable) newSlot() freshet.Slot {
 	if n := len(t.free); n > 0 {
 		slot := t.free[n-1]
 		t.free = t.free[:n-1]

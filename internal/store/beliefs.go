@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"iter"
 
@@ -128,28 +127,4 @@ func (s *Store) readBeliefs(ctx context.Context, estimator, query string, args .
 		return err
 	})
 	return page, s.fault("reading beliefs", err)
-}
-
-// BeliefRows are beliefs of one estimator as they are stored, for whoever writes them beside the store.
-type BeliefRows struct {
-	Sources, Checksums []int64
-	Memories           [][]byte
-}
-
-// BeliefRows returns beliefs of one estimator as they are stored. Those about sources that are not known
-// are left out.
-func (s *Store) BeliefRows(beliefs []freshet.Belief) (rows BeliefRows) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	var room []byte
-	for _, f := range beliefs {
-		e := s.entries[f.Source]
-		if e == nil {
-			continue
-		}
-		var sum checksum
-		sum, room = sumRow(room, &beliefsTable, 0, []driver.Value{f.Estimator, e.key, int64(f.Upto), Blob(f.Memory)})
-		rows.Sources, rows.Checksums, rows.Memories = append(rows.Sources, e.key), append(rows.Checksums, sum), append(rows.Memories, f.Memory)
-	}
-	return rows
 }

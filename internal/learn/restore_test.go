@@ -13,13 +13,9 @@ import (
 	"freshet/internal/learn"
 )
 
-// restart puts in the place of the second Learner one that was told of the sources as they are, in the slots in which
-// they lay when the first was saved, and of what was saved. They come in whatever order.
+// restart replaces the second Learner by one that has the same sources in the same slots, put in any order, and the
+// saved state of the first.
 func (b *bustle) restart(parts map[freshet.Slot]string) {
-	n, ok := learn.SlotsOf([]byte(parts[-1]))
-	if !ok {
-		b.Fatal("what was saved does not say how many slots there were")
-	}
 	var taken []freshet.Slot
 	for slot, id := range b.there {
 		if id != "" {
@@ -27,14 +23,11 @@ func (b *bustle) restart(parts map[freshet.Slot]string) {
 		}
 	}
 	l := b.fresh()
-	l.MakeRoom(n)
+	l.GrowAs(b.first)
 	for _, slot := range rapid.Permutation(taken).Draw(b.T, "put") {
 		l.Put(b.now, slot, b.is[slot], b.since[slot])
 	}
 	for _, slot := range append([]freshet.Slot{-1}, rapid.Permutation(taken).Draw(b.T, "restored")...) {
-		if seat, ok := learn.SeatOf([]byte(parts[slot])); slot >= 0 && (!ok || seat != slot) {
-			b.Errorf("what was saved of slot %d says that it lay in slot %d", slot, seat)
-		}
 		if err := l.Restore(slot, []byte(parts[slot])); err != nil {
 			b.Fatalf("restoring slot %d: %v", slot, err)
 		}
@@ -44,7 +37,7 @@ func (b *bustle) restart(parts map[freshet.Slot]string) {
 
 // Whatever came, went and moved before, a Learner that is told of the sources in their slots and of what was saved goes
 // on to the bit.
-func TestSavedSeats(t *testing.T) {
+func TestRestoreInTheSameSlots(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBustle(rt)
 		for range 1 + b.below(3, "starts") {
@@ -93,27 +86,5 @@ func TestNewTagsDuringASweep(t *testing.T) {
 				t.Fatalf("after %d sites slot %d cannot be restored: %v", i+1, slot, err)
 			}
 		}
-	}
-}
-
-// A state of a version that did not say where sources lay is read as it was: they lie as they were put.
-func TestStateWithoutSeats(t *testing.T) {
-	w := busyWorld(1, 60e9, 50)
-	common := []byte(saved(t, w.Learner)[-1])
-	for name, change := range map[string]func([]byte) []byte{
-		"an older version": func(b []byte) []byte { b[0]--; return b },
-		"a newer version":  func(b []byte) []byte { b[0]++; return b },
-		"too many slots":   func(b []byte) []byte { b[13]++; return b },
-		"no number":        func(b []byte) []byte { return b[:15] },
-	} {
-		if n, ok := learn.SlotsOf(change(slices.Clone(common))); ok || n != 0 {
-			t.Errorf("%s: %d slots, %v", name, n, ok)
-		}
-	}
-	if n, ok := learn.SlotsOf(common); !ok || n != 12 {
-		t.Errorf("%d slots, %v; want 12", n, ok)
-	}
-	if _, ok := learn.SeatOf([]byte("abc")); ok {
-		t.Error("three bytes are a seat")
 	}
 }
