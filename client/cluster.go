@@ -25,7 +25,7 @@ type ClusterBrain struct {
 
 // ClusterNotes are what was learnt, as it was last saved so that a start need not go through the whole log.
 type ClusterNotes struct {
-	By      string    `json:"by" doc:"Address of the node that took them down: a warm standby, or the brain itself"`
+	By      string    `json:"by" doc:"Address of the node that saved them: the brain"`
 	At      time.Time `json:"at"`
 	Upto    int64     `json:"upto" doc:"The last result of a poll that they rest on"`
 	Sources int       `json:"sources" doc:"Sources that they are about"`

@@ -30,7 +30,6 @@ type resultsRun struct {
 	page       string
 	plot       string
 	cache      string
-	shards     int
 	json       bool
 }
 
@@ -57,13 +56,7 @@ once. --cache keeps computed limits for the next run.
 each of --policies, is run five times at the reference budget of each trace with
 each kind of evidence, a little at random. The result is a table of the share of the
 limit: the mean of the five runs and, in thousandths, their standard deviation.
---held-out takes the held-out settings instead.
-
---shards 3 compares three brains that share pages and budget with one that has all
-(see freshet lab replay), at the reference budgets or, with --held-out, in the held-out
-settings: what one brain captured, and what share of that three captured whose parts of
-the budget stay as they are at the start, and three whose parts move. The second half
-of each period is also given alone: by then the prices have met.`,
+--held-out takes the held-out settings instead.`,
 		Example: "  freshet-lab results --traces recordings --out docs/results.md --plot docs/results.svg\n" +
 			"  freshet-lab results --traces mine --policies auto,uniform --quick\n" +
 			"  freshet-lab results --traces recordings --evidence bits,feed:5,index --only rss-a,telegram-web --jobs 1",
@@ -78,11 +71,8 @@ of each period is also given alone: by then the prices have met.`,
 			if l.comparison.Jobs < 0 {
 				return cli.Usagef("--jobs must be 1 or more")
 			}
-			if len(l.evidence) == 0 && l.shards == 0 && l.comparison.Reserved {
-				return cli.Usagef("--held-out needs --evidence or --shards; without them the held-out settings are part of the page")
-			}
-			if cmd.Flags().Changed("shards") {
-				return l.runShards(cmd)
+			if len(l.evidence) == 0 && l.comparison.Reserved {
+				return cli.Usagef("--held-out needs --evidence; without it the held-out settings are part of the page")
 			}
 			if len(l.evidence) > 0 && l.plot != "" {
 				return cli.Usagef("--plot draws policies, not --evidence")
@@ -96,8 +86,7 @@ of each period is also given alone: by then the prices have met.`,
 	flags.BoolVar(&l.comparison.Quick, "quick", false, "use only the reference budgets, and run each policy once")
 	flags.Var(&l.policies, "policies", "policies to compare; the others are compared with the first (default: all of interest)")
 	flags.Var(&l.evidence, "evidence", "compare kinds of evidence instead of policies: "+lab.EvidenceForms)
-	flags.BoolVar(&l.comparison.Reserved, "held-out", false, "with --evidence or --shards, use the held-out settings of the traces")
-	flags.IntVar(&l.shards, "shards", 0, "compare so many brains that share the budget with one, instead of policies")
+	flags.BoolVar(&l.comparison.Reserved, "held-out", false, "with --evidence, use the held-out settings of the traces")
 	flags.StringSliceVar(&l.comparison.Only, "only", nil, "use only the traces of these names")
 	flags.IntVar(&l.comparison.Jobs, "jobs", 0, "replays at the same time (default: one for each processor)")
 	flags.Var((*cli.Length)(&l.comparison.Instant), "instant", "length of an instant for traces not known by name (default: depends on the trace)")
@@ -144,23 +133,6 @@ func (l *resultsRun) run(ctx context.Context) (err error) {
 		return l.render(l.out, results)
 	}
 	return nil
-}
-
-// runShards compares several brains with one, and writes the table.
-func (l *resultsRun) runShards(cmd *cobra.Command) error {
-	for _, flag := range []string{"evidence", "policies", "plot", "out", "cache"} {
-		if cmd.Flags().Changed(flag) {
-			return cli.Usagef("--shards does not go with --%s", flag)
-		}
-	}
-	list, err := watched(l, func() ([]lab.ShardResult, error) { return l.comparison.RunShards(cmd.Context(), l.shards) })
-	switch {
-	case err != nil:
-		return cli.WrongField(err)
-	case l.json:
-		return cli.WriteJSON(l.out, list)
-	}
-	return lab.WriteShards(l.out, list)
 }
 
 // compare runs the comparison, and shows how far it has come. What was worked

@@ -25,7 +25,6 @@ over at once. It is warming while it reads that state, and cold if it was starte
 such as a secret.key that differs from the others', are listed below the table.
 
 Notes are checkpoints of what was learnt, so that a start need not replay all past polls.
-A warm standby that is up to date writes them, and otherwise the brain does.
 
 Any node answers. With --store, or if no node can be reached, the answer comes straight
 from the database.`

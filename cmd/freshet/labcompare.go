@@ -41,7 +41,7 @@ as arguments.
 Policies: ` + strings.Join(baselines.Names(), ", ") + `.
 Options follow a colon, for example sample-greedy:samples=10,share=0.3.
 
-` + estimateHelp + evidenceHelp + conditionsHelp + shardsHelp + fromStoreHelp,
+` + estimateHelp + evidenceHelp + conditionsHelp + fromStoreHelp,
 		Example: "  freshet lab compare --trace feeds.csv.gz --policy uniform,wic,cam --budget 1,2,4,8\n" +
 			"  freshet lab compare --policy uniform --policy wic --budget 2 --instant 5m --csv traces/*.csv.gz > scores.csv\n" +
 			"  freshet lab compare --trace feeds.csv --policy uniform,wic --estimate exact --budget 1,2,4 --html feeds.html\n" +

@@ -40,12 +40,11 @@ late.
 The budget is the number of polls per instant. With a fraction such as 0.5, unused
 budget is carried over, up to the budget of one instant and at least one poll.
 
-` + estimateHelp + evidenceHelp + conditionsHelp + shardsHelp + calibrationHelp + fromStoreHelp,
+` + estimateHelp + evidenceHelp + conditionsHelp + calibrationHelp + fromStoreHelp,
 		Example: "  freshet lab replay --trace feeds.csv.gz --policy wic --budget 8 --instant 1m --json\n" +
 			"  freshet lab replay --trace feeds.csv --policy sample-greedy:samples=10,share=0.3 --budget 20 --html replay.html\n" +
 			"  freshet lab replay --trace feeds.csv --policy auto --budget 8 --calibration --plot calibration.svg\n" +
 			"  freshet lab replay --trace feeds.csv --policy auto --budget 8 --continuous --host-delay 5s --fail 0.02\n" +
-			"  freshet lab replay --trace feeds.csv --policy auto --budget 8 --shards 3\n" +
 			"  freshet lab replay --from-store --policy frequency --days 14",
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -210,26 +209,10 @@ func (r *labReplay) report(x lab.Trial) error {
 	say("delay", "%.2f instants on average; half within %d, 90%% within %d, 99%% within %d", x.MeanDelay, x.DelayP50, x.DelayP90, x.DelayP99)
 	say("freshness", "%.4f", x.Freshness)
 	say("age", "%s", plot.Brief(x.AgeSeconds)+"s")
-	if x.Shards != nil {
-		sayShards(say, x.Shards)
-	}
 	if r.divergence != "" {
 		say("divergence", "%s on average", plot.Brief(x.Divergence))
 	}
 	say("fairness", "%.4f of the pages that changed were polled", x.Fairness)
 	_, err := fmt.Fprint(r.out, b.String())
 	return err
-}
-
-// sayShards says how several brains fared.
-func sayShards(say func(what, format string, args ...any), f *lab.ShardFigures) {
-	met := "their prices never met"
-	if f.Met > 0 {
-		met = fmt.Sprintf("their prices first met at instant %d", f.Met)
-	}
-	say("shards", "%d; parts of the budget moved %s, and %s", len(f.Shards), counted(f.Moves, "time"), met)
-	for _, s := range f.Shards {
-		say("", "%s on %s: %s polls, budget %.2f at the start and %.2f at the end, price %s",
-			counted(s.Pages, "page"), counted(s.Hosts, "host"), fmt.Sprint(s.Polls), s.Before, s.After, plot.Brief(s.Price))
-	}
 }

@@ -67,7 +67,6 @@ type labSetting struct {
 	evidence labflag.Evidence
 	seed     uint64
 	scale    bool
-	shards   int
 	limit    bool
 }
 
@@ -80,7 +79,6 @@ func (l *labSetting) register(set *pflag.FlagSet) {
 	set.Var(&l.estimate, "estimate", "how wic, price and cam estimate changes: "+strings.Join(estimate.Names, ", "))
 	set.Var(&l.evidence, "evidence", "what a poll shows: bits (whether the page changed), dated (also when), feed:N (when, the last N times), or index[:N][,every=1h] (one poll shows a whole site)")
 	set.Uint64Var(&l.seed, "seed", 1, "random seed; the same seed gives the same result")
-	set.IntVar(&l.shards, "shards", 1, "number of brains that share pages and budget")
 	set.BoolVar(&l.scale, "scale", false, "scale the intervals of fixed, miniflux, nutch and stormcrawler to the instant")
 }
 
@@ -119,20 +117,8 @@ func (l *labSetting) openTrace(file string) (*lab.Case, error) {
 	return c, err
 }
 
-// shardsHelp is for the same.
-const shardsHelp = `
---shards 3 replays as three brains would that share the work: each has the hosts that
-a hash gives it, a scheduler and a learner of its own, and a part of the budget. Every
-now and then a part moves from the brain to which the last poll that it can afford is
-worth least to the one to which it is worth most. Policies that name no such price
-(all but auto) keep the parts that they start with, by the number of pages.
-`
-
 // terms returns how trials are made.
 func (l *labSetting) terms() (lab.Terms, error) {
-	if l.shards < 1 {
-		return lab.Terms{}, usagef("--shards must be 1 or more")
-	}
 	met, err := l.conditions(l.seed)
-	return lab.Terms{Estimate: l.estimate.Spec, Evidence: l.evidence.Evidence, Seed: l.seed, Scale: l.scale, Shards: l.shards, Conditions: met}, err
+	return lab.Terms{Estimate: l.estimate.Spec, Evidence: l.evidence.Evidence, Seed: l.seed, Scale: l.scale, Conditions: met}, err
 }

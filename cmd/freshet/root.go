@@ -37,7 +37,6 @@ func verbs() []verb {
 		{"status", atWork, statusVerb},
 		{"hand", atWork, handVerb},
 		{"cluster", atWork, clusterVerb},
-		{"pool", atWork, poolVerb},
 		{"demo", atWork, demoVerb},
 		{"add", sources, addVerb},
 		{"import", sources, importVerb},

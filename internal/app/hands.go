@@ -147,10 +147,6 @@ type handLimits struct {
 	base   sched.Limits // by the settings
 	own    int          // looks that this machine makes at once; less than 0 means as many as there are workers
 	remote int          // looks that hands elsewhere make at once
-
-	shared bool         // the budget is shared with other daemons
-	part   sched.Budget // of this one; zero if it may make no polls for now
-	whole  sched.Budget // of all
 }
 
 // set changes what the settings say.
@@ -185,36 +181,6 @@ func (h *handLimits) inForce() sched.Limits {
 	if h.remote > 0 && l.Slow > 0 {
 		l.Slow += 8 * h.remote
 	}
-	if h.shared {
-		l = limitsOf(l, h.part, h.whole)
-	}
-	return l
-}
-
-// share takes note of what part of a budget this daemon has.
-func (h *handLimits) share(d *daemon.Daemon, part, whole sched.Budget) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.part, h.whole = part, whole
-	h.tell(d)
-}
-
-// wants returns the whole budget, as the settings have it.
-func (h *handLimits) wants() sched.Budget {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return sched.Budget{Polls: h.base.Budget.Polls, Per: h.base.Budget.Per}
-}
-
-// limitsOf returns the limits of a daemon that has a part of the budget.
-func limitsOf(l sched.Limits, part, whole sched.Budget) sched.Limits {
-	if part.Polls == 0 {
-		l.Workers = -1 // not one
-		return l
-	}
-	l.Budget.Polls, l.Budget.Per = part.Polls, part.Per
-	scale := whole.Polls / part.Polls // what is a share of the whole is a larger one of a part
-	l.SourceShare, l.Hosts.Share = min(1, scale*l.SourceShare), min(1, scale*l.Hosts.Share)
 	return l
 }
 

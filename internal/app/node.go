@@ -54,7 +54,6 @@ type Node struct {
 	queries  *runner.Runner      // nil if none are run
 	hands    *cluster.Hands      // nil if none may join
 	limits   handLimits
-	seat     *seat                     // in a pool; nil if the budget is not shared
 	gate     atomic.Pointer[auth.Gate] // nil until the API is served
 	log      *slog.Logger
 
@@ -76,7 +75,6 @@ type Config struct {
 	Idle    bool                  // make no poll but those that somebody asks for, whatever the settings say
 	Queries bool                  // run the queries although it is idle
 	Unbound bool                  // poll no source because its MaxGap has passed
-	Share   bool                  // share the budget with the other daemons of the pool, if the settings name one
 	Learn   bool                  // learn from the log although it is idle
 	Grace   time.Duration         // for polls under way at the end; zero means that of package daemon
 	Observe func(freshet.Outcome) // is told of every poll; may be nil
@@ -232,12 +230,6 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	if n.leads != nil {
 		with.Right = n.leads.Right
 	}
-	if cfg.Share && cfg.Pool != "" && !cfg.Standby {
-		if n.seat, err = newSeat(n, cfg); err != nil {
-			return err
-		}
-		n.seat.prepare(&with)
-	}
 	n.Daemon = daemon.New(with)
 	if !cfg.Idle {
 		n.explorer = discovery.New(discovery.Config{Store: n.Store, Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
@@ -281,9 +273,6 @@ func (n *Node) Start(ctx context.Context) (<-chan error, error) {
 		}
 		if n.queries != nil {
 			beside.Go(func() { n.runQueries(exploring) })
-		}
-		if n.seat != nil {
-			beside.Go(func() { n.seat.hold(exploring) })
 		}
 		err := n.outliveHands(ctx)
 		if err == nil {

@@ -179,7 +179,7 @@ func (s *service) alone(ctx context.Context) (err error) {
 func (s *service) config() Config {
 	return Config{
 		Settings: s.settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store,
-		Idle: s.Once != nil, Queries: true, Unbound: s.Once != nil, Share: true,
+		Idle: s.Once != nil, Queries: true, Unbound: s.Once != nil,
 	}
 }
 
@@ -213,9 +213,6 @@ func (s *service) work(ctx context.Context) error {
 	// the log teaches anybody who knows the sources from the beginning.
 	if !s.settle(ctx, loaded) {
 		s.Log.Info("polling starts while sources of the configuration file are still loading")
-	}
-	if s.node.seat != nil {
-		s.node.seat.reached(s.advertised())
 	}
 	started := make(chan struct{})
 	daemon.Go(func() { s.gate.Run(ctx) })

@@ -32,7 +32,7 @@ func wire(ctx context.Context, store freshet.Store, cfg Config) (w wiring, err e
 	if err != nil {
 		return w, err
 	}
-	at := policy.InDaemon(cfg.Policy, madeFor(cfg), max(counts.All.Total, len(cfg.Sources), cfg.Expect))
+	at := policy.InDaemon(cfg.Policy, cmp.Or(cfg.Budget, cfg.Limits.Budget), max(counts.All.Total, len(cfg.Sources), cfg.Expect))
 	w.tick = at.Tick
 	w.policy, w.learner, err = policy.Wire(cfg.Policy, at)
 	return w, err

@@ -83,12 +83,6 @@ type Config struct {
 	// means that this cannot be told.
 	Uptime func() (boot string, up time.Duration)
 
-	// Elsewhere says which other daemon polls a host, if one does that shares the budget with
-	// this one; nil means that none does. Trouble says why this one may make no polls at all;
-	// nil and "" mean that it may.
-	Elsewhere func(host string) error
-	Trouble   func() string
-
 	// Right returns for how long from now it is sure that no other process decides; nil means for ever.
 	// Polls that are on record wait while it is not.
 	Right func() time.Duration
@@ -221,7 +215,6 @@ func (d *Daemon) Run(ctx context.Context) error {
 	work.Go(func() { d.follow(beside, place) })
 	work.Go(func() { d.keepHouse(beside) })
 	work.Go(func() { d.watchSpace(beside) })
-	work.Go(func() { d.warnOfOthers(beside) })
 	work.Go(func() { d.watchLevels(beside) })
 	work.Go(func() { d.watchStakes(beside) })
 	work.Go(func() { d.runCheckpoints(beside) })

@@ -64,9 +64,6 @@ func (w *passage) leaveWhole(ctx context.Context, hop freshet.Hop) error {
 		}
 	}
 	host := freshet.HostOf(hop.URL)
-	if err := w.leaveOthers(host); err != nil {
-		return err
-	}
 	first := len(w.hosts) == 0
 	if !first || host != w.poll.FirstHost() { // the decision to poll is leave for the first
 		if err := w.ask(ctx, sched.Request{Source: w.poll.Source.ID, Host: host, Wait: hop.Wait, Unsent: first || w.unsent, Robots: w.robots}); err != nil {

@@ -11,9 +11,6 @@ import (
 // AddSource begins to watch a source. It is the store's AddSource, told to the
 // loop.
 func (d *Daemon) AddSource(ctx context.Context, s freshet.Source) (freshet.Source, error) {
-	if err := d.elsewhere(s); err != nil {
-		return s, err
-	}
 	err := d.census.edit(1, func() (id freshet.SourceID, err error) {
 		s, err = d.cfg.Store.AddSource(ctx, s)
 		return s.ID, err
@@ -30,9 +27,6 @@ func (d *Daemon) AddSource(ctx context.Context, s freshet.Source) (freshet.Sourc
 
 // UpdateSource changes a watched source.
 func (d *Daemon) UpdateSource(ctx context.Context, s freshet.Source) error {
-	if err := d.elsewhere(s); err != nil {
-		return err
-	}
 	if s.Site != nil || d.sites.has(s.ID) {
 		return d.updateSite(ctx, s)
 	}

@@ -81,9 +81,6 @@ func (d *Daemon) Status() Status {
 	} else {
 		s.Trouble = d.space.trouble()
 	}
-	if s.Trouble == "" && d.cfg.Trouble != nil {
-		s.Trouble = d.cfg.Trouble()
-	}
 	if disk, ok := d.space.now(); ok {
 		s.Disk = &disk
 	}

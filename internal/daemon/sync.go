@@ -29,7 +29,6 @@ func (d *Daemon) Sync(ctx context.Context, listed []freshet.Source) (done Synced
 	if err != nil {
 		return done, err
 	}
-	listed = d.own(listed)
 	var steps []step
 	taken := map[freshet.SourceID]bool{}
 	for _, s := range listed {

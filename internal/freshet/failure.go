@@ -76,8 +76,6 @@ const (
 	FailDowngrade     Failure = "redirect.downgrade" // from https to http
 	FailBadLocation   Failure = "redirect.invalid"   // to a URL that is not acceptable
 
-	FailShard Failure = "shard" // the host is one that another daemon polls, which shares the budget
-
 	FailRobots            Failure = "robots"             // all of the following: a robots.txt is obeyed, and the page was not asked for
 	FailRobotsDisallow    Failure = "robots.disallow"    // it disallows the page
 	FailRobotsUnreachable Failure = "robots.unreachable" // it cannot be read

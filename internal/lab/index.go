@@ -70,9 +70,6 @@ func (w *world) addIndexes() {
 	sites := map[string]*index{}
 	of, order := make([]*index, n), make([]int32, 0, n)
 	for page := range n {
-		if w.alien(page) {
-			continue
-		}
 		s := w.options.source(w.grid, page)
 		host := s.Host()
 		if sites[host] == nil {

@@ -50,7 +50,6 @@ type Options struct {
 
 	dates  func(page int) bool // which pages show dates, if the evidence is Dated or a Feed; nil means all
 	absent func(page int) bool // which pages are not there at the start; nil means none
-	alien  func(page int) bool // which pages are another brain's; nil means none
 }
 
 // Replay lets a policy poll its way through a grid, and scores what it
@@ -91,7 +90,7 @@ func (w *world) scheduler(p freshet.Policy, l sched.Limits) *sched.Scheduler {
 		standing = freshet.Standing{}
 	}
 	for page := range g.pages {
-		if !w.alien(page) && (o.absent == nil || !o.absent(page)) {
+		if o.absent == nil || !o.absent(page) {
 			s.Put(g.Start, freshet.Watched{Source: o.source(g, page), Standing: standing})
 		}
 	}
@@ -111,9 +110,6 @@ func (w *world) scheduler(p freshet.Policy, l sched.Limits) *sched.Scheduler {
 	return s
 }
 
-// alien reports whether a page is another brain's.
-func (w *world) alien(page int) bool { return w.options.alien != nil && w.options.alien(page) }
-
 // hears reports whether a policy hears what indexes say. WIC learns as well, but takes
 // from its learner only what is forecast.
 func hears(p freshet.Policy) bool {
@@ -129,9 +125,6 @@ func (w *world) showDates(s *sched.Scheduler) {
 	if w.options.dates == nil {
 		for page, id := range w.grid.pages {
 			o := first
-			if w.alien(page) {
-				continue
-			}
 			if w.show(page, &o); !o.Modified.IsZero() {
 				o.Source = id
 				s.Observe(w.grid.Start, o)

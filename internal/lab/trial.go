@@ -47,7 +47,6 @@ type Trial struct {
 
 	Recorded *RecordedFigures `json:"recorded,omitempty"` // of a history that a daemon recorded
 
-	Shards *ShardFigures `json:"shards,omitempty"` // nil if there was one brain
 }
 
 // A TrialLimit holds a score against what was possible.
@@ -64,7 +63,6 @@ type Terms struct {
 	Evidence Evidence
 	Seed     uint64
 	Scale    bool // fit the intervals of policies that have some to the instant
-	Shards   int  // brains that share pages and budget; 0 and 1 mean one that has all
 	Conditions
 }
 
@@ -106,27 +104,8 @@ func (t Terms) Try(ctx context.Context, c *Case, policy string, budget float64, 
 	if c.Recorded != nil {
 		o = c.Recorded.options(c.Grid, o)
 	}
-	if t.Shards != 0 && t.Shards != 1 {
-		var f ShardFigures
-		r.Score, f, err = ReplayShards(ctx, c.Grid, t.shards(c.Grid, policy), o)
-		r.Shards = &f
-		return r, err
-	}
 	r.Score, err = Replay(ctx, c.Grid, p, o)
 	return r, err
-}
-
-// shards returns the brains of a trial.
-func (t Terms) shards(g *Grid, name string) Shards {
-	return Shards{Count: t.Shards, Start: func(shard, pages int, budget float64) (freshet.Policy, error) {
-		own := t
-		own.Seed += uint64(shard)
-		at, err := own.setting(name, g, pages, budget)
-		if err != nil {
-			return nil, err
-		}
-		return baselines.New(name, at)
-	}}
 }
 
 // takesChances says what is wrong with giving chances to a policy.

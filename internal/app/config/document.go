@@ -202,6 +202,8 @@ func (d *document) mapping(n ast.Node, path string, fields []field) {
 		i := slices.Index(known, key)
 		inside := strings.TrimPrefix(path+"."+key, ".")
 		switch first, twice := met[key], met[key] > 0; {
+		case i < 0 && path == "" && removed[key] != "":
+			d.report(pair.Key, path, "the setting %s was removed; %s", key, RemovedHint)
 		case i < 0:
 			d.report(pair.Key, path, "unknown key %q%s", key, suggest.DidYouMean(key, known))
 		case twice:

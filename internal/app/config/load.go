@@ -55,6 +55,12 @@ func Load(in Input) (Settings, error) {
 	return in.load(text)
 }
 
+// removed are settings that there were once, with their environment variables.
+var removed = map[string]string{"pool": "FRESHET_POOL", "shard": "FRESHET_SHARD"}
+
+// RemovedHint says what to do about a removed setting.
+const RemovedHint = "daemons no longer share a budget; give each a budget of its own, or run one daemon with workers on other machines (docs/cluster.md)"
+
 // read reads the file.
 func (in Input) read() ([]byte, error) {
 	if in.Text != nil {
@@ -85,6 +91,11 @@ func (in Input) load(text []byte) (Settings, error) {
 			s.note(o.Key, FromFlag)
 		}
 	}
+	for key, env := range removed {
+		if in.Env(env) != "" {
+			faults = append(faults, freshet.WithHint(fmt.Errorf("%s: the setting %s was removed", env, key), RemovedHint))
+		}
+	}
 	if !in.apply {
 		if err := s.applyKept(); err != nil {
 			faults = append(faults, err)
@@ -94,9 +105,6 @@ func (in Input) load(text []byte) (Settings, error) {
 		if err := s.OIDC.Check(s.PublicURL); err != nil {
 			faults = append(faults, err)
 		}
-	}
-	if err := s.checkShard(); err != nil {
-		faults = append(faults, err)
 	}
 	doc.admit(&s) // only now is it known which addresses are allowed
 	doc.admitQueries(&s)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"freshet/internal/auth/openid"
-	"freshet/internal/cluster/shards"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/browser"
@@ -47,9 +46,6 @@ type Settings struct {
 	Advertise string        // where other nodes reach the API; "" means where it listens
 	Lease     time.Duration // after so long without a sign of life another node takes over; 0 means 5 s
 	Standby   string        // what this node does while another decides: WarmStandby or ColdStandby; "" means the former
-
-	Pool  string       // URL of the database in which daemons share the budget; "" means that this one has all of it
-	Shard shards.Shard // which of them this one is
 
 	HandToken string // file with the token that hands on other machines show; "" means that there are none
 	OwnSlots  int    // looks that this machine makes at once beside theirs; less than 0 means as many as there are workers
