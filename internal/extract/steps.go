@@ -61,7 +61,7 @@ func stepKinds() []StepKind {
 			Notes: "Without a word, the document is written as what it looks like. YAML that refers to itself more than 20 times is refused.", compile: compilePretty},
 		{Name: "table", Takes: "page, CSV", Gives: "items", Arg: "NUMBER or {table, delimiter, header}", Help: "read a table of a page or a CSV file as rows",
 			Example: `table`, Input: "<table><tr><th>Name<th>Price<tr><td>Alpha<td>10 €<tr><td>Beta<td>12 €</table>", Output: "Name | Price\nAlpha | 10 €\nBeta | 12 €\n",
-			Notes: "Of several tables the one with the most cells is read; `table: 2` reads the second, and `css` can choose one first. The delimiter of a CSV file is found out unless it is named. Rows are items: the key is the first column that tells them apart, unless `items: {key: COLUMN}` names one.", compile: compileTable},
+			Notes: "Of several tables the one with the most cells is read; `table: 2` reads the second, and `css` can choose one first. The delimiter of a CSV file is detected unless it is named. Rows are items: the key is the first column that tells them apart, unless `items: {key: COLUMN}` names one.", compile: compileTable},
 		{Name: "pdf", Takes: "PDF", Gives: "text", Help: "read the text of a PDF file, one page after the other",
 			Example: `pdf`,
 			Notes:   "A PDF file is read like this without being asked. Pages that are pictures have no text.", compile: compilePDF},
