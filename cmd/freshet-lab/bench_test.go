@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"freshet/internal/test/bench"
+	"freshet/internal/test/tier"
 )
 
 // runBench runs a short benchmark as a user would.
 func runBench(t *testing.T, args ...string) []byte {
 	t.Helper()
+	tier.Slow(t, "it runs a benchmark")
 	dir := t.TempDir()
 	cmd := exec.Command("freshet-lab", append([]string{"bench"}, append(args, "--json", "--dir", dir)...)...)
 	cmd.Stderr = t.Output()
