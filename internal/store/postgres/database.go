@@ -19,8 +19,7 @@ import (
 // A database is the PostgreSQL database of a store as package store sees it.
 type database struct {
 	*Store
-	holder  string
-	version int // of the schema, when it was looked at
+	holder string
 
 	count    clock.Count
 	until    atomic.Int64  // of the count, up to which the lease is sure to last

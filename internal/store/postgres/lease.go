@@ -80,14 +80,8 @@ func (d *database) elect(ctx context.Context) (ours bool, was held, err error) {
 	if err := on.QueryRow(ctx, "SELECT holder, renewed::text FROM leases WHERE name = 'brain'").Scan(&was.holder, &was.renewed); err != nil {
 		return false, was, err
 	}
-	query, args := `UPDATE leases SET epoch = epoch + 1, holder = $1, renewed = clock_timestamp()
-		WHERE name = 'brain' AND renewed = $3::timestamptz AND renewed < clock_timestamp() - make_interval(secs => $2) RETURNING epoch, batch`,
-		[]any{d.holder, d.cfg.Lease.Seconds(), was.renewed}
-	if d.version >= clusterFormat {
-		query, args = electAmongOthers, append(args, d.cfg.Address)
-	}
 	asked := d.count.Now()
-	err = on.QueryRow(ctx, query, args...).Scan(&d.epoch, &d.batch)
+	err = on.QueryRow(ctx, electAmongOthers, d.holder, d.cfg.Lease.Seconds(), was.renewed, d.cfg.Address).Scan(&d.epoch, &d.batch)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, was, nil
 	}

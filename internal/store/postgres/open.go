@@ -119,11 +119,6 @@ func (s *Store) take(ctx context.Context) error {
 	if err := s.migrate(holding); err != nil {
 		return err
 	}
-	if s.base.version < clusterFormat {
-		if _, err := s.reader.ExecContext(holding, "UPDATE leases SET address = ? WHERE name = 'brain' AND epoch = ?", s.cfg.Address, s.base.epoch); err != nil {
-			return s.base.Fault("giving the address", err)
-		}
-	}
 	if err := s.base.lastEdit(); err != nil {
 		return s.base.Fault("reading which sources were edited", err)
 	}

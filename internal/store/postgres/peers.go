@@ -22,19 +22,6 @@ func OpenPeers(ctx context.Context, cfg Config) (_ *Peers, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.base.resign(), s.release())
-		}
-	}()
-	if s.base.version < clusterFormat {
-		if err := s.base.lead(ctx); err != nil { // nobody else is to write by the old schema
-			return nil, err
-		}
-		if err := errors.Join(s.migrate(ctx), s.base.resign()); err != nil {
-			return nil, err
-		}
-	}
 	return &Peers{s}, nil
 }
 

@@ -88,38 +88,21 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// A store of the format before nodes knew of each other is brought up to date by whoever takes
-// the lease, and by nobody while it is held.
-func TestOldFormatIsUpdatedByTheLeader(t *testing.T) {
+// A store of a format that is too old is refused, and left as it is.
+func TestTooOldFormatIsRefused(t *testing.T) {
 	shed := newShed(t)
 	at := shed.URL(shed.Database(t))
-	s := open(t, postgres.Config{URL: at})
-	add(t, s, "a")
-	if err := s.Close(); err != nil {
+	if err := open(t, postgres.Config{URL: at}).Close(); err != nil {
 		t.Fatal(err)
 	}
 	conn := shed.Connect(t, at[strings.LastIndex(at, "/")+1:strings.Index(at, "?")])
-	if _, err := conn.Exec(t.Context(), `DROP TABLE nodes, facts, moves, edits; ALTER TABLE leases DROP COLUMN address;
-		DELETE FROM schema_versions WHERE version > 1; UPDATE leases SET renewed = clock_timestamp() + interval '1 day', holder = 'old'`); err != nil {
+	if _, err := conn.Exec(t.Context(), "UPDATE schema_versions SET version = 3"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := postgres.Open(t.Context(), postgres.Config{URL: at, Try: true}); !errors.Is(err, freshet.ErrBusy) {
-		t.Fatalf("beside one that writes: %v", err)
-	}
-	if _, err := postgres.Open(t.Context(), postgres.Config{URL: at, ReadOnly: true}); !errors.Is(err, postgres.ErrOldFormat) {
-		t.Fatalf("it is read: %v", err)
-	}
-	if _, err := conn.Exec(t.Context(), "UPDATE leases SET renewed = '-infinity'"); err != nil {
-		t.Fatal(err)
-	}
-	s = open(t, postgres.Config{URL: at, Address: "http://c:1"})
-	defer s.Close()
-	var address string
-	if err := conn.QueryRow(t.Context(), "SELECT address FROM leases").Scan(&address); err != nil || address != "http://c:1" {
-		t.Errorf("it is reached at %q: %v", address, err)
-	}
-	if _, err := s.Source(t.Context(), "a"); err != nil {
-		t.Error(err)
+	for _, reading := range []bool{true, false} {
+		if _, err := postgres.Open(t.Context(), postgres.Config{URL: at, ReadOnly: reading}); err == nil || !strings.Contains(err.Error(), "data format 3") || freshet.HintOf(err) == "" {
+			t.Errorf("it is opened: %v", err)
+		}
 	}
 }
 

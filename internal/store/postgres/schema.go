@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io/fs"
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
@@ -63,32 +62,27 @@ type formatError struct{ error }
 // Is reports whether it is that of a newer format.
 func (formatError) Is(target error) bool { return target == ErrNewFormat }
 
-// clusterFormat is the version of the schema from which on nodes know of each other.
-const clusterFormat = 2
-
 // prepare sees to it that there is a schema that this version of freshet can work with.
-func (s *Store) prepare(ctx context.Context) (err error) {
-	if s.base.version, err = s.schema(ctx); err != nil {
+func (s *Store) prepare(ctx context.Context) error {
+	version, err := s.schema(ctx)
+	if err != nil {
 		return s.base.Fault("reading the schema", err)
 	}
-	if s.base.version == 0 || s.cfg.ReadOnly {
-		if err := s.migrate(ctx); err != nil {
-			return err
-		}
-		s.base.version, err = s.schema(ctx)
-		return err
+	if version == 0 || s.cfg.ReadOnly {
+		return s.migrate(ctx)
 	}
-	files, err := fs.Glob(migrations, "migrations/*.sql")
+	all, err := store.Migrations(migrations)
 	if err != nil {
 		return err
 	}
-	return s.known(s.base.version, len(files))
+	return s.known(version, all)
 }
 
-// known refuses a schema of a newer version of freshet.
-func (s *Store) known(version, known int) error {
+// known refuses a schema of a newer version of freshet, and one that is too old.
+func (s *Store) known(version int64, all []store.Migration) error {
+	known := all[len(all)-1].Format
 	if version <= known {
-		return nil
+		return store.CheckOldest(s.name, version, all)
 	}
 	return freshet.WithHint(formatError{fmt.Errorf("%s has data format %d, but this version of freshet knows only formats up to %d", s.name, version, known)},
 		"it was written by a newer version of freshet: use that version, or restore an older backup")
@@ -96,7 +90,7 @@ func (s *Store) known(version, known int) error {
 
 // migrate brings the schema up to date. Of several processes that do so at once, one does.
 func (s *Store) migrate(ctx context.Context) error {
-	files, err := fs.Glob(migrations, "migrations/*.sql")
+	all, err := store.Migrations(migrations)
 	if err != nil {
 		return err
 	}
@@ -104,10 +98,10 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err != nil {
 		return s.base.Fault("reading the schema", err)
 	}
-	known := len(files)
-	if err := s.known(version, known); err != nil {
+	if err := s.known(version, all); err != nil {
 		return err
 	}
+	known := all[len(all)-1].Format
 	switch {
 	case version == known:
 		return nil
@@ -117,7 +111,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet reads only format %d: %w", s.name, version, known, ErrOldFormat),
 			"start freshet serve once on it, to update the format")
 	}
-	if err := s.update(ctx, files); err != nil {
+	if err := s.update(ctx, all); err != nil {
 		return s.base.Fault("updating the schema", err)
 	}
 	if version > 0 { // a new store has nothing to tell
@@ -127,7 +121,7 @@ func (s *Store) migrate(ctx context.Context) error {
 }
 
 // schema returns the version of the schema, zero if there is none.
-func (s *Store) schema(ctx context.Context) (version int, err error) {
+func (s *Store) schema(ctx context.Context) (version int64, err error) {
 	var there bool
 	err = s.reader.QueryRowContext(ctx, "SELECT to_regclass(quote_ident(current_schema()) || '.schema_versions') IS NOT NULL").Scan(&there)
 	if err != nil || !there {
@@ -138,7 +132,7 @@ func (s *Store) schema(ctx context.Context) (version int, err error) {
 }
 
 // update makes the migrations that have not been made yet.
-func (s *Store) update(ctx context.Context, files []string) (err error) {
+func (s *Store) update(ctx context.Context, all []store.Migration) (err error) {
 	one, err := s.reader.Conn(ctx)
 	if err != nil {
 		return err
@@ -171,14 +165,13 @@ func (s *Store) update(ctx context.Context, files []string) (err error) {
 		if err != nil {
 			return err
 		}
-		for n := int(version) + 1; n <= len(files); n++ {
-			text, err := migrations.ReadFile(files[n-1])
-			if err != nil {
-				return err
+		for _, m := range all {
+			if m.Format <= version {
+				continue
 			}
-			if err := exec(fmt.Sprintf("BEGIN; %s; INSERT INTO schema_versions (version) VALUES (%d); COMMIT", text, n)); err != nil {
+			if err := exec(fmt.Sprintf("BEGIN; %s; INSERT INTO schema_versions (version) VALUES (%d); COMMIT", m.SQL, m.Format)); err != nil {
 				_ = exec("ROLLBACK")
-				return fmt.Errorf("%s: %w", files[n-1], err)
+				return fmt.Errorf("data format %d: %w", m.Format, err)
 			}
 		}
 		if version == 0 {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/internal/sinks"
 	"freshet/internal/store/sqlite"
 )
 
@@ -179,51 +178,6 @@ func TestReaderNamesChangesAlike(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("a reader calls the changes %v, want %v", got, want)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// The ids and cursors that a store has given out before there were epochs stay, and
-// are good; those that come are new.
-func TestMigratesNumbers(t *testing.T) {
-	dir := written(t, 7,
-		`INSERT INTO sources (key, id, url, recipe, definition, revision, origin, created, removed) VALUES
-			(1, 'a', 'https://a.example/', '{}', '{"id":"a","url":"https://a.example/","name":"A","tags":["x","y"]}', 3, 'api', 1, 0),
-			(2, 'gone', 'https://gone.example/', '{}', '{"id":"gone","url":"https://gone.example/"}', 1, 'api', 1, 1)`,
-		"INSERT INTO standings (source, head, changes, last_change) VALUES (1, 3, 2, 3), (2, 2, 1, 2)",
-		`INSERT INTO changes (cursor, source, prev, seq, number, from_hash, to_hash, after, before, summary) VALUES
-			(1, 1, 0, 1, 2, zeroblob(32), zeroblob(32), 1, 2, 'x'), (2, 2, 0, 1, 2, zeroblob(32), zeroblob(32), 1, 2, 'x'),
-			(3, 1, 1, 2, 3, zeroblob(32), zeroblob(32), 1, 2, 'x')`,
-		"INSERT INTO debts (reader, change, attempts, due, err) VALUES ('r', 3, 1, 5, 'down')")
-	for range 2 {
-		s := open(t, sqlite.Config{Dir: dir})
-		changes, err := s.Changes(t.Context(), freshet.ChangeQuery{Limit: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, c := range changes {
-			got = append(got, fmt.Sprint(c.ID(), " ", c.Place(), " ", c.Label))
-			if err := findChange(t, s, c.Place()); err != nil {
-				t.Errorf("the place %s gives %v", c.Place(), err)
-			}
-		}
-		if want := []string{"a.1 1 {https://a.example/ A [x y]}", "gone.1 2 {https://gone.example/  []}", "a.2 3 {https://a.example/ A [x y]}"}; !slices.Equal(got, want) {
-			t.Errorf("the old changes are %q, want %q", got, want)
-		}
-		if err := findChange(t, s, freshet.Place{Cursor: 4}); !errors.Is(err, freshet.ErrGone) {
-			t.Errorf("a number that no store without epochs gave out gives %v", err)
-		}
-		due, _, err := sinks.NewStore(s.DB()).Debts(t.Context(), "r", time.Unix(10, 0), 10)
-		if err != nil || len(due) != 1 || due[0].Body != nil || due[0].Change.ID() != "a.2" {
-			t.Errorf("what is owed is %+v (%v)", due, err)
-		}
-		_, c := commit(t, s, captured("a", time.Now(), time.Now().String()))
-		if c.Epoch == "" || c.ID() != fmt.Sprintf("a.%d~%s", c.Seq, c.Epoch) || c.Seq < 3 {
-			t.Errorf("the next change is %s", c.ID())
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

@@ -268,8 +268,15 @@ func TestRefusals(t *testing.T) {
 			t.Error("looking for a store made its directory")
 		}
 	})
-	t.Run("an older schema, to read", func(t *testing.T) {
-		refused(t, sqlite.Config{Dir: written(t, 1), ReadOnly: true}, nil, "data format 1", "freshet serve")
+	t.Run("a schema that is too old", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := open(t, sqlite.Config{Dir: dir}).Close(); err != nil {
+			t.Fatal(err)
+		}
+		meddle(t, dir, "UPDATE schema_versions SET version_id = 21")
+		for _, reading := range []bool{true, false} {
+			refused(t, sqlite.Config{Dir: dir, ReadOnly: reading}, nil, "data format 21", "the version of freshet before this one")
+		}
 	})
 	t.Run("a database that is no store, to read", func(t *testing.T) {
 		dir := t.TempDir()

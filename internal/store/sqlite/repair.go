@@ -179,9 +179,9 @@ func sameSchema(w *store.Writer, path string) error {
 	if err != nil {
 		return err
 	}
-	files, err := fs.Glob(migrations, "migrations/*.sql")
-	if err == nil && version != int64(len(files)) {
-		err = freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet repairs only format %d", path, version, len(files)),
+	all, err := store.Migrations(migrations)
+	if err == nil && version != all[len(all)-1].Format {
+		err = freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet repairs only format %d", path, version, all[len(all)-1].Format),
 			"start freshet serve once on a copy of it, to update the format")
 	}
 	return err

@@ -11,15 +11,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pressly/goose/v3"
-
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// versionTable is where goose notes which migrations have been made.
+// versionTable lists the migrations that have been made.
 const versionTable = "schema_versions"
 
 // oldestSQLite is the first release without the bug that could damage a
@@ -32,21 +31,21 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 	if err := checkLibrary(ctx, db); err != nil {
 		return err
 	}
+	all, err := store.Migrations(migrations)
+	if err != nil {
+		return err
+	}
 	version, known, err := s.schema(ctx, db)
 	if err != nil || version == known {
 		return err
 	}
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, files,
-		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true), goose.WithSlog(s.log))
-	if err != nil {
-		return err
-	}
-	if _, err := p.Up(ctx); err != nil {
-		return err
+	for _, m := range all {
+		if m.Format <= version {
+			continue
+		}
+		if err := apply(ctx, db, m); err != nil {
+			return err
+		}
 	}
 	if version > 0 { // a new store has nothing to tell
 		s.log.InfoContext(ctx, "data format updated", "from", version, "to", known)
@@ -58,14 +57,38 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
+// apply makes a migration, all of it or nothing.
+func apply(ctx context.Context, db *sql.DB, m store.Migration) (err error) {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, tx.Rollback())
+		}
+	}()
+	for _, query := range []string{
+		"CREATE TABLE IF NOT EXISTS " + versionTable + " (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))",
+		m.SQL,
+		fmt.Sprintf("INSERT INTO %s (version_id, is_applied) VALUES (%d, 1)", versionTable, m.Format),
+	} {
+		if _, err := tx.ExecContext(ctx, query); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
 // schema returns the version of the schema, zero if there is none yet, and the
-// newest that is known. It refuses a database that a newer Freshet has written.
+// newest that is known. It refuses a database that a newer Freshet has written, and one that is too
+// old.
 func (s *Store) schema(ctx context.Context, db *sql.DB) (version, known int64, err error) {
-	files, err := fs.Glob(migrations, "migrations/*.sql")
+	all, err := store.Migrations(migrations)
 	if err != nil {
 		return 0, 0, err
 	}
-	known = int64(len(files))
+	known = all[len(all)-1].Format
 	var tables int
 	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = ?", versionTable).Scan(&tables); err != nil {
 		return 0, 0, err
@@ -81,7 +104,7 @@ func (s *Store) schema(ctx context.Context, db *sql.DB) (version, known int64, e
 			fmt.Errorf("%s has data format %d, but this version of freshet knows only formats up to %d", s.path, version, known),
 			"it was written by a newer version of freshet: use that version, or restore an older backup")
 	}
-	return version, known, nil
+	return version, known, store.CheckOldest(s.path, version, all)
 }
 
 // checkSchema refuses to look at a database that this Freshet cannot read.

@@ -1,3 +1,5 @@
+-- The schema of data format 4.
+--
 -- Tables and columns are those of package sqlite, where their migrations say what they
 -- hold. Numbers and moments are BIGINT; texts are compared byte by byte.
 
@@ -465,11 +467,12 @@ CREATE TABLE leases (
 	holder  TEXT NOT NULL,
 	renewed TIMESTAMPTZ NOT NULL,
 	batch   BIGINT NOT NULL,
+	address TEXT NOT NULL DEFAULT '', -- where the one that writes is reached; '' if it serves nobody
 	PRIMARY KEY (name)
 );
 INSERT INTO leases (name, epoch, holder, renewed, batch) VALUES ('brain', 0, '', '-infinity', 0);
 
--- The index of what versions say: see tables.Index. It is derived from the versions.
+-- The index of what versions say: see store.Index. It is derived from the versions.
 CREATE TABLE search_place (
 	id   BIGINT NOT NULL CHECK (id = 1),
 	upto TEXT NOT NULL,
@@ -497,3 +500,50 @@ CREATE TABLE search_passages (
 );
 CREATE INDEX search_by_source ON search_passages (source, gone);
 CREATE INDEX search_by_words ON search_passages USING gin (words);
+
+-- Several nodes on one database: see package postgres.
+
+-- Who is there, by a name for the run of each. What is not seen for a while is gone.
+CREATE TABLE nodes (
+	name    TEXT COLLATE "C" NOT NULL,
+	address TEXT NOT NULL,
+	role    TEXT NOT NULL,
+	version TEXT NOT NULL,
+	upto    BIGINT NOT NULL,      -- outcomes that it has heard of
+	pass    BYTEA NOT NULL,       -- hash of what it shows to another node
+	told    TEXT NOT NULL,        -- what it says of the hands that work for it, as JSON
+	started TIMESTAMPTZ NOT NULL,
+	seen    TIMESTAMPTZ NOT NULL,
+	PRIMARY KEY (name)
+);
+
+-- What all nodes have to know beside what is stored, by name: settings that were set while
+-- they ran, and by what to recognise the key of the secrets.
+CREATE TABLE facts (
+	name  TEXT COLLATE "C" NOT NULL,
+	value TEXT NOT NULL,
+	PRIMARY KEY (name)
+);
+
+-- Where this store stands in a move to or from another: see package move. There is one row
+-- at most, and none in a store that is in use.
+CREATE TABLE moves (
+	id       BIGINT NOT NULL CHECK (id = 1),
+	state    TEXT COLLATE "C" NOT NULL,
+	move     TEXT COLLATE "C" NOT NULL,
+	other    TEXT COLLATE "C" NOT NULL,
+	at       BIGINT NOT NULL,
+	checksum BIGINT,
+	PRIMARY KEY (id)
+);
+
+-- Which sources are not as they were, other than by polls, so that a node that stands by need not
+-- read all of them: see store.EditLog. Old rows are deleted; the last two stay.
+CREATE TABLE edits (
+	batch   BIGINT NOT NULL,                                -- the transaction, as leases count them
+	term    BIGINT NOT NULL,                                -- epoch of the lease
+	at      TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),
+	sources TEXT NOT NULL,                                  -- IDs, as a JSON array
+	PRIMARY KEY (batch)
+);
+INSERT INTO edits (batch, term, sources) SELECT batch, epoch, '[]' FROM leases WHERE name = 'brain';
