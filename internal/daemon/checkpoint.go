@@ -57,18 +57,18 @@ func (d *Daemon) runCheckpoints(ctx context.Context) {
 		case <-time.After(d.cfg.SaveEvery):
 		}
 		var shot *snapshot
-		if inLoop(func() { shot = d.brain.snapIfWorth() }) == nil && d.brain.save(ctx, shot, inLoop) {
+		if inLoop(func() { shot = d.leader.snapIfWorth() }) == nil && d.leader.save(ctx, shot, inLoop) {
 			d.checkpointed.Store(&Checkpoint{At: d.cfg.Now(), Upto: shot.Upto(), Sources: shot.sources})
 		}
-		d.brain.keepManners(ctx, inLoop)
+		d.leader.saveRobots(ctx, inLoop)
 	}
 }
 
 // checkpointAtEnd saves the same states when the loop has ended.
 func (d *Daemon) checkpointAtEnd(ctx context.Context) {
 	atOnce := func(f func()) error { f(); return nil }
-	d.brain.save(ctx, d.brain.snapIfWorth(), atOnce)
-	d.brain.keepManners(ctx, atOnce)
+	d.leader.save(ctx, d.leader.snapIfWorth(), atOnce)
+	d.leader.saveRobots(ctx, atOnce)
 }
 
 // A snapshot is the state of a learner at a place in the log. It is read a slice at a
@@ -147,7 +147,7 @@ const writesPerOutcome = 2
 // snapIfWorth begins a snapshot, unless replaying the log since the last one costs
 // less than writing all sources. It must be called from within the loop, or after
 // it has ended.
-func (b *brain) snapIfWorth() *snapshot {
+func (b *leader) snapIfWorth() *snapshot {
 	if b.learner == nil || b.sched == nil || int64(b.learner.Upto()-b.checkpoints.upto) <= int64(b.sched.Slots()/writesPerOutcome) {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (b *brain) snapIfWorth() *snapshot {
 // save reads a snapshot and writes it, if there is one. If it cannot be written, the
 // next one may. The functions that inLoop gets run while nothing else happens. It
 // reports whether the snapshot was written.
-func (b *brain) save(ctx context.Context, shot *snapshot, inLoop func(func()) error) bool {
+func (b *leader) save(ctx context.Context, shot *snapshot, inLoop func(func()) error) bool {
 	if shot == nil {
 		return false
 	}
@@ -176,7 +176,7 @@ func (b *brain) save(ctx context.Context, shot *snapshot, inLoop func(func()) er
 
 // writeAll overwrites the older copy with a snapshot. The state common to all
 // sources is written last.
-func (b *brain) writeAll(ctx context.Context, shot *snapshot, inLoop func(func()) error) error {
+func (b *leader) writeAll(ctx context.Context, shot *snapshot, inLoop func(func()) error) error {
 	name := checkpointCopies[b.checkpoints.next]
 	for last := false; !last; {
 		var p slice
@@ -206,7 +206,7 @@ type savedCopy struct {
 
 // savedCopies returns the checkpoints in the store that are complete and of this
 // log, the newest first.
-func (b *brain) savedCopies(ctx context.Context, end freshet.Cursor) (complete []savedCopy, err error) {
+func (b *leader) savedCopies(ctx context.Context, end freshet.Cursor) (complete []savedCopy, err error) {
 	if b.learner == nil {
 		return nil, nil
 	}
@@ -232,7 +232,7 @@ func (b *brain) savedCopies(ctx context.Context, end freshet.Cursor) (complete [
 
 // examine returns the place in the log of a copy; 0 if it is incomplete, or if there
 // is none.
-func (b *brain) examine(ctx context.Context, name string) (upto freshet.Cursor, err error) {
+func (b *leader) examine(ctx context.Context, name string) (upto freshet.Cursor, err error) {
 	for belief, err := range b.store.Beliefs(ctx, name) {
 		if err != nil {
 			return 0, err
@@ -251,7 +251,7 @@ func (b *brain) examine(ctx context.Context, name string) (upto freshet.Cursor, 
 }
 
 // findCheckpoints finds out which copy is the older one, without reading all of it.
-func (b *brain) findCheckpoints(ctx context.Context) error {
+func (b *leader) findCheckpoints(ctx context.Context) error {
 	b.checkpoints = checkpoints{}
 	for i, name := range checkpointCopies {
 		belief, err := b.store.Belief(ctx, name, "")
@@ -268,7 +268,7 @@ func (b *brain) findCheckpoints(ctx context.Context) error {
 
 // restore sets the learner to the state of a copy. The sources have been put; those
 // that the copy does not contain are put again.
-func (b *brain) restore(ctx context.Context, c savedCopy, put func(freshet.Watched)) error {
+func (b *leader) restore(ctx context.Context, c savedCopy, put func(freshet.Watched)) error {
 	if c.name == "" {
 		return nil
 	}

@@ -93,27 +93,27 @@ type Config struct {
 	Observe func(freshet.Outcome) // told of every committed outcome; may be nil
 }
 
-// A Daemon watches sources: a brain decides what to poll, a hand looks, and the
+// A Daemon watches sources: a leader decides what to poll, a hand looks, and the
 // record keeps what was found. All its methods but Run may be called at any time
 // and from any goroutine.
 type Daemon struct {
-	cfg    Config
-	brain  brain
-	hand   worker.Looker
-	record record
-	dates  *dates
-	wishes wishes
-	rules  *ruleBook
+	cfg          Config
+	leader       leader
+	hand         worker.Looker
+	recorder     recorder
+	dates        *dates
+	hostBackoffs hostBackoffs
+	rules        *ruleBook
 
 	inbox    inbox
 	asks     asks
-	census   census
+	counts   counts
 	editing  gate       // from reading how a source now is to telling the loop
 	syncing  sync.Mutex // for a Sync
 	teaching gate       // for a Teach
 	loading  loading
 	queried  chan struct{} // queries were edited
-	stakes   stakes
+	weights  weights
 	bounds   chan struct{} // a bound on history was set, and is to be applied
 	flying   sync.WaitGroup
 
@@ -126,10 +126,10 @@ type Daemon struct {
 	levels       levelWatch
 	strategies   tagStrategies
 	sites        siteList
-	voices       voices
+	indexHints   indexHints
 
 	purges   purges
-	followed milestone // in the log of outcomes, up to which the brain has been told
+	followed milestone // in the log of outcomes, up to which the leader has been told
 	overall  overall
 	daysMu   sync.Mutex // held for a pass over the log by day
 
@@ -158,13 +158,13 @@ func New(cfg Config) *Daemon {
 	dates := newDates(cfg.Now)
 	d := &Daemon{
 		cfg: cfg,
-		brain: brain{
+		leader: leader{
 			unbound: cfg.Unbound,
 			store:   cfg.Store, policy: cfg.Policy, learner: cfg.Learner, log: cfg.Log, dates: dates, uptime: cfg.Uptime,
 			retell: cfg.Retell, relearn: cmp.Or(cfg.Relearn, 2_000_000),
 		},
 		hand:     cfg.Hands,
-		record:   record{store: cfg.Store, log: cfg.Log},
+		recorder: recorder{store: cfg.Store, log: cfg.Log},
 		dates:    dates,
 		inbox:    newInbox(),
 		fatal:    make(chan error, 1),
@@ -173,15 +173,15 @@ func New(cfg Config) *Daemon {
 		started:  make(chan struct{}),
 		editing:  newGate(),
 		teaching: newGate(),
-		census:   census{counting: newGate()},
+		counts:   counts{counting: newGate()},
 		purges:   purges{ending: newGate()},
 		bounds:   make(chan struct{}, 1),
 		queried:  make(chan struct{}, 1),
-		stakes:   stakes{store: cfg.Store, queries: cfg.Queries},
+		weights:  weights{store: cfg.Store, queries: cfg.Queries},
 		limits:   cfg.Limits,
 	}
 	d.rules = newRuleBook()
-	d.brain.levels, d.brain.rules, d.brain.strategies, d.brain.stakes = &d.levels, d.rules, &d.strategies, &d.stakes
+	d.leader.levels, d.leader.rules, d.leader.strategies, d.leader.weights = &d.levels, d.rules, &d.strategies, &d.weights
 	d.SetLevels(cfg.Levels)
 	d.SetStrategies(cfg.Strategies)
 	return d
@@ -195,7 +195,7 @@ var ErrNotRunning = errors.New("polling is not running")
 func (d *Daemon) Run(ctx context.Context) error {
 	d.inbox.clear()
 	d.lookAtSpace()
-	place, err := d.wake(ctx)
+	place, err := d.loadLeader(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -213,16 +213,16 @@ func (d *Daemon) Run(ctx context.Context) error {
 	defer end()
 	var work sync.WaitGroup
 	work.Go(func() { d.follow(beside, place) })
-	work.Go(func() { d.keepHouse(beside) })
+	work.Go(func() { d.pruneLoop(beside) })
 	work.Go(func() { d.watchSpace(beside) })
 	work.Go(func() { d.watchLevels(beside) })
-	work.Go(func() { d.watchStakes(beside) })
+	work.Go(func() { d.watchWeights(beside) })
 	work.Go(func() { d.runCheckpoints(beside) })
 	work.Go(func() { d.watchClock(beside) })
 	work.Go(func() { d.keepForeseen(beside) })
 	work.Go(func() { d.keepOverall(beside) })
 	w := newWorld(d, ctx.Done())
-	err = sched.Run(hard, d.brain.sched, w)
+	err = sched.Run(hard, d.leader.sched, w)
 	close(w.over)
 	grace := time.AfterFunc(d.cfg.Grace, func() { abandon(errors.New("the daemon is stopping")) })
 	d.flying.Wait()
@@ -236,28 +236,28 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return err
 }
 
-// wake brings the brain up to date. It returns the place in the log up to which
-// the brain has been told.
-func (d *Daemon) wake(ctx context.Context) (freshet.Cursor, error) {
-	d.census.begin()
+// loadLeader brings the leader up to date. It returns the place in the log up to which
+// the leader has been told.
+func (d *Daemon) loadLeader(ctx context.Context) (freshet.Cursor, error) {
+	d.counts.begin()
 	var place freshet.Cursor
-	var r *recall
+	var r *clockRecovery
 	var err error
 	sent := d.cfg.Store.Attempts
 	if d.cfg.Warm != nil {
-		place, r, err = d.goOn(ctx, d.cfg.Warm)
+		place, r, err = d.takeOver(ctx, d.cfg.Warm)
 		sent = d.cfg.Store.Unlogged // the others it was told of
 	} else {
-		place, r, err = d.brain.start(ctx, d.inForce(), d.notice)
+		place, r, err = d.leader.start(ctx, d.inForce(), d.notice)
 	}
 	if err == nil {
-		err = d.brain.resume(ctx, r, d.inForce(), sent)
+		err = d.leader.resume(ctx, r, d.inForce(), sent)
 	}
 	if err != nil {
 		return place, err
 	}
-	return place, d.census.end(ctx, d.cfg.Store, d.brain.sched.Len(), func(id freshet.SourceID) bool {
-		_, ok := d.brain.sched.Slot(id)
+	return place, d.counts.end(ctx, d.cfg.Store, d.leader.sched.Len(), func(id freshet.SourceID) bool {
+		_, ok := d.leader.sched.Slot(id)
 		return ok
 	})
 }
@@ -265,13 +265,13 @@ func (d *Daemon) wake(ctx context.Context) (freshet.Cursor, error) {
 // notice takes note of how a source now is.
 func (d *Daemon) notice(s freshet.Source) {
 	d.levels.notice(s)
-	d.voices.notice(s)
+	d.indexHints.notice(s)
 	if s.Of == "" {
 		d.sites.notice(s)
 	}
 }
 
-// follow tells the brain of outcomes as they come.
+// follow tells the leader of outcomes as they come.
 func (d *Daemon) follow(ctx context.Context, place freshet.Cursor) {
 	f := follower{log: d.cfg.Store, place: place}
 	d.followed.reach(place)
@@ -308,7 +308,7 @@ func (d *Daemon) watchClock(ctx context.Context) {
 			}
 			d.inbox.post(sched.ClockSet(d.dates.Ahead))
 			d.retellChances(ctx)
-			d.brain.noteClock("set "+how, "by", freshet.FormatDuration((ahead - before).Abs().Round(time.Second)))
+			d.leader.noteClock("set "+how, "by", freshet.FormatDuration((ahead - before).Abs().Round(time.Second)))
 			before = ahead
 		}
 		now := d.dates.Now()
@@ -320,7 +320,7 @@ func (d *Daemon) watchClock(ctx context.Context) {
 		if !looked.IsZero() {
 			since = now.Sub(looked)
 		}
-		switch err := d.brain.markClock(ctx, d.Limits(), since); {
+		switch err := d.leader.markClock(ctx, d.Limits(), since); {
 		case err == nil:
 			kept, looked = ahead, now
 		case ctx.Err() == nil: // a store that cannot be written now is tried again
@@ -347,8 +347,8 @@ func (d *Daemon) boundSet(keep freshet.Keep) {
 	}
 }
 
-// keepHouse prunes every hour, and soon after a bound on history was set.
-func (d *Daemon) keepHouse(ctx context.Context) {
+// pruneLoop prunes every hour, and soon after a bound on history was set.
+func (d *Daemon) pruneLoop(ctx context.Context) {
 	for wait := time.Minute; ; wait = time.Hour {
 		set := false
 		select {
@@ -368,7 +368,7 @@ func (d *Daemon) keepHouse(ctx context.Context) {
 		if err := d.Prune(ctx); err != nil && ctx.Err() == nil {
 			d.cfg.Log.Error("prune", "err", err)
 		}
-		if err := d.forgetVoices(ctx); err != nil && ctx.Err() == nil {
+		if err := d.forgetIndexHints(ctx); err != nil && ctx.Err() == nil {
 			d.cfg.Log.Error("cannot count the watched pages anew", "err", err)
 		}
 	}
@@ -376,7 +376,7 @@ func (d *Daemon) keepHouse(ctx context.Context) {
 
 // Prune deletes the history that no bound keeps.
 func (d *Daemon) Prune(ctx context.Context) error {
-	date, err := d.brain.witness(ctx)
+	date, err := d.leader.witness(ctx)
 	if err != nil {
 		return err
 	}

@@ -134,3 +134,30 @@ func (s LevelStatus) hint() string {
 }
 
 func perDay(perSecond float64) int64 { return int64(perSecond*(24*time.Hour).Seconds() + 0.5) }
+
+// tagStrategies are when sources with a tag are polled that have no strategy of their
+// own.
+type tagStrategies struct {
+	mu    sync.Mutex
+	byTag []freshet.TagStrategy
+}
+
+func (t *tagStrategies) tags() []freshet.TagStrategy {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byTag
+}
+
+// SetStrategies changes when sources with a tag are polled that have no strategy of
+// their own.
+func (d *Daemon) SetStrategies(byTag []freshet.TagStrategy) {
+	d.strategies.mu.Lock()
+	defer d.strategies.mu.Unlock()
+	if len(byTag)+len(d.strategies.byTag) == 0 {
+		return
+	}
+	d.strategies.byTag = slices.Clone(byTag)
+	if d.running.Load() && !d.cfg.Unbound { // a daemon that starts reads them then
+		d.inbox.post(sched.StrategiesSet(d.strategies.tags))
+	}
+}

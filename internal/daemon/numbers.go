@@ -192,7 +192,7 @@ func (d *Daemon) glance(ctx context.Context) (n Numbers, expected []float64, err
 		n.Used, n.Most = s.Spent(now)
 		expected = make([]float64, s.Slots())
 		d.cfg.Learner.Expected(now, expected, make([]float64, len(expected)))
-		if from, ok := d.brain.outlooks(); ok && len(expected) > 0 {
+		if from, ok := d.leader.outlooks(); ok && len(expected) > 0 {
 			n.Price = from.Outlook(now, 0).Price // which is the same for all
 		}
 	})

@@ -17,7 +17,7 @@ import (
 // does. No removal of the site comes in between. If the site has been removed or edited
 // since it was as given, it refuses: the pages may not belong to it any more.
 func (d *Daemon) AddPages(ctx context.Context, site freshet.Source, pages []freshet.Page) (added, over int, err error) {
-	defer d.census.counting.pass(1)()
+	defer d.counts.counting.pass(1)()
 	now, err := d.cfg.Store.Source(ctx, site.ID)
 	if err != nil {
 		return 0, 0, err
@@ -31,10 +31,10 @@ func (d *Daemon) AddPages(ctx context.Context, site freshet.Source, pages []fres
 // TakePages begins to watch waiting pages of a site. It is the store's TakePages, told
 // to the loop.
 func (d *Daemon) TakePages(ctx context.Context, site freshet.SourceID, n int) ([]freshet.Source, error) {
-	leave := d.census.counting.pass(1)
+	leave := d.counts.counting.pass(1)
 	taken, err := d.cfg.Store.TakePages(ctx, site, n)
 	for _, s := range taken {
-		d.census.add(s.ID, 1)
+		d.counts.add(s.ID, 1)
 	}
 	leave()
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *Daemon) Announce(ctx context.Context, id freshet.SourceID, e freshet.Pa
 	}
 	var err error
 	if e == freshet.PageWent {
-		err = d.census.edit(-1, announce)
+		err = d.counts.edit(-1, announce)
 	} else {
 		_, err = announce()
 	}
@@ -81,7 +81,7 @@ func (d *Daemon) SetPage(ctx context.Context, site freshet.SourceID, url string,
 	if page.State != freshet.PageWatched {
 		return d.cfg.Store.SetPage(ctx, site, url, state)
 	}
-	err = d.census.edit(-1, func() (freshet.SourceID, error) {
+	err = d.counts.edit(-1, func() (freshet.SourceID, error) {
 		return page.Source, d.cfg.Store.SetPage(ctx, site, url, state)
 	})
 	if err != nil {
@@ -129,7 +129,7 @@ func (d *Daemon) pagesOf(ctx context.Context, site freshet.SourceID) (ids []fres
 // updateSite changes a site, and with it what holds for its pages. One that is no site any
 // more lets go of them.
 func (d *Daemon) updateSite(ctx context.Context, s freshet.Source) error {
-	leave := d.census.counting.pass(1)
+	leave := d.counts.counting.pass(1)
 	edited := d.cfg.Store.UpdateSource(ctx, s)
 	if edited != nil && s.Site != nil {
 		leave()
@@ -160,14 +160,14 @@ func (d *Daemon) countGone(ids []freshet.SourceID, cut error) error {
 				return err
 			}
 		}
-		d.census.add(id, -1)
+		d.counts.add(id, -1)
 	}
 	return nil
 }
 
 // removeSite stops watching a site and all of its pages.
 func (d *Daemon) removeSite(ctx context.Context, id freshet.SourceID, purge bool) error {
-	defer d.census.counting.pass(alone)()
+	defer d.counts.counting.pass(alone)()
 	pages, err := d.pagesOf(ctx, id)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"freshet/internal/daemon/membudget"
 	"freshet/internal/extract/noise"
 	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
@@ -15,49 +16,49 @@ import (
 )
 
 // poll makes one poll: it is put on record, a hand looks, and what the hand
-// found is put on record. The brain hears of it from the log. When stop is closed
-// the brain answers no more.
+// found is put on record. The leader hears of it from the log. When stop is closed
+// the leader answers no more.
 func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{}) {
 	id, begun := p.Source.ID, p.At
 	slow := func(seen bool) {
 		d.inbox.post(sched.SlowPoll{Source: id, Begun: begun, Seen: seen})
 	}
 	p, now := d.dates.begin(p)
-	head, err := d.record.begin(ctx, p)
+	head, err := d.recorder.begin(ctx, p)
 	if err != nil {
 		d.unrecorded(ctx, p, err)
-		d.leaveBehind(p.Along)
+		d.dropShared(p.Along)
 		return
 	}
 	room := d.openRoom()
 	defer room.close()
-	way := &passage{
+	way := &requestGate{
 		daemon: d, poll: p, stop: stop, now: now, obeys: p.Source.Obeys(d.Limits().Hosts.Obey), order: d.order(p.Source, head),
 		patience: time.Now().Add(unsureFor),
 	}
 	order := &way.order // it is large
 	order.Room, order.Leave, order.Slow = room.hold, way.leavePage, slow
-	p.Along, order.Along = d.ordersAlong(ctx, p.Along)
+	p.Along, order.Along = d.sharedOrders(ctx, p.Along)
 	found, began := way.look(ctx)
 	found.Requests = max(1, found.Requests+way.robots)
 	if found.Result == freshet.Failed {
 		found.RetryAfter = max(found.RetryAfter, way.retry)
 	}
 	way.overhear(&found)
-	d.voices.hear(p.Source, found)
+	d.indexHints.hear(p.Source, found)
 	if found.Result == freshet.Failed && (ctx.Err() != nil || way.givenUp.Load()) {
 		return // cut off by us, which says nothing about the source
 	}
 	if found.RetryAfter > 0 && len(way.hosts) > 0 {
-		d.stayAway(way.hosts[len(way.hosts)-1], found.RetryAfter)
+		d.backOffHost(way.hosts[len(way.hosts)-1], found.RetryAfter)
 	}
 	for host, wait := range found.Away {
-		d.stayAway(host, wait)
+		d.backOffHost(host, wait)
 	}
 	rec := found.Record(p, began)
 	rec.Outcome.Route = way.route(rec.Outcome)
 	d.end(ctx, p, rec, head)
-	d.endAlong(ctx, p, *order, found, began)
+	d.endShared(ctx, p, *order, found, began)
 }
 
 // order returns an order to look at a source, but for when and how.
@@ -68,14 +69,14 @@ func (d *Daemon) order(s freshet.Source, head freshet.Head) worker.Order {
 		Recent: d.recentOf(s.ID, head.Number),
 		Noise:  d.memoryOf(freshet.NoiseBelief, s.ID), Recall: d.recallOf(s.ID), Items: d.memoryOf(freshet.ItemBelief, s.ID),
 		Fields: d.fieldsOf(s.ID, head.Number),
-		Voice:  d.voices.of(s, head, d.sites.get),
+		Voice:  d.indexHints.of(s, head, d.sites.get),
 	}
 }
 
 // end puts what a poll leaves behind on record, and says what is to be said of it.
 func (d *Daemon) end(ctx context.Context, p freshet.Poll, rec freshet.Record, head freshet.Head) {
 	leave := d.purges.ending.pass(1)
-	o, change, err := d.record.end(ctx, rec)
+	o, change, err := d.recorder.end(ctx, rec)
 	if err == nil && d.purges.has(p.Source.ID) {
 		d.inbox.post(sched.PollAbandoned{Source: p.Source.ID})
 	}
@@ -264,5 +265,101 @@ func (d *Daemon) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
 		d.cfg.Log.Log(context.Background(), level, "poll failed", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "class", o.Failure, "err", freshet.MaskText(o.Err))
 	default:
 		d.cfg.Log.Debug("unchanged", "source", o.Source)
+	}
+}
+
+// sharedOrders returns the orders for sources that are read along with a poll, and those
+// sources. One that is gone meanwhile is not among them.
+func (d *Daemon) sharedOrders(ctx context.Context, along []freshet.Companion) (kept []freshet.Companion, orders []worker.Order) {
+	for _, c := range along {
+		head, err := d.cfg.Store.Head(ctx, c.Source.ID)
+		if err != nil {
+			if !errors.Is(err, freshet.ErrNotFound) {
+				d.cfg.Log.Error("cannot read a source along with another", "source", c.Source.ID, "err", err)
+			}
+			d.dropShared([]freshet.Companion{c})
+			continue
+		}
+		kept, orders = append(kept, c), append(orders, d.order(c.Source, head))
+	}
+	return kept, orders
+}
+
+// endShared puts on record what was found for the sources that were read along, each by
+// itself, after the poll: what a crash comes before is not seen, and polled again. Of a
+// poll that says nothing about them there is nothing to record.
+func (d *Daemon) endShared(ctx context.Context, p freshet.Poll, order worker.Order, found worker.Finding, began time.Time) {
+	if len(found.Along) < len(p.Along) {
+		d.dropShared(p.Along[len(found.Along):])
+	}
+	for i, one := range found.Along {
+		if ctx.Err() != nil && one.Result == freshet.Failed {
+			return
+		}
+		c := p.Along[i]
+		d.indexHints.hear(c.Source, one)
+		its := freshet.Poll{Source: c.Source, At: p.At, Since: c.Since, Cause: freshet.BySharing}
+		d.end(ctx, its, one.Record(its, began), order.Along[i].Head)
+	}
+}
+
+// dropShared tells the leader that sources were not read along after all.
+func (d *Daemon) dropShared(along []freshet.Companion) {
+	for _, c := range along {
+		d.dates.forget(c.Source.ID)
+		d.inbox.post(sched.PollAbandoned{Source: c.Source.ID})
+	}
+}
+
+// Need returns how many bytes of memory a poll takes for a body of a size, from
+// the first byte to the commit. It is what was measured on pages, plain text,
+// feeds, JSON and binary data, with a little to spare: the body and its text are
+// there twice while they grow and are stored, beside the version before and the
+// tables of the compressor. Up to a few megabytes, a tree, or a list of lines to
+// compare, can take much more than the body.
+func Need(size int64) int64 {
+	const times, tree, treeTimes = 6, 4 << 20, 14
+	return times*size + treeTimes*min(size, tree)
+}
+
+// A room is what one poll holds of the memory for polls. Without a budget there
+// is always room.
+type room struct{ share *membudget.Share }
+
+func (d *Daemon) openRoom() room { return openRoom(d.cfg.Memory) }
+
+func openRoom(b *membudget.Budget) room {
+	if b == nil {
+		return room{}
+	}
+	return room{b.Share()}
+}
+
+// OpenRoom returns how a look makes room in a budget, as in [worker.Order], and how it gives
+// it back.
+func OpenRoom(b *membudget.Budget) (hold func(context.Context, int64) error, free func()) {
+	r := openRoom(b)
+	return r.hold, r.close
+}
+
+// hold makes room for a body of a size.
+func (r room) hold(ctx context.Context, size int64) error {
+	if r.share == nil {
+		return nil
+	}
+	err := r.share.Hold(ctx, Need(size))
+	if errors.Is(err, membudget.ErrFull) {
+		return &freshet.FetchError{
+			Class: freshet.FailLocalMemory, Err: fmt.Errorf("a body of up to %s: %w", freshet.FormatSize(size), err),
+			Hint: "allow polls more memory with --memory, or watch fewer large pages",
+		}
+	}
+	return err
+}
+
+// close gives the room back.
+func (r room) close() {
+	if r.share != nil {
+		r.share.Close()
 	}
 }

@@ -63,7 +63,7 @@ func (d *Daemon) Status() Status {
 		Running:  d.running.Load(),
 		Budget:   d.Limits().Budget.String(),
 		Limits:   d.Limits(),
-		Sources:  d.census.sources.Load(),
+		Sources:  d.counts.sources.Load(),
 		UnderWay: d.gauges.flying.Load(),
 		Polls:    d.gauges.polls.Load(),
 		Captured: d.gauges.captured.Load(),
@@ -72,11 +72,11 @@ func (d *Daemon) Status() Status {
 		Late:     time.Duration(d.gauges.late.Load()),
 		MostLate: time.Duration(d.gauges.mostLate.Load()),
 	}
-	if how := d.brain.clockSet.Load(); how != nil {
+	if how := d.leader.clockSet.Load(); how != nil {
 		s.Clock = *how
 	}
 	s.Loaded, s.Listed = d.loading.progress()
-	if why := d.record.trouble.Load(); why != nil {
+	if why := d.recorder.trouble.Load(); why != nil {
 		s.Trouble = *why
 	} else {
 		s.Trouble = d.space.trouble()

@@ -55,7 +55,7 @@ func (d *Daemon) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
 	if w.Chances, err = d.givenTo(ctx, id, w.Outlook.At); err != nil {
 		return Why{}, err
 	}
-	if stake, matters := d.stakes.get(id); matters {
+	if stake, matters := d.weights.get(id); matters {
 		w.Stake = &stake
 	}
 	if w.Outlook.Since.IsZero() {
@@ -74,7 +74,7 @@ func (d *Daemon) explain(now time.Time, s *sched.Scheduler, id freshet.SourceID)
 	w.Hold, _ = s.Hold(now, id)
 	w.Mates = s.Mates(id)
 	w.Outlook.At = now
-	if from, ok := d.brain.outlooks(); ok {
+	if from, ok := d.leader.outlooks(); ok {
 		w.Outlook = from.Outlook(now, slot)
 	}
 	if w.Hold.Strategy != nil { // which comes before what a poll is worth to the policy

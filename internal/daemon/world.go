@@ -15,7 +15,7 @@ type world struct {
 	*Daemon
 	stop  <-chan struct{} // closed when no more polls are to begin
 	timer *time.Timer
-	burst int // edits and wishes told since the last decision
+	burst int // edits and requested polls told since the last decision
 
 	next chan errand   // to a worker that has nothing to do
 	over chan struct{} // closed when no poll will begin any more
@@ -99,7 +99,7 @@ func (w *world) Wait(ctx context.Context, alarm time.Time) (ev sched.Event, more
 	}
 }
 
-// mostAtOnce is how many edits and wishes that came together are told before the
+// mostAtOnce is how many edits and requested polls that came together are told before the
 // next decision.
 const mostAtOnce = 1000
 

@@ -11,10 +11,10 @@ import (
 	"freshet/internal/freshet"
 )
 
-// A census counts the sources. While a start loads them, edits go on, and it is
+// A counts counts the sources. While a start loads them, edits go on, and it is
 // not known which of those the start has seen: these sources are looked at one by
 // one when it is done.
-type census struct {
+type counts struct {
 	counting gate // passed by edits until they are counted, and alone to begin and end a count
 	sources  atomic.Int64
 
@@ -23,7 +23,7 @@ type census struct {
 }
 
 // edit makes an edit, and counts the source that it adds or removes.
-func (c *census) edit(by int64, edit func() (freshet.SourceID, error)) error {
+func (c *counts) edit(by int64, edit func() (freshet.SourceID, error)) error {
 	defer c.counting.pass(1)()
 	id, err := edit()
 	if err == nil {
@@ -33,7 +33,7 @@ func (c *census) edit(by int64, edit func() (freshet.SourceID, error)) error {
 }
 
 // add counts a source that was added or removed.
-func (c *census) add(id freshet.SourceID, by int64) {
+func (c *counts) add(id freshet.SourceID, by int64) {
 	c.sources.Add(by)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +43,7 @@ func (c *census) add(id freshet.SourceID, by int64) {
 }
 
 // purge purges a source, which may not be watched any more.
-func (c *census) purge(ctx context.Context, store freshet.Catalog, id freshet.SourceID) error {
+func (c *counts) purge(ctx context.Context, store freshet.Catalog, id freshet.SourceID) error {
 	defer c.counting.pass(alone)()
 	_, err := store.Source(ctx, id)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
@@ -60,14 +60,14 @@ func (c *census) purge(ctx context.Context, store freshet.Catalog, id freshet.So
 }
 
 // begin begins a count.
-func (c *census) begin() {
+func (c *counts) begin() {
 	defer c.counting.pass(alone)()
 	c.edited = map[freshet.SourceID]bool{}
 }
 
 // end ends a count that has found so many sources, and knows whether one was
 // among them.
-func (c *census) end(ctx context.Context, store freshet.Catalog, found int, has func(freshet.SourceID) bool) error {
+func (c *counts) end(ctx context.Context, store freshet.Catalog, found int, has func(freshet.SourceID) bool) error {
 	defer c.counting.pass(alone)()
 	defer func() { c.edited = nil }()
 	n := int64(found)

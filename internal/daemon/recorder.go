@@ -12,18 +12,18 @@ import (
 	"freshet/internal/retry"
 )
 
-// A record puts polls on record: that they begin, before the order leaves, and
+// A recorder puts polls on record: that they begin, before the order leaves, and
 // how they ended. The store gathers the writes of many polls into one group and
 // gives each outcome its place in the log. While the store cannot write, polls
 // wait here.
-type record struct {
+type recorder struct {
 	store   freshet.Archive
 	log     *slog.Logger
 	trouble atomic.Pointer[string] // why the store cannot write, if it cannot
 }
 
 // begin records that a poll begins, and returns what it compares with.
-func (r *record) begin(ctx context.Context, p freshet.Poll) (head freshet.Head, err error) {
+func (r *recorder) begin(ctx context.Context, p freshet.Poll) (head freshet.Head, err error) {
 	err = r.write(ctx, "begin a poll", func() (err error) {
 		head, err = r.store.Begin(ctx, p)
 		return err
@@ -32,13 +32,13 @@ func (r *record) begin(ctx context.Context, p freshet.Poll) (head freshet.Head, 
 }
 
 // hop records that a poll makes one more request.
-func (r *record) hop(ctx context.Context, p freshet.Poll, at time.Time, host string) error {
+func (r *recorder) hop(ctx context.Context, p freshet.Poll, at time.Time, host string) error {
 	return r.write(ctx, "follow a redirect", func() error { return r.store.Hop(ctx, p, at, host) })
 }
 
 // end records how a poll ended. If the store refuses what was captured for
 // another reason than that it cannot write, the poll is recorded as failed.
-func (r *record) end(ctx context.Context, rec freshet.Record) (o freshet.Outcome, c freshet.Change, err error) {
+func (r *recorder) end(ctx context.Context, rec freshet.Record) (o freshet.Outcome, c freshet.Change, err error) {
 	commit := func() (err error) {
 		o, c, err = r.store.Commit(ctx, rec)
 		return err
@@ -57,7 +57,7 @@ func (r *record) end(ctx context.Context, rec freshet.Record) (o freshet.Outcome
 
 // write writes to the store, again and again for as long as the store cannot
 // write for a reason that can pass and ctx is not done.
-func (r *record) write(ctx context.Context, doing string, write func() error) error {
+func (r *recorder) write(ctx context.Context, doing string, write func() error) error {
 	err := retry.Write(ctx, write, func(_ int, err error) {
 		why := err.Error()
 		if r.trouble.Swap(&why) == nil {

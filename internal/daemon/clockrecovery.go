@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"freshet/internal/clock"
@@ -14,12 +15,12 @@ import (
 	"freshet/internal/sched"
 )
 
-// A recall reads the dates that earlier runs left behind as the steady time of
+// A clockRecovery reads the dates that earlier runs left behind as the steady time of
 // this one. Nothing that was done lies in the future. Where it cannot be told how
 // long ago something was, it is taken to have been as late as can be, so that no
 // wait is cut short. When a source was last seen is taken to be as early as can be
 // instead: a change that was not seen then came after that.
-type recall struct {
+type clockRecovery struct {
 	now     time.Time     // steady
 	away    time.Duration // the longest that a host can send us away
 	longest time.Duration // that a poll takes
@@ -38,11 +39,11 @@ type recall struct {
 const slack = time.Second
 
 // date returns the earliest date that a steady time may have been given.
-func (r *recall) date(t time.Time) time.Time { return t.Add(-r.back - r.lost) }
+func (r *clockRecovery) date(t time.Time) time.Time { return t.Add(-r.back - r.lost) }
 
 // shift returns how far a date is to be moved. It was given while one of the
 // marks was in force; if it may have been several, the one that makes it latest.
-func (r *recall) shift(date time.Time) time.Duration {
+func (r *clockRecovery) shift(date time.Time) time.Duration {
 	latest, _, marked := r.uptimes(date)
 	if !marked {
 		return min(r.back+r.lost, r.now.Sub(date))
@@ -51,7 +52,7 @@ func (r *recall) shift(date time.Time) time.Duration {
 }
 
 // shiftEarly is shift, by the mark that makes it earliest.
-func (r *recall) shiftEarly(date time.Time) time.Duration {
+func (r *clockRecovery) shiftEarly(date time.Time) time.Duration {
 	_, earliest, marked := r.uptimes(date)
 	if !marked {
 		return min(r.back+r.lost, r.now.Sub(date))
@@ -61,7 +62,7 @@ func (r *recall) shiftEarly(date time.Time) time.Duration {
 
 // uptimes returns the latest and the earliest uptime that a date may stand for, and
 // whether a mark says so at all.
-func (r *recall) uptimes(date time.Time) (latest, earliest time.Duration, marked bool) {
+func (r *clockRecovery) uptimes(date time.Time) (latest, earliest time.Duration, marked bool) {
 	for _, m := range r.reigns {
 		up := date.Sub(time.Unix(0, 0)) - m.Ahead
 		if up < m.From-m.Early-slack || up > m.until+slack {
@@ -77,7 +78,7 @@ func (r *recall) uptimes(date time.Time) (latest, earliest time.Duration, marked
 }
 
 // notice counts what is dated in the future.
-func (r *recall) notice(s freshet.Standing) {
+func (r *clockRecovery) notice(s freshet.Standing) {
 	if early := s.Begun.Add(r.back).Sub(r.now); !s.Begun.IsZero() && early > slack {
 		r.future++
 		r.ahead = max(r.ahead, early)
@@ -86,7 +87,7 @@ func (r *recall) notice(s freshet.Standing) {
 
 // standing reads how things stand with a source. What it was asked for when it
 // was last polled holds for as long from there as it did.
-func (r *recall) standing(s *freshet.Standing) {
+func (r *clockRecovery) standing(s *freshet.Standing) {
 	if !s.Begun.IsZero() {
 		if s.NotBefore.Sub(s.Begun) > r.away+r.longest { // of an earlier poll, when the clock was ahead
 			s.NotBefore = time.Time{}
@@ -101,7 +102,7 @@ func (r *recall) standing(s *freshet.Standing) {
 }
 
 // attempts reads what was sent of late.
-func (r *recall) attempts(sent []freshet.Attempt) {
+func (r *clockRecovery) attempts(sent []freshet.Attempt) {
 	for i := range sent {
 		a := &sent[i]
 		by := r.shift(a.Began)
@@ -113,7 +114,7 @@ func (r *recall) attempts(sent []freshet.Attempt) {
 }
 
 // report says once what is wrong with the dates.
-func (r *recall) report(b *brain) {
+func (r *clockRecovery) report(b *leader) {
 	switch {
 	case r.future > 0:
 		b.noteClock("set back since the last run",
@@ -124,7 +125,7 @@ func (r *recall) report(b *brain) {
 }
 
 // noteClock logs that the wall clock was set, and keeps it for the status.
-func (b *brain) noteClock(how string, args ...any) {
+func (b *leader) noteClock(how string, args ...any) {
 	b.log.Warn("the system clock was "+how+"; polls wait for the time that really passed", args...)
 	for i := 0; i+1 < len(args); i += 2 {
 		how += fmt.Sprintf(", %s: %v", strings.ReplaceAll(args[i].(string), "_", " "), args[i+1])
@@ -147,7 +148,7 @@ const clockBelief = "clock"
 
 // marks returns the marks in the store, the oldest first. Those that cannot be
 // read are none.
-func (b *brain) marks(ctx context.Context) (kept []mark, err error) {
+func (b *leader) marks(ctx context.Context) (kept []mark, err error) {
 	for belief, err := range b.store.Beliefs(ctx, clockBelief) {
 		if err != nil {
 			return nil, err
@@ -164,7 +165,7 @@ func (b *brain) marks(ctx context.Context) (kept []mark, err error) {
 // be busy between the readings of two clocks. So the closest of some readings
 // counts, and the date is read first: then the mark is rather too low, and what is
 // dated by it is taken to be rather too late.
-func (b *brain) mark() (m mark, ok bool) {
+func (b *leader) mark() (m mark, ok bool) {
 	if b.uptime == nil {
 		return m, false
 	}
@@ -186,17 +187,17 @@ func (b *brain) mark() (m mark, ok bool) {
 // markError is how much two marks may differ without the clock having been set.
 const markError = 5 * time.Millisecond
 
-// recallNow returns how dates of this run are to be read.
-func (b *brain) recallNow(now time.Time, l sched.Limits) *recall {
-	return &recall{now: now, away: cmp.Or(l.Backoff.RetryAfter, freshet.Day), longest: longestPoll(l.Budget), back: -b.dates.Ahead()}
+// clockRecoveryAt returns how dates of this run are to be read.
+func (b *leader) clockRecoveryAt(now time.Time, l sched.Limits) *clockRecovery {
+	return &clockRecovery{now: now, away: cmp.Or(l.Backoff.RetryAfter, freshet.Day), longest: longestPoll(l.Budget), back: -b.dates.Ahead()}
 }
 
-// recaller returns how dates are to be read at a start. The uptime is read before
+// newClockRecovery returns how dates are to be read at a start. The uptime is read before
 // the time of the start, so that nothing seems to be longer ago than it is.
-func (b *brain) recaller(ctx context.Context, l sched.Limits) (*recall, error) {
+func (b *leader) newClockRecovery(ctx context.Context, l sched.Limits) (*clockRecovery, error) {
 	before := b.dates.Now()
 	this, ok := b.mark()
-	r := b.recallNow(b.dates.Now(), l)
+	r := b.clockRecoveryAt(b.dates.Now(), l)
 	r.apart = r.now.Sub(before)
 	if !ok {
 		return r, nil
@@ -215,7 +216,7 @@ type reign struct {
 
 // reign takes over the marks of earlier runs, and how the clock is set now: the last
 // run may have ended before it took note of that.
-func (r *recall) reign(kept []mark, this mark) {
+func (r *clockRecovery) reign(kept []mark, this mark) {
 	if n := len(kept); n > 0 {
 		this.Early = this.From - kept[n-1].From
 		kept = append(kept, this)
@@ -233,7 +234,7 @@ func (r *recall) reign(kept []mark, this mark) {
 // markClock keeps for the next start how the wall clock is set now. It was looked at so
 // long ago; never is zero. What was in force before is kept for as long as something
 // that is dated by it can matter.
-func (b *brain) markClock(ctx context.Context, l sched.Limits, looked time.Duration) error {
+func (b *leader) markClock(ctx context.Context, l sched.Limits, looked time.Duration) error {
 	this, ok := b.mark()
 	if !ok {
 		return nil
@@ -263,4 +264,113 @@ func (b *brain) markClock(ctx context.Context, l sched.Limits, looked time.Durat
 		return err
 	}
 	return b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: clockBelief, Memory: withChecksum(memory)}})
+}
+
+// What is pruned for its age is gone for good, and a wall clock that was set ahead
+// makes everything old at once. So an age counts from a date that has been
+// confirmed: the daemon was at work, by the same clock, well before it.
+const (
+	confirmAfter  = 12 * time.Hour
+	confirmWithin = 48 * time.Hour
+)
+
+// witnessBelief is the estimator under which it is kept when the daemon was at
+// work.
+const witnessBelief = "witness"
+
+// confirmed returns the latest date that is confirmed: now, or when the daemon
+// was last at work before. It is zero if there is none.
+func confirmed(now time.Time, seen []time.Time) (date time.Time) {
+	for _, t := range seen {
+		switch {
+		case t.After(now.Add(-confirmAfter)):
+		case !t.Before(now.Add(-confirmWithin)):
+			return now
+		case t.After(date):
+			date = t
+		}
+	}
+	return date
+}
+
+// witness returns the confirmed date, and keeps that the daemon is at work now.
+func (b *leader) witness(ctx context.Context) (time.Time, error) {
+	now := b.dates.Date(b.dates.Now())
+	date, seen, err := b.confirmedDate(ctx, now)
+	if err != nil {
+		return time.Time{}, err
+	}
+	seen = slices.DeleteFunc(seen, func(t time.Time) bool {
+		return t.After(now) || t.Before(now.Add(-confirmWithin)) && !t.Equal(date)
+	})
+	memory, err := json.Marshal(append(seen, now))
+	if err != nil {
+		return time.Time{}, err
+	}
+	return date, b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: witnessBelief, Memory: withChecksum(memory)}})
+}
+
+// confirmedDate returns the date that is confirmed now, and when the daemon was at work.
+func (b *leader) confirmedDate(ctx context.Context, now time.Time) (date time.Time, seen []time.Time, err error) {
+	for belief, err := range b.store.Beliefs(ctx, witnessBelief) {
+		if err != nil {
+			return time.Time{}, nil, err
+		}
+		if memory, err := verified(belief.Memory); err != nil || json.Unmarshal(memory, &seen) != nil {
+			seen = nil // damaged: it is confirmed anew
+		}
+	}
+	return confirmed(now, seen), seen, nil
+}
+
+// dates stands between the loop, which goes by steady time, and the store, which
+// keeps dates of the wall clock. A poll has its dates from one reading of how far
+// the two are apart, however the wall clock is set while the poll is under way.
+type dates struct {
+	*clock.Clock
+
+	mu    sync.Mutex
+	ahead map[freshet.SourceID]time.Duration // of a poll that is not yet told to the loop; none if not at all
+}
+
+func newDates(wall func() time.Time) *dates {
+	return &dates{Clock: clock.New(wall), ahead: map[freshet.SourceID]time.Duration{}}
+}
+
+// begin returns a poll with dates, and now as a date. They are the dates of the sources
+// that are read along, too.
+func (d *dates) begin(p freshet.Poll) (dated freshet.Poll, now func() time.Time) {
+	ahead := d.Ahead()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.keep(p.Source.ID, ahead)
+	for _, c := range p.Along {
+		d.keep(c.Source.ID, ahead)
+	}
+	return p.Shifted(ahead), func() time.Time { return d.Now().Add(ahead) }
+}
+
+// keep notes how far ahead the wall clock was when a poll of a source began.
+func (d *dates) keep(id freshet.SourceID, ahead time.Duration) {
+	if ahead == 0 {
+		delete(d.ahead, id)
+	} else {
+		d.ahead[id] = ahead
+	}
+}
+
+// tell returns an outcome from the log as the loop is to be told of it.
+func (d *dates) tell(o freshet.Outcome) freshet.Outcome {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ahead := d.ahead[o.Source]
+	delete(d.ahead, o.Source)
+	return o.Shifted(-ahead)
+}
+
+// forget ends a poll that leaves no outcome.
+func (d *dates) forget(id freshet.SourceID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.ahead, id)
 }

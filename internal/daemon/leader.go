@@ -13,12 +13,12 @@ import (
 	"freshet/internal/sched"
 )
 
-// A brain decides what to poll next and learns from what polls found. It owns
+// A leader decides what to poll next and learns from what polls found. It owns
 // the scheduler, with the policy in it, and the learner. All that it knows of
 // polls comes from the log of outcomes: it goes through what is there when it
 // starts, and follows what comes. So a start, a recovery after a crash and the
 // normal run are one path.
-type brain struct {
+type leader struct {
 	store      freshet.Store
 	policy     freshet.Policy
 	learner    *learn.Learner // nil if nothing is learnt
@@ -31,7 +31,7 @@ type brain struct {
 	levels     *levelWatch
 	strategies *tagStrategies
 	rules      *ruleBook
-	stakes     *stakes
+	weights    *weights
 
 	clockSet atomic.Pointer[string] // how the wall clock was last set, if it was
 
@@ -54,7 +54,7 @@ type outlooker interface {
 
 // outlooks returns who can say what is thought of a source: the policy, or the
 // learner beside it, or nobody.
-func (b *brain) outlooks() (outlooker, bool) {
+func (b *leader) outlooks() (outlooker, bool) {
 	if o, ok := b.policy.(outlooker); ok {
 		return o, true
 	}
@@ -62,7 +62,7 @@ func (b *brain) outlooks() (outlooker, bool) {
 }
 
 // beside returns the learner, unless it is the policy's own.
-func (b *brain) beside() []freshet.Learner {
+func (b *leader) beside() []freshet.Learner {
 	if own, ok := b.policy.(interface{ Learner() *learn.Learner }); b.learner == nil || ok && own.Learner() == b.learner {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (b *brain) beside() []freshet.Learner {
 // start makes a scheduler that knows all sources, with a policy and a learner that
 // know again what they had learnt. It returns the place in the log up to which they
 // have been told, and how dates were read. Each source is shown.
-func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Source)) (place freshet.Cursor, r *recall, err error) {
+func (b *leader) start(ctx context.Context, l sched.Limits, show func(freshet.Source)) (place freshet.Cursor, r *clockRecovery, err error) {
 	end, err := b.store.LastOutcome(ctx)
 	if err != nil {
 		return 0, nil, err
@@ -107,19 +107,19 @@ func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Sou
 
 // startFrom fills the scheduler, takes up a copy of what was learnt, and goes
 // through the log from there.
-func (b *brain) startFrom(ctx context.Context, c savedCopy, end freshet.Cursor, l sched.Limits, show func(freshet.Source)) (freshet.Cursor, *recall, error) {
-	recall, err := b.recaller(ctx, l)
+func (b *leader) startFrom(ctx context.Context, c savedCopy, end freshet.Cursor, l sched.Limits, show func(freshet.Source)) (freshet.Cursor, *clockRecovery, error) {
+	clockRecovery, err := b.newClockRecovery(ctx, l)
 	if err != nil {
 		return 0, nil, err
 	}
-	now := recall.now
+	now := clockRecovery.now
 	from := max(0, end-freshet.Cursor(b.retell))
 	if b.learner != nil {
 		from = min(from, c.upto)
 	}
 	put := func(w freshet.Watched) {
 		w = b.bounded(w)
-		recall.standing(&w.Standing)
+		clockRecovery.standing(&w.Standing)
 		if w.Standing.Upto > from { // when it had been seen at that place is said by the next outcome of it
 			w.Standing.Seen = time.Time{}
 		}
@@ -130,31 +130,31 @@ func (b *brain) startFrom(ctx context.Context, c savedCopy, end freshet.Cursor, 
 			return 0, nil, err
 		}
 		show(w.Source)
-		recall.notice(w.Standing)
+		clockRecovery.notice(w.Standing)
 		put(w)
 	}
 	if err := b.restore(ctx, c, put); err != nil {
 		return 0, nil, err
 	}
-	if err := b.recallChances(ctx); err != nil {
+	if err := b.restoreChances(ctx); err != nil {
 		return 0, nil, err
 	}
-	if err := b.recallStakes(ctx, now); err != nil {
+	if err := b.restoreWeights(ctx, now); err != nil {
 		return 0, nil, err
 	}
 	place, err := b.catchUp(ctx, from, end, now)
-	return place, recall, err
+	return place, clockRecovery, err
 }
 
 // resume tells the scheduler, before its first poll, what was sent of late, as the store
 // says, and what is known of hosts.
-func (b *brain) resume(ctx context.Context, r *recall, l sched.Limits, sent attemptsSince) error {
+func (b *leader) resume(ctx context.Context, r *clockRecovery, l sched.Limits, sent attemptsSince) error {
 	attempts, err := b.lately(ctx, r, l, sent)
 	if err != nil {
 		return err
 	}
 	b.sched.Resume(r.now, attempts)
-	if err := b.recallManners(ctx, r); err != nil {
+	if err := b.restoreRobots(ctx, r); err != nil {
 		return err
 	}
 	r.report(b)
@@ -165,7 +165,7 @@ func (b *brain) resume(ctx context.Context, r *recall, l sched.Limits, sent atte
 type attemptsSince func(context.Context, time.Time) ([]freshet.Attempt, error)
 
 // lately returns the attempts that count against limits.
-func (b *brain) lately(ctx context.Context, r *recall, l sched.Limits, sent attemptsSince) ([]freshet.Attempt, error) {
+func (b *leader) lately(ctx context.Context, r *clockRecovery, l sched.Limits, sent attemptsSince) ([]freshet.Attempt, error) {
 	attempts, err := sent(ctx, r.date(r.now.Add(-l.Budget.Per-longestPoll(l.Budget))))
 	if err == nil {
 		r.attempts(attempts)
@@ -174,7 +174,7 @@ func (b *brain) lately(ctx context.Context, r *recall, l sched.Limits, sent atte
 }
 
 // bounded returns a source as the scheduler is to know it.
-func (b *brain) bounded(w freshet.Watched) freshet.Watched {
+func (b *leader) bounded(w freshet.Watched) freshet.Watched {
 	if b.unbound {
 		w.MaxGap, w.Standing.Held.Again, w.Strategy = 0, time.Time{}, freshet.Strategy{}
 	}
@@ -182,7 +182,7 @@ func (b *brain) bounded(w freshet.Watched) freshet.Watched {
 }
 
 // catchUp goes through the log from a place to its end, and returns where that is.
-func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor, now time.Time) (place freshet.Cursor, err error) {
+func (b *leader) catchUp(ctx context.Context, from, end freshet.Cursor, now time.Time) (place freshet.Cursor, err error) {
 	lessons, err := b.lessons(ctx)
 	if err != nil {
 		return from, err

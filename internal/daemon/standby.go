@@ -3,7 +3,9 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -124,7 +126,7 @@ func (w *Warm) rest(ctx context.Context, length time.Duration) {
 // begin starts as a daemon does, up to its first poll. What was there before can go on meanwhile.
 func (w *Warm) begin(ctx context.Context) error {
 	w.mu.Lock()
-	err := w.hearFirst(ctx)
+	err := w.readEditsFirst(ctx)
 	w.began++
 	w.mu.Unlock()
 	var d *Daemon
@@ -144,13 +146,13 @@ func (w *Warm) begin(ctx context.Context) error {
 	return err
 }
 
-// hearFirst takes in edits before it begins anew: what comes from there on is told.
-func (w *Warm) hearFirst(ctx context.Context) error {
+// readEditsFirst takes in edits before it begins anew: what comes from there on is told.
+func (w *Warm) readEditsFirst(ctx context.Context) error {
 	if w.daemon == nil {
 		_, _, err := w.cfg.Edited(ctx)
 		return err
 	}
-	err := w.hearEdits(ctx, w.daemon.cfg.Store)
+	err := w.readEdits(ctx, w.daemon.cfg.Store)
 	if errors.Is(err, errUnknown) {
 		w.daemon, err = nil, nil
 	}
@@ -164,13 +166,13 @@ func (w *Warm) start(ctx context.Context) (d *Daemon, place freshet.Cursor, epoc
 	if epochs, err = d.cfg.Store.OutcomeEpochs(ctx); err != nil {
 		return nil, 0, nil, err
 	}
-	place, r, err := d.brain.start(ctx, d.inForce(), d.notice)
+	place, r, err := d.leader.start(ctx, d.inForce(), d.notice)
 	if err != nil {
 		return nil, 0, nil, err
 	}
 	// What ends while they are read counts twice, until it no longer counts.
-	sent, err := d.brain.lately(ctx, r, d.inForce(), d.cfg.Store.Attempts)
-	d.brain.sched.Resume(r.now, slices.DeleteFunc(sent, func(a freshet.Attempt) bool { return a.Ended.IsZero() }))
+	sent, err := d.leader.lately(ctx, r, d.inForce(), d.cfg.Store.Attempts)
+	d.leader.sched.Resume(r.now, slices.DeleteFunc(sent, func(a freshet.Attempt) bool { return a.Ended.IsZero() }))
 	return d, place, epochs, err
 }
 
@@ -207,10 +209,10 @@ func (w *Warm) step(ctx context.Context, store freshet.Store) (err error) {
 	if err := w.sameLog(ctx, store); err != nil {
 		return err
 	}
-	if err := w.hearEdits(ctx, store); err != nil {
+	if err := w.readEdits(ctx, store); err != nil {
 		return err
 	}
-	return w.hearOutcomes(ctx, store)
+	return w.readOutcomes(ctx, store)
 }
 
 // sameLog refuses a log that does not go on from where it was read. An epoch is on record from its first
@@ -234,8 +236,8 @@ func (w *Warm) sameLog(ctx context.Context, store freshet.Store) error {
 	return nil
 }
 
-// hearEdits takes in sources that are not as they were.
-func (w *Warm) hearEdits(ctx context.Context, store freshet.Store) error {
+// readEdits takes in sources that are not as they were.
+func (w *Warm) readEdits(ctx context.Context, store freshet.Store) error {
 	ids, whole, err := w.cfg.Edited(ctx)
 	switch {
 	case err != nil:
@@ -244,13 +246,13 @@ func (w *Warm) hearEdits(ctx context.Context, store freshet.Store) error {
 		return errUnknown
 	}
 	w.told = w.told || slices.Contains(ids, "")
-	edited, err := w.daemon.heedEdits(ctx, store, ids)
+	edited, err := w.daemon.applyEdits(ctx, store, ids)
 	w.edited = w.edited || w.told || edited
 	return err
 }
 
-// hearOutcomes takes in what is new in the log.
-func (w *Warm) hearOutcomes(ctx context.Context, store freshet.Store) error {
+// readOutcomes takes in what is new in the log.
+func (w *Warm) readOutcomes(ctx context.Context, store freshet.Store) error {
 	f := follower{log: store, place: w.place}
 	for {
 		found, err := f.next(ctx)
@@ -271,7 +273,7 @@ func (w *Warm) hearOutcomes(ctx context.Context, store freshet.Store) error {
 			case o.Ended.After(latest):
 				return errAhead
 			}
-			w.daemon.brain.sched.Follow(o.Ended, o)
+			w.daemon.leader.sched.Follow(o.Ended, o)
 			w.place = o.Cursor
 		}
 	}
@@ -288,7 +290,7 @@ func (w *Warm) Take(ctx context.Context, store freshet.Store) (cfg Config, err e
 		return cfg, err
 	}
 	cfg = w.daemon.cfg
-	r, err := w.daemon.brain.recaller(ctx, cfg.Limits)
+	r, err := w.daemon.leader.newClockRecovery(ctx, cfg.Limits)
 	switch {
 	case err != nil:
 		return cfg, err
@@ -298,4 +300,106 @@ func (w *Warm) Take(ctx context.Context, store freshet.Store) (cfg Config, err e
 		return cfg, errors.New("somebody just told when sources changed, or may change")
 	}
 	return cfg, nil
+}
+
+// applyEdits takes in sources as they are in a store, and reports whether any differs from what was
+// known.
+func (d *Daemon) applyEdits(ctx context.Context, store freshet.Catalog, ids []freshet.SourceID) (edited bool, err error) {
+	wanted := map[freshet.SourceID]bool{}
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	delete(wanted, "") // that is no source
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(wanted)), followAtOnce) {
+		found, err := store.NamedSources(ctx, some, false)
+		if err != nil {
+			return edited, fmt.Errorf("read the sources that were edited: %w", err)
+		}
+		for _, s := range found {
+			delete(wanted, s.ID)
+			edited = d.applyEdit(s) || edited
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(wanted)) { // they are not watched any more
+		if _, known := d.leader.sched.Slot(id); known {
+			d.sites.forget(id)
+			d.leader.sched.Remove(id)
+			edited = true
+		}
+	}
+	return edited, nil
+}
+
+// applyEdit takes in a source as it is now, and reports whether it differs from what was known.
+func (d *Daemon) applyEdit(s freshet.Watched) bool {
+	if slot, known := d.leader.sched.Slot(s.ID); known {
+		if was, _ := d.leader.sched.Source(slot); was.Revision == s.Revision {
+			return false
+		}
+	}
+	now := d.dates.Now()
+	d.notice(s.Source)
+	d.leader.clockRecoveryAt(now, d.Limits()).standing(&s.Standing)
+	d.leader.sched.Put(now, d.leader.bounded(s))
+	return true
+}
+
+// takeOver takes over what a Warm knows. What was edited since it was taken is taken in, too.
+func (d *Daemon) takeOver(ctx context.Context, w *Warm) (freshet.Cursor, *clockRecovery, error) {
+	w.mu.Lock()
+	from := w.daemon
+	w.mu.Unlock()
+	if from == nil {
+		return 0, nil, errors.New("what was followed is not there any more")
+	}
+	d.inherit(from)
+	l := d.inForce()
+	r, err := d.leader.newClockRecovery(ctx, l)
+	if err != nil {
+		return 0, nil, err
+	}
+	s := d.leader.sched
+	s.SetLimits(r.now, l)
+	if now := d.levels.tags(); len(now)+len(from.levels.tags()) > 0 {
+		s.SetLevels(r.now, now)
+	}
+	if now := d.strategies.tags(); len(now)+len(from.strategies.tags()) > 0 && !d.leader.unbound {
+		s.SetStrategies(r.now, now)
+	}
+	w.mu.Lock()
+	w.daemon = d
+	w.mu.Unlock()
+	if err := w.step(ctx, d.cfg.Store); err != nil {
+		return 0, nil, err
+	}
+	if err := d.leader.restoreChances(ctx); err != nil {
+		return 0, nil, err
+	}
+	if err := d.leader.restoreWeights(ctx, r.now); err != nil {
+		return 0, nil, err
+	}
+	if err := d.leader.findCheckpoints(ctx); err != nil {
+		return 0, nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.daemon = nil // from here on it is told by its own loop
+	return w.place, r, nil
+}
+
+// inherit takes over what another daemon has learnt and noticed of sources.
+func (d *Daemon) inherit(from *Daemon) {
+	d.leader.sched = from.leader.sched
+	if from.levels.any.Load() {
+		d.levels.any.Store(true)
+	}
+	from.indexHints.mu.Lock()
+	d.indexHints.watched, d.indexHints.alias = from.indexHints.watched, from.indexHints.alias
+	from.indexHints.mu.Unlock()
+	from.sites.mu.Lock()
+	d.sites.all = from.sites.all
+	from.sites.mu.Unlock()
+	from.weights.mu.Lock()
+	d.weights.importance, d.weights.of, d.weights.matches, d.weights.changes = from.weights.importance, from.weights.of, from.weights.matches, from.weights.changes
+	from.weights.mu.Unlock()
 }

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 )
 
-// purges are the sources that are being purged. The brain waits for the outcome of every
+// purges are the sources that are being purged. The leader waits for the outcome of every
 // poll that it has decided on, and would keep the poll's place in the budget for ever if
 // the outcome were deleted before it was told. So a purge begins when all that is on
-// record has been told, and a poll that ends meanwhile tells the brain itself.
+// record has been told, and a poll that ends meanwhile tells the leader itself.
 type purges struct {
 	mu     sync.Mutex
 	ids    map[freshet.SourceID]int
@@ -56,7 +57,7 @@ func (d *Daemon) purge(ctx context.Context, ids []freshet.SourceID, delete func(
 	return delete()
 }
 
-// catchUp returns when the brain has been told of all that is on record by now.
+// catchUp returns when the leader has been told of all that is on record by now.
 func (d *Daemon) catchUp(ctx context.Context) error {
 	if !d.running.Load() {
 		return nil
@@ -68,4 +69,23 @@ func (d *Daemon) catchUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, ErrNotRunning)
 	defer cancel()
 	return d.followed.wait(ctx, end)
+}
+
+// WouldPrune returns what would be deleted of the history under other bounds. It deletes
+// nothing.
+func (d *Daemon) WouldPrune(ctx context.Context, keep freshet.Keep, logs time.Duration, b sched.Budget) (freshet.Pruned, error) {
+	date, _, err := d.leader.confirmedDate(ctx, d.leader.dates.Date(d.leader.dates.Now()))
+	if err != nil {
+		return freshet.Pruned{}, err
+	}
+	return d.cfg.Store.WouldPrune(ctx, date, keep, keptLogs(logs, b))
+}
+
+// keptLogs returns for how long the log is kept if that is asked for: at least as long as
+// the budget counts what it holds.
+func keptLogs(logs time.Duration, b sched.Budget) time.Duration {
+	if logs <= 0 {
+		return logs
+	}
+	return max(logs, b.Per+longestPoll(b))
 }

@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
+	"freshet/internal/learn/forecast"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 )
 
 // expected are the moments at which next polls are expected, as the loop last said.
@@ -262,4 +265,149 @@ func (d *Daemon) renewForeseen(ctx context.Context) bool {
 		d.expected.again(ids)
 	}
 	return ctx.Err() == nil
+}
+
+// Prospects returns what is expected of every source that is polled, with the
+// service level that holds for it. How often each changes is what the policy has
+// learned. If the policy does not learn, or the daemon does not run, it is what
+// the store says of the sources' polls.
+func (d *Daemon) Prospects(ctx context.Context) ([]forecast.Prospect, error) {
+	return d.ProspectsUnder(ctx, d.Limits())
+}
+
+// ProspectsUnder is Prospects as it would be under other limits.
+func (d *Daemon) ProspectsUnder(ctx context.Context, l sched.Limits) ([]forecast.Prospect, error) {
+	levels, strategies, gap := d.levels.tags(), d.strategies.tags(), l.SourceGap
+	timed := map[freshet.SourceID]bool{} // that are polled by a strategy
+	var all []forecast.Prospect
+	var standings learn.Standings
+	for w, err := range d.cfg.Store.Sources(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if w.Paused {
+			continue
+		}
+		p := forecast.ProspectOf(w.Source, freshet.Range{})
+		if stake, matters := d.weights.get(w.ID); matters {
+			p.Weight *= stake.Factor
+		}
+		p.Level = freshet.LevelOf(w.Source, levels)
+		p.Requests = float64(max(1, w.Standing.Requests))
+		p.Cost = w.PriceAt(w.Standing.Requests)
+		if s := freshet.StrategyOf(w.Source, strategies); !s.IsZero() {
+			timed[w.ID] = true
+			p.MinGap, p.MaxGap = s.Gap(), s.Gap()
+		}
+		if p.MinGap == 0 {
+			p.MinGap, p.SharedGap = gap, gap > 0
+			if p.MaxGap > 0 { // which comes before the gap of all sources
+				p.MinGap = min(gap, p.MaxGap)
+			}
+		}
+		all = append(all, p)
+		standings.Add(w)
+	}
+	for i, rate := range standings.Rates() {
+		all[i].Rate = rate
+	}
+	if from, ok := d.leader.outlooks(); ok && d.running.Load() {
+		tick := time.Duration(0)
+		if d.cfg.Learner != nil {
+			tick = d.cfg.Learner.Tick()
+		}
+		return all, d.askOutlooks(ctx, from, tick, all, timed)
+	}
+	return all, nil
+}
+
+// askAtOnce is how many sources are asked after in one go. In the meantime the
+// loop can do nothing else.
+const askAtOnce = 500
+
+// askOutlooks completes prospects by what the policy has learned. When those are polled
+// that have a strategy is not for the policy to say.
+func (d *Daemon) askOutlooks(ctx context.Context, from outlooker, tick time.Duration, all []forecast.Prospect, timed map[freshet.SourceID]bool) error {
+	auto, _ := d.plans().(*policy.Auto)
+	for part := range slices.Chunk(all, askAtOnce) {
+		outlooks := make([]freshet.Outlook, len(part))
+		err := d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) {
+			for i := range part {
+				if slot, ok := s.Slot(part[i].ID); ok {
+					outlooks[i] = from.Outlook(now, slot)
+				}
+				part[i].Requests /= float64(1 + len(s.Mates(part[i].ID))) // one poll is for all of them
+			}
+		})
+		if err != nil {
+			return err
+		}
+		for i, o := range outlooks {
+			learned(&part[i], o, tick)
+			if auto != nil && !timed[part[i].ID] { // which polls as whatif expects, and follows a new budget at once
+				part[i].Rest, part[i].Gap = auto.Rest(o), 0
+			}
+		}
+	}
+	return nil
+}
+
+// inLoop has the loop run a function while nothing else happens, and returns
+// when it has.
+func (d *Daemon) inLoop(ctx context.Context, f func(now time.Time, s *sched.Scheduler)) error {
+	done := make(chan struct{})
+	d.inbox.post(sched.Call(func(now time.Time, s *sched.Scheduler) {
+		defer close(done)
+		f(now, s)
+	}))
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, ErrNotRunning)
+	defer cancel()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// learned completes a prospect by what the policy has learned of its source.
+func learned(p *forecast.Prospect, o freshet.Outlook, tick time.Duration) {
+	if !(o.Rate.Mean > 0) {
+		return
+	}
+	p.Rate = learn.ToldApart(learn.LongRun(o), tick)
+	if o.Polls > 0 && o.Watched > 0 {
+		p.Pace = o.Polls / o.Watched
+		if o.Captured > 0 {
+			p.Seen = learn.Share(o.Tally)
+		}
+	}
+	const few = 3 // polls do not tell how far apart they are
+	if o.Polls >= few {
+		p.Gap = time.Duration(o.Watched / o.Polls * float64(time.Second))
+	}
+}
+
+// plans returns the policy whose polls are foreseen: the one at work, or the one
+// that would be.
+func (d *Daemon) plans() freshet.Policy {
+	if d.cfg.Plans != nil {
+		return d.cfg.Plans
+	}
+	return d.cfg.Policy
+}
+
+// Terms returns the terms that the present limits set.
+func (d *Daemon) Terms() forecast.Terms { return d.TermsUnder(d.Limits()) }
+
+// TermsUnder returns the terms that limits would set.
+func (d *Daemon) TermsUnder(l sched.Limits) forecast.Terms {
+	t := forecast.Terms{HostGap: l.Hosts.Delay, SourceShare: l.SourceShare, HostShare: l.Hosts.Share}
+	if _, ok := d.plans().(*policy.Auto); ok {
+		t.Curiosity, t.LevelShare = policy.Curiosity, policy.LevelShare
+	}
+	if l.Budget.Polls > 0 && l.Budget.Per > 0 {
+		t.Budget = l.Budget.PerSecond()
+	}
+	return t
 }

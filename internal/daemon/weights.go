@@ -34,10 +34,10 @@ type Stake struct {
 	Matched int     // of those, that matched a query with an importance
 }
 
-// stakes are what changes of sources matter by the queries that they match. All of it
+// weights are what changes of sources matter by the queries that they match. All of it
 // follows from the queries, and from what the logs of matches and changes have: whoever
 // reads them anew comes to the same.
-type stakes struct {
+type weights struct {
 	store   freshet.Store
 	queries *queries.Store // nil means that there are none
 
@@ -96,7 +96,7 @@ func (s Stake) weight() float64 {
 }
 
 // get returns what changes of a source matter, and whether any matched.
-func (s *stakes) get(id freshet.SourceID) (Stake, bool) {
+func (s *weights) get(id freshet.SourceID) (Stake, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if of := s.of[id]; of != nil {
@@ -107,14 +107,14 @@ func (s *stakes) get(id freshet.SourceID) (Stake, bool) {
 }
 
 // all returns the sources of which something is known, in their order.
-func (s *stakes) all() []freshet.SourceID {
+func (s *weights) all() []freshet.SourceID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.of))
 }
 
 // given returns the importance of every query that gives one and is not paused.
-func (s *stakes) given(ctx context.Context) (map[freshet.QueryID]float64, error) {
+func (s *weights) given(ctx context.Context) (map[freshet.QueryID]float64, error) {
 	if s.queries == nil {
 		return nil, nil
 	}
@@ -133,12 +133,12 @@ func (s *stakes) given(ctx context.Context) (map[freshet.QueryID]float64, error)
 
 // look reads the queries. If they give other importance than before, all is read anew. It
 // returns the sources of which something was known before or is now.
-func (s *stakes) look(ctx context.Context) ([]freshet.SourceID, error) {
+func (s *weights) look(ctx context.Context) ([]freshet.SourceID, error) {
 	given, err := s.given(ctx)
 	if err != nil || maps.Equal(given, s.importance) {
 		return nil, err
 	}
-	fresh := &stakes{store: s.store, queries: s.queries, importance: given, of: map[freshet.SourceID]*staked{}}
+	fresh := &weights{store: s.store, queries: s.queries, importance: given, of: map[freshet.SourceID]*staked{}}
 	if err := fresh.recount(ctx); err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (s *stakes) look(ctx context.Context) ([]freshet.SourceID, error) {
 }
 
 // recount goes through all matches of the queries that give an importance.
-func (s *stakes) recount(ctx context.Context) (err error) {
+func (s *weights) recount(ctx context.Context) (err error) {
 	if s.changes, err = s.store.LastChange(ctx); err == nil {
 		s.matches, err = s.queries.LastMatch(ctx)
 	}
@@ -178,7 +178,7 @@ func (s *stakes) recount(ctx context.Context) (err error) {
 }
 
 // count takes in matches. What a match is about is the change that completed it.
-func (s *stakes) count(ctx context.Context, found []freshet.Match) error {
+func (s *weights) count(ctx context.Context, found []freshet.Match) error {
 	for _, m := range found {
 		importance, counts := s.importance[m.Query]
 		if !counts || len(m.Changes) == 0 {
@@ -201,7 +201,7 @@ func (s *stakes) count(ctx context.Context, found []freshet.Match) error {
 }
 
 // follow takes in what has come in the logs, and returns the sources that it is about.
-func (s *stakes) follow(ctx context.Context) (touched []freshet.SourceID, err error) {
+func (s *weights) follow(ctx context.Context) (touched []freshet.SourceID, err error) {
 	if len(s.importance) == 0 {
 		return nil, nil
 	}
@@ -226,7 +226,7 @@ func (s *stakes) follow(ctx context.Context) (touched []freshet.SourceID, err er
 }
 
 // take takes in matches and changes.
-func (s *stakes) take(ctx context.Context, found []freshet.Match, changed []freshet.Change) (touched []freshet.SourceID, err error) {
+func (s *weights) take(ctx context.Context, found []freshet.Match, changed []freshet.Change) (touched []freshet.SourceID, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.count(ctx, found); err != nil {
@@ -256,35 +256,35 @@ func (d *Daemon) QueriesEdited() {
 	}
 }
 
-// recallStakes tells the scheduler at a start what changes of sources matter.
-func (b *brain) recallStakes(ctx context.Context, now time.Time) error {
-	if _, err := b.stakes.look(ctx); err != nil {
+// restoreWeights tells the scheduler at a start what changes of sources matter.
+func (b *leader) restoreWeights(ctx context.Context, now time.Time) error {
+	if _, err := b.weights.look(ctx); err != nil {
 		return err
 	}
-	if _, err := b.stakes.follow(ctx); err != nil {
+	if _, err := b.weights.follow(ctx); err != nil {
 		return err
 	}
-	for _, id := range b.stakes.all() {
-		stake, _ := b.stakes.get(id)
+	for _, id := range b.weights.all() {
+		stake, _ := b.weights.get(id)
 		b.sched.Apply(now, sched.Weight{Source: id, Factor: stake.weight()})
 	}
 	return nil
 }
 
-// watchStakes tells the loop what changes of sources matter, as queries are edited and
+// watchWeights tells the loop what changes of sources matter, as queries are edited and
 // matches come.
-func (d *Daemon) watchStakes(ctx context.Context) {
+func (d *Daemon) watchWeights(ctx context.Context) {
 	failing := false
 	for looked := d.dates.Now(); ; {
 		edited, err := d.awaitStakes(ctx)
 		var touched []freshet.SourceID
 		if now := d.dates.Now(); err == nil && (edited || now.Sub(looked) >= stakesLook) {
 			looked = now
-			touched, err = d.stakes.look(ctx)
+			touched, err = d.weights.look(ctx)
 		}
 		if err == nil {
 			var more []freshet.SourceID
-			more, err = d.stakes.follow(ctx)
+			more, err = d.weights.follow(ctx)
 			touched = append(touched, more...)
 		}
 		d.weigh(touched)
@@ -305,8 +305,8 @@ func (d *Daemon) awaitStakes(ctx context.Context) (edited bool, err error) {
 	defer cancel()
 	woken := make(chan error, 1)
 	go func() {
-		if len(d.stakes.importance) > 0 {
-			err := d.cfg.Queries.WaitMatch(waiting, d.stakes.matches)
+		if len(d.weights.importance) > 0 {
+			err := d.cfg.Queries.WaitMatch(waiting, d.weights.matches)
 			if err == nil || waiting.Err() != nil {
 				woken <- nil
 				return
@@ -330,7 +330,7 @@ func (d *Daemon) awaitStakes(ctx context.Context) (edited bool, err error) {
 // weigh tells the loop what changes of some sources matter.
 func (d *Daemon) weigh(touched []freshet.SourceID) {
 	for _, id := range touched {
-		stake, _ := d.stakes.get(id)
+		stake, _ := d.weights.get(id)
 		d.inbox.post(sched.Weight{Source: id, Factor: stake.weight()})
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"freshet/internal/worker"
 )
 
-// voices know which sources may speak for which pages. The indexes of a site speak for
+// indexHints know which sources may speak for which pages. The indexes of a site speak for
 // its pages, watched or not. Any other source speaks for those that are watched, if it
 // lists or links to some.
 //
 // To read the links of a page takes about as long as to read its text. So a page that
 // linked to none when it was last looked at is looked at again only when its versions have
 // become twice as many.
-type voices struct {
+type indexHints struct {
 	mu      sync.RWMutex
 	watched map[freshet.PageKey]struct{}
 	alias   map[freshet.PageKey]freshet.PageKey // of watched pages, by their URLs as links are written, where that is another
@@ -50,7 +50,7 @@ func IsRobots(rawURL string) bool {
 }
 
 // notice takes note that a source is watched.
-func (v *voices) notice(s freshet.Source) {
+func (v *indexHints) notice(s freshet.Source) {
 	key := freshet.PageKeyOf(s.URL)
 	linked, err := sites.Normalise("", s.URL)
 	v.mu.Lock()
@@ -71,7 +71,7 @@ func (v *voices) notice(s freshet.Source) {
 }
 
 // key returns what a watched page is known by, given a URL that leads to it.
-func (v *voices) key(url string) (freshet.PageKey, bool) {
+func (v *indexHints) key(url string) (freshet.PageKey, bool) {
 	key := freshet.PageKeyOf(url)
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -85,7 +85,7 @@ func (v *voices) key(url string) (freshet.PageKey, bool) {
 }
 
 // siteKey is key for the pages of a site, watched or not.
-func (v *voices) siteKey(scope *sites.Scope) func(string) (freshet.PageKey, bool) {
+func (v *indexHints) siteKey(scope *sites.Scope) func(string) (freshet.PageKey, bool) {
 	return func(url string) (freshet.PageKey, bool) {
 		at, err := sites.Normalise("", url)
 		if err != nil {
@@ -101,7 +101,7 @@ func (v *voices) siteKey(scope *sites.Scope) func(string) (freshet.PageKey, bool
 }
 
 // of returns which pages a source may speak for; nil if nobody is to look for any.
-func (v *voices) of(s freshet.Source, head freshet.Head, siteOf func(freshet.SourceID) (freshet.Source, bool)) *worker.Voice {
+func (v *indexHints) of(s freshet.Source, head freshet.Head, siteOf func(freshet.SourceID) (freshet.Source, bool)) *worker.Voice {
 	switch {
 	case s.Index && IsRobots(s.URL), s.Of != "" && !s.Index:
 		return nil // the indexes of its site speak for the pages beside it
@@ -141,7 +141,7 @@ func eachKey(key func(url string) (freshet.PageKey, bool)) func(context.Context,
 }
 
 // hear takes note of whether a source that was looked at lists watched pages.
-func (v *voices) hear(s freshet.Source, f worker.Finding) {
+func (v *indexHints) hear(s freshet.Source, f worker.Finding) {
 	if f.Listed < 0 || s.Of != "" || s.Site != nil {
 		return
 	}
@@ -155,7 +155,7 @@ func (v *voices) hear(s freshet.Source, f worker.Finding) {
 }
 
 // scope returns what belongs to a site; nil if what is said of it cannot be read.
-func (v *voices) scope(of freshet.Source) *sites.Scope {
+func (v *indexHints) scope(of freshet.Source) *sites.Scope {
 	v.mu.RLock()
 	known, ok := v.scopes[of.ID]
 	v.mu.RUnlock()
@@ -176,25 +176,25 @@ func (v *voices) scope(of freshet.Source) *sites.Scope {
 }
 
 // stale reports whether many of the pages that are known are watched no longer.
-func (v *voices) stale(sources int64) bool {
+func (v *indexHints) stale(sources int64) bool {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	return int64(len(v.watched)) > 2*sources+10_000
 }
 
-// forgetVoices forgets the pages that are watched no longer, if there are many. Nothing is
+// forgetIndexHints forgets the pages that are watched no longer, if there are many. Nothing is
 // wrong with one that is known for longer: nobody hears what is said of it.
-func (d *Daemon) forgetVoices(ctx context.Context) error {
-	if !d.voices.stale(d.census.sources.Load()) {
+func (d *Daemon) forgetIndexHints(ctx context.Context) error {
+	if !d.indexHints.stale(d.counts.sources.Load()) {
 		return nil
 	}
 	defer d.editing.pass(alone)() // who was noticed and is not known to the loop yet would be forgotten
 	return d.inLoop(ctx, func(_ time.Time, s *sched.Scheduler) {
-		d.voices.mu.Lock()
-		d.voices.watched, d.voices.alias, d.voices.speaks, d.voices.scopes = nil, nil, nil, nil
-		d.voices.mu.Unlock()
+		d.indexHints.mu.Lock()
+		d.indexHints.watched, d.indexHints.alias, d.indexHints.speaks, d.indexHints.scopes = nil, nil, nil, nil
+		d.indexHints.mu.Unlock()
 		for _, source := range s.All() {
-			d.voices.notice(source)
+			d.indexHints.notice(source)
 		}
 	})
 }
