@@ -2,8 +2,10 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"freshet/internal/app/config"
+	"freshet/internal/cli"
 )
 
 // settings loads the settings for cmd, which delivers nothing to sinks and needs
@@ -63,3 +65,36 @@ func (p *program) sayFile(cmd *cobra.Command, s config.Settings) {
 		p.remark("note: using settings from %s", s.File)
 	}
 }
+
+// optionFlags adds the flags of the options named to a set.
+func optionFlags(set *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		o := config.FlagOption(name)
+		set.Var(&optionFlag{Option: o}, o.Flag, o.Help+" ["+o.Env+"]")
+	}
+}
+
+// An optionFlag holds what was written after a flag until all settings are
+// gathered.
+type optionFlag struct {
+	config.Option
+	value string
+}
+
+// String returns what was written.
+func (f *optionFlag) String() string { return f.value }
+
+// Type returns what the flag takes, for its help.
+func (f *optionFlag) Type() string { return f.Arg }
+
+// Set notes what was written.
+func (f *optionFlag) Set(v string) error {
+	if f.Many && f.value != "" {
+		v = f.value + "," + v
+	}
+	f.value = v
+	return nil
+}
+
+// wrongFlag returns an error that names the flag that err is about.
+func wrongFlag(name string, err error) error { return cli.WrongFlag(name, err) }
