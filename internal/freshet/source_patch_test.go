@@ -66,3 +66,15 @@ func TestPatch(t *testing.T) {
 		})
 	}
 }
+
+// An edit of a page of a site leaves it in its site.
+func TestPatchKeepsThePageOfASite(t *testing.T) {
+	page := freshet.Source{ID: "page", URL: "https://example.com/a", Of: "site", Index: true}
+	patched, err := page.Patch(map[string]any{"weight": 3.0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if patched.Of != "site" || !patched.Index || patched.Weight != 3 {
+		t.Errorf("the patched page is %+v, want it in its site with the weight 3", patched)
+	}
+}
