@@ -8,12 +8,12 @@ import (
 
 	"freshet/internal/cli"
 	"freshet/internal/freshet"
-	"freshet/internal/lab"
 	"freshet/internal/lab/labflag"
+	"freshet/internal/research/generate"
 )
 
 func genVerb(p *program) *cobra.Command {
-	var g lab.Generation
+	var g generate.Spec
 	var start labflag.Moment
 	var out string
 	cmd := &cobra.Command{
@@ -39,7 +39,7 @@ page changes at most once per cycle. Pages that never change are not in the trac
 		Args:    cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if g.Kind == "" {
-				return cli.MissingFlag(cmd, "kind", strings.Join(lab.Generators, ", or "))
+				return cli.MissingFlag(cmd, "kind", strings.Join(generate.Kinds, ", or "))
 			}
 			for _, name := range []string{"pages", "sites"} {
 				if n, err := cmd.Flags().GetInt(name); err == nil && n < 1 && cmd.Flags().Changed(name) {
@@ -51,7 +51,7 @@ page changes at most once per cycle. Pages that never change are not in the trac
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&g.Kind, "kind", "", "what to simulate: "+strings.Join(lab.Generators, ", "))
+	flags.StringVar(&g.Kind, "kind", "", "what to simulate: "+strings.Join(generate.Kinds, ", "))
 	flags.IntVar(&g.Pages, "pages", 0, "number of pages, or of pages per site (default: depends on the kind)")
 	flags.IntVar(&g.Sites, "sites", 0, "number of sites, for vshaped and normal (default: depends on the kind)")
 	flags.Uint64Var(&g.Seed, "seed", 1, "random seed")
@@ -65,10 +65,10 @@ page changes at most once per cycle. Pages that never change are not in the trac
 }
 
 // generateTrace makes up a trace and writes it to a file, or prints it.
-func generateTrace(p *program, g lab.Generation, out string) error {
-	h, err := lab.Generate(g)
+func generateTrace(p *program, g generate.Spec, out string) error {
+	h, err := generate.New(g)
 	if field, ok := freshet.FieldOf(err); ok && field == "kind" {
-		return cli.WrongFlag("kind", labflag.Meant(err, g.Kind, lab.Generators...))
+		return cli.WrongFlag("kind", labflag.Meant(err, g.Kind, generate.Kinds...))
 	}
 	if err != nil {
 		return cli.WrongField(err)

@@ -11,6 +11,7 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/lab/labflag"
 	"freshet/internal/lab/plot"
+	"freshet/internal/research/limit"
 )
 
 // A limitRun is one run of the verb "limit".
@@ -66,16 +67,16 @@ func (l *limitRun) run(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	var found []lab.Ceiling
+	var found []limit.Ceiling
 	for _, budget := range l.budgets.List {
-		c, err := t.Ceiling(ctx, budget)
+		c, err := limit.Of(ctx, t, budget)
 		if err != nil {
 			return cli.WrongField(err)
 		}
 		found = append(found, c)
 	}
 	for _, wanted := range l.shares.List {
-		c, err := t.CeilingAt(ctx, wanted)
+		c, err := limit.AtShare(ctx, t, wanted)
 		if err != nil {
 			return cli.WrongField(err)
 		}
@@ -89,7 +90,7 @@ func (l *limitRun) run(ctx context.Context, file string) error {
 	}
 	rows := table{head: "BUDGET\tLIMIT\tOF ALL\tREACHED\t\tMETHOD"}
 	for _, c := range found {
-		rows.add(labflag.Number(c.Budget), plot.Brief(c.Value), fmt.Sprintf("%.4f", c.Normalized), plot.Brief(c.Reached), lab.Exactness(c.Exact), c.Method)
+		rows.add(lab.FormatNumber(c.Budget), plot.Brief(c.Value), fmt.Sprintf("%.4f", c.Normalized), plot.Brief(c.Reached), lab.Exactness(c.Exact), c.Method)
 	}
 	fmt.Fprintln(l.out, fmt.Sprintf("%s: %s, %d changes in %d instants of %s; life %s, urgency %s", cli.Harmless(t.Name()), cli.Counted(len(t.Grid.Pages()), "page"), t.Grid.Changes(), t.Grid.Instants, freshet.FormatDuration(l.Instant), t.Stakes.Life, t.Stakes.Urgency))
 	return rows.write(l.out)

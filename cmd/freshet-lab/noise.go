@@ -13,7 +13,7 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/cli"
 	"freshet/internal/freshet"
-	"freshet/internal/lab/archive"
+	"freshet/internal/research/archive"
 	"freshet/internal/store/sqlite"
 )
 

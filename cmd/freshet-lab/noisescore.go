@@ -8,7 +8,7 @@ import (
 
 	"freshet/internal/cli"
 	"freshet/internal/freshet"
-	"freshet/internal/lab/archive"
+	"freshet/internal/research/archive"
 )
 
 // labelled are what people say of the steps of series.

@@ -18,13 +18,15 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/lab/labflag"
 	"freshet/internal/research/baselines"
+	"freshet/internal/research/limit"
+	"freshet/internal/research/results"
 	"freshet/internal/sched/policy"
 )
 
 // A resultsRun is one run of the verb "results".
 type resultsRun struct {
 	*program
-	comparison lab.Comparison
+	comparison results.Comparison
 	policies   labflag.Policies
 	evidence   evidences
 	page       string
@@ -99,13 +101,13 @@ limit: the mean of the five runs and, in thousandths, their standard deviation.
 // run compares, and writes the page.
 func (l *resultsRun) run(ctx context.Context) (err error) {
 	if len(l.policies.List) > 0 {
-		if l.comparison.Contenders, err = lab.Contenders(l.policies.List...); err != nil {
+		if l.comparison.Contenders, err = results.Contenders(l.policies.List...); err != nil {
 			return cli.WrongField(err)
 		}
 	}
-	l.comparison.Evidence, l.comparison.Limits = l.evidence, &lab.LimitBook{}
+	l.comparison.Evidence, l.comparison.Limits = l.evidence, &limit.Book{}
 	if l.cache != "" {
-		if l.comparison.Limits, err = lab.OpenLimitBook(l.cache); err != nil {
+		if l.comparison.Limits, err = limit.OpenBook(l.cache); err != nil {
 			return freshet.WithHint(err, "choose another file with --cache, or delete this one")
 		}
 	}
@@ -137,10 +139,10 @@ func (l *resultsRun) run(ctx context.Context) (err error) {
 
 // compare runs the comparison, and shows how far it has come. What was worked
 // out of limits is kept also if it is stopped.
-func (l *resultsRun) compare(ctx context.Context) (*lab.Results, error) {
+func (l *resultsRun) compare(ctx context.Context) (*results.Results, error) {
 	fmt.Fprintln(l.err, "reading traces and computing limits")
 	began := time.Now()
-	results, err := watched(l, func() (*lab.Results, error) { return l.comparison.Run(ctx) })
+	results, err := watched(l, func() (*results.Results, error) { return l.comparison.Run(ctx) })
 	if l.cache != "" {
 		if err := l.comparison.Limits.Save(l.cache); err != nil {
 			return nil, err
@@ -173,7 +175,7 @@ func watched[T any](l *resultsRun, run func() (T, error)) (T, error) {
 }
 
 // write writes the page into its file.
-func (l *resultsRun) write(results *lab.Results) error {
+func (l *resultsRun) write(results *results.Results) error {
 	var page bytes.Buffer
 	if err := l.render(&page, results); err != nil {
 		return err
@@ -186,7 +188,7 @@ func (l *resultsRun) write(results *lab.Results) error {
 }
 
 // render writes the page, which says what made it, but not in which folders.
-func (l *resultsRun) render(w io.Writer, results *lab.Results) error {
+func (l *resultsRun) render(w io.Writer, results *results.Results) error {
 	if len(l.evidence) > 0 {
 		return results.WriteEvidence(w)
 	}

@@ -10,7 +10,7 @@ import (
 	"freshet/internal/cli"
 	"freshet/internal/lab"
 	"freshet/internal/lab/labflag"
-	"freshet/internal/research/baselines"
+	"freshet/internal/sched/policy"
 )
 
 // A labCompare is one run of the verb "lab compare".
@@ -38,11 +38,11 @@ bound, marked with <=.
 Flags can be repeated, or take a list separated by commas. Traces can also be given
 as arguments.
 
-Policies: ` + strings.Join(baselines.Names(), ", ") + `.
+Policies: ` + strings.Join(policy.Names, ", ") + `.
 Options follow a colon, for example sample-greedy:samples=10,share=0.3.
 
 ` + estimateHelp + evidenceHelp + conditionsHelp + fromStoreHelp,
-		Example: "  freshet lab compare --trace feeds.csv.gz --policy uniform,wic,cam --budget 1,2,4,8\n" +
+		Example: "  freshet lab compare --trace feeds.csv.gz --policy uniform,wic,auto --budget 1,2,4,8\n" +
 			"  freshet lab compare --policy uniform --policy wic --budget 2 --instant 5m --csv traces/*.csv.gz > scores.csv\n" +
 			"  freshet lab compare --trace feeds.csv --policy uniform,wic --estimate exact --budget 1,2,4 --html feeds.html\n" +
 			"  freshet lab compare --from-store --policy uniform,round-robin,frequency --days 14",
@@ -126,7 +126,7 @@ func (c *labCompare) table(contests []*lab.Contest) error {
 		best := map[string]float64{} // utility, by budget
 		for _, row := range k.Trials {
 			for _, r := range row {
-				best[labflag.Number(r.Budget)] = max(best[labflag.Number(r.Budget)], r.UtilityNormalized)
+				best[lab.FormatNumber(r.Budget)] = max(best[lab.FormatNumber(r.Budget)], r.UtilityNormalized)
 			}
 		}
 		for _, row := range k.Rows() {

@@ -11,7 +11,6 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
-	"freshet/internal/lab/labflag"
 	"freshet/internal/sched"
 )
 
@@ -115,7 +114,7 @@ func (f *failuresFlag) String() string {
 	if f.Share == 0 {
 		return ""
 	}
-	text := labflag.Number(f.Share)
+	text := lab.FormatNumber(f.Share)
 	if f.Class != "" {
 		text += ":" + string(f.Class)
 	}

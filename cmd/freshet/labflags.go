@@ -5,7 +5,6 @@ import (
 
 	"freshet/internal/lab/labflag"
 	"freshet/internal/learn/estimate"
-	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
 )
 
@@ -26,8 +25,8 @@ func (f *estimateFlag) Set(v string) (err error) {
 
 // policiesFlag returns a flag that lists policies.
 func policiesFlag() labflag.Policies {
-	return labflag.Policies{Known: baselines.Names(), Check: func(name string) error {
-		_, err := baselines.New(name, policy.Setting{})
+	return labflag.Policies{Known: policy.Names, Check: func(name string) error {
+		_, err := policy.New(name, policy.Setting{})
 		return err
 	}}
 }

@@ -76,7 +76,7 @@ budget is carried over, up to the budget of one instant and at least one poll.
 	flags.Var(&budget, "budget", "polls per instant; fractions are allowed")
 	r.store.register(flags)
 	r.labSetting.register(flags)
-	flags.StringVar(&r.chances, "chances", "", "CSV file with the header page,time,chance: chances that are given to auto, wic, price or cam in the place of what they learn")
+	flags.StringVar(&r.chances, "chances", "", "CSV file with the header page,time,chance: chances that are given to auto or wic in the place of what they learn")
 	flags.BoolVar(&r.limit, "limit", false, "compare the score with the best that was possible")
 	flags.BoolVar(&r.honest, "calibration", false, "compare Freshet's own predictions with the truth")
 	flags.StringVar(&r.plot, "plot", "", "draw the calibration to this SVG file")

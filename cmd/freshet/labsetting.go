@@ -76,17 +76,16 @@ func (l *labSetting) register(set *pflag.FlagSet) {
 	l.labMeasures.register(set)
 	l.labConditions.register(set)
 	l.estimate.Spec = estimate.Spec{Name: estimate.Forecast}
-	set.Var(&l.estimate, "estimate", "how wic, price and cam estimate changes: "+strings.Join(estimate.Names, ", "))
+	set.Var(&l.estimate, "estimate", "how wic estimates changes: "+strings.Join(estimate.Names, ", "))
 	set.Var(&l.evidence, "evidence", "what a poll shows: bits (whether the page changed), dated (also when), feed:N (when, the last N times), or index[:N][,every=1h] (one poll shows a whole site)")
 	set.Uint64Var(&l.seed, "seed", 1, "random seed; the same seed gives the same result")
-	set.BoolVar(&l.scale, "scale", false, "scale the intervals of fixed, miniflux, nutch and stormcrawler to the instant")
+	set.BoolVar(&l.scale, "scale", false, "scale the intervals of fixed to the instant")
 }
 
 // estimateHelp is for the verbs that replay.
-const estimateHelp = `The policies wic, price and cam use an estimator of how likely changes are. The
-default, "forecast", is what a daemon has: it learns from the results of polls how
-often each page changes and at which hours and minutes. "poisson" learns a rate for
-each page and no more. The others are for experiments: "exact" reads the trace itself,
+const estimateHelp = `The policy wic uses an estimator of how likely changes are. The default, "forecast",
+is what a daemon has: it learns from the results of polls how often each page changes
+and at which hours and minutes. "poisson" learns a rate for each page and no more. The others are for experiments: "exact" reads the trace itself,
 "noisy:FPN,SIGMA" reads it with the share FPN of the changes misplaced and each spread
 over SIGMA instants, and "constant:P" treats all pages the same.
 `

@@ -11,7 +11,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/app"
-	"freshet/internal/lab/labflag"
+	"freshet/internal/lab"
 )
 
 // A numbering is one run of the verb "numbers".
@@ -222,7 +222,7 @@ func (n *numbering) showCalibration(c client.Calibration, paint screen) error {
 func calibrationTable(bins []client.CalibrationBin) *table {
 	t := &table{head: []string{"SAID", "POLLS", "SHOULD FIND", "FOUND", "OFF BY"}}
 	for _, bin := range bins {
-		t.add(plain(fmt.Sprintf("%.0f-%.0f%%", 100*bin.From, 100*bin.To)), plain(labflag.Number(bin.Polls)),
+		t.add(plain(fmt.Sprintf("%.0f-%.0f%%", 100*bin.From, 100*bin.To)), plain(lab.FormatNumber(bin.Polls)),
 			plain(fmt.Sprintf("%.1f%%", 100*bin.Said)), plain(fmt.Sprintf("%.1f%%", 100*bin.Found)),
 			plain(fmt.Sprintf("%+.1f", 100*(bin.Found-bin.Said))))
 	}

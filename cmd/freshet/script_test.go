@@ -30,7 +30,7 @@ import (
 
 	"freshet/internal/app"
 	"freshet/internal/freshet"
-	"freshet/internal/lab"
+	"freshet/internal/research/generate"
 )
 
 func TestMain(m *testing.M) {
@@ -78,7 +78,7 @@ func TestScripts(t *testing.T) {
 			"hits":     hits,
 			"ready":    ready,
 			"remember": remember,
-			"generate": generate,
+			"generate": simulate,
 		},
 	})
 }
@@ -150,13 +150,13 @@ func remember(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], found[1])
 }
 
-// generate simulates a history of changes: generate poisson 20 4d trace.csv.
-func generate(ts *testscript.TestScript, _ bool, args []string) {
+// simulate makes up a history of changes: generate poisson 20 4d trace.csv.
+func simulate(ts *testscript.TestScript, _ bool, args []string) {
 	pages, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	length, err := freshet.ParseDuration(args[2])
 	ts.Check(err)
-	h, err := lab.Generate(lab.Generation{Kind: args[0], Pages: pages, Length: length, Seed: 1})
+	h, err := generate.New(generate.Spec{Kind: args[0], Pages: pages, Length: length, Seed: 1})
 	ts.Check(err)
 	ts.Check(h.WriteFile(ts.MkAbs(args[3])))
 }

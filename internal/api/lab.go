@@ -16,7 +16,6 @@ import (
 	"freshet/docs"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
-	"freshet/internal/research/baselines"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/suggest"
@@ -93,12 +92,6 @@ var labPolicies = []client.LabPolicy{
 	{Name: "sample-proportional", About: "Samples each site first, then polls in proportion to changes"},
 	{Name: "sample-adaptive", About: "Samples each site until it is sure which have most changes"},
 	{Name: "sample-subset", About: "Samples each site first, and polls only the best sites"},
-	{Name: "price", About: "Polls what is worth more than a poll costs at present", Experimental: true},
-	{Name: "cam", About: "Shares out polls ahead by what is likely", Experimental: true},
-	{Name: "yardstick", About: "The simplest policy that learns; others have to beat it", Experimental: true},
-	{Name: "miniflux", About: "As that feed reader does it", Experimental: true},
-	{Name: "nutch", About: "As that crawler does it", Experimental: true},
-	{Name: "stormcrawler", About: "As that crawler does it", Experimental: true},
 }
 
 // labReports are what there is to read.
@@ -176,11 +169,11 @@ func (a *labAPI) labTask(ctx context.Context, r client.LabRequest) (t labTask, e
 		if slices.Contains(r.Policies[:i], name) {
 			return t, rest.Invalid(where, "is there twice", name)
 		}
-		if _, err := baselines.New(name, policy.Setting{}); err != nil {
+		if _, err := policy.New(name, policy.Setting{}); err != nil {
 			base, _, _ := strings.Cut(name, ":")
 			said := freshet.ReasonOf(err).Error()
-			if !slices.Contains(baselines.Names(), base) {
-				said += suggest.DidYouMean(base, baselines.Names())
+			if !slices.Contains(policy.Names, base) {
+				said += suggest.DidYouMean(base, policy.Names)
 			}
 			return t, rest.Invalid(where, said, name)
 		}

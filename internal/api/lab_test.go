@@ -18,7 +18,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
-	"freshet/internal/research/baselines"
+	"freshet/internal/sched/policy"
 )
 
 // recorded fills the store of a rig with the hourly polls of four sources, of which two
@@ -197,7 +197,7 @@ func TestLabKnowsAllPolicies(t *testing.T) {
 		names = append(names, p.Name)
 	}
 	slices.Sort(names)
-	want := baselines.Names()
+	want := policy.Names
 	slices.Sort(want)
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("policies (-want +got):\n%s", diff)

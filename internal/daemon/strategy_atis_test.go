@@ -13,6 +13,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/research/generate"
 	"freshet/internal/sched"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
@@ -44,7 +45,7 @@ func TestPlannedStrategyKeepsItsPromise(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		h, err := lab.Generate(lab.Generation{Kind: "atis", Seed: 1, Pages: pages, Jitter: time.Minute, Start: began.Add(-past), Length: past + future})
+		h, err := generate.New(generate.Spec{Kind: "atis", Seed: 1, Pages: pages, Jitter: time.Minute, Start: began.Add(-past), Length: past + future})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/lab"
+	"freshet/internal/research/generate"
 	"freshet/internal/sched/policy"
 	"freshet/internal/test/tier"
 )
@@ -28,23 +29,23 @@ func TestAutoLosesNothingToTurns(t *testing.T) {
 		evidence = []lab.Evidence{{}, {Kind: lab.Dated}, {Kind: lab.Feed, Entries: 5}, {Kind: lab.Index}, {Kind: lab.Index, Entries: 20}}
 	}
 	for _, kind := range []struct {
-		lab.Generation
+		generate.Spec
 		instant time.Duration
 	}{
-		{lab.Generation{Kind: "auction", Pages: 400}, time.Minute},
-		{lab.Generation{Kind: "poisson", Pages: 100}, time.Minute},
-		{lab.Generation{Kind: "bursty", Pages: 150}, time.Minute},
-		{lab.Generation{Kind: "periodic", Pages: 150}, time.Minute},
-		{lab.Generation{Kind: "atis", Pages: 50, Length: 24 * time.Hour}, time.Minute},
-		{lab.Generation{Kind: "normal", Sites: 10, Pages: 40}, 6 * time.Hour},
-		{lab.Generation{Kind: "vshaped", Sites: 10, Pages: 40}, 6 * time.Hour},
+		{generate.Spec{Kind: "auction", Pages: 400}, time.Minute},
+		{generate.Spec{Kind: "poisson", Pages: 100}, time.Minute},
+		{generate.Spec{Kind: "bursty", Pages: 150}, time.Minute},
+		{generate.Spec{Kind: "periodic", Pages: 150}, time.Minute},
+		{generate.Spec{Kind: "atis", Pages: 50, Length: 24 * time.Hour}, time.Minute},
+		{generate.Spec{Kind: "normal", Sites: 10, Pages: 40}, 6 * time.Hour},
+		{generate.Spec{Kind: "vshaped", Sites: 10, Pages: 40}, 6 * time.Hour},
 	} {
 		t.Run(kind.Kind, func(t *testing.T) {
 			t.Parallel()
 			var grids []*lab.Grid
 			for seed := range uint64(seeds) {
 				kind.Seed = 21 + seed
-				g, err := generate(t, kind.Generation).Quantise(lab.Period{Instant: kind.instant})
+				g, err := simulated(t, kind.Spec).Quantise(lab.Period{Instant: kind.instant})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -24,7 +24,7 @@ type Calibration struct {
 // has to take it as its learner.
 func NewCalibration(g *Grid, at policy.Setting) *Calibration {
 	config := at.Learning()
-	config.Memory = 100 * 365 * day // nothing fades: the score counts all of the replay alike
+	config.Memory = 100 * 365 * freshet.Day // nothing fades: the score counts all of the replay alike
 	return &Calibration{grid: g, learner: learn.New(config), pages: map[freshet.Slot]int{}, gone: make([]freshet.Tally, len(g.pages))}
 }
 
@@ -99,7 +99,7 @@ func (c *Calibration) Figures(s Score) *CalibrationFigures {
 	return &CalibrationFigures{
 		Gap: said.Gap(), Bins: said.Bins(),
 		Share:     Bounds(learn.Share(all)),
-		TrueShare: ratio(float64(s.Captured), float64(s.Settled), 1),
+		TrueShare: Ratio(float64(s.Captured), float64(s.Settled), 1),
 		Delay:     float64(all.MeanDelay()) / float64(c.grid.Instant),
 		TrueDelay: s.MeanDelay,
 		Ranges:    ranges(pages, s),

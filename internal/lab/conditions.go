@@ -39,9 +39,9 @@ func InDaemon() Conditions {
 	return Conditions{Continuous: true, Limits: &limits, Latency: usualLatency}
 }
 
-// setting returns the setting of a policy that is replayed with so many pages of a grid
+// Setting returns the setting of a policy that is replayed with so many pages of a grid
 // under these conditions: that of the daemon, or one by the instants of the grid.
-func (c Conditions) setting(name string, g *Grid, pages int, budget float64) policy.Setting {
+func (c Conditions) Setting(name string, g *Grid, pages int, budget float64) policy.Setting {
 	if c.Continuous {
 		return policy.InDaemon(name, sched.Budget{Polls: budget, Per: g.Instant}, pages)
 	}

@@ -16,7 +16,7 @@ func (k *Contest) Rows() (rows [][]string) {
 		if r.TrialLimit != nil {
 			of = fmt.Sprintf("%.1f%%", 100*r.OfLimit)
 		}
-		rows = append(rows, []string{k.Name(), polls(r.Budget), r.Policy, fmt.Sprintf("%.4f", r.Recall), fmt.Sprintf("%.4f", r.UtilityNormalized), of,
+		rows = append(rows, []string{k.Name(), FormatNumber(r.Budget), r.Policy, fmt.Sprintf("%.4f", r.Recall), fmt.Sprintf("%.4f", r.UtilityNormalized), of,
 			fmt.Sprintf("%.2f", r.MeanDelay), fmt.Sprintf("%.4f", r.Freshness), plot.Brief(r.AgeSeconds) + "s", fmt.Sprint(r.Polls)})
 	}
 	if k.Recorded != nil {
@@ -27,7 +27,7 @@ func (k *Contest) Rows() (rows [][]string) {
 			add(r)
 		}
 		if k.Limits != nil {
-			rows = append(rows, []string{k.Name(), polls(row[0].Budget), "(limit)", "", k.limitText(b), "100.0%", "", "", "", ""})
+			rows = append(rows, []string{k.Name(), FormatNumber(row[0].Budget), "(limit)", "", k.limitText(b), "100.0%", "", "", "", ""})
 		}
 	}
 	return rows
@@ -44,4 +44,4 @@ func (k *Contest) limitText(b int) string {
 }
 
 // share returns the limit of a budget as a share of the weight of all changes.
-func (k *Contest) share(b int) float64 { return ratio(k.Limits[b].Value, k.Weight, 1) }
+func (k *Contest) share(b int) float64 { return Ratio(k.Limits[b].Value, k.Weight, 1) }

@@ -11,16 +11,23 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
+	"freshet/internal/research/generate"
 )
+
+// simulated returns a history that was made up.
+func simulated(t *testing.T, s generate.Spec) *lab.History {
+	t.Helper()
+	h, err := generate.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
 
 // generated returns a case that was made up, in instants of ten minutes.
 func generated(t *testing.T, kind string) *lab.Case {
 	t.Helper()
-	h, err := lab.Generate(lab.Generation{Kind: kind, Pages: 12, Length: 48 * time.Hour, Seed: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := h.Quantise(lab.Period{Instant: 10 * time.Minute})
+	g, err := simulated(t, generate.Spec{Kind: kind, Pages: 12, Length: 48 * time.Hour, Seed: 5}).Quantise(lab.Period{Instant: 10 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,22 +88,5 @@ func TestCompetitionRefuses(t *testing.T) {
 	_, err := c.Run(t.Context(), []*lab.Case{generated(t, "poisson")})
 	if wrong, ok := errors.AsType[*freshet.InvalidError](err); !ok || wrong.Field != "policy" {
 		t.Errorf("a policy that there is not gives %v", err)
-	}
-}
-
-// The least budget for a share reaches it, and hardly any less would.
-func TestCeiling(t *testing.T) {
-	t.Parallel()
-	c := generated(t, "poisson")
-	at, err := c.CeilingAt(t.Context(), 0.6)
-	if err != nil {
-		t.Fatal(err)
-	}
-	below, err := c.Ceiling(t.Context(), at.Budget-0.02)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if at.Share != 0.6 || at.Normalized < 0.6 || below.Normalized >= 0.6 || at.Changes != c.Grid.Changes() || at.Normalized != at.Value/c.Weight {
-		t.Errorf("a share of 0.6 takes %v polls an instant, for %v; a little less brings %v", at.Budget, at.Normalized, below.Normalized)
 	}
 }

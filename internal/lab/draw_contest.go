@@ -32,11 +32,11 @@ func DrawContests(contests []*Contest) plot.Page {
 
 // caption says what a contest was about.
 func (k *Contest) caption() string {
-	return fmt.Sprintf("%s: %s, %d changes", k.Name(), counted(len(k.Grid.Pages()), "page"), k.Grid.Changes())
+	return fmt.Sprintf("%s: %s, %d changes", k.Name(), Counted(len(k.Grid.Pages()), "page"), k.Grid.Changes())
 }
 
-// counted writes a number of things.
-func counted(n int, thing string) string {
+// Counted writes a number of things.
+func Counted(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
@@ -99,7 +99,7 @@ func budgetAxis(low, high float64, rows [][]Trial) plot.Axis {
 	}
 	a := plot.Axis{Caption: caption, From: low, To: high, Log: true}
 	for _, row := range rows {
-		a.Ticks = append(a.Ticks, plot.Tick{At: row[0].Budget, Label: polls(row[0].Budget)})
+		a.Ticks = append(a.Ticks, plot.Tick{At: row[0].Budget, Label: FormatNumber(row[0].Budget)})
 	}
 	return a
 }

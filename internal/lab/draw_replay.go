@@ -78,9 +78,9 @@ func (c *CaptureCurve) Page(r Trial) plot.Page {
 			r.Rate(), freshet.FormatDuration(c.Grid.Instant), r.Start, r.End, r.Life, r.Urgency, r.Estimate, r.Seed),
 		Head: []string{"FIGURE", "VALUE"}, Words: 1,
 		Rows: [][]string{
-			{"changes", polls(float64(r.Changes))}, {"captured", polls(float64(r.Captured))}, {"captured at once", polls(float64(r.ZeroDelay))},
+			{"changes", FormatNumber(float64(r.Changes))}, {"captured", FormatNumber(float64(r.Captured))}, {"captured at once", FormatNumber(float64(r.ZeroDelay))},
 			{"recall", fmt.Sprintf("%.4f", r.Recall)}, {"utility, normalised", fmt.Sprintf("%.4f", r.UtilityNormalized)},
-			{"polls", polls(float64(r.Polls))}, {"mean delay, instants", fmt.Sprintf("%.2f", r.MeanDelay)},
+			{"polls", FormatNumber(float64(r.Polls))}, {"mean delay, instants", fmt.Sprintf("%.2f", r.MeanDelay)},
 			{"freshness", fmt.Sprintf("%.4f", r.Freshness)}, {"age, seconds", plot.Brief(r.AgeSeconds)},
 		},
 	}
@@ -115,14 +115,14 @@ func DelayChart(r Trial) plot.Chart {
 	if later.Height > 0 {
 		columns, x.To = append(columns, later), later.To
 		x.Ticks = slices.DeleteFunc(x.Ticks, func(k plot.Tick) bool { return k.At >= end })
-		x.Ticks = append(x.Ticks, plot.Tick{At: end, Label: polls(end) + "+"})
+		x.Ticks = append(x.Ticks, plot.Tick{At: end, Label: FormatNumber(end) + "+"})
 	}
 	highest := 1.0
 	for _, c := range columns {
 		highest = max(highest, c.Height)
 	}
 	return plot.Chart{
-		Title: fmt.Sprintf("How late: half within %s, 90%% within %s", counted(r.DelayP50, "instant"), counted(r.DelayP90, "instant")),
+		Title: fmt.Sprintf("How late: half within %s, 90%% within %s", Counted(r.DelayP50, "instant"), Counted(r.DelayP90, "instant")),
 		X:     x, Y: plot.Linear("captured changes", 0, highest), Columns: columns,
 	}
 }

@@ -8,6 +8,3 @@ func BoundAt(prices []float64, budget float64, pages []Gains) float64 {
 	work := 0
 	return newModel(n, pages).market(budget).bound(from1, make([]float64, n+1), &work)
 }
-
-// GridOf cuts a history as a recording says.
-func GridOf(r Recording, h *History) (*Grid, error) { return r.grid(h) }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/lab"
+	"freshet/internal/research/generate"
 	"freshet/internal/test/tier"
 )
 
@@ -19,19 +20,19 @@ func TestForetold(t *testing.T) {
 		seeds, percents = 5, []int{100, 90, 75, 50, 25, 0}
 	}
 	for _, kind := range []struct {
-		lab.Generation
+		generate.Spec
 		budget float64
 		gains  float64 // of the changes, at least, by pages that always tell the truth
 		always bool
 	}{
-		{lab.Generation{Kind: "periodic", Pages: 150}, 1, -0.001, false},
-		{lab.Generation{Kind: "periodic", Pages: 150}, 2, 0.05, true},
-		{lab.Generation{Kind: "poisson", Pages: 100}, 1, 0.1, true},
-		{lab.Generation{Kind: "poisson", Pages: 100}, 4, 0.06, false},
-		{lab.Generation{Kind: "bursty", Pages: 150}, 1, 0.06, true},
-		{lab.Generation{Kind: "auction", Pages: 400}, 2, -0.001, false},
-		{lab.Generation{Kind: "atis", Pages: 50, Length: 24 * time.Hour}, 1, 0, false},
-		{lab.Generation{Kind: "atis", Pages: 50, Length: 24 * time.Hour}, 2, 0.1, true},
+		{generate.Spec{Kind: "periodic", Pages: 150}, 1, -0.001, false},
+		{generate.Spec{Kind: "periodic", Pages: 150}, 2, 0.05, true},
+		{generate.Spec{Kind: "poisson", Pages: 100}, 1, 0.1, true},
+		{generate.Spec{Kind: "poisson", Pages: 100}, 4, 0.06, false},
+		{generate.Spec{Kind: "bursty", Pages: 150}, 1, 0.06, true},
+		{generate.Spec{Kind: "auction", Pages: 400}, 2, -0.001, false},
+		{generate.Spec{Kind: "atis", Pages: 50, Length: 24 * time.Hour}, 1, 0, false},
+		{generate.Spec{Kind: "atis", Pages: 50, Length: 24 * time.Hour}, 2, 0.1, true},
 	} {
 		if !kind.always && !all {
 			continue
@@ -41,7 +42,7 @@ func TestForetold(t *testing.T) {
 			var grids []*lab.Grid
 			for seed := range seeds {
 				kind.Seed = 51 + seed
-				g, err := generate(t, kind.Generation).Quantise(lab.Period{Instant: time.Minute})
+				g, err := simulated(t, kind.Spec).Quantise(lab.Period{Instant: time.Minute})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -82,7 +82,7 @@ func (h *History) Quantise(p Period) (*Grid, error) {
 
 // bounds fills in the start and the end.
 func (h *History) bounds(p Period) (Period, error) {
-	first, last, ok := h.span()
+	first, last, ok := h.Span()
 	if !ok && (p.Start.IsZero() || p.End.IsZero()) {
 		return p, freshet.WithHint(
 			&freshet.InvalidError{Field: "trace", Reason: "has no changes, so the start and the end are not known"},

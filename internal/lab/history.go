@@ -55,8 +55,8 @@ func (h *History) All() iter.Seq2[freshet.SourceID, time.Time] {
 // of returns the times of one page.
 func (h *History) of(page int) []int64 { return h.times[h.first[page]:h.first[page+1]] }
 
-// span returns the first and the last change.
-func (h *History) span() (first, last time.Time, ok bool) {
+// Span returns the first and the last change.
+func (h *History) Span() (first, last time.Time, ok bool) {
 	if len(h.times) == 0 {
 		return first, last, false
 	}

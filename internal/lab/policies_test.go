@@ -12,6 +12,7 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/research/baselines"
+	"freshet/internal/research/generate"
 	"freshet/internal/sched/policy"
 )
 
@@ -22,7 +23,7 @@ func exactWIC(g *lab.Grid) *policy.WIC {
 // Every policy keeps the budget of every instant, captures no more than can be
 // captured, and does the same again.
 func TestEveryPolicy(t *testing.T) {
-	h := generate(t, lab.Generation{Kind: "periodic", Pages: 40, Length: 6 * time.Hour})
+	h := simulated(t, generate.Spec{Kind: "periodic", Pages: 40, Length: 6 * time.Hour})
 	g, err := h.Quantise(lab.Period{})
 	if err != nil {
 		t.Fatal(err)

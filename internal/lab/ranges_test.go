@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
+	"freshet/internal/research/results"
 )
 
 // How far the range of the share captured can be believed is measured on real
@@ -20,8 +21,8 @@ func TestRangesOnRecordings(t *testing.T) {
 	}
 	sets := []struct {
 		name string
-		list []lab.Recording
-	}{{"reference", lab.Recordings()}, {"held out", lab.HeldOut()}}
+		list []results.Recording
+	}{{"reference", results.Recordings()}, {"held out", results.HeldOut()}}
 	for _, set := range sets {
 		held, n, width, off := 0, 0, 0.0, 0.0
 		byPage := lab.RangeFigures{}
@@ -53,7 +54,7 @@ func TestRangesOnRecordings(t *testing.T) {
 }
 
 // honesty replays a recording under auto; nil if it is not there.
-func honesty(t *testing.T, file string, r lab.Recording) *lab.CalibrationFigures {
+func honesty(t *testing.T, file string, r results.Recording) *lab.CalibrationFigures {
 	t.Helper()
 	h, err := lab.OpenHistory(file)
 	if os.IsNotExist(err) {
@@ -62,7 +63,7 @@ func honesty(t *testing.T, file string, r lab.Recording) *lab.CalibrationFigures
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := lab.GridOf(r, h)
+	g, err := r.Grid(h)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,7 @@
 package lab
 
+import "strconv"
+
 // A Score says how a replay went, by one who knows the truth. Means over time
 // are exact integrals from instant 0 to the last, in which a change happens at
 // the end of its instant, just before that instant's polls.
@@ -72,13 +74,21 @@ func (s Score) Late(t int) float64 {
 	for _, n := range s.Delays[min(t, len(s.Delays)):] {
 		late += n
 	}
-	return ratio(float64(late), float64(s.Captured), 0)
+	return Ratio(float64(late), float64(s.Captured), 0)
 }
 
-// ratio returns a/b, or none if there is nothing to divide by.
-func ratio(a, b, none float64) float64 {
+// Ratio returns a/b, or none if there is nothing to divide by.
+func Ratio(a, b, none float64) float64 {
 	if b == 0 {
 		return none
 	}
 	return a / b
+}
+
+// FormatNumber writes a number as short as it can be without loss.
+func FormatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// FormatPercent writes a share in percent, with so many digits behind the point.
+func FormatPercent(x float64, digits int) string {
+	return strconv.FormatFloat(100*x, 'f', digits, 64) + "%"
 }

@@ -176,16 +176,16 @@ func (s *Scorer) Score() Score {
 		delays += float64(t) * float64(n)
 	}
 	time, second := float64(s.grid.Instants), s.grid.Instant.Seconds()
-	r.Recall = ratio(float64(r.Captured), float64(r.Changes), 1)
-	r.UtilityNormalized = ratio(r.Utility, total, 1)
+	r.Recall = Ratio(float64(r.Captured), float64(r.Changes), 1)
+	r.UtilityNormalized = Ratio(r.Utility, total, 1)
 	s.truth.Watched, s.weighted.Watched = time*float64(r.Pages), time*weights
 	r.ChangeRatio, r.WeightedChangeRatio = s.truth.ChangeRatio(), s.weighted.ChangeRatio()
 	r.Freshness, r.WeightedFreshness = s.truth.Freshness(), s.weighted.Freshness()
-	r.AgeSeconds = second * ratio(s.truth.Age, s.truth.Watched, 0)
-	r.WeightedAge = second * ratio(s.weighted.Age, s.weighted.Watched, 0)
+	r.AgeSeconds = second * Ratio(s.truth.Age, s.truth.Watched, 0)
+	r.WeightedAge = second * Ratio(s.weighted.Age, s.weighted.Watched, 0)
 	r.Divergence = s.truth.Divergence()
 	r.Fairness = fairness.Share().Mean
-	r.MeanDelay = ratio(delays, float64(r.Captured), 0)
+	r.MeanDelay = Ratio(delays, float64(r.Captured), 0)
 	r.DelayP50, r.DelayP90, r.DelayP99 = r.DelayQuantile(.5), r.DelayQuantile(.9), r.DelayQuantile(.99)
 	return r
 }
@@ -214,8 +214,8 @@ func (s *Scorer) State(instant int) State {
 	}
 	n := float64(len(s.grid.pages))
 	return State{
-		Freshness: ratio(st.Freshness, n, 1), WeightedFreshness: ratio(st.WeightedFreshness, weights, 1),
-		Age: ratio(st.Age, n, 0), WeightedAge: ratio(st.WeightedAge, weights, 0),
+		Freshness: Ratio(st.Freshness, n, 1), WeightedFreshness: Ratio(st.WeightedFreshness, weights, 1),
+		Age: Ratio(st.Age, n, 0), WeightedAge: Ratio(st.WeightedAge, weights, 0),
 	}
 }
 

@@ -167,7 +167,7 @@ func TestChangeRatioCountsPages(t *testing.T) {
 // A poll counts as much as its page weighs, whether it found a change, found none or
 // failed; and fewer heavy polls that find something outweigh many light ones that do not.
 func TestWeightedChangeRatio(t *testing.T) {
-	g := lab.NewGrid(newYear, time.Minute, 10, [][]int{{1, 5}, {2}, {9}})
+	g := lab.NewGrid(start, time.Minute, 10, [][]int{{1, 5}, {2}, {9}})
 	weights := []float64{5, 3, 2}
 	s := lab.NewScorer(g, lab.Stakes{Adjust: func(page int, x *freshet.Source) { x.Weight = weights[page] }}, lab.Measures{})
 	for _, p := range [][2]int{{0, 1}, {0, 3}, {0, 6}, {1, 1}, {1, 4}, {2, 5}} {

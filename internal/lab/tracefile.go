@@ -19,7 +19,7 @@ import (
 // A TraceError says where a trace file is wrong, and how.
 type TraceError struct {
 	File         string
-	Line, Column int // counted from 1, the column in bytes; 0 if not known
+	Line, Column int // Counted from 1, the column in bytes; 0 if not known
 	Reason       string
 	Err          error // underneath, if anything is
 }

@@ -10,7 +10,6 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/learn/estimate"
-	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
 )
 
@@ -82,22 +81,22 @@ func newTrial(c *Case, policy string, budget float64) Trial {
 
 // Try replays a case under a policy. Budget, stakes, measures, evidence and conditions
 // of the options are set here.
-func (t Terms) Try(ctx context.Context, c *Case, policy string, budget float64, o Options) (Trial, error) {
-	r := newTrial(c, policy, budget)
+func (t Terms) Try(ctx context.Context, c *Case, name string, budget float64, o Options) (Trial, error) {
+	r := newTrial(c, name, budget)
 	r.Estimate, r.Evidence, r.Seed = t.Estimate.String(), t.Evidence.String(), t.Seed
 	r.met(t.Conditions)
-	at, err := t.Setting(policy, c.Grid, budget)
+	at, err := t.Setting(name, c.Grid, budget)
 	if err != nil {
 		return r, err
 	}
 	if t.Continuous {
 		r.Tick = at.Tick.Seconds()
 	}
-	p, err := baselines.New(policy, at)
+	p, err := policy.New(name, at)
 	if err != nil {
 		return r, err
 	}
-	if err := t.takesChances(p, policy, o.Chances); err != nil {
+	if err := t.takesChances(p, name, o.Chances); err != nil {
 		return r, err
 	}
 	o.Budget, o.Stakes, o.Measures, o.Evidence, o.Conditions = budget, c.Stakes, c.Measures, t.Evidence, t.Conditions
@@ -117,7 +116,7 @@ func (t Terms) takesChances(p freshet.Policy, name string, given map[freshet.Sou
 		OverrideForecast(freshet.Slot, *freshet.Chances)
 	})
 	if !takes {
-		return &freshet.InvalidError{Field: "chances", Reason: fmt.Sprintf("the policy %s does not go by chances; auto, wic, price and cam do", name)}
+		return &freshet.InvalidError{Field: "chances", Reason: fmt.Sprintf("the policy %s does not go by chances; auto and wic do", name)}
 	}
 	if _, auto := p.(*policy.Auto); !auto && t.Estimate.Name != "" && t.Estimate.Name != estimate.Forecast {
 		return &freshet.InvalidError{Field: "chances", Reason: fmt.Sprintf("the estimate %s goes by no others; use forecast", t.Estimate)}
@@ -141,7 +140,7 @@ func (t Terms) Setting(name string, g *Grid, budget float64) (policy.Setting, er
 
 // setting is Setting for some of the pages.
 func (t Terms) setting(name string, g *Grid, pages int, budget float64) (policy.Setting, error) {
-	at := t.Conditions.setting(name, g, pages, budget)
+	at := t.Conditions.Setting(name, g, pages, budget)
 	at.Seed = t.Seed
 	if t.Continuous {
 		switch t.Estimate.Name {
@@ -168,7 +167,7 @@ func (t *Trial) Rate() string {
 	if t.Budget == 1 {
 		return "1 poll an instant"
 	}
-	return polls(t.Budget) + " polls an instant"
+	return FormatNumber(t.Budget) + " polls an instant"
 }
 
 // instant returns how long an instant was.
@@ -180,8 +179,8 @@ func (t *Trial) instant() time.Duration {
 // have a weight.
 func (t *Trial) HoldAgainst(most Limit, weight float64) {
 	t.TrialLimit = &TrialLimit{
-		Limit: most.Value, LimitNormalized: ratio(most.Value, weight, 1), LimitExact: most.Exact,
-		OfLimit: ratio(t.Utility, most.Value, 1),
+		Limit: most.Value, LimitNormalized: Ratio(most.Value, weight, 1), LimitExact: most.Exact,
+		OfLimit: Ratio(t.Utility, most.Value, 1),
 	}
 }
 
@@ -202,6 +201,6 @@ func (t *Trial) Met() string {
 	add(t.HostShare > 0 && t.HostShare < 1, "at most %s of the budget for a host", freshet.FormatShare(t.HostShare))
 	add(t.Workers > 0, "at most %d polls at once", t.Workers)
 	add(t.Latency > 0, "%s a poll", seconds(t.Latency))
-	add(t.Failing > 0, "%s of polls fail", percent(t.Failing, 1))
+	add(t.Failing > 0, "%s of polls fail", FormatPercent(t.Failing, 1))
 	return strings.Join(list, ", ")
 }

@@ -47,9 +47,6 @@ func Meant(err error, written string, known ...string) error {
 	return fmt.Errorf("%w%s", freshet.ReasonOf(err), suggest.DidYouMean(base, known))
 }
 
-// Number writes a number as short as it can be without loss.
-func Number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-
 // A Moment is a time as RFC 3339 or in Unix seconds.
 type Moment struct{ time.Time }
 
@@ -100,7 +97,7 @@ func Shares() Numbers {
 func (f *Numbers) String() string {
 	var list []string
 	for _, x := range f.List {
-		list = append(list, Number(x))
+		list = append(list, lab.FormatNumber(x))
 	}
 	return strings.Join(list, ",")
 }

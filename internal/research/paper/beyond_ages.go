@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/lab"
 	"freshet/internal/lab/plot"
+	"freshet/internal/research/generate"
 	"freshet/internal/sched/cyclic"
 )
 
@@ -148,7 +149,7 @@ func agesWith(ctx context.Context, s Options, q question, schedules []schedule) 
 		Title: "Strategies for capture, judged by age and freshness",
 		About: fmt.Sprintf("Ashish, Kulkarni and Wang plan polls so that few changes are missed, and leave open how such plans do by the age and the freshness of the copy. Airports with two reports an hour that stray by 3 minutes, and special ones; %d days, of which two thirds are planned from and the rest is judged by. Beside their strategies stands one planned for the least age. Age counts from the first change that the copy lacks. Seed %d.", days, s.Seed),
 	}
-	h, err := lab.Generate(lab.Generation{Kind: "atis", Seed: s.Seed, Pages: 4, Length: time.Duration(days) * 24 * time.Hour})
+	h, err := generate.New(generate.Spec{Kind: "atis", Seed: s.Seed, Pages: 4, Length: time.Duration(days) * 24 * time.Hour})
 	if err != nil {
 		return f, err
 	}

@@ -9,6 +9,7 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/lab/plot"
 	"freshet/internal/learn/estimate"
+	"freshet/internal/research/generate"
 	"freshet/internal/sched/policy"
 )
 
@@ -34,12 +35,12 @@ func workloads(s Options, shares ...float64) (list []workload, err error) {
 	for _, kind := range []string{"poisson", "periodic", "bursty", "auction"} {
 		// Pages with habits are watched for days, so that these can be learned;
 		// auctions are over in one.
-		gen := lab.Generation{Kind: kind, Seed: s.Seed, Pages: sized(s, 200, 50), Length: sized[time.Duration](s, 10, 4) * 24 * time.Hour}
+		gen := generate.Spec{Kind: kind, Seed: s.Seed, Pages: sized(s, 200, 50), Length: sized[time.Duration](s, 10, 4) * 24 * time.Hour}
 		instant := 5 * time.Minute
 		if kind == "auction" {
 			gen.Pages, gen.Length, instant = sized(s, 3000, 400), 24*time.Hour, time.Minute
 		}
-		h, err := lab.Generate(gen)
+		h, err := generate.New(gen)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/lab/plot"
+	"freshet/internal/research/generate"
 	"freshet/internal/sched/policy"
 )
 
@@ -40,12 +41,12 @@ func newSiteWorld(name string, h *lab.History, p lab.Period, cycle time.Duration
 	return siteWorld{name, g, steps, g.Instants / steps}, nil
 }
 
-// madeUpSites makes up sites of one of the kinds of [lab.Generators]. Generated
+// madeUpSites makes up sites of one of the kinds of [generate.Kinds]. Generated
 // histories leave pages out that never change; here they are there.
 func madeUpSites(s Options, kind string, steps int) (siteWorld, error) {
 	sites, pages, cycles := sized(s, 50, 30), sized(s, 100, 50), sized(s, 15, 10)
 	const cycle = freshet.Day
-	h, err := lab.Generate(lab.Generation{Kind: kind, Seed: s.Seed, Start: beyondStart, Sites: sites, Pages: pages, Cycle: cycle, Length: time.Duration(cycles) * cycle})
+	h, err := generate.New(generate.Spec{Kind: kind, Seed: s.Seed, Start: beyondStart, Sites: sites, Pages: pages, Cycle: cycle, Length: time.Duration(cycles) * cycle})
 	if err != nil {
 		return siteWorld{}, err
 	}

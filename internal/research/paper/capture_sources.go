@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/lab"
+	"freshet/internal/research/generate"
 	"freshet/internal/sched/cyclic"
 )
 
@@ -66,7 +67,7 @@ func captureSets(s Options) ([]captureSet, error) {
 		}
 		sets = append(sets, set)
 	}
-	h, err := lab.Generate(lab.Generation{Kind: "atis", Seed: s.Seed, Pages: 2 * sources, Length: time.Duration(past+future) * 24 * time.Hour})
+	h, err := generate.New(generate.Spec{Kind: "atis", Seed: s.Seed, Pages: 2 * sources, Length: time.Duration(past+future) * 24 * time.Hour})
 	if err != nil {
 		return nil, err
 	}

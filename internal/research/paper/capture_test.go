@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/internal/lab"
+	"freshet/internal/research/generate"
 	"freshet/internal/research/paper"
 	"freshet/internal/sched/cyclic"
 )
@@ -170,7 +170,7 @@ func TestCaptureProgramme(t *testing.T) {
 func TestCaptureOfRecordedAirports(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "metar-us.csv.gz")
-	h, err := lab.Generate(lab.Generation{Kind: "atis", Seed: 3, Pages: 20, Length: 15 * 24 * time.Hour})
+	h, err := generate.New(generate.Spec{Kind: "atis", Seed: 3, Pages: 20, Length: 15 * 24 * time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/lab"
+	"freshet/internal/research/generate"
 )
 
 // The instants of the paper, and a time for them to begin at.
@@ -54,7 +55,7 @@ func wicGenerated(s Options) (wicSet, error) {
 	}
 	start := wicBegin
 	length := time.Duration(instants) * wicMinute
-	h, err := lab.Generate(lab.Generation{Kind: "bidding", Seed: s.Seed, Start: start, Length: length, Pages: pages})
+	h, err := generate.New(generate.Spec{Kind: "bidding", Seed: s.Seed, Start: start, Length: length, Pages: pages})
 	if err != nil {
 		return wicSet{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/research/baselines"
+	"freshet/internal/research/generate"
 	"freshet/internal/research/paper"
 	"freshet/internal/sched/policy"
 )
@@ -147,7 +148,7 @@ func TestWICVerdictsTurn(t *testing.T) {
 func TestWICRecorded(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "ebay-palm.csv.gz")
-	h, err := lab.Generate(lab.Generation{Kind: "auction", Seed: 3, Pages: 80, Start: time.Date(2003, 1, 1, 0, 0, 0, 0, time.UTC), Length: 7 * 24 * time.Hour})
+	h, err := generate.New(generate.Spec{Kind: "auction", Seed: 3, Pages: 80, Start: time.Date(2003, 1, 1, 0, 0, 0, 0, time.UTC), Length: 7 * 24 * time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/lab"
+	"freshet/internal/research/generate"
 	"freshet/internal/sched/policy"
 )
 
@@ -12,7 +13,7 @@ import (
 // Where they date their changes, they are polled just after those minutes.
 func TestAutoKeepsToMinutes(t *testing.T) {
 	const pages, budget = 60, 2.0 // a minute
-	h, err := lab.Generate(lab.Generation{Kind: "atis", Pages: pages, Length: 48 * time.Hour, Seed: 3})
+	h, err := generate.New(generate.Spec{Kind: "atis", Pages: pages, Length: 48 * time.Hour, Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/research/generate"
 	"freshet/internal/sched/policy"
 )
 
@@ -105,7 +106,7 @@ func TestAutoOffers(t *testing.T) {
 
 // The same replay twice makes the same polls.
 func TestAutoIsDeterministic(t *testing.T) {
-	h, err := lab.Generate(lab.Generation{Kind: "bursty", Pages: 60, Length: 12 * time.Hour, PerDay: 30})
+	h, err := generate.New(generate.Spec{Kind: "bursty", Pages: 60, Length: 12 * time.Hour, PerDay: 30})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,8 @@ var Names = []string{
 	"sample-greedy", "sample-proportional", "sample-adaptive", "sample-subset",
 }
 
-// Experimental lists the rules that only experiments poll by. Package rival has
-// them; New refuses them in words of their own.
+// Experimental lists the baselines that only experiments poll by. Package baselines
+// has them; New refuses them with an error that says so.
 var Experimental = []string{"price", "cam", "yardstick", "miniflux", "nutch", "stormcrawler"}
 
 // Learns reports whether a policy's choices rest on what earlier polls found,
@@ -75,7 +75,7 @@ func New(name string, at Setting) (freshet.Policy, error) {
 	if p == nil {
 		why := fmt.Sprintf("unknown policy %q", base)
 		if slices.Contains(Experimental, base) {
-			why = base + " is for experiments, and only freshet lab can run it"
+			why = base + " is a baseline of experiments: freshet-lab results --policies " + base + " compares it with others"
 		}
 		return nil, &freshet.InvalidError{Field: "policy", Reason: why + "; use one of " + strings.Join(Names, ", ")}
 	}

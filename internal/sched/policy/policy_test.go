@@ -47,7 +47,7 @@ func TestNew(t *testing.T) {
 	}
 	for _, name := range policy.Experimental {
 		_, err := policy.New(name+":max=1h", policy.Setting{})
-		want := name + ` is for experiments, and only freshet lab can run it; use one of auto, `
+		want := name + " is a baseline of experiments: freshet-lab results --policies " + name + " compares it with others; use one of auto, "
 		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || !strings.HasPrefix(invalid.Reason, want) {
 			t.Errorf("%s gives %v, want an error that begins with %q", name, err, want)
 		}

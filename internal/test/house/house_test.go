@@ -86,11 +86,14 @@ var floors = map[string]int{
 	"internal/auth/openid":        1,
 	"internal/test/oidctest":      0,
 	"ui/build":                    9,
-	"internal/research/paper":     6,
+	"internal/research/paper":     7,
+	"internal/research/generate":  6,
+	"internal/research/limit":     6,
+	"internal/research/results":   7,
 	"internal/worker":             2,
 	"internal/cluster":            3,
 	"internal/store/migrate":      3,
-	"internal/lab/archive":        3,
+	"internal/research/archive":   3,
 	"internal/app":                7,
 	"internal/test/bench":         8,
 	"internal/app/demo":           8,
@@ -103,7 +106,7 @@ var floors = map[string]int{
 
 // clockless packages are replayed in the lab: time and chance come to them as
 // arguments, and they touch neither a store nor the network.
-var clockless = []string{"internal/freshet", "internal/sched", "internal/sched/policy", "internal/research/baselines", "internal/sched/ranking", "internal/sched/cyclic", "internal/learn/estimate", "internal/learn", "internal/sched/rootfind", "internal/learn/forecast", "internal/lab", "internal/lab/plot", "internal/research/paper", "internal/extract/noise", "internal/extract/wrongpage", "internal/fetch/robots", "internal/sites/sitemap", "internal/sites", "internal/queries", "internal/search", "internal/sched/column"}
+var clockless = []string{"internal/freshet", "internal/sched", "internal/sched/policy", "internal/research/baselines", "internal/sched/ranking", "internal/sched/cyclic", "internal/learn/estimate", "internal/learn", "internal/sched/rootfind", "internal/learn/forecast", "internal/lab", "internal/lab/plot", "internal/research/paper", "internal/research/generate", "internal/research/limit", "internal/research/results", "internal/extract/noise", "internal/extract/wrongpage", "internal/fetch/robots", "internal/sites/sitemap", "internal/sites", "internal/queries", "internal/search", "internal/sched/column"}
 
 // A rule inspects one source file of the package in dir and returns what is
 // wrong with it.
@@ -182,6 +185,23 @@ func egressRule(dir string, f *ast.File) (faults []string) {
 			if slices.Contains(names, name) {
 				faults = append(faults, "opens its own way out: "+pkg+"."+name)
 			}
+		}
+	}
+	return faults
+}
+
+// researchRule keeps research and rigs out of the product: only they, freshet-lab and
+// tests import them.
+func researchRule(dir string, f *ast.File) (faults []string) {
+	apart := func(dir string) bool {
+		return strings.HasPrefix(dir, "internal/research/") || strings.HasPrefix(dir, "internal/test/")
+	}
+	if apart(dir) || dir == "cmd/freshet-lab" {
+		return nil
+	}
+	for _, path := range imports(f) {
+		if rel, ours := strings.CutPrefix(path, "freshet/"); ours && apart(rel) {
+			faults = append(faults, "the product imports "+rel)
 		}
 	}
 	return faults
@@ -279,7 +299,7 @@ func selections(f *ast.File, pkg string) (names []string) {
 // TestHouse holds every source file to the rules of docs/architecture.md.
 func TestHouse(t *testing.T) {
 	t.Chdir(top)
-	rules := map[string]rule{"floors": floorRule, "clock": clockRule, "egress": egressRule, "docs": docRule, "state": stateRule}
+	rules := map[string]rule{"floors": floorRule, "clock": clockRule, "egress": egressRule, "docs": docRule, "research": researchRule, "state": stateRule}
 	documented := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -334,6 +354,7 @@ func TestHouseCanFail(t *testing.T) {
 		{"a sink dials by itself", egressRule, "internal/sinks/delivery", `package p; import "net"; var _, _ = net.Dial("tcp", "x:1")`},
 		{"an exported name without a word", docRule, "internal/sched", `package p; func Run() {}`},
 		{"an exported method without a word", docRule, "internal/sched", `package p; type t struct{}; type T struct{}; func (T) Run() {}`},
+		{"the API knows a baseline", researchRule, "internal/api", `package p; import _ "freshet/internal/research/baselines"`},
 		{"an init function", stateRule, "internal/api", `package p; func init() {}`},
 	}
 	for _, tt := range tests {

@@ -1,4 +1,4 @@
-package lab
+package limit
 
 import (
 	"crypto/sha256"
@@ -12,20 +12,22 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+
+	"freshet/internal/lab"
 )
 
-// A LimitBook remembers limits, which can take long to work out, by what the
+// A Book remembers limits, which can take long to work out, by what the
 // grid holds and what is at stake. It can be kept in a file. Several may use it
-// at once. The zero LimitBook is empty and ready for use.
-type LimitBook struct {
+// at once. The zero Book is empty and ready for use.
+type Book struct {
 	mutex sync.Mutex
-	known map[string]Limit
+	known map[string]lab.Limit
 	fresh bool // something was added since it was read
 }
 
-// OpenLimitBook reads a book from a file. One that does not exist is empty.
-func OpenLimitBook(path string) (*LimitBook, error) {
-	b := &LimitBook{}
+// OpenBook reads a book from a file. One that does not exist is empty.
+func OpenBook(path string) (*Book, error) {
+	b := &Book{}
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -41,7 +43,7 @@ func OpenLimitBook(path string) (*LimitBook, error) {
 
 // Save writes the book to a file if it holds more than when it was read. The
 // file is replaced at once, so that nobody finds half of it.
-func (b *LimitBook) Save(path string) error {
+func (b *Book) Save(path string) error {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if !b.fresh {
@@ -67,13 +69,13 @@ func (b *LimitBook) Save(path string) error {
 	return nil
 }
 
-// Limit returns what [Grid.Limit] does, from memory if it can. Stakes that are
+// Limit returns what [lab.Grid.Limit] does, from memory if it can. Stakes that are
 // adjusted page by page are worked out each time.
-func (b *LimitBook) Limit(g *Grid, budget float64, k Stakes) (Limit, error) {
+func (b *Book) Limit(g *lab.Grid, budget float64, k lab.Stakes) (lab.Limit, error) {
 	if k.Adjust != nil {
 		return g.Limit(budget, k)
 	}
-	key := g.fingerprint() + " " + strconv.FormatFloat(budget, 'g', -1, 64) + " " + k.Life.In(g.Instant).String() + " " + k.Urgency.In(g.Instant).String()
+	key := fingerprint(g) + " " + strconv.FormatFloat(budget, 'g', -1, 64) + " " + k.Life.In(g.Instant).String() + " " + k.Urgency.In(g.Instant).String()
 	b.mutex.Lock()
 	known, ok := b.known[key]
 	b.mutex.Unlock()
@@ -87,7 +89,7 @@ func (b *LimitBook) Limit(g *Grid, budget float64, k Stakes) (Limit, error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if b.known == nil {
-		b.known = map[string]Limit{}
+		b.known = map[string]lab.Limit{}
 	}
 	b.known[key], b.fresh = l, true
 	return l, nil
@@ -95,16 +97,21 @@ func (b *LimitBook) Limit(g *Grid, budget float64, k Stakes) (Limit, error) {
 
 // fingerprint returns a short text that differs between grids on which limits
 // differ.
-func (g *Grid) fingerprint() string {
+func fingerprint(g *lab.Grid) string {
 	sum := sha256.New()
 	number := make([]byte, 8)
 	put := func(n int) { sum.Write(binary.LittleEndian.AppendUint64(number[:0], uint64(n))) }
 	put(g.Instants)
-	for _, first := range g.first {
+	first := 0
+	put(first)
+	for page := range g.Pages() {
+		first += len(g.Of(page))
 		put(first)
 	}
-	for _, j := range g.at {
-		put(int(j))
+	for page := range g.Pages() {
+		for _, j := range g.Of(page) {
+			put(int(j))
+		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }

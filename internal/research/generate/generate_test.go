@@ -1,4 +1,4 @@
-package lab_test
+package generate_test
 
 import (
 	"bytes"
@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"freshet/internal/lab"
+	"freshet/internal/research/generate"
 )
 
-func generate(t *testing.T, g lab.Generation) *lab.History {
+func generated(t *testing.T, g generate.Spec) *lab.History {
 	t.Helper()
-	h, err := lab.Generate(g)
+	h, err := generate.New(g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,16 +30,16 @@ func written(t *testing.T, h *lab.History) string {
 
 // Every kind makes the same history of the same seed, another of another, and
 // one that a trace file can hold.
-func TestGenerate(t *testing.T) {
-	for _, kind := range lab.Generators {
+func TestNew(t *testing.T) {
+	for _, kind := range generate.Kinds {
 		t.Run(kind, func(t *testing.T) {
-			small := lab.Generation{Kind: kind, Seed: 1, Pages: 20, Sites: 3}
-			one := written(t, generate(t, small))
-			if again := written(t, generate(t, small)); again != one {
+			small := generate.Spec{Kind: kind, Seed: 1, Pages: 20, Sites: 3}
+			one := written(t, generated(t, small))
+			if again := written(t, generated(t, small)); again != one {
 				t.Error("the same seed makes two histories")
 			}
 			small.Seed = 2
-			if other := written(t, generate(t, small)); other == one {
+			if other := written(t, generated(t, small)); other == one {
 				t.Error("two seeds make the same history")
 			}
 			h, err := lab.ReadHistory(strings.NewReader(one), kind)
@@ -52,12 +53,12 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-func TestGenerateRefuses(t *testing.T) {
-	for _, g := range []lab.Generation{
+func TestNewRefuses(t *testing.T) {
+	for _, g := range []generate.Spec{
 		{Kind: "possion"}, {Kind: "poisson", Pages: -1}, {Kind: "poisson", Length: -time.Hour},
 		{Kind: "poisson", PerDay: 1e12}, {Kind: "atis", Jitter: -1}, {Kind: "normal", Cycle: time.Nanosecond},
 	} {
-		if _, err := lab.Generate(g); err == nil {
+		if _, err := generate.New(g); err == nil {
 			t.Errorf("%+v is taken", g)
 		}
 	}
@@ -71,19 +72,19 @@ func TestGeneratedNumbers(t *testing.T) {
 			t.Errorf("%s: %v, want %v to %v", what, got, low, high)
 		}
 	}
-	quantised := func(g lab.Generation, p lab.Period) *lab.Grid {
+	quantised := func(g generate.Spec, p lab.Period) *lab.Grid {
 		t.Helper()
-		grid, err := generate(t, g).Quantise(p)
+		grid, err := generated(t, g).Quantise(p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return grid
 	}
-	within("changes of a Poisson page a day", float64(generate(t, lab.Generation{Kind: "poisson", Pages: 4000}).Changes())/4000, 11, 13)
-	within("changes of a bursty page a day", float64(generate(t, lab.Generation{Kind: "bursty", Pages: 4000}).Changes())/4000, 10, 14)
-	within("changes of a periodic page a day", float64(generate(t, lab.Generation{Kind: "periodic"}).Changes())/1000, 15, 18)
-	within("changes of the auctions in a day", float64(quantised(lab.Generation{Kind: "auction"}, lab.Period{}).Changes()), 12500, 13900)
-	bids := generate(t, lab.Generation{Kind: "bidding"})
+	within("changes of a Poisson page a day", float64(generated(t, generate.Spec{Kind: "poisson", Pages: 4000}).Changes())/4000, 11, 13)
+	within("changes of a bursty page a day", float64(generated(t, generate.Spec{Kind: "bursty", Pages: 4000}).Changes())/4000, 10, 14)
+	within("changes of a periodic page a day", float64(generated(t, generate.Spec{Kind: "periodic"}).Changes())/1000, 15, 18)
+	within("changes of the auctions in a day", float64(quantised(generate.Spec{Kind: "auction"}, lab.Period{}).Changes()), 12500, 13900)
+	bids := generated(t, generate.Spec{Kind: "bidding"})
 	within("changes of the fitted auctions in a day", float64(bids.Changes()), 11000, 13000)
 	evening, night := 0.0, 0.0
 	for _, at := range bids.All() {
@@ -98,7 +99,7 @@ func TestGeneratedNumbers(t *testing.T) {
 
 	// An hourly poll at the best two minutes catches most reports, one at the
 	// hour and the half hour about half.
-	g := quantised(lab.Generation{Kind: "atis", Length: 30 * 24 * time.Hour}, lab.Period{Start: newYear})
+	g := quantised(generate.Spec{Kind: "atis", Length: 30 * 24 * time.Hour}, lab.Period{Start: newYear})
 	recall := func(minutes ...int) float64 {
 		s := lab.NewScorer(g, lab.Stakes{}, lab.Measures{})
 		for j := 1; j <= g.Instants; j++ {
@@ -117,7 +118,7 @@ func TestGeneratedNumbers(t *testing.T) {
 // A share of the V-shaped sites hardly changes, another nearly always.
 func TestVShapedSites(t *testing.T) {
 	const pages, cycles = 140, 5
-	h := generate(t, lab.Generation{Kind: "vshaped", Pages: pages})
+	h := generated(t, generate.Spec{Kind: "vshaped", Pages: pages})
 	g, err := h.Quantise(lab.Period{Instant: cycle, Start: newYear, End: newYear.Add(cycles * cycle)})
 	if err != nil {
 		t.Fatal(err)

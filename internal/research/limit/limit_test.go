@@ -1,4 +1,4 @@
-package lab_test
+package limit_test
 
 import (
 	"errors"
@@ -12,19 +12,21 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/research/generate"
+	"freshet/internal/research/limit"
 )
 
 // A book gives back what it was told, also from a file, and does not take one
 // grid or one stake for another.
-func TestLimitBook(t *testing.T) {
+func TestBook(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "limits.json")
 	grids := []*lab.Grid{
-		lab.NewGrid(start, time.Minute, 9, [][]int{{1, 2, 3}, {2}, {2, 9}}),
-		lab.NewGrid(start, time.Minute, 9, [][]int{{1, 2, 3, 4}, {2}, {2, 9}}),
-		lab.NewGrid(start, time.Minute, 9, [][]int{{1, 2, 3}, {2, 2}, {3, 9}}),
+		lab.NewGrid(time.Unix(0, 0), time.Minute, 9, [][]int{{1, 2, 3}, {2}, {2, 9}}),
+		lab.NewGrid(time.Unix(0, 0), time.Minute, 9, [][]int{{1, 2, 3, 4}, {2}, {2, 9}}),
+		lab.NewGrid(time.Unix(0, 0), time.Minute, 9, [][]int{{1, 2, 3}, {2, 2}, {3, 9}}),
 	}
 	stakes := []lab.Stakes{{}, {Life: freshet.Life{Kind: freshet.LifeAppend}}, {Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: .5, Per: time.Minute}}}
-	book, err := lab.OpenLimitBook(path)
+	book, err := limit.OpenBook(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,14 +51,14 @@ func TestLimitBook(t *testing.T) {
 		if err := book.Save(path); err != nil {
 			t.Fatal(err)
 		}
-		if book, err = lab.OpenLimitBook(path); err != nil {
+		if book, err = limit.OpenBook(path); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := os.WriteFile(path, []byte("[]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lab.OpenLimitBook(path); err == nil {
+	if _, err := limit.OpenBook(path); err == nil {
 		t.Error("a file that is no book is taken for one")
 	}
 }
@@ -64,7 +66,7 @@ func TestLimitBook(t *testing.T) {
 func TestLeastBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		needed := rapid.Float64Range(0.001, 700).Draw(t, "needed")
-		got, err := lab.LeastBudget(.5, func(budget float64) (float64, error) {
+		got, err := limit.LeastBudget(.5, func(budget float64) (float64, error) {
 			if budget >= needed {
 				return .7, nil
 			}
@@ -80,7 +82,7 @@ func TestLeastBudget(t *testing.T) {
 	})
 	trouble := errors.New("trouble")
 	for _, at := range []float64{1, 2, 3} {
-		_, err := lab.LeastBudget(1, func(budget float64) (float64, error) {
+		_, err := limit.LeastBudget(1, func(budget float64) (float64, error) {
 			if budget == at {
 				return 0, trouble
 			}
@@ -89,5 +91,30 @@ func TestLeastBudget(t *testing.T) {
 		if !errors.Is(err, trouble) {
 			t.Errorf("trouble at %v comes out as %v", at, err)
 		}
+	}
+}
+
+// The least budget for a share reaches it, and hardly any less would.
+func TestCeiling(t *testing.T) {
+	t.Parallel()
+	h, err := generate.New(generate.Spec{Kind: "poisson", Pages: 12, Length: 48 * time.Hour, Seed: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := h.Quantise(lab.Period{Instant: 10 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := lab.NewCase("made", g, lab.Stakes{})
+	at, err := limit.AtShare(t.Context(), c, 0.6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, err := limit.Of(t.Context(), c, at.Budget-0.02)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at.Share != 0.6 || at.Normalized < 0.6 || below.Normalized >= 0.6 || at.Changes != c.Grid.Changes() || at.Normalized != at.Value/c.Weight {
+		t.Errorf("a share of 0.6 takes %v polls an instant, for %v; a little less brings %v", at.Budget, at.Normalized, below.Normalized)
 	}
 }

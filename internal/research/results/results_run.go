@@ -1,4 +1,4 @@
-package lab
+package results
 
 import (
 	"cmp"
@@ -15,6 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
+	"freshet/internal/research/limit"
 	"freshet/internal/sched/policy"
 )
 
@@ -26,13 +28,13 @@ type Comparison struct {
 	Contenders []Contender   // none means all rivals
 	Instant    time.Duration // for traces that are not known by name; zero means what suits each
 	Quick      bool          // only the reference settings, once
-	Limits     *LimitBook    // nil means to work all of them out
+	Limits     *limit.Book   // nil means to work all of them out
 	Jobs       int           // replays at once; 0 means one for each processor
 
 	// Evidence, if there is any, makes it a comparison of what polls show, and not of
 	// policies: each contender (auto, if none is named) meets each kind of evidence, in
 	// the reference settings or, with Reserved, in those that are held out, and no others.
-	Evidence []Evidence
+	Evidence []lab.Evidence
 	Reserved bool
 
 	// Progress, if set, is told how much of the work has been done. Several may
@@ -49,8 +51,8 @@ const reruns = 4
 
 // decayed are the stakes of the third part: changes lose a tenth of their worth
 // every instant.
-func decayed(g *Grid) Stakes {
-	return Stakes{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: g.Instant}}
+func decayed(g *lab.Grid) lab.Stakes {
+	return lab.Stakes{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: g.Instant}}
 }
 
 // Run replays everything.
@@ -69,7 +71,7 @@ func (c Comparison) Run(ctx context.Context) (*Results, error) {
 		c.Contenders = withEvidence(c.Contenders, c.Evidence)
 	}
 	if c.Limits == nil {
-		c.Limits = &LimitBook{}
+		c.Limits = &limit.Book{}
 	}
 	files, missing, err := c.recordings()
 	if err != nil {
@@ -99,7 +101,7 @@ func informed(list []Contender) (informed []Contender) {
 		if !c.isDefault() {
 			continue
 		}
-		for _, e := range []Evidence{{Kind: Dated}, {Kind: Feed, Entries: 5}, {Kind: Index}} {
+		for _, e := range []lab.Evidence{{Kind: lab.Dated}, {Kind: lab.Feed, Entries: 5}, {Kind: lab.Index}} {
 			informed = append(informed, Contender{Name: c.Name + ", " + e.String(), Policy: c.Policy, Evidence: e})
 		}
 	}
@@ -111,7 +113,7 @@ func informed(list []Contender) (informed []Contender) {
 func inDaemon(list []Contender) (daemon []Contender) {
 	for _, c := range list {
 		if c.isDefault() {
-			daemon = append(daemon, Contender{Name: c.Name + ", daemon", Policy: c.Policy, Conditions: InDaemon()})
+			daemon = append(daemon, Contender{Name: c.Name + ", daemon", Policy: c.Policy, Conditions: lab.InDaemon()})
 		}
 	}
 	return daemon
@@ -164,7 +166,7 @@ func (c Comparison) recordings() (files []recordingFile, missing []string, err e
 		}
 	}
 	for _, name := range others {
-		files = append(files, recordingFile{Recording{Name: name, Period: Period{Instant: c.Instant}}, paths[name]})
+		files = append(files, recordingFile{Recording{Name: name, Period: lab.Period{Instant: c.Instant}}, paths[name]})
 	}
 	if len(files) == 0 {
 		return nil, nil, freshet.WithHint(fmt.Errorf("looking for traces: there are none in %s", c.Traces), "a trace is a file that ends in .csv or .csv.gz; freshet-lab gen creates one")
@@ -175,8 +177,8 @@ func (c Comparison) recordings() (files []recordingFile, missing []string, err e
 // A bout is one setting before it is replayed.
 type bout struct {
 	to         *[]Result // where the result belongs
-	grid       *Grid
-	stakes     Stakes
+	grid       *lab.Grid
+	stakes     lab.Stakes
 	contenders []Contender
 	result     Result
 
@@ -204,22 +206,22 @@ func (c Comparison) prepare(ctx context.Context, r *Results, files []recordingFi
 
 // bouts returns the settings of one recording.
 func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*bout, error) {
-	h, err := OpenHistory(f.path)
+	h, err := lab.OpenHistory(f.path)
 	if err != nil {
 		return nil, err
 	}
 	if f.Instant == 0 {
-		f.Instant = h.SuggestInstant()
+		f.Instant = suggestInstant(h)
 	}
-	g, err := f.grid(h)
+	g, err := f.Grid(h)
 	if err != nil {
 		return nil, err
 	}
 	if f.Budget == 0 {
-		f.Budget = g.SuggestBudget()
+		f.Budget = suggestBudget(g)
 	}
 	var list []*bout
-	add := func(to *[]Result, budget, share float64, k Stakes, who []Contender) error {
+	add := func(to *[]Result, budget, share float64, k lab.Stakes, who []Contender) error {
 		b, err := c.bout(ctx, f.Recording, g, budget, k, who)
 		if err == nil {
 			b.to, b.result.Share = to, share
@@ -238,7 +240,7 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 			return nil, err
 		}
 	}
-	if err := add(first, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
+	if err := add(first, f.Budget, 0, lab.Stakes{}, slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
 		return nil, err
 	}
 	list[0].reruns = true
@@ -246,11 +248,11 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		return list, nil
 	}
 	for _, share := range Shares {
-		budget, err := LeastBudget(share, func(budget float64) (float64, error) { return c.limit(ctx, g, budget) })
+		budget, err := limit.LeastBudget(share, func(budget float64) (float64, error) { return c.limit(ctx, g, budget) })
 		if err != nil {
 			return nil, err
 		}
-		if err := add(&r.Shares, budget, share, Stakes{}, c.Contenders); err != nil {
+		if err := add(&r.Shares, budget, share, lab.Stakes{}, c.Contenders); err != nil {
 			return nil, err
 		}
 		if err := add(&r.Decayed, budget, share, decayed(g), c.Contenders); err != nil {
@@ -263,10 +265,10 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 			continue
 		}
 		f.Recording = held
-		if g, err = f.grid(h); err != nil {
+		if g, err = f.Grid(h); err != nil {
 			return nil, err
 		}
-		if err := add(&r.HeldOut, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
+		if err := add(&r.HeldOut, f.Budget, 0, lab.Stakes{}, slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
 			return nil, err
 		}
 		if err := add(&r.HeldOutDecayed, f.Budget, 0, decayed(g), slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
@@ -279,11 +281,11 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 
 // reserve makes a recording that which is held out of it. It returns no grid if there is
 // none.
-func (f *recordingFile) reserve(h *History) (*Grid, error) {
+func (f *recordingFile) reserve(h *lab.History) (*lab.Grid, error) {
 	for _, held := range HeldOut() {
 		if held.Name == f.Name {
 			f.Recording = held
-			return f.grid(h)
+			return f.Grid(h)
 		}
 	}
 	return nil, nil
@@ -291,16 +293,16 @@ func (f *recordingFile) reserve(h *History) (*Grid, error) {
 
 // limit returns the share of all changes that a budget can capture, of such as
 // are overwritten.
-func (c Comparison) limit(ctx context.Context, g *Grid, budget float64) (float64, error) {
+func (c Comparison) limit(ctx context.Context, g *lab.Grid, budget float64) (float64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	l, err := c.Limits.Limit(g, budget, Stakes{})
-	return ratio(l.Value, float64(g.Changes()), 1), err
+	l, err := c.Limits.Limit(g, budget, lab.Stakes{})
+	return lab.Ratio(l.Value, float64(g.Changes()), 1), err
 }
 
 // bout returns a setting with its limit.
-func (c Comparison) bout(ctx context.Context, of Recording, g *Grid, budget float64, k Stakes, who []Contender) (*bout, error) {
+func (c Comparison) bout(ctx context.Context, of Recording, g *lab.Grid, budget float64, k lab.Stakes, who []Contender) (*bout, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -311,9 +313,9 @@ func (c Comparison) bout(ctx context.Context, of Recording, g *Grid, budget floa
 	return &bout{grid: g, stakes: k, contenders: who, result: Result{
 		Trace: of.Name, Half: of.Half, Instant: g.Instant.Seconds(),
 		Start: g.Start.Format(time.RFC3339), End: g.Time(g.Instants).Format(time.RFC3339),
-		Pages: len(g.pages), Changes: g.Changes(),
+		Pages: len(g.Pages()), Changes: g.Changes(),
 		Life: k.Life.String(), Urgency: k.Urgency.String(), Budget: budget,
-		Limit: ratio(l.Value, float64(g.Changes()), 1), Exact: l.Exact,
+		Limit: lab.Ratio(l.Value, float64(g.Changes()), 1), Exact: l.Exact,
 		Feats: make([]Feat, len(who)),
 	}}, nil
 }
@@ -362,18 +364,18 @@ func Indifferent(name string) bool {
 // fight replays one contender, and again with other seeds.
 func (b *bout) fight(ctx context.Context, i, again int) error {
 	who := b.contenders[i]
-	o := Options{Budget: b.result.Budget, Stakes: b.stakes, Evidence: who.Evidence, Conditions: who.Conditions}
-	var twin *Scorer
+	o := lab.Options{Budget: b.result.Budget, Stakes: b.stakes, Evidence: who.Evidence, Conditions: who.Conditions}
+	var twin *lab.Scorer
 	if b.twin != nil && Indifferent(who.Policy) {
-		twin = NewScorer(b.grid, b.twin.stakes, Measures{})
+		twin = lab.NewScorer(b.grid, b.twin.stakes, lab.Measures{})
 		o.Look = func(page, instant int, _ bool) { twin.Poll(page, instant) }
 	}
-	run := func(name string, seed uint64) (Score, error) {
-		p, err := o.start(name, b.grid, b.result.Budget, seed)
+	run := func(name string, seed uint64) (lab.Score, error) {
+		p, err := start(o.Conditions, name, b.grid, len(b.grid.Pages()), b.result.Budget, seed)
 		if err != nil {
-			return Score{}, err
+			return lab.Score{}, err
 		}
-		s, err := Replay(ctx, b.grid, p, o)
+		s, err := lab.Replay(ctx, b.grid, p, o)
 		if err != nil {
 			return s, fmt.Errorf("%s on %s: %w", who.Name, b.result.Trace, err)
 		}
@@ -399,11 +401,11 @@ func (b *bout) fight(ctx context.Context, i, again int) error {
 }
 
 // note writes down how a contender did.
-func (b *bout) note(i int, s Score) {
+func (b *bout) note(i int, s lab.Score) {
 	who := b.contenders[i]
 	b.result.Feats[i] = Feat{
 		Contender: who, Evidence: who.Evidence.String(),
-		Recall: s.Recall, Utility: s.UtilityNormalized, OfLimit: ratio(s.UtilityNormalized, b.result.Limit, 1),
+		Recall: s.Recall, Utility: s.UtilityNormalized, OfLimit: lab.Ratio(s.UtilityNormalized, b.result.Limit, 1),
 		Fresh: s.Freshness, Age: s.AgeSeconds,
 	}
 }

@@ -1,4 +1,4 @@
-package lab_test
+package results_test
 
 import (
 	"bytes"
@@ -16,21 +16,33 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/research/baselines"
+	"freshet/internal/research/generate"
+	"freshet/internal/research/results"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// simulated returns a history that was made up.
+func simulated(t *testing.T, s generate.Spec) *lab.History {
+	t.Helper()
+	h, err := generate.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
 // fewTraces writes two small traces into a folder.
 func fewTraces(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, g := range map[string]lab.Generation{
+	for name, g := range map[string]generate.Spec{
 		"chance.csv":         {Kind: "poisson", Pages: 12, Length: 48 * time.Hour, Seed: 3},
 		"quakes-2021.csv.gz": {Kind: "bursty", Pages: 8, Start: time.Date(2021, 6, 10, 0, 0, 0, 0, time.UTC), Length: 35 * 24 * time.Hour, Seed: 4},
 	} {
-		if err := generate(t, g).WriteFile(filepath.Join(dir, name)); err != nil {
+		if err := simulated(t, g).WriteFile(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,9 +52,9 @@ func fewTraces(t *testing.T) string {
 	return dir
 }
 
-func contenders(t *testing.T, names ...string) []lab.Contender {
+func contenders(t *testing.T, names ...string) []results.Contender {
 	t.Helper()
-	list, err := lab.Contenders(names...)
+	list, err := results.Contenders(names...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +63,7 @@ func contenders(t *testing.T, names ...string) []lab.Contender {
 
 // The page is made from the folder and the policies alone.
 func TestPageOfResults(t *testing.T) {
-	r, err := lab.Comparison{Traces: fewTraces(t), Contenders: contenders(t, "yardstick", "uniform", "wic", "fixed:every=1h")}.Run(t.Context())
+	r, err := results.Comparison{Traces: fewTraces(t), Contenders: contenders(t, "yardstick", "uniform", "wic", "fixed:every=1h")}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +89,7 @@ func TestPageOfResults(t *testing.T) {
 // What a comparison says of a setting is what a replay and a limit say.
 func TestResultsAreThoseOfReplays(t *testing.T) {
 	dir := fewTraces(t)
-	r, err := lab.Comparison{Traces: dir, Contenders: contenders(t, "uniform", "wic"), Instant: time.Hour}.Run(t.Context())
+	r, err := results.Comparison{Traces: dir, Contenders: contenders(t, "uniform", "wic"), Instant: time.Hour}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +107,7 @@ func TestResultsAreThoseOfReplays(t *testing.T) {
 	}
 	late := lab.Stakes{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: urgency}
 	for _, part := range []struct {
-		list   []lab.Result
+		list   []results.Result
 		stakes lab.Stakes
 	}{{r.Reference, lab.Stakes{}}, {r.Shares, lab.Stakes{}}, {r.Decayed, late}} {
 		for _, x := range part.list {
@@ -116,7 +128,7 @@ func TestResultsAreThoseOfReplays(t *testing.T) {
 			}
 		}
 	}
-	if len(r.Shares) != 6 || len(r.Decayed) != 6 || len(r.Missing) != len(lab.Recordings())-1 {
+	if len(r.Shares) != 6 || len(r.Decayed) != 6 || len(r.Missing) != len(results.Recordings())-1 {
 		t.Errorf("%d and %d settings, %d recordings missing", len(r.Shares), len(r.Decayed), len(r.Missing))
 	}
 }
@@ -125,7 +137,7 @@ func TestResultsAreThoseOfReplays(t *testing.T) {
 // limits are those of the daemon.
 func TestResultsOfTheDaemon(t *testing.T) {
 	dir := fewTraces(t)
-	r, err := lab.Comparison{Traces: dir, Contenders: contenders(t, "uniform", "auto"), Instant: time.Hour, Quick: true}.Run(t.Context())
+	r, err := results.Comparison{Traces: dir, Contenders: contenders(t, "uniform", "auto"), Instant: time.Hour, Quick: true}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +149,7 @@ func TestResultsOfTheDaemon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := r.Reference[slices.IndexFunc(r.Reference, func(x lab.Result) bool { return x.Trace == "chance" })]
+	x := r.Reference[slices.IndexFunc(r.Reference, func(x results.Result) bool { return x.Trace == "chance" })]
 	p, _, err := policy.Wire("auto", policy.InDaemon("auto", sched.Budget{Polls: x.Budget, Per: time.Hour}, len(g.Pages())))
 	if err != nil {
 		t.Fatal(err)
@@ -158,26 +170,26 @@ func TestResultsOfTheDaemon(t *testing.T) {
 
 // Policies that are replayed once for several stakes poll the same under all.
 func TestWhoDoesNotMindTheStakes(t *testing.T) {
-	g, err := generate(t, lab.Generation{Kind: "bursty", Pages: 15, Length: 24 * time.Hour}).Quantise(lab.Period{Instant: 5 * time.Minute})
+	g, err := simulated(t, generate.Spec{Kind: "bursty", Pages: 15, Length: 24 * time.Hour}).Quantise(lab.Period{Instant: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range baselines.Names() {
-		if !lab.Indifferent(name) {
+		if !results.Indifferent(name) {
 			continue
 		}
-		var looks [2][]look
+		var looks [2][][2]int
 		for i, k := range []lab.Stakes{{}, {Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: .5, Per: g.Instant}}} {
 			p, err := baselines.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: 1, Scale: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			note := func(page, instant int, _ bool) { looks[i] = append(looks[i], look{page, instant}) }
+			note := func(page, instant int, _ bool) { looks[i] = append(looks[i], [2]int{page, instant}) }
 			if _, err := lab.Replay(t.Context(), g, p, lab.Options{Budget: 1, Stakes: k, Look: note}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if diff := cmp.Diff(looks[0], looks[1], cmp.AllowUnexported(look{})); diff != "" {
+		if diff := cmp.Diff(looks[0], looks[1]); diff != "" {
 			t.Errorf("%s polls otherwise where changes stay and are urgent:\n%s", name, diff)
 		}
 	}
@@ -186,13 +198,13 @@ func TestWhoDoesNotMindTheStakes(t *testing.T) {
 func TestComparisonStopsAndComplains(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := (lab.Comparison{Traces: fewTraces(t)}).Run(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := (results.Comparison{Traces: fewTraces(t)}).Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("a comparison that was stopped says %v", err)
 	}
-	if _, err := (lab.Comparison{Traces: t.TempDir()}).Run(t.Context()); err == nil || freshet.HintOf(err) == "" {
+	if _, err := (results.Comparison{Traces: t.TempDir()}).Run(t.Context()); err == nil || freshet.HintOf(err) == "" {
 		t.Errorf("an empty folder gives %v, want an error with a hint", err)
 	}
-	if _, err := lab.Contenders("unifrom"); err == nil {
+	if _, err := results.Contenders("unifrom"); err == nil {
 		t.Error("a policy that there is not takes part")
 	}
 }

@@ -1,4 +1,4 @@
-package lab
+package limit
 
 // LeastBudget returns the least budget at which limit, which gives the share of
 // all changes that a budget can capture, is the share that is wanted: a whole

@@ -1,4 +1,4 @@
-package lab
+package results
 
 import (
 	"fmt"
@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 )
 
 // A Recording is a history of change that was recorded in public, and the
 // setting in which policies are held against each other on it.
 type Recording struct {
 	Name string
-	Period
+	lab.Period
 	Budget float64 // polls an instant
 	Half   bool    // only one half of the pages, by chance
 }
@@ -70,15 +71,15 @@ func HeldOut() []Recording {
 }
 
 func recording(name string, instant time.Duration, budget float64, start, end time.Time) Recording {
-	return Recording{Name: name, Period: Period{Start: start, End: end, Instant: instant}, Budget: budget}
+	return Recording{Name: name, Period: lab.Period{Start: start, End: end, Instant: instant}, Budget: budget}
 }
 
 func midnight(year, month, day int) time.Time {
 	return time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
 }
 
-// grid cuts a history as the recording says.
-func (r Recording) grid(h *History) (*Grid, error) {
+// Grid cuts a history as the recording says.
+func (r Recording) Grid(h *lab.History) (*lab.Grid, error) {
 	if r.Half {
 		h = h.Select(secondHalf)
 	}
@@ -106,10 +107,10 @@ var roundInstants = [...]time.Duration{
 // enoughInstants is how many a history of unknown kind is cut into at most.
 const enoughInstants = 5000
 
-// SuggestInstant returns the finest of some round lengths that cuts the history
+// suggestInstant returns the finest of some round lengths that cuts the history
 // into a few thousand instants at most.
-func (h *History) SuggestInstant() time.Duration {
-	first, last, _ := h.span()
+func suggestInstant(h *lab.History) time.Duration {
+	first, last, _ := h.Span()
 	for _, instant := range roundInstants {
 		if last.Sub(first)/instant < enoughInstants {
 			return instant
@@ -118,8 +119,8 @@ func (h *History) SuggestInstant() time.Duration {
 	return roundInstants[len(roundInstants)-1]
 }
 
-// SuggestBudget returns as many polls an instant as there are changes, in whole
+// suggestBudget returns as many polls an instant as there are changes, in whole
 // numbers: enough to capture much and too few to capture all.
-func (g *Grid) SuggestBudget() float64 {
+func suggestBudget(g *lab.Grid) float64 {
 	return max(1, math.Round(float64(g.Changes())/float64(max(1, g.Instants))))
 }

@@ -1,4 +1,4 @@
-package lab
+package generate
 
 import (
 	"math"
@@ -30,14 +30,14 @@ func arrivals(r *rand.Rand, perDay float64, length time.Duration, yield func(tim
 
 // poisson pages change at random, each at a rate of its own. The rates differ
 // about as much as those of pages on the Web do.
-func poisson(g Generation, r *rand.Rand, _ float64, yield func(time.Duration)) {
+func poisson(g Spec, r *rand.Rand, _ float64, yield func(time.Duration)) {
 	const sd = 1
 	arrivals(r, lognormal(r, g.PerDay*math.Exp(-sd*sd/2.0), sd), g.Length, yield)
 }
 
 // periodic pages have a minute of the hour around which they change, in most
 // hours, and now and then another one.
-func periodic(g Generation, r *rand.Rand, _ float64, yield func(time.Duration)) {
+func periodic(g Spec, r *rand.Rand, _ float64, yield func(time.Duration)) {
 	phase, often := span(r.Float64(), time.Hour), .3+.7*r.Float64()
 	for hour := time.Duration(0); hour < g.Length; hour += time.Hour {
 		if r.Float64() < often {
@@ -48,7 +48,7 @@ func periodic(g Generation, r *rand.Rand, _ float64, yield func(time.Duration)) 
 }
 
 // bursty pages are quiet, and then change every minute or so for a while.
-func bursty(g Generation, r *rand.Rand, _ float64, yield func(time.Duration)) {
+func bursty(g Spec, r *rand.Rand, _ float64, yield func(time.Duration)) {
 	const size = 8 // changes of a burst, on the average
 	arrivals(r, lognormal(r, g.PerDay/size*math.Exp(-.5), 1), g.Length, func(at time.Duration) {
 		yield(at)
@@ -61,7 +61,7 @@ func bursty(g Generation, r *rand.Rand, _ float64, yield func(time.Duration)) {
 
 // auctioned pages are bid on a few times while they last, and hurriedly at
 // their end. About as many end within the period as after it.
-func auctioned(g Generation, r *rand.Rand, _ float64, yield func(time.Duration)) {
+func auctioned(g Spec, r *rand.Rand, _ float64, yield func(time.Duration)) {
 	end := span(2*r.Float64(), g.Length)
 	arrivals(r, lognormal(r, 2.2, .3), day, func(time.Duration) {
 		if r.Float64() < .2 {
@@ -74,7 +74,7 @@ func auctioned(g Generation, r *rand.Rand, _ float64, yield func(time.Duration))
 
 // atis pages are those of airports: two reports an hour, each near a minute of
 // its own, and special ones in between.
-func atis(g Generation, r *rand.Rand, _ float64, yield func(time.Duration)) {
+func atis(g Spec, r *rand.Rand, _ float64, yield func(time.Duration)) {
 	const special = .2 // an hour
 	first, second := 5*time.Minute, 15*time.Minute
 	if g.Pages > 1 {
@@ -125,7 +125,7 @@ func normal(r *rand.Rand, n int) []float64 {
 // repeated pages have a rate around that of their site, far from it as often as
 // not, and do in every five cycles what they did in the five before: five is
 // how many were ever recorded.
-func repeated(g Generation, r *rand.Rand, rho float64, yield func(time.Duration)) {
+func repeated(g Spec, r *rand.Rand, rho float64, yield func(time.Duration)) {
 	const likeness = .3 // of the pages of a site
 	q := beta(r, likeness*rho, likeness*(1-rho))
 	var bits [5]bool
@@ -140,7 +140,7 @@ func repeated(g Generation, r *rand.Rand, rho float64, yield func(time.Duration)
 }
 
 // anew pages change in a cycle or do not, with the chance of their site.
-func anew(g Generation, r *rand.Rand, rho float64, yield func(time.Duration)) {
+func anew(g Spec, r *rand.Rand, rho float64, yield func(time.Duration)) {
 	for c := 0; time.Duration(c)*g.Cycle < g.Length; c++ {
 		if at := span(float64(c)+r.Float64(), g.Cycle); r.Float64() < rho {
 			yield(at)

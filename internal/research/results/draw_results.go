@@ -1,9 +1,10 @@
-package lab
+package results
 
 import (
 	"fmt"
 	"slices"
 
+	"freshet/internal/lab"
 	"freshet/internal/lab/plot"
 )
 
@@ -12,7 +13,7 @@ import (
 func (r *Results) Draw() plot.Page {
 	p := plot.Page{Title: "Mean share of the limit"}
 	if len(r.Shares) == 0 {
-		bars := plot.Bars{Title: fmt.Sprintf("Mean over %s, at their reference budgets", counted(len(r.Reference), "trace")), Caption: "share of the limit"}
+		bars := plot.Bars{Title: fmt.Sprintf("Mean over %s, at their reference budgets", lab.Counted(len(r.Reference), "trace")), Caption: "share of the limit"}
 		for _, c := range append(r.Contenders[:len(r.Contenders):len(r.Contenders)], slices.Concat(r.Informed, r.Daemon)...) {
 			bars.Bars = append(bars.Bars, plot.Bar{Name: c.Name, Value: MeanOfLimit(r.Reference, c.Name)})
 		}
@@ -24,7 +25,7 @@ func (r *Results) Draw() plot.Page {
 		list  []Result
 	}{{"Overwritten, and late is as good as early", r.Shares}, {"Kept, and worth a tenth less every instant", r.Decayed}} {
 		chart := plot.Chart{
-			Title: fmt.Sprintf("%s: mean over %s", part.title, counted(len(r.Reference), "trace")),
+			Title: fmt.Sprintf("%s: mean over %s", part.title, lab.Counted(len(r.Reference), "trace")),
 			X:     plot.Axis{Caption: "share of all changes that the limit captures", From: Shares[0], To: Shares[len(Shares)-1]},
 			Y:     plot.Linear("share of the limit", 0, 1),
 		}

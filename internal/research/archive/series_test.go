@@ -11,7 +11,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
-	"freshet/internal/lab/archive"
+	"freshet/internal/research/archive"
 	"freshet/internal/store/sqlite"
 )
 

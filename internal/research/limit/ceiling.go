@@ -1,8 +1,12 @@
-package lab
+// Package limit works out what no policy can exceed, for traces and shares of their
+// changes, and remembers what takes long to work out.
+package limit
 
 import (
 	"context"
 	"time"
+
+	"freshet/internal/lab"
 )
 
 // A Ceiling is a limit and what it is a limit of.
@@ -19,11 +23,11 @@ type Ceiling struct {
 	Share      float64 `json:"share,omitempty"` // that was asked for
 	Budget     float64 `json:"budget"`
 	Normalized float64 `json:"limit_normalized"` // of the weight of all changes
-	Limit
+	lab.Limit
 }
 
-// Ceiling returns the limit of a budget.
-func (k *Case) Ceiling(ctx context.Context, budget float64) (Ceiling, error) {
+// Of returns the limit of a budget.
+func Of(ctx context.Context, k *lab.Case, budget float64) (Ceiling, error) {
 	c := Ceiling{
 		Trace: k.Trace, Start: k.Grid.Start.Format(time.RFC3339), End: k.Grid.Time(k.Grid.Instants).Format(time.RFC3339), Instant: k.Grid.Instant.Seconds(),
 		Pages: len(k.Grid.Pages()), Instants: k.Grid.Instants, Changes: k.Grid.Changes(),
@@ -34,15 +38,15 @@ func (k *Case) Ceiling(ctx context.Context, budget float64) (Ceiling, error) {
 	}
 	var err error
 	c.Limit, err = k.Grid.Limit(budget, k.Stakes)
-	c.Normalized = ratio(c.Value, k.Weight, 1)
+	c.Normalized = lab.Ratio(c.Value, k.Weight, 1)
 	return c, err
 }
 
-// CeilingAt returns the limit of the least budget at which it is a share of all.
-func (k *Case) CeilingAt(ctx context.Context, wanted float64) (Ceiling, error) {
+// AtShare returns the limit of the least budget at which it is a share of all.
+func AtShare(ctx context.Context, k *lab.Case, wanted float64) (Ceiling, error) {
 	found := map[float64]Ceiling{}
 	budget, err := LeastBudget(wanted, func(budget float64) (float64, error) {
-		c, err := k.Ceiling(ctx, budget)
+		c, err := Of(ctx, k, budget)
 		c.Share = wanted
 		found[budget] = c
 		return c.Normalized, err

@@ -1,10 +1,13 @@
-package lab
+// Package results holds policies against each other on a folder of recordings, and
+// writes the page of it.
+package results
 
 import (
 	"slices"
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 	"freshet/internal/learn"
 	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
@@ -13,10 +16,10 @@ import (
 // A Contender is a policy that takes part in a comparison, and what its polls
 // show it.
 type Contender struct {
-	Name       string   `json:"name"`   // in tables
-	Policy     string   `json:"policy"` // with its options
-	Evidence   Evidence `json:"-"`
-	Conditions `json:"-"`
+	Name           string       `json:"name"`   // in tables
+	Policy         string       `json:"policy"` // with its options
+	Evidence       lab.Evidence `json:"-"`
+	lab.Conditions `json:"-"`
 
 	// Reseeded is the policy to run again with other seeds, to see how much of
 	// a score is luck; "" if nothing about it is drawn by chance.
@@ -25,7 +28,7 @@ type Contender struct {
 
 // onEqualTerms reports whether a contender sees and meets what most do, so that
 // it can be called the best of them.
-func (c Contender) onEqualTerms() bool { return c.Evidence == Evidence{} && !c.Continuous }
+func (c Contender) onEqualTerms() bool { return c.Evidence == lab.Evidence{} && !c.Continuous }
 
 // rivals are the policies that are compared where none are named, as far as
 // there are such policies. The first is the one that the others are held
@@ -71,15 +74,11 @@ func reseeded(name string) string {
 	return loose
 }
 
-// start returns a new policy for a replay, as all contenders have it: with
-// the chances that the learner forecasts, and intervals that fit the instant.
-func (c Conditions) start(name string, g *Grid, budget float64, seed uint64) (freshet.Policy, error) {
-	return c.startOf(name, g, len(g.pages), budget, seed)
-}
-
-// startOf is start for some of the pages.
-func (c Conditions) startOf(name string, g *Grid, pages int, budget float64, seed uint64) (freshet.Policy, error) {
-	at := c.setting(name, g, pages, budget)
+// start returns a new policy for a replay of some pages of a grid, as all contenders
+// have it: with the chances that the learner forecasts, and intervals that fit the
+// instant.
+func start(c lab.Conditions, name string, g *lab.Grid, pages int, budget float64, seed uint64) (freshet.Policy, error) {
+	at := c.Setting(name, g, pages, budget)
 	at.Estimator, at.Scale, at.Seed = learn.New(at.Learning()), true, seed
 	return baselines.New(name, at)
 }
@@ -138,7 +137,7 @@ func MeanOfLimit(list []Result, contender string) float64 {
 			sum, n = sum+f.OfLimit, n+1
 		}
 	}
-	return ratio(sum, n, 0)
+	return lab.Ratio(sum, n, 0)
 }
 
 // of returns what a contender did.

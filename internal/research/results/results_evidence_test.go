@@ -1,4 +1,4 @@
-package lab_test
+package results_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"freshet/internal/lab"
+	"freshet/internal/research/results"
 	"freshet/internal/sched/policy"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestComparisonOfEvidence(t *testing.T) {
 	dir := fewTraces(t)
 	evidence := []lab.Evidence{{}, {Kind: lab.Dated}, {Kind: lab.Index, Entries: 3}}
-	r, err := lab.Comparison{Traces: dir, Evidence: evidence, Jobs: 1}.Run(t.Context())
+	r, err := results.Comparison{Traces: dir, Evidence: evidence, Jobs: 1}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,7 @@ func TestComparisonOfEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := lab.GridOf(lab.Recordings()[0], h)
+	g, err := results.Recordings()[0].Grid(h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestComparisonOfEvidence(t *testing.T) {
 		}
 		luck += got.Deviation
 		other, _ := r.Reference[1].OfLimit(e.String())
-		if mean := lab.MeanRuns(r.Reference, r.Contenders[i].Name); math.Abs(mean.Mean-(got.Mean+other.Mean)/2) > 1e-9 || mean.Count != 5 {
+		if mean := results.MeanRuns(r.Reference, r.Contenders[i].Name); math.Abs(mean.Mean-(got.Mean+other.Mean)/2) > 1e-9 || mean.Count != 5 {
 			t.Errorf("%v: the mean over the traces is %+v, of %v and %v", e, mean, got.Mean, other.Mean)
 		}
 	}
@@ -65,7 +66,7 @@ func TestComparisonOfEvidence(t *testing.T) {
 
 // What is held out of the recordings is taken where it is asked for, and nothing else.
 func TestComparisonOfEvidenceHeldOut(t *testing.T) {
-	r, err := lab.Comparison{Traces: fewTraces(t), Contenders: contenders(t, "uniform"), Evidence: []lab.Evidence{{}}, Reserved: true}.Run(t.Context())
+	r, err := results.Comparison{Traces: fewTraces(t), Contenders: contenders(t, "uniform"), Evidence: []lab.Evidence{{}}, Reserved: true}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package lab
+package results
 
 import (
 	"fmt"
@@ -9,11 +9,12 @@ import (
 	"text/tabwriter"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 )
 
 // withEvidence returns each contender with each kind of evidence. All of its runs have
 // what it ranks by moved a little, if that can be, so that their spread says what is luck.
-func withEvidence(list []Contender, evidence []Evidence) (all []Contender) {
+func withEvidence(list []Contender, evidence []lab.Evidence) (all []Contender) {
 	for _, c := range list {
 		for _, e := range evidence {
 			name := e.String()
@@ -58,7 +59,7 @@ func (r *Result) OfLimit(contender string) (s Runs, ok bool) {
 // runs returns what each run of a contender had of the limit.
 func (r *Result) runs(f Feat) (runs []float64) {
 	for _, utility := range append([]float64{f.Utility}, f.Reruns...) {
-		runs = append(runs, ratio(utility, r.Limit, 1))
+		runs = append(runs, lab.Ratio(utility, r.Limit, 1))
 	}
 	return runs
 }

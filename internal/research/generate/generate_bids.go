@@ -1,4 +1,4 @@
-package lab
+package generate
 
 import (
 	"math"
@@ -24,7 +24,7 @@ const (
 // the opening, modulo a day, have a wave of .19 in the recording, which is what two
 // waves of .62 around one hour come to. About as many end within the period as after
 // it.
-func bidden(g Generation, r *rand.Rand, _ float64, yield func(time.Duration)) {
+func bidden(g Spec, r *rand.Rand, _ float64, yield func(time.Duration)) {
 	turn := float64(min(day, g.Length)) // less than a day stands for one
 	awake := func(at time.Duration) bool {
 		const peak = 20.0 / 24

@@ -1,4 +1,4 @@
-package lab
+package results
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/lab"
 )
 
 // A page is results as Markdown.
@@ -76,7 +77,7 @@ func (p *page) preface(command, picture string) {
 	if len(p.Daemon) > 0 {
 		p.say("A column marked *daemon* is what a user's daemon would have captured: the same policy as `freshet serve` runs it, with the same learner and tick, in continuous time and under its default limits. "+
 			"Changes happen when the recording says, the budget is spread evenly, and a poll takes %s. "+
-			"It counts the same changes as the other columns, but its polls fall anywhere within an instant, not at its end. So it can come a little above what is possible by the instant.", freshet.FormatDuration(usualLatency))
+			"It counts the same changes as the other columns, but its polls fall anywhere within an instant, not at its end. So it can come a little above what is possible by the instant.", freshet.FormatDuration(lab.InDaemon().Latency))
 	}
 	p.say("Many recordings were made by a scraper, and the time of a change is then when the scraper saw it: a rhythm by the minute may be the scraper's own.")
 	if len(p.Missing) > 0 {
@@ -136,7 +137,7 @@ func (p *page) record() {
 	}
 	first, everything := p.Contenders[0].Name, [][]Result{p.Reference, p.Shares, p.Decayed, p.HeldOut, p.HeldOutDecayed}
 	p.say("## Wins and losses of %s", first)
-	p.say("Settings in which `%s` had more than, as much as (within %s of the limit) or less than each of the others.", first, percent(tie, 1))
+	p.say("Settings in which `%s` had more than, as much as (within %s of the limit) or less than each of the others.", first, lab.FormatPercent(tie, 1))
 	var rows [][]string
 	var losses []string
 	for _, c := range p.Contenders[1:] {
@@ -156,7 +157,7 @@ func (p *page) record() {
 					wins++
 				default:
 					lost++
-					losses = append(losses, fmt.Sprintf("%s, budget %s, %s and %s: %.3f, and %s has %.3f", r.Trace, polls(r.Budget), r.Life, r.Urgency, ours.Utility, c.Name, theirs.Utility))
+					losses = append(losses, fmt.Sprintf("%s, budget %s, %s and %s: %.3f, and %s has %.3f", r.Trace, lab.FormatNumber(r.Budget), r.Life, r.Urgency, ours.Utility, c.Name, theirs.Utility))
 				}
 			}
 			row = append(row, fmt.Sprintf("%d / %d / %d", wins, ties, lost))
@@ -288,7 +289,7 @@ func (r *Result) cells() []string {
 		if f.onEqualTerms() && f.Utility == best {
 			cell = "**" + cell + "**"
 		}
-		row = append(row, fmt.Sprintf("%s (%s)", cell, percent(f.OfLimit, 0)))
+		row = append(row, fmt.Sprintf("%s (%s)", cell, lab.FormatPercent(f.OfLimit, 0)))
 	}
 	return row
 }
@@ -300,7 +301,7 @@ func (r *Result) circumstances() string {
 	if r.Half {
 		half = ", half of the pages"
 	}
-	return fmt.Sprintf("%s, %s, %s to %s%s", length(r.Instant), polls(r.Budget), day(r.Start), day(r.End), half)
+	return fmt.Sprintf("%s, %s, %s to %s%s", length(r.Instant), lab.FormatNumber(r.Budget), day(r.Start), day(r.End), half)
 }
 
 // length writes seconds as hours, minutes or seconds, without what is zero.
@@ -313,9 +314,3 @@ func length(seconds float64) string {
 	}
 	return s
 }
-
-// polls writes a budget.
-func polls(budget float64) string { return strconv.FormatFloat(budget, 'g', -1, 64) }
-
-// percent writes a share with so many digits behind the point.
-func percent(x float64, digits int) string { return strconv.FormatFloat(100*x, 'f', digits, 64) + "%" }
