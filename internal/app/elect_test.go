@@ -147,10 +147,13 @@ func (c *crew) ask(token, method, url, body string, headers ...string) (*http.Re
 	return resp, string(text)
 }
 
-// wants sends a request and wants a status.
-func (c *crew) wants(status int, token, method, url, body string, headers ...string) (*http.Response, string) {
+// wants sends a request and wants a status. Like any client it tries again while no node decides.
+func (c *crew) wants(status int, token, method, url, body string, headers ...string) (resp *http.Response, text string) {
 	c.Helper()
-	resp, text := c.ask(token, method, url, body, headers...)
+	until(c.T, method+" "+url, func() bool {
+		resp, text = c.ask(token, method, url, body, headers...)
+		return resp.StatusCode == status || resp.StatusCode != http.StatusServiceUnavailable
+	})
 	if resp.StatusCode != status {
 		c.Fatalf("%s %s gives %d %s, want %d", method, url, resp.StatusCode, text, status)
 	}
