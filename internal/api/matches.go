@@ -144,7 +144,7 @@ type streamMatchesInput struct {
 	After       string          `query:"after" doc:"Continue after this cursor"`
 }
 
-func (a *queryAPI) streamMatches(ctx context.Context, in *streamMatchesInput) (*huma.StreamResponse, error) {
+func (a *queryAPI) streamMatches(ctx context.Context, in *streamMatchesInput) (*rest.StreamBody, error) {
 	from, given, err := rest.ResumeAt(in.LastEventID, in.After)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ type streamInput struct {
 	ChangeFilter
 }
 
-func (a *changeAPI) streamChanges(ctx context.Context, in *streamInput) (*huma.StreamResponse, error) {
+func (a *changeAPI) streamChanges(ctx context.Context, in *streamInput) (*rest.StreamBody, error) {
 	from, given, err := rest.ResumeAt(in.LastEventID, in.After)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -94,9 +95,9 @@ type listVersionsInput struct {
 	rest.Between
 }
 
-// Resolve implements [huma.Resolver].
-func (in *listVersionsInput) Resolve(ctx huma.Context) []error {
-	return rest.RefuseEmpty(ctx, "at", "since", "until")
+// CheckQuery refuses times without a value.
+func (in *listVersionsInput) CheckQuery(query url.Values) []*client.ErrorDetail {
+	return rest.RefuseEmpty(query, "at", "since", "until")
 }
 
 func (a *versionAPI) listVersions(ctx context.Context, in *listVersionsInput) (*rest.Body[client.VersionPage], error) {
@@ -327,9 +328,9 @@ type fieldInput struct {
 	rest.Between
 }
 
-// Resolve implements [huma.Resolver].
-func (in *fieldInput) Resolve(ctx huma.Context) []error {
-	return rest.RefuseEmpty(ctx, "at", "since", "until")
+// CheckQuery refuses times without a value.
+func (in *fieldInput) CheckQuery(query url.Values) []*client.ErrorDetail {
+	return rest.RefuseEmpty(query, "at", "since", "until")
 }
 
 func (a *versionAPI) getField(ctx context.Context, in *fieldInput) (*rest.Body[client.FieldPage], error) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
 // heartbeat is the time between comments on a stream without events.
@@ -30,9 +29,8 @@ type Events struct {
 
 // Stream returns a response that run writes, after a greeting, until its context ends:
 // when the client goes or the program stops.
-func (s *Server) Stream(greeting string, run func(context.Context, *Events) error) *huma.StreamResponse {
-	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		r, w := humago.Unwrap(hc)
+func (s *Server) Stream(greeting string, run func(context.Context, *Events) error) *StreamBody {
+	return &StreamBody{Body: func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := s.WithStop(r.Context())
 		defer cancel()
 		events := &Events{w: w, control: http.NewResponseController(w)}

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"freshet/client"
 	"freshet/internal/freshet"
 )
@@ -45,33 +43,19 @@ func OfSource(id freshet.SourceID, err error) error {
 	return fmt.Errorf("source %s: %w", id, err)
 }
 
-// GetStatus implements [huma.StatusError].
-func (p *Problem) GetStatus() int { return p.Status }
-
-// GetHeaders implements [huma.HeadersError]: it says when to try again.
-func (p *Problem) GetHeaders() http.Header {
+// Write sends the problem as the whole response.
+func (p *Problem) Write(w http.ResponseWriter) {
+	p.tidy()
 	after := p.Retry
 	if after == 0 && p.Status == http.StatusServiceUnavailable {
 		after = 1
 	}
-	if after == 0 {
-		return nil
-	}
-	return http.Header{"Retry-After": {strconv.Itoa(after)}}
-}
-
-// ContentType implements [huma.ContentTypeFilter].
-func (p *Problem) ContentType(string) string { return "application/problem+json" }
-
-// Write sends the problem as the whole response.
-func (p *Problem) Write(w http.ResponseWriter) {
-	p.tidy()
-	for name, values := range p.GetHeaders() {
-		w.Header()[name] = values
+	if after != 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(after))
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // the client may be gone
+	_ = encodeJSON(w, p) // the client may be gone
 }
 
 // problemOf returns the Problem of an error.
@@ -159,19 +143,4 @@ func echoValue(v any) any {
 		text = string(encoded)
 	}
 	return freshet.Shorten(freshet.MaskText(text), maxValue)
-}
-
-// tidyErrors is a [huma.Transformer] for errors, those of huma included.
-func tidyErrors(_ huma.Context, _ string, v any) (any, error) {
-	switch e := v.(type) {
-	case *Problem:
-		e.tidy()
-	case *huma.ErrorModel:
-		e.Detail = echoText(e.Detail)
-		e.Errors = e.Errors[:min(len(e.Errors), maxErrors)]
-		for _, d := range e.Errors {
-			d.Location, d.Message, d.Value = freshet.Shorten(d.Location, maxValue), echoText(d.Message), echoValue(d.Value)
-		}
-	}
-	return v, nil
 }

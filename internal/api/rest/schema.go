@@ -12,7 +12,6 @@ import (
 // describeTypes registers the schemas of types of package client, which does not know huma.
 func describeTypes(r huma.Registry) {
 	r.RegisterTypeAlias(reflect.TypeFor[client.Duration](), reflect.TypeFor[duration]())
-	r.RegisterTypeAlias(reflect.TypeFor[client.ErrorDetail](), reflect.TypeFor[huma.ErrorDetail]()) // huma tells of wrong values, too
 }
 
 // A duration is a client.Duration with a schema.

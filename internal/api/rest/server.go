@@ -1,10 +1,7 @@
 package rest
 
 import (
-	"cmp"
-	"context"
 	"log/slog"
-	"maps"
 	"net/http"
 	"reflect"
 	"sync"
@@ -64,9 +61,6 @@ type Server struct {
 	operations map[string]string // by pattern
 }
 
-// maxBody is the largest request body.
-const maxBody = 1 << 20
-
 // NewServer returns a server without routes. About is what the API says of itself.
 func NewServer(cfg Config, about huma.Config) *Server {
 	s := &Server{
@@ -74,7 +68,6 @@ func NewServer(cfg Config, about huma.Config) *Server {
 		operations: map[string]string{},
 	}
 	about.Components.SecuritySchemes = securitySchemes()
-	about.Transformers = []huma.Transformer{tidyErrors}
 	s.api = humago.New(s, about)
 	describeTypes(s.api.OpenAPI().Components.Schemas)
 	return s
@@ -95,49 +88,7 @@ func (s *Server) HandleFunc(pattern string, handler func(http.ResponseWriter, *h
 // ServeHTTP serves a route without the guards around all of them: humago needs it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// A Body is a request or a response that is one JSON value.
-type Body[T any] struct{ Body T }
-
-// Reply returns a response that is one JSON value.
-func Reply[T any](v T) *Body[T] { return &Body[T]{v} }
-
 // SchemaOf returns the schema of a type in the description of a server.
 func SchemaOf[T any](s *Server) *huma.Schema {
 	return s.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
-}
-
-// Route adds an operation. An error that its handler returns is answered as a Problem, and
-// logged if it is ours.
-func Route[I, O any](s *Server, op huma.Operation, handler func(context.Context, *I) (*O, error)) {
-	pattern := op.Method + " " + op.Path
-	op.MaxBodyBytes = maxBody
-	op.Description = cmp.Or(op.Description, s.Descriptions[op.OperationID])
-	op.Security = securityOf(s.Rule(pattern))
-	s.operations[pattern] = op.OperationID
-	if writes(op.Method) && !s.Rule(pattern).Secret {
-		most := maxKey
-		op.Parameters = append(op.Parameters, &huma.Param{
-			Name: keyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: &most},
-			Description: "A name for this request that its client makes up, such as a UUID. Sent again under the same name within 24 hours it is not done again: the answer is that of the first time. Another request under the name is refused with 422, and with 409 while the first is under way.",
-			Example:     "8e03978e-40d5-43dd-bc93-6894a57f9324",
-		})
-	}
-	problems := map[string]*huma.MediaType{"application/problem+json": {Schema: SchemaOf[Problem](s)}}
-	responses := map[string]*huma.Response{
-		"4XX":     {Description: "What is wrong with the request", Content: problems},
-		"default": {Description: "What went wrong", Content: problems},
-	}
-	maps.Copy(responses, op.Responses)
-	op.Responses = responses
-	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
-		out, err := handler(ctx, in)
-		if err == nil {
-			return out, nil
-		}
-		p := s.problemOf(err)
-		if p.Status >= http.StatusInternalServerError && ctx.Err() == nil {
-			s.Log.Error("request failed", "operation", op.OperationID, "err", err, "hint", p.Hint)
-		}
-		return nil, p
-	})
 }

@@ -1,10 +1,10 @@
 package rest
 
 import (
+	"net/url"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
+	"freshet/client"
 	"freshet/internal/freshet"
 )
 
@@ -14,13 +14,12 @@ type Between struct {
 	Until string `query:"until" doc:"Only what was seen before this time; a date is its beginning"`
 }
 
-// RefuseEmpty refuses parameters that are named and have no value: they would select what
-// no time selects.
-func RefuseEmpty(ctx huma.Context, names ...string) (errs []error) {
-	u := ctx.URL()
-	for query, i := u.Query(), 0; i < len(names); i++ {
-		if name := names[i]; query.Has(name) && query.Get(name) == "" {
-			errs = append(errs, &huma.ErrorDetail{Location: "query." + name, Message: "must not be empty; leave it out, or give a time such as 2026-11-01T08:00:00Z"})
+// RefuseEmpty returns the errors of parameters that are named and have no value: they would
+// select what no time selects.
+func RefuseEmpty(query url.Values, names ...string) (errs []*client.ErrorDetail) {
+	for _, name := range names {
+		if query.Has(name) && query.Get(name) == "" {
+			errs = append(errs, &client.ErrorDetail{Location: "query." + name, Message: "must not be empty; leave it out, or give a time such as 2026-11-01T08:00:00Z"})
 		}
 	}
 	return errs
