@@ -195,40 +195,28 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		return err
 	}
 	with := daemon.Config{
-		Store:   watched,
-		Queries: queries.NewStore(n.stored.DB()),
-		Hands:   hands,
-		Fetcher: n.access,
-		Policy:  chosen,
-		Plans:   plans,
-		Learner: learner,
-		Warm:    warm,
-		Limits:  n.limits.inForce(),
-		Levels:  cfg.Wanted(),
-
+		Store:      watched,
+		Queries:    queries.NewStore(n.stored.DB()),
+		Fetcher:    n.access,
+		Worker:     daemon.WorkerConfig{Looker: hands, Read: n.reader.Read, Renderer: n.renderer, Memory: pollMemory(cfg.Settings), Agent: cfg.Fetch.Agent},
+		Policy:     chosen,
+		Plans:      plans,
+		Learner:    learner,
+		Limits:     n.limits.inForce(),
+		Levels:     cfg.Wanted(),
 		Strategies: cfg.Strategies,
-
-		Memory:  pollMemory(cfg.Settings),
-		Retell:  retell(cfg.Policy),
-		Agent:   cfg.Fetch.Agent,
-		Unbound: cfg.Unbound,
-		Read:    n.reader.Read,
-
-		Renderer: n.renderer,
-
-		Keep:    cfg.Keep,
-		Logs:    cfg.Logs,
-		Space:   cfg.Space,
-		Size:    n.databaseSize,
-		Reserve: cfg.Reserve,
-		Now:     cfg.Now,
-		Uptime:  cfg.Uptime,
-		Log:     cfg.Log,
-		Observe: cfg.Observe,
-		Grace:   cfg.Grace,
+		Unbound:    cfg.Unbound,
+		Start:      daemon.StartConfig{Warm: warm, Retell: retell(cfg.Policy)},
+		History:    daemon.HistoryConfig{Keep: cfg.Keep, Logs: cfg.Logs},
+		Disk:       daemon.DiskConfig{Space: cfg.Space, Size: n.databaseSize, Reserve: cfg.Reserve},
+		Now:        cfg.Now,
+		Uptime:     cfg.Uptime,
+		Log:        cfg.Log,
+		Observe:    cfg.Observe,
+		Grace:      cfg.Grace,
 	}
 	if n.leads != nil {
-		with.Right = n.leads.Right
+		with.Lease = n.leads.Right
 	}
 	n.Daemon = daemon.New(with)
 	if !cfg.Idle {

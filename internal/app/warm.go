@@ -114,7 +114,7 @@ func (f *following) open(ctx context.Context) (*daemon.Daemon, error) {
 		now = func() time.Time { return time.Now().Add(ahead) }
 	}
 	return daemon.New(daemon.Config{
-		Store: f.store, Queries: queries.NewStore(f.store.DB()), Policy: wired.policy, Learner: wired.learner, Retell: retell(settings.Policy),
+		Store: f.store, Queries: queries.NewStore(f.store.DB()), Policy: wired.policy, Learner: wired.learner, Start: daemon.StartConfig{Retell: retell(settings.Policy)},
 		Limits: settings.Limits, Levels: settings.Wanted(), Strategies: settings.Strategies,
 		Now: now, Uptime: clock.Uptime, Log: f.log,
 	}), nil

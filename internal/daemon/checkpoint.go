@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"freshet/internal/freshet"
@@ -16,16 +18,33 @@ import (
 	"freshet/internal/sched"
 )
 
-// checkpoints keep the state of the learner in the store, so that a start need
-// not read the whole log.
+// A checkpointer saves the state of the learner in the store, so that a start need not
+// read the whole log.
 //
 // A checkpoint is taken and written beside the polls, a slice at a time, and a crash
 // may come between two slices. Therefore there are two copies, of which the older
 // one is overwritten, and a copy counts from the moment at which its last part is
 // written: the state common to all sources.
-type checkpoints struct {
+type checkpointer struct {
+	store   freshet.Store
+	loop    *loop
+	learner *learn.Learner // nil if nothing is learnt
+	robots  *robotsKeeper  // saved at the same times
+	every   time.Duration
+	now     func() time.Time
+	log     *slog.Logger
+
 	upto freshet.Cursor // place in the log of the last one; only for the loop
 	next int            // the copy to overwrite; only for the writer
+	last atomic.Pointer[Checkpoint]
+}
+
+// inLoop has the loop run a function while nothing else happens, and returns when it has.
+type inLoop func(func(*sched.Scheduler)) error
+
+// directly returns an inLoop for when the loop does not run.
+func directly(s *sched.Scheduler) inLoop {
+	return func(f func(*sched.Scheduler)) error { f(s); return nil }
 }
 
 // checkpointCopies are the estimators under which the copies are saved.
@@ -40,35 +59,37 @@ type Checkpoint struct {
 
 // LastCheckpoint returns the last checkpoint, and whether there was one since the
 // daemon started.
-func (d *Daemon) LastCheckpoint() (Checkpoint, bool) {
-	if last := d.checkpointed.Load(); last != nil {
+func (k *checkpointer) LastCheckpoint() (Checkpoint, bool) {
+	if last := k.last.Load(); last != nil {
 		return *last, true
 	}
 	return Checkpoint{}, false
 }
 
-// runCheckpoints saves the states of the learner and of robots.txt files at intervals.
-func (d *Daemon) runCheckpoints(ctx context.Context) {
-	inLoop := func(f func()) error { return d.inLoop(ctx, func(time.Time, *sched.Scheduler) { f() }) }
+// Run saves the states of the learner and of robots.txt files at intervals until ctx is
+// done.
+func (k *checkpointer) Run(ctx context.Context) error {
+	inLoop := func(f func(*sched.Scheduler)) error {
+		return k.loop.call(ctx, func(_ time.Time, s *sched.Scheduler) { f(s) })
+	}
 	for {
 		select {
 		case <-ctx.Done():
-			return
-		case <-time.After(d.cfg.SaveEvery):
+			return nil
+		case <-time.After(k.every):
 		}
 		var shot *snapshot
-		if inLoop(func() { shot = d.leader.snapIfWorth() }) == nil && d.leader.save(ctx, shot, inLoop) {
-			d.checkpointed.Store(&Checkpoint{At: d.cfg.Now(), Upto: shot.Upto(), Sources: shot.sources})
+		if inLoop(func(s *sched.Scheduler) { shot = k.snapIfWorth(s) }) == nil && k.save(ctx, shot, inLoop) {
+			k.last.Store(&Checkpoint{At: k.now(), Upto: shot.Upto(), Sources: shot.sources})
 		}
-		d.leader.saveRobots(ctx, inLoop)
+		k.robots.save(ctx, inLoop)
 	}
 }
 
-// checkpointAtEnd saves the same states when the loop has ended.
-func (d *Daemon) checkpointAtEnd(ctx context.Context) {
-	atOnce := func(f func()) error { f(); return nil }
-	d.leader.save(ctx, d.leader.snapIfWorth(), atOnce)
-	d.leader.saveRobots(ctx, atOnce)
+// saveAtEnd saves the same states when the loop has ended.
+func (k *checkpointer) saveAtEnd(ctx context.Context, s *sched.Scheduler) {
+	k.save(ctx, k.snapIfWorth(s), directly(s))
+	k.robots.save(ctx, directly(s))
 }
 
 // A snapshot is the state of a learner at a place in the log. It is read a slice at a
@@ -147,54 +168,54 @@ const writesPerOutcome = 2
 // snapIfWorth begins a snapshot, unless replaying the log since the last one costs
 // less than writing all sources. It must be called from within the loop, or after
 // it has ended.
-func (b *leader) snapIfWorth() *snapshot {
-	if b.learner == nil || b.sched == nil || int64(b.learner.Upto()-b.checkpoints.upto) <= int64(b.sched.Slots()/writesPerOutcome) {
+func (k *checkpointer) snapIfWorth(s *sched.Scheduler) *snapshot {
+	if k.learner == nil || int64(k.learner.Upto()-k.upto) <= int64(s.Slots()/writesPerOutcome) {
 		return nil
 	}
-	return snap(b.learner, b.sched)
+	return snap(k.learner, s)
 }
 
 // save reads a snapshot and writes it, if there is one. If it cannot be written, the
 // next one may. The functions that inLoop gets run while nothing else happens. It
 // reports whether the snapshot was written.
-func (b *leader) save(ctx context.Context, shot *snapshot, inLoop func(func()) error) bool {
+func (k *checkpointer) save(ctx context.Context, shot *snapshot, inLoop inLoop) bool {
 	if shot == nil {
 		return false
 	}
 	began := time.Now()
-	if err := b.writeAll(ctx, shot, inLoop); err != nil {
-		inLoop(shot.End)
+	if err := k.writeAll(ctx, shot, inLoop); err != nil {
+		inLoop(func(*sched.Scheduler) { shot.End() })
 		if ctx.Err() == nil {
-			b.log.Error("cannot save the learning state", "err", err)
+			k.log.Error("cannot save the learning state", "err", err)
 		}
 		return false
 	}
-	b.checkpoints.next = 1 - b.checkpoints.next
-	b.log.Debug("saved the learning state", "upto", shot.Upto(), "sources", shot.sources, "took", time.Since(began))
+	k.next = 1 - k.next
+	k.log.Debug("saved the learning state", "upto", shot.Upto(), "sources", shot.sources, "took", time.Since(began))
 	return true
 }
 
 // writeAll overwrites the older copy with a snapshot. The state common to all
 // sources is written last.
-func (b *leader) writeAll(ctx context.Context, shot *snapshot, inLoop func(func()) error) error {
-	name := checkpointCopies[b.checkpoints.next]
+func (k *checkpointer) writeAll(ctx context.Context, shot *snapshot, inLoop inLoop) error {
+	name := checkpointCopies[k.next]
 	for last := false; !last; {
 		var p slice
 		var broken error
-		err := inLoop(func() {
+		err := inLoop(func(*sched.Scheduler) {
 			if p, broken = shot.next(); p.last {
-				b.checkpoints.upto = shot.Upto()
+				k.upto = shot.Upto()
 			}
 		})
 		if err = cmp.Or(err, broken); err != nil {
 			return err
 		}
-		if err := b.store.SaveBeliefs(ctx, shot.beliefs(&p, name)); err != nil {
+		if err := k.store.SaveBeliefs(ctx, shot.beliefs(&p, name)); err != nil {
 			return err
 		}
 		last = p.last
 	}
-	return b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: name, Upto: shot.Upto(), Memory: withChecksum(shot.Common())}})
+	return k.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: name, Upto: shot.Upto(), Memory: withChecksum(shot.Common())}})
 }
 
 // A savedCopy is a checkpoint in the store. Without a name there is none, and the
@@ -206,23 +227,23 @@ type savedCopy struct {
 
 // savedCopies returns the checkpoints in the store that are complete and of this
 // log, the newest first.
-func (b *leader) savedCopies(ctx context.Context, end freshet.Cursor) (complete []savedCopy, err error) {
-	if b.learner == nil {
+func (k *checkpointer) savedCopies(ctx context.Context, end freshet.Cursor) (complete []savedCopy, err error) {
+	if k.learner == nil {
 		return nil, nil
 	}
 	for i, name := range checkpointCopies {
-		upto, err := b.examine(ctx, name)
+		upto, err := k.examine(ctx, name)
 		switch {
 		case errors.Is(err, errChecksum):
-			b.log.Warn("a saved learning state cannot be read", "copy", name, "err", err)
+			k.log.Warn("a saved learning state cannot be read", "copy", name, "err", err)
 		case err != nil:
 			return nil, err
 		case upto > end:
-			b.log.Warn("a saved learning state belongs to other data", "copy", name, "upto", upto, "end", end)
+			k.log.Warn("a saved learning state belongs to other data", "copy", name, "upto", upto, "end", end)
 		case upto > 0:
 			complete = append(complete, savedCopy{name, upto})
-			if upto > b.checkpoints.upto {
-				b.checkpoints = checkpoints{upto: upto, next: 1 - i}
+			if upto > k.upto {
+				k.upto, k.next = upto, 1-i
 			}
 		}
 	}
@@ -232,8 +253,8 @@ func (b *leader) savedCopies(ctx context.Context, end freshet.Cursor) (complete 
 
 // examine returns the place in the log of a copy; 0 if it is incomplete, or if there
 // is none.
-func (b *leader) examine(ctx context.Context, name string) (upto freshet.Cursor, err error) {
-	for belief, err := range b.store.Beliefs(ctx, name) {
+func (k *checkpointer) examine(ctx context.Context, name string) (upto freshet.Cursor, err error) {
+	for belief, err := range k.store.Beliefs(ctx, name) {
 		if err != nil {
 			return 0, err
 		}
@@ -250,17 +271,17 @@ func (b *leader) examine(ctx context.Context, name string) (upto freshet.Cursor,
 	return upto, nil
 }
 
-// findCheckpoints finds out which copy is the older one, without reading all of it.
-func (b *leader) findCheckpoints(ctx context.Context) error {
-	b.checkpoints = checkpoints{}
+// findOlder finds out which copy is the older one, without reading all of it.
+func (k *checkpointer) findOlder(ctx context.Context) error {
+	k.upto, k.next = 0, 0
 	for i, name := range checkpointCopies {
-		belief, err := b.store.Belief(ctx, name, "")
+		belief, err := k.store.Belief(ctx, name, "")
 		switch {
 		case errors.Is(err, freshet.ErrNotFound):
 		case err != nil:
 			return err
-		case belief.Upto > b.checkpoints.upto:
-			b.checkpoints = checkpoints{upto: belief.Upto, next: 1 - i}
+		case belief.Upto > k.upto:
+			k.upto, k.next = belief.Upto, 1-i
 		}
 	}
 	return nil
@@ -268,20 +289,20 @@ func (b *leader) findCheckpoints(ctx context.Context) error {
 
 // restore sets the learner to the state of a copy. The sources have been put; those
 // that the copy does not contain are put again.
-func (b *leader) restore(ctx context.Context, c savedCopy, put func(freshet.Watched)) error {
+func (k *checkpointer) restore(ctx context.Context, s *sched.Scheduler, c savedCopy, put func(freshet.Watched)) error {
 	if c.name == "" {
 		return nil
 	}
-	known := make([]bool, b.sched.Slots())
+	known := make([]bool, s.Slots())
 	n := 0
-	for belief, err := range b.store.Beliefs(ctx, c.name) {
+	for belief, err := range k.store.Beliefs(ctx, c.name) {
 		if err != nil {
 			return err
 		}
-		slot, ok := b.sched.Slot(belief.Source)
+		slot, ok := s.Slot(belief.Source)
 		switch {
 		case belief.Source == "" && belief.Upto != c.upto:
-			return errors.New("what was saved is being saved anew; it is read again in a moment")
+			return errors.New("the checkpoint is being overwritten; it is read again in a moment")
 		case belief.Source == "":
 			slot = -1
 		case !ok || belief.Upto != c.upto: // it was not watched when the copy was made
@@ -289,7 +310,7 @@ func (b *leader) restore(ctx context.Context, c savedCopy, put func(freshet.Watc
 		}
 		memory, err := verified(belief.Memory)
 		if err == nil {
-			err = b.learner.Restore(slot, memory)
+			err = k.learner.Restore(slot, memory)
 		}
 		if err != nil {
 			return fmt.Errorf("belief about %q: %w", belief.Source, err)
@@ -298,14 +319,14 @@ func (b *leader) restore(ctx context.Context, c savedCopy, put func(freshet.Watc
 			known[slot], n = true, n+1
 		}
 	}
-	if n == b.sched.Len() {
+	if n == s.Len() {
 		return nil
 	}
-	for w, err := range b.store.Sources(ctx) {
+	for w, err := range k.store.Sources(ctx) {
 		if err != nil {
 			return err
 		}
-		if slot, ok := b.sched.Slot(w.ID); !ok || !known[slot] {
+		if slot, ok := s.Slot(w.ID); !ok || !known[slot] {
 			put(w)
 		}
 	}

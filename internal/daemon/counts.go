@@ -87,6 +87,44 @@ func (c *counts) end(ctx context.Context, store freshet.Catalog, found int, has 
 	return nil
 }
 
+// purges are the sources that are being purged. The leader waits for the outcome of every
+// poll that it has decided on, and would keep the poll's place in the budget for ever if
+// the outcome were deleted before it was told. So a purge begins when all that is on
+// record has been told, and a poll that ends meanwhile tells the leader itself.
+type purges struct {
+	mu     sync.Mutex
+	ids    map[freshet.SourceID]int
+	ending gate // passed by polls from before they are put on record until they have looked here
+}
+
+// begin notes that sources are being purged, and end that they have been.
+func (p *purges) begin(ids []freshet.SourceID) { p.count(ids, 1) }
+
+func (p *purges) end(ids []freshet.SourceID) {
+	p.ending.pass(alone)() // whoever was put on record before has looked
+	p.count(ids, -1)
+}
+
+func (p *purges) count(ids []freshet.SourceID, by int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ids == nil {
+		p.ids = map[freshet.SourceID]int{}
+	}
+	for _, id := range ids {
+		if p.ids[id] += by; p.ids[id] == 0 {
+			delete(p.ids, id)
+		}
+	}
+}
+
+// has reports whether a source is being purged.
+func (p *purges) has(id freshet.SourceID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ids[id] > 0
+}
+
 // A gate lets many pass together, or one alone. Whoever waits at a gate rests as at a
 // channel, so that in a test the time of a bubble goes on while the one who is inside
 // waits for the disk; at a mutex it would stand still.

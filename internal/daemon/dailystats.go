@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"freshet/internal/freshet"
@@ -59,20 +60,28 @@ const (
 	daysMost = 2_000_000 // outcomes that are read at most
 )
 
+// dailyStats reads the log of outcomes backwards to count what became of polls by the day.
+type dailyStats struct {
+	store   freshet.OutcomeLog
+	loop    *loop
+	learner *learn.Learner // may be nil
+	mu      sync.Mutex     // held for a pass over the log
+}
+
 // Days goes through the log of outcomes once, from its end back. How many changes came
 // between two polls goes by how often the source changes as far as is known now.
-func (d *Daemon) Days(ctx context.Context, q DaysQuery) (Days, error) {
+func (d *dailyStats) Days(ctx context.Context, q DaysQuery) (Days, error) {
 	known, share, err := d.paces(ctx, q)
 	if err != nil {
 		return Days{}, err
 	}
 	days := newDays(q)
 	days.Share = share
-	d.daysMu.Lock() // one pass over the log at a time
-	defer d.daysMu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	var before freshet.Cursor
 	for read := 0; ; {
-		found, err := d.cfg.Store.Outcomes(ctx, freshet.OutcomeQuery{Newest: true, After: before, Limit: daysRead})
+		found, err := d.store.Outcomes(ctx, freshet.OutcomeQuery{Newest: true, After: before, Limit: daysRead})
 		if err != nil {
 			return Days{}, fmt.Errorf("outcomes before %d: %w", before, err)
 		}
@@ -81,7 +90,7 @@ func (d *Daemon) Days(ctx context.Context, q DaysQuery) (Days, error) {
 			before = o.Cursor
 			early = early && o.Began.Before(q.In.Since)
 			if pace, ok := known[o.Source]; ok {
-				days.count(q.Zone, o, pace, d.cfg.Learner.Tick())
+				days.count(q.Zone, o, pace, d.learner.Tick())
 			}
 		}
 		// Polls end in another order than they begin, but not a thousand polls apart.
@@ -103,24 +112,24 @@ type pace struct {
 
 // paces returns that of every source that was asked for, and the share of their changes
 // that is captured.
-func (d *Daemon) paces(ctx context.Context, q DaysQuery) (map[freshet.SourceID]pace, freshet.Range, error) {
+func (d *dailyStats) paces(ctx context.Context, q DaysQuery) (map[freshet.SourceID]pace, freshet.Range, error) {
 	switch {
-	case !d.running.Load():
+	case !d.loop.running.Load():
 		return nil, freshet.Range{}, notRunning()
-	case d.cfg.Learner == nil:
+	case d.learner == nil:
 		return nil, freshet.Range{}, freshet.WithHint(ErrNoNumbers, "run the daemon with the policy auto")
 	}
 	known := map[freshet.SourceID]pace{}
 	var all freshet.Tally
 	for from, slots := 0, 1; from < slots; from += countAtOnce {
-		err := d.inLoop(ctx, func(_ time.Time, s *sched.Scheduler) {
+		err := d.loop.call(ctx, func(_ time.Time, s *sched.Scheduler) {
 			slots = s.Slots()
 			for slot := freshet.Slot(from); int(slot) < min(from+countAtOnce, slots); slot++ {
 				source, ok := s.Source(slot)
 				if !ok || q.Tag != "" && !slices.Contains(source.Tags, q.Tag) || q.Host != "" && s.HostName(slot) != q.Host {
 					continue
 				}
-				tally, p := d.cfg.Learner.Tally(slot), pace{life: source.Life}
+				tally, p := d.learner.Tally(slot), pace{life: source.Life}
 				if tally.Watched > 0 {
 					p.rate = tally.Happened / tally.Watched
 				}

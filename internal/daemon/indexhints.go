@@ -22,6 +22,9 @@ import (
 // linked to none when it was last looked at is looked at again only when its versions have
 // become twice as many.
 type indexHints struct {
+	loop    *loop
+	editing gate // of the editor
+
 	mu      sync.RWMutex
 	watched map[freshet.PageKey]struct{}
 	alias   map[freshet.PageKey]freshet.PageKey // of watched pages, by their URLs as links are written, where that is another
@@ -182,19 +185,19 @@ func (v *indexHints) stale(sources int64) bool {
 	return int64(len(v.watched)) > 2*sources+10_000
 }
 
-// forgetIndexHints forgets the pages that are watched no longer, if there are many. Nothing is
-// wrong with one that is known for longer: nobody hears what is said of it.
-func (d *Daemon) forgetIndexHints(ctx context.Context) error {
-	if !d.indexHints.stale(d.counts.sources.Load()) {
+// forgetUnwatched forgets the pages that are watched no longer, if there are many. To know
+// one for longer does no harm: no source asks for what is said of it.
+func (v *indexHints) forgetUnwatched(ctx context.Context, sources int64) error {
+	if !v.stale(sources) {
 		return nil
 	}
-	defer d.editing.pass(alone)() // who was noticed and is not known to the loop yet would be forgotten
-	return d.inLoop(ctx, func(_ time.Time, s *sched.Scheduler) {
-		d.indexHints.mu.Lock()
-		d.indexHints.watched, d.indexHints.alias, d.indexHints.speaks, d.indexHints.scopes = nil, nil, nil, nil
-		d.indexHints.mu.Unlock()
+	defer v.editing.pass(alone)() // a source that was noticed and is not known to the loop yet would be forgotten
+	return v.loop.call(ctx, func(_ time.Time, s *sched.Scheduler) {
+		v.mu.Lock()
+		v.watched, v.alias, v.speaks, v.scopes = nil, nil, nil, nil
+		v.mu.Unlock()
 		for _, source := range s.All() {
-			d.indexHints.notice(source)
+			v.notice(source)
 		}
 	})
 }

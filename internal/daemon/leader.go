@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"math"
-	"sync/atomic"
 	"time"
 
 	"freshet/internal/freshet"
@@ -19,26 +18,22 @@ import (
 // starts, and follows what comes. So a start, a recovery after a crash and the
 // normal run are one path.
 type leader struct {
-	store      freshet.Store
-	policy     freshet.Policy
-	learner    *learn.Learner // nil if nothing is learnt
-	retell     int            // how many of the last outcomes the policy wants to be told of at a start
-	relearn    int            // likewise the learner, if there is no checkpoint of it
-	unbound    bool           // no source has to be polled because its MaxGap has passed, or its strategy says so
-	log        *slog.Logger
-	dates      *dates
-	uptime     func() (boot string, up time.Duration) // nil if that cannot be told
-	levels     *levelWatch
-	strategies *tagStrategies
-	rules      *ruleBook
-	weights    *weights
+	store       freshet.Store
+	policy      freshet.Policy
+	learner     *learn.Learner // nil if nothing is learnt
+	retell      int            // how many of the last outcomes the policy wants to be told of at a start
+	relearn     int            // likewise the learner, if there is no checkpoint of it
+	unbound     bool           // no source has to be polled because its MaxGap has passed, or its strategy says so
+	log         *slog.Logger
+	dates       *dates
+	clock       *clockKeeper
+	levels      *levelWatch
+	strategies  *tagStrategies
+	robots      *robotsKeeper
+	weights     *weights
+	checkpoints *checkpointer
 
-	clockSet atomic.Pointer[string] // how the wall clock was last set, if it was
-
-	sched       *sched.Scheduler // while the daemon runs; only for its loop
-	checkpoints checkpoints
-
-	manners manners // only for who writes
+	sched *sched.Scheduler // while the daemon runs; only for its loop
 }
 
 // longestPoll returns how long a poll can take under a budget at most: what fetching
@@ -77,7 +72,7 @@ func (b *leader) start(ctx context.Context, l sched.Limits, show func(freshet.So
 	if err != nil {
 		return 0, nil, err
 	}
-	copies, err := b.savedCopies(ctx, end)
+	copies, err := b.checkpoints.savedCopies(ctx, end)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -108,7 +103,7 @@ func (b *leader) start(ctx context.Context, l sched.Limits, show func(freshet.So
 // startFrom fills the scheduler, takes up a copy of what was learnt, and goes
 // through the log from there.
 func (b *leader) startFrom(ctx context.Context, c savedCopy, end freshet.Cursor, l sched.Limits, show func(freshet.Source)) (freshet.Cursor, *clockRecovery, error) {
-	clockRecovery, err := b.newClockRecovery(ctx, l)
+	clockRecovery, err := b.clock.newClockRecovery(ctx, l)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -118,7 +113,7 @@ func (b *leader) startFrom(ctx context.Context, c savedCopy, end freshet.Cursor,
 		from = min(from, c.upto)
 	}
 	put := func(w freshet.Watched) {
-		w = b.bounded(w)
+		w = bounded(w, b.unbound)
 		clockRecovery.standing(&w.Standing)
 		if w.Standing.Upto > from { // when it had been seen at that place is said by the next outcome of it
 			w.Standing.Seen = time.Time{}
@@ -133,13 +128,13 @@ func (b *leader) startFrom(ctx context.Context, c savedCopy, end freshet.Cursor,
 		clockRecovery.notice(w.Standing)
 		put(w)
 	}
-	if err := b.restore(ctx, c, put); err != nil {
+	if err := b.checkpoints.restore(ctx, b.sched, c, put); err != nil {
 		return 0, nil, err
 	}
 	if err := b.restoreChances(ctx); err != nil {
 		return 0, nil, err
 	}
-	if err := b.restoreWeights(ctx, now); err != nil {
+	if err := b.weights.restore(ctx, now, b.sched); err != nil {
 		return 0, nil, err
 	}
 	place, err := b.catchUp(ctx, from, end, now)
@@ -154,11 +149,11 @@ func (b *leader) resume(ctx context.Context, r *clockRecovery, l sched.Limits, s
 		return err
 	}
 	b.sched.Resume(r.now, attempts)
-	if err := b.restoreRobots(ctx, r); err != nil {
+	if err := b.robots.restore(ctx, b.sched, r); err != nil {
 		return err
 	}
-	r.report(b)
-	return b.markClock(ctx, l, 0)
+	r.report(b.clock)
+	return b.clock.markClock(ctx, l, 0)
 }
 
 // attemptsSince is what a store says of attempts.
@@ -174,8 +169,8 @@ func (b *leader) lately(ctx context.Context, r *clockRecovery, l sched.Limits, s
 }
 
 // bounded returns a source as the scheduler is to know it.
-func (b *leader) bounded(w freshet.Watched) freshet.Watched {
-	if b.unbound {
+func bounded(w freshet.Watched, unbound bool) freshet.Watched {
+	if unbound {
 		w.MaxGap, w.Standing.Held.Again, w.Strategy = 0, time.Time{}, freshet.Strategy{}
 	}
 	return w

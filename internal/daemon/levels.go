@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,7 +13,7 @@ import (
 	"freshet/internal/sched"
 )
 
-// LevelStatus is how things stand with the service levels.
+// LevelStatus is the state of the service levels.
 type LevelStatus struct {
 	At     time.Time // when that was last worked out; zero if there is no level
 	Set    int       // sources that have one
@@ -24,11 +25,16 @@ type LevelStatus struct {
 	Claim      float64 // requests a second that levels may claim
 }
 
-// levelWatch keeps the service levels in view.
+// A levelWatch tells whether the service levels are met.
 type levelWatch struct {
+	loop     *loop
+	forecast *forecaster
+	now      func() time.Time
+	log      *slog.Logger
+
 	mu    sync.Mutex
 	byTag []freshet.TagLevel
-	now   LevelStatus
+	last  LevelStatus
 
 	any atomic.Bool // a source may have one; if not, there is nothing to work out
 }
@@ -47,53 +53,52 @@ func (l *levelWatch) notice(s freshet.Source) {
 }
 
 // SetLevels changes what is wanted of all sources with a tag.
-func (d *Daemon) SetLevels(byTag []freshet.TagLevel) {
+func (l *levelWatch) SetLevels(byTag []freshet.TagLevel) {
 	byTag = slices.Clone(byTag)
-	d.levels.mu.Lock()
-	defer d.levels.mu.Unlock()
-	if len(byTag)+len(d.levels.byTag) > 0 {
-		d.levels.any.Store(true)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(byTag)+len(l.byTag) > 0 {
+		l.any.Store(true)
 	}
-	d.levels.byTag = byTag
-	if d.running.Load() { // a daemon that starts reads them then
-		d.inbox.post(sched.LevelsSet(d.levels.tags))
+	l.byTag = byTag
+	if l.loop.running.Load() { // a daemon that starts reads them then
+		l.loop.post(sched.LevelsSet(l.tags))
 	}
 }
 
-// Levels returns how things stood with the service levels a minute ago or less.
-func (d *Daemon) Levels() LevelStatus {
-	d.levels.mu.Lock()
-	defer d.levels.mu.Unlock()
-	return d.levels.now
+// Levels returns the state of the service levels of a minute ago or less.
+func (l *levelWatch) Levels() LevelStatus {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
 }
 
-// watchLevels works out every minute whether the service levels are kept, or
-// less often where that takes long.
-func (d *Daemon) watchLevels(ctx context.Context) {
+// Run works out every minute whether the service levels are met, or less often where
+// that takes long, until ctx is done.
+func (l *levelWatch) Run(ctx context.Context) error {
 	for wait := time.Minute; ; {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-time.After(wait):
 		}
-		if !d.levels.any.Load() {
+		if !l.any.Load() {
 			continue
 		}
 		began := time.Now()
-		if err := d.weighLevels(ctx); err != nil && ctx.Err() == nil {
-			d.cfg.Log.Error("cannot tell whether service levels are met", "err", err)
+		if err := l.check(ctx); err != nil && ctx.Err() == nil {
+			l.log.Error("cannot tell whether service levels are met", "err", err)
 		}
 		wait = max(time.Minute, 20*time.Since(began))
 	}
 }
 
-// weighLevels works out whether the service levels are kept, and says so when
-// that has changed.
-func (d *Daemon) weighLevels(ctx context.Context) error {
-	d.levels.any.Store(false) // unless one is found, or comes meanwhile
-	prospects, err := d.Prospects(ctx)
+// check works out whether the service levels are met, and logs when that has changed.
+func (l *levelWatch) check(ctx context.Context) error {
+	l.any.Store(false) // unless one is found, or comes meanwhile
+	prospects, err := l.forecast.Prospects(ctx)
 	if err != nil {
-		d.levels.any.Store(true)
+		l.any.Store(true)
 		return err
 	}
 	set := 0
@@ -104,20 +109,20 @@ func (d *Daemon) weighLevels(ctx context.Context) error {
 	}
 	var now LevelStatus
 	if set > 0 {
-		d.levels.any.Store(true)
-		pledges := forecast.New(prospects, d.Terms()).Levels()
-		now = LevelStatus{At: d.cfg.Now(), Set: set, Unmet: pledges.Unmet, Need: pledges.Need, Budget: pledges.Budget, Impossible: pledges.Impossible, Claim: pledges.Claim}
+		l.any.Store(true)
+		pledges := forecast.New(prospects, l.forecast.Terms()).Levels()
+		now = LevelStatus{At: l.now(), Set: set, Unmet: pledges.Unmet, Need: pledges.Need, Budget: pledges.Budget, Impossible: pledges.Impossible, Claim: pledges.Claim}
 	}
-	d.levels.mu.Lock()
-	before := d.levels.now
-	d.levels.now = now
-	d.levels.mu.Unlock()
+	l.mu.Lock()
+	before := l.last
+	l.last = now
+	l.mu.Unlock()
 	switch {
 	case now.Unmet > 0 && before.Unmet == 0:
-		d.cfg.Log.Warn("service levels are not met", "unmet", now.Unmet, "of", now.Set,
+		l.log.Warn("service levels are not met", "unmet", now.Unmet, "of", now.Set,
 			"need_polls_per_day", perDay(now.Need), "budget_polls_per_day", perDay(now.Budget), "hint", now.hint())
 	case now.Unmet == 0 && before.Unmet > 0:
-		d.cfg.Log.Info("service levels are met again", "of", now.Set)
+		l.log.Info("service levels are met again", "of", now.Set)
 	}
 	return nil
 }
@@ -138,6 +143,9 @@ func perDay(perSecond float64) int64 { return int64(perSecond*(24*time.Hour).Sec
 // tagStrategies are when sources with a tag are polled that have no strategy of their
 // own.
 type tagStrategies struct {
+	loop    *loop
+	unbound bool // strategies do not count
+
 	mu    sync.Mutex
 	byTag []freshet.TagStrategy
 }
@@ -150,14 +158,14 @@ func (t *tagStrategies) tags() []freshet.TagStrategy {
 
 // SetStrategies changes when sources with a tag are polled that have no strategy of
 // their own.
-func (d *Daemon) SetStrategies(byTag []freshet.TagStrategy) {
-	d.strategies.mu.Lock()
-	defer d.strategies.mu.Unlock()
-	if len(byTag)+len(d.strategies.byTag) == 0 {
+func (t *tagStrategies) SetStrategies(byTag []freshet.TagStrategy) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(byTag)+len(t.byTag) == 0 {
 		return
 	}
-	d.strategies.byTag = slices.Clone(byTag)
-	if d.running.Load() && !d.cfg.Unbound { // a daemon that starts reads them then
-		d.inbox.post(sched.StrategiesSet(d.strategies.tags))
+	t.byTag = slices.Clone(byTag)
+	if t.loop.running.Load() && !t.unbound { // a daemon that starts reads them then
+		t.loop.post(sched.StrategiesSet(t.tags))
 	}
 }

@@ -37,7 +37,7 @@ func TestMannersOfManyHostsAreKept(t *testing.T) {
 			}
 			return nil
 		}}
-		b := begin(t, dir, daemon.Config{Fetcher: w, Store: store, Limits: limits, SaveEvery: time.Minute}, sources...)
+		b := begin(t, dir, daemon.Config{Fetcher: w, Store: store, Limits: limits, Start: daemon.StartConfig{SaveEvery: time.Minute}}, sources...)
 		defer b.stop()
 		time.Sleep(2*time.Minute + 30*time.Second) // the second time has to keep all
 		kept := keptHosts(t, b.store)

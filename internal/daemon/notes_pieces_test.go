@@ -47,7 +47,7 @@ func TestPollsEndBetweenNotes(t *testing.T) {
 		defer store.Close()
 		auto, learner := newLearning(time.Second)
 		slow := &slowNotes{Store: store}
-		cfg := daemon.Config{Store: slow, Fetcher: w, Policy: auto, Learner: learner, Limits: brisk, SaveEvery: 7 * time.Second}
+		cfg := daemon.Config{Store: slow, Fetcher: w, Policy: auto, Learner: learner, Limits: brisk, Start: daemon.StartConfig{SaveEvery: 7 * time.Second}}
 		var last freshet.Cursor
 		slow.piece = func(n int) { last, _ = store.LastOutcome(t.Context()) }
 		watchFor(t, cfg, 9*time.Second)
@@ -75,7 +75,7 @@ func TestNotesOfARemovedSource(t *testing.T) {
 		defer store.Close()
 		auto, learner := newLearning(time.Second)
 		slow := &slowNotes{Store: store}
-		d := daemon.New(daemon.Config{Store: slow, Fetcher: w, Policy: auto, Learner: learner, Limits: brisk, SaveEvery: 7 * time.Second})
+		d := daemon.New(daemon.Config{Store: slow, Fetcher: w, Policy: auto, Learner: learner, Limits: brisk, Start: daemon.StartConfig{SaveEvery: 7 * time.Second}})
 		slow.piece = func(n int) {
 			if n > 1 {
 				return

@@ -97,7 +97,7 @@ func learnFor(t *testing.T, store freshet.Store, w *synth.Web, length time.Durat
 	t.Helper()
 	auto, learner := newLearning(time.Second)
 	tardy := &tardyStore{Store: &forgetful{Store: store, save: save}, chance: rand.New(rand.NewPCG(4, 5))}
-	watchFor(t, daemon.Config{Store: tardy, Fetcher: w, Policy: auto, Learner: learner, Limits: crowded, SaveEvery: 7 * time.Second}, length)
+	watchFor(t, daemon.Config{Store: tardy, Fetcher: w, Policy: auto, Learner: learner, Limits: crowded, Start: daemon.StartConfig{SaveEvery: 7 * time.Second}}, length)
 }
 
 // none is a store that has lost all beliefs.

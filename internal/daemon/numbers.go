@@ -97,78 +97,80 @@ func (g *Group) add(c *counted, expected float64) {
 // of what they miss.
 var ErrNoNumbers = errors.New("there are no numbers, because this policy does not learn from polls")
 
-// overall keeps what was last said of all sources.
-type overall struct {
+// numbers says how well sources are captured.
+type numbers struct {
+	loop     *loop
+	learner  *learn.Learner // may be nil
+	outlooks func() (outlooker, bool)
+	renew    chan struct{} // the last overall numbers are stale
+
 	mu    sync.Mutex
-	last  Numbers
-	since time.Time // when it was said
+	last  Numbers   // of all sources
+	since time.Time // when they were counted
 }
 
-// overallFor is how long that is good enough for those who ask often. Up to overallKept it is
-// told while it is renewed, so that nobody waits for the loop who looks now and then.
+// For overallFor the last overall numbers count as fresh. Up to overallKept they are
+// returned while Run renews them, so that occasional callers do not wait for the loop.
 const (
 	overallFor  = 10 * time.Second
 	overallKept = time.Minute
 )
 
-// Overall returns the numbers of all sources together, not older than a minute, and not older
-// than some seconds if somebody asks again and again. It is meant for those who do.
-func (d *Daemon) Overall(ctx context.Context) (Numbers, error) {
-	if !d.running.Load() {
+// Overall returns the numbers of all sources together, at most a minute old, and at most some
+// seconds if it is called often.
+func (c *numbers) Overall(ctx context.Context) (Numbers, error) {
+	if !c.loop.running.Load() {
 		return Numbers{}, notRunning()
 	}
-	d.overall.mu.Lock()
-	defer d.overall.mu.Unlock()
-	switch age := time.Since(d.overall.since); {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch age := time.Since(c.since); {
 	case age > overallKept:
-		n, err := d.Numbers(ctx, NumbersQuery{})
+		n, err := c.Numbers(ctx, NumbersQuery{})
 		if err != nil {
 			return n, err
 		}
-		d.overall.last, d.overall.since = n, time.Now()
+		c.last, c.since = n, time.Now()
 	case age > overallFor:
-		select {
-		case d.renew <- struct{}{}:
-		default: // it is asked for already
-		}
+		signal(c.renew)
 	}
-	return d.overall.last, nil
+	return c.last, nil
 }
 
-// keepOverall renews what is said of all sources when somebody looked at it.
-func (d *Daemon) keepOverall(ctx context.Context) {
+// Run renews the overall numbers when a caller found them stale, until ctx is done.
+func (c *numbers) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return
-		case <-d.renew:
+			return nil
+		case <-c.renew:
 		}
-		n, err := d.Numbers(ctx, NumbersQuery{})
+		n, err := c.Numbers(ctx, NumbersQuery{})
 		if err != nil {
-			continue // whoever waits for it is told
+			continue // a caller gets the error
 		}
-		d.overall.mu.Lock()
-		d.overall.last, d.overall.since = n, time.Now()
-		d.overall.mu.Unlock()
+		c.mu.Lock()
+		c.last, c.since = n, time.Now()
+		c.mu.Unlock()
 	}
 }
 
 // Numbers returns how well sources are captured.
-func (d *Daemon) Numbers(ctx context.Context, q NumbersQuery) (Numbers, error) {
+func (c *numbers) Numbers(ctx context.Context, q NumbersQuery) (Numbers, error) {
 	switch {
-	case !d.running.Load():
+	case !c.loop.running.Load():
 		return Numbers{}, notRunning()
-	case d.cfg.Learner == nil:
+	case c.learner == nil:
 		return Numbers{}, freshet.WithHint(ErrNoNumbers, "run the daemon with the policy auto")
 	}
-	n, expected, err := d.glance(ctx)
+	n, expected, err := c.glance(ctx)
 	if err != nil {
 		return n, err
 	}
 	groups := grouping{query: q, all: &n.All, byName: map[string]*Group{}, hosts: map[string]*freshet.Fairness{}}
 	for from := 0; from < len(expected); from += countAtOnce {
 		part := make([]counted, 0, min(countAtOnce, len(expected)-from))
-		err := d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) { part = d.count(now, s, part, from, expected) })
+		err := c.loop.call(ctx, func(now time.Time, s *sched.Scheduler) { part = c.count(now, s, part, from, expected) })
 		if err != nil {
 			return Numbers{}, fmt.Errorf("look at the sources: %w", err)
 		}
@@ -186,13 +188,13 @@ const countAtOnce = 20_000
 
 // glance returns what is known of all sources at once, and by slot how many
 // changes of each are expected since it was last seen.
-func (d *Daemon) glance(ctx context.Context) (n Numbers, expected []float64, err error) {
-	err = d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) {
-		n.At, n.Reliability = d.dates.Date(now), d.cfg.Learner.Reliability()
+func (c *numbers) glance(ctx context.Context) (n Numbers, expected []float64, err error) {
+	err = c.loop.call(ctx, func(now time.Time, s *sched.Scheduler) {
+		n.At, n.Reliability = c.loop.dates.Date(now), c.learner.Reliability()
 		n.Used, n.Most = s.Spent(now)
 		expected = make([]float64, s.Slots())
-		d.cfg.Learner.Expected(now, expected, make([]float64, len(expected)))
-		if from, ok := d.leader.outlooks(); ok && len(expected) > 0 {
+		c.learner.Expected(now, expected, make([]float64, len(expected)))
+		if from, ok := c.outlooks(); ok && len(expected) > 0 {
 			n.Price = from.Outlook(now, 0).Price // which is the same for all
 		}
 	})
@@ -218,12 +220,12 @@ type counted struct {
 }
 
 // count copies as many sources as part has room for. It runs within the loop.
-func (d *Daemon) count(now time.Time, s *sched.Scheduler, part []counted, from int, expected []float64) []counted {
+func (c *numbers) count(now time.Time, s *sched.Scheduler, part []counted, from int, expected []float64) []counted {
 	for slot := freshet.Slot(from); int(slot) < from+cap(part); slot++ {
 		if source, ok := s.Source(slot); ok {
 			part = append(part, counted{
 				slot: slot, id: source.ID, host: s.HostName(slot), tags: source.Tags, of: pageOf(source), weight: source.Importance(), paused: source.Paused,
-				changed: d.cfg.Learner.Changed(now, slot, expected[slot]), tally: d.cfg.Learner.Tally(slot),
+				changed: c.learner.Changed(now, slot, expected[slot]), tally: c.learner.Tally(slot),
 			})
 		}
 	}

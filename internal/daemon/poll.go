@@ -15,45 +15,58 @@ import (
 	"freshet/internal/worker"
 )
 
-// poll makes one poll: it is put on record, a hand looks, and what the hand
-// found is put on record. The leader hears of it from the log. When stop is closed
-// the leader answers no more.
-func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{}) {
+// A poller makes polls.
+type poller struct {
+	store   freshet.Store
+	loop    *loop
+	gates   requestGates
+	purges  *purges
+	hints   *indexHints
+	sites   *siteList
+	waiting *waitList // for the outcomes of requested polls
+	now     func() time.Time
+	observe func(freshet.Outcome) // may be nil
+	log     *slog.Logger
+}
+
+// poll makes one poll: it is recorded, a worker looks, and the result is recorded. The
+// scheduler learns of it from the log. When stop is closed the loop answers no more.
+func (d *poller) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{}) {
 	id, begun := p.Source.ID, p.At
 	slow := func(seen bool) {
-		d.inbox.post(sched.SlowPoll{Source: id, Begun: begun, Seen: seen})
+		d.loop.post(sched.SlowPoll{Source: id, Begun: begun, Seen: seen})
 	}
-	p, now := d.dates.begin(p)
-	head, err := d.recorder.begin(ctx, p)
+	p, now := d.loop.dates.begin(p)
+	head, err := d.gates.recorder.begin(ctx, p)
 	if err != nil {
 		d.unrecorded(ctx, p, err)
 		d.dropShared(p.Along)
 		return
 	}
-	room := d.openRoom()
+	room := openRoom(d.gates.memory)
 	defer room.close()
 	way := &requestGate{
-		daemon: d, poll: p, stop: stop, now: now, obeys: p.Source.Obeys(d.Limits().Hosts.Obey), order: d.order(p.Source, head),
-		patience: time.Now().Add(unsureFor),
+		requestGates: &d.gates, poll: p, stop: stop, now: now, obeys: p.Source.Obeys(d.gates.limits.Limits().Hosts.Obey), order: d.order(p.Source, head),
+		patience: time.Now().Add(leaseWait),
 	}
 	order := &way.order // it is large
-	order.Room, order.Leave, order.Slow = room.hold, way.leavePage, slow
+	order.Room, order.Leave, order.Slow = room.hold, way.permitPage, slow
 	p.Along, order.Along = d.sharedOrders(ctx, p.Along)
 	found, began := way.look(ctx)
 	found.Requests = max(1, found.Requests+way.robots)
 	if found.Result == freshet.Failed {
 		found.RetryAfter = max(found.RetryAfter, way.retry)
 	}
-	way.overhear(&found)
-	d.indexHints.hear(p.Source, found)
+	way.applyRobotsSource(&found)
+	d.hints.hear(p.Source, found)
 	if found.Result == freshet.Failed && (ctx.Err() != nil || way.givenUp.Load()) {
 		return // cut off by us, which says nothing about the source
 	}
 	if found.RetryAfter > 0 && len(way.hosts) > 0 {
-		d.backOffHost(way.hosts[len(way.hosts)-1], found.RetryAfter)
+		d.gates.backOffHost(way.hosts[len(way.hosts)-1], found.RetryAfter)
 	}
 	for host, wait := range found.Away {
-		d.backOffHost(host, wait)
+		d.gates.backOffHost(host, wait)
 	}
 	rec := found.Record(p, began)
 	rec.Outcome.Route = way.route(rec.Outcome)
@@ -62,23 +75,23 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 }
 
 // order returns an order to look at a source, but for when and how.
-func (d *Daemon) order(s freshet.Source, head freshet.Head) worker.Order {
+func (d *poller) order(s freshet.Source, head freshet.Head) worker.Order {
 	return worker.Order{
 		Source: s, Head: head,
 		Base: d.textOf(s.ID, head.Number), BaseBody: d.bodyOf(s.ID, head.Number), HeldText: d.textOf(s.ID, head.Held.Number),
 		Recent: d.recentOf(s.ID, head.Number),
 		Noise:  d.memoryOf(freshet.NoiseBelief, s.ID), Recall: d.recallOf(s.ID), Items: d.memoryOf(freshet.ItemBelief, s.ID),
 		Fields: d.fieldsOf(s.ID, head.Number),
-		Voice:  d.indexHints.of(s, head, d.sites.get),
+		Voice:  d.hints.of(s, head, d.sites.get),
 	}
 }
 
 // end puts what a poll leaves behind on record, and says what is to be said of it.
-func (d *Daemon) end(ctx context.Context, p freshet.Poll, rec freshet.Record, head freshet.Head) {
+func (d *poller) end(ctx context.Context, p freshet.Poll, rec freshet.Record, head freshet.Head) {
 	leave := d.purges.ending.pass(1)
-	o, change, err := d.recorder.end(ctx, rec)
+	o, change, err := d.gates.recorder.end(ctx, rec)
 	if err == nil && d.purges.has(p.Source.ID) {
-		d.inbox.post(sched.PollAbandoned{Source: p.Source.ID})
+		d.loop.post(sched.PollAbandoned{Source: p.Source.ID})
 	}
 	leave()
 	if err != nil {
@@ -86,9 +99,9 @@ func (d *Daemon) end(ctx context.Context, p freshet.Poll, rec freshet.Record, he
 		return
 	}
 	if to := rec.Moved.URL; to != "" && to != head.Moved.URL {
-		d.cfg.Log.Warn("the source has moved permanently; change its URL with freshet edit SOURCE --url URL", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "moved_to", freshet.MaskURL(to))
+		d.log.Warn("the source has moved permanently; change its URL with freshet edit SOURCE --url URL", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "moved_to", freshet.MaskURL(to))
 	}
-	d.doubt(p, rec, o, head)
+	d.logSuspect(p, rec, o, head)
 	d.report(p, o, change)
 	if o.Result == freshet.Changed && change.Cursor != 0 {
 		d.warnOfNoise(p.Source, o, change, head)
@@ -97,12 +110,12 @@ func (d *Daemon) end(ctx context.Context, p freshet.Poll, rec freshet.Record, he
 
 // warnOfNoise says that a source has begun to differ at nearly every poll. It says so
 // once: what has been polled before tells whether that is new, also after a restart.
-func (d *Daemon) warnOfNoise(s freshet.Source, o freshet.Outcome, c freshet.Change, head freshet.Head) {
+func (d *poller) warnOfNoise(s freshet.Source, o freshet.Outcome, c freshet.Change, head freshet.Head) {
 	w := freshet.Watched{Source: s, Standing: freshet.Standing{Polls: head.Polls + 1, Changes: c.Seq, Seen: o.Began, ChangedAt: c.Before}}
 	if !w.BecameNoisy() {
 		return
 	}
-	d.cfg.Log.Warn("the source is noisy: it changes at almost every poll", "source", s.ID, "url", freshet.MaskURL(s.URL),
+	d.log.Warn("the source is noisy: it changes at almost every poll", "source", s.ID, "url", freshet.MaskURL(s.URL),
 		"polls", w.Standing.Polls, "changes", w.Standing.Changes,
 		"hint", "freshet show SOURCE says where; set noise: auto, watch only the part you need with a selector, or poll it less often with a larger min_gap")
 }
@@ -110,9 +123,9 @@ func (d *Daemon) warnOfNoise(s freshet.Source, o freshet.Outcome, c freshet.Chan
 // alarmAfter is how many looks in a row have to meet a wall before it is said again.
 const alarmAfter = 3
 
-// doubt logs that a source has become suspect, once, and once more if it shows nothing
+// logSuspect logs that a source has become suspect, once, and once more if it shows nothing
 // else; and that it is so no longer.
-func (d *Daemon) doubt(p freshet.Poll, rec freshet.Record, o freshet.Outcome, head freshet.Head) {
+func (d *poller) logSuspect(p freshet.Poll, rec freshet.Record, o freshet.Outcome, head freshet.Head) {
 	before, held := head.Suspect, rec.Held
 	if head.Held.Number > 0 {
 		before = head.Held.Suspect
@@ -124,29 +137,29 @@ func (d *Daemon) doubt(p freshet.Poll, rec freshet.Record, o freshet.Outcome, he
 	switch {
 	case o.Result == freshet.Failed:
 	case o.Result == freshet.Doubted && held.Looks == alarmAfter && wrongpage.Hides(o.Suspect):
-		d.cfg.Log.Warn("the source has not been seen for some time: "+o.Suspect.Reason(), append(about, "suspect", o.Suspect, "since", held.Since, "looks", held.Looks)...)
+		d.log.Warn("the source has not been seen for some time: "+o.Suspect.Reason(), append(about, "suspect", o.Suspect, "since", held.Since, "looks", held.Looks)...)
 	case o.Suspect == before && before != "":
 	case o.Suspect != "":
-		d.cfg.Log.Warn("the source is suspect: "+o.Suspect.Reason(), append(about, "suspect", o.Suspect, "landed_on", freshet.MaskURL(o.Landed), "held", o.Result == freshet.Doubted)...)
+		d.log.Warn("the source is suspect: "+o.Suspect.Reason(), append(about, "suspect", o.Suspect, "landed_on", freshet.MaskURL(o.Landed), "held", o.Result == freshet.Doubted)...)
 	case before != "":
-		d.cfg.Log.Info("the source is no longer suspect", append(about, "confirmed", o.Result == freshet.Changed && o.Version == head.Held.Number)...)
+		d.log.Info("the source is no longer suspect", append(about, "confirmed", o.Result == freshet.Changed && o.Version == head.Held.Number)...)
 	}
 }
 
 // bodyOf returns how a hand gets at the response that a version was read from.
-func (d *Daemon) bodyOf(id freshet.SourceID, number int) func(context.Context) ([]byte, error) {
+func (d *poller) bodyOf(id freshet.SourceID, number int) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) {
-		raw, err := d.cfg.Store.Raw(ctx, id, number)
+		raw, err := d.store.Raw(ctx, id, number)
 		return raw.Body, err
 	}
 }
 
 // textOf returns how a hand gets at the text of a version.
-func (d *Daemon) textOf(id freshet.SourceID, number int) func(context.Context) ([]byte, error) {
+func (d *poller) textOf(id freshet.SourceID, number int) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) {
-		text, err := d.cfg.Store.Text(ctx, id, number)
+		text, err := d.store.Text(ctx, id, number)
 		if err != nil && !errors.Is(err, freshet.ErrNotFound) { // it may have been purged since
-			d.cfg.Log.Error("cannot read the previous version", "source", id, "version", number, "err", err)
+			d.log.Error("cannot read the previous version", "source", id, "version", number, "err", err)
 		}
 		return text, err
 	}
@@ -154,34 +167,34 @@ func (d *Daemon) textOf(id freshet.SourceID, number int) func(context.Context) (
 
 // recentOf returns how a hand gets at the newest versions of a source. Most texts are
 // new, and to find that out costs a tenth of reading the versions.
-func (d *Daemon) recentOf(id freshet.SourceID, head int) func(context.Context, freshet.Hash) ([]freshet.Version, error) {
+func (d *poller) recentOf(id freshet.SourceID, head int) func(context.Context, freshet.Hash) ([]freshet.Version, error) {
 	return func(ctx context.Context, text freshet.Hash) ([]freshet.Version, error) {
-		number, err := d.cfg.Store.VersionWith(ctx, id, text, head-worker.Recently)
+		number, err := d.store.VersionWith(ctx, id, text, head-worker.Recently)
 		if err != nil || number == 0 {
 			return nil, err
 		}
-		return d.cfg.Store.Versions(ctx, id, 0, worker.Recently)
+		return d.store.Versions(ctx, id, 0, worker.Recently)
 	}
 }
 
 // fieldsOf returns how a hand gets at the named values of a version.
-func (d *Daemon) fieldsOf(id freshet.SourceID, number int) func(context.Context) (freshet.Fields, error) {
+func (d *poller) fieldsOf(id freshet.SourceID, number int) func(context.Context) (freshet.Fields, error) {
 	return func(ctx context.Context) (freshet.Fields, error) {
-		v, err := d.cfg.Store.Version(ctx, id, number)
+		v, err := d.store.Version(ctx, id, number)
 		return v.Fields, err
 	}
 }
 
 // memoryOf returns how a hand gets at what is known of a source: its noise, or its
 // items.
-func (d *Daemon) memoryOf(estimator string, id freshet.SourceID) func(context.Context) ([]byte, error) {
+func (d *poller) memoryOf(estimator string, id freshet.SourceID) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) {
-		belief, err := d.cfg.Store.Belief(ctx, estimator, id)
+		belief, err := d.store.Belief(ctx, estimator, id)
 		switch {
 		case errors.Is(err, freshet.ErrNotFound):
 			return nil, nil
 		case err != nil:
-			d.cfg.Log.Error("cannot read what is known of a source; the poll goes on without it", "what", estimator, "source", id, "err", err)
+			d.log.Error("cannot read what is known of a source; the poll goes on without it", "what", estimator, "source", id, "err", err)
 		}
 		return belief.Memory, err
 	}
@@ -189,93 +202,71 @@ func (d *Daemon) memoryOf(estimator string, id freshet.SourceID) func(context.Co
 
 // recallOf returns how a hand gets at what stored versions teach of the noise of a
 // source.
-func (d *Daemon) recallOf(id freshet.SourceID) func(context.Context) (*noise.Memory, error) {
+func (d *poller) recallOf(id freshet.SourceID) func(context.Context) (*noise.Memory, error) {
 	return func(ctx context.Context) (*noise.Memory, error) {
-		newest, err := d.cfg.Store.Outcomes(ctx, freshet.OutcomeQuery{Source: id, Newest: true, Limit: noise.Recalled})
+		newest, err := d.store.Outcomes(ctx, freshet.OutcomeQuery{Source: id, Newest: true, Limit: noise.Recalled})
 		if err != nil {
-			d.cfg.Log.Error("cannot read how polls of a source ended; the poll goes on without it", "source", id, "err", err)
+			d.log.Error("cannot read how polls of a source ended; the poll goes on without it", "source", id, "err", err)
 			return nil, err
 		}
-		return noise.Recall(newest, func(version int) ([]byte, error) { return d.cfg.Store.Text(ctx, id, version) }), nil
+		return noise.Recall(newest, func(version int) ([]byte, error) { return d.store.Text(ctx, id, version) }), nil
 	}
 }
 
 // unrecorded ends a poll of which nothing could be put on record: its source
 // was removed in the meantime, or the store is beyond mending and the run ends.
-func (d *Daemon) unrecorded(ctx context.Context, p freshet.Poll, err error) {
+func (d *poller) unrecorded(ctx context.Context, p freshet.Poll, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	d.dates.forget(p.Source.ID)
-	d.inbox.post(sched.PollAbandoned{Source: p.Source.ID})
-	now := d.cfg.Now()
-	d.asks.answer(freshet.Outcome{
+	d.loop.dates.forget(p.Source.ID)
+	d.loop.post(sched.PollAbandoned{Source: p.Source.ID})
+	now := d.now()
+	d.waiting.answer(freshet.Outcome{
 		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: now, Ended: now,
 		Result: freshet.Failed, Failure: freshet.FailInternal, Err: err.Error(),
 	})
 	if !errors.Is(err, freshet.ErrNotFound) {
-		d.fail(fmt.Errorf("poll %s: %w", freshet.MaskURL(p.Source.URL), err))
-	}
-}
-
-// fail ends the run with an error.
-func (d *Daemon) fail(err error) {
-	select {
-	case d.fatal <- err:
-	default: // it ends already
-	}
-}
-
-// tell lets everybody who waits for outcomes know of them.
-func (d *Daemon) tell(found []freshet.Outcome) {
-	events, told := make([]sched.Event, len(found)), make([]freshet.Outcome, len(found))
-	for i, o := range found {
-		told[i] = d.dates.tell(o)
-		events[i] = sched.PollEnded{Outcome: &told[i]}
-	}
-	d.inbox.post(events...)
-	for _, o := range found {
-		d.asks.answer(o)
-		d.expected.polled(o.Source)
+		d.loop.fail(fmt.Errorf("poll %s: %w", freshet.MaskURL(p.Source.URL), err))
 	}
 }
 
 // report counts and logs a poll that is on record.
-func (d *Daemon) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
-	d.gauges.count(o)
-	if d.cfg.Observe != nil {
-		d.cfg.Observe(o)
+func (d *poller) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
+	d.loop.gauges.count(o)
+	if d.observe != nil {
+		d.observe(o)
 	}
 	if o.Result == freshet.Changed && c.Cursor == 0 { // it has been told
-		d.cfg.Log.Info("saw the version that was confirmed", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version)
+		d.log.Info("saw the version that was confirmed", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version)
 		return
 	}
 	switch o.Result {
 	case freshet.Changed:
-		d.cfg.Log.Info("captured", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version, "seq", c.Seq, "cursor", c.Cursor, "summary", c.Summary)
+		d.log.Info("captured", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version, "seq", c.Seq, "cursor", c.Cursor, "summary", c.Summary)
 	case freshet.First:
-		d.cfg.Log.Info("captured", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version)
+		d.log.Info("captured", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version)
 	case freshet.Doubted:
-		d.cfg.Log.Info("held", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version, "suspect", o.Suspect, "look_again", o.LookAgain)
+		d.log.Info("held", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version, "suspect", o.Suspect, "look_again", o.LookAgain)
 	case freshet.Failed:
 		level := slog.LevelWarn
 		if p.Source.Index && p.Since.IsZero() { // it was only looked for
 			level = slog.LevelDebug
 		}
-		d.cfg.Log.Log(context.Background(), level, "poll failed", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "class", o.Failure, "err", freshet.MaskText(o.Err))
+		d.log.Log(context.Background(), level, "poll failed", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "class", o.Failure, "err", freshet.MaskText(o.Err))
 	default:
-		d.cfg.Log.Debug("unchanged", "source", o.Source)
+		d.log.Debug("unchanged", "source", o.Source)
 	}
 }
 
 // sharedOrders returns the orders for sources that are read along with a poll, and those
 // sources. One that is gone meanwhile is not among them.
-func (d *Daemon) sharedOrders(ctx context.Context, along []freshet.Companion) (kept []freshet.Companion, orders []worker.Order) {
+func (d *poller) sharedOrders(ctx context.Context, along []freshet.Companion) (kept []freshet.Companion, orders []worker.Order) {
 	for _, c := range along {
-		head, err := d.cfg.Store.Head(ctx, c.Source.ID)
+		head, err := d.store.Head(ctx, c.Source.ID)
 		if err != nil {
 			if !errors.Is(err, freshet.ErrNotFound) {
-				d.cfg.Log.Error("cannot read a source along with another", "source", c.Source.ID, "err", err)
+				d.log.Error("cannot read a source along with another", "source", c.Source.ID, "err", err)
 			}
 			d.dropShared([]freshet.Companion{c})
 			continue
@@ -288,7 +279,7 @@ func (d *Daemon) sharedOrders(ctx context.Context, along []freshet.Companion) (k
 // endShared puts on record what was found for the sources that were read along, each by
 // itself, after the poll: what a crash comes before is not seen, and polled again. Of a
 // poll that says nothing about them there is nothing to record.
-func (d *Daemon) endShared(ctx context.Context, p freshet.Poll, order worker.Order, found worker.Finding, began time.Time) {
+func (d *poller) endShared(ctx context.Context, p freshet.Poll, order worker.Order, found worker.Finding, began time.Time) {
 	if len(found.Along) < len(p.Along) {
 		d.dropShared(p.Along[len(found.Along):])
 	}
@@ -297,17 +288,17 @@ func (d *Daemon) endShared(ctx context.Context, p freshet.Poll, order worker.Ord
 			return
 		}
 		c := p.Along[i]
-		d.indexHints.hear(c.Source, one)
+		d.hints.hear(c.Source, one)
 		its := freshet.Poll{Source: c.Source, At: p.At, Since: c.Since, Cause: freshet.BySharing}
 		d.end(ctx, its, one.Record(its, began), order.Along[i].Head)
 	}
 }
 
 // dropShared tells the leader that sources were not read along after all.
-func (d *Daemon) dropShared(along []freshet.Companion) {
+func (d *poller) dropShared(along []freshet.Companion) {
 	for _, c := range along {
-		d.dates.forget(c.Source.ID)
-		d.inbox.post(sched.PollAbandoned{Source: c.Source.ID})
+		d.loop.dates.forget(c.Source.ID)
+		d.loop.post(sched.PollAbandoned{Source: c.Source.ID})
 	}
 }
 
@@ -325,8 +316,6 @@ func Need(size int64) int64 {
 // A room is what one poll holds of the memory for polls. Without a budget there
 // is always room.
 type room struct{ share *membudget.Share }
-
-func (d *Daemon) openRoom() room { return openRoom(d.cfg.Memory) }
 
 func openRoom(b *membudget.Budget) room {
 	if b == nil {

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -9,76 +10,100 @@ import (
 	"freshet/internal/sched"
 )
 
-// purges are the sources that are being purged. The leader waits for the outcome of every
-// poll that it has decided on, and would keep the poll's place in the budget for ever if
-// the outcome were deleted before it was told. So a purge begins when all that is on
-// record has been told, and a poll that ends meanwhile tells the leader itself.
-type purges struct {
-	mu     sync.Mutex
-	ids    map[freshet.SourceID]int
-	ending gate // passed by polls from before they are put on record until they have looked here
+// HistoryConfig says how much history is kept.
+type HistoryConfig struct {
+	Keep freshet.Keep  // bounds on all history together
+	Logs time.Duration // how long outcomes are kept; 0 means for ever
 }
 
-// begin notes that sources are being purged, and end that they have been.
-func (p *purges) begin(ids []freshet.SourceID) { p.count(ids, 1) }
+// A pruner deletes the history that no bound keeps.
+type pruner struct {
+	store  freshet.Store
+	clock  *clockKeeper
+	limits *limits
+	hints  *indexHints
+	counts *counts
+	bounds chan struct{} // a bound on history was set, and is to be applied
+	log    *slog.Logger
 
-func (p *purges) end(ids []freshet.SourceID) {
-	p.ending.pass(alone)() // whoever was put on record before has looked
-	p.count(ids, -1)
+	mu  sync.Mutex
+	cfg HistoryConfig
 }
 
-func (p *purges) count(ids []freshet.SourceID, by int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ids == nil {
-		p.ids = map[freshet.SourceID]int{}
+// pruneSoon is how long after a bound on history was set it is applied. Those that
+// are set within that time are applied together.
+const pruneSoon = 5 * time.Second
+
+// boundSet notes that a bound on the history of a source was set.
+func (p *pruner) boundSet(keep freshet.Keep) {
+	if keep != (freshet.Keep{}) {
+		signal(p.bounds)
 	}
-	for _, id := range ids {
-		if p.ids[id] += by; p.ids[id] == 0 {
-			delete(p.ids, id)
+}
+
+// Run prunes every hour, and soon after a bound on history was set, until ctx is done.
+func (p *pruner) Run(ctx context.Context) error {
+	for wait := time.Minute; ; wait = time.Hour {
+		set := false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.bounds:
+			set = true
+		case <-time.After(wait):
+		}
+		if set {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(pruneSoon):
+			}
+		}
+		if err := p.Prune(ctx); err != nil && ctx.Err() == nil {
+			p.log.Error("prune", "err", err)
+		}
+		if err := p.hints.forgetUnwatched(ctx, p.counts.sources.Load()); err != nil && ctx.Err() == nil {
+			p.log.Error("cannot recount the watched pages", "err", err)
 		}
 	}
 }
 
-// has reports whether a source is being purged.
-func (p *purges) has(id freshet.SourceID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ids[id] > 0
-}
-
-// purge purges sources as delete does it, in one step.
-func (d *Daemon) purge(ctx context.Context, ids []freshet.SourceID, delete func() error) error {
-	d.purges.begin(ids)
-	defer d.purges.end(ids)
-	if err := d.catchUp(ctx); err != nil {
-		return err
-	}
-	return delete()
-}
-
-// catchUp returns when the leader has been told of all that is on record by now.
-func (d *Daemon) catchUp(ctx context.Context) error {
-	if !d.running.Load() {
-		return nil
-	}
-	end, err := d.cfg.Store.LastOutcome(ctx)
+// Prune deletes the history that no bound keeps.
+func (p *pruner) Prune(ctx context.Context) error {
+	date, err := p.clock.heartbeat(ctx)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, ErrNotRunning)
-	defer cancel()
-	return d.followed.wait(ctx, end)
+	p.mu.Lock()
+	cfg := p.cfg
+	p.mu.Unlock()
+	gone, err := p.store.Prune(ctx, date, cfg.Keep, keptLogs(cfg.Logs, p.limits.Limits().Budget))
+	if err == nil && gone != (freshet.Pruned{}) {
+		p.log.Info("pruned", "versions", gone.Versions, "outcomes", gone.Outcomes, "bytes", gone.Bytes)
+	}
+	return err
+}
+
+// SetKeep changes the bounds on history, and for how long outcomes are kept. They are
+// applied soon.
+func (p *pruner) SetKeep(keep freshet.Keep, logs time.Duration) {
+	p.mu.Lock()
+	changed := p.cfg != HistoryConfig{keep, logs}
+	p.cfg = HistoryConfig{keep, logs}
+	p.mu.Unlock()
+	if changed {
+		p.boundSet(keep)
+	}
 }
 
 // WouldPrune returns what would be deleted of the history under other bounds. It deletes
 // nothing.
-func (d *Daemon) WouldPrune(ctx context.Context, keep freshet.Keep, logs time.Duration, b sched.Budget) (freshet.Pruned, error) {
-	date, _, err := d.leader.confirmedDate(ctx, d.leader.dates.Date(d.leader.dates.Now()))
+func (p *pruner) WouldPrune(ctx context.Context, keep freshet.Keep, logs time.Duration, b sched.Budget) (freshet.Pruned, error) {
+	date, _, err := p.clock.confirmedDate(ctx, p.clock.dates.Date(p.clock.dates.Now()))
 	if err != nil {
 		return freshet.Pruned{}, err
 	}
-	return d.cfg.Store.WouldPrune(ctx, date, keep, keptLogs(logs, b))
+	return p.store.WouldPrune(ctx, date, keep, keptLogs(logs, b))
 }
 
 // keptLogs returns for how long the log is kept if that is asked for: at least as long as

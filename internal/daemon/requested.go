@@ -2,54 +2,94 @@ package daemon
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 )
 
-// Hurry has the next poll of a source that somebody asks for not wait for the
-// source's min_gap.
-func (d *Daemon) Hurry(ctx context.Context, id freshet.SourceID) error {
-	return d.lookAt(ctx, id, func(_ time.Time, s *sched.Scheduler) { s.Hurry(id) })
+// A requester asks the loop for polls.
+type requester struct {
+	store   freshet.Store
+	loop    *loop
+	waiting waitList
 }
 
-// HoldAsked returns what keeps a poll of a source back that somebody asks for now.
-func (d *Daemon) HoldAsked(ctx context.Context, id freshet.SourceID) (h sched.Hold, err error) {
-	err = d.lookAt(ctx, id, func(now time.Time, s *sched.Scheduler) { h, _ = s.HoldAsked(now, id) })
-	h.Until = d.dates.Date(h.Until)
+// Poll asks for a poll of a source as soon as the budget and its host allow,
+// and returns how it ended.
+func (r *requester) Poll(ctx context.Context, id freshet.SourceID) (freshet.Outcome, error) {
+	if _, err := r.store.Source(ctx, id); err != nil {
+		return freshet.Outcome{}, err
+	}
+	if !r.loop.running.Load() {
+		return freshet.Outcome{}, ErrNotRunning
+	}
+	answer := r.waiting.add(id)
+	defer r.waiting.remove(id, answer)
+	r.loop.post(sched.PollRequested{Source: id})
+	select {
+	case o := <-answer:
+		return o, nil
+	case <-ctx.Done():
+		return freshet.Outcome{}, context.Cause(ctx)
+	}
+}
+
+// Ask asks for a poll of a source and does not wait for it.
+func (r *requester) Ask(ctx context.Context, id freshet.SourceID) error {
+	if _, err := r.store.Source(ctx, id); err != nil {
+		return err
+	}
+	if !r.loop.running.Load() {
+		return ErrNotRunning
+	}
+	r.loop.post(sched.PollRequested{Source: id})
+	return nil
+}
+
+// Hurry exempts the next requested poll of a source from the source's min_gap.
+func (r *requester) Hurry(ctx context.Context, id freshet.SourceID) error {
+	return r.inspect(ctx, id, func(_ time.Time, s *sched.Scheduler) { s.Hurry(id) })
+}
+
+// HoldAsked returns what would keep back a poll of a source requested now.
+func (r *requester) HoldAsked(ctx context.Context, id freshet.SourceID) (h sched.Hold, err error) {
+	err = r.inspect(ctx, id, func(now time.Time, s *sched.Scheduler) { h, _ = s.HoldAsked(now, id) })
+	h.Until = r.loop.dates.Date(h.Until)
 	return h, err
 }
 
-// lookAt runs a function in the loop, if there is such a source and a daemon at work.
-func (d *Daemon) lookAt(ctx context.Context, id freshet.SourceID, look func(now time.Time, s *sched.Scheduler)) error {
-	if _, err := d.cfg.Store.Source(ctx, id); err != nil {
+// inspect runs a function in the loop if the source exists and the daemon runs.
+func (r *requester) inspect(ctx context.Context, id freshet.SourceID, look func(now time.Time, s *sched.Scheduler)) error {
+	if _, err := r.store.Source(ctx, id); err != nil {
 		return err
 	}
-	if !d.running.Load() {
+	if !r.loop.running.Load() {
 		return ErrNotRunning
 	}
-	return d.inLoop(ctx, look)
+	return r.loop.call(ctx, look)
 }
 
-// Push takes in that somebody says that a source has changed, as a hook or a hub does. It
-// is polled soon, unless such words have hardly ever come with a change: then it is polled
-// when it would be, and the poll shows whether the word was true.
-func (d *Daemon) Push(ctx context.Context, id freshet.SourceID) error {
-	if _, err := d.cfg.Store.Source(ctx, id); err != nil {
+// Push notes that a hook or a hub says that a source has changed. The source is polled
+// soon, unless its pushes have rarely come with a change: then it is polled as scheduled,
+// and the poll shows whether the push was right.
+func (r *requester) Push(ctx context.Context, id freshet.SourceID) error {
+	if _, err := r.store.Source(ctx, id); err != nil {
 		return err
 	}
-	if !d.running.Load() {
+	if !r.loop.running.Load() {
 		return ErrNotRunning
 	}
-	past, err := d.cfg.Store.Outcomes(ctx, freshet.OutcomeQuery{Source: id, Newest: true, Limit: pushesLately})
+	past, err := r.store.Outcomes(ctx, freshet.OutcomeQuery{Source: id, Newest: true, Limit: pushesLately})
 	if err != nil {
 		return err
 	}
 	p := sched.Push{Source: id}
 	p.Right, p.Times = pushesBorneOut(past)
 	p.Urgent = (p.Right+priorRight)/(p.Times+priorTimes) >= leastUrgent
-	d.inbox.post(p)
+	r.loop.post(p)
 	return nil
 }
 
@@ -78,4 +118,138 @@ func pushesBorneOut(past []freshet.Outcome) (right, times float64) {
 		weight *= pushesFade
 	}
 	return right, times
+}
+
+// A Held is a source whose poll is wanted, and what keeps it back.
+type Held struct {
+	Source freshet.SourceID
+	Hold   sched.Hold
+}
+
+// A Round is what asking for polls of many sources brought.
+type Round struct {
+	After freshet.Cursor // the outcomes of the round come after this one
+	Asked []Held
+	Left  []Held // not asked for, to spare them
+}
+
+// A RoundConfig says how many sources are asked for at once.
+type RoundConfig struct {
+	Hurry bool // do not wait for their MinGap
+	Spare bool // leave out those that the daemon itself would not poll now
+}
+
+// Round asks for polls of many sources, to be made in this order.
+func (r *requester) Round(ctx context.Context, ids []freshet.SourceID, cfg RoundConfig) (round Round, err error) {
+	if !r.loop.running.Load() {
+		return round, ErrNotRunning
+	}
+	if round.After, err = r.store.LastOutcome(ctx); err != nil {
+		return round, err
+	}
+	for part := range slices.Chunk(ids, askAtOnce) {
+		var asks []sched.Event
+		err := r.loop.call(ctx, func(now time.Time, s *sched.Scheduler) {
+			for _, id := range part {
+				if h, ok := s.Hold(now, id); ok && cfg.Spare && spared(h) {
+					round.Left = append(round.Left, r.held(id, h))
+					continue
+				}
+				if cfg.Hurry {
+					s.Hurry(id)
+				}
+				if h, ok := s.HoldAsked(now, id); ok {
+					round.Asked = append(round.Asked, r.held(id, h))
+					asks = append(asks, sched.PollRequested{Source: id})
+				}
+			}
+		})
+		if err != nil {
+			return round, err
+		}
+		r.loop.post(asks...)
+	}
+	return round, nil
+}
+
+// spared reports whether a source is best left alone for now: it failed, was just
+// polled, or is said to be as it was.
+func spared(h sched.Hold) bool {
+	switch h.Kind {
+	case sched.HoldBackoff, sched.HoldMinGap, sched.HoldSourceGap, sched.HoldHint:
+		return true
+	}
+	return false
+}
+
+func (r *requester) held(id freshet.SourceID, h sched.Hold) Held {
+	h.Until = r.loop.dates.Date(h.Until)
+	return Held{id, h}
+}
+
+// Wanted returns the requested polls that have not been made and the polls under way,
+// with what they wait for.
+func (r *requester) Wanted(ctx context.Context) (all []Held, err error) {
+	if !r.loop.running.Load() {
+		return nil, ErrNotRunning
+	}
+	var ids []freshet.SourceID
+	if err := r.loop.call(ctx, func(_ time.Time, s *sched.Scheduler) { ids = s.Requested() }); err != nil {
+		return nil, err
+	}
+	for part := range slices.Chunk(ids, askAtOnce) {
+		err := r.loop.call(ctx, func(now time.Time, s *sched.Scheduler) {
+			for _, id := range part {
+				if h, ok := s.Hold(now, id); ok && (h.Asked || h.Kind == sched.HoldUnderWay) {
+					all = append(all, r.held(id, h))
+				}
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// A waitList is who waits for the outcome of a requested poll.
+type waitList struct {
+	mu      sync.Mutex
+	waiting map[freshet.SourceID][]chan freshet.Outcome
+}
+
+func (a *waitList) add(id freshet.SourceID) chan freshet.Outcome {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.waiting == nil {
+		a.waiting = map[freshet.SourceID][]chan freshet.Outcome{}
+	}
+	c := make(chan freshet.Outcome, 1)
+	a.waiting[id] = append(a.waiting[id], c)
+	return c
+}
+
+func (a *waitList) remove(id freshet.SourceID, c chan freshet.Outcome) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	rest := a.waiting[id][:0]
+	for _, other := range a.waiting[id] {
+		if other != c {
+			rest = append(rest, other)
+		}
+	}
+	if a.waiting[id] = rest; len(rest) == 0 {
+		delete(a.waiting, id)
+	}
+}
+
+func (a *waitList) answer(o freshet.Outcome) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.waiting[o.Source] {
+		select {
+		case c <- o:
+		default: // answered already
+		}
+	}
 }

@@ -13,90 +13,122 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/internal/learn"
 	"freshet/internal/sched"
 )
 
+// An editor adds, changes and removes sources and the pages of sites, in the store and in
+// the loop.
+type editor struct {
+	store     freshet.Store
+	loop      *loop
+	clock     *clockKeeper
+	limits    *limits
+	unbound   bool
+	levels    *levelWatch
+	hints     *indexHints
+	sites     *siteList
+	nextPolls *nextPolls
+	imports   *imports
+	pruner    *pruner
+	log       *slog.Logger
+
+	counts   counts
+	purges   purges
+	followed milestone  // in the log of outcomes, up to which the loop has been told
+	editing  gate       // from reading how a source now is to telling the loop
+	syncing  sync.Mutex // for a Sync
+	loading  loading
+}
+
+// notice takes note of how a source now is.
+func (e *editor) notice(s freshet.Source) {
+	e.levels.notice(s)
+	e.hints.notice(s)
+	if s.Of == "" {
+		e.sites.notice(s)
+	}
+}
+
 // AddSource begins to watch a source. It is the store's AddSource, told to the
 // loop.
-func (d *Daemon) AddSource(ctx context.Context, s freshet.Source) (freshet.Source, error) {
-	err := d.counts.edit(1, func() (id freshet.SourceID, err error) {
-		s, err = d.cfg.Store.AddSource(ctx, s)
+func (e *editor) AddSource(ctx context.Context, s freshet.Source) (freshet.Source, error) {
+	err := e.counts.edit(1, func() (id freshet.SourceID, err error) {
+		s, err = e.store.AddSource(ctx, s)
 		return s.ID, err
 	})
 	if err != nil {
 		return s, err
 	}
-	d.boundSet(s.Keep)
-	if err := d.tellSource(ctx, s.ID); err != nil {
+	e.pruner.boundSet(s.Keep)
+	if err := e.tellSource(ctx, s.ID); err != nil {
 		return s, err
 	}
-	return s, d.tellChances(ctx, s.ID, false) // that were given before it was removed
+	return s, e.imports.tellChances(ctx, s.ID, false) // that were given before it was removed
 }
 
 // UpdateSource changes a watched source.
-func (d *Daemon) UpdateSource(ctx context.Context, s freshet.Source) error {
-	if s.Site != nil || d.sites.has(s.ID) {
-		return d.updateSite(ctx, s)
+func (e *editor) UpdateSource(ctx context.Context, s freshet.Source) error {
+	if s.Site != nil || e.sites.has(s.ID) {
+		return e.updateSite(ctx, s)
 	}
-	if err := d.cfg.Store.UpdateSource(ctx, s); err != nil {
+	if err := e.store.UpdateSource(ctx, s); err != nil {
 		return err
 	}
-	d.boundSet(s.Keep)
-	return d.tellSource(ctx, s.ID)
+	e.pruner.boundSet(s.Keep)
+	return e.tellSource(ctx, s.ID)
 }
 
 // Confirm accepts the version of a source that is held as suspect: it is told as a
 // change, and no other look at it is wanted.
-func (d *Daemon) Confirm(ctx context.Context, id freshet.SourceID, number int) (freshet.Change, error) {
-	c, err := d.cfg.Store.Confirm(ctx, id, number)
+func (e *editor) Confirm(ctx context.Context, id freshet.SourceID, number int) (freshet.Change, error) {
+	c, err := e.store.Confirm(ctx, id, number)
 	if err != nil {
 		return c, err
 	}
-	d.cfg.Log.Info("confirmed", "source", id, "version", number, "seq", c.Seq, "cursor", c.Cursor, "summary", c.Summary)
+	e.log.Info("confirmed", "source", id, "version", number, "seq", c.Seq, "cursor", c.Cursor, "summary", c.Summary)
 	return c, nil
 }
 
 // RemoveSource stops watching a source, and deletes its history if purge is set.
-func (d *Daemon) RemoveSource(ctx context.Context, id freshet.SourceID, purge bool) error {
-	if d.sites.has(id) {
-		return d.removeSite(ctx, id, purge)
+func (e *editor) RemoveSource(ctx context.Context, id freshet.SourceID, purge bool) error {
+	if e.sites.has(id) {
+		return e.removeSite(ctx, id, purge)
 	}
 	var err error
-	dropped := d.loading.drop(id)
+	dropped := e.loading.drop(id)
 	if purge {
-		err = d.purge(ctx, []freshet.SourceID{id}, func() error { return d.counts.purge(ctx, d.cfg.Store, id) })
+		err = e.purge(ctx, []freshet.SourceID{id}, func() error { return e.counts.purge(ctx, e.store, id) })
 	} else {
-		err = d.counts.edit(-1, func() (freshet.SourceID, error) { return id, d.cfg.Store.RemoveSource(ctx, id, false) })
+		err = e.counts.edit(-1, func() (freshet.SourceID, error) { return id, e.store.RemoveSource(ctx, id, false) })
 	}
 	if err != nil && !(dropped && errors.Is(err, freshet.ErrNotFound)) {
 		return err
 	}
-	return d.tellSource(ctx, id, sched.SourceRemoved{Source: id})
+	return e.tellSource(ctx, id, sched.SourceRemoved{Source: id})
 }
 
 // tellSource tells the loop how a source now is in the store, after other events.
 // Of two edits at once, either may come here first: what is told is not what was
 // written but what is there, and nobody else tells in between. So the loop ends
 // with what was written last.
-func (d *Daemon) tellSource(ctx context.Context, id freshet.SourceID, events ...sched.Event) error {
-	defer d.editing.pass(alone)()
+func (e *editor) tellSource(ctx context.Context, id freshet.SourceID, events ...sched.Event) error {
+	defer e.editing.pass(alone)()
 	// An edit that is on record must reach the loop, whoever has gone meanwhile.
-	w, err := d.cfg.Store.Source(context.WithoutCancel(ctx), id)
+	w, err := e.store.Source(context.WithoutCancel(ctx), id)
 	switch {
 	case errors.Is(err, freshet.ErrNotFound):
-		d.sites.forget(id)
+		e.sites.forget(id)
 		events = append(events, sched.SourceRemoved{Source: id})
 	case err != nil:
 		return err
 	default:
-		d.notice(w.Source)
-		d.leader.clockRecoveryAt(d.dates.Now(), d.Limits()).standing(&w.Standing)
-		w = d.leader.bounded(w)
+		e.notice(w.Source)
+		e.clock.clockRecoveryAt(e.loop.dates.Now(), e.limits.Limits()).standing(&w.Standing)
+		w = bounded(w, e.unbound)
 		events = append(events, sched.SourcePut{Source: w})
 	}
-	d.expected.forget(id)
-	d.inbox.post(events...)
+	e.nextPolls.forget(id)
+	e.loop.post(events...)
 	return nil
 }
 
@@ -109,10 +141,10 @@ type Synced struct{ Added, Changed, Removed, Kept int }
 //
 // Sources can be edited meanwhile. Whoever edits or removes one after Sync has
 // begun has the last word: it stays as they left it.
-func (d *Daemon) Sync(ctx context.Context, listed []freshet.Source) (done Synced, err error) {
-	d.syncing.Lock()
-	defer d.syncing.Unlock()
-	byID, byKey, err := d.index(ctx)
+func (e *editor) Sync(ctx context.Context, listed []freshet.Source) (done Synced, err error) {
+	e.syncing.Lock()
+	defer e.syncing.Unlock()
+	byID, byKey, err := e.index(ctx)
 	if err != nil {
 		return done, err
 	}
@@ -126,7 +158,7 @@ func (d *Daemon) Sync(ctx context.Context, listed []freshet.Source) (done Synced
 		}
 		if !ok {
 			taken[s.ID] = true
-			steps = append(steps, step{do: d.take, source: s})
+			steps = append(steps, step{do: e.take, source: s})
 			continue
 		}
 		taken[have.ID] = true
@@ -135,11 +167,11 @@ func (d *Daemon) Sync(ctx context.Context, listed []freshet.Source) (done Synced
 			done.Kept++
 			continue
 		}
-		steps = append(steps, step{do: d.alter, source: s})
+		steps = append(steps, step{do: e.alter, source: s})
 	}
-	d.loading.begin(steps, done.Kept, len(listed), d.cfg.Log)
-	defer d.loading.end()
-	did, err := d.perform(ctx, steps, taken)
+	e.loading.begin(steps, done.Kept, len(listed), e.log)
+	defer e.loading.end()
+	did, err := e.perform(ctx, steps, taken)
 	done.Added, done.Changed, done.Kept = did.Added, did.Changed, done.Kept+did.Kept
 	if err != nil {
 		return done, err
@@ -147,11 +179,11 @@ func (d *Daemon) Sync(ctx context.Context, listed []freshet.Source) (done Synced
 	steps = steps[:0]
 	for id, s := range byID {
 		if s.Origin == freshet.FromFile && !taken[id] {
-			steps = append(steps, step{do: d.letGo, source: s})
+			steps = append(steps, step{do: e.letGo, source: s})
 		}
 	}
 	slices.SortFunc(steps, func(a, b step) int { return cmp.Compare(a.source.ID, b.source.ID) })
-	did, err = d.perform(ctx, steps, taken)
+	did, err = e.perform(ctx, steps, taken)
 	done.Removed = did.Removed
 	return done, err
 }
@@ -164,12 +196,12 @@ type step struct {
 
 // take adds a listed source. One with its URL or ID that was added by somebody
 // else meanwhile becomes the file's.
-func (d *Daemon) take(ctx context.Context, s freshet.Source) (Synced, error) {
-	if !d.loading.claim(s.ID) {
+func (e *editor) take(ctx context.Context, s freshet.Source) (Synced, error) {
+	if !e.loading.claim(s.ID) {
 		return Synced{}, nil // it was removed before it was there
 	}
-	_, err := d.AddSource(ctx, s)
-	d.loading.added(s.ID, err == nil)
+	_, err := e.AddSource(ctx, s)
+	e.loading.added(s.ID, err == nil)
 	if err != nil {
 		return Synced{}, err
 	}
@@ -178,11 +210,11 @@ func (d *Daemon) take(ctx context.Context, s freshet.Source) (Synced, error) {
 
 // alter makes a source what the list says, unless it was edited or removed since
 // the list was compared with the store.
-func (d *Daemon) alter(ctx context.Context, s freshet.Source) (Synced, error) {
-	err := d.UpdateSource(ctx, s)
+func (e *editor) alter(ctx context.Context, s freshet.Source) (Synced, error) {
+	err := e.UpdateSource(ctx, s)
 	switch {
 	case errors.Is(err, freshet.ErrStale), errors.Is(err, freshet.ErrNotFound):
-		d.cfg.Log.Info("a source of the configuration file was edited just now and stays as edited", "source", s.ID, "why", err)
+		e.log.Info("a source of the configuration file was edited just now and stays as edited", "source", s.ID, "why", err)
 		return Synced{Kept: 1}, nil
 	case err != nil:
 		return Synced{}, err
@@ -191,8 +223,8 @@ func (d *Daemon) alter(ctx context.Context, s freshet.Source) (Synced, error) {
 }
 
 // letGo removes a source that is no longer listed.
-func (d *Daemon) letGo(ctx context.Context, s freshet.Source) (Synced, error) {
-	err := d.RemoveSource(ctx, s.ID, false)
+func (e *editor) letGo(ctx context.Context, s freshet.Source) (Synced, error) {
+	err := e.RemoveSource(ctx, s.ID, false)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return Synced{}, err
 	}
@@ -210,7 +242,7 @@ const (
 // perform makes all steps. Those that are in each other's
 // way, because one takes the URL that another gives up, are tried again one by
 // one for as long as that helps.
-func (d *Daemon) perform(ctx context.Context, steps []step, taken map[freshet.SourceID]bool) (done Synced, err error) {
+func (e *editor) perform(ctx context.Context, steps []step, taken map[freshet.SourceID]bool) (done Synced, err error) {
 	failed := make([]error, len(steps))
 	did := make([]Synced, len(steps))
 	var next atomic.Int64
@@ -223,7 +255,7 @@ func (d *Daemon) perform(ctx context.Context, steps []step, taken map[freshet.So
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(steps)) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				did[i], failed[i] = steps[i].do(ctx, steps[i].source)
-				d.loading.step()
+				e.loading.step()
 			}
 		})
 	}
@@ -235,7 +267,7 @@ func (d *Daemon) perform(ctx context.Context, steps []step, taken map[freshet.So
 		settled = false
 		for i := range steps {
 			if errors.Is(failed[i], freshet.ErrConflict) {
-				did[i], failed[i] = d.settle(ctx, steps[i], taken)
+				did[i], failed[i] = e.settle(ctx, steps[i], taken)
 				settled = settled || failed[i] == nil
 			}
 		}
@@ -252,20 +284,20 @@ func (d *Daemon) perform(ctx context.Context, steps []step, taken map[freshet.So
 // settle makes a step once more that was in conflict with another source. If that
 // one is not listed and the step was to add one, somebody else has added it
 // meanwhile, and it becomes the file's.
-func (d *Daemon) settle(ctx context.Context, st step, taken map[freshet.SourceID]bool) (Synced, error) {
+func (e *editor) settle(ctx context.Context, st step, taken map[freshet.SourceID]bool) (Synced, error) {
 	did, again := st.do(ctx, st.source)
 	conflict, ok := errors.AsType[*freshet.ConflictError](again)
 	if !ok || st.source.Revision > 0 || taken[conflict.Existing] && conflict.Existing != st.source.ID {
 		return did, again
 	}
-	have, err := d.cfg.Store.Source(ctx, conflict.Existing)
+	have, err := e.store.Source(ctx, conflict.Existing)
 	if err != nil {
 		return did, err
 	}
 	taken[have.ID] = true
 	s := st.source
 	s.ID, s.Created, s.Revision = have.ID, have.Created, have.Revision
-	return d.alter(ctx, s)
+	return e.alter(ctx, s)
 }
 
 // add adds up.
@@ -276,9 +308,9 @@ func (s *Synced) add(other Synced) {
 	s.Kept += other.Kept
 }
 
-func (d *Daemon) index(ctx context.Context) (byID map[freshet.SourceID]freshet.Source, byKey map[string]freshet.Source, err error) {
+func (e *editor) index(ctx context.Context) (byID map[freshet.SourceID]freshet.Source, byKey map[string]freshet.Source, err error) {
 	byID, byKey = map[freshet.SourceID]freshet.Source{}, map[string]freshet.Source{}
-	for w, err := range d.cfg.Store.Sources(ctx) {
+	for w, err := range e.store.Sources(ctx) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -293,6 +325,200 @@ func sourceKey(s freshet.Source) string { return s.URL + "\n" + s.Key() }
 // equal reports whether two sources are configured alike.
 func equal(a, b freshet.Source) bool {
 	return a.Origin == b.Origin && bytes.Equal(a.Definition(), b.Definition())
+}
+
+// AddPages puts pages that were found for a site on its shelf, as the store's AddPages
+// does. No removal of the site comes in between. If the site has been removed or edited
+// since it was as given, it refuses: the pages may not belong to it any more.
+func (e *editor) AddPages(ctx context.Context, site freshet.Source, pages []freshet.Page) (added, over int, err error) {
+	defer e.counts.counting.pass(1)()
+	now, err := e.store.Source(ctx, site.ID)
+	if err != nil {
+		return 0, 0, err
+	}
+	if now.Revision != site.Revision {
+		return 0, 0, &freshet.StaleError{Source: site.ID, Given: site.Revision, Stored: now.Revision}
+	}
+	return e.store.AddPages(ctx, site.ID, pages)
+}
+
+// TakePages begins to watch waiting pages of a site. It is the store's TakePages, told
+// to the loop.
+func (e *editor) TakePages(ctx context.Context, site freshet.SourceID, n int) ([]freshet.Source, error) {
+	leave := e.counts.counting.pass(1)
+	taken, err := e.store.TakePages(ctx, site, n)
+	for _, s := range taken {
+		e.counts.add(s.ID, 1)
+	}
+	leave()
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]freshet.SourceID, len(taken))
+	for i, s := range taken {
+		ids[i] = s.ID
+	}
+	return taken, e.tellSources(ctx, ids)
+}
+
+// Announce tells a change of a page as a whole. It is the store's Announce, told to
+// the loop.
+func (e *editor) Announce(ctx context.Context, id freshet.SourceID, event freshet.PageEvent, at time.Time, summary string) (freshet.Change, error) {
+	var c freshet.Change
+	announce := func() (_ freshet.SourceID, err error) {
+		c, err = e.store.Announce(ctx, id, event, at, summary)
+		return id, err
+	}
+	var err error
+	if event == freshet.PageWent {
+		err = e.counts.edit(-1, announce)
+	} else {
+		_, err = announce()
+	}
+	if err != nil {
+		return c, err
+	}
+	e.log.Info("page "+string(event), "source", id, "url", freshet.MaskURL(c.Label.URL), "seq", c.Seq, "cursor", c.Cursor, "summary", summary)
+	if event == freshet.PageWent {
+		return c, e.tellSource(ctx, id, sched.SourceRemoved{Source: id})
+	}
+	return c, nil
+}
+
+// SetPage says what becomes of a page of a site. It is the store's SetPage, told to
+// the loop.
+func (e *editor) SetPage(ctx context.Context, site freshet.SourceID, url string, state freshet.PageState) error {
+	page, err := e.store.Page(ctx, site, url)
+	if err != nil {
+		return err
+	}
+	if page.State != freshet.PageWatched {
+		return e.store.SetPage(ctx, site, url, state)
+	}
+	err = e.counts.edit(-1, func() (freshet.SourceID, error) {
+		return page.Source, e.store.SetPage(ctx, site, url, state)
+	})
+	if err != nil {
+		return err
+	}
+	return e.tellSource(ctx, page.Source, sched.SourceRemoved{Source: page.Source})
+}
+
+// tellSources tells the loop how sources now are in the store.
+func (e *editor) tellSources(ctx context.Context, ids []freshet.SourceID) error {
+	for _, id := range ids {
+		if err := e.tellSource(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pagesOf returns the sources that a site has, beside itself.
+func (e *editor) pagesOf(ctx context.Context, site freshet.SourceID) (ids []freshet.SourceID, err error) {
+	if e.loop.running.Load() {
+		err = e.loop.call(ctx, func(_ time.Time, s *sched.Scheduler) {
+			for _, source := range s.All() {
+				if source.Of == site {
+					ids = append(ids, source.ID)
+				}
+			}
+		})
+		if !errors.Is(err, ErrNotRunning) {
+			slices.Sort(ids)
+			return ids, err
+		}
+	}
+	for w, err := range e.store.Sources(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if w.Of == site {
+			ids = append(ids, w.ID)
+		}
+	}
+	return ids, nil
+}
+
+// updateSite changes a site, and with it what holds for its pages. One that is no site any
+// more lets go of them.
+func (e *editor) updateSite(ctx context.Context, s freshet.Source) error {
+	leave := e.counts.counting.pass(1)
+	edited := e.store.UpdateSource(ctx, s)
+	if edited != nil && s.Site != nil {
+		leave()
+		return edited
+	}
+	pages, err := e.pagesOf(context.WithoutCancel(ctx), s.ID)
+	if err == nil && s.Site == nil {
+		err = e.countGone(pages, edited)
+	}
+	leave()
+	if err != nil {
+		return errors.Join(edited, err)
+	}
+	e.pruner.boundSet(s.Keep)
+	return errors.Join(edited, e.tellSources(ctx, append(pages, s.ID)))
+}
+
+// countGone counts sources that are watched no longer. If there was an error, that was
+// cut off, and some of them still are.
+func (e *editor) countGone(ids []freshet.SourceID, cut error) error {
+	for _, id := range ids {
+		if cut != nil {
+			_, err := e.store.Source(context.Background(), id)
+			if err == nil {
+				continue
+			}
+			if !errors.Is(err, freshet.ErrNotFound) {
+				return err
+			}
+		}
+		e.counts.add(id, -1)
+	}
+	return nil
+}
+
+// removeSite stops watching a site and all of its pages.
+func (e *editor) removeSite(ctx context.Context, id freshet.SourceID, purge bool) error {
+	defer e.counts.counting.pass(alone)()
+	pages, err := e.pagesOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	all := append(pages, id)
+	remove := func() error { return e.store.RemoveSource(ctx, id, purge) }
+	var removed error
+	if purge {
+		removed = e.purge(ctx, all, remove)
+	} else {
+		removed = remove()
+	}
+	return errors.Join(removed, e.countGone(all, removed), e.tellSources(ctx, all))
+}
+
+// purge purges sources as delete does it, in one step.
+func (e *editor) purge(ctx context.Context, ids []freshet.SourceID, delete func() error) error {
+	e.purges.begin(ids)
+	defer e.purges.end(ids)
+	if err := e.catchUp(ctx); err != nil {
+		return err
+	}
+	return delete()
+}
+
+// catchUp returns when the leader has been told of all that is on record by now.
+func (e *editor) catchUp(ctx context.Context) error {
+	if !e.loop.running.Load() {
+		return nil
+	}
+	end, err := e.store.LastOutcome(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, ErrNotRunning)
+	defer cancel()
+	return e.followed.wait(ctx, end)
 }
 
 // A loading is how far a Sync is with the sources of the file. Sources that are
@@ -397,24 +623,4 @@ func (l *loading) drop(id freshet.SourceID) bool {
 		l.mu.Unlock()
 		<-done
 	}
-}
-
-// IndexTrusts returns how far the indexes of a site can be believed, as far as they have
-// spoken. There is nothing if nothing is learnt.
-func (d *Daemon) IndexTrusts(ctx context.Context, site freshet.SourceID) (map[freshet.SourceID]learn.IndexTrust, error) {
-	found := map[freshet.SourceID]learn.IndexTrust{}
-	if d.leader.learner == nil {
-		return found, nil
-	}
-	err := d.inLoop(ctx, func(_ time.Time, s *sched.Scheduler) {
-		for slot, source := range s.All() {
-			if source.ID != site && (source.Of != site || !source.Index) {
-				continue
-			}
-			if trust, ok := d.leader.learner.IndexTrust(slot); ok {
-				found[source.ID] = trust
-			}
-		}
-	})
-	return found, err
 }

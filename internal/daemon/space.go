@@ -3,11 +3,11 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/internal/sched"
 )
 
 // A Disk is how much room there is where the store is.
@@ -46,9 +46,26 @@ const (
 	growthAfter = 10 * time.Minute // there are samples enough to tell
 )
 
-// A space watches the room on the disk. While it is low no polls begin: what is
-// under way can still be put on record, and so can all that people edit.
-type space struct {
+// DiskConfig says how to watch the disk of the store.
+type DiskConfig struct {
+	// Space returns how many bytes are free where the store is and how large
+	// that disk is, and Size how large the store is. Nil means not to look.
+	Space func() (free, size int64, err error)
+	Size  func() (int64, error)
+
+	// Reserve is how many bytes are kept free: no polls begin when less is. 0
+	// means what DefaultReserve says, and less that nothing is kept.
+	Reserve int64
+}
+
+// A spaceWatch watches the free space of the disk. While it is low no polls begin: the
+// results of polls under way and edits can still be stored.
+type spaceWatch struct {
+	cfg    DiskConfig
+	loop   *loop
+	limits *limits
+	log    *slog.Logger
+
 	mu      sync.Mutex
 	disk    Disk
 	known   bool // the disk has been looked at
@@ -61,10 +78,10 @@ type sizeSample struct {
 	size int64
 }
 
-// take notes how much is free and reports whether that has become low, or has
+// set notes how much is free and reports whether that has become low, or has
 // ceased to be. It is low below the reserve, and until a tenth more is free
 // again, so that polls do not stop and begin at every look.
-func (s *space) take(free, size, reserve int64) (turned bool) {
+func (s *spaceWatch) set(free, size, reserve int64) (turned bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if reserve == 0 {
@@ -79,7 +96,7 @@ func (s *space) take(free, size, reserve int64) (turned bool) {
 }
 
 // sample notes how large the store is.
-func (s *space) sample(at time.Time, size int64) {
+func (s *spaceWatch) sample(at time.Time, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.samples); n > 0 && at.Sub(s.samples[n-1].at) < sampleEvery {
@@ -95,15 +112,15 @@ func (s *space) sample(at time.Time, size int64) {
 	}
 }
 
-// now returns how things stand with the disk, and whether that is known.
-func (s *space) now() (Disk, bool) {
+// now returns the state of the disk, and whether it is known.
+func (s *spaceWatch) now() (Disk, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.disk, s.known
 }
 
 // trouble says why no polls begin, if the disk is why.
-func (s *space) trouble() string {
+func (s *spaceWatch) trouble() string {
 	d, _ := s.now()
 	if !d.Low {
 		return ""
@@ -119,49 +136,41 @@ func roughly(n int64) string {
 	return freshet.FormatSize(n >> 10 << 10)
 }
 
-// watchSpace looks at the disk from time to time.
-func (d *Daemon) watchSpace(ctx context.Context) {
-	for d.cfg.Space != nil {
+// Run looks at the disk from time to time until ctx is done.
+func (s *spaceWatch) Run(ctx context.Context) error {
+	for s.cfg.Space != nil {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-time.After(lookEvery):
-			d.lookAtSpace()
+			s.look()
 		}
 	}
+	return nil
 }
 
-// lookAtSpace looks at the disk once, and stops polls or lets them go on.
-func (d *Daemon) lookAtSpace() {
-	if d.cfg.Space == nil || d.cfg.Reserve < 0 {
+// look looks at the disk once, and stops polls or lets them go on.
+func (s *spaceWatch) look() {
+	if s.cfg.Space == nil || s.cfg.Reserve < 0 {
 		return
 	}
-	free, size, err := d.cfg.Space()
+	free, size, err := s.cfg.Space()
 	if err != nil {
-		return // nobody can tell here
+		return // this system cannot tell
 	}
-	if d.cfg.Size != nil {
-		if n, err := d.cfg.Size(); err == nil {
-			d.space.sample(d.dates.Now(), n)
+	if s.cfg.Size != nil {
+		if n, err := s.cfg.Size(); err == nil {
+			s.sample(s.loop.dates.Now(), n)
 		}
 	}
-	if !d.space.take(free, size, d.cfg.Reserve) {
+	if !s.set(free, size, s.cfg.Reserve) {
 		return
 	}
-	if why := d.space.trouble(); why != "" {
-		d.cfg.Log.Error(why, "hint", "free some disk space, keep less history (keep.total), or set a smaller reserve")
+	why := s.trouble()
+	if why != "" {
+		s.log.Error(why, "hint", "free some disk space, keep less history (keep.total), or set a smaller reserve")
 	} else {
-		d.cfg.Log.Info("there is enough disk space again; polling continues")
+		s.log.Info("there is enough disk space again; polling continues")
 	}
-	l := d.inForce()
-	d.inbox.post(sched.LimitsSet{Limits: l})
-}
-
-// inForce returns the limits that the loop goes by.
-func (d *Daemon) inForce() sched.Limits {
-	l := d.Limits()
-	if disk, _ := d.space.now(); disk.Low {
-		l.Workers = -1 // not one
-	}
-	return l
+	s.limits.pause(why != "")
 }

@@ -38,8 +38,7 @@ func TestReserve(t *testing.T) {
 		free.Store(1000 * mib)
 		w := page(10*time.Millisecond, 10*time.Second)
 		b := begin(t, dir, daemon.Config{
-			Fetcher: w, Reserve: 100 * mib,
-			Space: func() (int64, int64, error) { return free.Load(), 5000 * mib, nil },
+			Fetcher: w, Disk: daemon.DiskConfig{Reserve: 100 * mib, Space: func() (int64, int64, error) { return free.Load(), 5000 * mib, nil }},
 		}, w.Sources()...)
 		defer b.stop()
 		// polls counts the requests of ten seconds.
@@ -88,7 +87,7 @@ func TestReserveAtTheStart(t *testing.T) {
 		inBubble(t, func(t *testing.T, dir string) {
 			w := page(10*time.Millisecond, 10*time.Second)
 			b := begin(t, dir, daemon.Config{
-				Fetcher: w, Reserve: reserve, Space: func() (int64, int64, error) { return 500, 1 << 30, nil },
+				Fetcher: w, Disk: daemon.DiskConfig{Reserve: reserve, Space: func() (int64, int64, error) { return 500, 1 << 30, nil }},
 			}, w.Sources()...)
 			time.Sleep(5 * time.Second)
 			b.stop()
@@ -106,9 +105,7 @@ func TestGrowth(t *testing.T) {
 		size := func() int64 { return int64(time.Since(start) / time.Minute * time.Duration(mib)) } // a mebibyte a minute
 		w := page(10*time.Millisecond, time.Hour)
 		b := begin(t, dir, daemon.Config{
-			Fetcher: w, Reserve: 100 * mib, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Hour}},
-			Space: func() (int64, int64, error) { return 100*mib + 14400*mib, 20000 * mib, nil },
-			Size:  func() (int64, error) { return size(), nil },
+			Fetcher: w, Disk: daemon.DiskConfig{Reserve: 100 * mib, Space: func() (int64, int64, error) { return 100*mib + 14400*mib, 20000 * mib, nil }, Size: func() (int64, error) { return size(), nil }}, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Hour}},
 		}, w.Sources()...)
 		defer b.stop()
 		time.Sleep(5 * time.Minute)
@@ -139,11 +136,11 @@ func TestReserveOnARealDisk(t *testing.T) {
 	}()
 	synctest.Test(t, func(t *testing.T) {
 		w := page(10*time.Millisecond, 10*time.Second)
-		b := begin(t, dir, daemon.Config{Fetcher: w, Reserve: 4 << 20, Space: func() (int64, int64, error) {
+		b := begin(t, dir, daemon.Config{Fetcher: w, Disk: daemon.DiskConfig{Reserve: 4 << 20, Space: func() (int64, int64, error) {
 			var s syscall.Statfs_t
 			err := syscall.Statfs(dir, &s)
 			return int64(s.Bavail) * int64(s.Bsize), int64(s.Blocks) * int64(s.Bsize), err
-		}}, w.Sources()...)
+		}}}, w.Sources()...)
 		defer b.stop()
 		time.Sleep(10 * time.Second)
 		ballast := filepath.Join(dir, "ballast")

@@ -166,12 +166,12 @@ func (w *Warm) start(ctx context.Context) (d *Daemon, place freshet.Cursor, epoc
 	if epochs, err = d.cfg.Store.OutcomeEpochs(ctx); err != nil {
 		return nil, 0, nil, err
 	}
-	place, r, err := d.leader.start(ctx, d.inForce(), d.notice)
+	place, r, err := d.leader.start(ctx, d.limits.inForce(), d.editor.notice)
 	if err != nil {
 		return nil, 0, nil, err
 	}
 	// What ends while they are read counts twice, until it no longer counts.
-	sent, err := d.leader.lately(ctx, r, d.inForce(), d.cfg.Store.Attempts)
+	sent, err := d.leader.lately(ctx, r, d.limits.inForce(), d.cfg.Store.Attempts)
 	d.leader.sched.Resume(r.now, slices.DeleteFunc(sent, func(a freshet.Attempt) bool { return a.Ended.IsZero() }))
 	return d, place, epochs, err
 }
@@ -265,7 +265,7 @@ func (w *Warm) readOutcomes(ctx context.Context, store freshet.Store) error {
 		if len(found) == 0 {
 			return nil
 		}
-		latest := w.daemon.dates.Now().Add(farAhead)
+		latest := w.daemon.loop.dates.Now().Add(farAhead)
 		for _, o := range found {
 			switch {
 			case o.Cursor != w.place+1:
@@ -290,11 +290,11 @@ func (w *Warm) Take(ctx context.Context, store freshet.Store) (cfg Config, err e
 		return cfg, err
 	}
 	cfg = w.daemon.cfg
-	r, err := w.daemon.leader.newClockRecovery(ctx, cfg.Limits)
+	r, err := w.daemon.leader.clock.newClockRecovery(ctx, cfg.Limits)
 	switch {
 	case err != nil:
 		return cfg, err
-	case r.lost > slack, w.daemon.dates.Ahead() != 0:
+	case r.lost > slack, w.daemon.loop.dates.Ahead() != 0:
 		return cfg, errors.New("the clock was set")
 	case w.told:
 		return cfg, errors.New("somebody just told when sources changed, or may change")
@@ -322,7 +322,7 @@ func (d *Daemon) applyEdits(ctx context.Context, store freshet.Catalog, ids []fr
 	}
 	for _, id := range slices.Sorted(maps.Keys(wanted)) { // they are not watched any more
 		if _, known := d.leader.sched.Slot(id); known {
-			d.sites.forget(id)
+			d.siteList.forget(id)
 			d.leader.sched.Remove(id)
 			edited = true
 		}
@@ -337,10 +337,10 @@ func (d *Daemon) applyEdit(s freshet.Watched) bool {
 			return false
 		}
 	}
-	now := d.dates.Now()
-	d.notice(s.Source)
-	d.leader.clockRecoveryAt(now, d.Limits()).standing(&s.Standing)
-	d.leader.sched.Put(now, d.leader.bounded(s))
+	now := d.loop.dates.Now()
+	d.editor.notice(s.Source)
+	d.leader.clock.clockRecoveryAt(now, d.Limits()).standing(&s.Standing)
+	d.leader.sched.Put(now, bounded(s, d.cfg.Unbound))
 	return true
 }
 
@@ -353,17 +353,17 @@ func (d *Daemon) takeOver(ctx context.Context, w *Warm) (freshet.Cursor, *clockR
 		return 0, nil, errors.New("what was followed is not there any more")
 	}
 	d.inherit(from)
-	l := d.inForce()
-	r, err := d.leader.newClockRecovery(ctx, l)
+	l := d.limits.inForce()
+	r, err := d.leader.clock.newClockRecovery(ctx, l)
 	if err != nil {
 		return 0, nil, err
 	}
 	s := d.leader.sched
 	s.SetLimits(r.now, l)
-	if now := d.levels.tags(); len(now)+len(from.levels.tags()) > 0 {
+	if now := d.levelWatch.tags(); len(now)+len(from.levelWatch.tags()) > 0 {
 		s.SetLevels(r.now, now)
 	}
-	if now := d.strategies.tags(); len(now)+len(from.strategies.tags()) > 0 && !d.leader.unbound {
+	if now := d.tagStrategies.tags(); len(now)+len(from.tagStrategies.tags()) > 0 && !d.leader.unbound {
 		s.SetStrategies(r.now, now)
 	}
 	w.mu.Lock()
@@ -375,10 +375,10 @@ func (d *Daemon) takeOver(ctx context.Context, w *Warm) (freshet.Cursor, *clockR
 	if err := d.leader.restoreChances(ctx); err != nil {
 		return 0, nil, err
 	}
-	if err := d.leader.restoreWeights(ctx, r.now); err != nil {
+	if err := d.weights.restore(ctx, r.now, s); err != nil {
 		return 0, nil, err
 	}
-	if err := d.leader.findCheckpoints(ctx); err != nil {
+	if err := d.checkpointer.findOlder(ctx); err != nil {
 		return 0, nil, err
 	}
 	w.mu.Lock()
@@ -390,15 +390,15 @@ func (d *Daemon) takeOver(ctx context.Context, w *Warm) (freshet.Cursor, *clockR
 // inherit takes over what another daemon has learnt and noticed of sources.
 func (d *Daemon) inherit(from *Daemon) {
 	d.leader.sched = from.leader.sched
-	if from.levels.any.Load() {
-		d.levels.any.Store(true)
+	if from.levelWatch.any.Load() {
+		d.levelWatch.any.Store(true)
 	}
-	from.indexHints.mu.Lock()
-	d.indexHints.watched, d.indexHints.alias = from.indexHints.watched, from.indexHints.alias
-	from.indexHints.mu.Unlock()
-	from.sites.mu.Lock()
-	d.sites.all = from.sites.all
-	from.sites.mu.Unlock()
+	from.hints.mu.Lock()
+	d.hints.watched, d.hints.alias = from.hints.watched, from.hints.alias
+	from.hints.mu.Unlock()
+	from.siteList.mu.Lock()
+	d.siteList.all = from.siteList.all
+	from.siteList.mu.Unlock()
 	from.weights.mu.Lock()
 	d.weights.importance, d.weights.of, d.weights.matches, d.weights.changes = from.weights.importance, from.weights.of, from.weights.matches, from.weights.changes
 	from.weights.mu.Unlock()

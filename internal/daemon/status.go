@@ -33,8 +33,8 @@ type Status struct {
 
 // gauges count what a Status says.
 type gauges struct {
-	flying, polls, captured, failed, held atomic.Int64
-	late, mostLate                        atomic.Int64
+	underWay, polls, captured, failed, held atomic.Int64
+	late, mostLate                          atomic.Int64
 }
 
 func (g *gauges) count(o freshet.Outcome) {
@@ -49,8 +49,8 @@ func (g *gauges) count(o freshet.Outcome) {
 	}
 }
 
-// rang notes that an alarm was heard so long after its time.
-func (g *gauges) rang(late time.Duration) {
+// woke notes how long after its alarm the loop woke.
+func (g *gauges) woke(late time.Duration) {
 	g.late.Store(int64(late))
 	if int64(late) > g.mostLate.Load() {
 		g.mostLate.Store(int64(late))
@@ -60,29 +60,33 @@ func (g *gauges) rang(late time.Duration) {
 // Status returns how the daemon is doing.
 func (d *Daemon) Status() Status {
 	s := Status{
-		Running:  d.running.Load(),
+		Running:  d.loop.running.Load(),
 		Budget:   d.Limits().Budget.String(),
 		Limits:   d.Limits(),
-		Sources:  d.counts.sources.Load(),
-		UnderWay: d.gauges.flying.Load(),
-		Polls:    d.gauges.polls.Load(),
-		Captured: d.gauges.captured.Load(),
-		Failed:   d.gauges.failed.Load(),
-		Held:     d.gauges.held.Load(),
-		Late:     time.Duration(d.gauges.late.Load()),
-		MostLate: time.Duration(d.gauges.mostLate.Load()),
+		Sources:  d.editor.counts.sources.Load(),
+		UnderWay: d.loop.gauges.underWay.Load(),
+		Polls:    d.loop.gauges.polls.Load(),
+		Captured: d.loop.gauges.captured.Load(),
+		Failed:   d.loop.gauges.failed.Load(),
+		Held:     d.loop.gauges.held.Load(),
+		Late:     time.Duration(d.loop.gauges.late.Load()),
+		MostLate: time.Duration(d.loop.gauges.mostLate.Load()),
 	}
-	if how := d.leader.clockSet.Load(); how != nil {
+	if how := d.leader.clock.lastSet.Load(); how != nil {
 		s.Clock = *how
 	}
-	s.Loaded, s.Listed = d.loading.progress()
-	if why := d.recorder.trouble.Load(); why != nil {
-		s.Trouble = *why
-	} else {
-		s.Trouble = d.space.trouble()
-	}
+	s.Loaded, s.Listed = d.editor.loading.progress()
+	s.Trouble = d.trouble()
 	if disk, ok := d.space.now(); ok {
 		s.Disk = &disk
 	}
 	return s
+}
+
+// trouble returns why nothing can be captured; "" if it can.
+func (d *Daemon) trouble() string {
+	if why := d.recorder.trouble.Load(); why != nil {
+		return *why
+	}
+	return d.space.trouble()
 }

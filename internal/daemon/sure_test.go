@@ -67,7 +67,7 @@ func TestPollsWaitUntilTheDaemonIsSure(t *testing.T) {
 				}}
 				limits := sched.Limits{Budget: sched.Budget{Polls: 2, Per: time.Second}}
 				store := &faulty{}
-				b := begin(t, dir, daemon.Config{Fetcher: w, Right: w.right, Limits: limits, Store: store}, numbered(5, "https://h%d.example/")...)
+				b := begin(t, dir, daemon.Config{Fetcher: w, Lease: w.right, Limits: limits, Store: store}, numbered(5, "https://h%d.example/")...)
 				time.Sleep(5 * time.Minute)
 				b.stop()
 				for _, at := range w.came {
@@ -100,7 +100,7 @@ func TestRedirectsWaitUntilTheDaemonIsSure(t *testing.T) {
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &door{to: "https://to.example/", takes: 4 * time.Second}
 		w.right = func() time.Duration { return 3*time.Second - time.Since(start)%(6*time.Second) }
-		b := begin(t, dir, daemon.Config{Fetcher: w, Right: w.right}, numbered(1, "https://h%d.example/")...)
+		b := begin(t, dir, daemon.Config{Fetcher: w, Lease: w.right}, numbered(1, "https://h%d.example/")...)
 		time.Sleep(time.Minute)
 		log := b.outcomes(t)
 		b.stop()
@@ -120,7 +120,7 @@ func TestRedirectsWaitUntilTheDaemonIsSure(t *testing.T) {
 func TestPollsDoNotWaitForEver(t *testing.T) {
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &door{right: func() time.Duration { return 0 }}
-		b := begin(t, dir, daemon.Config{Fetcher: w, Right: w.right}, numbered(1, "https://h%d.example/")...)
+		b := begin(t, dir, daemon.Config{Fetcher: w, Lease: w.right}, numbered(1, "https://h%d.example/")...)
 		time.Sleep(200 * time.Second)
 		if log := b.outcomes(t); len(log) != 1 || log[0].Failure != freshet.FailLocalUnsure || log[0].Ended.Sub(start) < 3*time.Minute {
 			t.Errorf("after 200 s these polls are over: %+v", log)

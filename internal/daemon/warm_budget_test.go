@@ -54,7 +54,7 @@ func TestWarmTakesOverTheBudget(t *testing.T) {
 				synctest.Wait()
 				cfg, err := r.warm.Take(t.Context(), store)
 				r.must(err)
-				cfg.Store, cfg.Warm = r.log, r.warm
+				cfg.Store, cfg.Start.Warm = r.log, r.warm
 				watchFor(t, cfg, 2*time.Minute)
 				requests := w.Requests()
 				if len(requests) == 0 {

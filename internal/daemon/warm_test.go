@@ -227,7 +227,7 @@ func TestWarmKnowsWhatAStartWould(t *testing.T) {
 		cfg := r.takes()
 
 		went := len(w.Requests()) // and it goes on
-		cfg.Store, cfg.Warm = r.log, r.warm
+		cfg.Store, cfg.Start.Warm = r.log, r.warm
 		watchFor(t, cfg, 10*time.Second)
 		polled := map[freshet.SourceID]bool{}
 		for _, q := range w.Requests()[went:] {
@@ -266,7 +266,7 @@ func TestWarmTakesInTheLastEdit(t *testing.T) {
 		_, err = r.log.AddSource(t.Context(), late)
 		r.must(err)
 		went := len(w.Requests())
-		cfg.Store, cfg.Warm = r.log, r.warm
+		cfg.Store, cfg.Start.Warm = r.log, r.warm
 		watchFor(t, cfg, 10*time.Second)
 		var polled []freshet.SourceID
 		for _, q := range w.Requests()[went:] {

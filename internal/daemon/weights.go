@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math"
 	"slices"
@@ -16,15 +17,15 @@ import (
 )
 
 const (
-	// stakesOver is how many of the last changes of a source say what its next one is worth.
-	stakesOver = 50
+	// changesCounted is how many of the last changes of a source say what its next one is worth.
+	changesCounted = 50
 
-	// stakesLook is how often the queries and the log of changes are looked at where no
+	// queriesEvery is how often the queries and the log of changes are read while no
 	// match comes.
-	stakesLook = time.Minute
+	queriesEvery = time.Minute
 
-	// stakesAtOnce is how much of a log is read at once.
-	stakesAtOnce = 1000
+	// matchesAtOnce is how much of a log is read at once.
+	matchesAtOnce = 1000
 )
 
 // A Stake is how much the changes of a source matter by the queries that they match.
@@ -40,6 +41,9 @@ type Stake struct {
 type weights struct {
 	store   freshet.Store
 	queries *queries.Store // nil means that there are none
+	loop    *loop
+	log     *slog.Logger
+	edited  chan struct{} // queries were edited
 
 	mu         sync.Mutex
 	importance map[freshet.QueryID]float64 // of the queries that give one
@@ -68,7 +72,7 @@ func (s *staked) match(seq int, count float64) {
 		return
 	}
 	s.worth = slices.Insert(s.worth, at, worth{seq, count})
-	if len(s.worth) > stakesOver { // of so many the oldest is never looked at again
+	if len(s.worth) > changesCounted { // of so many the oldest is never looked at again
 		s.worth = slices.Delete(s.worth, 0, 1)
 	}
 }
@@ -76,10 +80,10 @@ func (s *staked) match(seq int, count float64) {
 // stake returns what changes of the source matter. One more than there were counts as any
 // change does, so that a single match does not decide.
 func (s *staked) stake() Stake {
-	of := Stake{Changes: min(s.changes, stakesOver)}
+	of := Stake{Changes: min(s.changes, changesCounted)}
 	sum := float64(1 + of.Changes)
 	for _, w := range s.worth {
-		if w.seq > s.changes-stakesOver && w.seq <= s.changes {
+		if w.seq > s.changes-changesCounted && w.seq <= s.changes {
 			of.Matched++
 			sum += w.count - 1
 		}
@@ -131,9 +135,9 @@ func (s *weights) given(ctx context.Context) (map[freshet.QueryID]float64, error
 	return given, nil
 }
 
-// look reads the queries. If they give other importance than before, all is read anew. It
+// readQueries reads the queries. If they give other importance than before, it recounts. It
 // returns the sources of which something was known before or is now.
-func (s *weights) look(ctx context.Context) ([]freshet.SourceID, error) {
+func (s *weights) readQueries(ctx context.Context) ([]freshet.SourceID, error) {
 	given, err := s.given(ctx)
 	if err != nil || maps.Equal(given, s.importance) {
 		return nil, err
@@ -161,7 +165,7 @@ func (s *weights) recount(ctx context.Context) (err error) {
 	}
 	for id := range s.importance {
 		for place := freshet.Cursor(0); ; {
-			found, err := s.queries.Matches(ctx, freshet.MatchQuery{Query: id, After: place, Limit: stakesAtOnce})
+			found, err := s.queries.Matches(ctx, freshet.MatchQuery{Query: id, After: place, Limit: matchesAtOnce})
 			if err != nil {
 				return fmt.Errorf("read the matches of query %s: %w", id, err)
 			}
@@ -177,7 +181,7 @@ func (s *weights) recount(ctx context.Context) (err error) {
 	return nil
 }
 
-// count takes in matches. What a match is about is the change that completed it.
+// count counts matches. A match is about the change that completed it.
 func (s *weights) count(ctx context.Context, found []freshet.Match) error {
 	for _, m := range found {
 		importance, counts := s.importance[m.Query]
@@ -200,17 +204,17 @@ func (s *weights) count(ctx context.Context, found []freshet.Match) error {
 	return nil
 }
 
-// follow takes in what has come in the logs, and returns the sources that it is about.
+// follow reads on in the logs, and returns the sources that their entries are about.
 func (s *weights) follow(ctx context.Context) (touched []freshet.SourceID, err error) {
 	if len(s.importance) == 0 {
 		return nil, nil
 	}
 	for {
-		found, err := s.queries.Matches(ctx, freshet.MatchQuery{After: s.matches, Limit: stakesAtOnce})
+		found, err := s.queries.Matches(ctx, freshet.MatchQuery{After: s.matches, Limit: matchesAtOnce})
 		if err != nil {
 			return touched, fmt.Errorf("read the log of matches: %w", err)
 		}
-		changed, err := s.store.Changes(ctx, freshet.ChangeQuery{After: s.changes, Limit: stakesAtOnce})
+		changed, err := s.store.Changes(ctx, freshet.ChangeQuery{After: s.changes, Limit: matchesAtOnce})
 		if err != nil {
 			return touched, fmt.Errorf("read the log of changes: %w", err)
 		}
@@ -218,15 +222,15 @@ func (s *weights) follow(ctx context.Context) (touched []freshet.SourceID, err e
 			slices.Sort(touched)
 			return slices.Compact(touched), nil
 		}
-		more, err := s.take(ctx, found, changed)
+		more, err := s.apply(ctx, found, changed)
 		if touched = append(touched, more...); err != nil {
 			return touched, err
 		}
 	}
 }
 
-// take takes in matches and changes.
-func (s *weights) take(ctx context.Context, found []freshet.Match, changed []freshet.Change) (touched []freshet.SourceID, err error) {
+// apply applies matches and changes.
+func (s *weights) apply(ctx context.Context, found []freshet.Match, changed []freshet.Change) (touched []freshet.SourceID, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.count(ctx, found); err != nil {
@@ -249,64 +253,62 @@ func (s *weights) take(ctx context.Context, found []freshet.Match, changed []fre
 }
 
 // QueriesEdited says that queries in the store are others than before.
-func (d *Daemon) QueriesEdited() {
-	select {
-	case d.queried <- struct{}{}:
-	default: // they are looked at anyway
-	}
-}
+func (s *weights) QueriesEdited() { signal(s.edited) }
 
-// restoreWeights tells the scheduler at a start what changes of sources matter.
-func (b *leader) restoreWeights(ctx context.Context, now time.Time) error {
-	if _, err := b.weights.look(ctx); err != nil {
+// restore tells a scheduler at a start what changes of sources matter.
+func (s *weights) restore(ctx context.Context, now time.Time, to *sched.Scheduler) error {
+	if _, err := s.readQueries(ctx); err != nil {
 		return err
 	}
-	if _, err := b.weights.follow(ctx); err != nil {
+	if _, err := s.follow(ctx); err != nil {
 		return err
 	}
-	for _, id := range b.weights.all() {
-		stake, _ := b.weights.get(id)
-		b.sched.Apply(now, sched.Weight{Source: id, Factor: stake.weight()})
+	for _, id := range s.all() {
+		stake, _ := s.get(id)
+		to.Apply(now, sched.Weight{Source: id, Factor: stake.weight()})
 	}
 	return nil
 }
 
-// watchWeights tells the loop what changes of sources matter, as queries are edited and
-// matches come.
-func (d *Daemon) watchWeights(ctx context.Context) {
+// Run tells the loop what changes of sources matter, as queries are edited and matches
+// come, until ctx is done.
+func (s *weights) Run(ctx context.Context) error {
 	failing := false
-	for looked := d.dates.Now(); ; {
-		edited, err := d.awaitStakes(ctx)
+	for looked := s.loop.dates.Now(); ; {
+		edited, err := s.wait(ctx)
 		var touched []freshet.SourceID
-		if now := d.dates.Now(); err == nil && (edited || now.Sub(looked) >= stakesLook) {
+		if now := s.loop.dates.Now(); err == nil && (edited || now.Sub(looked) >= queriesEvery) {
 			looked = now
-			touched, err = d.weights.look(ctx)
+			touched, err = s.readQueries(ctx)
 		}
 		if err == nil {
 			var more []freshet.SourceID
-			more, err = d.weights.follow(ctx)
+			more, err = s.follow(ctx)
 			touched = append(touched, more...)
 		}
-		d.weigh(touched)
+		for _, id := range touched {
+			stake, _ := s.get(id)
+			s.loop.post(sched.Weight{Source: id, Factor: stake.weight()})
+		}
 		if ctx.Err() != nil {
-			return
+			return nil
 		}
 		if err != nil && !failing {
-			d.cfg.Log.Error("cannot tell how much changes matter by the queries that they match", "err", err)
+			s.log.Error("cannot tell how much changes matter by the queries that they match", "err", err)
 		}
 		failing = err != nil
 	}
 }
 
-// awaitStakes returns when there may be a match that counts, queries are edited, or it is
-// time to look at them.
-func (d *Daemon) awaitStakes(ctx context.Context) (edited bool, err error) {
-	waiting, cancel := context.WithTimeout(ctx, stakesLook)
+// wait returns when there may be a match that counts, queries are edited, or it is
+// time to read them.
+func (s *weights) wait(ctx context.Context) (edited bool, err error) {
+	waiting, cancel := context.WithTimeout(ctx, queriesEvery)
 	defer cancel()
 	woken := make(chan error, 1)
 	go func() {
-		if len(d.weights.importance) > 0 {
-			err := d.cfg.Queries.WaitMatch(waiting, d.weights.matches)
+		if len(s.importance) > 0 {
+			err := s.queries.WaitMatch(waiting, s.matches)
 			if err == nil || waiting.Err() != nil {
 				woken <- nil
 				return
@@ -320,17 +322,9 @@ func (d *Daemon) awaitStakes(ctx context.Context) (edited bool, err error) {
 	select {
 	case err = <-woken:
 		return false, err
-	case <-d.queried:
+	case <-s.edited:
 		cancel()
 		<-woken
 		return true, nil
-	}
-}
-
-// weigh tells the loop what changes of some sources matter.
-func (d *Daemon) weigh(touched []freshet.SourceID) {
-	for _, id := range touched {
-		stake, _ := d.weights.get(id)
-		d.inbox.post(sched.Weight{Source: id, Factor: stake.weight()})
 	}
 }

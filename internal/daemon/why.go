@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
 )
 
@@ -18,9 +19,9 @@ type Why struct {
 
 	Index freshet.SourceID // which source says what Outlook.Heard has, if any does
 
-	Taught freshet.Taught // when it changed, by what somebody told from elsewhere
+	Taught freshet.Taught // imported history
 
-	Chances *GivenChances // when it is likely to change, by what somebody gave; nil if nobody did
+	Chances *GivenChances // forecast override; nil if there is none
 
 	Stake *Stake // what its changes matter by the queries that they match; nil if none did
 
@@ -30,32 +31,43 @@ type Why struct {
 	Cause freshet.Cause // who is expected to want it then
 }
 
+// An explainer says why and when sources are polled.
+type explainer struct {
+	store    freshet.Store
+	loop     *loop
+	learner  *learn.Learner // may be nil
+	outlooks func() (outlooker, bool)
+	imports  *imports
+	weights  *weights
+	trouble  func() string // why nothing can be captured; "" if it can
+}
+
 // Why explains when a source will be polled next, and what it waits for.
-func (d *Daemon) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
-	source, err := d.cfg.Store.Source(ctx, id)
+func (e *explainer) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
+	source, err := e.store.Source(ctx, id)
 	if err != nil {
 		return Why{}, err
 	}
-	if !d.running.Load() {
+	if !e.loop.running.Load() {
 		return Why{}, notRunning()
 	}
 	var w Why
 	var known bool
-	err = d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) { w, known = d.explain(now, s, id) })
+	err = e.loop.call(ctx, func(now time.Time, s *sched.Scheduler) { w, known = e.explain(now, s, id) })
 	if err != nil {
 		return Why{}, fmt.Errorf("look at source %s: %w", id, err)
 	}
 	if !known { // removed, or added a moment ago
 		return Why{}, fmt.Errorf("source %s: %w", id, freshet.ErrNotFound)
 	}
-	w.Source, w.Trouble = source.Source, d.Status().Trouble
-	if w.Taught, err = d.Taught(ctx, id); err != nil {
+	w.Source, w.Trouble = source.Source, e.trouble()
+	if w.Taught, err = e.imports.Taught(ctx, id); err != nil {
 		return Why{}, err
 	}
-	if w.Chances, err = d.givenTo(ctx, id, w.Outlook.At); err != nil {
+	if w.Chances, err = e.imports.givenTo(ctx, id, w.Outlook.At); err != nil {
 		return Why{}, err
 	}
-	if stake, matters := d.weights.get(id); matters {
+	if stake, matters := e.weights.get(id); matters {
 		w.Stake = &stake
 	}
 	if w.Outlook.Since.IsZero() {
@@ -66,7 +78,7 @@ func (d *Daemon) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
 
 // explain says what is known of the next poll of a source, in dates, and whether
 // there is such a source. It runs within the loop.
-func (d *Daemon) explain(now time.Time, s *sched.Scheduler, id freshet.SourceID) (w Why, known bool) {
+func (e *explainer) explain(now time.Time, s *sched.Scheduler, id freshet.SourceID) (w Why, known bool) {
 	slot, ok := s.Slot(id)
 	if !ok {
 		return w, false
@@ -74,7 +86,7 @@ func (d *Daemon) explain(now time.Time, s *sched.Scheduler, id freshet.SourceID)
 	w.Hold, _ = s.Hold(now, id)
 	w.Mates = s.Mates(id)
 	w.Outlook.At = now
-	if from, ok := d.leader.outlooks(); ok {
+	if from, ok := e.outlooks(); ok {
 		w.Outlook = from.Outlook(now, slot)
 	}
 	if w.Hold.Strategy != nil { // which comes before what a poll is worth to the policy
@@ -85,7 +97,7 @@ func (d *Daemon) explain(now time.Time, s *sched.Scheduler, id freshet.SourceID)
 		w.Index = index.ID
 	}
 	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &heard.Dated, &heard.Until, &w.Outlook.Foretold.At, &w.Hold.Until, &w.Hold.Deadline, &w.Hold.Again, &w.Hold.Planned, &w.Hold.Pushed} {
-		*t = d.dates.Date(*t)
+		*t = e.loop.dates.Date(*t)
 	}
 	w.foresee()
 	return w, true
@@ -130,19 +142,19 @@ func (w *Why) foresee() {
 }
 
 // Rhythm returns what was learnt of when a source changes.
-func (d *Daemon) Rhythm(ctx context.Context, id freshet.SourceID) (r freshet.Rhythm, err error) {
-	if _, err := d.cfg.Store.Source(ctx, id); err != nil {
+func (e *explainer) Rhythm(ctx context.Context, id freshet.SourceID) (r freshet.Rhythm, err error) {
+	if _, err := e.store.Source(ctx, id); err != nil {
 		return r, err
 	}
-	if !d.running.Load() {
+	if !e.loop.running.Load() {
 		return r, notRunning()
 	}
 	known := false
-	err = d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) {
+	err = e.loop.call(ctx, func(now time.Time, s *sched.Scheduler) {
 		slot, ok := s.Slot(id)
-		if known = ok && d.cfg.Learner != nil; known {
-			r = d.cfg.Learner.Rhythm(now, slot)
-			r.Foretold.At = d.dates.Date(r.Foretold.At)
+		if known = ok && e.learner != nil; known {
+			r = e.learner.Rhythm(now, slot)
+			r.Foretold.At = e.loop.dates.Date(r.Foretold.At)
 		}
 	})
 	if err == nil && !known {

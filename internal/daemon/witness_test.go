@@ -20,7 +20,7 @@ func TestPruneByAgeWaitsForTheClock(t *testing.T) {
 				w, wall := page(0, time.Hour), &wallClock{}
 				run := func() *bench {
 					return begin(t, dir, daemon.Config{
-						Fetcher: w, Now: wall.Now, Keep: freshet.Keep{Age: 12 * time.Hour}, Logs: 24 * time.Hour,
+						Fetcher: w, Now: wall.Now, History: daemon.HistoryConfig{Keep: freshet.Keep{Age: 12 * time.Hour}, Logs: 24 * time.Hour},
 						Limits: sched.Limits{Budget: sched.Budget{Polls: 4, Per: time.Hour}},
 					}, w.Sources()...)
 				}

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"freshet/internal/clock"
@@ -114,7 +116,7 @@ func (r *clockRecovery) attempts(sent []freshet.Attempt) {
 }
 
 // report says once what is wrong with the dates.
-func (r *clockRecovery) report(b *leader) {
+func (r *clockRecovery) report(b *clockKeeper) {
 	switch {
 	case r.future > 0:
 		b.noteClock("set back since the last run",
@@ -124,13 +126,24 @@ func (r *clockRecovery) report(b *leader) {
 	}
 }
 
+// A clockKeeper keeps in the store how the wall clock was set and when the daemon ran, to
+// read the dates of earlier runs by.
+type clockKeeper struct {
+	store  freshet.BeliefStore
+	dates  *dates
+	uptime func() (boot string, up time.Duration) // nil if that cannot be told
+	log    *slog.Logger
+
+	lastSet atomic.Pointer[string] // how the wall clock was last set, if it was
+}
+
 // noteClock logs that the wall clock was set, and keeps it for the status.
-func (b *leader) noteClock(how string, args ...any) {
-	b.log.Warn("the system clock was "+how+"; polls wait for the time that really passed", args...)
+func (k *clockKeeper) noteClock(how string, args ...any) {
+	k.log.Warn("the system clock was "+how+"; polls wait for the time that really passed", args...)
 	for i := 0; i+1 < len(args); i += 2 {
 		how += fmt.Sprintf(", %s: %v", strings.ReplaceAll(args[i].(string), "_", " "), args[i+1])
 	}
-	b.clockSet.Store(&how)
+	k.lastSet.Store(&how)
 }
 
 // A mark says by how much the wall clock was ahead of the machine's uptime from
@@ -148,13 +161,13 @@ const clockBelief = "clock"
 
 // marks returns the marks in the store, the oldest first. Those that cannot be
 // read are none.
-func (b *leader) marks(ctx context.Context) (kept []mark, err error) {
-	for belief, err := range b.store.Beliefs(ctx, clockBelief) {
+func (k *clockKeeper) marks(ctx context.Context) (kept []mark, err error) {
+	for belief, err := range k.store.Beliefs(ctx, clockBelief) {
 		if err != nil {
 			return nil, err
 		}
 		if memory, err := verified(belief.Memory); err != nil || json.Unmarshal(memory, &kept) != nil {
-			b.log.Warn("cannot read how the clock was set before", "err", err)
+			k.log.Warn("cannot read how the clock was set before", "err", err)
 			return nil, nil
 		}
 	}
@@ -165,14 +178,14 @@ func (b *leader) marks(ctx context.Context) (kept []mark, err error) {
 // be busy between the readings of two clocks. So the closest of some readings
 // counts, and the date is read first: then the mark is rather too low, and what is
 // dated by it is taken to be rather too late.
-func (b *leader) mark() (m mark, ok bool) {
-	if b.uptime == nil {
+func (k *clockKeeper) mark() (m mark, ok bool) {
+	if k.uptime == nil {
 		return m, false
 	}
-	date := func() time.Time { return b.dates.Now().Add(b.dates.Ahead()) }
+	date := func() time.Time { return k.dates.Now().Add(k.dates.Ahead()) }
 	for try := range 5 {
 		before := date()
-		boot, up := b.uptime()
+		boot, up := k.uptime()
 		took := date().Sub(before)
 		if try == 0 || took < m.Apart {
 			m = mark{Boot: boot, From: up, Ahead: before.Sub(time.Unix(0, 0)) - up, Apart: took}
@@ -188,21 +201,21 @@ func (b *leader) mark() (m mark, ok bool) {
 const markError = 5 * time.Millisecond
 
 // clockRecoveryAt returns how dates of this run are to be read.
-func (b *leader) clockRecoveryAt(now time.Time, l sched.Limits) *clockRecovery {
-	return &clockRecovery{now: now, away: cmp.Or(l.Backoff.RetryAfter, freshet.Day), longest: longestPoll(l.Budget), back: -b.dates.Ahead()}
+func (k *clockKeeper) clockRecoveryAt(now time.Time, l sched.Limits) *clockRecovery {
+	return &clockRecovery{now: now, away: cmp.Or(l.Backoff.RetryAfter, freshet.Day), longest: longestPoll(l.Budget), back: -k.dates.Ahead()}
 }
 
 // newClockRecovery returns how dates are to be read at a start. The uptime is read before
 // the time of the start, so that nothing seems to be longer ago than it is.
-func (b *leader) newClockRecovery(ctx context.Context, l sched.Limits) (*clockRecovery, error) {
-	before := b.dates.Now()
-	this, ok := b.mark()
-	r := b.clockRecoveryAt(b.dates.Now(), l)
+func (k *clockKeeper) newClockRecovery(ctx context.Context, l sched.Limits) (*clockRecovery, error) {
+	before := k.dates.Now()
+	this, ok := k.mark()
+	r := k.clockRecoveryAt(k.dates.Now(), l)
 	r.apart = r.now.Sub(before)
 	if !ok {
 		return r, nil
 	}
-	kept, err := b.marks(ctx)
+	kept, err := k.marks(ctx)
 	r.up = this.From
 	r.reign(slices.DeleteFunc(kept, func(m mark) bool { return m.Boot != this.Boot }), this)
 	return r, err
@@ -234,12 +247,12 @@ func (r *clockRecovery) reign(kept []mark, this mark) {
 // markClock keeps for the next start how the wall clock is set now. It was looked at so
 // long ago; never is zero. What was in force before is kept for as long as something
 // that is dated by it can matter.
-func (b *leader) markClock(ctx context.Context, l sched.Limits, looked time.Duration) error {
-	this, ok := b.mark()
+func (k *clockKeeper) markClock(ctx context.Context, l sched.Limits, looked time.Duration) error {
+	this, ok := k.mark()
 	if !ok {
 		return nil
 	}
-	before, err := b.marks(ctx)
+	before, err := k.marks(ctx)
 	if err != nil {
 		return err
 	}
@@ -263,8 +276,63 @@ func (b *leader) markClock(ctx context.Context, l sched.Limits, looked time.Dura
 	if err != nil {
 		return err
 	}
-	return b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: clockBelief, Memory: withChecksum(memory)}})
+	return k.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: clockBelief, Memory: withChecksum(memory)}})
 }
+
+// A clockWatch notices when the wall clock is set.
+type clockWatch struct {
+	loop    *loop
+	keeper  *clockKeeper
+	limits  *limits
+	imports *imports
+	log     *slog.Logger
+}
+
+// Run looks at the wall clock every few seconds until ctx is done.
+func (w *clockWatch) Run(ctx context.Context) error {
+	before := w.loop.dates.Ahead()
+	if before != 0 {
+		w.loop.post(sched.ClockSet(w.loop.dates.Ahead))
+	}
+	var kept time.Duration
+	var looked time.Time // steady, when kept was last true; zero if it was not looked at yet
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(clockLook):
+		}
+		ahead := w.loop.dates.Ahead()
+		if ahead != before {
+			how := "ahead"
+			if ahead < before {
+				how = "back"
+			}
+			w.loop.post(sched.ClockSet(w.loop.dates.Ahead))
+			w.imports.retellChances(ctx)
+			w.keeper.noteClock("set "+how, "by", freshet.FormatDuration((ahead - before).Abs().Round(time.Second)))
+			before = ahead
+		}
+		now := w.loop.dates.Now()
+		if ahead == kept && !looked.IsZero() {
+			looked = now
+			continue
+		}
+		var since time.Duration
+		if !looked.IsZero() {
+			since = now.Sub(looked)
+		}
+		switch err := w.keeper.markClock(ctx, w.limits.Limits(), since); {
+		case err == nil:
+			kept, looked = ahead, now
+		case ctx.Err() == nil: // a store that cannot be written now is tried again
+			w.log.Error("cannot save how the clock is set", "err", err)
+		}
+	}
+}
+
+// clockLook is how often the wall clock is looked at.
+const clockLook = 5 * time.Second
 
 // What is pruned for its age is gone for good, and a wall clock that was set ahead
 // makes everything old at once. So an age counts from a date that has been
@@ -274,9 +342,9 @@ const (
 	confirmWithin = 48 * time.Hour
 )
 
-// witnessBelief is the estimator under which it is kept when the daemon was at
+// heartbeatBelief is the estimator under which it is kept when the daemon was at
 // work.
-const witnessBelief = "witness"
+const heartbeatBelief = "witness"
 
 // confirmed returns the latest date that is confirmed: now, or when the daemon
 // was last at work before. It is zero if there is none.
@@ -293,10 +361,10 @@ func confirmed(now time.Time, seen []time.Time) (date time.Time) {
 	return date
 }
 
-// witness returns the confirmed date, and keeps that the daemon is at work now.
-func (b *leader) witness(ctx context.Context) (time.Time, error) {
-	now := b.dates.Date(b.dates.Now())
-	date, seen, err := b.confirmedDate(ctx, now)
+// heartbeat returns the confirmed date, and stores that the daemon runs now.
+func (k *clockKeeper) heartbeat(ctx context.Context) (time.Time, error) {
+	now := k.dates.Date(k.dates.Now())
+	date, seen, err := k.confirmedDate(ctx, now)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -307,12 +375,12 @@ func (b *leader) witness(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	return date, b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: witnessBelief, Memory: withChecksum(memory)}})
+	return date, k.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: heartbeatBelief, Memory: withChecksum(memory)}})
 }
 
 // confirmedDate returns the date that is confirmed now, and when the daemon was at work.
-func (b *leader) confirmedDate(ctx context.Context, now time.Time) (date time.Time, seen []time.Time, err error) {
-	for belief, err := range b.store.Beliefs(ctx, witnessBelief) {
+func (k *clockKeeper) confirmedDate(ctx context.Context, now time.Time) (date time.Time, seen []time.Time, err error) {
+	for belief, err := range k.store.Beliefs(ctx, heartbeatBelief) {
 		if err != nil {
 			return time.Time{}, nil, err
 		}
