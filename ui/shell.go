@@ -1,28 +1,19 @@
 package ui
 
 import (
-	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 )
 
-// A frame is what the shell shows before the script is there, and what the script finds in it.
-type frame struct {
-	Style, Script string
-	Theme         string // "light" or "dark"; "" as the system has it
-	Screen        string // its name; "" if only the script knows it
-	Heading       string // what stands over the screen; "" if nothing does, or only the script knows
-	Nav           []entry
-	Session       any      // nil for a stranger
-	First         []string // what the screen asks the API for first
-}
-
 // An entry of the bar leads to a screen.
 type entry struct {
 	Path, Name string
 	Titled     bool // its name stands over it
-	Here       bool
 }
 
 // entries are the screens in the bar.
@@ -40,25 +31,45 @@ var first = map[string][]string{
 	"/sources": {"/api/v1/sources?named=true&next=true&total=true&limit=200", "/api/v1/sources/facets"},
 }
 
-// frameOf returns the frame for a request.
-func (p *Page) frameOf(r *http.Request) frame {
+// shellFor returns the shell for a request: what it shows before the script is there, and what
+// the script finds in it. All that is not constant is escaped.
+func (p *Page) shellFor(r *http.Request) (string, error) {
 	reader := p.reader(r.Context())
-	f := frame{Style: p.names["style"], Script: p.names["app"], Theme: themeOf(r), Session: reader.Session}
+	var theme, screen, heading, session string
+	var nav, early strings.Builder
+	if t := themeOf(r); t != "" {
+		theme = ` data-theme="` + t + `"`
+	}
 	for _, e := range entries {
-		if e.Here = e.Path == r.URL.Path || e.Path != "/" && strings.HasPrefix(r.URL.Path, e.Path+"/"); e.Here {
-			f.Screen = e.Name
+		here := ""
+		if e.Path == r.URL.Path || e.Path != "/" && strings.HasPrefix(r.URL.Path, e.Path+"/") {
+			here, screen = ` aria-current="page"`, e.Name+" · "
 		}
 		if e.Titled && e.Path == r.URL.Path && reader.Session != nil {
-			f.Heading = e.Name
+			heading = `<h1 class="title">` + e.Name + "</h1>"
 		}
-		f.Nav = append(f.Nav, e)
+		fmt.Fprintf(&nav, `<li><a href="%s"%s>%s</a></li>`, e.Path, here, e.Name)
 	}
+	var paths []string
 	if reader.Lists && r.URL.RawQuery == "" {
-		f.First = slices.Concat(first[r.URL.Path], first[""])
+		paths = slices.Concat(first[r.URL.Path], first[""])
 	} else if reader.Lists {
-		f.First = first[""]
+		paths = first[""]
 	}
-	return f
+	for _, path := range paths {
+		fmt.Fprintf(&early, `<link rel="preload" as="fetch" crossorigin href="%s">`+"\n", html.EscapeString(path))
+	}
+	if reader.Session != nil {
+		text, err := json.Marshal(reader.Session) // without < and &, which could end the script
+		if err != nil {
+			return "", err
+		}
+		session = `<script type="application/json" id="session">` + string(text) + "</script>\n"
+	}
+	return strings.NewReplacer(
+		"{{theme}}", theme, "{{screen}}", screen, "{{style}}", p.names["style"], "{{script}}", p.names["app"],
+		"{{first}}", early.String(), "{{session}}", session, "{{nav}}", nav.String(), "{{heading}}", heading,
+	).Replace(shell), nil
 }
 
 // themeOf returns the colours that somebody has chosen in this browser.
@@ -70,8 +81,8 @@ func themeOf(r *http.Request) string {
 }
 
 func (p *Page) serveShell(w http.ResponseWriter, r *http.Request) {
-	var out bytes.Buffer
-	if err := p.shell.Execute(&out, p.frameOf(r)); err != nil {
+	text, err := p.shellFor(r)
+	if err != nil {
 		http.Error(w, "the page cannot be shown: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -80,5 +91,5 @@ func (p *Page) serveShell(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", Policy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "private, no-cache")
-	_, _ = w.Write(out.Bytes())
+	_, _ = io.WriteString(w, text)
 }

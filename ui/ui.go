@@ -7,13 +7,15 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"html/template"
 	"net/http"
 	"strings"
 )
 
-//go:embed dist shell.html
+//go:embed dist
 var files embed.FS
+
+//go:embed shell.html
+var shell string
 
 // Policy is what a browser may do on the page: run its script, use its style, talk to
 // this server, and nothing else.
@@ -23,7 +25,6 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // A Page serves the shell at the addresses of the screens, and its files.
 type Page struct {
 	reader func(context.Context) Reader
-	shell  *template.Template
 	names  map[string]string // the paths of the files by their stems
 	files  map[string]file   // by path
 }
@@ -43,7 +44,7 @@ type file struct {
 
 // New returns the page. The reader of a request is told by its context.
 func New(reader func(context.Context) Reader) *Page {
-	p := &Page{reader: reader, shell: template.Must(template.ParseFS(files, "shell.html")), names: map[string]string{}, files: map[string]file{}}
+	p := &Page{reader: reader, names: map[string]string{}, files: map[string]file{}}
 	for name, kind := range map[string]string{"app.js": "text/javascript; charset=utf-8", "style.css": "text/css; charset=utf-8"} {
 		text, err := files.ReadFile("dist/" + name)
 		if err != nil {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"freshet/internal/cli"
 	"freshet/internal/freshet"
@@ -246,13 +248,13 @@ func takes(least, most int) cobra.PositionalArgs { return cli.Takes(least, most)
 // screen.
 func (p *program) help(cmd *cobra.Command, _ []string) {
 	width := helpWidth(p.columnsOf(p.out))
-	wrapped := fmt.Sprintf("FlagUsagesWrapped %d", width)
-	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), "Flags.FlagUsages", "Flags."+wrapped))
-	about := cmd.Long
-	if about == "" {
-		about = cmd.Short
+	usage := cmd.UsageString() // without a template, which would link all methods of the program
+	for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
+		plain, fitted := strings.TrimSpace(flags.FlagUsages()), strings.TrimSpace(flags.FlagUsagesWrapped(width))
+		usage = strings.Replace(usage, plain, fitted, 1)
 	}
-	fmt.Fprintf(p.out, "%s\n\n%s", paragraphs(strings.TrimSpace(about), width), cmd.UsageString())
+	about := strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))
+	fmt.Fprintf(p.out, "%s\n\n%s", paragraphs(about, width), usage)
 }
 
 // paragraphs breaks a text into lines of at most so many columns. Tables, which have

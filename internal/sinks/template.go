@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"maps"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -27,54 +29,19 @@ const (
 )
 
 // words are a template that has been checked.
-type words struct{ tmpl *template.Template }
+type words struct{ trees map[string]*parse.Tree }
 
 // parseWords reads a template. The error is an *freshet.InvalidError that names the line.
 func parseWords(text string) (words, error) {
-	tmpl, err := template.New("template").Option("missingkey=error").Funcs(new(run).functions()).Parse(text)
+	trees, err := parse.Parse("template", text, "", "", functions)
 	if err != nil {
 		return words{}, templateError(err)
 	}
-	counting := template.Must(template.New("").Funcs(new(run).functions()).Parse("{{step}}")).Root.Nodes[0]
-	for _, t := range tmpl.Templates() {
-		if t.Tree == nil {
-			continue
-		}
-		countLoops(t.Root, counting)
-		t.Root.Nodes = append([]parse.Node{counting}, t.Root.Nodes...) // templates can call themselves
-	}
-	return words{tmpl}, nil
+	return words{trees}, nil
 }
 
-// countLoops has every round of every loop counted.
-func countLoops(n parse.Node, counting parse.Node) {
-	var lists []*parse.ListNode
-	switch n := n.(type) {
-	case *parse.ListNode:
-		lists = []*parse.ListNode{n}
-	case *parse.IfNode:
-		lists = []*parse.ListNode{n.List, n.ElseList}
-	case *parse.WithNode:
-		lists = []*parse.ListNode{n.List, n.ElseList}
-	case *parse.RangeNode:
-		lists = []*parse.ListNode{n.List, n.ElseList}
-		defer func() { n.List.Nodes = append([]parse.Node{counting}, n.List.Nodes...) }()
-	}
-	for _, l := range lists {
-		if l == nil {
-			continue
-		}
-		for _, inner := range l.Nodes {
-			countLoops(inner, counting)
-		}
-	}
-}
-
-// position is how package text/template says where an error is.
+// position is how package text/template/parse says where an error is.
 var position = lazyregexp.New(`^template: template:(\d+)(?::(\d+))?: `)
-
-// noField is how package text/template says that there is no such name.
-var noField = lazyregexp.New(`at <.*>: can't evaluate field (\w+) in type \*sinks\.Event`)
 
 // templateHint says what to do about a mistake in a template.
 const templateHint = "docs/delivery.md has all names and functions; freshet sink kinds KIND shows a template that works, and --preview what one makes"
@@ -86,6 +53,12 @@ func templateError(err error) error {
 			return &freshet.InvalidError{Field: "template", Reason: own.Error()}
 		}
 	}
+	if none, ok := errors.AsType[*noFieldError](err); ok {
+		if e, ok := none.of.(*Event); ok {
+			at, _ := errors.AsType[*positioned](err)
+			err = &positioned{at.tree, at.node, fmt.Errorf("there is no .%s%s", none.name, suggest.DidYouMean(none.name, eventNames(e)))}
+		}
+	}
 	text := err.Error()
 	if m := position.FindStringSubmatch(text); m != nil {
 		where := "line " + m[1]
@@ -94,50 +67,28 @@ func templateError(err error) error {
 		}
 		text = where + ": " + strings.TrimPrefix(text, m[0])
 	}
-	text = strings.ReplaceAll(text, `executing "template" `, "")
-	if m := noField.FindStringSubmatch(text); m != nil {
-		text = strings.Replace(text, m[0], fmt.Sprintf("there is no .%s%s", m[1], suggest.DidYouMean(m[1], eventNames())), 1)
-	}
 	return freshet.WithHint(&freshet.InvalidError{Field: "template", Reason: text}, templateHint)
 }
 
 // eventNames are all that a template can ask of an event.
-func eventNames() (names []string) {
-	t := reflect.TypeFor[*Event]()
-	for f := range t.Elem().Fields() {
+func eventNames(e *Event) []string {
+	names := slices.Collect(maps.Keys(methodsOf(e)))
+	for f := range reflect.TypeFor[Event]().Fields() {
 		if f.IsExported() {
 			names = append(names, f.Name)
 		}
 	}
-	for m := range t.Methods() {
-		names = append(names, m.Name)
-	}
+	slices.Sort(names)
 	return names
 }
 
 // render returns what the template makes of an event.
 func (w words) render(e *Event) (string, error) {
-	r := &run{}
-	tmpl, err := w.tmpl.Clone()
+	text, err := (&run{trees: w.trees}).execute("template", e)
 	if err != nil {
-		return "", err
-	}
-	out := &bounded{}
-	if err := tmpl.Funcs(r.functions()).Execute(out, e); err != nil {
 		return "", templateError(err)
 	}
-	return strings.ToValidUTF8(out.String(), "\uFFFD"), nil
-}
-
-// A bounded buffer takes only so much.
-type bounded struct{ bytes.Buffer }
-
-// Write takes part of the output.
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > maxOutput {
-		return 0, errTooLong
-	}
-	return b.Buffer.Write(p)
+	return strings.ToValidUTF8(text, "\uFFFD"), nil
 }
 
 var (
@@ -146,51 +97,46 @@ var (
 	errNoFormat = errors.New("printf takes no width or precision above 999, and no *")
 )
 
-// A run is one execution of a template.
-type run struct{ steps int }
-
-// step counts a round of a loop.
-func (r *run) step() (string, error) {
-	if r.steps++; r.steps > maxSteps {
-		return "", errTooSlow
-	}
-	return "", nil
-}
-
 // wide is a width or a precision that could fill the memory.
 var wide = lazyregexp.New(`%[-+# 0]*(\d{4,}|\d*\.\d{4,}|[\d.]*\*)`)
 
-// functions are all that a template can call, besides comparisons, and, or, not, index,
-// slice and len. None reads a clock, a file or the environment, and none makes a text
-// that is longer than the output may be.
-func (r *run) functions() template.FuncMap {
-	text := func(f func(string) string) func(any) (string, error) {
-		return func(v any) (string, error) { return short(f(fmt.Sprint(v))) }
-	}
-	return template.FuncMap{
-		"step":     r.step,
-		"call":     func(any, ...any) (string, error) { return "", errors.New("there are no functions to call") },
-		"print":    func(v ...any) (string, error) { return short(fmt.Sprint(v...)) },
-		"println":  func(v ...any) (string, error) { return short(fmt.Sprintln(v...)) },
-		"printf":   printf,
-		"html":     text(html.EscapeString),
-		"js":       text(template.JSEscapeString),
-		"urlquery": text(url.QueryEscape),
-		"json":     toJSON,
-		"upper":    text(strings.ToUpper),
-		"lower":    text(strings.ToLower),
-		"trim":     text(strings.TrimSpace),
-		"quiet":    text(quiet),
-		"mrkdwn":   text(mrkdwn),
-		"fence":    func(v any) (string, error) { return short(fence(fmt.Sprint(v))) },
-		"truncate": func(most int, v any) string { return cut(fmt.Sprint(v), most) },
-		"replace":  func(old, new string, v any) (string, error) { return replace(old, new, fmt.Sprint(v)) },
-		"join":     func(sep string, v []string) (string, error) { return short(strings.Join(v, sep)) },
-		"lines":    func(v any) []string { return strings.Split(strings.TrimRight(fmt.Sprint(v), "\n"), "\n") },
-		"contains": func(part string, v any) bool { return strings.Contains(fmt.Sprint(v), part) },
-		"default":  func(other, v any) any { return or(v, other) },
-		"date":     date,
-	}
+// functions are all that a template can call, besides and and or. None reads a clock, a file
+// or the environment, and none makes a text that is longer than the output may be.
+var functions = map[string]any{
+	"and": true, "or": true, // function evaluates them: not all of their arguments
+	"not": func(v any) bool { return !isTrue(v) },
+	"len": length, "index": index, "slice": slice,
+	"eq":       equal,
+	"ne":       func(a, b any) (bool, error) { same, err := equal(a, b); return !same, err },
+	"lt":       func(a, b any) (bool, error) { c, err := compare(a, b); return c < 0, err },
+	"le":       func(a, b any) (bool, error) { c, err := compare(a, b); return c <= 0, err },
+	"gt":       func(a, b any) (bool, error) { c, err := compare(a, b); return c > 0, err },
+	"ge":       func(a, b any) (bool, error) { c, err := compare(a, b); return c >= 0, err },
+	"call":     func(any, ...any) (string, error) { return "", errors.New("there are no functions to call") },
+	"print":    func(v ...any) (string, error) { return short(fmt.Sprint(v...)) },
+	"println":  func(v ...any) (string, error) { return short(fmt.Sprintln(v...)) },
+	"printf":   printf,
+	"html":     textFunction(html.EscapeString),
+	"js":       textFunction(template.JSEscapeString),
+	"urlquery": textFunction(url.QueryEscape),
+	"json":     toJSON,
+	"upper":    textFunction(strings.ToUpper),
+	"lower":    textFunction(strings.ToLower),
+	"trim":     textFunction(strings.TrimSpace),
+	"quiet":    textFunction(quiet),
+	"mrkdwn":   textFunction(mrkdwn),
+	"fence":    textFunction(fence),
+	"truncate": func(most int, v any) string { return cut(fmt.Sprint(v), most) },
+	"replace":  func(old, new string, v any) (string, error) { return replace(old, new, fmt.Sprint(v)) },
+	"join":     func(sep string, v []string) (string, error) { return short(strings.Join(v, sep)) },
+	"lines":    func(v any) []string { return strings.Split(strings.TrimRight(fmt.Sprint(v), "\n"), "\n") },
+	"contains": func(part string, v any) bool { return strings.Contains(fmt.Sprint(v), part) },
+	"default":  func(other, v any) any { return or(v, other) },
+	"date":     date,
+}
+
+func textFunction(f func(string) string) func(any) (string, error) {
+	return func(v any) (string, error) { return short(f(fmt.Sprint(v))) }
 }
 
 func short(text string) (string, error) {
