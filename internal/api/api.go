@@ -20,7 +20,7 @@ func New(cfg Config) http.Handler {
 	admission := admission{cfg.Sources.Check, cfg.Sources.Trust}
 	users := &authAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, gate: cfg.Auth.Gate, provider: cfg.Auth.Provider, base: cfg.Base}
 	budget := &budgetAPI{Server: s, daemon: cfg.Daemon}
-	sites := &siteAPI{Server: s, store: cfg.Store, daemon: cfg.Daemon}
+	sites := &siteAPI{Server: s, store: cfg.Store, frontier: cfg.Frontier, daemon: cfg.Daemon}
 	sinks := &sinkAPI{Server: s, changes: cfg.Store, sinks: cfg.Sinks}
 	settings := &settingsAPI{Server: s, daemon: cfg.Daemon, settings: cfg.Settings}
 	status := &statusAPI{

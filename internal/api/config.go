@@ -15,12 +15,14 @@ import (
 	"freshet/internal/queries"
 	"freshet/internal/queries/runner"
 	"freshet/internal/sinks/delivery"
+	"freshet/internal/sites/frontier"
 )
 
 // Config says what a handler serves. Store, Daemon, Auth.Gate and Sources.Check are required.
 type Config struct {
-	Store  freshet.Store
-	Daemon *daemon.Daemon // it need not be running
+	Store    freshet.Store
+	Frontier *frontier.Store // of sites
+	Daemon   *daemon.Daemon  // it need not be running
 
 	Auth     AuthConfig
 	Sources  SourceConfig

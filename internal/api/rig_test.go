@@ -22,6 +22,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/sched"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -63,7 +64,7 @@ func newRigWith(t testing.TB, differ func(*daemon.Config), change ...func(*api.C
 	r := &rig{t: t, pages: map[string]page{}, stop: make(chan struct{})}
 	r.origin = httptest.NewServer(http.HandlerFunc(r.serve))
 	t.Cleanup(r.origin.Close)
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Epoch: "rig"})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Epoch: "rig", Sites: frontier.Hook{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,13 +73,13 @@ func newRigWith(t testing.TB, differ func(*daemon.Config), change ...func(*api.C
 	limits := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	metrics := api.NewMetrics()
 	watching := daemon.Config{
-		Store: store, Fetcher: fetch.New(limits), Policy: idle{}, Observe: metrics.Outcome,
+		Store: store, Frontier: frontier.NewStore(store.DB()), Fetcher: fetch.New(limits), Policy: idle{}, Observe: metrics.Outcome,
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1e6, Per: time.Minute, Instant: time.Millisecond}, Hosts: sched.Politeness{Concurrency: 16}},
 	}
 	differ(&watching)
 	r.daemon = daemon.New(watching)
 	cfg := api.Config{
-		Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, QueryStore: queries.NewStore(store.DB()), Store: store, Daemon: r.daemon, Metrics: metrics, Stop: r.stop,
+		Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, QueryStore: queries.NewStore(store.DB()), Store: store, Frontier: frontier.NewStore(store.DB()), Daemon: r.daemon, Metrics: metrics, Stop: r.stop,
 		Sources: api.SourceConfig{Check: limits.CheckURL}, Program: api.ProgramConfig{Version: "test"},
 	}
 	for _, c := range change {

@@ -14,13 +14,15 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sites/discovery"
+	"freshet/internal/sites/frontier"
 )
 
 // siteAPI serves whole sites and their pages.
 type siteAPI struct {
 	*rest.Server
-	store  freshet.Store
-	daemon *daemon.Daemon
+	store    freshet.Store
+	frontier *frontier.Store
+	daemon   *daemon.Daemon
 }
 
 func (a *siteAPI) routes() {
@@ -114,7 +116,7 @@ func (a *siteAPI) ofSite(ctx context.Context, id freshet.SourceID, err error) er
 
 // describeSite returns what is known of a site.
 func (a *siteAPI) describeSite(ctx context.Context, id freshet.SourceID) (client.Site, error) {
-	r, err := discovery.Describe(ctx, a.store, id)
+	r, err := discovery.Describe(ctx, a.store, a.frontier, id)
 	if err != nil {
 		return client.Site{}, err
 	}
@@ -195,7 +197,7 @@ func (a *siteAPI) listSitePages(ctx context.Context, in *listSitePagesInput) (*r
 	}
 	page := client.PageOfPages{Items: []client.SitePage{}}
 	limit := min(in.Limit, rest.MaxPage)
-	for p, err := range a.store.Pages(ctx, in.ID, freshet.PageQuery{State: freshet.PageState(in.State), After: in.After}) {
+	for p, err := range a.frontier.Pages(ctx, in.ID, frontier.Query{State: freshet.PageState(in.State), After: in.After}) {
 		if err != nil {
 			return nil, err
 		}
@@ -216,7 +218,7 @@ func (a *siteAPI) listSitePages(ctx context.Context, in *listSitePagesInput) (*r
 }
 
 // sitePage returns a page of a site as the API tells it.
-func (a *siteAPI) sitePage(ctx context.Context, p freshet.Page) (client.SitePage, error) {
+func (a *siteAPI) sitePage(ctx context.Context, p frontier.Page) (client.SitePage, error) {
 	told := client.SitePage{
 		URL: p.URL, State: p.State, Source: p.Source, Found: p.Found, Depth: p.Depth, At: p.Seen.UTC(),
 		LastMod: p.Date.UTC(), Listed: p.Listed.UTC(), Gone: p.Gone.UTC(),
@@ -247,7 +249,7 @@ func (a *siteAPI) gauges(ctx context.Context, set setGauge) {
 	pages := gauge("freshet_site_pages", "Pages of a site by state.", "site", "state")
 	changed := gauge("freshet_site_change_ratio", "Share of the downloads of known pages of a site that brought a change, of late.", "site")
 	for _, s := range all[:min(len(all), mostMeasured)] {
-		r, err := discovery.Describe(ctx, a.store, s.ID)
+		r, err := discovery.Describe(ctx, a.store, a.frontier, s.ID)
 		if err != nil {
 			continue // it was removed just now
 		}

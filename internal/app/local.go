@@ -10,6 +10,7 @@ import (
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/queries"
 	"freshet/internal/sinks/delivery"
+	"freshet/internal/sites/frontier"
 )
 
 // A LocalAPI answers the API over a data directory in this process.
@@ -56,7 +57,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 		return nil, errors.Join(err, closeAll())
 	}
 	handler := api.New(api.Config{
-		Store: n.Store, QueryStore: queries.NewStore(n.stored.DB()), Daemon: n.Daemon, Auth: api.AuthConfig{Gate: gate},
+		Store: n.Store, Frontier: frontier.NewStore(n.stored.DB()), QueryStore: queries.NewStore(n.stored.DB()), Daemon: n.Daemon, Auth: api.AuthConfig{Gate: gate},
 		Sources: api.SourceConfig{Check: cfg.CheckURL, Trust: n.trust, Read: n.reader.Read, Hooks: n.hooks},
 		Search:  api.SearchConfig{Off: cfg.NoSearch, Index: n.indexAll},
 		Program: api.ProgramConfig{Version: version, Size: n.StoreSize, Browser: n.browser},

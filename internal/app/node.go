@@ -28,6 +28,7 @@ import (
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/sites/discovery"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
 )
@@ -196,6 +197,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	}
 	with := daemon.Config{
 		Store:      watched,
+		Frontier:   frontier.NewStore(n.stored.DB()),
 		Queries:    queries.NewStore(n.stored.DB()),
 		Fetcher:    n.access,
 		Worker:     daemon.WorkerConfig{Looker: hands, Read: n.reader.Read, Renderer: n.renderer, Memory: pollMemory(cfg.Settings), Agent: cfg.Fetch.Agent},
@@ -220,7 +222,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	}
 	n.Daemon = daemon.New(with)
 	if !cfg.Idle {
-		n.explorer = discovery.New(discovery.Config{Store: n.Store, Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
+		n.explorer = discovery.New(discovery.Config{Store: n.Store, Frontier: frontier.NewStore(n.stored.DB()), Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
 	}
 	if !cfg.Idle || cfg.Queries {
 		n.queries = runner.New(runner.Config{Store: n.Store, Queries: queries.NewStore(n.stored.DB()), Read: n.reader.Read, Log: n.log, Now: now})

@@ -23,6 +23,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/sinks/delivery"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
 )
@@ -341,6 +342,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 	}
 	h := api.New(api.Config{
 		Store:      s.node.Store,
+		Frontier:   frontier.NewStore(s.node.stored.DB()),
 		QueryStore: queries.NewStore(s.node.stored.DB()),
 		Daemon:     s.node.Daemon,
 		Auth:       api.AuthConfig{Gate: s.gate, Provider: s.provider(), Hosts: s.names()},

@@ -20,6 +20,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sites/discovery"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -119,7 +120,7 @@ func TestKillWhileExploring(t *testing.T) {
 		}
 		return cmd
 	}
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,14 +149,14 @@ func TestKillWhileExploring(t *testing.T) {
 }
 
 // countsOf counts the pages of the maze, beside the daemon.
-func countsOf(t *testing.T, dir string) freshet.PageCounts {
+func countsOf(t *testing.T, dir string) frontier.Counts {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	counts, err := store.CountPages(t.Context(), "maze")
+	counts, err := frontier.NewStore(store.DB()).CountPages(t.Context(), "maze")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func countsOf(t *testing.T, dir string) freshet.PageCounts {
 // checkMaze checks that every page of the maze is watched, once.
 func checkMaze(t *testing.T, dir string, m *maze) {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,14 +182,14 @@ func checkMaze(t *testing.T, dir string, m *maze) {
 	}
 	for i := range m.pages {
 		if n := watched[fmt.Sprintf("/page/%d", i)]; n != 1 {
-			page, err := store.Page(t.Context(), "maze", fmt.Sprintf("%s/page/%d", m.URL, i))
+			page, err := frontier.NewStore(store.DB()).Page(t.Context(), "maze", fmt.Sprintf("%s/page/%d", m.URL, i))
 			t.Errorf("page %d is watched %d times; it is %+v, %v", i, n, page, err)
 		}
 	}
 	if len(watched) != m.pages {
 		t.Errorf("%d pages are watched, want %d", len(watched), m.pages)
 	}
-	if report, err := discovery.Describe(t.Context(), store, "maze"); err != nil || len(report.Traps) > 0 {
+	if report, err := discovery.Describe(t.Context(), store, frontier.NewStore(store.DB()), "maze"); err != nil || len(report.Traps) > 0 {
 		t.Errorf("the site has traps: %+v, %v", report.Traps, err)
 	}
 	changes, err := store.Changes(t.Context(), freshet.ChangeQuery{})

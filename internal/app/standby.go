@@ -11,6 +11,7 @@ import (
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/postgres"
 )
 
@@ -86,7 +87,7 @@ func (s *service) endStandby() {
 func (s *service) standbyHandler(b *standby, gate *auth.Gate) http.Handler {
 	settings := s.settings
 	return api.New(api.Config{
-		Store: b.node.Store, QueryStore: queries.NewStore(b.node.stored.DB()), Daemon: b.node.Daemon,
+		Store: b.node.Store, Frontier: frontier.NewStore(b.node.stored.DB()), QueryStore: queries.NewStore(b.node.stored.DB()), Daemon: b.node.Daemon,
 		Auth: api.AuthConfig{Gate: gate, Hosts: s.names()},
 		Sources: api.SourceConfig{
 			Check: settings.CheckURL, Trust: b.node.trust, Read: b.node.reader.Read, Trace: b.node.reader.Trace,

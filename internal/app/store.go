@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
@@ -28,7 +29,7 @@ type database interface {
 func openStore(ctx context.Context, cfg Config) (database, error) {
 	if cfg.Settings.Store == "" {
 		opened := cfg.Store
-		opened.Dir, opened.Now, opened.Log = cfg.Data, cfg.Now, cfg.Log
+		opened.Dir, opened.Now, opened.Log, opened.Sites = cfg.Data, cfg.Now, cfg.Log, frontier.Hook{}
 		return sqlite.Open(ctx, opened)
 	}
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
@@ -47,7 +48,7 @@ func openStore(ctx context.Context, cfg Config) (database, error) {
 
 // databaseOf returns where the database of the settings is.
 func databaseOf(s config.Settings, log *slog.Logger) postgres.Config {
-	return postgres.Config{URL: s.Store, Lease: leaseOf(s), Log: log}
+	return postgres.Config{URL: s.Store, Sites: frontier.Hook{}, Lease: leaseOf(s), Log: log}
 }
 
 // mayFetch says that nothing may be sent any more: another node may decide by now.

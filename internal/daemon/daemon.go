@@ -22,10 +22,11 @@ import (
 
 // Config says what a Daemon works with. Store, Fetcher and Policy are needed.
 type Config struct {
-	Store   freshet.Store
-	Queries *queries.Store // whose matches say how much changes matter; nil means that all matter alike
-	Fetcher freshet.Fetcher
-	Worker  WorkerConfig
+	Store    freshet.Store
+	Frontier Frontier       // of sites; nil if there are none
+	Queries  *queries.Store // whose matches say how much changes matter; nil means that all matter alike
+	Fetcher  freshet.Fetcher
+	Worker   WorkerConfig
 
 	Policy freshet.Policy
 	Plans  freshet.Policy // that would be at work if Policy made no polls; nil means Policy
@@ -170,7 +171,7 @@ func New(cfg Config) *Daemon {
 	d.clockWatch = &clockWatch{loop: loop, keeper: clock, limits: d.limits, imports: d.imports, log: log}
 	d.pruner = &pruner{store: store, clock: clock, limits: d.limits, hints: d.hints, cfg: cfg.History, bounds: make(chan struct{}, 1), log: log}
 	d.editor = &editor{
-		store: store, loop: loop, clock: clock, limits: d.limits, unbound: cfg.Unbound, levels: d.levelWatch, hints: d.hints, sites: d.siteList,
+		store: store, frontier: cfg.Frontier, loop: loop, clock: clock, limits: d.limits, unbound: cfg.Unbound, levels: d.levelWatch, hints: d.hints, sites: d.siteList,
 		nextPolls: d.nextPolls, imports: d.imports, pruner: d.pruner, log: log,
 		counts: counts{counting: newGate()}, purges: purges{ending: newGate()}, editing: editing,
 	}

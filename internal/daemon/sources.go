@@ -14,12 +14,14 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sites/frontier"
 )
 
 // An editor adds, changes and removes sources and the pages of sites, in the store and in
 // the loop.
 type editor struct {
 	store     freshet.Store
+	frontier  Frontier
 	loop      *loop
 	clock     *clockKeeper
 	limits    *limits
@@ -327,10 +329,18 @@ func equal(a, b freshet.Source) bool {
 	return a.Origin == b.Origin && bytes.Equal(a.Definition(), b.Definition())
 }
 
-// AddPages puts pages that were found for a site on its shelf, as the store's AddPages
-// does. No removal of the site comes in between. If the site has been removed or edited
+// A Frontier keeps the pages of sites that are known: see [frontier.Store].
+type Frontier interface {
+	AddPages(ctx context.Context, site freshet.SourceID, pages []frontier.Page) (added, over int, err error)
+	PromotePages(ctx context.Context, site freshet.SourceID, n int) ([]freshet.Source, error)
+	Announce(ctx context.Context, id freshet.SourceID, e freshet.PageEvent, at time.Time, summary string) (freshet.Change, error)
+	SetPage(ctx context.Context, site freshet.SourceID, url string, state freshet.PageState) error
+	Page(ctx context.Context, site freshet.SourceID, url string) (frontier.Page, error)
+}
+
+// AddPages adds pages that were found for a site to its frontier. No removal of the site comes in between. If the site has been removed or edited
 // since it was as given, it refuses: the pages may not belong to it any more.
-func (e *editor) AddPages(ctx context.Context, site freshet.Source, pages []freshet.Page) (added, over int, err error) {
+func (e *editor) AddPages(ctx context.Context, site freshet.Source, pages []frontier.Page) (added, over int, err error) {
 	defer e.counts.counting.pass(1)()
 	now, err := e.store.Source(ctx, site.ID)
 	if err != nil {
@@ -339,14 +349,13 @@ func (e *editor) AddPages(ctx context.Context, site freshet.Source, pages []fres
 	if now.Revision != site.Revision {
 		return 0, 0, &freshet.StaleError{Source: site.ID, Given: site.Revision, Stored: now.Revision}
 	}
-	return e.store.AddPages(ctx, site.ID, pages)
+	return e.frontier.AddPages(ctx, site.ID, pages)
 }
 
-// TakePages begins to watch waiting pages of a site. It is the store's TakePages, told
-// to the loop.
-func (e *editor) TakePages(ctx context.Context, site freshet.SourceID, n int) ([]freshet.Source, error) {
+// PromotePages begins to watch waiting pages of a site.
+func (e *editor) PromotePages(ctx context.Context, site freshet.SourceID, n int) ([]freshet.Source, error) {
 	leave := e.counts.counting.pass(1)
-	taken, err := e.store.TakePages(ctx, site, n)
+	taken, err := e.frontier.PromotePages(ctx, site, n)
 	for _, s := range taken {
 		e.counts.add(s.ID, 1)
 	}
@@ -361,12 +370,11 @@ func (e *editor) TakePages(ctx context.Context, site freshet.SourceID, n int) ([
 	return taken, e.tellSources(ctx, ids)
 }
 
-// Announce tells a change of a page as a whole. It is the store's Announce, told to
-// the loop.
+// Announce records a change of a page as a whole.
 func (e *editor) Announce(ctx context.Context, id freshet.SourceID, event freshet.PageEvent, at time.Time, summary string) (freshet.Change, error) {
 	var c freshet.Change
 	announce := func() (_ freshet.SourceID, err error) {
-		c, err = e.store.Announce(ctx, id, event, at, summary)
+		c, err = e.frontier.Announce(ctx, id, event, at, summary)
 		return id, err
 	}
 	var err error
@@ -385,18 +393,17 @@ func (e *editor) Announce(ctx context.Context, id freshet.SourceID, event freshe
 	return c, nil
 }
 
-// SetPage says what becomes of a page of a site. It is the store's SetPage, told to
-// the loop.
+// SetPage gives a page of a site another state.
 func (e *editor) SetPage(ctx context.Context, site freshet.SourceID, url string, state freshet.PageState) error {
-	page, err := e.store.Page(ctx, site, url)
+	page, err := e.frontier.Page(ctx, site, url)
 	if err != nil {
 		return err
 	}
 	if page.State != freshet.PageWatched {
-		return e.store.SetPage(ctx, site, url, state)
+		return e.frontier.SetPage(ctx, site, url, state)
 	}
 	err = e.counts.edit(-1, func() (freshet.SourceID, error) {
-		return page.Source, e.store.SetPage(ctx, site, url, state)
+		return page.Source, e.frontier.SetPage(ctx, site, url, state)
 	})
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"freshet/internal/lab/synth"
 	"freshet/internal/queries"
 	"freshet/internal/queries/runner"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -61,12 +62,18 @@ func (j *journal) RemoveSource(ctx context.Context, id freshet.SourceID, purge b
 	return j.Store.RemoveSource(ctx, id, purge)
 }
 
-func (j *journal) TakePages(ctx context.Context, site freshet.SourceID, n int) ([]freshet.Source, error) {
-	taken, err := j.Store.TakePages(ctx, site, n)
-	for _, s := range taken {
-		j.note(s.ID)
+// A pageJournal is the pages of sites, and notes in a journal which of them become sources.
+type pageJournal struct {
+	*frontier.Store
+	journal *journal
+}
+
+func (j *pageJournal) PromotePages(ctx context.Context, site freshet.SourceID, n int) ([]freshet.Source, error) {
+	promoted, err := j.Store.PromotePages(ctx, site, n)
+	for _, s := range promoted {
+		j.journal.note(s.ID)
 	}
-	return taken, err
+	return promoted, err
 }
 
 func (j *journal) SaveBeliefs(ctx context.Context, beliefs []freshet.Belief) error {
@@ -123,7 +130,11 @@ func queriesOf(of freshet.Store) *queries.Store {
 func newBaton(t *testing.T, store freshet.Store, w *synth.Web) *baton {
 	r := &baton{T: t, web: w, store: store, log: &journal{Store: beneath(store), save: noNotes}}
 	auto, learner := newLearning(time.Second)
-	r.daemon = daemon.New(daemon.Config{Store: r.log, Queries: queriesOf(store), Fetcher: w, Policy: auto, Learner: learner, Limits: crowded})
+	var pages daemon.Frontier
+	if in, ok := beneath(store).(*sqlite.Store); ok {
+		pages = &pageJournal{frontier.NewStore(in.DB()), r.log}
+	}
+	r.daemon = daemon.New(daemon.Config{Store: r.log, Frontier: pages, Queries: queriesOf(store), Fetcher: w, Policy: auto, Learner: learner, Limits: crowded})
 	r.warm = daemon.NewWarm(daemon.WarmConfig{Edited: r.log.edited, Open: func(context.Context) (*daemon.Daemon, error) {
 		auto, learner := newLearning(time.Second)
 		unwritten := &forgetful{Store: store, save: func(freshet.Belief) error { return errors.New("whoever stands by writes nothing") }}
@@ -211,10 +222,10 @@ func TestWarmKnowsWhatAStartWould(t *testing.T) {
 			},
 			func() (err error) { site, err = r.daemon.AddSource(ctx, site); return err },
 			func() error {
-				_, _, err := r.daemon.AddPages(ctx, site, []freshet.Page{{URL: page(58).URL, Found: freshet.ByLink, Depth: 1}, {URL: page(59).URL, Found: freshet.ByLink, Depth: 1}})
+				_, _, err := r.daemon.AddPages(ctx, site, []frontier.Page{{URL: page(58).URL, Found: freshet.ByLink, Depth: 1}, {URL: page(59).URL, Found: freshet.ByLink, Depth: 1}})
 				return err
 			},
-			func() error { _, err := r.daemon.TakePages(ctx, site.ID, 2); return err },
+			func() error { _, err := r.daemon.PromotePages(ctx, site.ID, 2); return err },
 			func() error {
 				_, _, err := r.daemon.Teach(ctx, "p010", []freshet.UpdateTime{{After: start, Until: start.Add(time.Second)}})
 				return err

@@ -51,8 +51,7 @@ type Catalog interface {
 	// Its revision is 1, or the next if there was a source with its ID before.
 	//
 	// Of a page of a site (Of is set) only what differs from its site is kept: an edit
-	// of the site holds for its pages at once. If the page is on the shelf it is watched
-	// from now on.
+	// of the site holds for its pages at once.
 	AddSource(ctx context.Context, s Source) (Source, error)
 
 	// UpdateSource replaces the source with the same ID, or returns
@@ -69,7 +68,7 @@ type Catalog interface {
 	// another had.
 	//
 	// With a site go all of its pages, those that are watched and those that wait. A
-	// page that is removed alone is not taken again: the shelf has it as refused.
+	// page that is removed alone is not promoted again.
 	RemoveSource(ctx context.Context, id SourceID, purge bool) error
 
 	// Source returns one watched source, or ErrNotFound.
@@ -310,7 +309,6 @@ type Store interface {
 	OutcomeLog
 	ChangeLog
 	BeliefStore
-	Shelf
 	Searcher
 	Close() error
 }

@@ -16,7 +16,7 @@ type batch struct {
 	next   counter
 	slate  *slate
 	staged map[freshet.SourceID]*entry // nil: purged
-	sites  map[int64]*shelf            // likewise
+	sites  map[int64]freshet.Source    // by their keys; the zero source: purged
 	cached []cachedBody
 	forget []int64 // bodies deleted or superseded, which need not be cached
 
@@ -147,10 +147,6 @@ func (s *Store) attempt(jobs []job, errs []error) (b *batch, failed int, err err
 			return nil, -1, err
 		}
 	}
-	if err := b.writeShelves(); err != nil {
-		s.rollback()
-		return nil, -1, err
-	}
 	if err := b.noteEdits(); err != nil {
 		s.rollback()
 		return nil, -1, err
@@ -203,7 +199,7 @@ func (s *Store) apply(b *batch) {
 			s.roll.note(old)
 		}
 	}
-	s.applyShelves(b.sites)
+	s.applySites(b.sites)
 	if b.flushed {
 		s.unmarked = 0
 	}

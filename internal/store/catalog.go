@@ -28,12 +28,14 @@ func (s *Store) AddSource(ctx context.Context, src freshet.Source) (freshet.Sour
 	var added freshet.Source
 	err := s.write(ctx, "adding "+src.URL, func(b *batch) (err error) {
 		if src.Of != "" {
-			if _, err := b.openShelf(src.Of); err != nil {
-				return &freshet.InvalidError{Field: "of", Reason: fmt.Sprintf("there is no site %s", src.Of)}
+			if err := b.watchedSite(src.Of); err != nil {
+				return err
 			}
 		}
-		added, err = b.addSource(tidied(src))
-		return err
+		if added, err = b.addSource(tidied(src)); err != nil {
+			return err
+		}
+		return b.putPage(added)
 	})
 	return added, err
 }
@@ -195,17 +197,25 @@ func (b *batch) putSource(e *entry, src freshet.Source) error {
 		}
 	}
 	recipe, definition := src.Key(), src.Definition()
-	e.site = 0
-	if sh := b.shelfNamed(src.Of); sh != nil {
-		e.site, recipe, definition = sh.key, "", src.DefinitionOver(sh.site)
-		if err := b.shelve(sh, e, src); err != nil {
-			return err
-		}
+	site := b.siteNamed(src.Of)
+	if e.site = site; site != 0 {
+		recipe, definition = "", src.DefinitionOver(b.siteOf(site))
 	}
-	e.face = faceOf(src, e.site, b.siteOf(e.site).Revision, definition)
-	b.keepShelf(e, src)
+	e.face = faceOf(src, site, b.siteOf(site).Revision, definition)
+	if err := b.keepSite(e, src); err != nil {
+		return err
+	}
 	return b.put(&sourcesTable, e.key, string(src.ID), src.URL, recipe, string(definition), src.Revision,
 		string(src.Origin), MomentOf(src.Created).Value(), int64(0), e.label, CountOrNull(e.site))
+}
+
+// putPage tells the hook of sites that the source of a page was written.
+func (b *batch) putPage(src freshet.Source) error {
+	e := b.entry(src.ID)
+	if e.site == 0 {
+		return nil
+	}
+	return b.store.cfg.Sites.PutPage(&Tx{b}, e.key, src)
 }
 
 // randomID returns a name that nobody has chosen.
@@ -245,15 +255,15 @@ func (s *Store) UpdateSource(ctx context.Context, src freshet.Source) error {
 			}
 			next.Created = created.Time()
 		}
-		return b.putSource(e, next)
+		if err := b.putSource(e, next); err != nil {
+			return err
+		}
+		return b.putPage(next)
 	})
 	if err != nil || src.Site != nil {
 		return err
 	}
-	if keeps, err := s.keepsPages(ctx, s.shelfNow(src.ID)); !keeps || err != nil {
-		return err
-	}
-	return s.clearPages(ctx, src.ID) // it is a site no more
+	return s.dissolve(ctx, src.ID)
 }
 
 // RemoveSource implements [freshet.Catalog]. A source that has been removed
@@ -265,14 +275,14 @@ func (s *Store) RemoveSource(ctx context.Context, id freshet.SourceID, purge boo
 			if e == nil || e.removed && !purge {
 				return unknown(id)
 			}
-			if sh := b.shelf(e.key); sh != nil {
-				if more, err = b.clear(sh, purge); err != nil || more {
+			if more = false; e.site != 0 || b.siteOf(e.key).ID != "" {
+				src, err := b.source(e.key)
+				if err != nil {
 					return err
 				}
-			}
-			more = false
-			if err := b.refuse(e, purge); err != nil {
-				return err
+				if more, err = s.cfg.Sites.Removing(&Tx{b}, e.key, src, purge); err != nil || more {
+					return err
+				}
 			}
 			return b.drop(e, purge)
 		})
@@ -325,11 +335,8 @@ func (b *batch) purge(e *entry) error {
 		}
 	}
 	b.staged[e.id], b.unlogged = nil, true
-	if b.shelf(e.key) != nil {
-		b.sites[e.key] = nil
-		if err := b.remove(&shelvesTable, "site = ?", e.key); err != nil {
-			return err
-		}
+	if err := b.purgeSite(e); err != nil {
+		return err
 	}
 	return b.remove(&sourcesTable, "key = ?", e.key)
 }

@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"freshet/internal/freshet"
 )
@@ -17,6 +19,9 @@ type DB struct{ store *Store }
 
 // DB returns the database of the store.
 func (s *Store) DB() *DB { return &DB{s} }
+
+// Now returns the time by the clock of the store.
+func (d *DB) Now() time.Time { return d.store.cfg.Now() }
 
 // Each passes each row of the answer to a query to row. Statements are prepared once, so
 // there must be few different ones.
@@ -62,6 +67,50 @@ func (tx *Tx) Amend(table, where string, args []driver.Value, change func(row []
 // Remove deletes the rows for which a condition holds.
 func (tx *Tx) Remove(table, where string, args ...driver.Value) error {
 	return tx.batch.remove(tableNamed(table), where, args...)
+}
+
+// SourceKey returns the key of a source, zero if there is none, and whether it is watched.
+func (tx *Tx) SourceKey(id freshet.SourceID) (key int64, watched bool) {
+	e := tx.batch.entry(id)
+	if e == nil {
+		return 0, false
+	}
+	return e.key, !e.removed
+}
+
+// Source returns the source with a key, the zero source if there is none.
+func (tx *Tx) Source(key int64) (freshet.Source, error) { return tx.batch.source(key) }
+
+// AddSource adds a source as Store.AddSource does, without the hook of sites.
+func (tx *Tx) AddSource(src freshet.Source) (freshet.Source, error) {
+	return tx.batch.addSource(tidied(src))
+}
+
+// DropSource stops watching a source, or deletes all of it, without the hook of sites.
+func (tx *Tx) DropSource(id freshet.SourceID, purge bool) error {
+	e := tx.batch.entry(id)
+	if e == nil {
+		return fmt.Errorf("%w: source %s has no status", freshet.ErrDamaged, id)
+	}
+	return tx.batch.drop(e, purge)
+}
+
+// AppendChange appends a change of a source as a whole to the log, at a moment, without a poll.
+func (tx *Tx) AppendChange(id freshet.SourceID, at time.Time, summary string, details freshet.Details) (freshet.Change, error) {
+	b, e := tx.batch, tx.batch.entry(id)
+	from, seen := e.hash, e.seen.Time()
+	if details.Page == freshet.PageCame {
+		from = freshet.Hash{}
+	}
+	if seen.After(at) { // the clock was set back
+		seen = at
+	}
+	e.changedAt = MomentOf(at)
+	c, err := b.change(e, freshet.Outcome{Since: seen, Ended: at}, from, summary, details)
+	if err != nil {
+		return c, err
+	}
+	return c, b.writeHead(e)
 }
 
 // Rows returns how many rows a table has.

@@ -103,7 +103,7 @@ type happened struct {
 	logged  map[int64][]freshet.Outcome // by the key of their source
 	touched map[freshet.SourceID]bool
 	entries map[freshet.SourceID]*entry
-	shelves map[int64]*shelf
+	sites   map[int64]freshet.Source
 }
 
 // follow brings the entries up to date by what was written since, and reports whether that could
@@ -163,7 +163,7 @@ func (s *Store) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err 
 			h.touched[id] = true
 		}
 	}
-	if h.shelves, err = readShelves(ctx, tx); err != nil {
+	if h.sites, err = readSites(ctx, tx); err != nil {
 		return err
 	}
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(h.touched)), sourcePage) {
@@ -171,7 +171,7 @@ func (s *Store) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err 
 		if err != nil {
 			return err
 		}
-		entries, err := readEntries(ctx, tx, s.showing(h.shelves), "WHERE s.id IN (SELECT value FROM json_each(?))", string(text))
+		entries, err := readEntries(ctx, tx, s.showing(h.sites), "WHERE s.id IN (SELECT value FROM json_each(?))", string(text))
 		if err != nil {
 			return err
 		}
@@ -184,12 +184,12 @@ func (s *Store) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err 
 
 // take takes over what has happened.
 func (s *Store) take(h *happened) {
-	for key, sh := range h.shelves {
-		if old := s.shelves[key]; old != nil && old.site.Revision != sh.site.Revision {
+	for key, src := range h.sites {
+		if old, known := s.sites[key]; known && old.Revision != src.Revision {
 			s.roll.stale[key] = true
 		}
 	}
-	s.shelves = h.shelves
+	s.sites = h.sites
 	for id := range h.touched {
 		old, e := s.entries[id], h.entries[id]
 		if e == nil {

@@ -30,11 +30,11 @@ func (s *Store) load(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	shelves, err := readShelves(ctx, tx)
+	sites, err := readSites(ctx, tx)
 	if err != nil {
 		return err
 	}
-	entries, err := readEntries(ctx, tx, s.showing(shelves), "")
+	entries, err := readEntries(ctx, tx, s.showing(sites), "")
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 	s.next, s.unmarked, s.reached = to.next, unmarked, to
 	s.takeEpochs(to.epochs)
 	s.tail.clear()
-	s.shelves, s.entries, s.owing = shelves, byID, owing
+	s.sites, s.entries, s.owing = sites, byID, owing
 	if s.keepsRoll() {
 		s.roll = newRoll()
 		for _, e := range entries {
@@ -79,19 +79,13 @@ func readMark(ctx context.Context, tx querier) (mark freshet.Cursor, err error) 
 	return mark, err
 }
 
-// showing returns what makes the face of a source of its row, over what the sites of these shelves
-// say; nil if nobody wants to see any.
-func (s *Store) showing(shelves map[int64]*shelf) func(*sourceRow) *face {
+// showing returns what makes the face of a source of its row, over what these sites say; nil if there
+// is no roll.
+func (s *Store) showing(sites map[int64]freshet.Source) func(*sourceRow) *face {
 	if !s.keepsRoll() {
 		return nil
 	}
-	return func(row *sourceRow) *face {
-		var site freshet.Source
-		if sh := shelves[row.site]; sh != nil {
-			site = sh.site
-		}
-		return storedFace(row, site)
-	}
+	return func(row *sourceRow) *face { return storedFace(row, sites[row.site]) }
 }
 
 // readSeals reads the seals, and lets no cursor be given out again that a log

@@ -21,7 +21,7 @@ type Known struct {
 func (s *Store) Known(ctx context.Context) iter.Seq2[Known, error] {
 	return func(yield func(Known, error) bool) {
 		last := freshet.SourceID("")
-		if err := s.refreshShelves(ctx); err != nil {
+		if err := s.refreshSites(ctx); err != nil {
 			yield(Known{}, err)
 			return
 		}

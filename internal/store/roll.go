@@ -258,8 +258,8 @@ func (s *Store) hear() {
 		if l.face == nil || !r.stale[l.face.site] {
 			continue
 		}
-		if sh, e := s.shelves[l.face.site], s.entries[l.id]; sh != nil && e != nil && sh.site.Revision != l.face.heard {
-			r.put(int32(i), lineOf(e, l.face.over(l.id, sh.site)))
+		if site, e := s.sites[l.face.site], s.entries[l.id]; site.ID != "" && e != nil && site.Revision != l.face.heard {
+			r.put(int32(i), lineOf(e, l.face.over(l.id, site)))
 		}
 	}
 	clear(r.stale)

@@ -83,6 +83,7 @@ type Config struct {
 	// same. Its parameters are id, source, sum, size, source, sum, size, base, depth, frame.
 	NewBody string
 
+	Sites      SiteHook // nil if there are no sites
 	Edits      EditLog
 	ReadOnly   bool
 	Now        func() time.Time // nil means time.Now
@@ -111,6 +112,9 @@ func (c Config) withDefaults() Config {
 	c.Epoch = cmp.Or(c.Epoch, randomEpoch())
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Sites == nil {
+		c.Sites = noSites{}
 	}
 	if c.Reading == nil {
 		c.Reading = &sql.TxOptions{ReadOnly: true}
@@ -159,9 +163,9 @@ type Store struct {
 type ledger struct {
 	mu      sync.RWMutex // held to read entries, or to change them while leading
 	entries map[freshet.SourceID]*entry
-	shelves map[int64]*shelf // of sites, by their keys
-	roll    *roll            // of the sources; nil in a store that is only read
-	owing   []*entry         // those that are dirty, and some that were purged
+	sites   map[int64]freshet.Source // by their keys
+	roll    *roll                    // of the sources; nil in a store that is only read
+	owing   []*entry                 // those that are dirty, and some that were purged
 }
 
 // New returns the store in a database whose schema is up to date. Before it is used, other

@@ -176,8 +176,3 @@ func Checked() map[string][]string {
 	}
 	return found
 }
-
-// PageQueries are what finds the pages of a state.
-func PageQueries() map[string]string {
-	return map[string]string{"waiting pages": selectWaiting, "pages of a state": selectByState + pageAfter}
-}

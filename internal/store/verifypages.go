@@ -3,37 +3,37 @@ package store
 import (
 	"database/sql/driver"
 	"fmt"
-
-	"freshet/internal/freshet"
 )
 
-// pages verifies the pages of sites, and holds them against what their shelves count.
+// pageCounts are how many pages a site has in each state, then by each way of finding them, as in the
+// columns of its shelf.
+type pageCounts [8]int64
+
+// pages verifies the pages of sites against the counts in their shelves.
 func (v *verification) pages() error {
-	shelves, counted := map[int64]freshet.PageCounts{}, map[int64]*shelf{}
+	const states, ways, watched = 5, 3, 1
+	shelves, counted := map[int64]pageCounts{}, map[int64]pageCounts{}
 	err := v.rows(&shelvesTable, func(row []driver.Value) error {
-		var n [8]int
+		var n pageCounts
 		for i := range n {
-			x, _ := row[2+i].(int64)
-			n[i] = int(x)
+			n[i] = whole(row[2+i])
 		}
-		key, _ := row[0].(int64)
-		shelves[key] = freshet.PageCounts{Waiting: n[0], Watched: n[1], Gone: n[2], Refused: n[3], Covered: n[4], Sitemaps: n[5], Feeds: n[6], Links: n[7]}
-		counted[key] = &shelf{}
+		shelves[whole(row[0])], counted[whole(row[0])] = n, pageCounts{}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	err = v.rows(&pagesTable, func(row []driver.Value) error {
-		r, err := readPage(row)
-		if err != nil {
+		site, state, found, source := whole(row[0]), whole(row[3]), whole(row[4]), whole(row[11])
+		if state < 0 || state >= states || found < 0 || found >= ways {
 			return nil // its checksum is wrong
 		}
-		if counted[r.site] == nil {
-			counted[r.site] = &shelf{}
-		}
-		counted[r.site].add(&r, 1)
-		if _, there := v.names[r.source]; r.source != 0 && !there || r.source == 0 && r.is(freshet.PageWatched) {
+		n := counted[site]
+		n[state]++
+		n[states+found]++
+		counted[site] = n
+		if _, there := v.names[source]; source != 0 && !there || source == 0 && state == watched {
 			d := v.subject(&pagesTable, row)
 			d.What += " is watched by no source"
 			d.row = nil // it waits again
@@ -44,9 +44,9 @@ func (v *verification) pages() error {
 	if err != nil {
 		return err
 	}
-	for key, c := range counted {
-		if want, there := shelves[key]; !there || want != c.count {
-			v.found(Damage{Table: "shelves", Source: v.nameOf(key), What: fmt.Sprintf("site %s has %d pages, and its count is another", v.nameOf(key), c.count.Known())})
+	for key, n := range counted {
+		if want, there := shelves[key]; !there || want != n {
+			v.found(Damage{Table: "shelves", Source: v.nameOf(key), What: fmt.Sprintf("site %s has %d pages, and its count is another", v.nameOf(key), n[0]+n[1]+n[2]+n[3]+n[4])})
 		}
 	}
 	for key := range shelves {

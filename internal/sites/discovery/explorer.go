@@ -9,15 +9,17 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/sites/frontier"
 )
 
 // Config says what an Explorer works with. All of it is needed.
 type Config struct {
-	Store  freshet.Store
-	Daemon *daemon.Daemon
-	Agent  string // the name that pages may address us by
-	Log    *slog.Logger
-	Now    func() time.Time
+	Store    freshet.Store
+	Frontier *frontier.Store
+	Daemon   *daemon.Daemon
+	Agent    string // the name that pages may address us by
+	Log      *slog.Logger
+	Now      func() time.Time
 }
 
 // An Explorer finds the pages of the sites that a daemon watches.

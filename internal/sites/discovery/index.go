@@ -13,6 +13,7 @@ import (
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
 	"freshet/internal/sites"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/sites/sitemap"
 )
 
@@ -75,7 +76,7 @@ type list struct {
 	by       freshet.FoundBy
 	complete bool                 // it was read to its end
 	dates    map[string]time.Time // of all pages that it lists
-	news     []freshet.Page       // those that it did not list before, or with another date
+	news     []frontier.Page      // those that it did not list before, or with another date
 	indexes  []string             // other indexes that it names
 }
 
@@ -101,7 +102,7 @@ func (s *survey) list(w freshet.Watched, o freshet.Outcome, raw freshet.Raw, bef
 		if listed && known.Equal(date) {
 			return nil
 		}
-		l.news = append(l.news, freshet.Page{URL: at, Date: date, Listed: o.Began, New: !s.notes.Settled.IsZero()})
+		l.news = append(l.news, frontier.Page{URL: at, Date: date, Listed: o.Began, New: !s.notes.Settled.IsZero()})
 		return nil
 	})
 	for _, p := range summary.Problems {
@@ -156,12 +157,12 @@ func (e *Explorer) listedBefore(ctx context.Context, s *survey, w freshet.Watche
 // unlist takes down which pages an index has ceased to list. Those that are watched are
 // asked for: they are probably gone.
 func (e *Explorer) unlist(ctx context.Context, s *survey, o freshet.Outcome, before, now map[string]time.Time) error {
-	var gone []freshet.Page
+	var gone []frontier.Page
 	for at := range before {
 		if _, still := now[at]; still {
 			continue
 		}
-		page, err := e.cfg.Store.Page(ctx, s.site.ID, at)
+		page, err := e.cfg.Frontier.Page(ctx, s.site.ID, at)
 		if errors.Is(err, freshet.ErrNotFound) {
 			continue
 		}

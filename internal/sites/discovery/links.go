@@ -11,6 +11,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sites"
+	"freshet/internal/sites/frontier"
 )
 
 // readLinks puts the pages that a page links to on the shelf.
@@ -46,7 +47,7 @@ func (e *Explorer) readLinks(ctx context.Context, s *survey, w freshet.Watched, 
 	if text, err := e.cfg.Store.Text(ctx, o.Source, o.Version); err == nil {
 		s.traps.Tell(w.URL, sites.Sum(text))
 	}
-	var pages []freshet.Page
+	var pages []frontier.Page
 	for _, l := range found.Links {
 		at := s.traps.Clean(s.scope.Home(l.URL))
 		if ok, _ := s.scope.Contains(at); !ok || !l.Follow() {
@@ -57,7 +58,7 @@ func (e *Explorer) readLinks(ctx context.Context, s *survey, w freshet.Watched, 
 			return err
 		}
 		if ok {
-			pages = append(pages, freshet.Page{URL: at, Found: freshet.ByLink, Depth: depth + 1, New: !s.notes.Settled.IsZero()})
+			pages = append(pages, frontier.Page{URL: at, Found: freshet.ByLink, Depth: depth + 1, New: !s.notes.Settled.IsZero()})
 		}
 	}
 	if cut := s.traps.Report(); len(cut) > 0 {
@@ -85,7 +86,7 @@ func (e *Explorer) worth(ctx context.Context, s *survey, at, from string) (bool,
 	if s.judged == nil || len(s.judged) >= mostJudged {
 		s.judged = map[uint64]bool{}
 	}
-	page, err := e.cfg.Store.Page(ctx, s.site.ID, at)
+	page, err := e.cfg.Frontier.Page(ctx, s.site.ID, at)
 	switch {
 	case err == nil:
 		s.judged[hash] = page.State != freshet.PageGone // one that is gone may be back
@@ -99,8 +100,8 @@ func (e *Explorer) worth(ctx context.Context, s *survey, at, from string) (bool,
 }
 
 // pageOf returns a page by the URL of its source.
-func (e *Explorer) pageOf(ctx context.Context, s *survey, url string) (freshet.Page, error) {
-	return e.cfg.Store.Page(ctx, s.site.ID, url)
+func (e *Explorer) pageOf(ctx context.Context, s *survey, url string) (frontier.Page, error) {
+	return e.cfg.Frontier.Page(ctx, s.site.ID, url)
 }
 
 // readWishes heeds what a page asks of those who keep copies, and reports whether the
@@ -117,8 +118,8 @@ func (e *Explorer) readWishes(ctx context.Context, s *survey, w freshet.Watched,
 		if ok, _ := s.scope.Contains(found.Canonical); !ok {
 			return false, nil
 		}
-		page := freshet.Page{URL: found.Canonical, Found: freshet.ByLink, Depth: depth, New: !s.notes.Settled.IsZero()}
-		if err := e.shelve(ctx, s, []freshet.Page{page}); err != nil {
+		page := frontier.Page{URL: found.Canonical, Found: freshet.ByLink, Depth: depth, New: !s.notes.Settled.IsZero()}
+		if err := e.shelve(ctx, s, []frontier.Page{page}); err != nil {
 			return false, err
 		}
 		return true, e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, freshet.PageCovered)

@@ -6,6 +6,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/sites/frontier"
 )
 
 // pagesAtOnce is how many pages go on the shelf together.
@@ -87,7 +88,7 @@ func (e *Explorer) ask(ctx context.Context, id freshet.SourceID) error {
 }
 
 // shelve puts pages on the shelf.
-func (e *Explorer) shelve(ctx context.Context, s *survey, pages []freshet.Page) error {
+func (e *Explorer) shelve(ctx context.Context, s *survey, pages []frontier.Page) error {
 	over := 0
 	for len(pages) > 0 {
 		n := min(len(pages), pagesAtOnce)

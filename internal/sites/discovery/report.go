@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sites"
+	"freshet/internal/sites/frontier"
 )
 
 // A Report is what is known of a site.
@@ -15,7 +16,7 @@ type Report struct {
 	Site    freshet.Watched
 	Begun   time.Time // when it was first explored; zero if never
 	Settled time.Time // when all of its pages had been fetched once; zero if that is still to come
-	Pages   freshet.PageCounts
+	Pages   frontier.Counts
 	Indexes []freshet.Watched // sitemaps, feeds and the robots.txt that is looked at for them
 
 	Downloads float64       // of pages that had been seen before, of late
@@ -27,7 +28,7 @@ type Report struct {
 }
 
 // Describe returns what is known of a site, or ErrNotFound if the source is none.
-func Describe(ctx context.Context, store freshet.Store, id freshet.SourceID) (Report, error) {
+func Describe(ctx context.Context, store freshet.Store, pages *frontier.Store, id freshet.SourceID) (Report, error) {
 	w, err := store.Source(ctx, id)
 	if err == nil && w.Site == nil {
 		err = freshet.ErrNotFound
@@ -36,7 +37,7 @@ func Describe(ctx context.Context, store freshet.Store, id freshet.SourceID) (Re
 		return Report{}, err
 	}
 	r := Report{Site: w}
-	if r.Pages, err = store.CountPages(ctx, id); err != nil {
+	if r.Pages, err = pages.CountPages(ctx, id); err != nil {
 		return r, err
 	}
 	kept, err := store.Belief(ctx, belief, id)

@@ -104,7 +104,7 @@ func (e *Explorer) stock(ctx context.Context, s *survey, all bool) error {
 	if len(s.fresh) > want/2 {
 		return nil
 	}
-	counts, err := e.cfg.Store.CountPages(ctx, s.site.ID)
+	counts, err := e.cfg.Frontier.CountPages(ctx, s.site.ID)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (e *Explorer) stock(ctx context.Context, s *survey, all bool) error {
 		}
 		return nil
 	}
-	taken, err := e.cfg.Daemon.TakePages(ctx, s.site.ID, want-len(s.fresh))
+	taken, err := e.cfg.Daemon.PromotePages(ctx, s.site.ID, want-len(s.fresh))
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (e *Explorer) cutNow(ctx context.Context, s *survey, taken freshet.Source) 
 	if v, unknown := e.cfg.Daemon.MayPoll(taken.URL); !unknown && !v.Allowed && !v.Unreachable {
 		return true, e.cfg.Daemon.SetPage(ctx, s.site.ID, taken.URL, freshet.PageRefused)
 	}
-	page, err := e.cfg.Store.Page(ctx, s.site.ID, taken.URL)
+	page, err := e.cfg.Frontier.Page(ctx, s.site.ID, taken.URL)
 	if errors.Is(err, freshet.ErrNotFound) || err == nil && page.Found != freshet.ByLink {
 		return false, nil
 	}

@@ -105,7 +105,7 @@ func (e *Explorer) meet(ctx context.Context) error {
 func (e *Explorer) meetSite(ctx context.Context, w freshet.Source) error {
 	s := e.surveys[w.ID]
 	if s != nil && s.site.Revision != w.Revision {
-		counts, err := e.cfg.Store.CountPages(ctx, w.ID)
+		counts, err := e.cfg.Frontier.CountPages(ctx, w.ID)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (e *Explorer) recall(ctx context.Context, s *survey, w freshet.Source) erro
 	if err != nil || json.Unmarshal(kept.Memory, &s.notes) != nil { // what is damaged is found out anew
 		s.notes, s.dirty = anew, true
 	}
-	counts, err := e.cfg.Store.CountPages(ctx, id)
+	counts, err := e.cfg.Frontier.CountPages(ctx, id)
 	if err != nil {
 		return err
 	}

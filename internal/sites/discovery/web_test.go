@@ -21,6 +21,7 @@ import (
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/sites/discovery"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -124,7 +125,7 @@ type rig struct {
 // begin starts to watch sources. The budget is a poll a second.
 func begin(t *testing.T, dir string, w *web, sources ...freshet.Source) *rig {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func begin(t *testing.T, dir string, w *web, sources ...freshet.Source) *rig {
 	r := &rig{store: store}
 	log := slog.New(slog.NewTextHandler(io.MultiWriter(t.Output(), &r.log), nil))
 	r.Daemon = daemon.New(daemon.Config{
-		Store: store, Fetcher: w, Policy: &policy.RoundRobin{}, Log: log, Learner: learn.New(learn.Config{Tick: 20 * time.Second, Start: time.Now()}),
+		Store: store, Frontier: frontier.NewStore(store.DB()), Fetcher: w, Policy: &policy.RoundRobin{}, Log: log, Learner: learn.New(learn.Config{Tick: 20 * time.Second, Start: time.Now()}),
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Second}},
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -148,7 +149,7 @@ func begin(t *testing.T, dir string, w *web, sources ...freshet.Source) *rig {
 	})
 	<-r.Started()
 	running.Go(func() {
-		err := discovery.New(discovery.Config{Store: store, Daemon: r.Daemon, Agent: "freshet", Log: log, Now: time.Now}).Run(ctx)
+		err := discovery.New(discovery.Config{Store: store, Frontier: frontier.NewStore(store.DB()), Daemon: r.Daemon, Agent: "freshet", Log: log, Now: time.Now}).Run(ctx)
 		if err != nil {
 			t.Errorf("the explorer stopped: %v", err)
 		}
@@ -164,10 +165,10 @@ func begin(t *testing.T, dir string, w *web, sources ...freshet.Source) *rig {
 }
 
 // pages returns the pages of a site by their paths.
-func (r *rig) pages(t *testing.T, site freshet.SourceID) map[string]freshet.Page {
+func (r *rig) pages(t *testing.T, site freshet.SourceID) map[string]frontier.Page {
 	t.Helper()
-	found := map[string]freshet.Page{}
-	for p, err := range r.store.Pages(t.Context(), site, freshet.PageQuery{}) {
+	found := map[string]frontier.Page{}
+	for p, err := range frontier.NewStore(r.store.DB()).Pages(t.Context(), site, frontier.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

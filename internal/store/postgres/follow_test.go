@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
 )
 
 // known returns all that a store knows of its sources.
-func known(t testing.TB, s freshet.Store) string {
+func known(t testing.TB, s *postgres.Store) string {
 	t.Helper()
 	ctx := context.Background()
 	var b strings.Builder
@@ -47,7 +48,7 @@ func known(t testing.TB, s freshet.Store) string {
 			head.Sums, head.Asked = freshet.Sums{}, time.Time{} // which only who writes knows
 			fmt.Fprintf(&b, "%s %s %d %s\n%+v\n%+v\n", w.ID, w.URL, w.Revision, w.Definition(), w.Standing, head)
 			if w.Site != nil && !removed {
-				n, err := s.CountPages(ctx, w.ID)
+				n, err := frontier.NewStore(s.DB()).CountPages(ctx, w.ID)
 				must(err)
 				fmt.Fprintf(&b, "%+v\n", n)
 			}
@@ -64,7 +65,7 @@ func known(t testing.TB, s freshet.Store) string {
 }
 
 // same wants two stores to know the same.
-func same(t testing.TB, what string, got, want freshet.Store) {
+func same(t testing.TB, what string, got, want *postgres.Store) {
 	t.Helper()
 	is, should := strings.Split(known(t, got), "\n"), strings.Split(known(t, want), "\n")
 	for i := range max(len(is), len(should)) {
@@ -130,10 +131,10 @@ func (e *editor) site(ctx context.Context) error {
 	case 0:
 		return e.store.UpdateSource(ctx, site)
 	case 1:
-		_, err := e.store.TakePages(ctx, id, 1)
+		_, err := frontier.NewStore(e.store.DB()).PromotePages(ctx, id, 1)
 		return err
 	}
-	_, _, err := e.store.AddPages(ctx, id, []freshet.Page{{URL: fmt.Sprintf("https://site.example/%d", e.r.IntN(20)), Found: freshet.ByLink, Depth: 1}})
+	_, _, err := frontier.NewStore(e.store.DB()).AddPages(ctx, id, []frontier.Page{{URL: fmt.Sprintf("https://site.example/%d", e.r.IntN(20)), Found: freshet.ByLink, Depth: 1}})
 	return err
 }
 

@@ -25,6 +25,8 @@ type Config struct {
 	Now      func() time.Time // the wall clock; nil means time.Now
 	Log      *slog.Logger     // nil means silence
 
+	Sites store.SiteHook // keeps the pages of sites; nil if there are none
+
 	Batch      int   // most callers that share a transaction; 0 means 256
 	Readers    int   // most concurrent readers; 0 means 4
 	CacheBytes int64 // of decoded bodies held in memory; 0 means 64 MiB
@@ -192,7 +194,8 @@ func (s *Store) lay() {
 		edits = store.EditLog{Note: s.base.noteEdits}
 	}
 	s.Store = store.New(store.Config{
-		Name: s.name, Where: s.name, Database: s.base, Reader: s.reader, Writer: s.base.writer, Index: &index{Store: s}, NewBody: insertNewBody,
+		Sites: s.cfg.Sites,
+		Name:  s.name, Where: s.name, Database: s.base, Reader: s.reader, Writer: s.base.writer, Index: &index{Store: s}, NewBody: insertNewBody,
 		Reading: &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
 		Edits:   edits, ReadOnly: s.cfg.ReadOnly, Now: s.cfg.Now, Log: s.cfg.Log, Batch: s.cfg.Batch, CacheBytes: s.cfg.CacheBytes,
 		FlushEvery: s.cfg.FlushEvery, Epoch: s.cfg.Epoch,

@@ -17,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
 	"freshet/internal/test/pgtest"
@@ -214,6 +215,7 @@ func TestStore(t *testing.T) {
 // open opens a store or stops the test.
 func open(t testing.TB, cfg postgres.Config) *postgres.Store {
 	t.Helper()
+	cfg.Sites = frontier.Hook{}
 	began := time.Now()
 	s, err := postgres.Open(context.Background(), cfg)
 	if err != nil {

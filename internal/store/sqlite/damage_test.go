@@ -17,6 +17,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/tier"
@@ -64,15 +65,15 @@ func rich(t *testing.T) string {
 	}
 	_, err := s.AddSource(ctx, freshet.Source{ID: "site", URL: "https://site.example/", Tags: []string{"t"}, Site: &freshet.Site{}})
 	do(err)
-	var pages []freshet.Page
+	var pages []frontier.Page
 	for n := range 40 {
-		pages = append(pages, freshet.Page{URL: fmt.Sprintf("https://site.example/%d", n), Found: freshet.ByLink, Depth: 1, Date: noon, Listed: noon, Gone: noon, Seen: noon})
+		pages = append(pages, frontier.Page{URL: fmt.Sprintf("https://site.example/%d", n), Found: freshet.ByLink, Depth: 1, Date: noon, Listed: noon, Gone: noon, Seen: noon})
 	}
-	_, _, err = s.AddPages(ctx, "site", pages)
+	_, _, err = frontier.NewStore(s.DB()).AddPages(ctx, "site", pages)
 	do(err)
-	taken, err := s.TakePages(ctx, "site", 5)
+	taken, err := frontier.NewStore(s.DB()).PromotePages(ctx, "site", 5)
 	do(err)
-	_, err = s.Announce(ctx, taken[0].ID, freshet.PageWent, noon.Add(time.Hour), "gone")
+	_, err = frontier.NewStore(s.DB()).Announce(ctx, taken[0].ID, freshet.PageWent, noon.Add(time.Hour), "gone")
 	do(err)
 	do(s.RemoveSource(ctx, "gone", true))
 	do(s.RemoveSource(ctx, "c", false))

@@ -34,6 +34,8 @@ type Config struct {
 	Now      func() time.Time // the wall clock; nil means time.Now
 	Log      *slog.Logger     // nil means silence
 
+	Sites store.SiteHook // keeps the pages of sites; nil if there are none
+
 	Batch      int   // most callers that share a transaction; 0 means 256
 	Readers    int   // most concurrent readers; 0 means 4
 	CacheBytes int64 // of decoded bodies held in memory; 0 means 64 MiB
@@ -121,7 +123,7 @@ func newStore(cfg Config) *Store {
 // lay makes the store of tables out of the connections.
 func (s *Store) lay() {
 	s.Store = store.New(store.Config{
-		Name: s.path, Where: s.cfg.Dir, Database: (*file)(s), Reader: s.reader, Writer: s.writer, Index: s.search, NewBody: insertNewBody,
+		Name: s.path, Where: s.cfg.Dir, Database: (*file)(s), Reader: s.reader, Writer: s.writer, Index: s.search, NewBody: insertNewBody, Sites: s.cfg.Sites,
 		ReadOnly: s.cfg.ReadOnly, Now: s.cfg.Now, Log: s.cfg.Log, Batch: s.cfg.Batch, CacheBytes: s.cfg.CacheBytes,
 		FlushEvery: s.cfg.FlushEvery, Epoch: s.cfg.Epoch,
 	})

@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
 // somePages returns pages with URLs as long as those of most sites, as a sitemap lists
 // them.
-func somePages(from, to int) []freshet.Page {
-	pages := make([]freshet.Page, 0, to-from)
+func somePages(from, to int) []frontier.Page {
+	pages := make([]frontier.Page, 0, to-from)
 	for i := from; i < to; i++ {
-		pages = append(pages, freshet.Page{
+		pages = append(pages, frontier.Page{
 			URL: fmt.Sprintf("https://docs.example/guide/section-%03d/a-page-of-it-%06d", i%300, i), Found: freshet.BySitemap,
 			Date: noon.Add(-time.Duration(i) * time.Minute), Listed: noon, Seen: noon,
 		})
@@ -32,7 +33,7 @@ func shelved(b *testing.B, dir string, n int) *sqlite.Store {
 		b.Fatal(err)
 	}
 	for from := 0; from < n; from += 50_000 {
-		if _, _, err := s.AddPages(b.Context(), "docs", somePages(from, min(n, from+50_000))); err != nil {
+		if _, _, err := frontier.NewStore(s.DB()).AddPages(b.Context(), "docs", somePages(from, min(n, from+50_000))); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -76,19 +77,19 @@ func BenchmarkKnownPage(b *testing.B) {
 	pages := somePages(0, 100_000)
 	b.ResetTimer()
 	for from := 0; from < b.N; from += len(pages) {
-		if _, _, err := s.AddPages(b.Context(), "docs", pages[:min(len(pages), b.N-from)]); err != nil {
+		if _, _, err := frontier.NewStore(s.DB()).AddPages(b.Context(), "docs", pages[:min(len(pages), b.N-from)]); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 // BenchmarkTakePages takes 100 pages of 100,000 and more.
-func BenchmarkTakePages(b *testing.B) {
+func BenchmarkPromotePages(b *testing.B) {
 	s := shelved(b, b.TempDir(), 100_000+100*b.N)
 	defer s.Close()
 	b.ResetTimer()
 	for range b.N {
-		if taken, err := s.TakePages(b.Context(), "docs", 100); err != nil || len(taken) != 100 {
+		if taken, err := frontier.NewStore(s.DB()).PromotePages(b.Context(), "docs", 100); err != nil || len(taken) != 100 {
 			b.Fatalf("%d pages were taken: %v", len(taken), err)
 		}
 	}
@@ -106,7 +107,7 @@ func BenchmarkPollBesideAddPages(b *testing.B) {
 	for n := range b.N {
 		added := make(chan error, 1)
 		go func() {
-			_, _, err := s.AddPages(b.Context(), "docs", somePages(n*50_000, (n+1)*50_000))
+			_, _, err := frontier.NewStore(s.DB()).AddPages(b.Context(), "docs", somePages(n*50_000, (n+1)*50_000))
 			added <- err
 		}()
 		for done := false; !done; {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/internal/store"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -21,7 +21,7 @@ func TestPagesAreFoundByState(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for name, query := range store.PageQueries() {
+	for name, query := range frontier.Queries() {
 		rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+strings.ReplaceAll(query, "?", "1"))
 		if err != nil {
 			t.Fatal(err)

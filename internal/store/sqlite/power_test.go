@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/diskfault"
 	"freshet/internal/test/tier"
@@ -39,7 +40,7 @@ func (r *rig) open(t *testing.T) (*sqlite.Store, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sqlite.Open(t.Context(), sqlite.Config{Dir: r.dir, VFS: vfs, Files: r.disk.Dir(r.dir)})
+	return sqlite.Open(t.Context(), sqlite.Config{Dir: r.dir, VFS: vfs, Files: r.disk.Dir(r.dir), Sites: frontier.Hook{}})
 }
 
 // captureUpTo captures versions of source a until one is refused, at most up to a

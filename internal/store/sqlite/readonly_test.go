@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -67,11 +68,11 @@ func TestPagesReadOnly(t *testing.T) {
 	}
 	r := open(t, sqlite.Config{Dir: dir, ReadOnly: true})
 	defer r.Close()
-	pages := []freshet.Page{{URL: "https://docs.example/1", Found: freshet.ByLink}, {URL: "https://docs.example/2", Found: freshet.ByLink}}
-	if _, _, err := s.AddPages(ctx, "docs", pages); err != nil {
+	pages := []frontier.Page{{URL: "https://docs.example/1", Found: freshet.ByLink}, {URL: "https://docs.example/2", Found: freshet.ByLink}}
+	if _, _, err := frontier.NewStore(s.DB()).AddPages(ctx, "docs", pages); err != nil {
 		t.Fatal(err)
 	}
-	taken, err := s.TakePages(ctx, "docs", 1)
+	taken, err := frontier.NewStore(s.DB()).PromotePages(ctx, "docs", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,13 +88,13 @@ func TestPagesReadOnly(t *testing.T) {
 	if w, err := r.Source(ctx, taken[0].ID); err != nil || w.Weight != 7 || w.Of != "docs" {
 		t.Errorf("a reader sees the page as %+v: %v", w.Source, err)
 	}
-	if n, err := r.CountPages(ctx, "docs"); err != nil || n.Waiting != 1 || n.Watched != 1 {
+	if n, err := frontier.NewStore(r.DB()).CountPages(ctx, "docs"); err != nil || n.Waiting != 1 || n.Watched != 1 {
 		t.Errorf("a reader counts %+v: %v", n, err)
 	}
-	if p, err := r.Page(ctx, "docs", taken[0].URL); err != nil || p.Source != taken[0].ID {
+	if p, err := frontier.NewStore(r.DB()).Page(ctx, "docs", taken[0].URL); err != nil || p.Source != taken[0].ID {
 		t.Errorf("a reader sees %+v: %v", p, err)
 	}
-	if _, _, err := r.AddPages(ctx, "docs", pages); !errors.Is(err, freshet.ErrStorage) {
+	if _, _, err := frontier.NewStore(r.DB()).AddPages(ctx, "docs", pages); !errors.Is(err, freshet.ErrStorage) {
 		t.Errorf("a reader adds pages: %v", err)
 	}
 }

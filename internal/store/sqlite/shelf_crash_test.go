@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/diskfault"
 	"freshet/internal/test/tier"
@@ -41,24 +42,24 @@ func shelve(ctx context.Context, s *sqlite.Store, say func(shelfAck)) error {
 		}
 		ack := shelfAck{site: site}
 		for n := range 6 {
-			var pages []freshet.Page
+			var pages []frontier.Page
 			for i := range 300 {
-				pages = append(pages, freshet.Page{URL: fmt.Sprintf("%s%d-%d", base, n, i), Found: freshet.BySitemap, Listed: noon})
+				pages = append(pages, frontier.Page{URL: fmt.Sprintf("%s%d-%d", base, n, i), Found: freshet.BySitemap, Listed: noon})
 			}
-			added, _, err := s.AddPages(ctx, id, pages)
+			added, _, err := frontier.NewStore(s.DB()).AddPages(ctx, id, pages)
 			if err != nil {
 				return err
 			}
 			ack.added += added
 			say(ack)
-			taken, err := s.TakePages(ctx, id, 40)
+			taken, err := frontier.NewStore(s.DB()).PromotePages(ctx, id, 40)
 			if err != nil {
 				return err
 			}
 			ack.taken += len(taken)
 			say(ack)
 			for _, src := range taken[:10] {
-				if _, err := s.Announce(ctx, src.ID, freshet.PageWent, noon, "gone"); err != nil {
+				if _, err := frontier.NewStore(s.DB()).Announce(ctx, src.ID, freshet.PageWent, noon, "gone"); err != nil {
 					return err
 				}
 				ack.gone++
@@ -99,12 +100,12 @@ func wholeShelf(t *testing.T, s *sqlite.Store, ack shelfAck) {
 			continue
 		}
 		pages[w.Of]++
-		if p, err := s.Page(t.Context(), w.Of, w.URL); err != nil || p.State != freshet.PageWatched || p.Source != w.ID {
+		if p, err := frontier.NewStore(s.DB()).Page(t.Context(), w.Of, w.URL); err != nil || p.State != freshet.PageWatched || p.Source != w.ID {
 			t.Errorf("source %s watches page %+v: %v", w.ID, p, err)
 		}
 	}
 	for id := range sites {
-		n, err := s.CountPages(t.Context(), id)
+		n, err := frontier.NewStore(s.DB()).CountPages(t.Context(), id)
 		if err != nil || n.Watched != pages[id] {
 			t.Errorf("site %s has %+v pages (%v), and %d of them are sources", id, n, err, pages[id])
 		}
@@ -118,7 +119,7 @@ func wholeShelf(t *testing.T, s *sqlite.Store, ack shelfAck) {
 	if ack.added == 0 || !sites[id] { // it may have been removed since
 		return
 	}
-	n, err := s.CountPages(t.Context(), id)
+	n, err := frontier.NewStore(s.DB()).CountPages(t.Context(), id)
 	changes, problem := s.Changes(t.Context(), freshet.ChangeQuery{})
 	told := 0
 	for _, c := range changes {
@@ -187,7 +188,7 @@ func killedShelf(t *testing.T, dir string) (last shelfAck) {
 
 // shelveUntilKilled is the child of TestKillShelf.
 func shelveUntilKilled(dir string) error {
-	s, err := sqlite.Open(context.Background(), sqlite.Config{Dir: dir})
+	s, err := sqlite.Open(context.Background(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
 	if err != nil {
 		return err
 	}
@@ -262,9 +263,9 @@ func TestPowerLossWhileASiteGoes(t *testing.T) {
 				go func() {
 					defer close(busy)
 					for n := 0; ; n++ {
-						_, _, err := s.AddPages(t.Context(), "docs", []freshet.Page{{URL: fmt.Sprintf("%slate%d", site.URL, n), Found: freshet.ByLink}})
+						_, _, err := frontier.NewStore(s.DB()).AddPages(t.Context(), "docs", []frontier.Page{{URL: fmt.Sprintf("%slate%d", site.URL, n), Found: freshet.ByLink}})
 						if err == nil {
-							_, err = s.TakePages(t.Context(), "docs", 1)
+							_, err = frontier.NewStore(s.DB()).PromotePages(t.Context(), "docs", 1)
 						}
 						if err != nil {
 							return
@@ -312,15 +313,15 @@ func stock(t *testing.T, s *sqlite.Store, site freshet.Source, n int) {
 		index.Index = true
 		_, err = s.AddSource(t.Context(), index)
 	}
-	var pages []freshet.Page
+	var pages []frontier.Page
 	for i := range n {
-		pages = append(pages, freshet.Page{URL: fmt.Sprint(site.URL, i), Found: freshet.BySitemap})
+		pages = append(pages, frontier.Page{URL: fmt.Sprint(site.URL, i), Found: freshet.BySitemap})
 	}
 	if err == nil {
-		_, _, err = s.AddPages(t.Context(), site.ID, pages)
+		_, _, err = frontier.NewStore(s.DB()).AddPages(t.Context(), site.ID, pages)
 	}
 	if err == nil {
-		_, err = s.TakePages(t.Context(), site.ID, n)
+		_, err = frontier.NewStore(s.DB()).PromotePages(t.Context(), site.ID, n)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -331,10 +332,10 @@ func stock(t *testing.T, s *sqlite.Store, site freshet.Source, n int) {
 // is there can be used, and removed for good.
 func left(t *testing.T, s *sqlite.Store, site freshet.Source, gone bool) {
 	t.Helper()
-	n, err := s.CountPages(t.Context(), site.ID)
+	n, err := frontier.NewStore(s.DB()).CountPages(t.Context(), site.ID)
 	switch {
 	case !gone && err == nil:
-		if taken, err := s.TakePages(t.Context(), site.ID, 1000); err != nil || len(taken) != n.Waiting {
+		if taken, err := frontier.NewStore(s.DB()).PromotePages(t.Context(), site.ID, 1000); err != nil || len(taken) != n.Waiting {
 			t.Errorf("of %d pages that wait, %d can be taken: %v", n.Waiting, len(taken), err)
 		}
 		if err := s.RemoveSource(t.Context(), site.ID, true); err != nil {

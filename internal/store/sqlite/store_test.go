@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/storetest"
 )
@@ -25,6 +26,7 @@ func TestStore(t *testing.T) {
 // open opens a store or stops the test.
 func open(t testing.TB, cfg sqlite.Config) *sqlite.Store {
 	t.Helper()
+	cfg.Sites = frontier.Hook{}
 	s, err := sqlite.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("opening the store: %v", err)

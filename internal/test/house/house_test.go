@@ -74,6 +74,7 @@ var floors = map[string]int{
 	"internal/sinks/delivery":     4,
 	"internal/cluster/delivery":   4,
 	"internal/queries/runner":     4,
+	"internal/sites/frontier":     2,
 	"internal/sites/discovery":    5,
 	"internal/lab":                5,
 	"internal/lab/labflag":        6,

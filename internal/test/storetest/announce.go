@@ -1,6 +1,9 @@
 package storetest
 
-import "freshet/internal/freshet"
+import (
+	"freshet/internal/freshet"
+	"freshet/internal/sites/frontier"
+)
 
 // told fails the test unless what happened to a page is told as a change of it, once.
 func (b *bench) told(id freshet.SourceID, what freshet.PageEvent, n int, want freshet.Change) freshet.Change {
@@ -25,7 +28,7 @@ func (b *bench) told(id freshet.SourceID, what freshet.PageEvent, n int, want fr
 var announceTests = []test{
 	{"a page that comes, goes and comes back is told as a change", func(b *bench) {
 		b.addSource(docs)
-		b.shelve(freshet.Page{URL: pageURL(1), Found: freshet.BySitemap, Seen: noon, New: true})
+		b.shelve(frontier.Page{URL: pageURL(1), Found: freshet.BySitemap, Seen: noon, New: true})
 		s := b.take(1)[0]
 		label := freshet.Label{URL: s.URL, Tags: []string{"a"}}
 		b.commit(saw(s.ID, minute(1), freshet.First, "one"))
@@ -46,9 +49,9 @@ var announceTests = []test{
 		_, err = b.Source(b.Context(), s.ID)
 		b.is("the source of a page that went", err, freshet.ErrNotFound)
 
-		b.shelveAgain([]freshet.Page{{URL: s.URL, Found: freshet.ByLink}}, false)
+		b.shelveAgain([]frontier.Page{{URL: s.URL, Found: freshet.ByLink}}, false)
 		b.counts(0, 0, 1, 0, 0)
-		b.shelveAgain([]freshet.Page{{URL: s.URL, Found: freshet.ByLink}}, true)
+		b.shelveAgain([]frontier.Page{{URL: s.URL, Found: freshet.ByLink}}, true)
 		b.counts(1, 0, 0, 0, 0)
 		for _, what := range []freshet.PageEvent{freshet.PageBack, freshet.PageWent, freshet.PageCame} {
 			_, err = b.Announce(b.Context(), s.ID, what, minute(5), "")
@@ -148,7 +151,7 @@ var announceTests = []test{
 		b.ok("an edit", b.UpdateSource(b.Context(), site))
 		_, err := b.Source(b.Context(), taken[0].ID)
 		b.is("a page of it", err, freshet.ErrNotFound)
-		_, err = b.TakePages(b.Context(), "docs", 1)
+		_, err = b.PromotePages(b.Context(), "docs", 1)
 		b.is("taking pages of it", err, freshet.ErrNotFound)
 		site.Site, site.Revision = docs.Site, 0
 		b.ok("an edit", b.UpdateSource(b.Context(), site))
@@ -159,7 +162,7 @@ var announceTests = []test{
 		site := b.shelved(3)
 		site.URL = "https://moved.example/"
 		b.ok("an edit", b.UpdateSource(b.Context(), site))
-		b.shelve(freshet.Page{URL: "https://moved.example/x", Found: freshet.ByLink})
+		b.shelve(frontier.Page{URL: "https://moved.example/x", Found: freshet.ByLink})
 		b.reopen()
 		for i := range 3 {
 			b.page(pageURL(i))
@@ -180,7 +183,7 @@ var announceTests = []test{
 			go func() {
 				var all []freshet.Source
 				for range 50 {
-					some, err := b.TakePages(b.Context(), "docs", 3)
+					some, err := b.PromotePages(b.Context(), "docs", 3)
 					if err != nil {
 						break
 					}
@@ -199,7 +202,7 @@ var announceTests = []test{
 				seen[s.URL] = true
 			}
 		}
-		rest, err := b.TakePages(b.Context(), "docs", 1000)
+		rest, err := b.PromotePages(b.Context(), "docs", 1000)
 		b.ok("taking the rest", err)
 		if n := len(rest) + len(seen); n != 300 {
 			b.Errorf("%d pages were taken, want 300", n)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sites/frontier"
 )
 
 // pageTests say what becomes of a page that is taken off the shelf.
@@ -33,14 +34,14 @@ var pageTests = []test{
 			site := docs
 			site.ID, site.URL = id, "https://"+string(id[60:])+".example/"
 			b.addSource(site)
-			if _, _, err := b.AddPages(b.Context(), id, []freshet.Page{{URL: "https://both.example/" + string(id[:3]), Found: freshet.ByLink}}); err != nil {
+			if _, _, err := b.AddPages(b.Context(), id, []frontier.Page{{URL: "https://both.example/" + string(id[:3]), Found: freshet.ByLink}}); err != nil {
 				b.Fatal(err)
 			}
 		}
-		one, err := b.TakePages(b.Context(), long+"1", 1)
+		one, err := b.PromotePages(b.Context(), long+"1", 1)
 		b.ok("taking a page", err)
 		b.ok("removing it", b.RemoveSource(b.Context(), one[0].ID, false))
-		two, err := b.TakePages(b.Context(), long+"2", 1)
+		two, err := b.PromotePages(b.Context(), long+"2", 1)
 		if err != nil || len(two) != 1 || two[0].ID == one[0].ID || !freshet.ValidSourceID(two[0].ID) || two[0].Of != long+"2" {
 			b.Errorf("the page of the other site is %+v: %v", two, err)
 		}
@@ -118,8 +119,8 @@ var pageTests = []test{
 		b.shelved(0)
 		b.addSource(freshet.Source{ID: "mine", URL: pageURL(1)})
 		b.addSource(freshet.Source{ID: "other", URL: pageURL(2), Recipe: freshet.Recipe{CSS: "p"}})
-		b.shelve(append(found(0, 3), freshet.Page{URL: docs.URL, Found: freshet.ByLink})...)
-		taken, err := b.TakePages(b.Context(), "docs", 10)
+		b.shelve(append(found(0, 3), frontier.Page{URL: docs.URL, Found: freshet.ByLink})...)
+		taken, err := b.PromotePages(b.Context(), "docs", 10)
 		if err != nil || len(taken) != 2 {
 			b.Errorf("%d pages were taken (%v), want 2", len(taken), err)
 		}
@@ -163,7 +164,7 @@ var pageTests = []test{
 		site := b.shelved(0)
 		index := site.Page("docs.map", "https://docs.example/sitemap.xml")
 		index.Index, index.Created = true, noon
-		b.shelve(freshet.Page{URL: index.URL, Found: freshet.ByLink})
+		b.shelve(frontier.Page{URL: index.URL, Found: freshet.ByLink})
 		index = b.addSource(index)
 		b.counts(1, 0, 0, 0, 0)
 		site.Weight = 9
@@ -197,7 +198,7 @@ var pageTests = []test{
 			}
 		}
 		b.shelveAgain(found(0, 2), true)
-		if taken, err := b.TakePages(b.Context(), "docs", 5); err != nil || len(taken) != 0 {
+		if taken, err := b.PromotePages(b.Context(), "docs", 5); err != nil || len(taken) != 0 {
 			b.Errorf("%d pages were taken: %v", len(taken), err)
 		}
 		b.counts(0, 0, 0, 2, 0)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sites/frontier"
 )
 
 // docs is the site of the tests.
@@ -23,9 +24,9 @@ func (b *bench) shelved(n int) freshet.Source {
 }
 
 // found returns pages of the site of the tests, from one number up to another.
-func found(from, to int) (pages []freshet.Page) {
+func found(from, to int) (pages []frontier.Page) {
 	for i := from; i < to; i++ {
-		pages = append(pages, freshet.Page{URL: pageURL(i), Found: freshet.BySitemap, Seen: noon})
+		pages = append(pages, frontier.Page{URL: pageURL(i), Found: freshet.BySitemap, Seen: noon})
 	}
 	return pages
 }
@@ -33,7 +34,7 @@ func found(from, to int) (pages []freshet.Page) {
 func pageURL(n int) string { return fmt.Sprintf("https://docs.example/guide/%d", n) }
 
 // shelve puts pages on the shelf, all of which must be new and have room.
-func (b *bench) shelve(pages ...freshet.Page) {
+func (b *bench) shelve(pages ...frontier.Page) {
 	b.Helper()
 	if added, over, err := b.AddPages(b.Context(), "docs", pages); err != nil || added != len(pages) || over != 0 {
 		b.Fatalf("of %d pages %d were added and %d were too many: %v", len(pages), added, over, err)
@@ -43,7 +44,7 @@ func (b *bench) shelve(pages ...freshet.Page) {
 // take takes n pages, which must be there.
 func (b *bench) take(n int) []freshet.Source {
 	b.Helper()
-	taken, err := b.TakePages(b.Context(), "docs", n)
+	taken, err := b.PromotePages(b.Context(), "docs", n)
 	if err != nil || len(taken) != n {
 		b.Fatalf("of %d pages %d were taken: %v", n, len(taken), err)
 	}
@@ -53,7 +54,7 @@ func (b *bench) take(n int) []freshet.Source {
 // takeAll takes all pages that wait, and returns the source of one.
 func (b *bench) takeAll(pageURL string) freshet.Source {
 	b.Helper()
-	taken, err := b.TakePages(b.Context(), "docs", 1<<20)
+	taken, err := b.PromotePages(b.Context(), "docs", 1<<20)
 	b.ok("taking all pages", err)
 	at := slices.IndexFunc(taken, func(s freshet.Source) bool { return s.URL == pageURL })
 	if at < 0 {
@@ -63,7 +64,7 @@ func (b *bench) takeAll(pageURL string) freshet.Source {
 }
 
 // page returns a page of the site.
-func (b *bench) page(url string) freshet.Page {
+func (b *bench) page(url string) frontier.Page {
 	b.Helper()
 	p, err := b.Page(b.Context(), "docs", url)
 	b.ok("page "+url, err)
@@ -76,8 +77,8 @@ func (b *bench) counts(waiting, watched, gone, refused, covered int) {
 	b.Helper()
 	got, err := b.CountPages(b.Context(), "docs")
 	b.ok("counting the pages", err)
-	var listed freshet.PageCounts
-	for p, err := range b.Pages(b.Context(), "docs", freshet.PageQuery{}) {
+	var listed frontier.Counts
+	for p, err := range b.Pages(b.Context(), "docs", frontier.Query{}) {
 		b.ok("listing the pages", err)
 		*map[freshet.PageState]*int{
 			freshet.PageWaiting: &listed.Waiting, freshet.PageWatched: &listed.Watched, freshet.PageGone: &listed.Gone,
@@ -90,7 +91,7 @@ func (b *bench) counts(waiting, watched, gone, refused, covered int) {
 }
 
 // urls returns the URLs of pages.
-func (b *bench) urls(q freshet.PageQuery) (urls []string) {
+func (b *bench) urls(q frontier.Query) (urls []string) {
 	b.Helper()
 	for p, err := range b.Pages(b.Context(), "docs", q) {
 		b.ok("listing pages", err)
@@ -103,7 +104,7 @@ func (b *bench) urls(q freshet.PageQuery) (urls []string) {
 var shelfTests = []test{
 	{"a page comes back as it was found", func(b *bench) {
 		b.addSource(docs)
-		want := []freshet.Page{
+		want := []frontier.Page{
 			{URL: pageURL(1), Found: freshet.BySitemap, Date: minute(-600), Listed: minute(-3), Seen: noon},
 			{URL: "https://docs.example/?q=é", Found: freshet.ByLink, Depth: 7, Seen: minute(1), New: true},
 			{URL: "https://blog.docs.example/x", Found: freshet.ByFeed, Date: minute(9), Listed: minute(4), Gone: minute(7), Seen: minute(2)},
@@ -121,7 +122,7 @@ var shelfTests = []test{
 	}},
 	{"a page is seen when it is found, if nobody says when", func(b *bench) {
 		b.addSource(docs)
-		b.shelve(freshet.Page{URL: pageURL(1), Found: freshet.ByLink})
+		b.shelve(frontier.Page{URL: pageURL(1), Found: freshet.ByLink})
 		if b.page(pageURL(1)).Seen.IsZero() {
 			b.Error("it is not known when the page was found")
 		}
@@ -138,27 +139,27 @@ var shelfTests = []test{
 	}},
 	{"a page that is known keeps what is known of it, but for what an index says", func(b *bench) {
 		b.addSource(docs)
-		b.shelve(freshet.Page{URL: pageURL(1), Found: freshet.ByLink, Depth: 2, Seen: noon})
-		step := func(p, want freshet.Page) {
+		b.shelve(frontier.Page{URL: pageURL(1), Found: freshet.ByLink, Depth: 2, Seen: noon})
+		step := func(p, want frontier.Page) {
 			b.Helper()
 			p.URL, want.URL = pageURL(1), pageURL(1)
-			if added, _, err := b.AddPages(b.Context(), "docs", []freshet.Page{p}); added != 0 || err != nil {
+			if added, _, err := b.AddPages(b.Context(), "docs", []frontier.Page{p}); added != 0 || err != nil {
 				b.Errorf("%d pages were added: %v", added, err)
 			}
 			want.Found, want.Depth, want.Seen, want.State = freshet.ByLink, 2, noon, freshet.PageWaiting
 			same(b, "the page", b.page(pageURL(1)), want)
 		}
-		step(freshet.Page{Found: freshet.BySitemap, Depth: 1, Seen: minute(1), New: true}, freshet.Page{})
-		step(freshet.Page{Found: freshet.BySitemap, Date: minute(2), Listed: minute(3)}, freshet.Page{Date: minute(2), Listed: minute(3)})
-		step(freshet.Page{Found: freshet.BySitemap, Date: minute(4), Listed: minute(4)}, freshet.Page{Date: minute(4), Listed: minute(3)})
-		step(freshet.Page{Found: freshet.ByLink}, freshet.Page{Date: minute(4), Listed: minute(3)})
-		step(freshet.Page{Found: freshet.BySitemap, Gone: minute(5)}, freshet.Page{Date: minute(4), Listed: minute(3), Gone: minute(5)})
-		step(freshet.Page{Found: freshet.BySitemap, Gone: minute(6)}, freshet.Page{Date: minute(4), Listed: minute(3), Gone: minute(5)})
-		step(freshet.Page{Found: freshet.BySitemap, Listed: minute(7)}, freshet.Page{Date: minute(4), Listed: minute(7)})
+		step(frontier.Page{Found: freshet.BySitemap, Depth: 1, Seen: minute(1), New: true}, frontier.Page{})
+		step(frontier.Page{Found: freshet.BySitemap, Date: minute(2), Listed: minute(3)}, frontier.Page{Date: minute(2), Listed: minute(3)})
+		step(frontier.Page{Found: freshet.BySitemap, Date: minute(4), Listed: minute(4)}, frontier.Page{Date: minute(4), Listed: minute(3)})
+		step(frontier.Page{Found: freshet.ByLink}, frontier.Page{Date: minute(4), Listed: minute(3)})
+		step(frontier.Page{Found: freshet.BySitemap, Gone: minute(5)}, frontier.Page{Date: minute(4), Listed: minute(3), Gone: minute(5)})
+		step(frontier.Page{Found: freshet.BySitemap, Gone: minute(6)}, frontier.Page{Date: minute(4), Listed: minute(3), Gone: minute(5)})
+		step(frontier.Page{Found: freshet.BySitemap, Listed: minute(7)}, frontier.Page{Date: minute(4), Listed: minute(7)})
 	}},
 	{"what cannot be a page is refused, and nothing is added", func(b *bench) {
 		b.addSource(docs)
-		for field, p := range map[string]freshet.Page{"url": {Found: freshet.ByLink}, "found": {URL: pageURL(9)}, "depth": {URL: pageURL(9), Found: freshet.ByLink, Depth: -1}} {
+		for field, p := range map[string]frontier.Page{"url": {Found: freshet.ByLink}, "found": {URL: pageURL(9)}, "depth": {URL: pageURL(9), Found: freshet.ByLink, Depth: -1}} {
 			_, _, err := b.AddPages(b.Context(), "docs", append(found(0, 3), p))
 			if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != field {
 				b.Errorf("a page with a wrong %s gives %v", field, err)
@@ -171,14 +172,14 @@ var shelfTests = []test{
 		for _, id := range []freshet.SourceID{"a", "none"} {
 			_, _, err := b.AddPages(b.Context(), id, found(0, 1))
 			b.is("adding pages", err, freshet.ErrNotFound)
-			_, err = b.TakePages(b.Context(), id, 1)
+			_, err = b.PromotePages(b.Context(), id, 1)
 			b.is("taking pages", err, freshet.ErrNotFound)
 			_, err = b.CountPages(b.Context(), id)
 			b.is("counting pages", err, freshet.ErrNotFound)
 			_, err = b.Page(b.Context(), id, pageURL(1))
 			b.is("a page", err, freshet.ErrNotFound)
 			b.is("setting a page", b.SetPage(b.Context(), id, pageURL(1), freshet.PageGone), freshet.ErrNotFound)
-			for _, err := range b.Pages(b.Context(), id, freshet.PageQuery{}) {
+			for _, err := range b.Pages(b.Context(), id, frontier.Query{}) {
 				b.is("listing pages", err, freshet.ErrNotFound)
 			}
 			_, err = b.Announce(b.Context(), id, freshet.PageWent, noon, "")
@@ -205,26 +206,26 @@ var shelfTests = []test{
 	}},
 	{"pages are listed once each, from any place on", func(b *bench) {
 		b.shelved(1234)
-		all := b.urls(freshet.PageQuery{})
+		all := b.urls(frontier.Query{})
 		if sorted := slices.Compact(slices.Sorted(slices.Values(all))); len(all) != 1234 || len(sorted) != 1234 {
 			b.Fatalf("%d pages are listed, %d of them different, want 1234", len(all), len(sorted))
 		}
-		same(b, "the pages after the 700th", b.urls(freshet.PageQuery{After: all[699]}), all[700:])
-		same(b, "600 of them", b.urls(freshet.PageQuery{After: all[699], Limit: 511}), all[700:1211])
-		same(b, "none", b.urls(freshet.PageQuery{After: all[1233]}), nil)
+		same(b, "the pages after the 700th", b.urls(frontier.Query{After: all[699]}), all[700:])
+		same(b, "600 of them", b.urls(frontier.Query{After: all[699], Limit: 511}), all[700:1211])
+		same(b, "none", b.urls(frontier.Query{After: all[1233]}), nil)
 		for _, s := range b.take(100) {
 			if i := slices.Index(all, s.URL); i >= 0 {
 				all = slices.Delete(all, i, i+1)
 			}
 		}
-		same(b, "those that wait", b.urls(freshet.PageQuery{State: freshet.PageWaiting}), all)
-		if watched := b.urls(freshet.PageQuery{State: freshet.PageWatched}); len(watched) != 100 {
+		same(b, "those that wait", b.urls(frontier.Query{State: freshet.PageWaiting}), all)
+		if watched := b.urls(frontier.Query{State: freshet.PageWatched}); len(watched) != 100 {
 			b.Errorf("%d are watched, want 100", len(watched))
 		}
 	}},
 	{"pages are taken in an order of chance, which does not change", func(b *bench) {
 		b.shelved(200)
-		waiting := b.urls(freshet.PageQuery{State: freshet.PageWaiting})
+		waiting := b.urls(frontier.Query{State: freshet.PageWaiting})
 		var got []string
 		for _, s := range b.take(20) {
 			got = append(got, s.URL)
@@ -244,7 +245,7 @@ var shelfTests = []test{
 }
 
 // shelveAgain puts pages on the shelf that are known.
-func (b *bench) shelveAgain(pages []freshet.Page, isNew bool) {
+func (b *bench) shelveAgain(pages []frontier.Page, isNew bool) {
 	b.Helper()
 	for i := range pages {
 		pages[i].New = isNew

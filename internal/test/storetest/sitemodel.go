@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sites/frontier"
 )
 
 // A siteMachine drives a store with sites and a model of them: what pages each has, and
@@ -21,7 +22,7 @@ type siteMachine struct {
 	*testing.T
 	place string
 	open  Open
-	store freshet.Store
+	store Store
 	sites map[freshet.SourceID]*modelSite
 	names map[string]freshet.SourceID // under which pages were ever watched, by URL
 	told  []string                    // changes of pages as a whole, and of sites that were not purged since
@@ -143,13 +144,13 @@ func (m *siteMachine) remove(rt *rapid.T) {
 
 func (m *siteMachine) find(rt *rapid.T) {
 	id, known := m.pick(rt)
-	var pages []freshet.Page
+	var pages []frontier.Page
 	for range rapid.IntRange(1, 4).Draw(rt, "pages") {
-		pages = append(pages, freshet.Page{URL: m.pickPage(rt, id), Found: freshet.BySitemap, New: rapid.Bool().Draw(rt, "new")})
+		pages = append(pages, frontier.Page{URL: m.pickPage(rt, id), Found: freshet.BySitemap, New: rapid.Bool().Draw(rt, "new")})
 	}
-	slices.SortFunc(pages, func(a, b freshet.Page) int { return strings.Compare(a.URL, b.URL) })
-	pages = slices.CompactFunc(pages, func(a, b freshet.Page) bool { return a.URL == b.URL })
-	added, over, err := m.store.AddPages(m.Context(), id, pages)
+	slices.SortFunc(pages, func(a, b frontier.Page) int { return strings.Compare(a.URL, b.URL) })
+	pages = slices.CompactFunc(pages, func(a, b frontier.Page) bool { return a.URL == b.URL })
+	added, over, err := m.pages().AddPages(m.Context(), id, pages)
 	if fails(rt, err, !known.opens()) {
 		return
 	}
@@ -174,7 +175,7 @@ func (m *siteMachine) find(rt *rapid.T) {
 func (m *siteMachine) take(rt *rapid.T) {
 	id, known := m.pick(rt)
 	n := rapid.IntRange(1, 3).Draw(rt, "n")
-	taken, err := m.store.TakePages(m.Context(), id, n)
+	taken, err := m.pages().PromotePages(m.Context(), id, n)
 	if fails(rt, err, !known.opens()) {
 		return
 	}
@@ -203,7 +204,7 @@ func (m *siteMachine) set(rt *rapid.T) {
 	id, known := m.pick(rt)
 	at := m.pickPage(rt, id)
 	state := rapid.SampledFrom([]freshet.PageState{freshet.PageWaiting, freshet.PageGone, freshet.PageRefused, freshet.PageCovered}).Draw(rt, "state")
-	err := m.store.SetPage(m.Context(), id, at, state)
+	err := m.pages().SetPage(m.Context(), id, at, state)
 	if !fails(rt, err, !known.opens() || known.pages[at] == nil) {
 		known.pages[at].state = state
 	}
@@ -217,7 +218,7 @@ func (m *siteMachine) announce(rt *rapid.T) {
 	}
 	p := known.pages[at]
 	what := rapid.SampledFrom([]freshet.PageEvent{freshet.PageCame, freshet.PageWent, freshet.PageBack}).Draw(rt, "event")
-	c, err := m.store.Announce(m.Context(), p.source, what, m.now, "")
+	c, err := m.pages().Announce(m.Context(), p.source, what, m.now, "")
 	watched := p.state == freshet.PageWatched
 	happened := map[freshet.PageEvent]bool{freshet.PageCame: p.new, freshet.PageWent: watched, freshet.PageBack: watched && p.wentOnce}[what]
 	if fails(rt, err, !happened) {
@@ -269,6 +270,9 @@ func (m *siteMachine) poll(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 }
+
+// pages returns the pages of the sites.
+func (m *siteMachine) pages() *frontier.Store { return frontier.NewStore(m.store.DB()) }
 
 func (m *siteMachine) reopen(rt *rapid.T) {
 	if rapid.IntRange(0, 2).Draw(rt, "whether") > 0 {
@@ -322,7 +326,7 @@ func (m *siteMachine) compare(rt *rapid.T) {
 
 // compareShelf fails if the pages of a site differ from those of the model.
 func (m *siteMachine) compareShelf(rt *rapid.T, id freshet.SourceID, site *modelSite) {
-	counts, err := m.store.CountPages(m.Context(), id)
+	counts, err := m.pages().CountPages(m.Context(), id)
 	if !site.opens() {
 		if err == nil && counts.Known() > 0 {
 			rt.Fatalf("%s, which is no site, has %+v pages", id, counts)
@@ -333,7 +337,7 @@ func (m *siteMachine) compareShelf(rt *rapid.T, id freshet.SourceID, site *model
 	for at, p := range site.pages {
 		want[at] = modelPage{state: p.state, source: p.source, new: p.new}
 	}
-	for p, e := range m.store.Pages(m.Context(), id, freshet.PageQuery{}) {
+	for p, e := range m.pages().Pages(m.Context(), id, frontier.Query{}) {
 		if err == nil {
 			err = e
 		}

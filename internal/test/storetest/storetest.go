@@ -14,6 +14,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store"
 )
 
@@ -34,6 +35,7 @@ type (
 	users    = auth.Store
 	outbox   = sinks.Store
 	standing = queries.Store
+	known    = frontier.Store
 )
 
 // Run holds a store to the behaviour that package freshet documents. If tests are named, such
@@ -102,6 +104,7 @@ type bench struct {
 	*users
 	*outbox
 	*standing
+	*known
 	open  Open
 	place string
 }
@@ -129,6 +132,7 @@ func (b *bench) reopen() {
 // use has the bench work on a store.
 func (b *bench) use(s Store) {
 	b.Store, b.users, b.outbox, b.standing = s, auth.NewStore(s.DB()), sinks.NewStore(s.DB()), queries.NewStore(s.DB())
+	b.known = frontier.NewStore(s.DB())
 }
 
 // add adds a source, with its ID in its URL.

@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"net/url"
+
+	"freshet/internal/freshet"
+)
+
+// A SiteHook keeps what is known of the pages of sites in step with the sources: the store knows only
+// which sources belong to which site, and that what a site says holds for its pages.
+type SiteHook interface {
+	// PutPage is called in the transaction that writes the source of a page.
+	PutPage(tx *Tx, key int64, page freshet.Source) error
+
+	// Removing is called in the transaction that removes a site, or a page, before that is done. If it
+	// reports more, the transaction is committed without the removal, and the next one calls it again.
+	Removing(tx *Tx, key int64, src freshet.Source, purge bool) (more bool, err error)
+
+	// Dissolve removes the pages of a source that is not a site any more. It is called after the
+	// transaction that made it so, and when a store is opened, if there are any.
+	Dissolve(ctx context.Context, db *DB, site freshet.SourceID) error
+}
+
+// noSites is the hook of a store without sites.
+type noSites struct{}
+
+func (noSites) PutPage(*Tx, int64, freshet.Source) error { return nil }
+
+func (noSites) Removing(*Tx, int64, freshet.Source, bool) (bool, error) { return false, nil }
+
+func (noSites) Dissolve(context.Context, *DB, freshet.SourceID) error { return nil }
+
+// siteOf returns the site with a key as it is in this batch, the zero source if there is none.
+func (b *batch) siteOf(key int64) freshet.Source {
+	if key == 0 {
+		return freshet.Source{}
+	}
+	if src, ok := b.sites[key]; ok {
+		return src
+	}
+	return b.store.sites[key]
+}
+
+// siteNamed returns the key of the site with an ID, zero if there is none.
+func (b *batch) siteNamed(id freshet.SourceID) int64 {
+	if id == "" {
+		return 0
+	}
+	if e := b.entry(id); e != nil && b.siteOf(e.key).ID != "" {
+		return e.key
+	}
+	return 0
+}
+
+// watchedSite returns an error unless a site is watched.
+func (b *batch) watchedSite(id freshet.SourceID) error {
+	if e := b.entry(id); e == nil || e.removed || b.siteOf(e.key).Site == nil {
+		return &freshet.InvalidError{Field: "of", Reason: "there is no site " + string(id)}
+	}
+	return nil
+}
+
+// keepSite has what a site says hold for its pages from now on. A source that is a site, or was one,
+// has a row among the shelves.
+func (b *batch) keepSite(e *entry, src freshet.Source) error {
+	known := b.siteOf(e.key).ID != ""
+	if !known && src.Site == nil {
+		return nil
+	}
+	b.stageSite(e.key, src)
+	if known {
+		return nil
+	}
+	row := []driver.Value{e.key, OriginOf(src.URL)}
+	for range len(shelvesTable.columns) - len(row) {
+		row = append(row, int64(0))
+	}
+	return b.insert(&shelvesTable, row...)
+}
+
+// stageSite stages a site; the zero source means that it is purged.
+func (b *batch) stageSite(key int64, src freshet.Source) {
+	if b.sites == nil {
+		b.sites = map[int64]freshet.Source{}
+	}
+	b.sites[key] = src
+}
+
+// purgeSite deletes what is known of a site, if a source is one.
+func (b *batch) purgeSite(e *entry) error {
+	if b.siteOf(e.key).ID == "" {
+		return nil
+	}
+	b.stageSite(e.key, freshet.Source{})
+	return b.remove(&shelvesTable, "site = ?", e.key)
+}
+
+// OriginOf returns what the URLs of a site begin with.
+func OriginOf(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// sameSite refuses an edit that takes a page from its site, or makes it another page.
+func (b *batch) sameSite(e *entry, next freshet.Source) error {
+	if e.site == 0 && next.Of == "" {
+		return nil
+	}
+	now, err := b.source(e.key)
+	switch {
+	case err != nil:
+		return err
+	case now.Of != next.Of:
+		return &freshet.InvalidError{Field: "of", Reason: "a source stays with the site that it was found for"}
+	case now.URL != next.URL && !now.Index:
+		return &freshet.InvalidError{Field: "url", Reason: "the URL of a page of a site cannot be changed"}
+	}
+	return nil
+}
+
+// applySites makes visible what a committed batch did to sites.
+func (l *ledger) applySites(sites map[int64]freshet.Source) {
+	for key, src := range sites {
+		if src.ID == "" {
+			delete(l.sites, key)
+			continue
+		}
+		if old, known := l.sites[key]; known && old.Revision != src.Revision {
+			l.roll.stale[key] = true
+		}
+		l.sites[key] = src
+	}
+}
+
+// readSites returns the sources that are sites, or were, by their keys.
+func readSites(ctx context.Context, q querier) (map[int64]freshet.Source, error) {
+	sites := map[int64]freshet.Source{}
+	err := eachRow(ctx, q, "SELECT h.site, "+sourceColumns+" FROM shelves h JOIN sources s ON s.key = h.site", nil, func(scan func(...any) error) error {
+		var key int64
+		var row sourceRow
+		if err := scan(append([]any{&key}, row.places()...)...); err != nil {
+			return err
+		}
+		src, err := row.source(freshet.Source{})
+		sites[key] = src
+		return err
+	})
+	return sites, err
+}
+
+// refreshSites reads the sites again if another process may have written since.
+func (s *Store) refreshSites(ctx context.Context) error {
+	if s.keepsRoll() {
+		return s.fault("reading the sites", s.upToDate(ctx))
+	}
+	sites, err := readSites(ctx, s.reader)
+	if err != nil {
+		return s.fault("reading the sites", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sites = sites
+	return nil
+}
+
+// site returns the site with a key as it is now, the zero source if there is none.
+func (l *ledger) site(key int64) freshet.Source {
+	if key == 0 {
+		return freshet.Source{}
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.sites[key]
+}
+
+// dissolve removes the pages of a source that was a site, if it was.
+func (s *Store) dissolve(ctx context.Context, id freshet.SourceID) error {
+	s.mu.RLock()
+	e := s.entries[id]
+	was := e != nil && s.sites[e.key].ID != ""
+	s.mu.RUnlock()
+	if !was {
+		return nil
+	}
+	return s.cfg.Sites.Dissolve(ctx, s.DB(), id)
+}
+
+// resume dissolves sites where that was interrupted.
+func (s *Store) resume(ctx context.Context) error {
+	for _, src := range s.sites {
+		if src.Site != nil {
+			continue
+		}
+		if err := s.cfg.Sites.Dissolve(ctx, s.DB(), src.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
