@@ -48,7 +48,7 @@ type Share struct {
 	Name    string           `json:"name,omitempty"`
 	User    string           `json:"user,omitempty" doc:"Who made it"`
 	Source  freshet.SourceID `json:"source,omitempty"`
-	Query   freshet.QueryID  `json:"query,omitempty"`
+	Query   string           `json:"query,omitempty"`
 	Created time.Time        `json:"created_at"`
 	Expires time.Time        `json:"expires_at,omitzero"`
 	Used    time.Time        `json:"used_at,omitzero" doc:"When it was used last, to within five minutes"`
@@ -58,7 +58,7 @@ type Share struct {
 type NewShare struct {
 	Name    string           `json:"name,omitempty" maxLength:"200" doc:"Who it is for"`
 	Source  freshet.SourceID `json:"source,omitempty" maxLength:"64"`
-	Query   freshet.QueryID  `json:"query,omitempty" maxLength:"64"`
+	Query   string           `json:"query,omitempty" maxLength:"64"`
 	Expires string           `json:"expires,omitempty" maxLength:"40" doc:"When it ends: how long from now, such as 30d, or a time; absent means never"`
 }
 

@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -13,11 +11,11 @@ import (
 
 // A NewQuery is what somebody says of a query.
 type NewQuery struct {
-	ID    freshet.QueryID `json:"id,omitempty" doc:"Made of the name if it is left out"`
-	Name  string          `json:"name,omitempty" doc:"For people"`
-	Scope *Scope          `json:"scope,omitempty" doc:"Which sources the query is about; all if it is left out"`
-	When  string          `json:"when,omitempty" doc:"Condition in CEL, such as added.contains(\"security\"); every change in scope matches if it is left out. See docs/queries.md"`
-	Value string          `json:"value,omitempty" doc:"What a match carries besides its changes, in CEL, such as now.price"`
+	ID    string `json:"id,omitempty" doc:"Made of the name if it is left out"`
+	Name  string `json:"name,omitempty" doc:"For people"`
+	Scope *Scope `json:"scope,omitempty" doc:"Which sources the query is about; all if it is left out"`
+	When  string `json:"when,omitempty" doc:"Condition in CEL, such as added.contains(\"security\"); every change in scope matches if it is left out. See docs/queries.md"`
+	Value string `json:"value,omitempty" doc:"What a match carries besides its changes, in CEL, such as now.price"`
 
 	Importance float64 `json:"importance,omitempty" exclusiveMinimum:"0" maximum:"1000" doc:"As how many changes one that matches counts, for what polls of its source are worth; 1 if it is left out"`
 
@@ -36,33 +34,6 @@ type Scope struct {
 	All     bool               `json:"all,omitempty" doc:"The same as no scope, said aloud"`
 }
 
-// Defined returns what was said as a query. The error is a *freshet.InvalidError.
-func (q NewQuery) Defined() (defined freshet.Query, err error) {
-	text, err := json.Marshal(q)
-	if err != nil {
-		return defined, fmt.Errorf("encode query %s: %w", q.Name, err)
-	}
-	if err := json.Unmarshal(text, &defined); err != nil {
-		return defined, err
-	}
-	return defined, nil
-}
-
-// QueryOf returns what was said of a query.
-func QueryOf(q freshet.Query) (said NewQuery) {
-	text, err := json.Marshal(q)
-	if err == nil {
-		err = json.Unmarshal(text, &said)
-	}
-	if err != nil {
-		panic(err) // the API has another type for a field than the query
-	}
-	if said.Scope != nil && q.Scope.Everything() {
-		said.Scope = nil
-	}
-	return said
-}
-
 // A Query is a query as the API tells it.
 type Query struct {
 	NewQuery
@@ -79,24 +50,24 @@ type Query struct {
 
 // Waiting is how many matches wait to be told, and for what.
 type Waiting struct {
-	Count int64        `json:"count"`
-	For   freshet.Hold `json:"for" enum:"digest,quiet,rate"`
-	Until time.Time    `json:"until,omitzero" doc:"When they are told at the latest; missing if that depends on how many come"`
+	Count int64     `json:"count"`
+	For   string    `json:"for" enum:"digest,quiet,rate"`
+	Until time.Time `json:"until,omitzero" doc:"When they are told at the latest; missing if that depends on how many come"`
 }
 
 // A Match is something that a query had to tell.
 type Match struct {
-	Cursor  freshet.Place      `json:"cursor" doc:"Position in the log of matches"`
-	ID      string             `json:"id" doc:"The same on every delivery, and never reused"`
-	Query   freshet.QueryID    `json:"query"`
-	Number  int64              `json:"number" doc:"Number of this match of the query, from 1 without gaps"`
-	Cause   freshet.MatchCause `json:"cause" enum:"change,poll,held,silent" doc:"A change that fits, a poll that made the condition true, a condition that was true for long enough, or a silence"`
-	At      time.Time          `json:"at" doc:"When it happened: the time of the change, or the end of the length of time"`
-	KnownAt time.Time          `json:"known_at" doc:"When it could be told first"`
-	Source  freshet.SourceID   `json:"source,omitempty"`
-	Group   string             `json:"group,omitempty" doc:"What its changes have in common, if the query groups them"`
-	Value   any                `json:"value,omitempty"`
-	Change  *Change            `json:"change,omitempty" doc:"The change that completed it"`
+	Cursor  freshet.Place    `json:"cursor" doc:"Position in the log of matches"`
+	ID      string           `json:"id" doc:"The same on every delivery, and never reused"`
+	Query   string           `json:"query"`
+	Number  int64            `json:"number" doc:"Number of this match of the query, from 1 without gaps"`
+	Cause   string           `json:"cause" enum:"change,poll,held,silent" doc:"A change that fits, a poll that made the condition true, a condition that was true for long enough, or a silence"`
+	At      time.Time        `json:"at" doc:"When it happened: the time of the change, or the end of the length of time"`
+	KnownAt time.Time        `json:"known_at" doc:"When it could be told first"`
+	Source  freshet.SourceID `json:"source,omitempty"`
+	Group   string           `json:"group,omitempty" doc:"What its changes have in common, if the query groups them"`
+	Value   any              `json:"value,omitempty"`
+	Change  *Change          `json:"change,omitempty" doc:"The change that completed it"`
 
 	Changes []freshet.ChangeRef `json:"changes,omitempty" doc:"All changes that made it match, if there are several"`
 }
@@ -104,15 +75,15 @@ type Match struct {
 // A Told is what a query tells at once: a match, or several of a digest, of quiet hours or
 // of what was held back.
 type Told struct {
-	Query   freshet.QueryID `json:"query"`
-	Name    string          `json:"name,omitempty" doc:"Name of the query when it was told"`
-	Summary string          `json:"summary" doc:"That of the match, or how many there are"`
-	Count   int64           `json:"count" doc:"Number of matches"`
-	First   int64           `json:"first" doc:"Number of the first match"`
-	Last    int64           `json:"last" doc:"Number of the last match"`
-	Held    freshet.Hold    `json:"held,omitempty" enum:"digest,quiet,rate" doc:"What the matches waited for"`
-	At      time.Time       `json:"told_at" doc:"When they were told"`
-	Matches []Match         `json:"matches" nullable:"false" doc:"The matches, oldest first; at most 500. All can be read at /queries/{id}/matches"`
+	Query   string    `json:"query"`
+	Name    string    `json:"name,omitempty" doc:"Name of the query when it was told"`
+	Summary string    `json:"summary" doc:"That of the match, or how many there are"`
+	Count   int64     `json:"count" doc:"Number of matches"`
+	First   int64     `json:"first" doc:"Number of the first match"`
+	Last    int64     `json:"last" doc:"Number of the last match"`
+	Held    string    `json:"held,omitempty" enum:"digest,quiet,rate" doc:"What the matches waited for"`
+	At      time.Time `json:"told_at" doc:"When they were told"`
+	Matches []Match   `json:"matches" nullable:"false" doc:"The matches, oldest first; at most 500. All can be read at /queries/{id}/matches"`
 }
 
 // MatchEventType is the CloudEvents type of every MatchEvent.
@@ -164,12 +135,12 @@ func (c *Client) Queries(ctx context.Context) ([]Query, error) {
 }
 
 // Query returns one query.
-func (c *Client) Query(ctx context.Context, id freshet.QueryID) (q Query, err error) {
+func (c *Client) Query(ctx context.Context, id string) (q Query, err error) {
 	q.Revision, err = c.callIf(ctx, http.MethodGet, queryPath(id), nil, 0, nil, &q)
 	return q, err
 }
 
-func queryPath(id freshet.QueryID) string { return "/queries/" + url.PathEscape(string(id)) }
+func queryPath(id string) string { return "/queries/" + url.PathEscape(string(id)) }
 
 // AddQuery adds a query.
 func (c *Client) AddQuery(ctx context.Context, q QueryToAdd) (added Query, err error) {
@@ -179,13 +150,13 @@ func (c *Client) AddQuery(ctx context.Context, q QueryToAdd) (added Query, err e
 
 // EditQuery changes what a merge patch (RFC 7396) names of a query. If revision is not
 // zero, that is the one that is edited, or the error is an ErrStale.
-func (c *Client) EditQuery(ctx context.Context, id freshet.QueryID, revision int64, patch Patch) (edited Query, err error) {
+func (c *Client) EditQuery(ctx context.Context, id string, revision int64, patch Patch) (edited Query, err error) {
 	_, err = c.callIf(ctx, http.MethodPatch, queryPath(id), nil, revision, patch, &edited)
 	return edited, err
 }
 
 // RemoveQuery removes a query with its matches.
-func (c *Client) RemoveQuery(ctx context.Context, id freshet.QueryID) error {
+func (c *Client) RemoveQuery(ctx context.Context, id string) error {
 	return c.call(ctx, http.MethodDelete, queryPath(id), nil, nil, nil)
 }
 
@@ -204,7 +175,7 @@ type MatchQuery struct {
 }
 
 // Matches returns part of the log of matches of a query.
-func (c *Client) Matches(ctx context.Context, id freshet.QueryID, q MatchQuery) (page MatchPage, err error) {
+func (c *Client) Matches(ctx context.Context, id string, q MatchQuery) (page MatchPage, err error) {
 	asked := query{}
 	asked.place("after", q.After)
 	asked.number("limit", int64(q.Limit))

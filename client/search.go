@@ -53,7 +53,7 @@ type SearchQuery struct {
 	Tag     string
 	Seen    freshet.Between // what was there at some time of this
 	Current bool            // only what is there now
-	Order   freshet.SearchOrder
+	Order   string
 	Offset  int
 	Limit   int // zero means 20; at most 1000
 }

@@ -18,7 +18,7 @@ type Session struct {
 	Scopes  []freshet.Right  `json:"scopes" nullable:"false" enum:"read,write,admin,hand" doc:"What they may do"`
 	Tag     string           `json:"tag,omitempty" doc:"Only with sources that have this tag"`
 	Source  freshet.SourceID `json:"source,omitempty" doc:"Only with this source: it is a share link"`
-	Query   freshet.QueryID  `json:"query,omitempty" doc:"Only with this query: it is a share link"`
+	Query   string           `json:"query,omitempty" doc:"Only with this query: it is a share link"`
 	Expires time.Time        `json:"expires,omitzero" doc:"When the session or token ends at the latest"`
 
 	Open   bool   `json:"open" doc:"Nobody on this machine has to log in"`

@@ -43,7 +43,7 @@ const (
 type NewSink struct {
 	Kind     string             `json:"kind,omitempty" doc:"Kind of sink; may be left out if the scheme of the URL says it"`
 	URL      string             `json:"url,omitempty" maxLength:"8192" doc:"Where to send; a shorthand such as slack://hook:A-B-C@webhook or ntfy://ntfy.sh/topic works too"`
-	Queries  []freshet.QueryID  `json:"queries,omitempty" nullable:"false" doc:"Matches of these queries, as each query tells them, instead of changes"`
+	Queries  []string           `json:"queries,omitempty" nullable:"false" doc:"Matches of these queries, as each query tells them, instead of changes"`
 	Tags     []string           `json:"tags,omitempty" nullable:"false" doc:"Only changes of sources with one of these tags"`
 	Sources  []freshet.SourceID `json:"sources,omitempty" nullable:"false" doc:"Changes of these sources besides; no tags and no sources means all changes"`
 	Template string             `json:"template,omitempty" maxLength:"65536" doc:"Text of the message, in the syntax of Go's text/template; empty means the default of the kind"`
@@ -80,15 +80,15 @@ type SinkTrial struct {
 
 // A Letter is a delivery that was given up.
 type Letter struct {
-	ID       string          `json:"id" doc:"ID of the event"`
-	Change   *Change         `json:"change,omitempty" doc:"The change that it tells of"`
-	Query    freshet.QueryID `json:"query,omitempty" doc:"The query whose matches it tells"`
-	First    int64           `json:"first,omitempty" doc:"Number of the first match; missing if the query was removed"`
-	Last     int64           `json:"last,omitempty" doc:"Number of the last match"`
-	At       time.Time       `json:"at,omitzero" doc:"When the change was seen, or the matches were told"`
-	Attempts int             `json:"attempts"`
-	Error    string          `json:"error" doc:"Of the last attempt"`
-	Body     string          `json:"body,omitempty" doc:"Message as it was sent, without secrets; missing if it could not be made"`
+	ID       string    `json:"id" doc:"ID of the event"`
+	Change   *Change   `json:"change,omitempty" doc:"The change that it tells of"`
+	Query    string    `json:"query,omitempty" doc:"The query whose matches it tells"`
+	First    int64     `json:"first,omitempty" doc:"Number of the first match; missing if the query was removed"`
+	Last     int64     `json:"last,omitempty" doc:"Number of the last match"`
+	At       time.Time `json:"at,omitzero" doc:"When the change was seen, or the matches were told"`
+	Attempts int       `json:"attempts"`
+	Error    string    `json:"error" doc:"Of the last attempt"`
+	Body     string    `json:"body,omitempty" doc:"Message as it was sent, without secrets; missing if it could not be made"`
 }
 
 // A LetterPage is part of what a sink has given up.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/internal/freshet"
 )
 
 // A page follows a query with the EventSource of the browser. The daemon goes
@@ -58,7 +57,7 @@ func TestBrowserFollowsAQuery(t *testing.T) {
 }
 
 // matched waits until a query has matched so often, and returns its matches.
-func (r *rig) matched(query freshet.QueryID, n int) []client.Match {
+func (r *rig) matched(query string, n int) []client.Match {
 	r.Helper()
 	for {
 		page, err := r.api.Matches(r.Context(), query, client.MatchQuery{})

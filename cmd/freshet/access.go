@@ -285,7 +285,7 @@ func shareListVerb(p *program) *cobra.Command {
 	return shareResource().listVerb(p, &cobra.Command{Short: "List the share links, without their secrets", Example: "  freshet share list"})
 }
 
-func shows(source freshet.SourceID, query freshet.QueryID) string {
+func shows(source freshet.SourceID, query string) string {
 	if source != "" {
 		return "source " + string(source)
 	}

@@ -27,7 +27,7 @@ type application struct {
 	json  bool
 	plan  applyPlan
 
-	queries map[freshet.QueryID]bool // that there are when the plan is carried out
+	queries map[string]bool // that there are when the plan is carried out
 }
 
 func applyVerb(p *program) *cobra.Command {

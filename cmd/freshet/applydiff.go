@@ -10,6 +10,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks"
 )
 
@@ -182,13 +183,13 @@ func (v *application) planQueries(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v.queries = map[freshet.QueryID]bool{}
+	v.queries = map[string]bool{}
 	for _, want := range v.file.Queries {
-		v.queries[want.ID] = true
-		i := slices.IndexFunc(all, func(q client.Query) bool { return q.ID == want.ID })
+		v.queries[string(want.ID)] = true
+		i := slices.IndexFunc(all, func(q client.Query) bool { return q.ID == string(want.ID) })
 		if i < 0 {
 			v.put(plannedAct{Kind: "query", Name: string(want.ID), Action: add, Note: oneLine(want.When), do: func(ctx context.Context) error {
-				_, err := v.AddQuery(ctx, client.QueryToAdd{NewQuery: client.QueryOf(want)})
+				_, err := v.AddQuery(ctx, client.QueryToAdd{NewQuery: queries.ToClient(want)})
 				return err
 			}})
 			continue
@@ -201,7 +202,7 @@ func (v *application) planQueries(ctx context.Context) error {
 	}
 	for _, q := range all {
 		if q.Origin == freshet.FromAPI && !v.queries[q.ID] {
-			v.unlisted("query", string(q.ID), func(ctx context.Context) error { return v.RemoveQuery(ctx, q.ID) })
+			v.unlisted("query", q.ID, func(ctx context.Context) error { return v.RemoveQuery(ctx, q.ID) })
 		}
 		if !v.prune || q.Origin == freshet.FromFile {
 			v.queries[q.ID] = true
@@ -221,7 +222,7 @@ func (v *application) planQuery(ctx context.Context, want freshet.Query, have cl
 	if have.Origin == freshet.FromFile {
 		return item.refused(), nil
 	}
-	now, err := v.Query(ctx, want.ID) // with its revision
+	now, err := v.Query(ctx, string(want.ID)) // with its revision
 	if err != nil {
 		return item, err
 	}
@@ -230,7 +231,7 @@ func (v *application) planQuery(ctx context.Context, want freshet.Query, have cl
 	}
 	item.Action = change
 	item.do = func(ctx context.Context) error {
-		_, err := v.EditQuery(ctx, want.ID, now.Revision, patch)
+		_, err := v.EditQuery(ctx, string(want.ID), now.Revision, patch)
 		return err
 	}
 	return item, nil
@@ -238,15 +239,15 @@ func (v *application) planQuery(ctx context.Context, want freshet.Query, have cl
 
 // queryPatch returns how to make a query of the daemon what is wanted.
 func queryPatch(have client.Query, want freshet.Query) (map[string]any, error) {
-	defined, err := have.Defined()
+	defined, err := queries.FromClient(have.NewQuery)
 	if err != nil {
 		return nil, err
 	}
-	from, err := objectOf(client.QueryOf(defined), "id")
+	from, err := objectOf(queries.ToClient(defined), "id")
 	if err != nil {
 		return nil, err
 	}
-	to, err := objectOf(client.QueryOf(want), "id")
+	to, err := objectOf(queries.ToClient(want), "id")
 	return patchBetween(from, to), err
 }
 
@@ -283,7 +284,7 @@ func (v *application) planSinks(ctx context.Context) error {
 // planSink compares a sink with the one that the daemon has; nil if there is none.
 func (v *application) planSink(want freshet.Sink, have *client.SinkInfo) (plannedAct, error) {
 	item := plannedAct{Kind: "sink", Name: want.Name, Action: add, Note: want.Kind}
-	if i := slices.IndexFunc(want.Queries, func(id freshet.QueryID) bool { return !v.queries[id] }); i >= 0 {
+	if i := slices.IndexFunc(want.Queries, func(id freshet.QueryID) bool { return !v.queries[string(id)] }); i >= 0 {
 		item.Action, item.Note = refuse, "it follows query "+string(want.Queries[i])+", which neither the file nor the daemon has"
 		return item, nil
 	}

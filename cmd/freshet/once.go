@@ -272,7 +272,7 @@ func (v *onceRun) printMatches(ctx context.Context, c *connection) error {
 			if v.json {
 				err = v.printLine(map[string]any{"match": m})
 			} else {
-				_, err = fmt.Fprintf(v.out, "query %s:\n", harmless(string(q.ID)))
+				_, err = fmt.Fprintf(v.out, "query %s:\n", harmless(q.ID))
 				printMatch(v.program, m)
 			}
 			if err != nil {
@@ -284,7 +284,7 @@ func (v *onceRun) printMatches(ctx context.Context, c *connection) error {
 }
 
 // newMatches returns what a query has matched since the verb began, the oldest first.
-func (v *onceRun) newMatches(ctx context.Context, c *connection, id freshet.QueryID) (found []client.Match, err error) {
+func (v *onceRun) newMatches(ctx context.Context, c *connection, id string) (found []client.Match, err error) {
 	const most = 1000
 	page, err := c.Matches(ctx, id, client.MatchQuery{Newest: true, Limit: most})
 	if err != nil {

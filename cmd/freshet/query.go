@@ -41,10 +41,10 @@ func queryResource() resource[client.Query, *connection] {
 		none:    "there are no queries; freshet query add NAME --when CONDITION adds one",
 		table:   table{head: []string{"QUERY", "MATCHES", "STATE", "SCOPE", "WHEN"}, short: map[string]int{"QUERY": 24, "SCOPE": 30}, drop: []string{"SCOPE", "STATE"}},
 		row: func(q client.Query) []string {
-			return []string{string(q.ID), fmt.Sprint(q.Matches), stateOfQuery(q), scopeText(q.Scope), cmp.Or(oneLine(q.When), "any change")}
+			return []string{q.ID, fmt.Sprint(q.Matches), stateOfQuery(q), scopeText(q.Scope), cmp.Or(oneLine(q.When), "any change")}
 		},
 		remove: func(ctx context.Context, c *connection, id string) error {
-			return c.RemoveQuery(ctx, freshet.QueryID(id))
+			return c.RemoveQuery(ctx, id)
 		},
 	}
 }
@@ -53,7 +53,7 @@ func queryResource() resource[client.Query, *connection] {
 func completeQueries(p *program, cmd *cobra.Command, most int) *cobra.Command {
 	return completeNames(p, cmd, most, func(ctx context.Context, c *connection, begun string) ([]string, error) {
 		all, err := c.Queries(ctx)
-		return withPrefix(each(all, func(q client.Query) string { return string(q.ID) + "\t" + q.Name }), begun), err
+		return withPrefix(each(all, func(q client.Query) string { return q.ID + "\t" + q.Name }), begun), err
 	})
 }
 
@@ -81,7 +81,7 @@ first.
 		if err != nil {
 			return added, err
 		}
-		q.ID, q.Name = freshet.QueryID(id), args[0]
+		q.ID, q.Name = id, args[0]
 		return c.AddQuery(ctx, client.QueryToAdd{NewQuery: q, Backfill: backfill})
 	}, func(c *connection, added client.Query) error {
 		warn(p, added.Warnings)
@@ -147,7 +147,7 @@ func queryShowVerb(p *program) *cobra.Command {
 		Use: "show QUERY", Short: "Show a query and its newest matches", Example: "  freshet query show cheap", Args: takes(1, 1),
 	}
 	return completeQueries(p, resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (client.Query, error) {
-		return c.Query(ctx, freshet.QueryID(args[0]))
+		return c.Query(ctx, args[0])
 	}, func(c *connection, q client.Query) error {
 		if err := printQuery(p, q); err != nil {
 			return err
@@ -194,7 +194,7 @@ matches stay, and their numbers continue. A new condition resets its time window
 		if len(patch) == 0 {
 			return q, noChanges("use a flag such as --when CONDITION; freshet query edit --help lists them")
 		}
-		return c.EditQuery(ctx, freshet.QueryID(args[0]), 0, patch)
+		return c.EditQuery(ctx, args[0], 0, patch)
 	}, func(_ *connection, q client.Query) error {
 		warn(p, q.Warnings)
 		return printQuery(p, q)

@@ -39,10 +39,10 @@ type killWorld struct {
 
 // An heard is what a receiver reads in an event.
 type heard struct {
-	ID    string          `json:"id"`
-	Query freshet.QueryID `json:"query"`
-	First int64           `json:"first"`
-	Last  int64           `json:"last"`
+	ID    string `json:"id"`
+	Query string `json:"query"`
+	First int64  `json:"first"`
+	Last  int64  `json:"last"`
 }
 
 func newKillWorld(t *testing.T) *killWorld {
@@ -232,7 +232,7 @@ func TestNoMatchIsLostOverKills(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		return len(changes.Items) == before
 	})
-	told := map[freshet.QueryID]int64{} // numbers that are told by now
+	told := map[string]int64{} // numbers that are told by now
 	until("that all is told", func() bool {
 		var all struct{ Items []client.Query }
 		api("GET", "/api/v1/queries", nil, &all)
@@ -240,7 +240,7 @@ func TestNoMatchIsLostOverKills(t *testing.T) {
 			told[q.ID] = q.Matches
 			if q.Waiting != nil {
 				told[q.ID] -= q.Waiting.Count
-				if q.Waiting.For != freshet.HoldDigest {
+				if q.Waiting.For != string(freshet.HoldDigest) {
 					return false
 				}
 			}
@@ -251,7 +251,7 @@ func TestNoMatchIsLostOverKills(t *testing.T) {
 	for _, q := range []client.QueryTest{{NewQuery: client.NewQuery{When: `count("2s") > 2`}}, {NewQuery: client.NewQuery{When: "now.n > 15"}}} {
 		var found client.QueryFinding
 		api("POST", "/api/v1/queries/test", q, &found)
-		id := map[bool]freshet.QueryID{true: "window", false: "night"}[strings.HasPrefix(q.When, "count")]
+		id := map[bool]string{true: "window", false: "night"}[strings.HasPrefix(q.When, "count")]
 		if int64(found.Found) != told[id] {
 			t.Errorf("query %s told %d matches over the kills, and has %d in one go", id, told[id], found.Found)
 		}
@@ -260,7 +260,7 @@ func TestNoMatchIsLostOverKills(t *testing.T) {
 }
 
 // check holds what the receivers took against what was told.
-func (w *killWorld) check(t *testing.T, told map[freshet.QueryID]int64, changes []client.Change) {
+func (w *killWorld) check(t *testing.T, told map[string]int64, changes []client.Change) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -268,7 +268,7 @@ func (w *killWorld) check(t *testing.T, told map[freshet.QueryID]int64, changes 
 		t.Error(wrong)
 	}
 	for _, to := range []string{"/good", "/bad"} {
-		numbers := map[freshet.QueryID][]int64{}
+		numbers := map[string][]int64{}
 		for key := range w.taken {
 			if !strings.HasPrefix(key, to+" ") {
 				continue

@@ -72,7 +72,7 @@ func (f *queryFlags) trial(ctx context.Context, c *connection, cmd *cobra.Comman
 		t.NewQuery, err = f.query(ctx, c)
 		return t, err
 	}
-	q, err := c.Query(ctx, freshet.QueryID(args[0]))
+	q, err := c.Query(ctx, args[0])
 	if err != nil {
 		return t, err
 	}
@@ -111,7 +111,7 @@ matches: pass it to --after to continue from there.`,
 		if follow && c.local {
 			return errNobodyPolls
 		}
-		m := matchLog{program: p, connection: c, query: freshet.QueryID(args[0]), json: asJSON}
+		m := matchLog{program: p, connection: c, query: args[0], json: asJSON}
 		return unlessDone(ctx, m.run(ctx, after, limit, follow))
 	}), 1)
 }
@@ -120,7 +120,7 @@ matches: pass it to --after to continue from there.`,
 type matchLog struct {
 	*program
 	*connection
-	query freshet.QueryID
+	query string
 	json  bool
 }
 

@@ -30,7 +30,7 @@ The index is a few seconds behind the polls; if versions are missing, the output
 
 func searchVerb(p *program) *cobra.Command {
 	var q client.SearchQuery
-	var source, site, order string
+	var source, site string
 	var seen span
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -47,19 +47,19 @@ func searchVerb(p *program) *cobra.Command {
 	flags.StringVar(&seen.since, "since", "", "only what was there at this `time` or later: a date, a time, or how long ago, such as 2d")
 	flags.StringVar(&seen.until, "until", "", "only what was there before this `time`; a date is its beginning")
 	flags.BoolVar(&q.Current, "now", false, "only what is there now")
-	flags.StringVar(&order, "sort", "rank", "what comes first: rank, newest or oldest")
+	flags.StringVar(&q.Order, "sort", "rank", "what comes first: rank, newest or oldest")
 	flags.IntVarP(&q.Limit, "limit", "n", 20, "show at most this many")
 	flags.IntVar(&q.Offset, "offset", 0, "leave out this many")
 	jsonFlag(cmd, &asJSON)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		q.Words, q.Order = strings.Join(args, " "), freshet.SearchOrder(order)
+		q.Words = strings.Join(args, " ")
 		if strings.TrimSpace(q.Words) == "" {
 			return usagef("search: there is no word to search for")
 		}
 		switch q.Order {
-		case freshet.ByRank, freshet.ByNewest, freshet.ByOldest:
+		case "rank", "newest", "oldest":
 		default:
-			return usagef("search: --sort: %q is not rank, newest or oldest", order)
+			return usagef("search: --sort: %q is not rank, newest or oldest", q.Order)
 		}
 		if q.Limit < 1 || q.Offset < 0 {
 			return usagef("search: --limit must be at least 1, and --offset at least 0")

@@ -14,8 +14,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"freshet/internal/freshet"
 )
 
 // TestTenQueriesReachASink has pages change under a daemon, and waits until a sink is told
@@ -30,7 +28,7 @@ func TestTenQueriesReachASink(t *testing.T) {
 		"/price": "<b>120</b>", "/stock": "<b>sold out</b>", "/name": "<p>nobody</p>", "/users": "<b>100</b>", "/status": "<b>green</b>", "/same1": "<p>x</p>", "/same2": "<p>y</p>",
 		"/feed": `<feed xmlns="http://www.w3.org/2005/Atom"><title>T</title><entry><id>1</id><title>Notes</title></entry></feed>`, "/news": "<p>none</p>", "/lines": "<p>one</p>",
 	}
-	told := map[freshet.QueryID][]string{}
+	told := map[string][]string{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -129,7 +127,7 @@ sources:
 	} {
 		change(path, to)
 	}
-	wants := map[freshet.QueryID]string{
+	wants := map[string]string{
 		"price": `"value":99`, "stock": `"source":"stock"`, "keyword": `"value":["Security update"]`, "name": "ADA LOVELACE", "number": `"value":-9.99`, "silent": `"cause":"silent"`,
 		"status": `"cause":"held"`, "same": "We moved", "daily": `"held":"digest"`, "unseen": `"value":["two"]`,
 	}

@@ -55,8 +55,8 @@ func newGateRigWith(t *testing.T, differ func(*api.Config), change ...func(*auth
 			t.Fatal(err)
 		}
 	}
-	for _, id := range []freshet.QueryID{"q", "other"} {
-		if _, err := queries.NewStore(g.store.DB()).AddQuery(t.Context(), freshet.Query{ID: id, Name: string(id), When: "true", Origin: freshet.FromAPI, From: -1}); err != nil {
+	for _, id := range []string{"q", "other"} {
+		if _, err := queries.NewStore(g.store.DB()).AddQuery(t.Context(), freshet.Query{ID: freshet.QueryID(id), Name: id, When: "true", Origin: freshet.FromAPI, From: -1}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -69,12 +69,12 @@ func (a *queryAPI) routeQueries() {
 
 // queryOf returns a query as the API tells it.
 func (a *queryAPI) queryOf(q freshet.Query, warnings []string) client.Query {
-	told := client.Query{NewQuery: client.QueryOf(q), Origin: q.Origin, CreatedAt: rest.UTC(q.Created), Matches: q.Last, Warnings: warnings}
+	told := client.Query{NewQuery: queries.ToClient(q), Origin: q.Origin, CreatedAt: rest.UTC(q.Created), Matches: q.Last, Warnings: warnings}
 	if a.runner != nil {
 		if s, known := a.runner.Standing(q.ID); known {
 			told.Behind = s.Behind
 			if s.Waiting > 0 {
-				told.Waiting = &client.Waiting{Count: s.Waiting, For: s.For, Until: rest.UTC(s.Until)}
+				told.Waiting = &client.Waiting{Count: s.Waiting, For: string(s.For), Until: rest.UTC(s.Until)}
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (a *queryAPI) getQuery(ctx context.Context, in *queryPath) (*taggedQuery, e
 }
 
 func (a *queryAPI) addQuery(ctx context.Context, in *rest.Body[client.QueryToAdd]) (*taggedQuery, error) {
-	defined, err := in.Body.Defined()
+	defined, err := queries.FromClient(in.Body.NewQuery)
 	if err != nil {
 		return nil, told(err)
 	}
@@ -135,7 +135,7 @@ func (a *queryAPI) addQuery(ctx context.Context, in *rest.Body[client.QueryToAdd
 	if q, err = a.queries.AddQuery(ctx, q); err != nil {
 		return nil, err
 	}
-	rest.Changed(ctx, nil, rest.Fields(client.QueryOf(q)))
+	rest.Changed(ctx, nil, rest.Fields(queries.ToClient(q)))
 	a.queriesEdited()
 	return &taggedQuery{"/api/v1/queries/" + string(q.ID), rest.RevisionTag(q.Revision), a.queryOf(q, report.Warnings)}, nil
 }
@@ -244,7 +244,7 @@ func (a *queryAPI) editQueryOnce(ctx context.Context, in *editQueryInput) (*tagg
 	if q, err = a.queries.UpdateQuery(ctx, q); err != nil {
 		return nil, err
 	}
-	rest.Changed(ctx, rest.Fields(client.QueryOf(before)), rest.Fields(client.QueryOf(q)))
+	rest.Changed(ctx, rest.Fields(queries.ToClient(before)), rest.Fields(queries.ToClient(q)))
 	a.queriesEdited()
 	return &taggedQuery{ETag: rest.RevisionTag(q.Revision), Body: a.queryOf(q, report.Warnings)}, nil
 }
@@ -280,7 +280,7 @@ func (a *queryAPI) removeQuery(ctx context.Context, in *removeQueryInput) (*stru
 	if err := a.queries.RemoveQuery(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	rest.Changed(ctx, rest.Fields(client.QueryOf(q)), nil)
+	rest.Changed(ctx, rest.Fields(queries.ToClient(q)), nil)
 	a.queriesEdited()
 	return nil, nil
 }
@@ -315,7 +315,7 @@ func (a *queryAPI) testQuery(ctx context.Context, in *rest.Body[client.QueryTest
 	if said.Name == "" {
 		said.Name = "test"
 	}
-	defined, err := said.Defined()
+	defined, err := queries.FromClient(said)
 	if err != nil {
 		return nil, told(err)
 	}

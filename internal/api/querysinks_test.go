@@ -66,17 +66,17 @@ func TestSinksFollowQueries(t *testing.T) {
 		}
 	}
 	var bad client.Problem
-	r.do("PUT", "/api/v1/sinks/deals", client.NewSink{Kind: "json", URL: chat.URL, Queries: []freshet.QueryID{"cheap"}}).is(422).into(&bad)
+	r.do("PUT", "/api/v1/sinks/deals", client.NewSink{Kind: "json", URL: chat.URL, Queries: []string{"cheap"}}).is(422).into(&bad)
 	if len(bad.Errors) != 1 || bad.Errors[0].Location != "body.queries[0]" || !strings.Contains(bad.Errors[0].Message, "there is no query cheap") {
 		t.Errorf("that there is no such query is told as %+v", bad)
 	}
 	r.do("POST", "/api/v1/queries", map[string]any{"name": "Cheap", "when": "now.price < before.price", "value": "now.price"}).is(201)
 	r.do("POST", "/api/v1/queries", map[string]any{"name": "Pairs", "when": "now.price < before.price", "digest": 2}).is(201)
-	r.do("PUT", "/api/v1/sinks/deals", client.NewSink{Kind: "json", URL: chat.URL, Queries: []freshet.QueryID{"cheap"}, Tags: []string{"x"}}).is(422)
-	r.do("PUT", "/api/v1/sinks/deals", client.NewSink{Kind: "json", URL: chat.URL, Queries: []freshet.QueryID{"cheap"}, Template: "{{range .Entries}}{{.Nothing}}{{end}}"}).is(422)
+	r.do("PUT", "/api/v1/sinks/deals", client.NewSink{Kind: "json", URL: chat.URL, Queries: []string{"cheap"}, Tags: []string{"x"}}).is(422)
+	r.do("PUT", "/api/v1/sinks/deals", client.NewSink{Kind: "json", URL: chat.URL, Queries: []string{"cheap"}, Template: "{{range .Entries}}{{.Nothing}}{{end}}"}).is(422)
 	var s client.SinkInfo
-	r.do("PUT", "/api/v1/sinks/deals", client.NewSink{Kind: "json", URL: chat.URL, Queries: []freshet.QueryID{"pairs", "cheap"}}).is(200).into(&s)
-	if !slices.Equal(s.Queries, []freshet.QueryID{"cheap", "pairs"}) {
+	r.do("PUT", "/api/v1/sinks/deals", client.NewSink{Kind: "json", URL: chat.URL, Queries: []string{"pairs", "cheap"}}).is(200).into(&s)
+	if !slices.Equal(s.Queries, []string{"cheap", "pairs"}) {
 		t.Errorf("the sink is %+v", s)
 	}
 

@@ -122,10 +122,14 @@ func newSinkOf(s freshet.Sink) client.NewSink {
 		}
 		return told
 	}
-	return client.NewSink{
-		Kind: s.Kind, URL: string(s.URL), Queries: s.Queries, Tags: s.Tags, Sources: s.Sources, Template: s.Template,
+	described := client.NewSink{
+		Kind: s.Kind, URL: string(s.URL), Tags: s.Tags, Sources: s.Sources, Template: s.Template,
 		Settings: values(s.Settings), Headers: values(s.Headers), Paused: s.Paused,
 	}
+	for _, id := range s.Queries {
+		described.Queries = append(described.Queries, string(id))
+	}
+	return described
 }
 
 // sinkFrom returns the sink that was asked for.
@@ -139,10 +143,14 @@ func sinkFrom(name string, n client.NewSink) freshet.Sink {
 		}
 		return taken
 	}
-	return freshet.Sink{
-		Name: name, Kind: n.Kind, URL: freshet.Value(n.URL), Queries: n.Queries, Tags: n.Tags, Sources: n.Sources, Template: n.Template,
+	s := freshet.Sink{
+		Name: name, Kind: n.Kind, URL: freshet.Value(n.URL), Tags: n.Tags, Sources: n.Sources, Template: n.Template,
 		Settings: values(n.Settings), Headers: values(n.Headers), Paused: n.Paused, Origin: freshet.FromAPI,
 	}
+	for _, id := range n.Queries {
+		s.Queries = append(s.Queries, freshet.QueryID(id))
+	}
+	return s
 }
 
 func (a *sinkAPI) listSinks(ctx context.Context, in *rest.Paging) (*rest.Body[client.SinkList], error) {
@@ -370,7 +378,7 @@ func (a *sinkAPI) listLetters(ctx context.Context, in *listLettersInput) (*rest.
 func letterOf(d freshet.Debt) client.Letter {
 	told := client.Letter{ID: d.ID(), Attempts: d.Attempts, Error: d.Err, Body: string(d.Body)}
 	if p := d.Parcel; p.Cursor > 0 {
-		told.Query, told.First, told.Last, told.At = p.Query, p.From, p.To, rest.UTC(p.At)
+		told.Query, told.First, told.Last, told.At = string(p.Query), p.From, p.To, rest.UTC(p.At)
 	} else {
 		change := sinks.ChangeOf(d.Change)
 		told.Change, told.At = &change, change.Before

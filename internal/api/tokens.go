@@ -185,8 +185,8 @@ func (a *authAPI) addShare(ctx context.Context, in *rest.Body[client.NewShare]) 
 	case n.Source != "" && n.Query == "":
 		_, err = a.store.Source(ctx, n.Source)
 	case n.Query != "" && n.Source == "":
-		feed = "/api/v1/queries/" + string(n.Query) + "/feed.atom"
-		_, err = a.queries.Query(ctx, n.Query)
+		feed = "/api/v1/queries/" + n.Query + "/feed.atom"
+		_, err = a.queries.Query(ctx, freshet.QueryID(n.Query))
 	}
 	if err != nil {
 		return nil, err

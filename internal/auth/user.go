@@ -58,7 +58,7 @@ type Limit struct {
 	Scopes []freshet.Right  `json:"scopes,omitempty"` // none means all that its user may do
 	Tag    string           `json:"tag,omitempty"`    // only sources with this tag
 	Source freshet.SourceID `json:"source,omitempty"` // only this source
-	Query  freshet.QueryID  `json:"query,omitempty"`  // only this query and its matches
+	Query  string           `json:"query,omitempty"`  // only this query and its matches
 }
 
 // A CredentialKind is a kind of credential.

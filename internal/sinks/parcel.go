@@ -47,7 +47,7 @@ func (p Parcel) Source() freshet.SourceID {
 // MatchOf returns a match as it is told, with the change that completed it.
 func MatchOf(m freshet.Match, completed *freshet.Change) client.Match {
 	told := client.Match{
-		Cursor: m.Place(), ID: m.ID(), Query: m.Query, Number: m.Number, Cause: m.Cause, At: utc(m.At), KnownAt: utc(m.Known),
+		Cursor: m.Place(), ID: m.ID(), Query: string(m.Query), Number: m.Number, Cause: string(m.Cause), At: utc(m.At), KnownAt: utc(m.Known),
 		Source: m.Source, Group: m.Group, Value: m.Value,
 	}
 	if completed != nil {
@@ -62,7 +62,7 @@ func MatchOf(m freshet.Match, completed *freshet.Change) client.Match {
 
 // told returns the parcel as it is told.
 func (p Parcel) told() client.Told {
-	told := client.Told{Query: p.Query, Name: p.Name, Summary: p.summary(), Count: p.Count(), First: p.From, Last: p.To, Held: p.Hold, At: utc(p.At), Matches: []client.Match{}}
+	told := client.Told{Query: string(p.Query), Name: p.Name, Summary: p.summary(), Count: p.Count(), First: p.From, Last: p.To, Held: string(p.Hold), At: utc(p.At), Matches: []client.Match{}}
 	for _, m := range p.Matches {
 		told.Matches = append(told.Matches, MatchOf(m.Match, m.Change))
 	}

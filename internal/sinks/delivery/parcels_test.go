@@ -90,7 +90,7 @@ func (r *teller) configure(c *delivery.FollowerConfig) {
 			return r.Send(ctx, m)
 		}
 		var e client.MatchEvent
-		if err := json.Unmarshal(m.Body, &e); err != nil || e.ID != m.ID || e.Data.Query != m.Query || m.Source != page {
+		if err := json.Unmarshal(m.Body, &e); err != nil || e.ID != m.ID || e.Data.Query != string(m.Query) || m.Source != page {
 			r.t.Errorf("the message %+v cannot be read: %v", m, err)
 		}
 		r.mu.Lock()
@@ -176,7 +176,7 @@ func TestFollowsQueries(t *testing.T) {
 			bodies[one.event.ID] = one.body
 		}
 		digest := r.told[slices.IndexFunc(r.told, func(one telling) bool { return one.event.ID == "a.2-4~rig" })].event.Data
-		if digest.Name != "Query a" || digest.Count != 3 || digest.Held != freshet.HoldDigest || len(digest.Matches) != 3 || digest.Matches[2].Number != 4 ||
+		if digest.Name != "Query a" || digest.Count != 3 || digest.Held != string(freshet.HoldDigest) || len(digest.Matches) != 3 || digest.Matches[2].Number != 4 ||
 			digest.Matches[0].Change == nil || digest.Matches[0].Change.Summary == "" || digest.Matches[0].Value != 9.5 {
 			t.Errorf("a digest is told as %+v", digest)
 		}
