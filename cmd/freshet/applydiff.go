@@ -212,7 +212,7 @@ func (v *application) planQueries(ctx context.Context) error {
 }
 
 // planQuery compares a query with the one that the daemon has.
-func (v *application) planQuery(ctx context.Context, want freshet.Query, have client.Query) (plannedAct, error) {
+func (v *application) planQuery(ctx context.Context, want queries.Query, have client.Query) (plannedAct, error) {
 	item := plannedAct{Kind: "query", Name: string(want.ID), Action: keep}
 	patch, err := queryPatch(have, want)
 	item.Fields = fieldsOf(patch)
@@ -238,7 +238,7 @@ func (v *application) planQuery(ctx context.Context, want freshet.Query, have cl
 }
 
 // queryPatch returns how to make a query of the daemon what is wanted.
-func queryPatch(have client.Query, want freshet.Query) (map[string]any, error) {
+func queryPatch(have client.Query, want queries.Query) (map[string]any, error) {
 	defined, err := queries.FromClient(have.NewQuery)
 	if err != nil {
 		return nil, err
@@ -274,7 +274,7 @@ func (v *application) planSinks(ctx context.Context) error {
 		v.put(item)
 	}
 	for _, s := range list.Items {
-		if s.Origin == freshet.FromAPI && !slices.ContainsFunc(wanted, func(want freshet.Sink) bool { return want.Name == s.Name }) {
+		if s.Origin == freshet.FromAPI && !slices.ContainsFunc(wanted, func(want sinks.Sink) bool { return want.Name == s.Name }) {
 			v.unlisted("sink", s.Name, func(ctx context.Context) error { return v.RemoveSink(ctx, s.Name) })
 		}
 	}
@@ -282,9 +282,9 @@ func (v *application) planSinks(ctx context.Context) error {
 }
 
 // planSink compares a sink with the one that the daemon has; nil if there is none.
-func (v *application) planSink(want freshet.Sink, have *client.SinkInfo) (plannedAct, error) {
+func (v *application) planSink(want sinks.Sink, have *client.SinkInfo) (plannedAct, error) {
 	item := plannedAct{Kind: "sink", Name: want.Name, Action: add, Note: want.Kind}
-	if i := slices.IndexFunc(want.Queries, func(id freshet.QueryID) bool { return !v.queries[string(id)] }); i >= 0 {
+	if i := slices.IndexFunc(want.Queries, func(id queries.ID) bool { return !v.queries[string(id)] }); i >= 0 {
 		item.Action, item.Note = refuse, "it follows query "+string(want.Queries[i])+", which neither the file nor the daemon has"
 		return item, nil
 	}
@@ -324,7 +324,7 @@ func (v *application) planSink(want freshet.Sink, have *client.SinkInfo) (planne
 }
 
 // sinkObject returns a sink as the API takes it.
-func sinkObject(s freshet.Sink) (described client.NewSink, object map[string]any, err error) {
+func sinkObject(s sinks.Sink) (described client.NewSink, object map[string]any, err error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return described, nil, err

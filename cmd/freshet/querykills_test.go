@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/internal/freshet"
+	"freshet/internal/queries"
 )
 
 // A killWorld is pages that change, and receivers that sometimes refuse.
@@ -240,7 +240,7 @@ func TestNoMatchIsLostOverKills(t *testing.T) {
 			told[q.ID] = q.Matches
 			if q.Waiting != nil {
 				told[q.ID] -= q.Waiting.Count
-				if q.Waiting.For != string(freshet.HoldDigest) {
+				if q.Waiting.For != string(queries.DelayDigest) {
 					return false
 				}
 			}

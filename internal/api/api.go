@@ -34,7 +34,7 @@ func New(cfg Config) http.Handler {
 		&hookAPI{Server: s, sources: cfg.Store, daemon: cfg.Daemon, hooks: cfg.Sources.Hooks, webSub: cfg.Sources.WebSub, base: cfg.Base},
 		&changeAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, base: cfg.Base},
 		&queryAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, runner: cfg.Queries, read: cfg.Sources.Read, sinks: cfg.Sinks, daemon: cfg.Daemon},
-		&searchAPI{Server: s, SearchConfig: cfg.Search, index: cfg.Store},
+		&searchAPI{Server: s, SearchConfig: cfg.Search},
 		newLabAPI(s, cfg.Store),
 		sites, sinks, users, budget, settings, status,
 	} {

@@ -14,6 +14,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/queries/runner"
+	"freshet/internal/search"
 	"freshet/internal/sinks/delivery"
 	"freshet/internal/sites/frontier"
 )
@@ -79,7 +80,8 @@ type SourceConfig struct {
 
 // SearchConfig says whether versions can be searched.
 type SearchConfig struct {
-	Off bool // versions are not indexed
+	Off    bool // versions are not indexed
+	Search func(context.Context, search.Request) (search.Result, error)
 
 	// Index brings the index up to date before a search; nil means that it is kept up to
 	// date all the time.

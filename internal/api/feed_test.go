@@ -28,16 +28,16 @@ func TestFeeds(t *testing.T) {
 			r.poll(id)
 		}
 	}
-	if _, err := queries.NewStore(r.store.DB()).AddQuery(t.Context(), freshet.Query{ID: "qa", Name: "Of a", From: -1}); err != nil {
+	if _, err := queries.NewStore(r.store.DB()).AddQuery(t.Context(), queries.Query{ID: "qa", Name: "Of a", From: -1}); err != nil {
 		t.Fatal(err)
 	}
 	changes, err := r.store.Changes(t.Context(), freshet.ChangeQuery{Source: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var step freshet.QueryStep
+	var step queries.Step
 	for i, c := range changes {
-		step.Matches = append(step.Matches, freshet.Match{Query: "qa", Number: int64(i + 1), Cause: freshet.MatchChange, Source: "a", At: c.Before, Known: c.Before, Changes: []freshet.ChangeRef{c.Ref()}})
+		step.Matches = append(step.Matches, queries.Match{Query: "qa", Number: int64(i + 1), Cause: queries.MatchChange, Source: "a", At: c.Before, Known: c.Before, Changes: []freshet.ChangeRef{c.Ref()}})
 	}
 	if err := queries.NewStore(r.store.DB()).RunQueries(t.Context(), step); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 )
@@ -61,10 +62,10 @@ type sourceFeedInput struct {
 }
 
 type queryFeedInput struct {
-	ID     freshet.QueryID `path:"id" maxLength:"64" doc:"ID of the query"`
-	Before int64           `query:"before" minimum:"0" doc:"Only matches with numbers below this: the next page"`
-	Limit  int             `query:"limit" default:"20" minimum:"1" maximum:"100" doc:"Most entries"`
-	Known  string          `header:"If-None-Match" doc:"ETag of the feed that the client has"`
+	ID     queries.ID `path:"id" maxLength:"64" doc:"ID of the query"`
+	Before int64      `query:"before" minimum:"0" doc:"Only matches with numbers below this: the next page"`
+	Limit  int        `query:"limit" default:"20" minimum:"1" maximum:"100" doc:"Most entries"`
+	Known  string     `header:"If-None-Match" doc:"ETag of the feed that the client has"`
 }
 
 type feedOutput struct {
@@ -79,7 +80,7 @@ type feed struct {
 	id, title, path string
 	query           url.Values // of the path, without before
 	changes         []freshet.Change
-	matches         []freshet.Match
+	matches         []queries.Match
 	next            string // before of the next page; "" if there is none
 }
 
@@ -150,7 +151,7 @@ func (a *changeAPI) queryFeed(ctx context.Context, in *queryFeedInput, form stri
 	if in.Limit != 20 {
 		f.query.Set("limit", strconv.Itoa(in.Limit))
 	}
-	page := freshet.MatchQuery{Query: in.ID, Newest: true, Limit: in.Limit + 1}
+	page := queries.MatchQuery{Query: in.ID, Newest: true, Limit: in.Limit + 1}
 	if in.Before > 0 {
 		page.Last = in.Before - 1
 	}
@@ -226,7 +227,7 @@ type feedEntry struct {
 
 // title says what happened.
 func (e feedEntry) title() string {
-	if e.Cause == string(freshet.MatchSilent) {
+	if e.Cause == string(queries.MatchSilent) {
 		return e.Title + " is silent"
 	}
 	switch e.Page {

@@ -56,7 +56,7 @@ func newGateRigWith(t *testing.T, differ func(*api.Config), change ...func(*auth
 		}
 	}
 	for _, id := range []string{"q", "other"} {
-		if _, err := queries.NewStore(g.store.DB()).AddQuery(t.Context(), freshet.Query{ID: freshet.QueryID(id), Name: id, When: "true", Origin: freshet.FromAPI, From: -1}); err != nil {
+		if _, err := queries.NewStore(g.store.DB()).AddQuery(t.Context(), queries.Query{ID: queries.ID(id), Name: id, When: "true", Origin: freshet.FromAPI, From: -1}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks"
 )
 
@@ -33,11 +34,11 @@ func (a *queryAPI) routeMatches(tags []string) {
 }
 
 type listMatchesInput struct {
-	ID     freshet.QueryID `path:"id" maxLength:"64" doc:"ID of the query"`
-	After  string          `query:"after" doc:"Only matches after this cursor; 0 means from the beginning"`
-	Limit  int             `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
-	Wait   string          `query:"wait" doc:"How long to wait if there is no match, such as 10s; more than 60s means 60s"`
-	Newest bool            `query:"newest" doc:"The newest first, down to the cursor in after"`
+	ID     queries.ID `path:"id" maxLength:"64" doc:"ID of the query"`
+	After  string     `query:"after" doc:"Only matches after this cursor; 0 means from the beginning"`
+	Limit  int        `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+	Wait   string     `query:"wait" doc:"How long to wait if there is no match, such as 10s; more than 60s means 60s"`
+	Newest bool       `query:"newest" doc:"The newest first, down to the cursor in after"`
 }
 
 func (a *queryAPI) listMatches(ctx context.Context, in *listMatchesInput) (*rest.Body[client.MatchPage], error) {
@@ -95,7 +96,7 @@ func (a *queryAPI) findMatch(ctx context.Context, p freshet.Place) (freshet.Curs
 // A matchTail reads on from a place in the log of matches.
 type matchTail struct {
 	*queryAPI
-	query  freshet.QueryID
+	query  queries.ID
 	at     freshet.Cursor // everything up to here has been read
 	newest bool
 }
@@ -107,7 +108,7 @@ func (t *matchTail) read(ctx context.Context, limit int) (told []client.Match, e
 	if err != nil {
 		return nil, fmt.Errorf("end of the log of matches: %w", err)
 	}
-	matches, err := t.queries.Matches(ctx, freshet.MatchQuery{Query: t.query, After: t.at, Newest: t.newest, Limit: limit})
+	matches, err := t.queries.Matches(ctx, queries.MatchQuery{Query: t.query, After: t.at, Newest: t.newest, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (t *matchTail) read(ctx context.Context, limit int) (told []client.Match, e
 }
 
 // completed returns the change that completed a match, if it is still there.
-func (a *queryAPI) completed(ctx context.Context, m freshet.Match) (*freshet.Change, error) {
+func (a *queryAPI) completed(ctx context.Context, m queries.Match) (*freshet.Change, error) {
 	if len(m.Changes) == 0 {
 		return nil, nil
 	}
@@ -139,9 +140,9 @@ func (a *queryAPI) completed(ctx context.Context, m freshet.Match) (*freshet.Cha
 }
 
 type streamMatchesInput struct {
-	ID          freshet.QueryID `path:"id" maxLength:"64" doc:"ID of the query"`
-	LastEventID string          `header:"Last-Event-ID" doc:"Continue after this cursor; takes precedence over after"`
-	After       string          `query:"after" doc:"Continue after this cursor"`
+	ID          queries.ID `path:"id" maxLength:"64" doc:"ID of the query"`
+	LastEventID string     `header:"Last-Event-ID" doc:"Continue after this cursor; takes precedence over after"`
+	After       string     `query:"after" doc:"Continue after this cursor"`
 }
 
 func (a *queryAPI) streamMatches(ctx context.Context, in *streamMatchesInput) (*rest.StreamBody, error) {

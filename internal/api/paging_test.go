@@ -22,7 +22,7 @@ func TestListsInPages(t *testing.T) {
 	ada := g.session("ada")
 	for i := range 7 {
 		name := fmt.Sprintf("n%d", i)
-		if _, err := queries.NewStore(g.store.DB()).AddQuery(t.Context(), freshet.Query{ID: freshet.QueryID(name), Name: name, When: "true", Origin: freshet.FromAPI, From: -1}); err != nil {
+		if _, err := queries.NewStore(g.store.DB()).AddQuery(t.Context(), queries.Query{ID: queries.ID(name), Name: name, When: "true", Origin: freshet.FromAPI, From: -1}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := g.gate.AddUser(t.Context(), auth.User{Name: name, Role: freshet.Viewer}, "correct horse"); err != nil {

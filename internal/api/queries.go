@@ -68,7 +68,7 @@ func (a *queryAPI) routeQueries() {
 }
 
 // queryOf returns a query as the API tells it.
-func (a *queryAPI) queryOf(q freshet.Query, warnings []string) client.Query {
+func (a *queryAPI) queryOf(q queries.Query, warnings []string) client.Query {
 	told := client.Query{NewQuery: queries.ToClient(q), Origin: q.Origin, CreatedAt: rest.UTC(q.Created), Matches: q.Last, Warnings: warnings}
 	if a.runner != nil {
 		if s, known := a.runner.Standing(q.ID); known {
@@ -92,7 +92,7 @@ func (a *queryAPI) listQueries(ctx context.Context, in *rest.Paging) (*rest.Body
 		return nil, err
 	}
 	told := queryList{Items: []client.Query{}}
-	all, told.Next = rest.Page(*in, all, func(q freshet.Query) string { return string(q.ID) })
+	all, told.Next = rest.Page(*in, all, func(q queries.Query) string { return string(q.ID) })
 	for _, q := range all {
 		told.Items = append(told.Items, a.queryOf(q, nil))
 	}
@@ -100,7 +100,7 @@ func (a *queryAPI) listQueries(ctx context.Context, in *rest.Paging) (*rest.Body
 }
 
 type queryPath struct {
-	ID freshet.QueryID `path:"id" maxLength:"64" doc:"ID of the query"`
+	ID queries.ID `path:"id" maxLength:"64" doc:"ID of the query"`
 }
 
 // A taggedQuery is a query with the tag of its revision.
@@ -169,7 +169,7 @@ func (a *queryAPI) since(text string) (time.Time, error) {
 }
 
 // admitQuery judges a query.
-func (a *queryAPI) admitQuery(ctx context.Context, q freshet.Query) (queries.Report, error) {
+func (a *queryAPI) admitQuery(ctx context.Context, q queries.Query) (queries.Report, error) {
 	schema, err := runner.SchemaOf(ctx, a.store, q.Scope)
 	if err != nil {
 		return queries.Report{}, err
@@ -195,8 +195,8 @@ func told(err error) error {
 }
 
 type editQueryInput struct {
-	ID      freshet.QueryID `path:"id" maxLength:"64" doc:"ID of the query"`
-	IfMatch rest.IfMatch    `header:"If-Match" doc:"Edit only if the query still has this ETag; * means any"`
+	ID      queries.ID   `path:"id" maxLength:"64" doc:"ID of the query"`
+	IfMatch rest.IfMatch `header:"If-Match" doc:"Edit only if the query still has this ETag; * means any"`
 	Body    rest.Object[queryEdit]
 }
 
@@ -226,7 +226,7 @@ func (a *queryAPI) editQueryOnce(ctx context.Context, in *editQueryInput) (*tagg
 	}
 	was := before
 	if was.Scope.Everything() {
-		was.Scope = freshet.Scope{}
+		was.Scope = queries.Scope{}
 	}
 	edited, err := rest.Merge(was, in.Body)
 	if err != nil {
@@ -250,15 +250,15 @@ func (a *queryAPI) editQueryOnce(ctx context.Context, in *editQueryInput) (*tagg
 }
 
 // queryInFile says that a query cannot be changed here.
-func queryInFile(id freshet.QueryID) error {
+func queryInFile(id queries.ID) error {
 	p := rest.NewProblem(http.StatusConflict, fmt.Sprintf("query %s is in the configuration file", id))
 	p.Hint = "change it there, then reload the daemon"
 	return p
 }
 
 type removeQueryInput struct {
-	ID      freshet.QueryID `path:"id" maxLength:"64" doc:"ID of the query"`
-	IfMatch rest.IfMatch    `header:"If-Match" doc:"Remove only if the query still has this ETag; * means any"`
+	ID      queries.ID   `path:"id" maxLength:"64" doc:"ID of the query"`
+	IfMatch rest.IfMatch `header:"If-Match" doc:"Remove only if the query still has this ETag; * means any"`
 }
 
 func (a *queryAPI) removeQuery(ctx context.Context, in *removeQueryInput) (*struct{}, error) {
@@ -287,7 +287,7 @@ func (a *queryAPI) removeQuery(ctx context.Context, in *removeQueryInput) (*stru
 
 // unfollowed reports sinks that follow a query. What it had to tell them would be lost with
 // it.
-func (a *queryAPI) unfollowed(ctx context.Context, id freshet.QueryID) error {
+func (a *queryAPI) unfollowed(ctx context.Context, id queries.ID) error {
 	if a.sinks == nil {
 		return nil
 	}

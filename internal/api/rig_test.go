@@ -80,7 +80,7 @@ func newRigWith(t testing.TB, differ func(*daemon.Config), change ...func(*api.C
 	r.daemon = daemon.New(watching)
 	cfg := api.Config{
 		Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, QueryStore: queries.NewStore(store.DB()), Store: store, Frontier: frontier.NewStore(store.DB()), Daemon: r.daemon, Metrics: metrics, Stop: r.stop,
-		Sources: api.SourceConfig{Check: limits.CheckURL}, Program: api.ProgramConfig{Version: "test"},
+		Sources: api.SourceConfig{Check: limits.CheckURL}, Search: api.SearchConfig{Search: store.Search}, Program: api.ProgramConfig{Version: "test"},
 	}
 	for _, c := range change {
 		c(&cfg)

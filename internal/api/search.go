@@ -10,13 +10,13 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
+	"freshet/internal/search"
 )
 
 // searchAPI serves the search over versions.
 type searchAPI struct {
 	*rest.Server
 	SearchConfig
-	index freshet.Searcher
 }
 
 func (a *searchAPI) routes() {
@@ -62,8 +62,8 @@ func (a *searchAPI) search(ctx context.Context, in *searchInput) (*rest.Body[cli
 		}
 	}
 	limit := min(in.Limit, rest.MaxPage)
-	r, err := a.index.Search(ctx, freshet.SearchQuery{
-		Words: in.Q, Source: in.Source, Site: in.Site, Tag: in.Tag, Seen: seen, Current: in.Current, Order: freshet.SearchOrder(in.Sort), Offset: in.Offset, Limit: limit,
+	r, err := a.Search(ctx, search.Request{
+		Words: in.Q, Source: in.Source, Site: in.Site, Tag: in.Tag, Seen: seen, Current: in.Current, Order: search.Order(in.Sort), Offset: in.Offset, Limit: limit,
 	})
 	if f, ok := errors.AsType[*freshet.InvalidError](err); ok {
 		return nil, rest.Invalid("query.q", f.Reason, in.Q)
@@ -82,7 +82,7 @@ func (a *searchAPI) search(ctx context.Context, in *searchInput) (*rest.Body[cli
 }
 
 // hitOf returns a hit as the API tells it.
-func hitOf(h freshet.Hit) client.SearchHit {
+func hitOf(h search.Hit) client.SearchHit {
 	told := client.SearchHit{
 		Source: h.Source, URL: freshet.MaskURL(h.Label.URL), Name: h.Label.Name, Title: h.Title, Tags: h.Label.Tags, Removed: h.Removed,
 		First: h.First, Last: h.Last, Versions: h.Versions, Since: rest.UTC(h.Since), Until: rest.UTC(h.Until), Current: h.Current(), Score: h.Score,

@@ -13,6 +13,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 )
@@ -111,7 +112,7 @@ func infoOf(st delivery.State) client.SinkInfo {
 }
 
 // newSinkOf returns what is set of a sink.
-func newSinkOf(s freshet.Sink) client.NewSink {
+func newSinkOf(s sinks.Sink) client.NewSink {
 	values := func(of map[string]freshet.Value) map[string]string {
 		if len(of) == 0 {
 			return nil
@@ -133,7 +134,7 @@ func newSinkOf(s freshet.Sink) client.NewSink {
 }
 
 // sinkFrom returns the sink that was asked for.
-func sinkFrom(name string, n client.NewSink) freshet.Sink {
+func sinkFrom(name string, n client.NewSink) sinks.Sink {
 	values := func(of map[string]string) map[string]freshet.Value {
 		taken := map[string]freshet.Value{}
 		for name, v := range of {
@@ -143,12 +144,12 @@ func sinkFrom(name string, n client.NewSink) freshet.Sink {
 		}
 		return taken
 	}
-	s := freshet.Sink{
+	s := sinks.Sink{
 		Name: name, Kind: n.Kind, URL: freshet.Value(n.URL), Tags: n.Tags, Sources: n.Sources, Template: n.Template,
 		Settings: values(n.Settings), Headers: values(n.Headers), Paused: n.Paused, Origin: freshet.FromAPI,
 	}
 	for _, id := range n.Queries {
-		s.Queries = append(s.Queries, freshet.QueryID(id))
+		s.Queries = append(s.Queries, queries.ID(id))
 	}
 	return s
 }
@@ -365,8 +366,8 @@ func (a *sinkAPI) listLetters(ctx context.Context, in *listLettersInput) (*rest.
 	page := client.LetterPage{Items: []client.Letter{}, Next: in.After}
 	for _, l := range letters {
 		page.Items = append(page.Items, letterOf(l))
-		if p := l.Parcel; p.Cursor > 0 {
-			page.Next = fmt.Sprintf("%s%d", parcelMark, p.Cursor)
+		if p := l.Batch; p.Cursor > 0 {
+			page.Next = fmt.Sprintf("%s%d", batchMark, p.Cursor)
 		} else {
 			page.Next = l.Change.Place().String()
 		}
@@ -375,9 +376,9 @@ func (a *sinkAPI) listLetters(ctx context.Context, in *listLettersInput) (*rest.
 }
 
 // letterOf returns a delivery as the API tells it.
-func letterOf(d freshet.Debt) client.Letter {
+func letterOf(d sinks.PendingDelivery) client.Letter {
 	told := client.Letter{ID: d.ID(), Attempts: d.Attempts, Error: d.Err, Body: string(d.Body)}
-	if p := d.Parcel; p.Cursor > 0 {
+	if p := d.Batch; p.Cursor > 0 {
 		told.Query, told.First, told.Last, told.At = string(p.Query), p.From, p.To, rest.UTC(p.At)
 	} else {
 		change := sinks.ChangeOf(d.Change)
@@ -386,17 +387,17 @@ func letterOf(d freshet.Debt) client.Letter {
 	return told
 }
 
-// parcelMark tells where a list of letters goes on among those of queries.
-const parcelMark = "q"
+// batchMark tells where a list of letters goes on among those of queries.
+const batchMark = "q"
 
 // letterAt returns where a list of letters goes on.
-func (a *sinkAPI) letterAt(ctx context.Context, after string) (at freshet.Entry, err error) {
-	if number, ok := strings.CutPrefix(after, parcelMark); ok {
+func (a *sinkAPI) letterAt(ctx context.Context, after string) (at sinks.Position, err error) {
+	if number, ok := strings.CutPrefix(after, batchMark); ok {
 		n, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
 			return at, rest.Invalid("query.after", "is not what a page of letters had as next", after)
 		}
-		return freshet.Entry{Stream: freshet.StreamParcels, Cursor: freshet.Cursor(n)}, nil
+		return sinks.Position{Stream: sinks.StreamBatches, Cursor: freshet.Cursor(n)}, nil
 	}
 	place, err := rest.ParsePlace("query.after", after)
 	if err != nil {

@@ -35,14 +35,14 @@ func sinksOf(t testing.TB, c *api.Config, names ...string) *delivery.Sinks {
 		Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL, Dial: limits.Dialer, TLS: limits.TLS,
 		Secrets: auth.Secrets{Env: func(string) string { return "" }, Vault: vault}, Timeout: 5 * time.Minute,
 	}
-	var listed []freshet.Sink
+	var listed []sinks.Sink
 	for _, name := range names {
-		listed = append(listed, freshet.Sink{
+		listed = append(listed, sinks.Sink{
 			Name: name, Kind: "webhook", URL: "https://hook.example/", Settings: map[string]freshet.Value{"unsigned": "true"}, Origin: freshet.FromFile,
 		})
 	}
 	s, err := delivery.NewSinks(t.Context(), delivery.SinksConfig{
-		Store: delivery.NewStore(c.Store, c.Store.(*sqlite.Store).DB()), Vault: vault, Open: func(s freshet.Sink) (*sinks.Outlet, error) { return sinks.Open(with, s) },
+		Store: delivery.NewStore(c.Store, c.Store.(*sqlite.Store).DB()), Vault: vault, Open: func(s sinks.Sink) (*sinks.Outlet, error) { return sinks.Open(with, s) },
 	}, listed)
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestSinks(t *testing.T) {
 	if err != nil || len(changes) != 2 {
 		t.Fatal(changes, err)
 	}
-	if err := sinks.NewStore(r.store.DB()).Advance(t.Context(), "team", freshet.Entry{Cursor: 2}, []freshet.Message{{Cursor: 2, Body: []byte(`{"text":"kept"}`), InOrder: true, Err: "refused"}}); err != nil {
+	if err := sinks.NewStore(r.store.DB()).Advance(t.Context(), "team", sinks.Position{Cursor: 2}, []sinks.NewDelivery{{Cursor: 2, Body: []byte(`{"text":"kept"}`), InOrder: true, Err: "refused"}}); err != nil {
 		t.Fatal(err)
 	}
 	var letters client.LetterPage
@@ -195,7 +195,7 @@ func TestSinks(t *testing.T) {
 	if len(letters.Items) != 1 {
 		t.Errorf("counting has replayed: %+v", letters)
 	}
-	if err := sinks.NewStore(r.store.DB()).Postpone(t.Context(), "team", freshet.Debt{Change: changes[1], Attempts: 3, Due: time.Now().Add(time.Hour), Err: "busy"}); err != nil {
+	if err := sinks.NewStore(r.store.DB()).Postpone(t.Context(), "team", sinks.PendingDelivery{Change: changes[1], Attempts: 3, Due: time.Now().Add(time.Hour), Err: "busy"}); err != nil {
 		t.Fatal(err)
 	}
 	var owed client.OwedList
@@ -207,7 +207,7 @@ func TestSinks(t *testing.T) {
 	if r.do("GET", "/api/v1/sinks/team/owed?offset=1&limit=1", nil).is(200).into(&beyond); owed.Next != nil || beyond.Next != nil || len(beyond.Items) != 0 {
 		t.Errorf("beyond what the sink waits for is %+v", beyond)
 	}
-	if err := sinks.NewStore(r.store.DB()).Postpone(t.Context(), "team", freshet.Debt{Change: changes[1], Attempts: 3, Err: "refused"}); err != nil {
+	if err := sinks.NewStore(r.store.DB()).Postpone(t.Context(), "team", sinks.PendingDelivery{Change: changes[1], Attempts: 3, Err: "refused"}); err != nil {
 		t.Fatal(err)
 	}
 	chat.answer(200)

@@ -48,7 +48,7 @@ func TestStatus(t *testing.T) {
 	r.add("page", "/page")
 	r.poll("page")
 	r.capture("page", 1)
-	if err := sinks.NewStore(r.store.DB()).Advance(t.Context(), "sink", freshet.Entry{Cursor: 1}, []freshet.Message{{Cursor: 1}}); err != nil {
+	if err := sinks.NewStore(r.store.DB()).Advance(t.Context(), "sink", sinks.Position{Cursor: 1}, []sinks.NewDelivery{{Cursor: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	var s client.Status

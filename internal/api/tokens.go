@@ -15,6 +15,7 @@ import (
 	"freshet/internal/api/rest"
 	"freshet/internal/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 )
 
 func (a *authAPI) routePasses() {
@@ -186,7 +187,7 @@ func (a *authAPI) addShare(ctx context.Context, in *rest.Body[client.NewShare]) 
 		_, err = a.store.Source(ctx, n.Source)
 	case n.Query != "" && n.Source == "":
 		feed = "/api/v1/queries/" + n.Query + "/feed.atom"
-		_, err = a.queries.Query(ctx, freshet.QueryID(n.Query))
+		_, err = a.queries.Query(ctx, queries.ID(n.Query))
 	}
 	if err != nil {
 		return nil, err

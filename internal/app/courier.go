@@ -92,7 +92,7 @@ func (s *service) newDeliverer(ctx context.Context, given config.Settings, n *No
 			l, err := s.peers.Lease(ctx)
 			return l.Held() && l.Term == epoch, err
 		},
-		Find: func(ctx context.Context, name string) (freshet.Sink, error) {
+		Find: func(ctx context.Context, name string) (sinks.Sink, error) {
 			return r.find(ctx, sinks.NewStore(n.stored.DB()), name)
 		},
 		Open: r.open,
@@ -108,10 +108,10 @@ func (r *deliverer) goBy(given config.Settings) {
 }
 
 // find returns a sink of the file or, if there is none, of the store.
-func (r *deliverer) find(ctx context.Context, store *sinks.Store, name string) (freshet.Sink, error) {
+func (r *deliverer) find(ctx context.Context, store *sinks.Store, name string) (sinks.Sink, error) {
 	given := r.terms.Load()
 	listed := given.AllSinks()
-	if i := slices.IndexFunc(listed, func(l freshet.Sink) bool { return l.Name == name }); i >= 0 {
+	if i := slices.IndexFunc(listed, func(l sinks.Sink) bool { return l.Name == name }); i >= 0 {
 		return listed[i], nil
 	}
 	record, err := store.Sink(ctx, name)
@@ -119,10 +119,10 @@ func (r *deliverer) find(ctx context.Context, store *sinks.Store, name string) (
 		err = freshet.ErrNotFound
 	}
 	if errors.Is(err, freshet.ErrNotFound) {
-		return freshet.Sink{}, errors.New("its file has no such sink")
+		return sinks.Sink{}, errors.New("its file has no such sink")
 	}
 	if err != nil {
-		return freshet.Sink{}, err
+		return sinks.Sink{}, err
 	}
 	to, err := delivery.Unseal(secrets.Open(given.SecretDir()), record)
 	if err != nil && freshet.HintOf(err) == "" {
@@ -132,7 +132,7 @@ func (r *deliverer) find(ctx context.Context, store *sinks.Store, name string) (
 }
 
 // open opens a sink by the settings of this node.
-func (r *deliverer) open(to freshet.Sink, may func() error) (*sinks.Outlet, error) {
+func (r *deliverer) open(to sinks.Sink, may func() error) (*sinks.Outlet, error) {
 	by := r.terms.Load()
 	by.once.Do(func() {
 		given := by.Settings

@@ -20,6 +20,7 @@ import (
 	"freshet/internal/cluster/delivery"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sinks"
 	"freshet/internal/test/pgtest"
 )
 
@@ -109,9 +110,9 @@ func (c *crew) busy() config.Settings {
 }
 
 // withSinks adds sinks to a file.
-func withSinks(s config.Settings, box *mailbox, sinks int) config.Settings {
-	for i := range sinks {
-		s.Sinks = append(s.Sinks, freshet.Sink{
+func withSinks(s config.Settings, box *mailbox, count int) config.Settings {
+	for i := range count {
+		s.Sinks = append(s.Sinks, sinks.Sink{
 			Name: fmt.Sprint("f", i), Kind: "webhook", URL: freshet.Value(fmt.Sprintf("%s/f%d", box.URL, i)), Settings: map[string]freshet.Value{"unsigned": "true"}, Origin: freshet.FromFile,
 		})
 	}

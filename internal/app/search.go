@@ -24,7 +24,7 @@ func (n *Node) keepIndex(ctx context.Context) {
 		end, err := n.Store.LastOutcome(ctx)
 		left := 0
 		if err == nil {
-			left, err = n.Store.Index(ctx, indexAtOnce)
+			left, err = n.stored.Index(ctx, indexAtOnce)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -56,7 +56,7 @@ func rest(ctx context.Context, d time.Duration) {
 // indexAll brings the index up to date.
 func (n *Node) indexAll(ctx context.Context) error {
 	for {
-		left, err := n.Store.Index(ctx, 10*indexAtOnce)
+		left, err := n.stored.Index(ctx, 10*indexAtOnce)
 		if err != nil || left == 0 {
 			return err
 		}

@@ -351,7 +351,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 			Read: s.node.reader.Read, Trace: s.node.reader.Trace,
 			Hooks: s.node.hooks, WebSub: s.node.webSub,
 		},
-		Search:   api.SearchConfig{Off: settings.NoSearch},
+		Search:   api.SearchConfig{Off: settings.NoSearch, Search: s.node.stored.Search},
 		Settings: &api.SettingsConfig{Get: s.told, Set: s.setSettings},
 		Cluster:  api.ClusterConfig{Members: s.cluster(s.node, true), Sure: s.node.sure},
 		Program: api.ProgramConfig{

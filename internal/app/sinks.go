@@ -7,18 +7,17 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/fetch/secrets"
-	"freshet/internal/freshet"
 	"freshet/internal/sinks"
 )
 
 // outlets returns what opens sinks by some settings.
-func outlets(s config.Settings, now func() time.Time) func(freshet.Sink) (*sinks.Outlet, error) {
+func outlets(s config.Settings, now func() time.Time) func(sinks.Sink) (*sinks.Outlet, error) {
 	with := s.Outlets(os.Getenv, secrets.Open(s.SecretDir()), now)
-	return func(to freshet.Sink) (*sinks.Outlet, error) { return sinks.Open(with, to) }
+	return func(to sinks.Sink) (*sinks.Outlet, error) { return sinks.Open(with, to) }
 }
 
 // checkSinks reports what is wrong with sinks that are to be taken on.
-func checkSinks(to []freshet.Sink, open func(freshet.Sink) (*sinks.Outlet, error)) error {
+func checkSinks(to []sinks.Sink, open func(sinks.Sink) (*sinks.Outlet, error)) error {
 	for _, one := range to {
 		o, err := open(one)
 		if err != nil {

@@ -92,7 +92,7 @@ func (s *service) standbyHandler(b *standby, gate *auth.Gate) http.Handler {
 		Sources: api.SourceConfig{
 			Check: settings.CheckURL, Trust: b.node.trust, Read: b.node.reader.Read, Trace: b.node.reader.Trace,
 		},
-		Search:  api.SearchConfig{Off: settings.NoSearch},
+		Search:  api.SearchConfig{Off: settings.NoSearch, Search: b.node.stored.Search},
 		Cluster: api.ClusterConfig{Forward: b.passer.pass, Members: s.cluster(b.node, false)},
 		Program: api.ProgramConfig{Version: s.Version, Ready: func() error { return nil }, Browser: b.node.browser},
 		Stop:    b.stopped, Base: settings.PublicURL, Now: s.Now, Metrics: s.metrics, Log: s.Log,

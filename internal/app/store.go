@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
+	"freshet/internal/search"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
@@ -20,6 +21,8 @@ import (
 type database interface {
 	freshet.Store
 	DB() *store.DB
+	Search(ctx context.Context, r search.Request) (search.Result, error)
+	Index(ctx context.Context, most int) (waiting int, err error)
 	DropIndex() error
 	Size(ctx context.Context) (store.Size, error)
 }

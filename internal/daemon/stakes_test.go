@@ -99,7 +99,7 @@ func TestImportantChangesGetMorePolls(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		q, err := queries.NewStore(store.DB()).AddQuery(t.Context(), freshet.Query{Name: "recalls", When: `added.contains("recall")`, From: -1, Created: time.Now()})
+		q, err := queries.NewStore(store.DB()).AddQuery(t.Context(), queries.Query{Name: "recalls", When: `added.contains("recall")`, From: -1, Created: time.Now()})
 		if err != nil {
 			t.Fatal(err)
 		}

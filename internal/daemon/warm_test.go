@@ -216,7 +216,7 @@ func TestWarmKnowsWhatAStartWould(t *testing.T) {
 				return nil
 			},
 			func() error {
-				_, err := queriesOf(store).AddQuery(ctx, freshet.Query{Name: "all", When: "true", From: -1, Importance: 5, Created: time.Now()})
+				_, err := queriesOf(store).AddQuery(ctx, queries.Query{Name: "all", When: "true", From: -1, Importance: 5, Created: time.Now()})
 				r.daemon.QueriesEdited()
 				return err
 			},

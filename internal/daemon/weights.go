@@ -46,7 +46,7 @@ type weights struct {
 	edited  chan struct{} // queries were edited
 
 	mu         sync.Mutex
-	importance map[freshet.QueryID]float64 // of the queries that give one
+	importance map[queries.ID]float64 // of the queries that give one
 	of         map[freshet.SourceID]*staked
 	matches    freshet.Cursor // read up to here
 	changes    freshet.Cursor // likewise
@@ -118,7 +118,7 @@ func (s *weights) all() []freshet.SourceID {
 }
 
 // given returns the importance of every query that gives one and is not paused.
-func (s *weights) given(ctx context.Context) (map[freshet.QueryID]float64, error) {
+func (s *weights) given(ctx context.Context) (map[queries.ID]float64, error) {
 	if s.queries == nil {
 		return nil, nil
 	}
@@ -126,7 +126,7 @@ func (s *weights) given(ctx context.Context) (map[freshet.QueryID]float64, error
 	if err != nil {
 		return nil, fmt.Errorf("read the queries: %w", err)
 	}
-	given := map[freshet.QueryID]float64{}
+	given := map[queries.ID]float64{}
 	for _, q := range all {
 		if q.Importance != 0 && !q.Paused {
 			given[q.ID] = q.Importance
@@ -165,7 +165,7 @@ func (s *weights) recount(ctx context.Context) (err error) {
 	}
 	for id := range s.importance {
 		for place := freshet.Cursor(0); ; {
-			found, err := s.queries.Matches(ctx, freshet.MatchQuery{Query: id, After: place, Limit: matchesAtOnce})
+			found, err := s.queries.Matches(ctx, queries.MatchQuery{Query: id, After: place, Limit: matchesAtOnce})
 			if err != nil {
 				return fmt.Errorf("read the matches of query %s: %w", id, err)
 			}
@@ -182,7 +182,7 @@ func (s *weights) recount(ctx context.Context) (err error) {
 }
 
 // count counts matches. A match is about the change that completed it.
-func (s *weights) count(ctx context.Context, found []freshet.Match) error {
+func (s *weights) count(ctx context.Context, found []queries.Match) error {
 	for _, m := range found {
 		importance, counts := s.importance[m.Query]
 		if !counts || len(m.Changes) == 0 {
@@ -210,7 +210,7 @@ func (s *weights) follow(ctx context.Context) (touched []freshet.SourceID, err e
 		return nil, nil
 	}
 	for {
-		found, err := s.queries.Matches(ctx, freshet.MatchQuery{After: s.matches, Limit: matchesAtOnce})
+		found, err := s.queries.Matches(ctx, queries.MatchQuery{After: s.matches, Limit: matchesAtOnce})
 		if err != nil {
 			return touched, fmt.Errorf("read the log of matches: %w", err)
 		}
@@ -230,7 +230,7 @@ func (s *weights) follow(ctx context.Context) (touched []freshet.SourceID, err e
 }
 
 // apply applies matches and changes.
-func (s *weights) apply(ctx context.Context, found []freshet.Match, changed []freshet.Change) (touched []freshet.SourceID, err error) {
+func (s *weights) apply(ctx context.Context, found []queries.Match, changed []freshet.Change) (touched []freshet.SourceID, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.count(ctx, found); err != nil {

@@ -26,10 +26,10 @@ type Place struct {
 const epochMark = "~"
 
 // String returns the place as ParsePlace reads it, such as "17~k3f9q2xw".
-func (p Place) String() string { return p.Epoch.name(strconv.FormatInt(int64(p.Cursor), 10)) }
+func (p Place) String() string { return p.Epoch.Qualify(strconv.FormatInt(int64(p.Cursor), 10)) }
 
 // name returns a number as it is named in the epoch.
-func (e Epoch) name(number string) string {
+func (e Epoch) Qualify(number string) string {
 	if e == "" {
 		return number
 	}

@@ -87,7 +87,7 @@ func (e *Extract) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	type plain Extract
-	v, err := parseValue[plain](string(text))
+	v, err := ParseJSON[plain](string(text))
 	*e = Extract(v)
 	return err
 }

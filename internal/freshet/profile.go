@@ -214,4 +214,4 @@ func (p *Profile) Limit() time.Duration {
 }
 
 // ParseProfile reads a profile in JSON. It does not judge: see Profile.Check.
-func ParseProfile(text string) (Profile, error) { return parseValue[Profile](text) }
+func ParseProfile(text string) (Profile, error) { return ParseJSON[Profile](text) }

@@ -109,7 +109,7 @@ func (s *Site) UnmarshalJSON(text []byte) error {
 	case !strings.HasPrefix(t, "{"):
 		return fmt.Errorf("expected true or keys and values, but found: %.40s", t)
 	}
-	plain, err := parseValue[plainSite](string(text))
+	plain, err := ParseJSON[plainSite](string(text))
 	if err == nil {
 		*s = Site(plain)
 	}

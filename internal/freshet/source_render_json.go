@@ -50,7 +50,7 @@ func (r *Render) UnmarshalJSON(text []byte) error {
 	case !bytes.HasPrefix(trimmed, []byte("{")):
 		return errors.New("is true, false or keys and values such as wait_for: CSS")
 	}
-	o, err := parseValue[renderObject](string(text))
+	o, err := ParseJSON[renderObject](string(text))
 	if err != nil {
 		return err
 	}

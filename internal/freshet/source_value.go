@@ -17,7 +17,7 @@ import (
 func valueField[T any](f SourceField, at func(*Source) *T) SourceField {
 	f.Kind, f.Structured = "JSON", true
 	f.Read = func(s *Source, text ...string) error {
-		v, err := parseValue[T](strings.Join(text, ""))
+		v, err := ParseJSON[T](strings.Join(text, ""))
 		if err != nil {
 			return &InvalidError{Field: f.Name, Reason: err.Error()}
 		}
@@ -56,7 +56,7 @@ func marshalledValue(v any) string {
 var unknownField = regexp.MustCompile(`^json: unknown field "(.*)"$`)
 
 // parseValue reads a structured value, and says in words what is wrong with it.
-func parseValue[T any](text string) (v T, err error) {
+func ParseJSON[T any](text string) (v T, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err = d.Decode(&v); err == nil && d.Decode(new(any)) != io.EOF {

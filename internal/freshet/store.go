@@ -309,6 +309,5 @@ type Store interface {
 	OutcomeLog
 	ChangeLog
 	BeliefStore
-	Searcher
 	Close() error
 }

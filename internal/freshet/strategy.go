@@ -77,7 +77,7 @@ func ParseStrategy(text string) (Strategy, error) {
 	if s.Zone == "UTC" {
 		s.Zone = ""
 	}
-	if err := checkZone("strategy", s.Zone); err != nil {
+	if err := CheckZone("strategy", s.Zone); err != nil {
 		return bad("%v", ReasonOf(err))
 	}
 	return s, nil
@@ -100,14 +100,14 @@ func (p StrategyPeriod) parse(item string) (int, error) {
 		return int(at), err
 	}
 	name, clock, ok := strings.Cut(item, " ")
-	day := slices.IndexFunc(weekdays, func(day string) bool {
-		return len(name) >= len(day) && strings.HasPrefix(strings.ToLower(time.Weekday(slices.Index(weekdays, day)).String()), strings.ToLower(name))
+	day := slices.IndexFunc(Weekdays, func(day string) bool {
+		return len(name) >= len(day) && strings.HasPrefix(strings.ToLower(time.Weekday(slices.Index(Weekdays, day)).String()), strings.ToLower(name))
 	})
 	switch {
 	case day < 0:
 		return 0, fmt.Errorf("%.40q is not a day and a time, such as mon 09:00", item)
 	case !ok:
-		return 0, fmt.Errorf("%.40q has no time; write for example %s 09:00", item, weekdays[day])
+		return 0, fmt.Errorf("%.40q has no time; write for example %s 09:00", item, Weekdays[day])
 	}
 	at, err := ParseTimeOfDay(clock)
 	return (day+6)%7*24*60 + int(at), err
@@ -127,7 +127,7 @@ func (s Strategy) String() string {
 			times[i] = TimeOfDay(minute).String()
 		default:
 			const day = 24 * 60
-			times[i] = weekdays[(minute/day+1)%7] + " " + TimeOfDay(minute%day).String()
+			times[i] = Weekdays[(minute/day+1)%7] + " " + TimeOfDay(minute%day).String()
 		}
 	}
 	text := string(s.Every) + " {" + strings.Join(times, ", ") + "}"

@@ -97,4 +97,23 @@ func (c Change) Place() Place { return Place{c.Cursor, c.Epoch} }
 // ID returns the name under which the change is delivered, such as
 // "prices.3~k3f9q2xw": the same however often it is sent, and never that of
 // another change.
-func (c Change) ID() string { return c.Epoch.name(fmt.Sprintf("%s.%d", c.Source, c.Seq)) }
+func (c Change) ID() string { return c.Epoch.Qualify(fmt.Sprintf("%s.%d", c.Source, c.Seq)) }
+
+// A ChangeRef names a change.
+type ChangeRef struct {
+	Source SourceID `json:"source"`
+	Seq    int      `json:"seq"`
+	Cursor Cursor   `json:"cursor"` // place in the log of all changes
+}
+
+// Ref returns the name of the change.
+func (c Change) Ref() ChangeRef { return ChangeRef{c.Source, c.Seq, c.Cursor} }
+
+// At returns the time of the change: the source's own date if it lies between After and Before,
+// and Before otherwise.
+func (c Change) At() time.Time {
+	if c.Modified.After(c.After) && !c.Modified.After(c.Before) {
+		return c.Modified
+	}
+	return c.Before
+}

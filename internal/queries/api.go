@@ -5,11 +5,10 @@ import (
 	"fmt"
 
 	"freshet/client"
-	"freshet/internal/freshet"
 )
 
 // FromClient returns the query that the API describes. The error is a *freshet.InvalidError.
-func FromClient(q client.NewQuery) (read freshet.Query, err error) {
+func FromClient(q client.NewQuery) (read Query, err error) {
 	text, err := json.Marshal(q)
 	if err != nil {
 		return read, fmt.Errorf("encode query %s: %w", q.Name, err)
@@ -18,7 +17,7 @@ func FromClient(q client.NewQuery) (read freshet.Query, err error) {
 }
 
 // ToClient describes a query as FromClient reads it.
-func ToClient(q freshet.Query) (described client.NewQuery) {
+func ToClient(q Query) (described client.NewQuery) {
 	text, err := json.Marshal(q)
 	if err == nil {
 		err = json.Unmarshal(text, &described)

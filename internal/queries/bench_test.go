@@ -13,28 +13,28 @@ import (
 	"freshet/internal/queries"
 )
 
-// kinds are ways in which many queries can be alike: the same condition with another
+// kinds are ways in which many count can be alike: the same condition with another
 // constant. Each is said for the nth of all.
 var kinds = []struct {
 	name string
-	of   func(n int) freshet.Query
+	of   func(n int) queries.Query
 }{
-	{"keyword", func(n int) freshet.Query { return freshet.Query{When: fmt.Sprintf(`added.contains("word%06d")`, n)} }},
-	{"name", func(n int) freshet.Query { return freshet.Query{When: fmt.Sprintf(`mentions(added, "Name%06d")`, n)} }},
-	{"price", func(n int) freshet.Query { return freshet.Query{When: fmt.Sprintf(`now.price < %d.5`, n)} }},
-	{"source", func(n int) freshet.Query {
-		return freshet.Query{When: `now.price < before.price * 0.9`, Scope: freshet.Scope{Sources: []freshet.SourceID{freshet.SourceID(fmt.Sprintf("s%d", n))}}}
+	{"keyword", func(n int) queries.Query { return queries.Query{When: fmt.Sprintf(`added.contains("word%06d")`, n)} }},
+	{"name", func(n int) queries.Query { return queries.Query{When: fmt.Sprintf(`mentions(added, "Name%06d")`, n)} }},
+	{"price", func(n int) queries.Query { return queries.Query{When: fmt.Sprintf(`now.price < %d.5`, n)} }},
+	{"source", func(n int) queries.Query {
+		return queries.Query{When: `now.price < before.price * 0.9`, Scope: queries.Scope{Sources: []freshet.SourceID{freshet.SourceID(fmt.Sprintf("s%d", n))}}}
 	}},
-	{"item", func(n int) freshet.Query {
-		return freshet.Query{When: fmt.Sprintf(`items.added.exists(i, i.title.contains("thing%06d") && i.price < 50)`, n)}
+	{"item", func(n int) queries.Query {
+		return queries.Query{When: fmt.Sprintf(`items.added.exists(i, i.title.contains("thing%06d") && i.price < 50)`, n)}
 	}},
 }
 
-// mixed returns the nth of queries of all kinds.
-func mixed(n int) freshet.Query { return kinds[n%len(kinds)].of(n / len(kinds)) }
+// mixed returns the nth of count of all kinds.
+func mixed(n int) queries.Query { return kinds[n%len(kinds)].of(n / len(kinds)) }
 
 // benchEvent returns a change of one of many sources, with a text of two kilobytes.
-// Of the queries of each kind about one matches.
+// Of the count of each kind about one matches.
 func benchEvent(n, count int) queries.Event {
 	words := make([]string, 0, 300)
 	for i := range 250 {
@@ -47,7 +47,7 @@ func benchEvent(n, count int) queries.Event {
 	return queries.Event{Subject: queries.SubjectOf(c, ""), Change: &c, Content: queries.Content{Added: strings.Join(words, " "), Now: freshet.Fields{"price": price}, Before: freshet.Fields{"price": 2 * price}, Items: list}}
 }
 
-func benchEngine(b *testing.B, count int, of func(int) freshet.Query) *queries.Engine {
+func benchEngine(b *testing.B, count int, of func(int) queries.Query) *queries.Engine {
 	b.Helper()
 	e, err := queries.New()
 	if err != nil {
@@ -55,7 +55,7 @@ func benchEngine(b *testing.B, count int, of func(int) freshet.Query) *queries.E
 	}
 	for n := range count {
 		q := of(n)
-		q.ID = freshet.QueryID(fmt.Sprintf("q%06d", n))
+		q.ID = queries.ID(fmt.Sprintf("q%06d", n))
 		if err := e.Put(q); err != nil {
 			b.Fatal(err)
 		}
@@ -96,15 +96,15 @@ func cpuTime(b *testing.B) time.Duration {
 func BenchmarkTell(b *testing.B) {
 	all := append(kinds[:len(kinds):len(kinds)], struct {
 		name string
-		of   func(int) freshet.Query
+		of   func(int) queries.Query
 	}{"mixed", mixed})
 	for _, kind := range all {
-		for _, queries := range []int{1, 100, 1_000, 10_000} {
-			b.Run(fmt.Sprintf("%s/%d", kind.name, queries), func(b *testing.B) {
-				e := benchEngine(b, queries, kind.of)
-				alike := queries
+		for _, count := range []int{1, 100, 1_000, 10_000} {
+			b.Run(fmt.Sprintf("%s/%d", kind.name, count), func(b *testing.B) {
+				e := benchEngine(b, count, kind.of)
+				alike := count
 				if kind.name == "mixed" {
-					alike = max(1, queries/len(kinds))
+					alike = max(1, count/len(kinds))
 				}
 				tellAll(b, e, alike)
 			})
@@ -114,18 +114,18 @@ func BenchmarkTell(b *testing.B) {
 
 // BenchmarkOneByOne is what the same costs if every condition is evaluated.
 func BenchmarkOneByOne(b *testing.B) {
-	for _, queries := range []int{1, 100, 1_000, 10_000} {
-		b.Run(fmt.Sprintf("mixed/%d", queries), func(b *testing.B) {
-			e := benchEngine(b, queries, func(n int) freshet.Query {
+	for _, count := range []int{1, 100, 1_000, 10_000} {
+		b.Run(fmt.Sprintf("mixed/%d", count), func(b *testing.B) {
+			e := benchEngine(b, count, func(n int) queries.Query {
 				q := mixed(n)
 				// What an index cannot read is tried at every change.
 				if q.When = `true ? (` + q.When + `) : false`; len(q.Scope.Sources) > 0 {
 					q.When = fmt.Sprintf(`source.id in [%q] && (%s)`, q.Scope.Sources[0], q.When)
-					q.Scope = freshet.Scope{}
+					q.Scope = queries.Scope{}
 				}
 				return q
 			})
-			tellAll(b, e, max(1, queries/len(kinds)))
+			tellAll(b, e, max(1, count/len(kinds)))
 		})
 	}
 }
@@ -135,7 +135,7 @@ func BenchmarkPut(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		q := mixed(n)
-		q.ID = freshet.QueryID(fmt.Sprintf("q%d", n))
+		q.ID = queries.ID(fmt.Sprintf("q%d", n))
 		if err := e.Put(q); err != nil {
 			b.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 // TestWindowEdges counts what happened less than an hour before, and not what happened
 // an hour before.
 func TestWindowEdges(t *testing.T) {
-	e := newEngine(t, freshet.Query{ID: "q", Name: "q", When: `count("1h") >= 1`, Value: `count("1h")`})
+	e := newEngine(t, queries.Query{ID: "q", Name: "q", When: `count("1h") >= 1`, Value: `count("1h")`})
 	s := new(story).change("a", 0, added("")).change("a", 1, added("")).change("a", time.Hour, added("")).change("a", time.Hour, added(""))
 	var got []any
 	for _, event := range s.events {
@@ -29,7 +29,7 @@ func TestWindowEdges(t *testing.T) {
 
 // TestToldAgain passes over what it has been told before.
 func TestToldAgain(t *testing.T) {
-	e := newEngine(t, freshet.Query{ID: "q", Name: "q", When: `poll.failures >= 1`}, freshet.Query{ID: "r", Name: "r"})
+	e := newEngine(t, queries.Query{ID: "q", Name: "q", When: `poll.failures >= 1`}, queries.Query{ID: "r", Name: "r"})
 	s := new(story).change("a", 0, added("")).poll("a", 0, freshet.Failed).poll("a", 1, freshet.Unchanged)
 	for round, want := range []int{2, 0} {
 		got := 0
@@ -48,13 +48,13 @@ func TestToldAgain(t *testing.T) {
 // TestMemoryIsBounded tells more than a query remembers. What is forgotten is counted,
 // the notes are small, and they can be restored.
 func TestMemoryIsBounded(t *testing.T) {
-	list := []freshet.Query{
-		{ID: "count", Name: "q", When: `count("30d") < 0`, Window: freshet.Window{By: "all"}},
-		{ID: "groups", Name: "q", When: `previous(now.sku) == "never"`, Window: freshet.Window{By: "now.sku"}},
-		{ID: "unseen", Name: "q", When: `size(unseen(lines(added))) < 0`, Window: freshet.Window{By: "all"}},
+	list := []queries.Query{
+		{ID: "count", Name: "q", When: `count("30d") < 0`, Window: queries.Window{By: "all"}},
+		{ID: "groups", Name: "q", When: `previous(now.sku) == "never"`, Window: queries.Window{By: "now.sku"}},
+		{ID: "unseen", Name: "q", When: `size(unseen(lines(added))) < 0`, Window: queries.Window{By: "all"}},
 	}
 	e := newEngine(t, list...)
-	disk := map[string]freshet.QueryNote{}
+	disk := map[string]queries.State{}
 	save := func() {
 		for _, n := range e.Save() {
 			if len(n.Body) > 64<<10 {
@@ -78,13 +78,13 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	}
 	save()
-	want := map[freshet.QueryID]int64{"count": 5004, "groups": 1000, "unseen": 5000}
+	want := map[queries.ID]int64{"count": 5004, "groups": 1000, "unseen": 5000}
 	for id, forgotten := range want {
 		if got := e.Tally(id).Forgotten; got != forgotten {
 			t.Errorf("%s has forgotten %d, want %d", id, got, forgotten)
 		}
 	}
-	var notes []freshet.QueryNote
+	var notes []queries.State
 	size := 0
 	for _, n := range disk {
 		notes, size = append(notes, n), size+len(n.Body)

@@ -8,24 +8,23 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 
-	"freshet/internal/freshet"
 	"freshet/internal/suggest"
 )
 
 // A Report is what there is to say of a query that can be run.
 type Report struct {
-	Query    freshet.Query // in its normal form
-	Warnings []string      // what is allowed and probably not meant
-	Cost     uint64        // of evaluating its condition once at most, in units of CEL
-	Needs    Need          // what it looks at
-	Indexed  bool          // it is found by what it looks for, and not tried at every change in scope
+	Query    Query    // in its normal form
+	Warnings []string // what is allowed and probably not meant
+	Cost     uint64   // of evaluating its condition once at most, in units of CEL
+	Needs    Need     // what it looks at
+	Indexed  bool     // it is found by what it looks for, and not tried at every change in scope
 }
 
 // Check judges a query as a person wrote it. The schema says which values the sources in
 // scope have; nil means that nothing is known of them. The error names the field, as
-// that of [freshet.Query.Check] does, or is a [*Mistake] with its line and column.
-func Check(q freshet.Query, schema *Schema) (Report, error) {
-	q, err := q.Check()
+// that of [Query.Check] does, or is a [*Mistake] with its line and column.
+func Check(q Query, schema *Schema) (Report, error) {
+	q, err := q.Validate()
 	if err != nil {
 		return Report{}, err
 	}
@@ -38,11 +37,11 @@ func Check(q freshet.Query, schema *Schema) (Report, error) {
 	if err != nil {
 		return rep, err
 	}
-	if q.When == "" && q.Window == (freshet.Window{}) && q.Scope.Everything() {
+	if q.When == "" && q.Window == (Window{}) && q.Scope.Everything() {
 		rep.Warnings = append(rep.Warnings, "every change of every source matches: say with when or scope which are meant")
 	}
 	by := q.Window.By
-	if by == freshet.ByNothing {
+	if by == ByNothing {
 		by = ""
 	}
 	for _, c := range []struct {

@@ -18,33 +18,33 @@ var schema = &queries.Schema{
 // TestMistakes says where a condition is wrong, and what to do.
 func TestMistakes(t *testing.T) {
 	tests := []struct {
-		query freshet.Query
+		query queries.Query
 		want  string // the error
 		hint  string // part of it
 	}{
-		{freshet.Query{When: `now.price <`}, "when:1:12: this is not a condition", "now.price < 10"},
-		{freshet.Query{When: "added.contains(\"x\")\n  && nwo.price > 1"}, `when:2:6: there is no name or function "nwo"`, "did you mean now?"},
-		{freshet.Query{When: `price < 10`}, `when:1:1: there is no name or function "price"`, "now.price and before.price"},
-		{freshet.Query{When: `source.ide == "x"`}, `when:1:7: there is no "ide" here`, "did you mean id?"},
-		{freshet.Query{When: `now.name < 5`}, `when:1:10: the types do not fit: '<' applied to '(string, int)'`, "double(x)"},
-		{freshet.Query{When: `now.sizes.contains("x")`}, `when:1:19: the types do not fit`, ""},
-		{freshet.Query{When: `contains(added, "x")`}, `when:1:9: `, ""},
-		{freshet.Query{When: `added`}, "when:1:1: is a string and not true or false", "compare"},
-		{freshet.Query{When: `added.matches("(")`}, "when:1:15: ", ""},
-		{freshet.Query{When: `items.added.exists(i, items.removed.exists(j, items.added.exists(k, i.title.contains(j.title + k.title))))`}, "when:1:1: could cost up to", "beside each other"},
-		{freshet.Query{When: `true`, Value: `now.`}, "value:1:5: ", ""},
-		{freshet.Query{When: `true`, Window: freshet.Window{By: "nwo.price"}}, "window.by:1:1: ", "did you mean now?"},
-		{freshet.Query{When: `count() > 3`}, "when:1:6: how far back count looks is not said", "window.over"},
-		{freshet.Query{When: `count("soon") > 3`}, `when:1:7: "soon" is not a length of time`, `"1h"`},
-		{freshet.Query{When: `lowest(now.price, now.name) > 3`}, "when:1:22: how far back to look must stand there", `"1h"`},
-		{freshet.Query{When: `items.added.exists(i, first(i.title))`}, "when:1:28: first cannot look back at a variable of a loop", "unseen"},
-		{freshet.Query{When: `lowest(highest(now.price, "1h"), "1h") > 3`}, "when:1:15: highest cannot stand inside lowest", ""},
-		{freshet.Query{When: `poll.ok && added.contains("x")`}, "when:1:1: a condition on polls cannot look at changes", "two queries"},
-		{freshet.Query{When: `poll.ok`, Window: freshet.Window{By: "all"}}, "when:1:1: polls are counted for each source alone", "window.by"},
-		{freshet.Query{When: `poll.ok`, Value: `count("1h")`}, "value:1:1: a query about polls cannot look back", "poll.failures"},
-		{freshet.Query{When: `slot0__ == 1`}, `when:1:1: there is no name or function "slot0__"`, ""},
-		{freshet.Query{When: strings.Repeat("(", 100) + "true" + strings.Repeat(")", 100)}, "when:1:", ""},
-		{freshet.Query{When: "true" + strings.Repeat(" || true", 300)}, "when:1:", ""},
+		{queries.Query{When: `now.price <`}, "when:1:12: this is not a condition", "now.price < 10"},
+		{queries.Query{When: "added.contains(\"x\")\n  && nwo.price > 1"}, `when:2:6: there is no name or function "nwo"`, "did you mean now?"},
+		{queries.Query{When: `price < 10`}, `when:1:1: there is no name or function "price"`, "now.price and before.price"},
+		{queries.Query{When: `source.ide == "x"`}, `when:1:7: there is no "ide" here`, "did you mean id?"},
+		{queries.Query{When: `now.name < 5`}, `when:1:10: the types do not fit: '<' applied to '(string, int)'`, "double(x)"},
+		{queries.Query{When: `now.sizes.contains("x")`}, `when:1:19: the types do not fit`, ""},
+		{queries.Query{When: `contains(added, "x")`}, `when:1:9: `, ""},
+		{queries.Query{When: `added`}, "when:1:1: is a string and not true or false", "compare"},
+		{queries.Query{When: `added.matches("(")`}, "when:1:15: ", ""},
+		{queries.Query{When: `items.added.exists(i, items.removed.exists(j, items.added.exists(k, i.title.contains(j.title + k.title))))`}, "when:1:1: could cost up to", "beside each other"},
+		{queries.Query{When: `true`, Value: `now.`}, "value:1:5: ", ""},
+		{queries.Query{When: `true`, Window: queries.Window{By: "nwo.price"}}, "window.by:1:1: ", "did you mean now?"},
+		{queries.Query{When: `count() > 3`}, "when:1:6: how far back count looks is not said", "window.over"},
+		{queries.Query{When: `count("soon") > 3`}, `when:1:7: "soon" is not a length of time`, `"1h"`},
+		{queries.Query{When: `lowest(now.price, now.name) > 3`}, "when:1:22: how far back to look must stand there", `"1h"`},
+		{queries.Query{When: `items.added.exists(i, first(i.title))`}, "when:1:28: first cannot look back at a variable of a loop", "unseen"},
+		{queries.Query{When: `lowest(highest(now.price, "1h"), "1h") > 3`}, "when:1:15: highest cannot stand inside lowest", ""},
+		{queries.Query{When: `poll.ok && added.contains("x")`}, "when:1:1: a condition on polls cannot look at changes", "two queries"},
+		{queries.Query{When: `poll.ok`, Window: queries.Window{By: "all"}}, "when:1:1: polls are counted for each source alone", "window.by"},
+		{queries.Query{When: `poll.ok`, Value: `count("1h")`}, "value:1:1: a query about polls cannot look back", "poll.failures"},
+		{queries.Query{When: `slot0__ == 1`}, `when:1:1: there is no name or function "slot0__"`, ""},
+		{queries.Query{When: strings.Repeat("(", 100) + "true" + strings.Repeat(")", 100)}, "when:1:", ""},
+		{queries.Query{When: "true" + strings.Repeat(" || true", 300)}, "when:1:", ""},
 	}
 	for _, tt := range tests {
 		tt.query.Name = "q"
@@ -71,11 +71,11 @@ func TestWholeNumbers(t *testing.T) {
 		`items.added.exists(i, i.price * 2 == 6 && i.price == 3)`, `now.price + size(items.added) == 6`,
 	} {
 		for _, known := range []*queries.Schema{nil, schema} {
-			if _, err := queries.Check(freshet.Query{Name: "q", When: when}, known); err != nil {
+			if _, err := queries.Check(queries.Query{Name: "q", When: when}, known); err != nil {
 				t.Errorf("%s: %v", when, err)
 			}
 		}
-		e := newEngine(t, freshet.Query{ID: "q", Name: "q", When: when})
+		e := newEngine(t, queries.Query{ID: "q", Name: "q", When: when})
 		c := price(5, 4)
 		c.Items = &queries.Items{Added: []freshet.Item{{Fields: freshet.Fields{"price": 3.0}}}}
 		if got := len(e.Tell(new(story).change("a", 0, c).events[0].(queries.Event))); got != 1 {
@@ -86,7 +86,7 @@ func TestWholeNumbers(t *testing.T) {
 
 // TestUnknownFields warns of values that no source has.
 func TestUnknownFields(t *testing.T) {
-	rep, err := queries.Check(freshet.Query{Name: "q", When: `now.prize < 5 && before.prize > 5 && now.price > 1`}, schema)
+	rep, err := queries.Check(queries.Query{Name: "q", When: `now.prize < 5 && before.prize > 5 && now.price > 1`}, schema)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestUnknownFields(t *testing.T) {
 	if len(rep.Warnings) != 1 || !strings.HasPrefix(rep.Warnings[0], want) {
 		t.Errorf("warnings %q, want %q", rep.Warnings, want)
 	}
-	e := newEngine(t, freshet.Query{ID: "q", Name: "q", When: `now.prize < 5 || added.contains("x")`})
+	e := newEngine(t, queries.Query{ID: "q", Name: "q", When: `now.prize < 5 || added.contains("x")`})
 	s := new(story).change("a", 0, price(1, 1)).change("a", time.Hour, queries.Content{Added: "x"})
 	for i, want := range []int{0, 1} {
 		if got := len(tell(e, s.events[i])); got != want {
@@ -109,12 +109,12 @@ func TestUnknownFields(t *testing.T) {
 // TestNeeds asks only for what some query in scope looks at.
 func TestNeeds(t *testing.T) {
 	e := newEngine(t,
-		freshet.Query{ID: "diff", Name: "q", When: `added.contains("x")`, Scope: freshet.Scope{Sources: []freshet.SourceID{"diff"}}},
-		freshet.Query{ID: "text", Name: "q", When: `text.contains("x")`, Scope: freshet.Scope{Tags: []string{"text"}}},
-		freshet.Query{ID: "value", Name: "q", When: `true`, Value: `now.price`, Scope: freshet.Scope{Sites: []freshet.SourceID{"site"}}},
-		freshet.Query{ID: "items", Name: "q", When: `items.updated.exists(i, i.price < 1)`, Scope: freshet.Scope{Sources: []freshet.SourceID{"items"}}},
-		freshet.Query{ID: "titles", Name: "q", When: `items.added.exists(i, i.title == "x")`, Scope: freshet.Scope{Sources: []freshet.SourceID{"titles"}}},
-		freshet.Query{ID: "polls", Name: "q", When: `!poll.ok`, Scope: freshet.Scope{Sources: []freshet.SourceID{"polls"}}},
+		queries.Query{ID: "diff", Name: "q", When: `added.contains("x")`, Scope: queries.Scope{Sources: []freshet.SourceID{"diff"}}},
+		queries.Query{ID: "text", Name: "q", When: `text.contains("x")`, Scope: queries.Scope{Tags: []string{"text"}}},
+		queries.Query{ID: "value", Name: "q", When: `true`, Value: `now.price`, Scope: queries.Scope{Sites: []freshet.SourceID{"site"}}},
+		queries.Query{ID: "items", Name: "q", When: `items.updated.exists(i, i.price < 1)`, Scope: queries.Scope{Sources: []freshet.SourceID{"items"}}},
+		queries.Query{ID: "titles", Name: "q", When: `items.added.exists(i, i.title == "x")`, Scope: queries.Scope{Sources: []freshet.SourceID{"titles"}}},
+		queries.Query{ID: "polls", Name: "q", When: `!poll.ok`, Scope: queries.Scope{Sources: []freshet.SourceID{"polls"}}},
 	)
 	for _, tt := range []struct {
 		of   queries.Subject
@@ -139,7 +139,7 @@ func TestNeeds(t *testing.T) {
 
 // TestCostly gives up conditions that cost too much when they are evaluated, and goes on.
 func TestCostly(t *testing.T) {
-	e := newEngine(t, freshet.Query{ID: "q", Name: "q", When: `items.added.exists(i, i.text.matches("[x-z]one"))`})
+	e := newEngine(t, queries.Query{ID: "q", Name: "q", When: `items.added.exists(i, i.text.matches("[x-z]one"))`})
 	many, long := items(), strings.Repeat("some text ", 10_000)
 	for range 1000 {
 		many.Items.Added = append(many.Items.Added, freshet.Item{Text: long})
@@ -153,7 +153,7 @@ func TestCostly(t *testing.T) {
 	if got := tell(e, s.events[1]); len(got) != 1 {
 		t.Errorf("after a costly one: %v", got)
 	}
-	e = newEngine(t, freshet.Query{ID: "q", Name: "q", When: `text.matches("(?:.?){500}z")`})
+	e = newEngine(t, queries.Query{ID: "q", Name: "q", When: `text.matches("(?:.?){500}z")`})
 	s = new(story).change("a", 0, queries.Content{Text: strings.Repeat("a", 1<<20)}).change("a", 0, queries.Content{Text: "xyz"})
 	if got := tell(e, s.events[0]); len(got) != 0 || e.Tally("q").Costly != 1 {
 		t.Errorf("a hostile pattern: %v, tally %+v", got, e.Tally("q"))

@@ -9,18 +9,17 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/internal/freshet"
 	"freshet/internal/queries"
 )
 
 // examples returns the queries of docs/queries.md by their names.
-func examples(t *testing.T) map[string]freshet.Query {
+func examples(t *testing.T) map[string]queries.Query {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/queries.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]freshet.Query{}
+	all := map[string]queries.Query{}
 	for _, block := range strings.Split(string(page), "```yaml\n")[1:] {
 		text, _, _ := strings.Cut(block, "```")
 		var raw []map[string]any
@@ -35,11 +34,11 @@ func examples(t *testing.T) map[string]freshet.Query {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var q freshet.Query
+			var q queries.Query
 			if err := json.Unmarshal(asJSON, &q); err != nil {
 				t.Fatalf("%s: %v", asJSON, err)
 			}
-			if q, err = q.Check(); err != nil {
+			if q, err = q.Validate(); err != nil {
 				t.Fatalf("%s: %v", asJSON, err)
 			}
 			all[q.Name] = q
@@ -59,7 +58,7 @@ func TestExamples(t *testing.T) {
 	for _, tt := range tenQueries() {
 		want := tt.query
 		want.Name = tt.name
-		want, err := want.Check()
+		want, err := want.Validate()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,15 +19,15 @@ import (
 type Engine struct {
 	forge   *forge
 	index   *index
-	queries map[freshet.QueryID]*running
-	numbers map[freshet.QueryID]int64 // of the last match of each query that ever was
+	queries map[ID]*running
+	numbers map[ID]int64 // of the last match of each query that ever was
 	queue   queue
 	search  uint64
 
-	changes, outcomes freshet.Cursor           // up to which it was told
-	moved             bool                     // since that was saved
-	counted           map[freshet.QueryID]bool // whose numbers are to be saved
-	gone              []freshet.QueryNote      // to be deleted
+	changes, outcomes freshet.Cursor // up to which it was told
+	moved             bool           // since that was saved
+	counted           map[ID]bool    // whose numbers are to be saved
+	gone              []State        // to be deleted
 }
 
 // A running query is one with what it remembers.
@@ -54,13 +54,13 @@ func New() (*Engine, error) {
 }
 
 func newEngine(f *forge) *Engine {
-	return &Engine{forge: f, index: newIndex(), queries: map[freshet.QueryID]*running{}, numbers: map[freshet.QueryID]int64{}, counted: map[freshet.QueryID]bool{}}
+	return &Engine{forge: f, index: newIndex(), queries: map[ID]*running{}, numbers: map[ID]int64{}, counted: map[ID]bool{}}
 }
 
 // Put adds a query, or takes over an edit of it. The query has been through Check. An
 // edit of what is looked for begins anew, but for the numbers of the matches. If the
 // query cannot be run, the error says why, and the one before it stays.
-func (e *Engine) Put(q freshet.Query) error {
+func (e *Engine) Put(q Query) error {
 	p, err := e.forge.plan(q)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (e *Engine) install(p *plan) {
 
 // Remove takes a query out. What it remembers is forgotten, except for the number of
 // its last match: if it is put again, it goes on from there.
-func (e *Engine) Remove(id freshet.QueryID) {
+func (e *Engine) Remove(id ID) {
 	r := e.queries[id]
 	if r == nil {
 		return
@@ -129,7 +129,7 @@ func (e *Engine) Needs(s Subject) (n Need) {
 func (e *Engine) Upto() (changes, outcomes freshet.Cursor) { return e.changes, e.outcomes }
 
 // Tally returns what became of a query.
-func (e *Engine) Tally(id freshet.QueryID) Tally {
+func (e *Engine) Tally(id ID) Tally {
 	if r := e.queries[id]; r != nil {
 		return r.tally
 	}
@@ -137,7 +137,7 @@ func (e *Engine) Tally(id freshet.QueryID) Tally {
 }
 
 // Tell tells of an event and returns the matches, in the order of the queries' IDs.
-func (e *Engine) Tell(event Event) (matches []freshet.Match) {
+func (e *Engine) Tell(event Event) (matches []Match) {
 	v := &view{event: &event}
 	e.search++
 	if event.Outcome != nil {
@@ -187,9 +187,9 @@ func (r *running) truth(out ref.Val, err error) bool {
 }
 
 // plainMatch returns the match of a change by itself.
-func (e *Engine) plainMatch(r *running, v *view) freshet.Match {
+func (e *Engine) plainMatch(r *running, v *view) Match {
 	c := v.event.Change
-	m := freshet.Match{Cause: freshet.MatchChange, At: c.At(), Known: c.Before, Source: c.Source, Changes: []freshet.ChangeRef{c.Ref()}, Value: r.project(v, nil)}
+	m := Match{Cause: MatchChange, At: c.At(), Known: c.Before, Source: c.Source, Changes: []freshet.ChangeRef{c.Ref()}, Value: r.project(v, nil)}
 	return e.number(r, m)
 }
 
@@ -207,7 +207,7 @@ func (r *running) project(v *view, with []named) any {
 }
 
 // number gives a match its number.
-func (e *Engine) number(r *running, m freshet.Match) freshet.Match {
+func (e *Engine) number(r *running, m Match) Match {
 	id := r.query.ID
 	e.numbers[id]++
 	e.counted[id] = true
@@ -329,7 +329,7 @@ func (e *Engine) Due() (time.Time, bool) {
 
 // Tick says that it is a certain time and all that happened before it has been told. It
 // returns the matches that were due.
-func (e *Engine) Tick(now time.Time) (matches []freshet.Match) {
+func (e *Engine) Tick(now time.Time) (matches []Match) {
 	for len(e.queue) > 0 && e.queue[0].state.due <= now.UnixNano() {
 		g := e.queue[0]
 		due := g.state.due

@@ -2,8 +2,6 @@ package queries
 
 import (
 	"time"
-
-	"freshet/internal/freshet"
 )
 
 // A OneByOne is an engine that evaluates every condition in scope.
@@ -17,7 +15,7 @@ func NewOneByOne(with *Engine) OneByOne {
 }
 
 // Put adds a query without what an index would find it by.
-func (o OneByOne) Put(q freshet.Query) error {
+func (o OneByOne) Put(q Query) error {
 	p, err := o.forge.plan(q)
 	if err == nil {
 		p.atoms, p.exact = nil, false
@@ -27,7 +25,7 @@ func (o OneByOne) Put(q freshet.Query) error {
 }
 
 // IsQuiet reports whether a moment lies in quiet hours.
-func IsQuiet(q freshet.QuietHours, at time.Time) bool {
+func IsQuiet(q QuietHours, at time.Time) bool {
 	in, err := time.LoadLocation(q.Zone)
 	if err != nil {
 		panic(err)

@@ -27,7 +27,7 @@ func FuzzCondition(f *testing.F) {
 	c.Items = &queries.Items{Added: []freshet.Item{{Key: "1", Title: "one", Fields: freshet.Fields{"price": 1.0}}}, Updated: []queries.ItemUpdate{{Now: freshet.Item{Key: "2"}}}}
 	f.Fuzz(func(t *testing.T, when, value, by string) {
 		began := time.Now()
-		q := freshet.Query{ID: "q", Name: "q", When: when, Value: value, Window: freshet.Window{By: by}}
+		q := queries.Query{ID: "q", Name: "q", When: when, Value: value, Window: queries.Window{By: by}}
 		rep, err := queries.Check(q, schema)
 		if err == nil {
 			e, err := queries.New()
@@ -61,11 +61,11 @@ func FuzzCondition(f *testing.F) {
 
 // FuzzRestore reads any bytes as notes. They are refused, or the engine works.
 func FuzzRestore(f *testing.F) {
-	list := []freshet.Query{
-		{ID: "a", Name: "a", When: `count("1h") > 2 && now.price < lowest(now.price, "1h")`, Window: freshet.Window{By: "all"}},
+	list := []queries.Query{
+		{ID: "a", Name: "a", When: `count("1h") > 2 && now.price < lowest(now.price, "1h")`, Window: queries.Window{By: "all"}},
 		{ID: "b", Name: "b", When: `first(added)`},
-		{ID: "c", Name: "c", When: `now.price > 1`, Value: `now.price`, Window: freshet.Window{For: time.Hour}},
-		{ID: "d", Name: "d", Window: freshet.Window{Silent: freshet.Silence{Times: 2}}},
+		{ID: "c", Name: "c", When: `now.price > 1`, Value: `now.price`, Window: queries.Window{For: time.Hour}},
+		{ID: "d", Name: "d", Window: queries.Window{Silent: queries.Silence{Times: 2}}},
 	}
 	fresh := func(t testing.TB) *queries.Engine {
 		e, err := queries.New()
@@ -87,7 +87,7 @@ func FuzzRestore(f *testing.F) {
 	for _, event := range s.events {
 		tell(e, event)
 	}
-	groups := map[string]freshet.QueryNote{} // without which other notes cannot be restored
+	groups := map[string]queries.State{} // without which other notes cannot be restored
 	for _, n := range e.Save() {
 		if n.Name[:2] == "g:" {
 			groups[string(n.Query)+n.Name[2:]] = n
@@ -96,7 +96,7 @@ func FuzzRestore(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, id, key string, data []byte) {
 		e := fresh(t)
-		notes := []freshet.QueryNote{{Query: freshet.QueryID(id), Name: key, Body: data}}
+		notes := []queries.State{{Query: queries.ID(id), Name: key, Body: data}}
 		if len(key) > 26 {
 			if g, ok := groups[id+key[2:26]]; ok {
 				notes = append(notes, g)
@@ -117,13 +117,13 @@ func FuzzRestore(f *testing.F) {
 
 // FuzzPace reads any bytes as what a pace remembers.
 func FuzzPace(f *testing.F) {
-	q := freshet.Query{ID: "q", Digest: freshet.Digest{Every: freshet.DigestDay, Count: 3}, Rate: freshet.MatchRate{N: 2, Per: time.Hour}}
+	q := queries.Query{ID: "q", Digest: queries.Digest{Every: queries.DigestDay, Count: 3}, Rate: queries.Rate{N: 2, Per: time.Hour}}
 	p, err := queries.NewPace(q, 0)
 	if err != nil {
 		f.Fatal(err)
 	}
 	for n := range int64(8) {
-		if _, err := p.Tell(freshet.Match{Query: "q", Number: n + 1}, start.Add(time.Duration(n)*time.Minute)); err != nil {
+		if _, err := p.Tell(queries.Match{Query: "q", Number: n + 1}, start.Add(time.Duration(n)*time.Minute)); err != nil {
 			f.Fatal(err)
 		}
 		f.Add(p.Save())

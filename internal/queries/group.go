@@ -112,7 +112,7 @@ func (s *state) usual() time.Duration {
 }
 
 // dueAfter returns when a silence has lasted long enough; zero if that is not known.
-func (s *state) dueAfter(silence freshet.Silence) int64 {
+func (s *state) dueAfter(silence Silence) int64 {
 	length := silence.For
 	if silence.Times > 0 {
 		length = time.Duration(float64(s.usual()) * silence.Times)

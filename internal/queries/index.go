@@ -46,7 +46,7 @@ func (x *index) remove(e *entry) {
 }
 
 // each calls do with what holds the queries of a scope.
-func (x *index) each(s freshet.Scope, do func(*scoped)) {
+func (x *index) each(s Scope, do func(*scoped)) {
 	if s.Everything() {
 		do(x.everything)
 		return

@@ -17,10 +17,10 @@ import (
 // TestLate tells changes in any order. Which of them match does not depend on it, as
 // long as nothing that comes late can make a match untrue.
 func TestLate(t *testing.T) {
-	list := []freshet.Query{
-		{ID: "count", When: `count("1h") > 2 && now.price > 1`, Window: freshet.Window{By: "all"}},
-		{ID: "after", When: `source.id == "s0" && after(source.id == "s1" && added.contains("a"), "1h")`, Window: freshet.Window{By: "all"}},
-		{ID: "distinct", When: `distinct(source.id, "40m") >= 2`, Window: freshet.Window{By: "all"}},
+	list := []queries.Query{
+		{ID: "count", When: `count("1h") > 2 && now.price > 1`, Window: queries.Window{By: "all"}},
+		{ID: "after", When: `source.id == "s0" && after(source.id == "s1" && added.contains("a"), "1h")`, Window: queries.Window{By: "all"}},
+		{ID: "distinct", When: `distinct(source.id, "40m") >= 2`, Window: queries.Window{By: "all"}},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		var events []queries.Event
@@ -65,8 +65,8 @@ func TestLate(t *testing.T) {
 // TestLateStateIsOld does not take what came late for how things are.
 func TestLateStateIsOld(t *testing.T) {
 	e := newEngine(t,
-		freshet.Query{ID: "red", Name: "q", When: `now.status == "red"`, Window: freshet.Window{For: 10 * time.Minute}},
-		freshet.Query{ID: "silent", Name: "q", Window: freshet.Window{Silent: freshet.Silence{For: time.Hour}}},
+		queries.Query{ID: "red", Name: "q", When: `now.status == "red"`, Window: queries.Window{For: 10 * time.Minute}},
+		queries.Query{ID: "silent", Name: "q", Window: queries.Window{Silent: queries.Silence{For: time.Hour}}},
 	)
 	late := func(c *freshet.Change) { c.Modified = start.Add(2 * time.Minute) }
 	s := new(story).change("a", 0, fields("status", "red", "green")).change("a", 5*time.Minute, fields("status", "green", "red")).
@@ -85,17 +85,17 @@ func TestLateStateIsOld(t *testing.T) {
 // TestMatchNamesItsChanges tells which changes a match rests on.
 func TestMatchNamesItsChanges(t *testing.T) {
 	e := newEngine(t,
-		freshet.Query{ID: "after", Name: "q", When: `source.id == "b" && after(source.id == "a", "1h")`, Window: freshet.Window{By: "all"}},
-		freshet.Query{ID: "count", Name: "q", When: `count(source.id != "c", "1h") == 3`, Window: freshet.Window{By: "all"}},
+		queries.Query{ID: "after", Name: "q", When: `source.id == "b" && after(source.id == "a", "1h")`, Window: queries.Window{By: "all"}},
+		queries.Query{ID: "count", Name: "q", When: `count(source.id != "c", "1h") == 3`, Window: queries.Window{By: "all"}},
 	)
 	s := new(story).change("a", 0, added("")).change("c", time.Minute, added("")).change("a", 2*time.Minute, added("")).change("b", 3*time.Minute, added(""))
-	got := map[freshet.QueryID][]freshet.ChangeRef{}
+	got := map[queries.ID][]freshet.ChangeRef{}
 	for _, event := range s.events {
 		for _, m := range tell(e, event) {
 			got[m.Query] = m.Changes
 		}
 	}
-	want := map[freshet.QueryID][]freshet.ChangeRef{
+	want := map[queries.ID][]freshet.ChangeRef{
 		"after": {{Source: "a", Seq: 2, Cursor: 3}, {Source: "b", Seq: 1, Cursor: 4}},
 		"count": {{Source: "a", Seq: 1, Cursor: 1}, {Source: "a", Seq: 2, Cursor: 3}, {Source: "b", Seq: 1, Cursor: 4}},
 	}
@@ -115,7 +115,7 @@ func TestWholeValues(t *testing.T) {
 		`others(added).exists(x, x == added)`:                                               1,
 		`items.added.exists(i, i.title in ["x"]) || first(added) && size(items.added) == 0`: 2,
 	} {
-		e := newEngine(t, freshet.Query{ID: "q", Name: "q", When: when, Window: freshet.Window{By: "all"}})
+		e := newEngine(t, queries.Query{ID: "q", Name: "q", When: when, Window: queries.Window{By: "all"}})
 		got := 0
 		for _, event := range new(story).change("a", 0, added(long)).change("b", time.Minute, added(long)).change("a", 2*time.Minute, added("shop")).events {
 			got += len(tell(e, event))
@@ -129,7 +129,7 @@ func TestWholeValues(t *testing.T) {
 // TestEdits keeps the numbers of matches, and what is remembered if the condition is as
 // before.
 func TestEdits(t *testing.T) {
-	q := freshet.Query{ID: "q", Name: "q", When: `count("1h") >= 2`}
+	q := queries.Query{ID: "q", Name: "q", When: `count("1h") >= 2`}
 	e := newEngine(t, q)
 	s := new(story).change("a", 0, added("")).change("a", time.Minute, added("")).change("a", 2*time.Minute, added("")).change("a", 3*time.Minute, added("")).change("a", 4*time.Minute, added("")).change("a", 5*time.Minute, added(""))
 	var got []string
@@ -139,7 +139,7 @@ func TestEdits(t *testing.T) {
 		}
 		s.events = s.events[1:]
 	}
-	put := func(q freshet.Query) {
+	put := func(q queries.Query) {
 		if err := e.Put(q); err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestEdits(t *testing.T) {
 	next()
 	q.Paused = false
 	put(q)
-	if err := e.Put(freshet.Query{ID: "q", When: `nonsense(`}); err == nil {
+	if err := e.Put(queries.Query{ID: "q", When: `nonsense(`}); err == nil {
 		t.Error("nonsense is taken")
 	}
 	next()
@@ -168,7 +168,7 @@ func TestEdits(t *testing.T) {
 
 // TestNumbersGoOn when a query was removed and is put again, also after a restart.
 func TestNumbersGoOn(t *testing.T) {
-	q := freshet.Query{ID: "q", Name: "q", When: `true`, Value: `unseen(lines(added))`}
+	q := queries.Query{ID: "q", Name: "q", When: `true`, Value: `unseen(lines(added))`}
 	e := newEngine(t, q)
 	s := new(story).change("a", 0, added("x")).change("a", time.Minute, added("x")).change("a", 2*time.Minute, added("x"))
 	if got := short(tell(e, s.events[0])[0]); got != "1 change a +0s = [x]" {
@@ -223,7 +223,7 @@ func TestDamagedNotes(t *testing.T) {
 
 // TestOthers has the newest value of each other source, and none of its own.
 func TestOthers(t *testing.T) {
-	e := newEngine(t, freshet.Query{ID: "q", Name: "q", When: `size(others(now.price)) > 0`, Value: `others(now.price)`, Window: freshet.Window{By: "all"}})
+	e := newEngine(t, queries.Query{ID: "q", Name: "q", When: `size(others(now.price)) > 0`, Value: `others(now.price)`, Window: queries.Window{By: "all"}})
 	s := new(story).change("a", 0, price(1, 0)).change("b", time.Minute, price(2, 0)).change("b", 2*time.Minute, price(3, 0)).change("a", 3*time.Minute, price(4, 0)).change("c", 4*time.Minute, price(5, 0))
 	var got []any
 	for _, event := range s.events {

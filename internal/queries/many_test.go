@@ -16,7 +16,7 @@ import (
 // A crowd is many queries of one kind with what each must say to an event.
 type crowd struct {
 	engine *queries.Engine
-	fits   map[freshet.QueryID]func(queries.Content) bool
+	fits   map[queries.ID]func(queries.Content) bool
 }
 
 func newCrowd(t *testing.T) *crowd {
@@ -25,13 +25,13 @@ func newCrowd(t *testing.T) *crowd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &crowd{e, map[freshet.QueryID]func(queries.Content) bool{}}
+	return &crowd{e, map[queries.ID]func(queries.Content) bool{}}
 }
 
 func (c *crowd) put(t *testing.T, when string, fits func(queries.Content) bool) {
 	t.Helper()
-	id := freshet.QueryID(fmt.Sprintf("q%05d", len(c.fits)))
-	if err := c.engine.Put(freshet.Query{ID: id, When: when}); err != nil {
+	id := queries.ID(fmt.Sprintf("q%05d", len(c.fits)))
+	if err := c.engine.Put(queries.Query{ID: id, When: when}); err != nil {
 		t.Fatal(err)
 	}
 	c.fits[id] = fits
@@ -39,7 +39,7 @@ func (c *crowd) put(t *testing.T, when string, fits func(queries.Content) bool) 
 
 // drop removes some of the queries.
 func (c *crowd) drop(chance *rand.Rand) {
-	ids := []freshet.QueryID{}
+	ids := []queries.ID{}
 	for id := range c.fits {
 		ids = append(ids, id)
 	}
@@ -55,7 +55,7 @@ func (c *crowd) drop(chance *rand.Rand) {
 // tell compares what the engine says to a change with what it must say.
 func (c *crowd) tell(t *testing.T, cursor int, content queries.Content) (matches int) {
 	t.Helper()
-	var got, want []freshet.QueryID
+	var got, want []queries.ID
 	change := freshet.Change{Cursor: freshet.Cursor(cursor), Source: "a", Before: start}
 	for _, m := range c.engine.Tell(queries.Event{Subject: queries.Subject{ID: "a"}, Change: &change, Content: content}) {
 		got = append(got, m.Query)

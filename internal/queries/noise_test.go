@@ -16,10 +16,10 @@ func TestNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, when := range map[freshet.QueryID]string{
+	for id, when := range map[queries.ID]string{
 		"noise": "noise", "of-shops": `noise && "shop" in source.tags`, "wrong-page": "poll.ok && suspect", "changes": `!noise && added.contains("sale")`, "all": "!noise", "either": `noise || added.contains("sale")`,
 	} {
-		if err := e.Put(freshet.Query{ID: id, Name: string(id), When: when}); err != nil {
+		if err := e.Put(queries.Query{ID: id, Name: string(id), When: when}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,12 +48,12 @@ func TestNoise(t *testing.T) {
 			step.outcome.Cursor, step.outcome.Source, step.outcome.Began, step.outcome.Ended = freshet.Cursor(i+1), "a", at, at
 			event.Outcome = &step.outcome
 		}
-		matched := map[freshet.QueryID]bool{}
+		matched := map[queries.ID]bool{}
 		for _, m := range e.Tell(event) {
 			matched[m.Query] = true
 		}
 		got := ""
-		for _, id := range []freshet.QueryID{"all", "changes", "either", "noise", "of-shops", "wrong-page"} {
+		for _, id := range []queries.ID{"all", "changes", "either", "noise", "of-shops", "wrong-page"} {
 			if matched[id] {
 				got += fmt.Sprint(id, " ")
 			}
@@ -62,7 +62,7 @@ func TestNoise(t *testing.T) {
 			t.Errorf("step %d is a match of %q, want %q", i, got, step.want)
 		}
 	}
-	rep, err := queries.Check(freshet.Query{Name: "x", When: `noise || added.contains("sale")`}, nil)
+	rep, err := queries.Check(queries.Query{Name: "x", When: `noise || added.contains("sale")`}, nil)
 	if err != nil || len(rep.Warnings) != 1 {
 		t.Errorf("that noise is never true of a change is told as %q, %v", rep.Warnings, err)
 	}

@@ -6,13 +6,11 @@ import (
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
-
-	"freshet/internal/freshet"
 )
 
 // A plan is a query made ready to run.
 type plan struct {
-	query freshet.Query
+	query Query
 	need  Need
 	vain  bool // it asks for noise where that is never true
 
@@ -40,11 +38,11 @@ func (p *plan) onlyPolls() bool { return p.polls }
 
 // remembers reports whether the plan looks at more than the event that it is told.
 func (p *plan) remembers() bool {
-	return p.polls || len(p.backs) > 0 || p.query.Window.For > 0 || p.query.Window.Silent != (freshet.Silence{})
+	return p.polls || len(p.backs) > 0 || p.query.Window.For > 0 || p.query.Window.Silent != (Silence{})
 }
 
 // plan makes a query ready. Whoever gives it up releases it.
-func (f *forge) plan(q freshet.Query) (*plan, error) {
+func (f *forge) plan(q Query) (*plan, error) {
 	p := &plan{query: q}
 	if err := f.fill(p); err != nil {
 		f.release(p)
@@ -58,7 +56,7 @@ func (f *forge) fill(p *plan) (err error) {
 	if err := f.planGroups(p); err != nil {
 		return err
 	}
-	if q.Window.Silent != (freshet.Silence{}) {
+	if q.Window.Silent != (Silence{}) {
 		p.need |= NeedPolls
 	}
 	var when, value tree
@@ -107,8 +105,8 @@ func (f *forge) release(p *plan) {
 
 func (f *forge) planGroups(p *plan) (err error) {
 	switch by := p.query.Window.By; by {
-	case "", freshet.BySource:
-	case freshet.ByNothing:
+	case "", BySource:
+	case ByNothing:
 		p.all = true
 	default:
 		t, err := f.read("window.by", by)
@@ -162,7 +160,7 @@ func (f *forge) planPolls(p *plan, when tree) error {
 		mistake.Help = "make two queries of it"
 	case p.all || p.by.program != nil:
 		mistake.Reason, mistake.Help = "polls are counted for each source alone", "leave window.by out"
-	case p.query.Window.Silent != (freshet.Silence{}):
+	case p.query.Window.Silent != (Silence{}):
 		mistake.Reason, mistake.Help = "window.silent is about changes, not about polls", "use window.for"
 	default:
 		return nil

@@ -66,8 +66,8 @@ func anyWhen() *rapid.Generator[string] {
 	})
 }
 
-func anyScope() *rapid.Generator[freshet.Scope] {
-	return rapid.SampledFrom([]freshet.Scope{{}, {}, {}, {}, {}, {}, {Sources: []freshet.SourceID{"s0"}}, {Sources: []freshet.SourceID{"s0", "s1"}, Tags: []string{"t0"}}, {Tags: []string{"t0", "t1"}}, {Sites: []freshet.SourceID{"site", "s1"}}})
+func anyScope() *rapid.Generator[queries.Scope] {
+	return rapid.SampledFrom([]queries.Scope{{}, {}, {}, {}, {}, {}, {Sources: []freshet.SourceID{"s0"}}, {Sources: []freshet.SourceID{"s0", "s1"}, Tags: []string{"t0"}}, {Tags: []string{"t0", "t1"}}, {Sites: []freshet.SourceID{"site", "s1"}}})
 }
 
 func anyFields(t *rapid.T, label string) freshet.Fields {
@@ -126,7 +126,7 @@ func TestManyAreAsOneByOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		alone := queries.NewOneByOne(many)
-		ids := []freshet.QueryID{}
+		ids := []queries.ID{}
 		cursor := 0
 		for range rapid.IntRange(5, 15).Draw(t, "steps") {
 			if rapid.IntRange(0, 9).Draw(t, "remove") == 0 && len(ids) > 0 {
@@ -136,7 +136,7 @@ func TestManyAreAsOneByOne(t *testing.T) {
 				ids = slices.Delete(ids, i, i+1)
 			}
 			for range rapid.IntRange(1, 8).Draw(t, "queries") {
-				q := freshet.Query{ID: freshet.QueryID(fmt.Sprintf("q%d", len(ids))), When: anyWhen().Draw(t, "when"), Scope: anyScope().Draw(t, "scope")}
+				q := queries.Query{ID: queries.ID(fmt.Sprintf("q%d", len(ids))), When: anyWhen().Draw(t, "when"), Scope: anyScope().Draw(t, "scope")}
 				if err := many.Put(q); err != nil {
 					t.Fatalf("%s: %v", q.When, err)
 				}
@@ -157,22 +157,22 @@ func TestManyAreAsOneByOne(t *testing.T) {
 }
 
 // looking are queries that remember something.
-var looking = []freshet.Query{
-	{ID: "count", When: `count("1h") > 2`, Window: freshet.Window{By: "all"}},
+var looking = []queries.Query{
+	{ID: "count", When: `count("1h") > 2`, Window: queries.Window{By: "all"}},
 	{ID: "countif", When: `count(added.contains("sale"), "2h") >= 2 && now.price > 1`, Value: `count(added.contains("sale"), "2h")`},
-	{ID: "lowest", When: `now.price < lowest(now.price, "3h") || now.price > highest(now.price, "1h")`, Window: freshet.Window{By: "all"}},
-	{ID: "median", When: `now.price * 2 > median(now.price, "5h") + 1`, Window: freshet.Window{By: "source.tags"}},
-	{ID: "after", When: `source.id == "s0" && after(source.id == "s1", "1h")`, Window: freshet.Window{By: "all"}},
-	{ID: "others", When: `others(now.price).exists(p, p > now.price)`, Value: `others(now.price)`, Window: freshet.Window{By: "now.name"}},
+	{ID: "lowest", When: `now.price < lowest(now.price, "3h") || now.price > highest(now.price, "1h")`, Window: queries.Window{By: "all"}},
+	{ID: "median", When: `now.price * 2 > median(now.price, "5h") + 1`, Window: queries.Window{By: "source.tags"}},
+	{ID: "after", When: `source.id == "s0" && after(source.id == "s1", "1h")`, Window: queries.Window{By: "all"}},
+	{ID: "others", When: `others(now.price).exists(p, p > now.price)`, Value: `others(now.price)`, Window: queries.Window{By: "now.name"}},
 	{ID: "previous", When: `previous(now.name) != now.name`},
-	{ID: "distinct", When: `distinct(source.id, "1h") >= 2`, Window: freshet.Window{By: "all"}},
-	{ID: "first", When: `first(added, "90m") && !page.gone`, Window: freshet.Window{By: "all"}},
-	{ID: "unseen", When: `size(unseen(lines(added))) > 0`, Value: `unseen(lines(added))`, Window: freshet.Window{By: "all"}},
-	{ID: "for", When: `now.price > 1`, Value: `now.price`, Window: freshet.Window{For: 30 * time.Minute}},
-	{ID: "silent", When: `added.contains("a")`, Window: freshet.Window{Silent: freshet.Silence{Times: 1.5}}},
-	{ID: "silence", Window: freshet.Window{Silent: freshet.Silence{For: 3 * time.Hour}}},
+	{ID: "distinct", When: `distinct(source.id, "1h") >= 2`, Window: queries.Window{By: "all"}},
+	{ID: "first", When: `first(added, "90m") && !page.gone`, Window: queries.Window{By: "all"}},
+	{ID: "unseen", When: `size(unseen(lines(added))) > 0`, Value: `unseen(lines(added))`, Window: queries.Window{By: "all"}},
+	{ID: "for", When: `now.price > 1`, Value: `now.price`, Window: queries.Window{For: 30 * time.Minute}},
+	{ID: "silent", When: `added.contains("a")`, Window: queries.Window{Silent: queries.Silence{Times: 1.5}}},
+	{ID: "silence", Window: queries.Window{Silent: queries.Silence{For: 3 * time.Hour}}},
 	{ID: "polls", When: `poll.failures >= 2`},
-	{ID: "down", When: `!poll.ok`, Window: freshet.Window{For: 20 * time.Minute}},
+	{ID: "down", When: `!poll.ok`, Window: queries.Window{For: 20 * time.Minute}},
 }
 
 // TestRestartsDoNotShow restores an engine from its notes again and again, and tells it
@@ -193,7 +193,7 @@ func TestRestartsDoNotShow(t *testing.T) {
 			return e
 		}
 		type name struct{ query, key string }
-		disk := map[name]freshet.QueryNote{}
+		disk := map[name]queries.State{}
 		write := func(e *queries.Engine) {
 			for _, n := range e.Save() {
 				if n.Body == nil {
@@ -205,7 +205,7 @@ func TestRestartsDoNotShow(t *testing.T) {
 		}
 		steady, restarted := start(), start()
 		var events []any
-		var want, got []freshet.Match
+		var want, got []queries.Match
 		var saved, savedMatches int // up to which the restarted engine is on disk
 		clock := time.Duration(0)
 		for i := range rapid.IntRange(5, 25).Draw(t, "events") {
@@ -228,7 +228,7 @@ func TestRestartsDoNotShow(t *testing.T) {
 				saved, savedMatches = len(events), len(got)
 			case 1:
 				restarted = start()
-				var notes []freshet.QueryNote
+				var notes []queries.State
 				for _, n := range disk {
 					notes = append(notes, n)
 				}
@@ -262,6 +262,6 @@ func TestRestartsDoNotShow(t *testing.T) {
 func toldAt(after time.Duration) time.Time { return start.Add(after) }
 
 // saveAll returns the notes of an engine that was never saved before.
-func saveAll(e *queries.Engine) []freshet.QueryNote {
-	return slices.DeleteFunc(e.Save(), func(n freshet.QueryNote) bool { return n.Body == nil })
+func saveAll(e *queries.Engine) []queries.State {
+	return slices.DeleteFunc(e.Save(), func(n queries.State) bool { return n.Body == nil })
 }

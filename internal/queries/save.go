@@ -21,11 +21,11 @@ const noteVersion = 1
 
 // fingerprint tells apart what queries remember: notes of another condition mean
 // nothing to this one.
-func fingerprint(q freshet.Query) uint64 {
+func fingerprint(q Query) uint64 {
 	text, err := json.Marshal(struct {
-		Scope       freshet.Scope
+		Scope       Scope
 		When, Value string
-		Window      freshet.Window
+		Window      Window
 	}{q.Scope, q.When, q.Value, q.Window})
 	if err != nil {
 		panic(err) // of texts and lengths of time
@@ -35,28 +35,28 @@ func fingerprint(q freshet.Query) uint64 {
 	return h.Sum64()
 }
 
-func (q *running) note(key string) (freshet.QueryNote, *binenc.Writer) {
+func (q *running) note(key string) (State, *binenc.Writer) {
 	w := &binenc.Writer{noteVersion}
 	w.Uint64(fingerprint(q.query))
-	return freshet.QueryNote{Query: q.query.ID, Name: key}, w
+	return State{Query: q.query.ID, Name: key}, w
 }
 
 // Save returns the notes that are other than at the last Save, each of at most some ten
 // kilobytes. One without a body says that there is no such note any more. They are to be written
 // in one transaction, together with the matches since then.
-func (e *Engine) Save() (notes []freshet.QueryNote) {
+func (e *Engine) Save() (notes []State) {
 	notes, e.gone = e.gone, nil
 	if e.moved {
 		w := &binenc.Writer{noteVersion}
 		w.Varint(int64(e.changes))
 		w.Varint(int64(e.outcomes))
-		notes = append(notes, freshet.QueryNote{Name: "upto", Body: *w})
+		notes = append(notes, State{Name: "upto", Body: *w})
 		e.moved = false
 	}
 	for id := range e.counted {
 		w := &binenc.Writer{noteVersion}
 		w.Varint(e.numbers[id])
-		notes = append(notes, freshet.QueryNote{Query: id, Name: "number", Body: *w})
+		notes = append(notes, State{Query: id, Name: "number", Body: *w})
 	}
 	clear(e.counted)
 	for _, r := range e.queries {
@@ -66,14 +66,14 @@ func (e *Engine) Save() (notes []freshet.QueryNote) {
 		clear(r.changed)
 	}
 	// A group that was forgotten and came back is deleted first.
-	slices.SortStableFunc(notes, func(a, b freshet.QueryNote) int {
+	slices.SortStableFunc(notes, func(a, b State) int {
 		return cmp.Or(cmp.Compare(a.Query, b.Query), cmp.Compare(a.Name, b.Name))
 	})
 	return lastOf(notes)
 }
 
 // lastOf returns the last of notes with the same name.
-func lastOf(notes []freshet.QueryNote) (last []freshet.QueryNote) {
+func lastOf(notes []State) (last []State) {
 	for i, n := range notes {
 		if i+1 == len(notes) || notes[i+1].Query != n.Query || notes[i+1].Name != n.Name {
 			last = append(last, n)
@@ -83,7 +83,7 @@ func lastOf(notes []freshet.QueryNote) (last []freshet.QueryNote) {
 }
 
 // save returns the notes of a group that are other than at the last time.
-func (g *group) save() (notes []freshet.QueryNote) {
+func (g *group) save() (notes []State) {
 	n, w := g.of.note("g:" + g.hash)
 	writeText(w, g.text)
 	w.Varint(g.next)
@@ -154,7 +154,7 @@ func readCount(r *binenc.Reader, most int) int {
 }
 
 // savePage returns the note of some records; one without data if none are left.
-func (g *group) savePage(page int64) freshet.QueryNote {
+func (g *group) savePage(page int64) State {
 	n, w := g.of.note(fmt.Sprintf("w:%s:%d", g.hash, page))
 	found := false
 	for i := range g.records {
@@ -187,7 +187,7 @@ func (g *group) savePage(page int64) freshet.QueryNote {
 }
 
 // saveSeen returns the note of some values that were seen.
-func (g *group) saveSeen(i int, s *seen, chunk int64) freshet.QueryNote {
+func (g *group) saveSeen(i int, s *seen, chunk int64) State {
 	n, w := g.of.note(fmt.Sprintf("s:%s:%d:%d", g.hash, i, chunk))
 	from, to := max(chunk*seenChunk-s.base, 0), min((chunk+1)*seenChunk-s.base, int64(len(s.order)))
 	if from >= to {
@@ -203,8 +203,8 @@ func (g *group) saveSeen(i int, s *seen, chunk int64) freshet.QueryNote {
 }
 
 // keys returns notes without data for all that is saved of a group.
-func (g *group) keys() (notes []freshet.QueryNote) {
-	add := func(key string) { notes = append(notes, freshet.QueryNote{Query: g.of.query.ID, Name: key}) }
+func (g *group) keys() (notes []State) {
+	add := func(key string) { notes = append(notes, State{Query: g.of.query.ID, Name: key}) }
 	add("g:" + g.hash)
 	pages := map[int64]bool{}
 	for i := range g.records {
@@ -231,10 +231,10 @@ func (g *group) keys() (notes []freshet.QueryNote) {
 // queries that are not there, or whose conditions are others by now, are passed over
 // and deleted by the next Save, but for the numbers of matches. It returns ErrDamaged if notes are not what Save
 // returned; the engine is of no use then.
-func (e *Engine) Restore(notes []freshet.QueryNote) error {
+func (e *Engine) Restore(notes []State) error {
 	// Groups come before what belongs to them.
 	notes = slices.Clone(notes)
-	slices.SortFunc(notes, func(a, b freshet.QueryNote) int {
+	slices.SortFunc(notes, func(a, b State) int {
 		return cmp.Or(cmp.Compare(a.Query, b.Query), cmp.Compare(a.Name, b.Name))
 	})
 	for _, n := range notes {
@@ -258,7 +258,7 @@ func (e *Engine) Restore(notes []freshet.QueryNote) error {
 	return nil
 }
 
-func (e *Engine) restore(n freshet.QueryNote) error {
+func (e *Engine) restore(n State) error {
 	if n.Body == nil {
 		return nil
 	}
@@ -279,7 +279,7 @@ func (e *Engine) restore(n freshet.QueryNote) error {
 	}
 	r := e.queries[n.Query]
 	if r == nil || n.Body[0] != noteVersion || in.Uint64() != fingerprint(r.query) {
-		e.gone = append(e.gone, freshet.QueryNote{Query: n.Query, Name: n.Name})
+		e.gone = append(e.gone, State{Query: n.Query, Name: n.Name})
 		return in.Err()
 	}
 	parts := strings.Split(n.Name, ":")

@@ -32,24 +32,24 @@ type queryRow struct {
 	revision   int64
 	began      int64 // the place in the log of changes after which it looks at them
 	last       int64 // number of its newest match
-	told       int64 // likewise, that is in a parcel
+	told       int64 // likewise, that is in a batch
 }
 
 const queryColumns = "key, id, definition, origin, created, revision, began, last, told"
 
 // query returns the query of a row.
-func (r queryRow) query() (q freshet.Query, err error) {
+func (r queryRow) query() (q Query, err error) {
 	if err := json.Unmarshal([]byte(r.definition), &q); err != nil {
 		return q, fmt.Errorf("read query %s: %w", r.id, err)
 	}
-	q.ID, q.Origin, q.Created, q.Revision = freshet.QueryID(r.id), freshet.Origin(r.origin), r.created.Time(), r.revision
+	q.ID, q.Origin, q.Created, q.Revision = ID(r.id), freshet.Origin(r.origin), r.created.Time(), r.revision
 	q.From, q.Last = freshet.Cursor(r.began), r.last
 	return q, nil
 }
 
 // readQuery returns the row of a query, also of one that was removed; the zero row if
 // there never was one.
-func readQuery(tx *store.Tx, id freshet.QueryID) (r queryRow, err error) {
+func readQuery(tx *store.Tx, id ID) (r queryRow, err error) {
 	err = tx.Query("SELECT "+queryColumns+" FROM queries WHERE id = ?", []driver.Value{string(id)}, func(v []driver.Value) error {
 		r.key, _ = v[0].(int64)
 		r.id, _ = v[1].(string)
@@ -69,7 +69,7 @@ func putQuery(tx *store.Tx, r queryRow) error {
 }
 
 // write makes a query what the row says.
-func (r *queryRow) write(q freshet.Query) error {
+func (r *queryRow) write(q Query) error {
 	text, err := json.Marshal(q)
 	r.definition, r.origin, r.created = string(text), string(q.Origin), store.MomentOf(q.Created)
 	r.revision++
@@ -82,7 +82,7 @@ func (r *queryRow) write(q freshet.Query) error {
 //
 // If q.From is negative, the query looks at every change that is committed after it, and at none
 // before.
-func (s *Store) AddQuery(ctx context.Context, q freshet.Query) (added freshet.Query, err error) {
+func (s *Store) AddQuery(ctx context.Context, q Query) (added Query, err error) {
 	err = s.db.Write(ctx, "adding a query", func(tx *store.Tx) error {
 		if q.ID == "" {
 			if q.ID, err = freeQueryID(tx, q.Name); err != nil {
@@ -117,12 +117,12 @@ func (s *Store) AddQuery(ctx context.Context, q freshet.Query) (added freshet.Qu
 }
 
 // freeQueryID makes an ID of a name.
-func freeQueryID(tx *store.Tx, name string) (freshet.QueryID, error) {
-	base := freshet.QueryIDFor(name)
+func freeQueryID(tx *store.Tx, name string) (ID, error) {
+	base := IDFor(name)
 	for n := 1; ; n++ {
 		id := base
 		if n > 1 {
-			id = freshet.QueryID(fmt.Sprintf("%s-%d", base, n))
+			id = ID(fmt.Sprintf("%s-%d", base, n))
 		}
 		if r, err := readQuery(tx, id); err != nil || r.key == 0 {
 			return id, err
@@ -132,7 +132,7 @@ func freeQueryID(tx *store.Tx, name string) (freshet.QueryID, error) {
 
 // UpdateQuery replaces the query with the same ID and returns it as stored, or returns ErrNotFound. If
 // q has a revision that is not the one stored, it returns a *StaleError and changes nothing.
-func (s *Store) UpdateQuery(ctx context.Context, q freshet.Query) (stored freshet.Query, err error) {
+func (s *Store) UpdateQuery(ctx context.Context, q Query) (stored Query, err error) {
 	err = s.db.Write(ctx, "editing a query", func(tx *store.Tx) error {
 		r, err := watchedQuery(tx, q.ID)
 		if err != nil {
@@ -155,7 +155,7 @@ func (s *Store) UpdateQuery(ctx context.Context, q freshet.Query) (stored freshe
 }
 
 // watchedQuery returns the row of a query that has not been removed.
-func watchedQuery(tx *store.Tx, id freshet.QueryID) (queryRow, error) {
+func watchedQuery(tx *store.Tx, id ID) (queryRow, error) {
 	r, err := readQuery(tx, id)
 	if err == nil && r.definition == "" {
 		err = unknownQuery(id)
@@ -163,12 +163,12 @@ func watchedQuery(tx *store.Tx, id freshet.QueryID) (queryRow, error) {
 	return r, err
 }
 
-func unknownQuery(id freshet.QueryID) error {
+func unknownQuery(id ID) error {
 	return fmt.Errorf("query %s: %w", id, freshet.ErrNotFound)
 }
 
 // RemoveQuery deletes a query with its matches and notes, but not its last numbers.
-func (s *Store) RemoveQuery(ctx context.Context, id freshet.QueryID) error {
+func (s *Store) RemoveQuery(ctx context.Context, id ID) error {
 	return s.db.Write(ctx, "removing a query", func(tx *store.Tx) error {
 		r, err := watchedQuery(tx, id)
 		if err != nil {
@@ -192,12 +192,12 @@ func (s *Store) RemoveQuery(ctx context.Context, id freshet.QueryID) error {
 }
 
 // Queries returns all queries in the order of their IDs.
-func (s *Store) Queries(ctx context.Context) ([]freshet.Query, error) {
+func (s *Store) Queries(ctx context.Context) ([]Query, error) {
 	return s.queries(ctx, "reading the queries", "ORDER BY id")
 }
 
 // queries returns the queries that were not removed and for which a condition holds.
-func (s *Store) queries(ctx context.Context, doing, where string, args ...any) (found []freshet.Query, err error) {
+func (s *Store) queries(ctx context.Context, doing, where string, args ...any) (found []Query, err error) {
 	err = s.db.Each(ctx, doing, "SELECT "+queryColumns+" FROM queries WHERE definition <> '' "+where, args, func(scan func(...any) error) error {
 		q, err := scanQuery(scan)
 		found = append(found, q)
@@ -207,33 +207,33 @@ func (s *Store) queries(ctx context.Context, doing, where string, args ...any) (
 }
 
 // Query returns one query, or ErrNotFound.
-func (s *Store) Query(ctx context.Context, id freshet.QueryID) (freshet.Query, error) {
+func (s *Store) Query(ctx context.Context, id ID) (Query, error) {
 	found, err := s.queries(ctx, "reading a query", "AND id = ?", string(id))
 	switch {
 	case err != nil:
-		return freshet.Query{}, err
+		return Query{}, err
 	case len(found) == 0:
-		return freshet.Query{}, unknownQuery(id)
+		return Query{}, unknownQuery(id)
 	}
 	return found[0], nil
 }
 
-func scanQuery(scan func(...any) error) (freshet.Query, error) {
+func scanQuery(scan func(...any) error) (Query, error) {
 	var r queryRow
 	if err := scan(&r.key, &r.id, &r.definition, &r.origin, &r.created, &r.revision, &r.began, &r.last, &r.told); err != nil {
-		return freshet.Query{}, err
+		return Query{}, err
 	}
 	return r.query()
 }
 
 // QueryNotes yields the state that queries are run with, in the order of queries and names.
-func (s *Store) QueryNotes(ctx context.Context) iter.Seq2[freshet.QueryNote, error] {
-	return func(yield func(freshet.QueryNote, error) bool) {
-		var at freshet.QueryNote // the last that was yielded
+func (s *Store) QueryNotes(ctx context.Context) iter.Seq2[State, error] {
+	return func(yield func(State, error) bool) {
+		var at State // the last that was yielded
 		for {
 			page, err := s.notesAfter(ctx, at)
 			if err != nil {
-				yield(freshet.QueryNote{}, err)
+				yield(State{}, err)
 				return
 			}
 			for _, n := range page {
@@ -252,10 +252,10 @@ func (s *Store) QueryNotes(ctx context.Context) iter.Seq2[freshet.QueryNote, err
 // notesAtOnce is how many notes are read at once.
 const notesAtOnce = 200
 
-func (s *Store) notesAfter(ctx context.Context, at freshet.QueryNote) (page []freshet.QueryNote, err error) {
+func (s *Store) notesAfter(ctx context.Context, at State) (page []State, err error) {
 	err = s.db.Each(ctx, "reading what is remembered to run queries", `SELECT coalesce(q.id, ''), n.name, n.body FROM query_notes n LEFT JOIN queries q ON q.key = n.query
 		WHERE (coalesce(q.id, ''), n.name) > (?, ?) ORDER BY coalesce(q.id, ''), n.name LIMIT ?`, []any{string(at.Query), at.Name, notesAtOnce}, func(scan func(...any) error) error {
-		var n freshet.QueryNote
+		var n State
 		err := scan(&n.Query, &n.Name, &n.Body)
 		page = append(page, n)
 		return err
@@ -266,10 +266,10 @@ func (s *Store) notesAfter(ctx context.Context, at freshet.QueryNote) (page []fr
 // RunQueries stores the results of a step in running the queries, all of it or nothing, except those of
 // queries that were removed. The numbers of the matches of a query, and those in its batches, must
 // follow each other without a gap.
-func (s *Store) RunQueries(ctx context.Context, step freshet.QueryStep) error {
+func (s *Store) RunQueries(ctx context.Context, step Step) error {
 	return s.db.Write(ctx, "keeping what queries matched", func(tx *store.Tx) error {
-		r := &queryRun{tx: tx, rows: map[freshet.QueryID]*queryRow{}}
-		for _, n := range step.Notes {
+		r := &queryRun{tx: tx, rows: map[ID]*queryRow{}}
+		for _, n := range step.States {
 			if err := r.note(n); err != nil {
 				return err
 			}
@@ -279,8 +279,8 @@ func (s *Store) RunQueries(ctx context.Context, step freshet.QueryStep) error {
 				return err
 			}
 		}
-		for _, p := range step.Parcels {
-			if err := r.parcel(p); err != nil {
+		for _, p := range step.Batches {
+			if err := r.batch(p); err != nil {
 				return err
 			}
 		}
@@ -296,12 +296,12 @@ func (s *Store) RunQueries(ctx context.Context, step freshet.QueryStep) error {
 // A queryRun keeps a step in running queries.
 type queryRun struct {
 	tx    *store.Tx
-	rows  map[freshet.QueryID]*queryRow
-	moved []freshet.QueryID // whose last numbers are others
+	rows  map[ID]*queryRow
+	moved []ID // whose last numbers are others
 }
 
 // row returns a query, or nil if it is not there.
-func (r *queryRun) row(id freshet.QueryID) (*queryRow, error) {
+func (r *queryRun) row(id ID) (*queryRow, error) {
 	if row, ok := r.rows[id]; ok {
 		return row, nil
 	}
@@ -316,7 +316,7 @@ func (r *queryRun) row(id freshet.QueryID) (*queryRow, error) {
 	return r.rows[id], nil
 }
 
-func (r *queryRun) note(n freshet.QueryNote) error {
+func (r *queryRun) note(n State) error {
 	of := int64(0)
 	if n.Query != "" {
 		row, err := r.row(n.Query)
@@ -331,7 +331,7 @@ func (r *queryRun) note(n freshet.QueryNote) error {
 	return r.tx.Put("query_notes", of, n.Name, n.Body)
 }
 
-func (r *queryRun) match(m freshet.Match) error {
+func (r *queryRun) match(m Match) error {
 	row, err := r.row(m.Query)
 	if err != nil || row == nil {
 		return err
@@ -356,13 +356,13 @@ func (r *queryRun) match(m freshet.Match) error {
 		store.TextOrNull(string(m.Source)), store.JSONOrNull(m.Changes), store.TextOrNull(m.Group), store.TextOrNull(string(value)))
 }
 
-func (r *queryRun) parcel(p freshet.Parcel) error {
+func (r *queryRun) batch(p Batch) error {
 	row, err := r.row(p.Query)
 	if err != nil || row == nil {
 		return err
 	}
 	if p.From != row.told+1 || p.To < p.From || p.To > row.last {
-		return fmt.Errorf("the parcel with the matches %d to %d of query %s comes after match %d of %d: %w", p.From, p.To, p.Query, row.told, row.last, freshet.ErrConflict)
+		return fmt.Errorf("the batch with the matches %d to %d of query %s comes after match %d of %d: %w", p.From, p.To, p.Query, row.told, row.last, freshet.ErrConflict)
 	}
 	at, err := r.tx.Next(store.Batches)
 	if err != nil {
@@ -370,14 +370,14 @@ func (r *queryRun) parcel(p freshet.Parcel) error {
 	}
 	row.told = p.To
 	r.moved = append(r.moved, p.Query)
-	return r.tx.Insert("parcels", int64(at), row.key, p.From, p.To, store.TextOrNull(string(p.Hold)), store.MomentOf(p.At).Value(), store.TextOrNull(p.Name))
+	return r.tx.Insert("parcels", int64(at), row.key, p.From, p.To, store.TextOrNull(string(p.Delay)), store.MomentOf(p.At).Value(), store.TextOrNull(p.Name))
 }
 
 const matchColumns = `l.cursor, q.id, l.number, l.cause, l.at, l.known, coalesce(l.source, ''), coalesce(l.changes, ''), coalesce(l.grouped, ''), coalesce(l.value, '')`
 
 // selection returns the condition and the order of a query over the log of matches or
-// of parcels, which is l and has numbers in a column.
-func (s *Store) selection(ctx context.Context, q freshet.MatchQuery, number string) (text string, args []any, err error) {
+// of batches, which is l and has numbers in a column.
+func (s *Store) selection(ctx context.Context, q MatchQuery, number string) (text string, args []any, err error) {
 	where, args := "l.cursor > ?", []any{q.After}
 	if q.Query != "" {
 		if _, err := s.Query(ctx, q.Query); err != nil {
@@ -397,7 +397,7 @@ func (s *Store) selection(ctx context.Context, q freshet.MatchQuery, number stri
 }
 
 // Matches returns part of the log of matches, oldest first.
-func (s *Store) Matches(ctx context.Context, q freshet.MatchQuery) (found []freshet.Match, err error) {
+func (s *Store) Matches(ctx context.Context, q MatchQuery) (found []Match, err error) {
 	part, args, err := s.selection(ctx, q, "number")
 	if err != nil {
 		return nil, err
@@ -411,7 +411,7 @@ func (s *Store) Matches(ctx context.Context, q freshet.MatchQuery) (found []fres
 		return nil, err
 	}
 	end := s.db.Visible(store.Matches)
-	found = slices.DeleteFunc(found, func(m freshet.Match) bool { return m.Cursor > end })
+	found = slices.DeleteFunc(found, func(m Match) bool { return m.Cursor > end })
 	epochs, err := s.MatchEpochs(ctx)
 	for i := range found {
 		found[i].Epoch = epochs.Of(found[i].Cursor)
@@ -419,7 +419,7 @@ func (s *Store) Matches(ctx context.Context, q freshet.MatchQuery) (found []fres
 	return found, err
 }
 
-func scanMatch(scan func(...any) error) (m freshet.Match, err error) {
+func scanMatch(scan func(...any) error) (m Match, err error) {
 	var at, known store.Moment
 	var changes, value string
 	if err := scan(&m.Cursor, &m.Query, &m.Number, &m.Cause, &at, &known, &m.Source, &changes, &m.Group, &value); err != nil {
@@ -432,17 +432,17 @@ func scanMatch(scan func(...any) error) (m freshet.Match, err error) {
 	return m, store.ReadJSON(value, &m.Value)
 }
 
-// Parcels returns part of the log of batches, oldest first. Their cursors are those of batches, and their
+// Batches returns part of the log of batches, oldest first. Their cursors are those of batches, and their
 // numbers those of their last matches.
-func (s *Store) Parcels(ctx context.Context, q freshet.MatchQuery) (found []freshet.Parcel, err error) {
+func (s *Store) Batches(ctx context.Context, q MatchQuery) (found []Batch, err error) {
 	part, args, err := s.selection(ctx, q, "last")
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.Each(ctx, "reading parcels", "SELECT l.cursor, q.id, coalesce(l.name, ''), l.first, l.last, coalesce(l.held, ''), l.at, coalesce((SELECT m.cursor FROM matches m WHERE m.query = l.query AND m.number = l.last), 0) FROM parcels l"+part, args, func(scan func(...any) error) error {
-		var p freshet.Parcel
+	err = s.db.Each(ctx, "reading batches", "SELECT l.cursor, q.id, coalesce(l.name, ''), l.first, l.last, coalesce(l.held, ''), l.at, coalesce((SELECT m.cursor FROM matches m WHERE m.query = l.query AND m.number = l.last), 0) FROM parcels l"+part, args, func(scan func(...any) error) error {
+		var p Batch
 		var at store.Moment
-		err := scan(&p.Cursor, &p.Query, &p.Name, &p.From, &p.To, &p.Hold, &at, &p.End.Cursor)
+		err := scan(&p.Cursor, &p.Query, &p.Name, &p.From, &p.To, &p.Delay, &at, &p.End.Cursor)
 		p.At = at.Time()
 		found = append(found, p)
 		return err
@@ -451,7 +451,7 @@ func (s *Store) Parcels(ctx context.Context, q freshet.MatchQuery) (found []fres
 		return nil, err
 	}
 	end := s.db.Visible(store.Batches)
-	found = slices.DeleteFunc(found, func(p freshet.Parcel) bool { return p.Cursor > end })
+	found = slices.DeleteFunc(found, func(p Batch) bool { return p.Cursor > end })
 	epochs, err := s.MatchEpochs(ctx)
 	for i := range found {
 		found[i].End.Epoch = epochs.Of(found[i].End.Cursor)
@@ -459,18 +459,18 @@ func (s *Store) Parcels(ctx context.Context, q freshet.MatchQuery) (found []fres
 	return found, err
 }
 
-// WaitParcel returns when there is a batch after a place, or with the cause when ctx is done. On a
+// WaitBatch returns when there is a batch after a place, or with the cause when ctx is done. On a
 // store that is open for reading only it waits until [store.Store.Refresh] finds one.
-func (s *Store) WaitParcel(ctx context.Context, after freshet.Cursor) error {
+func (s *Store) WaitBatch(ctx context.Context, after freshet.Cursor) error {
 	return s.db.Wait(ctx, store.Batches, after)
 }
 
-// LastParcel returns the end of the log of batches.
-func (s *Store) LastParcel(ctx context.Context) (freshet.Cursor, error) {
+// LastBatch returns the end of the log of batches.
+func (s *Store) LastBatch(ctx context.Context) (freshet.Cursor, error) {
 	return s.db.Last(ctx, store.Batches)
 }
 
-// WaitMatch returns when there is a match after a place, like WaitParcel.
+// WaitMatch returns when there is a match after a place, like WaitBatch.
 func (s *Store) WaitMatch(ctx context.Context, after freshet.Cursor) error {
 	return s.db.Wait(ctx, store.Matches, after)
 }

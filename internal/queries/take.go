@@ -30,7 +30,7 @@ func (e *Engine) HearsPolls() bool {
 
 // Take takes a query over from another engine, with all that it remembers there. Both
 // must have been told the same.
-func (e *Engine) Take(other *Engine, id freshet.QueryID) error {
+func (e *Engine) Take(other *Engine, id ID) error {
 	from := other.queries[id]
 	if from == nil {
 		return nil

@@ -71,7 +71,7 @@ func items(titles ...string) queries.Content {
 	return queries.Content{Items: list}
 }
 
-func newEngine(t testing.TB, list ...freshet.Query) *queries.Engine {
+func newEngine(t testing.TB, list ...queries.Query) *queries.Engine {
 	t.Helper()
 	e, err := queries.New()
 	if err != nil {
@@ -90,7 +90,7 @@ func newEngine(t testing.TB, list ...freshet.Query) *queries.Engine {
 }
 
 // tell tells an engine one event of a story.
-func tell(e *queries.Engine, event any) []freshet.Match {
+func tell(e *queries.Engine, event any) []queries.Match {
 	if now, ok := event.(time.Time); ok {
 		return e.Tick(now)
 	}
@@ -98,7 +98,7 @@ func tell(e *queries.Engine, event any) []freshet.Match {
 }
 
 // short returns a match in a line.
-func short(m freshet.Match) string {
+func short(m queries.Match) string {
 	text := fmt.Sprintf("%d %s %s +%s", m.Number, m.Cause, m.Source, freshet.FormatDuration(m.At.Sub(start)))
 	if m.Group != "" {
 		text += " in " + m.Group
@@ -112,7 +112,7 @@ func short(m freshet.Match) string {
 // A told query is one with what it is told and what it answers.
 type toldQuery struct {
 	name  string
-	query freshet.Query
+	query queries.Query
 	story *story
 	want  []string
 }
@@ -123,79 +123,79 @@ func tenQueries() []toldQuery {
 	day := freshet.Day
 	return []toldQuery{
 		{
-			"price below", freshet.Query{When: `now.price < 100`, Value: `now.price`},
+			"price below", queries.Query{When: `now.price < 100`, Value: `now.price`},
 			new(story).change("a", 0, price(120, 130)).change("a", time.Hour, price(99, 120)).change("a", 2*time.Hour, queries.Content{Now: freshet.Fields{"price": nil}}).change("b", 3*time.Hour, price(100, 99)),
 			[]string{"1 change a +1h = 99"},
 		},
 		{
-			"back in stock", freshet.Query{When: `now.stock == "in stock" && before.stock != "in stock"`},
+			"back in stock", queries.Query{When: `now.stock == "in stock" && before.stock != "in stock"`},
 			new(story).change("a", 0, fields("stock", "sold out", "in stock")).change("a", time.Hour, fields("stock", "in stock", "sold out")).change("a", 2*time.Hour, fields("stock", "in stock", "in stock")),
 			[]string{"1 change a +1h"},
 		},
 		{
-			"new item with a keyword", freshet.Query{When: `items.added.exists(i, mentions(i.title, "security"))`, Value: `items.added.filter(i, mentions(i.title, "security")).map(i, i.title)`},
+			"new item with a keyword", queries.Query{When: `items.added.exists(i, mentions(i.title, "security"))`, Value: `items.added.filter(i, mentions(i.title, "security")).map(i, i.title)`},
 			new(story).change("a", 0, items("Release 1.2")).change("a", time.Hour, items("Notes", "Security update")).change("b", 2*time.Hour, items("insecurity")),
 			[]string{"1 change a +1h = [Security update]"},
 		},
 		{
-			"any of twenty pages mentions a name", freshet.Query{When: `mentions(added, "Ada Lovelace")`, Scope: freshet.Scope{Tags: []string{"shop"}}},
+			"any of twenty pages mentions a name", queries.Query{When: `mentions(added, "Ada Lovelace")`, Scope: queries.Scope{Tags: []string{"shop"}}},
 			new(story).change("a", 0, added("A talk on ADA LOVELACE and her notes")).change("b", time.Hour, added("Ada Lovelacey")).change("c", 2*time.Hour, added("ada lovelace."), func(c *freshet.Change) { c.Label.Tags = nil }),
 			[]string{"1 change a +0s"},
 		},
 		{
-			"number changed by more than 5%", freshet.Query{When: `math.abs(percent(before.users, now.users)) > 5`, Value: `percent(before.users, now.users)`},
+			"number changed by more than 5%", queries.Query{When: `math.abs(percent(before.users, now.users)) > 5`, Value: `percent(before.users, now.users)`},
 			new(story).change("a", 0, fields("users", 104.0, 100.0)).change("a", time.Hour, fields("users", 90.0, 100.0)).change("a", 2*time.Hour, fields("users", 5.0, 0.0)),
 			[]string{"1 change a +1h = -9.999999999999998"},
 		},
 		{
-			"silent for longer than usual", freshet.Query{Window: freshet.Window{Silent: freshet.Silence{Times: 2}}},
+			"silent for longer than usual", queries.Query{Window: queries.Window{Silent: queries.Silence{Times: 2}}},
 			new(story).change("a", 0, added("1")).change("a", day, added("2")).change("a", 2*day, added("3")).change("a", 3*day, added("4")).tick(4*day).tick(5*day).tick(6*day).change("a", 7*day, added("5")).tick(30 * day),
 			[]string{"1 silent a +5d", "2 silent a +9d"},
 		},
 		{
-			"status not green for ten minutes", freshet.Query{When: `now.status != "green"`, Window: freshet.Window{For: 10 * time.Minute}, Value: `now.status`},
+			"status not green for ten minutes", queries.Query{When: `now.status != "green"`, Window: queries.Window{For: 10 * time.Minute}, Value: `now.status`},
 			new(story).change("a", 0, fields("status", "red", "green")).change("a", 5*time.Minute, fields("status", "green", "red")).tick(20*time.Minute).
 				change("a", 30*time.Minute, fields("status", "red", "green")).change("a", 35*time.Minute, fields("status", "yellow", "red")).tick(39*time.Minute).tick(41*time.Minute).tick(2*time.Hour).
 				change("a", 3*time.Hour, fields("status", "green", "red")).change("a", 4*time.Hour, fields("status", "red", "green")).change("a", 5*time.Hour, fields("status", "green", "red")),
 			[]string{"1 held a +40m = red", "2 held a +4h10m = red"},
 		},
 		{
-			"the same change on several pages", freshet.Query{When: `first(added, "1d")`, Window: freshet.Window{By: "all"}},
+			"the same change on several pages", queries.Query{When: `first(added, "1d")`, Window: queries.Window{By: "all"}},
 			new(story).change("a", 0, added("We moved")).change("b", time.Hour, added("We moved")).change("c", 2*time.Hour, added("We did not")).change("b", 26*time.Hour, added("We moved")),
 			[]string{"1 change a +0s", "2 change c +2h", "3 change b +26h"},
 		},
 		{
-			"only what was never seen", freshet.Query{When: `size(unseen(lines(added))) > 0`, Value: `unseen(lines(added))`, Window: freshet.Window{By: "all"}},
+			"only what was never seen", queries.Query{When: `size(unseen(lines(added))) > 0`, Value: `unseen(lines(added))`, Window: queries.Window{By: "all"}},
 			new(story).change("a", 0, added("one\ntwo")).change("b", time.Hour, added("two\nthree\n")).change("a", 2*day, added("three\none")),
 			[]string{"1 change a +0s = [one two]", "2 change b +1h = [three]"},
 		},
 		{
-			"down for ten minutes", freshet.Query{When: `!poll.ok`, Window: freshet.Window{For: 10 * time.Minute}},
+			"down for ten minutes", queries.Query{When: `!poll.ok`, Window: queries.Window{For: 10 * time.Minute}},
 			new(story).poll("a", 0, freshet.Failed).poll("a", 4*time.Minute, freshet.Failed).tick(11*time.Minute).poll("a", 12*time.Minute, freshet.Unchanged).poll("a", 20*time.Minute, freshet.Failed).poll("a", 25*time.Minute, freshet.Unchanged).tick(time.Hour),
 			[]string{"1 held a +10m"},
 		},
 		{
-			"failed three times in a row", freshet.Query{When: `poll.failures >= 3`},
+			"failed three times in a row", queries.Query{When: `poll.failures >= 3`},
 			new(story).poll("a", 0, freshet.Failed).poll("a", 1, freshet.Failed).poll("b", 1, freshet.Failed).poll("a", 2*time.Second, freshet.Failed).poll("a", 3*time.Second, freshet.Failed).poll("a", 4*time.Second, freshet.Unchanged),
 			[]string{"1 poll a +2s"},
 		},
 		{
-			"more than three changes in an hour", freshet.Query{When: `count("1h") > 3`},
+			"more than three changes in an hour", queries.Query{When: `count("1h") > 3`},
 			new(story).change("a", 0, added("")).change("a", 20*time.Minute, added("")).change("b", 25*time.Minute, added("")).change("a", 40*time.Minute, added("")).change("a", 59*time.Minute, added("")).change("a", 100*time.Minute, added("")),
 			[]string{"1 change a +59m"},
 		},
 		{
-			"lowest in thirty days", freshet.Query{When: `now.price < lowest(now.price, "30d")`},
+			"lowest in thirty days", queries.Query{When: `now.price < lowest(now.price, "30d")`},
 			new(story).change("a", 0, price(100, 0)).change("a", day, price(90, 0)).change("b", 2*day, price(10, 0)).change("a", 3*day, price(95, 0)).change("a", 40*day, price(94, 0)).change("a", 80*day, price(93, 0)),
 			[]string{"1 change a +1d"},
 		},
 		{
-			"one and then another within an hour", freshet.Query{When: `source.id == "b" && after(source.id == "a", "1h")`, Window: freshet.Window{By: "all"}},
+			"one and then another within an hour", queries.Query{When: `source.id == "b" && after(source.id == "a", "1h")`, Window: queries.Window{By: "all"}},
 			new(story).change("b", 0, added("")).change("a", time.Minute, added("")).change("b", 30*time.Minute, added("")).change("b", 3*time.Hour, added("")),
 			[]string{"1 change b +30m"},
 		},
 		{
-			"cheaper than at all other shops", freshet.Query{When: `others(now.price, "7d").all(p, now.price < p)`, Window: freshet.Window{By: "now.sku"}, Value: `now.price`},
+			"cheaper than at all other shops", queries.Query{When: `others(now.price, "7d").all(p, now.price < p)`, Window: queries.Window{By: "now.sku"}, Value: `now.price`},
 			new(story).change("a", 0, queries.Content{Now: freshet.Fields{"sku": "x", "price": 10.0}}).change("b", time.Hour, queries.Content{Now: freshet.Fields{"sku": "x", "price": 9.0}}).change("c", 2*time.Hour, queries.Content{Now: freshet.Fields{"sku": "y", "price": 1.0}}).change("c", 3*time.Hour, queries.Content{Now: freshet.Fields{"sku": "x", "price": 9.5}}),
 			[]string{"1 change b +1h in x = 9"},
 		},

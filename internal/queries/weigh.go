@@ -13,7 +13,7 @@ import (
 
 // weigh holds a change against a query that remembers, and takes it into what the
 // query remembers.
-func (e *Engine) weigh(r *running, v *view, sure bool) (matches []freshet.Match) {
+func (e *Engine) weigh(r *running, v *view, sure bool) (matches []Match) {
 	c := v.event.Change
 	plainFit := false
 	var rec record
@@ -40,14 +40,14 @@ func (e *Engine) weigh(r *running, v *view, sure bool) (matches []freshet.Match)
 		switch {
 		case r.query.Window.For > 0:
 			matches = append(matches, e.hold(g, v, c.At(), c.Before, fits, with)...)
-		case r.query.Window.Silent != (freshet.Silence{}):
+		case r.query.Window.Silent != (Silence{}):
 			if fits {
 				matches = append(matches, e.hear(g, v, c.At())...)
 			}
 		default:
 			g.state.last = max(g.state.last, c.At().UnixNano())
 			if fits {
-				m := freshet.Match{Cause: freshet.MatchChange, At: c.At(), Known: c.Before, Source: c.Source, Changes: []freshet.ChangeRef{c.Ref()}, Group: r.groupName(g), Value: r.project(v, with)}
+				m := Match{Cause: MatchChange, At: c.At(), Known: c.Before, Source: c.Source, Changes: []freshet.ChangeRef{c.Ref()}, Group: r.groupName(g), Value: r.project(v, with)}
 				if len(r.backs) > 0 {
 					g.records[at].fired = true
 					m.Changes = g.refs(on, at)
@@ -148,7 +148,7 @@ func (r *running) judge(v *view, with []named, slots []ref.Val) (ref.Val, error)
 
 // rejudge looks at changes again that happened after one that came late. It returns
 // those that match now.
-func (e *Engine) rejudge(g *group, late int, known time.Time) (matches []freshet.Match) {
+func (e *Engine) rejudge(g *group, late int, known time.Time) (matches []Match) {
 	r := g.of
 	nothing := &view{event: &Event{}}
 	for i := late + 1; i < len(g.records); i++ {
@@ -169,8 +169,8 @@ func (e *Engine) rejudge(g *group, late int, known time.Time) (matches []freshet
 		}
 		rec.fired = true
 		g.touch(rec.nth)
-		matches = append(matches, e.number(r, freshet.Match{
-			Cause: freshet.MatchChange, At: time.Unix(0, rec.at).UTC(), Known: known, Source: rec.ref.Source, Changes: g.refs(on, i), Group: r.groupName(g),
+		matches = append(matches, e.number(r, Match{
+			Cause: MatchChange, At: time.Unix(0, rec.at).UTC(), Known: known, Source: rec.ref.Source, Changes: g.refs(on, i), Group: r.groupName(g),
 		}))
 	}
 	return matches
@@ -187,7 +187,7 @@ func (g *group) refs(on []int, own int) (refs []freshet.ChangeRef) {
 }
 
 // hold takes in whether a condition holds that must do so for some time.
-func (e *Engine) hold(g *group, v *view, at, known time.Time, fits bool, with []named) (matches []freshet.Match) {
+func (e *Engine) hold(g *group, v *view, at, known time.Time, fits bool, with []named) (matches []Match) {
 	s, t := &g.state, at.UnixNano()
 	if t < s.last {
 		return nil // what came after it is known already
@@ -220,7 +220,7 @@ func (e *Engine) hold(g *group, v *view, at, known time.Time, fits bool, with []
 }
 
 // hear takes in a change that ends a silence.
-func (e *Engine) hear(g *group, v *view, at time.Time) (matches []freshet.Match) {
+func (e *Engine) hear(g *group, v *view, at time.Time) (matches []Match) {
 	s, t := &g.state, at.UnixNano()
 	if s.due != 0 && s.due <= t {
 		due := s.due
@@ -241,12 +241,12 @@ func (e *Engine) hear(g *group, v *view, at time.Time) (matches []freshet.Match)
 }
 
 // overdue returns the match of something that was due.
-func (e *Engine) overdue(g *group, due int64, now time.Time) freshet.Match {
+func (e *Engine) overdue(g *group, due int64, now time.Time) Match {
 	g.state.fired = true
 	e.touch(g)
-	m := freshet.Match{Cause: freshet.MatchHeld, At: time.Unix(0, due).UTC(), Known: now, Source: g.source, Group: g.of.groupName(g)}
-	if g.of.query.Window.Silent != (freshet.Silence{}) {
-		m.Cause = freshet.MatchSilent
+	m := Match{Cause: MatchHeld, At: time.Unix(0, due).UTC(), Known: now, Source: g.source, Group: g.of.groupName(g)}
+	if g.of.query.Window.Silent != (Silence{}) {
+		m.Cause = MatchSilent
 	}
 	if g.ref != (freshet.ChangeRef{}) {
 		m.Changes = []freshet.ChangeRef{g.ref}
@@ -260,7 +260,7 @@ func (e *Engine) overdue(g *group, due int64, now time.Time) freshet.Match {
 }
 
 // tellPoll tells the queries that look at polls how one ended.
-func (e *Engine) tellPoll(v *view) (matches []freshet.Match) {
+func (e *Engine) tellPoll(v *view) (matches []Match) {
 	var found []*entry
 	e.index.inScope(&v.event.Subject, func(s *scoped) {
 		for _, x := range s.polls {
@@ -303,7 +303,7 @@ func (e *Engine) startSilence(r *running, v *view) {
 }
 
 // weighPoll holds a poll against a query. It matches when the condition becomes true.
-func (e *Engine) weighPoll(r *running, v *view) (matches []freshet.Match) {
+func (e *Engine) weighPoll(r *running, v *view) (matches []Match) {
 	o := v.event.Outcome
 	g := e.group(r, string(v.event.Subject.ID))
 	if o.Result == freshet.Failed {
@@ -322,5 +322,5 @@ func (e *Engine) weighPoll(r *running, v *view) (matches []freshet.Match) {
 	if !began {
 		return nil
 	}
-	return []freshet.Match{e.number(r, freshet.Match{Cause: freshet.MatchPoll, At: o.Ended, Known: o.Ended, Source: v.event.Subject.ID, Value: r.project(v, nil)})}
+	return []Match{e.number(r, Match{Cause: MatchPoll, At: o.Ended, Known: o.Ended, Source: v.event.Subject.ID, Value: r.project(v, nil)})}
 }

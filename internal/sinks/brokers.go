@@ -34,7 +34,7 @@ var brokerKinds = []*kind{
 }
 
 // checkSubject judges where to publish.
-func checkSubject(s freshet.Sink) error {
+func checkSubject(s Sink) error {
 	subject := string(s.Settings["subject"])
 	if strings.ContainsAny(subject, " \t\r\n*>") || strings.HasPrefix(subject, ".") || strings.HasSuffix(subject, ".") || strings.Contains(subject, "..") {
 		return invalid("settings.subject", "%q is not a subject such as freshet.changes.{source}", subject)
@@ -52,7 +52,7 @@ func checkSubject(s freshet.Sink) error {
 }
 
 // checkTopic judges where to publish.
-func checkTopic(s freshet.Sink) error {
+func checkTopic(s Sink) error {
 	if topic := string(s.Settings["topic"]); strings.ContainsAny(topic, "+#\x00") {
 		return invalid("settings.topic", "%q is not a topic such as freshet/changes/{source}", topic)
 	}

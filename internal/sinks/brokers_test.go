@@ -88,7 +88,7 @@ func TestNATS(t *testing.T) {
 	s := serveNATS(t, dir, -1, nil)
 	port := s.Addr().(*net.TCPAddr).Port
 	set := values{"subject": "freshet.{source}", "user": "me", "password": "pass-word"}
-	to := freshet.Sink{Name: "nats", URL: freshet.Value(s.ClientURL()), Settings: set}
+	to := sinks.Sink{Name: "nats", URL: freshet.Value(s.ClientURL()), Settings: set}
 	o := opened(t, to, func(c *sinks.Config) { c.Timeout = 10 * time.Second })
 	fails(t, o, "no stream takes the subject")
 	conn, err := nats.Connect(s.ClientURL(), nats.UserInfo("me", "pass-word"))
@@ -141,7 +141,7 @@ func TestNATS(t *testing.T) {
 	fails(t, opened(t, to, nil), "uthorization")
 	to.Settings = set
 	fails(t, opened(t, to, func(c *sinks.Config) { c.Dial = fetch.Config{}.Dialer }), "not a public address")
-	if _, err := sinks.Open(config(nil), freshet.Sink{Name: "n", URL: "nats://a.example", Settings: values{"subject": "a.>"}}); err == nil {
+	if _, err := sinks.Open(config(nil), sinks.Sink{Name: "n", URL: "nats://a.example", Settings: values{"subject": "a.>"}}); err == nil {
 		t.Error("a pattern is taken for a subject")
 	}
 }
@@ -199,24 +199,24 @@ func TestNATSKeys(t *testing.T) {
 			for _, set := range []values{tt.set, tt.wrong} {
 				set["subject"] = "a"
 			}
-			to := freshet.Sink{Name: "nats", URL: freshet.Value(s.ClientURL()), Settings: tt.set}
+			to := sinks.Sink{Name: "nats", URL: freshet.Value(s.ClientURL()), Settings: tt.set}
 			fails(t, opened(t, to, nil), "no stream takes the subject") // it has been let in
 			to.Settings = tt.wrong
 			fails(t, opened(t, to, nil), "uthorization")
 		})
 	}
-	two := freshet.Sink{Name: "nats", URL: "nats://a.example", Settings: values{"subject": "a", "token": "t", "nkey": "SU"}}
+	two := sinks.Sink{Name: "nats", URL: "nats://a.example", Settings: values{"subject": "a", "token": "t", "nkey": "SU"}}
 	if _, err := sinks.Open(config(nil), two); err == nil || !strings.Contains(err.Error(), "token and nkey") {
 		t.Errorf("two ways to log in: %v", err)
 	}
-	fails(t, opened(t, freshet.Sink{Name: "nats", URL: "nats://127.0.0.1", Settings: values{"subject": "a", "nkey": "SUnothing"}}, nil), "settings.nkey")
+	fails(t, opened(t, sinks.Sink{Name: "nats", URL: "nats://127.0.0.1", Settings: values{"subject": "a", "nkey": "SUnothing"}}, nil), "settings.nkey")
 }
 
 // A certificate that nobody trusts is no connection.
 func TestNATSOverTLS(t *testing.T) {
 	certificates, pool := certified()
 	s := serveNATS(t, t.TempDir(), -1, &tls.Config{Certificates: certificates})
-	to := freshet.Sink{Name: "nats", URL: freshet.Value("tls://" + s.Addr().String()), Settings: values{"subject": "a", "user": "me", "password": "pass-word"}}
+	to := sinks.Sink{Name: "nats", URL: freshet.Value("tls://" + s.Addr().String()), Settings: values{"subject": "a", "user": "me", "password": "pass-word"}}
 	fails(t, opened(t, to, trusting(pool)), "no stream takes the subject")
 	fails(t, opened(t, to, trusting(x509.NewCertPool())), "certificate")
 }
@@ -228,7 +228,7 @@ func TestKafka(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	to := freshet.Sink{Name: "kafka", URL: freshet.Value("kafka://" + cluster.ListenAddrs()[0]), Settings: values{"topic": "changes", "user": "me", "password": "pass-word", "sasl": "scram-sha-256"}}
+	to := sinks.Sink{Name: "kafka", URL: freshet.Value("kafka://" + cluster.ListenAddrs()[0]), Settings: values{"topic": "changes", "user": "me", "password": "pass-word", "sasl": "scram-sha-256"}}
 	o := opened(t, to, func(c *sinks.Config) { c.Timeout = time.Minute })
 	if got := sends(t, o, "page", "a", "b", "c"); !strings.HasSuffix(got, "offset 2") {
 		t.Errorf("answered %q", got)
@@ -325,7 +325,7 @@ func TestMQTT(t *testing.T) {
 		t.Run(scheme, func(t *testing.T) {
 			arrived := &arrivedHook{}
 			address, stop := serveMQTT(t, "127.0.0.1:0", over, arrived)
-			to := freshet.Sink{Name: "mqtt", URL: freshet.Value(scheme + "://" + address), Settings: values{"topic": "freshet/{source}", "user": "me", "password": "pass-word"}}
+			to := sinks.Sink{Name: "mqtt", URL: freshet.Value(scheme + "://" + address), Settings: values{"topic": "freshet/{source}", "user": "me", "password": "pass-word"}}
 			o := opened(t, to, trusting(pool))
 			sends(t, o, "page", "a", "b")
 			var flying sync.WaitGroup

@@ -213,7 +213,7 @@ func framePagerDuty(o *Outlet, e *Event, text string) ([]byte, error) {
 
 // pagerDetails says more of an event.
 func pagerDetails(e *Event) map[string]any {
-	if e.parcel == nil {
+	if e.batch == nil {
 		return map[string]any{"summary": e.Summary, "seq": e.Seq, "version": e.Number, "tags": e.Tags}
 	}
 	details := map[string]any{"summary": e.Summary, "query": e.Query, "match": e.Match, "count": e.Count}

@@ -6,6 +6,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 )
 
 // ChangeOf returns c as it is told. Nothing goes into it that can change later.
@@ -47,7 +48,7 @@ func Envelope(c freshet.Change, base string) client.Event {
 type Message struct {
 	ID     string           // of the event
 	Source freshet.SourceID // that it is of; "" if it is of several
-	Query  freshet.QueryID  // that told it; "" if it tells of a change
+	Query  queries.ID       // that told it; "" if it tells of a change
 	Body   []byte           // as Render made it
 }
 

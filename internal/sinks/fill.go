@@ -22,7 +22,7 @@ type filled struct {
 
 // fill looks up what the values of a sink refer to. A secret of the vault is filled in
 // only if it is meant for the host of the sink.
-func fill(s freshet.Sink, k *kind, from auth.Secrets) (f filled, err error) {
+func fill(s Sink, k *kind, from auth.Secrets) (f filled, err error) {
 	foreign := s.Origin != freshet.FromFile
 	raw, err := s.URL.Expand(func(r freshet.Reference) (string, error) {
 		text, _, err := from.Peek(r, foreign)

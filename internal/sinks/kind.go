@@ -37,7 +37,7 @@ type kind struct {
 	at        string   // the URL, if none is given
 	schemes   []string // of its URL; none means http and https
 	words     string
-	check     func(freshet.Sink) error // beyond what is said here; may be nil
+	check     func(Sink) error // beyond what is said here; may be nil
 	frame     func(o *Outlet, e *Event, text string) ([]byte, error)
 	open      func(*Outlet) (sender, error)
 }
@@ -98,8 +98,8 @@ var chatKinds = []*kind{
 }
 
 // oneOf returns a check that a setting is one of some words, or not there.
-func oneOf(name string, words ...string) func(freshet.Sink) error {
-	return func(s freshet.Sink) error {
+func oneOf(name string, words ...string) func(Sink) error {
+	return func(s Sink) error {
 		if v := string(s.Settings[name]); v != "" && !slices.Contains(words, v) {
 			return &freshet.InvalidError{Field: "settings." + name, Reason: fmt.Sprintf("%q is not one of %s", v, strings.Join(words, ", "))}
 		}
@@ -133,8 +133,8 @@ func invalid(field, format string, args ...any) error {
 
 // Check judges a sink and returns it in its normal form: a URL whose scheme names a
 // service is taken apart. The error is an *freshet.InvalidError. Secrets are not looked up.
-func Check(cfg Config, s freshet.Sink) (freshet.Sink, error) {
-	s, err := s.Check()
+func Check(cfg Config, s Sink) (Sink, error) {
+	s, err := s.CheckCommon()
 	if err != nil {
 		return s, err
 	}
@@ -179,7 +179,7 @@ func Check(cfg Config, s freshet.Sink) (freshet.Sink, error) {
 }
 
 // checkWords tries the template of a sink on samples.
-func checkWords(s freshet.Sink) error {
+func checkWords(s Sink) error {
 	if s.Template == "" {
 		return nil
 	}
@@ -188,7 +188,7 @@ func checkWords(s freshet.Sink) error {
 }
 
 // sampled returns what the template of a sink makes of a sample.
-func sampled(s freshet.Sink) (string, error) {
+func sampled(s Sink) (string, error) {
 	w, err := parseWords(s.Template)
 	if err != nil {
 		return "", err
@@ -208,17 +208,17 @@ func sampled(s freshet.Sink) (string, error) {
 
 // samples are what a template is tried on: a change or, if the sink follows queries, a match
 // and a digest.
-func samples(s freshet.Sink) []*Event {
+func samples(s Sink) []*Event {
 	ctx := context.Background()
 	if len(s.Queries) == 0 {
 		c, texts := Sample("check", sampleTime)
 		return []*Event{newEvent(ctx, c, "", texts)}
 	}
-	return []*Event{newParcelEvent(ctx, SampleParcel("check", s.Queries[0], 1, sampleTime), ""), newParcelEvent(ctx, SampleParcel("check", s.Queries[0], 2, sampleTime), "")}
+	return []*Event{newBatchEvent(ctx, SampleBatch("check", s.Queries[0], 1, sampleTime), ""), newBatchEvent(ctx, SampleBatch("check", s.Queries[0], 2, sampleTime), "")}
 }
 
 // checkSettings reports settings that are missing or that nobody knows.
-func (k *kind) checkSettings(s freshet.Sink) error {
+func (k *kind) checkSettings(s Sink) error {
 	var known []string
 	for _, one := range k.Settings {
 		known = append(known, one.Name)
@@ -238,7 +238,7 @@ func (k *kind) checkSettings(s freshet.Sink) error {
 }
 
 // checkURL judges a URL as far as it is known before its secrets are.
-func (k *kind) checkURL(cfg Config, s *freshet.Sink) error {
+func (k *kind) checkURL(cfg Config, s *Sink) error {
 	if k.URL == "" {
 		if s.URL != "" {
 			return invalid("url", "%s has no url", k.Name)
@@ -280,7 +280,7 @@ func (k *kind) checkScheme(plain string) error {
 
 // Shown returns a sink as it can be shown: without secrets. What refers to a secret is
 // shown as it refers.
-func Shown(s freshet.Sink) freshet.Sink {
+func Shown(s Sink) Sink {
 	k := kindOf(s.Kind)
 	refs, _ := s.URL.References()
 	s.URL = freshet.Value(freshet.MaskURL(string(s.URL)))
@@ -306,7 +306,7 @@ const mask = "***"
 
 // Restore returns an edited sink with the values that it was shown without: those that
 // stand there as they were shown are as they were.
-func Restore(edited, stored freshet.Sink) freshet.Sink {
+func Restore(edited, stored Sink) Sink {
 	shown := Shown(stored)
 	if edited.URL == shown.URL {
 		edited.URL = stored.URL

@@ -88,7 +88,7 @@ func TestChats(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.kind, func(t *testing.T) {
 			e := newEndpoint(t, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok")) })
-			o := opened(t, freshet.Sink{Name: "chat", Kind: tt.kind, URL: freshet.Value(e.URL + tt.path), Settings: tt.settings}, nil)
+			o := opened(t, sinks.Sink{Name: "chat", Kind: tt.kind, URL: freshet.Value(e.URL + tt.path), Settings: tt.settings}, nil)
 			body, err := o.Render(t.Context(), change(), texts)
 			if err != nil {
 				t.Fatal(err)
@@ -137,7 +137,7 @@ func TestChatLimits(t *testing.T) {
 		"telegram": {"text", 4096, values{"token": "t", "chat": "c"}}, "ntfy": {"message", 4096, values{"topic": "t"}},
 	}
 	for kind, limit := range limits {
-		o := opened(t, freshet.Sink{Name: "chat", Kind: kind, URL: "https://chat.example/x", Settings: limit.settings, Template: `{{range lines .Text}}{{.}}{{end}}`}, nil)
+		o := opened(t, sinks.Sink{Name: "chat", Kind: kind, URL: "https://chat.example/x", Settings: limit.settings, Template: `{{range lines .Text}}{{.}}{{end}}`}, nil)
 		body, err := o.Render(t.Context(), change(), func(context.Context) ([]byte, []byte, error) {
 			return nil, []byte(strings.Repeat("a page says a lot 😀\n", 2000)), nil
 		})
@@ -158,7 +158,7 @@ func TestChatLimits(t *testing.T) {
 // CloudEvents come whole, or with all but the data in the header; plain JSON has the diff.
 func TestEvents(t *testing.T) {
 	e := newEndpoint(t, func(http.ResponseWriter, *http.Request) {})
-	send := func(s freshet.Sink) arrival {
+	send := func(s sinks.Sink) arrival {
 		t.Helper()
 		s.Name, s.URL = "events", freshet.Value(e.URL)
 		o := opened(t, s, func(c *sinks.Config) { c.Base = "https://freshet.example" })
@@ -171,11 +171,11 @@ func TestEvents(t *testing.T) {
 		}
 		return e.arrivals[len(e.arrivals)-1]
 	}
-	whole := send(freshet.Sink{Kind: "cloudevents"})
+	whole := send(sinks.Sink{Kind: "cloudevents"})
 	if want, _ := json.Marshal(event()); string(whole.body) != string(want) || whole.header.Get("Content-Type") != "application/cloudevents+json; charset=utf-8" {
 		t.Errorf("the event is %s, want %s", whole.body, want)
 	}
-	parts := send(freshet.Sink{Kind: "cloudevents", Settings: values{"mode": "binary"}})
+	parts := send(sinks.Sink{Kind: "cloudevents", Settings: values{"mode": "binary"}})
 	if want, _ := json.Marshal(event().Data); string(parts.body) != string(want) {
 		t.Errorf("the data is %s, want %s", parts.body, want)
 	}
@@ -187,7 +187,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	plain := send(freshet.Sink{Kind: "json", Settings: values{"method": "put"}, Headers: values{"X-Mine": "yes"}})
+	plain := send(sinks.Sink{Kind: "json", Settings: values{"method": "put"}, Headers: values{"X-Mine": "yes"}})
 	var got map[string]any
 	if err := json.Unmarshal(plain.body, &got); err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func TestEvents(t *testing.T) {
 	if plain.method != "PUT" || plain.header.Get("X-Mine") != "yes" || got["id"] != change().ID() || got["added"] != "new <!channel> @all ``` & more" || got["removed"] != "old <!channel> @all" || !strings.Contains(got["diff"].(string), "@@ -1,2 +1,2 @@") || got["source"] != "page" {
 		t.Errorf("%s %v has %s", plain.method, plain.header, plain.body)
 	}
-	own := send(freshet.Sink{Kind: "json", Template: `{"what": {{json .Title}}, "tags": {{json .Tags}}}`})
+	own := send(sinks.Sink{Kind: "json", Template: `{"what": {{json .Title}}, "tags": {{json .Tags}}}`})
 	if string(own.body) != `{"what": "Page", "tags": ["news"]}` || own.header.Get("Content-Type") != "application/json; charset=utf-8" {
 		t.Errorf("a template made %s of %s", own.body, own.header.Get("Content-Type"))
 	}
@@ -236,7 +236,7 @@ func TestShorthands(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.url, func(t *testing.T) {
-			got, err := sinks.Check(config(nil), freshet.Sink{Name: "a", URL: freshet.Value(tt.url)})
+			got, err := sinks.Check(config(nil), sinks.Sink{Name: "a", URL: freshet.Value(tt.url)})
 			if tt.kind == "" {
 				if field, _ := freshet.FieldOf(err); field != tt.want {
 					t.Errorf("checked as %v, want something wrong with %s", err, tt.want)
@@ -280,7 +280,7 @@ func TestTemplates(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			begun := time.Now()
-			s := freshet.Sink{Name: "a", Kind: "json", URL: "https://a.example/", Template: tt.template}
+			s := sinks.Sink{Name: "a", Kind: "json", URL: "https://a.example/", Template: tt.template}
 			o, err := sinks.Open(config(nil), s)
 			if reason, bad := strings.CutPrefix(tt.want, "!"); bad {
 				if field, _ := freshet.FieldOf(err); field != "template" || !strings.Contains(err.Error(), reason) {
@@ -340,7 +340,7 @@ func TestSecrets(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := freshet.Sink{Name: "a", Kind: "json", URL: freshet.Value(e.URL) + tt.path, Headers: values{"X-Token": tt.value}, Origin: tt.origin}
+			s := sinks.Sink{Name: "a", Kind: "json", URL: freshet.Value(e.URL) + tt.path, Headers: values{"X-Token": tt.value}, Origin: tt.origin}
 			_, err := opened(t, s, with).Send(t.Context(), message(t))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "token-of") {
 				t.Errorf("it fails with %v, want %s", err, tt.want)
@@ -348,7 +348,7 @@ func TestSecrets(t *testing.T) {
 		})
 	}
 	for _, value := range []freshet.Value{"${env:TOKEN}", "${file:/etc/hostname}"} {
-		_, err := sinks.Open(config(with), freshet.Sink{Name: "a", Kind: "json", URL: freshet.Value(e.URL), Headers: values{"X": value}, Origin: freshet.FromAPI})
+		_, err := sinks.Open(config(with), sinks.Sink{Name: "a", Kind: "json", URL: freshet.Value(e.URL), Headers: values{"X": value}, Origin: freshet.FromAPI})
 		if field, _ := freshet.FieldOf(err); field != "headers.X" {
 			t.Errorf("a sink of the API with %s: %v", value, err)
 		}
@@ -378,7 +378,7 @@ func TestRetryAfterInBodies(t *testing.T) {
 
 // What is shown has no secrets; what comes back as it was shown is as it was.
 func TestShown(t *testing.T) {
-	stored := freshet.Sink{
+	stored := sinks.Sink{
 		Name: "a", Kind: "telegram", URL: "https://user:pw@api.telegram.org/?token=abc", Settings: values{"token": "12:secret", "chat": "-1"},
 		Headers: values{"Authorization": "secret", "X-Ref": "${secret:x}"},
 	}
@@ -398,7 +398,7 @@ func TestShown(t *testing.T) {
 	if back.Settings["token"] != "12:secret" || back.Settings["chat"] != "-2" || back.URL != stored.URL || back.Headers["Authorization"] != "secret" {
 		t.Errorf("it came back as %+v", back)
 	}
-	if got := sinks.Shown(freshet.Sink{Kind: "slack", URL: "https://hooks.slack.com/services/a/b/c"}).URL; got != "https://hooks.slack.com/***" {
+	if got := sinks.Shown(sinks.Sink{Kind: "slack", URL: "https://hooks.slack.com/services/a/b/c"}).URL; got != "https://hooks.slack.com/***" {
 		t.Errorf("the URL of Slack is shown as %s", got)
 	}
 }

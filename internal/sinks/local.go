@@ -35,7 +35,7 @@ func OnItsMachine(name string) bool {
 }
 
 // whole reads a setting that is a number.
-func whole(s freshet.Sink, name string, otherwise int64) (int64, error) {
+func whole(s Sink, name string, otherwise int64) (int64, error) {
 	text := string(s.Settings[name])
 	if text == "" {
 		return otherwise, nil
@@ -63,7 +63,7 @@ func pathIn(raw string) (string, error) {
 	return filepath.Clean(u.Path), nil
 }
 
-func checkFile(s freshet.Sink) error {
+func checkFile(s Sink) error {
 	most, err := whole(s, "max_bytes", defaultMaxBytes)
 	if err == nil && most < leastMaxBytes {
 		err = invalid("settings.max_bytes", "is less than %d", leastMaxBytes)

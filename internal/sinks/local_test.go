@@ -17,7 +17,7 @@ import (
 // A file grows by a line for each change, and a new one is begun when it is full.
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "changes.jsonl")
-	s := freshet.Sink{Name: "file", URL: freshet.Value("file://" + path), Origin: freshet.FromFile, Settings: values{"max_bytes": "2000", "keep": "2"}}
+	s := sinks.Sink{Name: "file", URL: freshet.Value("file://" + path), Origin: freshet.FromFile, Settings: values{"max_bytes": "2000", "keep": "2"}}
 	o := opened(t, s, nil)
 	body, err := o.Render(t.Context(), change(), texts)
 	if err != nil {
@@ -60,7 +60,7 @@ func TestFile(t *testing.T) {
 		t.Error("the API can have files written")
 	}
 	for _, url := range []freshet.Value{"file://relative", "file:///", "file://host/path"} {
-		if _, err := sinks.Open(config(nil), freshet.Sink{Name: "f", Kind: "file", URL: url, Origin: freshet.FromFile}); err == nil {
+		if _, err := sinks.Open(config(nil), sinks.Sink{Name: "f", Kind: "file", URL: url, Origin: freshet.FromFile}); err == nil {
 			t.Errorf("%s can be written to", url)
 		}
 	}
@@ -69,8 +69,8 @@ func TestFile(t *testing.T) {
 // A command gets the change on standard input, if the operator allows commands.
 func TestCommand(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	s := func(command string) freshet.Sink {
-		return freshet.Sink{Name: "command", Kind: "command", Origin: freshet.FromFile, Settings: values{"command": freshet.Value(command)}}
+	s := func(command string) sinks.Sink {
+		return sinks.Sink{Name: "command", Kind: "command", Origin: freshet.FromFile, Settings: values{"command": freshet.Value(command)}}
 	}
 	allowed := func(c *sinks.Config) { c.Exec, c.Timeout = true, time.Minute }
 	if _, err := sinks.Open(config(nil), s("true")); err == nil || !strings.Contains(freshet.HintOf(err), "allow_exec") {

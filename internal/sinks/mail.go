@@ -35,7 +35,7 @@ var mailKind = &kind{
 var mailPorts = []uint16{25, 465, 587, 2525}
 
 // checkMail judges the addresses and the subject.
-func checkMail(s freshet.Sink) error {
+func checkMail(s Sink) error {
 	if _, err := stdmail.ParseAddress(string(s.Settings["from"])); err != nil {
 		return invalid("settings.from", "%q is not an address such as freshet@mail.example", s.Settings["from"])
 	}
@@ -288,7 +288,7 @@ func (m *mailer) deliver(conn net.Conn, host, security string, f filled, msg Mes
 }
 
 // takeMail reads smtp://user:password@host:port/?from=...&to=...
-func takeMail(s *freshet.Sink, u shorthand) error {
+func takeMail(s *Sink, u shorthand) error {
 	if u.Host == "" {
 		return u.wrong("USER:PASSWORD@HOST:PORT/?from=FROM&to=TO")
 	}

@@ -115,12 +115,12 @@ func serveMail(t *testing.T, security string) (p *postOffice, address string, tr
 	return p, l.Addr().String(), trusted
 }
 
-func letter(url string, settings values) freshet.Sink {
+func letter(url string, settings values) sinks.Sink {
 	all := values{"from": "Freshet <freshet@mail.example>", "to": "a@mail.example, B <b@mail.example>"}
 	for name, v := range settings {
 		all[name] = v
 	}
-	return freshet.Sink{Name: "mail", Kind: "email", URL: freshet.Value(url), Settings: all}
+	return sinks.Sink{Name: "mail", Kind: "email", URL: freshet.Value(url), Settings: all}
 }
 
 func trusting(pool *x509.CertPool) func(*sinks.Config) {
@@ -214,7 +214,7 @@ func TestMailTrouble(t *testing.T) {
 	short := func(c *sinks.Config) { trusting(pool)(c); c.Timeout = 200 * time.Millisecond }
 	tests := []struct {
 		name   string
-		s      freshet.Sink
+		s      sinks.Sink
 		change func(*sinks.Config)
 		refuse *smtp.SMTPError
 		want   string

@@ -47,7 +47,7 @@ type sender interface {
 // An Outlet renders changes for one sink and sends them to it.
 type Outlet struct {
 	cfg   Config
-	sink  freshet.Sink
+	sink  Sink
 	kind  *kind
 	words words // of the kind or of the sink
 	sender
@@ -55,7 +55,7 @@ type Outlet struct {
 
 // Open returns the outlet of a sink. The error is an *freshet.InvalidError if something
 // is wrong with the sink. Nothing is connected to yet.
-func Open(cfg Config, s freshet.Sink) (*Outlet, error) {
+func Open(cfg Config, s Sink) (*Outlet, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = Patience
 	}
@@ -79,7 +79,7 @@ func Open(cfg Config, s freshet.Sink) (*Outlet, error) {
 }
 
 // Sink returns the sink in its normal form.
-func (o *Outlet) Sink() freshet.Sink { return o.sink }
+func (o *Outlet) Sink() Sink { return o.sink }
 
 // Missing returns why the secrets that the sink refers to cannot be filled in; nil if they
 // can.
@@ -96,9 +96,9 @@ func (o *Outlet) Render(ctx context.Context, c freshet.Change, texts Texts) ([]b
 	return o.render(newEvent(ctx, c, o.cfg.Base, texts))
 }
 
-// RenderParcel returns what is sent of what a query tells. It holds no secrets.
-func (o *Outlet) RenderParcel(ctx context.Context, p Parcel) ([]byte, error) {
-	return o.render(newParcelEvent(ctx, p, o.cfg.Base))
+// RenderBatch returns what is sent of what a query tells. It holds no secrets.
+func (o *Outlet) RenderBatch(ctx context.Context, p Batch) ([]byte, error) {
+	return o.render(newBatchEvent(ctx, p, o.cfg.Base))
 }
 
 func (o *Outlet) render(e *Event) ([]byte, error) {

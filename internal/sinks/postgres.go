@@ -48,7 +48,7 @@ var (
 )
 
 // checkPostgres judges where a change is to go.
-func checkPostgres(s freshet.Sink) error {
+func checkPostgres(s Sink) error {
 	table, channel := s.Settings["table"], s.Settings["channel"]
 	switch {
 	case table == "" && channel == "":
@@ -71,7 +71,7 @@ func checkPostgres(s freshet.Sink) error {
 }
 
 // takePostgres reads postgres://user:password@host:port/database?sslmode=verify-full
-func takePostgres(s *freshet.Sink, u shorthand) error {
+func takePostgres(s *Sink, u shorthand) error {
 	if u.Host == "" {
 		return u.wrong("USER:PASSWORD@HOST:PORT/DATABASE")
 	}

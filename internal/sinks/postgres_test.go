@@ -32,12 +32,12 @@ func newBase(t *testing.T, s *pgtest.Server) base {
 }
 
 // sink returns a sink for the database.
-func (b base) sink(more values) freshet.Sink {
+func (b base) sink(more values) sinks.Sink {
 	set := values{"user": pgtest.User, "password": pgtest.Password}
 	for name, v := range more {
 		set[name] = v
 	}
-	return freshet.Sink{Name: "pg", URL: freshet.Value("postgres://" + b.Address + "/" + b.name), Settings: set}
+	return sinks.Sink{Name: "pg", URL: freshet.Value("postgres://" + b.Address + "/" + b.name), Settings: set}
 }
 
 // rows returns the answer to a query, a line a row.
@@ -180,7 +180,7 @@ func tryErrors(t *testing.T, b base) {
 	}
 	tests := []struct {
 		name       string
-		sink       freshet.Sink
+		sink       sinks.Sink
 		with       func(*sinks.Config)
 		want, hint string
 	}{
@@ -188,15 +188,15 @@ func tryErrors(t *testing.T, b base) {
 		{"another table", b.sink(values{"table": "own"}), trusting(b.Roots), "42703", "PRIMARY KEY"},
 		{"a wrong password", b.sink(values{"table": "own", "password": "other-pass-word"}), trusting(b.Roots), "28P01", "user and password"},
 		{"no rights", b.sink(values{"table": "closed", "user": "guest", "password": "guest-pass-word"}), trusting(b.Roots), "42501", "GRANT SELECT, INSERT ON closed TO guest"},
-		{"no database", func() freshet.Sink {
+		{"no database", func() sinks.Sink {
 			s := b.sink(values{"table": "own"})
 			s.URL = freshet.Value("postgres://" + b.Address + "/nothing")
 			return s
 		}(), trusting(b.Roots), "3D000", "create the database"},
 		{"nobody's certificate", b.sink(values{"table": "own"}), trusting(none), "certificate", "SSL_CERT_FILE"},
 		{"an address that is not open", b.sink(values{"table": "own"}), shut, "not a public address", "--allow-cidr"},
-		{"nobody there", freshet.Sink{Name: "pg", URL: "postgres://127.0.0.1:1/db", Settings: values{"table": "a", "user": "me"}}, trusting(b.Roots), "refused", ""},
-		{"a socket", freshet.Sink{Name: "pg", URL: "postgres://%2Fvar%2Frun/db", Settings: values{"table": "a", "user": "me"}}, trusting(b.Roots), "is not a URL", ""},
+		{"nobody there", sinks.Sink{Name: "pg", URL: "postgres://127.0.0.1:1/db", Settings: values{"table": "a", "user": "me"}}, trusting(b.Roots), "refused", ""},
+		{"a socket", sinks.Sink{Name: "pg", URL: "postgres://%2Fvar%2Frun/db", Settings: values{"table": "a", "user": "me"}}, trusting(b.Roots), "is not a URL", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -262,21 +262,21 @@ func TestPostgresSettings(t *testing.T) {
 	}
 	tests := []struct {
 		name string
-		sink freshet.Sink
+		sink sinks.Sink
 		want string // "" means that it is taken
 	}{
-		{"all there is", freshet.Sink{URL: "postgres://db.example/d", Settings: with(values{"channel": "c", "create": "true", "tls": "none"})}, ""},
-		{"the URL of a library", freshet.Sink{URL: "postgresql://me:word@db.example:5433/d?sslmode=disable&table=changes"}, ""},
-		{"a secret in the URL", freshet.Sink{URL: "postgres://me:${secret:db}@db.example/d?table=changes"}, ""},
-		{"a template of JSON", freshet.Sink{URL: "postgres://db.example/d", Settings: ok, Template: `{"title": {{json .Title}}}`}, ""},
-		{"a template of text", freshet.Sink{URL: "postgres://db.example/d", Settings: ok, Template: `{{.Title}}`}, "does not make JSON"},
-		{"nowhere to go", freshet.Sink{URL: "postgres://db.example/d", Settings: values{"user": "me"}}, "needs a table, or a channel"},
-		{"no user", freshet.Sink{URL: "postgres://db.example/d", Settings: values{"table": "t"}}, "settings.user"},
-		{"no database", freshet.Sink{URL: "postgres://db.example", Settings: ok}, "names no database"},
-		{"a table that is none", freshet.Sink{URL: "postgres://db.example/d", Settings: with(values{"table": `a" (id) --`})}, "is not a table"},
-		{"a channel that is too long", freshet.Sink{URL: "postgres://db.example/d", Settings: with(values{"channel": freshet.Value(strings.Repeat("c", 64))})}, "is not a channel"},
-		{"TLS without trust", freshet.Sink{URL: "postgres://db.example/d?sslmode=require", Settings: ok}, "sslmode is verify-full"},
-		{"a file of this machine", freshet.Sink{URL: "postgres://db.example/d?sslkey=/etc/shadow", Settings: ok}, `"sslkey" cannot be set`},
+		{"all there is", sinks.Sink{URL: "postgres://db.example/d", Settings: with(values{"channel": "c", "create": "true", "tls": "none"})}, ""},
+		{"the URL of a library", sinks.Sink{URL: "postgresql://me:word@db.example:5433/d?sslmode=disable&table=changes"}, ""},
+		{"a secret in the URL", sinks.Sink{URL: "postgres://me:${secret:db}@db.example/d?table=changes"}, ""},
+		{"a template of JSON", sinks.Sink{URL: "postgres://db.example/d", Settings: ok, Template: `{"title": {{json .Title}}}`}, ""},
+		{"a template of text", sinks.Sink{URL: "postgres://db.example/d", Settings: ok, Template: `{{.Title}}`}, "does not make JSON"},
+		{"nowhere to go", sinks.Sink{URL: "postgres://db.example/d", Settings: values{"user": "me"}}, "needs a table, or a channel"},
+		{"no user", sinks.Sink{URL: "postgres://db.example/d", Settings: values{"table": "t"}}, "settings.user"},
+		{"no database", sinks.Sink{URL: "postgres://db.example", Settings: ok}, "names no database"},
+		{"a table that is none", sinks.Sink{URL: "postgres://db.example/d", Settings: with(values{"table": `a" (id) --`})}, "is not a table"},
+		{"a channel that is too long", sinks.Sink{URL: "postgres://db.example/d", Settings: with(values{"channel": freshet.Value(strings.Repeat("c", 64))})}, "is not a channel"},
+		{"TLS without trust", sinks.Sink{URL: "postgres://db.example/d?sslmode=require", Settings: ok}, "sslmode is verify-full"},
+		{"a file of this machine", sinks.Sink{URL: "postgres://db.example/d?sslkey=/etc/shadow", Settings: ok}, `"sslkey" cannot be set`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

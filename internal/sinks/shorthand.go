@@ -15,8 +15,8 @@ var sampleTime = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // shorthands are the schemes of URLs that say a whole sink, as Shoutrrr has them, and what
 // to make of one.
-var shorthands = map[string]func(*freshet.Sink, shorthand) error{
-	"slack": func(s *freshet.Sink, u shorthand) error {
+var shorthands = map[string]func(*Sink, shorthand) error{
+	"slack": func(s *Sink, u shorthand) error {
 		tokens := strings.Split(u.password(), "-") // hook:A-B-C@webhook
 		if u.Host != "webhook" || len(tokens) != 3 {
 			tokens = append([]string{u.Host}, u.parts()...) // A/B/C
@@ -27,14 +27,14 @@ var shorthands = map[string]func(*freshet.Sink, shorthand) error{
 		s.Kind, s.URL = "slack", u.text("https://hooks.slack.com/services/"+strings.Join(tokens, "/"))
 		return nil
 	},
-	"discord": func(s *freshet.Sink, u shorthand) error {
+	"discord": func(s *Sink, u shorthand) error {
 		if u.User == nil || u.Host == "" {
 			return u.wrong("TOKEN@ID")
 		}
 		s.Kind, s.URL = "discord", u.text("https://discord.com/api/webhooks/"+u.Host+"/"+u.User.Username())
 		return nil
 	},
-	"telegram": func(s *freshet.Sink, u shorthand) error {
+	"telegram": func(s *Sink, u shorthand) error {
 		chats := u.Query().Get("chats")
 		if chats == "" {
 			chats = u.Query().Get("channels")
@@ -51,7 +51,7 @@ var shorthands = map[string]func(*freshet.Sink, shorthand) error{
 		u.set(s, "chat", chats)
 		return nil
 	},
-	"ntfy": func(s *freshet.Sink, u shorthand) error {
+	"ntfy": func(s *Sink, u shorthand) error {
 		host, topic := u.Host, strings.Trim(u.Path, "/")
 		if topic == "" { // ntfy://TOPIC
 			host, topic = "ntfy.sh", u.Host
@@ -69,7 +69,7 @@ var shorthands = map[string]func(*freshet.Sink, shorthand) error{
 		}
 		return nil
 	},
-	"gotify": func(s *freshet.Sink, u shorthand) error {
+	"gotify": func(s *Sink, u shorthand) error {
 		parts := u.parts()
 		if u.Host == "" || len(parts) == 0 {
 			return u.wrong("HOST/TOKEN")
@@ -82,7 +82,7 @@ var shorthands = map[string]func(*freshet.Sink, shorthand) error{
 		}
 		return nil
 	},
-	"matrix": func(s *freshet.Sink, u shorthand) error {
+	"matrix": func(s *Sink, u shorthand) error {
 		room := u.Query().Get("rooms")
 		if u.User == nil || u.User.Username() != "" || room == "" || strings.Contains(room, ",") {
 			return u.wrong(":ACCESSTOKEN@HOST/?rooms=!ROOM:HOST, with one room; a user and a password are not taken")
@@ -92,7 +92,7 @@ var shorthands = map[string]func(*freshet.Sink, shorthand) error{
 		u.set(s, "room", room)
 		return nil
 	},
-	"mattermost": func(s *freshet.Sink, u shorthand) error {
+	"mattermost": func(s *Sink, u shorthand) error {
 		parts := u.parts()
 		if u.Host == "" || len(parts) == 0 || len(parts) > 2 {
 			return u.wrong("HOST/KEY, or NAME@HOST/KEY/CHANNEL")
@@ -106,7 +106,7 @@ var shorthands = map[string]func(*freshet.Sink, shorthand) error{
 		}
 		return nil
 	},
-	"teams": func(s *freshet.Sink, u shorthand) error {
+	"teams": func(s *Sink, u shorthand) error {
 		parts, host := u.parts(), u.Query().Get("host")
 		switch {
 		case u.User != nil && u.Host != "" && host != "" && (len(parts) == 2 || len(parts) == 3): // an incoming webhook
@@ -122,14 +122,14 @@ var shorthands = map[string]func(*freshet.Sink, shorthand) error{
 		s.Kind = "teams"
 		return nil
 	},
-	"googlechat": func(s *freshet.Sink, u shorthand) error {
+	"googlechat": func(s *Sink, u shorthand) error {
 		if u.Host == "" || u.Query().Get("token") == "" {
 			return u.wrong("chat.googleapis.com/v1/spaces/SPACE/messages?key=KEY&token=TOKEN")
 		}
 		s.Kind, s.URL = "googlechat", u.text("https://"+u.Host+u.EscapedPath()+"?"+u.RawQuery)
 		return nil
 	},
-	"pagerduty": func(s *freshet.Sink, u shorthand) error {
+	"pagerduty": func(s *Sink, u shorthand) error {
 		parts, host := u.parts(), u.Host
 		if len(parts) == 0 { // pagerduty://KEY
 			parts, host = []string{u.Host}, "events.pagerduty.com"
@@ -145,9 +145,9 @@ var shorthands = map[string]func(*freshet.Sink, shorthand) error{
 	"smtps":         takeMail,
 	"postgres":      takePostgres,
 	"postgresql":    takePostgres,
-	"generic":       func(s *freshet.Sink, u shorthand) error { return u.generic(s, "https") },
-	"generic+https": func(s *freshet.Sink, u shorthand) error { return u.generic(s, "https") },
-	"generic+http":  func(s *freshet.Sink, u shorthand) error { return u.generic(s, "http") },
+	"generic":       func(s *Sink, u shorthand) error { return u.generic(s, "https") },
+	"generic+https": func(s *Sink, u shorthand) error { return u.generic(s, "https") },
+	"generic+http":  func(s *Sink, u shorthand) error { return u.generic(s, "http") },
 }
 
 // A shorthand is a URL whose references stand aside while it is taken apart.
@@ -169,7 +169,7 @@ func (u shorthand) text(part string) freshet.Value {
 }
 
 // set sets a setting, unless it is set already.
-func (u shorthand) set(s *freshet.Sink, name, value string) {
+func (u shorthand) set(s *Sink, name, value string) {
 	if s.Settings[name] == "" && value != "" {
 		s.Settings[name] = u.text(value)
 	}
@@ -197,7 +197,7 @@ func (u shorthand) server(host string) freshet.Value {
 	return u.text(scheme + "://" + host)
 }
 
-func (u shorthand) generic(s *freshet.Sink, scheme string) error {
+func (u shorthand) generic(s *Sink, scheme string) error {
 	if u.Host == "" {
 		return u.wrong("HOST/PATH")
 	}
@@ -213,7 +213,7 @@ func (u shorthand) wrong(form string) error {
 }
 
 // takeApart returns a sink whose URL is a shorthand as its kind has it.
-func takeApart(s freshet.Sink) (freshet.Sink, error) {
+func takeApart(s Sink) (Sink, error) {
 	scheme, _, ok := strings.Cut(string(s.URL), "://")
 	read, known := shorthands[strings.ToLower(scheme)]
 	if !ok || !known {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/store"
 )
 
@@ -23,29 +24,29 @@ type Store struct{ db *store.DB }
 // NewStore returns the store in a database.
 func NewStore(db *store.DB) *Store { return &Store{db} }
 
-// The debts of a reader are one queue, whatever stream they are of: the keys of parcels,
+// The debts of a reader are one queue, whatever stream they are of: the keys of batches,
 // and the lines of queries, lie above those of changes and sources.
 const aboveChanges = 1 << 62
 
 // debtKey returns the key of a debt.
-func debtKey(e freshet.Entry) int64 {
-	if e.Stream == freshet.StreamParcels {
+func debtKey(e Position) int64 {
+	if e.Stream == StreamBatches {
 		return int64(e.Cursor) + aboveChanges
 	}
 	return int64(e.Cursor)
 }
 
 // owedOf returns what a debt with a key is of.
-func owedOf(key int64) freshet.Entry {
+func owedOf(key int64) Position {
 	if key > aboveChanges {
-		return freshet.Entry{Stream: freshet.StreamParcels, Cursor: freshet.Cursor(key - aboveChanges)}
+		return Position{Stream: StreamBatches, Cursor: freshet.Cursor(key - aboveChanges)}
 	}
-	return freshet.Entry{Cursor: freshet.Cursor(key)}
+	return Position{Cursor: freshet.Cursor(key)}
 }
 
 // Place returns the stream that a reader follows and how far it has read, or
 // ErrNotFound if it has not begun: it has never advanced.
-func (s *Store) Place(ctx context.Context, reader string) (at freshet.Entry, err error) {
+func (s *Store) Place(ctx context.Context, reader string) (at Position, err error) {
 	begun := false
 	err = s.db.Each(ctx, "reading the place of "+reader, "SELECT coalesce(stream, 0), place FROM places WHERE reader = ?", []any{reader}, func(scan func(...any) error) error {
 		begun = true
@@ -61,13 +62,13 @@ func (s *Store) Place(ctx context.Context, reader string) (at freshet.Entry, err
 // that stream, in one step. The first Advance begins the reader, wherever it goes, to
 // zero too. Moving back is allowed and owes again: what is still owed after the new
 // place waits until the reader has come by, and keeps its message.
-func (s *Store) Advance(ctx context.Context, reader string, to freshet.Entry, owed []freshet.Message) error {
+func (s *Store) Advance(ctx context.Context, reader string, to Position, owed []NewDelivery) error {
 	return s.db.Write(ctx, "moving the place of "+reader, func(tx *store.Tx) error {
 		if err := tx.Put("places", reader, int64(to.Cursor), store.CountOrNull(int64(to.Stream))); err != nil {
 			return err
 		}
 		for _, m := range owed {
-			if err := owe(tx, reader, freshet.Entry{Stream: to.Stream, Cursor: m.Cursor}, m); err != nil {
+			if err := owe(tx, reader, Position{Stream: to.Stream, Cursor: m.Cursor}, m); err != nil {
 				return err
 			}
 		}
@@ -76,13 +77,13 @@ func (s *Store) Advance(ctx context.Context, reader string, to freshet.Entry, ow
 }
 
 // owe notes what a reader owes, if what it is of is still there.
-func owe(tx *store.Tx, reader string, at freshet.Entry, m freshet.Message) error {
+func owe(tx *store.Tx, reader string, at Position, m NewDelivery) error {
 	row := []driver.Value{reader, debtKey(at), int64(0), int64(0), m.Err, bytesOrNull(m.Body), nil, nil, nil, nil, nil}
 	line, err := lineOf(tx, at, row)
 	if err != nil || line == 0 {
 		return err
 	}
-	if at.Stream == freshet.StreamParcels {
+	if at.Stream == StreamBatches {
 		row[8], row[10] = m.Event, store.TextOrNull(string(m.Source))
 	}
 	if m.InOrder {
@@ -111,10 +112,10 @@ func sentBefore(tx *store.Tx, row []driver.Value) error {
 	})
 }
 
-// lineOf returns the line in which an entry is told, zero if the entry is gone. Of a parcel
+// lineOf returns the line in which an entry is told, zero if the entry is gone. Of a batch
 // it notes the query in the row of the debt.
-func lineOf(tx *store.Tx, at freshet.Entry, row []driver.Value) (line int64, err error) {
-	if at.Stream == freshet.StreamChanges {
+func lineOf(tx *store.Tx, at Position, row []driver.Value) (line int64, err error) {
+	if at.Stream == StreamChanges {
 		return tx.Number("SELECT source FROM changes WHERE cursor = ?", int64(at.Cursor))
 	}
 	err = tx.Query("SELECT q.key, q.id FROM parcels p JOIN queries q ON q.key = p.query WHERE p.cursor = ?", []driver.Value{int64(at.Cursor)}, func(v []driver.Value) error {
@@ -176,7 +177,7 @@ func bytesOrNull(b []byte) driver.Value {
 	return b
 }
 
-// debtColumns are all that is told of a debt. Its change or its parcel can be missing.
+// debtColumns are all that is told of a debt. Its change or its batch can be missing.
 const debtColumns = `d.change, d.attempts, d.due, d.err, d.message, coalesce(d.event, ''), coalesce(d.query, ''), coalesce(d.about, ''),
 	coalesce(p.name, ''), coalesce(p.first, 0), coalesce(p.last, 0), coalesce(p.held, ''), p.at, coalesce(m.cursor, 0)`
 
@@ -184,21 +185,21 @@ const debtColumns = `d.change, d.attempts, d.due, d.err, d.message, coalesce(d.e
 const debtJoins = ` FROM debts d LEFT JOIN parcels p ON p.cursor = d.change - 4611686018427387904 LEFT JOIN matches m ON m.query = p.query AND m.number = p.last `
 
 // debtsOf returns the debts of a reader for which a condition holds.
-func (s *Store) debtsOf(ctx context.Context, doing, where string, args ...any) (found []freshet.Debt, err error) {
+func (s *Store) debtsOf(ctx context.Context, doing, where string, args ...any) (found []PendingDelivery, err error) {
 	err = s.db.Each(ctx, doing, "SELECT "+debtColumns+debtJoins+where, args, func(scan func(...any) error) error {
-		var d freshet.Debt
+		var d PendingDelivery
 		var key int64
 		var due, told store.Moment
-		p := freshet.Parcel{}
-		if err := scan(&key, &d.Attempts, &due, &d.Err, &d.Body, &d.Event, &p.Query, &d.Source, &p.Name, &p.From, &p.To, &p.Hold, &told, &p.End.Cursor); err != nil {
+		p := queries.Batch{}
+		if err := scan(&key, &d.Attempts, &due, &d.Err, &d.Body, &d.Event, &p.Query, &d.Source, &p.Name, &p.From, &p.To, &p.Delay, &told, &p.End.Cursor); err != nil {
 			return err
 		}
 		if p.At = told.Time(); due != 0 { // which is at once
 			d.Due = due.Time()
 		}
-		if at := owedOf(key); at.Stream == freshet.StreamParcels {
+		if at := owedOf(key); at.Stream == StreamBatches {
 			p.Cursor = at.Cursor
-			d.Parcel = p
+			d.Batch = p
 		} else {
 			d.Change.Cursor = at.Cursor
 		}
@@ -212,7 +213,7 @@ func (s *Store) debtsOf(ctx context.Context, doing, where string, args ...any) (
 }
 
 // withEntries reads the changes of debts, and the epochs of all entries.
-func (s *Store) withEntries(ctx context.Context, debts []freshet.Debt) ([]freshet.Debt, error) {
+func (s *Store) withEntries(ctx context.Context, debts []PendingDelivery) ([]PendingDelivery, error) {
 	changes, err := s.db.Epochs(ctx, store.Changes)
 	if err != nil {
 		return nil, err
@@ -223,7 +224,7 @@ func (s *Store) withEntries(ctx context.Context, debts []freshet.Debt) ([]freshe
 	}
 	var at []freshet.Cursor
 	for _, d := range debts {
-		if d.Parcel.Cursor == 0 {
+		if d.Batch.Cursor == 0 {
 			at = append(at, d.Change.Cursor)
 		}
 	}
@@ -237,8 +238,8 @@ func (s *Store) withEntries(ctx context.Context, debts []freshet.Debt) ([]freshe
 	}
 	for i := range debts {
 		d := &debts[i]
-		if d.Parcel.Cursor > 0 {
-			d.Parcel.End.Epoch = matches.Of(d.Parcel.End.Cursor)
+		if d.Batch.Cursor > 0 {
+			d.Batch.End.Epoch = matches.Of(d.Batch.End.Cursor)
 			continue
 		}
 		if c, there := by[d.Change.Cursor]; there {
@@ -257,7 +258,7 @@ const passed = `NOT EXISTS (SELECT 1 FROM places o WHERE o.reader = d.reader AND
 
 // Debts returns up to limit debts of a reader that are due and not after its place,
 // the longest due first, and when the next one after them is due (zero if none).
-func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit int) (due []freshet.Debt, next time.Time, err error) {
+func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit int) (due []PendingDelivery, next time.Time, err error) {
 	most := store.Limited(limit)
 	if limit > 0 {
 		most++ // one more, to see when it is due
@@ -268,7 +269,7 @@ func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit i
 	}
 	for i, d := range due {
 		if d.Due.IsZero() { // at once, that is since it is owed
-			due[i].Due = cmp.Or(d.Change.Before, d.Parcel.At)
+			due[i].Due = cmp.Or(d.Change.Before, d.Batch.At)
 		}
 	}
 	if limit > 0 && len(due) == most {
@@ -282,13 +283,13 @@ func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit i
 
 // Letters returns up to limit debts of a reader that were given up, of what comes
 // after an entry, in the order of the streams: changes come first.
-func (s *Store) Letters(ctx context.Context, reader string, after freshet.Entry, limit int) ([]freshet.Debt, error) {
+func (s *Store) Letters(ctx context.Context, reader string, after Position, limit int) ([]PendingDelivery, error) {
 	return s.debtsOf(ctx, "reading what was given up of "+reader, "WHERE d.reader = ? AND d.due IS NULL AND d.change > ? ORDER BY d.change LIMIT ?", reader, debtKey(after), store.Limited(limit))
 }
 
 // Revive makes debts that were given up due at once, as if they had never been
 // tried; without entries it does so with all. It returns how many there were.
-func (s *Store) Revive(ctx context.Context, reader string, at ...freshet.Entry) (revived int, err error) {
+func (s *Store) Revive(ctx context.Context, reader string, at ...Position) (revived int, err error) {
 	err = s.db.Write(ctx, "owing again what was given up of "+reader, func(tx *store.Tx) error {
 		var dead []int64
 		err := tx.Query("SELECT change FROM debts WHERE reader = ? AND due IS NULL ORDER BY change", []driver.Value{reader}, func(v []driver.Value) error {
@@ -323,7 +324,7 @@ func (s *Store) Revive(ctx context.Context, reader string, at ...freshet.Entry) 
 }
 
 // Settle removes debts that have been delivered.
-func (s *Store) Settle(ctx context.Context, reader string, at ...freshet.Entry) error {
+func (s *Store) Settle(ctx context.Context, reader string, at ...Position) error {
 	if len(at) == 0 {
 		return nil
 	}
@@ -346,10 +347,10 @@ func (s *Store) Settle(ctx context.Context, reader string, at ...freshet.Entry) 
 
 // Postpone puts a debt off after a failed attempt. A zero Due gives it up:
 // it stays on record but is not returned by Debts again.
-func (s *Store) Postpone(ctx context.Context, reader string, d freshet.Debt) error {
+func (s *Store) Postpone(ctx context.Context, reader string, d PendingDelivery) error {
 	return s.db.Write(ctx, "postponing a debt of "+reader, func(tx *store.Tx) error {
 		var source driver.Value
-		err := tx.Amend("debts", "reader = ? AND change = ?", []driver.Value{reader, debtKey(d.Entry())}, func(row []driver.Value) {
+		err := tx.Amend("debts", "reader = ? AND change = ?", []driver.Value{reader, debtKey(d.Position())}, func(row []driver.Value) {
 			row[2], row[3], row[4] = int64(d.Attempts), store.MomentOf(d.Due).Value(), d.Err
 			source = row[6]
 		})
@@ -379,7 +380,7 @@ func (s *Store) Owed(ctx context.Context, reader string) (open, dead int, err er
 
 // Retire records that an endpoint of a reader wants no more deliveries, and
 // gives up all debts of the reader with err as the reason, in one step.
-func (s *Store) Retire(ctx context.Context, reader string, endpoint freshet.EndpointID, err string) error {
+func (s *Store) Retire(ctx context.Context, reader string, endpoint EndpointID, err string) error {
 	return s.db.Write(ctx, "retiring an endpoint of "+reader, func(tx *store.Tx) error {
 		if failed := tx.Put("retired", reader, string(endpoint)); failed != nil {
 			return failed
@@ -391,34 +392,34 @@ func (s *Store) Retire(ctx context.Context, reader string, endpoint freshet.Endp
 }
 
 // Retired reports whether an endpoint of a reader wants no more deliveries.
-func (s *Store) Retired(ctx context.Context, reader string, endpoint freshet.EndpointID) (retired bool, err error) {
+func (s *Store) Retired(ctx context.Context, reader string, endpoint EndpointID) (retired bool, err error) {
 	err = s.db.Each(ctx, "looking for an endpoint of "+reader, "SELECT EXISTS (SELECT 1 FROM retired WHERE reader = ? AND endpoint = ?)", []any{reader, string(endpoint)},
 		func(scan func(...any) error) error { return scan(&retired) })
 	return retired, err
 }
 
 // Sinks returns all that is kept, by name.
-func (s *Store) Sinks(ctx context.Context) ([]freshet.SinkRecord, error) {
+func (s *Store) Sinks(ctx context.Context) ([]Record, error) {
 	return s.sinksOf(ctx, "")
 }
 
 // Sink returns what is kept of one sink, or ErrNotFound.
-func (s *Store) Sink(ctx context.Context, name string) (freshet.SinkRecord, error) {
+func (s *Store) Sink(ctx context.Context, name string) (Record, error) {
 	found, err := s.sinksOf(ctx, "WHERE name = ?", name)
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("sink %s: %w", name, freshet.ErrNotFound)
 	}
 	if err != nil {
-		return freshet.SinkRecord{}, err
+		return Record{}, err
 	}
 	return found[0], nil
 }
 
 // sinksOf returns the sinks for which a condition holds.
-func (s *Store) sinksOf(ctx context.Context, where string, args ...any) (found []freshet.SinkRecord, err error) {
+func (s *Store) sinksOf(ctx context.Context, where string, args ...any) (found []Record, err error) {
 	err = s.db.Each(ctx, "reading the sinks", "SELECT name, definition, revision, failing, held, err FROM sinks "+where+" ORDER BY name", args,
 		func(scan func(...any) error) error {
-			var r freshet.SinkRecord
+			var r Record
 			var failing, held store.Moment
 			if err := scan(&r.Name, &r.Definition, &r.Revision, &failing, &held, &r.Condition.Err); err != nil {
 				return err
@@ -464,7 +465,7 @@ func (s *Store) PutSink(ctx context.Context, name string, definition []byte, rev
 }
 
 // NoteSink keeps how it stands with a sink.
-func (s *Store) NoteSink(ctx context.Context, name string, c freshet.SinkCondition) error {
+func (s *Store) NoteSink(ctx context.Context, name string, c Condition) error {
 	return s.db.Write(ctx, "noting how sink "+name+" is", func(tx *store.Tx) error {
 		row, err := sinkRow(tx, name)
 		if err != nil {
@@ -493,14 +494,14 @@ func (s *Store) RemoveSink(ctx context.Context, name string) error {
 // Accounts returns how it stands with all readers, or with one if it is named, by name.
 // Those of which nothing is on record are left out. What it costs grows with the
 // readers and what they owe, not with a query for each.
-func (s *Store) Accounts(ctx context.Context, reader string) ([]freshet.Account, error) {
+func (s *Store) Accounts(ctx context.Context, reader string) ([]ReaderStatus, error) {
 	found := accounts{}
 	for _, read := range []func(context.Context, string, accounts) error{s.accountPlaces, s.accountDebts, s.accountRetired} {
 		if err := read(ctx, reader, found); err != nil {
 			return nil, err
 		}
 	}
-	var all []freshet.Account
+	var all []ReaderStatus
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		all = append(all, *found[name])
 	}
@@ -508,12 +509,12 @@ func (s *Store) Accounts(ctx context.Context, reader string) ([]freshet.Account,
 }
 
 // accounts are those of readers by name.
-type accounts map[string]*freshet.Account
+type accounts map[string]*ReaderStatus
 
 // of returns the account of a reader.
-func (a accounts) of(reader string) *freshet.Account {
+func (a accounts) of(reader string) *ReaderStatus {
 	if a[reader] == nil {
-		a[reader] = &freshet.Account{Reader: reader}
+		a[reader] = &ReaderStatus{Reader: reader}
 	}
 	return a[reader]
 }
@@ -526,7 +527,7 @@ func ofReader(reader string) (where string, args []any) {
 	return " WHERE reader = ?", []any{reader}
 }
 
-// accountPlaces reads how far readers are. The end of a parcel is that of its last match.
+// accountPlaces reads how far readers are. The end of a batch is that of its last match.
 func (s *Store) accountPlaces(ctx context.Context, reader string, found accounts) error {
 	changes, err := s.db.Epochs(ctx, store.Changes)
 	if err != nil {
@@ -540,13 +541,13 @@ func (s *Store) accountPlaces(ctx context.Context, reader string, found accounts
 	return s.db.Each(ctx, "reading the states of readers", `SELECT r.reader, coalesce(r.stream, 0), r.place, coalesce(m.cursor, 0) FROM places r
 		LEFT JOIN parcels p ON r.stream = 1 AND p.cursor = (SELECT max(cursor) FROM parcels WHERE cursor <= r.place)
 		LEFT JOIN matches m ON m.query = p.query AND m.number = p.last`+where, args, func(scan func(...any) error) error {
-		var a freshet.Account
+		var a ReaderStatus
 		var end freshet.Cursor
 		if err := scan(&a.Reader, &a.At.Stream, &a.At.Cursor, &end); err != nil {
 			return err
 		}
-		if a.Begun, a.Told = true, changes.Place(a.At.Cursor); a.At.Stream == freshet.StreamParcels {
-			a.Told = matches.Place(end)
+		if a.Begun, a.Place = true, changes.Place(a.At.Cursor); a.At.Stream == StreamBatches {
+			a.Place = matches.Place(end)
 		}
 		*found.of(a.Reader) = a
 		return nil
@@ -557,12 +558,12 @@ func (s *Store) accountPlaces(ctx context.Context, reader string, found accounts
 func (s *Store) accountDebts(ctx context.Context, reader string, found accounts) error {
 	where, args := ofReader(reader)
 	return s.db.Each(ctx, "reading the states of readers", "SELECT reader, count(due), count(*) - count(due) FROM debts"+where+" GROUP BY reader", args, func(scan func(...any) error) error {
-		var a freshet.Account
-		if err := scan(&a.Reader, &a.Open, &a.Dead); err != nil {
+		var a ReaderStatus
+		if err := scan(&a.Reader, &a.Pending, &a.Dead); err != nil {
 			return err
 		}
 		of := found.of(a.Reader)
-		of.Open, of.Dead = a.Open, a.Dead
+		of.Pending, of.Dead = a.Pending, a.Dead
 		return nil
 	})
 }
@@ -572,7 +573,7 @@ func (s *Store) accountRetired(ctx context.Context, reader string, found account
 	where, args := ofReader(reader)
 	return s.db.Each(ctx, "reading the states of readers", "SELECT reader, endpoint FROM retired"+where+" ORDER BY reader, endpoint", args, func(scan func(...any) error) error {
 		var name string
-		var endpoint freshet.EndpointID
+		var endpoint EndpointID
 		if err := scan(&name, &endpoint); err != nil {
 			return err
 		}

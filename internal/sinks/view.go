@@ -10,6 +10,7 @@ import (
 	"freshet/client"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 )
 
 // Texts returns what a source said before and after a change.
@@ -50,18 +51,18 @@ type Event struct {
 	Items    *client.ItemChanges
 	Link     string // of the source or the query in the API
 
-	Query     freshet.QueryID // that matched
-	QueryName string          // its name
-	Match     int64           // number of the match, or of the first
-	Count     int64           // of matches
-	Cause     string          // of the match: change, poll, held or silent
-	Group     string          // in which it was counted
-	Value     any             // what the value of the query came to
-	Hold      string          // what it waited for: digest, quiet or rate
-	Entries   []*Event        // the matches of a digest, at most 500
+	Query     queries.ID // that matched
+	QueryName string     // its name
+	Match     int64      // number of the match, or of the first
+	Count     int64      // of matches
+	Cause     string     // of the match: change, poll, held or silent
+	Group     string     // in which it was counted
+	Value     any        // what the value of the query came to
+	Hold      string     // what it waited for: digest, quiet or rate
+	Entries   []*Event   // the matches of a digest, at most 500
 
 	change freshet.Change
-	parcel *Parcel // nil if the event is of a change
+	batch  *Batch // nil if the event is of a change
 	base   string
 	ctx    context.Context // of the rendering, which an event does not outlive
 	texts  Texts

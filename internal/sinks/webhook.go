@@ -43,7 +43,7 @@ func secretKey(secret string) ([]byte, error) {
 
 // checkWebhook judges how requests are signed, as far as that is known before secrets
 // are filled in.
-func checkWebhook(s freshet.Sink) error {
+func checkWebhook(s Sink) error {
 	unsigned, err := strconv.ParseBool(string(s.Settings["unsigned"]))
 	if s.Settings["unsigned"] != "" && err != nil {
 		return &freshet.InvalidError{Field: "settings.unsigned", Reason: fmt.Sprintf("%q is not true or false", s.Settings["unsigned"])}
@@ -105,8 +105,8 @@ func frameEvent(o *Outlet, e *Event, text string) ([]byte, error) {
 	if o.sink.Template != "" {
 		return []byte(text), nil
 	}
-	if e.parcel != nil {
-		return json.Marshal(ParcelEnvelope(*e.parcel, e.base))
+	if e.batch != nil {
+		return json.Marshal(BatchEnvelope(*e.batch, e.base))
 	}
 	return json.Marshal(Envelope(e.change, e.base))
 }
@@ -177,8 +177,8 @@ type plainEvent struct {
 	difference
 }
 
-// A plainParcel is what a query tells in plain JSON, with what differs.
-type plainParcel struct {
+// A plainBatch is what a query tells in plain JSON, with what differs.
+type plainBatch struct {
 	ID string `json:"id"`
 	client.Told
 	Matches []plainMatch `json:"matches"`
@@ -195,8 +195,8 @@ func framePlain(o *Outlet, e *Event, text string) ([]byte, error) {
 	if o.sink.Template != "" {
 		return []byte(text), nil
 	}
-	if e.parcel != nil {
-		return framePlainParcel(e)
+	if e.batch != nil {
+		return framePlainBatch(e)
 	}
 	differs, err := e.difference()
 	if err != nil {
@@ -205,8 +205,8 @@ func framePlain(o *Outlet, e *Event, text string) ([]byte, error) {
 	return json.Marshal(plainEvent{ID: e.ID, Change: ChangeOf(e.change), Link: e.Link, difference: differs})
 }
 
-func framePlainParcel(e *Event) (body []byte, err error) {
-	p := plainParcel{ID: e.ID, Told: e.parcel.told(), Link: e.Link}
+func framePlainBatch(e *Event) (body []byte, err error) {
+	p := plainBatch{ID: e.ID, Told: e.batch.told(), Link: e.Link}
 	entries := e.Entries
 	if len(entries) == 0 {
 		entries = []*Event{e}

@@ -50,7 +50,7 @@ func config(change func(*sinks.Config)) sinks.Config {
 }
 
 // opened returns the outlet of a sink.
-func opened(t *testing.T, s freshet.Sink, change func(*sinks.Config)) *sinks.Outlet {
+func opened(t *testing.T, s sinks.Sink, change func(*sinks.Config)) *sinks.Outlet {
 	t.Helper()
 	o, err := sinks.Open(config(change), s)
 	if err != nil {
@@ -61,8 +61,8 @@ func opened(t *testing.T, s freshet.Sink, change func(*sinks.Config)) *sinks.Out
 }
 
 // hook returns a webhook at a URL.
-func hook(url string) freshet.Sink {
-	return freshet.Sink{Name: "hook", Kind: "webhook", URL: freshet.Value(url), Settings: map[string]freshet.Value{"secret": freshet.Value(secret)}}
+func hook(url string) sinks.Sink {
+	return sinks.Sink{Name: "hook", Kind: "webhook", URL: freshet.Value(url), Settings: map[string]freshet.Value{"secret": freshet.Value(secret)}}
 }
 
 // An arrival is a request as an endpoint received it.
@@ -204,7 +204,7 @@ func TestWebhookSigns(t *testing.T) {
 
 func TestWebhookUnsigned(t *testing.T) {
 	e := newEndpoint(t, func(http.ResponseWriter, *http.Request) {})
-	h := opened(t, freshet.Sink{Name: "hook", Kind: "webhook", URL: freshet.Value(e.URL), Settings: map[string]freshet.Value{"unsigned": "true"}}, nil)
+	h := opened(t, sinks.Sink{Name: "hook", Kind: "webhook", URL: freshet.Value(e.URL), Settings: map[string]freshet.Value{"unsigned": "true"}}, nil)
 	if _, err := h.Send(t.Context(), message(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -297,31 +297,31 @@ func TestWebhookConfig(t *testing.T) {
 	type set = map[string]freshet.Value
 	tests := []struct {
 		name   string
-		change func(*freshet.Sink)
+		change func(*sinks.Sink)
 		field  string
 	}{
-		{"good", func(*freshet.Sink) {}, ""},
-		{"no name", func(s *freshet.Sink) { s.Name = "" }, "name"},
-		{"a name with a space", func(s *freshet.Sink) { s.Name = "a hook" }, "name"},
-		{"no URL", func(s *freshet.Sink) { s.URL = "" }, "url"},
-		{"a URL of another scheme", func(s *freshet.Sink) { s.URL = "ftp://hook.example/" }, "url"},
-		{"a URL on loopback", func(s *freshet.Sink) { s.URL = "http://10.0.0.1/" }, "url"},
-		{"no secret", func(s *freshet.Sink) { s.Settings = nil }, "settings.secret"},
-		{"a secret without prefix", func(s *freshet.Sink) { s.Settings = set{"secret": freshet.Value(secret[6:])} }, "settings.secret"},
-		{"a secret that is not base64", func(s *freshet.Sink) { s.Settings = set{"secret": "whsec_###"} }, "settings.secret"},
-		{"a short secret", func(s *freshet.Sink) { s.Settings = set{"secret": "whsec_c2hvcnQ="} }, "settings.secret"},
-		{"the longest secret", func(s *freshet.Sink) { s.Settings = set{"secret": freshet.Value(secretOf(64))} }, ""},
-		{"a secret that is too long", func(s *freshet.Sink) { s.Settings = set{"secret": freshet.Value(secretOf(65))} }, "settings.secret"},
-		{"the shortest secret", func(s *freshet.Sink) { s.Settings = set{"secret": freshet.Value(secretOf(24))} }, ""},
-		{"a secret that is too short", func(s *freshet.Sink) { s.Settings = set{"secret": freshet.Value(secretOf(23))} }, "settings.secret"},
-		{"a secret that is kept elsewhere", func(s *freshet.Sink) { s.Settings = set{"secret": "${secret:hook}"} }, ""},
-		{"unsigned", func(s *freshet.Sink) { s.Settings = set{"unsigned": "true"} }, ""},
-		{"unsigned by a wrong word", func(s *freshet.Sink) { s.Settings = set{"unsigned": "maybe"} }, "settings.unsigned"},
-		{"a setting that there is not", func(s *freshet.Sink) { s.Settings["secrets"] = "x" }, "settings.secrets"},
-		{"a kind that there is not", func(s *freshet.Sink) { s.Kind = "webhok" }, "kind"},
-		{"a reference that is not closed", func(s *freshet.Sink) { s.Headers = set{"X-A": "${env:A"} }, "headers.X-A"},
-		{"a tag that is empty", func(s *freshet.Sink) { s.Tags = []string{" "} }, "tags"},
-		{"a source that cannot be", func(s *freshet.Sink) { s.Sources = []freshet.SourceID{"a b"} }, "sources"},
+		{"good", func(*sinks.Sink) {}, ""},
+		{"no name", func(s *sinks.Sink) { s.Name = "" }, "name"},
+		{"a name with a space", func(s *sinks.Sink) { s.Name = "a hook" }, "name"},
+		{"no URL", func(s *sinks.Sink) { s.URL = "" }, "url"},
+		{"a URL of another scheme", func(s *sinks.Sink) { s.URL = "ftp://hook.example/" }, "url"},
+		{"a URL on loopback", func(s *sinks.Sink) { s.URL = "http://10.0.0.1/" }, "url"},
+		{"no secret", func(s *sinks.Sink) { s.Settings = nil }, "settings.secret"},
+		{"a secret without prefix", func(s *sinks.Sink) { s.Settings = set{"secret": freshet.Value(secret[6:])} }, "settings.secret"},
+		{"a secret that is not base64", func(s *sinks.Sink) { s.Settings = set{"secret": "whsec_###"} }, "settings.secret"},
+		{"a short secret", func(s *sinks.Sink) { s.Settings = set{"secret": "whsec_c2hvcnQ="} }, "settings.secret"},
+		{"the longest secret", func(s *sinks.Sink) { s.Settings = set{"secret": freshet.Value(secretOf(64))} }, ""},
+		{"a secret that is too long", func(s *sinks.Sink) { s.Settings = set{"secret": freshet.Value(secretOf(65))} }, "settings.secret"},
+		{"the shortest secret", func(s *sinks.Sink) { s.Settings = set{"secret": freshet.Value(secretOf(24))} }, ""},
+		{"a secret that is too short", func(s *sinks.Sink) { s.Settings = set{"secret": freshet.Value(secretOf(23))} }, "settings.secret"},
+		{"a secret that is kept elsewhere", func(s *sinks.Sink) { s.Settings = set{"secret": "${secret:hook}"} }, ""},
+		{"unsigned", func(s *sinks.Sink) { s.Settings = set{"unsigned": "true"} }, ""},
+		{"unsigned by a wrong word", func(s *sinks.Sink) { s.Settings = set{"unsigned": "maybe"} }, "settings.unsigned"},
+		{"a setting that there is not", func(s *sinks.Sink) { s.Settings["secrets"] = "x" }, "settings.secrets"},
+		{"a kind that there is not", func(s *sinks.Sink) { s.Kind = "webhok" }, "kind"},
+		{"a reference that is not closed", func(s *sinks.Sink) { s.Headers = set{"X-A": "${env:A"} }, "headers.X-A"},
+		{"a tag that is empty", func(s *sinks.Sink) { s.Tags = []string{" "} }, "tags"},
+		{"a source that cannot be", func(s *sinks.Sink) { s.Sources = []freshet.SourceID{"a b"} }, "sources"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -19,7 +19,9 @@ const (
 	indexBytes  = 8 << 20 // of texts in one transaction
 )
 
-// Index implements [freshet.Searcher]. Only one call works at a time.
+// Index adds the texts of up to most versions to the index, and removes what is no longer stored. It
+// returns how many versions are still missing. Its work survives a crash or is repeated. Only one
+// call works at a time.
 func (s *Store) Index(ctx context.Context, most int) (int, error) {
 	if s.cfg.ReadOnly {
 		return 0, nil

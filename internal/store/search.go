@@ -19,8 +19,9 @@ const (
 	snippetBytes = 240
 )
 
-// Search implements [freshet.Searcher].
-func (s *Store) Search(ctx context.Context, q freshet.SearchQuery) (r freshet.SearchResult, err error) {
+// Search returns the hits of the index, which follows the log at its own pace. Quarantined versions
+// are not searched. The error is an *InvalidError with the field "words" if they cannot be parsed.
+func (s *Store) Search(ctx context.Context, q search.Request) (r search.Result, err error) {
 	asked, err := search.Parse(q.Words)
 	if err != nil {
 		return r, &freshet.InvalidError{Field: "words", Reason: err.Error()}
@@ -72,7 +73,7 @@ func (s *Store) behind(ctx context.Context) (n int, err error) {
 // A finder answers one query.
 type finder struct {
 	*Store
-	q       freshet.SearchQuery
+	q       search.Request
 	asked   search.Query
 	sources map[int64]*matched
 	known   map[int64]*freshet.Watched // sources by key; nil if they are not wanted or not there
@@ -83,7 +84,7 @@ type matched struct{ by [][]Passage }
 
 // match finds the passages that have the words and phrases, each by itself: that they
 // stand in one version can only be said when all are known.
-func (f *finder) match(ctx context.Context, r *freshet.SearchResult) error {
+func (f *finder) match(ctx context.Context, r *search.Result) error {
 	only := int64(0)
 	if f.q.Source != "" {
 		e, err := f.remembered(ctx, f.q.Source)
@@ -153,9 +154,9 @@ func (f *finder) runs(ctx context.Context) (all []found, err error) {
 	slices.SortFunc(all, func(a, b found) int {
 		order := 0
 		switch f.q.Order {
-		case freshet.ByOldest:
+		case search.ByOldest:
 			order = cmp.Compare(a.Since, b.Since)
-		case freshet.ByNewest:
+		case search.ByNewest:
 		default:
 			order = cmp.Compare(b.score, a.score)
 		}
@@ -231,7 +232,7 @@ func (f *finder) source(ctx context.Context, key int64) (*freshet.Watched, error
 
 // tell completes the hits of the page that is asked for. What has been pruned since it was
 // indexed is left out.
-func (f *finder) tell(ctx context.Context, runs []found, r *freshet.SearchResult) error {
+func (f *finder) tell(ctx context.Context, runs []found, r *search.Result) error {
 	for _, run := range runs[min(f.q.Offset, len(runs)):] {
 		if len(r.Hits) == cmp.Or(f.q.Limit, usualHits) {
 			return nil
@@ -244,7 +245,7 @@ func (f *finder) tell(ctx context.Context, runs []found, r *freshet.SearchResult
 			r.Total--
 			continue
 		}
-		hit := freshet.Hit{
+		hit := search.Hit{
 			Source: w.ID, Label: freshet.Label{URL: w.URL, Name: w.Name, Tags: w.Tags}, Title: w.Standing.Head.Title,
 			Since: Moment(run.Since).Time(), Score: run.score,
 		}
@@ -281,7 +282,7 @@ func (f *finder) tell(ctx context.Context, runs []found, r *freshet.SearchResult
 
 // passage reads a passage from the newest version that has it, with what was looked for
 // marked. There is none if the version cannot be read.
-func (f *finder) passage(ctx context.Context, key int64, p Passage) (shown freshet.Passage, err error) {
+func (f *finder) passage(ctx context.Context, key int64, p Passage) (shown search.Passage, err error) {
 	var body int64
 	var title string
 	err = eachRow(ctx, f.reader, `SELECT v.text, coalesce(n.title, '') FROM versions v LEFT JOIN envelopes n ON n.id = v.envelope

@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks"
 )
 
@@ -52,7 +53,7 @@ func (d *document) admitHooks(s *Settings) {
 		}
 		s.Sinks[i] = checked
 		for _, id := range checked.Queries {
-			if !slices.ContainsFunc(s.Queries, func(q freshet.Query) bool { return q.ID == id }) {
+			if !slices.ContainsFunc(s.Queries, func(q queries.Query) bool { return q.ID == id }) {
 				s.Doubts = append(s.Doubts, fmt.Sprintf("%s.queries: %s is not among the queries of this file; until it is added otherwise, the sink is told nothing of it", d.sinks[i].path, id))
 			}
 		}
@@ -80,7 +81,7 @@ func (d *document) blameSink(l listedSource, err error) {
 // sink returns a reader of one item of the list of sinks.
 func (d *document) sink(s *Settings) func(ast.Node, string) {
 	return func(n ast.Node, path string) {
-		read := freshet.Sink{Origin: d.origin}
+		read := sinks.Sink{Origin: d.origin}
 		l := listedSource{node: n, path: path, at: map[string]ast.Node{}}
 		before := len(d.Problems)
 		word := func(name string, to func(string)) field {
@@ -123,7 +124,7 @@ func (d *document) sink(s *Settings) func(ast.Node, string) {
 				l.at["queries"] = v
 				d.texts(v, path, func(item ast.Node, _, id string) {
 					l.at[fmt.Sprintf("queries[%d]", len(read.Queries))] = item
-					read.Queries = append(read.Queries, freshet.QueryID(id))
+					read.Queries = append(read.Queries, queries.ID(id))
 				})
 			}},
 			values("settings", &read.Settings), values("headers", &read.Headers),

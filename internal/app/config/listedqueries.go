@@ -39,7 +39,7 @@ func (d *document) query(s *Settings) func(ast.Node, string) {
 			return
 		}
 		if read.ID == "" {
-			read.ID = freshet.QueryIDFor(read.Name)
+			read.ID = queries.IDFor(read.Name)
 		}
 		for i, other := range s.Queries {
 			if other.ID == read.ID {
@@ -54,7 +54,7 @@ func (d *document) query(s *Settings) func(ast.Node, string) {
 }
 
 // parseQuery reads a query. The error names the field.
-func parseQuery(said map[string]json.RawMessage) (read freshet.Query, err error) {
+func parseQuery(said map[string]json.RawMessage) (read queries.Query, err error) {
 	for _, key := range queryKeys {
 		if said[key] == nil {
 			continue

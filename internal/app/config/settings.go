@@ -15,8 +15,10 @@ import (
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/sinks"
 )
 
 // Settings are all that an operator can set. They come, the later ones winning, from the
@@ -60,8 +62,8 @@ type Settings struct {
 	NoSearch bool          // what versions say is not indexed
 	Requests auth.Profiles // that sources build on, by name
 	Webhooks []Webhook
-	Sinks    []freshet.Sink // beside the webhooks
-	Queries  []freshet.Query
+	Sinks    []sinks.Sink // beside the webhooks
+	Queries  []queries.Query
 	Levels   []freshet.TagLevel
 	Sources  []freshet.Source
 

@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks"
 )
 
@@ -93,7 +94,7 @@ func showWebhook(w Webhook) yaml.MapSlice {
 }
 
 // showQuery returns a query with its parts in the order in which they are documented.
-func showQuery(q freshet.Query) (shown yaml.MapSlice) {
+func showQuery(q queries.Query) (shown yaml.MapSlice) {
 	text, err := json.Marshal(q)
 	if err != nil {
 		return nil // it has been read from such a text
@@ -112,7 +113,7 @@ func showQuery(q freshet.Query) (shown yaml.MapSlice) {
 	return shown
 }
 
-func showSink(s freshet.Sink) yaml.MapSlice {
+func showSink(s sinks.Sink) yaml.MapSlice {
 	s = sinks.Shown(s)
 	values := func(of map[string]freshet.Value) (shown yaml.MapSlice) {
 		for _, name := range slices.Sorted(maps.Keys(of)) {

@@ -60,8 +60,8 @@ func (s *Settings) MissingSecrets() (names []string) {
 }
 
 // sink returns the webhook as a sink.
-func (w Webhook) sink() freshet.Sink {
-	s := freshet.Sink{
+func (w Webhook) sink() sinks.Sink {
+	s := sinks.Sink{
 		Name: w.Name, Kind: "webhook", URL: literal(w.URL), Tags: w.Tags, Sources: w.Sources,
 		Settings: map[string]freshet.Value{}, Origin: freshet.FromFile,
 	}
@@ -80,8 +80,8 @@ func (w Webhook) sink() freshet.Sink {
 func literal(text string) freshet.Value { return freshet.Value(strings.ReplaceAll(text, "${", "$${")) }
 
 // AllSinks returns those that are told of changes: the webhooks and the other sinks.
-func (s *Settings) AllSinks() []freshet.Sink {
-	all := make([]freshet.Sink, 0, len(s.Webhooks)+len(s.Sinks))
+func (s *Settings) AllSinks() []sinks.Sink {
+	all := make([]sinks.Sink, 0, len(s.Webhooks)+len(s.Sinks))
 	for _, w := range s.Webhooks {
 		all = append(all, w.sink())
 	}

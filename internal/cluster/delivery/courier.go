@@ -23,8 +23,8 @@ import (
 type Config struct {
 	// Find returns a sink as this node knows it. Open returns its outlet, which must not write to
 	// a connection when may returns an error.
-	Find func(ctx context.Context, name string) (freshet.Sink, error)
-	Open func(s freshet.Sink, may func() error) (*sinks.Outlet, error)
+	Find func(ctx context.Context, name string) (sinks.Sink, error)
+	Open func(s sinks.Sink, may func() error) (*sinks.Outlet, error)
 
 	// Known reports whether a token is that of a node, and Leads whether the brain has this epoch.
 	Known func(ctx context.Context, token string) (bool, error)

@@ -24,25 +24,25 @@ func TestSinksAreShared(t *testing.T) {
 	at := newReceiver(t)
 	a, b := newHelper(t, "a"), newHelper(t, "b")
 	two, three := newBrain(t, 1, a), newBrain(t, 1, a, b)
-	var sinks []freshet.Sink
+	var all []sinks.Sink
 	for i := range 300 {
-		sinks = append(sinks, freshet.Sink{Name: fmt.Sprint("s", i), Kind: "webhook", URL: freshet.Value(at.URL)})
+		all = append(all, sinks.Sink{Name: fmt.Sprint("s", i), Kind: "webhook", URL: freshet.Value(at.URL)})
 	}
-	for node, s := range three.Status(sinks) {
+	for node, s := range three.Status(all) {
 		if s.Sinks < 60 || s.Sinks > 140 {
 			t.Errorf("%s has %d of 300 sinks", node, s.Sinks)
 		}
 	}
-	for _, s := range sinks {
-		one := []freshet.Sink{s}
+	for _, s := range all {
+		one := []sinks.Sink{s}
 		for _, node := range []string{own, a.address()} {
 			if three.Status(one)[node].Sinks == 1 && two.Status(one)[node].Sinks != 1 {
 				t.Errorf("%s leaves %s when another node comes", s.Name, node)
 			}
 		}
 	}
-	file := freshet.Sink{Name: three.hookFor(at, a.address()).Name, Kind: "file"}
-	if three.Status([]freshet.Sink{file})[own].Sinks != 1 {
+	file := sinks.Sink{Name: three.hookFor(at, a.address()).Name, Kind: "file"}
+	if three.Status([]sinks.Sink{file})[own].Sinks != 1 {
 		t.Error("a file is written by another node")
 	}
 }
@@ -71,26 +71,26 @@ func TestAnswersComeBack(t *testing.T) {
 
 // What a node cannot send is sent by another, and is no failure of the receiver.
 func TestNodeThatCannotSend(t *testing.T) {
-	for name, spoil := range map[string]func(h *helper, s *freshet.Sink){
-		"it has no such sink":         func(h *helper, s *freshet.Sink) { delete(h.sinks, s.Name) },
-		"it has another of that name": func(h *helper, s *freshet.Sink) { o := *s; o.URL += "/other"; h.sinks[s.Name] = o },
-		"it has it from elsewhere":    func(h *helper, s *freshet.Sink) { o := *s; o.Origin = freshet.FromAPI; h.sinks[s.Name] = o },
-		"it may not go there":         func(h *helper, _ *freshet.Sink) { h.fetch = fetch.Config{} },
-		"it may not go where the name leads": func(h *helper, s *freshet.Sink) {
+	for name, spoil := range map[string]func(h *helper, s *sinks.Sink){
+		"it has no such sink":         func(h *helper, s *sinks.Sink) { delete(h.sinks, s.Name) },
+		"it has another of that name": func(h *helper, s *sinks.Sink) { o := *s; o.URL += "/other"; h.sinks[s.Name] = o },
+		"it has it from elsewhere":    func(h *helper, s *sinks.Sink) { o := *s; o.Origin = freshet.FromAPI; h.sinks[s.Name] = o },
+		"it may not go there":         func(h *helper, _ *sinks.Sink) { h.fetch = fetch.Config{} },
+		"it may not go where the name leads": func(h *helper, s *sinks.Sink) {
 			s.URL = freshet.Value(strings.Replace(string(s.URL), "127.0.0.1", "inside.example", 1))
 			_, port, _ := strings.Cut(string(s.URL), "example:")
 			number, _ := strconv.ParseUint(port, 10, 16)
 			h.fetch = fetch.Config{Resolver: toItself, Ports: []uint16{uint16(number)}}
 			knows(*s, h)
 		},
-		"it lacks a secret": func(h *helper, s *freshet.Sink) {
+		"it lacks a secret": func(h *helper, s *sinks.Sink) {
 			s.Headers = map[string]freshet.Value{"X-Key": "${env:FRESHET_NOWHERE}"}
 			knows(*s, h)
 		},
-		"it leaves":                        func(h *helper, _ *freshet.Sink) { h.Leave(context.Background()) },
-		"it does not answer":               func(h *helper, _ *freshet.Sink) { h.wire.Close() },
-		"another brain decides":            func(h *helper, _ *freshet.Sink) { h.See(2) },
-		"it sleeps until the order is old": func(h *helper, _ *freshet.Sink) { h.wire.Set(netfault.State{Delay: lease * 3 / 4}) },
+		"it leaves":                        func(h *helper, _ *sinks.Sink) { h.Leave(context.Background()) },
+		"it does not answer":               func(h *helper, _ *sinks.Sink) { h.wire.Close() },
+		"another brain decides":            func(h *helper, _ *sinks.Sink) { h.See(2) },
+		"it sleeps until the order is old": func(h *helper, _ *sinks.Sink) { h.wire.Set(netfault.State{Delay: lease * 3 / 4}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +149,7 @@ func TestNodeObeysTheNewBrain(t *testing.T) {
 	}()
 	<-at.came
 	stale := newBrain(t, 1, a)
-	if newBrain(t, 2, a).Status([]freshet.Sink{s})[a.address()].Sinks != 0 {
+	if newBrain(t, 2, a).Status([]sinks.Sink{s})[a.address()].Sinks != 0 {
 		t.Error("the node takes orders of a brain that it has not heard of")
 	}
 	a.leads.Store(2)
@@ -200,7 +200,7 @@ func newBrainWaits(t *testing.T, hears func(*helper)) {
 	hears(a)
 	next := newBrain(t, 2, a) // asks in vain for half a lease
 	next.Look(t.Context())
-	if next.Status([]freshet.Sink{s})[a.address()].Sinks != 0 {
+	if next.Status([]sinks.Sink{s})[a.address()].Sinks != 0 {
 		t.Error("the node takes orders before it is done with those of the old brain")
 	}
 	close(release)
@@ -258,7 +258,7 @@ func TestNodeFinishesWhatItHasBegun(t *testing.T) {
 		a.Leave(context.Background())
 		close(leaving)
 	}()
-	for b.Status([]freshet.Sink{s})[a.address()].Sinks > 0 { // until it says that it leaves
+	for b.Status([]sinks.Sink{s})[a.address()].Sinks > 0 { // until it says that it leaves
 		b.Look(t.Context())
 	}
 	select {

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"freshet/internal/clock"
-	"freshet/internal/freshet"
 	"freshet/internal/sinks"
 )
 
@@ -190,7 +189,7 @@ func (d *Dispatch) say(ctx context.Context, p *post, o order, body []byte) (a an
 
 // Carry has a message sent to a sink by the node that is to, and returns which did. Here makes the
 // attempt in this process.
-func (d *Dispatch) Carry(ctx context.Context, s freshet.Sink, m sinks.Message, here func(context.Context) error) (at string, err error) {
+func (d *Dispatch) Carry(ctx context.Context, s sinks.Sink, m sinks.Message, here func(context.Context) error) (at string, err error) {
 	for _, address := range d.ranked(s) {
 		p := d.hire(address, s.Name)
 		if p == nil && address != d.cfg.Own {
@@ -229,7 +228,7 @@ func (d *Dispatch) sendHere(ctx context.Context, here func(context.Context) erro
 
 // ranked returns the nodes that may send to a sink, the first choice first. A sink stays with its
 // node when others come and go. A receiver that was not reached is tried from the next node.
-func (d *Dispatch) ranked(s freshet.Sink) []string {
+func (d *Dispatch) ranked(s sinks.Sink) []string {
 	if sinks.OnItsMachine(s.Kind) {
 		return []string{d.cfg.Own}
 	}
@@ -283,7 +282,7 @@ func (d *Dispatch) dismiss(p *post) {
 
 // order has a node make an attempt, and reports whether it did. When it is not known, it has
 // waited until the node cannot be at it any more.
-func (d *Dispatch) order(ctx context.Context, p *post, s freshet.Sink, m sinks.Message) (done bool, err error) {
+func (d *Dispatch) order(ctx context.Context, p *post, s sinks.Sink, m sinks.Message) (done bool, err error) {
 	began := d.count.Now()
 	right := d.cfg.Right()
 	window := min(d.cfg.Lease/2, right)
@@ -371,7 +370,7 @@ type Status struct {
 }
 
 // Status returns what each node does, by address, for some sinks.
-func (d *Dispatch) Status(sinks []freshet.Sink) map[string]Status {
+func (d *Dispatch) Status(sinks []sinks.Sink) map[string]Status {
 	all := map[string]Status{}
 	for _, s := range sinks {
 		first := d.ranked(s)[0]

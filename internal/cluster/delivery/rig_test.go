@@ -83,7 +83,7 @@ func (r *receiver) senders() []string {
 }
 
 // outletOf returns the outlet of a sink as a node has it.
-func outletOf(name string, s freshet.Sink, c fetch.Config) (*sinks.Outlet, error) {
+func outletOf(name string, s sinks.Sink, c fetch.Config) (*sinks.Outlet, error) {
 	do := fetch.NewEgress(c).Do
 	return sinks.Open(sinks.Config{
 		CheckURL: c.CheckURL, Dial: c.Dialer, TLS: c.TLS, Secrets: auth.Secrets{Env: func(string) string { return map[string]string{"brain": "known to the brain"}[name] }},
@@ -105,7 +105,7 @@ type helper struct {
 	name  string
 	wire  *netfault.Wire
 	leads atomic.Int64 // the epoch that it hears of
-	sinks map[string]freshet.Sink
+	sinks map[string]sinks.Sink
 	fetch fetch.Config
 
 	unknown error  // of a sink that it does not know
@@ -113,14 +113,14 @@ type helper struct {
 }
 
 // newHelper starts a node behind a wire.
-func newHelper(t *testing.T, name string, to ...freshet.Sink) *helper {
-	h := &helper{name: name, sinks: map[string]freshet.Sink{}, fetch: open()}
+func newHelper(t *testing.T, name string, to ...sinks.Sink) *helper {
+	h := &helper{name: name, sinks: map[string]sinks.Sink{}, fetch: open()}
 	h.leads.Store(1)
 	for _, s := range to {
 		h.sinks[s.Name] = s
 	}
 	h.Courier = delivery.New(delivery.Config{
-		Find: func(_ context.Context, name string) (freshet.Sink, error) {
+		Find: func(_ context.Context, name string) (sinks.Sink, error) {
 			if h.looking != nil {
 				h.looking()
 			}
@@ -130,7 +130,7 @@ func newHelper(t *testing.T, name string, to ...freshet.Sink) *helper {
 			}
 			return s, nil
 		},
-		Open: func(s freshet.Sink, may func() error) (*sinks.Outlet, error) {
+		Open: func(s sinks.Sink, may func() error) (*sinks.Outlet, error) {
 			c := h.fetch
 			c.May = may
 			return outletOf(h.name, s, c)
@@ -188,7 +188,7 @@ func newLoggingBrain(t *testing.T, log *slog.Logger, epoch int64, helpers ...*he
 var message = sinks.Message{ID: "e1", Source: "page", Body: []byte(`{"id":"e1"}`)}
 
 // carry has a message sent, and returns by whom.
-func (b *brain) carry(s freshet.Sink) (by string, err error) {
+func (b *brain) carry(s sinks.Sink) (by string, err error) {
 	b.t.Helper()
 	o, err := outletOf("brain", s, open())
 	if err != nil {
@@ -202,20 +202,20 @@ func (b *brain) carry(s freshet.Sink) (by string, err error) {
 }
 
 // hookFor returns a sink whose first choice is a node.
-func (b *brain) hookFor(at *receiver, node string) freshet.Sink {
+func (b *brain) hookFor(at *receiver, node string) sinks.Sink {
 	b.t.Helper()
 	for i := range 1000 {
-		s := freshet.Sink{Name: "s" + string(rune('a'+i%26)) + string(rune('a'+i/26)), Kind: "webhook", URL: freshet.Value(at.URL), Settings: map[string]freshet.Value{"unsigned": "true"}, Origin: freshet.FromFile}
-		if b.Status([]freshet.Sink{s})[node].Sinks == 1 {
+		s := sinks.Sink{Name: "s" + string(rune('a'+i%26)) + string(rune('a'+i/26)), Kind: "webhook", URL: freshet.Value(at.URL), Settings: map[string]freshet.Value{"unsigned": "true"}, Origin: freshet.FromFile}
+		if b.Status([]sinks.Sink{s})[node].Sinks == 1 {
 			return s
 		}
 	}
 	b.t.Fatalf("no sink is delivered to by %s", node)
-	return freshet.Sink{}
+	return sinks.Sink{}
 }
 
 // knows has nodes know a sink.
-func knows(s freshet.Sink, helpers ...*helper) {
+func knows(s sinks.Sink, helpers ...*helper) {
 	for _, h := range helpers {
 		h.sinks[s.Name] = s
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks"
 )
 
@@ -42,7 +43,7 @@ type order struct {
 	Mark   string           `json:"mark,omitempty"` // of the sink, as the brain knows it
 	ID     string           `json:"id,omitempty"`
 	Source freshet.SourceID `json:"source,omitempty"`
-	Query  freshet.QueryID  `json:"query,omitempty"`
+	Query  queries.ID       `json:"query,omitempty"`
 	Begin  time.Duration    `json:"begin,omitempty"`  // the attempt begins before that, or never
 	Within time.Duration    `json:"within,omitempty"` // it ends
 }
@@ -99,7 +100,7 @@ func readOrder(from io.Reader) (o order, rest *bufio.Reader, err error) {
 }
 
 // markOf tells one definition of a sink from another, without saying what is in it.
-func markOf(s freshet.Sink) string {
+func markOf(s sinks.Sink) string {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return ""

@@ -10,7 +10,7 @@ import (
 
 // put has a lane run a query. One that cannot be run any more is left out, and the others
 // go on.
-func (r *Runner) put(l *lane, q freshet.Query) {
+func (r *Runner) put(l *lane, q queries.Query) {
 	r.known[q.ID] = q
 	if err := l.engine.Put(q); err != nil {
 		r.cfg.Log.Error("a query cannot be run; edit it", "query", q.ID, "err", err)
@@ -20,7 +20,7 @@ func (r *Runner) put(l *lane, q freshet.Query) {
 }
 
 // setPace says how the matches of a query are told.
-func (r *Runner) setPace(q freshet.Query, saved []byte) error {
+func (r *Runner) setPace(q queries.Query, saved []byte) error {
 	pace, err := queries.NewPace(q, q.Last)
 	if err != nil {
 		return err
@@ -37,12 +37,12 @@ func (r *Runner) setPace(q freshet.Query, saved []byte) error {
 
 // look takes over what was edited.
 func (r *Runner) look(ctx context.Context) error {
-	queries, err := r.cfg.Queries.Queries(ctx)
+	list, err := r.cfg.Queries.Queries(ctx)
 	if err != nil {
 		return err
 	}
-	there := map[freshet.QueryID]bool{}
-	for _, q := range queries {
+	there := map[queries.ID]bool{}
+	for _, q := range list {
 		there[q.ID] = true
 		before, known := r.known[q.ID]
 		switch {
@@ -66,7 +66,7 @@ func (r *Runner) look(ctx context.Context) error {
 }
 
 // add begins with a query.
-func (r *Runner) add(ctx context.Context, q freshet.Query) error {
+func (r *Runner) add(ctx context.Context, q queries.Query) error {
 	if err := r.setPace(q, nil); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (r *Runner) add(ctx context.Context, q freshet.Query) error {
 		return err
 	}
 	r.ahead = append(r.ahead, q)
-	slices.SortFunc(r.ahead, func(a, b freshet.Query) int { return int(a.From - b.From) })
+	slices.SortFunc(r.ahead, func(a, b queries.Query) int { return int(a.From - b.From) })
 	return nil
 }
 
@@ -95,12 +95,12 @@ func (r *Runner) outcomesAt(ctx context.Context, change freshet.Cursor) (freshet
 }
 
 // edit takes over an edit of a query.
-func (r *Runner) edit(q freshet.Query) error {
+func (r *Runner) edit(q queries.Query) error {
 	if err := r.setPace(q, r.paces[q.ID].Save()); err != nil {
 		return err
 	}
 	r.known[q.ID] = q
-	if i := slices.IndexFunc(r.ahead, func(a freshet.Query) bool { return a.ID == q.ID }); i >= 0 {
+	if i := slices.IndexFunc(r.ahead, func(a queries.Query) bool { return a.ID == q.ID }); i >= 0 {
 		r.ahead[i] = q
 		return nil
 	}
@@ -113,11 +113,11 @@ func (r *Runner) edit(q freshet.Query) error {
 }
 
 // drop forgets a query.
-func (r *Runner) drop(id freshet.QueryID) {
+func (r *Runner) drop(id queries.ID) {
 	r.main.engine.Remove(id)
 	delete(r.known, id)
 	delete(r.paces, id)
 	delete(r.behind, id)
-	r.ahead = slices.DeleteFunc(r.ahead, func(q freshet.Query) bool { return q.ID == id })
+	r.ahead = slices.DeleteFunc(r.ahead, func(q queries.Query) bool { return q.ID == id })
 	r.show(id)
 }

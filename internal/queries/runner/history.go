@@ -26,7 +26,7 @@ type Trial struct {
 
 // A Finding is what a query would have matched.
 type Finding struct {
-	Matches []freshet.Match
+	Matches []queries.Match
 	Changes map[freshet.Cursor]freshet.Change // those that made the matches
 	Found   int                               // matches in all
 	Scanned int                               // changes that were looked at
@@ -34,7 +34,7 @@ type Finding struct {
 }
 
 // Try holds a query, which has been through queries.Check, against what is stored.
-func Try(ctx context.Context, q freshet.Query, t Trial) (f Finding, err error) {
+func Try(ctx context.Context, q queries.Query, t Trial) (f Finding, err error) {
 	e, err := queries.New()
 	if err != nil {
 		return f, err
@@ -50,7 +50,7 @@ func Try(ctx context.Context, q freshet.Query, t Trial) (f Finding, err error) {
 	}
 	f.Changes = map[freshet.Cursor]freshet.Change{}
 	recent := map[freshet.Cursor]freshet.Change{}
-	take := func(matches []freshet.Match) {
+	take := func(matches []queries.Match) {
 		for _, m := range matches {
 			f.Found++
 			f.Matches = append(f.Matches, m)

@@ -13,8 +13,8 @@ import (
 // A lane is queries that are equally far in the logs.
 type lane struct {
 	engine *queries.Engine
-	only   freshet.QueryID // the query that catches up here; "" in the main lane
-	moved  bool            // since it was kept
+	only   queries.ID // the query that catches up here; "" in the main lane
+	moved  bool       // since it was kept
 }
 
 func (r *Runner) newLane() (*lane, error) {
@@ -157,7 +157,7 @@ func (r *Runner) run(ctx context.Context, l *lane, events []queries.Event) error
 
 // happen tells the engine of a lane of an event, and of the time that has passed until
 // then, and returns what matched.
-func (r *Runner) happen(ctx context.Context, l *lane, event queries.Event) ([]freshet.Match, error) {
+func (r *Runner) happen(ctx context.Context, l *lane, event queries.Event) ([]queries.Match, error) {
 	matches := l.engine.Tick(timeOf(event).Add(-1))
 	if event.Change != nil {
 		if err := r.loader.load(ctx, &event, l.engine.Needs(event.Subject)); err != nil {

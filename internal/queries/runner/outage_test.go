@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/queries"
 )
 
 // The store cannot be read for a while: queries go on by themselves, and match what they would have
 // matched, once.
 func TestOutagesChangeNothing(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.add(freshet.Query{ID: "p", Name: "p", From: -1, When: `added.contains("sale")`})
+		r.add(queries.Query{ID: "p", Name: "p", From: -1, When: `added.contains("sale")`})
 		r.see("a", "sale one\n", nil)
 		want(t, "before", r.matches(), "p.1 a.1")
 		for n, more := range []string{"sale two\n", "sale three\n"} {

@@ -17,8 +17,8 @@ const (
 // load takes up where the last run ended.
 func (r *Runner) load(ctx context.Context) error {
 	var err error
-	r.known, r.paces, r.behind, r.ahead = map[freshet.QueryID]freshet.Query{}, map[freshet.QueryID]*queries.Pace{}, map[freshet.QueryID]*lane{}, nil
-	r.step, r.kept = freshet.QueryStep{}, place{}
+	r.known, r.paces, r.behind, r.ahead = map[queries.ID]queries.Query{}, map[queries.ID]*queries.Pace{}, map[queries.ID]*lane{}, nil
+	r.step, r.kept = queries.Step{}, place{}
 	if r.main, err = r.newLane(); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (r *Runner) begin(ctx context.Context) error {
 }
 
 // resume goes on with a query that was catching up.
-func (r *Runner) resume(q freshet.Query, own queryNotes) error {
+func (r *Runner) resume(q queries.Query, own queryNotes) error {
 	var at place
 	if _, err := fmt.Sscan(string(own.lane), &at.changes, &at.outcomes); err != nil {
 		return fmt.Errorf("how far query %s has caught up: %w", q.ID, freshet.ErrDamaged)
@@ -86,7 +86,7 @@ func (r *Runner) resume(q freshet.Query, own queryNotes) error {
 }
 
 // lag gives a query a lane of its own.
-func (r *Runner) lag(q freshet.Query, at place) (*lane, error) {
+func (r *Runner) lag(q queries.Query, at place) (*lane, error) {
 	l, err := r.newLane()
 	if err != nil {
 		return nil, err
@@ -101,12 +101,12 @@ func (r *Runner) lag(q freshet.Query, at place) (*lane, error) {
 
 // queryNotes are what is remembered of a query, or of all of them together.
 type queryNotes struct {
-	engine     []freshet.QueryNote
+	engine     []queries.State
 	lane, pace []byte
 }
 
-func (r *Runner) notes(ctx context.Context) (map[freshet.QueryID]queryNotes, error) {
-	by := map[freshet.QueryID]queryNotes{}
+func (r *Runner) notes(ctx context.Context) (map[queries.ID]queryNotes, error) {
+	by := map[queries.ID]queryNotes{}
 	for n, err := range r.cfg.Queries.QueryNotes(ctx) {
 		if err != nil {
 			return nil, err

@@ -113,7 +113,7 @@ func (r *rig) see(id freshet.SourceID, text string, fields freshet.Fields) fresh
 }
 
 // add adds a query, which begins now unless it says otherwise.
-func (r *rig) add(q freshet.Query) freshet.Query {
+func (r *rig) add(q queries.Query) queries.Query {
 	r.t.Helper()
 	checked, err := queries.Check(q, nil)
 	if err != nil {
@@ -132,7 +132,7 @@ func (r *rig) add(q freshet.Query) freshet.Query {
 func (r *rig) matches() (found []string) {
 	r.t.Helper()
 	synctest.Wait()
-	all, err := r.queries.Matches(r.t.Context(), freshet.MatchQuery{})
+	all, err := r.queries.Matches(r.t.Context(), queries.MatchQuery{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func (r *rig) matches() (found []string) {
 		if m.Value != nil {
 			line += fmt.Sprintf(" %v", m.Value)
 		}
-		if m.Cause != freshet.MatchChange {
+		if m.Cause != queries.MatchChange {
 			line += fmt.Sprintf(" %s %s", m.Cause, m.At.UTC().Format("15:04"))
 		}
 		found = append(found, line)
@@ -152,16 +152,16 @@ func (r *rig) matches() (found []string) {
 	return found
 }
 
-// parcels returns what has been told by now, such as "p 1-3 digest 08:00".
-func (r *rig) parcels() (found []string) {
+// batches returns what has been told by now, such as "p 1-3 digest 08:00".
+func (r *rig) batches() (found []string) {
 	r.t.Helper()
 	synctest.Wait()
-	all, err := r.queries.Parcels(r.t.Context(), freshet.MatchQuery{})
+	all, err := r.queries.Batches(r.t.Context(), queries.MatchQuery{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	for _, p := range all {
-		found = append(found, fmt.Sprintf("%s %d-%d %s %s", p.Query, p.From, p.To, p.Hold, p.At.UTC().Format("15:04")))
+		found = append(found, fmt.Sprintf("%s %d-%d %s %s", p.Query, p.From, p.To, p.Delay, p.At.UTC().Format("15:04")))
 	}
 	return found
 }

@@ -31,14 +31,14 @@ type Runner struct {
 	loader loader
 	edited chan struct{} // somebody has edited a query
 
-	known  map[freshet.QueryID]freshet.Query
-	paces  map[freshet.QueryID]*queries.Pace
+	known  map[queries.ID]queries.Query
+	paces  map[queries.ID]*queries.Pace
 	main   *lane
-	behind map[freshet.QueryID]*lane
-	ahead  []freshet.Query // which join when the main lane has come to where they begin
+	behind map[queries.ID]*lane
+	ahead  []queries.Query // which join when the main lane has come to where they begin
 
-	step   freshet.QueryStep // that is not kept yet
-	kept   place             // of the main lane, as it is on disk
+	step   queries.Step // that is not kept yet
+	kept   place        // of the main lane, as it is on disk
 	states states
 }
 
@@ -139,7 +139,7 @@ func (r *Runner) keep(ctx context.Context) error {
 		changes, outcomes := l.engine.Upto()
 		r.note(id, laneNote, fmt.Appendf(nil, "%d %d", changes, outcomes))
 	}
-	if len(r.step.Notes)+len(r.step.Matches)+len(r.step.Parcels) == 0 || r.postponed() {
+	if len(r.step.States)+len(r.step.Matches)+len(r.step.Batches) == 0 || r.postponed() {
 		return nil
 	}
 	err := retry.Write(ctx, func() error { return r.cfg.Queries.RunQueries(ctx, r.step) }, func(times int, err error) {
@@ -148,7 +148,7 @@ func (r *Runner) keep(ctx context.Context) error {
 		}
 	})
 	if err == nil {
-		r.step, r.kept = freshet.QueryStep{}, place{}
+		r.step, r.kept = queries.Step{}, place{}
 		r.kept.changes, r.kept.outcomes = r.main.engine.Upto()
 	}
 	return err
@@ -159,48 +159,48 @@ func (r *Runner) keep(ctx context.Context) error {
 // change: what matched nothing matches nothing then, either.
 func (r *Runner) postponed() bool {
 	const little = 1000
-	for _, n := range r.step.Notes {
+	for _, n := range r.step.States {
 		if n.Query != "" {
 			return false
 		}
 	}
 	changes, outcomes := r.main.engine.Upto()
-	if len(r.step.Matches)+len(r.step.Parcels) > 0 || changes-r.kept.changes > little || outcomes-r.kept.outcomes > little {
+	if len(r.step.Matches)+len(r.step.Batches) > 0 || changes-r.kept.changes > little || outcomes-r.kept.outcomes > little {
 		return false
 	}
-	r.step.Notes = r.step.Notes[len(r.step.Notes)-1:]
+	r.step.States = r.step.States[len(r.step.States)-1:]
 	return true
 }
 
-func (r *Runner) note(id freshet.QueryID, name string, body []byte) {
-	r.step.Notes = append(r.step.Notes, freshet.QueryNote{Query: id, Name: name, Body: body})
+func (r *Runner) note(id queries.ID, name string, body []byte) {
+	r.step.States = append(r.step.States, queries.State{Query: id, Name: name, Body: body})
 }
 
 // tell takes in matches, and has those told that are to be.
-func (r *Runner) tell(matches []freshet.Match) error {
+func (r *Runner) tell(matches []queries.Match) error {
 	now := r.cfg.Now()
 	for _, m := range matches {
 		r.step.Matches = append(r.step.Matches, m)
 		pace := r.paces[m.Query]
-		parcels, err := pace.Tell(m, now)
+		batches, err := pace.Tell(m, now)
 		if err != nil {
 			return err
 		}
-		r.send(parcels)
+		r.send(batches)
 		r.note(m.Query, paceNote, pace.Save())
 		r.show(m.Query)
 	}
 	return nil
 }
 
-// send has parcels told, under the names that their queries have now.
-func (r *Runner) send(parcels []freshet.Parcel) {
-	for _, p := range parcels {
+// send has batches told, under the names that their queries have now.
+func (r *Runner) send(batches []queries.Batch) {
+	for _, p := range batches {
 		p.Name = r.known[p.Query].Name
 		if p.Name == "" {
 			p.Name = string(p.Query)
 		}
-		r.step.Parcels = append(r.step.Parcels, p)
+		r.step.Batches = append(r.step.Batches, p)
 	}
 }
 

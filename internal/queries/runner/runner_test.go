@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 )
 
 func want(t *testing.T, what string, got []string, want ...string) {
@@ -26,7 +27,7 @@ func TestFromNowOn(t *testing.T) {
 		r.stop()
 		r.see("a", "sale two\n", nil) // which the runner has not looked at
 		r.start()
-		r.add(freshet.Query{ID: "p", Name: "p", From: -1, When: `added.contains("sale")`, Value: "text"})
+		r.add(queries.Query{ID: "p", Name: "p", From: -1, When: `added.contains("sale")`, Value: "text"})
 		r.see("a", "sale three\n", nil)
 		r.see("b", "nothing\n", nil)
 		want(t, "at once", r.matches(), "p.1 a.3 sale three\n")
@@ -53,7 +54,7 @@ func TestFromThePast(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		want(t, "before", r.matches())
-		r.add(freshet.Query{ID: "p", Name: "p", From: 100, When: "int(now.n) % 2 == 0", Value: "int(now.n)"})
+		r.add(queries.Query{ID: "p", Name: "p", From: 100, When: "int(now.n) % 2 == 0", Value: "int(now.n)"})
 		r.reopen()
 		r.see("a", "number 600\n", freshet.Fields{"n": 600.0})
 		got := r.matches()
@@ -67,7 +68,7 @@ func TestFromThePast(t *testing.T) {
 // Absence is told when its time has come, also if the runner was stopped meanwhile.
 func TestSilence(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.add(freshet.Query{ID: "p", Name: "p", From: -1, Scope: freshet.Scope{Sources: []freshet.SourceID{"a"}}, Window: freshet.Window{Silent: freshet.Silence{For: 2 * time.Hour}}})
+		r.add(queries.Query{ID: "p", Name: "p", From: -1, Scope: queries.Scope{Sources: []freshet.SourceID{"a"}}, Window: queries.Window{Silent: queries.Silence{For: 2 * time.Hour}}})
 		synctest.Wait()
 		r.see("a", "one\n", nil)
 		time.Sleep(time.Hour)
@@ -87,27 +88,27 @@ func TestSilence(t *testing.T) {
 // Matches wait for their digest over a start, and each is told once.
 func TestDigest(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.add(freshet.Query{ID: "p", Name: "p", From: -1, Digest: freshet.Digest{Every: freshet.DigestDay, At: 8 * 60}})
+		r.add(queries.Query{ID: "p", Name: "p", From: -1, Digest: queries.Digest{Every: queries.DigestDay, At: 8 * 60}})
 		synctest.Wait()
 		for i := range 3 {
 			r.see("a", fmt.Sprintf("one %d\n", i), nil)
 			time.Sleep(time.Hour)
 		}
-		want(t, "in the night", r.parcels())
+		want(t, "in the night", r.batches())
 		r.reopen()
 		time.Sleep(6 * time.Hour)
-		want(t, "in the morning", r.parcels(), "p 1-3 digest 08:00")
+		want(t, "in the morning", r.batches(), "p 1-3 digest 08:00")
 		r.see("a", "another\n", nil)
 		r.reopen()
 		time.Sleep(24 * time.Hour)
-		want(t, "a day later", r.parcels(), "p 1-3 digest 08:00", "p 4-4 digest 08:00")
+		want(t, "a day later", r.batches(), "p 1-3 digest 08:00", "p 4-4 digest 08:00")
 	})
 }
 
 // What is edited or removed takes effect, and numbers go on.
 func TestEdits(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		q := r.add(freshet.Query{ID: "p", Name: "p", From: -1, When: `text.contains("x")`})
+		q := r.add(queries.Query{ID: "p", Name: "p", From: -1, When: `text.contains("x")`})
 		r.see("a", "x\n", nil)
 		want(t, "at first", r.matches(), "p.1 a.1")
 		q.When = `text.contains("y")`
@@ -126,7 +127,7 @@ func TestEdits(t *testing.T) {
 		synctest.Wait()
 		r.see("a", "yy\n", nil)
 		want(t, "after a removal", r.matches())
-		r.add(freshet.Query{ID: "p", Name: "p", From: -1, When: `text.contains("y")`})
+		r.add(queries.Query{ID: "p", Name: "p", From: -1, When: `text.contains("y")`})
 		r.see("a", "yyy\n", nil)
 		want(t, "under the same name", r.matches(), "p.3 a.5")
 	})
@@ -134,10 +135,10 @@ func TestEdits(t *testing.T) {
 
 // However often the runner is stopped, windows count what they count when it is not.
 func TestStopsChangeNothing(t *testing.T) {
-	queries := []freshet.Query{
+	queries := []queries.Query{
 		{ID: "p", Name: "p", From: -1, When: `count("1h") > 2`},
-		{ID: "q", Name: "q", From: -1, When: `now.n < lowest(now.n, "2h")`, Value: "now.n", Window: freshet.Window{By: freshet.ByNothing}},
-		{ID: "r", Name: "r", From: -1, When: `after(source.id == "a", "30m") && source.id == "b"`, Window: freshet.Window{By: freshet.ByNothing}},
+		{ID: "q", Name: "q", From: -1, When: `now.n < lowest(now.n, "2h")`, Value: "now.n", Window: queries.Window{By: queries.ByNothing}},
+		{ID: "r", Name: "r", From: -1, When: `after(source.id == "a", "30m") && source.id == "b"`, Window: queries.Window{By: queries.ByNothing}},
 	}
 	type happening struct {
 		source freshet.SourceID
@@ -200,7 +201,7 @@ func TestNothingMatchedNothingWritten(t *testing.T) {
 		}
 		change("before")
 		want(t, "without a query", notes())
-		r.add(freshet.Query{ID: "p", Name: "p", From: -1, When: `added.contains("sale")`})
+		r.add(queries.Query{ID: "p", Name: "p", From: -1, When: `added.contains("sale")`})
 		begun := notes()
 		change("nothing")
 		want(t, "without a match", notes(), begun...)

@@ -8,7 +8,7 @@ import (
 )
 
 // SchemaOf returns which values the sources in a scope have.
-func SchemaOf(ctx context.Context, store freshet.Catalog, scope freshet.Scope) (*queries.Schema, error) {
+func SchemaOf(ctx context.Context, store freshet.Catalog, scope queries.Scope) (*queries.Schema, error) {
 	schema := &queries.Schema{}
 	for w, err := range store.Sources(ctx) {
 		if err != nil {

@@ -5,20 +5,21 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 )
 
 // A State is how it stands with a query that is run.
 type State struct {
-	Behind  bool         // it catches up with the others
-	Waiting int64        // matches that are not told yet
-	For     freshet.Hold // what they wait for
-	Until   time.Time    // when that ends; zero if time alone does not end it
+	Behind  bool          // it catches up with the others
+	Waiting int64         // matches that are not told yet
+	For     queries.Delay // what they wait for
+	Until   time.Time     // when that ends; zero if time alone does not end it
 }
 
 // states are how it stands with queries, for others to see while they run.
 type states struct {
 	mu   sync.Mutex
-	by   map[freshet.QueryID]State
+	by   map[queries.ID]State
 	upto place // all queries have run, and what they matched is kept
 }
 
@@ -43,7 +44,7 @@ func (r *Runner) showUpto() {
 }
 
 // Standing returns how it stands with a query. It reports false if the query is not run.
-func (r *Runner) Standing(id freshet.QueryID) (State, bool) {
+func (r *Runner) Standing(id queries.ID) (State, bool) {
 	r.states.mu.Lock()
 	defer r.states.mu.Unlock()
 	s, ok := r.states.by[id]
@@ -51,7 +52,7 @@ func (r *Runner) Standing(id freshet.QueryID) (State, bool) {
 }
 
 // show lets others see how it stands with a query by now.
-func (r *Runner) show(id freshet.QueryID) {
+func (r *Runner) show(id queries.ID) {
 	pace, known := r.paces[id]
 	var s State
 	if known {
@@ -62,7 +63,7 @@ func (r *Runner) show(id freshet.QueryID) {
 	r.states.mu.Lock()
 	defer r.states.mu.Unlock()
 	if r.states.by == nil {
-		r.states.by = map[freshet.QueryID]State{}
+		r.states.by = map[queries.ID]State{}
 	}
 	if known {
 		r.states.by[id] = s

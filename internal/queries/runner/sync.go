@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 )
 
 // A Synced counts what a Sync did.
@@ -14,9 +15,9 @@ type Synced struct{ Added, Changed, Removed, Kept int }
 // Sync makes the queries that come from the configuration file those listed, which have been
 // through queries.Check. One that is no longer listed is removed. One that was added otherwise
 // and is now listed becomes the file's.
-func (r *Runner) Sync(ctx context.Context, listed []freshet.Query) (done Synced, err error) {
+func (r *Runner) Sync(ctx context.Context, listed []queries.Query) (done Synced, err error) {
 	defer r.Edited()
-	have := map[freshet.QueryID]freshet.Query{}
+	have := map[queries.ID]queries.Query{}
 	all, err := r.cfg.Queries.Queries(ctx)
 	if err != nil {
 		return done, fmt.Errorf("read the queries: %w", err)
@@ -60,7 +61,7 @@ func (r *Runner) Sync(ctx context.Context, listed []freshet.Query) (done Synced,
 }
 
 // same reports whether a query says the same as another.
-func same(a, b freshet.Query) bool {
+func same(a, b queries.Query) bool {
 	b.Created, b.Revision, b.From, b.Last = a.Created, a.Revision, a.From, a.Last
 	return reflect.DeepEqual(a, b)
 }

@@ -5,27 +5,28 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/queries/runner"
 )
 
 func TestSync(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		cheap := freshet.Query{ID: "cheap", Name: "Cheap", When: "now.price < 10.0", Origin: freshet.FromFile}
-		any := freshet.Query{ID: "any", Name: "Any", Origin: freshet.FromFile}
-		if _, err := r.queries.AddQuery(r.t.Context(), freshet.Query{ID: "own", Name: "Own", Origin: freshet.FromAPI, From: -1}); err != nil {
+		cheap := queries.Query{ID: "cheap", Name: "Cheap", When: "now.price < 10.0", Origin: freshet.FromFile}
+		any := queries.Query{ID: "any", Name: "Any", Origin: freshet.FromFile}
+		if _, err := r.queries.AddQuery(r.t.Context(), queries.Query{ID: "own", Name: "Own", Origin: freshet.FromAPI, From: -1}); err != nil {
 			t.Fatal(err)
 		}
 		edited := cheap
-		edited.Digest = freshet.Digest{Count: 2}
+		edited.Digest = queries.Digest{Count: 2}
 		for i, step := range []struct {
-			listed []freshet.Query
+			listed []queries.Query
 			want   runner.Synced
 			ids    string
 		}{
-			{[]freshet.Query{cheap, any}, runner.Synced{Added: 2}, "any cheap own "},
-			{[]freshet.Query{any, cheap}, runner.Synced{Kept: 2}, "any cheap own "},
-			{[]freshet.Query{edited, any}, runner.Synced{Changed: 1, Kept: 1}, "any cheap own "},
-			{[]freshet.Query{{ID: "own", Name: "Now of the file"}}, runner.Synced{Changed: 1, Removed: 2}, "own "},
+			{[]queries.Query{cheap, any}, runner.Synced{Added: 2}, "any cheap own "},
+			{[]queries.Query{any, cheap}, runner.Synced{Kept: 2}, "any cheap own "},
+			{[]queries.Query{edited, any}, runner.Synced{Changed: 1, Kept: 1}, "any cheap own "},
+			{[]queries.Query{{ID: "own", Name: "Now of the file"}}, runner.Synced{Changed: 1, Removed: 2}, "own "},
 			{nil, runner.Synced{Removed: 1}, ""},
 		} {
 			time.Sleep(time.Second)

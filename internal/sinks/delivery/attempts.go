@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
+	"freshet/internal/sinks"
 )
 
 // maxRecent is how many attempts of a sink are remembered.
@@ -60,7 +62,7 @@ func (s *Sinks) Attempts(ctx context.Context, name string) ([]Delivery, error) {
 
 // Owed returns up to limit deliveries that a sink waits for and that wait for no other of
 // their source, the next to be tried first.
-func (s *Sinks) Owed(ctx context.Context, name string, limit int) ([]freshet.Debt, error) {
+func (s *Sinks) Owed(ctx context.Context, name string, limit int) ([]sinks.PendingDelivery, error) {
 	if _, err := s.Get(ctx, name); err != nil {
 		return nil, err
 	}
@@ -106,15 +108,15 @@ func (s *Sinks) CountReplay(ctx context.Context, name string, r Replay) (n int, 
 }
 
 // wantedAfter reads on in a stream, and counts what a sink wants of it.
-func (s *Sinks) wantedAfter(ctx context.Context, to freshet.Sink, at freshet.Entry) (read, wanted int, last freshet.Cursor, err error) {
-	if at.Stream == freshet.StreamParcels {
-		parcels, err := s.cfg.Store.Parcels(ctx, freshet.MatchQuery{After: at.Cursor, Limit: countPage})
-		for _, p := range parcels {
-			if last = p.Cursor; to.WantsParcel(p) {
+func (s *Sinks) wantedAfter(ctx context.Context, to sinks.Sink, at sinks.Position) (read, wanted int, last freshet.Cursor, err error) {
+	if at.Stream == sinks.StreamBatches {
+		batches, err := s.cfg.Store.Batches(ctx, queries.MatchQuery{After: at.Cursor, Limit: countPage})
+		for _, p := range batches {
+			if last = p.Cursor; to.WantsBatch(p) {
 				wanted++
 			}
 		}
-		return len(parcels), wanted, last, err
+		return len(batches), wanted, last, err
 	}
 	changes, err := s.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: at.Cursor, Limit: countPage})
 	for _, c := range changes {
@@ -126,11 +128,11 @@ func (s *Sinks) wantedAfter(ctx context.Context, to freshet.Sink, at freshet.Ent
 }
 
 // begin returns the entry of its stream after which a sink is told again.
-func (s *Sinks) begin(ctx context.Context, to freshet.Sink, r Replay) (at freshet.Entry, err error) {
+func (s *Sinks) begin(ctx context.Context, to sinks.Sink, r Replay) (at sinks.Position, err error) {
 	at.Stream = to.Stream()
 	switch {
-	case at.Stream == freshet.StreamParcels:
-		at.Cursor, err = s.parcelsBefore(ctx, to, r)
+	case at.Stream == sinks.StreamBatches:
+		at.Cursor, err = s.batchesBefore(ctx, to, r)
 	case r.After == nil:
 		at.Cursor, err = s.changesBefore(ctx, r.Since)
 	default:

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/retry"
+	"freshet/internal/sinks"
 )
 
 // A board reads a stream once for all sinks that want only part of it, and wakes those that
@@ -15,7 +17,7 @@ import (
 // those that there are.
 type board struct {
 	store  Store
-	stream freshet.Stream
+	stream sinks.Stream
 
 	mu    sync.Mutex
 	at    freshet.Cursor // who wants what comes up to here has been woken
@@ -44,7 +46,7 @@ const (
 const keepIdle = time.Minute
 
 // newBoard returns a board of a stream, which begins where that ends.
-func newBoard(ctx context.Context, store Store, stream freshet.Stream) (*board, error) {
+func newBoard(ctx context.Context, store Store, stream sinks.Stream) (*board, error) {
 	b := &board{store: store, stream: stream, kept: time.Now(), ears: map[string]*ear{}, wants: map[want]map[*ear]bool{}}
 	end, err := b.end(ctx)
 	b.at = end
@@ -52,8 +54,8 @@ func newBoard(ctx context.Context, store Store, stream freshet.Stream) (*board, 
 }
 
 func (b *board) end(ctx context.Context) (freshet.Cursor, error) {
-	if b.stream == freshet.StreamParcels {
-		return b.store.LastParcel(ctx)
+	if b.stream == sinks.StreamBatches {
+		return b.store.LastBatch(ctx)
 	}
 	return b.store.LastChange(ctx)
 }
@@ -74,8 +76,8 @@ func (b *board) run(ctx context.Context) error {
 // step waits for what comes next and wakes those who want it.
 func (b *board) step(ctx context.Context) error {
 	wait := b.store.Wait
-	if b.stream == freshet.StreamParcels {
-		wait = b.store.WaitParcel
+	if b.stream == sinks.StreamBatches {
+		wait = b.store.WaitBatch
 	}
 	if err := wait(ctx, b.at); err != nil { // only this goroutine moves it
 		return err
@@ -119,9 +121,9 @@ type posted struct {
 
 // read returns what comes next.
 func (b *board) read(ctx context.Context) (p posting, err error) {
-	if b.stream == freshet.StreamParcels {
-		parcels, err := b.store.Parcels(ctx, freshet.MatchQuery{After: b.at, Limit: readLimit})
-		for _, one := range parcels {
+	if b.stream == sinks.StreamBatches {
+		batches, err := b.store.Batches(ctx, queries.MatchQuery{After: b.at, Limit: readLimit})
+		for _, one := range batches {
 			p.to, p.told = one.Cursor, one.End
 			p.entries = append(p.entries, posted{one.Cursor, []want{{wantQuery, string(one.Query)}}})
 		}
@@ -172,7 +174,7 @@ type ear struct {
 }
 
 // join has a sink wait for what it wants after a place. Nobody of its name may wait yet.
-func (b *board) join(to freshet.Sink, at freshet.Cursor) *ear {
+func (b *board) join(to sinks.Sink, at freshet.Cursor) *ear {
 	e := &ear{board: b, name: to.Name, bell: make(chan struct{}, 1), at: at}
 	for _, tag := range to.Tags {
 		e.wants = append(e.wants, want{wantTag, tag})

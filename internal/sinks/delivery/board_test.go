@@ -16,6 +16,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 )
 
@@ -65,7 +66,7 @@ func TestEachSinkIsToldWhatItWants(t *testing.T) {
 				draw := rand.New(rand.NewPCG(seed, 1))
 				r := newRig(t)
 				defer r.close()
-				const sources, sinks = 6, 12
+				const sources, count = 6, 12
 				some := func(prefix string) (names []string) {
 					for i := range sources {
 						if draw.IntN(4) == 0 {
@@ -77,8 +78,8 @@ func TestEachSinkIsToldWhatItWants(t *testing.T) {
 				for i := range sources {
 					r.add(freshet.SourceID(fmt.Sprint("page", i)), some("tag")...)
 				}
-				var listed []freshet.Sink
-				all := r.many(sinks, nil, func(i int, s *freshet.Sink) {
+				var listed []sinks.Sink
+				all := r.many(count, nil, func(i int, s *sinks.Sink) {
 					s.Tags = some("tag")
 					for _, id := range some("page") {
 						s.Sources = append(s.Sources, freshet.SourceID(id))
@@ -89,7 +90,7 @@ func TestEachSinkIsToldWhatItWants(t *testing.T) {
 				if err := all.Run(t.Context(), func(err error) { t.Error(err) }); err != nil {
 					t.Fatal(err)
 				}
-				want := make([][]string, sinks)
+				want := make([][]string, count)
 				for range 30 {
 					for range 1 + draw.IntN(4) {
 						c := r.capture(freshet.SourceID(fmt.Sprint("page", draw.IntN(sources))))
@@ -140,7 +141,7 @@ func (c *counted) LastChange(ctx context.Context) (freshet.Cursor, error) {
 	return c.Store.LastChange(ctx)
 }
 
-func (c *counted) Advance(ctx context.Context, reader string, to freshet.Entry, owed []freshet.Message) error {
+func (c *counted) Advance(ctx context.Context, reader string, to sinks.Position, owed []sinks.NewDelivery) error {
 	c.count("advance")
 	return c.Store.Advance(ctx, reader, to, owed)
 }
@@ -153,8 +154,8 @@ func TestChangesWakeOnlyThoseWhoWantThem(t *testing.T) {
 		defer r.close()
 		log := &counted{Store: r.store, calls: map[string]int{}}
 		r.store = log
-		const sinks, changes = 50, 20
-		all := r.many(sinks, nil, func(i int, s *freshet.Sink) {
+		const count, changes = 50, 20
+		all := r.many(count, nil, func(i int, s *sinks.Sink) {
 			if s.Tags = []string{"news"}; i > 0 {
 				s.Tags = []string{"other"}
 			}
@@ -174,7 +175,7 @@ func TestChangesWakeOnlyThoseWhoWantThem(t *testing.T) {
 		}
 		for call, n := range log.calls {
 			if n > 5*changes {
-				t.Errorf("%d changes that one sink of %d wants made for %d calls of %s", changes, sinks, n, call)
+				t.Errorf("%d changes that one sink of %d wants made for %d calls of %s", changes, count, n, call)
 			}
 		}
 		if got := told(t, r.files, 0); len(got) != changes+3 {
@@ -190,8 +191,8 @@ func TestChangesWakeOnlyThoseWhoWantThem(t *testing.T) {
 			}
 		}
 		at := func() (kept int) {
-			for i := range sinks {
-				if place, err := r.store.Place(t.Context(), fmt.Sprintf("s%d", i)); err == nil && place == last.Entry() {
+			for i := range count {
+				if place, err := r.store.Place(t.Context(), fmt.Sprintf("s%d", i)); err == nil && place == sinks.PositionOf(last) {
 					kept++
 				}
 			}
@@ -203,13 +204,13 @@ func TestChangesWakeOnlyThoseWhoWantThem(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		last = r.capture(page)
 		synctest.Wait()
-		if n := at(); n != sinks {
+		if n := at(); n != count {
 			t.Errorf("after a minute the places of %d sinks are on record, want all", n)
 		}
 		last = r.capture(page)
 		synctest.Wait()
 		all.Stop()
-		if n := at(); n != sinks {
+		if n := at(); n != count {
 			t.Errorf("in the end the places of %d sinks are on record, want all", n)
 		}
 	})

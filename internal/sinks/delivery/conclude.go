@@ -11,7 +11,7 @@ import (
 
 // conclude settles or postpones the debt of an attempt that has ended.
 func (r *round) conclude(ctx context.Context, a attempt) error {
-	delete(r.flying, a.debt.Entry())
+	delete(r.flying, a.debt.Position())
 	if a.err != nil && ctx.Err() != nil {
 		return context.Cause(ctx) // cut off by us
 	}
@@ -45,19 +45,19 @@ func (r *round) settle(ctx context.Context, a attempt) error {
 	// A stop must not undo what the endpoint has taken.
 	unhurried := context.WithoutCancel(ctx)
 	err := r.persist(ctx, "delivery", func() error {
-		return r.cfg.Store.Settle(unhurried, r.cfg.Name, a.debt.Entry())
+		return r.cfg.Store.Settle(unhurried, r.cfg.Name, a.debt.Position())
 	})
 	r.report(a, false)
-	delete(r.wrong, a.debt.Entry())
+	delete(r.wrong, a.debt.Position())
 	if r.gate.succeeded() || r.failed || !r.condition.Held.IsZero() {
 		r.failed = false
 		r.cfg.Log.Info("the sink accepts deliveries again")
-		r.released, r.refused = true, map[freshet.Entry]bool{}
+		r.released, r.refused = true, map[sinks.Position]bool{}
 	}
-	if err != nil || r.condition == (freshet.SinkCondition{}) {
+	if err != nil || r.condition == (sinks.Condition{}) {
 		return err
 	}
-	return r.note(ctx, freshet.SinkCondition{})
+	return r.note(ctx, sinks.Condition{})
 }
 
 const (
@@ -86,7 +86,7 @@ func (r *round) postpone(ctx context.Context, a attempt, refusal *sinks.Refusal)
 	}
 	r.gate.failed(now, away)
 	if r.released {
-		r.refused[d.Entry()] = true
+		r.refused[d.Position()] = true
 		if len(r.refused) > maxRefused {
 			r.released, r.refused = false, nil
 		}
@@ -101,7 +101,7 @@ func (r *round) postpone(ctx context.Context, a attempt, refusal *sinks.Refusal)
 	if held { // nothing more is given up
 		d.Attempts, pause, again = min(d.Attempts, Attempts-1), heldPause, true
 	}
-	if r.calledWrong(d.Entry(), refusal) {
+	if r.calledWrong(d.Position(), refusal) {
 		again = false
 	}
 	if again {
@@ -116,13 +116,13 @@ func (r *round) postpone(ctx context.Context, a attempt, refusal *sinks.Refusal)
 
 // calledWrong reports whether the receiver has called a delivery wrong often enough. A start
 // forgets how often it did, which only makes for more attempts.
-func (r *round) calledWrong(at freshet.Entry, refusal *sinks.Refusal) bool {
+func (r *round) calledWrong(at sinks.Position, refusal *sinks.Refusal) bool {
 	if refusal == nil || !refusal.Unfit() {
 		delete(r.wrong, at)
 		return false
 	}
 	if r.wrong == nil {
-		r.wrong = map[freshet.Entry]int{}
+		r.wrong = map[sinks.Position]int{}
 	}
 	r.wrong[at]++
 	if r.wrong[at] < unfitAttempts {
@@ -151,7 +151,7 @@ func (r *round) worsen(ctx context.Context, a attempt, givenUp bool) error {
 }
 
 // note puts on record how it stands with the receiver.
-func (r *round) note(ctx context.Context, c freshet.SinkCondition) error {
+func (r *round) note(ctx context.Context, c sinks.Condition) error {
 	r.condition = c
 	return r.persist(ctx, "condition", func() error { return r.cfg.Store.NoteSink(context.WithoutCancel(ctx), r.cfg.Name, c) })
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/retry"
 	"freshet/internal/sinks"
 )
@@ -18,24 +19,24 @@ type FollowerConfig struct {
 	Name  string // of the sink; its place and its debts are kept under it
 	Store Store
 
-	Stream freshet.Stream // what the sink follows
+	Stream sinks.Stream // what the sink follows
 
 	// Render returns what is sent of a change, as [sinks.Outlet.Render] does. It is
 	// called once for a change: what it returns is kept and sent on every attempt. A
 	// change that cannot be rendered is given up, and tried anew when it is replayed.
-	// RenderParcel does the same for what queries tell, and says of which source it is.
-	Render       func(context.Context, freshet.Change) ([]byte, error)
-	RenderParcel func(context.Context, freshet.Parcel) (freshet.SourceID, []byte, error)
+	// RenderBatch does the same for what queries tell, and says of which source it is.
+	Render      func(context.Context, freshet.Change) ([]byte, error)
+	RenderBatch func(context.Context, queries.Batch) (freshet.SourceID, []byte, error)
 
 	// Send makes one attempt at a delivery, as [sinks.Outlet.Send] does, and returns which node
 	// made it; "" if there is only one. It is called from several goroutines at once, never for two
 	// changes of one source or two messages of one query.
 	Send func(context.Context, sinks.Message) (node string, err error)
 
-	// Wants and WantsParcel report whether a change, or what a query tells, is delivered;
+	// Wants and WantsBatch report whether a change, or what a query tells, is delivered;
 	// nil means that all are.
-	Wants       func(freshet.Change) bool
-	WantsParcel func(freshet.Parcel) bool
+	Wants      func(freshet.Change) bool
+	WantsBatch func(queries.Batch) bool
 
 	// Endpoint is where the sink sends to. A sink whose endpoint said that it
 	// is gone stays silent until this becomes another.
@@ -60,8 +61,8 @@ func (c FollowerConfig) withDefaults() FollowerConfig {
 	if c.Wants == nil {
 		c.Wants = func(freshet.Change) bool { return true }
 	}
-	if c.WantsParcel == nil {
-		c.WantsParcel = func(freshet.Parcel) bool { return true }
+	if c.WantsBatch == nil {
+		c.WantsBatch = func(queries.Batch) bool { return true }
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -125,12 +126,12 @@ func (f *Follower) place(ctx context.Context) (at freshet.Cursor, err error) {
 }
 
 // advance moves the sink's place.
-func (f *Follower) advance(ctx context.Context, to freshet.Cursor, owed []freshet.Message) error {
-	return f.cfg.Store.Advance(ctx, f.cfg.Name, freshet.Entry{Stream: f.cfg.Stream, Cursor: to}, owed)
+func (f *Follower) advance(ctx context.Context, to freshet.Cursor, owed []sinks.NewDelivery) error {
+	return f.cfg.Store.Advance(ctx, f.cfg.Name, sinks.Position{Stream: f.cfg.Stream, Cursor: to}, owed)
 }
 
 // endpoint is the name under which the store knows where the sink sends to.
-func (f *Follower) endpoint() freshet.EndpointID { return freshet.EndpointAt(f.cfg.Endpoint) }
+func (f *Follower) endpoint() sinks.EndpointID { return sinks.EndpointAt(f.cfg.Endpoint) }
 
 // Run delivers until ctx is done. It returns nil when it was asked to stop or
 // the endpoint wants no more deliveries, and otherwise why it could not go on.
@@ -176,10 +177,10 @@ func (f *Follower) run(ctx context.Context) error {
 }
 
 // condition returns how it stood with the receiver.
-func (f *Follower) condition(ctx context.Context) (freshet.SinkCondition, error) {
+func (f *Follower) condition(ctx context.Context) (sinks.Condition, error) {
 	kept, err := f.cfg.Store.Sink(ctx, f.cfg.Name)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
-		return freshet.SinkCondition{}, fmt.Errorf("look how sink %s was: %w", f.cfg.Name, err)
+		return sinks.Condition{}, fmt.Errorf("look how sink %s was: %w", f.cfg.Name, err)
 	}
 	return kept.Condition, nil
 }

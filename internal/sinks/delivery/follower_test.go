@@ -113,7 +113,7 @@ func TestFollowerFilters(t *testing.T) {
 					t.Fatal(err)
 				}
 				r.capture("other")
-				stop := r.follow(func(c *delivery.FollowerConfig) { c.Wants = freshet.Sink{Sources: tt.sources, Tags: tt.tags}.Wants })
+				stop := r.follow(func(c *delivery.FollowerConfig) { c.Wants = sinks.Sink{Sources: tt.sources, Tags: tt.tags}.Wants })
 				r.capture(page)
 				r.capture("other")
 				synctest.Wait()
@@ -255,7 +255,7 @@ func TestFollowerHolds(t *testing.T) {
 		defer r.close()
 		r.answers(func(client.Event) error { return errDown })
 		stop := r.follow(nil)
-		condition := func() freshet.SinkCondition {
+		condition := func() sinks.Condition {
 			t.Helper()
 			kept, err := r.store.Sinks(t.Context())
 			if err != nil || len(kept) != 1 || kept[0].Name != "sink" {
@@ -294,7 +294,7 @@ func TestFollowerHolds(t *testing.T) {
 		if got := r.accepted(); !slices.Equal(got, want) {
 			t.Errorf("accepted %v, want %v", got, want)
 		}
-		if c := condition(); c != (freshet.SinkCondition{}) {
+		if c := condition(); c != (sinks.Condition{}) {
 			t.Errorf("after the recovery the condition is %+v", c)
 		}
 		r.owes(0, 1)
@@ -338,7 +338,7 @@ func TestFollowerCannotRender(t *testing.T) {
 		if len(told) != 2 || !told[0].GivenUp || told[0].ID != bad.ID() {
 			t.Errorf("told %+v", told)
 		}
-		letters, err := r.store.Letters(t.Context(), "sink", freshet.Entry{}, 10)
+		letters, err := r.store.Letters(t.Context(), "sink", sinks.Position{}, 10)
 		if err != nil || len(letters) != 1 || letters[0].Err != "template: line 3" {
 			t.Errorf("the letters are %+v, %v", letters, err)
 		}
@@ -346,7 +346,7 @@ func TestFollowerCannotRender(t *testing.T) {
 			if err := stop(); err != nil {
 				t.Fatal(err)
 			}
-			if n, err := r.store.Revive(t.Context(), "sink", bad.Entry()); n != 1 || err != nil {
+			if n, err := r.store.Revive(t.Context(), "sink", sinks.PositionOf(bad)); n != 1 || err != nil {
 				t.Errorf("revived %d, %v", n, err)
 			}
 			stop = r.follow(change)
@@ -559,14 +559,14 @@ func (s *fullStore) room() error {
 	return nil
 }
 
-func (s *fullStore) Advance(ctx context.Context, reader string, to freshet.Entry, owed []freshet.Message) error {
+func (s *fullStore) Advance(ctx context.Context, reader string, to sinks.Position, owed []sinks.NewDelivery) error {
 	if err := s.room(); err != nil {
 		return err
 	}
 	return s.Store.Advance(ctx, reader, to, owed)
 }
 
-func (s *fullStore) Settle(ctx context.Context, reader string, at ...freshet.Entry) error {
+func (s *fullStore) Settle(ctx context.Context, reader string, at ...sinks.Position) error {
 	if err := s.room(); err != nil {
 		return err
 	}
@@ -644,7 +644,7 @@ func TestFollowerPastTheEnd(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		r.capture(page)
-		if err := r.store.Advance(t.Context(), "sink", freshet.Entry{Cursor: 99}, nil); err != nil {
+		if err := r.store.Advance(t.Context(), "sink", sinks.Position{Cursor: 99}, nil); err != nil {
 			t.Fatal(err)
 		}
 		stop := r.follow(nil)
@@ -667,7 +667,7 @@ func TestFollowerGoesByTheLabel(t *testing.T) {
 		defer r.close()
 		r.answers(func(client.Event) error { return errDown })
 		tagged := func(c *delivery.FollowerConfig) {
-			c.Wants, c.History = freshet.Sink{Tags: []string{"news"}}.Wants, true
+			c.Wants, c.History = sinks.Sink{Tags: []string{"news"}}.Wants, true
 		}
 		c := r.capture(page)
 		edit := func(name string, tags ...string) {

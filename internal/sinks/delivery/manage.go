@@ -11,17 +11,18 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks"
 )
 
 // A State is a sink with how it is doing.
 type State struct {
-	Sink      freshet.Sink  // with its secrets: see [sinks.Shown]
+	Sink      sinks.Sink    // with its secrets: see [sinks.Shown]
 	Place     freshet.Place // in the log of changes or, if it follows queries, of matches
 	Behind    bool          // it has not read that log to the end
 	Open      int           // deliveries that wait
 	Dead      int           // deliveries that were given up
-	Condition freshet.SinkCondition
+	Condition sinks.Condition
 	Gone      bool  // its receiver wants no more deliveries
 	Problem   error // why it cannot be used
 	Missing   error // the secret that is not there, for which all waits
@@ -46,7 +47,7 @@ func (s *Sinks) List(ctx context.Context) ([]State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read how the sinks are doing: %w", err)
 	}
-	conditions, standing := map[string]freshet.SinkCondition{}, map[string]freshet.Account{}
+	conditions, standing := map[string]sinks.Condition{}, map[string]sinks.ReaderStatus{}
 	for _, r := range records {
 		conditions[r.Name] = r.Condition
 	}
@@ -62,8 +63,8 @@ func (s *Sinks) List(ctx context.Context) ([]State, error) {
 
 // ends returns where the streams end.
 func (s *Sinks) ends(ctx context.Context) (ends [2]freshet.Cursor, err error) {
-	if ends[freshet.StreamChanges], err = s.cfg.Store.LastChange(ctx); err == nil {
-		ends[freshet.StreamParcels], err = s.cfg.Store.LastParcel(ctx)
+	if ends[sinks.StreamChanges], err = s.cfg.Store.LastChange(ctx); err == nil {
+		ends[sinks.StreamBatches], err = s.cfg.Store.LastBatch(ctx)
 	}
 	if err != nil {
 		return ends, fmt.Errorf("end of what sinks follow: %w", err)
@@ -73,19 +74,19 @@ func (s *Sinks) ends(ctx context.Context) (ends [2]freshet.Cursor, err error) {
 
 // state returns how a sink is doing, by what is on record of it. The place of one that waits
 // goes on without being put on record each time.
-func (s *Sinks) state(k *station, ends [2]freshet.Cursor, c freshet.SinkCondition, a freshet.Account) State {
+func (s *Sinks) state(k *station, ends [2]freshet.Cursor, c sinks.Condition, a sinks.ReaderStatus) State {
 	if b := s.boards[k.sink.Stream()]; b != nil {
 		if at, told, waits := b.place(k.sink.Name); waits {
 			a.At.Cursor = max(a.At.Cursor, at)
-			a.Told = cmp.Or(told, a.Told)
+			a.Place = cmp.Or(told, a.Place)
 		}
 	}
 	if k.missing != nil { // it may be there by now
 		k.missing = k.outlet.Missing()
 	}
 	return State{
-		Sink: k.sink, Place: a.Told, Behind: a.Begun && a.At.Cursor < ends[a.At.Stream], Open: a.Open, Dead: a.Dead, Condition: c, Problem: k.problem, Missing: k.missing,
-		Gone: k.outlet != nil && slices.Contains(a.Retired, freshet.EndpointAt(k.outlet.Endpoint())),
+		Sink: k.sink, Place: a.Place, Behind: a.Begun && a.At.Cursor < ends[a.At.Stream], Open: a.Pending, Dead: a.Dead, Condition: c, Problem: k.problem, Missing: k.missing,
+		Gone: k.outlet != nil && slices.Contains(a.Retired, sinks.EndpointAt(k.outlet.Endpoint())),
 	}
 }
 
@@ -112,7 +113,7 @@ func (s *Sinks) Get(ctx context.Context, name string) (State, error) {
 	if err != nil {
 		return State{}, fmt.Errorf("read how sink %s is doing: %w", name, err)
 	}
-	account := freshet.Account{}
+	account := sinks.ReaderStatus{}
 	if len(accounts) > 0 {
 		account = accounts[0]
 	}
@@ -140,7 +141,7 @@ func inFile(name string) error {
 // Put adds a sink that came over the API, or puts it in place of the one of its name. If
 // fresh is set there must be none; if revision is not zero it must be that of the one
 // that is there. What is wrong with the sink is an *freshet.InvalidError.
-func (s *Sinks) Put(ctx context.Context, to freshet.Sink, revision int64, fresh bool) error {
+func (s *Sinks) Put(ctx context.Context, to sinks.Sink, revision int64, fresh bool) error {
 	release, err := s.take(ctx)
 	if err != nil {
 		return err
@@ -184,7 +185,7 @@ func (s *Sinks) Put(ctx context.Context, to freshet.Sink, revision int64, fresh 
 }
 
 // checkQueries reports a query that a sink is to follow and that is not there.
-func (s *Sinks) checkQueries(ctx context.Context, ids []freshet.QueryID) error {
+func (s *Sinks) checkQueries(ctx context.Context, ids []queries.ID) error {
 	for i, id := range ids {
 		_, err := s.cfg.Store.Query(ctx, id)
 		if errors.Is(err, freshet.ErrNotFound) {
@@ -244,7 +245,7 @@ func (s *Sinks) Test(ctx context.Context, name string, at freshet.Cursor, send b
 }
 
 // Preview is Test for a sink that has not been added. It sends nothing.
-func (s *Sinks) Preview(ctx context.Context, to freshet.Sink, at freshet.Cursor) (t Trial, err error) {
+func (s *Sinks) Preview(ctx context.Context, to sinks.Sink, at freshet.Cursor) (t Trial, err error) {
 	to.Origin = freshet.FromAPI
 	o, err := s.cfg.Open(to)
 	if err != nil {
@@ -289,9 +290,9 @@ func (s *Sinks) renderSample(ctx context.Context, o *sinks.Outlet, m *sinks.Mess
 	now := s.cfg.Now()
 	id := fmt.Sprintf("test%d", now.UnixMilli())
 	if queries := o.Sink().Queries; len(queries) > 0 {
-		p := sinks.SampleParcel(id, queries[0], 1, now.UTC())
+		p := sinks.SampleBatch(id, queries[0], 1, now.UTC())
 		m.ID, m.Source, m.Query = p.ID(), p.Source(), p.Query
-		m.Body, err = o.RenderParcel(ctx, p)
+		m.Body, err = o.RenderBatch(ctx, p)
 		return err
 	}
 	c, texts := sinks.Sample(id, now.UTC())
@@ -302,7 +303,7 @@ func (s *Sinks) renderSample(ctx context.Context, o *sinks.Outlet, m *sinks.Mess
 
 // Letters returns up to limit deliveries of a sink that were given up, of what comes after an
 // entry.
-func (s *Sinks) Letters(ctx context.Context, name string, after freshet.Entry, limit int) ([]freshet.Debt, error) {
+func (s *Sinks) Letters(ctx context.Context, name string, after sinks.Position, limit int) ([]sinks.PendingDelivery, error) {
 	if _, err := s.Get(ctx, name); err != nil {
 		return nil, err
 	}

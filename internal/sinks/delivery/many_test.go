@@ -8,23 +8,24 @@ import (
 
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 )
 
 // many returns sinks over the store of a rig, which write to files. Change makes them what
 // they are.
-func (r *rig) many(n int, observe func(delivery.Delivery), change func(i int, s *freshet.Sink)) *delivery.Sinks {
+func (r *rig) many(n int, observe func(delivery.Delivery), change func(i int, s *sinks.Sink)) *delivery.Sinks {
 	r.t.Helper()
 	r.files = r.t.TempDir()
-	var listed []freshet.Sink
+	var listed []sinks.Sink
 	for i := range n {
-		s := freshet.Sink{Name: fmt.Sprintf("s%d", i), Kind: "file", URL: freshet.Value(fmt.Sprintf("file://%s/%d.jsonl", r.files, i)), Origin: freshet.FromFile}
+		s := sinks.Sink{Name: fmt.Sprintf("s%d", i), Kind: "file", URL: freshet.Value(fmt.Sprintf("file://%s/%d.jsonl", r.files, i)), Origin: freshet.FromFile}
 		change(i, &s)
 		listed = append(listed, s)
 	}
 	all, err := delivery.NewSinks(r.t.Context(), delivery.SinksConfig{
-		Store: r.store, Vault: secrets.Open(r.t.TempDir()), Observe: observe, Open: func(s freshet.Sink) (*sinks.Outlet, error) { return sinks.Open(sinks.Config{}, s) },
+		Store: r.store, Vault: secrets.Open(r.t.TempDir()), Observe: observe, Open: func(s sinks.Sink) (*sinks.Outlet, error) { return sinks.Open(sinks.Config{}, s) },
 	}, listed)
 	if err != nil {
 		r.t.Fatal(err)
@@ -49,14 +50,14 @@ func BenchmarkList(b *testing.B) {
 			r := newTeller(b, "a")
 			defer r.close()
 			r.match(true, "a")
-			all := r.many(n, nil, func(i int, s *freshet.Sink) {
+			all := r.many(n, nil, func(i int, s *sinks.Sink) {
 				if i%2 == 1 {
-					s.Queries = []freshet.QueryID{"a"}
+					s.Queries = []queries.ID{"a"}
 				}
 			})
 			for i := range n {
-				at := freshet.Entry{Stream: freshet.Stream(i % 2), Cursor: 1}
-				if err := r.store.Advance(b.Context(), fmt.Sprintf("s%d", i), at, []freshet.Message{{Cursor: 1, Event: "x", Body: make([]byte, 2000)}}); err != nil {
+				at := sinks.Position{Stream: sinks.Stream(i % 2), Cursor: 1}
+				if err := r.store.Advance(b.Context(), fmt.Sprintf("s%d", i), at, []sinks.NewDelivery{{Cursor: 1, Event: "x", Body: make([]byte, 2000)}}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -78,7 +79,7 @@ func BenchmarkWake(b *testing.B) {
 			r := newRig(b)
 			defer r.close()
 			delivered := make(chan struct{}, n.wanting)
-			all := r.many(n.sinks, func(d delivery.Delivery) { delivered <- struct{}{} }, func(i int, s *freshet.Sink) {
+			all := r.many(n.sinks, func(d delivery.Delivery) { delivered <- struct{}{} }, func(i int, s *sinks.Sink) {
 				if s.Tags = []string{"news"}; i >= n.wanting {
 					s.Tags = []string{fmt.Sprint("other", i)}
 				}

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks"
 )
 
-func (s *Sinks) replay(ctx context.Context, to freshet.Sink, r Replay) (int, error) {
+func (s *Sinks) replay(ctx context.Context, to sinks.Sink, r Replay) (int, error) {
 	if r.After == nil && r.Since.IsZero() {
 		return s.revive(ctx, to.Name, r.Letters)
 	}
@@ -36,25 +37,25 @@ func (s *Sinks) revive(ctx context.Context, name string, ids []string) (int, err
 }
 
 // letters returns the entries of letters, by their ids or places.
-func (s *Sinks) letters(ctx context.Context, name string, ids []string) (at []freshet.Entry, err error) {
-	letters, err := s.cfg.Store.Letters(ctx, name, freshet.Entry{}, 0)
+func (s *Sinks) letters(ctx context.Context, name string, ids []string) (at []sinks.Position, err error) {
+	letters, err := s.cfg.Store.Letters(ctx, name, sinks.Position{}, 0)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		i := slices.IndexFunc(letters, func(d freshet.Debt) bool { return d.ID() == id || tellsOf(d).String() == id })
+		i := slices.IndexFunc(letters, func(d sinks.PendingDelivery) bool { return d.ID() == id || tellsOf(d).String() == id })
 		if i < 0 {
 			return nil, freshet.WithHint(fmt.Errorf("event %s was not given up by sink %s: %w", id, name, freshet.ErrNotFound), "freshet sink letters "+name+" shows what was")
 		}
-		at = append(at, letters[i].Entry())
+		at = append(at, letters[i].Position())
 	}
 	return at, nil
 }
 
 // tellsOf returns the place of what a debt tells of, in the log of changes or of matches.
-func tellsOf(d freshet.Debt) freshet.Place {
-	if d.Parcel.Cursor > 0 {
-		return d.Parcel.End
+func tellsOf(d sinks.PendingDelivery) freshet.Place {
+	if d.Batch.Cursor > 0 {
+		return d.Batch.End
 	}
 	return d.Change.Place()
 }
@@ -100,10 +101,10 @@ func (s *Sinks) changesBefore(ctx context.Context, t time.Time) (freshet.Cursor,
 	return freshet.Cursor(n), failed
 }
 
-// parcelsBefore returns the place in the log of parcels after which all comes that a sink is
+// batchesBefore returns the place in the log of batches after which all comes that a sink is
 // to be told again: what has a match after a place in the log of matches, or was told since a
 // time.
-func (s *Sinks) parcelsBefore(ctx context.Context, to freshet.Sink, r Replay) (freshet.Cursor, error) {
+func (s *Sinks) batchesBefore(ctx context.Context, to sinks.Sink, r Replay) (freshet.Cursor, error) {
 	after := freshet.Cursor(0)
 	if r.After != nil {
 		end, err := s.cfg.Store.LastMatch(ctx)
@@ -118,12 +119,12 @@ func (s *Sinks) parcelsBefore(ctx context.Context, to freshet.Sink, r Replay) (f
 			return 0, err
 		}
 	}
-	at, err := s.cfg.Store.LastParcel(ctx)
+	at, err := s.cfg.Store.LastBatch(ctx)
 	if err != nil {
 		return 0, err
 	}
 	for _, id := range to.Queries {
-		first, err := s.firstParcel(ctx, id, after, r.Since)
+		first, err := s.firstBatch(ctx, id, after, r.Since)
 		if err != nil {
 			return 0, err
 		}
@@ -134,10 +135,10 @@ func (s *Sinks) parcelsBefore(ctx context.Context, to freshet.Sink, r Replay) (f
 	return at, nil
 }
 
-// firstParcel returns the place of the first parcel of a query with a match after a place,
+// firstBatch returns the place of the first batch of a query with a match after a place,
 // that was told since a time; zero if there is none.
-func (s *Sinks) firstParcel(ctx context.Context, id freshet.QueryID, after freshet.Cursor, since time.Time) (freshet.Cursor, error) {
-	next, err := s.cfg.Store.Matches(ctx, freshet.MatchQuery{Query: id, After: after, Limit: 1})
+func (s *Sinks) firstBatch(ctx context.Context, id queries.ID, after freshet.Cursor, since time.Time) (freshet.Cursor, error) {
+	next, err := s.cfg.Store.Matches(ctx, queries.MatchQuery{Query: id, After: after, Limit: 1})
 	if errors.Is(err, freshet.ErrNotFound) || err == nil && len(next) == 0 {
 		return 0, nil
 	}
@@ -145,26 +146,26 @@ func (s *Sinks) firstParcel(ctx context.Context, id freshet.QueryID, after fresh
 		return 0, err
 	}
 	for at := freshet.Cursor(0); ; {
-		parcels, err := s.cfg.Store.Parcels(ctx, freshet.MatchQuery{Query: id, After: at, First: next[0].Number, Limit: readLimit})
+		batches, err := s.cfg.Store.Batches(ctx, queries.MatchQuery{Query: id, After: at, First: next[0].Number, Limit: readLimit})
 		if err != nil {
 			return 0, err
 		}
-		for _, p := range parcels {
+		for _, p := range batches {
 			if at = p.Cursor; !p.At.Before(since) {
 				return p.Cursor, nil
 			}
 		}
-		if len(parcels) < readLimit {
+		if len(batches) < readLimit {
 			return 0, nil
 		}
 	}
 }
 
-// Unpack returns a parcel with what is known of its matches, or ErrNotFound if its query was
+// Unpack returns a batch with what is known of its matches, or ErrNotFound if its query was
 // removed.
-func Unpack(ctx context.Context, store Store, p freshet.Parcel) (sinks.Parcel, error) {
-	whole := sinks.Parcel{Parcel: p}
-	matches, err := store.Matches(ctx, freshet.MatchQuery{Query: p.Query, First: p.From, Last: p.To, Limit: sinks.MostMatches})
+func Unpack(ctx context.Context, store Store, p queries.Batch) (sinks.Batch, error) {
+	whole := sinks.Batch{Batch: p}
+	matches, err := store.Matches(ctx, queries.MatchQuery{Query: p.Query, First: p.From, Last: p.To, Limit: sinks.MostMatches})
 	if err == nil && len(matches) == 0 {
 		err = fmt.Errorf("matches %d to %d of query %s: %w", p.From, p.To, p.Query, freshet.ErrNotFound)
 	}
@@ -182,7 +183,7 @@ func Unpack(ctx context.Context, store Store, p freshet.Parcel) (sinks.Parcel, e
 }
 
 // Known returns a match with what is known of it.
-func Known(ctx context.Context, store freshet.Store, m freshet.Match) (sinks.Match, error) {
+func Known(ctx context.Context, store freshet.Store, m queries.Match) (sinks.Match, error) {
 	known := sinks.Match{Match: m}
 	if n := len(m.Changes); n > 0 {
 		at := m.Changes[n-1].Cursor

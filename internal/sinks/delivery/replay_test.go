@@ -16,6 +16,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 )
@@ -53,7 +54,7 @@ func TestReplayBeginsWithTheOldest(t *testing.T) {
 	delivered := make(chan string, 100)
 	sinks, err := delivery.NewSinks(t.Context(), delivery.SinksConfig{
 		Store: r.store, Vault: secrets.Open(t.TempDir()),
-		Open: func(s freshet.Sink) (*sinks.Outlet, error) {
+		Open: func(s sinks.Sink) (*sinks.Outlet, error) {
 			return sinks.Open(sinks.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
 		},
 		Observe: func(d delivery.Delivery) {
@@ -61,7 +62,7 @@ func TestReplayBeginsWithTheOldest(t *testing.T) {
 				delivered <- d.ID
 			}
 		},
-	}, []freshet.Sink{{Name: "s", Kind: "cloudevents", URL: freshet.Value(server.URL), Tags: []string{"news"}, Origin: freshet.FromFile}})
+	}, []sinks.Sink{{Name: "s", Kind: "cloudevents", URL: freshet.Value(server.URL), Tags: []string{"news"}, Origin: freshet.FromFile}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,12 +112,12 @@ func TestReplayFromAPlaceOfTheNextBrain(t *testing.T) {
 	sure := false
 	sinks, err := delivery.NewSinks(t.Context(), delivery.SinksConfig{
 		Store: r.store, Vault: secrets.Open(t.TempDir()), Sure: func() bool { return sure },
-		Open: func(s freshet.Sink) (*sinks.Outlet, error) {
+		Open: func(s sinks.Sink) (*sinks.Outlet, error) {
 			return sinks.Open(sinks.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
 		},
-	}, []freshet.Sink{
+	}, []sinks.Sink{
 		{Name: "changes", Kind: "cloudevents", URL: "http://a.example/", Origin: freshet.FromFile},
-		{Name: "matches", Kind: "cloudevents", URL: "http://a.example/", Queries: []freshet.QueryID{"q"}, Origin: freshet.FromFile},
+		{Name: "matches", Kind: "cloudevents", URL: "http://a.example/", Queries: []queries.ID{"q"}, Origin: freshet.FromFile},
 	})
 	if err != nil {
 		t.Fatal(err)

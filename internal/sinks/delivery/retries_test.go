@@ -187,16 +187,16 @@ func TestFollowerReleases(t *testing.T) {
 func (r *rig) outage(n int, answer func(client.Event) error) (stop func() error) {
 	r.t.Helper()
 	var owed []freshet.Change
-	var messages []freshet.Message // as they were owed before their bytes were kept
+	var messages []sinks.NewDelivery // as they were owed before their bytes were kept
 	for range n {
 		c := r.captureNew()
-		owed, messages = append(owed, c), append(messages, freshet.Message{Cursor: c.Cursor})
+		owed, messages = append(owed, c), append(messages, sinks.NewDelivery{Cursor: c.Cursor})
 	}
-	if err := r.store.Advance(r.t.Context(), "sink", owed[n-1].Entry(), messages); err != nil {
+	if err := r.store.Advance(r.t.Context(), "sink", sinks.PositionOf(owed[n-1]), messages); err != nil {
 		r.t.Fatal(err)
 	}
 	for _, c := range owed {
-		err := r.store.Postpone(r.t.Context(), "sink", freshet.Debt{Change: c, Attempts: 5, Due: time.Now().Add(10 * time.Hour), Err: "down"})
+		err := r.store.Postpone(r.t.Context(), "sink", sinks.PendingDelivery{Change: c, Attempts: 5, Due: time.Now().Add(10 * time.Hour), Err: "down"})
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -404,7 +404,7 @@ type stoppedStore struct {
 	stop func()
 }
 
-func (s *stoppedStore) Settle(ctx context.Context, reader string, at ...freshet.Entry) error {
+func (s *stoppedStore) Settle(ctx context.Context, reader string, at ...sinks.Position) error {
 	s.stop()
 	return s.Store.Settle(ctx, reader, at...)
 }
@@ -434,4 +434,4 @@ type brokenStore struct {
 	err error
 }
 
-func (s *brokenStore) Settle(context.Context, string, ...freshet.Entry) error { return s.err }
+func (s *brokenStore) Settle(context.Context, string, ...sinks.Position) error { return s.err }

@@ -38,15 +38,15 @@ type round struct {
 
 	ear *ear // wakes the round for what the sink wants; nil if everything does
 
-	condition freshet.SinkCondition // of the receiver, as it is on record
-	failed    bool                  // a delivery failed before the round, and none was accepted since
+	condition sinks.Condition // of the receiver, as it is on record
+	failed    bool            // a delivery failed before the round, and none was accepted since
 
 	// Debts are looked at when there may be others than before: something is owed or was
 	// concluded, or the alarm rang that was set then.
 	look  bool
 	alarm time.Time
 
-	flying map[freshet.Entry]bool // attempts under way
+	flying map[sinks.Position]bool // attempts under way
 	done   chan attempt
 	flight sync.WaitGroup
 
@@ -61,13 +61,13 @@ type round struct {
 	// After an endpoint has recovered all its debts are tried at once, and
 	// not only those that are due. Refused are those that failed again.
 	released bool
-	refused  map[freshet.Entry]bool
-	wrong    map[freshet.Entry]int // how often in a row the receiver called a delivery wrong
+	refused  map[sinks.Position]bool
+	wrong    map[sinks.Position]int // how often in a row the receiver called a delivery wrong
 }
 
 // An attempt is how a try at paying a debt ended.
 type attempt struct {
-	debt freshet.Debt
+	debt sinks.PendingDelivery
 	node string // that made it
 	took time.Duration
 	err  error
@@ -82,7 +82,7 @@ func newRound(f *Follower, at freshet.Cursor) *round {
 		at:       at,
 		kept:     at,
 		look:     true,
-		flying:   map[freshet.Entry]bool{},
+		flying:   map[sinks.Position]bool{},
 		done:     make(chan attempt, f.cfg.Workers),
 		news:     make(chan error, 1),
 	}
@@ -139,9 +139,9 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 	if p.to == 0 {
 		return false, r.keep(ctx, max(r.at, end), nil) // past entries that were purged, which would ring for ever
 	}
-	var owed []freshet.Message
+	var owed []sinks.NewDelivery
 	for _, d := range p.wanted {
-		m := freshet.Message{Cursor: d.Entry().Cursor, Event: d.Event, InOrder: true}
+		m := sinks.NewDelivery{Cursor: d.Position().Cursor, Event: d.Event, InOrder: true}
 		if err := r.render(ctx, &d); err != nil {
 			if ctx.Err() != nil {
 				return false, context.Cause(ctx)
@@ -184,7 +184,7 @@ func (r *round) moved(to freshet.Cursor) {
 const keepEvery = 5 * time.Second
 
 // keep moves the round on and puts on record what it owes.
-func (r *round) keep(ctx context.Context, to freshet.Cursor, owed []freshet.Message) error {
+func (r *round) keep(ctx context.Context, to freshet.Cursor, owed []sinks.NewDelivery) error {
 	if len(owed) == 0 && r.kept >= r.until && r.clock.Now().Sub(r.since) < keepEvery && to-r.kept < readLimit {
 		r.moved(to)
 		return nil
@@ -193,7 +193,7 @@ func (r *round) keep(ctx context.Context, to freshet.Cursor, owed []freshet.Mess
 }
 
 // record moves the round on and puts its place on record, with what it owes.
-func (r *round) record(ctx context.Context, to freshet.Cursor, owed []freshet.Message) error {
+func (r *round) record(ctx context.Context, to freshet.Cursor, owed []sinks.NewDelivery) error {
 	err := r.persist(ctx, "place", func() error { return r.advance(ctx, to, owed) })
 	if err == nil {
 		r.moved(to)
@@ -225,7 +225,7 @@ func (r *round) pay(ctx context.Context) (alarm time.Time, err error) {
 		}
 		// What was refused again waits for its own time, also in a release that does not
 		// end because the sink is never idle.
-		if r.flying[d.Entry()] || r.refused[d.Entry()] && d.Due.After(now.Add(r.ahead)) {
+		if r.flying[d.Position()] || r.refused[d.Position()] && d.Due.After(now.Add(r.ahead)) {
 			continue
 		}
 		if err := r.begin(ctx, d, false); err != nil {
@@ -267,7 +267,7 @@ func (r *round) horizon(now time.Time) time.Time {
 func distant(now time.Time) time.Time { return now.AddDate(100, 0, 0) }
 
 // begin makes an attempt in a goroutine of its own.
-func (r *round) begin(ctx context.Context, d freshet.Debt, extra bool) error {
+func (r *round) begin(ctx context.Context, d sinks.PendingDelivery, extra bool) error {
 	r.probe = false
 	if d.Body == nil { // it could not be rendered before, or messages were not kept then
 		if err := r.render(ctx, &d); err != nil {
@@ -279,8 +279,8 @@ func (r *round) begin(ctx context.Context, d freshet.Debt, extra bool) error {
 			return r.persist(ctx, "retry", func() error { return r.cfg.Store.Postpone(ctx, r.cfg.Name, d) })
 		}
 	}
-	m := sinks.Message{ID: d.ID(), Source: d.Source, Query: d.Parcel.Query, Body: d.Body}
-	r.flying[d.Entry()] = true
+	m := sinks.Message{ID: d.ID(), Source: d.Source, Query: d.Batch.Query, Body: d.Body}
+	r.flying[d.Position()] = true
 	r.flight.Go(func() {
 		begun := time.Now()
 		node, err := r.cfg.Send(ctx, m)
@@ -290,7 +290,7 @@ func (r *round) begin(ctx context.Context, d freshet.Debt, extra bool) error {
 }
 
 // unfit tells of what cannot be rendered.
-func (r *round) unfit(d freshet.Debt, err error) {
+func (r *round) unfit(d sinks.PendingDelivery, err error) {
 	err = freshet.WithHint(err, "correct the template; freshet sink replay "+r.cfg.Name+" then sends what was given up")
 	r.report(attempt{debt: d, err: err}, true)
 }
@@ -354,7 +354,7 @@ func (r *round) drain(ctx context.Context) {
 		if a.err != nil {
 			continue // cut off by us, which says nothing about the endpoint
 		}
-		if err := r.cfg.Store.Settle(context.WithoutCancel(ctx), r.cfg.Name, a.debt.Entry()); err != nil {
+		if err := r.cfg.Store.Settle(context.WithoutCancel(ctx), r.cfg.Name, a.debt.Position()); err != nil {
 			r.cfg.Log.Error("a delivery succeeded but could not be recorded; it will be repeated", "event", a.debt.ID(), "err", err)
 		}
 	}

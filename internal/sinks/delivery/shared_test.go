@@ -29,7 +29,7 @@ func (s *slowLog) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet
 	return found, err
 }
 
-func (s *slowLog) Advance(ctx context.Context, name string, to freshet.Entry, owed []freshet.Message) error {
+func (s *slowLog) Advance(ctx context.Context, name string, to sinks.Position, owed []sinks.NewDelivery) error {
 	s.places.Add(1)
 	return s.Store.Advance(ctx, name, to, owed)
 }

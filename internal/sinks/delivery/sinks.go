@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks"
 )
 
@@ -23,11 +24,11 @@ type SinksConfig struct {
 	Vault *secrets.Vault // seals the definitions of sinks that come over the API
 
 	// Open returns the outlet of a sink by the settings in force.
-	Open func(freshet.Sink) (*sinks.Outlet, error)
+	Open func(sinks.Sink) (*sinks.Outlet, error)
 
 	// Carry has a message sent to a sink by one of several nodes, and returns which it was. Here
 	// makes the attempt in this process. Nil means that all are made here.
-	Carry func(ctx context.Context, to freshet.Sink, m sinks.Message, here func(context.Context) error) (node string, err error)
+	Carry func(ctx context.Context, to sinks.Sink, m sinks.Message, here func(context.Context) error) (node string, err error)
 
 	// Sure reports whether no other process can have written since; nil means that none can.
 	Sure func() bool
@@ -57,7 +58,7 @@ type Sinks struct {
 
 // A station is one sink at work.
 type station struct {
-	sink    freshet.Sink
+	sink    sinks.Sink
 	outlet  *sinks.Outlet // nil if it cannot be opened
 	problem error         // why
 	missing error         // the secret that was not there when it was put up; nil if all were
@@ -66,7 +67,7 @@ type station struct {
 
 // NewSinks returns the sinks of a configuration file and those of the store. Nothing is
 // delivered before Run.
-func NewSinks(ctx context.Context, cfg SinksConfig, listed []freshet.Sink) (*Sinks, error) {
+func NewSinks(ctx context.Context, cfg SinksConfig, listed []sinks.Sink) (*Sinks, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -88,7 +89,7 @@ func NewSinks(ctx context.Context, cfg SinksConfig, listed []freshet.Sink) (*Sin
 }
 
 // entries returns sinks as they are put up.
-func entries(sinks []freshet.Sink) (all []station) {
+func entries(sinks []sinks.Sink) (all []station) {
 	for _, s := range sinks {
 		all = append(all, station{sink: s})
 	}
@@ -115,7 +116,7 @@ func (s *Sinks) kept(ctx context.Context) (all []station, err error) {
 }
 
 // Unseal returns a sink of the store. One that cannot be decrypted has only its name.
-func Unseal(vault *secrets.Vault, r freshet.SinkRecord) (s freshet.Sink, err error) {
+func Unseal(vault *secrets.Vault, r sinks.Record) (s sinks.Sink, err error) {
 	text, err := vault.Unseal(sealLabel(r.Name), r.Definition)
 	if err == nil {
 		err = json.Unmarshal(text, &s)
@@ -204,16 +205,16 @@ func (s *Sinks) following(k *station) FollowerConfig {
 	}
 	return FollowerConfig{
 		Name: k.sink.Name, Store: s.cfg.Store, Endpoint: outlet.Endpoint(),
-		Stream: k.sink.Stream(), Wants: k.sink.Wants, WantsParcel: k.sink.WantsParcel,
+		Stream: k.sink.Stream(), Wants: k.sink.Wants, WantsBatch: k.sink.WantsBatch,
 		Render: func(ctx context.Context, c freshet.Change) ([]byte, error) {
 			return outlet.Render(ctx, c, Texts(s.cfg.Store, c))
 		},
-		RenderParcel: func(ctx context.Context, p freshet.Parcel) (freshet.SourceID, []byte, error) {
+		RenderBatch: func(ctx context.Context, p queries.Batch) (freshet.SourceID, []byte, error) {
 			whole, err := Unpack(ctx, s.cfg.Store, p)
 			if err != nil {
 				return "", nil, err
 			}
-			body, err := outlet.RenderParcel(ctx, whole)
+			body, err := outlet.RenderBatch(ctx, whole)
 			return whole.Source(), body, err
 		},
 		Send: func(ctx context.Context, m sinks.Message) (node string, err error) {
@@ -317,7 +318,7 @@ func (s *Sinks) Run(ctx context.Context, fail func(error)) error {
 func (s *Sinks) putUpBoards(ctx context.Context) (err error) {
 	var stops []func()
 	for stream := range s.boards {
-		b, err := newBoard(ctx, s.cfg.Store, freshet.Stream(stream))
+		b, err := newBoard(ctx, s.cfg.Store, sinks.Stream(stream))
 		if err != nil {
 			return fmt.Errorf("read what sinks wait for: %w", err)
 		}
@@ -353,7 +354,7 @@ func (s *Sinks) Stop() {
 
 // Reload takes on the sinks of a configuration file that has been read anew, by the
 // settings that open makes outlets by. Sinks that are as before go on.
-func (s *Sinks) Reload(ctx context.Context, listed []freshet.Sink, open func(freshet.Sink) (*sinks.Outlet, error)) error {
+func (s *Sinks) Reload(ctx context.Context, listed []sinks.Sink, open func(sinks.Sink) (*sinks.Outlet, error)) error {
 	release, err := s.take(ctx)
 	if err != nil {
 		return err
@@ -361,7 +362,7 @@ func (s *Sinks) Reload(ctx context.Context, listed []freshet.Sink, open func(fre
 	defer release()
 	s.cfg.Open = open
 	for name, k := range s.all {
-		if k.sink.Origin == freshet.FromFile && !slices.ContainsFunc(listed, func(l freshet.Sink) bool { return l.Name == name }) {
+		if k.sink.Origin == freshet.FromFile && !slices.ContainsFunc(listed, func(l sinks.Sink) bool { return l.Name == name }) {
 			if err := s.end(ctx, name); err != nil {
 				return err
 			}
@@ -379,7 +380,7 @@ func (s *Sinks) Reload(ctx context.Context, listed []freshet.Sink, open func(fre
 }
 
 // same reports whether a sink of the file is the one at work.
-func (s *Sinks) same(working, listed freshet.Sink) bool {
+func (s *Sinks) same(working, listed sinks.Sink) bool {
 	o, err := s.cfg.Open(listed)
 	if err != nil {
 		return false

@@ -84,22 +84,22 @@ func rich(t *testing.T) string {
 	changes, err := s.Changes(ctx, freshet.ChangeQuery{})
 	do(err)
 	outbox, standing := sinks.NewStore(s.DB()), queries.NewStore(s.DB())
-	do(outbox.Advance(ctx, "pager", freshet.Entry{Cursor: last - 2}, []freshet.Message{{Cursor: changes[0].Cursor}, {Cursor: changes[1].Cursor, Body: []byte("{}")}, {Cursor: changes[2].Cursor, InOrder: true}}))
-	do(outbox.Advance(ctx, "slow", freshet.Entry{Cursor: 2}, nil))
-	do(outbox.Postpone(ctx, "pager", freshet.Debt{Change: changes[1], Attempts: 3, Due: noon, Err: "refused"}))
-	do(outbox.Settle(ctx, "pager", changes[2].Entry()))
-	do(outbox.Retire(ctx, "slow", freshet.EndpointAt("https://x.example/"), "410"))
+	do(outbox.Advance(ctx, "pager", sinks.Position{Cursor: last - 2}, []sinks.NewDelivery{{Cursor: changes[0].Cursor}, {Cursor: changes[1].Cursor, Body: []byte("{}")}, {Cursor: changes[2].Cursor, InOrder: true}}))
+	do(outbox.Advance(ctx, "slow", sinks.Position{Cursor: 2}, nil))
+	do(outbox.Postpone(ctx, "pager", sinks.PendingDelivery{Change: changes[1], Attempts: 3, Due: noon, Err: "refused"}))
+	do(outbox.Settle(ctx, "pager", sinks.PositionOf(changes[2])))
+	do(outbox.Retire(ctx, "slow", sinks.EndpointAt("https://x.example/"), "410"))
 	_, err = outbox.PutSink(ctx, "pager", []byte("sealed"), 0)
 	do(err)
-	do(outbox.NoteSink(ctx, "slow", freshet.SinkCondition{Failing: time.Unix(1, 0), Held: time.Unix(2, 0), Err: "down"}))
-	_, err = standing.AddQuery(ctx, freshet.Query{Name: "q", Origin: freshet.FromAPI, Created: noon, From: -1})
+	do(outbox.NoteSink(ctx, "slow", sinks.Condition{Failing: time.Unix(1, 0), Held: time.Unix(2, 0), Err: "down"}))
+	_, err = standing.AddQuery(ctx, queries.Query{Name: "q", Origin: freshet.FromAPI, Created: noon, From: -1})
 	do(err)
-	do(standing.RunQueries(ctx, freshet.QueryStep{
-		Notes:   []freshet.QueryNote{{Query: "q", Name: "window", Body: []byte("w")}},
-		Matches: []freshet.Match{{Query: "q", Number: 1, Cause: freshet.MatchChange, At: noon, Known: noon, Source: "a", Changes: []freshet.ChangeRef{{Source: "a", Seq: 1, Cursor: 1}}, Group: "g", Value: 1.5}},
-		Parcels: []freshet.Parcel{{Query: "q", Name: "q", From: 1, To: 1, Hold: freshet.HoldDigest, At: noon}},
+	do(standing.RunQueries(ctx, queries.Step{
+		States:  []queries.State{{Query: "q", Name: "window", Body: []byte("w")}},
+		Matches: []queries.Match{{Query: "q", Number: 1, Cause: queries.MatchChange, At: noon, Known: noon, Source: "a", Changes: []freshet.ChangeRef{{Source: "a", Seq: 1, Cursor: 1}}, Group: "g", Value: 1.5}},
+		Batches: []queries.Batch{{Query: "q", Name: "q", From: 1, To: 1, Delay: queries.DelayDigest, At: noon}},
 	}))
-	do(outbox.Advance(ctx, "slow", freshet.Entry{Stream: freshet.StreamParcels, Cursor: 1}, []freshet.Message{{Cursor: 1, Event: "q.1", Source: "a", Body: []byte("{}"), InOrder: true}}))
+	do(outbox.Advance(ctx, "slow", sinks.Position{Stream: sinks.StreamBatches, Cursor: 1}, []sinks.NewDelivery{{Cursor: 1, Event: "q.1", Source: "a", Body: []byte("{}"), InOrder: true}}))
 	users := auth.NewStore(s.DB())
 	_, err = users.AddUser(ctx, auth.User{Name: "ada", Role: freshet.Admin, Password: "hash", Subject: "https://id.example#1", Created: noon, Set: noon})
 	do(err)

@@ -362,7 +362,7 @@ func TestReaderKeepsUp(t *testing.T) {
 			_, err := look.AddSource(t.Context(), freshet.Source{URL: "https://b.example/"})
 			return err
 		}(),
-		"moving a place":  sinks.NewStore(look.DB()).Advance(t.Context(), "r", freshet.Entry{Cursor: 1}, nil),
+		"moving a place":  sinks.NewStore(look.DB()).Advance(t.Context(), "r", sinks.Position{Cursor: 1}, nil),
 		"retiring":        sinks.NewStore(look.DB()).Retire(t.Context(), "r", "e", "gone"),
 		"saving a belief": look.SaveBeliefs(t.Context(), []freshet.Belief{{Estimator: "x"}}),
 		"beginning a poll": func() error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/search"
 	"freshet/internal/store/sqlite"
 )
 
@@ -46,7 +47,7 @@ func indexAll(t testing.TB, s *sqlite.Store) {
 // hits returns how many runs of versions have words.
 func hits(t testing.TB, s *sqlite.Store, words string) int {
 	t.Helper()
-	r, err := s.Search(t.Context(), freshet.SearchQuery{Words: words})
+	r, err := s.Search(t.Context(), search.Request{Words: words})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"freshet/internal/freshet"
+	"freshet/internal/sinks"
 	"freshet/internal/sites/frontier"
 )
 
@@ -87,7 +88,7 @@ var announceTests = []test{
 	{"what happened to a page is delivered like every change", func(b *bench) {
 		b.shelved(1)
 		s := b.take(1)[0]
-		b.ok("begin", b.Advance(b.Context(), "hook", freshet.Entry{}, nil))
+		b.ok("begin", b.Advance(b.Context(), "hook", sinks.Position{}, nil))
 		c, err := b.Announce(b.Context(), s.ID, freshet.PageWent, minute(1), "gone")
 		b.ok("telling that it is gone", err)
 		b.ok("wait", b.Wait(b.Context(), 0))
@@ -96,7 +97,7 @@ var announceTests = []test{
 			b.ok("changes", err)
 			same(b, "the log", logged, []freshet.Change{c})
 		}
-		b.ok("advance", b.Advance(b.Context(), "hook", c.Entry(), []freshet.Message{{Cursor: c.Cursor}}))
+		b.ok("advance", b.Advance(b.Context(), "hook", sinks.PositionOf(c), []sinks.NewDelivery{{Cursor: c.Cursor}}))
 		debts, _, err := b.Debts(b.Context(), "hook", minute(1), 10)
 		if err != nil || len(debts) != 1 || debts[0].Change.Details.Page != freshet.PageWent {
 			b.Errorf("the debts are %+v: %v", debts, err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sinks"
 )
 
 var catalogTests = []test{
@@ -262,7 +263,7 @@ var catalogTests = []test{
 		b.history("b", 2)
 		changes := b.history("a", 3)
 		last := changes[1].Cursor
-		b.ok("advance", b.Advance(b.Context(), "r", freshet.Entry{Cursor: last}, messages(changes[1:])))
+		b.ok("advance", b.Advance(b.Context(), "r", sinks.Position{Cursor: last}, messages(changes[1:])))
 		b.ok("beliefs", b.SaveBeliefs(b.Context(), []freshet.Belief{{Source: "a", Estimator: "e"}}))
 		b.ok("begin", b.begin(freshet.Poll{Source: s, At: minute(8)}))
 		b.ok("purge", b.RemoveSource(b.Context(), "a", true))

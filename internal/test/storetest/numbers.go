@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sinks"
 )
 
 // epochs returns the epochs of the change log.
@@ -178,7 +179,7 @@ var numberTests = []test{
 			got, err := b.Changes(b.Context(), freshet.ChangeQuery{})
 			b.ok("changes", err)
 			same(b, "the labels", []freshet.Label{got[0].Label, got[1].Label}, []freshet.Label{old, c.Label})
-			b.ok("owe", b.Advance(b.Context(), "r", got[1].Entry(), messages(got)))
+			b.ok("owe", b.Advance(b.Context(), "r", sinks.PositionOf(got[1]), messages(got)))
 			due, _ := b.debts(minute(60), 10)
 			same(b, "what is owed", owed(due), got)
 			b.reopen()

@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 )
 
 // query adds a query.
-func (b *bench) query(id freshet.QueryID) freshet.Query {
+func (b *bench) query(id queries.ID) queries.Query {
 	b.Helper()
-	q, err := b.AddQuery(b.Context(), freshet.Query{ID: id, Name: "Query " + string(id), When: "true", Origin: freshet.FromAPI, Created: noon})
+	q, err := b.AddQuery(b.Context(), queries.Query{ID: id, Name: "Query " + string(id), When: "true", Origin: freshet.FromAPI, Created: noon})
 	b.ok("add query", err)
 	return q
 }
 
 // matches returns the matches of a query, or of all.
-func (b *bench) matches(q freshet.MatchQuery) []freshet.Match {
+func (b *bench) matches(q queries.MatchQuery) []queries.Match {
 	b.Helper()
 	found, err := b.Matches(b.Context(), q)
 	b.ok("matches", err)
@@ -36,16 +37,16 @@ func (b *bench) notes() (found []string) {
 }
 
 // step keeps what a step in running queries brought.
-func (b *bench) step(step freshet.QueryStep) {
+func (b *bench) step(step queries.Step) {
 	b.Helper()
 	b.ok("run queries", b.RunQueries(b.Context(), step))
 }
 
 // run keeps matches of queries, in order, and returns them as they are stored.
-func (b *bench) run(of ...freshet.QueryID) []freshet.Match {
+func (b *bench) run(of ...queries.ID) []queries.Match {
 	b.Helper()
-	var step freshet.QueryStep
-	last := map[freshet.QueryID]int64{}
+	var step queries.Step
+	last := map[queries.ID]int64{}
 	for i, id := range of {
 		if _, ok := last[id]; !ok {
 			q, err := b.Query(b.Context(), id)
@@ -53,35 +54,35 @@ func (b *bench) run(of ...freshet.QueryID) []freshet.Match {
 			last[id] = q.Last
 		}
 		last[id]++
-		step.Matches = append(step.Matches, freshet.Match{
-			Query: id, Number: last[id], Cause: freshet.MatchChange, At: noon.Add(time.Duration(i) * time.Minute), Known: noon.Add(time.Hour),
+		step.Matches = append(step.Matches, queries.Match{
+			Query: id, Number: last[id], Cause: queries.MatchChange, At: noon.Add(time.Duration(i) * time.Minute), Known: noon.Add(time.Hour),
 			Source: "a", Changes: []freshet.ChangeRef{{Source: "a", Seq: i + 1, Cursor: freshet.Cursor(i + 7)}}, Group: "shop", Value: 12.5,
 		})
 	}
 	before, err := b.LastMatch(b.Context())
 	b.ok("end", err)
 	b.step(step)
-	return b.matches(freshet.MatchQuery{After: before})
+	return b.matches(queries.MatchQuery{After: before})
 }
 
 var queryTests = []test{
 	{"a query is as it was added, after an edit, and gone after a removal", func(b *bench) {
-		window := freshet.Window{By: "source.site", Over: time.Hour}
-		q, err := b.AddQuery(b.Context(), freshet.Query{
-			Name: "Cheap ones!", Scope: freshet.Scope{Tags: []string{"shop"}}, When: "now.price < 5", Value: "now.price", Window: window,
-			Digest: freshet.Digest{Every: freshet.DigestDay, At: 480, Zone: "Europe/Berlin"}, Quiet: freshet.QuietHours{From: 1320, To: 420},
-			Rate: freshet.MatchRate{N: 10, Per: time.Hour}, Origin: freshet.FromAPI, Created: noon,
+		window := queries.Window{By: "source.site", Over: time.Hour}
+		q, err := b.AddQuery(b.Context(), queries.Query{
+			Name: "Cheap ones!", Scope: queries.Scope{Tags: []string{"shop"}}, When: "now.price < 5", Value: "now.price", Window: window,
+			Digest: queries.Digest{Every: queries.DigestDay, At: 480, Zone: "Europe/Berlin"}, Quiet: queries.QuietHours{From: 1320, To: 420},
+			Rate: queries.Rate{N: 10, Per: time.Hour}, Origin: freshet.FromAPI, Created: noon,
 		})
 		b.ok("add", err)
 		if q.ID != "cheap-ones" || q.Revision != 1 {
 			b.Errorf("it has the id %s and revision %d", q.ID, q.Revision)
 		}
-		again, err := b.AddQuery(b.Context(), freshet.Query{Name: "Cheap ones?"})
+		again, err := b.AddQuery(b.Context(), queries.Query{Name: "Cheap ones?"})
 		b.ok("add another", err)
 		if again.ID != "cheap-ones-2" {
 			b.Errorf("one of a name like it has the id %s", again.ID)
 		}
-		if _, err := b.AddQuery(b.Context(), freshet.Query{ID: q.ID, Name: "x"}); !errors.Is(err, freshet.ErrConflict) {
+		if _, err := b.AddQuery(b.Context(), queries.Query{ID: q.ID, Name: "x"}); !errors.Is(err, freshet.ErrConflict) {
 			b.Errorf("the same id once more: %v", err)
 		}
 		b.reopen()
@@ -98,12 +99,12 @@ var queryTests = []test{
 		if _, err := b.UpdateQuery(b.Context(), q); !errors.Is(err, freshet.ErrStale) {
 			b.Errorf("an edit of a query as it no longer is: %v", err)
 		}
-		if _, err := b.UpdateQuery(b.Context(), freshet.Query{ID: "none", Name: "none"}); !errors.Is(err, freshet.ErrNotFound) {
+		if _, err := b.UpdateQuery(b.Context(), queries.Query{ID: "none", Name: "none"}); !errors.Is(err, freshet.ErrNotFound) {
 			b.Errorf("an edit of a query that is not there: %v", err)
 		}
 		all, err := b.Queries(b.Context())
 		b.ok("queries", err)
-		same(b, "the queries", all, []freshet.Query{edited, again})
+		same(b, "the queries", all, []queries.Query{edited, again})
 
 		b.ok("remove", b.RemoveQuery(b.Context(), q.ID))
 		b.reopen()
@@ -115,14 +116,14 @@ var queryTests = []test{
 		}
 		all, err = b.Queries(b.Context())
 		b.ok("queries", err)
-		same(b, "the queries", all, []freshet.Query{again})
+		same(b, "the queries", all, []queries.Query{again})
 	}},
 	{"matches have numbers without gaps, of each query, and places in one log", func(b *bench) {
 		b.query("p")
 		b.query("q")
 		kept := append(b.run("p", "q", "p"), b.run("p")...)
 		for i, want := range []struct {
-			query  freshet.QueryID
+			query  queries.ID
 			number int64
 		}{{"p", 1}, {"q", 1}, {"p", 2}, {"p", 3}} {
 			if m := kept[i]; m.Query != want.query || m.Number != want.number || m.Cursor != freshet.Cursor(i+1) || m.Epoch == "" {
@@ -130,11 +131,11 @@ var queryTests = []test{
 			}
 		}
 		b.reopen()
-		same(b, "all matches", b.matches(freshet.MatchQuery{}), kept)
-		same(b, "those of one query", b.matches(freshet.MatchQuery{Query: "p"}), []freshet.Match{kept[0], kept[2], kept[3]})
-		same(b, "those after a place", b.matches(freshet.MatchQuery{Query: "p", After: 2, Limit: 1}), []freshet.Match{kept[2]})
-		same(b, "the newest", b.matches(freshet.MatchQuery{Newest: true, Limit: 2}), []freshet.Match{kept[3], kept[2]})
-		if _, err := b.Matches(b.Context(), freshet.MatchQuery{Query: "none"}); !errors.Is(err, freshet.ErrNotFound) {
+		same(b, "all matches", b.matches(queries.MatchQuery{}), kept)
+		same(b, "those of one query", b.matches(queries.MatchQuery{Query: "p"}), []queries.Match{kept[0], kept[2], kept[3]})
+		same(b, "those after a place", b.matches(queries.MatchQuery{Query: "p", After: 2, Limit: 1}), []queries.Match{kept[2]})
+		same(b, "the newest", b.matches(queries.MatchQuery{Newest: true, Limit: 2}), []queries.Match{kept[3], kept[2]})
+		if _, err := b.Matches(b.Context(), queries.MatchQuery{Query: "none"}); !errors.Is(err, freshet.ErrNotFound) {
 			b.Errorf("of a query that is not there: %v", err)
 		}
 		end, err := b.LastMatch(b.Context())
@@ -152,7 +153,7 @@ var queryTests = []test{
 		if q.Revision != 2 {
 			b.Errorf("a query that takes the id of another has revision %d", q.Revision)
 		}
-		if found := b.matches(freshet.MatchQuery{}); len(found) != 0 {
+		if found := b.matches(queries.MatchQuery{}); len(found) != 0 {
 			b.Errorf("it has the matches %+v of the one before", found)
 		}
 		after := b.run("p")[0]
@@ -163,81 +164,81 @@ var queryTests = []test{
 	{"a step in running queries is kept whole", func(b *bench) {
 		b.query("p")
 		b.query("q")
-		b.step(freshet.QueryStep{
-			Notes: []freshet.QueryNote{
+		b.step(queries.Step{
+			States: []queries.State{
 				{Name: "place", Body: []byte("7")}, {Query: "p", Name: "window", Body: []byte("w")}, {Query: "q", Name: "a", Body: []byte{}}, {Query: "q", Name: "b", Body: []byte("x")},
 				{Query: "none", Name: "lost", Body: []byte("y")},
 			},
-			Matches: []freshet.Match{{Query: "none", Number: 9, Cause: freshet.MatchChange}},
-			Parcels: []freshet.Parcel{{Query: "none", From: 1, To: 1}},
+			Matches: []queries.Match{{Query: "none", Number: 9, Cause: queries.MatchChange}},
+			Batches: []queries.Batch{{Query: "none", From: 1, To: 1}},
 		})
 		same(b, "the notes", b.notes(), []string{"/place=7", "p/window=w", "q/a=", "q/b=x"})
-		first := freshet.Match{Query: "p", Number: 1, Cause: freshet.MatchChange, Value: map[string]any{"a": []any{1.0, "x", nil}}}
-		b.step(freshet.QueryStep{Notes: []freshet.QueryNote{{Name: "place", Body: []byte("8")}, {Query: "q", Name: "b"}}, Matches: []freshet.Match{first}})
+		first := queries.Match{Query: "p", Number: 1, Cause: queries.MatchChange, Value: map[string]any{"a": []any{1.0, "x", nil}}}
+		b.step(queries.Step{States: []queries.State{{Name: "place", Body: []byte("8")}, {Query: "q", Name: "b"}}, Matches: []queries.Match{first}})
 		second := first
 		second.Number = 2
-		for what, step := range map[string]freshet.QueryStep{
-			"a value that cannot be stored": {Matches: []freshet.Match{{Query: "p", Number: 2, Value: func() {}}}},
-			"a number once more":            {Matches: []freshet.Match{first}},
-			"a gap between numbers":         {Matches: []freshet.Match{{Query: "p", Number: 3}}},
-			"a parcel with a gap":           {Matches: []freshet.Match{second}, Parcels: []freshet.Parcel{{Query: "p", From: 2, To: 2}}},
-			"a parcel of too many":          {Parcels: []freshet.Parcel{{Query: "p", From: 1, To: 2}}},
+		for what, step := range map[string]queries.Step{
+			"a value that cannot be stored": {Matches: []queries.Match{{Query: "p", Number: 2, Value: func() {}}}},
+			"a number once more":            {Matches: []queries.Match{first}},
+			"a gap between numbers":         {Matches: []queries.Match{{Query: "p", Number: 3}}},
+			"a batch with a gap":            {Matches: []queries.Match{second}, Batches: []queries.Batch{{Query: "p", From: 2, To: 2}}},
+			"a batch of too many":           {Batches: []queries.Batch{{Query: "p", From: 1, To: 2}}},
 		} {
-			step.Notes = []freshet.QueryNote{{Name: "place", Body: []byte("9")}}
+			step.States = []queries.State{{Name: "place", Body: []byte("9")}}
 			if b.RunQueries(b.Context(), step) == nil {
 				b.Errorf("%s was kept", what)
 			}
 		}
 		b.reopen()
 		same(b, "the notes after that", b.notes(), []string{"/place=8", "p/window=w", "q/a="})
-		if found := b.matches(freshet.MatchQuery{}); len(found) != 1 || fmt.Sprint(found[0].Value) != "map[a:[1 x <nil>]]" {
+		if found := b.matches(queries.MatchQuery{}); len(found) != 1 || fmt.Sprint(found[0].Value) != "map[a:[1 x <nil>]]" {
 			b.Errorf("the matches are %+v", found)
 		}
 		b.ok("remove", b.RemoveQuery(b.Context(), "q"))
 		same(b, "the notes without q", b.notes(), []string{"/place=8", "p/window=w"})
 	}},
-	{"parcels follow each other", func(b *bench) {
+	{"batches follow each other", func(b *bench) {
 		b.query("p")
 		b.query("q")
 		told := b.run("p", "p", "q", "p")
-		if end, err := b.LastParcel(b.Context()); err != nil || end != 0 {
-			b.Errorf("the log of parcels ends at %d, %v", end, err)
+		if end, err := b.LastBatch(b.Context()); err != nil || end != 0 {
+			b.Errorf("the log of batches ends at %d, %v", end, err)
 		}
-		parcels := []freshet.Parcel{
-			{Query: "p", Name: "Query p", From: 1, To: 2, Hold: freshet.HoldDigest, At: noon}, {Query: "q", From: 1, To: 1, At: noon}, {Query: "p", From: 3, To: 3, Hold: freshet.HoldRate, At: noon.Add(time.Hour)},
+		batches := []queries.Batch{
+			{Query: "p", Name: "Query p", From: 1, To: 2, Delay: queries.DelayDigest, At: noon}, {Query: "q", From: 1, To: 1, At: noon}, {Query: "p", From: 3, To: 3, Delay: queries.DelayRate, At: noon.Add(time.Hour)},
 		}
-		b.step(freshet.QueryStep{Parcels: parcels[:2]})
-		b.step(freshet.QueryStep{Parcels: parcels[2:]})
+		b.step(queries.Step{Batches: batches[:2]})
+		b.step(queries.Step{Batches: batches[2:]})
 		b.reopen()
-		for i := range parcels {
-			parcels[i].Cursor = freshet.Cursor(i + 1)
-			parcels[i].End = told[i+1].Place()
+		for i := range batches {
+			batches[i].Cursor = freshet.Cursor(i + 1)
+			batches[i].End = told[i+1].Place()
 		}
-		b.ok("wait for a parcel", b.WaitParcel(b.Context(), 2))
-		if end, err := b.LastParcel(b.Context()); err != nil || end != 3 {
-			b.Errorf("the log of parcels ends at %d, %v", end, err)
+		b.ok("wait for a batch", b.WaitBatch(b.Context(), 2))
+		if end, err := b.LastBatch(b.Context()); err != nil || end != 3 {
+			b.Errorf("the log of batches ends at %d, %v", end, err)
 		}
-		found, err := b.Parcels(b.Context(), freshet.MatchQuery{})
-		b.ok("parcels", err)
-		same(b, "the parcels", found, parcels)
-		found, err = b.Parcels(b.Context(), freshet.MatchQuery{Query: "p", After: 1})
-		b.ok("parcels", err)
-		same(b, "those of one query after a place", found, parcels[2:])
-		found, err = b.Parcels(b.Context(), freshet.MatchQuery{Query: "p", First: 3, Limit: 1})
-		b.ok("parcels", err)
-		same(b, "the one with a match", found, parcels[2:])
-		same(b, "its matches", b.matches(freshet.MatchQuery{Query: "p", First: 3, Last: 3}), told[3:])
-		same(b, "the ids", []string{parcels[0].ID(), parcels[1].ID()}, []string{"p.1-2~" + string(told[1].Epoch), told[2].ID()})
+		found, err := b.Batches(b.Context(), queries.MatchQuery{})
+		b.ok("batches", err)
+		same(b, "the batches", found, batches)
+		found, err = b.Batches(b.Context(), queries.MatchQuery{Query: "p", After: 1})
+		b.ok("batches", err)
+		same(b, "those of one query after a place", found, batches[2:])
+		found, err = b.Batches(b.Context(), queries.MatchQuery{Query: "p", First: 3, Limit: 1})
+		b.ok("batches", err)
+		same(b, "the one with a match", found, batches[2:])
+		same(b, "its matches", b.matches(queries.MatchQuery{Query: "p", First: 3, Last: 3}), told[3:])
+		same(b, "the ids", []string{batches[0].ID(), batches[1].ID()}, []string{"p.1-2~" + string(told[1].Epoch), told[2].ID()})
 
 		b.run("p")
 		b.ok("remove", b.RemoveQuery(b.Context(), "p"))
 		b.query("p")
 		b.run("p") // which is number 5: number 4 was never told, and will not be
-		b.step(freshet.QueryStep{Parcels: []freshet.Parcel{{Query: "p", From: 5, To: 5}}})
-		found, err = b.Parcels(b.Context(), freshet.MatchQuery{Query: "p"})
-		b.ok("parcels", err)
+		b.step(queries.Step{Batches: []queries.Batch{{Query: "p", From: 5, To: 5}}})
+		found, err = b.Batches(b.Context(), queries.MatchQuery{Query: "p"})
+		b.ok("batches", err)
 		if len(found) != 1 || found[0].From != 5 || found[0].Cursor != 4 {
-			b.Errorf("after it was removed and added again its parcels are %+v", found)
+			b.Errorf("after it was removed and added again its batches are %+v", found)
 		}
 	}},
 	{"a query looks at what is committed after it", func(b *bench) {
@@ -246,7 +247,7 @@ var queryTests = []test{
 		end, err := b.LastChange(b.Context())
 		b.ok("end", err)
 		for from, want := range map[freshet.Cursor]freshet.Cursor{-1: end, 0: 0} {
-			q, err := b.AddQuery(b.Context(), freshet.Query{Name: "q", From: from})
+			q, err := b.AddQuery(b.Context(), queries.Query{Name: "q", From: from})
 			b.ok("add", err)
 			if q.From != want || end == 0 {
 				b.Errorf("a query from %d begins after %d of %d", from, q.From, end)
@@ -254,14 +255,14 @@ var queryTests = []test{
 		}
 	}},
 	{"many notes come in order", func(b *bench) {
-		var notes []freshet.QueryNote
+		var notes []queries.State
 		var want []string
 		for i := range 700 {
 			name := fmt.Sprintf("%04d", i)
-			notes = append(notes, freshet.QueryNote{Name: name, Body: []byte("n")})
+			notes = append(notes, queries.State{Name: name, Body: []byte("n")})
 			want = append(want, "/"+name+"=n")
 		}
-		b.step(freshet.QueryStep{Notes: notes})
+		b.step(queries.Step{States: notes})
 		same(b, "the notes", b.notes(), want)
 	}},
 	{"who waits for a match hears of it", func(b *bench) {

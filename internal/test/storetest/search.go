@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/search"
 )
 
 // index brings the index up to date, a few versions at a time.
@@ -23,7 +24,7 @@ func (b *bench) index() {
 
 // search returns what is found, in short: the source, the versions, whether that is now,
 // and what is marked.
-func (b *bench) search(q freshet.SearchQuery) (list []string) {
+func (b *bench) search(q search.Request) (list []string) {
 	b.Helper()
 	r, err := b.Search(b.Context(), q)
 	b.ok("search for "+q.Words, err)
@@ -74,9 +75,9 @@ var searchTests = []test{
 			"price NOT pump":    {"a 4-4 price"},
 			"elephant":          nil,
 		} {
-			same(b, "found by "+words, b.search(freshet.SearchQuery{Words: words}), want)
+			same(b, "found by "+words, b.search(search.Request{Words: words}), want)
 		}
-		r, err := b.Search(b.Context(), freshet.SearchQuery{Words: "price 12"})
+		r, err := b.Search(b.Context(), search.Request{Words: "price 12"})
 		b.ok("search", err)
 		if len(r.Hits) != 1 || r.Hits[0].First != 3 || r.Hits[0].Last != 4 || r.Hits[0].Versions != 2 || r.Total != 1 || r.Waiting != 0 || r.Cut {
 			b.Errorf("found by two words in one line: %+v", r)
@@ -84,36 +85,36 @@ var searchTests = []test{
 		if h := r.Hits[0]; !h.Since.Equal(minute(20).Add(1e9)) || !h.Until.Equal(minute(40).Add(1e9)) || h.Label.URL != "https://a.example/" || h.Score <= 0 {
 			b.Errorf("it is told as %+v", h)
 		}
-		same(b, "with a tag", b.search(freshet.SearchQuery{Words: "pump*", Tag: "shop"}), []string{"b 1-1 now pumps"})
-		same(b, "in a source", b.search(freshet.SearchQuery{Words: "pump*", Source: "b"}), []string{"b 1-1 now pumps"})
-		same(b, "that is there now", b.search(freshet.SearchQuery{Words: "pump", Current: true}), []string{"a 5-5 now Pump"})
-		same(b, "at a time", b.search(freshet.SearchQuery{Words: "pump", Seen: freshet.Between{Since: minute(31), Until: minute(39)}}), []string(nil))
-		same(b, "up to a time", b.search(freshet.SearchQuery{Words: "pump", Seen: freshet.Between{Until: minute(20)}}), []string{"a 1-3 pump"})
-		same(b, "the newest first", b.search(freshet.SearchQuery{Words: "pump", Order: freshet.ByNewest}), []string{"a 5-5 now Pump", "a 1-3 pump"})
-		same(b, "the oldest first", b.search(freshet.SearchQuery{Words: "pump", Order: freshet.ByOldest, Limit: 1}), []string{"a 1-3 pump"})
-		same(b, "the next page", b.search(freshet.SearchQuery{Words: "pump", Order: freshet.ByOldest, Offset: 1, Limit: 1}), []string{"a 5-5 now Pump"})
-		_, err = b.Search(b.Context(), freshet.SearchQuery{Words: "pump", Source: "none"})
+		same(b, "with a tag", b.search(search.Request{Words: "pump*", Tag: "shop"}), []string{"b 1-1 now pumps"})
+		same(b, "in a source", b.search(search.Request{Words: "pump*", Source: "b"}), []string{"b 1-1 now pumps"})
+		same(b, "that is there now", b.search(search.Request{Words: "pump", Current: true}), []string{"a 5-5 now Pump"})
+		same(b, "at a time", b.search(search.Request{Words: "pump", Seen: freshet.Between{Since: minute(31), Until: minute(39)}}), []string(nil))
+		same(b, "up to a time", b.search(search.Request{Words: "pump", Seen: freshet.Between{Until: minute(20)}}), []string{"a 1-3 pump"})
+		same(b, "the newest first", b.search(search.Request{Words: "pump", Order: search.ByNewest}), []string{"a 5-5 now Pump", "a 1-3 pump"})
+		same(b, "the oldest first", b.search(search.Request{Words: "pump", Order: search.ByOldest, Limit: 1}), []string{"a 1-3 pump"})
+		same(b, "the next page", b.search(search.Request{Words: "pump", Order: search.ByOldest, Offset: 1, Limit: 1}), []string{"a 5-5 now Pump"})
+		_, err = b.Search(b.Context(), search.Request{Words: "pump", Source: "none"})
 		b.is("in a source that is not there", err, freshet.ErrNotFound)
 		b.reopen()
-		same(b, "after a restart", b.search(freshet.SearchQuery{Words: "sold"}), []string{"a 4-4 sold"})
+		same(b, "after a restart", b.search(search.Request{Words: "sold"}), []string{"a 4-4 sold"})
 	}},
 	{"no words make a search fail in an odd way", func(b *bench) {
 		b.add("a")
 		b.pages("a", `"quoted" text's * column:value NEAR(a, b) ^x {y} +z`)
 		b.index()
 		for _, words := range []string{`"`, `'`, `"a" "`, "col:x", "NEAR(a b)", "a NEAR b", "^x", "{y}", "a + b", "x'; DROP TABLE words;--", "a\x00b", "*", "-", "AND", "OR", "a AND", "\xff", "💧", strings.Repeat("x", 5000)} {
-			if _, err := b.Search(b.Context(), freshet.SearchQuery{Words: words}); err != nil {
+			if _, err := b.Search(b.Context(), search.Request{Words: words}); err != nil {
 				if field, ok := freshet.FieldOf(err); !ok || field != "words" {
 					b.Errorf("a search for %q: %v", words, err)
 				}
 			}
 		}
-		same(b, "what looks like a column", b.search(freshet.SearchQuery{Words: "column:value"}), []string{"a 1-1 now column:value"})
+		same(b, "what looks like a column", b.search(search.Request{Words: "column:value"}), []string{"a 1-1 now column:value"})
 	}},
 	{"the index follows the record", func(b *bench) {
 		b.add("a")
 		b.pages("a", "one alpha", "two alpha", "three alpha", "four beta")
-		r, err := b.Search(b.Context(), freshet.SearchQuery{Words: "alpha"})
+		r, err := b.Search(b.Context(), search.Request{Words: "alpha"})
 		b.ok("search", err)
 		if len(r.Hits) != 0 || r.Waiting == 0 {
 			b.Errorf("before anything is indexed a search finds %d, and %d versions wait", len(r.Hits), r.Waiting)
@@ -125,36 +126,36 @@ var searchTests = []test{
 		}
 		b.reopen()
 		b.index()
-		same(b, "what is indexed in parts", b.search(freshet.SearchQuery{Words: "alpha"}), []string{"a 1-3 alpha"})
+		same(b, "what is indexed in parts", b.search(search.Request{Words: "alpha"}), []string{"a 1-3 alpha"})
 		b.commit(saw("a", minute(100), freshet.Changed, "five alpha"))
-		r, err = b.Search(b.Context(), freshet.SearchQuery{Words: "alpha"})
+		r, err = b.Search(b.Context(), search.Request{Words: "alpha"})
 		b.ok("search", err)
 		same(b, "versions that wait", r.Waiting, 1)
 		b.index()
-		same(b, "what is back", b.search(freshet.SearchQuery{Words: "alpha", Current: true}), []string{"a 5-5 now alpha"})
+		same(b, "what is back", b.search(search.Request{Words: "alpha", Current: true}), []string{"a 5-5 now alpha"})
 
 		b.prune(minute(200), freshet.Keep{Versions: 3}, 0)
-		same(b, "what is left, before the index is up to date", b.search(freshet.SearchQuery{Words: "alpha", Order: freshet.ByOldest}), []string{"a 3-3 alpha", "a 5-5 now alpha"})
-		same(b, "what was pruned", b.search(freshet.SearchQuery{Words: "one OR two"}), []string(nil))
+		same(b, "what is left, before the index is up to date", b.search(search.Request{Words: "alpha", Order: search.ByOldest}), []string{"a 3-3 alpha", "a 5-5 now alpha"})
+		same(b, "what was pruned", b.search(search.Request{Words: "one OR two"}), []string(nil))
 		b.index()
-		same(b, "what was pruned", b.search(freshet.SearchQuery{Words: "one OR two"}), []string(nil))
-		same(b, "what is left", b.search(freshet.SearchQuery{Words: "alpha", Order: freshet.ByOldest}), []string{"a 3-3 alpha", "a 5-5 now alpha"})
+		same(b, "what was pruned", b.search(search.Request{Words: "one OR two"}), []string(nil))
+		same(b, "what is left", b.search(search.Request{Words: "alpha", Order: search.ByOldest}), []string{"a 3-3 alpha", "a 5-5 now alpha"})
 
 		b.ok("remove", b.RemoveSource(b.Context(), "a", false))
-		r, err = b.Search(b.Context(), freshet.SearchQuery{Words: "five"})
+		r, err = b.Search(b.Context(), search.Request{Words: "five"})
 		b.ok("search", err)
 		if len(r.Hits) != 1 || !r.Hits[0].Removed {
 			b.Errorf("a removed source is found as %+v", r.Hits)
 		}
 		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
-		same(b, "what was purged", b.search(freshet.SearchQuery{Words: "alpha OR beta"}), []string(nil))
+		same(b, "what was purged", b.search(search.Request{Words: "alpha OR beta"}), []string(nil))
 		b.add("a")
 		b.commit(saw("a", minute(300), freshet.First, "six beta"))
 		b.index()
-		same(b, "what came after it", b.search(freshet.SearchQuery{Words: "alpha OR beta"}), []string{"a 6-6 now beta"})
+		same(b, "what came after it", b.search(search.Request{Words: "alpha OR beta"}), []string{"a 6-6 now beta"})
 		b.reopen()
 		b.index()
-		same(b, "what came after it, after a restart", b.search(freshet.SearchQuery{Words: "alpha OR beta"}), []string{"a 6-6 now beta"})
+		same(b, "what came after it, after a restart", b.search(search.Request{Words: "alpha OR beta"}), []string{"a 6-6 now beta"})
 	}},
 	{"what is held is found when it is told", func(b *bench) {
 		b.add("a")
@@ -165,11 +166,11 @@ var searchTests = []test{
 		doubted.Held = freshet.Held{Suspect: freshet.SuspectLogin, Since: minute(20), Looks: 1}
 		b.commit(doubted)
 		b.index()
-		same(b, "what is held", b.search(freshet.SearchQuery{Words: "log"}), []string(nil))
-		same(b, "the page before it", b.search(freshet.SearchQuery{Words: "page"}), []string{"a 1-1 now page"})
+		same(b, "what is held", b.search(search.Request{Words: "log"}), []string(nil))
+		same(b, "the page before it", b.search(search.Request{Words: "page"}), []string{"a 1-1 now page"})
 		_, err := b.Confirm(b.Context(), "a", 2)
 		b.ok("confirm", err)
 		b.index()
-		same(b, "what was confirmed", b.search(freshet.SearchQuery{Words: "log OR page"}), []string{"a 1-2 now log page"})
+		same(b, "what was confirmed", b.search(search.Request{Words: "log OR page"}), []string{"a 1-2 now log page"})
 	}},
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"freshet/internal/auth"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
+	"freshet/internal/search"
 	"freshet/internal/sinks"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store"
@@ -28,6 +30,8 @@ type Open func(t *testing.T, place string) Store
 type Store interface {
 	freshet.Store
 	DB() *store.DB
+	Search(ctx context.Context, r search.Request) (search.Result, error)
+	Index(ctx context.Context, most int) (waiting int, err error)
 }
 
 // The tables of the features.
@@ -57,7 +61,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"numbers", numberTests},
 		{"outbox", outboxTests},
 		{"line", lineTests},
-		{"parcel", parcelTests},
+		{"batch", batchTests},
 		{"account", accountTests},
 		{"sinks", sinkTests},
 		{"beliefs", beliefTests},

@@ -11,28 +11,29 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 )
 
-// MostMatches is how many matches of a parcel are told one by one. The others are counted,
+// MostMatches is how many matches of a batch are told one by one. The others are counted,
 // and can be read over the API.
 const MostMatches = 500
 
-// A Parcel is what a query tells at once, with what is known of its matches.
-type Parcel struct {
-	freshet.Parcel
+// A Batch is what a query tells at once, with what is known of its matches.
+type Batch struct {
+	queries.Batch
 	Matches []Match // up to MostMatches, the oldest first
 }
 
 // A Match is a match with what is known of it.
 type Match struct {
-	freshet.Match
+	queries.Match
 	Change *freshet.Change // that completed it; nil if there is none, or it is not kept any more
 	Label  freshet.Label   // of its source, if there is no change
 	Texts  Texts           // of the change
 }
 
 // Source returns the source that all matches are of; "" if they are of several.
-func (p Parcel) Source() freshet.SourceID {
+func (p Batch) Source() freshet.SourceID {
 	for _, m := range p.Matches {
 		if m.Source != p.Matches[0].Source {
 			return ""
@@ -45,7 +46,7 @@ func (p Parcel) Source() freshet.SourceID {
 }
 
 // MatchOf returns a match as it is told, with the change that completed it.
-func MatchOf(m freshet.Match, completed *freshet.Change) client.Match {
+func MatchOf(m queries.Match, completed *freshet.Change) client.Match {
 	told := client.Match{
 		Cursor: m.Place(), ID: m.ID(), Query: string(m.Query), Number: m.Number, Cause: string(m.Cause), At: utc(m.At), KnownAt: utc(m.Known),
 		Source: m.Source, Group: m.Group, Value: m.Value,
@@ -60,17 +61,17 @@ func MatchOf(m freshet.Match, completed *freshet.Change) client.Match {
 	return told
 }
 
-// told returns the parcel as it is told.
-func (p Parcel) told() client.Told {
-	told := client.Told{Query: string(p.Query), Name: p.Name, Summary: p.summary(), Count: p.Count(), First: p.From, Last: p.To, Held: string(p.Hold), At: utc(p.At), Matches: []client.Match{}}
+// told returns the batch as it is told.
+func (p Batch) told() client.Told {
+	told := client.Told{Query: string(p.Query), Name: p.Name, Summary: p.summary(), Count: p.Count(), First: p.From, Last: p.To, Held: string(p.Delay), At: utc(p.At), Matches: []client.Match{}}
 	for _, m := range p.Matches {
 		told.Matches = append(told.Matches, MatchOf(m.Match, m.Change))
 	}
 	return told
 }
 
-// summary returns the parcel in a line.
-func (p Parcel) summary() string {
+// summary returns the batch in a line.
+func (p Batch) summary() string {
 	if p.Count() > 1 || len(p.Matches) != 1 {
 		return fmt.Sprintf("%d matches", p.Count())
 	}
@@ -79,14 +80,14 @@ func (p Parcel) summary() string {
 
 // summary returns the match in a line.
 func (m Match) summary() string {
-	if m.Change != nil && m.Cause != freshet.MatchSilent {
+	if m.Change != nil && m.Cause != queries.MatchSilent {
 		return m.Change.Summary
 	}
 	return causes[m.Cause]
 }
 
-// ParcelEnvelope returns the event that tells of a parcel. Base is as for Envelope.
-func ParcelEnvelope(p Parcel, base string) client.MatchEvent {
+// BatchEnvelope returns the event that tells of a batch. Base is as for Envelope.
+func BatchEnvelope(p Batch, base string) client.MatchEvent {
 	e := client.MatchEvent{
 		SpecVersion: "1.0", ID: p.ID(), Source: queryLink(p.Query, base), Type: client.MatchEventType, Time: utc(p.At),
 		DataContentType: "application/json", Data: p.told(),
@@ -98,7 +99,7 @@ func ParcelEnvelope(p Parcel, base string) client.MatchEvent {
 }
 
 // queryLink returns where a query is in the API.
-func queryLink(id freshet.QueryID, base string) string {
+func queryLink(id queries.ID, base string) string {
 	return strings.TrimSuffix(base, "/") + "/api/v1/queries/" + url.PathEscape(string(id))
 }
 
@@ -111,10 +112,10 @@ func (m Match) label() freshet.Label {
 }
 
 // causes say what made a query match, where no change says it.
-var causes = map[freshet.MatchCause]string{
-	freshet.MatchPoll:   "a poll made the condition true",
-	freshet.MatchHeld:   "the condition has been true for as long as was asked",
-	freshet.MatchSilent: "no change has fitted for as long as was asked",
+var causes = map[queries.MatchCause]string{
+	queries.MatchPoll:   "a poll made the condition true",
+	queries.MatchHeld:   "the condition has been true for as long as was asked",
+	queries.MatchSilent: "no change has fitted for as long as was asked",
 }
 
 // newMatchEvent returns what templates see of a match of a query with a name.
@@ -147,28 +148,28 @@ func NewMatchEvent(ctx context.Context, m Match, name, base string) *Event {
 	return newMatchEvent(ctx, m, name, base)
 }
 
-// newParcelEvent returns what templates see of a parcel.
-func newParcelEvent(ctx context.Context, p Parcel, base string) *Event {
+// newBatchEvent returns what templates see of a batch.
+func newBatchEvent(ctx context.Context, p Batch, base string) *Event {
 	var e *Event
 	if p.Count() == 1 && len(p.Matches) == 1 {
 		e = newMatchEvent(ctx, p.Matches[0], p.Name, base)
 	} else {
 		e = &Event{
 			Kind: kindDigest, Query: p.Query, QueryName: p.Name, Link: queryLink(p.Query, base), Source: p.Source(), Count: p.Count(), Match: p.From,
-			Title: p.Name, Before: utc(p.At), Summary: heldWords[p.Hold], base: base, ctx: ctx,
+			Title: p.Name, Before: utc(p.At), Summary: heldWords[p.Delay], base: base, ctx: ctx,
 		}
 		for _, m := range p.Matches {
 			e.Entries = append(e.Entries, newMatchEvent(ctx, m, p.Name, base))
 		}
 	}
-	e.ID, e.Hold, e.parcel = p.ID(), string(p.Hold), &p
+	e.ID, e.Hold, e.batch = p.ID(), string(p.Delay), &p
 	return e
 }
 
 // heldWords say why matches come together.
-var heldWords = map[freshet.Hold]string{
-	freshet.HoldQuiet: "held back in quiet hours",
-	freshet.HoldRate:  "held back because enough had been told",
+var heldWords = map[queries.Delay]string{
+	queries.DelayQuiet: "held back in quiet hours",
+	queries.DelayRate:  "held back because enough had been told",
 }
 
 // Top returns the first entries of a digest, at most so many.
@@ -222,21 +223,21 @@ func entryHTML(e *Event, diff string) (string, error) {
 	return b.String() + diffHTML(diff), err
 }
 
-// SampleParcel returns what a query that never was told, for previews and tests: one match,
+// SampleBatch returns what a query that never was told, for previews and tests: one match,
 // or several.
-func SampleParcel(id string, query freshet.QueryID, count int64, now time.Time) Parcel {
-	p := Parcel{Parcel: freshet.Parcel{
+func SampleBatch(id string, query queries.ID, count int64, now time.Time) Batch {
+	p := Batch{Batch: queries.Batch{
 		Cursor: 1, Query: query, Name: "Sample query", From: 1, To: count, End: freshet.Place{Cursor: freshet.Cursor(count), Epoch: freshet.Epoch(id)}, At: now,
 	}}
 	if count > 1 {
-		p.Hold = freshet.HoldDigest
+		p.Delay = queries.DelayDigest
 	}
 	for n := range count {
 		c, texts := Sample(id, now)
 		c.Seq, c.Number = int(n)+1, int(n)+2
 		p.Matches = append(p.Matches, Match{
-			Match: freshet.Match{
-				Cursor: freshet.Cursor(n + 1), Epoch: freshet.Epoch(id), Query: query, Number: n + 1, Cause: freshet.MatchChange, At: now, Known: now, Source: c.Source,
+			Match: queries.Match{
+				Cursor: freshet.Cursor(n + 1), Epoch: freshet.Epoch(id), Query: query, Number: n + 1, Cause: queries.MatchChange, At: now, Known: now, Source: c.Source,
 				Changes: []freshet.ChangeRef{c.Ref()}, Value: 9.5,
 			},
 			Change: &c, Texts: texts,

@@ -1,4 +1,4 @@
-package freshet_test
+package queries_test
 
 import (
 	"encoding/json"
@@ -9,39 +9,40 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 )
 
 // TestQueryJSON reads queries as people write them, and reads what it writes once more.
 func TestQueryJSON(t *testing.T) {
 	tests := []struct {
 		text string
-		want freshet.Query
+		want queries.Query
 	}{
-		{`{"name": "cheap", "when": "now.price < 10"}`, freshet.Query{Name: "cheap", When: "now.price < 10"}},
+		{`{"name": "cheap", "when": "now.price < 10"}`, queries.Query{Name: "cheap", When: "now.price < 10"}},
 		{
 			`{"name": "a", "scope": {"tags": ["shop", "shop"], "sources": ["b", "a"], "sites": ["s"]}}`,
-			freshet.Query{Name: "a", Scope: freshet.Scope{Tags: []string{"shop"}, Sources: []freshet.SourceID{"a", "b"}, Sites: []freshet.SourceID{"s"}}},
+			queries.Query{Name: "a", Scope: queries.Scope{Tags: []string{"shop"}, Sources: []freshet.SourceID{"a", "b"}, Sites: []freshet.SourceID{"s"}}},
 		},
-		{`{"name": "a", "scope": {"all": true}, "window": "1h"}`, freshet.Query{Name: "a", Window: freshet.Window{Over: time.Hour}}},
-		{`{"name": "a", "when": "noise", "window": {"by": "now.sku", "over": "30d", "for": "10m"}}`, freshet.Query{Name: "a", When: "noise", Window: freshet.Window{By: "now.sku", Over: 30 * freshet.Day, For: 10 * time.Minute}}},
-		{`{"name": "a", "window": {"by": "source", "silent": "2x"}}`, freshet.Query{Name: "a", Window: freshet.Window{Silent: freshet.Silence{Times: 2}}}},
-		{`{"name": "a", "window": {"silent": "3d"}}`, freshet.Query{Name: "a", Window: freshet.Window{Silent: freshet.Silence{For: 3 * freshet.Day}}}},
-		{`{"name": "a", "digest": "hourly"}`, freshet.Query{Name: "a", Digest: freshet.Digest{Every: freshet.DigestHour}}},
-		{`{"name": "a", "digest": "daily 8:00 Europe/Berlin"}`, freshet.Query{Name: "a", Digest: freshet.Digest{Every: freshet.DigestDay, At: 480, Zone: "Europe/Berlin"}}},
-		{`{"name": "a", "digest": {"every": "week", "on": "fri", "at": "17:30", "count": 50}}`, freshet.Query{Name: "a", Digest: freshet.Digest{Every: freshet.DigestWeek, On: "fri", At: 1050, Count: 50}}},
-		{`{"name": "a", "importance": 3}`, freshet.Query{Name: "a", Importance: 3}},
-		{`{"name": "a", "importance": 1}`, freshet.Query{Name: "a"}},
-		{`{"name": "a", "digest": 20}`, freshet.Query{Name: "a", Digest: freshet.Digest{Count: 20}}},
-		{`{"name": "a", "quiet": "22:00-07:00 Europe/Berlin", "rate": "10/h"}`, freshet.Query{Name: "a", Quiet: freshet.QuietHours{From: 1320, To: 420, Zone: "Europe/Berlin"}, Rate: freshet.MatchRate{N: 10, Per: time.Hour}}},
-		{`{"name": "a", "quiet": {"from": "0:00", "to": "0:00", "days": ["sat", "sun"]}}`, freshet.Query{Name: "a", Quiet: freshet.QuietHours{Days: []string{"sat", "sun"}}}},
+		{`{"name": "a", "scope": {"all": true}, "window": "1h"}`, queries.Query{Name: "a", Window: queries.Window{Over: time.Hour}}},
+		{`{"name": "a", "when": "noise", "window": {"by": "now.sku", "over": "30d", "for": "10m"}}`, queries.Query{Name: "a", When: "noise", Window: queries.Window{By: "now.sku", Over: 30 * freshet.Day, For: 10 * time.Minute}}},
+		{`{"name": "a", "window": {"by": "source", "silent": "2x"}}`, queries.Query{Name: "a", Window: queries.Window{Silent: queries.Silence{Times: 2}}}},
+		{`{"name": "a", "window": {"silent": "3d"}}`, queries.Query{Name: "a", Window: queries.Window{Silent: queries.Silence{For: 3 * freshet.Day}}}},
+		{`{"name": "a", "digest": "hourly"}`, queries.Query{Name: "a", Digest: queries.Digest{Every: queries.DigestHour}}},
+		{`{"name": "a", "digest": "daily 8:00 Europe/Berlin"}`, queries.Query{Name: "a", Digest: queries.Digest{Every: queries.DigestDay, At: 480, Zone: "Europe/Berlin"}}},
+		{`{"name": "a", "digest": {"every": "week", "on": "fri", "at": "17:30", "count": 50}}`, queries.Query{Name: "a", Digest: queries.Digest{Every: queries.DigestWeek, On: "fri", At: 1050, Count: 50}}},
+		{`{"name": "a", "importance": 3}`, queries.Query{Name: "a", Importance: 3}},
+		{`{"name": "a", "importance": 1}`, queries.Query{Name: "a"}},
+		{`{"name": "a", "digest": 20}`, queries.Query{Name: "a", Digest: queries.Digest{Count: 20}}},
+		{`{"name": "a", "quiet": "22:00-07:00 Europe/Berlin", "rate": "10/h"}`, queries.Query{Name: "a", Quiet: queries.QuietHours{From: 1320, To: 420, Zone: "Europe/Berlin"}, Rate: queries.Rate{N: 10, Per: time.Hour}}},
+		{`{"name": "a", "quiet": {"from": "0:00", "to": "0:00", "days": ["sat", "sun"]}}`, queries.Query{Name: "a", Quiet: queries.QuietHours{Days: []string{"sat", "sun"}}}},
 	}
 	for _, tt := range tests {
-		var q freshet.Query
+		var q queries.Query
 		if err := json.Unmarshal([]byte(tt.text), &q); err != nil {
 			t.Errorf("%s: %v", tt.text, err)
 			continue
 		}
-		q, err := q.Check()
+		q, err := q.Validate()
 		if err != nil {
 			t.Errorf("%s: %v", tt.text, err)
 			continue
@@ -53,7 +54,7 @@ func TestQueryJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var again freshet.Query
+		var again queries.Query
 		if err := json.Unmarshal(text, &again); err != nil {
 			t.Errorf("%s was written as %s: %v", tt.text, text, err)
 		}
@@ -98,10 +99,10 @@ func TestWrongQueries(t *testing.T) {
 		`{"name": "a", "rate": "0/h"}`:                                               "rate: ",
 		`{"name": "a", "rate": "5000/h"}`:                                            "rate: ",
 	} {
-		var q freshet.Query
+		var q queries.Query
 		err := json.Unmarshal([]byte(text), &q)
 		if err == nil {
-			_, err = q.Check()
+			_, err = q.Validate()
 		}
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
@@ -114,7 +115,7 @@ func TestWrongQueries(t *testing.T) {
 }
 
 func TestScope(t *testing.T) {
-	s := freshet.Scope{Sources: []freshet.SourceID{"a"}, Tags: []string{"x"}, Sites: []freshet.SourceID{"site"}}
+	s := queries.Scope{Sources: []freshet.SourceID{"a"}, Tags: []string{"x"}, Sites: []freshet.SourceID{"site"}}
 	for _, tt := range []struct {
 		id   freshet.SourceID
 		tags []string
@@ -125,20 +126,7 @@ func TestScope(t *testing.T) {
 			t.Errorf("%v: %v", tt, got)
 		}
 	}
-	if !(freshet.Scope{}).Has("any", nil, "") {
+	if !(queries.Scope{}).Has("any", nil, "") {
 		t.Error("an empty scope does not have every source")
-	}
-}
-
-// TestChangeAt counts a change under the time that the source gives, if it can be true.
-func TestChangeAt(t *testing.T) {
-	after := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	before := after.Add(time.Hour)
-	for _, tt := range []struct{ modified, want time.Time }{
-		{time.Time{}, before}, {after, before}, {after.Add(time.Minute), after.Add(time.Minute)}, {before, before}, {before.Add(time.Second), before},
-	} {
-		if got := (freshet.Change{After: after, Before: before, Modified: tt.modified}).At(); !got.Equal(tt.want) {
-			t.Errorf("modified %v: %v, want %v", tt.modified, got, tt.want)
-		}
 	}
 }

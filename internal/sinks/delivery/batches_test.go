@@ -13,6 +13,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 )
@@ -32,10 +33,10 @@ type telling struct {
 	err   error
 }
 
-func newTeller(t testing.TB, queries ...freshet.QueryID) *teller {
+func newTeller(t testing.TB, ids ...queries.ID) *teller {
 	r := &teller{rig: newRig(t), refuse: func(client.MatchEvent) error { return nil }}
-	for _, id := range queries {
-		if _, err := r.queries.AddQuery(t.Context(), freshet.Query{ID: id, Name: "Query " + string(id), From: -1}); err != nil {
+	for _, id := range ids {
+		if _, err := r.queries.AddQuery(t.Context(), queries.Query{ID: id, Name: "Query " + string(id), From: -1}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,29 +45,29 @@ func newTeller(t testing.TB, queries ...freshet.QueryID) *teller {
 
 // match has queries match a change each, and tell it together with what they held back if
 // tell is set.
-func (r *teller) match(tell bool, queries ...freshet.QueryID) {
+func (r *teller) match(tell bool, ids ...queries.ID) {
 	r.t.Helper()
-	var step freshet.QueryStep
-	for _, id := range queries {
+	var step queries.Step
+	for _, id := range ids {
 		c := r.capture(page)
 		q, err := r.store.Query(r.t.Context(), id)
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		parcels, err := r.store.Parcels(r.t.Context(), freshet.MatchQuery{Query: id, Newest: true, Limit: 1})
+		batches, err := r.store.Batches(r.t.Context(), queries.MatchQuery{Query: id, Newest: true, Limit: 1})
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		step = freshet.QueryStep{Matches: []freshet.Match{{Query: id, Number: q.Last + 1, Cause: freshet.MatchChange, At: c.Before, Known: c.Before, Source: page, Changes: []freshet.ChangeRef{c.Ref()}, Value: 9.5}}}
+		step = queries.Step{Matches: []queries.Match{{Query: id, Number: q.Last + 1, Cause: queries.MatchChange, At: c.Before, Known: c.Before, Source: page, Changes: []freshet.ChangeRef{c.Ref()}, Value: 9.5}}}
 		if tell {
-			p := freshet.Parcel{Query: id, Name: q.Name, From: 1, To: q.Last + 1, At: time.Now()}
-			if len(parcels) > 0 {
-				p.From = parcels[0].To + 1
+			p := queries.Batch{Query: id, Name: q.Name, From: 1, To: q.Last + 1, At: time.Now()}
+			if len(batches) > 0 {
+				p.From = batches[0].To + 1
 			}
 			if p.Count() > 1 {
-				p.Hold = freshet.HoldDigest
+				p.Delay = queries.DelayDigest
 			}
-			step.Parcels = []freshet.Parcel{p}
+			step.Batches = []queries.Batch{p}
 		}
 		if err := r.queries.RunQueries(r.t.Context(), step); err != nil {
 			r.t.Fatal(err)
@@ -76,13 +77,13 @@ func (r *teller) match(tell bool, queries ...freshet.QueryID) {
 
 // configure has a follower follow the queries.
 func (r *teller) configure(c *delivery.FollowerConfig) {
-	c.Stream, c.Workers = freshet.StreamParcels, 4
-	c.RenderParcel = func(ctx context.Context, p freshet.Parcel) (freshet.SourceID, []byte, error) {
+	c.Stream, c.Workers = sinks.StreamBatches, 4
+	c.RenderBatch = func(ctx context.Context, p queries.Batch) (freshet.SourceID, []byte, error) {
 		whole, err := delivery.Unpack(ctx, r.store, p)
 		if err != nil {
 			return "", nil, err
 		}
-		body, err := json.Marshal(sinks.ParcelEnvelope(whole, ""))
+		body, err := json.Marshal(sinks.BatchEnvelope(whole, ""))
 		return whole.Source(), body, err
 	}
 	c.Send = func(ctx context.Context, m sinks.Message) (string, error) {
@@ -126,7 +127,7 @@ func TestFollowsQueries(t *testing.T) {
 		r.match(true, "a") // before the sink
 		wants := func(c *delivery.FollowerConfig) {
 			r.configure(c)
-			c.WantsParcel = freshet.Sink{Queries: []freshet.QueryID{"a", "b"}}.WantsParcel
+			c.WantsBatch = sinks.Sink{Queries: []queries.ID{"a", "b"}}.WantsBatch
 		}
 		r.refuses(func(e client.MatchEvent) error {
 			if e.Data.Query == "a" {
@@ -176,7 +177,7 @@ func TestFollowsQueries(t *testing.T) {
 			bodies[one.event.ID] = one.body
 		}
 		digest := r.told[slices.IndexFunc(r.told, func(one telling) bool { return one.event.ID == "a.2-4~rig" })].event.Data
-		if digest.Name != "Query a" || digest.Count != 3 || digest.Held != string(freshet.HoldDigest) || len(digest.Matches) != 3 || digest.Matches[2].Number != 4 ||
+		if digest.Name != "Query a" || digest.Count != 3 || digest.Held != string(queries.DelayDigest) || len(digest.Matches) != 3 || digest.Matches[2].Number != 4 ||
 			digest.Matches[0].Change == nil || digest.Matches[0].Change.Summary == "" || digest.Matches[0].Value != 9.5 {
 			t.Errorf("a digest is told as %+v", digest)
 		}
@@ -227,7 +228,7 @@ func TestWhatCannotBeRenderedOfAQueryIsALetter(t *testing.T) {
 		defer r.close()
 		broken := func(c *delivery.FollowerConfig) {
 			r.configure(c)
-			c.RenderParcel = func(context.Context, freshet.Parcel) (freshet.SourceID, []byte, error) {
+			c.RenderBatch = func(context.Context, queries.Batch) (freshet.SourceID, []byte, error) {
 				return "", nil, errors.New("template: line 3")
 			}
 		}
@@ -237,11 +238,11 @@ func TestWhatCannotBeRenderedOfAQueryIsALetter(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		letters, err := r.store.Letters(t.Context(), "sink", freshet.Entry{}, 10)
+		letters, err := r.store.Letters(t.Context(), "sink", sinks.Position{}, 10)
 		if err != nil || len(letters) != 2 || letters[0].ID() != "a.1~rig" || letters[0].Err != "template: line 3" {
 			t.Fatalf("the letters are %+v, %v", letters, err)
 		}
-		if _, err := r.store.Revive(t.Context(), "sink", letters[0].Entry()); err != nil {
+		if _, err := r.store.Revive(t.Context(), "sink", letters[0].Position()); err != nil {
 			t.Fatal(err)
 		}
 		stop = r.follow(r.configure)
@@ -263,7 +264,7 @@ func TestWhatCannotBeRenderedOfAQueryIsALetter(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		letters, err = r.store.Letters(t.Context(), "sink", freshet.Entry{}, 10)
+		letters, err = r.store.Letters(t.Context(), "sink", sinks.Position{}, 10)
 		if want := "query a was removed before the message could be made"; err != nil || len(letters) != 1 || letters[0].Err != want {
 			t.Errorf("after the query was removed the letters are %+v, %v; want %q", letters, err, want)
 		}
