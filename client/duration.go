@@ -1,16 +1,15 @@
 package client
 
 import (
+	"freshet/internal/units"
 	"time"
-
-	"freshet/internal/freshet"
 )
 
 // A Duration is a time.Duration that is written as in "90s", "1h30m" or "2d".
 type Duration time.Duration
 
 // String returns the duration without needless zeros, such as "1h" or "48h".
-func (d Duration) String() string { return freshet.FormatHours(time.Duration(d)) }
+func (d Duration) String() string { return units.FormatHours(time.Duration(d)) }
 
 // MarshalText implements [encoding.TextMarshaler].
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
@@ -22,7 +21,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 		*d = 0
 		return nil
 	}
-	read, err := freshet.ParseDuration(string(text))
+	read, err := units.ParseDuration(string(text))
 	*d = Duration(read)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // An Outcome is how a poll ended, as the API tells it.
@@ -33,7 +34,7 @@ type Outcome struct {
 	NotBefore time.Time        `json:"not_before,omitzero" doc:"When the host allows the next poll, if it asked to wait"`
 	Suspect   *Suspect         `json:"suspect,omitempty" doc:"Why this is probably the wrong page, if it is"`
 	LandedOn  string           `json:"landed_on,omitempty" doc:"The final URL, if redirects led to a different page"`
-	Failure   freshet.Failure  `json:"failure,omitempty" doc:"Class of the failure"`
+	Failure   failure.Class    `json:"failure,omitempty" doc:"Class of the failure"`
 	Error     string           `json:"error,omitempty" doc:"The same in words"`
 }
 

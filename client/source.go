@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A Source is a watched source: its definition, with the defaults filled in, and its status.
@@ -98,8 +99,8 @@ type Standing struct {
 
 // A LastError is why a poll failed.
 type LastError struct {
-	Class   freshet.Failure `json:"class" doc:"Class of the failure: dotted words, from general to specific"`
-	Message string          `json:"message"`
+	Class   failure.Class `json:"class" doc:"Class of the failure: dotted words, from general to specific"`
+	Message string        `json:"message"`
 }
 
 // A NewSource is the definition of a source: what it is added with, and what an edit

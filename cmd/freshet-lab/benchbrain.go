@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/cli"
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sched"
 	"freshet/internal/test/bench"
 )
@@ -48,7 +48,7 @@ GOGC=25 in the environment has the program use less memory and more CPU time.`,
 			for text := range strings.SplitSeq(rates, ",") {
 				rate, err := sched.ParseBudget(text)
 				if err != nil {
-					return cli.WrongFlag("rate", freshet.ReasonOf(err))
+					return cli.WrongFlag("rate", invalid.ReasonOf(err))
 				}
 				b.Rates = append(b.Rates, rate)
 			}

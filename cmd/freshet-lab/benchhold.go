@@ -10,10 +10,11 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/cli"
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/test/bench"
+	"freshet/internal/units"
 )
 
 // A holdBench is one run of the verb "bench hold".
@@ -41,7 +42,7 @@ them, and that costs some of the rate. The shorter the window, the more it costs
 		Args:    cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if b.Budget, err = sched.ParseBudget(rate); err != nil {
-				return cli.WrongFlag("rate", freshet.ReasonOf(err))
+				return cli.WrongFlag("rate", invalid.ReasonOf(err))
 			}
 			if err := cli.WrongFlag("policy", new(config.Settings).SetPolicy(b.Plan.Policy)); err != nil {
 				return err
@@ -71,7 +72,7 @@ func (b *holdBench) run(ctx context.Context) (err error) {
 		return err
 	}
 	if !b.json {
-		fmt.Fprintf(b.out, "%d sources, %s, for %s, policy %s; %g of polls find a change\n", b.Plan.Sources, cli.Rate(b.Budget), freshet.FormatDuration(b.Length), b.Plan.Policy, b.Plan.Changed)
+		fmt.Fprintf(b.out, "%d sources, %s, for %s, policy %s; %g of polls find a change\n", b.Plan.Sources, cli.Rate(b.Budget), units.FormatDuration(b.Length), b.Plan.Policy, b.Plan.Changed)
 		fmt.Fprintln(b.out, " TIME  POLLS/S  BEHIND  FAILED  CAPTURED  MOST LATE  UNDER WAY       RSS  GOROUTINES     STORE  CPU")
 	}
 	b.Report = b.print

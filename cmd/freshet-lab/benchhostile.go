@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/cli"
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sched"
 	"freshet/internal/test/bench"
 )
@@ -37,7 +37,7 @@ sources divided by the rate. The hostile servers bring their own share of the ra
 		Args:    cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if b.Budget, err = sched.ParseBudget(rate); err != nil {
-				return cli.WrongFlag("rate", freshet.ReasonOf(err))
+				return cli.WrongFlag("rate", invalid.ReasonOf(err))
 			}
 			if !(share >= 0 && share < 1) {
 				return cli.Usagef("--share: %g is not a share from 0 to 1", share)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/cli"
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/test/bench"
@@ -40,7 +40,7 @@ run, which adds its polls to it.`,
 		Args:    cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if b.Budget, err = sched.ParseBudget(rate); err != nil {
-				return cli.WrongFlag("rate", freshet.ReasonOf(err))
+				return cli.WrongFlag("rate", invalid.ReasonOf(err))
 			}
 			if b.Plan.Sources < 1 || b.Plan.Hosts < 1 {
 				return cli.Usagef("--sources and --hosts: at least 1 is needed")

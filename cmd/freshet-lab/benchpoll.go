@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/cli"
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sched"
 	"freshet/internal/test/bench"
 )
@@ -44,7 +44,7 @@ of learning from each poll is included.`,
 			b.Budget = bench.Wide
 			if b.rate != "0" {
 				if b.Budget, err = sched.ParseBudget(b.rate); err != nil {
-					return cli.WrongFlag("rate", freshet.ReasonOf(err))
+					return cli.WrongFlag("rate", invalid.ReasonOf(err))
 				}
 			}
 			return b.run(cmd.Context())

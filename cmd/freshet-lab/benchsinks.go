@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/cli"
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sched"
 	"freshet/internal/test/bench"
 )
@@ -38,10 +38,10 @@ that takes nothing for 30 seconds is cut off; see whether all come back and miss
 		Args:    cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if b.Budget, err = sched.ParseBudget(rate); err != nil {
-				return cli.WrongFlag("rate", freshet.ReasonOf(err))
+				return cli.WrongFlag("rate", invalid.ReasonOf(err))
 			}
 			if b.Streams, err = sched.ParseBudget(streams); err != nil {
-				return cli.WrongFlag("stream-rate", freshet.ReasonOf(err))
+				return cli.WrongFlag("stream-rate", invalid.ReasonOf(err))
 			}
 			for name, share := range map[string]float64{"failing": b.Failing, "slow": b.Slow} {
 				if !(share >= 0 && share < 1) {

@@ -14,10 +14,11 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/cli"
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/test/bench"
+	"freshet/internal/units"
 )
 
 // A soakBench is one run of the verb "bench soak".
@@ -45,7 +46,7 @@ whether it is flat. The exit code is 1 if one is not.`,
 		Args:    cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if b.Budget, err = sched.ParseBudget(rate); err != nil {
-				return cli.WrongFlag("rate", freshet.ReasonOf(err))
+				return cli.WrongFlag("rate", invalid.ReasonOf(err))
 			}
 			if err := cli.WrongFlag("policy", new(config.Settings).SetPolicy(b.Plan.Policy)); err != nil {
 				return err
@@ -85,7 +86,7 @@ func (b *soakBench) run(ctx context.Context, file string) (err error) {
 		b.csv.Write(strings.Fields("seconds polls polls_per_second failed captured most_late_seconds rss_bytes heap_bytes files goroutines store_bytes wal_bytes store_bytes_per_poll cpu_share deliveries_owed delivered streamed"))
 	}
 	if !b.json {
-		fmt.Fprintf(b.out, "%d sources, %s, for %s, policy %s; %g of polls find a change\n", b.Plan.Sources, cli.Rate(b.Budget), freshet.FormatDuration(b.Length), b.Plan.Policy, b.Plan.Changed)
+		fmt.Fprintf(b.out, "%d sources, %s, for %s, policy %s; %g of polls find a change\n", b.Plan.Sources, cli.Rate(b.Budget), units.FormatDuration(b.Length), b.Plan.Policy, b.Plan.Changed)
 		fmt.Fprintln(b.out, " TIME  POLLS/S  FAILED  MOST LATE       RSS      HEAP  FILES  GOROUTINES     STORE       WAL  A POLL  CPU  OWED  DELIVERED  STREAMED")
 	}
 	b.Report = b.print

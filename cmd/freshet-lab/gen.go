@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/cli"
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/lab/labflag"
 	"freshet/internal/research/generate"
 )
@@ -67,7 +67,7 @@ page changes at most once per cycle. Pages that never change are not in the trac
 // generateTrace makes up a trace and writes it to a file, or prints it.
 func generateTrace(p *program, g generate.Spec, out string) error {
 	h, err := generate.New(g)
-	if field, ok := freshet.FieldOf(err); ok && field == "kind" {
+	if field, ok := invalid.FieldOf(err); ok && field == "kind" {
 		return cli.WrongFlag("kind", labflag.Meant(err, g.Kind, generate.Kinds...))
 	}
 	if err != nil {

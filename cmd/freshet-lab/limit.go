@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/cli"
-	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/lab/labflag"
 	"freshet/internal/lab/plot"
 	"freshet/internal/research/limit"
+	"freshet/internal/units"
 )
 
 // A limitRun is one run of the verb "limit".
@@ -92,6 +92,6 @@ func (l *limitRun) run(ctx context.Context, file string) error {
 	for _, c := range found {
 		rows.add(lab.FormatNumber(c.Budget), plot.Brief(c.Value), fmt.Sprintf("%.4f", c.Normalized), plot.Brief(c.Reached), lab.Exactness(c.Exact), c.Method)
 	}
-	fmt.Fprintln(l.out, fmt.Sprintf("%s: %s, %d changes in %d instants of %s; life %s, urgency %s", cli.Harmless(t.Name()), cli.Counted(len(t.Grid.Pages()), "page"), t.Grid.Changes(), t.Grid.Instants, freshet.FormatDuration(l.Instant), t.Stakes.Life, t.Stakes.Urgency))
+	fmt.Fprintln(l.out, fmt.Sprintf("%s: %s, %d changes in %d instants of %s; life %s, urgency %s", cli.Harmless(t.Name()), cli.Counted(len(t.Grid.Pages()), "page"), t.Grid.Changes(), t.Grid.Instants, units.FormatDuration(l.Instant), t.Stakes.Life, t.Stakes.Urgency))
 	return rows.write(l.out)
 }

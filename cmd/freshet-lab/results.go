@@ -21,6 +21,7 @@ import (
 	"freshet/internal/research/limit"
 	"freshet/internal/research/results"
 	"freshet/internal/sched/policy"
+	"freshet/internal/units"
 )
 
 // A resultsRun is one run of the verb "results".
@@ -149,7 +150,7 @@ func (l *resultsRun) compare(ctx context.Context) (*results.Results, error) {
 		}
 	}
 	if err == nil {
-		fmt.Fprintf(l.err, "compared %s on %s in %s\n", cli.Counted(len(results.Contenders), "contender"), cli.Counted(max(len(results.Reference), len(results.HeldOut)), "trace"), freshet.FormatDuration(time.Since(began).Round(time.Second)))
+		fmt.Fprintf(l.err, "compared %s on %s in %s\n", cli.Counted(len(results.Contenders), "contender"), cli.Counted(max(len(results.Reference), len(results.HeldOut)), "trace"), units.FormatDuration(time.Since(began).Round(time.Second)))
 	}
 	return results, err
 }
@@ -203,7 +204,7 @@ func (l *resultsRun) render(w io.Writer, results *results.Results) error {
 		command += " --policies " + l.policies.String()
 	}
 	if l.comparison.Instant > 0 {
-		command += " --instant " + freshet.FormatDuration(l.comparison.Instant)
+		command += " --instant " + units.FormatDuration(l.comparison.Instant)
 	}
 	picture := l.plot
 	if l.page != "" && l.plot != "" {

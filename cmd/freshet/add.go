@@ -125,7 +125,7 @@ func addOne(ctx context.Context, p *program, c *connection, url string, describe
 	if s, err = c.Source(ctx, s.ID); err != nil {
 		return s, err
 	}
-	return s, failure(answer)
+	return s, pollError(answer)
 }
 
 // warnOfNoBrowser says that pages cannot be rendered where they would be, if so.

@@ -13,9 +13,9 @@ import (
 
 	"freshet/client"
 	"freshet/internal/app"
-	"freshet/internal/freshet"
 	"freshet/internal/lab/plot"
 	"freshet/internal/learn/forecast"
+	"freshet/internal/units"
 )
 
 // A budgeting is one run of the verb "budget".
@@ -144,7 +144,7 @@ func (b *budgeting) showDetails(a client.Budget, say func(string, ...any)) {
 		counted(a.Sources, "source"), rough(a.Now.ChangesPerDay), rough(a.Now.PollsPerDay), rough(a.Now.SpentPerDay))
 	for _, w := range a.Now.Within {
 		if d := time.Duration(w.Time); d == 10*time.Minute || d == time.Hour {
-			say("Captured within %s: %s of changes.", freshet.FormatDuration(d), percent(w.Share))
+			say("Captured within %s: %s of changes.", units.FormatDuration(d), percent(w.Share))
 		}
 	}
 	say("One more poll a minute would add %.2f percentage points.", 100*a.OneMore)
@@ -169,7 +169,7 @@ func pointInWords(p client.BudgetPoint) string {
 
 // goalInWords says what a goal costs.
 func goalInWords(g client.BudgetGoal, a client.Budget) string {
-	delay := freshet.FormatDuration(time.Duration(g.Delay))
+	delay := units.FormatDuration(time.Duration(g.Delay))
 	want := "To capture " + percent(g.Share) + " of changes"
 	switch {
 	case g.Share == 0:
@@ -268,9 +268,9 @@ func late(d client.Duration) string {
 	case t < time.Minute:
 		return t.Round(100 * time.Millisecond).String()
 	case t < time.Hour:
-		return freshet.FormatDuration(t.Round(time.Second))
+		return units.FormatDuration(t.Round(time.Second))
 	case t < 2*day:
-		return freshet.FormatDuration(t.Round(time.Minute))
+		return units.FormatDuration(t.Round(time.Minute))
 	}
 	return rough(float64(t)/float64(day)) + "d"
 }
@@ -489,7 +489,7 @@ func calmer(gap client.Duration) string {
 		10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 6 * time.Hour, 12 * time.Hour,
 	} {
 		if d >= 2*time.Duration(gap) {
-			return freshet.FormatDuration(d)
+			return units.FormatDuration(d)
 		}
 	}
 	return "1d"

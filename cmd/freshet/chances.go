@@ -13,6 +13,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 // A chances is one run of the verb "chances".
@@ -141,11 +142,11 @@ func (v *chances) read(file []string) (c freshet.Chances, err error) {
 func perDay(s string) (float64, error) {
 	number, unit, _ := strings.Cut(s, "/")
 	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	per, wrong := freshet.ParsePer(strings.TrimSpace(cmp.Or(unit, "day")))
+	per, wrong := units.ParsePer(strings.TrimSpace(cmp.Or(unit, "day")))
 	if err != nil || wrong != nil {
 		return 0, fmt.Errorf("%q is not a rate such as 4/h or 0.5/day", s)
 	}
-	return n * float64(freshet.Day) / float64(per), nil
+	return n * float64(units.Day) / float64(per), nil
 }
 
 // show prints chances for people; those that were just given only in short.

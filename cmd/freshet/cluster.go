@@ -10,7 +10,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/app"
-	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 const clusterHelp = `Show the node that decides what is polled (the brain), the standby nodes that can take
@@ -112,7 +112,7 @@ func showCluster(p *program, all client.Cluster) error {
 	if len(all.Nodes) > 1 {
 		t := table{head: []string{"NODE", "ROLE", "VERSION", "SINKS", "SENDING", "BEHIND", "STARTED", "SEEN"}, drop: []string{"STARTED", "VERSION"}}
 		for _, n := range all.Nodes {
-			seen := freshet.FormatDuration(time.Duration(n.Seen).Round(100*time.Millisecond)) + " ago"
+			seen := units.FormatDuration(time.Duration(n.Seen).Round(100*time.Millisecond)) + " ago"
 			t.add(plain(harmless(n.Address)), plain(harmless(roleOf(n))), plain(harmless(n.Version)), plain(fmt.Sprint(n.Sinks)), plain(fmt.Sprint(n.Sending)), plain(counted(int(n.Lag), "poll")), plain(ago(n.Started, p.now())), plain(seen))
 		}
 		if err := t.write(p.out, p.screen()); err != nil {

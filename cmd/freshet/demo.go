@@ -14,8 +14,8 @@ import (
 	"freshet/internal/app/config"
 	"freshet/internal/app/demo"
 	"freshet/internal/cli"
-	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
+	"freshet/internal/units"
 )
 
 // A demoRun is one run of the verb demo: a daemon that watches a web whose truth
@@ -63,7 +63,7 @@ file at the end.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var((*lengthFlag)(&d.length), "for", "how long to run (default: until Ctrl-C on a terminal, otherwise "+freshet.FormatDuration(demoLength)+")")
+	flags.Var((*lengthFlag)(&d.length), "for", "how long to run (default: until Ctrl-C on a terminal, otherwise "+units.FormatDuration(demoLength)+")")
 	flags.StringVar(&budget, "budget", "80/m", "most requests to make, such as 80/m or 2/s")
 	flags.StringVar(&chosen, "policy", policy.Default, "what to poll next: "+strings.Join(policy.Names, ", "))
 	flags.Uint64Var(&d.Seed, "seed", 1, "seed of the simulation: the same seed gives the same changes")

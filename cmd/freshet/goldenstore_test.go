@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/store/sqlite"
 )
 
@@ -119,7 +120,7 @@ func (g *past) landed(id freshet.SourceID, before time.Duration, title, text str
 }
 
 // failed records a poll that failed so long before noon.
-func (g *past) failed(id freshet.SourceID, before time.Duration, class freshet.Failure, why string) {
+func (g *past) failed(id freshet.SourceID, before time.Duration, class failure.Class, why string) {
 	g.Helper()
 	r := g.begin(id, before)
 	r.Outcome.Result, r.Outcome.Status, r.Outcome.Failure, r.Outcome.Err = freshet.Failed, 404, class, why

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 )
 
 // A labConditions says what polls meet in a replay.
@@ -93,7 +93,7 @@ func (f *shareFlag) String() string {
 	if *f == 0 {
 		return ""
 	}
-	return freshet.FormatShare(float64(*f))
+	return units.FormatShare(float64(*f))
 }
 
 // Type returns what the flag takes, for its help.
@@ -101,7 +101,7 @@ func (f *shareFlag) Type() string { return "SHARE" }
 
 // Set reads a share.
 func (f *shareFlag) Set(v string) error {
-	x, err := freshet.ParseShare(v)
+	x, err := units.ParseShare(v)
 	*f = shareFlag(x)
 	return err
 }
@@ -119,7 +119,7 @@ func (f *failuresFlag) String() string {
 		text += ":" + string(f.Class)
 	}
 	if f.RetryAfter > 0 {
-		text += ":" + freshet.FormatDuration(f.RetryAfter)
+		text += ":" + units.FormatDuration(f.RetryAfter)
 	}
 	return text
 }

@@ -13,6 +13,7 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/lab/labflag"
 	"freshet/internal/lab/plot"
+	"freshet/internal/units"
 )
 
 // printRecorded tells people what was recorded, how the daemon itself fared by
@@ -34,7 +35,7 @@ func printRecorded(p *program, c *lab.Case, f *storeFlags) error {
 		say("sources", "%d added after the beginning, %d removed before the end", r.Came, r.Left)
 	}
 	if f.chosen {
-		say("instant", "%s, about a tenth of the usual time between two polls of a source, %s", freshet.FormatDuration(c.Grid.Instant), roughly(r.Gap))
+		say("instant", "%s, about a tenth of the usual time between two polls of a source, %s", units.FormatDuration(c.Grid.Instant), roughly(r.Gap))
 	}
 	if r.Reread > 0 {
 		say("recipes", "%s changed: what a source did in between is not known", counted(r.Reread, "recipe"))
@@ -88,7 +89,7 @@ func roughly(d time.Duration) string {
 			break
 		}
 	}
-	return freshet.FormatDuration(d.Round(unit))
+	return units.FormatDuration(d.Round(unit))
 }
 
 // short writes a number in four digits or so.

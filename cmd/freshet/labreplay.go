@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/cli"
-	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/lab/labflag"
 	"freshet/internal/lab/plot"
+	"freshet/internal/units"
 )
 
 // A labReplay is one run of the verb "lab replay".
@@ -184,7 +184,7 @@ func (r *labReplay) report(x lab.Trial) error {
 		fmt.Fprintf(&b, "%s%s\n", paint.dim(fmt.Sprintf("%-11s", what)), fmt.Sprintf(format, args...))
 	}
 	say("trace", "%s", harmless(x.Trace))
-	say("period", "%s to %s, %d instants of %s", x.Start, x.End, x.Instants, freshet.FormatDuration(r.Instant))
+	say("period", "%s to %s, %d instants of %s", x.Start, x.End, x.Instants, units.FormatDuration(r.Instant))
 	say("pages", "%d, with %s", x.Pages, counted(x.Changes, "change"))
 	say("worth", "life %s, urgency %s", x.Life, x.Urgency)
 	say("policy", "%s, %s, estimate %s, evidence %s, seed %d", x.Policy, x.Rate(), x.Estimate, x.Evidence, x.Seed)

@@ -20,6 +20,7 @@ import (
 	"freshet/internal/lab/labflag"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/suggest"
+	"freshet/internal/units"
 )
 
 // A planning is one run of the verb "plan".
@@ -157,7 +158,7 @@ func (l *planning) check() error {
 		return usagef("--method: %q is not one of %s%s", l.method, strings.Join(methods(), ", "), suggest.DidYouMean(l.method, methods()))
 	}
 	if l.Instant <= 0 || l.period <= 0 || l.period%l.Instant != 0 {
-		return usagef("--period: %s is not a whole number of instants of %s", freshet.FormatDuration(l.period), freshet.FormatDuration(l.Instant))
+		return usagef("--period: %s is not a whole number of instants of %s", units.FormatDuration(l.period), units.FormatDuration(l.Instant))
 	}
 	return nil
 }
@@ -215,7 +216,7 @@ func (l *planning) history(g *lab.Grid, file string) (h cyclic.Timeline, err err
 // the clock, unless the period does not fit into a day or somebody says where it begins.
 func (l *planning) counter(g *lab.Grid) (func(int32) int, error) {
 	every := slices.IndexFunc(freshet.StrategyPeriods, func(p freshet.StrategyPeriod) bool { return p.Length() == l.period })
-	if every < 0 && freshet.Day%l.period != 0 || !l.Start.IsZero() {
+	if every < 0 && units.Day%l.period != 0 || !l.Start.IsZero() {
 		return func(j int32) int { return int(j) }, nil
 	}
 	table, err := freshet.Strategy{Every: freshet.EveryDay, Minutes: []int{0}, Zone: l.zone}.Timetable()
@@ -250,7 +251,7 @@ func (l *planning) show(g *lab.Grid, c cyclicPlan) error {
 	if c.Page != "" {
 		what = "page " + harmless(c.Page)
 	}
-	fmt.Fprintln(l.out, l.screen().prose(fmt.Sprintf("%s of %s, from %s: %s per period of %s", what, harmless(c.Trace), c.Start, counted(c.Polls, "poll"), freshet.FormatDuration(l.period)), "  "))
+	fmt.Fprintln(l.out, l.screen().prose(fmt.Sprintf("%s of %s, from %s: %s per period of %s", what, harmless(c.Trace), c.Start, counted(c.Polls, "poll"), units.FormatDuration(l.period)), "  "))
 	fmt.Fprintf(l.out, "%s: of %s %d missed, recall %.4f, mean delay %.2f instants\n", c.Method, counted(c.Changes, "change"), c.Misses, c.Recall, c.MeanDelay)
 	begins, err := l.begins(g)
 	if err != nil {
@@ -264,7 +265,7 @@ func (l *planning) show(g *lab.Grid, c cyclicPlan) error {
 	for _, b := range c.Offsets {
 		// A poll comes at the end of its instant.
 		end := time.Duration(b+1) * l.Instant
-		t.add(plain(fmt.Sprint(b)), plain(begins.Add(end).In(zone).Format("2006-01-02 15:04:05")), plain("+"+freshet.FormatDuration(end)))
+		t.add(plain(fmt.Sprint(b)), plain(begins.Add(end).In(zone).Format("2006-01-02 15:04:05")), plain("+"+units.FormatDuration(end)))
 	}
 	return t.write(l.out, l.screen())
 }
@@ -329,11 +330,11 @@ func (l *planning) checkStore(args []string) error {
 	case s.each && s.tag == "":
 		return usagef("plan: --each needs --tag")
 	case s.watch && s.every < time.Second:
-		return usagef("--every: %s is too short; the shortest allowed is 1s", freshet.FormatDuration(s.every))
+		return usagef("--every: %s is too short; the shortest allowed is 1s", units.FormatDuration(s.every))
 	}
 	every := slices.IndexFunc(freshet.StrategyPeriods, func(p freshet.StrategyPeriod) bool { return p.Length() == l.period })
 	if every < 0 {
-		return usagef("--period: a strategy repeats every 1h, 24h or 7d, not %s", freshet.FormatDuration(l.period))
+		return usagef("--period: a strategy repeats every 1h, 24h or 7d, not %s", units.FormatDuration(l.period))
 	}
 	s.request = lab.StrategyRequest{Every: freshet.StrategyPeriods[every], Zone: l.zone, Method: cyclic.Method(l.method)}
 	return nil
@@ -441,7 +442,7 @@ func (l *planning) planStore(ctx context.Context, c *connection, args []string) 
 	if l.store.tag != "" && !l.store.each {
 		shares = lab.ShareStrategies(chronicles, weights, l.polls)
 	}
-	all = storePlans{Polls: l.polls, Period: freshet.FormatHours(l.period), Zone: l.zone, Plans: []sourcePlan{}}
+	all = storePlans{Polls: l.polls, Period: units.FormatHours(l.period), Zone: l.zone, Plans: []sourcePlan{}}
 	for i, s := range sources {
 		p, err := l.planSource(s, chronicles[i], shares[i])
 		if err != nil {

@@ -100,7 +100,7 @@ func (v *polling) one(ctx context.Context, c *connection, s client.Source) error
 	} else {
 		printPoll(v.program, s, answer)
 	}
-	return errors.Join(err, failure(answer), c.unmade(s, answer))
+	return errors.Join(err, pollError(answer), c.unmade(s, answer))
 }
 
 // sayWait says on a terminal what a poll waits for, if it has to for more than a
@@ -241,8 +241,8 @@ func (c *connection) unmade(s client.Source, a client.PollAnswer) error {
 		"poll it again when nothing is in the way, or start a daemon with freshet serve")
 }
 
-// failure returns why a poll failed, if it did.
-func failure(a client.PollAnswer) error {
+// pollError returns the error of a failed poll.
+func pollError(a client.PollAnswer) error {
 	if a.Outcome == nil || a.Outcome.Result != freshet.Failed.String() {
 		return nil
 	}

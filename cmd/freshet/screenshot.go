@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 func screenshotVerb(p *program) *cobra.Command {
@@ -82,7 +83,7 @@ func diffPictures(p *program, ctx context.Context, c *connection, id freshet.Sou
 	}
 	if out != "-" {
 		fmt.Fprintf(p.out, "%s of the pixels changed between versions %d and %d, in %s; see %s\n",
-			freshet.FormatShare(float64(int(v.Share*10000+0.5))/10000), d.From.Number, d.To.Number, counted(len(v.Regions), "region"), out)
+			units.FormatShare(float64(int(v.Share*10000+0.5))/10000), d.From.Number, d.To.Number, counted(len(v.Regions), "region"), out)
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"freshet/internal/app"
-	"freshet/internal/freshet"
 	"freshet/internal/research/generate"
+	"freshet/internal/units"
 )
 
 func TestMain(m *testing.M) {
@@ -154,7 +154,7 @@ func remember(ts *testscript.TestScript, _ bool, args []string) {
 func simulate(ts *testscript.TestScript, _ bool, args []string) {
 	pages, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	length, err := freshet.ParseDuration(args[2])
+	length, err := units.ParseDuration(args[2])
 	ts.Check(err)
 	h, err := generate.New(generate.Spec{Kind: args[0], Pages: pages, Length: length, Seed: 1})
 	ts.Check(err)

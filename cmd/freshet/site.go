@@ -12,6 +12,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 func siteVerb(p *program) *cobra.Command {
@@ -105,7 +106,7 @@ func printSite(p *program, s client.Site) error {
 	}
 	if c := s.Copy; c != nil {
 		row("copy", "%s of fetched pages are up to date now (%s to %s); %s over time, %s out of date on average",
-			percent(c.Fresh.Mean), percent(c.Fresh.Low), percent(c.Fresh.High), percent(c.Freshness), freshet.FormatDuration(time.Duration(c.Age).Round(time.Second)))
+			percent(c.Fresh.Mean), percent(c.Fresh.Low), percent(c.Fresh.High), percent(c.Freshness), units.FormatDuration(time.Duration(c.Age).Round(time.Second)))
 	}
 	row("budget", "at most %s", percent(s.Share))
 	for i, index := range s.Indexes {

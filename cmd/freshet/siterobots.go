@@ -14,6 +14,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/units"
 	"freshet/internal/worker"
 )
 
@@ -186,7 +187,7 @@ func (v *robotsReading) show(report robotsReport) error {
 		}
 	}
 	if report.CrawlDelay != nil {
-		fmt.Fprintf(v.out, "crawl delay: %s\n", freshet.FormatDuration(time.Duration(*report.CrawlDelay*float64(time.Second))))
+		fmt.Fprintf(v.out, "crawl delay: %s\n", units.FormatDuration(time.Duration(*report.CrawlDelay*float64(time.Second))))
 	}
 	for _, at := range report.Sitemaps {
 		fmt.Fprintln(v.out, "sitemap: "+harmless(at))

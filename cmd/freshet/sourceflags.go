@@ -11,6 +11,8 @@ import (
 	"freshet/internal/app/config"
 	"freshet/internal/cli"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // sourceFlags are what can be said of a source with flags.
@@ -59,7 +61,7 @@ func (f *fieldFlag) Set(v string) error {
 	if f.field.Kind == "string" {
 		return nil // judged with the rest of the source
 	}
-	return freshet.ReasonOf(f.field.Read(&freshet.Source{}, v))
+	return invalid.ReasonOf(f.field.Read(&freshet.Source{}, v))
 }
 
 // described returns what the flags say of a source.
@@ -177,11 +179,11 @@ func (f *siteFlags) given() (map[string]any, error) {
 		}
 	}
 	if f.set.Changed("share") {
-		x, err := freshet.ParseShare(f.share)
+		x, err := units.ParseShare(f.share)
 		if err != nil || x == 0 {
 			return nil, usagef("--share: %q is not a share above 0%% and up to 100%%", f.share)
 		}
-		site["share"] = freshet.FormatShare(x)
+		site["share"] = units.FormatShare(x)
 	}
 	return site, nil
 }

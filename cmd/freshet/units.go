@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"freshet/internal/cli"
-	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
-const day = freshet.Day
+const day = units.Day
 
 // roughDuration writes a length of time for people, in one unit or two.
 func roughDuration(d time.Duration) string {

@@ -15,6 +15,8 @@ import (
 	"freshet/internal/cli"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
+	"freshet/internal/invalid"
 	"freshet/internal/sched"
 	"freshet/internal/sinks"
 )
@@ -139,7 +141,7 @@ func (w *watching) admitted(urls []string) (listed []freshet.Source, err error) 
 		}
 		s.Origin = freshet.FromFile // the command line has the rights of the configuration file
 		s, err = extract.CheckSource(s, w.CheckURL)
-		if field, ok := freshet.FieldOf(err); ok && field != "url" {
+		if field, ok := invalid.FieldOf(err); ok && field != "url" {
 			return nil, usagef("%w", err)
 		}
 		if err != nil {
@@ -211,7 +213,7 @@ func (w *watching) observe(o freshet.Outcome) {
 	case o.Result == freshet.Failed:
 		w.failed.Add(1)
 		w.say("%s failed: %s: %s", clock(o.Ended), url, harmless(freshet.MaskText(o.Err)))
-		if o.Failure.Is(freshet.FailBlockedEgress) {
+		if o.Failure.Is(failure.BlockedEgress) {
 			w.say("hint: to watch private addresses, allow them, for example: --allow-cidr 127.0.0.0/8")
 		}
 	}

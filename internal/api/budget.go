@@ -14,9 +14,11 @@ import (
 	"freshet/internal/api/rest"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/learn"
 	"freshet/internal/learn/forecast"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 )
 
 // budgetAPI serves what the budget brings, and what another would.
@@ -55,7 +57,7 @@ func (a *budgetAPI) getBudget(ctx context.Context, in *budgetInput) (*rest.Body[
 		return nil, err
 	}
 	choice, err := forecast.ParseChoice(in.Drop)
-	if e, ok := errors.AsType[*freshet.InvalidError](err); ok {
+	if e, ok := errors.AsType[*invalid.Error](err); ok {
 		return nil, rest.Invalid("query."+e.Field, e.Reason, in.Drop)
 	}
 	if math.IsNaN(in.Span) { // which is neither below the least nor above the most
@@ -64,7 +66,7 @@ func (a *budgetAPI) getBudget(ctx context.Context, in *budgetInput) (*rest.Body[
 	var at sched.Budget
 	if in.At != "" {
 		if at, err = sched.ParseBudget(in.At); err != nil {
-			return nil, rest.Invalid("query.at", freshet.ReasonOf(err).Error(), in.At)
+			return nil, rest.Invalid("query.at", invalid.ReasonOf(err).Error(), in.At)
 		}
 	}
 	prospects, err := a.daemon.Prospects(ctx)
@@ -143,7 +145,7 @@ func (in *budgetInput) goal() (g forecast.Goal, err error) {
 
 // parseShare reads a share that somebody may want: "95%", or "0.95".
 func parseShare(s string) (float64, error) {
-	x, err := freshet.ParseShare(s)
+	x, err := units.ParseShare(s)
 	if err != nil || x == 0 || x == 1 {
 		return 0, fmt.Errorf("%q is not a share above 0%% and below 100%%, such as 95%%", s)
 	}

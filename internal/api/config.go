@@ -63,7 +63,7 @@ type AuthConfig struct {
 // SourceConfig says how sources are judged and read.
 type SourceConfig struct {
 	// Check judges the URL of a source and returns it in its normal form, or
-	// a *freshet.InvalidError.
+	// an *invalid.Error.
 	Check func(rawURL string) (string, error)
 
 	// Trust judges how a source that comes over the API is requested: it must not

@@ -14,6 +14,7 @@ import (
 	"freshet/internal/api/rest"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 func (a *versionAPI) routeDiff(tags []string) {
@@ -164,7 +165,7 @@ func (a *versionAPI) details(ctx context.Context, from, to freshet.Version) (d f
 // documents, and else of their named values and items.
 func (a *versionAPI) patch(ctx context.Context, in *diffInput, versions [2]freshet.Version, texts [2][]byte) (*diffOutput, error) {
 	patch, err := extract.Patch(texts[0], texts[1])
-	if _, unfit := errors.AsType[*freshet.InvalidError](err); unfit {
+	if _, unfit := errors.AsType[*invalid.Error](err); unfit {
 		docs, known, failed := a.structures(ctx, in.ID, versions)
 		if failed != nil {
 			return nil, failed
@@ -173,7 +174,7 @@ func (a *versionAPI) patch(ctx context.Context, in *diffInput, versions [2]fresh
 			patch, err = extract.Patch(docs[0], docs[1])
 		}
 	}
-	if e, unfit := errors.AsType[*freshet.InvalidError](err); unfit {
+	if e, unfit := errors.AsType[*invalid.Error](err); unfit {
 		p := rest.Invalid("query.format", e.Reason, in.Format)
 		p.Hint = freshet.HintOf(err)
 		return nil, p

@@ -16,6 +16,7 @@ import (
 	"freshet/docs"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/suggest"
@@ -171,7 +172,7 @@ func (a *labAPI) labTask(ctx context.Context, r client.LabRequest) (t labTask, e
 		}
 		if _, err := policy.New(name, policy.Setting{}); err != nil {
 			base, _, _ := strings.Cut(name, ":")
-			said := freshet.ReasonOf(err).Error()
+			said := invalid.ReasonOf(err).Error()
 			if !slices.Contains(policy.Names, base) {
 				said += suggest.DidYouMean(base, policy.Names)
 			}
@@ -181,7 +182,7 @@ func (a *labAPI) labTask(ctx context.Context, r client.LabRequest) (t labTask, e
 	for i, text := range r.Budgets {
 		b, err := sched.ParseBudget(text)
 		if err != nil {
-			return t, rest.Invalid(fmt.Sprintf("body.budgets[%d]", i), freshet.ReasonOf(err).Error(), text)
+			return t, rest.Invalid(fmt.Sprintf("body.budgets[%d]", i), invalid.ReasonOf(err).Error(), text)
 		}
 		t.budgets = append(t.budgets, b)
 	}

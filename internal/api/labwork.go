@@ -16,6 +16,7 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 )
 
 // labLimits bound a run, so that it cannot take the memory that polls need: about 40 bytes
@@ -39,7 +40,7 @@ type labTask struct {
 func (a *labAPI) labWork(t labTask, r *labRun) (*client.LabResult, error) {
 	ctx, release := a.WithStop(context.Background())
 	defer release()
-	ctx, end := context.WithTimeoutCause(ctx, labPatience, fmt.Errorf("it took longer than %s", freshet.FormatDuration(labPatience)))
+	ctx, end := context.WithTimeoutCause(ctx, labPatience, fmt.Errorf("it took longer than %s", units.FormatDuration(labPatience)))
 	defer end()
 	ctx, cancel := r.wanted(ctx)
 	defer cancel()
@@ -60,7 +61,7 @@ func (a *labAPI) replayStored(ctx context.Context, t labTask, r *labRun) (*clien
 		return nil, err
 	}
 	if cells := float64(c.Grid.Instants) * float64(len(c.Grid.Pages())); cells > labCells {
-		return nil, freshet.WithHint(fmt.Errorf("%d sources over %d instants of %s are too much to replay here", len(c.Grid.Pages()), c.Grid.Instants, freshet.FormatDuration(c.Grid.Instant)),
+		return nil, freshet.WithHint(fmt.Errorf("%d sources over %d instants of %s are too much to replay here", len(c.Grid.Pages()), c.Grid.Instants, units.FormatDuration(c.Grid.Instant)),
 			"choose a tag, or fewer days; freshet lab compare --from-store has no such bound")
 	}
 	budgets := t.budgets
@@ -185,7 +186,7 @@ func labResult(kept *lab.Stored, c *lab.Case, k *lab.Contest, budgets []sched.Bu
 	}
 	for i, b := range budgets {
 		row := client.LabBudget{
-			Budget: b.String(), PollsPerDay: b.Polls * float64(freshet.Day) / float64(b.Per),
+			Budget: b.String(), PollsPerDay: b.Polls * float64(units.Day) / float64(b.Per),
 			Limit: k.Trials[i][0].LimitNormalized, LimitExact: k.Trials[i][0].LimitExact,
 		}
 		for _, t := range k.Trials[i] {
@@ -198,9 +199,9 @@ func labResult(kept *lab.Stored, c *lab.Case, k *lab.Contest, budgets []sched.Bu
 
 // rateOf writes polls a day as a budget that people read.
 func rateOf(perDay float64) sched.Budget {
-	b := sched.Budget{Polls: perDay, Per: freshet.Day}
+	b := sched.Budget{Polls: perDay, Per: units.Day}
 	for _, per := range []time.Duration{time.Hour, time.Minute, time.Second} {
-		if polls := perDay * float64(per) / float64(freshet.Day); polls >= 1 {
+		if polls := perDay * float64(per) / float64(units.Day); polls >= 1 {
 			b = sched.Budget{Polls: polls, Per: per}
 		}
 	}

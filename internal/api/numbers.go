@@ -15,6 +15,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/units"
 )
 
 func (a *budgetAPI) routeNumbers() {
@@ -90,7 +91,7 @@ func (a *budgetAPI) getDays(ctx context.Context, in *daysInput) (*rest.Body[clie
 	if span.Since.IsZero() {
 		span.Since = span.Until.AddDate(0, 0, 1-daysAsked)
 	}
-	if span.Until.Sub(span.Since) > daysMost*freshet.Day {
+	if span.Until.Sub(span.Since) > daysMost*units.Day {
 		return nil, rest.Invalid("query.since", fmt.Sprintf("is more than %d days before until", daysMost), in.Since)
 	}
 	days, err := a.daemon.Days(ctx, daemon.DaysQuery{In: span, Zone: zone, Tag: in.Tag, Host: in.Host})

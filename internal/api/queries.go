@@ -16,6 +16,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/queries"
 	"freshet/internal/queries/runner"
 	"freshet/internal/sinks"
@@ -185,7 +186,7 @@ func told(err error) error {
 		p.Hint = m.Help
 		return p
 	}
-	if f, ok := errors.AsType[*freshet.InvalidError](err); ok {
+	if f, ok := errors.AsType[*invalid.Error](err); ok {
 		return f
 	}
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

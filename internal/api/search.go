@@ -65,7 +65,7 @@ func (a *searchAPI) search(ctx context.Context, in *searchInput) (*rest.Body[cli
 	r, err := a.Search(ctx, search.Request{
 		Words: in.Q, Source: in.Source, Site: in.Site, Tag: in.Tag, Seen: seen, Current: in.Current, Order: search.Order(in.Sort), Offset: in.Offset, Limit: limit,
 	})
-	if f, ok := errors.AsType[*freshet.InvalidError](err); ok {
+	if f, ok := errors.AsType[*invalid.Error](err); ok {
 		return nil, rest.Invalid("query.q", f.Reason, in.Q)
 	}
 	if err != nil {

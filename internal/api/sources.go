@@ -371,7 +371,7 @@ type admission struct {
 	trust func(freshet.Source) error          // likewise
 }
 
-// admit returns a source in its normal form, or a *freshet.InvalidError that says what is
+// admit returns a source in its normal form, or an *invalid.Error that says what is
 // wrong with it.
 func (a admission) admit(s freshet.Source) (freshet.Source, error) {
 	return extract.CheckSource(s, a.check)

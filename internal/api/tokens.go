@@ -80,7 +80,7 @@ func (a *authAPI) expiry(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if d, err := freshet.ParseDuration(text); err == nil {
+	if d, err := units.ParseDuration(text); err == nil {
 		return a.Now().Add(d).UTC(), nil
 	}
 	t, err := freshet.ParseTime(text, a.Now(), time.UTC)

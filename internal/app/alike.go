@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 // alikeFact is where the node that decides says what others are to have in common with it.
@@ -91,7 +92,7 @@ func (s *service) lookAtLikeness(ctx context.Context, b *standby) (problem error
 	}
 	var differs []string
 	if l := b.passer.leader.Load(); l != nil && l.Length != 0 && l.Length != s.lease {
-		differs = append(differs, fmt.Sprintf("its lease is %s and not %s", freshet.FormatDuration(s.lease), freshet.FormatDuration(l.Length)))
+		differs = append(differs, fmt.Sprintf("its lease is %s and not %s", units.FormatDuration(s.lease), units.FormatDuration(l.Length)))
 	}
 	for _, d := range []struct{ what, own, brain string }{
 		{"it has another token of hands", own.Token, brain.Token},

@@ -19,6 +19,7 @@ import (
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
+	"freshet/internal/units"
 )
 
 // A part is what a node does among the nodes on one database.
@@ -267,7 +268,7 @@ func (s *service) dateByDatabase(ctx context.Context, cfg *Config) error {
 		return err
 	}
 	if ahead.Abs() > time.Second {
-		s.Log.Warn("the clock of this machine differs from that of PostgreSQL; everything is dated by that of PostgreSQL", "by", freshet.FormatDuration(ahead.Round(time.Millisecond)))
+		s.Log.Warn("the clock of this machine differs from that of PostgreSQL; everything is dated by that of PostgreSQL", "by", units.FormatDuration(ahead.Round(time.Millisecond)))
 	}
 	s.Now = func() time.Time { return time.Now().Add(ahead) }
 	cfg.Now = s.Now

@@ -20,6 +20,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 	"freshet/internal/worker"
 )
 
@@ -123,14 +124,14 @@ func (n *Node) outliveHands(ctx context.Context) error {
 	if n.hands == nil || n.leads != nil && !n.leads.Resigned() {
 		return nil
 	}
-	attempts, err := n.Store.Unlogged(ctx, time.Now().Add(-freshet.Day))
+	attempts, err := n.Store.Unlogged(ctx, time.Now().Add(-units.Day))
 	if err != nil {
 		return err
 	}
 	for _, a := range attempts {
 		if a.Ended.IsZero() {
 			lease := leaseOf(n.settings)
-			n.log.Info("waiting until hands of the last run can send nothing any more", "for", freshet.FormatDuration(lease))
+			n.log.Info("waiting until hands of the last run can send nothing any more", "for", units.FormatDuration(lease))
 			select {
 			case <-time.After(lease):
 			case <-ctx.Done():

@@ -18,6 +18,7 @@ import (
 	"freshet/internal/sched"
 	"freshet/internal/store/postgres"
 	"freshet/internal/test/pgtest"
+	"freshet/internal/units"
 )
 
 // A slowPage is a web whose every answer takes until some more requests have come, or a moment:
@@ -119,7 +120,7 @@ func TestRollingUpgradeLosesNoPoll(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	attempts, err := s.Attempts(t.Context(), time.Now().Add(-freshet.Day))
+	attempts, err := s.Attempts(t.Context(), time.Now().Add(-units.Day))
 	if err != nil {
 		t.Fatal(err)
 	}

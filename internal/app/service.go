@@ -20,12 +20,12 @@ import (
 	"freshet/internal/app/config"
 	"freshet/internal/auth"
 	"freshet/internal/fetch/secrets"
-	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/sinks/delivery"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/units"
 )
 
 // A ServeConfig says how a node serves others, apart from the settings. Load is
@@ -115,7 +115,7 @@ func Serve(ctx context.Context, settings config.Settings, cfg ServeConfig) error
 	case err := <-ended:
 		return err
 	case <-late.C:
-		s.Log.Warn("some work did not finish in time and was cut off; nothing that was stored is lost", "grace", freshet.FormatDuration(s.Grace))
+		s.Log.Warn("some work did not finish in time and was cut off; nothing that was stored is lost", "grace", units.FormatDuration(s.Grace))
 		return nil
 	}
 }
@@ -276,7 +276,7 @@ type breakdown struct{ error }
 // announce says where the API is.
 func (s *service) announce() error {
 	s.Log.Info("running", "address", s.where.URL, "data", s.settings.Data, "budget", s.settings.Limits.Budget.String(),
-		"policy", s.settings.Policy, "tick", freshet.FormatDuration(s.node.Tick), "sources", s.node.Daemon.Status().Sources)
+		"policy", s.settings.Policy, "tick", units.FormatDuration(s.node.Tick), "sources", s.node.Daemon.Status().Sources)
 	return s.tell()
 }
 

@@ -59,7 +59,7 @@ func (n *Node) mayFetch() error {
 	if n.leads.Right() > 0 {
 		return nil
 	}
-	return &freshet.FetchError{Class: freshet.FailLocalUnsure, Err: errors.New("the request was not sent: this node is not sure any more that it decides")}
+	return &freshet.FetchError{Class: failure.LocalUnsure, Err: errors.New("the request was not sent: this node is not sure any more that it decides")}
 }
 
 // databaseSize returns how many bytes the database has, without the log beside it,

@@ -20,6 +20,7 @@ import (
 	"freshet/internal/app/config"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/store/postgres"
 	"freshet/internal/test/pgtest"
 )
@@ -132,7 +133,7 @@ func (t *takeOver) fill(port, sources int) {
 	began := time.Now().Add(-time.Hour)
 	_, err = store.AddSource(t.Context(), freshet.Source{ID: "s1", URL: fmt.Sprintf("http://127.1.0.0:%d/1", port)})
 	if err == nil {
-		_, _, err = store.Commit(t.Context(), freshet.Record{Outcome: freshet.Outcome{Source: "s1", Began: began, Ended: began, Result: freshet.Failed, Failure: freshet.FailTimeout, Requests: 1}})
+		_, _, err = store.Commit(t.Context(), freshet.Record{Outcome: freshet.Outcome{Source: "s1", Began: began, Ended: began, Result: freshet.Failed, Failure: failure.Timeout, Requests: 1}})
 	}
 	if err = errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // A Guest is somebody whom an OpenID provider has let in.
@@ -118,7 +119,7 @@ func (g *Gate) adjust(ctx context.Context, u User, role freshet.Role) (User, err
 	}
 	u.Role = role
 	edited, err := g.EditUser(ctx, u, "", "")
-	if _, last := errors.AsType[*freshet.InvalidError](err); last && lowered {
+	if _, last := errors.AsType[*invalid.Error](err); last && lowered {
 		return u, errors.Join(ErrLastAdmin, g.Revoke(ctx, CredentialFilter{User: u.Name}))
 	}
 	if err == nil && lowered { // what was made meanwhile
@@ -136,7 +137,7 @@ func (g *Gate) dismiss(ctx context.Context, u User) error {
 		u.Role = freshet.Viewer
 		// The last admin keeps the name of the role, and has no way in.
 		if _, err := g.EditUser(ctx, u, "", ""); err != nil {
-			if _, last := errors.AsType[*freshet.InvalidError](err); !last {
+			if _, last := errors.AsType[*invalid.Error](err); !last {
 				return err
 			}
 		}

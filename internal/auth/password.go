@@ -6,12 +6,11 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"freshet/internal/invalid"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
-
-	"freshet/internal/freshet"
 )
 
 // A Cost is what hashing a password takes.
@@ -31,7 +30,7 @@ const (
 )
 
 // CheckPassword returns what is wrong with a password that is to be set, as an
-// *freshet.InvalidError.
+// *invalid.Error.
 func CheckPassword(password string) error {
 	reason := ""
 	switch {
@@ -42,7 +41,7 @@ func CheckPassword(password string) error {
 	default:
 		return nil
 	}
-	return &freshet.InvalidError{Field: "password", Reason: reason}
+	return &invalid.Error{Field: "password", Reason: reason}
 }
 
 // hash returns the hash of a password in the form of the PHC: with the cost and the salt.

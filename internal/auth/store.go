@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/store"
 )
 
@@ -104,13 +105,13 @@ func keepAdmin(tx *store.Tx) error {
 		return nil
 	})
 	if err == nil && users > 0 && admins == 0 {
-		err = &freshet.InvalidError{Field: "role", Reason: "there must be a user with the role admin"}
+		err = invalid.Errorf("role", "there must be a user with the role admin")
 	}
 	return err
 }
 
 // AddUser adds a user and returns it as stored. It returns ErrConflict if there is one of this
-// name, and an *InvalidError if it would be the first and is no admin.
+// name, and an *invalid.Error if it would be the first and is no admin.
 func (s *Store) AddUser(ctx context.Context, u User) (User, error) {
 	err := s.db.Write(ctx, "adding a user", func(tx *store.Tx) error {
 		_, revision, err := userRow(tx, u.Name)
@@ -128,7 +129,7 @@ func (s *Store) AddUser(ctx context.Context, u User) (User, error) {
 
 // UpdateUser replaces the user of the same name and returns it as stored. It returns
 // ErrNotFound, a *StaleError if u has another revision than the one stored, or an
-// *InvalidError if no admin would be left. The time of creation stays as it is.
+// *invalid.Error if no admin would be left. The time of creation stays as it is.
 func (s *Store) UpdateUser(ctx context.Context, u User) (stored User, err error) {
 	err = s.db.Write(ctx, "editing a user", func(tx *store.Tx) error {
 		created, revision, err := userRow(tx, u.Name)
@@ -151,7 +152,7 @@ func (s *Store) UpdateUser(ctx context.Context, u User) (stored User, err error)
 	return stored, err
 }
 
-// RemoveUser removes a user with all credentials. It returns ErrNotFound, or an *InvalidError
+// RemoveUser removes a user with all credentials. It returns ErrNotFound, or an *invalid.Error
 // if other users would be left without an admin.
 func (s *Store) RemoveUser(ctx context.Context, name string) error {
 	return s.db.Write(ctx, "removing a user", func(tx *store.Tx) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // A User is somebody who may use the API and the page.
@@ -26,13 +27,13 @@ var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._@+-]{0,127}$`)
 // ValidUserName reports whether a user can have a name.
 func ValidUserName(name string) bool { return userName.MatchString(name) }
 
-// Check returns what is wrong with a user as an *InvalidError.
+// Check returns what is wrong with a user as an *invalid.Error.
 func (u User) Check() error {
 	switch {
 	case !ValidUserName(u.Name):
-		return wrong("name", "%.80q cannot name a user; use up to 128 letters, digits, '.', '_', '@', '+' and '-'", u.Name)
+		return invalid.Errorf("name", "%.80q cannot name a user; use up to 128 letters, digits, '.', '_', '@', '+' and '-'", u.Name)
 	case !slices.Contains(freshet.Roles, u.Role):
-		return wrong("role", "%.40q is not one of viewer, editor or admin", string(u.Role))
+		return invalid.Errorf("role", "%.40q is not one of viewer, editor or admin", string(u.Role))
 	}
 	return nil
 }
@@ -71,24 +72,24 @@ const (
 	ShareKind   CredentialKind = "share"   // a link that shows one source or query to anyone who has it
 )
 
-// Check returns what is wrong with a token or a share link as an *InvalidError.
+// Check returns what is wrong with a token or a share link as an *invalid.Error.
 func (p Credential) Check() error {
 	for _, s := range p.Limit.Scopes {
 		if !slices.Contains(freshet.Rights, s) {
-			return wrong("scopes", "%.40q is not one of read, write, admin or hand", string(s))
+			return invalid.Errorf("scopes", "%.40q is not one of read, write, admin or hand", string(s))
 		}
 	}
 	switch {
 	case len(p.Name) > 200 || strings.ContainsFunc(p.Name, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return wrong("name", "must be up to 200 bytes without control characters")
+		return invalid.Errorf("name", "must be up to 200 bytes without control characters")
 	case p.Kind == TokenKind && len(p.Limit.Scopes) == 0:
-		return wrong("scopes", "say what the token is for: read, write, admin or hand")
+		return invalid.Errorf("scopes", "say what the token is for: read, write, admin or hand")
 	case p.Kind == ShareKind && (p.Limit.Source == "") == (p.Limit.Query == ""):
-		return wrong("source", "a link shows one source or one query")
+		return invalid.Errorf("source", "a link shows one source or one query")
 	case p.Limit.Tag != "" && slices.Contains(p.Limit.Scopes, freshet.RightAdmin):
-		return wrong("tag", "a token with the scope admin cannot be limited to a tag")
+		return invalid.Errorf("tag", "a token with the scope admin cannot be limited to a tag")
 	case !p.Expires.IsZero() && !p.Expires.After(p.Created):
-		return wrong("expires", "%s is in the past", p.Expires.Format(time.RFC3339))
+		return invalid.Errorf("expires", "%s is in the past", p.Expires.Format(time.RFC3339))
 	}
 	return nil
 }
@@ -128,11 +129,6 @@ type AuditQuery struct {
 
 // MaxAuditEntries is how many entries of the audit log are kept, however new they are.
 const MaxAuditEntries = 1_000_000
-
-// wrong returns an *InvalidError.
-func wrong(field, format string, args ...any) error {
-	return &freshet.InvalidError{Field: field, Reason: fmt.Sprintf(format, args...)}
-}
 
 // A CredentialFilter selects credentials to remove. Empty fields match all, but one must be set.
 type CredentialFilter struct {

@@ -19,7 +19,9 @@ import (
 	"golang.org/x/term"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/suggest"
+	"freshet/internal/units"
 )
 
 // The exit codes, which scripts rely on.
@@ -70,11 +72,11 @@ func WrongFlag(name string, err error) error {
 
 // WrongField turns an error about a field into one about the flag of that name.
 func WrongField(err error) error {
-	field, ok := freshet.FieldOf(err)
+	field, ok := invalid.FieldOf(err)
 	if !ok {
 		return err
 	}
-	wrong := WrongFlag(strings.ReplaceAll(field, " ", "-"), freshet.ReasonOf(err))
+	wrong := WrongFlag(strings.ReplaceAll(field, " ", "-"), invalid.ReasonOf(err))
 	if hint := freshet.HintOf(err); hint != "" {
 		return freshet.WithHint(wrong, hint)
 	}
@@ -153,7 +155,7 @@ func (f *Length) String() string {
 	if *f == 0 {
 		return "0"
 	}
-	return freshet.FormatDuration(time.Duration(*f))
+	return units.FormatDuration(time.Duration(*f))
 }
 
 // Type returns what the flag takes, for its help.
@@ -161,7 +163,7 @@ func (f *Length) Type() string { return "TIME" }
 
 // Set reads a length of time.
 func (f *Length) Set(v string) error {
-	d, err := freshet.ParseDuration(v)
+	d, err := units.ParseDuration(v)
 	*f = Length(d)
 	return err
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode"
 
-	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 )
 
 // Harmless returns s without the characters that could steer a terminal: what
@@ -47,9 +47,9 @@ func Stopwatch(seconds float64) string {
 
 // Rate writes a budget in words.
 func Rate(b sched.Budget) string {
-	per := map[time.Duration]string{time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour", freshet.Day: "a day"}[b.Per]
+	per := map[time.Duration]string{time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour", units.Day: "a day"}[b.Per]
 	if per == "" {
-		per = "every " + freshet.FormatDuration(b.Per)
+		per = "every " + units.FormatDuration(b.Per)
 	}
 	polls := "polls"
 	if b.Polls == 1 {

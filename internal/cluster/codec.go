@@ -9,6 +9,7 @@ import (
 	"freshet/internal/binenc"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
@@ -322,7 +323,7 @@ func (r *decoder) finding(depth int) (f worker.Finding) {
 	}
 	f.Moved, f.Validators, f.Sums = r.moved(), r.validators(), r.sums()
 	f.Held, f.Suspect, f.Landed = r.held(), freshet.Suspect(r.text()), r.text()
-	f.Failure, f.Err = freshet.Failure(r.text()), r.text()
+	f.Failure, f.Err = failure.Class(r.text()), r.text()
 	r.findingRest(&f)
 	for range r.nested(depth) {
 		if r.Err() == nil {

@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/test/netfault"
 )
 
@@ -41,7 +42,7 @@ func TestDeadNetworkToAHand(t *testing.T) {
 			g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + w.Address()} })
 			found := g.begun(g.order("/"), there)
 			asked := g.asked("/")
-			if f := <-found; !f.Failure.Is(freshet.FailLocalHand) || f.Requests != 1 {
+			if f := <-found; !f.Failure.Is(failure.LocalHand) || f.Requests != 1 {
 				t.Errorf("the order counts as %s with %d requests: %s", f.Failure, f.Requests, f.Err)
 			}
 			w.Set(netfault.State{})

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
@@ -79,7 +80,7 @@ func (e *errand) count(part bool) error {
 		e.hops++
 		return nil
 	}
-	return &freshet.FetchError{Class: freshet.FailLocalHand, Err: errors.New("the hand asks for more requests than a look makes")}
+	return &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("the hand asks for more requests than a look makes")}
 }
 
 // granted returns how many requests had leave: of a hand that is lost nobody knows which of

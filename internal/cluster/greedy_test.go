@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
@@ -33,7 +34,7 @@ func (r raw) order(t *testing.T) cluster.Head {
 
 // fail ends an order.
 func (r raw) fail(id uint64) {
-	r.done(id, worker.Finding{Result: freshet.Failed, Failure: freshet.FailTimeout, Listed: -1})
+	r.done(id, worker.Finding{Result: freshet.Failed, Failure: failure.Timeout, Listed: -1})
 }
 
 // A hand that asks for leave over and over spends no more of the budget than the longest look would, and
@@ -94,7 +95,7 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 				}
 			}
 			r.fail(f.ID)
-			if found := <-looked; found.Failure != freshet.FailTimeout {
+			if found := <-looked; found.Failure != failure.Timeout {
 				t.Errorf("the look ends with %s: %s", found.Failure, found.Err)
 			}
 			if given.Load() != row.want || most.Load() > 0 {

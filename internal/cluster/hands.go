@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
@@ -97,7 +98,7 @@ func (h *Hands) disbelieved(e *errand, why error) error {
 		return nil
 	}
 	h.cfg.Log.Warn("a hand says what cannot be true; the poll counts as failed", "hand", e.by, "source", e.order.Source.ID, "err", why)
-	return &freshet.FetchError{Class: freshet.FailLocalHand, Err: fmt.Errorf("hand %s says what cannot be true: %w", e.by, why)}
+	return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("hand %s says what cannot be true: %w", e.by, why)}
 }
 
 // Robots has a hand read the robots.txt of an origin.
@@ -124,7 +125,7 @@ const mostRefusals = 20
 func (h *Hands) send(ctx context.Context, e *errand) (own bool, err error) {
 	for refusals := 0; ; refusals++ {
 		if refusals == mostRefusals {
-			return false, &freshet.FetchError{Class: freshet.FailLocalHand, Err: fmt.Errorf("hands refused the order %d times, the last of them %s", refusals, e.by)}
+			return false, &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("hands refused the order %d times, the last of them %s", refusals, e.by)}
 		}
 		l, err := h.choose(ctx, e)
 		if err != nil {
@@ -210,7 +211,7 @@ func (h *Hands) choose(ctx context.Context, e *errand) (*link, error) {
 
 // noHand says why a source cannot be looked at.
 func noHand(s *freshet.Source) error {
-	e := &freshet.FetchError{Class: freshet.FailLocalHand, Err: errors.New("no hand is connected that can look at the source"), Hint: "start one with freshet hand --join URL"}
+	e := &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("no hand is connected that can look at the source"), Hint: "start one with freshet hand --join URL"}
 	if s.From != "" {
 		e.Err = fmt.Errorf("no hand at %q is connected that can look at the source", s.From)
 		e.Hint = fmt.Sprintf("start one with freshet hand --join URL --place %s, or let the source be looked at from anywhere", s.From)

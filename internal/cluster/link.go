@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A link is a hand, as the brain sees it.
@@ -274,7 +275,7 @@ func (l *link) end(f frame, noRoom error) {
 		}
 	}
 	if err != nil {
-		err = &freshet.FetchError{Class: freshet.FailLocalHand, Err: fmt.Errorf("hand %s: %w", l.hello.Name, err)}
+		err = &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("hand %s: %w", l.hello.Name, err)}
 	}
 	l.finish(f.ID, err)
 }
@@ -333,7 +334,7 @@ func (l *link) mourn(ctx context.Context, u *underway) error {
 	defer late.Stop()
 	select {
 	case <-late.C:
-		return &freshet.FetchError{Class: freshet.FailLocalHand, Err: fmt.Errorf("hand %s was lost during the poll", l.hello.Name)}
+		return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("hand %s was lost during the poll", l.hello.Name)}
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
@@ -55,7 +56,7 @@ func (s *session) carryOut(ctx context.Context, id uint64, say *orderSay) error 
 	l := &remoteLook{session: s, id: id, granted: say.Granted}
 	o, err := l.order(say, 0)
 	if err != nil {
-		return s.tell(id, o.Fail(&freshet.FetchError{Class: freshet.FailLocalHand, Err: err}))
+		return s.tell(id, o.Fail(&freshet.FetchError{Class: failure.LocalHand, Err: err}))
 	}
 	if s.worker.cfg.Room != nil {
 		hold, free := s.worker.cfg.Room()
@@ -89,7 +90,7 @@ func (s *session) carryOut(ctx context.Context, id uint64, say *orderSay) error 
 
 // cutOff says why a look was given up that the brain may still wait for.
 func cutOff(ctx context.Context) error {
-	return &freshet.FetchError{Class: freshet.FailLocalHand, Err: fmt.Errorf("the look was given up: %w", context.Cause(ctx))}
+	return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("the look was given up: %w", context.Cause(ctx))}
 }
 
 // A remoteLook is a look whose order came from the brain.
@@ -104,7 +105,7 @@ type remoteLook struct {
 // unsent reports whether the first request had leave and was not sent, because the right ended before it was.
 func (l *remoteLook) unsent(requests int, err error) bool {
 	failed, ok := errors.AsType[*freshet.FetchError](err)
-	return ok && failed.Class.Is(freshet.FailLocalUnsure) && requests == 0 && l.leaves == 1
+	return ok && failed.Class.Is(failure.LocalUnsure) && requests == 0 && l.leaves == 1
 }
 
 // leave returns when a request may leave.

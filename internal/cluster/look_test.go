@@ -16,6 +16,7 @@ import (
 	"freshet/internal/cluster"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
@@ -142,7 +143,7 @@ func TestEveryRequestHasLeave(t *testing.T) {
 	o.Leave = func(_ context.Context, hop freshet.Hop) error {
 		asked = append(asked, strings.TrimPrefix(hop.URL, g.web.URL))
 		if len(asked) == 3 {
-			return &freshet.FetchError{Class: freshet.FailDeferredBudget, Err: errors.New("no room"), Hint: "wait"}
+			return &freshet.FetchError{Class: failure.DeferredBudget, Err: errors.New("no room"), Hint: "wait"}
 		}
 		return nil
 	}
@@ -150,7 +151,7 @@ func TestEveryRequestHasLeave(t *testing.T) {
 	if !slices.Equal(asked, []string{"/a", "/b", "/c"}) {
 		t.Errorf("leave was asked for %v", asked)
 	}
-	if !found.Failure.Is(freshet.FailDeferredBudget) || found.Requests != 2 || g.asked("/c") != 0 {
+	if !found.Failure.Is(failure.DeferredBudget) || found.Requests != 2 || g.asked("/c") != 0 {
 		t.Errorf("the look ends with %s after %d requests, and /c was asked for %d times", found.Failure, found.Requests, g.asked("/c"))
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
@@ -128,7 +129,7 @@ func TestAHandThatRefusesForEver(t *testing.T) {
 	}()
 	g.until("it has come", func() bool { return g.has("lazy") })
 	f := g.hands.Look(t.Context(), g.order("/"))
-	if !f.Failure.Is(freshet.FailLocalHand) || !strings.Contains(f.Err, "lazy") {
+	if !f.Failure.Is(failure.LocalHand) || !strings.Contains(f.Err, "lazy") {
 		t.Errorf("the look ends with %s: %s", f.Failure, f.Err)
 	}
 	r.Close()
@@ -165,12 +166,12 @@ func TestAnswersToNoOrder(t *testing.T) {
 		}
 		r.say("slow", f.ID, true)
 		r.say("slow", f.ID, true)
-		r.done(f.ID, worker.Finding{Result: freshet.Failed, Failure: freshet.FailTimeout, Listed: -1})
+		r.done(f.ID, worker.Finding{Result: freshet.Failed, Failure: failure.Timeout, Listed: -1})
 		r.done(f.ID, worker.Finding{Result: freshet.Unchanged})
 		r.say("slow", f.ID, true) // it is over
 		break
 	}
-	if f := <-looked; f.Failure != freshet.FailTimeout {
+	if f := <-looked; f.Failure != failure.Timeout {
 		t.Errorf("the look ends with %s: %s", f.Failure, f.Err)
 	}
 	g.until("it is idle", func() bool { s := g.hands.Status(); return len(s) == 1 && s[0].Busy == 0 })

@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/clock"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A right says until when a hand may begin requests, by its own clock. It is never set back:
@@ -34,7 +35,7 @@ func (r *right) give(p pongSay) {
 
 // errNoRight is what a request gets that may not begin.
 var errNoRight = &freshet.FetchError{
-	Class: freshet.FailLocalUnsure, Err: errors.New("the request was not sent: this hand has not heard from the brain in time"),
+	Class: failure.LocalUnsure, Err: errors.New("the request was not sent: this hand has not heard from the brain in time"),
 }
 
 // check returns an error if no request may begin now.

@@ -12,6 +12,7 @@ import (
 	"freshet/internal/cluster"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
@@ -106,7 +107,7 @@ func TestLostHand(t *testing.T) {
 	if took := time.Since(at); took < total {
 		t.Errorf("the order of a hand that is lost was given up after %v", took)
 	}
-	if !f.Failure.Is(freshet.FailLocalHand) || f.Requests != 1 {
+	if !f.Failure.Is(failure.LocalHand) || f.Requests != 1 {
 		t.Errorf("it counts as %s with %d requests: %s", f.Failure, f.Requests, f.Err)
 	}
 }
@@ -194,7 +195,7 @@ func TestPlaces(t *testing.T) {
 	}
 	o := g.order("/")
 	o.Source.From = "mars"
-	if f := g.hands.Look(t.Context(), o); !f.Failure.Is(freshet.FailLocalHand) {
+	if f := g.hands.Look(t.Context(), o); !f.Failure.Is(failure.LocalHand) {
 		t.Errorf("where nobody is, a look ends with %s %s", f.Failure, f.Err)
 	}
 	secret := g.order("/")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/units"
 	"freshet/internal/worker"
 )
 
@@ -119,7 +120,7 @@ func (s *session) work(ctx context.Context) error {
 				continue
 			default:
 			}
-			return fmt.Errorf("the brain was silent for %s", freshet.FormatDuration(s.lease))
+			return fmt.Errorf("the brain was silent for %s", units.FormatDuration(s.lease))
 		case err := <-heard:
 			return err
 		case <-stop:

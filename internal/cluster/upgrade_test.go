@@ -17,6 +17,7 @@ import (
 	"freshet/internal/cluster"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
@@ -227,7 +228,7 @@ func TestHostileHand(t *testing.T) {
 		if err := s.SendRaw(head); err != nil {
 			t.Fatal(err)
 		}
-		if f := <-found; !f.Failure.Is(freshet.FailLocalHand) {
+		if f := <-found; !f.Failure.Is(failure.LocalHand) {
 			t.Errorf("%s: found is %+v", name, f)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lazyregexp"
+	"freshet/internal/units"
 	"freshet/internal/worker"
 )
 
@@ -15,11 +16,11 @@ import (
 // whatever servers send it. What it found is its word, but when a poll ended, how many requests it
 // made and which hosts it may speak for is not.
 const (
-	longestAway  = freshet.Day       // that a host can ask to be left alone
-	longestFresh = 370 * freshet.Day // that a source can be said to stay as it is
-	mostBytes    = 1 << 40           // of one look
-	mostText     = 4 << 10           // bytes of what is said for people
-	clockSlack   = 5 * time.Minute   // as in package worker
+	longestAway  = units.Day       // that a host can ask to be left alone
+	longestFresh = 370 * units.Day // that a source can be said to stay as it is
+	mostBytes    = 1 << 40         // of one look
+	mostText     = 4 << 10         // bytes of what is said for people
+	clockSlack   = 5 * time.Minute // as in package worker
 )
 
 // classes are what classes of failures look like: they become labels of metrics.

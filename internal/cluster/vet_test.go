@@ -10,7 +10,9 @@ import (
 
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/test/netfault"
+	"freshet/internal/units"
 	"freshet/internal/worker"
 )
 
@@ -72,10 +74,10 @@ func TestAHandsWordHasBounds(t *testing.T) {
 		if f.Requests < 0 || f.Requests > 1 || f.Bytes != 0 {
 			t.Errorf("%s: it made %d requests, and one had leave; it brought %d bytes", path, f.Requests, f.Bytes)
 		}
-		if f.RetryAfter != freshet.Day || f.FreshFor != 0 || f.LookAgain != 0 {
+		if f.RetryAfter != units.Day || f.FreshFor != 0 || f.LookAgain != 0 {
 			t.Errorf("%s: it asks to wait %s, is fresh for %s and wants a look after %s", path, f.RetryAfter, f.FreshFor, f.LookAgain)
 		}
-		if len(f.Away) != 1 || f.Away[freshet.HostOf(g.web.URL)] != freshet.Day {
+		if len(f.Away) != 1 || f.Away[freshet.HostOf(g.web.URL)] != units.Day {
 			t.Errorf("%s: it shuts %v, and only one host was asked", path, f.Away)
 		}
 		if f.Moved != (freshet.Moved{}) {
@@ -109,7 +111,7 @@ func TestWhatCannotBeTrueIsNotStored(t *testing.T) {
 	for name, lie := range map[string]func(*worker.Finding){
 		"no such result":           func(f *worker.Finding) { f.Result = 77 },
 		"changed without a text":   func(f *worker.Finding) { f.Capture = nil },
-		"failed with a text":       func(f *worker.Finding) { f.Result, f.Failure = freshet.Failed, freshet.FailTimeout },
+		"failed with a text":       func(f *worker.Finding) { f.Result, f.Failure = freshet.Failed, failure.Timeout },
 		"failed without a class":   func(f *worker.Finding) { f.Result, f.Capture = freshet.Failed, nil },
 		"class that is no label":   func(f *worker.Finding) { f.Result, f.Failure, f.Capture = freshet.Failed, "dns\"} 1\n", nil },
 		"read by another recipe":   func(f *worker.Finding) { f.Capture.Recipe = "another" },
@@ -130,7 +132,7 @@ func TestWhatCannotBeTrueIsNotStored(t *testing.T) {
 				return f
 			}})
 			f := g.hands.Look(t.Context(), g.order("/"))
-			if f.Result != freshet.Failed || !f.Failure.Is(freshet.FailLocalHand) || f.Capture != nil || f.Word != nil {
+			if f.Result != freshet.Failed || !f.Failure.Is(failure.LocalHand) || f.Capture != nil || f.Word != nil {
 				t.Errorf("the look ends with %s %s: %s", f.Result, f.Failure, f.Err)
 			}
 			if !strings.Contains(f.Err, "liar") || f.Requests != 1 {
@@ -145,7 +147,7 @@ func TestRobotsOfAHandHaveBounds(t *testing.T) {
 	g := newRig(t)
 	g.lies(liar{manner: worker.Manners{Requests: math.MaxInt, Bytes: -1, RetryAfter: math.MaxInt64}})
 	m, err := g.hands.Robots(t.Context(), g.order("/"), g.web.URL)
-	if err != nil || m.Requests != 1 || m.Bytes != 0 || m.RetryAfter != freshet.Day {
+	if err != nil || m.Requests != 1 || m.Bytes != 0 || m.RetryAfter != units.Day {
 		t.Errorf("it made %d requests, brought %d bytes and asks to wait %s: %v", m.Requests, m.Bytes, m.RetryAfter, err)
 	}
 }
@@ -168,7 +170,7 @@ func TestALostHandsPollEndsWhenItIsOver(t *testing.T) {
 	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + w.Address()} })
 	found := g.begun(g.order("/"), there)
 	w.Set(netfault.Dead)
-	if f := <-found; f.Took < total || f.Requests != 1 || !f.Failure.Is(freshet.FailLocalHand) {
+	if f := <-found; f.Took < total || f.Requests != 1 || !f.Failure.Is(failure.LocalHand) {
 		t.Errorf("it took %s, want at least %s; %d requests, %s", f.Took, total, f.Requests, f.Failure)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"freshet/internal/extract/noise"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
@@ -117,10 +118,10 @@ type answerSay struct {
 
 // An errorSay is an error of which the other end needs to know the class.
 type errorSay struct {
-	Class    freshet.Failure `json:"class,omitempty"`
-	Text     string          `json:"text"`
-	Hint     string          `json:"hint,omitempty"`
-	NotFound bool            `json:"not_found,omitempty"`
+	Class    failure.Class `json:"class,omitempty"`
+	Text     string        `json:"text"`
+	Hint     string        `json:"hint,omitempty"`
+	NotFound bool          `json:"not_found,omitempty"`
 }
 
 func sayError(err error) *errorSay {

@@ -12,6 +12,7 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 )
 
 // pagesOfASite returns how many pages the sites have: few, or as many as
@@ -68,7 +69,7 @@ func TestLabAgreesWithDaemonOnSites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			options := ""
 			if strings.HasPrefix(name, "sample-") {
-				options = ":downloads=20%,step=2,cycle=" + freshet.FormatDuration(cycle)
+				options = ":downloads=20%,step=2,cycle=" + units.FormatDuration(cycle)
 			}
 			polls := sc.agree(t, name+options, 50*pages*3/2)
 			once := map[string]bool{}

@@ -15,6 +15,7 @@ import (
 	"freshet/internal/clock"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 )
 
 // A clockRecovery reads the dates that earlier runs left behind as the steady time of
@@ -120,9 +121,9 @@ func (r *clockRecovery) report(b *clockKeeper) {
 	switch {
 	case r.future > 0:
 		b.noteClock("set back since the last run",
-			"sources_polled_in_the_future", r.future, "by_up_to", freshet.FormatDuration(r.ahead))
+			"sources_polled_in_the_future", r.future, "by_up_to", units.FormatDuration(r.ahead))
 	case r.lost > slack:
-		b.noteClock("set ahead since polls were last made", "by_up_to", freshet.FormatDuration(r.lost))
+		b.noteClock("set ahead since polls were last made", "by_up_to", units.FormatDuration(r.lost))
 	}
 }
 
@@ -202,7 +203,7 @@ const markError = 5 * time.Millisecond
 
 // clockRecoveryAt returns how dates of this run are to be read.
 func (k *clockKeeper) clockRecoveryAt(now time.Time, l sched.Limits) *clockRecovery {
-	return &clockRecovery{now: now, away: cmp.Or(l.Backoff.RetryAfter, freshet.Day), longest: longestPoll(l.Budget), back: -k.dates.Ahead()}
+	return &clockRecovery{now: now, away: cmp.Or(l.Backoff.RetryAfter, units.Day), longest: longestPoll(l.Budget), back: -k.dates.Ahead()}
 }
 
 // newClockRecovery returns how dates are to be read at a start. The uptime is read before
@@ -262,7 +263,7 @@ func (k *clockKeeper) markClock(ctx context.Context, l sched.Limits, looked time
 		if i+1 < len(before) {
 			ended = before[i+1].From
 		}
-		if m.Boot == this.Boot && this.From-ended < max(l.Budget.Per, freshet.Day)+longestPoll(l.Budget) {
+		if m.Boot == this.Boot && this.From-ended < max(l.Budget.Per, units.Day)+longestPoll(l.Budget) {
 			kept = append(kept, m)
 		}
 	}
@@ -310,7 +311,7 @@ func (w *clockWatch) Run(ctx context.Context) error {
 			}
 			w.loop.post(sched.ClockSet(w.loop.dates.Ahead))
 			w.imports.retellChances(ctx)
-			w.keeper.noteClock("set "+how, "by", freshet.FormatDuration((ahead - before).Abs().Round(time.Second)))
+			w.keeper.noteClock("set "+how, "by", units.FormatDuration((ahead - before).Abs().Round(time.Second)))
 			before = ahead
 		}
 		now := w.loop.dates.Now()

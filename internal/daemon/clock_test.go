@@ -13,7 +13,9 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 )
 
 // A wallClock is that of a machine, which somebody can set.
@@ -39,8 +41,8 @@ var jolts = map[string]time.Duration{
 	"an hour ahead":   time.Hour,
 	"an hour back":    -time.Hour,
 	"not at all":      0,
-	"ten years ahead": 10 * 365 * freshet.Day,
-	"ten years back":  -10 * 365 * freshet.Day,
+	"ten years ahead": 10 * 365 * units.Day,
+	"ten years back":  -10 * 365 * units.Day,
 	"back to 1970":    -start.Sub(time.Unix(0, 0)),
 }
 
@@ -66,7 +68,7 @@ func (s *servers) Fetch(_ context.Context, r freshet.Request) (freshet.Response,
 	s.came = append(s.came, arrival{time.Now(), u.Host, r.URL})
 	if u.Host == "busy" {
 		return freshet.Response{URL: r.URL, Status: 503, Requests: 1, RetryAfter: s.busy},
-			&freshet.FetchError{Class: freshet.FailRetryAfter, Err: fmt.Errorf("come back later")}
+			&freshet.FetchError{Class: failure.RetryAfter, Err: fmt.Errorf("come back later")}
 	}
 	return freshet.Response{
 		URL: r.URL, Status: 200, Requests: 1, MediaType: "text/plain", Body: fmt.Appendf(nil, "it is %v", time.Now().Unix()/100),

@@ -8,6 +8,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 )
 
 // What the log says of each day is counted as it is, and what was missed is near the
@@ -21,7 +22,7 @@ func TestDays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(4 * freshet.Day)
+		time.Sleep(4 * units.Day)
 		synctest.Wait()
 		ask := func(q daemon.DaysQuery) daemon.Days {
 			t.Helper()

@@ -18,6 +18,7 @@ import (
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/units"
 )
 
 // A press is pages that change when they like, and say when they do. Their host names them.
@@ -91,7 +92,7 @@ func TestForetoldUpdates(t *testing.T) {
 			if lies {
 				host = fmt.Sprintf("lie%d.example", i)
 			}
-			for at := start; at.Before(start.Add((days + 1) * freshet.Day)); {
+			for at := start; at.Before(start.Add((days + 1) * units.Day)); {
 				at = at.Add(time.Hour + time.Duration(draw.ExpFloat64()*float64(2*time.Hour))).Truncate(time.Minute)
 				p.editions[host] = append(p.editions[host], at)
 			}
@@ -103,7 +104,7 @@ func TestForetoldUpdates(t *testing.T) {
 			}
 		}
 		b := p.begin(t, dir, perHour)
-		time.Sleep(days / 2 * freshet.Day)
+		time.Sleep(days / 2 * units.Day)
 		synctest.Wait()
 		b.stop()
 		b = p.begin(t, dir, perHour)
@@ -116,7 +117,7 @@ func TestForetoldUpdates(t *testing.T) {
 			}
 		}
 		from := time.Now()
-		time.Sleep(days / 2 * freshet.Day)
+		time.Sleep(days / 2 * units.Day)
 		synctest.Wait()
 		b.stop()
 		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
@@ -129,7 +130,7 @@ func TestForetoldUpdates(t *testing.T) {
 		for host, times := range p.editions {
 			honest := strings.HasPrefix(host, "truth")
 			for _, at := range times {
-				if at.After(from) && at.Before(from.Add(days/2*freshet.Day)) {
+				if at.After(from) && at.Before(from.Add(days/2*units.Day)) {
 					happened[honest]++
 				}
 			}
@@ -173,7 +174,7 @@ func TestFeedRestsAtNight(t *testing.T) {
 		p := &press{editions: map[string][]time.Time{}, say: map[string]func(*rand.Rand, int, time.Time) string{}}
 		draw := rand.New(rand.NewPCG(3, 7))
 		for _, host := range []string{"rests.example", "plain.example"} {
-			for at := start; at.Before(start.Add((days + 1) * freshet.Day)); {
+			for at := start; at.Before(start.Add((days + 1) * units.Day)); {
 				if at = at.Add(time.Duration(draw.ExpFloat64() * float64(90*time.Minute))); at.Hour() >= 8 || host == "plain.example" {
 					p.editions[host] = append(p.editions[host], at)
 				}
@@ -183,7 +184,7 @@ func TestFeedRestsAtNight(t *testing.T) {
 			}
 		}
 		b := p.begin(t, dir, 2)
-		time.Sleep(days * freshet.Day)
+		time.Sleep(days * units.Day)
 		synctest.Wait()
 		night, day := map[string]float64{}, map[string]float64{}
 		for host := range p.editions {
@@ -194,7 +195,7 @@ func TestFeedRestsAtNight(t *testing.T) {
 			}
 			for _, o := range log {
 				switch {
-				case o.Began.Before(start.Add(days / 2 * freshet.Day)):
+				case o.Began.Before(start.Add(days / 2 * units.Day)):
 				case o.Began.Hour() < 8:
 					night[host] += 1.0 / 8
 				default:
@@ -227,7 +228,7 @@ func TestEndOfAnAuction(t *testing.T) {
 		draw := rand.New(rand.NewPCG(4, 7))
 		ends := map[string][]time.Time{}
 		for _, host := range []string{"field.example", "text.example", "other1.example", "other2.example", "other3.example"} {
-			for end := start; end.Before(start.Add((days + 1) * freshet.Day)); {
+			for end := start; end.Before(start.Add((days + 1) * units.Day)); {
 				began := end
 				end = end.Add(3*time.Hour + time.Duration(draw.ExpFloat64()*float64(2*time.Hour))).Truncate(time.Minute)
 				if draw.IntN(3) == 0 { // a bid
@@ -254,7 +255,7 @@ func TestEndOfAnAuction(t *testing.T) {
 				s.NextChange.Field = "until"
 			}
 		})
-		time.Sleep(days * freshet.Day)
+		time.Sleep(days * units.Day)
 		synctest.Wait()
 		half := map[freshet.SourceID]time.Duration{}
 		for _, id := range []freshet.SourceID{"field", "text", "other1"} {
@@ -264,7 +265,7 @@ func TestEndOfAnAuction(t *testing.T) {
 			}
 			var delays []time.Duration
 			for _, end := range ends[string(id)+".example"] {
-				if i := slices.IndexFunc(log, func(o freshet.Outcome) bool { return !o.Began.Before(end) }); i >= 0 && (id == "field" || end.After(start.Add(freshet.Day))) {
+				if i := slices.IndexFunc(log, func(o freshet.Outcome) bool { return !o.Began.Before(end) }); i >= 0 && (id == "field" || end.After(start.Add(units.Day))) {
 					delays = append(delays, log[i].Began.Sub(end))
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"freshet/internal/daemon/membudget"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 	"freshet/internal/worker"
 )
@@ -54,7 +55,7 @@ type requestGate struct {
 }
 
 // errStopping is what a poll gets that wants to go on while the daemon stops.
-var errStopping = &freshet.FetchError{Class: freshet.FailDeferredHost, Err: errors.New("the redirect was not followed because the daemon is stopping")}
+var errStopping = &freshet.FetchError{Class: failure.DeferredHost, Err: errors.New("the redirect was not followed because the daemon is stopping")}
 
 // permit returns when a request may be sent, as Leave of [freshet.Request] wants it.
 func (g *requestGate) permit(ctx context.Context, hop freshet.Hop) error {
@@ -158,7 +159,7 @@ const (
 
 // errNoLease is what a request gets that may not be sent.
 var errNoLease = &freshet.FetchError{
-	Class: freshet.FailLocalUnsure, Err: errors.New("the request was not sent: this node no longer holds the lease of the leader"),
+	Class: failure.LocalUnsure, Err: errors.New("the request was not sent: this node no longer holds the lease of the leader"),
 }
 
 // awaitLease returns when this process holds the lease of the leader, or why the poll waits
@@ -212,7 +213,7 @@ func (g *requestGate) look(ctx context.Context) (found worker.Finding, began tim
 // leftUnsent reports whether not even the first request of a look was sent, because the
 // lease had run out.
 func (g *requestGate) leftUnsent(found worker.Finding) bool {
-	return found.Failure.Is(freshet.FailLocalUnsure) && found.Requests == 0 && g.granted == 1
+	return found.Failure.Is(failure.LocalUnsure) && found.Requests == 0 && g.granted == 1
 }
 
 // permitPage is permit for requests that may be for the page of a source. If the source
@@ -267,7 +268,7 @@ func (g *requestGate) readRobotsFirst(ctx context.Context) bool {
 	switch {
 	case g.retry > 0: // the poll ends, so that what the server asked for is on record
 		g.early = &answer{url: url, err: &freshet.FetchError{
-			Class: freshet.FailRetryAfter, Err: fmt.Errorf("the server asked, for its robots.txt, to be left alone for %v", g.retry),
+			Class: failure.RetryAfter, Err: fmt.Errorf("the server asked, for its robots.txt, to be left alone for %v", g.retry),
 		}}
 	case g.obeys && err != nil:
 		g.early = &answer{url: url, err: err}
@@ -334,7 +335,7 @@ func (g *requestGate) applyRobotsSource(found *worker.Finding) {
 	case !ok || url != robots.URL(origin):
 	case found.Capture != nil:
 		g.applyRobots(origin, robots.Answer{Status: found.Status, Body: found.Capture.Raw.Body, FreshFor: found.FreshFor})
-	case found.Failure.Is(freshet.FailHTTP), found.Failure.Is(freshet.FailGone):
+	case found.Failure.Is(failure.HTTP), found.Failure.Is(failure.Gone):
 		g.applyRobots(origin, robots.Answer{Status: found.Status})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 )
 
@@ -117,7 +118,7 @@ func TestRobotsAsksToStayAway(t *testing.T) {
 		}
 		away := 0
 		for _, o := range b.outcomes(t) {
-			if o.Failure.Is(freshet.FailRetryAfter) && o.NotBefore.Sub(o.Ended) == 5*time.Minute {
+			if o.Failure.Is(failure.RetryAfter) && o.NotBefore.Sub(o.Ended) == 5*time.Minute {
 				away++
 			}
 		}

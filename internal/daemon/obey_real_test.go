@@ -13,6 +13,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 )
 
@@ -31,28 +32,28 @@ func TestRobotsOverTheWire(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		robots http.HandlerFunc
-		fails  freshet.Failure
+		fails  failure.Class
 	}{
 		{"allowed", says("User-agent: *\nDisallow: /private\n"), ""},
-		{"disallowed", says(closed), freshet.FailRobotsDisallow},
+		{"disallowed", says(closed), failure.RobotsDisallow},
 		{"404", status(404), ""},
 		{"403", status(403), ""},
-		{"429", status(429), freshet.FailRobotsUnreachable},
-		{"500", status(500), freshet.FailRobotsUnreachable},
+		{"429", status(429), failure.RobotsUnreachable},
+		{"500", status(500), failure.RobotsUnreachable},
 		{"a page", says("<!doctype html><title>Not found</title>"), ""},
-		{"16 MB", says(closed + strings.Repeat("# filler\n", 16<<20/9)), freshet.FailRobotsDisallow},
-		{"never answers", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, freshet.FailRobotsUnreachable},
+		{"16 MB", says(closed + strings.Repeat("# filler\n", 16<<20/9)), failure.RobotsDisallow},
+		{"never answers", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, failure.RobotsUnreachable},
 		{"drips", func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				io.WriteString(w, "#")
 				w.(http.Flusher).Flush()
 				time.Sleep(10 * time.Millisecond)
 			}
-		}, freshet.FailRobotsUnreachable},
-		{"hangs up", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, freshet.FailRobotsUnreachable},
+		}, failure.RobotsUnreachable},
+		{"hangs up", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, failure.RobotsUnreachable},
 		{"redirects elsewhere", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL+"/r.txt", http.StatusMovedPermanently)
-		}, freshet.FailRobotsDisallow},
+		}, failure.RobotsDisallow},
 		{"redirects for ever", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/robots.txt", http.StatusFound) }, ""},
 	} {
 		for _, setting := range []freshet.RobotsSetting{freshet.RobotsObey, freshet.RobotsIgnore} {

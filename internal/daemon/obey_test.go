@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 )
 
@@ -30,20 +31,20 @@ func TestRobotsAreObeyed(t *testing.T) {
 		source    freshet.RobotsSetting
 		found     bool // for a site
 		byDefault bool
-		fails     freshet.Failure // "" means that it is polled
+		fails     failure.Class // "" means that it is polled
 		says      string
 		reads     int // of robots.txt
 	}{
 		{name: "nothing said", answer: step{body: closed}},
 		{name: "ignored", answer: step{body: closed}, source: freshet.RobotsIgnore, byDefault: true},
-		{name: "obeyed", answer: step{body: closed}, source: freshet.RobotsObey, fails: freshet.FailRobotsDisallow,
+		{name: "obeyed", answer: step{body: closed}, source: freshet.RobotsObey, fails: failure.RobotsDisallow,
 			says: `https://a.example/robots.txt disallows the page for freshet: line 2 says "Disallow: /"`, reads: 1},
-		{name: "obeyed by default", answer: step{body: closed}, byDefault: true, fails: freshet.FailRobotsDisallow, reads: 1},
-		{name: "a page of a site", answer: step{body: closed}, source: freshet.RobotsIgnore, found: true, fails: freshet.FailRobotsDisallow, reads: 1},
+		{name: "obeyed by default", answer: step{body: closed}, byDefault: true, fails: failure.RobotsDisallow, reads: 1},
+		{name: "a page of a site", answer: step{body: closed}, source: freshet.RobotsIgnore, found: true, fails: failure.RobotsDisallow, reads: 1},
 		{name: "allowed", answer: step{body: "User-agent: *\nDisallow: /private\n"}, source: freshet.RobotsObey, reads: 1},
 		{name: "allowed to us", answer: step{body: closed + "User-agent: freshet\nAllow: /\n"}, source: freshet.RobotsObey, reads: 1},
 		{name: "not there", answer: step{none: true}, source: freshet.RobotsObey, reads: 1},
-		{name: "down", answer: step{down: true}, source: freshet.RobotsObey, fails: freshet.FailRobotsUnreachable, says: "cannot be read", reads: 3},
+		{name: "down", answer: step{down: true}, source: freshet.RobotsObey, fails: failure.RobotsUnreachable, says: "cannot be read", reads: 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, dir string) {
@@ -100,14 +101,14 @@ func TestRobotsOverRedirects(t *testing.T) {
 		closed string // the origin whose robots.txt disallows everything
 		to     string // where the page of a.example leads
 		want   []string
-		fails  freshet.Failure
+		fails  failure.Class
 	}{
 		{"all open", "", "https://b.example/x", []string{"https://a.example/robots.txt", "https://a.example/page", "https://b.example/robots.txt", "https://b.example/x"}, ""},
-		{"closed there", "https://b.example", "https://b.example/x", []string{"https://a.example/robots.txt", "https://a.example/page", "https://b.example/robots.txt"}, freshet.FailRobotsDisallow},
-		{"closed here", "https://a.example", "https://b.example/x", []string{"https://a.example/robots.txt"}, freshet.FailRobotsDisallow},
-		{"another port", "https://a.example:8443", "https://a.example:8443/x", []string{"https://a.example/robots.txt", "https://a.example/page", "https://a.example:8443/robots.txt"}, freshet.FailRobotsDisallow},
+		{"closed there", "https://b.example", "https://b.example/x", []string{"https://a.example/robots.txt", "https://a.example/page", "https://b.example/robots.txt"}, failure.RobotsDisallow},
+		{"closed here", "https://a.example", "https://b.example/x", []string{"https://a.example/robots.txt"}, failure.RobotsDisallow},
+		{"another port", "https://a.example:8443", "https://a.example:8443/x", []string{"https://a.example/robots.txt", "https://a.example/page", "https://a.example:8443/robots.txt"}, failure.RobotsDisallow},
 		{"the same origin", "", "https://a.example/x", []string{"https://a.example/robots.txt", "https://a.example/page", "https://a.example/x"}, ""},
-		{"a closed path of the same origin", "", "https://a.example/private", []string{"https://a.example/robots.txt", "https://a.example/page"}, freshet.FailRobotsDisallow},
+		{"a closed path of the same origin", "", "https://a.example/private", []string{"https://a.example/robots.txt", "https://a.example/page"}, failure.RobotsDisallow},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, dir string) {

@@ -11,7 +11,9 @@ import (
 	"freshet/internal/extract/noise"
 	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 	"freshet/internal/worker"
 )
 
@@ -224,7 +226,7 @@ func (d *poller) unrecorded(ctx context.Context, p freshet.Poll, err error) {
 	now := d.now()
 	d.waiting.answer(freshet.Outcome{
 		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: now, Ended: now,
-		Result: freshet.Failed, Failure: freshet.FailInternal, Err: err.Error(),
+		Result: freshet.Failed, Failure: failure.Internal, Err: err.Error(),
 	})
 	if !errors.Is(err, freshet.ErrNotFound) {
 		d.loop.fail(fmt.Errorf("poll %s: %w", freshet.MaskURL(p.Source.URL), err))
@@ -339,7 +341,7 @@ func (r room) hold(ctx context.Context, size int64) error {
 	err := r.share.Hold(ctx, Need(size))
 	if errors.Is(err, membudget.ErrFull) {
 		return &freshet.FetchError{
-			Class: freshet.FailLocalMemory, Err: fmt.Errorf("a body of up to %s: %w", freshet.FormatSize(size), err),
+			Class: failure.LocalMemory, Err: fmt.Errorf("a body of up to %s: %w", units.FormatSize(size), err),
 			Hint: "allow polls more memory with --memory, or watch fewer large pages",
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/retry"
 )
 
@@ -47,7 +48,7 @@ func (r *recorder) end(ctx context.Context, rec freshet.Record) (o freshet.Outco
 	if err == nil || errors.Is(err, freshet.ErrNotFound) || ctx.Err() != nil {
 		return o, c, err
 	}
-	rec.Outcome.Result, rec.Outcome.Failure = freshet.Failed, freshet.FailInternal
+	rec.Outcome.Result, rec.Outcome.Failure = freshet.Failed, failure.Internal
 	rec.Outcome.Err = fmt.Sprintf("commit: %v", err)
 	rec.Capture, rec.Noise, rec.Items, rec.Outcome.LookAgain = nil, nil, nil, 0
 	rec.Outcome.Dates, rec.Outcome.Word, rec.Outcome.Foretold = nil, nil, nil

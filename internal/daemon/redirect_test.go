@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 	"freshet/internal/store/sqlite"
 )
@@ -52,7 +53,7 @@ func (r *relay) Fetch(ctx context.Context, req freshet.Request) (res freshet.Res
 			return res, err
 		}
 		if r.shut != nil && r.shut(res.URL) {
-			return res, &freshet.FetchError{Class: freshet.FailConnect, Err: fmt.Errorf("refused")}
+			return res, &freshet.FetchError{Class: failure.Connect, Err: fmt.Errorf("refused")}
 		}
 		res.Requests++
 		r.mu.Lock()
@@ -71,13 +72,13 @@ func (r *relay) Fetch(ctx context.Context, req freshet.Request) (res freshet.Res
 		switch {
 		case s.down:
 			res.Status = 500
-			return res, &freshet.FetchError{Class: freshet.FailServerError, Err: fmt.Errorf("down")}
+			return res, &freshet.FetchError{Class: failure.ServerError, Err: fmt.Errorf("down")}
 		case s.none:
 			res.Status = 404
-			return res, &freshet.FetchError{Class: freshet.FailHTTP.WithStatus(404), Err: fmt.Errorf("not found")}
+			return res, &freshet.FetchError{Class: failure.HTTP.WithStatus(404), Err: fmt.Errorf("not found")}
 		case s.away > 0 && s.to == "":
 			res.Status, res.RetryAfter = 429, s.away
-			return res, &freshet.FetchError{Class: freshet.FailRetryAfter, Err: fmt.Errorf("come back in %v", s.away)}
+			return res, &freshet.FetchError{Class: failure.RetryAfter, Err: fmt.Errorf("come back in %v", s.away)}
 		case s.to == "":
 			res.Status, res.MediaType, res.Body = 200, "text/plain", []byte(cmp.Or(s.body, res.URL))
 			return res, nil
@@ -201,7 +202,7 @@ func TestBudgetOverRedirects(t *testing.T) {
 					for _, o := range b.outcomes(t) {
 						if o.Result.Seen() {
 							seen++
-						} else if !o.Failure.Is(freshet.FailDeferred) {
+						} else if !o.Failure.Is(failure.Deferred) {
 							t.Errorf("a poll failed: %s: %s", o.Failure, o.Err)
 						}
 					}
@@ -305,14 +306,14 @@ func TestPolitenessOverRedirects(t *testing.T) {
 			if early != 0 || before < 4 || after < 100 {
 				t.Errorf("the host saw %d requests before it asked for 5 minutes, %d within them and %d after", before, early, after)
 			}
-			var failures []freshet.Failure
+			var failures []failure.Class
 			for _, o := range log {
-				if !o.Result.Seen() && !o.Failure.Is(freshet.FailDeferredHost) {
+				if !o.Result.Seen() && !o.Failure.Is(failure.DeferredHost) {
 					failures = append(failures, o.Failure)
 				}
 			}
-			if !slices.Equal(failures, []freshet.Failure{freshet.FailRetryAfter}) {
-				t.Errorf("the polls failed by %v, want one by %s", failures, freshet.FailRetryAfter)
+			if !slices.Equal(failures, []failure.Class{failure.RetryAfter}) {
+				t.Errorf("the polls failed by %v, want one by %s", failures, failure.RetryAfter)
 			}
 			// Nobody is asked again and again for a redirect that may not be followed.
 			for i := range 8 {

@@ -13,7 +13,9 @@ import (
 
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 )
 
 // robotsBelief is the estimator under which it is kept what robots.txt files said, so
@@ -184,12 +186,12 @@ func (b *ruleBook) refusal(url string) error {
 		return nil
 	case v.Unreachable:
 		return &freshet.FetchError{
-			Class: freshet.FailRobotsUnreachable, Hint: robotsHint,
+			Class: failure.RobotsUnreachable, Hint: robotsHint,
 			Err: fmt.Errorf("%s cannot be read, and until then nothing may be polled there", robots.URL(origin)),
 		}
 	}
 	return &freshet.FetchError{
-		Class: freshet.FailRobotsDisallow, Hint: robotsHint,
+		Class: failure.RobotsDisallow, Hint: robotsHint,
 		Err: fmt.Errorf("%s disallows the page for %s: line %d says %q", robots.URL(origin), b.Agent(), v.Rule.Line, v.Rule),
 	}
 }
@@ -256,7 +258,7 @@ func (b *ruleBook) restore(memory []byte, r *clockRecovery) error {
 		if when.IsZero() {
 			when = s.Down
 		}
-		if s = s.Shifted(r.shift(when)); s.Until.Sub(r.now) > freshet.Day {
+		if s = s.Shifted(r.shift(when)); s.Until.Sub(r.now) > units.Day {
 			s.Until = r.now
 		}
 		b.origins[origin] = s

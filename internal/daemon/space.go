@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 // A Disk is how much room there is where the store is.
@@ -131,9 +131,9 @@ func (s *spaceWatch) trouble() string {
 // roughly writes a size for people, in whole kibibytes or mebibytes.
 func roughly(n int64) string {
 	if n >= 10<<20 {
-		return freshet.FormatSize(n >> 20 << 20)
+		return units.FormatSize(n >> 20 << 20)
 	}
-	return freshet.FormatSize(n >> 10 << 10)
+	return units.FormatSize(n >> 10 << 10)
 }
 
 // Run looks at the disk from time to time until ctx is done.

@@ -11,6 +11,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 )
 
@@ -33,7 +34,7 @@ func (d *door) Fetch(ctx context.Context, req freshet.Request) (freshet.Response
 	}
 	time.Sleep(d.dial)
 	if d.right() <= 0 {
-		return freshet.Response{URL: req.URL}, &freshet.FetchError{Class: freshet.FailLocalUnsure, Err: errors.New("not sent")}
+		return freshet.Response{URL: req.URL}, &freshet.FetchError{Class: failure.LocalUnsure, Err: errors.New("not sent")}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -45,7 +46,7 @@ func (d *door) Fetch(ctx context.Context, req freshet.Request) (freshet.Response
 			return freshet.Response{URL: d.to, Requests: 1}, err
 		}
 		if d.right() <= 0 {
-			return freshet.Response{URL: d.to, Requests: 1}, &freshet.FetchError{Class: freshet.FailLocalUnsure, Err: errors.New("not sent")}
+			return freshet.Response{URL: d.to, Requests: 1}, &freshet.FetchError{Class: failure.LocalUnsure, Err: errors.New("not sent")}
 		}
 		requests = 2
 	}
@@ -122,7 +123,7 @@ func TestPollsDoNotWaitForEver(t *testing.T) {
 		w := &door{right: func() time.Duration { return 0 }}
 		b := begin(t, dir, daemon.Config{Fetcher: w, Lease: w.right}, numbered(1, "https://h%d.example/")...)
 		time.Sleep(200 * time.Second)
-		if log := b.outcomes(t); len(log) != 1 || log[0].Failure != freshet.FailLocalUnsure || log[0].Ended.Sub(start) < 3*time.Minute {
+		if log := b.outcomes(t); len(log) != 1 || log[0].Failure != failure.LocalUnsure || log[0].Ended.Sub(start) < 3*time.Minute {
 			t.Errorf("after 200 s these polls are over: %+v", log)
 		}
 		stopping := time.Now()

@@ -12,6 +12,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/units"
 )
 
 // What a source was taught is learnt at once and once, and is there after a restart to the
@@ -61,7 +62,7 @@ func TestTeachThroughARestart(t *testing.T) {
 			}
 			time.Sleep(3 * time.Minute)
 		})
-		spent := sched.Limits{Budget: sched.Budget{Polls: 1, Per: freshet.Day}} // no poll adds to the log
+		spent := sched.Limits{Budget: sched.Budget{Polls: 1, Per: units.Day}} // no poll adds to the log
 		if again := run(store, spent, func(*daemon.Daemon) {}); !bytes.Equal(again, learnt) {
 			t.Error("after a restart something else is known than before")
 		}

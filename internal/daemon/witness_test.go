@@ -8,6 +8,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 )
 
 // A clock that is set ten years ahead does not make the history old at once: not
@@ -33,11 +34,11 @@ func TestPruneByAgeWaitsForTheClock(t *testing.T) {
 					}
 					return len(found)
 				}
-				time.Sleep(3*freshet.Day + time.Minute/2)
+				time.Sleep(3*units.Day + time.Minute/2)
 				if n := versions(); n < 12 || n > 14 {
 					t.Fatalf("%d versions are kept of an hour each, want those of the last 12 hours", n)
 				}
-				wall.set(10 * 365 * freshet.Day)
+				wall.set(10 * 365 * units.Day)
 				for hour := range 11 {
 					if restart {
 						b.stop()
@@ -52,7 +53,7 @@ func TestPruneByAgeWaitsForTheClock(t *testing.T) {
 				if n := versions(); n < 12 || n > 15 {
 					t.Errorf("%d versions are kept when the clock has not been set for 14 hours, want those of the last 12", n)
 				}
-				wall.set(-10 * 365 * freshet.Day)
+				wall.set(-10 * 365 * units.Day)
 				time.Sleep(20 * time.Hour)
 				b.stop()
 			})

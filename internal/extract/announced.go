@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/lazyregexp"
+	"freshet/internal/units"
 	"freshet/internal/zonename"
 )
 
@@ -160,13 +161,13 @@ var (
 	dayWord   = lazyregexp.New(`(?:^|[^\pL])(today|heute|aujourd'hui|hoy|tomorrow|morgen|demain|mañana|\pL{3,10})(?:[^\pL]|$)`)
 )
 
-// units are the names of lengths of time in the languages that are read.
-var units = func() map[string]time.Duration {
+// unitLengths are the names of lengths of time in the languages that are read.
+var unitLengths = func() map[string]time.Duration {
 	all := map[string]time.Duration{}
 	for unit, names := range map[time.Duration]string{
 		time.Second: "s sec secs second seconds sekunde sekunden sek seconde secondes segundo segundos",
 		time.Minute: "m min mins minute minutes minuten minuto minutos", time.Hour: "h hr hrs hour hours std stunde stunden heure heures hora horas",
-		freshet.Day: "d day days tag tage tagen jour jours día días dia dias", 7 * freshet.Day: "w week weeks woche wochen semaine semaines semana semanas",
+		units.Day: "d day days tag tage tagen jour jours día días dia dias", 7 * units.Day: "w week weeks woche wochen semaine semaines semana semanas",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			all[name] = unit
@@ -229,10 +230,10 @@ func (f *foreteller) readEvery(at, begin, end int) bool {
 			day, named = weekdays[string(near[m[2]:m[3]])]
 		}
 		if (m[2] < 0 || named) && f.when(begin+m[1]-1, end, false) && f.next.Every == 0 && (f.next.Dayless || named) {
-			f.next.Every = freshet.Day
+			f.next.Every = units.Day
 			if named {
 				f.onDay(day)
-				f.next.Every = 7 * freshet.Day
+				f.next.Every = 7 * units.Day
 			}
 			f.next.Dayless = !named
 			return true
@@ -246,8 +247,8 @@ func (f *foreteller) readEvery(at, begin, end int) bool {
 	if m[2] >= 0 {
 		n, _ = strconv.Atoi(string(near[m[2]:m[3]]))
 	}
-	d := time.Duration(n) * units[string(near[m[4]:m[5]])]
-	if m[2] < 0 && d >= freshet.Day || d < 10*time.Second || d > 31*freshet.Day { // "every day" says nothing of when
+	d := time.Duration(n) * unitLengths[string(near[m[4]:m[5]])]
+	if m[2] < 0 && d >= units.Day || d < 10*time.Second || d > 31*units.Day { // "every day" says nothing of when
 		return false
 	}
 	f.next = freshet.NextWord{By: freshet.NextByText, At: f.now.Add(d), Every: d}
@@ -257,7 +258,7 @@ func (f *foreteller) readEvery(at, begin, end int) bool {
 // Bounds of what is taken for a foretold time: how far ahead it may lie, and by how much a
 // time of day may have passed without being that of tomorrow.
 const (
-	furthest = 400 * freshet.Day
+	furthest = 400 * units.Day
 	overdue  = 30 * time.Minute
 )
 
@@ -363,7 +364,7 @@ func (f *foreteller) lasts(low []byte, bare bool) bool {
 		if part == nil {
 			break
 		}
-		unit := units[string(part[2])]
+		unit := unitLengths[string(part[2])]
 		if unit == 0 || sum == 0 && !in && !bare && string(part[2]) == "h" { // 14h is a time of day
 			break
 		}

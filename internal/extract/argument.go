@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"regexp"
 	"regexp/syntax"
@@ -12,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/suggest"
 )
 
@@ -26,13 +25,13 @@ type argument struct {
 func (a argument) at(part string) string { return a.field + "." + part }
 
 func (a argument) missing(example string) error {
-	return invalid(a.field, "needs something to go by, such as %s", example)
+	return invalid.Errorf(a.field, "needs something to go by, such as %s", example)
 }
 
 // none refuses an argument of a step that takes none.
 func (a argument) none() error {
 	if a.json != "" && a.json != "true" && a.json != `""` {
-		return invalid(a.field, "takes nothing, but has %s", quoted(a.json))
+		return invalid.Errorf(a.field, "takes nothing, but has %s", quoted(a.json))
 	}
 	return nil
 }
@@ -58,24 +57,24 @@ func (a argument) text(example string) (string, error) {
 // object reads the argument as an object with the keys that dst has.
 func (a argument) object(dst any) error {
 	if !strings.HasPrefix(a.json, "{") {
-		return invalid(a.field, "expected keys and values, but found %s; the keys are %s", quoted(a.json), strings.Join(keysOf(dst), ", "))
+		return invalid.Errorf(a.field, "expected keys and values, but found %s; the keys are %s", quoted(a.json), strings.Join(keysOf(dst), ", "))
 	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(a.json), &raw); err != nil {
-		return invalid(a.field, "is not valid: %v", err)
+		return invalid.Errorf(a.field, "is not valid: %v", err)
 	}
 	known := keysOf(dst)
 	for key := range raw {
 		if !slices.Contains(known, key) {
-			return invalid(a.field, "unknown key %q%s; the keys are %s", key, suggest.DidYouMean(key, known), strings.Join(known, ", "))
+			return invalid.Errorf(a.field, "unknown key %q%s; the keys are %s", key, suggest.DidYouMean(key, known), strings.Join(known, ", "))
 		}
 	}
 	d := json.NewDecoder(bytes.NewReader([]byte(a.json)))
 	if err := d.Decode(dst); err != nil {
 		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return invalid(a.at(e.Field), "cannot be %s", article(e.Value))
+			return invalid.Errorf(a.at(e.Field), "cannot be %s", article(e.Value))
 		}
-		return invalid(a.field, "%v", err)
+		return invalid.Errorf(a.field, "%v", err)
 	}
 	return nil
 }
@@ -121,10 +120,10 @@ func (t *texts) UnmarshalJSON(b []byte) error {
 
 func checkLength(field, s string) error {
 	if len(s) > maxSelector {
-		return invalid(field, "is %d bytes long; the most is %d", len(s), maxSelector)
+		return invalid.Errorf(field, "is %d bytes long; the most is %d", len(s), maxSelector)
 	}
 	if !utf8.ValidString(s) {
-		return invalid(field, "is not valid UTF-8")
+		return invalid.Errorf(field, "is not valid UTF-8")
 	}
 	return nil
 }
@@ -136,7 +135,7 @@ func pattern(field, s string) (*regexp.Regexp, error) {
 		return nil, err
 	}
 	if s == "" {
-		return nil, invalid(field, "is an empty pattern")
+		return nil, invalid.Errorf(field, "is an empty pattern")
 	}
 	re, err := regexp.Compile("(?m)" + s)
 	if err == nil {
@@ -149,7 +148,7 @@ func pattern(field, s string) (*regexp.Regexp, error) {
 			reason += ", which RE2 does not have"
 		}
 	}
-	return nil, invalid(field, "%s in the pattern %s", reason, quoted(s))
+	return nil, invalid.Errorf(field, "%s in the pattern %s", reason, quoted(s))
 }
 
 // patterns compiles several.
@@ -174,10 +173,6 @@ func gentle(list ...string) bool {
 		}
 	}
 	return true
-}
-
-func invalid(field, format string, args ...any) error {
-	return &freshet.InvalidError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
 // quote returns a text as JSON.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/suggest"
 )
 
@@ -60,7 +61,7 @@ func checkKind(k freshet.Kind) error {
 		return nil
 	}
 	known := []string{"html", "json", "feed", "text", "xml", "csv", "ical", "pdf", "xlsx"}
-	return invalid("select.kind", "unknown kind %q%s; use %s, or leave it out", k, suggest.DidYouMean(string(k), known), strings.Join(known, ", "))
+	return invalid.Errorf("select.kind", "unknown kind %q%s; use %s, or leave it out", k, suggest.DidYouMean(string(k), known), strings.Join(known, ", "))
 }
 
 // compileRead returns the steps of a recipe. A selector on its own is one step.
@@ -69,7 +70,7 @@ func compileRead(r freshet.Recipe, kind *freshet.Kind) ([]step, error) {
 	var err error
 	switch {
 	case r.CSS != "" && r.JSONPath != "":
-		return nil, invalid("select.jsonpath", "use a CSS selector or a JSONPath, not both")
+		return nil, invalid.Errorf("select.jsonpath", "use a CSS selector or a JSONPath, not both")
 	case r.CSS != "":
 		one.name, one.field, needs = "css", "select.css", freshet.HTML
 		one.run, err = cssFinder(one.field, r.CSS)
@@ -80,13 +81,13 @@ func compileRead(r freshet.Recipe, kind *freshet.Kind) ([]step, error) {
 		return compileSteps("read", r.Read)
 	}
 	if len(r.Read) > 0 {
-		return nil, invalid(one.field, "use select or read, not both; make it the first step of read")
+		return nil, invalid.Errorf(one.field, "use select or read, not both; make it the first step of read")
 	}
 	if *kind == freshet.Auto {
 		*kind = needs
 	} else if *kind != needs && !(needs == freshet.HTML && (*kind == freshet.XML || *kind == freshet.Feed)) {
 		what := map[freshet.Kind]string{freshet.HTML: "a CSS selector", freshet.JSON: "a JSONPath"}[needs]
-		return nil, invalid("select.kind", "%s needs %s, not %s", what, needs, *kind)
+		return nil, invalid.Errorf("select.kind", "%s needs %s, not %s", what, needs, *kind)
 	}
 	return []step{one}, err
 }
@@ -94,7 +95,7 @@ func compileRead(r freshet.Recipe, kind *freshet.Kind) ([]step, error) {
 // compileSteps makes the steps of a list ready.
 func compileSteps(list string, steps []freshet.Step) (all []step, err error) {
 	if len(steps) > maxSteps {
-		return nil, invalid(list, "has %d steps; the most is %d", len(steps), maxSteps)
+		return nil, invalid.Errorf(list, "has %d steps; the most is %d", len(steps), maxSteps)
 	}
 	for i, s := range steps {
 		one, err := compileStep(fmt.Sprintf("%s[%d].%s", list, i, s.Name), s)
@@ -120,7 +121,7 @@ func compileStep(field string, s freshet.Step) (step, error) {
 		names[i] = k.Name
 	}
 	at := strings.TrimSuffix(field, "."+s.Name)
-	return step{}, invalid(at, "unknown step %q%s; the steps are %s", s.Name, suggest.DidYouMean(s.Name, names), strings.Join(names, ", "))
+	return step{}, invalid.Errorf(at, "unknown step %q%s; the steps are %s", s.Name, suggest.DidYouMean(s.Name, names), strings.Join(names, ", "))
 }
 
 // do runs the step. A library that panics over what somebody on the Web has

@@ -9,13 +9,14 @@ import (
 	"github.com/theory/jsonpath"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/lazyregexp"
 )
 
 // maxSelector is the longest selector or path, in bytes.
 const maxSelector = 1024
 
-// Check reports what is wrong with a recipe, as a *freshet.InvalidError, so
+// Check reports what is wrong with a recipe, as an *invalid.Error, so
 // that it can be refused when it is written and not when it is first used.
 func Check(r freshet.Recipe) error {
 	_, err := compile(r)
@@ -24,7 +25,7 @@ func Check(r freshet.Recipe) error {
 
 // CheckSource judges all that a user says of a source, by Source.Check, by its
 // recipe, and by a function that knows which URLs may be reached. It returns the
-// source in its normal form, or a *freshet.InvalidError.
+// source in its normal form, or an *invalid.Error.
 func CheckSource(s freshet.Source, checkURL func(string) (string, error)) (freshet.Source, error) {
 	s, err := s.Check()
 	if err != nil {
@@ -43,11 +44,11 @@ func parseCSS(field, s string) (cascadia.SelectorGroup, error) {
 		return nil, err
 	}
 	if strings.TrimSpace(s) == "" {
-		return nil, invalid(field, "is blank; leave it out to watch the whole page")
+		return nil, invalid.Errorf(field, "is blank; leave it out to watch the whole page")
 	}
 	group, err := cascadia.ParseGroup(s)
 	if err != nil {
-		return nil, invalid(field, "%s at character %d of %s", cssReason(err), cssPosition(s, err), quoted(s))
+		return nil, invalid.Errorf(field, "%s at character %d of %s", cssReason(err), cssPosition(s, err), quoted(s))
 	}
 	return group, nil
 }
@@ -89,7 +90,7 @@ func parsePath(field, s string) (*jsonpath.Path, error) {
 	path, err := jsonpath.Parse(s)
 	if err != nil {
 		reason := strings.TrimPrefix(err.Error(), jsonpath.ErrPathParse.Error()+": ")
-		return nil, invalid(field, "%s in %s", reason, quoted(s))
+		return nil, invalid.Errorf(field, "%s in %s", reason, quoted(s))
 	}
 	return path, nil
 }

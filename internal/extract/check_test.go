@@ -8,6 +8,8 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
+	"freshet/internal/invalid"
 )
 
 func TestCheck(t *testing.T) {
@@ -45,7 +47,7 @@ func TestCheck(t *testing.T) {
 				}
 				return
 			}
-			e, ok := errors.AsType[*freshet.InvalidError](err)
+			e, ok := errors.AsType[*invalid.Error](err)
 			if !ok || e.Field != tt.field || e.Reason != tt.reason {
 				t.Errorf("the error is %v, want %s: %s", err, tt.field, tt.reason)
 			}
@@ -58,7 +60,7 @@ func TestCheck(t *testing.T) {
 
 func TestErrorUnwraps(t *testing.T) {
 	_, err := extract.Extract(freshet.Recipe{Kind: freshet.JSON}, page("{"))
-	if !classOf(err).Is(freshet.FailExtract) || classOf(err) != extract.FailParse {
+	if !classOf(err).Is(failure.Extract) || classOf(err) != extract.FailParse {
 		t.Errorf("the class is %q, want %q", classOf(err), extract.FailParse)
 	}
 	if freshet.HintOf(err) == "" {
@@ -109,7 +111,7 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind, css, path string) {
 		r := freshet.Recipe{Kind: freshet.Kind(kind), CSS: css, JSONPath: path}
 		if err := extract.Check(r); err != nil {
-			if e, ok := errors.AsType[*freshet.InvalidError](err); !ok || e.Field == "" || e.Reason == "" || strings.ContainsAny(e.Reason, "\n\x1b") {
+			if e, ok := errors.AsType[*invalid.Error](err); !ok || e.Field == "" || e.Reason == "" || strings.ContainsAny(e.Reason, "\n\x1b") {
 				t.Errorf("the error of Check is %#v", err)
 			}
 			return

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"freshet/internal/extract"
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // TestMain lets the test binary be the child process of a Reader.
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func classOf(err error) freshet.Failure {
+func classOf(err error) failure.Class {
 	if e, ok := errors.AsType[*extract.Error](err); ok {
 		return e.Class
 	}

@@ -4,19 +4,20 @@ import (
 	"fmt"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
-// The classes of failed extraction. All of them are a freshet.FailExtract.
+// The classes of failed extraction. All of them are a failure.Extract.
 const (
-	FailSelector freshet.Failure = freshet.FailExtract + ".selector" // the selector or path matches nothing
-	FailParse    freshet.Failure = freshet.FailExtract + ".parse"    // the body is not what the recipe says
-	FailLimit    freshet.Failure = freshet.FailExtract + ".limit"    // reading it would take too much
-	FailEncoding freshet.Failure = freshet.FailExtract + ".encoding" // its characters cannot be decoded
+	FailSelector failure.Class = failure.Extract + ".selector" // the selector or path matches nothing
+	FailParse    failure.Class = failure.Extract + ".parse"    // the body is not what the recipe says
+	FailLimit    failure.Class = failure.Extract + ".limit"    // reading it would take too much
+	FailEncoding failure.Class = failure.Extract + ".encoding" // its characters cannot be decoded
 )
 
 // An Error says why a response could not be read.
 type Error struct {
-	Class freshet.Failure
+	Class failure.Class
 	Err   error
 }
 
@@ -30,7 +31,7 @@ func (e *Error) Unwrap() error { return e.Err }
 const asText = "Set the kind to text to compare it as it is."
 
 // fail returns an Error with advice for the operator.
-func fail(class freshet.Failure, hint, format string, args ...any) error {
+func fail(class failure.Class, hint, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if hint != "" {
 		err = freshet.WithHint(err, hint)

@@ -51,7 +51,7 @@ type Reading struct {
 }
 
 // Extract reads the body of resp as r says. It is pure: the same arguments give
-// the same reading. The error is an *Error, or a *freshet.InvalidError if the
+// the same reading. The error is an *Error, or an *invalid.Error if the
 // recipe itself is wrong.
 //
 // Reading with a selector can take arbitrarily long; see [Reader].

@@ -10,6 +10,8 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
+	"freshet/internal/units"
 )
 
 // extractFeed reads a feed, whatever else it looks like.
@@ -48,7 +50,7 @@ func TestFeedLimits(t *testing.T) {
 	if err != nil || !strings.Contains(string(rd.Text), "item 1000\n") || strings.Contains(string(rd.Text), "item 1001\n") {
 		t.Errorf("the feed ends with %.40q (%v), want the thousandth item", rd.Text[max(0, len(rd.Text)-40):], err)
 	}
-	for depth, class := range map[int]freshet.Failure{256: "", 257: extract.FailLimit} {
+	for depth, class := range map[int]failure.Class{256: "", 257: extract.FailLimit} {
 		deep := strings.Repeat("<a>", depth-2) + strings.Repeat("</a>", depth-2)
 		_, err := extractFeed("<rss><channel><title>T</title><item><title>x</title></item>" + deep + "</channel></rss>")
 		if classOf(err) != class || (err != nil) != (class != "") {
@@ -95,7 +97,7 @@ func TestFeedForetells(t *testing.T) {
 	}{
 		{"", freshet.Foretelling{}},
 		{"<sy:updatePeriod>hourly</sy:updatePeriod>", freshet.Foretelling{}},
-		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateBase>2000-01-01T12:00+00:00</sy:updateBase>", freshet.Foretelling{Next: scheduled(freshet.Day)}},
+		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateBase>2000-01-01T12:00+00:00</sy:updateBase>", freshet.Foretelling{Next: scheduled(units.Day)}},
 		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency><sy:updateBase> 2000-01-01T13:00:00+01:00 </sy:updateBase>", freshet.Foretelling{Next: scheduled(6 * time.Hour)}},
 		{"<sy:updatePeriod>yearly</sy:updatePeriod><sy:updateBase>2000-01-01T12:00+00:00</sy:updateBase>", freshet.Foretelling{}},
 		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateBase>noon</sy:updateBase>", freshet.Foretelling{}},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/suggest"
 )
 
@@ -31,12 +32,12 @@ type namedField struct {
 // what a bare selector is written in, if not CSS.
 func compileFields(field string, all freshet.Extracts, language string) (fields []namedField, err error) {
 	if len(all) > maxFields {
-		return nil, invalid(field, "has %d values; the most is %d", len(all), maxFields)
+		return nil, invalid.Errorf(field, "has %d values; the most is %d", len(all), maxFields)
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		at := field + "." + name
 		if name == "" || len(name) > maxFieldName || strings.ContainsAny(name, " \t\n\"'/\\") {
-			return nil, invalid(at, "%s is not a name; use up to %d letters, digits, '.', '_' and '-'", quoted(name), maxFieldName)
+			return nil, invalid.Errorf(at, "%s is not a name; use up to %d letters, digits, '.', '_' and '-'", quoted(name), maxFieldName)
 		}
 		one := all[name]
 		if language != "" && language != "css" && one.CSS != "" {
@@ -63,10 +64,10 @@ func compileField(field, name string, e freshet.Extract) (f namedField, err erro
 	}
 	if !slices.Contains(freshet.ValueTypes, f.as) {
 		known := []string{"text", "number", "date", "bool", "list"}
-		return f, invalid(field+".as", "unknown type %q%s; use %s", e.As, suggest.DidYouMean(string(e.As), known), strings.Join(known, ", "))
+		return f, invalid.Errorf(field+".as", "unknown type %q%s; use %s", e.As, suggest.DidYouMean(string(e.As), known), strings.Join(known, ", "))
 	}
 	if !slices.Contains([]string{"", "dmy", "mdy", "ymd"}, e.Order) {
-		return f, invalid(field+".order", "%s is not one of dmy, mdy and ymd", quoted(e.Order))
+		return f, invalid.Errorf(field+".order", "%s is not one of dmy, mdy and ymd", quoted(e.Order))
 	}
 	find, language, err := finderOf(field, e)
 	if err != nil {
@@ -77,7 +78,7 @@ func compileField(field, name string, e freshet.Extract) (f namedField, err erro
 	}
 	if e.Attr != "" {
 		if language != "css" && language != "xpath" {
-			return f, invalid(field+".attr", "needs css or xpath")
+			return f, invalid.Errorf(field+".attr", "needs css or xpath")
 		}
 		attr, err := cssFinder(field+".attr", "@"+e.Attr)
 		if err != nil {
@@ -100,7 +101,7 @@ func compileField(field, name string, e freshet.Extract) (f namedField, err erro
 		f.steps = append(f.steps, regex)
 	}
 	if len(f.steps) == 0 {
-		return f, invalid(field, "says nothing about where the value is; use css, xpath, jsonpath, jq, regex or read")
+		return f, invalid.Errorf(field, "says nothing about where the value is; use css, xpath, jsonpath, jq, regex or read")
 	}
 	return f, nil
 }
@@ -118,7 +119,7 @@ func finderOf(field string, e freshet.Extract) (find func(value) (value, error),
 			continue
 		}
 		if language != "" {
-			return nil, "", invalid(field+"."+one.name, "use %s or %s, not both", language, one.name)
+			return nil, "", invalid.Errorf(field+"."+one.name, "use %s or %s, not both", language, one.name)
 		}
 		language = one.name
 		if find, err = one.compile(field+"."+one.name, one.text); err != nil {

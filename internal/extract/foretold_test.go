@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 // A text that says when its page changes next is understood, and one that says something
@@ -48,11 +49,11 @@ func TestForetold(t *testing.T) {
 		{"Prochain bulletin : 17 novembre 2026 à 6h00 UTC", on(17, 6, 0), 0, ""},
 		{"Próxima actualización: 14:00 UTC", on(16, 14, 0), 0, "d"},
 		{"Próxima actualización: mañana a las 08:00 UTC", on(17, 8, 0), 0, ""},
-		{"Updated daily at 06:30 UTC", on(17, 6, 30), freshet.Day, "d"},
-		{"This page is updated every Monday at 09:00 UTC", on(23, 9, 0), 7 * freshet.Day, ""},
-		{"Die Seite wird täglich um 15:30 Uhr MEZ aktualisiert.", on(16, 14, 30), freshet.Day, "d"},
-		{"Mis à jour tous les jours à 15h00 UTC", on(16, 15, 0), freshet.Day, "d"},
-		{"Se actualiza diariamente a las 15:00 UTC", on(16, 15, 0), freshet.Day, "d"},
+		{"Updated daily at 06:30 UTC", on(17, 6, 30), units.Day, "d"},
+		{"This page is updated every Monday at 09:00 UTC", on(23, 9, 0), 7 * units.Day, ""},
+		{"Die Seite wird täglich um 15:30 Uhr MEZ aktualisiert.", on(16, 14, 30), units.Day, "d"},
+		{"Mis à jour tous les jours à 15h00 UTC", on(16, 15, 0), units.Day, "d"},
+		{"Se actualiza diariamente a las 15:00 UTC", on(16, 15, 0), units.Day, "d"},
 		{"This page refreshes every 15 minutes.", on(16, 12, 45), 15 * time.Minute, ""},
 		{"Wird alle 10 Minuten aktualisiert", on(16, 12, 40), 10 * time.Minute, ""},
 		{"Se actualiza cada hora", on(16, 13, 30), time.Hour, ""},

@@ -12,6 +12,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // zoo makes the responses of the cases in testdata/hostile.json, by id.
@@ -83,8 +84,8 @@ func utf16le(s string) (b []byte) {
 type hostileCase struct {
 	ID     string // of the beast, and behind a "+" what is special
 	Recipe freshet.Recipe
-	Fails  freshet.Failure // "" if it can be read
-	Text   string          // the start of the text
+	Fails  failure.Class // "" if it can be read
+	Text   string        // the start of the text
 	Title  string
 	Lines  int // if not zero
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/wI2L/jsondiff"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // Bounds on documents that are compared by their structure.
@@ -19,7 +20,7 @@ const (
 )
 
 // Patch returns what leads from one JSON document to another, as a JSON Patch by RFC
-// 6902, or an error, an *[freshet.InvalidError], if one of them is no JSON document or too
+// 6902, or an error, an *[invalid.Error], if one of them is no JSON document or too
 // long. Items that were inserted into arrays or removed from them are found if the
 // documents are not too long; otherwise arrays are compared place by place. Numbers
 // are compared as they are written.
@@ -64,7 +65,7 @@ func Patch(old, new []byte) ([]byte, error) {
 
 // unpatchable says why there is no patch.
 func unpatchable(format string, args ...any) error {
-	return freshet.WithHint(&freshet.InvalidError{Field: "format", Reason: fmt.Sprintf(format, args...)}, "a JSON patch needs versions that are JSON documents, or have named values or items; use another format")
+	return freshet.WithHint(invalid.Errorf("format", format, args...), "a JSON patch needs versions that are JSON documents, or have named values or items; use another format")
 }
 
 // A removal is a step of a patch that takes something away.

@@ -15,6 +15,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // onePagePDF returns a PDF file with lines of text.
@@ -123,7 +124,7 @@ func TestBombs(t *testing.T) {
 	for _, tt := range []struct {
 		name, chain string
 		body        []byte
-		class       freshet.Failure
+		class       failure.Class
 	}{
 		{"gzip", `[{decode: gzip}]`, packed.Bytes(), extract.FailLimit},
 		{"workbook", `[xlsx]`, workbookOf(t, strings.Repeat("<row>", 40<<20/5)), extract.FailLimit},

@@ -19,6 +19,8 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
+	"freshet/internal/invalid"
 )
 
 const childMode = "be-the-child"
@@ -155,8 +157,8 @@ func TestReaderAgreesWithExtract(t *testing.T) {
 			if d := cmp.Diff(fmt.Sprint(wantErr), fmt.Sprint(err)); d != "" || classOf(err) != classOf(wantErr) || freshet.HintOf(err) != freshet.HintOf(wantErr) {
 				t.Errorf("the reader fails with %v (%s), want %v (%s)", err, classOf(err), wantErr, classOf(wantErr))
 			}
-			_, wantInvalid := errors.AsType[*freshet.InvalidError](wantErr)
-			if _, ok := errors.AsType[*freshet.InvalidError](err); ok != wantInvalid {
+			_, wantInvalid := errors.AsType[*invalid.Error](wantErr)
+			if _, ok := errors.AsType[*invalid.Error](err); ok != wantInvalid {
 				t.Errorf("the error of the reader is a %T, that of Extract a %T", err, wantErr)
 			}
 		})
@@ -233,7 +235,7 @@ func TestReaderWithBadCommand(t *testing.T) {
 	tests := []struct {
 		name   string
 		reader *extract.Reader
-		class  freshet.Failure
+		class  failure.Class
 		want   string
 	}{
 		{"no such program", extract.NewReader(extract.ReaderConfig{Command: []string{"/nonexistent/program"}}), "", "start the content reader"},

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 const (
@@ -92,7 +93,7 @@ func compileTable(a argument) (func(value) (value, error), bool, error) {
 		arg.Table = n
 	} else if s, ok := a.word(); ok {
 		if arg.Table, err = strconv.Atoi(s); err != nil {
-			return nil, false, invalid(a.field, "%s is not the number of a table; choose one with css first", quoted(s))
+			return nil, false, invalid.Errorf(a.field, "%s is not the number of a table; choose one with css first", quoted(s))
 		}
 	} else if a.json != "" && a.json != "true" {
 		if err := a.object(&arg); err != nil {
@@ -100,7 +101,7 @@ func compileTable(a argument) (func(value) (value, error), bool, error) {
 		}
 	}
 	if arg.Table < 0 {
-		return nil, false, invalid(a.field, "tables count from 1")
+		return nil, false, invalid.Errorf(a.field, "tables count from 1")
 	}
 	delimiter, err := delimiterOf(a, arg.Delimiter)
 	if err != nil {
@@ -131,7 +132,7 @@ func delimiterOf(a argument, s string) (rune, error) {
 	if r := []rune(s); len(r) == 1 && r[0] != '"' && r[0] != '\n' && r[0] != '\r' {
 		return r[0], nil
 	}
-	return 0, invalid(a.at("delimiter"), "%s is not one character, such as ; or tab", quoted(s))
+	return 0, invalid.Errorf(a.at("delimiter"), "%s is not one character, such as ; or tab", quoted(s))
 }
 
 // withText keeps the text of rows, of which there may be more than items.

@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // stepOf reads a step as it stands in a file.
@@ -181,7 +182,7 @@ func TestBadChains(t *testing.T) {
 func TestFailedSteps(t *testing.T) {
 	for _, tt := range []struct {
 		chain, body string
-		class       freshet.Failure
+		class       failure.Class
 		want        string
 	}{
 		{`[{css: "#list"}, {css: .none}]`, shop, extract.FailSelector, `read[1].css: nothing on the page matches the selector ".none"`},

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // maxUnpacked is how large something packed may become.
@@ -26,7 +27,7 @@ func compileDecode(a argument) (func(value) (value, error), bool, error) {
 	}
 	decode := decoders[how]
 	if decode == nil {
-		return nil, false, invalid(a.field, "%s is not one of base64, gzip, jwt, url and html", quoted(how))
+		return nil, false, invalid.Errorf(a.field, "%s is not one of base64, gzip, jwt, url and html", quoted(how))
 	}
 	return func(v value) (value, error) {
 		body, err := v.bytes()

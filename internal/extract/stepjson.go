@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"freshet/internal/invalid"
 	"reflect"
 	"slices"
 
@@ -75,17 +76,17 @@ func jqFinder(field, s string) (func(value) (value, error), error) {
 	}
 	query, err := gojq.Parse(s)
 	if err != nil {
-		return nil, invalid(field, "%s in %s", jqReason(err), quoted(s))
+		return nil, invalid.Errorf(field, "%s in %s", jqReason(err), quoted(s))
 	}
 	if len(query.Imports) > 0 {
-		return nil, invalid(field, "import and include are not allowed in %s", quoted(s))
+		return nil, invalid.Errorf(field, "import and include are not allowed in %s", quoted(s))
 	}
 	if name := uses(reflect.ValueOf(query), forbidden); name != "" {
-		return nil, invalid(field, "%s is not allowed: a program sees the document and nothing else", name)
+		return nil, invalid.Errorf(field, "%s is not allowed: a program sees the document and nothing else", name)
 	}
 	code, err := gojq.Compile(query)
 	if err != nil {
-		return nil, invalid(field, "%v in %s", err, quoted(s))
+		return nil, invalid.Errorf(field, "%v in %s", err, quoted(s))
 	}
 	return func(v value) (value, error) {
 		v, err := v.values()

@@ -3,6 +3,7 @@ package extract
 import (
 	"bytes"
 	"encoding/json"
+	"freshet/internal/invalid"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,10 +28,10 @@ func compileLines(a argument) (func(value) (value, error), bool, error) {
 		return nil, false, err
 	}
 	if len(arg.Between) != 0 && len(arg.Between) != 2 {
-		return nil, false, invalid(a.at("between"), "takes two patterns: where to begin and where to end")
+		return nil, false, invalid.Errorf(a.at("between"), "takes two patterns: where to begin and where to end")
 	}
 	if arg.Head < 0 || arg.Tail < 0 {
-		return nil, false, invalid(a.field, "head and tail must not be negative")
+		return nil, false, invalid.Errorf(a.field, "head and tail must not be negative")
 	}
 	between, err := patterns(a.at("between"), arg.Between)
 	if err != nil {
@@ -86,7 +87,7 @@ func readLinesArg(a argument) (arg linesArg, err error) {
 		case "reverse":
 			arg.Reverse = true
 		default:
-			return arg, invalid(a.field, "%s is not one of trim, unique, sort and reverse; write {keep: PATTERN} to keep lines", quoted(w))
+			return arg, invalid.Errorf(a.field, "%s is not one of trim, unique, sort and reverse; write {keep: PATTERN} to keep lines", quoted(w))
 		}
 	}
 	return arg, nil
@@ -193,7 +194,7 @@ func compileMask(a argument) (func(value) (value, error), bool, error) {
 		}
 	}
 	if len(words) > 0 {
-		return nil, false, invalid(a.field, "%s is not one of numbers, dates, times and hashes; write {pattern: ...} to mask what matches", quoted(words[0]))
+		return nil, false, invalid.Errorf(a.field, "%s is not one of numbers, dates, times and hashes; write {pattern: ...} to mask what matches", quoted(words[0]))
 	}
 	own, err := patterns(a.at("pattern"), arg.Pattern)
 	if err != nil {

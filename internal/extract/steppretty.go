@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/html"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 func compilePretty(a argument) (func(value) (value, error), bool, error) {
@@ -17,13 +18,13 @@ func compilePretty(a argument) (func(value) (value, error), bool, error) {
 	if a.json != "" && a.json != "true" {
 		s, ok := a.word()
 		if !ok {
-			return nil, false, invalid(a.field, "takes json, xml, yaml or html")
+			return nil, false, invalid.Errorf(a.field, "takes json, xml, yaml or html")
 		}
 		as = s
 	}
 	writers := map[string]func(value) ([]byte, error){"json": prettyJSON, "xml": prettyXML, "yaml": prettyYAML, "html": prettyHTML}
 	if as != "" && writers[as] == nil {
-		return nil, false, invalid(a.field, "%s is not one of json, xml, yaml and html", quoted(as))
+		return nil, false, invalid.Errorf(a.field, "%s is not one of json, xml, yaml and html", quoted(as))
 	}
 	return func(v value) (value, error) {
 		how := as

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 func compileRegex(a argument) (func(value) (value, error), bool, error) {
@@ -50,7 +51,7 @@ func chosenGroup(a argument, re *regexp.Regexp, asked string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, invalid(a.at("group"), "the pattern has no group %s", asked)
+	return 0, invalid.Errorf(a.at("group"), "the pattern has no group %s", asked)
 }
 
 // matches returns what a pattern finds: items if its groups have names, otherwise

@@ -9,6 +9,7 @@ import (
 	"github.com/antchfx/xpath"
 	"golang.org/x/net/html"
 
+	"freshet/internal/invalid"
 	"freshet/internal/lazyregexp"
 )
 
@@ -143,7 +144,7 @@ func parseXPath(field, path string) (*xpath.Expr, error) {
 	}
 	expr, err := safely(func() (*xpath.Expr, error) { return xpath.Compile(path) })
 	if err != nil {
-		return nil, invalid(field, "%s in %s", strings.TrimPrefix(err.Error(), "expression "), quoted(path))
+		return nil, invalid.Errorf(field, "%s in %s", strings.TrimPrefix(err.Error(), "expression "), quoted(path))
 	}
 	return expr, nil
 }

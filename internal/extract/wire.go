@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
+	"freshet/internal/invalid"
 )
 
 // A Reader and its children talk in messages: the length of a JSON head and of
@@ -38,14 +40,14 @@ func (q question) response(body []byte) freshet.Response {
 
 // An answer is what a child read. The text follows it.
 type answer struct {
-	Title    string          `json:"title,omitempty"`
-	Kind     freshet.Kind    `json:"kind,omitempty"`
-	Modified time.Time       `json:"modified,omitzero"`
-	Dates    []time.Time     `json:"dates,omitempty"`
-	Class    freshet.Failure `json:"class,omitempty"` // set if it could not be read
-	Err      string          `json:"err,omitempty"`
-	Hint     string          `json:"hint,omitempty"`
-	Field    string          `json:"field,omitempty"` // of a recipe that is wrong
+	Title    string        `json:"title,omitempty"`
+	Kind     freshet.Kind  `json:"kind,omitempty"`
+	Modified time.Time     `json:"modified,omitzero"`
+	Dates    []time.Time   `json:"dates,omitempty"`
+	Class    failure.Class `json:"class,omitempty"` // set if it could not be read
+	Err      string        `json:"err,omitempty"`
+	Hint     string        `json:"hint,omitempty"`
+	Field    string        `json:"field,omitempty"` // of a recipe that is wrong
 
 	FreshFor time.Duration       `json:"fresh_for,omitempty"`
 	Foretold freshet.Foretelling `json:"foretold,omitzero"`
@@ -66,7 +68,7 @@ func answerOf(rd Reading, err error) (answer, []byte) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		a.Class = e.Class
 	}
-	if e, ok := errors.AsType[*freshet.InvalidError](err); ok {
+	if e, ok := errors.AsType[*invalid.Error](err); ok {
 		a.Field, a.Err = e.Field, e.Reason
 	}
 	return a, nil
@@ -75,7 +77,7 @@ func answerOf(rd Reading, err error) (answer, []byte) {
 func (a answer) reading(text []byte) (Reading, error) {
 	switch {
 	case a.Field != "":
-		return Reading{}, &freshet.InvalidError{Field: a.Field, Reason: a.Err}
+		return Reading{}, &invalid.Error{Field: a.Field, Reason: a.Err}
 	case a.Class != "":
 		return Reading{Steps: a.Steps}, fail(a.Class, a.Hint, "%s", a.Err)
 	}

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/xml"
+	"freshet/internal/invalid"
 	"io"
 	"path"
 	"strconv"
@@ -17,7 +18,7 @@ func compileXLSX(a argument) (func(value) (value, error), bool, error) {
 	} else if s, ok := a.word(); ok {
 		name = s
 	} else if a.json != "" && a.json != "true" {
-		return nil, false, invalid(a.field, "takes the name or the number of a sheet, not %s", quoted(a.json))
+		return nil, false, invalid.Errorf(a.field, "takes the name or the number of a sheet, not %s", quoted(a.json))
 	}
 	return func(v value) (value, error) {
 		body, err := v.bytes()

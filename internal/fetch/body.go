@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A wireReader counts a body as it comes and stops it at the limit. It keeps
@@ -136,7 +137,7 @@ func (b *bodyReader) readCoded(wire *wireReader, code coding, g *grant) ([]byte,
 	}
 	// A decoder may be content before the body is at its end.
 	if n, err := wire.Read(wire.probe[:]); n > 0 {
-		return nil, fail(freshet.FailDecode, "the body has extra data after its %s encoding ends", code)
+		return nil, fail(failure.Decode, "the body has extra data after its %s encoding ends", code)
 	} else if err != io.EOF {
 		return nil, b.wireFailure(wire, err)
 	}
@@ -189,15 +190,15 @@ func (b *bodyReader) overLimit(from io.Reader, wire *wireReader, size int64) *fr
 	}
 	switch {
 	case size > b.limits.DecodedBytes:
-		return fail(freshet.FailLargeDecoded, "the body decodes to more than %d bytes", b.limits.DecodedBytes)
+		return fail(failure.LargeDecoded, "the body decodes to more than %d bytes", b.limits.DecodedBytes)
 	case size > ratioFloor && size/b.limits.Ratio > wire.n:
-		return fail(freshet.FailLargeDecoded, "the body decodes to more than %d times its size", b.limits.Ratio)
+		return fail(failure.LargeDecoded, "the body decodes to more than %d times its size", b.limits.Ratio)
 	}
 	return nil
 }
 
 func (b *bodyReader) tooLargeWire() *freshet.FetchError {
-	return hinted(fail(freshet.FailLargeWire, "the body is larger than %d bytes", b.limits.WireBytes),
+	return hinted(fail(failure.LargeWire, "the body is larger than %d bytes", b.limits.WireBytes),
 		"watch a smaller page, or a feed of it, or raise fetch.wire_bytes")
 }
 
@@ -208,9 +209,9 @@ func (b *bodyReader) codeFailure(wire *wireReader, code coding, err error) *fres
 		return b.wireFailure(wire, wire.err)
 	}
 	if code == identity {
-		return fail(freshet.FailDecode, "decoding the body: %w", bare(err))
+		return fail(failure.Decode, "decoding the body: %w", bare(err))
 	}
-	return fail(freshet.FailDecode, "decoding the body as %s: %w", code, bare(err))
+	return fail(failure.Decode, "decoding the body as %s: %w", code, bare(err))
 }
 
 // wireFailure tells why a body did not come whole.
@@ -219,9 +220,9 @@ func (b *bodyReader) wireFailure(wire *wireReader, err error) *freshet.FetchErro
 	case wire.err == errWireLimit:
 		return b.tooLargeWire()
 	case err == nil:
-		return fail(freshet.FailProtocol, "the body is longer than the server announced")
+		return fail(failure.Protocol, "the body is longer than the server announced")
 	case brokenOff(err):
-		return fail(freshet.FailTruncated, "the body broke off after %d bytes: %w", wire.n, bare(err))
+		return fail(failure.Truncated, "the body broke off after %d bytes: %w", wire.n, bare(err))
 	}
-	return fail(freshet.FailProtocol, "reading the body: %w", bare(err))
+	return fail(failure.Protocol, "reading the body: %w", bare(err))
 }

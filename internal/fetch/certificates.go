@@ -6,12 +6,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"freshet/internal/freshet/failure"
 	"net"
 	"slices"
 	"strings"
 	"time"
-
-	"freshet/internal/freshet"
 )
 
 // maxChain bounds how many certificates of a server are told of.
@@ -38,7 +37,7 @@ func (c *Client) Certificates(ctx context.Context, address string) ([]string, er
 	defer cancel()
 	if err := secure.HandshakeContext(within); err != nil {
 		if within.Err() != nil && ctx.Err() == nil {
-			return nil, fail(freshet.FailTimeoutTLS, "%s did not finish the TLS handshake within %v", address, d.tlsTimeout)
+			return nil, fail(failure.TimeoutTLS, "%s did not finish the TLS handshake within %v", address, d.tlsTimeout)
 		}
 		return nil, tlsFailure(address, err)
 	}

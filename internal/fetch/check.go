@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A Verdict is what the egress rules make of a URL.
@@ -39,7 +40,7 @@ func (c Config) Check(ctx context.Context, raw string, locations ...string) Verd
 			break
 		}
 		if hops >= c.Redirects {
-			return refused(refuse(RuleRedirectLimit, freshet.FailRedirectLimit, "more than %d redirects", max(c.Redirects, 0)))
+			return refused(refuse(RuleRedirectLimit, failure.RedirectLimit, "more than %d redirects", max(c.Redirects, 0)))
 		}
 		if at, e = d.next(at, http.Header{"Location": {location}}); e != nil {
 			return refused(e)

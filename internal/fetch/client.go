@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/urlenc"
 )
 
@@ -108,7 +109,7 @@ func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request, how 
 		res.Status, wait = hr.StatusCode, retryAfter(hr.Header, w.date)
 		c.discard(hr, w)
 		if most := c.egress.config.Redirects; hops >= most {
-			return res, fail(freshet.FailRedirectLimit, "more than %d redirects", max(most, 0))
+			return res, fail(failure.RedirectLimit, "more than %d redirects", max(most, 0))
 		}
 		if at, e = guard.next(at, hr.Header); e != nil {
 			break
@@ -180,24 +181,24 @@ func (g guard) next(from target, h http.Header) (target, *freshet.FetchError) {
 	}
 	switch {
 	case location == "":
-		return from, refuse(RuleNoLocation, freshet.FailNoLocation, "a redirect without a location")
+		return from, refuse(RuleNoLocation, failure.NoLocation, "a redirect without a location")
 	case len(location) > g.urlBytes:
-		return from, refuse(RuleRedirectURL, freshet.FailBadLocation, "a redirect to a URL longer than %d bytes", g.urlBytes)
+		return from, refuse(RuleRedirectURL, failure.BadLocation, "a redirect to a URL longer than %d bytes", g.urlBytes)
 	case strings.Contains(location, `\`):
-		return from, refuse(RuleRedirectURL, freshet.FailBadLocation, "a redirect to %.200q: a URL must not contain a backslash", location)
+		return from, refuse(RuleRedirectURL, failure.BadLocation, "a redirect to %.200q: a URL must not contain a backslash", location)
 	}
 	u, err := from.url().Parse(location)
 	if err != nil {
-		return from, refuse(RuleRedirectURL, freshet.FailBadLocation, "a redirect to %.200q, which is not a URL", location)
+		return from, refuse(RuleRedirectURL, failure.BadLocation, "a redirect to %.200q, which is not a URL", location)
 	}
 	to, e := g.parse(u.String())
 	switch {
-	case e != nil && e.Class == freshet.FailBlockedURL:
-		return from, hinted(refuse(redirectRule(e), freshet.FailBadLocation, "a redirect to %.200q: %w", location, e), "%s", e.Hint)
+	case e != nil && e.Class == failure.BlockedURL:
+		return from, hinted(refuse(redirectRule(e), failure.BadLocation, "a redirect to %.200q: %w", location, e), "%s", e.Hint)
 	case e != nil:
 		return from, hinted(refuse(redirectRule(e), e.Class, "a redirect to %.200q: %w", location, e), "%s", e.Hint)
 	case from.scheme == "https" && to.scheme == "http":
-		return from, refuse(RuleDowngrade, freshet.FailDowngrade, "a redirect from https to %s", to)
+		return from, refuse(RuleDowngrade, failure.Downgrade, "a redirect from https to %s", to)
 	}
 	return to, nil
 }
@@ -209,7 +210,7 @@ func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, way *cou
 	if !way.wants(hr.StatusCode) {
 		res.RetryAfter, e = refusal(hr, w.date)
 	}
-	if e == nil && hr.StatusCode != http.StatusNotModified || e != nil && e.Class.Is(freshet.FailHTTP) {
+	if e == nil && hr.StatusCode != http.StatusNotModified || e != nil && e.Class.Is(failure.HTTP) {
 		e = cmp.Or(way.unexpected(hr.StatusCode), e)
 	}
 	received, when := validatorsOf(hr.Header, w.date), modified(hr.Header, w.date)
@@ -268,25 +269,25 @@ func statusFailure(status int, retry time.Duration) *freshet.FetchError {
 	said := fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
 	switch {
 	case status == http.StatusNotModified:
-		return fail(freshet.FailUnasked304, "%s to a request without a condition", said)
+		return fail(failure.Unasked304, "%s to a request without a condition", said)
 	case status == http.StatusNoContent, status == http.StatusResetContent:
-		return fail(freshet.FailNoContent, "%s: there is no page", said)
+		return fail(failure.NoContent, "%s: there is no page", said)
 	case status == http.StatusPartialContent:
-		return fail(freshet.FailPartial, "%s: only a part of the page was sent", said)
+		return fail(failure.Partial, "%s: only a part of the page was sent", said)
 	case status >= 200 && status < 300:
 		return nil
 	case status == http.StatusGone:
-		return hinted(fail(freshet.FailGone, "%s", said), "the page is gone for good; consider removing the source")
+		return hinted(fail(failure.Gone, "%s", said), "the page is gone for good; consider removing the source")
 	case (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && retry > 0:
-		return fail(freshet.FailRetryAfter, "%s: it asks to wait %v", said, retry)
+		return fail(failure.RetryAfter, "%s: it asks to wait %v", said, retry)
 	case status == http.StatusTooManyRequests, status >= 500 && status < 600:
-		return fail(freshet.FailServerError.WithStatus(status), "%s", said)
+		return fail(failure.ServerError.WithStatus(status), "%s", said)
 	case status < 200 || status >= 600:
-		return fail(freshet.FailProtocol, "%s, which is not a final status", said)
+		return fail(failure.Protocol, "%s, which is not a final status", said)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return hinted(fail(freshet.FailHTTP.WithStatus(status), "%s", said), "the page is not public, or the server refuses programs; open it in a private browser window to see which")
+		return hinted(fail(failure.HTTP.WithStatus(status), "%s", said), "the page is not public, or the server refuses programs; open it in a private browser window to see which")
 	}
-	return fail(freshet.FailHTTP.WithStatus(status), "%s", said)
+	return fail(failure.HTTP.WithStatus(status), "%s", said)
 }
 
 // discard closes a body that is of no interest. A small one is read first, so

@@ -16,6 +16,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // TestFetch looks at all that a good response brings.
@@ -161,7 +162,7 @@ func TestModified(t *testing.T) {
 func TestNoValidatorsOfAFailure(t *testing.T) {
 	half := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nEtag: \"a\"\r\nLast-Modified: Mon, 02 Jan 2006 15:04:05 GMT\r\nContent-Length: 100\r\n\r\nhalf"
 	res, err := newClient(t, fetch.Config{}).Fetch(t.Context(), freshet.Request{URL: fmt.Sprintf("http://%s/", serve(t, say(half)))})
-	wantClass(t, err, freshet.FailTruncated)
+	wantClass(t, err, failure.Truncated)
 	if res.Validators != (freshet.Validators{}) || !res.Modified.IsZero() || res.Body != nil {
 		t.Errorf("half a page leaves %+v behind, modified at %v, and %d bytes of body", res.Validators, res.Modified, len(res.Body))
 	}
@@ -275,7 +276,7 @@ func TestWholeOrNothing(t *testing.T) {
 func TestExactLimits(t *testing.T) {
 	config := fetch.Config{WireBytes: 1000, DecodedBytes: 5000}
 	for _, chunked := range []bool{false, true} {
-		for size, class := range map[int]freshet.Failure{999: "", 1000: "", 1001: freshet.FailLargeWire} {
+		for size, class := range map[int]failure.Class{999: "", 1000: "", 1001: failure.LargeWire} {
 			url := web(t, func(w http.ResponseWriter, _ *http.Request) {
 				if chunked {
 					w.(http.Flusher).Flush()
@@ -317,11 +318,11 @@ func TestRedirectLocations(t *testing.T) {
 		"/ü":                            "/%C3%BC",
 		"/\xfc?\xfc":                    "/%FC?%FC",
 		"//" + url[7:] + "x":            "/x",
-		"http://user@" + url[7:]:        string(freshet.FailBadLocation),
-		"/" + strings.Repeat("a", 8192): string(freshet.FailBadLocation),
-		"mailto:a@b.example":            string(freshet.FailBlockedScheme),
-		"http://intranet/":              string(freshet.FailBlockedEgress),
-		"http://93.184.215.14:22/":      string(freshet.FailBlockedPort),
+		"http://user@" + url[7:]:        string(failure.BadLocation),
+		"/" + strings.Repeat("a", 8192): string(failure.BadLocation),
+		"mailto:a@b.example":            string(failure.BlockedScheme),
+		"http://intranet/":              string(failure.BlockedEgress),
+		"http://93.184.215.14:22/":      string(failure.BlockedPort),
 	} {
 		location = given
 		res, err := client.Fetch(t.Context(), freshet.Request{URL: url})

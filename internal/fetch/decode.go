@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // acceptEncoding names the codings that decoders take off.
@@ -45,10 +46,10 @@ func codingOf(h http.Header) (coding, *freshet.FetchError) {
 				name = "gzip"
 			case "gzip", "br", "zstd":
 			default:
-				return "", fail(freshet.FailDecode, "the content encoding %.40q was not asked for", name)
+				return "", fail(failure.Decode, "the content encoding %.40q was not asked for", name)
 			}
 			if found != identity {
-				return "", fail(freshet.FailDecode, "the body is encoded more than once: %.80q", line)
+				return "", fail(failure.Decode, "the body is encoded more than once: %.80q", line)
 			}
 			found = coding(name)
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // maxAnswers bounds how many of a name's addresses are tried.
@@ -68,11 +69,11 @@ func SystemLookup(ctx context.Context, host string) ([]netip.Addr, error) {
 func (d *dialer) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	host, portText, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fail(freshet.FailBlockedURL, "no host and port in %q", address)
+		return nil, fail(failure.BlockedURL, "no host and port in %q", address)
 	}
 	port, err := strconv.ParseUint(portText, 10, 16)
 	if err != nil {
-		return nil, fail(freshet.FailBlockedPort, "no such port: %q", portText)
+		return nil, fail(failure.BlockedPort, "no such port: %q", portText)
 	}
 	addrs, err := d.addrs(ctx, host)
 	if err != nil {
@@ -124,9 +125,9 @@ func dialFailure(err error, address string, limit time.Duration) error {
 		return e
 	}
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
-		return fail(freshet.FailTimeoutDial, "%s did not accept a connection within %v", address, limit)
+		return fail(failure.TimeoutDial, "%s did not accept a connection within %v", address, limit)
 	}
-	e := fail(freshet.FailConnect, "connecting to %s: %w", address, bare(err))
+	e := fail(failure.Connect, "connecting to %s: %w", address, bare(err))
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return hinted(e, "no server is listening there; check the host and the port")
 	}
@@ -139,7 +140,7 @@ func noFiles(err error) *freshet.FetchError {
 	if err == nil || !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) && !strings.Contains(err.Error(), syscall.EMFILE.Error()) {
 		return nil
 	}
-	return hinted(fail(freshet.FailLocalFiles, "no connection: %w", bare(err)), "raise the limit on open files (ulimit -n, LimitNOFILE), or lower workers")
+	return hinted(fail(failure.LocalFiles, "no connection: %w", bare(err)), "raise the limit on open files (ulimit -n, LimitNOFILE), or lower workers")
 }
 
 // addrs returns the addresses of host, all of which may be connected to.
@@ -158,11 +159,11 @@ func (d *dialer) addrs(ctx context.Context, host string) ([]netip.Addr, error) {
 	addrs, err := d.resolve(within, host)
 	switch {
 	case err != nil && within.Err() != nil && ctx.Err() == nil:
-		return nil, refuse(RuleNoAnswer, freshet.FailDNS, "looking up %s: no answer within %v", host, d.dnsTimeout)
+		return nil, refuse(RuleNoAnswer, failure.DNS, "looking up %s: no answer within %v", host, d.dnsTimeout)
 	case err != nil:
 		return nil, lookupFailure(host, err)
 	case len(addrs) == 0:
-		return nil, refuse(RuleNoName, freshet.FailDNS, "looking up %s: the name has no address", host)
+		return nil, refuse(RuleNoName, failure.DNS, "looking up %s: the name has no address", host)
 	}
 	// One forbidden answer spoils them all: a name that points both outside
 	// and inside is an attempt to get inside.
@@ -184,9 +185,9 @@ func lookupFailure(host string, err error) error {
 		return e
 	}
 	if de, ok := errors.AsType[*net.DNSError](err); ok && de.IsNotFound {
-		return hinted(refuse(RuleNoName, freshet.FailDNS, "looking up %s: no such host", host), "check the spelling of the host name")
+		return hinted(refuse(RuleNoName, failure.DNS, "looking up %s: no such host", host), "check the spelling of the host name")
 	}
-	return refuse(RuleNoAnswer, freshet.FailDNS, "looking up %s: %w", host, bare(err))
+	return refuse(RuleNoAnswer, failure.DNS, "looking up %s: %w", host, bare(err))
 }
 
 // loopbacks returns the loopback addresses that are open. The name is not
@@ -196,7 +197,7 @@ func (d *dialer) loopbacks(host string) ([]netip.Addr, error) {
 	e := d.judgeAddr(addrs[0])
 	addrs = slices.DeleteFunc(addrs, func(a netip.Addr) bool { return d.judgeAddr(a) != nil })
 	if len(addrs) == 0 {
-		return nil, hinted(refuse(RuleAnswer, freshet.FailBlockedEgress, "%s is this machine: %w", host, e), "%s", e.Hint)
+		return nil, hinted(refuse(RuleAnswer, failure.BlockedEgress, "%s is this machine: %w", host, e), "%s", e.Hint)
 	}
 	return addrs, nil
 }
@@ -220,7 +221,7 @@ func (d *dialer) handshake(ctx context.Context, conn net.Conn, address string) (
 	if err := secure.HandshakeContext(within); err != nil {
 		conn.Close()
 		if within.Err() != nil && ctx.Err() == nil {
-			return nil, fail(freshet.FailTimeoutTLS, "%s did not finish the TLS handshake within %v", address, d.tlsTimeout)
+			return nil, fail(failure.TimeoutTLS, "%s did not finish the TLS handshake within %v", address, d.tlsTimeout)
 		}
 		return nil, tlsFailure(address, err)
 	}
@@ -232,7 +233,7 @@ func tlsFailure(address string, err error) error {
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		return e // of ours
 	}
-	e := fail(freshet.FailTLS, "TLS handshake with %s: %w", address, bare(err))
+	e := fail(failure.TLS, "TLS handshake with %s: %w", address, bare(err))
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return hinted(e, "the server does not speak TLS on that port; is it an http:// address?")
 	}
@@ -246,7 +247,7 @@ func tlsFailure(address string, err error) error {
 		return hinted(e, "the certificate has expired, or this machine's clock is wrong")
 	}
 	if errors.Is(err, io.EOF) {
-		return fail(freshet.FailTLS, "%s closed the connection during the TLS handshake", address)
+		return fail(failure.TLS, "%s closed the connection during the TLS handshake", address)
 	}
 	return e
 }

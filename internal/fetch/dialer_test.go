@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // What is not HTTP leaves by the same rules: by the address that a name resolves to, and
@@ -36,15 +37,15 @@ func TestDialer(t *testing.T) {
 		cfg     fetch.Config
 		address string
 		ports   []uint16
-		want    freshet.Failure
+		want    failure.Class
 	}{
-		{"loopback", closed, "127.0.0.1:" + at, []uint16{port}, freshet.FailBlockedEgress},
-		{"a name of loopback", closed, "inside.example:" + at, []uint16{port}, freshet.FailBlockedEgress},
-		{"metadata", open, "169.254.169.254:" + at, []uint16{port}, freshet.FailBlockedEgress},
+		{"loopback", closed, "127.0.0.1:" + at, []uint16{port}, failure.BlockedEgress},
+		{"a name of loopback", closed, "inside.example:" + at, []uint16{port}, failure.BlockedEgress},
+		{"metadata", open, "169.254.169.254:" + at, []uint16{port}, failure.BlockedEgress},
 		{"loopback that was opened", open, "127.0.0.1:" + at, nil, ""},
 		{"a name of loopback that was opened", open, "inside.example:" + at, nil, ""},
-		{"a port of another protocol", closed, "outside.example:25", []uint16{4222}, freshet.FailBlockedPort},
-		{"a port of the protocol", closed, "outside.example:4222", []uint16{4222}, freshet.FailConnect},
+		{"a port of another protocol", closed, "outside.example:25", []uint16{4222}, failure.BlockedPort},
+		{"a port of the protocol", closed, "outside.example:4222", []uint16{4222}, failure.Connect},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

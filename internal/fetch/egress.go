@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // An Egress sends single requests out of the program: it refuses addresses
@@ -127,7 +128,7 @@ func (e *Egress) roundTrip(ctx context.Context, w *watch, by *http.Transport, re
 	if hr.StatusCode == http.StatusSwitchingProtocols {
 		// Its body is the bare connection, which no deadline ends.
 		hr.Body.Close()
-		return nil, fail(freshet.FailProtocol, "the server switched to a protocol that was not asked for")
+		return nil, fail(failure.Protocol, "the server switched to a protocol that was not asked for")
 	}
 	return hr, nil
 }
@@ -145,15 +146,15 @@ func (e *Egress) headerFailure(ctx context.Context, err error) *freshet.FetchErr
 	}
 	text := err.Error()
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
-		return fail(freshet.FailTimeoutHeader, "no response header within %v", e.config.HeaderTimeout)
+		return fail(failure.TimeoutHeader, "no response header within %v", e.config.HeaderTimeout)
 	}
 	switch {
 	case strings.Contains(text, "headers exceeded"), strings.Contains(text, "header list larger"):
-		return fail(freshet.FailLargeHeader, "the response header is larger than %d bytes", e.config.HeaderBytes)
+		return fail(failure.LargeHeader, "the response header is larger than %d bytes", e.config.HeaderBytes)
 	case brokenOff(err):
-		return fail(freshet.FailProtocol, "the server closed the connection without an answer: %w", bare(err))
+		return fail(failure.Protocol, "the server closed the connection without an answer: %w", bare(err))
 	}
-	return fail(freshet.FailProtocol, "reading the response header: %w", bare(err))
+	return fail(failure.Protocol, "reading the response header: %w", bare(err))
 }
 
 // givenUp returns why a fetch was ended from our side, if it was.
@@ -166,9 +167,9 @@ func givenUp(ctx context.Context) *freshet.FetchError {
 		return f
 	}
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return fail(freshet.FailTimeoutTotal, "the caller's time is over: %w", cause)
+		return fail(failure.TimeoutTotal, "the caller's time is over: %w", cause)
 	}
-	return fail(freshet.FailCanceled, "given up: %w", cause)
+	return fail(failure.Canceled, "given up: %w", cause)
 }
 
 // brokenOff reports whether err is the other side hanging up.

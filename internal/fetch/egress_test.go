@@ -12,6 +12,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 func post(t *testing.T, url string) *http.Request {
@@ -53,7 +54,7 @@ func TestEgressIsGuarded(t *testing.T) {
 		if err == nil {
 			res.Body.Close()
 		}
-		wantClass(t, err, freshet.FailBlocked)
+		wantClass(t, err, failure.Blocked)
 	}
 	if arrived.count() > 0 {
 		t.Error("a connection arrived at loopback")
@@ -99,7 +100,7 @@ func TestEgressSwitch(t *testing.T) {
 	if err == nil {
 		res.Body.Close()
 	}
-	wantClass(t, err, freshet.FailProtocol)
+	wantClass(t, err, failure.Protocol)
 }
 
 // TestTrusted talks to a server on loopback, and follows it nowhere.

@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // As much of a body is read as is enough, however long it is; one that breaks off before
@@ -20,7 +21,7 @@ func TestEnough(t *testing.T) {
 		name, body, coding string
 		announced, cut     bool
 		want               int
-		fails              freshet.Failure
+		fails              failure.Class
 	}{
 		{name: "shorter", body: text[:1000], announced: true, want: 1000},
 		{name: "as long", body: text[:enough], announced: true, want: enough},
@@ -29,8 +30,8 @@ func TestEnough(t *testing.T) {
 		{name: "longer, and coded", body: zipped(text), coding: "gzip", announced: true, want: enough},
 		{name: "shorter, and coded", body: zipped(text[:1000]), coding: "gzip", want: 1000},
 		{name: "nothing", announced: true},
-		{name: "cut", body: text[:1000], cut: true, fails: freshet.FailTruncated},
-		{name: "not coded", body: text, coding: "gzip", fails: freshet.FailDecode},
+		{name: "cut", body: text[:1000], cut: true, fails: failure.Truncated},
+		{name: "not coded", body: text, coding: "gzip", fails: failure.Decode},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url := web(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -9,10 +9,11 @@ import (
 	"unicode/utf8"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // fail returns a failure of a class, told by format.
-func fail(class freshet.Failure, format string, args ...any) *freshet.FetchError {
+func fail(class failure.Class, format string, args ...any) *freshet.FetchError {
 	return &freshet.FetchError{Class: class, Err: fmt.Errorf(format, args...)}
 }
 

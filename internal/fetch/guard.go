@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A guard decides where the program may connect to.
@@ -38,7 +39,7 @@ func (g guard) judge(to netip.AddrPort) *freshet.FetchError {
 	}
 	a := to.Addr().Unmap()
 	if slices.ContainsFunc(g.self, func(own netip.AddrPort) bool { return reaches(own, a, to.Port()) }) {
-		return hinted(refuse(RuleSelf, freshet.FailBlockedEgress, "%s is this program itself", to),
+		return hinted(refuse(RuleSelf, failure.BlockedEgress, "%s is this program itself", to),
 			"Freshet does not poll its own API; add the page itself")
 	}
 	return g.judgePort(a, to.Port())
@@ -47,15 +48,15 @@ func (g guard) judge(to netip.AddrPort) *freshet.FetchError {
 // judgeAddr returns why an address is refused whatever the port, or nil.
 func (g guard) judgeAddr(addr netip.Addr) *freshet.FetchError {
 	if addr.Zone() != "" {
-		return refuse(RuleZone, freshet.FailBlockedEgress, "%s has a zone", addr)
+		return refuse(RuleZone, failure.BlockedEgress, "%s has a zone", addr)
 	}
 	a := addr.Unmap()
 	if isMetadata(a) {
-		return hinted(refuse(g.metadataRule(addr), freshet.FailBlockedEgress, "%s is a cloud's metadata service", addr),
+		return hinted(refuse(g.metadataRule(addr), failure.BlockedEgress, "%s is a cloud's metadata service", addr),
 			"metadata services are never polled, even with --allow-cidr")
 	}
 	if b, is := reservation(a); is && !g.allowed(a) {
-		return hinted(refuse(g.reservedRule(addr, b.rule), freshet.FailBlockedEgress, "%s is not a public address (%s)", addr, b.use),
+		return hinted(refuse(g.reservedRule(addr, b.rule), failure.BlockedEgress, "%s is not a public address (%s)", addr, b.use),
 			"to watch it anyway, allow it with --allow-cidr %s", opening(a, b))
 	}
 	for _, inner := range wrapped(a) {
@@ -67,7 +68,7 @@ func (g guard) judgeAddr(addr netip.Addr) *freshet.FetchError {
 			case rule == RuleMetadata:
 				rule = RuleNever
 			}
-			return hinted(refuse(rule, freshet.FailBlockedEgress, "%s carries an address that is refused: %w", addr, e), "%s", e.Hint)
+			return hinted(refuse(rule, failure.BlockedEgress, "%s carries an address that is refused: %w", addr, e), "%s", e.Hint)
 		}
 	}
 	return nil
@@ -108,7 +109,7 @@ func (g guard) judgePort(a netip.Addr, port uint16) *freshet.FetchError {
 	if g.allowed(a) || slices.Contains(g.ports, port) {
 		return nil
 	}
-	return hinted(refuse(RulePort, freshet.FailBlockedPort, "port %d is not an allowed port", port),
+	return hinted(refuse(RulePort, failure.BlockedPort, "port %d is not an allowed port", port),
 		"allowed ports are %v (fetch.ports); --allow-cidr with the address allows all of its ports", g.ports)
 }
 
@@ -136,7 +137,7 @@ func (g guard) allowsNetwork() bool {
 func (g guard) control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return refuse(RuleMalformed, freshet.FailBlockedEgress, "no address in %q", address)
+		return refuse(RuleMalformed, failure.BlockedEgress, "no address in %q", address)
 	}
 	if e := g.judge(to); e != nil {
 		return e

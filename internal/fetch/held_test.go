@@ -12,6 +12,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A request that may not be sent any more when there is a connection does not count as made, be the connection
@@ -25,7 +26,7 @@ func TestHeldRequestIsNotMade(t *testing.T) {
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		May: func() error {
 			if held.Load() {
-				return &freshet.FetchError{Class: freshet.FailLocalUnsure, Err: errors.New("not now")}
+				return &freshet.FetchError{Class: failure.LocalUnsure, Err: errors.New("not now")}
 			}
 			return nil
 		},
@@ -41,7 +42,7 @@ func TestHeldRequestIsNotMade(t *testing.T) {
 		leave := func(context.Context, freshet.Hop) error { held.Store(true); return nil }
 		resp, err := client.Fetch(t.Context(), freshet.Request{URL: server.URL, Leave: leave})
 		failed, ok := errors.AsType[*freshet.FetchError](err)
-		if !ok || failed.Class != freshet.FailLocalUnsure || resp.Requests != 0 || asked.Load() != before {
+		if !ok || failed.Class != failure.LocalUnsure || resp.Requests != 0 || asked.Load() != before {
 			t.Fatalf("round %d: a request that may not leave ends with %v; %d count and %d were made", i, err, resp.Requests, asked.Load()-before)
 		}
 	}
@@ -63,7 +64,7 @@ func TestHeldRequestIsNoFaultOfTheServer(t *testing.T) {
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, IdleConns: 8 * many,
 		May: func() error {
 			if held.Load() {
-				return &freshet.FetchError{Class: freshet.FailLocalHand, Err: errors.New("not now")}
+				return &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("not now")}
 			}
 			return nil
 		},
@@ -90,7 +91,7 @@ func TestHeldRequestIsNoFaultOfTheServer(t *testing.T) {
 	first.Wait()
 	held.Store(true)
 	failed, ok := errors.AsType[*freshet.FetchError](send())
-	if !ok || failed.Class != freshet.FailLocalHand {
+	if !ok || failed.Class != failure.LocalHand {
 		t.Errorf("what is held fails with %v", failed)
 	}
 }

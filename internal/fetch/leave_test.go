@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // Every request asks before it leaves: the first, and each that follows a redirect.
@@ -40,7 +41,7 @@ func TestEveryRequestAsks(t *testing.T) {
 		came.Store(0)
 		var asked []string
 		var waits []time.Duration
-		denied := &freshet.FetchError{Class: freshet.FailDeferredHost, Err: errors.New("not now")}
+		denied := &freshet.FetchError{Class: failure.DeferredHost, Err: errors.New("not now")}
 		res, err := client.Fetch(t.Context(), freshet.Request{URL: url, Leave: func(_ context.Context, h freshet.Hop) error {
 			if int(came.Load()) != len(asked) {
 				t.Errorf("%d requests have left after %d were asked for", came.Load(), len(asked))
@@ -53,7 +54,7 @@ func TestEveryRequestAsks(t *testing.T) {
 		}})
 		want := []string{"", "moved", "here", "today", "end"}
 		if stop < 6 {
-			if want = want[:stop]; !errors.Is(err, denied.Err) || classOf(err) != freshet.FailDeferredHost {
+			if want = want[:stop]; !errors.Is(err, denied.Err) || classOf(err) != failure.DeferredHost {
 				t.Errorf("the fetch failed by %v, want as it was denied", err)
 			}
 		} else if err != nil || res.Moved != url+"here" || waits[2] != 7*time.Second || waits[1] != 0 {
@@ -65,7 +66,7 @@ func TestEveryRequestAsks(t *testing.T) {
 	}
 }
 
-func classOf(err error) freshet.Failure {
+func classOf(err error) failure.Class {
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		return e.Class
 	}
@@ -91,7 +92,7 @@ func TestRequestSentAgainAsks(t *testing.T) {
 			asked := 0
 			leave := func(context.Context, freshet.Hop) error {
 				if asked++; asked == 3 && !allowed {
-					return &freshet.FetchError{Class: freshet.FailDeferredBudget, Err: errors.New("spent")}
+					return &freshet.FetchError{Class: failure.DeferredBudget, Err: errors.New("spent")}
 				}
 				return nil
 			}
@@ -106,7 +107,7 @@ func TestRequestSentAgainAsks(t *testing.T) {
 			if (err == nil) != allowed || asked != 3 || heard.Load() != want || res.Requests != int(want)-1 {
 				t.Errorf("asked %d times, the server heard %d requests, of the second fetch it is said to be %d (%v)", asked, heard.Load(), res.Requests, err)
 			}
-			if !allowed && classOf(err) != freshet.FailDeferredBudget {
+			if !allowed && classOf(err) != failure.DeferredBudget {
 				t.Errorf("the fetch failed by %v", err)
 			}
 		})

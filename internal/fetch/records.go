@@ -3,12 +3,11 @@ package fetch
 import (
 	"context"
 	"fmt"
+	"freshet/internal/freshet/failure"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
-
-	"freshet/internal/freshet"
 )
 
 // RecordTypes are the types of DNS records that can be looked up.
@@ -35,11 +34,11 @@ func (c *Client) Records(ctx context.Context, name, kind string) ([]string, erro
 	found, err := lookup(within, name, kind)
 	switch {
 	case err != nil && within.Err() != nil && ctx.Err() == nil:
-		return nil, fail(freshet.FailDNS, "looking up %s: no answer within %v", name, c.egress.config.DNSTimeout)
+		return nil, fail(failure.DNS, "looking up %s: no answer within %v", name, c.egress.config.DNSTimeout)
 	case err != nil:
 		return nil, lookupFailure(name, err)
 	case len(found) == 0:
-		return nil, fail(freshet.FailDNS, "%s has no records of type %s", name, kind)
+		return nil, fail(failure.DNS, "%s has no records of type %s", name, kind)
 	}
 	slices.Sort(found)
 	return found[:min(len(found), maxRecords)], nil

@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // TestMain silences what net/http logs of servers that say more than they were
@@ -135,7 +136,7 @@ func outcome(res freshet.Response, err error) string {
 	return "captured"
 }
 
-func wantClass(t *testing.T, err error, want freshet.Failure) {
+func wantClass(t *testing.T, err error, want failure.Class) {
 	t.Helper()
 	failure, ok := errors.AsType[*freshet.FetchError](err)
 	if !ok {

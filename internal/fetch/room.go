@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // Room for a body is asked for in steps: what nearly every page needs, what most
@@ -62,8 +63,8 @@ func (w *watch) makeRoom(size int64) *freshet.FetchError {
 // blame returns e as our own fault if the server hung up while we made it wait.
 func (w *watch) blame(e *freshet.FetchError) *freshet.FetchError {
 	const patience = time.Second // that any server has
-	if e == nil || w.waited < patience || !e.Class.Is(freshet.FailTruncated) && !e.Class.Is(freshet.FailProtocol) {
+	if e == nil || w.waited < patience || !e.Class.Is(failure.Truncated) && !e.Class.Is(failure.Protocol) {
 		return e
 	}
-	return fail(freshet.FailLocalMemory, "the server closed the connection while the body waited %v for memory: %w", w.waited.Round(time.Millisecond), e.Err)
+	return fail(failure.LocalMemory, "the server closed the connection while the body waited %v for memory: %w", w.waited.Round(time.Millisecond), e.Err)
 }

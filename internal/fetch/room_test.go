@@ -17,6 +17,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // TestRoomIsAskedFor tells how room is asked for: by the size of a body that is
@@ -97,7 +98,7 @@ func TestWaitingForRoomIsNotTheServersFault(t *testing.T) {
 	}{
 		{"a patient server", page(time.Hour), wait(5*time.Minute, nil), "captured"},
 		{"a server that hangs up meanwhile", page(time.Minute), wait(5*time.Minute, nil), "local.memory"},
-		{"no room", page(time.Hour), wait(time.Minute, &freshet.FetchError{Class: freshet.FailLocalMemory, Err: errors.New("full")}), "local.memory"},
+		{"no room", page(time.Hour), wait(time.Minute, &freshet.FetchError{Class: failure.LocalMemory, Err: errors.New("full")}), "local.memory"},
 		{"given up", page(time.Hour), wait(time.Minute, errors.New("stopping")), "canceled"},
 		{"a slow server that had to wait a little", func(conn net.Conn) {
 			hear(conn)

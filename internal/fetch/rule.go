@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A Rule names the rule that decided whether a URL may be fetched from, as dotted
@@ -88,7 +89,7 @@ type ruled struct {
 func (r ruled) Unwrap() error { return r.error }
 
 // refuse is fail for a refusal by a rule. Of several rules the outermost counts.
-func refuse(rule Rule, class freshet.Failure, format string, args ...any) *freshet.FetchError {
+func refuse(rule Rule, class failure.Class, format string, args ...any) *freshet.FetchError {
 	e := fail(class, format, args...)
 	e.Err = ruled{e.Err, rule}
 	return e

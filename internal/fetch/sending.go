@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A Sending says how the requests of a fetch are made, where a plain GET does not
@@ -64,7 +65,7 @@ func (c *course) follow(status int, to target) *freshet.FetchError {
 		c.Header = c.Header.Clone()
 		c.Header.Del("Content-Type")
 	case left && !c.conditional():
-		return fail(freshet.FailRedirectBody, "a redirect of a %s request to another host, %s", c.Method, to.host)
+		return fail(failure.RedirectBody, "a redirect of a %s request to another host, %s", c.Method, to.host)
 	}
 	return nil
 }
@@ -142,7 +143,7 @@ func (c *course) unexpected(status int) *freshet.FetchError {
 	if len(c.Status) == 0 || c.wants(status) {
 		return nil
 	}
-	return fail(freshet.FailExpectStatus, "the server answered %d %s, and the source expects %v", status, http.StatusText(status), c.Status)
+	return fail(failure.ExpectStatus, "the server answered %d %s, and the source expects %v", status, http.StatusText(status), c.Status)
 }
 
 // headLines returns what the header of an answer to HEAD says of the page, as text:

@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // TestSlowServers plays servers that take their time, in virtual time and
@@ -32,45 +33,45 @@ func TestSlowServers(t *testing.T) {
 		name  string
 		url   string
 		talk  func(net.Conn)
-		class freshet.Failure
+		class failure.Class
 		after time.Duration
 	}{
-		{"nobody answers", "http://page.example/", func(conn net.Conn) { io.Copy(io.Discard, conn) }, freshet.FailTimeoutHeader, 15 * time.Second},
-		{"the handshake stalls", "https://page.example/", func(conn net.Conn) { io.Copy(io.Discard, conn) }, freshet.FailTimeoutTLS, 10 * time.Second},
+		{"nobody answers", "http://page.example/", func(conn net.Conn) { io.Copy(io.Discard, conn) }, failure.TimeoutHeader, 15 * time.Second},
+		{"the handshake stalls", "https://page.example/", func(conn net.Conn) { io.Copy(io.Discard, conn) }, failure.TimeoutTLS, 10 * time.Second},
 		{"header lines drip", "http://page.example/", func(conn net.Conn) {
 			hear(conn)
 			io.WriteString(conn, header)
 			drip(conn, 300*time.Millisecond, "X-A: b\r\n")
-		}, freshet.FailTimeoutHeader, 15 * time.Second},
+		}, failure.TimeoutHeader, 15 * time.Second},
 		{"interim responses drip", "http://page.example/", func(conn net.Conn) {
 			hear(conn)
 			drip(conn, time.Second, "HTTP/1.1 103 Early Hints\r\n\r\n")
-		}, freshet.FailTimeoutHeader, 15 * time.Second},
+		}, failure.TimeoutHeader, 15 * time.Second},
 		{"the body stands still", "http://page.example/", func(conn net.Conn) {
 			hear(conn)
 			io.WriteString(conn, header+"Content-Length: 100\r\n\r\nhalf")
 			io.Copy(io.Discard, conn)
-		}, freshet.FailTimeoutIdle, 15 * time.Second},
+		}, failure.TimeoutIdle, 15 * time.Second},
 		{"the body drips", "http://page.example/", func(conn net.Conn) {
 			hear(conn)
 			io.WriteString(conn, header+"\r\n")
 			drip(conn, time.Second, "x")
-		}, freshet.FailTimeoutRate, 30 * time.Second},
+		}, failure.TimeoutRate, 30 * time.Second},
 		{"the body is steady for an hour", "http://page.example/", func(conn net.Conn) {
 			hear(conn)
 			io.WriteString(conn, header+"\r\n")
 			drip(conn, time.Second, fmt.Sprintf("%02048d", 0))
-		}, freshet.FailTimeoutTotal, 60 * time.Second},
+		}, failure.TimeoutTotal, 60 * time.Second},
 		{"the page is a stream of events", "http://page.example/", func(conn net.Conn) {
 			hear(conn)
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
 			drip(conn, 500*time.Millisecond, fmt.Sprintf("data: %01000d\n\n", 0))
-		}, freshet.FailTimeoutTotal, 60 * time.Second},
+		}, failure.TimeoutTotal, 60 * time.Second},
 		{"an error page stands still", "http://page.example/", func(conn net.Conn) {
 			hear(conn)
 			io.WriteString(conn, "HTTP/1.1 404 Not Found\r\nContent-Length: 100\r\n\r\nhalf")
 			io.Copy(io.Discard, conn)
-		}, freshet.FailHTTP, 15 * time.Second},
+		}, failure.HTTP, 15 * time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -127,7 +128,7 @@ func TestRateIsThatOfLate(t *testing.T) {
 		defer client.CloseIdle()
 		began := time.Now()
 		_, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
-		wantClass(t, err, freshet.FailTimeoutRate)
+		wantClass(t, err, failure.TimeoutRate)
 		if took := time.Since(began); took < time.Minute || took > 90*time.Second {
 			t.Errorf("it ended after %v, want it soon after a minute", took)
 		}
@@ -158,7 +159,7 @@ func TestSlowResolver(t *testing.T) {
 		}})
 		began := time.Now()
 		_, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
-		wantClass(t, err, freshet.FailDNS)
+		wantClass(t, err, failure.DNS)
 		if took := time.Since(began); took != 5*time.Second {
 			t.Errorf("it ended after %v, want 5s", took)
 		}
@@ -178,7 +179,7 @@ func TestRedirectsShareTheTotal(t *testing.T) {
 		defer client.CloseIdle()
 		began := time.Now()
 		res, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
-		wantClass(t, err, freshet.FailTimeoutTotal)
+		wantClass(t, err, failure.TimeoutTotal)
 		if took := time.Since(began); took != 20*time.Second {
 			t.Errorf("it ended after %v, want 20s", took)
 		}
@@ -195,12 +196,12 @@ func TestCallerGivesUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		_, err := client.Fetch(ctx, freshet.Request{URL: "http://page.example/"})
-		wantClass(t, err, freshet.FailCanceled)
+		wantClass(t, err, failure.Canceled)
 
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err = client.Fetch(ctx, freshet.Request{URL: "http://page.example/"})
-		wantClass(t, err, freshet.FailTimeoutTotal)
+		wantClass(t, err, failure.TimeoutTotal)
 	})
 }
 
@@ -221,7 +222,7 @@ func TestProtocolSwitch(t *testing.T) {
 		}))
 		began := time.Now()
 		_, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
-		wantClass(t, err, freshet.FailProtocol)
+		wantClass(t, err, failure.Protocol)
 		<-hungUp
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("the connection was closed only after %v", took)

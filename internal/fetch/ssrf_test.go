@@ -20,6 +20,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // An ssrfCase is a URL and whether it may be fetched from.
@@ -186,12 +187,12 @@ func TestForbiddenBeforeAPacket(t *testing.T) {
 				lists = lists[1:] // the first answer is public; what comes after it must be refused
 			}
 			_, err := client.Fetch(t.Context(), freshet.Request{URL: strings.Replace(c.URL, ":8080/", ":"+port+"/", 1)})
-			failure, ok := errors.AsType[*freshet.FetchError](err)
+			failed, ok := errors.AsType[*freshet.FetchError](err)
 			if !ok {
 				t.Fatalf("fetching %s (%s) is not refused: %v", c.URL, c.Reason, err)
 			}
-			if !failure.Class.Is(freshet.FailBlocked) && failure.Class != freshet.FailDNS {
-				t.Errorf("fetching %s (%s) fails as %s, not as blocked: %v", c.URL, c.Reason, failure.Class, err)
+			if !failed.Class.Is(failure.Blocked) && failed.Class != failure.DNS {
+				t.Errorf("fetching %s (%s) fails as %s, not as blocked: %v", c.URL, c.Reason, failed.Class, err)
 			}
 		})
 	}
@@ -272,7 +273,7 @@ func TestNamesThatTurn(t *testing.T) {
 		t.Fatalf("%s is not admitted: %v", raw, err)
 	}
 	_, err := fetch.New(config).Fetch(t.Context(), freshet.Request{URL: raw})
-	wantClass(t, err, freshet.FailBlockedEgress)
+	wantClass(t, err, failure.BlockedEgress)
 	if hint := freshet.HintOf(err); !strings.Contains(hint, "--allow-cidr 127.0.0.0/8") {
 		t.Errorf("the hint does not say how to allow it: %q", hint)
 	}
@@ -289,7 +290,7 @@ func TestOwnListener(t *testing.T) {
 		for _, host := range []string{"127.0.0.1", "localhost"} {
 			client := fetch.New(fetch.Config{Allow: loopback, Self: []netip.AddrPort{self}})
 			_, err := client.Fetch(t.Context(), freshet.Request{URL: "http://" + net.JoinHostPort(host, strconv.Itoa(int(own.Port()))) + "/"})
-			wantClass(t, err, freshet.FailBlockedEgress)
+			wantClass(t, err, failure.BlockedEgress)
 		}
 	}
 	if arrived.count() > 0 {
@@ -328,7 +329,7 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 	t.Setenv("http_proxy", "http://"+arrived.addr)
 	client := fetch.New(fetch.Config{Resolver: func(context.Context, string) ([]netip.Addr, error) { return nil, nil }})
 	_, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
-	wantClass(t, err, freshet.FailDNS)
+	wantClass(t, err, failure.DNS)
 	if arrived.count() > 0 {
 		t.Error("the request went to the proxy")
 	}

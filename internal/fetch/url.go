@@ -12,12 +12,14 @@ import (
 	"golang.org/x/net/idna"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
+	"freshet/internal/invalid"
 	"freshet/internal/urlenc"
 )
 
 // CheckURL returns raw in its normal form: scheme and host in lower case, the
 // host in ASCII, without default port and fragment, the rest as written. It
-// returns a *freshet.InvalidError for a URL that could not be fetched from
+// returns an *invalid.Error for a URL that could not be fetched from
 // under this configuration, whatever its host resolves to.
 //
 // It is strict where parsers are known to disagree about which host is meant,
@@ -28,7 +30,7 @@ func (c Config) CheckURL(raw string) (string, error) {
 	if refusal == nil {
 		return u.String(), nil
 	}
-	err := &freshet.InvalidError{Field: "url", Reason: refusal.Error()}
+	err := &invalid.Error{Field: "url", Reason: refusal.Error()}
 	if refusal.Hint != "" {
 		return "", freshet.WithHint(err, refusal.Hint)
 	}
@@ -77,7 +79,7 @@ func (g guard) parse(raw string) (target, *freshet.FetchError) {
 	}
 	t := target{scheme: scheme, rest: rest}
 	if path, _, _ := strings.Cut(rest, "?"); !validEscapes(path) {
-		return target{}, refuse(RuleMalformed, freshet.FailBlockedURL, "a %% in the path must be followed by two hexadecimal digits")
+		return target{}, refuse(RuleMalformed, failure.BlockedURL, "a %% in the path must be followed by two hexadecimal digits")
 	}
 	host, port, e := parseAuthority(authority)
 	if e != nil {
@@ -100,17 +102,17 @@ func (g guard) parse(raw string) (target, *freshet.FetchError) {
 func checkText(raw string, limit int) *freshet.FetchError {
 	switch {
 	case raw == "":
-		return refuse(RuleRelative, freshet.FailBlockedURL, "there is no URL")
+		return refuse(RuleRelative, failure.BlockedURL, "there is no URL")
 	case len(raw) > limit:
-		return refuse(RuleTooLong, freshet.FailBlockedURL, "longer than %d bytes", limit)
+		return refuse(RuleTooLong, failure.BlockedURL, "longer than %d bytes", limit)
 	case !utf8.ValidString(raw):
-		return refuse(RuleMalformed, freshet.FailBlockedURL, "not UTF-8")
+		return refuse(RuleMalformed, failure.BlockedURL, "not UTF-8")
 	case strings.Contains(raw, `\`):
-		return refuse(RuleBackslash, freshet.FailBlockedURL, "a URL must not contain a backslash")
+		return refuse(RuleBackslash, failure.BlockedURL, "a URL must not contain a backslash")
 	case strings.ContainsFunc(raw, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return refuse(RuleControl, freshet.FailBlockedURL, "a URL must not contain a control character, such as a line break")
+		return refuse(RuleControl, failure.BlockedURL, "a URL must not contain a control character, such as a line break")
 	case strings.Contains(raw, " "):
-		return refuse(RuleMalformed, freshet.FailBlockedURL, "a URL must not contain a space")
+		return refuse(RuleMalformed, failure.BlockedURL, "a URL must not contain a space")
 	}
 	return nil
 }
@@ -124,43 +126,43 @@ func badScheme(raw string) *freshet.FetchError {
 		if rest == "" || rest[0] == '/' {
 			rule = RuleNoHost
 		}
-		return refuse(rule, freshet.FailBlockedURL, "%s: must be followed by // and a host", scheme)
+		return refuse(rule, failure.BlockedURL, "%s: must be followed by // and a host", scheme)
 	case !ok || scheme == "" || strings.ContainsAny(scheme, "./[?#") || scheme == "localhost":
-		return hinted(refuse(RuleRelative, freshet.FailBlockedScheme, "not an absolute URL"), "start it with https:// or http://")
+		return hinted(refuse(RuleRelative, failure.BlockedScheme, "not an absolute URL"), "start it with https:// or http://")
 	}
-	return hinted(refuse(RuleScheme, freshet.FailBlockedScheme, "%q URLs cannot be watched", scheme), "only http and https URLs can be watched")
+	return hinted(refuse(RuleScheme, failure.BlockedScheme, "%q URLs cannot be watched", scheme), "only http and https URLs can be watched")
 }
 
 // parseAuthority takes host and port apart; a port that is not given is zero.
 func parseAuthority(s string) (host string, port uint16, e *freshet.FetchError) {
 	switch {
 	case s == "":
-		return "", 0, refuse(RuleNoHost, freshet.FailBlockedURL, "there is no host")
+		return "", 0, refuse(RuleNoHost, failure.BlockedURL, "there is no host")
 	case strings.Contains(s, "@"):
-		return "", 0, hinted(refuse(RuleUserinfo, freshet.FailBlockedURL, "a URL must not contain a user name or password"), "remove the part before the @")
+		return "", 0, hinted(refuse(RuleUserinfo, failure.BlockedURL, "a URL must not contain a user name or password"), "remove the part before the @")
 	case s == "unix:":
-		return "", 0, refuse(RuleScheme, freshet.FailBlockedScheme, "http://unix: stands for a socket of this machine, which cannot be watched")
+		return "", 0, refuse(RuleScheme, failure.BlockedScheme, "http://unix: stands for a socket of this machine, which cannot be watched")
 	case hasZone(s):
-		return "", 0, refuse(RuleZone, freshet.FailBlockedURL, "an address must be written without a zone")
+		return "", 0, refuse(RuleZone, failure.BlockedURL, "an address must be written without a zone")
 	case strings.Contains(s, "%"):
-		return "", 0, refuse(RuleEscape, freshet.FailBlockedURL, "a host must be written without %% escapes")
+		return "", 0, refuse(RuleEscape, failure.BlockedURL, "a host must be written without %% escapes")
 	}
 	host, portText, hasPort := strings.Cut(s, ":")
 	if s[0] == '[' {
 		end := strings.LastIndexByte(s, ']')
 		if end < 0 || end+1 < len(s) && s[end+1] != ':' {
-			return "", 0, refuse(RuleMalformed, freshet.FailBlockedURL, "the brackets around the address do not match")
+			return "", 0, refuse(RuleMalformed, failure.BlockedURL, "the brackets around the address do not match")
 		}
 		host, hasPort = s[:end+1], end+1 < len(s)
 		portText = strings.TrimPrefix(s[end+1:], ":")
 	}
 	if strings.Contains(portText, ":") {
-		return "", 0, hinted(refuse(RuleMalformed, freshet.FailBlockedURL, "there is more than one port in %q", s), "write an IPv6 address in brackets, such as [2001:db8::1]")
+		return "", 0, hinted(refuse(RuleMalformed, failure.BlockedURL, "there is more than one port in %q", s), "write an IPv6 address in brackets, such as [2001:db8::1]")
 	}
 	if hasPort && portText != "" {
 		n, err := strconv.ParseUint(portText, 10, 16)
 		if err != nil || n == 0 || portText[0] == '+' {
-			return "", 0, refuse(RuleURLPort, freshet.FailBlockedURL, "no such port: %q", portText)
+			return "", 0, refuse(RuleURLPort, failure.BlockedURL, "no such port: %q", portText)
 		}
 		port = uint16(n)
 	}
@@ -190,18 +192,18 @@ func hasZone(s string) bool {
 // brackets, or a name in lower-case ASCII without a dot at the end.
 func normalHost(s string) (string, *freshet.FetchError) {
 	if s == "" {
-		return "", refuse(RuleNoHost, freshet.FailBlockedURL, "there is no host")
+		return "", refuse(RuleNoHost, failure.BlockedURL, "there is no host")
 	}
 	if s[0] == '[' {
 		a, err := netip.ParseAddr(s[1 : len(s)-1])
 		if err != nil || !a.Is6() {
-			return "", refuse(RuleMalformed, freshet.FailBlockedURL, "%s is not an IPv6 address", s)
+			return "", refuse(RuleMalformed, failure.BlockedURL, "%s is not an IPv6 address", s)
 		}
 		return a.String(), nil
 	}
 	name, err := asciiName(s)
 	if err != nil {
-		return "", refuse(RuleIDNA, freshet.FailBlockedURL, "the host %q is not a valid name", s)
+		return "", refuse(RuleIDNA, failure.BlockedURL, "the host %q is not a valid name", s)
 	}
 	trimmed := strings.TrimSuffix(name, ".")
 	disguised := name != strings.ToLower(s)
@@ -213,18 +215,18 @@ func normalHost(s string) (string, *freshet.FetchError) {
 			if disguised {
 				rule = RuleIDNAIP
 			}
-			return "", hinted(refuse(rule, freshet.FailBlockedURL, "the host %q looks like an IPv4 address but is not a valid one", s),
+			return "", hinted(refuse(rule, failure.BlockedURL, "the host %q looks like an IPv4 address but is not a valid one", s),
 				"write an IPv4 address as four decimal numbers without leading zeros")
 		}
 		return a.String(), nil
 	case disguised && isLocalhost(trimmed):
-		return "", refuse(RuleIDNALocal, freshet.FailBlockedURL, "the host %q is another name for localhost", s)
+		return "", refuse(RuleIDNALocal, failure.BlockedURL, "the host %q is another name for localhost", s)
 	case !validLabels(trimmed):
 		rule := RuleMalformed
 		if disguised || strings.Contains(name, "xn--") {
 			rule = RuleIDNA
 		}
-		return "", refuse(rule, freshet.FailBlockedURL, "the host %q is not a valid name", s)
+		return "", refuse(rule, failure.BlockedURL, "the host %q is not a valid name", s)
 	}
 	return trimmed, nil
 }
@@ -291,18 +293,18 @@ func (g guard) judgeHost(host string, port uint16) *freshet.FetchError {
 	internal := !strings.Contains(host, ".") || slices.ContainsFunc(inward, func(end string) bool { return strings.HasSuffix(host, end) })
 	switch {
 	case strings.HasSuffix(host, ".onion"):
-		return refuse(RuleNoName, freshet.FailBlockedEgress, "%s can be reached through Tor only, which Freshet does not use", host)
+		return refuse(RuleNoName, failure.BlockedEgress, "%s can be reached through Tor only, which Freshet does not use", host)
 	case slices.Contains(metadataNames, host):
-		return hinted(refuse(RuleMetadata, freshet.FailBlockedEgress, "%s is a cloud's metadata service", host),
+		return hinted(refuse(RuleMetadata, failure.BlockedEgress, "%s is a cloud's metadata service", host),
 			"metadata services are never polled, even with --allow-cidr")
 	case isLocalhost(host):
 		if !g.allowsLoopback() {
-			return hinted(refuse(RuleAnswer, freshet.FailBlockedEgress, "%s is this machine", host),
+			return hinted(refuse(RuleAnswer, failure.BlockedEgress, "%s is this machine", host),
 				"to watch it anyway, allow it with --allow-cidr %s", reserved[0].prefix)
 		}
 		return nil
 	case internal && !g.allowsNetwork():
-		return hinted(refuse(RuleAnswer, freshet.FailBlockedEgress, "%s is not a public name", host),
+		return hinted(refuse(RuleAnswer, failure.BlockedEgress, "%s is not a public name", host),
 			"to watch it anyway, allow its network with --allow-cidr")
 	case len(g.allow) > 0 || slices.Contains(g.ports, port):
 		return nil // what it resolves to decides

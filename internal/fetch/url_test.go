@@ -11,6 +11,8 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
+	"freshet/internal/invalid"
 )
 
 // TestNormalForm admits URLs and shows what becomes of them.
@@ -100,7 +102,7 @@ func TestRefusedURLs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := tt.config.CheckURL(tt.raw)
-		invalid, ok := errors.AsType[*freshet.InvalidError](err)
+		invalid, ok := errors.AsType[*invalid.Error](err)
 		if !ok {
 			t.Errorf("%.80q becomes %q with error %v, want an InvalidError", tt.raw, got, err)
 			continue
@@ -131,7 +133,7 @@ func TestSentAsWritten(t *testing.T) {
 	} {
 		res, err := client.Fetch(t.Context(), freshet.Request{URL: base + rest})
 		if want == "" {
-			wantClass(t, err, freshet.FailBlockedURL)
+			wantClass(t, err, failure.BlockedURL)
 			continue
 		}
 		if err != nil || string(res.Body) != want {
@@ -154,7 +156,7 @@ func FuzzCheckURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		normal, err := config.CheckURL(raw)
 		if err != nil {
-			if _, ok := errors.AsType[*freshet.InvalidError](err); !ok {
+			if _, ok := errors.AsType[*invalid.Error](err); !ok {
 				t.Fatalf("%q is refused with %v, which is no InvalidError", raw, err)
 			}
 			if normal, err = open.CheckURL(raw); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A watch ends a fetch that takes too long or asks too often, whatever the
@@ -100,7 +101,7 @@ func (w *watch) rest(otherwise string, wait func() error) (time.Duration, *fresh
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		return waited, e
 	}
-	return waited, fail(freshet.FailCanceled, "%s: %w", otherwise, err)
+	return waited, fail(failure.Canceled, "%s: %w", otherwise, err)
 }
 
 // grant lets one more request leave.
@@ -126,7 +127,7 @@ func (w *watch) gotConn(info httptrace.GotConnInfo) {
 	case w.sent.Load() < w.granted.Load():
 		return
 	case w.again:
-		reason = fail(freshet.FailProtocol, "the server closes the connection on every request")
+		reason = fail(failure.Protocol, "the server closes the connection on every request")
 	default:
 		w.again = true
 		if reason = w.leave(); reason == nil {
@@ -151,7 +152,7 @@ func (w *watch) held() *freshet.FetchError {
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		return e
 	}
-	return fail(freshet.FailLocal, "not sent: %w", err)
+	return fail(failure.Local, "not sent: %w", err)
 }
 
 // stop ends the fetch with a reason. The body is closed as well as the context
@@ -235,18 +236,18 @@ func (w *watch) verdict(now time.Time) *freshet.FetchError {
 	}
 	l := w.limits
 	if now.Sub(w.began) >= l.Total {
-		return fail(freshet.FailTimeoutTotal, "not finished within %v", l.Total)
+		return fail(failure.TimeoutTotal, "not finished within %v", l.Total)
 	}
 	if w.body != nil {
 		came := w.wire.Load()
 		if came != w.idle.wire {
 			w.idle = mark{now, came}
 		} else if now.Sub(w.idle.at) >= l.BodyIdle {
-			return fail(freshet.FailTimeoutIdle, "no data for %v after %d bytes of the body", l.BodyIdle, came)
+			return fail(failure.TimeoutIdle, "no data for %v after %d bytes of the body", l.BodyIdle, came)
 		}
 		if over := now.Sub(w.rate.at); over >= l.RateWindow {
 			if float64(came-w.rate.wire) < float64(l.MinRate)*over.Seconds() {
-				return fail(freshet.FailTimeoutRate, "the body arrived at less than %d bytes a second", l.MinRate)
+				return fail(failure.TimeoutRate, "the body arrived at less than %d bytes a second", l.MinRate)
 			}
 			w.rate = mark{now, came}
 		}

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // ways are the transports beside the plain one: through proxies, and with client
@@ -83,7 +84,7 @@ func (e *Egress) newWay(proxy *url.URL, cert *tls.Certificate) *http.Transport {
 		if resp.StatusCode == http.StatusOK {
 			return nil
 		}
-		return fail(freshet.FailProxy, "the proxy %s answered %d %s", proxy.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
+		return fail(failure.Proxy, "the proxy %s answered %d %s", proxy.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
 	return t
 }
@@ -101,7 +102,7 @@ func (e *Egress) checkProxy(proxy *url.URL) *freshet.FetchError {
 		return nil
 	}
 	if err := e.config.CheckProxy(proxy); err != nil {
-		return hinted(fail(freshet.FailProxy, "%w", err), "%s", freshet.HintOf(err))
+		return hinted(fail(failure.Proxy, "%w", err), "%s", freshet.HintOf(err))
 	}
 	return nil
 }
@@ -126,10 +127,10 @@ func proxyFailure(err error) *freshet.FetchError {
 		return nil
 	}
 	if f, ok := errors.AsType[*freshet.FetchError](op.Err); ok {
-		if f.Class.Is(freshet.FailProxy) {
+		if f.Class.Is(failure.Proxy) {
 			return f
 		}
-		return hinted(fail(freshet.FailProxy, "the proxy: %w", f.Err), "%s", f.Hint)
+		return hinted(fail(failure.Proxy, "the proxy: %w", f.Err), "%s", f.Hint)
 	}
-	return fail(freshet.FailProxy, "the proxy: %w", bare(op.Err))
+	return fail(failure.Proxy, "the proxy: %w", bare(op.Err))
 }

@@ -16,6 +16,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/test/hostile"
 )
 
@@ -30,13 +31,13 @@ type zooCase struct {
 // outcomes returns how a fetch from the server may end: captured, unchanged or a class
 // of failure. What a capture is flagged with, and for how long a source is left alone,
 // is of no concern to a fetch.
-func (c zooCase) outcomes() (list []freshet.Failure) {
+func (c zooCase) outcomes() (list []failure.Class) {
 	for word := range strings.SplitSeq(cmp.Or(amended[c.ID], c.Expect), "_or_") {
 		word = strings.TrimPrefix(strings.TrimPrefix(word, "error."), "backoff.")
 		if strings.HasPrefix(word, "captured") || word == "ignored" {
 			word = "captured"
 		}
-		list = append(list, freshet.Failure(word))
+		list = append(list, failure.Class(word))
 	}
 	return list
 }
@@ -123,7 +124,7 @@ func visit(t *testing.T, c zooCase, a animal) {
 	res, err := client.Fetch(t.Context(), freshet.Request{URL: a.url, Validators: a.asked})
 	got, right := outcome(res, err), false
 	for _, want := range c.outcomes() {
-		right = right || freshet.Failure(got).Is(want)
+		right = right || failure.Class(got).Is(want)
 	}
 	if !right {
 		t.Errorf("%s: got %s (%v), want %s, because: %s", c.Server, got, err, c.Expect, c.Reason)
@@ -373,7 +374,7 @@ func trusting(s *httptest.Server) fetch.Config {
 
 // TestHeaderLimit takes a header of nearly the limit and refuses one beyond it.
 func TestHeaderLimit(t *testing.T) {
-	for size, class := range map[int]freshet.Failure{250 << 10: "", 260 << 10: freshet.FailLargeHeader} {
+	for size, class := range map[int]failure.Class{250 << 10: "", 260 << 10: failure.LargeHeader} {
 		a := page(200, "page", "X-Long", strings.Repeat("x", size))(t)
 		_, err := newClient(t, a.config).Fetch(t.Context(), freshet.Request{URL: a.url})
 		if class != "" {
@@ -394,10 +395,10 @@ func TestNobodyThere(t *testing.T) {
 		}
 		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}})
-	for url, class := range map[string]freshet.Failure{
-		"http://" + l.Addr().String() + "/": freshet.FailConnect,
-		"http://nowhere.example/":           freshet.FailDNS,
-		"http://empty.example/":             freshet.FailDNS,
+	for url, class := range map[string]failure.Class{
+		"http://" + l.Addr().String() + "/": failure.Connect,
+		"http://nowhere.example/":           failure.DNS,
+		"http://empty.example/":             failure.DNS,
 	} {
 		res, err := client.Fetch(t.Context(), freshet.Request{URL: url})
 		wantClass(t, err, class)

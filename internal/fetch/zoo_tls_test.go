@@ -21,6 +21,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // addSecure adds the servers that speak TLS, and HTTP/2 over it.
@@ -217,7 +218,7 @@ func TestHTTP2(t *testing.T) {
 
 // TestHTTP2Length announces a length and sends another.
 func TestHTTP2Length(t *testing.T) {
-	for body, class := range map[string]freshet.Failure{"half": freshet.FailTruncated, "twice as much": freshet.FailProtocol} {
+	for body, class := range map[string]failure.Class{"half": failure.Truncated, "twice as much": failure.Protocol} {
 		a := h2(func(s *h2Talk) {
 			s.WriteHeaders(http2.HeadersFrameParam{StreamID: s.stream, EndHeaders: true, BlockFragment: s.block(":status", "200", "content-length", "8")})
 			s.WriteData(s.stream, true, []byte(body))
@@ -240,7 +241,7 @@ func TestTLSHints(t *testing.T) {
 	} {
 		a := pen[name](t)
 		_, err := newClient(t, a.config).Fetch(t.Context(), freshet.Request{URL: a.url})
-		wantClass(t, err, freshet.FailTLS)
+		wantClass(t, err, failure.TLS)
 		if got := freshet.HintOf(err); !strings.Contains(got, hint) {
 			t.Errorf("%s: the hint for %q is %q, want it to say %q", name, err, got, hint)
 		}

@@ -1,7 +1,7 @@
 package freshet
 
 import (
-	"fmt"
+	"freshet/internal/invalid"
 	"slices"
 	"strings"
 )
@@ -25,7 +25,7 @@ func ParseAim(s string) (Aim, error) {
 	if a := Aim(s); s == "" || slices.Contains(Aims, a) {
 		return a, nil
 	}
-	return "", &InvalidError{Field: "aim", Reason: fmt.Sprintf("%q is not an aim; use %s", s, AimNames())}
+	return "", invalid.Errorf("aim", "%q is not an aim; use %s", s, AimNames())
 }
 
 // AimNames returns the aims for people.

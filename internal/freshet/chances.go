@@ -3,6 +3,8 @@ package freshet
 import (
 	"encoding/json"
 	"fmt"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 	"math"
 	"slices"
 	"time"
@@ -20,7 +22,7 @@ const (
 	ChanceWidth = time.Minute
 
 	mostExpected = 1e6 // changes, in a stretch of time or a day
-	longestHold  = 10 * 366 * Day
+	longestHold  = 10 * 366 * units.Day
 	lastYear     = 2200
 )
 
@@ -88,13 +90,13 @@ const surest = 0.999
 // with a beginning and an end. It says what is wrong with them.
 func (c Chances) Given(now time.Time) (Chances, error) {
 	if c.Rate == nil && len(c.Times) == 0 {
-		return c, wrong("times", "there are none, and no rate_per_day either")
+		return c, invalid.Errorf("times", "there are none, and no rate_per_day either")
 	}
 	if len(c.Times) > MostChances {
-		return c, wrong("times", "there are %d; the most is %d", len(c.Times), MostChances)
+		return c, invalid.Errorf("times", "there are %d; the most is %d", len(c.Times), MostChances)
 	}
 	if c.Rate != nil && !(*c.Rate >= 0 && *c.Rate <= mostExpected) {
-		return c, wrong("rate_per_day", "%v is not a number of changes from 0 to %.0f", *c.Rate, mostExpected)
+		return c, invalid.Errorf("rate_per_day", "%v is not a number of changes from 0 to %.0f", *c.Rate, mostExpected)
 	}
 	for i, at := range c.Times {
 		if err := at.check(fmt.Sprintf("times[%d]", i)); err != nil {
@@ -128,22 +130,22 @@ func (c Chances) hold(now, from, until time.Time) error {
 	say := func(t time.Time) string { return t.Format(time.RFC3339) }
 	switch {
 	case until.IsZero():
-		return wrong("until", "is missing; a rate has to end some time")
+		return invalid.Errorf("until", "is missing; a rate has to end some time")
 	case from.Year() < 1970 || from.Year() > lastYear:
-		return wrong("from", "%s is not a time from 1970 to %d", say(from), lastYear)
+		return invalid.Errorf("from", "%s is not a time from 1970 to %d", say(from), lastYear)
 	case !until.After(from):
-		return wrong("until", "%s is not after %s, when the chances begin to hold", say(until), say(from))
+		return invalid.Errorf("until", "%s is not after %s, when the chances begin to hold", say(until), say(from))
 	case !until.After(now):
-		return wrong("until", "%s has passed: nothing is left of the chances", say(until))
+		return invalid.Errorf("until", "%s has passed: nothing is left of the chances", say(until))
 	case until.Sub(from) > longestHold:
-		return wrong("until", "%s is too late; chances hold for at most %s", say(until), FormatDuration(longestHold))
+		return invalid.Errorf("until", "%s is too late; chances hold for at most %s", say(until), units.FormatDuration(longestHold))
 	}
 	for i, at := range c.Times {
 		if at.At.Before(from) {
-			return wrong(fmt.Sprintf("times[%d].at", i), "%s is before %s, when the chances begin to hold", say(at.At), say(from))
+			return invalid.Errorf(fmt.Sprintf("times[%d].at", i), "%s is before %s, when the chances begin to hold", say(at.At), say(from))
 		}
 		if at.At.After(until) {
-			return wrong(fmt.Sprintf("times[%d].at", i), "%s is after %s, when the chances cease to hold", say(at.At), say(until))
+			return invalid.Errorf(fmt.Sprintf("times[%d].at", i), "%s is after %s, when the chances cease to hold", say(at.At), say(until))
 		}
 	}
 	return nil
@@ -153,19 +155,19 @@ func (c Chances) hold(now, from, until time.Time) error {
 func (c Chance) check(field string) error {
 	switch {
 	case c.At.IsZero():
-		return wrong(field+".at", "is missing")
+		return invalid.Errorf(field+".at", "is missing")
 	case c.At.Year() < 1970 || c.At.Year() > lastYear:
-		return wrong(field+".at", "%s is not a time from 1970 to %d", c.At.Format(time.RFC3339), lastYear)
+		return invalid.Errorf(field+".at", "%s is not a time from 1970 to %d", c.At.Format(time.RFC3339), lastYear)
 	case !c.Until.IsZero() && c.Until.Before(c.At):
-		return wrong(field+".until", "%s is before %s, when it begins", c.Until.Format(time.RFC3339), c.At.Format(time.RFC3339))
+		return invalid.Errorf(field+".until", "%s is before %s, when it begins", c.Until.Format(time.RFC3339), c.At.Format(time.RFC3339))
 	case c.Until.Sub(c.At) > longestHold:
-		return wrong(field+".until", "%s is too late", c.Until.Format(time.RFC3339))
+		return invalid.Errorf(field+".until", "%s is too late", c.Until.Format(time.RFC3339))
 	case c.Chance != nil && c.Expected != nil:
-		return wrong(field+".expected", "is given together with chance; give one of them")
+		return invalid.Errorf(field+".expected", "is given together with chance; give one of them")
 	case c.Chance != nil && !(*c.Chance >= 0 && *c.Chance <= 1):
-		return wrong(field+".chance", "%v is not a chance from 0 to 1", *c.Chance)
+		return invalid.Errorf(field+".chance", "%v is not a chance from 0 to 1", *c.Chance)
 	case c.Expected != nil && !(*c.Expected >= 0 && *c.Expected <= mostExpected):
-		return wrong(field+".expected", "%v is not a number of changes from 0 to %.0f", *c.Expected, mostExpected)
+		return invalid.Errorf(field+".expected", "%v is not a number of changes from 0 to %.0f", *c.Expected, mostExpected)
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 	"io"
 	"math"
 	"slices"
@@ -31,7 +33,7 @@ func ReadChances(in io.Reader) (c Chances, err error) {
 			return c, err
 		}
 		if len(text) > mostChanceText {
-			return c, fmt.Errorf("is longer than %s", FormatSize(mostChanceText))
+			return c, fmt.Errorf("is longer than %s", units.FormatSize(mostChanceText))
 		}
 		return c, readJSON(text, begin, &c)
 	}
@@ -155,7 +157,7 @@ func chanceOf(columns, cells []string) (page string, at Chance, err error) {
 
 // plainly says of a line what is wrong with a chance.
 func plainly(err error) error {
-	field, ok := FieldOf(err)
+	field, ok := invalid.FieldOf(err)
 	if !ok {
 		return err
 	}
@@ -163,7 +165,7 @@ func plainly(err error) error {
 	if column == "at" {
 		column = "time"
 	}
-	return fmt.Errorf("%s: %w", column, ReasonOf(err))
+	return fmt.Errorf("%s: %w", column, invalid.ReasonOf(err))
 }
 
 func timeOf(cell string) (time.Time, error) {

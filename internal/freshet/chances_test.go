@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 var noon = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
@@ -58,7 +59,7 @@ func TestChancesAreChecked(t *testing.T) {
 		{"too many times", freshet.Chances{Times: make([]freshet.Chance, freshet.MostChances+1)}, "times", "10001"},
 	} {
 		given, err := test.given.Given(noon)
-		field, _ := freshet.FieldOf(err)
+		field, _ := invalid.FieldOf(err)
 		if field != test.field || err != nil && !strings.Contains(err.Error(), test.reason) {
 			t.Errorf("%s: %q is wrong (%v), want %q", test.name, field, err, test.field)
 		}
@@ -127,7 +128,7 @@ func FuzzReadChances(f *testing.F) {
 		}
 		given, err := c.Given(noon)
 		if err != nil {
-			if field, ok := freshet.FieldOf(err); !ok || field == "" {
+			if field, ok := invalid.FieldOf(err); !ok || field == "" {
 				t.Errorf("%q is wrong by no field: %v", text, err)
 			}
 			return

@@ -1,7 +1,7 @@
 package freshet
 
 import (
-	"fmt"
+	"freshet/internal/invalid"
 	"strings"
 	"time"
 )
@@ -36,7 +36,7 @@ func ParseDial(s string) (Dial, error) {
 		}
 		names = append(names, d.Name)
 	}
-	return Dial{}, &InvalidError{Field: "dial", Reason: fmt.Sprintf("%q is not one of: %s", s, strings.Join(names, ", "))}
+	return Dial{}, invalid.Errorf("dial", "%q is not one of: %s", s, strings.Join(names, ", "))
 }
 
 // dialField sets life and urgency by a name, as far as nobody said what they are. It is

@@ -79,33 +79,6 @@ func (e *StaleError) Error() string {
 // Is makes a StaleError an ErrStale.
 func (e *StaleError) Is(target error) bool { return target == ErrStale }
 
-// An InvalidError says which field of the input is wrong, and how.
-type InvalidError struct {
-	Field  string // as the user wrote it, such as "select.css"
-	Reason string
-}
-
-// Error names the field and the reason.
-func (e *InvalidError) Error() string { return e.Field + ": " + e.Reason }
-
-// FieldOf returns the field that an error calls wrong, if it names one.
-func FieldOf(err error) (field string, ok bool) {
-	invalid, ok := errors.AsType[*InvalidError](err)
-	if !ok {
-		return "", false
-	}
-	return invalid.Field, true
-}
-
-// ReasonOf returns what an error says beyond the name of the field, for a reader
-// who sees the field already.
-func ReasonOf(err error) error {
-	if invalid, ok := errors.AsType[*InvalidError](err); ok {
-		return errors.New(invalid.Reason)
-	}
-	return err
-}
-
 // A HintedError is an error together with what the operator can do about it.
 type HintedError struct {
 	Err  error

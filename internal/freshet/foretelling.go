@@ -1,6 +1,7 @@
 package freshet
 
 import (
+	"freshet/internal/invalid"
 	"slices"
 	"strings"
 	"time"
@@ -124,11 +125,11 @@ func ParseNextChange(text string) (n NextChange, err error) {
 	if len(words) > 0 {
 		n.Zone, words = words[0], words[1:]
 		if _, err := time.LoadLocation(n.Zone); err != nil || n.Zone == "Local" {
-			return n, wrong("next_change", "unknown time zone %.80q; use a name such as Europe/Berlin", n.Zone)
+			return n, invalid.Errorf("next_change", "unknown time zone %.80q; use a name such as Europe/Berlin", n.Zone)
 		}
 	}
 	if len(words) > 0 {
-		return n, wrong("next_change", "%.80q has more than a value and a time zone; write, for example, next_update Europe/Berlin", text)
+		return n, invalid.Errorf("next_change", "%.80q has more than a value and a time zone; write, for example, next_update Europe/Berlin", text)
 	}
 	return n, nil
 }
@@ -154,7 +155,7 @@ func (s *Source) checkNextChange() error {
 		return err
 	}
 	if _, ok := s.Recipe.Extract[n.Field]; !ok {
-		return wrong("next_change", "there is no value %.80q; name one of extract", n.Field)
+		return invalid.Errorf("next_change", "there is no value %.80q; name one of extract", n.Field)
 	}
 	return nil
 }

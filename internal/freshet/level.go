@@ -1,7 +1,8 @@
 package freshet
 
 import (
-	"fmt"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ func ParseServiceLevel(s string) (ServiceLevel, error) {
 		return ServiceLevel{}, nil
 	}
 	bad := func(why string) (ServiceLevel, error) {
-		return ServiceLevel{}, &InvalidError{Field: "level", Reason: fmt.Sprintf("%q %s; use a form such as \"90%% within 10m\"", s, why)}
+		return ServiceLevel{}, invalid.Errorf("level", "%q %s; use a form such as \"90%% within 10m\"", s, why)
 	}
 	share, within, ok := strings.Cut(s, " within ")
 	if !ok {
@@ -31,7 +32,7 @@ func ParseServiceLevel(s string) (ServiceLevel, error) {
 	if err != nil || !(percent > 0) || percent >= 100 {
 		return bad("needs a share between 0% and 100%")
 	}
-	d, err := ParseDuration(within)
+	d, err := units.ParseDuration(within)
 	if err != nil || d < time.Second {
 		return bad("needs a time of at least 1s, such as 30s, 10m, 6h or 1d")
 	}
@@ -53,5 +54,5 @@ func (l ServiceLevel) String() string {
 			break
 		}
 	}
-	return percent + "% within " + FormatHours(l.Within)
+	return percent + "% within " + units.FormatHours(l.Within)
 }

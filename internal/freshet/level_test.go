@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 func TestParseServiceLevel(t *testing.T) {
@@ -32,7 +33,7 @@ func TestParseServiceLevel(t *testing.T) {
 		"NaN% within 10m", "x% within 10m", "90% within 10", "90% within 0s", "90% within -10m", "90% within 500ms", "90% within soon",
 	} {
 		_, err := freshet.ParseServiceLevel(text)
-		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != "level" {
+		if invalid, ok := errors.AsType[*invalid.Error](err); !ok || invalid.Field != "level" {
 			t.Errorf("%q is refused with %v, want an InvalidError of the level", text, err)
 		}
 	}

@@ -1,7 +1,8 @@
 package freshet
 
 import (
-	"fmt"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 	"math"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ func ParseLife(s string) (Life, error) { return ParseLifeIn(time.Second, s) }
 func ParseLifeIn(unit time.Duration, s string) (Life, error) {
 	kind, arg, has := strings.Cut(s, ":")
 	bad := func(why string) (Life, error) {
-		return Life{}, &InvalidError{Field: "life", Reason: fmt.Sprintf("%q %s; use overwrite, append, window:10m or last:5", s, why)}
+		return Life{}, invalid.Errorf("life", "%q %s; use overwrite, append, window:10m or last:5", s, why)
 	}
 	switch {
 	case kind == "overwrite" && !has:
@@ -69,7 +70,7 @@ const mostUnits = 1 << 20
 func parseWidth(unit time.Duration, s string, whole bool) (time.Duration, bool) {
 	x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil {
-		d, err := ParseDuration(s)
+		d, err := units.ParseDuration(s)
 		return d, err == nil
 	}
 	if !(x >= 0) || x > mostUnits || whole && x != math.Trunc(x) || x*float64(unit) >= math.MaxInt64 {
@@ -88,7 +89,7 @@ func (l Life) String() string {
 	case LifeAppend:
 		return "append"
 	case LifeWindow:
-		return "window:" + FormatDuration(l.For)
+		return "window:" + units.FormatDuration(l.For)
 	case LifeLast:
 		return "last:" + strconv.Itoa(l.N)
 	}

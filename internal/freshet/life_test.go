@@ -8,7 +8,11 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
+
+const day = units.Day
 
 func TestParseLife(t *testing.T) {
 	for text, want := range map[string]freshet.Life{
@@ -21,7 +25,7 @@ func TestParseLife(t *testing.T) {
 	}
 	for _, bad := range []string{"", "apend", "window", "window:-1", "window:-1s", "window:x", "window:1.5", "window:1048577", "window:NaN", "last:0", "last:1m", "last", "append:1", "overwrite:2"} {
 		_, err := freshet.ParseLife(bad)
-		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != "life" {
+		if invalid, ok := errors.AsType[*invalid.Error](err); !ok || invalid.Field != "life" {
 			t.Errorf("%q gives %v, want an error that names the life", bad, err)
 		}
 	}
@@ -50,7 +54,7 @@ func TestParseUrgency(t *testing.T) {
 		"chordal:0", "chordal:0s", "table:", "table:/1m", "table:0.5", "table:1,2", "table:1,-1", "uniform:1", "uniform/1m", "linear:2",
 	} {
 		_, err := freshet.ParseUrgency(bad)
-		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != "urgency" {
+		if invalid, ok := errors.AsType[*invalid.Error](err); !ok || invalid.Field != "urgency" {
 			t.Errorf("%q gives %v, want an error that names the urgency", bad, err)
 		}
 	}

@@ -2,6 +2,8 @@ package freshet
 
 import (
 	"fmt"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 	"maps"
 	"regexp"
 	"slices"
@@ -49,7 +51,7 @@ func (s LoginStep) URL() string { return or(s.Get, s.Post) }
 
 // Apart returns the least time between two logins.
 func (l *Login) Apart() time.Duration {
-	if d, err := ParseDuration(l.Wait); err == nil && d > 0 {
+	if d, err := units.ParseDuration(l.Wait); err == nil && d > 0 {
 		return d
 	}
 	return defaultWait
@@ -60,7 +62,7 @@ func (l *Login) Lasts() time.Duration {
 	if l.Every == "" {
 		return 0
 	}
-	d, _ := ParseDuration(l.Every) // it has been checked
+	d, _ := units.ParseDuration(l.Every) // it has been checked
 	return d
 }
 
@@ -88,15 +90,15 @@ func (l *Login) check(at string) error {
 		return nil
 	}
 	if len(l.Steps) == 0 || len(l.Steps) > maxLoginSteps {
-		return wrong(at+".steps", "there must be 1 to %d", maxLoginSteps)
+		return invalid.Errorf(at+".steps", "there must be 1 to %d", maxLoginSteps)
 	}
 	for field, text := range map[string]string{".every": l.Every, ".wait": l.Wait} {
 		if text == "" {
 			continue
 		}
-		d, err := ParseDuration(text)
+		d, err := units.ParseDuration(text)
 		if err != nil {
-			return wrong(at+field, "%v", reasonOf(err))
+			return invalid.Errorf(at+field, "%v", reasonOf(err))
 		}
 		if err := checkLength(at+field, d, leastWait); err != nil {
 			return err
@@ -116,9 +118,9 @@ func (l *Login) check(at string) error {
 func (s LoginStep) check(at string, taken []string) error {
 	switch {
 	case (s.Get == "") == (s.Post == ""):
-		return wrong(at, "needs get or post with a URL")
+		return invalid.Errorf(at, "needs get or post with a URL")
 	case !isAbsolute(s.URL()):
-		return wrong(at, "%.200q is not an absolute URL", MaskURL(s.URL()))
+		return invalid.Errorf(at, "%.200q is not an absolute URL", MaskURL(s.URL()))
 	}
 	method := "POST"
 	if s.Get != "" {
@@ -134,17 +136,17 @@ func (s LoginStep) check(at string, taken []string) error {
 	for field, v := range p.Values {
 		found, err := v.References()
 		if err != nil {
-			return wrong(at+"."+field, "%v", err)
+			return invalid.Errorf(at+"."+field, "%v", err)
 		}
 		for _, r := range found {
 			if r.Kind == TakenValue && !slices.Contains(taken, r.Name) {
-				return wrong(at+"."+field, "%s is not taken by a step before this one", r)
+				return invalid.Errorf(at+"."+field, "%s is not taken by a step before this one", r)
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Take)) {
 		if !ValidSecretName(name) {
-			return wrong(at+".take", "%.80q is not a name; use up to 64 letters, digits, '.', '_' and '-'", name)
+			return invalid.Errorf(at+".take", "%.80q is not a name; use up to 64 letters, digits, '.', '_' and '-'", name)
 		}
 		if err := s.Take[name].check(at + ".take." + name); err != nil {
 			return err
@@ -165,13 +167,13 @@ func (t Taking) check(at string) error {
 	given := slices.DeleteFunc([]string{t.CSS, t.Regex, t.JSON, t.Cookie}, func(s string) bool { return s == "" })
 	switch {
 	case len(given) != 1:
-		return wrong(at, "use one of css, regex, json and cookie")
+		return invalid.Errorf(at, "use one of css, regex, json and cookie")
 	case t.CSS != "" && (len(t.CSS) > maxPattern || !oneElement.MatchString(t.CSS)):
-		return wrong(at+".css", "%.100q does not name one element by its tag, id, class and attributes, such as input[name=csrf]@value", t.CSS)
+		return invalid.Errorf(at+".css", "%.100q does not name one element by its tag, id, class and attributes, such as input[name=csrf]@value", t.CSS)
 	case t.JSON != "" && (len(t.JSON) > maxPattern || !keyPath.MatchString(t.JSON)):
-		return wrong(at+".json", "%.100q is not a path of keys and indexes, such as $.data[0].token", t.JSON)
+		return invalid.Errorf(at+".json", "%.100q is not a path of keys and indexes, such as $.data[0].token", t.JSON)
 	case t.Cookie != "" && !isToken(t.Cookie):
-		return wrong(at+".cookie", "%.80q is not the name of a cookie", t.Cookie)
+		return invalid.Errorf(at+".cookie", "%.80q is not the name of a cookie", t.Cookie)
 	case t.Cookie != "" || strings.Contains(t.CSS+t.JSON, "\n"):
 		return nil
 	}

@@ -1,6 +1,7 @@
 package freshet
 
 import (
+	"freshet/internal/invalid"
 	"net/url"
 	"regexp"
 	"slices"
@@ -87,7 +88,7 @@ func (s *Source) expand() error {
 		return nil
 	}
 	if !short.form.MatchString(name) {
-		return wrong("url", "%.200q is not a short name such as %s", s.URL, short.usage)
+		return invalid.Errorf("url", "%.200q is not a short name such as %s", s.URL, short.usage)
 	}
 	if s.Name == "" {
 		s.Name = s.URL

@@ -1,6 +1,8 @@
 package freshet
 
-import "fmt"
+import (
+	"freshet/internal/invalid"
+)
 
 // A NoiseSetting says what becomes of a capture that differs only in what differs at
 // nearly every poll, such as a clock.
@@ -21,7 +23,7 @@ func ParseNoiseSetting(text string) (NoiseSetting, error) {
 	case "report":
 		return NoiseReport, nil
 	}
-	return "", &InvalidError{Field: "noise", Reason: fmt.Sprintf("%.40q is not a way to treat noise; use auto, report or off", text)}
+	return "", invalid.Errorf("noise", "%.40q is not a way to treat noise; use auto, report or off", text)
 }
 
 // String returns the setting as ParseNoiseSetting reads it.

@@ -2,6 +2,7 @@ package freshet
 
 import (
 	"fmt"
+	"freshet/internal/freshet/failure"
 	"strings"
 	"time"
 )
@@ -140,8 +141,8 @@ type Outcome struct {
 	// be polled.
 	NotBefore time.Time
 
-	Failure Failure // the class of what went wrong, if Failed
-	Err     string  // the same in words
+	Failure failure.Class // the class of what went wrong, if Failed
+	Err     string        // the same in words
 }
 
 // FreshUntil returns until when the server says that the source stays as it is; zero

@@ -1,6 +1,7 @@
 package freshet
 
 import (
+	"freshet/internal/units"
 	"maps"
 	"slices"
 	"time"
@@ -206,7 +207,7 @@ func (p *Profile) Limit() time.Duration {
 	if p == nil || p.Timeout == "" {
 		return 0
 	}
-	d, err := ParseDuration(p.Timeout)
+	d, err := units.ParseDuration(p.Timeout)
 	if err != nil {
 		return 0 // it has been checked
 	}

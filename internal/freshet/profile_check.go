@@ -1,6 +1,8 @@
 package freshet
 
 import (
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 	"maps"
 	"net/url"
 	"path/filepath"
@@ -38,14 +40,14 @@ func (s *Source) checkRequest() error {
 		return nil
 	}
 	if s.Request.Hosts != nil {
-		return wrong("request.hosts", "belongs to a profile under requests:, not to a source")
+		return invalid.Errorf("request.hosts", "belongs to a profile under requests:, not to a source")
 	}
 	p, err := s.Request.Check("request")
 	s.Request = &p
 	return err
 }
 
-// Check judges a profile. It returns it in its normal form, or an *InvalidError that
+// Check judges a profile. It returns it in its normal form, or an *invalid.Error that
 // names the field below the one that the profile stands in.
 func (p Profile) Check(at string) (Profile, error) {
 	p.Method = strings.ToUpper(p.Method)
@@ -62,10 +64,10 @@ func (p Profile) Check(at string) (Profile, error) {
 
 func (p Profile) checkNames(at string) error {
 	if p.Use != "" && !ValidSecretName(p.Use) {
-		return wrong(at+".use", "%.80q is not the name of a profile", p.Use)
+		return invalid.Errorf(at+".use", "%.80q is not the name of a profile", p.Use)
 	}
 	if p.Jar != "" && !ValidSecretName(p.Jar) {
-		return wrong(at+".jar", "%.80q is not a name; use %s, or up to 64 letters, digits, '.', '_' and '-'", p.Jar, OwnJar)
+		return invalid.Errorf(at+".jar", "%.80q is not a name; use %s, or up to 64 letters, digits, '.', '_' and '-'", p.Jar, OwnJar)
 	}
 	return nil
 }
@@ -73,41 +75,41 @@ func (p Profile) checkNames(at string) error {
 func (p Profile) checkMethod(at string) error {
 	switch {
 	case p.Method != "" && !slices.Contains(methods, p.Method):
-		return wrong(at+".method", "%.40q cannot be used; use one of %s", p.Method, strings.Join(methods, ", "))
+		return invalid.Errorf(at+".method", "%.40q cannot be used; use one of %s", p.Method, strings.Join(methods, ", "))
 	case p.Body != "" && len(p.Form) > 0:
-		return wrong(at+".form", "use a body or a form, not both")
+		return invalid.Errorf(at+".form", "use a body or a form, not both")
 	case (p.Method == "GET" || p.Method == "HEAD") && len(p.Form) > 0:
-		return wrong(at+".form", "%s has no body; put the fields into the URL", p.Method)
+		return invalid.Errorf(at+".form", "%s has no body; put the fields into the URL", p.Method)
 	case (p.Method == "GET" || p.Method == "HEAD") && p.Body != "":
-		return wrong(at+".body", "%s has no body", p.Method)
+		return invalid.Errorf(at+".body", "%s has no body", p.Method)
 	case len(p.Body) > maxSent:
-		return wrong(at+".body", "is longer than %d bytes", maxSent)
+		return invalid.Errorf(at+".body", "is longer than %d bytes", maxSent)
 	}
 	return nil
 }
 
 func (p Profile) checkHeaders(at string) error {
 	if len(p.Headers) > maxHeaders {
-		return wrong(at+".headers", "there are too many; the most is %d", maxHeaders)
+		return invalid.Errorf(at+".headers", "there are too many; the most is %d", maxHeaders)
 	}
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(p.Headers)) {
 		field, lower := at+".headers."+name, strings.ToLower(name)
 		switch {
 		case !isToken(name):
-			return wrong(field, "%.80q is not the name of a header", name)
+			return invalid.Errorf(field, "%.80q is not the name of a header", name)
 		case slices.Contains(ownHeaders, lower):
-			return wrong(field, "this header is set by Freshet and cannot be changed")
+			return invalid.Errorf(field, "this header is set by Freshet and cannot be changed")
 		case lower == "cookie":
-			return wrong(field, "use cookies instead")
+			return invalid.Errorf(field, "use cookies instead")
 		case seen[lower]:
-			return wrong(field, "is there twice")
+			return invalid.Errorf(field, "is there twice")
 		case lower == "authorization" && p.Auth != nil:
-			return wrong(field, "use auth or this header, not both")
+			return invalid.Errorf(field, "use auth or this header, not both")
 		case len(p.Headers[name]) > maxValue:
-			return wrong(field, "is longer than %d bytes", maxValue)
+			return invalid.Errorf(field, "is longer than %d bytes", maxValue)
 		case !ValidHeaderValue(string(p.Headers[name])):
-			return wrong(field, "contains a line break or another control character")
+			return invalid.Errorf(field, "contains a line break or another control character")
 		case lower == "authorization" && !p.Headers[name].Secret():
 			return mustRefer(field)
 		}
@@ -121,11 +123,11 @@ func (p Profile) checkCookies(at string) error {
 		field, value := at+".cookies."+name, string(p.Cookies[name])
 		switch {
 		case !isToken(name):
-			return wrong(field, "%.80q is not the name of a cookie", name)
+			return invalid.Errorf(field, "%.80q is not the name of a cookie", name)
 		case len(value) > maxValue:
-			return wrong(field, "is longer than %d bytes", maxValue)
+			return invalid.Errorf(field, "is longer than %d bytes", maxValue)
 		case !p.Cookies[name].Secret() && !ValidCookieValue(value):
-			return wrong(field, "contains a space, a comma, a semicolon, a quotation mark, a backslash or a control character")
+			return invalid.Errorf(field, "contains a space, a comma, a semicolon, a quotation mark, a backslash or a control character")
 		}
 	}
 	return nil
@@ -133,7 +135,7 @@ func (p Profile) checkCookies(at string) error {
 
 // mustRefer says that a secret was written down.
 func mustRefer(field string) error {
-	return wrong(field, "is a secret and must not be written here; refer to it as ${env:NAME}, ${file:/path} or ${secret:NAME} (freshet secret set NAME)")
+	return invalid.Errorf(field, "is a secret and must not be written here; refer to it as ${env:NAME}, ${file:/path} or ${secret:NAME} (freshet secret set NAME)")
 }
 
 // checkTexts judges references, and asks for one where a name says that the value is
@@ -142,11 +144,11 @@ func (p Profile) checkTexts(at string) error {
 	for field, t := range p.Values {
 		found, err := t.References()
 		if err != nil {
-			return wrong(at+"."+field, "%v", err)
+			return invalid.Errorf(at+"."+field, "%v", err)
 		}
 		for _, r := range found {
 			if r.Kind == TakenValue && field == "proxy" {
-				return wrong(at+"."+field, "%s is not known before the login", r)
+				return invalid.Errorf(at+"."+field, "%s is not known before the login", r)
 			}
 		}
 		_, name, _ := strings.Cut(field, ".")
@@ -173,20 +175,20 @@ func (p Profile) checkAuth(at string) error {
 	}
 	switch {
 	case given != 1:
-		return wrong(at+".auth", "use one of basic, bearer and oauth2")
+		return invalid.Errorf(at+".auth", "use one of basic, bearer and oauth2")
 	case a.Basic != nil && (a.Basic.User == "" || strings.Contains(string(a.Basic.User), ":") && !a.Basic.User.Secret()):
-		return wrong(at+".auth.basic.user", "must be there, and without a colon")
+		return invalid.Errorf(at+".auth.basic.user", "must be there, and without a colon")
 	case a.OAuth2 == nil:
 		return nil
 	}
 	o := a.OAuth2
 	switch {
 	case o.TokenURL == "":
-		return wrong(at+".auth.oauth2.token_url", "must be there")
+		return invalid.Errorf(at+".auth.oauth2.token_url", "must be there")
 	case !isAbsolute(o.TokenURL):
-		return wrong(at+".auth.oauth2.token_url", "%.200q is not an absolute URL", MaskURL(o.TokenURL))
+		return invalid.Errorf(at+".auth.oauth2.token_url", "%.200q is not an absolute URL", MaskURL(o.TokenURL))
 	case o.ClientID == "" || o.ClientSecret == "":
-		return wrong(at+".auth.oauth2", "needs client_id and client_secret")
+		return invalid.Errorf(at+".auth.oauth2", "needs client_id and client_secret")
 	}
 	return nil
 }
@@ -199,7 +201,7 @@ func isAbsolute(raw string) bool {
 // checkWay judges how the server is reached.
 func (p Profile) checkWay(at string) error {
 	if c := p.Cert; c != nil && (!filepath.IsAbs(c.Cert) || !filepath.IsAbs(c.Key)) {
-		return wrong(at+".cert", "needs cert and key, each a file with its full path")
+		return invalid.Errorf(at+".cert", "needs cert and key, each a file with its full path")
 	}
 	if p.Proxy != "" {
 		if err := checkProxy(at+".proxy", p.Proxy); err != nil {
@@ -207,12 +209,12 @@ func (p Profile) checkWay(at string) error {
 		}
 	}
 	if !ValidHeaderValue(p.Language) || len(p.Language) > 256 {
-		return wrong(at+".language", "%.80q is not a list of languages, such as de-CH, de;q=0.9", p.Language)
+		return invalid.Errorf(at+".language", "%.80q is not a list of languages, such as de-CH, de;q=0.9", p.Language)
 	}
 	if p.Timeout != "" {
-		d, err := ParseDuration(p.Timeout)
+		d, err := units.ParseDuration(p.Timeout)
 		if err != nil {
-			return wrong(at+".timeout", "%v", reasonOf(err))
+			return invalid.Errorf(at+".timeout", "%v", reasonOf(err))
 		}
 		return checkLength(at+".timeout", d, 100*time.Millisecond)
 	}
@@ -223,7 +225,7 @@ func (p Profile) checkWay(at string) error {
 func checkProxy(field string, t Value) error {
 	plain, err := t.Expand(func(Reference) (string, error) { return "x", nil })
 	if err != nil {
-		return wrong(field, "%v", err)
+		return invalid.Errorf(field, "%v", err)
 	}
 	if plain == "x" { // all of it is a secret
 		return nil
@@ -231,7 +233,7 @@ func checkProxy(field string, t Value) error {
 	u, err := url.Parse(plain)
 	switch {
 	case err != nil || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) || u.Host == "" || u.Path != "" && u.Path != "/":
-		return wrong(field, "is not a proxy such as http://proxy.example:3128 or socks5://127.0.0.1:1080")
+		return invalid.Errorf(field, "is not a proxy such as http://proxy.example:3128 or socks5://127.0.0.1:1080")
 	case u.User != nil && !t.Secret():
 		return mustRefer(field)
 	}
@@ -249,7 +251,7 @@ func (s *Source) checkExpect() error {
 func (e *Expect) check(at string) error {
 	for _, status := range e.Status {
 		if status < 200 || status > 599 || status >= 300 && status < 400 {
-			return wrong(at+".status", "%d cannot be expected; use 200 to 299 or 400 to 599", status)
+			return invalid.Errorf(at+".status", "%d cannot be expected; use 200 to 299 or 400 to 599", status)
 		}
 	}
 	if err := checkPattern(at+".match", e.Match); err != nil {
@@ -264,13 +266,13 @@ func checkPattern(field, pattern string) error {
 		return nil
 	}
 	if len(pattern) > maxPattern {
-		return wrong(field, "is longer than %d bytes", maxPattern)
+		return invalid.Errorf(field, "is longer than %d bytes", maxPattern)
 	}
 	if _, err := regexp.Compile(pattern); err != nil {
-		return wrong(field, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return invalid.Errorf(field, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	if PatternSize(pattern) > maxProgram {
-		return wrong(field, "is too large; repeat less in it")
+		return invalid.Errorf(field, "is too large; repeat less in it")
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package freshet
 
-import "fmt"
+import (
+	"freshet/internal/invalid"
+)
 
 // A RobotsSetting says whether a source is polled only if the robots.txt files of its
 // hosts allow it.
@@ -21,7 +23,7 @@ func ParseRobotsSetting(text string) (RobotsSetting, error) {
 	case "default":
 		return RobotsDefault, nil
 	}
-	return "", &InvalidError{Field: "robots", Reason: fmt.Sprintf("%.40q is not a way to treat robots.txt; use obey, ignore or default", text)}
+	return "", invalid.Errorf("robots", "%.40q is not a way to treat robots.txt; use obey, ignore or default", text)
 }
 
 // String returns the setting as ParseRobotsSetting reads it.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 	"net/url"
 	"slices"
 	"strings"
@@ -73,7 +75,7 @@ func (s Site) Finds(by FoundBy) bool { return len(s.Find) == 0 || slices.Contain
 type Percentage float64
 
 // MarshalJSON returns the part as a text.
-func (p Percentage) MarshalJSON() ([]byte, error) { return json.Marshal(FormatShare(float64(p))) }
+func (p Percentage) MarshalJSON() ([]byte, error) { return json.Marshal(units.FormatShare(float64(p))) }
 
 // UnmarshalJSON reads a text such as "30%".
 func (p *Percentage) UnmarshalJSON(text []byte) error {
@@ -81,7 +83,7 @@ func (p *Percentage) UnmarshalJSON(text []byte) error {
 	if json.Unmarshal(text, &s) != nil {
 		return fmt.Errorf("expected a part such as \"30%%\", but found: %.40s", text)
 	}
-	x, err := ParseShare(s)
+	x, err := units.ParseShare(s)
 	if err == nil {
 		*p = Percentage(x)
 	}
@@ -129,25 +131,25 @@ func (s Source) Page(id SourceID, pageURL string) Source {
 // checkSite judges what is said of a site. Patterns are for package sites to judge.
 func (s *Source) checkSite() error {
 	if s.Of != "" && s.Site != nil {
-		return wrong("site", "a page of a site cannot be a site itself")
+		return invalid.Errorf("site", "a page of a site cannot be a site itself")
 	}
 	if s.Site == nil {
 		return nil
 	}
 	if u, err := url.Parse(s.URL); err != nil || MediumOf(s.URL) != OnWeb || u.Host == "" {
-		return wrong("site", "a site begins at an http or https URL")
+		return invalid.Errorf("site", "a site begins at an http or https URL")
 	}
 	switch site := s.Site; {
 	case len(s.ID) > maxSiteID:
-		return wrong("id", "the id of a site is at most %d characters long: its pages have it in theirs", maxSiteID)
+		return invalid.Errorf("id", "the id of a site is at most %d characters long: its pages have it in theirs", maxSiteID)
 	case site.Limit < 0 || site.Limit > MostSitePages:
-		return wrong("site.limit", "%d is not a number of pages from 1 to %d", site.Limit, MostSitePages)
+		return invalid.Errorf("site.limit", "%d is not a number of pages from 1 to %d", site.Limit, MostSitePages)
 	case site.Depth < 0 || site.Depth > 100:
-		return wrong("site.depth", "%d is not a number of links from 1 to 100", site.Depth)
+		return invalid.Errorf("site.depth", "%d is not a number of links from 1 to 100", site.Depth)
 	default:
 		for _, by := range site.Find {
 			if !slices.Contains(ways, by) {
-				return wrong("site.find", "%.40q is not one of sitemaps, feeds and links", by)
+				return invalid.Errorf("site.find", "%.40q is not one of sitemaps, feeds and links", by)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // settings draws what can be said of a site and of its pages.
@@ -94,7 +95,7 @@ func TestCheckSite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := freshet.Source{URL: tt.url, Site: &tt.site}.Check()
-			invalid, _ := err.(*freshet.InvalidError)
+			invalid, _ := err.(*invalid.Error)
 			switch {
 			case tt.want == "" && err != nil:
 				t.Error(err)

@@ -2,6 +2,8 @@ package freshet
 
 import (
 	"fmt"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 	"math"
 	"net/url"
 	"slices"
@@ -19,7 +21,7 @@ const (
 )
 
 // Check judges what a user says of a source. It returns the source in its normal
-// form, or an *InvalidError that names the field as the user wrote it. Whether
+// form, or an *invalid.Error that names the field as the user wrote it. Whether
 // the URL may be reached is for package fetch to say and whether a selector can
 // be used for package content, whose CheckSource judges all of it.
 //
@@ -35,32 +37,28 @@ func (s Source) Check() (Source, error) {
 	return s, nil
 }
 
-func wrong(field, format string, args ...any) error {
-	return &InvalidError{Field: field, Reason: fmt.Sprintf(format, args...)}
-}
-
 func (s *Source) checkID() error {
 	if s.ID != "" && !ValidSourceID(s.ID) {
-		return wrong("id", "%.80q is not a valid id; use up to 64 letters, digits, '.', '_' and '-'", s.ID)
+		return invalid.Errorf("id", "%.80q is not a valid id; use up to 64 letters, digits, '.', '_' and '-'", s.ID)
 	}
 	return nil
 }
 
 func (s *Source) checkURL() error {
 	if s.URL == "" {
-		return wrong("url", "the source has no url")
+		return invalid.Errorf("url", "the source has no url")
 	}
 	if len(s.URL) > maxURL {
-		return wrong("url", "is longer than %d bytes", maxURL)
+		return invalid.Errorf("url", "is longer than %d bytes", maxURL)
 	}
 	if err := s.expand(); err != nil {
 		return err
 	}
 	if _, err := url.Parse(s.URL); err != nil {
-		return wrong("url", "%q is not a URL", Shorten(MaskURL(s.URL), 200))
+		return invalid.Errorf("url", "%q is not a URL", Shorten(MaskURL(s.URL), 200))
 	}
 	if Masked(s.URL) {
-		return wrong("url", "has %s in place of a secret; give the full URL, or leave it out to keep the current one", mask)
+		return invalid.Errorf("url", "has %s in place of a secret; give the full URL, or leave it out to keep the current one", mask)
 	}
 	return nil
 }
@@ -68,17 +66,17 @@ func (s *Source) checkURL() error {
 func (s *Source) checkName() error {
 	s.Name = strings.TrimSpace(s.Name)
 	if utf8.RuneCountInString(s.Name) > maxName {
-		return wrong("name", "is longer than %d characters", maxName)
+		return invalid.Errorf("name", "is longer than %d characters", maxName)
 	}
 	if strings.ContainsFunc(s.Name, unicode.IsControl) {
-		return wrong("name", "contains a control character")
+		return invalid.Errorf("name", "contains a control character")
 	}
 	return nil
 }
 
 func (s *Source) checkTags() error {
 	if len(s.Tags) > maxTags {
-		return wrong("tags", "there are too many; the most is %d", maxTags)
+		return invalid.Errorf("tags", "there are too many; the most is %d", maxTags)
 	}
 	tidy := make([]string, 0, len(s.Tags))
 	for i, tag := range s.Tags {
@@ -86,11 +84,11 @@ func (s *Source) checkTags() error {
 		field := fmt.Sprintf("tags[%d]", i)
 		switch {
 		case tag == "":
-			return wrong(field, "must not be empty")
+			return invalid.Errorf(field, "must not be empty")
 		case len(tag) > maxTag:
-			return wrong(field, "is longer than %d bytes", maxTag)
+			return invalid.Errorf(field, "is longer than %d bytes", maxTag)
 		case strings.ContainsFunc(tag, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == ',' }):
-			return wrong(field, "%q contains a space, a comma or a control character", tag)
+			return invalid.Errorf(field, "%q contains a space, a comma or a control character", tag)
 		}
 		tidy = append(tidy, tag)
 	}
@@ -107,10 +105,10 @@ func (s *Source) checkWorth() error {
 		return err
 	}
 	if math.IsNaN(s.Weight) || s.Weight < 0 || s.Weight > most {
-		return wrong("weight", "must be above 0 and at most 1,000,000")
+		return invalid.Errorf("weight", "must be above 0 and at most 1,000,000")
 	}
 	if math.IsNaN(s.Cost) || s.Cost < 0 || s.Cost > most {
-		return wrong("cost", "must be above 0 and at most 1,000,000")
+		return invalid.Errorf("cost", "must be above 0 and at most 1,000,000")
 	}
 	return nil
 }
@@ -126,7 +124,7 @@ const (
 // checkLength reports a length of time that is set and shorter than makes sense.
 func checkLength(field string, d, shortest time.Duration) error {
 	if d != 0 && d < shortest {
-		return wrong(field, "%s is too short; the shortest allowed is %s", FormatDuration(d), FormatDuration(shortest))
+		return invalid.Errorf(field, "%s is too short; the shortest allowed is %s", units.FormatDuration(d), units.FormatDuration(shortest))
 	}
 	return nil
 }
@@ -140,10 +138,10 @@ func (s *Source) checkGaps() error {
 	}
 	switch {
 	case s.MaxGap > 0 && s.MinGap > s.MaxGap:
-		return wrong("max_gap", "%s is shorter than min_gap, which is %s", FormatDuration(s.MaxGap), FormatDuration(s.MinGap))
+		return invalid.Errorf("max_gap", "%s is shorter than min_gap, which is %s", units.FormatDuration(s.MaxGap), units.FormatDuration(s.MinGap))
 	}
 	if s.MaxGap > 0 && !s.Strategy.IsZero() {
-		return wrong("strategy", "cannot be used together with max_gap: it says when the source is polled")
+		return invalid.Errorf("strategy", "cannot be used together with max_gap: it says when the source is polled")
 	}
 	if _, err := ParseStrategy(s.Strategy.String()); err != nil {
 		return err
@@ -161,7 +159,7 @@ func (s *Source) checkGaps() error {
 func (s *Source) checkRender() error {
 	r := s.Recipe.Render
 	if r.On && s.Request != nil && s.Request.Proxy != "" {
-		return wrong("render", "cannot be used together with request.proxy: the parts of the page would not go through it")
+		return invalid.Errorf("render", "cannot be used together with request.proxy: the parts of the page would not go through it")
 	}
 	return r.check()
 }
@@ -172,9 +170,9 @@ func (s *Source) checkKeep() error {
 	}
 	switch {
 	case s.Keep.Versions < 0:
-		return wrong("keep.versions", "must not be negative")
+		return invalid.Errorf("keep.versions", "must not be negative")
 	case s.Keep.Bytes < 0:
-		return wrong("keep.bytes", "must not be negative")
+		return invalid.Errorf("keep.bytes", "must not be negative")
 	}
 	return nil
 }
@@ -182,15 +180,15 @@ func (s *Source) checkKeep() error {
 // mostPlace is how many bytes the name of a place has at most.
 const mostPlace = 64
 
-// CheckPlace returns an *InvalidError if a name is not one of a place where hands are.
+// CheckPlace returns an *invalid.Error if a name is not one of a place where hands are.
 func CheckPlace(field, name string) error {
 	for _, r := range name {
 		if r != '-' && r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
-			return wrong(field, "%q is not the name of a place; use letters, digits, '-', '_' and '.', such as eu-west", name)
+			return invalid.Errorf(field, "%q is not the name of a place; use letters, digits, '-', '_' and '.', such as eu-west", name)
 		}
 	}
 	if len(name) > mostPlace {
-		return wrong(field, "the name of a place is longer than %d characters", mostPlace)
+		return invalid.Errorf(field, "the name of a place is longer than %d characters", mostPlace)
 	}
 	return nil
 }

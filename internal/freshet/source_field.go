@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 	"maps"
 	"slices"
 	"strconv"
@@ -130,11 +132,11 @@ func parseKind(text string) (Kind, error) { return Kind(strings.TrimPrefix(text,
 
 func lengthField(f SourceField, at func(*Source) *time.Duration) SourceField {
 	f.Kind = "TIME"
-	return textField(f, at, ParseDuration, func(d time.Duration) string {
+	return textField(f, at, units.ParseDuration, func(d time.Duration) string {
 		if d == 0 {
 			return ""
 		}
-		return FormatDuration(d)
+		return units.FormatDuration(d)
 	})
 }
 
@@ -177,7 +179,7 @@ func countField(f SourceField, at func(*Source) *int) SourceField {
 
 func sizeField(f SourceField, at func(*Source) *int64) SourceField {
 	f.Kind = "SIZE"
-	return numeric(f, at, ParseSize, FormatSize)
+	return numeric(f, at, units.ParseSize, units.FormatSize)
 }
 
 func switchField(f SourceField, at func(*Source) *bool) SourceField {
@@ -388,7 +390,7 @@ func (s Source) set(document map[string]any) (Source, error) {
 			continue
 		}
 		if err := f.readJSON(&s, value); err != nil {
-			return s, &InvalidError{Field: f.Name, Reason: reasonOf(err)}
+			return s, &invalid.Error{Field: f.Name, Reason: reasonOf(err)}
 		}
 	}
 	return s, nil
@@ -436,7 +438,7 @@ func (f *SourceField) readJSON(s *Source, value any) error {
 
 // reasonOf returns an error without the field that it names.
 func reasonOf(err error) string {
-	if invalid, ok := err.(*InvalidError); ok {
+	if invalid, ok := err.(*invalid.Error); ok {
 		return invalid.Reason
 	}
 	return err.Error()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // A patch sets what it names, null sets back, and parts of a field are patched alike.
@@ -36,7 +37,7 @@ func TestPatch(t *testing.T) {
 			}
 			patched, err := s.Patch(patch)
 			if tt.wrong != "" {
-				if f, ok := errors.AsType[*freshet.InvalidError](err); !ok || f.Field != tt.wrong {
+				if f, ok := errors.AsType[*invalid.Error](err); !ok || f.Field != tt.wrong {
 					t.Fatalf("the error is %v, want one of the field %s", err, tt.wrong)
 				}
 				return

@@ -2,6 +2,8 @@ package freshet
 
 import (
 	"fmt"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 	"strconv"
 	"strings"
 	"time"
@@ -56,7 +58,7 @@ func ParseViewport(s string) (Viewport, error) {
 	height, err2 := strconv.Atoi(h)
 	v := Viewport{width, height}
 	if !ok || err1 != nil || err2 != nil || min(width, height) < minViewport || max(width, height) > maxViewport {
-		return Viewport{}, wrong("render.viewport", "%.40q is not a size such as 1280x800, with sides of %d to %d pixels", s, minViewport, maxViewport)
+		return Viewport{}, invalid.Errorf("render.viewport", "%.40q is not a size such as 1280x800, with sides of %d to %d pixels", s, minViewport, maxViewport)
 	}
 	return v, nil
 }
@@ -99,15 +101,15 @@ func ParseRenderStep(line string) (RenderStep, error) {
 	case RenderFill:
 		at, text, ok := strings.Cut(rest, " = ")
 		if !ok {
-			return s, wrong("render.steps", "%.80q says nothing to fill in; write fill CSS = TEXT", line)
+			return s, invalid.Errorf("render.steps", "%.80q says nothing to fill in; write fill CSS = TEXT", line)
 		}
 		s.At, s.Text = strings.TrimSpace(at), text
 	case RenderWait:
-		if d, err := ParseDuration(rest); err == nil {
+		if d, err := units.ParseDuration(rest); err == nil {
 			s.At, s.For = "", d
 		}
 	default:
-		return s, wrong("render.steps", "%.80q is not a step; write click CSS, fill CSS = TEXT, scroll [CSS] or wait CSS|TIME", line)
+		return s, invalid.Errorf("render.steps", "%.80q is not a step; write click CSS, fill CSS = TEXT, scroll [CSS] or wait CSS|TIME", line)
 	}
 	return s, s.check()
 }
@@ -118,7 +120,7 @@ func (s RenderStep) String() string {
 	case s.Do == RenderFill:
 		return "fill " + s.At + " = " + s.Text
 	case s.Do == RenderWait && s.At == "":
-		return "wait " + FormatDuration(s.For)
+		return "wait " + units.FormatDuration(s.For)
 	}
 	return strings.TrimSpace(string(s.Do) + " " + s.At)
 }
@@ -126,15 +128,15 @@ func (s RenderStep) String() string {
 func (s RenderStep) check() error {
 	switch {
 	case s.At == "" && (s.Do == RenderClick || s.Do == RenderFill):
-		return wrong("render.steps", "%s needs a CSS selector", s.Do)
+		return invalid.Errorf("render.steps", "%s needs a CSS selector", s.Do)
 	case s.Do == RenderWait && s.At == "" && s.For == 0:
-		return wrong("render.steps", "wait needs a CSS selector or a time such as 2s")
+		return invalid.Errorf("render.steps", "wait needs a CSS selector or a time such as 2s")
 	case s.For > maxRenderWait:
-		return wrong("render.steps", "waits %s; the longest allowed is %s", FormatDuration(s.For), FormatDuration(maxRenderWait))
+		return invalid.Errorf("render.steps", "waits %s; the longest allowed is %s", units.FormatDuration(s.For), units.FormatDuration(maxRenderWait))
 	case len(s.At) > maxRenderText || len(s.Text) > maxRenderText:
-		return wrong("render.steps", "a selector or text is longer than %d bytes", maxRenderText)
+		return invalid.Errorf("render.steps", "a selector or text is longer than %d bytes", maxRenderText)
 	case !utf8.ValidString(s.At) || !utf8.ValidString(s.Text):
-		return wrong("render.steps", "a selector or text is not UTF-8")
+		return invalid.Errorf("render.steps", "a selector or text is not UTF-8")
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -28,7 +30,7 @@ func (r Render) MarshalJSON() ([]byte, error) {
 	}
 	o := renderObject{WaitFor: r.WaitFor, Consent: r.Consent, Steps: r.Steps, Screenshot: r.Screenshot, Viewport: r.Viewport.String()}
 	if r.Wait != 0 {
-		o.Wait = FormatDuration(r.Wait)
+		o.Wait = units.FormatDuration(r.Wait)
 	}
 	text, err := json.Marshal(o)
 	if string(text) == "{}" {
@@ -56,7 +58,7 @@ func (r *Render) UnmarshalJSON(text []byte) error {
 	}
 	*r = Render{On: true, WaitFor: o.WaitFor, Consent: o.Consent, Steps: o.Steps, Screenshot: o.Screenshot}
 	if o.Wait != "" {
-		if r.Wait, err = ParseDuration(o.Wait); err != nil {
+		if r.Wait, err = units.ParseDuration(o.Wait); err != nil {
 			return fmt.Errorf("wait: %w", err)
 		}
 	}
@@ -110,15 +112,15 @@ func stepLine(verb string, arg json.RawMessage) (string, error) {
 func (r Render) check() error {
 	switch {
 	case r.Wait < 0 || r.Wait > maxRenderWait:
-		return wrong("render.wait", "%s is too long; the longest allowed is %s", FormatDuration(r.Wait), FormatDuration(maxRenderWait))
+		return invalid.Errorf("render.wait", "%s is too long; the longest allowed is %s", units.FormatDuration(r.Wait), units.FormatDuration(maxRenderWait))
 	case r.Wait != 0 && r.Wait < 100*time.Millisecond:
-		return wrong("render.wait", "%s is too short; the shortest allowed is 100ms", FormatDuration(r.Wait))
+		return invalid.Errorf("render.wait", "%s is too short; the shortest allowed is 100ms", units.FormatDuration(r.Wait))
 	case len(r.WaitFor) > maxRenderText || !utf8.ValidString(r.WaitFor) || strings.ContainsRune(r.WaitFor, 0):
-		return wrong("render.wait_for", "is longer than %d bytes or not text", maxRenderText)
+		return invalid.Errorf("render.wait_for", "is longer than %d bytes or not text", maxRenderText)
 	case r.Consent != ConsentNone && r.Consent != ConsentAccept && r.Consent != ConsentReject:
-		return wrong("render.consent", "%.40q is not accept or reject", r.Consent)
+		return invalid.Errorf("render.consent", "%.40q is not accept or reject", r.Consent)
 	case len(r.Steps) > maxRenderSteps:
-		return wrong("render.steps", "there are too many; the most is %d", maxRenderSteps)
+		return invalid.Errorf("render.steps", "there are too many; the most is %d", maxRenderSteps)
 	}
 	for _, s := range r.Steps {
 		if err := s.check(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 func TestSourceCheck(t *testing.T) {
@@ -65,7 +66,7 @@ func TestSourceCheck(t *testing.T) {
 		s := ok
 		tt.edit(&s)
 		_, err := s.Check()
-		invalid, is := errors.AsType[*freshet.InvalidError](err)
+		invalid, is := errors.AsType[*invalid.Error](err)
 		if (tt.field != "") != is || is && invalid.Field != tt.field {
 			t.Errorf("%s is judged %v, want something wrong with %q", s.Definition(), err, tt.field)
 		}

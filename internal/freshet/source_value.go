@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"freshet/internal/invalid"
 	"io"
 	"reflect"
 	"regexp"
@@ -19,7 +20,7 @@ func valueField[T any](f SourceField, at func(*Source) *T) SourceField {
 	f.Read = func(s *Source, text ...string) error {
 		v, err := ParseJSON[T](strings.Join(text, ""))
 		if err != nil {
-			return &InvalidError{Field: f.Name, Reason: err.Error()}
+			return &invalid.Error{Field: f.Name, Reason: err.Error()}
 		}
 		*at(s) = v
 		return nil

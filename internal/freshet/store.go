@@ -2,6 +2,7 @@ package freshet
 
 import (
 	"context"
+	"freshet/internal/freshet/failure"
 	"iter"
 	"time"
 )
@@ -9,20 +10,20 @@ import (
 // A Standing is how things stand with a source: what its logs add up to, so
 // that polling can go on after a restart.
 type Standing struct {
-	Upto      Cursor    // the newest outcome it rests on; zero if there is none
-	Begun     time.Time // the last attempt, whether or not it ended
-	Seen      time.Time // Began of the last poll that saw the source
-	NotBefore time.Time // the latest such request of the host, if not yet past
-	Failures  int       // failed polls since it was last seen
-	Failure   Failure   // of the last of them
-	Err       string    // likewise, in words
-	Requests  int       // that the last poll took
-	Route     Route     // where they went, as in Outcome
-	Polls     int64     // made in all
-	Suspect   Suspect   // as in the Outcome of the last poll that saw the source, or of what is held
-	Landed    string    // likewise
-	Fresh     time.Time // FreshUntil of the last poll that saw the source
-	Belied    bool      // an outcome belied such a time: its server's hints are not believed
+	Upto      Cursor        // the newest outcome it rests on; zero if there is none
+	Begun     time.Time     // the last attempt, whether or not it ended
+	Seen      time.Time     // Began of the last poll that saw the source
+	NotBefore time.Time     // the latest such request of the host, if not yet past
+	Failures  int           // failed polls since it was last seen
+	Failure   failure.Class // of the last of them
+	Err       string        // likewise, in words
+	Requests  int           // that the last poll took
+	Route     Route         // where they went, as in Outcome
+	Polls     int64         // made in all
+	Suspect   Suspect       // as in the Outcome of the last poll that saw the source, or of what is held
+	Landed    string        // likewise
+	Fresh     time.Time     // FreshUntil of the last poll that saw the source
+	Belied    bool          // an outcome belied such a time: its server's hints are not believed
 
 	Held   Held   // a capture that is stored and not told yet
 	Quiets Quiets // versions that were stored and never told, in all

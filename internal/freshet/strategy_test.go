@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 func TestParseStrategy(t *testing.T) {
@@ -50,7 +52,7 @@ func TestParseStrategy(t *testing.T) {
 		"day {06:30} Europe/Berli": `"Europe/Berli" is not a time zone`,
 	} {
 		_, err := freshet.ParseStrategy(text)
-		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != "strategy" || !strings.Contains(invalid.Reason, want) {
+		if invalid, ok := errors.AsType[*invalid.Error](err); !ok || invalid.Field != "strategy" || !strings.Contains(invalid.Reason, want) {
 			t.Errorf("%q is refused with %v, want an InvalidError of the strategy: %s", text, err, want)
 		}
 	}
@@ -86,7 +88,7 @@ func FuzzParseStrategy(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := freshet.ParseStrategy(text)
 		if err != nil {
-			if _, ok := errors.AsType[*freshet.InvalidError](err); !ok {
+			if _, ok := errors.AsType[*invalid.Error](err); !ok {
 				t.Fatalf("%q is refused with %v, which names no field", text, err)
 			}
 			return
@@ -174,7 +176,7 @@ func TestTimetableByTheMinute(t *testing.T) {
 		wall := func(at time.Time) int { return int(table.Clock(at) / 60) }
 		var want []time.Time
 		reached := wall(begin)
-		for at := begin.Add(time.Minute); at.Before(begin.Add(12 * freshet.Day)); at = at.Add(time.Minute) {
+		for at := begin.Add(time.Minute); at.Before(begin.Add(12 * units.Day)); at = at.Add(time.Minute) {
 			now := wall(at)
 			if s.Every == freshet.EveryHour { // whole hours more or less are no matter
 				reached += (now - wall(at.Add(-time.Minute)) - 1) / 60 * 60

@@ -1,6 +1,8 @@
 package freshet
 
-import "fmt"
+import (
+	"freshet/internal/invalid"
+)
 
 // A Suspect is a class of capture that is probably not the page that somebody wants
 // to watch. "" means that nothing speaks against it. What is suspect is stored at once
@@ -42,7 +44,7 @@ func ParseSuspicion(text string) (Suspicion, error) {
 	case MarkSuspects, IgnoreSuspects:
 		return s, nil
 	}
-	return "", &InvalidError{Field: "suspect", Reason: fmt.Sprintf("%.40q is not a way to treat suspect captures; use hold, mark or off", text)}
+	return "", invalid.Errorf("suspect", "%.40q is not a way to treat suspect captures; use hold, mark or off", text)
 }
 
 // String returns the setting as ParseSuspicion reads it.

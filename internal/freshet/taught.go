@@ -3,6 +3,7 @@ package freshet
 import (
 	"encoding/json"
 	"fmt"
+	"freshet/internal/invalid"
 	"slices"
 	"time"
 )
@@ -73,11 +74,11 @@ func (t Taught) Learn(now time.Time, upto Cursor, told []UpdateTime) (Lesson, er
 	for i, u := range told {
 		switch {
 		case u.Until.Before(u.After):
-			return Lesson{}, wrong(fmt.Sprintf("times[%d]", i), "ends at %s, before it begins at %s", u.Until.Format(time.RFC3339), u.After.Format(time.RFC3339))
+			return Lesson{}, invalid.Errorf(fmt.Sprintf("times[%d]", i), "ends at %s, before it begins at %s", u.Until.Format(time.RFC3339), u.After.Format(time.RFC3339))
 		case u.After.IsZero() || u.After.Year() < 1970:
-			return Lesson{}, wrong(fmt.Sprintf("times[%d]", i), "is not a time after 1970")
+			return Lesson{}, invalid.Errorf(fmt.Sprintf("times[%d]", i), "is not a time after 1970")
 		case u.Until.After(now):
-			return Lesson{}, wrong(fmt.Sprintf("times[%d]", i), "%s has not come yet", u.Until.Format(time.RFC3339))
+			return Lesson{}, invalid.Errorf(fmt.Sprintf("times[%d]", i), "%s has not come yet", u.Until.Format(time.RFC3339))
 		}
 		known = append(known, UpdateTime{u.After.UTC(), u.Until.UTC()})
 	}
@@ -88,7 +89,7 @@ func (t Taught) Learn(now time.Time, upto Cursor, told []UpdateTime) (Lesson, er
 	slices.SortFunc(known, UpdateTime.Compare)
 	known = slices.CompactFunc(known, func(a, b UpdateTime) bool { return a.Compare(b) == 0 })
 	if len(known) > mostTaught {
-		return Lesson{}, wrong("times", "there are too many; the most for a source is %d", mostTaught)
+		return Lesson{}, invalid.Errorf("times", "there are too many; the most for a source is %d", mostTaught)
 	}
 	l := Lesson{Upto: upto}
 	for _, u := range known {

@@ -1,6 +1,9 @@
 package freshet
 
-import "time"
+import (
+	"freshet/internal/invalid"
+	"time"
+)
 
 // A Timetable says at which moments a strategy has a source polled.
 //
@@ -17,7 +20,7 @@ type Timetable struct {
 func (s Strategy) Timetable() (*Timetable, error) {
 	zone, err := time.LoadLocation(s.Zone)
 	if err != nil {
-		return nil, wrong("strategy", "%v", err)
+		return nil, invalid.Errorf("strategy", "%v", err)
 	}
 	return &Timetable{strategy: s, zone: zone}, nil
 }

@@ -2,6 +2,7 @@ package freshet
 
 import (
 	"context"
+	"freshet/internal/freshet/failure"
 	"net/http"
 	"time"
 )
@@ -106,7 +107,7 @@ type Fetcher interface {
 
 // A FetchError says why a source could not be seen.
 type FetchError struct {
-	Class Failure
+	Class failure.Class
 	Err   error
 	Hint  string // what the operator can do, if anything
 }

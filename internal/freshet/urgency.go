@@ -2,7 +2,8 @@ package freshet
 
 import (
 	"cmp"
-	"fmt"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 	"math"
 	"slices"
 	"strconv"
@@ -62,8 +63,8 @@ func ParseUrgencyIn(unit time.Duration, s string) (Urgency, error) {
 	if why == "" {
 		return u, nil
 	}
-	return Urgency{}, &InvalidError{Field: "urgency", Reason: fmt.Sprintf(
-		"%q %s; use uniform, exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,0.5,.../1m", s, why)}
+	return Urgency{}, invalid.Errorf("urgency",
+		"%q %s; use uniform, exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,0.5,.../1m", s, why)
 }
 
 // parseByWidth reads an urgency that is given by a length of time, or says what
@@ -87,7 +88,7 @@ func parseByWidth(unit time.Duration, kind, arg string) (u Urgency, why string) 
 func parseByUnit(unit time.Duration, kind, arg string) (u Urgency, why string) {
 	arg, per, has := strings.Cut(arg, "/")
 	if has {
-		d, err := ParsePer(strings.TrimSpace(per))
+		d, err := units.ParsePer(strings.TrimSpace(per))
 		if err != nil {
 			return u, "needs a unit of time after the slash, such as 1s, 1m or 1d"
 		}
@@ -157,11 +158,11 @@ func (u Urgency) String() string {
 	case UrgencyUniform:
 		return "uniform"
 	case UrgencyWindow:
-		return "window:" + FormatDuration(u.Width)
+		return "window:" + units.FormatDuration(u.Width)
 	case UrgencyChordal:
-		return "chordal:" + FormatDuration(u.Width)
+		return "chordal:" + units.FormatDuration(u.Width)
 	}
-	return u.numbers() + "/" + FormatDuration(u.per())
+	return u.numbers() + "/" + units.FormatDuration(u.per())
 }
 
 // numbers returns an urgency that counts in units, without the unit.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 func TestValue(t *testing.T) {
@@ -124,7 +125,7 @@ func TestRequestIsChecked(t *testing.T) {
 			continue
 		}
 		_, err = s.Check()
-		field, _ := freshet.FieldOf(err)
+		field, _ := invalid.FieldOf(err)
 		if field != tt.field || err != nil && !strings.Contains(err.Error(), tt.reason) || (err == nil) != (tt.reason == "") {
 			t.Errorf("%s: the error is %v, want %s: %s", tt.request, err, tt.field, tt.reason)
 		}
@@ -200,7 +201,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		s := freshet.Source{URL: "https://a.example/", Request: &p}
 		if s, err = s.Check(); err != nil {
-			if field, ok := freshet.FieldOf(err); !ok || !strings.HasPrefix(field, "request") {
+			if field, ok := invalid.FieldOf(err); !ok || !strings.HasPrefix(field, "request") {
 				t.Errorf("%s: %v names no field of the request", text, err)
 			}
 			return

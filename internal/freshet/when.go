@@ -3,6 +3,7 @@ package freshet
 import (
 	"context"
 	"fmt"
+	"freshet/internal/units"
 	"time"
 )
 
@@ -10,7 +11,7 @@ import (
 // time or a date in a zone, such as "2026-11-01 08:00" or "2026-11-01", or how long
 // before now, such as "2d". A date is its beginning.
 func ParseTime(text string, now time.Time, zone *time.Location) (time.Time, error) {
-	if d, err := ParseDuration(text); err == nil {
+	if d, err := units.ParseDuration(text); err == nil {
 		return now.Add(-d), nil
 	}
 	for _, layout := range []string{time.RFC3339Nano, time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly} {

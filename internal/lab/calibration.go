@@ -9,6 +9,7 @@ import (
 	"freshet/internal/lab/plot"
 	"freshet/internal/learn"
 	"freshet/internal/sched/policy"
+	"freshet/internal/units"
 )
 
 // A Calibration holds what a learner says during a replay against the truth. It learns
@@ -24,7 +25,7 @@ type Calibration struct {
 // has to take it as its learner.
 func NewCalibration(g *Grid, at policy.Setting) *Calibration {
 	config := at.Learning()
-	config.Memory = 100 * 365 * freshet.Day // nothing fades: the score counts all of the replay alike
+	config.Memory = 100 * 365 * units.Day // nothing fades: the score counts all of the replay alike
 	return &Calibration{grid: g, learner: learn.New(config), pages: map[freshet.Slot]int{}, gone: make([]freshet.Tally, len(g.pages))}
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/research/generate"
@@ -86,7 +86,7 @@ func TestCompetitionRefuses(t *testing.T) {
 	t.Parallel()
 	c := lab.Competition{Terms: lab.Terms{Estimate: estimate.Spec{Name: "poisson"}}, Policies: []string{"uniform", "unifrom"}, Budgets: []float64{1}}
 	_, err := c.Run(t.Context(), []*lab.Case{generated(t, "poisson")})
-	if wrong, ok := errors.AsType[*freshet.InvalidError](err); !ok || wrong.Field != "policy" {
+	if wrong, ok := errors.AsType[*invalid.Error](err); !ok || wrong.Field != "policy" {
 		t.Errorf("a policy that there is not gives %v", err)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"freshet/internal/freshet"
 	"freshet/internal/lab/plot"
+	"freshet/internal/units"
 )
 
 // DrawContests draws one chart a contest: bars for one budget, lines over
@@ -16,7 +16,7 @@ func DrawContests(contests []*Contest) plot.Page {
 	p := plot.Page{
 		Title: "Policies compared",
 		About: fmt.Sprintf("Life %s, urgency %s, instants of %s, estimate %s, seed %d. Utility is normalised by the weight of all changes; with uniform urgency it is the share of changes captured.",
-			first.Life, first.Urgency, freshet.FormatDuration(contests[0].Grid.Instant), first.Estimate, first.Seed),
+			first.Life, first.Urgency, units.FormatDuration(contests[0].Grid.Instant), first.Estimate, first.Seed),
 		Head: ComparedHead, Words: 3,
 	}
 	for _, k := range contests {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"freshet/internal/freshet"
 	"freshet/internal/lab/plot"
+	"freshet/internal/units"
 )
 
 // A CaptureCurve counts changes and captures over time, for a picture. The replay
@@ -75,7 +75,7 @@ func (c *CaptureCurve) Page(r Trial) plot.Page {
 	p := plot.Page{
 		Title: fmt.Sprintf("%s on %s: recall %.3f", r.Policy, c.Name(), r.Recall),
 		About: fmt.Sprintf("%s of %s, %s to %s; life %s, urgency %s, estimate %s, seed %d.",
-			r.Rate(), freshet.FormatDuration(c.Grid.Instant), r.Start, r.End, r.Life, r.Urgency, r.Estimate, r.Seed),
+			r.Rate(), units.FormatDuration(c.Grid.Instant), r.Start, r.End, r.Life, r.Urgency, r.Estimate, r.Seed),
 		Head: []string{"FIGURE", "VALUE"}, Words: 1,
 		Rows: [][]string{
 			{"changes", FormatNumber(float64(r.Changes))}, {"captured", FormatNumber(float64(r.Captured))}, {"captured at once", FormatNumber(float64(r.ZeroDelay))},
@@ -111,7 +111,7 @@ func DelayChart(r Trial) plot.Chart {
 			later.Height += float64(n)
 		}
 	}
-	x := plot.Linear("delay, in instants of "+freshet.FormatDuration(r.instant()), 0, end)
+	x := plot.Linear("delay, in instants of "+units.FormatDuration(r.instant()), 0, end)
 	if later.Height > 0 {
 		columns, x.To = append(columns, later), later.To
 		x.Ticks = slices.DeleteFunc(x.Ticks, func(k plot.Tick) bool { return k.At >= end })

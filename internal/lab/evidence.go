@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // Evidence is how much replayed polls show of the truth. The zero Evidence is Bits.
@@ -81,7 +83,7 @@ func (e Evidence) String() string {
 		s += ":" + strconv.Itoa(e.Entries)
 	}
 	if e.Every > 0 {
-		s += ",every=" + freshet.FormatDuration(e.Every)
+		s += ",every=" + units.FormatDuration(e.Every)
 	}
 	return s
 }
@@ -89,13 +91,13 @@ func (e Evidence) String() string {
 // ParseEvidence reads what String wrote.
 func ParseEvidence(s string) (e Evidence, err error) {
 	wrong := func(format string, args ...any) (Evidence, error) {
-		return Evidence{}, &freshet.InvalidError{Field: "evidence", Reason: fmt.Sprintf("%q: ", s) + fmt.Sprintf(format, args...)}
+		return Evidence{}, invalid.Errorf("evidence", "%q: %s", s, fmt.Sprintf(format, args...))
 	}
 	rest, option, hasOption := strings.Cut(s, ",")
 	name, number, hasNumber := strings.Cut(rest, ":")
 	kind := slices.Index(evidences[:], name)
 	if kind < 0 {
-		return Evidence{}, &freshet.InvalidError{Field: "evidence", Reason: fmt.Sprintf("unknown evidence %q; use one of %s", name, EvidenceForms)}
+		return Evidence{}, invalid.Errorf("evidence", "unknown evidence %q; use one of %s", name, EvidenceForms)
 	}
 	e.Kind = EvidenceKind(kind)
 	most := map[EvidenceKind]int{Feed: freshet.MostDates, Index: mostEntries, Told: 100}[e.Kind]
@@ -122,7 +124,7 @@ func ParseEvidence(s string) (e Evidence, err error) {
 	if e.Kind != Index || !ok {
 		return wrong("unknown option %q; only index has one, as in index,every=1h", option)
 	}
-	if e.Every, err = freshet.ParseDuration(every); err != nil || e.Every < time.Second {
+	if e.Every, err = units.ParseDuration(every); err != nil || e.Every < time.Second {
 		return wrong("%q is not a length of time of 1s or more, such as 1h", every)
 	}
 	return e, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/learn/estimate"
 )
 
@@ -44,7 +45,7 @@ func (h *History) Quantise(p Period) (*Grid, error) {
 		p.Instant = time.Minute
 	}
 	if p.Instant < 0 {
-		return nil, &freshet.InvalidError{Field: "instant", Reason: fmt.Sprintf("%v is not a length of time", p.Instant)}
+		return nil, invalid.Errorf("instant", "%v is not a length of time", p.Instant)
 	}
 	p, err := h.bounds(p)
 	if err != nil {
@@ -54,7 +55,7 @@ func (h *History) Quantise(p Period) (*Grid, error) {
 	n := (span-1)/p.Instant + 1
 	if span == math.MaxInt64 || n > mostInstants {
 		return nil, freshet.WithHint(
-			&freshet.InvalidError{Field: "instant", Reason: fmt.Sprintf("%v is too short for a period from %s to %s", p.Instant, p.Start.Format(time.RFC3339), p.End.Format(time.RFC3339))},
+			invalid.Errorf("instant", "%v is too short for a period from %s to %s", p.Instant, p.Start.Format(time.RFC3339), p.End.Format(time.RFC3339)),
 			"use a longer instant, or only a part of the trace, with a start and an end")
 	}
 	g := &Grid{Start: p.Start, Instant: p.Instant, Instants: int(n), history: h, pages: h.pages, first: make([]int, 1, len(h.pages)+1)}
@@ -85,7 +86,7 @@ func (h *History) bounds(p Period) (Period, error) {
 	first, last, ok := h.Span()
 	if !ok && (p.Start.IsZero() || p.End.IsZero()) {
 		return p, freshet.WithHint(
-			&freshet.InvalidError{Field: "trace", Reason: "has no changes, so the start and the end are not known"},
+			invalid.Errorf("trace", "has no changes, so the start and the end are not known"),
 			"set the start and the end of the period")
 	}
 	if p.Start.IsZero() {
@@ -96,14 +97,14 @@ func (h *History) bounds(p Period) (Period, error) {
 	}
 	for i, t := range []time.Time{p.Start, p.End} {
 		if s := t.Unix(); s < -farthest || s > farthest {
-			return p, &freshet.InvalidError{
+			return p, &invalid.Error{
 				Field:  []string{"start", "end"}[i],
 				Reason: fmt.Sprintf("%s is out of range; times must be between the years 1684 and 2255", t.Format(time.RFC3339)),
 			}
 		}
 	}
 	if !p.End.After(p.Start) {
-		return p, &freshet.InvalidError{Field: "end", Reason: fmt.Sprintf("%s is not after the start, %s", p.End.Format(time.RFC3339), p.Start.Format(time.RFC3339))}
+		return p, invalid.Errorf("end", "%s is not after the start, %s", p.End.Format(time.RFC3339), p.Start.Format(time.RFC3339))
 	}
 	return p, nil
 }

@@ -1,10 +1,10 @@
 package lab
 
 import (
-	"fmt"
 	"math"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // A Limit is what the best of all schedules could have captured: one made by
@@ -46,7 +46,7 @@ func (g *Grid) Limit(budget float64, k Stakes) (Limit, error) { return g.limit(b
 // limit is Limit, and calls rest, if there is one, again and again.
 func (g *Grid) limit(budget float64, k Stakes, rest func()) (Limit, error) {
 	if !(budget >= 0) || budget > 1e9 {
-		return Limit{}, &freshet.InvalidError{Field: "budget", Reason: fmt.Sprintf("%v is not a number of polls an instant", budget)}
+		return Limit{}, invalid.Errorf("budget", "%v is not a number of polls an instant", budget)
 	}
 	b := newBoard(g, k)
 	if rest != nil {

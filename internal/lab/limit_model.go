@@ -1,10 +1,8 @@
 package lab
 
 import (
-	"fmt"
+	"freshet/internal/invalid"
 	"math"
-
-	"freshet/internal/freshet"
 )
 
 // Gains says what a poll at instant j is expected to gain from the change of
@@ -20,10 +18,10 @@ const modelMost = 1 << 27
 // not from what polls find. It is for models of some hundreds of instants.
 func LimitOf(instants int, budget float64, pages []Gains) (Limit, error) {
 	if !(budget >= 0) || budget > 1e9 {
-		return Limit{}, &freshet.InvalidError{Field: "budget", Reason: fmt.Sprintf("%v is not a number of polls an instant", budget)}
+		return Limit{}, invalid.Errorf("budget", "%v is not a number of polls an instant", budget)
 	}
 	if len(pages)*instants*instants > modelMost {
-		return Limit{}, &freshet.InvalidError{Field: "instants", Reason: fmt.Sprintf("%d are too many for a model of %d pages", instants, len(pages))}
+		return Limit{}, invalid.Errorf("instants", "%d are too many for a model of %d pages", instants, len(pages))
 	}
 	m := newModel(instants, pages)
 	if budget == 0 || instants == 0 {

@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
+	"freshet/internal/units"
 )
 
 // An outage is a time in which polls of a page fail.
 type outage struct {
 	from, to   int64 // nanoseconds since 1970
-	failure    freshet.Failure
+	failure    failure.Class
 	retryAfter time.Duration // that the server asks for; 0 if it does not
 }
 
@@ -25,25 +27,25 @@ const answersAgain = "ok"
 
 // ParseFailure reads how a page fails: a class of failure, and after a colon
 // for how long the server wants to be left alone, if it says so.
-func ParseFailure(s string) (f freshet.Failure, retryAfter time.Duration, err error) {
+func ParseFailure(s string) (f failure.Class, retryAfter time.Duration, err error) {
 	class, wait, told := strings.Cut(s, ":")
 	if class == "" || strings.Trim(class, "abcdefghijklmnopqrstuvwxyz0123456789_.") != "" {
 		return "", 0, fmt.Errorf("is not a failure; write a class such as timeout, server_error or retry_after:2m, or %s where the page answers again", answersAgain)
 	}
 	if !told {
-		return freshet.Failure(class), 0, nil
+		return failure.Class(class), 0, nil
 	}
-	retryAfter, err = freshet.ParseDuration(wait)
+	retryAfter, err = units.ParseDuration(wait)
 	if err != nil || retryAfter <= 0 {
 		return "", 0, errors.New("does not name a length of time after the colon; write it as in retry_after:2m")
 	}
-	return freshet.Failure(class), retryAfter, nil
+	return failure.Class(class), retryAfter, nil
 }
 
 // formatFailure writes what ParseFailure reads.
 func (o outage) formatFailure() string {
 	if o.retryAfter > 0 {
-		return string(o.failure) + ":" + freshet.FormatDuration(o.retryAfter)
+		return string(o.failure) + ":" + units.FormatDuration(o.retryAfter)
 	}
 	return string(o.failure)
 }
@@ -96,9 +98,9 @@ func (h *History) outageAt(page int, at int64) (o outage, ok bool) {
 
 // Failures make a share of all polls fail, by chance.
 type Failures struct {
-	Share      float64         // of polls, from 0 to 1
-	Class      freshet.Failure // "" means a timeout
-	RetryAfter time.Duration   // that servers ask for; 0 means that they do not
+	Share      float64       // of polls, from 0 to 1
+	Class      failure.Class // "" means a timeout
+	RetryAfter time.Duration // that servers ask for; 0 means that they do not
 	Seed       uint64
 }
 
@@ -125,7 +127,7 @@ func (c *Conditions) fail(g *Grid, page int, out *freshet.Outcome) {
 // failByChance lets a poll fail if chance says so.
 func (c *Conditions) failByChance(out *freshet.Outcome) {
 	if c.Failures.draw(out.Source, out.Began) {
-		outage{failure: cmp.Or(c.Failures.Class, freshet.FailTimeout), retryAfter: c.Failures.RetryAfter}.befall(out)
+		outage{failure: cmp.Or(c.Failures.Class, failure.Timeout), retryAfter: c.Failures.RetryAfter}.befall(out)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // A Placement says where in its window a change is put that its source does not
@@ -36,7 +37,7 @@ func ParsePlacement(s string) (Placement, error) {
 			return Placement(i), nil
 		}
 	}
-	return 0, &freshet.InvalidError{Field: "place", Reason: fmt.Sprintf("unknown placement %q; use one of %s", s, strings.Join(placements[:], ", "))}
+	return 0, invalid.Errorf("place", "unknown placement %q; use one of %s", s, strings.Join(placements[:], ", "))
 }
 
 // place returns when a change happened, as far as can be told, and whether its

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
 )
@@ -71,7 +72,7 @@ func smallLog() []freshet.Outcome {
 	lied := found("dated", 30, 60, freshet.Changed)
 	lied.Modified = after(5) // before the source was last seen
 	failed := found("a", 10, 20, freshet.Failed)
-	failed.Failure = freshet.FailExtract
+	failed.Failure = failure.Extract
 	return []freshet.Outcome{
 		found("dead", -1, 0, freshet.Failed), // never seen at all
 		found("a", -1, 0, freshet.First),

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -57,7 +58,7 @@ type Options struct {
 // every instant, from 1 to the last, and its polls take no time.
 func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, error) {
 	if !(o.Budget >= 0) || o.Budget > 1e9 {
-		return Score{}, &freshet.InvalidError{Field: "budget", Reason: fmt.Sprintf("%v is not a number of polls an instant", o.Budget)}
+		return Score{}, invalid.Errorf("budget", "%v is not a number of polls an instant", o.Budget)
 	}
 	w := newWorld(g, &o)
 	if hears(p) && o.Evidence.Kind == Index {

@@ -10,6 +10,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	planner "freshet/internal/sched/cyclic"
+	"freshet/internal/units"
 )
 
 var monday = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
@@ -51,8 +52,8 @@ func TestPlanOfAChronicle(t *testing.T) {
 		{"by the hour", at(time.Hour, 48, 0, 4, 14), freshet.EveryHour, "", 2, "hour {5, 15}", true, 1},
 		{"the last minute ends with the hour", at(time.Hour, 48, 0, 59), freshet.EveryHour, "", 1, "hour {0}", true, 1},
 		{"half an hour off", at(time.Hour, 48, 0, 4), freshet.EveryHour, "Asia/Kolkata", 1, "hour {35} Asia/Kolkata", true, 1},
-		{"by the day", at(freshet.Day, 40, 0, 270, 720), freshet.EveryDay, "Europe/Berlin", 2, "day {06:31, 14:01} Europe/Berlin", true, 1},
-		{"by the week", at(7*freshet.Day, 20, 0, 540, 3*1440+1050), freshet.EveryWeek, "", 2, "week {mon 09:01, thu 17:31}", true, 1},
+		{"by the day", at(units.Day, 40, 0, 270, 720), freshet.EveryDay, "Europe/Berlin", 2, "day {06:31, 14:01} Europe/Berlin", true, 1},
+		{"by the week", at(7*units.Day, 20, 0, 540, 3*1440+1050), freshet.EveryWeek, "", 2, "week {mon 09:01, thu 17:31}", true, 1},
 		{"little history", at(time.Hour, 5, 0, 4, 14), freshet.EveryHour, "", 2, "hour {5, 15}", false, 1},
 		{"one poll for two changes", at(time.Hour, 48, 0, 4, 14), freshet.EveryHour, "", 1, "hour {5}", true, 0.5},
 	} {

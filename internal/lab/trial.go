@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/learn"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
+	"freshet/internal/units"
 )
 
 // A Trial is one replay and how it went.
@@ -116,10 +118,10 @@ func (t Terms) takesChances(p freshet.Policy, name string, given map[freshet.Sou
 		OverrideForecast(freshet.Slot, *freshet.Chances)
 	})
 	if !takes {
-		return &freshet.InvalidError{Field: "chances", Reason: fmt.Sprintf("the policy %s does not go by chances; auto and wic do", name)}
+		return invalid.Errorf("chances", "the policy %s does not go by chances; auto and wic do", name)
 	}
 	if _, auto := p.(*policy.Auto); !auto && t.Estimate.Name != "" && t.Estimate.Name != estimate.Forecast {
-		return &freshet.InvalidError{Field: "chances", Reason: fmt.Sprintf("the estimate %s goes by no others; use forecast", t.Estimate)}
+		return invalid.Errorf("chances", "the estimate %s goes by no others; use forecast", t.Estimate)
 	}
 	return nil
 }
@@ -148,7 +150,7 @@ func (t Terms) setting(name string, g *Grid, pages int, budget float64) (policy.
 		case "poisson":
 			at.Estimator = &estimate.Poisson{}
 		default:
-			return at, &freshet.InvalidError{Field: "estimate", Reason: fmt.Sprintf("%q goes by instants, and in continuous time there are none; use forecast or poisson", t.Estimate)}
+			return at, invalid.Errorf("estimate", "%q goes by instants, and in continuous time there are none; use forecast or poisson", t.Estimate)
 		}
 		return at, nil
 	}
@@ -193,12 +195,12 @@ func (t *Trial) Met() string {
 			list = append(list, fmt.Sprintf(format, args...))
 		}
 	}
-	seconds := func(x float64) string { return freshet.FormatDuration(time.Duration(x * float64(time.Second))) }
+	seconds := func(x float64) string { return units.FormatDuration(time.Duration(x * float64(time.Second))) }
 	add(t.Continuous, "continuous time, learning by %s", seconds(t.Tick))
 	add(t.SourceGap > 0, "%s between polls of a page", seconds(t.SourceGap))
-	add(t.SourceShare > 0 && t.SourceShare < 1, "at most %s of the budget for a page", freshet.FormatShare(t.SourceShare))
+	add(t.SourceShare > 0 && t.SourceShare < 1, "at most %s of the budget for a page", units.FormatShare(t.SourceShare))
 	add(t.HostDelay > 0, "%s between polls of a host", seconds(t.HostDelay))
-	add(t.HostShare > 0 && t.HostShare < 1, "at most %s of the budget for a host", freshet.FormatShare(t.HostShare))
+	add(t.HostShare > 0 && t.HostShare < 1, "at most %s of the budget for a host", units.FormatShare(t.HostShare))
 	add(t.Workers > 0, "at most %d polls at once", t.Workers)
 	add(t.Latency > 0, "%s a poll", seconds(t.Latency))
 	add(t.Failing > 0, "%s of polls fail", FormatPercent(t.Failing, 1))

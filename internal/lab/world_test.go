@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/lab"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -79,7 +80,7 @@ func TestPollsFindTheTruth(t *testing.T) {
 			},
 			Answer: func(_ freshet.Poll, o *freshet.Outcome) {
 				if polls++; polls%5 == 4 {
-					o.Result, o.Failure = freshet.Failed, freshet.FailConnect
+					o.Result, o.Failure = freshet.Failed, failure.Connect
 				}
 			},
 			Observe: func(o freshet.Outcome) {
@@ -205,25 +206,25 @@ func TestFailuresOfATrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[freshet.SourceID]func(minute float64) freshet.Failure{
-		"a": func(m float64) freshet.Failure {
+	want := map[freshet.SourceID]func(minute float64) failure.Class{
+		"a": func(m float64) failure.Class {
 			if m >= 10 && m < 20 {
-				return freshet.FailServerError
+				return failure.ServerError
 			}
 			return ""
 		},
-		"b": func(m float64) freshet.Failure {
+		"b": func(m float64) failure.Class {
 			switch {
 			case m >= 30 && m < 31:
-				return freshet.FailRetryAfter
+				return failure.RetryAfter
 			case m >= 31 && m < 50:
-				return freshet.FailTimeout
+				return failure.Timeout
 			}
 			return ""
 		},
 	}
 	for _, continuous := range []bool{false, true} {
-		failed := map[freshet.Failure]int{}
+		failed := map[failure.Class]int{}
 		var sentAway time.Time
 		o := lab.Options{
 			Budget:     4,
@@ -236,7 +237,7 @@ func TestFailuresOfATrace(t *testing.T) {
 				if o.Source == "b" && o.Began.Before(sentAway) {
 					t.Errorf("continuous %v: b was polled at minute %.2f and had asked for more patience", continuous, minute)
 				}
-				if o.Failure == freshet.FailRetryAfter {
+				if o.Failure == failure.RetryAfter {
 					sentAway = o.Ended.Add(7 * time.Minute)
 				}
 				failed[o.Failure]++
@@ -246,7 +247,7 @@ func TestFailuresOfATrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if failed[freshet.FailServerError] == 0 || failed[freshet.FailTimeout] == 0 || failed[freshet.FailRetryAfter] != 1 {
+		if failed[failure.ServerError] == 0 || failed[failure.Timeout] == 0 || failed[failure.RetryAfter] != 1 {
 			t.Errorf("continuous %v: failures were %v, want some of each and one retry_after", continuous, failed)
 		}
 		if score.Failed != score.Polls-failed[""] || score.Captured != 1 {
@@ -258,7 +259,7 @@ func TestFailuresOfATrace(t *testing.T) {
 // By chance so many polls fail as were wanted, and always the same.
 func TestFailuresByChance(t *testing.T) {
 	run := func(seed uint64) lab.Score {
-		o := lab.Options{Budget: 4, Conditions: lab.Conditions{Continuous: true, Failures: lab.Failures{Share: 0.2, Class: freshet.FailExtract, Seed: seed}}}
+		o := lab.Options{Budget: 4, Conditions: lab.Conditions{Continuous: true, Failures: lab.Failures{Share: 0.2, Class: failure.Extract, Seed: seed}}}
 		o.Limits = &sched.Limits{Backoff: sched.Backoff{Start: 1, Most: 1, Host: 1}}
 		score, err := lab.Replay(t.Context(), lab.NewGrid(start, time.Minute, 1000, make([][]int, 30)), &policy.RoundRobin{}, o)
 		if err != nil {

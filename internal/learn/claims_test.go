@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/units"
 )
 
 // A mapped site has pages that change every other hour or once a month, and a sitemap that
@@ -55,7 +56,7 @@ func (m *mapped) read(say func(i int) string) {
 func (m *mapped) watch(pages int) {
 	draw := rand.New(rand.NewPCG(2, 3))
 	seen := map[int]time.Time{}
-	for end := m.now.Add(7 * freshet.Day); m.now.Before(end); {
+	for end := m.now.Add(7 * units.Day); m.now.Before(end); {
 		for i := range pages {
 			m.now = m.now.Add(10 * time.Minute)
 			since, ok := seen[i]
@@ -64,7 +65,7 @@ func (m *mapped) watch(pages int) {
 			}
 			gap := 2 * time.Hour
 			if !fast(i) {
-				gap = 30 * freshet.Day
+				gap = 30 * units.Day
 			}
 			m.cursor++
 			o := freshet.Outcome{Cursor: m.cursor, Source: freshet.SourceID(fmt.Sprint("p", i)), Since: since, Began: m.now, Ended: m.now}

@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/units"
 )
 
 // What is taught of a source says how often it changes, and at which hours; it is taught
@@ -16,14 +17,14 @@ func TestTeach(t *testing.T) {
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	source := freshet.Source{ID: "a", URL: "https://a.example/"}
 	fresh := func() *learn.Learner {
-		l := learn.New(learn.Config{Start: now.Add(-60 * freshet.Day), Tick: time.Minute})
+		l := learn.New(learn.Config{Start: now.Add(-60 * units.Day), Tick: time.Minute})
 		l.Put(now, 0, source, now.Add(-time.Hour))
 		return l
 	}
 	var told []freshet.UpdateTime
 	for day := range 40 { // four times a day, in the morning
 		for _, hour := range []int{6, 7, 8, 9} {
-			at := now.Add(-time.Duration(50-day)*freshet.Day + time.Duration(hour)*time.Hour)
+			at := now.Add(-time.Duration(50-day)*units.Day + time.Duration(hour)*time.Hour)
 			told = append(told, freshet.UpdateTime{After: at, Until: at.Add(10 * time.Second)})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 // given are the chances that somebody gave of a source: how many changes are expected up
@@ -63,7 +64,7 @@ func (l *overrides) line(c *freshet.Chances) *override {
 		bends = append(bends, knot{at: from, mass: mass, count: count})
 	}
 	if c.Rate != nil {
-		n := *c.Rate * l.clock.seconds() / freshet.Day.Seconds() * (g.until - g.from)
+		n := *c.Rate * l.clock.seconds() / units.Day.Seconds() * (g.until - g.from)
 		spread(g.from, g.until, n, n)
 	}
 	for _, at := range c.Times {

@@ -7,7 +7,7 @@ import (
 	"freshet/client"
 )
 
-// FromClient returns the query that the API describes. The error is a *freshet.InvalidError.
+// FromClient returns the query that the API describes. The error is a *invalid.Error.
 func FromClient(q client.NewQuery) (read Query, err error) {
 	text, err := json.Marshal(q)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/queries"
 )
 
@@ -57,7 +58,7 @@ func TestMistakes(t *testing.T) {
 		if !strings.Contains(freshet.HintOf(err), tt.hint) {
 			t.Errorf("%s: the hint is %q, want %q", tt.query.When, freshet.HintOf(err), tt.hint)
 		}
-		if field, _ := freshet.FieldOf(err); field != m.Field {
+		if field, _ := invalid.FieldOf(err); field != m.Field {
 			t.Errorf("%s: the field is %q, want %q", tt.query.When, field, m.Field)
 		}
 	}

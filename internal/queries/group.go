@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 // A group is what a query remembers of changes that are counted together.
@@ -42,8 +43,8 @@ type state struct {
 const (
 	recordPage = 64 // records that are saved together
 	maxGaps    = 16
-	lateBy     = freshet.Day // that a change can be told late, at least
-	minGaps    = 3           // before which nothing is usual
+	lateBy     = units.Day // that a change can be told late, at least
+	minGaps    = 3         // before which nothing is usual
 )
 
 // insert puts a record in its place and returns it.

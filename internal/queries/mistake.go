@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // A Mistake says where a condition is wrong, and why.
@@ -21,7 +22,7 @@ func (m *Mistake) Error() string {
 
 // Unwrap returns the mistake as that of a field, with the hint.
 func (m *Mistake) Unwrap() error {
-	err := &freshet.InvalidError{Field: m.Field, Reason: fmt.Sprintf("line %d, column %d: %s", m.Line, m.Column, m.Reason)}
+	err := invalid.Errorf(m.Field, "line %d, column %d: %s", m.Line, m.Column, m.Reason)
 	if m.Help == "" {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"freshet/internal/binenc"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // A DigestEvery is the period of a digest.
@@ -185,7 +186,7 @@ func ParseRate(text string) (Rate, error) {
 	if !ok || err != nil || n < 1 {
 		return Rate{}, fmt.Errorf("%.40q is not a rate, such as 10/h or 1/15m", text)
 	}
-	length, err := freshet.ParsePer(strings.TrimSpace(per))
+	length, err := units.ParsePer(strings.TrimSpace(per))
 	return Rate{n, length}, err
 }
 
@@ -194,7 +195,7 @@ func (r Rate) String() string {
 	if r == (Rate{}) {
 		return ""
 	}
-	return strconv.Itoa(r.N) + "/" + freshet.FormatPer(r.Per)
+	return strconv.Itoa(r.N) + "/" + units.FormatPer(r.Per)
 }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -221,7 +222,7 @@ func (r *Rate) check() error {
 	case r.N < 1 || r.N > mostRate:
 		return invalid("rate", "must be from 1 to %d in a length of time", mostRate)
 	case r.Per < time.Second || r.Per > longestWindow:
-		return invalid("rate", "the length of time must be from 1s to %s", freshet.FormatDuration(longestWindow))
+		return invalid("rate", "the length of time must be from 1s to %s", units.FormatDuration(longestWindow))
 	}
 	return nil
 }
@@ -244,10 +245,10 @@ func NewPace(q Query, told int64) (*Pace, error) {
 	p := &Pace{query: q, from: told + 1, to: told}
 	var err error
 	if p.digestIn, err = time.LoadLocation(q.Digest.Zone); err != nil {
-		return nil, &freshet.InvalidError{Field: "digest.zone", Reason: err.Error()}
+		return nil, &invalid.Error{Field: "digest.zone", Reason: err.Error()}
 	}
 	if p.quietIn, err = time.LoadLocation(q.Quiet.Zone); err != nil {
-		return nil, &freshet.InvalidError{Field: "quiet.zone", Reason: err.Error()}
+		return nil, &invalid.Error{Field: "quiet.zone", Reason: err.Error()}
 	}
 	return p, nil
 }
@@ -391,7 +392,7 @@ func momentAt(n int64) time.Time {
 func wall(year int, month time.Month, day int, at freshet.TimeOfDay, in *time.Location) time.Time {
 	utc := time.Date(year, month, day, int(at)/60, int(at)%60, 0, 0, time.UTC)
 	var found time.Time
-	for _, around := range []time.Duration{-freshet.Day, freshet.Day} {
+	for _, around := range []time.Duration{-units.Day, units.Day} {
 		_, offset := utc.Add(around).In(in).Zone()
 		t := utc.Add(-time.Duration(offset) * time.Second)
 		if shows(t.In(in), at) && (found.IsZero() || t.Before(found)) {
@@ -401,7 +402,7 @@ func wall(year int, month time.Month, day int, at freshet.TimeOfDay, in *time.Lo
 	if !found.IsZero() {
 		return found
 	}
-	_, offset := utc.Add(-freshet.Day).In(in).Zone()
+	_, offset := utc.Add(-units.Day).In(in).Zone()
 	t := utc.Add(-time.Duration(offset) * time.Second)
 	for date := t.In(in).YearDay(); minutesOf(t.Add(-time.Minute).In(in)) >= at && t.Add(-time.Minute).In(in).YearDay() == date; {
 		t = t.Add(-time.Minute)
@@ -450,7 +451,7 @@ func isQuiet(q QuietHours, local time.Time) bool {
 // whatever happens to the clock meanwhile.
 func quietEnd(q QuietHours, now time.Time, in *time.Location) time.Time {
 	t := now.Truncate(time.Minute)
-	for end := t.Add(9 * freshet.Day); isQuiet(q, t.In(in)) && t.Before(end); {
+	for end := t.Add(9 * units.Day); isQuiet(q, t.In(in)) && t.Before(end); {
 		t = t.Add(time.Minute)
 	}
 	return t

@@ -230,7 +230,7 @@ func ParseSilence(text string) (Silence, error) {
 		}
 		return Silence{Times: times}, nil
 	}
-	d, err := freshet.ParseDuration(text)
+	d, err := units.ParseDuration(text)
 	if err != nil {
 		return Silence{}, fmt.Errorf("%.40q is neither a length of time, such as 3d, nor a multiple of the usual one, such as 2x", text)
 	}
@@ -243,7 +243,7 @@ func (s Silence) String() string {
 	case s.Times > 0:
 		return strconv.FormatFloat(s.Times, 'f', -1, 64) + "x"
 	case s.For > 0:
-		return freshet.FormatDuration(s.For)
+		return units.FormatDuration(s.For)
 	}
 	return ""
 }
@@ -252,7 +252,7 @@ func (s Silence) String() string {
 // forever.
 const (
 	shortestWindow = time.Second
-	longestWindow  = 5 * 366 * freshet.Day
+	longestWindow  = 5 * 366 * units.Day
 )
 
 func (w *Window) check() error {
@@ -261,10 +261,10 @@ func (w *Window) check() error {
 		length time.Duration
 	}{{"window.over", w.Over}, {"window.for", w.For}, {"window.silent", w.Silent.For}} {
 		if d.length != 0 && d.length < shortestWindow {
-			return invalid(d.field, "%s is too short; the shortest allowed is %s", freshet.FormatDuration(d.length), freshet.FormatDuration(shortestWindow))
+			return invalid(d.field, "%s is too short; the shortest allowed is %s", units.FormatDuration(d.length), units.FormatDuration(shortestWindow))
 		}
 		if d.length < 0 || d.length > longestWindow {
-			return invalid(d.field, "is too long; the longest allowed is %s", freshet.FormatDuration(longestWindow))
+			return invalid(d.field, "is too long; the longest allowed is %s", units.FormatDuration(longestWindow))
 		}
 	}
 	if t := w.Silent.Times; t != 0 && !(t >= 1 && t <= 1000) || math.IsNaN(t) {
@@ -291,10 +291,10 @@ type windowJSON struct {
 func (w Window) MarshalJSON() ([]byte, error) {
 	out := windowJSON{By: w.By, Silent: w.Silent.String()}
 	if w.Over > 0 {
-		out.Over = freshet.FormatDuration(w.Over)
+		out.Over = units.FormatDuration(w.Over)
 	}
 	if w.For > 0 {
-		out.For = freshet.FormatDuration(w.For)
+		out.For = units.FormatDuration(w.For)
 	}
 	return json.Marshal(out)
 }
@@ -320,7 +320,7 @@ func (w *Window) UnmarshalJSON(text []byte) error {
 		if d.text == "" {
 			continue
 		}
-		length, err := freshet.ParseDuration(d.text)
+		length, err := units.ParseDuration(d.text)
 		if err != nil {
 			return invalid(d.field, "%v", err)
 		}
@@ -337,5 +337,5 @@ func (w *Window) UnmarshalJSON(text []byte) error {
 }
 
 func invalid(field, format string, args ...any) error {
-	return &freshet.InvalidError{Field: field, Reason: fmt.Sprintf(format, args...)}
+	return &invalid.Error{Field: field, Reason: fmt.Sprintf(format, args...)}
 }

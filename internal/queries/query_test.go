@@ -24,9 +24,9 @@ func TestQueryJSON(t *testing.T) {
 			queries.Query{Name: "a", Scope: queries.Scope{Tags: []string{"shop"}, Sources: []freshet.SourceID{"a", "b"}, Sites: []freshet.SourceID{"s"}}},
 		},
 		{`{"name": "a", "scope": {"all": true}, "window": "1h"}`, queries.Query{Name: "a", Window: queries.Window{Over: time.Hour}}},
-		{`{"name": "a", "when": "noise", "window": {"by": "now.sku", "over": "30d", "for": "10m"}}`, queries.Query{Name: "a", When: "noise", Window: queries.Window{By: "now.sku", Over: 30 * freshet.Day, For: 10 * time.Minute}}},
+		{`{"name": "a", "when": "noise", "window": {"by": "now.sku", "over": "30d", "for": "10m"}}`, queries.Query{Name: "a", When: "noise", Window: queries.Window{By: "now.sku", Over: 30 * units.Day, For: 10 * time.Minute}}},
 		{`{"name": "a", "window": {"by": "source", "silent": "2x"}}`, queries.Query{Name: "a", Window: queries.Window{Silent: queries.Silence{Times: 2}}}},
-		{`{"name": "a", "window": {"silent": "3d"}}`, queries.Query{Name: "a", Window: queries.Window{Silent: queries.Silence{For: 3 * freshet.Day}}}},
+		{`{"name": "a", "window": {"silent": "3d"}}`, queries.Query{Name: "a", Window: queries.Window{Silent: queries.Silence{For: 3 * units.Day}}}},
 		{`{"name": "a", "digest": "hourly"}`, queries.Query{Name: "a", Digest: queries.Digest{Every: queries.DigestHour}}},
 		{`{"name": "a", "digest": "daily 8:00 Europe/Berlin"}`, queries.Query{Name: "a", Digest: queries.Digest{Every: queries.DigestDay, At: 480, Zone: "Europe/Berlin"}}},
 		{`{"name": "a", "digest": {"every": "week", "on": "fri", "at": "17:30", "count": 50}}`, queries.Query{Name: "a", Digest: queries.Digest{Every: queries.DigestWeek, On: "fri", At: 1050, Count: 50}}},
@@ -108,7 +108,7 @@ func TestWrongQueries(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 			continue
 		}
-		if _, ok := freshet.FieldOf(err); !ok {
+		if _, ok := invalid.FieldOf(err); !ok {
 			t.Errorf("%s: no field is named", text)
 		}
 	}

@@ -2,13 +2,12 @@ package queries
 
 import (
 	"fmt"
+	"freshet/internal/units"
 	"slices"
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
-
-	"freshet/internal/freshet"
 )
 
 // planBacks takes the functions that look back out of the condition and the value.
@@ -108,7 +107,7 @@ func (s *splitter) back(e ast.Expr, c ast.CallExpr) (int, error) {
 	if n := len(args); n > 0 {
 		if text, ok := asLiteral(args[n-1]); ok && (n > 1 || b.kind == "count") {
 			if written, ok := text.(types.String); ok {
-				over, err := freshet.ParseDuration(string(written))
+				over, err := units.ParseDuration(string(written))
 				if err != nil || over <= 0 {
 					return 0, s.mistake(args[n-1], `write "1h" or "30d"`, "%q is not a length of time", string(written))
 				}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/store"
 )
 
@@ -341,7 +342,7 @@ func (r *queryRun) match(m Match) error {
 	}
 	value, err := json.Marshal(m.Value)
 	if err != nil {
-		return &freshet.InvalidError{Field: "value", Reason: err.Error()}
+		return &invalid.Error{Field: "value", Reason: err.Error()}
 	}
 	if m.Value == nil {
 		value = nil

@@ -99,7 +99,7 @@ func tell(e *queries.Engine, event any) []queries.Match {
 
 // short returns a match in a line.
 func short(m queries.Match) string {
-	text := fmt.Sprintf("%d %s %s +%s", m.Number, m.Cause, m.Source, freshet.FormatDuration(m.At.Sub(start)))
+	text := fmt.Sprintf("%d %s %s +%s", m.Number, m.Cause, m.Source, units.FormatDuration(m.At.Sub(start)))
 	if m.Group != "" {
 		text += " in " + m.Group
 	}
@@ -120,7 +120,7 @@ type toldQuery struct {
 // tenQueries are the queries that people ask for, as docs/queries.md has them. That of
 // the digest is in TestPace.
 func tenQueries() []toldQuery {
-	day := freshet.Day
+	day := units.Day
 	return []toldQuery{
 		{
 			"price below", queries.Query{When: `now.price < 100`, Value: `now.price`},

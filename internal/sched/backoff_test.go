@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 )
 
 // fails returns an answer that fails in a class.
-func fails(class freshet.Failure) func(freshet.Poll, *freshet.Outcome) {
+func fails(class failure.Class) func(freshet.Poll, *freshet.Outcome) {
 	return func(_ freshet.Poll, o *freshet.Outcome) { o.Result, o.Failure = freshet.Failed, class }
 }
 
@@ -78,7 +79,7 @@ func TestBackoffOfWhatIsGone(t *testing.T) {
 	l := generous()
 	l.Backoff = sched.Backoff{Start: time.Second, Most: time.Minute, Gone: time.Hour}
 	w := newWorld(l)
-	w.answer = fails(freshet.FailGone)
+	w.answer = fails(failure.Gone)
 	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
 	w.run(3 * time.Hour)
 	if got, want := w.times("a"), seconds(0, 3600, 7200, 10800); !slices.Equal(got, want) {
@@ -89,14 +90,14 @@ func TestBackoffOfWhatIsGone(t *testing.T) {
 // Three failures running that speak of the host have all its sources left
 // alone; failures that speak of a page do not.
 func TestFailuresThatSpeakOfTheHost(t *testing.T) {
-	classes := map[freshet.Failure]bool{
-		freshet.FailDNS: true, freshet.FailConnect: true, freshet.FailTLS: true, freshet.FailProtocol: true,
-		freshet.FailTimeout: true, freshet.FailTimeoutHeader: true, freshet.FailRetryAfter: true,
-		freshet.FailServerError: true, "server_error.503": true,
+	classes := map[failure.Class]bool{
+		failure.DNS: true, failure.Connect: true, failure.TLS: true, failure.Protocol: true,
+		failure.Timeout: true, failure.TimeoutHeader: true, failure.RetryAfter: true,
+		failure.ServerError: true, "server_error.503": true,
 
-		"http.404": false, freshet.FailGone: false, freshet.FailExtract: false, freshet.FailInternal: false,
-		freshet.FailTooLarge: false, freshet.FailTruncated: false, freshet.FailDecode: false,
-		freshet.FailRedirect: false, freshet.FailBlocked: false, freshet.FailCanceled: false, "connected": false,
+		"http.404": false, failure.Gone: false, failure.Extract: false, failure.Internal: false,
+		failure.TooLarge: false, failure.Truncated: false, failure.Decode: false,
+		failure.Redirect: false, failure.Blocked: false, failure.Canceled: false, "connected": false,
 	}
 	for class, host := range classes {
 		w := newWorld(generous())
@@ -124,7 +125,7 @@ func TestHostBackoffDoubles(t *testing.T) {
 	l := generous()
 	l.Backoff = sched.Backoff{Start: time.Nanosecond, Host: 10 * time.Second, Most: time.Minute}
 	w := newWorld(l)
-	w.answer = fails(freshet.FailConnect)
+	w.answer = fails(failure.Connect)
 	for i := range 100 {
 		w.put(freshet.Source{ID: id(i), URL: "https://a.example/"})
 	}

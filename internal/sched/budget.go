@@ -1,14 +1,14 @@
 package sched
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // A Budget is how many requests may be spent: at most Polls in any stretch of
@@ -27,7 +27,7 @@ type Budget struct {
 // "10/30s".
 func ParseBudget(s string) (Budget, error) {
 	bad := func(why string) (Budget, error) {
-		return Budget{}, &freshet.InvalidError{Field: "budget", Reason: fmt.Sprintf("%q %s; use polls per time, such as 60/m, 500/s, 1000/h or 10/30s", s, why)}
+		return Budget{}, invalid.Errorf("budget", "%q %s; use polls per time, such as 60/m, 500/s, 1000/h or 10/30s", s, why)
 	}
 	count, per, ok := strings.Cut(strings.TrimSpace(s), "/")
 	if !ok {
@@ -43,11 +43,11 @@ func ParseBudget(s string) (Budget, error) {
 	case n > 1e6:
 		return bad("is more than 1,000,000 polls")
 	}
-	d, err := freshet.ParsePer(strings.TrimSpace(per))
+	d, err := units.ParsePer(strings.TrimSpace(per))
 	if err != nil {
 		return bad("has no time after the slash")
 	}
-	if d < time.Second || d > 366*freshet.Day {
+	if d < time.Second || d > 366*units.Day {
 		return bad("must count over a time from 1 second to 1 year")
 	}
 	return Budget{Polls: n, Per: d}, nil
@@ -55,7 +55,7 @@ func ParseBudget(s string) (Budget, error) {
 
 // String returns the budget as ParseBudget reads it.
 func (b Budget) String() string {
-	return strconv.FormatFloat(b.Polls, 'g', -1, 64) + "/" + freshet.FormatPer(b.Per)
+	return strconv.FormatFloat(b.Polls, 'g', -1, 64) + "/" + units.FormatPer(b.Per)
 }
 
 // PerSecond returns the budget as a rate.

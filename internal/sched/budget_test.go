@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sched"
 )
 
@@ -47,7 +48,7 @@ func TestParseBudgetRefuses(t *testing.T) {
 	for _, in := range []string{"", "60", "/m", "x/m", "-1/m", "0/m", "NaN/m", "Inf/s", "60/", "60/fortnight", "60/1ms", "1/10000h", "1e9/s"} {
 		t.Run(in, func(t *testing.T) {
 			_, err := sched.ParseBudget(in)
-			invalid, ok := errors.AsType[*freshet.InvalidError](err)
+			invalid, ok := errors.AsType[*invalid.Error](err)
 			if !ok || invalid.Field != "budget" || !strings.Contains(invalid.Reason, "60/m") {
 				t.Errorf("error %v, want one that names the budget and shows how to write it", err)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 )
 
@@ -97,7 +98,7 @@ func TestSecondLookFails(t *testing.T) {
 		case 1:
 			o.Result, o.LookAgain = freshet.Doubted, 10*time.Second
 		case 2:
-			o.Result, o.Failure = freshet.Failed, freshet.FailDNS
+			o.Result, o.Failure = freshet.Failed, failure.DNS
 		}
 	}
 	w.run(time.Minute)

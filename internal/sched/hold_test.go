@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 )
 
@@ -15,7 +16,7 @@ import (
 func after(d time.Duration) time.Time { return start.Add(d) }
 
 func TestHold(t *testing.T) {
-	failed := func(class freshet.Failure) func(freshet.Poll, *freshet.Outcome) {
+	failed := func(class failure.Class) func(freshet.Poll, *freshet.Outcome) {
 		return func(_ freshet.Poll, o *freshet.Outcome) { o.Result, o.Failure = freshet.Failed, class }
 	}
 	forAMinute := func(freshet.Poll) time.Duration { return time.Minute }

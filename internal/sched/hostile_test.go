@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
@@ -48,7 +49,7 @@ func lateness(t *testing.T, name string, good, bad int) time.Duration {
 	}
 	w.answer = func(p freshet.Poll, o *freshet.Outcome) {
 		if i, is := server[p.Source.ID]; is {
-			o.Result, o.Failure = freshet.Failed, freshet.FailTimeout
+			o.Result, o.Failure = freshet.Failed, failure.Timeout
 			_, o.Requests, _ = hostile(i)
 			slow = append(slow, p)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // Limits are what the operator allows. They can be changed while polls run.
@@ -107,9 +108,9 @@ func (b Backoff) withDefaults() Backoff {
 
 // hostFailures are the classes of failure that speak of the host rather than
 // of the one source.
-var hostFailures = [...]freshet.Failure{
-	freshet.FailDNS, freshet.FailConnect, freshet.FailTLS, freshet.FailTimeout,
-	freshet.FailProtocol, freshet.FailServerError, freshet.FailRetryAfter,
+var hostFailures = [...]failure.Class{
+	failure.DNS, failure.Connect, failure.TLS, failure.Timeout,
+	failure.Protocol, failure.ServerError, failure.RetryAfter,
 }
 
 // hostPatience is how many failures running a host is granted before all of
@@ -117,8 +118,8 @@ var hostFailures = [...]freshet.Failure{
 const hostPatience = 3
 
 // source returns how long to leave a source alone after its nth failure running.
-func (b Backoff) source(id freshet.SourceID, n int, f freshet.Failure) time.Duration {
-	if f.Is(freshet.FailGone) || f.Is(freshet.FailRobotsDisallow) {
+func (b Backoff) source(id freshet.SourceID, n int, f failure.Class) time.Duration {
+	if f.Is(failure.Gone) || f.Is(failure.RobotsDisallow) {
 		return b.Gone
 	}
 	return b.spread(string(id), n, double(b.Start, n-1, b.Most))
@@ -154,7 +155,7 @@ func double(d time.Duration, n int, most time.Duration) time.Duration {
 
 // hostAtFault reports whether a failure speaks of the host rather than of the
 // one source.
-func hostAtFault(f freshet.Failure) bool {
+func hostAtFault(f failure.Class) bool {
 	for _, class := range hostFailures {
 		if f.Is(class) {
 			return true

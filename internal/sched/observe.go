@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // Observe learns from an outcome: of a poll that Next returned or, before the
@@ -113,7 +114,7 @@ func (s *Scheduler) end(now time.Time, e *entry, made int) {
 // answered, unless the outcome names it.
 func (s *Scheduler) noteOutcome(now time.Time, e *entry, at *host, o freshet.Outcome) {
 	e.polledAt(o.Began) // the disk can take its time between the decision and the request
-	deferred := o.Failure.Is(freshet.FailDeferred)
+	deferred := o.Failure.Is(failure.Deferred)
 	if o.Cause == freshet.BySharing { // the poll that it was read from tells of the host
 		at = &host{}
 	}

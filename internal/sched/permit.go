@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A Request asks for a permit for one more request of a poll under way, because a
@@ -117,7 +118,7 @@ func (q *permitQueue) leave(now time.Time, f *flight) {
 func (q *permitQueue) request(now time.Time, r Request) {
 	slot, ok := q.sources.ids.get(string(r.Source))
 	if !ok || !q.sources.entries.At(slot).busy || q.sources.entries.At(slot).shared {
-		r.Answer(deferred(freshet.FailDeferredHost, "the poll is over"))
+		r.Answer(deferred(failure.DeferredHost, "the poll is over"))
 		return
 	}
 	e := q.sources.entries.At(slot)
@@ -218,17 +219,17 @@ func (q *permitQueue) refusal(now time.Time, r *pendingRequest, before int) erro
 	}
 	switch {
 	case opens.Sub(r.asked) > requestPatience:
-		return deferred(freshet.FailDeferredHost, "%s must not be polled until %s", r.target(), opens.UTC().Format(time.RFC3339))
+		return deferred(failure.DeferredHost, "%s must not be polled until %s", r.target(), opens.UTC().Format(time.RFC3339))
 	case r.tight && now.Sub(r.asked) >= q.budgetPatience():
 		return &freshet.FetchError{
-			Class: freshet.FailDeferredBudget,
+			Class: failure.DeferredBudget,
 			Err:   fmt.Errorf("the budget of %s is too small for the redirects of this source", q.limits.Budget),
 			Hint:  "change the source to the URL that the redirects lead to, or raise the budget",
 		}
 	case !r.tight && now.Sub(r.asked) >= q.hostPatience(r.host):
-		return deferred(freshet.FailDeferredHost, "%s was busy for %v", r.target(), q.hostPatience(r.host))
+		return deferred(failure.DeferredHost, "%s was busy for %v", r.target(), q.hostPatience(r.host))
 	case before >= max(1, q.limits.Workers/2):
-		return deferred(freshet.FailDeferredHost, "a redirect leads to %s, and too many polls are waiting for redirects", r.Host)
+		return deferred(failure.DeferredHost, "a redirect leads to %s, and too many polls are waiting for redirects", r.Host)
 	}
 	return nil
 }
@@ -238,7 +239,7 @@ func (q *permitQueue) refusalOfPart(now time.Time, r *pendingRequest) error {
 	f := q.sources.entries.At(r.slot).flight
 	switch {
 	case r.host.notBefore.After(now):
-		return deferred(freshet.FailDeferredHost, "a part of the page is at %s, which must not be polled until %s", r.Host, r.host.notBefore.UTC().Format(time.RFC3339))
+		return deferred(failure.DeferredHost, "a part of the page is at %s, which must not be polled until %s", r.Host, r.host.notBefore.UTC().Format(time.RFC3339))
 	case r.tight && f.parts+1 >= q.budget.hard.most:
 		return tooLarge("the page makes more requests than the budget of %s allows at all", q.limits.Budget)
 	case r.tight && now.Sub(r.asked) >= partPatience:
@@ -247,13 +248,13 @@ func (q *permitQueue) refusalOfPart(now time.Time, r *pendingRequest) error {
 	return nil
 }
 
-func deferred(class freshet.Failure, format string, args ...any) error {
+func deferred(class failure.Class, format string, args ...any) error {
 	return &freshet.FetchError{Class: class, Err: fmt.Errorf(format, args...)}
 }
 
 func tooLarge(format string, args ...any) error {
 	return &freshet.FetchError{
-		Class: freshet.FailDeferredBudget,
+		Class: failure.DeferredBudget,
 		Err:   fmt.Errorf(format, args...),
 		Hint:  "raise the budget, or poll the page without render",
 	}

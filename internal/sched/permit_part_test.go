@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
@@ -31,7 +32,7 @@ func askParts(s *sched.Scheduler, now time.Time, id freshet.SourceID, host strin
 	return granted, refused
 }
 
-func class(err error) freshet.Failure {
+func class(err error) failure.Class {
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		return e.Class
 	}
@@ -100,7 +101,7 @@ func TestPartsWithoutRoom(t *testing.T) {
 	}
 	late := start.Add(5 * time.Second)
 	s.Next(late)
-	if !class(*refused).Is(freshet.FailDeferredBudget) || *granted != 7 {
+	if !class(*refused).Is(failure.DeferredBudget) || *granted != 7 {
 		t.Errorf("the page was not given up: %v", *refused)
 	}
 	s.Observe(late, freshet.Outcome{Source: "a", Began: start, Ended: late, Result: freshet.Failed, Failure: class(*refused), Requests: 8})
@@ -116,7 +117,7 @@ func TestPartsWithoutRoom(t *testing.T) {
 		t.Errorf("the next poll reserves %d requests, want 13", used)
 	}
 	granted, refused = askParts(s, at, "a", "a.example", 30)
-	if *granted != 19 || !class(*refused).Is(freshet.FailDeferredBudget) {
+	if *granted != 19 || !class(*refused).Is(failure.DeferredBudget) {
 		t.Errorf("of a page larger than the budget %d parts have leave, want 19, and then: %v", *granted, *refused)
 	}
 }
@@ -128,7 +129,7 @@ func TestPartsOfAHostThatIsAway(t *testing.T) {
 	s.Put(start, freshet.Watched{Source: shown("a", "a.example")})
 	s.Next(start)
 	s.Apply(start, sched.HostBackoff{Host: "cdn.example", For: time.Minute})
-	if granted, refused := askParts(s, start, "a", "cdn.example", 1); *granted != 0 || !class(*refused).Is(freshet.FailDeferredHost) {
+	if granted, refused := askParts(s, start, "a", "cdn.example", 1); *granted != 0 || !class(*refused).Is(failure.DeferredHost) {
 		t.Errorf("%d parts have leave: %v", *granted, *refused)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
@@ -194,7 +195,7 @@ func (w *voyages) end(i int, refused error) {
 			o.Requests = 1
 		}
 	} else if !w.calm && w.r.IntN(6) == 0 {
-		o.Result, o.Failure, o.NotBefore = freshet.Failed, freshet.FailRetryAfter, w.now.Add(time.Duration(w.r.IntN(40))*time.Second)
+		o.Result, o.Failure, o.NotBefore = freshet.Failed, failure.RetryAfter, w.now.Add(time.Duration(w.r.IntN(40))*time.Second)
 		h := w.at(v.route[len(v.route)-1])
 		h.away = later(h.away, o.NotBefore)
 	}
@@ -210,7 +211,7 @@ func (w *voyages) endAlong(v *voyage) {
 		}
 		o := freshet.Outcome{Source: c.Source.ID, Cause: freshet.BySharing, Began: v.poll.At, Ended: w.now}
 		if !w.calm && w.r.IntN(6) == 0 {
-			o.Result, o.Failure = freshet.Failed, freshet.FailExtract
+			o.Result, o.Failure = freshet.Failed, failure.Extract
 		}
 		w.s.Observe(w.now, o)
 	}
@@ -323,7 +324,7 @@ func TestDeferredPollComesBack(t *testing.T) {
 	p := newPilot(t, l)
 	p.put(freshet.Source{ID: "b", URL: "https://b.example/", Paused: true})
 	p.hop("b.example", 0)
-	p.observe(freshet.Outcome{Requests: 2, Route: "a.example b.example", Result: freshet.Failed, Failure: freshet.FailRetryAfter, NotBefore: p.now.Add(2 * time.Hour)})
+	p.observe(freshet.Outcome{Requests: 2, Route: "a.example b.example", Result: freshet.Failed, Failure: failure.RetryAfter, NotBefore: p.now.Add(2 * time.Hour)})
 	if h, _ := p.s.Hold(p.now, "b"); h.Kind != sched.HoldPaused {
 		t.Errorf("b is held back by %q", h)
 	}

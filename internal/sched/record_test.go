@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
@@ -61,7 +62,7 @@ func TestLearnersBeside(t *testing.T) {
 // Outcomes on record teach, but do not count again what a standing rests on.
 func TestOutcomesOnRecord(t *testing.T) {
 	seen := freshet.Outcome{Cursor: 7, Source: "a", Since: start.Add(-5 * time.Hour), Began: start.Add(-3 * time.Hour)}
-	down := freshet.Outcome{Cursor: 8, Source: "a", Since: start.Add(-3 * time.Hour), Began: start.Add(-2 * time.Hour), Result: freshet.Failed, Failure: freshet.FailDNS}
+	down := freshet.Outcome{Cursor: 8, Source: "a", Since: start.Add(-3 * time.Hour), Began: start.Add(-2 * time.Hour), Result: freshet.Failed, Failure: failure.DNS}
 	again := down
 	again.Cursor, again.Began = 9, start.Add(-time.Second)
 	tests := []struct {
@@ -70,8 +71,8 @@ func TestOutcomesOnRecord(t *testing.T) {
 		outcomes []freshet.Outcome
 		failures int // in the hold
 	}{
-		{"the standing rests on all of them", freshet.Standing{Upto: 9, Failures: 5, Failure: freshet.FailDNS, Begun: start.Add(-time.Second)}, []freshet.Outcome{seen, down, again}, 5},
-		{"the standing rests on all of them, which saw nothing", freshet.Standing{Upto: 9, Failures: 5, Failure: freshet.FailDNS, Begun: start.Add(-time.Second)}, []freshet.Outcome{down, again}, 5},
+		{"the standing rests on all of them", freshet.Standing{Upto: 9, Failures: 5, Failure: failure.DNS, Begun: start.Add(-time.Second)}, []freshet.Outcome{seen, down, again}, 5},
+		{"the standing rests on all of them, which saw nothing", freshet.Standing{Upto: 9, Failures: 5, Failure: failure.DNS, Begun: start.Add(-time.Second)}, []freshet.Outcome{down, again}, 5},
 		{"the standing rests on none", freshet.Standing{}, []freshet.Outcome{seen, down, again}, 2},
 		{"the standing rests on the first", freshet.Standing{Upto: 7, Seen: start.Add(-3 * time.Hour)}, []freshet.Outcome{seen, down, again}, 2},
 	}
@@ -140,7 +141,7 @@ func TestComesBackWhileUnderWay(t *testing.T) {
 	w.s.Remove("a")
 	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
 	w.answer = nil
-	w.ends[0].Result, w.ends[0].Failure = freshet.Failed, freshet.FailDNS
+	w.ends[0].Result, w.ends[0].Failure = freshet.Failed, failure.DNS
 	w.run(5 * time.Minute)
 	if len(w.polls) < 2 || !w.polls[1].Since.IsZero() {
 		t.Fatalf("the polls are %v, want a second one that has never seen the source", w.polls)

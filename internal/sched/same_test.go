@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
@@ -112,7 +113,7 @@ func sourceOfAllSorts(draw *rand.Rand, i int, now time.Time) (s freshet.Watched)
 	s.Standing.Seen = now.Add(-time.Duration(draw.IntN(7200)) * time.Second)
 	s.Standing.Begun, s.Standing.Upto = s.Standing.Seen, 0
 	if one(30) {
-		s.Standing.Failures, s.Standing.Failure = 1+draw.IntN(3), freshet.FailTimeout
+		s.Standing.Failures, s.Standing.Failure = 1+draw.IntN(3), failure.Timeout
 		s.Standing.Begun = now.Add(-time.Duration(draw.IntN(100)) * time.Second)
 	}
 	return s
@@ -124,7 +125,7 @@ func answerOfAllSorts(draw *rand.Rand, o *freshet.Outcome) {
 	case n < 15:
 		o.Result = freshet.Changed
 	case n < 20:
-		o.Result, o.Failure = freshet.Failed, freshet.FailTimeout
+		o.Result, o.Failure = freshet.Failed, failure.Timeout
 	case n < 22:
 		o.Result, o.LookAgain = freshet.Doubted, 20*time.Second
 	case n < 24:

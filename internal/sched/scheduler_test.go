@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
@@ -368,7 +369,7 @@ func TestHostThatAnswersNowAndThen(t *testing.T) {
 	w := newWorld(l)
 	w.answer = func(_ freshet.Poll, o *freshet.Outcome) {
 		if len(w.polls)%3 != 0 {
-			o.Result, o.Failure = freshet.Failed, freshet.FailConnect
+			o.Result, o.Failure = freshet.Failed, failure.Connect
 		}
 	}
 	for i := range 20 {
@@ -378,7 +379,7 @@ func TestHostThatAnswersNowAndThen(t *testing.T) {
 	if len(w.polls) != 100 {
 		t.Errorf("%d polls in 10 s of a host that answers every third time, want all 100 of the budget", len(w.polls))
 	}
-	w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Result, o.Failure = freshet.Failed, freshet.FailConnect }
+	w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Result, o.Failure = freshet.Failed, failure.Connect }
 	w.run(10 * time.Second)
 	if n := len(w.polls) - 100; n != 2 {
 		t.Errorf("%d more polls when it answers no more, want 2: the last before failed too", n)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 )
 
@@ -108,7 +109,7 @@ func TestAlongFails(t *testing.T) {
 	l := generous()
 	l.Backoff = sched.Backoff{Start: time.Hour, Most: time.Hour, Host: time.Hour}
 	w := newWorld(l)
-	w.answer = fails(freshet.FailServerError)
+	w.answer = fails(failure.ServerError)
 	for _, name := range []freshet.SourceID{"a", "b", "c", "d", "e"} {
 		s := document(name)
 		s.MinGap = 0

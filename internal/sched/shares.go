@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 // Three limits bound what the policy chooses: the gap between two polls of a source, and the
@@ -56,7 +57,7 @@ func (t *shareTable) spacing(portion float64) time.Duration {
 	if portion >= 1 {
 		return 0
 	}
-	const longest = 366 * freshet.Day // or a tiny budget would overflow
+	const longest = 366 * units.Day // or a tiny budget would overflow
 	return time.Duration(min(float64(longest), float64(time.Second)/(portion*t.limits.Budget.PerSecond())))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 )
 
 // in10s are limits that keep polls of a source ten seconds apart.
@@ -218,7 +219,7 @@ func TestSharesAcrossARestart(t *testing.T) {
 // A budget as small as can be set, and sources that come, go and pause.
 func TestSharesOfATinyBudget(t *testing.T) {
 	l := generous()
-	l.Budget = sched.Budget{Polls: 0.0001, Per: 366 * freshet.Day}
+	l.Budget = sched.Budget{Polls: 0.0001, Per: 366 * units.Day}
 	l.SourceShare, l.Hosts.Share = 0.1, 0.5
 	w := &world{s: sched.New(&favourites{}, l), now: start}
 	for i := range 100 {

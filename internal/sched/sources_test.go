@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
@@ -30,7 +31,7 @@ func TestEdits(t *testing.T) {
 			l := generous()
 			l.Backoff.Gone = time.Hour
 			w := newWorld(l)
-			w.answer = fails(freshet.FailGone)
+			w.answer = fails(failure.Gone)
 			w.put(freshet.Source{ID: "a", URL: "https://a.example/page"})
 			w.run(time.Second)
 			w.put(freshet.Source{ID: "a", URL: tt.url, Name: "edited"})
@@ -235,7 +236,7 @@ func TestAskEndsABackoff(t *testing.T) {
 	l := generous()
 	l.Backoff.Gone = time.Hour
 	w := newWorld(l)
-	w.answer = fails(freshet.FailGone)
+	w.answer = fails(failure.Gone)
 	w.put(freshet.Source{ID: "a", URL: "https://a.example/", MinGap: 10 * time.Second})
 	w.run(time.Minute)
 	w.answer = nil
@@ -403,7 +404,7 @@ func TestMaxGap(t *testing.T) {
 		want   []time.Duration
 	}{
 		{"as it is", nil, func(*world) {}, seconds(0, 10, 20, 30)},
-		{"a failure", fails(freshet.FailGone), func(*world) {}, seconds(0, 25)},
+		{"a failure", fails(failure.Gone), func(*world) {}, seconds(0, 25)},
 		{"shorter", nil, func(w *world) { w.put(bounded(4*time.Second, false)) }, seconds(0, 10, 15, 19, 23, 27)},
 		{"longer", nil, func(w *world) { w.put(bounded(15*time.Second, false)) }, seconds(0, 10, 25)},
 		{"none", nil, func(w *world) { w.put(bounded(0, false)) }, seconds(0, 10)},

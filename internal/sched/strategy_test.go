@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 )
 
@@ -105,7 +106,7 @@ func TestStrategyOfAFailingSource(t *testing.T) {
 		fails := tt.fails
 		w.answer = func(_ freshet.Poll, o *freshet.Outcome) {
 			if fails--; fails >= 0 {
-				o.Result, o.Failure = freshet.Failed, freshet.FailHTTP.WithStatus(404)
+				o.Result, o.Failure = freshet.Failed, failure.HTTP.WithStatus(404)
 			}
 		}
 		w.run(70 * time.Minute)
@@ -246,7 +247,7 @@ func TestStrategiesWithinLimits(t *testing.T) {
 		}
 		w.answer = func(_ freshet.Poll, o *freshet.Outcome) {
 			if fails[len(w.polls)%len(fails)] == 0 {
-				o.Result, o.Failure = freshet.Failed, freshet.FailTimeout
+				o.Result, o.Failure = freshet.Failed, failure.Timeout
 			}
 		}
 		w.run(6 * time.Hour)

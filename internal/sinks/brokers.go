@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // brokerKinds hand changes to message brokers.
@@ -37,7 +38,7 @@ var brokerKinds = []*kind{
 func checkSubject(s Sink) error {
 	subject := string(s.Settings["subject"])
 	if strings.ContainsAny(subject, " \t\r\n*>") || strings.HasPrefix(subject, ".") || strings.HasSuffix(subject, ".") || strings.Contains(subject, "..") {
-		return invalid("settings.subject", "%q is not a subject such as freshet.changes.{source}", subject)
+		return invalid.Errorf("settings.subject", "%q is not a subject such as freshet.changes.{source}", subject)
 	}
 	var given []string
 	for _, name := range []string{"token", "user", "creds", "nkey"} {
@@ -46,7 +47,7 @@ func checkSubject(s Sink) error {
 		}
 	}
 	if len(given) > 1 {
-		return invalid("settings."+given[1], "%s are ways to log in of which one can be used", strings.Join(given, " and "))
+		return invalid.Errorf("settings."+given[1], "%s are ways to log in of which one can be used", strings.Join(given, " and "))
 	}
 	return nil
 }
@@ -54,7 +55,7 @@ func checkSubject(s Sink) error {
 // checkTopic judges where to publish.
 func checkTopic(s Sink) error {
 	if topic := string(s.Settings["topic"]); strings.ContainsAny(topic, "+#\x00") {
-		return invalid("settings.topic", "%q is not a topic such as freshet/changes/{source}", topic)
+		return invalid.Errorf("settings.topic", "%q is not a topic such as freshet/changes/{source}", topic)
 	}
 	return oneOf("retain", "true", "false")(s)
 }
@@ -178,11 +179,11 @@ func natsLogin(f filled) (nats.Option, error) {
 	}
 	key, err := nkeys.FromSeed([]byte(f.settings["nkey"]))
 	if err != nil {
-		return nil, invalid("settings.nkey", "is not a seed such as SU...: %v", err)
+		return nil, invalid.Errorf("settings.nkey", "is not a seed such as SU...: %v", err)
 	}
 	public, err := key.PublicKey()
 	if err != nil || !nkeys.IsValidPublicUserKey(public) {
-		return nil, invalid("settings.nkey", "is not the seed of a user, which begins with SU")
+		return nil, invalid.Errorf("settings.nkey", "is not the seed of a user, which begins with SU")
 	}
 	return nats.Nkey(public, key.Sign), nil
 }

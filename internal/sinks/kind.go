@@ -101,7 +101,7 @@ var chatKinds = []*kind{
 func oneOf(name string, words ...string) func(Sink) error {
 	return func(s Sink) error {
 		if v := string(s.Settings[name]); v != "" && !slices.Contains(words, v) {
-			return &freshet.InvalidError{Field: "settings." + name, Reason: fmt.Sprintf("%q is not one of %s", v, strings.Join(words, ", "))}
+			return &invalid.Error{Field: "settings." + name, Reason: fmt.Sprintf("%q is not one of %s", v, strings.Join(words, ", "))}
 		}
 		return nil
 	}
@@ -128,11 +128,11 @@ func Kinds() (all []Kind) {
 }
 
 func invalid(field, format string, args ...any) error {
-	return &freshet.InvalidError{Field: field, Reason: fmt.Sprintf(format, args...)}
+	return &invalid.Error{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
 // Check judges a sink and returns it in its normal form: a URL whose scheme names a
-// service is taken apart. The error is an *freshet.InvalidError. Secrets are not looked up.
+// service is taken apart. The error is an *invalid.Error. Secrets are not looked up.
 func Check(cfg Config, s Sink) (Sink, error) {
 	s, err := s.CheckCommon()
 	if err != nil {
@@ -261,7 +261,7 @@ func (k *kind) checkURL(cfg Config, s *Sink) error {
 	}
 	normal, err := cfg.CheckURL(plain)
 	if err != nil {
-		return freshet.WithHint(invalid("url", "%v", freshet.ReasonOf(err)), freshet.HintOf(err))
+		return freshet.WithHint(invalid("url", "%v", invalid.ReasonOf(err)), freshet.HintOf(err))
 	}
 	if len(refs) == 0 {
 		s.URL = freshet.Value(strings.ReplaceAll(normal, "${", "$${"))

@@ -238,7 +238,7 @@ func TestShorthands(t *testing.T) {
 		t.Run(tt.url, func(t *testing.T) {
 			got, err := sinks.Check(config(nil), sinks.Sink{Name: "a", URL: freshet.Value(tt.url)})
 			if tt.kind == "" {
-				if field, _ := freshet.FieldOf(err); field != tt.want {
+				if field, _ := invalid.FieldOf(err); field != tt.want {
 					t.Errorf("checked as %v, want something wrong with %s", err, tt.want)
 				}
 				return
@@ -283,7 +283,7 @@ func TestTemplates(t *testing.T) {
 			s := sinks.Sink{Name: "a", Kind: "json", URL: "https://a.example/", Template: tt.template}
 			o, err := sinks.Open(config(nil), s)
 			if reason, bad := strings.CutPrefix(tt.want, "!"); bad {
-				if field, _ := freshet.FieldOf(err); field != "template" || !strings.Contains(err.Error(), reason) {
+				if field, _ := invalid.FieldOf(err); field != "template" || !strings.Contains(err.Error(), reason) {
 					t.Errorf("it is wrong by %v, want %s", err, reason)
 				}
 				if took := time.Since(begun); took > time.Minute {
@@ -349,7 +349,7 @@ func TestSecrets(t *testing.T) {
 	}
 	for _, value := range []freshet.Value{"${env:TOKEN}", "${file:/etc/hostname}"} {
 		_, err := sinks.Open(config(with), sinks.Sink{Name: "a", Kind: "json", URL: freshet.Value(e.URL), Headers: values{"X": value}, Origin: freshet.FromAPI})
-		if field, _ := freshet.FieldOf(err); field != "headers.X" {
+		if field, _ := invalid.FieldOf(err); field != "headers.X" {
 			t.Errorf("a sink of the API with %s: %v", value, err)
 		}
 	}

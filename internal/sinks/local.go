@@ -15,6 +15,7 @@ import (
 
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // localKinds stay on this machine. Whoever can use the API must not be able to write files
@@ -42,7 +43,7 @@ func whole(s Sink, name string, otherwise int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return 0, invalid("settings."+name, "%q is not a whole number", text)
+		return 0, invalid.Errorf("settings."+name, "%q is not a whole number", text)
 	}
 	return n, nil
 }
@@ -58,7 +59,7 @@ const (
 func pathIn(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host != "" || !filepath.IsAbs(u.Path) || filepath.Clean(u.Path) == "/" {
-		return "", invalid("url", "a file must be named by its full path, such as file:///var/log/freshet/changes.jsonl")
+		return "", invalid.Errorf("url", "a file must be named by its full path, such as file:///var/log/freshet/changes.jsonl")
 	}
 	return filepath.Clean(u.Path), nil
 }
@@ -66,14 +67,14 @@ func pathIn(raw string) (string, error) {
 func checkFile(s Sink) error {
 	most, err := whole(s, "max_bytes", defaultMaxBytes)
 	if err == nil && most < leastMaxBytes {
-		err = invalid("settings.max_bytes", "is less than %d", leastMaxBytes)
+		err = invalid.Errorf("settings.max_bytes", "is less than %d", leastMaxBytes)
 	}
 	if err != nil {
 		return err
 	}
 	keep, err := whole(s, "keep", defaultKeep)
 	if err == nil && keep > mostKeep {
-		err = invalid("settings.keep", "is more than %d", mostKeep)
+		err = invalid.Errorf("settings.keep", "is more than %d", mostKeep)
 	}
 	if err != nil {
 		return err
@@ -163,7 +164,7 @@ type commander struct{}
 
 func openCommand(o *Outlet) (sender, error) {
 	if !o.cfg.Exec {
-		return nil, freshet.WithHint(invalid("kind", "commands cannot be run unless the settings allow it"), "set allow_exec: true in the configuration file")
+		return nil, freshet.WithHint(invalid.Errorf("kind", "commands cannot be run unless the settings allow it"), "set allow_exec: true in the configuration file")
 	}
 	return commander{}, nil
 }

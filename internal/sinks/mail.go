@@ -18,6 +18,7 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // mailKind tells people by e-mail.
@@ -37,14 +38,14 @@ var mailPorts = []uint16{25, 465, 587, 2525}
 // checkMail judges the addresses and the subject.
 func checkMail(s Sink) error {
 	if _, err := stdmail.ParseAddress(string(s.Settings["from"])); err != nil {
-		return invalid("settings.from", "%q is not an address such as freshet@mail.example", s.Settings["from"])
+		return invalid.Errorf("settings.from", "%q is not an address such as freshet@mail.example", s.Settings["from"])
 	}
 	if _, err := stdmail.ParseAddressList(string(s.Settings["to"])); err != nil {
-		return invalid("settings.to", "%q is not a list of addresses such as a@mail.example, b@mail.example", s.Settings["to"])
+		return invalid.Errorf("settings.to", "%q is not a list of addresses such as a@mail.example, b@mail.example", s.Settings["to"])
 	}
 	if subject := string(s.Settings["subject"]); subject != "" {
 		if _, err := parseWords(subject); err != nil {
-			return invalid("settings.subject", "%v", freshet.ReasonOf(err))
+			return invalid.Errorf("settings.subject", "%v", invalid.ReasonOf(err))
 		}
 	}
 	return oneOf("tls", "starttls", "tls", "none")(s)

@@ -53,7 +53,7 @@ type Outlet struct {
 	sender
 }
 
-// Open returns the outlet of a sink. The error is an *freshet.InvalidError if something
+// Open returns the outlet of a sink. The error is an *invalid.Error if something
 // is wrong with the sink. Nothing is connected to yet.
 func Open(cfg Config, s Sink) (*Outlet, error) {
 	if cfg.Timeout == 0 {

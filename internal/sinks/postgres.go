@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/lazyregexp"
 )
 
@@ -52,20 +53,20 @@ func checkPostgres(s Sink) error {
 	table, channel := s.Settings["table"], s.Settings["channel"]
 	switch {
 	case table == "" && channel == "":
-		return invalid("settings.table", "is missing; postgres needs a table, or a channel to NOTIFY")
+		return invalid.Errorf("settings.table", "is missing; postgres needs a table, or a channel to NOTIFY")
 	case table != "" && !table.Secret() && !tableName.MatchString(string(table)):
-		return invalid("settings.table", "%q is not a table such as changes or feeds.changes", table)
+		return invalid.Errorf("settings.table", "%q is not a table such as changes or feeds.changes", table)
 	case channel != "" && !channel.Secret() && !channelName.MatchString(string(channel)):
-		return invalid("settings.channel", "%q is not a channel of up to 63 bytes", channel)
+		return invalid.Errorf("settings.channel", "%q is not a channel of up to 63 bytes", channel)
 	}
 	if table != "" && s.Template != "" {
 		if made, err := sampled(s); err == nil && !json.Valid([]byte(made)) {
-			return freshet.WithHint(invalid("template", "does not make JSON, which is what the table takes"), `write for instance {"title": {{json .Title}}}`)
+			return freshet.WithHint(invalid.Errorf("template", "does not make JSON, which is what the table takes"), `write for instance {"title": {{json .Title}}}`)
 		}
 	}
 	u, err := url.Parse(string(s.URL))
 	if err == nil && strings.Trim(u.Path, "/") == "" && !s.URL.Secret() {
-		return invalid("url", "names no database; write it as postgres://HOST:PORT/DATABASE")
+		return invalid.Errorf("url", "names no database; write it as postgres://HOST:PORT/DATABASE")
 	}
 	return errors.Join(oneOf("create", "true", "false")(s), oneOf("tls", "verify", "none")(s))
 }
@@ -87,11 +88,11 @@ func takePostgres(s *Sink, u shorthand) error {
 		case name == "sslmode" && (value[0] == "verify-full" || value[0] == "verify-ca"):
 			u.set(s, "tls", "verify")
 		case name == "sslmode":
-			return invalid("url", "sslmode is verify-full, or disable to send in the clear; nothing in between is kept to")
+			return invalid.Errorf("url", "sslmode is verify-full, or disable to send in the clear; nothing in between is kept to")
 		case name == "table" || name == "channel" || name == "create":
 			u.set(s, name, value[0])
 		default:
-			return invalid("url", "%q cannot be set in the URL; sslmode, table, channel and create can", name)
+			return invalid.Errorf("url", "%q cannot be set in the URL; sslmode, table, channel and create can", name)
 		}
 	}
 	return nil

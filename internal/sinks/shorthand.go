@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // sampleTime is when the sample of a check was seen.
@@ -209,7 +210,7 @@ func (u shorthand) generic(s *Sink, scheme string) error {
 }
 
 func (u shorthand) wrong(form string) error {
-	return invalid("url", "what follows %s:// is not of the form %s", u.Scheme, form)
+	return invalid.Errorf("url", "what follows %s:// is not of the form %s", u.Scheme, form)
 }
 
 // takeApart returns a sink whose URL is a shorthand as its kind has it.
@@ -228,10 +229,10 @@ func takeApart(s Sink) (Sink, error) {
 		return standIn(len(u.refs) - 1), nil
 	})
 	if err != nil {
-		return s, invalid("url", "%v", err)
+		return s, invalid.Errorf("url", "%v", err)
 	}
 	if u.URL, err = url.Parse(plain); err != nil {
-		return s, invalid("url", "is not a URL such as %s://...", scheme)
+		return s, invalid.Errorf("url", "is not a URL such as %s://...", scheme)
 	}
 	given := s.Kind
 	if s.Settings = maps.Clone(s.Settings); s.Settings == nil {
@@ -241,7 +242,7 @@ func takeApart(s Sink) (Sink, error) {
 		return s, err
 	}
 	if given != "" && given != s.Kind {
-		return s, invalid("kind", "is %s, but the URL is that of %s", given, s.Kind)
+		return s, invalid.Errorf("kind", "is %s, but the URL is that of %s", given, s.Kind)
 	}
 	return s, nil
 }

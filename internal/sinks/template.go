@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/lazyregexp"
 	"freshet/internal/suggest"
 )
@@ -31,7 +32,7 @@ const (
 // words are a template that has been checked.
 type words struct{ trees map[string]*parse.Tree }
 
-// parseWords reads a template. The error is an *freshet.InvalidError that names the line.
+// parseWords reads a template. The error is an *invalid.Error that names the line.
 func parseWords(text string) (words, error) {
 	trees, err := parse.Parse("template", text, "", "", functions)
 	if err != nil {
@@ -50,7 +51,7 @@ const templateHint = "docs/delivery.md has all names and functions; freshet sink
 func templateError(err error) error {
 	for _, own := range []error{errTooSlow, errTooLong} {
 		if errors.Is(err, own) {
-			return &freshet.InvalidError{Field: "template", Reason: own.Error()}
+			return &invalid.Error{Field: "template", Reason: own.Error()}
 		}
 	}
 	if none, ok := errors.AsType[*noFieldError](err); ok {
@@ -67,7 +68,7 @@ func templateError(err error) error {
 		}
 		text = where + ": " + strings.TrimPrefix(text, m[0])
 	}
-	return freshet.WithHint(&freshet.InvalidError{Field: "template", Reason: text}, templateHint)
+	return freshet.WithHint(&invalid.Error{Field: "template", Reason: text}, templateHint)
 }
 
 // eventNames are all that a template can ask of an event.

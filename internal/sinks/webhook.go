@@ -15,28 +15,27 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 const minKey, maxKey = 24, 64 // bytes of a signing key
 
 // secretKey reads a secret of Standard Webhooks. Nothing of it is repeated in an error.
 func secretKey(secret string) ([]byte, error) {
-	invalid := func(reason string) ([]byte, error) {
-		return nil, &freshet.InvalidError{Field: "settings.secret", Reason: reason}
-	}
+	const field = "settings.secret"
 	if secret == "" {
-		return invalid("is missing; create one with: echo whsec_$(openssl rand -base64 32)")
+		return nil, invalid.Errorf(field, "is missing; create one with: echo whsec_$(openssl rand -base64 32)")
 	}
 	encoded, ok := strings.CutPrefix(secret, "whsec_")
 	if !ok {
-		return invalid("does not start with whsec_")
+		return nil, invalid.Errorf(field, "does not start with whsec_")
 	}
 	key, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
-		return invalid("is not base64 after whsec_")
+		return nil, invalid.Errorf(field, "is not base64 after whsec_")
 	}
 	if len(key) < minKey || len(key) > maxKey {
-		return invalid(fmt.Sprintf("holds %d bytes, not %d to %d", len(key), minKey, maxKey))
+		return nil, invalid.Errorf(field, "holds %d bytes, not %d to %d", len(key), minKey, maxKey)
 	}
 	return key, nil
 }
@@ -46,7 +45,7 @@ func secretKey(secret string) ([]byte, error) {
 func checkWebhook(s Sink) error {
 	unsigned, err := strconv.ParseBool(string(s.Settings["unsigned"]))
 	if s.Settings["unsigned"] != "" && err != nil {
-		return &freshet.InvalidError{Field: "settings.unsigned", Reason: fmt.Sprintf("%q is not true or false", s.Settings["unsigned"])}
+		return invalid.Errorf("settings.unsigned", "%q is not true or false", s.Settings["unsigned"])
 	}
 	secret := s.Settings["secret"]
 	if unsigned || secret.Secret() {

@@ -22,6 +22,7 @@ import (
 	"freshet/client"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sinks"
 )
 
@@ -328,7 +329,7 @@ func TestWebhookConfig(t *testing.T) {
 			s := hook("https://hook.example/")
 			tt.change(&s)
 			_, err := sinks.Open(config(nil), s)
-			got, _ := freshet.FieldOf(err)
+			got, _ := invalid.FieldOf(err)
 			if given := string(s.Settings["secret"]); err != nil && len(given) > 8 && strings.Contains(err.Error(), given[6:]) {
 				t.Errorf("the error gives the secret away: %v", err)
 			}

@@ -3,13 +3,13 @@ package store
 import (
 	"context"
 	"database/sql/driver"
-	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // Begin implements [freshet.Archive].
@@ -21,7 +21,7 @@ func (s *Store) Begin(ctx context.Context, p freshet.Poll) (head freshet.Head, e
 			return unknown(id)
 		}
 		if at == never {
-			return &freshet.InvalidError{Field: "at", Reason: "a poll begins at some time"}
+			return invalid.Errorf("at", "a poll begins at some time")
 		}
 		if e.open > at { // it was cut off when the clock was ahead
 			if err := b.remove(&attemptsTable, "source = ? AND began > ?", e.key, int64(at)); err != nil {
@@ -122,7 +122,7 @@ func fits(r freshet.Record) error {
 	result := r.Outcome.Result
 	switch {
 	case result.Captured() && r.Capture == nil:
-		return &freshet.InvalidError{Field: "capture", Reason: "a captured version has a body"}
+		return invalid.Errorf("capture", "a captured version has a body")
 	case r.Capture == nil:
 		return nil
 	}
@@ -134,7 +134,7 @@ func fits(r freshet.Record) error {
 		want = freshet.QuietSuspect
 	}
 	if result == freshet.Failed || r.Capture.Quiet != want {
-		return &freshet.InvalidError{Field: "quiet", Reason: fmt.Sprintf("a poll that ended as %s stores no version that is quiet by %q", result, r.Capture.Quiet)}
+		return invalid.Errorf("quiet", "a poll that ended as %s stores no version that is quiet by %q", result, r.Capture.Quiet)
 	}
 	return nil
 }

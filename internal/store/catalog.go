@@ -12,15 +12,16 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // AddSource implements [freshet.Catalog].
 func (s *Store) AddSource(ctx context.Context, src freshet.Source) (freshet.Source, error) {
 	if src.URL == "" {
-		return src, &freshet.InvalidError{Field: "url", Reason: "a source needs one"}
+		return src, &invalid.Error{Field: "url", Reason: "a source needs one"}
 	}
 	if src.ID != "" && !freshet.ValidSourceID(src.ID) {
-		return src, &freshet.InvalidError{Field: "id", Reason: "it may have up to 64 letters, digits, dots, dashes and underscores"}
+		return src, &invalid.Error{Field: "id", Reason: "it may have up to 64 letters, digits, dots, dashes and underscores"}
 	}
 	if src.Created.IsZero() {
 		src.Created = s.cfg.Now()
@@ -226,7 +227,7 @@ func randomID() freshet.SourceID {
 // UpdateSource implements [freshet.Catalog]. A zero Created leaves it as it is.
 func (s *Store) UpdateSource(ctx context.Context, src freshet.Source) error {
 	if src.URL == "" {
-		return &freshet.InvalidError{Field: "url", Reason: "a source needs one"}
+		return &invalid.Error{Field: "url", Reason: "a source needs one"}
 	}
 	err := s.write(ctx, "updating source "+string(src.ID), func(b *batch) error {
 		e := b.entry(src.ID)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A tally is what the outcomes of a source add up to.
@@ -14,7 +15,7 @@ type tally struct {
 	notBefore Moment
 	failures  int32
 	requests  int32
-	failure   freshet.Failure
+	failure   failure.Class
 	err       string
 	route     freshet.Route
 	polls     int64

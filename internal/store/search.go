@@ -9,6 +9,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/search"
 )
 
@@ -24,7 +25,7 @@ const (
 func (s *Store) Search(ctx context.Context, q search.Request) (r search.Result, err error) {
 	asked, err := search.Parse(q.Words)
 	if err != nil {
-		return r, &freshet.InvalidError{Field: "words", Reason: err.Error()}
+		return r, &invalid.Error{Field: "words", Reason: err.Error()}
 	}
 	release, err := s.index.Use(ctx)
 	if err != nil {

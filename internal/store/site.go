@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // A SiteHook keeps what is known of the pages of sites in step with the sources: the store knows only
@@ -57,7 +58,7 @@ func (b *batch) siteNamed(id freshet.SourceID) int64 {
 // watchedSite returns an error unless a site is watched.
 func (b *batch) watchedSite(id freshet.SourceID) error {
 	if e := b.entry(id); e == nil || e.removed || b.siteOf(e.key).Site == nil {
-		return &freshet.InvalidError{Field: "of", Reason: "there is no site " + string(id)}
+		return &invalid.Error{Field: "of", Reason: "there is no site " + string(id)}
 	}
 	return nil
 }
@@ -116,9 +117,9 @@ func (b *batch) sameSite(e *entry, next freshet.Source) error {
 	case err != nil:
 		return err
 	case now.Of != next.Of:
-		return &freshet.InvalidError{Field: "of", Reason: "a source stays with the site that it was found for"}
+		return &invalid.Error{Field: "of", Reason: "a source stays with the site that it was found for"}
 	case now.URL != next.URL && !now.Index:
-		return &freshet.InvalidError{Field: "url", Reason: "the URL of a page of a site cannot be changed"}
+		return &invalid.Error{Field: "url", Reason: "the URL of a page of a site cannot be changed"}
 	}
 	return nil
 }

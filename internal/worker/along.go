@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // after returns the order as one for what another order brings: it was given then, and
@@ -20,5 +21,5 @@ func tells(err error) bool {
 		return true
 	}
 	e, ok := errors.AsType[*freshet.FetchError](err)
-	return ok && !e.Class.Ours() && !e.Class.Is(freshet.FailDeferred) && !e.Class.Is(freshet.FailCanceled) && !e.Class.Is(freshet.FailInternal) && !e.Class.Is(freshet.FailRobots)
+	return ok && !e.Class.Ours() && !e.Class.Is(failure.Deferred) && !e.Class.Is(failure.Canceled) && !e.Class.Is(failure.Internal) && !e.Class.Is(failure.Robots)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
@@ -44,7 +45,7 @@ func TestLookAlong(t *testing.T) {
 			t.Errorf("part %d is found as %+v", i, f)
 		}
 	}
-	if f := first.Along[2]; f.Result != freshet.Failed || !f.Failure.Is(freshet.FailExtract) {
+	if f := first.Along[2]; f.Result != freshet.Failed || !f.Failure.Is(failure.Extract) {
 		t.Errorf("a part that is not there is found as %s %s", f.Result, f.Failure)
 	}
 
@@ -99,12 +100,12 @@ func amended(o worker.Order, amend func(*worker.Order)) worker.Order {
 // What says nothing of the document says nothing of the others that watch it.
 func TestLookSaysNothingOfOthers(t *testing.T) {
 	s := newSite(t, says("<p>one"))
-	deferred := &freshet.FetchError{Class: freshet.FailDeferredHost, Err: errors.New("not now")}
+	deferred := &freshet.FetchError{Class: failure.DeferredHost, Err: errors.New("not now")}
 	for name, amend := range map[string]func(*worker.Order){
 		"deferred": func(o *worker.Order) { o.Leave = func(context.Context, freshet.Hop) error { return deferred } },
 		"out of room": func(o *worker.Order) {
 			o.Room = func(context.Context, int64) error {
-				return &freshet.FetchError{Class: freshet.FailLocalMemory, Err: errors.New("full")}
+				return &freshet.FetchError{Class: failure.LocalMemory, Err: errors.New("full")}
 			}
 		},
 		"another jar": nil,
@@ -131,7 +132,7 @@ func TestRoomAlong(t *testing.T) {
 	var held []int64
 	o.Room = func(_ context.Context, size int64) error {
 		if held = append(held, size); len(held) > 3 {
-			return &freshet.FetchError{Class: freshet.FailLocalMemory, Err: errors.New("full")}
+			return &freshet.FetchError{Class: failure.LocalMemory, Err: errors.New("full")}
 		}
 		return nil
 	}
@@ -140,7 +141,7 @@ func TestRoomAlong(t *testing.T) {
 	if n := len(held); n != 4 || held[2] != 2*held[1] || held[3] != 3*held[1] {
 		t.Errorf("room was held for %v bytes, want for the body, once for what is read, then twice and three times as much", held)
 	}
-	if f.Result != freshet.First || f.Along[0].Result != freshet.First || f.Along[1].Failure != freshet.FailLocalMemory {
+	if f.Result != freshet.First || f.Along[0].Result != freshet.First || f.Along[1].Failure != failure.LocalMemory {
 		t.Errorf("the findings are %s, %s and %s, want only the last without room", f.Result, f.Along[0].Result, f.Along[1].Failure)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A Finding is what a look found: the source as before, a capture, or a failure.
@@ -45,8 +46,8 @@ type Finding struct {
 	Foretold *freshet.Foretelling // what it says of when it will change, if that was read anew
 	Listed   int                  // of the pages that it may speak for, how many it was seen to list; below zero if that is not known
 
-	Failure freshet.Failure // the class of what went wrong, if Failed
-	Err     string          // the same in words
+	Failure failure.Class // the class of what went wrong, if Failed
+	Err     string        // the same in words
 
 	// Along is what was found for the sources that were to be read along, in their
 	// order. There is nothing if the look says nothing about them. Their findings name
@@ -65,7 +66,7 @@ func (o *Order) Fail(err error) Finding {
 // failed returns the finding of a look that did not see its source. What the
 // response brought beside that is not to be gone by.
 func (f Finding) failed(err error) Finding {
-	f.Result, f.Err, f.Failure = freshet.Failed, err.Error(), freshet.FailInternal
+	f.Result, f.Err, f.Failure = freshet.Failed, err.Error(), failure.Internal
 	f.Validators, f.Sums, f.Capture = freshet.Validators{}, freshet.Sums{}, nil
 	f.Suspect, f.Landed, f.FreshFor = "", "", 0
 	f.Judged, f.Noise, f.Items = noise.Judgement{}, nil, nil

@@ -15,6 +15,7 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
@@ -184,11 +185,11 @@ func TestFailedLook(t *testing.T) {
 		name   string
 		answer http.HandlerFunc
 		css    string
-		want   freshet.Failure
+		want   failure.Class
 	}{
-		{"an error of the server", refuses(500, "Etag", `"bad"`), "", freshet.FailServerError},
-		{"sent away", refuses(429, "Retry-After", "17", "Etag", `"bad"`), "", freshet.FailRetryAfter},
-		{"unreadable", says("<p>two", "Etag", `"bad"`), "#none", freshet.FailExtract},
+		{"an error of the server", refuses(500, "Etag", `"bad"`), "", failure.ServerError},
+		{"sent away", refuses(429, "Retry-After", "17", "Etag", `"bad"`), "", failure.RetryAfter},
+		{"unreadable", says("<p>two", "Etag", `"bad"`), "#none", failure.Extract},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

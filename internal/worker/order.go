@@ -9,6 +9,7 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A validator can lie: a server that answers 304 to everything would hide all
@@ -134,12 +135,12 @@ func (o *Order) validators() (none freshet.Validators) {
 // whereabouts returns where the source is to be asked for next time. Where it has
 // moved to is asked no more when that fails, unless it was not its fault.
 func (o *Order) whereabouts(resp freshet.Response, err error) freshet.Moved {
-	failure := freshet.Failure("")
+	var class failure.Class
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
-		failure = e.Class
+		class = e.Class
 	}
 	switch {
-	case failure.Is(freshet.FailDeferred), failure.Is(freshet.FailCanceled), failure.Ours():
+	case class.Is(failure.Deferred), class.Is(failure.Canceled), class.Ours():
 		return o.Head.Moved
 	case err != nil:
 		return freshet.Moved{}

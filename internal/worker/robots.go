@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // Manners are how a read of the robots.txt of an origin ended.
@@ -42,14 +43,14 @@ func AnswerOf(resp freshet.Response, err error) (robots.Answer, error) {
 		return robots.Answer{}, err
 	}
 	switch c := e.Class; {
-	case c.Is(freshet.FailDeferred), c.Is(freshet.FailLocal), c.Is(freshet.FailCanceled), c.Is(freshet.FailInternal), c.Is(freshet.FailBlocked),
-		c.Is(freshet.FailSecret), c.Is(freshet.FailToken), c.Is(freshet.FailLogin), c.Is(freshet.FailProxy):
+	case c.Is(failure.Deferred), c.Is(failure.Local), c.Is(failure.Canceled), c.Is(failure.Internal), c.Is(failure.Blocked),
+		c.Is(failure.Secret), c.Is(failure.Token), c.Is(failure.Login), c.Is(failure.Proxy):
 		return robots.Answer{}, err
-	case c.Is(freshet.FailRedirectLimit):
+	case c.Is(failure.RedirectLimit):
 		return robots.Answer{Lost: true}, nil
-	case c.Is(freshet.FailNoContent):
+	case c.Is(failure.NoContent):
 		return robots.Answer{Status: http.StatusNoContent}, nil
-	case c.Is(freshet.FailHTTP), c.Is(freshet.FailGone), c.Is(freshet.FailServerError), c.Is(freshet.FailRetryAfter):
+	case c.Is(failure.HTTP), c.Is(failure.Gone), c.Is(failure.ServerError), c.Is(failure.RetryAfter):
 		return robots.Answer{Status: resp.Status}, nil
 	}
 	return robots.Answer{}, nil

@@ -6,6 +6,7 @@ import (
 
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // see brings the present state of a source: as it is fetched or, if that is asked for,
@@ -17,7 +18,7 @@ func (h *Hand) see(ctx context.Context, o *Order) (browser.View, error) {
 		return browser.View{Response: resp}, err
 	}
 	if h.show == nil {
-		return browser.View{}, &freshet.FetchError{Class: freshet.FailRenderMissing, Err: errors.New("pages cannot be rendered here")}
+		return browser.View{}, &freshet.FetchError{Class: failure.RenderMissing, Err: errors.New("pages cannot be rendered here")}
 	}
 	// The page is fetched when there is a browser for it, or it would be old by then.
 	b, err := h.show.Open(ctx)

@@ -17,6 +17,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
@@ -39,8 +40,8 @@ type beast struct {
 	body   func() string // as it is sent; again for each look
 	recipe freshet.Recipe
 	want   freshet.Result
-	fails  freshet.Failure // "" if it can be read
-	again  freshet.Result  // of a second look; Failed too if the first one fails
+	fails  failure.Class  // "" if it can be read
+	again  freshet.Result // of a second look; Failed too if the first one fails
 }
 
 // constant is a body that is always the same.
@@ -291,13 +292,13 @@ func TestRobots(t *testing.T) {
 	}
 	t.Run("robots-guarded", func(t *testing.T) {
 		s := newSite(t, says(""))
-		if _, err := worker.New(fetch.New(fetch.Config{}), nil).Robots(t.Context(), s.order(nil), s.URL); !failureOf(err).Is(freshet.FailBlockedEgress) {
+		if _, err := worker.New(fetch.New(fetch.Config{}), nil).Robots(t.Context(), s.order(nil), s.URL); !failureOf(err).Is(failure.BlockedEgress) {
 			t.Errorf("it ends with %v, want that the guard does not let it out", err)
 		}
 	})
 }
 
-func failureOf(err error) freshet.Failure {
+func failureOf(err error) failure.Class {
 	e, ok := errors.AsType[*freshet.FetchError](err)
 	if !ok {
 		return ""

@@ -10,6 +10,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // A Problem is an error as a response, as of RFC 9457.
@@ -74,7 +75,7 @@ func (s *Server) problemOf(err error) *Problem {
 	if errors.Is(err, freshet.ErrStale) && p.Hint == "" {
 		p.Hint = "read the source again and repeat the edit"
 	}
-	if f, ok := errors.AsType[*freshet.InvalidError](err); ok {
+	if f, ok := errors.AsType[*invalid.Error](err); ok {
 		p.Detail = "validation failed"
 		p.Errors = []*client.ErrorDetail{{Location: "body." + f.Field, Message: f.Reason}}
 	}
@@ -82,7 +83,7 @@ func (s *Server) problemOf(err error) *Problem {
 }
 
 func (s *Server) statusOf(err error) int {
-	if _, ok := errors.AsType[*freshet.InvalidError](err); ok {
+	if _, ok := errors.AsType[*invalid.Error](err); ok {
 		return http.StatusUnprocessableEntity
 	}
 	switch {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 var (
@@ -55,5 +55,5 @@ func ParseDuration(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil
 	}
-	return freshet.ParseDuration(s)
+	return units.ParseDuration(s)
 }

@@ -11,6 +11,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // ParseRecipe reads how a response is to be read from a file of its own, in YAML
@@ -32,7 +33,7 @@ func ParseRecipe(file string, text []byte) (freshet.Recipe, error) {
 		return l.Recipe, d.err()
 	}
 	if len(tree.Docs) == 0 || tree.Docs[0].Body == nil {
-		return l.Recipe, freshet.WithHint(&freshet.InvalidError{Field: file, Reason: "is empty"}, "write a list of steps, or read: and extract:")
+		return l.Recipe, freshet.WithHint(invalid.Errorf(file, "is empty"), "write a list of steps, or read: and extract:")
 	}
 	body := d.resolve(tree.Docs[0].Body)
 	l.node = body

@@ -2,13 +2,12 @@ package config
 
 import (
 	"fmt"
+	"freshet/internal/units"
 	"net/mail"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
-
-	"freshet/internal/freshet"
 )
 
 // fetchOptions bound what one poll may take. A zero leaves the default of
@@ -35,11 +34,11 @@ var fetchOptions = []Option{
 }
 
 func fetchTime(key string, at func(*Settings) *time.Duration) Option {
-	return Option{Key: "fetch." + key, set: lengthIn(10*time.Millisecond, time.Hour, at), show: func(s Settings) any { return freshet.FormatDuration(*at(&s)) }}
+	return Option{Key: "fetch." + key, set: lengthIn(10*time.Millisecond, time.Hour, at), show: func(s Settings) any { return units.FormatDuration(*at(&s)) }}
 }
 
 func fetchSize(key string, at func(*Settings) *int64) Option {
-	return Option{Key: "fetch." + key, set: size(at), show: func(s Settings) any { return freshet.FormatSize(*at(&s)) }}
+	return Option{Key: "fetch." + key, set: size(at), show: func(s Settings) any { return units.FormatSize(*at(&s)) }}
 }
 
 func setPorts(s *Settings, v string) error {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/suggest"
 )
 
@@ -72,18 +73,18 @@ func (o Option) Text(s Settings) string { return fmt.Sprint(o.show(s)) }
 
 // With returns the settings with options set over the API, or set back to what holds without
 // that. What the file, the environment or a flag says cannot be changed so: it is a conflict.
-// Other errors are an *freshet.InvalidError.
+// Other errors are an *invalid.Error.
 func (s Settings) With(set map[string]string, unset []string) (Settings, error) {
 	for _, key := range unset {
 		if _, both := set[key]; both {
-			return s, &freshet.InvalidError{Field: "unset", Reason: key + " is in set, too"}
+			return s, &invalid.Error{Field: "unset", Reason: key + " is in set, too"}
 		}
 		o, err := s.settable(key)
 		if err != nil {
 			return s, err
 		}
 		if err := o.set(&s, o.Text(Defaults(func(string) string { return "" }))); err != nil {
-			return s, &freshet.InvalidError{Field: "unset", Reason: key + ": " + err.Error()}
+			return s, &invalid.Error{Field: "unset", Reason: key + ": " + err.Error()}
 		}
 		s.note(key, FromDefault)
 	}
@@ -93,7 +94,7 @@ func (s Settings) With(set map[string]string, unset []string) (Settings, error) 
 			return s, err
 		}
 		if err := o.set(&s, set[key]); err != nil {
-			return s, &freshet.InvalidError{Field: "set." + key, Reason: err.Error()}
+			return s, &invalid.Error{Field: "set." + key, Reason: err.Error()}
 		}
 		s.note(key, FromAPI)
 	}
@@ -131,7 +132,7 @@ func (s *Settings) settable(key string) (Option, error) {
 		switch from := s.From(o.Key); {
 		case o.Key != key:
 		case !o.live:
-			return o, &freshet.InvalidError{Field: "set." + key, Reason: "cannot be changed while the daemon runs; set it in the configuration file and restart"}
+			return o, invalid.Errorf("set."+key, "cannot be changed while the daemon runs; set it in the configuration file and restart")
 		case from == FromFile:
 			return o, freshet.WithHint(&FixedError{key, from, s.File}, "change it there, then reload the daemon; or remove it there to change it here")
 		case from == FromEnv || from == FromFlag:
@@ -140,7 +141,7 @@ func (s *Settings) settable(key string) (Option, error) {
 			return o, nil
 		}
 	}
-	return Option{}, &freshet.InvalidError{Field: "set." + key, Reason: "there is no such setting" + suggest.DidYouMean(key, live)}
+	return Option{}, &invalid.Error{Field: "set." + key, Reason: "there is no such setting" + suggest.DidYouMean(key, live)}
 }
 
 // applyKept takes on what was set over the API and is kept in the data directory. What is in

@@ -5,6 +5,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // level returns a reader of one item of the list of service levels by tag.
@@ -21,7 +22,7 @@ func (d *document) level(s *Settings) func(ast.Node, string) {
 				}
 				var err error
 				if t.Level, err = freshet.ParseServiceLevel(text); err != nil {
-					d.report(d.resolve(v), path, "%v", freshet.ReasonOf(err))
+					d.report(d.resolve(v), path, "%v", invalid.ReasonOf(err))
 				}
 			}},
 			{"aim", func(v ast.Node, path string) {
@@ -31,7 +32,7 @@ func (d *document) level(s *Settings) func(ast.Node, string) {
 				}
 				var err error
 				if t.Aim, err = freshet.ParseAim(text); err != nil {
-					d.report(d.resolve(v), path, "%v", freshet.ReasonOf(err))
+					d.report(d.resolve(v), path, "%v", invalid.ReasonOf(err))
 				}
 			}},
 		})

@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // A listedSource is a source of the file with the places of its parts.
@@ -85,7 +86,7 @@ func (l *listedSource) read(d *document, f freshet.SourceField, v ast.Node, path
 		return
 	}
 	if err := f.Read(&l.Source, texts...); err != nil {
-		d.report(d.resolve(v), path, "%v", freshet.ReasonOf(err))
+		d.report(d.resolve(v), path, "%v", invalid.ReasonOf(err))
 	}
 }
 
@@ -125,7 +126,7 @@ func (d *document) checkRequest(s *Settings, listed freshet.Source) error {
 // blame reports an error at the field that it names, or else at the one given.
 func (d *document) blame(l listedSource, field string, err error) {
 	path := field
-	if invalid, ok := freshet.FieldOf(err); ok {
+	if invalid, ok := invalid.FieldOf(err); ok {
 		for known := invalid; known != ""; known = outer(known) {
 			if l.at[known] != nil {
 				field, path = known, invalid
@@ -133,7 +134,7 @@ func (d *document) blame(l listedSource, field string, err error) {
 			}
 		}
 	}
-	text := freshet.ReasonOf(err).Error()
+	text := invalid.ReasonOf(err).Error()
 	if hint := freshet.HintOf(err); hint != "" {
 		text += "; " + hint
 	}

@@ -35,8 +35,8 @@ func (d *document) admitHooks(s *Settings) {
 		}
 		if _, err := sinks.Check(with, checked); err != nil {
 			at := d.hooks[w.Name]
-			if field, ok := freshet.FieldOf(err); ok {
-				err = freshet.WithHint(fmt.Errorf("webhook %s: %s: %w", w.Name, strings.TrimPrefix(field, "settings."), freshet.ReasonOf(err)), freshet.HintOf(err))
+			if field, ok := invalid.FieldOf(err); ok {
+				err = freshet.WithHint(fmt.Errorf("webhook %s: %s: %w", w.Name, strings.TrimPrefix(field, "settings."), invalid.ReasonOf(err)), freshet.HintOf(err))
 			}
 			text := err.Error()
 			if hint := freshet.HintOf(err); hint != "" {
@@ -63,7 +63,7 @@ func (d *document) admitHooks(s *Settings) {
 // blameSink reports what is wrong with a sink, at the field that is named or the nearest
 // to it.
 func (d *document) blameSink(l listedSource, err error) {
-	named, _ := freshet.FieldOf(err)
+	named, _ := invalid.FieldOf(err)
 	node := l.node
 	for field := named; field != ""; field = outer(field) {
 		if l.at[field] != nil {
@@ -71,7 +71,7 @@ func (d *document) blameSink(l listedSource, err error) {
 			break
 		}
 	}
-	text := freshet.ReasonOf(err).Error()
+	text := invalid.ReasonOf(err).Error()
 	if hint := freshet.HintOf(err); hint != "" {
 		text += "; " + hint
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/queries"
 )
 
@@ -65,13 +66,13 @@ func parseQuery(said map[string]json.RawMessage) (read queries.Query, err error)
 		}
 		if err := json.Unmarshal(one, &read); err == nil {
 			continue
-		} else if _, ok := freshet.FieldOf(err); ok {
+		} else if _, ok := invalid.FieldOf(err); ok {
 			return read, err
 		}
-		return read, &freshet.InvalidError{Field: key, Reason: fmt.Sprintf("%.80s is not what belongs here", said[key])}
+		return read, invalid.Errorf(key, "%.80s is not what belongs here", said[key])
 	}
 	if said["importance"] != nil && read.Importance == 0 { // which would mean that nothing was said
-		return read, &freshet.InvalidError{Field: "importance", Reason: "must be above 0"}
+		return read, invalid.Errorf("importance", "must be above 0")
 	}
 	if read.Name == "" {
 		read.Name = string(read.ID)

@@ -10,6 +10,7 @@ import (
 	"freshet/internal/auth/openid"
 	"freshet/internal/freshet"
 	"freshet/internal/suggest"
+	"freshet/internal/units"
 )
 
 // noRole is how the default role is written that refuses whoever has no other.
@@ -38,7 +39,7 @@ var oidcOptions = []Option{
 	{Key: "api.oidc.default_role", Flag: "oidc-default-role", Arg: "ROLE", Help: "role of everybody else at the provider: viewer, editor, admin, or none to refuse them (default none)",
 		set: setDefaultRole, show: ofProvider(showDefaultRole)},
 	{Key: "api.oidc.session", Flag: "oidc-session", Arg: "TIME", Help: "longest time until people have to log in at the provider again, which tells their role anew (default 1d)",
-		set: lengthIn(time.Minute, 30*freshet.Day, func(s *Settings) *time.Duration { return &s.OIDC.Session }), show: ofProvider(func(s Settings) any { return freshet.FormatDuration(s.OIDC.Session) })},
+		set: lengthIn(time.Minute, 30*units.Day, func(s *Settings) *time.Duration { return &s.OIDC.Session }), show: ofProvider(func(s Settings) any { return units.FormatDuration(s.OIDC.Session) })},
 }
 
 // ofProvider shows a value only if there is a provider.

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/suggest"
+	"freshet/internal/units"
 )
 
 // An Option is one thing to set: the same by a key of the file, a variable of
@@ -59,21 +61,21 @@ var options = named(slices.Concat([]Option{
 	{Key: "aim", Flag: "aim", Arg: "AIM", Help: "what polls are for, of sources that do not say: captures (see as many changes as possible), freshness (have up-to-date copies as much of the time as possible) or age (copies that are never out of date for long); only auto heeds it (default captures)", live: true,
 		set: (*Settings).SetAim, show: func(s Settings) any { return string(cmp.Or(s.Aim, freshet.AimCaptures)) }},
 	{Key: "source_gap", Flag: "source-gap", Arg: "TIME", Help: "least time between two polls of a source that has no min_gap of its own; 0s means none (default 10s)", live: true, zero: true,
-		set: lengthIn(time.Millisecond, freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.SourceGap }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.SourceGap) }},
+		set: lengthIn(time.Millisecond, units.Day, func(s *Settings) *time.Duration { return &s.Limits.SourceGap }), show: func(s Settings) any { return units.FormatDuration(s.Limits.SourceGap) }},
 	{Key: "source_share", Flag: "source-share", Arg: "SHARE", Help: "most of the budget that one source may use; 100% means no limit (default 50%)", live: true, zero: true,
 		set: share(func(s *Settings) *float64 { return &s.Limits.SourceShare }), show: func(s Settings) any { return showShare(s.Limits.SourceShare) }},
 	{Key: "hosts.delay", Flag: "host-delay", Arg: "TIME", Help: "least time between two polls of one host (default 1s)", live: true, zero: true,
-		set: lengthIn(time.Millisecond, freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.Hosts.Delay }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.Hosts.Delay) }},
+		set: lengthIn(time.Millisecond, units.Day, func(s *Settings) *time.Duration { return &s.Limits.Hosts.Delay }), show: func(s Settings) any { return units.FormatDuration(s.Limits.Hosts.Delay) }},
 	{Key: "hosts.concurrency", Help: "most polls of one host at the same time, if there is no delay", live: true,
 		set: count(func(s *Settings) *int { return &s.Limits.Hosts.Concurrency }, 1), show: func(s Settings) any { return s.Limits.Hosts.Concurrency }},
 	{Key: "hosts.share", Flag: "host-share", Arg: "SHARE", Help: "most of the budget that the sources of one host may use together; 100% means no limit (default 90%)", live: true, zero: true,
 		set: share(func(s *Settings) *float64 { return &s.Limits.Hosts.Share }), show: func(s Settings) any { return showShare(s.Limits.Hosts.Share) }},
 	{Key: "hosts.crawl_delay", Flag: "crawl-delay", Arg: "TIME", Help: "longest pause between requests to a host that its robots.txt can ask for (Crawl-delay); 0s means robots.txt is not read for that (default 1m)", live: true, zero: true,
-		set: lengthIn(time.Second, freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.Hosts.CrawlDelay }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.Hosts.CrawlDelay) }},
+		set: lengthIn(time.Second, units.Day, func(s *Settings) *time.Duration { return &s.Limits.Hosts.CrawlDelay }), show: func(s Settings) any { return units.FormatDuration(s.Limits.Hosts.CrawlDelay) }},
 	{Key: "robots", Help: "whether to poll a page only if the robots.txt of its site allows it, for sources that do not say (default ignore)", live: true,
 		set: setRobots, show: func(s Settings) any { return showRobots(s.Limits.Hosts.Obey) }},
 	{Key: "hints", Flag: "hints", Arg: "TIME", Help: "longest time that a server's max-age or a feed's ttl can delay a poll; 0s ignores them (default 1h)", live: true, zero: true,
-		set: lengthIn(time.Second, 7*freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.Hints }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.Hints) }},
+		set: lengthIn(time.Second, 7*units.Day, func(s *Settings) *time.Duration { return &s.Limits.Hints }), show: func(s Settings) any { return units.FormatDuration(s.Limits.Hints) }},
 	{Key: "workers", Help: "most polls at the same time", live: true,
 		set: count(func(s *Settings) *int { return &s.Limits.Workers }, 1), show: func(s Settings) any { return s.Limits.Workers }},
 	{Key: "advertise", Flag: "advertise", Arg: "URL", Help: "where other nodes on the same database and hands reach the API, such as http://10.0.0.1:8080 (default from listen)",
@@ -87,7 +89,7 @@ var options = named(slices.Concat([]Option{
 	{Key: "hands.own_slots", Flag: "own-slots", Arg: "N", Help: "most polls that this machine makes itself at the same time when hands may join; 0 leaves all to them that they can do (default the setting workers)",
 		set: count(func(s *Settings) *int { return &s.OwnSlots }, 0), show: showOwnSlots},
 	{Key: "memory", Flag: "memory", Arg: "SIZE", Help: "most memory that running polls may use together, such as 512MB (default a quarter of the memory, at most 1GB)",
-		set: size(func(s *Settings) *int64 { return &s.Memory }), show: func(s Settings) any { return freshet.FormatSize(s.Memory) }},
+		set: size(func(s *Settings) *int64 { return &s.Memory }), show: func(s Settings) any { return units.FormatSize(s.Memory) }},
 	{Key: "allow_cidr", Flag: "allow-cidr", Arg: "CIDR", Help: "private addresses that may be polled, such as 127.0.0.0/8", Many: true,
 		set: setAllow, show: func(s Settings) any { return s.Fetch.Allow }},
 	{Key: "allow_proxy", Help: "proxies that requests may go through, as host:port", Many: true,
@@ -103,17 +105,17 @@ var options = named(slices.Concat([]Option{
 	{Key: "log.format", Flag: "log-format", Arg: "FORM", Help: "log format: text or json (default text)",
 		set: oneOf(func(s *Settings) *string { return &s.LogForm }, "text", "json"), show: func(s Settings) any { return s.LogForm }},
 	{Key: "keep.age", Help: "delete versions that were replaced longer ago than this", live: true,
-		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Keep.Age }), show: func(s Settings) any { return freshet.FormatDuration(s.Keep.Age) }},
+		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Keep.Age }), show: func(s Settings) any { return units.FormatDuration(s.Keep.Age) }},
 	{Key: "keep.versions", Help: "most versions to keep, of all sources together", live: true,
 		set: count(func(s *Settings) *int { return &s.Keep.Versions }, 0), show: func(s Settings) any { return s.Keep.Versions }},
 	{Key: "keep.bytes", Help: "most bytes of versions to keep, of all sources together", live: true,
-		set: size(func(s *Settings) *int64 { return &s.Keep.Bytes }), show: func(s Settings) any { return freshet.FormatSize(s.Keep.Bytes) }},
+		set: size(func(s *Settings) *int64 { return &s.Keep.Bytes }), show: func(s Settings) any { return units.FormatSize(s.Keep.Bytes) }},
 	{Key: "keep.total", Help: "largest size of the data directory; the oldest versions are deleted first", live: true,
-		set: size(func(s *Settings) *int64 { return &s.Keep.Total }), show: func(s Settings) any { return freshet.FormatSize(s.Keep.Total) }},
+		set: size(func(s *Settings) *int64 { return &s.Keep.Total }), show: func(s Settings) any { return units.FormatSize(s.Keep.Total) }},
 	{Key: "keep.logs", Help: "how long to keep the results of polls", live: true,
-		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Logs }), show: func(s Settings) any { return freshet.FormatDuration(s.Logs) }},
+		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Logs }), show: func(s Settings) any { return units.FormatDuration(s.Logs) }},
 	{Key: "keep.audit", Help: "how long to keep the log of who changed what (default 365d)",
-		set: lengthIn(freshet.Day, ever, func(s *Settings) *time.Duration { return &s.Audit }), show: func(s Settings) any { return freshet.FormatDuration(s.Audit) }},
+		set: lengthIn(units.Day, ever, func(s *Settings) *time.Duration { return &s.Audit }), show: func(s Settings) any { return units.FormatDuration(s.Audit) }},
 	{Key: "search", Help: "index what versions say, for freshet search: on or off (default on)",
 		set: setSearch, show: showSearch},
 	{Key: "reserve", Flag: "reserve", Arg: "SIZE", Help: "disk space to leave free, such as 1GB; polling stops when less is free; 0 means none (default 2% of the disk, from 256MiB to 4GiB)",
@@ -167,14 +169,14 @@ const ever = 1<<63 - 1
 // lengthIn reads a length of time that is zero or within bounds.
 func lengthIn(least, most time.Duration, at func(*Settings) *time.Duration) func(*Settings, string) error {
 	return func(s *Settings, v string) error {
-		d, err := freshet.ParseDuration(v)
+		d, err := units.ParseDuration(v)
 		switch {
 		case err != nil:
 			return err
 		case d != 0 && d < least:
-			return fmt.Errorf("%q is too short; the shortest allowed is %s", v, freshet.FormatDuration(least))
+			return fmt.Errorf("%q is too short; the shortest allowed is %s", v, units.FormatDuration(least))
 		case d > most:
-			return fmt.Errorf("%q is too long; the longest allowed is %s", v, freshet.FormatDuration(most))
+			return fmt.Errorf("%q is too long; the longest allowed is %s", v, units.FormatDuration(most))
 		}
 		*at(s) = d
 		return nil
@@ -185,7 +187,7 @@ func lengthIn(least, most time.Duration, at func(*Settings) *time.Duration) func
 // which is the same as all.
 func share(at func(*Settings) *float64) func(*Settings, string) error {
 	return func(s *Settings, v string) error {
-		x, err := freshet.ParseShare(v)
+		x, err := units.ParseShare(v)
 		if err == nil {
 			*at(s) = x
 		}
@@ -197,12 +199,12 @@ func showShare(x float64) string {
 	if x == 0 {
 		x = 1
 	}
-	return freshet.FormatShare(x)
+	return units.FormatShare(x)
 }
 
 func size(at func(*Settings) *int64) func(*Settings, string) error {
 	return func(s *Settings, v string) error {
-		n, err := freshet.ParseSize(v)
+		n, err := units.ParseSize(v)
 		if err == nil {
 			*at(s) = n
 		}
@@ -211,7 +213,7 @@ func size(at func(*Settings) *int64) func(*Settings, string) error {
 }
 
 func setReserve(s *Settings, v string) error {
-	n, err := freshet.ParseSize(v)
+	n, err := units.ParseSize(v)
 	switch {
 	case err != nil:
 		return err
@@ -230,7 +232,7 @@ func showReserve(s Settings) any {
 	case s.Reserve == 0: // by how large the disk is
 		return ""
 	}
-	return freshet.FormatSize(s.Reserve)
+	return units.FormatSize(s.Reserve)
 }
 
 func count(at func(*Settings) *int, least int) func(*Settings, string) error {
@@ -260,7 +262,7 @@ func setListen(s *Settings, v string) error {
 func (s *Settings) SetBudget(v string) error {
 	b, err := sched.ParseBudget(v)
 	if err != nil {
-		return freshet.ReasonOf(err)
+		return invalid.ReasonOf(err)
 	}
 	s.Limits.Budget = b
 	return nil
@@ -269,7 +271,7 @@ func (s *Settings) SetBudget(v string) error {
 // SetPolicy takes on the policy called v.
 func (s *Settings) SetPolicy(v string) error {
 	if _, err := policy.New(v, policy.Setting{}); err != nil {
-		return fmt.Errorf("%w%s", freshet.ReasonOf(err), suggest.DidYouMean(v, policy.Names))
+		return fmt.Errorf("%w%s", invalid.ReasonOf(err), suggest.DidYouMean(v, policy.Names))
 	}
 	s.Policy = v
 	return nil
@@ -282,7 +284,7 @@ func (s *Settings) SetAim(v string) error {
 		return fmt.Errorf("must not be empty; use %s", freshet.AimNames())
 	}
 	s.Aim = aim
-	return freshet.ReasonOf(err)
+	return invalid.ReasonOf(err)
 }
 
 func setAllow(s *Settings, v string) (err error) {

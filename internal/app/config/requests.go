@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // requests reads the profiles that sources build on.
@@ -55,7 +56,7 @@ func (d *document) profile(n ast.Node, path string) freshet.Profile {
 	}
 	p, err := freshet.ParseProfile(text)
 	if err != nil {
-		d.report(d.resolve(n), path, "%v", freshet.ReasonOf(err))
+		d.report(d.resolve(n), path, "%v", invalid.ReasonOf(err))
 		return p
 	}
 	if p.Use != "" {
@@ -93,7 +94,7 @@ func (s *Settings) checkProxy(v freshet.Value) error {
 		return err
 	}
 	if err := s.Fetch.CheckProxy(u); err != nil {
-		return freshet.WithHint(&freshet.InvalidError{Field: "request.proxy", Reason: err.Error()}, freshet.HintOf(err))
+		return freshet.WithHint(&invalid.Error{Field: "request.proxy", Reason: err.Error()}, freshet.HintOf(err))
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func Defaults(env func(string) string) Settings {
 
 		Login:    "auto",
 		Audit:    365 * 24 * time.Hour,
-		OIDC:     openid.Settings{Scopes: []string{"profile", "email"}, Groups: "groups", Session: freshet.Day},
+		OIDC:     openid.Settings{Scopes: []string{"profile", "email"}, Groups: "groups", Session: units.Day},
 		LogLevel: "info",
 		LogForm:  "text",
 	}

@@ -4,8 +4,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 )
 
 // share returns a reader of one item of the list of shares by tag.
@@ -20,7 +20,7 @@ func (d *document) share(s *Settings) func(ast.Node, string) {
 					return
 				}
 				var err error
-				if *to, err = freshet.ParseShare(text); err != nil {
+				if *to, err = units.ParseShare(text); err != nil {
 					d.report(d.resolve(v), path, "%v", err)
 				}
 			}}
@@ -40,9 +40,9 @@ func (d *document) share(s *Settings) func(ast.Node, string) {
 		case g.Min == 0 && g.Max == 0:
 			d.report(n, path, "has neither min nor max; add one such as max: 30%%")
 		case g.Max > 0 && g.Max < g.Min:
-			d.report(n, path, "has a max of %s, below its min of %s", freshet.FormatShare(g.Max), freshet.FormatShare(g.Min))
+			d.report(n, path, "has a max of %s, below its min of %s", units.FormatShare(g.Max), units.FormatShare(g.Min))
 		case granted > 1:
-			d.report(n, path, "brings what all shares grant with min to %s, which is more than the budget", freshet.FormatShare(granted))
+			d.report(n, path, "brings what all shares grant with min to %s, which is more than the budget", units.FormatShare(granted))
 		default:
 			s.Limits.Shares = append(s.Limits.Shares, g)
 		}
@@ -52,10 +52,10 @@ func (d *document) share(s *Settings) func(ast.Node, string) {
 func showGroupShare(g sched.Share) yaml.MapSlice {
 	item := yaml.MapSlice{{Key: "tag", Value: g.Tag}}
 	if g.Min > 0 {
-		item = append(item, yaml.MapItem{Key: "min", Value: freshet.FormatShare(g.Min)})
+		item = append(item, yaml.MapItem{Key: "min", Value: units.FormatShare(g.Min)})
 	}
 	if g.Max > 0 {
-		item = append(item, yaml.MapItem{Key: "max", Value: freshet.FormatShare(g.Max)})
+		item = append(item, yaml.MapItem{Key: "max", Value: units.FormatShare(g.Max)})
 	}
 	return item
 }

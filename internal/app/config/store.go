@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 // database reads the URL of a PostgreSQL database. The hint says what to write instead.
@@ -72,12 +73,12 @@ const DefaultLease = 5 * time.Second
 
 // setLease takes how long a lease is.
 func setLease(s *Settings, v string) error {
-	d, err := freshet.ParseDuration(v)
+	d, err := units.ParseDuration(v)
 	switch {
 	case err != nil:
 		return err
 	case d < leastLease || d > mostLease:
-		return fmt.Errorf("%q is not from %s to %s", v, freshet.FormatDuration(leastLease), freshet.FormatDuration(mostLease))
+		return fmt.Errorf("%q is not from %s to %s", v, units.FormatDuration(leastLease), units.FormatDuration(mostLease))
 	}
 	s.Lease = d
 	return nil
@@ -87,5 +88,5 @@ func showLease(s Settings) any {
 	if s.Lease == 0 || s.Lease == DefaultLease {
 		return ""
 	}
-	return freshet.FormatDuration(s.Lease)
+	return units.FormatDuration(s.Lease)
 }

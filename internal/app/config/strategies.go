@@ -5,6 +5,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // strategy returns a reader of one item of the list of strategies by tag.
@@ -21,7 +22,7 @@ func (d *document) strategy(s *Settings) func(ast.Node, string) {
 				}
 				var err error
 				if t.Strategy, err = freshet.ParseStrategy(text); err != nil {
-					d.report(d.resolve(v), path, "%v", freshet.ReasonOf(err))
+					d.report(d.resolve(v), path, "%v", invalid.ReasonOf(err))
 				}
 			}},
 		})

@@ -16,6 +16,7 @@ import (
 
 	"freshet/internal/clock"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sinks"
 )
 
@@ -82,7 +83,7 @@ func (c *Courier) may() error {
 	if int64(c.count.Now()) < c.until.Load() {
 		return nil
 	}
-	return &freshet.FetchError{Class: freshet.FailLocalHand, Err: errors.New("nothing was sent: this node has not heard from the brain in time")}
+	return &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("nothing was sent: this node has not heard from the brain in time")}
 }
 
 // See takes note of who leads. What an older brain has ordered is cut off: the next one has it
@@ -214,10 +215,10 @@ func (c *Courier) send(ctx context.Context, o order, m sinks.Message) answer {
 	if _, err = outlet.Send(ctx, m); err == nil {
 		return answer{}
 	}
-	if failed, ok := errors.AsType[*freshet.FetchError](err); ok && (failed.Class.Is(freshet.FailLocal) || failed.Class.Is(freshet.FailBlocked)) {
+	if failed, ok := errors.AsType[*freshet.FetchError](err); ok && (failed.Class.Is(failure.Local) || failed.Class.Is(failure.Blocked)) {
 		return answer{Cannot: err.Error(), Hint: freshet.HintOf(err)}
 	}
-	return answer{Failed: newFailure(err)}
+	return answer{Failed: newRefusal(err)}
 }
 
 // Forget has sinks opened anew: the settings are others.

@@ -55,24 +55,24 @@ type answer struct {
 	Cannot string        `json:"cannot,omitempty"` // why this node does not send; it has sent nothing that counts
 	Hint   string        `json:"hint,omitempty"`   // what to do about it
 	All    bool          `json:"all,omitempty"`    // it would not send anything else, either
-	Failed *failure      `json:"failed,omitempty"` // the attempt
+	Failed *refusal      `json:"failed,omitempty"` // the attempt
 }
 
-// A failure is why a receiver did not accept a message.
-type failure struct {
+// A refusal is why a receiver did not accept a message.
+type refusal struct {
 	Text    string         `json:"text"`
 	Hint    string         `json:"hint,omitempty"`
 	Refusal *sinks.Refusal `json:"refusal,omitempty"`
 }
 
-func newFailure(err error) *failure {
-	f := &failure{Text: err.Error(), Hint: freshet.HintOf(err)}
+func newRefusal(err error) *refusal {
+	f := &refusal{Text: err.Error(), Hint: freshet.HintOf(err)}
 	f.Refusal, _ = errors.AsType[*sinks.Refusal](err)
 	return f
 }
 
 // error returns it as if the attempt had been made here.
-func (f *failure) error() error {
+func (f *refusal) error() error {
 	if f == nil {
 		return nil
 	}

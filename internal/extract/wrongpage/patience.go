@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 // A patience is how long a suspect capture of some class is held.
@@ -86,7 +87,7 @@ func Next(h freshet.Held) string {
 	case p.agreed == 0:
 		return "it is not reported as a change, however long it lasts"
 	case p.least > time.Minute:
-		return fmt.Sprintf("it is reported as a change if it stays like this for %s (at least %d polls)", freshet.FormatDuration(p.least), p.agreed)
+		return fmt.Sprintf("it is reported as a change if it stays like this for %s (at least %d polls)", units.FormatDuration(p.least), p.agreed)
 	}
 	return "it is reported as a change if the next look agrees"
 }

@@ -15,6 +15,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // Config says what a Client works with. Fetcher is needed.
@@ -102,7 +103,7 @@ func (c *Client) profile(s *freshet.Source) (freshet.Profile, error) {
 		err = profiles.CheckForeign(*s) // the file may have changed since it was added
 	}
 	if err != nil {
-		return p, &freshet.FetchError{Class: freshet.FailSecret, Err: err, Hint: freshet.HintOf(err)}
+		return p, &freshet.FetchError{Class: failure.Secret, Err: err, Hint: freshet.HintOf(err)}
 	}
 	return p, nil
 }
@@ -179,7 +180,7 @@ func (a *asking) withToken(ctx context.Context, j *jar) (freshet.Response, error
 // refusedToken reports whether an answer says that the token of a source is no good.
 func refusedToken(p freshet.Profile, err error) bool {
 	e, ok := errors.AsType[*freshet.FetchError](err)
-	return ok && p.Auth != nil && p.Auth.OAuth2 != nil && e.Class == freshet.FailHTTP.WithStatus(http.StatusUnauthorized)
+	return ok && p.Auth != nil && p.Auth.OAuth2 != nil && e.Class == failure.HTTP.WithStatus(http.StatusUnauthorized)
 }
 
 // once makes the fetch with the cookies of a session, or those of the source, and
@@ -268,11 +269,11 @@ func (a *asking) proxy() (*url.URL, error) {
 		return s, err
 	})
 	if err != nil {
-		return nil, &freshet.FetchError{Class: freshet.FailSecret, Err: err, Hint: freshet.HintOf(err)}
+		return nil, &freshet.FetchError{Class: failure.Secret, Err: err, Hint: freshet.HintOf(err)}
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		return nil, &freshet.FetchError{Class: freshet.FailProxy, Err: errors.New("request.proxy is not the URL of a proxy")}
+		return nil, &freshet.FetchError{Class: failure.Proxy, Err: errors.New("request.proxy is not the URL of a proxy")}
 	}
 	return u, nil
 }
@@ -305,7 +306,7 @@ func (a *asking) sending() (how fetch.Sending, err error) {
 	if c := p.Cert; c != nil {
 		pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
 		if err != nil {
-			return how, &freshet.FetchError{Class: freshet.FailSecret, Err: fmt.Errorf("request.cert: %w", err)}
+			return how, &freshet.FetchError{Class: failure.Secret, Err: fmt.Errorf("request.cert: %w", err)}
 		}
 		how.Cert = &pair
 	}

@@ -12,6 +12,7 @@ import (
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 func TestWhatIsSent(t *testing.T) {
@@ -76,7 +77,7 @@ func TestWithoutItsSecretNothingIsSent(t *testing.T) {
 		`{"cookies": {"a": "${env:LINES}"}}`, `{"use": "missing"}`, `{"headers": {"X-A": "${taken}"}}`,
 	} {
 		_, err := get(t, r.client(), r.source(`{"url": "%s", "request": `+request+`}`, s.URL))
-		if classOf(err) != freshet.FailSecret {
+		if classOf(err) != failure.Secret {
 			t.Errorf("%s fails with %v", request, err)
 		}
 	}
@@ -141,7 +142,7 @@ func TestRedirectsOfABody(t *testing.T) {
 		"/302/other": "GET /end\n", "/303/other": "GET /end\n", "/307/other": "", "/308/other": "",
 	} {
 		resp, err := get(t, r.client(), r.source(`{"url": "%s", "request": {"body": "hello"}}`, home.URL+path))
-		if want == "" && classOf(err) != freshet.FailRedirectBody || want != "" && string(resp.Body) != want {
+		if want == "" && classOf(err) != failure.RedirectBody || want != "" && string(resp.Body) != want {
 			t.Errorf("%s brings %q, %v; want %q", path, resp.Body, err, want)
 		}
 	}
@@ -173,15 +174,15 @@ func TestExpect(t *testing.T) {
 	})
 	tests := []struct {
 		path, expect string
-		want         freshet.Failure
+		want         failure.Class
 	}{
 		{"/", `{"match": "stock: [0-9]+"}`, ""},
-		{"/", `{"match": "sold out"}`, freshet.FailExpectMatch},
-		{"/", `{"no_match": "(?i)STOCK"}`, freshet.FailExpectNoMatch},
+		{"/", `{"match": "sold out"}`, failure.ExpectMatch},
+		{"/", `{"no_match": "(?i)STOCK"}`, failure.ExpectNoMatch},
 		{"/", `{"no_match": "sold"}`, ""},
-		{"/", `{"status": [404]}`, freshet.FailExpectStatus},
+		{"/", `{"status": [404]}`, failure.ExpectStatus},
 		{"/missing", `{"status": [200, 404]}`, ""},
-		{"/missing", `{"status": [200]}`, freshet.FailExpectStatus},
+		{"/missing", `{"status": [200]}`, failure.ExpectStatus},
 		{"/missing", `{"match": "stock"}`, "http.404"},
 	}
 	for _, tt := range tests {
@@ -254,7 +255,7 @@ func TestSourcesOfTheAPI(t *testing.T) {
 			if origin == freshet.FromAPI {
 				want = tt.overAPI
 			}
-			if (err == nil) != want || err != nil && classOf(err) != freshet.FailSecret {
+			if (err == nil) != want || err != nil && classOf(err) != failure.Secret {
 				t.Errorf("%s of the %s: %v, want it to work: %v", tt.request, origin, err, want)
 			}
 		}
@@ -267,7 +268,7 @@ func TestTimeout(t *testing.T) {
 	s := r.server(func(http.ResponseWriter, *http.Request) { <-stop })
 	defer close(stop)
 	_, err := get(t, r.client(), r.source(`{"url": "%s", "request": {"timeout": "100ms"}}`, s.URL))
-	if classOf(err) != freshet.FailTimeoutTotal {
+	if classOf(err) != failure.TimeoutTotal {
 		t.Errorf("it ends with %v", err)
 	}
 }

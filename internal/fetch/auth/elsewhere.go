@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // elsewhere brings the state of a source that is not a page of the Web. Like a request
@@ -29,7 +30,7 @@ func (c *Client) elsewhere(ctx context.Context, medium freshet.Medium, req fresh
 	if req.Source != nil && req.Source.Request.Limit() > 0 {
 		within = min(within, req.Source.Request.Limit())
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, within, &freshet.FetchError{Class: freshet.FailTimeoutTotal, Err: fmt.Errorf("not finished within %v", within)})
+	ctx, cancel := context.WithTimeoutCause(ctx, within, &freshet.FetchError{Class: failure.TimeoutTotal, Err: fmt.Errorf("not finished within %v", within)})
 	defer cancel()
 	_, rest, _ := strings.Cut(req.URL, ":")
 	resp.MediaType = "text/plain; charset=utf-8"
@@ -70,7 +71,7 @@ func joined(lines []string) []byte {
 }
 
 func fileFailure(format string, args ...any) error {
-	return &freshet.FetchError{Class: freshet.FailFile, Err: fmt.Errorf(format, args...)}
+	return &freshet.FetchError{Class: failure.File, Err: fmt.Errorf(format, args...)}
 }
 
 // readFile reads a file below a directory that is allowed. A link that leads out of it
@@ -99,7 +100,7 @@ func (c *Client) readFile(ctx context.Context, req freshet.Request, most int64, 
 	case !info.Mode().IsRegular():
 		return fileFailure("%s is not a regular file", path)
 	case info.Size() > most:
-		return &freshet.FetchError{Class: freshet.FailLargeWire, Err: fmt.Errorf("the file is larger than %d bytes", most)}
+		return &freshet.FetchError{Class: failure.LargeWire, Err: fmt.Errorf("the file is larger than %d bytes", most)}
 	}
 	if req.Room != nil {
 		if err := req.Room(ctx, info.Size()); err != nil {

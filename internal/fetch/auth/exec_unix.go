@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // nonBlocking keeps the opening of a pipe from waiting for somebody to write.
@@ -43,7 +44,7 @@ func (o *output) Write(p []byte) (int, error) {
 // run runs the command of a source and returns what it prints.
 func (c *Client) run(ctx context.Context, req freshet.Request, command string, most int64) ([]byte, error) {
 	if media := *c.media.Load(); !media.Exec || req.Source == nil || req.Source.Origin != freshet.FromFile {
-		return nil, &freshet.FetchError{Class: freshet.FailExec, Err: errForeignCommand, Hint: "and only with allow_exec: true in the settings"}
+		return nil, &freshet.FetchError{Class: failure.Exec, Err: errForeignCommand, Hint: "and only with allow_exec: true in the settings"}
 	}
 	return RunCommand(ctx, command, nil, most)
 }
@@ -71,7 +72,7 @@ func RunCommand(ctx context.Context, command string, in []byte, most int64) ([]b
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has left behind; there may be nothing
 	switch {
 	case out.full:
-		return nil, &freshet.FetchError{Class: freshet.FailLargeWire, Err: fmt.Errorf("the command prints more than %d bytes", most)}
+		return nil, &freshet.FetchError{Class: failure.LargeWire, Err: fmt.Errorf("the command prints more than %d bytes", most)}
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
@@ -81,7 +82,7 @@ func RunCommand(ctx context.Context, command string, in []byte, most int64) ([]b
 }
 
 func commandFailure(format string, args ...any) error {
-	return &freshet.FetchError{Class: freshet.FailExec, Err: fmt.Errorf(format, args...)}
+	return &freshet.FetchError{Class: failure.Exec, Err: fmt.Errorf(format, args...)}
 }
 
 // remark returns what a command said of its failure, in one line.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // mostSteps bounds what holding a pattern against a body can cost: its instructions
@@ -20,25 +21,25 @@ func judge(e *freshet.Expect, body []byte) error {
 	if e.Match != "" {
 		found, err := matches(e.Match, body)
 		if err != nil {
-			return unexpected(freshet.FailExpectMatch, "expect.match: %w", err)
+			return unexpected(failure.ExpectMatch, "expect.match: %w", err)
 		}
 		if !found {
-			return unexpected(freshet.FailExpectMatch, "the page does not contain %q", freshet.Shorten(e.Match, 100))
+			return unexpected(failure.ExpectMatch, "the page does not contain %q", freshet.Shorten(e.Match, 100))
 		}
 	}
 	if e.NoMatch != "" {
 		found, err := matches(e.NoMatch, body)
 		if err != nil {
-			return unexpected(freshet.FailExpectNoMatch, "expect.no_match: %w", err)
+			return unexpected(failure.ExpectNoMatch, "expect.no_match: %w", err)
 		}
 		if found {
-			return unexpected(freshet.FailExpectNoMatch, "the page contains %q", freshet.Shorten(e.NoMatch, 100))
+			return unexpected(failure.ExpectNoMatch, "the page contains %q", freshet.Shorten(e.NoMatch, 100))
 		}
 	}
 	return nil
 }
 
-func unexpected(class freshet.Failure, format string, args ...any) error {
+func unexpected(class failure.Class, format string, args ...any) error {
 	return &freshet.FetchError{Class: class, Err: fmt.Errorf(format, args...)}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A filling fills in the secrets of the requests of one poll, and remembers them: what
@@ -38,7 +39,7 @@ func (c *Client) filling(s *freshet.Source) *filling {
 func (f *filling) fill(v freshet.Value, host string) (string, error) {
 	filled, err := v.Expand(func(r freshet.Reference) (string, error) { return f.value(r, host) })
 	if err != nil {
-		return "", &freshet.FetchError{Class: freshet.FailSecret, Err: err, Hint: freshet.HintOf(err)}
+		return "", &freshet.FetchError{Class: failure.Secret, Err: err, Hint: freshet.HintOf(err)}
 	}
 	return filled, nil
 }

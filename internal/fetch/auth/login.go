@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // login sees to it that there is a session, and a newer one than the one that has
@@ -29,10 +30,10 @@ func (a *asking) login(ctx context.Context, s *session, expired int) (now bool, 
 		return false, nil
 	}
 	if until := s.Pause.over(at); !until.IsZero() {
-		return false, loginFailure(freshet.FailLoginWait, "the last login did not work; the next is tried after %s", until.UTC().Format(time.RFC3339))
+		return false, loginFailure(failure.LoginWait, "the last login did not work; the next is tried after %s", until.UTC().Format(time.RFC3339))
 	}
 	if next := s.At.Add(a.profile.Login.Apart()); s.Count > 0 && at.Before(next) && next.Sub(at) <= a.profile.Login.Apart() {
-		return false, loginFailure(freshet.FailLoginWait, "the session has expired already; the next login is made after %s", next.UTC().Format(time.RFC3339))
+		return false, loginFailure(failure.LoginWait, "the session has expired already; the next login is made after %s", next.UTC().Format(time.RFC3339))
 	}
 	err = a.logIn(ctx, s)
 	if err == nil {
@@ -67,10 +68,10 @@ func (a *asking) settle(ctx context.Context, s *session, now bool, err error) {
 // isExpired reports whether a fetch ended as it does without a session.
 func isExpired(err error) bool {
 	e, ok := errors.AsType[*freshet.FetchError](err)
-	return ok && (e.Class.Is(freshet.FailExpect) || e.Class == freshet.FailHTTP.WithStatus(http.StatusUnauthorized) || e.Class == freshet.FailHTTP.WithStatus(http.StatusForbidden))
+	return ok && (e.Class.Is(failure.Expect) || e.Class == failure.HTTP.WithStatus(http.StatusUnauthorized) || e.Class == failure.HTTP.WithStatus(http.StatusForbidden))
 }
 
-func loginFailure(class freshet.Failure, format string, args ...any) error {
+func loginFailure(class failure.Class, format string, args ...any) error {
 	return &freshet.FetchError{Class: class, Err: fmt.Errorf(format, args...), Hint: "check the steps of request.login and the secrets in them"}
 }
 
@@ -82,7 +83,7 @@ func (a *asking) logIn(ctx context.Context, s *session) error {
 			if !spent(err) {
 				return err
 			}
-			return loginFailure(freshet.FailLogin, "login: step %d, %s: %w", i+1, freshet.MaskURL(step.URL()), err)
+			return loginFailure(failure.Login, "login: step %d, %s: %w", i+1, freshet.MaskURL(step.URL()), err)
 		}
 	}
 	s.Taken = maps.Clone(a.taken)
@@ -138,7 +139,7 @@ func nobody(how fetch.Sending) fetch.Sending {
 
 func isNoContent(err error) bool {
 	e, ok := errors.AsType[*freshet.FetchError](err)
-	return ok && e.Class == freshet.FailNoContent
+	return ok && e.Class == failure.NoContent
 }
 
 // takeAll takes from an answer what a step wants of it.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // A site has a login form with a CSRF token, and pages for those who have a session.
@@ -91,10 +92,10 @@ func TestLogin(t *testing.T) {
 	}
 	// It expires again too soon: the next login waits, also after a restart.
 	s.session.Store(nil)
-	if _, err := get(t, c, a); classOf(err) != freshet.FailLoginWait {
+	if _, err := get(t, c, a); classOf(err) != failure.LoginWait {
 		t.Errorf("a login right after another ends with %v", err)
 	}
-	if _, err := get(t, r.client(), a); classOf(err) != freshet.FailLoginWait {
+	if _, err := get(t, r.client(), a); classOf(err) != failure.LoginWait {
 		t.Errorf("a login right after another and a restart ends with %v", err)
 	}
 	now = now.Add(6 * time.Minute)
@@ -192,7 +193,7 @@ func TestLoginThatFails(t *testing.T) {
 		`[{"post": "%[1]s/", "expect": {"match": "welcome"}}]`:                          "does not contain",
 	} {
 		_, err := get(t, r.client(), r.source(`{"url": "%[1]s/page", "request": {"login": {"steps": `+steps+`}}}`, server.URL))
-		if classOf(err) != freshet.FailLogin || !strings.Contains(err.Error(), reason) {
+		if classOf(err) != failure.Login || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%s ends with %v, want %q", steps, err, reason)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // Media says which media beside the Web may be watched.
@@ -19,7 +20,7 @@ type Media struct {
 }
 
 // Check judges a URL of any medium and returns it in its normal form, or a
-// *freshet.InvalidError. Web judges those of the Web.
+// *invalid.Error. Web judges those of the Web.
 func (p Media) Check(raw string, web func(string) (string, error)) (string, error) {
 	_, rest, _ := strings.Cut(raw, ":")
 	switch freshet.MediumOf(raw) {
@@ -47,7 +48,7 @@ func (p Media) Check(raw string, web func(string) (string, error)) (string, erro
 }
 
 func refuse(reason, hint string) error {
-	err := &freshet.InvalidError{Field: "url", Reason: reason}
+	err := &invalid.Error{Field: "url", Reason: reason}
 	if hint == "" {
 		return err
 	}

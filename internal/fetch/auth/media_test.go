@@ -18,6 +18,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 func TestMediaAreChecked(t *testing.T) {
@@ -87,9 +88,9 @@ func TestFiles(t *testing.T) {
 	r.cfg.Media.Files = []string{dir}
 	c := r.client()
 	var l leaves
-	for name, want := range map[string]freshet.Failure{
-		"a.json": "", "inside": "", "out": freshet.FailFile, "abs": freshet.FailFile, "up/outside": freshet.FailFile,
-		"pipe": freshet.FailFile, "missing": freshet.FailFile, "large": freshet.FailLargeWire,
+	for name, want := range map[string]failure.Class{
+		"a.json": "", "inside": "", "out": failure.File, "abs": failure.File, "up/outside": failure.File,
+		"pipe": failure.File, "missing": failure.File, "large": failure.LargeWire,
 	} {
 		src := r.source(`{"url": "file://%s"}`, filepath.Join(dir, name))
 		resp, err := c.Fetch(t.Context(), freshet.Request{URL: src.URL, Source: src, Leave: l.leave})
@@ -103,7 +104,7 @@ func TestFiles(t *testing.T) {
 	if len(l.urls) != 8 {
 		t.Errorf("leave was asked for %d times", len(l.urls))
 	}
-	if _, err := r.client().Fetch(t.Context(), freshet.Request{URL: "file://" + filepath.Join(r.dir, "outside")}); classOf(err) != freshet.FailFile {
+	if _, err := r.client().Fetch(t.Context(), freshet.Request{URL: "file://" + filepath.Join(r.dir, "outside")}); classOf(err) != failure.File {
 		t.Errorf("a file outside is read: %v", err)
 	}
 }
@@ -118,14 +119,14 @@ func TestCommands(t *testing.T) {
 	r.fetch.WireBytes = 1000
 	tests := []struct {
 		command string
-		want    freshet.Failure
+		want    failure.Class
 		text    string // of the output, or of the error
 	}{
 		{"echo hello | tr a-z A-Z", "", "HELLO\n"},
-		{"env | grep -c FRESHET", freshet.FailExec, "exit status 1"},
-		{"echo broken >&2; exit 3", freshet.FailExec, "exit status 3: broken"},
-		{"yes", freshet.FailLargeWire, "more than 1000 bytes"},
-		{"/no/such/command", freshet.FailExec, "not found"},
+		{"env | grep -c FRESHET", failure.Exec, "exit status 1"},
+		{"echo broken >&2; exit 3", failure.Exec, "exit status 3: broken"},
+		{"yes", failure.LargeWire, "more than 1000 bytes"},
+		{"/no/such/command", failure.Exec, "not found"},
 		{"cat", "", ""}, // there is no input to wait for
 	}
 	for _, tt := range tests {
@@ -137,7 +138,7 @@ func TestCommands(t *testing.T) {
 	for _, change := range []func(*freshet.Source){func(s *freshet.Source) { s.Origin = freshet.FromAPI }, func(*freshet.Source) { r.cfg.Media.Exec = false }} {
 		src := r.source(`{"url": "exec:echo no"}`)
 		change(src)
-		if _, err := get(t, r.client(), src); classOf(err) != freshet.FailExec {
+		if _, err := get(t, r.client(), src); classOf(err) != failure.Exec {
 			t.Errorf("a command is run that must not be: %v", err)
 		}
 	}
@@ -154,7 +155,7 @@ func TestCommandsAreKilledWhole(t *testing.T) {
 		pids := filepath.Join(t.TempDir(), "pid")
 		src := r.source(`{"url": %q, "request": {"timeout": "2s"}}`, "exec:{ "+command+"; } > "+pids)
 		_, err := get(t, r.client(), src)
-		if strings.Contains(command, "wait") && classOf(err) != freshet.FailTimeoutTotal {
+		if strings.Contains(command, "wait") && classOf(err) != failure.TimeoutTotal {
 			t.Errorf("%s ends with %v", command, err)
 		}
 		var pid int
@@ -190,8 +191,8 @@ func TestRecords(t *testing.T) {
 	if got := body(t, r.client(), r.source(`{"url": "dns:example.com?type=MX"}`)); got != "10 a.example.\n20 b.example.\n" {
 		t.Errorf("the records are %q", got)
 	}
-	for url, want := range map[string]freshet.Failure{
-		"dns:missing.example?type=A": freshet.FailDNS, "dns:empty.example?type=A": freshet.FailDNS, "dns:db.internal?type=A": freshet.FailBlockedEgress,
+	for url, want := range map[string]failure.Class{
+		"dns:missing.example?type=A": failure.DNS, "dns:empty.example?type=A": failure.DNS, "dns:db.internal?type=A": failure.BlockedEgress,
 	} {
 		r.fetch.Allow = nil
 		if _, err := get(t, r.client(), r.source(`{"url": %q}`, url)); classOf(err) != want {
@@ -215,11 +216,11 @@ func TestCertificates(t *testing.T) {
 		t.Errorf("a certificate that nobody knows is told as %q", got)
 	}
 	plain := r.server(echo)
-	if _, err := get(t, r.client(), r.source(`{"url": "tls:%s"}`, strings.TrimPrefix(plain.URL, "http://"))); classOf(err) != freshet.FailTLS {
+	if _, err := get(t, r.client(), r.source(`{"url": "tls:%s"}`, strings.TrimPrefix(plain.URL, "http://"))); classOf(err) != failure.TLS {
 		t.Errorf("a server without TLS ends with %v", err)
 	}
 	r.fetch.Allow = []netip.Prefix{}
-	if _, err := get(t, r.client(), r.source(`{"url": "tls:%s"}`, address)); classOf(err) != freshet.FailBlockedEgress {
+	if _, err := get(t, r.client(), r.source(`{"url": "tls:%s"}`, address)); classOf(err) != failure.BlockedEgress {
 		t.Errorf("a private address is reached: %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // headers fills in headers. Those with a secret go only to the host that they are
@@ -38,7 +39,7 @@ func (f *filling) headers(how *fetch.Sending, headers map[string]freshet.Value, 
 // unfit says that a secret cannot be sent where it is wanted.
 func unfit(what string) error {
 	return &freshet.FetchError{
-		Class: freshet.FailSecret, Err: errors.New(what + " would contain a line break or another character that must not be in it"),
+		Class: failure.Secret, Err: errors.New(what + " would contain a line break or another character that must not be in it"),
 		Hint: "check the secret for a line break in it or at its end",
 	}
 }

@@ -1,11 +1,11 @@
 package auth
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/suggest"
 )
 
@@ -24,14 +24,14 @@ func (ps Profiles) Of(s *freshet.Source) (freshet.Profile, error) {
 	base, ok := ps[p.Use]
 	if !ok {
 		known := slices.Sorted(maps.Keys(ps))
-		return p, &freshet.InvalidError{Field: "request.use", Reason: fmt.Sprintf("there is no profile %q under requests: in the configuration file%s", p.Use, suggest.DidYouMean(p.Use, known))}
+		return p, invalid.Errorf("request.use", "there is no profile %q under requests: in the configuration file%s", p.Use, suggest.DidYouMean(p.Use, known))
 	}
 	if host := freshet.HostOf(s.URL); len(base.Hosts) > 0 && !slices.Contains(base.Hosts, host) {
-		return p, &freshet.InvalidError{Field: "request.use", Reason: fmt.Sprintf("the profile %s is not for %s; its hosts are %v", p.Use, host, base.Hosts)}
+		return p, invalid.Errorf("request.use", "the profile %s is not for %s; its hosts are %v", p.Use, host, base.Hosts)
 	}
 	all, err := p.Over(base).Check("request")
 	if err == nil && s.Recipe.Render.On && all.Proxy != "" {
-		err = &freshet.InvalidError{Field: "render", Reason: fmt.Sprintf("cannot be used together with the proxy of the profile %s: the parts of the page would not go through it", p.Use)}
+		err = invalid.Errorf("render", "cannot be used together with the proxy of the profile %s: the parts of the page would not go through it", p.Use)
 	}
 	return all, err
 }
@@ -50,11 +50,11 @@ func (ps Profiles) CheckForeign(s freshet.Source) error {
 		return err
 	}
 	if field := s.Request.Local(); field != "" {
-		return freshet.WithHint(&freshet.InvalidError{Field: "request." + field, Reason: "only sources in the configuration file can use files and environment variables"},
+		return freshet.WithHint(invalid.Errorf("request."+field, "only sources in the configuration file can use files and environment variables"),
 			"keep the secret with freshet secret set NAME --host HOST and refer to it as ${secret:NAME}, or put the source into the file")
 	}
 	if base := ps[s.Request.Use]; base.Secret() != "" && len(base.Hosts) == 0 {
-		return freshet.WithHint(&freshet.InvalidError{Field: "request.use", Reason: fmt.Sprintf("the profile %s has secrets but names no hosts, so only sources in the configuration file can use it", s.Request.Use)},
+		return freshet.WithHint(invalid.Errorf("request.use", "the profile %s has secrets but names no hosts, so only sources in the configuration file can use it", s.Request.Use),
 			"add hosts: ["+freshet.HostOf(s.URL)+"] to the profile")
 	}
 	return nil

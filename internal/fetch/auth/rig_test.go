@@ -16,6 +16,7 @@ import (
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/store/sqlite"
 )
 
@@ -118,7 +119,7 @@ func body(t *testing.T, c *auth.Client, s *freshet.Source) string {
 	return string(resp.Body)
 }
 
-func classOf(err error) freshet.Failure {
+func classOf(err error) failure.Class {
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		return e.Class
 	}

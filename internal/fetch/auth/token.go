@@ -18,6 +18,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // How long a token is used, if whoever gives it out does not say, and how long before
@@ -152,14 +153,14 @@ func (a *asking) tokenRequest(o freshet.OAuth2) (ask tokenRequest, err error) {
 }
 
 func tokenFailure(format string, args ...any) error {
-	return &freshet.FetchError{Class: freshet.FailToken, Err: fmt.Errorf(format, args...), Hint: "check auth.oauth2: token_url, client_id, client_secret and scope"}
+	return &freshet.FetchError{Class: failure.Token, Err: fmt.Errorf(format, args...), Hint: "check auth.oauth2: token_url, client_id, client_secret and scope"}
 }
 
 // spent reports whether something went wrong that asking again at once would repeat:
 // not that we had no leave or no secret, nor that we gave up.
 func spent(err error) bool {
 	e, ok := errors.AsType[*freshet.FetchError](err)
-	return !ok || !e.Class.Is(freshet.FailDeferred) && !e.Class.Is(freshet.FailCanceled) && !e.Class.Is(freshet.FailSecret) && !e.Class.Ours()
+	return !ok || !e.Class.Is(failure.Deferred) && !e.Class.Is(failure.Canceled) && !e.Class.Is(failure.Secret) && !e.Class.Ours()
 }
 
 // getToken asks for a token.
@@ -167,7 +168,7 @@ func (a *asking) getToken(ctx context.Context, ask tokenRequest) (*token, error)
 	resp, err := a.client.cfg.Fetcher.Send(ctx, freshet.Request{URL: ask.url, Leave: aside(a.Leave), Room: a.Room}, ask.how)
 	a.aside += resp.Requests
 	if err != nil {
-		if e, ok := errors.AsType[*freshet.FetchError](err); ok && e.Class.Is(freshet.FailHTTP) {
+		if e, ok := errors.AsType[*freshet.FetchError](err); ok && e.Class.Is(failure.HTTP) {
 			return nil, tokenFailure("%s gave no token: %w", freshet.HostOf(ask.url), e.Err)
 		}
 		return nil, err

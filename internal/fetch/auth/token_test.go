@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // An issuer gives out tokens and serves a page to those who have the last one.
@@ -102,7 +103,7 @@ func TestWrongCredentialsWait(t *testing.T) {
 	for minute := range 600 {
 		now = now.Add(time.Minute)
 		_, err := get(t, c, src)
-		if classOf(err) != freshet.FailToken || strings.Contains(err.Error(), "wrong-one") {
+		if classOf(err) != failure.Token || strings.Contains(err.Error(), "wrong-one") {
 			t.Fatalf("minute %d ends with %v", minute, err)
 		}
 	}
@@ -119,7 +120,7 @@ func TestUselessTokens(t *testing.T) {
 	for _, answer := range []string{"", "nothing", `{}`, `{"access_token": ""}`, `{"access_token": "a\r\nX-Evil: 1"}`, `{"access_token": "a", "token_type": "mac"}`, `{"access_token": 7}`, `{"x": "` + strings.Repeat("a", 1<<17) + `"}`} {
 		i := &issuer{answer: func(w http.ResponseWriter, _ int64) { fmt.Fprint(w, answer) }}
 		s := r.server(i.serve)
-		if _, err := get(t, r.client(), r.source(oauth, s.URL, "page", s.URL)); classOf(err) != freshet.FailToken {
+		if _, err := get(t, r.client(), r.source(oauth, s.URL, "page", s.URL)); classOf(err) != failure.Token {
 			t.Errorf("%.40q ends with %v", answer, err)
 		}
 	}

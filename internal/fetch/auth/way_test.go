@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"freshet/internal/freshet/failure"
 	"io"
 	"math/big"
 	"net"
@@ -21,8 +22,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"freshet/internal/freshet"
 )
 
 // clientCert writes a client certificate and its key to files.
@@ -103,7 +102,7 @@ func TestClientCertificate(t *testing.T) {
 	if got := body(t, r.client(), r.source(`{"url": "%s", "request": {"language": "de"}}`, other.URL)); got != "nobody" {
 		t.Errorf("without a certificate the other server saw %q", got)
 	}
-	if _, err := get(t, r.client(), r.source(`{"url": "%s", "request": {"cert": {"cert": "/no/cert", "key": "/no/key"}}}`, s.URL)); classOf(err) != freshet.FailSecret {
+	if _, err := get(t, r.client(), r.source(`{"url": "%s", "request": {"cert": {"cert": "/no/cert", "key": "/no/key"}}}`, s.URL)); classOf(err) != failure.Secret {
 		t.Errorf("a missing certificate fails with %v", err)
 	}
 }
@@ -290,7 +289,7 @@ func TestHTTPProxy(t *testing.T) {
 		t.Errorf("the proxy saw %q, want %q", p.seen, want)
 	}
 	r.env["PASSWORD"] = "wrong-password"
-	if _, err := get(t, r.client(), r.source(request, secure.URL, address)); classOf(err) != freshet.FailProxy || strings.Contains(err.Error(), "wrong-password") {
+	if _, err := get(t, r.client(), r.source(request, secure.URL, address)); classOf(err) != failure.Proxy || strings.Contains(err.Error(), "wrong-password") {
 		t.Errorf("a wrong password ends with %v", err)
 	}
 }
@@ -306,12 +305,12 @@ func TestSOCKSProxy(t *testing.T) {
 	s := r.server(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "here") })
 	// The name resolves only at the proxy, which is told the name.
 	_, err := get(t, r.client(), r.source(request, "http://page.example/", address))
-	if classOf(err) != freshet.FailProxy || fmt.Sprint(seen()) != "[page.example:80]" {
+	if classOf(err) != failure.Proxy || fmt.Sprint(seen()) != "[page.example:80]" {
 		t.Errorf("the proxy was asked for %v, %v", seen(), err)
 	}
 	// What the URL names is judged as without a proxy.
 	for _, url := range []string{s.URL, "http://169.254.169.254/", "http://localhost/", "http://db.internal/", "http://10.0.0.1/", "http://page.example:22/"} {
-		if _, err := get(t, r.client(), r.source(request, url, address)); !classOf(err).Is(freshet.FailBlocked) {
+		if _, err := get(t, r.client(), r.source(request, url, address)); !classOf(err).Is(failure.Blocked) {
 			t.Errorf("%s is reached through the proxy: %v", url, err)
 		}
 	}
@@ -331,13 +330,13 @@ func TestProxyMustBeAllowed(t *testing.T) {
 	s := r.server(echo)
 	for _, allowed := range [][]string{nil, {"127.0.0.1:1"}} {
 		r.fetch.Proxies = allowed
-		if _, err := get(t, r.client(), r.source(`{"url": "%s", "request": {"proxy": "http://%s"}}`, s.URL, address)); classOf(err) != freshet.FailProxy {
+		if _, err := get(t, r.client(), r.source(`{"url": "%s", "request": {"proxy": "http://%s"}}`, s.URL, address)); classOf(err) != failure.Proxy {
 			t.Errorf("with %v the proxy ends with %v", allowed, err)
 		}
 	}
 	// Metadata services and the program itself are no proxies, whatever is allowed.
 	r.fetch.Proxies = []string{"169.254.169.254:80"}
-	if _, err := get(t, r.client(), r.source(`{"url": "%s", "request": {"proxy": "http://169.254.169.254"}}`, s.URL)); classOf(err) != freshet.FailProxy || !strings.Contains(err.Error(), "metadata") {
+	if _, err := get(t, r.client(), r.source(`{"url": "%s", "request": {"proxy": "http://169.254.169.254"}}`, s.URL)); classOf(err) != failure.Proxy || !strings.Contains(err.Error(), "metadata") {
 		t.Errorf("a metadata service as a proxy ends with %v", err)
 	}
 	if len(p.seen) != 0 || len(r.requests()) != 0 {

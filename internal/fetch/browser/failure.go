@@ -6,10 +6,11 @@ import (
 	"fmt"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // fail returns a failure of a class with advice, which may be empty.
-func fail(class freshet.Failure, hint, format string, args ...any) *freshet.FetchError {
+func fail(class failure.Class, hint, format string, args ...any) *freshet.FetchError {
 	return &freshet.FetchError{Class: class, Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
@@ -23,7 +24,7 @@ func reasonOf(ctx context.Context, err error) error {
 		return e
 	}
 	if errors.Is(err, context.Canceled) {
-		return fail(freshet.FailCanceled, "", "given up: %w", err)
+		return fail(failure.Canceled, "", "given up: %w", err)
 	}
-	return fail(freshet.FailRenderCrashed, "", "the browser: %w", err)
+	return fail(failure.RenderCrashed, "", "the browser: %w", err)
 }

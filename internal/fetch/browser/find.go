@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/lazyregexp"
 )
 
@@ -21,7 +21,7 @@ func (c Config) find() (string, error) {
 	if c.Browser != "" {
 		path, err := exec.LookPath(c.Browser)
 		if err != nil {
-			return "", fail(freshet.FailRenderMissing, installHint, "there is no browser at %s (render.browser)", c.Browser)
+			return "", fail(failure.RenderMissing, installHint, "there is no browser at %s (render.browser)", c.Browser)
 		}
 		return path, nil
 	}
@@ -30,7 +30,7 @@ func (c Config) find() (string, error) {
 			return path, nil
 		}
 	}
-	return "", fail(freshet.FailRenderMissing, installHint, "Chromium is not installed, which render needs (apt-get install chromium)")
+	return "", fail(failure.RenderMissing, installHint, "Chromium is not installed, which render needs (apt-get install chromium)")
 }
 
 var versionNumber = lazyregexp.New(`\b(\d{2,4})(\.\d+){1,3}\b`)

@@ -20,6 +20,7 @@ import (
 
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // TestPrivateAddresses has a page try every way to reach an address that is not open,
@@ -119,22 +120,22 @@ func TestPagesThatTakeTooMuch(t *testing.T) {
 		name, html string
 		alter      func(*browser.Config)
 		how        freshet.Render
-		class      freshet.Failure
+		class      failure.Class
 	}{
 		{"never stops", `<p>here</p><script>setTimeout(() => { for (;;); }, 50)</script>`,
-			func(c *browser.Config) { c.Total = 10 * time.Second }, freshet.Render{}, freshet.FailRenderTimeout},
+			func(c *browser.Config) { c.Total = 10 * time.Second }, freshet.Render{}, failure.RenderTimeout},
 		{"eats memory", `<p>here</p><script>const all = []; setInterval(() => { for (let i = 0; i < 4; i++) all.push(new Uint8Array(8 << 20).fill(7)) }, 5)</script>`,
-			func(c *browser.Config) { c.Memory = 400 << 20 }, freshet.Render{WaitFor: "#never", Wait: time.Minute}, freshet.FailRenderMemory},
+			func(c *browser.Config) { c.Memory = 400 << 20 }, freshet.Render{WaitFor: "#never", Wait: time.Minute}, failure.RenderMemory},
 		{"asks for ever", `<p>here</p><script>let n = 0; setInterval(() => fetch("/more?" + n++), 5)</script>`,
-			func(c *browser.Config) { c.Requests = 20 }, freshet.Render{}, freshet.FailRenderRequests},
+			func(c *browser.Config) { c.Requests = 20 }, freshet.Render{}, failure.RenderRequests},
 		{"loads for ever", `<p>here</p><script>fetch("/flood").then(r => r.text())</script>`,
-			func(c *browser.Config) { c.Bytes = 1 << 20 }, freshet.Render{}, freshet.FailRenderRequests},
+			func(c *browser.Config) { c.Bytes = 1 << 20 }, freshet.Render{}, failure.RenderRequests},
 		{"grows for ever", `<p>here</p><script>document.write("<p>" + "x".repeat(1 << 20))</script>`,
-			func(c *browser.Config) { c.DOMBytes = 1 << 20 }, freshet.Render{}, freshet.FailLargeDecoded},
+			func(c *browser.Config) { c.DOMBytes = 1 << 20 }, freshet.Render{}, failure.LargeDecoded},
 		{"is never quiet", `<p>here</p><script>let n = 0; setInterval(() => fetch("/more?" + n++), 200)</script>`,
 			nil, freshet.Render{Wait: time.Second}, ""},
-		{"goes elsewhere", `<p>here</p><script>location = "/nowhere"</script>`, nil, freshet.Render{}, freshet.FailHTTP},
-		{"leads to no page", `<p>here</p><script>location = "about:blank"</script>`, nil, freshet.Render{}, freshet.FailBlockedScheme},
+		{"goes elsewhere", `<p>here</p><script>location = "/nowhere"</script>`, nil, freshet.Render{}, failure.HTTP},
+		{"leads to no page", `<p>here</p><script>location = "about:blank"</script>`, nil, freshet.Render{}, failure.BlockedScheme},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -209,7 +210,7 @@ func TestCrash(t *testing.T) {
 			break // the others follow
 		}
 	}
-	wantClass(t, <-failed, freshet.FailRenderCrashed)
+	wantClass(t, <-failed, failure.RenderCrashed)
 	g.wantBody(g.mustRender("/well", freshet.Render{On: true}), "all is well")
 	if left := processesIn(t, dir); len(left) > 0 {
 		t.Errorf("processes are left behind: %v", left)

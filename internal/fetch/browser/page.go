@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
+	"freshet/internal/units"
 )
 
 // A Page is what is to be rendered.
@@ -112,7 +114,7 @@ func (b *Browser) show(ctx context.Context, page Page, v *visit, stop context.Ca
 	}
 	stop(context.Canceled)
 	view.Memory = p.memory()
-	r.cfg.Log.Debug("rendered", "url", freshet.MaskURL(page.Document.URL), "made", v.summary(), "memory", freshet.FormatSize(view.Memory), "err", err)
+	r.cfg.Log.Debug("rendered", "url", freshet.MaskURL(page.Document.URL), "made", v.summary(), "memory", units.FormatSize(view.Memory), "err", err)
 	return view, err
 }
 
@@ -162,13 +164,13 @@ func (v *visit) settle(resp *freshet.Response, began string) error {
 	case "http", "https":
 	case "chrome-error": // what the browser shows when there is nothing to show
 		if answer, ok = v.led, true; answer.status < 400 {
-			return fail(freshet.FailConnect, "", "the page led to one that could not be loaded")
+			return fail(failure.Connect, "", "the page led to one that could not be loaded")
 		}
 	default:
-		return fail(freshet.FailBlockedScheme, "", "the page led to %.100q, which cannot be watched", at)
+		return fail(failure.BlockedScheme, "", "the page led to %.100q, which cannot be watched", at)
 	}
 	if ok && answer.status >= 400 {
-		return fail(freshet.FailHTTP.WithStatus(answer.status), "",
+		return fail(failure.HTTP.WithStatus(answer.status), "",
 			"the page led to %s, and the server answered %d %s", freshet.MaskURL(answer.url), answer.status, http.StatusText(answer.status))
 	}
 	if ok {

@@ -16,6 +16,7 @@ import (
 
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // scripted is a page that is empty until its script has run.
@@ -178,7 +179,7 @@ alert("nobody answers"); window.open("/popup"); confirm("sure?")
 		t.Error("the page opened a window")
 	}
 	_, err := g.render("/en", freshet.Render{Steps: steps("click #nowhere"), Wait: 200 * time.Millisecond})
-	wantClass(t, err, freshet.FailRenderStep)
+	wantClass(t, err, failure.RenderStep)
 	if err == nil || !strings.Contains(err.Error(), "step 1 (click #nowhere)") {
 		t.Errorf("the error does not say which step: %v", err)
 	}
@@ -187,7 +188,7 @@ alert("nobody answers"); window.open("/popup"); confirm("sure?")
 func TestNoBrowser(t *testing.T) {
 	g := newRig(t, func(c *browser.Config) { c.Browser = "/nonexistent/chromium" })
 	_, _, err := g.renderer.Check()
-	wantClass(t, err, freshet.FailRenderMissing)
+	wantClass(t, err, failure.RenderMissing)
 	if _, err := g.renderer.Open(t.Context()); err == nil || !strings.Contains(freshet.HintOf(err)+hintOf(err), "apt-get install chromium") {
 		t.Errorf("the error does not say what to install: %v", err)
 	}

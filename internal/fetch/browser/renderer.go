@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
+	"freshet/internal/units"
 )
 
 // A Renderer shows pages in browsers. It may be used by many goroutines at once: as
@@ -56,7 +58,7 @@ func shortDir(dir string) string {
 // to do about it. Otherwise it returns the browser and its version.
 func (r *Renderer) Check() (path, version string, err error) {
 	if !supported {
-		return "", "", fail(freshet.FailRenderMissing, "", "pages can be rendered only on Linux")
+		return "", "", fail(failure.RenderMissing, "", "pages can be rendered only on Linux")
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,8 +92,8 @@ func (r *Renderer) Open(ctx context.Context) (*Browser, error) {
 	select {
 	case r.slots <- struct{}{}:
 	case <-late.C:
-		return nil, fail(freshet.FailLocalBrowser, "poll rendered pages less often, or raise render.browsers",
-			"no browser was free for %s", freshet.FormatDuration(slotPatience))
+		return nil, fail(failure.LocalBrowser, "poll rendered pages less often, or raise render.browsers",
+			"no browser was free for %s", units.FormatDuration(slotPatience))
 	case <-ctx.Done():
 		return nil, reasonOf(ctx, nil)
 	}
@@ -143,7 +145,7 @@ func (r *Renderer) sweep() {
 func (r *Renderer) launch(ctx context.Context, size freshet.Viewport) (*process, error) {
 	profile, err := r.profile()
 	if err != nil {
-		return nil, fail(freshet.FailRenderStart, "", "make a profile for the browser: %w", err)
+		return nil, fail(failure.RenderStart, "", "make a profile for the browser: %w", err)
 	}
 	p, err := r.start(ctx, r.path, profile, size, r.Confined())
 	if err != nil && r.Confined() && refusedByKernel(err) {
@@ -155,7 +157,7 @@ func (r *Renderer) launch(ctx context.Context, size freshet.Viewport) (*process,
 	}
 	if err != nil {
 		clearAway(profile)
-		return nil, fail(freshet.FailRenderStart, "", "start the browser: %w", err)
+		return nil, fail(failure.RenderStart, "", "start the browser: %w", err)
 	}
 	return p, nil
 }
@@ -174,8 +176,8 @@ func (r *Renderer) guard(ctx context.Context, p *process, stop context.CancelCau
 		case <-tick.C:
 		}
 		if p.memory() > r.cfg.Memory {
-			stop(fail(freshet.FailRenderMemory, "raise render.memory if the page is worth it",
-				"the browser took more than %s of memory", freshet.FormatSize(r.cfg.Memory)))
+			stop(fail(failure.RenderMemory, "raise render.memory if the page is worth it",
+				"the browser took more than %s of memory", units.FormatSize(r.cfg.Memory)))
 			return
 		}
 	}
@@ -183,13 +185,13 @@ func (r *Renderer) guard(ctx context.Context, p *process, stop context.CancelCau
 
 func crash(p *process) error {
 	if said := p.said.String(); said != "" {
-		return fail(freshet.FailRenderCrashed, "", "the browser ended unexpectedly: %s", said)
+		return fail(failure.RenderCrashed, "", "the browser ended unexpectedly: %s", said)
 	}
-	return fail(freshet.FailRenderCrashed, "", "the browser ended unexpectedly")
+	return fail(failure.RenderCrashed, "", "the browser ended unexpectedly")
 }
 
 // within returns a context that ends with a failure when the time is over.
 func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, d, fail(freshet.FailRenderTimeout,
-		"raise render.timeout if the page is worth it", "the page was not rendered within %s", freshet.FormatDuration(d)))
+	return context.WithTimeoutCause(ctx, d, fail(failure.RenderTimeout,
+		"raise render.timeout if the page is worth it", "the page was not rendered within %s", units.FormatDuration(d)))
 }

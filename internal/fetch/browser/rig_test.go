@@ -20,6 +20,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/test/tier"
 )
 
@@ -188,7 +189,7 @@ func (g *rig) wantBody(v browser.View, parts ...string) {
 	}
 }
 
-func wantClass(t *testing.T, err error, class freshet.Failure) {
+func wantClass(t *testing.T, err error, class failure.Class) {
 	t.Helper()
 	e, ok := errors.AsType[*freshet.FetchError](err)
 	if !ok || !e.Class.Is(class) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // script is what is asked of pages; see its file.
@@ -57,7 +58,7 @@ func (t *tab) rest(ctx context.Context, d time.Duration) error {
 // stepFailure says which step failed.
 func stepFailure(i int, s freshet.RenderStep, err error) error {
 	e, ok := errors.AsType[*freshet.FetchError](err)
-	if !ok || !e.Class.Is(freshet.FailRenderStep) {
+	if !ok || !e.Class.Is(failure.RenderStep) {
 		return err
 	}
 	return fail(e.Class, e.Hint, "step %d (%s): %w", i+1, freshet.Shorten(s.String(), 80), e.Err)

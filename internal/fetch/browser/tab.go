@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
+	"freshet/internal/units"
 )
 
 // A tab is the one page of a browser. What it asks of the page runs in a world of its
@@ -28,7 +30,7 @@ func newTab(p *process, most int, stop context.CancelCauseFunc) *tab {
 	t.pipe = newPipe(p.commands, p.answers, most, t.hear)
 	go func() {
 		<-t.pipe.ended
-		stop(fail(freshet.FailRenderCrashed, "", "the browser: %w", t.pipe.broken))
+		stop(fail(failure.RenderCrashed, "", "the browser: %w", t.pipe.broken))
 	}()
 	return t
 }
@@ -45,7 +47,7 @@ func (t *tab) hear(e event) {
 	case "Page.javascriptDialogOpening": // nobody is there to answer
 		go t.pipe.call(context.Background(), t.session, "Page.handleJavaScriptDialog", map[string]any{"accept": false}, nil)
 	case "Inspector.targetCrashed":
-		t.stop(fail(freshet.FailRenderCrashed, "", "the page crashed the browser"))
+		t.stop(fail(failure.RenderCrashed, "", "the page crashed the browser"))
 	}
 }
 
@@ -55,7 +57,7 @@ func (t *tab) call(ctx context.Context, method string, params, result any) error
 
 // open makes the one tab of the browser ready.
 func (t *tab) open(ctx context.Context, size freshet.Viewport) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fail(freshet.FailRenderStart, "", "the browser did not start within %s", freshet.FormatDuration(startPatience)))
+	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fail(failure.RenderStart, "", "the browser did not start within %s", units.FormatDuration(startPatience)))
 	defer cancel()
 	id, err := t.first(ctx)
 	if err != nil {
@@ -117,7 +119,7 @@ func (t *tab) visit(ctx context.Context, page Page, v *visit) error {
 		return err
 	}
 	if gone.ErrorText != "" {
-		return fail(freshet.FailRenderCrashed, "", "the browser could not show the page: %s", gone.ErrorText)
+		return fail(failure.RenderCrashed, "", "the browser could not show the page: %s", gone.ErrorText)
 	}
 	if page.WaitFor == "" || page.Consent != "" || len(page.Steps) > 0 {
 		if err := t.quiet(ctx, v, page.Wait); err != nil {
@@ -179,8 +181,8 @@ func (t *tab) await(ctx context.Context, css string, most time.Duration) error {
 			return found, err
 		}
 		if time.Since(begun) >= most {
-			return false, fail(freshet.FailRenderStep, "check the selector in a browser, or wait longer with render.wait",
-				"nothing on the page matches %q after %s", css, freshet.FormatDuration(most))
+			return false, fail(failure.RenderStep, "check the selector in a browser, or wait longer with render.wait",
+				"nothing on the page matches %q after %s", css, units.FormatDuration(most))
 		}
 		return false, nil
 	})
@@ -252,7 +254,7 @@ func (t *tab) evalOnce(ctx context.Context, expression string, result any) error
 	}
 	if x := answer.ExceptionDetails; x != nil {
 		line, _, _ := strings.Cut(x.Exception.Description, "\n")
-		return fail(freshet.FailRenderStep, "", "%.300s", line)
+		return fail(failure.RenderStep, "", "%.300s", line)
 	}
 	if result == nil {
 		return nil
@@ -279,7 +281,7 @@ func (t *tab) read(ctx context.Context, page Page, most int64) ([]byte, string, 
 		return nil, "", err
 	}
 	if taken.Size > most {
-		return nil, "", fail(freshet.FailLargeDecoded, "", "the page has become larger than %s", freshet.FormatSize(most))
+		return nil, "", fail(failure.LargeDecoded, "", "the page has become larger than %s", units.FormatSize(most))
 	}
 	if page.Room != nil {
 		if err := page.Room(ctx, 2*taken.Size); err != nil {
@@ -314,7 +316,7 @@ func (t *tab) picture(ctx context.Context, size freshet.Viewport) ([]byte, error
 		return nil, err
 	}
 	if len(shot.Data) > maxPicture {
-		return nil, fail(freshet.FailLargeDecoded, "choose a smaller render.viewport", "the picture of the page is larger than %s", freshet.FormatSize(maxPicture))
+		return nil, fail(failure.LargeDecoded, "choose a smaller render.viewport", "the picture of the page is larger than %s", units.FormatSize(maxPicture))
 	}
 	return shot.Data, nil
 }

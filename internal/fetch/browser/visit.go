@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
+	"freshet/internal/units"
 )
 
 // A visit is all that one page asks for while it is shown. The document is there
@@ -221,7 +223,7 @@ func (v *visit) mayLeave(url string) error {
 	}
 	v.mu.Unlock()
 	if over {
-		return fail(freshet.FailRenderRequests, "raise render.requests if the page is worth it",
+		return fail(failure.RenderRequests, "raise render.requests if the page is worth it",
 			"the page makes more than %d requests", v.cfg.Requests)
 	}
 	if v.leave == nil {
@@ -307,8 +309,8 @@ func (b countedBody) Read(p []byte) (int, error) {
 	over := v.bytes > v.cfg.Bytes
 	v.mu.Unlock()
 	if over {
-		v.stop(fail(freshet.FailRenderRequests, "raise render.bytes if the page is worth it",
-			"what the page loads is larger than %s", freshet.FormatSize(v.cfg.Bytes)))
+		v.stop(fail(failure.RenderRequests, "raise render.bytes if the page is worth it",
+			"what the page loads is larger than %s", units.FormatSize(v.cfg.Bytes)))
 		return n, errors.New("too much")
 	}
 	return n, err
@@ -346,5 +348,5 @@ func dropHopByHop(h http.Header) {
 func (v *visit) summary() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return fmt.Sprintf("%d requests, %d refused, %s", v.sent, v.refused, freshet.FormatSize(v.bytes))
+	return fmt.Sprintf("%d requests, %d refused, %s", v.sent, v.refused, units.FormatSize(v.bytes))
 }

@@ -18,6 +18,7 @@ import (
 
 	"freshet/internal/cli"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/lab"
 	"freshet/internal/suggest"
 )
@@ -42,9 +43,9 @@ func One[T any](cmd *cobra.Command, flag, example string, list []T) (item T, err
 func Meant(err error, written string, known ...string) error {
 	base, _, _ := strings.Cut(written, ":")
 	if err == nil || slices.Contains(known, base) {
-		return freshet.ReasonOf(err)
+		return invalid.ReasonOf(err)
 	}
-	return fmt.Errorf("%w%s", freshet.ReasonOf(err), suggest.DidYouMean(base, known))
+	return fmt.Errorf("%w%s", invalid.ReasonOf(err), suggest.DidYouMean(base, known))
 }
 
 // A Moment is a time as RFC 3339 or in Unix seconds.
@@ -192,8 +193,8 @@ func (l *Period) Grid(trace string) (*lab.Grid, error) {
 		return nil, cli.Usagef("--instant must be longer than 0s")
 	}
 	g, err := h.Quantise(lab.Period{Start: l.Start.Time, End: l.End.Time, Instant: l.Instant})
-	if field, ok := freshet.FieldOf(err); ok && field == "trace" {
-		return nil, freshet.WithHint(fmt.Errorf("%s: %w", trace, freshet.ReasonOf(err)), freshet.HintOf(err))
+	if field, ok := invalid.FieldOf(err); ok && field == "trace" {
+		return nil, freshet.WithHint(fmt.Errorf("%s: %w", trace, invalid.ReasonOf(err)), freshet.HintOf(err))
 	}
 	return g, cli.WrongField(err)
 }

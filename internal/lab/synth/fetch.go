@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // Fetch answers a request in process, as a real fetcher would after asking a
@@ -17,22 +18,22 @@ import (
 func (w *Web) Fetch(ctx context.Context, r freshet.Request) (freshet.Response, error) {
 	u, err := url.Parse(r.URL)
 	if err != nil {
-		return freshet.Response{}, &freshet.FetchError{Class: freshet.FailBlockedURL, Err: fmt.Errorf("reading the address: %w", err)}
+		return freshet.Response{}, &freshet.FetchError{Class: failure.BlockedURL, Err: fmt.Errorf("reading the address: %w", err)}
 	}
 	name, ours := strings.CutSuffix(u.Host, domain)
 	host := slices.Index(w.hosts, name)
 	if !ours || host < 0 {
-		return freshet.Response{}, &freshet.FetchError{Class: freshet.FailDNS, Err: fmt.Errorf("no host %s in this web", u.Host)}
+		return freshet.Response{}, &freshet.FetchError{Class: failure.DNS, Err: fmt.Errorf("no host %s in this web", u.Host)}
 	}
 	if r.Leave != nil {
 		if err := r.Leave(ctx, freshet.Hop{URL: r.URL}); err != nil {
-			return freshet.Response{URL: r.URL}, &freshet.FetchError{Class: freshet.FailCanceled, Err: fmt.Errorf("not sent: %w", err)}
+			return freshet.Response{URL: r.URL}, &freshet.FetchError{Class: failure.Canceled, Err: fmt.Errorf("not sent: %w", err)}
 		}
 	}
 	a := w.ask(host, u.Path, r.Validators)
 	if err := pause(ctx, w.latency); err != nil {
 		return freshet.Response{URL: r.URL, Requests: 1}, &freshet.FetchError{
-			Class: freshet.FailTimeoutTotal, Err: fmt.Errorf("waiting for the answer: %w", err),
+			Class: failure.TimeoutTotal, Err: fmt.Errorf("waiting for the answer: %w", err),
 		}
 	}
 	return w.response(r, a)
@@ -87,16 +88,16 @@ func (w *Web) response(r freshet.Request, a answer) (freshet.Response, error) {
 
 // classOf returns the class of a refusal: the one that package fetch gives to
 // the same answer.
-func classOf(a answer) freshet.Failure {
+func classOf(a answer) failure.Class {
 	busy := a.status == http.StatusTooManyRequests
 	switch {
 	case a.retryAfter > 0 && (busy || a.status == http.StatusServiceUnavailable):
-		return freshet.FailRetryAfter
+		return failure.RetryAfter
 	case a.status == http.StatusGone:
-		return freshet.FailGone
+		return failure.Gone
 	case busy, a.status >= 500:
-		return freshet.FailServerError.WithStatus(a.status)
+		return failure.ServerError.WithStatus(a.status)
 	default:
-		return freshet.FailHTTP.WithStatus(a.status)
+		return failure.HTTP.WithStatus(a.status)
 	}
 }

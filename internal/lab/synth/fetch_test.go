@@ -12,6 +12,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/lab/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,7 +62,7 @@ func TestFetchFailures(t *testing.T) {
 	}})
 	tests := []struct {
 		url      string
-		class    freshet.Failure
+		class    failure.Class
 		requests int
 	}{
 		{w.URL("a"), "http.404", 1},
@@ -97,7 +98,7 @@ func TestFetchFailsAsOverHTTP(t *testing.T) {
 	}
 	w, _, base := serve(t, pages...)
 	client := fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
-	class := func(f freshet.Fetcher, url string) (freshet.Failure, time.Duration) {
+	class := func(f freshet.Fetcher, url string) (failure.Class, time.Duration) {
 		resp, err := f.Fetch(t.Context(), freshet.Request{URL: url})
 		failure, ok := errors.AsType[*freshet.FetchError](err)
 		if !ok {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // Names lists the estimators as Parse reads them.
@@ -30,7 +31,7 @@ type Spec struct {
 func Parse(s string) (Spec, error) {
 	name, arg, has := strings.Cut(s, ":")
 	bad := func(why string) (Spec, error) {
-		return Spec{}, &freshet.InvalidError{Field: "estimate", Reason: fmt.Sprintf("%q %s; use one of %s", s, why, strings.Join(Names, ", "))}
+		return Spec{}, invalid.Errorf("estimate", "%q %s; use one of %s", s, why, strings.Join(Names, ", "))
 	}
 	var nums []float64
 	if has {
@@ -84,7 +85,7 @@ func (s Spec) ReadsTruth() bool { return s.Name == "exact" || s.Name == "noisy" 
 func (s Spec) New(truth Truth, seed uint64) (freshet.Estimator, error) {
 	if s.ReadsTruth() && truth.Changes == nil {
 		return nil, freshet.WithHint(
-			&freshet.InvalidError{Field: "estimate", Reason: s.Name + " needs a recorded history, and there is none"},
+			&invalid.Error{Field: "estimate", Reason: s.Name + " needs a recorded history, and there is none"},
 			"use it only in a replay; elsewhere use constant:P or poisson")
 	}
 	switch s.Name {
@@ -97,7 +98,7 @@ func (s Spec) New(truth Truth, seed uint64) (freshet.Estimator, error) {
 	case "poisson":
 		return &Poisson{}, nil
 	}
-	return nil, &freshet.InvalidError{Field: "estimate", Reason: fmt.Sprintf("unknown estimator %q; use one of %s", s.Name, strings.Join(Names, ", "))}
+	return nil, invalid.Errorf("estimate", "unknown estimator %q; use one of %s", s.Name, strings.Join(Names, ", "))
 }
 
 // A Truth is a recorded history as an estimator reads it: the instants, from 1

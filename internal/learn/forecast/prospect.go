@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // A Prospect is what is expected of a source that is polled.
@@ -170,7 +171,7 @@ func ParseChoice(names []string) (Choice, error) {
 		case freshet.ValidSourceID(freshet.SourceID(name)):
 			c.IDs = append(c.IDs, freshet.SourceID(name))
 		default:
-			return c, &freshet.InvalidError{Field: "drop", Reason: "\"" + name + "\" is no source; write its id, tag:T or host:H"}
+			return c, &invalid.Error{Field: "drop", Reason: "\"" + name + "\" is no source; write its id, tag:T or host:H"}
 		}
 	}
 	return c, nil

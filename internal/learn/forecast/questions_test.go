@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/learn/forecast"
 )
 
@@ -158,7 +159,7 @@ func TestParseChoice(t *testing.T) {
 	for _, bad := range []string{"", "tag:", "a b", "name:x"} {
 		if _, err := forecast.ParseChoice([]string{bad}); err == nil {
 			t.Errorf("%q is taken for a choice", bad)
-		} else if _, ok := errors.AsType[*freshet.InvalidError](err); !ok {
+		} else if _, ok := errors.AsType[*invalid.Error](err); !ok {
 			t.Errorf("%q is refused with %v", bad, err)
 		}
 	}

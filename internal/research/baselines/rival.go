@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sched/policy"
 )
 
@@ -24,7 +25,7 @@ func New(name string, at policy.Setting) (freshet.Policy, error) {
 	case slices.Contains(policy.Names, base):
 		return policy.New(name, at)
 	case !slices.Contains(policy.Experimental, base):
-		return nil, &freshet.InvalidError{
+		return nil, &invalid.Error{
 			Field:  "policy",
 			Reason: fmt.Sprintf("unknown policy %q; use one of %s", base, strings.Join(Names(), ", ")),
 		}

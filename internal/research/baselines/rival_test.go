@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
 	"freshet/internal/test/policytest"
@@ -42,7 +43,7 @@ func TestNew(t *testing.T) {
 		"frequency:florr=1": "frequency has no option florr",
 	} {
 		_, err := baselines.New(name, policy.Setting{})
-		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != "policy" || !strings.Contains(invalid.Reason, reason) {
+		if invalid, ok := errors.AsType[*invalid.Error](err); !ok || invalid.Field != "policy" || !strings.Contains(invalid.Reason, reason) {
 			t.Errorf("%s gives %v, want an error that says %q", name, err, reason)
 		}
 	}

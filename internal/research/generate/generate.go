@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/lab"
 )
 
@@ -64,7 +65,7 @@ func generatorOf(kind string) (generator, error) {
 	case "normal":
 		return generator{Spec{Pages: 1000, Sites: 300, Cycle: 30 * day}, anew, normal}, nil
 	}
-	return generator{}, &freshet.InvalidError{
+	return generator{}, &invalid.Error{
 		Field:  "kind",
 		Reason: fmt.Sprintf("unknown kind %q; use one of %s", kind, strings.Join(Kinds, ", ")),
 	}
@@ -86,22 +87,19 @@ func (g Spec) withDefaults(d Spec) Spec {
 
 // check says what is wrong, if anything.
 func (g Spec) check() error {
-	bad := func(field, reason string, args ...any) error {
-		return &freshet.InvalidError{Field: field, Reason: fmt.Sprintf(reason, args...)}
-	}
 	switch {
 	case g.Pages < 0 || g.Pages*max(1, g.Sites) > 1e8:
-		return bad("pages", "%d is out of range; the total must be from 1 to 100,000,000", g.Pages)
+		return invalid.Errorf("pages", "%d is out of range; the total must be from 1 to 100,000,000", g.Pages)
 	case g.Sites < 0 || g.Sites > 1e6:
-		return bad("sites", "%d is out of range; it must be from 1 to 1,000,000", g.Sites)
+		return invalid.Errorf("sites", "%d is out of range; it must be from 1 to 1,000,000", g.Sites)
 	case g.Length < time.Second:
-		return bad("length", "%v is too short; the shortest allowed is 1s", g.Length)
+		return invalid.Errorf("length", "%v is too short; the shortest allowed is 1s", g.Length)
 	case g.Cycle < 0 || g.Cycle > 0 && g.Cycle < time.Second:
-		return bad("cycle", "%v is too short; the shortest allowed is 1s", g.Cycle)
+		return invalid.Errorf("cycle", "%v is too short; the shortest allowed is 1s", g.Cycle)
 	case g.PerDay < 0 || g.PerDay*g.Length.Hours()/24*float64(g.Pages) > 1e9:
-		return bad("per day", "%v changes of a page are too many or too few", g.PerDay)
+		return invalid.Errorf("per day", "%v changes of a page are too many or too few", g.PerDay)
 	case g.Jitter < 0:
-		return bad("jitter", "%v must not be negative", g.Jitter)
+		return invalid.Errorf("jitter", "%v must not be negative", g.Jitter)
 	}
 	return nil
 }

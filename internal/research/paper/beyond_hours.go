@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/lab/plot"
 	"freshet/internal/research/generate"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
+	"freshet/internal/units"
 )
 
 // hourPolicies are those that have to find out when pages change.
@@ -19,7 +19,7 @@ var hourPolicies = []string{"uniform", "frequency", "cyclic", "auto"}
 // hoursFigure asks what plans by the hour are worth where pages keep to minutes of it.
 func hoursFigure(ctx context.Context, s Options, q question, make policyMaker) (Figure, error) {
 	pages, days := sized(s, 24, 8), sized(s, 60, 24)
-	h, err := generate.New(generate.Spec{Kind: "atis", Seed: s.Seed, Pages: pages, Length: time.Duration(days) * freshet.Day})
+	h, err := generate.New(generate.Spec{Kind: "atis", Seed: s.Seed, Pages: pages, Length: time.Duration(days) * units.Day})
 	if err != nil {
 		return Figure{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"freshet/internal/lab/plot"
 	"freshet/internal/research/generate"
 	"freshet/internal/sched/policy"
+	"freshet/internal/units"
 )
 
 // A siteWorld is sites of pages that are downloaded in cycles. There is a copy of
@@ -45,7 +46,7 @@ func newSiteWorld(name string, h *lab.History, p lab.Period, cycle time.Duration
 // histories leave pages out that never change; here they are there.
 func madeUpSites(s Options, kind string, steps int) (siteWorld, error) {
 	sites, pages, cycles := sized(s, 50, 30), sized(s, 100, 50), sized(s, 15, 10)
-	const cycle = freshet.Day
+	const cycle = units.Day
 	h, err := generate.New(generate.Spec{Kind: kind, Seed: s.Seed, Start: beyondStart, Sites: sites, Pages: pages, Cycle: cycle, Length: time.Duration(cycles) * cycle})
 	if err != nil {
 		return siteWorld{}, err
@@ -120,7 +121,7 @@ func (w siteWorld) crawl(ctx context.Context, name string, portion float64, seed
 	cycle := time.Duration(w.steps) * w.grid.Instant
 	if strings.HasPrefix(name, "sample-") {
 		monday := time.Date(1970, 1, 5, 0, 0, 0, 0, time.UTC) // from which cycles are counted by the clock
-		name = fmt.Sprintf("%s:cycle=%s,downloads=%d,offset=%s", name, freshet.FormatDuration(cycle), downloads, freshet.FormatDuration(w.grid.Start.Sub(monday)%cycle))
+		name = fmt.Sprintf("%s:cycle=%s,downloads=%d,offset=%s", name, units.FormatDuration(cycle), downloads, units.FormatDuration(w.grid.Start.Sub(monday)%cycle))
 	}
 	p, err := make(name, policy.Setting{Start: w.grid.Start, Instant: w.grid.Instant, Polls: budget, Sources: pages, Seed: seed})
 	if err != nil {

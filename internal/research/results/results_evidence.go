@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/lab"
 )
 
@@ -35,7 +35,7 @@ func withEvidence(list []Contender, evidence []lab.Evidence) (all []Contender) {
 func (c Comparison) chosen(known []Recording, others []string, paths map[string]string) ([]Recording, []string, error) {
 	for _, name := range c.Only {
 		if paths[name] == "" {
-			return nil, nil, &freshet.InvalidError{Field: "only", Reason: fmt.Sprintf("there is no trace %q in %s", name, c.Traces)}
+			return nil, nil, invalid.Errorf("only", "there is no trace %q in %s", name, c.Traces)
 		}
 	}
 	left := func(name string) bool { return !slices.Contains(c.Only, name) }

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet/internal/freshet"
 	"freshet/internal/lab"
+	"freshet/internal/units"
 )
 
 // A page is results as Markdown.
@@ -77,7 +77,7 @@ func (p *page) preface(command, picture string) {
 	if len(p.Daemon) > 0 {
 		p.say("A column marked *daemon* is what a user's daemon would have captured: the same policy as `freshet serve` runs it, with the same learner and tick, in continuous time and under its default limits. "+
 			"Changes happen when the recording says, the budget is spread evenly, and a poll takes %s. "+
-			"It counts the same changes as the other columns, but its polls fall anywhere within an instant, not at its end. So it can come a little above what is possible by the instant.", freshet.FormatDuration(lab.InDaemon().Latency))
+			"It counts the same changes as the other columns, but its polls fall anywhere within an instant, not at its end. So it can come a little above what is possible by the instant.", units.FormatDuration(lab.InDaemon().Latency))
 	}
 	p.say("Many recordings were made by a scraper, and the time of a change is then when the scraper saw it: a rhythm by the minute may be the scraper's own.")
 	if len(p.Missing) > 0 {

@@ -1,9 +1,7 @@
 package cyclic
 
 import (
-	"fmt"
-
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // A linkCost prices the link between two neighbouring polls of a cycle: what is
@@ -62,7 +60,7 @@ type links[C int64 | float64, L linkCost[C]] struct {
 // linkable says whether the cheapest cycle can be found with bearable memory.
 func linkable(size, polls int) error {
 	if most := 1 << 28; (size-polls+1)*polls > most {
-		return &freshet.InvalidError{Field: "polls", Reason: fmt.Sprintf("%d polls at %d offsets are too many to plan; take longer instants", polls, size)}
+		return invalid.Errorf("polls", "%d polls at %d offsets are too many to plan; take longer instants", polls, size)
 	}
 	return nil
 }

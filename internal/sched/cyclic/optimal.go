@@ -2,12 +2,10 @@ package cyclic
 
 import (
 	"cmp"
-	"fmt"
+	"freshet/internal/invalid"
 	"math"
 	"slices"
 	"sort"
-
-	"freshet/internal/freshet"
 )
 
 // PlanOptimal returns offsets with the fewest misses in the history, and of
@@ -22,7 +20,7 @@ func PlanOptimal(h Timeline, period, polls int) ([]int, error) {
 	}
 	w := newLinkWindow(h, period)
 	if n := float64(w.changes); n*(n*float64(period)+1) > math.MaxInt64/4 {
-		return nil, &freshet.InvalidError{Field: "history", Reason: fmt.Sprintf("%d changes are too many to plan from at once", w.changes)}
+		return nil, invalid.Errorf("history", "%d changes are too many to plan from at once", w.changes)
 	}
 	if polls >= len(w.stops) { // nothing is missed and nothing is late
 		offsets := make([]int, len(w.stops))

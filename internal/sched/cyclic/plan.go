@@ -2,11 +2,10 @@ package cyclic
 
 import (
 	"fmt"
+	"freshet/internal/invalid"
 	"iter"
 	"slices"
 	"strings"
-
-	"freshet/internal/freshet"
 )
 
 // A Timeline is when pages changed, as a cyclic strategy is planned from it.
@@ -145,7 +144,7 @@ func Plan(h Timeline, period, polls int, m Method) ([]int, error) {
 	for i, known := range Methods {
 		names[i] = string(known)
 	}
-	return nil, &freshet.InvalidError{
+	return nil, &invalid.Error{
 		Field:  "method",
 		Reason: fmt.Sprintf("there is no method %q; there are %s", m, strings.Join(names, ", ")),
 	}
@@ -155,13 +154,13 @@ func Plan(h Timeline, period, polls int, m Method) ([]int, error) {
 func fits(period, polls int) error {
 	switch {
 	case period < 1:
-		return &freshet.InvalidError{Field: "period", Reason: fmt.Sprintf("%d instants are no period; it takes at least one", period)}
+		return invalid.Errorf("period", "%d instants are no period; it takes at least one", period)
 	case period > 1<<24:
-		return &freshet.InvalidError{Field: "period", Reason: fmt.Sprintf("%d instants are too many to plan; take longer instants, at most %d to a period", period, 1<<24)}
+		return invalid.Errorf("period", "%d instants are too many to plan; take longer instants, at most %d to a period", period, 1<<24)
 	case polls < 1:
-		return &freshet.InvalidError{Field: "polls", Reason: fmt.Sprintf("%d polls are no strategy; it takes at least one", polls)}
+		return invalid.Errorf("polls", "%d polls are no strategy; it takes at least one", polls)
 	case polls > period:
-		return &freshet.InvalidError{Field: "polls", Reason: fmt.Sprintf("%d polls do not fit in a period of %d instants; there is room for one an instant", polls, period)}
+		return invalid.Errorf("polls", "%d polls do not fit in a period of %d instants; there is room for one an instant", polls, period)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sched/cyclic"
 )
 
@@ -338,7 +338,7 @@ func TestPlansThatCannotBe(t *testing.T) {
 		{60, 2, "optimum", "method"},
 	} {
 		_, err := cyclic.Plan(cyclic.Timeline{Pages: [][]int{{1, 5}}}, c.period, c.polls, c.m)
-		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != c.field {
+		if invalid, ok := errors.AsType[*invalid.Error](err); !ok || invalid.Field != c.field {
 			t.Errorf("%d polls in %d instants by %s: error %v, want one about the %s", c.polls, c.period, c.m, err, c.field)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
+	"freshet/internal/units"
 )
 
 // batch has auto poll 200 of 2,000 pages of 20 sites at one moment. Half of the
@@ -14,7 +15,7 @@ import (
 // many were made.
 func batch(t *testing.T, n int, latency time.Duration) (changed, polls, rounds int) {
 	t.Helper()
-	a := policy.NewAuto(policy.AutoConfig{Instant: freshet.Day, Polls: 200})
+	a := policy.NewAuto(policy.AutoConfig{Instant: units.Day, Polls: 200})
 	for slot := range freshet.Slot(2000) {
 		id := fmt.Sprintf("site%02d/%02d", slot/100, slot%100)
 		a.Put(noon, slot, freshet.Source{ID: freshet.SourceID(id), URL: "https://" + id}, noon)

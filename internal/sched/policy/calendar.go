@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 // A Calendar says when cycles of downloads begin and at what times pages are polled,
@@ -34,7 +35,7 @@ type Window struct {
 func (w Window) IsZero() bool { return w.From == w.To }
 
 // week is how long one is by the clock on the wall.
-const week = 7 * freshet.Day
+const week = 7 * units.Day
 
 // firstMonday is where cycles by the clock are counted from, unless somebody says
 // otherwise.
@@ -76,7 +77,7 @@ func floor(x, length time.Duration) int64 {
 // cycle returns which cycle of a length a time is in, when it began and when it ends.
 func (c *Calendar) cycle(t time.Time, length time.Duration) (number int64, began, ends time.Time) {
 	begin := time.Duration(0)
-	if length%freshet.Day == 0 {
+	if length%units.Day == 0 {
 		begin = c.Begin
 	}
 	number = floor(c.wall(t)-begin, length)
@@ -88,7 +89,7 @@ func (w Window) every() time.Duration {
 	if w.Weekly {
 		return week
 	}
-	return freshet.Day
+	return units.Day
 }
 
 // opening returns when the window opens for the n-th time, and when it then shuts.
@@ -155,7 +156,7 @@ func parseMoment(s string) (m moment, ok bool) {
 		if day < 0 {
 			return m, false
 		}
-		m, words = moment{time.Duration(day) * freshet.Day, true}, words[1:]
+		m, words = moment{time.Duration(day) * units.Day, true}, words[1:]
 	}
 	if len(words) != 1 {
 		return m, false
@@ -184,17 +185,17 @@ func (o *Options) calendar(length, offset time.Duration) *Calendar {
 	begin := read(o, "begin", "a time of the day such as 02:00, or of the week such as sat 02:00", parseMoment, moment{})
 	c.Open = read(o, "window", "a part of the day such as 22:00-06:00, or of the week such as fri 22:00-mon 06:00", parseWindow, Window{})
 	c.Begin = begin.at + offset
-	days := length > 0 && length%freshet.Day == 0
+	days := length > 0 && length%units.Day == 0
 	switch {
 	case begin.at != 0 && offset > 0:
 		o.refuse("begin", "and offset say the same; give one of them")
 	case begin.at != 0 && !days:
 		o.refuse("begin", "is for cycles of whole days or weeks, such as cycle=7d")
 	case begin.weekly && length%week != 0:
-		o.refuse("begin", "names a day of the week, but cycles of "+freshet.FormatDuration(length)+" begin on other days, too")
+		o.refuse("begin", "names a day of the week, but cycles of "+units.FormatDuration(length)+" begin on other days, too")
 	case c.Zone != nil && c.Open.IsZero() && length <= 0:
 		o.refuse("zone", "is for a cycle or a window, and neither is given")
-	case c.Zone != nil && length > 0 && !days && freshet.Day%length != 0:
+	case c.Zone != nil && length > 0 && !days && units.Day%length != 0:
 		o.refuse("zone", "is for cycles of whole days, or of a length that goes into one")
 	}
 	if !days && c.Zone == nil && c.Open.IsZero() {

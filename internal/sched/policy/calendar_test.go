@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
+	"freshet/internal/units"
 )
 
 // A night is a Sampling made from options, with pages that were all seen long ago.
@@ -25,7 +26,7 @@ func newNight(t *testing.T, options string, start time.Time, pages int) *night {
 	}
 	for i := range pages {
 		id := freshet.SourceID(fmt.Sprintf("%c/%03d", 'a'+i%3, i))
-		p.Put(start, freshet.Slot(i), freshet.Source{ID: id}, start.Add(-60*freshet.Day))
+		p.Put(start, freshet.Slot(i), freshet.Source{ID: id}, start.Add(-60*units.Day))
 	}
 	return &night{p, start}
 }
@@ -100,7 +101,7 @@ func TestWindowBoundsDownloads(t *testing.T) {
 	berlin, _ := time.LoadLocation("Europe/Berlin")
 	start := time.Date(2026, 3, 23, 0, 0, 0, 0, berlin)
 	n := newNight(t, "cycle=1w,window=22:00-06:00,zone=Europe/Berlin", start, 5000)
-	polled := n.until(start.Add(9 * freshet.Day))
+	polled := n.until(start.Add(9 * units.Day))
 	inside := 0
 	ends := start.AddDate(0, 0, 7)
 	for _, at := range polled {

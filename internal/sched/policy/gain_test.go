@@ -13,6 +13,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
 	"freshet/internal/test/policytest"
+	"freshet/internal/units"
 )
 
 // A wicCase is a small instance whose answer was found by brute force.
@@ -365,7 +366,7 @@ func TestWindowsKeepTheUnit(t *testing.T) {
 	for _, instant := range []time.Duration{time.Second, 20 * time.Second, time.Minute} {
 		w := policy.NewWIC(policy.WICConfig{Start: noon, Instant: instant})
 		w.Put(noon, 0, freshet.Source{ID: "a", Life: freshet.Life{Kind: freshet.LifeWindow, For: 3 * time.Minute}}, time.Time{})
-		w.Put(noon, 1, freshet.Source{ID: "b", Life: freshet.Life{Kind: freshet.LifeWindow, For: 3000 * freshet.Day}}, time.Time{})
+		w.Put(noon, 1, freshet.Source{ID: "b", Life: freshet.Life{Kind: freshet.LifeWindow, For: 3000 * units.Day}}, time.Time{})
 		worth := map[freshet.Slot]float64{}
 		for j := 1; j <= 300; j++ {
 			w.Choose(noon.Add(time.Duration(j)*instant), 2, func(slot freshet.Slot, x float64) bool {

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // Options are what is written behind a policy's name. Reading one takes it; what
@@ -38,7 +39,7 @@ func ReadOptions(s string) (*Options, error) {
 	return o, nil
 }
 
-func badOption(reason string) error { return &freshet.InvalidError{Field: "policy", Reason: reason} }
+func badOption(reason string) error { return &invalid.Error{Field: "policy", Reason: reason} }
 
 // take returns what was given for a key.
 func (o *Options) take(key string) (string, bool) {
@@ -80,7 +81,7 @@ func (o *Options) Number(key string, otherwise float64) float64 {
 // Share takes a share, such as 0.1 or 10%.
 func (o *Options) Share(key string, otherwise float64) float64 {
 	return read(o, key, "a share from 0% to 100%", func(s string) (float64, bool) {
-		x, err := freshet.ParseShare(s)
+		x, err := units.ParseShare(s)
 		return x, err == nil
 	}, otherwise)
 }
@@ -97,7 +98,7 @@ func (o *Options) Portion(key string) (count int, share float64) {
 			n, err := strconv.Atoi(s)
 			return portion{count: n}, err == nil && n >= 0 && n <= 1<<30
 		}
-		x, err := freshet.ParseShare(s)
+		x, err := units.ParseShare(s)
 		return portion{share: x}, err == nil && x > 0
 	}, portion{})
 	return p.count, p.share
@@ -113,7 +114,7 @@ func (o *Options) refuse(key, reason string) {
 // Length takes a length of time; 0 is what is meant without one.
 func (o *Options) Length(key string) time.Duration {
 	return read(o, key, "a length of time such as 90s, 1h or 1d", func(s string) (time.Duration, bool) {
-		d, err := freshet.ParseDuration(s)
+		d, err := units.ParseDuration(s)
 		return d, err == nil
 	}, 0)
 }

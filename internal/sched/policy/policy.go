@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sched/cyclic"
 )
 
@@ -77,7 +78,7 @@ func New(name string, at Setting) (freshet.Policy, error) {
 		if slices.Contains(Experimental, base) {
 			why = base + " is a baseline of experiments: freshet-lab results --policies " + base + " compares it with others"
 		}
-		return nil, &freshet.InvalidError{Field: "policy", Reason: why + "; use one of " + strings.Join(Names, ", ")}
+		return nil, &invalid.Error{Field: "policy", Reason: why + "; use one of " + strings.Join(Names, ", ")}
 	}
 	if err := o.Finish(base); err != nil {
 		return nil, err

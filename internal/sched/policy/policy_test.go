@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sched/policy"
 	"freshet/internal/test/policytest"
 )
@@ -42,13 +43,13 @@ func TestNew(t *testing.T) {
 		}
 	}
 	_, err := policy.New("unifrom", policy.Setting{})
-	if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || !strings.Contains(invalid.Reason, "uniform") {
+	if invalid, ok := errors.AsType[*invalid.Error](err); !ok || !strings.Contains(invalid.Reason, "uniform") {
 		t.Errorf("error %v, want one that lists the policies there are", err)
 	}
 	for _, name := range policy.Experimental {
 		_, err := policy.New(name+":max=1h", policy.Setting{})
 		want := name + " is a baseline of experiments: freshet-lab results --policies " + name + " compares it with others; use one of auto, "
-		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || !strings.HasPrefix(invalid.Reason, want) {
+		if invalid, ok := errors.AsType[*invalid.Error](err); !ok || !strings.HasPrefix(invalid.Reason, want) {
 			t.Errorf("%s gives %v, want an error that begins with %q", name, err, want)
 		}
 	}
@@ -75,7 +76,7 @@ func TestOptions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		_, err := policy.New(tt.name, policy.Setting{})
-		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || !strings.Contains(invalid.Reason, tt.reason) {
+		if invalid, ok := errors.AsType[*invalid.Error](err); !ok || !strings.Contains(invalid.Reason, tt.reason) {
 			t.Errorf("%s gives %v, want an error that says %q", tt.name, err, tt.reason)
 		}
 	}

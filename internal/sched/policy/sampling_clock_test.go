@@ -10,6 +10,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/units"
 )
 
 // A diary is pages under a Sampling that is begun anew now and then, with what is
@@ -32,7 +33,7 @@ func newDiary(c policy.SamplingConfig, pages int, at time.Time) *diary {
 	d := &diary{cfg: c, now: at}
 	for i := range pages {
 		d.ids = append(d.ids, freshet.SourceID(fmt.Sprintf("%c/%03d", 'a'+i%5, i)))
-		d.seen = append(d.seen, at.Add(-14*freshet.Day))
+		d.seen = append(d.seen, at.Add(-14*units.Day))
 	}
 	d.restart()
 	return d
@@ -81,7 +82,7 @@ func TestCycleGoesOnAfterARestart(t *testing.T) {
 	monday := time.Date(2026, 3, 2, 9, 30, 0, 0, time.UTC)
 	for method := range policy.SamplingMethod(3) {
 		for _, share := range []float64{0, 0.2} {
-			cfg := policy.SamplingConfig{Method: method, Share: 0.3, Cycle: freshet.Day, Samples: 4, Step: 4, RoundRobin: share, Seed: 3}
+			cfg := policy.SamplingConfig{Method: method, Share: 0.3, Cycle: units.Day, Samples: 4, Step: 4, RoundRobin: share, Seed: 3}
 			for _, at := range []int{0, 3, 11, 20, 37, 59, 60} {
 				t.Run(fmt.Sprintf("method %d, share %v, after %d polls", method, share, at), func(t *testing.T) {
 					whole := newDiary(cfg, 200, monday)
@@ -123,7 +124,7 @@ func TestCycleGoesOnAfterARestart(t *testing.T) {
 
 // A cycle that is spent before a restart is spent after it, too.
 func TestSpentCycleStaysSpent(t *testing.T) {
-	d := newDiary(policy.SamplingConfig{Downloads: 20, Cycle: 7 * freshet.Day, Samples: 2}, 100, time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC))
+	d := newDiary(policy.SamplingConfig{Downloads: 20, Cycle: 7 * units.Day, Samples: 2}, 100, time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC))
 	d.spend(30)
 	d.restart()
 	if got := d.spend(10); len(got) != 0 {
@@ -137,7 +138,7 @@ func TestSpentCycleStaysSpent(t *testing.T) {
 
 // Pages that were seen for the first time in a cycle wait for the next one.
 func TestCyclesBeginAfterTheFirstCopy(t *testing.T) {
-	d := newDiary(policy.SamplingConfig{Share: 0.2, Cycle: freshet.Day}, 50, time.Date(2026, 3, 2, 22, 0, 0, 0, time.UTC))
+	d := newDiary(policy.SamplingConfig{Share: 0.2, Cycle: units.Day}, 50, time.Date(2026, 3, 2, 22, 0, 0, 0, time.UTC))
 	for slot := range d.seen {
 		d.seen[slot] = time.Time{}
 	}
@@ -157,7 +158,7 @@ func TestCyclesBeginAfterTheFirstCopy(t *testing.T) {
 
 // First looks are none of the downloads of a cycle, after a restart either.
 func TestFirstLooksAreNoDownloads(t *testing.T) {
-	d := newDiary(policy.SamplingConfig{Downloads: 20, Cycle: freshet.Day}, 100, time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC))
+	d := newDiary(policy.SamplingConfig{Downloads: 20, Cycle: units.Day}, 100, time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC))
 	clear(d.seen[:15])
 	d.restart()
 	if got := d.spend(25); len(got) != 25 {
@@ -172,7 +173,7 @@ func TestFirstLooksAreNoDownloads(t *testing.T) {
 // The round of all pages goes on after a restart where it was, with cycles by the
 // clock and without.
 func TestRoundGoesOnAfterARestart(t *testing.T) {
-	for _, cycle := range []time.Duration{0, freshet.Day} {
+	for _, cycle := range []time.Duration{0, units.Day} {
 		d := newDiary(policy.SamplingConfig{Downloads: 20, Cycle: cycle, RoundRobin: 1}, 100, time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC))
 		seen := map[freshet.Slot]bool{}
 		for day := range 5 {

@@ -66,7 +66,7 @@ func (s *Sinks) Owed(ctx context.Context, name string, limit int) ([]sinks.Pendi
 	if _, err := s.Get(ctx, name); err != nil {
 		return nil, err
 	}
-	const ahead = 100 * 365 * freshet.Day // later than any attempt
+	const ahead = 100 * 365 * units.Day // later than any attempt
 	debts, _, err := s.cfg.Store.Debts(ctx, name, s.cfg.Now().Add(ahead), limit)
 	return debts, err
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/internal/freshet"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
+	"freshet/internal/units"
 )
 
 // However the wall clock is set, an endpoint is left alone for as long as it
@@ -17,7 +17,7 @@ import (
 func TestFollowerWhileTheClockIsSet(t *testing.T) {
 	for words, by := range map[string]time.Duration{
 		"an hour ahead": time.Hour, "an hour back": -time.Hour,
-		"ten years ahead": 10 * 365 * freshet.Day, "ten years back": -10 * 365 * freshet.Day, "back to 1970": -30 * 365 * freshet.Day,
+		"ten years ahead": 10 * 365 * units.Day, "ten years back": -10 * 365 * units.Day, "back to 1970": -30 * 365 * units.Day,
 	} {
 		for _, restarts := range []bool{false, true} {
 			if restarts && by > 0 { // that cannot be told from having been away for so long

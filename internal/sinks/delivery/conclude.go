@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sinks"
 )
 
@@ -36,7 +37,7 @@ func (r *round) conclude(ctx context.Context, a attempt) error {
 // about the receiver.
 func unsure(err error) bool {
 	failed, ok := errors.AsType[*freshet.FetchError](err)
-	return ok && failed.Class.Is(freshet.FailLocalHand)
+	return ok && failed.Class.Is(failure.LocalHand)
 }
 
 // settle notes that a delivery has been accepted. If the endpoint had been

@@ -140,7 +140,7 @@ func inFile(name string) error {
 
 // Put adds a sink that came over the API, or puts it in place of the one of its name. If
 // fresh is set there must be none; if revision is not zero it must be that of the one
-// that is there. What is wrong with the sink is an *freshet.InvalidError.
+// that is there. What is wrong with the sink is an *invalid.Error.
 func (s *Sinks) Put(ctx context.Context, to sinks.Sink, revision int64, fresh bool) error {
 	release, err := s.take(ctx)
 	if err != nil {
@@ -189,7 +189,7 @@ func (s *Sinks) checkQueries(ctx context.Context, ids []queries.ID) error {
 	for i, id := range ids {
 		_, err := s.cfg.Store.Query(ctx, id)
 		if errors.Is(err, freshet.ErrNotFound) {
-			return freshet.WithHint(&freshet.InvalidError{Field: fmt.Sprintf("queries[%d]", i), Reason: fmt.Sprintf("there is no query %s", id)}, "freshet query list shows all queries; freshet query add adds one")
+			return freshet.WithHint(&invalid.Error{Field: fmt.Sprintf("queries[%d]", i), Reason: fmt.Sprintf("there is no query %s", id)}, "freshet query list shows all queries; freshet query add adds one")
 		}
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // What a node does not send because another may decide by now is no attempt: it is sent in a moment,
@@ -20,7 +21,7 @@ func TestUnsureNodeMakesNoAttempt(t *testing.T) {
 		began := time.Now()
 		r.answers(func(client.Event) error {
 			if time.Since(began) < 10*time.Second {
-				return fmt.Errorf("post: %w", &freshet.FetchError{Class: freshet.FailLocalHand, Err: errors.New("not sent")})
+				return fmt.Errorf("post: %w", &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("not sent")})
 			}
 			return nil
 		})

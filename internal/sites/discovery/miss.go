@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // looksForGone is how many polls in a row have to find nothing before a page is gone.
@@ -25,7 +26,7 @@ func (e *Explorer) miss(ctx context.Context, s *survey, w freshet.Watched, o fre
 	case w.Index:
 		s.blame(o.Ended, w.URL, o.Err)
 		return nil
-	case o.Failure.Is(freshet.FailRobotsDisallow):
+	case o.Failure.Is(failure.RobotsDisallow):
 		return e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, freshet.PageRefused)
 	case !none, o.Status != http.StatusGone && w.Standing.Failures < looksForGone:
 		return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/units"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 	mostTaken  = 2000
 
 	// searchEvery is how often the indexes of a site are looked for anew.
-	searchEvery = 7 * freshet.Day
+	searchEvery = 7 * units.Day
 )
 
 // lookAfter goes through all sites: it looks for their indexes, and takes pages off the

@@ -17,6 +17,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -109,7 +110,7 @@ func (w *web) Fetch(ctx context.Context, r freshet.Request) (freshet.Response, e
 		WireBytes: int64(rec.Body.Len()), Requests: 1,
 	}
 	if rec.Code != http.StatusOK {
-		return resp, &freshet.FetchError{Class: freshet.FailHTTP.WithStatus(rec.Code), Err: fmt.Errorf("the server answered %d", rec.Code)}
+		return resp, &freshet.FetchError{Class: failure.HTTP.WithStatus(rec.Code), Err: fmt.Errorf("the server answered %d", rec.Code)}
 	}
 	return resp, nil
 }

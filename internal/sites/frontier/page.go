@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/store"
 )
 
@@ -170,7 +171,7 @@ func (r *row) announce(e freshet.PageEvent) (news bool, err error) {
 		news = r.is(freshet.PageWatched) && r.flags&flagWent != 0
 		r.flags &^= flagWent
 	default:
-		err = &freshet.InvalidError{Field: "page", Reason: fmt.Sprintf("%.40q is not one of new, gone and back", e)}
+		err = &invalid.Error{Field: "page", Reason: fmt.Sprintf("%.40q is not one of new, gone and back", e)}
 	}
 	return news, err
 }
@@ -179,11 +180,11 @@ func (r *row) announce(e freshet.PageEvent) (news bool, err error) {
 func (p Page) check() error {
 	switch {
 	case p.URL == "":
-		return &freshet.InvalidError{Field: "url", Reason: "a page needs one"}
+		return &invalid.Error{Field: "url", Reason: "a page needs one"}
 	case !slices.Contains(ways, p.Found):
-		return &freshet.InvalidError{Field: "found", Reason: fmt.Sprintf("%.40q is not one of sitemaps, feeds and links", p.Found)}
+		return &invalid.Error{Field: "found", Reason: fmt.Sprintf("%.40q is not one of sitemaps, feeds and links", p.Found)}
 	case p.Depth < 0:
-		return &freshet.InvalidError{Field: "depth", Reason: fmt.Sprintf("%d is below 0", p.Depth)}
+		return &invalid.Error{Field: "depth", Reason: fmt.Sprintf("%d is below 0", p.Depth)}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/store"
 )
 
@@ -222,7 +223,7 @@ func letters(hash int64) string {
 // page that is set waiting can be promoted again. Only PromotePages and AddSource make a page watched.
 func (s *Store) SetPage(ctx context.Context, id freshet.SourceID, url string, state freshet.PageState) error {
 	if state == freshet.PageWatched || !slices.Contains(states, state) {
-		return &freshet.InvalidError{Field: "state", Reason: fmt.Sprintf("a page cannot be set %.40q", state)}
+		return &invalid.Error{Field: "state", Reason: fmt.Sprintf("a page cannot be set %.40q", state)}
 	}
 	return s.db.Write(ctx, "setting page "+url, func(tx *store.Tx) error {
 		at, err := openWatched(tx, id)
@@ -439,7 +440,7 @@ func (s *Store) each(ctx context.Context, id freshet.SourceID, q Query, yield fu
 	if q.State != "" {
 		state := slices.Index(states, q.State)
 		if state < 0 {
-			return &freshet.InvalidError{Field: "state", Reason: fmt.Sprintf("%.40q is not one of waiting, watched, gone, refused and covered", q.State)}
+			return &invalid.Error{Field: "state", Reason: fmt.Sprintf("%.40q is not one of waiting, watched, gone, refused and covered", q.State)}
 		}
 		query, args = selectByState, append(args, state)
 	}

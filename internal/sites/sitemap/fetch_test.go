@@ -17,6 +17,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sites/sitemap"
 )
 
@@ -81,8 +82,8 @@ func TestHostileServers(t *testing.T) {
 		{"/large.xml.gz", sitemap.MaxEntries, nil},
 		{"/entities.xml", 0, func(err error) bool { return errors.Is(err, sitemap.ErrEntities) }},
 		{"/bomb.xml.gz", 0, func(err error) bool { return errors.Is(err, sitemap.ErrBomb) }},
-		{"/bomb.xml", 0, func(err error) bool { return failure(err) == freshet.FailLargeDecoded }},
-		{"/endless.xml", 0, func(err error) bool { return failure(err) == freshet.FailLargeWire }},
+		{"/bomb.xml", 0, func(err error) bool { return failureClass(err) == failure.LargeDecoded }},
+		{"/endless.xml", 0, func(err error) bool { return failureClass(err) == failure.LargeWire }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.path, func(t *testing.T) {
@@ -100,8 +101,8 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// failure returns the class of a failed fetch.
-func failure(err error) freshet.Failure {
+// failureClass returns the class of a failed fetch.
+func failureClass(err error) failure.Class {
 	var f *freshet.FetchError
 	if errors.As(err, &f) {
 		return f.Class

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/store"
 )
 
@@ -71,7 +72,7 @@ func Run(ctx context.Context, cfg Config) (_ Result, err error) {
 	m.result.DryRun, m.result.Tables = cfg.DryRun, []Table{}
 	m.result.From, m.result.To = Name(cfg.From), Name(cfg.To)
 	if same(cfg.From, cfg.To) {
-		return m.result, freshet.WithHint(&freshet.InvalidError{Field: "to", Reason: "it is the store that is to be moved"}, "name another directory or database")
+		return m.result, freshet.WithHint(invalid.Errorf("to", "it is the store that is to be moved"), "name another directory or database")
 	}
 	if m.from, err = open(ctx, cfg.From, cfg.Log, aim{}); err != nil {
 		return m.result, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
@@ -152,7 +153,7 @@ func (e *editor) poll(ctx context.Context, id freshet.SourceID) error {
 	}
 	switch e.r.IntN(4) {
 	case 0:
-		r.Outcome.Result, r.Outcome.Failure, r.Outcome.Err = freshet.Failed, freshet.FailTimeout, "no answer"
+		r.Outcome.Result, r.Outcome.Failure, r.Outcome.Err = freshet.Failed, failure.Timeout, "no answer"
 		r.Outcome.NotBefore = e.now.Add(time.Duration(e.r.IntN(2)) * time.Minute)
 	case 1:
 		r.Outcome.Result = freshet.Changed

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/store/postgres"
 )
 
@@ -83,7 +84,7 @@ func TestReadersOutliveATakeOver(t *testing.T) {
 	after := open(t, postgres.Config{URL: at, FlushEvery: 7, From: func() *postgres.Store { return follower }})
 	for i := range 4 * sources {
 		id, now := freshet.SourceID(fmt.Sprintf("s%02d", i%sources)), noon.AddDate(0, 0, i)
-		if _, _, err := after.Commit(ctx, freshet.Record{Outcome: freshet.Outcome{Source: id, Began: now, Ended: now, Result: freshet.Failed, Failure: freshet.FailTimeout, Requests: 1}}); err != nil {
+		if _, _, err := after.Commit(ctx, freshet.Record{Outcome: freshet.Outcome{Source: id, Began: now, Ended: now, Result: freshet.Failed, Failure: failure.Timeout, Requests: 1}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"freshet/internal/clock"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/store"
 )
 
@@ -144,7 +145,7 @@ func connect(ctx context.Context, cfg Config) (_ *Store, err error) {
 	cfg = cfg.withDefaults()
 	parsed, err := pgx.ParseConfig(cfg.URL)
 	if err != nil {
-		return nil, freshet.WithHint(&freshet.InvalidError{Field: "store", Reason: "it is not the URL of a PostgreSQL database"}, "write postgres://USER@HOST:PORT/DATABASE, with the password in $PGPASSWORD or ~/.pgpass")
+		return nil, freshet.WithHint(invalid.Errorf("store", "it is not the URL of a PostgreSQL database"), "write postgres://USER@HOST:PORT/DATABASE, with the password in $PGPASSWORD or ~/.pgpass")
 	}
 	parsed.ConnectTimeout = cmp.Or(parsed.ConnectTimeout, 10*time.Second)
 	parsed.RuntimeParams["application_name"] = cmp.Or(parsed.RuntimeParams["application_name"], "freshet")

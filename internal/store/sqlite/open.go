@@ -18,6 +18,7 @@ import (
 
 	"freshet/internal/filelock"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/store"
 )
 
@@ -133,7 +134,7 @@ func (s *Store) lay() {
 func (s *Store) enter() error {
 	dir := s.cfg.Dir
 	if dir == "" {
-		return &freshet.InvalidError{Field: "data", Reason: "no data directory was given"}
+		return invalid.Errorf("data", "no data directory was given")
 	}
 	if !s.cfg.ReadOnly {
 		if err := makeDir(dir); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sinks"
 	"freshet/internal/store/sqlite"
 )
@@ -257,7 +258,7 @@ func TestAttemptsBesideMarks(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Run("no directory", func(t *testing.T) {
 		_, err := sqlite.Open(t.Context(), sqlite.Config{})
-		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != "data" {
+		if invalid, ok := errors.AsType[*invalid.Error](err); !ok || invalid.Field != "data" {
 			t.Errorf("opening nothing gives %v, want an InvalidError of data", err)
 		}
 	})

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/units"
 )
 
 // An attempt that is pruned while its poll is under way is not missed when that ends: the seal of attempts counts
@@ -21,10 +23,10 @@ func TestAttemptIsPrunedDuringItsPoll(t *testing.T) {
 	if _, err := s.Begin(t.Context(), freshet.Poll{Source: source, At: began}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Prune(t.Context(), began.Add(freshet.Day), freshet.Keep{}, time.Hour); err != nil {
+	if _, err := s.Prune(t.Context(), began.Add(units.Day), freshet.Keep{}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Commit(t.Context(), freshet.Record{Outcome: freshet.Outcome{Source: "a", Began: began, Ended: began.Add(freshet.Day), Result: freshet.Failed, Failure: freshet.FailTimeout, Requests: 1}}); err != nil {
+	if _, _, err := s.Commit(t.Context(), freshet.Record{Outcome: freshet.Outcome{Source: "a", Began: began, Ended: began.Add(units.Day), Result: freshet.Failed, Failure: failure.Timeout, Requests: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/units"
 )
 
 // A Brain measures what deciding costs: the scheduler, the policy and the learner that
@@ -70,7 +71,7 @@ func (b *Brain) measure(ctx context.Context, rate sched.Budget) (r BrainResult, 
 	w.notes.most = b.Notes
 	runtime.GC()
 	r.Setup = (cpuTime() - began).Seconds()
-	b.Say("polling for %s of virtual time", freshet.FormatDuration(b.Length))
+	b.Say("polling for %s of virtual time", units.FormatDuration(b.Length))
 	cpu := cpuTime()
 	if err := sched.Run(ctx, s, w); err != nil {
 		return r, err

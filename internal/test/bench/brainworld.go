@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/units"
 )
 
 // A madeUp is a world of sources that are made up, in virtual time. It implements
@@ -121,7 +122,7 @@ func version(i int, at time.Time) int64 {
 	h := (uint64(i) + 1) * 0x9e3779b97f4a7c15
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h ^= h >> 27
-	const often, seldom = 10 * time.Minute, 30 * freshet.Day
+	const often, seldom = 10 * time.Minute, 30 * units.Day
 	share := float64(h>>40) / (1 << 24)
 	every := int64(float64(often) * math.Pow(float64(seldom)/float64(often), share))
 	return (at.UnixNano() + int64(h%uint64(every))) / every

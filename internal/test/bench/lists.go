@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 	"freshet/internal/store/sqlite"
 )
@@ -144,7 +145,7 @@ func commitVersion(ctx context.Context, store *sqlite.Store, i, n int, at time.T
 	if err != nil || !fails {
 		return err
 	}
-	o.Began, o.Ended, o.Result, o.Status, o.Failure, o.Err = at.Add(time.Hour), at.Add(time.Hour+time.Second), freshet.Failed, 500, freshet.FailHTTP+".500", "500 Internal Server Error"
+	o.Began, o.Ended, o.Result, o.Status, o.Failure, o.Err = at.Add(time.Hour), at.Add(time.Hour+time.Second), freshet.Failed, 500, failure.HTTP+".500", "500 Internal Server Error"
 	_, _, err = store.Commit(ctx, freshet.Record{Outcome: o})
 	return err
 }

@@ -78,7 +78,7 @@ var announceTests = []test{
 		_, err := b.Announce(b.Context(), s.ID, freshet.PageCame, noon, "")
 		b.is("telling that it is new", err, freshet.ErrNotFound)
 		_, err = b.Announce(b.Context(), s.ID, "odd", noon, "")
-		if field, _ := freshet.FieldOf(err); field != "page" {
+		if field, _ := invalid.FieldOf(err); field != "page" {
 			b.Errorf("telling something odd gives %v", err)
 		}
 		b.ok("remove", b.RemoveSource(b.Context(), s.ID, false))

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
+	"freshet/internal/invalid"
 )
 
 var archiveTests = []test{
@@ -99,10 +101,10 @@ var archiveTests = []test{
 	{"a poll that failed by our own doing is no failure of the source", func(b *bench) {
 		b.add("a")
 		r := saw("a", noon, freshet.Failed, "")
-		r.Outcome.Failure = freshet.FailDeferredHost
+		r.Outcome.Failure = failure.DeferredHost
 		b.commit(r)
 		for range 2 {
-			if got := b.watched("a").Standing; got.Failures != 0 || got.Failure != freshet.FailDeferredHost {
+			if got := b.watched("a").Standing; got.Failures != 0 || got.Failure != failure.DeferredHost {
 				b.Errorf("%d failures after %q, want none", got.Failures, got.Failure)
 			}
 			b.reopen()
@@ -230,7 +232,7 @@ var archiveTests = []test{
 		r := saw("a", noon, freshet.First, "x")
 		r.Capture = nil
 		_, _, err := b.Commit(b.Context(), r)
-		if _, ok := errors.AsType[*freshet.InvalidError](err); !ok {
+		if _, ok := errors.AsType[*invalid.Error](err); !ok {
 			b.Errorf("the error is %v, want an InvalidError", err)
 		}
 		same(b, "the standing", b.watched("a").Standing, freshet.Standing{})
@@ -251,7 +253,7 @@ var archiveTests = []test{
 	{"a host's wish ends at its moment", func(b *bench) {
 		b.add("a")
 		for i, passed := range []bool{false, true, true} {
-			r := failed("a", minute(10*i), freshet.FailRetryAfter)
+			r := failed("a", minute(10*i), failure.RetryAfter)
 			r.Outcome.NotBefore = minute(10*i + 5)
 			b.commit(r)
 			b.commit(saw("a", minute(10*i+4+i), freshet.Unchanged, ""))

@@ -42,7 +42,7 @@ var catalogTests = []test{
 	{"an ID that cannot be one is refused", func(b *bench) {
 		for _, id := range []freshet.SourceID{"a b", "ü", "a/b"} {
 			_, err := b.AddSource(b.Context(), freshet.Source{ID: id, URL: "https://a.example/"})
-			if _, ok := errors.AsType[*freshet.InvalidError](err); !ok {
+			if _, ok := errors.AsType[*invalid.Error](err); !ok {
 				b.Errorf("adding source %q gives %v, want an InvalidError", id, err)
 			}
 		}

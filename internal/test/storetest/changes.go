@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 var changeTests = []test{
@@ -35,7 +36,7 @@ var changeTests = []test{
 		for i, text := range []string{"two", "three"} {
 			last := minute(10*i + 3)
 			b.commit(saw("a", last, freshet.Unchanged, ""))
-			b.commit(failed("a", last.Add(time.Minute), freshet.FailDNS))
+			b.commit(failed("a", last.Add(time.Minute), failure.DNS))
 			r := saw("a", last.Add(2*time.Minute), freshet.Changed, text)
 			r.Outcome.Modified = last.Add(time.Minute)
 			_, c := b.commit(r)

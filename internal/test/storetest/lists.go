@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // A listMachine drives a store, and holds its lists against what the sources add up to
@@ -78,7 +79,7 @@ func (m *listMachine) said(rt *rapid.T, id freshet.SourceID) freshet.Source {
 
 // done fails the test on an error that is not one of those that steps can have.
 func done(rt *rapid.T, err error) {
-	if _, refused := errors.AsType[*freshet.InvalidError](err); refused || err == nil || errors.Is(err, freshet.ErrNotFound) || errors.Is(err, freshet.ErrConflict) {
+	if _, refused := errors.AsType[*invalid.Error](err); refused || err == nil || errors.Is(err, freshet.ErrNotFound) || errors.Is(err, freshet.ErrConflict) {
 		return
 	}
 	rt.Fatalf("a step gives %v", err)

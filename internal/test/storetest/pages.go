@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sites/frontier"
 )
 
@@ -146,17 +147,17 @@ var pageTests = []test{
 		for field, edit := range map[string]func(*freshet.Source){"of": func(s *freshet.Source) { s.Of = "" }, "url": func(s *freshet.Source) { s.URL = pageURL(9) }} {
 			s := s
 			edit(&s)
-			if invalid, ok := errors.AsType[*freshet.InvalidError](b.UpdateSource(b.Context(), s)); !ok || invalid.Field != field {
+			if invalid, ok := errors.AsType[*invalid.Error](b.UpdateSource(b.Context(), s)); !ok || invalid.Field != field {
 				b.Errorf("an edit of %q gives %v", field, invalid)
 			}
 		}
 		_, err := b.AddSource(b.Context(), freshet.Source{URL: pageURL(5), Of: "none"})
-		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != "of" {
+		if invalid, ok := errors.AsType[*invalid.Error](err); !ok || invalid.Field != "of" {
 			b.Errorf("a page of a site that is not there gives %v", err)
 		}
 		plain := b.add("plain")
 		plain.Of = "docs"
-		if invalid, ok := errors.AsType[*freshet.InvalidError](b.UpdateSource(b.Context(), plain)); !ok || invalid.Field != "of" {
+		if invalid, ok := errors.AsType[*invalid.Error](b.UpdateSource(b.Context(), plain)); !ok || invalid.Field != "of" {
 			b.Errorf("making a source a page gives %v", invalid)
 		}
 	}},
@@ -223,7 +224,7 @@ var pageTests = []test{
 		}
 		b.is("setting no page", b.SetPage(b.Context(), "docs", pageURL(7), freshet.PageGone), freshet.ErrNotFound)
 		for _, state := range []freshet.PageState{freshet.PageWatched, "odd"} {
-			if _, ok := errors.AsType[*freshet.InvalidError](b.SetPage(b.Context(), "docs", s.URL, state)); !ok {
+			if _, ok := errors.AsType[*invalid.Error](b.SetPage(b.Context(), "docs", s.URL, state)); !ok {
 				b.Errorf("a page can be set %s", state)
 			}
 		}

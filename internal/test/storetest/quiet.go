@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 // noise returns the record of a poll that found only what does not count.
@@ -130,7 +131,7 @@ var quietTests = []test{
 			b.Errorf("the standing is %+v", st)
 		}
 		// The log of outcomes has nothing of it until a poll sees it.
-		b.commit(failed("a", minute(2), freshet.FailDNS))
+		b.commit(failed("a", minute(2), failure.DNS))
 		b.commit(doubted("a", minute(3), "other", freshet.Held{Since: minute(3), Looks: 1, Agreed: 1}))
 		b.reopen()
 		if o, c := b.commit(saw("a", minute(4), freshet.Unchanged, "")); o.Result != freshet.Changed || o.Version != 2 || c.Cursor != 0 {

@@ -104,7 +104,7 @@ var searchTests = []test{
 		b.index()
 		for _, words := range []string{`"`, `'`, `"a" "`, "col:x", "NEAR(a b)", "a NEAR b", "^x", "{y}", "a + b", "x'; DROP TABLE words;--", "a\x00b", "*", "-", "AND", "OR", "a AND", "\xff", "💧", strings.Repeat("x", 5000)} {
 			if _, err := b.Search(b.Context(), search.Request{Words: words}); err != nil {
-				if field, ok := freshet.FieldOf(err); !ok || field != "words" {
+				if field, ok := invalid.FieldOf(err); !ok || field != "words" {
 					b.Errorf("a search for %q: %v", words, err)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sites/frontier"
 )
 
@@ -161,7 +162,7 @@ var shelfTests = []test{
 		b.addSource(docs)
 		for field, p := range map[string]frontier.Page{"url": {Found: freshet.ByLink}, "found": {URL: pageURL(9)}, "depth": {URL: pageURL(9), Found: freshet.ByLink, Depth: -1}} {
 			_, _, err := b.AddPages(b.Context(), "docs", append(found(0, 3), p))
-			if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != field {
+			if invalid, ok := errors.AsType[*invalid.Error](err); !ok || invalid.Field != field {
 				b.Errorf("a page with a wrong %s gives %v", field, err)
 			}
 		}

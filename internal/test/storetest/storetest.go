@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/queries"
 	"freshet/internal/search"
 	"freshet/internal/sinks"
@@ -188,7 +189,7 @@ func saw(id freshet.SourceID, at time.Time, result freshet.Result, text string) 
 }
 
 // failed returns the record of a poll at a moment that saw nothing.
-func failed(id freshet.SourceID, at time.Time, class freshet.Failure) freshet.Record {
+func failed(id freshet.SourceID, at time.Time, class failure.Class) freshet.Record {
 	return freshet.Record{Outcome: freshet.Outcome{
 		Source: id, Began: at, Ended: at.Add(time.Second), Result: freshet.Failed, Requests: 1, Failure: class, Err: "it was " + string(class),
 	}}

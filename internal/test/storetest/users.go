@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // user adds a user.
@@ -70,7 +71,7 @@ func (b *bench) deeds(q auth.AuditQuery) string {
 
 func (b *bench) refuses(what string, err error) {
 	b.Helper()
-	if _, ok := errors.AsType[*freshet.InvalidError](err); !ok {
+	if _, ok := errors.AsType[*invalid.Error](err); !ok {
 		b.Errorf("%s gives %v, want it refused", what, err)
 	}
 }

@@ -1,4 +1,5 @@
-package freshet
+// Package units parses and formats durations, rates, sizes and shares as users write them.
+package units
 
 import (
 	"fmt"

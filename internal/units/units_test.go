@@ -1,16 +1,15 @@
-package freshet_test
+package units_test
 
 import (
+	"freshet/internal/units"
 	"math"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
-
-	"freshet/internal/freshet"
 )
 
-const day = freshet.Day
+const day = units.Day
 
 func TestParseDuration(t *testing.T) {
 	tests := []struct {
@@ -47,7 +46,7 @@ func TestParseDuration(t *testing.T) {
 		{"1e300d", -1}, {"NaNd", -1}, {"1.2.3d", -1}, {"1.2.3h", -1},
 	}
 	for _, tt := range tests {
-		got, err := freshet.ParseDuration(tt.text)
+		got, err := units.ParseDuration(tt.text)
 		if (err != nil) != (tt.want < 0) || err == nil && got != tt.want {
 			t.Errorf("ParseDuration(%q) = %v, %v; want %v", tt.text, got, err, tt.want)
 		}
@@ -59,12 +58,12 @@ func TestFormatDuration(t *testing.T) {
 		"0s": 0, "1m": time.Minute, "1h": time.Hour, "1h30m": 90 * time.Minute, "1h0m1s": time.Hour + time.Second,
 		"10m": 10 * time.Minute, "20h": 20 * time.Hour, "1d": day, "7d": 7 * day, "25h": 25 * time.Hour, "1.5s": 1500 * time.Millisecond,
 	} {
-		if got := freshet.FormatDuration(d); got != want {
+		if got := units.FormatDuration(d); got != want {
 			t.Errorf("%v is written %q, want %q", d, got, want)
 		}
 	}
 	for want, d := range map[string]time.Duration{"0s": 0, "1h": time.Hour, "48h": 2 * day, "1m30s": 90 * time.Second} {
-		if got := freshet.FormatHours(d); got != want {
+		if got := units.FormatHours(d); got != want {
 			t.Errorf("%v is written %q in hours, want %q", d, got, want)
 		}
 	}
@@ -75,17 +74,17 @@ func TestParsePer(t *testing.T) {
 		"s": time.Second, "sec": time.Second, "second": time.Second, "m": time.Minute, "min": time.Minute, "minute": time.Minute,
 		"h": time.Hour, "hour": time.Hour, "d": day, "day": day, "w": 7 * day, "week": 7 * day, "30s": 30 * time.Second, "2d": 2 * day, "50ms": 50 * time.Millisecond,
 	} {
-		if got, err := freshet.ParsePer(text); err != nil || got != want {
+		if got, err := units.ParsePer(text); err != nil || got != want {
 			t.Errorf("per %s is %v (%v), want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "0", "0s", "-1s", "fortnight", "60"} {
-		if got, err := freshet.ParsePer(text); err == nil {
+		if got, err := units.ParsePer(text); err == nil {
 			t.Errorf("per %q is %v", text, got)
 		}
 	}
 	for want, d := range map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": day, "7d": 7 * day, "30s": 30 * time.Second, "2h": 2 * time.Hour} {
-		if got := freshet.FormatPer(d); got != want {
+		if got := units.FormatPer(d); got != want {
 			t.Errorf("per %v is written %q, want %q", d, got, want)
 		}
 	}
@@ -101,7 +100,7 @@ func TestParseSize(t *testing.T) {
 		{"", -1}, {"GB", -1}, {"10 XB", -1}, {"-1", -1}, {"9e99", -1}, {"99999999999TB", -1}, {"4611686018427387904", -1},
 	}
 	for _, tt := range tests {
-		got, err := freshet.ParseSize(tt.text)
+		got, err := units.ParseSize(tt.text)
 		if (err != nil) != (tt.want < 0) || err == nil && got != tt.want {
 			t.Errorf("ParseSize(%q) = %v, %v; want %v", tt.text, got, err, tt.want)
 		}
@@ -110,7 +109,7 @@ func TestParseSize(t *testing.T) {
 
 func TestFormatSize(t *testing.T) {
 	for want, n := range map[string]int64{"0": 0, "1": 1, "999": 999, "1kB": 1000, "1MiB": 1 << 20, "1024": 1024, "10MB": 10e6, "512MiB": 512 << 20, "2TB": 2e12, "1000001": 1000001} {
-		if got := freshet.FormatSize(n); got != want {
+		if got := units.FormatSize(n); got != want {
 			t.Errorf("%d bytes are written %q, want %q", n, got, want)
 		}
 	}
@@ -122,18 +121,18 @@ func TestUnitsComeBack(t *testing.T) {
 		d := time.Duration(rapid.Int64Min(0).Draw(t, "duration"))
 		unit := rapid.SampledFrom([]time.Duration{1, time.Second, time.Minute, time.Hour, day}).Draw(t, "unit")
 		d = d.Truncate(unit)
-		if got, err := freshet.ParseDuration(freshet.FormatDuration(d)); err != nil || got != d {
-			t.Errorf("%v is written %q and read as %v, %v", d, freshet.FormatDuration(d), got, err)
+		if got, err := units.ParseDuration(units.FormatDuration(d)); err != nil || got != d {
+			t.Errorf("%v is written %q and read as %v, %v", d, units.FormatDuration(d), got, err)
 		}
-		if got, err := freshet.ParsePer(freshet.FormatPer(d)); d > 0 && (err != nil || got != d) {
-			t.Errorf("per %v is written %q and read as %v, %v", d, freshet.FormatPer(d), got, err)
+		if got, err := units.ParsePer(units.FormatPer(d)); d > 0 && (err != nil || got != d) {
+			t.Errorf("per %v is written %q and read as %v, %v", d, units.FormatPer(d), got, err)
 		}
 		n := rapid.Int64Range(0, math.MaxInt64/2).Draw(t, "size")
 		if rapid.Bool().Draw(t, "round") {
 			n = n >> 20 << 20
 		}
-		if got, err := freshet.ParseSize(freshet.FormatSize(n)); err != nil || got != n {
-			t.Errorf("%d is written %q and read as %v, %v", n, freshet.FormatSize(n), got, err)
+		if got, err := units.ParseSize(units.FormatSize(n)); err != nil || got != n {
+			t.Errorf("%d is written %q and read as %v, %v", n, units.FormatSize(n), got, err)
 		}
 	})
 }
@@ -144,17 +143,17 @@ func FuzzUnits(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		d, err := freshet.ParseDuration(s)
+		d, err := units.ParseDuration(s)
 		if err == nil {
-			if again, err := freshet.ParseDuration(freshet.FormatDuration(d)); d < 0 || err != nil || again != d {
+			if again, err := units.ParseDuration(units.FormatDuration(d)); d < 0 || err != nil || again != d {
 				t.Errorf("%q is %v, which reads as %v, %v", s, d, again, err)
 			}
 		}
 		if of, goErr := time.ParseDuration(s); err == nil && goErr == nil && of != d {
 			t.Errorf("%q is %v, and to Go %v", s, d, of)
 		}
-		if n, err := freshet.ParseSize(s); err == nil {
-			if again, err := freshet.ParseSize(freshet.FormatSize(n)); n < 0 || err != nil || again != n {
+		if n, err := units.ParseSize(s); err == nil {
+			if again, err := units.ParseSize(units.FormatSize(n)); n < 0 || err != nil || again != n {
 				t.Errorf("%q is %d, which reads as %d, %v", s, n, again, err)
 			}
 		}
