@@ -10,6 +10,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/search"
 )
 

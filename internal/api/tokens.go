@@ -16,6 +16,7 @@ import (
 	"freshet/internal/auth"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
+	"freshet/internal/units"
 )
 
 func (a *authAPI) routePasses() {

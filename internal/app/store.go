@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/search"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store"

@@ -2,6 +2,8 @@ package freshet
 
 import (
 	"fmt"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,9 +37,9 @@ func (p StrategyPeriod) Length() time.Duration {
 	case EveryHour:
 		return time.Hour
 	case EveryDay:
-		return Day
+		return units.Day
 	case EveryWeek:
-		return 7 * Day
+		return 7 * units.Day
 	}
 	return 0
 }
@@ -50,7 +52,7 @@ func ParseStrategy(text string) (Strategy, error) {
 		return Strategy{}, nil
 	}
 	bad := func(format string, args ...any) (Strategy, error) {
-		return Strategy{}, wrong("strategy", "%s: %s", Shorten(text, 80), fmt.Sprintf(format, args...))
+		return Strategy{}, invalid.Errorf("strategy", "%s: %s", Shorten(text, 80), fmt.Sprintf(format, args...))
 	}
 	head, rest, open := strings.Cut(text, "{")
 	list, zone, closed := strings.Cut(rest, "}")
@@ -78,7 +80,7 @@ func ParseStrategy(text string) (Strategy, error) {
 		s.Zone = ""
 	}
 	if err := CheckZone("strategy", s.Zone); err != nil {
-		return bad("%v", ReasonOf(err))
+		return bad("%v", invalid.ReasonOf(err))
 	}
 	return s, nil
 }

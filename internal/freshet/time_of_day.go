@@ -2,6 +2,7 @@ package freshet
 
 import (
 	"fmt"
+	"freshet/internal/invalid"
 	"strconv"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ var Weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 // every machine.
 func CheckZone(field, name string) error {
 	if _, err := time.LoadLocation(name); err != nil || name == "Local" {
-		return wrong(field, "%.80q is not a time zone, such as Europe/Berlin or UTC", name)
+		return invalid.Errorf(field, "%.80q is not a time zone, such as Europe/Berlin or UTC", name)
 	}
 	return nil
 }

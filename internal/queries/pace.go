@@ -12,6 +12,7 @@ import (
 	"freshet/internal/binenc"
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // A DigestEvery is the period of a digest.
@@ -61,7 +62,7 @@ func (d *Digest) UnmarshalJSON(text []byte) error {
 	type plain Digest
 	v, err := freshet.ParseJSON[plain](string(text))
 	if err != nil {
-		return invalid("digest", "%v", err)
+		return invalid.Errorf("digest", "%v", err)
 	}
 	*d = Digest(v)
 	return nil
@@ -71,13 +72,13 @@ func (d *Digest) parse(line string) error {
 	words := strings.Fields(line)
 	every := map[string]DigestEvery{"hourly": DigestHour, "daily": DigestDay, "weekly": DigestWeek}
 	if len(words) == 0 || len(words) > 3 || every[words[0]] == "" {
-		return invalid("digest", "%.60q is not hourly, daily, weekly, or such as daily 08:00 Europe/Berlin", line)
+		return invalid.Errorf("digest", "%.60q is not hourly, daily, weekly, or such as daily 08:00 Europe/Berlin", line)
 	}
 	d.Every = every[words[0]]
 	if len(words) > 1 {
 		at, err := freshet.ParseTimeOfDay(words[1])
 		if err != nil {
-			return invalid("digest.at", "%v", err)
+			return invalid.Errorf("digest.at", "%v", err)
 		}
 		d.At = at
 	}
@@ -93,19 +94,19 @@ func (d *Digest) check() error {
 	switch d.Every {
 	case DigestNever, DigestHour, DigestDay, DigestWeek:
 	default:
-		return invalid("digest.every", "%.40q is not hour, day or week", string(d.Every))
+		return invalid.Errorf("digest.every", "%.40q is not hour, day or week", string(d.Every))
 	}
 	switch {
 	case d.Every == DigestNever && d.At != 0:
-		return invalid("digest.at", "needs digest.every")
+		return invalid.Errorf("digest.at", "needs digest.every")
 	case d.Every == DigestHour && d.At >= 60:
-		return invalid("digest.at", "%s is not a time within an hour; write 00:15 for a quarter past", d.At)
+		return invalid.Errorf("digest.at", "%s is not a time within an hour; write 00:15 for a quarter past", d.At)
 	case d.On != "" && d.Every != DigestWeek:
-		return invalid("digest.on", "needs every: week")
+		return invalid.Errorf("digest.on", "needs every: week")
 	case d.On != "" && !slices.Contains(freshet.Weekdays, d.On):
-		return invalid("digest.on", "%.40q is not a day: use %s", d.On, strings.Join(freshet.Weekdays, ", "))
+		return invalid.Errorf("digest.on", "%.40q is not a day: use %s", d.On, strings.Join(freshet.Weekdays, ", "))
 	case d.Count < 0 || d.Count > maxDigest:
-		return invalid("digest.count", "must be from 1 to %d", maxDigest)
+		return invalid.Errorf("digest.count", "must be from 1 to %d", maxDigest)
 	}
 	return freshet.CheckZone("digest.zone", d.Zone)
 }
@@ -134,7 +135,7 @@ func (q *QuietHours) UnmarshalJSON(text []byte) error {
 		type plain QuietHours
 		v, err := freshet.ParseJSON[plain](string(text))
 		if err != nil {
-			return invalid("quiet", "%v", err)
+			return invalid.Errorf("quiet", "%v", err)
 		}
 		*q = QuietHours(v)
 		return nil
@@ -146,14 +147,14 @@ func (q *QuietHours) UnmarshalJSON(text []byte) error {
 	hours, zone, _ := strings.Cut(strings.TrimSpace(line), " ")
 	from, to, ok := strings.Cut(hours, "-")
 	if !ok {
-		return invalid("quiet", "%.60q is not such as 22:00-07:00 or 22:00-07:00 Europe/Berlin", line)
+		return invalid.Errorf("quiet", "%.60q is not such as 22:00-07:00 or 22:00-07:00 Europe/Berlin", line)
 	}
 	var err error
 	if q.From, err = freshet.ParseTimeOfDay(from); err != nil {
-		return invalid("quiet.from", "%v", err)
+		return invalid.Errorf("quiet.from", "%v", err)
 	}
 	if q.To, err = freshet.ParseTimeOfDay(to); err != nil {
-		return invalid("quiet.to", "%v", err)
+		return invalid.Errorf("quiet.to", "%v", err)
 	}
 	q.Zone = strings.TrimSpace(zone)
 	return nil
@@ -162,12 +163,12 @@ func (q *QuietHours) UnmarshalJSON(text []byte) error {
 func (q *QuietHours) check() error {
 	for i, day := range q.Days {
 		if !slices.Contains(freshet.Weekdays, day) {
-			return invalid(fmt.Sprintf("quiet.days[%d]", i), "%.40q is not a day: use %s", day, strings.Join(freshet.Weekdays, ", "))
+			return invalid.Errorf(fmt.Sprintf("quiet.days[%d]", i), "%.40q is not a day: use %s", day, strings.Join(freshet.Weekdays, ", "))
 		}
 	}
 	q.Days = sortedUnique(q.Days)
 	if q.From == q.To && len(q.Days) == 0 && q.From != 0 || len(q.Days) == len(freshet.Weekdays) && q.From == q.To {
-		return invalid("quiet", "would never end; to stop a query, pause it")
+		return invalid.Errorf("quiet", "would never end; to stop a query, pause it")
 	}
 	return freshet.CheckZone("quiet.zone", q.Zone)
 }
@@ -208,7 +209,7 @@ func (r *Rate) UnmarshalText(text []byte) (err error) {
 		return nil
 	}
 	if *r, err = ParseRate(string(text)); err != nil {
-		return invalid("rate", "%v", err)
+		return invalid.Errorf("rate", "%v", err)
 	}
 	return nil
 }
@@ -220,9 +221,9 @@ func (r *Rate) check() error {
 	case *r == Rate{}:
 		return nil
 	case r.N < 1 || r.N > mostRate:
-		return invalid("rate", "must be from 1 to %d in a length of time", mostRate)
+		return invalid.Errorf("rate", "must be from 1 to %d in a length of time", mostRate)
 	case r.Per < time.Second || r.Per > longestWindow:
-		return invalid("rate", "the length of time must be from 1s to %s", units.FormatDuration(longestWindow))
+		return invalid.Errorf("rate", "the length of time must be from 1s to %s", units.FormatDuration(longestWindow))
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // An ID names a query. It consists of the same characters as a SourceID.
@@ -95,16 +97,16 @@ func (q Query) Validate() (Query, error) {
 
 func (q *Query) checkNames() error {
 	if q.ID != "" && !freshet.ValidSourceID(freshet.SourceID(q.ID)) {
-		return invalid("id", "%.80q is not a valid id; use up to 64 letters, digits, '.', '_' and '-'", q.ID)
+		return invalid.Errorf("id", "%.80q is not a valid id; use up to 64 letters, digits, '.', '_' and '-'", q.ID)
 	}
 	q.Name = strings.TrimSpace(q.Name)
 	switch {
 	case q.Name == "" && q.ID == "":
-		return invalid("name", "the query has no name")
+		return invalid.Errorf("name", "the query has no name")
 	case utf8.RuneCountInString(q.Name) > maxName:
-		return invalid("name", "is longer than %d characters", maxName)
+		return invalid.Errorf("name", "is longer than %d characters", maxName)
 	case strings.ContainsFunc(q.Name, unicode.IsControl):
-		return invalid("name", "contains a control character")
+		return invalid.Errorf("name", "contains a control character")
 	}
 	return nil
 }
@@ -112,7 +114,7 @@ func (q *Query) checkNames() error {
 func (q *Query) checkScope() error {
 	s := &q.Scope
 	if s.All && !s.Everything() {
-		return invalid("scope.all", "cannot be used together with sources, tags or sites: leave one out")
+		return invalid.Errorf("scope.all", "cannot be used together with sources, tags or sites: leave one out")
 	}
 	s.All = false
 	for _, list := range []struct {
@@ -120,21 +122,21 @@ func (q *Query) checkScope() error {
 		ids   *[]freshet.SourceID
 	}{{"scope.sources", &s.Sources}, {"scope.sites", &s.Sites}} {
 		if len(*list.ids) > maxScope {
-			return invalid(list.field, "there are too many; the most is %d. Give the sources a tag instead", maxScope)
+			return invalid.Errorf(list.field, "there are too many; the most is %d. Give the sources a tag instead", maxScope)
 		}
 		for i, id := range *list.ids {
 			if !freshet.ValidSourceID(id) {
-				return invalid(fmt.Sprintf("%s[%d]", list.field, i), "%.80q is not the id of a source", id)
+				return invalid.Errorf(fmt.Sprintf("%s[%d]", list.field, i), "%.80q is not the id of a source", id)
 			}
 		}
 		*list.ids = sortedUnique(*list.ids)
 	}
 	if len(s.Tags) > maxScope {
-		return invalid("scope.tags", "there are too many; the most is %d", maxScope)
+		return invalid.Errorf("scope.tags", "there are too many; the most is %d", maxScope)
 	}
 	for i, tag := range s.Tags {
 		if s.Tags[i] = strings.TrimSpace(tag); s.Tags[i] == "" {
-			return invalid(fmt.Sprintf("scope.tags[%d]", i), "must not be empty")
+			return invalid.Errorf(fmt.Sprintf("scope.tags[%d]", i), "must not be empty")
 		}
 	}
 	s.Tags = sortedUnique(s.Tags)
@@ -153,14 +155,14 @@ func (q *Query) checkConditions() error {
 	}{{"when", &q.When}, {"value", &q.Value}, {"window.by", &q.Window.By}} {
 		*c.text = strings.TrimSpace(*c.text)
 		if len(*c.text) > maxCondition {
-			return invalid(c.field, "is longer than %d bytes", maxCondition)
+			return invalid.Errorf(c.field, "is longer than %d bytes", maxCondition)
 		}
 		if !utf8.ValidString(*c.text) {
-			return invalid(c.field, "is not valid UTF-8")
+			return invalid.Errorf(c.field, "is not valid UTF-8")
 		}
 	}
 	if q.When == "" && q.Window.For > 0 {
-		return invalid("window.for", "needs when: the condition that must hold for so long")
+		return invalid.Errorf("window.for", "needs when: the condition that must hold for so long")
 	}
 	return nil
 }
@@ -169,7 +171,7 @@ const mostImportance = 1000
 
 func (q *Query) checkImportance() error {
 	if !(q.Importance >= 0 && q.Importance <= mostImportance) { // nor NaN
-		return invalid("importance", "must be above 0 and at most %d", mostImportance)
+		return invalid.Errorf("importance", "must be above 0 and at most %d", mostImportance)
 	}
 	if q.Importance == 1 {
 		q.Importance = 0 // the default
@@ -261,17 +263,17 @@ func (w *Window) check() error {
 		length time.Duration
 	}{{"window.over", w.Over}, {"window.for", w.For}, {"window.silent", w.Silent.For}} {
 		if d.length != 0 && d.length < shortestWindow {
-			return invalid(d.field, "%s is too short; the shortest allowed is %s", units.FormatDuration(d.length), units.FormatDuration(shortestWindow))
+			return invalid.Errorf(d.field, "%s is too short; the shortest allowed is %s", units.FormatDuration(d.length), units.FormatDuration(shortestWindow))
 		}
 		if d.length < 0 || d.length > longestWindow {
-			return invalid(d.field, "is too long; the longest allowed is %s", units.FormatDuration(longestWindow))
+			return invalid.Errorf(d.field, "is too long; the longest allowed is %s", units.FormatDuration(longestWindow))
 		}
 	}
 	if t := w.Silent.Times; t != 0 && !(t >= 1 && t <= 1000) || math.IsNaN(t) {
-		return invalid("window.silent", "must be from 1x to 1000x")
+		return invalid.Errorf("window.silent", "must be from 1x to 1000x")
 	}
 	if w.For > 0 && w.Silent != (Silence{}) {
-		return invalid("window.silent", "cannot be used together with window.for")
+		return invalid.Errorf("window.silent", "cannot be used together with window.for")
 	}
 	if w.By == BySource {
 		w.By = ""
@@ -309,7 +311,7 @@ func (w *Window) UnmarshalJSON(text []byte) error {
 	} else {
 		var err error
 		if in, err = freshet.ParseJSON[windowJSON](string(text)); err != nil {
-			return invalid("window", "%v", err)
+			return invalid.Errorf("window", "%v", err)
 		}
 	}
 	*w = Window{By: in.By}
@@ -322,20 +324,16 @@ func (w *Window) UnmarshalJSON(text []byte) error {
 		}
 		length, err := units.ParseDuration(d.text)
 		if err != nil {
-			return invalid(d.field, "%v", err)
+			return invalid.Errorf(d.field, "%v", err)
 		}
 		*d.to = length
 	}
 	if in.Silent != "" {
 		silence, err := ParseSilence(in.Silent)
 		if err != nil {
-			return invalid("window.silent", "%v", err)
+			return invalid.Errorf("window.silent", "%v", err)
 		}
 		w.Silent = silence
 	}
 	return nil
-}
-
-func invalid(field, format string, args ...any) error {
-	return &invalid.Error{Field: field, Reason: fmt.Sprintf(format, args...)}
 }

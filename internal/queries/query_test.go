@@ -9,7 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/queries"
+	"freshet/internal/units"
 )
 
 // TestQueryJSON reads queries as people write them, and reads what it writes once more.

@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
+	"freshet/internal/units"
 )
 
 // start is when the stories of these tests begin.

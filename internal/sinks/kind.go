@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/suggest"
 )
 
@@ -127,10 +128,6 @@ func Kinds() (all []Kind) {
 	return all
 }
 
-func invalid(field, format string, args ...any) error {
-	return &invalid.Error{Field: field, Reason: fmt.Sprintf(format, args...)}
-}
-
 // Check judges a sink and returns it in its normal form: a URL whose scheme names a
 // service is taken apart. The error is an *invalid.Error. Secrets are not looked up.
 func Check(cfg Config, s Sink) (Sink, error) {
@@ -148,16 +145,16 @@ func Check(cfg Config, s Sink) (Sink, error) {
 			known = append(known, k.Name)
 		}
 		if s.Kind == "" {
-			return s, invalid("kind", "is missing; it is one of %s", strings.Join(known, ", "))
+			return s, invalid.Errorf("kind", "is missing; it is one of %s", strings.Join(known, ", "))
 		}
-		return s, invalid("kind", "there is no kind %q%s; the kinds are %s", s.Kind, suggest.DidYouMean(s.Kind, known), strings.Join(known, ", "))
+		return s, invalid.Errorf("kind", "there is no kind %q%s; the kinds are %s", s.Kind, suggest.DidYouMean(s.Kind, known), strings.Join(known, ", "))
 	}
 	if s.Origin != freshet.FromFile {
 		if k.fileOnly != "" {
-			return s, invalid("kind", "%s", k.fileOnly)
+			return s, invalid.Errorf("kind", "%s", k.fileOnly)
 		}
 		if field := s.Local(); field != "" {
-			return s, freshet.WithHint(invalid(field, "only sinks in the configuration file can use files and environment variables"),
+			return s, freshet.WithHint(invalid.Errorf(field, "only sinks in the configuration file can use files and environment variables"),
 				"keep the secret with freshet secret set NAME --host HOST and refer to it as ${secret:NAME}, or put the sink into the file")
 		}
 	}
@@ -223,16 +220,16 @@ func (k *kind) checkSettings(s Sink) error {
 	for _, one := range k.Settings {
 		known = append(known, one.Name)
 		if one.Needed && s.Settings[one.Name] == "" {
-			return invalid("settings."+one.Name, "is missing; %s needs it: %s", k.Name, one.About)
+			return invalid.Errorf("settings."+one.Name, "is missing; %s needs it: %s", k.Name, one.About)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
 		if !slices.Contains(known, name) {
-			return invalid("settings."+name, "%s has no setting %q%s", k.Name, name, suggest.DidYouMean(name, known))
+			return invalid.Errorf("settings."+name, "%s has no setting %q%s", k.Name, name, suggest.DidYouMean(name, known))
 		}
 	}
 	if len(s.Headers) > 0 && len(k.schemes) > 0 {
-		return invalid("headers", "%s sends no HTTP requests", k.Name)
+		return invalid.Errorf("headers", "%s sends no HTTP requests", k.Name)
 	}
 	return nil
 }
@@ -241,12 +238,12 @@ func (k *kind) checkSettings(s Sink) error {
 func (k *kind) checkURL(cfg Config, s *Sink) error {
 	if k.URL == "" {
 		if s.URL != "" {
-			return invalid("url", "%s has no url", k.Name)
+			return invalid.Errorf("url", "%s has no url", k.Name)
 		}
 		return nil
 	}
 	if s.URL == "" {
-		return invalid("url", "is missing; %s needs one, such as %s", k.Name, k.URL)
+		return invalid.Errorf("url", "is missing; %s needs one, such as %s", k.Name, k.URL)
 	}
 	refs, _ := s.URL.References() // they have been checked
 	plain, err := s.URL.Expand(func(freshet.Reference) (string, error) { return "x", nil })
@@ -257,11 +254,11 @@ func (k *kind) checkURL(cfg Config, s *Sink) error {
 		return k.checkScheme(plain)
 	}
 	if u, err := url.Parse(plain); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return invalid("url", "%q is not an http or https URL", freshet.MaskURL(plain))
+		return invalid.Errorf("url", "%q is not an http or https URL", freshet.MaskURL(plain))
 	}
 	normal, err := cfg.CheckURL(plain)
 	if err != nil {
-		return freshet.WithHint(invalid("url", "%v", invalid.ReasonOf(err)), freshet.HintOf(err))
+		return freshet.WithHint(invalid.Errorf("url", "%v", invalid.ReasonOf(err)), freshet.HintOf(err))
 	}
 	if len(refs) == 0 {
 		s.URL = freshet.Value(strings.ReplaceAll(normal, "${", "$${"))
@@ -273,7 +270,7 @@ func (k *kind) checkURL(cfg Config, s *Sink) error {
 func (k *kind) checkScheme(plain string) error {
 	u, err := url.Parse(plain)
 	if err != nil || !slices.Contains(k.schemes, u.Scheme) {
-		return invalid("url", "%q is not a URL such as %s", freshet.MaskURL(plain), k.URL)
+		return invalid.Errorf("url", "%q is not a URL such as %s", freshet.MaskURL(plain), k.URL)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"freshet/internal/fetch/auth"
 	vaults "freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sinks"
 )
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/queries"
 )
 
@@ -53,17 +54,17 @@ const (
 // form. The error is an *InvalidError.
 func (s Sink) CheckCommon() (Sink, error) {
 	if !freshet.ValidSourceID(freshet.SourceID(s.Name)) {
-		return s, invalid("name", "%.80q is not a valid name; use up to 64 letters, digits, '.', '_' and '-'", s.Name)
+		return s, invalid.Errorf("name", "%.80q is not a valid name; use up to 64 letters, digits, '.', '_' and '-'", s.Name)
 	}
 	if len(s.Template) > maxTemplate {
-		return s, invalid("template", "is longer than %d bytes", maxTemplate)
+		return s, invalid.Errorf("template", "is longer than %d bytes", maxTemplate)
 	}
 	if len(s.Sources) > maxSinkSources {
-		return s, invalid("sources", "has more than %d items; use a tag", maxSinkSources)
+		return s, invalid.Errorf("sources", "has more than %d items; use a tag", maxSinkSources)
 	}
 	for _, id := range s.Sources {
 		if !freshet.ValidSourceID(id) {
-			return s, invalid("sources", "%.80q is not the id of a source", id)
+			return s, invalid.Errorf("sources", "%.80q is not the id of a source", id)
 		}
 	}
 	if err := s.checkQueries(); err != nil {
@@ -72,7 +73,7 @@ func (s Sink) CheckCommon() (Sink, error) {
 	tags := make([]string, 0, len(s.Tags))
 	for _, tag := range s.Tags {
 		if tag = strings.TrimSpace(tag); tag == "" || len(tag) > maxTag {
-			return s, invalid("tags", "%.80q is not a tag; use up to %d bytes", tag, maxTag)
+			return s, invalid.Errorf("tags", "%.80q is not a tag; use up to %d bytes", tag, maxTag)
 		}
 		tags = append(tags, tag)
 	}
@@ -86,15 +87,15 @@ func (s Sink) CheckCommon() (Sink, error) {
 // checkQueries checks the queries of the sink.
 func (s Sink) checkQueries() error {
 	if len(s.Queries) > maxSinkQueries {
-		return invalid("queries", "has more than %d items", maxSinkQueries)
+		return invalid.Errorf("queries", "has more than %d items", maxSinkQueries)
 	}
 	for i, id := range s.Queries {
 		if !freshet.ValidSourceID(freshet.SourceID(id)) {
-			return invalid(fmt.Sprintf("queries[%d]", i), "%.80q is not the id of a query", id)
+			return invalid.Errorf(fmt.Sprintf("queries[%d]", i), "%.80q is not the id of a query", id)
 		}
 	}
 	if len(s.Queries) > 0 && len(s.Tags)+len(s.Sources) > 0 {
-		return invalid("queries", "cannot be used together with tags or sources: the scope of a query says which sources it is about")
+		return invalid.Errorf("queries", "cannot be used together with tags or sources: the scope of a query says which sources it is about")
 	}
 	return nil
 }
@@ -102,18 +103,18 @@ func (s Sink) checkQueries() error {
 // checkValues checks the parts that can refer to secrets.
 func (s Sink) checkValues() error {
 	if len(s.Settings) > maxSinkValues || len(s.Headers) > maxSinkValues {
-		return invalid("settings", "has more than %d items", maxSinkValues)
+		return invalid.Errorf("settings", "has more than %d items", maxSinkValues)
 	}
 	for field, v := range s.Values() {
 		if len(v) > maxSinkValue {
-			return invalid(field, "is longer than %d bytes", maxSinkValue)
+			return invalid.Errorf(field, "is longer than %d bytes", maxSinkValue)
 		}
 		refs, err := v.References()
 		if err != nil {
-			return invalid(field, "%v", err)
+			return invalid.Errorf(field, "%v", err)
 		}
 		if slices.ContainsFunc(refs, func(r freshet.Reference) bool { return r.Kind == freshet.TakenValue }) {
-			return invalid(field, "only ${env:NAME}, ${file:/path} and ${secret:NAME} can be used here; write $${ for a literal ${")
+			return invalid.Errorf(field, "only ${env:NAME}, ${file:/path} and ${secret:NAME} can be used here; write $${ for a literal ${")
 		}
 	}
 	return nil

@@ -14,7 +14,6 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"freshet/client"
-	"freshet/internal/freshet"
 	"freshet/internal/invalid"
 )
 

@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
 )

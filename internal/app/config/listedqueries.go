@@ -7,7 +7,6 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"freshet/internal/freshet"
 	"freshet/internal/invalid"
 	"freshet/internal/queries"
 )

@@ -19,6 +19,7 @@ import (
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/sinks"
+	"freshet/internal/units"
 )
 
 // Settings are all that an operator can set. They come, the later ones winning, from the

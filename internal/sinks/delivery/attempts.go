@@ -8,6 +8,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
+	"freshet/internal/units"
 )
 
 // maxRecent is how many attempts of a sink are remembered.

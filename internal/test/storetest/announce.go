@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/sinks"
 	"freshet/internal/sites/frontier"
 )
