@@ -42,7 +42,7 @@ func ReadToken(file string) (string, error) {
 
 // openHands lets hands on other machines join, if the settings say so.
 func (n *Node) openHands(cfg Config) (worker.Looker, error) {
-	own := worker.New(n.access, n.reader.Read).Showing(n.renderer)
+	own := worker.New(n.access, n.reader.Read).Rendering(n.renderer)
 	if n.limits.base, n.limits.own = cfg.Limits, -1; cfg.HandToken == "" {
 		return own, nil
 	}
@@ -227,7 +227,7 @@ func WorkAsHand(ctx context.Context, settings config.Settings, cfg HandConfig, l
 		if err != nil {
 			return nil, err
 		}
-		return worker.New(fetch.New(s.Fetch), reader.Read).Showing(show), nil
+		return worker.New(fetch.New(s.Fetch), reader.Read).Rendering(show), nil
 	}
 	return cluster.NewWorker(cluster.WorkerConfig{
 		Join: cfg.Join, Token: cfg.Token, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: missing == nil,

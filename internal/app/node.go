@@ -53,7 +53,7 @@ type Node struct {
 	renderer *browser.Renderer
 	explorer *discovery.Explorer // nil if polls are only made by hand
 	queries  *runner.Runner      // nil if none are run
-	hands    *cluster.Hands      // nil if none may join
+	hands    *cluster.Pool       // nil if none may join
 	limits   handLimits
 	gate     atomic.Pointer[auth.Gate] // nil until the API is served
 	log      *slog.Logger

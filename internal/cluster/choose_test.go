@@ -12,27 +12,27 @@ import (
 	"freshet/internal/worker"
 )
 
-// A witness is a hand that notes which hosts it looked at.
+// A witness is a worker that notes which hosts it looked at.
 type witness struct {
 	name string
 	mu   *sync.Mutex
-	by   map[string]string // the hand, by host
+	by   map[string]string // the worker, by host
 }
 
 // Look implements [worker.Looker].
-func (w *witness) Look(_ context.Context, o worker.Order) worker.Finding {
+func (w *witness) Look(_ context.Context, o worker.Task) worker.Result {
 	w.mu.Lock()
 	w.by[freshet.HostOf(o.Source.URL)] = w.name
 	w.mu.Unlock()
-	return worker.Finding{Result: freshet.Unchanged, Status: 200, Requests: 1}
+	return worker.Result{Result: freshet.Unchanged, Status: 200, Requests: 1}
 }
 
 // Robots implements [worker.Looker].
-func (w *witness) Robots(context.Context, worker.Order, string) (worker.Manners, error) {
-	return worker.Manners{}, nil
+func (w *witness) Robots(context.Context, worker.Task, string) (worker.RobotsResult, error) {
+	return worker.RobotsResult{}, nil
 }
 
-// TestOrdersGoToTheHandOfTheirHost has many hosts looked at by some hands. Each hand has some of them, and when one
+// TestOrdersGoToTheHandOfTheirHost has many hosts looked at by some workers. Each worker has some of them, and when one
 // goes the others keep theirs.
 func TestOrdersGoToTheHandOfTheirHost(t *testing.T) {
 	const hosts = 60
@@ -49,7 +49,7 @@ func TestOrdersGoToTheHandOfTheirHost(t *testing.T) {
 		})
 	}
 	look := func(host, from string) {
-		f := g.hands.Look(t.Context(), worker.Order{Source: freshet.Source{ID: "page", URL: "https://" + host + "/", From: from}})
+		f := g.hands.Look(t.Context(), worker.Task{Source: freshet.Source{ID: "page", URL: "https://" + host + "/", From: from}})
 		if f.Err != "" {
 			t.Fatal(f.Err)
 		}
@@ -73,7 +73,7 @@ func TestOrdersGoToTheHandOfTheirHost(t *testing.T) {
 		t.Fatalf("%d hosts were looked at, by %v", len(before), have)
 	}
 	leave["c"]()
-	g.until("the hand is gone", func() bool { return !g.has("c") })
+	g.until("the worker is gone", func() bool { return !g.has("c") })
 	delete(leave, "c")
 	for host, name := range lookAtAll() {
 		if before[host] != "c" && before[host] != name {

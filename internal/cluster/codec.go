@@ -13,7 +13,7 @@ import (
 	"freshet/internal/worker"
 )
 
-// Orders and findings are most of what goes over the stream, so they are binary: numbers and texts
+// Tasks and results are most of what goes over the stream, so they are binary: numbers and texts
 // one after the other, without names. All other frames are JSON. A binary header begins with one of
 // these, and JSON with a brace.
 const (
@@ -21,7 +21,7 @@ const (
 	binaryDone  = 2
 )
 
-// mostNested is how deep orders and findings lie within each other.
+// mostNested is how deep tasks and results lie within each other.
 const mostNested = 4
 
 // isBinary reports whether a header begins like that of a binary frame.
@@ -60,13 +60,13 @@ func (f *frame) readBinary(head []byte) error {
 	return r.Err()
 }
 
-// An encoder writes the values of orders and findings.
+// An encoder writes the values of tasks and results.
 type encoder struct{ binenc.Writer }
 
 // A decoder reads them.
 type decoder struct {
 	*binenc.Reader
-	within int // orders or findings that lie within others
+	within int // tasks or results that lie within others
 }
 
 func newDecoder(b []byte) *decoder { return &decoder{Reader: binenc.NewReader(b)} }
@@ -78,7 +78,7 @@ func (r *decoder) duration() time.Duration { return time.Duration(r.Varint()) }
 // count returns how many values follow.
 func (r *decoder) count() int { return r.Count(mostBlobs, 1) }
 
-// nested returns how many orders or findings follow within one.
+// nested returns how many tasks or results follow within one.
 func (r *decoder) nested(depth int) int {
 	n := r.count()
 	if r.within += n; r.within > mostBlobs || n > 0 && depth >= mostNested {
@@ -202,44 +202,45 @@ func (r *decoder) head() freshet.Head {
 	}
 }
 
-// appendTo appends an order. The sender has noted in known how its sources are read.
-func (say *orderSay) appendTo(b []byte, known *told) []byte {
+// appendTo appends a task. The sender has noted in known how its sources are read.
+func (say *taskMessage) appendTo(b []byte, known *sentDefinitions) []byte {
 	w := encoder{b}
-	w.order(say, known)
+	w.task(say, known)
 	return w.Writer
 }
 
-func (w *encoder) order(say *orderSay, known *told) {
+func (w *encoder) task(say *taskMessage, known *sentDefinitions) {
 	w.String(string(say.Source))
 	w.String(say.URL)
 	known.write(w, say.Definition)
 	w.head(&say.Head)
 	w.time(say.At)
-	k, v := &say.Knows, voiceSay{}
-	if say.Voice != nil {
-		v = *say.Voice
+	var hints worker.IndexHints
+	if say.Hints != nil {
+		hints = *say.Hints
 	}
 	granted := say.Granted == say.URL
-	w.Flags(k.Noise, k.Recall, k.BaseBody, k.HeldText, k.Items, k.Fields, k.Recent, say.Voice != nil, v.Index, v.Anew, granted)
+	const asked = true // an older worker asks only for the history that these flags name
+	w.Flags(asked, asked, asked, asked, asked, asked, asked, say.Hints != nil, hints.Index, hints.Anew, granted)
 	if !granted {
 		w.String(say.Granted)
 	}
 	w.String(say.Robots)
-	w.Uvarint(uint64(len(say.Along)))
-	for i := range say.Along {
-		w.order(&say.Along[i], known)
+	w.Uvarint(uint64(len(say.Shared)))
+	for i := range say.Shared {
+		w.task(&say.Shared[i], known)
 	}
 }
 
-func (r *decoder) order(known *heard, depth int) (say orderSay) {
+func (r *decoder) task(known *definitions, depth int) (say taskMessage) {
 	say.Source, say.URL = freshet.SourceID(r.text()), r.text()
 	say.read = known.read(r)
 	say.Head, say.At = r.head(), r.time()
-	k, v := &say.Knows, voiceSay{}
-	var speaks, granted bool
-	r.Flags(&k.Noise, &k.Recall, &k.BaseBody, &k.HeldText, &k.Items, &k.Fields, &k.Recent, &speaks, &v.Index, &v.Anew, &granted)
-	if speaks {
-		say.Voice = &v
+	var hints worker.IndexHints
+	var asked, any, granted bool
+	r.Flags(&asked, &asked, &asked, &asked, &asked, &asked, &asked, &any, &hints.Index, &hints.Anew, &granted)
+	if any {
+		say.Hints = &hints
 	}
 	if say.Granted = say.URL; !granted {
 		say.Granted = r.text()
@@ -247,14 +248,14 @@ func (r *decoder) order(known *heard, depth int) (say orderSay) {
 	say.Robots = r.text()
 	for range r.nested(depth) {
 		if r.Err() == nil {
-			say.Along = append(say.Along, r.order(known, depth+1))
+			say.Shared = append(say.Shared, r.task(known, depth+1))
 		}
 	}
 	return say
 }
 
-// A findingRest is what few findings have. It is JSON within the binary form.
-type findingRest struct {
+// A resultRest is what few results have. It is JSON within the binary form.
+type resultRest struct {
 	Away     map[string]time.Duration `json:"away,omitempty"`
 	Capture  *freshet.Capture         `json:"capture,omitempty"`
 	Judged   *noise.Judgement         `json:"judged,omitempty"`
@@ -262,8 +263,8 @@ type findingRest struct {
 	Foretold *freshet.Foretelling     `json:"foretold,omitempty"`
 }
 
-// finding writes a finding without what is large.
-func (w *encoder) finding(f *worker.Finding) error {
+// result writes a result without what is large.
+func (w *encoder) result(f *worker.Result) error {
 	w.Byte(byte(f.Result))
 	for _, n := range [...]int64{
 		int64(f.Took), int64(f.Status), int64(f.Requests), f.Bytes, int64(f.RetryAfter), int64(f.FreshFor), int64(f.LookAgain), int64(f.Listed),
@@ -282,20 +283,20 @@ func (w *encoder) finding(f *worker.Finding) error {
 	for _, text := range [...]string{string(f.Suspect), f.Landed, string(f.Failure), f.Err} {
 		w.String(text)
 	}
-	if err := w.findingRest(f); err != nil {
+	if err := w.resultRest(f); err != nil {
 		return err
 	}
-	w.Uvarint(uint64(len(f.Along)))
-	for i := range f.Along {
-		if err := w.finding(&f.Along[i]); err != nil {
+	w.Uvarint(uint64(len(f.Shared)))
+	for i := range f.Shared {
+		if err := w.result(&f.Shared[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *encoder) findingRest(f *worker.Finding) error {
-	rest := findingRest{Away: f.Away, Capture: f.Capture, Word: f.Word, Foretold: f.Foretold}
+func (w *encoder) resultRest(f *worker.Result) error {
+	rest := resultRest{Away: f.HostBackoffs, Capture: f.Capture, Word: f.Word, Foretold: f.Foretold}
 	if j := &f.Judged; j.Verdict != "" || j.Flapping || j.Where != nil {
 		rest.Judged = j
 	}
@@ -312,7 +313,7 @@ func (w *encoder) findingRest(f *worker.Finding) error {
 	return nil
 }
 
-func (r *decoder) finding(depth int) (f worker.Finding) {
+func (r *decoder) result(depth int) (f worker.Result) {
 	f.Result = freshet.Result(r.Byte())
 	r.Require(f.Result <= freshet.Doubted)
 	f.Took, f.Status, f.Requests, f.Bytes = r.duration(), int(r.Varint()), int(r.Varint()), r.Varint()
@@ -324,26 +325,26 @@ func (r *decoder) finding(depth int) (f worker.Finding) {
 	f.Moved, f.Validators, f.Sums = r.moved(), r.validators(), r.sums()
 	f.Held, f.Suspect, f.Landed = r.held(), freshet.Suspect(r.text()), r.text()
 	f.Failure, f.Err = failure.Class(r.text()), r.text()
-	r.findingRest(&f)
+	r.resultRest(&f)
 	for range r.nested(depth) {
 		if r.Err() == nil {
-			f.Along = append(f.Along, r.finding(depth+1))
+			f.Shared = append(f.Shared, r.result(depth+1))
 		}
 	}
 	return f
 }
 
-func (r *decoder) findingRest(f *worker.Finding) {
+func (r *decoder) resultRest(f *worker.Result) {
 	text := r.Bytes(r.Uvarint())
 	if len(text) == 0 {
 		return
 	}
-	var rest findingRest
+	var rest resultRest
 	if json.Unmarshal(text, &rest) != nil {
 		r.Fail()
 		return
 	}
-	f.Away, f.Capture, f.Word, f.Foretold = rest.Away, rest.Capture, rest.Word, rest.Foretold
+	f.HostBackoffs, f.Capture, f.Word, f.Foretold = rest.Away, rest.Capture, rest.Word, rest.Foretold
 	if rest.Judged != nil {
 		f.Judged = *rest.Judged
 	}

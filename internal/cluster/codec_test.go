@@ -77,10 +77,10 @@ func TestOrders(t *testing.T) {
 			say.Definition = cluster.ReadingOf(freshet.Source{ID: "other", Noise: freshet.NoiseOff, Recipe: freshet.Recipe{CSS: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "css")}})
 		}
 		clear(&want)
-		for i := range want.Along {
-			clear(&want.Along[i])
-			for j := range want.Along[i].Along {
-				clear(&want.Along[i].Along[j])
+		for i := range want.Shared {
+			clear(&want.Shared[i])
+			for j := range want.Shared[i].Shared {
+				clear(&want.Shared[i].Shared[j])
 			}
 		}
 		id := rapid.Uint64().Draw(t, "id")
@@ -102,9 +102,9 @@ func TestOrders(t *testing.T) {
 // Findings come back as they do from JSON, whatever they say.
 func TestFindings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var found worker.Finding
+		var found worker.Result
 		fill(t, reflect.ValueOf(&found).Elem(), 2)
-		whole := func(f *worker.Finding) {
+		whole := func(f *worker.Result) {
 			f.Items, f.Noise = nil, nil
 			if f.Foretold != nil {
 				f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{At: time.Unix(1e9, 0).UTC()}}}
@@ -117,17 +117,17 @@ func TestFindings(t *testing.T) {
 			}
 		}
 		whole(&found)
-		for i := range found.Along {
-			whole(&found.Along[i])
-			for j := range found.Along[i].Along {
-				whole(&found.Along[i].Along[j])
+		for i := range found.Shared {
+			whole(&found.Shared[i])
+			for j := range found.Shared[i].Shared {
+				whole(&found.Shared[i].Shared[j])
 			}
 		}
 		text, err := json.Marshal(found)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var want worker.Finding
+		var want worker.Result
 		if err := json.Unmarshal(text, &want); err != nil {
 			t.Fatal(err)
 		}
@@ -139,13 +139,13 @@ func TestFindings(t *testing.T) {
 		if err != nil || id != 7 {
 			t.Fatalf("finding 7 is read as %d: %v", id, err)
 		}
-		if diff := cmp.Diff(want, *got, cmpopts.IgnoreUnexported(worker.Finding{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, *got, cmpopts.IgnoreUnexported(worker.Result{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }
 
-// A source is told as it is read: what only the brain goes by makes no difference, and all else does.
+// A source is told as it is read: what only the leader goes by makes no difference, and all else does.
 func TestReadings(t *testing.T) {
 	for name, s := range map[string]freshet.Source{
 		"nothing":  {},
@@ -157,7 +157,7 @@ func TestReadings(t *testing.T) {
 	}
 	known, say := &cluster.Told{}, &cluster.OrderSay{Definition: []byte(`{"css":"main"}`)}
 	if told, again := len(cluster.WriteOrder(1, say, known)), len(cluster.WriteOrder(1, say, known)); told-again < len(say.Definition) {
-		t.Errorf("an order takes %d bytes, and %d when the hand knows how to read the source", told, again)
+		t.Errorf("a task takes %d bytes, and %d when the worker knows how to read the source", told, again)
 	}
 	zone := freshet.NextChange{Zone: "Europe/Berlin"}
 	for name, s := range map[string]freshet.Source{
@@ -171,7 +171,7 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// A hand knows as many readings as its brain thinks that it does, however many there are.
+// A worker knows as many readings as its leader thinks that it does, however many there are.
 func TestReadingsAreForgotten(t *testing.T) {
 	known, heard := &cluster.Told{}, &cluster.Heard{}
 	orders := 0
@@ -182,7 +182,7 @@ func TestReadingsAreForgotten(t *testing.T) {
 		}
 		_, _, got, err := cluster.ReadOrder(cluster.WriteOrder(1, &cluster.OrderSay{Definition: cluster.ReadingOf(s)}, known), heard)
 		if err != nil || got.Recipe.CSS != s.Recipe.CSS {
-			t.Fatalf("after %d orders: %v, and %.20q of %d instead of %d bytes", orders, err, got.Recipe.CSS, len(got.Recipe.CSS), len(s.Recipe.CSS))
+			t.Fatalf("after %d tasks: %v, and %.20q of %d instead of %d bytes", orders, err, got.Recipe.CSS, len(got.Recipe.CSS), len(s.Recipe.CSS))
 		}
 		orders++
 	}
@@ -197,17 +197,17 @@ func TestReadingsAreForgotten(t *testing.T) {
 		}
 	})
 	if n := heard.Known(); n != cluster.MostReadings {
-		t.Errorf("the hand knows %d readings after %d orders", n, orders)
+		t.Errorf("the worker knows %d readings after %d tasks", n, orders)
 	}
 }
 
 // Whatever comes, it is read or refused, and takes no more memory than there are bytes to account for it.
 func FuzzCodec(f *testing.F) {
 	known := &cluster.Told{}
-	say := cluster.OrderSay{Source: "a", URL: "https://a.example", Definition: []byte(`{"css":"main"}`), At: time.Unix(1e9, 5), Along: []cluster.OrderSay{{Source: "b"}}}
+	say := cluster.OrderSay{Source: "a", URL: "https://a.example", Definition: []byte(`{"css":"main"}`), At: time.Unix(1e9, 5), Shared: []cluster.OrderSay{{Source: "b"}}}
 	f.Add(cluster.WriteOrder(1, &say, known))
 	f.Add(cluster.WriteOrder(1<<40, &say, known))
-	for _, found := range []worker.Finding{{Status: 200, Listed: -1}, {Result: freshet.Changed, Capture: &freshet.Capture{Title: "t", Text: []byte("x")}, Along: []worker.Finding{{}}}} {
+	for _, found := range []worker.Result{{Status: 200, Listed: -1}, {Result: freshet.Changed, Capture: &freshet.Capture{Title: "t", Text: []byte("x")}, Shared: []worker.Result{{}}}} {
 		head, err := cluster.WriteDone(3, found)
 		if err != nil {
 			f.Fatal(err)
@@ -220,7 +220,7 @@ func FuzzCodec(f *testing.F) {
 			if err != nil {
 				return // what JSON reads it need not write
 			}
-			if _, got, err := cluster.ReadDone(again); err != nil || !cmp.Equal(*found, *got, cmpopts.IgnoreUnexported(worker.Finding{}), cmpopts.EquateEmpty()) {
+			if _, got, err := cluster.ReadDone(again); err != nil || !cmp.Equal(*found, *got, cmpopts.IgnoreUnexported(worker.Result{}), cmpopts.EquateEmpty()) {
 				t.Errorf("%+v comes back as %+v: %v", found, got, err)
 			}
 		}

@@ -13,9 +13,9 @@ import (
 	"freshet/internal/test/netfault"
 )
 
-// The network between a hand and its brain goes dead in the midst of an order, in one direction
-// or in both, or breaks so that only the hand hears of it. Either way the order counts as made
-// and failed, and the hand works again when it can.
+// The network between a worker and its leader goes dead in the midst of a task, in one direction
+// or in both, or breaks so that only the worker hears of it. Either way the task counts as made
+// and failed, and the worker works again when it can.
 func TestDeadNetworkToAHand(t *testing.T) {
 	for name, do := range map[string]func(*netfault.Wire){
 		"both":       func(w *netfault.Wire) { w.Set(netfault.Dead) },
@@ -43,10 +43,10 @@ func TestDeadNetworkToAHand(t *testing.T) {
 			found := g.begun(g.order("/"), there)
 			asked := g.asked("/")
 			if f := <-found; !f.Failure.Is(failure.LocalHand) || f.Requests != 1 {
-				t.Errorf("the order counts as %s with %d requests: %s", f.Failure, f.Requests, f.Err)
+				t.Errorf("the task counts as %s with %d requests: %s", f.Failure, f.Requests, f.Err)
 			}
 			w.Set(netfault.State{})
-			g.until("the hand works again", func() bool { return g.hands.Look(t.Context(), g.order("/next")).Result == freshet.First })
+			g.until("the worker works again", func() bool { return g.hands.Look(t.Context(), g.order("/next")).Result == freshet.First })
 			if n := g.asked("/"); n != asked {
 				t.Errorf("the page was asked for %d times, and %d times before the network was dead", n, asked)
 			}

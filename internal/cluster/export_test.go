@@ -38,7 +38,7 @@ func ReadHead(text []byte) (Head, error) {
 	return Head{Kind: string(f.Kind), ID: f.ID, Ask: f.Ask, Blobs: f.Blobs, Say: f.Say}, err
 }
 
-// Chosen returns which of some hands is the one for each of a thousand hosts.
+// Chosen returns which of some workers is the one for each of a thousand hosts.
 func Chosen(names []string) map[string]string {
 	chosen := map[string]string{}
 	for i := range 1000 {
@@ -55,33 +55,33 @@ func Chosen(names []string) map[string]string {
 
 // What goes over the wire, for those who hold it against itself.
 type (
-	OrderSay = orderSay
-	Told     = told
-	Heard    = heard
+	OrderSay = taskMessage
+	Told     = sentDefinitions
+	Heard    = definitions
 )
 
 // Version is that of the protocol.
 const Version = version
 
-// The bounds of what a hand is told of how sources are read.
+// The bounds of what a worker is told of how sources are read.
 const (
 	MostReadings = mostReadings
 	MostReading  = mostReading
 )
 
-// ReadingOf returns how a source is read, as it is told to a hand.
+// ReadingOf returns how a source is read, as it is told to a worker.
 func ReadingOf(s freshet.Source) []byte { return readingOf(s) }
 
-// WriteOrder returns an order as it is sent.
+// WriteOrder returns a task as it is sent.
 func WriteOrder(id uint64, say *OrderSay, known *Told) []byte {
 	return say.appendTo(frame{Kind: order, ID: id}.appendBinary(nil), known)
 }
 
-// ReadOrder reads an order as it was received, and returns its source.
+// ReadOrder reads a task as it was received, and returns its source.
 func ReadOrder(head []byte, known *Heard) (id uint64, say *OrderSay, s freshet.Source, err error) {
 	var f frame
 	if err = f.readHead(head); err == nil && f.Kind == order {
-		say, err = known.order(f)
+		say, err = known.task(f)
 	}
 	if err != nil || say == nil {
 		return f.ID, nil, s, err
@@ -91,23 +91,23 @@ func ReadOrder(head []byte, known *Heard) (id uint64, say *OrderSay, s freshet.S
 	return f.ID, say, s, err
 }
 
-// WriteDone returns a finding as it is sent, without its blobs.
-func WriteDone(id uint64, found worker.Finding) ([]byte, error) {
+// WriteDone returns a result as it is sent, without its blobs.
+func WriteDone(id uint64, found worker.Result) ([]byte, error) {
 	f, err := newDone(id, found)
 	return f.appendHead(nil), err
 }
 
-// ReadDone reads a finding as it was received, without its blobs.
-func ReadDone(head []byte) (id uint64, found *worker.Finding, err error) {
+// ReadDone reads a result as it was received, without its blobs.
+func ReadDone(head []byte) (id uint64, found *worker.Result, err error) {
 	var f frame
-	var say doneSay
+	var say doneMessage
 	if err = f.readHead(head); err == nil && f.Kind == done {
 		err = f.hearDone(&say)
 	}
 	return f.ID, say.Finding, err
 }
 
-// A Stream carries frames, for those who speak for a brain or a hand.
+// A Stream carries frames, for those who speak for a leader or a worker.
 type Stream struct{ *stream }
 
 // NewStream returns a stream over a connection.
@@ -138,5 +138,5 @@ func (s Stream) Receive() (k string, id uint64, isBinary bool, say []byte, blobs
 // Settle returns when all that was sent has left.
 func (s Stream) Settle() { s.settle() }
 
-// Known returns how many readings a hand has kept.
-func (h *heard) Known() int { return len(h.readings) }
+// Known returns how many readings a worker has kept.
+func (h *definitions) Known() int { return len(h.readings) }

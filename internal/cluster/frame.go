@@ -12,21 +12,21 @@ import (
 // A kind says what a frame is.
 type kind string
 
-// What a hand sends, and what the brain does.
+// What a worker sends, and what the leader does.
 const (
 	hello   kind = "hello"   // who I am
 	ping    kind = "ping"    // I am here, and it is so late by my clock
-	ask     kind = "ask"     // something about an order that only the brain knows, or leave for a request
-	slow    kind = "slow"    // the server of an order is slow, or is no longer
+	ask     kind = "ask"     // something about a task that only the leader knows, or a permit for a request
+	slow    kind = "slow"    // the server of a task is slow, or is no longer
 	done    kind = "done"    // what a look found
-	refused kind = "refused" // an order was not begun: give it to somebody else
-	drain   kind = "drain"   // no more orders, please; what is under way is ended
+	refused kind = "refused" // a task was not begun: give it to somebody else
+	drain   kind = "drain"   // no more tasks, please; what is under way is ended
 
 	welcome kind = "welcome" // how we work here
 	pong    kind = "pong"    // for how long after your ping you may begin requests
 	order   kind = "order"   // look at this
 	answer  kind = "answer"  // to an ask
-	cancel  kind = "cancel"  // nobody wants an order any more
+	cancel  kind = "cancel"  // a task is not wanted any more
 )
 
 // A frame is what goes over the stream at once: a header, what it says in JSON, and bytes
@@ -34,7 +34,7 @@ const (
 // [binaryOrder].
 type frame struct {
 	Kind  kind            `json:"k"`
-	ID    uint64          `json:"id,omitempty"`    // of the order
+	ID    uint64          `json:"id,omitempty"`    // of the task
 	Ask   uint64          `json:"ask,omitempty"`   // of the question
 	Blobs []int           `json:"blobs,omitempty"` // sizes; -1 is nil
 	Say   json.RawMessage `json:"say,omitempty"`
@@ -102,7 +102,7 @@ func (f *frame) readHead(head []byte) error {
 // Limits on what the other end may send.
 const (
 	mostSay   = 64 << 20 // a word can name 50,000 pages
-	mostBlobs = 1 << 16  // several for each source that is read along
+	mostBlobs = 1 << 16  // several for each source that is read from a shared fetch
 )
 
 // errTooLarge says that a frame was larger than anything that is sent here.

@@ -32,12 +32,12 @@ func (r raw) order(t *testing.T) cluster.Head {
 	}
 }
 
-// fail ends an order.
+// fail ends a task.
 func (r raw) fail(id uint64) {
-	r.done(id, worker.Finding{Result: freshet.Failed, Failure: failure.Timeout, Listed: -1})
+	r.done(id, worker.Result{Result: freshet.Failed, Failure: failure.Timeout, Listed: -1})
 }
 
-// A hand that asks for leave over and over spends no more of the budget than the longest look would, and
+// A worker that asks for permits over and over spends no more of the budget than the longest look would, and
 // is answered one question after the other, as those that answer expect it.
 func TestAHandThatAsksTooMuch(t *testing.T) {
 	for name, row := range map[string]struct {
@@ -58,11 +58,11 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 			asked := make(chan struct{})
 			o := g.order("/")
 			o.Source.Recipe.Render.On = row.renders
-			o.Leave = func(_ context.Context, hop freshet.Hop) error {
+			o.Permit = func(_ context.Context, hop freshet.Hop) error {
 				if n := under.Add(1); n > 1 && !hop.Part {
 					most.Store(n)
 				}
-				if given.Load() > 0 { // the first is asked for before the order leaves
+				if given.Load() > 0 { // the first is asked for before the task leaves
 					<-asked
 					for range 100 { // let in whoever would come in beside it
 						runtime.Gosched()
@@ -72,7 +72,7 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 				given.Add(1)
 				return nil
 			}
-			looked := make(chan worker.Finding, 1)
+			looked := make(chan worker.Result, 1)
 			go func() { looked <- g.hands.Look(t.Context(), o) }()
 			f := r.order(t)
 			const asks = 300
@@ -80,7 +80,7 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 				for range asks {
 					r.say("ask", f.ID, leaves(row.part))
 				}
-				r.say("ping", 0, map[string]any{"at": 2}) // it is answered when the brain has heard all
+				r.say("ping", 0, map[string]any{"at": 2}) // it is answered when the leader has heard all
 			}()
 			for n := 0; n < asks; {
 				f, err := r.hear()
@@ -105,7 +105,7 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 	}
 }
 
-// A hand that asks more than the brain can hold is sent away.
+// A worker that asks more than the leader can hold is sent away.
 func TestAHandThatFloods(t *testing.T) {
 	g := newRig(t)
 	r := g.raw()
@@ -113,7 +113,7 @@ func TestAHandThatFloods(t *testing.T) {
 	g.until("it has come", func() bool { return g.has("flood") })
 	o := g.order("/")
 	first := true
-	o.Leave = func(ctx context.Context, _ freshet.Hop) error {
+	o.Permit = func(ctx context.Context, _ freshet.Hop) error {
 		if first {
 			first = false
 			return nil

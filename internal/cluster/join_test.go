@@ -14,7 +14,7 @@ import (
 	"freshet/internal/test/netfault"
 )
 
-// A hand that one address turns away tries the others, and gives up when all of them do.
+// A worker that one address turns away tries the others, and gives up when all of them do.
 func TestAHandTriesAllAddresses(t *testing.T) {
 	g := newRig(t)
 	no := httptest.NewServer(http.NotFoundHandler())
@@ -23,11 +23,11 @@ func TestAHandTriesAllAddresses(t *testing.T) {
 
 	w := cluster.NewWorker(cluster.WorkerConfig{Join: []string{no.URL, g.brain.URL}, Token: "no", Name: "x", Slots: 1, Do: fetch.Trusted(10 * time.Second).Do})
 	if err := w.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
-		t.Errorf("a hand that nobody lets in ends with %v", err)
+		t.Errorf("a worker that nobody lets in ends with %v", err)
 	}
 }
 
-// A proxy that finds no node behind it says that there is no such page. A hand that was let in before
+// A proxy that finds no node behind it says that there is no such page. A worker that was let in before
 // waits for the nodes to come back.
 func TestAHandWaitsBehindAProxy(t *testing.T) {
 	g := newRig(t)
@@ -52,7 +52,7 @@ func TestAHandWaitsBehindAProxy(t *testing.T) {
 	g.until("it has come back", func() bool { return g.has("far") })
 }
 
-// A hand that is let in nowhere for now goes on trying, though one address turns it away for good.
+// A worker that is let in nowhere for now goes on trying, though one address turns it away for good.
 func TestAHandHopes(t *testing.T) {
 	g := newRig(t)
 	gone := httptest.NewServer(http.NotFoundHandler())

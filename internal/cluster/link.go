@@ -12,17 +12,17 @@ import (
 	"freshet/internal/freshet/failure"
 )
 
-// A link is a hand, as the brain sees it.
+// A link is a worker, as the leader sees it.
 type link struct {
-	hands   *Hands
+	pool    *Pool
 	stream  *stream
-	hello   helloSay
+	hello   helloMessage
 	mark    uint64 // of its name
 	address string
 	token   string // that it has shown
 	since   time.Time
 
-	busy     int  // looks but for slow ones, guarded by the hands
+	busy     int  // looks but for slow ones, guarded by the pool
 	slow     int  // looks at servers that are slow, likewise: they hardly do anything
 	draining bool // likewise
 
@@ -31,24 +31,24 @@ type link struct {
 	until  atomic.Int64 // until when it may begin requests, likewise
 	asking atomic.Int64 // questions that are being answered
 	filled atomic.Bool  // its next frame waits for memory
-	shy    atomic.Bool  // it has refused an order since its last ping: it has no right, or is about to leave
+	shy    atomic.Bool  // it has refused a task since its last ping: it has no right, or is about to leave
 	gone   chan struct{}
-	told   told // guarded by the stream
+	told   sentDefinitions // guarded by the stream
 
 	mu      sync.Mutex
 	next    uint64
 	errands map[uint64]*underway
 }
 
-// An underway is an errand that a hand has been given.
+// An underway is an assignment that a worker has been given.
 type underway struct {
-	*errand
+	*assignment
 	ctx  context.Context
 	over chan error // holds one
 }
 
 var (
-	errRefused = errors.New("the hand did not begin the order")
+	errRefused = errors.New("the worker did not begin the task")
 )
 
 // clock returns how long the link has been there.
@@ -56,22 +56,22 @@ func (l *link) clock() int64 { return int64(time.Since(l.since)) }
 
 func (l *link) hear() { l.heard.Store(l.clock()) }
 
-// moved notes that some of what is large has come or gone. While it comes, the pings of the hand
+// moved notes that some of what is large has come or gone. While it comes, the pings of the worker
 // wait behind it, so it is told now and then that it is heard.
 func (l *link) moved() {
 	l.hear()
-	if now := l.clock(); now-l.said.Load() > int64(l.hands.cfg.Lease/4) {
+	if now := l.clock(); now-l.said.Load() > int64(l.pool.cfg.Lease/4) {
 		l.said.Store(now)
-		go l.say(pong, 0, pongSay{}) // which gives no right
+		go l.say(pong, 0, pongMessage{}) // which gives no right
 	}
 }
 
-// can reports whether the hand can look at a source.
+// can reports whether the worker can look at a source.
 func (l *link) can(s *freshet.Source) bool {
 	return !l.draining && plain(s) && (s.From == "" || s.From == l.hello.Place) && (l.hello.Renders || !s.Recipe.Render.On)
 }
 
-// ready reports whether the hand takes orders at now. One that was silent for a while may have
+// ready reports whether the worker takes tasks at now. One that was silent for a while may have
 // no right any more, and would only refuse.
 func (l *link) ready(now time.Time) bool {
 	return int64(now.Sub(l.since)) < l.until.Load() && !l.shy.Load() && l.busy < l.hello.Slots && l.slow < slowTimes*l.hello.Slots
@@ -88,7 +88,7 @@ func (l *link) say(k kind, id uint64, v any, blobs ...[]byte) error {
 
 // watch ends a link that is silent for a lease.
 func (l *link) watch() {
-	tick := time.NewTicker(l.hands.cfg.Lease / 10)
+	tick := time.NewTicker(l.pool.cfg.Lease / 10)
 	defer tick.Stop()
 	for {
 		select {
@@ -96,7 +96,7 @@ func (l *link) watch() {
 			return
 		case <-tick.C:
 		}
-		if !l.filled.Load() && time.Duration(l.clock()-l.heard.Load()) > l.hands.cfg.Lease {
+		if !l.filled.Load() && time.Duration(l.clock()-l.heard.Load()) > l.pool.cfg.Lease {
 			l.stream.close()
 			return
 		}
@@ -104,9 +104,9 @@ func (l *link) watch() {
 }
 
 // guard ends a link whose token is not good any more, because it was revoked or changed. While that
-// cannot be told, the hand stays.
+// cannot be told, the worker stays.
 func (l *link) guard() {
-	cfg := &l.hands.cfg
+	cfg := &l.pool.cfg
 	for {
 		select {
 		case <-l.gone:
@@ -117,14 +117,14 @@ func (l *link) guard() {
 		good, err := isGood(ctx, l.token, cfg.Token(), cfg.Admit)
 		cancel()
 		if err == nil && !good {
-			cfg.Log.Warn("the token of a hand is not good any more; the hand is cut off", "hand", l.hello.Name, "address", l.address)
+			cfg.Log.Warn("the token of a worker is not good any more; the worker is cut off", "hand", l.hello.Name, "address", l.address)
 			l.stream.close()
 			return
 		}
 	}
 }
 
-// listen hears what the hand says until it is gone.
+// listen hears what the worker says until it is gone.
 func (l *link) listen() error {
 	for {
 		f, err := l.stream.receive(l.room)
@@ -146,10 +146,10 @@ func (l *link) listen() error {
 			l.shy.Store(true)
 			l.finish(f.ID, errRefused)
 		case drain:
-			l.hands.mu.Lock()
+			l.pool.mu.Lock()
 			l.draining = true
-			l.hands.mu.Unlock()
-			l.hands.changed()
+			l.pool.mu.Unlock()
+			l.pool.changed()
 		default: // of a later version
 		}
 		if err != nil {
@@ -158,42 +158,42 @@ func (l *link) listen() error {
 	}
 }
 
-// answerPing gives the hand its right. It is counted from before the answer, and by the hand
+// answerPing gives the worker its right. It is counted from before the answer, and by the worker
 // from before the question: so it ends there before it ends here.
 func (l *link) answerPing(f frame) error {
-	var p pingSay
+	var p pingMessage
 	if err := f.hear(&p); err != nil {
 		return err
 	}
-	right := min(l.hands.cfg.Right(), l.hands.cfg.Lease)
+	right := min(l.pool.cfg.Right(), l.pool.cfg.Lease)
 	if right <= 0 {
-		return l.say(pong, 0, pongSay{At: p.At})
+		return l.say(pong, 0, pongMessage{At: p.At})
 	}
 	until := l.clock() + int64(right)
 	fresh := l.shy.Swap(false) || l.clock() >= l.until.Load()
 	l.until.Store(max(until, l.until.Load()))
 	if fresh {
-		l.hands.mu.Lock()
-		l.hands.tellLocked()
-		l.hands.mu.Unlock()
+		l.pool.mu.Lock()
+		l.pool.tellLocked()
+		l.pool.mu.Unlock()
 	}
-	return l.say(pong, 0, pongSay{At: p.At, Right: right})
+	return l.say(pong, 0, pongMessage{At: p.At, Right: right})
 }
 
-// underway returns an errand that the hand has.
+// underway returns an assignment of the worker has.
 func (l *link) underway(id uint64) *underway {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.errands[id]
 }
 
-// mostAsking is how many questions of a hand are answered at once. One that shows pages in browsers asks
+// mostAsking is how many questions of a worker are answered at once. One that shows pages in browsers asks
 // for some hundred parts of each.
 const mostAsking = 20_000
 
 // answerAsk answers a question beside what else is said.
 func (l *link) answerAsk(f frame) error {
-	var q askSay
+	var q question
 	if err := f.hear(&q); err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (l *link) answerAsk(f frame) error {
 		say, blob := u.reply(u.ctx, q)
 		reply, err := newFrame(answer, f.ID, say, blob)
 		if err != nil {
-			reply, _ = newFrame(answer, f.ID, answerSay{Err: sayError(err)})
+			reply, _ = newFrame(answer, f.ID, answerMessage{Err: newErrorMessage(err)})
 		}
 		reply.Ask = f.Ask
 		if l.stream.send(reply) != nil {
@@ -222,17 +222,17 @@ func (l *link) answerAsk(f frame) error {
 func (l *link) tellSlow(f frame) {
 	u := l.underway(f.ID)
 	var seen bool
-	if u == nil || u.order.Slow == nil || f.hear(&seen) != nil {
+	if u == nil || u.task.Slow == nil || f.hear(&seen) != nil {
 		return
 	}
-	l.hands.slacken(l, u.errand, seen)
-	u.order.Slow(seen)
+	l.pool.setSlow(l, u.assignment, seen)
+	u.task.Slow(seen)
 }
 
 // errNoRoom says that there was no memory for what came with a frame.
 var errNoRoom = errors.New("no room")
 
-// room makes room for what an errand found. What nobody waits for any more gets none.
+// room makes room for what an assignment found. What nobody waits for any more gets none.
 func (l *link) room(f frame, size int64) error {
 	u := l.underway(f.ID)
 	if f.Kind != done {
@@ -241,18 +241,18 @@ func (l *link) room(f frame, size int64) error {
 	if u == nil {
 		return errNoRoom
 	}
-	if u.order.Room == nil {
+	if u.task.Room == nil {
 		return nil
 	}
 	l.filled.Store(true)
 	defer l.filled.Store(false)
-	if err := u.order.Room(u.ctx, size); err != nil {
+	if err := u.task.Room(u.ctx, size); err != nil {
 		return fmt.Errorf("%w: %w", errNoRoom, err)
 	}
 	return nil
 }
 
-// end takes in what an errand found.
+// end takes in what an assignment found.
 func (l *link) end(f frame, noRoom error) {
 	u := l.underway(f.ID)
 	if u == nil {
@@ -270,17 +270,17 @@ func (l *link) end(f frame, noRoom error) {
 	case u.found.Manners != nil && len(f.blobs) == 1:
 		u.found.Manners.Answer.Body = f.blobs[0]
 	case u.found.Finding != nil:
-		if _, err = hearFinding(u.found.Finding, f.blobs); err == nil && len(u.found.Finding.Along) > len(u.order.Along) {
+		if _, err = joinResult(u.found.Finding, f.blobs); err == nil && len(u.found.Finding.Shared) > len(u.task.Shared) {
 			err = errBlobs
 		}
 	}
 	if err != nil {
-		err = &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("hand %s: %w", l.hello.Name, err)}
+		err = &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("worker %s: %w", l.hello.Name, err)}
 	}
 	l.finish(f.ID, err)
 }
 
-// finish ends an errand, once.
+// finish ends an assignment, once.
 func (l *link) finish(id uint64, err error) {
 	l.mu.Lock()
 	u := l.errands[id]
@@ -291,18 +291,18 @@ func (l *link) finish(id uint64, err error) {
 	}
 }
 
-// do has the hand do an errand.
-func (l *link) do(ctx context.Context, e *errand) error {
+// do has the worker do an assignment.
+func (l *link) do(ctx context.Context, e *assignment) error {
 	asking, stop := context.WithCancel(ctx)
 	defer stop()
-	u := &underway{errand: e, ctx: asking, over: make(chan error, 1)}
+	u := &underway{assignment: e, ctx: asking, over: make(chan error, 1)}
 	l.mu.Lock()
 	l.next++
 	id := l.next
 	l.errands[id] = u
 	l.mu.Unlock()
 	defer l.finish(id, nil)
-	l.order(id, e)
+	l.send(id, e)
 	select {
 	case err := <-u.over:
 		return err
@@ -310,31 +310,31 @@ func (l *link) do(ctx context.Context, e *errand) error {
 		_ = l.say(cancel, id, nil)
 		return context.Cause(ctx)
 	case <-l.gone:
-		return l.mourn(ctx, u)
+		return l.endLost(ctx, u)
 	}
 }
 
-// order tells the hand of an errand. An order that could not be sent may have arrived all the same.
-func (l *link) order(id uint64, e *errand) {
-	say := sayOrder(e.order)
+// send sends an assignment to the worker. A task that could not be sent may have arrived all the same.
+func (l *link) send(id uint64, e *assignment) {
+	say := newTaskMessage(e.task)
 	say.Granted, say.Robots = e.first, e.robots
 	head := frame{Kind: order, ID: id}
 	_ = l.stream.write(func(b []byte) []byte { return say.appendTo(head.appendBinary(b), &l.told) }, nil)
 }
 
-// mourn waits until a hand that is gone can make no request any more: its right is over, and
+// endLost waits until a worker that is gone can make no request any more: its right is over, and
 // so is any fetch that it had begun.
-func (l *link) mourn(ctx context.Context, u *underway) error {
+func (l *link) endLost(ctx context.Context, u *underway) error {
 	select {
 	case err := <-u.over: // it came with the last frames
 		return err
 	default:
 	}
-	late := time.NewTimer(time.Duration(max(0, l.until.Load()-l.clock())) + l.hands.cfg.Total)
+	late := time.NewTimer(time.Duration(max(0, l.until.Load()-l.clock())) + l.pool.cfg.Total)
 	defer late.Stop()
 	select {
 	case <-late.C:
-		return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("hand %s was lost during the poll", l.hello.Name)}
+		return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("worker %s was lost during the poll", l.hello.Name)}
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

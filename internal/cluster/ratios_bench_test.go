@@ -27,7 +27,7 @@ import (
 )
 
 // BenchmarkRatios measures in one run what a cluster is built on: what a poll costs with many
-// hands and with few, in a batch and alone, and by the wire, as CPU time of this process and
+// workers and with few, in a batch and alone, and by the wire, as CPU time of this process and
 // of PostgreSQL, and how long an election takes in leases. Fetches cost nothing, and one poll
 // in ten finds a change of 5 KB. What is reported are medians of turns that are taken in
 // alternation: go test ./cluster -run '^$' -bench Ratios -benchtime 1x
@@ -129,7 +129,7 @@ func poll(ctx context.Context, s freshet.Store, looker worker.Looker, source fre
 	if err != nil {
 		return err
 	}
-	f := looker.Look(ctx, worker.Order{Source: source, Head: head, At: began, Leave: func(context.Context, freshet.Hop) error { return nil }})
+	f := looker.Look(ctx, worker.Task{Source: source, Head: head, At: began, Permit: func(context.Context, freshet.Hop) error { return nil }})
 	o := freshet.Outcome{Source: source.ID, Began: began, Ended: began.Add(time.Second), Result: f.Result, Status: f.Status, Requests: 1}
 	if f.Err != "" {
 		return fmt.Errorf("look: %s", f.Err)
@@ -138,7 +138,7 @@ func poll(ctx context.Context, s freshet.Store, looker worker.Looker, source fre
 	return err
 }
 
-// join has hands join a brain, and returns what looks through them.
+// join has workers join a leader, and returns what looks through them.
 func join(b *testing.B, t shift) (worker.Looker, func()) {
 	if t.hands == 0 {
 		return &idler{still: t.still}, func() {}
@@ -171,8 +171,8 @@ type idler struct {
 }
 
 // Look implements [worker.Looker].
-func (i *idler) Look(_ context.Context, o worker.Order) worker.Finding {
-	f := worker.Finding{Result: freshet.Unchanged, Status: 200, Requests: 1}
+func (i *idler) Look(_ context.Context, o worker.Task) worker.Result {
+	f := worker.Result{Result: freshet.Unchanged, Status: 200, Requests: 1}
 	if n := i.looks.Add(1); !i.still && n%10 == 0 {
 		text := fmt.Appendf(nil, "%s at %d of %s", strings.Repeat("a line that stays\n", 280), n, o.Source.ID)
 		f.Result, f.Capture = freshet.Changed, &freshet.Capture{Recipe: o.Source.Key(), Raw: freshet.Raw{Status: 200, Body: text}, Text: text, Hash: freshet.HashOf(text)}
@@ -181,8 +181,8 @@ func (i *idler) Look(_ context.Context, o worker.Order) worker.Finding {
 }
 
 // Robots implements [worker.Looker].
-func (i *idler) Robots(context.Context, worker.Order, string) (worker.Manners, error) {
-	return worker.Manners{}, nil
+func (i *idler) Robots(context.Context, worker.Task, string) (worker.RobotsResult, error) {
+	return worker.RobotsResult{}, nil
 }
 
 // cpu returns the CPU seconds of this process and of the processes of PostgreSQL.
@@ -218,7 +218,7 @@ func (w *works) cpu(b *testing.B) (seconds float64) {
 	return seconds
 }
 
-// election returns how many leases pass from the last sign of life of a brain until the next
+// election returns how many leases pass from the last sign of life of a leader until the next
 // one can write, as a node waits for it.
 func (w *works) election(b *testing.B, lease time.Duration) float64 {
 	cfg := postgres.Config{URL: w.url(b), Lease: lease}
@@ -235,7 +235,7 @@ func (w *works) election(b *testing.B, lease time.Duration) float64 {
 	}
 	defer peers.Close()
 	_, schema, _ := strings.Cut(cfg.URL, "search_path=")
-	if _, err := w.conn.Exec(b.Context(), "UPDATE "+schema+".leases SET epoch = epoch + 1, holder = 'a brain that has just died', renewed = clock_timestamp() WHERE name = 'brain'"); err != nil {
+	if _, err := w.conn.Exec(b.Context(), "UPDATE "+schema+".leases SET epoch = epoch + 1, holder = 'a leader that has just died', renewed = clock_timestamp() WHERE name = 'leader'"); err != nil {
 		b.Fatal(err)
 	}
 	died := time.Now()

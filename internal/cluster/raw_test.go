@@ -21,7 +21,7 @@ import (
 	"freshet/internal/worker"
 )
 
-// A raw is somebody who has the token of hands and says what it likes.
+// A raw is somebody who has the token of workers and says what it likes.
 type raw struct {
 	net.Conn
 	in    *bufio.Reader
@@ -37,7 +37,7 @@ func (g *rig) raw() raw {
 		g.Fatal(err)
 	}
 	g.Cleanup(func() { conn.Close() })
-	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: brain\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: freshet-hand\r\n\r\n", cluster.Path, token)
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: leader\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: freshet-hand\r\n\r\n", cluster.Path, token)
 	r := raw{conn, bufio.NewReader(conn), new(sync.Mutex), new(atomic.Int64)}
 	resp, err := http.ReadResponse(r.in, nil)
 	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
@@ -70,8 +70,8 @@ func (r raw) say(kind string, id uint64, v any, blobs ...[]byte) error {
 	return nil
 }
 
-// done sends a finding.
-func (r raw) done(id uint64, found worker.Finding) error {
+// done sends a result.
+func (r raw) done(id uint64, found worker.Result) error {
 	head, err := cluster.WriteDone(id, found)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (r raw) enter(name string) {
 	}()
 }
 
-// A hand that refuses every order, over and over, has it fail in the end, and not at once: one
+// A worker that refuses every task, over and over, has it fail in the end, and not at once: one
 // that has slept over its right refuses, too, until its next ping.
 func TestAHandThatRefusesForEver(t *testing.T) {
 	g := newRig(t)
@@ -134,11 +134,11 @@ func TestAHandThatRefusesForEver(t *testing.T) {
 	}
 	r.Close()
 	if n, pings := <-orders, r.pings.Load(); n < 2 || int64(n) > pings+1 {
-		t.Errorf("it was given the order %d times, and has asked for its right %d times", n, pings)
+		t.Errorf("it was given the task %d times, and has asked for its right %d times", n, pings)
 	}
 }
 
-// A hand that says it is done with what it was not given, or brings bytes for it, changes nothing,
+// A worker that says it is done with what it was not given, or brings bytes for it, changes nothing,
 // and takes no memory.
 func TestAnswersToNoOrder(t *testing.T) {
 	g := newRig(t)
@@ -147,14 +147,14 @@ func TestAnswersToNoOrder(t *testing.T) {
 	g.until("it has come", func() bool { return g.has("odd") })
 	large := make([]byte, 8<<20)
 	for id := range uint64(3) {
-		if err := r.done(70+id, worker.Finding{Result: 1, Capture: &freshet.Capture{Text: large, Raw: freshet.Raw{Body: large}, Picture: large}}); err != nil {
+		if err := r.done(70+id, worker.Result{Result: 1, Capture: &freshet.Capture{Text: large, Raw: freshet.Raw{Body: large}, Picture: large}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r.say("slow", 70, true)
 	r.say("refused", 71, nil)
 	r.say("ask", 72, map[string]any{"what": "leave", "hop": map[string]any{"URL": "http://bank.example/"}})
-	looked := make(chan worker.Finding, 1)
+	looked := make(chan worker.Result, 1)
 	go func() { looked <- g.hands.Look(t.Context(), g.order("/")) }()
 	for {
 		f, err := r.hear()
@@ -166,8 +166,8 @@ func TestAnswersToNoOrder(t *testing.T) {
 		}
 		r.say("slow", f.ID, true)
 		r.say("slow", f.ID, true)
-		r.done(f.ID, worker.Finding{Result: freshet.Failed, Failure: failure.Timeout, Listed: -1})
-		r.done(f.ID, worker.Finding{Result: freshet.Unchanged})
+		r.done(f.ID, worker.Result{Result: freshet.Failed, Failure: failure.Timeout, Listed: -1})
+		r.done(f.ID, worker.Result{Result: freshet.Unchanged})
 		r.say("slow", f.ID, true) // it is over
 		break
 	}

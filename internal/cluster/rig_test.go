@@ -16,18 +16,18 @@ import (
 	"freshet/internal/worker"
 )
 
-const token = "a token of hands"
+const token = "a token of workers"
 
-// A rig is a brain that hands can join, and a web server to look at.
+// A rig is a leader that workers can join, and a web server to look at.
 type rig struct {
 	*testing.T
-	hands *cluster.Hands
+	hands *cluster.Pool
 	brain *httptest.Server
 	web   *httptest.Server
 	mux   *http.ServeMux
 
-	right atomic.Int64 // that the brain gives, as a duration; below zero means none
-	slots atomic.Int64 // that the brain was told of
+	right atomic.Int64 // that the leader gives, as a duration; below zero means none
+	slots atomic.Int64 // that the leader was told of
 
 	mu   sync.Mutex
 	seen []string // what the web server was asked for
@@ -78,20 +78,20 @@ func (g *rig) asked(path string) (n int) {
 	return n
 }
 
-// order returns an order for a path.
-func (g *rig) order(path string) worker.Order {
-	return worker.Order{Source: freshet.Source{ID: "page", URL: g.web.URL + path}, At: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+// order returns a task for a path.
+func (g *rig) order(path string) worker.Task {
+	return worker.Task{Source: freshet.Source{ID: "page", URL: g.web.URL + path}, At: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), History: seen{}}
 }
 
-// fetching returns how hands of the rig reach its web server.
+// fetching returns how workers of the rig reach its web server.
 func fetching() fetch.Config {
 	return fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 }
 
-// ownHand returns a hand beside the brain.
-func ownHand() *worker.Hand { return worker.New(fetch.New(fetching()), nil) }
+// ownHand returns a worker beside the leader.
+func ownHand() *worker.Worker { return worker.New(fetch.New(fetching()), nil) }
 
-// join has a hand work for the brain and returns how to end it, which waits for its end.
+// join has a worker work for the leader and returns how to end it, which waits for its end.
 func (g *rig) join(name string, alter ...func(*cluster.WorkerConfig)) (leave func()) {
 	g.Helper()
 	cfg := cluster.WorkerConfig{
@@ -112,11 +112,11 @@ func (g *rig) join(name string, alter ...func(*cluster.WorkerConfig)) (leave fun
 	leave = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			g.Errorf("hand %s ends with %v", name, err)
+			g.Errorf("worker %s ends with %v", name, err)
 		}
 	})
 	g.Cleanup(leave)
-	g.until("hand "+name+" has come", func() bool { return g.has(name) })
+	g.until("worker "+name+" has come", func() bool { return g.has(name) })
 	return leave
 }
 

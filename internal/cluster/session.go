@@ -12,57 +12,57 @@ import (
 	"freshet/internal/worker"
 )
 
-// A session is the time that a worker works for a brain without a break.
+// A session is the time that a worker works for a leader without a break.
 type session struct {
-	worker *Worker
-	stream *stream
-	right  *right
-	lease  time.Duration
-	hand   worker.Looker
-	heard  heard // of how sources are read
+	worker  *Worker
+	stream  *stream
+	lease   *lease
+	silence time.Duration
+	looker  worker.Looker
+	heard   definitions // of how sources are read
 
-	unwanted chan struct{} // holds one: the brain has no more orders
+	unwanted chan struct{} // holds one: the leader has no more tasks
 
 	mu       sync.Mutex
 	draining bool
 	looks    map[uint64]context.CancelFunc // under way
 	asks     map[uint64]chan frame         // unanswered
 	next     uint64                        // question
-	flying   sync.WaitGroup
+	working  sync.WaitGroup
 }
 
 // greet says who comes, and hears how things are done here.
 func (s *session) greet() error {
 	cfg := s.worker.cfg
-	if err := s.say(hello, 0, helloSay{Version: version, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: cfg.Renders, Run: s.worker.run}); err != nil {
+	if err := s.say(hello, 0, helloMessage{Version: version, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: cfg.Renders, Run: s.worker.run}); err != nil {
 		return err
 	}
 	f, err := s.stream.receive(nil)
 	if err != nil {
 		return err
 	}
-	var said welcomeSay
+	var said welcomeMessage
 	if f.Kind != welcome {
-		return fmt.Errorf("the brain said %q before welcome", f.Kind)
+		return fmt.Errorf("the leader said %q before welcome", f.Kind)
 	}
 	if err := f.hear(&said); err != nil {
 		return err
 	}
 	if said.Version != version {
-		return refusal{fmt.Errorf("the brain speaks version %d of the protocol, and this hand %d: run the same version of freshet on both", said.Version, version)}
+		return refusal{fmt.Errorf("the leader speaks version %d of the protocol, and this worker %d: run the same version of freshet on both", said.Version, version)}
 	}
 	if said.Taken != "" {
-		return freshet.WithHint(fmt.Errorf("another hand of the name %s is at work, from %s", cfg.Name, said.Taken), "give each hand a name of its own with --name")
+		return freshet.WithHint(fmt.Errorf("another worker of the name %s is at work, from %s", cfg.Name, said.Taken), "give each worker a name of its own with --name")
 	}
 	if said.Lease <= 0 {
-		return errors.New("the brain gives no lease")
+		return errors.New("the leader gives no lease")
 	}
-	s.lease = said.Lease
-	s.hand, err = cfg.Open(Terms{Agent: said.Agent, Total: said.Total, May: s.right.check})
+	s.silence = said.Lease
+	s.looker, err = cfg.Open(Terms{Agent: said.Agent, Total: said.Total, May: s.lease.check})
 	if err != nil {
 		return refusal{err}
 	}
-	cfg.Log.Info("working for the brain", "epoch", said.Epoch, "slots", cfg.Slots, "place", cfg.Place)
+	cfg.Log.Info("working for the leader", "epoch", said.Epoch, "slots", cfg.Slots, "place", cfg.Place)
 	return nil
 }
 
@@ -75,11 +75,11 @@ func (s *session) say(k kind, id uint64, v any, blobs ...[]byte) error {
 	return s.stream.send(f)
 }
 
-// work carries out orders until the brain is gone, or ctx is done and what was begun is over.
+// work carries out tasks until the leader is gone, or ctx is done and what was begun is over.
 func (s *session) work(ctx context.Context) error {
 	// Looks end by themselves when ctx is done, within the grace.
 	working, cut := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cut(errors.New("the hand has ended"))
+	defer cut(errors.New("the worker has ended"))
 	heard := make(chan error, 1)
 	last := make(chan struct{}, 1)
 	s.stream.moved = func() {
@@ -89,9 +89,9 @@ func (s *session) work(ctx context.Context) error {
 		}
 	}
 	go func() { heard <- s.listen(working) }()
-	tick := time.NewTicker(s.lease / 10)
+	tick := time.NewTicker(s.silence / 10)
 	defer tick.Stop()
-	silent := time.NewTimer(s.lease)
+	silent := time.NewTimer(s.silence)
 	defer silent.Stop()
 	idle := make(chan struct{})
 	var late <-chan time.Time
@@ -100,7 +100,7 @@ func (s *session) work(ctx context.Context) error {
 		stop = nil
 		s.drain()
 		late = time.After(s.worker.cfg.Grace)
-		go func() { s.flying.Wait(); close(idle) }()
+		go func() { s.working.Wait(); close(idle) }()
 	}
 	if err := s.ping(); err != nil {
 		return err
@@ -112,15 +112,15 @@ func (s *session) work(ctx context.Context) error {
 				return err
 			}
 		case <-last:
-			silent.Reset(s.lease)
+			silent.Reset(s.silence)
 		case <-silent.C:
 			select {
 			case <-last: // a ping had to wait for something large
-				silent.Reset(s.lease)
+				silent.Reset(s.silence)
 				continue
 			default:
 			}
-			return fmt.Errorf("the brain was silent for %s", units.FormatDuration(s.lease))
+			return fmt.Errorf("the leader was silent for %s", units.FormatDuration(s.silence))
 		case err := <-heard:
 			return err
 		case <-stop:
@@ -138,7 +138,7 @@ func (s *session) work(ctx context.Context) error {
 	}
 }
 
-// drain takes no more orders.
+// drain takes no more tasks.
 func (s *session) drain() {
 	s.mu.Lock()
 	s.draining = true
@@ -151,10 +151,10 @@ func (s *session) ping() error {
 	s.mu.Lock()
 	busy := len(s.looks)
 	s.mu.Unlock()
-	return s.say(ping, 0, pingSay{At: s.right.now(), Busy: busy})
+	return s.say(ping, 0, pingMessage{At: s.lease.now(), Busy: busy})
 }
 
-// listen hears what the brain says until it is gone.
+// listen hears what the leader says until it is gone.
 func (s *session) listen(ctx context.Context) error {
 	for {
 		f, err := s.stream.receive(nil)
@@ -164,11 +164,11 @@ func (s *session) listen(ctx context.Context) error {
 		s.stream.moved()
 		switch f.Kind {
 		case pong:
-			var p pongSay
+			var p pongMessage
 			if err := f.hear(&p); err != nil {
 				return err
 			}
-			s.right.give(p)
+			s.lease.give(p)
 		case order:
 			if err := s.begin(ctx, f); err != nil {
 				return err

@@ -29,7 +29,7 @@ func (n *notebook) count(what string) int {
 	return strings.Count(n.text.String(), what)
 }
 
-// Two hands were given one name. The first stays at work, the second says why it is not let in, once, and
+// Two workers were given one name. The first stays at work, the second says why it is not let in, once, and
 // takes its place when it has gone.
 func TestTwoHandsOfOneName(t *testing.T) {
 	turned := &notebook{}
@@ -38,11 +38,11 @@ func TestTwoHandsOfOneName(t *testing.T) {
 	first := g.hands.Status()[0]
 	said := &notebook{}
 	g.join("twin", func(c *cluster.WorkerConfig) { c.Log = slog.New(slog.NewTextHandler(said, nil)) })
-	g.until("the second was turned away twice", func() bool { return turned.count("a hand was turned away") >= 2 })
+	g.until("the second was turned away twice", func() bool { return turned.count("a worker was turned away") >= 2 })
 	if all := g.hands.Status(); len(all) != 1 || all[0].Address != first.Address || !all[0].Since.Equal(first.Since) {
 		t.Errorf("the first was %+v, and there are %+v", first, all)
 	}
-	if said.count("another hand of the name twin is at work, from "+first.Address) != 1 || said.count("give each hand a name of its own with --name") != 1 {
+	if said.count("another worker of the name twin is at work, from "+first.Address) != 1 || said.count("give each worker a name of its own with --name") != 1 {
 		t.Errorf("the second says:\n%s", said.text.String())
 	}
 	leave()
@@ -52,7 +52,7 @@ func TestTwoHandsOfOneName(t *testing.T) {
 	})
 }
 
-// A hand comes back before the brain has noticed that its connection is dead: it is let in at once. One of
+// A worker comes back before the leader has noticed that its connection is dead: it is let in at once. One of
 // an older version, which does not say of which run it is, too.
 func TestAHandComesBack(t *testing.T) {
 	for _, run := range []string{"a run", ""} {

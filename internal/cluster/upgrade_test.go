@@ -21,7 +21,7 @@ import (
 	"freshet/internal/worker"
 )
 
-// posing returns a stream to the brain on which the test speaks for a hand, which has said what it is.
+// posing returns a stream to the leader on which the test speaks for a worker, which has said what it is.
 func (g *rig) posing(hello map[string]any) (s cluster.Stream, welcome map[string]any) {
 	g.Helper()
 	req, err := http.NewRequestWithContext(g.Context(), http.MethodGet, g.brain.URL+cluster.Path, nil)
@@ -37,7 +37,7 @@ func (g *rig) posing(hello map[string]any) (s cluster.Stream, welcome map[string
 	}
 	conn, ok := resp.Body.(io.ReadWriteCloser)
 	if !ok {
-		g.Fatalf("the brain answers %s", resp.Status)
+		g.Fatalf("the leader answers %s", resp.Status)
 	}
 	g.Cleanup(func() { conn.Close() })
 	s = cluster.NewStream(conn)
@@ -45,7 +45,7 @@ func (g *rig) posing(hello map[string]any) (s cluster.Stream, welcome map[string
 		g.Fatal(err)
 	}
 	if _, _, _, say, _, err := s.Receive(); err != nil || json.Unmarshal(say, &welcome) != nil {
-		g.Fatalf("the brain says %s: %v", say, err)
+		g.Fatalf("the leader says %s: %v", say, err)
 	}
 	if err := s.Send("ping", 0, map[string]any{"at": 1}); err != nil {
 		g.Fatal(err)
@@ -67,7 +67,7 @@ func next(t *testing.T, s cluster.Stream, want string) (id uint64, isBinary bool
 	}
 }
 
-// A leader refuses a hand of another version, and tells it which it needs.
+// A leader refuses a worker of another version, and tells it which it needs.
 func TestHandOfAnotherVersion(t *testing.T) {
 	g := newRig(t)
 	s, welcome := g.posing(map[string]any{"version": cluster.Version - 1, "name": "old", "slots": 2})
@@ -78,21 +78,21 @@ func TestHandOfAnotherVersion(t *testing.T) {
 		t.Errorf("the leader goes on with %s %s", k, say)
 	}
 	if g.has("old") {
-		t.Error("the hand was let in")
+		t.Error("the worker was let in")
 	}
 }
 
-// A hand ends when its leader has another version, and says what to do.
+// A worker ends when its leader has another version, and says what to do.
 func TestLeaderOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	server, _ := posingBrain(t, cluster.Version+1)
 	w := cluster.NewWorker(cluster.WorkerConfig{Join: []string{server.URL}, Token: token, Name: "far", Slots: 4, Do: fetch.Trusted(10 * time.Second).Do})
 	if err := w.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "run the same version of freshet on both") {
-		t.Errorf("the hand ends with %v", err)
+		t.Errorf("the worker ends with %v", err)
 	}
 }
 
-// An order that is JSON is none: the hand leaves, and comes back.
+// A task that is JSON is none: the worker leaves, and comes back.
 func TestOrderAsJSON(t *testing.T) {
 	t.Parallel()
 	b := newPoser(t)
@@ -105,13 +105,13 @@ func TestOrderAsJSON(t *testing.T) {
 	b.hand(t)
 }
 
-// A poser is a brain for which the test speaks.
+// A poser is a leader for which the test speaks.
 type poser struct {
 	streams chan cluster.Stream
-	ended   chan error // how the hand ended
+	ended   chan error // how the worker ended
 }
 
-// newPoser starts one that a hand joins.
+// newPoser starts one that a worker joins.
 func newPoser(t *testing.T) *poser {
 	server, streams := posingBrain(t, cluster.Version)
 	b := &poser{streams: streams, ended: make(chan error, 1)}
@@ -130,7 +130,7 @@ func newPoser(t *testing.T) *poser {
 	return b
 }
 
-// posingBrain serves a brain of a version, and returns the streams of hands that it has welcomed.
+// posingBrain serves a leader of a version, and returns the streams of workers that it has welcomed.
 func posingBrain(t *testing.T, version int) (*httptest.Server, chan cluster.Stream) {
 	streams := make(chan cluster.Stream, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -142,7 +142,7 @@ func posingBrain(t *testing.T, version int) (*httptest.Server, chan cluster.Stre
 		fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: freshet-hand\r\n\r\n")
 		s := cluster.NewStream(conn)
 		if k, _, _, _, _, err := s.Receive(); err != nil || k != "hello" {
-			t.Errorf("the hand says %s: %v", k, err)
+			t.Errorf("the worker says %s: %v", k, err)
 		}
 		if s.Send("welcome", 0, map[string]any{"version": version, "epoch": 1, "lease": time.Minute}) == nil {
 			streams <- s
@@ -152,31 +152,31 @@ func posingBrain(t *testing.T, version int) (*httptest.Server, chan cluster.Stre
 	return server, streams
 }
 
-// hand returns the stream of the next hand that comes.
+// worker returns the stream of the next worker that comes.
 func (b *poser) hand(t *testing.T) cluster.Stream {
 	t.Helper()
 	select {
 	case s := <-b.streams:
 		return s
 	case <-time.After(time.Minute):
-		t.Fatal("no hand comes")
+		t.Fatal("no worker comes")
 		return cluster.Stream{}
 	}
 }
 
-// A brain that says what a hand cannot read loses it, and the hand comes back.
+// A leader that says what a worker cannot read loses it, and the worker comes back.
 func TestHostileBrain(t *testing.T) {
 	t.Parallel()
 	b := newPoser(t)
 	order := cluster.WriteOrder(1, &cluster.OrderSay{Source: "a", URL: "https://a.invalid/"}, &cluster.Told{})
 	for name, head := range map[string][]byte{
-		"an order that ends early":      order[:len(order)-3],
+		"a task that ends early":        order[:len(order)-3],
 		"a reading that was never told": withReading(0x0e),
 		"a number that is none":         withReading(0xff, 0xff, 0x03),
 		"nothing":                       {},
 		"a long reading to keep":        append(withReading(0x03, 0x81, 0x80, 0x02), make([]byte, cluster.MostReading+1)...),
-		"more orders than there can be": append(order[:len(order)-1:len(order)-1], 0xff, 0xff, 0x7f),
-		"orders within orders":          nested(20),
+		"more tasks than there can be":  append(order[:len(order)-1:len(order)-1], 0xff, 0xff, 0x7f),
+		"tasks within tasks":            nested(20),
 	} {
 		s := b.hand(t)
 		next(t, s, "ping")
@@ -191,39 +191,39 @@ func TestHostileBrain(t *testing.T) {
 	}
 }
 
-// nested returns an order that lies within others.
+// nested returns a task that lies within others.
 func nested(depth int) []byte {
 	var say cluster.OrderSay
 	for range depth {
-		say = cluster.OrderSay{Along: []cluster.OrderSay{say}}
+		say = cluster.OrderSay{Shared: []cluster.OrderSay{say}}
 	}
 	return cluster.WriteOrder(1, &say, &cluster.Told{})
 }
 
-// withReading returns the beginning of an order whose source is read as some bytes say.
+// withReading returns the beginning of a task whose source is read as some bytes say.
 func withReading(reading ...byte) []byte { return append([]byte{1, 1, 1, 'a', 0}, reading...) }
 
-// A hand that says what cannot be read fails its order, or is lost; nothing else comes of it.
+// A worker that says what cannot be read fails its task, or is lost; nothing else comes of it.
 func TestHostileHand(t *testing.T) {
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 3*time.Second, 100*time.Millisecond }) // of one that is lost
-	done, err := cluster.WriteDone(1, worker.Finding{Result: freshet.Changed, Capture: &freshet.Capture{}})
+	done, err := cluster.WriteDone(1, worker.Result{Result: freshet.Changed, Capture: &freshet.Capture{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, head := range map[string][]byte{
 		"nothing":                     {2, 1, 0},
-		"a finding without its blobs": {2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		"a result without its blobs":  {2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
 		"a result that is none":       {2, 1, 0, 99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
-		"a finding that ends early":   done[:len(done)-4],
+		"a result that ends early":    done[:len(done)-4],
 		"too many blobs":              {2, 1, 0xff, 0xff, 0xff, 0x7f},
 		"a blob of less than nothing": {2, 1, 1, 0x0f},
 	} {
 		s, _ := g.posing(map[string]any{"version": cluster.Version, "name": "bad", "slots": 2})
 		next(t, s, "pong") // it has taken the place of the one before
-		found := make(chan worker.Finding, 1)
+		found := make(chan worker.Result, 1)
 		go func() { found <- g.hands.Look(t.Context(), g.order("/page")) }()
 		if _, isBinary, _ := next(t, s, "order"); !isBinary {
-			t.Error("the order is not binary")
+			t.Error("the task is not binary")
 		}
 		if err := s.SendRaw(head); err != nil {
 			t.Fatal(err)
@@ -234,7 +234,7 @@ func TestHostileHand(t *testing.T) {
 	}
 }
 
-// What many send at once arrives whole, and what each sends in its order, however large it is.
+// What many send at once arrives whole, and what each sends in its task, however large it is.
 func TestManySend(t *testing.T) {
 	t.Parallel()
 	here, there := net.Pipe()

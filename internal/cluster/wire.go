@@ -5,130 +5,111 @@ import (
 	"errors"
 	"time"
 
-	"freshet/internal/extract/noise"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
-// version is that of the protocol. A leader refuses a hand of another version, and says so.
+// version is that of the protocol. A leader refuses a worker of another version, and says so.
 const version = 2
 
-// A helloSay is what a hand says of itself.
-type helloSay struct {
+// A helloMessage is what a worker says of itself.
+type helloMessage struct {
 	Version int    `json:"version"`
 	Name    string `json:"name"`
 	Slots   int    `json:"slots"`
 	Place   string `json:"place,omitempty"`
 	Renders bool   `json:"renders,omitempty"`
 
-	Run string `json:"run,omitempty"` // tells a hand that comes back from another of its name; "" means that it is an old version
+	Run string `json:"run,omitempty"` // tells a worker that comes back from another of its name; "" means that it is an old version
 }
 
-// A welcomeSay is what a hand is told when it comes.
-type welcomeSay struct {
+// A welcomeMessage is what a worker is told when it comes.
+type welcomeMessage struct {
 	Version int           `json:"version"`
 	Epoch   int64         `json:"epoch"`
 	Lease   time.Duration `json:"lease"` // how long a right is at most
 	Agent   string        `json:"agent,omitempty"`
 	Total   time.Duration `json:"total,omitempty"` // the longest that a fetch may take
 
-	Taken string `json:"taken,omitempty"` // where another hand is that has the name and is at work: this one is not let in
+	Taken string `json:"taken,omitempty"` // where another worker is that has the name and is at work: this one is not let in
 }
 
-// A pingSay is how late it is by the clock of the hand, in its own count.
-type pingSay struct {
+// A pingMessage is how late it is by the clock of the worker, in its own count.
+type pingMessage struct {
 	At   time.Duration `json:"at"`
 	Busy int           `json:"busy"`
 }
 
-// A pongSay answers a ping.
-type pongSay struct {
+// A pongMessage answers a ping.
+type pongMessage struct {
 	At    time.Duration `json:"at"` // as the ping has it
 	Right time.Duration `json:"right"`
 }
 
-// An orderSay is an order as it is sent. Of a source it says only how that is read: see [readingOf].
-type orderSay struct {
+// A taskMessage is a task as it is sent. Of a source it says only how that is read: see [readingOf].
+type taskMessage struct {
 	Source     freshet.SourceID
 	URL        string
 	Definition []byte
 	Head       freshet.Head
 	At         time.Time
-	Knows      knows
-	Voice      *voiceSay
-	Along      []orderSay
+	Hints      *worker.IndexHints
+	Shared     []taskMessage
 
-	Granted string // the URL of a request that has leave already
+	Granted string // the URL of a request that is permitted already
 	Robots  string // the origin whose robots.txt is to be read, instead of a look
 
-	read *reading // instead of Definition, of an order that was received
+	read *reading // instead of Definition, of a task that was received
 }
 
-// A voiceSay is a [worker.Voice] without what only the brain knows.
-type voiceSay struct {
-	Index bool
-	Anew  bool
-}
-
-// knows says what the brain can be asked about a source.
-type knows struct {
-	Noise    bool
-	Recall   bool
-	BaseBody bool
-	HeldText bool
-	Items    bool
-	Fields   bool
-	Recent   bool
-}
-
-// A question names what the brain is asked.
-type question string
+// A questionKind names what the leader is asked.
+type questionKind string
 
 const (
-	askLeave    question = "leave"
-	askBase     question = "base"
-	askNoise    question = "noise"
-	askRecall   question = "recall"
-	askBaseBody question = "base_body"
-	askHeldText question = "held_text"
-	askItems    question = "items"
-	askFields   question = "fields"
-	askRecent   question = "recent"
-	askKeys     question = "keys"
+	askPermit          questionKind = "leave"
+	askText            questionKind = "base"
+	askNoise           questionKind = "noise"
+	askLearnNoise      questionKind = "recall"
+	askBody            questionKind = "base_body"
+	askQuarantinedText questionKind = "held_text"
+	askItems           questionKind = "items"
+	askFields          questionKind = "fields"
+	askVersions        questionKind = "recent"
+	askKeys            questionKind = "keys"
 )
 
-// An askSay is a question about an order, or about one of those that are read along.
-type askSay struct {
-	What  question     `json:"what"`
-	Along int          `json:"along,omitempty"` // counted from 1; 0 is the order itself
-	Hop   *freshet.Hop `json:"hop,omitempty"`
-	Text  freshet.Hash `json:"text,omitzero"`
-	URLs  []string     `json:"urls,omitempty"`
+// A question is a question about a task, or about one of those that are read from a shared fetch.
+type question struct {
+	What   questionKind `json:"what"`
+	Shared int          `json:"along,omitempty"` // place among the shared tasks, from 1; 0 is the task itself
+	Hop    *freshet.Hop `json:"hop,omitempty"`
+	Text   freshet.Hash `json:"text,omitzero"`
+	URLs   []string     `json:"urls,omitempty"`
 }
 
-// An answerSay answers a question; bytes are in a blob.
-type answerSay struct {
-	Err    *errorSay         `json:"err,omitempty"`
+// An answerMessage answers a question; bytes are in a blob.
+type answerMessage struct {
+	Err    *errorMessage     `json:"err,omitempty"`
 	Fields freshet.Fields    `json:"fields,omitempty"`
 	Recent []freshet.Version `json:"recent,omitempty"`
 	Keys   []freshet.PageKey `json:"keys,omitempty"`
 }
 
-// An errorSay is an error of which the other end needs to know the class.
-type errorSay struct {
+// An errorMessage is an error of which the other end needs to know the class.
+type errorMessage struct {
 	Class    failure.Class `json:"class,omitempty"`
 	Text     string        `json:"text"`
 	Hint     string        `json:"hint,omitempty"`
 	NotFound bool          `json:"not_found,omitempty"`
 }
 
-func sayError(err error) *errorSay {
+func newErrorMessage(err error) *errorMessage {
 	if err == nil {
 		return nil
 	}
-	said := &errorSay{Text: err.Error(), Hint: freshet.HintOf(err), NotFound: errors.Is(err, freshet.ErrNotFound)}
+	said := &errorMessage{Text: err.Error(), Hint: freshet.HintOf(err), NotFound: errors.Is(err, freshet.ErrNotFound)}
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		said.Class, said.Text, said.Hint = e.Class, e.Err.Error(), e.Hint
 	}
@@ -136,7 +117,7 @@ func sayError(err error) *errorSay {
 }
 
 // error returns the error that was said.
-func (e *errorSay) error() error {
+func (e *errorMessage) error() error {
 	switch {
 	case e == nil:
 		return nil
@@ -148,66 +129,60 @@ func (e *errorSay) error() error {
 	return errors.New(e.Text)
 }
 
-// A doneSay is what a look found, which is binary, or what a robots.txt says, which is JSON.
-type doneSay struct {
-	Finding *worker.Finding `json:"-"`
-	Manners *mannersSay     `json:"manners,omitempty"`
+// A doneMessage is what a look found, which is binary, or what a robots.txt says, which is JSON.
+type doneMessage struct {
+	Finding *worker.Result `json:"-"`
+	Manners *robotsMessage `json:"manners,omitempty"`
 }
 
-// newDone returns a frame with a finding, and what is large beside it.
-func newDone(id uint64, found worker.Finding) (frame, error) {
-	said, blobs := sayFinding(found)
+// newDone returns a frame with a result, and what is large beside it.
+func newDone(id uint64, found worker.Result) (frame, error) {
+	said, blobs := splitResult(found)
 	var w encoder
-	err := w.finding(&said)
+	err := w.result(&said)
 	return frame{Kind: done, ID: id, Say: json.RawMessage(w.Writer), blobs: blobs, binary: true}, err
 }
 
 // hearDone reads what a look found.
-func (f frame) hearDone(say *doneSay) error {
+func (f frame) hearDone(say *doneMessage) error {
 	if !f.binary {
 		return f.hear(say)
 	}
 	r := newDecoder(f.Say)
-	found := r.finding(0)
+	found := r.result(0)
 	say.Finding = &found
 	return r.Err()
 }
 
-type mannersSay struct {
+type robotsMessage struct {
 	Answer     robots.Answer `json:"answer"`
 	RetryAfter time.Duration `json:"retry_after,omitempty"`
 	Requests   int           `json:"requests,omitempty"`
 	Bytes      int64         `json:"bytes,omitempty"`
-	Err        *errorSay     `json:"err,omitempty"`
+	Err        *errorMessage `json:"err,omitempty"`
 }
 
-// sayOrder returns an order as it is sent.
-func sayOrder(o *worker.Order) orderSay {
-	say := orderSay{
+// newTaskMessage returns a task as it is sent.
+func newTaskMessage(o *worker.Task) taskMessage {
+	say := taskMessage{
 		Source: o.Source.ID, URL: o.Source.URL, Definition: readingOf(o.Source), Head: o.Head, At: o.At,
-		Knows: knows{
-			Noise: o.Noise != nil, Recall: o.Recall != nil, BaseBody: o.BaseBody != nil, HeldText: o.HeldText != nil,
-			Items: o.Items != nil, Fields: o.Fields != nil, Recent: o.Recent != nil,
-		},
+		Hints: o.Hints,
 	}
-	if o.Voice != nil {
-		say.Voice = &voiceSay{Index: o.Voice.Index, Anew: o.Voice.Anew}
-	}
-	for i := range o.Along {
-		say.Along = append(say.Along, sayOrder(&o.Along[i]))
+	for i := range o.Shared {
+		say.Shared = append(say.Shared, newTaskMessage(&o.Shared[i]))
 	}
 	return say
 }
 
-// source returns the source of an order.
-func (say *orderSay) source() (freshet.Source, error) {
+// source returns the source of a task.
+func (say *taskMessage) source() (freshet.Source, error) {
 	s := say.read.source
 	s.ID, s.URL = say.Source, say.URL
 	return s, say.read.err
 }
 
-// sayFinding returns a finding as it is sent: what is large beside what is said.
-func sayFinding(f worker.Finding) (worker.Finding, [][]byte) {
+// splitResult returns a result as it is sent: what is large beside what is said.
+func splitResult(f worker.Result) (worker.Result, [][]byte) {
 	blobs := [][]byte{f.Items, f.Noise}
 	f.Items, f.Noise = nil, nil
 	if f.Capture != nil {
@@ -216,20 +191,20 @@ func sayFinding(f worker.Finding) (worker.Finding, [][]byte) {
 		c.Text, c.Raw.Body, c.Picture = nil, nil, nil
 		f.Capture = &c
 	}
-	along := f.Along
-	f.Along = nil
+	along := f.Shared
+	f.Shared = nil
 	for _, one := range along {
-		said, more := sayFinding(one)
-		f.Along, blobs = append(f.Along, said), append(blobs, more...)
+		said, more := splitResult(one)
+		f.Shared, blobs = append(f.Shared, said), append(blobs, more...)
 	}
 	return f, blobs
 }
 
-// errBlobs says that bytes which a finding speaks of did not come with it.
-var errBlobs = errors.New("a finding lacks what it found")
+// errBlobs says that bytes which a result speaks of did not come with it.
+var errBlobs = errors.New("a result lacks what it found")
 
-// hearFinding puts a finding together again and returns the blobs that are left.
-func hearFinding(f *worker.Finding, blobs [][]byte) ([][]byte, error) {
+// joinResult puts a result together again and returns the blobs that are left.
+func joinResult(f *worker.Result, blobs [][]byte) ([][]byte, error) {
 	want := 2
 	if f.Capture != nil {
 		want = 5
@@ -241,32 +216,15 @@ func hearFinding(f *worker.Finding, blobs [][]byte) ([][]byte, error) {
 	if c := f.Capture; c != nil {
 		c.Text, c.Raw.Body, c.Picture = blobs[2], blobs[3], blobs[4]
 		if freshet.HashOf(c.Text) != c.Hash {
-			return nil, errors.New("a text is not the one that a finding names")
+			return nil, errors.New("a text is not the one that a result names")
 		}
 	}
 	blobs = blobs[want:]
-	for i := range f.Along {
+	for i := range f.Shared {
 		var err error
-		if blobs, err = hearFinding(&f.Along[i], blobs); err != nil {
+		if blobs, err = joinResult(&f.Shared[i], blobs); err != nil {
 			return nil, err
 		}
 	}
 	return blobs, nil
-}
-
-// memoryBytes returns what is known of noise as bytes.
-func memoryBytes(m *noise.Memory, err error) ([]byte, error) {
-	if err != nil {
-		return nil, err
-	}
-	return m.MarshalBinary()
-}
-
-// memoryOf reads it again.
-func memoryOf(data []byte, err error) (*noise.Memory, error) {
-	if err != nil {
-		return nil, err
-	}
-	m := new(noise.Memory)
-	return m, m.UnmarshalBinary(data)
 }

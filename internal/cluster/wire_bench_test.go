@@ -35,12 +35,12 @@ func benchWire(b *testing.B, hands int, alter func(*freshet.Source)) {
 	looker, leave := join(b, shift{hands: hands})
 	defer leave()
 	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	orders := make([]worker.Order, at)
+	orders := make([]worker.Task, at)
 	for i := range orders {
 		s := freshet.Source{ID: freshet.SourceID(fmt.Sprint("s", i)), URL: fmt.Sprintf("https://host%d.example/", i), Name: fmt.Sprint("source ", i), Tags: []string{"news"}}
 		alter(&s)
-		orders[i] = worker.Order{
-			Source: s, At: began, Leave: func(context.Context, freshet.Hop) error { return nil },
+		orders[i] = worker.Task{
+			Source: s, At: began, Permit: func(context.Context, freshet.Hop) error { return nil },
 			Head: freshet.Head{
 				Number: 7, Hash: freshet.HashOf([]byte(s.ID)), Recipe: s.Key(), Validators: freshet.Validators{ETag: `"5f3c-62a8b"`},
 				Asked: began.Add(-time.Hour), Sums: freshet.Sums{Known: true, Body: 1 << 60, Text: 1<<60 + 1}, Polls: 1000,

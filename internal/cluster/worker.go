@@ -18,41 +18,41 @@ import (
 	"freshet/internal/worker"
 )
 
-// A WorkerConfig says what a hand is, and where its brain is.
+// A WorkerConfig says what a worker is, and where its leader is.
 type WorkerConfig struct {
-	Join  []string // addresses of brains, of which any may be the one
+	Join  []string // addresses of leaders, of which any may be the one
 	Token string
-	Name  string // no other hand has it
+	Name  string // no other worker has it
 	Slots int    // looks at once
 	Place string // where it is, for sources that are looked at from there
 
 	Open    func(Terms) (worker.Looker, error) // returns what looks
 	Renders bool                               // it can show pages in a browser
 
-	// Room returns what makes room for a look, as in [worker.Order], and what gives it back.
+	// Room returns what makes room for a look, as in [worker.Task], and what gives it back.
 	Room func() (hold func(context.Context, int64) error, free func())
 
-	Do    func(*http.Request) (*http.Response, error) // sends requests to the brain, without redirects
+	Do    func(*http.Request) (*http.Response, error) // sends requests to the leader, without redirects
 	Body  int64                                       // the most bytes that come with one answer; 0 means 256 MiB
 	Grace time.Duration                               // for looks under way when it ends; 0 means 30 s
 	Log   *slog.Logger                                // nil means silence
 }
 
-// Terms are how a hand looks for a brain.
+// Terms are how a worker looks for a leader.
 type Terms struct {
 	Agent string        // the User-Agent
-	Total time.Duration // the longest that a fetch takes: the brain goes by it when the hand is lost
+	Total time.Duration // the longest that a fetch takes: the leader goes by it when the worker is lost
 
 	// May is called before anything is written to a connection for a request. If it returns an
 	// error nothing is sent.
 	May func() error
 }
 
-// A Worker is a hand that works for a brain elsewhere.
+// A Worker is a worker that works for a leader elsewhere.
 type Worker struct {
 	cfg  WorkerConfig
-	run  string            // its own name, that no other hand is given by mistake
-	last string            // address of the brain that let it in last
+	run  string            // its own name, that no other worker is given by mistake
+	last string            // address of the leader that let it in last
 	told map[string]string // why it is not connected, by address
 }
 
@@ -70,19 +70,19 @@ func NewWorker(cfg WorkerConfig) *Worker {
 	return &Worker{cfg: cfg, run: rand.Text(), told: map[string]string{}}
 }
 
-// errDrained is how a session ends that the brain wanted to end.
-var errDrained = errors.New("the brain has no more orders for this hand")
+// errDrained is how a session ends that the leader wanted to end.
+var errDrained = errors.New("the leader has no more tasks for this worker")
 
-// A moved says that the brain is elsewhere.
+// A moved says that the leader is elsewhere.
 type moved struct{ to string }
 
-func (m moved) Error() string { return "the brain is at " + m.to }
+func (m moved) Error() string { return "the leader is at " + m.to }
 
-// A refusal is why a brain does not let a hand in, if trying again is of no use.
+// A refusal is why a leader does not let a worker in, if trying again is of no use.
 type refusal struct{ error }
 
-// Run works until ctx is done, or the brain wants no more of it. It then ends what it has begun, and takes nothing more. It
-// comes back to a brain that goes away, and returns an error only if that is of no use anywhere.
+// Run works until ctx is done, or the leader wants no more of it. It then ends what it has begun, and takes nothing more. It
+// comes back to a leader that goes away, and returns an error only if that is of no use anywhere.
 func (w *Worker) Run(ctx context.Context) error {
 	const soonest, latest = 200 * time.Millisecond, 2 * time.Second // an election is over in a few seconds
 	wait := soonest
@@ -97,7 +97,7 @@ func (w *Worker) Run(ctx context.Context) error {
 				return nil
 			}
 			if errors.Is(err, errDrained) {
-				w.cfg.Log.Info("the brain has let this hand go; its polls are finished")
+				w.cfg.Log.Info("the leader has let this worker go; its polls are finished")
 				return nil
 			}
 			if r, ok := errors.AsType[refusal](err); ok {
@@ -125,7 +125,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
-// tell logs why there is no connection, unless it is the same as before: a brain can be away for hours.
+// tell logs why there is no connection, unless it is the same as before: a leader can be away for hours.
 func (w *Worker) tell(at string, err error) {
 	level, why := slog.LevelWarn, err.Error()
 	if why == w.told[at] {
@@ -136,10 +136,10 @@ func (w *Worker) tell(at string, err error) {
 	if hint := freshet.HintOf(err); hint != "" {
 		said = append(said, "hint", hint)
 	}
-	w.cfg.Log.Log(context.Background(), level, "not connected to the brain", said...)
+	w.cfg.Log.Log(context.Background(), level, "not connected to the leader", said...)
 }
 
-// follow works for the brain at an address, or where that says that the brain is. It returns where that was.
+// follow works for the leader at an address, or where that says that the leader is. It returns where that was.
 func (w *Worker) follow(ctx context.Context, at string) (string, error) {
 	err := w.serve(ctx, at)
 	if m, ok := errors.AsType[moved](err); ok && ctx.Err() == nil {
@@ -149,7 +149,7 @@ func (w *Worker) follow(ctx context.Context, at string) (string, error) {
 	return at, err
 }
 
-// addresses returns where to look for the brain: last where it was last, because that one has
+// addresses returns where to look for the leader: last where it was last, because that one has
 // just gone, or is stopped and takes long to not answer. The others know where it is.
 func (w *Worker) addresses() (list []string) {
 	for _, at := range w.cfg.Join {
@@ -163,7 +163,7 @@ func (w *Worker) addresses() (list []string) {
 	return list
 }
 
-// connect opens a stream to a brain.
+// connect opens a stream to a leader.
 func (w *Worker) connect(ctx context.Context, at string) (io.ReadWriteCloser, error) {
 	target, err := url.JoinPath(at, Path)
 	if err != nil {
@@ -187,23 +187,23 @@ func (w *Worker) connect(ctx context.Context, at string) (io.ReadWriteCloser, er
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
 	resp.Body.Close()
 	// A token that came over https does not go on without.
-	if to := resp.Header.Get(BrainHeader); to != "" && to != at && (strings.HasPrefix(to, "https://") || strings.HasPrefix(at, "http://") && strings.HasPrefix(to, "http://")) {
+	if to := resp.Header.Get(LeaderHeader); to != "" && to != at && (strings.HasPrefix(to, "https://") || strings.HasPrefix(at, "http://") && strings.HasPrefix(to, "http://")) {
 		return nil, moved{to}
 	}
 	err = fmt.Errorf("%s answers %s: %s", at, resp.Status, strings.TrimSpace(string(said)))
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, refusal{freshet.WithHint(err, "give the hand the token of its brain with --token-file")}
+		return nil, refusal{freshet.WithHint(err, "give the worker the token of its leader with --token-file")}
 	case http.StatusNotFound:
 		if w.last != "" { // whoever stands before the nodes has none to send it to
 			return nil, err
 		}
-		return nil, refusal{freshet.WithHint(err, "start the brain with freshet serve --hand-token-file FILE, and join its address without a path")}
+		return nil, refusal{freshet.WithHint(err, "start the leader with freshet serve --hand-token-file FILE, and join its address without a path")}
 	}
 	return nil, err
 }
 
-// serve works for the brain at an address until one of them goes.
+// serve works for the leader at an address until one of them goes.
 func (w *Worker) serve(ctx context.Context, at string) error {
 	conn, err := w.connect(ctx, at)
 	if err != nil {
@@ -211,7 +211,7 @@ func (w *Worker) serve(ctx context.Context, at string) error {
 	}
 	defer conn.Close()
 	s := &session{
-		worker: w, stream: newStream(conn, bufio.NewReaderSize(conn, 64<<10), w.cfg.Body), right: newRight(),
+		worker: w, stream: newStream(conn, bufio.NewReaderSize(conn, 64<<10), w.cfg.Body), lease: newLease(),
 		unwanted: make(chan struct{}, 1), looks: map[uint64]context.CancelFunc{}, asks: map[uint64]chan frame{},
 	}
 	if err := s.greet(); err != nil {

@@ -122,7 +122,7 @@ func (n *newsroom) poll(id freshet.SourceID) (ended, requests []string) {
 	if _, err := n.Poll(n.t.Context(), id); err != nil {
 		n.t.Fatal(err)
 	}
-	for under := true; under; { // what was read along is recorded after the poll
+	for under := true; under; { // what was read from a shared fetch is recorded after the poll
 		wanted, err := n.Wanted(n.t.Context())
 		if err != nil {
 			n.t.Fatal(err)
@@ -165,7 +165,7 @@ func TestOneRequestForAll(t *testing.T) {
 			p := newPaper(t, tagged)
 			all, price, news := p.reads("all", ""), p.reads("price", ".price"), p.reads("news", ".news")
 			other := p.reads("other", ".news")
-			other.Request = &freshet.Profile{Language: "de"} // is asked for otherwise, and never read along
+			other.Request = &freshet.Profile{Language: "de"} // is asked for otherwise, and never read from a shared fetch
 			n := newNewsroom(t, p, daemon.Config{}, all, price, news, other)
 			n.wants("nobody has seen it", "all", false, "all first", "news first", "price first")
 			p.edit(func(p *paper) { p.price = "2 EUR" })
@@ -215,7 +215,7 @@ func (n *newsroom) update(s freshet.Source) {
 	}
 }
 
-// holds wants what is on record to be what happened: as many requests, changes of each
+// holds wants what is recorded to be what happened: as many requests, changes of each
 // part in the order in which they were, and each text as it was read.
 func (n *newsroom) holds(requests int) {
 	n.t.Helper()
@@ -229,7 +229,7 @@ func (n *newsroom) holds(requests int) {
 		sent += a.Requests
 	}
 	if sent != requests {
-		n.t.Errorf("%d requests are on record, want %d", sent, requests)
+		n.t.Errorf("%d requests are recorded, want %d", sent, requests)
 	}
 	changes, err := n.store.Changes(ctx, freshet.ChangeQuery{Source: "price"})
 	if err != nil {
@@ -288,7 +288,7 @@ func TestBudgetOfSharedDocuments(t *testing.T) {
 			}
 		}
 		if own > sent || own < sent-1 || len(outcomes) != kinds*own {
-			t.Errorf("%d outcomes of %d polls are on record, after %d requests, want %d for each", len(outcomes), own, sent, kinds)
+			t.Errorf("%d outcomes of %d polls are recorded, after %d requests, want %d for each", len(outcomes), own, sent, kinds)
 		}
 	})
 }

@@ -407,7 +407,7 @@ func newDates(wall func() time.Time) *dates {
 }
 
 // begin returns a poll with dates, and now as a date. They are the dates of the sources
-// that are read along, too.
+// that are read from a shared fetch, too.
 func (d *dates) begin(p freshet.Poll) (dated freshet.Poll, now func() time.Time) {
 	ahead := d.Ahead()
 	d.mu.Lock()

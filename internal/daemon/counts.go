@@ -94,14 +94,14 @@ func (c *counts) end(ctx context.Context, store freshet.Catalog, found int, has 
 type purges struct {
 	mu     sync.Mutex
 	ids    map[freshet.SourceID]int
-	ending gate // passed by polls from before they are put on record until they have looked here
+	ending gate // passed by polls from before they are recorded until they have looked here
 }
 
 // begin notes that sources are being purged, and end that they have been.
 func (p *purges) begin(ids []freshet.SourceID) { p.count(ids, 1) }
 
 func (p *purges) end(ids []freshet.SourceID) {
-	p.ending.pass(alone)() // whoever was put on record before has looked
+	p.ending.pass(alone)() // whoever was recorded before has looked
 	p.count(ids, -1)
 }
 

@@ -136,7 +136,7 @@ func New(cfg Config) *Daemon {
 		cfg.Plans = cfg.Policy
 	}
 	if cfg.Worker.Looker == nil {
-		cfg.Worker.Looker = worker.New(cfg.Fetcher, cfg.Worker.Read).Showing(cfg.Worker.Renderer)
+		cfg.Worker.Looker = worker.New(cfg.Fetcher, cfg.Worker.Read).Rendering(cfg.Worker.Renderer)
 	}
 	cfg.Grace = cmp.Or(cfg.Grace, 10*time.Second)
 	store, learner, log := cfg.Store, cfg.Learner, cfg.Log

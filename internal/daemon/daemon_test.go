@@ -354,7 +354,7 @@ func TestFailedStoreEndsTheRun(t *testing.T) {
 			t.Errorf("the run ended with %v, want %v", err, freshet.ErrStoreFailed)
 		}
 		if n := len(w.Requests()); n != 0 {
-			t.Errorf("%d requests went out that are not on record", n)
+			t.Errorf("%d requests went out that are not recorded", n)
 		}
 	})
 }

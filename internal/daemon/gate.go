@@ -45,7 +45,7 @@ type requestGate struct {
 	unsent bool             // the request that was last permitted was not sent
 	early  *answer          // to the next request, which was asked for ahead
 	obeys  bool             // pages are asked for only if robots.txt files allow it
-	order  worker.Order     // of the poll
+	task   worker.Task      // of the poll
 	robots int              // requests that were made for robots.txt files
 	retry  time.Duration    // that the answer to one of them asked to wait
 
@@ -67,7 +67,7 @@ func (g *requestGate) permit(ctx context.Context, hop freshet.Hop) error {
 	}
 	err := g.permitRequest(ctx, hop)
 	if err == nil {
-		err = g.awaitLease(ctx) // it may have taken long to put it on record
+		err = g.awaitLease(ctx) // recording it may have taken long
 	}
 	if err == nil {
 		g.granted++
@@ -93,7 +93,7 @@ func (g *requestGate) permitRequest(ctx context.Context, hop freshet.Hop) error 
 			return err
 		}
 	}
-	// The host may have asked another poll to stay away while this one was put on record.
+	// The host may have asked another poll to stay away while this one was recorded.
 	if g.backoffs.has(host, g.loop.dates.Now()) {
 		if err := g.askLoop(ctx, sched.Request{Source: g.poll.Source.ID, Host: host, Unsent: true, Robots: g.robots}); err != nil {
 			return err
@@ -191,28 +191,28 @@ func (g *requestGate) awaitLease(ctx context.Context) error {
 // task of which nothing was sent, because the lease had run out, is given once more when
 // this process holds it again: the source is not at fault, and the request is permitted and
 // recorded.
-func (g *requestGate) look(ctx context.Context) (found worker.Finding, began time.Time) {
-	order := &g.order
+func (g *requestGate) look(ctx context.Context) (found worker.Result, began time.Time) {
+	task := &g.task
 	err := g.awaitLease(ctx)
-	order.At = g.now()
+	task.At = g.now()
 	if err == nil && g.readRobotsFirst(ctx) {
-		order.At = g.now()
+		task.At = g.now()
 	}
 	for err == nil {
 		g.granted = 0
-		if found = g.worker.Look(ctx, *order); !g.leftUnsent(found) {
-			return found, order.At
+		if found = g.worker.Look(ctx, *task); !g.leftUnsent(found) {
+			return found, task.At
 		}
-		g.early = &answer{url: order.URL()}
+		g.early = &answer{url: task.URL()}
 		err = g.awaitLease(ctx)
-		order.At = g.now()
+		task.At = g.now()
 	}
-	return order.Fail(err), order.At
+	return task.Fail(err), task.At
 }
 
 // leftUnsent reports whether not even the first request of a look was sent, because the
 // lease had run out.
-func (g *requestGate) leftUnsent(found worker.Finding) bool {
+func (g *requestGate) leftUnsent(found worker.Result) bool {
 	return found.Failure.Is(failure.LocalUnsure) && found.Requests == 0 && g.granted == 1
 }
 
@@ -248,7 +248,7 @@ func (g *requestGate) readRobotsFirst(ctx context.Context) bool {
 	if !g.obeys && !g.poll.Robots {
 		return false
 	}
-	url := g.order.URL()
+	url := g.task.URL()
 	origin, ok := robots.Origin(url)
 	if !ok {
 		return false // there is no such file
@@ -266,7 +266,7 @@ func (g *requestGate) readRobotsFirst(ctx context.Context) bool {
 		err = g.rules.refusal(url)
 	}
 	switch {
-	case g.retry > 0: // the poll ends, so that what the server asked for is on record
+	case g.retry > 0: // the poll ends, so that what the server asked for is recorded
 		g.early = &answer{url: url, err: &freshet.FetchError{
 			Class: failure.RetryAfter, Err: fmt.Errorf("the server asked, for its robots.txt, to be left alone for %v", g.retry),
 		}}
@@ -283,9 +283,9 @@ func (g *requestGate) readRobotsFirst(ctx context.Context) bool {
 func (g *requestGate) readRobots(ctx context.Context, origin string) error {
 	room := openRoom(g.memory)
 	defer room.close()
-	order, before := g.order, len(g.hosts)
-	order.Room, order.Leave = room.hold, g.permit
-	m, err := g.worker.Robots(ctx, order, origin)
+	task, before := g.task, len(g.hosts)
+	task.Room, task.Permit = room.hold, g.permit
+	m, err := g.worker.Robots(ctx, task, origin)
 	g.robots += m.Requests
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -325,11 +325,11 @@ func (g *requestGate) applyRobots(origin string, a robots.Answer) {
 
 // applyRobotsSource takes a poll of a robots.txt, which can be a source like any other, for
 // a read of it, if it says what the file is now.
-func (g *requestGate) applyRobotsSource(found *worker.Finding) {
+func (g *requestGate) applyRobotsSource(found *worker.Result) {
 	if !g.obeys {
 		return
 	}
-	url := g.order.URL()
+	url := g.task.URL()
 	origin, ok := robots.Origin(url)
 	switch {
 	case !ok || url != robots.URL(origin):

@@ -28,7 +28,7 @@ type indexHints struct {
 	mu      sync.RWMutex
 	watched map[freshet.PageKey]struct{}
 	alias   map[freshet.PageKey]freshet.PageKey // of watched pages, by their URLs as links are written, where that is another
-	speaks  map[uint64]bool                     // whether sources list watched pages, by the hash of their IDs, as far as they were looked at in this run
+	names   map[uint64]bool                     // whether sources list watched pages, by the hash of their IDs, as far as they were looked at in this run
 	scopes  map[freshet.SourceID]scoped
 }
 
@@ -103,58 +103,46 @@ func (v *indexHints) siteKey(scope *sites.Scope) func(string) (freshet.PageKey, 
 	}
 }
 
-// of returns which pages a source may speak for; nil if nobody is to look for any.
-func (v *indexHints) of(s freshet.Source, head freshet.Head, siteOf func(freshet.SourceID) (freshet.Source, bool)) *worker.Voice {
+// of returns how a source is read for hints of other pages, and the key of a page that it
+// may name by its URL; nil if it is not read for hints.
+func (v *indexHints) of(s freshet.Source, head freshet.Head, siteOf func(freshet.SourceID) (freshet.Source, bool)) (*worker.IndexHints, func(string) (freshet.PageKey, bool)) {
 	switch {
 	case s.Index && IsRobots(s.URL), s.Of != "" && !s.Index:
-		return nil // the indexes of its site speak for the pages beside it
+		return nil, nil // the indexes of its site name the pages beside it
 	case s.Of != "", s.Site != nil:
 		of := s
 		if s.Of != "" {
 			var ok bool
 			if of, ok = siteOf(s.Of); !ok {
-				return nil
+				return nil, nil
 			}
 		}
 		if scope := v.scope(of); scope != nil {
-			return &worker.Voice{Keys: eachKey(v.siteKey(scope)), Index: s.Index}
+			return &worker.IndexHints{Index: s.Index}, v.siteKey(scope)
 		}
-		return nil
+		return nil, nil
 	}
 	v.mu.RLock()
-	speaks, looked := v.speaks[xxhash.Sum64String(string(s.ID))]
+	names, looked := v.names[xxhash.Sum64String(string(s.ID))]
 	v.mu.RUnlock()
-	if looked && !speaks && head.Number&(head.Number+1) != 0 {
-		return nil
+	if looked && !names && head.Number&(head.Number+1) != 0 {
+		return nil, nil
 	}
-	return &worker.Voice{Keys: eachKey(v.key), Anew: looked && !speaks}
+	return &worker.IndexHints{Anew: looked && !names}, v.key
 }
 
-// eachKey returns what pages are known by, one by one.
-func eachKey(key func(url string) (freshet.PageKey, bool)) func(context.Context, []string) ([]freshet.PageKey, error) {
-	return func(_ context.Context, urls []string) ([]freshet.PageKey, error) {
-		keys := make([]freshet.PageKey, len(urls))
-		for i, url := range urls {
-			if k, ok := key(url); ok {
-				keys[i] = k
-			}
-		}
-		return keys, nil
-	}
-}
-
-// hear takes note of whether a source that was looked at lists watched pages.
-func (v *indexHints) hear(s freshet.Source, f worker.Finding) {
+// observe notes whether a source that was looked at lists watched pages.
+func (v *indexHints) observe(s freshet.Source, f worker.Result) {
 	if f.Listed < 0 || s.Of != "" || s.Site != nil {
 		return
 	}
 	id := xxhash.Sum64String(string(s.ID))
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.speaks == nil {
-		v.speaks = map[uint64]bool{}
+	if v.names == nil {
+		v.names = map[uint64]bool{}
 	}
-	v.speaks[id] = f.Listed > 0
+	v.names[id] = f.Listed > 0
 }
 
 // scope returns what belongs to a site; nil if what is said of it cannot be read.
@@ -194,7 +182,7 @@ func (v *indexHints) forgetUnwatched(ctx context.Context, sources int64) error {
 	defer v.editing.pass(alone)() // a source that was noticed and is not known to the loop yet would be forgotten
 	return v.loop.call(ctx, func(_ time.Time, s *sched.Scheduler) {
 		v.mu.Lock()
-		v.watched, v.alias, v.speaks, v.scopes = nil, nil, nil, nil
+		v.watched, v.alias, v.names, v.scopes = nil, nil, nil, nil
 		v.mu.Unlock()
 		for _, source := range s.All() {
 			v.notice(source)

@@ -147,7 +147,7 @@ func (c *choosy) Commit(ctx context.Context, r freshet.Record) (freshet.Outcome,
 }
 
 // A change that could not be recorded is captured by the next poll: that it was
-// seen counts only if it is on record.
+// seen counts only if it is recorded.
 func TestRefusedCaptureIsSeenAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, dir string) {
 		w := page(0, 3*time.Second+time.Millisecond)
@@ -193,7 +193,7 @@ func (l *forgottenLog) Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]
 	return l.Store.Outcomes(ctx, q)
 }
 
-// A brain that cannot follow the log ends the run: it would decide blindly.
+// A leader that cannot follow the log ends the run: it would decide blindly.
 func TestUnreadableLogEndsTheRun(t *testing.T) {
 	inBubble(t, func(t *testing.T, dir string) {
 		w := page(0, time.Minute)

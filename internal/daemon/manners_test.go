@@ -123,7 +123,7 @@ func TestRobotsAsksToStayAway(t *testing.T) {
 			}
 		}
 		if away != 1 {
-			t.Errorf("of %d polls it is on record that they were sent away, want one", away)
+			t.Errorf("of %d polls it is recorded that they were sent away, want one", away)
 		}
 		b.stop()
 		b = begin(t, dir, daemon.Config{Fetcher: w, Limits: limits}, numbered(3, "https://a.example/%d")...)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"freshet/internal/daemon/membudget"
-	"freshet/internal/extract/noise"
 	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
@@ -48,47 +47,41 @@ func (d *poller) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	room := openRoom(d.gates.memory)
 	defer room.close()
 	way := &requestGate{
-		requestGates: &d.gates, poll: p, stop: stop, now: now, obeys: p.Source.Obeys(d.gates.limits.Limits().Hosts.Obey), order: d.order(p.Source, head),
+		requestGates: &d.gates, poll: p, stop: stop, now: now, obeys: p.Source.Obeys(d.gates.limits.Limits().Hosts.Obey), task: d.task(p.Source, head),
 		patience: time.Now().Add(leaseWait),
 	}
-	order := &way.order // it is large
-	order.Room, order.Leave, order.Slow = room.hold, way.permitPage, slow
-	p.Along, order.Along = d.sharedOrders(ctx, p.Along)
+	task := &way.task // it is large
+	task.Room, task.Permit, task.Slow = room.hold, way.permitPage, slow
+	p.Along, task.Shared = d.sharedTasks(ctx, p.Along)
 	found, began := way.look(ctx)
 	found.Requests = max(1, found.Requests+way.robots)
 	if found.Result == freshet.Failed {
 		found.RetryAfter = max(found.RetryAfter, way.retry)
 	}
 	way.applyRobotsSource(&found)
-	d.hints.hear(p.Source, found)
+	d.hints.observe(p.Source, found)
 	if found.Result == freshet.Failed && (ctx.Err() != nil || way.givenUp.Load()) {
 		return // cut off by us, which says nothing about the source
 	}
 	if found.RetryAfter > 0 && len(way.hosts) > 0 {
 		d.gates.backOffHost(way.hosts[len(way.hosts)-1], found.RetryAfter)
 	}
-	for host, wait := range found.Away {
+	for host, wait := range found.HostBackoffs {
 		d.gates.backOffHost(host, wait)
 	}
 	rec := found.Record(p, began)
 	rec.Outcome.Route = way.route(rec.Outcome)
 	d.end(ctx, p, rec, head)
-	d.endShared(ctx, p, *order, found, began)
+	d.endShared(ctx, p, task, found, began)
 }
 
-// order returns an order to look at a source, but for when and how.
-func (d *poller) order(s freshet.Source, head freshet.Head) worker.Order {
-	return worker.Order{
-		Source: s, Head: head,
-		Base: d.textOf(s.ID, head.Number), BaseBody: d.bodyOf(s.ID, head.Number), HeldText: d.textOf(s.ID, head.Held.Number),
-		Recent: d.recentOf(s.ID, head.Number),
-		Noise:  d.memoryOf(freshet.NoiseBelief, s.ID), Recall: d.recallOf(s.ID), Items: d.memoryOf(freshet.ItemBelief, s.ID),
-		Fields: d.fieldsOf(s.ID, head.Number),
-		Voice:  d.hints.of(s, head, d.sites.get),
-	}
+// task returns a task to look at a source, but for when and how.
+func (d *poller) task(s freshet.Source, head freshet.Head) worker.Task {
+	hints, key := d.hints.of(s, head, d.sites.get)
+	return worker.Task{Source: s, Head: head, Hints: hints, History: worker.StoredHistory(d.store, s.ID, head, key, d.log)}
 }
 
-// end puts what a poll leaves behind on record, and says what is to be said of it.
+// end records and logs what a poll leaves behind.
 func (d *poller) end(ctx context.Context, p freshet.Poll, rec freshet.Record, head freshet.Head) {
 	leave := d.purges.ending.pass(1)
 	o, change, err := d.gates.recorder.end(ctx, rec)
@@ -148,74 +141,7 @@ func (d *poller) logSuspect(p freshet.Poll, rec freshet.Record, o freshet.Outcom
 	}
 }
 
-// bodyOf returns how a hand gets at the response that a version was read from.
-func (d *poller) bodyOf(id freshet.SourceID, number int) func(context.Context) ([]byte, error) {
-	return func(ctx context.Context) ([]byte, error) {
-		raw, err := d.store.Raw(ctx, id, number)
-		return raw.Body, err
-	}
-}
-
-// textOf returns how a hand gets at the text of a version.
-func (d *poller) textOf(id freshet.SourceID, number int) func(context.Context) ([]byte, error) {
-	return func(ctx context.Context) ([]byte, error) {
-		text, err := d.store.Text(ctx, id, number)
-		if err != nil && !errors.Is(err, freshet.ErrNotFound) { // it may have been purged since
-			d.log.Error("cannot read the previous version", "source", id, "version", number, "err", err)
-		}
-		return text, err
-	}
-}
-
-// recentOf returns how a hand gets at the newest versions of a source. Most texts are
-// new, and to find that out costs a tenth of reading the versions.
-func (d *poller) recentOf(id freshet.SourceID, head int) func(context.Context, freshet.Hash) ([]freshet.Version, error) {
-	return func(ctx context.Context, text freshet.Hash) ([]freshet.Version, error) {
-		number, err := d.store.VersionWith(ctx, id, text, head-worker.Recently)
-		if err != nil || number == 0 {
-			return nil, err
-		}
-		return d.store.Versions(ctx, id, 0, worker.Recently)
-	}
-}
-
-// fieldsOf returns how a hand gets at the named values of a version.
-func (d *poller) fieldsOf(id freshet.SourceID, number int) func(context.Context) (freshet.Fields, error) {
-	return func(ctx context.Context) (freshet.Fields, error) {
-		v, err := d.store.Version(ctx, id, number)
-		return v.Fields, err
-	}
-}
-
-// memoryOf returns how a hand gets at what is known of a source: its noise, or its
-// items.
-func (d *poller) memoryOf(estimator string, id freshet.SourceID) func(context.Context) ([]byte, error) {
-	return func(ctx context.Context) ([]byte, error) {
-		belief, err := d.store.Belief(ctx, estimator, id)
-		switch {
-		case errors.Is(err, freshet.ErrNotFound):
-			return nil, nil
-		case err != nil:
-			d.log.Error("cannot read what is known of a source; the poll goes on without it", "what", estimator, "source", id, "err", err)
-		}
-		return belief.Memory, err
-	}
-}
-
-// recallOf returns how a hand gets at what stored versions teach of the noise of a
-// source.
-func (d *poller) recallOf(id freshet.SourceID) func(context.Context) (*noise.Memory, error) {
-	return func(ctx context.Context) (*noise.Memory, error) {
-		newest, err := d.store.Outcomes(ctx, freshet.OutcomeQuery{Source: id, Newest: true, Limit: noise.Recalled})
-		if err != nil {
-			d.log.Error("cannot read how polls of a source ended; the poll goes on without it", "source", id, "err", err)
-			return nil, err
-		}
-		return noise.Recall(newest, func(version int) ([]byte, error) { return d.store.Text(ctx, id, version) }), nil
-	}
-}
-
-// unrecorded ends a poll of which nothing could be put on record: its source
+// unrecorded ends a poll of which nothing could be recorded: its source
 // was removed in the meantime, or the store is beyond mending and the run ends.
 func (d *poller) unrecorded(ctx context.Context, p freshet.Poll, err error) {
 	if ctx.Err() != nil {
@@ -233,7 +159,7 @@ func (d *poller) unrecorded(ctx context.Context, p freshet.Poll, err error) {
 	}
 }
 
-// report counts and logs a poll that is on record.
+// report counts and logs a poll that is recorded.
 func (d *poller) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
 	d.loop.gauges.count(o)
 	if d.observe != nil {
@@ -261,42 +187,42 @@ func (d *poller) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
 	}
 }
 
-// sharedOrders returns the orders for sources that are read along with a poll, and those
+// sharedTasks returns the tasks for sources that share the fetch of a poll, and those
 // sources. One that is gone meanwhile is not among them.
-func (d *poller) sharedOrders(ctx context.Context, along []freshet.Companion) (kept []freshet.Companion, orders []worker.Order) {
+func (d *poller) sharedTasks(ctx context.Context, along []freshet.Companion) (kept []freshet.Companion, tasks []worker.Task) {
 	for _, c := range along {
 		head, err := d.store.Head(ctx, c.Source.ID)
 		if err != nil {
 			if !errors.Is(err, freshet.ErrNotFound) {
-				d.log.Error("cannot read a source along with another", "source", c.Source.ID, "err", err)
+				d.log.Error("cannot read a source from a shared fetch", "source", c.Source.ID, "err", err)
 			}
 			d.dropShared([]freshet.Companion{c})
 			continue
 		}
-		kept, orders = append(kept, c), append(orders, d.order(c.Source, head))
+		kept, tasks = append(kept, c), append(tasks, d.task(c.Source, head))
 	}
-	return kept, orders
+	return kept, tasks
 }
 
-// endShared puts on record what was found for the sources that were read along, each by
-// itself, after the poll: what a crash comes before is not seen, and polled again. Of a
-// poll that says nothing about them there is nothing to record.
-func (d *poller) endShared(ctx context.Context, p freshet.Poll, order worker.Order, found worker.Finding, began time.Time) {
-	if len(found.Along) < len(p.Along) {
-		d.dropShared(p.Along[len(found.Along):])
+// endShared records the results of sources that shared the fetch, each by itself, after the
+// poll: one that a crash comes before is not seen, and polled again. A poll that says
+// nothing about them leaves nothing to record.
+func (d *poller) endShared(ctx context.Context, p freshet.Poll, task *worker.Task, found worker.Result, began time.Time) {
+	if len(found.Shared) < len(p.Along) {
+		d.dropShared(p.Along[len(found.Shared):])
 	}
-	for i, one := range found.Along {
+	for i, one := range found.Shared {
 		if ctx.Err() != nil && one.Result == freshet.Failed {
 			return
 		}
 		c := p.Along[i]
-		d.hints.hear(c.Source, one)
+		d.hints.observe(c.Source, one)
 		its := freshet.Poll{Source: c.Source, At: p.At, Since: c.Since, Cause: freshet.BySharing}
-		d.end(ctx, its, one.Record(its, began), order.Along[i].Head)
+		d.end(ctx, its, one.Record(its, began), task.Shared[i].Head)
 	}
 }
 
-// dropShared tells the leader that sources were not read along after all.
+// dropShared tells the scheduler that sources did not share the fetch after all.
 func (d *poller) dropShared(along []freshet.Companion) {
 	for _, c := range along {
 		d.loop.dates.forget(c.Source.ID)
@@ -326,7 +252,7 @@ func openRoom(b *membudget.Budget) room {
 	return room{b.Share()}
 }
 
-// OpenRoom returns how a look makes room in a budget, as in [worker.Order], and how it gives
+// OpenRoom returns how a look makes room in a budget, as in [worker.Task], and how it gives
 // it back.
 func OpenRoom(b *membudget.Budget) (hold func(context.Context, int64) error, free func()) {
 	r := openRoom(b)

@@ -37,7 +37,7 @@ func (s *lateLog) RemoveSource(ctx context.Context, id freshet.SourceID, purge b
 	return s.Store.RemoveSource(ctx, id, purge)
 }
 
-// A source that is purged when a poll of it is on record, and the brain has not been told
+// A source that is purged when a poll of it is recorded, and the leader has not been told
 // of that, takes nothing of the budget with it.
 func TestPurgeBeforeTheBrainIsTold(t *testing.T) {
 	for name, slow := range map[string]bool{"a poll that has ended": false, "a poll that ends meanwhile": true} {
@@ -71,7 +71,7 @@ func purgeLate(t *testing.T, dir string, slow bool) {
 	<-d.Started()
 	time.Sleep(10 * time.Second)
 	log.late.Store(!slow)
-	for id := range polled { // a poll of the other one is on record just now: the next is of it
+	for id := range polled { // a poll of the other one is recorded just now: the next is of it
 		if len(polled) == 0 && (id == "a") != slow {
 			break
 		}

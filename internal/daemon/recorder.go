@@ -13,7 +13,7 @@ import (
 	"freshet/internal/retry"
 )
 
-// A recorder puts polls on record: that they begin, before the order leaves, and
+// A recorder records polls: that they begin, before the task leaves, and
 // how they ended. The store gathers the writes of many polls into one group and
 // gives each outcome its place in the log. While the store cannot write, polls
 // wait here.

@@ -151,7 +151,7 @@ func numbered(n int, url string) (all []freshet.Source) {
 	return all
 }
 
-// outcomesIn returns the polls on record in a directory whose daemon has stopped.
+// outcomesIn returns the polls recorded in a directory whose daemon has stopped.
 func outcomesIn(t *testing.T, dir string) []freshet.Outcome {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
@@ -393,7 +393,7 @@ func TestRedirectsCountAcrossACrash(t *testing.T) {
 				time.Sleep(1500 * time.Millisecond)
 				b.stop() // the second request is under way, and is never heard of again
 				if len(w.of("s0-1.example")) != 1 || len(outcomesIn(t, dir)) != 0 {
-					t.Fatalf("the redirect was followed %d times, and %d polls are on record", len(w.of("s0-1.example")), len(outcomesIn(t, dir)))
+					t.Fatalf("the redirect was followed %d times, and %d polls are recorded", len(w.of("s0-1.example")), len(outcomesIn(t, dir)))
 				}
 				restart := time.Now()
 				b = begin(t, dir, cfg, freshet.Source{ID: "own", URL: "https://s0-1.example/"})

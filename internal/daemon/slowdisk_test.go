@@ -45,7 +45,7 @@ func (s *sluggishStore) Commit(ctx context.Context, r freshet.Record) (freshet.O
 }
 
 // A host that asks to be left alone is left alone from that moment on, also by polls
-// that had their leave, however long the disk takes to put anything on record.
+// that had their leave, however long the disk takes to record anything.
 func TestRetryAfterOnASlowDisk(t *testing.T) {
 	inBubble(t, func(t *testing.T, dir string) {
 		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
@@ -95,7 +95,7 @@ func TestRetryAfterOnASlowDisk(t *testing.T) {
 }
 
 // A min_gap counts from when a request leaves, however long it took to put the poll
-// on record, and across a crash.
+// recorded, and across a crash.
 func TestMinGapOnASlowDisk(t *testing.T) {
 	inBubble(t, func(t *testing.T, dir string) {
 		const gap = 5 * time.Second

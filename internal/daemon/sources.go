@@ -115,7 +115,7 @@ func (e *editor) RemoveSource(ctx context.Context, id freshet.SourceID, purge bo
 // with what was written last.
 func (e *editor) tellSource(ctx context.Context, id freshet.SourceID, events ...sched.Event) error {
 	defer e.editing.pass(alone)()
-	// An edit that is on record must reach the loop, whoever has gone meanwhile.
+	// An edit that is recorded must reach the loop, whoever has gone meanwhile.
 	w, err := e.store.Source(context.WithoutCancel(ctx), id)
 	switch {
 	case errors.Is(err, freshet.ErrNotFound):
@@ -514,7 +514,7 @@ func (e *editor) purge(ctx context.Context, ids []freshet.SourceID, delete func(
 	return delete()
 }
 
-// catchUp returns when the leader has been told of all that is on record by now.
+// catchUp returns when the leader has been told of all that is recorded by now.
 func (e *editor) catchUp(ctx context.Context) error {
 	if !e.loop.running.Load() {
 		return nil

@@ -96,7 +96,7 @@ func (w *Warm) Run(ctx context.Context) {
 		err := w.begin(ctx)
 		took := time.Since(began)
 		if err == nil {
-			w.cfg.Log.Debug("following what another node decides", "outcome", w.Warmth().Upto, "took", took)
+			w.cfg.Log.Debug("following the leader", "outcome", w.Warmth().Upto, "took", took)
 			said = false
 			err = w.follow(ctx, took)
 		}
@@ -109,7 +109,7 @@ func (w *Warm) Run(ctx context.Context) {
 				level = slog.LevelDebug
 			}
 			said = true
-			w.cfg.Log.Log(ctx, level, "this node begins anew to follow what another decides", "why", err, "hint", freshet.HintOf(err))
+			w.cfg.Log.Log(ctx, level, "this node starts again to follow the leader", "why", err, "hint", freshet.HintOf(err))
 			w.rest(ctx, warmRetry)
 		}
 	}
@@ -215,7 +215,7 @@ func (w *Warm) step(ctx context.Context, store freshet.Store) (err error) {
 	return w.readOutcomes(ctx, store)
 }
 
-// sameLog refuses a log that does not go on from where it was read. An epoch is on record from its first
+// sameLog refuses a log that does not go on from where it was read. An epoch is recorded from its first
 // outcome on: one that was not when that was last looked at comes after all that was read by then.
 func (w *Warm) sameLog(ctx context.Context, store freshet.Store) error {
 	epochs, err := store.OutcomeEpochs(ctx)

@@ -53,7 +53,7 @@ func (d *door) Fetch(ctx context.Context, req freshet.Request) (freshet.Response
 	return freshet.Response{URL: req.URL, Status: 200, MediaType: "text/plain", Body: []byte("a"), Requests: requests}, nil
 }
 
-// While a daemon is not sure that it decides its polls wait, whether they have just been put on record or
+// While a daemon is not sure that it decides its polls wait, whether they have just been recorded or
 // have a connection already. Nothing is sent, no poll fails, and each counts once.
 func TestPollsWaitUntilTheDaemonIsSure(t *testing.T) {
 	for _, dial := range []time.Duration{time.Millisecond, 1300 * time.Millisecond} {
@@ -86,10 +86,10 @@ func TestPollsWaitUntilTheDaemonIsSure(t *testing.T) {
 					}
 				}
 				if n := store.hops.Load(); n > 0 {
-					t.Errorf("%d requests are on record that are not the first of a poll, want none", n)
+					t.Errorf("%d requests are recorded that are not the first of a poll, want none", n)
 				}
 				if len(log) != len(w.came) || len(log) < 100 {
-					t.Errorf("%d requests were made, and %d polls are on record", len(w.came), len(log))
+					t.Errorf("%d requests were made, and %d polls are recorded", len(w.came), len(log))
 				}
 			})
 		})
@@ -132,7 +132,7 @@ func TestPollsDoNotWaitForEver(t *testing.T) {
 			t.Errorf("to stop took %v", took)
 		}
 		if log := outcomesIn(t, dir); len(log) != 1 || len(w.came) != 0 {
-			t.Errorf("after the stop %d polls are on record and %d requests were made, want 1 and none", len(log), len(w.came))
+			t.Errorf("after the stop %d polls are recorded and %d requests were made, want 1 and none", len(log), len(w.came))
 		}
 	})
 }

@@ -51,14 +51,14 @@ func record(b *testing.B, versions int) *recording {
 func BenchmarkLook(b *testing.B) {
 	pages := record(b, 24)
 	h := worker.New(pages, nil)
-	look := func(o worker.Order) *freshet.Capture {
+	look := func(o worker.Task) *freshet.Capture {
 		f := h.Look(b.Context(), o)
 		if f.Capture == nil || f.Suspect != "" {
 			b.Fatalf("%+v", f)
 		}
 		return f.Capture
 	}
-	first := worker.Order{Source: freshet.Source{ID: "page", URL: "http://a.example/"}, At: time.Now()}
+	first := worker.Task{Source: freshet.Source{ID: "page", URL: "http://a.example/"}, At: time.Now()}
 	b.Run("first", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -71,8 +71,8 @@ func BenchmarkLook(b *testing.B) {
 		for b.Loop() {
 			o := first
 			o.Head = freshet.Head{Number: 1, Hash: c.Hash, Recipe: c.Recipe}
-			o.Base = func(context.Context) ([]byte, error) { return c.Text, nil }
-			o.BaseBody = func(context.Context) ([]byte, error) { return c.Raw.Body, nil }
+			pastOf(&o).text = func(context.Context) ([]byte, error) { return c.Text, nil }
+			pastOf(&o).body = func(context.Context) ([]byte, error) { return c.Raw.Body, nil }
 			c = look(o)
 		}
 	})

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -28,25 +29,25 @@ func sumOf(r extract.Reading) uint64 {
 
 // fieldChanges returns which named values differ from those of the head. Values
 // that cannot be read differ from nothing.
-func (o *Order) fieldChanges(ctx context.Context, fields freshet.Fields) []freshet.FieldChange {
-	if fields == nil || o.Fields == nil || o.Head.Number == 0 {
+func (t *Task) fieldChanges(ctx context.Context, fields freshet.Fields) []freshet.FieldChange {
+	if fields == nil || t.Head.Number == 0 {
 		return nil
 	}
-	before, err := o.Fields(ctx)
+	before, err := t.History.Fields(ctx)
 	if err != nil {
 		return nil
 	}
 	return fields.ChangesFrom(before)
 }
 
-// tellDetails notes which named values and which items differ from the head. A page
+// addDetails notes which named values and which items differ from the head. A page
 // that is probably another one says nothing about the items of this.
-func (f *Finding) tellDetails(ctx context.Context, o *Order, r extract.Reading, fields []freshet.FieldChange) {
+func (f *Result) addDetails(ctx context.Context, t *Task, r extract.Reading, fields []freshet.FieldChange) {
 	f.Capture.Details.Fields = fields
-	if f.Suspect != "" || o.Items == nil {
+	if f.Suspect != "" {
 		return
 	}
-	known, err := o.Items(ctx)
+	known, err := t.History.Items(ctx)
 	if err != nil || known == nil && len(r.Items) == 0 {
 		return
 	}
@@ -58,12 +59,59 @@ func (f *Finding) tellDetails(ctx context.Context, o *Order, r extract.Reading, 
 	f.Items = m.MarshalBinary()
 }
 
-// remember notes the items of a first version.
-func (f *Finding) remember(r extract.Reading) {
+// rememberItems notes the items of a first version.
+func (f *Result) rememberItems(r extract.Reading) {
 	if len(r.Items) == 0 || f.Suspect != "" {
 		return
 	}
 	var m extract.ItemMemory
 	m.Compare(r.Items)
 	f.Items = m.MarshalBinary()
+}
+
+// announced returns what a source that was read says of when it will change; nil if that is
+// nothing.
+func (t *Task) announced(rd extract.Reading, took time.Duration) *freshet.Foretelling {
+	now, setting := t.At.Add(took), t.Source.NextChange
+	zone := setting.Location()
+	f := freshet.Foretelling{Rests: rd.Foretold.Rests}
+	for _, n := range rd.Foretold.Next {
+		if passed := now.Sub(n.At); passed >= 0 { // of a schedule, the next is wanted
+			n.At = n.At.Add(passed.Truncate(n.Every) + n.Every)
+		}
+		f.Next = append(f.Next, n)
+	}
+	switch rd.Kind {
+	case freshet.HTML, freshet.Text, freshet.PDF:
+		if n, ok := extract.Foretold(rd.Text, now, zone); ok {
+			f.Next = append(f.Next, n)
+		}
+	}
+	if n, ok := foretoldBy(rd.Fields[setting.Field], now, zone); ok {
+		f.Next = append(f.Next, n)
+	}
+	if len(f.Next) == 0 && f.Rests == 0 {
+		return nil
+	}
+	for i := range f.Next {
+		f.Next[i].At = f.Next[i].At.Truncate(time.Second)
+	}
+	return &f
+}
+
+// foretoldBy returns when the next change comes by the value that a user has named.
+func foretoldBy(v any, now time.Time, zone *time.Location) (next freshet.NextWord, ok bool) {
+	switch v := v.(type) {
+	case string:
+		return extract.ForetoldBy(v, now, zone)
+	case float64:
+		const millis = 1e11 // seconds since 1970 are fewer
+		if v > millis {
+			v /= 1000
+		}
+		if at := time.Unix(int64(v), 0).UTC(); v > 0 && v < millis && at.After(now) {
+			return freshet.NextWord{By: freshet.NextByField, At: at}, true
+		}
+	}
+	return next, false
 }

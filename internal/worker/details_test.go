@@ -8,16 +8,16 @@ import (
 	"freshet/internal/worker"
 )
 
-// then orders a look at a site as one that has seen what an earlier look found.
-func (s *site) then(found *worker.Finding, recipe freshet.Recipe) worker.Order {
+// then returns a task for a look at a site as one that has seen what an earlier look found.
+func (s *site) then(found *worker.Result, recipe freshet.Recipe) worker.Task {
 	o := s.order(found)
 	o.Source.Recipe = recipe
 	items := []byte{}
 	if found != nil {
 		items = found.Items
-		o.Fields = func(context.Context) (freshet.Fields, error) { return found.Capture.Fields, nil }
+		pastOf(&o).fields = func(context.Context) (freshet.Fields, error) { return found.Capture.Fields, nil }
 	}
-	o.Items = func(context.Context) ([]byte, error) { return items, nil }
+	pastOf(&o).items = func(context.Context) ([]byte, error) { return items, nil }
 	return o
 }
 
@@ -64,7 +64,7 @@ func TestItemsAreCompared(t *testing.T) {
 	one := `<item><guid>1</guid><title>One</title></item>`
 	two := `<item><guid>2</guid><title>Two</title></item>`
 	s := newSite(t, says(feed(one+two)))
-	look := func(found *worker.Finding, items string) worker.Finding {
+	look := func(found *worker.Result, items string) worker.Result {
 		t.Helper()
 		s.answer = says(feed(items))
 		f := s.look(t, s.then(found, freshet.Recipe{}))

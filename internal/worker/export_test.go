@@ -7,8 +7,8 @@ import (
 )
 
 // Speak returns what a new version says of other pages.
-func Speak(ctx context.Context, o Order, kind freshet.Kind, body []byte) *freshet.Word {
-	f := Finding{kind: kind}
-	f.speak(ctx, &o, body, o.Source.URL)
+func Speak(ctx context.Context, o Task, kind freshet.Kind, body []byte) *freshet.Word {
+	f := Result{kind: kind}
+	f.readHints(ctx, &o, body, o.Source.URL)
 	return f.Word
 }

@@ -7,19 +7,19 @@ import (
 	"freshet/internal/freshet"
 )
 
-// hear judges whether a capture differs from the head only in what differs at nearly
+// judgeNoise judges whether a capture differs from the head only in what differs at nearly
 // every poll, and learns from it. It does so only for sources that want to be spared
 // such captures, which are stored quietly; for others somebody who asks is told by
 // [noise.Recall]. What is doubted is not judged: it is probably another page.
-func (f *Finding) hear(ctx context.Context, o *Order, s step) error {
-	if o.Source.Noise != freshet.NoiseAuto || o.Noise == nil || s.unknown {
+func (f *Result) judgeNoise(ctx context.Context, t *Task, s step) error {
+	if t.Source.Noise != freshet.NoiseAuto || s.unknown {
 		return nil
 	}
-	m, err := o.heard(ctx, s.base)
+	m, err := t.noiseMemory(ctx, s.base)
 	if err != nil {
 		return nil // it is told as a change, and nothing is learnt
 	}
-	m.Polled(o.Head.Polls)
+	m.Polled(t.Head.Polls)
 	f.Judged = m.Judge(s.base, s.text)
 	if f.Noise, err = m.MarshalBinary(); err != nil {
 		return err
@@ -30,17 +30,17 @@ func (f *Finding) hear(ctx context.Context, o *Order, s step) error {
 	return nil
 }
 
-// heard returns what is known of the noise of the source. If nothing is, or it is
+// noiseMemory returns what is known of the noise of the source. If nothing is, or it is
 // damaged, or the source has changed since without being judged, its stored versions
 // say what there is to know.
-func (o *Order) heard(ctx context.Context, base []byte) (*noise.Memory, error) {
-	known, err := o.Noise(ctx)
+func (t *Task) noiseMemory(ctx context.Context, base []byte) (*noise.Memory, error) {
+	known, err := t.History.Noise(ctx)
 	if err != nil {
 		return nil, err
 	}
 	m := &noise.Memory{}
-	if err := m.UnmarshalBinary(known); err == nil && m.Follows(base) || o.Recall == nil {
+	if err := m.UnmarshalBinary(known); err == nil && m.Follows(base) {
 		return m, nil
 	}
-	return o.Recall(ctx)
+	return t.History.LearnNoise(ctx)
 }

@@ -18,7 +18,7 @@ func clocked(minute int, text string) string {
 
 // follow looks at a page with a clock again and again, and returns what the last look
 // found: minute by minute, until a last one with a text, or with a page of its own.
-func follow(t *testing.T, setting freshet.NoiseSetting, last string, spoil func(*worker.Order)) worker.Finding {
+func follow(t *testing.T, setting freshet.NoiseSetting, last string, spoil func(*worker.Task)) worker.Result {
 	s := newSite(t, says(clocked(0, "Pay on time.")))
 	f := s.look(t, s.order(nil))
 	known := f.Noise
@@ -26,7 +26,7 @@ func follow(t *testing.T, setting freshet.NoiseSetting, last string, spoil func(
 	for k := 1; k <= minutes; k++ {
 		o := s.order(&f)
 		o.Source.Noise, o.Head.Polls = setting, int64(k)
-		o.Noise = func(context.Context) ([]byte, error) { return known, nil }
+		pastOf(&o).noise = func(context.Context) ([]byte, error) { return known, nil }
 		s.answer = says(clocked(k, "Pay on time."))
 		if k == minutes {
 			if s.answer = says(last); last[0] != '<' {
@@ -58,7 +58,7 @@ func TestNoise(t *testing.T) {
 		name    string
 		setting freshet.NoiseSetting
 		text    string
-		spoil   func(*worker.Order)
+		spoil   func(*worker.Task)
 		result  freshet.Result
 		quiet   freshet.Quiet
 		verdict noise.Verdict
@@ -67,37 +67,36 @@ func TestNoise(t *testing.T) {
 		{"report", freshet.NoiseReport, "Pay on time.", nil, freshet.Changed, "", ""},
 		{"off", freshet.NoiseOff, "Pay on time.", nil, freshet.Changed, "", ""},
 		{"a real change", freshet.NoiseAuto, "Pay at once.", nil, freshet.Changed, "", noise.Change},
-		{"damaged memory", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) {
-			o.Noise = func(context.Context) ([]byte, error) { return []byte("x"), nil }
+		{"damaged memory", freshet.NoiseAuto, "Pay on time.", func(o *worker.Task) {
+			pastOf(o).noise = func(context.Context) ([]byte, error) { return []byte("x"), nil }
 		}, freshet.Changed, "", noise.Change},
-		{"damaged memory of a source with versions", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) {
-			o.Noise = func(context.Context) ([]byte, error) { return []byte("x"), nil }
-			o.Recall = recalled
+		{"damaged memory of a source with versions", freshet.NoiseAuto, "Pay on time.", func(o *worker.Task) {
+			pastOf(o).noise = func(context.Context) ([]byte, error) { return []byte("x"), nil }
+			pastOf(o).learnNoise = recalled
 		}, freshet.Unchanged, freshet.QuietNoise, noise.Noise},
-		{"no memory, as when the source was not to be spared so far", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) {
-			o.Noise = func(context.Context) ([]byte, error) { return nil, nil }
-			o.Recall = recalled
+		{"no memory, as when the source was not to be spared so far", freshet.NoiseAuto, "Pay on time.", func(o *worker.Task) {
+			pastOf(o).noise = func(context.Context) ([]byte, error) { return nil, nil }
+			pastOf(o).learnNoise = recalled
 		}, freshet.Unchanged, freshet.QuietNoise, noise.Noise},
-		{"memory of another time", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) {
-			o.Noise = func(context.Context) ([]byte, error) {
+		{"memory of another time", freshet.NoiseAuto, "Pay on time.", func(o *worker.Task) {
+			pastOf(o).noise = func(context.Context) ([]byte, error) {
 				var old noise.Memory
 				old.Judge([]byte("a"), []byte("b"))
 				return old.MarshalBinary()
 			}
-			o.Recall = recalled
+			pastOf(o).learnNoise = recalled
 		}, freshet.Unchanged, freshet.QuietNoise, noise.Noise},
-		{"memory that leads up to the head", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) {
-			o.Recall = func(context.Context) (*noise.Memory, error) { return nil, errors.New("asked for nothing") }
+		{"memory that leads up to the head", freshet.NoiseAuto, "Pay on time.", func(o *worker.Task) {
+			pastOf(o).learnNoise = func(context.Context) (*noise.Memory, error) { return nil, errors.New("asked for nothing") }
 		}, freshet.Unchanged, freshet.QuietNoise, noise.Noise},
-		{"versions that cannot be read", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) {
-			o.Noise = func(context.Context) ([]byte, error) { return nil, nil }
-			o.Recall = func(context.Context) (*noise.Memory, error) { return nil, errors.New("disk") }
+		{"versions that cannot be read", freshet.NoiseAuto, "Pay on time.", func(o *worker.Task) {
+			pastOf(o).noise = func(context.Context) ([]byte, error) { return nil, nil }
+			pastOf(o).learnNoise = func(context.Context) (*noise.Memory, error) { return nil, errors.New("disk") }
 		}, freshet.Changed, "", ""},
-		{"memory that cannot be read", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) {
-			o.Noise = func(context.Context) ([]byte, error) { return nil, errors.New("disk") }
+		{"memory that cannot be read", freshet.NoiseAuto, "Pay on time.", func(o *worker.Task) {
+			pastOf(o).noise = func(context.Context) ([]byte, error) { return nil, errors.New("disk") }
 		}, freshet.Changed, "", ""},
-		{"nobody asks", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) { o.Noise = nil }, freshet.Changed, "", ""},
-		{"many polls without a difference before", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) { o.Head.Polls += 100 }, freshet.Changed, "", noise.Change},
+		{"many polls without a difference before", freshet.NoiseAuto, "Pay on time.", func(o *worker.Task) { o.Head.Polls += 100 }, freshet.Changed, "", noise.Change},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -109,7 +108,7 @@ func TestNoise(t *testing.T) {
 				t.Errorf("the look learnt something: %v", learnt)
 			}
 			if rec := f.Record(freshet.Poll{}, noon); string(rec.Noise) != string(f.Noise) {
-				t.Error("what is known of the noise is not put on record")
+				t.Error("what is known of the noise is not recorded")
 			}
 		})
 	}

@@ -182,6 +182,6 @@ func TestSuspicionGoesOn(t *testing.T) {
 func TestFailedLookIsNotSuspect(t *testing.T) {
 	s := newSite(t, refuses(500))
 	if f := s.look(t, s.order(nil)); f.Suspect != "" || f.Landed != "" || f.Result != freshet.Failed {
-		t.Errorf("a failed look found %+v", worker.Finding{Suspect: f.Suspect, Landed: f.Landed, Result: f.Result})
+		t.Errorf("a failed look found %+v", worker.Result{Suspect: f.Suspect, Landed: f.Landed, Result: f.Result})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -66,7 +67,7 @@ func (s Series) Replay(ctx context.Context, store freshet.Store, setting freshet
 		return r, err
 	}
 	desk := &shelf{}
-	reader := replayer{store: store, source: source, hand: worker.New(desk, nil)}
+	reader := replayer{store: store, source: source, worker: worker.New(desk, nil)}
 	for k, v := range s.Versions {
 		desk.version = v
 		found, err := reader.poll(ctx, began.Add(time.Duration(k)*time.Hour))
@@ -91,7 +92,7 @@ func (s Series) Replay(ctx context.Context, store freshet.Store, setting freshet
 }
 
 // verdict returns what a look makes of the step to what it saw.
-func verdict(f worker.Finding) Verdict {
+func verdict(f worker.Result) Verdict {
 	switch {
 	case !f.Result.Seen():
 		return Suspect
@@ -103,25 +104,24 @@ func verdict(f worker.Finding) Verdict {
 	return Same
 }
 
-// A replayer makes the polls of one source as the daemon does: they are put on record,
-// a hand looks, and what it found is put on record.
+// A replayer makes the polls of one source as the daemon does: they are recorded, a worker
+// looks, and its results are recorded.
 type replayer struct {
 	store  freshet.Store
 	source freshet.Source
-	hand   *worker.Hand
+	worker *worker.Worker
 	since  time.Time
 }
 
-func (r *replayer) poll(ctx context.Context, at time.Time) (worker.Finding, error) {
+func (r *replayer) poll(ctx context.Context, at time.Time) (worker.Result, error) {
 	p := freshet.Poll{Source: r.source, At: at, Since: r.since}
 	head, err := r.store.Begin(ctx, p)
 	if err != nil {
-		return worker.Finding{}, err
+		return worker.Result{}, err
 	}
-	found := r.hand.Look(ctx, worker.Order{
+	found := r.worker.Look(ctx, worker.Task{
 		Source: r.source, Head: head, At: at,
-		Base: r.textOf(head.Number), BaseBody: r.bodyOf(head.Number), HeldText: r.textOf(head.Held.Number),
-		Noise: r.noise, Recall: r.recall,
+		History: worker.StoredHistory(r.store, r.source.ID, head, nil, slog.New(slog.DiscardHandler)),
 	})
 	found.Took = 0 // a replay takes no time
 	if found.Result.Seen() {
@@ -131,19 +131,6 @@ func (r *replayer) poll(ctx context.Context, at time.Time) (worker.Finding, erro
 	return found, err
 }
 
-// textOf returns how the hand gets at the text of a version, and bodyOf at its
-// response.
-func (r *replayer) textOf(number int) func(context.Context) ([]byte, error) {
-	return func(ctx context.Context) ([]byte, error) { return r.store.Text(ctx, r.source.ID, number) }
-}
-
-func (r *replayer) bodyOf(number int) func(context.Context) ([]byte, error) {
-	return func(ctx context.Context) ([]byte, error) {
-		raw, err := r.store.Raw(ctx, r.source.ID, number)
-		return raw.Body, err
-	}
-}
-
 // noise returns what is known of the noise of the source.
 func (r *replayer) noise(ctx context.Context) ([]byte, error) {
 	belief, err := r.store.Belief(ctx, freshet.NoiseBelief, r.source.ID)
@@ -151,10 +138,4 @@ func (r *replayer) noise(ctx context.Context) ([]byte, error) {
 		return nil, nil
 	}
 	return belief.Memory, err
-}
-
-// recall returns what the stored versions of the source teach of its noise.
-func (r *replayer) recall(ctx context.Context) (*noise.Memory, error) {
-	newest, err := r.store.Outcomes(ctx, freshet.OutcomeQuery{Source: r.source.ID, Newest: true, Limit: noise.Recalled})
-	return noise.Recall(newest, func(version int) ([]byte, error) { return r.store.Text(ctx, r.source.ID, version) }), err
 }

@@ -16,11 +16,11 @@ import (
 type watch struct {
 	*testing.T
 	site  *site
-	order worker.Order
+	order worker.Task
 	texts map[int][]byte // by version
 	past  []freshet.Version
 	told  []string // texts of the changes
-	last  worker.Finding
+	last  worker.Result
 }
 
 func newWatch(t *testing.T, body string) *watch {
@@ -44,15 +44,15 @@ func (w *watch) look(after time.Duration, body string, want freshet.Result, susp
 	w.keep(f)
 }
 
-// keep takes over a finding as a store does.
-func (w *watch) keep(f worker.Finding) {
+// keep takes over a result as a store does.
+func (w *watch) keep(f worker.Result) {
 	head := &w.order.Head
 	number := len(w.texts) + 1
 	if f.Capture != nil {
 		w.texts[number] = f.Capture.Text
 		w.past = slices.Insert(w.past, 0, freshet.Version{Number: number, Hash: f.Capture.Hash, SeenAt: w.order.At, Quiet: f.Capture.Quiet})
 	}
-	w.order.Recent = func(context.Context, freshet.Hash) ([]freshet.Version, error) { return w.past, nil }
+	pastOf(&w.order).versions = func(context.Context, freshet.Hash) ([]freshet.Version, error) { return w.past, nil }
 	switch {
 	case f.Result == freshet.Doubted && f.Capture != nil:
 		head.Held = f.Held
@@ -72,7 +72,7 @@ func (w *watch) keep(f worker.Finding) {
 	text := func(number int) func(context.Context) ([]byte, error) {
 		return func(context.Context) ([]byte, error) { return w.texts[number], nil }
 	}
-	w.order.Base, w.order.HeldText = text(head.Number), text(head.Held.Number)
+	pastOf(&w.order).text, pastOf(&w.order).quarantined = text(head.Number), text(head.Held.Number)
 }
 
 var story = page("News", 5000)
@@ -102,8 +102,8 @@ func TestWrongPageIsNoChange(t *testing.T) {
 	}
 }
 
-// wrongOrder returns the order of the next look at a site that answers with a page.
-func wrongOrder(w *watch, body string) worker.Order {
+// wrongOrder returns the task of the next look at a site that answers with a page.
+func wrongOrder(w *watch, body string) worker.Task {
 	w.site.answer = says(body)
 	return w.order
 }
@@ -270,7 +270,7 @@ func TestZooSuspects(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			w := newWatch(t, story)
 			w.order.Source.URL = w.site.URL + "/news"
-			again := func(after time.Duration, want freshet.Result) worker.Finding {
+			again := func(after time.Duration, want freshet.Result) worker.Result {
 				t.Helper()
 				w.site.answer = tt.answer
 				w.order.At = w.order.At.Add(after)

@@ -10,7 +10,7 @@ import (
 	"freshet/internal/test/netfault"
 )
 
-// A source is read as was said last, also by a hand that was away meanwhile.
+// A source is read as was said last, also by a worker that was away meanwhile.
 func TestReadAsSaidLast(t *testing.T) {
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 3*time.Second, 3*time.Second }) // of one that is lost
 	g.page("/", "<p id=a>first<p id=b>second")
@@ -32,7 +32,7 @@ func TestReadAsSaidLast(t *testing.T) {
 	for _, cut := range []bool{false, true} {
 		if cut {
 			w.Cut()
-			g.until("the hand works again", func() bool { return look("#a") == wants["#a"] })
+			g.until("the worker works again", func() bool { return look("#a") == wants["#a"] })
 		}
 		for range 3 {
 			for _, css := range []string{"#a", "#b", "p", "#b", "#c"} {

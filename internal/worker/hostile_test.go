@@ -130,7 +130,7 @@ func TestZoo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handWith := func(timeout time.Duration) *worker.Hand {
+	handWith := func(timeout time.Duration) *worker.Worker {
 		reader := extract.NewReader(extract.ReaderConfig{Command: []string{self, childMode}, Workers: 1, Timeout: timeout})
 		t.Cleanup(func() { reader.Close() })
 		return worker.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), reader.Read)

@@ -16,7 +16,7 @@ import (
 	"freshet/internal/worker"
 )
 
-// TestNoRightNoRequest has the brain lose its office between the leave for a request and the
+// TestNoRightNoRequest has the leader lose its office between the permit for a request and the
 // moment that it would be written. The name of the server takes that long to be looked up. Nothing is
 // sent before it has the office again, and then the page is looked at: no poll failed.
 func TestNoRightNoRequest(t *testing.T) {
@@ -42,12 +42,12 @@ func TestNoRightNoRequest(t *testing.T) {
 	_, port, _ := net.SplitHostPort(g.web.Listener.Addr().String())
 	o.Source.URL = "http://name.example:" + port + "/"
 	leaves := 0
-	o.Leave = func(context.Context, freshet.Hop) error { leaves++; return nil }
+	o.Permit = func(context.Context, freshet.Hop) error { leaves++; return nil }
 	found := g.begun(o, looking)
 	g.right.Store(-1) // somebody else may be elected now
 	<-time.After(right)
 	close(look)
-	g.until("the hand gives the order back", func() bool { return g.hands.Status()[0].Busy == 0 })
+	g.until("the worker gives the task back", func() bool { return g.hands.Status()[0].Busy == 0 })
 	if n := g.asked("/"); n != 0 {
 		t.Errorf("%d requests were written without the right to", n)
 	}
@@ -57,11 +57,11 @@ func TestNoRightNoRequest(t *testing.T) {
 	}
 }
 
-// begun orders a look until one has begun, and returns what will be found: a hand that is very
+// begun tasks a look until one has begun, and returns what will be found: a worker that is very
 // slow may be lost before.
-func (g *rig) begun(o worker.Order, there <-chan struct{}) <-chan worker.Finding {
+func (g *rig) begun(o worker.Task, there <-chan struct{}) <-chan worker.Result {
 	for {
-		found := make(chan worker.Finding, 1)
+		found := make(chan worker.Result, 1)
 		go func() { found <- g.hands.Look(g.Context(), o) }()
 		select {
 		case <-there:
@@ -71,7 +71,7 @@ func (g *rig) begun(o worker.Order, there <-chan struct{}) <-chan worker.Finding
 	}
 }
 
-// TestLostHand cuts a hand off while its server takes its time: the brain counts the request
+// TestLostHand cuts a worker off while its server takes its time: the leader counts the request
 // as under way until it can be sure that no more come, and as made then.
 func TestLostHand(t *testing.T) {
 	const total = 3 * time.Second
@@ -105,14 +105,14 @@ func TestLostHand(t *testing.T) {
 	}
 	f := <-found
 	if took := time.Since(at); took < total {
-		t.Errorf("the order of a hand that is lost was given up after %v", took)
+		t.Errorf("the order of a worker that is lost was given up after %v", took)
 	}
 	if !f.Failure.Is(failure.LocalHand) || f.Requests != 1 {
 		t.Errorf("it counts as %s with %d requests: %s", f.Failure, f.Requests, f.Err)
 	}
 }
 
-// TestDrain ends a hand while it looks: what it has begun is found, and what comes then is
+// TestDrain ends a worker while it looks: what it has begun is found, and what comes then is
 // looked at by another.
 func TestDrain(t *testing.T) {
 	g := newRig(t)
@@ -125,25 +125,25 @@ func TestDrain(t *testing.T) {
 	})
 	g.page("/next", "next")
 	leave := g.join("one")
-	found := make(chan worker.Finding, 1)
+	found := make(chan worker.Result, 1)
 	go func() { found <- g.hands.Look(t.Context(), g.order("/slow")) }()
 	<-there
 	left := make(chan struct{})
 	go func() { leave(); close(left) }()
-	g.until("the hand drains", func() bool { s := g.hands.Status(); return len(s) == 1 && s[0].Draining })
+	g.until("the worker drains", func() bool { s := g.hands.Status(); return len(s) == 1 && s[0].Draining })
 	g.join("two")
 	if f := g.hands.Look(t.Context(), g.order("/next")); f.Result != freshet.First {
-		t.Errorf("beside a hand that drains, a look ends with %s %s", f.Result, f.Err)
+		t.Errorf("beside a worker that drains, a look ends with %s %s", f.Result, f.Err)
 	}
 	close(on)
 	if f := <-found; f.Result != freshet.First {
 		t.Errorf("what was begun ends with %s %s", f.Result, f.Err)
 	}
 	<-left
-	g.until("the hand has left", func() bool { return !g.has("one") })
+	g.until("the worker has left", func() bool { return !g.has("one") })
 }
 
-// TestDrainedByTheBrain has the brain send a hand away: its process ends, and it does not
+// TestDrainedByTheBrain has the leader send a worker away: its process ends, and it does not
 // come back.
 func TestDrainedByTheBrain(t *testing.T) {
 	g := newRig(t)
@@ -154,7 +154,7 @@ func TestDrainedByTheBrain(t *testing.T) {
 			Open: func(cluster.Terms) (worker.Looker, error) { return ownHand(), nil },
 		}).Run(t.Context())
 	}()
-	g.until("the hand has come", func() bool { return g.has("one") })
+	g.until("the worker has come", func() bool { return g.has("one") })
 	if err := g.hands.Drain("nobody"); !errors.Is(err, freshet.ErrNotFound) {
 		t.Errorf("draining nobody says %v", err)
 	}
@@ -205,11 +205,11 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("what may need a secret was looked at %s", got)
 	}
 	if n := g.slots.Load(); n != 18 {
-		t.Errorf("there are %d slots, want 10 here and 4 of each hand", n)
+		t.Errorf("there are %d slots, want 10 here and 4 of each worker", n)
 	}
 }
 
-// TestHostsStayWithTheirHands has hands come and go: of the hosts of those that stay, none
+// TestHostsStayWithTheirHands has workers come and go: of the hosts of those that stay, none
 // is given to another.
 func TestHostsStayWithTheirHands(t *testing.T) {
 	t.Parallel()
@@ -223,11 +223,11 @@ func TestHostsStayWithTheirHands(t *testing.T) {
 		}
 	}
 	if moved > 0 {
-		t.Errorf("%d hosts were given to another hand although theirs stayed", moved)
+		t.Errorf("%d hosts were given to another worker although theirs stayed", moved)
 	}
 	for name, n := range of {
 		if n < 200 || n > 500 {
-			t.Errorf("hand %s has %d of 1000 hosts", name, n)
+			t.Errorf("worker %s has %d of 1000 hosts", name, n)
 		}
 	}
 }

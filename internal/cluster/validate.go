@@ -12,7 +12,7 @@ import (
 	"freshet/internal/worker"
 )
 
-// What a hand says is held against what the brain knows: a hand runs elsewhere, and reads
+// What a worker says is held against what the leader knows: a worker runs elsewhere, and reads
 // whatever servers send it. What it found is its word, but when a poll ended, how many requests it
 // made and which hosts it may speak for is not.
 const (
@@ -26,31 +26,31 @@ const (
 // classes are what classes of failures look like: they become labels of metrics.
 var classes = lazyregexp.New(`^[a-z][a-z0-9_]{0,30}(\.[a-z0-9_]{1,30}){0,2}$`)
 
-// vet holds a finding that took so long against its errand, and mends what only the brain can
+// validate holds a result that took so long against its assignment, and mends what only the leader can
 // know. The error says what cannot be true of it.
-func (e *errand) vet(f *worker.Finding, took time.Duration) error {
+func (e *assignment) validate(f *worker.Result, took time.Duration) error {
 	f.Requests = e.made(f.Requests)
-	f.Away = e.wishes(f.Away)
-	if err := vet(f, e.order, e.order.At.Add(took)); err != nil {
+	f.HostBackoffs = e.hostBackoffs(f.HostBackoffs)
+	if err := validate(f, e.task, e.task.At.Add(took)); err != nil {
 		return err
 	}
-	f.Took, f.Moved = took, e.moved(f.Moved, e.order)
-	for i := range f.Along {
-		one, o := &f.Along[i], &e.order.Along[i]
-		if err := vet(one, o, e.order.At.Add(took)); err != nil {
+	f.Took, f.Moved = took, e.moved(f.Moved, e.task)
+	for i := range f.Shared {
+		one, o := &f.Shared[i], &e.task.Shared[i]
+		if err := validate(one, o, e.task.At.Add(took)); err != nil {
 			return err
 		}
-		one.Took, one.Requests, one.Bytes, one.Away, one.Along = took, 0, 0, nil, nil
+		one.Took, one.Requests, one.Bytes, one.HostBackoffs, one.Shared = took, 0, 0, nil, nil
 		one.Moved = e.moved(one.Moved, o)
 	}
 	return nil
 }
 
-// made returns how many requests a hand made by its own word: none that had no leave.
-func (e *errand) made(said int) int { return min(max(0, said), e.granted()) }
+// made returns how many requests a worker made by its own word: none that was not permitted.
+func (e *assignment) made(said int) int { return min(max(0, said), e.granted()) }
 
-// wishes returns how long hosts want to be left alone: only those that were asked.
-func (e *errand) wishes(said map[string]time.Duration) map[string]time.Duration {
+// hostBackoffs returns how long hosts want to be left alone: only those that were asked.
+func (e *assignment) hostBackoffs(said map[string]time.Duration) map[string]time.Duration {
 	var heard map[string]time.Duration
 	for host, wait := range said {
 		if !e.reached(host) {
@@ -64,9 +64,9 @@ func (e *errand) wishes(said map[string]time.Duration) map[string]time.Duration 
 	return heard
 }
 
-// moved returns where a source is now: where it was, or at a host that was asked. Else a hand
-// could have a file of the brain's machine read.
-func (e *errand) moved(said freshet.Moved, o *worker.Order) freshet.Moved {
+// moved returns where a source is now: where it was, or at a host that was asked. Else a worker
+// could have a file of the leader's machine read.
+func (e *assignment) moved(said freshet.Moved, o *worker.Task) freshet.Moved {
 	switch {
 	case said.URL == "":
 		return freshet.Moved{}
@@ -77,24 +77,24 @@ func (e *errand) moved(said freshet.Moved, o *worker.Order) freshet.Moved {
 	case said.At.Equal(o.Head.Moved.At): // from where it has moved to, it has moved on
 		return freshet.Moved{URL: said.URL, At: o.Head.Moved.At}
 	}
-	return freshet.Moved{URL: said.URL, At: e.order.At}
+	return freshet.Moved{URL: said.URL, At: e.task.At}
 }
 
-// reached reports whether a request to a host had leave.
-func (e *errand) reached(host string) bool {
+// reached reports whether a request to a host was permitted.
+func (e *assignment) reached(host string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Contains(e.hosts, host)
 }
 
-// vetManners mends what a hand says of a robots.txt.
-func (e *errand) vetManners(m *mannersSay) {
+// validateRobots mends what a worker says of a robots.txt.
+func (e *assignment) validateRobots(m *robotsMessage) {
 	m.Requests, m.Bytes = e.made(m.Requests), min(max(0, m.Bytes), mostBytes)
 	m.RetryAfter, m.Answer.FreshFor = within(m.RetryAfter, longestAway), within(m.Answer.FreshFor, longestFresh)
 }
 
-// vet returns what cannot be true of a finding that was in at a moment, and mends what is off.
-func vet(f *worker.Finding, o *worker.Order, in time.Time) error {
+// validate returns what cannot be true of a result that was in at a moment, and mends what is off.
+func validate(f *worker.Result, o *worker.Task, in time.Time) error {
 	switch {
 	case f.Result > freshet.Doubted:
 		return fmt.Errorf("there is no result %d", f.Result)
@@ -109,7 +109,7 @@ func vet(f *worker.Finding, o *worker.Order, in time.Time) error {
 	case f.Status != 0 && (f.Status < 100 || f.Status > 999):
 		return fmt.Errorf("there is no status %d", f.Status)
 	}
-	if err := vetWords(f); err != nil {
+	if err := validateHints(f); err != nil {
 		return err
 	}
 	f.Bytes = min(max(0, f.Bytes), mostBytes)
@@ -127,8 +127,8 @@ func vet(f *worker.Finding, o *worker.Order, in time.Time) error {
 	return nil
 }
 
-// vetWords returns what cannot be true of what a source says of itself and of others.
-func vetWords(f *worker.Finding) error {
+// validateHints returns what cannot be true of what a source says of itself and of others.
+func validateHints(f *worker.Result) error {
 	if w := f.Word; w != nil {
 		if w.Kind >= freshet.IndexKinds {
 			return fmt.Errorf("there is no index of kind %d", w.Kind)

@@ -9,16 +9,16 @@ import (
 	"freshet/internal/freshet"
 )
 
-// How a source is read is the same for most sources, and the same at every poll. So a brain tells each
-// hand once, under a number, and says only the number from then on. The numbers are those of one
+// How a source is read is the same for most sources, and the same at every poll. So a leader tells each
+// worker once, under a number, and says only the number from then on. The numbers are those of one
 // stream: who comes back is told anew. A number that is used again means what was said last, and
-// orders arrive in the order in which they were numbered.
+// tasks arrive in the order in which they were numbered.
 const (
 	mostReadings = 1 << 10  // numbers
 	mostReading  = 16 << 10 // bytes of what is told under a number; what is longer is told each time
 )
 
-// readingOf returns how a source is read, as a definition of a source without what only the brain goes
+// readingOf returns how a source is read, as a definition of a source without what only the leader goes
 // by and without what is different for each; nothing if it is read as most are.
 func readingOf(s freshet.Source) []byte {
 	s.ID, s.URL, s.Name, s.Tags = "", "", "", nil
@@ -32,16 +32,16 @@ func readingOf(s freshet.Source) []byte {
 	return s.Definition()
 }
 
-// A told is what a brain has told a hand of how sources are read.
-type told struct {
+// A sentDefinitions is what a leader has told a worker of how sources are read.
+type sentDefinitions struct {
 	numbers map[string]uint64
 	said    []string // by number
 	next    int      // of said: the oldest
 }
 
-// write writes how a source is read: a number, and what it means if the hand does not know. Zero with
+// write writes how a source is read: a number, and what it means if the worker does not know. Zero with
 // nothing is how most are read, and zero with something is not to be kept.
-func (t *told) write(w *encoder, reading []byte) {
+func (t *sentDefinitions) write(w *encoder, reading []byte) {
 	if len(reading) == 0 {
 		w.Byte(0)
 		return
@@ -60,7 +60,7 @@ func (t *told) write(w *encoder, reading []byte) {
 }
 
 // number gives a number, at last that which was given first.
-func (t *told) number(reading string) uint64 {
+func (t *sentDefinitions) number(reading string) uint64 {
 	if t.numbers == nil {
 		t.numbers = map[string]uint64{}
 	}
@@ -74,27 +74,27 @@ func (t *told) number(reading string) uint64 {
 	return uint64(at + 1)
 }
 
-// A heard is what a hand was told of how sources are read, by number.
-type heard struct {
+// A definitions is what a worker was told of how sources are read, by number.
+type definitions struct {
 	most     reading // as most are read
 	readings []*reading
 }
 
-// order reads an order. It is called for every order in turn: what one says of how a source is read holds
+// task reads a task. It is called for every task in turn: what one says of how a source is read holds
 // for those that come after it.
-func (h *heard) order(f frame) (*orderSay, error) {
+func (h *definitions) task(f frame) (*taskMessage, error) {
 	if !f.binary {
 		return nil, errNotBinary
 	}
 	r := newDecoder(f.Say)
-	say := r.order(h, 0)
+	say := r.task(h, 0)
 	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", order, err)
 	}
 	return &say, nil
 }
 
-// errNotBinary reports an order or a finding that came as JSON.
+// errNotBinary reports a task or a result that came as JSON.
 var errNotBinary = errors.New("not in binary form")
 
 // A reading is how a source is read.
@@ -104,7 +104,7 @@ type reading struct {
 }
 
 // read reads how a source is read.
-func (h *heard) read(r *decoder) *reading {
+func (h *definitions) read(r *decoder) *reading {
 	code := r.Uvarint()
 	n, told := code>>1, code&1 == 1
 	switch {

@@ -10,12 +10,12 @@ import (
 	"freshet/internal/freshet/failure"
 )
 
-// A Finding is what a look found: the source as before, a capture, or a failure.
-type Finding struct {
+// A Result is what a look found: the source as before, a capture, or a failure.
+type Result struct {
 	Took     time.Duration // until the answer was in
 	Result   freshet.Result
 	Status   int   // of the last HTTP response; zero if none came
-	Requests int   // made in all, redirects included; none if it was read along
+	Requests int   // made in all, redirects included; none if it was read from a shared fetch
 	Bytes    int64 // of body taken off the wire
 
 	Modified   time.Time     // when the source says it last changed, if that can be true
@@ -25,7 +25,7 @@ type Finding struct {
 
 	// Away says which hosts of parts of a rendered page asked to be left alone, and
 	// for how long.
-	Away map[string]time.Duration
+	HostBackoffs map[string]time.Duration
 
 	Moved      freshet.Moved      // where the source is now, if permanent redirects lead away from its URL
 	Validators freshet.Validators // as received
@@ -49,23 +49,23 @@ type Finding struct {
 	Failure failure.Class // the class of what went wrong, if Failed
 	Err     string        // the same in words
 
-	// Along is what was found for the sources that were to be read along, in their
-	// order. There is nothing if the look says nothing about them. Their findings name
+	// Shared are the results for the shared tasks, in their order. There are none if the
+	// look says nothing about them. Their results name
 	// no requests and no bytes: none were made for them.
-	Along []Finding
+	Shared []Result
 
 	picture []byte       // of a page that was rendered
 	kind    freshet.Kind // how the response was read
 }
 
-// Fail returns what an order found that nobody could carry out.
-func (o *Order) Fail(err error) Finding {
-	return Finding{Listed: -1, Moved: o.whereabouts(freshet.Response{}, err)}.failed(err)
+// Fail returns the result of a task that could not be carried out.
+func (t *Task) Fail(err error) Result {
+	return Result{Listed: -1, Moved: t.whereabouts(freshet.Response{}, err)}.failed(err)
 }
 
-// failed returns the finding of a look that did not see its source. What the
+// failed returns the result of a look that did not see its source. What the
 // response brought beside that is not to be gone by.
-func (f Finding) failed(err error) Finding {
+func (f Result) failed(err error) Result {
 	f.Result, f.Err, f.Failure = freshet.Failed, err.Error(), failure.Internal
 	f.Validators, f.Sums, f.Capture = freshet.Validators{}, freshet.Sums{}, nil
 	f.Suspect, f.Landed, f.FreshFor = "", "", 0
@@ -81,7 +81,7 @@ func (f Finding) failed(err error) Finding {
 }
 
 // Record returns what a poll that began at a moment leaves behind.
-func (f Finding) Record(p freshet.Poll, began time.Time) freshet.Record {
+func (f Result) Record(p freshet.Poll, began time.Time) freshet.Record {
 	o := freshet.Outcome{
 		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Pushed: p.Pushed, Began: began, Ended: began.Add(f.Took),
 		Result: f.Result, Status: f.Status, Requests: f.Requests, Bytes: f.Bytes,

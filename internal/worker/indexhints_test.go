@@ -15,17 +15,15 @@ import (
 	"freshet/internal/worker"
 )
 
-// speaksFor returns a voice for the pages of a.example.
-func speaksFor(index bool) *worker.Voice {
-	return &worker.Voice{Index: index, Keys: func(_ context.Context, urls []string) ([]freshet.PageKey, error) {
-		keys := make([]freshet.PageKey, len(urls))
-		for i, url := range urls {
-			if strings.HasPrefix(url, "https://a.example/") {
-				keys[i] = freshet.PageKeyOf(url)
-			}
+// keysOf returns the keys of those pages that are of a.example.
+func keysOf(_ context.Context, urls []string) ([]freshet.PageKey, error) {
+	keys := make([]freshet.PageKey, len(urls))
+	for i, url := range urls {
+		if strings.HasPrefix(url, "https://a.example/") {
+			keys[i] = freshet.PageKeyOf(url)
 		}
-		return keys, nil
-	}}
+	}
+	return keys, nil
 }
 
 // sitemapOf returns a sitemap of pages, each with a date unless that is "".
@@ -149,14 +147,14 @@ func TestWord(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSite(t, says(tt.before, "Content-Type", tt.media))
-			var first *worker.Finding
+			var first *worker.Result
 			if tt.before != "" {
 				found := s.look(t, s.order(nil))
 				first = &found
 			}
 			s.answer = says(tt.after, "Content-Type", tt.media)
 			o := s.order(first)
-			o.Voice, o.BaseBody = speaksFor(false), func(context.Context) ([]byte, error) { return []byte(tt.before), nil }
+			o.Hints, pastOf(&o).keys, pastOf(&o).body = &worker.IndexHints{}, keysOf, func(context.Context) ([]byte, error) { return []byte(tt.before), nil }
 			f := s.look(t, o)
 			if !f.Result.Captured() || f.Listed != tt.listed {
 				t.Fatalf("the look found %s %q, and %d pages listed; want %d", f.Result, f.Err, f.Listed, tt.listed)
@@ -185,22 +183,22 @@ func TestWhoSpeaks(t *testing.T) {
 	tests := []struct {
 		name   string
 		answer http.HandlerFunc
-		amend  func(*worker.Order)
+		amend  func(*worker.Task)
 		pages  int // below zero: no word at all
 	}{
 		{"it is asked", says(after, "Content-Type", "text/xml"), nil, 1},
-		{"it is not asked", says(after, "Content-Type", "text/xml"), func(o *worker.Order) { o.Voice = nil }, -1},
-		{"it has not spoken", says(after, "Content-Type", "text/xml"), func(o *worker.Order) { o.Voice.Anew = true }, 2},
-		{"what it was cannot be read", says(after, "Content-Type", "text/xml"), func(o *worker.Order) {
-			o.BaseBody = func(context.Context) ([]byte, error) { return nil, freshet.ErrDamaged }
+		{"it is not asked", says(after, "Content-Type", "text/xml"), func(o *worker.Task) { o.Hints = nil }, -1},
+		{"it has not spoken", says(after, "Content-Type", "text/xml"), func(o *worker.Task) { o.Hints.Anew = true }, 2},
+		{"what it was cannot be read", says(after, "Content-Type", "text/xml"), func(o *worker.Task) {
+			pastOf(o).body = func(context.Context) ([]byte, error) { return nil, freshet.ErrDamaged }
 		}, 2},
 		{"it is as before", says(before, "Content-Type", "text/xml"), nil, -1},
 		{"it fails", refuses(500), nil, -1},
 		{"it is a list by its name", says("https://a.example/a\nhttps://a.example/c\n", "Content-Type", "text/plain"), nil, -1},
-		{"it is a list as is known", says("https://a.example/a\nhttps://a.example/c\n", "Content-Type", "text/plain"), func(o *worker.Order) { o.Voice.Index = true }, 2},
-		{"it is itself", says(after, "Content-Type", "text/xml"), func(o *worker.Order) { o.Voice.Keys = ownKeys(o.Source.URL) }, -1},
-		{"nobody knows its pages", says(after, "Content-Type", "text/xml"), func(o *worker.Order) {
-			o.Voice.Keys = func(context.Context, []string) ([]freshet.PageKey, error) { return nil, freshet.ErrDamaged }
+		{"it is a list as is known", says("https://a.example/a\nhttps://a.example/c\n", "Content-Type", "text/plain"), func(o *worker.Task) { o.Hints.Index = true }, 2},
+		{"it is itself", says(after, "Content-Type", "text/xml"), func(o *worker.Task) { pastOf(o).keys = ownKeys(o.Source.URL) }, -1},
+		{"nobody knows its pages", says(after, "Content-Type", "text/xml"), func(o *worker.Task) {
+			pastOf(o).keys = func(context.Context, []string) ([]freshet.PageKey, error) { return nil, freshet.ErrDamaged }
 		}, -1},
 	}
 	for _, tt := range tests {
@@ -209,7 +207,7 @@ func TestWhoSpeaks(t *testing.T) {
 			first := s.look(t, s.order(nil))
 			s.answer = tt.answer
 			o := s.order(&first)
-			o.Voice, o.BaseBody = speaksFor(false), func(context.Context) ([]byte, error) { return []byte(before), nil }
+			o.Hints, pastOf(&o).keys, pastOf(&o).body = &worker.IndexHints{}, keysOf, func(context.Context) ([]byte, error) { return []byte(before), nil }
 			if tt.amend != nil {
 				tt.amend(&o)
 			}
@@ -240,7 +238,7 @@ func TestLongWordIsCut(t *testing.T) {
 	}
 	s := newSite(t, says(sitemapOf(pages...), "Content-Type", "text/xml"))
 	o := s.order(nil)
-	o.Voice = speaksFor(true)
+	o.Hints, pastOf(&o).keys = &worker.IndexHints{Index: true}, keysOf
 	f := s.look(t, o)
 	if f.Word == nil || len(f.Word.Pages) != worker.MostPages || f.Listed != worker.MostPages+100 {
 		t.Fatalf("the look found %s %q, %d pages listed", f.Result, f.Err, f.Listed)
@@ -261,7 +259,7 @@ func TestItemDates(t *testing.T) {
 	}
 	body := feedOf(entries...)
 	s := newSite(t, says(body, "Content-Type", "application/rss+xml"))
-	check := func(f worker.Finding, result freshet.Result) {
+	check := func(f worker.Result, result freshet.Result) {
 		t.Helper()
 		if f.Result != result || len(f.Dates) != freshet.MostDates || !f.Dates[0].Equal(noon.Add(-10*time.Hour+10*time.Hour)) {
 			t.Errorf("the look found %s %q with the dates %v", f.Result, f.Err, f.Dates)
@@ -303,8 +301,8 @@ func BenchmarkSpeak(b *testing.B) {
 		{"hub", "text/html", hubOf(text, links[:199]...), hubOf(text, links[1:]...)},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
-			o := worker.Order{Source: freshet.Source{ID: "page", URL: "https://a.example/"}, At: noon.Add(time.Hour), Head: freshet.Head{Number: 1}}
-			o.Voice, o.BaseBody = speaksFor(false), func(context.Context) ([]byte, error) { return []byte(bb.before), nil }
+			o := worker.Task{Source: freshet.Source{ID: "page", URL: "https://a.example/"}, At: noon.Add(time.Hour), Head: freshet.Head{Number: 1}}
+			o.Hints, pastOf(&o).keys, pastOf(&o).body = &worker.IndexHints{}, keysOf, func(context.Context) ([]byte, error) { return []byte(bb.before), nil }
 			kind := freshet.XML
 			if bb.media == "text/html" {
 				kind = freshet.HTML

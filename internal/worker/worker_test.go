@@ -59,22 +59,22 @@ func refuses(status int, header ...string) http.HandlerFunc {
 	}
 }
 
-// order returns an order to look at the site, whose head is what an earlier look
+// order returns a task to look at the site, whose head is what an earlier look
 // found.
-func (s *site) order(found *worker.Finding) worker.Order {
-	o := worker.Order{Source: freshet.Source{ID: "page", URL: s.URL}, At: noon.Add(time.Hour)}
+func (s *site) order(found *worker.Result) worker.Task {
+	o := worker.Task{Source: freshet.Source{ID: "page", URL: s.URL}, At: noon.Add(time.Hour)}
 	if found != nil {
 		o.Head = freshet.Head{
 			Number: 1, Hash: found.Capture.Hash, Recipe: found.Capture.Recipe,
 			Validators: found.Validators, Sums: found.Sums, Asked: noon,
 		}
-		o.Base = func(context.Context) ([]byte, error) { return found.Capture.Text, nil }
+		pastOf(&o).text = func(context.Context) ([]byte, error) { return found.Capture.Text, nil }
 	}
 	return o
 }
 
-// look looks at the site with a hand of its own: a hand remembers nothing.
-func (s *site) look(t *testing.T, o worker.Order) worker.Finding {
+// look looks at the site with a worker of its own: a worker remembers nothing.
+func (s *site) look(t *testing.T, o worker.Task) worker.Result {
 	t.Helper()
 	return worker.New(fetcher(), nil).Look(t.Context(), o)
 }
@@ -88,7 +88,7 @@ func TestFirstLook(t *testing.T) {
 	s := newSite(t, says("<title>A page</title><p>one", "Etag", `"1"`, "Last-Modified", "Sun, 01 Mar 2026 10:00:00 GMT"))
 	f := s.look(t, s.order(nil))
 	if f.Result != freshet.First || f.Status != 200 || f.Requests != 1 || f.Bytes == 0 || f.Took <= 0 {
-		t.Errorf("the finding is %+v, want a first version from one request", f)
+		t.Errorf("the result is %+v, want a first version from one request", f)
 	}
 	if f.Capture == nil || string(f.Capture.Text) != "one\n" || f.Capture.Title != "A page" || f.Capture.Hash != freshet.HashOf(f.Capture.Text) {
 		t.Fatalf("the capture is %+v", f.Capture)
@@ -106,7 +106,7 @@ func TestSecondLook(t *testing.T) {
 	tests := []struct {
 		name    string
 		answer  http.HandlerFunc
-		amend   func(*worker.Order)
+		amend   func(*worker.Task)
 		want    freshet.Result
 		summary string
 		asks    string // the ETag that is asked by
@@ -115,15 +115,15 @@ func TestSecondLook(t *testing.T) {
 		{"not modified", refuses(304, "Etag", `"1"`), nil, freshet.Unchanged, "", `"1"`, `"1"`},
 		{"the same body", says("<p>one", "Etag", `"2"`), nil, freshet.Unchanged, "", `"1"`, `"2"`},
 		{"the same text in another body", says("<div>one</div>"), nil, freshet.Unchanged, "", `"1"`, ""},
-		{"the same text, by its name alone", says("<div>one</div>"), func(o *worker.Order) { o.Head.Sums = freshet.Sums{} }, freshet.Unchanged, "", `"1"`, ""},
+		{"the same text, by its name alone", says("<div>one</div>"), func(o *worker.Task) { o.Head.Sums = freshet.Sums{} }, freshet.Unchanged, "", `"1"`, ""},
 		{"another text", says("<p>two"), nil, freshet.Changed, "+1 -1 line: two", `"1"`, ""},
-		{"another text, and no version before", says("<p>two"), func(o *worker.Order) {
-			o.Base = func(context.Context) ([]byte, error) { return nil, errors.New("it is damaged") }
+		{"another text, and no version before", says("<p>two"), func(o *worker.Task) {
+			pastOf(o).text = func(context.Context) ([]byte, error) { return nil, errors.New("it is damaged") }
 		}, freshet.Changed, "changed; the previous version could not be read", `"1"`, ""},
-		{"another recipe", says("<p>one"), func(o *worker.Order) { o.Source.Recipe.CSS = "p" }, freshet.First, "", "", ""},
-		{"trusted for a day", says("<p>one"), func(o *worker.Order) { o.At = noon.Add(24*time.Hour - 1) }, freshet.Unchanged, "", `"1"`, ""},
-		{"trusted long enough", says("<p>one"), func(o *worker.Order) { o.At = noon.Add(24 * time.Hour) }, freshet.Unchanged, "", "", ""},
-		{"trusted from the future", says("<p>one"), func(o *worker.Order) { o.At = noon.AddDate(-10, 0, 0) }, freshet.Unchanged, "", "", ""},
+		{"another recipe", says("<p>one"), func(o *worker.Task) { o.Source.Recipe.CSS = "p" }, freshet.First, "", "", ""},
+		{"trusted for a day", says("<p>one"), func(o *worker.Task) { o.At = noon.Add(24*time.Hour - 1) }, freshet.Unchanged, "", `"1"`, ""},
+		{"trusted long enough", says("<p>one"), func(o *worker.Task) { o.At = noon.Add(24 * time.Hour) }, freshet.Unchanged, "", "", ""},
+		{"trusted from the future", says("<p>one"), func(o *worker.Task) { o.At = noon.AddDate(-10, 0, 0) }, freshet.Unchanged, "", "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestFailedLook(t *testing.T) {
 }
 
 func TestDates(t *testing.T) {
-	at := noon.Add(time.Hour) // of the order
+	at := noon.Add(time.Hour) // of the task
 	stamp := func(d time.Time) string { return d.Format(http.TimeFormat) }
 	feed := func(d time.Time) string {
 		return `<rss version="2.0"><channel><title>f</title><item><title>i</title><pubDate>` + d.Format(time.RFC1123Z) + `</pubDate></item></channel></rss>`
@@ -245,10 +245,10 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// The record of a poll is stamped by who gave the order.
+// The record of a poll is stamped by who gave the task.
 func TestRecord(t *testing.T) {
 	p := freshet.Poll{Source: freshet.Source{ID: "page"}, At: noon, Since: noon.Add(-time.Hour), Cause: freshet.ByHand}
-	f := worker.Finding{
+	f := worker.Result{
 		Took: 3 * time.Second, Result: freshet.Failed, Status: 429, Requests: 4, Bytes: 5,
 		Modified: noon.Add(-time.Minute), RetryAfter: time.Minute, Failure: "retry_after", Err: "later",
 		Validators: freshet.Validators{ETag: "x"}, Sums: freshet.Sums{Known: true, Body: 1, Text: 2},

@@ -15,16 +15,16 @@ import (
 	"freshet/internal/freshet"
 )
 
-// Path is where a brain takes in hands.
+// Path is where a leader takes in workers.
 const Path = "/cluster/hand"
 
-// protocol is what a hand asks a connection to become.
+// protocol is what a worker asks a connection to become.
 const protocol = "freshet-hand"
 
-// BrainHeader is where a node that is not the brain says where the brain is.
-const BrainHeader = "Freshet-Brain"
+// LeaderHeader is where a node that is not the leader says where the leader is.
+const LeaderHeader = "Freshet-Brain"
 
-// Redirect tells a hand where the brain is, on a node that is not the brain; "" means that there
+// Redirect tells a worker where the leader is, on a node that is not the leader; "" means that there
 // is none at the moment. The token and admit are as in Config.
 func Redirect(w http.ResponseWriter, r *http.Request, brain, token string, admit func(context.Context, string) (bool, error)) {
 	if _, ok := admitted(w, r, token, admit); !ok {
@@ -32,20 +32,20 @@ func Redirect(w http.ResponseWriter, r *http.Request, brain, token string, admit
 	}
 	w.Header().Set("Retry-After", "1")
 	if brain != "" {
-		w.Header().Set(BrainHeader, brain)
+		w.Header().Set(LeaderHeader, brain)
 	}
-	http.Error(w, "this node is not the brain", http.StatusServiceUnavailable)
+	http.Error(w, "this node is not the leader", http.StatusServiceUnavailable)
 }
 
-// ServeHTTP takes in a hand. It returns when the hand is gone.
-func (h *Hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP takes in a worker. It returns when the worker is gone.
+func (h *Pool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token, ok := admitted(w, r, h.cfg.Token(), h.cfg.Admit)
 	if !ok {
 		return
 	}
 	if !strings.EqualFold(r.Header.Get("Upgrade"), protocol) {
 		w.Header().Set("Upgrade", protocol)
-		http.Error(w, "here hands of freshet join: freshet hand --join URL", http.StatusUpgradeRequired)
+		http.Error(w, "here workers of freshet join: freshet hand --join URL", http.StatusUpgradeRequired)
 		return
 	}
 	conn, buffered, err := http.NewResponseController(w).Hijack()
@@ -59,7 +59,7 @@ func (h *Hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := h.host(conn, buffered.Reader, r.RemoteAddr, token); err != nil {
-		h.cfg.Log.Warn("a hand was turned away", "address", r.RemoteAddr, "err", err)
+		h.cfg.Log.Warn("a worker was turned away", "address", r.RemoteAddr, "err", err)
 	}
 }
 
@@ -69,17 +69,17 @@ func admitted(w http.ResponseWriter, r *http.Request, want string, admit func(co
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	ok, err := isGood(r.Context(), token, want, admit)
 	switch {
-	case err != nil: // a hand that may join tries again
+	case err != nil: // a worker that may join tries again
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "it cannot be told now who this is", http.StatusServiceUnavailable)
 	case !ok:
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		http.Error(w, "a hand needs the token of its brain: see --token-file", http.StatusUnauthorized)
+		http.Error(w, "a worker needs the token of its leader: see --token-file", http.StatusUnauthorized)
 	}
 	return token, ok && err == nil
 }
 
-// isGood reports whether a token is that of hands, or one that was given out for a hand.
+// isGood reports whether a token is that of workers, or one that was given out for a worker.
 func isGood(ctx context.Context, token, want string, admit func(context.Context, string) (bool, error)) (bool, error) {
 	if token == "" || want == "" {
 		return false, nil
@@ -93,10 +93,10 @@ func isGood(ctx context.Context, token, want string, admit func(context.Context,
 	return admit(ctx, token)
 }
 
-// host works with a hand until it is gone. The error is why it was not let in.
-func (h *Hands) host(conn net.Conn, in *bufio.Reader, address, token string) error {
+// host works with a worker until it is gone. The error is why it was not let in.
+func (h *Pool) host(conn net.Conn, in *bufio.Reader, address, token string) error {
 	l := &link{
-		hands: h, stream: newStream(conn, in, h.cfg.Body), address: address, token: token, since: time.Now(),
+		pool: h, stream: newStream(conn, in, h.cfg.Body), address: address, token: token, since: time.Now(),
 		gone: make(chan struct{}), errands: map[uint64]*underway{},
 	}
 	f, err := l.stream.receive(nil)
@@ -112,12 +112,12 @@ func (h *Hands) host(conn net.Conn, in *bufio.Reader, address, token string) err
 	if err != nil {
 		return err
 	}
-	taken := h.namesake(l)
-	if err := l.say(welcome, 0, welcomeSay{Version: version, Epoch: h.cfg.Epoch, Lease: h.cfg.Lease, Agent: h.cfg.Agent, Total: h.cfg.Total, Taken: taken}); err != nil {
+	taken := h.sameName(l)
+	if err := l.say(welcome, 0, welcomeMessage{Version: version, Epoch: h.cfg.Epoch, Lease: h.cfg.Lease, Agent: h.cfg.Agent, Total: h.cfg.Total, Taken: taken}); err != nil {
 		return err
 	}
 	if taken != "" {
-		return fmt.Errorf("another hand of the name %s is at work, from %s", l.hello.Name, taken)
+		return fmt.Errorf("another worker of the name %s is at work, from %s", l.hello.Name, taken)
 	}
 	if l.hello.Version != version {
 		return fmt.Errorf("it speaks version %d of the protocol, and this is %d: run the same version of freshet on both", l.hello.Version, version)
@@ -126,19 +126,19 @@ func (h *Hands) host(conn net.Conn, in *bufio.Reader, address, token string) err
 	_ = conn.SetReadDeadline(time.Time{})
 	l.hear()
 	l.stream.moved = l.moved
-	h.enter(l)
-	h.cfg.Log.Info("a hand has come", "hand", l.hello.Name, "address", address, "slots", l.hello.Slots, "place", l.hello.Place)
+	h.add(l)
+	h.cfg.Log.Info("a worker has come", "hand", l.hello.Name, "address", address, "slots", l.hello.Slots, "place", l.hello.Place)
 	go l.watch()
 	go l.guard()
 	err = l.listen()
 	close(l.gone)
-	h.leave(l)
-	h.cfg.Log.Info("a hand has gone", "hand", l.hello.Name, "address", address, "why", err)
+	h.remove(l)
+	h.cfg.Log.Info("a worker has gone", "hand", l.hello.Name, "address", address, "why", err)
 	return nil
 }
 
-// check returns why a hand cannot be let in.
-func (s *helloSay) check() error {
+// check returns why a worker cannot be let in.
+func (s *helloMessage) check() error {
 	switch {
 	case s.Name == "" || len(s.Name) > 100 || strings.ContainsFunc(s.Name, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return errors.New("it has no name, or one that is too long or cannot be printed")

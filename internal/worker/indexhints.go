@@ -8,53 +8,46 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
+
 	"freshet/internal/freshet"
 	"freshet/internal/sites"
 	"freshet/internal/sites/sitemap"
 )
 
-// A Voice says which pages a source may speak for.
-type Voice struct {
-	// Keys returns what pages are known by, given their URLs as the source has them, in
-	// their order; zero for one that the source is not to speak for. It is asked for all
-	// pages of a source at once: who knows may be far away.
-	Keys func(ctx context.Context, urls []string) ([]freshet.PageKey, error)
-
-	// Index says that the source is known to be a list of pages, whatever it looks like.
-	Index bool
-
-	// Anew says that the source has not spoken for any page yet: what it said before
-	// says nothing of what is new.
-	Anew bool
+// IndexHints say that a source may list or link to other pages, and how it is read.
+type IndexHints struct {
+	Index bool // the source is known to be a list of pages, whatever it looks like
+	Anew  bool // the source has not named any page yet: what it had before says nothing of what is new
 }
 
 // MostPages is how many pages a word names at most.
 const MostPages = 50_000
 
-// speak completes the finding of a new version by what it says of other pages.
-func (f *Finding) speak(ctx context.Context, o *Order, body []byte, url string) {
-	kind, ok := o.Voice.kind(f.kind, body)
+// readHints completes the result of a new version by what it says of other pages.
+func (f *Result) readHints(ctx context.Context, t *Task, body []byte, url string) {
+	kind, ok := t.Hints.kind(f.kind, body)
 	if !ok {
 		return
 	}
-	own := freshet.PageKeyOf(o.Source.URL)
+	own := freshet.PageKeyOf(t.Source.URL)
 	var old []byte
 	reduced := false
-	if o.Head.Number > 0 && !o.Voice.Anew && o.BaseBody != nil {
-		if raw, err := o.BaseBody(ctx); err == nil {
+	if t.Head.Number > 0 && !t.Hints.Anew {
+		if raw, err := t.History.Body(ctx); err == nil {
 			old = raw
 		}
 	}
 	if old != nil && kind == freshet.SitemapIndex {
 		old, body, reduced = reduce(old, body)
 	}
-	now, ok, err := o.Voice.read(ctx, kind, body, url, own)
+	now, ok, err := t.readIndex(ctx, kind, body, url, own)
 	if err != nil || !ok && !reduced {
 		return
 	}
 	var before *pageList
 	if old != nil {
-		list, ok, err := o.Voice.read(ctx, kind, old, url, own)
+		list, ok, err := t.readIndex(ctx, kind, old, url, own)
 		if err != nil {
 			return
 		}
@@ -65,12 +58,12 @@ func (f *Finding) speak(ctx context.Context, o *Order, body []byte, url string) 
 	if f.Listed = len(now.pages); reduced && f.Listed == 0 {
 		f.Listed = -1
 	}
-	f.Word = now.since(before, o.At.Add(f.Took))
+	f.Word = now.since(before, t.At.Add(f.Took))
 }
 
 // kind returns what kind of index a response is, and whether it is any. A page that shows
 // is a hub; whether it has links is seen when it is read.
-func (v Voice) kind(read freshet.Kind, body []byte) (freshet.IndexKind, bool) {
+func (v IndexHints) kind(read freshet.Kind, body []byte) (freshet.IndexKind, bool) {
 	head := body[:min(len(body), 1024)]
 	switch {
 	case read == freshet.Feed:
@@ -112,9 +105,9 @@ func (l *pageList) add(p listedPage) {
 	l.pages = append(l.pages, p)
 }
 
-// read reads an index, and reports whether it is one. The page itself does not count. An
+// readIndex reads an index, and reports whether it is one. The page itself does not count. An
 // error means that it is not known which pages it may speak for.
-func (v Voice) read(ctx context.Context, kind freshet.IndexKind, body []byte, url string, own freshet.PageKey) (l pageList, ok bool, err error) {
+func (t *Task) readIndex(ctx context.Context, kind freshet.IndexKind, body []byte, url string, own freshet.PageKey) (l pageList, ok bool, err error) {
 	l = pageList{kind: kind, place: map[freshet.PageKey]int{}}
 	var urls []string
 	var said []listedPage
@@ -124,7 +117,7 @@ func (v Voice) read(ctx context.Context, kind freshet.IndexKind, body []byte, ur
 			urls = append(urls, link.URL)
 		}
 		said, l.complete = make([]listedPage, len(urls)), !found.Cut
-		return l, true, l.addAll(ctx, v, urls, said, own)
+		return l, true, l.addAll(ctx, t.History, urls, said, own)
 	}
 	summary, err := sitemap.Read(bytes.NewReader(body), sitemap.Options{Base: url}, func(e sitemap.Entry) error {
 		date := e.LastMod
@@ -148,12 +141,12 @@ func (v Voice) read(ctx context.Context, kind freshet.IndexKind, body []byte, ur
 	default:
 		l.kind = freshet.SitemapIndex
 	}
-	return l, true, l.addAll(ctx, v, urls, said, own)
+	return l, true, l.addAll(ctx, t.History, urls, said, own)
 }
 
 // addAll adds the pages that the source may speak for, but for itself.
-func (l *pageList) addAll(ctx context.Context, v Voice, urls []string, said []listedPage, own freshet.PageKey) error {
-	keys, err := v.Keys(ctx, urls)
+func (l *pageList) addAll(ctx context.Context, from History, urls []string, said []listedPage, own freshet.PageKey) error {
+	keys, err := from.PageKeys(ctx, urls)
 	if err != nil {
 		return err
 	}
@@ -300,4 +293,50 @@ func asInt(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// entryEnd ends an entry of a sitemap.
+var entryEnd = []byte("</url>")
+
+// reduce returns two versions of a sitemap without the entries that are in both, byte for
+// byte, and reports whether that could be done. To read an entry takes a hundred times as
+// long as to see that it is as it was, and most are.
+func reduce(before, after []byte) (old, now []byte, ok bool) {
+	if !bytes.Contains(after[:min(len(after), 4096)], []byte("<url>")) {
+		return before, after, false
+	}
+	in := map[uint64]uint8{}
+	const wasThere, isThere = 1, 2
+	entries(before, func(entry []byte) { in[xxhash.Sum64(entry)] |= wasThere })
+	entries(after, func(entry []byte) { in[xxhash.Sum64(entry)] |= isThere })
+	return without(before, in, wasThere|isThere), without(after, in, wasThere|isThere), true
+}
+
+// entries calls each with the entries of a sitemap, and returns where the first begins and the
+// last ends. What stands between two belongs to the second.
+func entries(body []byte, each func(entry []byte)) (first, last int) {
+	if first = bytes.Index(body, []byte("<url>")); first < 0 {
+		return len(body), len(body)
+	}
+	for last = first; ; {
+		n := bytes.Index(body[last:], entryEnd)
+		if n < 0 {
+			return first, last
+		}
+		end := last + n + len(entryEnd)
+		each(body[last:end])
+		last = end
+	}
+}
+
+// without returns a sitemap without the entries that are marked so.
+func without(body []byte, in map[uint64]uint8, mark uint8) []byte {
+	var kept []byte
+	first, last := entries(body, func(entry []byte) {
+		if in[xxhash.Sum64(entry)] != mark {
+			kept = append(kept, entry...)
+		}
+	})
+	all := append(bytes.Clone(body[:first]), kept...)
+	return append(all, body[last:]...)
 }

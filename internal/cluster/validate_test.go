@@ -16,47 +16,47 @@ import (
 	"freshet/internal/worker"
 )
 
-// A liar is a hand that finds what it is told to.
+// A liar is a worker that finds what it is told to.
 type liar struct {
-	find   func(worker.Order) worker.Finding
-	manner worker.Manners
+	find   func(worker.Task) worker.Result
+	manner worker.RobotsResult
 }
 
-func (l liar) Look(_ context.Context, o worker.Order) worker.Finding { return l.find(o) }
+func (l liar) Look(_ context.Context, o worker.Task) worker.Result { return l.find(o) }
 
-func (l liar) Robots(context.Context, worker.Order, string) (worker.Manners, error) {
+func (l liar) Robots(context.Context, worker.Task, string) (worker.RobotsResult, error) {
 	return l.manner, nil
 }
 
-// lies has a hand join that lies.
+// lies has a worker join that lies.
 func (g *rig) lies(l liar) {
 	g.join("liar", func(c *cluster.WorkerConfig) {
 		c.Open = func(cluster.Terms) (worker.Looker, error) { return l, nil }
 	})
 }
 
-// captured returns a finding that can be true.
-func captured(o worker.Order) worker.Finding {
+// captured returns a result that can be true.
+func captured(o worker.Task) worker.Result {
 	text := []byte("words\n")
-	return worker.Finding{
+	return worker.Result{
 		Took: time.Second, Result: freshet.First, Status: 200, Requests: 1, Bytes: 6, Listed: -1,
 		Capture: &freshet.Capture{Recipe: o.Source.Key(), Text: text, Hash: freshet.HashOf(text)},
 	}
 }
 
-// A hand runs elsewhere. What only the brain can know is not its to say: when a poll ended, how
-// many requests it had leave for, which hosts were asked, where a source may have moved to.
+// A worker runs elsewhere. What only the leader can know is not its to say: when a poll ended, how
+// many requests were permitted, which hosts were asked, where a source may have moved to.
 func TestAHandsWordHasBounds(t *testing.T) {
 	g := newRig(t)
 	at := g.order("/").At
-	g.lies(liar{find: func(o worker.Order) worker.Finding {
+	g.lies(liar{find: func(o worker.Task) worker.Result {
 		f := captured(o)
 		f.Took, f.Requests, f.Bytes = -time.Hour, math.MaxInt, -1
 		if strings.HasSuffix(o.Source.URL, "/long") {
 			f.Took, f.Requests = math.MaxInt64, -5
 		}
 		f.RetryAfter, f.FreshFor, f.LookAgain = math.MaxInt64, -1, math.MinInt64
-		f.Away = map[string]time.Duration{"bank.example": time.Hour, freshet.HostOf(g.web.URL): math.MaxInt64}
+		f.HostBackoffs = map[string]time.Duration{"bank.example": time.Hour, freshet.HostOf(g.web.URL): math.MaxInt64}
 		f.Moved = freshet.Moved{URL: "file:///etc/passwd", At: at}
 		f.Modified, f.Dates = at.AddDate(10, 0, 0), []time.Time{at.AddDate(1, 0, 0), at.AddDate(-1, 0, 0)}
 		f.Landed = strings.Repeat("x", 1<<20)
@@ -69,16 +69,16 @@ func TestAHandsWordHasBounds(t *testing.T) {
 			t.Fatalf("%s: the look ends with %s %s: %s", path, f.Result, f.Failure, f.Err)
 		}
 		if f.Took <= 0 || f.Took > time.Since(began) {
-			t.Errorf("%s: it took %s, want what the brain counts", path, f.Took)
+			t.Errorf("%s: it took %s, want what the leader counts", path, f.Took)
 		}
 		if f.Requests < 0 || f.Requests > 1 || f.Bytes != 0 {
-			t.Errorf("%s: it made %d requests, and one had leave; it brought %d bytes", path, f.Requests, f.Bytes)
+			t.Errorf("%s: it made %d requests, and one was permitted; it brought %d bytes", path, f.Requests, f.Bytes)
 		}
 		if f.RetryAfter != units.Day || f.FreshFor != 0 || f.LookAgain != 0 {
 			t.Errorf("%s: it asks to wait %s, is fresh for %s and wants a look after %s", path, f.RetryAfter, f.FreshFor, f.LookAgain)
 		}
-		if len(f.Away) != 1 || f.Away[freshet.HostOf(g.web.URL)] != units.Day {
-			t.Errorf("%s: it shuts %v, and only one host was asked", path, f.Away)
+		if len(f.HostBackoffs) != 1 || f.HostBackoffs[freshet.HostOf(g.web.URL)] != units.Day {
+			t.Errorf("%s: it shuts %v, and only one host was asked", path, f.HostBackoffs)
 		}
 		if f.Moved != (freshet.Moved{}) {
 			t.Errorf("%s: it moves the source to %v", path, f.Moved)
@@ -89,7 +89,7 @@ func TestAHandsWordHasBounds(t *testing.T) {
 	}
 }
 
-// Where permanent redirects lead is told, if a request had leave to go there.
+// Where permanent redirects lead is told, if a request there was permitted.
 func TestAHandTellsWhereASourceHasMoved(t *testing.T) {
 	g := newRig(t)
 	g.join("far")
@@ -108,25 +108,25 @@ func TestAHandTellsWhereASourceHasMoved(t *testing.T) {
 
 // What cannot be true of any look fails the poll, and nothing of it is stored.
 func TestWhatCannotBeTrueIsNotStored(t *testing.T) {
-	for name, lie := range map[string]func(*worker.Finding){
-		"no such result":           func(f *worker.Finding) { f.Result = 77 },
-		"changed without a text":   func(f *worker.Finding) { f.Capture = nil },
-		"failed with a text":       func(f *worker.Finding) { f.Result, f.Failure = freshet.Failed, failure.Timeout },
-		"failed without a class":   func(f *worker.Finding) { f.Result, f.Capture = freshet.Failed, nil },
-		"class that is no label":   func(f *worker.Finding) { f.Result, f.Failure, f.Capture = freshet.Failed, "dns\"} 1\n", nil },
-		"read by another recipe":   func(f *worker.Finding) { f.Capture.Recipe = "another" },
-		"text of another hash":     func(f *worker.Finding) { f.Capture.Hash = freshet.HashOf([]byte("other")) },
-		"no such suspicion":        func(f *worker.Finding) { f.Suspect = "ghosts" },
-		"no such status":           func(f *worker.Finding) { f.Status = -200 },
-		"index of no kind":         func(f *worker.Finding) { f.Word = &freshet.Word{Kind: 200} },
-		"claim of no kind":         func(f *worker.Finding) { f.Word = &freshet.Word{Claims: []freshet.PageClaim{{Freq: 200}}} },
-		"foretelling of no kind":   func(f *worker.Finding) { f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{By: 200}}} },
-		"more than was asked for":  func(f *worker.Finding) { f.Along = []worker.Finding{*f} },
-		"foretold again and again": func(f *worker.Finding) { f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{Every: -1}}} },
+	for name, lie := range map[string]func(*worker.Result){
+		"no such result":           func(f *worker.Result) { f.Result = 77 },
+		"changed without a text":   func(f *worker.Result) { f.Capture = nil },
+		"failed with a text":       func(f *worker.Result) { f.Result, f.Failure = freshet.Failed, failure.Timeout },
+		"failed without a class":   func(f *worker.Result) { f.Result, f.Capture = freshet.Failed, nil },
+		"class that is no label":   func(f *worker.Result) { f.Result, f.Failure, f.Capture = freshet.Failed, "dns\"} 1\n", nil },
+		"read by another recipe":   func(f *worker.Result) { f.Capture.Recipe = "another" },
+		"text of another hash":     func(f *worker.Result) { f.Capture.Hash = freshet.HashOf([]byte("other")) },
+		"no such suspicion":        func(f *worker.Result) { f.Suspect = "ghosts" },
+		"no such status":           func(f *worker.Result) { f.Status = -200 },
+		"index of no kind":         func(f *worker.Result) { f.Word = &freshet.Word{Kind: 200} },
+		"claim of no kind":         func(f *worker.Result) { f.Word = &freshet.Word{Claims: []freshet.PageClaim{{Freq: 200}}} },
+		"foretelling of no kind":   func(f *worker.Result) { f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{By: 200}}} },
+		"more than was asked for":  func(f *worker.Result) { f.Shared = []worker.Result{*f} },
+		"foretold again and again": func(f *worker.Result) { f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{Every: -1}}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t)
-			g.lies(liar{find: func(o worker.Order) worker.Finding {
+			g.lies(liar{find: func(o worker.Task) worker.Result {
 				f := captured(o)
 				lie(&f)
 				return f
@@ -136,24 +136,24 @@ func TestWhatCannotBeTrueIsNotStored(t *testing.T) {
 				t.Errorf("the look ends with %s %s: %s", f.Result, f.Failure, f.Err)
 			}
 			if !strings.Contains(f.Err, "liar") || f.Requests != 1 {
-				t.Errorf("it says %q and counts %d requests; want the name of the hand, and the one that had leave", f.Err, f.Requests)
+				t.Errorf("it says %q and counts %d requests; want the name of the worker, and the one that was permitted", f.Err, f.Requests)
 			}
 		})
 	}
 }
 
-// What a hand says of a robots.txt has bounds, too.
+// What a worker says of a robots.txt has bounds, too.
 func TestRobotsOfAHandHaveBounds(t *testing.T) {
 	g := newRig(t)
-	g.lies(liar{manner: worker.Manners{Requests: math.MaxInt, Bytes: -1, RetryAfter: math.MaxInt64}})
+	g.lies(liar{manner: worker.RobotsResult{Requests: math.MaxInt, Bytes: -1, RetryAfter: math.MaxInt64}})
 	m, err := g.hands.Robots(t.Context(), g.order("/"), g.web.URL)
 	if err != nil || m.Requests != 1 || m.Bytes != 0 || m.RetryAfter != units.Day {
 		t.Errorf("it made %d requests, brought %d bytes and asks to wait %s: %v", m.Requests, m.Bytes, m.RetryAfter, err)
 	}
 }
 
-// The end of a poll is stamped by the brain: what a lost hand may have sent counts as sent when it
-// can send nothing any more, also for the next brain, which knows only the log.
+// The end of a poll is stamped by the leader: what a lost worker may have sent counts as sent when it
+// can send nothing any more, also for the next leader, which knows only the log.
 func TestALostHandsPollEndsWhenItIsOver(t *testing.T) {
 	const lease, total = 2 * time.Second, 3 * time.Second
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = lease, total })
@@ -175,7 +175,7 @@ func TestALostHandsPollEndsWhenItIsOver(t *testing.T) {
 	}
 }
 
-// A large page takes longer than a lease to come over a slow network. The hand is not lost.
+// A large page takes longer than a lease to come over a slow network. The worker is not lost.
 func TestALargePageOverASlowNetwork(t *testing.T) {
 	const lease = 2 * time.Second
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = lease, time.Minute })
@@ -195,6 +195,6 @@ func TestALargePageOverASlowNetwork(t *testing.T) {
 		t.Errorf("it took %s only, which shows nothing", f.Took)
 	}
 	if !g.has("far") {
-		t.Error("the hand was lost")
+		t.Error("the worker was lost")
 	}
 }

@@ -18,48 +18,48 @@ import (
 	"freshet/internal/worker"
 )
 
-// A Config says how a brain works with hands.
+// A Config says how a leader works with workers.
 type Config struct {
-	Own   worker.Looker // the hand of this process; nil if it has none
-	Slots int           // looks that it makes at once, but for those that no other hand can make
+	Own   worker.Looker // the worker of this process; nil if it has none
+	Slots int           // looks that it makes at once, but for those that no other worker can make
 
-	// Token returns what hands show by now. It must not be empty. A hand that has shown another one is
+	// Token returns what workers show by now. It must not be empty. A worker that has shown another one is
 	// cut off in some leases.
 	Token func() string
 
-	// Admit reports whether a hand may join that shows another token, or that this cannot be
+	// Admit reports whether a worker may join that shows another token, or that this cannot be
 	// told now; nil means that none may.
 	Admit func(ctx context.Context, token string) (bool, error)
 
-	// Right returns for how long from now this process is sure to be the brain; nil means
+	// Right returns for how long from now this process is sure to be the leader; nil means
 	// for a Lease, as for one that has its store to itself.
 	Right func() time.Duration
-	Lease time.Duration // after so long without a word a hand is lost; 0 means 5 s
-	Epoch int64         // of this brain
+	Lease time.Duration // after so long without a word a worker is lost; 0 means 5 s
+	Epoch int64         // of this leader
 
-	Total time.Duration // the longest that a hand fetches, as in fetch.Config; 0 means 60 s
-	Body  int64         // the most bytes that come with one finding; 0 means 256 MiB
-	Agent string        // the User-Agent of hands
+	Total time.Duration // the longest that a worker fetches, as in fetch.Config; 0 means 60 s
+	Body  int64         // the most bytes that come with one result; 0 means 256 MiB
+	Agent string        // the User-Agent of workers
 
-	Changed func(slots int) // is told how many looks all hands make at once, when that changes; may be nil
+	Changed func(slots int) // is told how many looks all workers make at once, when that changes; may be nil
 	Log     *slog.Logger    // nil means silence
 }
 
-// Hands are the hands of a brain: its own, and those that have come over the network. It
+// A Pool is the workers of a leader: its own, and those that have come over the network. It
 // implements [worker.Looker].
-type Hands struct {
+type Pool struct {
 	cfg Config
 
 	mu    sync.Mutex
 	links []*link
-	own   int           // looks of the own hand under way
-	news  chan struct{} // closed when a slot is free or a hand comes or goes; nil if nobody waits for that
+	own   int           // looks of the own worker under way
+	news  chan struct{} // closed when a slot is free or a worker comes or goes; nil if nobody waits for that
 
 	closed bool // nobody is let in any more
 }
 
-// New returns Hands.
-func New(cfg Config) *Hands {
+// New returns a Pool.
+func New(cfg Config) *Pool {
 	cfg.Lease = cmp.Or(cfg.Lease, 5*time.Second)
 	cfg.Total = cmp.Or(cfg.Total, time.Minute)
 	cfg.Body = cmp.Or(cfg.Body, 256<<20)
@@ -69,20 +69,20 @@ func New(cfg Config) *Hands {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Hands{cfg: cfg}
+	return &Pool{cfg: cfg}
 }
 
-// Look has a hand look at a source.
-func (h *Hands) Look(ctx context.Context, o worker.Order) worker.Finding {
+// Look has a worker look at a source.
+func (h *Pool) Look(ctx context.Context, o worker.Task) worker.Result {
 	began := time.Now()
-	e := &errand{order: &o, first: o.URL()}
+	e := &assignment{task: &o, first: o.URL()}
 	own, err := h.send(ctx, e)
 	if own {
 		defer h.free(nil, e)
 		return h.cfg.Own.Look(ctx, o)
 	}
 	if err == nil {
-		err = h.disbelieved(e, e.vet(e.found.Finding, time.Since(began)))
+		err = h.implausible(e, e.validate(e.found.Finding, time.Since(began)))
 	}
 	if err != nil {
 		found := o.Fail(err)
@@ -92,40 +92,40 @@ func (h *Hands) Look(ctx context.Context, o worker.Order) worker.Finding {
 	return *e.found.Finding
 }
 
-// disbelieved returns how a look ends of which a hand said what cannot be true.
-func (h *Hands) disbelieved(e *errand, why error) error {
+// implausible returns how a look ends of which a worker said what cannot be true.
+func (h *Pool) implausible(e *assignment, why error) error {
 	if why == nil {
 		return nil
 	}
-	h.cfg.Log.Warn("a hand says what cannot be true; the poll counts as failed", "hand", e.by, "source", e.order.Source.ID, "err", why)
-	return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("hand %s says what cannot be true: %w", e.by, why)}
+	h.cfg.Log.Warn("a worker says what cannot be true; the poll counts as failed", "hand", e.by, "source", e.task.Source.ID, "err", why)
+	return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("worker %s says what cannot be true: %w", e.by, why)}
 }
 
-// Robots has a hand read the robots.txt of an origin.
-func (h *Hands) Robots(ctx context.Context, o worker.Order, origin string) (worker.Manners, error) {
-	e := &errand{order: &o, first: robots.URL(origin), robots: origin}
+// Robots has a worker read the robots.txt of an origin.
+func (h *Pool) Robots(ctx context.Context, o worker.Task, origin string) (worker.RobotsResult, error) {
+	e := &assignment{task: &o, first: robots.URL(origin), robots: origin}
 	own, err := h.send(ctx, e)
 	switch {
 	case own:
 		defer h.free(nil, e)
 		return h.cfg.Own.Robots(ctx, o, origin)
 	case err != nil:
-		return worker.Manners{Requests: e.granted()}, err
+		return worker.RobotsResult{Requests: e.granted()}, err
 	}
 	m := e.found.Manners
-	e.vetManners(m)
-	return worker.Manners{Answer: m.Answer, RetryAfter: m.RetryAfter, Requests: m.Requests, Bytes: m.Bytes}, m.Err.error()
+	e.validateRobots(m)
+	return worker.RobotsResult{Answer: m.Answer, RetryAfter: m.RetryAfter, Requests: m.Requests, Bytes: m.Bytes}, m.Err.error()
 }
 
-// mostRefusals is how often an order is given to hands that refuse it.
+// mostRefusals is how often a task is given to workers that refuse it.
 const mostRefusals = 20
 
-// send gives an errand to a hand, and to another if that refuses. It reports whether the
-// hand of this process is to do it, which then has a slot for it.
-func (h *Hands) send(ctx context.Context, e *errand) (own bool, err error) {
+// send gives an assignment to a worker, and to another if that refuses. It reports whether the
+// worker of this process is to do it, which then has a slot for it.
+func (h *Pool) send(ctx context.Context, e *assignment) (own bool, err error) {
 	for refusals := 0; ; refusals++ {
 		if refusals == mostRefusals {
-			return false, &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("hands refused the order %d times, the last of them %s", refusals, e.by)}
+			return false, &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("workers refused the task %d times, the last of them %s", refusals, e.by)}
 		}
 		l, err := h.choose(ctx, e)
 		if err != nil {
@@ -150,16 +150,16 @@ func (h *Hands) send(ctx context.Context, e *errand) (own bool, err error) {
 	}
 }
 
-// plain reports whether any hand can make a look. What needs a secret, a file or a command
-// of the brain's machine stays there.
+// plain reports whether any worker can make a look. What needs a secret, a file or a command
+// of the leader's machine stays there.
 func plain(s *freshet.Source) bool {
 	return s.Request == nil && s.Expect == nil && freshet.MediumOf(s.URL) == freshet.OnWeb
 }
 
-// choose takes a slot of the hand that is to make a look: of those that can, the one that
-// knows the host best, so that connections stay warm. Nil means the hand of this process.
-func (h *Hands) choose(ctx context.Context, e *errand) (*link, error) {
-	o := e.order
+// choose takes a slot of the worker that is to make a look: of those that can, the one that
+// knows the host best, so that connections stay warm. Nil means the worker of this process.
+func (h *Pool) choose(ctx context.Context, e *assignment) (*link, error) {
+	o := e.task
 	for {
 		h.mu.Lock()
 		best, found, can := (*link)(nil), false, false
@@ -172,7 +172,7 @@ func (h *Hands) choose(ctx context.Context, e *errand) (*link, error) {
 			}
 		}
 		now := time.Now()
-		for _, l := range h.links { // of many hands few are the best so far
+		for _, l := range h.links { // of many workers few are the best so far
 			s := score(host, l.mark)
 			if found && s <= most || !l.can(&o.Source) {
 				continue
@@ -194,7 +194,7 @@ func (h *Hands) choose(ctx context.Context, e *errand) (*link, error) {
 		}
 		if !can {
 			h.mu.Unlock()
-			return nil, noHand(&o.Source)
+			return nil, errNoWorker(&o.Source)
 		}
 		if h.news == nil {
 			h.news = make(chan struct{})
@@ -209,24 +209,24 @@ func (h *Hands) choose(ctx context.Context, e *errand) (*link, error) {
 	}
 }
 
-// noHand says why a source cannot be looked at.
-func noHand(s *freshet.Source) error {
-	e := &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("no hand is connected that can look at the source"), Hint: "start one with freshet hand --join URL"}
+// errNoWorker says why a source cannot be looked at.
+func errNoWorker(s *freshet.Source) error {
+	e := &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("no worker is connected that can look at the source"), Hint: "start one with freshet hand --join URL"}
 	if s.From != "" {
-		e.Err = fmt.Errorf("no hand at %q is connected that can look at the source", s.From)
+		e.Err = fmt.Errorf("no worker at %q is connected that can look at the source", s.From)
 		e.Hint = fmt.Sprintf("start one with freshet hand --join URL --place %s, or let the source be looked at from anywhere", s.From)
 	}
 	return e
 }
 
-// markOf returns a number for the name of a host or a hand.
+// markOf returns a number for the name of a host or a worker.
 func markOf(name string) uint64 {
 	f := fnv.New64a()
 	f.Write([]byte(name))
 	return f.Sum64()
 }
 
-// score is by how much a hand is the one for a host, by their marks: of any number of hands the one
+// score is by how much a worker is the one for a host, by their marks: of any number of workers the one
 // with the highest score stays the same when others come and go.
 func score(host, name uint64) uint64 {
 	x := host ^ bits.RotateLeft64(name, 31)
@@ -237,8 +237,8 @@ func score(host, name uint64) uint64 {
 	return x ^ x>>29
 }
 
-// free gives a slot back; nil is the own hand.
-func (h *Hands) free(l *link, e *errand) {
+// free gives a slot back; nil is the own worker.
+func (h *Pool) free(l *link, e *assignment) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	e.at = nil
@@ -253,12 +253,12 @@ func (h *Hands) free(l *link, e *errand) {
 	h.tellLocked()
 }
 
-// slowTimes is how many times as many looks at slow servers as others a hand may have under
+// slowTimes is how many times as many looks at slow servers as others a worker may have under
 // way, as in package sched.
 const slowTimes = 8
 
-// slacken gives the slot of a look back whose server is slow, or takes it again.
-func (h *Hands) slacken(l *link, e *errand, slow bool) {
+// setSlow gives the slot of a look back whose server is slow, or takes it again.
+func (h *Pool) setSlow(l *link, e *assignment, slow bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e.at != l || e.slow == slow { // it may be over
@@ -272,17 +272,17 @@ func (h *Hands) slacken(l *link, e *errand, slow bool) {
 	}
 }
 
-// tellLocked wakes those who wait for a hand.
-func (h *Hands) tellLocked() {
+// tellLocked wakes those who wait for a worker.
+func (h *Pool) tellLocked() {
 	if h.news != nil {
 		close(h.news)
 		h.news = nil
 	}
 }
 
-// namesake returns where another hand is that has the name of one that comes, and is at work; "" if
-// there is none. Two such hands would take each other's place for ever.
-func (h *Hands) namesake(l *link) string {
+// sameName returns where another worker is that has the name of one that comes, and is at work; "" if
+// there is none. Two such workers would take each other's place for ever.
+func (h *Pool) sameName(l *link) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, o := range h.links {
@@ -294,9 +294,9 @@ func (h *Hands) namesake(l *link) string {
 	return ""
 }
 
-// enter adds a hand. One that comes back under its name takes the place of what is left of
+// add adds a worker. One that comes back under its name takes the place of what is left of
 // the old one.
-func (h *Hands) enter(l *link) {
+func (h *Pool) add(l *link) {
 	h.mu.Lock()
 	var old *link
 	h.links = slices.DeleteFunc(h.links, func(o *link) bool {
@@ -320,7 +320,7 @@ func (h *Hands) enter(l *link) {
 }
 
 // leave takes a hand out.
-func (h *Hands) leave(l *link) {
+func (h *Pool) remove(l *link) {
 	h.mu.Lock()
 	h.links = slices.DeleteFunc(h.links, func(o *link) bool { return o == l })
 	h.tellLocked()
@@ -329,7 +329,7 @@ func (h *Hands) leave(l *link) {
 }
 
 // changed tells how many slots there are.
-func (h *Hands) changed() {
+func (h *Pool) changed() {
 	if h.cfg.Changed == nil {
 		return
 	}
@@ -347,8 +347,8 @@ func (h *Hands) changed() {
 	h.cfg.Changed(slots)
 }
 
-// Close ends the streams of all hands. They come back when there is a brain again.
-func (h *Hands) Close() {
+// Close ends the streams of all workers. They come back when there is a leader again.
+func (h *Pool) Close() {
 	h.mu.Lock()
 	links := slices.Clone(h.links)
 	h.closed = true
@@ -358,7 +358,7 @@ func (h *Hands) Close() {
 	}
 }
 
-// A Status says how things stand with a hand.
+// A Status says the state of a worker.
 type Status struct {
 	Name     string
 	Address  string // that it came from
@@ -370,8 +370,8 @@ type Status struct {
 	Since    time.Time // when it came
 }
 
-// Status returns how things stand with the hands that have come, by their names.
-func (h *Hands) Status() []Status {
+// Status returns the state of the workers that have come, by their names.
+func (h *Pool) Status() []Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var all []Status
@@ -385,9 +385,9 @@ func (h *Hands) Status() []Status {
 	return all
 }
 
-// Drain has a hand take no more orders, or returns freshet.ErrNotFound. It leaves when
+// Drain has a worker take no more tasks, or returns freshet.ErrNotFound. It leaves when
 // what it has begun is over.
-func (h *Hands) Drain(name string) error {
+func (h *Pool) Drain(name string) error {
 	h.mu.Lock()
 	i := slices.IndexFunc(h.links, func(l *link) bool { return l.hello.Name == name })
 	if i < 0 {

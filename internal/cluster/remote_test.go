@@ -20,23 +20,45 @@ import (
 	"freshet/internal/worker"
 )
 
-// after returns an order for what a look found before.
-func after(o worker.Order, found worker.Finding) worker.Order {
+// after returns a task for what a look found before.
+func after(o worker.Task, found worker.Result) worker.Task {
 	o.Head = freshet.Head{
 		Number: 1, Hash: found.Capture.Hash, Recipe: found.Capture.Recipe, Polls: 40,
 		Validators: found.Validators, Sums: found.Sums, Asked: o.At.Add(-time.Hour),
 	}
-	o.Base = func(context.Context) ([]byte, error) { return found.Capture.Text, nil }
-	o.BaseBody = func(context.Context) ([]byte, error) { return found.Capture.Raw.Body, nil }
-	o.Fields = func(context.Context) (freshet.Fields, error) { return found.Capture.Fields, nil }
-	o.Items = func(context.Context) ([]byte, error) { return found.Items, nil }
-	o.Noise = func(context.Context) ([]byte, error) { return found.Noise, nil }
-	o.Recall = func(context.Context) (*noise.Memory, error) { return noise.Recall(nil, nil), nil }
-	o.Recent = func(context.Context, freshet.Hash) ([]freshet.Version, error) { return nil, nil }
+	o.History = seen{found}
 	return o
 }
 
-// TestRemoteLooksAreLooks holds what a hand elsewhere finds against what one beside finds.
+// A seen is the history of a source of which there was one result.
+type seen struct{ result worker.Result }
+
+func (s seen) capture() freshet.Capture {
+	if s.result.Capture == nil {
+		return freshet.Capture{}
+	}
+	return *s.result.Capture
+}
+
+func (s seen) Text(context.Context) ([]byte, error)            { return s.capture().Text, nil }
+func (s seen) Body(context.Context) ([]byte, error)            { return s.capture().Raw.Body, nil }
+func (s seen) QuarantinedText(context.Context) ([]byte, error) { return nil, freshet.ErrNotFound }
+func (s seen) Fields(context.Context) (freshet.Fields, error)  { return s.capture().Fields, nil }
+func (s seen) Items(context.Context) ([]byte, error)           { return s.result.Items, nil }
+func (s seen) Noise(context.Context) ([]byte, error)           { return s.result.Noise, nil }
+func (s seen) LearnNoise(context.Context) (*noise.Memory, error) {
+	return noise.Recall(nil, nil), nil
+}
+func (s seen) VersionsWith(context.Context, freshet.Hash) ([]freshet.Version, error) { return nil, nil }
+func (s seen) PageKeys(_ context.Context, urls []string) ([]freshet.PageKey, error) {
+	keys := make([]freshet.PageKey, len(urls))
+	for i, url := range urls {
+		keys[i] = freshet.PageKeyOf(url)
+	}
+	return keys, nil
+}
+
+// TestRemoteLooksAreLooks holds what a worker elsewhere finds against what one beside finds.
 func TestRemoteLooksAreLooks(t *testing.T) {
 	g := newRig(t)
 	g.join("far")
@@ -67,31 +89,24 @@ func TestRemoteLooksAreLooks(t *testing.T) {
 	g.mux.Handle("/moved", http.RedirectHandler("/page", http.StatusMovedPermanently))
 
 	price := freshet.Recipe{Read: []freshet.Step{{Name: "css", Arg: `"h1"`}}, Extract: freshet.Extracts{"price": {CSS: "b@data-price", As: freshet.AsNumber}}}
-	voice := &worker.Voice{Keys: func(_ context.Context, urls []string) ([]freshet.PageKey, error) {
-		keys := make([]freshet.PageKey, len(urls))
-		for i, url := range urls {
-			keys[i] = freshet.PageKeyOf(url)
-		}
-		return keys, nil
-	}}
 	tests := []struct {
 		name, path string
-		amend      func(*worker.Order)
+		amend      func(*worker.Task)
 	}{
 		{"a page", "/page", nil},
-		{"a feed that speaks for pages", "/feed", func(o *worker.Order) { o.Voice = voice }},
-		{"a number", "/shop", func(o *worker.Order) { o.Source.Recipe = price }},
+		{"a feed that speaks for pages", "/feed", func(o *worker.Task) { o.Hints = &worker.IndexHints{} }},
+		{"a number", "/shop", func(o *worker.Task) { o.Source.Recipe = price }},
 		{"an empty page", "/empty", nil},
 		{"a page that is gone", "/gone", nil},
 		{"a server that is busy", "/busy", nil},
 		{"a page that has moved", "/moved", nil},
 		{"a page that is not there", "/none", nil},
-		{"several parts of a page", "/page", func(o *worker.Order) {
+		{"several parts of a page", "/page", func(o *worker.Task) {
 			part := *o
 			part.Source.ID, part.Source.Recipe.CSS = "part", "p"
-			o.Along = []worker.Order{part}
+			o.Shared = []worker.Task{part}
 		}},
-		{"noise is looked for", "/page", func(o *worker.Order) { o.Source.Noise = freshet.NoiseAuto }},
+		{"noise is looked for", "/page", func(o *worker.Task) { o.Source.Noise = freshet.NoiseAuto }},
 	}
 	for _, tt := range tests {
 		for _, first := range []bool{true, false} {
@@ -107,10 +122,10 @@ func TestRemoteLooksAreLooks(t *testing.T) {
 				if before.Capture == nil {
 					continue
 				}
-				along := o.Along
+				along := o.Shared
 				o = after(o, before)
 				for i := range along {
-					o.Along[i] = after(along[i], before.Along[i])
+					o.Shared[i] = after(along[i], before.Shared[i])
 				}
 				mu.Lock()
 				state = "two"
@@ -118,11 +133,11 @@ func TestRemoteLooksAreLooks(t *testing.T) {
 			}
 			want, got := own.Look(t.Context(), o), g.hands.Look(t.Context(), o)
 			ignore := cmp.Options{
-				cmpopts.IgnoreFields(worker.Finding{}, "Took"), cmpopts.IgnoreUnexported(worker.Finding{}), cmpopts.EquateEmpty(),
+				cmpopts.IgnoreFields(worker.Result{}, "Took"), cmpopts.IgnoreUnexported(worker.Result{}), cmpopts.EquateEmpty(),
 				cmp.FilterPath(func(p cmp.Path) bool { return strings.HasSuffix(p.String(), "Raw.Header") }, cmp.Ignore()),
 			}
 			if d := cmp.Diff(want, got, ignore); d != "" {
-				t.Errorf("%s, first %t: a hand elsewhere finds something else (-beside +elsewhere):\n%s", tt.name, first, d)
+				t.Errorf("%s, first %t: a worker elsewhere finds something else (-beside +elsewhere):\n%s", tt.name, first, d)
 			}
 			if got.Capture != nil && !slices.Equal(got.Capture.Raw.Header["Etag"], want.Capture.Raw.Header["Etag"]) {
 				t.Errorf("%s: the header is %v, not %v", tt.name, got.Capture.Raw.Header, want.Capture.Raw.Header)
@@ -131,7 +146,7 @@ func TestRemoteLooksAreLooks(t *testing.T) {
 	}
 }
 
-// TestEveryRequestHasLeave has a hand follow redirects: the brain is asked before each.
+// TestEveryRequestHasLeave has a worker follow redirects: the leader is asked before each.
 func TestEveryRequestHasLeave(t *testing.T) {
 	g := newRig(t)
 	g.join("far")
@@ -140,7 +155,7 @@ func TestEveryRequestHasLeave(t *testing.T) {
 	g.page("/c", "here")
 	o := g.order("/a")
 	var asked []string
-	o.Leave = func(_ context.Context, hop freshet.Hop) error {
+	o.Permit = func(_ context.Context, hop freshet.Hop) error {
 		asked = append(asked, strings.TrimPrefix(hop.URL, g.web.URL))
 		if len(asked) == 3 {
 			return &freshet.FetchError{Class: failure.DeferredBudget, Err: errors.New("no room"), Hint: "wait"}
@@ -156,7 +171,7 @@ func TestEveryRequestHasLeave(t *testing.T) {
 	}
 }
 
-// TestRobotsOfAnOrigin has a hand read a robots.txt.
+// TestRobotsOfAnOrigin has a worker read a robots.txt.
 func TestRobotsOfAnOrigin(t *testing.T) {
 	g := newRig(t)
 	g.join("far")
@@ -169,7 +184,7 @@ func TestRobotsOfAnOrigin(t *testing.T) {
 	}
 }
 
-// TestStrangers holds that nobody joins without the token, and that a hand which is not let
+// TestStrangers holds that nobody joins without the token, and that a worker which is not let
 // in for good says so.
 func TestStrangers(t *testing.T) {
 	g := newRig(t)
@@ -192,6 +207,6 @@ func TestStrangers(t *testing.T) {
 	}
 	err := cluster.NewWorker(cluster.WorkerConfig{Join: []string{g.brain.URL}, Token: "no", Name: "x", Slots: 1, Do: http.DefaultClient.Do}).Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "401") {
-		t.Errorf("a hand with a wrong token ends with %v", err)
+		t.Errorf("a worker with a wrong token ends with %v", err)
 	}
 }
