@@ -11,8 +11,8 @@ import (
 // it changes in memory is staged and takes effect only if the transaction is
 // committed.
 type batch struct {
-	*Writer
-	store  *Store
+	rowWriter
+	store  *committer
 	next   counter
 	slate  *slate
 	staged map[freshet.SourceID]*entry // nil: purged
@@ -29,8 +29,7 @@ type batch struct {
 	changed  bool
 	matched  bool
 	flushed  bool
-	resealed [sealsEnd]bool // seals to be written
-	begun    bool           // the epoch was put on record
+	begun    bool // the epoch was put on record
 }
 
 // entry returns the source with the ID, to be changed by this batch, or nil.
@@ -86,7 +85,7 @@ const mostAgain = 3
 // perform runs jobs in one transaction and returns the error of each. A job
 // that fails takes only itself out: the others are run again without it.
 // Faults of the storage fail them all.
-func (s *Store) perform(jobs []job) []error {
+func (s *committer) perform(jobs []job) []error {
 	errs := make([]error, len(jobs))
 	failAll := func(err error) []error {
 		for i := range errs {
@@ -121,10 +120,11 @@ func (s *Store) perform(jobs []job) []error {
 // attempt runs the jobs that have not failed yet in a transaction. If one of
 // them fails it notes its error, undoes everything and returns its index;
 // otherwise the transaction is committed.
-func (s *Store) attempt(jobs []job, errs []error) (b *batch, failed int, err error) {
+func (s *committer) attempt(jobs []job, errs []error) (b *batch, failed int, err error) {
 	w := s.writer
 	s.slate.wipe()
-	b = &batch{Writer: w, store: s, next: s.next, slate: &s.slate, staged: s.slate.staged, logged: s.slate.logged}
+	b = &batch{store: s, next: s.next, slate: &s.slate, staged: s.slate.staged, logged: s.slate.logged}
+	b.rowWriter = rowWriter{Writer: w, seals: &b.next.seals}
 	if err := s.cfg.Database.Begin(w); err != nil {
 		return nil, -1, err
 	}
@@ -165,14 +165,14 @@ func (s *Store) attempt(jobs []job, errs []error) (b *batch, failed int, err err
 }
 
 // rollback undoes a transaction. The database may have done so already.
-func (s *Store) rollback() {
+func (s *committer) rollback() {
 	if err := s.cfg.Database.Rollback(s.writer); err != nil {
 		s.log.Debug("nothing to roll back", "err", err)
 	}
 }
 
 // apply makes what a committed batch did visible to this process.
-func (s *Store) apply(b *batch) {
+func (s *committer) apply(b *batch) {
 	s.mu.Lock()
 	if b.flushed {
 		s.settleUp()
@@ -278,7 +278,7 @@ func (b *batch) writeHead(e *entry) error {
 
 // isStorageFault reports whether err is a fault of the storage rather than of
 // what was to be stored.
-func (s *Store) isStorageFault(err error) bool {
+func (s *committer) isStorageFault(err error) bool {
 	if errors.Is(err, freshet.ErrStorage) || errors.Is(err, ErrAgain) {
 		return true
 	}

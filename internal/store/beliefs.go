@@ -8,10 +8,13 @@ import (
 	"freshet/internal/freshet"
 )
 
+// A stateStore keeps the state of log readers and of what is learnt, as keys and values.
+type stateStore struct{ *committer }
+
 // SaveBeliefs implements [freshet.BeliefStore]. A belief without a source is one
 // about all sources together; beliefs about sources that are no longer known are
 // passed over.
-func (s *Store) SaveBeliefs(ctx context.Context, beliefs []freshet.Belief) error {
+func (s *stateStore) SaveBeliefs(ctx context.Context, beliefs []freshet.Belief) error {
 	for len(beliefs) > 0 {
 		part := beliefs[:min(len(beliefs), beliefPage)]
 		beliefs = beliefs[len(part):]
@@ -56,7 +59,7 @@ func (b *batch) saveBelief(f freshet.Belief) error {
 
 // Beliefs implements [freshet.BeliefStore]. It yields the one about all sources
 // together first, then those about watched sources, in the order of their IDs.
-func (s *Store) Beliefs(ctx context.Context, estimator string) iter.Seq2[freshet.Belief, error] {
+func (s *stateStore) Beliefs(ctx context.Context, estimator string) iter.Seq2[freshet.Belief, error] {
 	return func(yield func(freshet.Belief, error) bool) {
 		common, err := s.readBeliefs(ctx, estimator, "SELECT '', upto, memory FROM common_beliefs WHERE estimator = ?", estimator)
 		if err != nil {
@@ -90,7 +93,7 @@ func (s *Store) Beliefs(ctx context.Context, estimator string) iter.Seq2[freshet
 }
 
 // Belief implements [freshet.BeliefStore].
-func (s *Store) Belief(ctx context.Context, estimator string, id freshet.SourceID) (freshet.Belief, error) {
+func (s *stateStore) Belief(ctx context.Context, estimator string, id freshet.SourceID) (freshet.Belief, error) {
 	query, args := "SELECT ?, upto, memory FROM beliefs WHERE estimator = ? AND source = (SELECT key FROM sources WHERE id = ?)", []any{id, estimator, id}
 	if id == "" {
 		query, args = "SELECT '', upto, memory FROM common_beliefs WHERE estimator = ?", []any{estimator}
@@ -119,7 +122,7 @@ func (s *Store) Belief(ctx context.Context, estimator string, id freshet.SourceI
 }
 
 // readBeliefs reads what an estimator thinks, as a query selects it.
-func (s *Store) readBeliefs(ctx context.Context, estimator, query string, args ...any) (page []freshet.Belief, err error) {
+func (s *stateStore) readBeliefs(ctx context.Context, estimator, query string, args ...any) (page []freshet.Belief, err error) {
 	err = eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		f := freshet.Belief{Estimator: estimator}
 		err := scan(&f.Source, &f.Upto, &f.Memory)

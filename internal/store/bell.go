@@ -31,7 +31,7 @@ func (b *bell) hear() <-chan struct{} {
 
 // await returns when a log goes on after a place, or with the cause when ctx is
 // done. It hears of what this process writes.
-func (s *Store) await(ctx context.Context, b *bell, after freshet.Cursor, end func() freshet.Cursor) error {
+func (s *mirror) await(ctx context.Context, b *bell, after freshet.Cursor, end func() freshet.Cursor) error {
 	for {
 		s.mu.Lock()
 		there, rung := end() > after, b.hear()
@@ -48,7 +48,7 @@ func (s *Store) await(ctx context.Context, b *bell, after freshet.Cursor, end fu
 }
 
 // end returns where a log ends.
-func (s *Store) end(ctx context.Context, of func() freshet.Cursor) (freshet.Cursor, error) {
+func (s *mirror) end(ctx context.Context, of func() freshet.Cursor) (freshet.Cursor, error) {
 	if s.cfg.ReadOnly { // somebody else may have written since
 		if err := s.Refresh(ctx); err != nil {
 			return 0, err
@@ -62,7 +62,7 @@ func (s *Store) end(ctx context.Context, of func() freshet.Cursor) (freshet.Curs
 // applied returns the ends of the logs as this process knows them. A transaction
 // can be read a moment before it is applied: what it wrote lies past these ends,
 // and is not told yet.
-func (s *Store) applied() counter {
+func (s *mirror) applied() counter {
 	if s.cfg.ReadOnly { // whose ends are read when they are asked for
 		return counter{change: math.MaxInt64, outcome: math.MaxInt64, match: math.MaxInt64, parcel: math.MaxInt64}
 	}
@@ -73,7 +73,7 @@ func (s *Store) applied() counter {
 
 // Refresh looks where the logs end that another process writes, and wakes those who wait for
 // them to grow.
-func (s *Store) Refresh(ctx context.Context) error {
+func (s *mirror) Refresh(ctx context.Context) error {
 	var outcome, change, match, parcel freshet.Cursor
 	err := eachRow(ctx, s.reader, `SELECT (SELECT upto FROM seals WHERE name = 'outcomes'), (SELECT upto FROM seals WHERE name = 'changes'),
 		(SELECT coalesce(max(cursor), 0) FROM matches), (SELECT coalesce(max(cursor), 0) FROM parcels)`, nil,
@@ -90,7 +90,7 @@ func (s *Store) Refresh(ctx context.Context) error {
 }
 
 // ring wakes those who wait for logs to grow that end further on than was known.
-func (s *Store) ring(ends *counter) {
+func (s *mirror) ring(ends *counter) {
 	if ends.outcome > s.next.outcome {
 		s.tail.bell.ring()
 	}

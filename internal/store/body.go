@@ -22,6 +22,15 @@ const (
 	chainBytes = 64 << 20
 )
 
+// bodies are the texts, responses and pictures of versions, each encoded against another.
+type bodies struct {
+	rows     *reader
+	database Database
+	name     string // of the database
+	cache    *bodyCache
+	codec    codec
+}
+
 // A link is a row of the bodies table.
 type link struct {
 	id, sum, size, base, depth int64
@@ -35,7 +44,7 @@ const selectChain = `WITH RECURSIVE chain (id, sum, size, base, depth, frame) AS
 	) SELECT id, sum, size, base, depth, frame FROM chain`
 
 // body returns a body, which must not be changed.
-func (s *Store) body(ctx context.Context, id int64) (cachedBody, error) {
+func (s *bodies) body(ctx context.Context, id int64) (cachedBody, error) {
 	if b, ok := s.cache.get(id); ok {
 		return b, nil
 	}
@@ -52,19 +61,19 @@ func (s *Store) body(ctx context.Context, id int64) (cachedBody, error) {
 }
 
 // chain returns a body and those that it is encoded against, one after the other.
-func (s *Store) chain(ctx context.Context, id int64) (chain []link, err error) {
-	err = eachRow(ctx, s.reader, selectChain, []any{id}, func(scan func(...any) error) error {
+func (s *bodies) chain(ctx context.Context, id int64) (chain []link, err error) {
+	err = eachRow(ctx, s.rows, selectChain, []any{id}, func(scan func(...any) error) error {
 		var l link
 		err := scan(&l.id, &l.sum, &l.size, &l.base, &l.depth, &l.frame)
 		chain = append(chain, l)
 		return err
 	})
-	return chain, s.fault("reading a body", err)
+	return chain, faultOf(s.database, "reading a body", err)
 }
 
 // unchain decodes the first of a chain of bodies, each of which is encoded
 // against the next.
-func (s *Store) unchain(id int64, chain []link) (cachedBody, error) {
+func (s *bodies) unchain(id int64, chain []link) (cachedBody, error) {
 	if len(chain) == 0 {
 		return cachedBody{}, fmt.Errorf("body %d: %w", id, freshet.ErrNotFound)
 	}
@@ -82,8 +91,8 @@ func (s *Store) unchain(id int64, chain []link) (cachedBody, error) {
 }
 
 // damaged says what is not as it was written.
-func (s *Store) damaged(what string) error {
-	return freshet.WithHint(fmt.Errorf("%s: %w: %s", s.cfg.Name, freshet.ErrDamaged, what), s.cfg.Database.Hint())
+func (s *bodies) damaged(what string) error {
+	return freshet.WithHint(fmt.Errorf("%s: %w: %s", s.name, freshet.ErrDamaged, what), s.database.Hint())
 }
 
 // An encoded is a body on its way into the database.
@@ -98,7 +107,7 @@ type encoded struct {
 
 // encodeBody prepares a body to be stored, against the body base unless that
 // is zero. It is done before the transaction, by each caller for itself.
-func (s *Store) encodeBody(ctx context.Context, base int64, body []byte) (*encoded, error) {
+func (s *bodies) encodeBody(ctx context.Context, base int64, body []byte) (*encoded, error) {
 	n := &encoded{body: body, sum: int64(xxhash.Sum64(body))}
 	var history cachedBody
 	if base != 0 {

@@ -49,7 +49,7 @@ const selectOwnChanges = `WITH RECURSIVE own (cursor, prev) AS (
 const changeBounds = "c.cursor > ? AND c.cursor <= ? AND c.number > ? AND c.number <= ? AND coalesce(c.before, 0) >= ? AND coalesce(c.before, 0) < ?"
 
 // Changes implements [freshet.ChangeLog]. No limit means all.
-func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
+func (s *logReader) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
 	query := "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE " + changeBounds
 	// A page that is gone before it was captured has a change without a version.
 	above, upto := cmp.Or(q.Above, -1), cmp.Or(q.Upto, math.MaxInt)
@@ -87,7 +87,7 @@ func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.C
 
 // seenIn returns the places of the first and the last change of a span of time; zeros if
 // there is none.
-func (s *Store) seenIn(ctx context.Context, in freshet.Between) (first, last freshet.Cursor, err error) {
+func (s *logReader) seenIn(ctx context.Context, in freshet.Between) (first, last freshet.Cursor, err error) {
 	since, until := bounds(in)
 	err = eachRow(ctx, s.reader, "SELECT coalesce(min(cursor), 0), coalesce(max(cursor), 0) FROM changes WHERE before >= ? AND before < ?", []any{since, until},
 		func(scan func(...any) error) error { return scan(&first, &last) })
@@ -96,11 +96,11 @@ func (s *Store) seenIn(ctx context.Context, in freshet.Between) (first, last fre
 
 // Wait implements [freshet.ChangeLog]. On a store opened for reading only it hears
 // of nothing.
-func (s *Store) Wait(ctx context.Context, after freshet.Cursor) error {
+func (s *mirror) Wait(ctx context.Context, after freshet.Cursor) error {
 	return s.await(ctx, &s.changed, after, func() freshet.Cursor { return s.next.change })
 }
 
 // LastChange implements [freshet.ChangeLog].
-func (s *Store) LastChange(ctx context.Context) (freshet.Cursor, error) {
+func (s *mirror) LastChange(ctx context.Context) (freshet.Cursor, error) {
 	return s.end(ctx, func() freshet.Cursor { return s.next.change })
 }

@@ -11,7 +11,7 @@ import (
 // cut drops versions of a source with numbers below first, the oldest first
 // and not more than a transaction should hold, and returns how many. The
 // newest version stays whatever first is.
-func (s *Store) cut(ctx context.Context, id freshet.SourceID, first int64, done *freshet.Pruned) (int, error) {
+func (s *pruner) cut(ctx context.Context, id freshet.SourceID, first int64, done *freshet.Pruned) (int, error) {
 	var n int
 	var freed int64
 	err := s.write(ctx, "pruning source "+string(id), func(b *batch) (err error) {
@@ -169,7 +169,7 @@ func (b *batch) body(id int64) (cachedBody, error) {
 }
 
 // DropBodies drops the bodies of all sources that no version has.
-func (s *Store) DropBodies(ctx context.Context) error {
+func (s *pruner) DropBodies(ctx context.Context) error {
 	for _, e := range s.entries {
 		err := s.write(ctx, "repairing source "+string(e.id), func(b *batch) error {
 			_, err := b.dropBodies(e.key)

@@ -15,10 +15,10 @@ import (
 // SQL, and writes them in the transactions that polls share. The schema of all tables is in
 // the packages of the databases, and table.go lists what checksums cover; which statements
 // use a table only its feature knows.
-type DB struct{ store *Store }
+type DB struct{ store *committer }
 
 // DB returns the database of the store.
-func (s *Store) DB() *DB { return &DB{s} }
+func (s *Store) DB() *DB { return &DB{s.committer} }
 
 // Now returns the time by the clock of the store.
 func (d *DB) Now() time.Time { return d.store.cfg.Now() }
@@ -146,7 +146,7 @@ func (c *counter) last(l Log) *freshet.Cursor {
 }
 
 // bell returns the bell that is rung when a log grows.
-func (s *Store) bell(l Log) *bell {
+func (s *mirror) bell(l Log) *bell {
 	return [...]*bell{Changes: &s.changed, Outcomes: &s.tail.bell, Matches: &s.matched, Batches: &s.matched}[l]
 }
 

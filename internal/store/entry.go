@@ -57,49 +57,64 @@ func (t *tally) add(o *freshet.Outcome) {
 	t.failure, t.err = o.Failure, o.Err
 }
 
+// An attempt is the newest attempt of a source without an outcome.
+type attempt struct {
+	open  Moment // when it began; never if there is none
+	ended Moment // what begun would be without it, when it was read
+	opens seal   // its rows; none if they are not known
+}
+
+// A headVersion is the newest version of a source that is not held, and what the next version is
+// numbered after and encoded against.
+type headVersion struct {
+	first       int64  // number of the oldest version that is kept; 0 if there is none
+	head        int64  // its number
+	newest      int64  // number of the newest version, if that is above the head
+	recipe      string // that it was read with
+	hash        freshet.Hash
+	text, raw   int64 // its bodies
+	envelope    int64
+	envelopeSum uint64 // to tell whether the next one has the same
+	title       string // in lower case
+	recent      seldom[recent]
+}
+
+// A name is how changes call a source.
+type name struct {
+	label  int64          // of the source as it is now, or zero
+	called *freshet.Label // what it says, if that has been read
+	heard  int64          // revision of the site when it was
+}
+
 // An entry is what the writing process remembers of a source, so that a poll
 // can be recorded without reading anything.
 type entry struct {
 	key  int64
 	id   freshet.SourceID
-	site int64 // that it is a page of; 0 if none
-
-	face  *face  // of a source that was written, until the roll has it
-	title string // of the head, in lower case
+	url  uint64 // XXH64 of the URL
+	site int64  // that it is a page of; 0 if none
+	face *face  // of a source that was written, until the roll has it
 
 	tally
-	open  Moment // the newest attempt without an outcome, or never
-	ended Moment // what begun would be without it, when it was read
-	opens seal   // the rows of that attempt; none if they are not known
+	attempt
+	headVersion
+	name
 
 	before seldom[tombstone] // the last numbers of sources with this ID that were purged
 
-	first     int64  // number of the oldest version that is kept; 0 if there is none
-	head      int64  // number of the newest version that is not held
-	newest    int64  // number of the newest version, if that is above the head
-	recipe    string // that it was read with
-	hash      freshet.Hash
-	text, raw int64 // its bodies
-	recent    seldom[recent]
 	changes   int64
 	changed   freshet.Cursor // of the newest change
 	changedAt Moment         // when it was seen
 
-	label  int64          // of the source as it is now, or zero
-	called *freshet.Label // what it says, if that has been read
-	heard  int64          // revision of the site when it was
-
-	envelope    int64  // of the newest version
-	envelopeSum uint64 // to tell whether the next one has the same
-	validators  freshet.Validators
-	asked       Moment       // when the source was last asked for without validators
-	sums        freshet.Sums // of what was last seen; not on disk
-	moved       seldom[freshet.Moved]
-	suspect     freshet.Suspect
-	landed      string
-	held        seldom[freshet.Held]
-	quiets      seldom[freshet.Quiets]
-	url         uint64 // XXH64 of the URL that all of these are of
+	// What the URL says of itself.
+	validators freshet.Validators
+	asked      Moment       // when the source was last asked for without validators
+	sums       freshet.Sums // of what was last seen; not on disk
+	moved      seldom[freshet.Moved]
+	suspect    freshet.Suspect
+	landed     string
+	held       seldom[freshet.Held]
+	quiets     seldom[freshet.Quiets]
 
 	// Together these take less room.
 	place     int32 // in the roll
@@ -112,7 +127,10 @@ type entry struct {
 
 // newEntry returns the entry of a source that has no history.
 func newEntry(key int64, id freshet.SourceID) *entry {
-	return &entry{key: key, id: id, open: never, asked: never, changedAt: never, tally: tally{begun: never, seen: never, notBefore: never, fresh: never}}
+	return &entry{
+		key: key, id: id, asked: never, changedAt: never,
+		attempt: attempt{open: never}, tally: tally{begun: never, seen: never, notBefore: never, fresh: never},
+	}
 }
 
 // standing returns the part of a Standing that the tally holds.

@@ -41,7 +41,7 @@ func readEpochs(ctx context.Context, q querier) (found epochs, err error) {
 
 // takeEpochs takes over the epochs on record, and begins that of this process unless
 // it goes on with the last.
-func (s *Store) takeEpochs(found epochs) {
+func (s *mirror) takeEpochs(found epochs) {
 	s.epochs, s.begun = found, true
 	if len(found.changes) == 0 || found.last() != s.cfg.Epoch {
 		s.epochs.add(s.cfg.Epoch, s.next.change, s.next.outcome, s.next.match)
@@ -66,7 +66,7 @@ func (b *batch) beginEpoch() error {
 }
 
 // epochsNow returns the epochs. Rows that were read before are of one of them.
-func (s *Store) epochsNow(ctx context.Context) (epochs, error) {
+func (s *mirror) epochsNow(ctx context.Context) (epochs, error) {
 	if s.cfg.ReadOnly { // somebody else may have written since
 		found, err := readEpochs(ctx, s.reader)
 		return found, s.fault("reading the epochs", err)
@@ -75,19 +75,19 @@ func (s *Store) epochsNow(ctx context.Context) (epochs, error) {
 }
 
 // ChangeEpochs implements [freshet.ChangeLog].
-func (s *Store) ChangeEpochs(ctx context.Context) (freshet.Epochs, error) {
+func (s *mirror) ChangeEpochs(ctx context.Context) (freshet.Epochs, error) {
 	found, err := s.epochsNow(ctx)
 	return found.changes, err
 }
 
 // OutcomeEpochs implements [freshet.OutcomeLog].
-func (s *Store) OutcomeEpochs(ctx context.Context) (freshet.Epochs, error) {
+func (s *mirror) OutcomeEpochs(ctx context.Context) (freshet.Epochs, error) {
 	found, err := s.epochsNow(ctx)
 	return found.outcomes, err
 }
 
 // withEpochs gives changes that have been read their epochs.
-func (s *Store) withEpochs(ctx context.Context, changes []freshet.Change) ([]freshet.Change, error) {
+func (s *mirror) withEpochs(ctx context.Context, changes []freshet.Change) ([]freshet.Change, error) {
 	if len(changes) == 0 {
 		return nil, nil
 	}

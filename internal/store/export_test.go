@@ -70,13 +70,13 @@ func Unsay(said []byte) (o freshet.Outcome, err error) {
 
 // A Roll lets tests ask for lists of sources that are in no database.
 type Roll struct {
-	store   Store
+	store   ledger
 	entries map[freshet.SourceID]*entry
 }
 
 // NewRoll returns a roll without sources.
 func NewRoll() *Roll {
-	return &Roll{store: Store{ledger: &ledger{roll: newRoll()}}, entries: map[freshet.SourceID]*entry{}}
+	return &Roll{store: ledger{roll: newRoll()}, entries: map[freshet.SourceID]*entry{}}
 }
 
 // Add enters a source.

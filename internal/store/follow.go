@@ -22,16 +22,16 @@ type reached struct {
 }
 
 // keepsRoll reports whether there is a roll: not in a store that is read as a whole each time.
-func (s *Store) keepsRoll() bool { return !s.cfg.ReadOnly || s.cfg.Edits.Since != nil }
+func (s *mirror) keepsRoll() bool { return !s.cfg.ReadOnly || s.cfg.Edits.Since != nil }
 
 // Follow reads what another process has written since this one last looked. Whoever asks for something
 // has that done; whoever wants to take over has to do it now and then, to have little left to read.
-func (s *Store) Follow(ctx context.Context) error {
+func (s *mirror) Follow(ctx context.Context) error {
 	return s.fault("reading the store", s.upToDate(ctx))
 }
 
 // upToDate reads what another process has written since this one last looked, if there can be one.
-func (s *Store) upToDate(ctx context.Context) error {
+func (s *mirror) upToDate(ctx context.Context) error {
 	if !s.cfg.ReadOnly {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (s *Store) upToDate(ctx context.Context) error {
 
 // readReached returns the place in the logs that a transaction sees. Edits are those after another
 // place, if there is one; only the end of their log is read otherwise.
-func (s *Store) readReached(ctx context.Context, tx *sql.Tx, edits *Edits) (to reached, err error) {
+func (s *mirror) readReached(ctx context.Context, tx *sql.Tx, edits *Edits) (to reached, err error) {
 	if to.next, err = readCounters(ctx, tx); err != nil {
 		return to, err
 	}
@@ -108,7 +108,7 @@ type happened struct {
 
 // follow brings the entries up to date by what was written since, and reports whether that could
 // be done. Whatever a load would find, it comes to the same.
-func (s *Store) follow(ctx context.Context) (done bool, err error) {
+func (s *mirror) follow(ctx context.Context) (done bool, err error) {
 	if !s.reached.known {
 		return false, nil
 	}
@@ -139,7 +139,7 @@ func (s *Store) follow(ctx context.Context) (done bool, err error) {
 }
 
 // readHappened reads what has happened since the store was last up to date.
-func (s *Store) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err error) {
+func (s *mirror) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err error) {
 	from := &s.reached
 	h.to.next.latest = max(h.to.next.latest, from.next.latest)
 	err = eachRow(ctx, tx, "SELECT s.id, o.source, "+outcomeColumns+" FROM outcomes o JOIN sources s ON s.key = o.source WHERE o.cursor > ? ORDER BY o.cursor",
@@ -183,7 +183,7 @@ func (s *Store) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err 
 }
 
 // take takes over what has happened.
-func (s *Store) take(h *happened) {
+func (s *mirror) take(h *happened) {
 	for key, src := range h.sites {
 		if old, known := s.sites[key]; known && old.Revision != src.Revision {
 			s.roll.stale[key] = true

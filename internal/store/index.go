@@ -22,7 +22,7 @@ const (
 // Index adds the texts of up to most versions to the index, and removes what is no longer stored. It
 // returns how many versions are still missing. Its work survives a crash or is repeated. Only one
 // call works at a time.
-func (s *Store) Index(ctx context.Context, most int) (int, error) {
+func (s *searcher) Index(ctx context.Context, most int) (int, error) {
 	if s.cfg.ReadOnly {
 		return 0, nil
 	}
@@ -40,12 +40,12 @@ func (s *Store) Index(ctx context.Context, most int) (int, error) {
 }
 
 // DropIndex deletes the index of what versions say. It is made anew when it is wanted.
-func (s *Store) DropIndex() error {
+func (s *searcher) DropIndex() error {
 	s.index.forget()
 	return s.index.Drop()
 }
 
-func (s *Store) indexSome(ctx context.Context, most int) (left int, err error) {
+func (s *searcher) indexSome(ctx context.Context, most int) (left int, err error) {
 	release, err := s.index.Use(ctx)
 	if err != nil {
 		return 0, err
@@ -62,7 +62,7 @@ func (s *Store) indexSome(ctx context.Context, most int) (left int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	x := indexing{Store: s, IndexTx: tx, most: most, room: indexBytes}
+	x := indexing{searcher: s, IndexTx: tx, most: most, room: indexBytes}
 	done, err := x.work(ctx)
 	if err == nil {
 		err = tx.PutPlace(at.String())
@@ -79,7 +79,7 @@ func (s *Store) indexSome(ctx context.Context, most int) (left int, err error) {
 
 // logEnd returns the end of the log of outcomes: what the index says of the store is of a
 // place up to there.
-func (s *Store) logEnd(ctx context.Context) (freshet.Place, error) {
+func (s *searcher) logEnd(ctx context.Context) (freshet.Place, error) {
 	end, err := s.LastOutcome(ctx)
 	if err != nil {
 		return freshet.Place{}, err
@@ -89,7 +89,7 @@ func (s *Store) logEnd(ctx context.Context) (freshet.Place, error) {
 }
 
 // fitsStore returns an error if the place that the index is of is not one of the store.
-func (s *Store) fitsStore(ctx context.Context) error {
+func (s *searcher) fitsStore(ctx context.Context) error {
 	text, err := s.index.Place(ctx)
 	if err != nil || text == "" {
 		return err
@@ -114,7 +114,7 @@ func (s *Store) fitsStore(ctx context.Context) error {
 
 // An indexing is one transaction on the index.
 type indexing struct {
-	*Store
+	*searcher
 	IndexTx
 	most int   // versions
 	room int64 // bytes of texts
@@ -250,7 +250,7 @@ func (x *indexing) version(ctx context.Context, e *entry, v unindexed, p presenc
 
 // textToIndex returns the text of a version. Old ones do not take the place of those that
 // polls compare with in the cache.
-func (s *Store) textToIndex(ctx context.Context, id int64) (string, error) {
+func (s *bodies) textToIndex(ctx context.Context, id int64) (string, error) {
 	b, ok := s.cache.get(id)
 	if !ok {
 		chain, err := s.chain(ctx, id)

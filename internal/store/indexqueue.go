@@ -80,8 +80,8 @@ func (x *searchIndex) forget() {
 
 // findWaiting finds out which sources have something to index, once: from then on each
 // batch says so. An index of a store that has been replaced by an older copy is refused.
-func (s *Store) findWaiting(ctx context.Context) error {
-	x := &s.index
+func (s *searcher) findWaiting(ctx context.Context) error {
+	x := s.index
 	x.mu.Lock()
 	known := x.known
 	if !known {
@@ -101,8 +101,8 @@ func (s *Store) findWaiting(ctx context.Context) error {
 }
 
 // lookAtAll notes which sources have something to index, by what is in the index.
-func (s *Store) lookAtAll(ctx context.Context) error {
-	x := &s.index
+func (s *searcher) lookAtAll(ctx context.Context) error {
+	x := s.index
 	if err := s.fitsStore(ctx); err != nil {
 		return err
 	}
@@ -135,8 +135,8 @@ const lookAtOnce = 1000
 
 // lookAtSome looks at the sources of some lines of the roll, and takes those from what is in the index.
 // It reports whether there are more. What comes meanwhile each batch says.
-func (s *Store) lookAtSome(r *roll, from int, found map[int64]Indexed) (more bool, err error) {
-	x := &s.index
+func (s *searcher) lookAtSome(r *roll, from int, found map[int64]Indexed) (more bool, err error) {
+	x := s.index
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	x.mu.Lock()
@@ -160,8 +160,8 @@ func (s *Store) lookAtSome(r *roll, from int, found map[int64]Indexed) (more boo
 }
 
 // finishWaiting notes how far sources have been indexed, by so many versions.
-func (s *Store) finishWaiting(done map[int64]Indexed, versions int) {
-	x := &s.index
+func (s *searcher) finishWaiting(done map[int64]Indexed, versions int) {
+	x := s.index
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	x.mu.Lock()
@@ -183,8 +183,8 @@ func (s *Store) finishWaiting(done map[int64]Indexed, versions int) {
 const fewWaiting = 1000
 
 // waitingVersions returns about how many versions are not in the index yet.
-func (s *Store) waitingVersions() int {
-	x := &s.index
+func (s *searcher) waitingVersions() int {
+	x := s.index
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	x.mu.Lock()
@@ -196,7 +196,7 @@ func (s *Store) waitingVersions() int {
 }
 
 // countWaiting goes through all sources that wait.
-func (s *Store) countWaiting() (n int) {
+func (s *searcher) countWaiting() (n int) {
 	for key, w := range s.index.waits {
 		n++
 		if e := s.entries[w.id]; e != nil && e.key == key && e.head > w.upto {

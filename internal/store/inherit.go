@@ -19,7 +19,7 @@ func (s *Store) LoadFrom(ctx context.Context, other *Store) (err error) {
 			s.part()
 		}
 	}()
-	taken, err := s.inherit(ctx, other)
+	taken, err := s.inherit(ctx, other.mirror)
 	if err == nil && !taken {
 		err = s.load(ctx)
 	}
@@ -31,7 +31,7 @@ func (s *Store) LoadFrom(ctx context.Context, other *Store) (err error) {
 
 // inherit goes on in the ledger of another store, and reports whether that could be brought up to
 // date. The other one does not follow any more.
-func (s *Store) inherit(ctx context.Context, other *Store) (bool, error) {
+func (s *mirror) inherit(ctx context.Context, other *mirror) (bool, error) {
 	other.following.Lock()
 	defer other.following.Unlock()
 	if other.heir != nil {
@@ -61,7 +61,7 @@ func (s *Store) inherit(ctx context.Context, other *Store) (bool, error) {
 
 // readUnwritten returns the sources of all outcomes since the last mark: none has been added to
 // what is written of them. One that is gone is empty.
-func (s *Store) readUnwritten(ctx context.Context) (ids []freshet.SourceID, err error) {
+func (s *mirror) readUnwritten(ctx context.Context) (ids []freshet.SourceID, err error) {
 	mark, err := readMark(ctx, s.reader)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (s *Store) readUnwritten(ctx context.Context) (ids []freshet.SourceID, err 
 }
 
 // owe notes that the tally of a source is newer than what is written of it.
-func (s *Store) owe(id freshet.SourceID) {
+func (s *ledger) owe(id freshet.SourceID) {
 	if e := s.entries[id]; e != nil && !e.dirty {
 		e.dirty = true
 		s.owing = append(s.owing, e)
@@ -86,7 +86,7 @@ func (s *Store) owe(id freshet.SourceID) {
 
 // part has two stores with one ledger go their own ways, because this one ends. If it was the
 // one that writes, the other reads everything anew: what is in the ledger is not what it read.
-func (s *Store) part() {
+func (s *mirror) part() {
 	s.following.Lock()
 	if s.heir != nil {
 		s.heir.from.CompareAndSwap(s, nil)

@@ -102,7 +102,7 @@ func (k *kept) rank(r *roll, place int32) freshet.SourceRank {
 }
 
 // inOrder calls f with a list that is up to date while nothing is written.
-func (s *Store) inOrder(ctx context.Context, key keptKey, f func(*roll, *kept)) error {
+func (s *ledger) inOrder(ctx context.Context, key keptKey, f func(*roll, *kept)) error {
 	for {
 		r, order, now := s.catchUp()
 		k := r.orders.of(key)
@@ -117,7 +117,7 @@ func (s *Store) inOrder(ctx context.Context, key keptKey, f func(*roll, *kept)) 
 // askedFor sorts a list if it is not kept, and brings it up to date. The order is that of the
 // roll, as it was at a place in the journal. It fails to if so much was written meanwhile that the
 // journal does not reach back.
-func (s *Store) askedFor(ctx context.Context, r *roll, order []int32, now int64, k *kept, f func(*roll, *kept)) (done bool, err error) {
+func (s *ledger) askedFor(ctx context.Context, r *roll, order []int32, now int64, k *kept, f func(*roll, *kept)) (done bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.made || !s.updated(r, k, f) {
@@ -130,7 +130,7 @@ func (s *Store) askedFor(ctx context.Context, r *roll, order []int32, now int64,
 }
 
 // updated brings a list up to date and calls f, if the journal reaches back far enough.
-func (s *Store) updated(r *roll, k *kept, f func(*roll, *kept)) bool {
+func (s *ledger) updated(r *roll, k *kept, f func(*roll, *kept)) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if k.upto < r.cut {
@@ -143,7 +143,7 @@ func (s *Store) updated(r *roll, k *kept, f func(*roll, *kept)) bool {
 
 // sortAnew makes a list. Lines that change meanwhile may be anywhere in it, or missing: the
 // journal has them.
-func (s *Store) sortAnew(ctx context.Context, r *roll, order []int32, now int64, k *kept) error {
+func (s *ledger) sortAnew(ctx context.Context, r *roll, order []int32, now int64, k *kept) error {
 	k.made = false
 	var spots []spot
 	for at, l := range s.matching(ctx, r, order, k.want) {

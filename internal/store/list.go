@@ -44,7 +44,7 @@ func (f *sought) has(l *line) bool {
 
 // matching yields the lines that a filter lets through in the order of the IDs, with their
 // places in the order. A line is good only until the next one.
-func (s *Store) matching(ctx context.Context, r *roll, order []int32, want sought) iter.Seq2[int32, *line] {
+func (s *ledger) matching(ctx context.Context, r *roll, order []int32, want sought) iter.Seq2[int32, *line] {
 	return func(yield func(int32, *line) bool) {
 		for from := 0; from < len(order) && ctx.Err() == nil; from += linesAtOnce {
 			if !s.some(r, order, from, &want, yield) {
@@ -55,7 +55,7 @@ func (s *Store) matching(ctx context.Context, r *roll, order []int32, want sough
 }
 
 // some goes through a part of the roll.
-func (s *Store) some(r *roll, order []int32, from int, want *sought, yield func(int32, *line) bool) bool {
+func (s *ledger) some(r *roll, order []int32, from int, want *sought, yield func(int32, *line) bool) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for at := from; at < min(from+linesAtOnce, len(order)); at++ {
@@ -75,7 +75,7 @@ type spot struct {
 func (s spot) compare(o spot) int { return cmp.Or(cmp.Compare(s.key, o.key), cmp.Compare(s.at, o.at)) }
 
 // ListSources implements [freshet.Catalog].
-func (s *Store) ListSources(ctx context.Context, q freshet.SourceQuery) (list freshet.SourceList, err error) {
+func (s *sourceReader) ListSources(ctx context.Context, q freshet.SourceQuery) (list freshet.SourceList, err error) {
 	if !s.keepsRoll() {
 		return q.List(s.listed(ctx, q.Removed))
 	}
@@ -91,7 +91,7 @@ func (s *Store) ListSources(ctx context.Context, q freshet.SourceQuery) (list fr
 }
 
 // listed yields all sources that a list can have.
-func (s *Store) listed(ctx context.Context, removed bool) iter.Seq2[freshet.Watched, error] {
+func (s *sourceReader) listed(ctx context.Context, removed bool) iter.Seq2[freshet.Watched, error] {
 	if removed {
 		return s.RemovedSources(ctx, "")
 	}
@@ -99,7 +99,7 @@ func (s *Store) listed(ctx context.Context, removed bool) iter.Seq2[freshet.Watc
 }
 
 // NamedSources implements [freshet.Catalog].
-func (s *Store) NamedSources(ctx context.Context, ids []freshet.SourceID, removed bool) ([]freshet.Watched, error) {
+func (s *sourceReader) NamedSources(ctx context.Context, ids []freshet.SourceID, removed bool) ([]freshet.Watched, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -120,7 +120,7 @@ func (s *Store) NamedSources(ctx context.Context, ids []freshet.SourceID, remove
 }
 
 // SourceIDs implements [freshet.Catalog].
-func (s *Store) SourceIDs(ctx context.Context, f freshet.SourceFilter) (ids []freshet.SourceID, err error) {
+func (s *sourceReader) SourceIDs(ctx context.Context, f freshet.SourceFilter) (ids []freshet.SourceID, err error) {
 	if !s.keepsRoll() {
 		for w, err := range s.listed(ctx, f.Removed) {
 			if err != nil {
@@ -142,7 +142,7 @@ func (s *Store) SourceIDs(ctx context.Context, f freshet.SourceFilter) (ids []fr
 }
 
 // CountSources implements [freshet.Catalog].
-func (s *Store) CountSources(ctx context.Context) (freshet.SourceCounts, error) {
+func (s *sourceReader) CountSources(ctx context.Context) (freshet.SourceCounts, error) {
 	if !s.keepsRoll() {
 		return freshet.Count(s.Sources(ctx))
 	}

@@ -14,7 +14,7 @@ import (
 // load reads into memory what the writing process has to know: a few numbers
 // and an entry for each source, with the outcomes since the last mark folded
 // into its tally.
-func (s *Store) load(ctx context.Context) (err error) {
+func (s *mirror) load(ctx context.Context) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	tx, err := s.reader.BeginTx(ctx, s.cfg.Reading)
 	if err != nil {
@@ -81,7 +81,7 @@ func readMark(ctx context.Context, tx querier) (mark freshet.Cursor, err error) 
 
 // showing returns what makes the face of a source of its row, over what these sites say; nil if there
 // is no roll.
-func (s *Store) showing(sites map[int64]freshet.Source) func(*sourceRow) *face {
+func (s *mirror) showing(sites map[int64]freshet.Source) func(*sourceRow) *face {
 	if !s.keepsRoll() {
 		return nil
 	}

@@ -11,6 +11,9 @@ import (
 	"freshet/internal/freshet"
 )
 
+// A logReader reads the logs of outcomes and changes.
+type logReader struct{ *mirror }
+
 const outcomeColumns = `o.cursor, o.began, o.began - o.gap, o.began + o.took, o.cause, o.result, o.version, o.status,
 	o.requests, coalesce(o.route, ''), o.bytes, o.modified, o.not_before, coalesce(o.failure, ''), coalesce(o.err, ''),
 	coalesce(o.suspect, ''), coalesce(o.landed, ''), coalesce(o.fresh, 0), coalesce(o.quiet, ''), coalesce(o.look_again, 0)`
@@ -44,7 +47,7 @@ const saidAtOnce = 4 << 20
 var errEnough = errors.New("enough for now")
 
 // Outcomes implements [freshet.OutcomeLog]. No limit means all.
-func (s *Store) Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]freshet.Outcome, error) {
+func (s *logReader) Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]freshet.Outcome, error) {
 	if q.Source == "" && !q.Newest {
 		if found, ok := s.latest(q.After, q.Limit); ok {
 			return found, ctx.Err()
@@ -78,7 +81,7 @@ func (s *Store) Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]freshet
 }
 
 // outcomeQuery returns the statement that answers q, or "" if nothing does.
-func (s *Store) outcomeQuery(ctx context.Context, q freshet.OutcomeQuery) (string, []any, error) {
+func (s *logReader) outcomeQuery(ctx context.Context, q freshet.OutcomeQuery) (string, []any, error) {
 	limit := Limited(q.Limit)
 	before := freshet.Cursor(1<<63 - 1)
 	if q.Newest && q.After > 0 {
@@ -103,7 +106,7 @@ func (s *Store) outcomeQuery(ctx context.Context, q freshet.OutcomeQuery) (strin
 
 // CountOutcomes implements [freshet.OutcomeLog]. The marks say where in the log a time is,
 // about.
-func (s *Store) CountOutcomes(ctx context.Context, after freshet.Cursor, since time.Time, length time.Duration) (counts []freshet.OutcomeCount, upto freshet.Cursor, err error) {
+func (s *logReader) CountOutcomes(ctx context.Context, after freshet.Cursor, since time.Time, length time.Duration) (counts []freshet.OutcomeCount, upto freshet.Cursor, err error) {
 	end, err := s.LastOutcome(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -133,7 +136,7 @@ func Limited(n int) int {
 
 // Attempts implements [freshet.Archive]. Those that have ended are taken from
 // the log of outcomes, of which no more is read than may be late enough.
-func (s *Store) Attempts(ctx context.Context, since time.Time) ([]freshet.Attempt, error) {
+func (s *logReader) Attempts(ctx context.Context, since time.Time) ([]freshet.Attempt, error) {
 	return s.attempts(ctx, `SELECT s.id, o.began, o.began + o.took, o.requests, coalesce(o.route, '') FROM outcomes o JOIN sources s ON s.key = o.source
 		WHERE o.cursor > (SELECT coalesce(max(upto), 0) FROM marks WHERE latest < ?1) AND o.began >= ?1 AND o.cause <> ?2
 		UNION ALL `+unlogged, int64(MomentOf(since)), int64(freshet.BySharing))
@@ -144,12 +147,12 @@ const unlogged = `SELECT coalesce(s.id, ''), a.at, a.ended, a.requests, coalesce
 	FROM attempts a LEFT JOIN sources s ON s.key = a.source WHERE a.at >= ?1`
 
 // Unlogged implements [freshet.Archive].
-func (s *Store) Unlogged(ctx context.Context, since time.Time) ([]freshet.Attempt, error) {
+func (s *logReader) Unlogged(ctx context.Context, since time.Time) ([]freshet.Attempt, error) {
 	return s.attempts(ctx, unlogged, int64(MomentOf(since)))
 }
 
 // attempts returns those that a statement finds, oldest first.
-func (s *Store) attempts(ctx context.Context, query string, args ...any) ([]freshet.Attempt, error) {
+func (s *logReader) attempts(ctx context.Context, query string, args ...any) ([]freshet.Attempt, error) {
 	var found []freshet.Attempt
 	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		var a freshet.Attempt

@@ -14,13 +14,16 @@ const (
 	vacuumAtOnce = 2000 // pages given back to the file system
 )
 
+// A pruner drops history that the bounds do not allow.
+type pruner struct{ *committer }
+
 // Prune implements [freshet.Archive]. It works in many small transactions, so
 // that polls go on beside it; a Prune that is interrupted has done part of the
 // work and nothing wrong.
 //
 // A bound on all sources together drops what was superseded longest ago,
 // whichever source it is of. Changes stay when their versions go.
-func (s *Store) Prune(ctx context.Context, now time.Time, overall freshet.Keep, logs time.Duration) (done freshet.Pruned, err error) {
+func (s *pruner) Prune(ctx context.Context, now time.Time, overall freshet.Keep, logs time.Duration) (done freshet.Pruned, err error) {
 	sources, err := s.bounded(ctx, overall.Age)
 	if err != nil {
 		return done, err
@@ -54,7 +57,7 @@ type bound struct {
 }
 
 // bounded returns the sources that some bound applies to, removed ones too.
-func (s *Store) bounded(ctx context.Context, age time.Duration) (found []bound, err error) {
+func (s *pruner) bounded(ctx context.Context, age time.Duration) (found []bound, err error) {
 	all := 2 // more than there is
 	if age > 0 {
 		all = 0
@@ -80,7 +83,7 @@ func (s *Store) bounded(ctx context.Context, age time.Duration) (found []bound, 
 }
 
 // pruneSource drops the oldest versions of a source until its bounds hold.
-func (s *Store) pruneSource(ctx context.Context, now time.Time, k bound, done *freshet.Pruned) error {
+func (s *pruner) pruneSource(ctx context.Context, now time.Time, k bound, done *freshet.Pruned) error {
 	for {
 		first, err := s.firstKept(ctx, now, k)
 		if err != nil || first == 0 {
@@ -99,7 +102,7 @@ const sizeOfVersion = `(SELECT length(frame) FROM bodies WHERE id = v.text) + (S
 
 // firstKept returns the number of the oldest version that the bounds of a
 // source let stay, or zero if all may.
-func (s *Store) firstKept(ctx context.Context, now time.Time, k bound) (first int64, err error) {
+func (s *pruner) firstKept(ctx context.Context, now time.Time, k bound) (first int64, err error) {
 	oldest := never
 	if k.keep.Age > 0 {
 		oldest = MomentOf(now.Add(-k.keep.Age))
@@ -132,7 +135,7 @@ func (s *Store) firstKept(ctx context.Context, now time.Time, k bound) (first in
 
 // pruneOverall drops what was superseded longest ago until the bounds on all
 // sources together hold.
-func (s *Store) pruneOverall(ctx context.Context, keep freshet.Keep, done *freshet.Pruned) error {
+func (s *pruner) pruneOverall(ctx context.Context, keep freshet.Keep, done *freshet.Pruned) error {
 	if keep.Versions == 0 && keep.Bytes == 0 {
 		return nil
 	}
@@ -167,7 +170,7 @@ func (s *Store) pruneOverall(ctx context.Context, keep freshet.Keep, done *fresh
 // pruneTotal drops the versions that were superseded longest ago until the store
 // holds no more than so many bytes. Pages that have become free do not count:
 // they are used again, or given back to the file system.
-func (s *Store) pruneTotal(ctx context.Context, most int64, done *freshet.Pruned) error {
+func (s *pruner) pruneTotal(ctx context.Context, most int64, done *freshet.Pruned) error {
 	for {
 		held, err := s.held(ctx)
 		if err != nil || held <= most {
@@ -192,7 +195,7 @@ func (s *Store) pruneTotal(ctx context.Context, most int64, done *freshet.Pruned
 }
 
 // held returns how many bytes the database has in use.
-func (s *Store) held(ctx context.Context) (bytes int64, err error) {
+func (s *pruner) held(ctx context.Context) (bytes int64, err error) {
 	err = s.write(ctx, "measuring the store", func(b *batch) (err error) {
 		bytes, err = s.cfg.Database.Held(b.Writer)
 		return err
@@ -202,7 +205,7 @@ func (s *Store) held(ctx context.Context) (bytes int64, err error) {
 
 // cutOldest drops the n versions that were superseded first, and returns how
 // many it dropped.
-func (s *Store) cutOldest(ctx context.Context, n int64, done *freshet.Pruned) (dropped int, err error) {
+func (s *pruner) cutOldest(ctx context.Context, n int64, done *freshet.Pruned) (dropped int, err error) {
 	first := map[freshet.SourceID]int64{}
 	var order []freshet.SourceID
 	err = eachRow(ctx, s.reader, `SELECT s.id, v.number FROM (
@@ -234,7 +237,7 @@ func (s *Store) cutOldest(ctx context.Context, n int64, done *freshet.Pruned) (d
 
 // pruneLogs drops outcomes and attempts that began before a moment. What they
 // add up to is written first.
-func (s *Store) pruneLogs(ctx context.Context, before Moment, done *freshet.Pruned) error {
+func (s *pruner) pruneLogs(ctx context.Context, before Moment, done *freshet.Pruned) error {
 	if err := s.write(ctx, "pruning the log", (*batch).flush); err != nil {
 		return err
 	}
@@ -263,7 +266,7 @@ func (s *Store) pruneLogs(ctx context.Context, before Moment, done *freshet.Prun
 }
 
 // shrink gives room that has become free back.
-func (s *Store) shrink(ctx context.Context) error {
+func (s *pruner) shrink(ctx context.Context) error {
 	return s.cfg.Database.Shrink(ctx, func(job func(*Writer) error) error {
 		return s.Write(ctx, "shrinking the store", job)
 	})

@@ -18,7 +18,7 @@ type Known struct {
 // IDs, with what bears on when they are polled. Unlike Sources it tells of
 // those that were removed, and not how things stand with them, so that it costs
 // a reader beside a daemon little also where there are many.
-func (s *Store) Known(ctx context.Context) iter.Seq2[Known, error] {
+func (s *sourceReader) Known(ctx context.Context) iter.Seq2[Known, error] {
 	return func(yield func(Known, error) bool) {
 		last := freshet.SourceID("")
 		if err := s.refreshSites(ctx); err != nil {
@@ -45,7 +45,7 @@ func (s *Store) Known(ctx context.Context) iter.Seq2[Known, error] {
 }
 
 // knownAfter returns a page of the known sources.
-func (s *Store) knownAfter(ctx context.Context, last freshet.SourceID) (page []Known, err error) {
+func (s *sourceReader) knownAfter(ctx context.Context, last freshet.SourceID) (page []Known, err error) {
 	const query = "SELECT " + sourceColumns + ", s.removed FROM sources s WHERE s.id > ? ORDER BY s.id LIMIT ?"
 	err = eachRow(ctx, s.reader, query, []any{string(last), sourcePage}, func(scan func(...any) error) error {
 		var k Known

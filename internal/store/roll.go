@@ -252,7 +252,7 @@ func (r *roll) sort() {
 }
 
 // hear has the pages of sites that were edited take over what these say.
-func (s *Store) hear() {
+func (s *ledger) hear() {
 	r := s.roll
 	for i, l := range r.lines {
 		if l.face == nil || !r.stale[l.face.site] {
@@ -267,7 +267,7 @@ func (s *Store) hear() {
 
 // renew replaces the roll by one without lines of sources that are gone. Whoever is still
 // at the old one finds it as it was.
-func (s *Store) renew() {
+func (s *ledger) renew() {
 	next := newRoll()
 	for _, l := range s.roll.lines {
 		if e := s.entries[l.id]; l.face != nil && e != nil {
@@ -279,7 +279,7 @@ func (s *Store) renew() {
 }
 
 // catchUp returns the roll as it is now, its order, and the place in its journal.
-func (s *Store) catchUp() (*roll, []int32, int64) {
+func (s *ledger) catchUp() (*roll, []int32, int64) {
 	s.mu.RLock()
 	r, order, now, behind := s.roll, s.roll.order, s.roll.now(), s.roll.behind()
 	s.mu.RUnlock()

@@ -58,65 +58,72 @@ func (w *Writer) sum(t *table, before checksum, values []driver.Value) (sum chec
 // plus returns what two seals come to together.
 func (s seal) plus(more seal) seal { return seal{s.upto + more.upto, s.value + more.value} }
 
+// A rowWriter writes rows with their checksums, and keeps the seals of their tables.
+type rowWriter struct {
+	*Writer
+	seals    *[sealsEnd]seal
+	resealed [sealsEnd]bool // seals to be written
+}
+
 // reseal notes that rows were added to a table, or taken out of it.
-func (b *batch) reseal(t *table, rows seal) {
+func (w *rowWriter) reseal(t *table, rows seal) {
 	if t.seal == noSeal {
 		return
 	}
-	b.next.seals[t.seal] = b.next.seals[t.seal].plus(rows)
-	b.resealed[t.seal] = true
+	w.seals[t.seal] = w.seals[t.seal].plus(rows)
+	w.resealed[t.seal] = true
 }
 
 // insert writes a new row.
-func (b *batch) insert(t *table, values ...driver.Value) error {
-	sum := b.sum(t, 0, values)
-	b.reseal(t, seal{1, sum})
-	return b.doRow(t.insertion, values, sum)
+func (w *rowWriter) insert(t *table, values ...driver.Value) error {
+	sum := w.sum(t, 0, values)
+	w.reseal(t, seal{1, sum})
+	return w.doRow(t.insertion, values, sum)
 }
 
 // insertNew writes a row unless there is one with its key. It returns what that
 // adds to the seal of the table.
-func (b *batch) insertNew(t *table, values ...driver.Value) (added seal, err error) {
-	sum := b.sum(t, 0, values)
-	n, err := b.Exec(t.addition, append(slices.Clone(values), sum)...)
+func (w *rowWriter) insertNew(t *table, values ...driver.Value) (added seal, err error) {
+	sum := w.sum(t, 0, values)
+	n, err := w.Exec(t.addition, append(slices.Clone(values), sum)...)
 	added = seal{n, n * sum}
-	b.reseal(t, added)
+	w.reseal(t, added)
 	return added, err
 }
 
 // put writes a row, in place of the one with the same key if there is one.
-func (b *batch) put(t *table, values ...driver.Value) error {
+func (w *rowWriter) put(t *table, values ...driver.Value) error {
 	if t.seal != noSeal {
-		err := b.Query(t.lookup, values[:len(t.keys)], func(v []driver.Value) error {
+		err := w.Query(t.lookup, values[:len(t.keys)], func(v []driver.Value) error {
 			old, _ := v[0].(int64)
-			b.reseal(t, seal{-1, -old})
+			w.reseal(t, seal{-1, -old})
 			return nil
 		})
 		if err != nil {
 			return err
 		}
 	}
-	sum := b.sum(t, 0, values)
-	b.reseal(t, seal{1, sum})
-	return b.doRow(t.upsert, values, sum)
+	sum := w.sum(t, 0, values)
+	w.reseal(t, seal{1, sum})
+	return w.doRow(t.upsert, values, sum)
 }
 
 // remove deletes the rows for which a condition holds.
-func (b *batch) remove(t *table, where string, args ...driver.Value) error {
+func (w *rowWriter) remove(t *table, where string, args ...driver.Value) error {
 	if t.seal == noSeal {
-		return b.Do("DELETE FROM "+t.name+" WHERE "+where, args...)
+		return w.Do("DELETE FROM "+t.name+" WHERE "+where, args...)
 	}
-	return b.Query("DELETE FROM "+t.name+" WHERE "+where+" RETURNING "+t.sum, args, func(v []driver.Value) error {
+	return w.Query("DELETE FROM "+t.name+" WHERE "+where+" RETURNING "+t.sum, args, func(v []driver.Value) error {
 		old, _ := v[0].(int64)
-		b.reseal(t, seal{-1, -old})
+		w.reseal(t, seal{-1, -old})
 		return nil
 	})
 }
 
 // amend changes the rows for which a condition holds.
-func (b *batch) amend(t *table, where string, args []driver.Value, change func(row []driver.Value)) error {
+func (w *rowWriter) amend(t *table, where string, args []driver.Value, change func(row []driver.Value)) error {
 	var rows [][]driver.Value
-	err := b.Query(t.selection+" WHERE "+where, args, func(v []driver.Value) error {
+	err := w.Query(t.selection+" WHERE "+where, args, func(v []driver.Value) error {
 		rows = append(rows, cloneRow(v[:len(t.columns)]))
 		return nil
 	})
@@ -125,7 +132,7 @@ func (b *batch) amend(t *table, where string, args []driver.Value, change func(r
 	}
 	for _, row := range rows {
 		change(row)
-		if err := b.put(t, row...); err != nil {
+		if err := w.put(t, row...); err != nil {
 			return err
 		}
 	}
@@ -144,24 +151,24 @@ func cloneRow(values []driver.Value) []driver.Value {
 }
 
 // appendTo adds an entry to a log. Its checksum covers the entry before.
-func (b *batch) appendTo(t *table, values ...driver.Value) error {
-	s := &b.next.seals[t.seal]
+func (w *rowWriter) appendTo(t *table, values ...driver.Value) error {
+	s := &w.seals[t.seal]
 	s.upto = values[0].(int64)
-	s.value = b.sum(t, s.value, values)
-	b.resealed[t.seal] = true
+	s.value = w.sum(t, s.value, values)
+	w.resealed[t.seal] = true
 	query, values := t.leaving(values)
-	return b.doRow(query, values, s.value)
+	return w.doRow(query, values, s.value)
 }
 
-// writeSeals writes the seals of what the batch has changed.
-func (b *batch) writeSeals() error {
+// writeSeals writes the seals that have changed.
+func (w *rowWriter) writeSeals() error {
 	for _, t := range sealedTables {
-		if !b.resealed[t.seal] {
+		if !w.resealed[t.seal] {
 			continue
 		}
-		s := b.next.seals[t.seal]
+		s := w.seals[t.seal]
 		values := []driver.Value{t.name, s.upto, s.value}
-		if err := b.Do(sealsTable.upsert, append(values, b.sum(&sealsTable, 0, values))...); err != nil {
+		if err := w.Do(sealsTable.upsert, append(values, w.sum(&sealsTable, 0, values))...); err != nil {
 			return err
 		}
 	}

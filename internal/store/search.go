@@ -20,9 +20,17 @@ const (
 	snippetBytes = 240
 )
 
+// A searcher indexes what versions say, and searches it.
+type searcher struct {
+	*mirror
+	*bodies
+	index   *searchIndex
+	catalog *sourceReader
+}
+
 // Search returns the hits of the index, which follows the log at its own pace. Quarantined versions
 // are not searched. The error is an *InvalidError with the field "words" if they cannot be parsed.
-func (s *Store) Search(ctx context.Context, q search.Request) (r search.Result, err error) {
+func (s *searcher) Search(ctx context.Context, q search.Request) (r search.Result, err error) {
 	asked, err := search.Parse(q.Words)
 	if err != nil {
 		return r, &invalid.Error{Field: "words", Reason: err.Error()}
@@ -32,7 +40,7 @@ func (s *Store) Search(ctx context.Context, q search.Request) (r search.Result, 
 		return r, s.fault("searching", err)
 	}
 	defer release()
-	f := finder{Store: s, q: q, asked: asked, sources: map[int64]*matched{}, known: map[int64]*freshet.Watched{}}
+	f := finder{searcher: s, q: q, asked: asked, sources: map[int64]*matched{}, known: map[int64]*freshet.Watched{}}
 	if r.Waiting, err = s.behind(ctx); err != nil {
 		return r, s.fault("searching", err)
 	}
@@ -49,7 +57,7 @@ func (s *Store) Search(ctx context.Context, q search.Request) (r search.Result, 
 
 // behind returns about how many versions are not in the index yet. Who writes knows it; who
 // only reads has to look.
-func (s *Store) behind(ctx context.Context) (n int, err error) {
+func (s *searcher) behind(ctx context.Context) (n int, err error) {
 	s.index.mu.Lock()
 	known := s.index.known
 	s.index.mu.Unlock()
@@ -73,7 +81,7 @@ func (s *Store) behind(ctx context.Context) (n int, err error) {
 
 // A finder answers one query.
 type finder struct {
-	*Store
+	*searcher
 	q       search.Request
 	asked   search.Query
 	sources map[int64]*matched
@@ -220,7 +228,7 @@ func (f *finder) source(ctx context.Context, key int64) (*freshet.Watched, error
 	if id == "" {
 		return nil, nil
 	}
-	w, err := f.Store.source(ctx, id, gone)
+	w, err := f.catalog.source(ctx, id, gone)
 	if err != nil {
 		return nil, err
 	}

@@ -155,7 +155,7 @@ func readSites(ctx context.Context, q querier) (map[int64]freshet.Source, error)
 }
 
 // refreshSites reads the sites again if another process may have written since.
-func (s *Store) refreshSites(ctx context.Context) error {
+func (s *mirror) refreshSites(ctx context.Context) error {
 	if s.keepsRoll() {
 		return s.fault("reading the sites", s.upToDate(ctx))
 	}

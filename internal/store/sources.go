@@ -9,6 +9,9 @@ import (
 	"freshet/internal/freshet"
 )
 
+// A sourceReader reads sources, with their standings and in lists.
+type sourceReader struct{ *mirror }
+
 // sourcePage is how many sources are read at once. Between pages no
 // transaction is open, so a slow caller does not keep the log from being
 // folded into the database.
@@ -25,16 +28,16 @@ const selectSources = `SELECT ` + sourceColumns + `,
 	WHERE s.removed = ? `
 
 // Source implements [freshet.Catalog].
-func (s *Store) Source(ctx context.Context, id freshet.SourceID) (freshet.Watched, error) {
+func (s *sourceReader) Source(ctx context.Context, id freshet.SourceID) (freshet.Watched, error) {
 	return s.source(ctx, id, false)
 }
 
 // RemovedSource implements [freshet.Catalog].
-func (s *Store) RemovedSource(ctx context.Context, id freshet.SourceID) (freshet.Watched, error) {
+func (s *sourceReader) RemovedSource(ctx context.Context, id freshet.SourceID) (freshet.Watched, error) {
 	return s.source(ctx, id, true)
 }
 
-func (s *Store) source(ctx context.Context, id freshet.SourceID, removed bool) (freshet.Watched, error) {
+func (s *sourceReader) source(ctx context.Context, id freshet.SourceID, removed bool) (freshet.Watched, error) {
 	found, err := s.watched(ctx, selectSources+"AND s.id = ?", removed, id)
 	if err != nil {
 		return freshet.Watched{}, s.fault("reading source "+string(id), err)
@@ -46,17 +49,17 @@ func (s *Store) source(ctx context.Context, id freshet.SourceID, removed bool) (
 }
 
 // Sources implements [freshet.Catalog].
-func (s *Store) Sources(ctx context.Context) iter.Seq2[freshet.Watched, error] {
+func (s *sourceReader) Sources(ctx context.Context) iter.Seq2[freshet.Watched, error] {
 	return s.SourcesAfter(ctx, "")
 }
 
 // SourcesAfter implements [freshet.Catalog].
-func (s *Store) SourcesAfter(ctx context.Context, after freshet.SourceID) iter.Seq2[freshet.Watched, error] {
+func (s *sourceReader) SourcesAfter(ctx context.Context, after freshet.SourceID) iter.Seq2[freshet.Watched, error] {
 	return s.sources(ctx, after, selectSources, false)
 }
 
 // RemovedSources implements [freshet.Catalog].
-func (s *Store) RemovedSources(ctx context.Context, url string) iter.Seq2[freshet.Watched, error] {
+func (s *sourceReader) RemovedSources(ctx context.Context, url string) iter.Seq2[freshet.Watched, error] {
 	if url == "" {
 		return s.sources(ctx, "", selectSources, true)
 	}
@@ -64,7 +67,7 @@ func (s *Store) RemovedSources(ctx context.Context, url string) iter.Seq2[freshe
 }
 
 // sources yields what a query finds after an ID, a page at a time.
-func (s *Store) sources(ctx context.Context, last freshet.SourceID, query string, args ...any) iter.Seq2[freshet.Watched, error] {
+func (s *sourceReader) sources(ctx context.Context, last freshet.SourceID, query string, args ...any) iter.Seq2[freshet.Watched, error] {
 	return func(yield func(freshet.Watched, error) bool) {
 		last := last // it may be gone through twice
 		for first := true; ; first = false {
@@ -115,7 +118,7 @@ func (r *sourceRow) source(site freshet.Source) (freshet.Source, error) {
 
 // page is watched, for one of many pages that are read after each other. What somebody else has
 // written is looked at for the first one, and for one with a source that was not there then.
-func (s *Store) page(ctx context.Context, first bool, query string, args ...any) ([]freshet.Watched, error) {
+func (s *sourceReader) page(ctx context.Context, first bool, query string, args ...any) ([]freshet.Watched, error) {
 	if !first && s.keepsRoll() {
 		found, err := s.rows(ctx, query, args...)
 		if err != nil || s.stand(found) {
@@ -126,7 +129,7 @@ func (s *Store) page(ctx context.Context, first bool, query string, args ...any)
 }
 
 // watched returns the sources that a query finds, with their standings.
-func (s *Store) watched(ctx context.Context, query string, args ...any) ([]freshet.Watched, error) {
+func (s *sourceReader) watched(ctx context.Context, query string, args ...any) ([]freshet.Watched, error) {
 	if err := s.upToDate(ctx); err != nil {
 		return nil, err
 	}
@@ -136,7 +139,7 @@ func (s *Store) watched(ctx context.Context, query string, args ...any) ([]fresh
 }
 
 // rows returns the sources that a query finds, with what of their standings is in the tables.
-func (s *Store) rows(ctx context.Context, query string, args ...any) ([]freshet.Watched, error) {
+func (s *sourceReader) rows(ctx context.Context, query string, args ...any) ([]freshet.Watched, error) {
 	var found []freshet.Watched
 	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		var w freshet.Watched
@@ -166,7 +169,7 @@ func (s *Store) rows(ctx context.Context, query string, args ...any) ([]freshet.
 
 // stand completes the standings of sources that were just read with what their outcomes add up
 // to, and reports whether all of them are known.
-func (s *Store) stand(found []freshet.Watched) (known bool) {
+func (s *ledger) stand(found []freshet.Watched) (known bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	known = true
@@ -185,7 +188,7 @@ func (s *Store) stand(found []freshet.Watched) (known bool) {
 }
 
 // remembered returns a copy of the entry of a source, empty if there is none.
-func (s *Store) remembered(ctx context.Context, id freshet.SourceID) (entry, error) {
+func (s *mirror) remembered(ctx context.Context, id freshet.SourceID) (entry, error) {
 	if err := s.upToDate(ctx); err != nil {
 		return entry{}, s.fault("reading the store", err)
 	}

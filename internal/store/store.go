@@ -124,25 +124,32 @@ func (c Config) withDefaults() Config {
 
 // A Store is a [freshet.Store] in the tables of a database. It is safe for concurrent use.
 type Store struct {
+	*mirror
+	*bodies
+	*committer
+	*sourceReader
+	*versionReader
+	*logReader
+	*stateStore
+	*searcher
+	*pruner
+	*verifier
+	endings sync.Pool // of *ending
+}
+
+// A mirror is what a process knows of a store without reading it: its sources, and where the logs
+// end. The process that writes keeps it by what it commits, another one by following. All parts of a
+// store share it.
+type mirror struct {
 	cfg    Config
 	log    *slog.Logger
 	reader *reader
-	cache  *bodyCache
-	codec  codec
+	epochs epochs // the present one last; only Load changes them
 
-	itemless itemless
-	epochs   epochs // the present one last; only Load changes them
-	queue    queue
-	endings  sync.Pool // of *ending
-
-	// These belong to whoever leads the queue.
-	writer   *Writer
-	slate    slate
-	broken   error // why nothing can be written until the store is opened again
+	// These are changed only by the leader of the queue, or a follower, under mu.
 	next     counter
-	unmarked int    // outcomes since the last mark
-	begun    bool   // the present epoch is on record
-	pruned   Moment // attempts that began before it may have been deleted, though they are open
+	unmarked int  // outcomes since the last mark
+	begun    bool // the present epoch is on record
 
 	*ledger
 	changed bell // rung when there is a new change
@@ -151,11 +158,9 @@ type Store struct {
 
 	following sync.Mutex // held to bring a store that is only read up to date
 	reached   reached    // how far that has come
-	heir      *Store     // that writes in its ledger now; nil if none does
+	heir      *mirror    // that writes in its ledger now; nil if none does
 
-	from atomic.Pointer[Store] // whose ledger it writes in; nil if it is its own
-
-	index searchIndex
+	from atomic.Pointer[mirror] // whose ledger it writes in; nil if it is its own
 }
 
 // A ledger is what a store remembers of its sources. One that takes over from another goes on in
@@ -169,14 +174,20 @@ type ledger struct {
 }
 
 // New returns the store in a database whose schema is up to date. Before it is used, other
-// than by Verify, it wants a Load.
+// than by Verify, it needs a Load.
 func New(cfg Config) *Store {
 	cfg = cfg.withDefaults()
-	s := &Store{cfg: cfg, log: cfg.Log, writer: cfg.Writer, ledger: &ledger{}, cache: newBodyCache(cfg.CacheBytes)}
-	s.reader = &reader{DB: cfg.Reader, stmts: map[string]*sql.Stmt{}}
-	s.index.Index = cfg.Index
-	s.queue = queue{most: cfg.Batch, perform: s.perform}
-	return s
+	reader := &reader{DB: cfg.Reader, stmts: map[string]*sql.Stmt{}}
+	m := &mirror{cfg: cfg, log: cfg.Log, reader: reader, ledger: &ledger{}}
+	b := &bodies{rows: reader, database: cfg.Database, name: cfg.Name, cache: newBodyCache(cfg.CacheBytes)}
+	index := &searchIndex{Index: cfg.Index}
+	c := &committer{mirror: m, bodies: b, writer: cfg.Writer, index: index}
+	c.queue = queue{most: cfg.Batch, perform: c.perform}
+	sources := &sourceReader{m}
+	return &Store{
+		mirror: m, bodies: b, committer: c, sourceReader: sources, versionReader: &versionReader{m, b}, logReader: &logReader{m},
+		stateStore: &stateStore{c}, searcher: &searcher{m, b, index, sources}, pruner: &pruner{c}, verifier: &verifier{cfg.Database, cfg.Name, &b.codec},
+	}
 }
 
 // Load reads what the store has to know, and finishes what was cut off. It refuses a store
@@ -194,17 +205,14 @@ func (s *Store) Load(ctx context.Context) error {
 	return s.resume(ctx)
 }
 
-// Write performs a job in the next transaction, and returns when it is committed.
-func (s *Store) Write(ctx context.Context, doing string, job func(*Writer) error) error {
-	return s.write(ctx, doing, func(b *batch) error { return job(b.Writer) })
-}
-
 // fault says in the words of package freshet what went wrong.
-func (s *Store) fault(doing string, err error) error {
+func (s *mirror) fault(doing string, err error) error { return faultOf(s.cfg.Database, doing, err) }
+
+func faultOf(d Database, doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return s.cfg.Database.Fault(doing, err)
+	return d.Fault(doing, err)
 }
 
 // Close writes what is still in memory, and gives back what was made of the reader. Every

@@ -70,7 +70,7 @@ func (t *tail) after(place freshet.Cursor, limit int) ([]freshet.Outcome, bool) 
 
 // latest returns outcomes after a place from the tail, and whether they are
 // there.
-func (s *Store) latest(after freshet.Cursor, limit int) ([]freshet.Outcome, bool) {
+func (s *mirror) latest(after freshet.Cursor, limit int) ([]freshet.Outcome, bool) {
 	if s.cfg.ReadOnly { // somebody else writes
 		return nil, false
 	}
@@ -84,11 +84,11 @@ func (s *Store) latest(after freshet.Cursor, limit int) ([]freshet.Outcome, bool
 
 // WaitOutcome implements [freshet.OutcomeLog]. On a store opened for reading only
 // it hears of nothing.
-func (s *Store) WaitOutcome(ctx context.Context, after freshet.Cursor) error {
+func (s *mirror) WaitOutcome(ctx context.Context, after freshet.Cursor) error {
 	return s.await(ctx, &s.tail.bell, after, func() freshet.Cursor { return s.next.outcome })
 }
 
 // LastOutcome implements [freshet.OutcomeLog].
-func (s *Store) LastOutcome(ctx context.Context) (freshet.Cursor, error) {
+func (s *mirror) LastOutcome(ctx context.Context) (freshet.Cursor, error) {
 	return s.end(ctx, func() freshet.Cursor { return s.next.outcome })
 }

@@ -11,6 +11,13 @@ import (
 	"freshet/internal/freshet"
 )
 
+// A verifier looks for damages.
+type verifier struct {
+	database Database
+	name     string // of the database
+	codec    *codec
+}
+
 // A Progress is how far a Verify is.
 type Progress struct {
 	Doing string // such as "outcomes"
@@ -63,12 +70,12 @@ type cut struct {
 
 // Check looks through everything that is stored. It returns all that it finds
 // wrong, each as ErrDamaged. See Verify.
-func (s *Store) Check(ctx context.Context) error {
+func (s *verifier) Check(ctx context.Context) error {
 	r, err := s.Verify(ctx, nil)
 	if err != nil {
 		return err
 	}
-	return r.Err(s.cfg.Name, s.cfg.Database.Hint())
+	return r.Err(s.name, s.database.Hint())
 }
 
 // Verify looks through everything that is stored, as it is at one moment: the
@@ -76,31 +83,31 @@ func (s *Store) Check(ctx context.Context) error {
 // logs, the number of rows, and the hash of every version. It goes through each
 // table once, and says how far it is to say, which may be nil. The store can be
 // in use meanwhile.
-func (s *Store) Verify(ctx context.Context, say func(Progress)) (Report, error) {
+func (s *verifier) Verify(ctx context.Context, say func(Progress)) (Report, error) {
 	return s.verify(ctx, say, false)
 }
 
 // VerifyAll is Verify, and lists all damages.
-func (s *Store) VerifyAll(ctx context.Context, say func(Progress)) (Report, error) {
+func (s *verifier) VerifyAll(ctx context.Context, say func(Progress)) (Report, error) {
 	return s.verify(ctx, say, true)
 }
 
-func (s *Store) verify(ctx context.Context, say func(Progress), all bool) (r Report, err error) {
+func (s *verifier) verify(ctx context.Context, say func(Progress), all bool) (r Report, err error) {
 	if say == nil {
 		say = func(Progress) {}
 	}
-	w, err := s.cfg.Database.Snapshot(ctx)
+	w, err := s.database.Snapshot(ctx)
 	if err != nil {
-		return r, s.fault("checking the store", err)
+		return r, faultOf(s.database, "checking the store", err)
 	}
 	v := &verification{
-		Writer: w, database: s.cfg.Database, ctx: ctx, codec: &s.codec, say: say,
+		Writer: w, database: s.database, ctx: ctx, codec: s.codec, say: say,
 		report: Report{all: all},
 		names:  map[int64]freshet.SourceID{}, before: map[freshet.SourceID]int64{}, standing: map[int64]*standingRow{}, cuts: map[cutsOf][]cut{}, seals: map[string]seal{}, sites: map[int64]freshet.SourceID{},
 	}
 	defer func() { err = errors.Join(err, v.Close()) }()
 	if err := v.run(); err != nil {
-		return r, s.fault("checking the store", err)
+		return r, faultOf(s.database, "checking the store", err)
 	}
 	return v.report, nil
 }

@@ -20,6 +20,12 @@ const (
 	selectVersions = `SELECT ` + versionColumns + ` FROM versions v ` + versionJoins + ` WHERE v.source = (SELECT key FROM sources WHERE id = ?) `
 )
 
+// A versionReader reads versions.
+type versionReader struct {
+	*mirror
+	*bodies
+}
+
 // scanVersion reads versionColumns.
 func scanVersion(scan func(...any) error) (v freshet.Version, err error) {
 	var hash []byte
@@ -35,7 +41,7 @@ func scanVersion(scan func(...any) error) (v freshet.Version, err error) {
 }
 
 // Versions implements [freshet.Archive]. No limit means all.
-func (s *Store) Versions(ctx context.Context, id freshet.SourceID, before, limit int) ([]freshet.Version, error) {
+func (s *versionReader) Versions(ctx context.Context, id freshet.SourceID, before, limit int) ([]freshet.Version, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
@@ -43,7 +49,7 @@ func (s *Store) Versions(ctx context.Context, id freshet.SourceID, before, limit
 }
 
 // VersionsIn implements [freshet.Archive]. No limit means all.
-func (s *Store) VersionsIn(ctx context.Context, id freshet.SourceID, in freshet.Between, before, limit int) ([]freshet.Version, error) {
+func (s *versionReader) VersionsIn(ctx context.Context, id freshet.SourceID, in freshet.Between, before, limit int) ([]freshet.Version, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
@@ -66,7 +72,7 @@ func bounds(in freshet.Between) (since, until int64) {
 
 // VersionWith implements [freshet.Archive]. A parameter beside a column without an
 // index would be SQLite's reason to plan the query anew each time; a SELECT hides it.
-func (s *Store) VersionWith(ctx context.Context, id freshet.SourceID, text freshet.Hash, above int) (number int, err error) {
+func (s *versionReader) VersionWith(ctx context.Context, id freshet.SourceID, text freshet.Hash, above int) (number int, err error) {
 	if !s.cfg.ReadOnly {
 		e, err := s.remembered(ctx, id)
 		if seen := e.recent.get(); err != nil || seen.lacks(text, int64(above)+1, e.lastVersion()) {
@@ -79,7 +85,7 @@ func (s *Store) VersionWith(ctx context.Context, id freshet.SourceID, text fresh
 }
 
 // Version implements [freshet.Archive].
-func (s *Store) Version(ctx context.Context, id freshet.SourceID, number int) (freshet.Version, error) {
+func (s *versionReader) Version(ctx context.Context, id freshet.SourceID, number int) (freshet.Version, error) {
 	found, err := s.versions(ctx, id, selectVersions+"AND v.number = ?", id, number)
 	if err != nil {
 		return freshet.Version{}, err
@@ -90,7 +96,7 @@ func (s *Store) Version(ctx context.Context, id freshet.SourceID, number int) (f
 	return found[0], nil
 }
 
-func (s *Store) versions(ctx context.Context, id freshet.SourceID, query string, args ...any) ([]freshet.Version, error) {
+func (s *versionReader) versions(ctx context.Context, id freshet.SourceID, query string, args ...any) ([]freshet.Version, error) {
 	var found []freshet.Version
 	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		v, err := scanVersion(scan)
@@ -106,7 +112,7 @@ func noVersion(id freshet.SourceID, number int) error {
 }
 
 // Text implements [freshet.Archive].
-func (s *Store) Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
+func (s *versionReader) Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
 	text, hash, err := s.textOf(ctx, id, number)
 	if err != nil {
 		return nil, err
@@ -128,7 +134,7 @@ func (s *Store) Text(ctx context.Context, id freshet.SourceID, number int) ([]by
 // textOf returns the body that is the text of a version, and its hash. Those of
 // the newest version, which every capture is compared with, are in memory unless
 // somebody else writes.
-func (s *Store) textOf(ctx context.Context, id freshet.SourceID, number int) (text int64, hash freshet.Hash, err error) {
+func (s *versionReader) textOf(ctx context.Context, id freshet.SourceID, number int) (text int64, hash freshet.Hash, err error) {
 	if !s.cfg.ReadOnly {
 		e, err := s.remembered(ctx, id)
 		if err != nil {
@@ -149,7 +155,7 @@ func (s *Store) textOf(ctx context.Context, id freshet.SourceID, number int) (te
 }
 
 // Picture implements [freshet.Archive].
-func (s *Store) Picture(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
+func (s *versionReader) Picture(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
 	var picture, found int64
 	err := eachRow(ctx, s.reader, "SELECT 1, coalesce(v.picture, 0) FROM sources s JOIN versions v ON v.source = s.key WHERE s.id = ? AND v.number = ?",
 		[]any{id, number}, func(scan func(...any) error) error { return scan(&found, &picture) })
@@ -174,7 +180,7 @@ var selectVersion = "SELECT v." + strings.Join(append(slices.Clone(versionsTable
 
 // versionRow returns the row of a version by the names of its columns. One that is not as
 // it was written is damaged: it may be that of another version.
-func (s *Store) versionRow(ctx context.Context, id freshet.SourceID, number int) (map[string]any, error) {
+func (s *versionReader) versionRow(ctx context.Context, id freshet.SourceID, number int) (map[string]any, error) {
 	t := &versionsTable
 	row := map[string]any{}
 	err := eachRow(brief(ctx), s.reader, selectVersion, []any{id, number}, func(scan func(...any) error) error {
@@ -208,7 +214,7 @@ func (s *Store) versionRow(ctx context.Context, id freshet.SourceID, number int)
 }
 
 // Raw implements [freshet.Archive].
-func (s *Store) Raw(ctx context.Context, id freshet.SourceID, number int) (freshet.Raw, error) {
+func (s *versionReader) Raw(ctx context.Context, id freshet.SourceID, number int) (freshet.Raw, error) {
 	raw := freshet.Raw{Header: http.Header{}}
 	row, err := s.versionRow(ctx, id, number)
 	if err != nil {

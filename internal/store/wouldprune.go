@@ -32,7 +32,7 @@ func (c cutoffs) versions() (n int64) {
 
 // WouldPrune implements [freshet.Archive]. It goes the way of Prune: the bounds of sources,
 // those of all together, then the log.
-func (s *Store) WouldPrune(ctx context.Context, now time.Time, overall freshet.Keep, logs time.Duration) (would freshet.Pruned, err error) {
+func (s *pruner) WouldPrune(ctx context.Context, now time.Time, overall freshet.Keep, logs time.Duration) (would freshet.Pruned, err error) {
 	gone := cutoffs{}
 	if overall.Age > 0 {
 		if err := s.olderThan(ctx, MomentOf(now.Add(-overall.Age)), gone); err != nil {
@@ -59,7 +59,7 @@ func (s *Store) WouldPrune(ctx context.Context, now time.Time, overall freshet.K
 const superseded = `(SELECT source, number, text, raw, picture, lead(seen) OVER (PARTITION BY source ORDER BY number) AS superseded FROM versions)`
 
 // olderThan notes the versions that were superseded before a moment, of all sources.
-func (s *Store) olderThan(ctx context.Context, oldest Moment, gone cutoffs) error {
+func (s *pruner) olderThan(ctx context.Context, oldest Moment, gone cutoffs) error {
 	err := eachRow(ctx, s.reader, `SELECT c.source, c.first, count(*) FROM (
 			SELECT v.source, max(v.number) + 1 AS first FROM `+superseded+` v JOIN standings t ON t.source = v.source
 			WHERE v.superseded < ? AND v.number < t.head GROUP BY v.source
@@ -74,7 +74,7 @@ func (s *Store) olderThan(ctx context.Context, oldest Moment, gone cutoffs) erro
 }
 
 // beyondOwn notes the versions that the bounds of the sources themselves let go.
-func (s *Store) beyondOwn(ctx context.Context, now time.Time, gone cutoffs) error {
+func (s *pruner) beyondOwn(ctx context.Context, now time.Time, gone cutoffs) error {
 	sources, err := s.bounded(ctx, 0)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ type excess struct{ versions, bytes int64 }
 
 // beyondOverall notes the versions, the oldest first, that have to go until the bounds on
 // all sources together hold.
-func (s *Store) beyondOverall(ctx context.Context, keep freshet.Keep, gone cutoffs) error {
+func (s *pruner) beyondOverall(ctx context.Context, keep freshet.Keep, gone cutoffs) error {
 	over, err := s.excess(ctx, keep, gone)
 	if err != nil || over.versions <= 0 && over.bytes <= 0 {
 		return err
@@ -138,7 +138,7 @@ func (s *Store) beyondOverall(ctx context.Context, keep freshet.Keep, gone cutof
 }
 
 // excess measures the store against bounds on all sources together, less what goes anyway.
-func (s *Store) excess(ctx context.Context, keep freshet.Keep, gone cutoffs) (over excess, err error) {
+func (s *pruner) excess(ctx context.Context, keep freshet.Keep, gone cutoffs) (over excess, err error) {
 	if keep.Versions == 0 && keep.Bytes == 0 && keep.Total == 0 {
 		return over, nil
 	}
@@ -168,7 +168,7 @@ func (s *Store) excess(ctx context.Context, keep freshet.Keep, gone cutoffs) (ov
 }
 
 // weigh returns how many bytes of bodies no version would have any more.
-func (s *Store) weigh(ctx context.Context, gone cutoffs) (bytes int64, err error) {
+func (s *pruner) weigh(ctx context.Context, gone cutoffs) (bytes int64, err error) {
 	keys := slices.Sorted(maps.Keys(gone))
 	step := len(keys)/weighAtMost + 1
 	var weighed, versions int64
