@@ -4,8 +4,19 @@ import (
 	"bytes"
 	"context"
 	"database/sql/driver"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/cespare/xxhash/v2"
+
+	"freshet/internal/binenc"
 	"freshet/internal/freshet"
 )
 
@@ -158,4 +169,389 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 	err = b.appendTo(&changesTable, int64(c.Cursor), e.key, int64(prev), int64(c.Seq), int64(c.Number), c.From[:], c.To[:],
 		MomentOf(c.After).Value(), MomentOf(c.Before).Value(), MomentOf(c.Modified).Value(), summary, e.label, TextOrNull(string(c.Suspect)), TextOrNull(c.Landed), JSONOrNull(c.Details))
 	return c, err
+}
+
+// mostHeld is how many versions of a source are kept that were held and never told.
+// A page that is another wrong one at every poll must not fill the store.
+const mostHeld = 3
+
+// A heldRow is a freshet.Held as it is stored.
+type heldRow struct {
+	Number  int    `json:"number"`
+	Hash    string `json:"hash"`
+	Recipe  string `json:"recipe"`
+	Suspect string `json:"suspect"`
+	Landed  string `json:"landed,omitempty"`
+	Summary string `json:"summary,omitempty"`
+	Seen    int64  `json:"seen"`
+	Since   int64  `json:"since"`
+	Looks   int    `json:"looks"`
+	Agreed  int    `json:"agreed"`
+	Again   int64  `json:"again,omitempty"`
+
+	Confirmed bool `json:"confirmed,omitempty"` // the head, as in entry
+}
+
+// heldOrNull returns what is held as it is stored, nothing as NULL.
+func (e *entry) heldOrNull() driver.Value {
+	h := e.held.get()
+	if h.Number == 0 {
+		if e.confirmed {
+			return `{"number":0,"confirmed":true}`
+		}
+		return nil
+	}
+	row := heldRow{
+		Number: h.Number, Hash: h.Hash.String(), Recipe: h.Recipe, Suspect: string(h.Suspect), Landed: h.Landed, Summary: h.Summary,
+		Seen: int64(MomentOf(h.Seen)), Since: int64(MomentOf(h.Since)), Looks: h.Looks, Agreed: h.Agreed, Confirmed: e.confirmed,
+	}
+	if !h.Again.IsZero() {
+		row.Again = int64(MomentOf(h.Again))
+	}
+	text, err := json.Marshal(row)
+	if err != nil {
+		panic(err) // a struct of strings and numbers always marshals
+	}
+	return string(text)
+}
+
+// readHeld reads what heldOrNull returned.
+func readHeld(text string) (h freshet.Held, confirmed bool, err error) {
+	if text == "" {
+		return h, false, nil
+	}
+	var row heldRow
+	if err := json.Unmarshal([]byte(text), &row); err != nil {
+		return h, false, fmt.Errorf("what is held: %w", err)
+	}
+	if row.Number == 0 {
+		return h, row.Confirmed, nil
+	}
+	h = freshet.Held{
+		Number: row.Number, Recipe: row.Recipe, Suspect: freshet.Suspect(row.Suspect), Landed: row.Landed, Summary: row.Summary,
+		Seen: Moment(row.Seen).Time(), Since: Moment(row.Since).Time(), Looks: row.Looks, Agreed: row.Agreed,
+	}
+	if row.Again != 0 {
+		h.Again = Moment(row.Again).Time()
+	}
+	hash, err := hex.DecodeString(row.Hash)
+	copy(h.Hash[:], hash)
+	return h, row.Confirmed, err
+}
+
+// rounded returns what is held with its times as they are stored.
+func rounded(h freshet.Held) freshet.Held {
+	h.Seen, h.Since = MomentOf(h.Seen).Time(), MomentOf(h.Since).Time()
+	h.Again = MomentOf(h.Again).Time()
+	return h
+}
+
+// doubt takes over what a look that is doubted says of what is held, with the version
+// that it brought, if it brought one.
+func (b *batch) doubt(e *entry, o freshet.Outcome, f *finding, held freshet.Held) error {
+	before := e.held.get()
+	if f == nil && before.Number == 0 { // somebody confirmed it meanwhile
+		return nil
+	}
+	if f == nil {
+		held.Summary, held.Seen = before.Summary, before.Seen
+		held.Number, held.Hash, held.Recipe = before.Number, before.Hash, before.Recipe
+		e.held.set(rounded(held))
+		return nil
+	}
+	text, raw, envelope, picture, err := b.keepFinding(e, f)
+	if err != nil {
+		return err
+	}
+	e.newest = e.lastVersion() + 1
+	e.quieted(1, 0)
+	e.note(e.newest, f.Hash)
+	err = b.insert(&versionsTable, e.key, e.newest, f.Hash[:], MomentOf(o.Ended).Value(), text, raw, envelope, Blob(f.header),
+		TextOrNull(string(o.Suspect)), string(freshet.QuietSuspect), picture, JSONOrNull(f.Fields))
+	if err != nil {
+		return err
+	}
+	held.Number, held.Hash, held.Recipe, held.Summary, held.Seen = int(e.newest), f.Hash, f.Recipe, f.Summary, o.Ended
+	e.held.set(rounded(held))
+	return b.dropHeld(e)
+}
+
+// dropHeld drops the oldest versions that were held and never told, but for the
+// newest few.
+func (b *batch) dropHeld(e *entry) error {
+	var old []int64
+	err := b.Query("SELECT number FROM versions WHERE source = ? AND quiet = ? ORDER BY number DESC LIMIT 9223372036854775807 OFFSET ?",
+		[]driver.Value{e.key, string(freshet.QuietSuspect), int64(mostHeld)}, func(v []driver.Value) error {
+			old = append(old, v[0].(int64))
+			return nil
+		})
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	if err := b.keepCounters(); err != nil {
+		return err
+	}
+	for _, number := range old {
+		if err := b.remove(&versionsTable, "source = ? AND number = ?", e.key, number); err != nil {
+			return err
+		}
+		if err := b.noteDropped(e, number); err != nil {
+			return err
+		}
+	}
+	if err := b.dropEnvelopes(e.key); err != nil {
+		return err
+	}
+	_, err = b.dropBodies(e.key)
+	return err
+}
+
+// noteDropped notes that a version was dropped from among others that stay.
+func (b *batch) noteDropped(e *entry, number int64) (err error) {
+	if number == e.first {
+		e.first, err = b.Number("SELECT min(number) FROM versions WHERE source = ?", e.key)
+		return err
+	}
+	first := number
+	err = b.Query("SELECT first FROM cuts WHERE log = 'versions' AND source = ? AND last = ?", []driver.Value{e.key, number - 1}, func(v []driver.Value) error {
+		first = v[0].(int64)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return b.put(&cutsTable, "versions", e.key, first, number, int64(0), int64(0))
+}
+
+// promote makes the version that is held the head of its source.
+func (b *batch) promote(e *entry) error {
+	held := e.held.get()
+	number := int64(held.Number)
+	text, raw, envelope := int64(0), int64(0), int64(0)
+	err := b.amend(&versionsTable, "source = ? AND number = ?", []driver.Value{e.key, number}, func(row []driver.Value) {
+		text, raw, envelope = row[4].(int64), row[5].(int64), row[6].(int64)
+		row[8], row[9] = nil, nil // suspect no more, and told
+	})
+	if err != nil {
+		return err
+	}
+	if text == 0 {
+		return noVersion(e.id, held.Number)
+	}
+	b.forget = append(b.forget, e.text, e.raw)
+	e.head, e.newest, e.hash, e.recipe, e.text, e.raw = number, 0, held.Hash, held.Recipe, text, raw
+	e.envelope, e.envelopeSum = envelope, 0 // the next version has its own
+	e.quieted(-1, 0)
+	return b.Query("SELECT title FROM envelopes WHERE id = ?", []driver.Value{envelope}, func(v []driver.Value) error {
+		title, _ := v[0].(string)
+		e.title = strings.ToLower(title)
+		return nil
+	})
+}
+
+// Confirm implements [freshet.Archive].
+func (s *Store) Confirm(ctx context.Context, id freshet.SourceID, number int) (c freshet.Change, err error) {
+	err = s.write(ctx, "confirming a version of source "+string(id), func(b *batch) (err error) {
+		e := b.entry(id)
+		if e == nil {
+			return unknown(id)
+		}
+		if number == 0 || e.held.get().Number != number {
+			return fmt.Errorf("version %d of source %s is not held: %w", number, id, freshet.ErrNotFound)
+		}
+		from, held := e.hash, e.held.get()
+		if err := b.promote(e); err != nil {
+			return err
+		}
+		e.release()
+		e.confirmed, e.changedAt = true, MomentOf(held.Seen)
+		// What the head before it was asked after with means nothing to this one.
+		e.told(freshet.Validators{}, e.moved.get())
+		e.sums, e.asked, e.suspect, e.landed = freshet.Sums{}, never, "", held.Landed
+		if c, err = b.change(e, freshet.Outcome{Since: e.seen.Time(), Ended: held.Seen, Landed: held.Landed}, from, held.Summary, freshet.Details{}); err != nil {
+			return err
+		}
+		return b.writeHead(e)
+	})
+	return c, err
+}
+
+// acknowledge returns an outcome as it stands in the log. A version that somebody has
+// confirmed was told as a change outside the log of outcomes; the first poll that sees
+// it says so, or those who learn from the log would take the page to have stayed as it
+// was. It reports whether that is news.
+func (e *entry) acknowledge(o *freshet.Outcome, stored bool) bool {
+	if !e.confirmed || !o.Result.Seen() || o.Result == freshet.Unchanged && stored {
+		return false
+	}
+	if e.confirmed = false; o.Result == freshet.Unchanged {
+		o.Result = freshet.Changed
+	}
+	return true
+}
+
+// release ends what is held, and reports whether that is news.
+func (e *entry) release() bool {
+	news := e.held.get().Number != 0
+	e.held.set(freshet.Held{})
+	return news
+}
+
+// A recent is which texts the newest versions of a source have, as far as this process
+// has written them: so that a text that is new is known to be without reading anything.
+type recent struct {
+	from   int64 // the number from which on all versions are known; 0 if none is
+	hashes [mostRecent]uint32
+}
+
+// mostRecent is how many versions are known. It is as many as pages are held against to
+// see whether they flap.
+const mostRecent = 16
+
+// add notes the text of a new version.
+func (r *recent) add(number int64, text freshet.Hash) {
+	if r.from == 0 {
+		r.from = number
+	}
+	r.hashes[number%mostRecent] = shortHash(text)
+}
+
+// lacks reports whether it is known that no version from one number to another has a
+// text.
+func (r *recent) lacks(text freshet.Hash, from, to int64) bool {
+	from = max(from, 1)
+	if r.from == 0 || r.from > from || to-from >= mostRecent {
+		return false
+	}
+	for n := from; n <= to; n++ {
+		if r.hashes[n%mostRecent] == shortHash(text) {
+			return false
+		}
+	}
+	return true
+}
+
+func shortHash(text freshet.Hash) uint32 { return binary.LittleEndian.Uint32(text[:]) }
+
+// An envelope is what a response has around its body, less what is new with
+// every version. Most sources need one for all their versions.
+type envelope struct {
+	status    int64
+	url       string
+	mediaType string
+	title     string
+	header    []byte
+}
+
+// sum returns a number that tells envelopes apart.
+func (n *envelope) sum() uint64 {
+	d := xxhash.New()
+	var length [8]byte
+	for _, part := range [][]byte{
+		binary.LittleEndian.AppendUint64(nil, uint64(n.status)), []byte(n.url), []byte(n.mediaType), []byte(n.title), n.header,
+	} {
+		binary.LittleEndian.PutUint64(length[:], uint64(len(part)))
+		d.Write(length[:]) // never fails
+		d.Write(part)
+	}
+	return d.Sum64()
+}
+
+// volatile are the headers that differ from version to version.
+var volatile = []string{"Date", "Etag", "Last-Modified", "Expires"}
+
+// newEnvelope splits what surrounds a body into what stays the same from
+// version to version and the headers that do not.
+func newEnvelope(c *freshet.Capture) (n envelope, fresh []byte) {
+	n = envelope{status: int64(c.Raw.Status), url: c.Raw.URL, mediaType: c.Raw.Header.Get("Content-Type"), title: c.Title}
+	n.header, fresh = packHeader(c.Raw.Header)
+	return n, fresh
+}
+
+// How the value of a header is packed.
+const (
+	packedText = iota // length and bytes
+	packedDate        // seconds since 1970: a date in the form that HTTP prefers
+)
+
+// packHeader writes a header small: names as places in freshet.RawHeaders
+// where they are there, dates as numbers. What is volatile of it is written by itself.
+func packHeader(h http.Header) (steady, fresh binenc.Writer) {
+	names := make([]string, 0, len(h))
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		b := &steady
+		if slices.Contains(volatile, name) {
+			b = &fresh
+		}
+		for _, value := range h[name] {
+			packName(b, name)
+			packValue(b, value)
+		}
+	}
+	return steady, fresh
+}
+
+// packValue adds the value of a header.
+func packValue(w *binenc.Writer, value string) {
+	if seconds, ok := dateIn(value); ok {
+		w.Byte(packedDate)
+		w.Varint(seconds)
+		return
+	}
+	w.Byte(packedText)
+	w.String(value)
+}
+
+// dateIn returns a date in the form that HTTP prefers as seconds since 1970. Most values
+// are none, and are told by their length: to parse them would take longer than all the
+// rest of the header.
+func dateIn(value string) (seconds int64, ok bool) {
+	if len(value) != len(http.TimeFormat) {
+		return 0, false
+	}
+	t, err := http.ParseTime(value)
+	return t.Unix(), err == nil && t.UTC().Format(http.TimeFormat) == value
+}
+
+func packName(w *binenc.Writer, name string) {
+	if i := slices.Index(freshet.RawHeaders, name); i >= 0 {
+		w.Byte(byte(i + 1))
+		return
+	}
+	w.Byte(0)
+	w.String(name)
+}
+
+var errHeader = errors.New("stored header cannot be read")
+
+// unpackHeader adds to h what packHeader wrote.
+func unpackHeader(b []byte, h http.Header) error {
+	for r := binenc.NewReader(b); r.Len() > 0; {
+		var name, value string
+		switch at := int(r.Byte()); {
+		case at == 0:
+			name = r.String(len(b))
+		case at <= len(freshet.RawHeaders):
+			name = freshet.RawHeaders[at-1]
+		default:
+			return errHeader
+		}
+		switch r.Byte() {
+		case packedText:
+			value = r.String(len(b))
+		case packedDate:
+			value = time.Unix(r.Varint(), 0).UTC().Format(http.TimeFormat)
+		default:
+			return errHeader
+		}
+		if r.Err() != nil {
+			return errHeader
+		}
+		h[name] = append(h[name], value)
+	}
+	return nil
 }

@@ -7,9 +7,205 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
 
 	"freshet/internal/freshet"
 )
+
+// load reads into memory what the writing process has to know: a few numbers
+// and an entry for each source, with the outcomes since the last mark folded
+// into its tally.
+func (s *mirror) load(ctx context.Context) (err error) {
+	ctx = context.WithoutCancel(ctx)
+	tx, err := s.reader.BeginTx(ctx, s.cfg.Reading)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, tx.Rollback()) }()
+
+	mark, err := readMark(ctx, tx)
+	if err != nil {
+		return err
+	}
+	to, err := s.readReached(ctx, tx, nil)
+	if err != nil {
+		return err
+	}
+	sites, err := readSites(ctx, tx)
+	if err != nil {
+		return err
+	}
+	entries, err := readEntries(ctx, tx, s.showing(sites), "")
+	if err != nil {
+		return err
+	}
+	opens, err := readOpens(ctx, tx)
+	if err != nil {
+		return err
+	}
+	unmarked, latest, err := foldOutcomes(ctx, tx, entries, mark)
+	if err != nil {
+		return err
+	}
+	to.next.latest = max(to.next.latest, latest)
+	byID := make(map[freshet.SourceID]*entry, len(entries))
+	var owing []*entry
+	for _, e := range entries {
+		byID[e.id] = e
+		e.begin(opens)
+		if e.dirty = !s.cfg.ReadOnly && (e.last > mark || e.open != never); e.dirty {
+			owing = append(owing, e)
+		}
+		to.next.latest = max(to.next.latest, e.begun)
+	}
+	to.opens = opens
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next, s.unmarked, s.reached = to.next, unmarked, to
+	s.takeEpochs(to.epochs)
+	s.tail.clear()
+	s.sites, s.entries, s.owing = sites, byID, owing
+	if s.keepsRoll() {
+		s.roll = newRoll()
+		for _, e := range entries {
+			s.roll.enter(e)
+		}
+	}
+	return nil
+}
+
+// readMark returns up to which outcome the standings are written.
+func readMark(ctx context.Context, tx querier) (mark freshet.Cursor, err error) {
+	err = eachRow(ctx, tx, "SELECT coalesce(max(upto), 0) FROM marks", nil, func(scan func(...any) error) error { return scan(&mark) })
+	return mark, err
+}
+
+// showing returns what makes the face of a source of its row, over what these sites say; nil if there
+// is no roll.
+func (s *mirror) showing(sites map[int64]freshet.Source) func(*sourceRow) *face {
+	if !s.keepsRoll() {
+		return nil
+	}
+	return func(row *sourceRow) *face { return storedFace(row, sites[row.site]) }
+}
+
+// readSeals reads the seals, and lets no cursor be given out again that a log
+// has had.
+func readSeals(ctx context.Context, tx *sql.Tx, next *counter) error {
+	by := map[string]seal{}
+	err := eachRow(ctx, tx, "SELECT name, upto, value FROM seals", nil, func(scan func(...any) error) error {
+		var name string
+		var s seal
+		err := scan(&name, &s.upto, &s.value)
+		by[name] = s
+		return err
+	})
+	for _, t := range sealedTables {
+		next.seals[t.seal] = by[t.name]
+	}
+	next.outcome = max(next.outcome, freshet.Cursor(next.seals[sealOutcomes].upto))
+	next.change = max(next.change, freshet.Cursor(next.seals[sealChanges].upto))
+	return err
+}
+
+// readEntries returns the sources by key, as the tables have them: all, or those that a condition
+// lets through. No row is kept longer than it takes to show its face.
+func readEntries(ctx context.Context, tx *sql.Tx, show func(*sourceRow) *face, where string, args ...any) (map[int64]*entry, error) {
+	entries := map[int64]*entry{}
+	err := eachRow(ctx, tx, `SELECT s.key, s.id, s.url, coalesce(s.site, 0), s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
+		t.requests, coalesce(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, coalesce(t.suspect, ''), coalesce(t.landed, ''), coalesce(t.belied, 0), coalesce(t.newest, 0), coalesce(t.held, ''), coalesce(t.quiet_suspect, 0), coalesce(t.quiet_noise, 0), t.fresh, t.first, t.head, t.changes, t.last_change, t.changed_at, t.etag, t.last_modified,
+		t.head_recipe, v.seen, v.hash, coalesce(v.text, 0), coalesce(v.raw, 0), coalesce(v.envelope, 0),
+		coalesce(n.status, 0), coalesce(n.url, ''), coalesce(n.media_type, ''), coalesce(n.title, ''), n.header,
+		s.label, coalesce(g.version, 0), coalesce(g.change, 0), coalesce(g.revision, 0), `+sourceColumns+`
+		FROM sources s JOIN standings t ON t.source = s.key
+		LEFT JOIN tombstones g ON g.id = s.id
+		LEFT JOIN versions v ON v.source = s.key AND v.number = t.head
+		LEFT JOIN envelopes n ON n.id = v.envelope `+where, args,
+		func(scan func(...any) error) error {
+			e := newEntry(0, "")
+			var hash []byte
+			var url, held string
+			var movedAt Moment
+			var moved freshet.Moved
+			var before tombstone
+			var kept freshet.Held
+			var quiets freshet.Quiets
+			var env envelope
+			var row sourceRow
+			err := scan(append([]any{&e.key, &e.id, &url, &e.site, &e.removed, &e.begun, &e.seen, &e.notBefore, &e.failures, &e.failure, &e.err,
+				&e.requests, &e.route, &e.polls, &e.last, &moved.URL, &movedAt, &e.suspect, &e.landed, &e.belied, &e.newest, &held, &quiets.Suspect, &quiets.Noise, &e.fresh, &e.first, &e.head, &e.changes, &e.changed, &e.changedAt, &e.validators.ETag, &e.validators.LastModified,
+				&e.recipe, &e.asked, &hash, &e.text, &e.raw, &e.envelope,
+				&env.status, &env.url, &env.mediaType, &env.title, &env.header,
+				&e.label, &before.version, &before.change, &before.revision}, row.places()...)...)
+			if err == nil {
+				kept, e.confirmed, err = readHeld(held)
+			}
+			copy(e.hash[:], hash)
+			moved.At = movedAt.Time()
+			e.moved.set(moved)
+			e.before.set(before)
+			e.held.set(kept)
+			e.quiets.set(quiets)
+			e.url = xxhash.Sum64String(url)
+			if e.envelope != 0 {
+				e.envelopeSum = env.sum()
+			}
+			e.title = strings.ToLower(env.title)
+			if show != nil && err == nil {
+				e.face = show(&row)
+			}
+			entries[e.key] = e
+			return err
+		})
+	return entries, err
+}
+
+// readOpens returns when the newest attempts without an outcome began, by source.
+func readOpens(ctx context.Context, tx *sql.Tx) (map[freshet.SourceID]Moment, error) {
+	opens := map[freshet.SourceID]Moment{}
+	err := eachRow(ctx, tx, "SELECT s.id, max(a.began) FROM attempts a JOIN sources s ON s.key = a.source GROUP BY s.id", nil, func(scan func(...any) error) error {
+		var id freshet.SourceID
+		var began Moment
+		err := scan(&id, &began)
+		opens[id] = began
+		return err
+	})
+	return opens, err
+}
+
+// begin notes when the newest attempt of the source without an outcome began, if there is one.
+func (e *entry) begin(opens map[freshet.SourceID]Moment) {
+	e.ended = e.begun
+	open, is := opens[e.id]
+	if !is {
+		return
+	}
+	e.open, e.strays = open, true
+	e.begun = max(e.begun, open)
+}
+
+// foldOutcomes adds the outcomes after a mark to the tallies. It returns how many
+// there are, and the latest that one is dated.
+func foldOutcomes(ctx context.Context, tx *sql.Tx, entries map[int64]*entry, mark freshet.Cursor) (n int, latest Moment, err error) {
+	latest = never
+	err = eachRow(ctx, tx, "SELECT source, "+outcomeColumns+" FROM outcomes o WHERE cursor > ? ORDER BY cursor", []any{mark},
+		func(scan func(...any) error) error {
+			var key int64
+			o, err := scanOutcome(func(dst ...any) error { return scan(append([]any{&key}, dst...)...) })
+			if err != nil {
+				return err
+			}
+			n++
+			latest = max(latest, MomentOf(o.Began))
+			if e := entries[key]; e != nil {
+				e.add(&o)
+			}
+			return nil
+		})
+	return n, latest, err
+}
 
 // A reached is how far a store has read what another process writes.
 type reached struct {
@@ -222,4 +418,168 @@ func (s *mirror) take(h *happened) {
 	s.ring(&h.to.next)
 	s.next, s.reached = h.to.next, h.to
 	s.takeEpochs(h.to.epochs)
+}
+
+// LoadFrom is Load, for a store that is to be written, with what another one has read of the same
+// database up to now: only what was written since is read. Both have one ledger from then on, so
+// that nothing is copied: whoever still asks the other one finds what this one knows, until one of them is
+// closed.
+func (s *Store) LoadFrom(ctx context.Context, other *Store) (err error) {
+	if err := s.checkMark(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			s.part()
+		}
+	}()
+	taken, err := s.inherit(ctx, other.mirror)
+	if err == nil && !taken {
+		err = s.load(ctx)
+	}
+	if err != nil {
+		return s.fault("reading the store", err)
+	}
+	return s.resume(ctx)
+}
+
+// inherit goes on in the ledger of another store, and reports whether that could be brought up to
+// date. The other one does not follow any more.
+func (s *mirror) inherit(ctx context.Context, other *mirror) (bool, error) {
+	other.following.Lock()
+	defer other.following.Unlock()
+	if other.heir != nil {
+		return false, nil
+	}
+	if followed, err := other.follow(ctx); !followed || err != nil {
+		return false, err
+	}
+	unwritten, err := s.readUnwritten(ctx)
+	if err != nil {
+		return false, err
+	}
+	s.ledger, other.heir = other.ledger, s
+	s.from.Store(other)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next, s.unmarked = other.reached.next, len(unwritten)
+	s.takeEpochs(other.reached.epochs)
+	for _, id := range unwritten {
+		s.owe(id)
+	}
+	for id := range other.reached.opens {
+		s.owe(id)
+	}
+	return true, nil
+}
+
+// readUnwritten returns the sources of all outcomes since the last mark: none has been added to
+// what is written of them. One that is gone is empty.
+func (s *mirror) readUnwritten(ctx context.Context) (ids []freshet.SourceID, err error) {
+	mark, err := readMark(ctx, s.reader)
+	if err != nil {
+		return nil, err
+	}
+	const query = "SELECT coalesce(s.id, '') FROM outcomes o LEFT JOIN sources s ON s.key = o.source WHERE o.cursor > ?"
+	err = eachRow(ctx, s.reader, query, []any{mark}, func(scan func(...any) error) error {
+		var id freshet.SourceID
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
+}
+
+// owe notes that the tally of a source is newer than what is written of it.
+func (s *ledger) owe(id freshet.SourceID) {
+	if e := s.entries[id]; e != nil && !e.dirty {
+		e.dirty = true
+		s.owing = append(s.owing, e)
+	}
+}
+
+// part has two stores with one ledger go their own ways, because this one ends. If it was the
+// one that writes, the other reads everything anew: what is in the ledger is not what it read.
+func (s *mirror) part() {
+	s.following.Lock()
+	if s.heir != nil {
+		s.heir.from.CompareAndSwap(s, nil)
+	}
+	s.following.Unlock()
+	other := s.from.Swap(nil)
+	if other == nil {
+		return
+	}
+	other.following.Lock()
+	defer other.following.Unlock()
+	if other.heir == s {
+		other.heir, other.reached = nil, reached{}
+	}
+}
+
+// An EditPlace is how far somebody has read which sources were edited.
+type EditPlace struct {
+	Batch int64 // the transaction of the last of them
+	Term  int64 // which process made it, counted from the first that wrote
+}
+
+// Edits are the sources that were edited after a place.
+type Edits struct {
+	IDs   []freshet.SourceID // some more than once, and some gone; an empty one if somebody told when sources changed or may
+	Upto  EditPlace
+	Whole bool // none is missing between the two places
+}
+
+// An EditLog keeps for others which sources are not as they were, other than by polls. All
+// of it may be nil: then they have to read everything anew.
+type EditLog struct {
+	// Note is told of some, within a transaction that writes.
+	Note func(w *Writer, ids []freshet.SourceID) error
+
+	// Since returns those after a place; without one only where the log ends.
+	Since func(ctx context.Context, q Querier, after *EditPlace) (Edits, error)
+
+	// Last returns the last transaction, whatever it did.
+	Last func(ctx context.Context, q Querier) (EditPlace, error)
+}
+
+// noteEdits notes which sources the batch edits: all that it changes, but for what begins or
+// ends a poll.
+func (b *batch) noteEdits() error {
+	note := b.store.cfg.Edits.Note
+	if note == nil {
+		return nil
+	}
+	var edited []freshet.SourceID
+	if b.told {
+		edited = append(edited, "")
+	}
+	for id, e := range b.staged {
+		if b.edits(b.store.entries[id], e) {
+			edited = append(edited, id)
+		}
+	}
+	if len(edited) == 0 {
+		return nil
+	}
+	slices.Sort(edited)
+	return note(b.Writer, slices.Compact(edited))
+}
+
+// edits reports whether a source is edited: it is added or gone, its row was written, or it
+// differs without a poll having ended.
+func (b *batch) edits(old, e *entry) bool {
+	if old == nil || e == nil {
+		return old != e
+	}
+	if e.face != nil || e.removed != old.removed {
+		return true
+	}
+	if e.last != old.last {
+		return false
+	}
+	same := *e
+	same.begun, same.open, same.opens, same.strays, same.dirty, same.place = old.begun, old.open, old.opens, old.strays, old.dirty, old.place
+	same.called, same.heard, same.recent = old.called, old.heard, old.recent
+	return same != *old
 }

@@ -5,7 +5,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -229,4 +233,49 @@ func (s *Store) Close() error {
 func (s *Store) Release() error {
 	s.part()
 	return s.reader.close()
+}
+
+// A Size is how much room a store takes.
+type Size struct {
+	File   int64 // bytes of the files
+	Bodies int64 // bytes of stored bodies, as compressed
+	Full   int64 // bytes of the same bodies, as they were received
+}
+
+// A Migration is the statements that lead to a data format.
+type Migration struct {
+	Format int64
+	SQL    string
+}
+
+// Migrations reads the migrations in files, whose names begin with their formats, oldest first. The
+// first one is the whole schema of a new store.
+func Migrations(files fs.FS) ([]Migration, error) {
+	names, err := fs.Glob(files, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	var all []Migration
+	for _, name := range names {
+		number, _, _ := strings.Cut(strings.TrimPrefix(name, "migrations/"), "_")
+		format, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("migration %s: %w", name, err)
+		}
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Migration{format, string(text)})
+	}
+	return all, nil
+}
+
+// CheckOldest refuses a store whose format is older than the first that there are migrations from.
+func CheckOldest(name string, format int64, all []Migration) error {
+	if format == 0 || format >= all[0].Format {
+		return nil
+	}
+	return freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet reads only formats from %d on", name, format, all[0].Format),
+		"start the version of freshet before this one once on it, to update the format")
 }
