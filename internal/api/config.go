@@ -13,7 +13,6 @@ import (
 	fetchauth "freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
-	"freshet/internal/queries/runner"
 	"freshet/internal/search"
 	"freshet/internal/sinks/delivery"
 	"freshet/internal/sites/frontier"
@@ -34,7 +33,7 @@ type Config struct {
 
 	QueryStore *queries.Store // required, like Store
 
-	Queries *runner.Runner  // nil means that queries are not run, though they can be edited
+	Queries *queries.Runner // nil means that queries are not run, though they can be edited
 	Sinks   *delivery.Sinks // nil means none
 
 	// Stop ends streams and long polls when it is closed. A server that shuts

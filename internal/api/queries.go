@@ -18,7 +18,6 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
 	"freshet/internal/queries"
-	"freshet/internal/queries/runner"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 )
@@ -28,7 +27,7 @@ type queryAPI struct {
 	*rest.Server
 	store   freshet.Store
 	queries *queries.Store
-	runner  *runner.Runner // nil means that queries are not run
+	runner  *queries.Runner // nil means that queries are not run
 	read    func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
 	sinks   *delivery.Sinks // that may follow a query; nil means none
 	daemon  *daemon.Daemon
@@ -72,7 +71,7 @@ func (a *queryAPI) routeQueries() {
 func (a *queryAPI) queryOf(q queries.Query, warnings []string) client.Query {
 	told := client.Query{NewQuery: queries.ToClient(q), Origin: q.Origin, CreatedAt: rest.UTC(q.Created), Matches: q.Last, Warnings: warnings}
 	if a.runner != nil {
-		if s, known := a.runner.Standing(q.ID); known {
+		if s, known := a.runner.Status(q.ID); known {
 			told.Behind = s.Behind
 			if s.Waiting > 0 {
 				told.Waiting = &client.Waiting{Count: s.Waiting, For: string(s.For), Until: rest.UTC(s.Until)}
@@ -158,7 +157,7 @@ func (a *queryAPI) beginning(ctx context.Context, backfill string) (freshet.Curs
 	if err != nil {
 		return 0, rest.Invalid("body.backfill", err.Error(), backfill)
 	}
-	return runner.ChangeBefore(ctx, a.store, since)
+	return queries.ChangeBefore(ctx, a.store, since)
 }
 
 // since reads a time, or a length of time before now; 0 is the beginning.
@@ -171,7 +170,7 @@ func (a *queryAPI) since(text string) (time.Time, error) {
 
 // admitQuery judges a query.
 func (a *queryAPI) admitQuery(ctx context.Context, q queries.Query) (queries.Report, error) {
-	schema, err := runner.SchemaOf(ctx, a.store, q.Scope)
+	schema, err := queries.SchemaOf(ctx, a.store, q.Scope)
 	if err != nil {
 		return queries.Report{}, err
 	}
@@ -334,7 +333,7 @@ func (a *queryAPI) testQuery(ctx context.Context, in *rest.Body[client.QueryTest
 	if limit == 0 {
 		limit = usualMatches
 	}
-	found, err := runner.Try(ctx, report.Query, runner.Trial{Store: a.store, Read: a.read, Since: since, Until: a.Now(), Limit: limit})
+	found, err := queries.Try(ctx, report.Query, queries.Trial{Store: a.store, Read: a.read, Since: since, Until: a.Now(), Limit: limit})
 	if err != nil {
 		return nil, err
 	}

@@ -14,14 +14,14 @@ import (
 	"freshet/internal/api/rest"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/internal/queries/runner"
+	"freshet/internal/queries"
 )
 
 // queryRig returns a rig with a page and a runner of queries at work.
 func queryRig(t *testing.T) *rig {
-	var run *runner.Runner
+	var run *queries.Runner
 	r := newRigWith(t, func(*daemon.Config) {}, func(c *api.Config) {
-		run = runner.New(runner.Config{Store: c.Store, Queries: c.QueryStore, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		run = queries.NewRunner(queries.RunnerConfig{Store: c.Store, Queries: c.QueryStore, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		c.Queries = run
 	})
 	ctx, cancel := context.WithCancel(context.Background())

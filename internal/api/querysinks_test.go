@@ -15,7 +15,7 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/internal/queries/runner"
+	"freshet/internal/queries"
 	"freshet/internal/sinks/delivery"
 )
 
@@ -37,10 +37,10 @@ func (c *chat) ids(t *testing.T) (ids []string) {
 // A sink follows queries over the API: what it is told, replays, letters, and that a query
 // is not removed under it.
 func TestSinksFollowQueries(t *testing.T) {
-	var run *runner.Runner
+	var run *queries.Runner
 	var all *delivery.Sinks
 	r := newRigWith(t, func(*daemon.Config) {}, func(c *api.Config) {
-		run = runner.New(runner.Config{Store: c.Store, Queries: c.QueryStore, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		run = queries.NewRunner(queries.RunnerConfig{Store: c.Store, Queries: c.QueryStore, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		all = sinksOf(t, c)
 		c.Queries, c.Sinks = run, all
 	})

@@ -17,7 +17,7 @@ import (
 	"freshet/internal/auth"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/internal/queries/runner"
+	"freshet/internal/queries"
 	"freshet/internal/sched"
 	"freshet/internal/sinks/delivery"
 )
@@ -36,7 +36,7 @@ type statusAPI struct {
 	store    statusStore
 	daemon   *daemon.Daemon
 	sinks    *delivery.Sinks // nil means none
-	queries  *runner.Runner  // nil means that none are run
+	queries  *queries.Runner // nil means that none are run
 	members  *Cluster        // nil means this machine alone
 	follower bool            // another node decides
 	started  time.Time
@@ -173,7 +173,7 @@ func (a *statusAPI) storedStatus(ctx context.Context, s *client.Status) error {
 }
 
 // queriesBehind reports whether the queries have not gone through all that is stored.
-func queriesBehind(ctx context.Context, queries *runner.Runner, store statusStore) (bool, error) {
+func queriesBehind(ctx context.Context, queries *queries.Runner, store statusStore) (bool, error) {
 	if queries == nil {
 		return false, nil
 	}

@@ -24,7 +24,6 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/queries"
-	"freshet/internal/queries/runner"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/sites/discovery"
@@ -52,7 +51,7 @@ type Node struct {
 	webSub   *fetchauth.WebSub
 	renderer *browser.Renderer
 	explorer *discovery.Explorer // nil if polls are only made by hand
-	queries  *runner.Runner      // nil if none are run
+	queries  *queries.Runner     // nil if none are run
 	hands    *cluster.Pool       // nil if none may join
 	limits   handLimits
 	gate     atomic.Pointer[auth.Gate] // nil until the API is served
@@ -225,7 +224,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		n.explorer = discovery.New(discovery.Config{Store: n.Store, Frontier: frontier.NewStore(n.stored.DB()), Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
 	}
 	if !cfg.Idle || cfg.Queries {
-		n.queries = runner.New(runner.Config{Store: n.Store, Queries: queries.NewStore(n.stored.DB()), Read: n.reader.Read, Log: n.log, Now: now})
+		n.queries = queries.NewRunner(queries.RunnerConfig{Store: n.Store, Queries: queries.NewStore(n.stored.DB()), Read: n.reader.Read, Log: n.log, Now: now})
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
-	"freshet/internal/queries/runner"
+	"freshet/internal/queries"
 )
 
 // wait returns when ctx is done. Until then it reloads when it is asked to, by
@@ -92,7 +92,7 @@ func (s *service) syncQueries(ctx context.Context, to config.Settings) error {
 		s.Log.Warn("the configuration file probably says what is not meant", "file", to.File, "doubt", doubt)
 	}
 	s.node.Daemon.QueriesEdited()
-	if done != (runner.Synced{}) {
+	if done != (queries.Synced{}) {
 		s.Log.Info("queries of the configuration file loaded", "file", to.File, "added", done.Added, "changed", done.Changed, "removed", done.Removed, "kept", done.Kept)
 	}
 	return nil

@@ -14,7 +14,6 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
-	"freshet/internal/queries/runner"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
@@ -62,7 +61,7 @@ func (g gazette) run(t *testing.T, store *sqlite.Store, length time.Duration, do
 			loud++
 		}
 	}})
-	runner := runner.New(runner.Config{Store: store, Queries: queries.NewStore(store.DB()), Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	runner := queries.NewRunner(queries.RunnerConfig{Store: store, Queries: queries.NewStore(store.DB()), Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	ctx, stop := context.WithTimeout(t.Context(), length)
 	defer stop()
 	var running sync.WaitGroup

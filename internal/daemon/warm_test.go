@@ -16,7 +16,6 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab/synth"
 	"freshet/internal/queries"
-	"freshet/internal/queries/runner"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
@@ -193,7 +192,7 @@ func TestWarmKnowsWhatAStartWould(t *testing.T) {
 		defer store.Close()
 		learnFor(t, store, w, 50*time.Second, nil) // leaves notes
 		r := newBaton(t, store, w)
-		runner := runner.New(runner.Config{Store: store, Queries: queriesOf(store), Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		runner := queries.NewRunner(queries.RunnerConfig{Store: store, Queries: queriesOf(store), Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		defer r.run(func(ctx context.Context) { _ = runner.Run(ctx) })()
 		ctx, pages := t.Context(), w.Sources()
 		page := func(i int) freshet.Source { s := pages[i]; s.Revision = 0; return s }

@@ -49,7 +49,7 @@ func benchEvent(n, count int) queries.Event {
 
 func benchEngine(b *testing.B, count int, of func(int) queries.Query) *queries.Engine {
 	b.Helper()
-	e, err := queries.New()
+	e, err := queries.NewEngine()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func BenchmarkPut(b *testing.B) {
 
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
-		if _, err := queries.New(); err != nil {
+		if _, err := queries.NewEngine(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -7,7 +7,7 @@
 // due, and returns the matches. A [Pace] then says which matches are told now and which
 // wait for a digest, for the end of quiet hours, or for room under a rate.
 //
-//	e := queries.New()
+//	e := queries.NewEngine()
 //	err := e.Put(q)                   // for each query; also while it runs
 //	need := e.Needs(subject)          // what the queries look at in a change of this source
 //	matches := e.Tell(event)          // in the order of the logs

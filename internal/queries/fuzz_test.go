@@ -30,7 +30,7 @@ func FuzzCondition(f *testing.F) {
 		q := queries.Query{ID: "q", Name: "q", When: when, Value: value, Window: queries.Window{By: by}}
 		rep, err := queries.Check(q, schema)
 		if err == nil {
-			e, err := queries.New()
+			e, err := queries.NewEngine()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +42,7 @@ func FuzzCondition(f *testing.F) {
 			for _, event := range s.events {
 				tell(e, event)
 			}
-			again, err := queries.New()
+			again, err := queries.NewEngine()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func FuzzRestore(f *testing.F) {
 		{ID: "d", Name: "d", Window: queries.Window{Silent: queries.Silence{Times: 2}}},
 	}
 	fresh := func(t testing.TB) *queries.Engine {
-		e, err := queries.New()
+		e, err := queries.NewEngine()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func TestLate(t *testing.T) {
 			events = append(events, event)
 		}
 		fired := func(events []queries.Event) map[string]bool {
-			e, err := queries.New()
+			e, err := queries.NewEngine()
 			if err != nil {
 				t.Fatal(err)
 			}

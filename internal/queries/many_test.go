@@ -21,7 +21,7 @@ type crowd struct {
 
 func newCrowd(t *testing.T) *crowd {
 	t.Helper()
-	e, err := queries.New()
+	e, err := queries.NewEngine()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 // Noise is heard of from polls, because no change is told of it; whoever rules it out hears
 // of changes.
 func TestNoise(t *testing.T) {
-	e, err := queries.New()
+	e, err := queries.NewEngine()
 	if err != nil {
 		t.Fatal(err)
 	}

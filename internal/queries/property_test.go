@@ -121,7 +121,7 @@ func anyEvent(t *rapid.T, cursor int, clock time.Duration) queries.Event {
 // one query, which evaluate every condition.
 func TestManyAreAsOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		many, err := queries.New()
+		many, err := queries.NewEngine()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ var looking = []queries.Query{
 func TestRestartsDoNotShow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start := func() *queries.Engine {
-			e, err := queries.New()
+			e, err := queries.NewEngine()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -74,7 +74,7 @@ func items(titles ...string) queries.Content {
 
 func newEngine(t testing.TB, list ...queries.Query) *queries.Engine {
 	t.Helper()
-	e, err := queries.New()
+	e, err := queries.NewEngine()
 	if err != nil {
 		t.Fatal(err)
 	}

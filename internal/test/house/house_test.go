@@ -76,7 +76,6 @@ var floors = map[string]int{
 	"internal/daemon":             4,
 	"internal/sinks/delivery":     5,
 	"internal/cluster/delivery":   5,
-	"internal/queries/runner":     4,
 	"internal/sites/frontier":     3,
 	"internal/sites/discovery":    5,
 	"internal/lab":                5,

@@ -1,4 +1,4 @@
-package runner_test
+package queries_test
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
-	"freshet/internal/queries/runner"
 	"freshet/internal/store/sqlite"
 )
 
@@ -22,7 +21,7 @@ type rig struct {
 	store   freshet.Store
 	queries *queries.Store
 	out     atomic.Bool // the runner cannot read the store
-	runner  *runner.Runner
+	runner  *queries.Runner
 	stop    func()
 }
 
@@ -55,7 +54,7 @@ func (r *rig) open() {
 
 // start has the queries run.
 func (r *rig) start() {
-	r.runner = runner.New(runner.Config{Store: shaky{r.store, &r.out}, Queries: r.queries, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	r.runner = queries.NewRunner(queries.RunnerConfig{Store: shaky{r.store, &r.out}, Queries: r.queries, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))
 	done := make(chan error)
 	go func() { done <- r.runner.Run(ctx) }()

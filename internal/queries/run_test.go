@@ -1,4 +1,4 @@
-package runner_test
+package queries_test
 
 import (
 	"fmt"
@@ -106,7 +106,7 @@ func TestDigest(t *testing.T) {
 }
 
 // What is edited or removed takes effect, and numbers go on.
-func TestEdits(t *testing.T) {
+func TestRunnerEdits(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		q := r.add(queries.Query{ID: "p", Name: "p", From: -1, When: `text.contains("x")`})
 		r.see("a", "x\n", nil)
@@ -209,6 +209,65 @@ func TestNothingMatchedNothingWritten(t *testing.T) {
 		change("sale")
 		if got := r.matches(); len(got) != 20 || got[0] != "p.1 a.41" || slices.Equal(notes(), begun) {
 			t.Errorf("the matches are %q, and the notes %q", got, notes())
+		}
+	})
+}
+
+// The store cannot be read for a while: queries go on by themselves, and match what they would have
+// matched, once.
+func TestOutagesChangeNothing(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.add(queries.Query{ID: "p", Name: "p", From: -1, When: `added.contains("sale")`})
+		r.see("a", "sale one\n", nil)
+		want(t, "before", r.matches(), "p.1 a.1")
+		for n, more := range []string{"sale two\n", "sale three\n"} {
+			r.out.Store(true)
+			r.see("b", more, nil)
+			want(t, "while nothing can be read", r.matches(), []string{"p.1 a.1", "p.2 b.1"}[:n+1]...)
+			time.Sleep(time.Hour)
+			r.out.Store(false)
+			time.Sleep(time.Minute)
+		}
+		want(t, "after", r.matches(), "p.1 a.1", "p.2 b.1", "p.3 b.2")
+	})
+}
+
+func TestSync(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		cheap := queries.Query{ID: "cheap", Name: "Cheap", When: "now.price < 10.0", Origin: freshet.FromFile}
+		any := queries.Query{ID: "any", Name: "Any", Origin: freshet.FromFile}
+		if _, err := r.queries.AddQuery(r.t.Context(), queries.Query{ID: "own", Name: "Own", Origin: freshet.FromAPI, From: -1}); err != nil {
+			t.Fatal(err)
+		}
+		edited := cheap
+		edited.Digest = queries.Digest{Count: 2}
+		for i, step := range []struct {
+			listed []queries.Query
+			want   queries.Synced
+			ids    string
+		}{
+			{[]queries.Query{cheap, any}, queries.Synced{Added: 2}, "any cheap own "},
+			{[]queries.Query{any, cheap}, queries.Synced{Kept: 2}, "any cheap own "},
+			{[]queries.Query{edited, any}, queries.Synced{Changed: 1, Kept: 1}, "any cheap own "},
+			{[]queries.Query{{ID: "own", Name: "Now of the file"}}, queries.Synced{Changed: 1, Removed: 2}, "own "},
+			{nil, queries.Synced{Removed: 1}, ""},
+		} {
+			time.Sleep(time.Second)
+			got, err := r.runner.Sync(r.t.Context(), step.listed)
+			if err != nil || got != step.want {
+				t.Errorf("step %d does %+v, %v; want %+v", i, got, err, step.want)
+			}
+			all, err := r.queries.Queries(r.t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids := ""
+			for _, q := range all {
+				ids += string(q.ID) + " "
+			}
+			if ids != step.ids {
+				t.Errorf("after step %d there are %s, want %s", i, ids, step.ids)
+			}
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package runner
+package queries
 
 import (
 	"context"
@@ -8,13 +8,12 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
-	"freshet/internal/queries"
 )
 
 // A Trial says how a query is tried on what is stored.
 type Trial struct {
 	Store freshet.Store
-	Read  func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error) // as in Config
+	Read  func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error) // as in RunnerConfig
 
 	Since time.Time // zero means from the beginning
 	Until time.Time // up to when time passes; what is silent until then counts
@@ -26,16 +25,16 @@ type Trial struct {
 
 // A Finding is what a query would have matched.
 type Finding struct {
-	Matches []queries.Match
+	Matches []Match
 	Changes map[freshet.Cursor]freshet.Change // those that made the matches
 	Found   int                               // matches in all
 	Scanned int                               // changes that were looked at
-	Tally   queries.Tally
+	Tally   Tally
 }
 
-// Try holds a query, which has been through queries.Check, against what is stored.
-func Try(ctx context.Context, q queries.Query, t Trial) (f Finding, err error) {
-	e, err := queries.New()
+// Try holds a query, which has been through Check, against what is stored.
+func Try(ctx context.Context, q Query, t Trial) (f Finding, err error) {
+	e, err := NewEngine()
 	if err != nil {
 		return f, err
 	}
@@ -43,14 +42,14 @@ func Try(ctx context.Context, q queries.Query, t Trial) (f Finding, err error) {
 	if err := e.Put(q); err != nil {
 		return f, err
 	}
-	r := New(Config{Store: t.Store, Read: t.Read})
+	r := NewRunner(RunnerConfig{Store: t.Store, Read: t.Read})
 	l := &lane{engine: e}
 	if err := r.seek(ctx, l, t.Since); err != nil {
 		return f, err
 	}
 	f.Changes = map[freshet.Cursor]freshet.Change{}
 	recent := map[freshet.Cursor]freshet.Change{}
-	take := func(matches []queries.Match) {
+	take := func(matches []Match) {
 		for _, m := range matches {
 			f.Found++
 			f.Matches = append(f.Matches, m)
@@ -65,7 +64,7 @@ func Try(ctx context.Context, q queries.Query, t Trial) (f Finding, err error) {
 		}
 	}
 	for whole := false; !whole; {
-		var events []queries.Event
+		var events []Event
 		if events, whole, err = r.events(ctx, l, place{endless, endless}); err != nil {
 			return f, err
 		}
@@ -140,6 +139,23 @@ func ChangeBefore(ctx context.Context, log freshet.ChangeLog, t time.Time) (fres
 		found, e := log.Changes(ctx, freshet.ChangeQuery{After: freshet.Cursor(n), Limit: 1})
 		err = errors.Join(err, e)
 		return e != nil || len(found) == 0 || !found[0].Before.Before(t)
+	})
+	return freshet.Cursor(n), err
+}
+
+// outcomeBefore returns the place in the log of outcomes of the last poll that ended
+// before a time. Polls stand there in the order in which they ended, nearly.
+func outcomeBefore(ctx context.Context, log freshet.OutcomeLog, t time.Time) (freshet.Cursor, error) {
+	end, err := log.LastOutcome(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n := sort.Search(int(end), func(n int) bool {
+		found, e := log.Outcomes(ctx, freshet.OutcomeQuery{After: freshet.Cursor(n), Limit: 1})
+		if e != nil {
+			err = e
+		}
+		return e != nil || len(found) == 0 || !found[0].Ended.Before(t)
 	})
 	return freshet.Cursor(n), err
 }

@@ -1,15 +1,13 @@
-package runner
+package queries
 
 import (
 	"context"
 	"errors"
 	"sort"
 	"strings"
-	"time"
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
-	"freshet/internal/queries"
 )
 
 // A loader brings what queries look at in an event, beyond what stands in the logs.
@@ -32,7 +30,7 @@ const (
 )
 
 // subject returns the source of an event.
-func (l *loader) subject(ctx context.Context, e queries.Event) (queries.Subject, error) {
+func (l *loader) subject(ctx context.Context, e Event) (Subject, error) {
 	id := freshet.SourceID("")
 	if e.Change != nil {
 		id = e.Change.Source
@@ -40,7 +38,7 @@ func (l *loader) subject(ctx context.Context, e queries.Event) (queries.Subject,
 		id = e.Outcome.Source
 	}
 	known, err := l.remember(ctx, id)
-	s := queries.Subject{ID: id, Label: known.label, Site: known.site}
+	s := Subject{ID: id, Label: known.label, Site: known.site}
 	if e.Change != nil { // which says what the source was then
 		s.Label = e.Change.Label
 	}
@@ -67,9 +65,9 @@ func (l *loader) remember(ctx context.Context, id freshet.SourceID) (remembered,
 }
 
 // load brings what is needed of a change. What has been pruned is left out.
-func (l *loader) load(ctx context.Context, e *queries.Event, need queries.Need) error {
+func (l *loader) load(ctx context.Context, e *Event, need Need) error {
 	c := e.Change
-	if c.Number == 0 || need&(queries.NeedDiff|queries.NeedText|queries.NeedFields|queries.NeedItems) == 0 {
+	if c.Number == 0 || need&(NeedDiff|NeedText|NeedFields|NeedItems) == 0 {
 		return nil
 	}
 	now, err := l.store.Version(ctx, c.Source, c.Number)
@@ -81,12 +79,12 @@ func (l *loader) load(ctx context.Context, e *queries.Event, need queries.Need) 
 		return err
 	}
 	e.Content.Now, e.Content.Before = now.Fields, before.Fields
-	if need.Has(queries.NeedDiff) || need.Has(queries.NeedText) {
+	if need.Has(NeedDiff) || need.Has(NeedText) {
 		if err := l.loadText(ctx, e, before, need); err != nil {
 			return err
 		}
 	}
-	if need.Has(queries.NeedItems) && c.Details.Items != nil {
+	if need.Has(NeedItems) && c.Details.Items != nil {
 		return l.loadItems(ctx, e, now, before)
 	}
 	return nil
@@ -100,13 +98,13 @@ func passed(err error) error {
 	return err
 }
 
-func (l *loader) loadText(ctx context.Context, e *queries.Event, before freshet.Version, need queries.Need) error {
+func (l *loader) loadText(ctx context.Context, e *Event, before freshet.Version, need Need) error {
 	text, err := l.store.Text(ctx, e.Change.Source, e.Change.Number)
 	if err != nil {
 		return passed(err)
 	}
 	e.Content.Text = string(text)
-	if !need.Has(queries.NeedDiff) {
+	if !need.Has(NeedDiff) {
 		return nil
 	}
 	var old []byte
@@ -115,12 +113,12 @@ func (l *loader) loadText(ctx context.Context, e *queries.Event, before freshet.
 			return err
 		}
 	}
-	e.Content.Added, e.Content.Removed = lines(old, text)
+	e.Content.Added, e.Content.Removed = changedLines(old, text)
 	return nil
 }
 
-// lines returns the lines that were added and removed between two texts.
-func lines(old, text []byte) (added, removed string) {
+// changedLines returns the lines that were added and removed between two texts.
+func changedLines(old, text []byte) (added, removed string) {
 	delta := extract.Diff(old, text)
 	if delta.Coarse {
 		return string(text), string(old)
@@ -140,7 +138,7 @@ func lines(old, text []byte) (added, removed string) {
 }
 
 // loadItems reads both versions again, because the log has only the names of most items.
-func (l *loader) loadItems(ctx context.Context, e *queries.Event, now, before freshet.Version) error {
+func (l *loader) loadItems(ctx context.Context, e *Event, now, before freshet.Version) error {
 	after, ok, err := l.items(ctx, now)
 	if err != nil || !ok {
 		return err
@@ -150,7 +148,7 @@ func (l *loader) loadItems(ctx context.Context, e *queries.Event, now, before fr
 		return err
 	}
 	changes := e.Change.Details.Items
-	found := &queries.Items{}
+	found := &Items{}
 	back := map[string]bool{}
 	for _, m := range changes.Back {
 		back[m.Key] = true
@@ -164,7 +162,7 @@ func (l *loader) loadItems(ctx context.Context, e *queries.Event, now, before fr
 			found.Added = append(found.Added, item)
 		default:
 			if differs := extract.ItemValuesThatDiffer(was, item); len(differs) > 0 {
-				found.Updated = append(found.Updated, queries.ItemUpdate{Now: item, Before: was, Changed: differs})
+				found.Updated = append(found.Updated, ItemUpdate{Now: item, Before: was, Changed: differs})
 			}
 		}
 	}
@@ -217,19 +215,16 @@ func (l *loader) items(ctx context.Context, v freshet.Version) (map[string]fresh
 	return by, true, nil
 }
 
-// outcomeBefore returns the place in the log of outcomes of the last poll that ended
-// before a time. Polls stand there in the order in which they ended, nearly.
-func outcomeBefore(ctx context.Context, log freshet.OutcomeLog, t time.Time) (freshet.Cursor, error) {
-	end, err := log.LastOutcome(ctx)
-	if err != nil {
-		return 0, err
-	}
-	n := sort.Search(int(end), func(n int) bool {
-		found, e := log.Outcomes(ctx, freshet.OutcomeQuery{After: freshet.Cursor(n), Limit: 1})
-		if e != nil {
-			err = e
+// SchemaOf returns which values the sources in a scope have.
+func SchemaOf(ctx context.Context, store freshet.Catalog, scope Scope) (*Schema, error) {
+	schema := &Schema{}
+	for w, err := range store.Sources(ctx) {
+		if err != nil {
+			return nil, err
 		}
-		return e != nil || len(found) == 0 || !found[0].Ended.Before(t)
-	})
-	return freshet.Cursor(n), err
+		if scope.Has(w.ID, w.Tags, w.Of) {
+			schema.Add(w.Recipe)
+		}
+	}
+	return schema, nil
 }
