@@ -111,7 +111,7 @@ func (s *Sinks) CountReplay(ctx context.Context, name string, r Replay) (n int, 
 // wantedAfter reads on in a stream, and counts what a sink wants of it.
 func (s *Sinks) wantedAfter(ctx context.Context, to sinks.Sink, at sinks.Position) (read, wanted int, last freshet.Cursor, err error) {
 	if at.Stream == sinks.StreamBatches {
-		batches, err := s.cfg.Store.Batches(ctx, queries.MatchQuery{After: at.Cursor, Limit: countPage})
+		batches, err := s.cfg.Store.Queries.Batches(ctx, queries.MatchQuery{After: at.Cursor, Limit: countPage})
 		for _, p := range batches {
 			if last = p.Cursor; to.WantsBatch(p) {
 				wanted++

@@ -50,11 +50,11 @@ func (r *teller) match(tell bool, ids ...queries.ID) {
 	var step queries.Step
 	for _, id := range ids {
 		c := r.capture(page)
-		q, err := r.store.Query(r.t.Context(), id)
+		q, err := r.queries.Query(r.t.Context(), id)
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		batches, err := r.store.Batches(r.t.Context(), queries.MatchQuery{Query: id, Newest: true, Limit: 1})
+		batches, err := r.queries.Batches(r.t.Context(), queries.MatchQuery{Query: id, Newest: true, Limit: 1})
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func (r *teller) match(tell bool, ids ...queries.ID) {
 func (r *teller) configure(c *delivery.FollowerConfig) {
 	c.Stream, c.Workers = sinks.StreamBatches, 4
 	c.RenderBatch = func(ctx context.Context, p queries.Batch) (freshet.SourceID, []byte, error) {
-		whole, err := delivery.Unpack(ctx, r.store, p)
+		whole, err := delivery.Unpack(ctx, r.over(r.store), p)
 		if err != nil {
 			return "", nil, err
 		}
@@ -146,7 +146,7 @@ func TestFollowsQueries(t *testing.T) {
 			t.Fatal(err)
 		}
 		// An edit, and even a removal, changes nothing of what is owed.
-		q, err := r.store.Query(t.Context(), "a")
+		q, err := r.queries.Query(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +276,7 @@ func TestOwes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTeller(t, "a")
 		defer r.close()
-		cfg := delivery.FollowerConfig{Name: "sink", Store: r.store, Render: render}
+		cfg := delivery.FollowerConfig{Name: "sink", Store: r.over(r.store), Render: render}
 		r.configure(&cfg)
 		f, err := delivery.NewFollower(t.Context(), cfg)
 		if err != nil {

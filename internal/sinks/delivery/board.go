@@ -55,7 +55,7 @@ func newBoard(ctx context.Context, store Store, stream sinks.Stream) (*board, er
 
 func (b *board) end(ctx context.Context) (freshet.Cursor, error) {
 	if b.stream == sinks.StreamBatches {
-		return b.store.LastBatch(ctx)
+		return b.store.Queries.LastBatch(ctx)
 	}
 	return b.store.LastChange(ctx)
 }
@@ -77,7 +77,7 @@ func (b *board) run(ctx context.Context) error {
 func (b *board) step(ctx context.Context) error {
 	wait := b.store.Wait
 	if b.stream == sinks.StreamBatches {
-		wait = b.store.WaitBatch
+		wait = b.store.Queries.WaitBatch
 	}
 	if err := wait(ctx, b.at); err != nil { // only this goroutine moves it
 		return err
@@ -122,7 +122,7 @@ type posted struct {
 // read returns what comes next.
 func (b *board) read(ctx context.Context) (p posting, err error) {
 	if b.stream == sinks.StreamBatches {
-		batches, err := b.store.Batches(ctx, queries.MatchQuery{After: b.at, Limit: readLimit})
+		batches, err := b.store.Queries.Batches(ctx, queries.MatchQuery{After: b.at, Limit: readLimit})
 		for _, one := range batches {
 			p.to, p.told = one.Cursor, one.End
 			p.entries = append(p.entries, posted{one.Cursor, []want{{wantQuery, string(one.Query)}}})

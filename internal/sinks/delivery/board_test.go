@@ -17,7 +17,6 @@ import (
 	"freshet/client"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
-	"freshet/internal/sinks/delivery"
 )
 
 // told returns the IDs of what a sink of r.many was sent.
@@ -115,7 +114,7 @@ func TestEachSinkIsToldWhatItWants(t *testing.T) {
 
 // A counted store counts what it is asked for and told.
 type counted struct {
-	delivery.Store
+	store
 	mu    sync.Mutex
 	calls map[string]int
 }
@@ -128,22 +127,22 @@ func (c *counted) count(what string) {
 
 func (c *counted) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
 	c.count("changes")
-	return c.Store.Changes(ctx, q)
+	return c.store.Changes(ctx, q)
 }
 
 func (c *counted) Wait(ctx context.Context, after freshet.Cursor) error {
 	c.count("wait")
-	return c.Store.Wait(ctx, after)
+	return c.store.Wait(ctx, after)
 }
 
 func (c *counted) LastChange(ctx context.Context) (freshet.Cursor, error) {
 	c.count("end")
-	return c.Store.LastChange(ctx)
+	return c.store.LastChange(ctx)
 }
 
 func (c *counted) Advance(ctx context.Context, reader string, to sinks.Position, owed []sinks.NewDelivery) error {
 	c.count("advance")
-	return c.Store.Advance(ctx, reader, to, owed)
+	return c.store.Advance(ctx, reader, to, owed)
 }
 
 // Sinks that want nothing of what comes are not asked. Their places are shown as they are,
@@ -152,7 +151,7 @@ func TestChangesWakeOnlyThoseWhoWantThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		log := &counted{Store: r.store, calls: map[string]int{}}
+		log := &counted{store: r.store, calls: map[string]int{}}
 		r.store = log
 		const count, changes = 50, 20
 		all := r.many(count, nil, func(i int, s *sinks.Sink) {

@@ -73,7 +73,7 @@ func TestFollowerBeginsWhereItWasMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		cfg := delivery.FollowerConfig{Name: "sink", Store: r.store, Render: render, Send: r.Send}
+		cfg := delivery.FollowerConfig{Name: "sink", Store: r.over(r.store), Render: render, Send: r.Send}
 		if _, err := delivery.NewFollower(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
@@ -539,7 +539,7 @@ func TestFollowerRestart(t *testing.T) {
 
 // A full store is a store whose writes fail until there is room.
 type fullStore struct {
-	delivery.Store
+	store
 	mu   sync.Mutex
 	full bool
 }
@@ -563,22 +563,22 @@ func (s *fullStore) Advance(ctx context.Context, reader string, to sinks.Positio
 	if err := s.room(); err != nil {
 		return err
 	}
-	return s.Store.Advance(ctx, reader, to, owed)
+	return s.store.Advance(ctx, reader, to, owed)
 }
 
 func (s *fullStore) Settle(ctx context.Context, reader string, at ...sinks.Position) error {
 	if err := s.room(); err != nil {
 		return err
 	}
-	return s.Store.Settle(ctx, reader, at...)
+	return s.store.Settle(ctx, reader, at...)
 }
 
 func TestFollowerWaitsForStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		full := &fullStore{Store: r.store}
-		stop := r.follow(func(c *delivery.FollowerConfig) { c.Store = full })
+		full := &fullStore{store: r.store}
+		stop := r.follow(func(c *delivery.FollowerConfig) { c.Store = r.over(full) })
 		full.setFull(true)
 		r.capture(page)
 		time.Sleep(time.Minute)
@@ -716,7 +716,7 @@ func TestFollowerGoesByTheLabel(t *testing.T) {
 func TestFollowerStoppedAtOnce(t *testing.T) {
 	r := newRig(t)
 	defer r.close()
-	f, err := delivery.NewFollower(t.Context(), delivery.FollowerConfig{Name: "sink", Store: r.store, Render: render, Send: r.Send})
+	f, err := delivery.NewFollower(t.Context(), delivery.FollowerConfig{Name: "sink", Store: r.over(r.store), Render: render, Send: r.Send})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func (s *Sinks) List(ctx context.Context) ([]State, error) {
 // ends returns where the streams end.
 func (s *Sinks) ends(ctx context.Context) (ends [2]freshet.Cursor, err error) {
 	if ends[sinks.StreamChanges], err = s.cfg.Store.LastChange(ctx); err == nil {
-		ends[sinks.StreamBatches], err = s.cfg.Store.LastBatch(ctx)
+		ends[sinks.StreamBatches], err = s.cfg.Store.Queries.LastBatch(ctx)
 	}
 	if err != nil {
 		return ends, fmt.Errorf("end of what sinks follow: %w", err)
@@ -188,7 +188,7 @@ func (s *Sinks) Put(ctx context.Context, to sinks.Sink, revision int64, fresh bo
 // checkQueries reports a query that a sink is to follow and that is not there.
 func (s *Sinks) checkQueries(ctx context.Context, ids []queries.ID) error {
 	for i, id := range ids {
-		_, err := s.cfg.Store.Query(ctx, id)
+		_, err := s.cfg.Store.Queries.Query(ctx, id)
 		if errors.Is(err, freshet.ErrNotFound) {
 			return freshet.WithHint(&invalid.Error{Field: fmt.Sprintf("queries[%d]", i), Reason: fmt.Sprintf("there is no query %s", id)}, "freshet query list shows all queries; freshet query add adds one")
 		}

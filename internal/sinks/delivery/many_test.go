@@ -25,7 +25,7 @@ func (r *rig) many(n int, observe func(delivery.Delivery), change func(i int, s 
 		listed = append(listed, s)
 	}
 	all, err := delivery.NewSinks(r.t.Context(), delivery.SinksConfig{
-		Store: r.store, Vault: secrets.Open(r.t.TempDir()), Observe: observe, Open: func(s sinks.Sink) (*sinks.Outlet, error) { return sinks.Open(sinks.Config{}, s) },
+		Store: r.over(r.store), Vault: secrets.Open(r.t.TempDir()), Observe: observe, Open: func(s sinks.Sink) (*sinks.Outlet, error) { return sinks.Open(sinks.Config{}, s) },
 	}, listed)
 	if err != nil {
 		r.t.Fatal(err)

@@ -107,11 +107,11 @@ func (s *Sinks) changesBefore(ctx context.Context, t time.Time) (freshet.Cursor,
 func (s *Sinks) batchesBefore(ctx context.Context, to sinks.Sink, r Replay) (freshet.Cursor, error) {
 	after := freshet.Cursor(0)
 	if r.After != nil {
-		end, err := s.cfg.Store.LastMatch(ctx)
+		end, err := s.cfg.Store.Queries.LastMatch(ctx)
 		if err != nil {
 			return 0, err
 		}
-		epochs, err := s.cfg.Store.MatchEpochs(ctx)
+		epochs, err := s.cfg.Store.Queries.MatchEpochs(ctx)
 		if err != nil {
 			return 0, err
 		}
@@ -119,7 +119,7 @@ func (s *Sinks) batchesBefore(ctx context.Context, to sinks.Sink, r Replay) (fre
 			return 0, err
 		}
 	}
-	at, err := s.cfg.Store.LastBatch(ctx)
+	at, err := s.cfg.Store.Queries.LastBatch(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -138,7 +138,7 @@ func (s *Sinks) batchesBefore(ctx context.Context, to sinks.Sink, r Replay) (fre
 // firstBatch returns the place of the first batch of a query with a match after a place,
 // that was told since a time; zero if there is none.
 func (s *Sinks) firstBatch(ctx context.Context, id queries.ID, after freshet.Cursor, since time.Time) (freshet.Cursor, error) {
-	next, err := s.cfg.Store.Matches(ctx, queries.MatchQuery{Query: id, After: after, Limit: 1})
+	next, err := s.cfg.Store.Queries.Matches(ctx, queries.MatchQuery{Query: id, After: after, Limit: 1})
 	if errors.Is(err, freshet.ErrNotFound) || err == nil && len(next) == 0 {
 		return 0, nil
 	}
@@ -146,7 +146,7 @@ func (s *Sinks) firstBatch(ctx context.Context, id queries.ID, after freshet.Cur
 		return 0, err
 	}
 	for at := freshet.Cursor(0); ; {
-		batches, err := s.cfg.Store.Batches(ctx, queries.MatchQuery{Query: id, After: at, First: next[0].Number, Limit: readLimit})
+		batches, err := s.cfg.Store.Queries.Batches(ctx, queries.MatchQuery{Query: id, After: at, First: next[0].Number, Limit: readLimit})
 		if err != nil {
 			return 0, err
 		}
@@ -165,7 +165,7 @@ func (s *Sinks) firstBatch(ctx context.Context, id queries.ID, after freshet.Cur
 // removed.
 func Unpack(ctx context.Context, store Store, p queries.Batch) (sinks.Batch, error) {
 	whole := sinks.Batch{Batch: p}
-	matches, err := store.Matches(ctx, queries.MatchQuery{Query: p.Query, First: p.From, Last: p.To, Limit: sinks.MostMatches})
+	matches, err := store.Queries.Matches(ctx, queries.MatchQuery{Query: p.Query, First: p.From, Last: p.To, Limit: sinks.MostMatches})
 	if err == nil && len(matches) == 0 {
 		err = fmt.Errorf("matches %d to %d of query %s: %w", p.From, p.To, p.Query, freshet.ErrNotFound)
 	}
@@ -183,7 +183,7 @@ func Unpack(ctx context.Context, store Store, p queries.Batch) (sinks.Batch, err
 }
 
 // Known returns a match with what is known of it.
-func Known(ctx context.Context, store freshet.Store, m queries.Match) (sinks.Match, error) {
+func Known(ctx context.Context, store Archive, m queries.Match) (sinks.Match, error) {
 	known := sinks.Match{Match: m}
 	if n := len(m.Changes); n > 0 {
 		at := m.Changes[n-1].Cursor

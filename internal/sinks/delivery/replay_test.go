@@ -53,7 +53,7 @@ func TestReplayBeginsWithTheOldest(t *testing.T) {
 	limits := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	delivered := make(chan string, 100)
 	sinks, err := delivery.NewSinks(t.Context(), delivery.SinksConfig{
-		Store: r.store, Vault: secrets.Open(t.TempDir()),
+		Store: r.over(r.store), Vault: secrets.Open(t.TempDir()),
 		Open: func(s sinks.Sink) (*sinks.Outlet, error) {
 			return sinks.Open(sinks.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
 		},
@@ -111,7 +111,7 @@ func TestReplayFromAPlaceOfTheNextBrain(t *testing.T) {
 	limits := fetch.Config{}
 	sure := false
 	sinks, err := delivery.NewSinks(t.Context(), delivery.SinksConfig{
-		Store: r.store, Vault: secrets.Open(t.TempDir()), Sure: func() bool { return sure },
+		Store: r.over(r.store), Vault: secrets.Open(t.TempDir()), Sure: func() bool { return sure },
 		Open: func(s sinks.Sink) (*sinks.Outlet, error) {
 			return sinks.Open(sinks.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
 		},

@@ -383,7 +383,7 @@ func TestFollowerSettlesWhileItStops(t *testing.T) {
 			r := newRig(t)
 			defer r.close()
 			ctx, cancel := context.WithCancel(t.Context())
-			f, err := delivery.NewFollower(ctx, delivery.FollowerConfig{Name: "sink", Render: render, Send: r.Send, Store: &stoppedStore{r.store, cancel}})
+			f, err := delivery.NewFollower(ctx, delivery.FollowerConfig{Name: "sink", Render: render, Send: r.Send, Store: r.over(&stoppedStore{r.store, cancel})})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -400,13 +400,13 @@ func TestFollowerSettlesWhileItStops(t *testing.T) {
 
 // A stoppedStore stops the program when a delivery is to be settled.
 type stoppedStore struct {
-	delivery.Store
+	store
 	stop func()
 }
 
 func (s *stoppedStore) Settle(ctx context.Context, reader string, at ...sinks.Position) error {
 	s.stop()
-	return s.Store.Settle(ctx, reader, at...)
+	return s.store.Settle(ctx, reader, at...)
 }
 
 // A store that fails for good ends the run, with what was being done.
@@ -415,7 +415,7 @@ func TestFollowerEndsWithItsStore(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		broken := fmt.Errorf("sync: %w: %w", freshet.ErrStoreFailed, freshet.ErrStorage)
-		stop := r.follow(func(c *delivery.FollowerConfig) { c.Store = &brokenStore{r.store, broken} })
+		stop := r.follow(func(c *delivery.FollowerConfig) { c.Store = r.over(&brokenStore{r.store, broken}) })
 		r.capture(page)
 		synctest.Wait()
 		if err := stop(); !errors.Is(err, freshet.ErrStoreFailed) {
@@ -430,7 +430,7 @@ func TestFollowerEndsWithItsStore(t *testing.T) {
 
 // A brokenStore settles nothing.
 type brokenStore struct {
-	delivery.Store
+	store
 	err error
 }
 

@@ -16,10 +16,21 @@ import (
 	"freshet/internal/store/sqlite"
 )
 
+// A store is what sinks follow, with what polls write to.
+type store interface {
+	freshet.Store
+	delivery.Outbox
+}
+
+// over returns a store for deliveries with another one beneath.
+func (r *rig) over(s store) delivery.Store {
+	return delivery.Store{Archive: s, Outbox: s, Queries: r.queries}
+}
+
 // A rig is a store with one source, and a sink that answers as it is told.
 type rig struct {
 	t       testing.TB
-	store   delivery.Store
+	store   store
 	queries *queries.Store
 	dir     string
 	files   string // that the sinks of many write to
@@ -52,11 +63,14 @@ func newRig(t testing.TB) *rig {
 }
 
 func (r *rig) open() {
-	store, err := sqlite.Open(context.WithoutCancel(r.t.Context()), sqlite.Config{Dir: r.dir, Epoch: "rig"})
+	opened, err := sqlite.Open(context.WithoutCancel(r.t.Context()), sqlite.Config{Dir: r.dir, Epoch: "rig"})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.store, r.queries = delivery.NewStore(store, store.DB()), queries.NewStore(store.DB())
+	r.store, r.queries = struct {
+		freshet.Store
+		delivery.Outbox
+	}{opened, sinks.NewStore(opened.DB())}, queries.NewStore(opened.DB())
 }
 
 func (r *rig) close() {
@@ -140,7 +154,7 @@ func (r *rig) accepted() (ids []string) {
 // follow runs a follower until the function that it returns is called.
 func (r *rig) follow(change func(*delivery.FollowerConfig)) (stop func() error) {
 	r.t.Helper()
-	cfg := delivery.FollowerConfig{Name: "sink", Store: r.store, Render: render, Send: r.Send}
+	cfg := delivery.FollowerConfig{Name: "sink", Store: r.over(r.store), Render: render, Send: r.Send}
 	if change != nil {
 		change(&cfg)
 	}

@@ -19,7 +19,7 @@ const (
 // What follows a place stays the same, so a page can be told again, for a moment: a purge takes
 // changes out. An empty page is told to nobody else, because the next change fills it.
 type sharedLog struct {
-	Store
+	Archive
 	mu    sync.Mutex
 	pages map[freshet.Cursor]*logPage // by what they follow
 }
@@ -35,7 +35,7 @@ type logPage struct {
 // Changes implements [freshet.ChangeLog]. What it returns is not to be changed.
 func (l *sharedLog) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
 	if q != (freshet.ChangeQuery{After: q.After, Limit: readLimit}) {
-		return l.Store.Changes(ctx, q)
+		return l.Archive.Changes(ctx, q)
 	}
 	now := time.Now()
 	l.mu.Lock()
@@ -44,7 +44,7 @@ func (l *sharedLog) Changes(ctx context.Context, q freshet.ChangeQuery) ([]fresh
 		l.mu.Unlock()
 		<-p.ready
 		if len(p.changes) == 0 && p.err == nil { // then there was nothing; now there may be
-			return l.Store.Changes(ctx, q)
+			return l.Archive.Changes(ctx, q)
 		}
 		return p.changes, p.err
 	}
@@ -55,8 +55,8 @@ func (l *sharedLog) Changes(ctx context.Context, q freshet.ChangeQuery) ([]fresh
 	l.pages[q.After] = p
 	l.mu.Unlock()
 
-	defer l.finish(q.After, p)                                        // even if reading panics, nobody waits for ever
-	p.changes, p.err = l.Store.Changes(context.WithoutCancel(ctx), q) // others wait for it, too
+	defer l.finish(q.After, p)                                          // even if reading panics, nobody waits for ever
+	p.changes, p.err = l.Archive.Changes(context.WithoutCancel(ctx), q) // others wait for it, too
 	return p.changes, p.err
 }
 

@@ -18,20 +18,20 @@ import (
 // A slowLog takes a while to say what follows a place, counts how often it is asked, and writes
 // down how often a place is put on record.
 type slowLog struct {
-	delivery.Store
+	store
 	reads, places atomic.Int32
 }
 
 func (s *slowLog) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
 	s.reads.Add(1)
-	found, err := s.Store.Changes(ctx, q)
+	found, err := s.store.Changes(ctx, q)
 	time.Sleep(10 * time.Millisecond)
 	return found, err
 }
 
 func (s *slowLog) Advance(ctx context.Context, name string, to sinks.Position, owed []sinks.NewDelivery) error {
 	s.places.Add(1)
-	return s.Store.Advance(ctx, name, to, owed)
+	return s.store.Advance(ctx, name, to, owed)
 }
 
 // Many sinks share what they read, and each is told of every change that it wants: also of those
@@ -40,8 +40,8 @@ func TestSinksShareTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		log := &slowLog{Store: r.store}
-		store := delivery.Shared(log)
+		log := &slowLog{store: r.store}
+		store := delivery.Shared(r.over(log))
 		const receivers, changes = 20, 40
 		var told [receivers][]string
 		ctx, stop := context.WithCancel(t.Context())
@@ -101,7 +101,7 @@ func TestNothingIsNotShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		store := delivery.Shared(&slowLog{Store: r.store})
+		store := delivery.Shared(r.over(&slowLog{store: r.store}))
 		end := r.capture(page).Cursor
 		ask := freshet.ChangeQuery{After: end, Limit: 500}
 		var asking sync.WaitGroup

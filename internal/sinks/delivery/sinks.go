@@ -74,7 +74,7 @@ func NewSinks(ctx context.Context, cfg SinksConfig, listed []sinks.Sink) (*Sinks
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	cfg.Store = &sharedLog{Store: cfg.Store}
+	cfg.Store.Archive = &sharedLog{Archive: cfg.Store.Archive}
 	s := &Sinks{cfg: cfg, turn: make(chan struct{}, 1), all: map[string]*station{}}
 	kept, err := s.kept(ctx)
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *Sinks) following(k *station) FollowerConfig {
 }
 
 // Texts returns the texts of a change, as far as they are kept.
-func Texts(store freshet.Store, c freshet.Change) sinks.Texts {
+func Texts(store Archive, c freshet.Change) sinks.Texts {
 	return func(ctx context.Context) (before, after []byte, err error) {
 		if after, err = text(ctx, store, c.Source, c.Number); err != nil {
 			return nil, nil, err
@@ -252,7 +252,7 @@ func Texts(store freshet.Store, c freshet.Change) sinks.Texts {
 }
 
 // text returns the text of a version, or nothing if it is not kept any more.
-func text(ctx context.Context, store freshet.Store, id freshet.SourceID, number int) ([]byte, error) {
+func text(ctx context.Context, store Archive, id freshet.SourceID, number int) ([]byte, error) {
 	t, err := store.Text(ctx, id, number)
 	if errors.Is(err, freshet.ErrNotFound) {
 		return nil, nil

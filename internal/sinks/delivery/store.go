@@ -11,10 +11,19 @@ import (
 )
 
 // A Store is what sinks follow, and where their deliveries are recorded.
-type Store interface {
-	freshet.Store
+type Store struct {
+	Archive
 	Outbox
-	QueryLog
+	Queries *queries.Store
+}
+
+// An Archive has the log of changes and their texts, as a [freshet.Store] does.
+type Archive interface {
+	freshet.ChangeLog
+	Source(ctx context.Context, id freshet.SourceID) (freshet.Watched, error)
+	RemovedSource(ctx context.Context, id freshet.SourceID) (freshet.Watched, error)
+	Versions(ctx context.Context, id freshet.SourceID, before, limit int) ([]freshet.Version, error)
+	Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
 }
 
 // An Outbox records deliveries, as [sinks.Store] does.
@@ -39,25 +48,7 @@ type Outbox interface {
 	RemoveSink(ctx context.Context, name string) error
 }
 
-// A QueryLog has the matches of queries, as [queries.Store] does.
-type QueryLog interface {
-	Query(ctx context.Context, id queries.ID) (queries.Query, error)
-	Matches(ctx context.Context, q queries.MatchQuery) ([]queries.Match, error)
-	LastMatch(ctx context.Context) (freshet.Cursor, error)
-	MatchEpochs(ctx context.Context) (freshet.Epochs, error)
-	Batches(ctx context.Context, q queries.MatchQuery) ([]queries.Batch, error)
-	WaitBatch(ctx context.Context, after freshet.Cursor) error
-	LastBatch(ctx context.Context) (freshet.Cursor, error)
-}
-
-// joined is a Store on the tables of several features.
-type joined struct {
-	freshet.Store
-	Outbox
-	QueryLog
-}
-
-// NewStore returns what sinks use of a store and of its database.
-func NewStore(s freshet.Store, db *store.DB) Store {
-	return joined{s, sinks.NewStore(db), queries.NewStore(db)}
+// NewStore returns the store in a database.
+func NewStore(archive Archive, db *store.DB) Store {
+	return Store{archive, sinks.NewStore(db), queries.NewStore(db)}
 }

@@ -13,7 +13,7 @@ import (
 // end returns where the stream ends that the sink follows.
 func (f *Follower) end(ctx context.Context) (freshet.Cursor, error) {
 	if f.cfg.Stream == sinks.StreamBatches {
-		return f.cfg.Store.LastBatch(ctx)
+		return f.cfg.Store.Queries.LastBatch(ctx)
 	}
 	return f.cfg.Store.LastChange(ctx)
 }
@@ -21,7 +21,7 @@ func (f *Follower) end(ctx context.Context) (freshet.Cursor, error) {
 // wait returns when the stream goes on after a place.
 func (f *Follower) wait(ctx context.Context, after freshet.Cursor) error {
 	if f.cfg.Stream == sinks.StreamBatches {
-		return f.cfg.Store.WaitBatch(ctx, after)
+		return f.cfg.Store.Queries.WaitBatch(ctx, after)
 	}
 	return f.cfg.Store.Wait(ctx, after)
 }
@@ -36,7 +36,7 @@ type page struct {
 // read returns what comes after a place, and what the sink wants of it.
 func (f *Follower) read(ctx context.Context, after freshet.Cursor) (p page, err error) {
 	if f.cfg.Stream == sinks.StreamBatches {
-		batches, err := f.cfg.Store.Batches(ctx, queries.MatchQuery{After: after, Limit: readLimit})
+		batches, err := f.cfg.Store.Queries.Batches(ctx, queries.MatchQuery{After: after, Limit: readLimit})
 		for _, one := range batches {
 			p.to = one.Cursor
 			if f.cfg.WantsBatch(one) {
