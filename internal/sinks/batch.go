@@ -118,11 +118,11 @@ var causes = map[queries.MatchCause]string{
 	queries.MatchSilent: "no change has fitted for as long as was asked",
 }
 
-// newMatchEvent returns what templates see of a match of a query with a name.
-func newMatchEvent(ctx context.Context, m Match, name, base string) *Event {
+// NewMatchEvent returns what templates see of a match of a query with a name.
+func NewMatchEvent(ctx context.Context, m Match, name, base string) *Event {
 	var e *Event
 	if m.Change != nil {
-		e = newEvent(ctx, *m.Change, base, m.Texts)
+		e = NewEvent(ctx, *m.Change, base, m.Texts)
 	} else {
 		label := m.label()
 		at := m.At
@@ -131,7 +131,7 @@ func newMatchEvent(ctx context.Context, m Match, name, base string) *Event {
 		}
 		e = &Event{
 			Source: m.Source, Title: titleOf(freshet.Change{Source: m.Source, Label: label}), Name: label.Name, URL: freshet.MaskURL(label.URL), Tags: label.Tags,
-			Before: utc(at), base: base, ctx: ctx,
+			Before: utc(at), rendering: rendering{base: base, ctx: ctx},
 		}
 	}
 	e.Summary = m.summary()
@@ -143,23 +143,19 @@ func newMatchEvent(ctx context.Context, m Match, name, base string) *Event {
 	return e
 }
 
-// NewMatchEvent is NewEvent for a match of a query with a name.
-func NewMatchEvent(ctx context.Context, m Match, name, base string) *Event {
-	return newMatchEvent(ctx, m, name, base)
-}
-
 // newBatchEvent returns what templates see of a batch.
 func newBatchEvent(ctx context.Context, p Batch, base string) *Event {
 	var e *Event
 	if p.Count() == 1 && len(p.Matches) == 1 {
-		e = newMatchEvent(ctx, p.Matches[0], p.Name, base)
+		e = NewMatchEvent(ctx, p.Matches[0], p.Name, base)
 	} else {
 		e = &Event{
 			Kind: kindDigest, Query: p.Query, QueryName: p.Name, Link: queryLink(p.Query, base), Source: p.Source(), Count: p.Count(), Match: p.From,
-			Title: p.Name, Before: utc(p.At), Summary: heldWords[p.Delay], base: base, ctx: ctx,
+			Title: p.Name, Before: utc(p.At), Summary: heldWords[p.Delay],
+			rendering: rendering{base: base, ctx: ctx},
 		}
 		for _, m := range p.Matches {
-			e.Entries = append(e.Entries, newMatchEvent(ctx, m, p.Name, base))
+			e.Entries = append(e.Entries, NewMatchEvent(ctx, m, p.Name, base))
 		}
 	}
 	e.ID, e.Hold, e.batch = p.ID(), string(p.Delay), &p

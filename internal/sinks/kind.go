@@ -209,7 +209,7 @@ func samples(s Sink) []*Event {
 	ctx := context.Background()
 	if len(s.Queries) == 0 {
 		c, texts := Sample("check", sampleTime)
-		return []*Event{newEvent(ctx, c, "", texts)}
+		return []*Event{NewEvent(ctx, c, "", texts)}
 	}
 	return []*Event{newBatchEvent(ctx, SampleBatch("check", s.Queries[0], 1, sampleTime), ""), newBatchEvent(ctx, SampleBatch("check", s.Queries[0], 2, sampleTime), "")}
 }

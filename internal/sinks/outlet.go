@@ -93,7 +93,7 @@ func (o *Outlet) Endpoint() string { return string(o.sink.URL) }
 
 // Render returns what is sent of a change. It holds no secrets.
 func (o *Outlet) Render(ctx context.Context, c freshet.Change, texts Texts) ([]byte, error) {
-	return o.render(newEvent(ctx, c, o.cfg.Base, texts))
+	return o.render(NewEvent(ctx, c, o.cfg.Base, texts))
 }
 
 // RenderBatch returns what is sent of what a query tells. It holds no secrets.

@@ -61,6 +61,11 @@ type Event struct {
 	Hold      string     // what it waited for: digest, quiet or rate
 	Entries   []*Event   // the matches of a digest, at most 500
 
+	rendering
+}
+
+// A rendering is what an Event is made of, and what methods of it have computed.
+type rendering struct {
 	change freshet.Change
 	batch  *Batch // nil if the event is of a change
 	base   string
@@ -70,25 +75,20 @@ type Event struct {
 	delta  *extract.Delta
 }
 
-// newEvent returns what templates see of a change.
-func newEvent(ctx context.Context, c freshet.Change, base string, texts Texts) *Event {
+// NewEvent returns a change as templates see it. Base is as for Envelope. The event must not
+// outlive ctx.
+func NewEvent(ctx context.Context, c freshet.Change, base string, texts Texts) *Event {
 	told := ChangeOf(c)
 	e := &Event{
 		ID: c.ID(), Kind: kindChange, Source: c.Source, Title: titleOf(c), Name: told.Name, URL: told.URL, Tags: told.Tags, Seq: c.Seq, Number: c.Number,
 		After: told.After, Before: told.Before, Modified: told.Modified, Summary: told.Summary, Page: string(told.Page),
 		Fields: told.Fields, Items: told.Items, Link: Envelope(c, base).Source,
-		change: c, base: base, ctx: ctx, texts: texts,
+		rendering: rendering{change: c, base: base, ctx: ctx, texts: texts},
 	}
 	if told.Suspect != nil {
 		e.Suspect = string(told.Suspect.Class)
 	}
 	return e
-}
-
-// NewEvent returns what templates see of a change. Base is as for Envelope. The event
-// must not outlive ctx.
-func NewEvent(ctx context.Context, c freshet.Change, base string, texts Texts) *Event {
-	return newEvent(ctx, c, base, texts)
 }
 
 // HTML returns the summary, the value and the diff as HTML without scripts or anything to
