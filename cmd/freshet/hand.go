@@ -61,7 +61,7 @@ func handVerb(p *program) *cobra.Command {
 }
 
 // handConfig returns what flags say of a hand.
-func handConfig(join []string, tokenFile, name, place string, slots int) (cfg app.HandConfig, err error) {
+func handConfig(join []string, tokenFile, name, place string, slots int) (cfg app.WorkerConfig, err error) {
 	if len(join) == 0 || tokenFile == "" {
 		return cfg, freshet.WithHint(usagef("hand: --join and --token-file are needed"), "freshet hand --join http://HOST:8080 --token-file FILE")
 	}
@@ -91,7 +91,7 @@ func handConfig(join []string, tokenFile, name, place string, slots int) (cfg ap
 }
 
 // runHand works until it is asked to stop.
-func runHand(p *program, cmd *cobra.Command, cfg app.HandConfig) error {
+func runHand(p *program, cmd *cobra.Command, cfg app.WorkerConfig) error {
 	s, err := p.settings(cmd)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func runHand(p *program, cmd *cobra.Command, cfg app.HandConfig) error {
 		return err
 	}
 	limitMemory(p.env)
-	return app.WorkAsHand(cmd.Context(), s, cfg, log)
+	return app.RunWorker(cmd.Context(), s, cfg, log)
 }
 
 func handDrainVerb(p *program) *cobra.Command {

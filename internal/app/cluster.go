@@ -12,8 +12,8 @@ import (
 	"freshet/internal/store/postgres"
 )
 
-// An account is what a node says of those that work for it.
-type account struct {
+// A leaderReport is what a node says of those that work for it.
+type leaderReport struct {
 	Slots int           `json:"slots"`
 	Hands []client.Hand `json:"hands"`
 
@@ -22,32 +22,32 @@ type account struct {
 	Notes *client.ClusterNotes `json:"notes,omitempty"`
 }
 
-// account returns what there is to say of hands and deliveries.
-func (n *Node) account() account {
-	a := account{Slots: max(0, n.Daemon.Limits().Workers), Hands: []client.Hand{}, Deliveries: n.delivering()}
+// report returns what there is to say of workers and deliveries.
+func (n *Node) report() leaderReport {
+	a := leaderReport{Slots: max(0, n.Daemon.Limits().Workers), Hands: []client.Hand{}, Deliveries: n.delivering()}
 	if last, ok := n.Daemon.LastCheckpoint(); ok {
 		a.Notes = &client.ClusterNotes{By: n.address, At: last.At.UTC(), Upto: int64(last.Upto), Sources: last.Sources}
 	}
-	if n.hands != nil {
-		for _, h := range n.hands.Status() {
+	if n.workers != nil {
+		for _, h := range n.workers.Status() {
 			a.Hands = append(a.Hands, client.Hand(h))
 		}
 	}
 	return a
 }
 
-// alone returns a daemon that has its data to itself.
-func (n *Node) alone(address, version string) client.Cluster {
-	said := n.account()
+// clusterOfOne returns a daemon that has its data to itself.
+func (n *Node) clusterOfOne(address, version string) client.Cluster {
+	said := n.report()
 	return client.Cluster{
 		Brain: client.ClusterBrain{Address: address, Epoch: 1, Slots: said.Slots, Notes: said.Notes},
 		Nodes: []client.ClusterNode{{Address: address, Role: postgres.Brain, Version: version}}, Hands: said.Hands,
 	}
 }
 
-// together returns the nodes on a database. What the brain says of its hands may be some moments
+// clusterStatus returns the nodes on a database. What the leader says of its workers may be some moments
 // old, unless it is this node.
-func together(ctx context.Context, peers *postgres.Peers, own *Node) (all client.Cluster, err error) {
+func clusterStatus(ctx context.Context, peers *postgres.Peers, own *Node) (all client.Cluster, err error) {
 	all = client.Cluster{Nodes: []client.ClusterNode{}, Hands: []client.Hand{}}
 	lease, err := peers.Lease(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func together(ctx context.Context, peers *postgres.Peers, own *Node) (all client
 	if err != nil {
 		return all, err
 	}
-	there, said := map[string]bool{}, account{}
+	there, said := map[string]bool{}, leaderReport{}
 	for _, n := range nodes {
 		there[n.Address] = there[n.Address] || n.Role != postgres.Lost
 	}
@@ -72,7 +72,7 @@ func together(ctx context.Context, peers *postgres.Peers, own *Node) (all client
 			n.Role = postgres.Standby // it has not noticed yet
 		}
 		told := client.ClusterNode{Address: n.Address, Role: n.Role, Version: n.Version, Lag: n.Behind, Seen: client.Duration(n.Seen), Started: n.Started.UTC()}
-		var stands standingBy
+		var stands standbyStatus
 		if n.Role == postgres.Standby && json.Unmarshal([]byte(n.Told), &stands) == nil {
 			told.Standby, told.Why, told.Hint = stands.Standby, stands.Why, stands.Hint
 		}
@@ -85,7 +85,7 @@ func together(ctx context.Context, peers *postgres.Peers, own *Node) (all client
 		}
 	}
 	if own != nil {
-		said = own.account()
+		said = own.report()
 		all.Brain.Slots, all.Hands, all.Brain.Notes = said.Slots, said.Hands, said.Notes
 	}
 	for i, n := range all.Nodes {
@@ -105,25 +105,25 @@ func Together(ctx context.Context, s config.Settings) (all client.Cluster, err e
 		return all, err
 	}
 	defer peers.Close()
-	return together(ctx, peers, nil)
+	return clusterStatus(ctx, peers, nil)
 }
 
 // cluster returns what the API tells of the machines that work together.
 func (s *service) cluster(n *Node, leads bool) *api.Cluster {
 	told := &api.Cluster{Address: s.advertised(), Drain: func(name string) error {
-		if n == nil || n.hands == nil {
+		if n == nil || n.workers == nil {
 			return freshet.ErrNotFound
 		}
-		return n.hands.Drain(name)
+		return n.workers.Drain(name)
 	}}
 	told.Show = func(ctx context.Context) (client.Cluster, error) {
 		switch {
 		case s.peers == nil:
-			return n.alone(s.where.URL, s.Version), nil
+			return n.clusterOfOne(s.where.URL, s.Version), nil
 		case leads:
-			return together(ctx, s.peers, n)
+			return clusterStatus(ctx, s.peers, n)
 		}
-		return together(ctx, s.peers, nil)
+		return clusterStatus(ctx, s.peers, nil)
 	}
 	return told
 }

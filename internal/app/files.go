@@ -40,9 +40,9 @@ func fitFiles(s config.Settings, limit int) config.Settings {
 	return s
 }
 
-// A cappedListener has no more than so many connections open. One more is closed
+// A limitedListener has no more than so many connections open. One more is closed
 // at once, so that those that are there go on.
-type cappedListener struct {
+type limitedListener struct {
 	net.Listener
 	places chan struct{}
 }
@@ -52,12 +52,12 @@ type cappedListener struct {
 // reads it.
 const writeBuffer = 128 << 10
 
-func capped(l net.Listener, most int) net.Listener {
-	return &cappedListener{l, make(chan struct{}, most)}
+func limitConns(l net.Listener, most int) net.Listener {
+	return &limitedListener{l, make(chan struct{}, most)}
 }
 
 // Accept implements [net.Listener].
-func (l *cappedListener) Accept() (net.Conn, error) {
+func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
@@ -68,21 +68,21 @@ func (l *cappedListener) Accept() (net.Conn, error) {
 			if tcp, ok := c.(*net.TCPConn); ok {
 				_ = tcp.SetWriteBuffer(writeBuffer) // without it the kernel decides
 			}
-			return &cappedConn{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
+			return &limitedConn{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
 		default:
 			c.Close()
 		}
 	}
 }
 
-// A cappedConn gives its place back when it is closed.
-type cappedConn struct {
+// A limitedConn gives its place back when it is closed.
+type limitedConn struct {
 	net.Conn
 	leave func()
 }
 
 // Close implements [net.Conn].
-func (c *cappedConn) Close() error {
+func (c *limitedConn) Close() error {
 	defer c.leave()
 	return c.Conn.Close()
 }

@@ -25,7 +25,7 @@ const firstUser = "admin"
 
 // openGate returns what sees to it that nobody gets in who may not, before anybody is served.
 // On an address that other machines reach there has to be somebody who can log in. A node that
-// only follows leaves it to the one that decides to see to that.
+// only follows leaves it to the leader to see to that.
 func (s *service) openGate(ctx context.Context, n *Node, follows bool) (*auth.Gate, error) {
 	tcp, ok := s.at.(*net.TCPAddr)
 	loopback := ok && tcp.IP.IsLoopback()
@@ -34,7 +34,7 @@ func (s *service) openGate(ctx context.Context, n *Node, follows bool) (*auth.Ga
 		Provider: s.settings.OIDC.Issuer, Proxies: s.settings.Proxies, Public: s.settings.PublicURL, Keep: s.settings.Audit, Now: s.Now, Log: s.Log,
 	}
 	if s.peers != nil {
-		cfg.Nodes = s.known.knows
+		cfg.Nodes = s.nodes.knows
 	}
 	gate, err := auth.New(ctx, cfg)
 	if err != nil {

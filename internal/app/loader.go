@@ -56,8 +56,8 @@ func (l *loader) ready() error {
 	return fmt.Errorf("loading sources: %d of %d", st.Loaded, st.Listed)
 }
 
-// settle waits a moment for something to be done, and reports whether it is.
-func (s *service) settle(ctx context.Context, done <-chan struct{}) bool {
+// waitBriefly waits a moment for something to be done, and reports whether it is.
+func (s *service) waitBriefly(ctx context.Context, done <-chan struct{}) bool {
 	const moment = time.Second
 	select {
 	case <-done:

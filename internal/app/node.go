@@ -28,6 +28,7 @@ import (
 	"freshet/internal/sched/policy"
 	"freshet/internal/sites/discovery"
 	"freshet/internal/sites/frontier"
+	"freshet/internal/store"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
 )
@@ -36,7 +37,7 @@ import (
 // daemon does nothing until it is started.
 type Node struct {
 	Store  freshet.Store
-	stored database
+	stored *store.Store    // the same, as both kinds have it in common
 	leads  *postgres.Store // the store, if it is led by a lease
 	reads  *postgres.Store // the store, if another node leads
 	Daemon *daemon.Daemon
@@ -52,8 +53,8 @@ type Node struct {
 	renderer *browser.Renderer
 	explorer *discovery.Explorer // nil if polls are only made by hand
 	queries  *queries.Runner     // nil if none are run
-	hands    *cluster.Pool       // nil if none may join
-	limits   handLimits
+	workers  *cluster.Pool       // nil if none may join
+	limits   workerLimits
 	gate     atomic.Pointer[auth.Gate] // nil until the API is served
 	log      *slog.Logger
 
@@ -81,7 +82,7 @@ type Config struct {
 	Now     func() time.Time      // the wall clock of all parts; nil means time.Now
 	Log     *slog.Logger          // nil means silence
 
-	// Standby has the store only read: another node decides. Address is where this one is
+	// Standby has the store only read: another node leads. Address is where this one is
 	// reached when it does; with one it does not wait for another to end.
 	Standby bool
 	Address string
@@ -109,23 +110,23 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	}
 	cfg.Settings = fitFiles(cfg.Settings, openFiles())
 	reader := extract.NewReader(extract.ReaderConfig{Command: cfg.Extract, Memory: extractMemory()})
-	store, err := openStore(ctx, cfg)
+	opened, stored, err := openStore(ctx, cfg)
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}
-	n := &Node{Store: store, stored: store, reader: reader, address: cfg.Address}
+	n := &Node{Store: opened, stored: stored, reader: reader, address: cfg.Address}
 	n.log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	if opened, ok := store.(*postgres.Store); ok && cfg.Standby {
-		n.reads = opened
+	if shared, ok := opened.(*postgres.Store); ok && cfg.Standby {
+		n.reads = shared
 	} else if ok {
-		n.leads = opened
+		n.leads = shared
 		cfg.Settings.Fetch.May = n.mayFetch
 	}
 	if n.settings = cfg.Settings; cfg.Standby {
 		cfg.HandToken = ""
 	}
 	if cfg.NoSearch && !cfg.Standby {
-		if err := store.DropIndex(); err != nil {
+		if err := stored.DropIndex(); err != nil {
 			return nil, errors.Join(err, n.Close())
 		}
 	}
@@ -157,9 +158,9 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	var learner *learn.Learner
 	var warm *daemon.Warm
 	if !cfg.Idle || cfg.Learn {
-		var wired wiring
+		var wired policySetup
 		var err error
-		if wired, warm, err = n.wireUp(ctx, cfg); err != nil {
+		if wired, warm, err = n.newPolicy(ctx, cfg); err != nil {
 			return err
 		}
 		n.Tick, n.warm = wired.tick, warm != nil
@@ -190,7 +191,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Media: cfg.Media, WebSub: n.webSub, Vault: secrets.Open(cfg.SecretDir()), Store: watched,
 		Env: os.Getenv, Now: cfg.Now, Log: cfg.Log,
 	})
-	hands, err := n.openHands(cfg)
+	hands, err := n.openWorkers(cfg)
 	if err != nil {
 		return err
 	}
@@ -263,7 +264,7 @@ func (n *Node) Start(ctx context.Context) (<-chan error, error) {
 		if n.queries != nil {
 			beside.Go(func() { n.runQueries(exploring) })
 		}
-		err := n.outliveHands(ctx)
+		err := n.awaitOldWorkers(ctx)
 		if err == nil {
 			err = n.Daemon.Run(ctx)
 		}

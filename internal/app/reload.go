@@ -32,14 +32,14 @@ func (s *service) wait(ctx context.Context) {
 	}
 }
 
-// An ask is something that somebody wants done between two reloads.
+// An ask is a function to run between two reloads.
 type ask struct {
 	do     func(context.Context) error
 	answer chan<- error
 }
 
-// inTurn has something done when it is its turn, and returns what came of it.
-func (s *service) inTurn(ctx context.Context, do func(context.Context) error) error {
+// between runs a function between two reloads, and returns its error.
+func (s *service) between(ctx context.Context, do func(context.Context) error) error {
 	answer := make(chan error, 1)
 	select {
 	case s.asks <- ask{do, answer}:
@@ -50,10 +50,10 @@ func (s *service) inTurn(ctx context.Context, do func(context.Context) error) er
 }
 
 // askReload has the settings reloaded and returns what is wrong with them.
-func (s *service) askReload(ctx context.Context) error { return s.inTurn(ctx, s.reload) }
+func (s *service) askReload(ctx context.Context) error { return s.between(ctx, s.reload) }
 
-// takeOn takes on the settings that can change while polls go on.
-func (s *service) takeOn(to config.Settings) {
+// apply applies the settings that can change while polls go on.
+func (s *service) apply(to config.Settings) {
 	s.node.limits.set(s.node.Daemon, fitFiles(to, openFiles()).Limits)
 	s.node.Daemon.SetLevels(to.Wanted())
 	s.node.Daemon.SetStrategies(to.Strategies)
@@ -103,7 +103,7 @@ func (s *service) syncQueries(ctx context.Context, to config.Settings) error {
 func (s *service) reload(ctx context.Context) error {
 	to, err := s.Load()
 	if err == nil {
-		to, err = s.withKept(ctx, to)
+		to, err = s.withSaved(ctx, to)
 	}
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (s *service) reload(ctx context.Context) error {
 	if err := s.syncQueries(ctx, to); err != nil {
 		return err
 	}
-	s.takeOn(to)
+	s.apply(to)
 	s.Log.Info("settings reloaded", "budget", to.Limits.Budget.String(), "sources", len(to.Sources))
 	return nil
 }

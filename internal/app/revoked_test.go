@@ -36,7 +36,7 @@ func TestHandsWhoseTokenIsRevoked(t *testing.T) {
 		done := make(chan error, 1)
 		ended[name] = done
 		go func() {
-			done <- app.WorkAsHand(ctx, settings(t), app.HandConfig{Join: []string{at}, Token: shown, Name: name, Slots: 8}, slog.New(slog.DiscardHandler))
+			done <- app.RunWorker(ctx, settings(t), app.WorkerConfig{Join: []string{at}, Token: shown, Name: name, Slots: 8}, slog.New(slog.DiscardHandler))
 		}()
 		joined(t, c, name, true)
 	}

@@ -73,7 +73,7 @@ func (c *crew) hand(name string, nodes ...*member) (end func(), ended <-chan str
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		if err := app.WorkAsHand(ctx, settings(c.T), app.HandConfig{Join: join, Token: "0123456789abcdef", Name: name, Slots: 4}, slog.New(slog.DiscardHandler)); err != nil {
+		if err := app.RunWorker(ctx, settings(c.T), app.WorkerConfig{Join: join, Token: "0123456789abcdef", Name: name, Slots: 4}, slog.New(slog.DiscardHandler)); err != nil {
 			c.Errorf("hand %s ends with %v", name, err)
 		}
 	}()

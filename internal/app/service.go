@@ -65,31 +65,26 @@ type ServeConfig struct {
 // are told of changes.
 type service struct {
 	ServeConfig
-	node       *Node
-	settings   config.Settings // in force; only run and what it calls change it
-	sinks      *delivery.Sinks
-	metrics    *api.Metrics
-	gate       *auth.Gate
-	where      Address  // of the API
-	at         net.Addr // likewise
-	door       door
-	listen     func()            // has the door answer whoever knocks
-	announced  bool              // that the API is there
-	led        bool              // this node has decided
-	troubles   map[string]string // of what does not work, which kind of trouble was told
-	peers      *postgres.Peers   // other nodes on the same database; nil if there can be none
-	known      *knownNodes       // likewise
-	standby    *standby          // while another node decides
-	part       part
-	playing    sync.RWMutex  // held to use or to change the part
-	lease      time.Duration // after which another node takes over
-	vault      *secrets.Vault
-	keyProblem string // what was last told of the key, by beat
-	unlike     string // likewise, of in what this node differs from the one that decides
-	likened    likened
-	loader     loader
-	asks       chan ask
-	inForce    atomic.Pointer[config.Settings] // settings, for whoever only looks
+	node          *Node
+	settings      config.Settings // in force; only run and what it calls change it
+	sinks         *delivery.Sinks
+	metrics       *api.Metrics
+	gate          *auth.Gate
+	where         Address  // of the API
+	at            net.Addr // likewise
+	handlerSwitch switchableHandler
+	listen        func()            // has the door answer whoever knocks
+	announced     bool              // that the API is there
+	led           bool              // this node has led
+	troubles      map[string]string // of what does not work, which kind of trouble was told
+	peers         *postgres.Peers   // other nodes on the same database; nil if there can be none
+	nodes         *nodeCache        // likewise
+	member        *membership       // likewise
+	standby       *standby          // while another node leads
+	lease         time.Duration     // after which another node takes over
+	loader        loader
+	asks          chan ask
+	inForce       atomic.Pointer[config.Settings] // settings, for whoever only looks
 }
 
 // Serve opens a node, serves its API and tells webhooks of changes, until ctx is
@@ -135,19 +130,19 @@ func (s *service) run(ctx context.Context) (err error) {
 	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	server := s.server(s.where.sign(&s.door))
+	server := s.server(s.where.sign(&s.handlerSwitch))
 	var api sync.WaitGroup
 	s.listen = sync.OnceFunc(func() {
 		api.Go(func() {
-			if err := server.Serve(s.capped(l)); !errors.Is(err, http.ErrServerClosed) {
+			if err := server.Serve(s.limited(l)); !errors.Is(err, http.ErrServerClosed) {
 				fail(breakdown{fmt.Errorf("serve the API: %w", err)})
 			}
 		})
 	})
 	if s.settings.Store != "" && s.Once == nil {
-		err = s.amongOthers(ctx)
+		err = s.runCluster(ctx)
 	} else {
-		err = s.alone(ctx)
+		err = s.runAlone(ctx)
 	}
 	shut, cancel := context.WithTimeout(context.Background(), s.Grace/5)
 	defer cancel()
@@ -164,8 +159,8 @@ func (s *service) run(ctx context.Context) (err error) {
 	return err
 }
 
-// alone serves with a store that nobody else has.
-func (s *service) alone(ctx context.Context) (err error) {
+// runAlone serves with a store that nobody else has.
+func (s *service) runAlone(ctx context.Context) (err error) {
 	if s.node, err = Open(ctx, s.config()); err != nil {
 		return err
 	}
@@ -208,11 +203,11 @@ func (s *service) work(ctx context.Context) error {
 	}
 	loaded := s.load(ctx, func(err error) { fail(breakdown{err}) })
 	stopped := make(chan struct{})
-	served := s.door.open(s.node.withHands(s.handler(stopped)))
+	served := s.handlerSwitch.serve(s.node.withWorkers(s.handler(stopped)))
 	s.listen()
 	// A short file is taken on before the first poll. What is learnt is then what
 	// the log teaches anybody who knows the sources from the beginning.
-	if !s.settle(ctx, loaded) {
+	if !s.waitBriefly(ctx, loaded) {
 		s.Log.Info("polling starts while sources of the configuration file are still loading")
 	}
 	started := make(chan struct{})
@@ -226,8 +221,8 @@ func (s *service) work(ctx context.Context) error {
 		close(started)
 		failed("watch", <-ended)
 	})
-	s.endStandby() // no poll waits for requests and deliveries that take long
-	s.settle(ctx, started)
+	s.stopStandby() // no poll waits for requests and deliveries that take long
+	s.waitBriefly(ctx, started)
 	if ctx.Err() == nil {
 		err = s.announce()
 	}
@@ -239,8 +234,8 @@ func (s *service) work(ctx context.Context) error {
 	daemon.Wait()
 	s.sinks.Stop()
 	close(stopped)
-	if s.node.hands != nil {
-		s.node.hands.Close()
+	if s.node.workers != nil {
+		s.node.workers.Close()
 	}
 	served.close(s.Grace / 5)
 	if broke, ok := errors.AsType[breakdown](context.Cause(ctx)); ok {
@@ -257,7 +252,7 @@ func (s *service) openSinks(ctx context.Context) (err error) {
 	}
 	cfg := delivery.SinksConfig{
 		Store: delivery.NewStore(s.node.Store, s.node.stored.DB()), Vault: secrets.Open(s.settings.SecretDir()), Open: outlets(s.node.sendsBy(s.settings), s.Now),
-		Sure: s.node.sure, Now: s.Now, Log: s.Log, Observe: s.metrics.Delivery,
+		Sure: s.node.holdsLease, Now: s.Now, Log: s.Log, Observe: s.metrics.Delivery,
 	}
 	shared := s.dispatch()
 	if shared != nil {
@@ -277,11 +272,11 @@ type breakdown struct{ error }
 func (s *service) announce() error {
 	s.Log.Info("running", "address", s.where.URL, "data", s.settings.Data, "budget", s.settings.Limits.Budget.String(),
 		"policy", s.settings.Policy, "tick", units.FormatDuration(s.node.Tick), "sources", s.node.Daemon.Status().Sources)
-	return s.tell()
+	return s.writeAddress()
 }
 
-// tell tells others where the API is, once.
-func (s *service) tell() error {
+// writeAddress tells others where the API is, once.
+func (s *service) writeAddress() error {
 	if s.announced {
 		return nil
 	}
@@ -295,13 +290,13 @@ func (s *service) tell() error {
 	return s.Announce(s.where.URL)
 }
 
-// capped bounds how many clients are connected at once.
-func (s *service) capped(l net.Listener) net.Listener {
+// limited bounds how many clients are connected at once.
+func (s *service) limited(l net.Listener) net.Listener {
 	most := 1024
 	if files := openFiles(); files > 0 {
 		most, _ = shareFiles(files)
 	}
-	return capped(l, most)
+	return limitConns(l, most)
 }
 
 // server returns the HTTP server of the API. Only the header is timed: an
@@ -316,8 +311,8 @@ func (s *service) server(h http.Handler) *http.Server {
 	}
 }
 
-// names returns the names that the API is called by.
-func (s *service) names() []string {
+// hostNames returns the names that the API is called by.
+func (s *service) hostNames() []string {
 	names := slices.Clone(s.settings.Names)
 	if host, _, err := net.SplitHostPort(s.settings.Listen); err == nil {
 		names = append(names, host)
@@ -345,15 +340,15 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Frontier:   frontier.NewStore(s.node.stored.DB()),
 		QueryStore: queries.NewStore(s.node.stored.DB()),
 		Daemon:     s.node.Daemon,
-		Auth:       api.AuthConfig{Gate: s.gate, Provider: s.provider(), Hosts: s.names()},
+		Auth:       api.AuthConfig{Gate: s.gate, Provider: s.provider(), Hosts: s.hostNames()},
 		Sources: api.SourceConfig{
 			Check: settings.CheckURL, Trust: s.node.trust,
 			Read: s.node.reader.Read, Trace: s.node.reader.Trace,
 			Hooks: s.node.hooks, WebSub: s.node.webSub,
 		},
 		Search:   api.SearchConfig{Off: settings.NoSearch, Search: s.node.stored.Search},
-		Settings: &api.SettingsConfig{Get: s.told, Set: s.setSettings},
-		Cluster:  api.ClusterConfig{Members: s.cluster(s.node, true), Sure: s.node.sure},
+		Settings: &api.SettingsConfig{Get: s.currentSettings, Set: s.setSettings},
+		Cluster:  api.ClusterConfig{Members: s.cluster(s.node, true), Sure: s.node.holdsLease},
 		Program: api.ProgramConfig{
 			Version: s.Version, Ready: s.loader.ready, Reload: reload, Size: s.node.StoreSize, Browser: s.node.browser,
 		},
@@ -366,7 +361,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Log:     s.Log,
 	})
 	if s.peers != nil {
-		h = fromNodes(s.known, h)
+		h = fromNodes(s.nodes, h)
 	}
 	return h
 }

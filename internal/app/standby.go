@@ -15,14 +15,14 @@ import (
 	"freshet/internal/store/postgres"
 )
 
-// A standby is a node that does not decide: it answers what the store has, and passes on the
+// A standby is a node that does not lead: it answers what the store has, and forwards the
 // rest.
 type standby struct {
 	node      *Node // nil if it can read nothing
-	passer    *passer
+	forwarder *forwarder
 	following *following // nil if it is cold
 	runner    *deliverer // nil if it can read nothing
-	room      *room
+	term      *handlerTerm
 	stopped   chan struct{}
 }
 
@@ -30,16 +30,16 @@ type standby struct {
 func (s *service) standBy(ctx context.Context, given config.Settings) error {
 	s.settings = given
 	s.inForce.Store(&given)
-	b := &standby{passer: newPasser(s.where.Token, s.Log), stopped: make(chan struct{})}
+	b := &standby{forwarder: newForwarder(s.where.Token, s.Log), stopped: make(chan struct{})}
 	cfg := s.config()
 	cfg.Standby, cfg.Idle, cfg.Queries, cfg.Observe = true, true, false, nil
 	n, err := Open(ctx, cfg)
 	var handler http.Handler
-	p := part{role: postgres.Standby}
+	p := rolePlayed{role: postgres.Standby}
 	switch {
 	case errors.Is(err, postgres.ErrOldFormat):
-		s.Log.Info("the database has the format of an older version; this node passes on everything until it decides")
-		handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.passer.send(w, r, &passage{}) })
+		s.Log.Info("the database has the format of an older version; this node forwards everything until it leads")
+		handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.forwarder.send(w, r, &forwarding{}) })
 	case err != nil:
 		return err
 	default:
@@ -48,59 +48,59 @@ func (s *service) standBy(ctx context.Context, given config.Settings) error {
 			return errors.Join(err, n.Close())
 		}
 		b.node, p.node, p.gate, b.runner = n, n, gate, s.newDeliverer(ctx, given, n)
-		handler = fromNodes(s.known, s.standbyHandler(b, gate)) // another node may think that this one decides
+		handler = fromNodes(s.nodes, s.standbyHandler(b, gate)) // another node may think that this one decides
 	}
-	b.room = s.door.open(b.withRunner(s.redirectHands(b, handler)))
+	b.term = s.handlerSwitch.serve(b.withRunner(s.redirectWorkers(b, handler)))
 	s.listen()
 	s.standby, p.standby = b, b
-	s.play(p)
-	s.keepWarm(ctx, given)
-	s.Log.Info("standing by: another node decides", "address", s.where.URL)
-	return s.tell()
+	s.member.setRole(p)
+	s.followLeader(ctx, given)
+	s.Log.Info("standing by: another node leads", "address", s.where.URL)
+	return s.writeAddress()
 }
 
-// endStandby ends standing by, if it does: its streams come back to whoever answers now.
-func (s *service) endStandby() {
+// stopStandby ends standing by, if it does: its streams come back to whoever answers now.
+func (s *service) stopStandby() {
 	b := s.standby
 	if b == nil {
 		return
 	}
 	s.standby = nil
-	b.cool()
+	b.stopFollowing()
 	b.leave(s.Grace / 2)
-	b.room.leave()
+	b.term.stopAccepting()
 	close(b.stopped)
-	b.passer.follow(postgres.Lease{})
-	b.room.close(s.Grace / 5)
+	b.forwarder.follow(postgres.Lease{})
+	b.term.close(s.Grace / 5)
 	if b.node == nil {
 		return
 	}
-	if s.part.node == b.node {
-		s.play(part{role: postgres.Standby})
+	if s.member.role.node == b.node {
+		s.member.setRole(rolePlayed{role: postgres.Standby})
 	}
 	if err := b.node.Close(); err != nil {
 		s.Log.Warn("what was only read could not be closed", "err", err)
 	}
 }
 
-// standbyHandler returns the API of a node that does not decide.
+// standbyHandler returns the API of a node that does not lead.
 func (s *service) standbyHandler(b *standby, gate *auth.Gate) http.Handler {
 	settings := s.settings
 	return api.New(api.Config{
 		Store: b.node.Store, Frontier: frontier.NewStore(b.node.stored.DB()), QueryStore: queries.NewStore(b.node.stored.DB()), Daemon: b.node.Daemon,
-		Auth: api.AuthConfig{Gate: gate, Hosts: s.names()},
+		Auth: api.AuthConfig{Gate: gate, Hosts: s.hostNames()},
 		Sources: api.SourceConfig{
 			Check: settings.CheckURL, Trust: b.node.trust, Read: b.node.reader.Read, Trace: b.node.reader.Trace,
 		},
 		Search:  api.SearchConfig{Off: settings.NoSearch, Search: b.node.stored.Search},
-		Cluster: api.ClusterConfig{Forward: b.passer.pass, Members: s.cluster(b.node, false)},
+		Cluster: api.ClusterConfig{Forward: b.forwarder.forward, Members: s.cluster(b.node, false)},
 		Program: api.ProgramConfig{Version: s.Version, Ready: func() error { return nil }, Browser: b.node.browser},
 		Stop:    b.stopped, Base: settings.PublicURL, Now: s.Now, Metrics: s.metrics, Log: s.Log,
 	})
 }
 
-// redirectHands tells hands where to go.
-func (s *service) redirectHands(b *standby, h http.Handler) http.Handler {
+// redirectWorkers tells workers where to go.
+func (s *service) redirectWorkers(b *standby, h http.Handler) http.Handler {
 	file := s.settings.HandToken
 	if file == "" {
 		return h
@@ -112,11 +112,11 @@ func (s *service) redirectHands(b *standby, h http.Handler) http.Handler {
 		}
 		token, err := ReadToken(file)
 		if err != nil {
-			http.Error(w, "the token of hands cannot be read", http.StatusServiceUnavailable)
+			http.Error(w, "the token of workers cannot be read", http.StatusServiceUnavailable)
 			return
 		}
 		brain := ""
-		if l := b.passer.leader.Load(); l != nil {
+		if l := b.forwarder.leader.Load(); l != nil {
 			brain = l.Address
 		}
 		admit := func(context.Context, string) (bool, error) { return false, freshet.ErrBusy }

@@ -11,33 +11,27 @@ import (
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
-	"freshet/internal/search"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
 )
 
-// A database is what a node keeps everything in: a file, or a database.
-type database interface {
-	freshet.Store
-	DB() *store.DB
-	Search(ctx context.Context, r search.Request) (search.Result, error)
-	Index(ctx context.Context, most int) (waiting int, err error)
-	DropIndex() error
-	Size(ctx context.Context) (store.Size, error)
-}
-
 // openStore opens the store of the settings. The data directory is there in either case: it
-// has the key of secrets, and says where the daemon is.
-func openStore(ctx context.Context, cfg Config) (database, error) {
+// has the key of secrets, and says where the daemon is. The second store is the same, as both
+// kinds have it in common.
+func openStore(ctx context.Context, cfg Config) (freshet.Store, *store.Store, error) {
 	if cfg.Settings.Store == "" {
 		opened := cfg.Store
 		opened.Dir, opened.Now, opened.Log, opened.Sites = cfg.Data, cfg.Now, cfg.Log, frontier.Hook{}
-		return sqlite.Open(ctx, opened)
+		s, err := sqlite.Open(ctx, opened)
+		if err != nil {
+			return nil, nil, err
+		}
+		return s, s.Store, nil
 	}
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, nil, fmt.Errorf("data directory: %w", err)
 	}
 	if _, err := os.Stat(filepath.Join(cfg.Data, "freshet.db")); err == nil && cfg.Log != nil {
 		cfg.Log.WarnContext(ctx, "the data directory has a database that is not used, because store is set", "file", filepath.Join(cfg.Data, "freshet.db"), "store", "PostgreSQL")
@@ -45,9 +39,13 @@ func openStore(ctx context.Context, cfg Config) (database, error) {
 	at := databaseOf(cfg.Settings, cfg.Log)
 	at.Now, at.ReadOnly, at.Try, at.Address = cfg.Now, cfg.Standby, cfg.Address != "", cfg.Address
 	if b := cfg.after; b != nil && b.node != nil {
-		at.From = func() *postgres.Store { b.cool(); return b.node.reads }
+		at.From = func() *postgres.Store { b.stopFollowing(); return b.node.reads }
 	}
-	return postgres.Open(ctx, at)
+	s, err := postgres.Open(ctx, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, s.Store, nil
 }
 
 // databaseOf returns where the database of the settings is.
@@ -60,14 +58,14 @@ func (n *Node) mayFetch() error {
 	if n.leads.Right() > 0 {
 		return nil
 	}
-	return &freshet.FetchError{Class: failure.LocalUnsure, Err: errors.New("the request was not sent: this node is not sure any more that it decides")}
+	return &freshet.FetchError{Class: failure.LocalUnsure, Err: errors.New("the request was not sent: this node no longer holds the lease of the leader")}
 }
 
 // databaseSize returns how many bytes the database has, without the log beside it,
 // which comes and goes.
 func (n *Node) databaseSize() (int64, error) {
-	if n.settings.Store != "" {
-		size, err := n.stored.Size(context.Background())
+	if opened, ok := n.Store.(*postgres.Store); ok {
+		size, err := opened.Size(context.Background())
 		return size.File, err
 	}
 	info, err := os.Stat(filepath.Join(n.settings.Data, "freshet.db"))

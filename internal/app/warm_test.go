@@ -56,7 +56,7 @@ func (c *crew) is(how string, says *member) {
 // tookOver wants a node to have gone on with what it followed, or not.
 func (c *crew) tookOver(m *member, warm bool) {
 	c.Helper()
-	until(c.T, "it decides", func() bool { return strings.Contains(m.log.String(), "this node decides") })
+	until(c.T, "it leads", func() bool { return strings.Contains(m.log.String(), "this node leads") })
 	if log := m.log.String(); !strings.Contains(log, fmt.Sprintf("warm=%v", warm)) {
 		c.Errorf("it took over in another way: %s", log)
 	}

@@ -319,7 +319,7 @@ func (h *Pool) add(l *link) {
 	h.changed()
 }
 
-// leave takes a hand out.
+// remove removes a worker.
 func (h *Pool) remove(l *link) {
 	h.mu.Lock()
 	h.links = slices.DeleteFunc(h.links, func(o *link) bool { return o == l })

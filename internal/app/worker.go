@@ -24,14 +24,14 @@ import (
 	"freshet/internal/worker"
 )
 
-// leastToken is how many characters a token of hands has at least.
+// leastToken is how many characters a token of workers has at least.
 const leastToken = 16
 
 // ReadToken returns the token in a file.
 func ReadToken(file string) (string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return "", freshet.WithHint(fmt.Errorf("read the token of hands: %w", err), "make one with: head -c 32 /dev/urandom | base64 > FILE && chmod 600 FILE")
+		return "", freshet.WithHint(fmt.Errorf("read the token of workers: %w", err), "make one with: head -c 32 /dev/urandom | base64 > FILE && chmod 600 FILE")
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < leastToken || strings.ContainsAny(token, " \t\r\n") {
@@ -40,8 +40,8 @@ func ReadToken(file string) (string, error) {
 	return token, nil
 }
 
-// openHands lets hands on other machines join, if the settings say so.
-func (n *Node) openHands(cfg Config) (worker.Looker, error) {
+// openWorkers lets workers on other machines join, if the settings say so.
+func (n *Node) openWorkers(cfg Config) (worker.Looker, error) {
 	own := worker.New(n.access, n.reader.Read).Rendering(n.renderer)
 	if n.limits.base, n.limits.own = cfg.Limits, -1; cfg.HandToken == "" {
 		return own, nil
@@ -59,15 +59,15 @@ func (n *Node) openHands(cfg Config) (worker.Looker, error) {
 	if n.leads != nil {
 		term, right = n.leads.Term(), n.leads.Right
 	}
-	n.hands = cluster.New(cluster.Config{
+	n.workers = cluster.New(cluster.Config{
 		Own: own, Slots: slots, Token: token.now, Admit: n.admits, Epoch: term, Right: right, Lease: leaseOf(cfg.Settings), Total: cfg.Fetch.Total, Agent: cfg.Fetch.UserAgent(),
 		Body: 4*cfg.Fetch.MaxBody() + 64*mib, Log: cfg.Log,
-		Changed: func(all int) { n.limits.join(n.Daemon, all-slots) },
+		Changed: func(all int) { n.limits.setRemote(n.Daemon, all-slots) },
 	})
-	return n.hands, nil
+	return n.workers, nil
 }
 
-// A tokenFile is the file with the token of hands, which can be changed while the daemon runs.
+// A tokenFile is the file with the token of workers, which can be changed while the daemon runs.
 type tokenFile struct {
 	name string
 	log  *slog.Logger
@@ -92,16 +92,16 @@ func (f *tokenFile) now() string {
 	defer f.mu.Unlock()
 	err := f.read()
 	if err != nil && !f.unread {
-		f.log.Error("the token of hands is the one of before", "err", err, "hint", freshet.HintOf(err))
+		f.log.Error("the token of workers is the one of before", "err", err, "hint", freshet.HintOf(err))
 	}
 	f.unread = err != nil
 	return f.token
 }
 
-// leaseOf returns how long nodes and hands take each other's word after they have heard it.
+// leaseOf returns how long nodes and workers take each other's word after they have heard it.
 func leaseOf(s config.Settings) time.Duration { return cmp.Or(s.Lease, config.DefaultLease) }
 
-// admits reports whether a token is one that was given out for hands.
+// admits reports whether a token is one that was given out for workers.
 func (n *Node) admits(ctx context.Context, token string) (bool, error) {
 	gate := n.gate.Load()
 	if gate == nil {
@@ -114,14 +114,14 @@ func (n *Node) admits(ctx context.Context, token string) (bool, error) {
 	return err == nil && c.Credential.Kind == auth.TokenKind && c.May(freshet.RightHand), err
 }
 
-// sure reports whether no other node can have taken over.
-func (n *Node) sure() bool { return n.leads == nil || n.leads.Right() > 0 }
+// holdsLease reports whether no other node can have taken over.
+func (n *Node) holdsLease() bool { return n.leads == nil || n.leads.Right() > 0 }
 
-// outliveHands waits, after a crash, until the hands of the run before can begin no request
+// awaitOldWorkers waits, after a crash, until the workers of the run before can begin no request
 // any more: what they begin until then counts as made by now. If the lease of the run before has
 // run out, they cannot: their right ended before it did.
-func (n *Node) outliveHands(ctx context.Context) error {
-	if n.hands == nil || n.leads != nil && !n.leads.Resigned() {
+func (n *Node) awaitOldWorkers(ctx context.Context) error {
+	if n.workers == nil || n.leads != nil && !n.leads.Resigned() {
 		return nil
 	}
 	attempts, err := n.Store.Unlogged(ctx, time.Now().Add(-units.Day))
@@ -131,7 +131,7 @@ func (n *Node) outliveHands(ctx context.Context) error {
 	for _, a := range attempts {
 		if a.Ended.IsZero() {
 			lease := leaseOf(n.settings)
-			n.log.Info("waiting until hands of the last run can send nothing any more", "for", units.FormatDuration(lease))
+			n.log.Info("waiting until workers of the last run can send nothing any more", "for", units.FormatDuration(lease))
 			select {
 			case <-time.After(lease):
 			case <-ctx.Done():
@@ -142,42 +142,42 @@ func (n *Node) outliveHands(ctx context.Context) error {
 	return nil
 }
 
-// handLimits are the limits of a daemon whose hands come and go.
-type handLimits struct {
+// workerLimits are the limits of a daemon whose workers come and go.
+type workerLimits struct {
 	mu     sync.Mutex
 	base   sched.Limits // by the settings
 	own    int          // looks that this machine makes at once; less than 0 means as many as there are workers
-	remote int          // looks that hands elsewhere make at once
+	remote int          // looks that workers elsewhere make at once
 }
 
 // set changes what the settings say.
-func (h *handLimits) set(d *daemon.Daemon, base sched.Limits) {
+func (h *workerLimits) set(d *daemon.Daemon, base sched.Limits) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.base = base
-	h.tell(d)
+	h.apply(d)
 }
 
-// join takes note of how many looks hands elsewhere make.
-func (h *handLimits) join(d *daemon.Daemon, remote int) {
+// setRemote takes note of how many looks workers elsewhere make.
+func (h *workerLimits) setRemote(d *daemon.Daemon, remote int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.remote = remote
-	h.tell(d)
+	h.apply(d)
 }
 
-func (h *handLimits) tell(d *daemon.Daemon) {
+func (h *workerLimits) apply(d *daemon.Daemon) {
 	d.SetLimits(h.inForce())
 }
 
-// inForce returns the limits for the hands that are there.
-func (h *handLimits) inForce() sched.Limits {
+// inForce returns the limits for the workers that are there.
+func (h *workerLimits) inForce() sched.Limits {
 	l := h.base
 	if h.own >= 0 {
 		l.Workers = h.own
 	}
 	if l.Workers += h.remote; l.Workers == 0 {
-		l.Workers = -1 // not one, until a hand comes
+		l.Workers = -1 // not one, until a worker comes
 	}
 	if h.remote > 0 && l.Slow > 0 {
 		l.Slow += 8 * h.remote
@@ -185,22 +185,22 @@ func (h *handLimits) inForce() sched.Limits {
 	return l
 }
 
-// A HandConfig says what a hand is, and where its brain is.
-type HandConfig struct {
-	Join    []string // addresses of brains
+// A WorkerConfig says what a worker is, and where its leader is.
+type WorkerConfig struct {
+	Join    []string // addresses of leaders
 	Token   string
-	Name    string // no other hand has it
+	Name    string // no other worker has it
 	Place   string
 	Slots   int
 	Extract []string // as in Config
 }
 
-// joinPatience is how long a daemon may take to let a hand in: one that has been stopped takes
+// joinPatience is how long a daemon may take to let a worker in: one that has been stopped takes
 // connections and never answers.
 const joinPatience = 3 * time.Second
 
-// WorkAsHand makes looks for a brain elsewhere until ctx is done.
-func WorkAsHand(ctx context.Context, settings config.Settings, cfg HandConfig, log *slog.Logger) error {
+// RunWorker makes looks for a leader elsewhere until ctx is done.
+func RunWorker(ctx context.Context, settings config.Settings, cfg WorkerConfig, log *slog.Logger) error {
 	settings.Limits.Workers = cfg.Slots
 	settings = fitFiles(settings, openFiles())
 	if settings.Limits.Workers < cfg.Slots {
@@ -237,14 +237,14 @@ func WorkAsHand(ctx context.Context, settings config.Settings, cfg HandConfig, l
 	}).Run(ctx)
 }
 
-// withHands returns a handler that takes in hands, too, if there may be any.
-func (n *Node) withHands(h http.Handler) http.Handler {
-	if n.hands == nil {
+// withWorkers returns a handler that takes in workers, too, if there may be any.
+func (n *Node) withWorkers(h http.Handler) http.Handler {
+	if n.workers == nil {
 		return h
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == cluster.Path {
-			n.hands.ServeHTTP(w, r)
+			n.workers.ServeHTTP(w, r)
 			return
 		}
 		h.ServeHTTP(w, r)

@@ -19,15 +19,15 @@ import (
 	"freshet/internal/store/postgres"
 )
 
-// A wiring is a policy and what learns with it.
-type wiring struct {
+// A policySetup is a policy and what learns with it.
+type policySetup struct {
 	policy  freshet.Policy
 	learner *learn.Learner
 	tick    time.Duration
 }
 
-// wire makes those that the settings say, for the sources of a store.
-func wire(ctx context.Context, store freshet.Store, cfg Config) (w wiring, err error) {
+// newPolicySetup makes those that the settings say, for the sources of a store.
+func newPolicySetup(ctx context.Context, store freshet.Store, cfg Config) (w policySetup, err error) {
 	counts, err := store.CountSources(ctx)
 	if err != nil {
 		return w, err
@@ -38,7 +38,7 @@ func wire(ctx context.Context, store freshet.Store, cfg Config) (w wiring, err e
 	return w, err
 }
 
-// A following is what a node that stands by knows of what another decides, to go on at once in its
+// A following is what a node that stands by knows of the leader, to go on at once in its
 // place.
 type following struct {
 	warm  *daemon.Warm
@@ -57,8 +57,8 @@ type following struct {
 	policy string           // by which it is decided
 }
 
-// keepWarm begins to follow what another node decides, unless that is not wanted or not possible.
-func (s *service) keepWarm(ctx context.Context, given config.Settings) {
+// followLeader begins to follow the leader, unless that is not wanted or not possible.
+func (s *service) followLeader(ctx context.Context, given config.Settings) {
 	b := s.standby
 	if b.node == nil || given.Standby == config.ColdStandby {
 		return
@@ -69,38 +69,38 @@ func (s *service) keepWarm(ctx context.Context, given config.Settings) {
 	var work sync.WaitGroup
 	work.Go(func() { f.warm.Run(running) })
 	f.end = func() { cancel(); work.Wait(); f.ended = true }
-	s.playing.Lock()
-	defer s.playing.Unlock()
+	s.member.mu.Lock()
+	defer s.member.mu.Unlock()
 	b.following = f
 }
 
-// cool ends the following. What it knows stays.
-func (b *standby) cool() {
+// stopFollowing ends the following. What it knows stays.
+func (b *standby) stopFollowing() {
 	if b.following != nil && !b.following.ended {
 		b.following.end()
 	}
 }
 
-// rewarm begins to follow anew if that has ended and another node decides after all, or if the
+// followAgain begins to follow anew if that has ended and another node leads after all, or if the
 // settings are others.
-func (s *service) rewarm(ctx context.Context, given config.Settings, other bool) {
+func (s *service) followAgain(ctx context.Context, given config.Settings, other bool) {
 	if f := s.standby.following; f == nil && other || f != nil && (other || f.ended) {
-		s.standby.cool()
-		s.keepWarm(ctx, given)
+		s.standby.stopFollowing()
+		s.followLeader(ctx, given)
 	}
 }
 
 // open returns a daemon as this node would run it.
 func (f *following) open(ctx context.Context) (*daemon.Daemon, error) {
 	settings := f.given
-	kept, err := keptIn(ctx, f.peers, settings.Data)
+	kept, err := savedSettings(ctx, f.peers, settings.Data)
 	if err == nil {
 		err = settings.TakeKept(kept, "the settings in "+f.peers.Name())
 	}
 	if err != nil {
 		return nil, err
 	}
-	wired, err := wire(ctx, f.store, Config{Settings: settings})
+	wired, err := newPolicySetup(ctx, f.store, Config{Settings: settings})
 	if err != nil {
 		return nil, err
 	}
@@ -141,20 +141,20 @@ func (f *following) edited(ctx context.Context) ([]freshet.SourceID, bool, error
 
 // take brings what was followed up to date with the store that this node writes from now on. With
 // an error it is of no use.
-func (f *following) take(ctx context.Context, store *postgres.Store, cfg Config) (wiring, error) {
+func (f *following) take(ctx context.Context, store *postgres.Store, cfg Config) (policySetup, error) {
 	f.store = store
 	made, err := f.warm.Take(ctx, store)
 	if err == nil && (f.policy != cfg.Policy || made.Limits.Budget != cmp.Or(cfg.Budget, cfg.Limits.Budget)) {
 		err = errors.New("the settings are others")
 	}
 	if err != nil {
-		return wiring{}, err
+		return policySetup{}, err
 	}
-	return wiring{made.Policy, made.Learner, made.Learner.Tick()}, nil
+	return policySetup{made.Policy, made.Learner, made.Learner.Tick()}, nil
 }
 
-// wireUp makes the policy of a node, or goes on with one that has followed what another node decided.
-func (n *Node) wireUp(ctx context.Context, cfg Config) (wiring, *daemon.Warm, error) {
+// newPolicy makes the policy of a node, or goes on with one that has followed what another node decided.
+func (n *Node) newPolicy(ctx context.Context, cfg Config) (policySetup, *daemon.Warm, error) {
 	if cfg.after != nil && cfg.after.following != nil {
 		f := cfg.after.following
 		w, err := f.take(ctx, n.leads, cfg)
@@ -163,26 +163,26 @@ func (n *Node) wireUp(ctx context.Context, cfg Config) (wiring, *daemon.Warm, er
 		}
 		n.log.Info("this node starts from what is saved, and not from what it followed", "why", err)
 	}
-	w, err := wire(ctx, n.Store, cfg)
+	w, err := newPolicySetup(ctx, n.Store, cfg)
 	return w, nil, err
 }
 
-// A standingBy is what a node that stands by says of itself.
-type standingBy struct {
+// A standbyStatus is what a node that stands by says of itself.
+type standbyStatus struct {
 	Standby string `json:"standby"`       // as in [client.ClusterNode]
 	Why     string `json:"why,omitempty"` // what is wrong with it
 	Hint    string `json:"hint,omitempty"`
 }
 
-// says returns what a node that stands by says of itself, and up to which outcome it could go on.
-func (b *standby) says() (said standingBy, upto freshet.Cursor) {
+// status returns what a node that stands by says of itself, and up to which outcome it could go on.
+func (b *standby) status() (said standbyStatus, upto freshet.Cursor) {
 	if b == nil || b.following == nil {
-		return standingBy{Standby: config.ColdStandby}, 0
+		return standbyStatus{Standby: config.ColdStandby}, 0
 	}
 	w := b.following.warm.Warmth()
-	said = standingBy{Standby: "warming", Why: w.Behind}
+	said = standbyStatus{Standby: "warming", Why: w.Behind}
 	if w.Ready {
-		said = standingBy{Standby: config.WarmStandby}
+		said = standbyStatus{Standby: config.WarmStandby}
 	}
 	return said, w.Upto
 }

@@ -1,9 +1,7 @@
 package app
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,18 +20,9 @@ import (
 	"freshet/internal/units"
 )
 
-// A part is what a node does among the nodes on one database.
-type part struct {
-	role string
-	node *Node      // nil if it can read nothing
-	gate *auth.Gate // likewise
-
-	standby *standby // nil if it does not stand by
-}
-
-// amongOthers serves on a database that other nodes have, too: it decides if nobody else does,
+// runCluster serves on a database that other nodes have, too: it leads if nobody else does,
 // and stands by otherwise.
-func (s *service) amongOthers(ctx context.Context) (err error) {
+func (s *service) runCluster(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.settings.Data, 0o700); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
@@ -41,26 +30,27 @@ func (s *service) amongOthers(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.peers.Close()) }()
-	s.lease, s.troubles, s.vault = leaseOf(s.settings), map[string]string{}, secrets.Open(s.settings.SecretDir())
-	s.known = &knownNodes{peers: s.peers, lease: s.lease}
+	s.lease, s.troubles = leaseOf(s.settings), map[string]string{}
+	s.member = &membership{peers: s.peers, lease: s.lease, vault: secrets.Open(s.settings.SecretDir()), settings: s.inForce.Load, log: s.Log}
+	s.nodes = &nodeCache{peers: s.peers, lease: s.lease}
 	var beating sync.WaitGroup
 	alive, stop := context.WithCancel(ctx)
 	me := postgres.Node{Name: s.where.Instance, Address: s.advertised(), Version: s.Version, Pass: auth.HashOf(s.where.Token), Started: time.Now().UTC()}
-	beating.Go(func() { s.beat(alive, me) })
+	beating.Go(func() { s.member.heartbeat(alive, me) })
 	defer func() { stop(); beating.Wait() }()
-	defer s.endStandby()
+	defer s.stopStandby()
 	given := s.settings
 	for ctx.Err() == nil {
 		again := false
-		given, err = s.standFor(ctx, given)
+		given, err = s.awaitLeadership(ctx, given)
 		if err == nil && ctx.Err() == nil {
 			again, err = s.lead(ctx, given)
 		}
 		switch {
-		case ctx.Err() != nil && (isUnable(err) || errors.Is(err, context.Canceled)): // asked to stop before it had begun
+		case ctx.Err() != nil && (isTransient(err) || errors.Is(err, context.Canceled)): // asked to stop before it had begun
 			return nil
-		case tries(err) && (s.announced || s.led) && ctx.Err() == nil:
-			s.tellOnce("this node cannot go on; it stands by and tries again", err)
+		case shouldRetry(err) && (s.announced || s.led) && ctx.Err() == nil:
+			s.logOnce("this node cannot go on; it stands by and tries again", err)
 			rest(ctx, s.lease/4)
 		case err != nil || !again:
 			return err
@@ -69,44 +59,44 @@ func (s *service) amongOthers(ctx context.Context) (err error) {
 	return nil
 }
 
-// An unable is why a node could not begin what it was to do, or not go on with it.
-type unable struct{ error }
+// A transientError is why a node could not begin what it was to do, or not go on with it.
+type transientError struct{ error }
 
 // Unwrap returns the reason.
-func (e unable) Unwrap() error { return e.error }
+func (e transientError) Unwrap() error { return e.error }
 
-// tries reports whether a node tries again after an error: the database may come back. One whose
+// shouldRetry reports whether a node tries again after an error: the database may come back. One whose
 // version is too old to decide goes on to answer what it can until it is upgraded.
-func tries(err error) bool {
-	return isUnable(err) && (errors.Is(err, freshet.ErrStorage) || errors.Is(err, postgres.ErrNewFormat))
+func shouldRetry(err error) bool {
+	return isTransient(err) && (errors.Is(err, freshet.ErrStorage) || errors.Is(err, postgres.ErrNewFormat))
 }
 
-func isUnable(err error) bool {
-	_, is := errors.AsType[unable](err)
+func isTransient(err error) bool {
+	_, is := errors.AsType[transientError](err)
 	return is
 }
 
-// standFor returns when nobody decides and this node may. Until then it stands by. It returns
+// awaitLeadership returns when no node leads and this node may. Until then it stands by. It returns
 // the settings as they were given, or reloaded meanwhile.
-func (s *service) standFor(ctx context.Context, given config.Settings) (config.Settings, error) {
+func (s *service) awaitLeadership(ctx context.Context, given config.Settings) (config.Settings, error) {
 	for {
-		lease, err := s.whoLeads(ctx)
+		lease, err := s.currentLease(ctx)
 		if err == nil && !lease.Held() {
-			if err = s.checkKey(ctx); err == nil {
+			if err = s.member.checkKey(ctx); err == nil {
 				return given, nil
 			}
 		}
 		if ctx.Err() != nil {
 			return given, nil
 		}
-		s.tellOnce("this node cannot take over", err)
+		s.logOnce("this node cannot take over", err)
 		if s.standby == nil {
 			if err := s.standBy(ctx, given); err != nil {
-				return given, unable{err}
+				return given, transientError{err}
 			}
 		}
-		s.rewarm(ctx, given, false)
-		s.standby.passer.follow(lease)
+		s.followAgain(ctx, given, false)
+		s.standby.forwarder.follow(lease)
 		if s.standby.runner != nil {
 			s.standby.runner.See(lease.Term)
 		}
@@ -120,40 +110,40 @@ func (s *service) standFor(ctx context.Context, given config.Settings) (config.S
 			} else {
 				to.Fetch.Self, to.Data, given = given.Fetch.Self, given.Data, to
 				s.inForce.Store(&to)
-				s.Log.Info("settings reloaded; they hold when this node decides")
-				s.rewarm(ctx, given, true)
+				s.Log.Info("settings reloaded; they hold when this node leads")
+				s.followAgain(ctx, given, true)
 				if s.standby.runner != nil {
-					s.standby.runner.goBy(given)
+					s.standby.runner.setSettings(given)
 				}
 			}
 		}
 	}
 }
 
-// tellOnce logs that something does not work, unless that has been told and it has not worked since.
+// logOnce logs that something does not work, unless that has been told and it has not worked since.
 // Without an error it works.
-func (s *service) tellOnce(what string, err error) {
+func (s *service) logOnce(what string, err error) {
 	if err == nil {
 		delete(s.troubles, what)
 		return
 	}
-	if kind := kindOf(err); kind != s.troubles[what] {
+	if kind := errorKind(err); kind != s.troubles[what] {
 		s.troubles[what] = kind
 		s.Log.Error(what, "err", err, "hint", freshet.HintOf(err))
 	}
 }
 
-// kindOf tells an error from another that is to be said, too. Those of a database that cannot be
+// errorKind tells an error from another that is to be said, too. Those of a database that cannot be
 // reached name a port that is another each time.
-func kindOf(err error) string {
+func errorKind(err error) string {
 	if errors.Is(err, freshet.ErrStorage) {
 		return freshet.ErrStorage.Error() + ": " + freshet.HintOf(err)
 	}
 	return err.Error()
 }
 
-// whoLeads returns who decides, as far as the database can be asked.
-func (s *service) whoLeads(ctx context.Context) (postgres.Lease, error) {
+// currentLease returns which node leads, as far as the database can be asked.
+func (s *service) currentLease(ctx context.Context) (postgres.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(time.Second, s.lease))
 	defer cancel()
 	l, err := s.peers.Lease(ctx)
@@ -181,7 +171,7 @@ func (s *service) advertised() string {
 
 // takeOver opens the store to write. It returns nil if another node was faster.
 func (s *service) takeOver(ctx context.Context, given config.Settings) (*Node, error) {
-	before, err := s.readKept(ctx)
+	before, err := s.readSaved(ctx)
 	if err == nil {
 		s.settings = given
 		err = s.settings.TakeKept(before, "the settings in "+s.peers.Name())
@@ -205,8 +195,8 @@ func (s *service) takeOver(ctx context.Context, given config.Settings) (*Node, e
 	if err != nil {
 		return nil, err
 	}
-	after, err := s.readKept(ctx)
-	if err != nil || !maps.Equal(before, after) { // set by whoever decided in between
+	after, err := s.readSaved(ctx)
+	if err != nil || !maps.Equal(before, after) { // set by a node that led in between
 		return nil, errors.Join(err, n.Close())
 	}
 	return n, nil
@@ -219,20 +209,20 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 	n, err := s.takeOver(ctx, given)
 	switch {
 	case err != nil:
-		return false, unable{err}
+		return false, transientError{err}
 	case n == nil:
 		return true, nil
 	}
 	s.node = n
-	defer func() { err = errors.Join(err, s.closeLed(n)) }()
+	defer func() { err = errors.Join(err, s.closeNode(n)) }()
 	if s.gate, err = s.openGate(ctx, n, false); err != nil {
-		return false, unable{err}
+		return false, transientError{err}
 	}
 	s.led = true
 	clear(s.troubles)
-	s.Log.Info("this node decides", "term", n.leads.Term(), "address", s.advertised(), "warm", n.warm)
-	s.play(part{role: postgres.Brain, node: n, gate: s.gate})
-	defer s.play(part{role: postgres.Standby})
+	s.Log.Info("this node leads", "term", n.leads.Term(), "address", s.advertised(), "warm", n.warm)
+	s.member.setRole(rolePlayed{role: postgres.Brain, node: n, gate: s.gate})
+	defer s.member.setRole(rolePlayed{role: postgres.Standby})
 	working, lose := context.WithCancel(ctx)
 	defer lose()
 	watched := make(chan struct{})
@@ -240,7 +230,7 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 		defer close(watched)
 		select {
 		case <-n.leads.Lost():
-			s.door.shut()
+			s.handlerSwitch.stop()
 			lose()
 		case <-working.Done():
 		}
@@ -252,10 +242,10 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 	case ctx.Err() != nil:
 		return false, err
 	case s.lost(n):
-		s.Log.Warn("another node decides now, or the database cannot be written; this one stands by", "term", n.leads.Term(), "err", err)
+		s.Log.Warn("another node leads now, or the database cannot be written; this one stands by", "term", n.leads.Term(), "err", err)
 		return true, nil
 	case errors.Is(err, freshet.ErrStorage): // it may come back, and another node may reach it
-		return false, unable{err}
+		return false, transientError{err}
 	}
 	return false, err
 }
@@ -288,90 +278,12 @@ func (s *service) lost(n *Node) bool {
 	}
 }
 
-// closeLed closes a node that has decided. What it cannot write any more is another's to write.
-func (s *service) closeLed(n *Node) error {
+// closeNode closes a node that has led. What it cannot write any more is another's to write.
+func (s *service) closeNode(n *Node) error {
 	err := n.Close()
 	if err != nil && s.lost(n) {
 		s.Log.Debug("closing what another node has taken over", "err", err)
 		return nil
 	}
 	return err
-}
-
-// play takes on a part. What the one before was made of is not used after that.
-func (s *service) play(p part) {
-	s.playing.Lock()
-	defer s.playing.Unlock()
-	s.part = p
-}
-
-// beat gives signs of life until ctx is done, and sees to what changes elsewhere.
-func (s *service) beat(ctx context.Context, me postgres.Node) {
-	every := s.lease / 4
-	failing := false
-	for {
-		err := s.beatOnce(ctx, me)
-		if err != nil && ctx.Err() == nil && !failing {
-			s.Log.Warn("this node cannot give a sign of life to the others", "err", err, "hint", freshet.HintOf(err))
-		}
-		failing = err != nil
-		select {
-		case <-time.After(every):
-		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-			_ = s.peers.Leave(last, me.Name) // it is forgotten by itself
-			cancel()
-			return
-		}
-	}
-}
-
-// beatOnce gives a sign of life.
-func (s *service) beatOnce(ctx context.Context, me postgres.Node) error {
-	ctx, cancel := context.WithTimeout(ctx, max(time.Second, s.lease))
-	defer cancel()
-	s.playing.RLock()
-	defer s.playing.RUnlock()
-	me.Role, me.Told = postgres.Standby, "{}"
-	p := s.part
-	if p.node == nil {
-		return s.peers.Beat(ctx, me)
-	}
-	me.Role = p.role
-	end, err := p.node.Store.LastOutcome(ctx)
-	if err != nil {
-		return err
-	}
-	me.Upto = end
-	if p.role == postgres.Standby {
-		said, upto := p.standby.says()
-		problem, err := s.lookAtKey(ctx)
-		if err == nil && problem == nil {
-			problem, err = s.lookAtLikeness(ctx, p.standby)
-		}
-		if err != nil {
-			return err
-		}
-		if problem != nil {
-			said.Why, said.Hint = problem.Error(), freshet.HintOf(problem)
-		}
-		told, err := json.Marshal(said)
-		if err != nil {
-			return err
-		}
-		me.Told, me.Upto = string(told), cmp.Or(upto, end)
-	}
-	if p.role == postgres.Brain {
-		told, err := json.Marshal(p.node.account())
-		if err != nil {
-			return err
-		}
-		me.Told = string(told)
-		if err := errors.Join(s.noteKey(ctx, p.node), s.noteLikeness(ctx, p.node)); err != nil {
-			return err
-		}
-	} else if err := p.gate.Recheck(ctx); err != nil {
-		return err
-	}
-	return s.peers.Beat(ctx, me)
 }

@@ -10,10 +10,10 @@ import (
 	"freshet/internal/store/postgres"
 )
 
-// knownNodes are the other nodes on the database, by what each of them shows. Who is known stays so for a
+// nodeCache are the other nodes on the database, by what each of them shows. Who is known stays so for a
 // lease, and does not wait behind strangers. Those wait for each other, and so keep no more than one
 // connection from what the node itself asks the database.
-type knownNodes struct {
+type nodeCache struct {
 	peers *postgres.Peers
 	lease time.Duration
 
@@ -24,7 +24,7 @@ type knownNodes struct {
 }
 
 // knows reports whether a node is there that shows what has a hash.
-func (k *knownNodes) knows(ctx context.Context, hash freshet.Hash) (bool, error) {
+func (k *nodeCache) knows(ctx context.Context, hash freshet.Hash) (bool, error) {
 	if k.remembers(hash) {
 		return true, nil
 	}
@@ -41,13 +41,13 @@ func (k *knownNodes) knows(ctx context.Context, hash freshet.Hash) (bool, error)
 	return known, err
 }
 
-func (k *knownNodes) remembers(hash freshet.Hash) bool {
+func (k *nodeCache) remembers(hash freshet.Hash) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return time.Now().Before(k.until[hash])
 }
 
-func (k *knownNodes) remember(hash freshet.Hash, asked time.Time) {
+func (k *nodeCache) remember(hash freshet.Hash, asked time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.until == nil {

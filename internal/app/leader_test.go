@@ -393,7 +393,7 @@ func (c *crew) poll(s config.Settings, elsewhere bool, url string) *postgres.Sto
 		working, leave := context.WithCancel(context.Background())
 		left := make(chan error, 1)
 		go func() {
-			left <- app.WorkAsHand(working, s, app.HandConfig{Join: []string{door.URL}, Token: "0123456789abcdef", Name: "far", Slots: 1}, slog.New(slog.DiscardHandler))
+			left <- app.RunWorker(working, s, app.WorkerConfig{Join: []string{door.URL}, Token: "0123456789abcdef", Name: "far", Slots: 1}, slog.New(slog.DiscardHandler))
 		}()
 		c.Cleanup(func() { leave(); <-left })
 	}

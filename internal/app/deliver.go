@@ -21,7 +21,7 @@ import (
 	"freshet/internal/store/postgres"
 )
 
-// deliveries are those that a node that decides makes or has made.
+// deliveries are those that a leader makes or has made.
 type deliveries struct {
 	*shared.Dispatch
 	sinks *delivery.Sinks
@@ -63,7 +63,7 @@ func (n *Node) sendsBy(s config.Settings) config.Settings {
 	return s
 }
 
-// A deliverer makes deliveries for the node that decides.
+// A deliverer makes deliveries for the leader.
 type deliverer struct {
 	*shared.Courier
 	terms atomic.Pointer[terms]
@@ -87,7 +87,7 @@ func (s *service) newDeliverer(ctx context.Context, given config.Settings, n *No
 	}
 	r.Courier = shared.New(shared.Config{
 		Log:   s.Log,
-		Known: func(ctx context.Context, token string) (bool, error) { return s.known.knows(ctx, auth.HashOf(token)) },
+		Known: func(ctx context.Context, token string) (bool, error) { return s.nodes.knows(ctx, auth.HashOf(token)) },
 		Leads: func(ctx context.Context, epoch int64) (bool, error) {
 			l, err := s.peers.Lease(ctx)
 			return l.Held() && l.Term == epoch, err
@@ -97,12 +97,12 @@ func (s *service) newDeliverer(ctx context.Context, given config.Settings, n *No
 		},
 		Open: r.open,
 	})
-	r.goBy(given)
+	r.setSettings(given)
 	return r
 }
 
-// goBy takes on settings.
-func (r *deliverer) goBy(given config.Settings) {
+// setSettings takes on settings.
+func (r *deliverer) setSettings(given config.Settings) {
 	r.terms.Store(&terms{Settings: given})
 	r.Forget()
 }
@@ -153,7 +153,7 @@ func (b *standby) leave(grace time.Duration) {
 	b.runner.Close()
 }
 
-// withRunner returns a handler that takes orders of the node that decides, too.
+// withRunner returns a handler that takes tasks of the leader, too.
 func (b *standby) withRunner(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

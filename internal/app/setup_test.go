@@ -32,8 +32,8 @@ func TestNodesThatDiffer(t *testing.T) {
 	differs := c.settings()
 	differs.Lease, differs.HandToken = 2*s.Lease, other
 	third := c.serveWith(differs)
-	why := "it differs from the node that decides, and goes by its own when it decides itself: its lease is " + units.FormatDuration(differs.Lease) +
-		" and not " + units.FormatDuration(s.Lease) + "; it has another token of hands; its configuration file has other sources"
+	why := "it differs from the leader, and goes by its own when it leads: its lease is " + units.FormatDuration(differs.Lease) +
+		" and not " + units.FormatDuration(s.Lease) + "; it has another token of workers; its configuration file has other sources"
 	until(t, "it is told that the third differs", func() bool {
 		_, text := c.ask("", "GET", first.url+"/api/v1/cluster", "")
 		return strings.Count(text, `"why":"`+why+`"`) == 1 && strings.Contains(text, `"hint":"give all nodes the same --lease`)

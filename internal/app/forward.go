@@ -20,59 +20,59 @@ import (
 	"freshet/internal/store/postgres"
 )
 
-// What a node says of a request that it passes on to the one that decides. Only a node on the
+// What a node says of a request that it forwards to the leader. Only a node on the
 // same database has the token.
 const (
-	passedHeader = "Freshet-Passed"     // it was passed on, and is not to be again
-	nodeHeader   = delivery.TokenHeader // the token of the node, for what the other headers say
+	forwardedHeader = "Freshet-Passed"     // it was forwarded, and is not to be again
+	nodeHeader      = delivery.TokenHeader // the token of the node, for what the other headers say
 )
 
-// passPatience is how long the node that decides may take to begin an answer.
-const passPatience = 2 * time.Minute
+// forwardTimeout is how long the leader may take to begin an answer.
+const forwardTimeout = 2 * time.Minute
 
-// A passer passes requests on to the node that decides.
-type passer struct {
+// A forwarder forwards requests to the leader.
+type forwarder struct {
 	token  string // of this node
 	leader atomic.Pointer[leader]
 	proxy  *httputil.ReverseProxy
 	log    *slog.Logger
 }
 
-// A leader is the node that decides, for as long as it does.
+// A leader is the leader, for as long as it does.
 type leader struct {
 	postgres.Lease
 	at  *url.URL
-	ctx context.Context // of the requests that are passed on to it
+	ctx context.Context // of the requests that are forwarded to it
 	end context.CancelCauseFunc
 }
 
-var errMoved = errors.New("another node decides now")
+var errMoved = errors.New("another node leads now")
 
-func newPasser(token string, log *slog.Logger) *passer {
-	p := &passer{token: token, log: log}
+func newForwarder(token string, log *slog.Logger) *forwarder {
+	p := &forwarder{token: token, log: log}
 	p.proxy = &httputil.ReverseProxy{
-		Rewrite: p.rewrite, Transport: fetch.Trusted(passPatience).Transport, FlushInterval: -1,
+		Rewrite: p.rewrite, Transport: fetch.Trusted(forwardTimeout).Transport, FlushInterval: -1,
 		ErrorHandler: p.failed, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		ModifyResponse: arrived,
+		ModifyResponse: checkAnswer,
 	}
 	return p
 }
 
-// errStranger says that the node that decides has not heard of this one, or not for a while. It
+// errUnknownNode says that the leader has not heard of this one, or not for a while. It
 // has then done nothing.
-var errStranger = errors.New("the node that decides does not know this one")
+var errUnknownNode = errors.New("the leader does not know this one")
 
-// arrived looks at the answer of the node that decides.
-func arrived(r *http.Response) error {
+// checkAnswer checks the answer of the leader.
+func checkAnswer(r *http.Response) error {
 	r.Header.Del(instanceHeader)
 	if r.StatusCode == http.StatusForbidden && r.Header.Get(nodeHeader) != "" {
-		return errStranger
+		return errUnknownNode
 	}
 	return nil
 }
 
-// follow takes note of who decides; requests to one that does not any more are ended.
-func (p *passer) follow(l postgres.Lease) {
+// follow takes note of which node leads; requests to one that does not any more are ended.
+func (p *forwarder) follow(l postgres.Lease) {
 	was := p.leader.Load()
 	if was != nil && was.Term == l.Term && was.Address == l.Address && l.Held() {
 		return
@@ -87,24 +87,24 @@ func (p *passer) follow(l postgres.Lease) {
 	}
 }
 
-// A passage is one request on its way.
-type passage struct {
+// A forwarding is one forwarded request.
+type forwarding struct {
 	to      *leader
 	caller  *auth.Caller // nil if nobody has looked who it is
 	instead http.HandlerFunc
 	header  http.Header // that is put back for instead
 }
 
-type passageKey struct{}
+type forwardingKey struct{}
 
-// pass passes a request on, for somebody who was let in here. It implements [api.Forward].
-func (p *passer) pass(w http.ResponseWriter, r *http.Request, c auth.Caller, instead http.HandlerFunc) {
-	p.send(w, r, &passage{caller: &c, instead: instead})
+// forward forwards a request of a caller who was authenticated here. It implements [api.Forward].
+func (p *forwarder) forward(w http.ResponseWriter, r *http.Request, c auth.Caller, instead http.HandlerFunc) {
+	p.send(w, r, &forwarding{caller: &c, instead: instead})
 }
 
-func (p *passer) send(w http.ResponseWriter, r *http.Request, way *passage) {
+func (p *forwarder) send(w http.ResponseWriter, r *http.Request, way *forwarding) {
 	way.to = p.leader.Load()
-	if way.to == nil || r.Header.Get(passedHeader) != "" { // it does not go round
+	if way.to == nil || r.Header.Get(forwardedHeader) != "" { // it does not go round
 		p.without(w, r, way)
 		return
 	}
@@ -117,26 +117,26 @@ func (p *passer) send(w http.ResponseWriter, r *http.Request, way *passage) {
 			w.Header().Del(name)
 		}
 	}
-	p.proxy.ServeHTTP(w, r.WithContext(context.WithValue(ctx, passageKey{}, way)))
+	p.proxy.ServeHTTP(w, r.WithContext(context.WithValue(ctx, forwardingKey{}, way)))
 }
 
-// without answers a request without the node that decides.
-func (p *passer) without(w http.ResponseWriter, r *http.Request, way *passage) {
+// without answers a request without the leader.
+func (p *forwarder) without(w http.ResponseWriter, r *http.Request, way *forwarding) {
 	if way.instead != nil {
 		maps.Copy(w.Header(), way.header)
 		way.instead(w, r)
 		return
 	}
-	api.NoBrain(w, http.StatusServiceUnavailable, "no node decides at the moment: another one is about to take over", "try again in a few seconds; reads are answered meanwhile")
+	api.NoBrain(w, http.StatusServiceUnavailable, "no node leads at the moment: another one is about to take over", "try again in a few seconds; reads are answered meanwhile")
 }
 
 // rewrite says where a request goes, and whose it is.
-func (p *passer) rewrite(r *httputil.ProxyRequest) {
-	way := r.In.Context().Value(passageKey{}).(*passage)
+func (p *forwarder) rewrite(r *httputil.ProxyRequest) {
+	way := r.In.Context().Value(forwardingKey{}).(*forwarding)
 	r.SetURL(way.to.at)
 	r.Out.Host = way.to.at.Host
 	h := r.Out.Header
-	h.Set(passedHeader, "1")
+	h.Set(forwardedHeader, "1")
 	h.Del(nodeHeader)
 	if way.caller == nil {
 		r.SetXForwarded()
@@ -157,22 +157,22 @@ func (p *passer) rewrite(r *httputil.ProxyRequest) {
 }
 
 // failed says that a request was not answered.
-func (p *passer) failed(w http.ResponseWriter, r *http.Request, err error) {
-	way := r.Context().Value(passageKey{}).(*passage)
+func (p *forwarder) failed(w http.ResponseWriter, r *http.Request, err error) {
+	way := r.Context().Value(forwardingKey{}).(*forwarding)
 	if way.instead != nil {
 		p.without(w, r, way)
 		return
 	}
-	p.log.Info("a request could not be passed on", "to", way.to.Address, "path", r.URL.Path, "err", err)
-	if errors.Is(err, errStranger) {
+	p.log.Info("a request could not be forwarded", "to", way.to.Address, "path", r.URL.Path, "err", err)
+	if errors.Is(err, errUnknownNode) {
 		api.NoBrain(w, http.StatusServiceUnavailable, err.Error()+" yet: it has just started, or could not reach the database for a while", "try again in a few seconds; reads are answered meanwhile")
 		return
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		api.NoBrain(w, http.StatusServiceUnavailable, "the node that decides cannot be reached; if it is gone, another one takes over", "try again in a few seconds; reads are answered meanwhile")
+		api.NoBrain(w, http.StatusServiceUnavailable, "the leader cannot be reached; if it is gone, another one takes over", "try again in a few seconds; reads are answered meanwhile")
 		return
 	}
-	detail := "the node that decides did not answer"
+	detail := "the leader did not answer"
 	if slices.Contains([]string{http.MethodGet, http.MethodHead}, r.Method) {
 		api.NoBrain(w, http.StatusServiceUnavailable, detail, "try again in a few seconds")
 		return
@@ -182,7 +182,7 @@ func (p *passer) failed(w http.ResponseWriter, r *http.Request, err error) {
 
 // fromNodes takes requests of other nodes as those of their clients, if they really come from
 // another node.
-func fromNodes(nodes *knownNodes, h http.Handler) http.Handler {
+func fromNodes(nodes *nodeCache, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := r.Header.Get(nodeHeader)
 		if token == "" {

@@ -44,7 +44,7 @@ func startHandWith(t *testing.T, c *client.Client, at, name, agent, token string
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- app.WorkAsHand(ctx, s, app.HandConfig{Join: []string{at}, Token: token, Name: name, Slots: 8}, slog.New(slog.DiscardHandler))
+		ended <- app.RunWorker(ctx, s, app.WorkerConfig{Join: []string{at}, Token: token, Name: name, Slots: 8}, slog.New(slog.DiscardHandler))
 	}()
 	end = sync.OnceFunc(func() {
 		cancel()
@@ -144,7 +144,7 @@ func TestTokensOfHands(t *testing.T) {
 	}
 	startHandWith(t, c, at, "let in", "a", made(freshet.RightHand).Secret)
 	for _, token := range []string{made(freshet.RightRead).Secret, made(freshet.RightAdmin).Secret, "0123456789abcdeX"} {
-		err := app.WorkAsHand(t.Context(), settings(t), app.HandConfig{Join: []string{at}, Token: token, Name: "stranger", Slots: 1}, slog.New(slog.DiscardHandler))
+		err := app.RunWorker(t.Context(), settings(t), app.WorkerConfig{Join: []string{at}, Token: token, Name: "stranger", Slots: 1}, slog.New(slog.DiscardHandler))
 		if err == nil || !strings.Contains(err.Error(), "401") {
 			t.Errorf("a hand with another token ends with %v", err)
 		}
