@@ -15,6 +15,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/auth"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -41,7 +42,7 @@ func userResource() resource[client.User, *connection] {
 			return list.Items, err
 		},
 		none:  "there are no users, so everybody on this machine can do everything; freshet user add NAME --role admin adds the first",
-		table: table{head: []string{"NAME", "ROLE", "ADDED", "PASSWORD SET"}, short: map[string]int{"NAME": 12}, drop: []string{"ADDED"}},
+		table: display.Table{Head: []string{"NAME", "ROLE", "ADDED", "PASSWORD SET"}, Short: map[string]int{"NAME": 12}, Drop: []string{"ADDED"}},
 		row: func(u client.User) []string {
 			return []string{u.Name, string(u.Role), dateOf(u.Created), dateOf(u.Set)}
 		},
@@ -203,7 +204,7 @@ func tokenResource() resource[client.Token, *connection] {
 			return list.Items, err
 		},
 		none:  "there are no tokens; freshet token add NAME makes one",
-		table: table{head: []string{"ID", "USER", "SCOPES", "TAG", "EXPIRES", "LAST USED", "NAME"}, drop: []string{"TAG", "USER", "EXPIRES"}},
+		table: display.Table{Head: []string{"ID", "USER", "SCOPES", "TAG", "EXPIRES", "LAST USED", "NAME"}, Drop: []string{"TAG", "USER", "EXPIRES"}},
 		row: func(k client.Token) []string {
 			return []string{k.ID, orDash(k.User), rights(k.Scopes), orDash(k.Tag), dateOf(k.Expires), dateOf(k.Used), k.Name}
 		},
@@ -273,7 +274,7 @@ func shareResource() resource[client.Share, *connection] {
 			return list.Items, err
 		},
 		none:  "there are no share links; freshet share add --source SOURCE makes one",
-		table: table{head: []string{"ID", "SHOWS", "BY", "EXPIRES", "LAST USED", "NAME"}, drop: []string{"BY", "LAST USED"}},
+		table: display.Table{Head: []string{"ID", "SHOWS", "BY", "EXPIRES", "LAST USED", "NAME"}, Drop: []string{"BY", "LAST USED"}},
 		row: func(s client.Share) []string {
 			return []string{s.ID, shows(s.Source, s.Query), orDash(s.User), dateOf(s.Expires), dateOf(s.Used), s.Name}
 		},

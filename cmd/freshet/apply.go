@@ -13,6 +13,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/app/config"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -269,7 +270,7 @@ func (v *application) show() error {
 		return v.printJSON(v.plan)
 	}
 	warn(v.program, v.file.Doubts)
-	t := table{head: []string{"ACTION", "WHAT", "NAME", "DETAILS"}, short: map[string]int{"NAME": 40}}
+	t := display.Table{Head: []string{"ACTION", "WHAT", "NAME", "DETAILS"}, Short: map[string]int{"NAME": 40}}
 	for _, item := range v.plan.Items {
 		if item.Action == keep {
 			continue
@@ -285,10 +286,10 @@ func (v *application) show() error {
 		case !v.dry:
 			word = "not done"
 		}
-		t.add(plain(word), plain(item.Kind), plain(harmless(item.Name)), plain(harmless(note)))
+		t.Add(display.Plain(word), display.Plain(item.Kind), display.Plain(harmless(item.Name)), display.Plain(harmless(note)))
 	}
-	if len(t.rows) > 0 {
-		if err := t.write(v.out, v.screen()); err != nil {
+	if len(t.Rows) > 0 {
+		if err := t.Write(v.out, v.screen()); err != nil {
 			return err
 		}
 	}

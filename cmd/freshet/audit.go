@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 )
 
 func auditVerb(p *program) *cobra.Command {
@@ -39,20 +40,20 @@ each login. Secrets are never in it. Entries are kept for a year (keep.audit).`,
 		if asJSON {
 			return p.printJSON(page)
 		}
-		t := table{head: []string{"NUMBER", "WHEN", "WHO", "FROM", "WHAT", "CHANGED"}, drop: []string{"NUMBER", "FROM"}, short: map[string]int{"WHO": 12}}
+		t := display.Table{Head: []string{"NUMBER", "WHEN", "WHO", "FROM", "WHAT", "CHANGED"}, Drop: []string{"NUMBER", "FROM"}, Short: map[string]int{"WHO": 12}}
 		for _, e := range page.Items {
 			what := strings.TrimSpace(e.What + " " + e.Subject)
 			if e.Status >= 400 {
 				what += " (refused)"
 			}
-			t.add(plain(fmt.Sprint(e.Cursor)), plain(e.At.Local().Format(time.DateTime)), plain(harmless(cmp.Or(e.User, e.Via, "a stranger"))),
-				plain(harmless(e.From)), plain(harmless(what)), plain(harmless(changed(e.Before, e.After))))
+			t.Add(display.Plain(fmt.Sprint(e.Cursor)), display.Plain(e.At.Local().Format(time.DateTime)), display.Plain(harmless(cmp.Or(e.User, e.Via, "a stranger"))),
+				display.Plain(harmless(e.From)), display.Plain(harmless(what)), display.Plain(harmless(changed(e.Before, e.After))))
 		}
 		if len(page.Items) == 0 {
 			p.remark("nothing has been changed yet")
 			return nil
 		}
-		if err := t.write(p.out, p.screen()); err != nil {
+		if err := t.Write(p.out, p.screen()); err != nil {
 			return err
 		}
 		if page.Next != 0 {

@@ -13,6 +13,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/app"
+	"freshet/internal/cli/display"
 	"freshet/internal/lab/plot"
 	"freshet/internal/learn/forecast"
 	"freshet/internal/units"
@@ -103,7 +104,7 @@ func (b *budgeting) show(a client.Budget) error {
 		say("No source is polled. Add one: freshet add URL")
 		return nil
 	case a.TooEarly != "":
-		say("%s", paint.bold("Too early to say what this budget brings: "+a.TooEarly+"."))
+		say("%s", paint.Bold("Too early to say what this budget brings: "+a.TooEarly+"."))
 		if a.Early > 0 {
 			looks := time.Duration(float64(2*a.Early) / a.Now.PollsPerDay * float64(day))
 			say("At %s every source can be polled twice in %s.", a.Budget, aboutTime(looks))
@@ -111,7 +112,7 @@ func (b *budgeting) show(a client.Budget) error {
 	default:
 		for i, advice := range budgetAdvice(a) {
 			if i == 0 {
-				advice = paint.bold(advice)
+				advice = paint.Bold(advice)
 			}
 			say("%s", advice)
 		}
@@ -121,7 +122,7 @@ func (b *budgeting) show(a client.Budget) error {
 		}
 		b.showDetails(a, say)
 		fmt.Fprintln(b.out)
-		sketch(b.out, paint.palette, a)
+		sketch(b.out, paint.Palette, a)
 		if g := a.Goal; g != nil {
 			say("\n%s", goalInWords(*g, a))
 		}
@@ -154,12 +155,12 @@ func (b *budgeting) showDetails(a client.Budget, say func(string, ...any)) {
 }
 
 // say prints a sentence, with an empty line before it if it begins with one.
-func (b *budgeting) say(s screen, format string, args ...any) {
+func (b *budgeting) say(s display.Screen, format string, args ...any) {
 	text, apart := strings.CutPrefix(fmt.Sprintf(format, args...), "\n")
 	if apart {
 		fmt.Fprintln(b.out)
 	}
-	fmt.Fprintln(b.out, s.prose(text, "  "))
+	fmt.Fprintln(b.out, s.Prose(text, "  "))
 }
 
 // pointInWords describes what a budget captures.
@@ -195,21 +196,21 @@ func (b *budgeting) showDrop(d client.Drop, say func(string, ...any)) {
 	say("The others then: %s", pointInWords(d.After))
 }
 
-func (b *budgeting) showEaters(a client.Budget, paint screen) error {
+func (b *budgeting) showEaters(a client.Budget, paint display.Screen) error {
 	if b.eaters <= 0 || len(a.Eaters) == 0 {
 		return nil
 	}
 	fmt.Fprintln(b.out)
-	t := table{
-		head:  []string{"ID", "POLLS/DAY", "OF BUDGET", "EVERY", "CHANGES/DAY", "CAPTURED/DAY", "SHARE", "LATE"},
-		short: map[string]int{"ID": 10},
-		drop:  []string{"LATE", "POLLS/DAY", "CAPTURED/DAY"},
+	t := display.Table{
+		Head:  []string{"ID", "POLLS/DAY", "OF BUDGET", "EVERY", "CHANGES/DAY", "CAPTURED/DAY", "SHARE", "LATE"},
+		Short: map[string]int{"ID": 10},
+		Drop:  []string{"LATE", "POLLS/DAY", "CAPTURED/DAY"},
 	}
 	for _, e := range a.Eaters[:min(b.eaters, len(a.Eaters))] {
-		t.add(plain(string(e.ID)), plain(rough(e.PollsPerDay)), plain(percent(e.PollsPerDay/a.Now.PollsPerDay)), plain(late(e.Gap)),
-			plain(rough(e.ChangesPerDay)), plain(rough(e.CapturedPerDay)), plain(percent(e.Share.Mean)), plain(late(e.Delay)))
+		t.Add(display.Plain(string(e.ID)), display.Plain(rough(e.PollsPerDay)), display.Plain(percent(e.PollsPerDay/a.Now.PollsPerDay)), display.Plain(late(e.Gap)),
+			display.Plain(rough(e.ChangesPerDay)), display.Plain(rough(e.CapturedPerDay)), display.Plain(percent(e.Share.Mean)), display.Plain(late(e.Delay)))
 	}
-	return t.write(b.out, paint)
+	return t.Write(b.out, paint)
 }
 
 // percent writes a share for people.
@@ -288,7 +289,7 @@ var holds = map[forecast.Obstacle]string{
 }
 
 // showLevels prints how things stand with the service levels.
-func (b *budgeting) showLevels(l *client.Levels, paint screen, say func(string, ...any)) error {
+func (b *budgeting) showLevels(l *client.Levels, paint display.Screen, say func(string, ...any)) error {
 	if l == nil {
 		if b.levels {
 			say("\nNo source has a service level. Set one: freshet edit SOURCE --level '90%% within 10m'")
@@ -312,15 +313,15 @@ func (b *budgeting) showLevels(l *client.Levels, paint screen, say func(string, 
 		}
 		return nil
 	}
-	t := table{
-		head:  []string{"ID", "LEVEL", "IN TIME", "EVERY", "NEEDS EVERY", "NEXT POLL", "POLLS/DAY", "WHY NOT"},
-		short: map[string]int{"ID": 10},
-		drop:  []string{"POLLS/DAY", "EVERY", "NEXT POLL"},
+	t := display.Table{
+		Head:  []string{"ID", "LEVEL", "IN TIME", "EVERY", "NEEDS EVERY", "NEXT POLL", "POLLS/DAY", "WHY NOT"},
+		Short: map[string]int{"ID": 10},
+		Drop:  []string{"POLLS/DAY", "EVERY", "NEXT POLL"},
 	}
 	for _, i := range l.Items {
-		share, next, needs := cell{percent(i.Share), paint.green}, "-", rough(i.NeedPerDay)
+		share, next, needs := display.Painted(percent(i.Share), paint.Green), "-", rough(i.NeedPerDay)
 		if !i.Kept {
-			share.paint = paint.red
+			share.Paint = paint.Red
 		}
 		if i.NeedGap == 0 {
 			needs = "-"
@@ -332,25 +333,25 @@ func (b *budgeting) showLevels(l *client.Levels, paint screen, say func(string, 
 		default:
 			next = "in " + roughDuration(i.Next.Sub(b.now()))
 		}
-		t.add(plain(string(i.ID)), plain(i.Level), share, plain(late(i.Gap)), plain(late(i.NeedGap)), plain(next), plain(needs), plain(holds[forecast.Obstacle(i.Hold)]))
+		t.Add(display.Plain(string(i.ID)), display.Plain(i.Level), share, display.Plain(late(i.Gap)), display.Plain(late(i.NeedGap)), display.Plain(next), display.Plain(needs), display.Plain(holds[forecast.Obstacle(i.Hold)]))
 	}
-	return t.write(b.out, paint)
+	return t.Write(b.out, paint)
 }
 
 // levelsInWords says how many levels are kept.
-func levelsInWords(l client.Levels, paint screen) string {
+func levelsInWords(l client.Levels, paint display.Screen) string {
 	kept := l.Set - l.Unmet
 	words := fmt.Sprintf("Service levels: %d of %d are kept.", kept, l.Set)
 	if l.Unknown > 0 {
 		words += fmt.Sprintf(" Of %d it is too early to say.", l.Unknown)
 	}
 	if l.Unmet == 0 {
-		return "Service levels: " + paint.green(fmt.Sprintf("%d of %d are kept.", kept, l.Set))
+		return "Service levels: " + paint.Green(fmt.Sprintf("%d of %d are kept.", kept, l.Set))
 	}
 	if l.Impossible > 0 {
 		words += fmt.Sprintf(" %d cannot be kept, whatever the budget.", l.Impossible)
 	}
-	return paint.red(words)
+	return paint.Red(words)
 }
 
 // The measures of a curve in a terminal, in characters. There is a column for
@@ -361,7 +362,7 @@ const (
 )
 
 // sketch draws the share captured against the budget, with its band of doubt.
-func sketch(w io.Writer, paint palette, a client.Budget) {
+func sketch(w io.Writer, paint display.Palette, a client.Budget) {
 	for row := range sketchHeight {
 		share := 1 - float64(row)/(sketchHeight-1)
 		half := 0.5 / (sketchHeight - 1)
@@ -369,11 +370,11 @@ func sketch(w io.Writer, paint palette, a client.Budget) {
 		if row%3 == 0 {
 			label = fmt.Sprintf("%3.0f%%", 100*share)
 		}
-		fmt.Fprintf(w, "%s %s\n", paint.dim(fmt.Sprintf("%5s ┤", label)), strings.TrimRight(sketchRow(paint, a, share, half), " "))
+		fmt.Fprintf(w, "%s %s\n", paint.Dim(fmt.Sprintf("%5s ┤", label)), strings.TrimRight(sketchRow(paint, a, share, half), " "))
 	}
 	axis := []rune(strings.Repeat("─", sketchWidth))
 	axis[sketchWidth/2] = '┴'
-	fmt.Fprintf(w, "%s\n", paint.dim("      └─"+string(axis)))
+	fmt.Fprintf(w, "%s\n", paint.Dim("      └─"+string(axis)))
 	first, now, last := asBudget(a.Curve[0].PollsPerDay), "now: "+asBudget(a.Now.PollsPerDay), asBudget(a.Curve[len(a.Curve)-1].PollsPerDay)
 	left := max(1, sketchWidth/2-len(first)-len(now)/2)
 	right := max(1, sketchWidth-len(first)-left-len(now)-len(last))
@@ -381,19 +382,19 @@ func sketch(w io.Writer, paint palette, a client.Budget) {
 }
 
 // sketchRow returns the row of shares within half a row of one.
-func sketchRow(paint palette, a client.Budget, share, half float64) string {
+func sketchRow(paint display.Palette, a client.Budget, share, half float64) string {
 	var row strings.Builder
 	for column, p := range a.Curve {
 		middle := column == len(a.Curve)/2
 		switch on := math.Abs(p.Share.Mean-share) <= half; {
 		case on && middle:
-			row.WriteString(paint.yellow("◆"))
+			row.WriteString(paint.Yellow("◆"))
 		case on:
-			row.WriteString(paint.cyan("•"))
+			row.WriteString(paint.Cyan("•"))
 		case p.Share.Low-half <= share && share <= p.Share.High+half:
-			row.WriteString(paint.dim("░"))
+			row.WriteString(paint.Dim("░"))
 		case middle:
-			row.WriteString(paint.dim("╎"))
+			row.WriteString(paint.Dim("╎"))
 		default:
 			row.WriteByte(' ')
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"freshet/internal/cli/display"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -61,7 +62,7 @@ exact bytes.`,
 			return err
 		}
 		if isTerminal(p.out) {
-			text = []byte(harmlessLines(string(text)))
+			text = []byte(display.HarmlessLines(string(text)))
 		}
 		_, err = p.out.Write(text)
 		return err

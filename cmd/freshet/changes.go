@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -181,7 +182,7 @@ func (l *changeLog) print(ctx context.Context, changes []client.Change) error {
 		case err != nil:
 			return err
 		default:
-			newDiffView(l.program).hunks(d.Hunks)
+			newDiffView(l.program).Hunks(d.Hunks)
 		}
 	}
 	return nil
@@ -196,21 +197,21 @@ func printChange(p *program, c client.Change, name, about string) {
 		when += fmt.Sprintf(" (up to %s before)", roughDuration(c.Before.Sub(c.After)))
 	}
 	name, about = harmless(name), harmless(about)
-	if s.width > 0 {
-		name = shorten(name, max(leastWidth/2, s.width-columns(when)-1))
-		about = shorten(about, max(0, s.width-columns(name)-columns(when)-2))
+	if s.Width > 0 {
+		name = display.Shorten(name, max(display.LeastWidth/2, s.Width-display.Columns(when)-1))
+		about = display.Shorten(about, max(0, s.Width-display.Columns(name)-display.Columns(when)-2))
 	}
 	if about != "" && about != "…" {
-		name = s.bold(name) + " " + about
+		name = s.Bold(name) + " " + about
 	} else {
-		name = s.bold(name)
+		name = s.Bold(name)
 	}
-	fmt.Fprintf(p.out, "%s %s\n%s\n", name, s.dim(when), s.prose("  "+harmless(c.Summary), "  "))
+	fmt.Fprintf(p.out, "%s %s\n%s\n", name, s.Dim(when), s.Prose("  "+harmless(c.Summary), "  "))
 	if c.Items != nil {
 		printItemChanges(p, c.Items)
 	}
 	if c.Suspect != nil {
-		fmt.Fprintln(p.out, s.prose("  suspect: "+harmless(c.Suspect.String()), "  "))
+		fmt.Fprintln(p.out, s.Prose("  suspect: "+harmless(c.Suspect.String()), "  "))
 	}
 }
 

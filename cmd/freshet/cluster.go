@@ -10,6 +10,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/app"
+	"freshet/internal/cli/display"
 	"freshet/internal/units"
 )
 
@@ -110,12 +111,12 @@ func showCluster(p *program, all client.Cluster) error {
 		fmt.Fprintf(p.out, "notes  taken %s by %s, of %s\n", ago(n.At, p.now()), harmless(n.By), counted(n.Sources, "source"))
 	}
 	if len(all.Nodes) > 1 {
-		t := table{head: []string{"NODE", "ROLE", "VERSION", "SINKS", "SENDING", "BEHIND", "STARTED", "SEEN"}, drop: []string{"STARTED", "VERSION"}}
+		t := display.Table{Head: []string{"NODE", "ROLE", "VERSION", "SINKS", "SENDING", "BEHIND", "STARTED", "SEEN"}, Drop: []string{"STARTED", "VERSION"}}
 		for _, n := range all.Nodes {
 			seen := units.FormatDuration(time.Duration(n.Seen).Round(100*time.Millisecond)) + " ago"
-			t.add(plain(harmless(n.Address)), plain(harmless(roleOf(n))), plain(harmless(n.Version)), plain(fmt.Sprint(n.Sinks)), plain(fmt.Sprint(n.Sending)), plain(counted(int(n.Lag), "poll")), plain(ago(n.Started, p.now())), plain(seen))
+			t.Add(display.Plain(harmless(n.Address)), display.Plain(harmless(roleOf(n))), display.Plain(harmless(n.Version)), display.Plain(fmt.Sprint(n.Sinks)), display.Plain(fmt.Sprint(n.Sending)), display.Plain(counted(int(n.Lag), "poll")), display.Plain(ago(n.Started, p.now())), display.Plain(seen))
 		}
-		if err := t.write(p.out, p.screen()); err != nil {
+		if err := t.Write(p.out, p.screen()); err != nil {
 			return err
 		}
 		showWrong(p, all.Nodes)
@@ -124,13 +125,13 @@ func showCluster(p *program, all client.Cluster) error {
 		_, err := fmt.Fprintln(p.out, "no hands on other machines (freshet hand --join URL)")
 		return err
 	}
-	t := table{head: []string{"HAND", "ADDRESS", "PLACE", "SLOTS", "BUSY", "SINCE", ""}}
+	t := display.Table{Head: []string{"HAND", "ADDRESS", "PLACE", "SLOTS", "BUSY", "SINCE", ""}}
 	for _, h := range all.Hands {
 		note := ""
 		if h.Draining {
 			note = "draining"
 		}
-		t.add(plain(harmless(h.Name)), plain(harmless(h.Address)), plain(harmless(h.Place)), plain(fmt.Sprint(h.Slots)), plain(fmt.Sprint(h.Busy)), plain(ago(h.Since, p.now())), plain(note))
+		t.Add(display.Plain(harmless(h.Name)), display.Plain(harmless(h.Address)), display.Plain(harmless(h.Place)), display.Plain(fmt.Sprint(h.Slots)), display.Plain(fmt.Sprint(h.Busy)), display.Plain(ago(h.Since, p.now())), display.Plain(note))
 	}
-	return t.write(p.out, p.screen())
+	return t.Write(p.out, p.screen())
 }

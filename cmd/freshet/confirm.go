@@ -36,7 +36,7 @@ and "freshet show SOURCE" says what will happen next.`,
 			if asJSON {
 				return p.printLine(change)
 			}
-			_, err = fmt.Fprintf(p.out, "%s: %s version %d, reported as change %d\n", label(s), p.screen().green("accepted"), change.Number, change.Seq)
+			_, err = fmt.Fprintf(p.out, "%s: %s version %d, reported as change %d\n", label(s), p.screen().Green("accepted"), change.Number, change.Seq)
 			return err
 		})
 	}), -1)

@@ -14,6 +14,7 @@ import (
 	"freshet/internal/app/config"
 	"freshet/internal/app/demo"
 	"freshet/internal/cli"
+	"freshet/internal/cli/display"
 	"freshet/internal/sched/policy"
 	"freshet/internal/units"
 )
@@ -212,7 +213,7 @@ func (v *demoView) draw(s demo.Scene) error {
 	width, height := v.size()
 	var b strings.Builder
 	b.WriteString(toTop)
-	for i, line := range demoPicture(v.stage, s, width, height, v.screen().palette) {
+	for i, line := range demoPicture(v.stage, s, width, height, v.screen().Palette) {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
@@ -240,10 +241,10 @@ func (v *demoView) drawLines(s demo.Scene) error {
 	paint := v.screen()
 	var b strings.Builder
 	for _, c := range s.Fresh {
-		fmt.Fprintf(&b, "%s  %-18s %s %s\n", clock(c.At), c.Source, paint.dim(fmt.Sprintf("%5.1fs late", c.Late)), harmless(c.Summary))
+		fmt.Fprintf(&b, "%s  %-18s %s %s\n", clock(c.At), c.Source, paint.Dim(fmt.Sprintf("%5.1fs late", c.Late)), harmless(c.Summary))
 	}
 	if v.drawn++; v.drawn%scoreLineEvery == 0 && !s.Final {
-		fmt.Fprintln(&b, paint.bold(scoreLine(s)))
+		fmt.Fprintln(&b, paint.Bold(scoreLine(s)))
 	}
 	_, err := fmt.Fprint(v.out, b.String())
 	return err
@@ -338,55 +339,55 @@ func minutesInWords(minutes []demo.Minute, policy string) string {
 }
 
 // A strip is one line of a picture: cells side by side, cut at the width.
-type strip []cell
+type strip []display.Cell
 
 // write returns the strip no wider than width.
 func (s strip) write(width int) string {
 	var b strings.Builder
 	for _, c := range s {
-		text := []rune(c.text)
+		text := []rune(c.Text)
 		if len(text) > width {
 			text = text[:max(width, 0)]
 		}
 		width -= len(text)
-		if c.paint == nil {
+		if c.Paint == nil {
 			b.WriteString(string(text))
 		} else {
-			b.WriteString(c.paint(string(text)))
+			b.WriteString(c.Paint(string(text)))
 		}
 	}
 	return b.String()
 }
 
 // demoPicture draws a scene in at most width columns and height rows.
-func demoPicture(t *demo.Stage, s demo.Scene, width, height int, paint palette) []string {
-	label := func(text string) cell { return cell{fmt.Sprintf(" %-11s ", text), paint.dim} }
+func demoPicture(t *demo.Stage, s demo.Scene, width, height int, paint display.Palette) []string {
+	label := func(text string) display.Cell { return display.Painted(fmt.Sprintf(" %-11s ", text), paint.Dim) }
 	strips := []strip{
-		{{" freshet demo ", paint.bold}, plain(" " + cli.Stopwatch(s.Clock) + "  "), {fmt.Sprintf("%d pages on %d hosts, all on this machine; press Ctrl-C to stop", len(t.Web.Pages()), len(t.Web.Hosts())), paint.dim}},
+		{display.Painted(" freshet demo ", paint.Bold), display.Plain(" " + cli.Stopwatch(s.Clock) + "  "), display.Painted(fmt.Sprintf("%d pages on %d hosts, all on this machine; press Ctrl-C to stop", len(t.Web.Pages()), len(t.Web.Hosts())), paint.Dim)},
 		{},
-		{label("budget"), plain(fmt.Sprintf("%s: %s, %d failed", cli.Rate(t.Budget), counted(s.Polls, "poll"), s.Failed))},
-		{label("truth"), plain(counted(s.Score.Changes, "change") + " so far: "),
-			{fmt.Sprintf("%d captured", s.Score.Captured), paint.green}, plain(", "),
-			{fmt.Sprintf("%d missed", s.Score.Missed), paint.red}, plain(", "),
-			{fmt.Sprintf("%d pending", s.Score.Pending), paint.yellow}},
+		{label("budget"), display.Plain(fmt.Sprintf("%s: %s, %d failed", cli.Rate(t.Budget), counted(s.Polls, "poll"), s.Failed))},
+		{label("truth"), display.Plain(counted(s.Score.Changes, "change") + " so far: "),
+			display.Painted(fmt.Sprintf("%d captured", s.Score.Captured), paint.Green), display.Plain(", "),
+			display.Painted(fmt.Sprintf("%d missed", s.Score.Missed), paint.Red), display.Plain(", "),
+			display.Painted(fmt.Sprintf("%d pending", s.Score.Pending), paint.Yellow)},
 		{},
-		append(strip{label(t.Policy)}, bar(s.Score, width, paint.green)...),
-		append(strip{label("rival")}, bar(s.Rival, width, paint.cyan)...),
-		{label(""), {"of changes, without those pending; the rival polls all pages equally", paint.dim}},
+		append(strip{label(t.Policy)}, bar(s.Score, width, paint.Green)...),
+		append(strip{label("rival")}, bar(s.Rival, width, paint.Cyan)...),
+		{label(""), display.Painted("of changes, without those pending; the rival polls all pages equally", paint.Dim)},
 	}
 	if line := sameColours(t.Policy); line != "" {
-		strips = append(strips, strip{label(""), {line, paint.dim}})
+		strips = append(strips, strip{label(""), display.Painted(line, paint.Dim)})
 	}
 	strips = append(strips, courseStrips(&t.Course, t.Policy, width, paint)...)
 	traffic, closest := mannersInWords(s.Manners, t.Delay)
-	strips = append(strips, strip{}, strip{label("manners"), plain(traffic)}, strip{label(""), plain(closest), {", as the web counted", paint.dim}}, strip{})
+	strips = append(strips, strip{}, strip{label("manners"), display.Plain(traffic)}, strip{label(""), display.Plain(closest), display.Painted(", as the web counted", paint.Dim)}, strip{})
 	if s.FirstChange > 0 {
-		strips = append(strips, strip{label("captured"), {fmt.Sprintf("first change captured after %.1fs", s.FirstChange), paint.dim}})
+		strips = append(strips, strip{label("captured"), display.Painted(fmt.Sprintf("first change captured after %.1fs", s.FirstChange), paint.Dim)})
 	} else {
-		strips = append(strips, strip{label("captured"), {"no change yet", paint.dim}})
+		strips = append(strips, strip{label("captured"), display.Painted("no change yet", paint.Dim)})
 	}
 	for _, c := range s.Recent {
-		strips = append(strips, strip{plain(" " + clock(c.At) + "  "), {fmt.Sprintf("%-18s", c.Source), paint.bold}, {fmt.Sprintf("%5.1fs late  ", c.Late), paint.dim}, plain(harmless(c.Summary))})
+		strips = append(strips, strip{display.Plain(" " + clock(c.At) + "  "), display.Painted(fmt.Sprintf("%-18s", c.Source), paint.Bold), display.Painted(fmt.Sprintf("%5.1fs late  ", c.Late), paint.Dim), display.Plain(harmless(c.Summary))})
 	}
 	var lines []string
 	for _, s := range strips[:min(len(strips), height)] {
@@ -404,14 +405,14 @@ func bar(s demo.Score, width int, paint func(string) string) strip {
 		full = int(s.Recall*float64(room) + 0.5)
 	}
 	return strip{
-		{strings.Repeat("█", full), paint},
-		plain(strings.Repeat("░", room-full)),
-		plain(fmt.Sprintf(" %4s  %5.1fs late", recall(s), s.MeanDelay)),
+		display.Painted(strings.Repeat("█", full), paint),
+		display.Plain(strings.Repeat("░", room-full)),
+		display.Plain(fmt.Sprintf(" %4s  %5.1fs late", recall(s), s.MeanDelay)),
 	}
 }
 
 // courseStrips draws the last points of both curves in the width there is.
-func courseStrips(c *demo.Course, name string, width int, paint palette) []strip {
+func courseStrips(c *demo.Course, name string, width int, paint display.Palette) []strip {
 	policy, rival := c.Curves()
 	if len(policy) == 0 {
 		return nil
@@ -421,9 +422,9 @@ func courseStrips(c *demo.Course, name string, width int, paint palette) []strip
 	draw := func(label string, points [][2]float64, words string, colour func(string) string) strip {
 		last := points[len(points)-1][1]
 		points = points[max(0, len(points)-room):]
-		return strip{{fmt.Sprintf(" %-11s ", label), paint.dim}, {spark(points), colour}, plain(fmt.Sprintf(" %3.0f%%  ", 100*last)), {words, paint.dim}}
+		return strip{display.Painted(fmt.Sprintf(" %-11s ", label), paint.Dim), display.Painted(spark(points), colour), display.Plain(fmt.Sprintf(" %3.0f%%  ", 100*last)), display.Painted(words, paint.Dim)}
 	}
-	return []strip{draw("last minute", policy, name, paint.green), draw("", rival, "the rival", paint.cyan)}
+	return []strip{draw("last minute", policy, name, paint.Green), draw("", rival, "the rival", paint.Cyan)}
 }
 
 // spark draws shares as a line of blocks.

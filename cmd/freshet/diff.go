@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -174,19 +175,19 @@ func showDiff(p *program, ctx context.Context, c *connection, id freshet.SourceI
 	case "json":
 		return p.printJSON(d)
 	case "unified":
-		view.screen = screen{}
-		view.notes(d)
-		view.unified(d)
+		view.Screen = display.Screen{}
+		view.Notes(d)
+		view.Unified(d)
 		return nil
 	}
-	view.notes(d)
+	view.Notes(d)
 	switch form {
 	case "side-by-side":
-		view.sides(d)
+		view.Sides(d)
 	case "word":
-		view.words(d)
+		view.Words(d)
 	default:
-		view.unified(d)
+		view.Unified(d)
 	}
 	return nil
 }

@@ -137,13 +137,13 @@ func printVerdict(p *program, url string, v fetch.Verdict, asJSON bool) error {
 		return p.printJSON(answer)
 	}
 	s := p.screen()
-	head := s.red("denied")
+	head := s.Red("denied")
 	if v.Allow {
-		head = s.green("allowed")
+		head = s.Green("allowed")
 	}
-	fmt.Fprintln(p.out, s.prose(fmt.Sprintf("%s (%s): %s", head, v.Rule, harmless(v.Reason)), "  "))
+	fmt.Fprintln(p.out, s.Prose(fmt.Sprintf("%s (%s): %s", head, v.Rule, harmless(v.Reason)), "  "))
 	if v.Hint != "" {
-		fmt.Fprintln(p.out, s.message("hint: "+harmless(v.Hint)))
+		fmt.Fprintln(p.out, s.Message("hint: "+harmless(v.Hint)))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/cli"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -67,23 +68,23 @@ func (p *program) complain(err error) {
 	if c, ok := errors.AsType[*config.Error](err); ok {
 		p.showProblems(c)
 	}
-	s := screen{width: p.columnsOf(p.err)}
+	s := display.Screen{Width: p.columnsOf(p.err)}
 	for line := range strings.SplitSeq("freshet: "+strings.TrimSpace(err.Error()), "\n") {
-		fmt.Fprintln(p.err, s.message(line))
+		fmt.Fprintln(p.err, s.Message(line))
 	}
 	if hint := freshet.HintOf(err); hint != "" {
-		fmt.Fprintln(p.err, s.message("hint: "+hint))
+		fmt.Fprintln(p.err, s.Message("hint: "+hint))
 	}
 }
 
 // showProblems shows what is wrong with a configuration file: what, fitted to the
 // screen, and then the line that it is about, as it is.
 func (p *program) showProblems(c *config.Error) {
-	s := screen{width: p.columnsOf(p.err)}
-	for line := range strings.Lines(harmlessLines(c.Details())) {
+	s := display.Screen{Width: p.columnsOf(p.err)}
+	for line := range strings.Lines(display.HarmlessLines(c.Details())) {
 		line = strings.TrimSuffix(line, "\n")
 		if !strings.HasPrefix(line, " ") {
-			line = s.message(line)
+			line = s.Message(line)
 		}
 		fmt.Fprintln(p.err, line)
 	}

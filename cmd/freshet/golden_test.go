@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"freshet/internal/cli/display"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -153,7 +154,7 @@ func fits(t *testing.T, l look, out string) {
 	}
 	for line := range strings.Lines(out) {
 		line = strings.TrimSuffix(line, "\n")
-		if n := columns(line); l.width > 0 && n > l.width && !whole.MatchString(line) {
+		if n := display.Columns(line); l.width > 0 && n > l.width && !whole.MatchString(line) {
 			t.Errorf("%s: a line has %d columns: %q", l.name, n, line)
 		}
 		if strings.HasSuffix(sgr.ReplaceAllString(line, ""), "  ") {

@@ -12,6 +12,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/cli"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -96,37 +97,37 @@ func (w window) values(ctx context.Context, c *connection, id freshet.SourceID, 
 
 func printVersions(p *program, found []client.Version) error {
 	paint, now := p.screen(), p.now()
-	t := table{
-		head: []string{"VERSION", "SEEN", "AGO", "TEXT", "RAW", "HASH", "TITLE"},
-		drop: []string{"HASH", "RAW", "AGO"},
+	t := display.Table{
+		Head: []string{"VERSION", "SEEN", "AGO", "TEXT", "RAW", "HASH", "TITLE"},
+		Drop: []string{"HASH", "RAW", "AGO"},
 	}
 	quiet := slices.ContainsFunc(found, func(v client.Version) bool { return v.Quiet != "" })
 	if quiet {
-		t.head = slices.Insert(t.head, len(t.head)-1, "REPORTED")
+		t.Head = slices.Insert(t.Head, len(t.Head)-1, "REPORTED")
 	}
 	for _, v := range found {
-		row := []cell{
-			plain(strconv.Itoa(v.Number)), plain(v.SeenAt.Local().Format(time.DateTime)), plain(ago(v.SeenAt, now)),
-			plain(cli.Size(v.TextBytes)), plain(cli.Size(v.RawBytes)),
-			{v.Hash[:min(12, len(v.Hash))], paint.dim},
+		row := []display.Cell{
+			display.Plain(strconv.Itoa(v.Number)), display.Plain(v.SeenAt.Local().Format(time.DateTime)), display.Plain(ago(v.SeenAt, now)),
+			display.Plain(cli.Size(v.TextBytes)), display.Plain(cli.Size(v.RawBytes)),
+			display.Painted(v.Hash[:min(12, len(v.Hash))], paint.Dim),
 		}
 		if quiet {
-			row = append(row, reported(v, paint.palette))
+			row = append(row, reported(v, paint.Palette))
 		}
-		t.add(append(row, plain(harmless(v.Title)))...)
+		t.Add(append(row, display.Plain(harmless(v.Title)))...)
 	}
-	return t.write(p.out, paint)
+	return t.Write(p.out, paint)
 }
 
 // reported says whether a version was reported as a change, and if not why.
-func reported(v client.Version, paint palette) cell {
+func reported(v client.Version, paint display.Palette) display.Cell {
 	switch {
 	case v.Quiet == freshet.QuietSuspect && v.Suspect != nil:
-		return cell{"no, held: " + string(v.Suspect.Class), paint.yellow}
+		return display.Painted("no, held: "+string(v.Suspect.Class), paint.Yellow)
 	case v.Quiet != "":
-		return cell{"no, " + string(v.Quiet), paint.dim}
+		return display.Painted("no, "+string(v.Quiet), paint.Dim)
 	}
-	return plain("yes")
+	return display.Plain("yes")
 }
 
 // fewItems is how many items of a change are printed.
@@ -136,7 +137,7 @@ const fewItems = 5
 func printItemChanges(p *program, c *client.ItemChanges) {
 	s := p.screen()
 	for _, n := range (freshet.Details{Items: c.Plain()}).Notes(fewItems) {
-		fmt.Fprintln(p.out, s.prose("  "+harmless(n.String()), "    "))
+		fmt.Fprintln(p.out, s.Prose("  "+harmless(n.String()), "    "))
 	}
 }
 
@@ -158,15 +159,15 @@ func printField(ctx context.Context, p *program, c *connection, s client.Source,
 		p.remark("%s had no value of %s at that time", label(s), name)
 		return nil
 	}
-	t := table{head: []string{"VERSION", "SEEN", "AGO", "VALUE"}, drop: []string{"AGO"}}
+	t := display.Table{Head: []string{"VERSION", "SEEN", "AGO", "VALUE"}, Drop: []string{"AGO"}}
 	for i, v := range values {
 		text := freshet.ShowValue(v.Value)
 		if i+1 < len(values) && freshet.ShowValue(values[i+1].Value) == text {
 			continue
 		}
-		t.add(plain(strconv.Itoa(v.Version)), plain(v.SeenAt.Local().Format(time.DateTime)), plain(ago(v.SeenAt, p.now())), plain(harmless(text)))
+		t.Add(display.Plain(strconv.Itoa(v.Version)), display.Plain(v.SeenAt.Local().Format(time.DateTime)), display.Plain(ago(v.SeenAt, p.now())), display.Plain(harmless(text)))
 	}
-	return t.write(p.out, p.screen())
+	return t.Write(p.out, p.screen())
 }
 
 // fieldLines returns named values for people, one a line.

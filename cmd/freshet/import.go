@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 )
 
 func importVerb(p *program) *cobra.Command {
@@ -80,7 +81,7 @@ func readList(path string, in io.Reader) ([]byte, error) {
 
 // printImported prints what became of a list.
 func printImported(p *program, done client.Imported) error {
-	t := table{head: []string{"LINE", "RESULT", "URL", "NOTES"}}
+	t := display.Table{Head: []string{"LINE", "RESULT", "URL", "NOTES"}}
 	for _, i := range done.Items {
 		line, notes := "", strings.Join(i.Notes, "; ")
 		if i.Line > 0 {
@@ -98,9 +99,9 @@ func printImported(p *program, done client.Imported) error {
 		if done.DryRun && result == "added" {
 			result = "new"
 		}
-		t.add(plain(line), plain(result), plain(harmless(i.URL)), plain(harmless(notes)))
+		t.Add(display.Plain(line), display.Plain(result), display.Plain(harmless(i.URL)), display.Plain(harmless(notes)))
 	}
-	if err := t.write(p.out, p.screen()); err != nil {
+	if err := t.Write(p.out, p.screen()); err != nil {
 		return err
 	}
 	verb := "added"

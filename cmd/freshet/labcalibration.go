@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 	"freshet/internal/lab"
 	"freshet/internal/learn"
 )
@@ -21,13 +22,13 @@ func printCalibration(p *program, f *lab.CalibrationFigures) error {
 	paint := p.screen()
 	var b strings.Builder
 	b.WriteString("\n")
-	if err := calibrationTable(each(f.Bins, func(b learn.ReliabilityBin) client.CalibrationBin { return client.CalibrationBin(b) })).write(&b, paint); err != nil {
+	if err := calibrationTable(each(f.Bins, func(b learn.ReliabilityBin) client.CalibrationBin { return client.CalibrationBin(b) })).Write(&b, paint); err != nil {
 		return err
 	}
 	say := func(what, format string, args ...any) {
 		const indent = 11
-		lines := wrap(fmt.Sprintf(format, args...), max(0, paint.width-indent), "")
-		fmt.Fprintf(&b, "%s%s\n", paint.dim(pad(what, indent)), strings.Join(lines, "\n"+strings.Repeat(" ", indent)))
+		lines := display.Wrap(fmt.Sprintf(format, args...), max(0, paint.Width-indent), "")
+		fmt.Fprintf(&b, "%s%s\n", paint.Dim(display.Pad(what, indent)), strings.Join(lines, "\n"+strings.Repeat(" ", indent)))
 	}
 	b.WriteString("\n")
 	say("off by", "%.1f percentage points on average over all polls", 100*f.Gap)

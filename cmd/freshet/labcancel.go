@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"freshet/internal/cli/display"
 	"strings"
 	"time"
 
@@ -30,15 +31,15 @@ func labRunsVerb(p *program) *cobra.Command {
 		if asJSON {
 			return p.printJSON(runs)
 		}
-		t := table{head: []string{"ID", "STATE", "ASKED", "POLICIES"}}
+		t := display.Table{Head: []string{"ID", "STATE", "ASKED", "POLICIES"}}
 		for _, r := range runs.Items {
 			state := string(r.State)
 			if !r.State.Over() {
 				state = fmt.Sprintf("%s %.0f%%", state, 100*r.Progress)
 			}
-			t.add(plain(r.ID), plain(state), plain(r.AskedAt.Format(time.RFC3339)), plain(harmless(strings.Join(r.Request.Policies, ","))))
+			t.Add(display.Plain(r.ID), display.Plain(state), display.Plain(r.AskedAt.Format(time.RFC3339)), display.Plain(harmless(strings.Join(r.Request.Policies, ","))))
 		}
-		return t.write(p.out, p.screen())
+		return t.Write(p.out, p.screen())
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/cli"
+	"freshet/internal/cli/display"
 	"freshet/internal/lab"
 	"freshet/internal/lab/labflag"
 	"freshet/internal/sched/policy"
@@ -121,7 +122,7 @@ func (c *labCompare) run(ctx context.Context, cases []*lab.Case) error {
 
 func (c *labCompare) table(contests []*lab.Contest) error {
 	paint := c.screen()
-	t := table{head: lab.ComparedHead, drop: []string{"AGE", "FRESHNESS", "DELAY"}}
+	t := display.Table{Head: lab.ComparedHead, Drop: []string{"AGE", "FRESHNESS", "DELAY"}}
 	for _, k := range contests {
 		best := map[string]float64{} // utility, by budget
 		for _, row := range k.Trials {
@@ -130,17 +131,17 @@ func (c *labCompare) table(contests []*lab.Contest) error {
 			}
 		}
 		for _, row := range k.Rows() {
-			cells := each(row, func(text string) cell { return plain(harmless(text)) })
+			cells := each(row, func(text string) display.Cell { return display.Plain(harmless(text)) })
 			switch {
 			case row[2] == "(limit)":
 				for i := range cells {
-					cells[i].paint = paint.dim
+					cells[i].Paint = paint.Dim
 				}
 			case row[4] == fmt.Sprintf("%.4f", best[row[1]]):
-				cells[2].paint, cells[4].paint = paint.green, paint.green
+				cells[2].Paint, cells[4].Paint = paint.Green, paint.Green
 			}
-			t.add(cells...)
+			t.Add(cells...)
 		}
 	}
-	return t.write(c.out, paint)
+	return t.Write(c.out, paint)
 }

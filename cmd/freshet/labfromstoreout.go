@@ -23,7 +23,7 @@ func printRecorded(p *program, c *lab.Case, f *storeFlags) error {
 	r := c.Recorded
 	paint := p.screen()
 	say := func(what, format string, args ...any) {
-		fmt.Fprintf(&b, "%s%s\n", paint.dim(fmt.Sprintf("%-11s", what)), fmt.Sprintf(format, args...))
+		fmt.Fprintf(&b, "%s%s\n", paint.Dim(fmt.Sprintf("%-11s", what)), fmt.Sprintf(format, args...))
 	}
 	b.WriteString("\n")
 	x := r.Score
@@ -43,7 +43,7 @@ func printRecorded(p *program, c *lab.Case, f *storeFlags) error {
 	if r.Silence > 20*r.Gap && r.Silence > r.To.Sub(r.From)/20 {
 		say("silence", "nothing was polled for %s from %s on; a replay polls then too", roughly(r.Silence), r.SilentSince.Format(time.RFC3339))
 	}
-	fmt.Fprintf(&b, "\n%s\n", paint.dim(caveat(f.hidden)))
+	fmt.Fprintf(&b, "\n%s\n", paint.Dim(caveat(f.hidden)))
 	_, err := fmt.Fprint(p.out, b.String())
 	return err
 }

@@ -181,7 +181,7 @@ func (r *labReplay) report(x lab.Trial) error {
 	var b strings.Builder
 	paint := r.screen()
 	say := func(what, format string, args ...any) {
-		fmt.Fprintf(&b, "%s%s\n", paint.dim(fmt.Sprintf("%-11s", what)), fmt.Sprintf(format, args...))
+		fmt.Fprintf(&b, "%s%s\n", paint.Dim(fmt.Sprintf("%-11s", what)), fmt.Sprintf(format, args...))
 	}
 	say("trace", "%s", harmless(x.Trace))
 	say("period", "%s to %s, %d instants of %s", x.Start, x.End, x.Instants, units.FormatDuration(r.Instant))

@@ -12,6 +12,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/cli"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 	"freshet/internal/lab/labflag"
 )
@@ -153,24 +154,24 @@ func labDoing(run client.LabRun) string {
 func (l *labRun) show(run client.LabRun) error {
 	r := run.Result
 	paint := l.screen()
-	t := table{head: []string{"BUDGET", "POLICY", "CAPTURED", "OF LIMIT", "LATE", "FRESH", "AGE", "POLLS"}, drop: []string{"AGE", "FRESH", "POLLS"}}
+	t := display.Table{Head: []string{"BUDGET", "POLICY", "CAPTURED", "OF LIMIT", "LATE", "FRESH", "AGE", "POLLS"}, Drop: []string{"AGE", "FRESH", "POLLS"}}
 	add := func(budget, policy, of string, s client.LabScore, paint func(string) string) {
 		cells := []string{budget, policy, fmt.Sprintf("%.1f%%", 100*s.Recall), of, s.Delay.String(), fmt.Sprintf("%.1f%%", 100*s.Freshness), s.Age.String(), strconv.Itoa(s.Polls)}
-		t.add(each(cells, func(text string) cell { return cell{harmless(text), paint} })...)
+		t.Add(each(cells, func(text string) display.Cell { return display.Painted(harmless(text), paint) })...)
 	}
-	add(r.Spent, "(recorded)", "", r.Recorded, paint.dim)
+	add(r.Spent, "(recorded)", "", r.Recorded, paint.Dim)
 	for _, b := range r.Budgets {
 		sign := "<= "
 		if b.LimitExact {
 			sign = ""
 		}
-		limit := each([]string{b.Budget, "(limit)", sign + fmt.Sprintf("%.1f%%", 100*b.Limit), "", "", "", "", ""}, func(text string) cell { return cell{text, paint.dim} })
-		t.add(limit...)
+		limit := each([]string{b.Budget, "(limit)", sign + fmt.Sprintf("%.1f%%", 100*b.Limit), "", "", "", "", ""}, func(text string) display.Cell { return display.Painted(text, paint.Dim) })
+		t.Add(limit...)
 		for _, x := range b.Trials {
 			add(b.Budget, x.Policy, fmt.Sprintf("%.1f%%", 100*x.OfLimit), x.LabScore, nil)
 		}
 	}
-	if err := t.write(l.out, paint); err != nil {
+	if err := t.Write(l.out, paint); err != nil {
 		return err
 	}
 	var b strings.Builder
@@ -182,7 +183,7 @@ func (l *labRun) show(run client.LabRun) error {
 	if r.Cut {
 		b.WriteString("Older polls were left out.\n")
 	}
-	fmt.Fprintf(&b, "\n%s\n", paint.dim(runCaveat))
+	fmt.Fprintf(&b, "\n%s\n", paint.Dim(runCaveat))
 	_, err := fmt.Fprint(l.out, b.String())
 	return err
 }

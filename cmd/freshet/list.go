@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 	"freshet/internal/suggest"
 )
 
@@ -112,39 +113,39 @@ func (l *listing) run(ctx context.Context, c *connection, args []string) error {
 func (l *listing) show(found []client.Source) error {
 	s, now := l.screen(), l.now()
 	by := sorts[l.query.Sort]
-	t := table{
-		head:  []string{"ID", "NAME", "URL", "SEEN", "CHANGES", "CHANGED", "NEXT", "STATE"},
-		short: map[string]int{"ID": 10, "NAME": 14, "URL": 20},
-		drop:  []string{"SEEN", "CHANGES", "URL", "NEXT", "CHANGED"},
+	t := display.Table{
+		Head:  []string{"ID", "NAME", "URL", "SEEN", "CHANGES", "CHANGED", "NEXT", "STATE"},
+		Short: map[string]int{"ID": 10, "NAME": 14, "URL": 20},
+		Drop:  []string{"SEEN", "CHANGES", "URL", "NEXT", "CHANGED"},
 	}
 	if by == "POLLS" {
-		t.head = slices.Insert(t.head, 4, by)
+		t.Head = slices.Insert(t.Head, 4, by)
 	}
-	t.drop = slices.DeleteFunc(t.drop, func(name string) bool { return name == by })
+	t.Drop = slices.DeleteFunc(t.Drop, func(name string) bool { return name == by })
 	for _, source := range found {
 		st := source.Standing
-		state, colour := stateOf(source, s.palette)
-		name := plain(harmless(source.Name))
-		if name.text == "" {
-			name = cell{harmless(st.Title), s.dim}
+		state, colour := stateOf(source, s.Palette)
+		name := display.Plain(harmless(source.Name))
+		if name.Text == "" {
+			name = display.Painted(harmless(st.Title), s.Dim)
 		}
-		row := []cell{
-			plain(string(source.ID)), name, plain(source.URL), plain(ago(st.LastSeen, now)),
-			plain(strconv.Itoa(st.Changes)), plain(ago(st.ChangedAt, now)), plain(until(source.NextPoll, now)), {state, colour},
+		row := []display.Cell{
+			display.Plain(string(source.ID)), name, display.Plain(source.URL), display.Plain(ago(st.LastSeen, now)),
+			display.Plain(strconv.Itoa(st.Changes)), display.Plain(ago(st.ChangedAt, now)), display.Plain(until(source.NextPoll, now)), display.Painted(state, colour),
 		}
 		if by == "POLLS" {
-			row = slices.Insert(row, 4, plain(strconv.FormatInt(st.Polls, 10)))
+			row = slices.Insert(row, 4, display.Plain(strconv.FormatInt(st.Polls, 10)))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
-	if shown, _ := t.fit(s.width); !slices.Contains(shown, slices.Index(t.head, "URL")) {
+	if shown, _ := t.Fit(s.Width); !slices.Contains(shown, slices.Index(t.Head, "URL")) {
 		for i, source := range found { // a URL is better than no name
-			if t.rows[i][1].text == "" {
-				t.rows[i][1] = cell{source.URL, s.dim}
+			if t.Rows[i][1].Text == "" {
+				t.Rows[i][1] = display.Painted(source.URL, s.Dim)
 			}
 		}
 	}
-	return t.write(l.out, s)
+	return t.Write(l.out, s)
 }
 
 // until formats the time that is left until t; "-" if t is not known.
@@ -159,28 +160,28 @@ func until(t, now time.Time) string {
 }
 
 // stateOf says in a word or two how a source is doing, and in which colour.
-func stateOf(s client.Source, paint palette) (string, func(string) string) {
+func stateOf(s client.Source, paint display.Palette) (string, func(string) string) {
 	st := s.Standing
 	switch {
 	case s.Removed:
-		return "removed", paint.dim
+		return "removed", paint.Dim
 	case s.Is(client.Paused):
-		return "paused", paint.dim
+		return "paused", paint.Dim
 	case s.Is(client.Failing) && st.LastError != nil:
-		return fmt.Sprintf("failing ×%d: %s", st.Failures, st.LastError.Class), paint.red
+		return fmt.Sprintf("failing ×%d: %s", st.Failures, st.LastError.Class), paint.Red
 	case s.Is(client.Failing):
-		return fmt.Sprintf("failing ×%d", st.Failures), paint.red
+		return fmt.Sprintf("failing ×%d", st.Failures), paint.Red
 	case s.Is(client.Unseen):
-		return "new", paint.yellow
+		return "new", paint.Yellow
 	case s.Is(client.Suspected):
 		if st.Held != nil {
-			return "held: " + shorten(harmless(st.Suspect.Short(s.URL)), 48), paint.yellow
+			return "held: " + display.Shorten(harmless(st.Suspect.Short(s.URL)), 48), paint.Yellow
 		}
-		return "suspect: " + shorten(harmless(st.Suspect.Short(s.URL)), 48), paint.yellow
+		return "suspect: " + display.Shorten(harmless(st.Suspect.Short(s.URL)), 48), paint.Yellow
 	case s.Is(client.Noisy):
-		return "noisy", paint.yellow
+		return "noisy", paint.Yellow
 	}
-	return "ok", paint.green
+	return "ok", paint.Green
 }
 
 // nameOf returns what people call a source: its name, the title of its page, or

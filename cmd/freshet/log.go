@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -150,9 +151,9 @@ func (l *pollLog) print(ctx context.Context, o client.Outcome) error {
 		return l.printLine(o)
 	}
 	paint := l.screen()
-	what := map[string]func(string) string{"changed": paint.green, "first": paint.green, "failed": paint.red}[o.Result]
+	what := map[string]func(string) string{"changed": paint.Green, "first": paint.Green, "failed": paint.Red}[o.Result]
 	if what == nil {
-		what = paint.dim
+		what = paint.Dim
 	}
 	detail := strconv.Itoa(o.Status)
 	if o.Result == freshet.Failed.String() {
@@ -160,7 +161,7 @@ func (l *pollLog) print(ctx context.Context, o client.Outcome) error {
 	} else if o.Version > 0 {
 		detail += fmt.Sprintf(" version %d", o.Version)
 	}
-	head := fmt.Sprintf("%s %s %6s ", paint.dim(o.Ended.Local().Format(time.DateTime)), what(pad(o.Result, 9)), roughDuration(o.Ended.Sub(o.Began)))
+	head := fmt.Sprintf("%s %s %6s ", paint.Dim(o.Ended.Local().Format(time.DateTime)), what(display.Pad(o.Result, 9)), roughDuration(o.Ended.Sub(o.Began)))
 	_, err := fmt.Fprintln(l.out, l.fit(paint, head, string(o.Source), l.url(ctx, o.Source), detail))
 	return err
 }
@@ -174,23 +175,23 @@ const (
 
 // fit returns a line of the log that fits the screen: the URL takes what the
 // rest leaves, and what is still too long goes on below.
-func (l *pollLog) fit(s screen, head, id, url, detail string) string {
-	if s.width == 0 {
-		return fmt.Sprintf("%s%s %s %s", head, pad(id, logID), url, detail)
+func (l *pollLog) fit(s display.Screen, head, id, url, detail string) string {
+	if s.Width == 0 {
+		return fmt.Sprintf("%s%s %s %s", head, display.Pad(id, logID), url, detail)
 	}
-	line := head + pad(shorten(id, logLongID), logID) + " "
-	below := columns(line)+columns(detail) > s.width
-	room := s.width - columns(line)
+	line := head + display.Pad(display.Shorten(id, logLongID), logID) + " "
+	below := display.Columns(line)+display.Columns(detail) > s.Width
+	room := s.Width - display.Columns(line)
 	if !below {
-		room -= columns(detail) + 1
+		room -= display.Columns(detail) + 1
 	}
-	if url != "" && room >= min(columns(url), logLeastURL) {
-		line += shorten(url, room) + " "
+	if url != "" && room >= min(display.Columns(url), logLeastURL) {
+		line += display.Shorten(url, room) + " "
 	}
 	if !below {
 		return line + detail
 	}
-	return strings.TrimRight(line, " ") + "\n" + s.prose("    "+detail, "    ")
+	return strings.TrimRight(line, " ") + "\n" + s.Prose("    "+detail, "    ")
 }
 
 // url returns the URL of a source, or "" if it is no longer watched.

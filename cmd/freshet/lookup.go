@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -150,7 +151,7 @@ func label(s client.Source) string {
 func sayDone(p *program, done string, s client.Source) error {
 	line := done + " " + label(s)
 	if width := p.columnsOf(p.out); width > 0 {
-		line = shorten(line, width)
+		line = display.Shorten(line, width)
 	}
 	_, err := fmt.Fprintln(p.out, line)
 	return err
@@ -158,7 +159,7 @@ func sayDone(p *program, done string, s client.Source) error {
 
 // remark prints a remark on standard error, apart from the output.
 func (p *program) remark(format string, args ...any) {
-	fmt.Fprintln(p.err, screen{width: p.columnsOf(p.err)}.message(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(p.err, display.Screen{Width: p.columnsOf(p.err)}.Message(fmt.Sprintf(format, args...)))
 }
 
 // completed has the shell complete the ids of sources.

@@ -11,6 +11,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/app"
+	"freshet/internal/cli/display"
 	"freshet/internal/lab"
 )
 
@@ -85,7 +86,7 @@ func (n *numbering) run(ctx context.Context, c *connection) error {
 func (n *numbering) show(a client.Numbers) error {
 	paint := n.screen()
 	say := func(format string, args ...any) {
-		fmt.Fprintln(n.out, paint.prose(fmt.Sprintf(format, args...), "  "))
+		fmt.Fprintln(n.out, paint.Prose(fmt.Sprintf(format, args...), "  "))
 	}
 	switch {
 	case a.All.Sources > 0:
@@ -96,7 +97,7 @@ func (n *numbering) show(a client.Numbers) error {
 		say("No source is polled. Add one: freshet add URL")
 		return nil
 	}
-	say("%s", paint.bold(capturedInWords(a.All)))
+	say("%s", paint.Bold(capturedInWords(a.All)))
 	for _, line := range []string{missedInWords(a.All), a.All.Wide, sourcesInWords(a.All)} {
 		if line != "" {
 			say("%s", line)
@@ -169,21 +170,21 @@ func few(n float64) string {
 	return rough(math.Round(n))
 }
 
-func (n *numbering) showGroups(a client.Numbers, paint screen) error {
+func (n *numbering) showGroups(a client.Numbers, paint display.Screen) error {
 	if n.by == "" || len(a.Groups) == 0 {
 		return nil
 	}
 	fmt.Fprintln(n.out)
 	head := map[string]string{"tag": "TAG", "host": "HOST", "source": "SOURCE"}[n.by]
-	t := table{
-		head:  []string{head, "SOURCES", "CAPTURED", "BETWEEN", "MISSED", "LATE", "FRESH", "AGE", "BEHIND", "POLLS", "FOUND", "WAITING"},
-		short: map[string]int{head: 16},
-		drop:  []string{"BEHIND", "FOUND", "AGE", "WAITING", "FRESH", "SOURCES", "POLLS", "LATE", "BETWEEN"},
+	t := display.Table{
+		Head:  []string{head, "SOURCES", "CAPTURED", "BETWEEN", "MISSED", "LATE", "FRESH", "AGE", "BEHIND", "POLLS", "FOUND", "WAITING"},
+		Short: map[string]int{head: 16},
+		Drop:  []string{"BEHIND", "FOUND", "AGE", "WAITING", "FRESH", "SOURCES", "POLLS", "LATE", "BETWEEN"},
 	}
 	for _, g := range a.Groups {
-		name := plain(harmless(g.Name))
-		if name.text == "" {
-			name = cell{"(no tag)", paint.dim}
+		name := display.Plain(harmless(g.Name))
+		if name.Text == "" {
+			name = display.Painted("(no tag)", paint.Dim)
 		}
 		captured, between, missed := percent(g.Share.Mean), bounds(g.Share), few(g.Missed.Mean)
 		if g.TooEarly != "" {
@@ -193,11 +194,11 @@ func (n *numbering) showGroups(a client.Numbers, paint screen) error {
 		if g.Polls == 0 {
 			fresh, behind, found = "-", "-", "-"
 		}
-		t.add(name, plain(strconv.Itoa(g.Sources)), plain(captured), plain(between), plain(missed),
-			plain(late(g.Delay)), plain(fresh), plain(late(g.Age)), plain(behind), plain(few(g.Polls)),
-			plain(found), plain(few(g.Waiting)))
+		t.Add(name, display.Plain(strconv.Itoa(g.Sources)), display.Plain(captured), display.Plain(between), display.Plain(missed),
+			display.Plain(late(g.Delay)), display.Plain(fresh), display.Plain(late(g.Age)), display.Plain(behind), display.Plain(few(g.Polls)),
+			display.Plain(found), display.Plain(few(g.Waiting)))
 	}
-	if err := t.write(n.out, paint); err != nil {
+	if err := t.Write(n.out, paint); err != nil {
 		return err
 	}
 	if a.LeftOff > 0 {
@@ -206,7 +207,7 @@ func (n *numbering) showGroups(a client.Numbers, paint screen) error {
 	return nil
 }
 
-func (n *numbering) showCalibration(c client.Calibration, paint screen) error {
+func (n *numbering) showCalibration(c client.Calibration, paint display.Screen) error {
 	if !n.calibration {
 		return nil
 	}
@@ -215,16 +216,16 @@ func (n *numbering) showCalibration(c client.Calibration, paint screen) error {
 		fmt.Fprintln(n.out, "No chance that was said of a poll has been put to the test yet.")
 		return nil
 	}
-	return calibrationTable(c.Bins).write(n.out, paint)
+	return calibrationTable(c.Bins).Write(n.out, paint)
 }
 
 // calibrationTable compares predicted with observed changes.
-func calibrationTable(bins []client.CalibrationBin) *table {
-	t := &table{head: []string{"SAID", "POLLS", "SHOULD FIND", "FOUND", "OFF BY"}}
+func calibrationTable(bins []client.CalibrationBin) *display.Table {
+	t := &display.Table{Head: []string{"SAID", "POLLS", "SHOULD FIND", "FOUND", "OFF BY"}}
 	for _, bin := range bins {
-		t.add(plain(fmt.Sprintf("%.0f-%.0f%%", 100*bin.From, 100*bin.To)), plain(lab.FormatNumber(bin.Polls)),
-			plain(fmt.Sprintf("%.1f%%", 100*bin.Said)), plain(fmt.Sprintf("%.1f%%", 100*bin.Found)),
-			plain(fmt.Sprintf("%+.1f", 100*(bin.Found-bin.Said))))
+		t.Add(display.Plain(fmt.Sprintf("%.0f-%.0f%%", 100*bin.From, 100*bin.To)), display.Plain(lab.FormatNumber(bin.Polls)),
+			display.Plain(fmt.Sprintf("%.1f%%", 100*bin.Said)), display.Plain(fmt.Sprintf("%.1f%%", 100*bin.Found)),
+			display.Plain(fmt.Sprintf("%+.1f", 100*(bin.Found-bin.Said))))
 	}
 	return t
 }
@@ -249,15 +250,15 @@ func (n *numbering) runDays(ctx context.Context, c *connection) error {
 	if n.json {
 		return n.printJSON(days)
 	}
-	t := table{
-		head: []string{"DAY", "REQUESTS", "POLLS", "FAILED", "CHANGES", "CAPTURED", "MISSED", "BETWEEN"},
-		drop: []string{"REQUESTS", "FAILED", "BETWEEN"},
+	t := display.Table{
+		Head: []string{"DAY", "REQUESTS", "POLLS", "FAILED", "CHANGES", "CAPTURED", "MISSED", "BETWEEN"},
+		Drop: []string{"REQUESTS", "FAILED", "BETWEEN"},
 	}
 	for _, d := range days.Items {
-		t.add(plain(d.Date), plain(strconv.Itoa(d.Requests)), plain(strconv.Itoa(d.Polls)), plain(strconv.Itoa(d.Failed)),
-			plain(strconv.Itoa(d.Changes)), plain(few(d.Captured)), plain(few(d.Missed.Mean)), plain(few(d.Missed.Low)+" to "+few(d.Missed.High)))
+		t.Add(display.Plain(d.Date), display.Plain(strconv.Itoa(d.Requests)), display.Plain(strconv.Itoa(d.Polls)), display.Plain(strconv.Itoa(d.Failed)),
+			display.Plain(strconv.Itoa(d.Changes)), display.Plain(few(d.Captured)), display.Plain(few(d.Missed.Mean)), display.Plain(few(d.Missed.Low)+" to "+few(d.Missed.High)))
 	}
-	if err := t.write(n.out, n.screen()); err != nil {
+	if err := t.Write(n.out, n.screen()); err != nil {
 		return err
 	}
 	if days.From != nil {

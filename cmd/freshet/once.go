@@ -340,7 +340,7 @@ func (v *onceRun) sumUp() error {
 	case v.json:
 		return v.printLine(map[string]any{"summary": v.round.sum, "owed": v.owed})
 	case v.verbose || isTerminal(v.out):
-		fmt.Fprintln(v.out, v.screen().message(v.round.sum.String()))
+		fmt.Fprintln(v.out, v.screen().Message(v.round.sum.String()))
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"freshet/client"
 	"freshet/internal/app"
 	"freshet/internal/cli"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/lab/labflag"
@@ -251,7 +252,7 @@ func (l *planning) show(g *lab.Grid, c cyclicPlan) error {
 	if c.Page != "" {
 		what = "page " + harmless(c.Page)
 	}
-	fmt.Fprintln(l.out, l.screen().prose(fmt.Sprintf("%s of %s, from %s: %s per period of %s", what, harmless(c.Trace), c.Start, counted(c.Polls, "poll"), units.FormatDuration(l.period)), "  "))
+	fmt.Fprintln(l.out, l.screen().Prose(fmt.Sprintf("%s of %s, from %s: %s per period of %s", what, harmless(c.Trace), c.Start, counted(c.Polls, "poll"), units.FormatDuration(l.period)), "  "))
 	fmt.Fprintf(l.out, "%s: of %s %d missed, recall %.4f, mean delay %.2f instants\n", c.Method, counted(c.Changes, "change"), c.Misses, c.Recall, c.MeanDelay)
 	begins, err := l.begins(g)
 	if err != nil {
@@ -261,13 +262,13 @@ func (l *planning) show(g *lab.Grid, c cyclicPlan) error {
 	if err != nil {
 		return err
 	}
-	t := table{head: []string{"OFFSET", "POLL AT", "OF THE PERIOD"}}
+	t := display.Table{Head: []string{"OFFSET", "POLL AT", "OF THE PERIOD"}}
 	for _, b := range c.Offsets {
 		// A poll comes at the end of its instant.
 		end := time.Duration(b+1) * l.Instant
-		t.add(plain(fmt.Sprint(b)), plain(begins.Add(end).In(zone).Format("2006-01-02 15:04:05")), plain("+"+units.FormatDuration(end)))
+		t.Add(display.Plain(fmt.Sprint(b)), display.Plain(begins.Add(end).In(zone).Format("2006-01-02 15:04:05")), display.Plain("+"+units.FormatDuration(end)))
 	}
-	return t.write(l.out, l.screen())
+	return t.Write(l.out, l.screen())
 }
 
 // A storePlanning plans strategies from the history that a daemon has recorded.
@@ -414,7 +415,7 @@ func (l *planning) tellBetter(p *sourcePlan) error {
 	if p.Applied {
 		done = "; it is in force now"
 	}
-	_, err := fmt.Fprintln(l.out, l.screen().prose(harmless(fmt.Sprintf("%s: %s would capture %s, instead of %s%s", p.Source, p.Strategy, percent(p.Captures), before, done)), "  "))
+	_, err := fmt.Fprintln(l.out, l.screen().Prose(harmless(fmt.Sprintf("%s: %s would capture %s, instead of %s%s", p.Source, p.Strategy, percent(p.Captures), before, done)), "  "))
 	return err
 }
 
@@ -545,15 +546,15 @@ func (l *planning) showStore(all storePlans) error {
 	if len(all.Plans) == 1 {
 		return l.showOne(all.Plans[0])
 	}
-	t := table{head: []string{"SOURCE", "CHANGES", "CAPTURES", "UNIFORM", "STRATEGY"}}
+	t := display.Table{Head: []string{"SOURCE", "CHANGES", "CAPTURES", "UNIFORM", "STRATEGY"}}
 	for _, p := range all.Plans {
 		if p.Strategy == "" {
-			t.add(plain(string(p.Source)), plain(fmt.Sprint(p.Changes)), plain("-"), plain("-"), plain("none: polls are worth more elsewhere"))
+			t.Add(display.Plain(string(p.Source)), display.Plain(fmt.Sprint(p.Changes)), display.Plain("-"), display.Plain("-"), display.Plain("none: polls are worth more elsewhere"))
 			continue
 		}
-		t.add(plain(string(p.Source)), plain(fmt.Sprint(p.Changes)), plain(percent(p.Captures)), plain(percent(p.Uniform)), plain(p.Strategy))
+		t.Add(display.Plain(string(p.Source)), display.Plain(fmt.Sprint(p.Changes)), display.Plain(percent(p.Captures)), display.Plain(percent(p.Uniform)), display.Plain(p.Strategy))
 	}
-	if err := t.write(l.out, l.screen()); err != nil {
+	if err := t.Write(l.out, l.screen()); err != nil {
 		return err
 	}
 	return l.sayApplied(slices.ContainsFunc(all.Plans, func(p sourcePlan) bool { return p.Applied }))
@@ -576,7 +577,7 @@ func (l *planning) showOne(p sourcePlan) error {
 		lines = append(lines, fmt.Sprintf("The times of these changes are known to %s only; poll it more often for a while for a better plan.", roughDuration(time.Duration(p.Width*float64(time.Second)))))
 	}
 	for _, line := range lines {
-		if _, err := fmt.Fprintln(l.out, l.screen().prose(harmless(line), "")); err != nil {
+		if _, err := fmt.Fprintln(l.out, l.screen().Prose(harmless(line), "")); err != nil {
 			return err
 		}
 	}

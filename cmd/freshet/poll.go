@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -120,7 +121,7 @@ func (v *polling) sayWait(ctx context.Context, c *connection, s client.Source) {
 	}
 	for _, h := range wanted.Items {
 		if h.Source == s.ID && h.Hold != nil && h.Hold.Kind != "none" && h.Hold.Kind != "under_way" {
-			fmt.Fprintln(v.err, palette(v.colours(v.err)).dim(fmt.Sprintf("waiting: %s", holdInWords(h.Hold, v.program.now()))))
+			fmt.Fprintln(v.err, display.Palette(v.colours(v.err)).Dim(fmt.Sprintf("waiting: %s", holdInWords(h.Hold, v.program.now()))))
 		}
 	}
 }
@@ -145,7 +146,7 @@ func (v *polling) round(ctx context.Context, c *connection) error {
 			return err
 		}
 	} else {
-		fmt.Fprintln(v.out, v.screen().message(r.sum.String()))
+		fmt.Fprintln(v.out, v.screen().Message(r.sum.String()))
 	}
 	if r.sum.Failed > 0 || c.local && r.sum.Held > 0 {
 		return errNotWell
@@ -162,17 +163,17 @@ func printPoll(p *program, s client.Source, a client.PollAnswer) {
 		fmt.Fprintf(p.out, "%s: not polled yet: %s\n", label(s), holdInWords(a.Hold, p.now()))
 	case o.Result == freshet.Failed.String(): // printed as the error
 	case o.Result == freshet.Unchanged.String():
-		fmt.Fprintf(p.out, "%s: %s, version %d\n", label(s), paint.dim("unchanged"), o.Version)
+		fmt.Fprintf(p.out, "%s: %s, version %d\n", label(s), paint.Dim("unchanged"), o.Version)
 	case o.Result == freshet.Doubted.String():
-		fmt.Fprintf(p.out, "%s: %s\n", label(s), heldPoll(*o, paint.palette))
+		fmt.Fprintf(p.out, "%s: %s\n", label(s), heldPoll(*o, paint.Palette))
 	default:
-		fmt.Fprintf(p.out, "%s: %s, version %d\n", label(s), paint.green(o.Result), o.Version)
+		fmt.Fprintf(p.out, "%s: %s, version %d\n", label(s), paint.Green(o.Result), o.Version)
 	}
 }
 
 // heldPoll describes a result that is held as suspect.
-func heldPoll(o client.Outcome, paint palette) string {
-	words := fmt.Sprintf("%s as suspect, version %d", paint.yellow("held"), o.Version)
+func heldPoll(o client.Outcome, paint display.Palette) string {
+	words := fmt.Sprintf("%s as suspect, version %d", paint.Yellow("held"), o.Version)
 	if o.Suspect != nil {
 		words += ": " + harmless(o.Suspect.String())
 	}
@@ -186,8 +187,8 @@ func heldPoll(o client.Outcome, paint palette) string {
 func (r *round) print(t sourceResult) error {
 	s := r.screen()
 	name, now := r.labelOf(t.Source), r.now()
-	if s.width > 0 {
-		name = shorten(name, max(leastWidth/2, s.width/2))
+	if s.Width > 0 {
+		name = display.Shorten(name, max(display.LeastWidth/2, s.Width/2))
 	}
 	line := ""
 	switch {
@@ -200,15 +201,15 @@ func (r *round) print(t sourceResult) error {
 	case t.Outcome == nil:
 		line = fmt.Sprintf("%s: not polled yet: %s", name, holdInWords(t.Hold, now))
 	case t.Outcome.Result == freshet.Failed.String():
-		line = fmt.Sprintf("%s: %s: %s (%s)", name, s.red("failed"), harmless(t.Outcome.Error), t.Outcome.Failure)
+		line = fmt.Sprintf("%s: %s: %s (%s)", name, s.Red("failed"), harmless(t.Outcome.Error), t.Outcome.Failure)
 	case t.Outcome.Result == freshet.Unchanged.String():
-		line = fmt.Sprintf("%s: %s, version %d", name, s.dim("unchanged"), t.Outcome.Version)
+		line = fmt.Sprintf("%s: %s, version %d", name, s.Dim("unchanged"), t.Outcome.Version)
 	case t.Outcome.Result == freshet.Doubted.String():
-		line = fmt.Sprintf("%s: %s", name, heldPoll(*t.Outcome, s.palette))
+		line = fmt.Sprintf("%s: %s", name, heldPoll(*t.Outcome, s.Palette))
 	default:
-		line = fmt.Sprintf("%s: %s, version %d", name, s.green(t.Outcome.Result), t.Outcome.Version)
+		line = fmt.Sprintf("%s: %s, version %d", name, s.Green(t.Outcome.Result), t.Outcome.Version)
 	}
-	_, err := fmt.Fprintln(r.out, s.message(line))
+	_, err := fmt.Fprintln(r.out, s.Message(line))
 	return err
 }
 

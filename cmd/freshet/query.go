@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -39,7 +40,7 @@ func queryResource() resource[client.Query, *connection] {
 		backend: overAPI,
 		all:     func(ctx context.Context, c *connection) ([]client.Query, error) { return c.Queries(ctx) },
 		none:    "there are no queries; freshet query add NAME --when CONDITION adds one",
-		table:   table{head: []string{"QUERY", "MATCHES", "STATE", "SCOPE", "WHEN"}, short: map[string]int{"QUERY": 24, "SCOPE": 30}, drop: []string{"SCOPE", "STATE"}},
+		table:   display.Table{Head: []string{"QUERY", "MATCHES", "STATE", "SCOPE", "WHEN"}, Short: map[string]int{"QUERY": 24, "SCOPE": 30}, Drop: []string{"SCOPE", "STATE"}},
 		row: func(q client.Query) []string {
 			return []string{q.ID, fmt.Sprint(q.Matches), stateOfQuery(q), scopeText(q.Scope), cmp.Or(oneLine(q.When), "any change")}
 		},
@@ -353,7 +354,7 @@ func printQuery(p *program, q client.Query) error {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
 		text := harmless(fmt.Sprintf(format, args...))
-		fmt.Fprintf(&b, "%s %s\n", paint.dim(fmt.Sprintf("%-10s", name)), paint.prose(text, strings.Repeat(" ", 11)))
+		fmt.Fprintf(&b, "%s %s\n", paint.Dim(fmt.Sprintf("%-10s", name)), paint.Prose(text, strings.Repeat(" ", 11)))
 	}
 	row("query", "%s  %s", q.ID, q.Name)
 	row("scope", "%s", scopeText(q.Scope))
@@ -414,5 +415,5 @@ func printMatch(p *program, m client.Match) {
 	}
 	why := map[string]string{"silent": "no change fits any more", "held": "true for as long as was asked", "poll": "a poll made it true"}[string(m.Cause)]
 	s := p.screen()
-	fmt.Fprintf(p.out, "%s %s %s\n%s\n", s.bold(fmt.Sprintf("#%d", m.Number)), harmless(about), s.dim(moment(m.At, p.now())), s.prose("  "+why, "  "))
+	fmt.Fprintf(p.out, "%s %s %s\n%s\n", s.Bold(fmt.Sprintf("#%d", m.Number)), harmless(about), s.Dim(moment(m.At, p.now())), s.Prose("  "+why, "  "))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/app"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -21,8 +22,8 @@ type resource[T, B any] struct {
 	noun    string // in messages, such as "sink"
 	backend backend[B]
 	all     func(context.Context, B) ([]T, error)
-	none    string // printed instead of an empty list
-	table   table  // without rows
+	none    string        // printed instead of an empty list
+	table   display.Table // without rows
 	row     func(T) []string
 	remove  func(ctx context.Context, b B, name string) error
 }
@@ -57,9 +58,9 @@ func (r resource[T, B]) listVerb(p *program, cmd *cobra.Command) *cobra.Command 
 		}
 		t := r.table
 		for _, item := range items {
-			t.add(each(r.row(item), func(text string) cell { return plain(harmless(text)) })...)
+			t.Add(each(r.row(item), func(text string) display.Cell { return display.Plain(harmless(text)) })...)
 		}
-		return t.write(p.out, p.screen())
+		return t.Write(p.out, p.screen())
 	})
 }
 

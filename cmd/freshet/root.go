@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/internal/cli"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 	"freshet/internal/suggest"
 )
@@ -186,8 +187,8 @@ func (p *program) root(args ...string) *cobra.Command {
 }
 
 func (p *program) checkScreen() error {
-	if p.width != noWidth && p.width != 0 && p.width < leastWidth {
-		return usagef("--width: %d is too narrow; the least is %d columns, and 0 means no limit", p.width, leastWidth)
+	if p.width != noWidth && p.width != 0 && p.width < display.LeastWidth {
+		return usagef("--width: %d is too narrow; the least is %d columns, and 0 means no limit", p.width, display.LeastWidth)
 	}
 	switch p.colour {
 	case "auto", "always", "never":
@@ -263,7 +264,7 @@ func paragraphs(text string, most int) string {
 	all := strings.Split(text, "\n\n")
 	for i, p := range all {
 		if !strings.Contains(p, "\n ") && !strings.HasPrefix(p, " ") {
-			all[i] = strings.Join(wrap(strings.ReplaceAll(p, "\n", " "), most, ""), "\n")
+			all[i] = strings.Join(display.Wrap(strings.ReplaceAll(p, "\n", " "), most, ""), "\n")
 		}
 	}
 	return strings.Join(all, "\n\n")

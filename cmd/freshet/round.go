@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -237,7 +238,7 @@ func (r *round) progress() {
 			words += ", until " + first.Until.Local().Format(time.TimeOnly)
 		}
 	}
-	fmt.Fprintf(r.err, "\r\x1b[K%s", shorten(words, max(20, r.columnsOf(r.err)-1)))
+	fmt.Fprintf(r.err, "\r\x1b[K%s", display.Shorten(words, max(20, r.columnsOf(r.err)-1)))
 	r.shown = true
 }
 

@@ -125,17 +125,17 @@ func printHit(p *program, h client.SearchHit) {
 	if !h.Current {
 		when = moment(h.Since, now) + " to " + moment(h.Until, now)
 	}
-	state := s.green("now")
+	state := s.Green("now")
 	if !h.Current {
-		state = s.yellow("past")
+		state = s.Yellow("past")
 	}
 	if h.Removed {
 		state += ", source removed"
 	}
 	about := harmless(cmp.Or(h.Name, h.Title, h.URL))
-	fmt.Fprintf(p.out, "%s %s %s (%s) %s\n", s.bold(harmless(string(h.Source))), about, which, state, s.dim(when))
+	fmt.Fprintf(p.out, "%s %s %s (%s) %s\n", s.Bold(harmless(string(h.Source))), about, which, state, s.Dim(when))
 	for _, passage := range h.Passages {
-		fmt.Fprintln(p.out, "  "+marked(passage, s.bold))
+		fmt.Fprintln(p.out, "  "+marked(passage, s.Bold))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/cli/display"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 )
@@ -105,7 +106,7 @@ func secretResource() resource[secrets.Entry, *secrets.Vault] {
 		backend: overVault,
 		all:     func(_ context.Context, v *secrets.Vault) ([]secrets.Entry, error) { return v.List() },
 		none:    "there are no secrets; freshet secret set NAME sets one",
-		table:   table{head: []string{"NAME", "SENT TO", "SET"}, short: map[string]int{"NAME": 12}, drop: []string{"SET"}},
+		table:   display.Table{Head: []string{"NAME", "SENT TO", "SET"}, Short: map[string]int{"NAME": 12}, Drop: []string{"SET"}},
 		row: func(e secrets.Entry) []string {
 			return []string{e.Name, cmp.Or(strings.Join(e.Hosts, ", "), "configuration file only"), e.Set.Local().Format(time.DateTime)}
 		},

@@ -10,6 +10,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/cli"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -61,15 +62,15 @@ be changed here: the exit code is then 5.`,
 		if listed.Effect != nil {
 			return showEffect(p, *listed.Effect)
 		}
-		t := table{head: []string{"SETTING", "VALUE", "DEFAULT", "FROM"}, short: map[string]int{"VALUE": 24}, drop: []string{"DEFAULT"}}
+		t := display.Table{Head: []string{"SETTING", "VALUE", "DEFAULT", "FROM"}, Short: map[string]int{"VALUE": 24}, Drop: []string{"DEFAULT"}}
 		for _, s := range listed.Items {
 			from := s.From
 			if s.Where != "" {
 				from = fmt.Sprintf("%s (%s)", s.From, s.Where)
 			}
-			t.add(plain(s.Key), plain(orDash(s.Value)), plain(orDash(s.Default)), plain(from))
+			t.Add(display.Plain(s.Key), display.Plain(orDash(s.Value)), display.Plain(orDash(s.Default)), display.Plain(from))
 		}
-		return t.write(p.out, p.screen())
+		return t.Write(p.out, p.screen())
 	})
 }
 
@@ -79,16 +80,16 @@ func showEffect(p *program, e client.SettingsEffect) error {
 		_, err := fmt.Fprintln(p.out, "Nothing would change.")
 		return err
 	}
-	t := table{head: []string{"SETTING", "NOW", "THEN"}}
+	t := display.Table{Head: []string{"SETTING", "NOW", "THEN"}}
 	for _, c := range e.Changed {
-		t.add(plain(c.Key), plain(c.From), plain(c.To))
+		t.Add(display.Plain(c.Key), display.Plain(c.From), display.Plain(c.To))
 	}
 	s := p.screen()
-	if err := t.write(p.out, s); err != nil {
+	if err := t.Write(p.out, s); err != nil {
 		return err
 	}
 	for _, line := range effectInWords(e) {
-		fmt.Fprintln(p.out, s.prose(line, "  "))
+		fmt.Fprintln(p.out, s.Prose(line, "  "))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -60,7 +61,7 @@ or URL.`,
 			if i == 0 {
 				name = "values"
 			}
-			fmt.Fprintf(p.out, "%s %s\n", p.screen().dim(pad(name, showIndent-1)), harmless(line))
+			fmt.Fprintf(p.out, "%s %s\n", p.screen().Dim(display.Pad(name, showIndent-1)), harmless(line))
 		}
 		return nil
 	}), 1)
@@ -75,9 +76,9 @@ func printSource(p *program, s client.Source, why *client.Why) error {
 	line := func(name, value string) {
 		if value != "" && value != "0s" && value != "0" {
 			if name != "url" { // which is shown whole, to be copied
-				value = strings.Join(wrap(value, max(0, paint.width-showIndent), ""), "\n"+strings.Repeat(" ", showIndent))
+				value = strings.Join(display.Wrap(value, max(0, paint.Width-showIndent), ""), "\n"+strings.Repeat(" ", showIndent))
 			}
-			fmt.Fprintf(p.out, "%s %s\n", paint.dim(pad(name, showIndent-1)), value)
+			fmt.Fprintf(p.out, "%s %s\n", paint.Dim(display.Pad(name, showIndent-1)), value)
 		}
 	}
 	at := func(t time.Time) string {
@@ -105,7 +106,7 @@ func printSource(p *program, s client.Source, why *client.Why) error {
 	}
 	line("origin", string(s.Origin))
 	line("added", at(s.CreatedAt))
-	state, colour := stateOf(s, paint.palette)
+	state, colour := stateOf(s, paint.Palette)
 	line("state", colour(state))
 	if st.Suspect != nil {
 		line("suspect", harmless(st.Suspect.String()))

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 	"freshet/internal/sinks"
 )
@@ -215,7 +216,7 @@ func sinkResource() resource[client.SinkInfo, *connection] {
 			return list.Items, err
 		},
 		none:  "there are no sinks; freshet sink add NAME URL adds one",
-		table: table{head: []string{"NAME", "KIND", "STATE", "WAITING", "GIVEN UP", "FOR", "URL"}, drop: []string{"FOR", "GIVEN UP"}, short: map[string]int{"NAME": 12}},
+		table: display.Table{Head: []string{"NAME", "KIND", "STATE", "WAITING", "GIVEN UP", "FOR", "URL"}, Drop: []string{"FOR", "GIVEN UP"}, Short: map[string]int{"NAME": 12}},
 		row: func(s client.SinkInfo) []string {
 			return []string{s.Name, s.Kind, string(s.Standing.State), fmt.Sprint(s.Standing.Open), fmt.Sprint(s.Standing.Dead), wantedBy(s.NewSink), s.URL}
 		},
@@ -292,7 +293,7 @@ func printSink(p *program, s client.SinkInfo) {
 	line("Given up", deliveries(st.Dead))
 	line("Place", st.Place.String())
 	if s.Template != "" {
-		fmt.Fprintf(p.out, "Template\n%s\n", harmlessLines(s.Template))
+		fmt.Fprintf(p.out, "Template\n%s\n", display.HarmlessLines(s.Template))
 	}
 }
 
@@ -364,11 +365,11 @@ func sinkKindsVerb(p *program) *cobra.Command {
 			return p.printJSON(all)
 		}
 		if len(args) == 0 {
-			t := table{head: []string{"KIND", "WHAT IT IS"}}
+			t := display.Table{Head: []string{"KIND", "WHAT IT IS"}}
 			for _, k := range all {
-				t.add(plain(k.Name), plain(k.About))
+				t.Add(display.Plain(k.Name), display.Plain(k.About))
 			}
-			return t.write(p.out, p.screen())
+			return t.Write(p.out, p.screen())
 		}
 		printKind(p, all[0])
 		return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
 
@@ -38,19 +39,19 @@ receiver. The daemon keeps the last fifty of each sink since it started.`,
 			p.remark("there was no attempt since the daemon started")
 			return nil
 		}
-		t := table{head: []string{"ENDED", "EVENT", "ATTEMPT", "TOOK", "RESULT", "BY"}, drop: []string{"TOOK", "ATTEMPT", "BY"}}
+		t := display.Table{Head: []string{"ENDED", "EVENT", "ATTEMPT", "TOOK", "RESULT", "BY"}, Drop: []string{"TOOK", "ATTEMPT", "BY"}}
 		if !slices.ContainsFunc(list.Items, func(a client.Attempt) bool { return a.Node != "" }) {
-			t.head, t.drop = t.head[:5], t.drop[:2]
+			t.Head, t.Drop = t.Head[:5], t.Drop[:2]
 		}
 		for _, a := range list.Items {
 			result := "accepted"
 			if !a.Accepted {
 				result = a.Error
 			}
-			row := []cell{plain(ago(a.At, p.now())), plain(a.ID), plain(fmt.Sprint(a.Attempt)), plain(fmt.Sprintf("%.0f ms", a.Took)), plain(harmless(result)), plain(harmless(a.Node))}
-			t.add(row[:len(t.head)]...)
+			row := []display.Cell{display.Plain(ago(a.At, p.now())), display.Plain(a.ID), display.Plain(fmt.Sprint(a.Attempt)), display.Plain(fmt.Sprintf("%.0f ms", a.Took)), display.Plain(harmless(result)), display.Plain(harmless(a.Node))}
+			t.Add(row[:len(t.Head)]...)
 		}
-		return t.write(p.out, p.screen())
+		return t.Write(p.out, p.screen())
 	}))
 }
 
@@ -79,15 +80,15 @@ only the first pending delivery is listed; the others follow it in order.`,
 			p.remark("nothing is owed")
 			return nil
 		}
-		t := table{head: []string{"EVENT", "ATTEMPTS", "NEXT", "ERROR"}, drop: []string{"ATTEMPTS"}}
+		t := display.Table{Head: []string{"EVENT", "ATTEMPTS", "NEXT", "ERROR"}, Drop: []string{"ATTEMPTS"}}
 		for _, d := range list.Items {
 			next := "now"
 			if d.Next.After(p.now()) {
 				next = "in " + roughDuration(d.Next.Sub(p.now()))
 			}
-			t.add(plain(d.ID), plain(fmt.Sprint(d.Attempts)), plain(next), plain(harmless(d.Error)))
+			t.Add(display.Plain(d.ID), display.Plain(fmt.Sprint(d.Attempts)), display.Plain(next), display.Plain(harmless(d.Error)))
 		}
-		if err := t.write(p.out, p.screen()); err != nil {
+		if err := t.Write(p.out, p.screen()); err != nil {
 			return err
 		}
 		if list.Next != nil {
@@ -139,9 +140,9 @@ func printTrial(p *program, t client.SinkTrial, asJSON bool) error {
 			return err
 		}
 	} else {
-		fmt.Fprintln(p.out, harmlessLines(strings.ReplaceAll(t.Body, "\r\n", "\n")))
+		fmt.Fprintln(p.out, display.HarmlessLines(strings.ReplaceAll(t.Body, "\r\n", "\n")))
 		if t.Accepted {
-			fmt.Fprintf(p.out, "\naccepted: %s\n", harmlessLines(t.Answer))
+			fmt.Fprintf(p.out, "\naccepted: %s\n", display.HarmlessLines(t.Answer))
 		}
 	}
 	if t.Sent && !t.Accepted {
@@ -184,15 +185,15 @@ one line, with the message.`,
 			p.remark("nothing was given up")
 			return nil
 		}
-		t := table{head: []string{"EVENT", "FROM", "ATTEMPTS", "ERROR"}, drop: []string{"FROM", "ATTEMPTS"}}
+		t := display.Table{Head: []string{"EVENT", "FROM", "ATTEMPTS", "ERROR"}, Drop: []string{"FROM", "ATTEMPTS"}}
 		for _, l := range page.Items {
 			from := ""
 			if !l.At.IsZero() {
 				from = ago(l.At, p.now())
 			}
-			t.add(plain(l.ID), plain(from), plain(fmt.Sprint(l.Attempts)), plain(harmless(l.Error)))
+			t.Add(display.Plain(l.ID), display.Plain(from), display.Plain(fmt.Sprint(l.Attempts)), display.Plain(harmless(l.Error)))
 		}
-		return t.write(p.out, p.screen())
+		return t.Write(p.out, p.screen())
 	}))
 }
 

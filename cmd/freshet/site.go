@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 	"freshet/internal/units"
 )
@@ -35,7 +36,7 @@ func siteResource() resource[client.Site, *connection] {
 		backend: overAPI,
 		all:     func(ctx context.Context, c *connection) ([]client.Site, error) { return c.Sites(ctx) },
 		none:    "there are no sites; freshet add --site URL adds one",
-		table:   table{head: []string{"SITE", "KNOWN", "FETCHED", "GONE", "CHANGED", "FRESH", "URL"}, short: map[string]int{"SITE": 20}, drop: []string{"GONE", "CHANGED"}},
+		table:   display.Table{Head: []string{"SITE", "KNOWN", "FETCHED", "GONE", "CHANGED", "FRESH", "URL"}, Short: map[string]int{"SITE": 20}, Drop: []string{"GONE", "CHANGED"}},
 		row: func(s client.Site) []string {
 			fresh := "-"
 			if s.Copy != nil {
@@ -84,7 +85,7 @@ func printSite(p *program, s client.Site) error {
 	paint := p.screen()
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%s %s\n", paint.dim(fmt.Sprintf("%-14s", name)), fmt.Sprintf(format, args...))
+		fmt.Fprintf(&b, "%s %s\n", paint.Dim(fmt.Sprintf("%-14s", name)), fmt.Sprintf(format, args...))
 	}
 	n := s.Pages
 	row("site", "%s  %s", s.Source.ID, s.Source.URL)
@@ -117,7 +118,7 @@ func printSite(p *program, s client.Site) error {
 		state := "not read yet"
 		switch {
 		case index.Errors != "":
-			state = paint.red(index.Errors)
+			state = paint.Red(index.Errors)
 		case !index.Seen.IsZero():
 			state = "read " + index.Seen.Local().Format(time.DateTime)
 		}
@@ -174,14 +175,14 @@ With --json each page is one line.`,
 			return c.SitePages(ctx, found.ID, q, func(page client.SitePage) error { return p.printLine(page) })
 		}
 		now := p.now()
-		t := table{head: []string{"STATE", "FOUND BY", "SEEN", "CHANGED", "VERSION", "URL"}, drop: []string{"FOUND BY", "VERSION"}}
+		t := display.Table{Head: []string{"STATE", "FOUND BY", "SEEN", "CHANGED", "VERSION", "URL"}, Drop: []string{"FOUND BY", "VERSION"}}
 		err = c.SitePages(ctx, found.ID, q, func(page client.SitePage) error {
-			t.add(plain(string(page.State)), plain(string(page.Found)), plain(ago(page.Seen, now)), plain(ago(page.Changed, now)), plain(cmp.Or(fmt.Sprint(page.Version), "-")), plain(page.URL))
+			t.Add(display.Plain(string(page.State)), display.Plain(string(page.Found)), display.Plain(ago(page.Seen, now)), display.Plain(ago(page.Changed, now)), display.Plain(cmp.Or(fmt.Sprint(page.Version), "-")), display.Plain(page.URL))
 			return nil
 		})
-		if err != nil || len(t.rows) == 0 {
+		if err != nil || len(t.Rows) == 0 {
 			return err
 		}
-		return t.write(p.out, p.screen())
+		return t.Write(p.out, p.screen())
 	}), 1)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/cli/display"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
@@ -167,11 +168,11 @@ func (v *robotsReading) report(a robots.Answer, paths []string) robotsReport {
 // show prints it for people.
 func (v *robotsReading) show(report robotsReport) error {
 	s := v.screen()
-	t := table{head: []string{"PATH", "VERDICT", "LINE", "RULE"}, short: map[string]int{"PATH": 60}, drop: []string{"LINE"}}
+	t := display.Table{Head: []string{"PATH", "VERDICT", "LINE", "RULE"}, Short: map[string]int{"PATH": 60}, Drop: []string{"LINE"}}
 	for _, x := range report.Verdicts {
-		verdict, rule, line := cell{"allowed", s.green}, x.Rule, ""
+		verdict, rule, line := display.Painted("allowed", s.Green), x.Rule, ""
 		if !x.Allowed {
-			verdict = cell{"disallowed", s.red}
+			verdict = display.Painted("disallowed", s.Red)
 		}
 		if x.Line > 0 {
 			line = strconv.Itoa(x.Line)
@@ -179,10 +180,10 @@ func (v *robotsReading) show(report robotsReport) error {
 		if x.down {
 			rule = "(the robots.txt cannot be read)"
 		}
-		t.add(plain(harmless(x.Path)), verdict, plain(line), plain(harmless(rule)))
+		t.Add(display.Plain(harmless(x.Path)), verdict, display.Plain(line), display.Plain(harmless(rule)))
 	}
-	if len(t.rows) > 0 {
-		if err := t.write(v.out, s); err != nil {
+	if len(t.Rows) > 0 {
+		if err := t.Write(v.out, s); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/cli/display"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
@@ -167,20 +168,20 @@ func (v *siteURLs) read(from io.Reader, o sitemap.Options) (out siteList, err er
 
 // show prints what a list says to people.
 func (v *siteURLs) show(out siteList) error {
-	t := table{head: []string{"LAST CHANGE", "URL"}}
+	t := display.Table{Head: []string{"LAST CHANGE", "URL"}}
 	for i, url := range out.Sitemaps {
-		t.add(plain(out.dates[i].String()), plain(harmless(url)+" (a sitemap)"))
+		t.Add(display.Plain(out.dates[i].String()), display.Plain(harmless(url)+" (a sitemap)"))
 	}
 	for _, u := range out.URLs {
 		date := u.LastMod
 		if date.IsZero() {
 			date = u.Published
 		}
-		t.add(plain(date.String()), plain(harmless(u.URL)))
+		t.Add(display.Plain(date.String()), display.Plain(harmless(u.URL)))
 	}
 	s := v.screen()
-	if len(t.rows) > 0 {
-		if err := t.write(v.out, s); err != nil {
+	if len(t.Rows) > 0 {
+		if err := t.Write(v.out, s); err != nil {
 			return err
 		}
 	}
@@ -188,13 +189,13 @@ func (v *siteURLs) show(out siteList) error {
 	if out.more > 0 {
 		count += " and " + counted(out.more, "sitemap")
 	}
-	if shown := len(t.rows); shown < out.pages+out.more {
+	if shown := len(t.Rows); shown < out.pages+out.more {
 		count = fmt.Sprintf("%s; %d are shown", count, shown)
 	}
 	if !out.Complete {
 		count += "; the list is not complete"
 	}
-	fmt.Fprintln(v.out, s.dim(count))
+	fmt.Fprintln(v.out, s.Dim(count))
 	for _, p := range out.Problems {
 		where, times := "", ""
 		if p.Line > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/cli"
+	"freshet/internal/cli/display"
 )
 
 const statusHelp = `Show on one screen whether the daemon is running, how the sources are doing, what
@@ -50,7 +51,7 @@ func statusVerb(p *program) *cobra.Command {
 
 // A statusView prints an overview.
 type statusView struct {
-	screen
+	display.Screen
 	out io.Writer
 	now time.Time
 }
@@ -64,30 +65,30 @@ func (v *statusView) show(o client.Overview) {
 	v.line("Disk", disk(o.Status))
 	v.line("Sinks", owedTo(o.Status.Sinks))
 	if len(o.Attention) > 0 {
-		fmt.Fprintf(v.out, "\n%s\n", v.bold("Needs attention"))
+		fmt.Fprintf(v.out, "\n%s\n", v.Bold("Needs attention"))
 		for _, a := range o.Attention {
 			v.say("  %s", harmless(a.Text))
 			if a.Command != "" { // whole, to be copied
-				fmt.Fprintln(v.out, "      "+v.cyan(harmless(a.Command)))
+				fmt.Fprintln(v.out, "      "+v.Cyan(harmless(a.Command)))
 			}
 		}
 	}
 	if len(o.Changes) > 0 {
-		fmt.Fprintf(v.out, "\n%s\n", v.bold("Latest changes"))
+		fmt.Fprintf(v.out, "\n%s\n", v.Bold("Latest changes"))
 		v.changes(o.Changes)
 	}
 }
 
 // say prints prose.
 func (v *statusView) say(format string, args ...any) {
-	fmt.Fprintln(v.out, v.prose(fmt.Sprintf(format, args...), "    "))
+	fmt.Fprintln(v.out, v.Prose(fmt.Sprintf(format, args...), "    "))
 }
 
 // line prints a name and what there is to say of it, if there is anything.
 func (v *statusView) line(name, value string) {
 	if value != "" {
 		const indent = "           "
-		fmt.Fprintln(v.out, v.dim(pad(name, len(indent)-1))+" "+strings.Join(wrap(value, max(0, v.width-len(indent)), ""), "\n"+indent))
+		fmt.Fprintln(v.out, v.Dim(display.Pad(name, len(indent)-1))+" "+strings.Join(display.Wrap(value, max(0, v.Width-len(indent)), ""), "\n"+indent))
 	}
 }
 
@@ -95,17 +96,17 @@ func (v *statusView) line(name, value string) {
 func (v *statusView) running(s client.Status) string {
 	switch {
 	case s.Loading != nil:
-		return v.yellow("Freshet is starting") + fmt.Sprintf(": %d of %d sources loaded.", s.Loading.Done, s.Loading.Of)
+		return v.Yellow("Freshet is starting") + fmt.Sprintf(": %d of %d sources loaded.", s.Loading.Done, s.Loading.Of)
 	case !s.Running:
-		return v.yellow("No daemon is running") + ", so nothing is polled."
+		return v.Yellow("No daemon is running") + ", so nothing is polled."
 	case !s.Ready:
-		return v.red("Freshet is running but cannot capture changes") + ": " + harmless(s.Trouble) + "."
+		return v.Red("Freshet is running but cannot capture changes") + ": " + harmless(s.Trouble) + "."
 	}
 	up := ""
 	if d := v.now.Sub(s.StartedAt); d >= 0 { // else the clock of the daemon, or of its database, is ahead of ours
 		up = " (" + roughDuration(d) + ")"
 	}
-	return fmt.Sprintf("%s since %s%s, version %s.", v.green("Freshet is running"), s.StartedAt.Local().Format("2006-01-02 15:04"), up, s.Version)
+	return fmt.Sprintf("%s since %s%s, version %s.", v.Green("Freshet is running"), s.StartedAt.Local().Format("2006-01-02 15:04"), up, s.Version)
 }
 
 // sources counts the sources by state.
@@ -119,7 +120,7 @@ func (v *statusView) sources(s client.StateCounts) string {
 		what  string
 		paint func(string) string
 	}{
-		{s.Failing, "failing", v.red}, {s.Suspect, "suspect", v.yellow}, {s.Paused, "paused", v.dim}, {s.Unseen, "not seen yet", v.yellow}, {s.Noisy, "noisy", v.yellow},
+		{s.Failing, "failing", v.Red}, {s.Suspect, "suspect", v.Yellow}, {s.Paused, "paused", v.Dim}, {s.Unseen, "not seen yet", v.Yellow}, {s.Noisy, "noisy", v.Yellow},
 	} {
 		if part.n > 0 {
 			parts = append(parts, part.paint(fmt.Sprintf("%d %s", part.n, part.what)))
@@ -197,13 +198,13 @@ func deliveries(n int) string {
 func (v *statusView) changes(latest []client.Change) {
 	wide := 0
 	for _, c := range latest {
-		wide = max(wide, min(columns(string(c.Source)), logLongID))
+		wide = max(wide, min(display.Columns(string(c.Source)), logLongID))
 	}
 	for _, c := range latest {
-		head := fmt.Sprintf("  %s  %s  ", pad(ago(c.Before, v.now), len("just now")), pad(shorten(string(c.Source), logLongID), wide))
+		head := fmt.Sprintf("  %s  %s  ", display.Pad(ago(c.Before, v.now), len("just now")), display.Pad(display.Shorten(string(c.Source), logLongID), wide))
 		said := harmless(cmp.Or(c.Summary, c.Name, c.URL))
-		if v.width > 0 {
-			said = shortenEnd(said, v.width-columns(head))
+		if v.Width > 0 {
+			said = display.ShortenEnd(said, v.Width-display.Columns(head))
 		}
 		fmt.Fprintln(v.out, head+said)
 	}

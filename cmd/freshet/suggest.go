@@ -104,7 +104,7 @@ func (v *trial) preview(ctx context.Context, s extract.Suggestion, resp freshet.
 
 func (v *trial) showSuggestion(s suggested) {
 	paint := v.screen()
-	fmt.Fprintf(v.out, "%s %s\n", paint.bold(s.What), paint.dim(harmless("("+s.Why+")")))
+	fmt.Fprintf(v.out, "%s %s\n", paint.Bold(s.What), paint.Dim(harmless("("+s.Why+")")))
 	if s.URL != "" {
 		fmt.Fprintln(v.out, "  watch this instead: "+harmless(s.URL))
 		return
@@ -121,9 +121,9 @@ func (v *trial) showSuggestion(s suggested) {
 	}
 	for i, line := range strings.Split(strings.TrimSuffix(s.Preview.Text, "\n"), "\n") {
 		if i == someLines/2 {
-			fmt.Fprintln(v.out, paint.dim("  ..."))
+			fmt.Fprintln(v.out, paint.Dim("  ..."))
 			break
 		}
-		fmt.Fprintln(v.out, paint.dim("  | ")+harmless(line))
+		fmt.Fprintln(v.out, paint.Dim("  | ")+harmless(line))
 	}
 }

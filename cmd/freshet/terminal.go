@@ -2,9 +2,12 @@ package main
 
 import (
 	"io"
-	"strings"
+	"os"
+
+	"golang.org/x/term"
 
 	"freshet/internal/cli"
+	"freshet/internal/cli/display"
 )
 
 // isTerminal reports whether w is one.
@@ -21,37 +24,40 @@ func (p *program) colours(w io.Writer) bool {
 	return p.env("NO_COLOR") == "" && p.env("TERM") != "dumb" && isTerminal(w)
 }
 
-// A palette paints text, or leaves it plain.
-type palette bool
-
-func (c palette) paint(code, s string) string {
-	if !c || s == "" {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
-
-func (c palette) bold(s string) string   { return c.paint("1", s) }
-func (c palette) dim(s string) string    { return c.paint("2", s) }
-func (c palette) red(s string) string    { return c.paint("31", s) }
-func (c palette) green(s string) string  { return c.paint("32", s) }
-func (c palette) yellow(s string) string { return c.paint("33", s) }
-func (c palette) cyan(s string) string   { return c.paint("36", s) }
-
 // harmless returns s without the characters that could steer a terminal.
 func harmless(s string) string { return cli.Harmless(s) }
-
-// harmlessLines is harmless for a text of several lines.
-func harmlessLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = harmless(line)
-	}
-	return strings.Join(lines, "\n")
-}
 
 // printJSON writes v as an indented document.
 func (p *program) printJSON(v any) error { return cli.WriteJSON(p.out, v) }
 
 // printLine writes v as JSON on one line.
 func (p *program) printLine(v any) error { return cli.WriteJSONLine(p.out, v) }
+
+// noWidth is the value of --width that leaves the width to the terminal.
+const noWidth = -1
+
+// screen returns what is known of where the output goes.
+func (p *program) screen() display.Screen {
+	return display.Screen{Palette: display.Palette(p.colours(p.out)), Width: p.columnsOf(p.out)}
+}
+
+// columnsOf returns how many columns a writer has; zero means no limit.
+func (p *program) columnsOf(w io.Writer) int {
+	if p.width != noWidth {
+		return p.width
+	}
+	f, ok := w.(*os.File)
+	if !ok || !isTerminal(w) {
+		return 0
+	}
+	n, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return max(n, display.LeastWidth)
+}
+
+// newDiffView returns a view on the output of a program.
+func newDiffView(p *program) *display.DiffView {
+	return &display.DiffView{Screen: p.screen(), Out: p.out}
+}

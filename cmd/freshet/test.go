@@ -19,6 +19,7 @@ import (
 
 	"freshet/internal/app"
 	"freshet/internal/app/config"
+	"freshet/internal/cli/display"
 	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
@@ -310,16 +311,16 @@ func (v *trial) show(out tried, recipe freshet.Recipe, worked bool) {
 		if i < len(recipe.Read) {
 			name = stepLabel(recipe.Read[i])
 		}
-		fmt.Fprintf(v.out, "%s %s\n", paint.bold(harmless(fmt.Sprintf("%d %s", i+1, name))), paint.dim(fmt.Sprintf("(%.1f ms)", s.TookMS)))
+		fmt.Fprintf(v.out, "%s %s\n", paint.Bold(harmless(fmt.Sprintf("%d %s", i+1, name))), paint.Dim(fmt.Sprintf("(%.1f ms)", s.TookMS)))
 		v.lines(s.Out)
 	}
 	if !worked {
 		return
 	}
-	fmt.Fprintf(v.out, "%s %s\n", paint.bold("text"), paint.dim(fmt.Sprintf("(%s, %s)", out.Kind, counted(strings.Count(out.Text, "\n"), "line"))))
+	fmt.Fprintf(v.out, "%s %s\n", paint.Bold("text"), paint.Dim(fmt.Sprintf("(%s, %s)", out.Kind, counted(strings.Count(out.Text, "\n"), "line"))))
 	v.lines(out.Text)
 	if len(out.Fields) > 0 {
-		fmt.Fprintln(v.out, paint.bold("fields"))
+		fmt.Fprintln(v.out, paint.Bold("fields"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(out.Fields)) {
 		text := fmt.Sprint(out.Fields[name])
@@ -329,11 +330,11 @@ func (v *trial) show(out tried, recipe freshet.Recipe, worked bool) {
 		fmt.Fprintf(v.out, "  %s  %s\n", name, harmless(text))
 	}
 	if len(out.Items) > 0 {
-		fmt.Fprintf(v.out, "%s %s\n", paint.bold("items"), paint.dim(fmt.Sprintf("(%d)", len(out.Items))))
+		fmt.Fprintf(v.out, "%s %s\n", paint.Bold("items"), paint.Dim(fmt.Sprintf("(%d)", len(out.Items))))
 	}
 	for i, item := range out.Items {
 		if i == someLines && !v.full {
-			fmt.Fprintln(v.out, paint.dim(fmt.Sprintf("  ... %d more; --full shows them", len(out.Items)-i)))
+			fmt.Fprintln(v.out, paint.Dim(fmt.Sprintf("  ... %d more; --full shows them", len(out.Items)-i)))
 			break
 		}
 		fmt.Fprintf(v.out, "  %s  %s\n", harmless(item.Key), harmless(item.Label()))
@@ -346,7 +347,7 @@ func (v *trial) lines(text string) {
 	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for i, line := range all {
 		if i == someLines && !v.full {
-			fmt.Fprintln(v.out, paint.dim(fmt.Sprintf("  ... %s more; --full shows them", counted(len(all)-i, "line"))))
+			fmt.Fprintln(v.out, paint.Dim(fmt.Sprintf("  ... %s more; --full shows them", counted(len(all)-i, "line"))))
 			return
 		}
 		fmt.Fprintln(v.out, "  "+harmless(line))
@@ -450,7 +451,7 @@ func (v *trial) overHistory(cmd *cobra.Command, named string, recipe freshet.Rec
 }
 
 func (v *trial) showHistory(out triedHistory) error {
-	t := table{head: []string{"VERSION", "SEEN", "WOULD", "SUMMARY"}}
+	t := display.Table{Head: []string{"VERSION", "SEEN", "WOULD", "SUMMARY"}}
 	for _, one := range out.Versions {
 		would, summary := "spare", one.Summary
 		switch {
@@ -461,9 +462,9 @@ func (v *trial) showHistory(out triedHistory) error {
 		case !one.Was:
 			would = "first"
 		}
-		t.add(plain(fmt.Sprint(one.Version)), plain(one.SeenAt.Local().Format(time.DateTime)), plain(would), plain(harmless(summary)))
+		t.Add(display.Plain(fmt.Sprint(one.Version)), display.Plain(one.SeenAt.Local().Format(time.DateTime)), display.Plain(would), display.Plain(harmless(summary)))
 	}
-	if err := t.write(v.out, v.screen()); err != nil {
+	if err := t.Write(v.out, v.screen()); err != nil {
 		return err
 	}
 	v.remark("%s would be reported and %d spared; %s could not be read", counted(out.Reported, "change"), out.Spared, counted(out.Failed, "version"))

@@ -13,6 +13,7 @@ import (
 	"freshet/internal/app"
 	"freshet/internal/app/config"
 	"freshet/internal/cli"
+	"freshet/internal/cli/display"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
@@ -197,7 +198,7 @@ func (w *watching) show(ctx context.Context, c freshet.Change) error {
 	}
 	change := sinks.ChangeOf(c)
 	printChange(w.program, change, change.URL, "")
-	newDiffView(w.program).hunks(diffOf(extract.Diff(old, text)))
+	newDiffView(w.program).Hunks(display.HunksOf(extract.Diff(old, text)))
 	return nil
 }
 
@@ -221,5 +222,5 @@ func (w *watching) observe(o freshet.Outcome) {
 
 // say prints a remark on standard error.
 func (w *watching) say(format string, args ...any) {
-	fmt.Fprintln(w.err, palette(w.colours(w.err)).dim(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(w.err, display.Palette(w.colours(w.err)).Dim(fmt.Sprintf(format, args...)))
 }

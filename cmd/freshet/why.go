@@ -46,7 +46,7 @@ func whyVerb(p *program) *cobra.Command {
 			said = append(said, w.Details())
 		}
 		for _, text := range said {
-			if _, err = fmt.Fprintln(p.out, p.screen().prose(harmless(text), "")); err != nil {
+			if _, err = fmt.Fprintln(p.out, p.screen().Prose(harmless(text), "")); err != nil {
 				return err
 			}
 		}

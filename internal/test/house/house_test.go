@@ -81,6 +81,7 @@ var floors = map[string]int{
 	"internal/lab":                5,
 	"internal/lab/labflag":        6,
 	"internal/cli":                2,
+	"internal/cli/display":        3,
 	"internal/app/config":         5,
 	"internal/api":                6,
 	"internal/api/rest":           4,

@@ -1,4 +1,4 @@
-package main
+package display
 
 import (
 	"fmt"
@@ -8,33 +8,31 @@ import (
 	"unicode/utf8"
 
 	"freshet/client"
+	"freshet/internal/cli"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
-// A diffView prints diffs: as patches into a pipe, and for people on a screen.
-type diffView struct {
-	screen
-	out io.Writer
+// A DiffView prints diffs: as patches into a pipe, and for people on a screen.
+type DiffView struct {
+	Screen
+	Out io.Writer
 }
 
 // people reports whether the output goes to a terminal: words are marked, and long lines
 // are broken and taken apart.
-func (v *diffView) people() bool { return v.width > 0 || bool(v.palette) }
+func (v *DiffView) people() bool { return v.Width > 0 || bool(v.Palette) }
 
-// newDiffView returns a view on the output of a program.
-func newDiffView(p *program) *diffView { return &diffView{p.screen(), p.out} }
-
-// unified prints a whole diff.
-func (v *diffView) unified(d client.Diff) {
+// Unified prints a whole diff.
+func (v *DiffView) Unified(d client.Diff) {
 	if d.Summary == "" && len(d.Hunks) == 0 && !d.Coarse {
 		return
 	}
-	fmt.Fprintf(v.out, "%s\n%s\n", v.bold("--- "+versionName(d.Source, d.From)), v.bold("+++ "+versionName(d.Source, d.To)))
+	fmt.Fprintf(v.Out, "%s\n%s\n", v.Bold("--- "+versionName(d.Source, d.From)), v.Bold("+++ "+versionName(d.Source, d.To)))
 	if d.Coarse {
-		fmt.Fprintln(v.out, "# "+harmless(d.Summary))
+		fmt.Fprintln(v.Out, "# "+cli.Harmless(d.Summary))
 	}
-	v.hunks(d.Hunks)
+	v.Hunks(d.Hunks)
 }
 
 // versionName names a version in the head of a diff.
@@ -42,10 +40,10 @@ func versionName(id freshet.SourceID, n client.Version) string {
 	return fmt.Sprintf("%s version %d\t%s", id, n.Number, n.SeenAt.Local().Format(time.DateTime))
 }
 
-// hunks prints the hunks of a diff.
-func (v *diffView) hunks(hunks []client.Hunk) {
+// Hunks prints the hunks of a diff.
+func (v *DiffView) Hunks(hunks []client.Hunk) {
 	for _, h := range hunks {
-		fmt.Fprintln(v.out, v.cyan(fmt.Sprintf("@@ -%s +%s @@", extract.LineRange(h.OldStart, h.OldLines), extract.LineRange(h.NewStart, h.NewLines))))
+		fmt.Fprintln(v.Out, v.Cyan(fmt.Sprintf("@@ -%s +%s @@", extract.LineRange(h.OldStart, h.OldLines), extract.LineRange(h.NewStart, h.NewLines))))
 		lines := h.Lines
 		if v.people() {
 			lines = withMoves(takenApart(lines))
@@ -57,33 +55,33 @@ func (v *diffView) hunks(hunks []client.Hunk) {
 }
 
 // line prints one line of a hunk.
-func (v *diffView) line(l client.Line) {
+func (v *DiffView) line(l client.Line) {
 	switch l.Op {
 	case skipped:
-		fmt.Fprintln(v.out, v.dim(" "+l.Text))
+		fmt.Fprintln(v.Out, v.Dim(" "+l.Text))
 		return
 	case note:
-		fmt.Fprintln(v.out, v.dim("# "+l.Text))
+		fmt.Fprintln(v.Out, v.Dim("# "+l.Text))
 		return
 	}
-	for i, part := range folded(l.Text, max(0, v.width-1)) {
+	for i, part := range folded(l.Text, max(0, v.Width-1)) {
 		sign := l.Op
 		if i > 0 {
 			sign = " "
 		}
-		fmt.Fprintln(v.out, v.painted(sign, l.Op, l.Text, part, l.Mark))
+		fmt.Fprintln(v.Out, v.painted(sign, l.Op, l.Text, part, l.Mark))
 	}
 	if l.Unended {
-		fmt.Fprintln(v.out, `\ No newline at end of file`)
+		fmt.Fprintln(v.Out, `\ No newline at end of file`)
 	}
 }
 
 // painted returns part of a line in the colour of what became of it, with the
 // words that differ standing out.
-func (v *diffView) painted(sign, op, text string, part [2]int, mark *client.Mark) string {
+func (v *DiffView) painted(sign, op, text string, part [2]int, mark *client.Mark) string {
 	code := map[string]string{"-": "31", "+": "32"}[op]
 	if code == "" {
-		return sign + harmless(text[part[0]:part[1]])
+		return sign + cli.Harmless(text[part[0]:part[1]])
 	}
 	from, to := part[1], part[1] // no mark
 	if mark != nil {
@@ -91,9 +89,9 @@ func (v *diffView) painted(sign, op, text string, part [2]int, mark *client.Mark
 	}
 	strong := ""
 	if from < to {
-		strong = v.paint(code+";7", harmless(text[from:to]))
+		strong = v.Paint(code+";7", cli.Harmless(text[from:to]))
 	}
-	return v.paint(code, sign+harmless(text[part[0]:from])) + strong + v.paint(code, harmless(text[to:part[1]]))
+	return v.Paint(code, sign+cli.Harmless(text[part[0]:from])) + strong + v.Paint(code, cli.Harmless(text[to:part[1]]))
 }
 
 // folded returns where to break a line so that its parts fit into so many columns;
@@ -110,7 +108,7 @@ func folded(text string, most int) (parts [][2]int) {
 				end = gap
 			}
 			parts = append(parts, [2]int{begin, end})
-			begin, wide = end, columns(text[end:i])
+			begin, wide = end, Columns(text[end:i])
 		}
 		wide += n
 		if r == ' ' {
@@ -120,8 +118,8 @@ func folded(text string, most int) (parts [][2]int) {
 	return append(parts, [2]int{begin, len(text)})
 }
 
-// diffOf converts a delta to the form of the API.
-func diffOf(d extract.Delta) (hunks []client.Hunk) {
+// HunksOf converts a delta to the form of the API.
+func HunksOf(d extract.Delta) (hunks []client.Hunk) {
 	for _, h := range d.Hunks {
 		told := client.Hunk{OldStart: h.OldStart, OldLines: h.OldLines, NewStart: h.NewStart, NewLines: h.NewLines}
 		for _, l := range h.Lines {
@@ -155,7 +153,7 @@ func takenApart(lines []client.Line) (apart []client.Line) {
 			continue
 		}
 		if l := lines[i]; l.Op == " " && len(l.Text) > longLine { // there only to say where we are
-			l.Text = shortenEnd(l.Text, longLine/4)
+			l.Text = ShortenEnd(l.Text, longLine/4)
 			apart = append(apart, l)
 			i++
 			continue
@@ -204,7 +202,7 @@ func bySentence(old, new []client.Line) (lines []client.Line) {
 	if delta.Coarse {
 		return append(append(lines, old...), new...)
 	}
-	for i, h := range diffOf(delta) {
+	for i, h := range HunksOf(delta) {
 		if i > 0 || h.OldStart > 1 || h.NewStart > 1 {
 			lines = append(lines, client.Line{Op: skipped, Text: "…"})
 		}
@@ -250,21 +248,21 @@ const sidesWidth = 160
 // A side is what one text has beside the other; nil is nothing.
 type side *client.Line
 
-// sides prints a diff with the old text on the left and the new one on the right.
-func (v *diffView) sides(d client.Diff) {
-	if v.width == 0 {
-		v.width = sidesWidth
+// Sides prints a diff with the old text on the left and the new one on the right.
+func (v *DiffView) Sides(d client.Diff) {
+	if v.Width == 0 {
+		v.Width = sidesWidth
 	}
-	wide := (v.width - 3) / 2
+	wide := (v.Width - 3) / 2
 	name := func(n client.Version) string {
-		return shorten(fmt.Sprintf("%s version %d, %s", d.Source, n.Number, n.SeenAt.Local().Format(time.DateTime)), wide)
+		return Shorten(fmt.Sprintf("%s version %d, %s", d.Source, n.Number, n.SeenAt.Local().Format(time.DateTime)), wide)
 	}
-	v.row(v.bold(name(d.From)), v.bold(name(d.To)), wide)
+	v.row(v.Bold(name(d.From)), v.Bold(name(d.To)), wide)
 	if d.Coarse {
-		fmt.Fprintln(v.out, harmless(d.Summary))
+		fmt.Fprintln(v.Out, cli.Harmless(d.Summary))
 	}
 	for _, h := range d.Hunks {
-		fmt.Fprintln(v.out, v.cyan(fmt.Sprintf("lines %s and %s", extract.LineRange(h.OldStart, h.OldLines), extract.LineRange(h.NewStart, h.NewLines))))
+		fmt.Fprintln(v.Out, v.Cyan(fmt.Sprintf("lines %s and %s", extract.LineRange(h.OldStart, h.OldLines), extract.LineRange(h.NewStart, h.NewLines))))
 		lines := takenApart(h.Lines)
 		for i := 0; i < len(lines); {
 			removed := runOf(lines[i:], "-")
@@ -290,7 +288,7 @@ func (v *diffView) sides(d client.Diff) {
 }
 
 // beside prints a line of each text, one beside the other.
-func (v *diffView) beside(left, right side, wide int) {
+func (v *DiffView) beside(left, right side, wide int) {
 	old, new := v.cells(left, wide), v.cells(right, wide)
 	for i := range max(len(old), len(new)) {
 		at := func(cells []string) string {
@@ -304,12 +302,12 @@ func (v *diffView) beside(left, right side, wide int) {
 }
 
 // cells returns a line broken into parts that fit one side.
-func (v *diffView) cells(l side, wide int) (cells []string) {
+func (v *DiffView) cells(l side, wide int) (cells []string) {
 	if l == nil {
 		return nil
 	}
 	if l.Op == skipped {
-		return []string{v.dim(" " + l.Text)}
+		return []string{v.Dim(" " + l.Text)}
 	}
 	for i, part := range folded(l.Text, wide-1) {
 		sign := l.Op
@@ -322,22 +320,22 @@ func (v *diffView) cells(l side, wide int) (cells []string) {
 }
 
 // row prints one row of both sides.
-func (v *diffView) row(left, right string, wide int) {
-	fmt.Fprintln(v.out, strings.TrimRight(pad(left, wide)+" "+v.dim("│")+" "+right, " "))
+func (v *DiffView) row(left, right string, wide int) {
+	fmt.Fprintln(v.Out, strings.TrimRight(Pad(left, wide)+" "+v.Dim("│")+" "+right, " "))
 }
 
-// words prints a diff word by word: in colour where there is colour, and otherwise in
+// Words prints a diff word by word: in colour where there is colour, and otherwise in
 // brackets, as git does. On a screen, long stretches that are the same are left out.
-func (v *diffView) words(d client.Diff) {
+func (v *DiffView) Words(d client.Diff) {
 	if d.Summary == "" && len(d.Hunks) == 0 && !d.Coarse {
 		return
 	}
-	fmt.Fprintf(v.out, "%s\n%s\n", v.bold("--- "+versionName(d.Source, d.From)), v.bold("+++ "+versionName(d.Source, d.To)))
+	fmt.Fprintf(v.Out, "%s\n%s\n", v.Bold("--- "+versionName(d.Source, d.From)), v.Bold("+++ "+versionName(d.Source, d.To)))
 	if d.Coarse {
-		fmt.Fprintln(v.out, "# "+harmless(d.Summary))
+		fmt.Fprintln(v.Out, "# "+cli.Harmless(d.Summary))
 	}
 	for _, h := range d.Hunks {
-		fmt.Fprintln(v.out, v.cyan(fmt.Sprintf("@@ -%s +%s @@", extract.LineRange(h.OldStart, h.OldLines), extract.LineRange(h.NewStart, h.NewLines))))
+		fmt.Fprintln(v.Out, v.Cyan(fmt.Sprintf("@@ -%s +%s @@", extract.LineRange(h.OldStart, h.OldLines), extract.LineRange(h.NewStart, h.NewLines))))
 		for _, line := range linesOf(hunkOf(h).Words()) {
 			v.wordLine(line)
 		}
@@ -373,12 +371,12 @@ func linesOf(spans []extract.Span) (lines [][]extract.Span) {
 }
 
 // wordLine prints the pieces of a line, broken between words to fit the screen.
-func (v *diffView) wordLine(line []extract.Span) {
+func (v *DiffView) wordLine(line []extract.Span) {
 	var text strings.Builder
 	var ops []extract.Op // of each byte of text
 	for i, s := range line {
-		piece := harmless(v.abridged(s, i == 0, i == len(line)-1))
-		if brackets := (map[extract.Op][2]string{extract.Remove: {"[-", "-]"}, extract.Add: {"{+", "+}"}})[s.Op]; !v.palette {
+		piece := cli.Harmless(v.abridged(s, i == 0, i == len(line)-1))
+		if brackets := (map[extract.Op][2]string{extract.Remove: {"[-", "-]"}, extract.Add: {"{+", "+}"}})[s.Op]; !v.Palette {
 			piece = brackets[0] + piece + brackets[1]
 		}
 		text.WriteString(piece)
@@ -386,13 +384,13 @@ func (v *diffView) wordLine(line []extract.Span) {
 			ops = append(ops, s.Op)
 		}
 	}
-	for _, part := range folded(text.String(), v.width) {
-		fmt.Fprintln(v.out, strings.TrimRight(v.wordsPainted(text.String(), ops, part), " "))
+	for _, part := range folded(text.String(), v.Width) {
+		fmt.Fprintln(v.Out, strings.TrimRight(v.wordsPainted(text.String(), ops, part), " "))
 	}
 }
 
 // wordsPainted returns part of a line with each piece in its colour.
-func (v *diffView) wordsPainted(text string, ops []extract.Op, part [2]int) string {
+func (v *DiffView) wordsPainted(text string, ops []extract.Op, part [2]int) string {
 	var b strings.Builder
 	for from := part[0]; from < part[1]; {
 		to := from
@@ -401,9 +399,9 @@ func (v *diffView) wordsPainted(text string, ops []extract.Op, part [2]int) stri
 		}
 		switch piece := text[from:to]; ops[from] {
 		case extract.Remove:
-			b.WriteString(v.paint("31;9", piece))
+			b.WriteString(v.Paint("31;9", piece))
 		case extract.Add:
-			b.WriteString(v.paint("32;1", piece))
+			b.WriteString(v.Paint("32;1", piece))
 		default:
 			b.WriteString(piece)
 		}
@@ -414,7 +412,7 @@ func (v *diffView) wordsPainted(text string, ops []extract.Op, part [2]int) stri
 
 // abridged returns a piece as it is shown. On a screen, what is the same is cut to what
 // is near to something that is not.
-func (v *diffView) abridged(s extract.Span, first, last bool) string {
+func (v *DiffView) abridged(s extract.Span, first, last bool) string {
 	const near = 80 // bytes
 	if s.Op != extract.Keep || !v.people() || len(s.Text) <= 4*near {
 		return s.Text
@@ -441,22 +439,22 @@ func (v *diffView) abridged(s extract.Span, first, last bool) string {
 // diffItems is how many items of one kind a diff names.
 const diffItems = 50
 
-// notes prints what became of named values and items: in colour for people, and else as
+// Notes prints what became of named values and items: in colour for people, and else as
 // lines that programs which read diffs pass over.
-func (v *diffView) notes(d client.Diff) {
+func (v *DiffView) Notes(d client.Diff) {
 	details := d.Details()
 	if !v.people() {
 		for _, n := range details.Notes(diffItems) {
-			fmt.Fprintln(v.out, "# "+harmless(n.String()))
+			fmt.Fprintln(v.Out, "# "+cli.Harmless(n.String()))
 		}
 		return
 	}
-	value := func(x any) string { return harmless(shorten(freshet.ShowValue(x), longLine)) }
+	value := func(x any) string { return cli.Harmless(Shorten(freshet.ShowValue(x), longLine)) }
 	for _, f := range details.Fields {
-		fmt.Fprintf(v.out, "%s %s → %s\n", v.bold(harmless(f.Name)), v.red(value(f.From)), v.green(value(f.To)))
+		fmt.Fprintf(v.Out, "%s %s → %s\n", v.Bold(cli.Harmless(f.Name)), v.Red(value(f.From)), v.Green(value(f.To)))
 	}
 	code := map[string]string{"+": "32", "-": "31", "~": "33"}
 	for _, n := range (freshet.Details{Items: details.Items}).Notes(diffItems) {
-		fmt.Fprintln(v.out, v.paint(code[n.Mark], v.prose(harmless(n.String()), "  ")))
+		fmt.Fprintln(v.Out, v.Paint(code[n.Mark], v.Prose(cli.Harmless(n.String()), "  ")))
 	}
 }

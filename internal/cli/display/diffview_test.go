@@ -1,7 +1,8 @@
-package main
+package display
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,10 +31,10 @@ func TestLongLineTakenApart(t *testing.T) {
 			return []byte("before\n" + b.String() + "\nafter\n")
 		}
 		old, new := text("The price is 12 crowns today. "), text("The price is 14 crowns today. ")
-		hunks := diffOf(extract.Diff(old, new))
+		hunks := HunksOf(extract.Diff(old, new))
 		var screenful, pipe strings.Builder
-		(&diffView{screen{width: 80}, &screenful}).hunks(hunks)
-		(&diffView{screen{}, &pipe}).hunks(hunks)
+		(&DiffView{Screen{Width: 80}, &screenful}).Hunks(hunks)
+		(&DiffView{Screen{}, &pipe}).Hunks(hunks)
 		if got := screenful.String(); len(got) > 3000 || !strings.Contains(got, "12 crowns") || !strings.Contains(got, "14 crowns") {
 			t.Errorf("%s: an edit of one number in %d bytes takes %d bytes on a screen:\n%.2000s", name, len(old), len(got), got)
 		}
@@ -51,7 +52,7 @@ func TestFolded(t *testing.T) {
 		most := rapid.IntRange(5, 80).Draw(t, "most")
 		at := 0
 		for _, part := range folded(text, most) {
-			if part[0] != at || columns(text[part[0]:part[1]]) > most {
+			if part[0] != at || Columns(text[part[0]:part[1]]) > most {
 				t.Fatalf("%q in %d columns: part %v after %d", text, most, part, at)
 			}
 			at = part[1]
@@ -70,8 +71,8 @@ func TestFolded(t *testing.T) {
 func TestMarksSurvivePainting(t *testing.T) {
 	l := client.Line{Op: "-", Text: "the red kettle of the north", Mark: &client.Mark{From: 4, To: 14}}
 	var b strings.Builder
-	(&diffView{screen{palette: true, width: 12}, &b}).line(l)
-	if got := strings.ReplaceAll(sgr.ReplaceAllString(b.String(), ""), "\n ", ""); got != "-the red kettle of the north\n" {
+	(&DiffView{Screen{Palette: true, Width: 12}, &b}).line(l)
+	if got := strings.ReplaceAll(regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(b.String(), ""), "\n ", ""); got != "-the red kettle of the north\n" {
 		t.Errorf("painted it says %q", got)
 	}
 	if want := "\x1b[31;7mred \x1b[0m"; !strings.Contains(b.String(), want) {
@@ -90,9 +91,9 @@ func TestDiffNotes(t *testing.T) {
 		},
 	}
 	var colour, wide, pipe strings.Builder
-	(&diffView{screen{width: 80, palette: true}, &colour}).notes(d)
-	(&diffView{screen{width: 80}, &wide}).notes(d)
-	(&diffView{screen{}, &pipe}).notes(d)
+	(&DiffView{Screen{Width: 80, Palette: true}, &colour}).Notes(d)
+	(&DiffView{Screen{Width: 80}, &wide}).Notes(d)
+	(&DiffView{Screen{}, &pipe}).Notes(d)
 	for _, want := range []string{"\x1b[32m+ New\x1b[", "\x1b[33m~ c: title\x1b[", "\x1b[31m- d\x1b["} {
 		if !strings.Contains(colour.String(), want) {
 			t.Errorf("there is no %q in colour:\n%q", want, colour.String())

@@ -1,4 +1,4 @@
-package main
+package display
 
 import (
 	"fmt"
@@ -7,28 +7,33 @@ import (
 	"strings"
 )
 
-// A table lines its cells up in columns. Where it is wider than the screen it
+// A Table lines its cells up in columns. Where it is wider than the screen it
 // shortens the cells of some columns, leaves out others, and wraps the last.
-type table struct {
-	head []string
-	rows [][]cell
+type Table struct {
+	Head []string
+	Rows [][]Cell
 
 	// short has the columns whose cells may be shortened, and to how much at
 	// most. Drop names those that are left out where there is no room, the least
 	// important first.
-	short map[string]int
-	drop  []string
+	Short map[string]int
+	Drop  []string
 }
 
-// A cell is a text and how to paint it; nil leaves it plain.
-type cell struct {
-	text  string
-	paint func(string) string
+// A Cell is a text and how to paint it; nil leaves it plain.
+type Cell struct {
+	Text  string
+	Paint func(string) string
 }
 
-func plain(text string) cell { return cell{text: text} }
+// Plain returns a cell in no colour.
+func Plain(text string) Cell { return Cell{Text: text} }
 
-func (t *table) add(cells ...cell) { t.rows = append(t.rows, cells) }
+// Painted returns a cell in a colour.
+func Painted(text string, paint func(string) string) Cell { return Cell{text, paint} }
+
+// Add adds a row.
+func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
 // gap is how many columns lie between two cells.
 const gap = 2
@@ -37,19 +42,19 @@ const gap = 2
 // out.
 const leastLast = 16
 
-// write prints the table. The last column is not padded.
-func (t *table) write(w io.Writer, s screen) error {
-	shown, widths := t.fit(s.width)
+// Write prints the table. The last column is not padded.
+func (t *Table) Write(w io.Writer, s Screen) error {
+	shown, widths := t.Fit(s.Width)
 	var b strings.Builder
-	line := func(at func(i int) cell) {
+	line := func(at func(i int) Cell) {
 		last := shown[len(shown)-1]
-		lines := wrap(at(last).text, widths[last], "")
+		lines := Wrap(at(last).Text, widths[last], "")
 		before := 0
 		var row strings.Builder
 		for _, i := range shown {
 			if i != last {
-				text := shorten(at(i).text, widths[i])
-				row.WriteString(painted(at(i), text) + strings.Repeat(" ", widths[i]-columns(text)+gap))
+				text := Shorten(at(i).Text, widths[i])
+				row.WriteString(painted(at(i), text) + strings.Repeat(" ", widths[i]-Columns(text)+gap))
 				before += widths[i] + gap
 			}
 		}
@@ -62,33 +67,33 @@ func (t *table) write(w io.Writer, s screen) error {
 			row.Reset()
 		}
 	}
-	line(func(i int) cell { return cell{t.head[i], s.dim} })
-	for _, row := range t.rows {
-		line(func(i int) cell { return row[i] })
+	line(func(i int) Cell { return Cell{t.Head[i], s.Dim} })
+	for _, row := range t.Rows {
+		line(func(i int) Cell { return row[i] })
 	}
 	_, err := fmt.Fprint(w, b.String())
 	return err
 }
 
 // painted returns a text in the colour of a cell.
-func painted(c cell, text string) string {
-	if c.paint == nil {
+func painted(c Cell, text string) string {
+	if c.Paint == nil {
 		return text
 	}
-	return c.paint(text)
+	return c.Paint(text)
 }
 
-// fit returns which columns are shown, and how wide each is.
-func (t *table) fit(most int) (shown []int, widths []int) {
+// Fit returns which columns are shown, and how wide each is.
+func (t *Table) Fit(most int) (shown []int, widths []int) {
 	natural := t.natural()
-	for i := range t.head {
+	for i := range t.Head {
 		shown = append(shown, i)
 	}
 	if most <= 0 {
 		return shown, natural
 	}
-	for _, name := range append([]string{""}, t.drop...) {
-		shown = slices.DeleteFunc(shown, func(i int) bool { return t.head[i] == name })
+	for _, name := range append([]string{""}, t.Drop...) {
+		shown = slices.DeleteFunc(shown, func(i int) bool { return t.Head[i] == name })
 		if widths, ok := t.squeeze(shown, natural, most); ok {
 			return shown, widths
 		}
@@ -104,12 +109,12 @@ func (t *table) fit(most int) (shown []int, widths []int) {
 }
 
 // natural returns how wide the columns would like to be.
-func (t *table) natural() []int {
-	widths := make([]int, len(t.head))
-	for i, h := range t.head {
-		widths[i] = columns(h)
-		for _, row := range t.rows {
-			widths[i] = max(widths[i], columns(row[i].text))
+func (t *Table) natural() []int {
+	widths := make([]int, len(t.Head))
+	for i, h := range t.Head {
+		widths[i] = Columns(h)
+		for _, row := range t.Rows {
+			widths[i] = max(widths[i], Columns(row[i].Text))
 		}
 	}
 	return widths
@@ -117,7 +122,7 @@ func (t *table) natural() []int {
 
 // squeeze fits columns into a width by shortening some and wrapping the last,
 // and reports whether that is enough.
-func (t *table) squeeze(shown, natural []int, most int) (widths []int, ok bool) {
+func (t *Table) squeeze(shown, natural []int, most int) (widths []int, ok bool) {
 	widths = slices.Clone(natural)
 	room := most - gap*(len(shown)-1)
 	last := shown[len(shown)-1]
@@ -125,11 +130,11 @@ func (t *table) squeeze(shown, natural []int, most int) (widths []int, ok bool) 
 		narrow := -1 // the column that has most to give
 		spare := 0
 		for _, i := range shown {
-			least, may := t.short[t.head[i]]
+			least, may := t.Short[t.Head[i]]
 			if i == last && !may {
 				least, may = leastLast, true
 			}
-			if give := widths[i] - max(least, columns(t.head[i])); may && give > spare {
+			if give := widths[i] - max(least, Columns(t.Head[i])); may && give > spare {
 				narrow, spare = i, give
 			}
 		}

@@ -1,4 +1,4 @@
-package main
+package display
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ func TestColumns(t *testing.T) {
 	for text, want := range map[string]int{
 		"": 0, "kettle": 6, "é": 1, "e\u0301": 1, "後で": 4, "\x1b[31mred\x1b[0m": 3, "…": 1, "░•": 2,
 	} {
-		if got := columns(text); got != want {
+		if got := Columns(text); got != want {
 			t.Errorf("%q takes %d columns, want %d", text, got, want)
 		}
 	}
@@ -30,7 +30,7 @@ func TestShorten(t *testing.T) {
 		{"kettle", 1, "…"},
 		{"kettle", 0, ""},
 	} {
-		if got := shorten(tt.text, tt.most); got != tt.want {
+		if got := Shorten(tt.text, tt.most); got != tt.want {
 			t.Errorf("%q in %d columns is %q, want %q", tt.text, tt.most, got, tt.want)
 		}
 	}
@@ -41,15 +41,15 @@ func TestShorten(t *testing.T) {
 func TestWrap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringMatching(`[a-z後]{1,30}`), 1, 30).Draw(t, "words")
-		most := rapid.IntRange(leastWidth/2, 100).Draw(t, "most")
+		most := rapid.IntRange(LeastWidth/2, 100).Draw(t, "most")
 		indent := rapid.SampledFrom([]string{"", "  "}).Draw(t, "indent")
-		lines := wrap(strings.Join(words, " "), most, indent)
+		lines := Wrap(strings.Join(words, " "), most, indent)
 		for i, word := range words {
-			words[i] = shorten(word, most)
+			words[i] = Shorten(word, most)
 		}
 		for _, line := range lines {
-			if columns(line) > most {
-				t.Fatalf("%q has %d columns, want %d at most", line, columns(line), most)
+			if Columns(line) > most {
+				t.Fatalf("%q has %d columns, want %d at most", line, Columns(line), most)
 			}
 		}
 		got := strings.Fields(strings.Join(lines, " "))
@@ -68,23 +68,23 @@ func TestWrap(t *testing.T) {
 // first column stays.
 func TestTableFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		most := rapid.IntRange(leastWidth, 160).Draw(t, "most")
-		table := table{
-			head: []string{"ID", "NAME", "URL", "SEEN", "STATE"}, short: map[string]int{"ID": 10, "NAME": 12, "URL": 20}, drop: []string{"SEEN", "URL"},
+		most := rapid.IntRange(LeastWidth, 160).Draw(t, "most")
+		table := Table{
+			Head: []string{"ID", "NAME", "URL", "SEEN", "STATE"}, Short: map[string]int{"ID": 10, "NAME": 12, "URL": 20}, Drop: []string{"SEEN", "URL"},
 		}
 		for range rapid.IntRange(0, 5).Draw(t, "rows") {
-			row := make([]cell, len(table.head))
+			row := make([]Cell, len(table.Head))
 			for i := range row {
-				row[i] = plain(rapid.StringMatching(`[a-z後 ]{0,60}`).Draw(t, "cell"))
+				row[i] = Plain(rapid.StringMatching(`[a-z後 ]{0,60}`).Draw(t, "cell"))
 			}
-			table.add(row...)
+			table.Add(row...)
 		}
 		var b strings.Builder
-		if err := table.write(&b, screen{width: most}); err != nil {
+		if err := table.Write(&b, Screen{Width: most}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
-			if n := columns(strings.TrimSuffix(line, "\n")); n > most {
+			if n := Columns(strings.TrimSuffix(line, "\n")); n > most {
 				t.Fatalf("a line has %d columns, want %d at most: %q", n, most, line)
 			}
 		}
