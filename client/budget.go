@@ -17,7 +17,7 @@ type Budget struct {
 	Now      BudgetPoint   `json:"now" doc:"What is expected of the present budget"`
 	TooEarly string        `json:"too_early,omitempty" doc:"Why none of this can be believed yet; missing if it can"`
 	Wide     string        `json:"wide,omitempty" doc:"Why the range of the share is wide, and what would help; missing if it is not"`
-	SoFar    *SoFar        `json:"so_far,omitempty" doc:"What became of changes of late, as far as polls can tell; absent while nothing was learnt. All that is expected of budgets goes by it"`
+	SoFar    *SoFar        `json:"so_far,omitempty" doc:"Recent results as estimated from polls; absent before anything was learned. All forecasts are based on it"`
 	Curve    []BudgetPoint `json:"curve" nullable:"false" doc:"What is expected of other budgets"`
 	At       *BudgetPoint  `json:"at,omitempty" doc:"What is expected of the budget that was asked for"`
 	OneMore  float64       `json:"one_more_a_minute" doc:"By how much the share captured would rise with one request more a minute"`
@@ -110,7 +110,7 @@ type Pledge struct {
 	Gap        Duration         `json:"gap" doc:"Between polls, as things are"`
 	NeedGap    Duration         `json:"need_gap,omitzero" doc:"That would keep it; set as max_gap, it does"`
 	NeedPerDay float64          `json:"need_per_day" doc:"Requests that this takes; 0 if none keeps it"`
-	Next       time.Time        `json:"next,omitzero" doc:"When it is polled next, as in its why; missing if that cannot be told"`
+	Next       time.Time        `json:"next,omitzero" doc:"When it is polled next, as in its why; missing if unknown"`
 }
 
 // A BudgetQuery says what to show of the budget. Its zero value shows what the

@@ -17,8 +17,8 @@ type GivenChances struct {
 	Next       time.Time `json:"next,omitzero" doc:"The first of the times that is not over; missing if all are"`
 	Chance     float64   `json:"chance,omitempty" doc:"That there is a change then"`
 	RatePerDay *float64  `json:"rate_per_day,omitempty" doc:"Changes a day that are expected at any time, if that was given"`
-	Add        bool      `json:"add,omitempty" doc:"On top of what was learnt, and not in its place"`
-	Used       bool      `json:"used" doc:"The policy goes by them; auto and wic do"`
+	Add        bool      `json:"add,omitempty" doc:"Add to what was learned instead of replacing it"`
+	Used       bool      `json:"used" doc:"The policy uses them; auto and wic do"`
 }
 
 // GivenChancesOf returns the chances that somebody gave as they stand at a moment.

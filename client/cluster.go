@@ -11,16 +11,16 @@ import (
 type Cluster struct {
 	Brain ClusterBrain  `json:"brain" doc:"The daemon that decides what is polled"`
 	Nodes []ClusterNode `json:"nodes" doc:"All daemons on the same data, by address"`
-	Hands []Hand        `json:"hands" doc:"Hands on other machines that make polls, by name"`
+	Hands []Hand        `json:"hands" doc:"Workers on other machines, by name"`
 }
 
 // A ClusterBrain is the daemon that decides.
 type ClusterBrain struct {
-	Address string `json:"address" doc:"Address of its API; empty while nobody decides"`
+	Address string `json:"address" doc:"Address of its API; empty while there is no leader"`
 	Epoch   int64  `json:"epoch" doc:"How many brains there have been before, and this one"`
-	Slots   int    `json:"slots" doc:"Most polls at the same time, of all hands together"`
+	Slots   int    `json:"slots" doc:"Most polls at the same time, over all workers"`
 
-	Notes *ClusterNotes `json:"notes,omitempty" doc:"When what was learnt was last saved; missing if it was not since the brain started"`
+	Notes *ClusterNotes `json:"notes,omitempty" doc:"The last checkpoint; missing if there was none since the leader started"`
 }
 
 // ClusterNotes are what was learnt, as it was last saved so that a start need not go through the whole log.
@@ -49,7 +49,7 @@ type ClusterNode struct {
 // A Hand makes polls for a brain on another machine.
 type Hand struct {
 	Name     string    `json:"name"`
-	Address  string    `json:"address" doc:"Where it came from"`
+	Address  string    `json:"address" doc:"Address that it connected from"`
 	Place    string    `json:"place" doc:"Where it says it is; empty if it does not say"`
 	Slots    int       `json:"slots" doc:"Most polls at the same time"`
 	Busy     int       `json:"busy" doc:"Polls that it is making"`

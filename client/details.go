@@ -31,7 +31,7 @@ type ItemChanges struct {
 
 // An Item is one of several things that a response tells.
 type Item struct {
-	Key    string         `json:"key" doc:"What the item is known by when it comes back"`
+	Key    string         `json:"key" doc:"Identifies the item in later versions"`
 	Title  string         `json:"title,omitempty"`
 	Link   string         `json:"link,omitempty"`
 	Date   string         `json:"date,omitempty"`
@@ -54,7 +54,7 @@ type TextChange struct {
 	RemovedCount int      `json:"removed_count"`
 	Added        []string `json:"added,omitempty" doc:"At most 20 lines of at most 400 bytes, 1000 bytes in all; a line that is cut says by how much"`
 	Removed      []string `json:"removed,omitempty"`
-	Cut          bool     `json:"cut,omitempty" doc:"There is more than is told; the diff has all of it while the versions are stored"`
+	Cut          bool     `json:"cut,omitempty" doc:"The list is cut; the diff has all of it while the versions are stored"`
 }
 
 // An ItemMention names an item.

@@ -12,20 +12,20 @@ import (
 // A Foretold is when a source says that it changes next, and how far that has been true.
 type Foretold struct {
 	At       time.Time `json:"at"`
-	By       string    `json:"by" enum:"server,feed,text,field" doc:"What says so: max-age, Expires or a ttl (server), the schedule of a feed, the text of the page, or the value that next_change names (field)"`
-	Every    Duration  `json:"every,omitzero" doc:"After what time it changes again and again, if it says so"`
-	Right    float64   `json:"right" doc:"How often a change came soon after such a time; what is long past counts for less"`
-	Times    float64   `json:"times" doc:"How often a poll could tell; likewise"`
-	Believed bool      `json:"believed" doc:"Polls go by it"`
+	By       string    `json:"by" enum:"server,feed,text,field" doc:"Origin of the announcement: max-age, Expires or a ttl (server), the schedule of a feed, the text of the page, or the value that next_change names (field)"`
+	Every    Duration  `json:"every,omitzero" doc:"The announced interval between changes, if any"`
+	Right    float64   `json:"right" doc:"How often a change followed such a time; older observations count less"`
+	Times    float64   `json:"times" doc:"How often a poll could check; likewise"`
+	Believed bool      `json:"believed" doc:"The scheduler uses it"`
 }
 
 // A Resting is when a feed says that it is not updated, and how far that has been true.
 type Resting struct {
 	Hours    []int    `json:"hours,omitempty" doc:"Of the day, in UTC (skipHours)"`
 	Days     []string `json:"days,omitempty" doc:"Of the week (skipDays)"`
-	Right    float64  `json:"right" doc:"How often a poll of that time found no change, of those that were likely to find one; what is long past counts for less"`
+	Right    float64  `json:"right" doc:"How often a poll at such a time found no change, of those that were likely to find one; older observations count less"`
 	Times    float64  `json:"times" doc:"How often there was such a poll; likewise"`
-	Believed bool     `json:"believed" doc:"Polls go by it"`
+	Believed bool     `json:"believed" doc:"The scheduler uses it"`
 }
 
 // ForetoldOf returns when a source says that it changes next, as the API tells it.

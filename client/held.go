@@ -9,7 +9,7 @@ type Withheld struct {
 	Looks   int       `json:"looks" doc:"Polls in a row that got a suspect page"`
 	Agreed  int       `json:"agreed" doc:"Of those, the last ones that got this version or nearly it"`
 	Again   time.Time `json:"look_again,omitzero" doc:"When it is looked at again; missing if that is up to the schedule"`
-	Next    string    `json:"next" doc:"What becomes of it, in words"`
+	Next    string    `json:"next" doc:"What happens to it next"`
 	Summary string    `json:"summary,omitempty" doc:"How it differs from the last good version"`
 }
 

@@ -115,7 +115,7 @@ type LabResult struct {
 type LabBudget struct {
 	Budget      string     `json:"budget" doc:"Such as 10/m"`
 	PollsPerDay float64    `json:"polls_per_day"`
-	Limit       float64    `json:"limit" doc:"Share of the worth of all changes that the best schedule has, made by somebody who knew every change beforehand"`
+	Limit       float64    `json:"limit" doc:"Share of the value of all changes that the optimal schedule captures with full knowledge of the changes"`
 	LimitExact  bool       `json:"limit_exact,omitempty" doc:"A schedule has it; otherwise none has more"`
 	Trials      []LabTrial `json:"trials" nullable:"false" doc:"In the order of the request"`
 }

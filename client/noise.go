@@ -10,7 +10,7 @@ import (
 type Noise struct {
 	Polls  int          `json:"polls" doc:"Polls that were looked at"`
 	Differ int          `json:"differ" doc:"Polls that found another text"`
-	Only   int          `json:"only_noise" doc:"Polls that found nothing else that differs than noise; with noise auto they tell no change"`
+	Only   int          `json:"only_noise" doc:"Polls that found only noise; with noise auto they report no change"`
 	Places []NoisePlace `json:"places" nullable:"false" doc:"Where the source changes at nearly every poll"`
 }
 
@@ -19,7 +19,7 @@ type NoisePlace struct {
 	Kind    string `json:"kind" doc:"What differs there: a date, a time, an age, an id, a counter, a number, a price, a version, words, or the order of lines"`
 	Pattern string `json:"pattern" doc:"The line, with a mark such as <date> for what differs; or a line that was there"`
 	Times   int    `json:"times" doc:"How often it differed"`
-	Noise   bool   `json:"noise" doc:"False means that somebody may be watching it, so that it is always told as a change"`
+	Noise   bool   `json:"noise" doc:"False means that it may be wanted, and is always reported as a change"`
 	Step    any    `json:"step,omitempty" doc:"Add this to the steps of the source (read) to leave the place out"`
 }
 

@@ -19,7 +19,7 @@ type Numbers struct {
 	Groups            []Captured  `json:"groups,omitempty" doc:"By what was asked for; those that missed most come first"`
 	LeftOff           int         `json:"left_off,omitempty" doc:"Groups that there are beyond the limit"`
 	Next              *int        `json:"next,omitempty" doc:"Pass this as offset to get more groups; absent if there are none"`
-	Calibration       Calibration `json:"calibration" doc:"How far the chances said of polls came true, over all sources"`
+	Calibration       Calibration `json:"calibration" doc:"How well predictions matched polls, over all sources"`
 }
 
 // Captured is what became of the changes of sources, as far as can be told from
@@ -48,8 +48,8 @@ type Captured struct {
 
 // Calibration says how far chances have come true.
 type Calibration struct {
-	Gap  float64          `json:"gap" doc:"Mean distance between the chance said and the share found; 0 is perfect"`
-	Bins []CalibrationBin `json:"bins" nullable:"false" doc:"By tenths of the chance said; those without a poll are left out"`
+	Gap  float64          `json:"gap" doc:"Mean distance between the predicted chance and the observed share; 0 is perfect"`
+	Bins []CalibrationBin `json:"bins" nullable:"false" doc:"By tenths of the predicted chance; empty bins are left out"`
 }
 
 // A CalibrationBin is the polls that were said to have about the same chance of
@@ -69,7 +69,7 @@ type StatusNumbers struct {
 	Freshness      float64  `json:"freshness" doc:"Expected share of time in which copies were up to date"`
 	Age            Duration `json:"age" doc:"For which copies had been out of date, on average over time"`
 	Price          float64  `json:"price,omitempty" doc:"What a poll must be worth to be made; missing if not known"`
-	CalibrationGap float64  `json:"calibration_gap" doc:"Mean distance between the chance said of polls and the share found; 0 is perfect"`
+	CalibrationGap float64  `json:"calibration_gap" doc:"Mean distance between the predicted chance and the observed share; 0 is perfect"`
 }
 
 // A NumbersQuery selects sources, and says by what to group them. Its zero value

@@ -15,7 +15,7 @@ type Outcome struct {
 	Source    freshet.SourceID `json:"source"`
 	Cause     string           `json:"cause" enum:"policy,bound,hand,doubt,shared,push,strategy" doc:"Why the poll was made; strategy: it was one of the times that the source is polled at; shared: it was not, but the source was read from the poll of another that watches the same document; push: a hook or a WebSub hub said that it has changed"`
 	Since     time.Time        `json:"since,omitzero" doc:"When the previous successful poll was"`
-	Pushed    time.Time        `json:"pushed,omitzero" doc:"When a hook or a WebSub hub had said that the source has changed, if one had"`
+	Pushed    time.Time        `json:"pushed,omitzero" doc:"When a hook or a WebSub hub announced the change, if one did"`
 	Began     time.Time        `json:"began"`
 	Ended     time.Time        `json:"ended"`
 	Result    string           `json:"result" enum:"unchanged,changed,first,failed,held" doc:"held: the page is suspect, and no change is reported until more polls agree"`
@@ -28,7 +28,7 @@ type Outcome struct {
 	Modified  time.Time        `json:"modified,omitzero" doc:"When the source says it last changed"`
 	Dates     []time.Time      `json:"dates,omitempty" doc:"When the source says that it changed before, newest first: the dates of the latest items of a feed"`
 	Word      *Word            `json:"word,omitempty" doc:"What the source says of other pages, if it lists pages and says something new"`
-	Foretold  *Foretelling     `json:"foretold,omitempty" doc:"What the source says of when it will change; missing if it says nothing or, where the poll captured nothing, nothing else than before"`
+	Foretold  *Foretelling     `json:"foretold,omitempty" doc:"When the source announces that it will change; missing if it announces nothing or, where the poll captured nothing, nothing new"`
 	FreshFor  Duration         `json:"fresh_for,omitzero" doc:"How long the server says that the source stays the same"`
 	LookAgain Duration         `json:"look_again,omitzero" doc:"How soon a held page is looked at again"`
 	NotBefore time.Time        `json:"not_before,omitzero" doc:"When the host allows the next poll, if it asked to wait"`
@@ -75,7 +75,7 @@ type Foretelling struct {
 type NextWord struct {
 	By    string    `json:"by" enum:"server,feed,text,field" doc:"What says so: the schedule of a feed, the text, or the value that next_change names"`
 	At    time.Time `json:"at"`
-	Every Duration  `json:"every,omitzero" doc:"After what time it changes again and again, if it says so"`
+	Every Duration  `json:"every,omitzero" doc:"The announced interval between changes, if any"`
 }
 
 // ForetellingOf returns what a source says of when it will change, as the API tells it.

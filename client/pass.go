@@ -14,8 +14,8 @@ import (
 type Token struct {
 	ID      string          `json:"id"`
 	Name    string          `json:"name"`
-	User    string          `json:"user,omitempty" doc:"Whose it is; absent if it belongs to nobody"`
-	Scopes  []freshet.Right `json:"scopes" nullable:"false" enum:"read,write,admin,hand" doc:"What it is good for; never more than its user may do"`
+	User    string          `json:"user,omitempty" doc:"The owner; absent if there is none"`
+	Scopes  []freshet.Right `json:"scopes" nullable:"false" enum:"read,write,admin,hand" doc:"Its scopes; never more than the rights of its user"`
 	Tag     string          `json:"tag,omitempty" doc:"Only for sources with this tag"`
 	Created time.Time       `json:"created_at"`
 	Expires time.Time       `json:"expires_at,omitzero"`
@@ -81,7 +81,7 @@ type ShareList struct {
 type AuditEntry struct {
 	Cursor  int64           `json:"cursor"`
 	At      time.Time       `json:"at"`
-	User    string          `json:"user,omitempty" doc:"Who did it; absent if nobody had to log in"`
+	User    string          `json:"user,omitempty" doc:"The user; absent if no login was required"`
 	Via     string          `json:"via,omitempty" doc:"How they were let in"`
 	From    string          `json:"from,omitempty" doc:"Address that the request came from"`
 	What    string          `json:"what" doc:"The operation"`

@@ -21,8 +21,8 @@ type NewQuery struct {
 
 	Window any    `json:"window,omitempty" doc:"How more than one change is looked at: an object with by, over, for and silent, or a length of time for over"`
 	Digest any    `json:"digest,omitempty" doc:"Tell matches together: an object with every, at, on, zone and count, or such as daily 08:00 Europe/Berlin"`
-	Quiet  any    `json:"quiet,omitempty" doc:"When nothing is told: an object with from, to, zone and days, or such as 22:00-07:00 Europe/Berlin"`
-	Rate   string `json:"rate,omitempty" doc:"How many matches are told at most, such as 10/h; the others are told together later"`
+	Quiet  any    `json:"quiet,omitempty" doc:"Quiet hours, when nothing is sent: an object with from, to, zone and days, or such as 22:00-07:00 Europe/Berlin"`
+	Rate   string `json:"rate,omitempty" doc:"Most matches to send, such as 10/h; the rest follows in one digest"`
 	Paused bool   `json:"paused,omitempty"`
 }
 
@@ -31,7 +31,7 @@ type Scope struct {
 	Sources []freshet.SourceID `json:"sources,omitempty"`
 	Tags    []string           `json:"tags,omitempty" doc:"Sources that have one of these tags"`
 	Sites   []freshet.SourceID `json:"sites,omitempty" doc:"Sites, with their pages"`
-	All     bool               `json:"all,omitempty" doc:"The same as no scope, said aloud"`
+	All     bool               `json:"all,omitempty" doc:"The same as no scope, but explicit"`
 }
 
 // A Query is a query as the API tells it.
@@ -41,8 +41,8 @@ type Query struct {
 	CreatedAt time.Time      `json:"created_at"`
 	Matches   int64          `json:"matches" doc:"Number of its newest match"`
 	Behind    bool           `json:"catching_up,omitempty" doc:"It still goes through what is stored"`
-	Waiting   *Waiting       `json:"waiting,omitempty" doc:"Matches that are not told yet"`
-	Warnings  []string       `json:"warnings,omitempty" doc:"What is allowed and probably not meant; only in the response to an edit"`
+	Waiting   *Waiting       `json:"waiting,omitempty" doc:"Matches that are not sent yet"`
+	Warnings  []string       `json:"warnings,omitempty" doc:"Probable mistakes; only in the response to an edit"`
 
 	// Revision is how often the query has been written, as its ETag says.
 	Revision int64 `json:"-"`
@@ -52,7 +52,7 @@ type Query struct {
 type Waiting struct {
 	Count int64     `json:"count"`
 	For   string    `json:"for" enum:"digest,quiet,rate"`
-	Until time.Time `json:"until,omitzero" doc:"When they are told at the latest; missing if that depends on how many come"`
+	Until time.Time `json:"until,omitzero" doc:"When they are sent at the latest; missing if that depends on their number"`
 }
 
 // A Match is something that a query had to tell.
@@ -63,7 +63,7 @@ type Match struct {
 	Number  int64            `json:"number" doc:"Number of this match of the query, from 1 without gaps"`
 	Cause   string           `json:"cause" enum:"change,poll,held,silent" doc:"A change that fits, a poll that made the condition true, a condition that was true for long enough, or a silence"`
 	At      time.Time        `json:"at" doc:"When it happened: the time of the change, or the end of the length of time"`
-	KnownAt time.Time        `json:"known_at" doc:"When it could be told first"`
+	KnownAt time.Time        `json:"known_at" doc:"When it became known"`
 	Source  freshet.SourceID `json:"source,omitempty"`
 	Group   string           `json:"group,omitempty" doc:"What its changes have in common, if the query groups them"`
 	Value   any              `json:"value,omitempty"`
@@ -76,13 +76,13 @@ type Match struct {
 // of what was held back.
 type Told struct {
 	Query   string    `json:"query"`
-	Name    string    `json:"name,omitempty" doc:"Name of the query when it was told"`
+	Name    string    `json:"name,omitempty" doc:"Name of the query when it was sent"`
 	Summary string    `json:"summary" doc:"That of the match, or how many there are"`
 	Count   int64     `json:"count" doc:"Number of matches"`
 	First   int64     `json:"first" doc:"Number of the first match"`
 	Last    int64     `json:"last" doc:"Number of the last match"`
 	Held    string    `json:"held,omitempty" enum:"digest,quiet,rate" doc:"What the matches waited for"`
-	At      time.Time `json:"told_at" doc:"When they were told"`
+	At      time.Time `json:"told_at" doc:"When they were sent"`
 	Matches []Match   `json:"matches" nullable:"false" doc:"The matches, oldest first; at most 500. All can be read at /queries/{id}/matches"`
 }
 
@@ -95,7 +95,7 @@ type MatchEvent struct {
 	ID              string    `json:"id" doc:"ID of the match, or such as cheap.3-7~k3f9q2xw of several; the same on every delivery, and never reused"`
 	Source          string    `json:"source" format:"uri-reference" doc:"URL of the query in the API"`
 	Type            string    `json:"type" enum:"freshet.match"`
-	Time            time.Time `json:"time" doc:"When it was told"`
+	Time            time.Time `json:"time" doc:"When it was sent"`
 	Subject         string    `json:"subject,omitempty" doc:"URL of the source, if it is one match"`
 	DataContentType string    `json:"datacontenttype"`
 	Data            Told      `json:"data"`
@@ -119,8 +119,8 @@ type QueryFinding struct {
 	Items    []Match  `json:"items" nullable:"false" doc:"The newest matches, oldest first"`
 	Found    int      `json:"found" doc:"Matches in all"`
 	Scanned  int      `json:"scanned" doc:"Changes that were looked at"`
-	Missing  int64    `json:"missing,omitempty" doc:"Changes of which the condition could not be told, because a value was not there or of another type"`
-	Warnings []string `json:"warnings,omitempty" doc:"What is allowed and probably not meant"`
+	Missing  int64    `json:"missing,omitempty" doc:"Changes for which the condition could not be evaluated: a value was missing or of another type"`
+	Warnings []string `json:"warnings,omitempty" doc:"Probable mistakes"`
 }
 
 // A QueryToAdd is a query with where it begins.

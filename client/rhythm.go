@@ -17,15 +17,15 @@ type Rhythm struct {
 	PerDay   float64          `json:"changes_per_day" doc:"How often it changes, over all hours"`
 	Low      float64          `json:"changes_per_day_low" doc:"Nine times in ten it changes at least so often"`
 	High     float64          `json:"changes_per_day_high" doc:"Nine times in ten it changes at most so often"`
-	Changes  float64          `json:"changes" doc:"Changes that there were, as far as polls can tell; what is long past counts for less"`
+	Changes  float64          `json:"changes" doc:"Estimated number of changes; older observations count less"`
 	Watched  Duration         `json:"watched" doc:"For how long it was watched; what is long past counts for less"`
-	Taught   int              `json:"taught,omitempty" doc:"Changes that somebody told of from elsewhere, and that it was learnt from, too"`
+	Taught   int              `json:"taught,omitempty" doc:"Imported changes that were also learned from"`
 	Own      bool             `json:"own" doc:"The rhythm is the source's own, and not only that of its site"`
 	Week     [][]float64      `json:"week" doc:"Changes expected in each hour of the week: seven days from Monday, each with its hours"`
 	Hours    []RhythmBin      `json:"hours" doc:"By the hour of the day"`
 	Weekdays []RhythmBin      `json:"weekdays" doc:"By the day of the week, from Monday"`
-	Minutes  []RhythmBin      `json:"minutes,omitempty" doc:"By five minutes of the hour; missing where time is learnt too coarsely"`
-	Foretold *Foretold        `json:"foretold,omitempty" doc:"When the source says that it changes next; missing if it does not say"`
+	Minutes  []RhythmBin      `json:"minutes,omitempty" doc:"By five minutes of the hour; missing if the resolution is too coarse"`
+	Foretold *Foretold        `json:"foretold,omitempty" doc:"When the source announces that it changes next; missing if it does not"`
 	Resting  *Resting         `json:"resting,omitempty" doc:"When a feed says that it is not updated; missing if it does not say"`
 	Sentence string           `json:"sentence" doc:"The rhythm in words"`
 }

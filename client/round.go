@@ -23,7 +23,7 @@ type Round struct {
 
 // A Wanted are the polls that somebody asked for and that have not been made yet.
 type Wanted struct {
-	Items []Held `json:"items" nullable:"false" doc:"Those that are being made are among them, whoever wanted them"`
+	Items []Held `json:"items" nullable:"false" doc:"Includes all running polls"`
 	Next  string `json:"next,omitempty" doc:"The after of the next page; not there on the last"`
 }
 

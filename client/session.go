@@ -12,7 +12,7 @@ import (
 // A Session says who somebody is to the API, and what they may do.
 type Session struct {
 	Known   bool             `json:"known" doc:"false: log in first"`
-	User    string           `json:"user,omitempty" doc:"Name of the user; absent if nobody had to log in, and for share links"`
+	User    string           `json:"user,omitempty" doc:"Name of the user; absent if no login was required, and for share links"`
 	Role    freshet.Role     `json:"role,omitempty" enum:"viewer,editor,admin"`
 	Via     string           `json:"via,omitempty" doc:"How they were let in: session, token NAME, link ID, open or data directory"`
 	Scopes  []freshet.Right  `json:"scopes" nullable:"false" enum:"read,write,admin,hand" doc:"What they may do"`

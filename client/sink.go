@@ -43,7 +43,7 @@ const (
 type NewSink struct {
 	Kind     string             `json:"kind,omitempty" doc:"Kind of sink; may be left out if the scheme of the URL says it"`
 	URL      string             `json:"url,omitempty" maxLength:"8192" doc:"Where to send; a shorthand such as slack://hook:A-B-C@webhook or ntfy://ntfy.sh/topic works too"`
-	Queries  []string           `json:"queries,omitempty" nullable:"false" doc:"Matches of these queries, as each query tells them, instead of changes"`
+	Queries  []string           `json:"queries,omitempty" nullable:"false" doc:"Matches of these queries instead of changes"`
 	Tags     []string           `json:"tags,omitempty" nullable:"false" doc:"Only changes of sources with one of these tags"`
 	Sources  []freshet.SourceID `json:"sources,omitempty" nullable:"false" doc:"Changes of these sources besides; no tags and no sources means all changes"`
 	Template string             `json:"template,omitempty" maxLength:"65536" doc:"Text of the message, in the syntax of Go's text/template; empty means the default of the kind"`
@@ -73,7 +73,7 @@ type SinkTrial struct {
 	Body     string `json:"body" doc:"Message as it is sent, without secrets"`
 	Sent     bool   `json:"sent"`
 	Accepted bool   `json:"accepted" doc:"The receiver took it"`
-	Answer   string `json:"answer,omitempty" doc:"What the receiver said"`
+	Answer   string `json:"answer,omitempty" doc:"Response of the receiver"`
 	Error    string `json:"error,omitempty" doc:"Why it was not accepted"`
 	Hint     string `json:"hint,omitempty" doc:"What to do about it"`
 }
@@ -81,11 +81,11 @@ type SinkTrial struct {
 // A Letter is a delivery that was given up.
 type Letter struct {
 	ID       string    `json:"id" doc:"ID of the event"`
-	Change   *Change   `json:"change,omitempty" doc:"The change that it tells of"`
-	Query    string    `json:"query,omitempty" doc:"The query whose matches it tells"`
+	Change   *Change   `json:"change,omitempty" doc:"The change that it reports"`
+	Query    string    `json:"query,omitempty" doc:"The query whose matches it reports"`
 	First    int64     `json:"first,omitempty" doc:"Number of the first match; missing if the query was removed"`
 	Last     int64     `json:"last,omitempty" doc:"Number of the last match"`
-	At       time.Time `json:"at,omitzero" doc:"When the change was seen, or the matches were told"`
+	At       time.Time `json:"at,omitzero" doc:"When the change was seen, or the matches were sent"`
 	Attempts int       `json:"attempts"`
 	Error    string    `json:"error" doc:"Of the last attempt"`
 	Body     string    `json:"body,omitempty" doc:"Message as it was sent, without secrets; missing if it could not be made"`
@@ -100,7 +100,7 @@ type LetterPage struct {
 // A SinkReplay says what to deliver again. If nothing is set it is everything that was
 // given up.
 type SinkReplay struct {
-	Letters []string  `json:"letters,omitempty" nullable:"false" doc:"IDs or cursors of events that were given up"`
+	Letters []string  `json:"letters,omitempty" nullable:"false" doc:"IDs or cursors of dead letters"`
 	After   string    `json:"after,omitempty" doc:"Everything after this cursor of a change or, if the sink follows queries, of a match; 0 means from the beginning"`
 	Since   time.Time `json:"since,omitzero" doc:"Everything since this time"`
 	DryRun  bool      `json:"dry_run,omitempty" doc:"Count what would be delivered, and deliver nothing"`

@@ -44,7 +44,7 @@ type Index struct {
 	Seen   time.Time        `json:"seen_at,omitzero" doc:"When it was last read"`
 	Polls  int64            `json:"polls"`
 	Errors string           `json:"error,omitempty" doc:"Why it cannot be read, if it cannot"`
-	Trust  *IndexTrust      `json:"trust,omitempty" doc:"How far what it says of pages can be believed; missing if it has said nothing yet"`
+	Trust  *IndexTrust      `json:"trust,omitempty" doc:"How reliable its announcements are; missing if there were none yet"`
 }
 
 // A Copy says how fresh our copy of a site is, as estimated.
@@ -57,10 +57,10 @@ type Copy struct {
 // An IndexTrust says how far an index can be believed.
 type IndexTrust struct {
 	Kind     string  `json:"kind" enum:"sitemap,feed,hub" doc:"What the index is; hub: a page with links"`
-	Told     float64 `json:"told" doc:"Share of the changes of its pages that it tells of, as estimated"`
-	BorneOut float64 `json:"borne_out" doc:"Share of the changes it tells of that are there, as estimated"`
-	Right    float64 `json:"right" doc:"How often it was right, of the times that a poll could tell; what is long past counts for less"`
-	Times    float64 `json:"times" doc:"How often a poll could tell; likewise"`
+	Told     float64 `json:"told" doc:"Estimated share of the changes of its pages that it announces"`
+	BorneOut float64 `json:"borne_out" doc:"Estimated share of its announcements that are real"`
+	Right    float64 `json:"right" doc:"How often it was right when a poll could check; older observations count less"`
+	Times    float64 `json:"times" doc:"How often a poll could check; likewise"`
 }
 
 // A Trap is an endless part of a site.

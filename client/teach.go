@@ -12,7 +12,7 @@ import (
 
 // A Taught is what a source was told of when it changed, from elsewhere.
 type Taught struct {
-	Times int       `json:"times" doc:"How many update times were told"`
+	Times int       `json:"times" doc:"Number of imported update times"`
 	From  time.Time `json:"from" doc:"The first of them"`
 	To    time.Time `json:"to" doc:"The last of them"`
 }
@@ -45,8 +45,8 @@ type TimesToTeach struct {
 
 // A Lesson is what became of update times that were told.
 type Lesson struct {
-	Added  int     `json:"added" doc:"How many of the times had not been told before"`
-	Taught *Taught `json:"taught,omitempty" doc:"All that was ever told"`
+	Added  int     `json:"added" doc:"Number of times that are new"`
+	Taught *Taught `json:"taught,omitempty" doc:"All imported update times"`
 }
 
 // TaughtTimes are update times that were told of a source.

@@ -16,8 +16,8 @@ type Why struct {
 	Sentence string           `json:"sentence" doc:"All of it in words"`
 	LastSeen time.Time        `json:"last_seen,omitzero" doc:"Missing if never"`
 	Outlook  *Outlook         `json:"outlook,omitempty" doc:"What the policy thinks of the source; missing if it does not say"`
-	Heard    *Heard           `json:"heard,omitempty" doc:"What a sitemap, feed or other list of pages says of the source; missing if none does"`
-	Foretold *Foretold        `json:"foretold,omitempty" doc:"When the source says that it changes next; missing if it does not say"`
+	Heard    *Heard           `json:"heard,omitempty" doc:"What a sitemap, feed or other index announces about the source; missing if none does"`
+	Foretold *Foretold        `json:"foretold,omitempty" doc:"When the source announces that it changes next; missing if it does not"`
 	Resting  *Resting         `json:"resting,omitempty" doc:"When a feed says that it is not updated; missing if it does not say"`
 	Pushed   *Pushed          `json:"pushed,omitempty" doc:"What a hook or a WebSub hub says of the source, if no poll has shown yet whether that is true"`
 	Hold     Hold             `json:"hold" doc:"What holds the poll back, apart from what it is worth"`
@@ -26,13 +26,13 @@ type Why struct {
 	Deadline time.Time        `json:"deadline,omitzero" doc:"When max_gap runs out"`
 	Strategy string           `json:"strategy,omitempty" doc:"The times at which it is polled, its own or those of a tag; missing if the policy decides"`
 	Planned  time.Time        `json:"planned,omitzero" doc:"The next of these times, or the one that was missed"`
-	Next     time.Time        `json:"next,omitzero" doc:"When the poll is expected; missing if that cannot be told"`
-	Cause    string           `json:"cause,omitempty" enum:"policy,bound,hand,doubt,push,strategy" doc:"Who is expected to want it then"`
+	Next     time.Time        `json:"next,omitzero" doc:"When the poll is expected; missing if unknown"`
+	Cause    string           `json:"cause,omitempty" enum:"policy,bound,hand,doubt,push,strategy" doc:"Expected cause of the poll"`
 	Trouble  string           `json:"trouble,omitempty" doc:"Why nothing can be captured at all, if nothing can"`
 
-	Taught *Taught `json:"taught,omitempty" doc:"Update times that were told from elsewhere, and are learnt from"`
+	Taught *Taught `json:"taught,omitempty" doc:"Imported update times that are learned from"`
 
-	GivenChances *GivenChances `json:"chances,omitempty" doc:"When it is likely to change, by the chances that somebody gave, if they are not over"`
+	GivenChances *GivenChances `json:"chances,omitempty" doc:"The forecast that was set, if it is still valid"`
 
 	Stake *Stake `json:"stake,omitempty" doc:"What its changes matter by the queries that they match; missing if none matched one with an importance"`
 
@@ -57,7 +57,7 @@ type Outlook struct {
 	Price         float64   `json:"price,omitempty" doc:"What a poll must be worth to be made under the present budget; missing if not known"`
 	Idle          bool      `json:"idle,omitempty" doc:"A change is not likely enough for a poll, whatever the budget (least_chance)"`
 	Due           time.Time `json:"due,omitzero" doc:"When the worth is expected to reach the price; missing if that is not in sight"`
-	Captured      Captured  `json:"captured" doc:"What became of its changes until now"`
+	Captured      Captured  `json:"captured" doc:"Estimated results so far"`
 }
 
 // A Heard is what a list of pages says of one of them, and how far that has been true.
@@ -66,14 +66,14 @@ type Heard struct {
 	Kind    string           `json:"kind" enum:"sitemap,feed,hub" doc:"What it is; hub: a page with links"`
 	Changed time.Time        `json:"changed,omitzero" doc:"When the page has changed by it, if it was not polled since"`
 	Until   time.Time        `json:"until,omitzero" doc:"Up to when the page has not changed by it, if it does not say that it has"`
-	Right   float64          `json:"right" doc:"How often it was right, of the times that a poll could tell; what is long past counts for less"`
-	Times   float64          `json:"times" doc:"How often a poll could tell; likewise"`
+	Right   float64          `json:"right" doc:"How often it was right when a poll could check; older observations count less"`
+	Times   float64          `json:"times" doc:"How often a poll could check; likewise"`
 }
 
 // A Pushed is somebody's word that a source has changed, and how far such words were true.
 type Pushed struct {
-	At    time.Time `json:"at" doc:"When it came; the first, if there were more"`
-	Right float64   `json:"right" doc:"How many of such words came with a change; what is long past counts for less"`
+	At    time.Time `json:"at" doc:"When it arrived; the first, if there were several"`
+	Right float64   `json:"right" doc:"How many of them came with a change; older ones count less"`
 	Times float64   `json:"times" doc:"How many there were; likewise"`
 }
 

@@ -89,7 +89,7 @@ func TestLogin(t *testing.T) {
 	guest := r.tab(390, 800, "dark")
 	guest.visit(strings.TrimPrefix(link, r.url), "location.pathname == '/sources/board0' && document.querySelector('h1')?.textContent.includes('a draft')")
 	guest.shot("login-guest")
-	guest.visit("/sources/board1", "document.body.textContent.includes('this link does not show that')")
+	guest.visit("/sources/board1", "document.body.textContent.includes('this link does not grant access to that')")
 
 	b.click("Log out")
 	b.await("location.pathname == '/login' && document.querySelector('h1')?.textContent == 'Log in'")

@@ -181,7 +181,7 @@ not shown again.`,
 			"  freshet token add shop-importer --scope read,write --tag shop --expires 90d",
 		Args: takes(1, 1),
 	}
-	cmd.Flags().StringSliceVar(&scopes, "scope", []string{"read"}, "what it grants: read, write, admin or hand; can be repeated")
+	cmd.Flags().StringSliceVar(&scopes, "scope", []string{"read"}, "scope of the token: read, write, admin or hand (for workers); can be repeated")
 	cmd.Flags().StringVar(&n.Tag, "tag", "", "only for sources with this tag")
 	cmd.Flags().StringVar(&n.Expires, "expires", "", "when it ends: how long from now, such as 90d, or a time (default never)")
 	return resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (client.MadeToken, error) {
@@ -189,7 +189,7 @@ not shown again.`,
 		n.Scopes = each(scopes, func(s string) freshet.Right { return freshet.Right(s) })
 		return c.AddToken(ctx, n)
 	}, func(_ *connection, made client.MadeToken) error {
-		p.remark("token %s is good for %s; this is the only time that it is shown", made.ID, rights(made.Scopes))
+		p.remark("token %s grants %s; it is shown only this once", made.ID, rights(made.Scopes))
 		_, err := fmt.Fprintln(p.out, made.Secret)
 		return err
 	})

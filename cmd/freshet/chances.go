@@ -55,7 +55,7 @@ replaces an earlier one. Without FILE and --rate, the current forecast is shown.
 	flags.StringVar(&v.rate, "rate", "", "changes to expect at any other time, such as 4/h or 0.5/day")
 	flags.Var((*lengthFlag)(&v.hold), "for", "how long the forecast is valid, from now on")
 	flags.StringVar(&v.until, "until", "", "until when the forecast is valid, such as 2026-11-17T20:00:00Z")
-	flags.BoolVar(&v.add, "add", false, "add the forecast to what is learnt, instead of replacing it")
+	flags.BoolVar(&v.add, "add", false, "add the forecast to what Freshet has learned, instead of replacing it")
 	flags.BoolVar(&v.clear, "clear", false, "remove the forecast")
 	jsonFlag(cmd, &v.json)
 	return completed(p, clientVerb(p, cmd, false, v.run), 1)
@@ -157,7 +157,7 @@ func (v *chances) show(s client.Source, c freshet.Chances, short bool) error {
 		text += fmt.Sprintf("; %s changes a day at any time", strconv.FormatFloat(*c.Rate, 'g', 4, 64))
 	}
 	if c.Add {
-		text += "; on top of what is learnt"
+		text += "; on top of what Freshet has learned"
 	}
 	if !c.Until.After(v.now()) {
 		text += "; it is over"

@@ -45,7 +45,7 @@ source. freshet search finds what versions say, whether it changed or not.`,
 	cmd.Flags().BoolVar(&l.diff, "diff", false, "show the changed lines too")
 	cmd.Flags().StringVar(&l.which.Tag, "tag", "", "only changes of sources that had this tag when they changed")
 	cmd.Flags().StringVar(&site, "site", "", "only changes of this site and its pages")
-	cmd.Flags().StringVar(&l.which.Words, "query", "", "only changes that tell of these `words`")
+	cmd.Flags().StringVar(&l.which.Words, "query", "", "only changes that contain these `words`")
 	seen.register(cmd, "changes")
 	jsonFlag(cmd, &l.json)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {

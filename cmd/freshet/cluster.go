@@ -14,18 +14,19 @@ import (
 	"freshet/internal/units"
 )
 
-const clusterHelp = `Show the node that decides what is polled (the brain), the standby nodes that can take
-over (freshet serve on the same PostgreSQL database), and the hands on other machines that
-poll for it (freshet hand): where they are, how many polls each can make at the same time,
-and how many it is making. All nodes deliver: SINKS counts the sinks that a node
-delivers to, and SENDING its running deliveries.
+const clusterHelp = `Show the leader, which decides what is polled; the standby nodes, which can take over
+(freshet serve on the same PostgreSQL database); and the workers on other machines, which
+poll for the leader (freshet worker), with their addresses, slots and running polls. All
+nodes deliver: SINKS counts the sinks that a node delivers to, and SENDING its running
+deliveries.
 
-A warm standby has the state of the brain, except for the last BEHIND polls, and can take
-over at once. It is warming while it reads that state, and cold if it was started with
---standby cold. A node without a heartbeat for three leases is lost. Problems of a node,
-such as a secret.key that differs from the others', are listed below the table.
+A warm standby has the state of the leader, except for the last BEHIND polls, and can
+take over at once. It is warming while it reads that state, and cold if it was started
+with --standby cold. A node without a heartbeat for three leases is lost. Problems of a
+node, such as a secret.key that differs from the others', are listed below the table.
 
-Notes are checkpoints of what was learnt, so that a start need not replay all past polls.
+A checkpoint stores what the leader has learned, so that a start does not replay all past
+polls.
 
 Any node answers. With --store, or if no node can be reached, the answer comes straight
 from the database.`
@@ -34,7 +35,7 @@ func clusterVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "cluster",
-		Short:   "Show the nodes of a cluster, and the hands that poll for it",
+		Short:   "Show the nodes and workers of a cluster",
 		Long:    clusterHelp,
 		Example: "  freshet cluster\n  freshet cluster --server http://10.0.0.2:8080 --json\n  freshet cluster --store postgres://freshet@db/freshet",
 		Args:    takes(0, 0),
@@ -100,15 +101,15 @@ func showWrong(p *program, nodes []client.ClusterNode) {
 	}
 }
 
-// showCluster prints the nodes and hands for people.
+// showCluster prints the nodes and workers for people.
 func showCluster(p *program, all client.Cluster) error {
 	if all.Brain.Address == "" {
-		fmt.Fprintf(p.out, "no node decides at the moment, epoch %d\n", all.Brain.Epoch)
+		fmt.Fprintf(p.out, "no leader at the moment, epoch %d\n", all.Brain.Epoch)
 	} else {
-		fmt.Fprintf(p.out, "brain  %s, epoch %d, %s at the same time\n", harmless(all.Brain.Address), all.Brain.Epoch, counted(all.Brain.Slots, "poll"))
+		fmt.Fprintf(p.out, "leader      %s, epoch %d, %s at the same time\n", harmless(all.Brain.Address), all.Brain.Epoch, counted(all.Brain.Slots, "poll"))
 	}
 	if n := all.Brain.Notes; n != nil {
-		fmt.Fprintf(p.out, "notes  taken %s by %s, of %s\n", ago(n.At, p.now()), harmless(n.By), counted(n.Sources, "source"))
+		fmt.Fprintf(p.out, "checkpoint  written %s by %s, of %s\n", ago(n.At, p.now()), harmless(n.By), counted(n.Sources, "source"))
 	}
 	if len(all.Nodes) > 1 {
 		t := display.Table{Head: []string{"NODE", "ROLE", "VERSION", "SINKS", "SENDING", "BEHIND", "STARTED", "SEEN"}, Drop: []string{"STARTED", "VERSION"}}
@@ -122,10 +123,10 @@ func showCluster(p *program, all client.Cluster) error {
 		showWrong(p, all.Nodes)
 	}
 	if len(all.Hands) == 0 {
-		_, err := fmt.Fprintln(p.out, "no hands on other machines (freshet hand --join URL)")
+		_, err := fmt.Fprintln(p.out, "no workers on other machines (freshet worker --join URL)")
 		return err
 	}
-	t := display.Table{Head: []string{"HAND", "ADDRESS", "PLACE", "SLOTS", "BUSY", "SINCE", ""}}
+	t := display.Table{Head: []string{"WORKER", "ADDRESS", "PLACE", "SLOTS", "BUSY", "SINCE", ""}}
 	for _, h := range all.Hands {
 		note := ""
 		if h.Draining {

@@ -25,7 +25,7 @@ and "freshet show SOURCE" says what will happen next.`,
 		Example: "  freshet confirm news\n  freshet confirm --version 12 news",
 		Args:    takes(1, -1),
 	}
-	cmd.Flags().IntVar(&number, "version", 0, "accept this version only; 0 means whichever is held")
+	cmd.Flags().IntVar(&number, "version", 0, "accept this version only; 0 means the one that is held")
 	jsonFlag(cmd, &asJSON)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		return forEach(ctx, args, c.find, func(s client.Source) error {

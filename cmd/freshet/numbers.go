@@ -56,7 +56,7 @@ func numbersVerb(p *program) *cobra.Command {
 	flags.StringVar(&n.tag, "tag", "", "only sources with this tag")
 	flags.StringVar(&n.host, "host", "", "only sources of this host")
 	flags.IntVar(&n.limit, "limit", 100, "show at most this many tags, hosts or sources")
-	flags.BoolVar(&n.calibration, "calibration", false, "show how often the chances said of polls came true")
+	flags.BoolVar(&n.calibration, "calibration", false, "show how often predicted changes were found")
 	flags.StringVar(&n.seen.since, "since", "", "with --by day: from this `time` on: a date, a time, or how long ago, such as 14d")
 	flags.StringVar(&n.seen.until, "until", "", "with --by day: until this `time`; a date is its beginning")
 	jsonFlag(cmd, &n.json)
@@ -128,7 +128,7 @@ func (n *numbering) showDetails(a client.Numbers, say func(string, ...any)) {
 		say("A poll is made if it is worth %s or more to the policy.", rough(a.Price))
 	}
 	if len(a.Calibration.Bins) > 0 {
-		say("The chances said of polls were off by %.1f percentage points on average.", 100*a.Calibration.Gap)
+		say("The predicted chances of polls were off by %.1f percentage points on average.", 100*a.Calibration.Gap)
 	}
 }
 
@@ -147,7 +147,7 @@ func missedInWords(c client.Captured) string {
 	case c.TooEarly != "":
 		return ""
 	case c.Missed.High < 0.5:
-		return "As far as polls can tell, none was missed."
+		return "Polls show no missed change."
 	}
 	return fmt.Sprintf("About %s of %s changes were missed (%s to %s): they came and went between two polls.",
 		whole(c.Missed.Mean), whole(c.Happened), whole(c.Missed.Low), whole(c.Missed.High))
@@ -213,7 +213,7 @@ func (n *numbering) showCalibration(c client.Calibration, paint display.Screen) 
 	}
 	fmt.Fprintln(n.out)
 	if len(c.Bins) == 0 {
-		fmt.Fprintln(n.out, "No chance that was said of a poll has been put to the test yet.")
+		fmt.Fprintln(n.out, "No prediction has been checked by a poll yet.")
 		return nil
 	}
 	return calibrationTable(c.Bins).Write(n.out, paint)

@@ -334,7 +334,7 @@ func (v *onceRun) awaitDeliveries(ctx context.Context, c *connection) (owed int,
 // sumUp prints the summary of the round.
 func (v *onceRun) sumUp() error {
 	if v.owed > 0 {
-		fmt.Fprintf(v.err, "freshet: sinks are still owed %s; the next round tries again, and freshet status says which\n", deliveries(v.owed))
+		fmt.Fprintf(v.err, "freshet: sinks: %s pending; the next round tries again, and freshet status lists them\n", deliveries(v.owed))
 	}
 	switch {
 	case v.json:

@@ -113,7 +113,7 @@ last change is captured at the next poll.`,
 	flags.Var((*lengthFlag)(&l.period), "period", "time after which the plan repeats")
 	flags.IntVar(&l.polls, "polls", 0, "number of polls per period")
 	flags.StringVar(&l.method, "method", string(cyclic.Optimal), "planning method: "+strings.Join(methods(), ", "))
-	flags.StringVar(&l.zone, "zone", "", "time zone whose clock the period goes by, such as Europe/Berlin (default UTC)")
+	flags.StringVar(&l.zone, "zone", "", "time zone of the period, such as Europe/Berlin (default UTC)")
 	l.store.register(flags)
 	l.Period.Register(flags)
 	serverFlags(flags)

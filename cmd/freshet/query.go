@@ -218,17 +218,17 @@ func (f *queryFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.when, "when", "", "condition in CEL, such as 'added.contains(\"security\")'")
 	flags.StringVar(&f.value, "value", "", "what a match carries, in CEL, such as now.price")
-	flags.StringVar(&f.importance, "importance", "", "count a change that matches as so many when polls are shared out (default 1)")
+	flags.StringVar(&f.importance, "importance", "", "weight of a matching change when polls are scheduled (default 1)")
 	flags.StringArrayVar(&f.sources, "source", nil, "only changes of this source; may be repeated")
 	flags.StringArrayVar(&f.tags, "tag", nil, "only changes of sources with this tag; may be repeated")
 	flags.StringArrayVar(&f.sites, "site", nil, "only changes of this site and its pages; may be repeated")
-	flags.StringVar(&f.by, "by", "", "what is counted together: source, all, or CEL such as source.site")
-	flags.StringVar(&f.over, "over", "", "how far back functions look that are not told, such as 1h")
+	flags.StringVar(&f.by, "by", "", "group for counting: source, all, or CEL such as source.site")
+	flags.StringVar(&f.over, "over", "", "default time window of functions, such as 1h")
 	flags.StringVar(&f.hold, "for", "", "the condition must hold for this long, such as 10m")
-	flags.StringVar(&f.silent, "silent", "", "match when no change fits any more: a time such as 3d, or 2x the usual gap")
-	flags.StringVar(&f.digest, "digest", "", "tell matches together, such as hourly or 'daily 08:00 Europe/Berlin'")
-	flags.StringVar(&f.quiet, "quiet", "", "tell nothing then, such as '22:00-07:00 Europe/Berlin'")
-	flags.StringVar(&f.rate, "rate", "", "tell at most so many, such as 10/h; the others are told together later")
+	flags.StringVar(&f.silent, "silent", "", "match when no change has met the condition for this long: 3d, or 2x the usual gap")
+	flags.StringVar(&f.digest, "digest", "", "send matches together, such as hourly or 'daily 08:00 Europe/Berlin'")
+	flags.StringVar(&f.quiet, "quiet", "", "send nothing during these hours, such as '22:00-07:00 Europe/Berlin'")
+	flags.StringVar(&f.rate, "rate", "", "send at most this many matches, such as 10/h; the rest follows in one digest")
 }
 
 // query returns what the flags say.
@@ -380,7 +380,7 @@ func printQuery(p *program, q client.Query) error {
 	}
 	row("state", "%s", stateOfQuery(q))
 	if w := q.Waiting; w != nil && !w.Until.IsZero() {
-		row("told", "the next at %s", w.Until.Local().Format(time.DateTime))
+		row("next", "sent at %s", w.Until.Local().Format(time.DateTime))
 	}
 	row("matches", "%d since %s", q.Matches, q.CreatedAt.Local().Format(time.DateTime))
 	_, err := p.out.Write([]byte(b.String()))
@@ -413,7 +413,7 @@ func printMatch(p *program, m client.Match) {
 		printChange(p, change, fmt.Sprintf("#%d", m.Number), about)
 		return
 	}
-	why := map[string]string{"silent": "no change fits any more", "held": "true for as long as was asked", "poll": "a poll made it true"}[string(m.Cause)]
+	why := map[string]string{"silent": "no change met the condition", "held": "the condition held long enough", "poll": "a poll met the condition"}[string(m.Cause)]
 	s := p.screen()
 	fmt.Fprintf(p.out, "%s %s %s\n%s\n", s.Bold(fmt.Sprintf("#%d", m.Number)), harmless(about), s.Dim(moment(m.At, p.now())), s.Prose("  "+why, "  "))
 }

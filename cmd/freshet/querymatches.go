@@ -51,7 +51,7 @@ only.`,
 		}
 		_, err = fmt.Fprintf(p.out, "%s in %s\n", counted2(found.Found, "match", "matches"), counted(found.Scanned, "change"))
 		if err == nil && found.Missing > 0 {
-			p.remark("for %s the condition could not be told: a value was missing, or of another type", counted(int(found.Missing), "change"))
+			p.remark("the condition could not be evaluated for %s: a value was missing, or of another type", counted(int(found.Missing), "change"))
 		}
 		return err
 	}), 1)

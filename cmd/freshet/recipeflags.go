@@ -21,7 +21,7 @@ type recipeFlags struct{ chainFlags }
 
 func (f *recipeFlags) register(set *pflag.FlagSet) {
 	f.extract = freshet.Extracts{}
-	set.StringVar(&f.file, "chain", "", "read the page as this file says: steps, values and items in YAML or JSON (freshet test tries it); - is standard input")
+	set.StringVar(&f.file, "chain", "", "read the page with the steps, values and items in this YAML or JSON file (freshet test tries it); - is standard input")
 	set.Var(&extractFlag{&f.chainFlags}, "extract", "name a value to keep with each version, such as 'price=css .price | number'; can be repeated")
 }
 

@@ -89,7 +89,7 @@ func drawRhythm(out io.Writer, r client.Rhythm, zone *time.Location, now time.Ti
 			b.WriteByte('\n')
 		}
 		drawMinutes(&b, r.Minutes, plain)
-		whose := "its site's: it is polled too seldom for its own"
+		whose := "its site's: it has too few polls of its own"
 		if r.Own {
 			whose = "its own"
 		}

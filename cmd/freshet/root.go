@@ -39,7 +39,7 @@ func verbs() []verb {
 		{"once", atWork, onceVerb},
 		{"watch", atWork, watchVerb},
 		{"status", atWork, statusVerb},
-		{"hand", atWork, handVerb},
+		{"worker", atWork, workerVerb},
 		{"cluster", atWork, clusterVerb},
 		{"demo", atWork, demoVerb},
 		{"add", sources, addVerb},
@@ -86,6 +86,7 @@ func verbs() []verb {
 		{"share", upkeep, shareVerb},
 		{"audit", upkeep, auditVerb},
 		{"version", upkeep, versionVerb},
+		{"hand", "", handVerb},
 		{"extract", "", extractVerb},
 		{"launch", "", launchVerb},
 	}
@@ -123,7 +124,7 @@ func grouped(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-const rootHelp = `Freshet watches web pages, feeds and JSON APIs, and tells you what changed. It
+const rootHelp = `Freshet watches web pages, feeds and JSON APIs, and reports what changed. It
 learns when each one changes, polls it then, never sends more requests than the
 budget you set, and stores every version it sees.
 
@@ -206,6 +207,9 @@ var elsewhereWords = map[string]string{
 	"login": "token add", "passwd": "user edit", "doctor": "status", "health": "status", "validate": "check", "verify": "check", "lint": "check",
 }
 
+// labVerbs are those of freshet-lab.
+var labVerbs = []string{"bench", "gen", "limit", "noise", "paper", "results", "torture"}
+
 // unknownVerb complains of a verb that there is not, and says what was probably meant.
 func unknownVerb(of *cobra.Command, name string) error {
 	var known []string
@@ -222,6 +226,8 @@ func unknownVerb(of *cobra.Command, name string) error {
 	word := elsewhereWords[name]
 	first, _, _ := strings.Cut(word, " ")
 	switch n := suggest.Nearest(name, known); {
+	case slices.Contains(labVerbs, name):
+		hint = "that is a command of another program: freshet-lab " + name
 	case slices.Contains(known, first) && (!of.HasParent() || first == word):
 		hint = "did you mean " + path + " " + word + "?"
 	case n != "":

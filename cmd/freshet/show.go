@@ -162,7 +162,7 @@ func noiseInWords(s client.Source) (lines []string) {
 		lines = append(lines, "- "+harmless(p.String()))
 	}
 	if n.Only > 0 && s.Noise != "auto" { // with auto, how many were not told is said elsewhere
-		lines = append(lines, fmt.Sprintf("with noise: auto, %d of these %d changes would not have been told (freshet edit %s --noise auto)", n.Only, n.Differ, s.ID))
+		lines = append(lines, fmt.Sprintf("with noise: auto, %d of these %d changes would not have been reported (freshet edit %s --noise auto)", n.Only, n.Differ, s.ID))
 	}
 	if try := stepFlags(n.Places); try != "" && len(s.Read) == 0 && s.Select == (client.Select{}) {
 		lines = append(lines, fmt.Sprintf("to see which changes are left with these steps: freshet test %s%s --history", s.ID, try))

@@ -77,7 +77,7 @@ only the first pending delivery is listed; the others follow it in order.`,
 			return p.printJSON(list)
 		}
 		if len(list.Items) == 0 {
-			p.remark("nothing is owed")
+			p.remark("nothing is pending")
 			return nil
 		}
 		t := display.Table{Head: []string{"EVENT", "ATTEMPTS", "NEXT", "ERROR"}, Drop: []string{"ATTEMPTS"}}

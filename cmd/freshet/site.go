@@ -124,7 +124,7 @@ func printSite(p *program, s client.Site) error {
 		}
 		row(name, "%s (%s)", index.URL, state)
 		if t := index.Trust; t != nil && t.Times >= 1 {
-			row("", "tells of %s of changes; %s of what it tells of is there; right %.0f of %.0f times", percent(t.Told), percent(t.BorneOut), math.Round(t.Right), math.Round(t.Times))
+			row("", "announces %s of changes; %s of its announcements are real; right %.0f of %.0f times", percent(t.Told), percent(t.BorneOut), math.Round(t.Right), math.Round(t.Times))
 		}
 	}
 	for _, t := range s.Traps {

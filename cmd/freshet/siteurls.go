@@ -71,7 +71,7 @@ func siteURLsVerb(p *program) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&v.base, "base", "", "`URL` of the list, if it is read from a file")
-	flags.IntVarP(&v.limit, "limit", "n", 0, "print at most so many; 0 means all")
+	flags.IntVarP(&v.limit, "limit", "n", 0, "print at most this many; 0 means all")
 	optionFlags(flags, "allow-cidr")
 	jsonFlag(cmd, &v.json)
 	return cmd

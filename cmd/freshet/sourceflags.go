@@ -200,7 +200,7 @@ type requestFlags struct {
 
 func (f *requestFlags) register(set *pflag.FlagSet) {
 	f.set = set
-	set.StringVar(&f.profile, "profile", "", "request it as this profile of the configuration file says (requests:)")
+	set.StringVar(&f.profile, "profile", "", "request it with this profile of the configuration file (requests:)")
 	set.StringVar(&f.method, "method", "", "HTTP method (default GET, or POST with --body or --form)")
 	set.StringArrayVar(&f.headers, "header", nil, "send this header, as 'Name: value'; can be repeated")
 	set.StringVar(&f.body, "body", "", "send this body")

@@ -82,7 +82,7 @@ func (v *trial) suggest(cmd *cobra.Command, args []string) error {
 		return v.printJSON(all)
 	}
 	if len(all) == 0 {
-		v.remark("nothing stands out; watch the whole page, or choose a part with freshet test --css SELECTOR")
+		v.remark("no part of the page stands out; watch all of it, or choose a part with freshet test --css SELECTOR")
 	}
 	for _, s := range all {
 		v.showSuggestion(s)

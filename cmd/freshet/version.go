@@ -71,7 +71,7 @@ func printBuild(p *program, b build) error {
 
 // limitFlag adds the flag that shortens a list.
 func limitFlag(cmd *cobra.Command, to *int) {
-	cmd.Flags().IntVarP(to, "limit", "n", 0, "at most so many; 0 means all")
+	cmd.Flags().IntVarP(to, "limit", "n", 0, "print at most this many; 0 means all")
 }
 
 // firstOf returns the first items of a list, as limitFlag says.

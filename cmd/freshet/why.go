@@ -69,7 +69,7 @@ func (c *connection) whyIfKnown(ctx context.Context, id freshet.SourceID) (*clie
 
 // nextInWords says in short when a source will be polled.
 func nextInWords(w *client.Why, now time.Time) string {
-	words := "cannot be told"
+	words := "unknown"
 	switch {
 	case w.Hold.Kind == "under_way" || w.Hold.Kind == "paused":
 		return w.Hold.Reason

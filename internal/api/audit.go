@@ -16,7 +16,7 @@ import (
 func (a *authAPI) routeAudit() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-audit", Method: http.MethodGet, Path: "/api/v1/audit", Tags: []string{"users"},
-		Summary: "Read who changed what, the newest first",
+		Summary: "Read the audit log, newest first",
 		Description: "Each request that changed something and each login is an entry. " +
 			"Before and after are the fields that differ; secrets are never in them. Entries are kept for a year, and at most a million.",
 	}, a.listAudit)
@@ -24,9 +24,9 @@ func (a *authAPI) routeAudit() {
 
 type listAuditInput struct {
 	Before  int64  `query:"before" minimum:"0" doc:"Only entries before this cursor: the next page"`
-	User    string `query:"user" maxLength:"128" doc:"Only what this user did"`
-	Subject string `query:"subject" maxLength:"200" doc:"Only what was done to this, such as source news"`
-	Limit   int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Most entries"`
+	User    string `query:"user" maxLength:"128" doc:"Only entries of this user"`
+	Subject string `query:"subject" maxLength:"200" doc:"Only entries about this subject, such as source news"`
+	Limit   int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"At most this many entries"`
 }
 
 func (a *authAPI) listAudit(ctx context.Context, in *listAuditInput) (*rest.Body[client.AuditPage], error) {

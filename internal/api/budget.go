@@ -35,8 +35,8 @@ func (a *budgetAPI) routes() {
 func (a *budgetAPI) routeBudget() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-budget", Method: http.MethodGet, Path: "/api/v1/budget", Tags: []string{"program"},
-		Summary:     "Show what the budget brings and what another would",
-		Description: "Sources are taken to change at random at the rates learned from their polls, and polls to go where they are worth most. Sources with a rhythm that the policy has learned are captured better than this says, and sources that change in bursts worse.",
+		Summary:     "Forecast what the budget captures, and what other budgets would",
+		Description: "The model assumes that sources change at random at the rates learned from their polls, and that polls go where they are worth most. Sources with a learned rhythm are captured better than predicted, and sources that change in bursts worse.",
 	}, a.getBudget)
 }
 
@@ -45,10 +45,10 @@ type budgetInput struct {
 	Delay  string   `query:"delay" doc:"What would this mean delay cost; with share: to capture that share within this time?"`
 	At     string   `query:"at" doc:"What would this budget bring, such as 120/m?"`
 	Drop   []string `query:"drop,explode" doc:"What if these were dropped: an id, tag:T or host:H? Can be repeated"`
-	Eaters int      `query:"eaters" minimum:"0" maximum:"1000" doc:"Show so many sources that take the most"`
+	Eaters int      `query:"eaters" minimum:"0" maximum:"1000" doc:"Include this many sources that use the most polls"`
 	Levels bool     `query:"levels" doc:"Show the service levels source by source"`
-	Points int      `query:"points" default:"41" minimum:"1" maximum:"201" doc:"Of the curve"`
-	Span   float64  `query:"span" default:"32" minimum:"1" maximum:"256" doc:"The curve goes from the present budget over this to the present budget times this"`
+	Points int      `query:"points" default:"41" minimum:"1" maximum:"201" doc:"Number of points on the curve"`
+	Span   float64  `query:"span" default:"32" minimum:"1" maximum:"256" doc:"The curve covers the current budget divided by this up to the current budget times this"`
 }
 
 func (a *budgetAPI) getBudget(ctx context.Context, in *budgetInput) (*rest.Body[client.Budget], error) {

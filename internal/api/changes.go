@@ -148,7 +148,7 @@ func (a *changeAPI) routeNewest() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-newest-changes", Method: http.MethodGet, Path: "/api/v1/changes/newest", Tags: []string{"changes"},
 		Summary:     "Read the change log backwards, newest first",
-		Description: fmt.Sprintf("Of all sources, one answer looks at no more than %d changes: with a filter a page can have few items, or none, and a next all the same. A next of 0 is the beginning of the log.", maxFeedScan),
+		Description: fmt.Sprintf("A request over all sources scans at most %d changes: with a filter a page can have few items or none, and still a next. A next of 0 is the beginning of the log.", maxFeedScan),
 	}, a.listNewest)
 }
 
@@ -289,7 +289,7 @@ type ChangeFilter struct {
 	Source freshet.SourceID `query:"source" doc:"Only changes of this source"`
 	Site   freshet.SourceID `query:"site" doc:"Only changes of this site and its pages"`
 	Tag    string           `query:"tag" doc:"Only changes of sources that had this tag when they changed"`
-	Q      string           `query:"q" maxLength:"1000" doc:"Only changes that tell of these words: in the summary, in values, items or lines that are other, or in the URL or name of the source. See docs/search.md"`
+	Q      string           `query:"q" maxLength:"1000" doc:"Only changes that contain these words: in the summary, in changed values, items or lines, or in the URL or name of the source. See docs/search.md"`
 	Since  string           `query:"since" doc:"Only changes seen at this time or later: such as 2026-11-01T08:00:00Z, a date, or how long ago, such as 2d"`
 	Until  string           `query:"until" doc:"Only changes seen before this time; a date is its beginning"`
 

@@ -50,21 +50,21 @@ func (a *changeAPI) routeFeeds() {
 type feedInput struct {
 	Tag    string `query:"tag" maxLength:"64" doc:"Only changes of sources that had this tag then"`
 	Before string `query:"before" doc:"Only changes before this cursor: the next page"`
-	Limit  int    `query:"limit" default:"20" minimum:"1" maximum:"100" doc:"Most entries"`
+	Limit  int    `query:"limit" default:"20" minimum:"1" maximum:"100" doc:"At most this many entries"`
 	Known  string `header:"If-None-Match" doc:"ETag of the feed that the client has"`
 }
 
 type sourceFeedInput struct {
 	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	Before int              `query:"before" minimum:"0" doc:"Only changes that led to versions with numbers below this: the next page"`
-	Limit  int              `query:"limit" default:"20" minimum:"1" maximum:"100" doc:"Most entries"`
+	Limit  int              `query:"limit" default:"20" minimum:"1" maximum:"100" doc:"At most this many entries"`
 	Known  string           `header:"If-None-Match" doc:"ETag of the feed that the client has"`
 }
 
 type queryFeedInput struct {
 	ID     queries.ID `path:"id" maxLength:"64" doc:"ID of the query"`
 	Before int64      `query:"before" minimum:"0" doc:"Only matches with numbers below this: the next page"`
-	Limit  int        `query:"limit" default:"20" minimum:"1" maximum:"100" doc:"Most entries"`
+	Limit  int        `query:"limit" default:"20" minimum:"1" maximum:"100" doc:"At most this many entries"`
 	Known  string     `header:"If-None-Match" doc:"ETag of the feed that the client has"`
 }
 

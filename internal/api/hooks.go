@@ -35,15 +35,15 @@ func (a *hookAPI) routeHooks() {
 	tags := []string{"sources"}
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "make-hook", Method: http.MethodPost, Path: "/api/v1/sources/{id}/hook", Tags: tags,
-		Summary: "Show the hook of a source, which others call when it has changed; it is created if there is none",
+		Summary: "Show the hook of a source, which reports that the source has changed; create it if there is none",
 	}, a.makeHook)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "remove-hook", Method: http.MethodDelete, Path: "/api/v1/sources/{id}/hook", Tags: tags,
-		Summary: "Make the hook of a source invalid", DefaultStatus: http.StatusNoContent,
+		Summary: "Invalidate the hook of a source", DefaultStatus: http.StatusNoContent,
 	}, a.removeHook)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "call-hook", Method: http.MethodPost, Path: "/api/v1/hooks/{token}", Tags: tags,
-		Summary: "Have a source polled as soon as the budget and its host allow", DefaultStatus: http.StatusAccepted,
+		Summary: "Poll a source as soon as the budget and its host allow", DefaultStatus: http.StatusAccepted,
 		Description: "The body is ignored. Calls within 5 seconds of each other count as one. At most 20 calls a second are accepted, over all hooks.",
 	}, a.callHook)
 }
@@ -81,7 +81,7 @@ func (a *hookAPI) removeHook(ctx context.Context, in *rest.SourcePath) (*struct{
 	return nil, a.hooks.Remove(ctx, in.ID)
 }
 
-func errNoHooks() error { return rest.NewProblem(http.StatusNotFound, "there are no hooks here") }
+func errNoHooks() error { return rest.NewProblem(http.StatusNotFound, "hooks are not available here") }
 
 type callHookInput struct {
 	Token string `path:"token" maxLength:"128" doc:"Token of the hook"`
@@ -116,7 +116,7 @@ const maxNotice = 4 << 20
 func (a *hookAPI) routeWebSub() {
 	a.HandleFunc("GET /api/v1/websub/{token}", func(w http.ResponseWriter, r *http.Request) {
 		if a.webSub == nil {
-			rest.NewProblem(http.StatusNotFound, "there are no subscriptions here").Write(w)
+			rest.NewProblem(http.StatusNotFound, "subscriptions are not available here").Write(w)
 			return
 		}
 		challenge, err := a.webSub.Confirm(r.Context(), r.PathValue("token"), r.URL.Query())
@@ -143,7 +143,7 @@ func (a *hookAPI) refuseHub(w http.ResponseWriter, err error) {
 // must be is accepted and passed over, as the recommendation says.
 func (a *hookAPI) hearHub(w http.ResponseWriter, r *http.Request) {
 	if a.webSub == nil || a.hooks == nil {
-		rest.NewProblem(http.StatusNotFound, "there are no subscriptions here").Write(w)
+		rest.NewProblem(http.StatusNotFound, "subscriptions are not available here").Write(w)
 		return
 	}
 	if !a.hooks.Allow() {

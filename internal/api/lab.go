@@ -51,30 +51,30 @@ func (a *labAPI) routeLab() {
 	tags := []string{"lab"}
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-lab", Method: http.MethodGet, Path: "/api/v1/lab", Tags: tags,
-		Summary: "Show which policies can be tried, and how large a run may be",
+		Summary: "Show the available policies, and the limits of a run",
 	}, a.getLab)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-lab-report", Method: http.MethodGet, Path: "/api/v1/lab/reports/{name}", Tags: tags,
-		Summary: "Read what is known of policies",
+		Summary: "Read a report on policies",
 	}, a.getLabReport)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "start-lab-run", Method: http.MethodPost, Path: "/api/v1/lab/runs", Tags: tags,
-		Summary: "Compare policies and budgets on what was recorded", DefaultStatus: http.StatusAccepted,
+		Summary: "Compare policies and budgets on recorded history", DefaultStatus: http.StatusAccepted,
 		Description: "Replays the log of polls in virtual time with each policy and budget; nothing is fetched. One run goes on at a time, others wait. " +
 			"It takes one processor, half of the time, so that polls are not late. If too many wait the answer is 429.",
 	}, a.startLabRun)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-lab-runs", Method: http.MethodGet, Path: "/api/v1/lab/runs", Tags: tags,
 		Summary:     "List the runs of the lab",
-		Description: "The last of them, without their results. They are kept in memory, until the daemon ends.",
+		Description: "The latest runs, without results. Runs are kept in memory until the daemon stops.",
 	}, a.listLabRuns)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-lab-run", Method: http.MethodGet, Path: "/api/v1/lab/runs/{id}", Tags: tags,
-		Summary: "Show how far a run has come, and its result",
+		Summary: "Show the progress and the result of a run",
 	}, a.getLabRun)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "end-lab-run", Method: http.MethodDelete, Path: "/api/v1/lab/runs/{id}", Tags: tags,
-		Summary: "Cancel a run, or forget one that is over", DefaultStatus: http.StatusNoContent,
+		Summary: "Cancel a run, or delete a finished one", DefaultStatus: http.StatusNoContent,
 	}, a.endLabRun)
 }
 
@@ -159,7 +159,7 @@ func (a *labAPI) endLabRun(_ context.Context, in *labRunInput) (*struct{}, error
 
 func errNoLabRun(id string) error {
 	p := rest.NewProblem(http.StatusNotFound, fmt.Sprintf("there is no run %s", id))
-	p.Hint = fmt.Sprintf("the last %d runs are kept, until the daemon ends", labLimits.Kept)
+	p.Hint = fmt.Sprintf("the latest %d runs are kept until the daemon stops", labLimits.Kept)
 	return p
 }
 

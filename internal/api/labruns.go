@@ -45,8 +45,8 @@ func (l *labRuns) add(asked client.LabRequest, task labTask) (client.LabRun, err
 		}
 	}
 	if waiting >= labLimits.Waiting {
-		p := rest.NewProblem(http.StatusTooManyRequests, fmt.Sprintf("%d runs wait already", waiting))
-		p.Hint = "wait until one is over, or cancel one"
+		p := rest.NewProblem(http.StatusTooManyRequests, fmt.Sprintf("%d runs are waiting already", waiting))
+		p.Hint = "wait until one has finished, or cancel one"
 		return client.LabRun{}, p
 	}
 	l.last++

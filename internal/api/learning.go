@@ -34,7 +34,7 @@ func (a *learningAPI) routeWhy() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-why", Method: http.MethodGet, Path: "/api/v1/sources/{id}/why", Tags: []string{"sources"},
 		Summary:     "Explain the next poll of a source",
-		Description: "What is thought of the source, what a poll of it would be worth, what holds it back, and when it is expected.",
+		Description: "Shows the estimates for the source, the value of a poll, what delays it, and when it is expected.",
 	}, a.getWhy)
 }
 
@@ -115,7 +115,7 @@ func (a *learningAPI) routeRhythm() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-rhythm", Method: http.MethodGet, Path: "/api/v1/sources/{id}/rhythm", Tags: []string{"sources"},
 		Summary:     "Show when a source changes",
-		Description: "What was learnt of its week, its day and its hour, in UTC, with what polls saw beside it.",
+		Description: "Learned rates of change by week, day and hour in UTC, beside the observations of polls.",
 	}, a.getRhythm)
 }
 
@@ -158,13 +158,13 @@ func rhythmOf(id freshet.SourceID, r freshet.Rhythm) client.Rhythm {
 func (a *learningAPI) routeTaught() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "teach-source", Method: http.MethodPost, Path: "/api/v1/sources/{id}/taught", Tags: []string{"sources"},
-		Summary:      "Teach when a source changed, from elsewhere",
-		Description:  "What is known from elsewhere of when the source changed teaches the learner, and is history to plan from. It counts neither as polls nor as captures. What was told before counts once.",
+		Summary:      "Import past update times of a source",
+		Description:  "The learner learns from imported update times, and plans use them as history. They count neither as polls nor as captures. Times that were imported before count once.",
 		MaxBodyBytes: 16 << 20,
 	}, a.teach)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-taught", Method: http.MethodGet, Path: "/api/v1/sources/{id}/taught", Tags: []string{"sources"},
-		Summary: "List the update times that were told of a source",
+		Summary: "List the imported update times of a source",
 	}, a.getTaught)
 }
 
@@ -181,7 +181,7 @@ func (a *learningAPI) teach(ctx context.Context, in *struct {
 
 func (a *learningAPI) getTaught(ctx context.Context, in *struct {
 	ID    freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
-	After string           `query:"after" maxLength:"200" doc:"Only what comes after this: the next of the page before"`
+	After string           `query:"after" maxLength:"200" doc:"Continue after this: the next of the previous page"`
 	Limit int              `query:"limit" default:"10000" minimum:"1" maximum:"10000" doc:"At most this many"`
 }) (*rest.Body[client.TaughtTimes], error) {
 	if _, err := rest.FindSource(ctx, a.sources, in.ID); err != nil {
@@ -208,17 +208,17 @@ func (a *learningAPI) routeChances() {
 	tags := []string{"sources"}
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "set-chances", Method: http.MethodPut, Path: path, Tags: tags,
-		Summary:      "Say when a source is likely to change",
-		Description:  "Chances of coming changes, from a calendar or another program's model, in the place of those that were given before. While they hold, the policies auto and wic go by them, and not by what was learnt.",
+		Summary:      "Set a forecast of when a source changes",
+		Description:  "Probabilities of future changes, from a calendar or another model. They replace the previous forecast. While the forecast is valid, the policies auto and wic use it instead of what they learned.",
 		MaxBodyBytes: 4 << 20,
 	}, a.setChances)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-chances", Method: http.MethodGet, Path: path, Tags: tags,
-		Summary: "Show the chances that were given of a source",
+		Summary: "Show the forecast that was set for a source",
 	}, a.getChances)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "clear-chances", Method: http.MethodDelete, Path: path, Tags: tags,
-		Summary: "Take back the chances that were given of a source", DefaultStatus: http.StatusNoContent,
+		Summary: "Remove the forecast that was set for a source", DefaultStatus: http.StatusNoContent,
 	}, a.clearChances)
 }
 
@@ -281,7 +281,7 @@ func (a *learningAPI) getChances(ctx context.Context, in *rest.SourcePath) (*tag
 
 type clearChancesInput struct {
 	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
-	IfMatch rest.IfMatch     `header:"If-Match" doc:"Take them back only if they still have this ETag; * means any"`
+	IfMatch rest.IfMatch     `header:"If-Match" doc:"Remove it only if it still has this ETag; * means any"`
 }
 
 func (a *learningAPI) clearChances(ctx context.Context, in *clearChancesInput) (*struct{}, error) {

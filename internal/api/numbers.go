@@ -22,23 +22,23 @@ func (a *budgetAPI) routeNumbers() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-numbers", Method: http.MethodGet, Path: "/api/v1/numbers", Tags: []string{"program"},
 		Summary:     "Show how well sources are captured",
-		Description: "Estimates from polls alone: a poll shows that a source has changed since it was last seen, but neither how often nor when. Ranges hold the truth nine times in ten.",
+		Description: "Estimates from polls alone: a poll shows that a source has changed since the previous poll, but neither how often nor when. Ranges are 90% intervals.",
 	}, a.getNumbers)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-numbers-by-day", Method: http.MethodGet, Path: "/api/v1/numbers/days", Tags: []string{"program"},
-		Summary:     "Show what became of polls, by the day",
-		Description: "Counted from the log of polls of the sources that there are now, as far as it is kept (keep.logs). How many changes came and went between two polls is estimated by how often the source is thought to change now.",
+		Summary:     "Count the results of polls by day",
+		Description: "Counted from the stored log of polls (keep.logs) of the current sources. The number of changes that were missed between two polls is estimated from the current rate of change.",
 	}, a.getDays)
 }
 
 type numbersInput struct {
-	By    string `query:"by" enum:"tag,host,source,site" doc:"Also show what sources of a tag, a host, a site, or each source come to"`
+	By    string `query:"by" enum:"tag,host,source,site" doc:"Also group the numbers by tag, host, site or source"`
 	Tag   string `query:"tag" doc:"Only sources with this tag"`
 	Host  string `query:"host" doc:"Only sources of this host"`
 	Site  string `query:"site" doc:"Only pages of this site"`
-	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"10000" doc:"Of groups"`
+	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"10000" doc:"At most this many groups"`
 
-	Offset int `query:"offset" minimum:"0" maximum:"1000000" doc:"Leave out this many groups"`
+	Offset int `query:"offset" minimum:"0" maximum:"1000000" doc:"Skip this many groups"`
 }
 
 func (a *budgetAPI) getNumbers(ctx context.Context, in *numbersInput) (*rest.Body[client.Numbers], error) {

@@ -19,7 +19,7 @@ import (
 func (a *statusAPI) routeOverview() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-overview", Method: http.MethodGet, Path: "/api/v1/overview", Tags: []string{"program"},
-		Summary:     "Show an overview for people",
+		Summary:     "Show an overview",
 		Description: "The status, the number of sources in each state, what the budget achieves, what needs attention, and the latest changes.",
 	}, a.getOverview)
 }
@@ -210,7 +210,7 @@ func (a *statusAPI) routeFlow() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-flow", Method: http.MethodGet, Path: "/api/v1/flow", Tags: []string{"program"},
 		Summary:     "Show changes and polls over the last hours",
-		Description: "In stretches of ten minutes, the oldest first. How many changes were missed in each goes by the share that is captured on the whole.",
+		Description: "In intervals of ten minutes, oldest first. Missed changes are estimated from the overall share that is captured.",
 	}, a.getFlow)
 }
 

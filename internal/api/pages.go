@@ -25,8 +25,8 @@ import (
 func (a *versionAPI) routeRendered(tags []string) {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-rendered", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}/rendered", Tags: tags,
-		Summary:     "Show a version as a page that runs nothing and loads nothing",
-		Description: "Scripts, handlers, forms, frames and all addresses are taken out. Meant for a frame with sandbox.",
+		Summary:     "Show a version as a page without scripts and external content",
+		Description: "Scripts, handlers, forms, frames and all addresses are removed. Intended for a sandboxed frame.",
 		Responses: map[string]*huma.Response{"200": {
 			Description: "OK", Content: map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}},
 		}},
@@ -48,8 +48,8 @@ const renderedPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src d
 type renderedInput struct {
 	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	Number string           `path:"number" doc:"Number of the version, or latest"`
-	Mark   int              `query:"mark" minimum:"0" doc:"Draw a line around the element with this number, as the outline gives it"`
-	Pick   bool             `query:"pick" doc:"Let somebody choose an element: one script of Freshet, and nothing else, tells the page around the frame the number of the element that is pointed at or clicked. The frame needs sandbox=allow-scripts"`
+	Mark   int              `query:"mark" minimum:"0" doc:"Outline the element with this number of the outline"`
+	Pick   bool             `query:"pick" doc:"Let the user choose an element: a script of Freshet, and no other, sends the number of the element under the pointer to the parent page. The frame needs sandbox=allow-scripts"`
 }
 
 func (a *versionAPI) getRendered(ctx context.Context, in *renderedInput) (*renderedOutput, error) {
@@ -163,8 +163,8 @@ func cleanStyle(n *html.Node) {
 func (a *versionAPI) routeOutline(tags []string) {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-outline", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}/outline", Tags: tags,
-		Summary: "List the elements of a version that say something, each with a CSS selector",
-		Description: fmt.Sprintf("In the order of the page, at most %d. The number of an element is what rendered takes as mark. ", maxOutline) +
+		Summary: "List the elements of a version that have content, each with a CSS selector",
+		Description: fmt.Sprintf("In page order, at most %d. The mark parameter of rendered takes the number of an element. ", maxOutline) +
 			"Meant for choosing what to compare: nothing of the page has to run for that.",
 	}, a.getOutline)
 }
@@ -178,7 +178,7 @@ func (a *versionAPI) getOutline(ctx context.Context, in *versionPath) (*rest.Bod
 		return nil, err
 	}
 	if !strings.Contains(v.MediaType, "html") {
-		return nil, rest.NewProblem(http.StatusConflict, "this version is no HTML page, and has no elements")
+		return nil, rest.NewProblem(http.StatusConflict, "this version is not an HTML page, so it has no elements")
 	}
 	if err := rest.Hold(ctx, 6*v.RawBytes); err != nil {
 		return nil, err

@@ -45,12 +45,12 @@ func (a *queryAPI) routeQueries() {
 	}, a.listQueries)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "add-query", Method: http.MethodPost, Path: "/api/v1/queries", Tags: tags,
-		Summary: "Add a query: what you want to hear of, over many sources, from now on", DefaultStatus: http.StatusCreated,
+		Summary: "Add a query", DefaultStatus: http.StatusCreated,
 		Description: "A mistake in a condition is answered with 422, the field, and the line and column in its message.",
 	}, a.addQuery)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "test-query", Method: http.MethodPost, Path: "/api/v1/queries/test", Tags: tags,
-		Summary: "Try a query on the stored changes: what would have matched, and when", DefaultStatus: http.StatusOK,
+		Summary: "Test a query on the stored changes", DefaultStatus: http.StatusOK,
 	}, a.testQuery)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-query", Method: http.MethodGet, Path: "/api/v1/queries/{id}", Tags: tags,
@@ -298,7 +298,7 @@ func (a *queryAPI) unfollowed(ctx context.Context, id queries.ID) error {
 	for _, st := range sinks {
 		if slices.Contains(st.Sink.Queries, id) {
 			p := rest.NewProblem(http.StatusConflict, fmt.Sprintf("sink %s follows query %s", st.Sink.Name, id))
-			p.Hint = fmt.Sprintf("remove the sink, or have it follow others with freshet sink edit %s --query OTHER; what it is owed by then is still delivered", st.Sink.Name)
+			p.Hint = fmt.Sprintf("remove the sink, or have it follow others with freshet sink edit %s --query OTHER; its pending deliveries are still sent", st.Sink.Name)
 			return p
 		}
 	}

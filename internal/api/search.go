@@ -27,7 +27,7 @@ func (a *searchAPI) routes() {
 func (a *searchAPI) routeSearch() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "search", Method: http.MethodGet, Path: "/api/v1/search", Tags: []string{"versions"},
-		Summary: "Find what versions say, now and in the past",
+		Summary: "Search the text of current and past versions",
 		Description: "A hit is a run of versions of a source, one after the other, that all have the words: a line that stays over fifty versions is one hit. " +
 			"Words, \"phrases\", beginnings (secur*), OR, NOT or - and parentheses are understood; see docs/search.md. " +
 			"The index follows the polls by seconds; waiting says how many versions are not in it yet.",
@@ -39,11 +39,11 @@ type searchInput struct {
 	Source  freshet.SourceID `query:"source" doc:"Only in this source"`
 	Site    freshet.SourceID `query:"site" doc:"Only in this site and its pages"`
 	Tag     string           `query:"tag" doc:"Only in sources with this tag"`
-	Since   string           `query:"since" doc:"Only what was there at this time or later: such as 2026-11-01T08:00:00Z, a date, or how long ago, such as 2d"`
-	Until   string           `query:"until" doc:"Only what was there before this time; a date is its beginning"`
-	Current bool             `query:"current" doc:"Only what is there now"`
-	Sort    string           `query:"sort" default:"rank" enum:"rank,newest,oldest" doc:"rank: where the words stand out most first; newest: what appeared last first"`
-	Offset  int              `query:"offset" minimum:"0" doc:"Leave out this many"`
+	Since   string           `query:"since" doc:"Only text that was present at this time or later: such as 2026-11-01T08:00:00Z, a date, or how long ago, such as 2d"`
+	Until   string           `query:"until" doc:"Only text that was present before this time; a date means its beginning"`
+	Current bool             `query:"current" doc:"Only text of the current versions"`
+	Sort    string           `query:"sort" default:"rank" enum:"rank,newest,oldest" doc:"rank: best match first; newest: most recent first; oldest: least recent first"`
+	Offset  int              `query:"offset" minimum:"0" doc:"Skip this many"`
 	Limit   int              `query:"limit" default:"20" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 

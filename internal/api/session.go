@@ -22,17 +22,17 @@ func (a *authAPI) routeSession() {
 	tags := []string{"session"}
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-session", Method: http.MethodGet, Path: "/api/v1/session", Tags: tags,
-		Summary: "Show who you are to the API, and what you may do",
+		Summary: "Show the current user and their rights",
 	}, a.getSession)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "login", Method: http.MethodPost, Path: "/api/v1/session", Tags: tags,
 		Summary: "Log in, with a password or a token, and get a session cookie",
-		Description: "A wrong password and a name that nobody has get the same answer. After five failures of a user from one address, or twenty of any, " +
+		Description: "A wrong password and an unknown name get the same response. After five failures of a user from one address, or twenty of any, " +
 			"the answer is 429 with Retry-After. A session ends after 7 days without a request, and after 30 days.",
 	}, a.login)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "logout", Method: http.MethodDelete, Path: "/api/v1/session", Tags: tags,
-		Summary: "End the session, and all streams that were begun with it", DefaultStatus: http.StatusNoContent,
+		Summary: "End the session and its streams", DefaultStatus: http.StatusNoContent,
 	}, a.logout)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "set-password", Method: http.MethodPut, Path: "/api/v1/session/password", Tags: tags,
@@ -126,7 +126,7 @@ func (a *authAPI) refuseLogin(ctx context.Context, c auth.Caller, said client.Lo
 	}
 	a.gate.Note(ctx, c, auth.AuditEntry{What: "login", Method: http.MethodPost, Path: "/api/v1/session", Status: http.StatusUnauthorized, Subject: subject})
 	if said.Token != "" {
-		return rest.NewProblem(http.StatusUnauthorized, "this token or link is not good, or not any more")
+		return rest.NewProblem(http.StatusUnauthorized, "this token or link is invalid or has expired")
 	}
 	return rest.NewProblem(http.StatusUnauthorized, auth.ErrWrong.Error())
 }
@@ -159,7 +159,7 @@ func (a *authAPI) logout(ctx context.Context, in *logoutInput) (*logoutOutput, e
 func (a *authAPI) setPassword(ctx context.Context, in *rest.Body[client.NewPassword]) (*struct{}, error) {
 	c := auth.Of(ctx)
 	if c.User == "" || c.Credential.Kind != auth.SessionKind || c.Credential.Parent != "" {
-		return nil, rest.Forbidden("only somebody who has logged in with a password can change it here")
+		return nil, rest.Forbidden("only a user who logged in with a password can change it here")
 	}
 	u, err := a.gate.Verify(ctx, c.User, in.Body.Old, c.From)
 	if errors.Is(err, auth.ErrWrong) {
@@ -188,7 +188,7 @@ func (a *authAPI) routeProvider() {
 // beginLogin sends a browser to the provider.
 func (a *authAPI) beginLogin(w http.ResponseWriter, r *http.Request) {
 	if a.provider == nil {
-		rest.NewProblem(http.StatusNotFound, "there is no provider to log in at").Write(w)
+		rest.NewProblem(http.StatusNotFound, "no login provider is configured").Write(w)
 		return
 	}
 	next := inside(r.URL.Query().Get("next"))
@@ -210,7 +210,7 @@ func (a *authAPI) beginLogin(w http.ResponseWriter, r *http.Request) {
 // finishLogin lets somebody in who comes back from the provider.
 func (a *authAPI) finishLogin(w http.ResponseWriter, r *http.Request) {
 	if a.provider == nil {
-		rest.NewProblem(http.StatusNotFound, "there is no provider to log in at").Write(w)
+		rest.NewProblem(http.StatusNotFound, "no login provider is configured").Write(w)
 		return
 	}
 	c := auth.Of(r.Context())

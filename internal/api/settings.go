@@ -37,13 +37,13 @@ func (a *settingsAPI) routeSettings() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "edit-settings", Method: http.MethodPatch, Path: "/api/v1/settings", Tags: tags,
 		Summary: "Change settings",
-		Description: "They hold at once, and after a restart. What the configuration file, the environment or a flag says wins: " +
+		Description: "Changes apply at once and survive a restart. The configuration file, the environment and flags take precedence: " +
 			"an edit of that is refused with 409. With dry_run nothing is changed, and the answer says what the edit would delete of the history and what would be captured then.",
 	}, a.editSettings)
 }
 
 // errNoSettings means that nothing can be set here.
-func errNoSettings() error { return rest.NewProblem(http.StatusNotFound, "there are no settings here") }
+func errNoSettings() error { return rest.NewProblem(http.StatusNotFound, "settings are not available here") }
 
 // taggedSettings are settings with a tag of what they are.
 type taggedSettings struct {

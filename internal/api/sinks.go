@@ -34,30 +34,30 @@ func (a *sinkAPI) routeSinks() {
 	op := func(id, method, path, summary string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: method, Path: "/api/v1/sinks" + path, Tags: tags, Summary: summary}
 	}
-	rest.Route(a.Server, op("list-sinks", http.MethodGet, "", "List the sinks that are told of changes and matches"), a.listSinks)
-	rest.Route(a.Server, op("get-sink", http.MethodGet, "/{name}", "Show a sink and how it is doing"), a.getSink)
+	rest.Route(a.Server, op("list-sinks", http.MethodGet, "", "List the sinks"), a.listSinks)
+	rest.Route(a.Server, op("get-sink", http.MethodGet, "/{name}", "Show a sink with its status"), a.getSink)
 	put := op("put-sink", http.MethodPut, "/{name}", "Add a sink, or replace it")
-	put.Description = "A sink that is replaced keeps its position in the change log and what it is owed."
+	put.Description = "A replaced sink keeps its position in the change log and its pending deliveries."
 	rest.Route(a.Server, put, a.putSink)
 	rest.Route(a.Server, op("edit-sink", http.MethodPatch, "/{name}", "Change a sink"), a.editSink)
-	remove := op("remove-sink", http.MethodDelete, "/{name}", "Remove a sink with everything that waits for it")
+	remove := op("remove-sink", http.MethodDelete, "/{name}", "Remove a sink with its pending deliveries")
 	remove.DefaultStatus = http.StatusNoContent
 	rest.Route(a.Server, remove, a.removeSink)
 	test := op("test-sink", http.MethodPost, "/{name}/test", "Send a sample to a sink and show the answer")
-	test.Description = "The sample is not part of the change log, and is not tried again. With preview=true it is only shown. With change, the change at that cursor is sent instead."
+	test.Description = "The sample is not part of the change log and is not retried. With preview=true it is shown and not sent. With change, the change at that cursor is sent instead."
 	rest.Route(a.Server, test, a.testSink)
-	preview := op("preview-sink", http.MethodPost, "-preview", "Show what would be sent to a sink that has not been added")
+	preview := op("preview-sink", http.MethodPost, "-preview", "Preview the message of a sink before it is added")
 	rest.Route(a.Server, preview, a.previewSink)
 	rest.Route(a.Server, op("list-sink-kinds", http.MethodGet, "-kinds", "List the kinds of sink and their settings"), listKinds)
-	rest.Route(a.Server, op("list-letters", http.MethodGet, "/{name}/letters", "List the deliveries to a sink that were given up"), a.listLetters)
-	owed := op("list-owed", http.MethodGet, "/{name}/owed", "List the deliveries that a sink waits for")
-	owed.Description = "The next to be tried comes first. Of a source, and of a query, only the first that waits is listed: the others come after it."
+	rest.Route(a.Server, op("list-letters", http.MethodGet, "/{name}/letters", "List the dead letters of a sink"), a.listLetters)
+	owed := op("list-owed", http.MethodGet, "/{name}/owed", "List the pending deliveries of a sink")
+	owed.Description = "The next delivery comes first. For each source or query only the first pending delivery is listed; the others follow it in order."
 	rest.Route(a.Server, owed, a.listOwed)
-	attempts := op("list-attempts", http.MethodGet, "/{name}/attempts", "List the last attempts at telling a sink")
-	attempts.Description = "The newest comes first. At most fifty are remembered, since the daemon started."
+	attempts := op("list-attempts", http.MethodGet, "/{name}/attempts", "List the latest delivery attempts of a sink")
+	attempts.Description = "Newest first. At most fifty attempts are kept, since the daemon started."
 	rest.Route(a.Server, attempts, a.listAttempts)
 	replay := op("replay-sink", http.MethodPost, "/{name}/replay", "Deliver again")
-	replay.Description = "Without a body, everything that was given up is delivered again. Otherwise the given letters, or everything after a cursor or since a time. Events keep their IDs. With dry_run it is only counted."
+	replay.Description = "Without a body, all dead letters are delivered again; otherwise the given ones, or everything after a cursor or since a time. Events keep their IDs. With dry_run they are only counted."
 	rest.Route(a.Server, replay, a.replaySink)
 }
 
@@ -66,7 +66,7 @@ type sinkPath struct {
 }
 
 // errNoSinks means that nothing is delivered here.
-func errNoSinks() error { return rest.NewProblem(http.StatusNotFound, "there are no sinks here") }
+func errNoSinks() error { return rest.NewProblem(http.StatusNotFound, "sinks are not available here") }
 
 // sinkStates returns the state of every sink.
 func sinkStates(ctx context.Context, from *delivery.Sinks) (states []client.Sink, err error) {
@@ -347,8 +347,8 @@ func listKinds(context.Context, *struct{}) (*rest.Body[client.SinkKindList], err
 
 type listLettersInput struct {
 	Name  string `path:"name" maxLength:"64" doc:"Name of the sink"`
-	After string `query:"after" doc:"Continue after this: the next of the page before"`
-	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Most letters to return"`
+	After string `query:"after" doc:"Continue after this: the next of the previous page"`
+	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"At most this many dead letters"`
 }
 
 func (a *sinkAPI) listLetters(ctx context.Context, in *listLettersInput) (*rest.Body[client.LetterPage], error) {
@@ -466,9 +466,9 @@ func replayOf(r client.SinkReplay) (what delivery.Replay, err error) {
 
 type listOwedInput struct {
 	Name  string `path:"name" maxLength:"64" doc:"Name of the sink"`
-	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Most deliveries to return"`
+	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"At most this many deliveries"`
 
-	Offset int `query:"offset" minimum:"0" maximum:"1000000" doc:"Leave out this many"`
+	Offset int `query:"offset" minimum:"0" maximum:"1000000" doc:"Skip this many"`
 }
 
 func (a *sinkAPI) listOwed(ctx context.Context, in *listOwedInput) (*rest.Body[client.OwedList], error) {
@@ -493,7 +493,7 @@ func (a *sinkAPI) listOwed(ctx context.Context, in *listOwedInput) (*rest.Body[c
 
 type listAttemptsInput struct {
 	Name  string `path:"name" maxLength:"64" doc:"Name of the sink"`
-	After string `query:"after" maxLength:"200" doc:"Only what comes after this: the next of the page before"`
+	After string `query:"after" maxLength:"200" doc:"Continue after this: the next of the previous page"`
 	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"At most this many"`
 }
 

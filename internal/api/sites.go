@@ -33,11 +33,11 @@ func (a *siteAPI) routeSites() {
 	tags := []string{"sites"}
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-sites", Method: http.MethodGet, Path: "/api/v1/sites", Tags: tags,
-		Summary: "List the sites", Description: "A site is a source with site: see POST /api/v1/sources.",
+		Summary: "List the sites", Description: "A site is a source with the field site; see POST /api/v1/sources.",
 	}, a.listSites)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-site", Method: http.MethodGet, Path: "/api/v1/sites/{id}", Tags: tags,
-		Summary: "Show a site: its pages by state, what lists them, how often they change, and how fresh the copy is",
+		Summary: "Show a site with its pages by state, indexes, change rates and freshness",
 	}, a.getSite)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-site-pages", Method: http.MethodGet, Path: "/api/v1/sites/{id}/pages", Tags: tags,

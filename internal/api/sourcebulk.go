@@ -21,12 +21,12 @@ func (a *sourceAPI) routeBulk() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "edit-sources", Method: http.MethodPost, Path: "/api/v1/sources/bulk", Tags: tags,
 		Summary:     "Poll, pause, tag, remove or edit many sources",
-		Description: "They are named, or selected as a list of sources selects them. With dry_run, it says how many there are and changes nothing. Sources of the configuration file are only polled.",
+		Description: "Sources are named, or selected with the filters of the list of sources. With dry_run they are counted and not changed. Sources of the configuration file can only be polled.",
 	}, a.editSources)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "undo-sources", Method: http.MethodPost, Path: "/api/v1/sources/bulk/{edit}/undo", Tags: tags,
 		Summary:     "Undo an edit of many sources",
-		Description: "The last ten can be undone, until the daemon ends. What others changed since stays as they left it.",
+		Description: "The latest ten edits can be undone until the daemon stops. Sources that were changed since stay as they are.",
 	}, a.undoSources)
 }
 
@@ -244,13 +244,13 @@ func (a *sourceAPI) carryOut(ctx context.Context, action client.BulkAction, s fr
 }
 
 type undoInput struct {
-	Edit string `path:"edit" doc:"What the edit answered as undo"`
+	Edit string `path:"edit" doc:"The undo of the edit's response"`
 }
 
 func (a *sourceAPI) undoSources(ctx context.Context, in *undoInput) (*rest.Body[client.BulkEdited], error) {
 	edit, ok := a.bulks.take(in.Edit)
 	if !ok {
-		return nil, rest.NewProblem(http.StatusNotFound, fmt.Sprintf("edit %s cannot be undone: it was undone already, or it is too long ago", in.Edit))
+		return nil, rest.NewProblem(http.StatusNotFound, fmt.Sprintf("edit %s cannot be undone: it was undone already, or it is not one of the latest ten", in.Edit))
 	}
 	done := client.BulkEdited{Matched: len(edit.before)}
 	for i, w := range edit.before {

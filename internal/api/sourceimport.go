@@ -17,7 +17,7 @@ import (
 func (a *sourceAPI) routeImport() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "import", Method: http.MethodPost, Path: "/api/v1/import", Tags: []string{"sources"},
-		Summary: "Add the pages of a list that another program keeps",
+		Summary: "Import a list of pages from another program",
 		Description: "Knows lists of addresses, OPML, jobs of urlwatch and webchanges, and what changedetection.io exports. " +
 			"An entry that cannot be watched keeps no other from being added. With dry_run nothing is added.",
 	}, a.bring)

@@ -29,9 +29,9 @@ type listSourcesInput struct {
 	Reverse bool     `query:"reverse" doc:"Reverse the order"`
 	Next    bool     `query:"next" doc:"Include when the next poll of each source is expected"`
 	After   string   `query:"after" doc:"Continue after this position: the next of the previous page or, if sorted by ID, any ID"`
-	Offset  int      `query:"offset" minimum:"0" maximum:"1000000000" doc:"Leave out so many first: for a list that somebody scrolls through; sources that come and go meanwhile shift it"`
+	Offset  int      `query:"offset" minimum:"0" maximum:"1000000000" doc:"Skip this many; sources that are added or removed meanwhile shift the list"`
 	Limit   int      `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
-	Total   bool     `query:"total" doc:"Count all sources that the list has"`
+	Total   bool     `query:"total" doc:"Include the total number of sources"`
 	Removed bool     `query:"removed" doc:"List removed sources whose history is kept"`
 	Named   bool     `query:"named" doc:"Leave out the pages of sites"`
 	Of      string   `query:"of" doc:"Only pages of this site"`

@@ -21,19 +21,19 @@ func (a *sourceAPI) routePolls() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "poll-sources", Method: http.MethodPost, Path: "/api/v1/polls", Tags: tags,
 		Summary:     "Poll all sources, or all with a tag, as soon as the budget and their hosts allow",
-		Description: "Answers at once. How the polls end is told by the log of outcomes, after the place in the answer. Those that were not seen for longest come first.",
+		Description: "Returns at once. The log of outcomes has the results, after the cursor in the response. Sources whose last success is longest ago come first.",
 	}, a.pollSources)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-wanted-polls", Method: http.MethodGet, Path: "/api/v1/polls", Tags: tags,
-		Summary:     "List the polls that somebody asked for and that have not been made yet, and those that are being made",
-		Description: "In the order of the IDs of their sources.",
+		Summary:     "List the requested and the running polls",
+		Description: "Ordered by source ID.",
 	}, a.listWanted)
 }
 
 type pollSourcesInput struct {
 	Tag   string `query:"tag" doc:"Only sources with this tag"`
-	Now   bool   `query:"now" doc:"Do not wait for the min_gap of a source; budget, delays and what hosts asked for are kept"`
-	Spare bool   `query:"spare" doc:"Skip sources that failed or were polled a moment ago, or that their servers say are fresh, as the daemon itself would"`
+	Now   bool   `query:"now" doc:"Ignore the min_gap of sources; the budget, host delays and Retry-After still apply"`
+	Spare bool   `query:"spare" doc:"Skip sources that failed or were polled a moment ago, or that are still fresh according to their servers"`
 }
 
 func (a *sourceAPI) pollSources(ctx context.Context, in *pollSourcesInput) (*rest.Body[client.Round], error) {
@@ -76,7 +76,7 @@ func (a *sourceAPI) pollSources(ctx context.Context, in *pollSourcesInput) (*res
 
 type listWantedInput struct {
 	Tag   string `query:"tag" doc:"Only sources with this tag"`
-	After string `query:"after" maxLength:"200" doc:"Only what comes after this: the next of the page before"`
+	After string `query:"after" maxLength:"200" doc:"Continue after this: the next of the previous page"`
 	Limit int    `query:"limit" default:"1000" minimum:"1" maximum:"1000" doc:"At most this many"`
 }
 

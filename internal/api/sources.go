@@ -59,7 +59,7 @@ func (a *sourceAPI) routeSources() {
 	}, a.addSource)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-source", Method: http.MethodGet, Path: "/api/v1/sources/{id}", Tags: tags,
-		Summary: "Show a source and how it is doing",
+		Summary: "Show a source with its status",
 	}, a.getSource)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "edit-source", Method: http.MethodPatch, Path: "/api/v1/sources/{id}", Tags: tags,
@@ -389,7 +389,7 @@ func (a admission) judge(s freshet.Source, before *freshet.Source) error {
 func (a *sourceAPI) routeConfirm(tags []string) {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "confirm-version", Method: http.MethodPost, Path: "/api/v1/sources/{id}/confirm", Tags: tags,
-		Summary:     "Accept the version that is held as suspect: this is the page now",
+		Summary:     "Accept the version that is held as suspect",
 		Description: "The version is reported as a change at once, and later polls compare with it. Returns 409 if nothing is held, or a different version than the one given.",
 	}, a.confirm)
 }
@@ -408,7 +408,7 @@ func (a *sourceAPI) confirm(ctx context.Context, in *confirmInput) (*rest.Body[c
 	switch {
 	case held == 0:
 		p := rest.NewProblem(http.StatusConflict, fmt.Sprintf("no version of %s is held", in.ID))
-		p.Hint = "freshet list --suspect shows the sources of which one is"
+		p.Hint = "freshet list --suspect lists the sources with a held version"
 		return nil, p
 	case in.Version != 0 && in.Version != held:
 		return nil, rest.NewProblem(http.StatusConflict, fmt.Sprintf("version %d of %s is held, not version %d", held, in.ID, in.Version))

@@ -61,7 +61,7 @@ func (a *statusAPI) routeStatus() {
 	}, a.reload)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-browser", Method: http.MethodGet, Path: "/api/v1/browser", Tags: []string{"program"},
-		Summary: "Show the browser that pages are rendered with, or why they cannot be",
+		Summary: "Show the browser for rendering, or why there is none",
 	}, a.getBrowser)
 	a.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
 	a.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
@@ -232,7 +232,7 @@ func diskOf(d *daemon.Disk) *client.Disk {
 
 func (a *statusAPI) reload(ctx context.Context, _ *struct{}) (*struct{}, error) {
 	if a.Reload == nil {
-		return nil, rest.NewProblem(http.StatusNotImplemented, "there is no configuration to reload")
+		return nil, rest.NewProblem(http.StatusNotImplemented, "there is no configuration file to reload")
 	}
 	if err := a.Reload(ctx); err != nil {
 		p := rest.NewProblem(http.StatusUnprocessableEntity, err.Error())
@@ -261,13 +261,13 @@ func (a *statusAPI) routeCluster() {
 	tags := []string{"program"}
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-cluster", Method: http.MethodGet, Path: "/api/v1/cluster", Tags: tags,
-		Summary:     "Show the node that decides, those that stand by, and the hands on other machines that poll for it",
-		Description: "Which node decides, which others stand by to take over, and what each hand is doing.",
+		Summary:     "Show the leader, the standby nodes and the workers of a cluster",
+		Description: "The leader decides what is polled, standby nodes can take over, and workers poll.",
 	}, a.getCluster)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "drain-hand", Method: http.MethodPost, Path: "/api/v1/cluster/hands/{name}/drain", Tags: tags,
-		Summary:     "Give a hand no more polls, and have it leave when it has finished those it has begun",
-		Description: "It ends by itself; what it has not begun is given to others.", DefaultStatus: http.StatusAccepted,
+		Summary:     "Stop a worker when its running polls have finished",
+		Description: "The process ends by itself; polls that have not begun go to other workers.", DefaultStatus: http.StatusAccepted,
 	}, a.drainHand)
 }
 
@@ -280,7 +280,7 @@ func (a *statusAPI) getCluster(ctx context.Context, _ *struct{}) (*rest.Body[cli
 }
 
 type handPath struct {
-	Name string `path:"name" maxLength:"100" doc:"Name of the hand"`
+	Name string `path:"name" maxLength:"100" doc:"Name of the worker"`
 }
 
 func (a *statusAPI) drainHand(_ context.Context, in *handPath) (*struct{}, error) {
@@ -289,7 +289,7 @@ func (a *statusAPI) drainHand(_ context.Context, in *handPath) (*struct{}, error
 		err = a.members.Drain(in.Name)
 	}
 	if errors.Is(err, freshet.ErrNotFound) {
-		return nil, rest.NewProblem(http.StatusNotFound, "there is no hand "+in.Name)
+		return nil, rest.NewProblem(http.StatusNotFound, "there is no worker "+in.Name)
 	}
 	return nil, err
 }
@@ -325,5 +325,5 @@ func (a *statusAPI) clusterGauges(ctx context.Context, set setGauge) {
 	set(gauge("freshet_cluster_lag", "Results of polls that this node has not taken in yet."), float64(lag))
 	set(gauge("freshet_cluster_warm", "1 if this node decides or could take over at once, 0 if it would have to read everything first."), warm)
 	set(gauge("freshet_cluster_hands", "Hands on other machines."), float64(len(all.Hands)))
-	set(gauge("freshet_cluster_slots", "Most polls at the same time, of all hands together."), float64(all.Brain.Slots))
+	set(gauge("freshet_cluster_slots", "Most polls at the same time, over all workers."), float64(all.Brain.Slots))
 }

@@ -23,16 +23,16 @@ func (a *authAPI) routePasses() {
 	tags := []string{"users"}
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-tokens", Method: http.MethodGet, Path: "/api/v1/tokens", Tags: tags,
-		Summary: "List your tokens; an admin sees those of all",
+		Summary: "List your tokens; admins see all tokens",
 	}, a.listTokens)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "add-token", Method: http.MethodPost, Path: "/api/v1/tokens", Tags: tags, DefaultStatus: http.StatusCreated,
-		Summary:     "Make a token for a program",
-		Description: "The secret is in this answer and is not shown again. A token is never good for more than whoever made it may do.",
+		Summary:     "Create a token for a program",
+		Description: "Only this response has the secret. A token never grants more than the rights of its creator.",
 	}, a.addToken)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "remove-token", Method: http.MethodDelete, Path: "/api/v1/tokens/{id}", Tags: tags,
-		Summary: "Make a token invalid, and end all streams that use it", DefaultStatus: http.StatusNoContent,
+		Summary: "Revoke a token, and end the streams that use it", DefaultStatus: http.StatusNoContent,
 	}, a.removeToken)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-shares", Method: http.MethodGet, Path: "/api/v1/shares", Tags: tags,
@@ -40,12 +40,12 @@ func (a *authAPI) routePasses() {
 	}, a.listShares)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "add-share", Method: http.MethodPost, Path: "/api/v1/shares", Tags: tags, DefaultStatus: http.StatusCreated,
-		Summary:     "Make a link that shows one source or one query to whoever has it",
-		Description: "The secret is in this answer and is not shown again.",
+		Summary:     "Create a link that shows one source or one query without a login",
+		Description: "Only this response has the secret.",
 	}, a.addShare)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "remove-share", Method: http.MethodDelete, Path: "/api/v1/shares/{id}", Tags: tags,
-		Summary: "Make a share link invalid", DefaultStatus: http.StatusNoContent,
+		Summary: "Revoke a share link", DefaultStatus: http.StatusNoContent,
 	}, a.removeShare)
 }
 
@@ -103,18 +103,18 @@ func (a *authAPI) addToken(ctx context.Context, in *rest.Body[client.NewToken]) 
 	}
 	for _, right := range in.Body.Scopes {
 		if !c.May(right) {
-			return nil, rest.Forbidden(fmt.Sprintf("a token cannot be good for %s, because you may not do that yourself", right))
+			return nil, rest.Forbidden(fmt.Sprintf("a token cannot grant %s, because you do not have that right", right))
 		}
 	}
 	if c.Limit.Tag != "" && in.Body.Tag != c.Limit.Tag {
-		return nil, rest.Forbidden("a token made with this one must be limited to the tag " + c.Limit.Tag)
+		return nil, rest.Forbidden("a token created with this one must be limited to the tag " + c.Limit.Tag)
 	}
 	expires, err := a.expiry(in.Body.Expires)
 	if err != nil {
 		return nil, err
 	}
 	if ends := c.Credential.Expires; c.Credential.Kind == auth.TokenKind && !ends.IsZero() && (expires.IsZero() || expires.After(ends)) {
-		return nil, rest.Forbidden("a token made with this one cannot last longer than it: until " + ends.Format(time.RFC3339))
+		return nil, rest.Forbidden("a token created with this one cannot last longer than it: until " + ends.Format(time.RFC3339))
 	}
 	scopes := slices.Compact(slices.Sorted(slices.Values(in.Body.Scopes)))
 	p := auth.Credential{Kind: auth.TokenKind, User: c.User, Name: strings.TrimSpace(in.Body.Name), Expires: expires, Limit: auth.Limit{Scopes: scopes, Tag: in.Body.Tag}}
@@ -126,7 +126,7 @@ func (a *authAPI) addToken(ctx context.Context, in *rest.Body[client.NewToken]) 
 }
 
 type passPath struct {
-	ID string `path:"id" maxLength:"64" doc:"ID of it"`
+	ID string `path:"id" maxLength:"64" doc:"ID of the token or link"`
 }
 
 // mayManage keeps a token that leaked from making or removing others.

@@ -21,19 +21,19 @@ func (a *versionAPI) routeTrial() {
 	tags := []string{"sources"}
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "test-source", Method: http.MethodPost, Path: "/api/v1/sources/{id}/test", Tags: tags,
-		Summary:     "Read the last capture, and the history, in another way",
-		Description: "The body is what an edit would change, such as read or select. Nothing is fetched, and nothing is saved.",
+		Summary:     "Try another way of reading a source on stored versions",
+		Description: "The body has the fields of an edit, such as read or select. Nothing is fetched or saved.",
 	}, a.testSource)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-suggestions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/suggestions", Tags: tags,
 		Summary:     "Propose ways to read a source",
-		Description: "An article, a list of items, a table, a price, as the last capture has them, each with what it would read. Nothing is fetched.",
+		Description: "Proposes articles, lists of items, tables and prices of the latest capture, each with a sample. Nothing is fetched.",
 	}, a.listSuggestions)
 }
 
 type testSourceInput struct {
 	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
-	History int              `query:"history" minimum:"0" maximum:"200" doc:"Also read so many stored versions, and say which would still be changes"`
+	History int              `query:"history" minimum:"0" maximum:"200" doc:"Also read this many stored versions, and report which would be changes"`
 	Body    rest.Object[sourceEdit]
 }
 

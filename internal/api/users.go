@@ -115,8 +115,8 @@ func (a *authAPI) editUser(ctx context.Context, in *editUserInput) (*taggedUser,
 		return nil, err
 	}
 	if a.gate.Guest(u) {
-		p := rest.NewProblem(http.StatusConflict, fmt.Sprintf("user %s logs in at %s, which says the role and knows the password", u.Name, a.provider.Label()))
-		p.Hint = "change the groups of the user there, or the settings api.oidc; the next login has the new role. To end what the user has now, remove the user"
+		p := rest.NewProblem(http.StatusConflict, fmt.Sprintf("user %s logs in at %s, which manages the role and the password", u.Name, a.provider.Label()))
+		p.Hint = "change the groups of the user there, or the settings api.oidc; the next login has the new role. Remove the user to end the current sessions"
 		return nil, p
 	}
 	before := rest.Fields(a.userOf(u))

@@ -55,7 +55,7 @@ func (a *versionAPI) routeVersions() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "list-versions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions", Tags: tags,
 		Summary:     "List the versions of a source, newest first",
-		Description: "With at, only the version that the source had at that time, as far as polls had seen it by then. Times are such as 2026-11-01T08:00:00Z, a date, or how long ago, such as 2d.",
+		Description: "With at, only the version that was current at that time. A time is such as 2026-11-01T08:00:00Z, a date, or how long ago, such as 2d.",
 	}, a.listVersions)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-version", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}", Tags: tags,
@@ -68,7 +68,7 @@ func (a *versionAPI) routeVersions() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-raw", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}/raw", Tags: tags,
 		Summary:     "Download the response body that the text was extracted from",
-		Description: "The response is an attachment without a media type; the type the server gave is in X-Original-Content-Type.",
+		Description: "The response is an attachment without a media type; the original type is in X-Original-Content-Type.",
 		Responses: map[string]*huma.Response{"200": {
 			Description: "OK", Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
 		}},

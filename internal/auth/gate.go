@@ -152,7 +152,7 @@ func (g *Gate) Notice() string {
 }
 
 // ErrUnknown means that a secret is not that of a pass, or not any more.
-var ErrUnknown = errors.New("not logged in, or not any more")
+var ErrUnknown = errors.New("not logged in, or the session has ended")
 
 // prefixes say what a secret is to those who find one.
 var prefixes = map[CredentialKind]string{SessionKind: "fs_", TokenKind: "ft_", ShareKind: "fl_"}

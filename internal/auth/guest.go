@@ -26,8 +26,8 @@ type Guest struct {
 // Why a guest is not let in.
 var (
 	ErrNoRole    = errors.New("the provider knows you, but you have no role here")
-	ErrNoAdmin   = errors.New("the first user must be an admin, and you are none")
-	ErrLastAdmin = errors.New("you are no admin any more, and there is no other; whoever has the data directory can add one")
+	ErrNoAdmin   = errors.New("the first user must be an admin, and you are not one")
+	ErrLastAdmin = errors.New("you are no longer an admin, and there is no other; add one with access to the data directory")
 )
 
 // Guest reports whether a user is one of the provider's, who alone says what they may do.

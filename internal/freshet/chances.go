@@ -39,7 +39,7 @@ type Chances struct {
 	Rate *float64 `json:"rate_per_day,omitempty" minimum:"0" doc:"Changes a day that are expected at any time; 0 means that none is expected but at the times"`
 
 	// Add says that all this comes on top of what was learnt, and not in its place.
-	Add bool `json:"add,omitempty" doc:"On top of what was learnt, and not in its place"`
+	Add bool `json:"add,omitempty" doc:"Add to what was learned instead of replacing it"`
 
 	Times []Chance `json:"times,omitempty" nullable:"false" maxItems:"10000" doc:"When changes are expected"`
 }

@@ -114,7 +114,7 @@ func (m Match) label() freshet.Label {
 // causes say what made a query match, where no change says it.
 var causes = map[queries.MatchCause]string{
 	queries.MatchPoll:   "a poll made the condition true",
-	queries.MatchHeld:   "the condition has been true for as long as was asked",
+	queries.MatchHeld:   "the condition held long enough",
 	queries.MatchSilent: "no change has fitted for as long as was asked",
 }
 

@@ -57,7 +57,8 @@ func templateError(err error) error {
 	if none, ok := errors.AsType[*noFieldError](err); ok {
 		if e, ok := none.of.(*Event); ok {
 			at, _ := errors.AsType[*positioned](err)
-			err = &positioned{at.tree, at.node, fmt.Errorf("there is no .%s%s", none.name, suggest.DidYouMean(none.name, eventNames(e)))}
+			location, _ := at.tree.ErrorContext(at.node)
+			err = fmt.Errorf("template: %s: there is no .%s%s", location, none.name, suggest.DidYouMean(none.name, eventNames(e)))
 		}
 	}
 	text := err.Error()

@@ -77,15 +77,15 @@ func (s *Server) permit(r *http.Request, rule Rule, c auth.Caller) (*http.Reques
 	case c.Share():
 		return r, permitShare(r, rule, c.Limit)
 	case rule.Self && c.OnlyHand():
-		return r, Forbidden("this token is good for a hand, and for nothing else")
+		return r, Forbidden("this token has the scope hand only")
 	case rule.Self:
 		return r, nil
 	case !c.May(rule.Need):
-		p := Forbidden("this needs the right to " + string(rule.Need))
+		p := Forbidden("this requires the right to " + string(rule.Need))
 		p.Hint = fmt.Sprintf("ask an admin for the role that has it, or use a token with the scope %s of a user with that role", rule.Need)
 		return r, p
 	case r.URL.Query().Has("reveal") && !c.May(freshet.RightWrite):
-		return r, Forbidden("to see secrets in a URL needs the right to write")
+		return r, Forbidden("showing secrets in a URL requires the right to write")
 	case c.Limit.Tag != "":
 		return s.permitTag(r, rule, c.Limit.Tag)
 	}
@@ -101,7 +101,7 @@ func permitShare(r *http.Request, rule Rule, limit auth.Limit) error {
 	case rule.Share == QueryShare && limit.Query != "" && id == string(limit.Query):
 		return nil
 	}
-	return Forbidden("this link does not show that")
+	return Forbidden("this link does not grant access to that")
 }
 
 // permitTag limits a request to the sources with a tag.
@@ -126,7 +126,7 @@ func (s *Server) permitTag(r *http.Request, rule Rule, tag string) (*http.Reques
 			return r, err
 		}
 	}
-	return r, Forbidden(fmt.Sprintf("this token is only good for sources with the tag %s", tag))
+	return r, Forbidden(fmt.Sprintf("this token is limited to sources with the tag %s", tag))
 }
 
 // refuse answers a request that the gate does not let through.
@@ -146,7 +146,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 // securitySchemes are the ways to authenticate.
 func securitySchemes() map[string]*huma.SecurityScheme {
 	return map[string]*huma.SecurityScheme{
-		"token":   {Type: "http", Scheme: "bearer", Description: "A token, such as freshet token add makes one"},
+		"token":   {Type: "http", Scheme: "bearer", Description: "A token, as created by freshet token add"},
 		"session": {Type: "apiKey", In: "cookie", Name: auth.SecureCookie, Description: "A session of a browser; over plain http the cookie is called " + auth.PlainCookie},
 	}
 }

@@ -83,8 +83,8 @@ func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, asked auth.KeptA
 		p.Write(w)
 		return
 	case kept.Status == 0:
-		p := NewProblem(http.StatusConflict, "a request with this "+keyHeader+" is under way, or the daemon ended before it was done")
-		p.Hint = "wait a moment and send it again; if that does not help, look at what is there and use a new key"
+		p := NewProblem(http.StatusConflict, "a request with this "+keyHeader+" is running, or the daemon stopped before it finished")
+		p.Hint = "wait a moment and send it again; if that does not help, check the result of the first request and use a new key"
 		p.Write(w)
 		return
 	default:

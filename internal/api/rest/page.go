@@ -10,7 +10,7 @@ const MaxPage = 1000
 
 // Paging selects a part of a list that is short enough to be read as a whole.
 type Paging struct {
-	After string `query:"after" maxLength:"200" doc:"Only what comes after this: the next of the page before"`
+	After string `query:"after" maxLength:"200" doc:"Continue after this: the next of the previous page"`
 	Limit int    `query:"limit" default:"1000" minimum:"1" maximum:"1000" doc:"At most this many"`
 }
 

@@ -97,14 +97,14 @@ func (s *Server) route(op *huma.Operation, input, output reflect.Type, call func
 		most := maxKey
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: keyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: &most},
-			Description: "A name for this request that its client makes up, such as a UUID. Sent again under the same name within 24 hours it is not done again: the answer is that of the first time. Another request under the name is refused with 422, and with 409 while the first is under way.",
+			Description: "A unique key of this request, such as a UUID. A retry with the same key within 24 hours is not executed again and gets the first response. A different request with the key is refused with 422, and a retry while the first request is running with 409.",
 			Example:     "8e03978e-40d5-43dd-bc93-6894a57f9324",
 		})
 	}
 	problems := map[string]*huma.MediaType{"application/problem+json": {Schema: SchemaOf[Problem](s)}}
 	responses := map[string]*huma.Response{
-		"4XX":     {Description: "What is wrong with the request", Content: problems},
-		"default": {Description: "What went wrong", Content: problems},
+		"4XX":     {Description: "The request is invalid or refused", Content: problems},
+		"default": {Description: "The request failed", Content: problems},
 	}
 	maps.Copy(responses, op.Responses)
 	op.Responses = responses

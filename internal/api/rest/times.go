@@ -10,8 +10,8 @@ import (
 
 // Between is a span of time that a client asks for.
 type Between struct {
-	Since string `query:"since" doc:"Only what was seen at this time or later: such as 2026-11-01T08:00:00Z, a date, or how long ago, such as 2d"`
-	Until string `query:"until" doc:"Only what was seen before this time; a date is its beginning"`
+	Since string `query:"since" doc:"Only versions seen at this time or later: such as 2026-11-01T08:00:00Z, a date, or how long ago, such as 2d"`
+	Until string `query:"until" doc:"Only versions seen before this time; a date means its beginning"`
 }
 
 // RefuseEmpty returns the errors of parameters that are named and have no value: they would
