@@ -45,7 +45,7 @@ func (h *Pool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if !strings.EqualFold(r.Header.Get("Upgrade"), protocol) {
 		w.Header().Set("Upgrade", protocol)
-		http.Error(w, "here workers of freshet join: freshet hand --join URL", http.StatusUpgradeRequired)
+		http.Error(w, "here workers of freshet join: freshet worker --join URL", http.StatusUpgradeRequired)
 		return
 	}
 	conn, buffered, err := http.NewResponseController(w).Hijack()

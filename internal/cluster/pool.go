@@ -211,10 +211,10 @@ func (h *Pool) choose(ctx context.Context, e *assignment) (*link, error) {
 
 // errNoWorker says why a source cannot be looked at.
 func errNoWorker(s *freshet.Source) error {
-	e := &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("no worker is connected that can look at the source"), Hint: "start one with freshet hand --join URL"}
+	e := &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("no worker is connected that can look at the source"), Hint: "start one with freshet worker --join URL"}
 	if s.From != "" {
 		e.Err = fmt.Errorf("no worker at %q is connected that can look at the source", s.From)
-		e.Hint = fmt.Sprintf("start one with freshet hand --join URL --place %s, or let the source be looked at from anywhere", s.From)
+		e.Hint = fmt.Sprintf("start one with freshet worker --join URL --place %s, or let the source be looked at from anywhere", s.From)
 	}
 	return e
 }
