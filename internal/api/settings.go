@@ -43,7 +43,9 @@ func (a *settingsAPI) routeSettings() {
 }
 
 // errNoSettings means that nothing can be set here.
-func errNoSettings() error { return rest.NewProblem(http.StatusNotFound, "settings are not available here") }
+func errNoSettings() error {
+	return rest.NewProblem(http.StatusNotFound, "settings are not available here")
+}
 
 // taggedSettings are settings with a tag of what they are.
 type taggedSettings struct {
