@@ -88,6 +88,7 @@ func ofIndexes(polls []freshet.Outcome) (n int) {
 // them is what is there, and it polls, finds and learns as the lab does. One that is true
 // is worth as much as an index is in the lab, and one that lies costs little.
 func TestLabAgreesWithDaemonOnIndexes(t *testing.T) {
+	t.Parallel()
 	start := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // as in a bubble
 	inLab := func(e lab.Evidence) float64 {
 		sc := mapped(nil)

@@ -63,6 +63,7 @@ func sites(pages int) (sc scene, cycle time.Duration) {
 // the daemon as in the lab: first every page once, and then in cycles by the clock,
 // more where more changes.
 func TestLabAgreesWithDaemonOnSites(t *testing.T) {
+	t.Parallel()
 	pages := pagesOfASite(t)
 	sc, cycle := sites(pages)
 	for _, name := range []string{"sample-greedy", "sample-proportional", "sample-adaptive", "auto"} {

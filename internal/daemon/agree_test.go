@@ -330,6 +330,7 @@ func (sc scene) agree(t *testing.T, name string, least int) []freshet.Outcome {
 // replays, and policy and learner are wired as freshet serve wires them. The
 // store is real; only the network is not.
 func TestLabAgreesWithDaemon(t *testing.T) {
+	t.Parallel()
 	for _, name := range policy.Names {
 		t.Run(name, func(t *testing.T) {
 			planned := 0
@@ -350,6 +351,7 @@ func TestLabAgreesWithDaemon(t *testing.T) {
 
 // The same holds whatever polls are for: for all sources, and for some of them.
 func TestLabAgreesWithDaemonForAims(t *testing.T) {
+	t.Parallel()
 	own := small
 	own.sources = func(w *synth.Web) []freshet.Source {
 		list := sources(w)

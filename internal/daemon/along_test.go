@@ -160,6 +160,7 @@ func (n *newsroom) wants(what string, id freshet.SourceID, conditional bool, wan
 // A document that several sources watch is fetched once for all of them, and each has
 // its own versions and changes of it, whatever is done to them.
 func TestOneRequestForAll(t *testing.T) {
+	t.Parallel()
 	for _, tagged := range []bool{true, false} {
 		t.Run(fmt.Sprintf("with an ETag %t", tagged), func(t *testing.T) {
 			p := newPaper(t, tagged)
@@ -251,6 +252,7 @@ func (n *newsroom) holds(requests int) {
 // Polls that serve several sources count once for the budget, as the servers see it, and
 // each source is seen as often as if they were all its own, across a restart too.
 func TestBudgetOfSharedDocuments(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		const pages, kinds, polls = 3, 4, 6
 		web := manyPages(pages)
@@ -296,6 +298,7 @@ func TestBudgetOfSharedDocuments(t *testing.T) {
 // What another budget would bring goes by what polls really take: of one that serves four
 // sources, each takes a quarter.
 func TestProspectsOfSharedDocuments(t *testing.T) {
+	t.Parallel()
 	p := newPaper(t, false)
 	n := newNewsroom(t, p, daemon.Config{Learner: learn.New(learn.Config{})}, p.reads("all", ""), p.reads("price", ".price"), p.reads("news", ".news"), p.reads("both", "p"))
 	n.poll("news")

@@ -35,6 +35,7 @@ func (l *loading) Sources(ctx context.Context) iter.Seq2[freshet.Watched, error]
 // Edits that are made while the sources are loaded are counted once, whether or
 // not the load has seen them.
 func TestCountWhileLoading(t *testing.T) {
+	t.Parallel()
 	for at := range 4 {
 		t.Run(fmt.Sprintf("after %d of 3", at), func(t *testing.T) {
 			dir := t.TempDir()

@@ -110,6 +110,7 @@ func (h *auctionHouse) caught(polls []freshet.Outcome, from, to time.Time) (caug
 // A source of which chances are given is polled by them while they hold, through a restart
 // too, and captures what it would not otherwise; then it is polled as before.
 func TestGivenChances(t *testing.T) {
+	t.Parallel()
 	const half, whole = 15 * time.Hour, 30 * time.Hour
 	for _, name := range []string{"wic", "auto"} {
 		t.Run(name, func(t *testing.T) {

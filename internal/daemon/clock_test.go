@@ -144,6 +144,7 @@ func keptInRealTime(t *testing.T, s *servers, doubt time.Duration) {
 // However the wall clock is set while the daemon runs, everything that waits
 // does so in real time.
 func TestClockSetWhileRunning(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{"uniform", "auto"} {
 		for words, by := range jolts {
 			t.Run(policy+" "+words, func(t *testing.T) {
@@ -166,6 +167,7 @@ func TestClockSetWhileRunning(t *testing.T) {
 
 // The same if it is set while the daemon is not running.
 func TestClockSetBetweenRuns(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{"uniform", "auto"} {
 		for words, by := range jolts {
 			t.Run(policy+" "+words, func(t *testing.T) {
@@ -190,6 +192,7 @@ func TestClockSetBetweenRuns(t *testing.T) {
 
 // The same if it is set while the daemon runs, which ends before it has taken note.
 func TestClockSetJustBeforeAnEnd(t *testing.T) {
+	t.Parallel()
 	for _, by := range []time.Duration{-time.Hour, -10 * time.Second, -4 * time.Second, -2 * time.Second, 2 * time.Second, 10 * time.Second, time.Hour} {
 		t.Run(by.String(), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, dir string) {
@@ -213,6 +216,7 @@ func TestClockSetJustBeforeAnEnd(t *testing.T) {
 // Nothing comes early after a restart because the machine was busy between two
 // readings of its clocks, or because its clock was set by less than shows.
 func TestClockReadSlowly(t *testing.T) {
+	t.Parallel()
 	const late = 300 * time.Millisecond
 	up := func() (string, time.Duration) { return "this boot", time.Since(start) }
 	readings := map[string]func() (string, time.Duration){
@@ -270,6 +274,7 @@ func changesFallInTime(t *testing.T, b *bench, web *servers) {
 // the future are taken to have been made just now: no wait is cut short, and none
 // begins anew more than once. That is said once, in the log and in the status.
 func TestClockSetBackUnnoticed(t *testing.T) {
+	t.Parallel()
 	for words, by := range jolts {
 		if by >= 0 {
 			continue
@@ -299,6 +304,7 @@ func TestClockSetBackUnnoticed(t *testing.T) {
 
 // Whoever looks at the daemon is shown dates of the wall clock.
 func TestDatesAfterTheClockWasSet(t *testing.T) {
+	t.Parallel()
 	for words, by := range jolts {
 		t.Run(words, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, dir string) {

@@ -33,6 +33,7 @@ func courteous(t *testing.T, pages int, every time.Duration) (*synth.Web, daemon
 // Pages that do not change are polled a few times, and less and less often. The one
 // page was polled whenever the budget allowed.
 func TestStaticPagesAreLeftAlone(t *testing.T) {
+	t.Parallel()
 	for _, pages := range []int{1, 5} {
 		inBubble(t, func(t *testing.T, dir string) {
 			w, cfg := courteous(t, pages, 1000*time.Hour)
@@ -75,6 +76,7 @@ func TestStaticPagesAreLeftAlone(t *testing.T) {
 // A page that differs at every poll is told of once, also across a restart, and does
 // not have more of the budget than its gap allows.
 func TestNoisyPageIsToldOfOnce(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		var log bytes.Buffer
 		for range 2 {

@@ -83,6 +83,7 @@ func inBubble(t *testing.T, f func(t *testing.T, dir string)) {
 }
 
 func TestCapturesAndGoesOnAfterARestart(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := page(10*time.Millisecond, 10*time.Second)
 		b := begin(t, dir, daemon.Config{Fetcher: w}, w.Sources()...)
@@ -128,6 +129,7 @@ func TestCapturesAndGoesOnAfterARestart(t *testing.T) {
 }
 
 func TestPollByHand(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := page(10*time.Millisecond, time.Hour)
 		b := begin(t, dir, daemon.Config{Fetcher: w, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Minute}}}, w.Sources()...)
@@ -152,6 +154,7 @@ func TestPollByHand(t *testing.T) {
 }
 
 func TestPollWithoutARun(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := page(0, time.Hour)
 		b := begin(t, dir, daemon.Config{Fetcher: w}, w.Sources()...)
@@ -170,6 +173,7 @@ func TestPollWithoutARun(t *testing.T) {
 
 // A server that answers 304 to everything is found out within a day.
 func TestLyingValidator(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		liar := &liar{Web: page(0, time.Minute)}
 		b := begin(t, dir, daemon.Config{Fetcher: liar, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Hour}}}, liar.Sources()...)
@@ -196,6 +200,7 @@ func (l *liar) Fetch(ctx context.Context, r freshet.Request) (freshet.Response, 
 
 // Reading a page differently is a new beginning, not a change of the page.
 func TestNewRecipe(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := page(0, time.Hour)
 		b := begin(t, dir, daemon.Config{Fetcher: w}, w.Sources()...)
@@ -222,6 +227,7 @@ func TestNewRecipe(t *testing.T) {
 
 // A policy that learns knows again after a restart what it had learnt.
 func TestLearntIsKept(t *testing.T) {
+	t.Parallel()
 	shares := map[int]float64{} // of the busy page in the first 40 seconds after the restart, by what is recalled
 	for _, recall := range []int{0, 10_000} {
 		inBubble(t, func(t *testing.T, dir string) {
@@ -302,6 +308,7 @@ func (f *faulty) Commit(ctx context.Context, r freshet.Record) (freshet.Outcome,
 // While the store cannot write nothing is fetched, nothing fetched is lost, and
 // all goes on by itself when it can again.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := page(500*time.Millisecond, 10*time.Second)
 		f := &faulty{given: fmt.Errorf("commit: %w", freshet.ErrStorage)}
@@ -335,6 +342,7 @@ func TestFullDisk(t *testing.T) {
 
 // A store that has given up ends the run, with its reason.
 func TestFailedStoreEndsTheRun(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
 		if err != nil {
@@ -361,6 +369,7 @@ func TestFailedStoreEndsTheRun(t *testing.T) {
 
 // A daemon that is asked to stop lets the poll under way finish, and records it.
 func TestGracefulStop(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := page(3*time.Second, time.Hour)
 		b := begin(t, dir, daemon.Config{Fetcher: w}, w.Sources()...)
@@ -384,6 +393,7 @@ func TestGracefulStop(t *testing.T) {
 }
 
 func TestSync(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := page(0, time.Hour)
 		b := begin(t, dir, daemon.Config{Fetcher: w, Limits: sched.Limits{Budget: sched.Budget{Polls: 10, Per: time.Second}}})
@@ -418,6 +428,7 @@ func TestSync(t *testing.T) {
 
 // The whole way over real sockets, with the real fetcher: no bubble here.
 func TestOverTheWire(t *testing.T) {
+	t.Parallel()
 	web := synth.Demo(1, time.Now())
 	server, err := web.Listen(t.Context())
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 // What the log says of each day is counted as it is, and what was missed is near the
 // truth.
 func TestDays(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := poissonWeb(time.Hour, 90*time.Minute, 2*time.Hour, 3*time.Hour, 4*time.Hour, 5*time.Hour)
 		b := begin(t, dir, learning(w, sched.Budget{Polls: 1, Per: 10 * time.Minute}), w.Sources()...)

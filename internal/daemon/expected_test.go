@@ -37,6 +37,7 @@ func idsOf(w *synth.Web) (ids []freshet.SourceID) {
 // Whoever sorts by next polls again and again goes by what was said a moment ago: polls that
 // were made since are known, also after nobody asked for long.
 func TestForeseenPollsAreRenewed(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := poissonWeb(time.Minute, 2*time.Minute, 3*time.Minute, 4*time.Minute, 5*time.Minute)
 		b := begin(t, dir, learning(w, sched.Budget{Polls: 5, Per: time.Minute}), w.Sources()...)
@@ -72,6 +73,7 @@ func TestForeseenPollsAreRenewed(t *testing.T) {
 // What was said of sources that are not polled is renewed, too: here because there is less to
 // spend than when it was said. That the loop has no time for minutes does not end it.
 func TestForeseenPollsHearOfTheBudget(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := poissonWeb(time.Minute, 2*time.Minute, 3*time.Minute, 4*time.Minute, 5*time.Minute)
 		cfg := learning(w, sched.Budget{Polls: 5, Per: time.Minute})
@@ -114,6 +116,7 @@ func TestForeseenPollsHearOfTheBudget(t *testing.T) {
 
 // What was said before is told without waiting for a loop that has no time.
 func TestNobodyWaitsForABusyLoop(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := poissonWeb(time.Minute, 2*time.Minute, 3*time.Minute)
 		cfg := learning(w, sched.Budget{Polls: 5, Per: time.Minute})

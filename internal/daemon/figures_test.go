@@ -112,6 +112,7 @@ func near(t *testing.T, what string, said, is, by float64) {
 // What the daemon says of ChangeRatio and divergence, beside freshness and age, is near
 // the truth.
 func TestFiguresAreHonest(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := figuresWeb(20)
 		b := begin(t, dir, learning(w, sched.Budget{Polls: 1, Per: time.Minute}), w.Sources()...)
@@ -134,6 +135,7 @@ func TestFiguresAreHonest(t *testing.T) {
 
 // While many pages have been seen only once, or never, fairness is low, and said to be.
 func TestFairnessIsHonest(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := figuresWeb(150)
 		b := begin(t, dir, learning(w, sched.Budget{Polls: 2, Per: time.Minute}), w.Sources()...)

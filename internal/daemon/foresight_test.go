@@ -16,6 +16,7 @@ import (
 // used. What is foreseen says so, for all sources and for each, and agrees with
 // what why says of the next poll.
 func TestForesightKnowsWhatIsNotPolled(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		var means []time.Duration
 		for i := range 12 {

@@ -82,6 +82,7 @@ func (p *press) begin(t *testing.T, dir string, perHour float64, more ...func(*f
 // is true. Those that lie are found out, and are polled as if they said nothing. A restart
 // forgets nothing of it.
 func TestForetoldUpdates(t *testing.T) {
+	t.Parallel()
 	const days, pages, perHour = 6, 3, 10
 	inBubble(t, func(t *testing.T, dir string) {
 		p := &press{editions: map[string][]time.Time{}, say: map[string]func(*rand.Rand, int, time.Time) string{}}
@@ -164,6 +165,7 @@ func TestForetoldUpdates(t *testing.T) {
 
 // A feed that says in which hours it is not updated, and is not, is hardly polled then.
 func TestFeedRestsAtNight(t *testing.T) {
+	t.Parallel()
 	const days = 6
 	inBubble(t, func(t *testing.T, dir string) {
 		skip := "<skipHours>"
@@ -222,6 +224,7 @@ func TestFeedRestsAtNight(t *testing.T) {
 // if its user has said where that stands, although bids change the page before. One that says
 // so in its text alone is found out to be right.
 func TestEndOfAnAuction(t *testing.T) {
+	t.Parallel()
 	const days, perHour = 3, 4
 	inBubble(t, func(t *testing.T, dir string) {
 		p := &press{editions: map[string][]time.Time{}, say: map[string]func(*rand.Rand, int, time.Time) string{}}

@@ -18,6 +18,7 @@ import (
 // Levels that the budget cannot keep raise one alarm, and one word when they
 // are kept again.
 func TestLevelAlarm(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		var log bytes.Buffer
 		w := synth.New(synth.Config{Start: time.Now(), Now: time.Now, Pages: []synth.Page{
@@ -70,6 +71,7 @@ func TestLevelAlarm(t *testing.T) {
 // What is expected of sources follows what polls have seen of them, whether the
 // policy learns or not.
 func TestProspects(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"round-robin", "auto:least_chance=0%"} {
 		t.Run(name, func(t *testing.T) { expectedOfSources(t, name) })
 	}

@@ -41,6 +41,7 @@ func (s *slowCatalog) Source(ctx context.Context, id freshet.SourceID) (freshet.
 
 // Of two edits at the same time, the loop goes by the one that was written last.
 func TestLoopGoesByTheLastEdit(t *testing.T) {
+	t.Parallel()
 	pages := []synth.Page{{ID: "a", Host: "x"}, {ID: "b", Host: "x"}, {ID: "c", Host: "x"}, {ID: "other", Host: "y"}}
 	urls := synth.New(synth.Config{Now: time.Now, Pages: pages}).Sources()
 	to := func(i int) freshet.Source { return freshet.Source{ID: "a", URL: urls[i].URL, Created: start} }
@@ -149,6 +150,7 @@ func (c *choosy) Commit(ctx context.Context, r freshet.Record) (freshet.Outcome,
 // A change that could not be recorded is captured by the next poll: that it was
 // seen counts only if it is recorded.
 func TestRefusedCaptureIsSeenAgain(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := page(0, 3*time.Second+time.Millisecond)
 		store := filled(t, dir, w)
@@ -195,6 +197,7 @@ func (l *forgottenLog) Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]
 
 // A leader that cannot follow the log ends the run: it would decide blindly.
 func TestUnreadableLogEndsTheRun(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := page(0, time.Minute)
 		store := filled(t, dir, w)
@@ -215,6 +218,7 @@ func TestUnreadableLogEndsTheRun(t *testing.T) {
 // Where the end of the log has been purged, whoever follows it waits for what
 // comes, and does not ask again and again.
 func TestFollowsAPurgedLog(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := page(0, time.Minute)
 		store := filled(t, dir, w)
@@ -263,6 +267,7 @@ func TestFollowsAPurgedLog(t *testing.T) {
 
 // A poll whose source is purged meanwhile frees its worker.
 func TestPurgedWhileUnderWay(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := synth.New(synth.Config{Now: time.Now, Latency: time.Second, Pages: []synth.Page{{ID: "a", Host: "x"}, {ID: "b", Host: "y"}}})
 		list := w.Sources()
@@ -285,6 +290,7 @@ func TestPurgedWhileUnderWay(t *testing.T) {
 // An attempt of which nothing more is known counts against the budget of the
 // next run.
 func TestUnfinishedAttemptCounts(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := page(0, time.Minute)
 		store := filled(t, dir, w)
@@ -325,6 +331,7 @@ func (b *beginner) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) 
 // Whoever is told of the log again begins where the log does, and one who is not
 // begins where it ends.
 func TestBeginsWhereTheLogDoes(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := manyPages(5)
 		store := filled(t, dir, w)

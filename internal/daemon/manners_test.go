@@ -25,6 +25,7 @@ func robots(answer step) func(string) step {
 // The Crawl-delay of a host keeps all requests to it apart from when it is known,
 // up to the longest that is allowed. It is asked for when a host is polled often, once.
 func TestCrawlDelay(t *testing.T) {
+	t.Parallel()
 	const asks = "User-agent: *\nDisallow: /\nCrawl-delay: 10\n"
 	tests := []struct {
 		name    string
@@ -104,6 +105,7 @@ func TestCrawlDelay(t *testing.T) {
 // A host that sends even its robots.txt away is left alone, also after a restart, and the
 // page of the poll is not asked for.
 func TestRobotsAsksToStayAway(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &relay{latency: 100 * time.Millisecond, answer: robots(step{away: 5 * time.Minute})}
 		limits := sched.Limits{
@@ -142,6 +144,7 @@ func TestRobotsAsksToStayAway(t *testing.T) {
 // A robots.txt that was not even asked for, because there was no connection, does not
 // have the page that follows count from too early.
 func TestBudgetOverAnUnsentRobots(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &relay{
 			latency: 25 * time.Second, answer: robots(step{}),
@@ -167,6 +170,7 @@ func TestBudgetOverAnUnsentRobots(t *testing.T) {
 // What a robots.txt asked for holds from the first poll after a restart, and is read
 // again after a day.
 func TestCrawlDelayAcrossARestart(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &relay{latency: 100 * time.Millisecond, answer: robots(step{body: "User-agent: *\nCrawl-delay: 10\n"})}
 		limits := sched.Limits{

@@ -30,6 +30,7 @@ func (c *clocked) Fetch(ctx context.Context, r freshet.Request) (freshet.Respons
 // With noise: auto a page with a clock is told as changed until the clock is known,
 // and after that when something else changes. What was learnt survives a restart.
 func TestNoisySource(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &clocked{}
 		run := func() *bench {
@@ -83,6 +84,7 @@ func TestNoisySource(t *testing.T) {
 // the versions that are stored tell of it. That holds also if it was switched back and
 // forth before.
 func TestNoiseIsKnownWhenAutoIsSet(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		b := begin(t, dir, daemon.Config{Fetcher: &clocked{}, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Minute}}}, numbered(1, "https://s%d.example/terms")...)
 		quiets := func(setting freshet.NoiseSetting) (told, quiet int) {

@@ -40,6 +40,7 @@ var brisk = sched.Limits{Budget: sched.Budget{Polls: 250, Per: time.Second}, Wor
 // Polls end between the pieces of what is saved, and it is what the log teaches up to where
 // it began nevertheless.
 func TestPollsEndBetweenNotes(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		w := manyPages(2300)
@@ -68,6 +69,7 @@ func TestPollsEndBetweenNotes(t *testing.T) {
 // What is saved of a source that is removed meanwhile is not taken for that of the one which
 // comes in its place.
 func TestNotesOfARemovedSource(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		w := manyPages(1300)

@@ -107,6 +107,7 @@ func none(*freshet.Belief) bool { return false }
 // was saved or learnt anew from the log, after any number of starts, and after
 // crashes at the worst moments.
 func TestWhatWasLearntSurvives(t *testing.T) {
+	t.Parallel()
 	crash := errors.New("the machine lost its power")
 	var saves int
 	lives := map[string][]func(freshet.Belief) error{
@@ -154,6 +155,7 @@ func TestWhatWasLearntSurvives(t *testing.T) {
 
 // Copies that are damaged, of another kind, or of a longer log are passed over.
 func TestBadCopiesAreLearntAnew(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		tick  time.Duration
 		amend func(*freshet.Belief) bool

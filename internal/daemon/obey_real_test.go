@@ -20,6 +20,7 @@ import (
 // Over real connections, a robots.txt that is obeyed decides whether a page is asked for,
 // and one that is ignored is not even read.
 func TestRobotsOverTheWire(t *testing.T) {
+	t.Parallel()
 	const closed = "User-agent: *\nDisallow: /\n"
 	says := func(body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) }

@@ -24,6 +24,7 @@ func obedient(byDefault bool) sched.Limits {
 // A source that obeys is polled if the robots.txt of its host lets it be, and otherwise
 // its page is never asked for.
 func TestRobotsAreObeyed(t *testing.T) {
+	t.Parallel()
 	const closed = "User-agent: *\nDisallow: /\n"
 	for _, tt := range []struct {
 		name      string
@@ -96,6 +97,7 @@ func TestRobotsAreObeyed(t *testing.T) {
 // Each page that redirects lead to has to be allowed by the robots.txt of its own
 // origin. That is read before the page is asked for, within the budget and the delay.
 func TestRobotsOverRedirects(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		closed string // the origin whose robots.txt disallows everything
@@ -156,6 +158,7 @@ func TestRobotsOverRedirects(t *testing.T) {
 // A robots.txt is read again after a day, and what it says then holds. Meanwhile a copy
 // is used, also across a restart, and while the file cannot be read.
 func TestRobotsChange(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		answer := step{body: "User-agent: *\nDisallow: /\n"}
 		w := &relay{latency: 100 * time.Millisecond, answer: func(url string) step { return robots(answer)(url) }}
@@ -195,6 +198,7 @@ func TestRobotsChange(t *testing.T) {
 
 // Somebody who edits a source not to obey need not wait for a day.
 func TestRobotsSettingIsEdited(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &relay{latency: 100 * time.Millisecond, answer: robots(step{body: "User-agent: *\nDisallow: /\n"})}
 		source := freshet.Source{ID: "s", URL: "https://a.example/page", Robots: freshet.RobotsObey}
@@ -218,6 +222,7 @@ func TestRobotsSettingIsEdited(t *testing.T) {
 // Somebody can watch a robots.txt, which is not read for that, and need not be read for
 // other pages.
 func TestRobotsItselfIsWatched(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &relay{latency: 100 * time.Millisecond, answer: robots(step{body: "User-agent: *\nDisallow: /\n"})}
 		b := begin(t, dir, daemon.Config{Fetcher: w, Limits: obedient(true)}, freshet.Source{ID: "s", URL: "https://a.example/robots.txt", MinGap: time.Hour})
@@ -234,6 +239,7 @@ func TestRobotsItselfIsWatched(t *testing.T) {
 
 // Many pages of a host share one read of its robots.txt.
 func TestRobotsOfManyPages(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &relay{latency: 100 * time.Millisecond, answer: robots(step{body: "User-agent: *\nDisallow: /*3$\nCrawl-delay: 2\n"})}
 		limits := obedient(true)

@@ -97,6 +97,7 @@ func filled(t *testing.T, dir string, w *synth.Web) *sqlite.Store {
 }
 
 func TestOutcomesAreToldInTheOrderOfTheLog(t *testing.T) {
+	t.Parallel()
 	for _, denies := range []int{0, 7} {
 		t.Run(fmt.Sprintf("one commit in %d denied", denies), func(t *testing.T) {
 			dir := t.TempDir()

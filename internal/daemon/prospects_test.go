@@ -18,6 +18,7 @@ import (
 // What is said of a budget, from what polls under the present one have shown, is
 // what the daemon captures when it gets it: here half of it, and twice.
 func TestBudgetIsAsSaid(t *testing.T) {
+	t.Parallel()
 	for _, polls := range []float64{1.5, 6} {
 		t.Run(fmt.Sprint(polls), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, dir string) { budgetIsAsSaid(t, dir, polls) })
@@ -77,6 +78,7 @@ func (b *bench) captured(t *testing.T) freshet.Cursor {
 // random it would change more often than is seen, and nobody can tell: what is
 // expected leaves room for both.
 func TestRegularSources(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		cfg := synth.Config{Start: start, Now: time.Now}
 		for i := range 3 {

@@ -40,6 +40,7 @@ func (s *lateLog) RemoveSource(ctx context.Context, id freshet.SourceID, purge b
 // A source that is purged when a poll of it is recorded, and the leader has not been told
 // of that, takes nothing of the budget with it.
 func TestPurgeBeforeTheBrainIsTold(t *testing.T) {
+	t.Parallel()
 	for name, slow := range map[string]bool{"a poll that has ended": false, "a poll that ends meanwhile": true} {
 		t.Run(name, func(t *testing.T) { inBubble(t, func(t *testing.T, dir string) { purgeLate(t, dir, slow) }) })
 	}

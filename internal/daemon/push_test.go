@@ -14,6 +14,7 @@ import (
 // lose that, and get it back when they are true again; until then the next poll tells.
 // What became of them is known from the log, after a restart too.
 func TestPush(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &shown{bodies: map[string]string{}}
 		run := func() *bench {

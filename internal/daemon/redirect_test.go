@@ -179,6 +179,7 @@ func (b *bench) outcomes(t *testing.T) []freshet.Outcome {
 // redirect, in every stretch of time, and across a restart. Sources with more redirects
 // than the budget has room for are polled all the same.
 func TestBudgetOverRedirects(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name    string
 		sources int
@@ -222,6 +223,7 @@ func TestBudgetOverRedirects(t *testing.T) {
 // Delay, concurrency, Retry-After and failures belong to the host that a redirect
 // leads to, hop by hop.
 func TestPolitenessOverRedirects(t *testing.T) {
+	t.Parallel()
 	const delay = time.Second
 	limits := sched.Limits{Budget: sched.Budget{Polls: 600, Per: time.Minute}, Hosts: sched.Politeness{Delay: delay, Concurrency: 2}}
 	toOne := func(url string) step {
@@ -376,6 +378,7 @@ func TestPolitenessOverRedirects(t *testing.T) {
 // What a poll had sent when the daemon died counts after the restart as if it had just
 // been sent, to every host that it had reached.
 func TestRedirectsCountAcrossACrash(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		limits sched.Limits
@@ -413,6 +416,7 @@ func TestRedirectsCountAcrossACrash(t *testing.T) {
 
 // A poll that waits for leave does not hold up the end of the daemon.
 func TestStopsWhileARedirectWaits(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &relay{answer: chain(3)}
 		b := begin(t, dir, daemon.Config{Fetcher: w, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Hour}}, Grace: time.Minute}, numbered(1, "https://s%d.example/")...)
@@ -431,6 +435,7 @@ func TestStopsWhileARedirectWaits(t *testing.T) {
 // Where permanent redirects lead is asked at once from then on, until that fails or a
 // day has passed, and is shown as the new URL.
 func TestMovedForGood(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		var broken atomic.Bool
 		w := &relay{answer: func(url string) step {

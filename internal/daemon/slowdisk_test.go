@@ -47,6 +47,7 @@ func (s *sluggishStore) Commit(ctx context.Context, r freshet.Record) (freshet.O
 // A host that asks to be left alone is left alone from that moment on, also by polls
 // that had their leave, however long the disk takes to record anything.
 func TestRetryAfterOnASlowDisk(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
 		if err != nil {
@@ -97,6 +98,7 @@ func TestRetryAfterOnASlowDisk(t *testing.T) {
 // A min_gap counts from when a request leaves, however long it took to put the poll
 // recorded, and across a crash.
 func TestMinGapOnASlowDisk(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		const gap = 5 * time.Second
 		w := &relay{latency: 50 * time.Millisecond, answer: func(string) step { return step{} }}

@@ -19,6 +19,7 @@ import (
 )
 
 func TestDefaultReserve(t *testing.T) {
+	t.Parallel()
 	const mib, gib = int64(1) << 20, int64(1) << 30
 	for size, want := range map[int64]int64{
 		2 * mib: 2 * mib / 10, gib: gib / 10, 4 * gib: 256 * mib, 20 * gib: 20 * gib / 50, 100 * gib: 2 * gib, 10000 * gib: 4 * gib,
@@ -32,6 +33,7 @@ func TestDefaultReserve(t *testing.T) {
 // Polls stop before the disk is full, the reason is told, and they go on by
 // themselves when there is clearly more room than the reserve.
 func TestReserve(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		const mib = int64(1) << 20
 		var free atomic.Int64
@@ -83,6 +85,7 @@ func TestReserve(t *testing.T) {
 // A daemon that starts where there is no room does not poll either, and one
 // without a reserve does.
 func TestReserveAtTheStart(t *testing.T) {
+	t.Parallel()
 	for reserve, polls := range map[int64]bool{0: false, 1000: false, -1: true} {
 		inBubble(t, func(t *testing.T, dir string) {
 			w := page(10*time.Millisecond, 10*time.Second)
@@ -100,6 +103,7 @@ func TestReserveAtTheStart(t *testing.T) {
 
 // How fast the store grows is measured, and how long the room lasts.
 func TestGrowth(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		const mib = int64(1) << 20
 		size := func() int64 { return int64(time.Since(start) / time.Minute * time.Duration(mib)) } // a mebibyte a minute
@@ -125,6 +129,7 @@ func TestGrowth(t *testing.T) {
 
 // On a real disk that is small, polls stop while there is still room to work.
 func TestReserveOnARealDisk(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=16m", "freshet-test", dir).CombinedOutput(); err != nil {
 		t.Skipf("no small file system to fill: %v: %s", err, out)

@@ -84,6 +84,7 @@ func (g gazette) run(t *testing.T, store *sqlite.Store, length time.Duration, do
 // importance get more polls, after a restart too; and not a moment longer than the query
 // says so.
 func TestImportantChangesGetMorePolls(t *testing.T) {
+	t.Parallel()
 	const part = 3 * time.Hour
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

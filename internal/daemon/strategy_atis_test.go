@@ -42,6 +42,7 @@ func (a airports) Fetch(_ context.Context, r freshet.Request) (freshet.Response,
 // ones in between. A strategy of two polls an hour, planned from the history of a page
 // alone and put in force in the daemon, captures what the plan has promised.
 func TestPlannedStrategyKeepsItsPromise(t *testing.T) {
+	t.Parallel()
 	const pages, past, future = 4, 21 * units.Day, 4 * units.Day
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -27,6 +27,7 @@ func strategyOf(t *testing.T, text string) freshet.Strategy {
 // A strategy goes by the wall clock, through a clock that is set, a daemon that is down
 // while some of its times pass, and strategies of tags that come and go.
 func TestStrategyInTheDaemon(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})

@@ -56,6 +56,7 @@ func (d *door) Fetch(ctx context.Context, req freshet.Request) (freshet.Response
 // While a daemon is not sure that it decides its polls wait, whether they have just been recorded or
 // have a connection already. Nothing is sent, no poll fails, and each counts once.
 func TestPollsWaitUntilTheDaemonIsSure(t *testing.T) {
+	t.Parallel()
 	for _, dial := range []time.Duration{time.Millisecond, 1300 * time.Millisecond} {
 		t.Run(fmt.Sprint("connects in ", dial), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, dir string) {
@@ -98,6 +99,7 @@ func TestPollsWaitUntilTheDaemonIsSure(t *testing.T) {
 
 // A redirect waits, too, until the daemon is sure.
 func TestRedirectsWaitUntilTheDaemonIsSure(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &door{to: "https://to.example/", takes: 4 * time.Second}
 		w.right = func() time.Duration { return 3*time.Second - time.Since(start)%(6*time.Second) }
@@ -119,6 +121,7 @@ func TestRedirectsWaitUntilTheDaemonIsSure(t *testing.T) {
 // A poll does not wait for ever to be sure, since it counts as under way; and when the daemon stops it is
 // given up, which says nothing about its source.
 func TestPollsDoNotWaitForEver(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &door{right: func() time.Duration { return 0 }}
 		b := begin(t, dir, daemon.Config{Fetcher: w, Lease: w.right}, numbered(1, "https://h%d.example/")...)

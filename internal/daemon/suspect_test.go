@@ -34,6 +34,7 @@ func (m *member) Fetch(ctx context.Context, r freshet.Request) (freshet.Response
 // A page that redirects to a login is stored as suspect and not told, logged once, and
 // in the clear again when it is seen as before. All of that survives a restart.
 func TestSuspectSource(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w, log := &member{}, &bytes.Buffer{}
 		run := func() *bench {
@@ -95,6 +96,7 @@ func (s *shrinking) Fetch(ctx context.Context, r freshet.Request) (freshet.Respo
 // A page that shrank for good is told once, at the second look, also if the daemon was
 // restarted between the two; and it happened by the first.
 func TestShrunkPageIsToldAfterASecondLook(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &shrinking{}
 		run := func() *bench {

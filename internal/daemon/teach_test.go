@@ -18,6 +18,7 @@ import (
 // What a source was taught is learnt at once and once, and is there after a restart to the
 // bit: from what was saved, and from the log and the lessons alone.
 func TestTeachThroughARestart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})

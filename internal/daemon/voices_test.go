@@ -87,6 +87,7 @@ var byHand = sched.Limits{Budget: sched.Budget{Polls: 100, Per: time.Second}}
 
 // A page that links to watched pages speaks for them, and for no others: whoever it is.
 func TestPageSpeaksForTheWatched(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &shown{bodies: map[string]string{}}
 		run := func() *bench {
@@ -122,6 +123,7 @@ func TestPageSpeaksForTheWatched(t *testing.T) {
 // A page without links to watched pages is looked at when its versions have become twice
 // as many, and when it turns out to have some, it speaks from there on.
 func TestPageIsLookedAtNowAndThen(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &shown{bodies: map[string]string{}}
 		b := begin(t, dir, daemon.Config{Fetcher: w, Limits: byHand, Policy: &idle{}}, watchedPages("hub", "a", "b", "c")...)

@@ -14,6 +14,7 @@ import (
 // Whoever takes over from another keeps to what the budget leaves, whether it has read of the
 // polls, followed them, or finds them cut off.
 func TestWarmTakesOverTheBudget(t *testing.T) {
+	t.Parallel()
 	limits := sched.Limits{Budget: sched.Budget{Polls: 12, Per: time.Minute}, Workers: 30}
 	for name, made := range map[string]struct{ before, followed, cut int }{
 		"polls that it read of":   {before: 12},

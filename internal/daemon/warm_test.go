@@ -186,6 +186,7 @@ func (r *baton) takes() daemon.Config {
 
 // What is taken over is what a start would make of the log, to the bit, whatever was edited.
 func TestWarmKnowsWhatAStartWould(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := manyPages(66)
 		store := filled(t, dir, manyPages(54))
@@ -256,6 +257,7 @@ func TestWarmKnowsWhatAStartWould(t *testing.T) {
 
 // An edit that came last is taken in without beginning anew.
 func TestWarmTakesInTheLastEdit(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := manyPages(12)
 		store := filled(t, dir, manyPages(9))
@@ -351,6 +353,7 @@ func (v *view) OutcomeEpochs(ctx context.Context) (freshet.Epochs, error) {
 
 // What cannot be followed any more is begun anew.
 func TestWarmBeginsAnew(t *testing.T) {
+	t.Parallel()
 	for name, happens := range map[string]func(r *baton, v *view){
 		"it is not known what was edited": func(r *baton, _ *view) {
 			r.log.mu.Lock()

@@ -37,6 +37,7 @@ func poissonWeb(means ...time.Duration) *synth.Web {
 // When the next poll is expected it comes, roughly: what other sources will be
 // worth by then is not known.
 func TestWhyComesTrue(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		var means []time.Duration
 		for i := range 30 {
@@ -108,6 +109,7 @@ func TestWhyComesTrue(t *testing.T) {
 }
 
 func TestWhy(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := poissonWeb(time.Minute, time.Minute, time.Hour)
 		list := w.Sources()
@@ -144,6 +146,7 @@ func TestWhy(t *testing.T) {
 // The truth is near what the numbers say. How near they can come is the affair of
 // package learn; here it is about whether the right things are added up.
 func TestNumbersAreHonest(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		var means []time.Duration
 		for i := range 20 {

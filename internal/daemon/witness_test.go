@@ -15,6 +15,7 @@ import (
 // while the daemon runs, nor at a restart. When it has stayed there for half a
 // day, that is the time.
 func TestPruneByAgeWaitsForTheClock(t *testing.T) {
+	t.Parallel()
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprintf("restart %v", restart), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, dir string) {
@@ -64,6 +65,7 @@ func TestPruneByAgeWaitsForTheClock(t *testing.T) {
 // A bound on the history of a source is applied within seconds of its being set.
 // It took up to an hour.
 func TestBoundIsAppliedSoon(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
 		w := page(0, time.Hour)
 		b := begin(t, dir, daemon.Config{Fetcher: w, Limits: sched.Limits{Budget: sched.Budget{Polls: 4, Per: time.Hour}}}, w.Sources()...)
