@@ -147,11 +147,14 @@ func (c *crew) ask(token, method, url, body string, headers ...string) (*http.Re
 	return resp, string(text)
 }
 
-// wants sends a request and wants a status. Like any client it tries again while no node decides.
+// wants sends a request and wants a status. Like any client it tries again while no node leads.
 func (c *crew) wants(status int, token, method, url, body string, headers ...string) (resp *http.Response, text string) {
 	c.Helper()
 	until(c.T, method+" "+url, func() bool {
 		resp, text = c.ask(token, method, url, body, headers...)
+		if resp.StatusCode == 0 && method == http.MethodGet { // cut off by a node that changes its role
+			return false
+		}
 		return resp.StatusCode == status || resp.StatusCode != http.StatusServiceUnavailable
 	})
 	if resp.StatusCode != status {
