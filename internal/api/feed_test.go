@@ -39,7 +39,7 @@ func TestFeeds(t *testing.T) {
 	for i, c := range changes {
 		step.Matches = append(step.Matches, queries.Match{Query: "qa", Number: int64(i + 1), Cause: queries.MatchChange, Source: "a", At: c.Before, Known: c.Before, Changes: []freshet.ChangeRef{c.Ref()}})
 	}
-	if err := queries.NewStore(r.store.DB()).RunQueries(t.Context(), step); err != nil {
+	if err := queries.NewStore(r.store.DB()).CommitStep(t.Context(), step); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {

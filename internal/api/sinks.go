@@ -359,7 +359,7 @@ func (a *sinkAPI) listLetters(ctx context.Context, in *listLettersInput) (*rest.
 	if err != nil {
 		return nil, err
 	}
-	letters, err := a.sinks.Letters(ctx, in.Name, after, in.Limit)
+	letters, err := a.sinks.DeadLetters(ctx, in.Name, after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -475,7 +475,7 @@ func (a *sinkAPI) listOwed(ctx context.Context, in *listOwedInput) (*rest.Body[c
 	if a.sinks == nil {
 		return nil, errNoSinks()
 	}
-	debts, err := a.sinks.Owed(ctx, in.Name, in.Offset+in.Limit+1)
+	debts, err := a.sinks.Pending(ctx, in.Name, in.Offset+in.Limit+1)
 	if err != nil {
 		return nil, err
 	}

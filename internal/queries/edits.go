@@ -108,7 +108,7 @@ type queryNotes struct {
 
 func (r *Runner) notes(ctx context.Context) (map[ID]queryNotes, error) {
 	by := map[ID]queryNotes{}
-	for n, err := range r.cfg.Queries.QueryNotes(ctx) {
+	for n, err := range r.cfg.Queries.States(ctx) {
 		if err != nil {
 			return nil, err
 		}

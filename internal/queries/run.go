@@ -144,7 +144,7 @@ func (r *Runner) keep(ctx context.Context) error {
 	if len(r.step.States)+len(r.step.Matches)+len(r.step.Batches) == 0 || r.postponed() {
 		return nil
 	}
-	err := retry.Write(ctx, func() error { return r.cfg.Queries.RunQueries(ctx, r.step) }, func(times int, err error) {
+	err := retry.Write(ctx, func() error { return r.cfg.Queries.CommitStep(ctx, r.step) }, func(times int, err error) {
 		if times == 1 {
 			r.cfg.Log.Error("the data cannot be written; queries wait until it can", "err", err, "hint", freshet.HintOf(err))
 		}

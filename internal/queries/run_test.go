@@ -185,7 +185,7 @@ func TestNothingMatchedNothingWritten(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		notes := func() (found []string) {
 			synctest.Wait()
-			for n, err := range r.queries.QueryNotes(r.t.Context()) {
+			for n, err := range r.queries.States(r.t.Context()) {
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -227,8 +227,8 @@ func scanQuery(scan func(...any) error) (Query, error) {
 	return r.query()
 }
 
-// QueryNotes yields the state that queries are run with, in the order of queries and names.
-func (s *Store) QueryNotes(ctx context.Context) iter.Seq2[State, error] {
+// States yields the state that queries are run with, in the order of queries and names.
+func (s *Store) States(ctx context.Context) iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		var at State // the last that was yielded
 		for {
@@ -264,10 +264,10 @@ func (s *Store) notesAfter(ctx context.Context, at State) (page []State, err err
 	return page, err
 }
 
-// RunQueries stores the results of a step in running the queries, all of it or nothing, except those of
+// CommitStep stores the results of a step in running the queries, all of it or nothing, except those of
 // queries that were removed. The numbers of the matches of a query, and those in its batches, must
 // follow each other without a gap.
-func (s *Store) RunQueries(ctx context.Context, step Step) error {
+func (s *Store) CommitStep(ctx context.Context, step Step) error {
 	return s.db.Write(ctx, "keeping what queries matched", func(tx *store.Tx) error {
 		r := &queryRun{tx: tx, rows: map[ID]*queryRow{}}
 		for _, n := range step.States {

@@ -256,9 +256,9 @@ func (s *Store) withEntries(ctx context.Context, debts []PendingDelivery) ([]Pen
 const passed = `NOT EXISTS (SELECT 1 FROM places o WHERE o.reader = d.reader AND (coalesce(o.stream, 0) = 1) = (d.change > 4611686018427387904)
 	AND d.change > o.place + coalesce(o.stream, 0) * 4611686018427387904)`
 
-// Debts returns up to limit debts of a reader that are due and not after its place,
+// DueDeliveries returns up to limit debts of a reader that are due and not after its place,
 // the longest due first, and when the next one after them is due (zero if none).
-func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit int) (due []PendingDelivery, next time.Time, err error) {
+func (s *Store) DueDeliveries(ctx context.Context, reader string, now time.Time, limit int) (due []PendingDelivery, next time.Time, err error) {
 	most := store.Limited(limit)
 	if limit > 0 {
 		most++ // one more, to see when it is due
@@ -281,9 +281,9 @@ func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit i
 	return due, later.Time(), err
 }
 
-// Letters returns up to limit debts of a reader that were given up, of what comes
+// DeadLetters returns up to limit debts of a reader that were given up, of what comes
 // after an entry, in the order of the streams: changes come first.
-func (s *Store) Letters(ctx context.Context, reader string, after Position, limit int) ([]PendingDelivery, error) {
+func (s *Store) DeadLetters(ctx context.Context, reader string, after Position, limit int) ([]PendingDelivery, error) {
 	return s.debtsOf(ctx, "reading what was given up of "+reader, "WHERE d.reader = ? AND d.due IS NULL AND d.change > ? ORDER BY d.change LIMIT ?", reader, debtKey(after), store.Limited(limit))
 }
 
@@ -361,9 +361,9 @@ func (s *Store) Postpone(ctx context.Context, reader string, d PendingDelivery) 
 	})
 }
 
-// ShiftDebts moves when a reader's debts are due, but for those that are due
+// ShiftDue moves when a reader's debts are due, but for those that are due
 // at once: the clock that they were reckoned by was set.
-func (s *Store) ShiftDebts(ctx context.Context, reader string, by time.Duration) error {
+func (s *Store) ShiftDue(ctx context.Context, reader string, by time.Duration) error {
 	return s.db.Write(ctx, "moving the debts of "+reader, func(tx *store.Tx) error {
 		return tx.Amend("debts", "reader = ? AND due > 0", []driver.Value{reader}, func(row []driver.Value) {
 			row[3] = max(1, row[3].(int64)+int64(by))
@@ -371,8 +371,8 @@ func (s *Store) ShiftDebts(ctx context.Context, reader string, by time.Duration)
 	})
 }
 
-// Owed counts a reader's open debts and those given up.
-func (s *Store) Owed(ctx context.Context, reader string) (open, dead int, err error) {
+// CountDeliveries counts a reader's open debts and those given up.
+func (s *Store) CountDeliveries(ctx context.Context, reader string) (open, dead int, err error) {
 	err = s.db.Each(ctx, "counting the debts of "+reader, "SELECT count(due), count(*) - count(due) FROM debts WHERE reader = ?", []any{reader},
 		func(scan func(...any) error) error { return scan(&open, &dead) })
 	return open, dead, err
@@ -464,8 +464,8 @@ func (s *Store) PutSink(ctx context.Context, name string, definition []byte, rev
 	return now, err
 }
 
-// NoteSink keeps how it stands with a sink.
-func (s *Store) NoteSink(ctx context.Context, name string, c Condition) error {
+// SetCondition keeps how it stands with a sink.
+func (s *Store) SetCondition(ctx context.Context, name string, c Condition) error {
 	return s.db.Write(ctx, "noting how sink "+name+" is", func(tx *store.Tx) error {
 		row, err := sinkRow(tx, name)
 		if err != nil {
@@ -491,10 +491,10 @@ func (s *Store) RemoveSink(ctx context.Context, name string) error {
 	})
 }
 
-// Accounts returns how it stands with all readers, or with one if it is named, by name.
+// ReaderStatuses returns how it stands with all readers, or with one if it is named, by name.
 // Those of which nothing is on record are left out. What it costs grows with the
 // readers and what they owe, not with a query for each.
-func (s *Store) Accounts(ctx context.Context, reader string) ([]ReaderStatus, error) {
+func (s *Store) ReaderStatuses(ctx context.Context, reader string) ([]ReaderStatus, error) {
 	found := accounts{}
 	for _, read := range []func(context.Context, string, accounts) error{s.accountPlaces, s.accountDebts, s.accountRetired} {
 		if err := read(ctx, reader, found); err != nil {

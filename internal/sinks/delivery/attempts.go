@@ -61,14 +61,14 @@ func (s *Sinks) Attempts(ctx context.Context, name string) ([]Delivery, error) {
 	return made, nil
 }
 
-// Owed returns up to limit deliveries that a sink waits for and that wait for no other of
+// Pending returns up to limit deliveries that a sink waits for and that wait for no other of
 // their source, the next to be tried first.
-func (s *Sinks) Owed(ctx context.Context, name string, limit int) ([]sinks.PendingDelivery, error) {
+func (s *Sinks) Pending(ctx context.Context, name string, limit int) ([]sinks.PendingDelivery, error) {
 	if _, err := s.Get(ctx, name); err != nil {
 		return nil, err
 	}
 	const ahead = 100 * 365 * units.Day // later than any attempt
-	debts, _, err := s.cfg.Store.Debts(ctx, name, s.cfg.Now().Add(ahead), limit)
+	debts, _, err := s.cfg.Store.DueDeliveries(ctx, name, s.cfg.Now().Add(ahead), limit)
 	return debts, err
 }
 

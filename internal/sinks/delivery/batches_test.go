@@ -69,7 +69,7 @@ func (r *teller) match(tell bool, ids ...queries.ID) {
 			}
 			step.Batches = []queries.Batch{p}
 		}
-		if err := r.queries.RunQueries(r.t.Context(), step); err != nil {
+		if err := r.queries.CommitStep(r.t.Context(), step); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -238,7 +238,7 @@ func TestWhatCannotBeRenderedOfAQueryIsALetter(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		letters, err := r.store.Letters(t.Context(), "sink", sinks.Position{}, 10)
+		letters, err := r.store.DeadLetters(t.Context(), "sink", sinks.Position{}, 10)
 		if err != nil || len(letters) != 2 || letters[0].ID() != "a.1~rig" || letters[0].Err != "template: line 3" {
 			t.Fatalf("the letters are %+v, %v", letters, err)
 		}
@@ -264,7 +264,7 @@ func TestWhatCannotBeRenderedOfAQueryIsALetter(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		letters, err = r.store.Letters(t.Context(), "sink", sinks.Position{}, 10)
+		letters, err = r.store.DeadLetters(t.Context(), "sink", sinks.Position{}, 10)
 		if want := "query a was removed before the message could be made"; err != nil || len(letters) != 1 || letters[0].Err != want {
 			t.Errorf("after the query was removed the letters are %+v, %v; want %q", letters, err, want)
 		}

@@ -154,7 +154,7 @@ func (r *round) worsen(ctx context.Context, a attempt, givenUp bool) error {
 // note puts on record how it stands with the receiver.
 func (r *round) note(ctx context.Context, c sinks.Condition) error {
 	r.condition = c
-	return r.persist(ctx, "condition", func() error { return r.cfg.Store.NoteSink(context.WithoutCancel(ctx), r.cfg.Name, c) })
+	return r.persist(ctx, "condition", func() error { return r.cfg.Store.SetCondition(context.WithoutCancel(ctx), r.cfg.Name, c) })
 }
 
 // giveUp stops the sink for good: the endpoint has said that it is gone.

@@ -41,7 +41,7 @@ func (r *round) catchUp(ctx context.Context) error {
 			return err
 		}
 	}
-	_, next, err := r.cfg.Store.Debts(ctx, r.cfg.Name, now, 1)
+	_, next, err := r.cfg.Store.DueDeliveries(ctx, r.cfg.Name, now, 1)
 	if err != nil {
 		return fmt.Errorf("debts of sink %s: %w", r.cfg.Name, err)
 	}
@@ -54,5 +54,5 @@ func (r *round) catchUp(ctx context.Context) error {
 
 // shift moves all retries.
 func (r *round) shift(ctx context.Context, by time.Duration) error {
-	return r.persist(ctx, "retries", func() error { return r.cfg.Store.ShiftDebts(ctx, r.cfg.Name, by) })
+	return r.persist(ctx, "retries", func() error { return r.cfg.Store.ShiftDue(ctx, r.cfg.Name, by) })
 }

@@ -338,7 +338,7 @@ func TestFollowerCannotRender(t *testing.T) {
 		if len(told) != 2 || !told[0].GivenUp || told[0].ID != bad.ID() {
 			t.Errorf("told %+v", told)
 		}
-		letters, err := r.store.Letters(t.Context(), "sink", sinks.Position{}, 10)
+		letters, err := r.store.DeadLetters(t.Context(), "sink", sinks.Position{}, 10)
 		if err != nil || len(letters) != 1 || letters[0].Err != "template: line 3" {
 			t.Errorf("the letters are %+v, %v", letters, err)
 		}
@@ -479,7 +479,7 @@ func TestFollowerGone(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%d attempts, want one: the endpoint is gone", n)
 		}
-		_, dead, err := r.store.Owed(t.Context(), "sink")
+		_, dead, err := r.store.CountDeliveries(t.Context(), "sink")
 		if err != nil || dead < 1 {
 			t.Errorf("%d deliveries given up (%v), want those that were owed", dead, err)
 		}

@@ -44,7 +44,7 @@ func (s *Sinks) List(ctx context.Context) ([]State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the sinks: %w", err)
 	}
-	accounts, err := s.cfg.Store.Accounts(ctx, "")
+	accounts, err := s.cfg.Store.ReaderStatuses(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("read how the sinks are doing: %w", err)
 	}
@@ -110,7 +110,7 @@ func (s *Sinks) Get(ctx context.Context, name string) (State, error) {
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return State{}, fmt.Errorf("read sink %s: %w", name, err)
 	}
-	accounts, err := s.cfg.Store.Accounts(ctx, name)
+	accounts, err := s.cfg.Store.ReaderStatuses(ctx, name)
 	if err != nil {
 		return State{}, fmt.Errorf("read how sink %s is doing: %w", name, err)
 	}
@@ -302,13 +302,13 @@ func (s *Sinks) renderSample(ctx context.Context, o *sinks.Outlet, m *sinks.Mess
 	return err
 }
 
-// Letters returns up to limit deliveries of a sink that were given up, of what comes after an
+// DeadLetters returns up to limit deliveries of a sink that were given up, of what comes after an
 // entry.
-func (s *Sinks) Letters(ctx context.Context, name string, after sinks.Position, limit int) ([]sinks.PendingDelivery, error) {
+func (s *Sinks) DeadLetters(ctx context.Context, name string, after sinks.Position, limit int) ([]sinks.PendingDelivery, error) {
 	if _, err := s.Get(ctx, name); err != nil {
 		return nil, err
 	}
-	return s.cfg.Store.Letters(ctx, name, after, limit)
+	return s.cfg.Store.DeadLetters(ctx, name, after, limit)
 }
 
 // A Replay says what is to be delivered again. Without anything set it is all that was

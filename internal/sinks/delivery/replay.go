@@ -38,7 +38,7 @@ func (s *Sinks) revive(ctx context.Context, name string, ids []string) (int, err
 
 // letters returns the entries of letters, by their ids or places.
 func (s *Sinks) letters(ctx context.Context, name string, ids []string) (at []sinks.Position, err error) {
-	letters, err := s.cfg.Store.Letters(ctx, name, sinks.Position{}, 0)
+	letters, err := s.cfg.Store.DeadLetters(ctx, name, sinks.Position{}, 0)
 	if err != nil {
 		return nil, err
 	}

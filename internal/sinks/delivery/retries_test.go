@@ -336,7 +336,7 @@ func TestFollowerTells(t *testing.T) {
 		c := r.capture(page)
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		debts, _, err := r.store.Debts(t.Context(), "sink", time.Now().Add(time.Hour), 10)
+		debts, _, err := r.store.DueDeliveries(t.Context(), "sink", time.Now().Add(time.Hour), 10)
 		if err != nil || len(debts) != 1 || debts[0].Attempts != 1 || debts[0].Err != errDown.Error() {
 			t.Errorf("after one attempt the debts are %+v (%v)", debts, err)
 		}

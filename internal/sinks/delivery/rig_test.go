@@ -173,7 +173,7 @@ func (r *rig) follow(change func(*delivery.FollowerConfig)) (stop func() error) 
 
 func (r *rig) owes(open, dead int) {
 	r.t.Helper()
-	o, d, err := r.store.Owed(r.t.Context(), "sink")
+	o, d, err := r.store.CountDeliveries(r.t.Context(), "sink")
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -215,7 +215,7 @@ func (r *round) pay(ctx context.Context) (alarm time.Time, err error) {
 	if free <= 0 {
 		return time.Time{}, nil
 	}
-	debts, next, err := r.cfg.Store.Debts(ctx, r.cfg.Name, r.horizon(now.Add(r.ahead)), free+len(r.flying)+len(r.refused))
+	debts, next, err := r.cfg.Store.DueDeliveries(ctx, r.cfg.Name, r.horizon(now.Add(r.ahead)), free+len(r.flying)+len(r.refused))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("debts of sink %s: %w", r.cfg.Name, err)
 	}
@@ -248,7 +248,7 @@ func (r *round) probeFirst(ctx context.Context, now time.Time) error {
 	if !r.probe || len(r.flying) > 0 {
 		return nil
 	}
-	first, _, err := r.cfg.Store.Debts(ctx, r.cfg.Name, distant(now), 1)
+	first, _, err := r.cfg.Store.DueDeliveries(ctx, r.cfg.Name, distant(now), 1)
 	if err != nil || len(first) == 0 {
 		return err
 	}

@@ -30,21 +30,21 @@ type Archive interface {
 type Outbox interface {
 	Place(ctx context.Context, reader string) (sinks.Position, error)
 	Advance(ctx context.Context, reader string, to sinks.Position, owed []sinks.NewDelivery) error
-	Debts(ctx context.Context, reader string, now time.Time, limit int) ([]sinks.PendingDelivery, time.Time, error)
+	DueDeliveries(ctx context.Context, reader string, now time.Time, limit int) ([]sinks.PendingDelivery, time.Time, error)
 	Settle(ctx context.Context, reader string, at ...sinks.Position) error
-	Letters(ctx context.Context, reader string, after sinks.Position, limit int) ([]sinks.PendingDelivery, error)
+	DeadLetters(ctx context.Context, reader string, after sinks.Position, limit int) ([]sinks.PendingDelivery, error)
 	Revive(ctx context.Context, reader string, at ...sinks.Position) (int, error)
 	Postpone(ctx context.Context, reader string, d sinks.PendingDelivery) error
-	ShiftDebts(ctx context.Context, reader string, by time.Duration) error
-	Owed(ctx context.Context, reader string) (open, dead int, err error)
+	ShiftDue(ctx context.Context, reader string, by time.Duration) error
+	CountDeliveries(ctx context.Context, reader string) (open, dead int, err error)
 	Retire(ctx context.Context, reader string, endpoint sinks.EndpointID, err string) error
 	Retired(ctx context.Context, reader string, endpoint sinks.EndpointID) (bool, error)
-	Accounts(ctx context.Context, reader string) ([]sinks.ReaderStatus, error)
+	ReaderStatuses(ctx context.Context, reader string) ([]sinks.ReaderStatus, error)
 
 	Sinks(ctx context.Context) ([]sinks.Record, error)
 	Sink(ctx context.Context, name string) (sinks.Record, error)
 	PutSink(ctx context.Context, name string, definition []byte, revision int64) (int64, error)
-	NoteSink(ctx context.Context, name string, c sinks.Condition) error
+	SetCondition(ctx context.Context, name string, c sinks.Condition) error
 	RemoveSink(ctx context.Context, name string) error
 }
 

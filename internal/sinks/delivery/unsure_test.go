@@ -28,7 +28,7 @@ func TestUnsureNodeMakesNoAttempt(t *testing.T) {
 		stop := r.follow(nil)
 		r.capture(page)
 		time.Sleep(9500 * time.Millisecond)
-		debts, _, err := r.store.Debts(t.Context(), "sink", time.Now().Add(time.Hour), 10)
+		debts, _, err := r.store.DueDeliveries(t.Context(), "sink", time.Now().Add(time.Hour), 10)
 		if err != nil || len(debts) != 1 || debts[0].Attempts != 0 || debts[0].Err != "" {
 			t.Errorf("%+v is owed: %v", debts, err)
 		}

@@ -91,10 +91,10 @@ func rich(t *testing.T) string {
 	do(outbox.Retire(ctx, "slow", sinks.EndpointAt("https://x.example/"), "410"))
 	_, err = outbox.PutSink(ctx, "pager", []byte("sealed"), 0)
 	do(err)
-	do(outbox.NoteSink(ctx, "slow", sinks.Condition{Failing: time.Unix(1, 0), Held: time.Unix(2, 0), Err: "down"}))
+	do(outbox.SetCondition(ctx, "slow", sinks.Condition{Failing: time.Unix(1, 0), Held: time.Unix(2, 0), Err: "down"}))
 	_, err = standing.AddQuery(ctx, queries.Query{Name: "q", Origin: freshet.FromAPI, Created: noon, From: -1})
 	do(err)
-	do(standing.RunQueries(ctx, queries.Step{
+	do(standing.CommitStep(ctx, queries.Step{
 		States:  []queries.State{{Query: "q", Name: "window", Body: []byte("w")}},
 		Matches: []queries.Match{{Query: "q", Number: 1, Cause: queries.MatchChange, At: noon, Known: noon, Source: "a", Changes: []freshet.ChangeRef{{Source: "a", Seq: 1, Cursor: 1}}, Group: "g", Value: 1.5}},
 		Batches: []queries.Batch{{Query: "q", Name: "q", From: 1, To: 1, Delay: queries.DelayDigest, At: noon}},

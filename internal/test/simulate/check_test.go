@@ -322,7 +322,7 @@ func (s *simulation) checkDeliveries(store *sqlite.Store, changes []freshet.Chan
 				s.broken("%s never got %s", r.name, c.ID())
 			}
 		}
-		pending, dead, err := sinks.NewStore(store.DB()).Owed(context.Background(), r.name)
+		pending, dead, err := sinks.NewStore(store.DB()).CountDeliveries(context.Background(), r.name)
 		if err != nil || pending != 0 || dead != 0 {
 			s.broken("%s is still owed %d, and %d are given up: %v", r.name, pending, dead, err)
 		}

@@ -99,7 +99,7 @@ var announceTests = []test{
 			same(b, "the log", logged, []freshet.Change{c})
 		}
 		b.ok("advance", b.Advance(b.Context(), "hook", sinks.PositionOf(c), []sinks.NewDelivery{{Cursor: c.Cursor}}))
-		debts, _, err := b.Debts(b.Context(), "hook", minute(1), 10)
+		debts, _, err := b.DueDeliveries(b.Context(), "hook", minute(1), 10)
 		if err != nil || len(debts) != 1 || debts[0].Change.Details.Page != freshet.PageWent {
 			b.Errorf("the debts are %+v: %v", debts, err)
 		}

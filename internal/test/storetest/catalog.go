@@ -301,7 +301,7 @@ var catalogTests = []test{
 			if own != 2 || spent != 4 {
 				b.Errorf("%d attempts of b are left and %d requests of what is purged, want 2 and 4", own, spent)
 			}
-			open, dead, err := b.Owed(b.Context(), "r")
+			open, dead, err := b.CountDeliveries(b.Context(), "r")
 			b.ok("owed", err)
 			if open+dead != 0 {
 				b.Errorf("%d debts are left", open+dead)

@@ -34,7 +34,7 @@ func messages(changes []freshet.Change) (owed []sinks.NewDelivery) {
 // debts returns the changes that reader r owes at a moment.
 func (b *bench) debts(now time.Time, limit int) ([]sinks.PendingDelivery, time.Time) {
 	b.Helper()
-	due, next, err := b.Debts(b.Context(), "r", now, limit)
+	due, next, err := b.DueDeliveries(b.Context(), "r", now, limit)
 	b.ok("debts", err)
 	return due, next
 }
@@ -75,7 +75,7 @@ var outboxTests = []test{
 		if next.IsZero() || next.After(minute(60)) {
 			b.Errorf("the next after them is due at %v, want now or before", next)
 		}
-		open, dead, err := b.Owed(b.Context(), "r")
+		open, dead, err := b.CountDeliveries(b.Context(), "r")
 		b.ok("owed", err)
 		same(b, "the counts", [2]int{open, dead}, [2]int{5, 0})
 	}},
@@ -137,8 +137,8 @@ var outboxTests = []test{
 		b.ok("postpone", b.Postpone(b.Context(), "r", sinks.PendingDelivery{Change: changes[0], Attempts: 3, Due: minute(90), Err: "refused"}))
 		b.ok("give up", b.Postpone(b.Context(), "r", sinks.PendingDelivery{Change: changes[1], Attempts: 9, Err: "gone"}))
 		for _, step := range []struct{ by, due int }{{1e6, 1e6 + 90}, {-1e6 - 20, 70}} {
-			b.ok("move", b.ShiftDebts(b.Context(), "r", time.Duration(step.by)*time.Minute))
-			b.ok("move those of another", b.ShiftDebts(b.Context(), "other", time.Hour))
+			b.ok("move", b.ShiftDue(b.Context(), "r", time.Duration(step.by)*time.Minute))
+			b.ok("move those of another", b.ShiftDue(b.Context(), "other", time.Hour))
 			b.reopen()
 			due, next := b.debts(minute(60), 100)
 			same(b, "those that are due at once", owed(due), changes[2:])
@@ -150,7 +150,7 @@ var outboxTests = []test{
 		b.ok("give up", b.Postpone(b.Context(), "r", sinks.PendingDelivery{Change: changes[0], Attempts: 9, Err: "gone"}))
 		due, _ := b.debts(minute(1e6), 100)
 		same(b, "the debts", owed(due), changes[1:])
-		open, dead, err := b.Owed(b.Context(), "r")
+		open, dead, err := b.CountDeliveries(b.Context(), "r")
 		b.ok("owed", err)
 		same(b, "the counts", [2]int{open, dead}, [2]int{4, 1})
 	}},
@@ -182,7 +182,7 @@ var outboxTests = []test{
 		due, next := b.debts(minute(60), 100)
 		same(b, "the debts of the first", owed(due), changes)
 		same(b, "the next after them", next, time.Time{})
-		open, dead, err := b.Owed(b.Context(), "other")
+		open, dead, err := b.CountDeliveries(b.Context(), "other")
 		b.ok("owed", err)
 		same(b, "the counts of the other", [2]int{open, dead}, [2]int{4, 0})
 	}},
@@ -190,7 +190,7 @@ var outboxTests = []test{
 		changes := owes(b)
 		b.ok("settle", b.Settle(b.Context(), "r", entries(changes)...))
 		b.ok("postpone", b.Postpone(b.Context(), "r", sinks.PendingDelivery{Change: changes[0], Attempts: 1, Due: minute(1)}))
-		open, dead, err := b.Owed(b.Context(), "r")
+		open, dead, err := b.CountDeliveries(b.Context(), "r")
 		b.ok("owed", err)
 		same(b, "the counts", [2]int{open, dead}, [2]int{0, 0})
 	}},
@@ -230,7 +230,7 @@ var outboxTests = []test{
 		}
 		counts := map[string][2]int{"r": {0, 5}, "other": {1, 0}}
 		for reader, want := range counts {
-			open, dead, err := b.Owed(b.Context(), reader)
+			open, dead, err := b.CountDeliveries(b.Context(), reader)
 			b.ok("owed", err)
 			same(b, "the counts of "+reader, [2]int{open, dead}, want)
 		}
@@ -277,7 +277,7 @@ var lineTests = []test{
 		heads("after one was given up", first[2], second[0])
 		b.ok("settle", b.Settle(b.Context(), "r", sinks.PositionOf(first[2]), sinks.PositionOf(second[0]), sinks.PositionOf(second[1])))
 		heads("when all but one are settled")
-		open, dead, err := b.Owed(b.Context(), "r")
+		open, dead, err := b.CountDeliveries(b.Context(), "r")
 		b.ok("owed", err)
 		same(b, "the counts", [2]int{open, dead}, [2]int{0, 1})
 	}},
@@ -316,15 +316,15 @@ var lineTests = []test{
 		b.ok("advance", b.Advance(b.Context(), "r", sinks.PositionOf(changes[3]), messages))
 		b.ok("give up", b.Postpone(b.Context(), "r", sinks.PendingDelivery{Change: changes[0], Attempts: 9, Err: "refused"}))
 		b.reopen()
-		letters, err := b.Letters(b.Context(), "r", sinks.Position{}, 10)
+		letters, err := b.DeadLetters(b.Context(), "r", sinks.Position{}, 10)
 		b.ok("letters", err)
 		same(b, "the letters", letters, []sinks.PendingDelivery{
 			{Change: changes[0], Source: "a", Body: messages[0].Body, Attempts: 9, Err: "refused"}, {Change: changes[1], Source: "a", Err: "the template fails"},
 		})
-		letters, err = b.Letters(b.Context(), "r", sinks.PositionOf(changes[0]), 10)
+		letters, err = b.DeadLetters(b.Context(), "r", sinks.PositionOf(changes[0]), 10)
 		b.ok("letters", err)
 		same(b, "the letters after the first", owed(letters), changes[1:2])
-		if letters, err = b.Letters(b.Context(), "other", sinks.Position{}, 10); err != nil || len(letters) > 0 {
+		if letters, err = b.DeadLetters(b.Context(), "other", sinks.Position{}, 10); err != nil || len(letters) > 0 {
 			b.Errorf("another reader has letters %v, %v", letters, err)
 		}
 		n, err := b.Revive(b.Context(), "r", sinks.PositionOf(changes[1]), sinks.PositionOf(changes[2]))
@@ -335,7 +335,7 @@ var lineTests = []test{
 		n, err = b.Revive(b.Context(), "r")
 		b.ok("revive all", err)
 		same(b, "revived", n, 1)
-		open, dead, err := b.Owed(b.Context(), "r")
+		open, dead, err := b.CountDeliveries(b.Context(), "r")
 		b.ok("owed", err)
 		same(b, "the counts", [2]int{open, dead}, [2]int{4, 0})
 		for i, c := range changes {
@@ -449,19 +449,19 @@ var batchTests = []test{
 			b.Errorf("after its query was removed, what is owed is %+v", due)
 		}
 		b.ok("postpone", b.Postpone(b.Context(), "r", sinks.PendingDelivery{Batch: due[0].Batch, Attempts: 10, Err: "refused"}))
-		letters, err := b.Letters(b.Context(), "r", sinks.Position{}, 10)
+		letters, err := b.DeadLetters(b.Context(), "r", sinks.Position{}, 10)
 		b.ok("letters", err)
 		if len(letters) != 2 || letters[0].Err != "refused" || letters[1].ID() != owed[2].Event || letters[1].Err != "the template fails" {
 			b.Errorf("the letters are %+v", letters)
 		}
-		letters, err = b.Letters(b.Context(), "r", letters[0].Position(), 10)
+		letters, err = b.DeadLetters(b.Context(), "r", letters[0].Position(), 10)
 		b.ok("letters", err)
 		same(b, "the letters after the first", len(letters), 1)
 		n, err := b.Revive(b.Context(), "r", letters[0].Position())
 		b.ok("revive", err)
 		same(b, "revived", n, 1)
 		b.ok("owe what was removed", b.Advance(b.Context(), "other", batchAt(batches[2]), owed[:1]))
-		open, dead, err := b.Owed(b.Context(), "other")
+		open, dead, err := b.CountDeliveries(b.Context(), "other")
 		b.ok("owed", err)
 		same(b, "the counts", [2]int{open, dead}, [2]int{0, 0})
 	}},
@@ -470,7 +470,7 @@ var batchTests = []test{
 // account returns how it stands with a reader.
 func (b *bench) account(reader string) sinks.ReaderStatus {
 	b.Helper()
-	found, err := b.Accounts(b.Context(), reader)
+	found, err := b.ReaderStatuses(b.Context(), reader)
 	b.ok("accounts", err)
 	if len(found) != 1 {
 		b.Fatalf("there are %d accounts of %s", len(found), reader)
@@ -481,7 +481,7 @@ func (b *bench) account(reader string) sinks.ReaderStatus {
 // accountTests are of how it stands with all readers.
 var accountTests = []test{
 	{"accounts say of every reader what is on record", func(b *bench) {
-		none, err := b.Accounts(b.Context(), "")
+		none, err := b.ReaderStatuses(b.Context(), "")
 		b.ok("accounts", err)
 		same(b, "the accounts of a new store", len(none), 0)
 		changes := owes(b)
@@ -503,13 +503,13 @@ var accountTests = []test{
 			{Reader: "p", Begun: true, At: batchAt(batches[1]), Place: batches[1].End, Dead: 2, Retired: []sinks.EndpointID{"e1", "e2"}},
 			{Reader: "r", Begun: true, At: sinks.PositionOf(changes[4]), Place: changes[4].Place(), Pending: 3, Dead: 1},
 		}
-		got, err := b.Accounts(b.Context(), "")
+		got, err := b.ReaderStatuses(b.Context(), "")
 		b.ok("accounts", err)
 		same(b, "the accounts", got, want)
 		for _, a := range want {
 			same(b, "the account of "+a.Reader, b.account(a.Reader), a)
 		}
-		none, err = b.Accounts(b.Context(), "nobody")
+		none, err = b.ReaderStatuses(b.Context(), "nobody")
 		b.ok("accounts", err)
 		same(b, "those of nobody", len(none), 0)
 	}},
@@ -541,8 +541,8 @@ var sinkTests = []test{
 			same(b, "the revision", revision, want+1)
 		}
 		down := sinks.Condition{Failing: minute(1), Held: minute(2), Err: "down"}
-		b.ok("note", b.NoteSink(b.Context(), "chat", down))
-		b.ok("note one of the file", b.NoteSink(b.Context(), "a", sinks.Condition{Failing: minute(3), Err: "slow"}))
+		b.ok("note", b.SetCondition(b.Context(), "chat", down))
+		b.ok("note one of the file", b.SetCondition(b.Context(), "a", sinks.Condition{Failing: minute(3), Err: "slow"}))
 		_, err = b.PutSink(b.Context(), "chat", []byte("other"), 1)
 		b.is("an edit of an old revision", err, freshet.ErrStale)
 		b.reopen()
@@ -571,13 +571,13 @@ var sinkTests = []test{
 		}
 		_, err = b.Place(b.Context(), "r")
 		b.is("the place", err, freshet.ErrNotFound)
-		open, dead, err := b.Owed(b.Context(), "r")
+		open, dead, err := b.CountDeliveries(b.Context(), "r")
 		b.ok("owed", err)
 		same(b, "the counts", [2]int{open, dead}, [2]int{0, 0})
 		retired, err := b.Retired(b.Context(), "r", "e")
 		b.ok("retired", err)
 		same(b, "whether it is retired", retired, false)
-		open, _, err = b.Owed(b.Context(), "other")
+		open, _, err = b.CountDeliveries(b.Context(), "other")
 		b.ok("owed", err)
 		same(b, "what the other is owed", open, 1)
 	}},

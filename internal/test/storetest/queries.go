@@ -29,7 +29,7 @@ func (b *bench) matches(q queries.MatchQuery) []queries.Match {
 // notes returns what is remembered to run queries.
 func (b *bench) notes() (found []string) {
 	b.Helper()
-	for n, err := range b.QueryNotes(b.Context()) {
+	for n, err := range b.States(b.Context()) {
 		b.ok("notes", err)
 		found = append(found, fmt.Sprintf("%s/%s=%s", n.Query, n.Name, n.Body))
 	}
@@ -39,7 +39,7 @@ func (b *bench) notes() (found []string) {
 // step keeps what a step in running queries brought.
 func (b *bench) step(step queries.Step) {
 	b.Helper()
-	b.ok("run queries", b.RunQueries(b.Context(), step))
+	b.ok("run queries", b.CommitStep(b.Context(), step))
 }
 
 // run keeps matches of queries, in order, and returns them as they are stored.
@@ -185,7 +185,7 @@ var queryTests = []test{
 			"a batch of too many":           {Batches: []queries.Batch{{Query: "p", From: 1, To: 2}}},
 		} {
 			step.States = []queries.State{{Name: "place", Body: []byte("9")}}
-			if b.RunQueries(b.Context(), step) == nil {
+			if b.CommitStep(b.Context(), step) == nil {
 				b.Errorf("%s was kept", what)
 			}
 		}
