@@ -17,27 +17,27 @@ import (
 
 // A Store keeps the sinks that are not in the configuration file, the conditions of all sinks, and
 // the outbox: what named readers have been sent. A reader follows one stream at a time. It advances
-// over it, owing a delivery for each entry that it wants, and settles each debt when the receiver has
-// accepted the delivery. What it owes of one stream stays owed when it continues with another.
+// over it, recording a delivery for each entry that it wants, and settles each when the receiver has
+// accepted it. The deliveries of one stream stay when it continues with another.
 type Store struct{ db *store.DB }
 
 // NewStore returns the store in a database.
 func NewStore(db *store.DB) *Store { return &Store{db} }
 
-// The debts of a reader are one queue, whatever stream they are of: the keys of batches,
+// The deliveries of a reader are one queue over all streams: the keys of batches,
 // and the lines of queries, lie above those of changes and sources.
 const aboveChanges = 1 << 62
 
-// debtKey returns the key of a debt.
-func debtKey(e Position) int64 {
+// deliveryKey returns the key of a delivery.
+func deliveryKey(e Position) int64 {
 	if e.Stream == StreamBatches {
 		return int64(e.Cursor) + aboveChanges
 	}
 	return int64(e.Cursor)
 }
 
-// owedOf returns what a debt with a key is of.
-func owedOf(key int64) Position {
+// positionOf returns the position that a key stands for.
+func positionOf(key int64) Position {
 	if key > aboveChanges {
 		return Position{Stream: StreamBatches, Cursor: freshet.Cursor(key - aboveChanges)}
 	}
@@ -58,17 +58,17 @@ func (s *Store) Place(ctx context.Context, reader string) (at Position, err erro
 	return at, err
 }
 
-// Advance moves a reader's place and records the deliveries it now owes of
+// Advance moves a reader's place and records the new deliveries of
 // that stream, in one step. The first Advance begins the reader, wherever it goes, to
-// zero too. Moving back is allowed and owes again: what is still owed after the new
+// zero too. Moving back is allowed and repeats deliveries: those still pending after the new
 // place waits until the reader has come by, and keeps its message.
-func (s *Store) Advance(ctx context.Context, reader string, to Position, owed []NewDelivery) error {
+func (s *Store) Advance(ctx context.Context, reader string, to Position, added []NewDelivery) error {
 	return s.db.Write(ctx, "moving the place of "+reader, func(tx *store.Tx) error {
 		if err := tx.Put("places", reader, int64(to.Cursor), store.CountOrNull(int64(to.Stream))); err != nil {
 			return err
 		}
-		for _, m := range owed {
-			if err := owe(tx, reader, Position{Stream: to.Stream, Cursor: m.Cursor}, m); err != nil {
+		for _, m := range added {
+			if err := enqueue(tx, reader, Position{Stream: to.Stream, Cursor: m.Cursor}, m); err != nil {
 				return err
 			}
 		}
@@ -76,9 +76,9 @@ func (s *Store) Advance(ctx context.Context, reader string, to Position, owed []
 	})
 }
 
-// owe notes what a reader owes, if what it is of is still there.
-func owe(tx *store.Tx, reader string, at Position, m NewDelivery) error {
-	row := []driver.Value{reader, debtKey(at), int64(0), int64(0), m.Err, bytesOrNull(m.Body), nil, nil, nil, nil, nil}
+// enqueue adds a delivery, if its change or batch is still stored.
+func enqueue(tx *store.Tx, reader string, at Position, m NewDelivery) error {
+	row := []driver.Value{reader, deliveryKey(at), int64(0), int64(0), m.Err, bytesOrNull(m.Body), nil, nil, nil, nil, nil}
 	line, err := lineOf(tx, at, row)
 	if err != nil || line == 0 {
 		return err
@@ -94,7 +94,7 @@ func owe(tx *store.Tx, reader string, at Position, m NewDelivery) error {
 	}
 	if row[4] != "" {
 		row[3] = nil
-	} else if row[7], err = inLine(tx, reader, row[6], debtKey(at)); err != nil {
+	} else if row[7], err = inLine(tx, reader, row[6], deliveryKey(at)); err != nil {
 		return err
 	}
 	if err := tx.Put("debts", row...); err != nil {
@@ -103,8 +103,8 @@ func owe(tx *store.Tx, reader string, at Position, m NewDelivery) error {
 	return lineUp(tx, reader, row[6]) // it may have been the first of its line before
 }
 
-// sentBefore has a debt that is owed once more keep its message, which the receiver may have
-// seen already. One that was given up is made anew.
+// sentBefore has a delivery that is repeated keep its message, which the receiver may have
+// seen already. That of a dead letter is rendered again.
 func sentBefore(tx *store.Tx, row []driver.Value) error {
 	return tx.Query("SELECT message FROM debts WHERE reader = ? AND change = ? AND due IS NOT NULL AND message IS NOT NULL", row[:2], func(v []driver.Value) error {
 		row[4], row[5] = "", bytes.Clone(v[0].([]byte))
@@ -112,8 +112,8 @@ func sentBefore(tx *store.Tx, row []driver.Value) error {
 	})
 }
 
-// lineOf returns the line in which an entry is told, zero if the entry is gone. Of a batch
-// it notes the query in the row of the debt.
+// lineOf returns the line of an entry, zero if the entry is gone. Of a batch
+// it notes the query in the row of the delivery.
 func lineOf(tx *store.Tx, at Position, row []driver.Value) (line int64, err error) {
 	if at.Stream == StreamChanges {
 		return tx.Number("SELECT source FROM changes WHERE cursor = ?", int64(at.Cursor))
@@ -126,7 +126,7 @@ func lineOf(tx *store.Tx, at Position, row []driver.Value) (line int64, err erro
 	return line, err
 }
 
-// inLine finds a place in a line for a debt: it returns NULL if it is the first there or the
+// inLine finds a place in a line for a delivery: it returns NULL if it is the first there or the
 // order does not matter, and 1 if it waits for one before it. The one that was the first waits
 // from then on. The line is that of a source or of a query.
 func inLine(tx *store.Tx, reader string, line driver.Value, change int64) (waits driver.Value, err error) {
@@ -143,12 +143,12 @@ func inLine(tx *store.Tx, reader string, line driver.Value, change int64) (waits
 	return nil, tx.Amend("debts", "reader = ? AND change = ? AND waits IS NULL", []driver.Value{reader, first}, func(row []driver.Value) { row[7] = int64(1) })
 }
 
-// firstInLine returns the first debt of a line besides one, zero if there is none.
+// firstInLine returns the first delivery of a line besides one, zero if there is none.
 func firstInLine(tx *store.Tx, reader string, line driver.Value, besides int64) (int64, error) {
 	return tx.Number("SELECT change FROM debts WHERE reader = ? AND source = ? AND due IS NOT NULL AND change <> ? ORDER BY change LIMIT 1", reader, line, besides)
 }
 
-// lineUp lets the first debt of a line be due.
+// lineUp lets the first delivery of a line be due.
 func lineUp(tx *store.Tx, reader string, line driver.Value) error {
 	if line == nil {
 		return nil
@@ -160,8 +160,8 @@ func lineUp(tx *store.Tx, reader string, line driver.Value) error {
 	return tx.Amend("debts", "reader = ? AND change = ? AND waits IS NOT NULL", []driver.Value{reader, first}, func(row []driver.Value) { row[7] = nil })
 }
 
-// lineOwed returns the line in which a debt stands, NULL if in none.
-func lineOwed(tx *store.Tx, reader string, change int64) (source driver.Value, err error) {
+// lineOfDelivery returns the line of a delivery, NULL if in none.
+func lineOfDelivery(tx *store.Tx, reader string, change int64) (source driver.Value, err error) {
 	err = tx.Query("SELECT source FROM debts WHERE reader = ? AND change = ?", []driver.Value{reader, change}, func(v []driver.Value) error {
 		source = v[0]
 		return nil
@@ -177,16 +177,16 @@ func bytesOrNull(b []byte) driver.Value {
 	return b
 }
 
-// debtColumns are all that is told of a debt. Its change or its batch can be missing.
-const debtColumns = `d.change, d.attempts, d.due, d.err, d.message, coalesce(d.event, ''), coalesce(d.query, ''), coalesce(d.about, ''),
+// deliveryColumns are the columns of a delivery. Its change or its batch can be missing.
+const deliveryColumns = `d.change, d.attempts, d.due, d.err, d.message, coalesce(d.event, ''), coalesce(d.query, ''), coalesce(d.about, ''),
 	coalesce(p.name, ''), coalesce(p.first, 0), coalesce(p.last, 0), coalesce(p.held, ''), p.at, coalesce(m.cursor, 0)`
 
-// debtJoins are the tables of debtColumns.
-const debtJoins = ` FROM debts d LEFT JOIN parcels p ON p.cursor = d.change - 4611686018427387904 LEFT JOIN matches m ON m.query = p.query AND m.number = p.last `
+// deliveryJoins are the tables of deliveryColumns.
+const deliveryJoins = ` FROM debts d LEFT JOIN parcels p ON p.cursor = d.change - 4611686018427387904 LEFT JOIN matches m ON m.query = p.query AND m.number = p.last `
 
-// debtsOf returns the debts of a reader for which a condition holds.
-func (s *Store) debtsOf(ctx context.Context, doing, where string, args ...any) (found []PendingDelivery, err error) {
-	err = s.db.Each(ctx, doing, "SELECT "+debtColumns+debtJoins+where, args, func(scan func(...any) error) error {
+// deliveriesOf returns the deliveries of a reader for which a condition holds.
+func (s *Store) deliveriesOf(ctx context.Context, doing, where string, args ...any) (found []PendingDelivery, err error) {
+	err = s.db.Each(ctx, doing, "SELECT "+deliveryColumns+deliveryJoins+where, args, func(scan func(...any) error) error {
 		var d PendingDelivery
 		var key int64
 		var due, told store.Moment
@@ -197,7 +197,7 @@ func (s *Store) debtsOf(ctx context.Context, doing, where string, args ...any) (
 		if p.At = told.Time(); due != 0 { // which is at once
 			d.Due = due.Time()
 		}
-		if at := owedOf(key); at.Stream == StreamBatches {
+		if at := positionOf(key); at.Stream == StreamBatches {
 			p.Cursor = at.Cursor
 			d.Batch = p
 		} else {
@@ -212,8 +212,8 @@ func (s *Store) debtsOf(ctx context.Context, doing, where string, args ...any) (
 	return s.withEntries(ctx, found)
 }
 
-// withEntries reads the changes of debts, and the epochs of all entries.
-func (s *Store) withEntries(ctx context.Context, debts []PendingDelivery) ([]PendingDelivery, error) {
+// withEntries reads the changes of deliveries, and the epochs of all entries.
+func (s *Store) withEntries(ctx context.Context, list []PendingDelivery) ([]PendingDelivery, error) {
 	changes, err := s.db.Epochs(ctx, store.Changes)
 	if err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (s *Store) withEntries(ctx context.Context, debts []PendingDelivery) ([]Pen
 		return nil, err
 	}
 	var at []freshet.Cursor
-	for _, d := range debts {
+	for _, d := range list {
 		if d.Batch.Cursor == 0 {
 			at = append(at, d.Change.Cursor)
 		}
@@ -236,8 +236,8 @@ func (s *Store) withEntries(ctx context.Context, debts []PendingDelivery) ([]Pen
 	for _, c := range read {
 		by[c.Cursor] = c
 	}
-	for i := range debts {
-		d := &debts[i]
+	for i := range list {
+		d := &list[i]
 		if d.Batch.Cursor > 0 {
 			d.Batch.End.Epoch = matches.Of(d.Batch.End.Cursor)
 			continue
@@ -248,27 +248,27 @@ func (s *Store) withEntries(ctx context.Context, debts []PendingDelivery) ([]Pen
 		d.Change.Epoch = changes.Of(d.Change.Cursor)
 		d.Source = d.Change.Source
 	}
-	return debts, nil
+	return list, nil
 }
 
-// passed holds for debts that are not after the place of their reader in its stream. Those
-// that are wait for those before them, which are owed again.
+// passed holds for deliveries that are not after the place of their reader in its stream. Those
+// that are wait for those before them, which are repeated.
 const passed = `NOT EXISTS (SELECT 1 FROM places o WHERE o.reader = d.reader AND (coalesce(o.stream, 0) = 1) = (d.change > 4611686018427387904)
 	AND d.change > o.place + coalesce(o.stream, 0) * 4611686018427387904)`
 
-// DueDeliveries returns up to limit debts of a reader that are due and not after its place,
+// DueDeliveries returns up to limit deliveries of a reader that are due and not after its place,
 // the longest due first, and when the next one after them is due (zero if none).
 func (s *Store) DueDeliveries(ctx context.Context, reader string, now time.Time, limit int) (due []PendingDelivery, next time.Time, err error) {
 	most := store.Limited(limit)
 	if limit > 0 {
 		most++ // one more, to see when it is due
 	}
-	due, err = s.debtsOf(ctx, "reading the debts of "+reader, "WHERE d.reader = (SELECT ?) AND d.due <= (SELECT ?) AND d.waits IS NULL AND "+passed+" ORDER BY d.due, d.change LIMIT (SELECT ?)", reader, int64(store.MomentOf(now)), most)
+	due, err = s.deliveriesOf(ctx, "reading the deliveries of "+reader, "WHERE d.reader = (SELECT ?) AND d.due <= (SELECT ?) AND d.waits IS NULL AND "+passed+" ORDER BY d.due, d.change LIMIT (SELECT ?)", reader, int64(store.MomentOf(now)), most)
 	if err != nil {
 		return nil, next, err
 	}
 	for i, d := range due {
-		if d.Due.IsZero() { // at once, that is since it is owed
+		if d.Due.IsZero() { // at once, that is since it was recorded
 			due[i].Due = cmp.Or(d.Change.Before, d.Batch.At)
 		}
 	}
@@ -276,24 +276,24 @@ func (s *Store) DueDeliveries(ctx context.Context, reader string, now time.Time,
 		return due[:limit], due[limit].Due, nil
 	}
 	var later store.Moment
-	err = s.db.Each(ctx, "reading the debts of "+reader, "SELECT min(due) FROM debts d WHERE d.reader = (SELECT ?) AND d.due > (SELECT ?) AND d.waits IS NULL AND "+passed,
+	err = s.db.Each(ctx, "reading the deliveries of "+reader, "SELECT min(due) FROM debts d WHERE d.reader = (SELECT ?) AND d.due > (SELECT ?) AND d.waits IS NULL AND "+passed,
 		[]any{reader, int64(store.MomentOf(now))}, func(scan func(...any) error) error { return scan(&later) })
 	return due, later.Time(), err
 }
 
-// DeadLetters returns up to limit debts of a reader that were given up, of what comes
+// DeadLetters returns up to limit dead letters of a reader, of what comes
 // after an entry, in the order of the streams: changes come first.
 func (s *Store) DeadLetters(ctx context.Context, reader string, after Position, limit int) ([]PendingDelivery, error) {
-	return s.debtsOf(ctx, "reading what was given up of "+reader, "WHERE d.reader = ? AND d.due IS NULL AND d.change > ? ORDER BY d.change LIMIT ?", reader, debtKey(after), store.Limited(limit))
+	return s.deliveriesOf(ctx, "reading the dead letters of "+reader, "WHERE d.reader = ? AND d.due IS NULL AND d.change > ? ORDER BY d.change LIMIT ?", reader, deliveryKey(after), store.Limited(limit))
 }
 
-// Revive makes debts that were given up due at once, as if they had never been
+// Revive makes dead letters due at once, as if they had never been
 // tried; without entries it does so with all. It returns how many there were.
 func (s *Store) Revive(ctx context.Context, reader string, at ...Position) (revived int, err error) {
-	err = s.db.Write(ctx, "owing again what was given up of "+reader, func(tx *store.Tx) error {
+	err = s.db.Write(ctx, "reviving dead letters of "+reader, func(tx *store.Tx) error {
 		var dead []int64
 		err := tx.Query("SELECT change FROM debts WHERE reader = ? AND due IS NULL ORDER BY change", []driver.Value{reader}, func(v []driver.Value) error {
-			if change := v[0].(int64); len(at) == 0 || slices.Contains(at, owedOf(change)) {
+			if change := v[0].(int64); len(at) == 0 || slices.Contains(at, positionOf(change)) {
 				dead = append(dead, change)
 			}
 			return nil
@@ -303,7 +303,7 @@ func (s *Store) Revive(ctx context.Context, reader string, at ...Position) (revi
 		}
 		revived = len(dead)
 		for _, change := range dead {
-			source, err := lineOwed(tx, reader, change)
+			source, err := lineOfDelivery(tx, reader, change)
 			if err != nil {
 				return err
 			}
@@ -323,18 +323,18 @@ func (s *Store) Revive(ctx context.Context, reader string, at ...Position) (revi
 	return revived, err
 }
 
-// Settle removes debts that have been delivered.
+// Settle removes deliveries that the receiver has accepted.
 func (s *Store) Settle(ctx context.Context, reader string, at ...Position) error {
 	if len(at) == 0 {
 		return nil
 	}
-	return s.db.Write(ctx, "settling debts of "+reader, func(tx *store.Tx) error {
+	return s.db.Write(ctx, "settling deliveries of "+reader, func(tx *store.Tx) error {
 		for _, one := range at {
-			source, err := lineOwed(tx, reader, debtKey(one))
+			source, err := lineOfDelivery(tx, reader, deliveryKey(one))
 			if err != nil {
 				return err
 			}
-			if err := tx.Remove("debts", "reader = ? AND change = ?", reader, debtKey(one)); err != nil {
+			if err := tx.Remove("debts", "reader = ? AND change = ?", reader, deliveryKey(one)); err != nil {
 				return err
 			}
 			if err := lineUp(tx, reader, source); err != nil {
@@ -345,12 +345,12 @@ func (s *Store) Settle(ctx context.Context, reader string, at ...Position) error
 	})
 }
 
-// Postpone puts a debt off after a failed attempt. A zero Due gives it up:
-// it stays on record but is not returned by Debts again.
+// Postpone postpones a delivery after a failed attempt. A zero Due makes it a dead letter:
+// it stays on record but is not returned by DueDeliveries again.
 func (s *Store) Postpone(ctx context.Context, reader string, d PendingDelivery) error {
-	return s.db.Write(ctx, "postponing a debt of "+reader, func(tx *store.Tx) error {
+	return s.db.Write(ctx, "postponing a delivery of "+reader, func(tx *store.Tx) error {
 		var source driver.Value
-		err := tx.Amend("debts", "reader = ? AND change = ?", []driver.Value{reader, debtKey(d.Position())}, func(row []driver.Value) {
+		err := tx.Amend("debts", "reader = ? AND change = ?", []driver.Value{reader, deliveryKey(d.Position())}, func(row []driver.Value) {
 			row[2], row[3], row[4] = int64(d.Attempts), store.MomentOf(d.Due).Value(), d.Err
 			source = row[6]
 		})
@@ -361,25 +361,25 @@ func (s *Store) Postpone(ctx context.Context, reader string, d PendingDelivery) 
 	})
 }
 
-// ShiftDue moves when a reader's debts are due, but for those that are due
+// ShiftDue moves when a reader's deliveries are due, but for those that are due
 // at once: the clock that they were reckoned by was set.
 func (s *Store) ShiftDue(ctx context.Context, reader string, by time.Duration) error {
-	return s.db.Write(ctx, "moving the debts of "+reader, func(tx *store.Tx) error {
+	return s.db.Write(ctx, "moving the deliveries of "+reader, func(tx *store.Tx) error {
 		return tx.Amend("debts", "reader = ? AND due > 0", []driver.Value{reader}, func(row []driver.Value) {
 			row[3] = max(1, row[3].(int64)+int64(by))
 		})
 	})
 }
 
-// CountDeliveries counts a reader's open debts and those given up.
+// CountDeliveries counts a reader's pending deliveries and its dead letters.
 func (s *Store) CountDeliveries(ctx context.Context, reader string) (open, dead int, err error) {
-	err = s.db.Each(ctx, "counting the debts of "+reader, "SELECT count(due), count(*) - count(due) FROM debts WHERE reader = ?", []any{reader},
+	err = s.db.Each(ctx, "counting the deliveries of "+reader, "SELECT count(due), count(*) - count(due) FROM debts WHERE reader = ?", []any{reader},
 		func(scan func(...any) error) error { return scan(&open, &dead) })
 	return open, dead, err
 }
 
 // Retire records that an endpoint of a reader wants no more deliveries, and
-// gives up all debts of the reader with err as the reason, in one step.
+// makes dead letters of all its deliveries, with err as the reason, in one step.
 func (s *Store) Retire(ctx context.Context, reader string, endpoint EndpointID, err string) error {
 	return s.db.Write(ctx, "retiring an endpoint of "+reader, func(tx *store.Tx) error {
 		if failed := tx.Put("retired", reader, string(endpoint)); failed != nil {
@@ -464,7 +464,7 @@ func (s *Store) PutSink(ctx context.Context, name string, definition []byte, rev
 	return now, err
 }
 
-// SetCondition keeps how it stands with a sink.
+// SetCondition stores the condition of a sink.
 func (s *Store) SetCondition(ctx context.Context, name string, c Condition) error {
 	return s.db.Write(ctx, "noting how sink "+name+" is", func(tx *store.Tx) error {
 		row, err := sinkRow(tx, name)
@@ -476,7 +476,7 @@ func (s *Store) SetCondition(ctx context.Context, name string, c Condition) erro
 	})
 }
 
-// RemoveSink forgets a sink with its place in the log and all that it is owed.
+// RemoveSink forgets a sink with its position and its deliveries.
 func (s *Store) RemoveSink(ctx context.Context, name string) error {
 	return s.db.Write(ctx, "removing sink "+name, func(tx *store.Tx) error {
 		if err := tx.Remove("sinks", "name = ?", name); err != nil {
@@ -491,12 +491,12 @@ func (s *Store) RemoveSink(ctx context.Context, name string) error {
 	})
 }
 
-// ReaderStatuses returns how it stands with all readers, or with one if it is named, by name.
+// ReaderStatuses returns the status of all readers, or of one if it is named, by name.
 // Those of which nothing is on record are left out. What it costs grows with the
-// readers and what they owe, not with a query for each.
+// readers and their deliveries, not with a query for each.
 func (s *Store) ReaderStatuses(ctx context.Context, reader string) ([]ReaderStatus, error) {
-	found := accounts{}
-	for _, read := range []func(context.Context, string, accounts) error{s.accountPlaces, s.accountDebts, s.accountRetired} {
+	found := statuses{}
+	for _, read := range []func(context.Context, string, statuses) error{s.statusPlaces, s.statusCounts, s.statusRetired} {
 		if err := read(ctx, reader, found); err != nil {
 			return nil, err
 		}
@@ -508,11 +508,11 @@ func (s *Store) ReaderStatuses(ctx context.Context, reader string) ([]ReaderStat
 	return all, nil
 }
 
-// accounts are those of readers by name.
-type accounts map[string]*ReaderStatus
+// statuses are those of readers by name.
+type statuses map[string]*ReaderStatus
 
-// of returns the account of a reader.
-func (a accounts) of(reader string) *ReaderStatus {
+// of returns the status of a reader.
+func (a statuses) of(reader string) *ReaderStatus {
 	if a[reader] == nil {
 		a[reader] = &ReaderStatus{Reader: reader}
 	}
@@ -527,8 +527,8 @@ func ofReader(reader string) (where string, args []any) {
 	return " WHERE reader = ?", []any{reader}
 }
 
-// accountPlaces reads how far readers are. The end of a batch is that of its last match.
-func (s *Store) accountPlaces(ctx context.Context, reader string, found accounts) error {
+// statusPlaces reads how far readers are. The end of a batch is that of its last match.
+func (s *Store) statusPlaces(ctx context.Context, reader string, found statuses) error {
 	changes, err := s.db.Epochs(ctx, store.Changes)
 	if err != nil {
 		return err
@@ -554,8 +554,8 @@ func (s *Store) accountPlaces(ctx context.Context, reader string, found accounts
 	})
 }
 
-// accountDebts counts what readers owe.
-func (s *Store) accountDebts(ctx context.Context, reader string, found accounts) error {
+// statusCounts counts deliveries.
+func (s *Store) statusCounts(ctx context.Context, reader string, found statuses) error {
 	where, args := ofReader(reader)
 	return s.db.Each(ctx, "reading the states of readers", "SELECT reader, count(due), count(*) - count(due) FROM debts"+where+" GROUP BY reader", args, func(scan func(...any) error) error {
 		var a ReaderStatus
@@ -568,8 +568,8 @@ func (s *Store) accountDebts(ctx context.Context, reader string, found accounts)
 	})
 }
 
-// accountRetired reads which endpoints want no more.
-func (s *Store) accountRetired(ctx context.Context, reader string, found accounts) error {
+// statusRetired reads which endpoints want no more.
+func (s *Store) statusRetired(ctx context.Context, reader string, found statuses) error {
 	where, args := ofReader(reader)
 	return s.db.Each(ctx, "reading the states of readers", "SELECT reader, endpoint FROM retired"+where+" ORDER BY reader, endpoint", args, func(scan func(...any) error) error {
 		var name string

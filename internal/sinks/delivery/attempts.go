@@ -68,8 +68,8 @@ func (s *Sinks) Pending(ctx context.Context, name string, limit int) ([]sinks.Pe
 		return nil, err
 	}
 	const ahead = 100 * 365 * units.Day // later than any attempt
-	debts, _, err := s.cfg.Store.DueDeliveries(ctx, name, s.cfg.Now().Add(ahead), limit)
-	return debts, err
+	pending, _, err := s.cfg.Store.DueDeliveries(ctx, name, s.cfg.Now().Add(ahead), limit)
+	return pending, err
 }
 
 const (

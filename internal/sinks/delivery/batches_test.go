@@ -284,7 +284,7 @@ func TestOwes(t *testing.T) {
 		}
 		for i := range 3 {
 			r.match(true, "a")
-			if err := f.Owe(t.Context()); err != nil {
+			if err := f.Record(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			r.owes(i+1, 0)

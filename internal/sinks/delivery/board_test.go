@@ -140,9 +140,9 @@ func (c *counted) LastChange(ctx context.Context) (freshet.Cursor, error) {
 	return c.store.LastChange(ctx)
 }
 
-func (c *counted) Advance(ctx context.Context, reader string, to sinks.Position, owed []sinks.NewDelivery) error {
+func (c *counted) Advance(ctx context.Context, reader string, to sinks.Position, more []sinks.NewDelivery) error {
 	c.count("advance")
-	return c.store.Advance(ctx, reader, to, owed)
+	return c.store.Advance(ctx, reader, to, more)
 }
 
 // Sinks that want nothing of what comes are not asked. Their places are shown as they are,

@@ -16,7 +16,7 @@ import (
 
 // FollowerConfig says what a Follower does. Name, Store, Render and Send are needed.
 type FollowerConfig struct {
-	Name  string // of the sink; its place and its debts are kept under it
+	Name  string // of the sink; its position and its deliveries are stored under it
 	Store Store
 
 	Stream sinks.Stream // what the sink follows
@@ -126,8 +126,8 @@ func (f *Follower) place(ctx context.Context) (at freshet.Cursor, err error) {
 }
 
 // advance moves the sink's place.
-func (f *Follower) advance(ctx context.Context, to freshet.Cursor, owed []sinks.NewDelivery) error {
-	return f.cfg.Store.Advance(ctx, f.cfg.Name, sinks.Position{Stream: f.cfg.Stream, Cursor: to}, owed)
+func (f *Follower) advance(ctx context.Context, to freshet.Cursor, more []sinks.NewDelivery) error {
+	return f.cfg.Store.Advance(ctx, f.cfg.Name, sinks.Position{Stream: f.cfg.Stream, Cursor: to}, more)
 }
 
 // endpoint is the name under which the store knows where the sink sends to.
@@ -197,4 +197,81 @@ func (f *Follower) persist(ctx context.Context, what string, write func() error)
 		return fmt.Errorf("%s of sink %s: %w", what, f.cfg.Name, err)
 	}
 	return nil
+}
+
+// end returns where the stream ends that the sink follows.
+func (f *Follower) end(ctx context.Context) (freshet.Cursor, error) {
+	if f.cfg.Stream == sinks.StreamBatches {
+		return f.cfg.Store.Queries.LastBatch(ctx)
+	}
+	return f.cfg.Store.LastChange(ctx)
+}
+
+// wait returns when the stream goes on after a place.
+func (f *Follower) wait(ctx context.Context, after freshet.Cursor) error {
+	if f.cfg.Stream == sinks.StreamBatches {
+		return f.cfg.Store.Queries.WaitBatch(ctx, after)
+	}
+	return f.cfg.Store.Wait(ctx, after)
+}
+
+// A page is part of the stream.
+type page struct {
+	to     freshet.Cursor          // its last entry; zero if there is none
+	full   bool                    // there may be more
+	wanted []sinks.PendingDelivery // with no message yet
+}
+
+// read returns what comes after a place, and what the sink wants of it.
+func (f *Follower) read(ctx context.Context, after freshet.Cursor) (p page, err error) {
+	if f.cfg.Stream == sinks.StreamBatches {
+		batches, err := f.cfg.Store.Queries.Batches(ctx, queries.MatchQuery{After: after, Limit: readLimit})
+		for _, one := range batches {
+			p.to = one.Cursor
+			if f.cfg.WantsBatch(one) {
+				p.wanted = append(p.wanted, sinks.PendingDelivery{Batch: one, Event: one.ID()})
+			}
+		}
+		p.full = len(batches) == readLimit
+		return p, err
+	}
+	changes, err := f.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: after, Limit: readLimit})
+	for _, c := range changes {
+		p.to = c.Cursor
+		if f.cfg.Wants(c) {
+			p.wanted = append(p.wanted, sinks.PendingDelivery{Change: c, Source: c.Source})
+		}
+	}
+	p.full = len(changes) == readLimit
+	return p, err
+}
+
+// render fills in what is sent.
+func (f *Follower) render(ctx context.Context, d *sinks.PendingDelivery) (err error) {
+	if d.Batch.Cursor == 0 {
+		d.Body, err = f.cfg.Render(ctx, d.Change)
+		return err
+	}
+	if d.Batch.To == 0 { // it is known by its name only
+		return fmt.Errorf("query %s was removed before the message could be made", d.Batch.Query)
+	}
+	source, body, err := f.cfg.RenderBatch(ctx, d.Batch)
+	if errors.Is(err, freshet.ErrNotFound) {
+		err = fmt.Errorf("query %s was removed before the message could be made", d.Batch.Query)
+	}
+	d.Source, d.Body = source, body
+	return err
+}
+
+// Record records the deliveries of everything that the stream has by now, without sending them.
+func (f *Follower) Record(ctx context.Context) error {
+	at, err := f.place(ctx)
+	if err != nil {
+		return err
+	}
+	r := newRound(f, at)
+	for more := true; more && err == nil; {
+		more, err = r.read(ctx)
+	}
+	return err
 }

@@ -559,11 +559,11 @@ func (s *fullStore) room() error {
 	return nil
 }
 
-func (s *fullStore) Advance(ctx context.Context, reader string, to sinks.Position, owed []sinks.NewDelivery) error {
+func (s *fullStore) Advance(ctx context.Context, reader string, to sinks.Position, more []sinks.NewDelivery) error {
 	if err := s.room(); err != nil {
 		return err
 	}
-	return s.store.Advance(ctx, reader, to, owed)
+	return s.store.Advance(ctx, reader, to, more)
 }
 
 func (s *fullStore) Settle(ctx context.Context, reader string, at ...sinks.Position) error {

@@ -24,7 +24,7 @@ func (s *Sinks) replay(ctx context.Context, to sinks.Sink, r Replay) (int, error
 	return 0, s.cfg.Store.Advance(ctx, to.Name, at, nil)
 }
 
-// revive owes letters again, all if none is named.
+// revive makes dead letters due again, all if none is named.
 func (s *Sinks) revive(ctx context.Context, name string, ids []string) (int, error) {
 	if len(ids) == 0 {
 		return s.cfg.Store.Revive(ctx, name)
@@ -52,7 +52,7 @@ func (s *Sinks) letters(ctx context.Context, name string, ids []string) (at []si
 	return at, nil
 }
 
-// tellsOf returns the place of what a debt tells of, in the log of changes or of matches.
+// tellsOf returns the place of the content of a delivery, in the log of changes or of matches.
 func tellsOf(d sinks.PendingDelivery) freshet.Place {
 	if d.Batch.Cursor > 0 {
 		return d.Batch.End

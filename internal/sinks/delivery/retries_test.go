@@ -13,6 +13,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 )
@@ -336,9 +337,9 @@ func TestFollowerTells(t *testing.T) {
 		c := r.capture(page)
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		debts, _, err := r.store.DueDeliveries(t.Context(), "sink", time.Now().Add(time.Hour), 10)
-		if err != nil || len(debts) != 1 || debts[0].Attempts != 1 || debts[0].Err != errDown.Error() {
-			t.Errorf("after one attempt the debts are %+v (%v)", debts, err)
+		pending, _, err := r.store.DueDeliveries(t.Context(), "sink", time.Now().Add(time.Hour), 10)
+		if err != nil || len(pending) != 1 || pending[0].Attempts != 1 || pending[0].Err != errDown.Error() {
+			t.Errorf("after one attempt the pending deliveries are %+v (%v)", pending, err)
 		}
 		r.answers(func(client.Event) error { return &sinks.Refusal{Status: 410} })
 		time.Sleep(time.Minute)
@@ -435,3 +436,34 @@ type brokenStore struct {
 }
 
 func (s *brokenStore) Settle(context.Context, string, ...sinks.Position) error { return s.err }
+
+// What a node does not send because another may decide by now is no attempt: it is sent in a moment,
+// and the receiver does not count as failing.
+func TestUnsureNodeMakesNoAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		began := time.Now()
+		r.answers(func(client.Event) error {
+			if time.Since(began) < 10*time.Second {
+				return fmt.Errorf("post: %w", &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("not sent")})
+			}
+			return nil
+		})
+		stop := r.follow(nil)
+		r.capture(page)
+		time.Sleep(9500 * time.Millisecond)
+		pending, _, err := r.store.DueDeliveries(t.Context(), "sink", time.Now().Add(time.Hour), 10)
+		if err != nil || len(pending) != 1 || pending[0].Attempts != 0 || pending[0].Err != "" {
+			t.Errorf("%+v is owed: %v", pending, err)
+		}
+		time.Sleep(2 * time.Second)
+		if got := r.accepted(); len(got) != 1 {
+			t.Errorf("%v was accepted", got)
+		}
+		if n := len(r.sendings()); n < 5 || n > 12 {
+			t.Errorf("it was tried %d times in 10 s", n)
+		}
+		stop()
+	})
+}

@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/clock"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sinks"
 )
 
@@ -26,11 +27,11 @@ type round struct {
 	*Follower
 	clock *clock.Clock   // the gate and all alarms go by its steady time
 	ahead time.Duration  // how far the dates in the store are ahead of it
-	at    freshet.Cursor // everything up to here is owed or not wanted
+	at    freshet.Cursor // everything up to here has a delivery or is not wanted
 	kept  freshet.Cursor // the place that is on record
 	since time.Time      // when it was put there
 
-	// until is where the stream ended when the round began. What is owed up to there, from
+	// until is where the stream ended when the round began. Deliveries up to there, from
 	// before a replay, waits until the place on record has passed it.
 	until freshet.Cursor
 
@@ -41,7 +42,7 @@ type round struct {
 	condition sinks.Condition // of the receiver, as it is on record
 	failed    bool            // a delivery failed before the round, and none was accepted since
 
-	// Debts are looked at when there may be others than before: something is owed or was
+	// Deliveries are read when there may be others than before: there is a new one or one was
 	// concluded, or the alarm rang that was set then.
 	look  bool
 	alarm time.Time
@@ -53,26 +54,26 @@ type round struct {
 	listening bool
 	news      chan error // there is an entry after at, or why that is not known
 
-	// What has to wait for what was owed before of its source or query is no attempt at an
+	// What has to wait for earlier deliveries of its source or query is no attempt at an
 	// endpoint that fails. Probe is set when there is one: what is first in line is tried
 	// once more than its schedule says, so that a recovery is seen.
 	probe bool
 
-	// After an endpoint has recovered all its debts are tried at once, and
+	// After an endpoint has recovered all its deliveries are tried at once, and
 	// not only those that are due. Refused are those that failed again.
 	released bool
 	refused  map[sinks.Position]bool
 	wrong    map[sinks.Position]int // how often in a row the receiver called a delivery wrong
 }
 
-// An attempt is how a try at paying a debt ended.
+// An attempt is the result of an attempt at a delivery.
 type attempt struct {
-	debt sinks.PendingDelivery
-	node string // that made it
-	took time.Duration
-	err  error
+	delivery sinks.PendingDelivery
+	node     string // that made it
+	took     time.Duration
+	err      error
 
-	extra bool // the schedule of the debt knows nothing of it
+	extra bool // it is outside the schedule of the delivery
 }
 
 func newRound(f *Follower, at freshet.Cursor) *round {
@@ -122,7 +123,7 @@ func (r *round) run(ctx context.Context) error {
 	}
 }
 
-// read takes the next entries off the stream and owes those that are wanted. It
+// read takes the next entries off the stream and records a delivery for each that is wanted. It
 // reports whether there may be more.
 func (r *round) read(ctx context.Context) (more bool, err error) {
 	end, err := r.end(ctx)
@@ -139,7 +140,7 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 	if p.to == 0 {
 		return false, r.keep(ctx, max(r.at, end), nil) // past entries that were purged, which would ring for ever
 	}
-	var owed []sinks.NewDelivery
+	var added []sinks.NewDelivery
 	for _, d := range p.wanted {
 		m := sinks.NewDelivery{Cursor: d.Position().Cursor, Event: d.Event, InOrder: true}
 		if err := r.render(ctx, &d); err != nil {
@@ -150,13 +151,13 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 			r.unfit(d, err)
 		}
 		m.Body, m.Source = d.Body, d.Source
-		owed = append(owed, m)
+		added = append(added, m)
 	}
-	if err := r.keep(ctx, p.to, owed); err != nil {
+	if err := r.keep(ctx, p.to, added); err != nil {
 		return false, err
 	}
-	r.look = r.look || len(owed) > 0
-	r.probe = r.probe || len(owed) > 0 && (r.gate.failures >= patience || r.failed)
+	r.look = r.look || len(added) > 0
+	r.probe = r.probe || len(added) > 0 && (r.gate.failures >= patience || r.failed)
 	return p.full, nil
 }
 
@@ -179,22 +180,22 @@ func (r *round) moved(to freshet.Cursor) {
 	}
 }
 
-// keepEvery is how long a place may stay off the record as long as nothing is owed. After a crash
+// keepEvery is how long a place may stay off the record as long as there is no delivery. After a crash
 // what was not wanted is looked at again, which changes nothing.
 const keepEvery = 5 * time.Second
 
-// keep moves the round on and puts on record what it owes.
-func (r *round) keep(ctx context.Context, to freshet.Cursor, owed []sinks.NewDelivery) error {
-	if len(owed) == 0 && r.kept >= r.until && r.clock.Now().Sub(r.since) < keepEvery && to-r.kept < readLimit {
+// keep moves the round on and records its deliveries.
+func (r *round) keep(ctx context.Context, to freshet.Cursor, more []sinks.NewDelivery) error {
+	if len(more) == 0 && r.kept >= r.until && r.clock.Now().Sub(r.since) < keepEvery && to-r.kept < readLimit {
 		r.moved(to)
 		return nil
 	}
-	return r.record(ctx, to, owed)
+	return r.record(ctx, to, more)
 }
 
-// record moves the round on and puts its place on record, with what it owes.
-func (r *round) record(ctx context.Context, to freshet.Cursor, owed []sinks.NewDelivery) error {
-	err := r.persist(ctx, "place", func() error { return r.advance(ctx, to, owed) })
+// record moves the round on and puts its place on record, with its deliveries.
+func (r *round) record(ctx context.Context, to freshet.Cursor, more []sinks.NewDelivery) error {
+	err := r.persist(ctx, "place", func() error { return r.advance(ctx, to, more) })
 	if err == nil {
 		r.moved(to)
 		r.look = r.look || r.kept < r.until
@@ -215,11 +216,11 @@ func (r *round) pay(ctx context.Context) (alarm time.Time, err error) {
 	if free <= 0 {
 		return time.Time{}, nil
 	}
-	debts, next, err := r.cfg.Store.DueDeliveries(ctx, r.cfg.Name, r.horizon(now.Add(r.ahead)), free+len(r.flying)+len(r.refused))
+	pending, next, err := r.cfg.Store.DueDeliveries(ctx, r.cfg.Name, r.horizon(now.Add(r.ahead)), free+len(r.flying)+len(r.refused))
 	if err != nil {
-		return time.Time{}, fmt.Errorf("debts of sink %s: %w", r.cfg.Name, err)
+		return time.Time{}, fmt.Errorf("pending deliveries of sink %s: %w", r.cfg.Name, err)
 	}
-	for _, d := range debts {
+	for _, d := range pending {
 		if free == 0 {
 			return time.Time{}, nil
 		}
@@ -255,7 +256,7 @@ func (r *round) probeFirst(ctx context.Context, now time.Time) error {
 	return r.begin(ctx, first[0], true)
 }
 
-// horizon is the time up to which a debt counts as due.
+// horizon is the time up to which a delivery counts as due.
 func (r *round) horizon(now time.Time) time.Time {
 	if r.released {
 		return distant(now)
@@ -263,7 +264,7 @@ func (r *round) horizon(now time.Time) time.Time {
 	return now
 }
 
-// distant is later than any debt is due.
+// distant is later than any delivery is due.
 func distant(now time.Time) time.Time { return now.AddDate(100, 0, 0) }
 
 // begin makes an attempt in a goroutine of its own.
@@ -284,7 +285,7 @@ func (r *round) begin(ctx context.Context, d sinks.PendingDelivery, extra bool) 
 	r.flight.Go(func() {
 		begun := time.Now()
 		node, err := r.cfg.Send(ctx, m)
-		r.done <- attempt{debt: d, node: node, took: time.Since(begun), err: err, extra: extra}
+		r.done <- attempt{delivery: d, node: node, took: time.Since(begun), err: err, extra: extra}
 	})
 	return nil
 }
@@ -292,7 +293,7 @@ func (r *round) begin(ctx context.Context, d sinks.PendingDelivery, extra bool) 
 // unfit tells of what cannot be rendered.
 func (r *round) unfit(d sinks.PendingDelivery, err error) {
 	err = freshet.WithHint(err, "correct the template; freshet sink replay "+r.cfg.Name+" then sends what was given up")
-	r.report(attempt{debt: d, err: err}, true)
+	r.report(attempt{delivery: d, err: err}, true)
 }
 
 // listen has the next entry ring for the round.
@@ -354,8 +355,233 @@ func (r *round) drain(ctx context.Context) {
 		if a.err != nil {
 			continue // cut off by us, which says nothing about the endpoint
 		}
-		if err := r.cfg.Store.Settle(context.WithoutCancel(ctx), r.cfg.Name, a.debt.Position()); err != nil {
-			r.cfg.Log.Error("a delivery succeeded but could not be recorded; it will be repeated", "event", a.debt.ID(), "err", err)
+		if err := r.cfg.Store.Settle(context.WithoutCancel(ctx), r.cfg.Name, a.delivery.Position()); err != nil {
+			r.cfg.Log.Error("a delivery succeeded but could not be recorded; it will be repeated", "event", a.delivery.ID(), "err", err)
 		}
 	}
+}
+
+// conclude settles or postpones the delivery of an attempt that has ended.
+func (r *round) conclude(ctx context.Context, a attempt) error {
+	delete(r.flying, a.delivery.Position())
+	if a.err != nil && ctx.Err() != nil {
+		return context.Cause(ctx) // cut off by us
+	}
+	if unsure(a.err) {
+		r.cfg.Log.Info("a delivery waits, because it is not sure that this node still decides", "event", a.delivery.ID())
+		r.gate.rest(r.clock.Now())
+		return nil
+	}
+	a.delivery.Attempts++
+	if a.err == nil {
+		return r.settle(ctx, a)
+	}
+	refusal, _ := errors.AsType[*sinks.Refusal](a.err)
+	if refusal != nil && refusal.Gone() {
+		r.report(a, true)
+		return r.giveUp(ctx)
+	}
+	return r.postpone(ctx, a, refusal)
+}
+
+// unsure reports whether nothing was sent because another node may decide by now. That says nothing
+// about the receiver.
+func unsure(err error) bool {
+	failed, ok := errors.AsType[*freshet.FetchError](err)
+	return ok && failed.Class.Is(failure.LocalHand)
+}
+
+// settle notes that a delivery has been accepted. If the endpoint had been
+// failing, all its deliveries are released.
+func (r *round) settle(ctx context.Context, a attempt) error {
+	// A stop must not undo what the endpoint has taken.
+	unhurried := context.WithoutCancel(ctx)
+	err := r.persist(ctx, "delivery", func() error {
+		return r.cfg.Store.Settle(unhurried, r.cfg.Name, a.delivery.Position())
+	})
+	r.report(a, false)
+	delete(r.wrong, a.delivery.Position())
+	if r.gate.succeeded() || r.failed || !r.condition.Held.IsZero() {
+		r.failed = false
+		r.cfg.Log.Info("the sink accepts deliveries again")
+		r.released, r.refused = true, map[sinks.Position]bool{}
+	}
+	if err != nil || r.condition == (sinks.Condition{}) {
+		return err
+	}
+	return r.note(ctx, sinks.Condition{})
+}
+
+const (
+	// unfitAttempts is how often in a row a receiver must call a delivery wrong before it
+	// is given up. It holds up those behind it for so long.
+	unfitAttempts = 3
+
+	// heldAfter is how long a receiver accepts nothing before it is held.
+	heldAfter = 48 * time.Hour
+
+	// heldPause is how often a receiver that is held is tried.
+	heldPause = time.Hour
+)
+
+// postpone postpones a delivery until its next attempt, or gives it up after the
+// last.
+func (r *round) postpone(ctx context.Context, a attempt, refusal *sinks.Refusal) error {
+	var away time.Duration
+	if refusal != nil {
+		away = refusal.RetryAfter
+	}
+	now, d := r.clock.Now(), a.delivery
+	held := !r.condition.Held.IsZero()
+	if held {
+		away = max(away, heldPause)
+	}
+	r.gate.failed(now, away)
+	if r.released {
+		r.refused[d.Position()] = true
+		if len(r.refused) > maxRefused {
+			r.released, r.refused = false, nil
+		}
+	}
+	if a.extra {
+		r.report(a, false)
+		return r.worsen(ctx, a, false)
+	}
+	d.Err = a.err.Error()
+	d.Due = time.Time{}
+	pause, again := wait(d.ID(), d.Attempts)
+	if held { // nothing more is given up
+		d.Attempts, pause, again = min(d.Attempts, Attempts-1), heldPause, true
+	}
+	if r.calledWrong(d.Position(), refusal) {
+		again = false
+	}
+	if again {
+		d.Due = now.Add(max(pause, away) + r.ahead)
+	}
+	r.report(a, !again)
+	if err := r.persist(ctx, "retry", func() error { return r.cfg.Store.Postpone(ctx, r.cfg.Name, d) }); err != nil {
+		return err
+	}
+	return r.worsen(ctx, a, !again)
+}
+
+// calledWrong reports whether the receiver has called a delivery wrong often enough. A start
+// forgets how often it did, which only makes for more attempts.
+func (r *round) calledWrong(at sinks.Position, refusal *sinks.Refusal) bool {
+	if refusal == nil || !refusal.Unfit() {
+		delete(r.wrong, at)
+		return false
+	}
+	if r.wrong == nil {
+		r.wrong = map[sinks.Position]int{}
+	}
+	r.wrong[at]++
+	if r.wrong[at] < unfitAttempts {
+		return false
+	}
+	delete(r.wrong, at)
+	return true
+}
+
+// worsen notes that the receiver accepts nothing. When a delivery has been given up after
+// days of that, the sink is held: it is tried now and then, and all else waits.
+func (r *round) worsen(ctx context.Context, a attempt, givenUp bool) error {
+	c, now := r.condition, r.clock.Now().Add(r.ahead)
+	if c.Failing.IsZero() && r.gate.failures >= patience { // one failure is no news
+		c.Failing, c.Err = now, a.err.Error()
+	}
+	if givenUp && c.Held.IsZero() && !c.Failing.IsZero() && now.Sub(c.Failing) >= heldAfter {
+		c.Held, c.Err = now, a.err.Error()
+		r.cfg.Log.Error("the sink has accepted nothing for days; it is tried once an hour, and its deliveries wait", "since", c.Failing, "err", a.err,
+			"hint", "repair the receiver, then freshet sink replay "+r.cfg.Name+" sends what was given up")
+	}
+	if c == r.condition {
+		return nil
+	}
+	return r.note(ctx, c)
+}
+
+// note puts on record how it stands with the receiver.
+func (r *round) note(ctx context.Context, c sinks.Condition) error {
+	r.condition = c
+	return r.persist(ctx, "condition", func() error { return r.cfg.Store.SetCondition(context.WithoutCancel(ctx), r.cfg.Name, c) })
+}
+
+// giveUp stops the sink for good: the endpoint has said that it is gone.
+func (r *round) giveUp(ctx context.Context) error {
+	r.cfg.Log.Error("the sink answered 410 Gone; no more deliveries are made to it",
+		"hint", "remove the sink, or change its URL")
+	err := r.persist(ctx, "stop", func() error {
+		return r.cfg.Store.Retire(ctx, r.cfg.Name, r.endpoint(), errGone.Error())
+	})
+	if err != nil {
+		return err
+	}
+	return errGone
+}
+
+// report tells of an attempt.
+func (r *round) report(a attempt, givenUp bool) {
+	id := a.delivery.ID()
+	switch {
+	case a.err == nil:
+		r.cfg.Log.Debug("delivered", "event", id, "attempt", a.delivery.Attempts, "took", a.took)
+	case givenUp:
+		r.cfg.Log.Error("delivery given up", "event", id, "attempt", a.delivery.Attempts, "err", a.err, "hint", freshet.HintOf(a.err))
+	default:
+		r.cfg.Log.Warn("delivery failed", "event", id, "attempt", a.delivery.Attempts, "err", a.err, "hint", freshet.HintOf(a.err))
+	}
+	if r.cfg.Observe != nil {
+		r.cfg.Observe(Delivery{Sink: r.cfg.Name, ID: id, Node: a.node, Attempt: a.delivery.Attempts, Ended: r.cfg.Now(), Took: a.took, Err: a.err, GivenUp: givenUp})
+	}
+}
+
+// followClock moves all retries when the wall clock was set: they are kept as
+// dates, and come after the wait that was meant.
+func (r *round) followClock(ctx context.Context) error {
+	ahead := r.clock.Ahead()
+	if ahead == r.ahead {
+		return nil
+	}
+	if err := r.shift(ctx, ahead-r.ahead); err != nil {
+		return err
+	}
+	r.ahead = ahead
+	r.look = true
+	return nil
+}
+
+// catchUp brings retries nearer that the wall clock has put far off, because it
+// was set back while nobody delivered. A change that is dated in the future says
+// by how much; and no retry is further off than the longest wait.
+func (r *round) catchUp(ctx context.Context) error {
+	now := r.clock.Now()
+	last, err := r.cfg.Store.LastChange(ctx)
+	if err != nil {
+		return fmt.Errorf("end of the change log: %w", err)
+	}
+	changes, err := r.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: last - 1, Limit: 1})
+	if err != nil {
+		return fmt.Errorf("the last change: %w", err)
+	}
+	if len(changes) > 0 && changes[0].Before.After(now) {
+		if err := r.shift(ctx, now.Sub(changes[0].Before)); err != nil {
+			return err
+		}
+	}
+	_, next, err := r.cfg.Store.DueDeliveries(ctx, r.cfg.Name, now, 1)
+	if err != nil {
+		return fmt.Errorf("pending deliveries of sink %s: %w", r.cfg.Name, err)
+	}
+	r.failed = !next.IsZero()
+	if late := next.Sub(now.Add(longestWait)); !next.IsZero() && late > 0 {
+		return r.shift(ctx, -late)
+	}
+	return nil
+}
+
+// shift moves all retries.
+func (r *round) shift(ctx context.Context, by time.Duration) error {
+	return r.persist(ctx, "retries", func() error { return r.cfg.Store.ShiftDue(ctx, r.cfg.Name, by) })
 }

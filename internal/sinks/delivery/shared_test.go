@@ -29,9 +29,9 @@ func (s *slowLog) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet
 	return found, err
 }
 
-func (s *slowLog) Advance(ctx context.Context, name string, to sinks.Position, owed []sinks.NewDelivery) error {
+func (s *slowLog) Advance(ctx context.Context, name string, to sinks.Position, more []sinks.NewDelivery) error {
 	s.places.Add(1)
-	return s.store.Advance(ctx, name, to, owed)
+	return s.store.Advance(ctx, name, to, more)
 }
 
 // Many sinks share what they read, and each is told of every change that it wants: also of those

@@ -29,7 +29,7 @@ type Archive interface {
 // An Outbox records deliveries, as [sinks.Store] does.
 type Outbox interface {
 	Place(ctx context.Context, reader string) (sinks.Position, error)
-	Advance(ctx context.Context, reader string, to sinks.Position, owed []sinks.NewDelivery) error
+	Advance(ctx context.Context, reader string, to sinks.Position, more []sinks.NewDelivery) error
 	DueDeliveries(ctx context.Context, reader string, now time.Time, limit int) ([]sinks.PendingDelivery, time.Time, error)
 	Settle(ctx context.Context, reader string, at ...sinks.Position) error
 	DeadLetters(ctx context.Context, reader string, after sinks.Position, limit int) ([]sinks.PendingDelivery, error)
