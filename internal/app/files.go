@@ -52,7 +52,12 @@ type limitedListener struct {
 // reads it.
 const writeBuffer = 128 << 10
 
-func limitConns(l net.Listener, most int) net.Listener {
+// limitConns bounds how many clients are connected at once.
+func limitConns(l net.Listener) net.Listener {
+	most := 1024
+	if files := openFiles(); files > 0 {
+		most, _ = shareFiles(files)
+	}
 	return &limitedListener{l, make(chan struct{}, most)}
 }
 

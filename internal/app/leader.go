@@ -214,7 +214,7 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 		return true, nil
 	}
 	s.node = n
-	defer func() { err = errors.Join(err, s.closeNode(n)) }()
+	defer func() { err = errors.Join(err, n.closeLed()) }()
 	if s.gate, err = s.openGate(ctx, n, false); err != nil {
 		return false, transientError{err}
 	}
@@ -241,7 +241,7 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 	switch {
 	case ctx.Err() != nil:
 		return false, err
-	case s.lost(n):
+	case n.lostLease():
 		s.Log.Warn("another node leads now, or the database cannot be written; this one stands by", "term", n.leads.Term(), "err", err)
 		return true, nil
 	case errors.Is(err, freshet.ErrStorage): // it may come back, and another node may reach it
@@ -268,8 +268,8 @@ func (s *service) dateByDatabase(ctx context.Context, cfg *Config) error {
 	return nil
 }
 
-// lost reports whether a node can write nothing any more.
-func (s *service) lost(n *Node) bool {
+// lostLease reports whether a node can write nothing any more.
+func (n *Node) lostLease() bool {
 	select {
 	case <-n.leads.Lost():
 		return true
@@ -278,11 +278,11 @@ func (s *service) lost(n *Node) bool {
 	}
 }
 
-// closeNode closes a node that has led. What it cannot write any more is another's to write.
-func (s *service) closeNode(n *Node) error {
+// closeLed closes a node that has led. What it cannot write any more is another's to write.
+func (n *Node) closeLed() error {
 	err := n.Close()
-	if err != nil && s.lost(n) {
-		s.Log.Debug("closing what another node has taken over", "err", err)
+	if err != nil && n.lostLease() {
+		n.log.Debug("closing what another node has taken over", "err", err)
 		return nil
 	}
 	return err

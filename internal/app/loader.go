@@ -5,35 +5,35 @@ import (
 	"fmt"
 	"time"
 
+	"freshet/internal/app/config"
 	"freshet/internal/daemon"
+	"freshet/internal/queries"
 )
 
-// A loader takes on the sources of the file while the API is served and polls are
-// made.
+// A loader loads the sources of the file while the API is served and polls are made.
 type loader struct {
 	daemon *daemon.Daemon
 	cancel context.CancelFunc
 	loaded chan struct{} // closed when it has ended
 }
 
-// load begins to take on the sources of the file. The channel is closed when that
-// has ended. If it fails it tells so.
-func (s *service) load(ctx context.Context, failed func(error)) <-chan struct{} {
+// startLoader begins to load the queries and sources of the file. If that fails it calls
+// failed.
+func startLoader(ctx context.Context, n *Node, settings config.Settings, failed func(error)) *loader {
 	ctx, cancel := context.WithCancel(ctx)
-	loaded, settings := make(chan struct{}), s.settings // a reload changes those
-	s.loader = loader{daemon: s.node.Daemon, cancel: cancel, loaded: loaded}
+	l := &loader{daemon: n.Daemon, cancel: cancel, loaded: make(chan struct{})}
 	go func() {
-		defer close(loaded)
+		defer close(l.loaded)
 		defer cancel()
-		err := s.syncQueries(ctx, settings) // first: they are few, and hear of every change
+		err := n.syncQueries(ctx, settings) // first: they are few, and see every change
 		if err == nil {
-			err = s.sync(ctx, settings)
+			err = n.syncSources(ctx, settings)
 		}
 		if err != nil && ctx.Err() == nil {
 			failed(err)
 		}
 	}()
-	return loaded
+	return l
 }
 
 // stop ends the loading, if it has not ended yet.
@@ -57,7 +57,7 @@ func (l *loader) ready() error {
 }
 
 // waitBriefly waits a moment for something to be done, and reports whether it is.
-func (s *service) waitBriefly(ctx context.Context, done <-chan struct{}) bool {
+func waitBriefly(ctx context.Context, done <-chan struct{}) bool {
 	const moment = time.Second
 	select {
 	case <-done:
@@ -66,4 +66,37 @@ func (s *service) waitBriefly(ctx context.Context, done <-chan struct{}) bool {
 	case <-time.After(moment):
 	}
 	return false
+}
+
+// syncSources makes the sources of the file those of the store. Without a file it
+// leaves them as they are.
+func (n *Node) syncSources(ctx context.Context, to config.Settings) error {
+	if to.File == "" {
+		return nil
+	}
+	done, err := n.Daemon.Sync(ctx, to.Sources)
+	if err != nil {
+		return fmt.Errorf("load the sources of %s: %w", to.File, err)
+	}
+	n.log.Info("sources of the configuration file loaded", "file", to.File, "added", done.Added, "changed", done.Changed, "removed", done.Removed, "kept", done.Kept)
+	return nil
+}
+
+// syncQueries makes the queries of the file those of the store, as syncSources does with sources.
+func (n *Node) syncQueries(ctx context.Context, to config.Settings) error {
+	if to.File == "" || n.queries == nil {
+		return nil
+	}
+	done, err := n.queries.Sync(ctx, to.Queries)
+	if err != nil {
+		return fmt.Errorf("load the queries of %s: %w", to.File, err)
+	}
+	for _, doubt := range to.Doubts {
+		n.log.Warn("the configuration file probably says what is not meant", "file", to.File, "doubt", doubt)
+	}
+	n.Daemon.QueriesEdited()
+	if done != (queries.Synced{}) {
+		n.log.Info("queries of the configuration file loaded", "file", to.File, "added", done.Added, "changed", done.Changed, "removed", done.Removed, "kept", done.Kept)
+	}
+	return nil
 }

@@ -73,7 +73,7 @@ type service struct {
 	where         Address  // of the API
 	at            net.Addr // likewise
 	handlerSwitch switchableHandler
-	listen        func()            // has the door answer whoever knocks
+	listen        func()            // starts to serve
 	announced     bool              // that the API is there
 	led           bool              // this node has led
 	troubles      map[string]string // of what does not work, which kind of trouble was told
@@ -82,7 +82,7 @@ type service struct {
 	member        *membership       // likewise
 	standby       *standby          // while another node leads
 	lease         time.Duration     // after which another node takes over
-	loader        loader
+	loader        *loader
 	asks          chan ask
 	inForce       atomic.Pointer[config.Settings] // settings, for whoever only looks
 }
@@ -130,11 +130,11 @@ func (s *service) run(ctx context.Context) (err error) {
 	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	server := s.server(s.where.sign(&s.handlerSwitch))
+	server := newServer(s.Log, s.where.sign(&s.handlerSwitch))
 	var api sync.WaitGroup
 	s.listen = sync.OnceFunc(func() {
 		api.Go(func() {
-			if err := server.Serve(s.limited(l)); !errors.Is(err, http.ErrServerClosed) {
+			if err := server.Serve(limitConns(l)); !errors.Is(err, http.ErrServerClosed) {
 				fail(breakdown{fmt.Errorf("serve the API: %w", err)})
 			}
 		})
@@ -201,13 +201,14 @@ func (s *service) work(ctx context.Context) error {
 	if err := s.sinks.Run(ctx, func(err error) { failed("deliver", err) }); err != nil {
 		return err
 	}
-	loaded := s.load(ctx, func(err error) { fail(breakdown{err}) })
+	s.loader = startLoader(ctx, s.node, s.settings, func(err error) { fail(breakdown{err}) })
+	loaded := s.loader.loaded
 	stopped := make(chan struct{})
 	served := s.handlerSwitch.serve(s.node.withWorkers(s.handler(stopped)))
 	s.listen()
 	// A short file is taken on before the first poll. What is learnt is then what
 	// the log teaches anybody who knows the sources from the beginning.
-	if !s.waitBriefly(ctx, loaded) {
+	if !waitBriefly(ctx, loaded) {
 		s.Log.Info("polling starts while sources of the configuration file are still loading")
 	}
 	started := make(chan struct{})
@@ -222,7 +223,7 @@ func (s *service) work(ctx context.Context) error {
 		failed("watch", <-ended)
 	})
 	s.stopStandby() // no poll waits for requests and deliveries that take long
-	s.waitBriefly(ctx, started)
+	waitBriefly(ctx, started)
 	if ctx.Err() == nil {
 		err = s.announce()
 	}
@@ -290,24 +291,15 @@ func (s *service) writeAddress() error {
 	return s.Announce(s.where.URL)
 }
 
-// limited bounds how many clients are connected at once.
-func (s *service) limited(l net.Listener) net.Listener {
-	most := 1024
-	if files := openFiles(); files > 0 {
-		most, _ = shareFiles(files)
-	}
-	return limitConns(l, most)
-}
-
-// server returns the HTTP server of the API. Only the header is timed: an
+// newServer returns the HTTP server of the API. Only the header is timed: an
 // answer may be a stream.
-func (s *service) server(h http.Handler) *http.Server {
+func newServer(log *slog.Logger, h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }
 
@@ -331,9 +323,9 @@ func (s *service) hostNames() []string {
 // handler returns the API. Closing stopped ends its streams.
 func (s *service) handler(stopped <-chan struct{}) http.Handler {
 	settings := s.settings // a reload must not be seen from a request
-	reload := s.askReload
-	if s.Once != nil {
-		reload = nil
+	var reload func(context.Context) error
+	if s.Once == nil {
+		reload = func(ctx context.Context) error { return s.between(ctx, s.reload) }
 	}
 	h := api.New(api.Config{
 		Store:      s.node.Store,

@@ -115,14 +115,14 @@ func (s *service) redirectWorkers(b *standby, h http.Handler) http.Handler {
 			http.Error(w, "the token of workers cannot be read", http.StatusServiceUnavailable)
 			return
 		}
-		brain := ""
+		leader := ""
 		if l := b.forwarder.leader.Load(); l != nil {
-			brain = l.Address
+			leader = l.Address
 		}
 		admit := func(context.Context, string) (bool, error) { return false, freshet.ErrBusy }
 		if b.node != nil {
 			admit = b.node.admits
 		}
-		cluster.Redirect(w, r, brain, token, admit)
+		cluster.Redirect(w, r, leader, token, admit)
 	})
 }
