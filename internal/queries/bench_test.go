@@ -74,7 +74,7 @@ func tellAll(b *testing.B, e *queries.Engine, alike int) {
 	for b.Loop() {
 		event := events[n%len(events)]
 		event.Change.Cursor = freshet.Cursor(n + 1)
-		matches += len(e.Tell(event))
+		matches += len(e.Observe(event))
 		n++
 	}
 	b.ReportMetric(float64(matches)/float64(n), "matches/op")

@@ -72,7 +72,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		for line := range 10 {
 			text += fmt.Sprintf("line %d of %d\n", line, i)
 		}
-		e.Tell(queries.Event{Subject: queries.Subject{ID: "a"}, Change: &c, Content: queries.Content{Added: text, Now: freshet.Fields{"sku": fmt.Sprint(i)}}})
+		e.Observe(queries.Event{Subject: queries.Subject{ID: "a"}, Change: &c, Content: queries.Content{Added: text, Now: freshet.Fields{"sku": fmt.Sprint(i)}}})
 		if i%1000 == 0 {
 			save()
 		}

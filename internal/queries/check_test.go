@@ -79,7 +79,7 @@ func TestWholeNumbers(t *testing.T) {
 		e := newEngine(t, queries.Query{ID: "q", Name: "q", When: when})
 		c := price(5, 4)
 		c.Items = &queries.Items{Added: []freshet.Item{{Fields: freshet.Fields{"price": 3.0}}}}
-		if got := len(e.Tell(new(story).change("a", 0, c).events[0].(queries.Event))); got != 1 {
+		if got := len(e.Observe(new(story).change("a", 0, c).events[0].(queries.Event))); got != 1 {
 			t.Errorf("%s: %d matches", when, got)
 		}
 	}

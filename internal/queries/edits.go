@@ -15,7 +15,7 @@ const (
 	paceNote = "pace"
 )
 
-// load takes up where the last run ended.
+// load resumes where the last run ended.
 func (r *Runner) load(ctx context.Context) error {
 	var err error
 	r.known, r.paces, r.behind, r.ahead = map[ID]Query{}, map[ID]*Pace{}, map[ID]*lane{}, nil
@@ -126,18 +126,18 @@ func (r *Runner) notes(ctx context.Context) (map[ID]queryNotes, error) {
 	return by, nil
 }
 
-// put has a lane run a query. One that cannot be run any more is left out, and the others
+// put makes a lane run a query. One that cannot be run any more is left out, and the others
 // go on.
 func (r *Runner) put(l *lane, q Query) {
 	r.known[q.ID] = q
 	if err := l.engine.Put(q); err != nil {
 		r.cfg.Log.Error("a query cannot be run; edit it", "query", q.ID, "err", err)
 	}
-	// What others passed over it may hear of: where it begins has to be on disk.
+	// It may match what others skipped: its beginning has to be on disk.
 	l.engine.Begin(l.engine.Upto())
 }
 
-// setPace says how the matches of a query are told.
+// setPace sets the pace of a query.
 func (r *Runner) setPace(q Query, saved []byte) error {
 	pace, err := NewPace(q, q.Last)
 	if err != nil {
@@ -153,7 +153,7 @@ func (r *Runner) setPace(q Query, saved []byte) error {
 	return nil
 }
 
-// look takes over what was edited.
+// look applies edits.
 func (r *Runner) look(ctx context.Context) error {
 	list, err := r.cfg.Queries.Queries(ctx)
 	if err != nil {
@@ -183,7 +183,7 @@ func (r *Runner) look(ctx context.Context) error {
 	return nil
 }
 
-// add begins with a query.
+// add begins to run a query.
 func (r *Runner) add(ctx context.Context, q Query) error {
 	if err := r.setPace(q, nil); err != nil {
 		return err
@@ -212,7 +212,7 @@ func (r *Runner) outcomesAt(ctx context.Context, change freshet.Cursor) (freshet
 	return outcomeBefore(ctx, r.cfg.Store, next[0].Before)
 }
 
-// edit takes over an edit of a query.
+// edit applies an edit of a query.
 func (r *Runner) edit(q Query) error {
 	if err := r.setPace(q, r.paces[q.ID].Save()); err != nil {
 		return err
@@ -230,7 +230,7 @@ func (r *Runner) edit(q Query) error {
 	return nil
 }
 
-// drop forgets a query.
+// drop stops running a query.
 func (r *Runner) drop(id ID) {
 	r.main.engine.Remove(id)
 	delete(r.known, id)

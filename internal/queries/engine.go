@@ -136,8 +136,8 @@ func (e *Engine) Tally(id ID) Tally {
 	return Tally{}
 }
 
-// Tell tells of an event and returns the matches, in the order of the queries' IDs.
-func (e *Engine) Tell(event Event) (matches []Match) {
+// Observe evaluates the queries over an event and returns the matches, in the order of the queries' IDs.
+func (e *Engine) Observe(event Event) (matches []Match) {
 	v := &view{event: &event}
 	e.search++
 	if event.Outcome != nil {
@@ -351,8 +351,8 @@ func (e *Engine) Skip(changes, outcomes freshet.Cursor) { e.changes, e.outcomes 
 // Len returns how many queries there are.
 func (e *Engine) Len() int { return len(e.queries) }
 
-// HearsPolls reports whether any query wants to hear of polls.
-func (e *Engine) HearsPolls() bool {
+// NeedsPolls reports whether any query looks at polls.
+func (e *Engine) NeedsPolls() bool {
 	for _, r := range e.queries {
 		if r.readsPolls() && !r.query.Paused {
 			return true
@@ -361,9 +361,9 @@ func (e *Engine) HearsPolls() bool {
 	return false
 }
 
-// Take takes a query over from another engine, with all that it remembers there. Both
+// Adopt takes a query over from another engine, with all that it remembers there. Both
 // must have been told the same.
-func (e *Engine) Take(other *Engine, id ID) error {
+func (e *Engine) Adopt(other *Engine, id ID) error {
 	from := other.queries[id]
 	if from == nil {
 		return nil

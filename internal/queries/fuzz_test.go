@@ -123,7 +123,7 @@ func FuzzPace(f *testing.F) {
 		f.Fatal(err)
 	}
 	for n := range int64(8) {
-		if _, err := p.Tell(queries.Match{Query: "q", Number: n + 1}, start.Add(time.Duration(n)*time.Minute)); err != nil {
+		if _, err := p.Add(queries.Match{Query: "q", Number: n + 1}, start.Add(time.Duration(n)*time.Minute)); err != nil {
 			f.Fatal(err)
 		}
 		f.Add(p.Save())

@@ -44,7 +44,7 @@ func TestLate(t *testing.T) {
 				c := *event.Change
 				c.Cursor = freshet.Cursor(i + 1)
 				event.Change = &c
-				for _, m := range e.Tell(event) {
+				for _, m := range e.Observe(event) {
 					name := fmt.Sprintf("%s %d", m.Query, m.Changes[len(m.Changes)-1].Seq)
 					if all[name] {
 						t.Fatalf("%s is told twice", name)
@@ -200,7 +200,7 @@ func TestDamagedNotes(t *testing.T) {
 	for i := range 40 {
 		c := added(fmt.Sprintf("line %d", i))
 		c.Now = freshet.Fields{"price": float64(i), "name": "a"}
-		e.Tell(new(story).change("s0", time.Duration(i)*time.Minute, c, func(c *freshet.Change) { c.Cursor = freshet.Cursor(i + 1) }).events[0].(queries.Event))
+		e.Observe(new(story).change("s0", time.Duration(i)*time.Minute, c, func(c *freshet.Change) { c.Cursor = freshet.Cursor(i + 1) }).events[0].(queries.Event))
 	}
 	notes := e.Save()
 	if err := newEngine(t, looking...).Restore(notes); err != nil {

@@ -57,7 +57,7 @@ func (c *crowd) tell(t *testing.T, cursor int, content queries.Content) (matches
 	t.Helper()
 	var got, want []queries.ID
 	change := freshet.Change{Cursor: freshet.Cursor(cursor), Source: "a", Before: start}
-	for _, m := range c.engine.Tell(queries.Event{Subject: queries.Subject{ID: "a"}, Change: &change, Content: content}) {
+	for _, m := range c.engine.Observe(queries.Event{Subject: queries.Subject{ID: "a"}, Change: &change, Content: content}) {
 		got = append(got, m.Query)
 	}
 	for id, fits := range c.fits {

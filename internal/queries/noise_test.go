@@ -49,7 +49,7 @@ func TestNoise(t *testing.T) {
 			event.Outcome = &step.outcome
 		}
 		matched := map[queries.ID]bool{}
-		for _, m := range e.Tell(event) {
+		for _, m := range e.Observe(event) {
 			matched[m.Query] = true
 		}
 		got := ""

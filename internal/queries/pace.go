@@ -254,10 +254,9 @@ func NewPace(q Query, told int64) (*Pace, error) {
 	return p, nil
 }
 
-// Tell tells of the match with the next number, and returns what is to be told now. One
-// that it was told of before is passed over; one that comes too early is an error of the
-// caller, because those before it would be lost.
-func (p *Pace) Tell(m Match, now time.Time) ([]Batch, error) {
+// Add adds the match with the next number, and returns the batches that are due. It ignores a match
+// that it already has; one that comes too early is an error, because those before it would be lost.
+func (p *Pace) Add(m Match, now time.Time) ([]Batch, error) {
 	if m.Number <= p.to {
 		return nil, nil
 	}

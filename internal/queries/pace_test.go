@@ -105,7 +105,7 @@ func TestPace(t *testing.T) {
 				for due, ok := p.Due(); ok && due.Before(now); due, ok = p.Due() {
 					show(p.Tick(due))
 				}
-				batches, err := p.Tell(queries.Match{Query: "q", Number: int64(i + 1)}, now)
+				batches, err := p.Add(queries.Match{Query: "q", Number: int64(i + 1)}, now)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -181,7 +181,7 @@ func TestPaceLosesNothing(t *testing.T) {
 			}
 			now = next
 			number++
-			batches, err := p.Tell(queries.Match{Query: "q", Number: number}, now)
+			batches, err := p.Add(queries.Match{Query: "q", Number: number}, now)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -149,7 +149,7 @@ func TestManyAreAsOneByOne(t *testing.T) {
 			}
 			cursor++
 			event := anyEvent(t, cursor, time.Duration(cursor)*time.Minute)
-			if diff := cmp.Diff(alone.Tell(event), many.Tell(event)); diff != "" {
+			if diff := cmp.Diff(alone.Observe(event), many.Observe(event)); diff != "" {
 				t.Fatalf("one by one and by index differ:\n%s\n%+v", diff, event)
 			}
 		}

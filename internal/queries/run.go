@@ -15,7 +15,7 @@ import (
 	"freshet/internal/retry"
 )
 
-// RunnerConfig configures a Runner. Store, Now and Log are needed.
+// RunnerConfig configures a Runner. Store, Queries, Now and Log are required.
 type RunnerConfig struct {
 	Store   freshet.Store
 	Queries *Store
@@ -31,7 +31,7 @@ type RunnerConfig struct {
 type Runner struct {
 	cfg    RunnerConfig
 	loader loader
-	edited chan struct{} // somebody has edited a query
+	edited chan struct{} // queries were edited
 
 	known  map[ID]Query
 	paces  map[ID]*Pace
@@ -49,7 +49,7 @@ func NewRunner(cfg RunnerConfig) *Runner {
 	return &Runner{cfg: cfg, loader: loader{store: cfg.Store, read: cfg.Read}, edited: make(chan struct{}, 1)}
 }
 
-// Edited tells the Runner that queries in the store are others than before.
+// Edited notifies the Runner that queries were edited.
 func (r *Runner) Edited() {
 	select {
 	case r.edited <- struct{}{}:
@@ -58,16 +58,16 @@ func (r *Runner) Edited() {
 }
 
 const (
-	// eventsAtOnce is how much of the logs is gone through before what came of it is kept.
+	// eventsAtOnce is how many events are evaluated before the results are stored.
 	eventsAtOnce = 256
 
-	// lookEvery is how often the queries are read again, in case that another process has
+	// lookEvery is how often the queries are read again, because another process may have
 	// edited them.
 	lookEvery = time.Minute
 )
 
-// Run runs the queries until ctx is done. A store that cannot be read for a while is waited for; then
-// all begins at what is on disk, as after a restart.
+// Run runs the queries until ctx is done. If the store cannot be read for a while, Run waits; then
+// it resumes from the store, as after a restart.
 func (r *Runner) Run(ctx context.Context) error {
 	waiting := false
 	err := retry.Run(ctx, func() error { return r.work(ctx, &waiting) }, func(err error) {
@@ -105,7 +105,7 @@ func (r *Runner) work(ctx context.Context, waiting *bool) error {
 	}
 }
 
-// ended returns an error, unless it comes of being asked to stop.
+// ended returns err, or nil if ctx was cancelled.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil || err == nil {
 		return nil
@@ -122,8 +122,8 @@ func (r *Runner) wasEdited() bool {
 	}
 }
 
-// keep puts what has come of the logs so far on disk. A store that cannot write for a
-// while is waited for.
+// keep stores the results so far. If the store cannot write for a
+// while, it waits.
 func (r *Runner) keep(ctx context.Context) error {
 	for _, n := range r.main.engine.Save() {
 		r.note(n.Query, n.Name, n.Body)
@@ -156,7 +156,7 @@ func (r *Runner) keep(ctx context.Context) error {
 	return err
 }
 
-// postponed reports whether there is nothing to keep but how far the main lane is. To go
+// postponed reports whether the only result is the position of the main lane. To go
 // through a little of the logs again after a crash costs less than a write for each
 // change: what matched nothing matches nothing then, either.
 func (r *Runner) postponed() bool {
@@ -178,13 +178,13 @@ func (r *Runner) note(id ID, name string, body []byte) {
 	r.step.States = append(r.step.States, State{Query: id, Name: name, Body: body})
 }
 
-// tell takes in matches, and has those told that are to be.
+// tell records matches, and the batches that are due.
 func (r *Runner) tell(matches []Match) error {
 	now := r.cfg.Now()
 	for _, m := range matches {
 		r.step.Matches = append(r.step.Matches, m)
 		pace := r.paces[m.Query]
-		batches, err := pace.Tell(m, now)
+		batches, err := pace.Add(m, now)
 		if err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func (r *Runner) tell(matches []Match) error {
 	return nil
 }
 
-// send has batches told, under the names that their queries have now.
+// send records batches, under the current names of their queries.
 func (r *Runner) send(batches []Batch) {
 	for _, p := range batches {
 		p.Name = r.known[p.Query].Name
@@ -206,7 +206,7 @@ func (r *Runner) send(batches []Batch) {
 	}
 }
 
-// tellDue has the matches told whose time has come, and returns when the next are.
+// tellDue records the batches that are due, and returns when the next are.
 func (r *Runner) tellDue() (next time.Time) {
 	now := r.cfg.Now()
 	for id, pace := range r.paces {
@@ -222,7 +222,7 @@ func (r *Runner) tellDue() (next time.Time) {
 	return next
 }
 
-// wait returns when there is something to do, or at a time.
+// wait returns when there is work, or at a time.
 func (r *Runner) wait(ctx context.Context, until time.Time) error {
 	if due := r.tellDue(); !due.IsZero() && due.Before(until) {
 		until = due
@@ -236,7 +236,7 @@ func (r *Runner) wait(ctx context.Context, until time.Time) error {
 	woken := make(chan error, 2)
 	listeners := 1
 	go func() { woken <- r.cfg.Store.Wait(waiting, changes) }()
-	if r.main.engine.HearsPolls() {
+	if r.main.engine.NeedsPolls() {
 		listeners++
 		go func() { woken <- r.cfg.Store.WaitOutcome(waiting, outcomes) }()
 	}
@@ -262,7 +262,7 @@ func waitEnded(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// A lane is queries that are equally far in the logs.
+// A lane is a set of queries at the same position in the logs.
 type lane struct {
 	engine *Engine
 	only   ID   // the query that catches up here; "" in the main lane
@@ -274,8 +274,8 @@ func (r *Runner) newLane() (*lane, error) {
 	return &lane{engine: e}, err
 }
 
-// advance goes on with all lanes, keeps what comes of it, and reports whether there is
-// more to go through.
+// advance continues all lanes, stores the results, and reports whether there is
+// more to do.
 func (r *Runner) advance(ctx context.Context) (more bool, err error) {
 	if more, err = r.advanceMain(ctx); err != nil {
 		return false, err
@@ -323,11 +323,11 @@ func (r *Runner) advanceMain(ctx context.Context) (more bool, err error) {
 	return false, r.tell(r.main.engine.Tick(r.cfg.Now()))
 }
 
-// passOver moves the main lane over what no query in it is to hear of, without reading it:
+// passOver moves the main lane over what no query in it needs, without reading it:
 // most daemons have no query, and few queries are about polls.
 func (r *Runner) passOver(ctx context.Context) error {
 	changes, outcomes := r.main.engine.Upto()
-	if !r.main.engine.HearsPolls() {
+	if !r.main.engine.NeedsPolls() {
 		end, err := r.cfg.Store.LastOutcome(ctx)
 		if err != nil {
 			return err
@@ -385,7 +385,7 @@ func (r *Runner) catchUp(ctx context.Context, l *lane) (joined bool, err error) 
 			r.note(n.Query, n.Name, n.Body)
 		}
 	}
-	if err := r.main.engine.Take(l.engine, l.only); err != nil {
+	if err := r.main.engine.Adopt(l.engine, l.only); err != nil {
 		r.cfg.Log.Error("a query cannot be run; edit it", "query", l.only, "err", err)
 	}
 	r.main.engine.Begin(r.main.engine.Upto())
@@ -393,7 +393,7 @@ func (r *Runner) catchUp(ctx context.Context, l *lane) (joined bool, err error) 
 	return true, nil
 }
 
-// run tells the engine of a lane what happened.
+// run passes events to the engine of a lane.
 func (r *Runner) run(ctx context.Context, l *lane, events []Event) error {
 	for _, event := range events {
 		matches, err := r.happen(ctx, l, event)
@@ -407,8 +407,8 @@ func (r *Runner) run(ctx context.Context, l *lane, events []Event) error {
 	return nil
 }
 
-// happen tells the engine of a lane of an event, and of the time that has passed until
-// then, and returns what matched.
+// happen passes an event to the engine of a lane, after the time that has passed until
+// then, and returns the matches.
 func (r *Runner) happen(ctx context.Context, l *lane, event Event) ([]Match, error) {
 	matches := l.engine.Tick(timeOf(event).Add(-1))
 	if event.Change != nil {
@@ -416,7 +416,7 @@ func (r *Runner) happen(ctx context.Context, l *lane, event Event) ([]Match, err
 			return nil, err
 		}
 	}
-	return append(matches, l.engine.Tell(event)...), nil
+	return append(matches, l.engine.Observe(event)...), nil
 }
 
 // timeOf returns when an event was seen.
@@ -447,7 +447,7 @@ func (r *Runner) events(ctx context.Context, l *lane, end place) (events []Event
 	fullChanges = fullChanges && len(changes) == eventsAtOnce
 	var outcomes []freshet.Outcome
 	fullOutcomes := false
-	if l.engine.HearsPolls() {
+	if l.engine.NeedsPolls() {
 		if outcomes, err = r.cfg.Store.Outcomes(ctx, freshet.OutcomeQuery{After: at.outcomes, Limit: eventsAtOnce}); err != nil {
 			return nil, false, err
 		}
@@ -478,15 +478,15 @@ func (r *Runner) events(ctx context.Context, l *lane, end place) (events []Event
 	return events, !fullChanges && !fullOutcomes, nil
 }
 
-// A Status is how it stands with a query that is run.
+// A Status is the status of a query that is run.
 type Status struct {
 	Behind  bool      // it catches up with the others
-	Waiting int64     // matches that are not told yet
+	Waiting int64     // matches that are not delivered yet
 	For     Delay     // what they wait for
 	Until   time.Time // when that ends; zero if time alone does not end it
 }
 
-// states are how it stands with queries, for others to see while they run.
+// states are the statuses of queries, read while they run.
 type states struct {
 	mu   sync.Mutex
 	by   map[ID]Status
@@ -501,11 +501,11 @@ func (r *Runner) Upto() (changes, outcomes freshet.Cursor) {
 	return r.states.upto.changes, r.states.upto.outcomes
 }
 
-// showUpto lets others see how far all queries are. Without a query that hears of polls they
+// showUpto updates the position of all queries. Without a query that needs polls they
 // are at the end of the log of outcomes, wherever that is.
 func (r *Runner) showUpto() {
 	upto := place{}
-	if upto.changes, upto.outcomes = r.main.engine.Upto(); !r.main.engine.HearsPolls() {
+	if upto.changes, upto.outcomes = r.main.engine.Upto(); !r.main.engine.NeedsPolls() {
 		upto.outcomes = endless
 	}
 	r.states.mu.Lock()
@@ -521,7 +521,7 @@ func (r *Runner) Status(id ID) (Status, bool) {
 	return s, ok
 }
 
-// show lets others see how it stands with a query by now.
+// show updates the status of a query.
 func (r *Runner) show(id ID) {
 	pace, known := r.paces[id]
 	var s Status

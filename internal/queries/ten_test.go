@@ -95,7 +95,7 @@ func tell(e *queries.Engine, event any) []queries.Match {
 	if now, ok := event.(time.Time); ok {
 		return e.Tick(now)
 	}
-	return e.Tell(event.(queries.Event))
+	return e.Observe(event.(queries.Event))
 }
 
 // short returns a match in a line.
