@@ -215,7 +215,7 @@ func (a *changeAPI) newestOfSource(ctx context.Context, end freshet.Cursor, filt
 	if err != nil {
 		return nil, err
 	}
-	for upto := w.Standing.Head.Number; len(newest) < limit; {
+	for upto := w.Status.Head.Number; len(newest) < limit; {
 		found, err := a.newestOf(ctx, id, upto, limit)
 		if err != nil || len(found) == 0 {
 			return newest, err

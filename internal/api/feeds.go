@@ -124,7 +124,7 @@ func (a *changeAPI) sourceFeed(ctx context.Context, in *sourceFeedInput, form st
 	if in.Limit != 20 {
 		f.query.Set("limit", strconv.Itoa(in.Limit))
 	}
-	upto := w.Standing.Head.Number
+	upto := w.Status.Head.Number
 	if in.Before > 0 {
 		upto = in.Before - 1
 	}

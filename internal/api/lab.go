@@ -27,7 +27,7 @@ type labStore interface {
 	freshet.Catalog
 	freshet.Archive
 	freshet.OutcomeLog
-	freshet.BeliefStore
+	freshet.StateStore
 }
 
 func newLabAPI(s *rest.Server, store labStore) *labAPI {

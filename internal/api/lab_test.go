@@ -145,7 +145,7 @@ func (r *rig) compared(asked client.LabRequest, perHour []float64) [][]lab.Trial
 	return contests[0].Trials
 }
 
-func tagged(all iter.Seq2[freshet.Watched, error], tag string) iter.Seq2[lab.StoredSource, error] {
+func tagged(all iter.Seq2[freshet.SourceWithStatus, error], tag string) iter.Seq2[lab.StoredSource, error] {
 	return func(yield func(lab.StoredSource, error) bool) {
 		for w, err := range all {
 			if slices.Contains(w.Tags, tag) && !yield(lab.StoredSource{Source: w.Source}, err) {

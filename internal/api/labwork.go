@@ -114,7 +114,7 @@ func (a *labAPI) labSources(ctx context.Context, asked client.LabRequest) iter.S
 	}
 	return func(yield func(lab.StoredSource, error) bool) {
 		n := 0
-		for i, list := range []iter.Seq2[freshet.Watched, error]{a.store.Sources(ctx), a.store.RemovedSources(ctx, "")} {
+		for i, list := range []iter.Seq2[freshet.SourceWithStatus, error]{a.store.Sources(ctx), a.store.RemovedSources(ctx, "")} {
 			for w, err := range list {
 				if err == nil && (len(only) > 0 && !only[w.ID] || asked.Tag != "" && !slices.Contains(w.Tags, asked.Tag)) {
 					continue

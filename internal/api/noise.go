@@ -19,7 +19,7 @@ type noiseStore interface {
 
 // noiseOf returns where a source is noisy; nil if there is nothing worth telling. That
 // is found out now, from its stored versions.
-func noiseOf(ctx context.Context, store noiseStore, w freshet.Watched) (*client.Noise, error) {
+func noiseOf(ctx context.Context, store noiseStore, w freshet.SourceWithStatus) (*client.Noise, error) {
 	if w.Noise == freshet.NoiseOff {
 		return nil, nil
 	}
@@ -40,7 +40,7 @@ const locatedIn = 3
 // can be known by its words alone, and they may be elsewhere, too. Only a source that
 // reads its page without steps can be told so: where a step would go into a chain is not
 // known.
-func locate(ctx context.Context, store noiseStore, w freshet.Watched, newest []freshet.Outcome, places []noise.Place) {
+func locate(ctx context.Context, store noiseStore, w freshet.SourceWithStatus, newest []freshet.Outcome, places []noise.Place) {
 	r := w.Recipe
 	if r.Kind != freshet.Auto && r.Kind != freshet.HTML || r.CSS != "" || r.JSONPath != "" || len(r.Read) > 0 || len(places) == 0 {
 		return

@@ -132,7 +132,7 @@ func (a *siteAPI) describeSite(ctx context.Context, id freshet.SourceID) (client
 	trusts := a.trustsOf(ctx, id)
 	for _, index := range r.Indexes {
 		s.Indexes = append(s.Indexes, client.Index{
-			ID: index.ID, URL: freshet.MaskURL(index.URL), Seen: index.Standing.Seen.UTC(), Polls: index.Standing.Polls, Errors: index.Standing.Err,
+			ID: index.ID, URL: freshet.MaskURL(index.URL), Seen: index.Status.Seen.UTC(), Polls: index.Status.Polls, Errors: index.Status.Err,
 			Trust: trusts[index.ID],
 		})
 	}
@@ -233,7 +233,7 @@ func (a *siteAPI) sitePage(ctx context.Context, p frontier.Page) (client.SitePag
 	if errors.Is(err, freshet.ErrNotFound) { // purged
 		return told, nil
 	}
-	told.Seen, told.Changed, told.Version = w.Standing.Seen.UTC(), w.Standing.ChangedAt.UTC(), w.Standing.Head.Number
+	told.Seen, told.Changed, told.Version = w.Status.Seen.UTC(), w.Status.ChangedAt.UTC(), w.Status.Head.Number
 	return told, err
 }
 

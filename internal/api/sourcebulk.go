@@ -40,8 +40,8 @@ type bulks struct {
 // A bulk is an edit of many sources.
 type bulk struct {
 	id     int
-	before []freshet.Watched // as they were
-	after  []int64           // revisions that the edit gave them; 0 if it removed them
+	before []freshet.SourceWithStatus // as they were
+	after  []int64                    // revisions that the edit gave them; 0 if it removed them
 }
 
 // keptBulks is how many edits can be undone.
@@ -200,7 +200,7 @@ func (a *sourceAPI) redefine(e client.BulkEdit) func(*freshet.Source) (bool, err
 }
 
 // chosen returns the sources that an edit is about.
-func (a *sourceAPI) chosen(ctx context.Context, e client.BulkEdit) (chosen []freshet.Watched, err error) {
+func (a *sourceAPI) chosen(ctx context.Context, e client.BulkEdit) (chosen []freshet.SourceWithStatus, err error) {
 	if (e.Filter == nil) == (len(e.IDs) == 0) {
 		return nil, rest.Invalid("body", "name the sources in ids, or select them with filter", nil)
 	}

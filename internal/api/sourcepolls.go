@@ -51,7 +51,7 @@ func (a *sourceAPI) pollSources(ctx context.Context, in *pollSourcesInput) (*res
 		case w.Paused:
 			round.Skipped = append(round.Skipped, heldOf(daemon.Held{Source: w.ID, Hold: sched.Hold{Kind: sched.HoldPaused}}))
 		default:
-			all = append(all, seen{w.ID, w.Standing.Seen})
+			all = append(all, seen{w.ID, w.Status.Seen})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b seen) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id)) })

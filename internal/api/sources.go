@@ -130,7 +130,7 @@ func (a *sourceAPI) earlier(ctx context.Context, s freshet.Source) (found *clien
 			return earlierOf(w), err
 		}
 	}
-	var last freshet.Watched
+	var last freshet.SourceWithStatus
 	for w, err := range a.store.RemovedSources(ctx, s.URL) {
 		if err != nil {
 			return nil, err
@@ -142,8 +142,8 @@ func (a *sourceAPI) earlier(ctx context.Context, s freshet.Source) (found *clien
 	return found, nil
 }
 
-func earlierOf(w freshet.Watched) *client.Earlier {
-	return &client.Earlier{ID: w.ID, URL: freshet.MaskURL(w.URL), Version: w.Standing.Head.Number}
+func earlierOf(w freshet.SourceWithStatus) *client.Earlier {
+	return &client.Earlier{ID: w.ID, URL: freshet.MaskURL(w.URL), Version: w.Status.Head.Number}
 }
 
 type getSourceInput struct {
@@ -173,7 +173,7 @@ func (a *sourceAPI) getSource(ctx context.Context, in *getSourceInput) (*taggedS
 	}
 	s.Standing.Taught = client.TaughtOf(taught)
 	if in.Reveal {
-		s.URL, s.Standing.MovedTo, s.Standing.LandedOn = w.URL, w.Standing.Moved.URL, w.Standing.Landed
+		s.URL, s.Standing.MovedTo, s.Standing.LandedOn = w.URL, w.Status.Moved.URL, w.Status.Landed
 	}
 	return &taggedSource{rest.RevisionTag(w.Revision), s}, nil
 }
@@ -329,7 +329,7 @@ func (a *sourceAPI) pollSource(ctx context.Context, in *pollSourceInput) (*pollS
 }
 
 // sourceOf returns a source as the API shows it, with the defaults filled in.
-func sourceOf(w freshet.Watched) client.Source {
+func sourceOf(w freshet.SourceWithStatus) client.Source {
 	s := client.Source{
 		NewSource: client.NewSourceOf(w.Source), Of: w.Of, Index: w.Index,
 		Origin: w.Origin, CreatedAt: rest.UTC(w.Created), Host: w.Host(), Standing: standingOf(w),
@@ -342,8 +342,8 @@ func sourceOf(w freshet.Watched) client.Source {
 	return s
 }
 
-func standingOf(w freshet.Watched) client.Standing {
-	st := w.Standing
+func standingOf(w freshet.SourceWithStatus) client.Standing {
+	st := w.Status
 	s := client.Standing{
 		LastAttempt: rest.UTC(st.Begun), LastSeen: rest.UTC(st.Seen), NotBefore: rest.UTC(st.NotBefore),
 		Polls: st.Polls, Requests: st.Requests, Failures: st.Failures,
@@ -404,7 +404,7 @@ func (a *sourceAPI) confirm(ctx context.Context, in *confirmInput) (*rest.Body[c
 	if err != nil {
 		return nil, err
 	}
-	held := w.Standing.Held.Number
+	held := w.Status.Held.Number
 	switch {
 	case held == 0:
 		p := rest.NewProblem(http.StatusConflict, fmt.Sprintf("no version of %s is held", in.ID))

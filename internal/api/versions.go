@@ -302,7 +302,7 @@ func (a *versionAPI) oldest(ctx context.Context, id freshet.SourceID) (first fre
 	if err != nil {
 		return first, err
 	}
-	for before := w.Standing.Head.Number + 1; ; before = first.Number {
+	for before := w.Status.Head.Number + 1; ; before = first.Number {
 		found, err := a.store.Versions(ctx, id, before, rest.MaxPage)
 		if err != nil || len(found) == 0 {
 			return first, err

@@ -28,5 +28,5 @@ func (idle) Observe(time.Time, freshet.Slot, freshet.Outcome) {}
 // has saved stays as it is.
 type unsavedStore struct{ freshet.Store }
 
-// SaveBeliefs implements [freshet.BeliefStore].
-func (unsavedStore) SaveBeliefs(context.Context, []freshet.Belief) error { return nil }
+// SaveState implements [freshet.StateStore].
+func (unsavedStore) SaveState(context.Context, []freshet.State) error { return nil }

@@ -127,7 +127,7 @@ func edits(start time.Time, list []freshet.Source) []lab.Edit {
 		{At: start.Add(100007 * time.Millisecond), Event: sched.SourceRemoved{Source: late.ID}},
 		{At: start.Add(203017 * time.Millisecond), Event: sched.ForecastOverride{Source: "away", Given: sure(start)}},
 		{At: start.Add(307009 * time.Millisecond), Event: sched.ForecastOverride{Source: "down", Given: sure(start)}},
-		{At: start.Add(400019 * time.Millisecond), Event: sched.SourcePut{Source: freshet.Watched{Source: late}}},
+		{At: start.Add(400019 * time.Millisecond), Event: sched.SourcePut{Source: freshet.SourceWithStatus{Source: late}}},
 		{At: start.Add(503003 * time.Millisecond), Event: sched.ForecastOverride{Source: "down"}},
 		{At: start.Add(700021 * time.Millisecond), Event: sched.LimitsSet{Limits: tight}},
 	}

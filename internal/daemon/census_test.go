@@ -19,8 +19,8 @@ type loading struct {
 	meanwhile func(at int)
 }
 
-func (l *loading) Sources(ctx context.Context) iter.Seq2[freshet.Watched, error] {
-	return func(yield func(freshet.Watched, error) bool) {
+func (l *loading) Sources(ctx context.Context) iter.Seq2[freshet.SourceWithStatus, error] {
+	return func(yield func(freshet.SourceWithStatus, error) bool) {
 		n := 0
 		for w, err := range l.Store.Sources(ctx) {
 			if l.meanwhile(n); !yield(w, err) {

@@ -136,11 +136,11 @@ func (s *snapshot) next() (p slice, err error) {
 }
 
 // beliefs returns a slice as rows of a copy.
-func (s *snapshot) beliefs(p *slice, name string) []freshet.Belief {
-	beliefs := make([]freshet.Belief, len(p.ids))
+func (s *snapshot) beliefs(p *slice, name string) []freshet.State {
+	beliefs := make([]freshet.State, len(p.ids))
 	from := 0
 	for i, id := range p.ids {
-		beliefs[i] = freshet.Belief{Source: id, Estimator: name, Upto: s.Upto(), Memory: withChecksum(p.data[from:p.ends[i]])}
+		beliefs[i] = freshet.State{Source: id, Key: name, Upto: s.Upto(), Value: withChecksum(p.data[from:p.ends[i]])}
 		from = p.ends[i]
 	}
 	return beliefs
@@ -210,12 +210,12 @@ func (k *checkpointer) writeAll(ctx context.Context, shot *snapshot, inLoop inLo
 		if err = cmp.Or(err, broken); err != nil {
 			return err
 		}
-		if err := k.store.SaveBeliefs(ctx, shot.beliefs(&p, name)); err != nil {
+		if err := k.store.SaveState(ctx, shot.beliefs(&p, name)); err != nil {
 			return err
 		}
 		last = p.last
 	}
-	return k.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: name, Upto: shot.Upto(), Memory: withChecksum(shot.Common())}})
+	return k.store.SaveState(ctx, []freshet.State{{Key: name, Upto: shot.Upto(), Value: withChecksum(shot.Common())}})
 }
 
 // A savedCopy is a checkpoint in the store. Without a name there is none, and the
@@ -254,11 +254,11 @@ func (k *checkpointer) savedCopies(ctx context.Context, end freshet.Cursor) (com
 // examine returns the place in the log of a copy; 0 if it is incomplete, or if there
 // is none.
 func (k *checkpointer) examine(ctx context.Context, name string) (upto freshet.Cursor, err error) {
-	for belief, err := range k.store.Beliefs(ctx, name) {
+	for belief, err := range k.store.States(ctx, name) {
 		if err != nil {
 			return 0, err
 		}
-		if _, err := verified(belief.Memory); err != nil {
+		if _, err := verified(belief.Value); err != nil {
 			return 0, fmt.Errorf("belief about %q: %w", belief.Source, err)
 		}
 		if belief.Source == "" {
@@ -275,7 +275,7 @@ func (k *checkpointer) examine(ctx context.Context, name string) (upto freshet.C
 func (k *checkpointer) findOlder(ctx context.Context) error {
 	k.upto, k.next = 0, 0
 	for i, name := range checkpointCopies {
-		belief, err := k.store.Belief(ctx, name, "")
+		belief, err := k.store.State(ctx, name, "")
 		switch {
 		case errors.Is(err, freshet.ErrNotFound):
 		case err != nil:
@@ -289,13 +289,13 @@ func (k *checkpointer) findOlder(ctx context.Context) error {
 
 // restore sets the learner to the state of a copy. The sources have been put; those
 // that the copy does not contain are put again.
-func (k *checkpointer) restore(ctx context.Context, s *sched.Scheduler, c savedCopy, put func(freshet.Watched)) error {
+func (k *checkpointer) restore(ctx context.Context, s *sched.Scheduler, c savedCopy, put func(freshet.SourceWithStatus)) error {
 	if c.name == "" {
 		return nil
 	}
 	known := make([]bool, s.Slots())
 	n := 0
-	for belief, err := range k.store.Beliefs(ctx, c.name) {
+	for belief, err := range k.store.States(ctx, c.name) {
 		if err != nil {
 			return err
 		}
@@ -308,7 +308,7 @@ func (k *checkpointer) restore(ctx context.Context, s *sched.Scheduler, c savedC
 		case !ok || belief.Upto != c.upto: // it was not watched when the copy was made
 			continue
 		}
-		memory, err := verified(belief.Memory)
+		memory, err := verified(belief.Value)
 		if err == nil {
 			err = k.learner.Restore(slot, memory)
 		}

@@ -81,7 +81,7 @@ func (r *clockRecovery) uptimes(date time.Time) (latest, earliest time.Duration,
 }
 
 // notice counts what is dated in the future.
-func (r *clockRecovery) notice(s freshet.Standing) {
+func (r *clockRecovery) notice(s freshet.Status) {
 	if early := s.Begun.Add(r.back).Sub(r.now); !s.Begun.IsZero() && early > slack {
 		r.future++
 		r.ahead = max(r.ahead, early)
@@ -90,7 +90,7 @@ func (r *clockRecovery) notice(s freshet.Standing) {
 
 // standing reads how things stand with a source. What it was asked for when it
 // was last polled holds for as long from there as it did.
-func (r *clockRecovery) standing(s *freshet.Standing) {
+func (r *clockRecovery) standing(s *freshet.Status) {
 	if !s.Begun.IsZero() {
 		if s.NotBefore.Sub(s.Begun) > r.away+r.longest { // of an earlier poll, when the clock was ahead
 			s.NotBefore = time.Time{}
@@ -130,7 +130,7 @@ func (r *clockRecovery) report(b *clockKeeper) {
 // A clockKeeper keeps in the store how the wall clock was set and when the daemon ran, to
 // read the dates of earlier runs by.
 type clockKeeper struct {
-	store  freshet.BeliefStore
+	store  freshet.StateStore
 	dates  *dates
 	uptime func() (boot string, up time.Duration) // nil if that cannot be told
 	log    *slog.Logger
@@ -163,11 +163,11 @@ const clockBelief = "clock"
 // marks returns the marks in the store, the oldest first. Those that cannot be
 // read are none.
 func (k *clockKeeper) marks(ctx context.Context) (kept []mark, err error) {
-	for belief, err := range k.store.Beliefs(ctx, clockBelief) {
+	for belief, err := range k.store.States(ctx, clockBelief) {
 		if err != nil {
 			return nil, err
 		}
-		if memory, err := verified(belief.Memory); err != nil || json.Unmarshal(memory, &kept) != nil {
+		if memory, err := verified(belief.Value); err != nil || json.Unmarshal(memory, &kept) != nil {
 			k.log.Warn("cannot read how the clock was set before", "err", err)
 			return nil, nil
 		}
@@ -277,7 +277,7 @@ func (k *clockKeeper) markClock(ctx context.Context, l sched.Limits, looked time
 	if err != nil {
 		return err
 	}
-	return k.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: clockBelief, Memory: withChecksum(memory)}})
+	return k.store.SaveState(ctx, []freshet.State{{Key: clockBelief, Value: withChecksum(memory)}})
 }
 
 // A clockWatch notices when the wall clock is set.
@@ -376,16 +376,16 @@ func (k *clockKeeper) heartbeat(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	return date, k.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: heartbeatBelief, Memory: withChecksum(memory)}})
+	return date, k.store.SaveState(ctx, []freshet.State{{Key: heartbeatBelief, Value: withChecksum(memory)}})
 }
 
 // confirmedDate returns the date that is confirmed now, and when the daemon was at work.
 func (k *clockKeeper) confirmedDate(ctx context.Context, now time.Time) (date time.Time, seen []time.Time, err error) {
-	for belief, err := range k.store.Beliefs(ctx, heartbeatBelief) {
+	for belief, err := range k.store.States(ctx, heartbeatBelief) {
 		if err != nil {
 			return time.Time{}, nil, err
 		}
-		if memory, err := verified(belief.Memory); err != nil || json.Unmarshal(memory, &seen) != nil {
+		if memory, err := verified(belief.Value); err != nil || json.Unmarshal(memory, &seen) != nil {
 			seen = nil // damaged: it is confirmed anew
 		}
 	}

@@ -89,7 +89,7 @@ func TestNoisyPageIsToldOfOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !got.Noisy() {
-				t.Errorf("it is not said to be noisy after %d polls and %d changes", got.Standing.Polls, got.Standing.Changes)
+				t.Errorf("it is not said to be noisy after %d polls and %d changes", got.Status.Polls, got.Status.Changes)
 			}
 			if n := len(w.Requests()); n < 25 || n > 31 {
 				t.Errorf("it was polled %d times in five minutes, want about 30", n)

@@ -183,8 +183,8 @@ func TestLyingValidator(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w.Standing.Head.Number != 2 {
-			t.Errorf("version %d after 26 hours, want 2: one for the day's question without validators", w.Standing.Head.Number)
+		if w.Status.Head.Number != 2 {
+			t.Errorf("version %d after 26 hours, want 2: one for the day's question without validators", w.Status.Head.Number)
 		}
 	})
 }
@@ -219,8 +219,8 @@ func TestNewRecipe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Standing.Head.Number != 2 || s.Standing.Changes != 0 {
-			t.Errorf("%d versions and %d changes, want 2 and none", s.Standing.Head.Number, s.Standing.Changes)
+		if s.Status.Head.Number != 2 || s.Status.Changes != 0 {
+			t.Errorf("%d versions and %d changes, want 2 and none", s.Status.Head.Number, s.Status.Changes)
 		}
 	})
 }
@@ -279,13 +279,13 @@ func (f *faulty) Hop(ctx context.Context, p freshet.Poll, at time.Time, host str
 	return f.Store.Hop(ctx, p, at, host)
 }
 
-func (f *faulty) SaveBeliefs(ctx context.Context, all []freshet.Belief) error {
+func (f *faulty) SaveState(ctx context.Context, all []freshet.State) error {
 	if f.refuse != nil {
-		if err := f.refuse(all[0].Estimator); err != nil {
+		if err := f.refuse(all[0].Key); err != nil {
 			return err
 		}
 	}
-	return f.Store.SaveBeliefs(ctx, all)
+	return f.Store.SaveState(ctx, all)
 }
 
 func (f *faulty) Begin(ctx context.Context, p freshet.Poll) (freshet.Head, error) {
@@ -382,8 +382,8 @@ func TestGracefulStop(t *testing.T) {
 		time.Sleep(time.Minute)
 		asked := time.Now()
 		s, err := b.store.Source(t.Context(), "page")
-		if err != nil || s.Standing.Head.Number != 1 {
-			t.Errorf("the poll that was under way left version %d, %v", s.Standing.Head.Number, err)
+		if err != nil || s.Status.Head.Number != 1 {
+			t.Errorf("the poll that was under way left version %d, %v", s.Status.Head.Number, err)
 		}
 		b.stop()
 		if took := time.Since(asked); took != 2*time.Second {

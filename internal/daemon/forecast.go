@@ -51,8 +51,8 @@ func (f *forecaster) ProspectsUnder(ctx context.Context, l sched.Limits) ([]fore
 			p.Weight *= stake.Factor
 		}
 		p.Level = freshet.LevelOf(w.Source, levels)
-		p.Requests = float64(max(1, w.Standing.Requests))
-		p.Cost = w.PriceAt(w.Standing.Requests)
+		p.Requests = float64(max(1, w.Status.Requests))
+		p.Cost = w.PriceAt(w.Status.Requests)
 		if s := freshet.StrategyOf(w.Source, strategies); !s.IsZero() {
 			timed[w.ID] = true
 			p.MinGap, p.MaxGap = s.Gap(), s.Gap()

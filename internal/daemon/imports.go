@@ -60,8 +60,8 @@ func (m *imports) Teach(ctx context.Context, id freshet.SourceID, told []freshet
 	}
 	m.nextPolls.forget(id)
 	all.Lessons = append(all.Lessons, lesson)
-	belief := freshet.Belief{Source: id, Estimator: freshet.TaughtBelief, Upto: lesson.Upto, Memory: all.Memory()}
-	if err := m.store.SaveBeliefs(ctx, []freshet.Belief{belief}); err != nil {
+	belief := freshet.State{Source: id, Key: freshet.TaughtState, Upto: lesson.Upto, Value: all.Memory()}
+	if err := m.store.SaveState(ctx, []freshet.State{belief}); err != nil {
 		return 0, all, err
 	}
 	return len(lesson.Times), all, nil
@@ -69,14 +69,14 @@ func (m *imports) Teach(ctx context.Context, id freshet.SourceID, told []freshet
 
 // Taught returns the imported history of a source.
 func (m *imports) Taught(ctx context.Context, id freshet.SourceID) (freshet.Taught, error) {
-	belief, err := m.store.Belief(ctx, freshet.TaughtBelief, id)
+	belief, err := m.store.State(ctx, freshet.TaughtState, id)
 	if errors.Is(err, freshet.ErrNotFound) {
 		return freshet.Taught{}, nil
 	}
 	if err != nil {
 		return freshet.Taught{}, err
 	}
-	return freshet.ParseTaught(belief.Memory)
+	return freshet.ParseTaught(belief.Value)
 }
 
 // teach tells a learner all imported history of a source, in steady time.
@@ -99,11 +99,11 @@ func (b *leader) lessons(ctx context.Context) (all []dueLesson, err error) {
 	if b.learner == nil {
 		return nil, nil
 	}
-	for belief, err := range b.store.Beliefs(ctx, freshet.TaughtBelief) {
+	for belief, err := range b.store.States(ctx, freshet.TaughtState) {
 		if err != nil {
 			return nil, err
 		}
-		taught, err := freshet.ParseTaught(belief.Memory)
+		taught, err := freshet.ParseTaught(belief.Value)
 		if err != nil {
 			return nil, fmt.Errorf("source %s: %w", belief.Source, err)
 		}
@@ -155,8 +155,8 @@ func (m *imports) ClearChances(ctx context.Context, id freshet.SourceID) error {
 
 // putChances saves a forecast override, and tells the loop.
 func (m *imports) putChances(ctx context.Context, id freshet.SourceID, memory []byte) error {
-	belief := freshet.Belief{Source: id, Estimator: freshet.ChancesBelief, Memory: memory}
-	if err := m.store.SaveBeliefs(ctx, []freshet.Belief{belief}); err != nil {
+	belief := freshet.State{Source: id, Key: freshet.ChancesState, Value: memory}
+	if err := m.store.SaveState(ctx, []freshet.State{belief}); err != nil {
 		return err
 	}
 	return m.tellChances(ctx, id, true)
@@ -164,14 +164,14 @@ func (m *imports) putChances(ctx context.Context, id freshet.SourceID, memory []
 
 // Chances returns the forecast override of a source, and whether there is one.
 func (m *imports) Chances(ctx context.Context, id freshet.SourceID) (c freshet.Chances, given bool, err error) {
-	belief, err := m.store.Belief(ctx, freshet.ChancesBelief, id)
+	belief, err := m.store.State(ctx, freshet.ChancesState, id)
 	if errors.Is(err, freshet.ErrNotFound) {
 		return c, false, nil
 	}
 	if err != nil {
 		return c, false, err
 	}
-	return freshet.ParseChances(belief.Memory)
+	return freshet.ParseChances(belief.Value)
 }
 
 // tellChances tells the loop of the forecast override in the store; that there is none only
@@ -197,7 +197,7 @@ func (m *imports) tellChances(ctx context.Context, id freshet.SourceID, none boo
 // retellChances tells the loop of all forecast overrides again, because the wall clock was
 // set.
 func (m *imports) retellChances(ctx context.Context) {
-	for belief, err := range m.store.Beliefs(ctx, freshet.ChancesBelief) {
+	for belief, err := range m.store.States(ctx, freshet.ChancesState) {
 		if err == nil {
 			err = m.tellChances(ctx, belief.Source, false)
 		}
@@ -210,11 +210,11 @@ func (m *imports) retellChances(ctx context.Context) {
 // restoreChances tells the scheduler at a start of all forecast overrides. Those that cannot
 // be read are skipped.
 func (b *leader) restoreChances(ctx context.Context) error {
-	for belief, err := range b.store.Beliefs(ctx, freshet.ChancesBelief) {
+	for belief, err := range b.store.States(ctx, freshet.ChancesState) {
 		if err != nil {
 			return err
 		}
-		c, given, err := freshet.ParseChances(belief.Memory)
+		c, given, err := freshet.ParseChances(belief.Value)
 		if err != nil {
 			b.log.Error("cannot read a forecast override", "source", belief.Source, "err", err)
 		}

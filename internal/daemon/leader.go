@@ -112,11 +112,11 @@ func (b *leader) startFrom(ctx context.Context, c savedCopy, end freshet.Cursor,
 	if b.learner != nil {
 		from = min(from, c.upto)
 	}
-	put := func(w freshet.Watched) {
+	put := func(w freshet.SourceWithStatus) {
 		w = bounded(w, b.unbound)
-		clockRecovery.standing(&w.Standing)
-		if w.Standing.Upto > from { // when it had been seen at that place is said by the next outcome of it
-			w.Standing.Seen = time.Time{}
+		clockRecovery.standing(&w.Status)
+		if w.Status.Upto > from { // when it had been seen at that place is said by the next outcome of it
+			w.Status.Seen = time.Time{}
 		}
 		b.sched.Put(now, w)
 	}
@@ -125,7 +125,7 @@ func (b *leader) startFrom(ctx context.Context, c savedCopy, end freshet.Cursor,
 			return 0, nil, err
 		}
 		show(w.Source)
-		clockRecovery.notice(w.Standing)
+		clockRecovery.notice(w.Status)
 		put(w)
 	}
 	if err := b.checkpoints.restore(ctx, b.sched, c, put); err != nil {
@@ -169,9 +169,9 @@ func (b *leader) lately(ctx context.Context, r *clockRecovery, l sched.Limits, s
 }
 
 // bounded returns a source as the scheduler is to know it.
-func bounded(w freshet.Watched, unbound bool) freshet.Watched {
+func bounded(w freshet.SourceWithStatus, unbound bool) freshet.SourceWithStatus {
 	if unbound {
-		w.MaxGap, w.Standing.Held.Again, w.Strategy = 0, time.Time{}, freshet.Strategy{}
+		w.MaxGap, w.Status.Held.Again, w.Strategy = 0, time.Time{}, freshet.Strategy{}
 	}
 	return w
 }

@@ -27,7 +27,7 @@ type slowCatalog struct {
 	through chan struct{} // closed when the other edit is through
 }
 
-func (s *slowCatalog) Source(ctx context.Context, id freshet.SourceID) (freshet.Watched, error) {
+func (s *slowCatalog) Source(ctx context.Context, id freshet.SourceID) (freshet.SourceWithStatus, error) {
 	w, err := s.Store.Source(ctx, id)
 	if s.slow.CompareAndSwap(true, false) {
 		close(s.read)

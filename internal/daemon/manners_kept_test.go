@@ -66,14 +66,14 @@ func TestMannersOfManyHostsAreKept(t *testing.T) {
 }
 
 // keptHosts returns the hosts whose manners are kept in a store.
-func keptHosts(t *testing.T, store freshet.BeliefStore) (hosts []string) {
+func keptHosts(t *testing.T, store freshet.StateStore) (hosts []string) {
 	t.Helper()
-	for belief, err := range store.Beliefs(t.Context(), "robots") {
+	for belief, err := range store.States(t.Context(), "robots") {
 		if err != nil {
 			t.Fatal(err)
 		}
 		var list []struct{ Host string }
-		if err := json.Unmarshal(belief.Memory[:len(belief.Memory)-4], &list); err != nil { // its end is a checksum
+		if err := json.Unmarshal(belief.Value[:len(belief.Value)-4], &list); err != nil { // its end is a checksum
 			t.Fatal(err)
 		}
 		for _, m := range list {

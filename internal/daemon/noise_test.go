@@ -65,15 +65,15 @@ func TestNoisySource(t *testing.T) {
 			t.Errorf("%d changes were told of a fee, want one", n-learning)
 		}
 		s, err := b.store.Source(t.Context(), "s0")
-		if err != nil || s.Standing.Changes != learning+1 || s.Standing.Quiets.Noise < 40 || s.Standing.Head.Number != learning+2+s.Standing.Quiets.Noise {
-			t.Errorf("the source stands as %+v (%v), want every version stored and few told", s.Standing, err)
+		if err != nil || s.Status.Changes != learning+1 || s.Status.Quiets.Noise < 40 || s.Status.Head.Number != learning+2+s.Status.Quiets.Noise {
+			t.Errorf("the source stands as %+v (%v), want every version stored and few told", s.Status, err)
 		}
-		belief, err := b.store.Belief(t.Context(), freshet.NoiseBelief, "s0")
+		belief, err := b.store.State(t.Context(), freshet.NoiseState, "s0")
 		var m noise.Memory
-		if err != nil || m.UnmarshalBinary(belief.Memory) != nil {
+		if err != nil || m.UnmarshalBinary(belief.Value) != nil {
 			t.Fatalf("what is known of the noise cannot be read: %v", err)
 		}
-		if r := m.Report(); len(r.Places) != 1 || r.Places[0].Pattern != "Last checked <time>" || r.Noise != s.Standing.Quiets.Noise {
+		if r := m.Report(); len(r.Places) != 1 || r.Places[0].Pattern != "Last checked <time>" || r.Noise != s.Status.Quiets.Noise {
 			t.Errorf("the report is %+v", r)
 		}
 		b.stop()
@@ -103,7 +103,7 @@ func TestNoiseIsKnownWhenAutoIsSet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return after.Standing.Changes - before.Standing.Changes, after.Standing.Quiets.Noise - before.Standing.Quiets.Noise
+			return after.Status.Changes - before.Status.Changes, after.Status.Quiets.Noise - before.Status.Quiets.Noise
 		}
 		for round := range 2 {
 			if told, quiet := quiets(freshet.NoiseReport); told < 19 || quiet != 0 {

@@ -50,10 +50,10 @@ func BenchmarkNotes(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/sources, "ns/source")
 	})
 	b.Run("write", func(b *testing.B) {
-		var beliefs []freshet.Belief
+		var beliefs []freshet.State
 		l.Save(func(slot freshet.Slot, memory []byte) error {
 			if slot >= 0 {
-				beliefs = append(beliefs, freshet.Belief{Source: freshet.SourceID(fmt.Sprintf("s%06d", slot)), Estimator: "learn", Upto: 1, Memory: append([]byte(nil), memory...)})
+				beliefs = append(beliefs, freshet.State{Source: freshet.SourceID(fmt.Sprintf("s%06d", slot)), Key: "learn", Upto: 1, Value: append([]byte(nil), memory...)})
 			}
 			return nil
 		})
@@ -64,7 +64,7 @@ func BenchmarkNotes(b *testing.B) {
 		}
 		b.ResetTimer()
 		for b.Loop() {
-			if err := store.SaveBeliefs(b.Context(), beliefs); err != nil {
+			if err := store.SaveState(b.Context(), beliefs); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -21,9 +21,9 @@ type slowNotes struct {
 	upto   freshet.Cursor // of the last that was saved
 }
 
-func (s *slowNotes) SaveBeliefs(ctx context.Context, beliefs []freshet.Belief) error {
-	err := s.Store.SaveBeliefs(ctx, beliefs)
-	if len(beliefs) > 0 && beliefs[0].Source != "" && beliefs[0].Estimator == "learn" {
+func (s *slowNotes) SaveState(ctx context.Context, beliefs []freshet.State) error {
+	err := s.Store.SaveState(ctx, beliefs)
+	if len(beliefs) > 0 && beliefs[0].Source != "" && beliefs[0].Key == "learn" {
 		s.pieces++
 		s.upto = beliefs[0].Upto
 		if s.piece != nil {
@@ -100,10 +100,10 @@ func TestNotesOfARemovedSource(t *testing.T) {
 		if slow.pieces != 2 {
 			t.Fatalf("%d pieces were saved, want 2", slow.pieces)
 		}
-		if b, err := store.Belief(t.Context(), "learn", "late"); !errors.Is(err, freshet.ErrNotFound) {
+		if b, err := store.State(t.Context(), "learn", "late"); !errors.Is(err, freshet.ErrNotFound) {
 			t.Errorf("of a source that came later it is kept what was thought up to outcome %d (%v)", b.Upto, err)
 		}
-		if _, err := store.Belief(t.Context(), "learn", w.Sources()[1201].ID); err != nil {
+		if _, err := store.State(t.Context(), "learn", w.Sources()[1201].ID); err != nil {
 			t.Errorf("of the source next to it nothing is kept: %v", err)
 		}
 	})

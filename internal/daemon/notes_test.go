@@ -24,8 +24,8 @@ import (
 type forgetful struct {
 	freshet.Store
 	read  int
-	amend func(*freshet.Belief) bool // false leaves it out; may be nil
-	save  func(freshet.Belief) error // may be nil
+	amend func(*freshet.State) bool // false leaves it out; may be nil
+	save  func(freshet.State) error // may be nil
 }
 
 func (s *forgetful) Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]freshet.Outcome, error) {
@@ -34,9 +34,9 @@ func (s *forgetful) Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]fre
 	return found, err
 }
 
-func (s *forgetful) Beliefs(ctx context.Context, estimator string) iter.Seq2[freshet.Belief, error] {
-	return func(yield func(freshet.Belief, error) bool) {
-		for b, err := range s.Store.Beliefs(ctx, estimator) {
+func (s *forgetful) States(ctx context.Context, estimator string) iter.Seq2[freshet.State, error] {
+	return func(yield func(freshet.State, error) bool) {
+		for b, err := range s.Store.States(ctx, estimator) {
 			if s.amend != nil && !s.amend(&b) {
 				continue
 			}
@@ -47,7 +47,7 @@ func (s *forgetful) Beliefs(ctx context.Context, estimator string) iter.Seq2[fre
 	}
 }
 
-func (s *forgetful) SaveBeliefs(ctx context.Context, beliefs []freshet.Belief) error {
+func (s *forgetful) SaveState(ctx context.Context, beliefs []freshet.State) error {
 	for _, b := range beliefs {
 		if s.save != nil {
 			if err := s.save(b); err != nil {
@@ -55,7 +55,7 @@ func (s *forgetful) SaveBeliefs(ctx context.Context, beliefs []freshet.Belief) e
 			}
 		}
 	}
-	return s.Store.SaveBeliefs(ctx, beliefs)
+	return s.Store.SaveState(ctx, beliefs)
 }
 
 // newLearning returns the policy auto and its learner.
@@ -67,10 +67,10 @@ func newLearning(tick time.Duration) (*policy.Auto, *learn.Learner) {
 // startLearning lets a daemon with a learner that knows nothing start on a store
 // and stop before its first poll, and returns what the learner then thinks, and
 // how many outcomes were read for that.
-func startLearning(t *testing.T, store freshet.Store, w *synth.Web, tick time.Duration, amend func(*freshet.Belief) bool) (mind []byte, read int) {
+func startLearning(t *testing.T, store freshet.Store, w *synth.Web, tick time.Duration, amend func(*freshet.State) bool) (mind []byte, read int) {
 	t.Helper()
 	auto, learner := newLearning(tick)
-	counting := &forgetful{Store: store, amend: amend, save: func(freshet.Belief) error { return errors.New("nothing is to be saved here") }}
+	counting := &forgetful{Store: store, amend: amend, save: func(freshet.State) error { return errors.New("nothing is to be saved here") }}
 	watchFor(t, daemon.Config{
 		Store: counting, Queries: queriesOf(store), Fetcher: w, Policy: auto, Learner: learner,
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: 24 * time.Hour}},
@@ -93,7 +93,7 @@ func bitsOf(t *testing.T, l *learn.Learner) (bits []byte) {
 
 // learnFor lets a daemon learn under load for a while. Save is called for every
 // belief that is saved.
-func learnFor(t *testing.T, store freshet.Store, w *synth.Web, length time.Duration, save func(freshet.Belief) error) {
+func learnFor(t *testing.T, store freshet.Store, w *synth.Web, length time.Duration, save func(freshet.State) error) {
 	t.Helper()
 	auto, learner := newLearning(time.Second)
 	tardy := &tardyStore{Store: &forgetful{Store: store, save: save}, chance: rand.New(rand.NewPCG(4, 5))}
@@ -101,7 +101,7 @@ func learnFor(t *testing.T, store freshet.Store, w *synth.Web, length time.Durat
 }
 
 // none is a store that has lost all beliefs.
-func none(*freshet.Belief) bool { return false }
+func none(*freshet.State) bool { return false }
 
 // What was learnt is the same to the bit whether it is taken up from where it
 // was saved or learnt anew from the log, after any number of starts, and after
@@ -110,17 +110,17 @@ func TestWhatWasLearntSurvives(t *testing.T) {
 	t.Parallel()
 	crash := errors.New("the machine lost its power")
 	var saves int
-	lives := map[string][]func(freshet.Belief) error{
+	lives := map[string][]func(freshet.State) error{
 		"one life":    {nil},
 		"three lives": {nil, nil, nil},
-		"cut off before the end of each copy": {nil, func(b freshet.Belief) error {
+		"cut off before the end of each copy": {nil, func(b freshet.State) error {
 			if b.Source == "" {
 				return crash
 			}
 			return nil
 		}, nil},
-		"cut off before anything is saved": {func(freshet.Belief) error { return crash }, nil},
-		"cut off in the midst of the third copy": {func(b freshet.Belief) error {
+		"cut off before anything is saved": {func(freshet.State) error { return crash }, nil},
+		"cut off in the midst of the third copy": {func(b freshet.State) error {
 			if b.Source == "" {
 				saves++
 			}
@@ -158,17 +158,17 @@ func TestBadCopiesAreLearntAnew(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		tick  time.Duration
-		amend func(*freshet.Belief) bool
+		amend func(*freshet.State) bool
 	}{
 		"another tick": {2 * time.Second, nil},
-		"damaged": {time.Second, func(b *freshet.Belief) bool {
-			b.Memory = slices.Clone(b.Memory)
-			b.Memory[len(b.Memory)/2] ^= 4
+		"damaged": {time.Second, func(b *freshet.State) bool {
+			b.Value = slices.Clone(b.Value)
+			b.Value[len(b.Value)/2] ^= 4
 			return true
 		}},
-		"cut short":       {time.Second, func(b *freshet.Belief) bool { b.Memory = b.Memory[:min(len(b.Memory), 3)]; return true }},
-		"without common":  {time.Second, func(b *freshet.Belief) bool { return b.Source != "" }},
-		"of a longer log": {time.Second, func(b *freshet.Belief) bool { b.Upto += 1 << 40; return true }},
+		"cut short":       {time.Second, func(b *freshet.State) bool { b.Value = b.Value[:min(len(b.Value), 3)]; return true }},
+		"without common":  {time.Second, func(b *freshet.State) bool { return b.Source != "" }},
+		"of a longer log": {time.Second, func(b *freshet.State) bool { b.Upto += 1 << 40; return true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

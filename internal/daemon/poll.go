@@ -106,12 +106,12 @@ func (d *poller) end(ctx context.Context, p freshet.Poll, rec freshet.Record, he
 // warnOfNoise says that a source has begun to differ at nearly every poll. It says so
 // once: what has been polled before tells whether that is new, also after a restart.
 func (d *poller) warnOfNoise(s freshet.Source, o freshet.Outcome, c freshet.Change, head freshet.Head) {
-	w := freshet.Watched{Source: s, Standing: freshet.Standing{Polls: head.Polls + 1, Changes: c.Seq, Seen: o.Began, ChangedAt: c.Before}}
+	w := freshet.SourceWithStatus{Source: s, Status: freshet.Status{Polls: head.Polls + 1, Changes: c.Seq, Seen: o.Began, ChangedAt: c.Before}}
 	if !w.BecameNoisy() {
 		return
 	}
 	d.log.Warn("the source is noisy: it changes at almost every poll", "source", s.ID, "url", freshet.MaskURL(s.URL),
-		"polls", w.Standing.Polls, "changes", w.Standing.Changes,
+		"polls", w.Status.Polls, "changes", w.Status.Changes,
 		"hint", "freshet show SOURCE says where; set noise: auto, watch only the part you need with a selector, or poll it less often with a larger min_gap")
 }
 

@@ -456,8 +456,8 @@ func TestMovedForGood(t *testing.T) {
 			t.Errorf("the old URL was asked %d times and the page %d times, want once and often", n, to)
 		}
 		s, err := b.store.Source(t.Context(), "s0")
-		if err != nil || s.Standing.Moved.URL != "https://newer.example/" {
-			t.Errorf("the source is said to be at %q (%v), want https://newer.example/", s.Standing.Moved.URL, err)
+		if err != nil || s.Status.Moved.URL != "https://newer.example/" {
+			t.Errorf("the source is said to be at %q (%v), want https://newer.example/", s.Status.Moved.URL, err)
 		}
 		time.Sleep(13 * time.Hour)
 		if n := len(w.of("s0.example")); n != 2 {
@@ -468,8 +468,8 @@ func TestMovedForGood(t *testing.T) {
 		if n := len(w.of("s0.example")); n < 3 {
 			t.Errorf("the old URL was asked %d times, want again when the new one fails", n)
 		}
-		if s, err := b.store.Source(t.Context(), "s0"); err != nil || s.Standing.Moved.URL != "" {
-			t.Errorf("the source is still said to be at %q (%v)", s.Standing.Moved.URL, err)
+		if s, err := b.store.Source(t.Context(), "s0"); err != nil || s.Status.Moved.URL != "" {
+			t.Errorf("the source is still said to be at %q (%v)", s.Status.Moved.URL, err)
 		}
 	})
 }

@@ -66,7 +66,7 @@ func (m *manners) list(dates *dates) []savedManners {
 
 // A robotsKeeper keeps in the store what robots.txt files say.
 type robotsKeeper struct {
-	store   freshet.BeliefStore
+	store   freshet.StateStore
 	dates   *dates
 	rules   *ruleBook
 	manners manners // only for the goroutine that writes
@@ -83,7 +83,7 @@ func (k *robotsKeeper) save(ctx context.Context, inLoop inLoop) {
 	}
 	memory, err := json.Marshal(k.manners.list(k.dates))
 	if err == nil {
-		err = k.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: robotsBelief, Memory: withChecksum(memory)}})
+		err = k.store.SaveState(ctx, []freshet.State{{Key: robotsBelief, Value: withChecksum(memory)}})
 	}
 	if err != nil {
 		if ctx.Err() == nil {
@@ -97,12 +97,12 @@ func (k *robotsKeeper) save(ctx context.Context, inLoop inLoop) {
 // restore tells the scheduler what was kept of robots.txt files. What cannot be
 // read is read anew from the hosts.
 func (k *robotsKeeper) restore(ctx context.Context, s *sched.Scheduler, r *clockRecovery) error {
-	for belief, err := range k.store.Beliefs(ctx, robotsBelief) {
+	for belief, err := range k.store.States(ctx, robotsBelief) {
 		if err != nil {
 			return err
 		}
 		var list []savedManners
-		memory, err := verified(belief.Memory)
+		memory, err := verified(belief.Value)
 		if err == nil {
 			err = json.Unmarshal(memory, &list)
 		}
@@ -119,11 +119,11 @@ func (k *robotsKeeper) restore(ctx context.Context, s *sched.Scheduler, r *clock
 		return err
 	}
 	k.manners.news = false // that is where they come from
-	for belief, err := range k.store.Beliefs(ctx, rulesBelief) {
+	for belief, err := range k.store.States(ctx, rulesBelief) {
 		if err != nil {
 			return err
 		}
-		if err := k.rules.restore(belief.Memory, r); err != nil {
+		if err := k.rules.restore(belief.Value, r); err != nil {
 			k.log.Warn("cannot read what robots.txt files allow; they are read anew", "err", err)
 		}
 	}
@@ -207,7 +207,7 @@ const (
 )
 
 // save saves what robots.txt files say, if there is news.
-func (b *ruleBook) save(ctx context.Context, store freshet.BeliefStore) error {
+func (b *ruleBook) save(ctx context.Context, store freshet.StateStore) error {
 	b.mu.Lock()
 	news, now := b.news, b.dates.Now()
 	b.news = false
@@ -230,7 +230,7 @@ func (b *ruleBook) save(ctx context.Context, store freshet.BeliefStore) error {
 	}
 	memory, err := json.Marshal(kept)
 	if err == nil {
-		err = store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: rulesBelief, Memory: withChecksum(memory)}})
+		err = store.SaveState(ctx, []freshet.State{{Key: rulesBelief, Value: withChecksum(memory)}})
 	}
 	if err != nil {
 		b.mu.Lock()

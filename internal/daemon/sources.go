@@ -125,7 +125,7 @@ func (e *editor) tellSource(ctx context.Context, id freshet.SourceID, events ...
 		return err
 	default:
 		e.notice(w.Source)
-		e.clock.clockRecoveryAt(e.loop.dates.Now(), e.limits.Limits()).standing(&w.Standing)
+		e.clock.clockRecoveryAt(e.loop.dates.Now(), e.limits.Limits()).standing(&w.Status)
 		w = bounded(w, e.unbound)
 		events = append(events, sched.SourcePut{Source: w})
 	}

@@ -331,7 +331,7 @@ func (d *Daemon) applyEdits(ctx context.Context, store freshet.Catalog, ids []fr
 }
 
 // applyEdit takes in a source as it is now, and reports whether it differs from what was known.
-func (d *Daemon) applyEdit(s freshet.Watched) bool {
+func (d *Daemon) applyEdit(s freshet.SourceWithStatus) bool {
 	if slot, known := d.leader.sched.Slot(s.ID); known {
 		if was, _ := d.leader.sched.Source(slot); was.Revision == s.Revision {
 			return false
@@ -339,7 +339,7 @@ func (d *Daemon) applyEdit(s freshet.Watched) bool {
 	}
 	now := d.loop.dates.Now()
 	d.editor.notice(s.Source)
-	d.leader.clock.clockRecoveryAt(now, d.Limits()).standing(&s.Standing)
+	d.leader.clock.clockRecoveryAt(now, d.Limits()).standing(&s.Status)
 	d.leader.sched.Put(now, bounded(s, d.cfg.Unbound))
 	return true
 }

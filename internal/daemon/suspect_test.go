@@ -46,8 +46,8 @@ func TestSuspectSource(t *testing.T) {
 			t.Helper()
 			synctest.Wait() // for a poll of this very moment
 			s, err := b.store.Source(t.Context(), "s0")
-			if err != nil || s.Standing.Suspect != want || s.Standing.Landed != landed {
-				t.Errorf("%s the source is suspect by %q, landed on %q (%v); want %q and %q", what, s.Standing.Suspect, s.Standing.Landed, err, want, landed)
+			if err != nil || s.Status.Suspect != want || s.Status.Landed != landed {
+				t.Errorf("%s the source is suspect by %q, landed on %q (%v); want %q and %q", what, s.Status.Suspect, s.Status.Landed, err, want, landed)
 			}
 			if n, m := strings.Count(log.String(), "the source is suspect"), strings.Count(log.String(), "no longer suspect"); n != logged || m != cleared {
 				t.Errorf("%s it was logged as suspect %d times and as clear %d times, want %d and %d:\n%s", what, n, m, logged, cleared, log)
@@ -110,7 +110,7 @@ func TestShrunkPageIsToldAfterASecondLook(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			held = s.Standing.Held.Number == 2
+			held = s.Status.Held.Number == 2
 		}
 		if changes, err := b.store.Changes(t.Context(), freshet.ChangeQuery{}); err != nil || len(changes) != 0 {
 			t.Errorf("after the first look the changes are %+v (%v)", changes, err)

@@ -68,11 +68,11 @@ func TestTeachThroughARestart(t *testing.T) {
 			t.Error("after a restart something else is known than before")
 		}
 		lessons := 0
-		lost := &forgetful{Store: store, amend: func(b *freshet.Belief) bool {
-			if b.Estimator == freshet.TaughtBelief {
+		lost := &forgetful{Store: store, amend: func(b *freshet.State) bool {
+			if b.Key == freshet.TaughtState {
 				lessons++
 			}
-			return b.Estimator == freshet.TaughtBelief
+			return b.Key == freshet.TaughtState
 		}}
 		if again := run(lost, spent, func(*daemon.Daemon) {}); !bytes.Equal(again, learnt) {
 			t.Error("from the log and the lessons something else is known than before")

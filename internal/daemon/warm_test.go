@@ -27,7 +27,7 @@ type journal struct {
 	edits  []freshet.SourceID
 	begun  bool
 	broken bool // the next answer is not whole
-	save   func(freshet.Belief) error
+	save   func(freshet.State) error
 }
 
 func (j *journal) note(ids ...freshet.SourceID) {
@@ -75,9 +75,9 @@ func (j *pageJournal) PromotePages(ctx context.Context, site freshet.SourceID, n
 	return promoted, err
 }
 
-func (j *journal) SaveBeliefs(ctx context.Context, beliefs []freshet.Belief) error {
+func (j *journal) SaveState(ctx context.Context, beliefs []freshet.State) error {
 	for _, b := range beliefs {
-		if b.Estimator == freshet.TaughtBelief || b.Estimator == freshet.ChancesBelief {
+		if b.Key == freshet.TaughtState || b.Key == freshet.ChancesState {
 			j.note("")
 		}
 		if j.save != nil {
@@ -86,7 +86,7 @@ func (j *journal) SaveBeliefs(ctx context.Context, beliefs []freshet.Belief) err
 			}
 		}
 	}
-	return j.Store.SaveBeliefs(ctx, beliefs)
+	return j.Store.SaveState(ctx, beliefs)
 }
 
 // A baton is a daemon, and a Warm that stands by to go on in its place.
@@ -102,8 +102,8 @@ type baton struct {
 }
 
 // noNotes keeps what is learnt from being saved, so that a start begins where the Warm did.
-func noNotes(b freshet.Belief) error {
-	if strings.HasPrefix(b.Estimator, "learn") {
+func noNotes(b freshet.State) error {
+	if strings.HasPrefix(b.Key, "learn") {
 		return errors.New("the disk is full")
 	}
 	return nil
@@ -136,7 +136,7 @@ func newBaton(t *testing.T, store freshet.Store, w *synth.Web) *baton {
 	r.daemon = daemon.New(daemon.Config{Store: r.log, Frontier: pages, Queries: queriesOf(store), Fetcher: w, Policy: auto, Learner: learner, Limits: crowded})
 	r.warm = daemon.NewWarm(daemon.WarmConfig{Edited: r.log.edited, Open: func(context.Context) (*daemon.Daemon, error) {
 		auto, learner := newLearning(time.Second)
-		unwritten := &forgetful{Store: store, save: func(freshet.Belief) error { return errors.New("whoever stands by writes nothing") }}
+		unwritten := &forgetful{Store: store, save: func(freshet.State) error { return errors.New("whoever stands by writes nothing") }}
 		return daemon.New(daemon.Config{Store: unwritten, Queries: queriesOf(store), Fetcher: w, Policy: auto, Learner: learner, Limits: crowded}), nil
 	}})
 	r.endDaemon = r.run(func(ctx context.Context) {

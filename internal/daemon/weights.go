@@ -195,7 +195,7 @@ func (s *weights) count(ctx context.Context, found []queries.Match) error {
 			if err != nil && !errors.Is(err, freshet.ErrNotFound) { // it may come back, and its numbers go on
 				return fmt.Errorf("source %s: %w", last.Source, err)
 			}
-			of = &staked{changes: w.Standing.Changes}
+			of = &staked{changes: w.Status.Changes}
 			s.of[last.Source] = of
 		}
 		of.changes = max(of.changes, last.Seq)

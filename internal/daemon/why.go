@@ -71,7 +71,7 @@ func (e *explainer) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
 		w.Stake = &stake
 	}
 	if w.Outlook.Since.IsZero() {
-		w.Outlook.Since = source.Standing.Seen
+		w.Outlook.Since = source.Status.Seen
 	}
 	return w, nil
 }

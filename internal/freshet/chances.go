@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// ChancesBelief is the estimator under which a store keeps the chances that were given
+// ChancesState is the key under which a store keeps the chances that were given
 // of a source.
-const ChancesBelief = "chances"
+const ChancesState = "chances"
 
 const (
 	// MostChances is how many times can be given of a source.

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// ItemBelief is the estimator under which a store keeps which items a source has
+// ItemState is the key under which a store keeps which items a source has
 // had.
-const ItemBelief = "items"
+const ItemState = "items"
 
 // Details say what a change is about, beyond its text: which named values and which
 // items are other than before, or that a page of a site came or went.

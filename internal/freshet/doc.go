@@ -6,10 +6,10 @@
 // extracted from a response differs from the text seen before, the poll has
 // captured a new [Version], and the step from the old version to the new one
 // is a [Change]. Outcomes and changes are append-only logs: everything else
-// (beliefs, deliveries, pictures) is a reader of them and can be rebuilt.
+// (what was learnt, deliveries, pictures) is a reader of them and can be rebuilt.
 //
 // What to poll next is decided by a [Policy], which may lean on an [Estimator]
-// and its [Belief] of how each source behaves. Both are pure: they read no
+// and what that has learnt of each source. Both are pure: they read no
 // clock, start no goroutine and touch no network, so a decision made in the
 // simulator is the decision the daemon makes. Package sched keeps the budget
 // and the politeness around them and holds the one loop that drives polls.

@@ -16,8 +16,8 @@ const (
 // Noisy reports whether a source differs at nearly every poll: it shows the time, or
 // its rows in another order each time. A page that really changes faster than it is
 // polled looks the same.
-func (w Watched) Noisy() bool {
-	st := w.Standing
+func (w SourceWithStatus) Noisy() bool {
+	st := w.Status
 	if !noisyOf(st.Polls, st.Changes) {
 		return false
 	}
@@ -27,8 +27,8 @@ func (w Watched) Noisy() bool {
 
 // BecameNoisy reports whether the last poll, which found a change, made the source
 // noisy.
-func (w Watched) BecameNoisy() bool {
-	return w.Noisy() && !noisyOf(w.Standing.Polls-1, w.Standing.Changes-1)
+func (w SourceWithStatus) BecameNoisy() bool {
+	return w.Noisy() && !noisyOf(w.Status.Polls-1, w.Status.Changes-1)
 }
 
 // noisyOf reports whether so many polls found changes often enough.

@@ -34,6 +34,6 @@ func (n NoiseSetting) String() string {
 	return string(n)
 }
 
-// NoiseBelief is the estimator under which a store keeps what is known of the noise
+// NoiseState is the key under which a store keeps what is known of the noise
 // of each source.
-const NoiseBelief = "noise"
+const NoiseState = "noise"

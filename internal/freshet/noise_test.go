@@ -32,10 +32,10 @@ func TestNoisy(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := freshet.Watched{Source: freshet.Source{Created: start}}
-			w.Standing.Polls, w.Standing.Changes = tt.polls, tt.changes
-			w.Standing.Seen = start.Add(time.Duration(max(0, tt.polls-1)) * tt.gap)
-			w.Standing.ChangedAt = w.Standing.Seen.Add(-time.Duration(tt.quiet) * tt.gap)
+			w := freshet.SourceWithStatus{Source: freshet.Source{Created: start}}
+			w.Status.Polls, w.Status.Changes = tt.polls, tt.changes
+			w.Status.Seen = start.Add(time.Duration(max(0, tt.polls-1)) * tt.gap)
+			w.Status.ChangedAt = w.Status.Seen.Add(-time.Duration(tt.quiet) * tt.gap)
 			if got := w.Noisy(); got != tt.noisy {
 				t.Errorf("noisy: %v, want %v", got, tt.noisy)
 			}

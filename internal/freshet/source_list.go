@@ -24,11 +24,11 @@ const (
 )
 
 // Conditions returns the states that the source is in.
-func (w Watched) Conditions() (c Conditions) {
+func (w SourceWithStatus) Conditions() (c Conditions) {
 	if w.Paused {
 		return IsPaused
 	}
-	st := &w.Standing
+	st := &w.Status
 	if st.Failures > 0 {
 		c |= IsFailing
 	}
@@ -62,7 +62,7 @@ type SourceFilter struct {
 }
 
 // Has reports whether the list has a source. Whether it was removed is not asked.
-func (f SourceFilter) Has(w Watched) bool {
+func (f SourceFilter) Has(w SourceWithStatus) bool {
 	switch {
 	case f.Named && w.Of != "", f.Of != "" && w.Of != f.Of:
 		return false
@@ -74,7 +74,7 @@ func (f SourceFilter) Has(w Watched) bool {
 		return true
 	}
 	text := strings.ToLower(f.Text)
-	return slices.ContainsFunc([]string{string(w.ID), w.URL, w.Name, w.Standing.Head.Title}, func(field string) bool {
+	return slices.ContainsFunc([]string{string(w.ID), w.URL, w.Name, w.Status.Head.Title}, func(field string) bool {
 		return strings.Contains(strings.ToLower(field), text)
 	})
 }
@@ -106,8 +106,8 @@ func (r SourceRank) Compare(o SourceRank) int {
 }
 
 // Rank returns the place of a source.
-func (by SourceOrder) Rank(w Watched) SourceRank {
-	st := &w.Standing
+func (by SourceOrder) Rank(w SourceWithStatus) SourceRank {
+	st := &w.Status
 	return SourceRank{by.Key(st.Seen, st.ChangedAt, st.Polls, st.Changes), w.ID}
 }
 
@@ -144,7 +144,7 @@ type SourceQuery struct {
 
 // A SourceList is a part of a list.
 type SourceList struct {
-	Sources []Watched
+	Sources []SourceWithStatus
 	More    bool // there are more after them
 	Total   int  // sources that the filter lets through, wherever in the order
 
@@ -164,7 +164,7 @@ func (q SourceQuery) Compare(a, b SourceRank) int {
 // List returns the part of a list that the query asks for, of all sources that it may
 // have: those that are watched, or those that were removed. It goes through all, and holds
 // those that the filter lets through.
-func (q SourceQuery) List(all iter.Seq2[Watched, error]) (list SourceList, err error) {
+func (q SourceQuery) List(all iter.Seq2[SourceWithStatus, error]) (list SourceList, err error) {
 	for w, err := range all {
 		if err != nil {
 			return SourceList{}, err
@@ -177,7 +177,7 @@ func (q SourceQuery) List(all iter.Seq2[Watched, error]) (list SourceList, err e
 			list.Sources = append(list.Sources, w)
 		}
 	}
-	slices.SortFunc(list.Sources, func(a, b Watched) int { return q.Compare(q.By.Rank(a), q.By.Rank(b)) })
+	slices.SortFunc(list.Sources, func(a, b SourceWithStatus) int { return q.Compare(q.By.Rank(a), q.By.Rank(b)) })
 	list.Sources = list.Sources[min(q.Offset, len(list.Sources)):]
 	if q.Limit > 0 && len(list.Sources) > q.Limit {
 		list.Sources, list.More = list.Sources[:q.Limit], true
@@ -203,7 +203,7 @@ type StateCounts struct {
 }
 
 // Count counts sources.
-func Count(all iter.Seq2[Watched, error]) (SourceCounts, error) {
+func Count(all iter.Seq2[SourceWithStatus, error]) (SourceCounts, error) {
 	n := SourceCounts{
 		All: StateCounts{In: map[Conditions]int{}}, Named: StateCounts{In: map[Conditions]int{}},
 		Tags: map[string]int{}, Hosts: map[string]int{},

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A Standing is how things stand with a source: what its logs add up to, so
-// that polling can go on after a restart.
-type Standing struct {
+// A Status is what the logs of a source add up to, so that polling can continue
+// after a restart.
+type Status struct {
 	Upto      Cursor        // the newest outcome it rests on; zero if there is none
 	Begun     time.Time     // the last attempt, whether or not it ended
 	Seen      time.Time     // Began of the last poll that saw the source
@@ -36,10 +36,10 @@ type Standing struct {
 	ChangedAt  time.Time // Before of the newest change
 }
 
-// A Watched is a source together with how things stand with it.
-type Watched struct {
+// A SourceWithStatus is a source with its status.
+type SourceWithStatus struct {
 	Source
-	Standing Standing
+	Status Status
 }
 
 // A Catalog keeps the sources.
@@ -73,14 +73,14 @@ type Catalog interface {
 	RemoveSource(ctx context.Context, id SourceID, purge bool) error
 
 	// Source returns one watched source, or ErrNotFound.
-	Source(ctx context.Context, id SourceID) (Watched, error)
+	Source(ctx context.Context, id SourceID) (SourceWithStatus, error)
 
 	// Sources yields all watched sources in the order of their IDs.
-	Sources(ctx context.Context) iter.Seq2[Watched, error]
+	Sources(ctx context.Context) iter.Seq2[SourceWithStatus, error]
 
 	// SourcesAfter yields those whose IDs come after one; the empty ID comes
 	// before all.
-	SourcesAfter(ctx context.Context, after SourceID) iter.Seq2[Watched, error]
+	SourcesAfter(ctx context.Context, after SourceID) iter.Seq2[SourceWithStatus, error]
 
 	// ListSources returns a part of a list of sources, as SourceQuery.List does of all of
 	// them, without reading all of them.
@@ -88,7 +88,7 @@ type Catalog interface {
 
 	// NamedSources returns sources by their IDs, in that order, without those that are not
 	// watched; or, if it is asked for removed ones, without those that were not removed.
-	NamedSources(ctx context.Context, ids []SourceID, removed bool) ([]Watched, error)
+	NamedSources(ctx context.Context, ids []SourceID, removed bool) ([]SourceWithStatus, error)
 
 	// SourceIDs returns the IDs of all sources that a filter lets through, in their order.
 	SourceIDs(ctx context.Context, f SourceFilter) ([]SourceID, error)
@@ -98,11 +98,11 @@ type Catalog interface {
 
 	// RemovedSource returns one source that has been removed and whose history
 	// is kept, or ErrNotFound.
-	RemovedSource(ctx context.Context, id SourceID) (Watched, error)
+	RemovedSource(ctx context.Context, id SourceID) (SourceWithStatus, error)
 
 	// RemovedSources yields those that watched a URL, or all of them if it is
 	// empty, in the order of their IDs.
-	RemovedSources(ctx context.Context, url string) iter.Seq2[Watched, error]
+	RemovedSources(ctx context.Context, url string) iter.Seq2[SourceWithStatus, error]
 }
 
 // A Record is all that one finished poll leaves behind.
@@ -114,8 +114,8 @@ type Record struct {
 	Moved      Moved      // likewise
 	Capture    *Capture   // set if the outcome is Captured, or stores a version quietly
 	Held       Held       // what is held from now on, if the outcome is Doubted
-	Noise      []byte     // what is known of the noise of the source by now, kept as a NoiseBelief; nil leaves what is kept
-	Items      []byte     // which items the source has had, kept as an ItemBelief; nil leaves what is kept
+	Noise      []byte     // what is known of the noise of the source by now, kept under NoiseState; nil leaves what is kept
+	Items      []byte     // which items the source has had, kept under ItemState; nil leaves what is kept
 }
 
 // A Capture is a new version of a source, with the step that led to it.
@@ -292,14 +292,17 @@ type ChangeQuery struct {
 	Seen Between // only those whose Before lies in it
 }
 
-// A BeliefStore keeps what estimators think, as of a place in the log.
-type BeliefStore interface {
-	SaveBeliefs(ctx context.Context, beliefs []Belief) error
-	Beliefs(ctx context.Context, estimator string) iter.Seq2[Belief, error]
+// A StateStore keeps keys and values, for sources and for all of them together.
+type StateStore interface {
+	SaveState(ctx context.Context, states []State) error
 
-	// Belief returns what an estimator thinks of one source, watched or removed, or of
-	// all of them together if the ID is empty; or ErrNotFound.
-	Belief(ctx context.Context, estimator string, id SourceID) (Belief, error)
+	// States yields the values of a key: the one of all sources together first, then
+	// those of watched sources in the order of their IDs.
+	States(ctx context.Context, key string) iter.Seq2[State, error]
+
+	// State returns the value of a key for one source, watched or removed, or for all
+	// of them together if the ID is empty; or ErrNotFound.
+	State(ctx context.Context, key string, id SourceID) (State, error)
 }
 
 // A Store is one database seen from all its sides. Packages sqlite and postgres implement
@@ -309,6 +312,6 @@ type Store interface {
 	Archive
 	OutcomeLog
 	ChangeLog
-	BeliefStore
+	StateStore
 	Close() error
 }

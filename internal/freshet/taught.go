@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TaughtBelief is the estimator under which a store keeps when a source changed by what
+// TaughtState is the key under which a store keeps when a source changed by what
 // somebody has told of it from elsewhere.
-const TaughtBelief = "taught"
+const TaughtState = "taught"
 
 // mostTaught is how many update times of a source can be told.
 const mostTaught = 100_000

@@ -91,7 +91,7 @@ func (r *Recorded) options(g *Grid, o Options) Options {
 			continue
 		}
 		if comes > 0 {
-			source := freshet.Watched{Source: o.source(g, page), Standing: freshet.Standing{Seen: g.Time(comes)}}
+			source := freshet.SourceWithStatus{Source: o.source(g, page), Status: freshet.Status{Seen: g.Time(comes)}}
 			o.Edits = append(o.Edits, Edit{At: g.Time(comes), Event: sched.SourcePut{Source: source}})
 		}
 		if goes < g.Instants {

@@ -86,17 +86,17 @@ func (w *world) scheduler(p freshet.Policy, l sched.Limits) *sched.Scheduler {
 		beside = append(beside, o.Learner)
 	}
 	s := sched.New(p, l, beside...)
-	standing := freshet.Standing{Seen: g.Start}
+	standing := freshet.Status{Seen: g.Start}
 	if o.Unseen {
-		standing = freshet.Standing{}
+		standing = freshet.Status{}
 	}
 	for page := range g.pages {
 		if o.absent == nil || !o.absent(page) {
-			s.Put(g.Start, freshet.Watched{Source: o.source(g, page), Standing: standing})
+			s.Put(g.Start, freshet.SourceWithStatus{Source: o.source(g, page), Status: standing})
 		}
 	}
 	for _, x := range w.indexes.all() {
-		s.Put(g.Start, freshet.Watched{Source: x.source, Standing: standing})
+		s.Put(g.Start, freshet.SourceWithStatus{Source: x.source, Status: standing})
 	}
 	for id, c := range o.Chances {
 		s.Apply(g.Start, sched.ForecastOverride{Source: id, Given: &c})

@@ -12,15 +12,15 @@ import (
 )
 
 // polled returns a source that was polled regularly, and seen by every poll.
-func polled(polls, changes int, gap time.Duration) freshet.Watched {
+func polled(polls, changes int, gap time.Duration) freshet.SourceWithStatus {
 	created := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	return freshet.Watched{
-		Source:   freshet.Source{Created: created},
-		Standing: freshet.Standing{Polls: int64(polls), Changes: changes, Seen: created.Add(time.Duration(polls-1) * gap)},
+	return freshet.SourceWithStatus{
+		Source: freshet.Source{Created: created},
+		Status: freshet.Status{Polls: int64(polls), Changes: changes, Seen: created.Add(time.Duration(polls-1) * gap)},
 	}
 }
 
-func ratesOf(sources ...freshet.Watched) []freshet.Range {
+func ratesOf(sources ...freshet.SourceWithStatus) []freshet.Range {
 	var s learn.Standings
 	for _, w := range sources {
 		s.Add(w)
@@ -92,10 +92,10 @@ func TestStandingsOfFewPolls(t *testing.T) {
 func TestStandingsThatCannotBe(t *testing.T) {
 	nothing := ratesOf(polled(1, 0, time.Hour))[0]
 	before := polled(10, 3, time.Hour)
-	before.Standing.Seen = before.Created.Add(-time.Hour)
+	before.Status.Seen = before.Created.Add(-time.Hour)
 	never := polled(10, 3, time.Hour)
-	never.Standing.Seen = time.Time{}
-	for what, w := range map[string]freshet.Watched{
+	never.Status.Seen = time.Time{}
+	for what, w := range map[string]freshet.SourceWithStatus{
 		"never polled": polled(0, 0, 0), "polled once": polled(1, 1, time.Hour), "polled often in no time": polled(10, 5, 0),
 		"seen before it was there": before, "polled and never seen": never,
 	} {
@@ -116,7 +116,7 @@ func TestStandingsThatCannotBe(t *testing.T) {
 // that was found changed more often changes more often.
 func TestStandingsOfManySources(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		var sources []freshet.Watched
+		var sources []freshet.SourceWithStatus
 		for range rapid.IntRange(2, 8).Draw(rt, "sources") {
 			polls := rapid.IntRange(2, 1000).Draw(rt, "polls")
 			gap := time.Duration(rapid.Int64Range(int64(time.Second), int64(1000*time.Hour)).Draw(rt, "gap"))
@@ -124,7 +124,7 @@ func TestStandingsOfManySources(t *testing.T) {
 		}
 		rates := ratesOf(sources...)
 		to := rapid.Permutation(indices(len(sources))).Draw(rt, "order")
-		mixed := make([]freshet.Watched, len(sources))
+		mixed := make([]freshet.SourceWithStatus, len(sources))
 		for i := range sources {
 			mixed[i] = sources[to[i]]
 		}
@@ -139,7 +139,7 @@ func TestStandingsOfManySources(t *testing.T) {
 			}
 		}
 		still, busy := sources[0], sources[0]
-		if busy.Standing.Changes++; int64(busy.Standing.Changes) < busy.Standing.Polls {
+		if busy.Status.Changes++; int64(busy.Status.Changes) < busy.Status.Polls {
 			if two := ratesOf(still, busy); two[0].Low >= two[1].Low {
 				rt.Fatalf("a source has the rate %+v, and one that was found changed once more %+v", two[0], two[1])
 			}

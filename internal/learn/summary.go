@@ -193,7 +193,7 @@ func (l *Learner) Reliability() Reliability { return l.reliability }
 type Standings struct{ sights []sight }
 
 // Add takes in how things stand with one more source.
-func (s *Standings) Add(w freshet.Watched) { s.sights = append(s.sights, sightOf(w)) }
+func (s *Standings) Add(w freshet.SourceWithStatus) { s.sights = append(s.sights, sightOf(w)) }
 
 // Rates returns how often each source changes, in changes a second, in the order
 // in which they were added.
@@ -211,8 +211,8 @@ func (s *Standings) Rates() []freshet.Range {
 // them found a change.
 type sight struct{ polls, gap, changed float64 }
 
-func sightOf(w freshet.Watched) sight {
-	st := w.Standing
+func sightOf(w freshet.SourceWithStatus) sight {
+	st := w.Status
 	span := st.Seen.Sub(w.Created).Seconds()
 	if st.Polls < 2 || span <= 0 {
 		return sight{}

@@ -187,7 +187,7 @@ func TestBackoffGoesOnAfterARestart(t *testing.T) {
 		last := start.Add(at[failures-1])
 		after := newWorld(l)
 		after.now = last.Add(time.Second)
-		after.s.Put(after.now, freshet.Watched{Source: source, Standing: freshet.Standing{
+		after.s.Put(after.now, freshet.SourceWithStatus{Source: source, Status: freshet.Status{
 			Begun: last, Failures: failures, Failure: "http.404",
 		}})
 		after.run(10 * time.Minute)

@@ -26,7 +26,7 @@ func BenchmarkTurn(b *testing.B) {
 				})
 				now := start
 				for i := range n {
-					s.Put(now, freshet.Watched{Source: freshet.Source{ID: id(i), URL: fmt.Sprintf("https://h%d.example/", i%5000)}})
+					s.Put(now, freshet.SourceWithStatus{Source: freshet.Source{ID: id(i), URL: fmt.Sprintf("https://h%d.example/", i%5000)}})
 				}
 				turn := func() {
 					p, wake, ok := s.Next(now)
@@ -77,9 +77,9 @@ func benchmarkLoop(b *testing.B, name string, rate int) {
 	}
 	w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Result = freshet.Result(made % 7 / 6) }
 	for i := range 3 * rate {
-		w.s.Put(w.now, freshet.Watched{
-			Source:   freshet.Source{ID: freshet.SourceID(fmt.Sprintf("s%06d", i)), URL: fmt.Sprintf("https://h%d.example/", i/2)},
-			Standing: freshet.Standing{Seen: w.now.Add(-time.Hour)},
+		w.s.Put(w.now, freshet.SourceWithStatus{
+			Source: freshet.Source{ID: freshet.SourceID(fmt.Sprintf("s%06d", i)), URL: fmt.Sprintf("https://h%d.example/", i/2)},
+			Status: freshet.Status{Seen: w.now.Add(-time.Hour)},
 		})
 	}
 	w.run(4 * time.Second)

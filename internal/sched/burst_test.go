@@ -26,7 +26,7 @@ func (c *counter) Choose(time.Time, int, func(freshet.Slot, float64) bool) time.
 func TestRunDecidesOnceForMany(t *testing.T) {
 	const many = 100
 	put := func(i int) sched.Event {
-		return sched.SourcePut{Source: freshet.Watched{Source: freshet.Source{ID: id(i), URL: "https://a.example/"}}}
+		return sched.SourcePut{Source: freshet.SourceWithStatus{Source: freshet.Source{ID: id(i), URL: "https://a.example/"}}}
 	}
 	asked := func(events []sched.Event, together bool) int {
 		c := &counter{}
@@ -72,7 +72,7 @@ func TestLooksDoNotPutOffPolls(t *testing.T) {
 	w := &script{t: t, now: start, end: io.EOF, events: looks}
 	s := newWorld(limits).s
 	for i := range 3 {
-		s.Put(start, freshet.Watched{Source: freshet.Source{ID: id(i), URL: "https://" + string(id(i)) + ".example/"}})
+		s.Put(start, freshet.SourceWithStatus{Source: freshet.Source{ID: id(i), URL: "https://" + string(id(i)) + ".example/"}})
 	}
 	if err := sched.Run(t.Context(), s, w); err != nil {
 		t.Fatal(err)

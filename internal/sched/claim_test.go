@@ -37,9 +37,9 @@ func TestBehindRedirectsIsPolled(t *testing.T) {
 			for i, host := range []string{"a", "b", "c", "a", "b", "c"} {
 				w.put(freshet.Source{ID: id(i), URL: "https://" + host + ".example/", MaxGap: time.Minute})
 			}
-			w.s.Put(w.now, freshet.Watched{
-				Source:   freshet.Source{ID: "behind", URL: "https://a.example/old", MaxGap: 2 * time.Minute},
-				Standing: freshet.Standing{Requests: tt.requests, Route: tt.route, Begun: start.Add(-time.Minute), Seen: start.Add(-time.Minute)},
+			w.s.Put(w.now, freshet.SourceWithStatus{
+				Source: freshet.Source{ID: "behind", URL: "https://a.example/old", MaxGap: 2 * time.Minute},
+				Status: freshet.Status{Requests: tt.requests, Route: tt.route, Begun: start.Add(-time.Minute), Seen: start.Add(-time.Minute)},
 			})
 			w.run(20 * time.Minute)
 			if n := len(w.times("behind")); n < 8 {

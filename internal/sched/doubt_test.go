@@ -31,7 +31,7 @@ func doubtful(l sched.Limits, s freshet.Source, times int) *world {
 		}
 	}
 	s.ID, s.URL = "a", "https://a.example/"
-	w.s.Put(w.now, freshet.Watched{Source: s, Standing: freshet.Standing{Seen: start.Add(-time.Minute), Begun: start.Add(-time.Minute), Fresh: start.Add(time.Hour)}})
+	w.s.Put(w.now, freshet.SourceWithStatus{Source: s, Status: freshet.Status{Seen: start.Add(-time.Minute), Begun: start.Add(-time.Minute), Fresh: start.Add(time.Hour)}})
 	w.s.Ask("a")
 	return w
 }
@@ -75,7 +75,7 @@ func TestSecondLook(t *testing.T) {
 // A second look that was wanted before a restart is made after it.
 func TestSecondLookAfterARestart(t *testing.T) {
 	w := &world{s: sched.New(shy{}, generous()), now: start}
-	w.s.Put(w.now, freshet.Watched{Source: freshet.Source{ID: "a", URL: "https://a.example/"}, Standing: freshet.Standing{
+	w.s.Put(w.now, freshet.SourceWithStatus{Source: freshet.Source{ID: "a", URL: "https://a.example/"}, Status: freshet.Status{
 		Seen: start.Add(-time.Minute), Begun: start.Add(-time.Minute), Held: freshet.Held{Number: 2, Again: start.Add(30 * time.Second)},
 	}})
 	if h, ok := w.s.Hold(w.now, "a"); !ok || !h.Again.Equal(start.Add(30*time.Second)) {

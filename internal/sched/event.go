@@ -28,7 +28,7 @@ type PollEnded struct{ Outcome *freshet.Outcome }
 type PollAbandoned struct{ Source freshet.SourceID }
 
 // SourcePut says that a source was added or edited.
-type SourcePut struct{ Source freshet.Watched }
+type SourcePut struct{ Source freshet.SourceWithStatus }
 
 // SourceRemoved says that a source was removed.
 type SourceRemoved struct{ Source freshet.SourceID }

@@ -68,7 +68,7 @@ func TestHintHolds(t *testing.T) {
 	for _, belied := range []bool{false, true} {
 		after := newWorld(l)
 		after.now = start.Add(2 * time.Minute)
-		after.s.Put(after.now, freshet.Watched{Source: source, Standing: freshet.Standing{
+		after.s.Put(after.now, freshet.SourceWithStatus{Source: source, Status: freshet.Status{
 			Begun: start, Seen: start, Fresh: start.Add(10 * time.Minute), Belied: belied,
 		}})
 		after.run(10 * time.Minute)

@@ -25,7 +25,7 @@ func TestOutcomesAreNotLearntFromLater(t *testing.T) {
 		},
 	} {
 		s, l := make()
-		s.Put(now, freshet.Watched{Source: freshet.Source{ID: "a", URL: "https://a.example/"}})
+		s.Put(now, freshet.SourceWithStatus{Source: freshet.Source{ID: "a", URL: "https://a.example/"}})
 		s.Observe(now, freshet.Outcome{Cursor: 5, Source: "b", Began: now, Ended: now})
 		if l.Upto() != 5 {
 			t.Errorf("%s: after an outcome of a source that was never there it is at %d", name, l.Upto())

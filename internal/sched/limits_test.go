@@ -100,7 +100,7 @@ func TestSpent(t *testing.T) {
 	l := generous()
 	l.Budget = sched.Budget{Polls: 5, Per: 10 * time.Second}
 	s := sched.New(&policy.Uniform{}, l)
-	s.Put(start, freshet.Watched{Source: freshet.Source{ID: "a", URL: "https://a.example/"}})
+	s.Put(start, freshet.SourceWithStatus{Source: freshet.Source{ID: "a", URL: "https://a.example/"}})
 	spent := func(at time.Duration, want int) {
 		t.Helper()
 		if used, most := s.Spent(start.Add(at)); used != want || most != 5 {
@@ -177,9 +177,9 @@ func TestSourceThatTakesMoreThanTheBudget(t *testing.T) {
 	l.Budget = sched.Budget{Polls: 2, Per: 10 * time.Second}
 	w := newWorld(l)
 	w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Requests = 5 }
-	w.s.Put(w.now, freshet.Watched{
-		Source:   freshet.Source{ID: "a", URL: "https://a.example/"},
-		Standing: freshet.Standing{Requests: 5},
+	w.s.Put(w.now, freshet.SourceWithStatus{
+		Source: freshet.Source{ID: "a", URL: "https://a.example/"},
+		Status: freshet.Status{Requests: 5},
 	})
 	w.run(100 * time.Second)
 	if got, want := w.times("a"), seconds(0, 25, 50, 75, 100); !slices.Equal(got, want) {

@@ -43,7 +43,7 @@ func class(err error) failure.Class {
 // and until a stretch after the poll, without waiting for the delay of a host.
 func TestPartsCount(t *testing.T) {
 	s := sched.New(&policy.RoundRobin{}, sched.Limits{Budget: sched.Budget{Polls: 20, Per: time.Minute}, Workers: 4, Hosts: sched.Politeness{Delay: time.Second}})
-	s.Put(start, freshet.Watched{Source: shown("a", "a.example")})
+	s.Put(start, freshet.SourceWithStatus{Source: shown("a", "a.example")})
 	p, _, ok := s.Next(start)
 	if !ok || p.Source.ID != "a" {
 		t.Fatal("the page is not polled")
@@ -86,7 +86,7 @@ func TestPartsCount(t *testing.T) {
 func TestPartsWithoutRoom(t *testing.T) {
 	limits := sched.Limits{Budget: sched.Budget{Polls: 20, Per: time.Minute}, Workers: 4}
 	s := sched.New(&policy.RoundRobin{}, limits)
-	s.Put(start, freshet.Watched{Source: shown("a", "a.example")})
+	s.Put(start, freshet.SourceWithStatus{Source: shown("a", "a.example")})
 	s.Resume(start, []freshet.Attempt{{Source: "x", Began: start.Add(-time.Second), Ended: start.Add(-time.Second), Requests: 12}})
 	if _, _, ok := s.Next(start); !ok {
 		t.Fatal("the page is not polled")
@@ -126,7 +126,7 @@ func TestPartsWithoutRoom(t *testing.T) {
 // alone.
 func TestPartsOfAHostThatIsAway(t *testing.T) {
 	s := sched.New(&policy.RoundRobin{}, sched.Limits{Budget: sched.Budget{Polls: 20, Per: time.Minute}, Workers: 4})
-	s.Put(start, freshet.Watched{Source: shown("a", "a.example")})
+	s.Put(start, freshet.SourceWithStatus{Source: shown("a", "a.example")})
 	s.Next(start)
 	s.Apply(start, sched.HostBackoff{Host: "cdn.example", For: time.Minute})
 	if granted, refused := askParts(s, start, "a", "cdn.example", 1); *granted != 0 || !class(*refused).Is(failure.DeferredHost) {
@@ -141,9 +141,9 @@ func TestRenderedPagesCostWhatTheyTook(t *testing.T) {
 	s := sched.New(told, sched.Limits{Budget: sched.Budget{Polls: 100, Per: time.Second}, Workers: 4})
 	said := shown("b", "b.example")
 	said.Cost = 5
-	s.Put(start, freshet.Watched{Source: shown("a", "a.example")})
-	s.Put(start, freshet.Watched{Source: said})
-	s.Put(start, freshet.Watched{Source: freshet.Source{ID: "c", URL: "https://c.example/"}})
+	s.Put(start, freshet.SourceWithStatus{Source: shown("a", "a.example")})
+	s.Put(start, freshet.SourceWithStatus{Source: said})
+	s.Put(start, freshet.SourceWithStatus{Source: freshet.Source{ID: "c", URL: "https://c.example/"}})
 	for _, o := range []struct {
 		requests int
 		want     float64

@@ -34,7 +34,7 @@ func FuzzHops(f *testing.F) {
 			if i%3 > 0 { // the others of a host are read from one document
 				url += fmt.Sprint(i)
 			}
-			w.s.Put(w.now, freshet.Watched{Source: freshet.Source{ID: id(i), URL: url}})
+			w.s.Put(w.now, freshet.SourceWithStatus{Source: freshet.Source{ID: id(i), URL: url}})
 		}
 		for range 3000 {
 			w.step()

@@ -44,7 +44,7 @@ func TestLearnersBeside(t *testing.T) {
 	beside := &pupil{t: t}
 	p := &pupil{t: t, before: beside}
 	w := &world{s: sched.New(p, generous(), beside), now: start}
-	w.s.Put(start, freshet.Watched{Source: freshet.Source{ID: "a", URL: "https://a.example/"}, Standing: freshet.Standing{Seen: start.Add(-time.Hour)}})
+	w.s.Put(start, freshet.SourceWithStatus{Source: freshet.Source{ID: "a", URL: "https://a.example/"}, Status: freshet.Status{Seen: start.Add(-time.Hour)}})
 	w.put(freshet.Source{ID: "b", URL: "https://b.example/"})
 	w.run(3 * time.Second)
 	w.s.Remove("b")
@@ -67,20 +67,20 @@ func TestOutcomesOnRecord(t *testing.T) {
 	again.Cursor, again.Began = 9, start.Add(-time.Second)
 	tests := []struct {
 		name     string
-		standing freshet.Standing
+		standing freshet.Status
 		outcomes []freshet.Outcome
 		failures int // in the hold
 	}{
-		{"the standing rests on all of them", freshet.Standing{Upto: 9, Failures: 5, Failure: failure.DNS, Begun: start.Add(-time.Second)}, []freshet.Outcome{seen, down, again}, 5},
-		{"the standing rests on all of them, which saw nothing", freshet.Standing{Upto: 9, Failures: 5, Failure: failure.DNS, Begun: start.Add(-time.Second)}, []freshet.Outcome{down, again}, 5},
-		{"the standing rests on none", freshet.Standing{}, []freshet.Outcome{seen, down, again}, 2},
-		{"the standing rests on the first", freshet.Standing{Upto: 7, Seen: start.Add(-3 * time.Hour)}, []freshet.Outcome{seen, down, again}, 2},
+		{"the standing rests on all of them", freshet.Status{Upto: 9, Failures: 5, Failure: failure.DNS, Begun: start.Add(-time.Second)}, []freshet.Outcome{seen, down, again}, 5},
+		{"the standing rests on all of them, which saw nothing", freshet.Status{Upto: 9, Failures: 5, Failure: failure.DNS, Begun: start.Add(-time.Second)}, []freshet.Outcome{down, again}, 5},
+		{"the standing rests on none", freshet.Status{}, []freshet.Outcome{seen, down, again}, 2},
+		{"the standing rests on the first", freshet.Status{Upto: 7, Seen: start.Add(-3 * time.Hour)}, []freshet.Outcome{seen, down, again}, 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := &pupil{t: t}
 			w := &world{s: sched.New(p, generous()), now: start}
-			w.s.Put(start, freshet.Watched{Source: freshet.Source{ID: "a", URL: "https://a.example/"}, Standing: tt.standing})
+			w.s.Put(start, freshet.SourceWithStatus{Source: freshet.Source{ID: "a", URL: "https://a.example/"}, Status: tt.standing})
 			for _, o := range tt.outcomes {
 				o.Ended = o.Began
 				w.s.Observe(o.Ended, o)
@@ -136,7 +136,7 @@ func TestAbandon(t *testing.T) {
 func TestComesBackWhileUnderWay(t *testing.T) {
 	w := newWorld(generous())
 	w.latency = func(freshet.Poll) time.Duration { return 10 * time.Second }
-	w.s.Put(start, freshet.Watched{Source: freshet.Source{ID: "a", URL: "https://a.example/"}, Standing: freshet.Standing{Seen: start.Add(-time.Hour)}})
+	w.s.Put(start, freshet.SourceWithStatus{Source: freshet.Source{ID: "a", URL: "https://a.example/"}, Status: freshet.Status{Seen: start.Add(-time.Hour)}})
 	w.run(time.Second)
 	w.s.Remove("a")
 	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})

@@ -51,7 +51,7 @@ func TestRun(t *testing.T) {
 		return sched.PollEnded{Outcome: &freshet.Outcome{Source: id, Result: freshet.Unchanged, Requests: 1}}
 	}
 	put := func(id freshet.SourceID, paused bool) sched.Event {
-		return sched.SourcePut{Source: freshet.Watched{Source: freshet.Source{ID: id, URL: "https://a.example/" + string(id), Paused: paused}}}
+		return sched.SourcePut{Source: freshet.SourceWithStatus{Source: freshet.Source{ID: id, URL: "https://a.example/" + string(id), Paused: paused}}}
 	}
 	limits := generous()
 	limits.Workers = 1

@@ -86,7 +86,7 @@ func samePolls(t *testing.T) string {
 }
 
 // sourceOfAllSorts returns a source, and how things stand with it.
-func sourceOfAllSorts(draw *rand.Rand, i int, now time.Time) (s freshet.Watched) {
+func sourceOfAllSorts(draw *rand.Rand, i int, now time.Time) (s freshet.SourceWithStatus) {
 	s.ID, s.URL, s.Revision = id(i), fmt.Sprintf("https://h%d.example/%d", i/7, i-i%40/39), 1
 	one := func(in int) bool { return draw.IntN(in) == 0 }
 	if one(3) {
@@ -110,11 +110,11 @@ func sourceOfAllSorts(draw *rand.Rand, i int, now time.Time) (s freshet.Watched)
 	if one(5) {
 		return s // never seen
 	}
-	s.Standing.Seen = now.Add(-time.Duration(draw.IntN(7200)) * time.Second)
-	s.Standing.Begun, s.Standing.Upto = s.Standing.Seen, 0
+	s.Status.Seen = now.Add(-time.Duration(draw.IntN(7200)) * time.Second)
+	s.Status.Begun, s.Status.Upto = s.Status.Seen, 0
 	if one(30) {
-		s.Standing.Failures, s.Standing.Failure = 1+draw.IntN(3), failure.Timeout
-		s.Standing.Begun = now.Add(-time.Duration(draw.IntN(100)) * time.Second)
+		s.Status.Failures, s.Status.Failure = 1+draw.IntN(3), failure.Timeout
+		s.Status.Begun = now.Add(-time.Duration(draw.IntN(100)) * time.Second)
 	}
 	return s
 }

@@ -113,7 +113,7 @@ func (s *Scheduler) setShares() {
 }
 
 // Put adds a source, or updates an edited one.
-func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
+func (s *Scheduler) Put(now time.Time, w freshet.SourceWithStatus) {
 	slot, known := s.ids.get(string(w.ID))
 	if !known {
 		slot = s.newSlot()
@@ -130,7 +130,7 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 		s.removeFromDocument(slot)
 	}
 	if !known {
-		if until := earlier(w.Standing.NotBefore, now.Add(s.limits.Backoff.RetryAfter)); until.After(now) {
+		if until := earlier(w.Status.NotBefore, now.Add(s.limits.Backoff.RetryAfter)); until.After(now) {
 			e.last().stayAway(until)
 			s.alarms.set(until)
 		}
@@ -164,19 +164,19 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 }
 
 // restoreStatus takes over how things stand with a source that is new here.
-func (s *Scheduler) restoreStatus(now time.Time, e *entry, w freshet.Watched) {
-	e.upto, e.seen, e.begun = w.Standing.Upto, stampOf(w.Standing.Seen), stampOf(w.Standing.Begun)
-	e.failures, e.notBefore = int32(min(w.Standing.Failures, math.MaxInt32)), stampOf(s.resumeBackoff(now, w))
-	e.fresh, e.belied, e.again = stampOf(w.Standing.Fresh), w.Standing.Belied, stampOf(w.Standing.Held.Again)
-	e.requests, e.route = int32(min(max(1, w.Standing.Requests), math.MaxInt32)), s.hosts.routeOf(w.Standing.Route)
+func (s *Scheduler) restoreStatus(now time.Time, e *entry, w freshet.SourceWithStatus) {
+	e.upto, e.seen, e.begun = w.Status.Upto, stampOf(w.Status.Seen), stampOf(w.Status.Begun)
+	e.failures, e.notBefore = int32(min(w.Status.Failures, math.MaxInt32)), stampOf(s.resumeBackoff(now, w))
+	e.fresh, e.belied, e.again = stampOf(w.Status.Fresh), w.Status.Belied, stampOf(w.Status.Held.Again)
+	e.requests, e.route = int32(min(max(1, w.Status.Requests), math.MaxInt32)), s.hosts.routeOf(w.Status.Route)
 }
 
 // resumeBackoff returns until when a source that was failing is left alone.
-func (s *Scheduler) resumeBackoff(now time.Time, w freshet.Watched) time.Time {
-	if w.Standing.Failures == 0 || w.Standing.Begun.After(now) {
+func (s *Scheduler) resumeBackoff(now time.Time, w freshet.SourceWithStatus) time.Time {
+	if w.Status.Failures == 0 || w.Status.Begun.After(now) {
 		return time.Time{}
 	}
-	return w.Standing.Begun.Add(s.limits.Backoff.source(w.ID, w.Standing.Failures, w.Standing.Failure))
+	return w.Status.Begun.Add(s.limits.Backoff.source(w.ID, w.Status.Failures, w.Status.Failure))
 }
 
 // putToLearners tells the policy, and those that learn beside it, of a source with the

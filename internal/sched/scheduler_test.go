@@ -244,9 +244,9 @@ func TestResume(t *testing.T) {
 
 func TestResumeAcrossAClockSetBack(t *testing.T) {
 	w := newWorld(generous())
-	w.s.Put(start, freshet.Watched{
-		Source:   freshet.Source{ID: "a", URL: "https://a.example/"},
-		Standing: freshet.Standing{Begun: start.Add(time.Hour), Seen: start.Add(time.Hour), Failures: 3, NotBefore: start.Add(1e6 * time.Hour)},
+	w.s.Put(start, freshet.SourceWithStatus{
+		Source: freshet.Source{ID: "a", URL: "https://a.example/"},
+		Status: freshet.Status{Begun: start.Add(time.Hour), Seen: start.Add(time.Hour), Failures: 3, NotBefore: start.Add(1e6 * time.Hour)},
 	})
 	w.s.Resume(start, []freshet.Attempt{{Source: "a", Began: start.Add(time.Hour), Ended: start.Add(time.Hour), Requests: 1}})
 	w.run(25 * time.Hour)
@@ -314,9 +314,9 @@ func TestRedirectsFitBelowTheCeiling(t *testing.T) {
 	w := newWorld(l)
 	w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Requests = 3 }
 	for i := range 3 {
-		w.s.Put(w.now, freshet.Watched{
-			Source:   freshet.Source{ID: id(i), URL: "https://a.example/"},
-			Standing: freshet.Standing{Requests: 3},
+		w.s.Put(w.now, freshet.SourceWithStatus{
+			Source: freshet.Source{ID: id(i), URL: "https://a.example/"},
+			Status: freshet.Status{Requests: 3},
 		})
 	}
 	w.run(2 * time.Minute)
@@ -335,7 +335,7 @@ func TestRedirectsFitBelowTheCeiling(t *testing.T) {
 func TestFullCeilingAsksNobody(t *testing.T) {
 	spy := &spy{Policy: &policy.Uniform{}}
 	s := sched.New(spy, sched.Limits{Budget: sched.Budget{Polls: 2, Per: time.Minute, Instant: time.Second}})
-	s.Put(start, freshet.Watched{Source: freshet.Source{ID: "a", URL: "https://a.example/"}})
+	s.Put(start, freshet.SourceWithStatus{Source: freshet.Source{ID: "a", URL: "https://a.example/"}})
 	s.Resume(start, []freshet.Attempt{{Source: "x", Began: start, Ended: start}, {Source: "y", Began: start, Ended: start}})
 	for at := range 59 {
 		if _, _, ok := s.Next(start.Add(time.Duration(at) * time.Second)); ok {
@@ -407,9 +407,9 @@ func TestInstantsPayForRedirects(t *testing.T) {
 			l.Budget = sched.Budget{Polls: 60, Per: time.Minute}
 			w := newWorld(l)
 			w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Requests = tt.takes[min(len(w.polls), len(tt.takes))-1] }
-			w.s.Put(w.now, freshet.Watched{
-				Source:   freshet.Source{ID: "a", URL: "https://a.example/"},
-				Standing: freshet.Standing{Requests: tt.knows},
+			w.s.Put(w.now, freshet.SourceWithStatus{
+				Source: freshet.Source{ID: "a", URL: "https://a.example/"},
+				Status: freshet.Status{Requests: tt.knows},
 			})
 			w.run(20 * time.Second)
 			if got := w.times("a"); !slices.Equal(got[:4], tt.want) {

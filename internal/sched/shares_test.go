@@ -71,9 +71,9 @@ func TestSourceGap(t *testing.T) {
 // operator takes it away.
 func TestSourceGapAcrossARestartAndAReload(t *testing.T) {
 	w := newWorld(in10s())
-	w.s.Put(w.now, freshet.Watched{
-		Source:   freshet.Source{ID: "a", URL: "https://a.example/"},
-		Standing: freshet.Standing{Seen: start.Add(-4 * time.Second), Begun: start.Add(-4 * time.Second), Requests: 1},
+	w.s.Put(w.now, freshet.SourceWithStatus{
+		Source: freshet.Source{ID: "a", URL: "https://a.example/"},
+		Status: freshet.Status{Seen: start.Add(-4 * time.Second), Begun: start.Add(-4 * time.Second), Requests: 1},
 	})
 	w.run(18 * time.Second)
 	l := in10s()

@@ -151,9 +151,9 @@ func TestPollsSaySince(t *testing.T) {
 		}
 	}
 	seen := start.Add(-time.Hour)
-	w.s.Put(w.now, freshet.Watched{
-		Source:   freshet.Source{ID: "a", URL: "https://a.example/", MinGap: time.Minute},
-		Standing: freshet.Standing{Seen: seen, Begun: seen},
+	w.s.Put(w.now, freshet.SourceWithStatus{
+		Source: freshet.Source{ID: "a", URL: "https://a.example/", MinGap: time.Minute},
+		Status: freshet.Status{Seen: seen, Begun: seen},
 	})
 	w.run(3 * time.Minute)
 	want := []time.Time{seen, start, start, start.Add(2 * time.Minute)}
@@ -311,9 +311,9 @@ func TestPolicyIsTold(t *testing.T) {
 	told := &told{Policy: &policy.Uniform{}}
 	w := &world{s: sched.New(told, generous()), now: start}
 	seen := start.Add(-time.Hour)
-	w.s.Put(w.now, freshet.Watched{
-		Source:   freshet.Source{ID: "a", URL: "https://a.example/", MinGap: 10 * time.Second},
-		Standing: freshet.Standing{Seen: seen},
+	w.s.Put(w.now, freshet.SourceWithStatus{
+		Source: freshet.Source{ID: "a", URL: "https://a.example/", MinGap: 10 * time.Second},
+		Status: freshet.Status{Seen: seen},
 	})
 	w.run(10 * time.Second)
 	w.put(freshet.Source{ID: "a", URL: "https://a.example/", Name: "edited", Paused: true})

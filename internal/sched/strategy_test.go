@@ -34,7 +34,7 @@ func timed(text string, l sched.Limits, seen time.Duration, s freshet.Source) *w
 	w := newWorld(l)
 	s.ID, s.URL, s.Strategy = "a", "https://a.example/a", strategy(text)
 	at := start.Add(-seen)
-	w.s.Put(w.now, freshet.Watched{Source: s, Standing: freshet.Standing{Upto: 1, Seen: at, Begun: at}})
+	w.s.Put(w.now, freshet.SourceWithStatus{Source: s, Status: freshet.Status{Upto: 1, Seen: at, Begun: at}})
 	return w
 }
 
@@ -156,7 +156,7 @@ func TestStrategyBesideOtherWishes(t *testing.T) {
 func TestStrategyIsPutInForce(t *testing.T) {
 	w := newWorld(generous())
 	s := freshet.Source{ID: "a", URL: "https://a.example/a", Tags: []string{"news"}}
-	w.s.Put(w.now, freshet.Watched{Source: s, Standing: freshet.Standing{Upto: 1, Seen: start.Add(-time.Hour), Begun: start.Add(-time.Hour)}})
+	w.s.Put(w.now, freshet.SourceWithStatus{Source: s, Status: freshet.Status{Upto: 1, Seen: start.Add(-time.Hour), Begun: start.Add(-time.Hour)}})
 	w.run(10 * time.Second) // the policy polls it ten times a second
 	before := len(w.polls)
 	s.Strategy = strategy("hour {5, 30}")
@@ -165,11 +165,11 @@ func TestStrategyIsPutInForce(t *testing.T) {
 		t.Fatalf("the policy polls it %d times in ten minutes", len(w.polls)-before)
 	}
 	begun := len(w.polls)
-	w.s.Put(w.now, freshet.Watched{Source: s})
+	w.s.Put(w.now, freshet.SourceWithStatus{Source: s})
 	w.run(35 * time.Minute)
 	s.Strategy = freshet.Strategy{}
 	w.s.SetStrategies(w.now, []freshet.TagStrategy{{Tag: "news", Strategy: strategy("hour {55}")}})
-	w.s.Put(w.now, freshet.Watched{Source: s})
+	w.s.Put(w.now, freshet.SourceWithStatus{Source: s})
 	w.run(20 * time.Minute)
 	if got, want := w.times("a")[begun:], minutes(30, 55); !slices.Equal(got, want) {
 		t.Errorf("polled at %v, want %v", got, want)

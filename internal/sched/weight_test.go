@@ -26,7 +26,7 @@ func TestWeigh(t *testing.T) {
 	told := &scale{weights: map[freshet.SourceID]float64{}}
 	s := sched.New(told, generous())
 	put := func(id freshet.SourceID, weight float64) {
-		s.Put(start, freshet.Watched{Source: freshet.Source{ID: id, URL: "https://" + string(id) + ".example/", Weight: weight}})
+		s.Put(start, freshet.SourceWithStatus{Source: freshet.Source{ID: id, URL: "https://" + string(id) + ".example/", Weight: weight}})
 	}
 	expect := func(when string, id freshet.SourceID, want float64) {
 		t.Helper()

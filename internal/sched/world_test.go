@@ -36,7 +36,7 @@ func (w *world) put(s freshet.Source) {
 	if strings.HasSuffix(s.URL, ".example/") {
 		s.URL += string(s.ID)
 	}
-	w.s.Put(w.now, freshet.Watched{Source: s})
+	w.s.Put(w.now, freshet.SourceWithStatus{Source: s})
 }
 
 // run lets time pass, and returns when it has or when nothing more will happen.

@@ -77,7 +77,7 @@ type batch struct {
 	cached []cachedBody
 	forget []int64 // bodies deleted or superseded, which need not be cached
 
-	itemed []freshet.SourceID // with new beliefs about their items
+	itemed []freshet.SourceID // whose state of items is new
 	told   bool               // somebody said when sources changed, or are likely to
 
 	logged   []freshet.Outcome // added to the log

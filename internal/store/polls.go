@@ -140,8 +140,8 @@ func newEntry(key int64, id freshet.SourceID) *entry {
 }
 
 // standing returns the part of a Standing that the tally holds.
-func (e *entry) standing() freshet.Standing {
-	st := freshet.Standing{
+func (e *entry) standing() freshet.Status {
+	st := freshet.Status{
 		Upto:      e.last,
 		Begun:     e.begun.Time(),
 		Seen:      e.seen.Time(),
@@ -383,12 +383,12 @@ func (b *batch) record(r *freshet.Record, f *finding, o *freshet.Outcome) (c fre
 	if err := b.append(e, o); err != nil || !current || r.Noise == nil && r.Items == nil {
 		return c, err
 	}
-	for _, belief := range []freshet.Belief{{Estimator: freshet.NoiseBelief, Memory: r.Noise}, {Estimator: freshet.ItemBelief, Memory: r.Items}} {
-		if belief.Memory == nil {
+	for _, belief := range []freshet.State{{Key: freshet.NoiseState, Value: r.Noise}, {Key: freshet.ItemState, Value: r.Items}} {
+		if belief.Value == nil {
 			continue
 		}
 		belief.Source, belief.Upto = o.Source, o.Cursor
-		if err := b.saveBelief(belief); err != nil {
+		if err := b.saveState(belief); err != nil {
 			return c, err
 		}
 	}

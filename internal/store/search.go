@@ -40,7 +40,7 @@ func (s *searcher) Search(ctx context.Context, q search.Request) (r search.Resul
 		return r, s.fault("searching", err)
 	}
 	defer release()
-	f := finder{searcher: s, q: q, asked: asked, sources: map[int64]*matched{}, known: map[int64]*freshet.Watched{}}
+	f := finder{searcher: s, q: q, asked: asked, sources: map[int64]*matched{}, known: map[int64]*freshet.SourceWithStatus{}}
 	if r.Waiting, err = s.behind(ctx); err != nil {
 		return r, s.fault("searching", err)
 	}
@@ -85,7 +85,7 @@ type finder struct {
 	q       search.Request
 	asked   search.Query
 	sources map[int64]*matched
-	known   map[int64]*freshet.Watched // sources by key; nil if they are not wanted or not there
+	known   map[int64]*freshet.SourceWithStatus // sources by key; nil if they are not wanted or not there
 }
 
 // matched are the passages of a source that have one of the words and phrases.
@@ -214,7 +214,7 @@ func (f *finder) place(p search.Query, from *int) int {
 }
 
 // source returns a source if it is there and has the tag and the site that are asked for.
-func (f *finder) source(ctx context.Context, key int64) (*freshet.Watched, error) {
+func (f *finder) source(ctx context.Context, key int64) (*freshet.SourceWithStatus, error) {
 	if w, ok := f.known[key]; ok {
 		return w, nil
 	}
@@ -255,7 +255,7 @@ func (f *finder) tell(ctx context.Context, runs []found, r *search.Result) error
 			continue
 		}
 		hit := search.Hit{
-			Source: w.ID, Label: freshet.Label{URL: w.URL, Name: w.Name, Tags: w.Tags}, Title: w.Standing.Head.Title,
+			Source: w.ID, Label: freshet.Label{URL: w.URL, Name: w.Name, Tags: w.Tags}, Title: w.Status.Head.Title,
 			Since: Moment(run.Since).Time(), Score: run.score,
 		}
 		if run.To != search.Open {

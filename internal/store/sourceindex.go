@@ -101,15 +101,15 @@ type line struct {
 // lineOf returns the line of a source with a face.
 func lineOf(e *entry, f *face) line {
 	l := line{id: e.id, face: f, title: e.title, seen: e.seen, changedAt: e.changedAt, polls: e.polls, changes: e.changes, removed: e.removed, page: f.of != ""}
-	w := freshet.Watched{
+	w := freshet.SourceWithStatus{
 		Source: freshet.Source{Paused: f.paused, Created: f.created.Time()},
-		Standing: freshet.Standing{
+		Status: freshet.Status{
 			Failures: int(e.failures), Seen: e.seen.Time(), Polls: e.polls, Changes: int(e.changes), ChangedAt: e.changedAt.Time(),
 			Suspect: e.suspect, Moved: e.moved.get(),
 		},
 	}
 	if held := e.held.get(); held.Number != 0 {
-		w.Standing.Suspect = held.Suspect
+		w.Status.Suspect = held.Suspect
 	}
 	l.in = w.Conditions()
 	return l

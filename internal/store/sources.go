@@ -32,38 +32,38 @@ const selectSources = `SELECT ` + sourceColumns + `,
 	WHERE s.removed = ? `
 
 // Source implements [freshet.Catalog].
-func (s *sourceReader) Source(ctx context.Context, id freshet.SourceID) (freshet.Watched, error) {
+func (s *sourceReader) Source(ctx context.Context, id freshet.SourceID) (freshet.SourceWithStatus, error) {
 	return s.source(ctx, id, false)
 }
 
 // RemovedSource implements [freshet.Catalog].
-func (s *sourceReader) RemovedSource(ctx context.Context, id freshet.SourceID) (freshet.Watched, error) {
+func (s *sourceReader) RemovedSource(ctx context.Context, id freshet.SourceID) (freshet.SourceWithStatus, error) {
 	return s.source(ctx, id, true)
 }
 
-func (s *sourceReader) source(ctx context.Context, id freshet.SourceID, removed bool) (freshet.Watched, error) {
+func (s *sourceReader) source(ctx context.Context, id freshet.SourceID, removed bool) (freshet.SourceWithStatus, error) {
 	found, err := s.watched(ctx, selectSources+"AND s.id = ?", removed, id)
 	if err != nil {
-		return freshet.Watched{}, s.fault("reading source "+string(id), err)
+		return freshet.SourceWithStatus{}, s.fault("reading source "+string(id), err)
 	}
 	if len(found) == 0 {
-		return freshet.Watched{}, unknown(id)
+		return freshet.SourceWithStatus{}, unknown(id)
 	}
 	return found[0], nil
 }
 
 // Sources implements [freshet.Catalog].
-func (s *sourceReader) Sources(ctx context.Context) iter.Seq2[freshet.Watched, error] {
+func (s *sourceReader) Sources(ctx context.Context) iter.Seq2[freshet.SourceWithStatus, error] {
 	return s.SourcesAfter(ctx, "")
 }
 
 // SourcesAfter implements [freshet.Catalog].
-func (s *sourceReader) SourcesAfter(ctx context.Context, after freshet.SourceID) iter.Seq2[freshet.Watched, error] {
+func (s *sourceReader) SourcesAfter(ctx context.Context, after freshet.SourceID) iter.Seq2[freshet.SourceWithStatus, error] {
 	return s.sources(ctx, after, selectSources, false)
 }
 
 // RemovedSources implements [freshet.Catalog].
-func (s *sourceReader) RemovedSources(ctx context.Context, url string) iter.Seq2[freshet.Watched, error] {
+func (s *sourceReader) RemovedSources(ctx context.Context, url string) iter.Seq2[freshet.SourceWithStatus, error] {
 	if url == "" {
 		return s.sources(ctx, "", selectSources, true)
 	}
@@ -71,13 +71,13 @@ func (s *sourceReader) RemovedSources(ctx context.Context, url string) iter.Seq2
 }
 
 // sources yields what a query finds after an ID, a page at a time.
-func (s *sourceReader) sources(ctx context.Context, last freshet.SourceID, query string, args ...any) iter.Seq2[freshet.Watched, error] {
-	return func(yield func(freshet.Watched, error) bool) {
+func (s *sourceReader) sources(ctx context.Context, last freshet.SourceID, query string, args ...any) iter.Seq2[freshet.SourceWithStatus, error] {
+	return func(yield func(freshet.SourceWithStatus, error) bool) {
 		last := last // it may be gone through twice
 		for first := true; ; first = false {
 			page, err := s.page(ctx, first, query+"AND s.id > ? ORDER BY s.id LIMIT ?", append(slices.Clone(args), last, sourcePage)...)
 			if err != nil {
-				yield(freshet.Watched{}, s.fault("reading the sources", err))
+				yield(freshet.SourceWithStatus{}, s.fault("reading the sources", err))
 				return
 			}
 			for _, w := range page {
@@ -122,7 +122,7 @@ func (r *sourceRow) source(site freshet.Source) (freshet.Source, error) {
 
 // page is watched, for one of many pages that are read after each other. What somebody else has
 // written is looked at for the first one, and for one with a source that was not there then.
-func (s *sourceReader) page(ctx context.Context, first bool, query string, args ...any) ([]freshet.Watched, error) {
+func (s *sourceReader) page(ctx context.Context, first bool, query string, args ...any) ([]freshet.SourceWithStatus, error) {
 	if !first && s.keepsRoll() {
 		found, err := s.rows(ctx, query, args...)
 		if err != nil || s.stand(found) {
@@ -133,7 +133,7 @@ func (s *sourceReader) page(ctx context.Context, first bool, query string, args 
 }
 
 // watched returns the sources that a query finds, with their standings.
-func (s *sourceReader) watched(ctx context.Context, query string, args ...any) ([]freshet.Watched, error) {
+func (s *sourceReader) watched(ctx context.Context, query string, args ...any) ([]freshet.SourceWithStatus, error) {
 	if err := s.upToDate(ctx); err != nil {
 		return nil, err
 	}
@@ -143,13 +143,13 @@ func (s *sourceReader) watched(ctx context.Context, query string, args ...any) (
 }
 
 // rows returns the sources that a query finds, with what of their standings is in the tables.
-func (s *sourceReader) rows(ctx context.Context, query string, args ...any) ([]freshet.Watched, error) {
-	var found []freshet.Watched
+func (s *sourceReader) rows(ctx context.Context, query string, args ...any) ([]freshet.SourceWithStatus, error) {
+	var found []freshet.SourceWithStatus
 	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
-		var w freshet.Watched
+		var w freshet.SourceWithStatus
 		var row sourceRow
 		var changedAt Moment
-		st := freshet.Standing{}
+		st := freshet.Status{}
 		v, err := scanVersion(func(dst ...any) error {
 			return scan(append(append(row.places(), &st.Recipe, &st.Validators.ETag, &st.Validators.LastModified, &st.Changes, &changedAt), dst...)...)
 		})
@@ -164,7 +164,7 @@ func (s *sourceReader) rows(ctx context.Context, query string, args ...any) ([]f
 			v.Source = w.ID
 			st.Head = v
 		}
-		w.Standing = st
+		w.Status = st
 		found = append(found, w)
 		return nil
 	})
@@ -173,12 +173,12 @@ func (s *sourceReader) rows(ctx context.Context, query string, args ...any) ([]f
 
 // stand completes the standings of sources that were just read with what their outcomes add up
 // to, and reports whether all of them are known.
-func (s *ledger) stand(found []freshet.Watched) (known bool) {
+func (s *ledger) stand(found []freshet.SourceWithStatus) (known bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	known = true
 	for i := range found {
-		st, e := &found[i].Standing, s.entries[found[i].ID]
+		st, e := &found[i].Status, s.entries[found[i].ID]
 		if e == nil {
 			known = false
 			continue
@@ -283,7 +283,7 @@ func (s *sourceReader) ListSources(ctx context.Context, q freshet.SourceQuery) (
 }
 
 // listed yields all sources that a list can have.
-func (s *sourceReader) listed(ctx context.Context, removed bool) iter.Seq2[freshet.Watched, error] {
+func (s *sourceReader) listed(ctx context.Context, removed bool) iter.Seq2[freshet.SourceWithStatus, error] {
 	if removed {
 		return s.RemovedSources(ctx, "")
 	}
@@ -291,7 +291,7 @@ func (s *sourceReader) listed(ctx context.Context, removed bool) iter.Seq2[fresh
 }
 
 // NamedSources implements [freshet.Catalog].
-func (s *sourceReader) NamedSources(ctx context.Context, ids []freshet.SourceID, removed bool) ([]freshet.Watched, error) {
+func (s *sourceReader) NamedSources(ctx context.Context, ids []freshet.SourceID, removed bool) ([]freshet.SourceWithStatus, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -307,7 +307,7 @@ func (s *sourceReader) NamedSources(ctx context.Context, ids []freshet.SourceID,
 	for i, id := range ids {
 		place[id] = i
 	}
-	slices.SortFunc(found, func(a, b freshet.Watched) int { return cmp.Compare(place[a.ID], place[b.ID]) })
+	slices.SortFunc(found, func(a, b freshet.SourceWithStatus) int { return cmp.Compare(place[a.ID], place[b.ID]) })
 	return found, nil
 }
 

@@ -12,16 +12,15 @@ import (
 // A stateStore keeps the state of log readers and of what is learnt, as keys and values.
 type stateStore struct{ *committer }
 
-// SaveBeliefs implements [freshet.BeliefStore]. A belief without a source is one
-// about all sources together; beliefs about sources that are no longer known are
-// passed over.
-func (s *stateStore) SaveBeliefs(ctx context.Context, beliefs []freshet.Belief) error {
-	for len(beliefs) > 0 {
-		part := beliefs[:min(len(beliefs), beliefPage)]
-		beliefs = beliefs[len(part):]
-		err := s.write(ctx, "saving beliefs", func(b *batch) error {
-			for _, belief := range part {
-				if err := b.saveBelief(belief); err != nil {
+// SaveState implements [freshet.StateStore]. State of sources that are no
+// longer known is not saved.
+func (s *stateStore) SaveState(ctx context.Context, states []freshet.State) error {
+	for len(states) > 0 {
+		part := states[:min(len(states), statePage)]
+		states = states[len(part):]
+		err := s.write(ctx, "saving state", func(b *batch) error {
+			for _, state := range part {
+				if err := b.saveState(state); err != nil {
 					return err
 				}
 			}
@@ -34,13 +33,13 @@ func (s *stateStore) SaveBeliefs(ctx context.Context, beliefs []freshet.Belief) 
 	return nil
 }
 
-// beliefPage is how many beliefs are read or written at once, so that polls do
+// statePage is how many values are read or written at once, so that polls do
 // not wait for all of them.
-const beliefPage = 1000
+const statePage = 1000
 
-func (b *batch) saveBelief(f freshet.Belief) error {
+func (b *batch) saveState(f freshet.State) error {
 	if f.Source == "" {
-		return b.put(&commonBeliefsTable, f.Estimator, int64(f.Upto), Blob(f.Memory))
+		return b.put(&commonBeliefsTable, f.Key, int64(f.Upto), Blob(f.Value))
 	}
 	e := b.store.entries[f.Source]
 	if staged, ok := b.staged[f.Source]; ok {
@@ -49,22 +48,21 @@ func (b *batch) saveBelief(f freshet.Belief) error {
 	if e == nil {
 		return nil
 	}
-	switch f.Estimator {
-	case freshet.ItemBelief:
+	switch f.Key {
+	case freshet.ItemState:
 		b.itemed = append(b.itemed, f.Source)
-	case freshet.TaughtBelief, freshet.ChancesBelief: // said by somebody, and not by the log
+	case freshet.TaughtState, freshet.ChancesState: // said by somebody, and not by the log
 		b.told = true
 	}
-	return b.put(&beliefsTable, f.Estimator, e.key, int64(f.Upto), Blob(f.Memory))
+	return b.put(&beliefsTable, f.Key, e.key, int64(f.Upto), Blob(f.Value))
 }
 
-// Beliefs implements [freshet.BeliefStore]. It yields the one about all sources
-// together first, then those about watched sources, in the order of their IDs.
-func (s *stateStore) Beliefs(ctx context.Context, estimator string) iter.Seq2[freshet.Belief, error] {
-	return func(yield func(freshet.Belief, error) bool) {
-		common, err := s.readBeliefs(ctx, estimator, "SELECT '', upto, memory FROM common_beliefs WHERE estimator = ?", estimator)
+// States implements [freshet.StateStore].
+func (s *stateStore) States(ctx context.Context, key string) iter.Seq2[freshet.State, error] {
+	return func(yield func(freshet.State, error) bool) {
+		common, err := s.readStates(ctx, key, "SELECT '', upto, memory FROM common_beliefs WHERE estimator = ?", key)
 		if err != nil {
-			yield(freshet.Belief{}, err)
+			yield(freshet.State{}, err)
 			return
 		}
 		for _, f := range common {
@@ -74,10 +72,10 @@ func (s *stateStore) Beliefs(ctx context.Context, estimator string) iter.Seq2[fr
 		}
 		last := freshet.SourceID("")
 		for {
-			page, err := s.readBeliefs(ctx, estimator, `SELECT s.id, f.upto, f.memory FROM sources s CROSS JOIN beliefs f ON f.source = s.key AND f.estimator = ?
-				WHERE s.id > ? AND s.removed = 0 ORDER BY s.id LIMIT ?`, estimator, last, beliefPage)
+			page, err := s.readStates(ctx, key, `SELECT s.id, f.upto, f.memory FROM sources s CROSS JOIN beliefs f ON f.source = s.key AND f.estimator = ?
+				WHERE s.id > ? AND s.removed = 0 ORDER BY s.id LIMIT ?`, key, last, statePage)
 			if err != nil {
-				yield(freshet.Belief{}, err)
+				yield(freshet.State{}, err)
 				return
 			}
 			for _, f := range page {
@@ -85,7 +83,7 @@ func (s *stateStore) Beliefs(ctx context.Context, estimator string) iter.Seq2[fr
 					return
 				}
 			}
-			if len(page) < beliefPage {
+			if len(page) < statePage {
 				return
 			}
 			last = page[len(page)-1].Source
@@ -93,25 +91,25 @@ func (s *stateStore) Beliefs(ctx context.Context, estimator string) iter.Seq2[fr
 	}
 }
 
-// Belief implements [freshet.BeliefStore].
-func (s *stateStore) Belief(ctx context.Context, estimator string, id freshet.SourceID) (freshet.Belief, error) {
-	query, args := "SELECT ?, upto, memory FROM beliefs WHERE estimator = ? AND source = (SELECT key FROM sources WHERE id = ?)", []any{id, estimator, id}
+// State implements [freshet.StateStore].
+func (s *stateStore) State(ctx context.Context, key string, id freshet.SourceID) (freshet.State, error) {
+	query, args := "SELECT ?, upto, memory FROM beliefs WHERE estimator = ? AND source = (SELECT key FROM sources WHERE id = ?)", []any{id, key, id}
 	if id == "" {
-		query, args = "SELECT '', upto, memory FROM common_beliefs WHERE estimator = ?", []any{estimator}
+		query, args = "SELECT '', upto, memory FROM common_beliefs WHERE estimator = ?", []any{key}
 	}
-	none := func() (freshet.Belief, error) {
-		return freshet.Belief{}, fmt.Errorf("what %s thinks of source %s: %w", estimator, id, freshet.ErrNotFound)
+	none := func() (freshet.State, error) {
+		return freshet.State{}, fmt.Errorf("state %s of source %s: %w", key, id, freshet.ErrNotFound)
 	}
-	about := estimator == freshet.ItemBelief && !s.cfg.ReadOnly // then nobody else writes it
+	about := key == freshet.ItemState && !s.cfg.ReadOnly // then nobody else writes it
 	known, when := false, 0
 	if about {
 		if known, when = s.itemless.has(id); known {
 			return none()
 		}
 	}
-	found, err := s.readBeliefs(brief(ctx), estimator, query, args...)
+	found, err := s.readStates(brief(ctx), key, query, args...)
 	if err != nil {
-		return freshet.Belief{}, err
+		return freshet.State{}, err
 	}
 	if len(found) == 0 {
 		if about {
@@ -122,24 +120,24 @@ func (s *stateStore) Belief(ctx context.Context, estimator string, id freshet.So
 	return found[0], nil
 }
 
-// readBeliefs reads what an estimator thinks, as a query selects it.
-func (s *stateStore) readBeliefs(ctx context.Context, estimator, query string, args ...any) (page []freshet.Belief, err error) {
+// readStates reads the values of a key that a query selects.
+func (s *stateStore) readStates(ctx context.Context, key, query string, args ...any) (page []freshet.State, err error) {
 	err = eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
-		f := freshet.Belief{Estimator: estimator}
-		err := scan(&f.Source, &f.Upto, &f.Memory)
+		f := freshet.State{Key: key}
+		err := scan(&f.Source, &f.Upto, &f.Value)
 		page = append(page, f)
 		return err
 	})
-	return page, s.fault("reading beliefs", err)
+	return page, s.fault("reading state", err)
 }
 
-// An itemless is which sources are known to have no belief about their items. Most have
+// An itemless is which sources are known to have no state of their items. Most have
 // none, and are asked for it with every change; a query would take as long as all that is
 // written for the change.
 type itemless struct {
 	mu      sync.Mutex
 	of      map[freshet.SourceID]bool
-	written int // how often beliefs about items were committed
+	written int // how often state of items was committed
 }
 
 // mostItemless bounds how many sources are known.
@@ -165,7 +163,7 @@ func (i *itemless) add(id freshet.SourceID, when int) {
 	i.of[id] = true
 }
 
-// remove notes that beliefs about the items of sources were committed.
+// remove notes that the state of items was committed.
 func (i *itemless) remove(ids []freshet.SourceID) {
 	if len(ids) == 0 {
 		return

@@ -60,23 +60,23 @@ func (h *storedHistory) Fields(ctx context.Context) (freshet.Fields, error) {
 }
 
 func (h *storedHistory) Noise(ctx context.Context) ([]byte, error) {
-	return h.state(ctx, freshet.NoiseBelief)
+	return h.state(ctx, freshet.NoiseState)
 }
 
 func (h *storedHistory) Items(ctx context.Context) ([]byte, error) {
-	return h.state(ctx, freshet.ItemBelief)
+	return h.state(ctx, freshet.ItemState)
 }
 
 // state returns the saved state of an estimator.
 func (h *storedHistory) state(ctx context.Context, estimator string) ([]byte, error) {
-	belief, err := h.store.Belief(ctx, estimator, h.id)
+	belief, err := h.store.State(ctx, estimator, h.id)
 	switch {
 	case errors.Is(err, freshet.ErrNotFound):
 		return nil, nil
 	case err != nil:
 		h.log.Error("cannot read what is known of a source; the poll goes on without it", "what", estimator, "source", h.id, "err", err)
 	}
-	return belief.Memory, err
+	return belief.Value, err
 }
 
 func (h *storedHistory) LearnNoise(ctx context.Context) (*noise.Memory, error) {

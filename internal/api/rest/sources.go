@@ -13,7 +13,7 @@ type SourcePath struct {
 }
 
 // FindSource returns a source that is watched, or an error that names it.
-func FindSource(ctx context.Context, sources freshet.Catalog, id freshet.SourceID) (freshet.Watched, error) {
+func FindSource(ctx context.Context, sources freshet.Catalog, id freshet.SourceID) (freshet.SourceWithStatus, error) {
 	w, err := sources.Source(ctx, id)
 	if err != nil {
 		return w, OfSource(id, err)
@@ -23,7 +23,7 @@ func FindSource(ctx context.Context, sources freshet.Catalog, id freshet.SourceI
 
 // FindSourceOrRemoved returns a source that is watched, or one that was removed and whose
 // history is kept.
-func FindSourceOrRemoved(ctx context.Context, sources freshet.Catalog, id freshet.SourceID) (freshet.Watched, error) {
+func FindSourceOrRemoved(ctx context.Context, sources freshet.Catalog, id freshet.SourceID) (freshet.SourceWithStatus, error) {
 	w, err := sources.Source(ctx, id)
 	if errors.Is(err, freshet.ErrNotFound) {
 		w, err = sources.RemovedSource(ctx, id)

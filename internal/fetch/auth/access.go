@@ -25,7 +25,7 @@ type Config struct {
 	Media    Media
 	WebSub   *WebSub             // nil means that no feed is subscribed to
 	Vault    *secrets.Vault      // nil means that there is none
-	Store    freshet.BeliefStore // where cookies are kept, encrypted; nil means that they are not
+	Store    freshet.StateStore  // where cookies are kept, encrypted; nil means that they are not
 	Env      func(string) string // variables of the environment; nil means that there are none
 	Now      func() time.Time    // the wall clock; nil means time.Now
 	Log      *slog.Logger        // nil means silence

@@ -18,7 +18,7 @@ import (
 // token is, and of the key of the vault: the store alone does not tell it.
 type Hooks struct {
 	Vault *secrets.Vault
-	Store freshet.BeliefStore
+	Store freshet.StateStore
 	Now   func() time.Time
 
 	mu    sync.Mutex
@@ -46,7 +46,7 @@ func (h *Hooks) Token(ctx context.Context, id freshet.SourceID, anew bool) (stri
 	}
 	if drawn == "" || anew {
 		drawn = rand.Text()
-		if err := h.Store.SaveBeliefs(ctx, []freshet.Belief{{Source: id, Estimator: hookBelief, Memory: []byte(drawn)}}); err != nil {
+		if err := h.Store.SaveState(ctx, []freshet.State{{Source: id, Key: hookBelief, Value: []byte(drawn)}}); err != nil {
 			return "", err
 		}
 	}
@@ -55,7 +55,7 @@ func (h *Hooks) Token(ctx context.Context, id freshet.SourceID, anew bool) (stri
 
 // Remove makes the token of a source invalid.
 func (h *Hooks) Remove(ctx context.Context, id freshet.SourceID) error {
-	return h.Store.SaveBeliefs(ctx, []freshet.Belief{{Source: id, Estimator: hookBelief}})
+	return h.Store.SaveState(ctx, []freshet.State{{Source: id, Key: hookBelief}})
 }
 
 func (h *Hooks) token(id freshet.SourceID, drawn string) (string, error) {
@@ -65,12 +65,12 @@ func (h *Hooks) token(id freshet.SourceID, drawn string) (string, error) {
 
 // drawn returns the number that belongs to the token of a source, "" if it has none.
 func (h *Hooks) drawn(ctx context.Context, id freshet.SourceID) (string, error) {
-	for b, err := range h.Store.Beliefs(ctx, hookBelief) {
+	for b, err := range h.Store.States(ctx, hookBelief) {
 		if err != nil {
 			return "", err
 		}
 		if b.Source == id {
-			return string(b.Memory), nil
+			return string(b.Value), nil
 		}
 	}
 	return "", nil

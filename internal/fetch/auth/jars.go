@@ -81,11 +81,11 @@ func (js *jars) stored(ctx context.Context, key jarKey) ([]byte, error) {
 		return js.own[key.source], nil
 	}
 	found := map[freshet.SourceID][]byte{}
-	for b, err := range js.client.cfg.Store.Beliefs(ctx, key.belief()) {
+	for b, err := range js.client.cfg.Store.States(ctx, key.belief()) {
 		if err != nil {
 			return nil, err
 		}
-		found[b.Source] = b.Memory
+		found[b.Source] = b.Value
 	}
 	if key.source != "" {
 		js.own = found
@@ -122,7 +122,7 @@ func (js *jars) keep(ctx context.Context, j *jar) {
 		text, err = js.client.cfg.Vault.Seal(j.key.label(), text)
 	}
 	if err == nil {
-		err = js.client.cfg.Store.SaveBeliefs(ctx, []freshet.Belief{{Source: j.key.source, Estimator: j.key.belief(), Memory: text}})
+		err = js.client.cfg.Store.SaveState(ctx, []freshet.State{{Source: j.key.source, Key: j.key.belief(), Value: text}})
 	}
 	if err != nil {
 		j.again()

@@ -186,10 +186,10 @@ func (ls *logins) load(ctx context.Context, s *session) {
 	if cfg.Store == nil || cfg.Vault == nil {
 		return
 	}
-	for b, err := range cfg.Store.Beliefs(ctx, s.belief()) {
+	for b, err := range cfg.Store.States(ctx, s.belief()) {
 		if err == nil {
 			var text []byte
-			if text, err = cfg.Vault.Unseal(s.belief(), b.Memory); err == nil {
+			if text, err = cfg.Vault.Unseal(s.belief(), b.Value); err == nil {
 				err = json.Unmarshal(text, &s.state)
 			}
 		}
@@ -211,7 +211,7 @@ func (ls *logins) save(ctx context.Context, s *session) {
 		text, err = cfg.Vault.Seal(s.belief(), text)
 	}
 	if err == nil {
-		err = cfg.Store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: s.belief(), Memory: text}})
+		err = cfg.Store.SaveState(ctx, []freshet.State{{Key: s.belief(), Value: text}})
 	}
 	if err != nil {
 		cfg.Log.Error("cannot save a session", "err", err)

@@ -32,7 +32,7 @@ import (
 // request has leave like every other.
 type WebSub struct {
 	Vault *secrets.Vault
-	Store freshet.BeliefStore
+	Store freshet.StateStore
 	Base  string // of the callbacks, such as https://freshet.example
 	Now   func() time.Time
 	Log   *slog.Logger
@@ -134,12 +134,12 @@ func (w *WebSub) subscription(ctx context.Context, id freshet.SourceID) (s subsc
 		return s, ok, nil
 	}
 	found := map[freshet.SourceID]subscription{}
-	for b, err := range w.Store.Beliefs(ctx, webSubBelief) {
+	for b, err := range w.Store.States(ctx, webSubBelief) {
 		if err != nil {
 			return s, false, err
 		}
 		var stored subscription
-		if json.Unmarshal(b.Memory, &stored) == nil {
+		if json.Unmarshal(b.Value, &stored) == nil {
 			found[b.Source] = stored
 		}
 	}
@@ -158,7 +158,7 @@ func (w *WebSub) keep(ctx context.Context, id freshet.SourceID, s subscription) 
 	if err != nil {
 		return err
 	}
-	if err := w.Store.SaveBeliefs(ctx, []freshet.Belief{{Source: id, Estimator: webSubBelief, Memory: text}}); err != nil {
+	if err := w.Store.SaveState(ctx, []freshet.State{{Source: id, Key: webSubBelief, Value: text}}); err != nil {
 		return err
 	}
 	w.mu.Lock()

@@ -133,9 +133,9 @@ func (r *replayer) poll(ctx context.Context, at time.Time) (worker.Result, error
 
 // noise returns what is known of the noise of the source.
 func (r *replayer) noise(ctx context.Context) ([]byte, error) {
-	belief, err := r.store.Belief(ctx, freshet.NoiseBelief, r.source.ID)
+	belief, err := r.store.State(ctx, freshet.NoiseState, r.source.ID)
 	if errors.Is(err, freshet.ErrNotFound) {
 		return nil, nil
 	}
-	return belief.Memory, err
+	return belief.Value, err
 }

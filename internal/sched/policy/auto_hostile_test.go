@@ -278,7 +278,7 @@ func TestAutoWhileSourcesComeAndGo(t *testing.T) {
 		var e sched.Event = sched.SourceRemoved{Source: source.ID}
 		if gone[source.ID] {
 			source.Weight = float64(1 + tick%3)
-			e = sched.SourcePut{Source: freshet.Watched{Source: source}}
+			e = sched.SourcePut{Source: freshet.SourceWithStatus{Source: source}}
 		}
 		gone[source.ID] = !gone[source.ID]
 		r.Edits = append(r.Edits, labEdit(noon.Add(time.Duration(tick)*time.Minute+20*time.Second), e))

@@ -63,7 +63,7 @@ func TestWICUnderTheScheduler(t *testing.T) {
 		slots := map[freshet.SourceID]int{}
 		for i, page := range w.Pages {
 			slots[page.ID], page.URL = i, "https://"+string(page.ID)+".example/"
-			s.Put(noon, freshet.Watched{Source: page})
+			s.Put(noon, freshet.SourceWithStatus{Source: page})
 		}
 		got := make([][]int, len(want))
 		for now, end := noon, noon.Add(time.Duration(len(want))*time.Minute); !now.After(end); {

@@ -20,8 +20,8 @@ type Store struct {
 // An Archive has the log of changes and their texts, as a [freshet.Store] does.
 type Archive interface {
 	freshet.ChangeLog
-	Source(ctx context.Context, id freshet.SourceID) (freshet.Watched, error)
-	RemovedSource(ctx context.Context, id freshet.SourceID) (freshet.Watched, error)
+	Source(ctx context.Context, id freshet.SourceID) (freshet.SourceWithStatus, error)
+	RemovedSource(ctx context.Context, id freshet.SourceID) (freshet.SourceWithStatus, error)
 	Versions(ctx context.Context, id freshet.SourceID, before, limit int) ([]freshet.Version, error)
 	Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
 }

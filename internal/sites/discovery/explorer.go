@@ -105,7 +105,7 @@ func (e *Explorer) wait(ctx context.Context) error {
 // what was polled before is read when a site is met. The place has to be on disk before
 // that, or a crash would have the next start pass over what is polled meanwhile.
 func (e *Explorer) begin(ctx context.Context) error {
-	known, err := e.cfg.Store.Belief(ctx, belief, "")
+	known, err := e.cfg.Store.State(ctx, belief, "")
 	switch {
 	case errors.Is(err, freshet.ErrNotFound):
 		if e.place, err = e.cfg.Store.LastOutcome(ctx); err == nil {
@@ -120,7 +120,7 @@ func (e *Explorer) begin(ctx context.Context) error {
 
 // keepPlace puts the place on disk.
 func (e *Explorer) keepPlace(ctx context.Context) error {
-	return e.cfg.Store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: belief, Upto: e.place}})
+	return e.cfg.Store.SaveState(ctx, []freshet.State{{Key: belief, Upto: e.place}})
 }
 
 // follow reads the outcomes that have come since the last time, and returns how many.

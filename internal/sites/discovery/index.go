@@ -46,7 +46,7 @@ func (e *Explorer) readRobots(ctx context.Context, s *survey, raw freshet.Raw) e
 }
 
 // readIndex puts the pages that an index lists on the shelf, as far as that is news.
-func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.Watched, o freshet.Outcome, raw freshet.Raw) error {
+func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.SourceWithStatus, o freshet.Outcome, raw freshet.Raw) error {
 	before, err := e.listedBefore(ctx, s, w, o)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ type list struct {
 }
 
 // list reads an index, and reports whether it is one.
-func (s *survey) list(w freshet.Watched, o freshet.Outcome, raw freshet.Raw, before map[string]time.Time) (list, bool) {
+func (s *survey) list(w freshet.SourceWithStatus, o freshet.Outcome, raw freshet.Raw, before map[string]time.Time) (list, bool) {
 	l := list{by: freshet.BySitemap, dates: map[string]time.Time{}}
 	summary, err := sitemap.Read(bytes.NewReader(raw.Body), sitemap.Options{Base: raw.URL, Now: o.Began}, func(entry sitemap.Entry) error {
 		at, err := sites.Normalise(raw.URL, entry.URL)
@@ -125,7 +125,7 @@ func (s *survey) list(w freshet.Watched, o freshet.Outcome, raw freshet.Raw, bef
 
 // listedBefore returns what the version of an index before this one listed, with the
 // dates.
-func (e *Explorer) listedBefore(ctx context.Context, s *survey, w freshet.Watched, o freshet.Outcome) (map[string]time.Time, error) {
+func (e *Explorer) listedBefore(ctx context.Context, s *survey, w freshet.SourceWithStatus, o freshet.Outcome) (map[string]time.Time, error) {
 	listed := map[string]time.Time{}
 	if o.Result != freshet.Changed { // all of it is news
 		return listed, nil
@@ -230,8 +230,8 @@ func indexID(id freshet.SourceID, at string) freshet.SourceID {
 const indexMark = ".0"
 
 // indexesOf yields the indexes of a site that are watched.
-func indexesOf(ctx context.Context, store freshet.Catalog, id freshet.SourceID) iter.Seq2[freshet.Watched, error] {
-	return func(yield func(freshet.Watched, error) bool) {
+func indexesOf(ctx context.Context, store freshet.Catalog, id freshet.SourceID) iter.Seq2[freshet.SourceWithStatus, error] {
+	return func(yield func(freshet.SourceWithStatus, error) bool) {
 		prefix := string(id) + indexMark
 		for w, err := range store.SourcesAfter(ctx, freshet.SourceID(prefix)) {
 			if err == nil && !strings.HasPrefix(string(w.ID), prefix) {

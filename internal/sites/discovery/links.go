@@ -15,7 +15,7 @@ import (
 )
 
 // readLinks puts the pages that a page links to on the shelf.
-func (e *Explorer) readLinks(ctx context.Context, s *survey, w freshet.Watched, o freshet.Outcome, raw freshet.Raw) error {
+func (e *Explorer) readLinks(ctx context.Context, s *survey, w freshet.SourceWithStatus, o freshet.Outcome, raw freshet.Raw) error {
 	if !isHTML(raw) {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (e *Explorer) pageOf(ctx context.Context, s *survey, url string) (frontier.
 
 // readWishes heeds what a page asks of those who keep copies, and reports whether the
 // page is watched no longer.
-func (e *Explorer) readWishes(ctx context.Context, s *survey, w freshet.Watched, found sites.Page, depth int) (bool, error) {
+func (e *Explorer) readWishes(ctx context.Context, s *survey, w freshet.SourceWithStatus, found sites.Page, depth int) (bool, error) {
 	own, err := sites.Normalise(w.URL, w.URL)
 	if err != nil {
 		return false, nil

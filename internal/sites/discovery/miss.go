@@ -16,21 +16,21 @@ import (
 const looksForGone = 2
 
 // miss takes in that a page or an index of a site could not be had.
-func (e *Explorer) miss(ctx context.Context, s *survey, w freshet.Watched, o freshet.Outcome) error {
+func (e *Explorer) miss(ctx context.Context, s *survey, w freshet.SourceWithStatus, o freshet.Outcome) error {
 	none := o.Status == http.StatusNotFound || o.Status == http.StatusGone
 	switch {
 	case w.Of == "": // the site itself, which somebody named
 		return nil
-	case w.Index && none && w.Standing.Head.Number == 0:
+	case w.Index && none && w.Status.Head.Number == 0:
 		return e.dropIndex(ctx, s, w)
 	case w.Index:
 		s.blame(o.Ended, w.URL, o.Err)
 		return nil
 	case o.Failure.Is(failure.RobotsDisallow):
 		return e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, freshet.PageRefused)
-	case !none, o.Status != http.StatusGone && w.Standing.Failures < looksForGone:
+	case !none, o.Status != http.StatusGone && w.Status.Failures < looksForGone:
 		return nil
-	case w.Standing.Head.Number == 0: // it was never there
+	case w.Status.Head.Number == 0: // it was never there
 		return e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, freshet.PageGone)
 	}
 	_, err := e.cfg.Daemon.Announce(ctx, w.ID, freshet.PageWent, o.Ended, fmt.Sprintf("the page is gone (%d %s)", o.Status, http.StatusText(o.Status)))
@@ -47,7 +47,7 @@ func told(err error) error {
 
 // dropIndex forgets an index that is not there. Where a site has no robots.txt, its
 // sitemap may still be in the usual place.
-func (e *Explorer) dropIndex(ctx context.Context, s *survey, w freshet.Watched) error {
+func (e *Explorer) dropIndex(ctx context.Context, s *survey, w freshet.SourceWithStatus) error {
 	if daemon.IsRobots(w.URL) {
 		if err := e.guessSitemap(ctx, s); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (e *Explorer) dropIndex(ctx context.Context, s *survey, w freshet.Watched) 
 }
 
 // welcome tells that a page has come to a site, if it has, or that it is back.
-func (e *Explorer) welcome(ctx context.Context, s *survey, w freshet.Watched, o freshet.Outcome) error {
+func (e *Explorer) welcome(ctx context.Context, s *survey, w freshet.SourceWithStatus, o freshet.Outcome) error {
 	page, err := e.pageOf(ctx, s, w.URL)
 	if err != nil || !page.New {
 		return told(err)

@@ -13,7 +13,7 @@ import (
 const pagesAtOnce = 2000
 
 // read reads what a capture says about the site that it is of.
-func (e *Explorer) read(ctx context.Context, s *survey, w freshet.Watched, o freshet.Outcome) error {
+func (e *Explorer) read(ctx context.Context, s *survey, w freshet.SourceWithStatus, o freshet.Outcome) error {
 	raw, err := e.cfg.Store.Raw(ctx, o.Source, o.Version)
 	if errors.Is(err, freshet.ErrNotFound) || errors.Is(err, freshet.ErrDamaged) { // it was pruned meanwhile
 		return nil
@@ -66,13 +66,13 @@ func (e *Explorer) readAgain(ctx context.Context, s *survey) error {
 // it unchanged, and then nothing would be read.
 func (e *Explorer) readStored(ctx context.Context, s *survey, id freshet.SourceID) error {
 	w, err := e.cfg.Store.Source(ctx, id)
-	if errors.Is(err, freshet.ErrNotFound) || err == nil && w.Standing.Head.Number == 0 {
+	if errors.Is(err, freshet.ErrNotFound) || err == nil && w.Status.Head.Number == 0 {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return e.read(ctx, s, w, freshet.Outcome{Source: id, Began: w.Standing.Seen, Ended: w.Standing.Seen, Result: freshet.Unchanged, Version: w.Standing.Head.Number})
+	return e.read(ctx, s, w, freshet.Outcome{Source: id, Began: w.Status.Seen, Ended: w.Status.Seen, Result: freshet.Unchanged, Version: w.Status.Head.Number})
 }
 
 // hadBefore reports whether a source that was just added was watched before.

@@ -13,11 +13,11 @@ import (
 
 // A Report is what is known of a site.
 type Report struct {
-	Site    freshet.Watched
+	Site    freshet.SourceWithStatus
 	Begun   time.Time // when it was first explored; zero if never
 	Settled time.Time // when all of its pages had been fetched once; zero if that is still to come
 	Pages   frontier.Counts
-	Indexes []freshet.Watched // sitemaps, feeds and the robots.txt that is looked at for them
+	Indexes []freshet.SourceWithStatus // sitemaps, feeds and the robots.txt that is looked at for them
 
 	Downloads float64       // of pages that had been seen before, of late
 	Changed   freshet.Range // share of those that brought a change
@@ -40,12 +40,12 @@ func Describe(ctx context.Context, store freshet.Store, pages *frontier.Store, i
 	if r.Pages, err = pages.CountPages(ctx, id); err != nil {
 		return r, err
 	}
-	kept, err := store.Belief(ctx, belief, id)
+	kept, err := store.State(ctx, belief, id)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return r, err
 	}
 	var n notes
-	if err == nil && json.Unmarshal(kept.Memory, &n) == nil {
+	if err == nil && json.Unmarshal(kept.Value, &n) == nil {
 		r.Begun, r.Settled, r.Downloads, r.Over, r.Problems = n.Begun, n.Settled, n.Downloads, n.Over, n.Problems
 		r.Traps = n.Traps
 	}

@@ -162,11 +162,11 @@ func boundsOf(w freshet.Source) string {
 // recall takes up what is on disk of a site.
 func (e *Explorer) recall(ctx context.Context, s *survey, w freshet.Source) error {
 	id, anew := w.ID, notes{Begun: e.cfg.Now(), Again: hadBefore(w)}
-	kept, err := e.cfg.Store.Belief(ctx, belief, id)
+	kept, err := e.cfg.Store.State(ctx, belief, id)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return err
 	}
-	if err != nil || json.Unmarshal(kept.Memory, &s.notes) != nil { // what is damaged is found out anew
+	if err != nil || json.Unmarshal(kept.Value, &s.notes) != nil { // what is damaged is found out anew
 		s.notes, s.dirty = anew, true
 	}
 	counts, err := e.cfg.Frontier.CountPages(ctx, id)
@@ -177,11 +177,11 @@ func (e *Explorer) recall(ctx context.Context, s *survey, w freshet.Source) erro
 		s.notes, s.dirty = anew, true
 	}
 	s.drawn = e.cfg.Now()
-	drawn, err := e.cfg.Store.Belief(ctx, trapBelief, id)
+	drawn, err := e.cfg.Store.State(ctx, trapBelief, id)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return err
 	}
-	if err != nil || counts.Known() == 0 || s.traps.UnmarshalBinary(drawn.Memory) != nil {
+	if err != nil || counts.Known() == 0 || s.traps.UnmarshalBinary(drawn.Value) != nil {
 		s.traps = sites.Traps{}
 	}
 	return nil
@@ -198,7 +198,7 @@ func (e *Explorer) draw(ctx context.Context, end bool) error {
 		if err != nil {
 			return err
 		}
-		if err := e.cfg.Store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: trapBelief, Source: s.site.ID, Upto: e.place, Memory: memory}}); err != nil {
+		if err := e.cfg.Store.SaveState(ctx, []freshet.State{{Key: trapBelief, Source: s.site.ID, Upto: e.place, Value: memory}}); err != nil {
 			return err
 		}
 		s.drawn = now
@@ -214,7 +214,7 @@ const readAgainAtMost = 10_000
 // keep puts on disk what is news. The place comes last: what was read up to there is
 // known by then.
 func (e *Explorer) keep(ctx context.Context) error {
-	var news []freshet.Belief
+	var news []freshet.State
 	for _, s := range e.inOrder() {
 		if !s.dirty {
 			continue
@@ -223,10 +223,10 @@ func (e *Explorer) keep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		news = append(news, freshet.Belief{Estimator: belief, Source: s.site.ID, Upto: e.place, Memory: memory})
+		news = append(news, freshet.State{Key: belief, Source: s.site.ID, Upto: e.place, Value: memory})
 	}
 	if len(news) > 0 {
-		if err := e.cfg.Store.SaveBeliefs(ctx, news); err != nil {
+		if err := e.cfg.Store.SaveState(ctx, news); err != nil {
 			return err
 		}
 	}

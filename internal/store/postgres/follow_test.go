@@ -47,7 +47,7 @@ func known(t testing.TB, s *postgres.Store) string {
 				must(err)
 			}
 			head.Sums, head.Asked = freshet.Sums{}, time.Time{} // which only who writes knows
-			fmt.Fprintf(&b, "%s %s %d %s\n%+v\n%+v\n", w.ID, w.URL, w.Revision, w.Definition(), w.Standing, head)
+			fmt.Fprintf(&b, "%s %s %d %s\n%+v\n%+v\n", w.ID, w.URL, w.Revision, w.Definition(), w.Status, head)
 			if w.Site != nil && !removed {
 				n, err := frontier.NewStore(s.DB()).CountPages(ctx, w.ID)
 				must(err)
@@ -109,8 +109,8 @@ func (e *editor) step() {
 		err = e.site(ctx)
 	case 7:
 		for w, failed := range e.store.Sources(ctx) {
-			if err = failed; err == nil && w.Standing.Held.Number > 0 {
-				_, err = e.store.Confirm(ctx, w.ID, w.Standing.Held.Number)
+			if err = failed; err == nil && w.Status.Held.Number > 0 {
+				_, err = e.store.Confirm(ctx, w.ID, w.Status.Held.Number)
 			}
 		}
 	default:

@@ -72,11 +72,11 @@ func TestReadersOutliveATakeOver(t *testing.T) {
 					return
 				}
 				for _, w := range list.Sources {
-					if w.Standing.Polls < polls[w.ID] {
-						t.Errorf("%s was polled %d times, and before that %d times", w.ID, w.Standing.Polls, polls[w.ID])
+					if w.Status.Polls < polls[w.ID] {
+						t.Errorf("%s was polled %d times, and before that %d times", w.ID, w.Status.Polls, polls[w.ID])
 						return
 					}
-					polls[w.ID] = w.Standing.Polls
+					polls[w.ID] = w.Status.Polls
 				}
 			}
 		})

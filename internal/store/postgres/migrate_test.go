@@ -88,7 +88,7 @@ func TestOpensTheOldestFormat(t *testing.T) {
 	defer s.Close()
 	ctx := t.Context()
 	w, err := s.Source(ctx, "page")
-	if err != nil || w.Standing.Head.Number != 5 || w.Standing.Polls != 5 || w.Standing.Changes != 4 || w.Tags[0] != "news" || w.Name != "A page" || w.Keep.Versions != 3 {
+	if err != nil || w.Status.Head.Number != 5 || w.Status.Polls != 5 || w.Status.Changes != 4 || w.Tags[0] != "news" || w.Name != "A page" || w.Keep.Versions != 3 {
 		t.Fatalf("the source is %+v: %v", w, err)
 	}
 	versions, err := s.Versions(ctx, "page", 0, 0)
@@ -100,7 +100,7 @@ func TestOpensTheOldestFormat(t *testing.T) {
 			t.Errorf("version %d is %q: %v", v.Number, text, err)
 		}
 	}
-	if w, err := s.RemovedSource(ctx, "gone"); err != nil || w.Standing.Changes != 3 {
+	if w, err := s.RemovedSource(ctx, "gone"); err != nil || w.Status.Changes != 3 {
 		t.Errorf("the removed source is %+v: %v", w, err)
 	}
 	if changes, err := s.Changes(ctx, freshet.ChangeQuery{Source: "page"}); err != nil || len(changes) != 4 || changes[3].Seq != 4 {

@@ -65,7 +65,7 @@ func captureSource(s *sqlite.Store, id freshet.SourceID) error {
 	if err != nil {
 		return err
 	}
-	for n := w.Standing.Head.Number + 1; ; n++ {
+	for n := w.Status.Head.Number + 1; ; n++ {
 		at := time.Now()
 		if _, err := s.Begin(ctx, freshet.Poll{Source: src, At: at}); err != nil {
 			return err
@@ -176,7 +176,7 @@ func verify(t *testing.T, dir string, acked map[freshet.SourceID]ack) {
 			t.Errorf("source %s: %v", id, err)
 			continue
 		}
-		st := w.Standing
+		st := w.Status
 		if st.Head.Number < a.version || st.Head.Number > a.version+1 || st.Changes < a.seq || int64(st.Head.Number) != st.Polls {
 			t.Errorf("version %d and change %d of %s were acknowledged, and its standing is %+v", a.version, a.seq, id, st)
 		}

@@ -117,7 +117,7 @@ func rich(t *testing.T) string {
 	}
 	kept.Status, kept.Header, kept.Body = 201, map[string]string{"ETag": `"1"`}, []byte("{}")
 	do(users.KeepAnswer(ctx, kept))
-	do(s.SaveBeliefs(ctx, []freshet.Belief{{Estimator: "e", Memory: []byte("all")}, {Estimator: "e", Source: "a", Upto: 7, Memory: []byte("one")}}))
+	do(s.SaveState(ctx, []freshet.State{{Key: "e", Value: []byte("all")}, {Key: "e", Source: "a", Upto: 7, Value: []byte("one")}}))
 	_, err = s.Begin(ctx, freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon.Add(time.Hour)})
 	do(err)
 	do(s.Check(ctx))

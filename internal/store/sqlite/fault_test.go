@@ -171,7 +171,7 @@ func TestReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, err := look.Source(t.Context(), "a")
-	if err != nil || w.Standing.Polls != 4 || w.Standing.Head.Number != 4 || !w.Standing.Begun.Equal(noon.Add(time.Hour)) {
+	if err != nil || w.Status.Polls != 4 || w.Status.Head.Number != 4 || !w.Status.Begun.Equal(noon.Add(time.Hour)) {
 		t.Errorf("the source is seen as %+v, %v", w, err)
 	}
 	if text, err := look.Text(t.Context(), "a", 4); err != nil || !bytes.Equal(text, crashText("a", 4)) {
@@ -295,8 +295,8 @@ func TestFullDisk(t *testing.T) {
 	check := func() {
 		t.Helper()
 		w, err := s.Source(t.Context(), "a")
-		if err != nil || w.Standing.Head.Number != acked {
-			t.Errorf("%d versions were acknowledged and %d are there: %v", acked, w.Standing.Head.Number, err)
+		if err != nil || w.Status.Head.Number != acked {
+			t.Errorf("%d versions were acknowledged and %d are there: %v", acked, w.Status.Head.Number, err)
 		}
 		for n := 1; n <= acked; n++ {
 			if text, err := s.Text(t.Context(), "a", n); err != nil || !bytes.Equal(text, noise(n)) {

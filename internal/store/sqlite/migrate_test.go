@@ -52,7 +52,7 @@ func TestOpensTheOldestFormat(t *testing.T) {
 		t.Errorf("the format is updated: %s", log.String())
 	}
 	w, err := s.Source(ctx, "page")
-	if err != nil || w.Standing.Head.Number != 4 || w.Standing.Polls != 4 || w.Standing.Changes != 3 || w.Tags[0] != "news" {
+	if err != nil || w.Status.Head.Number != 4 || w.Status.Polls != 4 || w.Status.Changes != 3 || w.Tags[0] != "news" {
 		t.Fatalf("the source is %+v: %v", w, err)
 	}
 	for number, word := range []string{"one", "two", "three", "four"} {

@@ -68,7 +68,7 @@ func whole(t *testing.T, s *sqlite.Store, acked int) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := w.Standing.Head.Number
+	head := w.Status.Head.Number
 	if head < acked || head > acked+1 {
 		t.Errorf("%d versions were acknowledged and %d are there", acked, head)
 	}

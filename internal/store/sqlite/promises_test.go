@@ -352,7 +352,7 @@ func TestReaderKeepsUp(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			seen = w.Standing.Head.Number
+			seen = w.Status.Head.Number
 		}
 		if seen != n {
 			t.Errorf("the reader sees version %d in the list of sources, want %d", seen, n)
@@ -365,7 +365,7 @@ func TestReaderKeepsUp(t *testing.T) {
 		}(),
 		"moving a place":  sinks.NewStore(look.DB()).Advance(t.Context(), "r", sinks.Position{Cursor: 1}, nil),
 		"retiring":        sinks.NewStore(look.DB()).Retire(t.Context(), "r", "e", "gone"),
-		"saving a belief": look.SaveBeliefs(t.Context(), []freshet.Belief{{Estimator: "x"}}),
+		"saving a belief": look.SaveState(t.Context(), []freshet.State{{Key: "x"}}),
 		"beginning a poll": func() error {
 			_, err := look.Begin(t.Context(), freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon})
 			return err

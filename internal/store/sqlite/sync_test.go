@@ -34,8 +34,8 @@ func refuse(dir string) error {
 	if err != nil {
 		return err
 	}
-	acked := w.Standing.Head.Number
-	for err == nil && acked < w.Standing.Head.Number+300 {
+	acked := w.Status.Head.Number
+	for err == nil && acked < w.Status.Head.Number+300 {
 		if err = captureText(ctx, s, crashText("a", acked+1)); err == nil {
 			acked++
 		}
@@ -94,8 +94,8 @@ func TestFailedSync(t *testing.T) {
 			t.Errorf("after a failed sync: %v", err)
 		}
 		w, err := s.Source(t.Context(), "a")
-		if err != nil || w.Standing.Head.Number < acked {
-			t.Errorf("%d versions were acknowledged and %d are there: %v", acked, w.Standing.Head.Number, err)
+		if err != nil || w.Status.Head.Number < acked {
+			t.Errorf("%d versions were acknowledged and %d are there: %v", acked, w.Status.Head.Number, err)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

@@ -105,7 +105,7 @@ func (b *Brain) wake(ctx context.Context, rate sched.Budget) (*sched.Scheduler, 
 			return nil, nil, err
 		}
 		at := w.now.Add(-turn + time.Duration(float64(turn)*float64(i)/float64(b.Sources)))
-		s.Put(w.now, freshet.Watched{Source: madeUpSource(i, b.PerHost), Standing: freshet.Standing{Begun: at.Add(-turn), Seen: at.Add(-turn)}})
+		s.Put(w.now, freshet.SourceWithStatus{Source: madeUpSource(i, b.PerHost), Status: freshet.Status{Begun: at.Add(-turn), Seen: at.Add(-turn)}})
 	}
 	for i := range b.Sources {
 		at := w.now.Add(-turn + time.Duration(float64(turn)*float64(i)/float64(b.Sources)))

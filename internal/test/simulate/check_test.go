@@ -357,9 +357,9 @@ func (s *simulation) checkStream(changes []freshet.Change) {
 // A blankStore has lost all beliefs.
 type blankStore struct{ freshet.Store }
 
-// Beliefs yields none.
-func (blankStore) Beliefs(context.Context, string) iter.Seq2[freshet.Belief, error] {
-	return func(func(freshet.Belief, error) bool) {}
+// States yields none.
+func (blankStore) States(context.Context, string) iter.Seq2[freshet.State, error] {
+	return func(func(freshet.State, error) bool) {}
 }
 
 // checkLearnt wants what the daemon would take up to be what the log teaches.
@@ -370,7 +370,7 @@ func (s *simulation) checkLearnt(store *sqlite.Store) {
 		return
 	}
 	for _, p := range s.plan.pages {
-		if w, err := store.Source(context.Background(), freshet.SourceID(p.id)); err == nil && w.Standing.Polls == 0 {
+		if w, err := store.Source(context.Background(), freshet.SourceID(p.id)); err == nil && w.Status.Polls == 0 {
 			return // since when it has been unseen is not in the log
 		}
 	}

@@ -68,7 +68,7 @@ var announceTests = []test{
 		if c.Seq != 4 || c.Number != 2 || c.From != one {
 			b.Errorf("the change after that is %+v", c)
 		}
-		if st := b.watched(s.ID).Standing; st.Changes != 4 {
+		if st := b.watched(s.ID).Status; st.Changes != 4 {
 			b.Errorf("the standing is %+v", st)
 		}
 		b.told(s.ID, freshet.PageWent, 11, freshet.Change{Seq: 5, Number: 2, From: c.To, To: c.To, After: minute(9), Label: label})

@@ -63,12 +63,12 @@ var archiveTests = []test{
 			head, err := b.Begin(b.Context(), freshet.Poll{Source: s, At: minute(1)})
 			b.ok("begin", err)
 			same(b, "where it has moved", head.Moved, moved)
-			same(b, "where it is said to have moved", b.watched("a").Standing.Moved, moved)
+			same(b, "where it is said to have moved", b.watched("a").Status.Moved, moved)
 			b.reopen()
 		}
 		b.commit(saw("a", minute(1), freshet.Unchanged, ""))
 		b.reopen()
-		same(b, "where it has moved", b.watched("a").Standing.Moved, freshet.Moved{})
+		same(b, "where it has moved", b.watched("a").Status.Moved, freshet.Moved{})
 	}},
 	{"what an old URL of a source told is not told to a new one", func(b *bench) {
 		s := b.add("a")
@@ -77,7 +77,7 @@ var archiveTests = []test{
 		b.commit(r)
 		s.Name, s.Revision = "renamed", 0
 		b.ok("rename", b.UpdateSource(b.Context(), s))
-		if got := b.watched("a").Standing; got.Moved != r.Moved || got.Validators != r.Validators {
+		if got := b.watched("a").Status; got.Moved != r.Moved || got.Validators != r.Validators {
 			b.Errorf("after another edit the source stands at %+v, %+v", got.Moved, got.Validators)
 		}
 		old := s.URL
@@ -87,7 +87,7 @@ var archiveTests = []test{
 		late.URL, late.Outcome.Result, late.Capture = old, freshet.Unchanged, nil
 		b.commit(late)
 		for range 2 {
-			if got := b.watched("a").Standing; got.Moved != (freshet.Moved{}) || got.Validators != (freshet.Validators{}) || got.Head.Number != 1 {
+			if got := b.watched("a").Status; got.Moved != (freshet.Moved{}) || got.Validators != (freshet.Validators{}) || got.Head.Number != 1 {
 				b.Errorf("under its new URL the source stands at %+v, %+v, version %d", got.Moved, got.Validators, got.Head.Number)
 			}
 			head, err := b.Begin(b.Context(), freshet.Poll{Source: s, At: minute(1)})
@@ -104,7 +104,7 @@ var archiveTests = []test{
 		r.Outcome.Failure = failure.DeferredHost
 		b.commit(r)
 		for range 2 {
-			if got := b.watched("a").Standing; got.Failures != 0 || got.Failure != failure.DeferredHost {
+			if got := b.watched("a").Status; got.Failures != 0 || got.Failure != failure.DeferredHost {
 				b.Errorf("%d failures after %q, want none", got.Failures, got.Failure)
 			}
 			b.reopen()
@@ -235,7 +235,7 @@ var archiveTests = []test{
 		if _, ok := errors.AsType[*invalid.Error](err); !ok {
 			b.Errorf("the error is %v, want an InvalidError", err)
 		}
-		same(b, "the standing", b.watched("a").Standing, freshet.Standing{})
+		same(b, "the standing", b.watched("a").Status, freshet.Status{})
 	}},
 	{"an outcome says which version was seen", func(b *bench) {
 		b.add("a")
@@ -257,7 +257,7 @@ var archiveTests = []test{
 			r.Outcome.NotBefore = minute(10*i + 5)
 			b.commit(r)
 			b.commit(saw("a", minute(10*i+4+i), freshet.Unchanged, ""))
-			if got := b.watched("a").Standing.NotBefore; got.IsZero() != passed {
+			if got := b.watched("a").Status.NotBefore; got.IsZero() != passed {
 				b.Errorf("%d minutes after a wish of 5 it ends at %v", 4+i, got)
 			}
 		}
@@ -270,7 +270,7 @@ var archiveTests = []test{
 		if err == nil {
 			b.Error("there is no error")
 		}
-		if polls := b.watched("a").Standing.Polls; polls != 0 {
+		if polls := b.watched("a").Status.Polls; polls != 0 {
 			b.Errorf("%d polls are recorded", polls)
 		}
 	}},
@@ -278,23 +278,23 @@ var archiveTests = []test{
 
 func standingTest(b *bench) {
 	s := b.add("a")
-	check := func(what string, want freshet.Standing) {
+	check := func(what string, want freshet.Status) {
 		b.Helper()
 		last, err := b.LastOutcome(b.Context())
 		b.ok("the end of the log", err)
 		want.Upto = last
-		same(b, "the standing "+what, b.watched("a").Standing, want)
+		same(b, "the standing "+what, b.watched("a").Status, want)
 		b.reopen()
-		same(b, "the standing "+what+", opened again,", b.watched("a").Standing, want)
+		same(b, "the standing "+what+", opened again,", b.watched("a").Status, want)
 	}
-	check("at first", freshet.Standing{})
+	check("at first", freshet.Status{})
 
 	r := saw("a", noon, freshet.First, "one")
 	r.Validators = freshet.Validators{ETag: `"1"`, LastModified: "Sun, 01 Mar 2026 12:00:00 GMT"}
 	r.Capture.Title = "The Page"
 	b.ok("begin", b.begin(freshet.Poll{Source: s, At: noon}))
 	b.commit(r)
-	want := freshet.Standing{
+	want := freshet.Status{
 		Begun: noon, Seen: noon, Requests: 1, Polls: 1, Recipe: r.Capture.Recipe, Validators: r.Validators,
 		Head: freshet.Version{Source: "a", Number: 1, Hash: r.Capture.Hash, SeenAt: noon.Add(time.Second), TextBytes: 3, RawBytes: 6, MediaType: "text/html", Title: "The Page", URL: "https://a.example/"},
 	}

@@ -16,7 +16,7 @@ var attemptTests = []test{
 		got, err := b.Attempts(b.Context(), noon)
 		b.ok("attempts", err)
 		same(b, "the attempts", got, want)
-		same(b, "when it was last begun", b.watched("a").Standing.Begun, noon)
+		same(b, "when it was last begun", b.watched("a").Status.Begun, noon)
 	}},
 	{"every request of a poll survives without an outcome", func(b *bench) {
 		s := b.add("a")
@@ -47,7 +47,7 @@ var attemptTests = []test{
 		same(b, "the attempts of a poll that ended", got, []freshet.Attempt{
 			{Source: "a", Began: noon, Ended: minute(2), Requests: 3, Route: "a.example b.example c.example:8080"},
 		})
-		same(b, "the route", b.watched("a").Standing.Route, r.Outcome.Route)
+		same(b, "the route", b.watched("a").Status.Route, r.Outcome.Route)
 	}},
 	{"the first request of a poll may go to another host", func(b *bench) {
 		s := b.add("a")
@@ -100,7 +100,7 @@ var attemptTests = []test{
 			b.Errorf("the outcome is %+v, and the change %+v", o, c)
 		}
 		for range 2 {
-			st := b.watched("b").Standing
+			st := b.watched("b").Status
 			if st.Requests != 2 || st.Route != "a.example b.example" || st.Polls != 2 || !st.Seen.Equal(minute(2)) || !st.Begun.Equal(minute(2)) {
 				b.Errorf("things stand so: %+v", st)
 			}

@@ -10,9 +10,9 @@ import (
 )
 
 // beliefs returns what an estimator has saved.
-func (b *bench) beliefs(estimator string) (found []freshet.Belief) {
+func (b *bench) beliefs(estimator string) (found []freshet.State) {
 	b.Helper()
-	for f, err := range b.Beliefs(b.Context(), estimator) {
+	for f, err := range b.States(b.Context(), estimator) {
 		b.ok("beliefs", err)
 		found = append(found, f)
 	}
@@ -25,7 +25,7 @@ var beliefTests = []test{
 		b.add("b")
 		none := func(what string, id freshet.SourceID) {
 			b.Helper()
-			if _, err := b.Belief(b.Context(), freshet.NoiseBelief, id); !errors.Is(err, freshet.ErrNotFound) {
+			if _, err := b.State(b.Context(), freshet.NoiseState, id); !errors.Is(err, freshet.ErrNotFound) {
 				b.Errorf("%s: the belief is there, or %v", what, err)
 			}
 		}
@@ -38,30 +38,30 @@ var beliefTests = []test{
 			o, _, err := b.Commit(b.Context(), rec)
 			b.ok("commit", err)
 			b.reopen()
-			found, err := b.Belief(b.Context(), freshet.NoiseBelief, "a")
+			found, err := b.State(b.Context(), freshet.NoiseState, "a")
 			b.ok("belief", err)
-			want := freshet.Belief{Source: "a", Estimator: freshet.NoiseBelief, Upto: o.Cursor, Memory: []byte(memory)}
+			want := freshet.State{Source: "a", Key: freshet.NoiseState, Upto: o.Cursor, Value: []byte(memory)}
 			if memory == "" { // which leaves what is kept
-				want.Upto, want.Memory = found.Upto, []byte("one")
+				want.Upto, want.Value = found.Upto, []byte("one")
 			}
 			same(b, "the belief", found, want)
 		}
 		none("of another source", "b")
 		b.ok("remove", b.RemoveSource(b.Context(), "a", false))
-		_, err := b.Belief(b.Context(), freshet.NoiseBelief, "a")
+		_, err := b.State(b.Context(), freshet.NoiseState, "a")
 		b.ok("belief of a removed source", err)
 		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
 		none("after a purge", "a")
 	}},
 	{"a belief about all sources together is there by itself", func(b *bench) {
 		b.add("a")
-		if _, err := b.Belief(b.Context(), "e", ""); !errors.Is(err, freshet.ErrNotFound) {
+		if _, err := b.State(b.Context(), "e", ""); !errors.Is(err, freshet.ErrNotFound) {
 			b.Errorf("before it is saved it is there, or %v", err)
 		}
-		want := freshet.Belief{Estimator: "e", Upto: 7, Memory: []byte("all")}
-		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{want, {Source: "a", Estimator: "e", Upto: 3, Memory: []byte("one")}}))
+		want := freshet.State{Key: "e", Upto: 7, Value: []byte("all")}
+		b.ok("save", b.SaveState(b.Context(), []freshet.State{want, {Source: "a", Key: "e", Upto: 3, Value: []byte("one")}}))
 		b.reopen()
-		found, err := b.Belief(b.Context(), "e", "")
+		found, err := b.State(b.Context(), "e", "")
 		b.ok("belief", err)
 		same(b, "the belief", found, want)
 	}},
@@ -89,33 +89,33 @@ var beliefTests = []test{
 		}
 		same(b, "the first values", versions[1].Fields, first.Capture.Fields)
 		same(b, "the next values", versions[0].Fields, next.Capture.Fields)
-		same(b, "the values of the head", b.watched("a").Standing.Head.Fields, next.Capture.Fields)
+		same(b, "the values of the head", b.watched("a").Status.Head.Fields, next.Capture.Fields)
 		changes, err := b.Changes(b.Context(), freshet.ChangeQuery{})
 		b.ok("changes", err)
 		if len(changes) != 1 {
 			b.Fatalf("the changes are %+v, want one", changes)
 		}
 		same(b, "the details in the log", changes[0].Details, next.Capture.Details)
-		belief, err := b.Belief(b.Context(), freshet.ItemBelief, "a")
+		belief, err := b.State(b.Context(), freshet.ItemState, "a")
 		b.ok("the items", err)
-		same(b, "what is known of the items", string(belief.Memory), "one item")
+		same(b, "what is known of the items", string(belief.Value), "one item")
 	}},
 	{"items that were asked for when there were none are there once they are kept", func(b *bench) {
 		b.add("a")
 		for range 2 {
-			if _, err := b.Belief(b.Context(), freshet.ItemBelief, "a"); !errors.Is(err, freshet.ErrNotFound) {
+			if _, err := b.State(b.Context(), freshet.ItemState, "a"); !errors.Is(err, freshet.ErrNotFound) {
 				b.Fatalf("the items of a source that has none: %v", err)
 			}
 		}
 		for _, memory := range []string{"one", "two"} {
-			b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{{Source: "a", Estimator: freshet.ItemBelief, Memory: []byte(memory)}}))
-			belief, err := b.Belief(b.Context(), freshet.ItemBelief, "a")
+			b.ok("save", b.SaveState(b.Context(), []freshet.State{{Source: "a", Key: freshet.ItemState, Value: []byte(memory)}}))
+			belief, err := b.State(b.Context(), freshet.ItemState, "a")
 			b.ok("the items", err)
-			same(b, "what is known of the items", string(belief.Memory), memory)
+			same(b, "what is known of the items", string(belief.Value), memory)
 		}
 		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
 		b.add("a")
-		if _, err := b.Belief(b.Context(), freshet.ItemBelief, "a"); !errors.Is(err, freshet.ErrNotFound) {
+		if _, err := b.State(b.Context(), freshet.ItemState, "a"); !errors.Is(err, freshet.ErrNotFound) {
 			b.Fatalf("the items of a source that was purged: %v", err)
 		}
 	}},
@@ -123,75 +123,75 @@ var beliefTests = []test{
 		b.add("a")
 		given, err := freshet.Chances{Rate: new(2.0), Until: noon.Add(time.Hour), Times: []freshet.Chance{{At: noon, Chance: new(0.25)}}}.Given(noon)
 		b.ok("chances", err)
-		belief := freshet.Belief{Source: "a", Estimator: freshet.ChancesBelief, Memory: given.Memory()}
-		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{belief}))
+		belief := freshet.State{Source: "a", Key: freshet.ChancesState, Value: given.Memory()}
+		b.ok("save", b.SaveState(b.Context(), []freshet.State{belief}))
 		b.ok("remove", b.RemoveSource(b.Context(), "a", false))
-		same(b, "the chances of watched sources", b.beliefs(freshet.ChancesBelief), nil)
+		same(b, "the chances of watched sources", b.beliefs(freshet.ChancesState), nil)
 		b.add("a")
 		b.reopen()
-		same(b, "the chances of a source that came back", b.beliefs(freshet.ChancesBelief), []freshet.Belief{belief})
-		read, there, err := freshet.ParseChances(b.beliefs(freshet.ChancesBelief)[0].Memory)
+		same(b, "the chances of a source that came back", b.beliefs(freshet.ChancesState), []freshet.State{belief})
+		read, there, err := freshet.ParseChances(b.beliefs(freshet.ChancesState)[0].Value)
 		b.ok("chances", err)
 		same(b, "the chances", read, given)
-		if belief.Memory = nil; !there {
+		if belief.Value = nil; !there {
 			b.Error("there are no chances")
 		}
-		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{belief}))
+		b.ok("save", b.SaveState(b.Context(), []freshet.State{belief}))
 		b.reopen()
-		belief, err = b.Belief(b.Context(), freshet.ChancesBelief, "a")
+		belief, err = b.State(b.Context(), freshet.ChancesState, "a")
 		b.ok("belief", err)
-		if read, there, err = freshet.ParseChances(belief.Memory); there || err != nil {
+		if read, there, err = freshet.ParseChances(belief.Value); there || err != nil {
 			b.Errorf("%+v are there when they were taken back, or %v", read, err)
 		}
 	}},
 	{"beliefs come back, each estimator's own", func(b *bench) {
 		b.add("a")
 		b.add("b")
-		one := freshet.Belief{Source: "a", Estimator: "x", Upto: 5, Memory: []byte("\x00\x01")}
-		two := freshet.Belief{Source: "b", Estimator: "x", Upto: 6, Memory: []byte("m")}
-		other := freshet.Belief{Source: "a", Estimator: "y", Upto: 7, Memory: []byte("n")}
-		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{two, one, other}))
+		one := freshet.State{Source: "a", Key: "x", Upto: 5, Value: []byte("\x00\x01")}
+		two := freshet.State{Source: "b", Key: "x", Upto: 6, Value: []byte("m")}
+		other := freshet.State{Source: "a", Key: "y", Upto: 7, Value: []byte("n")}
+		b.ok("save", b.SaveState(b.Context(), []freshet.State{two, one, other}))
 		b.reopen()
-		same(b, "the beliefs of x", b.beliefs("x"), []freshet.Belief{one, two})
-		same(b, "the beliefs of y", b.beliefs("y"), []freshet.Belief{other})
-		one.Upto, one.Memory = 9, []byte("newer")
-		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{one}))
-		same(b, "the beliefs of x", b.beliefs("x"), []freshet.Belief{one, two})
+		same(b, "the beliefs of x", b.beliefs("x"), []freshet.State{one, two})
+		same(b, "the beliefs of y", b.beliefs("y"), []freshet.State{other})
+		one.Upto, one.Value = 9, []byte("newer")
+		b.ok("save", b.SaveState(b.Context(), []freshet.State{one}))
+		same(b, "the beliefs of x", b.beliefs("x"), []freshet.State{one, two})
 		same(b, "the beliefs of nobody", b.beliefs("z"), nil)
 	}},
 	{"a belief about all sources together comes first", func(b *bench) {
 		b.add("a")
-		common := freshet.Belief{Estimator: "x", Upto: 5, Memory: []byte("\x02")}
-		one := freshet.Belief{Source: "a", Estimator: "x", Upto: 5, Memory: []byte("m")}
-		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{one, common, {Estimator: "y", Upto: 9}}))
+		common := freshet.State{Key: "x", Upto: 5, Value: []byte("\x02")}
+		one := freshet.State{Source: "a", Key: "x", Upto: 5, Value: []byte("m")}
+		b.ok("save", b.SaveState(b.Context(), []freshet.State{one, common, {Key: "y", Upto: 9}}))
 		b.reopen()
-		same(b, "the beliefs of x", b.beliefs("x"), []freshet.Belief{common, one})
-		common.Upto, common.Memory = 6, []byte("newer")
-		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{common}))
-		same(b, "the beliefs of x", b.beliefs("x"), []freshet.Belief{common, one})
+		same(b, "the beliefs of x", b.beliefs("x"), []freshet.State{common, one})
+		common.Upto, common.Value = 6, []byte("newer")
+		b.ok("save", b.SaveState(b.Context(), []freshet.State{common}))
+		same(b, "the beliefs of x", b.beliefs("x"), []freshet.State{common, one})
 	}},
 	{"many beliefs come back, in the order of their sources", func(b *bench) {
-		var want []freshet.Belief
+		var want []freshet.State
 		for i := range 1203 {
 			id := freshet.SourceID(fmt.Sprintf("s%04d", i))
 			b.add(id)
-			want = append(want, freshet.Belief{Source: id, Estimator: "x", Upto: freshet.Cursor(i), Memory: []byte(id)})
+			want = append(want, freshet.State{Source: id, Key: "x", Upto: freshet.Cursor(i), Value: []byte(id)})
 		}
 		saved := slices.Clone(want)
 		slices.Reverse(saved)
-		b.ok("save", b.SaveBeliefs(b.Context(), saved))
+		b.ok("save", b.SaveState(b.Context(), saved))
 		b.ok("remove", b.RemoveSource(b.Context(), "s0007", false))
 		b.reopen()
 		same(b, "the beliefs", b.beliefs("x"), slices.Delete(want, 7, 8))
-		for range b.Beliefs(b.Context(), "x") {
+		for range b.States(b.Context(), "x") {
 			break // must not hang
 		}
 	}},
 	{"beliefs about sources that are gone are passed over", func(b *bench) {
 		b.add("a")
-		known := freshet.Belief{Source: "a", Estimator: "x", Memory: []byte("m")}
-		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{{Source: "gone", Estimator: "x"}, known}))
-		same(b, "the beliefs", b.beliefs("x"), []freshet.Belief{known})
-		b.ok("save nothing", b.SaveBeliefs(b.Context(), nil))
+		known := freshet.State{Source: "a", Key: "x", Value: []byte("m")}
+		b.ok("save", b.SaveState(b.Context(), []freshet.State{{Source: "gone", Key: "x"}, known}))
+		same(b, "the beliefs", b.beliefs("x"), []freshet.State{known})
+		b.ok("save nothing", b.SaveState(b.Context(), nil))
 	}},
 }

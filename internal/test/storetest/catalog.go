@@ -25,7 +25,7 @@ var catalogTests = []test{
 		want.Revision = 1
 		same(b, "the source as added", added, want)
 		b.reopen()
-		same(b, "the source as stored", b.watched(want.ID), freshet.Watched{Source: want})
+		same(b, "the source as stored", b.watched(want.ID), freshet.SourceWithStatus{Source: want})
 	}},
 	{"an empty ID is filled in", func(b *bench) {
 		one, two := b.addSource(freshet.Source{URL: "https://one.example/"}), b.addSource(freshet.Source{URL: "https://two.example/"})
@@ -190,7 +190,7 @@ var catalogTests = []test{
 		if back.ID != "a" || !back.Created.Equal(s.Created) || back.Name != "back" {
 			b.Errorf("it came back as %+v", back)
 		}
-		st := b.watched("a").Standing
+		st := b.watched("a").Status
 		if st.Head.Number != 3 || st.Changes != 2 || st.Polls != 3 {
 			b.Errorf("its standing is %+v", st)
 		}
@@ -207,7 +207,7 @@ var catalogTests = []test{
 		if other.ID != "other" || other.Revision != 1 {
 			b.Errorf("it came back as %+v, want other", other)
 		}
-		if st := b.watched("other").Standing; st.Head.Number != 0 || st.Polls != 0 {
+		if st := b.watched("other").Status; st.Head.Number != 0 || st.Polls != 0 {
 			b.Errorf("the standing of other is %+v, want that of a new source", st)
 		}
 		same(b, "the versions of a", b.numbers("a"), []int{3, 2, 1})
@@ -216,7 +216,7 @@ var catalogTests = []test{
 			b.Errorf("adding a beside other gives %v, want a ConflictError that names other", err)
 		}
 		b.ok("remove", b.RemoveSource(b.Context(), "other", false))
-		if back := b.addSource(freshet.Source{ID: "a", URL: s.URL}); back.ID != "a" || b.watched("a").Standing.Head.Number != 3 {
+		if back := b.addSource(freshet.Source{ID: "a", URL: s.URL}); back.ID != "a" || b.watched("a").Status.Head.Number != 3 {
 			b.Errorf("a came back as %+v", back)
 		}
 	}},
@@ -243,7 +243,7 @@ var catalogTests = []test{
 			}
 			w, err := b.RemovedSource(b.Context(), "a")
 			b.ok("a removed source", err)
-			if w.URL != "https://a.example/" || w.Standing.Head.Number != 2 || w.Standing.Polls != 2 {
+			if w.URL != "https://a.example/" || w.Status.Head.Number != 2 || w.Status.Polls != 2 {
 				b.Errorf("the removed source is %+v", w)
 			}
 			_, err = b.RemovedSource(b.Context(), "b")
@@ -265,7 +265,7 @@ var catalogTests = []test{
 		changes := b.history("a", 3)
 		last := changes[1].Cursor
 		b.ok("advance", b.Advance(b.Context(), "r", sinks.Position{Cursor: last}, messages(changes[1:])))
-		b.ok("beliefs", b.SaveBeliefs(b.Context(), []freshet.Belief{{Source: "a", Estimator: "e"}}))
+		b.ok("beliefs", b.SaveState(b.Context(), []freshet.State{{Source: "a", Key: "e"}}))
 		b.ok("begin", b.begin(freshet.Poll{Source: s, At: minute(8)}))
 		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
 		check := func() {

@@ -14,7 +14,7 @@ func suspectTest(b *bench) {
 	check := func(what string, why freshet.Suspect, landed string) {
 		b.Helper()
 		for range 2 {
-			st := b.watched("a").Standing
+			st := b.watched("a").Status
 			if st.Suspect != why || st.Landed != landed {
 				b.Errorf("%s the source is suspect by %q, landed on %q; want %q and %q", what, st.Suspect, st.Landed, why, landed)
 			}
@@ -73,7 +73,7 @@ func freshTest(b *bench) {
 	check := func(what string, until time.Time, belied bool) {
 		b.Helper()
 		for range 2 {
-			if st := b.watched("a").Standing; !st.Fresh.Equal(until) || st.Belied != belied {
+			if st := b.watched("a").Status; !st.Fresh.Equal(until) || st.Belied != belied {
 				b.Errorf("%s it stays as it is until %v, belied: %t; want %v and %t", what, st.Fresh, st.Belied, until, belied)
 			}
 			b.reopen()

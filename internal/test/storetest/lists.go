@@ -176,7 +176,7 @@ func (m *listMachine) hold(rt *rapid.T) {
 	if id == "" {
 		return
 	}
-	if w, err := m.store.Source(m.Context(), id); err != nil || w.Standing.Head.Number == 0 {
+	if w, err := m.store.Source(m.Context(), id); err != nil || w.Status.Head.Number == 0 {
 		return
 	}
 	m.now = m.now.Add(time.Minute)
@@ -189,8 +189,8 @@ func (m *listMachine) hold(rt *rapid.T) {
 // accept confirms what is held.
 func (m *listMachine) accept(rt *rapid.T) {
 	for _, id := range m.ids(rt) {
-		if w, err := m.store.Source(m.Context(), id); err == nil && w.Standing.Held.Number > 0 {
-			_, err := m.store.Confirm(m.Context(), id, w.Standing.Held.Number)
+		if w, err := m.store.Source(m.Context(), id); err == nil && w.Status.Held.Number > 0 {
+			_, err := m.store.Confirm(m.Context(), id, w.Status.Held.Number)
 			done(rt, err)
 		}
 	}
@@ -281,7 +281,7 @@ func (m *listMachine) compare(rt *rapid.T) {
 }
 
 // compareNamed asks for sources by their IDs, in another order and with one that is gone.
-func (m *listMachine) compareNamed(rt *rapid.T, want []freshet.Watched, removed bool) {
+func (m *listMachine) compareNamed(rt *rapid.T, want []freshet.SourceWithStatus, removed bool) {
 	want = slices.Clone(want)
 	slices.Reverse(want)
 	ids := []freshet.SourceID{"nobody"}

@@ -215,7 +215,7 @@ func (m *machine) reopen(rt *rapid.T) {
 
 // compare fails if the store and the model differ.
 func (m *machine) compare(rt *rapid.T) {
-	var got, want []freshet.Watched
+	var got, want []freshet.SourceWithStatus
 	for w, err := range m.store.Sources(m.Context()) {
 		if err != nil {
 			rt.Fatalf("sources: %v", err)
@@ -225,7 +225,7 @@ func (m *machine) compare(rt *rapid.T) {
 	for _, id := range slices.Sorted(maps.Keys(m.model.sources)) {
 		k := m.model.sources[id]
 		if k.watched {
-			want = append(want, freshet.Watched{Source: k.source, Standing: k.standing})
+			want = append(want, freshet.SourceWithStatus{Source: k.source, Status: k.standing})
 		}
 		texts := map[int]string{}
 		versions, err := m.store.Versions(m.Context(), id, 0, 1000)

@@ -30,7 +30,7 @@ type numbers struct {
 type modelSource struct {
 	source   freshet.Source
 	watched  bool
-	standing freshet.Standing
+	standing freshet.Status
 	texts    map[int]string
 	newest   int          // number of the newest version, told or not
 	doubted  map[int]bool // of the versions, those that were held and never told

@@ -42,7 +42,7 @@ var numberTests = []test{
 			if s.Revision != int64(1+life) {
 				b.Errorf("in life %d the revision is %d", life, s.Revision)
 			}
-			if st := b.watched("a").Standing; st.Head.Number != 0 || st.Changes != 0 || st.Polls != 0 {
+			if st := b.watched("a").Status; st.Head.Number != 0 || st.Changes != 0 || st.Polls != 0 {
 				b.Errorf("a source without a history stands at %+v", st)
 			}
 			if life == 2 {

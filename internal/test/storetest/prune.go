@@ -154,7 +154,7 @@ var pruneTests = []test{
 		b.keeping("a", freshet.Keep{Versions: 1}, 5)
 		before, err := b.Changes(b.Context(), freshet.ChangeQuery{})
 		b.ok("changes", err)
-		standing := b.watched("a").Standing
+		standing := b.watched("a").Status
 		done := b.prune(minute(1e6), freshet.Keep{}, time.Minute)
 		if done.Versions != 4 || done.Outcomes != 5 {
 			b.Errorf("%+v was dropped, want 4 versions and 5 outcomes", done)
@@ -163,7 +163,7 @@ var pruneTests = []test{
 			after, err := b.Changes(b.Context(), freshet.ChangeQuery{})
 			b.ok("changes", err)
 			same(b, "the changes", after, before)
-			same(b, "the standing", b.watched("a").Standing, standing)
+			same(b, "the standing", b.watched("a").Status, standing)
 			b.reopen()
 		}
 		o, c := b.commit(saw("a", minute(1e6), freshet.Changed, "on"))

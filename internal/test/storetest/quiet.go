@@ -40,7 +40,7 @@ var quietTests = []test{
 			b.Errorf("the change after noise is %+v", c)
 		}
 		b.reopen()
-		st := b.watched("a").Standing
+		st := b.watched("a").Status
 		same(b, "the count of quiet versions", st.Quiets, freshet.Quiets{Noise: 1})
 		if st.Changes != 1 || st.Head.Number != 3 || st.Head.Quiet != "" || !st.Seen.Equal(minute(2)) {
 			b.Errorf("the standing is %+v", st)
@@ -61,7 +61,7 @@ var quietTests = []test{
 			b.Errorf("a held capture leaves the outcome %+v and the change %+v", o, c)
 		}
 		for range 2 {
-			st := b.watched("a").Standing
+			st := b.watched("a").Status
 			if st.Head.Number != 1 || st.Changes != 0 || st.Failures != 0 || st.Validators.ETag != "x" || !st.Seen.Equal(noon) || st.Suspect != freshet.SuspectShrunk {
 				b.Errorf("the standing is %+v", st)
 			}
@@ -76,7 +76,7 @@ var quietTests = []test{
 			b.Errorf("the next poll compares with %+v (%v)", head, err)
 		}
 		o, _ = b.commit(saw("a", minute(2), freshet.Unchanged, ""))
-		if st := b.watched("a").Standing; o.Version != 1 || st.Held != (freshet.Held{}) || st.Suspect != "" || st.Quiets.Suspect != 1 {
+		if st := b.watched("a").Status; o.Version != 1 || st.Held != (freshet.Held{}) || st.Suspect != "" || st.Quiets.Suspect != 1 {
 			b.Errorf("when the page is back, the poll saw version %d and the standing is %+v", o.Version, st)
 		}
 		o, c = b.commit(saw("a", minute(4), freshet.Changed, "two"))
@@ -89,7 +89,7 @@ var quietTests = []test{
 		b.commit(saw("a", noon, freshet.First, "one"))
 		b.commit(doubted("a", minute(1), "short", freshet.Held{Since: minute(1), Looks: 1, Agreed: 1}))
 		again := doubted("a", minute(2), "", freshet.Held{Since: minute(1), Looks: 2, Agreed: 2})
-		if o, _ := b.commit(again); o.Version != 2 || o.Quiet != "" || b.watched("a").Standing.Held.Agreed != 2 {
+		if o, _ := b.commit(again); o.Version != 2 || o.Quiet != "" || b.watched("a").Status.Held.Agreed != 2 {
 			b.Errorf("the look that agreed saw version %d, quiet by %q", o.Version, o.Quiet)
 		}
 		r := saw("a", minute(5), freshet.Changed, "short")
@@ -102,7 +102,7 @@ var quietTests = []test{
 			b.Errorf("it happened between %v and %v, want by when it was first seen", c.After, c.Before)
 		}
 		b.reopen()
-		st := b.watched("a").Standing
+		st := b.watched("a").Status
 		if st.Head.Number != 2 || st.Head.Quiet != "" || st.Head.Suspect != "" || st.Held.Number != 0 || st.Quiets.Suspect != 0 || st.Changes != 1 {
 			b.Errorf("the standing is %+v", st)
 		}
@@ -127,7 +127,7 @@ var quietTests = []test{
 		_, err = b.Confirm(b.Context(), "a", 2)
 		b.is("confirming twice", err, freshet.ErrNotFound)
 		b.reopen()
-		if st := b.watched("a").Standing; st.Head.Number != 2 || st.Validators.ETag != "" || st.Suspect != "" || st.Held.Number != 0 {
+		if st := b.watched("a").Status; st.Head.Number != 2 || st.Validators.ETag != "" || st.Suspect != "" || st.Held.Number != 0 {
 			b.Errorf("the standing is %+v", st)
 		}
 		// The log of outcomes has nothing of it until a poll sees it.
@@ -164,7 +164,7 @@ var quietTests = []test{
 		if o, _ := b.commit(saw("a", minute(30), freshet.Changed, "two")); o.Version != 22 {
 			b.Errorf("the next version has number %d", o.Version)
 		}
-		same(b, "the count of quiet versions", b.watched("a").Standing.Quiets, freshet.Quiets{Suspect: 20})
+		same(b, "the count of quiet versions", b.watched("a").Status.Quiets, freshet.Quiets{Suspect: 20})
 	}},
 	{"another URL ends what is held", func(b *bench) {
 		b.add("a")
@@ -176,7 +176,7 @@ var quietTests = []test{
 		late := doubted("a", minute(2), "log in!", freshet.Held{Since: minute(1), Looks: 2, Agreed: 1})
 		late.URL = "https://a.example/"
 		b.commit(late)
-		if st := b.watched("a").Standing; st.Held.Number != 0 || st.Head.Number != 1 {
+		if st := b.watched("a").Status; st.Held.Number != 0 || st.Head.Number != 1 {
 			b.Errorf("the standing is %+v", st)
 		}
 	}},
@@ -199,7 +199,7 @@ var quietTests = []test{
 	{"what is held first is a first version", func(b *bench) {
 		b.add("a")
 		o, _ := b.commit(doubted("a", noon, "log in", freshet.Held{Since: noon, Looks: 1, Agreed: 1}))
-		if st := b.watched("a").Standing; o.Result != freshet.First || st.Head.Number != 1 || st.Held.Number != 0 || st.Head.Quiet != "" {
+		if st := b.watched("a").Status; o.Result != freshet.First || st.Head.Number != 1 || st.Held.Number != 0 || st.Head.Quiet != "" {
 			b.Errorf("the outcome is %+v, the standing %+v", o, st)
 		}
 	}},

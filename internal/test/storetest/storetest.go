@@ -162,7 +162,7 @@ func (b *bench) begin(p freshet.Poll) error {
 }
 
 // watched returns a source with its standing.
-func (b *bench) watched(id freshet.SourceID) freshet.Watched {
+func (b *bench) watched(id freshet.SourceID) freshet.SourceWithStatus {
 	b.Helper()
 	w, err := b.Source(b.Context(), id)
 	if err != nil {

@@ -38,7 +38,7 @@ var togetherTests = []test{
 		for i := range sources {
 			id := freshet.SourceID(fmt.Sprintf("s%02d", i))
 			b.readable(id)
-			if st := b.watched(id).Standing; st.Polls != polls || st.Head.Number != polls || st.Changes != polls-1 {
+			if st := b.watched(id).Status; st.Polls != polls || st.Head.Number != polls || st.Changes != polls-1 {
 				b.Errorf("the standing of %s is %+v", id, st)
 			}
 		}
@@ -77,7 +77,7 @@ var togetherTests = []test{
 			})
 		}
 		wg.Wait()
-		if polls := b.watched("a").Standing.Polls; polls != 20 {
+		if polls := b.watched("a").Status.Polls; polls != 20 {
 			b.Errorf("%d polls are recorded, want 20", polls)
 		}
 	}},
@@ -101,7 +101,7 @@ var togetherTests = []test{
 			})
 		}
 		wg.Wait()
-		if polls := b.watched("a").Standing.Polls; polls != int64(acked) {
+		if polls := b.watched("a").Status.Polls; polls != int64(acked) {
 			b.Errorf("%d polls are recorded and %d acknowledged", polls, acked)
 		}
 	}},
@@ -156,7 +156,7 @@ var togetherTests = []test{
 		same(b, "the versions", b.numbers("a"), []int{60, 59, 58})
 		b.readable("a")
 		for range 2 {
-			if polls := b.watched("a").Standing.Polls; polls != 60 {
+			if polls := b.watched("a").Status.Polls; polls != 60 {
 				b.Errorf("%d polls are recorded, want 60", polls)
 			}
 			b.reopen()

@@ -17,9 +17,9 @@ import (
 // A blankStore has lost all beliefs.
 type blankStore struct{ freshet.Store }
 
-// Beliefs yields none.
-func (blankStore) Beliefs(context.Context, string) iter.Seq2[freshet.Belief, error] {
-	return func(func(freshet.Belief, error) bool) {}
+// States yields none.
+func (blankStore) States(context.Context, string) iter.Seq2[freshet.State, error] {
+	return func(func(freshet.State, error) bool) {}
 }
 
 // checkLearnt holds what the daemon would take up at its next start against
