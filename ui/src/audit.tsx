@@ -24,7 +24,7 @@ export function Audit() {
   const [doing, run] = useAction();
   const next = older.length ? older[older.length - 1].next : first.data?.next;
   return (
-    <Section title="Audit log" note="who changed what, and who logged in" side={<Button kind="ghost" icon="again" onClick={() => { add([]); first.reload(); }}>Load anew</Button>}>
+    <Section title="Audit log" note="who changed what, and who logged in" side={<Button kind="ghost" icon="again" onClick={() => { add([]); first.reload(); }}>Reload</Button>}>
       <Show of={first}>{(page) => (
         <div class="scrolls"><table>
           <thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">From</th><th scope="col">What</th><th scope="col">Changed</th></tr></thead>

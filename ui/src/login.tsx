@@ -88,8 +88,8 @@ const failures: Record<string, string> = {
   token: 'What the provider said could not be verified, so you were not let in.',
   many: 'Too many failed logins. Wait a minute, then try again.',
   role: 'The provider knows you, but you have no role here. Ask an admin of this Freshet.',
-  first: 'The first user must be an admin, and you are none. Ask whoever set this Freshet up.',
-  last: 'You are no admin at the provider any more, and there is no other here. Ask whoever set this Freshet up.',
+  first: 'The first user must be an admin, and you are not one. Ask the operator of this Freshet.',
+  last: 'You are no longer an admin at the provider, and there is no other here. Ask the operator of this Freshet.',
 };
 
 /** Login is the screen at /login, and what is shown in the place of any other to a stranger. */

@@ -41,7 +41,7 @@ export function Sinks({ name }: { name: string }) {
   return (
     <div class="side">
       <div class="pick">
-        <Section title="Who is told" note={list.data ? count(list.data.items.length) : ''} side={may('write') && <a class="button ghost" href="/sinks/new"><Icon name="plus" /> Add</a>}>
+        <Section title="Receivers" note={list.data ? count(list.data.items.length) : ''} side={may('write') && <a class="button ghost" href="/sinks/new"><Icon name="plus" /> Add</a>}>
           <Show of={list}>{(l) => (
             <>
               {l.items.length === 0 && <p class="empty">Nobody. A sink is a receiver of changes: a webhook, a chat, a mailbox, a queue.</p>}
@@ -69,7 +69,7 @@ function Intro() {
   return (
     <>
       <h1 class="hidden-text">Sinks</h1>
-      <Section title="What can be told">
+      <Section title="Kinds of sink">
         <p class="say">Every change reaches every sink that wants it at least once, under the same id however often it is tried.</p>
         <Show of={kinds}>{(k) => (
           <table><tbody>{k.items.map((x) => <tr key={x.name}><td><b>{x.name}</b></td><td>{x.about}</td><td class="num">{may('write') && <a href={'/sinks/new?kind=' + encodeURIComponent(x.name)}>Add</a>}</td></tr>)}</tbody></table>
@@ -122,7 +122,7 @@ function Actions({ of: s, etag, reload }: { of: SinkInfo; etag: string; reload: 
     reload();
     return paused ? 'Nothing is sent; everything waits.' : 'What waited is sent now.';
   });
-  const remove = () => confirm(`Remove ${s.name}? ${st.open ? `The ${deliveries(st.open)} that it waits for are lost.` : 'It is told nothing any more.'}`) && run(async () => {
+  const remove = () => confirm(`Remove ${s.name}? ${st.open ? `The ${deliveries(st.open)} that are pending are lost.` : 'It then receives nothing.'}`) && run(async () => {
     await send('DELETE', path);
     reload();
     go('/sinks');
@@ -294,12 +294,12 @@ function fromOf(text: string): { after?: Cursor; since?: string } | undefined {
 export function WhoIsTold({ query }: { query: string }) {
   const list = useLoad<{ items: SinkInfo[] }>((s) => get('/sinks', {}, s), [query], 10_000);
   return (
-    <Section title="Who is told" side={may('write') && <a class="button ghost" href={'/sinks/new?query=' + encodeURIComponent(query)}><Icon name="plus" /> Add</a>}>
+    <Section title="Receivers" side={may('write') && <a class="button ghost" href={'/sinks/new?query=' + encodeURIComponent(query)}><Icon name="plus" /> Add</a>}>
       <Show of={list}>{(l) => {
         const mine = l.items.filter((s) => s.queries?.includes(query)), others = l.items.filter((s) => !s.queries?.includes(query) && s.queries?.length && s.origin !== 'file');
         return (
           <>
-            {mine.length === 0 && <p class="empty">Nobody yet; its matches are here and in its Atom feed.</p>}
+            {mine.length === 0 && <p class="empty">None yet; its matches are here and in its Atom feed.</p>}
             {mine.length > 0 && (
               <table>
                 <thead><tr><th scope="col">Name</th><th scope="col">To</th><th scope="col">Of late</th><th scope="col" class="num">Owed</th><th scope="col" class="num">Given up</th><th scope="col"><span class="hidden-text">Test</span></th></tr></thead>
@@ -416,7 +416,7 @@ function Editor({ of: s, etag = '', reload, close }: { of?: SinkInfo; etag?: str
           </Field>
         ))}
       </div>
-      <Section title="What it is told">
+      <Section title="What it receives">
         <div class="form">
           {text('queries', 'Matches of these queries', 'ids, with commas; then no changes')}
           {text('tags', 'Changes with these tags', 'with commas; none means all')}

@@ -89,7 +89,7 @@ function Held({ of: s, reload }: { of: Data; reload: () => void }) {
   const held = s.standing.held!;
   return (
     <div class="panel">
-      <p class="say">Version {held.version} is probably not the page that you want: {tidy(s.standing.suspect?.reason ?? '')}. It is kept, and nobody was told.</p>
+      <p class="say">Version {held.version} is probably not the page that you want: {tidy(s.standing.suspect?.reason ?? '')}. It is kept and not reported.</p>
       <div class="row">
         <Button kind="main" busy={doing.busy} onClick={() => run(async () => {
           await send('POST', `/sources/${part(s.id)}/confirm`, undefined, { version: held.version });

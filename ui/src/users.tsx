@@ -145,7 +145,7 @@ export function Shares() {
     });
   };
   return (
-    <Section title="Share links" note="whoever has one can read one source or query">
+    <Section title="Share links" note="each shows one source or query without a login">
       <Show of={list}>{({ items }) => (items.length === 0 ? <p class="dim">There are no share links.</p>
         : <div class="scrolls"><table>
           <thead><tr><th scope="col">Shows</th><th scope="col">For</th><th scope="col">By</th><th scope="col">Ends</th><th scope="col">Last used</th><th scope="col"><span class="hidden-text">Actions</span></th></tr></thead>
