@@ -12,7 +12,7 @@ import (
 // beliefs returns what an estimator has saved.
 func (b *bench) beliefs(estimator string) (found []freshet.State) {
 	b.Helper()
-	for f, err := range b.States(b.Context(), estimator) {
+	for f, err := range b.Store.States(b.Context(), estimator) {
 		b.ok("beliefs", err)
 		found = append(found, f)
 	}
@@ -183,7 +183,7 @@ var beliefTests = []test{
 		b.ok("remove", b.RemoveSource(b.Context(), "s0007", false))
 		b.reopen()
 		same(b, "the beliefs", b.beliefs("x"), slices.Delete(want, 7, 8))
-		for range b.States(b.Context(), "x") {
+		for range b.Store.States(b.Context(), "x") {
 			break // must not hang
 		}
 	}},

@@ -29,7 +29,7 @@ func (b *bench) matches(q queries.MatchQuery) []queries.Match {
 // notes returns what is remembered to run queries.
 func (b *bench) notes() (found []string) {
 	b.Helper()
-	for n, err := range b.States(b.Context()) {
+	for n, err := range b.standing.States(b.Context()) {
 		b.ok("notes", err)
 		found = append(found, fmt.Sprintf("%s/%s=%s", n.Query, n.Name, n.Body))
 	}
