@@ -34,7 +34,7 @@ const instanceHeader = delivery.RunHeader
 // An Address is where a daemon listens, and the name of its run.
 type Address struct {
 	URL, Instance string
-	Token         string // for whoever may read it; "" if none is needed
+	Token         string // for those that may read the file; "" if none is needed
 	Once          bool   // it ends by itself after one round of polls
 }
 

@@ -81,7 +81,7 @@ func (b *standby) stopFollowing() {
 	}
 }
 
-// followAgain begins to follow anew if that has ended and another node leads after all, or if the
+// followAgain begins to follow again if that has ended and another node leads after all, or if the
 // settings are others.
 func (s *service) followAgain(ctx context.Context, given config.Settings, other bool) {
 	if f := s.standby.following; f == nil && other || f != nil && (other || f.ended) {
@@ -121,7 +121,7 @@ func (f *following) open(ctx context.Context) (*daemon.Daemon, error) {
 }
 
 // edited returns which sources were edited since it was last called. If settings were set meanwhile,
-// all is to be begun anew.
+// all is to be started again.
 func (f *following) edited(ctx context.Context) ([]freshet.SourceID, bool, error) {
 	set, err := f.peers.Fact(ctx, settingsFact)
 	if err != nil {

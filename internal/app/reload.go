@@ -60,7 +60,7 @@ func (s *service) apply(to config.Settings) {
 	s.inForce.Store(&to)
 }
 
-// reload takes on the settings anew. If anything is wrong with them all stays
+// reload takes on the settings again. If anything is wrong with them all stays
 // as it was.
 func (s *service) reload(ctx context.Context) error {
 	to, err := s.Load()

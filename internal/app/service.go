@@ -38,7 +38,7 @@ type ServeConfig struct {
 	Uptime  func() (boot string, up time.Duration) // as in Config
 	Log     *slog.Logger
 
-	// Load gathers the settings anew. That happens whenever Hangups has a
+	// Load gathers the settings again. That happens whenever Hangups has a
 	// signal, or somebody asks for it over the API.
 	Load    func() (config.Settings, error)
 	Hangups <-chan os.Signal
@@ -84,7 +84,7 @@ type service struct {
 	lease         time.Duration     // after which another node takes over
 	loader        *loader
 	asks          chan ask
-	inForce       atomic.Pointer[config.Settings] // settings, for whoever only looks
+	inForce       atomic.Pointer[config.Settings] // settings, for readers
 }
 
 // Serve opens a node, serves its API and tells webhooks of changes, until ctx is
@@ -246,7 +246,7 @@ func (s *service) work(ctx context.Context) error {
 }
 
 // openSinks opens all sinks. What this node was sending for another is cut off: it is owed, and sent
-// anew.
+// again.
 func (s *service) openSinks(ctx context.Context) (err error) {
 	if s.standby != nil {
 		s.standby.leave(0)

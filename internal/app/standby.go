@@ -59,7 +59,7 @@ func (s *service) standBy(ctx context.Context, given config.Settings) error {
 	return s.writeAddress()
 }
 
-// stopStandby ends standing by, if it does: its streams come back to whoever answers now.
+// stopStandby ends standing by, if it does: its streams are opened again by their clients.
 func (s *service) stopStandby() {
 	b := s.standby
 	if b == nil {

@@ -11,7 +11,7 @@ import (
 
 // How a source is read is the same for most sources, and the same at every poll. So a leader tells each
 // worker once, under a number, and says only the number from then on. The numbers are those of one
-// stream: who comes back is told anew. A number that is used again means what was said last, and
+// stream: who comes back is told again. A number that is used again means what was said last, and
 // tasks arrive in the order in which they were numbered.
 const (
 	mostReadings = 1 << 10  // numbers

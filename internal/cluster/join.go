@@ -63,7 +63,7 @@ func (h *Pool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admitted reports whether whoever sent a request may join, and answers if not. It returns the token
+// admitted reports whether the sender of a request may join, and answers if not. It returns the token
 // that was shown.
 func admitted(w http.ResponseWriter, r *http.Request, want string, admit func(context.Context, string) (bool, error)) (string, bool) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")

@@ -199,7 +199,7 @@ func (l *link) answerAsk(f frame) error {
 	}
 	u := l.underway(f.ID)
 	if u == nil {
-		return nil // nobody wants it any more
+		return nil // it is not wanted any more
 	}
 	if l.asking.Add(1) > mostAsking {
 		return errors.New("it asks too much at once")

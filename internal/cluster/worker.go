@@ -195,7 +195,7 @@ func (w *Worker) connect(ctx context.Context, at string) (io.ReadWriteCloser, er
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, refusal{freshet.WithHint(err, "give the worker the token of its leader with --token-file")}
 	case http.StatusNotFound:
-		if w.last != "" { // whoever stands before the nodes has none to send it to
+		if w.last != "" { // a proxy before the nodes has none to send it to
 			return nil, err
 		}
 		return nil, refusal{freshet.WithHint(err, "start the leader with freshet serve --hand-token-file FILE, and join its address without a path")}

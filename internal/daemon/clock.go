@@ -386,7 +386,7 @@ func (k *clockKeeper) confirmedDate(ctx context.Context, now time.Time) (date ti
 			return time.Time{}, nil, err
 		}
 		if memory, err := verified(belief.Value); err != nil || json.Unmarshal(memory, &seen) != nil {
-			seen = nil // damaged: it is confirmed anew
+			seen = nil // damaged: it is confirmed again
 		}
 	}
 	return confirmed(now, seen), seen, nil

@@ -101,7 +101,7 @@ type purges struct {
 func (p *purges) begin(ids []freshet.SourceID) { p.count(ids, 1) }
 
 func (p *purges) end(ids []freshet.SourceID) {
-	p.ending.pass(alone)() // whoever was recorded before has looked
+	p.ending.pass(alone)() // polls recorded before have looked
 	p.count(ids, -1)
 }
 

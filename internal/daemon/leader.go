@@ -93,7 +93,7 @@ func (b *leader) start(ctx context.Context, l sched.Limits, show func(freshet.So
 		b.log.Info("saved learning state is from another version or setting; learning again from past polls", "copy", c.name, "why", err)
 		b.checkpoints.upto = 0
 		b.learner.Forget()
-		for _, s := range b.sched.All() { // the policy is told of them anew, in other slots
+		for _, s := range b.sched.All() { // the policy is told of them again, in other slots
 			b.sched.Remove(s.ID)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // robotsBelief is the estimator under which it is kept what robots.txt files said, so
-// that they are not read anew at every start.
+// that they are not read again at every start.
 const robotsBelief = "robots"
 
 // A savedManners is what is kept of the robots.txt of a host.
@@ -95,7 +95,7 @@ func (k *robotsKeeper) save(ctx context.Context, inLoop inLoop) {
 }
 
 // restore tells the scheduler what was kept of robots.txt files. What cannot be
-// read is read anew from the hosts.
+// read is read again from the hosts.
 func (k *robotsKeeper) restore(ctx context.Context, s *sched.Scheduler, r *clockRecovery) error {
 	for belief, err := range k.store.States(ctx, robotsBelief) {
 		if err != nil {
@@ -201,7 +201,7 @@ const robotsHint = "robots: ignore of the source polls it all the same"
 // What is kept of robots.txt files.
 const (
 	rulesBelief = "robots.rules"      // the estimator under which it is
-	mostRules   = 5000                // of a file; one with more is read anew after a restart
+	mostRules   = 5000                // of a file; one with more is read again after a restart
 	rulesAtOnce = 500                 // files that are taken down while polls wait
 	keptCopies  = 30 * 24 * time.Hour // after a file had to be read again
 )
@@ -241,7 +241,7 @@ func (b *ruleBook) save(ctx context.Context, store freshet.StateStore) error {
 }
 
 // restore takes up what was kept. A time that cannot be is not gone by: the file is read
-// anew.
+// again.
 func (b *ruleBook) restore(memory []byte, r *clockRecovery) error {
 	memory, err := verified(memory)
 	kept := map[string]robots.Standing{}

@@ -115,7 +115,7 @@ func (e *editor) RemoveSource(ctx context.Context, id freshet.SourceID, purge bo
 // with what was written last.
 func (e *editor) tellSource(ctx context.Context, id freshet.SourceID, events ...sched.Event) error {
 	defer e.editing.pass(alone)()
-	// An edit that is recorded must reach the loop, whoever has gone meanwhile.
+	// An edit that is recorded must reach the loop, even if its caller has gone.
 	w, err := e.store.Source(context.WithoutCancel(ctx), id)
 	switch {
 	case errors.Is(err, freshet.ErrNotFound):

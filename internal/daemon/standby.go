@@ -31,7 +31,7 @@ type WarmConfig struct {
 type Warmth struct {
 	Ready  bool           // it could go on at once
 	Upto   freshet.Cursor // outcomes that it has been told of
-	Began  int            // how often it has begun anew
+	Began  int            // how often it has started again
 	Behind string         // why it is not ready; "" if it is, or has just begun
 }
 
@@ -40,7 +40,7 @@ type Warmth struct {
 // told of outcomes in the order of the log. It writes nothing.
 //
 // What a start makes of sources that come and go is not what a daemon does that was told of them
-// one by one (see decision 12). So a Warm takes in the edits that it is told of, and begins anew beside
+// one by one (see decision 12). So a Warm takes in the edits that it is told of, and starts again beside
 // that, not too often. Until it has begun, there are two.
 type Warm struct {
 	cfg WarmConfig
@@ -71,7 +71,7 @@ func (w *Warm) Warmth() Warmth {
 	return Warmth{Ready: w.daemon != nil, Upto: w.place, Began: w.began, Behind: w.why}
 }
 
-// Why a Warm begins anew, other than because it cannot read.
+// Why a Warm starts again, other than because it cannot read.
 var (
 	errEdited  = errors.New("sources were edited")
 	errUnknown = errors.New("it is not known any more which sources were edited")
@@ -88,7 +88,7 @@ const (
 	warmRetry = 5 * time.Second
 )
 
-// Run follows until ctx is done. Whatever goes wrong, it begins anew.
+// Run follows until ctx is done. Whatever goes wrong, it starts again.
 func (w *Warm) Run(ctx context.Context) {
 	said := false // why it cannot begin
 	for ctx.Err() == nil {
@@ -146,7 +146,7 @@ func (w *Warm) begin(ctx context.Context) error {
 	return err
 }
 
-// readEditsFirst takes in edits before it begins anew: what comes from there on is told.
+// readEditsFirst takes in edits before it starts again: what comes from there on is told.
 func (w *Warm) readEditsFirst(ctx context.Context) error {
 	if w.daemon == nil {
 		_, _, err := w.cfg.Edited(ctx)
@@ -176,7 +176,7 @@ func (w *Warm) start(ctx context.Context) (d *Daemon, place freshet.Cursor, epoc
 	return d, place, epochs, err
 }
 
-// follow takes in what happens, until ctx is done or it is better to begin anew.
+// follow takes in what happens, until ctx is done or it is better to start again.
 func (w *Warm) follow(ctx context.Context, took time.Duration) error {
 	began := time.Now()
 	for {

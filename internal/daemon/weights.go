@@ -36,8 +36,8 @@ type Stake struct {
 }
 
 // weights are what changes of sources matter by the queries that they match. All of it
-// follows from the queries, and from what the logs of matches and changes have: whoever
-// reads them anew comes to the same.
+// follows from the queries, and from what the logs of matches and changes have: a reader that
+// reads them again comes to the same.
 type weights struct {
 	store   freshet.Store
 	queries *queries.Store // nil means that there are none
@@ -93,7 +93,7 @@ func (s *staked) stake() Stake {
 }
 
 // weight returns the factor that a policy is told. It goes in steps, because a policy
-// ranks all sources anew when one weighs more than before.
+// ranks all sources again when one weighs more than before.
 func (s Stake) weight() float64 {
 	const step = 0.05
 	return math.Exp(step * math.Round(math.Log(s.Factor)/step))

@@ -53,7 +53,7 @@ func (f *Result) addDetails(ctx context.Context, t *Task, r extract.Reading, fie
 	}
 	var m extract.ItemMemory
 	if m.UnmarshalBinary(known) != nil {
-		m = extract.ItemMemory{} // damaged, or of another version: it begins anew
+		m = extract.ItemMemory{} // damaged, or of another version: it starts again
 	}
 	f.Capture.Details.Items = m.Compare(r.Items)
 	f.Items = m.MarshalBinary()

@@ -43,7 +43,7 @@ type Result struct {
 	LookAgain time.Duration // how soon another look is wanted at it
 
 	Word     *freshet.Word        // what the source says of other pages, if that is news
-	Foretold *freshet.Foretelling // what it says of when it will change, if that was read anew
+	Foretold *freshet.Foretelling // what it says of when it will change, if that was read again
 	Listed   int                  // of the pages that it may speak for, how many it was seen to list; below zero if that is not known
 
 	Failure failure.Class // the class of what went wrong, if Failed
