@@ -145,15 +145,15 @@ func (c *counter) last(l Log) *freshet.Cursor {
 	return [...]*freshet.Cursor{Changes: &c.change, Outcomes: &c.outcome, Matches: &c.match, Batches: &c.parcel}[l]
 }
 
-// bell returns the bell that is rung when a log grows.
-func (s *mirror) bell(l Log) *bell {
-	return [...]*bell{Changes: &s.changed, Outcomes: &s.tail.bell, Matches: &s.matched, Batches: &s.matched}[l]
+// notifier returns the notifier that is rung when a log grows.
+func (s *mirror) notifier(l Log) *notifier {
+	return [...]*notifier{Changes: &s.changed, Outcomes: &s.tail.notifier, Matches: &s.matched, Batches: &s.matched}[l]
 }
 
 // Wait returns when a log continues after a place, or with the cause when ctx is done. It learns of
 // what this process writes, and of what Refresh finds.
 func (d *DB) Wait(ctx context.Context, l Log, after freshet.Cursor) error {
-	return d.store.await(ctx, d.store.bell(l), after, func() freshet.Cursor { return *d.store.next.last(l) })
+	return d.store.await(ctx, d.store.notifier(l), after, func() freshet.Cursor { return *d.store.next.last(l) })
 }
 
 // Last returns the end of a log.

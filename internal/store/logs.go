@@ -282,7 +282,7 @@ const mostTold = 500_000
 type tail struct {
 	outcomes []freshet.Outcome // in the order of the log
 	told     int               // pages that they tell of
-	bell     bell              // rung when there is a new one
+	notifier notifier          // rung when there is a new one
 }
 
 // add appends outcomes that have been committed.
@@ -303,7 +303,7 @@ func (t *tail) add(logged []freshet.Outcome) {
 	}
 	t.outcomes = slices.Delete(t.outcomes, 0, drop)
 	t.outcomes = append(t.outcomes, logged...)
-	t.bell.ring()
+	t.notifier.ring()
 }
 
 // told returns how many pages an outcome tells of.
@@ -348,7 +348,7 @@ func (s *mirror) latest(after freshet.Cursor, limit int) ([]freshet.Outcome, boo
 // WaitOutcome implements [freshet.OutcomeLog]. On a store opened for reading only
 // it hears of nothing.
 func (s *mirror) WaitOutcome(ctx context.Context, after freshet.Cursor) error {
-	return s.await(ctx, &s.tail.bell, after, func() freshet.Cursor { return s.next.outcome })
+	return s.await(ctx, &s.tail.notifier, after, func() freshet.Cursor { return s.next.outcome })
 }
 
 // LastOutcome implements [freshet.OutcomeLog].
@@ -356,14 +356,14 @@ func (s *mirror) LastOutcome(ctx context.Context) (freshet.Cursor, error) {
 	return s.end(ctx, func() freshet.Cursor { return s.next.outcome })
 }
 
-// A bell wakes those who wait for a log to grow. It is rung and heard under the
+// A notifier wakes readers that wait for a log to grow. It is used under the
 // store's lock.
-type bell struct {
+type notifier struct {
 	rung chan struct{} // closed by the next ring; nil while nobody waits
 }
 
 // ring wakes whoever waits.
-func (b *bell) ring() {
+func (b *notifier) ring() {
 	if b.rung != nil {
 		close(b.rung)
 		b.rung = nil
@@ -371,7 +371,7 @@ func (b *bell) ring() {
 }
 
 // hear returns what is closed by the next ring.
-func (b *bell) hear() <-chan struct{} {
+func (b *notifier) hear() <-chan struct{} {
 	if b.rung == nil {
 		b.rung = make(chan struct{})
 	}
@@ -380,7 +380,7 @@ func (b *bell) hear() <-chan struct{} {
 
 // await returns when a log goes on after a place, or with the cause when ctx is
 // done. It hears of what this process writes.
-func (s *mirror) await(ctx context.Context, b *bell, after freshet.Cursor, end func() freshet.Cursor) error {
+func (s *mirror) await(ctx context.Context, b *notifier, after freshet.Cursor, end func() freshet.Cursor) error {
 	for {
 		s.mu.Lock()
 		there, rung := end() > after, b.hear()
@@ -441,7 +441,7 @@ func (s *mirror) Refresh(ctx context.Context) error {
 // ring wakes those who wait for logs to grow that end further on than was known.
 func (s *mirror) ring(ends *counter) {
 	if ends.outcome > s.next.outcome {
-		s.tail.bell.ring()
+		s.tail.notifier.ring()
 	}
 	if ends.change > s.next.change {
 		s.changed.ring()

@@ -82,7 +82,7 @@ type headVersion struct {
 	envelope    int64
 	envelopeSum uint64 // to tell whether the next one has the same
 	title       string // in lower case
-	recent      seldom[recent]
+	recent      optional[recent]
 }
 
 // A name is how changes call a source.
@@ -106,7 +106,7 @@ type entry struct {
 	headVersion
 	name
 
-	before seldom[tombstone] // the last numbers of sources with this ID that were purged
+	before optional[tombstone] // the last numbers of sources with this ID that were purged
 
 	changes   int64
 	changed   freshet.Cursor // of the newest change
@@ -116,11 +116,11 @@ type entry struct {
 	validators freshet.Validators
 	asked      Moment       // when the source was last asked for without validators
 	sums       freshet.Sums // of what was last seen; not on disk
-	moved      seldom[freshet.Moved]
+	moved      optional[freshet.Moved]
 	suspect    freshet.Suspect
 	landed     string
-	held       seldom[freshet.Held]
-	quiets     seldom[freshet.Quiets]
+	held       optional[freshet.Held]
+	quiets     optional[freshet.Quiets]
 
 	// Together these take less room.
 	place     int32 // in the roll

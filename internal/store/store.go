@@ -156,9 +156,9 @@ type mirror struct {
 	begun    bool // the present epoch is on record
 
 	*ledger
-	changed bell // rung when there is a new change
-	matched bell // rung when there is a new match
-	tail    tail // of the log of outcomes
+	changed notifier // rung when there is a new change
+	matched notifier // rung when there is a new match
+	tail    tail     // of the log of outcomes
 
 	following sync.Mutex // held to bring a store that is only read up to date
 	reached   reached    // how far that has come

@@ -136,12 +136,12 @@ func ReadJSON(text string, dst any) error {
 	return nil
 }
 
-// A seldom is a value that few sources have, and takes little room where there is none. It is
+// An optional is a value that few sources have, and takes little room where there is none. It is
 // never changed in its place, only replaced: copies of an entry can share it.
-type seldom[T comparable] struct{ is *T }
+type optional[T comparable] struct{ is *T }
 
 // get returns the value, the zero one if there is none.
-func (s seldom[T]) get() (v T) {
+func (s optional[T]) get() (v T) {
 	if s.is != nil {
 		v = *s.is
 	}
@@ -150,7 +150,7 @@ func (s seldom[T]) get() (v T) {
 
 // set replaces the value. One that is equal stays, so that an entry that has not changed equals the
 // one before.
-func (s *seldom[T]) set(v T) {
+func (s *optional[T]) set(v T) {
 	var none T
 	switch {
 	case v == none:

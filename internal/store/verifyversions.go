@@ -75,7 +75,7 @@ func (v *verification) versionsOfAll(keys []int64) error {
 
 // versionsTogether verifies the versions of some sources.
 func (v *verification) versionsTogether(keys []int64) error {
-	s, err := v.readSheaf(keys)
+	s, err := v.readBatch(keys)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (v *verification) versionsTogether(keys []int64) error {
 }
 
 // versionsOf verifies the versions of one source.
-func (v *verification) versionsOf(s *sheaf, key int64) error {
+func (v *verification) versionsOf(s *verifyBatch, key int64) error {
 	id, list, envelopes := v.nameOf(key), s.versions[key], s.envelopes[key]
 	v.numbers(key, list)
 	texts := map[int64]bool{}
@@ -190,7 +190,7 @@ type bodyState struct {
 // against an older one, so in their order each base is decoded already, and it
 // is forgotten when the last one that needs it is done. Those that are texts are
 // hashed.
-func (v *verification) readBodies(s *sheaf, key int64, texts map[int64]bool) (map[int64]*bodyState, error) {
+func (v *verification) readBodies(s *verifyBatch, key int64, texts map[int64]bool) (map[int64]*bodyState, error) {
 	states, needed := map[int64]*bodyState{}, map[int64]int{}
 	for _, stub := range s.bodies[key] {
 		needed[stub.base]++
@@ -247,14 +247,14 @@ func (v *verification) decode(b *bodyState, base *bodyState, history []byte) []b
 // How much is read at once. To ask for every source and every body alone takes a message
 // to the server and back for each: with PostgreSQL most of the time of a verification.
 const (
-	sheafSources  = 64
-	sheafVersions = 4096
+	batchSources  = 64
+	batchVersions = 4096
 	bodiesAtOnce  = 64
 	bytesAtOnce   = 4 << 20 // of bodies, unless one alone has more
 )
 
-// A sheaf is what is stored of the versions of some sources.
-type sheaf struct {
+// A verifyBatch is what is stored of the versions of some sources.
+type verifyBatch struct {
 	versions  map[int64][]storedVersion  // by source, the oldest first
 	envelopes map[int64]map[int64][]byte // by source, their headers by number
 	bodies    map[int64][]bodyStub       // by source, in the order of their numbers
@@ -272,17 +272,17 @@ func (v *verification) together(next []int64) []int64 {
 	for i, key := range next {
 		st := v.standing[key]
 		versions += max(0, max(st.head, st.newest)-st.first+1)
-		if i > 0 && (i == sheafSources || versions > sheafVersions) {
+		if i > 0 && (i == batchSources || versions > batchVersions) {
 			return next[:i]
 		}
 	}
 	return next
 }
 
-// readSheaf reads the versions and the envelopes of some sources, which are next to each
+// readBatch reads the versions and the envelopes of some sources, which are next to each
 // other, and says which bodies there are.
-func (v *verification) readSheaf(keys []int64) (*sheaf, error) {
-	s := &sheaf{versions: map[int64][]storedVersion{}, envelopes: map[int64]map[int64][]byte{}, bodies: map[int64][]bodyStub{}, read: map[int64]link{}}
+func (v *verification) readBatch(keys []int64) (*verifyBatch, error) {
+	s := &verifyBatch{versions: map[int64][]storedVersion{}, envelopes: map[int64]map[int64][]byte{}, bodies: map[int64][]bodyStub{}, read: map[int64]link{}}
 	within, bounds := " WHERE source >= ? AND source <= ?", []driver.Value{keys[0], keys[len(keys)-1]}
 	t := &versionsTable
 	err := v.Query(t.selection+within+" ORDER BY source, number", bounds, func(row []driver.Value) error {
@@ -338,7 +338,7 @@ func whole(v driver.Value) int64 { n, _ := v.(int64); return n }
 var selectBodies = "SELECT id, sum, size, base, depth, frame FROM bodies WHERE id IN (?" + strings.Repeat(", ?", bodiesAtOnce-1) + ")"
 
 // takeBody returns the body that waits first. It reads some more along with it.
-func (v *verification) takeBody(s *sheaf, id int64) (link, error) {
+func (v *verification) takeBody(s *verifyBatch, id int64) (link, error) {
 	if _, there := s.read[id]; !there {
 		if err := v.readAhead(s); err != nil {
 			return link{}, err
@@ -350,7 +350,7 @@ func (v *verification) takeBody(s *sheaf, id int64) (link, error) {
 }
 
 // readAhead reads the bodies that wait first.
-func (v *verification) readAhead(s *sheaf) error {
+func (v *verification) readAhead(s *verifyBatch) error {
 	ids, bytes := make([]driver.Value, 0, bodiesAtOnce), int64(0)
 	for len(s.waiting) > 0 && len(ids) < bodiesAtOnce && (len(ids) == 0 || bytes+s.waiting[0].size <= bytesAtOnce) {
 		ids, bytes = append(ids, s.waiting[0].id), bytes+s.waiting[0].size
