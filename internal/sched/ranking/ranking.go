@@ -50,10 +50,10 @@ func (r *Ranking) Put(slot freshet.Slot, s freshet.Source) (isNew bool) {
 		r.ids[slot], r.factor[slot] = s.ID, 0
 	}
 	factor := s.Importance() / s.Price()
-	switch {
-	case s.Apart():
+	if s.Apart() {
 		factor = 0
-	case r.factor[slot] < 0:
+	}
+	if math.Signbit(r.factor[slot]) { // in flight, even if it is -0: paused meanwhile
 		factor = -factor
 	}
 	if factor != r.factor[slot] {

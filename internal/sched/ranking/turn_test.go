@@ -171,6 +171,33 @@ func TestRanking(t *testing.T) {
 	})
 }
 
+// A source that is paused and resumed while it is being polled is not offered again before the
+// poll ends.
+func TestPausedInFlight(t *testing.T) {
+	var r ranking.Ranking
+	worth := []float64{1}
+	offers := func() (n int) {
+		r.Begin(1)
+		r.Scan(worth, 0, 1)
+		r.End()
+		r.Offer(worth, 1, func(freshet.Slot, float64) bool { n++; return true })
+		return n
+	}
+	r.Put(0, freshet.Source{ID: "a"})
+	if n := offers(); n != 1 {
+		t.Fatalf("a new source is offered %d times, want once", n)
+	}
+	r.Put(0, freshet.Source{ID: "a", Paused: true})
+	r.Put(0, freshet.Source{ID: "a"})
+	if n := offers(); n != 0 {
+		t.Errorf("a source in flight is offered %d times, want never", n)
+	}
+	r.Land(0)
+	if n := offers(); n != 1 {
+		t.Errorf("a source whose poll has ended is offered %d times, want once", n)
+	}
+}
+
 // candidates returns what is worth something and not being polled, the most worth
 // first, and of equals the smaller ID.
 func candidates(worth, factor []float64, flying []bool) (list []freshet.Slot) {
