@@ -1,8 +1,9 @@
 package client
 
 import (
-	"freshet/internal/units"
 	"time"
+
+	"freshet/internal/units"
 )
 
 // A Duration is a time.Duration that is written as in "90s", "1h30m" or "2d".

@@ -7,27 +7,28 @@ import (
 	"net/url"
 	"time"
 
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 )
 
 // A Token is what a program shows to be let in, without its secret.
 type Token struct {
-	ID      string          `json:"id"`
-	Name    string          `json:"name"`
-	User    string          `json:"user,omitempty" doc:"The owner; absent if there is none"`
-	Scopes  []freshet.Right `json:"scopes" nullable:"false" enum:"read,write,admin,hand" doc:"Its scopes; never more than the rights of its user"`
-	Tag     string          `json:"tag,omitempty" doc:"Only for sources with this tag"`
-	Created time.Time       `json:"created_at"`
-	Expires time.Time       `json:"expires_at,omitzero"`
-	Used    time.Time       `json:"used_at,omitzero" doc:"When it was used last, to within five minutes"`
+	ID      string         `json:"id"`
+	Name    string         `json:"name"`
+	User    string         `json:"user,omitempty" doc:"The owner; absent if there is none"`
+	Scopes  []access.Right `json:"scopes" nullable:"false" enum:"read,write,admin,hand" doc:"Its scopes; never more than the rights of its user"`
+	Tag     string         `json:"tag,omitempty" doc:"Only for sources with this tag"`
+	Created time.Time      `json:"created_at"`
+	Expires time.Time      `json:"expires_at,omitzero"`
+	Used    time.Time      `json:"used_at,omitzero" doc:"When it was used last, to within five minutes"`
 }
 
 // A NewToken is a token to make.
 type NewToken struct {
-	Name    string          `json:"name" minLength:"1" maxLength:"200" doc:"What it is for"`
-	Scopes  []freshet.Right `json:"scopes" minItems:"1" maxItems:"4" nullable:"false" enum:"read,write,admin,hand"`
-	Tag     string          `json:"tag,omitempty" maxLength:"64" doc:"Only for sources with this tag"`
-	Expires string          `json:"expires,omitempty" maxLength:"40" doc:"When it ends: how long from now, such as 90d, or a time; absent means never"`
+	Name    string         `json:"name" minLength:"1" maxLength:"200" doc:"What it is for"`
+	Scopes  []access.Right `json:"scopes" minItems:"1" maxItems:"4" nullable:"false" enum:"read,write,admin,hand"`
+	Tag     string         `json:"tag,omitempty" maxLength:"64" doc:"Only for sources with this tag"`
+	Expires string         `json:"expires,omitempty" maxLength:"40" doc:"When it ends: how long from now, such as 90d, or a time; absent means never"`
 }
 
 // A MadeToken is a new token with its secret, which is not shown again.

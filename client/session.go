@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 )
 
@@ -13,9 +14,9 @@ import (
 type Session struct {
 	Known   bool             `json:"known" doc:"false: log in first"`
 	User    string           `json:"user,omitempty" doc:"Name of the user; absent if no login was required, and for share links"`
-	Role    freshet.Role     `json:"role,omitempty" enum:"viewer,editor,admin"`
+	Role    access.Role      `json:"role,omitempty" enum:"viewer,editor,admin"`
 	Via     string           `json:"via,omitempty" doc:"How they were let in: session, token NAME, link ID, open or data directory"`
-	Scopes  []freshet.Right  `json:"scopes" nullable:"false" enum:"read,write,admin,hand" doc:"What they may do"`
+	Scopes  []access.Right   `json:"scopes" nullable:"false" enum:"read,write,admin,hand" doc:"What they may do"`
 	Tag     string           `json:"tag,omitempty" doc:"Only with sources that have this tag"`
 	Source  freshet.SourceID `json:"source,omitempty" doc:"Only with this source: it is a share link"`
 	Query   string           `json:"query,omitempty" doc:"Only with this query: it is a share link"`
@@ -55,25 +56,25 @@ func (c *Client) SetPassword(ctx context.Context, p NewPassword) error {
 
 // A User is somebody who may use the API.
 type User struct {
-	Name     string       `json:"name"`
-	Role     freshet.Role `json:"role" enum:"viewer,editor,admin"`
-	Password bool         `json:"password" doc:"Whether the user can log in with a password"`
-	Provider bool         `json:"provider,omitempty" doc:"The user logs in at the OpenID provider, which says the role"`
-	Created  time.Time    `json:"created_at"`
-	Set      time.Time    `json:"password_set_at,omitzero"`
+	Name     string      `json:"name"`
+	Role     access.Role `json:"role" enum:"viewer,editor,admin"`
+	Password bool        `json:"password" doc:"Whether the user can log in with a password"`
+	Provider bool        `json:"provider,omitempty" doc:"The user logs in at the OpenID provider, which says the role"`
+	Created  time.Time   `json:"created_at"`
+	Set      time.Time   `json:"password_set_at,omitzero"`
 }
 
 // A NewUser is a user to add.
 type NewUser struct {
-	Name     string       `json:"name" minLength:"1" maxLength:"128"`
-	Role     freshet.Role `json:"role" enum:"viewer,editor,admin"`
-	Password string       `json:"password,omitempty" maxLength:"1024" doc:"At least 8 characters"`
+	Name     string      `json:"name" minLength:"1" maxLength:"128"`
+	Role     access.Role `json:"role" enum:"viewer,editor,admin"`
+	Password string      `json:"password,omitempty" maxLength:"1024" doc:"At least 8 characters"`
 }
 
 // A UserEdit is what to change of a user.
 type UserEdit struct {
-	Role     freshet.Role `json:"role,omitempty" enum:"viewer,editor,admin"`
-	Password string       `json:"password,omitempty" maxLength:"1024" doc:"Ends the sessions of the user"`
+	Role     access.Role `json:"role,omitempty" enum:"viewer,editor,admin"`
+	Password string      `json:"password,omitempty" maxLength:"1024" doc:"Ends the sessions of the user"`
 }
 
 // A UserList is all users.

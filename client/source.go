@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/objective"
 )
 
 // A Source is a watched source: its definition, with the defaults filled in, and its status.
@@ -106,35 +107,35 @@ type LastError struct {
 // A NewSource is the definition of a source: what it is added with, and what an edit
 // patches. [freshet.SourceFields] lists the same fields.
 type NewSource struct {
-	ID       freshet.SourceID `json:"id,omitempty" doc:"Letters, digits, '.', '_' and '-'; generated if missing"`
-	URL      string           `json:"url" minLength:"1" maxLength:"8192"`
-	Name     string           `json:"name,omitempty" doc:"Name to show"`
-	Tags     []string         `json:"tags,omitzero"`
-	Request  map[string]any   `json:"request,omitempty" doc:"How the source is requested: use, method, headers, body, form, cookies, jar, auth, cert, proxy, language, timeout and login; see docs/requests.md"`
-	Expect   map[string]any   `json:"expect,omitempty" doc:"Which responses count: status, match and no_match; others are failed polls"`
-	Select   Select           `json:"select" required:"false"`
-	Read     []any            `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
-	Noise    string           `json:"noise,omitempty" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: report where they are (report, the default), store such versions without reporting a change (auto), or do nothing (off)"`
-	Extract  map[string]any   `json:"extract,omitempty" doc:"Named values to keep with each version, such as price: {css: .price, as: number}; also in one line: css .price | number"`
-	Items    map[string]any   `json:"items,omitempty" doc:"Which parts of the response are items, such as {css: li, key: a@href}"`
-	Render   any              `json:"render,omitempty" doc:"Show the page in a browser before it is read: true, or an object with wait_for, wait, consent, steps, screenshot and viewport"`
-	Weight   float64          `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"Importance compared with other sources; 0 means 1"`
-	Dial     string           `json:"dial,omitempty" doc:"A preset of life and urgency: stock ticker, auction, news list or archive; responses show its values instead"`
-	Life     string           `json:"life,omitempty" doc:"How long a change can be seen: overwrite (the default), append, window:10m or last:5"`
-	Urgency  string           `json:"urgency,omitempty" doc:"How fast a change loses value: uniform (the default), exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,.../1m; times without a unit are seconds"`
-	Cost     float64          `json:"cost,omitempty" minimum:"0" maximum:"1000000" doc:"Cost of a poll compared with other sources; 0 means 1"`
-	Paused   bool             `json:"paused" required:"false"`
-	MinGap   Duration         `json:"min_gap,omitzero" doc:"Wait at least this long between two polls"`
-	MaxGap   Duration         `json:"max_gap,omitzero" doc:"Poll at least this often, if the budget and the host allow"`
-	Strategy string           `json:"strategy,omitempty" doc:"Poll it at these times and at no others: hour {5, 35}, day {06:30, 14:00} Europe/Berlin or week {mon 09:00, thu 17:30}; the zone is UTC if none is named"`
-	Level    string           `json:"level,omitempty" doc:"How soon changes should be captured: a share of them within a time, such as 90% within 10m"`
-	Aim      freshet.Aim      `json:"aim,omitempty" enum:"captures,freshness,age" doc:"Objective of its polls: to see as many changes as possible (captures), to have an up-to-date copy as much of the time as possible (freshness), or a copy that is never out of date for long (age); the setting aim if missing"`
-	Next     string           `json:"next_change,omitempty" doc:"The value of extract that says when the page changes next, the time zone of such times in its text, or both, such as next_update Europe/Berlin"`
-	From     string           `json:"from,omitempty" maxLength:"64" doc:"Poll it only from workers at this place, such as eu-west; from any if missing"`
-	Doubt    string           `json:"suspect,omitempty" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold, the default), report it at once with a mark (mark), or do not check (off)"`
-	Robots   string           `json:"robots,omitempty" enum:"obey,ignore,default" doc:"Whether to poll it only if the robots.txt files of its hosts allow it: obey, ignore, or as the settings of the daemon say (default)"`
-	Site     any              `json:"site,omitempty" doc:"Watch the whole site that begins at the URL: true, or an object with match, exclude, find, limit, depth, subdomains and share; see docs/sites.md"`
-	Keep     Keep             `json:"keep" required:"false"`
+	ID       freshet.SourceID    `json:"id,omitempty" doc:"Letters, digits, '.', '_' and '-'; generated if missing"`
+	URL      string              `json:"url" minLength:"1" maxLength:"8192"`
+	Name     string              `json:"name,omitempty" doc:"Name to show"`
+	Tags     []string            `json:"tags,omitzero"`
+	Request  map[string]any      `json:"request,omitempty" doc:"How the source is requested: use, method, headers, body, form, cookies, jar, auth, cert, proxy, language, timeout and login; see docs/requests.md"`
+	Expect   map[string]any      `json:"expect,omitempty" doc:"Which responses count: status, match and no_match; others are failed polls"`
+	Select   Select              `json:"select" required:"false"`
+	Read     []any               `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
+	Noise    string              `json:"noise,omitempty" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: report where they are (report, the default), store such versions without reporting a change (auto), or do nothing (off)"`
+	Extract  map[string]any      `json:"extract,omitempty" doc:"Named values to keep with each version, such as price: {css: .price, as: number}; also in one line: css .price | number"`
+	Items    map[string]any      `json:"items,omitempty" doc:"Which parts of the response are items, such as {css: li, key: a@href}"`
+	Render   any                 `json:"render,omitempty" doc:"Show the page in a browser before it is read: true, or an object with wait_for, wait, consent, steps, screenshot and viewport"`
+	Weight   float64             `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"Importance compared with other sources; 0 means 1"`
+	Dial     string              `json:"dial,omitempty" doc:"A preset of life and urgency: stock ticker, auction, news list or archive; responses show its values instead"`
+	Life     string              `json:"life,omitempty" doc:"How long a change can be seen: overwrite (the default), append, window:10m or last:5"`
+	Urgency  string              `json:"urgency,omitempty" doc:"How fast a change loses value: uniform (the default), exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,.../1m; times without a unit are seconds"`
+	Cost     float64             `json:"cost,omitempty" minimum:"0" maximum:"1000000" doc:"Cost of a poll compared with other sources; 0 means 1"`
+	Paused   bool                `json:"paused" required:"false"`
+	MinGap   Duration            `json:"min_gap,omitzero" doc:"Wait at least this long between two polls"`
+	MaxGap   Duration            `json:"max_gap,omitzero" doc:"Poll at least this often, if the budget and the host allow"`
+	Strategy string              `json:"strategy,omitempty" doc:"Poll it at these times and at no others: hour {5, 35}, day {06:30, 14:00} Europe/Berlin or week {mon 09:00, thu 17:30}; the zone is UTC if none is named"`
+	Level    string              `json:"level,omitempty" doc:"How soon changes should be captured: a share of them within a time, such as 90% within 10m"`
+	Aim      objective.Objective `json:"aim,omitempty" enum:"captures,freshness,age" doc:"Objective of its polls: to see as many changes as possible (captures), to have an up-to-date copy as much of the time as possible (freshness), or a copy that is never out of date for long (age); the setting aim if missing"`
+	Next     string              `json:"next_change,omitempty" doc:"The value of extract that says when the page changes next, the time zone of such times in its text, or both, such as next_update Europe/Berlin"`
+	From     string              `json:"from,omitempty" maxLength:"64" doc:"Poll it only from workers at this place, such as eu-west; from any if missing"`
+	Doubt    string              `json:"suspect,omitempty" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold, the default), report it at once with a mark (mark), or do not check (off)"`
+	Robots   string              `json:"robots,omitempty" enum:"obey,ignore,default" doc:"Whether to poll it only if the robots.txt files of its hosts allow it: obey, ignore, or as the settings of the daemon say (default)"`
+	Site     any                 `json:"site,omitempty" doc:"Watch the whole site that begins at the URL: true, or an object with match, exclude, find, limit, depth, subdomains and share; see docs/sites.md"`
+	Keep     Keep                `json:"keep" required:"false"`
 }
 
 // NewSourceOf returns the definition of a source.
@@ -147,10 +148,10 @@ func NewSourceOf(s freshet.Source) NewSource {
 		Doubt: string(s.Suspect), Robots: string(s.Robots),
 		Keep: Keep{Age: Duration(s.Keep.Age), Versions: s.Keep.Versions, Bytes: s.Keep.Bytes},
 	}
-	if s.Life != (freshet.Life{}) {
+	if s.Life != (objective.Visibility{}) {
 		n.Life = s.Life.String()
 	}
-	if s.Urgency.Kind != freshet.UrgencyUniform {
+	if s.Urgency.Kind != objective.UrgencyUniform {
 		n.Urgency = s.Urgency.String()
 	}
 	n.Extract, n.Items = objectOf(s.Recipe.Extract), objectOf(s.Recipe.Items)

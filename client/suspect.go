@@ -5,18 +5,19 @@ import (
 	"net/url"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 )
 
 // A Suspect says why a capture is probably not the page that is wanted.
 type Suspect struct {
-	Class  freshet.Suspect `json:"class" doc:"empty, shrunk, redirected, login, blocked, consent, error_page, maintenance, truncated, language or flapping; more may be added"`
-	Reason string          `json:"reason" doc:"The same in words"`
-	URL    string          `json:"url,omitempty" doc:"Final URL, if it is a different page than the source's"`
+	Class  suspect.Class `json:"class" doc:"empty, shrunk, redirected, login, blocked, consent, error_page, maintenance, truncated, language or flapping; more may be added"`
+	Reason string        `json:"reason" doc:"The same in words"`
+	URL    string        `json:"url,omitempty" doc:"Final URL, if it is a different page than the source's"`
 }
 
 // SuspectOf returns why a capture is suspect, with the URL that answered if that
 // names another page; nil if it is not.
-func SuspectOf(why freshet.Suspect, landed string) *Suspect {
+func SuspectOf(why suspect.Class, landed string) *Suspect {
 	if why == "" {
 		return nil
 	}

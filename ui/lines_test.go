@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"freshet/client"
-	"freshet/internal/freshet"
+	"freshet/internal/auth/access"
 )
 
 // lines returns what an action is for a shell.
@@ -75,11 +75,11 @@ func TestActionsAsLines(t *testing.T) {
 func TestPeopleAsLines(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
 	r.furnish()
-	if _, err := r.api.AddUser(t.Context(), client.NewUser{Name: "ada", Role: freshet.Admin, Password: "correct horse"}); err != nil {
+	if _, err := r.api.AddUser(t.Context(), client.NewUser{Name: "ada", Role: access.Admin, Password: "correct horse"}); err != nil {
 		t.Fatal(err)
 	}
 	r.asOwner()
-	token, err := r.api.AddToken(t.Context(), client.NewToken{Name: "it's; rm -rf $HOME", Scopes: []freshet.Right{freshet.RightRead}})
+	token, err := r.api.AddToken(t.Context(), client.NewToken{Name: "it's; rm -rf $HOME", Scopes: []access.Right{access.Read}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/app"
-	"freshet/internal/freshet"
+	"freshet/internal/auth/access"
 )
 
 // asOwner has the client of the rig let in as whoever may read the data directory.
@@ -94,7 +94,7 @@ func TestLogin(t *testing.T) {
 	b.click("Log out")
 	b.await("location.pathname == '/login' && document.querySelector('h1')?.textContent == 'Log in'")
 	users, err := r.api.Users(t.Context())
-	if err != nil || len(users.Items) != 1 || users.Items[0].Role != freshet.Admin {
+	if err != nil || len(users.Items) != 1 || users.Items[0].Role != access.Admin {
 		t.Errorf("the users are %+v, %v", users, err)
 	}
 }

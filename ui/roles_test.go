@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"freshet/internal/api"
+	"freshet/internal/auth/access"
 	"freshet/internal/auth/openid"
-	"freshet/internal/freshet"
 	"freshet/internal/test/oidctest"
 )
 
@@ -68,17 +68,17 @@ func TestRoles(t *testing.T) {
 		all = append(all, append(s.editor, s.admin...)...)
 	}
 	for _, c := range []struct {
-		role   freshet.Role
+		role   access.Role
 		group  string
 		width  int64
 		scheme string
-	}{{freshet.Admin, "ops", 1440, "light"}, {freshet.Editor, "shop", 1440, "dark"}, {freshet.Viewer, "all", 390, "light"}} {
+	}{{access.Admin, "ops", 1440, "light"}, {access.Editor, "shop", 1440, "dark"}, {access.Viewer, "all", 390, "light"}} {
 		p.Person = map[string]any{"sub": string(c.role), "preferred_username": "a-" + string(c.role), "groups": []string{c.group}}
 		b := r.tab(c.width, 1000, c.scheme)
 		b.visit("/sources?q=board", "document.querySelector('h1')?.textContent == 'Log in'")
 		b.expects(401)
 		b.clean("the login")
-		if c.role == freshet.Viewer {
+		if c.role == access.Viewer {
 			b.accessible("the login")
 		}
 		b.shot("roles-login-" + string(c.role))
@@ -87,11 +87,11 @@ func TestRoles(t *testing.T) {
 			b.visit(s.screen, s.ready)
 			var want, not []string
 			switch c.role {
-			case freshet.Admin:
+			case access.Admin:
 				want = append(slices.Clone(s.editor), s.admin...)
-			case freshet.Editor:
+			case access.Editor:
 				want, not = s.editor, s.admin
-			case freshet.Viewer:
+			case access.Viewer:
 				not = all
 			}
 			for _, word := range want {
@@ -104,7 +104,7 @@ func TestRoles(t *testing.T) {
 				}
 			}
 			if s.screen == "/sources/board1/settings" || s.screen == "/settings" || s.screen == "/sinks/held" {
-				if c.role == freshet.Viewer {
+				if c.role == access.Viewer {
 					b.accessible("a viewer at " + s.screen)
 				}
 				b.shot("roles-" + string(c.role) + strings.ReplaceAll(s.screen, "/", "-"))
@@ -114,7 +114,7 @@ func TestRoles(t *testing.T) {
 		b.press("a")
 		b.press("t")
 		b.await("document.documentElement.dataset.theme")
-		if at := eval[string](b, "location.pathname"); (at == "/start") != (c.role != freshet.Viewer) {
+		if at := eval[string](b, "location.pathname"); (at == "/start") != (c.role != access.Viewer) {
 			t.Errorf("%s: the key a leads to %s", c.role, at)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
 )
@@ -61,9 +62,9 @@ input. It must have at least 8 characters.`,
 			"  pass show freshet | freshet user add ci --role viewer",
 		Args: takes(1, 1),
 	}
-	cmd.Flags().StringVar(&role, "role", string(freshet.Viewer), "what the user may do: viewer, editor or admin")
+	cmd.Flags().StringVar(&role, "role", string(access.Viewer), "what the user may do: viewer, editor or admin")
 	return resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (added client.User, err error) {
-		u := client.NewUser{Name: args[0], Role: freshet.Role(role)}
+		u := client.NewUser{Name: args[0], Role: access.Role(role)}
 		if err := (auth.User{Name: u.Name, Role: u.Role}).Check(); err != nil {
 			return added, usagef("%v", err)
 		}
@@ -139,7 +140,7 @@ func userEditVerb(p *program) *cobra.Command {
 		if role == "" && !password {
 			return u, noChanges("use --role or --password")
 		}
-		e := client.UserEdit{Role: freshet.Role(role)}
+		e := client.UserEdit{Role: access.Role(role)}
 		if password {
 			if e.Password, err = newPassword(p, args[0]); err != nil {
 				return u, err
@@ -186,7 +187,7 @@ not shown again.`,
 	cmd.Flags().StringVar(&n.Expires, "expires", "", "when it ends: how long from now, such as 90d, or a time (default never)")
 	return resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (client.MadeToken, error) {
 		n.Name = args[0]
-		n.Scopes = each(scopes, func(s string) freshet.Right { return freshet.Right(s) })
+		n.Scopes = each(scopes, func(s string) access.Right { return access.Right(s) })
 		return c.AddToken(ctx, n)
 	}, func(_ *connection, made client.MadeToken) error {
 		p.remark("token %s grants %s; it is shown only this once", made.ID, rights(made.Scopes))
@@ -212,8 +213,8 @@ func tokenResource() resource[client.Token, *connection] {
 	}
 }
 
-func rights(scopes []freshet.Right) string {
-	return strings.Join(each(scopes, func(s freshet.Right) string { return string(s) }), ", ")
+func rights(scopes []access.Right) string {
+	return strings.Join(each(scopes, func(s access.Right) string { return string(s) }), ", ")
 }
 
 func tokenListVerb(p *program) *cobra.Command {

@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"freshet/internal/cli/display"
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"freshet/internal/cli/display"
 )
 
 func catVerb(p *program) *cobra.Command {

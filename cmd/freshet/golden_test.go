@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"freshet/internal/cli/display"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"freshet/internal/cli/display"
 )
 
 var update = flag.Bool("update", false, "accept what the verbs print now as golden")

@@ -9,6 +9,7 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/store/sqlite"
 )
 
@@ -97,7 +98,7 @@ func (g *past) saw(id freshet.SourceID, before time.Duration, title, text string
 }
 
 // landed records a poll that saw a text that is suspect, at the URL that answered.
-func (g *past) landed(id freshet.SourceID, before time.Duration, title, text string, suspect freshet.Suspect, at string) {
+func (g *past) landed(id freshet.SourceID, before time.Duration, title, text string, suspect suspect.Class, at string) {
 	g.Helper()
 	r := g.begin(id, before)
 	r.Outcome.Suspect, r.Outcome.Landed = suspect, at

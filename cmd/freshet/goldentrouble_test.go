@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 )
 
 // troubledStore makes a store in which something is wrong with every source, and
@@ -24,9 +25,9 @@ func troubledStore(t *testing.T) string {
 		g.saw("clock", time.Duration(115-i*9)*time.Minute, "The time", at(i))
 	}
 	g.saw("member", 5*time.Hour, "Members", "# Members\nWelcome back\n")
-	g.landed("member", 30*time.Minute, "Log in", "# Log in\nName\nPassword\n", freshet.SuspectLogin, "https://club.example/login?next=/member")
+	g.landed("member", 30*time.Minute, "Log in", "# Log in\nName\nPassword\n", suspect.Login, "https://club.example/login?next=/member")
 	g.saw("blank", 6*time.Hour, "A page", "It had a text\n")
-	g.landed("blank", 20*time.Minute, "A page", "", freshet.SuspectEmpty, "")
+	g.landed("blank", 20*time.Minute, "A page", "", suspect.Empty, "")
 	g.failed("down", time.Hour, "dial.timeout", "down.example:443 did not accept a connection within 10s")
 	g.saw("old", 40*time.Hour, "Old news", "# Old news\n")
 	g.ok(g.store.RemoveSource(t.Context(), "old", false))

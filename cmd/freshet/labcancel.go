@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"freshet/internal/cli/display"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"freshet/internal/cli/display"
 )
 
 func labRunsVerb(p *program) *cobra.Command {

@@ -18,6 +18,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
@@ -126,7 +127,7 @@ func fillStore(t *testing.T, polls int) (dir string, end time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	anHour := freshet.Life{Kind: freshet.LifeWindow, For: time.Hour}
+	anHour := objective.Visibility{Kind: objective.VisibleFor, For: time.Hour}
 	began := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for i, id := range []freshet.SourceID{"a", "b"} {
 		src := freshet.Source{ID: id, URL: "https://" + string(id) + ".example/", Weight: float64(i + 1), Life: anHour}
@@ -198,7 +199,7 @@ func TestOwnStakes(t *testing.T) {
 		t.Fatalf("hourly polls give an instant of %v, want 5m", trace.Grid.Instant)
 	}
 	s := trace.Source(1)
-	if s.URL != "https://b.example/" || s.Weight != 2 || s.Life.In(trace.Grid.Instant) != (freshet.Span{Kind: freshet.LifeWindow, N: 12}) {
+	if s.URL != "https://b.example/" || s.Weight != 2 || s.Life.In(trace.Grid.Instant) != (objective.Span{Kind: objective.VisibleFor, N: 12}) {
 		t.Errorf("source b takes part as %+v, want its own URL, a weight of 2 and a life of 12 instants, an hour", s)
 	}
 	if want := 2. / 12; math.Abs(trace.Recorded.Budget-want) > 0.01 {

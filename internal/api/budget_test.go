@@ -13,6 +13,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 )
@@ -129,7 +130,7 @@ func TestLevelsOverTheAPI(t *testing.T) {
 	if s.Level != "90% within 10m" {
 		t.Errorf("the level is %q", s.Level)
 	}
-	r.daemon.SetLevels([]freshet.TagLevel{{Tag: "news", Level: freshet.ServiceLevel{Share: 0.5, Within: 24 * time.Hour}}})
+	r.daemon.SetLevels([]freshet.TagLevel{{Tag: "news", Level: objective.ServiceLevel{Share: 0.5, Within: 24 * time.Hour}}})
 	var b client.Budget
 	r.do("GET", "/api/v1/budget?points=1&levels=true", nil).is(200).into(&b)
 	l := b.Levels

@@ -15,6 +15,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api"
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/ui"
@@ -45,7 +46,7 @@ func newGateRigWith(t *testing.T, differ func(*api.Config), change ...func(*auth
 		}
 		c.Auth.Gate = g.gate
 	})
-	for _, u := range []auth.User{{Name: "ada", Role: freshet.Admin}, {Name: "ed", Role: freshet.Editor}, {Name: "vi", Role: freshet.Viewer}} {
+	for _, u := range []auth.User{{Name: "ada", Role: access.Admin}, {Name: "ed", Role: access.Editor}, {Name: "vi", Role: access.Viewer}} {
 		if _, err := g.gate.AddUser(t.Context(), u, "password of "+u.Name); err != nil {
 			t.Fatal(err)
 		}
@@ -178,8 +179,8 @@ func TestWhoMayUseWhat(t *testing.T) {
 	}
 	_, link := g.pass(auth.Credential{Kind: auth.ShareKind, User: "ed", Limit: auth.Limit{Source: "a"}})
 	_, queryLink := g.pass(auth.Credential{Kind: auth.ShareKind, User: "ed", Limit: auth.Limit{Query: "q"}})
-	_, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "t", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
-	_, hand := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "h", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightHand}}})
+	_, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "t", Limit: auth.Limit{Scopes: []access.Right{access.Read}}})
+	_, hand := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "h", Limit: auth.Limit{Scopes: []access.Right{access.Work}}})
 	callers := []struct {
 		mark, name string
 		header     func() []string
@@ -243,7 +244,7 @@ func TestWhoMayUseWhat(t *testing.T) {
 // A token for a tag reads and edits sources with the tag, and nothing else.
 func TestTokenForATag(t *testing.T) {
 	g := newGateRig(t)
-	_, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ed", Name: "t", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead, freshet.RightWrite}, Tag: "shop"}})
+	_, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ed", Name: "t", Limit: auth.Limit{Scopes: []access.Right{access.Read, access.Write}, Tag: "shop"}})
 	var page struct {
 		Items []struct{ ID string }
 	}
@@ -281,7 +282,7 @@ func TestLogin(t *testing.T) {
 	one, two := g.session("ada"), g.session("ada")
 	var s client.Session
 	g.do("GET", "/api/v1/session", nil, one...).is(200).into(&s)
-	if s.User != "ada" || s.Role != freshet.Admin || !s.Known || s.Open {
+	if s.User != "ada" || s.Role != access.Admin || !s.Known || s.Open {
 		t.Errorf("the session is %+v", s)
 	}
 	g.do("GET", "/api/v1/session", nil).is(200).into(&s)
@@ -310,7 +311,7 @@ func TestLogin(t *testing.T) {
 // works in its address.
 func TestStreamsEndWithTheirToken(t *testing.T) {
 	g := newGateRig(t)
-	p, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "vi", Name: "t", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
+	p, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "vi", Name: "t", Limit: auth.Limit{Scopes: []access.Right{access.Read}}})
 	req, err := http.NewRequestWithContext(t.Context(), "GET", g.api.URL+"/api/v1/changes/stream", nil)
 	if err != nil {
 		t.Fatal(err)

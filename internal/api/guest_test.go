@@ -9,8 +9,8 @@ import (
 
 	"freshet/client"
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/auth/openid"
-	"freshet/internal/freshet"
 	"freshet/internal/test/oidctest"
 )
 
@@ -20,19 +20,19 @@ func TestRolesOfTheProvider(t *testing.T) {
 	r := newProviderRig(t, func(c *openid.Config) { c.Groups = "realm_access.roles" })
 	for what, c := range map[string]struct {
 		said map[string]any
-		want freshet.Role // "" is a refusal
+		want access.Role // "" is a refusal
 	}{
-		"a group":                   {map[string]any{"realm_access": map[string]any{"roles": []string{"x", "ops"}}}, freshet.Admin},
-		"a group alone":             {map[string]any{"realm_access": map[string]any{"roles": "shop"}}, freshet.Editor},
-		"the highest of two groups": {map[string]any{"realm_access": map[string]any{"roles": []string{"shop", "ops"}}}, freshet.Admin},
-		"a claim with that name":    {map[string]any{"realm_access.roles": []string{"ops"}}, freshet.Admin},
+		"a group":                   {map[string]any{"realm_access": map[string]any{"roles": []string{"x", "ops"}}}, access.Admin},
+		"a group alone":             {map[string]any{"realm_access": map[string]any{"roles": "shop"}}, access.Editor},
+		"the highest of two groups": {map[string]any{"realm_access": map[string]any{"roles": []string{"shop", "ops"}}}, access.Admin},
+		"a claim with that name":    {map[string]any{"realm_access.roles": []string{"ops"}}, access.Admin},
 		"another claim":             {map[string]any{"groups": []string{"ops"}}, ""},
 		"a claim of another kind":   {map[string]any{"realm_access": []any{"roles"}}, ""},
 		"part of a group":           {map[string]any{"realm_access": map[string]any{"roles": []string{"op", "opsx", "group:ops"}}}, ""},
-		"an address":                {map[string]any{"email": "Ada@Example.com", "email_verified": true}, freshet.Admin},
-		"an address in a text":      {map[string]any{"email": "ada@example.com", "email_verified": "true"}, freshet.Admin},
-		"an address of the domain":  {map[string]any{"email": "bo@example.com", "email_verified": true}, freshet.Viewer},
-		"an address in quotes":      {map[string]any{"email": `"b@o"@example.com`, "email_verified": true}, freshet.Viewer},
+		"an address":                {map[string]any{"email": "Ada@Example.com", "email_verified": true}, access.Admin},
+		"an address in a text":      {map[string]any{"email": "ada@example.com", "email_verified": "true"}, access.Admin},
+		"an address of the domain":  {map[string]any{"email": "bo@example.com", "email_verified": true}, access.Viewer},
+		"an address in quotes":      {map[string]any{"email": `"b@o"@example.com`, "email_verified": true}, access.Viewer},
 		"another domain":            {map[string]any{"email": "bo@example.com.evil.example", "email_verified": true}, ""},
 		"two signs":                 {map[string]any{"email": "bo@example.com@evil.example", "email_verified": true}, ""},
 		"a domain that ends so":     {map[string]any{"email": "bo@notexample.com", "email_verified": true}, ""},
@@ -59,12 +59,12 @@ func TestUserInfo(t *testing.T) {
 	p.Person = map[string]any{"sub": "1", "email": "ada@example.com"} // which is not verified
 	for _, c := range []struct {
 		says map[string]any
-		want freshet.Role
+		want access.Role
 	}{
-		{map[string]any{"sub": "1", "groups": []string{"ops"}}, freshet.Admin},
+		{map[string]any{"sub": "1", "groups": []string{"ops"}}, access.Admin},
 		{map[string]any{"sub": "2", "groups": []string{"ops"}}, ""},
 		{map[string]any{"sub": "1", "email": "eve@evil.example", "email_verified": true}, ""}, // which is another
-		{map[string]any{"sub": "1", "groups": []string{"shop"}, "aud": "x", "iss": "y"}, freshet.Editor},
+		{map[string]any{"sub": "1", "groups": []string{"shop"}, "aud": "x", "iss": "y"}, access.Editor},
 	} {
 		p.Elsewhere = c.says
 		b := r.browser()
@@ -106,14 +106,14 @@ func TestRightsEnd(t *testing.T) {
 			r.provider.Person = map[string]any{"sub": "1", "preferred_username": "bo", "groups": []string{"ops"}}
 			b := r.browser()
 			b.login()
-			scopes := func(list ...freshet.Right) auth.Limit { return auth.Limit{Scopes: list} }
-			tagged := scopes(freshet.RightRead, freshet.RightWrite)
+			scopes := func(list ...access.Right) auth.Limit { return auth.Limit{Scopes: list} }
+			tagged := scopes(access.Read, access.Write)
 			tagged.Tag = "shop"
 			good := map[string][]string{}
 			for name, p := range map[string]auth.Credential{
-				"admin":  {Kind: auth.TokenKind, User: "bo", Limit: scopes(freshet.RightRead, freshet.RightAdmin)},
-				"write":  {Kind: auth.TokenKind, User: "bo", Limit: scopes(freshet.RightRead, freshet.RightWrite)},
-				"read":   {Kind: auth.TokenKind, User: "bo", Limit: scopes(freshet.RightRead)},
+				"admin":  {Kind: auth.TokenKind, User: "bo", Limit: scopes(access.Read, access.Administer)},
+				"write":  {Kind: auth.TokenKind, User: "bo", Limit: scopes(access.Read, access.Write)},
+				"read":   {Kind: auth.TokenKind, User: "bo", Limit: scopes(access.Read)},
 				"tagged": {Kind: auth.TokenKind, User: "bo", Limit: tagged},
 				"link":   {Kind: auth.ShareKind, User: "bo", Limit: auth.Limit{Source: "a"}},
 				"other":  {Kind: auth.ShareKind, User: "ed", Limit: auth.Limit{Source: "a"}},
@@ -190,7 +190,7 @@ func TestLastAdminOfTheProvider(t *testing.T) {
 	if err := r.gate.RemoveUser(t.Context(), "ada"); err != nil {
 		t.Fatal(err)
 	}
-	_, token := r.pass(auth.Credential{Kind: auth.TokenKind, User: "bo", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
+	_, token := r.pass(auth.Credential{Kind: auth.TokenKind, User: "bo", Limit: auth.Limit{Scopes: []access.Right{access.Read}}})
 	r.provider.Person["groups"] = []string{"shop"}
 	if at := r.browser().login(); !strings.HasPrefix(at, "/login?error=last") {
 		t.Errorf("as the last admin who is an editor now: %s", at)
@@ -219,11 +219,11 @@ func TestNamesAreNotPeople(t *testing.T) {
 		if s.User != c.want && !(strings.HasSuffix(c.want, "-") && strings.HasPrefix(s.User, c.want) && len(s.User) == len(c.want)+8) {
 			t.Errorf("%q is called %q, want %q", c.name, s.User, c.want)
 		}
-		if s.Role != freshet.Editor {
+		if s.Role != access.Editor {
 			t.Errorf("%q is %s", c.name, s.Role)
 		}
 	}
-	if u, err := auth.NewStore(r.store.DB()).User(t.Context(), "ada"); err != nil || u.Role != freshet.Admin || u.Subject != "" {
+	if u, err := auth.NewStore(r.store.DB()).User(t.Context(), "ada"); err != nil || u.Role != access.Admin || u.Subject != "" {
 		t.Errorf("ada is %+v, %v", u, err)
 	}
 	if users, err := auth.NewStore(r.store.DB()).Users(t.Context()); err != nil || len(users) != 3+7 {
@@ -360,7 +360,7 @@ func TestFirstGuest(t *testing.T) {
 	}
 	r.provider.Person = map[string]any{"sub": "2", "groups": []string{"ops"}}
 	b := r.browser()
-	if at := b.login(); at != "/sources?q=x" || b.session().Role != freshet.Admin {
+	if at := b.login(); at != "/sources?q=x" || b.session().Role != access.Admin {
 		t.Errorf("an admin as the first: %s", at)
 	}
 }
@@ -368,10 +368,10 @@ func TestFirstGuest(t *testing.T) {
 // A password that a user of the provider got in some other way opens nothing.
 func TestGuestsHaveNoPassword(t *testing.T) {
 	r := newProviderRig(t)
-	if _, err := r.gate.AddUser(t.Context(), auth.User{Name: "bo", Role: freshet.Admin, Subject: r.provider.URL + "#1"}, "password of bo"); err != nil {
+	if _, err := r.gate.AddUser(t.Context(), auth.User{Name: "bo", Role: access.Admin, Subject: r.provider.URL + "#1"}, "password of bo"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.gate.AddUser(t.Context(), auth.User{Name: "eli", Role: freshet.Admin, Subject: "https://former.example#1"}, "password of eli"); err != nil {
+	if _, err := r.gate.AddUser(t.Context(), auth.User{Name: "eli", Role: access.Admin, Subject: "https://former.example#1"}, "password of eli"); err != nil {
 		t.Fatal(err)
 	}
 	r.do("POST", "/api/v1/session", client.Login{User: "bo", Password: "password of bo"}).is(401)

@@ -13,6 +13,7 @@ import (
 	"freshet/internal/api/rest"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/sched"
 )
 
@@ -92,7 +93,7 @@ func holdOf(h sched.Hold) *client.Hold {
 	return &client.Hold{Kind: h.Kind.String(), Reason: h.String(), Until: rest.UTC(h.Until), Failures: h.Failures}
 }
 
-func outlookOf(o freshet.Outlook, life freshet.Life) *client.Outlook {
+func outlookOf(o freshet.Outlook, life objective.Visibility) *client.Outlook {
 	const day = 24 * 60 * 60
 	out := &client.Outlook{
 		RatePerDay: client.Estimate{Mean: o.Rate.Mean * day, Low: o.Rate.Low * day, High: o.Rate.High * day},
@@ -103,9 +104,9 @@ func outlookOf(o freshet.Outlook, life freshet.Life) *client.Outlook {
 	case o.Since.IsZero():
 		out.Worth = 0 // a first look is beyond price
 		out.Captured.Unseen = 1
-	case life.Kind == freshet.LifeOverwrite:
+	case life.Kind == objective.VisibleUntilNext:
 		out.LostPerDay = out.RatePerDay.Mean * o.Chance // the next one replaces what waits
-	case life.Kind == freshet.LifeAppend:
+	case life.Kind == objective.VisibleForever:
 		out.DelayedPerDay = o.Expected
 	}
 	return out

@@ -14,7 +14,7 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/auth"
 	"freshet/internal/daemon"
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab/synth"
 	"freshet/internal/queries"
 	"freshet/internal/sched"
@@ -33,7 +33,7 @@ func TestLevelAlarmIsTold(t *testing.T) {
 		defer store.Close()
 		pages := synth.New(synth.Config{Start: time.Now(), Now: time.Now, Pages: []synth.Page{{ID: "page", Schedule: synth.Regular{Every: time.Hour}}}})
 		page := pages.Sources()[0]
-		page.Level = freshet.ServiceLevel{Share: 0.9, Within: 10 * time.Second}
+		page.Level = objective.ServiceLevel{Share: 0.9, Within: 10 * time.Second}
 		if _, err := store.AddSource(t.Context(), page); err != nil {
 			t.Fatal(err)
 		}

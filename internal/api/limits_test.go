@@ -10,7 +10,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api"
 	"freshet/internal/auth"
-	"freshet/internal/freshet"
+	"freshet/internal/auth/access"
 )
 
 // What looks like a secret in a URL is shown to those who may write, and to nobody else.
@@ -18,7 +18,7 @@ func TestRevealNeedsTheRightToWrite(t *testing.T) {
 	g := newGateRig(t)
 	ed := g.session("ed")
 	g.do("POST", "/api/v1/sources", map[string]any{"id": "keyed", "url": "https://keyed.example/?api_key=canary"}, ed...).is(201)
-	_, read := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "r", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
+	_, read := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "r", Limit: auth.Limit{Scopes: []access.Right{access.Read}}})
 	_, link := g.pass(auth.Credential{Kind: auth.ShareKind, User: "ada", Limit: auth.Limit{Source: "keyed"}})
 	for _, tt := range []struct {
 		who    string

@@ -11,6 +11,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 )
@@ -25,10 +26,10 @@ func TestListsInPages(t *testing.T) {
 		if _, err := queries.NewStore(g.store.DB()).AddQuery(t.Context(), queries.Query{ID: queries.ID(name), Name: name, When: "true", Origin: freshet.FromAPI, From: -1}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.gate.AddUser(t.Context(), auth.User{Name: name, Role: freshet.Viewer}, "correct horse"); err != nil {
+		if _, err := g.gate.AddUser(t.Context(), auth.User{Name: name, Role: access.Viewer}, "correct horse"); err != nil {
 			t.Fatal(err)
 		}
-		g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: name, Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
+		g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: name, Limit: auth.Limit{Scopes: []access.Right{access.Read}}})
 		g.pass(auth.Credential{Kind: auth.ShareKind, User: "ada", Name: name, Limit: auth.Limit{Source: "a"}})
 		if _, err := g.daemon.AddSource(t.Context(), freshet.Source{ID: freshet.SourceID(name), URL: "https://" + name + ".example/", Site: &freshet.Site{}, Paused: true}); err != nil {
 			t.Fatal(err)
@@ -157,7 +158,7 @@ func TestWantedPollsInPages(t *testing.T) {
 			next = page.Next
 		}
 	}
-	_, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ed", Name: "t", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}, Tag: "shop"}})
+	_, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ed", Name: "t", Limit: auth.Limit{Scopes: []access.Right{access.Read}, Tag: "shop"}})
 	for _, tt := range []struct {
 		query  string
 		header []string

@@ -24,9 +24,9 @@ import (
 	"freshet/client"
 	"freshet/internal/api"
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/auth/openid"
 	"freshet/internal/fetch"
-	"freshet/internal/freshet"
 	"freshet/internal/test/oidctest"
 )
 
@@ -135,7 +135,7 @@ func TestLoginAtProvider(t *testing.T) {
 		t.Fatalf("after the login the browser is at %s", at)
 	}
 	s := b.session()
-	if s.User != "bo" || s.Role != freshet.Editor || s.Via != "session" || time.Until(s.Expires) > time.Hour {
+	if s.User != "bo" || s.Role != access.Editor || s.Via != "session" || time.Until(s.Expires) > time.Hour {
 		t.Errorf("the session is %+v", s)
 	}
 	u, err := auth.NewStore(r.store.DB()).User(t.Context(), "bo")

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"freshet/internal/api/rest"
-	"freshet/internal/freshet"
+	"freshet/internal/auth/access"
 	"freshet/ui"
 )
 
@@ -23,14 +23,14 @@ func ruleOf(pattern string) rest.Rule {
 // The rules that many routes have.
 var (
 	anybody    = rest.Rule{}
-	reader     = rest.Rule{Need: freshet.RightRead}
-	writer     = rest.Rule{Need: freshet.RightWrite}
-	trial      = rest.Rule{Need: freshet.RightWrite, Quiet: true}
-	admin      = rest.Rule{Need: freshet.RightAdmin}
-	ofList     = rest.Rule{Need: freshet.RightRead, Tag: rest.TagParam}
-	ofSourceID = rest.Rule{Need: freshet.RightRead, Share: rest.SourceShare, Tag: rest.TagPath}
-	editSource = rest.Rule{Need: freshet.RightWrite, Tag: rest.TagPath}
-	ofQueryID  = rest.Rule{Need: freshet.RightRead, Share: rest.QueryShare}
+	reader     = rest.Rule{Need: access.Read}
+	writer     = rest.Rule{Need: access.Write}
+	trial      = rest.Rule{Need: access.Write, Quiet: true}
+	admin      = rest.Rule{Need: access.Administer}
+	ofList     = rest.Rule{Need: access.Read, Tag: rest.TagParam}
+	ofSourceID = rest.Rule{Need: access.Read, Share: rest.SourceShare, Tag: rest.TagPath}
+	editSource = rest.Rule{Need: access.Write, Tag: rest.TagPath}
+	ofQueryID  = rest.Rule{Need: access.Read, Share: rest.QueryShare}
 )
 
 // rules are those of all routes. One that is not here is open to admins alone, and a test
@@ -59,15 +59,15 @@ var rules = map[string]rest.Rule{
 	"PUT /api/v1/session/password": {Self: true, Quiet: true, Secret: true},
 
 	"GET /api/v1/users":           admin,
-	"POST /api/v1/users":          {Need: freshet.RightAdmin, Secret: true},
+	"POST /api/v1/users":          {Need: access.Administer, Secret: true},
 	"GET /api/v1/users/{name}":    admin,
-	"PATCH /api/v1/users/{name}":  {Need: freshet.RightAdmin, Secret: true},
+	"PATCH /api/v1/users/{name}":  {Need: access.Administer, Secret: true},
 	"DELETE /api/v1/users/{name}": admin,
 	"GET /api/v1/tokens":          {Self: true},
 	"POST /api/v1/tokens":         {Self: true, Secret: true},
 	"DELETE /api/v1/tokens/{id}":  {Self: true},
 	"GET /api/v1/shares":          writer,
-	"POST /api/v1/shares":         {Need: freshet.RightWrite, Secret: true},
+	"POST /api/v1/shares":         {Need: access.Write, Secret: true},
 	"DELETE /api/v1/shares/{id}":  writer,
 	"GET /api/v1/audit":           admin,
 
@@ -82,7 +82,7 @@ var rules = map[string]rest.Rule{
 	"DELETE /api/v1/sources/{id}":                           editSource,
 	"POST /api/v1/sources/{id}/poll":                        editSource,
 	"POST /api/v1/sources/{id}/confirm":                     editSource,
-	"POST /api/v1/sources/{id}/hook":                        {Need: freshet.RightWrite, Tag: rest.TagPath, Secret: true},
+	"POST /api/v1/sources/{id}/hook":                        {Need: access.Write, Tag: rest.TagPath, Secret: true},
 	"DELETE /api/v1/sources/{id}/hook":                      editSource,
 	"POST /api/v1/sources/{id}/taught":                      editSource,
 	"GET /api/v1/sources/{id}/taught":                       ofSourceID,
@@ -122,7 +122,7 @@ var rules = map[string]rest.Rule{
 
 	"GET /api/v1/queries":                     reader,
 	"POST /api/v1/queries":                    writer,
-	"POST /api/v1/queries/test":               {Need: freshet.RightRead, Quiet: true},
+	"POST /api/v1/queries/test":               {Need: access.Read, Quiet: true},
 	"GET /api/v1/queries/{id}":                ofQueryID,
 	"PATCH /api/v1/queries/{id}":              writer,
 	"DELETE /api/v1/queries/{id}":             writer,

@@ -13,8 +13,8 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/auth/openid"
-	"freshet/internal/freshet"
 	"freshet/ui"
 )
 
@@ -47,7 +47,7 @@ func (a *authAPI) sessionOf(c auth.Caller) client.Session {
 		Expires: rest.UTC(c.Credential.Expires), Open: a.gate.Open(), Secure: c.Secure, Guest: c.Guest,
 	}
 	if s.Scopes == nil {
-		s.Scopes = []freshet.Right{}
+		s.Scopes = []access.Right{}
 	}
 	if c.Known {
 		s.Notice = a.gate.Notice()
@@ -64,7 +64,7 @@ func (a *authAPI) reader(ctx context.Context) ui.Reader {
 	if !c.Known {
 		return ui.Reader{}
 	}
-	return ui.Reader{Session: a.sessionOf(c), Lists: c.May(freshet.RightRead) && !c.Share()}
+	return ui.Reader{Session: a.sessionOf(c), Lists: c.May(access.Read) && !c.Share()}
 }
 
 func (a *authAPI) getSession(ctx context.Context, _ *struct{}) (*rest.Body[client.Session], error) {

@@ -9,7 +9,7 @@ import (
 
 	"freshet/internal/api"
 	"freshet/internal/auth"
-	"freshet/internal/freshet"
+	"freshet/internal/auth/access"
 )
 
 // A node that does not decide answers only what it can read: all of these are routes that
@@ -44,7 +44,7 @@ func TestUseIsTold(t *testing.T) {
 			instead(w, r)
 		}
 	}, func(c *auth.Config) { c.Follows, c.Now = true, func() time.Time { return now } })
-	limit := auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}
+	limit := auth.Limit{Scopes: []access.Right{access.Read}}
 	p, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "vi", Name: "t", Limit: limit})
 	_, other := g.pass(auth.Credential{Kind: auth.TokenKind, User: "vi", Name: "other", Limit: limit})
 	ask := func(what, path string, header []string, want int) {

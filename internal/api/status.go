@@ -15,6 +15,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
@@ -67,7 +68,7 @@ func (a *statusAPI) routeStatus() {
 	a.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := a.ready(); err != nil {
 			said := "not ready\n"
-			if auth.Of(r.Context()).May(freshet.RightRead) {
+			if auth.Of(r.Context()).May(access.Read) {
 				said = "not ready: " + err.Error() + "\n"
 			}
 			plain(w, http.StatusServiceUnavailable, said)

@@ -14,6 +14,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/units"
@@ -73,7 +74,7 @@ func (a *authAPI) listTokens(ctx context.Context, in *rest.Paging) (*rest.Body[c
 
 // owns reports whether a pass is the business of a caller.
 func owns(c auth.Caller, p auth.Credential) bool {
-	return c.May(freshet.RightAdmin) || c.User != "" && c.User == p.User
+	return c.May(access.Administer) || c.User != "" && c.User == p.User
 }
 
 // expiry reads when a pass ends.
@@ -131,7 +132,7 @@ type passPath struct {
 
 // mayManage keeps a token that leaked from making or removing others.
 func mayManage(c auth.Caller) error {
-	if c.Credential.ID != "" && (c.Credential.Kind != auth.SessionKind || c.Credential.Parent != "") && !c.May(freshet.RightAdmin) {
+	if c.Credential.ID != "" && (c.Credential.Kind != auth.SessionKind || c.Credential.Parent != "") && !c.May(access.Administer) {
 		return rest.Forbidden("log in with a password to manage tokens, or use a token with the scope admin")
 	}
 	return nil

@@ -9,14 +9,14 @@ import (
 	"freshet/client"
 	"freshet/internal/api"
 	"freshet/internal/auth"
-	"freshet/internal/freshet"
+	"freshet/internal/auth/access"
 )
 
 // A token that leaked makes no others, unless it is an admin's; and none lasts longer than what
 // it was made with.
 func TestTokensMadeWithTokens(t *testing.T) {
 	g := newGateRig(t)
-	everything := []freshet.Right{freshet.RightRead, freshet.RightWrite, freshet.RightAdmin}
+	everything := []access.Right{access.Read, access.Write, access.Administer}
 	made, write := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ed", Name: "w", Limit: auth.Limit{Scopes: everything[:2]}})
 	g.do("POST", "/api/v1/tokens", `{"name": "t", "scopes": ["read"]}`, write...).is(403)
 	g.do("DELETE", "/api/v1/tokens/"+made.ID, nil, write...).is(403)

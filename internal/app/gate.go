@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/api"
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/auth/openid"
 	fetchauth "freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
@@ -55,7 +56,7 @@ func (s *service) watchGate(ctx context.Context, gate *auth.Gate, loopback bool)
 			return err
 		}
 		if added {
-			s.Log.Info("added the first user", "name", firstUser, "role", freshet.Admin)
+			s.Log.Info("added the first user", "name", firstUser, "role", access.Admin)
 		}
 	}
 	switch {

@@ -14,6 +14,7 @@ import (
 	"freshet/client"
 	"freshet/internal/app"
 	"freshet/internal/app/config"
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 )
 
@@ -149,7 +150,7 @@ func TestEveryWriteHeedsIfMatch(t *testing.T) {
 // whoIs adds the users root and a, and returns a token that may do everything.
 func whoIs(t *testing.T, s config.Settings, c *client.Client) string {
 	t.Helper()
-	if _, err := c.AddUser(t.Context(), client.NewUser{Name: "root", Role: freshet.Admin, Password: "correct horse"}); err != nil {
+	if _, err := c.AddUser(t.Context(), client.NewUser{Name: "root", Role: access.Admin, Password: "correct horse"}); err != nil {
 		t.Fatal(err)
 	}
 	found, err := app.ReadAddress(s.Data)
@@ -160,7 +161,7 @@ func whoIs(t *testing.T, s config.Settings, c *client.Client) string {
 		r.Header.Set("Authorization", "Bearer "+found.Token)
 		return http.DefaultClient.Do(r)
 	})
-	if _, err := owner.AddUser(t.Context(), client.NewUser{Name: "a", Role: freshet.Editor, Password: "correct horse"}); err != nil {
+	if _, err := owner.AddUser(t.Context(), client.NewUser{Name: "a", Role: access.Editor, Password: "correct horse"}); err != nil {
 		t.Fatal(err)
 	}
 	return found.Token

@@ -10,7 +10,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/app"
-	"freshet/internal/freshet"
+	"freshet/internal/auth/access"
 )
 
 // A hand is at work when its token is revoked, or when the token in the file is changed. It is cut off, and
@@ -22,7 +22,7 @@ func TestHandsWhoseTokenIsRevoked(t *testing.T) {
 	c, at, _ := serve(t, s, app.ServeConfig{})
 	token := func(name string) client.MadeToken {
 		t.Helper()
-		m, err := c.AddToken(t.Context(), client.NewToken{Name: name, Scopes: []freshet.Right{freshet.RightHand}})
+		m, err := c.AddToken(t.Context(), client.NewToken{Name: name, Scopes: []access.Right{access.Work}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/cluster"
 	"freshet/internal/daemon"
 	"freshet/internal/extract"
@@ -111,7 +112,7 @@ func (n *Node) admits(ctx context.Context, token string) (bool, error) {
 	if errors.Is(err, auth.ErrUnknown) {
 		return false, nil
 	}
-	return err == nil && c.Credential.Kind == auth.TokenKind && c.May(freshet.RightHand), err
+	return err == nil && c.Credential.Kind == auth.TokenKind && c.May(access.Work), err
 }
 
 // holdsLease reports whether no other node can have taken over.

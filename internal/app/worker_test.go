@@ -17,6 +17,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/app"
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 )
@@ -131,16 +132,16 @@ func TestTokensOfHands(t *testing.T) {
 	s := settings(t)
 	s.HandToken = handToken(t)
 	c, at, _ := serve(t, s, app.ServeConfig{})
-	made := func(scope freshet.Right) client.MadeToken {
+	made := func(scope access.Right) client.MadeToken {
 		t.Helper()
-		m, err := c.AddToken(t.Context(), client.NewToken{Name: string(scope), Scopes: []freshet.Right{scope}})
+		m, err := c.AddToken(t.Context(), client.NewToken{Name: string(scope), Scopes: []access.Right{scope}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m
 	}
-	startHandWith(t, c, at, "let in", "a", made(freshet.RightHand).Secret)
-	for _, token := range []string{made(freshet.RightRead).Secret, made(freshet.RightAdmin).Secret, "0123456789abcdeX"} {
+	startHandWith(t, c, at, "let in", "a", made(access.Work).Secret)
+	for _, token := range []string{made(access.Read).Secret, made(access.Administer).Secret, "0123456789abcdeX"} {
 		err := app.RunWorker(t.Context(), settings(t), app.WorkerConfig{Join: []string{at}, Token: token, Name: "stranger", Slots: 1}, slog.New(slog.DiscardHandler))
 		if err == nil || !strings.Contains(err.Error(), "401") {
 			t.Errorf("a hand with another token ends with %v", err)

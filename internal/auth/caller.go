@@ -4,13 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"freshet/internal/freshet"
+	"freshet/internal/auth/access"
 )
 
 // A Caller is the client of a request to the API.
 type Caller struct {
 	User       string // name; "" if nobody had to say one
-	Role       freshet.Role
+	Role       access.Role
 	Via        string // how they were let in
 	From       string // their address
 	Credential Credential
@@ -22,13 +22,13 @@ type Caller struct {
 }
 
 // May reports whether a caller has a right.
-func (c Caller) May(right freshet.Right) bool {
+func (c Caller) May(right access.Right) bool {
 	return c.Known && slices.Contains(c.Limit.Scopes, right)
 }
 
 // OnlyHand reports whether the caller has a token that is for a hand, and may nothing else.
 func (c Caller) OnlyHand() bool {
-	return c.Credential.Kind == TokenKind && slices.Equal(c.Limit.Scopes, []freshet.Right{freshet.RightHand})
+	return c.Credential.Kind == TokenKind && slices.Equal(c.Limit.Scopes, []access.Right{access.Work})
 }
 
 // Share reports whether the caller came by a share link.

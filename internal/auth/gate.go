@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 )
 
@@ -204,10 +205,10 @@ func (g *Gate) Known(ctx context.Context, secret string) (Caller, error) {
 	case TokenKind:
 		c.Via = "token " + p.Name
 	case ShareKind:
-		c.User, c.Via, c.Limit.Scopes = "", "link "+p.ID, []freshet.Right{freshet.RightRead}
+		c.User, c.Via, c.Limit.Scopes = "", "link "+p.ID, []access.Right{access.Read}
 	}
 	if c.User == "" && len(p.Limit.Scopes) == 0 { // a session of a share link
-		c.Limit.Scopes = []freshet.Right{freshet.RightRead}
+		c.Limit.Scopes = []access.Right{access.Read}
 	}
 	if c.User != "" {
 		u, err := g.Store.User(ctx, p.User)
@@ -229,16 +230,16 @@ func cmpErr(err error) error {
 }
 
 // common returns what of the rights of a role a pass has; one without any has all.
-func common(role, pass []freshet.Right) []freshet.Right {
+func common(role, pass []access.Right) []access.Right {
 	if len(pass) == 0 {
 		return role
 	}
-	return slices.DeleteFunc(slices.Clone(role), func(r freshet.Right) bool { return !slices.Contains(pass, r) })
+	return slices.DeleteFunc(slices.Clone(role), func(r access.Right) bool { return !slices.Contains(pass, r) })
 }
 
 // everybody returns a caller that may do everything.
 func everybody(via string) Caller {
-	return Caller{Known: true, Role: freshet.Admin, Via: via, Limit: Limit{Scopes: freshet.Admin.Rights()}}
+	return Caller{Known: true, Role: access.Admin, Via: via, Limit: Limit{Scopes: access.Admin.Rights()}}
 }
 
 // valid reports whether a pass is good still.
@@ -304,7 +305,7 @@ func (g *Gate) First(ctx context.Context, name, password string) (bool, error) {
 	if g.HasUsers() {
 		return false, nil
 	}
-	if _, err := g.AddUser(ctx, User{Name: name, Role: freshet.Admin}, password); err != nil {
+	if _, err := g.AddUser(ctx, User{Name: name, Role: access.Admin}, password); err != nil {
 		return false, fmt.Errorf("add user %s: %w", name, err)
 	}
 	return true, nil

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"freshet/internal/auth"
-	"freshet/internal/freshet"
+	"freshet/internal/auth/access"
 	"freshet/internal/store"
 	"freshet/internal/store/sqlite"
 )
@@ -47,7 +47,7 @@ func newRig(t *testing.T, cfg auth.Config) *rig {
 	return r
 }
 
-func (r *rig) user(name string, role freshet.Role) auth.User {
+func (r *rig) user(name string, role access.Role) auth.User {
 	r.t.Helper()
 	u, err := r.AddUser(r.t.Context(), auth.User{Name: name, Role: role}, "password of "+name)
 	if err != nil {
@@ -78,11 +78,11 @@ func (r *rig) knows(secret string) bool {
 func TestPasswords(t *testing.T) {
 	r := newRig(t, auth.Config{})
 	long := strings.Repeat("x", 100)
-	a, err := r.AddUser(t.Context(), auth.User{Name: "ada", Role: freshet.Admin}, long+"a")
+	a, err := r.AddUser(t.Context(), auth.User{Name: "ada", Role: access.Admin}, long+"a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := r.AddUser(t.Context(), auth.User{Name: "bob", Role: freshet.Viewer}, long+"a")
+	b, err := r.AddUser(t.Context(), auth.User{Name: "bob", Role: access.Viewer}, long+"a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestPasswords(t *testing.T) {
 		}
 	}
 	for _, password := range []string{"", "short", strings.Repeat("é", 7), strings.Repeat("x", 1025)} {
-		if _, err := r.AddUser(t.Context(), auth.User{Name: "eve", Role: freshet.Viewer}, password); err == nil {
+		if _, err := r.AddUser(t.Context(), auth.User{Name: "eve", Role: access.Viewer}, password); err == nil {
 			t.Errorf("the password %.10q is taken", password)
 		}
 	}
@@ -105,8 +105,8 @@ func TestPasswords(t *testing.T) {
 // A name that nobody has gets the same answer as a wrong password, and as one without any.
 func TestNobodyIsTold(t *testing.T) {
 	r := newRig(t, auth.Config{})
-	r.user("ada", freshet.Admin)
-	if _, err := r.AddUser(t.Context(), auth.User{Name: "elsewhere", Role: freshet.Viewer, Subject: "https://id.example#1"}, ""); err != nil {
+	r.user("ada", access.Admin)
+	if _, err := r.AddUser(t.Context(), auth.User{Name: "elsewhere", Role: access.Viewer, Subject: "https://id.example#1"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ada", "nobody", "elsewhere", ""} {
@@ -119,8 +119,8 @@ func TestNobodyIsTold(t *testing.T) {
 // Whoever fails often has to wait, and nobody else has.
 func TestTries(t *testing.T) {
 	r := newRig(t, auth.Config{})
-	r.user("ada", freshet.Admin)
-	r.user("bob", freshet.Viewer)
+	r.user("ada", access.Admin)
+	r.user("bob", access.Viewer)
 	try := func(name, password, from string) error {
 		_, err := r.Verify(t.Context(), name, password, from)
 		return err
@@ -169,7 +169,7 @@ func TestTries(t *testing.T) {
 // A session ends when nothing was asked for a while, after a month, and at a new password.
 func TestSessionsEnd(t *testing.T) {
 	r := newRig(t, auth.Config{})
-	ada := r.user("ada", freshet.Admin)
+	ada := r.user("ada", access.Admin)
 	_, idle := r.login("ada")
 	_, used := r.login("ada")
 	for range 10 {
@@ -189,7 +189,7 @@ func TestSessionsEnd(t *testing.T) {
 	}
 	first, one := r.login("ada")
 	_, two := r.login("ada")
-	_, token, err := r.Issue(t.Context(), auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "ci", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
+	_, token, err := r.Issue(t.Context(), auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "ci", Limit: auth.Limit{Scopes: []access.Right{access.Read}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,9 +215,9 @@ func TestSessionsEnd(t *testing.T) {
 // every use.
 func TestTokens(t *testing.T) {
 	r := newRig(t, auth.Config{Local: "fd_local"})
-	r.user("ada", freshet.Admin)
-	bob := r.user("bob", freshet.Editor)
-	p, secret, err := r.Issue(t.Context(), auth.Credential{Kind: auth.TokenKind, User: "bob", Name: "ci", Expires: noon.Add(time.Hour), Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead, freshet.RightWrite}}})
+	r.user("ada", access.Admin)
+	bob := r.user("bob", access.Editor)
+	p, secret, err := r.Issue(t.Context(), auth.Credential{Kind: auth.TokenKind, User: "bob", Name: "ci", Expires: noon.Add(time.Hour), Limit: auth.Limit{Scopes: []access.Right{access.Read, access.Write}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestTokens(t *testing.T) {
 	if got := may(); got != "[read write]" {
 		t.Errorf("the token is good for %s", got)
 	}
-	bob.Role = freshet.Viewer
+	bob.Role = access.Viewer
 	if _, err := r.EditUser(t.Context(), bob, "", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestTokens(t *testing.T) {
 	if got := may(); got != auth.ErrUnknown.Error() {
 		t.Errorf("after it has expired: %s", got)
 	}
-	if c, err := r.Known(t.Context(), "fd_local"); err != nil || !c.May(freshet.RightAdmin) {
+	if c, err := r.Known(t.Context(), "fd_local"); err != nil || !c.May(access.Administer) {
 		t.Errorf("the token of the data directory: %+v, %v", c, err)
 	}
 	for _, wrong := range []string{"", "fd_loca", "fd_localx", "ft_" + strings.Repeat("A", 43)} {
@@ -308,7 +308,7 @@ func TestOpen(t *testing.T) {
 		r := newRig(t, at.cfg)
 		for _, users := range []bool{false, true} {
 			if users {
-				r.user("ada", freshet.Admin)
+				r.user("ada", access.Admin)
 			}
 			for _, tt := range tests {
 				c, err := r.Ask(tt.req)
@@ -321,7 +321,7 @@ func TestOpen(t *testing.T) {
 			}
 		}
 	}
-	if c, err := newRig(t, auth.Config{Mode: auth.Off}).Ask(request(host("freshet.example"), header("X-Forwarded-For", "192.0.2.1"))); err != nil || !c.May(freshet.RightAdmin) {
+	if c, err := newRig(t, auth.Config{Mode: auth.Off}).Ask(request(host("freshet.example"), header("X-Forwarded-For", "192.0.2.1"))); err != nil || !c.May(access.Administer) {
 		t.Errorf("if nobody has to log in: %+v, %v", c, err)
 	}
 }
@@ -362,9 +362,9 @@ func TestAddress(t *testing.T) {
 // The cookie of https cannot be set over http, and no token is one.
 func TestCookies(t *testing.T) {
 	r := newRig(t, auth.Config{Public: "https://freshet.example"})
-	r.user("ada", freshet.Admin)
+	r.user("ada", access.Admin)
 	_, session := r.login("ada")
-	_, token, err := r.Issue(t.Context(), auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "ci", Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}}})
+	_, token, err := r.Issue(t.Context(), auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "ci", Limit: auth.Limit{Scopes: []access.Right{access.Read}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -418,11 +418,11 @@ func TestCallsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := begin(c)
-	ada := r.user("ada", freshet.Admin)
+	ada := r.user("ada", access.Admin)
 	if before.Err() == nil {
 		t.Error("what began while nobody had to log in goes on after there is a user")
 	}
-	r.user("bob", freshet.Admin)
+	r.user("bob", access.Admin)
 	pass, secret := r.login("ada")
 	share, link, err := r.Issue(t.Context(), auth.Credential{Kind: auth.ShareKind, User: "ada", Limit: auth.Limit{Source: "a"}})
 	if err != nil {
@@ -444,7 +444,7 @@ func TestCallsEnd(t *testing.T) {
 	}
 	_, secret = r.login("ada")
 	one = begin(known(secret))
-	if ada.Role = freshet.Viewer; one.Err() != nil {
+	if ada.Role = access.Viewer; one.Err() != nil {
 		t.Fatal(one.Err())
 	}
 	if _, err := r.EditUser(t.Context(), ada, "", ""); err != nil || one.Err() == nil {

@@ -9,16 +9,17 @@ import (
 	"strings"
 	"time"
 
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
 )
 
 // A Guest is somebody whom an OpenID provider has let in.
 type Guest struct {
-	Subject string       // who they are there, and nobody else is
-	Name    string       // what they are called there
-	Role    freshet.Role // that they have by it; "" means none
-	From    string       // their address
+	Subject string      // who they are there, and nobody else is
+	Name    string      // what they are called there
+	Role    access.Role // that they have by it; "" means none
+	From    string      // their address
 
 	Life time.Duration // the longest that the session lasts; zero means as long as any other
 }
@@ -79,7 +80,7 @@ func (g *Gate) admit(ctx context.Context, guest Guest) (User, error) {
 // theirs: it is made another one.
 func (g *Gate) addGuest(ctx context.Context, guest Guest) (User, error) {
 	u := User{Name: userNameOf(guest.Name), Role: guest.Role, Subject: guest.Subject}
-	if !g.HasUsers() && u.Role != freshet.Admin {
+	if !g.HasUsers() && u.Role != access.Admin {
 		return u, ErrNoAdmin
 	}
 	added, err := g.AddUser(ctx, u, "")
@@ -107,8 +108,8 @@ func userNameOf(name string) string {
 }
 
 // adjust gives a user the role that the provider says.
-func (g *Gate) adjust(ctx context.Context, u User, role freshet.Role) (User, error) {
-	lowered := slices.Index(freshet.Roles, role) < slices.Index(freshet.Roles, u.Role)
+func (g *Gate) adjust(ctx context.Context, u User, role access.Role) (User, error) {
+	lowered := slices.Index(access.Roles, role) < slices.Index(access.Roles, u.Role)
 	least := u.Role
 	if lowered {
 		least = role
@@ -133,8 +134,8 @@ func (g *Gate) dismiss(ctx context.Context, u User) error {
 	if err := g.Revoke(ctx, CredentialFilter{User: u.Name}); err != nil {
 		return err
 	}
-	if u.Role != freshet.Viewer {
-		u.Role = freshet.Viewer
+	if u.Role != access.Viewer {
+		u.Role = access.Viewer
 		// The last admin keeps the name of the role, and has no way in.
 		if _, err := g.EditUser(ctx, u, "", ""); err != nil {
 			if _, last := errors.AsType[*invalid.Error](err); !last {
@@ -147,7 +148,7 @@ func (g *Gate) dismiss(ctx context.Context, u User) error {
 
 // strip ends what a user has that is good for more than a role: tokens with other rights,
 // share links of those who may not make any, and with sessions all of these.
-func (g *Gate) strip(ctx context.Context, user string, role freshet.Role, sessions bool) error {
+func (g *Gate) strip(ctx context.Context, user string, role access.Role, sessions bool) error {
 	rights := role.Rights()
 	if sessions {
 		if err := g.Revoke(ctx, CredentialFilter{User: user, Kind: SessionKind}); err != nil {
@@ -160,8 +161,8 @@ func (g *Gate) strip(ctx context.Context, user string, role freshet.Role, sessio
 			return err
 		}
 		for _, p := range passes {
-			more := slices.ContainsFunc(p.Limit.Scopes, func(r freshet.Right) bool { return !slices.Contains(rights, r) }) ||
-				kind == ShareKind && !slices.Contains(rights, freshet.RightWrite)
+			more := slices.ContainsFunc(p.Limit.Scopes, func(r access.Right) bool { return !slices.Contains(rights, r) }) ||
+				kind == ShareKind && !slices.Contains(rights, access.Write)
 			if p.User != user || !more {
 				continue
 			}

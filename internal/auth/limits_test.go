@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"freshet/internal/auth"
-	"freshet/internal/freshet"
+	"freshet/internal/auth/access"
 	"freshet/internal/store"
 )
 
 // token makes a token of a user that is good for reading.
 func (r *rig) token(user string, expires time.Time) (auth.Credential, string) {
 	r.t.Helper()
-	p, secret, err := r.Issue(r.t.Context(), auth.Credential{Kind: auth.TokenKind, User: user, Name: "ci", Expires: expires, Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}, Tag: "shop"}})
+	p, secret, err := r.Issue(r.t.Context(), auth.Credential{Kind: auth.TokenKind, User: user, Name: "ci", Expires: expires, Limit: auth.Limit{Scopes: []access.Right{access.Read}, Tag: "shop"}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func (r *rig) enter(token string) string {
 // Whoever enters a browser with a token has there what the token is good for, and no longer.
 func TestSessionsOfTokens(t *testing.T) {
 	r := newRig(t, auth.Config{})
-	r.user("ada", freshet.Admin)
+	r.user("ada", access.Admin)
 	short, hour := r.token("ada", noon.Add(time.Hour))
 	_, year := r.token("ada", noon.Add(365*24*time.Hour))
 	session, long := r.enter(hour), r.enter(year)
@@ -71,7 +71,7 @@ func TestSessionsOfTokens(t *testing.T) {
 // A link reads what it shows, wherever it is sent; a token has no place in an address.
 func TestSecretsInAddresses(t *testing.T) {
 	r := newRig(t, auth.Config{})
-	r.user("ada", freshet.Admin)
+	r.user("ada", access.Admin)
 	_, token := r.token("ada", time.Time{})
 	_, share, err := r.Issue(t.Context(), auth.Credential{Kind: auth.ShareKind, User: "ada", Limit: auth.Limit{Source: "news"}})
 	if err != nil {
@@ -109,9 +109,9 @@ func TestSecretsInAddresses(t *testing.T) {
 // Somebody of the provider logs in there alone, also if a password is left from before.
 func TestGuestsLogInAtTheProvider(t *testing.T) {
 	r := newRig(t, auth.Config{Provider: "https://id.example/"})
-	r.user("ada", freshet.Admin)
+	r.user("ada", access.Admin)
 	for name, subject := range map[string]string{"bob": "https://id.example#1", "eve": "https://other.example#1"} {
-		if _, err := r.AddUser(t.Context(), auth.User{Name: name, Role: freshet.Viewer, Subject: subject}, "password of "+name); err != nil {
+		if _, err := r.AddUser(t.Context(), auth.User{Name: name, Role: access.Viewer, Subject: subject}, "password of "+name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -126,7 +126,7 @@ func TestGuestsLogInAtTheProvider(t *testing.T) {
 // A pass whose user is removed between two looks is good for nothing.
 func TestPassWithoutUser(t *testing.T) {
 	r := newRig(t, auth.Config{})
-	r.user("ada", freshet.Admin)
+	r.user("ada", access.Admin)
 	_, token := r.token("ada", time.Time{})
 	err := r.db.Write(t.Context(), "removing a user", func(tx *store.Tx) error { return tx.Remove("users", "name = ?", "ada") })
 	if err != nil {

@@ -6,11 +6,12 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
-	"freshet/internal/invalid"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
+
+	"freshet/internal/invalid"
 )
 
 // A Cost is what hashing a password takes.

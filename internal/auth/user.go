@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
 )
@@ -14,7 +15,7 @@ import (
 // A User is somebody who may use the API and the page.
 type User struct {
 	Name     string
-	Role     freshet.Role
+	Role     access.Role
 	Password string    // its hash, in the form of package auth; "" if the user cannot log in with one
 	Subject  string    // who the user is at an OpenID provider; "" if at none
 	Created  time.Time // never changes
@@ -32,7 +33,7 @@ func (u User) Check() error {
 	switch {
 	case !ValidUserName(u.Name):
 		return invalid.Errorf("name", "%.80q cannot name a user; use up to 128 letters, digits, '.', '_', '@', '+' and '-'", u.Name)
-	case !slices.Contains(freshet.Roles, u.Role):
+	case !slices.Contains(access.Roles, u.Role):
 		return invalid.Errorf("role", "%.40q is not one of viewer, editor or admin", string(u.Role))
 	}
 	return nil
@@ -56,7 +57,7 @@ type Credential struct {
 
 // A Limit is what a credential is good for.
 type Limit struct {
-	Scopes []freshet.Right  `json:"scopes,omitempty"` // none means all that its user may do
+	Scopes []access.Right   `json:"scopes,omitempty"` // none means all that its user may do
 	Tag    string           `json:"tag,omitempty"`    // only sources with this tag
 	Source freshet.SourceID `json:"source,omitempty"` // only this source
 	Query  string           `json:"query,omitempty"`  // only this query and its matches
@@ -75,7 +76,7 @@ const (
 // Check returns what is wrong with a token or a share link as an *invalid.Error.
 func (p Credential) Check() error {
 	for _, s := range p.Limit.Scopes {
-		if !slices.Contains(freshet.Rights, s) {
+		if !slices.Contains(access.Rights, s) {
 			return invalid.Errorf("scopes", "%.40q is not one of read, write, admin or hand", string(s))
 		}
 	}
@@ -86,7 +87,7 @@ func (p Credential) Check() error {
 		return invalid.Errorf("scopes", "say what the token is for: read, write, admin or hand")
 	case p.Kind == ShareKind && (p.Limit.Source == "") == (p.Limit.Query == ""):
 		return invalid.Errorf("source", "a link shows one source or one query")
-	case p.Limit.Tag != "" && slices.Contains(p.Limit.Scopes, freshet.RightAdmin):
+	case p.Limit.Tag != "" && slices.Contains(p.Limit.Scopes, access.Administer):
 		return invalid.Errorf("tag", "a token with the scope admin cannot be limited to a tag")
 	case !p.Expires.IsZero() && !p.Expires.After(p.Created):
 		return invalid.Errorf("expires", "%s is in the past", p.Expires.Format(time.RFC3339))

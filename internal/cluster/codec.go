@@ -10,6 +10,7 @@ import (
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/worker"
 )
 
@@ -176,7 +177,7 @@ func (r *decoder) held() freshet.Held {
 		return freshet.Held{}
 	}
 	return freshet.Held{
-		Number: int(r.Varint()), Hash: r.hash(), Recipe: r.text(), Suspect: freshet.Suspect(r.text()), Landed: r.text(), Summary: r.text(),
+		Number: int(r.Varint()), Hash: r.hash(), Recipe: r.text(), Suspect: suspect.Class(r.text()), Landed: r.text(), Summary: r.text(),
 		Seen: r.time(), Since: r.time(), Looks: int(r.Varint()), Agreed: int(r.Varint()), Again: r.time(),
 	}
 }
@@ -198,7 +199,7 @@ func (w *encoder) head(h *freshet.Head) {
 func (r *decoder) head() freshet.Head {
 	return freshet.Head{
 		Number: int(r.Varint()), Hash: r.hash(), Recipe: r.text(), Validators: r.validators(), Asked: r.time(), Sums: r.sums(),
-		Moved: r.moved(), Suspect: freshet.Suspect(r.text()), Landed: r.text(), Polls: r.Varint(), Held: r.held(),
+		Moved: r.moved(), Suspect: suspect.Class(r.text()), Landed: r.text(), Polls: r.Varint(), Held: r.held(),
 	}
 }
 
@@ -323,7 +324,7 @@ func (r *decoder) result(depth int) (f worker.Result) {
 		f.Dates = append(f.Dates, r.time())
 	}
 	f.Moved, f.Validators, f.Sums = r.moved(), r.validators(), r.sums()
-	f.Held, f.Suspect, f.Landed = r.held(), freshet.Suspect(r.text()), r.text()
+	f.Held, f.Suspect, f.Landed = r.held(), suspect.Class(r.text()), r.text()
 	f.Failure, f.Err = failure.Class(r.text()), r.text()
 	r.resultRest(&f)
 	for range r.nested(depth) {

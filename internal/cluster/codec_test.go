@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/worker"
 )
 
@@ -161,7 +162,7 @@ func TestReadings(t *testing.T) {
 	}
 	zone := freshet.NextChange{Zone: "Europe/Berlin"}
 	for name, s := range map[string]freshet.Source{
-		"recipe": {Recipe: freshet.Recipe{CSS: "main"}}, "noise": {Noise: freshet.NoiseAuto}, "suspect": {Suspect: freshet.MarkSuspects},
+		"recipe": {Recipe: freshet.Recipe{CSS: "main"}}, "noise": {Noise: freshet.NoiseAuto}, "suspect": {Suspect: suspect.Mark},
 		"next": {NextChange: zone}, "render": {Recipe: freshet.Recipe{Render: freshet.Render{On: true}}},
 	} {
 		got, err := freshet.ParseDefinition(cluster.ReadingOf(s))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 )
 
 // How a source is read is the same for most sources, and the same at every poll. So a leader tells each
@@ -22,8 +23,8 @@ const (
 // by and without what is different for each; nothing if it is read as most are.
 func readingOf(s freshet.Source) []byte {
 	s.ID, s.URL, s.Name, s.Tags = "", "", "", nil
-	s.Paused, s.Life, s.Urgency, s.Weight, s.Cost, s.MinGap, s.MaxGap = false, freshet.Life{}, freshet.Urgency{}, 0, 0, 0, 0
-	s.Strategy, s.Level, s.Aim, s.From, s.Keep = freshet.Strategy{}, freshet.ServiceLevel{}, "", "", freshet.Keep{}
+	s.Paused, s.Life, s.Urgency, s.Weight, s.Cost, s.MinGap, s.MaxGap = false, objective.Visibility{}, objective.Urgency{}, 0, 0, 0, 0
+	s.Strategy, s.Level, s.Aim, s.From, s.Keep = freshet.Strategy{}, objective.ServiceLevel{}, "", "", freshet.Keep{}
 	s.Site, s.Of, s.Index, s.Robots = nil, "", false, ""
 	s.Origin, s.Created, s.Revision = "", time.Time{}, 0
 	if reflect.ValueOf(&s).Elem().IsZero() {

@@ -15,6 +15,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 	"freshet/internal/lab/synth"
 	"freshet/internal/learn"
@@ -92,11 +93,11 @@ func sources(w *synth.Web) []freshet.Source {
 		case "busy":
 			list[i].MinGap = 4 * time.Second
 		case "chance":
-			list[i].Level = freshet.ServiceLevel{Share: 0.8, Within: 20 * time.Second}
+			list[i].Level = objective.ServiceLevel{Share: 0.8, Within: 20 * time.Second}
 		case "lost":
 			list[i].Strategy = freshet.Strategy{Every: freshet.EveryHour, Minutes: []int{1, 3, 8, 9, 16}}
 		case "dead":
-			list[i].Level = freshet.ServiceLevel{Share: 0.9, Within: 3 * time.Minute}
+			list[i].Level = objective.ServiceLevel{Share: 0.9, Within: 3 * time.Minute}
 		}
 	}
 	for i, id := range []freshet.SourceID{"busy", "busy", "down", "away"} { // others read the same documents
@@ -105,7 +106,7 @@ func sources(w *synth.Web) []freshet.Source {
 		if i == 0 {
 			s.Recipe.Kind = freshet.HTML
 		}
-		s.MinGap, s.MaxGap, s.Level = 0, 0, freshet.ServiceLevel{}
+		s.MinGap, s.MaxGap, s.Level = 0, 0, objective.ServiceLevel{}
 		list = append(list, s)
 	}
 	return list
@@ -358,9 +359,9 @@ func TestLabAgreesWithDaemonForAims(t *testing.T) {
 		for i := range list {
 			switch list[i].ID {
 			case "busy", "dead":
-				list[i].Aim = freshet.AimAge
+				list[i].Aim = objective.Age
 			case "chance":
-				list[i].Aim = freshet.AimFreshness
+				list[i].Aim = objective.Freshness
 			}
 		}
 		return list

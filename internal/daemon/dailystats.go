@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 )
@@ -107,7 +108,7 @@ func (d *dailyStats) Days(ctx context.Context, q DaysQuery) (Days, error) {
 // A pace is what is known of a source that says how many changes lie between two polls.
 type pace struct {
 	rate float64 // changes a second, on average over its rhythm
-	life freshet.Life
+	life objective.Visibility
 }
 
 // paces returns that of every source that was asked for, and the share of their changes

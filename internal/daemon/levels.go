@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/learn/forecast"
 	"freshet/internal/sched"
 )
@@ -47,7 +48,7 @@ func (l *levelWatch) tags() []freshet.TagLevel {
 
 // notice takes note that a source is watched.
 func (l *levelWatch) notice(s freshet.Source) {
-	if s.Level != (freshet.ServiceLevel{}) {
+	if s.Level != (objective.ServiceLevel{}) {
 		l.any.Store(true)
 	}
 }
@@ -103,7 +104,7 @@ func (l *levelWatch) check(ctx context.Context) error {
 	}
 	set := 0
 	for _, p := range prospects {
-		if p.Level != (freshet.ServiceLevel{}) {
+		if p.Level != (objective.ServiceLevel{}) {
 			set++
 		}
 	}

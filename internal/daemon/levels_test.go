@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -26,12 +27,12 @@ func TestLevelAlarm(t *testing.T) {
 			{ID: "b", Host: "y", Schedule: synth.Regular{Every: time.Minute}},
 		}})
 		list := w.Sources()
-		list[0].Level = freshet.ServiceLevel{Share: 0.9, Within: time.Minute}
+		list[0].Level = objective.ServiceLevel{Share: 0.9, Within: time.Minute}
 		list[1].Tags = []string{"slow"}
 		slow := sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Minute}}
 		b := begin(t, dir, daemon.Config{
 			Fetcher: w, Limits: slow, Log: slog.New(slog.NewTextHandler(&log, nil)),
-			Levels: []freshet.TagLevel{{Tag: "slow", Level: freshet.ServiceLevel{Share: 0.9, Within: 24 * time.Hour}}},
+			Levels: []freshet.TagLevel{{Tag: "slow", Level: objective.ServiceLevel{Share: 0.9, Within: 24 * time.Hour}}},
 		}, list...)
 		defer b.stop()
 		time.Sleep(5*time.Minute + time.Second)
@@ -55,7 +56,7 @@ func TestLevelAlarm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.Level = freshet.ServiceLevel{}
+		a.Level = objective.ServiceLevel{}
 		if err := b.UpdateSource(t.Context(), a.Source); err != nil {
 			t.Fatal(err)
 		}

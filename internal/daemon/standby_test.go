@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab/synth"
 	"freshet/internal/queries"
 	"freshet/internal/sites/frontier"
@@ -212,7 +213,7 @@ func TestWarmKnowsWhatAStartWould(t *testing.T) {
 			func() error { return r.daemon.UpdateSource(ctx, tagged) },
 			func() error { return r.daemon.UpdateSource(ctx, other) },
 			func() error {
-				r.daemon.SetLevels([]freshet.TagLevel{{Tag: "x", Level: freshet.ServiceLevel{Within: time.Minute, Share: 0.5}}})
+				r.daemon.SetLevels([]freshet.TagLevel{{Tag: "x", Level: objective.ServiceLevel{Within: time.Minute, Share: 0.5}}})
 				return nil
 			},
 			func() error {

@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/sched"
 )
 
@@ -42,7 +43,7 @@ func TestSuspectSource(t *testing.T) {
 				Fetcher: w, Log: slog.New(slog.NewTextHandler(log, nil)), Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Minute}},
 			}, numbered(1, "https://s%d.example/member")...)
 		}
-		check := func(b *bench, what string, want freshet.Suspect, landed string, logged, cleared int) {
+		check := func(b *bench, what string, want suspect.Class, landed string, logged, cleared int) {
 			t.Helper()
 			synctest.Wait() // for a poll of this very moment
 			s, err := b.store.Source(t.Context(), "s0")
@@ -58,11 +59,11 @@ func TestSuspectSource(t *testing.T) {
 		check(b, "at first", "", "", 0, 0)
 		w.loggedOut.Store(true)
 		time.Sleep(5 * time.Minute)
-		check(b, "logged out,", freshet.SuspectLogin, "https://s0.example/login", 1, 0)
+		check(b, "logged out,", suspect.Login, "https://s0.example/login", 1, 0)
 		b.stop()
 		b = run()
 		time.Sleep(5 * time.Minute)
-		check(b, "after a restart", freshet.SuspectLogin, "https://s0.example/login", 1, 0)
+		check(b, "after a restart", suspect.Login, "https://s0.example/login", 1, 0)
 		w.loggedOut.Store(false)
 		time.Sleep(5 * time.Minute)
 		check(b, "logged in again,", "", "", 1, 1)

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"freshet/internal/invalid"
 	"reflect"
 	"slices"
 
 	"github.com/itchyny/gojq"
+
+	"freshet/internal/invalid"
 )
 
 // maxValues is how many values a step may select.

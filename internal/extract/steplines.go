@@ -3,10 +3,11 @@ package extract
 import (
 	"bytes"
 	"encoding/json"
-	"freshet/internal/invalid"
 	"regexp"
 	"slices"
 	"strings"
+
+	"freshet/internal/invalid"
 )
 
 // A linesArg is what the step lines takes. It is done in this order.

@@ -4,11 +4,12 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/xml"
-	"freshet/internal/invalid"
 	"io"
 	"path"
 	"strconv"
 	"strings"
+
+	"freshet/internal/invalid"
 )
 
 func compileXLSX(a argument) (func(value) (value, error), bool, error) {

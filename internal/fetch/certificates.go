@@ -6,11 +6,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"freshet/internal/freshet/failure"
 	"net"
 	"slices"
 	"strings"
 	"time"
+
+	"freshet/internal/freshet/failure"
 )
 
 // maxChain bounds how many certificates of a server are told of.

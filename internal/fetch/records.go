@@ -3,11 +3,12 @@ package fetch
 import (
 	"context"
 	"fmt"
-	"freshet/internal/freshet/failure"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
+
+	"freshet/internal/freshet/failure"
 )
 
 // RecordTypes are the types of DNS records that can be looked up.

@@ -3,11 +3,12 @@ package freshet
 import (
 	"encoding/json"
 	"fmt"
-	"freshet/internal/invalid"
-	"freshet/internal/units"
 	"math"
 	"slices"
 	"time"
+
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // ChancesState is the key under which a store keeps the chances that were given

@@ -8,14 +8,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"freshet/internal/invalid"
-	"freshet/internal/units"
 	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // ReadChances reads chances from a file: JSON as the API takes it, a JSON array of times,

@@ -1,9 +1,11 @@
 package freshet
 
 import (
-	"freshet/internal/invalid"
 	"strings"
 	"time"
+
+	"freshet/internal/freshet/objective"
+	"freshet/internal/invalid"
 )
 
 // A Dial is a setting of the dial between timeliness and completeness that has a name: how
@@ -11,19 +13,21 @@ import (
 // The four are the corners of the space that the paper on WIC spans.
 type Dial struct {
 	Name    string
-	Life    Life
-	Urgency Urgency
+	Life    objective.Visibility
+	Urgency objective.Urgency
 	Means   string // in words
 }
 
 // Dials returns the settings that have a name.
 func Dials() []Dial {
-	soon := func(half time.Duration) Urgency { return Urgency{Kind: UrgencyExp, A: 0.5, Per: half} }
+	soon := func(half time.Duration) objective.Urgency {
+		return objective.Urgency{Kind: objective.UrgencyExp, A: 0.5, Per: half}
+	}
 	return []Dial{
-		{"stock ticker", Life{}, soon(time.Minute), "each change replaces the one before, and is old news after some minutes"},
-		{"auction", Life{}, Urgency{}, "each change replaces the one before, and counts whenever it is seen"},
-		{"news list", Life{Kind: LifeLast, N: 20}, soon(time.Hour), "a change stays in a list for a while, and is worth most within the first hour"},
-		{"archive", Life{Kind: LifeAppend}, Urgency{}, "changes stay, and late is as good as early"},
+		{"stock ticker", objective.Visibility{}, soon(time.Minute), "each change replaces the one before, and is old news after some minutes"},
+		{"auction", objective.Visibility{}, objective.Urgency{}, "each change replaces the one before, and counts whenever it is seen"},
+		{"news list", objective.Visibility{Kind: objective.VisibleLast, N: 20}, soon(time.Hour), "a change stays in a list for a while, and is worth most within the first hour"},
+		{"archive", objective.Visibility{Kind: objective.VisibleForever}, objective.Urgency{}, "changes stay, and late is as good as early"},
 	}
 }
 
@@ -48,10 +52,10 @@ func dialField(f SourceField) SourceField {
 		if err != nil {
 			return err
 		}
-		if s.Life == (Life{}) {
+		if s.Life == (objective.Visibility{}) {
 			s.Life = d.Life
 		}
-		if s.Urgency.Kind == UrgencyUniform {
+		if s.Urgency.Kind == objective.UrgencyUniform {
 			s.Urgency = d.Urgency
 		}
 		return nil

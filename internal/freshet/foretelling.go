@@ -1,10 +1,11 @@
 package freshet
 
 import (
-	"freshet/internal/invalid"
 	"slices"
 	"strings"
 	"time"
+
+	"freshet/internal/invalid"
 )
 
 // A Foretelling is what a source says of when it will change. Nobody knows whether that is

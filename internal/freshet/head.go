@@ -1,6 +1,10 @@
 package freshet
 
-import "time"
+import (
+	"time"
+
+	"freshet/internal/freshet/suspect"
+)
 
 // A Head is what a poll of a source compares with: its newest version that is not
 // held, and what the server gave us to ask after it with. The record gives it out when the poll
@@ -13,10 +17,10 @@ type Head struct {
 	Asked      time.Time // when the source was last asked for without validators; zero if never
 	Sums       Sums
 	Moved      Moved
-	Suspect    Suspect // as in the Outcome of the last poll that saw the source
-	Landed     string  // likewise
-	Polls      int64   // of the source so far, as in its Standing
-	Held       Held    // what was captured since and is not told yet
+	Suspect    suspect.Class // as in the Outcome of the last poll that saw the source
+	Landed     string        // likewise
+	Polls      int64         // of the source so far, as in its Standing
+	Held       Held          // what was captured since and is not told yet
 }
 
 // A Moved says that a source has a new URL: permanent redirects lead there.

@@ -1,25 +1,26 @@
 package freshet
 
 import (
-	"cmp"
 	"slices"
+
+	"freshet/internal/freshet/objective"
 )
 
-// A TagLevel is what is wanted of all sources with a tag: a service level, an aim, or
+// A TagLevel is what is wanted of all sources with a tag: a service level, an objective, or
 // both.
 type TagLevel struct {
 	Tag   string
-	Level ServiceLevel
-	Aim   Aim
+	Level objective.ServiceLevel
+	Aim   objective.Objective
 }
 
 // LevelOf returns the service level that holds for a source: its own, if it has
 // one, and otherwise the strictest of those of its tags.
-func LevelOf(s Source, byTag []TagLevel) ServiceLevel {
-	if s.Level != (ServiceLevel{}) {
+func LevelOf(s Source, byTag []TagLevel) objective.ServiceLevel {
+	if s.Level != (objective.ServiceLevel{}) {
 		return s.Level
 	}
-	var strictest ServiceLevel
+	var strictest objective.ServiceLevel
 	for _, t := range byTag {
 		if slices.Contains(s.Tags, t.Tag) && t.Level.Stricter(strictest) {
 			strictest = t.Level
@@ -28,14 +29,16 @@ func LevelOf(s Source, byTag []TagLevel) ServiceLevel {
 	return strictest
 }
 
-// Stricter reports whether l takes more polls to keep than o. What counts is
-// the time between polls that would do for a log, in which every change waits
-// for the next poll: the time allowed, over the share. Of two levels for which
-// that is the same, the one with the greater share is stricter.
-func (l ServiceLevel) Stricter(o ServiceLevel) bool {
-	if l == (ServiceLevel{}) || o == (ServiceLevel{}) {
-		return l != ServiceLevel{}
+// ObjectiveOf returns the objective that holds for a source: its own, if it has one, and
+// otherwise the first of those of its tags. An item without a tag is for all sources.
+func ObjectiveOf(s Source, byTag []TagLevel) objective.Objective {
+	if s.Aim != "" {
+		return s.Aim
 	}
-	gap := func(l ServiceLevel) float64 { return l.Within.Seconds() / l.Share }
-	return cmp.Or(cmp.Compare(gap(l), gap(o)), cmp.Compare(o.Share, l.Share)) < 0
+	for _, t := range byTag {
+		if t.Aim != "" && (t.Tag == "" || slices.Contains(s.Tags, t.Tag)) {
+			return t.Aim
+		}
+	}
+	return ""
 }

@@ -2,13 +2,14 @@ package freshet
 
 import (
 	"fmt"
-	"freshet/internal/invalid"
-	"freshet/internal/units"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // A Login is a short script of requests that opens a session. Its cookies go into the

@@ -1,11 +1,12 @@
 package freshet
 
 import (
-	"freshet/internal/invalid"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+
+	"freshet/internal/invalid"
 )
 
 // A Medium is a kind of source that is not a page of the Web.

@@ -2,9 +2,11 @@ package freshet
 
 import (
 	"fmt"
-	"freshet/internal/freshet/failure"
 	"strings"
 	"time"
+
+	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/suspect"
 )
 
 // A Poll is a decision to look at a source.
@@ -126,7 +128,7 @@ type Outcome struct {
 
 	// Suspect says why what was seen is probably not the page that is wanted, and
 	// Landed which URL answered, if it names another page than the source's.
-	Suspect Suspect
+	Suspect suspect.Class
 	Landed  string
 
 	// FreshFor is for how long after the answer the server says that the source

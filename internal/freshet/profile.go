@@ -1,10 +1,11 @@
 package freshet
 
 import (
-	"freshet/internal/units"
 	"maps"
 	"slices"
 	"time"
+
+	"freshet/internal/units"
 )
 
 // A Profile says how a source is asked for, where a plain GET does not do. A

@@ -1,8 +1,6 @@
 package freshet
 
 import (
-	"freshet/internal/invalid"
-	"freshet/internal/units"
 	"maps"
 	"net/url"
 	"path/filepath"
@@ -12,6 +10,9 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 const (

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"freshet/internal/freshet/suspect"
 )
 
 // A Quiet says why a version was stored without a change being told of it. "" means
@@ -33,10 +35,10 @@ type Quiets struct {
 type Held struct {
 	Number  int // of the version; zero if nothing is held
 	Hash    Hash
-	Recipe  string  // Key of the recipe that it was read with
-	Suspect Suspect // what speaks against it
-	Landed  string  // as in the Outcome of the look that captured it
-	Summary string  // of the change that is not told
+	Recipe  string        // Key of the recipe that it was read with
+	Suspect suspect.Class // what speaks against it
+	Landed  string        // as in the Outcome of the look that captured it
+	Summary string        // of the change that is not told
 	Seen    time.Time
 
 	Since  time.Time // since when the page has not been seen as it should be

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"freshet/internal/invalid"
-	"freshet/internal/units"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // A Site says that a source stands for a whole site: the pages that are found from it

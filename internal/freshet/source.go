@@ -6,6 +6,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"freshet/internal/freshet/objective"
+	"freshet/internal/freshet/suspect"
 )
 
 // A SourceID names a source for as long as it is known, also after it has been
@@ -39,8 +42,8 @@ type Source struct {
 	// What a capture is worth, to policies that ask: how long a change can be
 	// captured at all, how its worth falls with the delay, how much this source
 	// matters, and what a poll of it costs next to others (0 means 1).
-	Life    Life
-	Urgency Urgency
+	Life    objective.Visibility
+	Urgency objective.Urgency
 	Weight  float64
 	Cost    float64
 
@@ -55,14 +58,14 @@ type Source struct {
 
 	// Level is how soon changes are wanted, if somebody said so. It does not
 	// bend the budget: where the budget cannot keep it there is an alarm.
-	Level ServiceLevel
+	Level objective.ServiceLevel
 
-	Aim Aim // what its polls are for; "" means what those of all sources are for
+	Aim objective.Objective // what its polls are for; "" means what those of all sources are for
 
 	NextChange NextChange // how it says when it changes next, as far as it has to be told
 	From       string     // the place of the hands that look at it; "" means any
 
-	Suspect Suspicion // what is done with suspect captures
+	Suspect suspect.Handling // what is done with suspect captures
 
 	Site  *Site    // it stands for a whole site; nil means for itself alone
 	Of    SourceID // the site that it was found for; "" means that somebody named it

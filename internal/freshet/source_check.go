@@ -2,8 +2,6 @@ package freshet
 
 import (
 	"fmt"
-	"freshet/internal/invalid"
-	"freshet/internal/units"
 	"math"
 	"net/url"
 	"slices"
@@ -11,6 +9,10 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"freshet/internal/freshet/objective"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 const (
@@ -98,10 +100,10 @@ func (s *Source) checkTags() error {
 }
 
 func (s *Source) checkWorth() error {
-	if _, err := ParseLife(s.Life.String()); err != nil {
+	if _, err := objective.ParseVisibility(s.Life.String()); err != nil {
 		return err
 	}
-	if _, err := ParseUrgency(s.Urgency.String()); err != nil {
+	if _, err := objective.ParseUrgency(s.Urgency.String()); err != nil {
 		return err
 	}
 	if math.IsNaN(s.Weight) || s.Weight < 0 || s.Weight > most {
@@ -146,13 +148,13 @@ func (s *Source) checkGaps() error {
 	if _, err := ParseStrategy(s.Strategy.String()); err != nil {
 		return err
 	}
-	if _, err := ParseAim(string(s.Aim)); err != nil {
+	if _, err := objective.ParseObjective(string(s.Aim)); err != nil {
 		return err
 	}
 	if err := CheckPlace("from", s.From); err != nil {
 		return err
 	}
-	_, err := ParseServiceLevel(s.Level.String())
+	_, err := objective.ParseServiceLevel(s.Level.String())
 	return err
 }
 

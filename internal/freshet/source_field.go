@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"freshet/internal/invalid"
-	"freshet/internal/units"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"freshet/internal/freshet/objective"
+	"freshet/internal/freshet/suspect"
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // A SourceField is one thing that a user can say of a source. The configuration
@@ -66,9 +69,9 @@ func makeSourceFields() []SourceField {
 		numberField(SourceField{Name: "weight", Flag: "weight", Help: "importance compared with other sources (default 1)"}, func(s *Source) *float64 { return &s.Weight }),
 		dialField(SourceField{Name: "dial", Flag: "dial", Help: "preset of life and urgency: stock-ticker, auction, news-list or archive"}),
 		textField(SourceField{Name: "life", Flag: "life", Help: "how long a change can be seen: overwrite (until the next change), append (for ever), window:10m or last:5 (default overwrite)"},
-			func(s *Source) *Life { return &s.Life }, ParseLife, func(l Life) string { return strings.TrimPrefix(l.String(), "overwrite") }),
+			func(s *Source) *objective.Visibility { return &s.Life }, objective.ParseVisibility, func(l objective.Visibility) string { return strings.TrimPrefix(l.String(), "overwrite") }),
 		textField(SourceField{Name: "urgency", Flag: "urgency", Help: "how fast a change loses value until it is captured: uniform (not at all), half-life:1h, window:10m, exp:0.9/1m, ... (default uniform)"},
-			func(s *Source) *Urgency { return &s.Urgency }, ParseUrgency, func(u Urgency) string { return strings.TrimPrefix(u.String(), "uniform") }),
+			func(s *Source) *objective.Urgency { return &s.Urgency }, objective.ParseUrgency, func(u objective.Urgency) string { return strings.TrimPrefix(u.String(), "uniform") }),
 		numberField(SourceField{Name: "cost", Flag: "cost", Help: "cost of a poll compared with other sources (default 1)"}, func(s *Source) *float64 { return &s.Cost }),
 		switchField(SourceField{Name: "paused"}, func(s *Source) *bool { return &s.Paused }),
 		lengthField(SourceField{Name: "min_gap", Flag: "min-gap", Help: "wait at least this long between two polls"}, func(s *Source) *time.Duration { return &s.MinGap }),
@@ -76,14 +79,14 @@ func makeSourceFields() []SourceField {
 		textField(SourceField{Name: "strategy", Flag: "strategy", Help: "poll it at these times and at no others, such as 'hour {5, 35}', 'day {06:30, 14:00} Europe/Berlin' or 'week {mon 09:00}'; freshet plan --from-store finds the best"},
 			func(s *Source) *Strategy { return &s.Strategy }, ParseStrategy, Strategy.String),
 		textField(SourceField{Name: "level", Flag: "level", Help: "how soon you want to know of changes, such as '90% within 10m'; freshet budget --levels shows the cost"},
-			func(s *Source) *ServiceLevel { return &s.Level }, ParseServiceLevel, ServiceLevel.String),
+			func(s *Source) *objective.ServiceLevel { return &s.Level }, objective.ParseServiceLevel, objective.ServiceLevel.String),
 		textField(SourceField{Name: "aim", Flag: "aim", Help: "what polls of it are for: captures (see as many changes as possible), freshness (have an up-to-date copy as much of the time as possible) or age (a copy that is never out of date for long) (default: as the setting aim says)"},
-			func(s *Source) *Aim { return &s.Aim }, ParseAim, func(a Aim) string { return string(a) }),
+			func(s *Source) *objective.Objective { return &s.Aim }, objective.ParseObjective, func(a objective.Objective) string { return string(a) }),
 		textField(SourceField{Name: "next_change", Flag: "next-change", Help: "the value of extract that says when the page changes next, the time zone of such times, or both, such as 'next_update Europe/Berlin'"},
 			func(s *Source) *NextChange { return &s.NextChange }, ParseNextChange, NextChange.String),
 		wordField(SourceField{Name: "from", Flag: "from", Help: "poll it only from workers at this place, such as eu-west (freshet worker --place)"}, func(s *Source) *string { return &s.From }),
 		textField(SourceField{Name: "suspect", Flag: "suspect", Help: "what to do with a capture that is probably the wrong page: hold (report it when a second look agrees), mark (report it at once, marked as suspect) or off (do not check) (default hold)"},
-			func(s *Source) *Suspicion { return &s.Suspect }, ParseSuspicion, func(s Suspicion) string { return string(s) }).spelled(func(s *Source) string { return s.Suspect.String() }),
+			func(s *Source) *suspect.Handling { return &s.Suspect }, suspect.ParseHandling, func(s suspect.Handling) string { return string(s) }).spelled(func(s *Source) string { return s.Suspect.String() }),
 		valueField(SourceField{Name: "site"}, func(s *Source) **Site { return &s.Site }),
 		wordField(SourceField{Name: "of"}, func(s *Source) *string { return (*string)(&s.Of) }),
 		switchField(SourceField{Name: "index"}, func(s *Source) *bool { return &s.Index }),

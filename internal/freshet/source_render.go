@@ -2,12 +2,13 @@ package freshet
 
 import (
 	"fmt"
-	"freshet/internal/invalid"
-	"freshet/internal/units"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // A Render says how a page is shown in a browser before it is read, for pages that

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"freshet/internal/invalid"
-	"freshet/internal/units"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // renderObject is a Render as users write it.

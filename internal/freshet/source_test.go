@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/invalid"
 )
 
@@ -47,8 +48,8 @@ func TestSourceCheck(t *testing.T) {
 		{"weight", func(s *freshet.Source) { s.Weight = 1e6 + 1 }},
 		{"cost", func(s *freshet.Source) { s.Cost = -1 }},
 		{"cost", func(s *freshet.Source) { s.Cost = math.Inf(1) }},
-		{"life", func(s *freshet.Source) { s.Life = freshet.Life{Kind: freshet.LifeLast} }},
-		{"urgency", func(s *freshet.Source) { s.Urgency = freshet.Urgency{Kind: freshet.UrgencyExp, A: 2} }},
+		{"life", func(s *freshet.Source) { s.Life = objective.Visibility{Kind: objective.VisibleLast} }},
+		{"urgency", func(s *freshet.Source) { s.Urgency = objective.Urgency{Kind: objective.UrgencyExp, A: 2} }},
 		{"min_gap", func(s *freshet.Source) { s.MinGap = -1 }},
 		{"max_gap", func(s *freshet.Source) { s.MaxGap = -1 }},
 		{"min_gap", func(s *freshet.Source) { s.MinGap = 1 }},
@@ -57,7 +58,7 @@ func TestSourceCheck(t *testing.T) {
 		{"", func(s *freshet.Source) { s.MinGap, s.MaxGap, s.Keep.Age = time.Millisecond, time.Second, time.Minute }},
 		{"keep.age", func(s *freshet.Source) { s.Keep.Age = time.Second }},
 		{"max_gap", func(s *freshet.Source) { s.MinGap, s.MaxGap = 2*time.Hour, time.Hour }},
-		{"level", func(s *freshet.Source) { s.Level = freshet.ServiceLevel{Share: 2, Within: time.Hour} }},
+		{"level", func(s *freshet.Source) { s.Level = objective.ServiceLevel{Share: 2, Within: time.Hour} }},
 		{"keep.age", func(s *freshet.Source) { s.Keep.Age = -1 }},
 		{"keep.versions", func(s *freshet.Source) { s.Keep.Versions = -1 }},
 		{"keep.bytes", func(s *freshet.Source) { s.Keep.Bytes = -1 }},
@@ -90,9 +91,9 @@ func drawSource(t *rapid.T) freshet.Source {
 	}
 	if maybe("has worth") {
 		s.Weight, s.Cost = rapid.Float64Range(1e-9, 1e6).Draw(t, "weight"), rapid.Float64Range(1e-9, 1e6).Draw(t, "cost")
-		s.Life = freshet.Life{Kind: freshet.LifeWindow, For: length("life")}
-		s.Urgency = freshet.Urgency{Kind: freshet.UrgencyExp, A: rapid.Float64Range(0, 1).Draw(t, "rate"), Per: 1 + length("per")}
-		s.Level = freshet.ServiceLevel{Share: 0.9, Within: time.Second + length("within")}
+		s.Life = objective.Visibility{Kind: objective.VisibleFor, For: length("life")}
+		s.Urgency = objective.Urgency{Kind: objective.UrgencyExp, A: rapid.Float64Range(0, 1).Draw(t, "rate"), Per: 1 + length("per")}
+		s.Level = objective.ServiceLevel{Share: 0.9, Within: time.Second + length("within")}
 	}
 	return s
 }

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"freshet/internal/invalid"
 	"io"
 	"reflect"
 	"regexp"
 	"strings"
+
+	"freshet/internal/invalid"
 )
 
 // valueField is a field with a structure: an object or a list, written in YAML in

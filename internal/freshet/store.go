@@ -2,9 +2,11 @@ package freshet
 
 import (
 	"context"
-	"freshet/internal/freshet/failure"
 	"iter"
 	"time"
+
+	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/suspect"
 )
 
 // A Status is what the logs of a source add up to, so that polling can continue
@@ -20,7 +22,7 @@ type Status struct {
 	Requests  int           // that the last poll took
 	Route     Route         // where they went, as in Outcome
 	Polls     int64         // made in all
-	Suspect   Suspect       // as in the Outcome of the last poll that saw the source, or of what is held
+	Suspect   suspect.Class // as in the Outcome of the last poll that saw the source, or of what is held
 	Landed    string        // likewise
 	Fresh     time.Time     // FreshUntil of the last poll that saw the source
 	Belied    bool          // an outcome belied such a time: its server's hints are not believed

@@ -2,12 +2,13 @@ package freshet
 
 import (
 	"fmt"
-	"freshet/internal/invalid"
-	"freshet/internal/units"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // A Strategy is at which times of every hour, day or week a source is polled, by the

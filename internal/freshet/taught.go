@@ -3,9 +3,10 @@ package freshet
 import (
 	"encoding/json"
 	"fmt"
-	"freshet/internal/invalid"
 	"slices"
 	"time"
+
+	"freshet/internal/invalid"
 )
 
 // TaughtState is the key under which a store keeps when a source changed by what

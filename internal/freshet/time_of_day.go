@@ -2,10 +2,11 @@ package freshet
 
 import (
 	"fmt"
-	"freshet/internal/invalid"
 	"strconv"
 	"strings"
 	"time"
+
+	"freshet/internal/invalid"
 )
 
 // A TimeOfDay is a local time, in minutes after midnight.

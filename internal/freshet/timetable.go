@@ -1,8 +1,9 @@
 package freshet
 
 import (
-	"freshet/internal/invalid"
 	"time"
+
+	"freshet/internal/invalid"
 )
 
 // A Timetable says at which moments a strategy has a source polled.

@@ -2,9 +2,10 @@ package freshet
 
 import (
 	"context"
-	"freshet/internal/freshet/failure"
 	"net/http"
 	"time"
+
+	"freshet/internal/freshet/failure"
 )
 
 // A Request asks for a source's present state, unless it is as last received.

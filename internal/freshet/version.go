@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"freshet/internal/freshet/suspect"
 )
 
 // A Hash names a text by its content.
@@ -35,7 +37,7 @@ type Version struct {
 	MediaType string
 	Title     string // of the page or feed, if it has one
 	URL       string // that answered, after redirects
-	Suspect   Suspect
+	Suspect   suspect.Class
 	Quiet     Quiet  // why no change led to it, if none was told
 	Fields    Fields // named values; nil if none were asked for
 }
@@ -77,12 +79,12 @@ type Change struct {
 	Number        int // of the version it led to
 	From, To      Hash
 	After, Before time.Time
-	Modified      time.Time // when the source says it happened, if that lies in between
-	Summary       string    // a few words: what was added and what went
-	Suspect       Suspect   // as in the Outcome that it was seen by
-	Landed        string    // likewise
-	Label         Label     // of the source, as it was then
-	Details       Details   // which named values and items are other than before
+	Modified      time.Time     // when the source says it happened, if that lies in between
+	Summary       string        // a few words: what was added and what went
+	Suspect       suspect.Class // as in the Outcome that it was seen by
+	Landed        string        // likewise
+	Label         Label         // of the source, as it was then
+	Details       Details       // which named values and items are other than before
 }
 
 // A Label is what a source is called when others are told of it.

@@ -3,8 +3,9 @@ package freshet
 import (
 	"context"
 	"fmt"
-	"freshet/internal/units"
 	"time"
+
+	"freshet/internal/units"
 )
 
 // ParseTime reads a moment as people give it: a time such as "2026-11-01T08:00:00Z", a

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
 )
@@ -94,7 +95,7 @@ func TestAimsOfSources(t *testing.T) {
 	g := skewed(t, 100, 60*24*time.Hour)
 	aimed := func(page int, s *freshet.Source) {
 		if page%2 == 0 {
-			s.Aim = freshet.AimAge
+			s.Aim = objective.Age
 		}
 	}
 	mixed, plain := tryAim(t, g, "auto", 4, lab.Stakes{Adjust: aimed}), tryAim(t, g, "auto", 4, lab.Stakes{})

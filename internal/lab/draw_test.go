@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
 )
@@ -15,7 +15,7 @@ import (
 func TestCaptureCurveEndsAtTheScore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		changes := rapid.SliceOfN(rapid.SliceOfN(rapid.IntRange(1, 900), 0, 40), 1, 5).Draw(t, "changes")
-		life, err := freshet.ParseLife(rapid.SampledFrom([]string{"overwrite", "append", "window:3m", "last:2"}).Draw(t, "life"))
+		life, err := objective.ParseVisibility(rapid.SampledFrom([]string{"overwrite", "append", "window:3m", "last:2"}).Draw(t, "life"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -37,7 +38,7 @@ func slowAndBusy(t *testing.T, others int) *lab.Grid {
 
 // pollsUnder replays the week under auto and returns how often each page was polled
 // after the first two days, a day.
-func pollsUnder(t *testing.T, g *lab.Grid, budget float64, limits *sched.Limits, level func(page int) freshet.ServiceLevel) []float64 {
+func pollsUnder(t *testing.T, g *lab.Grid, budget float64, limits *sched.Limits, level func(page int) objective.ServiceLevel) []float64 {
 	t.Helper()
 	c := lab.NewCase("levels", g, lab.Stakes{Adjust: func(page int, s *freshet.Source) { s.Level = level(page) }})
 	p, err := policy.New("auto", policy.Setting{Start: g.Start, Instant: g.Instant, Polls: budget, Sources: len(g.Pages())})
@@ -65,19 +66,19 @@ func pollsUnder(t *testing.T, g *lab.Grid, budget float64, limits *sched.Limits,
 // leave the others their part.
 func TestLevelsInfluencePolls(t *testing.T) {
 	g := slowAndBusy(t, 30)
-	none := func(int) freshet.ServiceLevel { return freshet.ServiceLevel{} }
-	only := func(l freshet.ServiceLevel) func(int) freshet.ServiceLevel {
-		return func(page int) freshet.ServiceLevel {
+	none := func(int) objective.ServiceLevel { return objective.ServiceLevel{} }
+	only := func(l objective.ServiceLevel) func(int) objective.ServiceLevel {
+		return func(page int) objective.ServiceLevel {
 			if page == 0 {
 				return l
 			}
-			return freshet.ServiceLevel{}
+			return objective.ServiceLevel{}
 		}
 	}
 	const budget = 0.1 // a minute: 144 a day, where 31 pages change some 364 times
 	without := pollsUnder(t, g, budget, nil, none)
-	wanted := freshet.ServiceLevel{Share: 0.9, Within: 30 * time.Minute}
-	needs := 24 * 3600 / wanted.Gap(freshet.Life{}, 1/(6*time.Hour).Seconds())
+	wanted := objective.ServiceLevel{Share: 0.9, Within: 30 * time.Minute}
+	needs := 24 * 3600 / wanted.Gap(objective.Visibility{}, 1/(6*time.Hour).Seconds())
 	with := pollsUnder(t, g, budget, nil, only(wanted))
 	t.Logf("the slow page is polled %.1f times a day, and %.1f with a level that needs %.1f", without[0], with[0], needs)
 	if without[0] > needs/3 {
@@ -87,16 +88,16 @@ func TestLevelsInfluencePolls(t *testing.T) {
 		t.Errorf("with a level that needs %.1f polls a day there are %.1f, and %.1f without", needs, with[0], without[0])
 	}
 
-	impossible := pollsUnder(t, g, budget, &sched.Limits{SourceGap: 6 * time.Hour}, only(freshet.ServiceLevel{Share: 0.99, Within: 2 * time.Minute}))
+	impossible := pollsUnder(t, g, budget, &sched.Limits{SourceGap: 6 * time.Hour}, only(objective.ServiceLevel{Share: 0.99, Within: 2 * time.Minute}))
 	if impossible[0] > 2*without[0]+1 {
 		t.Errorf("for a level that cannot be kept there are %.1f polls a day, and %.1f without one", impossible[0], without[0])
 	}
 
-	greedy := pollsUnder(t, g, budget, nil, func(page int) freshet.ServiceLevel {
+	greedy := pollsUnder(t, g, budget, nil, func(page int) objective.ServiceLevel {
 		if page < 16 {
-			return freshet.ServiceLevel{Share: 0.9, Within: 5 * time.Minute}
+			return objective.ServiceLevel{Share: 0.9, Within: 5 * time.Minute}
 		}
-		return freshet.ServiceLevel{}
+		return objective.ServiceLevel{}
 	})
 	levels, others := 0.0, 0.0
 	for page, n := range greedy {

@@ -3,7 +3,7 @@ package lab
 import (
 	"math"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/invalid"
 )
 
@@ -114,8 +114,8 @@ func newBoard(g *Grid, k Stakes) *board {
 	known := map[string]curve{}
 	for i := range b.stakes {
 		s := &b.stakes[i]
-		if s.life == (freshet.Span{Kind: freshet.LifeLast, N: 1}) {
-			s.life = freshet.Span{} // the same by another name
+		if s.life == (objective.Span{Kind: objective.VisibleLast, N: 1}) {
+			s.life = objective.Span{} // the same by another name
 		}
 		name := s.urgency.String()
 		if known[name] == nil {
@@ -126,7 +126,7 @@ func newBoard(g *Grid, k Stakes) *board {
 	return b
 }
 
-func tabulate(u freshet.Decay, instants int) curve {
+func tabulate(u objective.Decay, instants int) curve {
 	var c curve
 	for t := 0; t < max(1, instants); t++ {
 		worth := u.At(float64(t))
@@ -160,18 +160,18 @@ func (b *board) every(is func(*stake, curve) bool) bool {
 // alone.
 func (b *board) immediate() bool {
 	return b.every(func(s *stake, c curve) bool {
-		return len(c) == 1 || s.life == freshet.Span{Kind: freshet.LifeWindow}
+		return len(c) == 1 || s.life == objective.Span{Kind: objective.VisibleFor}
 	})
 }
 
 // replacing reports whether every change replaces the one before.
 func (b *board) replacing() bool {
-	return b.every(func(s *stake, _ curve) bool { return s.life.Kind == freshet.LifeOverwrite })
+	return b.every(func(s *stake, _ curve) bool { return s.life.Kind == objective.VisibleUntilNext })
 }
 
 // lasting reports whether all changes stay.
 func (b *board) lasting() bool {
-	return b.every(func(s *stake, _ curve) bool { return s.life.Kind == freshet.LifeAppend })
+	return b.every(func(s *stake, _ curve) bool { return s.life.Kind == objective.VisibleForever })
 }
 
 // uniform reports whether late is as good as early.

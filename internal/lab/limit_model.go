@@ -1,8 +1,9 @@
 package lab
 
 import (
-	"freshet/internal/invalid"
 	"math"
+
+	"freshet/internal/invalid"
 )
 
 // Gains says what a poll at instant j is expected to gain from the change of

@@ -1,6 +1,6 @@
 package lab
 
-import "freshet/internal/freshet"
+import "freshet/internal/freshet/objective"
 
 // priced returns a bound by prices. Asks are a first idea of them.
 func (b *board) priced(budget, reached float64, asks []float64) float64 {
@@ -23,7 +23,7 @@ func (b *board) priced(budget, reached float64, asks []float64) float64 {
 			case len(changes) == 0 || s.weight <= 0:
 			case waits:
 				sum += waiting(changes, s, prices, demand, when, work)
-			case s.life.Kind == freshet.LifeOverwrite:
+			case s.life.Kind == objective.VisibleUntilNext:
 				sum += apart(changes, s, c, prices, demand, work)
 			default:
 				sum += scratch.best(changes, s, c, prices, demand, work)

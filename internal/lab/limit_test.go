@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 )
 
@@ -20,10 +21,10 @@ var (
 func parsed(t interface{ Fatal(...any) }, life, urgency string) lab.Stakes {
 	var k lab.Stakes
 	var err error
-	if k.Life, err = freshet.ParseLifeIn(time.Minute, life); err != nil {
+	if k.Life, err = objective.ParseVisibilityIn(time.Minute, life); err != nil {
 		t.Fatal(err)
 	}
-	if k.Urgency, err = freshet.ParseUrgencyIn(time.Minute, urgency); err != nil {
+	if k.Urgency, err = objective.ParseUrgencyIn(time.Minute, urgency); err != nil {
 		t.Fatal(err)
 	}
 	return k
@@ -33,7 +34,7 @@ func parsed(t interface{ Fatal(...any) }, life, urgency string) lab.Stakes {
 func ExampleGrid_Limit() {
 	grid := lab.NewGrid(start, time.Minute, 4, [][]int{{1, 2, 3}, {1, 2, 3}})
 	for _, urgency := range []string{"uniform", "window:0"} {
-		u, err := freshet.ParseUrgencyIn(time.Minute, urgency)
+		u, err := objective.ParseUrgencyIn(time.Minute, urgency)
 		if err != nil {
 			fmt.Println(err)
 			return

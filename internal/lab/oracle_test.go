@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 )
 
@@ -157,11 +158,11 @@ func TestOracleTraceEvaluation(t *testing.T) {
 		c.read(t, &in, &want)
 		for name, want := range want {
 			life, rate, _ := strings.Cut(name, "|r=")
-			l, err := freshet.ParseLife(lives[life])
+			l, err := objective.ParseVisibility(lives[life])
 			if err != nil {
 				t.Fatal(err)
 			}
-			u, err := freshet.ParseUrgency("exp:" + rate + "/1s")
+			u, err := objective.ParseUrgency("exp:" + rate + "/1s")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -258,10 +259,10 @@ func stakesOf(t *testing.T, life, urgency string) lab.Stakes {
 	var k lab.Stakes
 	words := strings.NewReplacer("(", ":", ")", "", "time_window", "window", "change_window", "last", "exponential", "exp", "sliding", "window")
 	var err error
-	if k.Life, err = freshet.ParseLifeIn(time.Minute, words.Replace(life)); err != nil {
+	if k.Life, err = objective.ParseVisibilityIn(time.Minute, words.Replace(life)); err != nil {
 		t.Fatal(err)
 	}
-	if k.Urgency, err = freshet.ParseUrgencyIn(time.Minute, words.Replace(urgency)); err != nil {
+	if k.Urgency, err = objective.ParseUrgencyIn(time.Minute, words.Replace(urgency)); err != nil {
 		t.Fatal(err)
 	}
 	return k
@@ -306,11 +307,11 @@ func phi(pi []float64, w float64, k lab.Stakes) lab.Gains {
 	return func(at, j int) float64 {
 		life := 1.0
 		switch span.Kind {
-		case freshet.LifeWindow:
+		case objective.VisibleFor:
 			if j-at > span.N {
 				life = 0
 			}
-		case freshet.LifeOverwrite, freshet.LifeLast:
+		case objective.VisibleUntilNext, objective.VisibleLast:
 			few := make([]float64, max(1, span.N)) // chance of 0, 1 ... changes since
 			few[0] = 1
 			for q := at + 1; q <= j; q++ {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 )
 
 // A StoredSource is a source of which a store has a history.
@@ -89,7 +90,7 @@ func (c *Case) Weighed() bool {
 	first := c.Source(0)
 	for page := range c.Grid.Pages() {
 		s := c.Source(page)
-		if s.Importance() != first.Importance() || s.Urgency.Kind != freshet.UrgencyUniform {
+		if s.Importance() != first.Importance() || s.Urgency.Kind != objective.UrgencyUniform {
 			return true
 		}
 	}

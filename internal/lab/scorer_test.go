@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 )
 
@@ -23,7 +24,7 @@ type truth struct {
 	delays                            []int
 }
 
-func truthOf(g *lab.Grid, polls map[int][]int, life freshet.Span, urgency freshet.Decay) (s truth) {
+func truthOf(g *lab.Grid, polls map[int][]int, life objective.Span, urgency objective.Decay) (s truth) {
 	const fine = 64 // moments an instant
 	for page := range g.Pages() {
 		changes := g.Of(page)
@@ -153,7 +154,7 @@ func TestFairness(t *testing.T) {
 // several changes of one page counts once.
 func TestChangeRatioCountsPages(t *testing.T) {
 	g := lab.NewGrid(start, time.Minute, 10, [][]int{{1, 2, 3}, {2}})
-	s := lab.NewScorer(g, lab.Stakes{Life: freshet.Life{Kind: freshet.LifeAppend}}, lab.Measures{})
+	s := lab.NewScorer(g, lab.Stakes{Life: objective.Visibility{Kind: objective.VisibleForever}}, lab.Measures{})
 	s.Poll(0, 4)
 	s.Poll(1, 1)
 	s.Poll(1, 5)

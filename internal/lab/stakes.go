@@ -1,13 +1,16 @@
 package lab
 
-import "freshet/internal/freshet"
+import (
+	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
+)
 
 // Stakes say what captures are worth: how long a change of each page can be
 // captured at all, how its worth falls with the delay, and how much the page
 // matters. The zero Stakes are overwrite, uniform urgency and equal weights.
 type Stakes struct {
-	Life    freshet.Life
-	Urgency freshet.Urgency
+	Life    objective.Visibility
+	Urgency objective.Urgency
 
 	// Adjust, if set, has the last word on the source that stands for a page:
 	// its life, urgency, weight and bounds.
@@ -28,8 +31,8 @@ func (k Stakes) source(g *Grid, page int) freshet.Source {
 
 // A stake is what captures of one page are worth, in instants of the grid.
 type stake struct {
-	life    freshet.Span
-	urgency freshet.Decay
+	life    objective.Span
+	urgency objective.Decay
 	weight  float64
 }
 

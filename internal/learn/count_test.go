@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
 )
 
@@ -76,24 +77,24 @@ func TestTallyOfNoChange(t *testing.T) {
 // last few, or all of them.
 func TestTallyByLife(t *testing.T) {
 	const ticks = 1000.0
-	tally := func(life freshet.Life) freshet.Tally {
+	tally := func(life objective.Visibility) freshet.Tally {
 		l := learn.New(learn.Config{Start: monday, Tick: time.Hour, Polls: 0.01})
 		l.Put(monday, 0, freshet.Source{ID: "s", URL: "https://h.example/", Life: life}, monday)
 		l.Observe(time.Time{}, 0, found(ticks))
 		return l.Tally(0)
 	}
-	one := tally(freshet.Life{})
+	one := tally(objective.Visibility{})
 	if one.Happened < 8 {
 		t.Fatalf("%v changes are thought to have happened, want more than eight to tell lives apart", one.Happened)
 	}
 	for _, c := range []struct {
-		life     freshet.Life
+		life     objective.Visibility
 		captured float64
 	}{
-		{freshet.Life{Kind: freshet.LifeLast, N: 1}, 1},
-		{freshet.Life{Kind: freshet.LifeLast, N: 5}, 5},
-		{freshet.Life{Kind: freshet.LifeLast, N: 1000}, one.Happened},
-		{freshet.Life{Kind: freshet.LifeAppend}, one.Happened},
+		{objective.Visibility{Kind: objective.VisibleLast, N: 1}, 1},
+		{objective.Visibility{Kind: objective.VisibleLast, N: 5}, 5},
+		{objective.Visibility{Kind: objective.VisibleLast, N: 1000}, one.Happened},
+		{objective.Visibility{Kind: objective.VisibleForever}, one.Happened},
 	} {
 		got := tally(c.life)
 		if math.Abs(got.Captured/c.captured-1) > 1e-6 {
@@ -108,7 +109,7 @@ func TestTallyByLife(t *testing.T) {
 		}
 	}
 	// Changes at random that are all kept have waited for half of the gap.
-	all := tally(freshet.Life{Kind: freshet.LifeAppend})
+	all := tally(objective.Visibility{Kind: objective.VisibleForever})
 	if got := all.Delay / all.Captured / 3600; math.Abs(got/(ticks/2)-1) > 0.1 {
 		t.Errorf("changes that are all kept have waited for %v hours, want about %v", got, ticks/2)
 	}
@@ -118,7 +119,7 @@ func TestTallyByLife(t *testing.T) {
 func TestTallyOfSeveralPolls(t *testing.T) {
 	l, _ := told(found(10))
 	before := l.Tally(0)
-	l.Put(hours(10), 0, freshet.Source{ID: "s", URL: "https://h.example/", Life: freshet.Life{Kind: freshet.LifeAppend}}, time.Time{})
+	l.Put(hours(10), 0, freshet.Source{ID: "s", URL: "https://h.example/", Life: objective.Visibility{Kind: objective.VisibleForever}}, time.Time{})
 	if got := l.Tally(0); got != before {
 		t.Errorf("an edit moved the tally from %+v to %+v", before, got)
 	}

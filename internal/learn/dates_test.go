@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
 )
 
@@ -257,18 +258,18 @@ func TestTallyOfAList(t *testing.T) {
 	first := func(x float64) float64 { return -math.Expm1(-rate * x) }
 	hidden := integral(2, first)
 	aged := integral(2, func(x float64) float64 { return (2 - x) * first(x) })
-	append := freshet.Life{Kind: freshet.LifeAppend}
-	last := freshet.Life{Kind: freshet.LifeLast, N: 2}
+	append := objective.Visibility{Kind: objective.VisibleForever}
+	last := objective.Visibility{Kind: objective.VisibleLast, N: 2}
 	for _, c := range []struct {
 		what string
-		life freshet.Life
+		life objective.Visibility
 		poll freshet.Outcome
 		want freshet.Tally // in hours
 	}{
-		{"all", freshet.Life{}, listed(found(10), 8.25, 4.25, 2.25, -0.5), freshet.Tally{
+		{"all", objective.Visibility{}, listed(found(10), 8.25, 4.25, 2.25, -0.5), freshet.Tally{
 			Captured: 1, Happened: 3, Shown: 2, Delay: 1.5, Stale: 7.5, Age: 7.5 * 7.5 / 2,
 		}},
-		{"not all", freshet.Life{}, listed(found(10), 8.25, 4.25, 2.25), freshet.Tally{
+		{"not all", objective.Visibility{}, listed(found(10), 8.25, 4.25, 2.25), freshet.Tally{
 			Captured: 1, Happened: 3 + apart, Variance: apart, Shown: 2, Delay: 1.5,
 			Stale: 7.5 + hidden*1.25, Age: 7.5*7.5/2 + 7.5*hidden*1.25 + aged*1.25*1.25, // the half hour before the oldest is taken for one of the two
 		}},

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
 )
 
@@ -41,7 +42,7 @@ func TestNothingDiverges(t *testing.T) {
 				s := freshet.Source{
 					ID: freshet.SourceID(fmt.Sprint("s", slot)), URL: fmt.Sprintf("https://h%d.example/%d", slot/2, slot),
 					Paused: rapid.Bool().Draw(rt, "paused"),
-					Life:   freshet.Life{Kind: freshet.LifeKind(rapid.IntRange(0, 3).Draw(rt, "life")), N: 3},
+					Life:   objective.Visibility{Kind: objective.VisibilityKind(rapid.IntRange(0, 3).Draw(rt, "life")), N: 3},
 				}
 				l.Put(now, slot, s, moment("since"))
 			case 1:

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
 )
 
@@ -26,7 +27,7 @@ func busyWorld(seed uint64, tick time.Duration, polls int) *world {
 			s.Tags = []string{"a"}
 		case 2:
 			s = page(fmt.Sprint("alone", i), 0, "a", "b")
-			s.Life = freshet.Life{Kind: freshet.LifeAppend}
+			s.Life = objective.Visibility{Kind: objective.VisibleForever}
 		}
 		w.add(s, w.poisson(monday, end, w.lognormal(1/(10*tick).Seconds(), 1)))
 	}

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 )
 
 // A count is the tally of one source while it is kept. What is new weighs more
 // than what is old by a factor that grows with time, so that what is old need
 // not be touched to fade.
 type count struct {
-	life                                                                              freshet.Life
+	life                                                                              objective.Visibility
 	polls, found, captured, happened, variance, delay, watched, stale, oldAge, behind float32
 
 	// How far off happened would be if the rate were: that is one error for all
@@ -110,9 +111,9 @@ func (c *count) add(weight, last, seconds, rate, doubt float64, see *sighting) {
 	caught := c.caught(n)
 	c.captured += float32(weight * caught)
 	switch c.life.Kind {
-	case freshet.LifeAppend:
+	case objective.VisibleForever:
 		c.delay += float32(weight * (delay + (n-1)*(length+delay)/2))
-	case freshet.LifeLast:
+	case objective.VisibleLast:
 		c.delay += float32(weight * (delay + (caught-1)*min(length, delay*(caught+2))/2))
 	default:
 		c.delay += float32(weight * delay)
@@ -182,11 +183,11 @@ func ageBefore(y float64) float64 {
 func (c *count) caught(n float64) float64 { return caught(c.life, n) }
 
 // caught returns how many of n changes a poll captures, by their life.
-func caught(life freshet.Life, n float64) float64 {
+func caught(life objective.Visibility, n float64) float64 {
 	switch life.Kind {
-	case freshet.LifeAppend:
+	case objective.VisibleForever:
 		return n
-	case freshet.LifeLast:
+	case objective.VisibleLast:
 		return min(n, float64(life.N))
 	}
 	return 1
@@ -195,7 +196,7 @@ func caught(life freshet.Life, n float64) float64 {
 // BetweenPolls returns how many changes are thought to have happened in the time between
 // two polls of which the second found one, and how many of them it captured, where a
 // source changes at random so often a second.
-func BetweenPolls(rate float64, gap, tick time.Duration, life freshet.Life) (happened, captured float64) {
+func BetweenPolls(rate float64, gap, tick time.Duration, life objective.Visibility) (happened, captured float64) {
 	happened = toldApart(max(rate*gap.Seconds(), 1e-6), gap.Seconds()/tick.Seconds())
 	return happened, caught(life, happened)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
 )
 
@@ -223,7 +224,7 @@ func TestReliabilityIsNearTheDiagonal(t *testing.T) {
 
 // Under other lives a poll captures more than the last change.
 func TestTalliesHeedLives(t *testing.T) {
-	lives := []freshet.Life{{}, {Kind: freshet.LifeLast, N: 1}, {Kind: freshet.LifeLast, N: 3}, {Kind: freshet.LifeLast, N: 1000}, {Kind: freshet.LifeAppend}}
+	lives := []objective.Visibility{{}, {Kind: objective.VisibleLast, N: 1}, {Kind: objective.VisibleLast, N: 3}, {Kind: objective.VisibleLast, N: 1000}, {Kind: objective.VisibleForever}}
 	w := newWorld(learn.Config{Tick: 10 * time.Minute, Polls: 1}, 5)
 	end := monday.Add(20 * day)
 	changes := w.poisson(monday, end, 1/time.Hour.Seconds())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/queries"
 )
 
@@ -35,7 +36,7 @@ func TestNoise(t *testing.T) {
 		{outcome: freshet.Outcome{Result: freshet.Unchanged, Quiet: freshet.QuietNoise}}, // it goes on
 		{outcome: freshet.Outcome{Result: freshet.Unchanged}},
 		{outcome: freshet.Outcome{Result: freshet.Unchanged, Quiet: freshet.QuietNoise}, want: "noise of-shops "},
-		{outcome: freshet.Outcome{Result: freshet.Unchanged, Suspect: freshet.SuspectEmpty}, want: "wrong-page "},
+		{outcome: freshet.Outcome{Result: freshet.Unchanged, Suspect: suspect.Empty}, want: "wrong-page "},
 		{added: "a sale", want: "all changes either "},
 		{added: "nothing", want: "all "},
 	} {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/queries"
 )
 
@@ -96,7 +97,7 @@ func anyEvent(t *rapid.T, cursor int, clock time.Duration) queries.Event {
 	}
 	c.Modified = rapid.SampledFrom([]time.Time{{}, {}, c.Before.Add(-30 * time.Minute), c.Before.Add(-3 * time.Hour)}).Draw(t, "modified")
 	c.Details.Page = rapid.SampledFrom([]freshet.PageEvent{"", "", freshet.PageCame, freshet.PageWent}).Draw(t, "page")
-	c.Suspect = rapid.SampledFrom([]freshet.Suspect{"", freshet.SuspectEmpty}).Draw(t, "suspect")
+	c.Suspect = rapid.SampledFrom([]suspect.Class{"", suspect.Empty}).Draw(t, "suspect")
 	items := &queries.Items{}
 	for range rapid.IntRange(0, 3).Draw(t, "items") {
 		one := freshet.Item{Key: "k", Title: anyText(t, "title"), Fields: anyFields(t, "item")}

@@ -2,12 +2,13 @@ package queries
 
 import (
 	"fmt"
-	"freshet/internal/units"
 	"slices"
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
+
+	"freshet/internal/units"
 )
 
 // planBacks takes the functions that look back out of the condition and the value.

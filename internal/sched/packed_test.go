@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/sched"
 )
 
@@ -20,7 +21,7 @@ func TestPackedSourcesLoseNothing(t *testing.T) {
 	plain := func() freshet.Source {
 		return freshet.Source{
 			ID: "a", URL: "https://a.example/", Tags: []string{"x"}, Request: &freshet.Profile{}, Expect: &freshet.Expect{},
-			Site: &freshet.Site{}, Recipe: freshet.Recipe{Read: []freshet.Step{{Name: "trim"}}}, Urgency: freshet.Urgency{Table: []float64{1}},
+			Site: &freshet.Site{}, Recipe: freshet.Recipe{Read: []freshet.Step{{Name: "trim"}}}, Urgency: objective.Urgency{Table: []float64{1}},
 		}
 	}
 	leaves := 0

@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
@@ -105,7 +106,7 @@ func sourceOfAllSorts(draw *rand.Rand, i int, now time.Time) (s freshet.SourceWi
 		s.Paused = true
 	}
 	if one(20) {
-		s.Level = freshet.ServiceLevel{Share: 0.9, Within: time.Minute}
+		s.Level = objective.ServiceLevel{Share: 0.9, Within: time.Minute}
 	}
 	if one(5) {
 		return s // never seen

@@ -185,7 +185,7 @@ func (s *Scheduler) putToLearners(now time.Time, slot freshet.Slot) {
 	e := s.entries.At(slot)
 	source := e.source.whole()
 	source.Weight = s.weightOf(source)
-	source.Level, source.Aim = freshet.LevelOf(source, s.levels), freshet.AimOf(source, s.levels)
+	source.Level, source.Aim = freshet.LevelOf(source, s.levels), freshet.ObjectiveOf(source, s.levels)
 	if e.timing != nil {
 		source.Strategy = e.timing.Strategy()
 	}
@@ -207,7 +207,7 @@ func (s *Scheduler) SetLevels(now time.Time, byTag []freshet.TagLevel) {
 			continue
 		}
 		source := e.source.whole()
-		if freshet.LevelOf(source, before) != freshet.LevelOf(source, byTag) || freshet.AimOf(source, before) != freshet.AimOf(source, byTag) {
+		if freshet.LevelOf(source, before) != freshet.LevelOf(source, byTag) || freshet.ObjectiveOf(source, before) != freshet.ObjectiveOf(source, byTag) {
 			s.putToLearners(now, slot)
 		}
 	}

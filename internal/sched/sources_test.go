@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
@@ -332,14 +333,14 @@ func TestPolicyIsTold(t *testing.T) {
 // What polls are for goes by the tags of a source, and follows edits of the source and of
 // what is wanted of tags. The policy is told only where that changes something.
 func TestAimsByTag(t *testing.T) {
-	hears := &aims{never{}, map[freshet.Slot]freshet.Aim{}, 0}
+	hears := &aims{never{}, map[freshet.Slot]objective.Objective{}, 0}
 	w := &world{s: sched.New(hears, generous()), now: start}
 	w.put(freshet.Source{ID: "a", URL: "https://a.example/", Tags: []string{"news"}})
-	w.put(freshet.Source{ID: "b", URL: "https://b.example/", Tags: []string{"shop"}, Aim: freshet.AimCaptures})
+	w.put(freshet.Source{ID: "b", URL: "https://b.example/", Tags: []string{"shop"}, Aim: objective.Captures})
 	w.put(freshet.Source{ID: "c", URL: "https://c.example/"})
-	says := func(what string, times int, a, b, c freshet.Aim) {
+	says := func(what string, times int, a, b, c objective.Objective) {
 		t.Helper()
-		for id, want := range map[freshet.SourceID]freshet.Aim{"a": a, "b": b, "c": c} {
+		for id, want := range map[freshet.SourceID]objective.Objective{"a": a, "b": b, "c": c} {
 			slot, _ := w.s.Slot(id)
 			if got := hears.of[slot]; got != want {
 				t.Errorf("%s: polls of %s are for %q, want %q", what, id, got, want)
@@ -350,21 +351,21 @@ func TestAimsByTag(t *testing.T) {
 		}
 		hears.told = 0
 	}
-	says("nothing wanted", 3, "", freshet.AimCaptures, "")
-	w.s.SetLevels(w.now, []freshet.TagLevel{{Tag: "news", Aim: freshet.AimFreshness}, {Tag: "shop", Aim: freshet.AimAge}})
-	says("by tag", 1, freshet.AimFreshness, freshet.AimCaptures, "")
-	w.s.SetLevels(w.now, []freshet.TagLevel{{Tag: "news", Aim: freshet.AimFreshness}, {Aim: freshet.AimAge}})
-	says("for all others", 1, freshet.AimFreshness, freshet.AimCaptures, freshet.AimAge)
+	says("nothing wanted", 3, "", objective.Captures, "")
+	w.s.SetLevels(w.now, []freshet.TagLevel{{Tag: "news", Aim: objective.Freshness}, {Tag: "shop", Aim: objective.Age}})
+	says("by tag", 1, objective.Freshness, objective.Captures, "")
+	w.s.SetLevels(w.now, []freshet.TagLevel{{Tag: "news", Aim: objective.Freshness}, {Aim: objective.Age}})
+	says("for all others", 1, objective.Freshness, objective.Captures, objective.Age)
 	w.put(freshet.Source{ID: "a", URL: "https://a.example/", Tags: []string{"shop"}})
-	says("another tag", 1, freshet.AimAge, freshet.AimCaptures, freshet.AimAge)
+	says("another tag", 1, objective.Age, objective.Captures, objective.Age)
 	w.s.SetLevels(w.now, nil)
-	says("nothing wanted again", 2, "", freshet.AimCaptures, "")
+	says("nothing wanted again", 2, "", objective.Captures, "")
 }
 
 // aims is a policy that notes what polls are for.
 type aims struct {
 	never
-	of   map[freshet.Slot]freshet.Aim
+	of   map[freshet.Slot]objective.Objective
 	told int
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"freshet/internal/binenc"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 )
 
 // A finding is a capture made ready to be written.
@@ -228,7 +229,7 @@ func readHeld(text string) (h freshet.Held, confirmed bool, err error) {
 		return h, row.Confirmed, nil
 	}
 	h = freshet.Held{
-		Number: row.Number, Recipe: row.Recipe, Suspect: freshet.Suspect(row.Suspect), Landed: row.Landed, Summary: row.Summary,
+		Number: row.Number, Recipe: row.Recipe, Suspect: suspect.Class(row.Suspect), Landed: row.Landed, Summary: row.Summary,
 		Seen: Moment(row.Seen).Time(), Since: Moment(row.Since).Time(), Looks: row.Looks, Agreed: row.Agreed,
 	}
 	if row.Again != 0 {

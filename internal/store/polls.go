@@ -11,6 +11,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/invalid"
 )
 
@@ -117,7 +118,7 @@ type entry struct {
 	asked      Moment       // when the source was last asked for without validators
 	sums       freshet.Sums // of what was last seen; not on disk
 	moved      optional[freshet.Moved]
-	suspect    freshet.Suspect
+	suspect    suspect.Class
 	landed     string
 	held       optional[freshet.Held]
 	quiets     optional[freshet.Quiets]

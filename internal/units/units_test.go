@@ -1,12 +1,13 @@
 package units_test
 
 import (
-	"freshet/internal/units"
 	"math"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"freshet/internal/units"
 )
 
 const day = units.Day

@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/worker"
 )
 
@@ -117,7 +118,7 @@ func TestNoise(t *testing.T) {
 // A page that is probably another one teaches nothing about the noise.
 func TestSuspectIsNoNoise(t *testing.T) {
 	f := follow(t, freshet.NoiseAuto, `<title>Login</title><p>Last checked 12:20:00<input type="password">`, nil)
-	if f.Suspect != freshet.SuspectLogin || f.Noise != nil || f.Judged.Verdict != "" {
+	if f.Suspect != suspect.Login || f.Noise != nil || f.Judged.Verdict != "" {
 		t.Errorf("a login page is suspect by %q and judged %q", f.Suspect, f.Judged.Verdict)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/worker"
 )
 
@@ -32,7 +33,7 @@ func newWatch(t *testing.T, body string) *watch {
 }
 
 // look makes a look some time after the last, at a page.
-func (w *watch) look(after time.Duration, body string, want freshet.Result, suspect freshet.Suspect) {
+func (w *watch) look(after time.Duration, body string, want freshet.Result, suspect suspect.Class) {
 	w.Helper()
 	w.site.answer = says(body)
 	w.order.At = w.order.At.Add(after)
@@ -112,8 +113,8 @@ func wrongOrder(w *watch, body string) worker.Task {
 func TestSecondLookConfirms(t *testing.T) {
 	w := newWatch(t, story)
 	short := page("News", 50)
-	w.look(time.Hour, short, freshet.Doubted, freshet.SuspectShrunk)
-	w.look(30*time.Second, short, freshet.Doubted, freshet.SuspectShrunk)
+	w.look(time.Hour, short, freshet.Doubted, suspect.Shrunk)
+	w.look(30*time.Second, short, freshet.Doubted, suspect.Shrunk)
 	w.look(40*time.Second, short, freshet.Changed, "")
 	if len(w.told) != 1 {
 		t.Errorf("%d changes were told, want one", len(w.told))
@@ -125,7 +126,7 @@ func TestSecondLookConfirms(t *testing.T) {
 func TestRestlessPageComesThrough(t *testing.T) {
 	w := newWatch(t, story)
 	for i := range 3 {
-		w.look(5*time.Minute, fmt.Sprintf("<title>News</title><p>%s", []string{"alpha beta gamma", "delta epsilon zeta", "eta theta iota"}[i]), freshet.Doubted, freshet.SuspectShrunk)
+		w.look(5*time.Minute, fmt.Sprintf("<title>News</title><p>%s", []string{"alpha beta gamma", "delta epsilon zeta", "eta theta iota"}[i]), freshet.Doubted, suspect.Shrunk)
 	}
 	w.look(5*time.Minute, "<title>News</title><p>kappa lambda my", freshet.Changed, "")
 }
@@ -136,7 +137,7 @@ func TestObstacleIsNeverTold(t *testing.T) {
 	w := newWatch(t, story)
 	stored := 0
 	for day := range 14 {
-		w.look(24*time.Hour, fmt.Sprintf("<title>Just a moment...</title><p>Verify you are human by completing the action below. Ray ID %d", day), freshet.Doubted, freshet.SuspectBlocked)
+		w.look(24*time.Hour, fmt.Sprintf("<title>Just a moment...</title><p>Verify you are human by completing the action below. Ray ID %d", day), freshet.Doubted, suspect.Blocked)
 		if w.last.Capture != nil {
 			stored++
 		}
@@ -152,7 +153,7 @@ func TestMissingPageIsToldAfterADay(t *testing.T) {
 	w := newWatch(t, story)
 	missing := page("404 Not Found", 100)
 	for range 4 {
-		w.look(6*time.Hour, missing, freshet.Doubted, freshet.SuspectErrorPage)
+		w.look(6*time.Hour, missing, freshet.Doubted, suspect.ErrorPage)
 	}
 	w.look(7*time.Hour, missing, freshet.Changed, "")
 }
@@ -161,21 +162,21 @@ func TestMissingPageIsToldAfterADay(t *testing.T) {
 func TestCaptchaFirst(t *testing.T) {
 	w := newWatch(t, story)
 	w.order, w.texts = w.site.order(nil), map[int][]byte{}
-	w.look(0, page("Just a moment...", 100), freshet.First, freshet.SuspectBlocked)
-	w.look(time.Hour, page("Just a moment...", 105), freshet.Unchanged, freshet.SuspectBlocked)
+	w.look(0, page("Just a moment...", 100), freshet.First, suspect.Blocked)
+	w.look(time.Hour, page("Just a moment...", 105), freshet.Unchanged, suspect.Blocked)
 	w.look(time.Hour, story, freshet.First, "")
 	w.order, w.texts = w.site.order(nil), map[int][]byte{}
-	w.look(0, page("Log in", 100)+form, freshet.First, freshet.SuspectLogin)
-	w.look(time.Hour, page("Log in", 105)+form, freshet.Changed, freshet.SuspectLogin)
+	w.look(0, page("Log in", 100)+form, freshet.First, suspect.Login)
+	w.look(time.Hour, page("Log in", 105)+form, freshet.Changed, suspect.Login)
 	w.look(time.Hour, story, freshet.First, "")
 	w.order, w.texts = w.site.order(nil), map[int][]byte{}
-	w.look(0, page("Site maintenance", 100), freshet.First, freshet.SuspectMaintenance)
+	w.look(0, page("Site maintenance", 100), freshet.First, suspect.Maintenance)
 	w.look(time.Hour, story, freshet.Changed, "")
 }
 
 // Who does not want captures to be held has them marked, or not looked at.
 func TestSuspicionSettings(t *testing.T) {
-	for setting, want := range map[freshet.Suspicion]freshet.Suspect{freshet.MarkSuspects: freshet.SuspectBlocked, freshet.IgnoreSuspects: ""} {
+	for setting, want := range map[suspect.Handling]suspect.Class{suspect.Mark: suspect.Blocked, suspect.Ignore: ""} {
 		w := newWatch(t, story)
 		w.order.Source.Suspect = setting
 		w.look(time.Hour, page("Just a moment...", 100), freshet.Changed, want)
@@ -186,28 +187,28 @@ func TestSuspicionSettings(t *testing.T) {
 // A URL that has always led to another page tells of its changes.
 func TestRedirectedFromTheBeginning(t *testing.T) {
 	look := redirected(t)
-	look(story, freshet.First, freshet.SuspectRedirected)
-	look(page("News", 4900), freshet.Changed, freshet.SuspectRedirected)
-	look(page("News", 50), freshet.Doubted, freshet.SuspectShrunk)
+	look(story, freshet.First, suspect.Redirected)
+	look(page("News", 4900), freshet.Changed, suspect.Redirected)
+	look(page("News", 50), freshet.Doubted, suspect.Shrunk)
 }
 
 // A wall is known as one also where redirects lead to it, and the page behind it is
 // then first seen.
 func TestRedirectedToAWall(t *testing.T) {
 	look := redirected(t)
-	look(page("Just a moment...", 100), freshet.First, freshet.SuspectBlocked)
-	look(page("Just a moment...", 101), freshet.Unchanged, freshet.SuspectBlocked)
-	look(story, freshet.First, freshet.SuspectRedirected)
-	look(page("Just a moment...", 102), freshet.Doubted, freshet.SuspectBlocked)
-	look(page("News", 4900), freshet.Changed, freshet.SuspectRedirected)
+	look(page("Just a moment...", 100), freshet.First, suspect.Blocked)
+	look(page("Just a moment...", 101), freshet.Unchanged, suspect.Blocked)
+	look(story, freshet.First, suspect.Redirected)
+	look(page("Just a moment...", 102), freshet.Doubted, suspect.Blocked)
+	look(page("News", 4900), freshet.Changed, suspect.Redirected)
 }
 
 // redirected returns a function that looks at a URL which leads to another page.
-func redirected(t *testing.T) func(text string, want freshet.Result, suspect freshet.Suspect) {
+func redirected(t *testing.T) func(text string, want freshet.Result, suspect suspect.Class) {
 	w := newWatch(t, story)
 	w.order, w.texts = w.site.order(nil), map[int][]byte{}
 	w.order.Source.URL = w.site.URL + "/item/3"
-	return func(text string, want freshet.Result, suspect freshet.Suspect) {
+	return func(text string, want freshet.Result, suspect suspect.Class) {
 		t.Helper()
 		w.site.answer = func(rw http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/item/3" {
@@ -233,7 +234,7 @@ func TestFlapping(t *testing.T) {
 		one, two = two, one
 		w.order.At = w.order.At.Add(10 * time.Minute)
 		f := w.site.look(t, w.order)
-		if f.Result == freshet.Doubted && f.Suspect != freshet.SuspectFlapping {
+		if f.Result == freshet.Doubted && f.Suspect != suspect.Flapping {
 			t.Errorf("it is held as %q", f.Suspect)
 		}
 		w.keep(f)
@@ -242,7 +243,7 @@ func TestFlapping(t *testing.T) {
 		t.Errorf("%d changes were told, want five: to the other text, and four times back", len(w.told))
 	}
 	if w.order.Head.Held.Number == 0 { // the last look saw the head
-		w.look(10*time.Minute, two, freshet.Doubted, freshet.SuspectFlapping)
+		w.look(10*time.Minute, two, freshet.Doubted, suspect.Flapping)
 		one = two
 	}
 	w.look(3*time.Minute, one, freshet.Changed, "")
@@ -260,12 +261,12 @@ func TestZooSuspects(t *testing.T) {
 	}
 	for id, tt := range map[string]struct {
 		answer http.HandlerFunc
-		want   freshet.Suspect
+		want   suspect.Class
 		second freshet.Result // after a minute and more
 	}{
-		"redir-login":       {login, freshet.SuspectLogin, freshet.Doubted},
-		"content-soft_404":  {says("<title>Oops</title><p>page not found"), freshet.SuspectErrorPage, freshet.Doubted},
-		"content-shrink_99": {says(page("News", 50)), freshet.SuspectShrunk, freshet.Changed},
+		"redir-login":       {login, suspect.Login, freshet.Doubted},
+		"content-soft_404":  {says("<title>Oops</title><p>page not found"), suspect.ErrorPage, freshet.Doubted},
+		"content-shrink_99": {says(page("News", 50)), suspect.Shrunk, freshet.Changed},
 	} {
 		t.Run(id, func(t *testing.T) {
 			w := newWatch(t, story)

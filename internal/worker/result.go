@@ -8,6 +8,7 @@ import (
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/suspect"
 )
 
 // A Result is what a look found: the source as before, a capture, or a failure.
@@ -36,8 +37,8 @@ type Result struct {
 	Items  []byte          // which items the source has had by now; nil if that is what was known before
 	Noise  []byte          // what is known of the noise of the source by now; nil if that is what was known before
 
-	Suspect freshet.Suspect // why what was seen is probably not the page that is wanted
-	Landed  string          // the URL that answered, if it names another page than the source's
+	Suspect suspect.Class // why what was seen is probably not the page that is wanted
+	Landed  string        // the URL that answered, if it names another page than the source's
 
 	Held      freshet.Held  // what is held from now on, if Doubted
 	LookAgain time.Duration // how soon another look is wanted at it

@@ -12,19 +12,20 @@ import (
 
 	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/lazyregexp"
 )
 
 // stillSuspect says why a page that has not changed is still suspect, and where it landed.
-func (t *Task) stillSuspect(resp freshet.Response) (freshet.Suspect, string) {
+func (t *Task) stillSuspect(resp freshet.Response) (suspect.Class, string) {
 	landed := t.landed(resp)
-	if t.Source.Suspect == freshet.IgnoreSuspects {
+	if t.Source.Suspect == suspect.Ignore {
 		return "", landed
 	}
 	if landed == t.Head.Landed || landed != "" && t.Head.Landed != "" && samePage(landed, t.Head.Landed) {
 		return t.Head.Suspect, landed
 	}
-	if why := t.redirected(resp, landed); why != "" || t.Head.Suspect == freshet.SuspectRedirected {
+	if why := t.redirected(resp, landed); why != "" || t.Head.Suspect == suspect.Redirected {
 		return why, landed
 	}
 	return t.Head.Suspect, landed
@@ -41,9 +42,9 @@ func (t *Task) landed(resp freshet.Response) string {
 // suspicion says why what a look saw is suspect, and where it landed. The past is nil
 // if there is none to hold it against. Somebody who watches a page that is called a
 // login wants to see one.
-func (t *Task) suspicion(resp freshet.Response, seen wrongpage.Page, past *wrongpage.Past) (freshet.Suspect, string) {
+func (t *Task) suspicion(resp freshet.Response, seen wrongpage.Page, past *wrongpage.Past) (suspect.Class, string) {
 	landed := t.landed(resp)
-	if t.Source.Suspect == freshet.IgnoreSuspects {
+	if t.Source.Suspect == suspect.Ignore {
 		return "", landed
 	}
 	why := t.redirected(resp, landed)
@@ -67,7 +68,7 @@ func (t *Task) suspicion(resp freshet.Response, seen wrongpage.Page, past *wrong
 // page may redirect to whatever its site begins with. A URL that leads to one page
 // and then to another, such as that of the latest release, is a pointer, and it is
 // normal that it leads elsewhere.
-func (t *Task) redirected(resp freshet.Response, landed string) freshet.Suspect {
+func (t *Task) redirected(resp freshet.Response, landed string) suspect.Class {
 	if landed == "" {
 		return ""
 	}
@@ -76,7 +77,7 @@ func (t *Task) redirected(resp freshet.Response, landed string) freshet.Suspect 
 		return why
 	}
 	if answered.isFront() && !asked.isFront() {
-		return freshet.SuspectRedirected
+		return suspect.Redirected
 	}
 	permanent := resp.Moved
 	if t.moved() {
@@ -93,10 +94,10 @@ func (t *Task) redirected(resp freshet.Response, landed string) freshet.Suspect 
 		answered.isBelow(asked),
 		asked.isPointer(),
 		head.Number > 0 && head.Landed != "" && head.Suspect == "",
-		why == freshet.SuspectRedirected && led != "" && !samePage(led, landed) && pageOf(led).path != answered.path:
+		why == suspect.Redirected && led != "" && !samePage(led, landed) && pageOf(led).path != answered.path:
 		return ""
 	}
-	return freshet.SuspectRedirected
+	return suspect.Redirected
 }
 
 // quarantine decides what becomes of a capture that differs from the head. A capture that
@@ -104,7 +105,7 @@ func (t *Task) redirected(resp freshet.Response, landed string) freshet.Suspect 
 // it is the change from the head to it. It reports whether that settles what becomes of it.
 func (t *Task) quarantine(ctx context.Context, f *Result, seen wrongpage.Page) (settled bool) {
 	switch {
-	case t.Source.Suspect != freshet.HoldSuspects:
+	case t.Source.Suspect != suspect.Hold:
 		return false
 	case f.Suspect == "", f.Suspect == t.Head.Suspect, wrongpage.IsWall(t.Head.Suspect) && !wrongpage.Hides(f.Suspect):
 		return t.behind(f, seen)
@@ -145,7 +146,7 @@ func (t *Task) behind(f *Result, seen wrongpage.Page) (settled bool) {
 		return false
 	case f.Suspect != wall && !wrongpage.SaysTheSame(seen, wall):
 		f.Result = freshet.First
-	case wall == freshet.SuspectLogin:
+	case wall == suspect.Login:
 		f.Suspect = wall
 	default:
 		f.Result, f.Suspect, f.Capture = freshet.Unchanged, wall, nil
@@ -325,7 +326,7 @@ func (p page) isPointer() bool {
 }
 
 // obstacle returns what stands in the way of readers on a page, by its URL.
-func (p page) obstacle() freshet.Suspect {
+func (p page) obstacle() suspect.Class {
 	if label, _, ok := strings.Cut(p.host, "."); ok && hostWords[label] != "" {
 		return hostWords[label]
 	}
@@ -338,22 +339,22 @@ func (p page) obstacle() freshet.Suspect {
 }
 
 var (
-	hostWords = map[string]freshet.Suspect{
-		"login": freshet.SuspectLogin, "auth": freshet.SuspectLogin, "sso": freshet.SuspectLogin, "signin": freshet.SuspectLogin,
-		"idp": freshet.SuspectLogin, "accounts": freshet.SuspectLogin, "consent": freshet.SuspectConsent, "captcha": freshet.SuspectBlocked,
+	hostWords = map[string]suspect.Class{
+		"login": suspect.Login, "auth": suspect.Login, "sso": suspect.Login, "signin": suspect.Login,
+		"idp": suspect.Login, "accounts": suspect.Login, "consent": suspect.Consent, "captcha": suspect.Blocked,
 	}
-	pathWords = byWord(map[freshet.Suspect][]string{
-		freshet.SuspectLogin: {
+	pathWords = byWord(map[suspect.Class][]string{
+		suspect.Login: {
 			"login", "log-in", "log_in", "logon", "signin", "sign-in", "sign_in", "wp-login", "sso", "oauth", "oauth2", "saml", "saml2",
 			"authenticate", "authorize", "anmelden", "anmeldung", "connexion", "userlogin", "user-login", "memberlogin", "member-login", "loginpage",
 		},
-		freshet.SuspectBlocked: {
+		suspect.Blocked: {
 			"captcha", "recaptcha", "validatecaptcha", "blocked", "denied", "access-denied", "access_denied", "accessdenied", "forbidden",
 			"sorry", "bot-check", "botcheck", "robot-check", "cdn-cgi",
 		},
-		freshet.SuspectConsent:     {"consent", "cookie-consent", "cookiewall", "cookie-wall", "privacywall", "collectconsent", "age-gate", "agegate", "age-check"},
-		freshet.SuspectMaintenance: {"maintenance", "wartung", "manutenzione", "mantenimiento"},
-		freshet.SuspectErrorPage: {
+		suspect.Consent:     {"consent", "cookie-consent", "cookiewall", "cookie-wall", "privacywall", "collectconsent", "age-gate", "agegate", "age-check"},
+		suspect.Maintenance: {"maintenance", "wartung", "manutenzione", "mantenimiento"},
+		suspect.ErrorPage: {
 			"error", "404", "error404", "error-404", "notfound", "not-found", "not_found", "pagenotfound", "page-not-found", "500", "503",
 			"unavailable", "offline", "suspended", "suspendedpage",
 		},
@@ -361,8 +362,8 @@ var (
 )
 
 // byWord turns classes with their words into words with their class.
-func byWord(of map[freshet.Suspect][]string) map[string]freshet.Suspect {
-	by := map[string]freshet.Suspect{}
+func byWord(of map[suspect.Class][]string) map[string]suspect.Class {
+	by := map[string]suspect.Class{}
 	for why, list := range of {
 		for _, word := range list {
 			by[word] = why

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/worker"
 )
 
@@ -22,23 +23,23 @@ func TestSuspectPages(t *testing.T) {
 		name   string
 		before string // the version before, if there is one
 		body   string
-		want   freshet.Suspect
+		want   suspect.Class
 	}{
 		{"a page", "", page("News", 5000), ""},
 		{"a short page", "", page("News", 10), ""},
-		{"no text", "", "<title>News</title><div id=app></div><script>go()</script>", freshet.SuspectEmpty},
-		{"no text any more", page("News", 5000), "<title>News</title>", freshet.SuspectEmpty},
-		{"a form to log in", "", page("Sign in - Shop", 100) + form, freshet.SuspectLogin},
+		{"no text", "", "<title>News</title><div id=app></div><script>go()</script>", suspect.Empty},
+		{"no text any more", page("News", 5000), "<title>News</title>", suspect.Empty},
+		{"a form to log in", "", page("Sign in - Shop", 100) + form, suspect.Login},
 		{"a page about logging in", "", page("Sign in - The Manual", 100), ""},
 		{"a page with a form to log in beside it", "", page("The Shop", 100) + form, ""},
 		{"how to log in", "", page("How to log in faster", 100) + form, ""},
-		{"a captcha", "", page("Just a moment...", 100), freshet.SuspectBlocked},
-		{"a refusal", "", page("Access Denied", 100), freshet.SuspectBlocked},
+		{"a captcha", "", page("Just a moment...", 100), suspect.Blocked},
+		{"a refusal", "", page("Access Denied", 100), suspect.Blocked},
 		{"a long page about refusals", "", page("Access denied", 9000), ""},
-		{"not found, and no 404", "", page("404 Not Found", 100), freshet.SuspectErrorPage},
-		{"not found, on a site", "", page("Page not found | The Shop", 700), freshet.SuspectErrorPage},
-		{"maintenance", "", `<meta name=robots content=noindex>` + page("Site maintenance", 100), freshet.SuspectMaintenance},
-		{"nearly all gone", page("News", 5000), page("News", 50), freshet.SuspectShrunk},
+		{"not found, and no 404", "", page("404 Not Found", 100), suspect.ErrorPage},
+		{"not found, on a site", "", page("Page not found | The Shop", 700), suspect.ErrorPage},
+		{"maintenance", "", `<meta name=robots content=noindex>` + page("Site maintenance", 100), suspect.Maintenance},
+		{"nearly all gone", page("News", 5000), page("News", 50), suspect.Shrunk},
 		{"half gone", page("News", 5000), page("News", 2500), ""},
 		{"a short page that is shorter", page("News", 1000), page("News", 10), ""},
 	}
@@ -68,21 +69,21 @@ func TestSuspectRedirects(t *testing.T) {
 	tests := []struct {
 		asked, landed string // paths
 		status        int
-		want          freshet.Suspect
+		want          suspect.Class
 		same          bool // it is the same page
 	}{
-		{"/member", "/login", 302, freshet.SuspectLogin, false},
-		{"/member", "/login?next=/member", 307, freshet.SuspectLogin, false},
-		{"/member", "/wp-login.php", 301, freshet.SuspectLogin, false},
+		{"/member", "/login", 302, suspect.Login, false},
+		{"/member", "/login?next=/member", 307, suspect.Login, false},
+		{"/member", "/wp-login.php", 301, suspect.Login, false},
 		{"/login", "/login/form", 302, "", false},
-		{"/shop", "/captcha/", 302, freshet.SuspectBlocked, false},
-		{"/shop", "/error/404.html", 302, freshet.SuspectErrorPage, false},
-		{"/item/3", "/category/9", 302, freshet.SuspectRedirected, false},
-		{"/item/3", "/", 302, freshet.SuspectRedirected, false},
-		{"/item/3", "/", 301, freshet.SuspectRedirected, false},
-		{"/item/3", "/en/", 302, freshet.SuspectRedirected, false},
-		{"/item?id=3", "/item", 302, freshet.SuspectRedirected, false},
-		{"/item?id=3", "/item?id=4", 302, freshet.SuspectRedirected, false},
+		{"/shop", "/captcha/", 302, suspect.Blocked, false},
+		{"/shop", "/error/404.html", 302, suspect.ErrorPage, false},
+		{"/item/3", "/category/9", 302, suspect.Redirected, false},
+		{"/item/3", "/", 302, suspect.Redirected, false},
+		{"/item/3", "/", 301, suspect.Redirected, false},
+		{"/item/3", "/en/", 302, suspect.Redirected, false},
+		{"/item?id=3", "/item", 302, suspect.Redirected, false},
+		{"/item?id=3", "/item?id=4", 302, suspect.Redirected, false},
 		{"/item/3", "/things/3", 301, "", false}, // told as where it has moved to
 		{"/item/3", "/things/3", 308, "", false},
 		{"/", "/home/start", 302, "", false},
@@ -140,7 +141,7 @@ func TestSuspicionGoesOn(t *testing.T) {
 	}
 	o := s.order(nil)
 	o.Source.URL = s.URL + "/a"
-	look := func(what string, result freshet.Result, want freshet.Suspect, landed string) {
+	look := func(what string, result freshet.Result, want suspect.Class, landed string) {
 		t.Helper()
 		f := s.look(t, o)
 		if landed != "" {
@@ -160,20 +161,20 @@ func TestSuspicionGoesOn(t *testing.T) {
 		}
 		o.Source.URL, o.Head.Validators, o.Head.Sums, o.Head.Suspect, o.Head.Landed = url, f.Validators, f.Sums, f.Suspect, f.Landed
 	}
-	look("at first", freshet.First, freshet.SuspectRedirected, "/b")
-	look("not modified,", freshet.Unchanged, freshet.SuspectRedirected, "/b")
+	look("at first", freshet.First, suspect.Redirected, "/b")
+	look("not modified,", freshet.Unchanged, suspect.Redirected, "/b")
 	o.Head.Validators = freshet.Validators{}
-	look("with the same body", freshet.Unchanged, freshet.SuspectRedirected, "/b")
+	look("with the same body", freshet.Unchanged, suspect.Redirected, "/b")
 	o.Head.Sums, o.Head.Validators = freshet.Sums{}, freshet.Validators{}
-	look("with the same text", freshet.Unchanged, freshet.SuspectRedirected, "/b")
+	look("with the same text", freshet.Unchanged, suspect.Redirected, "/b")
 	to, body, tag = "/c", "<p>two", `"2"`
 	look("when it leads to one page after another", freshet.Changed, "", "/c")
 	to, body, tag = "/d", "<p>three", `"3"`
 	look("when it does so again", freshet.Changed, "", "/d")
 	to, body, tag = "/login", "<p>log in", `"4"`
-	look("when it leads to a login", freshet.Doubted, freshet.SuspectLogin, "/login")
+	look("when it leads to a login", freshet.Doubted, suspect.Login, "/login")
 	to, body, tag = "/e", "", `"5"`
-	look("without text", freshet.Doubted, freshet.SuspectEmpty, "/e")
+	look("without text", freshet.Doubted, suspect.Empty, "/e")
 	to, body, tag = "/d", "<p>three", `"3"`
 	look("when it is back", freshet.Unchanged, "", "/d")
 }

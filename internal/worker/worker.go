@@ -14,6 +14,7 @@ import (
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/suspect"
 )
 
 // A Reader turns a response into the text that is compared.
@@ -147,8 +148,8 @@ func (w *Worker) compare(ctx context.Context, t *Task, resp freshet.Response, f 
 		s := t.step(ctx, reading.Text)
 		f.Capture.Summary = s.summary()
 		f.Suspect, f.Landed = t.suspicion(resp, seen, t.past(ctx, s))
-		if f.Suspect == "" && t.Source.Suspect != freshet.IgnoreSuspects && t.Source.Noise != freshet.NoiseAuto && t.flapping(ctx, hash) {
-			f.Suspect = freshet.SuspectFlapping
+		if f.Suspect == "" && t.Source.Suspect != suspect.Ignore && t.Source.Noise != freshet.NoiseAuto && t.flapping(ctx, hash) {
+			f.Suspect = suspect.Flapping
 		}
 		settled := t.quarantine(ctx, f, seen)
 		if f.Result != freshet.Changed {

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 )
 
@@ -84,7 +85,7 @@ func (s *Server) permit(r *http.Request, rule Rule, c auth.Caller) (*http.Reques
 		p := Forbidden("this requires the right to " + string(rule.Need))
 		p.Hint = fmt.Sprintf("ask an admin for the role that has it, or use a token with the scope %s of a user with that role", rule.Need)
 		return r, p
-	case r.URL.Query().Has("reveal") && !c.May(freshet.RightWrite):
+	case r.URL.Query().Has("reveal") && !c.May(access.Write):
 		return r, Forbidden("showing secrets in a URL requires the right to write")
 	case c.Limit.Tag != "":
 		return s.permitTag(r, rule, c.Limit.Tag)

@@ -1,11 +1,11 @@
 package rest
 
-import "freshet/internal/freshet"
+import "freshet/internal/auth/access"
 
 // A Rule says who may use a route.
 type Rule struct {
-	Need  freshet.Right // "" means that everybody may, strangers too
-	Self  bool          // any known caller may: the route is about the caller
+	Need  access.Right // "" means that everybody may, strangers too
+	Self  bool         // any known caller may: the route is about the caller
 	Share ShareRule
 	Tag   TagRule
 	Quiet bool // the audit log has no entry for it: nothing changes that anybody would look for

@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 )
 
 func TestAims(t *testing.T) {
@@ -14,9 +15,9 @@ func TestAims(t *testing.T) {
 		name, text, err string
 		want            []freshet.TagLevel
 	}{
-		{"none", "levels:\n  - {tag: news, level: 90% within 10m}\n", "", []freshet.TagLevel{{Tag: "news", Level: freshet.ServiceLevel{Share: 0.9, Within: 10 * 60e9}}}},
+		{"none", "levels:\n  - {tag: news, level: 90% within 10m}\n", "", []freshet.TagLevel{{Tag: "news", Level: objective.ServiceLevel{Share: 0.9, Within: 10 * 60e9}}}},
 		{"by tag and overall", "aim: age\nlevels:\n  - {tag: news, aim: freshness}\n", "",
-			[]freshet.TagLevel{{Tag: "news", Aim: freshet.AimFreshness}, {Aim: freshet.AimAge}}},
+			[]freshet.TagLevel{{Tag: "news", Aim: objective.Freshness}, {Aim: objective.Age}}},
 		{"unknown", "aim: speed\n", `"speed" is not an aim`, nil},
 		{"unknown by tag", "levels:\n  - {tag: news, aim: speed}\n", `"speed" is not an aim`, nil},
 		{"neither", "levels:\n  - {tag: news}\n", "has no level", nil},

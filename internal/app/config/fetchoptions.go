@@ -2,12 +2,13 @@ package config
 
 import (
 	"fmt"
-	"freshet/internal/units"
 	"net/mail"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"freshet/internal/units"
 )
 
 // fetchOptions bound what one poll may take. A zero leaves the default of

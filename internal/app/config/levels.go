@@ -5,6 +5,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/invalid"
 )
 
@@ -21,7 +22,7 @@ func (d *document) level(s *Settings) func(ast.Node, string) {
 					return
 				}
 				var err error
-				if t.Level, err = freshet.ParseServiceLevel(text); err != nil {
+				if t.Level, err = objective.ParseServiceLevel(text); err != nil {
 					d.report(d.resolve(v), path, "%v", invalid.ReasonOf(err))
 				}
 			}},
@@ -31,7 +32,7 @@ func (d *document) level(s *Settings) func(ast.Node, string) {
 					return
 				}
 				var err error
-				if t.Aim, err = freshet.ParseAim(text); err != nil {
+				if t.Aim, err = objective.ParseObjective(text); err != nil {
 					d.report(d.resolve(v), path, "%v", invalid.ReasonOf(err))
 				}
 			}},
@@ -40,7 +41,7 @@ func (d *document) level(s *Settings) func(ast.Node, string) {
 		case len(d.Problems) > before:
 		case t.Tag == "":
 			d.report(n, path, "has no tag; add the tag that it applies to")
-		case t.Level == freshet.ServiceLevel{} && t.Aim == "":
+		case t.Level == objective.ServiceLevel{} && t.Aim == "":
 			d.report(n, path, "has no level; add one such as level: 90%% within 10m, or an aim such as aim: freshness")
 		default:
 			s.Levels = append(s.Levels, t)
@@ -50,7 +51,7 @@ func (d *document) level(s *Settings) func(ast.Node, string) {
 
 func showLevel(t freshet.TagLevel) yaml.MapSlice {
 	item := yaml.MapSlice{{Key: "tag", Value: t.Tag}}
-	if t.Level != (freshet.ServiceLevel{}) {
+	if t.Level != (objective.ServiceLevel{}) {
 		item = append(item, yaml.MapItem{Key: "level", Value: t.Level.String()})
 	}
 	if t.Aim != "" {

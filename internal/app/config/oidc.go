@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"freshet/internal/auth/access"
 	"freshet/internal/auth/openid"
 	"freshet/internal/freshet"
 	"freshet/internal/suggest"
@@ -108,13 +109,13 @@ func members(at func(*Settings) *[]string) func(*Settings, string) error {
 
 func setDefaultRole(s *Settings, v string) error {
 	known := []string{noRole}
-	for _, r := range freshet.Roles {
+	for _, r := range access.Roles {
 		known = append(known, string(r))
 	}
 	if !slices.Contains(known, v) {
 		return fmt.Errorf("%q is not one of %s%s", v, strings.Join(known, ", "), suggest.DidYouMean(v, known))
 	}
-	if s.OIDC.Roles.Default = freshet.Role(v); v == noRole {
+	if s.OIDC.Roles.Default = access.Role(v); v == noRole {
 		s.OIDC.Roles.Default = ""
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"freshet/internal/app/config"
-	"freshet/internal/freshet"
+	"freshet/internal/auth/access"
 )
 
 // The settings of a provider come from the file, the environment and flags; the secret of the
@@ -25,7 +25,7 @@ func TestOIDC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := s.OIDC; o.Issuer != "https://id.example" || o.Secret != "hidden-secret" || o.Name != "ops-flag" || len(o.Roles.Editors) != 2 || o.Roles.Default != freshet.Viewer {
+	if o := s.OIDC; o.Issuer != "https://id.example" || o.Secret != "hidden-secret" || o.Name != "ops-flag" || len(o.Roles.Editors) != 2 || o.Roles.Default != access.Viewer {
 		t.Errorf("the settings are %+v", o)
 	}
 	text, err := s.YAML()

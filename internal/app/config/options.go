@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/invalid"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -59,7 +59,7 @@ var options = named(slices.Concat([]Option{
 	{Key: "policy", Flag: "policy", Arg: "NAME", Help: "how to choose what to poll (default " + policy.Default + ", which learns when each source changes); docs/configuration.md describes the others",
 		set: (*Settings).SetPolicy, show: func(s Settings) any { return s.Policy }},
 	{Key: "aim", Flag: "aim", Arg: "AIM", Help: "what polls are for, of sources that do not say: captures (see as many changes as possible), freshness (have up-to-date copies as much of the time as possible) or age (copies that are never out of date for long); only auto heeds it (default captures)", live: true,
-		set: (*Settings).SetAim, show: func(s Settings) any { return string(cmp.Or(s.Aim, freshet.AimCaptures)) }},
+		set: (*Settings).SetAim, show: func(s Settings) any { return string(cmp.Or(s.Aim, objective.Captures)) }},
 	{Key: "source_gap", Flag: "source-gap", Arg: "TIME", Help: "least time between two polls of a source that has no min_gap of its own; 0s means none (default 10s)", live: true, zero: true,
 		set: lengthIn(time.Millisecond, units.Day, func(s *Settings) *time.Duration { return &s.Limits.SourceGap }), show: func(s Settings) any { return units.FormatDuration(s.Limits.SourceGap) }},
 	{Key: "source_share", Flag: "source-share", Arg: "SHARE", Help: "most of the budget that one source may use; 100% means no limit (default 50%)", live: true, zero: true,
@@ -279,9 +279,9 @@ func (s *Settings) SetPolicy(v string) error {
 
 // SetAim takes on what polls are for.
 func (s *Settings) SetAim(v string) error {
-	aim, err := freshet.ParseAim(v)
+	aim, err := objective.ParseObjective(v)
 	if err == nil && aim == "" {
-		return fmt.Errorf("must not be empty; use %s", freshet.AimNames())
+		return fmt.Errorf("must not be empty; use %s", objective.ObjectiveNames())
 	}
 	s.Aim = aim
 	return invalid.ReasonOf(err)

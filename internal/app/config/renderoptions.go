@@ -1,8 +1,9 @@
 package config
 
 import (
-	"freshet/internal/units"
 	"time"
+
+	"freshet/internal/units"
 )
 
 // renderOptions say with which browser pages are rendered, and bound what one page may

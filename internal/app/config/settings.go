@@ -15,6 +15,7 @@ import (
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/queries"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -31,7 +32,7 @@ type Settings struct {
 	Secrets  string // directory with secrets and their key; "" means the data directory
 	Listen   string
 	Policy   string
-	Aim      freshet.Aim // of sources that have none, by themselves or by a tag
+	Aim      objective.Objective // of sources that have none, by themselves or by a tag
 	Limits   sched.Limits
 	Fetch    fetch.Config
 	Render   browser.Config

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 )
 
@@ -13,7 +14,7 @@ import (
 type Person struct {
 	Subject string // of the issuer, and never anybody else's
 	Name    string // as the person is called there; it may be anybody's
-	Role    freshet.Role
+	Role    access.Role
 }
 
 // claims are what a provider says of somebody.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 )
 
@@ -29,7 +30,7 @@ type Settings struct {
 type Roles struct {
 	Admins, Editors, Viewers []string
 
-	Default freshet.Role // of everybody else; "" means that they are refused
+	Default access.Role // of everybody else; "" means that they are refused
 }
 
 // CheckMember says what is wrong with an entry of Roles.
@@ -48,7 +49,7 @@ func CheckMember(entry string) error {
 
 // Of returns the highest role that somebody has; "" means none. The address must be one
 // that the provider has verified.
-func (r Roles) Of(groups []string, email string) freshet.Role {
+func (r Roles) Of(groups []string, email string) access.Role {
 	in := func(entry string) bool {
 		kind, name, _ := strings.Cut(entry, ":")
 		if kind == "group" {
@@ -62,17 +63,17 @@ func (r Roles) Of(groups []string, email string) freshet.Role {
 	}
 	switch {
 	case slices.ContainsFunc(r.Admins, in):
-		return freshet.Admin
+		return access.Admin
 	case slices.ContainsFunc(r.Editors, in):
-		return freshet.Editor
+		return access.Editor
 	case slices.ContainsFunc(r.Viewers, in):
-		return freshet.Viewer
+		return access.Viewer
 	}
 	return r.Default
 }
 
 // Admits reports whether anybody can get the role of an admin.
-func (r Roles) Admits() bool { return len(r.Admins) > 0 || r.Default == freshet.Admin }
+func (r Roles) Admits() bool { return len(r.Admins) > 0 || r.Default == access.Admin }
 
 // byGroup reports whether groups matter.
 func (r Roles) byGroup() bool {

@@ -5,6 +5,7 @@ import (
 
 	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 )
 
 // FuzzJudge wants every page to be judged, the same each time, and no page to be suspect
@@ -22,7 +23,7 @@ func FuzzJudge(f *testing.F) {
 			}
 			wrongpage.Judge(p, nil)
 			p.Body = text
-			if why := wrongpage.Judge(p, &wrongpage.Past{Text: text, Body: past.Body}); why != "" && why != freshet.SuspectEmpty && len(wordsIn(text)) > 0 {
+			if why := wrongpage.Judge(p, &wrongpage.Past{Text: text, Body: past.Body}); why != "" && why != suspect.Empty && len(wordsIn(text)) > 0 {
 				t.Errorf("a page that is as before is suspect by %q", why)
 			}
 			wrongpage.Alike(text, before)

@@ -6,6 +6,7 @@ import (
 	"html"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/lazyregexp"
 )
 
@@ -44,13 +45,13 @@ const (
 // Judge says why a page is probably not the one that is watched, "" if nothing speaks
 // against it. A past of nil is a first look: then only what a page says of itself
 // can speak against it.
-func Judge(p Page, past *Past) freshet.Suspect {
+func Judge(p Page, past *Past) suspect.Class {
 	text := bytes.TrimSpace(p.Text)
 	if past != nil && len(bytes.TrimSpace(past.Text)) == 0 {
 		past = nil // nothing can be missed
 	}
 	if len(text) == 0 {
-		return cmp.Or(obstacle(p, past, 0), freshet.SuspectEmpty)
+		return cmp.Or(obstacle(p, past, 0), suspect.Empty)
 	}
 	if past == nil {
 		return obstacle(p, nil, 0)
@@ -68,13 +69,13 @@ func Judge(p Page, past *Past) freshet.Suspect {
 	}
 	switch before := len(bytes.TrimSpace(past.Text)); {
 	case p.Kind == freshet.HTML && cutShort(p, past) && overlapOf(past.Text, text).share() < nearlyAll:
-		return freshet.SuspectTruncated
+		return suspect.Truncated
 	case listCut(past.Text, text):
-		return freshet.SuspectTruncated
+		return suspect.Truncated
 	case before >= muchText && float64(len(text)) < shrunkTo*float64(before):
-		return freshet.SuspectShrunk
+		return suspect.Shrunk
 	case p.Kind == freshet.HTML && !own && otherLanguage(p, past):
-		return freshet.SuspectLanguage
+		return suspect.Language
 	}
 	return ""
 }
@@ -92,7 +93,7 @@ func (p *Past) linesStay(text, trimmed []byte, share float64) bool {
 }
 
 // SaysTheSame reports whether a page says of itself what makes it suspect by a class.
-func SaysTheSame(p Page, why freshet.Suspect) bool { return obstacle(p, nil, 0) == why }
+func SaysTheSame(p Page, why suspect.Class) bool { return obstacle(p, nil, 0) == why }
 
 // clip returns the first bytes of a text.
 func clip(b []byte, most int) []byte { return b[:min(len(b), most)] }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 )
 
 // What speaks for an obstacle, a page that stands in the way of the one that is
@@ -27,12 +28,12 @@ type length struct {
 	first  int // at a first look, if it calls itself one
 }
 
-var longest = map[freshet.Suspect]length{
-	freshet.SuspectBlocked:     {5000, 2500, 3000},
-	freshet.SuspectConsent:     {15000, 2500, 6000},
-	freshet.SuspectLogin:       {8000, 1500, 6000},
-	freshet.SuspectErrorPage:   {10000, 2000, 3000},
-	freshet.SuspectMaintenance: {6000, 2000, 3000},
+var longest = map[suspect.Class]length{
+	suspect.Blocked:     {5000, 2500, 3000},
+	suspect.Consent:     {15000, 2500, 6000},
+	suspect.Login:       {8000, 1500, 6000},
+	suspect.ErrorPage:   {10000, 2000, 3000},
+	suspect.Maintenance: {6000, 2000, 3000},
 }
 
 // longestOfAll is longer than no obstacle.
@@ -40,13 +41,13 @@ const longestOfAll = 15000
 
 // classes are those of obstacles, in the order in which they are held for likelier
 // where as much speaks for several.
-var classes = []freshet.Suspect{
-	freshet.SuspectBlocked, freshet.SuspectConsent, freshet.SuspectLogin, freshet.SuspectMaintenance, freshet.SuspectErrorPage,
+var classes = []suspect.Class{
+	suspect.Blocked, suspect.Consent, suspect.Login, suspect.Maintenance, suspect.ErrorPage,
 }
 
 // obstacle says what stands in the way on a page, if anything does. Kept is the share
 // of the past's words that are left. What the past said already does not count.
-func obstacle(p Page, past *Past, kept float64) freshet.Suspect {
+func obstacle(p Page, past *Past, kept float64) suspect.Class {
 	if p.Kind == freshet.JSON {
 		return complaint(p, past)
 	}
@@ -78,7 +79,7 @@ func obstacle(p Page, past *Past, kept float64) freshet.Suspect {
 			need = certain
 		}
 	}
-	why, most, strong := freshet.Suspect(""), 0, 0
+	why, most, strong := suspect.Class(""), 0, 0
 	for _, class := range classes {
 		n, titled := weigh(found, class)
 		if n > 0 {
@@ -109,7 +110,7 @@ const (
 )
 
 // talk returns how many bytes of the sentences of a text have no sign of a class.
-func talk(text []byte, class freshet.Suspect) (n int) {
+func talk(text []byte, class suspect.Class) (n int) {
 	for sentence := range strings.FieldsFuncSeq(plainLines(text), func(r rune) bool { return strings.ContainsRune(".!?\n\u3002", r) }) {
 		if !slices.ContainsFunc(phrases, func(s sign) bool { return s.class == class && strings.Contains(sentence, s.text) }) {
 			n += len(sentence)
@@ -119,7 +120,7 @@ func talk(text []byte, class freshet.Suspect) (n int) {
 }
 
 // weigh returns how much signs say for a class, and whether the title is among them.
-func weigh(found map[sign]bool, class freshet.Suspect) (points int, titled bool) {
+func weigh(found map[sign]bool, class suspect.Class) (points int, titled bool) {
 	faint := 0
 	for s := range found {
 		switch {
@@ -142,7 +143,7 @@ const titleSign = "title"
 
 // A sign is something that speaks for an obstacle.
 type sign struct {
-	class  freshet.Suspect
+	class  suspect.Class
 	points int
 	text   string // that it is known by
 }
@@ -176,7 +177,7 @@ func titleParts(title string) []string {
 
 // complaint says what stands in the way where data was expected: a short object that
 // speaks of an error, as no version before it did.
-func complaint(p Page, past *Past) freshet.Suspect {
+func complaint(p Page, past *Past) suspect.Class {
 	const mostComplaint = 1000
 	if past == nil || len(p.Text) > mostComplaint || len(past.Text) < 2*len(p.Text) {
 		return ""
@@ -184,7 +185,7 @@ func complaint(p Page, past *Past) freshet.Suspect {
 	text, before := plain(p.Text), plain(clip(past.Text, mostText))
 	for _, word := range []string{`"error"`, `"errors"`, `"error_code"`, `"error_description"`, `"errorcode"`, `"fault"`} {
 		if bytes.Contains(text, []byte(word)) && !bytes.Contains(before, []byte(word)) {
-			return freshet.SuspectErrorPage
+			return suspect.ErrorPage
 		}
 	}
 	return ""

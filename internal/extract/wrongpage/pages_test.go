@@ -8,6 +8,7 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 )
 
 // A collection is pages that servers send instead of the one that is watched, and
@@ -17,10 +18,10 @@ import (
 type collection struct {
 	Bases    map[string]string `json:"bases"` // pages as they should be, by name
 	Suspects []struct {
-		Name   string          `json:"name"`
-		Class  freshet.Suspect `json:"class"`
-		Before string          `json:"before"`
-		Page   string          `json:"page"`
+		Name   string        `json:"name"`
+		Class  suspect.Class `json:"class"`
+		Before string        `json:"before"`
+		Page   string        `json:"page"`
 	} `json:"suspects"`
 	Edits []struct {
 		Name   string `json:"name"`
@@ -53,7 +54,7 @@ func read(t *testing.T, markup string) wrongpage.Page {
 }
 
 // judge holds a page against the one before.
-func judge(t *testing.T, before, now string) freshet.Suspect {
+func judge(t *testing.T, before, now string) suspect.Class {
 	t.Helper()
 	was := read(t, before)
 	return wrongpage.Judge(read(t, now), &wrongpage.Past{Text: was.Text, Body: func() []byte { return was.Body }})
@@ -98,7 +99,7 @@ func measure(t *testing.T, c collection) {
 			t.Logf("held as %s: %s (half %d)", why, e.Name, i%2)
 		}
 		held.add(i, why != "" && !e.Held)
-		lost.add(i, why != "" && (wrongpage.Hides(why) || why == freshet.SuspectErrorPage))
+		lost.add(i, why != "" && (wrongpage.Hides(why) || why == suspect.ErrorPage))
 	}
 	t.Logf("wrong pages: missed %v of %v, called otherwise %v; real changes: held %v of %v, never told %v", missed.wrong, missed.of, misnamed.wrong, held.wrong, held.of, lost.wrong)
 	if n := missed.wrong[1]; n > 2 {

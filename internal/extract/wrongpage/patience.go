@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/units"
 )
 
@@ -36,13 +37,13 @@ var (
 )
 
 // of returns the patience with a class.
-func of(why freshet.Suspect) patience {
+func of(why suspect.Class) patience {
 	switch why {
-	case freshet.SuspectLogin, freshet.SuspectBlocked, freshet.SuspectConsent, freshet.SuspectMaintenance:
+	case suspect.Login, suspect.Blocked, suspect.Consent, suspect.Maintenance:
 		return obstructed
-	case freshet.SuspectErrorPage:
+	case suspect.ErrorPage:
 		return missing
-	case freshet.SuspectEmpty:
+	case suspect.Empty:
 		return blank
 	}
 	return odd
@@ -50,12 +51,12 @@ func of(why freshet.Suspect) patience {
 
 // Hides reports whether a page that is suspect by a class stands in front of the one
 // that is watched, and tells nothing of it.
-func Hides(why freshet.Suspect) bool { return of(why).agreed == 0 }
+func Hides(why suspect.Class) bool { return of(why).agreed == 0 }
 
 // IsWall reports whether a page that is suspect by a class is shown to us and not to
 // others, whatever the page behind it is like.
-func IsWall(why freshet.Suspect) bool {
-	return why == freshet.SuspectLogin || why == freshet.SuspectBlocked || why == freshet.SuspectConsent
+func IsWall(why suspect.Class) bool {
+	return why == suspect.Login || why == suspect.Blocked || why == suspect.Consent
 }
 
 // Believed reports whether looks have agreed often and long enough that what is held

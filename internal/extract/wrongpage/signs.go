@@ -1,17 +1,17 @@
 package wrongpage
 
-import "freshet/internal/freshet"
+import "freshet/internal/freshet/suspect"
 
 // titles are what obstacles call themselves, by class.
-var titles = byPhrase(map[freshet.Suspect][]string{
-	freshet.SuspectLogin: {
+var titles = byPhrase(map[suspect.Class][]string{
+	suspect.Login: {
 		"login", "log in", "log-in", "logon", "sign in", "sign-in", "signin", "member login", "please log in", "please sign in", "login required", "sign in required",
 		"log in to your account", "sign in to your account", "sign in to continue", "log in to continue", "authentication required", "single sign-on", "web login service",
 		"anmelden", "anmeldung", "einloggen", "bitte anmelden", "bitte einloggen", "anmeldung erforderlich", "connexion", "se connecter", "identifiez-vous", "connectez-vous", "identification",
 		"iniciar sesión", "inicia sesión", "acceder", "acceso", "entrar", "iniciar sessão", "accedi", "accesso", "inloggen", "aanmelden", "zaloguj się", "logowanie", "logga in", "giriş yap",
 		"ログイン", "サインイン", "登录", "登錄", "로그인", "вход", "войти", "авторизация",
 	},
-	freshet.SuspectBlocked: {
+	suspect.Blocked: {
 		"just a moment", "attention required! | cloudflare", "attention required", "access denied", "access to this page has been denied", "access to this page has been denied because we believe you are using automation tools to browse the website", "are you a robot", "are you human", "robot check", "bot check",
 		"captcha", "security check", "security checkpoint", "vercel security checkpoint", "checking your browser", "checking your browser before accessing", "please verify you are a human", "please verify you're a human", "verify you are human", "human verification", "verification required",
 		"pardon our interruption", "request rejected", "request blocked", "you have been blocked", "blocked", "access blocked", "web page blocked", "access restricted", "you are being rate limited", "access denied | www.example used cloudflare to restrict access", "ddos-guard",
@@ -20,19 +20,19 @@ var titles = byPhrase(map[freshet.Suspect][]string{
 		"zugriff verweigert", "zugriff gesperrt", "zugang verweigert", "sicherheitsüberprüfung", "einen moment bitte", "nur einen moment", "accès refusé", "accès bloqué", "accès interdit", "vérification de sécurité", "un instant", "êtes-vous un robot", "acceso denegado", "acceso bloqueado", "un momento", "verificación de seguridad", "accesso negato", "acesso negado", "toegang geweigerd", "odmowa dostępu", "dostęp zabroniony",
 		"アクセスが拒否されました", "しばらくお待ちください", "ロボットではないことを確認", "アクセス拒否", "访问被拒绝", "请稍候", "安全验证", "접근이 거부되었습니다", "доступ запрещен", "доступ запрещён", "проверка браузера", "доступ ограничен",
 	},
-	freshet.SuspectConsent: {
+	suspect.Consent: {
 		"before you continue", "before you continue to google", "before you continue to youtube", "your privacy choices", "we value your privacy", "we care about your privacy", "privacy settings", "cookie consent", "cookie settings", "cookies", "cookie wall", "consent", "your consent", "privacy notice", "manage consent", "age verification", "verify your age", "are you over 18", "age check",
 		"datenschutz-einstellungen", "datenschutzeinstellungen", "privatsphäre-einstellungen", "cookie-einstellungen", "bevor sie fortfahren", "zustimmung", "einwilligung", "ihre privatsphäre", "wir verwenden cookies", "altersprüfung", "altersverifikation",
 		"avant de continuer", "gestion des cookies", "votre vie privée", "nous respectons votre vie privée", "vérification de l'âge", "antes de continuar", "su privacidad", "tu privacidad", "valoramos su privacidad", "configuración de cookies", "prima di continuare", "la tua privacy", "privacy-instellingen", "voordat je verdergaat", "cookie-instellingen",
 		"続行する前に", "クッキーの同意", "プライバシー設定", "年齢確認", "隐私设置", "настройки cookie",
 	},
-	freshet.SuspectMaintenance: {
+	suspect.Maintenance: {
 		"site under construction", "under construction", "maintenance", "maintenance mode", "site maintenance", "website maintenance", "system maintenance", "under maintenance", "site under maintenance", "website under maintenance", "scheduled maintenance", "planned maintenance", "down for maintenance", "offline for maintenance", "closed for maintenance",
 		"site offline", "temporarily offline", "we'll be back soon", "we'll be right back", "we will be back soon", "we will be right back", "be right back", "we're back soon", "back soon", "temporarily down", "coming soon", "temporarily closed",
 		"wartung", "wartungsarbeiten", "wartungsmodus", "wartungsseite", "wir sind gleich zurück", "wir sind bald zurück", "in kürze zurück", "vorübergehend nicht verfügbar", "en maintenance", "site en maintenance", "maintenance en cours", "de retour bientôt", "nous revenons bientôt", "en mantenimiento", "sitio en mantenimiento", "mantenimiento", "volvemos pronto", "volveremos pronto", "manutenzione", "in manutenzione", "sito in manutenzione", "em manutenção", "site em manutenção", "manutenção", "onderhoud", "in onderhoud", "przerwa techniczna", "prace konserwacyjne",
 		"メンテナンス中", "メンテナンスのお知らせ", "ただいまメンテナンス中です", "システムメンテナンス", "维护中", "系统维护", "점검 중", "시스템 점검", "технические работы", "сайт на обслуживании", "техническое обслуживание",
 	},
-	freshet.SuspectErrorPage: {
+	suspect.ErrorPage: {
 		"404", "error 404", "404 error", "404 not found", "404 page not found", "not found", "page not found", "object not found", "file not found", "page doesn't exist", "page does not exist", "oops", "oops! page not found", "oops, something went wrong", "something went wrong", "page unavailable", "page not available", "this page isn't available", "content not found", "content unavailable", "error", "server error", "application error", "an error occurred", "an error has occurred", "runtime error", "system error", "fatal error", "whoops, looks like something went wrong",
 		"500", "500 internal server error", "internal server error", "error 500", "502 bad gateway", "bad gateway", "503 service unavailable", "service unavailable", "503 service temporarily unavailable", "service temporarily unavailable", "504 gateway time-out", "504 gateway timeout", "gateway timeout", "gateway time-out", "database error", "error establishing a database connection", "temporarily unavailable", "connection timed out", "web server is down", "origin is unreachable",
 		"seite nicht gefunden", "nicht gefunden", "fehler", "fehler 404", "404 - seite nicht gefunden", "ein fehler ist aufgetreten", "interner serverfehler", "page non trouvée", "page introuvable", "erreur 404", "erreur", "une erreur est survenue", "página no encontrada", "no encontrado", "error 404 - página no encontrada", "ha ocurrido un error", "pagina non trovata", "errore 404", "página não encontrada", "erro 404", "pagina niet gevonden", "strona nie znaleziona", "nie znaleziono strony", "nie znaleziono", "sidan hittades inte",
@@ -54,8 +54,8 @@ func titlePoints(title string) int {
 }
 
 // phrases are what obstacles say to who reads them.
-var phrases = signs(map[freshet.Suspect]map[int][]string{
-	freshet.SuspectBlocked: {
+var phrases = signs(map[suspect.Class]map[int][]string{
+	suspect.Blocked: {
 		3: {
 			"verify you are human", "verifying you are human", "verify that you are human", "confirm you are human", "confirm that you are human", "prove you're human", "prove you are human", "you're not a robot", "you are not a robot", "i'm not a robot", "you are a human", "you are human by", "not a bot", "you're human", "you are a person", "not an automated", "complete the puzzle", "solve the puzzle", "looked automated", "looks automated", "using a vpn or proxy", "using a proxy or vpn", "disable your vpn", "not available from your location", "not available in your region", "not available in your country", "unavailable in your region", "cannot grant you access", "you are now in line", "you are in line", "in the queue", "waiting room", "requires javascript to work", "please enable js and", "disable any ad blocker", "security verification", "suspicious activity", "malicious activity", "automated queries", "automated requests", "automated traffic", "temporarily blocked", "temporarily restricted", "has been restricted",
 			"checking your browser before accessing", "checking if the site connection is secure", "needs to review the security of your connection", "enable javascript and cookies to continue", "our systems have detected unusual traffic", "detected unusual activity from your", "unusual traffic from your", "automated access to", "you are using automation tools", "something about your browser made us think you were a bot", "made us think you are a bot",
@@ -71,7 +71,7 @@ var phrases = signs(map[freshet.Suspect]map[int][]string{
 			"zugriff verweigert", "sicherheitsprüfung", "bitte aktivieren sie javascript", "accès refusé", "vérification de sécurité", "acceso denegado", "verificación de seguridad", "accesso negato", "acesso negado", "toegang geweigerd", "セキュリティ", "アクセス拒否", "访问被拒绝", "доступ запрещен",
 		},
 	},
-	freshet.SuspectConsent: {
+	suspect.Consent: {
 		3: {
 			"before you continue to", "we and our partners store and/or access", "store and/or access information on a device", "we value your privacy", "we care about your privacy", "choose accept all to", "accept all cookies to continue", "to continue, please accept", "you must accept cookies", "accept cookies to continue", "you need to accept cookies", "please confirm your age", "you must be at least 18", "are you over 18", "you must be of legal", "subscribe or accept", "by clicking agree", "by clicking accept", "your data, your choice", "we need your consent", "we ask for your consent", "wij gebruiken cookies", "klik op akkoord", "wir benötigen ihre zustimmung", "wir brauchen ihre zustimmung", "nous avons besoin de votre accord", "necesitamos su consentimiento", "with advertising or",
 			"bevor sie zu", "bevor sie fortfahren", "wir und unsere partner", "informationen auf einem gerät speichern", "mit werbung weiterlesen", "mit werbung und tracking", "wir schätzen ihre privatsphäre", "ihre privatsphäre ist uns wichtig", "um fortzufahren, stimmen sie", "sie müssen cookies akzeptieren", "bitte bestätigen sie ihr alter", "sind sie über 18",
@@ -84,7 +84,7 @@ var phrases = signs(map[freshet.Suspect]map[int][]string{
 			"alle akzeptieren", "alle ablehnen", "einstellungen verwalten", "berechtigtes interesse", "personalisierte", "unsere partner", "cookies", "einwilligung", "zustimmen", "tout accepter", "tout refuser", "personnaliser", "intérêt légitime", "nos partenaires", "aceptar todo", "rechazar todo", "gestionar opciones", "interés legítimo", "accetta tutto", "rifiuta tutto", "aceitar tudo", "alles accepteren", "alles weigeren", "すべて同意", "同意する", "すべて拒否", "全部接受",
 		},
 	},
-	freshet.SuspectLogin: {
+	suspect.Login: {
 		3: {
 			"please log in to continue", "please sign in to continue", "log in to continue", "sign in to continue", "you must be logged in", "you need to be logged in", "you must log in", "you need to sign in", "you have to log in", "please log in to", "please sign in to", "your session has expired", "session timed out", "logged out because", "signed out because", "back to the login page", "return to login", "to keep reading", "create a free account", "already have an account?", "already a subscriber", "already a member", "your session has timed out", "you have been logged out", "you have been signed out", "login required", "members only", "don't have an account?", "forgot your password?", "forgot password?", "keep me signed in",
 			"bitte melden sie sich an", "bitte loggen sie sich ein", "sie müssen sich anmelden", "sie müssen angemeldet sein", "ihre sitzung ist abgelaufen", "passwort vergessen", "kennwort vergessen", "noch kein konto", "angemeldet bleiben", "veuillez vous connecter", "vous devez être connecté", "connectez-vous pour", "votre session a expiré", "mot de passe oublié", "rester connecté", "pas encore de compte", "inicia sesión para", "inicie sesión para", "debe iniciar sesión", "su sesión ha caducado", "su sesión ha expirado", "tu sesión ha", "olvidado tu contraseña", "olvidó su contraseña", "olvidaste tu contraseña", "¿no tienes cuenta?", "accedi per continuare", "devi effettuare l'accesso", "password dimenticata", "faça login para", "esqueceu a senha", "esqueceu sua senha", "log in om verder", "wachtwoord vergeten", "zaloguj się, aby", "nie pamiętasz hasła", "glömt lösenord", "şifremi unuttum",
@@ -94,7 +94,7 @@ var phrases = signs(map[freshet.Suspect]map[int][]string{
 			"password", "log in", "sign in", "username", "remember me", "create an account", "register", "passwort", "benutzername", "anmelden", "registrieren", "kennwort", "mot de passe", "identifiant", "se connecter", "contraseña", "iniciar sesión", "usuario", "recuérdame", "senha", "wachtwoord", "gebruikersnaam", "hasło", "ログイン", "パスワード", "密码", "用户名", "비밀번호", "아이디", "пароль", "логин",
 		},
 	},
-	freshet.SuspectMaintenance: {
+	suspect.Maintenance: {
 		3: {
 			"down for maintenance", "down for scheduled maintenance", "under maintenance", "undergoing maintenance", "undergoing scheduled maintenance", "undergoing planned maintenance", "performing maintenance", "performing scheduled maintenance", "performing some maintenance", "performing planned maintenance", "unavailable due to maintenance", "unavailable due to scheduled", "unavailable for scheduled maintenance", "unavailable while we", "offline for maintenance", "closed for maintenance", "carrying out maintenance", "scheduled maintenance is in progress", "we'll be back", "we will be back", "we'll be right back", "back online shortly", "back online soon", "be back shortly", "be back soon", "please check back soon", "please check back later", "please check back in a", "please come back later", "currently upgrading", "we are upgrading", "we're upgrading", "making some improvements", "making improvements", "doing some work on", "we are working on it", "reopen on", "back in a few minutes", "back in a moment", "website is currently offline", "site is currently offline", "site is temporarily", "website is temporarily",
 			"wartungsarbeiten", "wird gerade gewartet", "wegen wartung", "im wartungsmodus", "vorübergehend nicht erreichbar", "vorübergehend nicht verfügbar", "wir sind bald wieder", "wir sind gleich wieder", "in kürze wieder", "bald wieder für sie da", "schauen sie später", "bitte versuchen sie es später",
@@ -105,7 +105,7 @@ var phrases = signs(map[freshet.Suspect]map[int][]string{
 			"maintenance", "temporarily unavailable", "temporarily offline", "thank you for your patience", "thanks for your patience", "sorry for the inconvenience", "apologize for the inconvenience", "apologise for the inconvenience", "inconvenience", "wartung", "vielen dank für ihre geduld", "ihr verständnis", "unannehmlichkeiten", "votre patience", "votre compréhension", "gêne occasionnée", "mantenimiento", "disculpe las molestias", "disculpen las molestias", "su paciencia", "manutenzione", "ci scusiamo", "manutenção", "pedimos desculpa", "onderhoud", "excuses voor het ongemak", "przepraszamy", "ご不便", "ご迷惑", "申し訳", "维护", "不便", "점검", "불편", "неудобства",
 		},
 	},
-	freshet.SuspectErrorPage: {
+	suspect.ErrorPage: {
 		3: {
 			"page not found", "page you are looking for", "page you're looking for", "page you were looking for", "page you requested", "page you've requested", "page cannot be found", "page can't be found", "page could not be found", "we couldn't find that page", "we could not find that page", "can't find that page", "couldn't find the page", "can't find the page", "this page doesn't exist", "this page does not exist", "page doesn't exist", "page does not exist", "no longer exists", "requested url was not found", "the requested resource", "resource could not be found", "was not found on this server", "the link you followed may be broken", "link may be broken", "this page isn't available", "this page is not available", "something went wrong", "an unexpected error", "an error has occurred", "an error occurred", "error establishing a database connection", "internal server error", "bad gateway", "service unavailable", "gateway time-out", "gateway timeout", "there has been a critical error on this website", "application error", "uncaught exception", "stack trace:", "fatal error:", "traceback (most recent call last)", "server is temporarily unable", "too many connections", "could not connect to", "is parked free", "this domain is for sale", "domain may be for sale", "buy this domain", "parked for free", "is this your domain", "domain is parked", "domain has expired", "page has gone missing", "nothing here", "nothing was found", "we looked everywhere", "can't seem to find", "couldn't find what", "no such page", "has been moved or deleted", "moved, deleted", "been removed or renamed", "exception report", "sqlstate[", "unhandled exception", "we're sorry, but something", "zur zeit nicht verfügbar", "la pagina cercata", "this account has been suspended", "contact your hosting provider", "if you see this page, the nginx web server",
 			"seite nicht gefunden", "seite wurde nicht gefunden", "seite konnte nicht gefunden", "seite existiert nicht", "seite, die sie suchen", "gewünschte seite", "angeforderte seite", "gesuchte seite", "ist ein fehler aufgetreten", "etwas ist schiefgelaufen", "interner serverfehler", "page introuvable", "page non trouvée", "page que vous recherchez", "page que vous cherchez", "page demandée", "page n'existe", "cette page n'existe", "une erreur est survenue", "une erreur s'est produite", "erreur interne", "página no encontrada", "página que busca", "página que buscas", "página que está buscando", "página solicitada", "página no existe", "ha ocurrido un error", "se ha producido un error", "algo salió mal", "algo ha ido mal", "pagina non trovata", "pagina che stai cercando", "pagina richiesta", "si è verificato un errore", "página não encontrada", "página que procura", "página que você", "ocorreu um erro", "pagina niet gevonden", "pagina die u zoekt", "pagina bestaat niet", "er is een fout opgetreden", "er ging iets mis", "strona nie została znaleziona", "nie znaleziono strony", "strona, której szukasz", "wystąpił błąd", "sidan kunde inte hittas", "sayfa bulunamadı",
@@ -118,31 +118,31 @@ var phrases = signs(map[freshet.Suspect]map[int][]string{
 })
 
 // markups are what only obstacles have in their markup, or nearly so.
-var markups = signs(map[freshet.Suspect]map[int][]string{
-	freshet.SuspectBlocked: {
+var markups = signs(map[suspect.Class]map[int][]string{
+	suspect.Blocked: {
 		3: {
 			"_cf_chl_opt", "cf-challenge-running", "cf-browser-verification", "cf_chl_", "/cdn-cgi/styles/cf.errors", "cf-error-details", "id=\"challenge-form\"", "challenge-error-text", "px-captcha", "captcha.px-cdn", "human.perimeterx", "geo.captcha-delivery.com", "captcha-delivery.com/captcha", "var dd={", "_incapsula_resource?swudnsai", "incapsula incident", "errors.edgesuite.net", "sec-if-cpt-container", "sec-bc-text-container", "/_sec/cp_challenge", "awswafcaptcha", "awswaf.com", "gokuprops", "aws-waf-token", "ips.js?kp", "kpsdk", "/_sgcaptcha", "sgcaptcha", "ddos-guard.net", "sucuri.net/privacy", "/.within.website/", "id=\"anubis_", "distil_r_captcha", "distil_identification", "botdetect", "reblaze", "wordfence", "f5_cspm", "id=\"captcha-form\"", "action=\"/errors/validatecaptcha\"", "vercel-challenge", "sgchallenge", "shieldsquare",
 		},
 		2: {"g-recaptcha", "h-captcha", "hcaptcha.com/1/api", "cf-turnstile", "geetest", "arkoselabs", "funcaptcha", "recaptcha/api.js"},
 	},
-	freshet.SuspectConsent: {
+	suspect.Consent: {
 		3: {"consent.google.", "consent.yahoo", "guce.", "action=\"/consent", "id=\"consent-page\"", "consent-page", "cmp-container-fullpage", "collectconsent", "privacywall", "cookiewall", "cookie-wall", "age-gate", "agegate", "id=\"age-verification"},
 		1: {"onetrust", "cookiebot", "usercentrics", "didomi", "sourcepoint", "consentmanager", "trustarc", "quantcast", "sp_message", "tcfapi"},
 	},
-	freshet.SuspectLogin: {
+	suspect.Login: {
 		2: {`type="password"`, `type='password'`, `type=password`, "samlrequest", "autocomplete=\"current-password\"", "wp-submit"},
 	},
-	freshet.SuspectMaintenance: {
+	suspect.Maintenance: {
 		2: {"maintenance-mode", "maintenance_mode", "id=\"maintenance", "class=\"maintenance", "wp-maintenance"},
 	},
-	freshet.SuspectErrorPage: {
+	suspect.ErrorPage: {
 		2: {"error-404", "error404", "page-404", "not-found-page", "id=\"error-page\"", "class=\"error-page", "page--404", "is-404", "template-404", "http-equiv=\"status\" content=\"404"},
 	},
 })
 
 // byPhrase turns classes with their phrases into phrases with their class.
-func byPhrase(of map[freshet.Suspect][]string) map[string]freshet.Suspect {
-	by := map[string]freshet.Suspect{}
+func byPhrase(of map[suspect.Class][]string) map[string]suspect.Class {
+	by := map[string]suspect.Class{}
 	for why, list := range of {
 		for _, phrase := range list {
 			by[phrase] = why
@@ -152,7 +152,7 @@ func byPhrase(of map[freshet.Suspect][]string) map[string]freshet.Suspect {
 }
 
 // signs returns the signs of a table by class and points.
-func signs(of map[freshet.Suspect]map[int][]string) (list []sign) {
+func signs(of map[suspect.Class]map[int][]string) (list []sign) {
 	for class, byPoints := range of {
 		for points, texts := range byPoints {
 			for _, text := range texts {

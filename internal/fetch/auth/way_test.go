@@ -10,7 +10,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
-	"freshet/internal/freshet/failure"
 	"io"
 	"math/big"
 	"net"
@@ -22,6 +21,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"freshet/internal/freshet/failure"
 )
 
 // clientCert writes a client certificate and its key to files.

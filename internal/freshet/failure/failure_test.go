@@ -1,8 +1,9 @@
 package failure_test
 
 import (
-	"freshet/internal/freshet/failure"
 	"testing"
+
+	"freshet/internal/freshet/failure"
 )
 
 func TestFailureIs(t *testing.T) {

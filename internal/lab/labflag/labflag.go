@@ -18,6 +18,7 @@ import (
 
 	"freshet/internal/cli"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/invalid"
 	"freshet/internal/lab"
 	"freshet/internal/suggest"
@@ -248,11 +249,11 @@ func OpenCase(trace string, l *Period, k *Stakes) (*lab.Case, error) {
 type life string
 
 // String returns the life as it was written.
-func (f *life) String() string { return cmp.Or(string(*f), freshet.Life{}.String()) }
+func (f *life) String() string { return cmp.Or(string(*f), objective.Visibility{}.String()) }
 
 // in returns the life, for instants of a length.
-func (f *life) in(instant time.Duration) (freshet.Life, error) {
-	return freshet.ParseLifeIn(instant, f.String())
+func (f *life) in(instant time.Duration) (objective.Visibility, error) {
+	return objective.ParseVisibilityIn(instant, f.String())
 }
 
 // Type returns what the flag takes, for its help.
@@ -270,11 +271,11 @@ func (f *life) Set(v string) (err error) {
 type urgency string
 
 // String returns the urgency as it was written.
-func (f *urgency) String() string { return cmp.Or(string(*f), freshet.Urgency{}.String()) }
+func (f *urgency) String() string { return cmp.Or(string(*f), objective.Urgency{}.String()) }
 
 // in returns the urgency, for instants of a length.
-func (f *urgency) in(instant time.Duration) (freshet.Urgency, error) {
-	return freshet.ParseUrgencyIn(instant, f.String())
+func (f *urgency) in(instant time.Duration) (objective.Urgency, error) {
+	return objective.ParseUrgencyIn(instant, f.String())
 }
 
 // Type returns what the flag takes, for its help.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 )
 
 // An Obstacle is what keeps a service level from being kept.
@@ -28,7 +29,7 @@ func (o Obstacle) Impossible() bool { return o == ByMinGap || o == BySourceGap |
 // A LevelCost is a service level of a source and what it takes to keep it.
 type LevelCost struct {
 	ID    freshet.SourceID
-	Level freshet.ServiceLevel
+	Level objective.ServiceLevel
 
 	Gap      time.Duration // between polls, that would keep it; 0 if none does
 	Need     float64       // requests a second that this takes
@@ -72,7 +73,7 @@ func (m *Market) Levels() LevelCosts {
 	var at []int
 	for i := range m.prospects {
 		p := &m.prospects[i]
-		if p.Level == (freshet.ServiceLevel{}) {
+		if p.Level == (objective.ServiceLevel{}) {
 			continue
 		}
 		if len(at) == 0 {

@@ -3,7 +3,7 @@ package forecast
 import (
 	"math"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 )
 
 // A manner is how captures of a source count: how long a change can be
@@ -14,33 +14,33 @@ import (
 // either (worth). So what a poll gains (gain) grows less and less with the time
 // since the last poll, whatever the manner, and one price settles all gaps.
 type manner struct {
-	life    freshet.LifeKind
+	life    objective.VisibilityKind
 	window  float64 // of a LifeWindow: the greatest age
 	last    int     // of a LifeLast: the changes that can be captured
 	decay   float64 // of the worth, a second; 0 if it does not decay exponentially
 	within  float64 // the age after which it is worth nothing; +Inf if there is none
 	instant float64
-	urgency freshet.Decay // asked if free is set
-	free    bool          // the worth falls in some other way
+	urgency objective.Decay // asked if free is set
+	free    bool            // the worth falls in some other way
 }
 
-func mannerOf(life freshet.Life, urgency freshet.Urgency, t Terms) manner {
+func mannerOf(life objective.Visibility, urgency objective.Urgency, t Terms) manner {
 	l, u := life.In(t.Instant), urgency.In(t.Instant)
 	instant := t.Instant.Seconds()
 	m := manner{life: l.Kind, last: l.N, window: float64(l.N+1) * instant, within: math.Inf(1), instant: instant}
 	switch u.Kind {
-	case freshet.UrgencyUniform:
-		if l.Kind == freshet.LifeAppend {
+	case objective.UrgencyUniform:
+		if l.Kind == objective.VisibleForever {
 			m.decay = 1 / t.Patience.Seconds()
 		}
-	case freshet.UrgencyExp:
+	case objective.UrgencyExp:
 		switch {
 		case u.A <= 0:
 			m.within = instant
 		case u.A < 1:
 			m.decay = -math.Log(u.A) / instant
 		}
-	case freshet.UrgencyWindow:
+	case objective.UrgencyWindow:
 		m.within = (u.A + 1) * instant
 	default:
 		m.urgency, m.free = u, true
@@ -53,14 +53,14 @@ func mannerOf(life freshet.Life, urgency freshet.Urgency, t Terms) manner {
 // changes come at a rate.
 func (m *manner) lasts(rate, age float64) float64 {
 	switch m.life {
-	case freshet.LifeAppend:
+	case objective.VisibleForever:
 		return 1
-	case freshet.LifeWindow:
+	case objective.VisibleFor:
 		if age <= m.window {
 			return 1
 		}
 		return 0
-	case freshet.LifeLast:
+	case objective.VisibleLast:
 		return fewer(rate*age, m.last)
 	}
 	return math.Exp(-rate * age)
@@ -79,7 +79,7 @@ func (m *manner) worth(age float64) float64 {
 
 // worthBetween returns an urgency between whole instants, on the line between
 // its neighbours.
-func worthBetween(u freshet.Decay, t float64) float64 {
+func worthBetween(u objective.Decay, t float64) float64 {
 	whole := math.Floor(t)
 	if whole > 1<<30 {
 		return u.At(1 << 30)
@@ -92,11 +92,11 @@ func worthBetween(u freshet.Decay, t float64) float64 {
 // age, a poll captures: the integral of lasts.
 func (m *manner) captured(rate, age float64) float64 {
 	switch m.life {
-	case freshet.LifeAppend:
+	case objective.VisibleForever:
 		return age
-	case freshet.LifeWindow:
+	case objective.VisibleFor:
 		return min(age, m.window)
-	case freshet.LifeLast:
+	case objective.VisibleLast:
 		sum, x := 0.0, rate*age
 		eachTail(x, m.last, func(_ int, tail float64) { sum += tail })
 		return sum / rate
@@ -107,12 +107,12 @@ func (m *manner) captured(rate, age float64) float64 {
 // waited returns the integral of the age times lasts.
 func (m *manner) waited(rate, age float64) float64 {
 	switch m.life {
-	case freshet.LifeAppend:
+	case objective.VisibleForever:
 		return age * age / 2
-	case freshet.LifeWindow:
+	case objective.VisibleFor:
 		w := min(age, m.window)
 		return w * w / 2
-	case freshet.LifeLast:
+	case objective.VisibleLast:
 		sum, x := 0.0, rate*age
 		eachTail(x, m.last+1, func(z int, tail float64) {
 			if z > 1 {
@@ -126,7 +126,7 @@ func (m *manner) waited(rate, age float64) float64 {
 
 // end returns the age after which nothing is gained any more.
 func (m *manner) end() float64 {
-	if m.life == freshet.LifeWindow {
+	if m.life == objective.VisibleFor {
 		return min(m.within, m.window)
 	}
 	return m.within
@@ -143,9 +143,9 @@ func (m *manner) gain(rate, gap float64) float64 {
 		return rate * m.captured(rate, gap)
 	}
 	switch m.life {
-	case freshet.LifeAppend, freshet.LifeWindow:
+	case objective.VisibleForever, objective.VisibleFor:
 		return rate * -math.Expm1(-m.decay*gap) / m.decay
-	case freshet.LifeLast:
+	case objective.VisibleLast:
 		sum, all := 0.0, rate+m.decay
 		part := 1.0
 		eachTail(all*gap, m.last, func(_ int, tail float64) {
@@ -161,7 +161,7 @@ func (m *manner) gain(rate, gap float64) float64 {
 // index returns what a poll brings over the best later one: the gain less what
 // going on at its present pace would have brought. It never falls with the gap.
 func (m *manner) index(rate, gap float64) float64 {
-	if m.free || m.life == freshet.LifeLast {
+	if m.free || m.life == objective.VisibleLast {
 		gain := m.gain(rate, gap)
 		if gap > m.end() {
 			return gain
@@ -173,7 +173,7 @@ func (m *manner) index(rate, gap float64) float64 {
 	}
 	// Closed forms, exact where the terms above all but cancel.
 	all := m.decay
-	if m.life == freshet.LifeOverwrite {
+	if m.life == objective.VisibleUntilNext {
 		all += rate
 	}
 	switch {

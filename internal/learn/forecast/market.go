@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/sched/rootfind"
 )
 
@@ -60,8 +61,8 @@ func newMarket(prospects []Prospect, t Terms, limit int) *Market {
 // mannersOf returns the manner of each prospect, each manner once.
 func (m *Market) mannersOf() []*manner {
 	type key struct {
-		life       freshet.Life
-		kind       freshet.UrgencyKind
+		life       objective.Visibility
+		kind       objective.UrgencyKind
 		a          float64
 		k          int
 		per, width time.Duration

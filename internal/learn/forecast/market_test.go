@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/learn/forecast"
 )
 
@@ -54,14 +55,14 @@ func gained(p forecast.Prospect, gap float64) float64 {
 		x := p.Rate.Mean * age
 		lasts := math.Exp(-x)
 		switch p.Life.Kind {
-		case freshet.LifeAppend:
+		case objective.VisibleForever:
 			lasts = 1
-		case freshet.LifeWindow:
+		case objective.VisibleFor:
 			lasts = 0
 			if age <= p.Life.For.Seconds()+1 {
 				lasts = 1
 			}
-		case freshet.LifeLast:
+		case objective.VisibleLast:
 			term := math.Exp(-x)
 			lasts = 0
 			for z := range p.Life.N {
@@ -71,13 +72,13 @@ func gained(p forecast.Prospect, gap float64) float64 {
 		}
 		worth := 1.0
 		switch p.Urgency.Kind {
-		case freshet.UrgencyUniform:
-			if p.Life.Kind == freshet.LifeAppend {
+		case objective.UrgencyUniform:
+			if p.Life.Kind == objective.VisibleForever {
 				worth = math.Exp(-age / day.Seconds())
 			}
-		case freshet.UrgencyExp:
+		case objective.UrgencyExp:
 			worth = math.Pow(p.Urgency.A, age)
-		case freshet.UrgencyPoly:
+		case objective.UrgencyPoly:
 			worth = math.Pow(1+age, -p.Urgency.A)
 		}
 		total += p.Rate.Mean * lasts * worth * gap / steps
@@ -88,7 +89,7 @@ func gained(p forecast.Prospect, gap float64) float64 {
 // No way to spread the polls over three sources brings more than the price
 // does, whatever becomes of late changes.
 func TestPriceIsBest(t *testing.T) {
-	exp := freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.999, Per: time.Second}
+	exp := objective.Urgency{Kind: objective.UrgencyExp, A: 0.999, Per: time.Second}
 	sets := map[string][]forecast.Prospect{
 		"overwrite": {
 			{ID: "a", Rate: known(10 * time.Minute), Weight: 1},
@@ -97,13 +98,13 @@ func TestPriceIsBest(t *testing.T) {
 		},
 		"urgent": {
 			{ID: "a", Rate: known(10 * time.Minute), Weight: 1, Urgency: exp},
-			{ID: "b", Rate: known(2 * time.Hour), Weight: 3, Urgency: exp, Life: freshet.Life{Kind: freshet.LifeAppend}},
-			{ID: "c", Rate: known(time.Minute), Weight: 1, Life: freshet.Life{Kind: freshet.LifeLast, N: 5}},
+			{ID: "b", Rate: known(2 * time.Hour), Weight: 3, Urgency: exp, Life: objective.Visibility{Kind: objective.VisibleForever}},
+			{ID: "c", Rate: known(time.Minute), Weight: 1, Life: objective.Visibility{Kind: objective.VisibleLast, N: 5}},
 		},
 		"mixed": {
-			{ID: "a", Rate: known(10 * time.Minute), Weight: 1, Life: freshet.Life{Kind: freshet.LifeAppend}},
-			{ID: "b", Rate: known(2 * time.Hour), Weight: 30, Urgency: freshet.Urgency{Kind: freshet.UrgencyPoly, A: 0.3, Per: time.Second}},
-			{ID: "c", Rate: known(time.Minute), Weight: 1, Urgency: exp, Life: freshet.Life{Kind: freshet.LifeLast, N: 3}},
+			{ID: "a", Rate: known(10 * time.Minute), Weight: 1, Life: objective.Visibility{Kind: objective.VisibleForever}},
+			{ID: "b", Rate: known(2 * time.Hour), Weight: 30, Urgency: objective.Urgency{Kind: objective.UrgencyPoly, A: 0.3, Per: time.Second}},
+			{ID: "c", Rate: known(time.Minute), Weight: 1, Urgency: exp, Life: objective.Visibility{Kind: objective.VisibleLast, N: 3}},
 		},
 	}
 	for name, set := range sets {
@@ -143,7 +144,7 @@ func TestPriceIsBest(t *testing.T) {
 type seen struct{ changes, captured, delay, within, fresh, stale, time float64 }
 
 // simulate polls a source that changes at random, at equal gaps.
-func simulate(r *rand.Rand, rate, gap float64, life freshet.Span, polls int) (s seen) {
+func simulate(r *rand.Rand, rate, gap float64, life objective.Span, polls int) (s seen) {
 	next := r.ExpFloat64() / rate
 	for i := 1; i <= polls; i++ {
 		poll := float64(i) * gap
@@ -178,7 +179,7 @@ func simulate(r *rand.Rand, rate, gap float64, life freshet.Span, polls int) (s 
 func TestPredictionComesTrue(t *testing.T) {
 	for _, life := range []string{"overwrite", "append", "window:15m", "last:3"} {
 		t.Run(life, func(t *testing.T) {
-			l, err := freshet.ParseLife(life)
+			l, err := objective.ParseVisibility(life)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,8 +215,8 @@ func TestPredictionComesTrue(t *testing.T) {
 
 // draw returns prospects of every kind.
 func draw(rt *rapid.T) []forecast.Prospect {
-	lives := []freshet.Life{{}, {}, {Kind: freshet.LifeAppend}, {Kind: freshet.LifeWindow, For: 600 * time.Second}, {Kind: freshet.LifeLast, N: 4}}
-	urgencies := []freshet.Urgency{{}, {}, {Kind: freshet.UrgencyExp, A: 0.9995, Per: time.Second}, {Kind: freshet.UrgencyWindow, Width: 300 * time.Second}, {Kind: freshet.UrgencyChordal, Width: 4000 * time.Second}}
+	lives := []objective.Visibility{{}, {}, {Kind: objective.VisibleForever}, {Kind: objective.VisibleFor, For: 600 * time.Second}, {Kind: objective.VisibleLast, N: 4}}
+	urgencies := []objective.Urgency{{}, {}, {Kind: objective.UrgencyExp, A: 0.9995, Per: time.Second}, {Kind: objective.UrgencyWindow, Width: 300 * time.Second}, {Kind: objective.UrgencyChordal, Width: 4000 * time.Second}}
 	set := make([]forecast.Prospect, rapid.IntRange(1, 8).Draw(rt, "sources"))
 	for i := range set {
 		every := time.Duration(math.Exp(rapid.Float64Range(3, 15).Draw(rt, "every")) * float64(time.Second))
@@ -389,11 +390,11 @@ func crowd(n int) []forecast.Prospect {
 		}
 		switch r.IntN(10) {
 		case 0:
-			set[i].Life.Kind = freshet.LifeAppend
+			set[i].Life.Kind = objective.VisibleForever
 		case 1:
 			set[i].MaxGap = time.Duration(1+r.IntN(30)) * day
 		case 2:
-			set[i].Urgency = freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.999, Per: time.Second}
+			set[i].Urgency = objective.Urgency{Kind: objective.UrgencyExp, A: 0.999, Per: time.Second}
 		}
 	}
 	return set
@@ -434,7 +435,7 @@ func TestCuriosity(t *testing.T) {
 	for i := range 20 {
 		set = append(set, forecast.Prospect{ID: freshet.SourceID(fmt.Sprint("fast", i)), Rate: known(time.Hour)})
 	}
-	hurry, err := freshet.ParseUrgency("exp:0.999/1s")
+	hurry, err := objective.ParseUrgency("exp:0.999/1s")
 	if err != nil {
 		t.Fatal(err)
 	}

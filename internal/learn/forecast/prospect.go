@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/invalid"
 )
 
@@ -19,11 +20,11 @@ type Prospect struct {
 
 	Rate freshet.Range // changes a second
 
-	Life           freshet.Life
-	Urgency        freshet.Urgency
+	Life           objective.Visibility
+	Urgency        objective.Urgency
 	Weight, Cost   float64 // 0 means 1
 	MinGap, MaxGap time.Duration
-	Level          freshet.ServiceLevel
+	Level          objective.ServiceLevel
 
 	// Rest is for how long after a poll the policy leaves the source alone because
 	// a change is too unlikely for a request, whatever the budget. A service level
@@ -119,7 +120,7 @@ func (t Terms) withDefaults(prospects []Prospect) Terms {
 // held returns the gap that the service level of a prospect asks the policy for,
 // in seconds, before it is stretched; 0 if it asks for none.
 func (t *Terms) held(p *Prospect) float64 {
-	if t.LevelShare <= 0 || p.Level == (freshet.ServiceLevel{}) {
+	if t.LevelShare <= 0 || p.Level == (objective.ServiceLevel{}) {
 		return 0
 	}
 	gap := p.Level.Gap(p.Life, p.Rate.Mean)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/invalid"
 	"freshet/internal/learn/forecast"
 )
@@ -23,8 +24,8 @@ func TestLeastIsLeast(t *testing.T) {
 		for i := range set {
 			// Where late changes are worth nothing, one share can be had in
 			// several ways that are worth the same and cost differently.
-			if k := set[i].Urgency.Kind; k != freshet.UrgencyUniform && k != freshet.UrgencyExp {
-				set[i].Urgency = freshet.Urgency{}
+			if k := set[i].Urgency.Kind; k != objective.UrgencyUniform && k != objective.UrgencyExp {
+				set[i].Urgency = objective.Urgency{}
 			}
 		}
 		m := forecast.New(set, forecast.Terms{Budget: math.Exp(rapid.Float64Range(-6, -1).Draw(rt, "budget"))})
@@ -53,7 +54,7 @@ func TestLeastIsLeast(t *testing.T) {
 // of the jump takes a part of it, not all.
 func TestLeastWithinAJump(t *testing.T) {
 	for _, text := range []string{"exp:0.99", "window:600"} {
-		urgency, err := freshet.ParseUrgency(text)
+		urgency, err := objective.ParseUrgency(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,12 +166,12 @@ func TestParseChoice(t *testing.T) {
 	}
 }
 
-func level(share float64, within time.Duration) freshet.ServiceLevel {
-	return freshet.ServiceLevel{Share: share, Within: within}
+func level(share float64, within time.Duration) objective.ServiceLevel {
+	return objective.ServiceLevel{Share: share, Within: within}
 }
 
 func TestLevels(t *testing.T) {
-	append := freshet.Life{Kind: freshet.LifeAppend}
+	append := objective.Visibility{Kind: objective.VisibleForever}
 	set := []forecast.Prospect{
 		{ID: "kept", Rate: known(time.Hour), Life: append, Level: level(0.9, 10*time.Minute), Gap: 11 * time.Minute},
 		{ID: "missed", Rate: known(time.Hour), Life: append, Level: level(0.9, 10*time.Minute), Gap: 20 * time.Minute},

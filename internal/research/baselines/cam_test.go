@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/research/baselines"
 	"freshet/internal/test/policytest"
 )
@@ -16,7 +17,7 @@ import (
 // room for, is not. What both capture was found by brute force.
 func TestCAMOracle(t *testing.T) {
 	chance := policytest.Table{{0.5, 0.2, 0, 0.9, 0.3, 0.6}, {0.3, 0.3, 0.3, 0.3, 0.3, 0.3}, {0.1, 0.8, 0.1, 0.1, 0.8, 0.1}}
-	w := policytest.NewWorld(chance, []float64{1, 0.8, 1}, 1, []freshet.Life{{}}, freshet.Urgency{Kind: freshet.UrgencyWindow})
+	w := policytest.NewWorld(chance, []float64{1, 0.8, 1}, 1, []objective.Visibility{{}}, objective.Urgency{Kind: objective.UrgencyWindow})
 	cam := baselines.NewCAM(baselines.CAMConfig{Start: policytest.Noon, Epoch: w.Instants(), Polls: 1, Estimator: chance})
 	if u, _ := w.Utility(w.Run(cam)); math.Abs(u-3.6) > 1e-9 {
 		t.Errorf("CAM captures %v, want 3.6", u)
@@ -48,7 +49,7 @@ func TestCAM(t *testing.T) {
 			policytest.Table{{0.5, 0.5, 0.9, 0.9}}, baselines.CAMConfig{Epoch: 4, Polls: 0.75}, "[[0] [] [0] [0]]"},
 	}
 	for _, tt := range tests {
-		w := policytest.NewWorld(tt.pi, nil, 1, []freshet.Life{{}}, freshet.Urgency{})
+		w := policytest.NewWorld(tt.pi, nil, 1, []objective.Visibility{{}}, objective.Urgency{})
 		tt.conf.Start, tt.conf.Estimator = policytest.Noon, tt.pi
 		if got := fmt.Sprint(w.Run(baselines.NewCAM(tt.conf))); got != tt.want {
 			t.Errorf("%s: polls %s, want %s", tt.what, got, tt.want)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
 	"freshet/internal/sched/policy"
 	"freshet/internal/sched/ranking"
@@ -155,7 +156,7 @@ func (p *Priced) instant(t time.Time) int64 {
 }
 
 // valueOf returns which of the values is that of a life and an urgency.
-func (p *Priced) valueOf(life freshet.Span, u freshet.Decay) int32 {
+func (p *Priced) valueOf(life objective.Span, u objective.Decay) int32 {
 	key := policy.PairOf(life, u)
 	at, ok := p.pairs[key]
 	if !ok {

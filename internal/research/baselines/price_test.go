@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
@@ -37,11 +38,11 @@ func TestPricedPollsBestAtItsPrice(t *testing.T) {
 			{"overwrite", "uniform"}, {"overwrite", "exp:0.9"}, {"append", "exp:0.7"}, {"overwrite", "exp:0"},
 			{"window:3", "exp:0.9"}, {"overwrite", "window:4"}, {"overwrite", "poly:1"}, {"append", "chordal:6"}, {"append", "table:1,0.6,0.1"},
 		}).Draw(t, "pair")
-		life, err := freshet.ParseLifeIn(time.Minute, pair[0])
+		life, err := objective.ParseVisibilityIn(time.Minute, pair[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		urgency, err := freshet.ParseUrgencyIn(time.Minute, pair[1])
+		urgency, err := objective.ParseUrgencyIn(time.Minute, pair[1])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,7 @@ func TestPricedPollsBestAtItsPrice(t *testing.T) {
 				pi[i] = append(pi[i], policytest.DrawChance(t))
 			}
 		}
-		w := policytest.NewWorld(pi, weights, pages, []freshet.Life{life}, urgency)
+		w := policytest.NewWorld(pi, weights, pages, []objective.Visibility{life}, urgency)
 		// One price for all the time: it would be found anew after an eighth
 		// of the horizon.
 		p := baselines.NewPriced(baselines.PricedConfig{Start: policytest.Noon, Estimator: pi, Polls: 0.3, Horizon: 8 * n})
@@ -99,7 +100,7 @@ func TestPricedOffersAll(t *testing.T) {
 			for range n {
 				pi[i] = append(pi[i], policytest.DrawChance(t))
 			}
-			w.Pages = append(w.Pages, freshet.Source{ID: freshet.SourceID(fmt.Sprintf("p%03d", i)), Life: freshet.Life{Kind: freshet.LifeAppend}})
+			w.Pages = append(w.Pages, freshet.Source{ID: freshet.SourceID(fmt.Sprintf("p%03d", i)), Life: objective.Visibility{Kind: objective.VisibleForever}})
 		}
 		p := baselines.NewPriced(baselines.PricedConfig{Start: policytest.Noon, Estimator: pi})
 		for i, s := range w.Pages {
@@ -175,7 +176,7 @@ func TestPriceFallsWithTheBudget(t *testing.T) {
 // is. WIC spends it on what has accrued.
 func TestPricedWaitsForAPeak(t *testing.T) {
 	pi := policytest.Table{{0.3, 0, 0.95, 0, 0, 0}, {0.3, 0, 0.3, 0, 0, 0}}
-	w := policytest.NewWorld(pi, nil, 1, []freshet.Life{{}}, freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: time.Minute})
+	w := policytest.NewWorld(pi, nil, 1, []objective.Visibility{{}}, objective.Urgency{Kind: objective.UrgencyExp, A: 0.9, Per: time.Minute})
 	p := baselines.NewPriced(baselines.PricedConfig{Start: policytest.Noon, Estimator: pi, Polls: 1})
 	ours, _ := w.Utility(w.Run(p))
 	theirs, _ := w.Utility(w.Run(wic(w)))
@@ -197,7 +198,7 @@ func TestPricedSeesWhatRises(t *testing.T) {
 			pi[i] = append(pi[i], 0.002+peak*math.Exp(-z*z/2))
 		}
 	}
-	w := policytest.NewWorld(pi, nil, 4, []freshet.Life{{}}, freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.5, Per: time.Minute})
+	w := policytest.NewWorld(pi, nil, 4, []objective.Visibility{{}}, objective.Urgency{Kind: objective.UrgencyExp, A: 0.5, Per: time.Minute})
 	ours, _ := w.Utility(w.Run(baselines.NewPriced(baselines.PricedConfig{Start: policytest.Noon, Estimator: pi, Polls: 4})))
 	theirs, _ := w.Utility(w.Run(wic(w)))
 	if ours < 1.01*theirs {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/invalid"
 	"freshet/internal/research/baselines"
 	"freshet/internal/sched/policy"
@@ -86,7 +87,7 @@ func polls(p freshet.Policy) string {
 	var b strings.Builder
 	const sources = 5
 	for i := range freshet.Slot(sources) {
-		p.Put(policytest.Noon, i, freshet.Source{ID: freshet.SourceID(fmt.Sprint(i)), Life: freshet.Life{Kind: freshet.LifeAppend}, Weight: float64(1 + i%2)}, time.Time{})
+		p.Put(policytest.Noon, i, freshet.Source{ID: freshet.SourceID(fmt.Sprint(i)), Life: objective.Visibility{Kind: objective.VisibleForever}, Weight: float64(1 + i%2)}, time.Time{})
 	}
 	seen := make([]time.Time, sources)
 	for j := 1; j <= 60; j++ {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 	"freshet/internal/research/generate"
 	"freshet/internal/research/limit"
@@ -25,7 +25,7 @@ func TestBook(t *testing.T) {
 		lab.NewGrid(time.Unix(0, 0), time.Minute, 9, [][]int{{1, 2, 3, 4}, {2}, {2, 9}}),
 		lab.NewGrid(time.Unix(0, 0), time.Minute, 9, [][]int{{1, 2, 3}, {2, 2}, {3, 9}}),
 	}
-	stakes := []lab.Stakes{{}, {Life: freshet.Life{Kind: freshet.LifeAppend}}, {Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: .5, Per: time.Minute}}}
+	stakes := []lab.Stakes{{}, {Life: objective.Visibility{Kind: objective.VisibleForever}}, {Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: .5, Per: time.Minute}}}
 	book, err := limit.OpenBook(path)
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab/plot"
 )
 
@@ -41,10 +41,10 @@ func (r choiceRow) String() string {
 func (r choiceRow) model(seed uint64, pages, instants, polls int) (knownModel, error) {
 	m := knownModel{polls: polls}
 	var err error
-	if m.life, err = freshet.ParseLifeIn(modelInstant, r.life); err != nil {
+	if m.life, err = objective.ParseVisibilityIn(modelInstant, r.life); err != nil {
 		return m, err
 	}
-	m.urgency = freshet.Urgency{Kind: freshet.UrgencyExp, A: r.decay, Per: modelInstant}
+	m.urgency = objective.Urgency{Kind: objective.UrgencyExp, A: r.decay, Per: modelInstant}
 	draw := rand.New(rand.NewPCG(seed, 0x7072696365))
 	for i := range pages {
 		m.chance = append(m.chance, r.family.draw(draw, instants))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
 )
@@ -20,8 +21,8 @@ const modelInstant = time.Minute
 type knownModel struct {
 	chance  [][]float64 // by page and instant, from 0
 	weights []float64   // by page
-	life    freshet.Life
-	urgency freshet.Urgency
+	life    objective.Visibility
+	urgency objective.Urgency
 	polls   int // an instant
 }
 
@@ -126,7 +127,7 @@ func (m knownModel) bound() (float64, error) {
 				left *= 1 - chance[from-1]
 			}
 			gain := m.weights[i] * worth[j-k] * chance[k-1]
-			if m.life.Kind == freshet.LifeOverwrite {
+			if m.life.Kind == objective.VisibleUntilNext {
 				gain *= left
 			}
 			return gain

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 	"freshet/internal/lab/plot"
 	"freshet/internal/learn/estimate"
@@ -53,14 +54,14 @@ func (w wicStudy) experiments() []Experiment {
 
 // A wicCase is a life and an urgency r^t.
 type wicCase struct {
-	life freshet.Life
+	life objective.Visibility
 	r    float64
 }
 
 // The cases in which wrong chances cost the least and the most, says the paper.
 var (
-	wicBest  = wicCase{freshet.Life{Kind: freshet.LifeAppend}, 1}
-	wicWorst = wicCase{freshet.Life{Kind: freshet.LifeOverwrite}, 0}
+	wicBest  = wicCase{objective.Visibility{Kind: objective.VisibleForever}, 1}
+	wicWorst = wicCase{objective.Visibility{Kind: objective.VisibleUntilNext}, 0}
 )
 
 // wicRates are the urgencies of the experiments.
@@ -73,7 +74,7 @@ func (c wicCase) String() string { return fmt.Sprintf("%v, r = %v", c.life, c.r)
 
 // stakes returns the case on a grid: the paper counts time in instants.
 func (c wicCase) stakes(g *lab.Grid) lab.Stakes {
-	return lab.Stakes{Life: c.life, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: c.r, Per: g.Instant}}
+	return lab.Stakes{Life: c.life, Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: c.r, Per: g.Instant}}
 }
 
 // replay lets a policy that knows the truth through noise loose on a set.

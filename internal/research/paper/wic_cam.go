@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab/plot"
 	"freshet/internal/learn/estimate"
 )
@@ -79,7 +79,7 @@ func (w wicStudy) guarantee(ctx context.Context, s Options) (Figure, error) {
 		for _, b := range set.budgets {
 			table.Head = append(table.Head, fmt.Sprintf("C = %v", b))
 		}
-		for _, x := range []wicBound{{wicWorst, 0}, {wicCase{freshet.Life{}, 1}, 1}, {wicBest, 1}} {
+		for _, x := range []wicBound{{wicWorst, 0}, {wicCase{objective.Visibility{}, 1}, 1}, {wicBest, 1}} {
 			shares, err := w.shares(ctx, set, x.wicCase)
 			if err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
 )
@@ -221,9 +222,9 @@ func (w wicStudy) between(ctx context.Context, set wicSet, c Claim, n estimate.N
 		return 1 - noisy.Utility/exact.Utility, err
 	}
 	var losses []float64
-	for _, life := range []freshet.LifeKind{freshet.LifeAppend, freshet.LifeOverwrite} {
+	for _, life := range []objective.VisibilityKind{objective.VisibleForever, objective.VisibleUntilNext} {
 		for _, r := range wicRates {
-			l, err := loss(wicCase{freshet.Life{Kind: life}, r})
+			l, err := loss(wicCase{objective.Visibility{Kind: life}, r})
 			if err != nil {
 				return c, err
 			}
@@ -238,8 +239,8 @@ func (w wicStudy) between(ctx context.Context, set wicSet, c Claim, n estimate.N
 	var outside []string
 	for i, l := range losses {
 		if l < best-wicTolerance || l > worst+wicTolerance {
-			life := []freshet.LifeKind{freshet.LifeAppend, freshet.LifeOverwrite}[i/rates]
-			outside = append(outside, fmt.Sprintf("%v (%s)", wicCase{freshet.Life{Kind: life}, wicRates[i%rates]}, wicFigure(l)))
+			life := []objective.VisibilityKind{objective.VisibleForever, objective.VisibleUntilNext}[i/rates]
+			outside = append(outside, fmt.Sprintf("%v (%s)", wicCase{objective.Visibility{Kind: life}, wicRates[i%rates]}, wicFigure(l)))
 		}
 	}
 	return wicWhy(c, "Outside lie "+strings.Join(outside, ", ")+"."), nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 	"freshet/internal/lab/plot"
 )
@@ -83,7 +84,7 @@ func (x wicScene) yield(ctx context.Context, p wicPolicy, r float64) (y wicYield
 	last := make([]int, x.pages)
 	_, err = lab.Replay(ctx, g, p(g, 1, know), lab.Options{
 		Budget: 1,
-		Stakes: wicCase{freshet.Life{Kind: freshet.LifeAppend}, r}.stakes(g),
+		Stakes: wicCase{objective.Visibility{Kind: objective.VisibleForever}, r}.stakes(g),
 		Look: func(page, instant int, _ bool) {
 			last[page] = instant
 			y.atOnce += x.chance(page)

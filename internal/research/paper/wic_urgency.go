@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 	"freshet/internal/lab/plot"
 )
@@ -21,7 +21,7 @@ func wicUrgencies(_ context.Context, s Options) (Figure, error) {
 	}
 	worth := make([][]float64, len(wicRates)) // by r and delay
 	for i, r := range wicRates {
-		u := freshet.Decay{Kind: freshet.UrgencyExp, A: r}
+		u := objective.Decay{Kind: objective.UrgencyExp, A: r}
 		line := plot.Line{Name: fmt.Sprintf("r = %v", r)}
 		for t := range longest + 1 {
 			worth[i] = append(worth[i], u.At(float64(t)))
@@ -56,9 +56,9 @@ func wicUrgencies(_ context.Context, s Options) (Figure, error) {
 }
 
 // urgencies replays WIC with every urgency over all budgets.
-func (w wicStudy) urgencies(ctx context.Context, set wicSet, life freshet.LifeKind) (curves []wicCurve, err error) {
+func (w wicStudy) urgencies(ctx context.Context, set wicSet, life objective.VisibilityKind) (curves []wicCurve, err error) {
 	for _, r := range wicRates {
-		c, err := w.wic.curve(ctx, fmt.Sprintf("r = %v", r), set, wicCase{freshet.Life{Kind: life}, r}, wicNoise)
+		c, err := w.wic.curve(ctx, fmt.Sprintf("r = %v", r), set, wicCase{objective.Visibility{Kind: life}, r}, wicNoise)
 		if err != nil {
 			return nil, err
 		}
@@ -71,11 +71,11 @@ func (w wicStudy) urgencies(ctx context.Context, set wicSet, life freshet.LifeKi
 func (w wicStudy) captured(ctx context.Context, s Options) (Figure, error) {
 	about := fmt.Sprintf("Changes captured over C, life append, FPN = %v, sigma = %v; the table of overwrite is for the remark that it gives similar results.", wicNoise.FPN, wicNoise.Sigma)
 	return wicEverySet(s, "Changes captured with different urgencies", about, func(set wicSet, f *Figure) error {
-		curves, err := w.urgencies(ctx, set, freshet.LifeAppend)
+		curves, err := w.urgencies(ctx, set, objective.VisibleForever)
 		if err != nil {
 			return err
 		}
-		over, err := w.urgencies(ctx, set, freshet.LifeOverwrite)
+		over, err := w.urgencies(ctx, set, objective.VisibleUntilNext)
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func wicLead(set wicSet, curves []wicCurve) Claim {
 // atMiddle replays WIC with every urgency at the budget of figures 8 and 9.
 func (w wicStudy) atMiddle(ctx context.Context, set wicSet, polls float64) (scores []lab.Score, err error) {
 	for _, r := range wicRates {
-		s, err := w.wic.replay(ctx, set, wicCase{freshet.Life{Kind: freshet.LifeAppend}, r}, polls, wicNoise)
+		s, err := w.wic.replay(ctx, set, wicCase{objective.Visibility{Kind: objective.VisibleForever}, r}, polls, wicNoise)
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 	"freshet/internal/research/limit"
 	"freshet/internal/sched/policy"
@@ -52,7 +53,7 @@ const reruns = 4
 // decayed are the stakes of the third part: changes lose a tenth of their worth
 // every instant.
 func decayed(g *lab.Grid) lab.Stakes {
-	return lab.Stakes{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: g.Instant}}
+	return lab.Stakes{Life: objective.Visibility{Kind: objective.VisibleForever}, Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: 0.9, Per: g.Instant}}
 }
 
 // Run replays everything.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 	"freshet/internal/research/baselines"
 	"freshet/internal/research/generate"
@@ -101,11 +102,11 @@ func TestResultsAreThoseOfReplays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	urgency, err := freshet.ParseUrgency("exp:0.9/1h")
+	urgency, err := objective.ParseUrgency("exp:0.9/1h")
 	if err != nil {
 		t.Fatal(err)
 	}
-	late := lab.Stakes{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: urgency}
+	late := lab.Stakes{Life: objective.Visibility{Kind: objective.VisibleForever}, Urgency: urgency}
 	for _, part := range []struct {
 		list   []results.Result
 		stakes lab.Stakes
@@ -179,7 +180,7 @@ func TestWhoDoesNotMindTheStakes(t *testing.T) {
 			continue
 		}
 		var looks [2][][2]int
-		for i, k := range []lab.Stakes{{}, {Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: .5, Per: g.Instant}}} {
+		for i, k := range []lab.Stakes{{}, {Life: objective.Visibility{Kind: objective.VisibleForever}, Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: .5, Per: g.Instant}}} {
 			p, err := baselines.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: 1, Scale: true})
 			if err != nil {
 				t.Fatal(err)

@@ -2,10 +2,11 @@ package cyclic
 
 import (
 	"cmp"
-	"freshet/internal/invalid"
 	"math"
 	"slices"
 	"sort"
+
+	"freshet/internal/invalid"
 )
 
 // PlanOptimal returns offsets with the fewest misses in the history, and of

@@ -2,10 +2,11 @@ package cyclic
 
 import (
 	"fmt"
-	"freshet/internal/invalid"
 	"iter"
 	"slices"
 	"strings"
+
+	"freshet/internal/invalid"
 )
 
 // A Timeline is when pages changed, as a cyclic strategy is planned from it.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/ranking"
@@ -100,7 +101,7 @@ type AutoConfig struct {
 
 	// Aim is what polls are for, of sources that do not say so themselves; "" means
 	// captures.
-	Aim freshet.Aim
+	Aim objective.Objective
 
 	// Oldest bounds how old copies grow where polls are for captures: to so many times
 	// what they would be on average by turns. 0 means that there is no bound.

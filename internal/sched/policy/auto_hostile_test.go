@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
@@ -33,11 +34,11 @@ func TestAutoSharesTheBudget(t *testing.T) {
 			}
 		}, 10, 3, freshet.Source{}},
 		{"never differs, where worth decays", func(_ freshet.Poll, o *freshet.Outcome) { o.Result = freshet.Unchanged }, 10, 1,
-			freshet.Source{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: time.Minute}}},
+			freshet.Source{Life: objective.Visibility{Kind: objective.VisibleForever}, Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: 0.9, Per: time.Minute}}},
 		{"always fails, where worth decays", func(_ freshet.Poll, o *freshet.Outcome) { o.Result, o.Failure = freshet.Failed, "timeout" }, 10, 3,
-			freshet.Source{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: time.Minute}}},
+			freshet.Source{Life: objective.Visibility{Kind: objective.VisibleForever}, Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: 0.9, Per: time.Minute}}},
 		{"differs at every poll, where worth decays", func(_ freshet.Poll, o *freshet.Outcome) { o.Result = freshet.Changed }, 10, 20,
-			freshet.Source{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: time.Minute}}},
+			freshet.Source{Life: objective.Visibility{Kind: objective.VisibleForever}, Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: 0.9, Per: time.Minute}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.what, func(t *testing.T) {
@@ -68,7 +69,7 @@ func TestAutoSharesTheBudget(t *testing.T) {
 				t.Errorf("each of the odd gets %.2f times an even share of the budget, want no more than %.0f", multiple, tt.atMost)
 			}
 			waiting := 1.0
-			if tt.stakes.Urgency.Kind != freshet.UrgencyUniform { // half the worth is for what is found, however old
+			if tt.stakes.Urgency.Kind != objective.UrgencyUniform { // half the worth is for what is found, however old
 				waiting = 2
 			}
 			if most := fair(pages, budget, waiting); wait > most {
@@ -111,7 +112,7 @@ func TestAutoWithExtremeWeights(t *testing.T) {
 		{"a cost of a million", freshet.Source{Cost: 1e6}},
 		{"a cost of a millionth", freshet.Source{Cost: 1e-6}},
 	} {
-		for _, urgency := range []freshet.Urgency{{}, {Kind: freshet.UrgencyExp, A: 0.9, Per: time.Minute}} {
+		for _, urgency := range []objective.Urgency{{}, {Kind: objective.UrgencyExp, A: 0.9, Per: time.Minute}} {
 			t.Run(tt.what+", "+urgency.String(), func(t *testing.T) {
 				const pages, budget, ticks = 12, 1.0, 3000
 				r := newAutoRun(time.Minute, ticks, budget)
@@ -205,11 +206,11 @@ func TestAutoMixesLivesAndUrgencies(t *testing.T) {
 	r := newAutoRun(time.Minute, ticks, budget)
 	for _, l := range lives {
 		for _, u := range urgencies {
-			life, err := freshet.ParseLifeIn(time.Minute, l)
+			life, err := objective.ParseVisibilityIn(time.Minute, l)
 			if err != nil {
 				t.Fatal(err)
 			}
-			urgency, err := freshet.ParseUrgencyIn(time.Minute, u)
+			urgency, err := objective.ParseUrgencyIn(time.Minute, u)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/sched"
 )
 
 // aimOf returns the place of an aim in freshet.Aims; that of all sources if it is none.
-func (a *Auto) aimOf(aim freshet.Aim) uint8 {
-	if at := slices.Index(freshet.Aims, aim); at >= 0 {
+func (a *Auto) aimOf(aim objective.Objective) uint8 {
+	if at := slices.Index(objective.Objectives, aim); at >= 0 {
 		return uint8(at)
 	}
 	return a.aim
@@ -127,7 +128,7 @@ func (a *Auto) dropAim(slot freshet.Slot) {
 
 // aimNames lists the aims; the first is what is meant without one.
 func aimNames() (names []string) {
-	for _, aim := range freshet.Aims {
+	for _, aim := range objective.Objectives {
 		names = append(names, string(aim))
 	}
 	return names
@@ -149,8 +150,8 @@ const LevelShare = 0.5
 // A pledge is the service level of a source.
 type pledge struct {
 	slot  freshet.Slot
-	level freshet.ServiceLevel
-	life  freshet.Life
+	level objective.ServiceLevel
+	life  objective.Visibility
 	least time.Duration // between two polls, that the source itself asks for
 	rate  float64       // changes a second that it is thought to have
 }
@@ -166,7 +167,7 @@ func (a *Auto) SetLimits(l sched.Limits) {
 // pledge takes note of the service level of a source, if it has one.
 func (a *Auto) pledge(slot freshet.Slot, s freshet.Source) {
 	at, has := a.pledged(slot)
-	switch wanted := s.Level != (freshet.ServiceLevel{}) && !s.Apart(); {
+	switch wanted := s.Level != (objective.ServiceLevel{}) && !s.Apart(); {
 	case !wanted && has:
 		a.pledges = slices.Delete(a.pledges, at, at+1)
 	case wanted:

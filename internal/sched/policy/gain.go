@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 )
 
 // Gains holds, for every slot, the utility that has accrued since its source
@@ -34,8 +35,8 @@ const noGroup = -1
 
 // A Pair tells pairs of life and urgency apart.
 type Pair struct {
-	life  freshet.Span
-	kind  freshet.UrgencyKind
+	life  objective.Span
+	kind  objective.UrgencyKind
 	a     float64
 	k     int
 	scale float64
@@ -43,9 +44,9 @@ type Pair struct {
 }
 
 // PairOf returns the pair of a life and an urgency.
-func PairOf(life freshet.Span, u freshet.Decay) Pair {
+func PairOf(life objective.Span, u objective.Decay) Pair {
 	key := Pair{life: life, kind: u.Kind, a: u.A, k: u.K, scale: u.Scale}
-	if u.Kind == freshet.UrgencyTable {
+	if u.Kind == objective.UrgencyTable {
 		key.table = u.String()
 	}
 	return key
@@ -85,7 +86,7 @@ const shortRun = 16
 // Put tells the life and urgency of the source in a slot, and reports whether
 // the slot begins anew, with nothing accrued. An edit that changes neither
 // leaves what has accrued.
-func (g *Gains) Put(slot freshet.Slot, life freshet.Span, urgency freshet.Decay) (anew bool) {
+func (g *Gains) Put(slot freshet.Slot, life objective.Span, urgency objective.Decay) (anew bool) {
 	for int(slot) >= len(g.now) {
 		g.now, g.group, g.place = append(g.now, 0), append(g.group, noGroup), append(g.place, 0)
 	}
@@ -114,7 +115,7 @@ func (g *Gains) Remove(slot freshet.Slot) {
 }
 
 // groupOf returns the group of a kernel, which it makes if need be.
-func (g *Gains) groupOf(life freshet.Span, u freshet.Decay) int32 {
+func (g *Gains) groupOf(life objective.Span, u objective.Decay) int32 {
 	key := PairOf(life, u)
 	at, ok := g.index[key]
 	if !ok {

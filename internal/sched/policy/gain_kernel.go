@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 )
 
 // A kernel is a life and an urgency, brought to the simplest form that gives
@@ -31,34 +31,34 @@ type kernel struct {
 }
 
 // newKernel returns the kernel of a life and an urgency.
-func newKernel(life freshet.Span, u freshet.Decay) kernel {
+func newKernel(life objective.Span, u objective.Decay) kernel {
 	k := kernel{read: []float64{1}}
 	switch life.Kind {
-	case freshet.LifeOverwrite:
+	case objective.VisibleUntilNext:
 		k.last = 1
-	case freshet.LifeLast:
+	case objective.VisibleLast:
 		k.last = life.N
-	case freshet.LifeWindow:
+	case objective.VisibleFor:
 		k.bound(life.N + 1)
 	}
 	switch u.Kind {
-	case freshet.UrgencyUniform:
+	case objective.UrgencyUniform:
 		k.step = []float64{1}
-	case freshet.UrgencyExp:
+	case objective.UrgencyExp:
 		k.step = []float64{u.A}
-	case freshet.UrgencyWindow:
+	case objective.UrgencyWindow:
 		k.step = []float64{1}
 		k.bound(int(u.A) + 1)
-	case freshet.UrgencyPolyexp:
+	case objective.UrgencyPolyexp:
 		k.step = erlang(u.K, u.A)
 		k.read = ones(u.K + 1)
-	case freshet.UrgencyChordal:
+	case objective.UrgencyChordal:
 		k.step = []float64{1, 1}
 		k.read = []float64{1, -1 / u.A}
 		k.keep = min(cmp.Or(k.keep, longestWindow), longestWindow, int(math.Ceil(u.A)))
-	case freshet.UrgencyPoly:
+	case objective.UrgencyPoly:
 		k.poly(u)
-	case freshet.UrgencyTable:
+	case objective.UrgencyTable:
 		k.table = tabulated(u, min(longestTable, int(math.Ceil(u.End()))))
 	}
 	if k.table != nil && k.keep > 0 && k.keep <= len(k.table) {
@@ -90,7 +90,7 @@ func (k *kernel) bound(n int) {
 }
 
 // tabulated returns the worth after 0, 1, 2 ... up to n-1 instants.
-func tabulated(u freshet.Decay, n int) []float64 {
+func tabulated(u objective.Decay, n int) []float64 {
 	table := make([]float64, n)
 	for t := range table {
 		table[t] = u.At(float64(t))
@@ -99,7 +99,7 @@ func tabulated(u freshet.Decay, n int) []float64 {
 }
 
 // poly sets the urgency (1+t)^-A, with t in units.
-func (k *kernel) poly(u freshet.Decay) {
+func (k *kernel) poly(u objective.Decay) {
 	if u.A == 0 {
 		k.step = []float64{1}
 		return

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/sched/policy"
 	"freshet/internal/test/policytest"
 	"freshet/internal/units"
@@ -58,21 +59,21 @@ func (c wicCase) read(t *testing.T, in, out any) {
 }
 
 // oracleLife and oracleUrgency read the names that the cases use.
-func oracleLife(t *testing.T, s string) freshet.Life {
+func oracleLife(t *testing.T, s string) objective.Visibility {
 	t.Helper()
 	s = strings.NewReplacer("time_window(", "window:", "change_window(", "last:", ")", "").Replace(s)
-	l, err := freshet.ParseLifeIn(time.Minute, s)
+	l, err := objective.ParseVisibilityIn(time.Minute, s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
 
-func oracleUrgency(t *testing.T, s string) freshet.Urgency {
+func oracleUrgency(t *testing.T, s string) objective.Urgency {
 	t.Helper()
 	s = strings.NewReplacer("exponential(", "exp:", "sliding(", "window:", "polynomial(", "poly:",
 		"polyexp_erlang(", "polyexp:", "chordal(", "chordal:", ")", "").Replace(s)
-	u, err := freshet.ParseUrgencyIn(time.Minute, s)
+	u, err := objective.ParseUrgencyIn(time.Minute, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func oracleUrgency(t *testing.T, s string) freshet.Urgency {
 }
 
 // gainTable returns g(prev, j) for all instants, as Gains has them.
-func gainTable(life freshet.Life, u freshet.Urgency, pi []float64) [][]float64 {
+func gainTable(life objective.Visibility, u objective.Urgency, pi []float64) [][]float64 {
 	g := make([][]float64, len(pi)+1)
 	for prev := range g {
 		var gains policy.Gains
@@ -128,8 +129,8 @@ func TestGainOracle(t *testing.T) {
 func TestLifeOracle(t *testing.T) {
 	lifeOf := func(last int, pi []float64, j int) float64 {
 		with, without := append([]float64{1}, pi[1:]...), append([]float64{0}, pi[1:]...)
-		life := freshet.Life{Kind: freshet.LifeLast, N: last}
-		return gainTable(life, freshet.Urgency{}, with)[0][j] - gainTable(life, freshet.Urgency{}, without)[0][j]
+		life := objective.Visibility{Kind: objective.VisibleLast, N: last}
+		return gainTable(life, objective.Urgency{}, with)[0][j] - gainTable(life, objective.Urgency{}, without)[0][j]
 	}
 	for _, c := range wicCases(t, "B02") {
 		var in struct {
@@ -233,32 +234,32 @@ func TestPolyAsExponentials(t *testing.T) {
 
 // lives and urgencies are drawn from all kinds, at sizes that reach across
 // windows and the lengths of tables.
-func drawLife(t *rapid.T) freshet.Life {
-	kind := freshet.LifeKind(rapid.IntRange(0, 3).Draw(t, "life"))
+func drawLife(t *rapid.T) objective.Visibility {
+	kind := objective.VisibilityKind(rapid.IntRange(0, 3).Draw(t, "life"))
 	switch kind {
-	case freshet.LifeWindow:
-		return freshet.Life{Kind: kind, For: time.Duration(rapid.IntRange(0, 12).Draw(t, "instants")) * time.Minute}
-	case freshet.LifeLast:
-		return freshet.Life{Kind: kind, N: rapid.IntRange(1, 5).Draw(t, "changes")}
+	case objective.VisibleFor:
+		return objective.Visibility{Kind: kind, For: time.Duration(rapid.IntRange(0, 12).Draw(t, "instants")) * time.Minute}
+	case objective.VisibleLast:
+		return objective.Visibility{Kind: kind, N: rapid.IntRange(1, 5).Draw(t, "changes")}
 	}
-	return freshet.Life{Kind: kind}
+	return objective.Visibility{Kind: kind}
 }
 
-func drawUrgency(t *rapid.T) freshet.Urgency {
-	u := freshet.Urgency{Kind: freshet.UrgencyKind(rapid.IntRange(0, 6).Draw(t, "urgency")), Per: time.Minute}
+func drawUrgency(t *rapid.T) objective.Urgency {
+	u := objective.Urgency{Kind: objective.UrgencyKind(rapid.IntRange(0, 6).Draw(t, "urgency")), Per: time.Minute}
 	switch u.Kind {
-	case freshet.UrgencyExp:
+	case objective.UrgencyExp:
 		u.A = rapid.SampledFrom([]float64{0, 0.3, 0.9, 1}).Draw(t, "rate")
-	case freshet.UrgencyWindow:
+	case objective.UrgencyWindow:
 		u.Width = time.Duration(rapid.IntRange(0, 12).Draw(t, "width")) * time.Minute
-	case freshet.UrgencyPoly:
+	case objective.UrgencyPoly:
 		u.A = rapid.SampledFrom([]float64{0, 0.01, 0.5, 1, 1.7, 3.7, 5}).Draw(t, "power")
-	case freshet.UrgencyPolyexp:
+	case objective.UrgencyPolyexp:
 		u.K = rapid.IntRange(0, 4).Draw(t, "order")
 		u.A = rapid.SampledFrom([]float64{0, 0.05, 0.5, 2}).Draw(t, "decay")
-	case freshet.UrgencyChordal:
+	case objective.UrgencyChordal:
 		u.Width = time.Duration(rapid.SampledFrom([]float64{0.5, 1, 1.5, 4, 9.25}).Draw(t, "width") * float64(time.Minute))
-	case freshet.UrgencyTable:
+	case objective.UrgencyTable:
 		x := 1.0
 		for range rapid.IntRange(1, 9).Draw(t, "length") {
 			u.Table = append(u.Table, x)
@@ -275,7 +276,7 @@ func TestGainsAreTheirDefinition(t *testing.T) {
 		const horizon = 45
 		slots := rapid.IntRange(1, 5).Draw(t, "slots")
 		var gains policy.Gains
-		lives, urgencies := make([]freshet.Life, slots), make([]freshet.Urgency, slots)
+		lives, urgencies := make([]objective.Visibility, slots), make([]objective.Urgency, slots)
 		pi, prev := make([][]float64, slots), make([]int, slots)
 		for s := range slots {
 			lives[s], urgencies[s] = drawLife(t), drawUrgency(t)
@@ -293,7 +294,7 @@ func TestGainsAreTheirDefinition(t *testing.T) {
 			for s := range slots {
 				got, want := gains.Of(freshet.Slot(s)), policytest.Accrued(lives[s], urgencies[s], pi[s], prev[s], j)
 				tol := 1e-12
-				if urgencies[s].Kind == freshet.UrgencyPoly {
+				if urgencies[s].Kind == objective.UrgencyPoly {
 					tol = 1e-6
 				}
 				if math.Abs(got-want) > tol*want+1e-15*want || want < 1e-290 && got != 0 {
@@ -322,9 +323,9 @@ func TestPolyOverLongGaps(t *testing.T) {
 		{0.3, 60}, {1, 2.5},
 	}
 	for _, tt := range tests {
-		u := freshet.Decay{Kind: freshet.UrgencyPoly, A: tt.power, Scale: tt.units}
+		u := objective.Decay{Kind: objective.UrgencyPoly, A: tt.power, Scale: tt.units}
 		var gains policy.Gains
-		gains.Put(0, freshet.Span{Kind: freshet.LifeAppend}, u)
+		gains.Put(0, objective.Span{Kind: objective.VisibleForever}, u)
 		gains.Step([]float64{1})
 		for age := 1; age <= 30_000; age++ {
 			gains.Step([]float64{0})
@@ -341,13 +342,13 @@ func TestGainsKeepTheUnit(t *testing.T) {
 	for _, text := range []string{
 		"uniform", "exp:0.5/1m", "half-life:1h", "window:10m", "poly:2/1m", "poly:5/10m", "polyexp:2,0.5/1m", "chordal:15m", "table:1,0.5,0.1/5m",
 	} {
-		u, err := freshet.ParseUrgency(text)
+		u, err := objective.ParseUrgency(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, instant := range []time.Duration{time.Second, 20 * time.Second, time.Minute} {
 			var gains policy.Gains
-			gains.Put(0, freshet.Span{Kind: freshet.LifeAppend}, u.In(instant))
+			gains.Put(0, objective.Span{Kind: objective.VisibleForever}, u.In(instant))
 			gains.Step([]float64{1})
 			for age := instant; age <= 20*time.Minute; age += instant {
 				gains.Step([]float64{0})
@@ -365,8 +366,8 @@ func TestGainsKeepTheUnit(t *testing.T) {
 func TestWindowsKeepTheUnit(t *testing.T) {
 	for _, instant := range []time.Duration{time.Second, 20 * time.Second, time.Minute} {
 		w := policy.NewWIC(policy.WICConfig{Start: noon, Instant: instant})
-		w.Put(noon, 0, freshet.Source{ID: "a", Life: freshet.Life{Kind: freshet.LifeWindow, For: 3 * time.Minute}}, time.Time{})
-		w.Put(noon, 1, freshet.Source{ID: "b", Life: freshet.Life{Kind: freshet.LifeWindow, For: 3000 * units.Day}}, time.Time{})
+		w.Put(noon, 0, freshet.Source{ID: "a", Life: objective.Visibility{Kind: objective.VisibleFor, For: 3 * time.Minute}}, time.Time{})
+		w.Put(noon, 1, freshet.Source{ID: "b", Life: objective.Visibility{Kind: objective.VisibleFor, For: 3000 * units.Day}}, time.Time{})
 		worth := map[freshet.Slot]float64{}
 		for j := 1; j <= 300; j++ {
 			w.Choose(noon.Add(time.Duration(j)*instant), 2, func(slot freshet.Slot, x float64) bool {
@@ -386,16 +387,16 @@ func TestWindowsKeepTheUnit(t *testing.T) {
 // An edit that leaves life and urgency alone leaves what has accrued.
 func TestGainsThroughEdits(t *testing.T) {
 	var gains policy.Gains
-	life := freshet.Span{Kind: freshet.LifeLast, N: 3}
-	gains.Put(2, life, freshet.Decay{})
+	life := objective.Span{Kind: objective.VisibleLast, N: 3}
+	gains.Put(2, life, objective.Decay{})
 	gains.Step([]float64{1, 1, 0.5})
-	if anew := gains.Put(2, life, freshet.Decay{}); anew || gains.Of(2) != 0.5 {
+	if anew := gains.Put(2, life, objective.Decay{}); anew || gains.Of(2) != 0.5 {
 		t.Errorf("after an edit %v have accrued, want 0.5", gains.Of(2))
 	}
 	if gains.Of(0) != 0 || gains.Of(1) != 0 {
 		t.Error("a slot without a source has accrued something")
 	}
-	if anew := gains.Put(2, freshet.Span{}, freshet.Decay{}); !anew || gains.Of(2) != 0 {
+	if anew := gains.Put(2, objective.Span{}, objective.Decay{}); !anew || gains.Of(2) != 0 {
 		t.Errorf("under another life %v have accrued, want nothing", gains.Of(2))
 	}
 	gains.Pass(2, 0.25, 1)

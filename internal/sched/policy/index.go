@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 )
 
 // A Value says what polls of a source are worth by its life and urgency, when
@@ -48,8 +48,8 @@ const (
 
 // A ValueConfig says what a Value is of. The zero ValueConfig works.
 type ValueConfig struct {
-	Life    freshet.Span
-	Urgency freshet.Decay
+	Life    objective.Span
+	Urgency objective.Decay
 
 	// Patience is after how many instants a change has lost all but a third
 	// of its worth where nothing is ever lost and late is as good as early.
@@ -62,26 +62,26 @@ type ValueConfig struct {
 func NewValue(c ValueConfig) Value {
 	v := Value{keep: math.Inf(1)}
 	switch c.Life.Kind {
-	case freshet.LifeOverwrite:
+	case objective.VisibleUntilNext:
 		v.last = 1
-	case freshet.LifeLast:
+	case objective.VisibleLast:
 		v.last = c.Life.N
-	case freshet.LifeWindow:
+	case objective.VisibleFor:
 		v.bound(c.Life.N + 1)
 	}
 	switch u := c.Urgency; u.Kind {
-	case freshet.UrgencyUniform:
-	case freshet.UrgencyExp:
+	case objective.UrgencyUniform:
+	case objective.UrgencyExp:
 		v.decay = -math.Log(u.A)
-	case freshet.UrgencyWindow:
+	case objective.UrgencyWindow:
 		v.bound(int(u.A) + 1)
-	case freshet.UrgencyChordal:
+	case objective.UrgencyChordal:
 		v.bound(int(math.Ceil(u.A)))
 		v.form = summedForm
-	case freshet.UrgencyTable:
+	case objective.UrgencyTable:
 		v.bound(int(math.Ceil(u.End())))
 		v.form = summedForm
-	case freshet.UrgencyPoly, freshet.UrgencyPolyexp:
+	case objective.UrgencyPoly, objective.UrgencyPolyexp:
 		if u.A > 0 {
 			v.form = summedForm
 		}
@@ -311,7 +311,7 @@ func (v Value) Due(rate, price float64) float64 {
 // before it, by three points of Gauss and Legendre. Between whole numbers a sum
 // from a to b-1 is taken for the integral from a-1/2 to b-1/2.
 type ages struct {
-	urgency freshet.Decay
+	urgency objective.Decay
 	first   []float64 // the urgency at 0, 1, 2 ...
 	blocks  []ageBlock
 	until   float64 // where the blocks end
@@ -339,10 +339,10 @@ var (
 )
 
 // newAges lays out an urgency up to an age.
-func newAges(u freshet.Decay, keep float64) *ages {
+func newAges(u objective.Decay, keep float64) *ages {
 	a := &ages{urgency: u}
 	n := smoothAges
-	if u.Kind == freshet.UrgencyTable {
+	if u.Kind == objective.UrgencyTable {
 		n = tableAges
 	}
 	keep = min(keep, mostAges)

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/sched/policy"
 )
 
@@ -29,13 +29,13 @@ var valuePairs = []struct {
 	{"overwrite", "table:1,1,0.8,0.1", 1e-9}, {"append", "table:1,0.5,0.5,0.2", 1e-9},
 }
 
-func parsePair(tb testing.TB, life, urgency string) (freshet.Span, freshet.Decay) {
+func parsePair(tb testing.TB, life, urgency string) (objective.Span, objective.Decay) {
 	tb.Helper()
-	l, err := freshet.ParseLifeIn(time.Minute, life)
+	l, err := objective.ParseVisibilityIn(time.Minute, life)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	u, err := freshet.ParseUrgencyIn(time.Minute, urgency)
+	u, err := objective.ParseUrgencyIn(time.Minute, urgency)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestIndexWithoutInstants(t *testing.T) {
 // Waiting for what is never lost costs a little all the same, so that more is
 // worth more.
 func TestPatience(t *testing.T) {
-	appends := policy.NewValue(policy.ValueConfig{Life: freshet.Span{Kind: freshet.LifeAppend}, Patience: 1000})
+	appends := policy.NewValue(policy.ValueConfig{Life: objective.Span{Kind: objective.VisibleForever}, Patience: 1000})
 	b := 1.0 / 1000
 	for _, tau := range []float64{1, 50, 3000} {
 		g := 0.0

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
 )
@@ -60,7 +61,7 @@ func BenchmarkWICAlike(b *testing.B) {
 }
 
 func benchWIC(b *testing.B, w *policy.WIC, pages int, life, urgency string) {
-	u, err := freshet.ParseUrgencyIn(time.Minute, urgency)
+	u, err := objective.ParseUrgencyIn(time.Minute, urgency)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -68,8 +69,8 @@ func benchWIC(b *testing.B, w *policy.WIC, pages int, life, urgency string) {
 	for i := range pages {
 		s := freshet.Source{ID: freshet.SourceID(fmt.Sprintf("%07d", i)), Urgency: u}
 		if life == "" {
-			s.Life.Kind = freshet.LifeKind(i % 2)
-		} else if s.Life, err = freshet.ParseLifeIn(time.Minute, life); err != nil {
+			s.Life.Kind = objective.VisibilityKind(i % 2)
+		} else if s.Life, err = objective.ParseVisibilityIn(time.Minute, life); err != nil {
 			b.Fatal(err)
 		}
 		w.Put(noon, freshet.Slot(i), s, time.Time{})

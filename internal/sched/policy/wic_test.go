@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -107,12 +108,12 @@ func TestTimelinessAndCompleteness(t *testing.T) {
 				pi[i] = append(pi[i], p)
 			}
 		}
-		appending := []freshet.Life{{Kind: freshet.LifeAppend}}
-		timely := newWicWorld(pi, nil, in.C, appending, freshet.Urgency{Kind: freshet.UrgencyWindow})
+		appending := []objective.Visibility{{Kind: objective.VisibleForever}}
+		timely := newWicWorld(pi, nil, in.C, appending, objective.Urgency{Kind: objective.UrgencyWindow})
 		if u, _ := timely.Utility(timely.Run(timely.wic())); !agrees(u, want.Timely, c.Tol) {
 			t.Errorf("%s: %v captured at once, want %v", c.ID, u, want.Timely)
 		}
-		complete := newWicWorld(pi, nil, in.C, appending, freshet.Urgency{})
+		complete := newWicWorld(pi, nil, in.C, appending, objective.Urgency{})
 		if got := complete.Optimum(); !agrees(got, want.Complete, c.Tol) {
 			t.Errorf("%s: at most %v can be captured, want %v", c.ID, got, want.Complete)
 		}
@@ -122,9 +123,9 @@ func TestTimelinessAndCompleteness(t *testing.T) {
 	}
 }
 
-func drawWorld(t *rapid.T, urgency freshet.Urgency) wicWorld {
+func drawWorld(t *rapid.T, urgency objective.Urgency) wicWorld {
 	pages, n := rapid.IntRange(1, 3).Draw(t, "pages"), rapid.IntRange(1, 5).Draw(t, "instants")
-	pi, weights, lives := make(pis, pages), make([]float64, pages), make([]freshet.Life, pages)
+	pi, weights, lives := make(pis, pages), make([]float64, pages), make([]objective.Visibility, pages)
 	for i := range pages {
 		lives[i] = drawLife(t)
 		weights[i] = rapid.SampledFrom([]float64{0.2, 0.5, 1}).Draw(t, "weight")
@@ -155,7 +156,7 @@ func TestWICIsWithinItsBound(t *testing.T) {
 // Where only captures without delay count, nothing is better than WIC.
 func TestWICIsOptimalWithoutDelay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t, freshet.Urgency{Kind: freshet.UrgencyWindow})
+		w := drawWorld(t, objective.Urgency{Kind: objective.UrgencyWindow})
 		if u, _ := w.Utility(w.Run(w.wic())); !agrees(u, w.Optimum(), 1e-9) {
 			t.Errorf("captured %v, want %v", u, w.Optimum())
 		}
@@ -180,7 +181,7 @@ func TestWICOffersInOrder(t *testing.T) {
 			}
 			w.Pages = append(w.Pages, freshet.Source{
 				ID: freshet.SourceID(fmt.Sprintf("p%03d", ids[i])), Cost: rapid.SampledFrom([]float64{0, 2}).Draw(t, "cost"),
-				Life: freshet.Life{Kind: freshet.LifeAppend},
+				Life: objective.Visibility{Kind: objective.VisibleForever},
 			})
 		}
 		wic := w.wic()
@@ -266,7 +267,7 @@ func TestWICCounts(t *testing.T) {
 		return got
 	}
 	minute := func(j int) time.Time { return noon.Add(time.Duration(j) * time.Minute) }
-	life := freshet.Life{Kind: freshet.LifeAppend}
+	life := objective.Visibility{Kind: objective.VisibleForever}
 	w := policy.NewWIC(policy.WICConfig{Start: noon, Estimator: pis{{0.5, 0.25, 0.25, 0.125, 0}, {0.5, 0.25, 0, 0, 0}}})
 	w.Put(noon, 0, freshet.Source{ID: "a", Life: life}, time.Time{})
 	w.Put(minute(2), 1, freshet.Source{ID: "b", Life: life}, minute(1))

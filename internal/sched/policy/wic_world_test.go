@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/sched/policy"
 	"freshet/internal/test/policytest"
 )
@@ -15,7 +16,7 @@ type pis = policytest.Table
 // A wicWorld is pages and how they change.
 type wicWorld struct{ policytest.World }
 
-func newWicWorld(pi pis, weights []float64, polls int, life []freshet.Life, urgency freshet.Urgency) wicWorld {
+func newWicWorld(pi pis, weights []float64, polls int, life []objective.Visibility, urgency objective.Urgency) wicWorld {
 	return wicWorld{policytest.NewWorld(pi, weights, polls, life, urgency)}
 }
 
@@ -54,7 +55,7 @@ type scheduleInput struct {
 
 func (in scheduleInput) world(t *testing.T) wicWorld {
 	t.Helper()
-	var lives []freshet.Life
+	var lives []objective.Visibility
 	switch l := in.Life.(type) {
 	case string:
 		lives = append(lives, oracleLife(t, l))

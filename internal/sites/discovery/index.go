@@ -12,6 +12,8 @@ import (
 
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/sites"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/sites/sitemap"
@@ -201,7 +203,7 @@ func (e *Explorer) addIndex(ctx context.Context, s *survey, rawURL string, by fr
 	}
 	index := s.site.Page(indexID(s.site.ID, at), at)
 	index.Index, index.Recipe, index.Expect, index.Keep = true, freshet.Recipe{}, nil, freshet.Keep{Versions: 2}
-	index.Noise, index.Suspect, index.Level = freshet.NoiseOff, freshet.IgnoreSuspects, freshet.ServiceLevel{}
+	index.Noise, index.Suspect, index.Level = freshet.NoiseOff, suspect.Ignore, objective.ServiceLevel{}
 	index, err = e.cfg.Daemon.AddSource(ctx, index)
 	if errors.Is(err, freshet.ErrConflict) { // it is watched already
 		s.indexes[at] = true

@@ -11,6 +11,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
@@ -158,7 +159,7 @@ func (e *editor) poll(ctx context.Context, id freshet.SourceID) error {
 	case 1:
 		r.Outcome.Result = freshet.Changed
 	case 2:
-		r.Outcome.Result, r.Outcome.Suspect = freshet.Doubted, freshet.SuspectShrunk
+		r.Outcome.Result, r.Outcome.Suspect = freshet.Doubted, suspect.Shrunk
 	}
 	if r.Outcome.Result == freshet.Changed || r.Outcome.Result == freshet.Doubted {
 		r.Capture = &freshet.Capture{Text: text, Hash: freshet.HashOf(text), Title: string(text), Raw: freshet.Raw{Body: text, Status: 200}}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
@@ -118,7 +119,7 @@ func TestOpensTheOldestFormat(t *testing.T) {
 	if kept, err := sinks.NewStore(s.DB()).Sinks(ctx); err != nil || len(kept) != 1 || kept[0].Name != "team" {
 		t.Errorf("the sinks are %+v: %v", kept, err)
 	}
-	if u, err := auth.NewStore(s.DB()).User(ctx, "ada"); err != nil || u.Role != freshet.Admin {
+	if u, err := auth.NewStore(s.DB()).User(ctx, "ada"); err != nil || u.Role != access.Admin {
 		t.Errorf("the user is %+v: %v", u, err)
 	}
 	text := []byte("state six")

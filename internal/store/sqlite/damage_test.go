@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
@@ -101,11 +102,11 @@ func rich(t *testing.T) string {
 	}))
 	do(outbox.Advance(ctx, "slow", sinks.Position{Stream: sinks.StreamBatches, Cursor: 1}, []sinks.NewDelivery{{Cursor: 1, Event: "q.1", Source: "a", Body: []byte("{}"), InOrder: true}}))
 	users := auth.NewStore(s.DB())
-	_, err = users.AddUser(ctx, auth.User{Name: "ada", Role: freshet.Admin, Password: "hash", Subject: "https://id.example#1", Created: noon, Set: noon})
+	_, err = users.AddUser(ctx, auth.User{Name: "ada", Role: access.Admin, Password: "hash", Subject: "https://id.example#1", Created: noon, Set: noon})
 	do(err)
 	do(users.AddCredential(ctx, auth.Credential{
 		ID: "p", Kind: auth.TokenKind, Secret: freshet.HashOf([]byte("p")), User: "ada", Name: "ci", From: "192.0.2.1",
-		Limit: auth.Limit{Scopes: []freshet.Right{freshet.RightRead}, Tag: "t"}, Created: noon, Expires: noon.Add(time.Hour), Used: noon,
+		Limit: auth.Limit{Scopes: []access.Right{access.Read}, Tag: "t"}, Created: noon, Expires: noon.Add(time.Hour), Used: noon,
 	}))
 	do(users.AddCredential(ctx, auth.Credential{ID: "s", Kind: auth.SessionKind, Secret: freshet.HashOf([]byte("s")), Parent: "p", Created: noon}))
 	for range 2 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
@@ -73,7 +74,7 @@ func TestOpensTheOldestFormat(t *testing.T) {
 		t.Errorf("the sinks are %+v: %v", kept, err)
 	}
 	users := auth.NewStore(s.DB())
-	if u, err := users.User(ctx, "ada"); err != nil || u.Role != freshet.Admin {
+	if u, err := users.User(ctx, "ada"); err != nil || u.Role != access.Admin {
 		t.Errorf("the user is %+v: %v", u, err)
 	}
 	if entries, err := users.AuditLog(ctx, auth.AuditQuery{}); err != nil || len(entries) != 8 {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
@@ -25,9 +26,9 @@ func TestKnown(t *testing.T) {
 		src := freshet.Source{
 			ID: freshet.SourceID(fmt.Sprintf("s%04d", i)), URL: fmt.Sprintf("https://host%d.example/%d", i%7, i), Created: noon,
 			Tags: []string{"even", "odd"}[i%2 : i%2+1], Weight: float64(i % 3), Cost: 2, MinGap: time.Minute, MaxGap: time.Hour, Paused: i%5 == 0,
-			Life:    freshet.Life{Kind: freshet.LifeLast, N: 1 + i%4},
-			Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.5},
-			Level:   freshet.ServiceLevel{Share: 0.9, Within: time.Hour},
+			Life:    objective.Visibility{Kind: objective.VisibleLast, N: 1 + i%4},
+			Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: 0.5},
+			Level:   objective.ServiceLevel{Share: 0.9, Within: time.Hour},
 		}
 		added, err := s.AddSource(t.Context(), src)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 )
 
 // Noon is when every test begins.
@@ -63,7 +64,7 @@ type World struct {
 
 // NewWorld returns a world. Lives are given to the pages in turn; without weights
 // all weigh the same.
-func NewWorld(chance Table, weights []float64, polls int, lives []freshet.Life, urgency freshet.Urgency) World {
+func NewWorld(chance Table, weights []float64, polls int, lives []objective.Visibility, urgency objective.Urgency) World {
 	w := World{Chance: chance, Polls: polls}
 	for i := range chance {
 		s := freshet.Source{ID: freshet.SourceID(fmt.Sprintf("p%03d", i)), Life: lives[i%len(lives)], Urgency: urgency}
@@ -155,7 +156,7 @@ func (w World) Optimum() float64 {
 // Lasts returns the chance that a change at instant k can still be captured at j:
 // that not too many of the independent changes after it came. The chances are
 // those of a page, from instant 1.
-func Lasts(life freshet.Life, chance []float64, k, j int) float64 {
+func Lasts(life objective.Visibility, chance []float64, k, j int) float64 {
 	d := []float64{1} // the chance of so many changes
 	for _, p := range chance[k:j] {
 		next := make([]float64, len(d)+1)
@@ -176,7 +177,7 @@ func Lasts(life freshet.Life, chance []float64, k, j int) float64 {
 
 // Accrued returns the utility between polls at instants prev and j, by its
 // definition.
-func Accrued(life freshet.Life, u freshet.Urgency, chance []float64, prev, j int) (sum float64) {
+func Accrued(life objective.Visibility, u objective.Urgency, chance []float64, prev, j int) (sum float64) {
 	for k := prev + 1; k <= j; k++ {
 		sum += u.In(Tick).At(float64(j-k)) * chance[k-1] * Lasts(life, chance, k, j)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 	"freshet/internal/invalid"
 	"freshet/internal/sinks"
 )
@@ -16,9 +17,9 @@ var catalogTests = []test{
 		want := freshet.Source{
 			ID: "a-1.b_C", URL: "https://a.example/?q=é", Name: "Ä page", Tags: []string{"news", "æ"},
 			Recipe: freshet.Recipe{Kind: freshet.HTML, CSS: "main > p"}, Weight: 2.5, Paused: true,
-			Life: freshet.Life{Kind: freshet.LifeLast, N: 3}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9}, Cost: 4,
+			Life: objective.Visibility{Kind: objective.VisibleLast, N: 3}, Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: 0.9}, Cost: 4,
 			MinGap: time.Minute, MaxGap: time.Hour, Keep: freshet.Keep{Age: time.Hour, Versions: 7, Bytes: 1 << 40},
-			Level:  freshet.ServiceLevel{Share: 0.995, Within: 90 * time.Second},
+			Level:  objective.ServiceLevel{Share: 0.995, Within: 90 * time.Second},
 			Origin: freshet.FromFile, Created: noon,
 		}
 		added := b.addSource(want)
@@ -67,7 +68,7 @@ var catalogTests = []test{
 	{"an update replaces the source", func(b *bench) {
 		s := b.add("a")
 		s.Name, s.Paused, s.URL, s.Tags = "new", true, "https://new.example/", []string{"x"}
-		s.Level = freshet.ServiceLevel{Share: 0.9, Within: time.Hour}
+		s.Level = objective.ServiceLevel{Share: 0.9, Within: time.Hour}
 		b.ok("update", b.UpdateSource(b.Context(), s))
 		s.Revision = 2
 		same(b, "the source", b.watched("a").Source, s)

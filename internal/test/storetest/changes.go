@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/suspect"
 )
 
 var changeTests = []test{
@@ -59,8 +60,8 @@ var changeTests = []test{
 		}
 		doubted := saw("a", minute(60), freshet.Doubted, "")
 		doubted.Capture = saw("a", minute(60), freshet.Changed, "six").Capture
-		doubted.Capture.Quiet, doubted.Outcome.Suspect = freshet.QuietSuspect, freshet.SuspectLogin
-		doubted.Held = freshet.Held{Suspect: freshet.SuspectLogin, Since: minute(60), Looks: 1}
+		doubted.Capture.Quiet, doubted.Outcome.Suspect = freshet.QuietSuspect, suspect.Login
+		doubted.Held = freshet.Held{Suspect: suspect.Login, Since: minute(60), Looks: 1}
 		b.commit(doubted)
 		b.commit(saw("b", minute(70), freshet.Changed, "six"))
 		span := func(since, until int) (in freshet.Between) {

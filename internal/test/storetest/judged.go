@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 )
 
 // suspectTest goes through what a source is suspected of, from poll to poll.
 func suspectTest(b *bench) {
 	b.add("a")
 	login := "https://a.example/login"
-	check := func(what string, why freshet.Suspect, landed string) {
+	check := func(what string, why suspect.Class, landed string) {
 		b.Helper()
 		for range 2 {
 			st := b.watched("a").Status
@@ -25,25 +26,25 @@ func suspectTest(b *bench) {
 	b.commit(first)
 	check("at first", "", "")
 	r := saw("a", minute(1), freshet.Changed, "log in")
-	r.Outcome.Suspect, r.Outcome.Landed = freshet.SuspectLogin, login
+	r.Outcome.Suspect, r.Outcome.Landed = suspect.Login, login
 	o, c := b.commit(r)
-	if o.Suspect != freshet.SuspectLogin || o.Landed != login || c.Suspect != freshet.SuspectLogin || c.Landed != login {
+	if o.Suspect != suspect.Login || o.Landed != login || c.Suspect != suspect.Login || c.Landed != login {
 		b.Errorf("the outcome comes back as %+v, the change as %+v", o, c)
 	}
-	check("sent to log in", freshet.SuspectLogin, login)
+	check("sent to log in", suspect.Login, login)
 	b.commit(failed("a", minute(2), "dns"))
-	check("after a failure", freshet.SuspectLogin, login)
-	for n, why := range map[int]freshet.Suspect{1: "", 2: freshet.SuspectLogin} {
+	check("after a failure", suspect.Login, login)
+	for n, why := range map[int]suspect.Class{1: "", 2: suspect.Login} {
 		if v, err := b.Version(b.Context(), "a", n); err != nil || v.Suspect != why || v.URL != "https://a.example/" {
 			b.Errorf("version %d is suspect by %q at %q (%v), want %q", n, v.Suspect, v.URL, err, why)
 		}
 	}
 	told, err := b.Changes(b.Context(), freshet.ChangeQuery{})
-	if err != nil || len(told) != 1 || told[0].Suspect != freshet.SuspectLogin || told[0].Landed != login {
+	if err != nil || len(told) != 1 || told[0].Suspect != suspect.Login || told[0].Landed != login {
 		b.Errorf("the log of changes is %+v (%v)", told, err)
 	}
 	logged, err := b.Outcomes(b.Context(), freshet.OutcomeQuery{})
-	if err != nil || len(logged) != 3 || logged[1].Suspect != freshet.SuspectLogin || logged[1].Landed != login || logged[2].Suspect != "" {
+	if err != nil || len(logged) != 3 || logged[1].Suspect != suspect.Login || logged[1].Landed != login || logged[2].Suspect != "" {
 		b.Errorf("the log of outcomes is %+v (%v)", logged, err)
 	}
 	b.commit(saw("a", minute(3), freshet.Unchanged, ""))

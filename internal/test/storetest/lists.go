@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/invalid"
 )
 
@@ -158,7 +159,7 @@ func (m *listMachine) poll(rt *rapid.T) {
 	r := failed(id, m.now, "dns")
 	if result := rapid.SampledFrom([]freshet.Result{freshet.Unchanged, freshet.First, freshet.Changed, freshet.Failed}).Draw(rt, "result"); result != freshet.Failed {
 		r = saw(id, m.now, result, fmt.Sprint(m.now))
-		r.Outcome.Suspect = rapid.SampledFrom([]freshet.Suspect{"", "", freshet.SuspectLogin}).Draw(rt, "suspect")
+		r.Outcome.Suspect = rapid.SampledFrom([]suspect.Class{"", "", suspect.Login}).Draw(rt, "suspect")
 		if rapid.IntRange(0, 3).Draw(rt, "moved") == 0 {
 			r.Moved = freshet.Moved{URL: "https://elsewhere.example/", At: m.now}
 		}

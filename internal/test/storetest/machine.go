@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 )
 
 // A machine drives a store and its model.
@@ -110,7 +111,7 @@ func (m *machine) poll(rt *rapid.T) {
 			r = noise(id, m.now, text)
 		}
 		r.Validators.ETag = rapid.SampledFrom([]string{"", "x", "y"}).Draw(rt, "etag")
-		r.Outcome.Suspect = rapid.SampledFrom([]freshet.Suspect{"", "", freshet.SuspectEmpty, freshet.SuspectLogin}).Draw(rt, "suspect")
+		r.Outcome.Suspect = rapid.SampledFrom([]suspect.Class{"", "", suspect.Empty, suspect.Login}).Draw(rt, "suspect")
 		r.Outcome.Landed = rapid.SampledFrom([]string{"", "https://a.example/login"}).Draw(rt, "landed")
 		r.Outcome.FreshFor = rapid.SampledFrom([]time.Duration{0, time.Second, time.Hour}).Draw(rt, "fresh")
 	}

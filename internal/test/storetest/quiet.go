@@ -6,6 +6,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/suspect"
 )
 
 // noise returns the record of a poll that found only what does not count.
@@ -19,7 +20,7 @@ func noise(id freshet.SourceID, at time.Time, text string) freshet.Record {
 // one than is held already.
 func doubted(id freshet.SourceID, at time.Time, text string, h freshet.Held) freshet.Record {
 	r := saw(id, at, freshet.Changed, text)
-	r.Outcome.Result, r.Outcome.Suspect, r.Held = freshet.Doubted, freshet.SuspectShrunk, h
+	r.Outcome.Result, r.Outcome.Suspect, r.Held = freshet.Doubted, suspect.Shrunk, h
 	r.Outcome.LookAgain = 2 * time.Minute
 	if r.Capture.Quiet = freshet.QuietSuspect; text == "" {
 		r.Capture = nil
@@ -62,11 +63,11 @@ var quietTests = []test{
 		}
 		for range 2 {
 			st := b.watched("a").Status
-			if st.Head.Number != 1 || st.Changes != 0 || st.Failures != 0 || st.Validators.ETag != "x" || !st.Seen.Equal(noon) || st.Suspect != freshet.SuspectShrunk {
+			if st.Head.Number != 1 || st.Changes != 0 || st.Failures != 0 || st.Validators.ETag != "x" || !st.Seen.Equal(noon) || st.Suspect != suspect.Shrunk {
 				b.Errorf("the standing is %+v", st)
 			}
 			same(b, "what is held", st.Held, freshet.Held{
-				Number: 2, Hash: freshet.HashOf([]byte("log in")), Recipe: freshet.Recipe{}.Key(), Suspect: freshet.SuspectShrunk, Summary: "now log in",
+				Number: 2, Hash: freshet.HashOf([]byte("log in")), Recipe: freshet.Recipe{}.Key(), Suspect: suspect.Shrunk, Summary: "now log in",
 				Seen: minute(1).Add(time.Second), Since: minute(1), Looks: 1, Agreed: 1, Again: minute(3),
 			})
 			b.reopen()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/invalid"
 	"freshet/internal/search"
 )
@@ -163,8 +164,8 @@ var searchTests = []test{
 		b.pages("a", "the page")
 		doubted := saw("a", minute(20), freshet.Doubted, "")
 		doubted.Capture = saw("a", minute(20), freshet.Changed, "please log in").Capture
-		doubted.Capture.Quiet, doubted.Outcome.Suspect = freshet.QuietSuspect, freshet.SuspectLogin
-		doubted.Held = freshet.Held{Suspect: freshet.SuspectLogin, Since: minute(20), Looks: 1}
+		doubted.Capture.Quiet, doubted.Outcome.Suspect = freshet.QuietSuspect, suspect.Login
+		doubted.Held = freshet.Held{Suspect: suspect.Login, Since: minute(20), Looks: 1}
 		b.commit(doubted)
 		b.index()
 		same(b, "what is held", b.search(search.Request{Words: "log"}), []string(nil))

@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/auth"
+	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
 )
 
 // user adds a user.
-func (b *bench) user(name string, role freshet.Role) auth.User {
+func (b *bench) user(name string, role access.Role) auth.User {
 	b.Helper()
 	u, err := b.AddUser(b.Context(), auth.User{Name: name, Role: role, Password: "hash of " + name, Created: noon, Set: noon})
 	b.ok("add user "+name, err)
@@ -37,7 +38,7 @@ func (b *bench) names() string {
 func (b *bench) pass(id string, kind auth.CredentialKind, user, parent string) auth.Credential {
 	b.Helper()
 	p := auth.Credential{ID: id, Kind: kind, Secret: freshet.HashOf([]byte(id)), User: user, Name: "for " + id, Parent: parent, From: "192.0.2.7",
-		Limit:   auth.Limit{Scopes: []freshet.Right{freshet.RightRead, freshet.RightWrite}, Tag: "shop"},
+		Limit:   auth.Limit{Scopes: []access.Right{access.Read, access.Write}, Tag: "shop"},
 		Created: noon, Expires: noon.Add(time.Hour)}
 	b.ok("add pass "+id, b.AddCredential(b.Context(), p))
 	return p
@@ -78,8 +79,8 @@ func (b *bench) refuses(what string, err error) {
 
 var userTests = []test{
 	{"a user is as it was added, after an edit, and gone after a removal", func(b *bench) {
-		ada := b.user("ada", freshet.Admin)
-		ada.Role, ada.Password, ada.Subject, ada.Set, ada.Created = freshet.Admin, "other", "https://id.example#7", noon.Add(time.Hour), noon.Add(time.Hour)
+		ada := b.user("ada", access.Admin)
+		ada.Role, ada.Password, ada.Subject, ada.Set, ada.Created = access.Admin, "other", "https://id.example#7", noon.Add(time.Hour), noon.Add(time.Hour)
 		stored, err := b.UpdateUser(b.Context(), ada)
 		b.ok("edit", err)
 		b.reopen()
@@ -101,13 +102,13 @@ var userTests = []test{
 		b.is("editing it", err, freshet.ErrNotFound)
 	}},
 	{"no two users have a name or a subject, and an edit of an old one is refused", func(b *bench) {
-		ada := b.user("ada", freshet.Admin)
-		_, err := b.AddUser(b.Context(), auth.User{Name: "ada", Role: freshet.Viewer})
+		ada := b.user("ada", access.Admin)
+		_, err := b.AddUser(b.Context(), auth.User{Name: "ada", Role: access.Viewer})
 		b.is("the name again", err, freshet.ErrConflict)
 		ada.Subject = "s"
 		_, err = b.UpdateUser(b.Context(), ada)
 		b.ok("edit", err)
-		_, err = b.AddUser(b.Context(), auth.User{Name: "bob", Role: freshet.Viewer, Subject: "s"})
+		_, err = b.AddUser(b.Context(), auth.User{Name: "bob", Role: access.Viewer, Subject: "s"})
 		b.is("the subject again", err, freshet.ErrConflict)
 		_, err = b.UpdateUser(b.Context(), ada)
 		b.is("an old revision", err, freshet.ErrStale)
@@ -116,11 +117,11 @@ var userTests = []test{
 		}
 	}},
 	{"users are never without an admin", func(b *bench) {
-		_, err := b.AddUser(b.Context(), auth.User{Name: "bob", Role: freshet.Editor})
+		_, err := b.AddUser(b.Context(), auth.User{Name: "bob", Role: access.Editor})
 		b.refuses("an editor as the first", err)
-		ada := b.user("ada", freshet.Admin)
-		b.user("bob", freshet.Editor)
-		ada.Role = freshet.Viewer
+		ada := b.user("ada", access.Admin)
+		b.user("bob", access.Editor)
+		ada.Role = access.Viewer
 		_, err = b.UpdateUser(b.Context(), ada)
 		b.refuses("the last admin as a viewer", err)
 		b.refuses("removing the last admin", b.RemoveUser(b.Context(), "ada"))
@@ -131,8 +132,8 @@ var userTests = []test{
 		b.ok("remove the only user", b.RemoveUser(b.Context(), "ada"))
 	}},
 	{"a pass is found by its secret until it is removed, and goes with its user and its parent", func(b *bench) {
-		b.user("ada", freshet.Admin)
-		b.user("bob", freshet.Viewer)
+		b.user("ada", access.Admin)
+		b.user("bob", access.Viewer)
 		want := b.pass("token", auth.TokenKind, "ada", "")
 		b.pass("session", auth.SessionKind, "ada", "")
 		b.pass("other", auth.SessionKind, "ada", "")
@@ -166,7 +167,7 @@ var userTests = []test{
 		}
 	}},
 	{"passes that have expired or lie idle are swept away", func(b *bench) {
-		b.user("ada", freshet.Admin)
+		b.user("ada", access.Admin)
 		for _, id := range []string{"used", "idle"} {
 			b.pass(id, auth.SessionKind, "ada", "")
 		}

@@ -1,4 +1,4 @@
-package freshet_test
+package objective_test
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/objective"
 )
 
 func TestSpan(t *testing.T) {
@@ -23,7 +23,7 @@ func TestSpan(t *testing.T) {
 		{"last:2", 99, 1, true}, {"last:2", 0, 2, false},
 	}
 	for _, tt := range tests {
-		l, err := freshet.ParseLife(tt.life)
+		l, err := objective.ParseVisibility(tt.life)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestSpan(t *testing.T) {
 }
 
 // decays fails if a decay is not 1 at once, or grows.
-func decays(t interface{ Errorf(string, ...any) }, u freshet.Urgency, d freshet.Decay) {
+func decays(t interface{ Errorf(string, ...any) }, u objective.Urgency, d objective.Decay) {
 	if got := d.At(0); got != 1 {
 		t.Errorf("%s is worth %g at once, want 1", u, got)
 	}
@@ -57,7 +57,7 @@ func TestDecayFalls(t *testing.T) {
 		"uniform", "exp:0/1m", "exp:0.9/1m", "exp:1/1m", "window:0s", "window:7m", "poly:0.5/1m", "poly:2/1m", "poly:100/1w",
 		"polyexp:0,0.3/1m", "polyexp:2,1/1m", "polyexp:16,100/1ns", "chordal:5m", "chordal:500ms", "table:1,0.5,0.5,0/1m", "table:1,0.5,0.5,0/1w", "half-life:1h",
 	} {
-		u, err := freshet.ParseUrgency(text)
+		u, err := objective.ParseUrgency(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,18 +71,18 @@ func TestDecayFalls(t *testing.T) {
 // was measured in instants stays as it was, to the bit.
 func TestNumbersOfAnInstantStay(t *testing.T) {
 	instants := []time.Duration{time.Second, 50 * time.Millisecond, 7 * time.Minute, 6 * time.Hour, day, day + 4}
-	for text, want := range map[string]freshet.Decay{
-		"exp:0.9":         {Kind: freshet.UrgencyExp, A: 0.9},
-		"exp:0.123456789": {Kind: freshet.UrgencyExp, A: 0.123456789},
-		"window:7":        {Kind: freshet.UrgencyWindow, A: 7},
-		"poly:1.7":        {Kind: freshet.UrgencyPoly, A: 1.7},
-		"polyexp:3,0.3":   {Kind: freshet.UrgencyPolyexp, K: 3, A: 0.3},
-		"chordal:9.25":    {Kind: freshet.UrgencyChordal, A: 9.25},
-		"chordal:30":      {Kind: freshet.UrgencyChordal, A: 30},
-		"table:1,0.4,0.1": {Kind: freshet.UrgencyTable, Table: []float64{1, 0.4, 0.1}},
+	for text, want := range map[string]objective.Decay{
+		"exp:0.9":         {Kind: objective.UrgencyExp, A: 0.9},
+		"exp:0.123456789": {Kind: objective.UrgencyExp, A: 0.123456789},
+		"window:7":        {Kind: objective.UrgencyWindow, A: 7},
+		"poly:1.7":        {Kind: objective.UrgencyPoly, A: 1.7},
+		"polyexp:3,0.3":   {Kind: objective.UrgencyPolyexp, K: 3, A: 0.3},
+		"chordal:9.25":    {Kind: objective.UrgencyChordal, A: 9.25},
+		"chordal:30":      {Kind: objective.UrgencyChordal, A: 30},
+		"table:1,0.4,0.1": {Kind: objective.UrgencyTable, Table: []float64{1, 0.4, 0.1}},
 	} {
 		for _, instant := range instants {
-			u, err := freshet.ParseUrgencyIn(instant, text)
+			u, err := objective.ParseUrgencyIn(instant, text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestDecayKeepsItsUnit(t *testing.T) {
 			"uniform", "exp:0.5/1m", "exp:0.99/1s", "half-life:1h", "window:10m", "poly:0.5/1m", "poly:2/1s", "polyexp:2,0.01/1s", "polyexp:1,0.5/1m", "chordal:15m",
 			"table:1,1,0.9,0.9,0.8,0.5,0.5,0.5,0.1/1s", "table:1,0.6,0.3,0.1/1m",
 		}).Draw(t, "urgency")
-		u, err := freshet.ParseUrgency(text)
+		u, err := objective.ParseUrgency(text)
 		if err != nil {
 			t.Fatal(err)
 		}

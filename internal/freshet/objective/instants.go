@@ -1,4 +1,4 @@
-package freshet
+package objective
 
 import (
 	"math"
@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// A Span is a Life counted in instants, as policies and the lab need it: they
-// look at the world at regular instants and at nothing in between. Life.In is the
-// one way from lengths of time to instants.
+// A Span is a Visibility counted in instants. Policies and the lab observe the world at
+// regular instants and at nothing in between.
 type Span struct {
-	Kind LifeKind
-	N    int // instants of a LifeWindow, changes of a LifeLast; otherwise 0
+	Kind VisibilityKind
+	N    int // instants if VisibleFor, changes if VisibleLast; otherwise 0
 }
 
-// In returns the life in instants of a length. A change counts at an instant if
-// it is no older than the life.
-func (l Life) In(instant time.Duration) Span {
+// In converts a visibility to instants of the given length. A change is visible at an
+// instant if it is no older than the visibility.
+func (l Visibility) In(instant time.Duration) Span {
 	s := Span{Kind: l.Kind}
 	switch l.Kind {
-	case LifeWindow:
+	case VisibleFor:
 		s.N = int(min(l.For/instant, math.MaxInt32))
-	case LifeLast:
+	case VisibleLast:
 		s.N = l.N
 	}
 	return s
@@ -31,11 +30,11 @@ func (l Life) In(instant time.Duration) Span {
 // own, when after more changes have come since.
 func (s Span) Lasts(age, after int) bool {
 	switch s.Kind {
-	case LifeAppend:
+	case VisibleForever:
 		return true
-	case LifeWindow:
+	case VisibleFor:
 		return age <= s.N
-	case LifeLast:
+	case VisibleLast:
 		return after < s.N
 	}
 	return after < 1
@@ -43,10 +42,10 @@ func (s Span) Lasts(age, after int) bool {
 
 // String returns the span in words, with bare numbers for instants.
 func (s Span) String() string {
-	if s.Kind == LifeWindow {
+	if s.Kind == VisibleFor {
 		return "window:" + strconv.Itoa(s.N)
 	}
-	return Life{Kind: s.Kind, N: s.N}.String()
+	return Visibility{Kind: s.Kind, N: s.N}.String()
 }
 
 // A Decay is an Urgency counted in instants. Urgency.In is the one way from

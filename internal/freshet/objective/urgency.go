@@ -1,14 +1,15 @@
-package freshet
+package objective
 
 import (
 	"cmp"
-	"freshet/internal/invalid"
-	"freshet/internal/units"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"freshet/internal/invalid"
+	"freshet/internal/units"
 )
 
 // An Urgency says what capturing a change is worth so long after it happened: 1
