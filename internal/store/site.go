@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"net/url"
 
 	"freshet/internal/freshet"
@@ -24,12 +25,15 @@ type SiteHook interface {
 	Dissolve(ctx context.Context, db *DB, site freshet.SourceID) error
 }
 
-// noSites is the hook of a store without sites.
+// noSites is the hook of a store that was opened without one. It refuses to write pages, so that
+// the tables of pages and sources cannot differ.
 type noSites struct{}
 
-func (noSites) PutPage(*Tx, int64, freshet.Source) error { return nil }
+var errNoSites = errors.New("the store was opened without its site hook")
 
-func (noSites) Removing(*Tx, int64, freshet.Source, bool) (bool, error) { return false, nil }
+func (noSites) PutPage(*Tx, int64, freshet.Source) error { return errNoSites }
+
+func (noSites) Removing(*Tx, int64, freshet.Source, bool) (bool, error) { return false, errNoSites }
 
 func (noSites) Dissolve(context.Context, *DB, freshet.SourceID) error { return nil }
 
