@@ -120,8 +120,8 @@ func TestSinks(t *testing.T) {
 	b.clean("sent again")
 }
 
-// On the screen of a query stands who is told of its matches.
-func TestWhoIsTold(t *testing.T) {
+// The screen of a query lists the receivers of its matches.
+func TestReceiversOfAQuery(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
 	r.furnish()
 	chat := r.receiver()
@@ -129,7 +129,7 @@ func TestWhoIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := r.tab(1440, 1000, "light")
-	b.visit("/queries/dearer", "document.body.textContent.includes('Nobody yet')")
+	b.visit("/queries/dearer", "document.body.textContent.includes('None yet')")
 	b.visit("/sinks/new?kind=json&query=dearer", "document.querySelectorAll('select option').length > 5")
 	b.fill("Name", "deals")
 	b.fill("Where to", chat.URL)
