@@ -21,6 +21,7 @@ import (
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -235,7 +236,7 @@ func (sc scene) pollsInDaemon(t *testing.T, name string) (start time.Time, polls
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		p, learner := sc.wired(t, name)
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
 		if err != nil {
 			t.Fatal(err)
 		}

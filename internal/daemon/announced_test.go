@@ -17,6 +17,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/units"
 )
@@ -121,7 +122,7 @@ func TestForetoldUpdates(t *testing.T) {
 		time.Sleep(days / 2 * units.Day)
 		synctest.Wait()
 		b.stop()
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -40,7 +41,7 @@ func TestCountWhileLoading(t *testing.T) {
 		t.Run(fmt.Sprintf("after %d of 3", at), func(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
-				store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+				store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
 				if err != nil {
 					t.Fatal(err)
 				}

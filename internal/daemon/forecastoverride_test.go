@@ -15,6 +15,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -48,7 +49,7 @@ func newAuctionHouse(began time.Time, length time.Duration) *auctionHouse {
 
 // open opens a store with all pages in it.
 func (h *auctionHouse) open(t *testing.T, dir string) freshet.Store {
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/units"
 )
@@ -21,7 +22,7 @@ func TestTeachThroughARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -65,7 +66,7 @@ func TestLoopGoesByTheLastEdit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := synth.New(synth.Config{Now: time.Now, Pages: pages})
-			store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+			store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Sites: frontier.Hook{}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -49,7 +50,7 @@ func (s *sluggishStore) Commit(ctx context.Context, r freshet.Record) (freshet.O
 func TestRetryAfterOnASlowDisk(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +104,7 @@ func TestMinGapOnASlowDisk(t *testing.T) {
 		const gap = 5 * time.Second
 		w := &relay{latency: 50 * time.Millisecond, answer: func(string) step { return step{} }}
 		for life := range uint64(60) {
-			store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+			store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
 			if err != nil {
 				t.Fatal(err)
 			}

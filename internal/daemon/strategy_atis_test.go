@@ -17,6 +17,7 @@ import (
 	"freshet/internal/sched"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/units"
 )
@@ -51,7 +52,7 @@ func TestPlannedStrategyKeepsItsPromise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -30,7 +31,7 @@ func TestStrategyInTheDaemon(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"freshet/internal/queries"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -89,7 +90,7 @@ func TestImportantChangesGetMorePolls(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGazette(time.Now(), 4*part)
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
 		if err != nil {
 			t.Fatal(err)
 		}
