@@ -29,6 +29,7 @@ type killWorld struct {
 	*httptest.Server
 	mu      sync.Mutex
 	changes bool                  // pages go on to change
+	settled map[string]int        // polls of each page since they stopped changing
 	refuse  func(key string) bool // an event that comes for the first time
 	down    bool                  // the bad receiver takes nothing
 	bodies  map[string]string     // of events, by receiver and id
@@ -37,7 +38,10 @@ type killWorld struct {
 	sends   int
 }
 
-// An heard is what a receiver reads in an event.
+// killPages is how many pages a killWorld has.
+const killPages = 4
+
+// A heard is what a receiver reads in an event.
 type heard struct {
 	ID    string `json:"id"`
 	Query string `json:"query"`
@@ -46,7 +50,7 @@ type heard struct {
 }
 
 func newKillWorld(t *testing.T) *killWorld {
-	w := &killWorld{changes: true, bodies: map[string]string{}, taken: map[string]bool{}, refuse: func(string) bool { return false }}
+	w := &killWorld{changes: true, settled: map[string]int{}, bodies: map[string]string{}, taken: map[string]bool{}, refuse: func(string) bool { return false }}
 	began, frozen := time.Now(), time.Duration(0)
 	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
@@ -54,6 +58,8 @@ func newKillWorld(t *testing.T) *killWorld {
 		if r.Method == http.MethodGet {
 			if w.changes {
 				frozen = time.Since(began)
+			} else {
+				w.settled[r.URL.Path]++
 			}
 			n := int(frozen / (200 * time.Millisecond))
 			fmt.Fprintf(rw, "<p>edition %d of %s</p><b>%d</b>", n, r.URL.Path, 10+n*7%13)
@@ -110,7 +116,7 @@ sinks:
   - {name: raw, kind: json, url: URL/raw}
 sources:
 `, data, quiet)
-	for n := range 4 {
+	for n := range killPages {
 		text += fmt.Sprintf("  - {id: p%d, url: URL/p%d, extract: {n: css b | number}}\n", n, n)
 	}
 	return strings.ReplaceAll(text, "URL", w.URL)
@@ -217,50 +223,53 @@ func TestNoMatchIsLostOverKills(t *testing.T) {
 		return status.LastChange.Cursor >= 30 && !none
 	})
 	w.set(func() { w.changes = false })
-	var changes client.ChangePage
-	until("that nothing changes", func() bool {
-		before := len(changes.Items)
-		changes = client.ChangePage{}
-		for after := "0"; ; {
-			var page client.ChangePage
-			api("GET", "/api/v1/changes?limit=1000&after="+after, nil, &page)
-			changes.Items = append(changes.Items, page.Items...)
-			if after = page.Next.String(); len(page.Items) < 1000 {
-				break
+	until("the last change of every page", func() (all bool) { // recorded before the page is polled again
+		w.set(func() {
+			all = true
+			for n := range killPages {
+				all = all && w.settled[fmt.Sprintf("/p%d", n)] > 1
 			}
-		}
-		time.Sleep(2 * time.Second)
-		return len(changes.Items) == before
+		})
+		return all
 	})
-	told := map[string]int64{} // numbers that are told by now
-	until("that all is told", func() bool {
+	var changes client.ChangePage
+	for after := "0"; ; {
+		var page client.ChangePage
+		api("GET", "/api/v1/changes?limit=1000&after="+after, nil, &page)
+		changes.Items = append(changes.Items, page.Items...)
+		if after = page.Next.String(); len(page.Items) < 1000 {
+			break
+		}
+	}
+	delivered := map[string]int64{} // number of matches that are not held back, by query
+	until("the delivery of all matches", func() bool {
 		var all struct{ Items []client.Query }
 		api("GET", "/api/v1/queries", nil, &all)
 		for _, q := range all.Items {
-			told[q.ID] = q.Matches
+			delivered[q.ID] = q.Matches
 			if q.Waiting != nil {
-				told[q.ID] -= q.Waiting.Count
+				delivered[q.ID] -= q.Waiting.Count
 				if q.Waiting.For != string(queries.DelayDigest) {
 					return false
 				}
 			}
 		}
-		return told["any"] == int64(len(changes.Items)) && sink("good").Standing.Open+sink("bad").Standing.Open+sink("raw").Standing.Open == 0
+		return delivered["any"] == int64(len(changes.Items)) && sink("good").Standing.Open+sink("bad").Standing.Open+sink("raw").Standing.Open == 0
 	})
-	w.check(t, told, changes.Items)
+	w.check(t, delivered, changes.Items)
 	for _, q := range []client.QueryTest{{NewQuery: client.NewQuery{When: `count("2s") > 2`}}, {NewQuery: client.NewQuery{When: "now.n > 15"}}} {
 		var found client.QueryFinding
 		api("POST", "/api/v1/queries/test", q, &found)
 		id := map[bool]string{true: "window", false: "night"}[strings.HasPrefix(q.When, "count")]
-		if int64(found.Found) != told[id] {
-			t.Errorf("query %s told %d matches over the kills, and has %d in one go", id, told[id], found.Found)
+		if int64(found.Found) != delivered[id] {
+			t.Errorf("query %s delivered %d matches over the kills, and has %d in one go", id, delivered[id], found.Found)
 		}
 	}
-	t.Logf("%d kills: %d changes, matches %v, %d requests to receivers of which %d accepted events", kills, len(changes.Items), told, w.sends, len(w.taken))
+	t.Logf("%d kills: %d changes, matches %v, %d requests to receivers of which %d accepted events", kills, len(changes.Items), delivered, w.sends, len(w.taken))
 }
 
-// check holds what the receivers took against what was told.
-func (w *killWorld) check(t *testing.T, told map[string]int64, changes []client.Change) {
+// check holds what the receivers took against what was delivered.
+func (w *killWorld) check(t *testing.T, delivered map[string]int64, changes []client.Change) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -284,23 +293,23 @@ func (w *killWorld) check(t *testing.T, told map[string]int64, changes []client.
 				numbers[e.Query] = append(numbers[e.Query], n)
 			}
 		}
-		for id, last := range told {
+		for id, last := range delivered {
 			slices.Sort(numbers[id])
 			for i, n := range numbers[id] {
 				if n != int64(i+1) {
-					t.Errorf("%s was told match %d of %s as its number %d: one is lost, or told under two ids", to, n, id, i+1)
+					t.Errorf("%s was delivered match %d of %s as its number %d: one is lost, or delivered under two ids", to, n, id, i+1)
 					break
 				}
 			}
 			if int64(len(numbers[id])) != last || last == 0 {
-				t.Errorf("%s was told %d of the %d matches of %s", to, len(numbers[id]), last, id)
+				t.Errorf("%s was delivered %d of the %d matches of %s", to, len(numbers[id]), last, id)
 			}
 		}
 	}
 	for _, c := range changes {
 		id := fmt.Sprintf("%s.%d~%s", c.Source, c.Seq, c.Cursor.Epoch)
 		if !w.taken["/raw "+id] {
-			t.Errorf("change %s was never told", id)
+			t.Errorf("change %s was never delivered", id)
 		}
 	}
 }

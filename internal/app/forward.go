@@ -71,7 +71,7 @@ func checkAnswer(r *http.Response) error {
 	return nil
 }
 
-// follow takes note of which node leads; requests to one that does not any more are ended.
+// follow records the current leader and cancels requests to a former one.
 func (p *forwarder) follow(l postgres.Lease) {
 	was := p.leader.Load()
 	if was != nil && was.Term == l.Term && was.Address == l.Address && l.Held() {

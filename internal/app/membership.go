@@ -201,8 +201,8 @@ type sharedSetup struct {
 	Token   string `json:"token"` // of workers
 }
 
-// ownSetup returns that of this node. Sources and sinks are gone through once for each file that is
-// read; a token that cannot be read is told elsewhere.
+// ownSetup returns the setup of this node. It hashes sources and sinks once for each file that is
+// read. A token that cannot be read is reported elsewhere.
 func (m *membership) ownSetup() (sharedSetup, error) {
 	print := func(what ...any) (string, error) {
 		text, err := json.Marshal(what)

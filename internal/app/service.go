@@ -76,7 +76,7 @@ type service struct {
 	listen        func()            // starts to serve
 	announced     bool              // that the API is there
 	led           bool              // this node has led
-	troubles      map[string]string // of what does not work, which kind of trouble was told
+	troubles      map[string]string // the last reported kind of trouble, by subject
 	peers         *postgres.Peers   // other nodes on the same database; nil if there can be none
 	nodes         *nodeCache        // likewise
 	member        *membership       // likewise

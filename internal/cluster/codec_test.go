@@ -146,7 +146,7 @@ func TestFindings(t *testing.T) {
 	})
 }
 
-// A source is told as it is read: what only the leader goes by makes no difference, and all else does.
+// Two sources have the same reading if they differ only in fields that the leader alone uses.
 func TestReadings(t *testing.T) {
 	for name, s := range map[string]freshet.Source{
 		"nothing":  {},

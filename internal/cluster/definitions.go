@@ -10,13 +10,13 @@ import (
 	"freshet/internal/freshet/objective"
 )
 
-// How a source is read is the same for most sources, and the same at every poll. So a leader tells each
-// worker once, under a number, and says only the number from then on. The numbers are those of one
-// stream: who comes back is told again. A number that is used again means what was said last, and
-// tasks arrive in the order in which they were numbered.
+// Most sources are read in the same way, and in the same way at every poll. So a leader sends each
+// reading to a worker once, under a number, and refers to it by the number. Numbers belong to one
+// stream: a worker that reconnects receives the readings again. A number that is assigned again means
+// the latest reading, and tasks arrive in the order in which they were numbered.
 const (
 	mostReadings = 1 << 10  // numbers
-	mostReading  = 16 << 10 // bytes of what is told under a number; what is longer is told each time
+	mostReading  = 16 << 10 // bytes of a numbered reading; a longer one is sent with each task
 )
 
 // readingOf returns how a source is read, as a definition of a source without what only the leader goes
@@ -75,7 +75,7 @@ func (t *sentDefinitions) number(reading string) uint64 {
 	return uint64(at + 1)
 }
 
-// A definitions is what a worker was told of how sources are read, by number.
+// A definitions holds the readings that a worker has received, by number.
 type definitions struct {
 	most     reading // as most are read
 	readings []*reading

@@ -63,13 +63,13 @@ type (
 // Version is that of the protocol.
 const Version = version
 
-// The bounds of what a worker is told of how sources are read.
+// The bounds of numbered readings.
 const (
 	MostReadings = mostReadings
 	MostReading  = mostReading
 )
 
-// ReadingOf returns how a source is read, as it is told to a worker.
+// ReadingOf returns the reading of a source as a leader sends it.
 func ReadingOf(s freshet.Source) []byte { return readingOf(s) }
 
 // WriteOrder returns a task as it is sent.

@@ -41,7 +41,7 @@ type Config struct {
 	Body  int64         // the most bytes that come with one result; 0 means 256 MiB
 	Agent string        // the User-Agent of workers
 
-	Changed func(slots int) // is told how many looks all workers make at once, when that changes; may be nil
+	Changed func(slots int) // is called with the new number of slots of all workers; may be nil
 	Log     *slog.Logger    // nil means silence
 }
 

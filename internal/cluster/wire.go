@@ -25,7 +25,7 @@ type helloMessage struct {
 	Run string `json:"run,omitempty"` // tells a worker that comes back from another of its name; "" means that it is an old version
 }
 
-// A welcomeMessage is what a worker is told when it comes.
+// A welcomeMessage answers a worker that joins.
 type welcomeMessage struct {
 	Version int           `json:"version"`
 	Epoch   int64         `json:"epoch"`
