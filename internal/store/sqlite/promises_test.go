@@ -376,3 +376,26 @@ func TestReaderKeepsUp(t *testing.T) {
 		}
 	}
 }
+
+// A store without the hook of sites writes no page, which the tables of pages would not know.
+func TestNoPagesWithoutSiteHook(t *testing.T) {
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, src := range []struct {
+		freshet.Source
+		refused bool
+	}{
+		{Source: freshet.Source{ID: "site", URL: "https://a.example/", Site: &freshet.Site{}}},
+		{Source: freshet.Source{ID: "page", URL: "https://a.example/p", Of: "site"}, refused: true},
+	} {
+		if _, err := s.AddSource(t.Context(), src.Source); (err != nil) != src.refused {
+			t.Errorf("adding %s gives %v, want it refused: %v", src.ID, err, src.refused)
+		}
+	}
+	if _, err := s.Source(t.Context(), "page"); !errors.Is(err, freshet.ErrNotFound) {
+		t.Errorf("reading the refused page gives %v, want that it is not found", err)
+	}
+}
