@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strings"
+	"sync"
 )
 
 //go:embed dist
@@ -38,8 +39,9 @@ type Reader struct {
 
 // A file of the page, which never changes: its content is in its name.
 type file struct {
-	kind       string
-	plain, zip []byte
+	kind  string
+	plain []byte
+	zip   func() []byte // compressed when a browser first wants it: commands build the page and never serve it
 }
 
 // New returns the page. The reader of a request is told by its context.
@@ -53,7 +55,7 @@ func New(reader func(context.Context) Reader) *Page {
 		stem, ext, _ := strings.Cut(name, ".")
 		sum := sha256.Sum256(text)
 		path := "/assets/" + stem + "-" + base64.RawURLEncoding.EncodeToString(sum[:9]) + "." + ext
-		p.files[path], p.names[stem] = file{kind, text, zipped(text)}, path
+		p.files[path], p.names[stem] = file{kind, text, sync.OnceValue(func() []byte { return zipped(text) })}, path
 	}
 	return p
 }
@@ -93,7 +95,7 @@ func (p *Page) serveFile(w http.ResponseWriter, r *http.Request) {
 	text := f.plain
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
-		text = f.zip
+		text = f.zip()
 	}
 	_, _ = w.Write(text)
 }
