@@ -6,6 +6,10 @@ LAB     := bin/freshet-lab
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
+# Many tests wait more than they compute, so more packages and more tests of one run at once than there are cores.
+CORES    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+AT_ONCE  := -p $(shell expr 3 \* $(CORES)) -parallel $(shell expr 2 \* $(CORES))
+
 # Left out are rules on doc comments, which internal/test/house holds, and on names of tests.
 STATICCHECKS := all,-ST1000,-ST1003,-ST1016,-ST1020,-ST1021,-ST1022,-QF1001,-QF1003,-QF1008
 
@@ -34,13 +38,12 @@ fmt:
 
 .PHONY: check
 check: fmt ## the developer's loop: pure packages, SQLite, goldens, one simulated seed; no browser, PostgreSQL or cluster
-	TMPDIR=$$(sh .ci/scratch) $(GO) test -short ./...
+	TMPDIR=$$(sh .ci/scratch) $(GO) test -short $(AT_ONCE) ./...
 
-# Many tests wait more than they compute, so more of them run at once than there are cores.
 .PHONY: test
 test: setup fmt ## install what is missing, then run all tests
 	$(GO) vet ./...
-	TMPDIR=$$(sh .ci/scratch) $(GO) test -vet=off -parallel 4 -timeout 30m ./...
+	TMPDIR=$$(sh .ci/scratch) $(GO) test -vet=off $(AT_ONCE) -timeout 30m ./...
 
 .PHONY: test-long
 test-long: setup race simulate torture torture-cluster fuzz ## what takes hours: races, 10,000 seeds, torture, fuzzing

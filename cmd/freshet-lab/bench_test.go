@@ -30,14 +30,16 @@ func runBench(t *testing.T, args ...string) []byte {
 	return out
 }
 
-// freshetProgram builds the program that is measured, and returns its path.
-func freshetProgram(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "freshet")
-	if out, err := exec.Command("go", "build", "-o", path, "../freshet").CombinedOutput(); err != nil {
+// TestBenchOfAProgram measures a program in another process, which is built once.
+func TestBenchOfAProgram(t *testing.T) {
+	t.Parallel()
+	tier.Slow(t, "it runs benchmarks")
+	freshet := filepath.Join(t.TempDir(), "freshet")
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", freshet, "../freshet").CombinedOutput(); err != nil {
 		t.Fatalf("building freshet failed: %v\n%s", err, out)
 	}
-	return path
+	t.Run("soak samples and judges", func(t *testing.T) { soak(t, freshet) })
+	t.Run("lists are measured", func(t *testing.T) { lists(t, freshet) })
 }
 
 func TestBenchPollMeasuresBothSides(t *testing.T) {
@@ -72,11 +74,11 @@ func TestBenchHoldReportsAndJudges(t *testing.T) {
 	}
 }
 
-func TestBenchSoakSamplesAndJudges(t *testing.T) {
+func soak(t *testing.T, freshet string) {
 	t.Parallel()
 	// So short a run is not flat, and the program says so.
 	dir := t.TempDir()
-	out, err := exec.Command("freshet-lab", "bench", "soak", "--freshet", freshetProgram(t), "--sources", "60", "--rate", "100/s", "--for", "2s", "--every", "400ms", "--changed", "0.5", "--json", "--dir", dir).Output()
+	out, err := exec.Command("freshet-lab", "bench", "soak", "--freshet", freshet, "--sources", "60", "--rate", "100/s", "--for", "2s", "--every", "400ms", "--changed", "0.5", "--json", "--dir", dir).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) {
 		t.Fatalf("the soak failed: %v", err)
 	}
@@ -97,10 +99,10 @@ func TestBenchSoakSamplesAndJudges(t *testing.T) {
 	}
 }
 
-func TestBenchListsMeasuresEachList(t *testing.T) {
+func lists(t *testing.T, freshet string) {
 	t.Parallel()
 	var r bench.ListsResult
-	asked := []string{"lists", "--freshet", freshetProgram(t), "--sources", "300", "--versions", "600", "--hosts", "3", "--rate", "50/s", "--keep", t.TempDir() + "/kept"}
+	asked := []string{"lists", "--freshet", freshet, "--sources", "300", "--versions", "600", "--hosts", "3", "--rate", "50/s", "--keep", t.TempDir() + "/kept"}
 	if err := json.Unmarshal(runBench(t, append(asked, "--for", "2s")...), &r); err != nil {
 		t.Fatal(err)
 	}

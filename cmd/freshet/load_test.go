@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/test/tier"
 )
 
 var (
@@ -49,6 +50,7 @@ func mb(n int64) string { return fmt.Sprintf("%d MB", n/1e6) }
 // soon, and a stop is in time while the others wait.
 func TestLargePagesAtOnce(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it starts a daemon in another process")
 	page := bomb(t, 30*megabyte)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -11,6 +11,7 @@ import (
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 // wordOf returns what a sitemap of the synthetic web says at a moment that it had not said
@@ -89,6 +90,7 @@ func ofIndexes(polls []freshet.Outcome) (n int) {
 // is worth as much as an index is in the lab, and one that lies costs little.
 func TestLabAgreesWithDaemonOnIndexes(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates hours of polls")
 	start := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // as in a bubble
 	inLab := func(e lab.Evidence) float64 {
 		sc := mapped(nil)

@@ -12,6 +12,7 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
+	"freshet/internal/test/tier"
 	"freshet/internal/units"
 )
 
@@ -64,6 +65,7 @@ func sites(pages int) (sc scene, cycle time.Duration) {
 // more where more changes.
 func TestLabAgreesWithDaemonOnSites(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates polls of fifty sites")
 	pages := pagesOfASite(t)
 	sc, cycle := sites(pages)
 	for _, name := range []string{"sample-greedy", "sample-proportional", "sample-adaptive", "auto"} {

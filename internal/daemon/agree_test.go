@@ -23,6 +23,7 @@ import (
 	"freshet/internal/sched/policy"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/tier"
 )
 
 // A look is one poll and what it found, as a line.
@@ -354,6 +355,7 @@ func TestLabAgreesWithDaemon(t *testing.T) {
 // The same holds whatever polls are for: for all sources, and for some of them.
 func TestLabAgreesWithDaemonForAims(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates polls four times over")
 	own := small
 	own.sources = func(w *synth.Web) []freshet.Source {
 		list := sources(w)

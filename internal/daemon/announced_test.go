@@ -19,6 +19,7 @@ import (
 	"freshet/internal/sched/policy"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/tier"
 	"freshet/internal/units"
 )
 
@@ -84,6 +85,7 @@ func (p *press) begin(t *testing.T, dir string, perHour float64, more ...func(*f
 // forgets nothing of it.
 func TestForetoldUpdates(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates days of polls")
 	const days, pages, perHour = 6, 3, 10
 	inBubble(t, func(t *testing.T, dir string) {
 		p := &press{editions: map[string][]time.Time{}, say: map[string]func(*rand.Rand, int, time.Time) string{}}
@@ -167,6 +169,7 @@ func TestForetoldUpdates(t *testing.T) {
 // A feed that says in which hours it is not updated, and is not, is hardly polled then.
 func TestFeedRestsAtNight(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates days of polls")
 	const days = 6
 	inBubble(t, func(t *testing.T, dir string) {
 		skip := "<skipHours>"

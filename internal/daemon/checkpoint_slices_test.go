@@ -11,6 +11,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/test/tier"
 )
 
 // slowNotes is a store that takes its time to save what was learnt of sources.
@@ -41,6 +42,7 @@ var brisk = sched.Limits{Budget: sched.Budget{Polls: 250, Per: time.Second}, Wor
 // it began nevertheless.
 func TestPollsEndBetweenNotes(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it polls 2,300 pages")
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		w := manyPages(2300)
@@ -70,6 +72,7 @@ func TestPollsEndBetweenNotes(t *testing.T) {
 // comes in its place.
 func TestNotesOfARemovedSource(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it polls 1,300 pages")
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		w := manyPages(1300)

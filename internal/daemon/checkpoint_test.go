@@ -17,6 +17,7 @@ import (
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 // A forgetful store counts the outcomes that are read from it, and does with
@@ -108,6 +109,7 @@ func none(*freshet.State) bool { return false }
 // crashes at the worst moments.
 func TestWhatWasLearntSurvives(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates thousands of polls")
 	crash := errors.New("the machine lost its power")
 	var saves int
 	lives := map[string][]func(freshet.State) error{

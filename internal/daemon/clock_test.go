@@ -15,6 +15,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
+	"freshet/internal/test/tier"
 	"freshet/internal/units"
 )
 
@@ -168,6 +169,7 @@ func TestClockSetWhileRunning(t *testing.T) {
 // The same if it is set while the daemon is not running.
 func TestClockSetBetweenRuns(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it starts dozens of daemons")
 	for _, policy := range []string{"uniform", "auto"} {
 		for words, by := range jolts {
 			t.Run(policy+" "+words, func(t *testing.T) {
@@ -193,6 +195,7 @@ func TestClockSetBetweenRuns(t *testing.T) {
 // The same if it is set while the daemon runs, which ends before it has taken note.
 func TestClockSetJustBeforeAnEnd(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it starts 210 daemons")
 	for _, by := range []time.Duration{-time.Hour, -10 * time.Second, -4 * time.Second, -2 * time.Second, 2 * time.Second, 10 * time.Second, time.Hour} {
 		t.Run(by.String(), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, dir string) {
@@ -217,6 +220,7 @@ func TestClockSetJustBeforeAnEnd(t *testing.T) {
 // readings of its clocks, or because its clock was set by less than shows.
 func TestClockReadSlowly(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it starts 72 daemons")
 	const late = 300 * time.Millisecond
 	up := func() (string, time.Duration) { return "this boot", time.Since(start) }
 	readings := map[string]func() (string, time.Duration){

@@ -10,6 +10,7 @@ import (
 	"freshet/internal/learn/forecast"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 // Under the limits of a daemon that is told of no others, most of the budget is not
@@ -17,6 +18,7 @@ import (
 // what why says of the next poll.
 func TestForesightKnowsWhatIsNotPolled(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates hours of polls")
 	inBubble(t, func(t *testing.T, dir string) {
 		var means []time.Duration
 		for i := range 12 {

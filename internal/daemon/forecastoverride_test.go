@@ -17,6 +17,7 @@ import (
 	"freshet/internal/sched/policy"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/tier"
 )
 
 // An auctionHouse is a page that shows something for five minutes now and then, at times
@@ -112,6 +113,7 @@ func (h *auctionHouse) caught(polls []freshet.Outcome, from, to time.Time) (caug
 // too, and captures what it would not otherwise; then it is polled as before.
 func TestGivenChances(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates days of polls")
 	const half, whole = 15 * time.Hour, 30 * time.Hour
 	for _, name := range []string{"wic", "auto"} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"freshet/internal/lab/synth"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
+	"freshet/internal/test/tier"
 )
 
 // figuresWeb has pages that change at random, more and more seldom: most are of one
@@ -113,6 +114,7 @@ func near(t *testing.T, what string, said, is, by float64) {
 // the truth.
 func TestFiguresAreHonest(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates days of polls")
 	inBubble(t, func(t *testing.T, dir string) {
 		w := figuresWeb(20)
 		b := begin(t, dir, learning(w, sched.Budget{Polls: 1, Per: time.Minute}), w.Sources()...)

@@ -11,12 +11,14 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/test/tier"
 )
 
 // What is known of the robots.txt files of many hosts is kept of each of them while the daemon runs, in the
 // order of hosts, though it is taken down some hundred at a time, and also after it could not be kept once.
 func TestMannersOfManyHostsAreKept(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it polls 1,200 hosts")
 	const hosts = 1200
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &relay{latency: 10 * time.Millisecond, answer: robots(step{body: "User-agent: *\nCrawl-delay: 10\n"})}

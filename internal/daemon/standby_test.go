@@ -19,6 +19,7 @@ import (
 	"freshet/internal/queries"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/tier"
 )
 
 // A journal is a store that says which sources were edited.
@@ -355,6 +356,7 @@ func (v *view) OutcomeEpochs(ctx context.Context) (freshet.Epochs, error) {
 // What cannot be followed any more is begun anew.
 func TestWarmBeginsAnew(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it starts standbys several times")
 	for name, happens := range map[string]func(r *baton, v *view){
 		"it is not known what was edited": func(r *baton, _ *view) {
 			r.log.mu.Lock()

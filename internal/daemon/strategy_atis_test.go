@@ -19,6 +19,7 @@ import (
 	"freshet/internal/sched/policy"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/tier"
 	"freshet/internal/units"
 )
 
@@ -44,6 +45,7 @@ func (a airports) Fetch(_ context.Context, r freshet.Request) (freshet.Response,
 // alone and put in force in the daemon, captures what the plan has promised.
 func TestPlannedStrategyKeepsItsPromise(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates days of polls")
 	const pages, past, future = 4, 21 * units.Day, 4 * units.Day
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

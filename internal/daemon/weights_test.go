@@ -18,6 +18,7 @@ import (
 	"freshet/internal/sched/policy"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/tier"
 )
 
 // A gazette is pages that change equally often. The changes of some speak of recalls.
@@ -86,6 +87,7 @@ func (g gazette) run(t *testing.T, store *sqlite.Store, length time.Duration, do
 // says so.
 func TestImportantChangesGetMorePolls(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates days of polls")
 	const part = 3 * time.Hour
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 // learning returns a configuration with the policy auto.
@@ -38,6 +39,7 @@ func poissonWeb(means ...time.Duration) *synth.Web {
 // worth by then is not known.
 func TestWhyComesTrue(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates hours of polls")
 	inBubble(t, func(t *testing.T, dir string) {
 		var means []time.Duration
 		for i := range 30 {
@@ -147,6 +149,7 @@ func TestWhy(t *testing.T) {
 // package learn; here it is about whether the right things are added up.
 func TestNumbersAreHonest(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates days of polls")
 	inBubble(t, func(t *testing.T, dir string) {
 		var means []time.Duration
 		for i := range 20 {

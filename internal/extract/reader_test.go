@@ -21,6 +21,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/invalid"
+	"freshet/internal/test/tier"
 )
 
 const childMode = "be-the-child"
@@ -166,6 +167,7 @@ func TestReaderAgreesWithExtract(t *testing.T) {
 }
 
 func TestReaderKillsRunaways(t *testing.T) {
+	tier.Slow(t, "it waits for processes to be killed")
 	r := newReader(t, extract.ReaderConfig{Workers: 1, Timeout: time.Second})
 	for _, css := range []string{
 		"*:not(:has(*)) ~ *",

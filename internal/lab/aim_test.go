@@ -10,6 +10,7 @@ import (
 	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 // skewed makes up pages at random of which few are fast and most are slow, as on the Web.
@@ -51,6 +52,7 @@ func tryAim(t *testing.T, g *lab.Grid, name string, budget float64, k lab.Stakes
 // Each aim is served best by polls for it, and better than by turns and by the policies
 // of the papers.
 func TestAims(t *testing.T) {
+	tier.Slow(t, "it replays many histories")
 	g := skewed(t, 100, 60*24*time.Hour)
 	const budget = 4
 	captures, fresh, age := tryAim(t, g, "auto", budget, lab.Stakes{}), tryAim(t, g, "auto:aim=freshness", budget, lab.Stakes{}), tryAim(t, g, "auto:aim=age", budget, lab.Stakes{})
@@ -80,6 +82,7 @@ func TestAims(t *testing.T) {
 // Where polls are for captures, copies still do not grow as old as they would, and that
 // costs next to nothing.
 func TestCapturesKeepCopiesYoung(t *testing.T) {
+	tier.Slow(t, "it replays many histories")
 	g := skewed(t, 200, 60*24*time.Hour)
 	const budget = 4
 	bound, free := tryAim(t, g, "auto", budget, lab.Stakes{}), tryAim(t, g, "auto:oldest=0", budget, lab.Stakes{})

@@ -13,6 +13,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 // Replay a day in which one page changes every hour and another once, with one
@@ -85,6 +86,7 @@ func TestUniformPollsInTheOrderOfIDs(t *testing.T) {
 // The budget of an instant is exact, whatever the length of the instant does to
 // sums of floating point, and a fraction comes to its rate.
 func TestBudgetAnInstant(t *testing.T) {
+	tier.Slow(t, "it replays with every policy")
 	for _, budget := range []float64{1, 7, 31, 57, 125, 481, .25, .1, 2.5, 1.0 / 3, 7.7} {
 		for _, instant := range []time.Duration{time.Second, time.Minute, time.Hour, 7 * time.Second, 300 * time.Millisecond} {
 			g := lab.NewGrid(start, instant, 400, make([][]int, 1000))

@@ -12,6 +12,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/test/tier"
 )
 
 // A herald is an index of some pages of a world, and how true it is.
@@ -369,6 +370,7 @@ func TestHostileWords(t *testing.T) {
 
 // A word of millions of pages, and thousands of indexes for one page, take bounded room.
 func TestManyWords(t *testing.T) {
+	tier.Slow(t, "it learns from thousands of pages")
 	w, h := newHerald(8, 3, time.Hour, 24*time.Hour)
 	word := &freshet.Word{}
 	for i := range 1_500_000 {

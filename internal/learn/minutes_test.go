@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/test/tier"
 )
 
 // A hearing is a source that dates its changes and is polled every so often.
@@ -107,6 +108,7 @@ func TestMinutesOfTheHour(t *testing.T) {
 // A source that changes at any minute, in bursts, or that does not date its changes
 // keeps to none.
 func TestNoMinuteOfTheHour(t *testing.T) {
+	tier.Slow(t, "it learns from thousands of histories")
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		var random, bursts []time.Time

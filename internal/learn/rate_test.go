@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/test/tier"
 )
 
 const day = 24 * time.Hour
@@ -15,6 +16,7 @@ const day = 24 * time.Hour
 // Sources change at random, each at its own rate, and are polled at random
 // moments, far more and far less often than they change.
 func TestRatesAreFoundWithoutBias(t *testing.T) {
+	tier.Slow(t, "it learns from thousands of histories")
 	for _, gap := range []time.Duration{time.Hour, 4 * time.Hour, 16 * time.Hour} {
 		t.Run(fmt.Sprint(gap), func(t *testing.T) {
 			inside, sources, sumLog, sumMean, sumTruth := 0, 0, 0.0, 0.0, 0.0
@@ -103,6 +105,7 @@ func TestRangesNarrowWithEvidence(t *testing.T) {
 // A source becomes faster, slower, dies or comes back from the dead, and the
 // rate follows.
 func TestRatesFollowDrift(t *testing.T) {
+	tier.Slow(t, "it learns from many histories")
 	hourly, daily := 1/time.Hour.Seconds(), 1/day.Seconds()
 	const turn, rest = 20 * day, 10 * day
 	tests := []struct {

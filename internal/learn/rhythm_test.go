@@ -7,11 +7,13 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/test/tier"
 )
 
 // Sources with a rhythm, polled at random: who has learnt the rhythm is less
 // surprised by what polls find than who knows the rate and nothing else.
 func TestRhythms(t *testing.T) {
+	tier.Slow(t, "it learns from many histories")
 	around := func(w *world, at time.Time, spread time.Duration) time.Time {
 		return at.Add(time.Duration(w.draw.NormFloat64() * float64(spread)))
 	}

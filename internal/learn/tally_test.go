@@ -9,6 +9,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
+	"freshet/internal/test/tier"
 )
 
 // A truth is what became of changes, by one who saw them all.
@@ -49,6 +50,7 @@ func (w *world) truthOf() (sum truth) {
 // What is told of captured and missed changes, of delay, freshness and age, from
 // polls alone, is near what became of them.
 func TestTalliesAreHonest(t *testing.T) {
+	tier.Slow(t, "it learns from many histories")
 	tests := []struct {
 		what    string
 		changes func(w *world, end time.Time) []time.Time

@@ -130,7 +130,7 @@ func TestAlongFails(t *testing.T) {
 		t.Errorf("another source of the host is held back by %q after one request that failed", h)
 	}
 	w.answer = nil
-	w.run(3 * time.Hour)
+	w.run(61 * time.Minute)
 	if got := lined(w.polls[1:3]); len(w.polls[2].Along) != 4 || got[0] != "1m0s other by hand" {
 		t.Errorf("the polls that follow are %q, want one that takes all four others along although they back off", got)
 	}

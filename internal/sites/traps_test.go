@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"freshet/internal/sites"
+	"freshet/internal/test/tier"
 )
 
 func sortedCopy(list []string) []string { return slices.Sorted(slices.Values(list)) }
@@ -21,10 +22,7 @@ func count(n int, name func(int) string) (pages []string) {
 
 // TestHonestSites crawls sites that are large and no traps. Every page has to be found.
 func TestHonestSites(t *testing.T) {
-	products := 100_000
-	if testing.Short() {
-		products = 10_000
-	}
+	products := tier.Seeds(10_000, 20_000, 100_000)
 	byPath := func(n int) string { return fmt.Sprintf("/p/%d", n) }
 	byQuery := func(n int) string { return fmt.Sprintf("/product?id=%d", n) }
 	description := func(n int) string { return words(fmt.Sprint("product", n), 20) }

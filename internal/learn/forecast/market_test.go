@@ -12,6 +12,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/learn/forecast"
+	"freshet/internal/test/tier"
 )
 
 const day = 24 * time.Hour
@@ -89,6 +90,7 @@ func gained(p forecast.Prospect, gap float64) float64 {
 // No way to spread the polls over three sources brings more than the price
 // does, whatever becomes of late changes.
 func TestPriceIsBest(t *testing.T) {
+	tier.Slow(t, "it searches for better prices")
 	exp := objective.Urgency{Kind: objective.UrgencyExp, A: 0.999, Per: time.Second}
 	sets := map[string][]forecast.Prospect{
 		"overwrite": {
@@ -340,6 +342,7 @@ func TestTooSmallABudget(t *testing.T) {
 // The interval holds the truth as often as it says, when rates are as doubtful
 // as they are said to be.
 func TestIntervalIsHonest(t *testing.T) {
+	tier.Slow(t, "it forecasts many histories")
 	for _, sources := range []int{3, 40} {
 		if share := honest(sources); share < 0.86 || share > 0.98 {
 			t.Errorf("of %d sources the interval held the truth %.3f of the time, want about 0.9 or, of few sources, a little more", sources, share)
@@ -402,6 +405,7 @@ func crowd(n int) []forecast.Prospect {
 
 // Lumping alike sources together costs less than anybody could see.
 func TestLumpsAreClose(t *testing.T) {
+	tier.Slow(t, "it compares many forecasts")
 	set := crowd(12_000)
 	terms := forecast.Terms{Budget: 10, HostGap: time.Second}
 	exact, lumped := forecast.NewExact(set, terms), forecast.New(set, terms)

@@ -14,6 +14,7 @@ import (
 	"freshet/internal/research/paper"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 var beyondQuick = paper.Options{Seed: 1, Quick: true}
@@ -55,6 +56,7 @@ var sureOfBeyond = []string{
 // TestBeyond runs every experiment beyond the papers at small size.
 func TestBeyond(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it runs experiments")
 	found := map[string]bool{}
 	for _, e := range paper.Experiments(paper.Beyond) {
 		f, err := e.Run(t.Context(), beyondQuick)
@@ -88,6 +90,7 @@ func TestBeyond(t *testing.T) {
 // The same seed gives the same figure, to the byte.
 func TestBeyondIsRepeatable(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it runs experiments")
 	for _, where := range []string{"question 4", "question 6"} {
 		list := paper.Experiments(paper.Beyond)
 		if diff := cmp.Diff(runBeyond(t, list, where), runBeyond(t, list, where)); diff != "" {
@@ -99,6 +102,7 @@ func TestBeyondIsRepeatable(t *testing.T) {
 // Another policy under the same label turns the verdict.
 func TestBeyondSeesThroughLabels(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it runs experiments")
 	swap := func(from, to string) []paper.Experiment {
 		return paper.BeyondWith(func(name string, at policy.Setting) (freshet.Policy, error) {
 			if base, _, _ := strings.Cut(name, ":"); base == from {

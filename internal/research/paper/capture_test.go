@@ -13,6 +13,7 @@ import (
 	"freshet/internal/research/generate"
 	"freshet/internal/research/paper"
 	"freshet/internal/sched/cyclic"
+	"freshet/internal/test/tier"
 )
 
 // captured runs experiments at quick size and returns what they gave.
@@ -44,6 +45,7 @@ func captureVerdicts(figures []paper.Figure) map[string]bool {
 // What the paper says comes out, but for its own slips; and once more with the
 // same seed, to the byte.
 func TestCaptureClaims(t *testing.T) {
+	tier.Slow(t, "it runs experiments")
 	slips := []string{
 		"section 3.1.1: the set with the least NumMisses(Ti, k, N-2) over all i and k is the best polling strategy",
 		"section 3.1.3: uniform polls on the burst as printed do very poorly",
@@ -92,6 +94,7 @@ func captureComplete(t *testing.T, where string, f paper.Figure) {
 
 // A planner that is not what its label says is found out.
 func TestCaptureVerdictsTurn(t *testing.T) {
+	tier.Slow(t, "it runs experiments")
 	mislabelled := func(wrong cyclic.Method) func(cyclic.Timeline, int, int, cyclic.Method) ([]int, error) {
 		return func(h cyclic.Timeline, period, polls int, m cyclic.Method) ([]int, error) {
 			if m == wrong {
@@ -147,6 +150,7 @@ func TestCaptureVerdictsTurn(t *testing.T) {
 // The rule that the paper prints crowds its polls where nothing happens; with
 // the circle closed the programme is exact.
 func TestCaptureProgramme(t *testing.T) {
+	tier.Slow(t, "it runs experiments")
 	h := cyclic.Timeline{Circle: 24}
 	page := []int{2, 5, 6, 9, 14, 17, 19, 21}
 	for i := range page {
@@ -168,6 +172,7 @@ func TestCaptureProgramme(t *testing.T) {
 // Recorded airports are added where they are at hand; a recording that cannot
 // be read is not passed over.
 func TestCaptureOfRecordedAirports(t *testing.T) {
+	tier.Slow(t, "it runs experiments")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "metar-us.csv.gz")
 	h, err := generate.New(generate.Spec{Kind: "atis", Seed: 3, Pages: 20, Length: 15 * 24 * time.Hour})

@@ -15,6 +15,7 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/research/paper"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 // samplingDoubts are the claims that the generated sets do not bear out, by
@@ -52,6 +53,7 @@ func samplingAt(list []paper.Experiment, where ...string) []paper.Experiment {
 }
 
 func TestClaimsOnSamplingAtSmallSize(t *testing.T) {
+	tier.Slow(t, "it runs experiments")
 	done := runSampling(t, paper.Experiments(paper.Sampling), 1)
 	if len(done) != 11 {
 		t.Errorf("%d experiments, want 11", len(done))
@@ -75,6 +77,7 @@ func TestClaimsOnSamplingAtSmallSize(t *testing.T) {
 }
 
 func TestSamplingGivesTheSameBytesForASeed(t *testing.T) {
+	tier.Slow(t, "it runs experiments")
 	list := samplingAt(paper.Experiments(paper.Sampling), "figure 1", "figure 6", "figures 13 and 14")
 	figures := func(seed uint64) (f []paper.Figure) {
 		for _, d := range runSampling(t, list, seed) {
@@ -114,6 +117,7 @@ func TestSampleSizesOfTheorem2(t *testing.T) {
 
 // Verdicts are worth something only if they turn when the wrong thing is run.
 func TestVerdictsOnSamplingTurn(t *testing.T) {
+	tier.Slow(t, "it runs experiments")
 	// The textbook interval has no width at 0 of n and at n of n.
 	wald := func(changed, sampled, _ int, alpha float64) policy.Interval {
 		p := float64(changed) / float64(sampled)
@@ -171,6 +175,7 @@ func TestSamplingWithoutTheTracesThatItKnows(t *testing.T) {
 // A trace of sites that differ is read in cycles, and sampling finds out which
 // change every week and which once in twenty.
 func TestSamplingOfRecordedSites(t *testing.T) {
+	tier.Slow(t, "it runs experiments")
 	const sites, pages, weeks = 25, 80, 20
 	start := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 	h := lab.NewHistory(func(yield func(freshet.SourceID, time.Time) bool) {

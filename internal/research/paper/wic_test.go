@@ -16,6 +16,7 @@ import (
 	"freshet/internal/research/generate"
 	"freshet/internal/research/paper"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 // wicRun runs experiments on WIC at small size; those at some places alone, if
@@ -75,6 +76,7 @@ var wicMust = []string{
 // Every figure is drawn, every verdict against the paper has a reason, what
 // must hold does, and a second run gives the same bytes.
 func TestWIC(t *testing.T) {
+	tier.Slow(t, "it runs experiments")
 	done := wicRun(t, paper.Experiments(paper.WIC), paper.Options{})
 	verdicts := wicVerdicts(done)
 	for _, claim := range wicMust {
@@ -105,6 +107,7 @@ func TestWIC(t *testing.T) {
 
 // With another policy under its label, the verdicts on WIC turn.
 func TestWICVerdictsTurn(t *testing.T) {
+	tier.Slow(t, "it runs experiments")
 	wic := func(g *lab.Grid, _ float64, e freshet.Estimator) freshet.Policy {
 		return policy.NewWIC(policy.WICConfig{Start: g.Start, Instant: g.Instant, Estimator: e})
 	}
@@ -146,6 +149,7 @@ func TestWICVerdictsTurn(t *testing.T) {
 // Recorded auctions are added where they are at hand, and a file that is none
 // is refused.
 func TestWICRecorded(t *testing.T) {
+	tier.Slow(t, "it runs experiments")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "ebay-palm.csv.gz")
 	h, err := generate.New(generate.Spec{Kind: "auction", Seed: 3, Pages: 80, Start: time.Date(2003, 1, 1, 0, 0, 0, 0, time.UTC), Length: 7 * 24 * time.Hour})

@@ -9,11 +9,13 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/research/results"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 // A comparison of evidence has five runs of everybody, which differ by chance alone, and
 // says what their mean is.
 func TestComparisonOfEvidence(t *testing.T) {
+	tier.Slow(t, "it replays many histories")
 	dir := fewTraces(t)
 	evidence := []lab.Evidence{{}, {Kind: lab.Dated}, {Kind: lab.Index, Entries: 3}}
 	r, err := results.Comparison{Traces: dir, Evidence: evidence, Jobs: 1}.Run(t.Context())

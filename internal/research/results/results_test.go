@@ -21,6 +21,7 @@ import (
 	"freshet/internal/research/results"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -64,6 +65,7 @@ func contenders(t *testing.T, names ...string) []results.Contender {
 
 // The page is made from the folder and the policies alone.
 func TestPageOfResults(t *testing.T) {
+	tier.Slow(t, "it replays many histories")
 	r, err := results.Comparison{Traces: fewTraces(t), Contenders: contenders(t, "yardstick", "uniform", "wic", "fixed:every=1h")}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -89,6 +91,7 @@ func TestPageOfResults(t *testing.T) {
 
 // What a comparison says of a setting is what a replay and a limit say.
 func TestResultsAreThoseOfReplays(t *testing.T) {
+	tier.Slow(t, "it replays many histories")
 	dir := fewTraces(t)
 	r, err := results.Comparison{Traces: dir, Contenders: contenders(t, "uniform", "wic"), Instant: time.Hour}.Run(t.Context())
 	if err != nil {
@@ -137,6 +140,7 @@ func TestResultsAreThoseOfReplays(t *testing.T) {
 // The column of the daemon is what a replay says in which policy, tick and
 // limits are those of the daemon.
 func TestResultsOfTheDaemon(t *testing.T) {
+	tier.Slow(t, "it replays many histories")
 	dir := fewTraces(t)
 	r, err := results.Comparison{Traces: dir, Contenders: contenders(t, "uniform", "auto"), Instant: time.Hour, Quick: true}.Run(t.Context())
 	if err != nil {

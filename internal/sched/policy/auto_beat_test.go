@@ -7,11 +7,13 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/research/generate"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 // Pages that change twice an hour, each around minutes of its own, are polled twice an hour.
 // Where they date their changes, they are polled just after those minutes.
 func TestAutoKeepsToMinutes(t *testing.T) {
+	tier.Slow(t, "it simulates many worlds")
 	const pages, budget = 60, 2.0 // a minute
 	h, err := generate.New(generate.Spec{Kind: "atis", Pages: pages, Length: 48 * time.Hour, Seed: 3})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"freshet/internal/freshet/objective"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 // fair is the worst wait, in ticks, that the floor under what is expected of a
@@ -18,6 +19,7 @@ func fair(sources, budget, waiting float64) float64 { return 50 * max(1, waiting
 // Sources that differ at every poll, that never do, that fail, and ordinary ones:
 // none starves, and none eats the budget.
 func TestAutoSharesTheBudget(t *testing.T) {
+	tier.Slow(t, "it simulates many worlds")
 	tests := []struct {
 		what   string
 		answer func(p freshet.Poll, o *freshet.Outcome) // of the odd ones
@@ -162,6 +164,7 @@ func TestAutoPricesNoFirstLooks(t *testing.T) {
 // From nothing to watch to more budget than there is to spend, from a second to
 // a day: the budget is kept, what can be polled is, and all are polled.
 func TestAutoAtAnySize(t *testing.T) {
+	tier.Slow(t, "it simulates many worlds")
 	for _, pages := range []int{0, 1, 2, 30} {
 		for _, budget := range []float64{0.01, 0.3, 1, 100} {
 			for _, tick := range []time.Duration{time.Second, time.Minute, 24 * time.Hour} {
@@ -200,6 +203,7 @@ func TestAutoAtAnySize(t *testing.T) {
 // Lives and urgencies of all kinds in one portfolio: all are numbers, and all
 // are polled.
 func TestAutoMixesLivesAndUrgencies(t *testing.T) {
+	tier.Slow(t, "it simulates many worlds")
 	lives := []string{"overwrite", "append", "window:5", "window:0", "last:3", "last:1024"}
 	urgencies := []string{"uniform", "exp:0.9", "exp:0.5", "exp:0", "exp:1", "window:3", "poly:2", "polyexp:2,0.1", "chordal:10", "table:1,0.5,0.1"}
 	const budget, ticks = 6.0, 4000

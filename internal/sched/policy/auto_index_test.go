@@ -9,12 +9,14 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/tier"
 )
 
 // An index is read as often as it saves polls of pages: often where a site is large and
 // slow, hardly ever where every poll of a page finds something, where its dates move
 // without a change, or where there is but one page.
 func TestAutoReadsIndexesForWhatTheySave(t *testing.T) {
+	tier.Slow(t, "it simulates many worlds")
 	const instants = 2000
 	everything := lab.Evidence{Kind: lab.Index}
 	tests := []struct {

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/test/tier"
 )
 
 // A source that flips between two contents, or says that it changes all the
 // time, or lies about its dates, takes no more than one that changes as often,
 // and the others are captured as before.
 func TestAutoBesideLiars(t *testing.T) {
+	tier.Slow(t, "it simulates many worlds")
 	const pages, liars, budget, ticks = 50, 5, 4.0, 3000
 	captured := func(t *testing.T, answer func(p freshet.Poll, o *freshet.Outcome)) (others int, share float64) {
 		r := newAutoRun(time.Minute, ticks, budget)

@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/app"
 	"freshet/internal/extract"
+	"freshet/internal/test/tier"
 	"freshet/internal/test/torture"
 )
 
@@ -38,11 +39,9 @@ func TestMain(m *testing.M) {
 // "make torture".
 func TestSmoke(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it takes a while")
-	}
+	tier.Slow(t, "it breaks daemons")
 	freshet := filepath.Join(t.TempDir(), "freshet")
-	if out, err := exec.Command("go", "build", "-o", freshet, "freshet/cmd/freshet").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", freshet, "freshet/cmd/freshet").CombinedOutput(); err != nil {
 		t.Fatalf("build the program to break: %v\n%s", err, out)
 	}
 	tests := []struct {
