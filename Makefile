@@ -10,6 +10,9 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 CORES    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 AT_ONCE  := -p $(shell expr 3 \* $(CORES)) -parallel $(shell expr 2 \* $(CORES))
 
+# These packages take longest, and begin first so that none of them is left over at the end.
+FIRST    := ./ui ./internal/app ./cmd/freshet ./internal/store/postgres ./internal/store/sqlite
+
 # Left out are rules on doc comments, which internal/test/house holds, and on names of tests.
 STATICCHECKS := all,-ST1000,-ST1003,-ST1016,-ST1020,-ST1021,-ST1022,-QF1001,-QF1003,-QF1008
 
@@ -38,12 +41,12 @@ fmt:
 
 .PHONY: check
 check: fmt ## the developer's loop: pure packages, SQLite, goldens, one simulated seed; no browser, PostgreSQL or cluster
-	TMPDIR=$$(sh .ci/scratch) $(GO) test -short $(AT_ONCE) ./...
+	TMPDIR=$$(sh .ci/scratch) $(GO) test -short $(AT_ONCE) $(FIRST) ./...
 
 .PHONY: test
 test: setup fmt ## install what is missing, then run all tests
 	$(GO) vet ./...
-	TMPDIR=$$(sh .ci/scratch) $(GO) test -vet=off $(AT_ONCE) -timeout 30m ./...
+	TMPDIR=$$(sh .ci/scratch) $(GO) test -vet=off $(AT_ONCE) -timeout 30m $(FIRST) ./...
 
 .PHONY: test-long
 test-long: setup race simulate torture torture-cluster fuzz ## what takes hours: races, 10,000 seeds, torture, fuzzing

@@ -90,7 +90,7 @@ func TestBeyond(t *testing.T) {
 // The same seed gives the same figure, to the byte.
 func TestBeyondIsRepeatable(t *testing.T) {
 	t.Parallel()
-	tier.Slow(t, "it runs experiments")
+	tier.Long(t, "it runs experiments again")
 	for _, where := range []string{"question 4", "question 6"} {
 		list := paper.Experiments(paper.Beyond)
 		if diff := cmp.Diff(runBeyond(t, list, where), runBeyond(t, list, where)); diff != "" {
@@ -102,7 +102,7 @@ func TestBeyondIsRepeatable(t *testing.T) {
 // Another policy under the same label turns the verdict.
 func TestBeyondSeesThroughLabels(t *testing.T) {
 	t.Parallel()
-	tier.Slow(t, "it runs experiments")
+	tier.Long(t, "it runs experiments again")
 	swap := func(from, to string) []paper.Experiment {
 		return paper.BeyondWith(func(name string, at policy.Setting) (freshet.Policy, error) {
 			if base, _, _ := strings.Cut(name, ":"); base == from {

@@ -19,6 +19,16 @@ func Slow(t testing.TB, why string) {
 	}
 }
 
+// Long skips a test outside of the longest tier, and says why it takes so long.
+func Long(t testing.TB, why string) {
+	t.Helper()
+	if !long() {
+		t.Skip("FRESHET_TEST is not long: " + why)
+	}
+}
+
+func long() bool { return os.Getenv("FRESHET_TEST") == "long" }
+
 // Chromium skips a test in the shortest tier, and where Chromium is not installed.
 func Chromium(t testing.TB) {
 	t.Helper()
@@ -33,7 +43,7 @@ func Seeds(short, normal, long int) int {
 	switch {
 	case testing.Short():
 		return short
-	case os.Getenv("FRESHET_TEST") == "long":
+	case long():
 		return long
 	}
 	return normal
