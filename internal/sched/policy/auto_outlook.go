@@ -11,8 +11,8 @@ import (
 // be polled.
 func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	out := a.learner.Outlook(now, slot)
-	out.Price = a.margin.price
-	if int(slot) >= len(a.kind) {
+	out.Price = a.prices.price
+	if int(slot) >= len(a.worth) {
 		return out
 	}
 	factor := a.rank.Factor(slot)
@@ -24,11 +24,11 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	told := heard && hint.Pending > 0 && a.failed[slot] == 0
 	foretold, comes, leaks := a.learner.DueOf(slot)
 	credit := a.learner.Credit(slot)
-	if a.aims[slot] != forCaptures {
+	if a.objectives.of[slot] != forCaptures {
 		credit = 1
 	}
 	starves := longestWait * a.learner.Turn()
-	at, pledged := a.pledged(slot)
+	at, levelled := a.levels.find(slot)
 	worthAt := func(d time.Duration) (worth float64, idle, starved bool) { // d from now, at the rate of now
 		expected, gap := math.Inf(1), 0.0
 		if !out.Since.IsZero() {
@@ -64,31 +64,31 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		if gap <= 0 {
 			return 0, idle, false
 		}
-		if pledged {
-			worth = a.floor(&a.pledges[at], out.Rate.Mean, gap*a.learner.Tick().Seconds())
+		if levelled {
+			worth = a.levels.floor(&a.levels.levels[at], out.Rate.Mean, gap*a.learner.Tick().Seconds(), a.prices.price, a.passes.steps.Length)
 		}
 		if idle {
 			return worth, true, false
 		}
-		instants := float64(a.learner.Tick()) / float64(a.every)
-		plain := a.of(int(slot), expected, gap*instants)
+		steps := float64(a.learner.Tick()) / float64(a.step)
+		plain := a.of(int(slot), expected, gap*steps)
 		if overrideWorth && a.failed[slot] == 0 {
-			plain = a.overrideWorth(int(slot), &given, expected, gap, instants)
+			plain = a.overrideWorth(int(slot), &given, expected, gap, steps)
 		}
 		if told {
-			plain = a.pending(int(slot), &hint, plain, instants)
+			plain = a.pending(int(slot), &hint, plain, steps)
 		}
-		if a.aims[slot] == forCaptures && a.failed[slot] == 0 {
-			worth = max(worth, a.young(factor*expectedAge(out.Rate.Mean*a.learner.Tick().Seconds(), gap)))
+		if a.objectives.of[slot] == forCaptures && a.failed[slot] == 0 {
+			worth = max(worth, a.old.floor(factor*expectedAge(out.Rate.Mean*a.learner.Tick().Seconds(), gap), a.prices.price))
 		}
-		if a.listed[slot] {
+		if a.index[slot] {
 			plain = plain*a.learner.Finds(slot) + a.read(slot)
 		}
 		return max(worth, factor*plain), false, gap > starves
 	}
 	out.Worth, out.Idle, _ = worthAt(0)
 	if out.Price > 0 && factor > 0 {
-		out.Due = dueAt(now, a.grid.Length, func(d time.Duration) bool {
+		out.Due = dueAt(now, a.passes.steps.Length, func(d time.Duration) bool {
 			worth, _, starved := worthAt(d)
 			return worth >= out.Price || starved
 		})

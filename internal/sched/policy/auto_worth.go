@@ -20,91 +20,118 @@ const longestWait = 100
 
 // value works out what a poll of each source of some parts is worth at now.
 func (a *Auto) value(now time.Time, from, to int) {
-	a.told, a.given, a.rhythms = a.told[:0], a.given[:0], a.rhythms[:0]
+	a.said.clear()
 	for i := from; i < to; i++ {
 		a.expect(now, i)
 	}
-	a.stretchPledges()
-	a.boundAges()
-	a.scaleAims()
-	if a.lot.size > 0 {
-		a.learner.Strange(a.strange)
+	a.levels.bound(a.passes.parts)
+	a.old.bound(a.passes.parts, a.objectives.count[forCaptures] > 0)
+	a.objectives.rescale(a.passes.parts)
+	if a.batch.size > 0 {
+		a.learner.Strange(a.novel)
 	}
 	r := reading{
 		now: now, least: a.learner.Least(), starves: longestWait * a.learner.Turn(),
-		instants: float64(a.learner.Tick()) / float64(a.every),
-		told:     a.told, given: a.given, rhythms: a.rhythms,
+		steps: float64(a.learner.Tick()) / float64(a.step), evidence: a.said,
 	}
 	for i := from; i < to; i++ {
 		a.price(&r, i)
 	}
-	a.level()
-	if a.fullPass.gathers && to == len(a.parts) {
-		a.gathered()
+	a.prices.level(a.passes.parts)
+	if a.passes.full.gathers && to == len(a.passes.parts) {
+		a.indexes.swap()
 	}
 	for i := from; i < to; i++ {
 		first, last := a.rank.Bounds(i, len(a.worth))
 		a.valueIndexes(first, last)
 		a.keepYoung(first, last)
-		a.keepPledges(first, last)
+		a.keepLevels(first, last)
 	}
 }
 
 // expect asks the learner what is expected of the sources of a part, and how they compare
 // to all.
 func (a *Auto) expect(now time.Time, i int) {
-	p := &a.parts[i]
+	p := &a.passes.parts[i]
 	from, to := a.rank.Bounds(i, len(a.worth))
-	a.learner.Likely(now, freshet.Slot(from), a.wait[from:to], a.gaps[from:to], a.credit[from:to])
-	a.hear(now, from, to)
-	a.gatherOverrides(now, from, to)
-	a.gatherRhythms(now, from, to)
-	a.weighPledges(p, from, to)
-	a.weighOld(p, from, to)
-	a.weighAims(p, from, to)
+	first, wait := freshet.Slot(from), a.wait[from:to]
+	a.learner.Likely(now, first, wait, a.gaps[from:to], a.credit[from:to])
+	a.learner.Hear(now, first, wait, func(slot freshet.Slot, h *learn.Hint) {
+		a.said.hints = append(a.said.hints, hinted{slot, a.gaps[slot], *h})
+		a.wait[slot], a.gaps[slot] = h.Expected, h.Ticks
+	})
+	a.learner.Promises(now, first, wait, func(slot freshet.Slot, p *learn.Promise) {
+		a.said.overrides = append(a.said.overrides, override{slot, *p})
+		a.wait[slot] = p.Expected
+	})
+	a.learner.Rhythms(now, first, wait, func(slot freshet.Slot, r *learn.Rhythm) {
+		a.said.rhythms = append(a.said.rhythms, minuteRhythm{slot, *r})
+	})
+	a.weighLevels(p, from, to)
+	a.weighAges(p, from, to)
+	a.weighObjectives(p, from, to)
 }
 
-// level works out how often a source changes by what was last expected of all.
-func (a *Auto) level() {
-	changes, ticks := 0.0, 0.0
-	for i := range a.parts {
-		changes, ticks = changes+a.parts[i].changes, ticks+a.parts[i].ticks
-	}
-	if ticks > 0 {
-		a.common = changes / ticks
-	}
+// Evidence is what is known of some sources beside their own history, each list in the
+// order of the slots.
+type evidence struct {
+	hints     []hinted       // by indexes
+	overrides []override     // of the forecast
+	rhythms   []minuteRhythm // of sources that keep to certain minutes
 }
 
-// A reading is how sources are gone through in the order of their slots, with what is
-// said of some of them.
+// clear forgets all.
+func (e *evidence) clear() {
+	e.hints, e.overrides, e.rhythms = e.hints[:0], e.overrides[:0], e.rhythms[:0]
+}
+
+// A hinted source is one that an index says something of.
+type hinted struct {
+	slot freshet.Slot
+	gap  float64 // since it was last seen, in ticks
+	learn.Hint
+}
+
+// An override is what the forecast override of a source says.
+type override struct {
+	slot freshet.Slot
+	learn.Promise
+}
+
+// A minuteRhythm is a source that keeps to certain minutes of the hour.
+type minuteRhythm struct {
+	slot freshet.Slot
+	learn.Rhythm
+}
+
+// A reading goes through sources in the order of their slots, and consumes the evidence
+// on them.
 type reading struct {
-	now      time.Time
-	least    float64 // changes a tick that every source is taken to have
-	starves  float64 // ticks after which a source would starve
-	instants float64 // in a tick
-	told     []tell
-	given    []promise
-	rhythms  []minuteRhythm
+	now     time.Time
+	least   float64 // changes a tick that every source is taken to have
+	starves float64 // ticks after which a source would starve
+	steps   float64 // in a tick
+	evidence
 }
 
 // price works out what polls of the sources of a part are worth.
 func (a *Auto) price(r *reading, i int) {
-	p := &a.parts[i]
+	p := &a.passes.parts[i]
 	p.changes, p.ticks = 0, 0
 	from, to := a.rank.Bounds(i, len(a.worth))
 	for slot := from; slot < to; slot++ {
 		gap := a.gaps[slot]
 		a.lifted[slot] = false
 		idle := a.idle(slot, a.wait[slot], gap)
-		var override *promise
-		if len(r.given) > 0 && int(r.given[0].slot) == slot {
-			override, r.given = &r.given[0], r.given[1:]
+		var over *override
+		if len(r.overrides) > 0 && int(r.overrides[0].slot) == slot {
+			over, r.overrides = &r.overrides[0], r.overrides[1:]
 			a.credit[slot] = 1
-			if override.Holds {
+			if over.Holds {
 				idle = a.quiet(a.wait[slot], gap)
 			}
 		}
-		if a.aims[slot] != forCaptures { // what is really thought counts, and not what pays to find out
+		if a.objectives.of[slot] != forCaptures { // what is really thought counts, and not what pays to find out
 			a.credit[slot] = 1
 		}
 		a.wait[slot] = max(a.wait[slot]*a.credit[slot], r.least*gap)
@@ -115,23 +142,23 @@ func (a *Auto) price(r *reading, i int) {
 			a.failed[slot] = min(a.failed[slot], r.now.UnixNano()) // the clock may have been set back
 			a.wait[slot], a.gaps[slot] = a.retry(r.now, slot, a.wait[slot], gap)
 		}
-		a.worth[slot] = a.of(slot, a.wait[slot], a.gaps[slot]*r.instants)
+		a.worth[slot] = a.of(slot, a.wait[slot], a.gaps[slot]*r.steps)
 		waited := a.gaps[slot]
 		if len(r.rhythms) > 0 && int(r.rhythms[0].slot) == slot {
-			if a.failed[slot] == 0 && override == nil { // or a source that is down would have every turn
-				a.worth[slot] = a.rhythmWorth(&r.rhythms[0], r.instants)
+			if a.failed[slot] == 0 && over == nil { // or a source that is down would have every turn
+				a.worth[slot] = a.rhythmWorth(&r.rhythms[0], r.steps)
 			}
 			r.rhythms = r.rhythms[1:]
 		}
-		if override != nil && a.failed[slot] == 0 {
-			a.worth[slot] = a.overrideWorth(slot, &override.Promise, a.wait[slot], a.gaps[slot], r.instants)
+		if over != nil && a.failed[slot] == 0 {
+			a.worth[slot] = a.overrideWorth(slot, &over.Promise, a.wait[slot], a.gaps[slot], r.steps)
 		}
 		a.known[slot] = false
-		if len(r.told) > 0 && int(r.told[0].slot) == slot {
-			a.believe(&r.told[0], r.instants)
+		if len(r.hints) > 0 && int(r.hints[0].slot) == slot {
+			a.weighHint(&r.hints[0], r.steps)
 			idle = idle && !a.known[slot]
-			waited = r.told[0].gap
-			r.told = r.told[1:]
+			waited = r.hints[0].gap
+			r.hints = r.hints[1:]
 		}
 		a.bend(r, slot, idle, waited)
 	}
@@ -140,15 +167,15 @@ func (a *Auto) price(r *reading, i int) {
 // bend says what a poll of a source is worth that is worth so much by itself, and that
 // has waited for so many ticks.
 func (a *Auto) bend(r *reading, slot int, idle bool, waited float64) {
-	if a.lot.size > 0 {
-		a.worth[slot] *= 1 + stranger*a.strange[slot]*shuffled(slot)
+	if a.batch.size > 0 {
+		a.worth[slot] *= 1 + novelty*a.novel[slot]*shuffled(slot)
 	}
-	if a.listed[slot] { // for the pages that it finds, and for what it says of others
+	if a.index[slot] { // for the pages that it finds, and for what it says of others
 		finds := a.learner.Finds(freshet.Slot(slot))
 		a.worth[slot] *= finds
 		waited *= max(finds, seldomRead)
 	}
-	if idle || a.had[slot] == a.reached {
+	if idle || a.had[slot] == a.passes.reached {
 		a.worth[slot] = 0
 		return
 	}
@@ -156,9 +183,7 @@ func (a *Auto) bend(r *reading, slot int, idle bool, waited float64) {
 		a.worth[slot] += outOfTurn / factor
 		a.wait[slot] = math.Inf(1)
 	}
-	if a.jitter > 0 {
-		a.worth[slot] *= math.Exp(a.jitter * a.draw.NormFloat64())
-	}
+	a.worth[slot] = a.jitter.blur(a.worth[slot])
 }
 
 // What makes a poll of a source worth a request that has hardly changed by what is
@@ -210,7 +235,7 @@ func (a *Auto) Rest(o freshet.Outlook) time.Duration {
 func (a *Auto) retry(now time.Time, slot int, expected, gap float64) (float64, float64) {
 	since := float64(max(0, now.UnixNano()-a.failed[slot])) / float64(a.learner.Tick())
 	if math.IsInf(expected, 1) {
-		return since * cmp.Or(a.common, 1), since
+		return since * cmp.Or(a.prices.common, 1), since
 	}
 	if since >= gap {
 		return expected, gap
@@ -219,7 +244,7 @@ func (a *Auto) retry(now time.Time, slot int, expected, gap float64) (float64, f
 }
 
 // of returns what a poll of a source is worth for its weight and cost, when so
-// many changes are expected of it after so many instants.
+// many changes are expected of it after so many steps.
 func (a *Auto) of(slot int, expected, gap float64) float64 {
 	switch {
 	case expected == 0:
@@ -231,13 +256,13 @@ func (a *Auto) of(slot int, expected, gap float64) float64 {
 		}
 		return outOfTurn/factor + 100 // of equals the one that weighs more
 	}
-	aim, index := a.aims[slot], 0.0
+	aim, index := a.objectives.of[slot], 0.0
 	if aim == forCaptures {
-		index = a.values[a.kind[slot]].Index(expected, max(1, gap))
+		index = a.values.of(slot).Index(expected, max(1, gap))
 	} else {
 		index = a.aimed(slot, expected, max(1, gap))
 	}
-	return a.scale[aim]*index + curious[aim]*a.usual.worth*expected
+	return a.objectives.scale[aim]*index + curious[aim]*a.prices.change*expected
 }
 
 // explore is how much of what polls are worth goes by what they are expected to
@@ -249,48 +274,27 @@ const explore = 0.5
 // alone is worth as much as both are to the others.
 const Curiosity = (1 + explore) / explore
 
-// usual is what an expected change has been worth of late.
-type usual struct {
-	worth float64
-}
-
-// add takes in a poll that was made.
-func (u *usual) add(worth, expected float64) {
-	const grip = 0.98
-	if !(expected > 0) {
-		return
-	}
-	// Of this worth some is for exploration, and does not count.
-	each := max(0, worth/expected-explore*u.worth)
-	if u.worth == 0 {
-		u.worth = each
-	}
-	u.worth = grip*u.worth + (1-grip)*each
-}
-
-// Price returns what a poll has been worth of late at the margin of the budget:
-// the least that was polled for. It is 0 while that is not known.
-func (a *Auto) Price() float64 { return a.margin.price }
-
-// A margin finds the price at which the budget is just spent.
-type margin struct {
-	least float64 // polled for since the last ranking
-	any   bool
-	price float64
-
-	gain   float64 // that was expected of that poll
+// Prices are what polls have been worth of late. At the price the budget is just spent.
+type prices struct {
+	price  float64 // of the polls that were just worth making; 0 while that is not known
 	brings float64 // what the polls at the price have been expected to capture
+	change float64 // what an expected change has been worth
+	common float64 // changes a tick of a source, by what was last expected of all
+
+	// The poll of least worth since the last ranking, if there was any.
+	least, gain float64
+	any         bool
 }
 
-// sold notes the worth of a poll that was made.
-func (m *margin) sold(worth, gain float64) {
+// sold notes the worth of a poll that was made, and what it was expected to capture.
+func (m *prices) sold(worth, gain float64) {
 	if !m.any || worth < m.least {
 		m.least, m.gain, m.any = worth, gain, true
 	}
 }
 
 // close ends a ranking.
-func (m *margin) close() {
+func (m *prices) close() {
 	const grip = 0.9 // that the price has on itself
 	switch {
 	case !m.any:
@@ -304,7 +308,32 @@ func (m *margin) close() {
 	m.any = false
 }
 
-// An oldest is a bound on how old copies grow where polls are for captures. A source that
+// addChange takes in what the expected changes of a poll that was made were worth.
+func (m *prices) addChange(worth, expected float64) {
+	const grip = 0.98
+	if !(expected > 0) {
+		return
+	}
+	// Of this worth some is for exploration, and does not count.
+	each := max(0, worth/expected-explore*m.change)
+	if m.change == 0 {
+		m.change = each
+	}
+	m.change = grip*m.change + (1-grip)*each
+}
+
+// level works out how often a source changes by what was last expected of all.
+func (m *prices) level(parts []part) {
+	changes, ticks := 0.0, 0.0
+	for i := range parts {
+		changes, ticks = changes+parts[i].changes, ticks+parts[i].ticks
+	}
+	if ticks > 0 {
+		m.common = changes / ticks
+	}
+}
+
+// An ageBound bounds how old copies grow where polls are for captures. A source that
 // hardly ever changes brings few of them, and can be left alone for very long; when it
 // does change, nobody hears of it for as long. From the moment at which a copy is to be
 // expected so many times as old as copies are on average where all take turns, a poll of
@@ -312,7 +341,7 @@ func (m *margin) close() {
 //
 // Such polls may take a share of the budget and no more: where they need more, all copies
 // may grow older alike.
-type oldest struct {
+type ageBound struct {
 	times   float64   // as old as by turns; 0 if there is no bound
 	ages    []float64 // by slot: how old the copy is to be expected, in ticks, times its weight; scratch
 	lifts   []bool    // by slot: it is worth what it is for its age
@@ -337,10 +366,10 @@ const (
 )
 
 // grow makes room for a slot.
-func (o *oldest) grow() { o.ages, o.lifts = append(o.ages, 0), append(o.lifts, false) }
+func (o *ageBound) grow() { o.ages, o.lifts = append(o.ages, 0), append(o.lifts, false) }
 
 // took notes a poll that was made.
-func (o *oldest) took(slot freshet.Slot) {
+func (o *ageBound) took(slot freshet.Slot) {
 	o.polls++
 	if o.lifts[slot] {
 		o.made++
@@ -356,39 +385,15 @@ func (o *oldest) took(slot freshet.Slot) {
 	o.made, o.polls = 0, 0
 }
 
-// weighOld works out how old the copies of the sources of a part are to be expected,
-// before anything else bends what is expected of them.
-func (a *Auto) weighOld(of *part, from, to int) {
-	o := &a.old
-	clear(o.lifts[from:to])
-	if of.ages, of.aged = 0, 0; o.times == 0 || a.aiming[forCaptures] == 0 {
-		return
-	}
-	turn := a.learner.Turn()
-	for slot := from; slot < to; slot++ {
-		gap := a.gaps[slot]
-		o.ages[slot] = 0
-		factor := a.rank.Factor(freshet.Slot(slot))
-		if gap <= 0 || factor == 0 || a.aims[slot] != forCaptures || math.IsInf(a.wait[slot], 1) {
-			continue
-		}
-		rate := a.wait[slot] / gap
-		o.ages[slot] = factor * expectedAge(rate, gap)
-		of.ages += factor * meanAge(rate, turn)
-		of.aged++
-	}
-}
-
-// boundAges says how old copies may be.
-func (a *Auto) boundAges() {
-	o := &a.old
-	if o.may = 0; o.times == 0 || a.aiming[forCaptures] == 0 {
+// bound works out how old copies may be, if there are any whose age is bounded.
+func (o *ageBound) bound(parts []part, any bool) {
+	if o.may = 0; o.times == 0 || !any {
 		return
 	}
 	o.stretch = max(o.stretch, 1)
 	sum, count := 0.0, 0.0
-	for i := range a.parts {
-		sum, count = sum+a.parts[i].ages, count+a.parts[i].aged
+	for i := range parts {
+		sum, count = sum+parts[i].ages, count+parts[i].aged
 	}
 	if count == 0 || sum == 0 {
 		return
@@ -396,14 +401,37 @@ func (a *Auto) boundAges() {
 	o.may = o.times * o.stretch * sum / count
 }
 
-// young returns what a poll of a source is worth at least whose copy is to be expected of
-// an age, for its weight.
-func (a *Auto) young(age float64) float64 {
-	if a.old.may == 0 || a.margin.price == 0 || age < a.old.may { // without a price no poll is known to be dear
+// floor returns what a poll of a source is worth at least at a price of polls, whose copy
+// is to be expected of an age, for its weight.
+func (o *ageBound) floor(age, price float64) float64 {
+	if o.may == 0 || price == 0 || age < o.may { // without a price no poll is known to be dear
 		return 0
 	}
-	over := age / a.old.may
-	return a.margin.price * over * over
+	over := age / o.may
+	return price * over * over
+}
+
+// weighAges works out how old the copies of the sources of a part are to be expected,
+// before anything else bends what is expected of them.
+func (a *Auto) weighAges(p *part, from, to int) {
+	o := &a.old
+	clear(o.lifts[from:to])
+	if p.ages, p.aged = 0, 0; o.times == 0 || a.objectives.count[forCaptures] == 0 {
+		return
+	}
+	pass := a.learner.Turn()
+	for slot := from; slot < to; slot++ {
+		gap := a.gaps[slot]
+		o.ages[slot] = 0
+		factor := a.rank.Factor(freshet.Slot(slot))
+		if gap <= 0 || factor == 0 || a.objectives.of[slot] != forCaptures || math.IsInf(a.wait[slot], 1) {
+			continue
+		}
+		rate := a.wait[slot] / gap
+		o.ages[slot] = factor * expectedAge(rate, gap)
+		p.ages += factor * meanAge(rate, pass)
+		p.aged++
+	}
 }
 
 // keepYoung raises what polls are worth of the sources in [from, to) whose copies are too
@@ -417,46 +445,37 @@ func (a *Auto) keepYoung(from, to int) {
 		if a.worth[slot] == 0 || a.failed[slot] != 0 { // it is not to be polled now, or would have every turn
 			continue
 		}
-		if floor := a.young(age) / a.rank.Factor(freshet.Slot(slot)); floor > a.worth[slot] {
+		if floor := a.old.floor(age, a.prices.price) / a.rank.Factor(freshet.Slot(slot)); floor > a.worth[slot] {
 			a.worth[slot], a.lifted[slot], a.old.lifts[slot] = floor, true, true
 		}
 	}
 }
 
-// A tell is what indexes say of a source.
-type tell struct {
-	slot freshet.Slot
-	gap  float64 // since it was last seen, in ticks
-	learn.Hint
+// indexWorths are what readings of indexes are expected to bring, by the slots of the
+// indexes. A pass gathers them, and the next goes by them.
+type indexWorths struct {
+	now, next hintWorths
 }
 
-// hear asks what indexes say of the sources in [from, to).
-func (a *Auto) hear(now time.Time, from, to int) {
-	a.learner.Hear(now, freshet.Slot(from), a.wait[from:to], func(slot freshet.Slot, h *learn.Hint) {
-		a.told = append(a.told, tell{slot, a.gaps[slot], *h})
-		a.wait[slot], a.gaps[slot] = h.Expected, h.Ticks
-	})
+// swap begins to gather again, and goes by what was gathered.
+func (w *indexWorths) swap() {
+	w.now, w.next = w.next, hintWorths{worth: w.now.worth[:0], changes: w.now.changes[:0]}
 }
 
-// Tidings are what readings of indexes are expected to bring, by the slots of the
-// indexes; empty if that is nothing.
-type tidings struct {
+// hintWorths are what hints are expected to bring, by the slots of the indexes that give
+// them; empty if that is nothing.
+type hintWorths struct {
 	worth   []float64
-	changes []float64 // that it is expected to tell of
+	changes []float64 // that they are expected to tell of
 }
 
 // add counts what a reading of an index in a slot, of so many, brings.
-func (t *tidings) add(slot freshet.Slot, slots int, worth, changes float64) {
+func (t *hintWorths) add(slot freshet.Slot, slots int, worth, changes float64) {
 	if missing := slots - len(t.worth); missing > 0 {
 		t.worth, t.changes = append(t.worth, make([]float64, missing)...), append(t.changes, make([]float64, missing)...)
 	}
 	t.worth[slot] += worth
 	t.changes[slot] += changes
-}
-
-// gathered begins to gather tidings again, and goes by those that were gathered.
-func (a *Auto) gathered() {
-	a.news, a.gather = a.gather, tidings{worth: a.news.worth[:0], changes: a.news.changes[:0]}
 }
 
 // What a poll is worth of a source that is known to have changed: as much as if so many
@@ -475,7 +494,7 @@ const soon = 0.3
 // sources.
 const seldomRead = 0.1
 
-// believe works out what a poll of a source is worth that an index speaks for, and
+// weighHint works out what a poll of a source is worth that an index speaks for, and
 // what that makes a reading of the index worth.
 //
 // A reading tells of each page whether it has changed. Where it has, a poll of the page
@@ -483,13 +502,13 @@ const seldomRead = 0.1
 // not, no poll is wasted. For a page that would be polled now anyway, only the latter
 // counts. Pages that change all the time, or so seldom that hardly any poll is made of
 // them, make an index worth nothing.
-func (a *Auto) believe(t *tell, instants float64) {
+func (a *Auto) weighHint(t *hinted, steps float64) {
 	slot := int(t.slot)
-	value, factor := &a.values[a.kind[slot]], a.rank.Factor(t.slot)
+	value, factor := a.values.of(slot), a.rank.Factor(t.slot)
 	if t.Pending > 0 {
 		a.known[slot] = a.failed[slot] == 0 // or a source that is down would have every turn
 		if a.known[slot] {
-			a.worth[slot] = a.pending(slot, &t.Hint, a.worth[slot], instants)
+			a.worth[slot] = a.pending(slot, &t.Hint, a.worth[slot], steps)
 		}
 		return
 	}
@@ -499,55 +518,52 @@ func (a *Auto) believe(t *tell, instants float64) {
 	}
 	chance := -math.Expm1(-x)
 	brings := value.Urgency(0)
-	ticks := max(1, a.gaps[slot]*instants)
+	ticks := max(1, a.gaps[slot]*steps)
 	if !value.Replaced() {
 		brings = max(brings, value.Gain(x, ticks)/chance)
 	}
-	more := factor*brings - a.margin.brings
+	more := factor*brings - a.prices.brings
 	if !(more > 0) {
 		return
 	}
 	index := chance - x*(1-chance) // what would be lost if it were told later
-	anyway := max(0, factor*value.Gain(a.wait[slot], ticks)-a.margin.brings)
-	if a.fullPass.gathers {
-		a.gather.add(t.Index, len(a.worth), max(0, (index+soon*(chance-index))*more-anyway), x)
+	anyway := max(0, factor*value.Gain(a.wait[slot], ticks)-a.prices.brings)
+	if a.passes.full.gathers {
+		a.indexes.next.add(t.Index, len(a.worth), max(0, (index+soon*(chance-index))*more-anyway), x)
 	}
 }
 
 // pending returns what a poll is worth of a source that an index says has changed, if it
 // is worth so much otherwise.
-func (a *Auto) pending(slot int, h *learn.Hint, otherwise, instants float64) float64 {
-	worth, age := 0.0, h.Age*instants
-	v, aim := &a.values[a.kind[slot]], a.aims[slot]
+func (a *Auto) pending(slot int, h *learn.Hint, otherwise, steps float64) float64 {
+	worth, age := 0.0, h.Age*steps
+	v, aim := a.values.of(slot), a.objectives.of[slot]
 	if aim != forCaptures {
-		worth = a.scale[aim] * staleIndex(aim, max(h.Rate/instants, tinyRate), age)
+		worth = a.objectives.scale[aim] * staleIndex(aim, max(h.Rate/steps, tinyRate), age)
 	} else if v.Counts(age) {
 		worth = v.Urgency(age)
 		if !v.Replaced() {
 			worth *= max(1, h.Changes)
 		}
-		worth += explore * a.usual.worth * (asExpected + bySpeed*h.Rate*a.learner.Turn())
+		worth += explore * a.prices.change * (asExpected + bySpeed*h.Rate*a.learner.Turn())
 	}
 	return (1-h.Pending)*otherwise + h.Pending*max(otherwise, worth)
 }
 
 // gain returns what a poll of a source is expected to capture.
 func (a *Auto) gain(slot freshet.Slot) float64 {
-	gap := a.gaps[slot] * float64(a.learner.Tick()) / float64(a.every)
-	return a.rank.Factor(slot) * a.values[a.kind[slot]].Gain(a.wait[slot], max(1, gap))
+	gap := a.gaps[slot] * float64(a.learner.Tick()) / float64(a.step)
+	return a.rank.Factor(slot) * a.values.of(int(slot)).Gain(a.wait[slot], max(1, gap))
 }
 
 // valueIndexes says what readings of the indexes in [from, to) are worth.
 func (a *Auto) valueIndexes(from, to int) {
-	for slot := from; slot < min(to, len(a.news.worth)); slot++ {
+	for slot := from; slot < min(to, len(a.indexes.now.worth)); slot++ {
 		worth := a.read(freshet.Slot(slot))
-		if worth == 0 || a.had[slot] == a.reached || a.idle(slot, a.news.changes[slot], a.gaps[slot]) {
+		if worth == 0 || a.had[slot] == a.passes.reached || a.idle(slot, a.indexes.now.changes[slot], a.gaps[slot]) {
 			continue
 		}
-		if a.jitter > 0 {
-			worth *= math.Exp(a.jitter * a.draw.NormFloat64())
-		}
-		a.worth[slot] += worth
+		a.worth[slot] += a.jitter.blur(worth)
 		a.known[slot] = true
 	}
 }
@@ -555,49 +571,34 @@ func (a *Auto) valueIndexes(from, to int) {
 // read returns what a reading of an index is worth, by what was last heard.
 func (a *Auto) read(slot freshet.Slot) float64 {
 	factor := a.rank.Factor(slot)
-	if int(slot) >= len(a.news.worth) || factor == 0 || !(a.margin.brings > 0) {
+	if int(slot) >= len(a.indexes.now.worth) || factor == 0 || !(a.prices.brings > 0) {
 		return 0
 	}
-	worth := a.news.worth[slot] * a.margin.price / a.margin.brings / factor // in the unit of the other polls
+	worth := a.indexes.now.worth[slot] * a.prices.price / a.prices.brings / factor // in the unit of the other polls
 	if a.failed[slot] != 0 {
 		worth *= min(1, a.gaps[slot]/a.learner.Turn()) // a poll that failed was its turn
 	}
 	return worth
 }
 
-// A promise is what the chances that somebody gave say of a source.
-type promise struct {
-	slot freshet.Slot
-	learn.Promise
-}
-
-// gatherOverrides asks of which of the sources in [from, to) somebody gave chances, and takes
-// what these say for what is expected.
-func (a *Auto) gatherOverrides(now time.Time, from, to int) {
-	a.learner.Promises(now, freshet.Slot(from), a.wait[from:to], func(slot freshet.Slot, p *learn.Promise) {
-		a.given = append(a.given, promise{slot, *p})
-		a.wait[slot] = p.Expected
-	})
-}
-
 // overrideWorth returns what a poll is worth of a source of which chances were given. Where
 // changes are no likelier in the coming minutes than they have been on the whole since it
 // was last seen, that is as with any source. Where a change was expected and nothing else
 // is, waiting brings nothing: a poll is worth all that it is expected to capture.
-func (a *Auto) overrideWorth(slot int, p *learn.Promise, expected, gap, instants float64) float64 {
-	plain := a.of(slot, expected, gap*instants)
-	if a.aims[slot] != forCaptures || !p.Holds {
+func (a *Auto) overrideWorth(slot int, p *learn.Promise, expected, gap, steps float64) float64 {
+	plain := a.of(slot, expected, gap*steps)
+	if a.objectives.of[slot] != forCaptures || !p.Holds {
 		return plain * ready(p)
 	}
 	const little = 0.01
-	v, x, age := &a.values[a.kind[slot]], p.Expected, max(1, gap*instants)
+	v, x, age := a.values.of(slot), p.Expected, max(1, gap*steps)
 	if !v.Replaced() {
 		x = p.Count
 	}
 	gain := v.Gain(x, age)
 	slope := (v.Gain(x+little, age) - gain) / little
 	index := gain - p.Growth*gap*slope
-	return max(plain, a.scale[forCaptures]*index+curious[forCaptures]*a.usual.worth*x) * ready(p)
+	return max(plain, a.objectives.scale[forCaptures]*index+curious[forCaptures]*a.prices.change*x) * ready(p)
 }
 
 // ready returns how much of its worth a poll has now: less of it, if what was given of
@@ -616,25 +617,12 @@ func (a *Auto) quiet(expected, gap float64) bool {
 	return expected < a.least && gap*float64(a.learner.Tick()) < float64(daily)
 }
 
-// A minuteRhythm is a source that keeps to certain minutes of the hour.
-type minuteRhythm struct {
-	slot freshet.Slot
-	learn.Rhythm
-}
-
-// gatherRhythms asks which of the sources in [from, to) keep to certain minutes.
-func (a *Auto) gatherRhythms(now time.Time, from, to int) {
-	a.learner.Rhythms(now, freshet.Slot(from), a.wait[from:to], func(slot freshet.Slot, r *learn.Rhythm) {
-		a.rhythms = append(a.rhythms, minuteRhythm{slot, *r})
-	})
-}
-
 // rhythmWorth returns what a poll is worth of a source that keeps to certain minutes. What is
 // there is worth more if it is about to be replaced, and a poll just before a change is
 // due is worth less than one just after.
-func (a *Auto) rhythmWorth(b *minuteRhythm, instants float64) float64 {
+func (a *Auto) rhythmWorth(b *minuteRhythm, steps float64) float64 {
 	x := -math.Log1p(-min(surest, b.Chance)) * a.credit[b.slot]
-	worth := a.of(int(b.slot), x, a.gaps[b.slot]*instants) * b.Haste
+	worth := a.of(int(b.slot), x, a.gaps[b.slot]*steps) * b.Haste
 	if b.Later > b.Chance {
 		worth *= b.Chance / b.Later
 	}

@@ -98,7 +98,7 @@ func build(name string, at Setting, o *Options) freshet.Policy {
 		return NewAuto(AutoConfig{
 			Start: at.Start, Instant: at.Instant, Tick: at.tick(), Rank: cmp.Or(at.Tick, at.Instant), Polls: at.Polls,
 			LeastChance: o.Share("least_chance", LeastChance), Jitter: o.Number("jitter", 0), Seed: at.Seed,
-			Aim: objective.Objective(o.Choice("aim", aimNames()...)), Oldest: o.Number("oldest", Oldest),
+			Aim: objective.Objective(o.Choice("aim", objectiveNames()...)), Oldest: o.Number("oldest", Oldest),
 		})
 	case "wic":
 		return NewWIC(WICConfig{Start: at.Start, Instant: at.Instant, Estimator: at.Estimator})
