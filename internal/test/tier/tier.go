@@ -22,12 +22,12 @@ func Slow(t testing.TB, why string) {
 // Long skips a test outside of the longest tier, and says why it takes so long.
 func Long(t testing.TB, why string) {
 	t.Helper()
-	if !long() {
+	if !isLong() {
 		t.Skip("FRESHET_TEST is not long: " + why)
 	}
 }
 
-func long() bool { return os.Getenv("FRESHET_TEST") == "long" }
+func isLong() bool { return os.Getenv("FRESHET_TEST") == "long" }
 
 // Chromium skips a test in the shortest tier, and where Chromium is not installed.
 func Chromium(t testing.TB) {
@@ -43,7 +43,7 @@ func Seeds(short, normal, long int) int {
 	switch {
 	case testing.Short():
 		return short
-	case long():
+	case isLong():
 		return long
 	}
 	return normal
