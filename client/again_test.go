@@ -20,7 +20,7 @@ func TestCallWhoseAnswerIsLost(t *testing.T) {
 		sent.Add(1)
 		keys <- req.Header.Get("Idempotency-Key")
 		answer := httptest.NewRecorder()
-		r.handler.ServeHTTP(answer, req)
+		r.Handler.ServeHTTP(answer, req)
 		if req.Method != http.MethodGet && cut.Add(-1) >= 0 { // it is done, and nobody hears of it
 			panic(http.ErrAbortHandler)
 		}
@@ -32,20 +32,20 @@ func TestCallWhoseAnswerIsLost(t *testing.T) {
 	}))
 	defer flaky.Close()
 	c := client.New(flaky.URL, http.DefaultClient.Do)
-	added := must[client.Source](t)(c.Add(t.Context(), client.NewSource{URL: r.page.URL + "/a"}))
+	added := must[client.Source](t)(c.Add(t.Context(), client.NewSource{URL: r.Origin.URL + "/a"}))
 	if sent.Load() != 3 {
 		t.Errorf("the request was sent %d times, want 3", sent.Load())
 	}
 	if a, b, c := <-keys, <-keys, <-keys; a == "" || a != b || b != c {
 		t.Errorf("the keys are %q, %q and %q, want one", a, b, c)
 	}
-	again := must[client.Source](t)(c.Add(client.WithKey(t.Context(), "mine"), client.NewSource{URL: r.page.URL + "/b"}))
-	same := must[client.Source](t)(c.Add(client.WithKey(t.Context(), "mine"), client.NewSource{URL: r.page.URL + "/b"}))
+	again := must[client.Source](t)(c.Add(client.WithKey(t.Context(), "mine"), client.NewSource{URL: r.Origin.URL + "/b"}))
+	same := must[client.Source](t)(c.Add(client.WithKey(t.Context(), "mine"), client.NewSource{URL: r.Origin.URL + "/b"}))
 	if again.ID != same.ID || again.ID == added.ID {
 		t.Errorf("sent twice under a key, sources %s and %s were added beside %s", again.ID, same.ID, added.ID)
 	}
 	cut.Store(100)
-	if _, err := c.Add(t.Context(), client.NewSource{URL: r.page.URL + "/c"}); err == nil {
+	if _, err := c.Add(t.Context(), client.NewSource{URL: r.Origin.URL + "/c"}); err == nil {
 		t.Error("a call whose answers are all lost gives no error")
 	}
 }

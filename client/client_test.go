@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,7 +14,37 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/test/daemontest"
 )
+
+// A rig is a whole daemon with its API, and pages to watch.
+type rig struct {
+	*daemontest.Daemon
+	close func()
+}
+
+// newRig starts a daemon that has nothing to do until it is asked.
+func newRig() (*rig, error) {
+	dir, err := os.MkdirTemp("", "freshet-client-")
+	if err != nil {
+		return nil, err
+	}
+	d, err := daemontest.New(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	stop := d.Start()
+	return &rig{d, func() {
+		_ = stop()
+		d.Close()
+		os.RemoveAll(dir)
+	}}, nil
+}
+
+// put sets the text of the page that a source watches.
+func (r *rig) put(id freshet.SourceID, text string) {
+	r.Origin.Put("/"+string(id), "text/plain", text)
+}
 
 func rigged(t *testing.T) (*rig, *client.Client) {
 	t.Helper()
@@ -22,7 +53,7 @@ func rigged(t *testing.T) (*rig, *client.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.close)
-	return r, client.New(r.api.URL+"/", http.DefaultClient.Do)
+	return r, client.New(r.API.URL+"/", http.DefaultClient.Do)
 }
 
 // must returns what a call answered, and ends the test if it failed.
@@ -36,12 +67,13 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// add watches the page, and polls it once for each text that it has in turn.
+// add watches a page, and polls it once for each text that it has in turn.
 func (r *rig) add(t *testing.T, c *client.Client, id freshet.SourceID, texts ...string) client.Source {
 	t.Helper()
-	s := must[client.Source](t)(c.Add(t.Context(), client.NewSource{ID: id, URL: r.page.URL + "/" + string(id)}))
+	r.put(id, "one\n")
+	s := must[client.Source](t)(c.Add(t.Context(), client.NewSource{ID: id, URL: r.Origin.URL + "/" + string(id)}))
 	for _, text := range texts {
-		r.text.Store(text)
+		r.put(id, text)
 		must[client.PollAnswer](t)(c.Poll(t.Context(), id, 30*time.Second))
 	}
 	return s
@@ -52,7 +84,7 @@ func TestSources(t *testing.T) {
 	ctx := t.Context()
 	r.add(t, c, "b")
 	added := must[client.Source](t)(c.Add(ctx, client.NewSource{
-		ID: "a", URL: r.page.URL + "/a", Name: "The page", Tags: []string{"shop"}, Paused: true, MaxGap: client.Duration(26 * time.Hour),
+		ID: "a", URL: r.Origin.URL + "/a", Name: "The page", Tags: []string{"shop"}, Paused: true, MaxGap: client.Duration(26 * time.Hour),
 	}))
 	if added.Name != "The page" || !added.Paused || added.MaxGap != client.Duration(26*time.Hour) {
 		t.Errorf("a source was added as %+v", added)
@@ -105,7 +137,7 @@ func TestSourcesOverPages(t *testing.T) {
 	const n = 1003
 	for i := range n {
 		s := freshet.Source{ID: freshet.SourceID(fmt.Sprintf("s%04d", i)), URL: fmt.Sprint("http://page.example/", i)}
-		if _, err := r.store.AddSource(t.Context(), s); err != nil {
+		if _, err := r.Store.AddSource(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -199,7 +231,7 @@ func TestChangesAndStream(t *testing.T) {
 	if e := <-streamed; e.Data.Cursor != page.Items[1].Cursor || e.Type != client.EventType {
 		t.Errorf("the stream begins with %+v", e)
 	}
-	r.text.Store("four\n")
+	r.put("page", "four\n")
 	must[client.PollAnswer](t)(c.Poll(ctx, "page", 30*time.Second))
 	if e := <-streamed; e.Data.Number != 4 {
 		t.Errorf("the stream goes on with %+v", e)
@@ -224,7 +256,7 @@ func TestStreamBreaks(t *testing.T) {
 			if err != nil || e.Data.Source != "page" {
 				t.Fatalf("the stream begins with %+v, %v", e, err)
 			}
-			go r.api.CloseClientConnections()
+			go r.API.CloseClientConnections()
 			continue
 		}
 		if err == nil {
@@ -323,7 +355,7 @@ func TestOtherServers(t *testing.T) {
 func TestInProcess(t *testing.T) {
 	r, c := rigged(t)
 	r.add(t, c, "page", "one\n", "two\n")
-	here := client.New("http://localhost", client.InProcess(r.handler))
+	here := client.New("http://localhost", client.InProcess(r.Handler))
 	if near, far := must[client.Source](t)(here.Source(t.Context(), "page")), must[client.Source](t)(c.Source(t.Context(), "page")); near.URL != far.URL || near.Standing != far.Standing {
 		t.Errorf("in process a source is %+v, over the network %+v", near, far)
 	}

@@ -21,14 +21,14 @@ func Example() {
 	defer daemon.close()
 
 	ctx := context.Background()
-	c := client.New(daemon.api.URL, http.DefaultClient.Do)
-	source, err := c.Add(ctx, client.NewSource{ID: "prices", URL: daemon.page.URL, Tags: []string{"shop"}})
+	c := client.New(daemon.API.URL, http.DefaultClient.Do)
+	source, err := c.Add(ctx, client.NewSource{ID: "prices", URL: daemon.Origin.URL + "/prices", Tags: []string{"shop"}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, text := range []string{"apples 1.20\n", "apples 1.40\n"} {
-		daemon.text.Store(text)
+		daemon.put(source.ID, text)
 		answer, err := c.Poll(ctx, source.ID, 30*time.Second)
 		if err != nil {
 			fmt.Println(err)

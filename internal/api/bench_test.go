@@ -20,7 +20,7 @@ func BenchmarkStream(b *testing.B) {
 			defer cancel()
 			var told, ended sync.WaitGroup
 			for range clients {
-				req, err := http.NewRequestWithContext(ctx, "GET", r.api.URL+"/api/v1/changes/stream", nil)
+				req, err := http.NewRequestWithContext(ctx, "GET", r.API.URL+"/api/v1/changes/stream", nil)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -2,16 +2,13 @@ package api_test
 
 import (
 	"fmt"
-	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"freshet/client"
-	"freshet/internal/api"
 	"freshet/internal/daemon"
-	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
@@ -22,9 +19,9 @@ import (
 // often since.
 func (r *rig) watched(s freshet.Source, days, changes int) {
 	r.t.Helper()
-	s.URL = r.origin.URL + "/" + string(s.ID)
+	s.URL = r.Origin.URL + "/" + string(s.ID)
 	s.Created = time.Now().Add(-time.Duration(days) * 24 * time.Hour)
-	if _, err := r.store.AddSource(r.t.Context(), s); err != nil {
+	if _, err := r.Store.AddSource(r.t.Context(), s); err != nil {
 		r.t.Fatal(err)
 	}
 	for n := range changes {
@@ -34,7 +31,7 @@ func (r *rig) watched(s freshet.Source, days, changes int) {
 
 func budgetRig(t *testing.T) *rig {
 	r := newRig(t)
-	r.daemon.SetLimits(sched.Limits{Budget: sched.Budget{Polls: 20, Per: time.Hour}})
+	r.Daemon.SetLimits(sched.Limits{Budget: sched.Budget{Polls: 20, Per: time.Hour}})
 	r.watched(freshet.Source{ID: "busy", Tags: []string{"news"}}, 10, 200)
 	r.watched(freshet.Source{ID: "calm"}, 10, 5)
 	r.watched(freshet.Source{ID: "new"}, 10, 0)
@@ -72,21 +69,12 @@ func TestBudget(t *testing.T) {
 // What became of changes of late is told once something was learnt.
 func TestBudgetSoFar(t *testing.T) {
 	learner := learn.New(learn.Config{Tick: time.Second})
-	var d *daemon.Daemon
-	r := newRig(t, func(c *api.Config) {
-		d = daemon.New(daemon.Config{
-			Store: c.Store, Policy: idle{}, Learner: learner,
-			Fetcher: fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
-			Limits:  sched.Limits{Budget: sched.Budget{Polls: 1e6, Per: time.Minute, Instant: time.Millisecond}},
-		})
-		c.Daemon = d
-	})
-	r.daemon = d
+	r := newRigWith(t, func(c *daemon.Config) { c.Learner = learner })
 	r.run()
-	r.put("/page", "text/plain", "one")
+	r.Origin.Put("/page", "text/plain", "one")
 	r.add("page", "/page")
 	r.poll("page")
-	r.put("/page", "text/plain", "two")
+	r.Origin.Put("/page", "text/plain", "two")
 	r.poll("page")
 	var b client.Budget
 	r.do("GET", "/api/v1/budget?points=1", nil).is(200).into(&b)
@@ -130,7 +118,7 @@ func TestLevelsOverTheAPI(t *testing.T) {
 	if s.Level != "90% within 10m" {
 		t.Errorf("the level is %q", s.Level)
 	}
-	r.daemon.SetLevels([]freshet.TagLevel{{Tag: "news", Level: objective.ServiceLevel{Share: 0.5, Within: 24 * time.Hour}}})
+	r.Daemon.SetLevels([]freshet.TagLevel{{Tag: "news", Level: objective.ServiceLevel{Share: 0.5, Within: 24 * time.Hour}}})
 	var b client.Budget
 	r.do("GET", "/api/v1/budget?points=1&levels=true", nil).is(200).into(&b)
 	l := b.Levels
@@ -159,7 +147,7 @@ func TestLevelsOverTheAPI(t *testing.T) {
 			t.Errorf("%q is refused with %s", bad, a.Body)
 		}
 	}
-	r.do("POST", "/api/v1/sources", fmt.Sprintf(`{"url": "%s/x", "level": "99%% within 1h"}`, r.origin.URL)).is(201).into(&s)
+	r.do("POST", "/api/v1/sources", fmt.Sprintf(`{"url": "%s/x", "level": "99%% within 1h"}`, r.Origin.URL)).is(201).into(&s)
 	if s.Level != "99% within 1h" {
 		t.Errorf("the added source has the level %q", s.Level)
 	}

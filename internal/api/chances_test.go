@@ -13,7 +13,7 @@ import (
 // says that they are there.
 func TestChances(t *testing.T) {
 	r := newRig(t)
-	r.put("/page", "text/plain", "page\n")
+	r.Origin.Put("/page", "text/plain", "page\n")
 	r.add("page", "/page")
 	const path = "/api/v1/sources/page/chances"
 	soon := time.Now().UTC().Truncate(time.Second).Add(time.Hour)

@@ -57,11 +57,11 @@ func golden(t *testing.T, name string, got []byte) {
 // What other programs rely on, answer by answer.
 func TestContract(t *testing.T) {
 	r := newRig(t).run()
-	r.put("/news", "text/html; charset=utf-8", "<title>News</title><h1>News</h1><p>one</p><p id=x>two</p>")
-	r.put("/part", "text/html", "<p>noise</p><p id=x>signal</p>")
+	r.Origin.Put("/news", "text/html; charset=utf-8", "<title>News</title><h1>News</h1><p>one</p><p id=x>two</p>")
+	r.Origin.Put("/part", "text/html", "<p>noise</p><p id=x>signal</p>")
 
 	added := r.do("POST", "/api/v1/sources", map[string]any{
-		"id": "news", "url": r.origin.URL + "/news", "name": "The News", "tags": []string{"b", "a", "b"},
+		"id": "news", "url": r.Origin.URL + "/news", "name": "The News", "tags": []string{"b", "a", "b"},
 		"min_gap": "30s", "max_gap": "1d", "weight": 2.5, "keep": map[string]any{"age": "2w", "versions": 50, "bytes": 1000000},
 	}).is(201)
 	golden(t, "source-added", added.Body)
@@ -73,7 +73,7 @@ func TestContract(t *testing.T) {
 	golden(t, "source-edited", r.do("PATCH", "/api/v1/sources/news", `{"min_gap": null, "tags": ["c"], "keep": {"age": null}}`).is(200).Body)
 	golden(t, "poll-first", r.do("POST", "/api/v1/sources/news/poll", nil).is(200).Body)
 	golden(t, "changes-none", r.do("GET", "/api/v1/changes?after=0&limit=100", nil).is(200).Body)
-	r.put("/news", "text/html; charset=utf-8", "<title>News</title><h1>News</h1><p>one</p><p id=x>three</p>")
+	r.Origin.Put("/news", "text/html; charset=utf-8", "<title>News</title><h1>News</h1><p>one</p><p id=x>three</p>")
 	golden(t, "poll-changed", r.do("POST", "/api/v1/sources/news/poll?wait=10s", nil).is(200).Body)
 	golden(t, "changes", r.do("GET", "/api/v1/changes?after=0&limit=100&wait=10s", nil).is(200).Body)
 	golden(t, "source", r.do("GET", "/api/v1/sources/news", nil).is(200).Body)
@@ -99,7 +99,7 @@ func TestContract(t *testing.T) {
 	// The minimal form, and the one with a selector.
 	var s client.Source
 	r.do("POST", "/api/v1/sources", map[string]any{
-		"url": r.origin.URL + "/part", "name": "", "tags": []string{}, "select": map[string]any{"css": "#x"},
+		"url": r.Origin.URL + "/part", "name": "", "tags": []string{}, "select": map[string]any{"css": "#x"},
 	}).is(201).into(&s)
 	if s.ID == "" || s.Select.CSS != "#x" {
 		t.Errorf("a source with a selector was added as %+v", s)

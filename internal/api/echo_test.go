@@ -42,11 +42,11 @@ func TestErrorsRepeatLittle(t *testing.T) {
 func TestSecretsInURLs(t *testing.T) {
 	r := newRig(t).run()
 	const secret = "s3cr3t"
-	r.put("/feed", "text/plain", "one")
-	real := r.origin.URL + "/feed?page=1&api_key=" + secret
+	r.Origin.Put("/feed", "text/plain", "one")
+	real := r.Origin.URL + "/feed?page=1&api_key=" + secret
 	added := r.do("POST", "/api/v1/sources", map[string]any{"id": "feed", "url": real}).is(201)
 	r.poll("feed")
-	r.put("/feed", "text/plain", "two")
+	r.Origin.Put("/feed", "text/plain", "two")
 	r.poll("feed")
 	if strings.Contains(string(added.Body), secret) {
 		t.Errorf("adding it is answered with %s", added.Body)
@@ -76,7 +76,7 @@ func TestSecretsInURLs(t *testing.T) {
 		return s.URL
 	}
 	shown := url("/api/v1/sources/feed")
-	if want := r.origin.URL + "/feed?page=1&api_key=***"; shown != want {
+	if want := r.Origin.URL + "/feed?page=1&api_key=***"; shown != want {
 		t.Errorf("it is shown as %s, want %s", shown, want)
 	}
 	r.do("PATCH", "/api/v1/sources/feed", map[string]any{"url": shown, "name": "Feed"}).is(200)

@@ -18,20 +18,20 @@ import (
 func TestFeeds(t *testing.T) {
 	r := newRig(t, func(c *api.Config) { c.Base = "https://freshet.example" }).run()
 	for _, id := range []string{"a", "b"} {
-		r.put("/"+id, "text/plain", "first\n")
-		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.origin.URL + "/" + id, "name": "Page " + id, "tags": []string{"tag-" + id, "all&sundry"}}).is(201)
+		r.Origin.Put("/"+id, "text/plain", "first\n")
+		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.Origin.URL + "/" + id, "name": "Page " + id, "tags": []string{"tag-" + id, "all&sundry"}}).is(201)
 		r.poll(id)
 	}
 	for n := range 5 {
 		for _, id := range []string{"a", "b"} {
-			r.put("/"+id, "text/plain", fmt.Sprintf("<b>%s %d</b>\x01\n", id, n))
+			r.Origin.Put("/"+id, "text/plain", fmt.Sprintf("<b>%s %d</b>\x01\n", id, n))
 			r.poll(id)
 		}
 	}
-	if _, err := queries.NewStore(r.store.DB()).AddQuery(t.Context(), queries.Query{ID: "qa", Name: "Of a", From: -1}); err != nil {
+	if _, err := queries.NewStore(r.Store.DB()).AddQuery(t.Context(), queries.Query{ID: "qa", Name: "Of a", From: -1}); err != nil {
 		t.Fatal(err)
 	}
-	changes, err := r.store.Changes(t.Context(), freshet.ChangeQuery{Source: "a"})
+	changes, err := r.Store.Changes(t.Context(), freshet.ChangeQuery{Source: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestFeeds(t *testing.T) {
 	for i, c := range changes {
 		step.Matches = append(step.Matches, queries.Match{Query: "qa", Number: int64(i + 1), Cause: queries.MatchChange, Source: "a", At: c.Before, Known: c.Before, Changes: []freshet.ChangeRef{c.Ref()}})
 	}
-	if err := queries.NewStore(r.store.DB()).CommitStep(t.Context(), step); err != nil {
+	if err := queries.NewStore(r.Store.DB()).CommitStep(t.Context(), step); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {

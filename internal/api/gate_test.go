@@ -52,12 +52,12 @@ func newGateRigWith(t *testing.T, differ func(*api.Config), change ...func(*auth
 		}
 	}
 	for _, s := range []freshet.Source{{ID: "a", URL: "https://a.example/", Tags: []string{"shop"}}, {ID: "b", URL: "https://b.example/"}} {
-		if _, err := g.daemon.AddSource(t.Context(), s); err != nil {
+		if _, err := g.Daemon.AddSource(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, id := range []string{"q", "other"} {
-		if _, err := queries.NewStore(g.store.DB()).AddQuery(t.Context(), queries.Query{ID: queries.ID(id), Name: id, When: "true", Origin: freshet.FromAPI, From: -1}); err != nil {
+		if _, err := queries.NewStore(g.Store.DB()).AddQuery(t.Context(), queries.Query{ID: queries.ID(id), Name: id, When: "true", Origin: freshet.FromAPI, From: -1}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,7 +91,7 @@ func (g *gateRig) status(method, path string, header []string) int {
 	if method != "GET" && method != "DELETE" {
 		body = strings.NewReader("{}")
 	}
-	req, err := http.NewRequestWithContext(ctx, method, g.api.URL+path, body)
+	req, err := http.NewRequestWithContext(ctx, method, g.API.URL+path, body)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestLogin(t *testing.T) {
 func TestStreamsEndWithTheirToken(t *testing.T) {
 	g := newGateRig(t)
 	p, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "vi", Name: "t", Limit: auth.Limit{Scopes: []access.Right{access.Read}}})
-	req, err := http.NewRequestWithContext(t.Context(), "GET", g.api.URL+"/api/v1/changes/stream", nil)
+	req, err := http.NewRequestWithContext(t.Context(), "GET", g.API.URL+"/api/v1/changes/stream", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

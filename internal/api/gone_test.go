@@ -14,7 +14,7 @@ import (
 // go on. An empty page would have the client wait for changes that it never sees.
 func TestCursorFromElsewhere(t *testing.T) {
 	r := newRig(t).run()
-	r.put("/page", "text/plain", "one\n")
+	r.Origin.Put("/page", "text/plain", "one\n")
 	r.add("page", "/page")
 	r.poll("page")
 	r.capture("page", 1)
@@ -57,7 +57,7 @@ func TestCursorFromElsewhere(t *testing.T) {
 	for _, cursor := range []string{"0", "0~other", "1~rig", "2~rig"} {
 		r.do("GET", "/api/v1/changes?after="+cursor, nil).is(200)
 	}
-	c := client.New(r.api.URL, r.api.Client().Do)
+	c := client.New(r.API.URL, r.API.Client().Do)
 	_, err := c.Changes(t.Context(), client.ChangeQuery{After: freshet.Place{Cursor: 9, Epoch: "rig"}})
 	checkGone(t, "a page", err)
 	for _, err := range c.Stream(t.Context(), freshet.Place{Cursor: 9, Epoch: "rig"}, client.ChangeFilter{}) {

@@ -13,15 +13,15 @@ import (
 // Captured content is somebody else's: no browser may run it.
 func TestRawIsNeverActive(t *testing.T) {
 	r := newRig(t).run()
-	for id, p := range map[string]page{
+	for id, p := range map[string]struct{ mediaType, body string }{
 		"html":   {"text/html", "<script>alert(1)</script>"},
 		"svg":    {"image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`},
 		"script": {"text/javascript", "alert(1)"},
 		"xml":    {"application/xhtml+xml", `<html xmlns="http://www.w3.org/1999/xhtml"><script>alert(1)</script></html>`},
 		"liar":   {"text/plain", "<html><script>alert(1)</script>"},
 	} {
-		r.put("/"+id, p.mediaType, p.body)
-		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.origin.URL + "/" + id, "select": map[string]string{"kind": "text"}}).is(201)
+		r.Origin.Put("/"+id, p.mediaType, p.body)
+		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.Origin.URL + "/" + id, "select": map[string]string{"kind": "text"}}).is(201)
 		r.poll(id)
 		raw := r.do("GET", "/api/v1/sources/"+id+"/versions/1/raw", nil).is(200)
 		if string(raw.Body) != p.body {

@@ -161,7 +161,7 @@ func TestRightsEnd(t *testing.T) {
 // stream begins a stream of the browser and tells when it has ended.
 func (b *browser) stream() <-chan struct{} {
 	b.t.Helper()
-	resp, err := b.Get(b.api.URL + "/api/v1/changes/stream")
+	resp, err := b.Get(b.API.URL + "/api/v1/changes/stream")
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -223,10 +223,10 @@ func TestNamesAreNotPeople(t *testing.T) {
 			t.Errorf("%q is %s", c.name, s.Role)
 		}
 	}
-	if u, err := auth.NewStore(r.store.DB()).User(t.Context(), "ada"); err != nil || u.Role != access.Admin || u.Subject != "" {
+	if u, err := auth.NewStore(r.Store.DB()).User(t.Context(), "ada"); err != nil || u.Role != access.Admin || u.Subject != "" {
 		t.Errorf("ada is %+v, %v", u, err)
 	}
-	if users, err := auth.NewStore(r.store.DB()).Users(t.Context()); err != nil || len(users) != 3+7 {
+	if users, err := auth.NewStore(r.Store.DB()).Users(t.Context()); err != nil || len(users) != 3+7 {
 		t.Errorf("there are %d users, %v", len(users), err)
 	}
 }
@@ -309,16 +309,16 @@ func TestPublicName(t *testing.T) {
 	r := newProviderRig(t)
 	r.provider.Person = map[string]any{"sub": "1", "groups": []string{"ops"}}
 	b := r.browser()
-	local := strings.Replace(r.api.URL, "127.0.0.1", "localhost", 1)
+	local := strings.Replace(r.API.URL, "127.0.0.1", "localhost", 1)
 	at := b.get(local + "/login/oidc?next=/changes")
-	if at != r.api.URL+"/login/oidc?here=1&next=%2Fchanges" {
+	if at != r.API.URL+"/login/oidc?here=1&next=%2Fchanges" {
 		t.Fatalf("under another name: %s", at)
 	}
 	if at = b.get(b.get(b.get(at))); at != "/changes" || !b.session().Known {
 		t.Errorf("by the public name: %s", at)
 	}
 	for secure, want := range map[bool]string{false: "freshet-login=", true: "__Host-freshet-login="} {
-		req, err := http.NewRequest("GET", r.api.URL+"/login/oidc?here=1", nil)
+		req, err := http.NewRequest("GET", r.API.URL+"/login/oidc?here=1", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -336,7 +336,7 @@ func TestPublicName(t *testing.T) {
 			t.Errorf("https %v: the cookie is %s", secure, cookie)
 		}
 		to, err := url.Parse(resp.Header.Get("Location"))
-		if q := to.Query(); err != nil || q.Get("redirect_uri") != r.api.URL+"/login/oidc/callback" || q.Get("scope") != "openid profile" || q.Get("client_id") != oidctest.ClientID {
+		if q := to.Query(); err != nil || q.Get("redirect_uri") != r.API.URL+"/login/oidc/callback" || q.Get("scope") != "openid profile" || q.Get("client_id") != oidctest.ClientID {
 			t.Errorf("the provider is asked for %s", to)
 		}
 	}

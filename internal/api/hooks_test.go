@@ -19,11 +19,9 @@ func TestHooks(t *testing.T) {
 		c.Sources.Hooks = &auth.Hooks{Vault: vault, Store: c.Store, Now: func() time.Time { return now }}
 		c.Base = "https://freshet.example/"
 	}).run()
-	c := client.New(r.api.URL, http.DefaultClient.Do)
-	r.mu.Lock()
-	r.pages["/a"] = page{"text/plain", "one"}
-	r.mu.Unlock()
-	a, err := c.Add(t.Context(), client.NewSource{ID: "a", URL: r.origin.URL + "/a"})
+	c := client.New(r.API.URL, http.DefaultClient.Do)
+	r.Origin.Put("/a", "text/plain", "one")
+	a, err := c.Add(t.Context(), client.NewSource{ID: "a", URL: r.Origin.URL + "/a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +34,7 @@ func TestHooks(t *testing.T) {
 	}
 	call := func(path string) int {
 		t.Helper()
-		resp, err := http.Post(r.api.URL+path, "application/json", strings.NewReader(`{"any": "thing"}`))
+		resp, err := http.Post(r.API.URL+path, "application/json", strings.NewReader(`{"any": "thing"}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,7 @@ func TestSameKeyAtTheSameTime(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			a, err := ask(t, t.Context(), "POST", r.api.URL+"/api/v1/sources", map[string]any{"url": "http://page.example/"}, "Idempotency-Key", "k")
+			a, err := ask(t, t.Context(), "POST", r.API.URL+"/api/v1/sources", map[string]any{"url": "http://page.example/"}, "Idempotency-Key", "k")
 			if err != nil {
 				t.Error(err)
 			}

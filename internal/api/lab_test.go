@@ -34,7 +34,7 @@ func (r *rig) recorded(polls int) {
 		if id < "c" {
 			s.Tags = []string{"busy"}
 		}
-		if _, err := r.store.AddSource(ctx, s); err != nil {
+		if _, err := r.Store.AddSource(ctx, s); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -53,7 +53,7 @@ func (r *rig) recorded(polls int) {
 				text := fmt.Appendf(nil, "%s %d", id, n)
 				rec.Capture = &freshet.Capture{Text: text, Hash: freshet.HashOf(text), Raw: freshet.Raw{Status: 200, Body: text}}
 			}
-			if _, _, err := r.store.Commit(ctx, rec); err != nil {
+			if _, _, err := r.Store.Commit(ctx, rec); err != nil {
 				r.t.Fatal(err)
 			}
 		}
@@ -64,7 +64,7 @@ func (r *rig) recorded(polls int) {
 // labRun has a run made, and returns it when it is over.
 func (r *rig) labRun(asked client.LabRequest) client.LabRun {
 	r.t.Helper()
-	c := client.New(r.api.URL, http.DefaultClient.Do)
+	c := client.New(r.API.URL, http.DefaultClient.Do)
 	run, err := c.StartLabRun(r.t.Context(), asked)
 	if err != nil {
 		r.t.Fatal(err)
@@ -120,11 +120,11 @@ func TestLabRun(t *testing.T) {
 // compared makes the same comparison with package lab alone.
 func (r *rig) compared(asked client.LabRequest, perHour []float64) [][]lab.Trial {
 	ctx := r.t.Context()
-	log, err := lab.OpenLog(ctx, r.store, lab.LogPart{})
+	log, err := lab.OpenLog(ctx, r.Store, lab.LogPart{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	kept, err := log.Read(ctx, tagged(r.store.Sources(ctx), asked.Tag), lab.LogOptions{Fill: true, Seed: asked.Seed}, func(int) {})
+	kept, err := log.Read(ctx, tagged(r.Store.Sources(ctx), asked.Tag), lab.LogOptions{Fill: true, Seed: asked.Seed}, func(int) {})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -57,8 +57,8 @@ func TestNextOrderIsKeptForASecond(t *testing.T) {
 	}).run()
 	edit := func(method, path string, body map[string]any) { r.do(method, "/api/v1/sources"+path, body) }
 	for id, gap := range map[string]string{"a": "1h", "b": "2h", "c": "3h"} {
-		r.put("/"+id, "text/plain", id)
-		edit("POST", "", map[string]any{"id": id, "url": r.origin.URL + "/" + id, "max_gap": gap})
+		r.Origin.Put("/"+id, "text/plain", id)
+		edit("POST", "", map[string]any{"id": id, "url": r.Origin.URL + "/" + id, "max_gap": gap})
 		r.poll(id)
 	}
 	order := func() (ids string) {

@@ -13,6 +13,7 @@ import (
 	"freshet/client"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/test/kit"
 )
 
 // TestSortedList holds every order and filter of the list of sources, read whole
@@ -27,9 +28,9 @@ func TestSortedList(t *testing.T) {
 	}{
 		{"a", 1, 0, "x"}, {"b", 3, 0, "x"}, {"c", 2, 3, "y"}, {"d", 1, 0, "y"}, {"e", 0, 0, "x"}, {"f", 0, 2, "y"},
 	} {
-		r.do("POST", "/api/v1/sources", map[string]any{"id": s.id, "url": r.origin.URL + "/" + s.id, "tags": []string{s.tag}}).is(201)
+		r.do("POST", "/api/v1/sources", map[string]any{"id": s.id, "url": r.Origin.URL + "/" + s.id, "tags": []string{s.tag}}).is(201)
 		for n := range s.states {
-			r.put("/"+s.id, "text/html", fmt.Sprintf("<title>Page %s</title><p>state %d</p>", strings.ToUpper(s.id), n))
+			r.Origin.Put("/"+s.id, "text/html", fmt.Sprintf("<title>Page %s</title><p>state %d</p>", strings.ToUpper(s.id), n))
 			r.do("POST", "/api/v1/sources/"+s.id+"/poll", nil).is(200)
 		}
 		for range s.polls {
@@ -79,7 +80,7 @@ func (r *rig) sortedHere(query string) string {
 	for _, s := range strings.FieldsFunc(asked.Get("state"), func(r rune) bool { return r == ',' }) {
 		q.States = append(q.States, client.State(s))
 	}
-	all, err := client.New(r.api.URL, http.DefaultClient.Do).Sources(r.t.Context(), q)
+	all, err := client.New(r.API.URL, http.DefaultClient.Do).Sources(r.t.Context(), q)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func (r *rig) listed(query string, limit int) string {
 
 // stuck is a policy that does not let go of the loop until it is let.
 type stuck struct {
-	idle
+	kit.Idle
 	let <-chan struct{}
 }
 
@@ -124,7 +125,7 @@ func TestListWhileTheLoopIsBusy(t *testing.T) {
 	let := make(chan struct{})
 	r := newRigWith(t, func(c *daemon.Config) { c.Policy = stuck{let: let} })
 	for i := range 3 {
-		if _, err := r.store.AddSource(t.Context(), freshet.Source{ID: freshet.SourceID(fmt.Sprint("s", i)), URL: fmt.Sprintf("https://h%d.example/", i)}); err != nil {
+		if _, err := r.Store.AddSource(t.Context(), freshet.Source{ID: freshet.SourceID(fmt.Sprint("s", i)), URL: fmt.Sprintf("https://h%d.example/", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +137,7 @@ func TestListWhileTheLoopIsBusy(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	answer := httptest.NewRecorder()
-	r.api.Config.Handler.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, "GET", r.api.URL+"/api/v1/sources?sort=next", nil))
+	r.API.Config.Handler.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, "GET", r.API.URL+"/api/v1/sources?sort=next", nil))
 	if answer.Code < 400 {
 		t.Errorf("a list by next polls that nobody knows is answered with %d: %s", answer.Code, answer.Body)
 	}

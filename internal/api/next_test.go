@@ -68,7 +68,7 @@ func TestNextOrderHasWhatIsThere(t *testing.T) {
 	var all []freshet.SourceID
 	for _, id := range []freshet.SourceID{"a", "b", "c"} {
 		all = append(all, id)
-		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.origin.URL + "/" + string(id), "tags": []string{"of-" + string(id)}}).is(201)
+		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.Origin.URL + "/" + string(id), "tags": []string{"of-" + string(id)}}).is(201)
 		if got := list(""); !slices.Equal(got, all) {
 			t.Errorf("with %s the list has %v, want %v", id, got, all)
 		}

@@ -18,7 +18,7 @@ func TestOutline(t *testing.T) {
 	const page = `<title>T</title><body><nav class="top">Home <a>News</a></nav><script>document.write("no")</script>
 <main id="m"><h1>Tenders</h1><table><tr><td>1<td>Street</tr><tr><td>2<td>Bridge</tr></table><div><div><p class="a b">Only</p></div></div>
 <p class="a">One</p><p class="a">Two</p><p id="3x">Odd</p><p id="dup">x</p><p id="dup">y</p></main>`
-	r.put("/page", "text/html", page)
+	r.Origin.Put("/page", "text/html", page)
 	r.add("page", "/page")
 	r.poll("page")
 	o := readJSON[client.Outline](t, r.do("GET", "/api/v1/sources/page/versions/latest/outline", nil))
@@ -47,7 +47,7 @@ func TestOutline(t *testing.T) {
 		t.Error("a script is listed")
 	}
 	r.do("GET", "/api/v1/sources/page/versions/latest/rendered?mark=9999", nil).is(200)
-	r.put("/text", "text/plain", "x")
+	r.Origin.Put("/text", "text/plain", "x")
 	r.add("text", "/text")
 	r.poll("text")
 	r.do("GET", "/api/v1/sources/text/versions/latest/outline", nil).is(409)

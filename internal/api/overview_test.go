@@ -13,7 +13,7 @@ import (
 func TestOverview(t *testing.T) {
 	r := newRig(t, func(c *api.Config) { c.Sinks = sinksOf(t, c, "chat") })
 	for _, id := range []string{"a", "b", "c", "d"} {
-		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.origin.URL + "/" + id}).is(201)
+		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.Origin.URL + "/" + id}).is(201)
 	}
 	r.do("PATCH", "/api/v1/sources/d", map[string]any{"paused": true}).is(200)
 	var o client.Overview
@@ -24,7 +24,7 @@ func TestOverview(t *testing.T) {
 
 	r.run()
 	for _, text := range []string{"one", "two", "three"} {
-		r.put("/a", "text/plain", text)
+		r.Origin.Put("/a", "text/plain", text)
 		r.do("POST", "/api/v1/sources/a/poll", nil).is(200)
 	}
 	r.do("POST", "/api/v1/sources/b/poll", nil).is(200) // there is no such page

@@ -23,7 +23,7 @@ func TestListsInPages(t *testing.T) {
 	ada := g.session("ada")
 	for i := range 7 {
 		name := fmt.Sprintf("n%d", i)
-		if _, err := queries.NewStore(g.store.DB()).AddQuery(t.Context(), queries.Query{ID: queries.ID(name), Name: name, When: "true", Origin: freshet.FromAPI, From: -1}); err != nil {
+		if _, err := queries.NewStore(g.Store.DB()).AddQuery(t.Context(), queries.Query{ID: queries.ID(name), Name: name, When: "true", Origin: freshet.FromAPI, From: -1}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := g.gate.AddUser(t.Context(), auth.User{Name: name, Role: access.Viewer}, "correct horse"); err != nil {
@@ -31,7 +31,7 @@ func TestListsInPages(t *testing.T) {
 		}
 		g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: name, Limit: auth.Limit{Scopes: []access.Right{access.Read}}})
 		g.pass(auth.Credential{Kind: auth.ShareKind, User: "ada", Name: name, Limit: auth.Limit{Source: "a"}})
-		if _, err := g.daemon.AddSource(t.Context(), freshet.Source{ID: freshet.SourceID(name), URL: "https://" + name + ".example/", Site: &freshet.Site{}, Paused: true}); err != nil {
+		if _, err := g.Daemon.AddSource(t.Context(), freshet.Source{ID: freshet.SourceID(name), URL: "https://" + name + ".example/", Site: &freshet.Site{}, Paused: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,7 +74,7 @@ func TestShortListsInPages(t *testing.T) {
 		t.Errorf("the runs come as %v on %d pages", runs, pages)
 	}
 
-	c := client.New(r.api.URL, http.DefaultClient.Do)
+	c := client.New(r.API.URL, http.DefaultClient.Do)
 	var told []freshet.UpdateTime
 	for i := range 25_000 {
 		at := time.Date(2025, 1, 1, 0, i, 0, 0, time.UTC)
@@ -135,8 +135,8 @@ func TestWantedPollsInPages(t *testing.T) {
 	var all []string
 	for i := range 5 {
 		id := fmt.Sprintf("n%d", i)
-		g.put("/"+id, "text/plain", id)
-		s := map[string]any{"id": id, "url": g.origin.URL + "/" + id, "min_gap": "24h"} // so that a second poll waits
+		g.Origin.Put("/"+id, "text/plain", id)
+		s := map[string]any{"id": id, "url": g.Origin.URL + "/" + id, "min_gap": "24h"} // so that a second poll waits
 		if i%2 == 0 {
 			s["tags"] = []string{"shop"}
 		}

@@ -49,7 +49,7 @@ func (p parameter) bad() (values []string) {
 // is not.
 func TestEveryBadParameterIsNamed(t *testing.T) {
 	r := newRig(t, func(c *api.Config) { c.Sinks = sinksOf(t, c, "s") }).run()
-	r.put("/a", "text/html", "<p>one")
+	r.Origin.Put("/a", "text/html", "<p>one")
 	r.add("a", "/a")
 	r.poll("a")
 	r.do("POST", "/api/v1/queries", map[string]any{"id": "q", "name": "q", "when": "true"}).is(201)

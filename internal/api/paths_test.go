@@ -20,7 +20,7 @@ func TestOddPaths(t *testing.T) {
 		"//x/": 404, "/x/../y": 404, "//": 307, "/./api/v1/status": 307, "//api//v1//status": 307, "/api/v1/sources/..": 404,
 		"/api/v1/sources/%2E%2E": 404, "/api/v1/sources/.": 307, "/" + strings.Repeat("/a", 500): 404,
 	} {
-		conn, err := net.Dial("tcp", r.api.Listener.Addr().String())
+		conn, err := net.Dial("tcp", r.API.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestOddPaths(t *testing.T) {
 // Ids of dots are refused, and one that is there already can be named.
 func TestIDsOfDots(t *testing.T) {
 	r := newRig(t)
-	c := client.New(r.api.URL, http.DefaultClient.Do)
+	c := client.New(r.API.URL, http.DefaultClient.Do)
 	for _, id := range []freshet.SourceID{".", "..", "..."} {
 		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": "http://page.example/"}).is(422)
 		err := c.Remove(t.Context(), id, false)

@@ -15,6 +15,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/queries"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/kit"
 )
 
 // A pipeListener hands out one connection in memory, whose deadlines keep the
@@ -39,7 +40,7 @@ func dial(t *testing.T) (conn net.Conn, ended <-chan struct{}) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := api.New(api.Config{Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, QueryStore: queries.NewStore(store.DB()), Store: store, Daemon: daemon.New(daemon.Config{Store: store, Policy: idle{}})})
+	handler := api.New(api.Config{Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, QueryStore: queries.NewStore(store.DB()), Store: store, Daemon: daemon.New(daemon.Config{Store: store, Policy: kit.Idle{}})})
 	done := make(chan struct{})
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer close(done)

@@ -14,7 +14,7 @@ import (
 // its hash. Its elements have the numbers of the outline, and nothing captured has one.
 func TestPick(t *testing.T) {
 	r := newRig(t).run()
-	r.put("/page", "text/html", `<body><script>evil()</script><p id=a data-freshet="3" data-freshet-lit onclick="evil()">One</p><div class=b><a href="javascript:evil()">Two</a> and three</div><svg onload=evil()></svg></body>`)
+	r.Origin.Put("/page", "text/html", `<body><script>evil()</script><p id=a data-freshet="3" data-freshet-lit onclick="evil()">One</p><div class=b><a href="javascript:evil()">Two</a> and three</div><svg onload=evil()></svg></body>`)
 	r.add("page", "/page")
 	r.poll("page")
 	got := r.do("GET", "/api/v1/sources/page/versions/latest/rendered?pick=true", nil).is(200)

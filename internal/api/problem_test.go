@@ -17,9 +17,9 @@ import (
 // Every kind of bad input is answered with a problem that names its place.
 func TestProblems(t *testing.T) {
 	r := newRig(t)
-	r.put("/page", "text/plain", "page\n")
+	r.Origin.Put("/page", "text/plain", "page\n")
 	r.add("page", "/page")
-	origin := r.origin.URL
+	origin := r.Origin.URL
 	source := func(rest string) string { return fmt.Sprintf(`{"url": "%s/other"%s}`, origin, rest) }
 	many := strings.TrimSuffix(strings.Repeat(`"t",`, 40), ",")
 	tests := []struct {
@@ -147,8 +147,8 @@ func TestConflict(t *testing.T) {
 	r.add("page", "/page")
 	r.add("other", "/other")
 	for _, a := range []answer{
-		r.do("POST", "/api/v1/sources", map[string]string{"url": r.origin.URL + "/page"}),
-		r.do("PATCH", "/api/v1/sources/other", map[string]string{"url": r.origin.URL + "/page"}),
+		r.do("POST", "/api/v1/sources", map[string]string{"url": r.Origin.URL + "/page"}),
+		r.do("PATCH", "/api/v1/sources/other", map[string]string{"url": r.Origin.URL + "/page"}),
 	} {
 		var p rest.Problem
 		a.is(409).into(&p)
@@ -157,7 +157,7 @@ func TestConflict(t *testing.T) {
 		}
 	}
 	// The same page read otherwise is another source.
-	r.do("POST", "/api/v1/sources", map[string]any{"url": r.origin.URL + "/page", "select": map[string]string{"css": "p"}}).is(201)
+	r.do("POST", "/api/v1/sources", map[string]any{"url": r.Origin.URL + "/page", "select": map[string]string{"css": "p"}}).is(201)
 }
 
 func TestHintReachesTheClient(t *testing.T) {

@@ -61,10 +61,10 @@ func newProviderRig(t *testing.T, change ...func(*openid.Config)) *providerRig {
 	}, func(c *auth.Config) {
 		c.Provider, c.Public, c.Now = r.provider.URL, base, func() time.Time { return r.now }
 	})
-	server.Config.Handler = r.api.Config.Handler
+	server.Config.Handler = r.API.Config.Handler
 	server.Start()
 	t.Cleanup(server.Close)
-	r.api = server
+	r.API = server
 	return r
 }
 
@@ -83,7 +83,7 @@ func (r *providerRig) browser() *browser {
 func (b *browser) get(to string) string {
 	b.t.Helper()
 	if strings.HasPrefix(to, "/") {
-		to = b.api.URL + to
+		to = b.API.URL + to
 	}
 	resp, err := b.Get(to)
 	if err != nil {
@@ -111,7 +111,7 @@ func (b *browser) login() string {
 // session returns who the browser is to the API.
 func (b *browser) session() (s client.Session) {
 	b.t.Helper()
-	resp, err := b.Get(b.api.URL + "/api/v1/session")
+	resp, err := b.Get(b.API.URL + "/api/v1/session")
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -138,11 +138,11 @@ func TestLoginAtProvider(t *testing.T) {
 	if s.User != "bo" || s.Role != access.Editor || s.Via != "session" || time.Until(s.Expires) > time.Hour {
 		t.Errorf("the session is %+v", s)
 	}
-	u, err := auth.NewStore(r.store.DB()).User(t.Context(), "bo")
+	u, err := auth.NewStore(r.Store.DB()).User(t.Context(), "bo")
 	if err != nil || u.Password != "" || u.Subject != r.provider.URL+"#1" {
 		t.Errorf("the user is %+v, %v", u, err)
 	}
-	deeds, err := auth.NewStore(r.store.DB()).AuditLog(t.Context(), auth.AuditQuery{Limit: 1})
+	deeds, err := auth.NewStore(r.Store.DB()).AuditLog(t.Context(), auth.AuditQuery{Limit: 1})
 	if err != nil || len(deeds) != 1 || deeds[0].What != "login" || deeds[0].Via != "provider" || deeds[0].Who != "bo" {
 		t.Errorf("the audit log says %+v, %v", deeds, err)
 	}
@@ -233,7 +233,7 @@ func TestTokensOfOthers(t *testing.T) {
 			t.Errorf("%s: somebody is let in", c.name)
 		}
 	}
-	if users, err := auth.NewStore(r.store.DB()).Users(t.Context()); err != nil || len(users) != 3 {
+	if users, err := auth.NewStore(r.Store.DB()).Users(t.Context()); err != nil || len(users) != 3 {
 		t.Errorf("there are %d users, %v", len(users), err)
 	}
 	p.Twist, p.Forge = set("aud", []string{oidctest.ClientID, "another"}), nil
@@ -321,12 +321,12 @@ func TestAnswersAreBound(t *testing.T) {
 	refused("a prepared link", victim, r.browser().away("/"))
 
 	answer = one.away("/")
-	kept := one.Jar.Cookies(must(url.Parse(r.api.URL)))
+	kept := one.Jar.Cookies(must(url.Parse(r.API.URL)))
 	if at := one.get(answer); at != "/" || !one.session().Known {
 		t.Fatalf("the right one: %s", at)
 	}
 	refused2 := r.browser() // as if the cookie had been copied
-	refused2.Jar.SetCookies(must(url.Parse(r.api.URL)), kept)
+	refused2.Jar.SetCookies(must(url.Parse(r.API.URL)), kept)
 	if at := refused2.get(answer); !strings.HasPrefix(at, strayed) || refused2.session().Known {
 		t.Errorf("a code that was used: %s", at)
 	}
@@ -361,11 +361,11 @@ func TestNextStaysInside(t *testing.T) {
 		// The cookie is the browser's: it can say anything.
 		b = r.browser()
 		answer := b.away("/")
-		for _, c := range b.Jar.Cookies(must(url.Parse(r.api.URL))) {
+		for _, c := range b.Jar.Cookies(must(url.Parse(r.API.URL))) {
 			if a, ok := openid.ParseAttempt(c.Value); ok {
 				a.Next = next
 				c.Value, c.Path = a.String(), "/"
-				b.Jar.SetCookies(must(url.Parse(r.api.URL)), []*http.Cookie{c})
+				b.Jar.SetCookies(must(url.Parse(r.API.URL)), []*http.Cookie{c})
 			}
 		}
 		if at := b.get(answer); at != want {

@@ -12,7 +12,6 @@ import (
 	"freshet/client"
 	"freshet/internal/api"
 	"freshet/internal/api/rest"
-	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 )
@@ -20,7 +19,7 @@ import (
 // queryRig returns a rig with a page and a runner of queries at work.
 func queryRig(t *testing.T) *rig {
 	var run *queries.Runner
-	r := newRigWith(t, func(*daemon.Config) {}, func(c *api.Config) {
+	r := newRig(t, func(c *api.Config) {
 		run = queries.NewRunner(queries.RunnerConfig{Store: c.Store, Queries: c.QueryStore, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		c.Queries = run
 	})
@@ -153,7 +152,7 @@ func TestMatchStream(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
-		req, err := http.NewRequestWithContext(ctx, "GET", r.api.URL+"/api/v1/queries/all/matches/stream?after=0", nil)
+		req, err := http.NewRequestWithContext(ctx, "GET", r.API.URL+"/api/v1/queries/all/matches/stream?after=0", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ import (
 
 	"freshet/client"
 	"freshet/internal/api"
-	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/sinks/delivery"
@@ -39,7 +38,7 @@ func (c *chat) ids(t *testing.T) (ids []string) {
 func TestSinksFollowQueries(t *testing.T) {
 	var run *queries.Runner
 	var all *delivery.Sinks
-	r := newRigWith(t, func(*daemon.Config) {}, func(c *api.Config) {
+	r := newRig(t, func(c *api.Config) {
 		run = queries.NewRunner(queries.RunnerConfig{Store: c.Store, Queries: c.QueryStore, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		all = sinksOf(t, c)
 		c.Queries, c.Sinks = run, all

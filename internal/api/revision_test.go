@@ -21,7 +21,7 @@ func TestEditsOfARevision(t *testing.T) {
 			t.Errorf("%s has the ETag %s, want %s", a.what, got, want)
 		}
 	}
-	tag(r.do("POST", "/api/v1/sources", map[string]any{"id": "a", "url": r.origin.URL + "/a", "paused": true}).is(201), `"1"`)
+	tag(r.do("POST", "/api/v1/sources", map[string]any{"id": "a", "url": r.Origin.URL + "/a", "paused": true}).is(201), `"1"`)
 	tag(r.do("GET", path, nil).is(200), `"1"`)
 	tag(r.do("PATCH", path, `{"name": "one"}`, "If-Match", `"1"`).is(200), `"2"`)
 	a := r.do("PATCH", path, `{"name": "two"}`, "If-Match", `"1"`).is(412)
@@ -47,20 +47,20 @@ func TestEditsOfARevision(t *testing.T) {
 	r.do("DELETE", "/api/v1/sources/none", nil, "If-Match", `*`).is(404)
 	r.do("DELETE", path, nil, "If-Match", `"5"`).is(204)
 	r.do("GET", path, nil).is(404)
-	tag(r.do("POST", "/api/v1/sources", map[string]any{"url": r.origin.URL + "/a"}).is(201), `"6"`)
+	tag(r.do("POST", "/api/v1/sources", map[string]any{"url": r.Origin.URL + "/a"}).is(201), `"6"`)
 	r.do("DELETE", path, nil, "If-Match", `*`).is(204)
 }
 
 // Edits side by side that name no revision are all made.
 func TestEditsSideBySide(t *testing.T) {
 	r := newRig(t)
-	r.do("POST", "/api/v1/sources", map[string]any{"id": "a", "url": r.origin.URL + "/a", "paused": true}).is(201)
+	r.do("POST", "/api/v1/sources", map[string]any{"id": "a", "url": r.Origin.URL + "/a", "paused": true}).is(201)
 	edits := map[string]any{"name": "new", "weight": 7.0, "level": "90% within 10m", "min_gap": "1h", "life": "append"}
 	var all sync.WaitGroup
 	for field, value := range edits {
 		all.Go(func() {
 			text, _ := json.Marshal(map[string]any{field: value})
-			if a, err := ask(t, t.Context(), "PATCH", r.api.URL+"/api/v1/sources/a", string(text)); err != nil || a.Status != 200 {
+			if a, err := ask(t, t.Context(), "PATCH", r.API.URL+"/api/v1/sources/a", string(text)); err != nil || a.Status != 200 {
 				t.Errorf("editing %s answers %d, %v", field, a.Status, err)
 			}
 		})

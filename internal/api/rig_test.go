@@ -7,127 +7,46 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/netip"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"freshet/client"
 	"freshet/internal/api"
-	"freshet/internal/auth"
 	"freshet/internal/daemon"
-	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/internal/queries"
-	"freshet/internal/sched"
-	"freshet/internal/sites/frontier"
-	"freshet/internal/store/sqlite"
+	"freshet/internal/test/daemontest"
+	"freshet/internal/test/kit"
 )
-
-// An idle policy wants no polls, so that a test makes every one by hand.
-type idle struct{}
-
-func (idle) Put(time.Time, freshet.Slot, freshet.Source, time.Time) {}
-func (idle) Remove(freshet.Slot)                                    {}
-func (idle) Choose(time.Time, int, func(freshet.Slot, float64) bool) time.Time {
-	return time.Time{}
-}
-func (idle) Observe(time.Time, freshet.Slot, freshet.Outcome) {}
 
 // A rig is a whole daemon with a web server to watch and a client.
 type rig struct {
-	t      testing.TB
-	store  *sqlite.Store
-	daemon *daemon.Daemon
-	api    *httptest.Server
-	origin *httptest.Server
-	stop   chan struct{}
-
-	mu    sync.Mutex
-	pages map[string]page
-}
-
-// A page is what the watched server answers with.
-type page struct {
-	mediaType string
-	body      string
+	*daemontest.Daemon
+	t testing.TB
 }
 
 func newRig(t testing.TB, change ...func(*api.Config)) *rig {
-	return newRigWith(t, func(*daemon.Config) {}, change...)
+	return newRigWith(t, nil, change...)
 }
 
 // newRigWith returns a rig whose daemon differs from the usual one.
 func newRigWith(t testing.TB, differ func(*daemon.Config), change ...func(*api.Config)) *rig {
-	r := &rig{t: t, pages: map[string]page{}, stop: make(chan struct{})}
-	r.origin = httptest.NewServer(http.HandlerFunc(r.serve))
-	t.Cleanup(r.origin.Close)
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Epoch: "rig", Sites: frontier.Hook{}})
+	d, err := daemontest.New(t.TempDir(), differ, change...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.store = store
-	t.Cleanup(func() { store.Close() })
-	limits := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
-	metrics := api.NewMetrics()
-	watching := daemon.Config{
-		Store: store, Frontier: frontier.NewStore(store.DB()), Fetcher: fetch.New(limits), Policy: idle{}, Observe: metrics.Outcome,
-		Limits: sched.Limits{Budget: sched.Budget{Polls: 1e6, Per: time.Minute, Instant: time.Millisecond}, Hosts: sched.Politeness{Concurrency: 16}},
-	}
-	differ(&watching)
-	r.daemon = daemon.New(watching)
-	cfg := api.Config{
-		Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, QueryStore: queries.NewStore(store.DB()), Store: store, Frontier: frontier.NewStore(store.DB()), Daemon: r.daemon, Metrics: metrics, Stop: r.stop,
-		Sources: api.SourceConfig{Check: limits.CheckURL}, Search: api.SearchConfig{Search: store.Search}, Program: api.ProgramConfig{Version: "test"},
-	}
-	for _, c := range change {
-		c(&cfg)
-	}
-	r.api = httptest.NewServer(api.New(cfg))
-	t.Cleanup(r.api.Close)
-	return r
+	t.Cleanup(d.Close)
+	return &rig{d, t}
 }
 
 // run has the daemon make polls until the test is over, and waits until it can.
 func (r *rig) run() *rig {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- r.daemon.Run(ctx) }()
+	stop := r.Start()
 	r.t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
+		if err := stop(); err != nil {
 			r.t.Errorf("the daemon ended with %v", err)
 		}
 	})
-	for !r.daemon.Status().Running {
-		select {
-		case err := <-ended:
-			r.t.Fatalf("the daemon ended with %v", err)
-		case <-time.After(time.Millisecond):
-		}
-	}
 	return r
-}
-
-func (r *rig) serve(w http.ResponseWriter, req *http.Request) {
-	r.mu.Lock()
-	p, ok := r.pages[req.URL.Path]
-	r.mu.Unlock()
-	if !ok {
-		http.NotFound(w, req)
-		return
-	}
-	w.Header().Set("Content-Type", p.mediaType)
-	_, _ = io.WriteString(w, p.body)
-}
-
-// put sets what the watched server has at a path.
-func (r *rig) put(path, mediaType, body string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.pages[path] = page{mediaType, body}
 }
 
 // An answer is a response of the API.
@@ -142,7 +61,7 @@ type answer struct {
 // do sends a request to the API. A body that is not a string is sent as JSON.
 func (r *rig) do(method, path string, body any, headers ...string) answer {
 	r.t.Helper()
-	a, err := ask(r.t, r.t.Context(), method, r.api.URL+path, body, headers...)
+	a, err := ask(r.t, r.t.Context(), method, r.API.URL+path, body, headers...)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -153,7 +72,7 @@ func (r *rig) do(method, path string, body any, headers ...string) answer {
 func (r *rig) later(method, path string) <-chan answer {
 	answers := make(chan answer, 1)
 	go func() {
-		a, err := ask(r.t, r.t.Context(), method, r.api.URL+path, nil)
+		a, err := ask(r.t, r.t.Context(), method, r.API.URL+path, nil)
 		if err != nil {
 			r.t.Error(err)
 		}
@@ -221,7 +140,7 @@ func (a answer) into(v any) {
 func (r *rig) add(id, path string) client.Source {
 	r.t.Helper()
 	var s client.Source
-	r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.origin.URL + path}).is(201).into(&s)
+	r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.Origin.URL + path}).is(201).into(&s)
 	return s
 }
 
@@ -243,15 +162,9 @@ func (r *rig) capture(id freshet.SourceID, n int) freshet.Change {
 
 // tell commits a version with named values that changed items.
 func (r *rig) tell(id freshet.SourceID, words string, fields freshet.Fields, items *freshet.ItemChanges) freshet.Change {
-	text := []byte(words)
-	now := time.Now()
-	_, c, err := r.store.Commit(context.WithoutCancel(r.t.Context()), freshet.Record{
-		Outcome: freshet.Outcome{Source: id, Since: now.Add(-time.Minute), Began: now, Ended: now, Result: freshet.Changed, Status: 200, Requests: 1},
-		Capture: &freshet.Capture{
-			Recipe: freshet.Recipe{}.Key(), Text: text, Hash: freshet.HashOf(text), Summary: strings.TrimSpace(words),
-			Raw: freshet.Raw{Status: 200, URL: "http://page.example/", Body: text}, Fields: fields, Details: freshet.Details{Items: items},
-		},
-	})
+	record := kit.Changed(id, words, strings.TrimSpace(words))
+	record.Capture.Fields, record.Capture.Details = fields, freshet.Details{Items: items}
+	_, c, err := r.Store.Commit(context.WithoutCancel(r.t.Context()), record)
 	if err != nil {
 		r.t.Errorf("committing %q of %s: %v", words, id, err)
 	}

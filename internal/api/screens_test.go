@@ -28,9 +28,9 @@ func (r *rig) shelf() {
 		tags  []string
 		looks int
 	}{{"a", []string{"x"}, 3}, {"b", []string{"x", "y"}, 2}, {"c", nil, 1}, {"d", []string{"y"}, 0}} {
-		r.do("POST", "/api/v1/sources", map[string]any{"id": s.id, "url": r.origin.URL + "/" + s.id, "tags": s.tags}).is(201)
+		r.do("POST", "/api/v1/sources", map[string]any{"id": s.id, "url": r.Origin.URL + "/" + s.id, "tags": s.tags}).is(201)
 		for n := range s.looks {
-			r.put("/"+s.id, "text/html", fmt.Sprintf("<main><p>state %d</p><p class=clock>%d</p></main><footer>foot</footer>", n/2, n))
+			r.Origin.Put("/"+s.id, "text/html", fmt.Sprintf("<main><p>state %d</p><p class=clock>%d</p></main><footer>foot</footer>", n/2, n))
 			r.do("POST", "/api/v1/sources/"+s.id+"/poll", nil).is(200)
 		}
 	}
@@ -92,7 +92,7 @@ func TestNewestChanges(t *testing.T) {
 		}
 	}
 	for n := range 6 { // so that pages of a source begin in the middle of what is read at once
-		r.put("/a", "text/html", fmt.Sprintf("<p>later %d</p>", n))
+		r.Origin.Put("/a", "text/html", fmt.Sprintf("<p>later %d</p>", n))
 		r.do("POST", "/api/v1/sources/a/poll", nil).is(200)
 	}
 	for _, source := range []string{"", "source=a&", "source=a&tag=x&", "tag=x&", "source=b&tag=none&"} {
@@ -217,7 +217,7 @@ func TestSourceTrials(t *testing.T) {
 	r.do("POST", "/api/v1/sources/a/test", map[string]any{"read": []any{map[string]any{"css": "["}}}).is(422)
 	r.do("POST", "/api/v1/sources/d/test", map[string]any{}).is(404) // it was never seen
 
-	r.put("/a", "text/html", "<title>T</title><ul>"+strings.Repeat("<li><a href=/x>An item with words</a></li>", 12)+"</ul>")
+	r.Origin.Put("/a", "text/html", "<title>T</title><ul>"+strings.Repeat("<li><a href=/x>An item with words</a></li>", 12)+"</ul>")
 	r.do("POST", "/api/v1/sources/a/poll", nil).is(200)
 	found := readJSON[client.Suggestions](t, r.do("GET", "/api/v1/sources/a/suggestions", nil))
 	if len(found.Items) == 0 || found.Version != 4 {
@@ -233,12 +233,12 @@ func TestSourceTrials(t *testing.T) {
 // A rendered version has nothing that runs, loads or leads anywhere.
 func TestRendered(t *testing.T) {
 	r := newRig(t).run()
-	r.put("/p", "text/html; charset=iso-8859-1", `<base href="http://x.example/"><script>a()</script><p onclick="a()" class=k style="color:red">caf`+"\xe9"+`</p>
+	r.Origin.Put("/p", "text/html; charset=iso-8859-1", `<base href="http://x.example/"><script>a()</script><p onclick="a()" class=k style="color:red">caf`+"\xe9"+`</p>
 <a href="javascript:a()">l</a><img src="http://x.example/i.png" alt=pic><style>p{background:url(//x.example/b)}</style><style>p{color:blue}</style>
 <p style="background:URL(x)">q</p><svg onload=a()><a href="//x.example"/></svg><form action=/f><input></form><meta http-equiv=refresh content="0;url=//x.example"><!-- c -->`)
-	r.put("/t", "text/plain", "<b>plain & simple</b>")
+	r.Origin.Put("/t", "text/plain", "<b>plain & simple</b>")
 	for _, id := range []string{"p", "t"} {
-		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.origin.URL + "/" + id}).is(201)
+		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.Origin.URL + "/" + id}).is(201)
 		r.do("POST", "/api/v1/sources/"+id+"/poll", nil).is(200)
 	}
 	a := r.do("GET", "/api/v1/sources/p/versions/1/rendered", nil).is(200)
@@ -279,7 +279,7 @@ func TestFlow(t *testing.T) {
 		t.Errorf("at first %d polls, %d changes, %d failed; want 6, 3, 0", polls, changes, failed)
 	}
 	r.do("POST", "/api/v1/sources/d/poll", nil).is(200) // there is no such page
-	r.put("/a", "text/html", "other")
+	r.Origin.Put("/a", "text/html", "other")
 	r.do("POST", "/api/v1/sources/a/poll", nil).is(200)
 	for range 2 { // looking counts nothing twice
 		if polls, changes, failed := sum(); polls != 8 || changes != 4 || failed != 1 {

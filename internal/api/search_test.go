@@ -22,7 +22,7 @@ func TestSearch(t *testing.T) {
 	if page := ask("q=pump"); len(page.Items) != 0 || page.Waiting != 4 {
 		t.Errorf("before the index is made %d hits are told, and %d versions wait", len(page.Items), page.Waiting)
 	}
-	if _, err := r.store.Index(t.Context(), 100); err != nil {
+	if _, err := r.Store.Index(t.Context(), 100); err != nil {
 		t.Fatal(err)
 	}
 	page := ask("q=pump&tag=shop")

@@ -13,9 +13,9 @@ import (
 // What was read from the poll of another source is told as that, and counted once.
 func TestSharedPollIsTold(t *testing.T) {
 	r := newRig(t).run()
-	r.put("/page", "text/html", "<p class=price>1</p><p class=stock>2</p>")
+	r.Origin.Put("/page", "text/html", "<p class=price>1</p><p class=stock>2</p>")
 	for id, css := range map[string]string{"price": ".price", "stock": ".stock"} {
-		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.origin.URL + "/page", "select": map[string]any{"css": css}}).is(201)
+		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.Origin.URL + "/page", "select": map[string]any{"css": css}}).is(201)
 	}
 	if o := r.poll("price"); o.Cause != "hand" || o.Requests != 1 {
 		t.Errorf("the poll was made by %s with %d requests", o.Cause, o.Requests)

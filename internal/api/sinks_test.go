@@ -89,7 +89,7 @@ func TestSinks(t *testing.T) {
 	}
 	defer all.Stop()
 	chat := newChat(t)
-	r.put("/page", "text/plain", "one\n")
+	r.Origin.Put("/page", "text/plain", "one\n")
 	r.add("page", "/page")
 	r.poll("page")
 
@@ -105,7 +105,7 @@ func TestSinks(t *testing.T) {
 	r.do("PUT", "/api/v1/sinks/cmd", client.NewSink{Kind: "slack", URL: chat.URL, Headers: map[string]string{"X": "${env:HOME}"}}).is(422)
 	r.do("PUT", "/api/v1/sinks/inside", client.NewSink{Kind: "slack", URL: "http://10.0.0.1/"}).is(422)
 
-	r.put("/page", "text/plain", "two\n")
+	r.Origin.Put("/page", "text/plain", "two\n")
 	r.poll("page")
 	<-chat.came
 	if got := chat.bodies[0]; !strings.Contains(got, "+two") || !strings.Contains(got, `"text"`) {
@@ -162,13 +162,13 @@ func TestSinks(t *testing.T) {
 		t.Errorf("the refused test was answered %+v", trial)
 	}
 	r.do("PATCH", "/api/v1/sinks/team", map[string]any{"paused": true}).is(200)
-	r.put("/page", "text/plain", "three\n")
+	r.Origin.Put("/page", "text/plain", "three\n")
 	r.poll("page")
-	changes, err := r.store.Changes(t.Context(), freshet.ChangeQuery{Limit: 10})
+	changes, err := r.Store.Changes(t.Context(), freshet.ChangeQuery{Limit: 10})
 	if err != nil || len(changes) != 2 {
 		t.Fatal(changes, err)
 	}
-	if err := sinks.NewStore(r.store.DB()).Advance(t.Context(), "team", sinks.Position{Cursor: 2}, []sinks.NewDelivery{{Cursor: 2, Body: []byte(`{"text":"kept"}`), InOrder: true, Err: "refused"}}); err != nil {
+	if err := sinks.NewStore(r.Store.DB()).Advance(t.Context(), "team", sinks.Position{Cursor: 2}, []sinks.NewDelivery{{Cursor: 2, Body: []byte(`{"text":"kept"}`), InOrder: true, Err: "refused"}}); err != nil {
 		t.Fatal(err)
 	}
 	var letters client.LetterPage
@@ -195,7 +195,7 @@ func TestSinks(t *testing.T) {
 	if len(letters.Items) != 1 {
 		t.Errorf("counting has replayed: %+v", letters)
 	}
-	if err := sinks.NewStore(r.store.DB()).Postpone(t.Context(), "team", sinks.PendingDelivery{Change: changes[1], Attempts: 3, Due: time.Now().Add(time.Hour), Err: "busy"}); err != nil {
+	if err := sinks.NewStore(r.Store.DB()).Postpone(t.Context(), "team", sinks.PendingDelivery{Change: changes[1], Attempts: 3, Due: time.Now().Add(time.Hour), Err: "busy"}); err != nil {
 		t.Fatal(err)
 	}
 	var owed client.OwedList
@@ -207,7 +207,7 @@ func TestSinks(t *testing.T) {
 	if r.do("GET", "/api/v1/sinks/team/owed?offset=1&limit=1", nil).is(200).into(&beyond); owed.Next != nil || beyond.Next != nil || len(beyond.Items) != 0 {
 		t.Errorf("beyond what the sink waits for is %+v", beyond)
 	}
-	if err := sinks.NewStore(r.store.DB()).Postpone(t.Context(), "team", sinks.PendingDelivery{Change: changes[1], Attempts: 3, Err: "refused"}); err != nil {
+	if err := sinks.NewStore(r.Store.DB()).Postpone(t.Context(), "team", sinks.PendingDelivery{Change: changes[1], Attempts: 3, Err: "refused"}); err != nil {
 		t.Fatal(err)
 	}
 	chat.answer(200)
@@ -240,7 +240,7 @@ func TestSinks(t *testing.T) {
 			t.Errorf("%s tells the secret: %s", path, got.Body)
 		}
 	}
-	kept, err := sinks.NewStore(r.store.DB()).Sinks(t.Context())
+	kept, err := sinks.NewStore(r.Store.DB()).Sinks(t.Context())
 	if err != nil || len(kept) != 1 || strings.Contains(string(kept[0].Definition), "hidden") {
 		t.Errorf("the store has %v, %v", kept, err)
 	}

@@ -19,7 +19,7 @@ func TestListSources(t *testing.T) {
 	r := newRig(t)
 	for i, tags := range [][]string{{"a"}, {"a", "b"}, {"b"}, nil, {"a"}} {
 		r.do("POST", "/api/v1/sources", map[string]any{
-			"id": fmt.Sprint("s", i), "url": fmt.Sprintf("%s/page-%d", r.origin.URL, i), "name": fmt.Sprint("Page Number ", i), "tags": tags,
+			"id": fmt.Sprint("s", i), "url": fmt.Sprintf("%s/page-%d", r.Origin.URL, i), "name": fmt.Sprint("Page Number ", i), "tags": tags,
 		}).is(201)
 	}
 	tests := []struct{ query, want string }{
@@ -68,7 +68,7 @@ func TestListSources(t *testing.T) {
 func TestEditSource(t *testing.T) {
 	r := newRig(t)
 	r.do("POST", "/api/v1/sources", map[string]any{
-		"id": "page", "url": r.origin.URL + "/page", "name": "Page", "tags": []string{"a"},
+		"id": "page", "url": r.Origin.URL + "/page", "name": "Page", "tags": []string{"a"},
 		"select": map[string]string{"css": "p"}, "weight": 3, "min_gap": "1m", "max_gap": "1h", "keep": map[string]any{"versions": 5, "bytes": 1 << 53},
 	}).is(201)
 	tests := []struct {
@@ -93,7 +93,7 @@ func TestEditSource(t *testing.T) {
 			return s.Keep == client.Keep{Age: client.Duration(7 * 24 * time.Hour), Versions: 5}
 		}},
 		{`{"keep": null}`, func(s client.Source) bool { return s.Keep == client.Keep{} }},
-		{`{"url": "` + r.origin.URL + `/moved#part"}`, func(s client.Source) bool { return strings.HasSuffix(s.URL, "/moved") }},
+		{`{"url": "` + r.Origin.URL + `/moved#part"}`, func(s client.Source) bool { return strings.HasSuffix(s.URL, "/moved") }},
 	}
 	for _, tt := range tests {
 		var s client.Source
@@ -107,13 +107,13 @@ func TestEditSource(t *testing.T) {
 
 func TestRemoveAndComeBack(t *testing.T) {
 	r := newRig(t).run()
-	r.put("/page", "text/plain", "one\n")
+	r.Origin.Put("/page", "text/plain", "one\n")
 	r.add("page", "/page")
 	r.poll("page")
 	r.do("DELETE", "/api/v1/sources/page", nil).is(204)
 	r.do("DELETE", "/api/v1/sources/page", nil).is(404)
 	var s client.Source
-	r.do("POST", "/api/v1/sources", map[string]string{"url": r.origin.URL + "/page"}).is(201).into(&s)
+	r.do("POST", "/api/v1/sources", map[string]string{"url": r.Origin.URL + "/page"}).is(201).into(&s)
 	if s.ID != "page" || s.Standing.Version != 1 {
 		t.Errorf("the source came back as %s with version %d, want page with its history", s.ID, s.Standing.Version)
 	}
@@ -136,7 +136,7 @@ func TestFailedPoll(t *testing.T) {
 
 func TestPollWithoutWaiting(t *testing.T) {
 	r := newRig(t).run()
-	r.put("/page", "text/plain", "one\n")
+	r.Origin.Put("/page", "text/plain", "one\n")
 	r.add("page", "/page")
 	var p client.PollAnswer
 	r.do("POST", "/api/v1/sources/page/poll?wait=0", nil).is(202).into(&p)
@@ -304,7 +304,7 @@ func TestDial(t *testing.T) {
 		}
 		return s.Life + " " + s.Urgency
 	}
-	add := map[string]any{"id": "a", "url": r.origin.URL + "/a", "dial": "news list"}
+	add := map[string]any{"id": "a", "url": r.Origin.URL + "/a", "dial": "news list"}
 	if got := shown(r.do("POST", "/api/v1/sources", add).is(201)); got != "last:20 exp:0.5/1h" {
 		t.Errorf("a news list is %s", got)
 	}

@@ -64,7 +64,7 @@ func TestUseIsTold(t *testing.T) {
 	now = now.Add(6 * time.Minute)
 	ask("later", "/api/v1/sources/a", token, 1)
 	now = now.Add(6 * time.Minute)
-	if err := auth.NewStore(g.store.DB()).MarkUsed(t.Context(), p.ID, now); err != nil {
+	if err := auth.NewStore(g.Store.DB()).MarkUsed(t.Context(), p.ID, now); err != nil {
 		t.Fatal(err)
 	}
 	ask("used elsewhere", "/api/v1/sources", token, 0)

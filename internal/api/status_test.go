@@ -44,11 +44,11 @@ func TestStatus(t *testing.T) {
 		c.Sinks = sinksOf(t, c, "sink")
 		c.Program.Size = func() (int64, error) { return 4096, nil }
 	}).run()
-	r.put("/page", "text/plain", "one\n")
+	r.Origin.Put("/page", "text/plain", "one\n")
 	r.add("page", "/page")
 	r.poll("page")
 	r.capture("page", 1)
-	if err := sinks.NewStore(r.store.DB()).Advance(t.Context(), "sink", sinks.Position{Cursor: 1}, []sinks.NewDelivery{{Cursor: 1}}); err != nil {
+	if err := sinks.NewStore(r.Store.DB()).Advance(t.Context(), "sink", sinks.Position{Cursor: 1}, []sinks.NewDelivery{{Cursor: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	var s client.Status
@@ -97,11 +97,11 @@ func TestMetrics(t *testing.T) {
 		c.Sinks = sinksOf(t, c, "sink")
 		c.Program.Size = func() (int64, error) { return 4096, nil }
 	}).run()
-	r.put("/page", "text/plain", "one\n")
+	r.Origin.Put("/page", "text/plain", "one\n")
 	r.add("page", "/page")
 	r.add("missing", "/missing")
 	r.poll("page")
-	r.put("/page", "text/plain", "two\n")
+	r.Origin.Put("/page", "text/plain", "two\n")
 	r.poll("page")
 	r.poll("missing")
 	metrics.Delivery(delivery.Delivery{Sink: "sink", Took: time.Second})
@@ -197,7 +197,7 @@ func FuzzChangesQuery(f *testing.F) {
 		if strings.Contains(query, "wait") || strings.ContainsFunc(query, func(c rune) bool { return c <= ' ' || c == '#' || c > '~' }) {
 			t.Skip("would wait, or is no query")
 		}
-		a, err := ask(t, t.Context(), "GET", r.api.URL+"/api/v1/changes?"+query, nil)
+		a, err := ask(t, t.Context(), "GET", r.API.URL+"/api/v1/changes?"+query, nil)
 		if err != nil {
 			t.Skip(err) // not a request that a client can send
 		}

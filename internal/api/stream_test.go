@@ -77,7 +77,7 @@ func (r *sseReader) next() (e sseEvent, ok bool) {
 // follow opens the stream; what it returns ends with the test.
 func (r *rig) follow(ctx context.Context, query, lastEventID string) (*sseReader, *http.Response) {
 	r.t.Helper()
-	req, err := http.NewRequestWithContext(ctx, "GET", r.api.URL+"/api/v1/changes/stream"+query, nil)
+	req, err := http.NewRequestWithContext(ctx, "GET", r.API.URL+"/api/v1/changes/stream"+query, nil)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func (r *rig) follow(ctx context.Context, query, lastEventID string) (*sseReader
 // watch adds a source and gives it a first version, without polls.
 func (r *rig) watch(id string) {
 	r.t.Helper()
-	r.put("/"+id, "text/plain", "version 0\n")
+	r.Origin.Put("/"+id, "text/plain", "version 0\n")
 	r.add(id, "/"+id)
 	r.capture(freshet.SourceID(id), 0)
 }
@@ -214,7 +214,7 @@ func TestStreamHasNoGap(t *testing.T) {
 func (r *rig) readSome(t *testing.T, last string, n, left int, seen map[string]bool) string {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "GET", r.api.URL+"/api/v1/changes/stream", nil)
+	req, err := http.NewRequestWithContext(ctx, "GET", r.API.URL+"/api/v1/changes/stream", nil)
 	if err != nil {
 		t.Error(err)
 		return last
@@ -253,7 +253,7 @@ func TestStreamEndsWithTheProgram(t *testing.T) {
 	r := newRig(t)
 	stream, _ := r.follow(t.Context(), "", "")
 	stream.next()
-	close(r.stop)
+	r.EndStreams()
 	if e, ok := stream.next(); ok {
 		t.Errorf("the stream goes on with %+v after the stop", e)
 	}
@@ -276,7 +276,7 @@ func TestLongPoll(t *testing.T) {
 		t.Errorf("an empty long poll answered %+v, want to go on after 2", p)
 	}
 	asked = r.later("GET", "/api/v1/changes?after=2~rig&wait=60s")
-	close(r.stop)
+	r.EndStreams()
 	(<-asked).is(200).into(&p)
 	if len(p.Items) != 0 || p.Next != c.Place() {
 		t.Errorf("a long poll that was stopped answered %+v", p)
@@ -318,7 +318,7 @@ func TestStreamCutByClient(t *testing.T) {
 	stream, _ := r.follow(ctx, "", "")
 	stream.next()
 	cancel()
-	r.api.Close()
+	r.API.Close()
 }
 
 // A countingStore counts how often somebody sat down to wait for a change.

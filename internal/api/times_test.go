@@ -18,7 +18,7 @@ import (
 func (r *rig) past(texts map[freshet.SourceID][]string, tags ...string) {
 	r.t.Helper()
 	for id, list := range texts {
-		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.origin.URL + "/" + string(id), "tags": tags}).is(201)
+		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.Origin.URL + "/" + string(id), "tags": tags}).is(201)
 		for i, text := range list {
 			at := time.Date(2026, 3, 1, 12+i, 0, 0, 0, time.UTC)
 			o := freshet.Outcome{Source: id, Began: at, Ended: at, Result: freshet.Changed, Status: 200, Requests: 1}
@@ -29,7 +29,7 @@ func (r *rig) past(texts map[freshet.SourceID][]string, tags ...string) {
 				Recipe: freshet.Recipe{}.Key(), Text: []byte(text), Hash: freshet.HashOf([]byte(text)), Summary: "now " + text,
 				Raw: freshet.Raw{Status: 200, Body: []byte(text)}, Fields: freshet.Fields{"price": float64(10 + i)},
 			}
-			if _, _, err := r.store.Commit(r.t.Context(), freshet.Record{Outcome: o, Capture: c}); err != nil {
+			if _, _, err := r.Store.Commit(r.t.Context(), freshet.Record{Outcome: o, Capture: c}); err != nil {
 				r.t.Fatal(err)
 			}
 		}
@@ -149,10 +149,10 @@ func TestChangesInTime(t *testing.T) {
 	if err := json.Unmarshal(r.do("GET", "/api/v1/changes?tag=none", nil).is(200).Body, &page); err != nil {
 		t.Fatal(err)
 	}
-	if end, err := r.store.LastChange(t.Context()); err != nil || page.Next.Cursor != end {
+	if end, err := r.Store.LastChange(t.Context()); err != nil || page.Next.Cursor != end {
 		t.Errorf("an empty page goes on after %v, want the end %d (%v)", page.Next, end, err)
 	}
-	c := client.New(r.api.URL, r.api.Client().Do)
+	c := client.New(r.API.URL, r.API.Client().Do)
 	var got []string
 	for e, err := range c.Stream(t.Context(), freshet.Place{}, client.ChangeFilter{Tag: "news", Words: "dos OR tres OR two"}) {
 		if err != nil {

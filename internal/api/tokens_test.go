@@ -61,7 +61,7 @@ func TestKeyOfARequestUnderWay(t *testing.T) {
 		}
 	})
 	add := func() answer {
-		a, err := ask(t, t.Context(), "POST", r.api.URL+"/api/v1/sources", map[string]any{"url": "https://page.example/"}, "Idempotency-Key", "k")
+		a, err := ask(t, t.Context(), "POST", r.API.URL+"/api/v1/sources", map[string]any{"url": "https://page.example/"}, "Idempotency-Key", "k")
 		if err != nil {
 			t.Error(err)
 		}

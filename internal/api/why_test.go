@@ -196,9 +196,9 @@ func learningRig(t *testing.T) *rig {
 
 func TestWhy(t *testing.T) {
 	r := learningRig(t)
-	r.put("/a", "text/plain", "one")
+	r.Origin.Put("/a", "text/plain", "one")
 	r.do("GET", "/api/v1/sources/a/why", nil).is(404)
-	r.do("POST", "/api/v1/sources", map[string]any{"id": "a", "url": r.origin.URL + "/a", "paused": true, "min_gap": "1h", "max_gap": "2h"}).is(201)
+	r.do("POST", "/api/v1/sources", map[string]any{"id": "a", "url": r.Origin.URL + "/a", "paused": true, "min_gap": "1h", "max_gap": "2h"}).is(201)
 	if got := r.do("GET", "/api/v1/sources/a/why", nil).is(503); !strings.Contains(string(got.Body), "freshet serve") {
 		t.Errorf("without a daemon at work the answer is %s", got.Body)
 	}
@@ -229,12 +229,12 @@ func TestWhy(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	r := learningRig(t).run()
 	for _, name := range []string{"a", "b"} {
-		r.put("/"+name, "text/plain", "one")
-		r.do("POST", "/api/v1/sources", map[string]any{"id": name, "url": r.origin.URL + "/" + name, "tags": []string{"both", name}, "min_gap": "1ms"}).is(201)
+		r.Origin.Put("/"+name, "text/plain", "one")
+		r.do("POST", "/api/v1/sources", map[string]any{"id": name, "url": r.Origin.URL + "/" + name, "tags": []string{"both", name}, "min_gap": "1ms"}).is(201)
 		r.poll(name)
 	}
 	for n := range 5 {
-		r.put("/a", "text/plain", fmt.Sprint("version ", n))
+		r.Origin.Put("/a", "text/plain", fmt.Sprint("version ", n))
 		for r.poll("a").Version < n+2 { // one that was under way saw what was there before
 		}
 		r.poll("b")
@@ -270,7 +270,7 @@ func TestNumbers(t *testing.T) {
 		}
 		return names
 	}
-	host := strings.TrimPrefix(r.origin.URL, "http://")
+	host := strings.TrimPrefix(r.Origin.URL, "http://")
 	for query, want := range map[string][]string{
 		"by=source":                  {"a", "b"},
 		"by=source&limit=1&offset=1": {"b"},

@@ -12,7 +12,7 @@ import (
 // What is not there is named once, whichever way it was asked for.
 func TestNotFoundIsSaidOnce(t *testing.T) {
 	r := newRig(t).run()
-	r.put("/page", "text/plain", "one\n")
+	r.Origin.Put("/page", "text/plain", "one\n")
 	r.add("page", "/page")
 	tests := []struct{ method, path, want string }{
 		{"GET", "/api/v1/sources/nope", "source nope: not found"},

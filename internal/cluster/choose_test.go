@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
+	"freshet/internal/test/kit"
 	"freshet/internal/worker"
 )
 
@@ -49,7 +50,7 @@ func TestOrdersGoToTheHandOfTheirHost(t *testing.T) {
 		})
 	}
 	look := func(host, from string) {
-		f := g.hands.Look(t.Context(), worker.Task{Source: freshet.Source{ID: "page", URL: "https://" + host + "/", From: from}})
+		f := g.pool.Look(t.Context(), worker.Task{Source: freshet.Source{ID: "page", URL: "https://" + host + "/", From: from}})
 		if f.Err != "" {
 			t.Fatal(f.Err)
 		}
@@ -73,7 +74,7 @@ func TestOrdersGoToTheHandOfTheirHost(t *testing.T) {
 		t.Fatalf("%d hosts were looked at, by %v", len(before), have)
 	}
 	leave["c"]()
-	g.until("the worker is gone", func() bool { return !g.has("c") })
+	kit.Until(g, "the worker is gone", func() bool { return !g.has("c") })
 	delete(leave, "c")
 	for host, name := range lookAtAll() {
 		if before[host] != "c" && before[host] != name {

@@ -10,6 +10,7 @@ import (
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/netfault"
 )
 
@@ -26,28 +27,28 @@ func TestDeadNetworkToAHand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = time.Second, 2*time.Second })
-			w, err := netfault.New(strings.TrimPrefix(g.brain.URL, "http://"))
+			w, err := netfault.New(strings.TrimPrefix(g.leader.URL, "http://"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { w.Close() })
 			there := make(chan struct{}, 10)
 			var once sync.Once
-			g.mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
+			g.web.Mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
 				once.Do(func() { do(w) })
 				there <- struct{}{}
 				<-r.Context().Done()
 			})
-			g.page("/next", "next")
+			g.web.PutHTML("/next", "next")
 			g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + w.Address()} })
-			found := g.begun(g.order("/"), there)
-			asked := g.asked("/")
+			found := g.begun(g.task("/"), there)
+			asked := g.web.Asked("/")
 			if f := <-found; !f.Failure.Is(failure.LocalHand) || f.Requests != 1 {
 				t.Errorf("the task counts as %s with %d requests: %s", f.Failure, f.Requests, f.Err)
 			}
 			w.Set(netfault.State{})
-			g.until("the worker works again", func() bool { return g.hands.Look(t.Context(), g.order("/next")).Result == freshet.First })
-			if n := g.asked("/"); n != asked {
+			kit.Until(g, "the worker works again", func() bool { return g.pool.Look(t.Context(), g.task("/next")).Result == freshet.First })
+			if n := g.web.Asked("/"); n != asked {
 				t.Errorf("the page was asked for %d times, and %d times before the network was dead", n, asked)
 			}
 		})

@@ -7,23 +7,24 @@ import (
 
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/netfault"
 )
 
 // A source is read as was said last, also by a worker that was away meanwhile.
 func TestReadAsSaidLast(t *testing.T) {
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 3*time.Second, 3*time.Second }) // of one that is lost
-	g.page("/", "<p id=a>first<p id=b>second")
-	w, err := netfault.New(strings.TrimPrefix(g.brain.URL, "http://"))
+	g.web.PutHTML("/", "<p id=a>first<p id=b>second")
+	w, err := netfault.New(strings.TrimPrefix(g.leader.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
 	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + w.Address()} })
 	look := func(css string) (text string) {
-		o := g.order("/")
+		o := g.task("/")
 		o.Source.Recipe.CSS = css
-		if f := g.hands.Look(t.Context(), o); f.Result == freshet.First {
+		if f := g.pool.Look(t.Context(), o); f.Result == freshet.First {
 			text = strings.TrimSpace(string(f.Capture.Text))
 		}
 		return text
@@ -32,7 +33,7 @@ func TestReadAsSaidLast(t *testing.T) {
 	for _, cut := range []bool{false, true} {
 		if cut {
 			w.Cut()
-			g.until("the worker works again", func() bool { return look("#a") == wants["#a"] })
+			kit.Until(g, "the worker works again", func() bool { return look("#a") == wants["#a"] })
 		}
 		for range 3 {
 			for _, css := range []string{"#a", "#b", "p", "#b", "#c"} {

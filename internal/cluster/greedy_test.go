@@ -10,6 +10,7 @@ import (
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/test/kit"
 	"freshet/internal/worker"
 )
 
@@ -53,10 +54,10 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 			r := g.raw()
 			r.say("hello", 0, map[string]any{"version": cluster.Version, "name": "greedy", "slots": 4, "renders": true})
 			r.say("ping", 0, map[string]any{"at": 1})
-			g.until("it has come", func() bool { return g.has("greedy") })
+			kit.Until(g, "it has come", func() bool { return g.has("greedy") })
 			var given, under, most atomic.Int64
 			asked := make(chan struct{})
-			o := g.order("/")
+			o := g.task("/")
 			o.Source.Recipe.Render.On = row.renders
 			o.Permit = func(_ context.Context, hop freshet.Hop) error {
 				if n := under.Add(1); n > 1 && !hop.Part {
@@ -73,7 +74,7 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 				return nil
 			}
 			looked := make(chan worker.Result, 1)
-			go func() { looked <- g.hands.Look(t.Context(), o) }()
+			go func() { looked <- g.pool.Look(t.Context(), o) }()
 			f := r.order(t)
 			const asks = 300
 			go func() {
@@ -110,8 +111,8 @@ func TestAHandThatFloods(t *testing.T) {
 	g := newRig(t)
 	r := g.raw()
 	r.enter("flood")
-	g.until("it has come", func() bool { return g.has("flood") })
-	o := g.order("/")
+	kit.Until(g, "it has come", func() bool { return g.has("flood") })
+	o := g.task("/")
 	first := true
 	o.Permit = func(ctx context.Context, _ freshet.Hop) error {
 		if first {
@@ -123,11 +124,11 @@ func TestAHandThatFloods(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	go g.hands.Look(ctx, o)
+	go g.pool.Look(ctx, o)
 	id := r.order(t).ID
 	go func() {
 		for r.say("ask", id, leaves(false)) == nil {
 		}
 	}()
-	g.until("it was sent away", func() bool { return !g.has("flood") })
+	kit.Until(g, "it was sent away", func() bool { return !g.has("flood") })
 }

@@ -11,6 +11,7 @@ import (
 
 	"freshet/internal/cluster"
 	"freshet/internal/fetch"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/netfault"
 )
 
@@ -19,9 +20,9 @@ func TestAHandTriesAllAddresses(t *testing.T) {
 	g := newRig(t)
 	no := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(no.Close)
-	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{no.URL, g.brain.URL} })
+	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{no.URL, g.leader.URL} })
 
-	w := cluster.NewWorker(cluster.WorkerConfig{Join: []string{no.URL, g.brain.URL}, Token: "no", Name: "x", Slots: 1, Do: fetch.Trusted(10 * time.Second).Do})
+	w := cluster.NewWorker(cluster.WorkerConfig{Join: []string{no.URL, g.leader.URL}, Token: "no", Name: "x", Slots: 1, Do: fetch.Trusted(10 * time.Second).Do})
 	if err := w.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("a worker that nobody lets in ends with %v", err)
 	}
@@ -37,7 +38,7 @@ func TestAHandWaitsBehindAProxy(t *testing.T) {
 		http.NotFound(w, r)
 	}))
 	t.Cleanup(empty.Close)
-	brain := strings.TrimPrefix(g.brain.URL, "http://")
+	brain := strings.TrimPrefix(g.leader.URL, "http://")
 	proxy, err := netfault.New(brain)
 	if err != nil {
 		t.Fatal(err)
@@ -46,10 +47,10 @@ func TestAHandWaitsBehindAProxy(t *testing.T) {
 	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + proxy.Address()} })
 	proxy.Lead(strings.TrimPrefix(empty.URL, "http://"))
 	proxy.Cut()
-	g.until("it has asked in vain", func() bool { return asked.Load() > 1 })
+	kit.Until(g, "it has asked in vain", func() bool { return asked.Load() > 1 })
 	proxy.Lead(brain)
 	proxy.Cut() // which a proxy need not, since it looks at each request
-	g.until("it has come back", func() bool { return g.has("far") })
+	kit.Until(g, "it has come back", func() bool { return g.has("far") })
 }
 
 // A worker that is let in nowhere for now goes on trying, though one address turns it away for good.
@@ -58,7 +59,7 @@ func TestAHandHopes(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	tries := make(chan struct{}, 100)
-	w := cluster.NewWorker(cluster.WorkerConfig{Join: []string{gone.URL, g.brain.URL}, Token: "no", Name: "x", Slots: 1, Do: func(r *http.Request) (*http.Response, error) {
+	w := cluster.NewWorker(cluster.WorkerConfig{Join: []string{gone.URL, g.leader.URL}, Token: "no", Name: "x", Slots: 1, Do: func(r *http.Request) (*http.Response, error) {
 		tries <- struct{}{}
 		return fetch.Trusted(10 * time.Second).Do(r)
 	}})

@@ -13,6 +13,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/test/kit"
 	"freshet/internal/worker"
 )
 
@@ -26,7 +27,7 @@ func TestNoRightNoRequest(t *testing.T) {
 	looking, look := make(chan struct{}, 10), make(chan struct{})
 	g.join("far", func(c *cluster.WorkerConfig) {
 		c.Open = func(by cluster.Terms) (worker.Looker, error) {
-			f := fetching()
+			f := kit.Loopback()
 			f.May = by.May
 			f.Ports = []uint16{netip.MustParseAddrPort(g.web.Listener.Addr().String()).Port()}
 			f.Resolver = func(context.Context, string) ([]netip.Addr, error) {
@@ -37,8 +38,8 @@ func TestNoRightNoRequest(t *testing.T) {
 			return worker.New(fetch.New(f), nil), nil
 		}
 	})
-	g.page("/", "here")
-	o := g.order("/")
+	g.web.PutHTML("/", "here")
+	o := g.task("/")
 	_, port, _ := net.SplitHostPort(g.web.Listener.Addr().String())
 	o.Source.URL = "http://name.example:" + port + "/"
 	leaves := 0
@@ -47,8 +48,8 @@ func TestNoRightNoRequest(t *testing.T) {
 	g.right.Store(-1) // somebody else may be elected now
 	<-time.After(right)
 	close(look)
-	g.until("the worker gives the task back", func() bool { return g.hands.Status()[0].Busy == 0 })
-	if n := g.asked("/"); n != 0 {
+	kit.Until(g, "the worker gives the task back", func() bool { return g.pool.Status()[0].Busy == 0 })
+	if n := g.web.Asked("/"); n != 0 {
 		t.Errorf("%d requests were written without the right to", n)
 	}
 	g.right.Store(int64(right))
@@ -62,7 +63,7 @@ func TestNoRightNoRequest(t *testing.T) {
 func (g *rig) begun(o worker.Task, there <-chan struct{}) <-chan worker.Result {
 	for {
 		found := make(chan worker.Result, 1)
-		go func() { found <- g.hands.Look(g.Context(), o) }()
+		go func() { found <- g.pool.Look(g.Context(), o) }()
 		select {
 		case <-there:
 			return found
@@ -77,7 +78,7 @@ func TestLostHand(t *testing.T) {
 	const total = 3 * time.Second
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 2*time.Second, total })
 	there := make(chan struct{}, 10)
-	g.mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
+	g.web.Mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
 		there <- struct{}{}
 		<-r.Context().Done()
 	})
@@ -97,7 +98,7 @@ func TestLostHand(t *testing.T) {
 		c.Do = client.Do
 	})
 	g.right.Store(int64(time.Second))
-	found := g.begun(g.order("/"), there)
+	found := g.begun(g.task("/"), there)
 	close(cut)
 	at := time.Now()
 	for _, c := range conns {
@@ -117,22 +118,22 @@ func TestLostHand(t *testing.T) {
 func TestDrain(t *testing.T) {
 	g := newRig(t)
 	there, on := make(chan struct{}, 1), make(chan struct{})
-	g.mux.HandleFunc("/slow", func(w http.ResponseWriter, _ *http.Request) {
+	g.web.Mux.HandleFunc("/slow", func(w http.ResponseWriter, _ *http.Request) {
 		there <- struct{}{}
 		<-on
 		w.Header().Set("Content-Type", "text/html")
 		w.Write([]byte("here"))
 	})
-	g.page("/next", "next")
+	g.web.PutHTML("/next", "next")
 	leave := g.join("one")
 	found := make(chan worker.Result, 1)
-	go func() { found <- g.hands.Look(t.Context(), g.order("/slow")) }()
+	go func() { found <- g.pool.Look(t.Context(), g.task("/slow")) }()
 	<-there
 	left := make(chan struct{})
 	go func() { leave(); close(left) }()
-	g.until("the worker drains", func() bool { s := g.hands.Status(); return len(s) == 1 && s[0].Draining })
+	kit.Until(g, "the worker drains", func() bool { s := g.pool.Status(); return len(s) == 1 && s[0].Draining })
 	g.join("two")
-	if f := g.hands.Look(t.Context(), g.order("/next")); f.Result != freshet.First {
+	if f := g.pool.Look(t.Context(), g.task("/next")); f.Result != freshet.First {
 		t.Errorf("beside a worker that drains, a look ends with %s %s", f.Result, f.Err)
 	}
 	close(on)
@@ -140,7 +141,7 @@ func TestDrain(t *testing.T) {
 		t.Errorf("what was begun ends with %s %s", f.Result, f.Err)
 	}
 	<-left
-	g.until("the worker has left", func() bool { return !g.has("one") })
+	kit.Until(g, "the worker has left", func() bool { return !g.has("one") })
 }
 
 // TestDrainedByTheBrain has the leader send a worker away: its process ends, and it does not
@@ -150,34 +151,34 @@ func TestDrainedByTheBrain(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- cluster.NewWorker(cluster.WorkerConfig{
-			Join: []string{g.brain.URL}, Token: token, Name: "one", Slots: 1, Do: fetch.Trusted(10 * time.Second).Do,
-			Open: func(cluster.Terms) (worker.Looker, error) { return ownHand(), nil },
+			Join: []string{g.leader.URL}, Token: token, Name: "one", Slots: 1, Do: fetch.Trusted(10 * time.Second).Do,
+			Open: func(cluster.Terms) (worker.Looker, error) { return ownWorker(), nil },
 		}).Run(t.Context())
 	}()
-	g.until("the worker has come", func() bool { return g.has("one") })
-	if err := g.hands.Drain("nobody"); !errors.Is(err, freshet.ErrNotFound) {
+	kit.Until(g, "the worker has come", func() bool { return g.has("one") })
+	if err := g.pool.Drain("nobody"); !errors.Is(err, freshet.ErrNotFound) {
 		t.Errorf("draining nobody says %v", err)
 	}
-	if err := g.hands.Drain("one"); err != nil {
+	if err := g.pool.Drain("one"); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; err != nil {
 		t.Errorf("it ends with %v", err)
 	}
-	g.until("it has left", func() bool { return !g.has("one") })
+	kit.Until(g, "it has left", func() bool { return !g.has("one") })
 }
 
 // TestPlaces holds that a source is looked at from where it asks to be, and that it is said
 // if nobody is there.
 func TestPlaces(t *testing.T) {
-	g := newRig(t, func(c *cluster.Config) { c.Own, c.Slots = ownHand(), 10 })
+	g := newRig(t, func(c *cluster.Config) { c.Own, c.Slots = ownWorker(), 10 })
 	agent := make(chan string, 10)
-	g.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { agent <- r.UserAgent() })
+	g.web.Mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { agent <- r.UserAgent() })
 	at := func(place string) func(*cluster.WorkerConfig) {
 		return func(c *cluster.WorkerConfig) {
 			c.Place = place
 			c.Open = func(by cluster.Terms) (worker.Looker, error) {
-				f := fetching()
+				f := kit.Loopback()
 				f.Agent, f.May = "from "+place, by.May
 				return worker.New(fetch.New(f), nil), nil
 			}
@@ -186,21 +187,21 @@ func TestPlaces(t *testing.T) {
 	g.join("a", at("eu"))
 	g.join("b", at("us"))
 	for _, place := range []string{"eu", "us", "eu"} {
-		o := g.order("/")
+		o := g.task("/")
 		o.Source.From = place
-		g.hands.Look(t.Context(), o)
+		g.pool.Look(t.Context(), o)
 		if got := <-agent; got != "from "+place {
 			t.Errorf("a source that is to be looked at from %s was, %s", place, got)
 		}
 	}
-	o := g.order("/")
+	o := g.task("/")
 	o.Source.From = "mars"
-	if f := g.hands.Look(t.Context(), o); !f.Failure.Is(failure.LocalHand) {
+	if f := g.pool.Look(t.Context(), o); !f.Failure.Is(failure.LocalHand) {
 		t.Errorf("where nobody is, a look ends with %s %s", f.Failure, f.Err)
 	}
-	secret := g.order("/")
+	secret := g.task("/")
 	secret.Source.Request = &freshet.Profile{Headers: map[string]freshet.Value{"X-Key": "k"}}
-	g.hands.Look(t.Context(), secret)
+	g.pool.Look(t.Context(), secret)
 	if got := <-agent; got == "from eu" || got == "from us" {
 		t.Errorf("what may need a secret was looked at %s", got)
 	}

@@ -18,6 +18,7 @@ import (
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/test/kit"
 	"freshet/internal/worker"
 )
 
@@ -32,7 +33,7 @@ type raw struct {
 // raw lets somebody in who says what it likes.
 func (g *rig) raw() raw {
 	g.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(g.brain.URL, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(g.leader.URL, "http://"))
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -127,8 +128,8 @@ func TestAHandThatRefusesForEver(t *testing.T) {
 		}
 		orders <- n
 	}()
-	g.until("it has come", func() bool { return g.has("lazy") })
-	f := g.hands.Look(t.Context(), g.order("/"))
+	kit.Until(g, "it has come", func() bool { return g.has("lazy") })
+	f := g.pool.Look(t.Context(), g.task("/"))
 	if !f.Failure.Is(failure.LocalHand) || !strings.Contains(f.Err, "lazy") {
 		t.Errorf("the look ends with %s: %s", f.Failure, f.Err)
 	}
@@ -144,7 +145,7 @@ func TestAnswersToNoOrder(t *testing.T) {
 	g := newRig(t)
 	r := g.raw()
 	r.enter("odd")
-	g.until("it has come", func() bool { return g.has("odd") })
+	kit.Until(g, "it has come", func() bool { return g.has("odd") })
 	large := make([]byte, 8<<20)
 	for id := range uint64(3) {
 		if err := r.done(70+id, worker.Result{Result: 1, Capture: &freshet.Capture{Text: large, Raw: freshet.Raw{Body: large}, Picture: large}}); err != nil {
@@ -155,7 +156,7 @@ func TestAnswersToNoOrder(t *testing.T) {
 	r.say("refused", 71, nil)
 	r.say("ask", 72, map[string]any{"what": "leave", "hop": map[string]any{"URL": "http://bank.example/"}})
 	looked := make(chan worker.Result, 1)
-	go func() { looked <- g.hands.Look(t.Context(), g.order("/")) }()
+	go func() { looked <- g.pool.Look(t.Context(), g.task("/")) }()
 	for {
 		f, err := r.hear()
 		if err != nil {
@@ -174,7 +175,7 @@ func TestAnswersToNoOrder(t *testing.T) {
 	if f := <-looked; f.Failure != failure.Timeout {
 		t.Errorf("the look ends with %s: %s", f.Failure, f.Err)
 	}
-	g.until("it is idle", func() bool { s := g.hands.Status(); return len(s) == 1 && s[0].Busy == 0 })
+	kit.Until(g, "it is idle", func() bool { s := g.pool.Status(); return len(s) == 1 && s[0].Busy == 0 })
 }
 
 // Who cannot be named in a terminal, or is nowhere, is not let in; and nobody sends bytes where
@@ -195,7 +196,7 @@ func TestStrangeHands(t *testing.T) {
 			for f, err := r.hear(); err == nil; f, err = r.hear() {
 				t.Errorf("it is told %q", f.Kind)
 			}
-			if len(g.hands.Status()) != 0 {
+			if len(g.pool.Status()) != 0 {
 				t.Error("it was let in")
 			}
 		})
@@ -204,8 +205,8 @@ func TestStrangeHands(t *testing.T) {
 		g := newRig(t)
 		r := g.raw()
 		r.say("hello", 0, map[string]any{"version": cluster.Version, "name": "a", "slots": 4})
-		g.until("it has come", func() bool { return g.has("a") })
+		kit.Until(g, "it has come", func() bool { return g.has("a") })
 		r.say("ping", 0, map[string]any{"at": 1}, make([]byte, 1000))
-		g.until("it was sent away", func() bool { return !g.has("a") })
+		kit.Until(g, "it was sent away", func() bool { return !g.has("a") })
 	})
 }

@@ -62,11 +62,11 @@ func (s seen) PageKeys(_ context.Context, urls []string) ([]freshet.PageKey, err
 func TestRemoteLooksAreLooks(t *testing.T) {
 	g := newRig(t)
 	g.join("far")
-	own := ownHand()
+	own := ownWorker()
 	state := "one"
 	var mu sync.Mutex
 	serve := func(path, kind string, text map[string]string) {
-		g.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+		g.web.Mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			mu.Lock()
 			defer mu.Unlock()
 			w.Header().Set("Content-Type", kind)
@@ -81,12 +81,12 @@ func TestRemoteLooksAreLooks(t *testing.T) {
 	})
 	serve("/shop", "text/html", map[string]string{"one": `<h1>Pump</h1><b data-price="10 €">`, "two": `<h1>Pump</h1><b data-price="9 €">`})
 	serve("/empty", "text/html", map[string]string{"one": "", "two": ""})
-	g.mux.HandleFunc("/gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) })
-	g.mux.HandleFunc("/busy", func(w http.ResponseWriter, _ *http.Request) {
+	g.web.Mux.HandleFunc("/gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) })
+	g.web.Mux.HandleFunc("/busy", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "77")
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
-	g.mux.Handle("/moved", http.RedirectHandler("/page", http.StatusMovedPermanently))
+	g.web.Mux.Handle("/moved", http.RedirectHandler("/page", http.StatusMovedPermanently))
 
 	price := freshet.Recipe{Read: []freshet.Step{{Name: "css", Arg: `"h1"`}}, Extract: freshet.Extracts{"price": {CSS: "b@data-price", As: freshet.AsNumber}}}
 	tests := []struct {
@@ -113,7 +113,7 @@ func TestRemoteLooksAreLooks(t *testing.T) {
 			mu.Lock()
 			state = "one"
 			mu.Unlock()
-			o := g.order(tt.path)
+			o := g.task(tt.path)
 			if tt.amend != nil {
 				tt.amend(&o)
 			}
@@ -131,7 +131,7 @@ func TestRemoteLooksAreLooks(t *testing.T) {
 				state = "two"
 				mu.Unlock()
 			}
-			want, got := own.Look(t.Context(), o), g.hands.Look(t.Context(), o)
+			want, got := own.Look(t.Context(), o), g.pool.Look(t.Context(), o)
 			ignore := cmp.Options{
 				cmpopts.IgnoreFields(worker.Result{}, "Took"), cmpopts.IgnoreUnexported(worker.Result{}), cmpopts.EquateEmpty(),
 				cmp.FilterPath(func(p cmp.Path) bool { return strings.HasSuffix(p.String(), "Raw.Header") }, cmp.Ignore()),
@@ -150,10 +150,10 @@ func TestRemoteLooksAreLooks(t *testing.T) {
 func TestEveryRequestHasLeave(t *testing.T) {
 	g := newRig(t)
 	g.join("far")
-	g.mux.Handle("/a", http.RedirectHandler("/b", http.StatusFound))
-	g.mux.Handle("/b", http.RedirectHandler("/c", http.StatusFound))
-	g.page("/c", "here")
-	o := g.order("/a")
+	g.web.Mux.Handle("/a", http.RedirectHandler("/b", http.StatusFound))
+	g.web.Mux.Handle("/b", http.RedirectHandler("/c", http.StatusFound))
+	g.web.PutHTML("/c", "here")
+	o := g.task("/a")
 	var asked []string
 	o.Permit = func(_ context.Context, hop freshet.Hop) error {
 		asked = append(asked, strings.TrimPrefix(hop.URL, g.web.URL))
@@ -162,12 +162,12 @@ func TestEveryRequestHasLeave(t *testing.T) {
 		}
 		return nil
 	}
-	found := g.hands.Look(t.Context(), o)
+	found := g.pool.Look(t.Context(), o)
 	if !slices.Equal(asked, []string{"/a", "/b", "/c"}) {
 		t.Errorf("leave was asked for %v", asked)
 	}
-	if !found.Failure.Is(failure.DeferredBudget) || found.Requests != 2 || g.asked("/c") != 0 {
-		t.Errorf("the look ends with %s after %d requests, and /c was asked for %d times", found.Failure, found.Requests, g.asked("/c"))
+	if !found.Failure.Is(failure.DeferredBudget) || found.Requests != 2 || g.web.Asked("/c") != 0 {
+		t.Errorf("the look ends with %s after %d requests, and /c was asked for %d times", found.Failure, found.Requests, g.web.Asked("/c"))
 	}
 }
 
@@ -175,10 +175,10 @@ func TestEveryRequestHasLeave(t *testing.T) {
 func TestRobotsOfAnOrigin(t *testing.T) {
 	g := newRig(t)
 	g.join("far")
-	g.mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+	g.web.Mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
 		w.Write([]byte("User-agent: *\nDisallow: /no\n"))
 	})
-	m, err := g.hands.Robots(t.Context(), g.order("/"), g.web.URL)
+	m, err := g.pool.Robots(t.Context(), g.task("/"), g.web.URL)
 	if err != nil || m.Requests != 1 || m.Answer.Status != 200 || string(m.Answer.Body) != "User-agent: *\nDisallow: /no\n" {
 		t.Errorf("it says %+v, %v", m, err)
 	}
@@ -194,7 +194,7 @@ func TestStrangers(t *testing.T) {
 		"empty token":  {"Upgrade": {"freshet-hand"}, "Connection": {"Upgrade"}, "Authorization": {"Bearer "}},
 		"half a token": {"Upgrade": {"freshet-hand"}, "Connection": {"Upgrade"}, "Authorization": {"Bearer " + token[:4]}},
 	} {
-		req, _ := http.NewRequest(http.MethodGet, g.brain.URL+cluster.Path, nil)
+		req, _ := http.NewRequest(http.MethodGet, g.leader.URL+cluster.Path, nil)
 		req.Header = head
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
@@ -205,7 +205,7 @@ func TestStrangers(t *testing.T) {
 			t.Errorf("%s gets %s", name, resp.Status)
 		}
 	}
-	err := cluster.NewWorker(cluster.WorkerConfig{Join: []string{g.brain.URL}, Token: "no", Name: "x", Slots: 1, Do: http.DefaultClient.Do}).Run(t.Context())
+	err := cluster.NewWorker(cluster.WorkerConfig{Join: []string{g.leader.URL}, Token: "no", Name: "x", Slots: 1, Do: http.DefaultClient.Do}).Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "401") {
 		t.Errorf("a worker with a wrong token ends with %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"freshet/internal/cluster"
+	"freshet/internal/test/kit"
 )
 
 // A notebook is a log that can be read while it is written.
@@ -35,19 +36,19 @@ func TestTwoHandsOfOneName(t *testing.T) {
 	turned := &notebook{}
 	g := newRig(t, func(c *cluster.Config) { c.Log = slog.New(slog.NewTextHandler(turned, nil)) })
 	leave := g.join("twin")
-	first := g.hands.Status()[0]
+	first := g.pool.Status()[0]
 	said := &notebook{}
 	g.join("twin", func(c *cluster.WorkerConfig) { c.Log = slog.New(slog.NewTextHandler(said, nil)) })
-	g.until("the second was turned away twice", func() bool { return turned.count("a worker was turned away") >= 2 })
-	if all := g.hands.Status(); len(all) != 1 || all[0].Address != first.Address || !all[0].Since.Equal(first.Since) {
+	kit.Until(g, "the second was turned away twice", func() bool { return turned.count("a worker was turned away") >= 2 })
+	if all := g.pool.Status(); len(all) != 1 || all[0].Address != first.Address || !all[0].Since.Equal(first.Since) {
 		t.Errorf("the first was %+v, and there are %+v", first, all)
 	}
 	if said.count("another worker of the name twin is at work, from "+first.Address) != 1 || said.count("give each worker a name of its own with --name") != 1 {
 		t.Errorf("the second says:\n%s", said.text.String())
 	}
 	leave()
-	g.until("the second has come", func() bool {
-		all := g.hands.Status()
+	kit.Until(g, "the second has come", func() bool {
+		all := g.pool.Status()
 		return len(all) == 1 && all[0].Address != first.Address
 	})
 }
@@ -65,8 +66,8 @@ func TestAHandComesBack(t *testing.T) {
 				if err != nil || said.Kind != "welcome" || strings.Contains(string(said.Say), "taken") {
 					t.Fatalf("it is told %+v: %v", said, err)
 				}
-				g.until("it has come", func() bool {
-					all := g.hands.Status()
+				kit.Until(g, "it has come", func() bool {
+					all := g.pool.Status()
 					return len(all) == 1 && all[0].Address == one.LocalAddr().String()
 				})
 			}

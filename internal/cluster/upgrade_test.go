@@ -24,7 +24,7 @@ import (
 // posing returns a stream to the leader on which the test speaks for a worker, which has said what it is.
 func (g *rig) posing(hello map[string]any) (s cluster.Stream, welcome map[string]any) {
 	g.Helper()
-	req, err := http.NewRequestWithContext(g.Context(), http.MethodGet, g.brain.URL+cluster.Path, nil)
+	req, err := http.NewRequestWithContext(g.Context(), http.MethodGet, g.leader.URL+cluster.Path, nil)
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func newPoser(t *testing.T) *poser {
 	ctx, cancel := context.WithCancel(context.Background())
 	worker := cluster.NewWorker(cluster.WorkerConfig{
 		Join: []string{server.URL}, Token: token, Name: "far", Slots: 4, Do: fetch.Trusted(10 * time.Second).Do, Grace: time.Second,
-		Open: func(cluster.Terms) (worker.Looker, error) { return ownHand(), nil },
+		Open: func(cluster.Terms) (worker.Looker, error) { return ownWorker(), nil },
 	})
 	go func() { b.ended <- worker.Run(ctx) }()
 	t.Cleanup(func() {
@@ -221,7 +221,7 @@ func TestHostileHand(t *testing.T) {
 		s, _ := g.posing(map[string]any{"version": cluster.Version, "name": "bad", "slots": 2})
 		next(t, s, "pong") // it has taken the place of the one before
 		found := make(chan worker.Result, 1)
-		go func() { found <- g.hands.Look(t.Context(), g.order("/page")) }()
+		go func() { found <- g.pool.Look(t.Context(), g.task("/page")) }()
 		if _, isBinary, _ := next(t, s, "order"); !isBinary {
 			t.Error("the task is not binary")
 		}

@@ -48,7 +48,7 @@ func captured(o worker.Task) worker.Result {
 // many requests were permitted, which hosts were asked, where a source may have moved to.
 func TestAHandsWordHasBounds(t *testing.T) {
 	g := newRig(t)
-	at := g.order("/").At
+	at := g.task("/").At
 	g.lies(liar{find: func(o worker.Task) worker.Result {
 		f := captured(o)
 		f.Took, f.Requests, f.Bytes = -time.Hour, math.MaxInt, -1
@@ -64,7 +64,7 @@ func TestAHandsWordHasBounds(t *testing.T) {
 	}})
 	for _, path := range []string{"/", "/long"} {
 		began := time.Now()
-		f := g.hands.Look(t.Context(), g.order(path))
+		f := g.pool.Look(t.Context(), g.task(path))
 		if f.Result != freshet.First {
 			t.Fatalf("%s: the look ends with %s %s: %s", path, f.Result, f.Failure, f.Err)
 		}
@@ -93,16 +93,16 @@ func TestAHandsWordHasBounds(t *testing.T) {
 func TestAHandTellsWhereASourceHasMoved(t *testing.T) {
 	g := newRig(t)
 	g.join("far")
-	g.mux.Handle("/old", http.RedirectHandler("/new", http.StatusMovedPermanently))
-	g.page("/new", "new")
-	o := g.order("/old")
-	f := g.hands.Look(t.Context(), o)
+	g.web.Mux.Handle("/old", http.RedirectHandler("/new", http.StatusMovedPermanently))
+	g.web.PutHTML("/new", "new")
+	o := g.task("/old")
+	f := g.pool.Look(t.Context(), o)
 	if want := (freshet.Moved{URL: g.web.URL + "/new", At: o.At}); f.Moved != want {
 		t.Fatalf("it has moved to %v, want %v: %s", f.Moved, want, f.Err)
 	}
 	o.Head.Moved, o.At = f.Moved, o.At.Add(time.Hour)
-	if f := g.hands.Look(t.Context(), o); f.Moved != o.Head.Moved || g.asked("/old") != 1 {
-		t.Errorf("an hour later it has moved to %v, want %v; the old URL was asked for %d times", f.Moved, o.Head.Moved, g.asked("/old"))
+	if f := g.pool.Look(t.Context(), o); f.Moved != o.Head.Moved || g.web.Asked("/old") != 1 {
+		t.Errorf("an hour later it has moved to %v, want %v; the old URL was asked for %d times", f.Moved, o.Head.Moved, g.web.Asked("/old"))
 	}
 }
 
@@ -131,7 +131,7 @@ func TestWhatCannotBeTrueIsNotStored(t *testing.T) {
 				lie(&f)
 				return f
 			}})
-			f := g.hands.Look(t.Context(), g.order("/"))
+			f := g.pool.Look(t.Context(), g.task("/"))
 			if f.Result != freshet.Failed || !f.Failure.Is(failure.LocalHand) || f.Capture != nil || f.Word != nil {
 				t.Errorf("the look ends with %s %s: %s", f.Result, f.Failure, f.Err)
 			}
@@ -146,7 +146,7 @@ func TestWhatCannotBeTrueIsNotStored(t *testing.T) {
 func TestRobotsOfAHandHaveBounds(t *testing.T) {
 	g := newRig(t)
 	g.lies(liar{manner: worker.RobotsResult{Requests: math.MaxInt, Bytes: -1, RetryAfter: math.MaxInt64}})
-	m, err := g.hands.Robots(t.Context(), g.order("/"), g.web.URL)
+	m, err := g.pool.Robots(t.Context(), g.task("/"), g.web.URL)
 	if err != nil || m.Requests != 1 || m.Bytes != 0 || m.RetryAfter != units.Day {
 		t.Errorf("it made %d requests, brought %d bytes and asks to wait %s: %v", m.Requests, m.Bytes, m.RetryAfter, err)
 	}
@@ -158,17 +158,17 @@ func TestALostHandsPollEndsWhenItIsOver(t *testing.T) {
 	const lease, total = 2 * time.Second, 3 * time.Second
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = lease, total })
 	there := make(chan struct{}, 10)
-	g.mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
+	g.web.Mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
 		there <- struct{}{}
 		<-r.Context().Done()
 	})
-	w, err := netfault.New(strings.TrimPrefix(g.brain.URL, "http://"))
+	w, err := netfault.New(strings.TrimPrefix(g.leader.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
 	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + w.Address()} })
-	found := g.begun(g.order("/"), there)
+	found := g.begun(g.task("/"), there)
 	w.Set(netfault.Dead)
 	if f := <-found; f.Took < total || f.Requests != 1 || !f.Failure.Is(failure.LocalHand) {
 		t.Errorf("it took %s, want at least %s; %d requests, %s", f.Took, total, f.Requests, f.Failure)
@@ -179,15 +179,15 @@ func TestALostHandsPollEndsWhenItIsOver(t *testing.T) {
 func TestALargePageOverASlowNetwork(t *testing.T) {
 	const lease = 2 * time.Second
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = lease, time.Minute })
-	g.page("/", "<p>"+strings.Repeat("many words and more ", 150_000))
-	w, err := netfault.New(strings.TrimPrefix(g.brain.URL, "http://"))
+	g.web.PutHTML("/", "<p>"+strings.Repeat("many words and more ", 150_000))
+	w, err := netfault.New(strings.TrimPrefix(g.leader.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
 	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + w.Address()} })
 	w.Set(netfault.State{Delay: 100 * time.Millisecond}) // of each 64 KiB
-	f := g.hands.Look(t.Context(), g.order("/"))
+	f := g.pool.Look(t.Context(), g.task("/"))
 	if f.Result != freshet.First || len(f.Capture.Raw.Body) < 3_000_000 {
 		t.Fatalf("the look ends with %s %s: %s", f.Result, f.Failure, f.Err)
 	}

@@ -12,6 +12,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/kit"
 )
 
 // A rig is a store with sources, and a runner that can be stopped and started.
@@ -97,14 +98,9 @@ func (r *rig) reopen() {
 // see commits a poll of a source that brought a text, and values.
 func (r *rig) see(id freshet.SourceID, text string, fields freshet.Fields) freshet.Change {
 	r.t.Helper()
-	now := time.Now()
-	_, c, err := r.store.Commit(r.t.Context(), freshet.Record{
-		Outcome: freshet.Outcome{Source: id, Since: now.Add(-time.Minute), Began: now, Ended: now, Result: freshet.Changed, Status: 200, Requests: 1},
-		Capture: &freshet.Capture{
-			Recipe: freshet.Recipe{}.Key(), Text: []byte(text), Hash: freshet.HashOf([]byte(text)), Summary: "other", Fields: fields,
-			Raw: freshet.Raw{Status: 200, URL: "http://" + string(id) + ".example/", Body: []byte(text)},
-		},
-	})
+	record := kit.Changed(id, text, "other")
+	record.Capture.Fields = fields
+	_, c, err := r.store.Commit(r.t.Context(), record)
 	if err != nil {
 		r.t.Fatal(err)
 	}

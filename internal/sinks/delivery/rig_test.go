@@ -14,6 +14,7 @@ import (
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/kit"
 )
 
 // A store is what sinks follow, with what polls write to.
@@ -84,15 +85,8 @@ func (r *rig) close() {
 func (r *rig) capture(id freshet.SourceID) freshet.Change {
 	r.t.Helper()
 	r.seen++
-	text := fmt.Appendf(nil, "version %d\n", r.seen)
-	now := time.Now()
-	_, c, err := r.store.Commit(r.t.Context(), freshet.Record{
-		Outcome: freshet.Outcome{Source: id, Since: now.Add(-time.Minute), Began: now, Ended: now, Result: freshet.Changed, Status: 200, Requests: 1},
-		Capture: &freshet.Capture{
-			Recipe: freshet.Recipe{}.Key(), Text: text, Hash: freshet.HashOf(text), Summary: fmt.Sprintf("+1 -1 line: version %d", r.seen),
-			Raw: freshet.Raw{Status: 200, URL: "http://page.example/", Body: text},
-		},
-	})
+	text := fmt.Sprintf("version %d", r.seen)
+	_, c, err := r.store.Commit(r.t.Context(), kit.Changed(id, text+"\n", "+1 -1 line: "+text))
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -50,6 +50,8 @@ var floors = map[string]int{
 	"internal/store":              2,
 	"internal/test/storetest":     6,
 	"internal/test/tier":          0,
+	"internal/test/kit":           2,
+	"internal/test/daemontest":    7,
 	"internal/test/pgtest":        1,
 	"internal/lab/synth":          1,
 	"internal/test/diskfault":     1,
