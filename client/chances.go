@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn/imported"
 )
 
 // GivenChances are when a source is likely to change, by the chances that somebody gave.
@@ -22,7 +23,7 @@ type GivenChances struct {
 }
 
 // GivenChancesOf returns the chances that somebody gave as they stand at a moment.
-func GivenChancesOf(c freshet.Chances, used bool, now time.Time) *GivenChances {
+func GivenChancesOf(c imported.Forecast, used bool, now time.Time) *GivenChances {
 	f := &GivenChances{From: c.From.UTC(), Until: c.Until.UTC(), Times: len(c.Times), RatePerDay: c.Rate, Add: c.Add, Used: used}
 	if next, ok := c.Next(now); ok {
 		f.Next, f.Chance = next.At.UTC(), next.Likely()
@@ -68,13 +69,13 @@ func (w Why) sayGiven(zone *time.Location) string {
 
 // SetChances says when a source is likely to change, in the place of what was said of it
 // before. It returns the chances in the order of time, with when they hold.
-func (c *Client) SetChances(ctx context.Context, id freshet.SourceID, chances freshet.Chances) (given freshet.Chances, err error) {
+func (c *Client) SetChances(ctx context.Context, id freshet.SourceID, chances imported.Forecast) (given imported.Forecast, err error) {
 	err = c.call(ctx, http.MethodPut, sourcePath(id, "chances"), nil, chances, &given)
 	return given, err
 }
 
 // Chances returns what was last said of when a source is likely to change.
-func (c *Client) Chances(ctx context.Context, id freshet.SourceID) (given freshet.Chances, err error) {
+func (c *Client) Chances(ctx context.Context, id freshet.SourceID) (given imported.Forecast, err error) {
 	err = c.get(ctx, sourcePath(id, "chances"), nil, &given)
 	return given, err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 )
 
 // A ChangePage is part of the change log.
@@ -18,24 +19,24 @@ type ChangePage struct {
 // and by webhooks alike. The URL, name and tags are those that the source had when
 // the change was seen, so a change is told in the same words whenever it is told.
 type Change struct {
-	Cursor   freshet.Place     `json:"cursor" doc:"Position in the change log"`
-	Source   freshet.SourceID  `json:"source" doc:"ID of the source that changed"`
-	Seq      int               `json:"seq" doc:"Number of this change of the source, from 1 without gaps; continues if the source is purged and added again"`
-	Number   int               `json:"number" doc:"Number of the version that the change led to"`
-	From     string            `json:"from" doc:"SHA-256 of the text before"`
-	To       string            `json:"to" doc:"SHA-256 of the text after"`
-	After    time.Time         `json:"after" doc:"When the old text was last seen; the change happened after this"`
-	Before   time.Time         `json:"before" doc:"When the new text was first seen; the change happened no later than this"`
-	Modified time.Time         `json:"modified,omitzero" doc:"When the source says it changed, if that is between after and before"`
-	Summary  string            `json:"summary" doc:"Short summary of what was added and removed"`
-	Suspect  *Suspect          `json:"suspect,omitempty" doc:"Why the new text is probably that of the wrong page, if it is"`
-	Fields   []FieldChange     `json:"fields,omitempty" doc:"Named values that are other than before"`
-	Items    *ItemChanges      `json:"items,omitempty" doc:"Items that are other than before: entries of a feed, rows of a table, elements of a list"`
-	Text     *TextChange       `json:"text,omitempty" doc:"Lines that differ from before, possibly cut"`
-	Page     freshet.PageEvent `json:"page,omitempty" enum:"new,gone,back" doc:"What happened to a page of a site as a whole, if that is the change"`
-	URL      string            `json:"url,omitempty" doc:"As the source had it when the change was seen"`
-	Name     string            `json:"name,omitempty" doc:"As the source had it when the change was seen"`
-	Tags     []string          `json:"tags,omitempty" doc:"As the source had it when the change was seen"`
+	Cursor   freshet.Place    `json:"cursor" doc:"Position in the change log"`
+	Source   freshet.SourceID `json:"source" doc:"ID of the source that changed"`
+	Seq      int              `json:"seq" doc:"Number of this change of the source, from 1 without gaps; continues if the source is purged and added again"`
+	Number   int              `json:"number" doc:"Number of the version that the change led to"`
+	From     string           `json:"from" doc:"SHA-256 of the text before"`
+	To       string           `json:"to" doc:"SHA-256 of the text after"`
+	After    time.Time        `json:"after" doc:"When the old text was last seen; the change happened after this"`
+	Before   time.Time        `json:"before" doc:"When the new text was first seen; the change happened no later than this"`
+	Modified time.Time        `json:"modified,omitzero" doc:"When the source says it changed, if that is between after and before"`
+	Summary  string           `json:"summary" doc:"Short summary of what was added and removed"`
+	Suspect  *Suspect         `json:"suspect,omitempty" doc:"Why the new text is probably that of the wrong page, if it is"`
+	Fields   []FieldChange    `json:"fields,omitempty" doc:"Named values that are other than before"`
+	Items    *ItemChanges     `json:"items,omitempty" doc:"Items that are other than before: entries of a feed, rows of a table, elements of a list"`
+	Text     *TextChange      `json:"text,omitempty" doc:"Lines that differ from before, possibly cut"`
+	Page     crawl.PageEvent  `json:"page,omitempty" enum:"new,gone,back" doc:"What happened to a page of a site as a whole, if that is the change"`
+	URL      string           `json:"url,omitempty" doc:"As the source had it when the change was seen"`
+	Name     string           `json:"name,omitempty" doc:"As the source had it when the change was seen"`
+	Tags     []string         `json:"tags,omitempty" doc:"As the source had it when the change was seen"`
 }
 
 // EventType is the CloudEvents type of every Event.

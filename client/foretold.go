@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/learn/outlook"
 )
 
 // A Foretold is when a source says that it changes next, and how far that has been true.
@@ -29,7 +29,7 @@ type Resting struct {
 }
 
 // ForetoldOf returns when a source says that it changes next, as the API tells it.
-func ForetoldOf(f freshet.Foretold) *Foretold {
+func ForetoldOf(f outlook.Announced) *Foretold {
 	if f.At.IsZero() {
 		return nil
 	}
@@ -37,7 +37,7 @@ func ForetoldOf(f freshet.Foretold) *Foretold {
 }
 
 // RestingOf returns when a source says that it does not change, as the API tells it.
-func RestingOf(r freshet.Resting) *Resting {
+func RestingOf(r outlook.QuietHours) *Resting {
 	if r.Rests == 0 {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/failure"
 )
 
@@ -47,7 +48,7 @@ type Word struct {
 }
 
 // WordOf returns a word as the API tells it.
-func WordOf(w *freshet.Word) *Word {
+func WordOf(w *evidence.IndexHint) *Word {
 	if w == nil {
 		return nil
 	}
@@ -79,7 +80,7 @@ type NextWord struct {
 }
 
 // ForetellingOf returns what a source says of when it will change, as the API tells it.
-func ForetellingOf(f *freshet.Foretelling) *Foretelling {
+func ForetellingOf(f *evidence.Announcement) *Foretelling {
 	if f == nil || len(f.Next) == 0 && f.Rests == 0 {
 		return nil
 	}
@@ -92,8 +93,8 @@ func ForetellingOf(f *freshet.Foretelling) *Foretelling {
 }
 
 // restsOf returns the hours and days of rests.
-func restsOf(r freshet.Rests) (hours []int, days []string) {
-	for h := range freshet.RestDays {
+func restsOf(r evidence.QuietHours) (hours []int, days []string) {
+	for h := range evidence.RestDays {
 		if r&r.Hour(h) != 0 {
 			hours = append(hours, h)
 		}

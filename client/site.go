@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 )
 
 // A Site is what is known of a site, as the API tells it.
@@ -80,18 +81,18 @@ type SiteFlaw struct {
 
 // A SitePage is one page of a site.
 type SitePage struct {
-	URL     string            `json:"url"`
-	State   freshet.PageState `json:"state" enum:"waiting,watched,gone,refused,covered"`
-	Source  freshet.SourceID  `json:"source,omitempty" doc:"ID of the source that watches it, or did"`
-	Found   freshet.FoundBy   `json:"found_by" enum:"sitemaps,feeds,links"`
-	Depth   int               `json:"depth,omitempty" doc:"Links away from the first page"`
-	At      time.Time         `json:"found_at,omitzero"`
-	LastMod time.Time         `json:"lastmod,omitzero" doc:"When it last changed, as an index says"`
-	Listed  time.Time         `json:"listed_since,omitzero" doc:"Since when an index lists it"`
-	Gone    time.Time         `json:"unlisted_since,omitzero" doc:"Since when no index lists it any more"`
-	Seen    time.Time         `json:"seen_at,omitzero" doc:"When it was last fetched"`
-	Changed time.Time         `json:"changed_at,omitzero" doc:"When its newest change was captured"`
-	Version int               `json:"version,omitempty" doc:"Number of its newest version"`
+	URL     string           `json:"url"`
+	State   crawl.PageState  `json:"state" enum:"waiting,watched,gone,refused,covered"`
+	Source  freshet.SourceID `json:"source,omitempty" doc:"ID of the source that watches it, or did"`
+	Found   crawl.FoundBy    `json:"found_by" enum:"sitemaps,feeds,links"`
+	Depth   int              `json:"depth,omitempty" doc:"Links away from the first page"`
+	At      time.Time        `json:"found_at,omitzero"`
+	LastMod time.Time        `json:"lastmod,omitzero" doc:"When it last changed, as an index says"`
+	Listed  time.Time        `json:"listed_since,omitzero" doc:"Since when an index lists it"`
+	Gone    time.Time        `json:"unlisted_since,omitzero" doc:"Since when no index lists it any more"`
+	Seen    time.Time        `json:"seen_at,omitzero" doc:"When it was last fetched"`
+	Changed time.Time        `json:"changed_at,omitzero" doc:"When its newest change was captured"`
+	Version int              `json:"version,omitempty" doc:"Number of its newest version"`
 }
 
 // A PageOfPages is part of the list of the pages of a site.
@@ -113,9 +114,9 @@ func (c *Client) Sites(ctx context.Context) (all []Site, err error) {
 
 // A SitePageQuery selects pages of a site. Its zero value selects all.
 type SitePageQuery struct {
-	State        freshet.PageState // only pages in this state
-	ChangedSince time.Time         // only pages that changed since then
-	Limit        int               // at most so many; zero means all
+	State        crawl.PageState // only pages in this state
+	ChangedSince time.Time       // only pages that changed since then
+	Limit        int             // at most so many; zero means all
 }
 
 // SitePages calls each with the pages of a site that a query selects.

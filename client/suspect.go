@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"net/url"
 
-	"freshet/internal/freshet"
 	"freshet/internal/freshet/suspect"
+	"freshet/internal/mask"
 )
 
 // A Suspect says why a capture is probably not the page that is wanted.
@@ -21,7 +21,7 @@ func SuspectOf(why suspect.Class, landed string) *Suspect {
 	if why == "" {
 		return nil
 	}
-	return &Suspect{Class: why, Reason: why.Reason(), URL: freshet.MaskURL(landed)}
+	return &Suspect{Class: why, Reason: why.Reason(), URL: mask.URL(landed)}
 }
 
 // String says what is wrong and, if another page answered, which.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn/imported"
 )
 
 // A Taught is what a source was told of when it changed, from elsewhere.
@@ -18,7 +19,7 @@ type Taught struct {
 }
 
 // TaughtOf returns what was told, in numbers; nil if nothing was.
-func TaughtOf(t freshet.Taught) *Taught {
+func TaughtOf(t imported.History) *Taught {
 	all := t.All()
 	if len(all) == 0 {
 		return nil
@@ -40,7 +41,7 @@ func (t *Taught) Words() string {
 
 // TimesToTeach are when a source changed, by what somebody knows from elsewhere.
 type TimesToTeach struct {
-	Times []freshet.UpdateTime `json:"times" maxItems:"100000" nullable:"false" doc:"When the source changed: after one moment and no later than another, which can be the same"`
+	Times []imported.UpdateTime `json:"times" maxItems:"100000" nullable:"false" doc:"When the source changed: after one moment and no later than another, which can be the same"`
 }
 
 // A Lesson is what became of update times that were told.
@@ -51,13 +52,13 @@ type Lesson struct {
 
 // TaughtTimes are update times that were told of a source.
 type TaughtTimes struct {
-	Times []freshet.UpdateTime `json:"times" nullable:"false" doc:"In the order of time"`
-	Next  string               `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
+	Times []imported.UpdateTime `json:"times" nullable:"false" doc:"In the order of time"`
+	Next  string                `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
 // Teach tells when a source changed, by what somebody knows from elsewhere. What was told
 // before counts once.
-func (c *Client) Teach(ctx context.Context, id freshet.SourceID, times []freshet.UpdateTime) (l Lesson, err error) {
+func (c *Client) Teach(ctx context.Context, id freshet.SourceID, times []imported.UpdateTime) (l Lesson, err error) {
 	err = c.call(ctx, http.MethodPost, sourcePath(id, "taught"), nil, TimesToTeach{times}, &l)
 	return l, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/imported"
 )
 
 // column opens the numbers of a section and returns one of their columns.
@@ -29,9 +30,9 @@ func TestTheDayAhead(t *testing.T) {
 	r.furnish()
 	now := time.Now().UTC()
 	rate, half := 2.4, 0.5
-	for id, c := range map[freshet.SourceID]freshet.Chances{
+	for id, c := range map[freshet.SourceID]imported.Forecast{
 		"board1": {Rate: &rate, From: now.Add(-time.Hour), Until: now.Add(48 * time.Hour)},
-		"board2": {From: now.Add(-time.Hour), Until: now.Add(48 * time.Hour), Times: []freshet.Chance{{At: now.Add(90 * time.Minute), Until: now.Add(170 * time.Minute), Chance: &half}}},
+		"board2": {From: now.Add(-time.Hour), Until: now.Add(48 * time.Hour), Times: []imported.Chance{{At: now.Add(90 * time.Minute), Until: now.Add(170 * time.Minute), Chance: &half}}},
 	} {
 		if _, err := r.api.SetChances(t.Context(), id, c); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
 )
@@ -23,7 +24,7 @@ type heldSources struct {
 
 // pageKey is the same for sources that watch the same part of the same page. What the API
 // does not show of a URL is not in it.
-func pageKey(s freshet.Source) string { return freshet.MaskURL(s.URL) + " " + s.Key() }
+func pageKey(s freshet.Source) string { return mask.URL(s.URL) + " " + s.Key() }
 
 func (v *application) planSources(ctx context.Context) error {
 	all, err := v.Sources(ctx, client.SourceQuery{Named: true})
@@ -61,7 +62,7 @@ func (v *application) planSources(ctx context.Context) error {
 
 // planSource compares one source with what the daemon has.
 func (v *application) planSource(ctx context.Context, want freshet.Source, h *heldSources) (plannedAct, error) {
-	item := plannedAct{Kind: "source", Name: string(want.ID), Note: freshet.MaskURL(want.URL)}
+	item := plannedAct{Kind: "source", Name: string(want.ID), Note: mask.URL(want.URL)}
 	have, there := h.byID[want.ID]
 	if !there {
 		same, err := v.samePage(ctx, want, h)
@@ -100,7 +101,7 @@ func (v *application) samePage(ctx context.Context, want freshet.Source, h *held
 
 // wholeSource returns a source with its whole URL, if what is not shown of it matters.
 func (v *application) wholeSource(ctx context.Context, s client.Source, want freshet.Source) (client.Source, error) {
-	if shown := freshet.MaskURL(want.URL); shown == want.URL || s.URL != shown {
+	if shown := mask.URL(want.URL); shown == want.URL || s.URL != shown {
 		return s, nil
 	}
 	return v.Reveal(ctx, s.ID)

@@ -13,6 +13,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/imported"
 	"freshet/internal/units"
 )
 
@@ -69,7 +70,7 @@ func (v *chances) run(ctx context.Context, c *connection, args []string) error {
 	if !gives && (v.hold != 0 || v.until != "" || v.add) {
 		return usagef("chances: there is neither a FILE nor a --rate to hold")
 	}
-	var given freshet.Chances
+	var given imported.Forecast
 	if gives {
 		var err error
 		if given, err = v.read(args[1:]); err != nil {
@@ -102,7 +103,7 @@ func (v *chances) run(ctx context.Context, c *connection, args []string) error {
 }
 
 // read returns the chances that are to be given.
-func (v *chances) read(file []string) (c freshet.Chances, err error) {
+func (v *chances) read(file []string) (c imported.Forecast, err error) {
 	if len(file) == 1 {
 		in, name := v.in, "standard input"
 		if file[0] != "-" {
@@ -113,7 +114,7 @@ func (v *chances) read(file []string) (c freshet.Chances, err error) {
 			defer opened.Close()
 			in, name = opened, file[0]
 		}
-		if c, err = freshet.ReadChances(in); err != nil {
+		if c, err = imported.ReadForecast(in); err != nil {
 			return c, fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -150,7 +151,7 @@ func perDay(s string) (float64, error) {
 }
 
 // show prints chances for people; those that were just given only in short.
-func (v *chances) show(s client.Source, c freshet.Chances, short bool) error {
+func (v *chances) show(s client.Source, c imported.Forecast, short bool) error {
 	at := func(t time.Time) string { return t.Local().Format(time.DateTime) }
 	text := fmt.Sprintf("%s: %s, from %s to %s", label(s), counted(len(c.Times), "time"), at(c.From), at(c.Until))
 	if c.Rate != nil {

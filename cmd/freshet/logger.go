@@ -7,7 +7,7 @@ import (
 
 	"github.com/lmittmann/tint"
 
-	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 // newLogger returns a logger to w in the form that was set. The level can be
@@ -36,7 +36,7 @@ func logged(_ []string, a slog.Attr) slog.Attr {
 	default:
 		return a
 	}
-	if shown := freshet.Shorten(freshet.MaskText(text), mostLogged); shown != text {
+	if shown := mask.Shorten(mask.Text(text), mostLogged); shown != text {
 		a.Value = slog.StringValue(shown)
 	}
 	return a

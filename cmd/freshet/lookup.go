@@ -11,6 +11,7 @@ import (
 	"freshet/client"
 	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 // find returns the source that was named by its id, its name or its URL. If none is
@@ -56,13 +57,13 @@ func (c *connection) lookUp(ctx context.Context, named string, removed bool) (s 
 	}
 	var found []client.Source
 	for _, s := range near {
-		if shown := freshet.MaskURL(named); s.Name == named || s.URL == shown || strings.TrimSuffix(s.URL, "/") == shown {
+		if shown := mask.URL(named); s.Name == named || s.URL == shown || strings.TrimSuffix(s.URL, "/") == shown {
 			found = append(found, s)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return s, freshet.WithHint(fmt.Errorf("source %q: %w", freshet.Shorten(freshet.MaskURL(named), 200), freshet.ErrNotFound), "freshet list shows all sources; name one by its id, name or URL")
+		return s, freshet.WithHint(fmt.Errorf("source %q: %w", mask.Shorten(mask.URL(named), 200), freshet.ErrNotFound), "freshet list shows all sources; name one by its id, name or URL")
 	case 1:
 		return found[0], nil
 	}

@@ -17,8 +17,10 @@ import (
 	"freshet/internal/cli"
 	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/timetable"
 	"freshet/internal/lab"
 	"freshet/internal/lab/labflag"
+	"freshet/internal/learn/imported"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/suggest"
 	"freshet/internal/units"
@@ -149,7 +151,7 @@ func (l *planning) check() error {
 	if l.page != "" && l.separate {
 		return usagef("plan: use --separate or --page, not both")
 	}
-	if _, err := freshet.ParseStrategy("hour {0} " + l.zone); err != nil {
+	if _, err := timetable.Parse("hour {0} " + l.zone); err != nil {
 		return usagef("--zone: %q is not a time zone, such as Europe/Berlin or UTC", l.zone)
 	}
 	if l.zone == "UTC" {
@@ -216,11 +218,11 @@ func (l *planning) history(g *lab.Grid, file string) (h cyclic.Timeline, err err
 // counter returns how instants of a grid are counted: from the beginning of a period of
 // the clock, unless the period does not fit into a day or somebody says where it begins.
 func (l *planning) counter(g *lab.Grid) (func(int32) int, error) {
-	every := slices.IndexFunc(freshet.StrategyPeriods, func(p freshet.StrategyPeriod) bool { return p.Length() == l.period })
+	every := slices.IndexFunc(timetable.Periods, func(p timetable.Period) bool { return p.Length() == l.period })
 	if every < 0 && units.Day%l.period != 0 || !l.Start.IsZero() {
 		return func(j int32) int { return int(j) }, nil
 	}
-	table, err := freshet.Strategy{Every: freshet.EveryDay, Minutes: []int{0}, Zone: l.zone}.Timetable()
+	table, err := timetable.Strategy{Every: timetable.EveryDay, Minutes: []int{0}, Zone: l.zone}.Timetable()
 	if err != nil {
 		return nil, err
 	}
@@ -333,11 +335,11 @@ func (l *planning) checkStore(args []string) error {
 	case s.watch && s.every < time.Second:
 		return usagef("--every: %s is too short; the shortest allowed is 1s", units.FormatDuration(s.every))
 	}
-	every := slices.IndexFunc(freshet.StrategyPeriods, func(p freshet.StrategyPeriod) bool { return p.Length() == l.period })
+	every := slices.IndexFunc(timetable.Periods, func(p timetable.Period) bool { return p.Length() == l.period })
 	if every < 0 {
 		return usagef("--period: a strategy repeats every 1h, 24h or 7d, not %s", units.FormatDuration(l.period))
 	}
-	s.request = lab.StrategyRequest{Every: freshet.StrategyPeriods[every], Zone: l.zone, Method: cyclic.Method(l.method)}
+	s.request = lab.StrategyRequest{Every: timetable.Periods[every], Zone: l.zone, Method: cyclic.Method(l.method)}
 	return nil
 }
 
@@ -472,7 +474,7 @@ func (l *planning) planSource(s client.Source, history *lab.Chronicle, polls int
 	if polls == 0 {
 		return p, nil
 	}
-	inForce, err := freshet.ParseStrategy(s.Strategy)
+	inForce, err := timetable.Parse(s.Strategy)
 	if err != nil {
 		return p, err
 	}
@@ -489,7 +491,7 @@ func (l *planning) planSource(s client.Source, history *lab.Chronicle, polls int
 }
 
 // updatesOf returns when a source changed, as far as that is recorded or was taught.
-func updatesOf(ctx context.Context, c *connection, id freshet.SourceID) (updates []freshet.UpdateTime, err error) {
+func updatesOf(ctx context.Context, c *connection, id freshet.SourceID) (updates []imported.UpdateTime, err error) {
 	q := client.ChangeQuery{ChangeFilter: client.ChangeFilter{Source: id}, Limit: 1000}
 	for {
 		page, err := c.Changes(ctx, q)
@@ -497,7 +499,7 @@ func updatesOf(ctx context.Context, c *connection, id freshet.SourceID) (updates
 			return nil, err
 		}
 		for _, change := range page.Items {
-			u := freshet.UpdateTime{After: change.After, Until: change.Before}
+			u := imported.UpdateTime{After: change.After, Until: change.Before}
 			if !change.Modified.IsZero() {
 				u.After, u.Until = change.Modified, change.Modified
 			}
@@ -511,9 +513,9 @@ func updatesOf(ctx context.Context, c *connection, id freshet.SourceID) (updates
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(taught.Times, freshet.UpdateTime.Compare)
-	updates = slices.DeleteFunc(updates, func(u freshet.UpdateTime) bool { // what is known better by what was taught
-		i, _ := slices.BinarySearchFunc(taught.Times, u.After, func(t freshet.UpdateTime, after time.Time) int {
+	slices.SortFunc(taught.Times, imported.UpdateTime.Compare)
+	updates = slices.DeleteFunc(updates, func(u imported.UpdateTime) bool { // what is known better by what was taught
+		i, _ := slices.BinarySearchFunc(taught.Times, u.After, func(t imported.UpdateTime, after time.Time) int {
 			if t.Until.After(after) {
 				return 1
 			}

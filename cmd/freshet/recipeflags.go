@@ -14,13 +14,14 @@ import (
 	"freshet/internal/app/config"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // recipeFlags are how a source is read, from a file and by names of values.
 type recipeFlags struct{ chainFlags }
 
 func (f *recipeFlags) register(set *pflag.FlagSet) {
-	f.extract = freshet.Extracts{}
+	f.extract = reading.Extracts{}
 	set.StringVar(&f.file, "chain", "", "read the page with the steps, values and items in this YAML or JSON file (freshet test tries it); - is standard input")
 	set.Var(&extractFlag{&f.chainFlags}, "extract", "name a value to keep with each version, such as 'price=css .price | number'; can be repeated")
 }
@@ -93,15 +94,15 @@ func inPlaceOf(old, now map[string]any) map[string]any {
 type chainFlags struct {
 	file    string
 	kind    string
-	steps   []freshet.Step // in the order in which they were given
-	extract freshet.Extracts
+	steps   []reading.Step // in the order in which they were given
+	extract reading.Extracts
 	items   string
 	key     string
 }
 
 // register adds a flag for each step, and those for the rest.
 func (f *chainFlags) register(set *pflag.FlagSet) {
-	f.extract = freshet.Extracts{}
+	f.extract = reading.Extracts{}
 	set.StringVar(&f.file, "chain", "", "read the steps from this file, in YAML or JSON; - is standard input")
 	set.StringVar(&f.kind, "kind", "", "treat the response as html, json, feed, text, xml, csv, ical, pdf or xlsx (default: detected)")
 	set.Var(&extractFlag{f}, "extract", "name a value, such as 'price=css .price | number'; can be repeated")
@@ -122,7 +123,7 @@ func (f *chainFlags) given() bool {
 }
 
 // recipe returns what the flags say.
-func (f *chainFlags) recipe(in io.Reader) (r freshet.Recipe, err error) {
+func (f *chainFlags) recipe(in io.Reader) (r reading.Recipe, err error) {
 	if f.file != "" {
 		if r, err = readChainFile(f.file, in); err != nil {
 			return r, err
@@ -134,7 +135,7 @@ func (f *chainFlags) recipe(in io.Reader) (r freshet.Recipe, err error) {
 	r.Read = append(r.Read, f.steps...)
 	for name, e := range f.extract {
 		if r.Extract == nil {
-			r.Extract = freshet.Extracts{}
+			r.Extract = reading.Extracts{}
 		}
 		r.Extract[name] = e
 	}
@@ -153,37 +154,37 @@ func (f *chainFlags) recipe(in io.Reader) (r freshet.Recipe, err error) {
 	return r, nil
 }
 
-func readChainFile(name string, in io.Reader) (freshet.Recipe, error) {
+func readChainFile(name string, in io.Reader) (reading.Recipe, error) {
 	if name == "-" {
 		text, err := io.ReadAll(in)
 		if err != nil {
-			return freshet.Recipe{}, fmt.Errorf("read the chain from standard input: %w", err)
+			return reading.Recipe{}, fmt.Errorf("read the chain from standard input: %w", err)
 		}
 		return config.ParseRecipe("standard input", text)
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return freshet.Recipe{}, fmt.Errorf("read the chain: %w", err)
+		return reading.Recipe{}, fmt.Errorf("read the chain: %w", err)
 	}
 	return config.ParseRecipe(name, text)
 }
 
-func itemsBy(how string) freshet.ItemRecipe {
+func itemsBy(how string) reading.Items {
 	switch {
 	case strings.HasPrefix(how, "$"):
-		return freshet.ItemRecipe{JSONPath: how}
+		return reading.Items{JSONPath: how}
 	case strings.HasPrefix(how, "/") || strings.HasPrefix(how, "./"):
-		return freshet.ItemRecipe{XPath: how}
+		return reading.Items{XPath: how}
 	}
-	return freshet.ItemRecipe{CSS: how}
+	return reading.Items{CSS: how}
 }
 
 // kindNamed returns a kind by one of the names that people use for it.
-func kindNamed(name string) freshet.Kind {
+func kindNamed(name string) reading.Kind {
 	name = strings.ToLower(name)
-	for kind, names := range map[freshet.Kind]string{
-		freshet.Auto: "auto", freshet.HTML: "htm page", freshet.Feed: "rss atom rdf jsonfeed", freshet.Text: "txt plain yaml", freshet.XML: "sitemap",
-		freshet.CSV: "tsv", freshet.ICal: "ics icalendar calendar", freshet.XLSX: "excel",
+	for kind, names := range map[reading.Kind]string{
+		reading.Auto: "auto", reading.HTML: "htm page", reading.Feed: "rss atom rdf jsonfeed", reading.Text: "txt plain yaml", reading.XML: "sitemap",
+		reading.CSV: "tsv", reading.ICal: "ics icalendar calendar", reading.XLSX: "excel",
 	} {
 		for other := range strings.FieldsSeq(names) {
 			if name == other {
@@ -191,7 +192,7 @@ func kindNamed(name string) freshet.Kind {
 			}
 		}
 	}
-	return freshet.Kind(name)
+	return reading.Kind(name)
 }
 
 // A stepFlag adds a step to the chain.
@@ -219,7 +220,7 @@ func (f *stepFlag) Type() string {
 // Set reads what the step takes: a text for those that take one, and otherwise
 // what could stand in a file.
 func (f *stepFlag) Set(v string) error {
-	s := freshet.Step{Name: f.kind.Name}
+	s := reading.Step{Name: f.kind.Name}
 	var arg any = v
 	switch {
 	case v == "true" && f.kind.Arg == "" || v == "true" && (s.Name == "table" || s.Name == "pretty" || s.Name == "xlsx"):
@@ -266,7 +267,7 @@ func (f *extractFlag) Set(v string) error {
 	if err != nil {
 		return err
 	}
-	var e freshet.Extract
+	var e reading.Extract
 	if err := json.Unmarshal(b, &e); err != nil {
 		return err
 	}

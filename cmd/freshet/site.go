@@ -13,6 +13,7 @@ import (
 	"freshet/client"
 	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/units"
 )
 
@@ -165,7 +166,7 @@ With --json each page is one line.`,
 		if err != nil {
 			return err
 		}
-		q := client.SitePageQuery{State: freshet.PageState(state), Limit: limit}
+		q := client.SitePageQuery{State: crawl.PageState(state), Limit: limit}
 		if since != "" {
 			if q.ChangedSince, err = freshet.ParseTime(since, p.now(), time.Local); err != nil {
 				return usagef("--changed-since: %v", err)

@@ -14,6 +14,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/sites"
 )
 
@@ -179,7 +180,7 @@ func (m *mirror) captured(ctx context.Context, c *client.Client) (pages []client
 		return nil, err
 	}
 	_ = take(client.SitePage{URL: first, Source: s.Source.ID, Version: s.Source.Standing.Version})
-	err = c.SitePages(ctx, m.list.Site, client.SitePageQuery{State: freshet.PageWatched}, take)
+	err = c.SitePages(ctx, m.list.Site, client.SitePageQuery{State: crawl.PageWatched}, take)
 	return pages, err
 }
 

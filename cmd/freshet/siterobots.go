@@ -15,6 +15,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 	"freshet/internal/units"
 	"freshet/internal/worker"
 )
@@ -92,7 +93,7 @@ func (v *robotsReading) fetch(cmd *cobra.Command, from string) (a robots.Answer,
 	}
 	at, err := settings.CheckURL(from)
 	if err != nil {
-		return a, fmt.Errorf("read %s: %w", freshet.MaskURL(from), err)
+		return a, fmt.Errorf("read %s: %w", mask.URL(from), err)
 	}
 	if u, err := url.Parse(at); err == nil && (u.Path == "" || u.Path == "/") {
 		origin, _ := robots.Origin(at)
@@ -106,9 +107,9 @@ func (v *robotsReading) ask(ctx context.Context, config fetch.Config, at string)
 	a, err := worker.AnswerOf(resp, failed)
 	switch {
 	case err != nil:
-		return a, fmt.Errorf("read %s: %w", freshet.MaskURL(at), err)
+		return a, fmt.Errorf("read %s: %w", mask.URL(at), err)
 	case failed != nil:
-		v.note = fmt.Sprintf("%s: %s", freshet.MaskURL(at), freshet.MaskText(failed.Error()))
+		v.note = fmt.Sprintf("%s: %s", mask.URL(at), mask.Text(failed.Error()))
 	}
 	return a, nil
 }

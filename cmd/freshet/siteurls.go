@@ -14,6 +14,7 @@ import (
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 	"freshet/internal/sites/sitemap"
 )
 
@@ -85,7 +86,7 @@ func (v *siteURLs) run(cmd *cobra.Command, named string) error {
 	defer from.Close()
 	out, err := v.read(from, o)
 	if err != nil {
-		err = fmt.Errorf("read %s: %w", freshet.MaskURL(named), err)
+		err = fmt.Errorf("read %s: %w", mask.URL(named), err)
 	}
 	if err != nil && len(out.URLs)+len(out.Sitemaps) == 0 {
 		return err
@@ -133,7 +134,7 @@ func (v *siteURLs) fetch(cmd *cobra.Command, url string) (resp freshet.Response,
 	}
 	checked, err := settings.CheckURL(url)
 	if err != nil {
-		return resp, fmt.Errorf("read %s: %w", freshet.MaskURL(url), err)
+		return resp, fmt.Errorf("read %s: %w", mask.URL(url), err)
 	}
 	settings.Fetch.WireBytes = max(settings.Fetch.WireBytes, listBytes)
 	settings.Fetch.DecodedBytes = max(settings.Fetch.DecodedBytes, listBytes)

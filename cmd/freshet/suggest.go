@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 // A suggested is a way to read a page, with what it would read.
@@ -99,7 +100,7 @@ func (v *trial) preview(ctx context.Context, s extract.Suggestion, resp freshet.
 	if err != nil {
 		return triedPreview{Error: err.Error()}
 	}
-	return triedPreview{Text: freshet.Shorten(string(rd.Text), 2000), Items: len(rd.Items), Fields: rd.Fields}
+	return triedPreview{Text: mask.Shorten(string(rd.Text), 2000), Items: len(rd.Items), Fields: rd.Fields}
 }
 
 func (v *trial) showSuggestion(s suggested) {

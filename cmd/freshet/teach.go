@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/internal/freshet"
+	"freshet/internal/learn/imported"
 )
 
 func teachVerb(p *program) *cobra.Command {
@@ -64,7 +64,7 @@ slash, mean that the source changed between them. CSV files and JSON lines have 
 }
 
 // readTimes reads update times, in any of the forms that teach takes.
-func readTimes(in io.Reader) (times []freshet.UpdateTime, err error) {
+func readTimes(in io.Reader) (times []imported.UpdateTime, err error) {
 	var columns map[string]int // of a CSV file
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
@@ -73,7 +73,7 @@ func readTimes(in io.Reader) (times []freshet.UpdateTime, err error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		var u freshet.UpdateTime
+		var u imported.UpdateTime
 		switch {
 		case strings.HasPrefix(line, "{"):
 			u, err = timeOfJSON(line)
@@ -116,10 +116,10 @@ func columnsOf(line string) map[string]int {
 	return columns
 }
 
-func timeOfRow(line string, columns map[string]int) (freshet.UpdateTime, error) {
+func timeOfRow(line string, columns map[string]int) (imported.UpdateTime, error) {
 	cells, err := csv.NewReader(strings.NewReader(line)).Read()
 	if err != nil {
-		return freshet.UpdateTime{}, err
+		return imported.UpdateTime{}, err
 	}
 	cell := func(name string) string {
 		if i, ok := columns[name]; ok && i < len(cells) {
@@ -130,30 +130,30 @@ func timeOfRow(line string, columns map[string]int) (freshet.UpdateTime, error) 
 	return timesOf(cell("time"), cell("until"))
 }
 
-func timeOfJSON(line string) (freshet.UpdateTime, error) {
+func timeOfJSON(line string) (imported.UpdateTime, error) {
 	var row struct {
 		Time  string `json:"time"`
 		Until string `json:"until"`
 	}
 	if err := json.Unmarshal([]byte(line), &row); err != nil {
-		return freshet.UpdateTime{}, err
+		return imported.UpdateTime{}, err
 	}
 	if row.Time == "" {
-		return freshet.UpdateTime{}, fmt.Errorf(`has no "time"`)
+		return imported.UpdateTime{}, fmt.Errorf(`has no "time"`)
 	}
 	return timesOf(row.Time, row.Until)
 }
 
-func timeOfLine(line string) (freshet.UpdateTime, error) {
+func timeOfLine(line string) (imported.UpdateTime, error) {
 	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t,/", r) })
 	if len(words) == 0 || len(words) > 2 {
-		return freshet.UpdateTime{}, fmt.Errorf("%.80q is not one time or two", line)
+		return imported.UpdateTime{}, fmt.Errorf("%.80q is not one time or two", line)
 	}
 	return timesOf(words[0], strings.Join(words[1:], ""))
 }
 
 // timesOf reads when a source changed; without an end that is a moment.
-func timesOf(after, until string) (u freshet.UpdateTime, err error) {
+func timesOf(after, until string) (u imported.UpdateTime, err error) {
 	if u.After, err = time.Parse(time.RFC3339, after); err != nil {
 		return u, fmt.Errorf("%.80q is not a time such as 2026-01-31T14:05:00Z", after)
 	}

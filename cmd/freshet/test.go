@@ -26,7 +26,10 @@ import (
 	"freshet/internal/fetch/browser"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
+	"freshet/internal/freshet/rendering"
 	"freshet/internal/lazyregexp"
+	"freshet/internal/mask"
 )
 
 // A trial is one run of the verb test.
@@ -129,7 +132,7 @@ func (v *trial) fetching(cmd *cobra.Command, s freshet.Source) (func(context.Con
 		return nil, err
 	}
 	if s.URL, err = settings.CheckURL(s.URL); err != nil {
-		return nil, fmt.Errorf("test %s: %w", freshet.MaskURL(s.URL), err)
+		return nil, fmt.Errorf("test %s: %w", mask.URL(s.URL), err)
 	}
 	req := freshet.Request{URL: s.URL}
 	if s.Request != nil || s.Expect != nil {
@@ -154,7 +157,7 @@ func (v *trial) fetching(cmd *cobra.Command, s freshet.Source) (func(context.Con
 }
 
 // shownPage returns a page as a browser shows it.
-func shownPage(ctx context.Context, s config.Settings, how freshet.Render, resp freshet.Response) (freshet.Response, error) {
+func shownPage(ctx context.Context, s config.Settings, how rendering.Settings, resp freshet.Response) (freshet.Response, error) {
 	r, err := app.NewRenderer(s, nil)
 	if err != nil {
 		return resp, err
@@ -164,7 +167,7 @@ func shownPage(ctx context.Context, s config.Settings, how freshet.Render, resp 
 		return resp, err
 	}
 	defer b.Close()
-	view, err := b.Render(ctx, browser.Page{Render: how, Document: resp})
+	view, err := b.Render(ctx, browser.Page{Settings: how, Document: resp})
 	return view.Response, err
 }
 
@@ -176,7 +179,7 @@ func (v *trial) source(cmd *cobra.Command, named string) (s freshet.Source, err 
 	}
 	defer c.close()
 	found, err := c.find(cmd.Context(), named)
-	if err == nil && freshet.Masked(found.URL) { // otherwise a reader could do it, too
+	if err == nil && mask.Applied(found.URL) { // otherwise a reader could do it, too
 		found, err = c.Reveal(cmd.Context(), found.ID)
 	}
 	if err != nil {
@@ -245,7 +248,7 @@ type triedStep struct {
 // A tried is what became of a response, as JSON.
 type tried struct {
 	URL     string            `json:"url,omitempty"`
-	Kind    freshet.Kind      `json:"kind,omitempty"`
+	Kind    reading.Kind      `json:"kind,omitempty"`
 	Title   string            `json:"title,omitempty"`
 	Steps   []triedStep       `json:"steps"`
 	Text    string            `json:"text"`
@@ -256,13 +259,13 @@ type tried struct {
 }
 
 // try reads a response and shows what became of it.
-func (v *trial) try(ctx context.Context, recipe freshet.Recipe, get func(context.Context) (freshet.Response, error)) error {
+func (v *trial) try(ctx context.Context, recipe reading.Recipe, get func(context.Context) (freshet.Response, error)) error {
 	resp, err := get(ctx)
 	if err != nil {
 		return err
 	}
 	rd, took, err := v.read(ctx, recipe, resp)
-	out := tried{URL: freshet.MaskURL(resp.URL), Kind: rd.Kind, Title: rd.Title, Text: string(rd.Text), Items: rd.Items, Fields: rd.Fields, Missing: rd.Missing, Steps: []triedStep{}}
+	out := tried{URL: mask.URL(resp.URL), Kind: rd.Kind, Title: rd.Title, Text: string(rd.Text), Items: rd.Items, Fields: rd.Fields, Missing: rd.Missing, Steps: []triedStep{}}
 	for _, s := range rd.Steps {
 		out.Steps = append(out.Steps, triedStep{s.Step, s.Out, float64(s.Took.Microseconds()) / 1000})
 	}
@@ -289,7 +292,7 @@ func (v *trial) try(ctx context.Context, recipe freshet.Recipe, get func(context
 }
 
 // read reads a response as a daemon would, in a process that can be stopped.
-func (v *trial) read(ctx context.Context, recipe freshet.Recipe, resp freshet.Response) (extract.Reading, time.Duration, error) {
+func (v *trial) read(ctx context.Context, recipe reading.Recipe, resp freshet.Response) (extract.Reading, time.Duration, error) {
 	command, err := extractor()
 	if err != nil {
 		return extract.Reading{}, 0, err
@@ -304,7 +307,7 @@ func (v *trial) read(ctx context.Context, recipe freshet.Recipe, resp freshet.Re
 // someLines is how many lines are shown of what a step makes.
 const someLines = 8
 
-func (v *trial) show(out tried, recipe freshet.Recipe, worked bool) {
+func (v *trial) show(out tried, recipe reading.Recipe, worked bool) {
 	paint := v.screen()
 	for i, s := range out.Steps {
 		name := s.Step
@@ -355,7 +358,7 @@ func (v *trial) lines(text string) {
 }
 
 // stepLabel returns a step as it could stand in a file.
-func stepLabel(s freshet.Step) string {
+func stepLabel(s reading.Step) string {
 	text := s.Arg
 	if s.Arg == "" {
 		return s.Name
@@ -386,7 +389,7 @@ type triedHistory struct {
 }
 
 // overHistory reads the stored versions of a source with a chain.
-func (v *trial) overHistory(cmd *cobra.Command, named string, recipe freshet.Recipe) error {
+func (v *trial) overHistory(cmd *cobra.Command, named string, recipe reading.Recipe) error {
 	ctx := cmd.Context()
 	c, err := v.connect(cmd, app.Reading)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/invalid"
+	"freshet/internal/mask"
 	"freshet/internal/sched"
 	"freshet/internal/sinks"
 )
@@ -205,7 +206,7 @@ func (w *watching) show(ctx context.Context, c freshet.Change) error {
 // observe counts polls, and prints first captures and failures.
 func (w *watching) observe(o freshet.Outcome) {
 	w.polls.Add(1)
-	url := freshet.MaskURL(w.sources[o.Source].URL)
+	url := mask.URL(w.sources[o.Source].URL)
 	switch {
 	case o.Result == freshet.First:
 		w.say("%s first seen: %s", clock(o.Ended), url)
@@ -213,7 +214,7 @@ func (w *watching) observe(o freshet.Outcome) {
 		w.say("%s held: %s: %s; a change is reported if it stays like this", clock(o.Ended), url, o.Suspect.Reason())
 	case o.Result == freshet.Failed:
 		w.failed.Add(1)
-		w.say("%s failed: %s: %s", clock(o.Ended), url, harmless(freshet.MaskText(o.Err)))
+		w.say("%s failed: %s: %s", clock(o.Ended), url, harmless(mask.Text(o.Err)))
 		if o.Failure.Is(failure.BlockedEgress) {
 			w.say("hint: to watch private addresses, allow them, for example: --allow-cidr 127.0.0.0/8")
 		}

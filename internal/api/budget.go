@@ -17,6 +17,7 @@ import (
 	"freshet/internal/invalid"
 	"freshet/internal/learn"
 	"freshet/internal/learn/forecast"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/sched"
 	"freshet/internal/units"
 )
@@ -154,7 +155,7 @@ func parseShare(s string) (float64, error) {
 
 func perDay(perSecond float64) float64 { return perSecond * (24 * time.Hour).Seconds() }
 
-func estimateOf(r freshet.Range) client.Estimate { return client.Estimate(r) }
+func estimateOf(r outlook.Range) client.Estimate { return client.Estimate(r) }
 
 func pointOf(p forecast.Point) client.BudgetPoint {
 	point := client.BudgetPoint{

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/internal/freshet"
+	"freshet/internal/learn/imported"
 )
 
 // Chances that are given of a source can be read, replaced and taken back, and a daemon
@@ -17,7 +17,7 @@ func TestChances(t *testing.T) {
 	r.add("page", "/page")
 	const path = "/api/v1/sources/page/chances"
 	soon := time.Now().UTC().Truncate(time.Second).Add(time.Hour)
-	var given, read freshet.Chances
+	var given, read imported.Forecast
 	r.do("PUT", path, map[string]any{"times": []any{
 		map[string]any{"at": soon.Add(time.Hour), "chance": 0.25}, map[string]any{"at": soon, "until": soon},
 	}}).is(200).into(&given)

@@ -12,6 +12,7 @@ import (
 	"freshet/internal/extract"
 	fetchauth "freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/queries"
 	"freshet/internal/search"
 	"freshet/internal/sinks/delivery"
@@ -71,7 +72,7 @@ type SourceConfig struct {
 
 	// Read reads a stored response again, and Trace also reports what each step made of
 	// it. Nil means that stored responses cannot be read.
-	Read, Trace func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
+	Read, Trace func(context.Context, reading.Recipe, freshet.Response) (extract.Reading, error)
 
 	Hooks  *fetchauth.Hooks  // by which others report that a source has changed; nil means none
 	WebSub *fetchauth.WebSub // subscriptions to feeds; nil means none

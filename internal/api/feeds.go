@@ -15,6 +15,7 @@ import (
 
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
@@ -118,7 +119,7 @@ func (a *changeAPI) sourceFeed(ctx context.Context, in *sourceFeedInput, form st
 		return nil, err
 	}
 	f := feed{
-		id: "urn:freshet:source:" + url.PathEscape(string(in.ID)), title: cmp.Or(w.Name, freshet.MaskURL(w.URL)),
+		id: "urn:freshet:source:" + url.PathEscape(string(in.ID)), title: cmp.Or(w.Name, mask.URL(w.URL)),
 		path: "/api/v1/sources/" + url.PathEscape(string(in.ID)) + "/feed." + form, query: url.Values{},
 	}
 	if in.Limit != 20 {

@@ -14,6 +14,9 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
+	"freshet/internal/learn/imported"
+	"freshet/internal/learn/outlook"
+	"freshet/internal/mask"
 	"freshet/internal/sched"
 )
 
@@ -53,7 +56,7 @@ func (a *learningAPI) getWhy(ctx context.Context, in *struct {
 func whyOf(w daemon.Why) client.Why {
 	o, s := w.Outlook, w.Source
 	why := client.Why{
-		ID: s.ID, URL: freshet.MaskURL(s.URL), Name: s.Name, At: o.At.UTC(), LastSeen: rest.UTC(o.Since), Trouble: w.Trouble,
+		ID: s.ID, URL: mask.URL(s.URL), Name: s.Name, At: o.At.UTC(), LastSeen: rest.UTC(o.Since), Trouble: w.Trouble,
 		Hold:  *holdOf(w.Hold),
 		Asked: w.Hold.Asked, MaxGap: client.Duration(s.MaxGap), Deadline: rest.UTC(w.Hold.Deadline), Next: rest.UTC(w.Next),
 		SharedWith: w.Mates,
@@ -79,7 +82,7 @@ func whyOf(w daemon.Why) client.Why {
 	}
 	why.Taught = client.TaughtOf(w.Taught)
 	if c := w.Chances; c != nil {
-		why.GivenChances = client.GivenChancesOf(c.Chances, c.Used, o.At)
+		why.GivenChances = client.GivenChancesOf(c.Forecast, c.Used, o.At)
 	}
 	if s := w.Stake; s != nil {
 		why.Stake = &client.Stake{Factor: s.Factor, Changes: s.Changes, Matched: s.Matched}
@@ -93,7 +96,7 @@ func holdOf(h sched.Hold) *client.Hold {
 	return &client.Hold{Kind: h.Kind.String(), Reason: h.String(), Until: rest.UTC(h.Until), Failures: h.Failures}
 }
 
-func outlookOf(o freshet.Outlook, life objective.Visibility) *client.Outlook {
+func outlookOf(o outlook.Outlook, life objective.Visibility) *client.Outlook {
 	const day = 24 * 60 * 60
 	out := &client.Outlook{
 		RatePerDay: client.Estimate{Mean: o.Rate.Mean * day, Low: o.Rate.Low * day, High: o.Rate.High * day},
@@ -131,9 +134,9 @@ func (a *learningAPI) getRhythm(ctx context.Context, in *struct {
 }
 
 // rhythmOf tells a rhythm in the words of the API.
-func rhythmOf(id freshet.SourceID, r freshet.Rhythm) client.Rhythm {
+func rhythmOf(id freshet.SourceID, r outlook.Rhythm) client.Rhythm {
 	const day = 24 * 60 * 60
-	bins := func(of []freshet.RhythmBin) (list []client.RhythmBin) {
+	bins := func(of []outlook.RhythmBin) (list []client.RhythmBin) {
 		for _, b := range of {
 			list = append(list, client.RhythmBin{Factor: b.Factor, Seen: b.Seen, Due: b.Due})
 		}
@@ -197,7 +200,7 @@ func (a *learningAPI) getTaught(ctx context.Context, in *struct {
 }
 
 // placeOfTime gives update times their places: those that ended first come first.
-func placeOfTime(t freshet.UpdateTime) string {
+func placeOfTime(t imported.UpdateTime) string {
 	return fmt.Sprintf("%s-%s", t.Until.UTC().Format(sortable), t.After.UTC().Format(sortable))
 }
 
@@ -226,13 +229,13 @@ func (a *learningAPI) routeChances() {
 // taggedChances are chances with a tag of what they are.
 type taggedChances struct {
 	ETag string `header:"ETag"`
-	Body freshet.Chances
+	Body imported.Forecast
 }
 
 type setChancesInput struct {
 	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	IfMatch rest.IfMatch     `header:"If-Match" doc:"Replace them only if they still have this ETag; * means any"`
-	Body    freshet.Chances
+	Body    imported.Forecast
 }
 
 func (a *learningAPI) setChances(ctx context.Context, in *setChancesInput) (*taggedChances, error) {

@@ -9,6 +9,7 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // A noiseStore is what noise is found from.
@@ -42,7 +43,7 @@ const locatedIn = 3
 // known.
 func locate(ctx context.Context, store noiseStore, w freshet.SourceWithStatus, newest []freshet.Outcome, places []noise.Place) {
 	r := w.Recipe
-	if r.Kind != freshet.Auto && r.Kind != freshet.HTML || r.CSS != "" || r.JSONPath != "" || len(r.Read) > 0 || len(places) == 0 {
+	if r.Kind != reading.Auto && r.Kind != reading.HTML || r.CSS != "" || r.JSONPath != "" || len(r.Read) > 0 || len(places) == 0 {
 		return
 	}
 	pages, seen := [][]byte(nil), 0

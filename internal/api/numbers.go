@@ -15,6 +15,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/units"
 )
 
@@ -107,7 +108,7 @@ func (a *budgetAPI) getDays(ctx context.Context, in *daysInput) (*rest.Body[clie
 		out.Items = append(out.Items, client.Day{
 			Date: d.Begins.Format(time.DateOnly), Begins: d.Begins.UTC(),
 			Requests: d.Requests, Polls: d.Polls, Failed: d.Failed, Changes: d.Changes, Captured: d.Captured,
-			Missed: missedOf(freshet.Tally{Captured: d.Captured, Happened: d.Happened}, days.ShareOf(d)),
+			Missed: missedOf(outlook.Tally{Captured: d.Captured, Happened: d.Happened}, days.ShareOf(d)),
 		})
 	}
 	return rest.Reply(out), nil
@@ -127,7 +128,7 @@ func capturedOf(g daemon.Group) client.Captured {
 }
 
 // missedOf turns a share captured into how many were not.
-func missedOf(t freshet.Tally, share freshet.Range) client.Estimate {
+func missedOf(t outlook.Tally, share outlook.Range) client.Estimate {
 	missed := func(share float64) float64 {
 		if share <= 0 {
 			return max(0, t.Happened-t.Captured)
@@ -156,7 +157,7 @@ func (a *budgetAPI) gauges(ctx context.Context, set setGauge) {
 	set(gauge("freshet_freshness_ratio", "Expected share of time in which copies are up to date."), n.All.Freshness())
 	set(gauge("freshet_age_seconds", "For how long copies have been out of date, on average over time."), n.All.MeanAge().Seconds())
 	set(gauge("freshet_change_ratio", "Share of polls that find a change."), n.All.ChangeRatio())
-	ranged := func(name, help string, r freshet.Range) {
+	ranged := func(name, help string, r outlook.Range) {
 		desc := gauge(name, help+": the mean, and the bounds between which it lies nine times in ten.", "bound")
 		for bound, value := range map[string]float64{"mean": r.Mean, "low": r.Low, "high": r.High} {
 			set(desc, value, bound)

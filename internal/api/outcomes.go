@@ -10,6 +10,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 // outcomeOf returns an outcome as the API tells it.
@@ -19,8 +20,8 @@ func outcomeOf(o freshet.Outcome, epochs freshet.Epochs) client.Outcome {
 		Since: rest.UTC(o.Since), Pushed: rest.UTC(o.Pushed), Began: rest.UTC(o.Began), Ended: rest.UTC(o.Ended),
 		Result: o.Result.String(), Version: o.Version, Quiet: o.Quiet, LookAgain: client.Duration(o.LookAgain), Status: o.Status,
 		Requests: o.Requests, Route: o.Route.Hosts(), Bytes: o.Bytes, Modified: rest.UTC(o.Modified), NotBefore: rest.UTC(o.NotBefore),
-		FreshFor: client.Duration(o.FreshFor), Suspect: client.SuspectOf(o.Suspect, o.Landed), LandedOn: freshet.MaskURL(o.Landed),
-		Failure: o.Failure, Error: freshet.MaskText(o.Err), Dates: o.Dates, Word: client.WordOf(o.Word), Foretold: client.ForetellingOf(o.Foretold),
+		FreshFor: client.Duration(o.FreshFor), Suspect: client.SuspectOf(o.Suspect, o.Landed), LandedOn: mask.URL(o.Landed),
+		Failure: o.Failure, Error: mask.Text(o.Err), Dates: o.Dates, Word: client.WordOf(o.Word), Foretold: client.ForetellingOf(o.Foretold),
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"freshet/internal/api/rest"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 func (a *versionAPI) routeRendered(tags []string) {
@@ -266,7 +267,7 @@ func outlineOf(doc *html.Node) []client.OutlineItem {
 		if len(items) > maxOutline { // one more than is told
 			break
 		}
-		items = append(items, client.OutlineItem{Number: i + 1, Depth: depth, Tag: n.Data, Selector: o.selector(n), Text: freshet.Shorten(text, 160), Chars: len([]rune(text))})
+		items = append(items, client.OutlineItem{Number: i + 1, Depth: depth, Tag: n.Data, Selector: o.selector(n), Text: mask.Shorten(text, 160), Chars: len([]rune(text))})
 	}
 	return items
 }

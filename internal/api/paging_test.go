@@ -13,6 +13,8 @@ import (
 	"freshet/internal/auth"
 	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/learn/imported"
 	"freshet/internal/queries"
 )
 
@@ -31,7 +33,7 @@ func TestListsInPages(t *testing.T) {
 		}
 		g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: name, Limit: auth.Limit{Scopes: []access.Right{access.Read}}})
 		g.pass(auth.Credential{Kind: auth.ShareKind, User: "ada", Name: name, Limit: auth.Limit{Source: "a"}})
-		if _, err := g.Daemon.AddSource(t.Context(), freshet.Source{ID: freshet.SourceID(name), URL: "https://" + name + ".example/", Site: &freshet.Site{}, Paused: true}); err != nil {
+		if _, err := g.Daemon.AddSource(t.Context(), freshet.Source{ID: freshet.SourceID(name), URL: "https://" + name + ".example/", Site: &crawl.Settings{}, Paused: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,10 +77,10 @@ func TestShortListsInPages(t *testing.T) {
 	}
 
 	c := client.New(r.API.URL, http.DefaultClient.Do)
-	var told []freshet.UpdateTime
+	var told []imported.UpdateTime
 	for i := range 25_000 {
 		at := time.Date(2025, 1, 1, 0, i, 0, 0, time.UTC)
-		told = append(told, freshet.UpdateTime{After: at, Until: at})
+		told = append(told, imported.UpdateTime{After: at, Until: at})
 	}
 	for part := range slices.Chunk(told, 5000) {
 		if _, err := c.Teach(t.Context(), "a", part); err != nil {

@@ -16,6 +16,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
@@ -28,7 +29,7 @@ type queryAPI struct {
 	store   freshet.Store
 	queries *queries.Store
 	runner  *queries.Runner // nil means that queries are not run
-	read    func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
+	read    func(context.Context, reading.Recipe, freshet.Response) (extract.Reading, error)
 	sinks   *delivery.Sinks // that may follow a query; nil means none
 	daemon  *daemon.Daemon
 }

@@ -11,11 +11,12 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // readHere has stored responses read in this process.
 func readHere(c *api.Config) {
-	read := func(_ context.Context, recipe freshet.Recipe, resp freshet.Response) (extract.Reading, error) {
+	read := func(_ context.Context, recipe reading.Recipe, resp freshet.Response) (extract.Reading, error) {
 		return extract.Extract(recipe, resp)
 	}
 	c.Sources.Read, c.Sources.Trace = read, read

@@ -11,6 +11,7 @@ import (
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
+	"freshet/internal/mask"
 	"freshet/internal/search"
 )
 
@@ -85,7 +86,7 @@ func (a *searchAPI) search(ctx context.Context, in *searchInput) (*rest.Body[cli
 // hitOf returns a hit as the API tells it.
 func hitOf(h search.Hit) client.SearchHit {
 	told := client.SearchHit{
-		Source: h.Source, URL: freshet.MaskURL(h.Label.URL), Name: h.Label.Name, Title: h.Title, Tags: h.Label.Tags, Removed: h.Removed,
+		Source: h.Source, URL: mask.URL(h.Label.URL), Name: h.Label.Name, Title: h.Title, Tags: h.Label.Tags, Removed: h.Removed,
 		First: h.First, Last: h.Last, Versions: h.Versions, Since: rest.UTC(h.Since), Until: rest.UTC(h.Until), Current: h.Current(), Score: h.Score,
 		Passages: []client.SearchPassage{},
 	}

@@ -13,6 +13,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
@@ -113,7 +114,7 @@ func infoOf(st delivery.State) client.SinkInfo {
 
 // newSinkOf returns what is set of a sink.
 func newSinkOf(s sinks.Sink) client.NewSink {
-	values := func(of map[string]freshet.Value) map[string]string {
+	values := func(of map[string]profile.Value) map[string]string {
 		if len(of) == 0 {
 			return nil
 		}
@@ -135,17 +136,17 @@ func newSinkOf(s sinks.Sink) client.NewSink {
 
 // sinkFrom returns the sink that was asked for.
 func sinkFrom(name string, n client.NewSink) sinks.Sink {
-	values := func(of map[string]string) map[string]freshet.Value {
-		taken := map[string]freshet.Value{}
+	values := func(of map[string]string) map[string]profile.Value {
+		taken := map[string]profile.Value{}
 		for name, v := range of {
 			if v != "" {
-				taken[name] = freshet.Value(v)
+				taken[name] = profile.Value(v)
 			}
 		}
 		return taken
 	}
 	s := sinks.Sink{
-		Name: name, Kind: n.Kind, URL: freshet.Value(n.URL), Tags: n.Tags, Sources: n.Sources, Template: n.Template,
+		Name: name, Kind: n.Kind, URL: profile.Value(n.URL), Tags: n.Tags, Sources: n.Sources, Template: n.Template,
 		Settings: values(n.Settings), Headers: values(n.Headers), Paused: n.Paused, Origin: freshet.FromAPI,
 	}
 	for _, id := range n.Queries {

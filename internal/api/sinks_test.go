@@ -17,6 +17,7 @@ import (
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 	"freshet/internal/store/sqlite"
@@ -38,7 +39,7 @@ func sinksOf(t testing.TB, c *api.Config, names ...string) *delivery.Sinks {
 	var listed []sinks.Sink
 	for _, name := range names {
 		listed = append(listed, sinks.Sink{
-			Name: name, Kind: "webhook", URL: "https://hook.example/", Settings: map[string]freshet.Value{"unsigned": "true"}, Origin: freshet.FromFile,
+			Name: name, Kind: "webhook", URL: "https://hook.example/", Settings: map[string]profile.Value{"unsigned": "true"}, Origin: freshet.FromFile,
 		})
 	}
 	s, err := delivery.NewSinks(t.Context(), delivery.SinksConfig{

@@ -13,6 +13,8 @@ import (
 	"freshet/internal/api/rest"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/mask"
 	"freshet/internal/sites/discovery"
 	"freshet/internal/sites/frontier"
 )
@@ -132,15 +134,15 @@ func (a *siteAPI) describeSite(ctx context.Context, id freshet.SourceID) (client
 	trusts := a.trustsOf(ctx, id)
 	for _, index := range r.Indexes {
 		s.Indexes = append(s.Indexes, client.Index{
-			ID: index.ID, URL: freshet.MaskURL(index.URL), Seen: index.Status.Seen.UTC(), Polls: index.Status.Polls, Errors: index.Status.Err,
+			ID: index.ID, URL: mask.URL(index.URL), Seen: index.Status.Seen.UTC(), Polls: index.Status.Polls, Errors: index.Status.Err,
 			Trust: trusts[index.ID],
 		})
 	}
 	for _, t := range r.Traps {
-		s.Traps = append(s.Traps, client.Trap{Where: t.Where, Reason: t.Reason, Example: freshet.MaskURL(t.Example), Cut: t.Cut})
+		s.Traps = append(s.Traps, client.Trap{Where: t.Where, Reason: t.Reason, Example: mask.URL(t.Example), Cut: t.Cut})
 	}
 	for _, p := range r.Problems {
-		s.Faults = append(s.Faults, client.SiteFlaw{At: p.At.UTC(), URL: freshet.MaskURL(p.URL), Text: p.Text})
+		s.Faults = append(s.Faults, client.SiteFlaw{At: p.At.UTC(), URL: mask.URL(p.URL), Text: p.Text})
 	}
 	s.Copy = a.copyOf(ctx, id)
 	return s, nil
@@ -197,7 +199,7 @@ func (a *siteAPI) listSitePages(ctx context.Context, in *listSitePagesInput) (*r
 	}
 	page := client.PageOfPages{Items: []client.SitePage{}}
 	limit := min(in.Limit, rest.MaxPage)
-	for p, err := range a.frontier.Pages(ctx, in.ID, frontier.Query{State: freshet.PageState(in.State), After: in.After}) {
+	for p, err := range a.frontier.Pages(ctx, in.ID, frontier.Query{State: crawl.PageState(in.State), After: in.After}) {
 		if err != nil {
 			return nil, err
 		}
@@ -254,8 +256,8 @@ func (a *siteAPI) gauges(ctx context.Context, set setGauge) {
 			continue // it was removed just now
 		}
 		c := r.Pages
-		for state, n := range map[freshet.PageState]int{
-			freshet.PageWaiting: c.Waiting, freshet.PageWatched: c.Watched, freshet.PageGone: c.Gone, freshet.PageRefused: c.Refused, freshet.PageCovered: c.Covered,
+		for state, n := range map[crawl.PageState]int{
+			crawl.PageWaiting: c.Waiting, crawl.PageWatched: c.Watched, crawl.PageGone: c.Gone, crawl.PageRefused: c.Refused, crawl.PageCovered: c.Covered,
 		} {
 			set(pages, float64(n), string(s.ID), string(state))
 		}

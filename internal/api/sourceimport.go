@@ -12,6 +12,7 @@ import (
 	"freshet/internal/api/rest"
 	"freshet/internal/app/importer"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 func (a *sourceAPI) routeImport() {
@@ -74,7 +75,7 @@ func (a *sourceAPI) watched(ctx context.Context) (map[string]freshet.SourceID, e
 // bringOne adds an entry, unless it is only to be said what would become of it. What is
 // wrong with it is in the item; an error is one of ours.
 func (a *sourceAPI) bringOne(ctx context.Context, e importer.Entry, watched map[string]freshet.SourceID, dry bool) (client.ImportedItem, error) {
-	item := client.ImportedItem{Line: e.Line, URL: freshet.MaskURL(e.Source.URL), Name: e.Source.Name, Tags: e.Source.Tags, Read: e.Source.Read, Notes: e.Notes}
+	item := client.ImportedItem{Line: e.Line, URL: mask.URL(e.Source.URL), Name: e.Source.Name, Tags: e.Source.Tags, Read: e.Source.Read, Notes: e.Notes}
 	wrong := func(err error) (client.ImportedItem, error) {
 		item.Result, item.Error = "wrong", err.Error()
 		return item, nil

@@ -17,6 +17,7 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 	"freshet/internal/sinks"
 )
 
@@ -143,7 +144,7 @@ func (a *sourceAPI) earlier(ctx context.Context, s freshet.Source) (found *clien
 }
 
 func earlierOf(w freshet.SourceWithStatus) *client.Earlier {
-	return &client.Earlier{ID: w.ID, URL: freshet.MaskURL(w.URL), Version: w.Status.Head.Number}
+	return &client.Earlier{ID: w.ID, URL: mask.URL(w.URL), Version: w.Status.Head.Number}
 }
 
 type getSourceInput struct {
@@ -221,7 +222,7 @@ func (a *sourceAPI) editOnce(ctx context.Context, in *editSourceInput) error {
 	if err != nil {
 		return err
 	}
-	if s.URL == freshet.MaskURL(w.URL) { // as it was shown, which leaves it as it is
+	if s.URL == mask.URL(w.URL) { // as it was shown, which leaves it as it is
 		s.URL = w.URL
 	}
 	if s, err = a.admit(s); err != nil {
@@ -241,7 +242,7 @@ func (a *sourceAPI) editOnce(ctx context.Context, in *editSourceInput) error {
 
 // auditOf returns the definition of a source for the audit log.
 func auditOf(s freshet.Source) map[string]any {
-	s.URL = freshet.MaskURL(s.URL)
+	s.URL = mask.URL(s.URL)
 	return s.Document()
 }
 
@@ -334,7 +335,7 @@ func sourceOf(w freshet.SourceWithStatus) client.Source {
 		NewSource: client.NewSourceOf(w.Source), Of: w.Of, Index: w.Index,
 		Origin: w.Origin, CreatedAt: rest.UTC(w.Created), Host: w.Host(), Standing: standingOf(w),
 	}
-	s.URL, s.Weight, s.Cost = freshet.MaskURL(w.URL), w.Importance(), w.Price()
+	s.URL, s.Weight, s.Cost = mask.URL(w.URL), w.Importance(), w.Price()
 	s.Life, s.Urgency, s.Noise, s.Doubt, s.Robots = w.Life.String(), w.Urgency.String(), w.Noise.String(), w.Suspect.String(), w.Robots.String()
 	if s.Tags == nil {
 		s.Tags = []string{}
@@ -347,8 +348,8 @@ func standingOf(w freshet.SourceWithStatus) client.Standing {
 	s := client.Standing{
 		LastAttempt: rest.UTC(st.Begun), LastSeen: rest.UTC(st.Seen), NotBefore: rest.UTC(st.NotBefore),
 		Polls: st.Polls, Requests: st.Requests, Failures: st.Failures,
-		Version: st.Head.Number, Title: st.Head.Title, MovedTo: freshet.MaskURL(st.Moved.URL), Changes: st.Changes, ChangedAt: rest.UTC(st.ChangedAt),
-		Suspect: client.SuspectOf(st.Suspect, st.Landed), LandedOn: freshet.MaskURL(st.Landed),
+		Version: st.Head.Number, Title: st.Head.Title, MovedTo: mask.URL(st.Moved.URL), Changes: st.Changes, ChangedAt: rest.UTC(st.ChangedAt),
+		Suspect: client.SuspectOf(st.Suspect, st.Landed), LandedOn: mask.URL(st.Landed),
 		Noisy: w.Noisy(),
 	}
 	if h := st.Held; h.Number > 0 {
@@ -360,7 +361,7 @@ func standingOf(w freshet.SourceWithStatus) client.Standing {
 		s.Quiet = &client.Quiets{Suspect: q.Suspect, Noise: q.Noise}
 	}
 	if st.Failures > 0 {
-		s.LastError = &client.LastError{Class: st.Failure, Message: freshet.MaskText(st.Err)}
+		s.LastError = &client.LastError{Class: st.Failure, Message: mask.Text(st.Err)}
 	}
 	return s
 }

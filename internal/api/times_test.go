@@ -12,6 +12,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // past puts versions of sources into the store of a rig, an hour apart from noon on.
@@ -26,7 +27,7 @@ func (r *rig) past(texts map[freshet.SourceID][]string, tags ...string) {
 				o.Result = freshet.First
 			}
 			c := &freshet.Capture{
-				Recipe: freshet.Recipe{}.Key(), Text: []byte(text), Hash: freshet.HashOf([]byte(text)), Summary: "now " + text,
+				Recipe: reading.Recipe{}.Key(), Text: []byte(text), Hash: freshet.HashOf([]byte(text)), Summary: "now " + text,
 				Raw: freshet.Raw{Status: 200, Body: []byte(text)}, Fields: freshet.Fields{"price": float64(10 + i)},
 			}
 			if _, _, err := r.Store.Commit(r.t.Context(), freshet.Record{Outcome: o, Capture: c}); err != nil {

@@ -15,6 +15,8 @@ import (
 	"freshet/internal/api/rest"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
+	"freshet/internal/mask"
 )
 
 func (a *versionAPI) routeTrial() {
@@ -66,7 +68,7 @@ func (a *versionAPI) testSource(ctx context.Context, in *testSourceInput) (*rest
 	if err != nil {
 		return nil, rest.Invalid("body.read", err.Error(), nil)
 	}
-	trial.Text, trial.Fields, trial.Items = freshet.Shorten(string(read.Text), maxTrialText), read.Fields, len(read.Items)
+	trial.Text, trial.Fields, trial.Items = mask.Shorten(string(read.Text), maxTrialText), read.Fields, len(read.Items)
 	if in.History > 0 {
 		trial.History, err = a.overHistory(ctx, in.ID, s.Recipe, in.History)
 	}
@@ -94,7 +96,7 @@ func (a *versionAPI) captured(ctx context.Context, id freshet.SourceID, v freshe
 }
 
 // overHistory reads the newest versions anew, from the oldest of them on.
-func (a *versionAPI) overHistory(ctx context.Context, id freshet.SourceID, recipe freshet.Recipe, most int) (*client.HistoryTrial, error) {
+func (a *versionAPI) overHistory(ctx context.Context, id freshet.SourceID, recipe reading.Recipe, most int) (*client.HistoryTrial, error) {
 	versions, err := a.store.Versions(ctx, id, 0, most)
 	if err != nil {
 		return nil, fmt.Errorf("versions of source %s: %w", id, err)
@@ -158,7 +160,7 @@ func (a *versionAPI) listSuggestions(ctx context.Context, in *rest.SourcePath) (
 			if err != nil {
 				continue // what cannot be read is no proposal
 			}
-			one.Text, one.Count, one.Fields = freshet.Shorten(string(rd.Text), 2000), len(rd.Items), rd.Fields
+			one.Text, one.Count, one.Fields = mask.Shorten(string(rd.Text), 2000), len(rd.Items), rd.Fields
 		}
 		out.Items = append(out.Items, one)
 	}

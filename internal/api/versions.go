@@ -17,13 +17,15 @@ import (
 	"freshet/internal/api/rest"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
+	"freshet/internal/mask"
 )
 
 func versionOf(v freshet.Version) client.Version {
 	return client.Version{
 		Source: v.Source, Number: v.Number, Hash: v.Hash.String(), SeenAt: rest.UTC(v.SeenAt),
 		TextBytes: v.TextBytes, RawBytes: v.RawBytes, Picture: v.Picture, MediaType: v.MediaType, Title: v.Title,
-		URL: freshet.MaskURL(v.URL), Suspect: client.SuspectOf(v.Suspect, ""), Quiet: v.Quiet, Fields: v.Fields,
+		URL: mask.URL(v.URL), Suspect: client.SuspectOf(v.Suspect, ""), Quiet: v.Quiet, Fields: v.Fields,
 	}
 }
 
@@ -39,7 +41,7 @@ type versionAPI struct {
 	*rest.Server
 	admission
 	store       versionStore
-	read, trace func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
+	read, trace func(context.Context, reading.Recipe, freshet.Response) (extract.Reading, error)
 }
 
 func (a *versionAPI) routes() {
@@ -242,7 +244,7 @@ func (a *versionAPI) getRaw(ctx context.Context, in *versionPath) (*rawOutput, e
 		Number:      v.Number,
 		// A header cannot carry a line break; net/http makes them spaces.
 		OriginalType: cmp.Or(raw.Header.Get("Content-Type"), v.MediaType),
-		OriginalURL:  freshet.MaskURL(raw.URL),
+		OriginalURL:  mask.URL(raw.URL),
 		Body:         raw.Body,
 	}, nil
 }

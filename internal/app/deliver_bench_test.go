@@ -23,6 +23,7 @@ import (
 	"freshet/internal/app"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/store/postgres"
 	"freshet/internal/test/pgtest"
 )
@@ -125,7 +126,7 @@ func tell(b *testing.B, at string, sources, each int) {
 			text := fmt.Appendf(nil, "edition %d", n)
 			_, _, err := store.Commit(b.Context(), freshet.Record{
 				Outcome: freshet.Outcome{Source: id, Since: when, Began: when, Ended: when, Result: freshet.Changed, Status: http.StatusOK, Requests: 1},
-				Capture: &freshet.Capture{Recipe: freshet.Recipe{}.Key(), Text: text, Hash: freshet.HashOf(text), Raw: freshet.Raw{Status: http.StatusOK, Body: text}},
+				Capture: &freshet.Capture{Recipe: reading.Recipe{}.Key(), Text: text, Hash: freshet.HashOf(text), Raw: freshet.Raw{Status: http.StatusOK, Body: text}},
 			})
 			if err != nil {
 				b.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"freshet/internal/app/config"
 	"freshet/internal/cluster/delivery"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/sched"
 	"freshet/internal/sinks"
 	"freshet/internal/test/pgtest"
@@ -113,7 +114,7 @@ func (c *crew) busy() config.Settings {
 func withSinks(s config.Settings, box *mailbox, count int) config.Settings {
 	for i := range count {
 		s.Sinks = append(s.Sinks, sinks.Sink{
-			Name: fmt.Sprint("f", i), Kind: "webhook", URL: freshet.Value(fmt.Sprintf("%s/f%d", box.URL, i)), Settings: map[string]freshet.Value{"unsigned": "true"}, Origin: freshet.FromFile,
+			Name: fmt.Sprint("f", i), Kind: "webhook", URL: profile.Value(fmt.Sprintf("%s/f%d", box.URL, i)), Settings: map[string]profile.Value{"unsigned": "true"}, Origin: freshet.FromFile,
 		})
 	}
 	return s

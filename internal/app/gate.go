@@ -19,6 +19,7 @@ import (
 	fetchauth "freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 )
 
 // firstUser is the name of the user who is added at the first start.
@@ -103,7 +104,7 @@ func (s *service) provider() *openid.Provider {
 			host = u.Hostname()
 		}
 		cfg.ClientSecret = func() (string, error) { // each time, so that a new one is taken on
-			return set.Secret.Expand(func(r freshet.Reference) (string, error) { return vault.Look(r, host, false) })
+			return set.Secret.Expand(func(r profile.Reference) (string, error) { return vault.Look(r, host, false) })
 		}
 	}
 	return openid.New(cfg)

@@ -15,7 +15,7 @@ import (
 	"freshet/internal/app"
 	"freshet/internal/app/config"
 	"freshet/internal/auth/access"
-	"freshet/internal/freshet"
+	"freshet/internal/learn/imported"
 )
 
 // An operation is what the description says of a method of a path, as far as it matters.
@@ -48,7 +48,7 @@ func TestEveryWriteHeedsIfMatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	rate := 2.5
-	if _, err := c.SetChances(t.Context(), "a", freshet.Chances{Rate: &rate, Until: time.Now().Add(time.Hour)}); err != nil {
+	if _, err := c.SetChances(t.Context(), "a", imported.Forecast{Rate: &rate, Until: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.AddQuery(t.Context(), client.QueryToAdd{NewQuery: client.NewQuery{ID: "a", Name: "a", When: "true"}}); err != nil {

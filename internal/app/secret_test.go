@@ -22,6 +22,7 @@ import (
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/store/sqlite"
 )
 
@@ -81,7 +82,7 @@ func TestSecretsStayHidden(t *testing.T) {
 	server := repeater(t)
 	hook, received := receiver(t)
 	s.Webhooks = []config.Webhook{{Name: "hook", URL: hook, Unsigned: true}}
-	s.Requests = auth.Profiles{"keyed": {Headers: map[string]freshet.Value{"X-Key": "${env:FRESHET_TEST_CANARY}"}, Jar: freshet.OwnJar}}
+	s.Requests = auth.Profiles{"keyed": {Headers: map[string]profile.Value{"X-Key": "${env:FRESHET_TEST_CANARY}"}, Jar: profile.OwnJar}}
 	vault := secrets.Open(s.Data)
 	host := strings.TrimPrefix(server.URL, "http://")
 	if err := vault.Set(secrets.Entry{Name: "sealed", Hosts: []string{host}}, []byte(sealed)); err != nil {

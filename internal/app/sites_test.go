@@ -18,6 +18,7 @@ import (
 	"freshet/internal/app"
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/sched"
 	"freshet/internal/sites/discovery"
 	"freshet/internal/sites/frontier"
@@ -124,7 +125,7 @@ func TestKillWhileExploring(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.AddSource(t.Context(), freshet.Source{ID: "maze", URL: m.URL + "/", Site: &freshet.Site{Depth: 100}}); err != nil {
+	if _, err := store.AddSource(t.Context(), freshet.Source{ID: "maze", URL: m.URL + "/", Site: &crawl.Settings{Depth: 100}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Close(); err != nil {

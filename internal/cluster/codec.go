@@ -9,6 +9,7 @@ import (
 	"freshet/internal/binenc"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/freshet/suspect"
 	"freshet/internal/worker"
@@ -260,8 +261,8 @@ type resultRest struct {
 	Away     map[string]time.Duration `json:"away,omitempty"`
 	Capture  *freshet.Capture         `json:"capture,omitempty"`
 	Judged   *noise.Judgement         `json:"judged,omitempty"`
-	Word     *freshet.Word            `json:"word,omitempty"`
-	Foretold *freshet.Foretelling     `json:"foretold,omitempty"`
+	Word     *evidence.IndexHint      `json:"word,omitempty"`
+	Foretold *evidence.Announcement   `json:"foretold,omitempty"`
 }
 
 // result writes a result without what is large.

@@ -13,6 +13,9 @@ import (
 
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
+	"freshet/internal/freshet/reading"
+	"freshet/internal/freshet/rendering"
 	"freshet/internal/freshet/suspect"
 	"freshet/internal/worker"
 )
@@ -75,7 +78,7 @@ func TestOrders(t *testing.T) {
 		var want cluster.OrderSay
 		fill(t, reflect.ValueOf(&want).Elem(), 2)
 		clear := func(say *cluster.OrderSay) {
-			say.Definition = cluster.ReadingOf(freshet.Source{ID: "other", Noise: freshet.NoiseOff, Recipe: freshet.Recipe{CSS: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "css")}})
+			say.Definition = cluster.ReadingOf(freshet.Source{ID: "other", Noise: freshet.NoiseOff, Recipe: reading.Recipe{CSS: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "css")}})
 		}
 		clear(&want)
 		for i := range want.Shared {
@@ -108,10 +111,10 @@ func TestFindings(t *testing.T) {
 		whole := func(f *worker.Result) {
 			f.Items, f.Noise = nil, nil
 			if f.Foretold != nil {
-				f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{At: time.Unix(1e9, 0).UTC()}}}
+				f.Foretold = &evidence.Announcement{Next: []evidence.Next{{At: time.Unix(1e9, 0).UTC()}}}
 			}
 			if f.Word != nil {
-				f.Word = &freshet.Word{From: time.Unix(1e9, 0).UTC()}
+				f.Word = &evidence.IndexHint{From: time.Unix(1e9, 0).UTC()}
 			}
 			if f.Capture != nil {
 				f.Capture = &freshet.Capture{Title: f.Capture.Title, Summary: f.Capture.Summary, Hash: f.Capture.Hash}
@@ -160,10 +163,10 @@ func TestReadings(t *testing.T) {
 	if told, again := len(cluster.WriteOrder(1, say, known)), len(cluster.WriteOrder(1, say, known)); told-again < len(say.Definition) {
 		t.Errorf("a task takes %d bytes, and %d when the worker knows how to read the source", told, again)
 	}
-	zone := freshet.NextChange{Zone: "Europe/Berlin"}
+	zone := evidence.NextChange{Zone: "Europe/Berlin"}
 	for name, s := range map[string]freshet.Source{
-		"recipe": {Recipe: freshet.Recipe{CSS: "main"}}, "noise": {Noise: freshet.NoiseAuto}, "suspect": {Suspect: suspect.Mark},
-		"next": {NextChange: zone}, "render": {Recipe: freshet.Recipe{Render: freshet.Render{On: true}}},
+		"recipe": {Recipe: reading.Recipe{CSS: "main"}}, "noise": {Noise: freshet.NoiseAuto}, "suspect": {Suspect: suspect.Mark},
+		"next": {NextChange: zone}, "render": {Recipe: reading.Recipe{Render: rendering.Settings{On: true}}},
 	} {
 		got, err := freshet.ParseDefinition(cluster.ReadingOf(s))
 		if diff := cmp.Diff(s, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
@@ -177,7 +180,7 @@ func TestReadingsAreForgotten(t *testing.T) {
 	known, heard := &cluster.Told{}, &cluster.Heard{}
 	orders := 0
 	tell := func(t rapid.TB, n int) {
-		s := freshet.Source{Recipe: freshet.Recipe{CSS: "x" + strings.Repeat("y", n)}}
+		s := freshet.Source{Recipe: reading.Recipe{CSS: "x" + strings.Repeat("y", n)}}
 		if n%100 == 0 {
 			s.Recipe.CSS = strings.Repeat("z", cluster.MostReading+n)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
+	"freshet/internal/freshet/timetable"
 )
 
 // Most sources are read in the same way, and in the same way at every poll. So a leader sends each
@@ -24,7 +25,7 @@ const (
 func readingOf(s freshet.Source) []byte {
 	s.ID, s.URL, s.Name, s.Tags = "", "", "", nil
 	s.Paused, s.Life, s.Urgency, s.Weight, s.Cost, s.MinGap, s.MaxGap = false, objective.Visibility{}, objective.Urgency{}, 0, 0, 0, 0
-	s.Strategy, s.Level, s.Aim, s.From, s.Keep = freshet.Strategy{}, objective.ServiceLevel{}, "", "", freshet.Keep{}
+	s.Strategy, s.Level, s.Aim, s.From, s.Keep = timetable.Strategy{}, objective.ServiceLevel{}, "", "", freshet.Keep{}
 	s.Site, s.Of, s.Index, s.Robots = nil, "", false, ""
 	s.Origin, s.Created, s.Revision = "", time.Time{}, 0
 	if reflect.ValueOf(&s).Elem().IsZero() {

@@ -13,6 +13,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/test/kit"
 	"freshet/internal/worker"
 )
@@ -200,7 +201,7 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("where nobody is, a look ends with %s %s", f.Failure, f.Err)
 	}
 	secret := g.task("/")
-	secret.Source.Request = &freshet.Profile{Headers: map[string]freshet.Value{"X-Key": "k"}}
+	secret.Source.Request = &profile.Profile{Headers: map[string]profile.Value{"X-Key": "k"}}
 	g.pool.Look(t.Context(), secret)
 	if got := <-agent; got == "from eu" || got == "from us" {
 		t.Errorf("what may need a secret was looked at %s", got)

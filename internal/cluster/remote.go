@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
@@ -223,7 +224,7 @@ func (h remoteHistory) VersionsWith(ctx context.Context, text freshet.Hash) ([]f
 	return said.Recent, err
 }
 
-func (h remoteHistory) PageKeys(ctx context.Context, urls []string) ([]freshet.PageKey, error) {
+func (h remoteHistory) PageKeys(ctx context.Context, urls []string) ([]crawl.PageKey, error) {
 	said, _, err := h.ask(ctx, question{What: askKeys, URLs: urls})
 	return said.Keys, err
 }

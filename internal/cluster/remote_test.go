@@ -16,7 +16,9 @@ import (
 	"freshet/internal/cluster"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/worker"
 )
 
@@ -50,10 +52,10 @@ func (s seen) LearnNoise(context.Context) (*noise.Memory, error) {
 	return noise.Recall(nil, nil), nil
 }
 func (s seen) VersionsWith(context.Context, freshet.Hash) ([]freshet.Version, error) { return nil, nil }
-func (s seen) PageKeys(_ context.Context, urls []string) ([]freshet.PageKey, error) {
-	keys := make([]freshet.PageKey, len(urls))
+func (s seen) PageKeys(_ context.Context, urls []string) ([]crawl.PageKey, error) {
+	keys := make([]crawl.PageKey, len(urls))
 	for i, url := range urls {
-		keys[i] = freshet.PageKeyOf(url)
+		keys[i] = crawl.PageKeyOf(url)
 	}
 	return keys, nil
 }
@@ -88,7 +90,7 @@ func TestRemoteLooksAreLooks(t *testing.T) {
 	})
 	g.web.Mux.Handle("/moved", http.RedirectHandler("/page", http.StatusMovedPermanently))
 
-	price := freshet.Recipe{Read: []freshet.Step{{Name: "css", Arg: `"h1"`}}, Extract: freshet.Extracts{"price": {CSS: "b@data-price", As: freshet.AsNumber}}}
+	price := reading.Recipe{Read: []reading.Step{{Name: "css", Arg: `"h1"`}}, Extract: reading.Extracts{"price": {CSS: "b@data-price", As: reading.AsNumber}}}
 	tests := []struct {
 		name, path string
 		amend      func(*worker.Task)

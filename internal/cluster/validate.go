@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/lazyregexp"
 	"freshet/internal/units"
 	"freshet/internal/worker"
@@ -120,8 +121,8 @@ func validate(f *worker.Result, o *worker.Task, in time.Time) error {
 	if late(f.Modified) {
 		f.Modified = time.Time{}
 	}
-	if f.Dates = slices.DeleteFunc(f.Dates, late); len(f.Dates) > freshet.MostDates {
-		f.Dates = f.Dates[:freshet.MostDates]
+	if f.Dates = slices.DeleteFunc(f.Dates, late); len(f.Dates) > evidence.MaxDates {
+		f.Dates = f.Dates[:evidence.MaxDates]
 	}
 	f.Err, f.Landed = cut(f.Err), cut(f.Landed)
 	return nil
@@ -130,11 +131,11 @@ func validate(f *worker.Result, o *worker.Task, in time.Time) error {
 // validateHints returns what cannot be true of what a source says of itself and of others.
 func validateHints(f *worker.Result) error {
 	if w := f.Word; w != nil {
-		if w.Kind >= freshet.IndexKinds {
+		if w.Kind >= evidence.IndexKinds {
 			return fmt.Errorf("there is no index of kind %d", w.Kind)
 		}
 		for _, c := range w.Claims {
-			if c.Freq >= freshet.ChangeFreqs {
+			if c.Freq >= evidence.ChangeFreqs {
 				return fmt.Errorf("a page cannot change %d", c.Freq)
 			}
 		}
@@ -143,7 +144,7 @@ func validateHints(f *worker.Result) error {
 		return nil
 	}
 	for i, n := range f.Foretold.Next {
-		if n.By >= freshet.NextKinds || n.Every < 0 || i >= freshet.NextKinds {
+		if n.By >= evidence.NextKinds || n.Every < 0 || i >= evidence.NextKinds {
 			return fmt.Errorf("there is no word of kind %d", n.By)
 		}
 	}

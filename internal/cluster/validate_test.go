@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/cluster"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/test/netfault"
 	"freshet/internal/units"
@@ -118,11 +119,11 @@ func TestWhatCannotBeTrueIsNotStored(t *testing.T) {
 		"text of another hash":     func(f *worker.Result) { f.Capture.Hash = freshet.HashOf([]byte("other")) },
 		"no such suspicion":        func(f *worker.Result) { f.Suspect = "ghosts" },
 		"no such status":           func(f *worker.Result) { f.Status = -200 },
-		"index of no kind":         func(f *worker.Result) { f.Word = &freshet.Word{Kind: 200} },
-		"claim of no kind":         func(f *worker.Result) { f.Word = &freshet.Word{Claims: []freshet.PageClaim{{Freq: 200}}} },
-		"foretelling of no kind":   func(f *worker.Result) { f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{By: 200}}} },
+		"index of no kind":         func(f *worker.Result) { f.Word = &evidence.IndexHint{Kind: 200} },
+		"claim of no kind":         func(f *worker.Result) { f.Word = &evidence.IndexHint{Claims: []evidence.PageClaim{{Freq: 200}}} },
+		"foretelling of no kind":   func(f *worker.Result) { f.Foretold = &evidence.Announcement{Next: []evidence.Next{{By: 200}}} },
 		"more than was asked for":  func(f *worker.Result) { f.Shared = []worker.Result{*f} },
-		"foretold again and again": func(f *worker.Result) { f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{Every: -1}}} },
+		"foretold again and again": func(f *worker.Result) { f.Foretold = &evidence.Announcement{Next: []evidence.Next{{Every: -1}}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t)

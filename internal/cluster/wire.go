@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
@@ -94,7 +95,7 @@ type answerMessage struct {
 	Err    *errorMessage     `json:"err,omitempty"`
 	Fields freshet.Fields    `json:"fields,omitempty"`
 	Recent []freshet.Version `json:"recent,omitempty"`
-	Keys   []freshet.PageKey `json:"keys,omitempty"`
+	Keys   []crawl.PageKey   `json:"keys,omitempty"`
 }
 
 // An errorMessage is an error of which the other end needs to know the class.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/worker"
 )
 
@@ -22,7 +23,7 @@ func BenchmarkWire(b *testing.B) {
 		for name, alter := range map[string]func(*freshet.Source){
 			"plain": func(*freshet.Source) {},
 			"recipe": func(s *freshet.Source) {
-				s.Recipe.CSS, s.Recipe.Read = "#"+string(s.ID), []freshet.Step{{Name: "sort"}}
+				s.Recipe.CSS, s.Recipe.Read = "#"+string(s.ID), []reading.Step{{Name: "sort"}}
 			},
 		} {
 			b.Run(fmt.Sprintf("%s-%d", name, hands), func(b *testing.B) { benchWire(b, hands, alter) })

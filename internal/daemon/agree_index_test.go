@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/lab"
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
@@ -16,20 +18,20 @@ import (
 
 // wordOf returns what a sitemap of the synthetic web says at a moment that it had not said
 // when it was last seen; nil if the page is none. This is what whoever reads it has to find.
-func wordOf(w *synth.Web, id freshet.SourceID, said map[freshet.SourceID][]synth.Listed, at time.Time) *freshet.Word {
+func wordOf(w *synth.Web, id freshet.SourceID, said map[freshet.SourceID][]synth.Listed, at time.Time) *evidence.IndexHint {
 	now := w.Listed(id, at)
 	if now == nil {
 		return nil
 	}
-	word := &freshet.Word{Kind: freshet.SitemapIndex}
+	word := &evidence.IndexHint{Kind: evidence.SitemapIndex}
 	for _, p := range w.Pages() {
 		if p.ID == id && p.Listing.Cut {
-			word.From = freshet.SilentFrom()
+			word.From = evidence.SilentFrom()
 		}
 	}
 	for i, l := range now {
 		if before := said[id]; before == nil || !before[i].Date.Equal(l.Date) {
-			word.Pages = append(word.Pages, freshet.PageWord{Page: freshet.PageKeyOf(w.URL(l.Page)), Date: l.Date})
+			word.Pages = append(word.Pages, evidence.PageHint{Page: crawl.PageKeyOf(w.URL(l.Page)), Date: l.Date})
 		}
 	}
 	said[id] = now

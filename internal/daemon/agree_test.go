@@ -15,10 +15,14 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/objective"
+	"freshet/internal/freshet/reading"
+	"freshet/internal/freshet/timetable"
 	"freshet/internal/lab"
 	"freshet/internal/lab/synth"
 	"freshet/internal/learn"
+	"freshet/internal/learn/imported"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/sites/frontier"
@@ -97,16 +101,16 @@ func sources(w *synth.Web) []freshet.Source {
 		case "chance":
 			list[i].Level = objective.ServiceLevel{Share: 0.8, Within: 20 * time.Second}
 		case "lost":
-			list[i].Strategy = freshet.Strategy{Every: freshet.EveryHour, Minutes: []int{1, 3, 8, 9, 16}}
+			list[i].Strategy = timetable.Strategy{Every: timetable.EveryHour, Minutes: []int{1, 3, 8, 9, 16}}
 		case "dead":
 			list[i].Level = objective.ServiceLevel{Share: 0.9, Within: 3 * time.Minute}
 		}
 	}
 	for i, id := range []freshet.SourceID{"busy", "busy", "down", "away"} { // others read the same documents
 		s := list[slices.IndexFunc(list, func(s freshet.Source) bool { return s.ID == id })]
-		s.ID, s.Recipe.Kind = id+freshet.SourceID(fmt.Sprint(".again", i)), freshet.Text
+		s.ID, s.Recipe.Kind = id+freshet.SourceID(fmt.Sprint(".again", i)), reading.Text
 		if i == 0 {
-			s.Recipe.Kind = freshet.HTML
+			s.Recipe.Kind = reading.HTML
 		}
 		s.MinGap, s.MaxGap, s.Level = 0, 0, objective.ServiceLevel{}
 		list = append(list, s)
@@ -137,11 +141,11 @@ func edits(start time.Time, list []freshet.Source) []lab.Edit {
 }
 
 // sure returns chances that somebody gives.
-func sure(start time.Time) *freshet.Chances {
-	c := freshet.Chances{From: start.Add(2 * time.Minute), Until: start.Add(12 * time.Minute), Rate: new(40.0)}
+func sure(start time.Time) *imported.Forecast {
+	c := imported.Forecast{From: start.Add(2 * time.Minute), Until: start.Add(12 * time.Minute), Rate: new(40.0)}
 	for k := range 8 {
 		at := start.Add(time.Duration(3+k) * 67 * time.Second)
-		c.Times = append(c.Times, freshet.Chance{At: at, Until: at.Add(time.Duration(k%3) * 11 * time.Second), Chance: new(0.3 + 0.1*float64(k%5))})
+		c.Times = append(c.Times, imported.Chance{At: at, Until: at.Add(time.Duration(k%3) * 11 * time.Second), Chance: new(0.3 + 0.1*float64(k%5))})
 	}
 	return &c
 }
@@ -223,7 +227,7 @@ func (sc scene) pollsInLab(t *testing.T, name string, start time.Time) (polls []
 				t.Fatal(err)
 			}
 			o.Modified = reading.Modified
-			o.Dates = reading.Dates[:min(len(reading.Dates), freshet.MostDates)]
+			o.Dates = reading.Dates[:min(len(reading.Dates), evidence.MaxDates)]
 			o.Word = wordOf(w, p.Source.ID, said, at)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/sites/frontier"
@@ -258,7 +259,7 @@ func TestEndOfAnAuction(t *testing.T) {
 		}
 		b := p.begin(t, dir, perHour, func(s *freshet.Source) {
 			if s.ID == "field" {
-				s.Recipe.Extract = freshet.Extracts{"until": {CSS: ".until"}}
+				s.Recipe.Extract = reading.Extracts{"until": {CSS: ".until"}}
 				s.NextChange.Field = "until"
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/sched"
 )
 
@@ -25,7 +26,7 @@ type DaysQuery struct {
 type Days struct {
 	List  []Day         // the oldest first, also those without a poll
 	From  time.Time     // nothing before this was read, because there was too much; zero if all was
-	Share freshet.Range // of the changes that were captured, of all these sources of late
+	Share outlook.Range // of the changes that were captured, of all these sources of late
 }
 
 // A Day is what became of the polls that began on it.
@@ -41,10 +42,10 @@ type Day struct {
 
 // ShareOf returns the share of the changes of a day that was captured. How far off it may
 // be is taken from all that is known of these sources.
-func (days Days) ShareOf(d Day) freshet.Range {
+func (days Days) ShareOf(d Day) outlook.Range {
 	missed := d.Happened - d.Captured
 	if d.Captured <= 0 || missed <= 0 {
-		return freshet.Range{Mean: 1, Low: 1, High: 1}
+		return outlook.Range{Mean: 1, Low: 1, High: 1}
 	}
 	of := func(share float64) float64 { // with as many times as many missed as there would be on the whole
 		times := 1.0
@@ -53,7 +54,7 @@ func (days Days) ShareOf(d Day) freshet.Range {
 		}
 		return d.Captured / (d.Captured + times*missed)
 	}
-	return freshet.Range{Mean: of(days.Share.Mean), Low: of(days.Share.Low), High: of(days.Share.High)}
+	return outlook.Range{Mean: of(days.Share.Mean), Low: of(days.Share.Low), High: of(days.Share.High)}
 }
 
 const (
@@ -113,15 +114,15 @@ type pace struct {
 
 // paces returns that of every source that was asked for, and the share of their changes
 // that is captured.
-func (d *dailyStats) paces(ctx context.Context, q DaysQuery) (map[freshet.SourceID]pace, freshet.Range, error) {
+func (d *dailyStats) paces(ctx context.Context, q DaysQuery) (map[freshet.SourceID]pace, outlook.Range, error) {
 	switch {
 	case !d.loop.running.Load():
-		return nil, freshet.Range{}, notRunning()
+		return nil, outlook.Range{}, notRunning()
 	case d.learner == nil:
-		return nil, freshet.Range{}, freshet.WithHint(ErrNoNumbers, "run the daemon with the policy auto")
+		return nil, outlook.Range{}, freshet.WithHint(ErrNoNumbers, "run the daemon with the policy auto")
 	}
 	known := map[freshet.SourceID]pace{}
-	var all freshet.Tally
+	var all outlook.Tally
 	for from, slots := 0, 1; from < slots; from += countAtOnce {
 		err := d.loop.call(ctx, func(_ time.Time, s *sched.Scheduler) {
 			slots = s.Slots()
@@ -139,7 +140,7 @@ func (d *dailyStats) paces(ctx context.Context, q DaysQuery) (map[freshet.Source
 			}
 		})
 		if err != nil {
-			return nil, freshet.Range{}, fmt.Errorf("look at the sources: %w", err)
+			return nil, outlook.Range{}, fmt.Errorf("look at the sources: %w", err)
 		}
 	}
 	return known, learn.Share(all), nil

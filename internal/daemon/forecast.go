@@ -8,6 +8,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/learn/forecast"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
@@ -46,7 +47,7 @@ func (f *forecaster) ProspectsUnder(ctx context.Context, l sched.Limits) ([]fore
 		if w.Paused {
 			continue
 		}
-		p := forecast.ProspectOf(w.Source, freshet.Range{})
+		p := forecast.ProspectOf(w.Source, outlook.Range{})
 		if stake, matters := f.weights.get(w.ID); matters {
 			p.Weight *= stake.Factor
 		}
@@ -88,7 +89,7 @@ const askAtOnce = 500
 func (f *forecaster) askOutlooks(ctx context.Context, from outlooker, tick time.Duration, all []forecast.Prospect, timed map[freshet.SourceID]bool) error {
 	auto, _ := f.plans.(*policy.Auto)
 	for part := range slices.Chunk(all, askAtOnce) {
-		outlooks := make([]freshet.Outlook, len(part))
+		outlooks := make([]outlook.Outlook, len(part))
 		err := f.loop.call(ctx, func(now time.Time, s *sched.Scheduler) {
 			for i := range part {
 				if slot, ok := s.Slot(part[i].ID); ok {
@@ -111,7 +112,7 @@ func (f *forecaster) askOutlooks(ctx context.Context, from outlooker, tick time.
 }
 
 // learned completes a prospect by what the policy has learned of its source.
-func learned(p *forecast.Prospect, o freshet.Outlook, tick time.Duration) {
+func learned(p *forecast.Prospect, o outlook.Outlook, tick time.Duration) {
 	if !(o.Rate.Mean > 0) {
 		return
 	}

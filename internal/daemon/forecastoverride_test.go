@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/imported"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/sites/frontier"
@@ -124,10 +125,10 @@ func TestGivenChances(t *testing.T) {
 				store, without := h.open(t, dir), h.open(t, plain)
 				defer store.Close()
 				defer without.Close()
-				var given freshet.Chances
+				var given imported.Forecast
 				for _, at := range h.shows {
 					if at.Before(began.Add(half)) {
-						given.Times = append(given.Times, freshet.Chance{At: at})
+						given.Times = append(given.Times, imported.Chance{At: at})
 					}
 				}
 				given.Until = began.Add(half)

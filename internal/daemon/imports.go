@@ -12,6 +12,7 @@ import (
 	"freshet/internal/clock"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/imported"
 	"freshet/internal/sched"
 )
 
@@ -31,7 +32,7 @@ type imports struct {
 
 // Teach imports when a source changed, and returns how many of these times were not known
 // yet, and all that were ever imported.
-func (m *imports) Teach(ctx context.Context, id freshet.SourceID, told []freshet.UpdateTime) (added int, all freshet.Taught, err error) {
+func (m *imports) Teach(ctx context.Context, id freshet.SourceID, told []imported.UpdateTime) (added int, all imported.History, err error) {
 	if _, err := m.store.Source(ctx, id); err != nil {
 		return 0, all, err
 	}
@@ -60,7 +61,7 @@ func (m *imports) Teach(ctx context.Context, id freshet.SourceID, told []freshet
 	}
 	m.nextPolls.forget(id)
 	all.Lessons = append(all.Lessons, lesson)
-	belief := freshet.State{Source: id, Key: freshet.TaughtState, Upto: lesson.Upto, Value: all.Memory()}
+	belief := freshet.State{Source: id, Key: imported.HistoryState, Upto: lesson.Upto, Value: all.Memory()}
 	if err := m.store.SaveState(ctx, []freshet.State{belief}); err != nil {
 		return 0, all, err
 	}
@@ -68,21 +69,21 @@ func (m *imports) Teach(ctx context.Context, id freshet.SourceID, told []freshet
 }
 
 // Taught returns the imported history of a source.
-func (m *imports) Taught(ctx context.Context, id freshet.SourceID) (freshet.Taught, error) {
-	belief, err := m.store.State(ctx, freshet.TaughtState, id)
+func (m *imports) Taught(ctx context.Context, id freshet.SourceID) (imported.History, error) {
+	belief, err := m.store.State(ctx, imported.HistoryState, id)
 	if errors.Is(err, freshet.ErrNotFound) {
-		return freshet.Taught{}, nil
+		return imported.History{}, nil
 	}
 	if err != nil {
-		return freshet.Taught{}, err
+		return imported.History{}, err
 	}
-	return freshet.ParseTaught(belief.Value)
+	return imported.ParseHistory(belief.Value)
 }
 
 // teach tells a learner all imported history of a source, in steady time.
-func teach(l *learn.Learner, slot freshet.Slot, told []freshet.UpdateTime, by time.Duration) {
+func teach(l *learn.Learner, slot freshet.Slot, told []imported.UpdateTime, by time.Duration) {
 	for i, u := range told {
-		told[i] = freshet.UpdateTime{After: clock.Shift(u.After, by), Until: clock.Shift(u.Until, by)}
+		told[i] = imported.UpdateTime{After: clock.Shift(u.After, by), Until: clock.Shift(u.Until, by)}
 	}
 	l.Teach(slot, told)
 }
@@ -91,7 +92,7 @@ func teach(l *learn.Learner, slot freshet.Slot, told []freshet.UpdateTime, by ti
 type dueLesson struct {
 	source freshet.SourceID
 	upto   freshet.Cursor
-	told   []freshet.UpdateTime // up to this lesson
+	told   []imported.UpdateTime // up to this lesson
 }
 
 // lessons returns all imported histories, in the order of the log.
@@ -99,15 +100,15 @@ func (b *leader) lessons(ctx context.Context) (all []dueLesson, err error) {
 	if b.learner == nil {
 		return nil, nil
 	}
-	for belief, err := range b.store.States(ctx, freshet.TaughtState) {
+	for belief, err := range b.store.States(ctx, imported.HistoryState) {
 		if err != nil {
 			return nil, err
 		}
-		taught, err := freshet.ParseTaught(belief.Value)
+		taught, err := imported.ParseHistory(belief.Value)
 		if err != nil {
 			return nil, fmt.Errorf("source %s: %w", belief.Source, err)
 		}
-		var told []freshet.UpdateTime
+		var told []imported.UpdateTime
 		for _, l := range taught.Lessons {
 			told = append(told, l.Times...)
 			all = append(all, dueLesson{belief.Source, l.Upto, slices.Clone(told)})
@@ -131,7 +132,7 @@ func (b *leader) teachUpTo(lessons []dueLesson, next freshet.Cursor) []dueLesson
 
 // SetChances sets the forecast override of a source, and returns it with the time for which
 // it holds.
-func (m *imports) SetChances(ctx context.Context, id freshet.SourceID, c freshet.Chances) (freshet.Chances, error) {
+func (m *imports) SetChances(ctx context.Context, id freshet.SourceID, c imported.Forecast) (imported.Forecast, error) {
 	if _, err := m.store.Source(ctx, id); err != nil {
 		return c, err
 	}
@@ -155,7 +156,7 @@ func (m *imports) ClearChances(ctx context.Context, id freshet.SourceID) error {
 
 // putChances saves a forecast override, and tells the loop.
 func (m *imports) putChances(ctx context.Context, id freshet.SourceID, memory []byte) error {
-	belief := freshet.State{Source: id, Key: freshet.ChancesState, Value: memory}
+	belief := freshet.State{Source: id, Key: imported.ForecastState, Value: memory}
 	if err := m.store.SaveState(ctx, []freshet.State{belief}); err != nil {
 		return err
 	}
@@ -163,15 +164,15 @@ func (m *imports) putChances(ctx context.Context, id freshet.SourceID, memory []
 }
 
 // Chances returns the forecast override of a source, and whether there is one.
-func (m *imports) Chances(ctx context.Context, id freshet.SourceID) (c freshet.Chances, given bool, err error) {
-	belief, err := m.store.State(ctx, freshet.ChancesState, id)
+func (m *imports) Chances(ctx context.Context, id freshet.SourceID) (c imported.Forecast, given bool, err error) {
+	belief, err := m.store.State(ctx, imported.ForecastState, id)
 	if errors.Is(err, freshet.ErrNotFound) {
 		return c, false, nil
 	}
 	if err != nil {
 		return c, false, err
 	}
-	return freshet.ParseChances(belief.Value)
+	return imported.ParseForecast(belief.Value)
 }
 
 // tellChances tells the loop of the forecast override in the store; that there is none only
@@ -197,7 +198,7 @@ func (m *imports) tellChances(ctx context.Context, id freshet.SourceID, none boo
 // retellChances tells the loop of all forecast overrides again, because the wall clock was
 // set.
 func (m *imports) retellChances(ctx context.Context) {
-	for belief, err := range m.store.States(ctx, freshet.ChancesState) {
+	for belief, err := range m.store.States(ctx, imported.ForecastState) {
 		if err == nil {
 			err = m.tellChances(ctx, belief.Source, false)
 		}
@@ -210,11 +211,11 @@ func (m *imports) retellChances(ctx context.Context) {
 // restoreChances tells the scheduler at a start of all forecast overrides. Those that cannot
 // be read are skipped.
 func (b *leader) restoreChances(ctx context.Context) error {
-	for belief, err := range b.store.States(ctx, freshet.ChancesState) {
+	for belief, err := range b.store.States(ctx, imported.ForecastState) {
 		if err != nil {
 			return err
 		}
-		c, given, err := freshet.ParseChances(belief.Value)
+		c, given, err := imported.ParseForecast(belief.Value)
 		if err != nil {
 			b.log.Error("cannot read a forecast override", "source", belief.Source, "err", err)
 		}
@@ -228,7 +229,7 @@ func (b *leader) restoreChances(ctx context.Context) error {
 
 // GivenChances are a forecast override that is in force.
 type GivenChances struct {
-	freshet.Chances
+	imported.Forecast
 	Used bool // by the policy
 }
 
@@ -239,7 +240,7 @@ func (m *imports) givenTo(ctx context.Context, id freshet.SourceID, now time.Tim
 		return nil, err
 	}
 	_, used := m.policy.(interface {
-		OverrideForecast(freshet.Slot, *freshet.Chances)
+		OverrideForecast(freshet.Slot, *imported.Forecast)
 	})
 	return &GivenChances{c, used}, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/imported"
 	"freshet/internal/sched"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
@@ -50,10 +51,10 @@ func TestTeachThroughARestart(t *testing.T) {
 			running.Wait()
 			return taught(t, learner)
 		}
-		var told []freshet.UpdateTime
+		var told []imported.UpdateTime
 		for k := range 100 {
 			at := start.Add(-time.Duration(100-k) * time.Hour)
-			told = append(told, freshet.UpdateTime{After: at, Until: at})
+			told = append(told, imported.UpdateTime{After: at, Until: at})
 		}
 		learnt := run(store, limits, func(d *daemon.Daemon) {
 			time.Sleep(2 * time.Minute)
@@ -70,10 +71,10 @@ func TestTeachThroughARestart(t *testing.T) {
 		}
 		lessons := 0
 		lost := &forgetful{Store: store, amend: func(b *freshet.State) bool {
-			if b.Key == freshet.TaughtState {
+			if b.Key == imported.HistoryState {
 				lessons++
 			}
-			return b.Key == freshet.TaughtState
+			return b.Key == imported.HistoryState
 		}}
 		if again := run(lost, spent, func(*daemon.Daemon) {}); !bytes.Equal(again, learnt) {
 			t.Error("from the log and the lessons something else is known than before")

@@ -9,6 +9,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/sched"
 	"freshet/internal/sites"
 	"freshet/internal/worker"
@@ -26,9 +27,9 @@ type indexHints struct {
 	editing gate // of the editor
 
 	mu      sync.RWMutex
-	watched map[freshet.PageKey]struct{}
-	alias   map[freshet.PageKey]freshet.PageKey // of watched pages, by their URLs as links are written, where that is another
-	names   map[uint64]bool                     // whether sources list watched pages, by the hash of their IDs, as far as they were looked at in this run
+	watched map[crawl.PageKey]struct{}
+	alias   map[crawl.PageKey]crawl.PageKey // of watched pages, by their URLs as links are written, where that is another
+	names   map[uint64]bool                 // whether sources list watched pages, by the hash of their IDs, as far as they were looked at in this run
 	scopes  map[freshet.SourceID]scoped
 }
 
@@ -54,28 +55,28 @@ func IsRobots(rawURL string) bool {
 
 // notice takes note that a source is watched.
 func (v *indexHints) notice(s freshet.Source) {
-	key := freshet.PageKeyOf(s.URL)
+	key := crawl.PageKeyOf(s.URL)
 	linked, err := sites.Normalise("", s.URL)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.watched == nil {
-		v.watched = map[freshet.PageKey]struct{}{}
+		v.watched = map[crawl.PageKey]struct{}{}
 	}
 	v.watched[key] = struct{}{}
 	if err != nil || linked == s.URL {
 		return
 	}
-	if other := freshet.PageKeyOf(linked); other != key {
+	if other := crawl.PageKeyOf(linked); other != key {
 		if v.alias == nil {
-			v.alias = map[freshet.PageKey]freshet.PageKey{}
+			v.alias = map[crawl.PageKey]crawl.PageKey{}
 		}
 		v.alias[other] = key
 	}
 }
 
 // key returns what a watched page is known by, given a URL that leads to it.
-func (v *indexHints) key(url string) (freshet.PageKey, bool) {
-	key := freshet.PageKeyOf(url)
+func (v *indexHints) key(url string) (crawl.PageKey, bool) {
+	key := crawl.PageKeyOf(url)
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	if _, ok := v.watched[key]; ok {
@@ -88,8 +89,8 @@ func (v *indexHints) key(url string) (freshet.PageKey, bool) {
 }
 
 // siteKey is key for the pages of a site, watched or not.
-func (v *indexHints) siteKey(scope *sites.Scope) func(string) (freshet.PageKey, bool) {
-	return func(url string) (freshet.PageKey, bool) {
+func (v *indexHints) siteKey(scope *sites.Scope) func(string) (crawl.PageKey, bool) {
+	return func(url string) (crawl.PageKey, bool) {
 		at, err := sites.Normalise("", url)
 		if err != nil {
 			return 0, false
@@ -99,13 +100,13 @@ func (v *indexHints) siteKey(scope *sites.Scope) func(string) (freshet.PageKey, 
 		}
 		at = scope.Home(at)
 		ok, _ := scope.Contains(at)
-		return freshet.PageKeyOf(at), ok
+		return crawl.PageKeyOf(at), ok
 	}
 }
 
 // of returns how a source is read for hints of other pages, and the key of a page that it
 // may name by its URL; nil if it is not read for hints.
-func (v *indexHints) of(s freshet.Source, head freshet.Head, siteOf func(freshet.SourceID) (freshet.Source, bool)) (*worker.IndexHints, func(string) (freshet.PageKey, bool)) {
+func (v *indexHints) of(s freshet.Source, head freshet.Head, siteOf func(freshet.SourceID) (freshet.Source, bool)) (*worker.IndexHints, func(string) (crawl.PageKey, bool)) {
 	switch {
 	case s.Index && IsRobots(s.URL), s.Of != "" && !s.Index:
 		return nil, nil // the indexes of its site name the pages beside it

@@ -12,6 +12,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
@@ -65,9 +66,9 @@ func (b *bench) polled(t *testing.T, id freshet.SourceID) string {
 	if o.Word == nil {
 		return ""
 	}
-	names := map[freshet.PageKey]string{}
+	names := map[crawl.PageKey]string{}
 	for _, p := range []string{"hub", "a", "b", "c", "new"} {
-		names[freshet.PageKeyOf("https://a.example/"+p)] = p
+		names[crawl.PageKeyOf("https://a.example/"+p)] = p
 	}
 	var said []string
 	for _, p := range o.Word.Pages {

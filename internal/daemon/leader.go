@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/timetable"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/sched"
 )
 
@@ -44,7 +46,7 @@ func longestPoll(b sched.Budget) time.Duration {
 
 // An outlooker can say what it thinks of a source.
 type outlooker interface {
-	Outlook(now time.Time, slot freshet.Slot) freshet.Outlook
+	Outlook(now time.Time, slot freshet.Slot) outlook.Outlook
 }
 
 // outlooks returns who can say what is thought of a source: the policy, or the
@@ -171,7 +173,7 @@ func (b *leader) lately(ctx context.Context, r *clockRecovery, l sched.Limits, s
 // bounded returns a source as the scheduler is to know it.
 func bounded(w freshet.SourceWithStatus, unbound bool) freshet.SourceWithStatus {
 	if unbound {
-		w.MaxGap, w.Status.Held.Again, w.Strategy = 0, time.Time{}, freshet.Strategy{}
+		w.MaxGap, w.Status.Held.Again, w.Strategy = 0, time.Time{}, timetable.Strategy{}
 	}
 	return w
 }

@@ -12,6 +12,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/lab/synth"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
@@ -100,7 +101,7 @@ func expectedOfSources(t *testing.T, name string) {
 		if err != nil || len(all) != 3 {
 			t.Fatalf("there are %d prospects (%v), want those of the three that are polled", len(all), err)
 		}
-		rates := map[freshet.SourceID]freshet.Range{}
+		rates := map[freshet.SourceID]outlook.Range{}
 		for _, p := range all {
 			rates[p.ID] = p.Rate
 		}

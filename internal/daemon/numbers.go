@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/sched"
 )
 
@@ -41,7 +42,7 @@ type NumbersQuery struct {
 type Numbers struct {
 	At     time.Time
 	All    Group
-	Hosts  freshet.Range // fairness, a host counting as much as any other, of those of which a source has changed
+	Hosts  outlook.Range // fairness, a host counting as much as any other, of those of which a source has changed
 	Groups []Group       // by what was asked for; those that missed most come first
 
 	Price      float64 // of a poll, as in an Outlook; zero if not known
@@ -58,12 +59,12 @@ type Group struct {
 	Early   int     // of those, that were seen less than twice
 	Waiting float64 // changes expected to have happened since each was last seen
 
-	Fairness freshet.Fairness // over the sources
+	Fairness outlook.Fairness // over the sources
 
 	Fresh  float64 // sources whose copies are expected to be up to date now, of those that have been seen
 	Spread float64 // variance of that, by chance
-	freshet.Tally
-	Weighted freshet.Tally // polls and those that found a change, by the weights of their sources
+	outlook.Tally
+	Weighted outlook.Tally // polls and those that found a change, by the weights of their sources
 }
 
 // Missed returns how many changes are thought to have come and gone unseen.
@@ -73,7 +74,7 @@ func (g Group) Missed() float64 { return max(0, g.Happened-g.Captured) }
 func (g *Group) add(c *counted, expected float64) {
 	tally := c.tally
 	g.Tally = g.Tally.Add(tally)
-	g.Weighted = g.Weighted.Add(freshet.Tally{Polls: tally.Polls, Found: tally.Found}.Scale(c.weight))
+	g.Weighted = g.Weighted.Add(outlook.Tally{Polls: tally.Polls, Found: tally.Found}.Scale(c.weight))
 	if c.paused {
 		return
 	}
@@ -167,7 +168,7 @@ func (c *numbers) Numbers(ctx context.Context, q NumbersQuery) (Numbers, error) 
 	if err != nil {
 		return n, err
 	}
-	groups := grouping{query: q, all: &n.All, byName: map[string]*Group{}, hosts: map[string]*freshet.Fairness{}}
+	groups := grouping{query: q, all: &n.All, byName: map[string]*Group{}, hosts: map[string]*outlook.Fairness{}}
 	for from := 0; from < len(expected); from += countAtOnce {
 		part := make([]counted, 0, min(countAtOnce, len(expected)-from))
 		err := c.loop.call(ctx, func(now time.Time, s *sched.Scheduler) { part = c.count(now, s, part, from, expected) })
@@ -216,7 +217,7 @@ type counted struct {
 	paused bool
 
 	changed float64 // chance that it has, since it was first known
-	tally   freshet.Tally
+	tally   outlook.Tally
 }
 
 // count copies as many sources as part has room for. It runs within the loop.
@@ -247,7 +248,7 @@ type grouping struct {
 	all    *Group
 	byName map[string]*Group
 	single []Group // of a source each
-	hosts  map[string]*freshet.Fairness
+	hosts  map[string]*outlook.Fairness
 }
 
 // add counts a source, if it was asked for.
@@ -284,7 +285,7 @@ func (g *grouping) atHost(c *counted) {
 	}
 	f := g.hosts[c.host]
 	if f == nil {
-		f = &freshet.Fairness{}
+		f = &outlook.Fairness{}
 		g.hosts[c.host] = f
 	}
 	f.Add(c.changed, c.tally.Polls > 0)
@@ -292,12 +293,12 @@ func (g *grouping) atHost(c *counted) {
 
 // overHosts returns the mean fairness of hosts, in a fixed order so that it is the same
 // to the bit.
-func (g *grouping) overHosts() freshet.Range {
-	list := make([]freshet.Fairness, 0, len(g.hosts))
+func (g *grouping) overHosts() outlook.Range {
+	list := make([]outlook.Fairness, 0, len(g.hosts))
 	for _, name := range slices.Sorted(maps.Keys(g.hosts)) {
 		list = append(list, *g.hosts[name])
 	}
-	return freshet.FairnessOver(list)
+	return outlook.FairnessOver(list)
 }
 
 // under returns the group of a name, which may be new.

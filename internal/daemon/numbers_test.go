@@ -12,6 +12,7 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/lab/synth"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/sched"
 	"freshet/internal/test/tier"
 )
@@ -56,8 +57,8 @@ func judge(t *testing.T, b *bench, w *synth.Web) (f figures) {
 		}
 	}
 	var pages []freshet.SourceID
-	var all freshet.Fairness
-	byHost := map[string]*freshet.Fairness{}
+	var all outlook.Fairness
+	byHost := map[string]*outlook.Fairness{}
 	since := func(s freshet.Source) []time.Time {
 		from, ok := first[s.ID]
 		if !ok {
@@ -68,14 +69,14 @@ func judge(t *testing.T, b *bench, w *synth.Web) (f figures) {
 	for _, s := range w.Sources() {
 		pages = append(pages, s.ID)
 		if byHost[s.Host()] == nil {
-			byHost[s.Host()] = &freshet.Fairness{}
+			byHost[s.Host()] = &outlook.Fairness{}
 		}
 		if len(since(s)) > 0 {
 			all.Add(1, len(polls[s.ID]) > 0)
 			byHost[s.Host()].Add(1, len(polls[s.ID]) > 0)
 		}
 	}
-	var hosts []freshet.Fairness
+	var hosts []outlook.Fairness
 	for _, h := range byHost {
 		hosts = append(hosts, *h)
 	}
@@ -98,7 +99,7 @@ func judge(t *testing.T, b *bench, w *synth.Web) (f figures) {
 			scorer.Poll(page, int(at.Sub(start)/grid.Instant)+1)
 		}
 	}
-	return figures{scorer.Score(), all.Share().Mean, freshet.FairnessOver(hosts).Mean}
+	return figures{scorer.Score(), all.Share().Mean, outlook.FairnessOver(hosts).Mean}
 }
 
 // near fails a test unless what is said is near what is.

@@ -11,6 +11,7 @@ import (
 	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/mask"
 	"freshet/internal/sched"
 	"freshet/internal/units"
 	"freshet/internal/worker"
@@ -94,7 +95,7 @@ func (d *poller) end(ctx context.Context, p freshet.Poll, rec freshet.Record, he
 		return
 	}
 	if to := rec.Moved.URL; to != "" && to != head.Moved.URL {
-		d.log.Warn("the source has moved permanently; change its URL with freshet edit SOURCE --url URL", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "moved_to", freshet.MaskURL(to))
+		d.log.Warn("the source has moved permanently; change its URL with freshet edit SOURCE --url URL", "source", o.Source, "url", mask.URL(p.Source.URL), "moved_to", mask.URL(to))
 	}
 	d.logSuspect(p, rec, o, head)
 	d.report(p, o, change)
@@ -110,7 +111,7 @@ func (d *poller) warnOfNoise(s freshet.Source, o freshet.Outcome, c freshet.Chan
 	if !w.BecameNoisy() {
 		return
 	}
-	d.log.Warn("the source is noisy: it changes at almost every poll", "source", s.ID, "url", freshet.MaskURL(s.URL),
+	d.log.Warn("the source is noisy: it changes at almost every poll", "source", s.ID, "url", mask.URL(s.URL),
 		"polls", w.Status.Polls, "changes", w.Status.Changes,
 		"hint", "freshet show SOURCE says where; set noise: auto, watch only the part you need with a selector, or poll it less often with a larger min_gap")
 }
@@ -128,14 +129,14 @@ func (d *poller) logSuspect(p freshet.Poll, rec freshet.Record, o freshet.Outcom
 	if before == "" && o.Suspect == "" {
 		return // nearly always
 	}
-	about := []any{"source", o.Source, "url", freshet.MaskURL(p.Source.URL)}
+	about := []any{"source", o.Source, "url", mask.URL(p.Source.URL)}
 	switch {
 	case o.Result == freshet.Failed:
 	case o.Result == freshet.Doubted && held.Looks == alarmAfter && wrongpage.Hides(o.Suspect):
 		d.log.Warn("the source has not been seen for some time: "+o.Suspect.Reason(), append(about, "suspect", o.Suspect, "since", held.Since, "looks", held.Looks)...)
 	case o.Suspect == before && before != "":
 	case o.Suspect != "":
-		d.log.Warn("the source is suspect: "+o.Suspect.Reason(), append(about, "suspect", o.Suspect, "landed_on", freshet.MaskURL(o.Landed), "held", o.Result == freshet.Doubted)...)
+		d.log.Warn("the source is suspect: "+o.Suspect.Reason(), append(about, "suspect", o.Suspect, "landed_on", mask.URL(o.Landed), "held", o.Result == freshet.Doubted)...)
 	case before != "":
 		d.log.Info("the source is no longer suspect", append(about, "confirmed", o.Result == freshet.Changed && o.Version == head.Held.Number)...)
 	}
@@ -155,7 +156,7 @@ func (d *poller) unrecorded(ctx context.Context, p freshet.Poll, err error) {
 		Result: freshet.Failed, Failure: failure.Internal, Err: err.Error(),
 	})
 	if !errors.Is(err, freshet.ErrNotFound) {
-		d.loop.fail(fmt.Errorf("poll %s: %w", freshet.MaskURL(p.Source.URL), err))
+		d.loop.fail(fmt.Errorf("poll %s: %w", mask.URL(p.Source.URL), err))
 	}
 }
 
@@ -166,22 +167,22 @@ func (d *poller) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
 		d.observe(o)
 	}
 	if o.Result == freshet.Changed && c.Cursor == 0 { // it has been told
-		d.log.Info("saw the version that was confirmed", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version)
+		d.log.Info("saw the version that was confirmed", "source", o.Source, "url", mask.URL(p.Source.URL), "version", o.Version)
 		return
 	}
 	switch o.Result {
 	case freshet.Changed:
-		d.log.Info("captured", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version, "seq", c.Seq, "cursor", c.Cursor, "summary", c.Summary)
+		d.log.Info("captured", "source", o.Source, "url", mask.URL(p.Source.URL), "version", o.Version, "seq", c.Seq, "cursor", c.Cursor, "summary", c.Summary)
 	case freshet.First:
-		d.log.Info("captured", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version)
+		d.log.Info("captured", "source", o.Source, "url", mask.URL(p.Source.URL), "version", o.Version)
 	case freshet.Doubted:
-		d.log.Info("held", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version, "suspect", o.Suspect, "look_again", o.LookAgain)
+		d.log.Info("held", "source", o.Source, "url", mask.URL(p.Source.URL), "version", o.Version, "suspect", o.Suspect, "look_again", o.LookAgain)
 	case freshet.Failed:
 		level := slog.LevelWarn
 		if p.Source.Index && p.Since.IsZero() { // it was only looked for
 			level = slog.LevelDebug
 		}
-		d.log.Log(context.Background(), level, "poll failed", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "class", o.Failure, "err", freshet.MaskText(o.Err))
+		d.log.Log(context.Background(), level, "poll failed", "source", o.Source, "url", mask.URL(p.Source.URL), "class", o.Failure, "err", mask.Text(o.Err))
 	default:
 		d.log.Debug("unchanged", "source", o.Source)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 )
@@ -54,7 +55,7 @@ func TestRobotsAreObeyed(t *testing.T) {
 				sources := []freshet.Source{s}
 				if tt.found {
 					s.Of = "site"
-					sources = []freshet.Source{{ID: "site", URL: "https://a.example/", Site: &freshet.Site{}, Paused: true}, s}
+					sources = []freshet.Source{{ID: "site", URL: "https://a.example/", Site: &crawl.Settings{}, Paused: true}, s}
 				}
 				b := begin(t, dir, daemon.Config{Fetcher: w, Limits: obedient(tt.byDefault)}, sources...)
 				time.Sleep(30 * time.Minute)

@@ -15,6 +15,8 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -108,7 +110,7 @@ func newNewsroom(t *testing.T, p *paper, cfg daemon.Config, sources ...freshet.S
 
 // reads returns a source that watches a part of the paper.
 func (p *paper) reads(id freshet.SourceID, css string) freshet.Source {
-	return freshet.Source{ID: id, URL: p.URL + "/", Recipe: freshet.Recipe{CSS: css}}
+	return freshet.Source{ID: id, URL: p.URL + "/", Recipe: reading.Recipe{CSS: css}}
 }
 
 // poll asks for a poll of a source and waits until all that it is to bring is there.
@@ -166,7 +168,7 @@ func TestOneRequestForAll(t *testing.T) {
 			p := newPaper(t, tagged)
 			all, price, news := p.reads("all", ""), p.reads("price", ".price"), p.reads("news", ".news")
 			other := p.reads("other", ".news")
-			other.Request = &freshet.Profile{Language: "de"} // is asked for otherwise, and never read from a shared fetch
+			other.Request = &profile.Profile{Language: "de"} // is asked for otherwise, and never read from a shared fetch
 			n := newNewsroom(t, p, daemon.Config{}, all, price, news, other)
 			n.wants("nobody has seen it", "all", false, "all first", "news first", "price first")
 			p.edit(func(p *paper) { p.price = "2 EUR" })
@@ -258,7 +260,7 @@ func TestBudgetOfSharedDocuments(t *testing.T) {
 		web := manyPages(pages)
 		var sources []freshet.Source
 		for _, s := range web.Sources() {
-			for i, kind := range []freshet.Kind{freshet.Auto, freshet.HTML, freshet.Text, freshet.XML}[:kinds] {
+			for i, kind := range []reading.Kind{reading.Auto, reading.HTML, reading.Text, reading.XML}[:kinds] {
 				one := s
 				one.ID, one.Recipe.Kind = freshet.SourceID(fmt.Sprintf("%s-%d", s.ID, i)), kind
 				sources = append(sources, one)

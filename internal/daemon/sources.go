@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/mask"
 	"freshet/internal/sched"
 	"freshet/internal/sites/frontier"
 )
@@ -333,8 +335,8 @@ func equal(a, b freshet.Source) bool {
 type Frontier interface {
 	AddPages(ctx context.Context, site freshet.SourceID, pages []frontier.Page) (added, over int, err error)
 	PromotePages(ctx context.Context, site freshet.SourceID, n int) ([]freshet.Source, error)
-	Announce(ctx context.Context, id freshet.SourceID, e freshet.PageEvent, at time.Time, summary string) (freshet.Change, error)
-	SetPage(ctx context.Context, site freshet.SourceID, url string, state freshet.PageState) error
+	Announce(ctx context.Context, id freshet.SourceID, e crawl.PageEvent, at time.Time, summary string) (freshet.Change, error)
+	SetPage(ctx context.Context, site freshet.SourceID, url string, state crawl.PageState) error
 	Page(ctx context.Context, site freshet.SourceID, url string) (frontier.Page, error)
 }
 
@@ -371,14 +373,14 @@ func (e *editor) PromotePages(ctx context.Context, site freshet.SourceID, n int)
 }
 
 // Announce records a change of a page as a whole.
-func (e *editor) Announce(ctx context.Context, id freshet.SourceID, event freshet.PageEvent, at time.Time, summary string) (freshet.Change, error) {
+func (e *editor) Announce(ctx context.Context, id freshet.SourceID, event crawl.PageEvent, at time.Time, summary string) (freshet.Change, error) {
 	var c freshet.Change
 	announce := func() (_ freshet.SourceID, err error) {
 		c, err = e.frontier.Announce(ctx, id, event, at, summary)
 		return id, err
 	}
 	var err error
-	if event == freshet.PageWent {
+	if event == crawl.PageWent {
 		err = e.counts.edit(-1, announce)
 	} else {
 		_, err = announce()
@@ -386,20 +388,20 @@ func (e *editor) Announce(ctx context.Context, id freshet.SourceID, event freshe
 	if err != nil {
 		return c, err
 	}
-	e.log.Info("page "+string(event), "source", id, "url", freshet.MaskURL(c.Label.URL), "seq", c.Seq, "cursor", c.Cursor, "summary", summary)
-	if event == freshet.PageWent {
+	e.log.Info("page "+string(event), "source", id, "url", mask.URL(c.Label.URL), "seq", c.Seq, "cursor", c.Cursor, "summary", summary)
+	if event == crawl.PageWent {
 		return c, e.tellSource(ctx, id, sched.SourceRemoved{Source: id})
 	}
 	return c, nil
 }
 
 // SetPage gives a page of a site another state.
-func (e *editor) SetPage(ctx context.Context, site freshet.SourceID, url string, state freshet.PageState) error {
+func (e *editor) SetPage(ctx context.Context, site freshet.SourceID, url string, state crawl.PageState) error {
 	page, err := e.frontier.Page(ctx, site, url)
 	if err != nil {
 		return err
 	}
-	if page.State != freshet.PageWatched {
+	if page.State != crawl.PageWatched {
 		return e.frontier.SetPage(ctx, site, url, state)
 	}
 	err = e.counts.edit(-1, func() (freshet.SourceID, error) {

@@ -14,8 +14,10 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/lab/synth"
+	"freshet/internal/learn/imported"
 	"freshet/internal/queries"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
@@ -79,7 +81,7 @@ func (j *pageJournal) PromotePages(ctx context.Context, site freshet.SourceID, n
 
 func (j *journal) SaveState(ctx context.Context, beliefs []freshet.State) error {
 	for _, b := range beliefs {
-		if b.Key == freshet.TaughtState || b.Key == freshet.ChancesState {
+		if b.Key == imported.HistoryState || b.Key == imported.ForecastState {
 			j.note("")
 		}
 		if j.save != nil {
@@ -204,7 +206,7 @@ func TestWarmKnowsWhatAStartWould(t *testing.T) {
 		other := page(8)
 		other.URL = page(63).URL
 		site := page(57)
-		site.Site = &freshet.Site{}
+		site.Site = &crawl.Settings{}
 		for _, edit := range []func() error{
 			func() error { return r.daemon.RemoveSource(ctx, "p003", false) },
 			func() error { return r.daemon.RemoveSource(ctx, "p004", true) },
@@ -224,12 +226,12 @@ func TestWarmKnowsWhatAStartWould(t *testing.T) {
 			},
 			func() (err error) { site, err = r.daemon.AddSource(ctx, site); return err },
 			func() error {
-				_, _, err := r.daemon.AddPages(ctx, site, []frontier.Page{{URL: page(58).URL, Found: freshet.ByLink, Depth: 1}, {URL: page(59).URL, Found: freshet.ByLink, Depth: 1}})
+				_, _, err := r.daemon.AddPages(ctx, site, []frontier.Page{{URL: page(58).URL, Found: crawl.ByLink, Depth: 1}, {URL: page(59).URL, Found: crawl.ByLink, Depth: 1}})
 				return err
 			},
 			func() error { _, err := r.daemon.PromotePages(ctx, site.ID, 2); return err },
 			func() error {
-				_, _, err := r.daemon.Teach(ctx, "p010", []freshet.UpdateTime{{After: start, Until: start.Add(time.Second)}})
+				_, _, err := r.daemon.Teach(ctx, "p010", []imported.UpdateTime{{After: start, Until: start.Add(time.Second)}})
 				return err
 			},
 		} {

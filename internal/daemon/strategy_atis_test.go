@@ -12,7 +12,9 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/timetable"
 	"freshet/internal/lab"
+	"freshet/internal/learn/imported"
 	"freshet/internal/research/generate"
 	"freshet/internal/sched"
 	"freshet/internal/sched/cyclic"
@@ -59,22 +61,22 @@ func TestPlannedStrategyKeepsItsPromise(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		web, known, happened := airports{}, map[freshet.SourceID][]freshet.UpdateTime{}, 0
+		web, known, happened := airports{}, map[freshet.SourceID][]imported.UpdateTime{}, 0
 		for id, at := range h.All() {
 			web[string(id)+".example"] = append(web[string(id)+".example"], at)
 			if at.Before(began) {
-				known[id] = append(known[id], freshet.UpdateTime{After: at, Until: at})
+				known[id] = append(known[id], imported.UpdateTime{After: at, Until: at})
 			} else {
 				happened++
 			}
 		}
 		promised, uniform := 0.0, 0.0
 		for id, updates := range known {
-			c, err := lab.NewChronicle(updates, lab.StrategyRequest{Every: freshet.EveryHour, Method: cyclic.Optimal})
+			c, err := lab.NewChronicle(updates, lab.StrategyRequest{Every: timetable.EveryHour, Method: cyclic.Optimal})
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := c.Plan(2, freshet.Strategy{})
+			p, err := c.Plan(2, timetable.Strategy{})
 			if err != nil || !p.HeldOut {
 				t.Fatalf("%s is planned as %+v (%v)", id, p, err)
 			}

@@ -11,14 +11,15 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/timetable"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
-func strategyOf(t *testing.T, text string) freshet.Strategy {
-	s, err := freshet.ParseStrategy(text)
+func strategyOf(t *testing.T, text string) timetable.Strategy {
+	s, err := timetable.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,19 +7,21 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/imported"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/sched"
 )
 
 // A Why explains the next poll of a source.
 type Why struct {
 	Source  freshet.Source
-	Outlook freshet.Outlook // only At and Since if the policy says nothing of what it thinks
+	Outlook outlook.Outlook // only At and Since if the policy says nothing of what it thinks
 	Hold    sched.Hold      // at that moment
 	Trouble string          // why nothing can be captured at all, if nothing can
 
 	Index freshet.SourceID // which source says what Outlook.Heard has, if any does
 
-	Taught freshet.Taught // imported history
+	Taught imported.History // imported history
 
 	Chances *GivenChances // forecast override; nil if there is none
 
@@ -142,7 +144,7 @@ func (w *Why) foresee() {
 }
 
 // Rhythm returns what was learnt of when a source changes.
-func (e *explainer) Rhythm(ctx context.Context, id freshet.SourceID) (r freshet.Rhythm, err error) {
+func (e *explainer) Rhythm(ctx context.Context, id freshet.SourceID) (r outlook.Rhythm, err error) {
 	if _, err := e.store.Source(ctx, id); err != nil {
 		return r, err
 	}

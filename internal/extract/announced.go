@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/lazyregexp"
 	"freshet/internal/units"
 	"freshet/internal/zonename"
@@ -28,7 +28,7 @@ const (
 // taken for one of UTC, and says so: then it may have passed there, and lie ahead elsewhere.
 //
 // It is what the text says. Nobody knows whether that is true.
-func Foretold(text []byte, now time.Time, zone *time.Location) (next freshet.NextWord, ok bool) {
+func Foretold(text []byte, now time.Time, zone *time.Location) (next evidence.Next, ok bool) {
 	text = text[:min(len(text), mostForetold)]
 	f := foreteller{text: text, low: lowered(text), now: now, zone: zone}
 	for _, way := range foretold {
@@ -41,19 +41,19 @@ func Foretold(text []byte, now time.Time, zone *time.Location) (next freshet.Nex
 
 // ForetoldBy returns when the next change comes by a value that says so: a date, a time of
 // day, or how long it takes.
-func ForetoldBy(value string, now time.Time, zone *time.Location) (next freshet.NextWord, ok bool) {
+func ForetoldBy(value string, now time.Time, zone *time.Location) (next evidence.Next, ok bool) {
 	value = strings.TrimSpace(value[:min(len(value), foretoldTail)])
 	if m := unixTime.FindStringSubmatch(value); m != nil {
 		if text, err := ParseDate(value, ""); err == nil {
 			at, err := time.Parse(time.RFC3339, text)
-			return freshet.NextWord{By: freshet.NextByField, At: at}, err == nil && at.After(now)
+			return evidence.Next{By: evidence.NextByField, At: at}, err == nil && at.After(now)
 		}
 	}
 	f := foreteller{text: []byte(value), low: lowered([]byte(value)), now: now, zone: zone}
 	if !f.when(0, len(f.low), true) || !f.liesAhead() {
 		return next, false
 	}
-	f.next.By = freshet.NextByField
+	f.next.By = evidence.NextByField
 	return f.next, true
 }
 
@@ -63,7 +63,7 @@ type foreteller struct {
 	now       time.Time
 	zone      *time.Location
 	hints     int // places looked at
-	next      freshet.NextWord
+	next      evidence.Next
 }
 
 // A way to foretell is words by which a text does so, and how to go on from them.
@@ -81,7 +81,7 @@ var foretold = []way{
 
 // scan looks for one way to foretell, and reports whether there is one that lies ahead.
 func (f *foreteller) scan(w way) (found bool) {
-	var best freshet.NextWord
+	var best evidence.Next
 	for _, stem := range w.stems {
 		for from := 0; f.hints < mostHints; {
 			i := bytes.Index(f.low[from:], []byte(stem))
@@ -251,7 +251,7 @@ func (f *foreteller) readEvery(at, begin, end int) bool {
 	if m[2] < 0 && d >= units.Day || d < 10*time.Second || d > 31*units.Day { // "every day" says nothing of when
 		return false
 	}
-	f.next = freshet.NextWord{By: freshet.NextByText, At: f.now.Add(d), Every: d}
+	f.next = evidence.Next{By: evidence.NextByText, At: f.now.Add(d), Every: d}
 	return true
 }
 
@@ -284,7 +284,7 @@ func (f *foreteller) when(from, to int, bare bool) bool {
 	if !timed {
 		hour, minute, second = 0, 0, 0
 	}
-	f.next = freshet.NextWord{By: freshet.NextByText, Zoneless: zone == nil}
+	f.next = evidence.Next{By: evidence.NextByText, Zoneless: zone == nil}
 	if zone == nil {
 		zone = time.UTC
 	}
@@ -374,7 +374,7 @@ func (f *foreteller) lasts(low []byte, bare bool) bool {
 	if sum <= 0 || sum >= furthest {
 		return false
 	}
-	f.next = freshet.NextWord{By: freshet.NextByText, At: f.now.Add(sum)}
+	f.next = evidence.Next{By: evidence.NextByText, At: f.now.Add(sum)}
 	return true
 }
 

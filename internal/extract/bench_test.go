@@ -12,6 +12,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // samplePage returns a page of about 20 KB of the make that sites have today:
@@ -56,7 +57,7 @@ func BenchmarkPage(b *testing.B) {
 		b.SetBytes(int64(len(body)))
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := extract.Extract(freshet.Recipe{}, resp); err != nil {
+			if _, err := extract.Extract(reading.Recipe{}, resp); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -65,7 +66,7 @@ func BenchmarkPage(b *testing.B) {
 		b.SetBytes(int64(len(body)))
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := extract.Extract(freshet.Recipe{CSS: "main article h2"}, resp); err != nil {
+			if _, err := extract.Extract(reading.Recipe{CSS: "main article h2"}, resp); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -87,7 +88,7 @@ func BenchmarkPage(b *testing.B) {
 }
 
 func BenchmarkDiff(b *testing.B) {
-	old, err := extract.Extract(freshet.Recipe{}, freshet.Response{MediaType: "text/html", Body: samplePage()})
+	old, err := extract.Extract(reading.Recipe{}, freshet.Response{MediaType: "text/html", Body: samplePage()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/extract"
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // On a machine that is busy with others a child hardly gets the processor: it is stopped most of
@@ -16,7 +16,7 @@ import (
 func TestReaderBearsABusyMachine(t *testing.T) {
 	const most = time.Second
 	r := newReader(t, extract.ReaderConfig{Workers: 1, Timeout: most})
-	if _, err := r.Read(t.Context(), freshet.Recipe{CSS: "p"}, page("<p>a")); err != nil {
+	if _, err := r.Read(t.Context(), reading.Recipe{CSS: "p"}, page("<p>a")); err != nil {
 		t.Fatal(err)
 	}
 	pids := children(t)
@@ -27,7 +27,7 @@ func TestReaderBearsABusyMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heavy := freshet.Recipe{CSS: "*:not(:has(*)) ~ *, div:nth-last-child(2n+1) ~ div:nth-child(3n)"}
+	heavy := reading.Recipe{CSS: "*:not(:has(*)) ~ *, div:nth-last-child(2n+1) ~ div:nth-child(3n)"}
 	began, read := time.Now(), make(chan error, 1)
 	go func() {
 		_, err := r.Read(t.Context(), heavy, page(strings.Repeat("<div><i>x</i></div>", 3000)))

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 	"freshet/internal/suggest"
 )
 
 // A program is a recipe ready for use.
 type program struct {
-	kind   freshet.Kind
+	kind   reading.Kind
 	steps  []step
 	fields []namedField
 	items  *itemFinder
@@ -33,7 +33,7 @@ type step struct {
 const maxSteps = 50
 
 // compile judges a recipe and makes it ready.
-func compile(r freshet.Recipe) (p program, err error) {
+func compile(r reading.Recipe) (p program, err error) {
 	p.kind = r.Kind
 	if err := checkKind(r.Kind); err != nil {
 		return p, err
@@ -55,9 +55,9 @@ func compile(r freshet.Recipe) (p program, err error) {
 	return p, nil
 }
 
-func checkKind(k freshet.Kind) error {
+func checkKind(k reading.Kind) error {
 	switch k {
-	case freshet.Auto, freshet.HTML, freshet.JSON, freshet.Feed, freshet.Text, freshet.XML, freshet.CSV, freshet.ICal, freshet.PDF, freshet.XLSX:
+	case reading.Auto, reading.HTML, reading.JSON, reading.Feed, reading.Text, reading.XML, reading.CSV, reading.ICal, reading.PDF, reading.XLSX:
 		return nil
 	}
 	known := []string{"html", "json", "feed", "text", "xml", "csv", "ical", "pdf", "xlsx"}
@@ -65,17 +65,17 @@ func checkKind(k freshet.Kind) error {
 }
 
 // compileRead returns the steps of a recipe. A selector on its own is one step.
-func compileRead(r freshet.Recipe, kind *freshet.Kind) ([]step, error) {
-	one, needs := step{heavy: true}, freshet.Auto
+func compileRead(r reading.Recipe, kind *reading.Kind) ([]step, error) {
+	one, needs := step{heavy: true}, reading.Auto
 	var err error
 	switch {
 	case r.CSS != "" && r.JSONPath != "":
 		return nil, invalid.Errorf("select.jsonpath", "use a CSS selector or a JSONPath, not both")
 	case r.CSS != "":
-		one.name, one.field, needs = "css", "select.css", freshet.HTML
+		one.name, one.field, needs = "css", "select.css", reading.HTML
 		one.run, err = cssFinder(one.field, r.CSS)
 	case r.JSONPath != "":
-		one.name, one.field, needs = "jsonpath", "select.jsonpath", freshet.JSON
+		one.name, one.field, needs = "jsonpath", "select.jsonpath", reading.JSON
 		one.run, err = jsonPathFinder(one.field, r.JSONPath)
 	default:
 		return compileSteps("read", r.Read)
@@ -83,17 +83,17 @@ func compileRead(r freshet.Recipe, kind *freshet.Kind) ([]step, error) {
 	if len(r.Read) > 0 {
 		return nil, invalid.Errorf(one.field, "use select or read, not both; make it the first step of read")
 	}
-	if *kind == freshet.Auto {
+	if *kind == reading.Auto {
 		*kind = needs
-	} else if *kind != needs && !(needs == freshet.HTML && (*kind == freshet.XML || *kind == freshet.Feed)) {
-		what := map[freshet.Kind]string{freshet.HTML: "a CSS selector", freshet.JSON: "a JSONPath"}[needs]
+	} else if *kind != needs && !(needs == reading.HTML && (*kind == reading.XML || *kind == reading.Feed)) {
+		what := map[reading.Kind]string{reading.HTML: "a CSS selector", reading.JSON: "a JSONPath"}[needs]
 		return nil, invalid.Errorf("select.kind", "%s needs %s, not %s", what, needs, *kind)
 	}
 	return []step{one}, err
 }
 
 // compileSteps makes the steps of a list ready.
-func compileSteps(list string, steps []freshet.Step) (all []step, err error) {
+func compileSteps(list string, steps []reading.Step) (all []step, err error) {
 	if len(steps) > maxSteps {
 		return nil, invalid.Errorf(list, "has %d steps; the most is %d", len(steps), maxSteps)
 	}
@@ -107,7 +107,7 @@ func compileSteps(list string, steps []freshet.Step) (all []step, err error) {
 	return all, nil
 }
 
-func compileStep(field string, s freshet.Step) (step, error) {
+func compileStep(field string, s reading.Step) (step, error) {
 	known := stepKinds()
 	for _, k := range known {
 		if k.Name != s.Name {

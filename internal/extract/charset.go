@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/lazyregexp"
 )
 
@@ -21,12 +21,12 @@ import (
 // stale declarations in pages that have long moved to UTF-8 are common. If nobody
 // says, the encoding is guessed. Bytes that the encoding does not know become
 // U+FFFD.
-func decode(kind freshet.Kind, mediaType string, body []byte) ([]byte, error) {
+func decode(kind reading.Kind, mediaType string, body []byte) ([]byte, error) {
 	label := markOf(body)
 	if label == "" {
 		_, params, _ := mime.ParseMediaType(mediaType)
 		label = params["charset"]
-		if kind == freshet.JSON && mostlyUTF8(body) {
+		if kind == reading.JSON && mostlyUTF8(body) {
 			label = "" // JSON is UTF-8, whatever a careless server adds
 		}
 	}
@@ -108,12 +108,12 @@ var (
 )
 
 // declared returns the encoding that the start of the document names.
-func declared(kind freshet.Kind, body []byte) string {
+func declared(kind reading.Kind, body []byte) string {
 	head := body[:min(len(body), 1024)]
 	if m := xmlEncoding.FindSubmatch(head); m != nil {
 		return notWide(string(m[1]))
 	}
-	if kind == freshet.HTML {
+	if kind == reading.HTML {
 		if m := metaCharset.FindSubmatch(head); m != nil {
 			return notWide(string(m[1]))
 		}
@@ -145,7 +145,7 @@ func beyondASCII(body []byte) (n int) {
 }
 
 // guess returns the likeliest encoding of body, by the statistics of its bytes.
-func guess(kind freshet.Kind, body []byte) (encoding.Encoding, string) {
+func guess(kind reading.Kind, body []byte) (encoding.Encoding, string) {
 	switch {
 	case mostlyUTF8(body):
 		return charset.Lookup("utf-8")
@@ -153,7 +153,7 @@ func guess(kind freshet.Kind, body []byte) (encoding.Encoding, string) {
 		return charset.Lookup("windows-1252")
 	}
 	d := chardet.NewTextDetector()
-	if kind == freshet.HTML || kind == freshet.Feed {
+	if kind == reading.HTML || kind == reading.Feed {
 		d = chardet.NewHtmlDetector()
 	}
 	best, err := d.DetectBest(body[:min(len(body), 64<<10)])
@@ -167,5 +167,5 @@ func guess(kind freshet.Kind, body []byte) (encoding.Encoding, string) {
 
 // HTML returns a page as UTF-8, whatever it is encoded in.
 func HTML(mediaType string, body []byte) ([]byte, error) {
-	return decode(freshet.HTML, mediaType, body)
+	return decode(reading.HTML, mediaType, body)
 }

@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 const (
@@ -51,7 +52,7 @@ func TestCharset(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			rd, err := extract.Extract(freshet.Recipe{}, freshet.Response{MediaType: tt.media, Body: tt.body})
+			rd, err := extract.Extract(reading.Recipe{}, freshet.Response{MediaType: tt.media, Body: tt.body})
 			if got := strings.TrimSuffix(string(rd.Text), "\n"); err != nil || got != tt.want {
 				t.Errorf("it reads %q, want %q (%v)", got, tt.want, err)
 			}
@@ -75,7 +76,7 @@ func TestStrayByte(t *testing.T) {
 					continue
 				}
 				body := page.before + page.text[:at+1] + string([]byte{stray}) + page.text[at:]
-				got, err := extract.Extract(freshet.Recipe{}, freshet.Response{MediaType: page.mediaType, Body: []byte(body)})
+				got, err := extract.Extract(reading.Recipe{}, freshet.Response{MediaType: page.mediaType, Body: []byte(body)})
 				if err != nil {
 					t.Fatalf("%s: %v", page.name, err)
 				}
@@ -89,7 +90,7 @@ func TestStrayByte(t *testing.T) {
 }
 
 func TestCharsetRefused(t *testing.T) {
-	_, err := extract.Extract(freshet.Recipe{}, freshet.Response{MediaType: "text/html; charset=iso-2022-kr", Body: []byte("<p>a")})
+	_, err := extract.Extract(reading.Recipe{}, freshet.Response{MediaType: "text/html; charset=iso-2022-kr", Body: []byte("<p>a")})
 	if classOf(err) != extract.FailEncoding {
 		t.Errorf("an encoding that is not safe to read fails with %v", err)
 	}
@@ -101,8 +102,8 @@ func FuzzCharset(f *testing.F) {
 	f.Add("", []byte("\x1b$B$\"\x1b(B"))
 	f.Add("text/html; charset=gb18030", []byte("<meta charset=koi8-r>\x81\x30"))
 	f.Fuzz(func(t *testing.T, media string, body []byte) {
-		for _, kind := range []freshet.Kind{freshet.Auto, freshet.Text, freshet.HTML} {
-			rd, err := extract.Extract(freshet.Recipe{Kind: kind}, freshet.Response{MediaType: media, Body: body})
+		for _, kind := range []reading.Kind{reading.Auto, reading.Text, reading.HTML} {
+			rd, err := extract.Extract(reading.Recipe{Kind: kind}, freshet.Response{MediaType: media, Body: body})
 			if err == nil {
 				checkText(t, rd.Text)
 				if !utf8.ValidString(rd.Title) || strings.ContainsAny(rd.Title, "\n\r\x1b") {

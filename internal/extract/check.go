@@ -9,6 +9,7 @@ import (
 	"github.com/theory/jsonpath"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 	"freshet/internal/lazyregexp"
 )
@@ -18,7 +19,7 @@ const maxSelector = 1024
 
 // Check reports what is wrong with a recipe, as an *invalid.Error, so
 // that it can be refused when it is written and not when it is first used.
-func Check(r freshet.Recipe) error {
+func Check(r reading.Recipe) error {
 	_, err := compile(r)
 	return err
 }

@@ -8,6 +8,8 @@ import (
 	"golang.org/x/net/html"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
+	"freshet/internal/freshet/reading"
 )
 
 // A document is a response, or what a step decoded. What it is parsed into is
@@ -15,7 +17,7 @@ import (
 type document struct {
 	body  []byte
 	media string
-	kind  freshet.Kind // "" if it is not text at all
+	kind  reading.Kind // "" if it is not text at all
 	date  time.Time    // at which it was sent, if known
 	url   string
 
@@ -26,9 +28,9 @@ type document struct {
 }
 
 // newDocument returns a document of a kind, or of the kind that it looks like.
-func newDocument(kind freshet.Kind, resp freshet.Response) *document {
+func newDocument(kind reading.Kind, resp freshet.Response) *document {
 	resp.Body = unpacked(resp.Body)
-	if kind == freshet.Auto {
+	if kind == reading.Auto {
 		kind, _ = kindOf(resp)
 	}
 	return &document{body: resp.Body, media: resp.MediaType, kind: kind, date: dateOf(resp), url: resp.URL}
@@ -68,9 +70,9 @@ func (d *document) root() (*html.Node, error) {
 		return nil, err
 	}
 	switch {
-	case d.kind == freshet.JSON:
+	case d.kind == reading.JSON:
 		return nil, fail(FailParse, "Use jq or jsonpath for JSON.", "this step needs a page, but the response is JSON")
-	case d.kind == freshet.PDF || d.kind == freshet.XLSX || d.kind == "":
+	case d.kind == reading.PDF || d.kind == reading.XLSX || d.kind == "":
 		return nil, fail(FailParse, "Read it with the step pdf, xlsx or decode first.", "this step needs a page, but the response is not one")
 	case d.isXML(src):
 		d.tree, err = parseXML(src)
@@ -83,13 +85,13 @@ func (d *document) root() (*html.Node, error) {
 // isXML reports whether names are to be taken as XML has them.
 func (d *document) isXML(src []byte) bool {
 	switch d.kind {
-	case freshet.HTML:
+	case reading.HTML:
 		return false
-	case freshet.XML:
+	case reading.XML:
 		return true
 	}
 	start := bytes.TrimLeft(src, " \t\r\n")
-	return bytes.HasPrefix(start, []byte("<")) && (d.kind == freshet.Feed || bytes.HasPrefix(start, []byte("<?xml")) || strings.Contains(d.media, "xml"))
+	return bytes.HasPrefix(start, []byte("<")) && (d.kind == reading.Feed || bytes.HasPrefix(start, []byte("<?xml")) || strings.Contains(d.media, "xml"))
 }
 
 // values returns the document as JSON.
@@ -102,9 +104,9 @@ func (d *document) values() ([]any, error) {
 		return nil, err
 	}
 	switch d.kind {
-	case freshet.CSV, freshet.ICal, freshet.XLSX:
+	case reading.CSV, reading.ICal, reading.XLSX:
 		return d.itemValues()
-	case freshet.Feed:
+	case reading.Feed:
 		if d.isXML(src) {
 			return d.itemValues()
 		}
@@ -152,7 +154,7 @@ type glance struct {
 	modified time.Time
 	dates    []time.Time // of items, the newest first
 	freshFor time.Duration
-	foretold freshet.Foretelling
+	foretold evidence.Announcement
 	items    []freshet.Item
 }
 
@@ -172,10 +174,10 @@ func (d *document) readOnce() (g glance, err error) {
 	switch d.kind {
 	case "":
 		return glance{text: describe(d.body, d.media)}, nil
-	case freshet.PDF:
+	case reading.PDF:
 		g.text, g.title, err = pdfText(d.body)
 		return g, err
-	case freshet.XLSX:
+	case reading.XLSX:
 		rows, err := readXLSX(d.body, 0, "")
 		if err != nil {
 			return g, err
@@ -188,15 +190,15 @@ func (d *document) readOnce() (g glance, err error) {
 		return g, err
 	}
 	switch d.kind {
-	case freshet.HTML:
+	case reading.HTML:
 		g.text, g.title = pageText(src)
-	case freshet.JSON:
+	case reading.JSON:
 		g.text, err = canonicalJSON(src)
-	case freshet.Feed:
+	case reading.Feed:
 		return readFeed(src, d.date)
-	case freshet.ICal:
+	case reading.ICal:
 		return readCalendar(src)
-	case freshet.CSV:
+	case reading.CSV:
 		g.text = plainText(src)
 		if rows, err := readCSV(src, 0); err == nil {
 			g.items = rows.items()

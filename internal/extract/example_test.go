@@ -5,13 +5,14 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // Two polls of a page that was served with another token and another order of
 // attributes, and on which one price has changed.
 func Example() {
 	read := func(body string) []byte {
-		rd, err := extract.Extract(freshet.Recipe{CSS: "#prices"}, freshet.Response{MediaType: "text/html", Body: []byte(body)})
+		rd, err := extract.Extract(reading.Recipe{CSS: "#prices"}, freshet.Response{MediaType: "text/html", Body: []byte(body)})
 		if err != nil {
 			fmt.Println(err)
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
+	"freshet/internal/freshet/reading"
 )
 
 // Limits on what is read whole into a tree. Pages and plain text without a
@@ -25,7 +27,7 @@ const (
 type Reading struct {
 	Text  []byte
 	Title string       // of the page or feed, if it has one
-	Kind  freshet.Kind // how it was read; never Auto
+	Kind  reading.Kind // how it was read; never Auto
 
 	// Modified is the date of the newest item of a feed or of the page on a
 	// sitemap that changed last, zero if there is none. It is what the source says, which may lie in the future.
@@ -41,7 +43,7 @@ type Reading struct {
 
 	// Foretold is when a feed says that it is updated: its schedule, from the moment that
 	// it counts from, and its hours and days of rest.
-	Foretold freshet.Foretelling
+	Foretold evidence.Announcement
 
 	Fields  freshet.Fields    // named values, if the recipe asks for any; nil where there is none
 	Missing map[string]string // why there is none
@@ -55,7 +57,7 @@ type Reading struct {
 // recipe itself is wrong.
 //
 // Reading with a selector can take arbitrarily long; see [Reader].
-func Extract(r freshet.Recipe, resp freshet.Response) (Reading, error) {
+func Extract(r reading.Recipe, resp freshet.Response) (Reading, error) {
 	p, err := compile(r)
 	if err != nil {
 		return Reading{}, err
@@ -70,7 +72,7 @@ func (p program) read(resp freshet.Response, watch func(step, value, time.Durati
 	start := value{form: documentForm, doc: doc}
 	rd := Reading{Kind: doc.kind}
 	if rd.Kind == "" {
-		rd.Kind = freshet.Text
+		rd.Kind = reading.Text
 	}
 	end, err := through(p.steps, start, watch)
 	if err != nil {
@@ -100,9 +102,9 @@ func (p program) read(resp freshet.Response, watch func(step, value, time.Durati
 func (p program) finish(rd *Reading, end value) error {
 	if end.form == documentForm {
 		g, err := end.doc.read()
-		if err != nil && p.kind == freshet.Auto && (end.doc.kind == freshet.PDF || end.doc.kind == freshet.XLSX || end.doc.kind == freshet.ICal) {
+		if err != nil && p.kind == reading.Auto && (end.doc.kind == reading.PDF || end.doc.kind == reading.XLSX || end.doc.kind == reading.ICal) {
 			g, err = glance{text: describe(end.doc.body, end.doc.media)}, nil // nobody said that it can be read
-			rd.Kind = freshet.Text
+			rd.Kind = reading.Text
 		}
 		if err != nil {
 			return err
@@ -164,7 +166,7 @@ func dateOf(resp freshet.Response) time.Time {
 
 // kindOf decides how to read a response by its media type and, where that says
 // little, by its look. It reports false for what is not text at all.
-func kindOf(resp freshet.Response) (freshet.Kind, bool) {
+func kindOf(resp freshet.Response) (reading.Kind, bool) {
 	media, _, err := mime.ParseMediaType(resp.MediaType)
 	if err != nil {
 		media, _, _ = strings.Cut(strings.ToLower(resp.MediaType), ";")
@@ -174,27 +176,27 @@ func kindOf(resp freshet.Response) (freshet.Kind, bool) {
 	switch {
 	case media == "text/html" || media == "application/xhtml+xml":
 		if looksLikeFeed(resp.Body) { // a common slip of feed servers
-			return freshet.Feed, true
+			return reading.Feed, true
 		}
-		return freshet.HTML, true
+		return reading.HTML, true
 	case sub == "rss+xml" || sub == "atom+xml" || sub == "rdf+xml" || sub == "feed+json":
-		return freshet.Feed, true
+		return reading.Feed, true
 	case sub == "json" || strings.HasSuffix(sub, "+json"):
 		return jsonKind(resp.Body), true
 	case sub == "xml" || strings.HasSuffix(sub, "+xml"):
 		return xmlKind(resp.Body), true
 	case (media == "text/calendar" || media == "text/plain") && looksLikeICal(resp.Body):
-		return freshet.ICal, true
+		return reading.ICal, true
 	case media == "text/plain" && looksLikeFeed(resp.Body): // as servers of raw files send them
-		return freshet.Feed, true
+		return reading.Feed, true
 	case media == "text/csv" || media == "text/tab-separated-values":
-		return freshet.CSV, true
+		return reading.CSV, true
 	case media == "application/pdf" && isPDF(resp.Body):
-		return freshet.PDF, true
+		return reading.PDF, true
 	case sub == "vnd.openxmlformats-officedocument.spreadsheetml.sheet":
-		return freshet.XLSX, true
+		return reading.XLSX, true
 	case top == "text" || textual[sub]:
-		return freshet.Text, true
+		return reading.Text, true
 	case media == "" || media == "application/octet-stream" || media == "unknown/unknown":
 		return kindByLook(resp.Body)
 	}
@@ -208,27 +210,27 @@ var textual = map[string]bool{
 	"x-www-form-urlencoded": true, "csv": true, "x-tex": true, "rtf": true,
 }
 
-func jsonKind(body []byte) freshet.Kind {
+func jsonKind(body []byte) reading.Kind {
 	head := body[:min(len(body), 1024)]
 	if bytes.Contains(head, []byte("jsonfeed.org/version/")) || bytes.Contains(head, []byte(`jsonfeed.org\/version\/`)) {
-		return freshet.Feed
+		return reading.Feed
 	}
-	return freshet.JSON
+	return reading.JSON
 }
 
-func xmlKind(body []byte) freshet.Kind {
+func xmlKind(body []byte) reading.Kind {
 	if looksLikeFeed(body) {
-		return freshet.Feed
+		return reading.Feed
 	}
-	return freshet.Text
+	return reading.Text
 }
 
-func kindByLook(body []byte) (freshet.Kind, bool) {
+func kindByLook(body []byte) (reading.Kind, bool) {
 	switch looks, _, _ := strings.Cut(http.DetectContentType(body), ";"); {
 	case looks == "application/pdf":
-		return freshet.PDF, true
+		return reading.PDF, true
 	case looks == "text/html":
-		return freshet.HTML, true
+		return reading.HTML, true
 	case looks == "text/xml":
 		return xmlKind(body), true
 	case !strings.HasPrefix(looks, "text/"):
@@ -236,15 +238,15 @@ func kindByLook(body []byte) (freshet.Kind, bool) {
 	}
 	switch start := bytes.TrimLeft(body, "\ufeff \t\r\n"); {
 	case looksLikeFeed(start):
-		return freshet.Feed, true
+		return reading.Feed, true
 	case looksLikeICal(start):
-		return freshet.ICal, true
+		return reading.ICal, true
 	case bytes.HasPrefix(start, []byte("{")) || bytes.HasPrefix(start, []byte("[")):
 		if len(body) <= maxTree && validJSON(body) {
 			return jsonKind(body), true
 		}
 	}
-	return freshet.Text, true
+	return reading.Text, true
 }
 
 // describe reads what is not text (an image, an archive, a document): it is

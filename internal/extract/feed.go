@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/html"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/lazyregexp"
 )
 
@@ -97,7 +98,7 @@ func readFeed(src []byte, answered time.Time) (g glance, err error) {
 
 // mostItemDates is how many dates of items are told: more than are gone by, because some
 // may lie in the future.
-const mostItemDates = 4 * freshet.MostDates
+const mostItemDates = 4 * evidence.MaxDates
 
 // newestFirst returns the newest of some dates, each once. When an item came out counts,
 // and not when it was touched: some feeds stamp all of them whenever they are built.
@@ -340,13 +341,13 @@ func periodIn(head []byte) time.Duration {
 
 // feedForetold returns when a feed says that it is updated: by a schedule that counts from
 // a moment, and not in some hours of the day and on some days of the week.
-func feedForetold(src []byte) (f freshet.Foretelling) {
+func feedForetold(src []byte) (f evidence.Announcement) {
 	head := headOf(src)
 	const longest = 7 * 24 * time.Hour // months and years have no length
 	if period, base := periodIn(head), baseElement.FindSubmatch(head); base != nil && period >= time.Minute && period <= longest {
 		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04-0700", "2006-01-02"} {
 			if at, err := time.Parse(layout, string(base[1])); err == nil && at.Year() >= 1970 && at.Year() < 2200 {
-				f.Next = []freshet.NextWord{{By: freshet.NextByFeed, At: at.UTC(), Every: period}}
+				f.Next = []evidence.Next{{By: evidence.NextByFeed, At: at.UTC(), Every: period}}
 				break
 			}
 		}

@@ -10,13 +10,15 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/units"
 )
 
 // extractFeed reads a feed, whatever else it looks like.
 func extractFeed(body string) (extract.Reading, error) {
-	return extract.Extract(freshet.Recipe{Kind: freshet.Feed}, freshet.Response{Status: 200, MediaType: "application/rss+xml", Body: []byte(body)})
+	return extract.Extract(reading.Recipe{Kind: reading.Feed}, freshet.Response{Status: 200, MediaType: "application/rss+xml", Body: []byte(body)})
 }
 
 // An item is told by its description; its content is told only if it has none.
@@ -78,7 +80,7 @@ func TestFeedTTL(t *testing.T) {
 	}
 	for _, tt := range tests {
 		body := `<rss version="2.0" xmlns:sy="http://purl.org/rss/1.0/modules/syndication/"><channel><title>f</title>` + tt.channel + `<item><title>i</title></item></channel></rss>`
-		rd, err := extract.Extract(freshet.Recipe{}, freshet.Response{MediaType: "application/rss+xml", Body: []byte(body)})
+		rd, err := extract.Extract(reading.Recipe{}, freshet.Response{MediaType: "application/rss+xml", Body: []byte(body)})
 		if err != nil || rd.FreshFor != tt.want {
 			t.Errorf("%s: it stays as it is for %v (%v), want %v", tt.channel, rd.FreshFor, err, tt.want)
 		}
@@ -88,27 +90,27 @@ func TestFeedTTL(t *testing.T) {
 // A feed says when it is updated: its schedule, and its hours and days of rest.
 func TestFeedForetells(t *testing.T) {
 	base := time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC)
-	scheduled := func(every time.Duration) []freshet.NextWord {
-		return []freshet.NextWord{{By: freshet.NextByFeed, At: base, Every: every}}
+	scheduled := func(every time.Duration) []evidence.Next {
+		return []evidence.Next{{By: evidence.NextByFeed, At: base, Every: every}}
 	}
 	for _, c := range []struct {
 		channel string
-		want    freshet.Foretelling
+		want    evidence.Announcement
 	}{
-		{"", freshet.Foretelling{}},
-		{"<sy:updatePeriod>hourly</sy:updatePeriod>", freshet.Foretelling{}},
-		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateBase>2000-01-01T12:00+00:00</sy:updateBase>", freshet.Foretelling{Next: scheduled(units.Day)}},
-		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency><sy:updateBase> 2000-01-01T13:00:00+01:00 </sy:updateBase>", freshet.Foretelling{Next: scheduled(6 * time.Hour)}},
-		{"<sy:updatePeriod>yearly</sy:updatePeriod><sy:updateBase>2000-01-01T12:00+00:00</sy:updateBase>", freshet.Foretelling{}},
-		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateBase>noon</sy:updateBase>", freshet.Foretelling{}},
-		{"<skipHours><hour>0</hour><hour> 1 </hour><hour>24</hour><hour>77</hour></skipHours>", freshet.Foretelling{Rests: 3}},
-		{"<skipDays><day>Sunday</day><day>SATURDAY</day><day>Someday</day></skipDays>", freshet.Foretelling{Rests: 1<<freshet.RestDays | 1<<(freshet.RestDays+6)}},
-		{"<skipHours>" + strings.Repeat("<hour>3</hour>", 40) + "</skipHours><skipDays><day>Monday</day></skipDays>", freshet.Foretelling{Rests: 1<<3 | 1<<(freshet.RestDays+1)}},
-		{"<skipDays><day>Monday</day><day>Tuesday</day><day>Wednesday</day><day>Thursday</day><day>Friday</day><day>Saturday</day><day>Sunday</day></skipDays>", freshet.Foretelling{}},
-		{"<item><title>a</title><description>&lt;skipHours&gt;</description><skipHours><hour>4</hour></skipHours></item>", freshet.Foretelling{}},
+		{"", evidence.Announcement{}},
+		{"<sy:updatePeriod>hourly</sy:updatePeriod>", evidence.Announcement{}},
+		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateBase>2000-01-01T12:00+00:00</sy:updateBase>", evidence.Announcement{Next: scheduled(units.Day)}},
+		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency><sy:updateBase> 2000-01-01T13:00:00+01:00 </sy:updateBase>", evidence.Announcement{Next: scheduled(6 * time.Hour)}},
+		{"<sy:updatePeriod>yearly</sy:updatePeriod><sy:updateBase>2000-01-01T12:00+00:00</sy:updateBase>", evidence.Announcement{}},
+		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateBase>noon</sy:updateBase>", evidence.Announcement{}},
+		{"<skipHours><hour>0</hour><hour> 1 </hour><hour>24</hour><hour>77</hour></skipHours>", evidence.Announcement{Rests: 3}},
+		{"<skipDays><day>Sunday</day><day>SATURDAY</day><day>Someday</day></skipDays>", evidence.Announcement{Rests: 1<<evidence.RestDays | 1<<(evidence.RestDays+6)}},
+		{"<skipHours>" + strings.Repeat("<hour>3</hour>", 40) + "</skipHours><skipDays><day>Monday</day></skipDays>", evidence.Announcement{Rests: 1<<3 | 1<<(evidence.RestDays+1)}},
+		{"<skipDays><day>Monday</day><day>Tuesday</day><day>Wednesday</day><day>Thursday</day><day>Friday</day><day>Saturday</day><day>Sunday</day></skipDays>", evidence.Announcement{}},
+		{"<item><title>a</title><description>&lt;skipHours&gt;</description><skipHours><hour>4</hour></skipHours></item>", evidence.Announcement{}},
 	} {
 		body := `<rss version="2.0" xmlns:sy="http://purl.org/rss/1.0/modules/syndication/"><channel><title>f</title>` + c.channel + `<item><title>i</title></item></channel></rss>`
-		rd, err := extract.Extract(freshet.Recipe{}, freshet.Response{MediaType: "application/rss+xml", Body: []byte(body)})
+		rd, err := extract.Extract(reading.Recipe{}, freshet.Response{MediaType: "application/rss+xml", Body: []byte(body)})
 		if diff := cmp.Diff(c.want, rd.Foretold); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got)\n%s", c.channel, err, diff)
 		}

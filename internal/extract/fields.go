@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 	"freshet/internal/suggest"
 )
@@ -24,13 +24,13 @@ const (
 type namedField struct {
 	name, field string
 	steps       []func(value) (value, error)
-	as          freshet.ValueType
+	as          reading.ValueType
 	order       string
 }
 
 // compileFields makes extracts ready, in the order of their names. Language is
 // what a bare selector is written in, if not CSS.
-func compileFields(field string, all freshet.Extracts, language string) (fields []namedField, err error) {
+func compileFields(field string, all reading.Extracts, language string) (fields []namedField, err error) {
 	if len(all) > maxFields {
 		return nil, invalid.Errorf(field, "has %d values; the most is %d", len(all), maxFields)
 	}
@@ -43,7 +43,7 @@ func compileFields(field string, all freshet.Extracts, language string) (fields 
 		if language != "" && language != "css" && one.CSS != "" {
 			k := keyExtract(one.CSS, language)
 			if isMember(one.CSS, language) {
-				k = freshet.Extract{JSONPath: "$[" + quote(one.CSS) + "]"}
+				k = reading.Extract{JSONPath: "$[" + quote(one.CSS) + "]"}
 			}
 			k.As, k.Order, k.Regex = one.As, one.Order, one.Regex
 			one = k
@@ -57,12 +57,12 @@ func compileFields(field string, all freshet.Extracts, language string) (fields 
 	return fields, nil
 }
 
-func compileField(field, name string, e freshet.Extract) (f namedField, err error) {
+func compileField(field, name string, e reading.Extract) (f namedField, err error) {
 	f = namedField{name: name, field: field, as: e.As, order: e.Order}
 	if f.as == "" {
-		f.as = freshet.AsText
+		f.as = reading.AsText
 	}
-	if !slices.Contains(freshet.ValueTypes, f.as) {
+	if !slices.Contains(reading.ValueTypes, f.as) {
 		known := []string{"text", "number", "date", "bool", "list"}
 		return f, invalid.Errorf(field+".as", "unknown type %q%s; use %s", e.As, suggest.DidYouMean(string(e.As), known), strings.Join(known, ", "))
 	}
@@ -108,7 +108,7 @@ func compileField(field, name string, e freshet.Extract) (f namedField, err erro
 
 // finderOf returns what finds the place of a value, and the language it is
 // written in; both are zero if nothing says where.
-func finderOf(field string, e freshet.Extract) (find func(value) (value, error), language string, err error) {
+func finderOf(field string, e reading.Extract) (find func(value) (value, error), language string, err error) {
 	for _, one := range []struct {
 		name, text string
 		compile    func(field, text string) (func(value) (value, error), error)
@@ -156,7 +156,7 @@ func (f namedField) take(v value) (found any, missing error, err error) {
 
 // ofJSON returns values that have the wanted type already.
 func (f namedField) ofJSON(values []any) (any, bool) {
-	if f.as == freshet.AsList {
+	if f.as == reading.AsList {
 		var list []string
 		for _, v := range spread(values)[:min(len(spread(values)), maxFieldItems)] {
 			list = append(list, oneLine(textOf(bounded(v)), maxFieldText))
@@ -165,11 +165,11 @@ func (f namedField) ofJSON(values []any) (any, bool) {
 	}
 	switch x := bounded(values[0]).(type) {
 	case float64:
-		if f.as == freshet.AsNumber {
+		if f.as == reading.AsNumber {
 			return x, true
 		}
 	case bool:
-		if f.as == freshet.AsBool {
+		if f.as == reading.AsBool {
 			return x, true
 		}
 	case nil:
@@ -180,17 +180,17 @@ func (f namedField) ofJSON(values []any) (any, bool) {
 
 // typed reads a text as a type. Of several lines the first counts, except for a
 // text, which keeps all, and a list.
-func typed(text []byte, as freshet.ValueType, order string) (any, error) {
+func typed(text []byte, as reading.ValueType, order string) (any, error) {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	first := oneLine(unmarked(string(line)), maxFieldText)
 	switch as {
-	case freshet.AsNumber:
+	case reading.AsNumber:
 		return orNil(ParseNumber(first))
-	case freshet.AsDate:
+	case reading.AsDate:
 		return orNil(ParseDate(first, order))
-	case freshet.AsBool:
+	case reading.AsBool:
 		return orNil(ParseBool(first))
-	case freshet.AsList:
+	case reading.AsList:
 		list := []string{}
 		for line := range bytes.Lines(text) {
 			if s := oneLine(unmarked(string(line)), maxFieldText); s != "" && len(list) < maxFieldItems {

@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 func TestParseNumber(t *testing.T) {
@@ -125,7 +126,7 @@ func TestParseBool(t *testing.T) {
 }
 
 // recipeOf reads a recipe as it stands in a file.
-func recipeOf(t testing.TB, text string) (r freshet.Recipe) {
+func recipeOf(t testing.TB, text string) (r reading.Recipe) {
 	t.Helper()
 	b, err := yaml.YAMLToJSON([]byte(text))
 	if err == nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/extract"
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/units"
 )
 
@@ -89,7 +89,7 @@ func TestForetold(t *testing.T) {
 		if got.Dayless {
 			flags += "d"
 		}
-		if ok != !c.at.IsZero() || ok && (!got.At.Equal(c.at) || got.Every != c.every || flags != c.flags || got.By != freshet.NextByText) {
+		if ok != !c.at.IsZero() || ok && (!got.At.Equal(c.at) || got.Every != c.every || flags != c.flags || got.By != evidence.NextByText) {
 			t.Errorf("%q says %v, every %v %s (%t), want %v, every %v %s", c.text, got.At, got.Every, flags, ok, c.at, c.every, c.flags)
 		}
 	}
@@ -127,9 +127,9 @@ func FuzzForetold(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, unix int64) {
 		now := time.Unix(unix&(1<<33-1), 0).UTC()
-		for _, read := range []func() (freshet.NextWord, bool){
-			func() (freshet.NextWord, bool) { return extract.Foretold([]byte(text), now, nil) },
-			func() (freshet.NextWord, bool) { return extract.ForetoldBy(text, now, nil) },
+		for _, read := range []func() (evidence.Next, bool){
+			func() (evidence.Next, bool) { return extract.Foretold([]byte(text), now, nil) },
+			func() (evidence.Next, bool) { return extract.ForetoldBy(text, now, nil) },
 		} {
 			if next, ok := read(); ok && (!next.At.After(now) && (!next.Zoneless || !next.At.After(now.Add(-12*time.Hour))) || next.Every < 0 || next.At.Sub(now) > 410*24*time.Hour && !strings.ContainsAny(text, "0123456789")) {
 				t.Errorf("%q says at %v that it changes at %v", text, now, next)

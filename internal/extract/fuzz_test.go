@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 func FuzzNumber(f *testing.F) {
@@ -49,11 +50,11 @@ func FuzzDate(f *testing.F) {
 }
 
 // fuzzStep reads bodies with a step and wants a text in order, or an error.
-func fuzzStep(f *testing.F, kind freshet.Kind, chain string, seeds ...string) {
+func fuzzStep(f *testing.F, kind reading.Kind, chain string, seeds ...string) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
 	}
-	r := freshet.Recipe{Kind: kind, Read: chainOf(f, chain)}
+	r := reading.Recipe{Kind: kind, Read: chainOf(f, chain)}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if len(body) > 64<<10 {
 			return
@@ -77,19 +78,19 @@ func fuzzStep(f *testing.F, kind freshet.Kind, chain string, seeds ...string) {
 }
 
 func FuzzICal(f *testing.F) {
-	fuzzStep(f, freshet.ICal, "[]", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1\nDTSTART;TZID=\"Europe/Berlin\":20260312T100000\nSUMMARY:a\\,b\n c\nRECURRENCE-ID:20260312\nBEGIN:VALARM\nEND:VALARM\nEND:VEVENT\nEND:VCALENDAR\n")
+	fuzzStep(f, reading.ICal, "[]", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1\nDTSTART;TZID=\"Europe/Berlin\":20260312T100000\nSUMMARY:a\\,b\n c\nRECURRENCE-ID:20260312\nBEGIN:VALARM\nEND:VALARM\nEND:VEVENT\nEND:VCALENDAR\n")
 }
 
 func FuzzCSV(f *testing.F) {
-	fuzzStep(f, freshet.CSV, "[table]", "a;b\n1;2\n", "a,b,c\n\"x\ny\",2\n", "\"", "a\tb\n")
+	fuzzStep(f, reading.CSV, "[table]", "a;b\n1;2\n", "a,b,c\n\"x\ny\",2\n", "\"", "a\tb\n")
 }
 
 func FuzzPDF(f *testing.F) {
-	fuzzStep(f, freshet.PDF, "[]", onePagePDF("Hello"), "%PDF-1.4\n")
+	fuzzStep(f, reading.PDF, "[]", onePagePDF("Hello"), "%PDF-1.4\n")
 }
 
 func FuzzXLSX(f *testing.F) {
-	fuzzStep(f, freshet.XLSX, "[]", string(workbookOf(f, "<worksheet/>")), "PK\x05\x06")
+	fuzzStep(f, reading.XLSX, "[]", string(workbookOf(f, "<worksheet/>")), "PK\x05\x06")
 }
 
 // FuzzSheet reads workbooks whose archive is in order: that of a fuzzer hardly ever is.
@@ -104,7 +105,7 @@ func FuzzSheet(f *testing.F) {
 			return
 		}
 		book := packedBook(t, map[string]string{"xl/sharedStrings.xml": shared, "xl/worksheets/sheet1.xml": `<worksheet><sheetData>` + cells + `</sheetData></worksheet>`})
-		rd, err := extract.Extract(freshet.Recipe{Kind: freshet.XLSX}, freshet.Response{Body: book})
+		rd, err := extract.Extract(reading.Recipe{Kind: reading.XLSX}, freshet.Response{Body: book})
 		if err == nil {
 			checkText(t, rd.Text)
 		} else if classOf(err) == "" {
@@ -123,7 +124,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		rd, err := extract.Extract(freshet.Recipe{Read: []freshet.Step{{Name: "decode", Arg: string(arg)}}}, freshet.Response{Body: body})
+		rd, err := extract.Extract(reading.Recipe{Read: []reading.Step{{Name: "decode", Arg: string(arg)}}}, freshet.Response{Body: body})
 		if err == nil {
 			checkText(t, rd.Text)
 		}
@@ -142,11 +143,11 @@ func FuzzChain(f *testing.F) {
 		if len(chain) > 300 || len(body) > 4<<10 || strings.Contains(chain, `"jq"`) { // a program may run for ever
 			return
 		}
-		var steps []freshet.Step
+		var steps []reading.Step
 		if json.Unmarshal([]byte(chain), &steps) != nil {
 			return
 		}
-		r := freshet.Recipe{Read: steps}
+		r := reading.Recipe{Read: steps}
 		if extract.Check(r) != nil {
 			if _, err := extract.Extract(r, response(body)); err == nil {
 				t.Error("Extract takes a recipe that Check refuses")
@@ -177,16 +178,16 @@ func FuzzExtract(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var e freshet.Extract
+		var e reading.Extract
 		if json.Unmarshal(text, &e) != nil {
 			return
 		}
 		written, err := json.Marshal(e)
-		var again freshet.Extract
+		var again reading.Extract
 		if err != nil || json.Unmarshal(written, &again) != nil {
 			t.Fatalf("%s is written as %s (%v)", how, written, err)
 		}
-		rd, err := extract.Extract(freshet.Recipe{Extract: freshet.Extracts{"x": e}}, response(body))
+		rd, err := extract.Extract(reading.Recipe{Extract: reading.Extracts{"x": e}}, response(body))
 		if err != nil {
 			return
 		}

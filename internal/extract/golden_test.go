@@ -16,6 +16,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 var update = flag.Bool("update", false, "accept what the code says now as golden")
@@ -65,7 +66,7 @@ func golden(t *testing.T, dir string, judge func(t *testing.T, in map[string][]b
 // and a body, and what should be read from them.
 func TestExtractGolden(t *testing.T) {
 	golden(t, "extract", func(t *testing.T, in map[string][]byte) []txtar.File {
-		var r freshet.Recipe
+		var r reading.Recipe
 		if in["recipe"] != nil {
 			if err := json.Unmarshal(in["recipe"], &r); err != nil {
 				t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 )
 
 // zoo makes the responses of the cases in testdata/hostile.json, by id.
@@ -83,7 +84,7 @@ func utf16le(s string) (b []byte) {
 // A hostileCase says what is expected of one beast, or of it under a recipe.
 type hostileCase struct {
 	ID     string // of the beast, and behind a "+" what is special
-	Recipe freshet.Recipe
+	Recipe reading.Recipe
 	Fails  failure.Class // "" if it can be read
 	Text   string        // the start of the text
 	Title  string
@@ -132,7 +133,7 @@ func TestHostile(t *testing.T) {
 }
 
 func TestModifiedIgnoresSlips(t *testing.T) {
-	rd, err := extract.Extract(freshet.Recipe{}, zoo["parse-feed_date_future"]())
+	rd, err := extract.Extract(reading.Recipe{}, zoo["parse-feed_date_future"]())
 	if want := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC); err != nil || !rd.Modified.Equal(want) {
 		t.Errorf("the feed is dated %v, want %v (%v)", rd.Modified, want, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // An itemFinder finds the items in a response.
@@ -23,12 +24,12 @@ type itemFinder struct {
 	fields []namedField
 }
 
-func compileItems(r freshet.ItemRecipe) (*itemFinder, error) {
+func compileItems(r reading.Items) (*itemFinder, error) {
 	if r.IsZero() {
 		return nil, nil
 	}
 	f := &itemFinder{field: "items"}
-	find, language, err := finderOf("items", freshet.Extract{CSS: r.CSS, XPath: r.XPath, JSONPath: r.JSONPath, JQ: r.JQ})
+	find, language, err := finderOf("items", reading.Extract{CSS: r.CSS, XPath: r.XPath, JSONPath: r.JSONPath, JQ: r.JQ})
 	if err != nil {
 		return nil, err
 	}
@@ -52,16 +53,16 @@ func isMember(key, language string) bool {
 }
 
 // keyExtract returns a key in the language of the selector of the items.
-func keyExtract(key, language string) freshet.Extract {
+func keyExtract(key, language string) reading.Extract {
 	switch language {
 	case "xpath":
-		return freshet.Extract{XPath: key}
+		return reading.Extract{XPath: key}
 	case "jsonpath":
-		return freshet.Extract{JSONPath: key}
+		return reading.Extract{JSONPath: key}
 	case "jq":
-		return freshet.Extract{JQ: key}
+		return reading.Extract{JQ: key}
 	}
-	return freshet.Extract{CSS: key}
+	return reading.Extract{CSS: key}
 }
 
 // items returns the items in a response, and what they were found in. End is what
@@ -269,7 +270,7 @@ func itemsOf(v value) []freshet.Item {
 	case itemsForm:
 		return v.items
 	case documentForm:
-		if v.doc.kind == freshet.JSON {
+		if v.doc.kind == reading.JSON {
 			if len(v.doc.body) > largeBody { // its tree would be many times as large, and nobody asked
 				return nil
 			}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/html"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // Bounds on looking for the element of a place.
@@ -21,22 +22,22 @@ const (
 // holds what differs in a line of all pages. The pages are versions of one, read
 // without any steps; line reports whether a line of their text is the one. There is no
 // such step if the pages have no such element each, or lose more by it than the line.
-func Locate(pages [][]byte, line func(string) bool) (freshet.Step, bool) {
+func Locate(pages [][]byte, line func(string) bool) (reading.Step, bool) {
 	if len(pages) < leastLocated {
-		return freshet.Step{}, false
+		return reading.Step{}, false
 	}
-	found, err := safely(func() (freshet.Step, error) { return locate(pages, line) })
+	found, err := safely(func() (reading.Step, error) { return locate(pages, line) })
 	return found, err == nil && found.Name != ""
 }
 
-func locate(pages [][]byte, line func(string) bool) (best freshet.Step, err error) {
+func locate(pages [][]byte, line func(string) bool) (best reading.Step, err error) {
 	var blocks []*html.Node // that show the line, one of each page
 	var roots []*html.Node
 	for _, body := range pages {
 		if len(body) > maxLocated {
 			return best, nil
 		}
-		root, err := (&document{body: body, kind: freshet.HTML}).root()
+		root, err := (&document{body: body, kind: reading.HTML}).root()
 		if err != nil {
 			return best, err
 		}
@@ -149,23 +150,23 @@ func isWithin(n, of *html.Node) bool {
 	return false
 }
 
-func dropping(selector string) freshet.Step {
+func dropping(selector string) reading.Step {
 	arg, err := json.Marshal(selector)
 	if err != nil {
 		panic(err) // a string always marshals
 	}
-	return freshet.Step{Name: "drop", Arg: string(arg)}
+	return reading.Step{Name: "drop", Arg: string(arg)}
 }
 
 // spares reports whether a step takes a line out of pages, or what differs in it, and
 // little else.
-func spares(step freshet.Step, pages [][]byte, line func(string) bool) bool {
+func spares(step reading.Step, pages [][]byte, line func(string) bool) bool {
 	for _, body := range pages {
-		before, err := Extract(freshet.Recipe{Kind: freshet.HTML}, freshet.Response{Body: body})
+		before, err := Extract(reading.Recipe{Kind: reading.HTML}, freshet.Response{Body: body})
 		if err != nil {
 			return false
 		}
-		after, err := Extract(freshet.Recipe{Kind: freshet.HTML, Read: []freshet.Step{step}}, freshet.Response{Body: body})
+		after, err := Extract(reading.Recipe{Kind: reading.HTML, Read: []reading.Step{step}}, freshet.Response{Body: body})
 		if err != nil || countLines(before.Text)-countLines(after.Text) > mostTaken {
 			return false
 		}

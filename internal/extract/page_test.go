@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 func FuzzHTML(f *testing.F) {
@@ -16,12 +17,12 @@ func FuzzHTML(f *testing.F) {
 	f.Add([]byte("<table><tr><td><ul><li><pre>a\n b</pre><h2>x<svg><p>y</template>"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		resp := freshet.Response{MediaType: "text/html; charset=utf-8", Body: src}
-		rd, err := extract.Extract(freshet.Recipe{Kind: freshet.HTML}, resp)
+		rd, err := extract.Extract(reading.Recipe{Kind: reading.HTML}, resp)
 		if err != nil {
 			t.Fatalf("a page cannot be read: %v", err)
 		}
 		checkText(t, rd.Text)
-		if rd, err := extract.Extract(freshet.Recipe{CSS: "body, td, li"}, resp); err == nil {
+		if rd, err := extract.Extract(reading.Recipe{CSS: "body, td, li"}, resp); err == nil {
 			checkText(t, rd.Text)
 		}
 		// A text set line by line reads as itself, but for blank lines.
@@ -32,7 +33,7 @@ func FuzzHTML(f *testing.F) {
 				set.WriteString("<pre>" + html.EscapeString(line) + "</pre>")
 			}
 		}
-		again, err := extract.Extract(freshet.Recipe{Kind: freshet.HTML}, page(set.String()))
+		again, err := extract.Extract(reading.Recipe{Kind: reading.HTML}, page(set.String()))
 		if err != nil || string(again.Text) != want.String() {
 			t.Errorf("%q reads %q when read again (%v)", want.String(), again.Text, err)
 		}

@@ -16,6 +16,7 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 )
 
 // onePagePDF returns a PDF file with lines of text.
@@ -49,15 +50,15 @@ func onePagePDF(lines ...string) string {
 }
 
 func TestPDF(t *testing.T) {
-	rd, err := extract.Extract(freshet.Recipe{}, freshet.Response{MediaType: "application/pdf", Body: []byte(onePagePDF("First line", "Second line"))})
-	if err != nil || string(rd.Text) != "First line\nSecond line\n" || rd.Kind != freshet.PDF || rd.Title != "A paper" {
+	rd, err := extract.Extract(reading.Recipe{}, freshet.Response{MediaType: "application/pdf", Body: []byte(onePagePDF("First line", "Second line"))})
+	if err != nil || string(rd.Text) != "First line\nSecond line\n" || rd.Kind != reading.PDF || rd.Title != "A paper" {
 		t.Errorf("the file is read as %q, kind %s, title %q (%v)", rd.Text, rd.Kind, rd.Title, err)
 	}
-	rd, err = extract.Extract(freshet.Recipe{Read: chainOf(t, `[pdf, {regex: '(\w+) line'}]`)}, response(onePagePDF("First line", "Second line")))
+	rd, err = extract.Extract(reading.Recipe{Read: chainOf(t, `[pdf, {regex: '(\w+) line'}]`)}, response(onePagePDF("First line", "Second line")))
 	if err != nil || string(rd.Text) != "First\nSecond\n" {
 		t.Errorf("the file is read as %q (%v)", rd.Text, err)
 	}
-	if _, err = extract.Extract(freshet.Recipe{Kind: freshet.PDF}, response("%PDF-1.4 nonsense")); classOf(err) != extract.FailParse {
+	if _, err = extract.Extract(reading.Recipe{Kind: reading.PDF}, response("%PDF-1.4 nonsense")); classOf(err) != extract.FailParse {
 		t.Errorf("a broken file is read with %v", err)
 	}
 }
@@ -95,15 +96,15 @@ func packedBook(t testing.TB, parts map[string]string) []byte {
 func TestXLSX(t *testing.T) {
 	book := workbookOf(t, `<worksheet><sheetData><row r="1"><c r="A1" t="s"><v>0</v></c><c r="C1" t="inlineStr"><is><t>Price</t></is></c></row>`+
 		`<row r="2"><c r="A2" t="s"><v>1</v></c><c r="B2" t="b"><v>1</v></c><c r="C2"><f>1+1</f><v>12.5</v></c></row></sheetData></worksheet>`)
-	rd, err := extract.Extract(freshet.Recipe{Kind: freshet.XLSX}, freshet.Response{Body: book})
+	rd, err := extract.Extract(reading.Recipe{Kind: reading.XLSX}, freshet.Response{Body: book})
 	if err != nil || string(rd.Text) != "Name |  | Price\nAlpha | true | 12.5\n" {
 		t.Errorf("the sheet is read as %q (%v)", rd.Text, err)
 	}
-	rd, err = extract.Extract(freshet.Recipe{Read: chainOf(t, `[{xlsx: prices}]`)}, freshet.Response{Body: book})
+	rd, err = extract.Extract(reading.Recipe{Read: chainOf(t, `[{xlsx: prices}]`)}, freshet.Response{Body: book})
 	if err != nil || !strings.Contains(string(rd.Text), "Alpha") {
 		t.Errorf("the sheet is read as %q (%v)", rd.Text, err)
 	}
-	if _, err := extract.Extract(freshet.Recipe{Read: chainOf(t, `[{xlsx: Other}]`)}, freshet.Response{Body: book}); classOf(err) != extract.FailSelector {
+	if _, err := extract.Extract(reading.Recipe{Read: chainOf(t, `[{xlsx: Other}]`)}, freshet.Response{Body: book}); classOf(err) != extract.FailSelector {
 		t.Errorf("another sheet is read with %v", err)
 	}
 }
@@ -136,7 +137,7 @@ func TestBombs(t *testing.T) {
 		{"JSON that nests", `[{jq: .}]`, []byte(strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)), extract.FailLimit},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			rd, err := extract.Extract(freshet.Recipe{Read: chainOf(t, tt.chain)}, freshet.Response{Body: tt.body})
+			rd, err := extract.Extract(reading.Recipe{Read: chainOf(t, tt.chain)}, freshet.Response{Body: tt.body})
 			if classOf(err) != tt.class {
 				t.Errorf("it is read with %v, want %q", err, tt.class)
 			}
@@ -155,12 +156,12 @@ func TestRunawayStepsAreStopped(t *testing.T) {
 		`[{jq: 'def f: f; f'}]`:                  "read[0].jq took",
 		`[text, {regex: '((a*)*)*b{50}{20}$'}]`:  "",
 	} {
-		_, err := r.Read(t.Context(), freshet.Recipe{Read: chainOf(t, chain)}, response(`{"a": 1}`))
+		_, err := r.Read(t.Context(), reading.Recipe{Read: chainOf(t, chain)}, response(`{"a": 1}`))
 		if want != "" && (classOf(err) != extract.FailLimit || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", chain, err, want)
 		}
 	}
-	rd, err := r.Read(t.Context(), freshet.Recipe{Read: chainOf(t, `[{jq: .a}]`), Extract: freshet.Extracts{"l": {JQ: "[.a, 2]", As: freshet.AsList}}}, response(`{"a": 1}`))
+	rd, err := r.Read(t.Context(), reading.Recipe{Read: chainOf(t, `[{jq: .a}]`), Extract: reading.Extracts{"l": {JQ: "[.a, 2]", As: reading.AsList}}}, response(`{"a": 1}`))
 	if err != nil || string(rd.Text) != "1\n" || cmp.Diff(freshet.Fields{"l": []string{"1", "2"}}, rd.Fields) != "" {
 		t.Errorf("after that a page is read as %q, %v (%v)", rd.Text, rd.Fields, err)
 	}

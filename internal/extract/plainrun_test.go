@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // Text is set eight bytes at a time where that can be done, and comes out as if each were
@@ -28,7 +29,7 @@ func TestTextIsSetTheSameInAnyPiece(t *testing.T) {
 }
 
 func read(t *rapid.T, page string) string {
-	r, err := extract.Extract(freshet.Recipe{}, freshet.Response{MediaType: "text/html", Body: []byte(page)})
+	r, err := extract.Extract(reading.Recipe{}, freshet.Response{MediaType: "text/html", Body: []byte(page)})
 	if err != nil {
 		t.Fatal(err)
 	}

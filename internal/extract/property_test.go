@@ -13,10 +13,11 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // textOf returns the text of an HTML page.
-func textOf(t interface{ Fatalf(string, ...any) }, r freshet.Recipe, body string) string {
+func textOf(t interface{ Fatalf(string, ...any) }, r reading.Recipe, body string) string {
 	rd, err := extract.Extract(r, page(body))
 	if err != nil {
 		t.Fatalf("extract from %q: %v", body, err)
@@ -111,7 +112,7 @@ func TestNoiseDoesNotShow(t *testing.T) {
 		}, func(a []string) []string {
 			return append(rapid.Permutation(a).Draw(t, "order"), fmt.Sprintf(`data-nonce="%d"`, rapid.IntRange(0, 99).Draw(t, "nonce")))
 		}, rapid.Bool().Draw(t, "upper case"))
-		want, got := textOf(t, freshet.Recipe{}, quiet.String()), textOf(t, freshet.Recipe{}, noisy.String())
+		want, got := textOf(t, reading.Recipe{}, quiet.String()), textOf(t, reading.Recipe{}, noisy.String())
 		if got != want {
 			t.Errorf("noise shows in %q:\n%s", noisy.String(), cmp.Diff(want, got))
 		}
@@ -148,7 +149,7 @@ func TestSpaceDoesNotShow(t *testing.T) {
 		for _, tag := range append(blocks, "li", "ul", "table", "tr") {
 			loose = strings.ReplaceAll(loose, "</"+tag+">", " \n</"+tag+">\n\t")
 		}
-		want, got := textOf(t, freshet.Recipe{}, tight), textOf(t, freshet.Recipe{}, loose)
+		want, got := textOf(t, reading.Recipe{}, tight), textOf(t, reading.Recipe{}, loose)
 		if got != want {
 			t.Errorf("white space shows in %q:\n%s", loose, cmp.Diff(want, got))
 		}
@@ -162,13 +163,13 @@ func TestTreeReadsLikeStream(t *testing.T) {
 		n := drawNode(t, 4, false)
 		n.write(&b, func() string { return "" }, func(a []string) []string { return a }, false)
 		body := "<!doctype html><html><head><title>T</title></head><body>" + b.String() + "</body></html>"
-		want, got := textOf(t, freshet.Recipe{}, body), textOf(t, freshet.Recipe{CSS: "body"}, body)
+		want, got := textOf(t, reading.Recipe{}, body), textOf(t, reading.Recipe{CSS: "body"}, body)
 		if got != want {
 			t.Errorf("the tree of %q reads otherwise than the page (-page +tree):\n%s", body, cmp.Diff(want, got))
 		}
 	})
 	body := string(samplePage())
-	if want, got := textOf(t, freshet.Recipe{}, body), textOf(t, freshet.Recipe{CSS: "body"}, body); got != want {
+	if want, got := textOf(t, reading.Recipe{}, body), textOf(t, reading.Recipe{CSS: "body"}, body); got != want {
 		t.Errorf("the tree of the sample page reads otherwise than the page (-page +tree):\n%s", cmp.Diff(want, got))
 	}
 }
@@ -192,7 +193,7 @@ func TestJSONOrderDoesNotShow(t *testing.T) {
 		}
 		loose := shuffled(t, doc)
 		read := func(b []byte) string {
-			rd, err := extract.Extract(freshet.Recipe{Kind: freshet.JSON}, freshet.Response{Body: b})
+			rd, err := extract.Extract(reading.Recipe{Kind: reading.JSON}, freshet.Response{Body: b})
 			if err != nil {
 				t.Fatalf("extract from %s: %v", b, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 const defaultMemory = 256 << 20
@@ -60,17 +61,17 @@ var ErrReaderClosed = errors.New("the reader is closed")
 
 // Read reads the body of resp as recipe says. If ctx is done first it returns
 // the cause; any other error is as from [Extract].
-func (r *Reader) Read(ctx context.Context, recipe freshet.Recipe, resp freshet.Response) (Reading, error) {
+func (r *Reader) Read(ctx context.Context, recipe reading.Recipe, resp freshet.Response) (Reading, error) {
 	return r.read(ctx, recipe, resp, false)
 }
 
 // Trace is Read, and tells besides what each step made of the response, also if
 // one of them failed.
-func (r *Reader) Trace(ctx context.Context, recipe freshet.Recipe, resp freshet.Response) (Reading, error) {
+func (r *Reader) Trace(ctx context.Context, recipe reading.Recipe, resp freshet.Response) (Reading, error) {
 	return r.read(ctx, recipe, resp, true)
 }
 
-func (r *Reader) read(ctx context.Context, recipe freshet.Recipe, resp freshet.Response, trace bool) (Reading, error) {
+func (r *Reader) read(ctx context.Context, recipe reading.Recipe, resp freshet.Response, trace bool) (Reading, error) {
 	p, err := compile(recipe)
 	if err != nil {
 		return Reading{}, err

@@ -20,6 +20,7 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 	"freshet/internal/test/tier"
 )
@@ -55,11 +56,11 @@ func beParent() {
 		panic(err)
 	}
 	r := extract.NewReader(extract.ReaderConfig{Command: []string{self, childMode}, Timeout: time.Hour})
-	if _, err := r.Read(context.Background(), freshet.Recipe{CSS: "p"}, page("<p>a")); err != nil {
+	if _, err := r.Read(context.Background(), reading.Recipe{CSS: "p"}, page("<p>a")); err != nil {
 		panic(err)
 	}
 	fmt.Println("ready")
-	r.Read(context.Background(), freshet.Recipe{CSS: runaway}, widePage())
+	r.Read(context.Background(), reading.Recipe{CSS: runaway}, widePage())
 }
 
 func newReader(t *testing.T, cfg extract.ReaderConfig, args ...string) *extract.Reader {
@@ -137,16 +138,16 @@ func TestReaderAgreesWithExtract(t *testing.T) {
 	json := freshet.Response{MediaType: "application/json", Body: []byte(`{"b": [1, 2], "a": "x"}`)}
 	tests := []struct {
 		name   string
-		recipe freshet.Recipe
+		recipe reading.Recipe
 		resp   freshet.Response
 	}{
-		{"no selector", freshet.Recipe{}, page("<p>a<p>b")},
-		{"a selector", freshet.Recipe{CSS: "p"}, page("<title>T</title><p>a<p>b")},
-		{"a path", freshet.Recipe{JSONPath: "$.b"}, json},
-		{"no match", freshet.Recipe{CSS: "main"}, page("<p>a")},
-		{"no JSON", freshet.Recipe{JSONPath: "$"}, page("<p>a")},
-		{"a wrong recipe", freshet.Recipe{CSS: "p["}, page("<p>a")},
-		{"a match with nothing in it", freshet.Recipe{CSS: "p"}, page("<p>")},
+		{"no selector", reading.Recipe{}, page("<p>a<p>b")},
+		{"a selector", reading.Recipe{CSS: "p"}, page("<title>T</title><p>a<p>b")},
+		{"a path", reading.Recipe{JSONPath: "$.b"}, json},
+		{"no match", reading.Recipe{CSS: "main"}, page("<p>a")},
+		{"no JSON", reading.Recipe{JSONPath: "$"}, page("<p>a")},
+		{"a wrong recipe", reading.Recipe{CSS: "p["}, page("<p>a")},
+		{"a match with nothing in it", reading.Recipe{CSS: "p"}, page("<p>")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -174,11 +175,11 @@ func TestReaderKillsRunaways(t *testing.T) {
 		"div:nth-last-child(2n+1) ~ div:nth-child(3n)",
 		runaway,
 	} {
-		_, err := r.Read(t.Context(), freshet.Recipe{CSS: css}, widePage())
+		_, err := r.Read(t.Context(), reading.Recipe{CSS: css}, widePage())
 		if classOf(err) != extract.FailLimit || !strings.Contains(err.Error(), "longer than 1s") {
 			t.Fatalf("a selector that runs away ends with %v, want a limit", err)
 		}
-		rd, err := r.Read(t.Context(), freshet.Recipe{CSS: "p"}, page("<p>a"))
+		rd, err := r.Read(t.Context(), reading.Recipe{CSS: "p"}, page("<p>a"))
 		if err != nil || string(rd.Text) != "a\n" {
 			t.Fatalf("after that a plain selector gives %q, %v", rd.Text, err)
 		}
@@ -188,7 +189,7 @@ func TestReaderKillsRunaways(t *testing.T) {
 func TestReaderStopsGluttons(t *testing.T) {
 	r := newReader(t, extract.ReaderConfig{Timeout: time.Minute, Memory: 64 << 20})
 	wide := freshet.Response{MediaType: "application/json", Body: []byte("[" + strings.Repeat("{},", 1<<20) + "0]")}
-	_, err := r.Read(t.Context(), freshet.Recipe{JSONPath: "$..*"}, wide)
+	_, err := r.Read(t.Context(), reading.Recipe{JSONPath: "$..*"}, wide)
 	if classOf(err) != extract.FailLimit || !strings.Contains(err.Error(), "64 MiB of memory") {
 		t.Fatalf("a path that takes too much memory ends with %v, want a limit", err)
 	}
@@ -199,12 +200,12 @@ func TestReaderObeysItsContext(t *testing.T) {
 	why := errors.New("had enough")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, why)
 	defer cancel()
-	if _, err := r.Read(ctx, freshet.Recipe{CSS: runaway}, widePage()); !errors.Is(err, why) {
+	if _, err := r.Read(ctx, reading.Recipe{CSS: runaway}, widePage()); !errors.Is(err, why) {
 		t.Errorf("a read that was called off ends with %v, want %v", err, why)
 	}
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.Read(done, freshet.Recipe{CSS: "p"}, page("<p>a")); !errors.Is(err, context.Canceled) {
+	if _, err := r.Read(done, reading.Recipe{CSS: "p"}, page("<p>a")); !errors.Is(err, context.Canceled) {
 		t.Errorf("a read that was called off before it began ends with %v", err)
 	}
 }
@@ -213,7 +214,7 @@ func TestReaderObeysItsContext(t *testing.T) {
 func TestReaderReplacesTheDead(t *testing.T) {
 	r := newReader(t, extract.ReaderConfig{Workers: 1, Timeout: time.Minute})
 	for range 3 {
-		rd, err := r.Read(t.Context(), freshet.Recipe{CSS: "p"}, page("<p>a"))
+		rd, err := r.Read(t.Context(), reading.Recipe{CSS: "p"}, page("<p>a"))
 		if err != nil || string(rd.Text) != "a\n" {
 			t.Fatalf("the reader gives %q, %v", rd.Text, err)
 		}
@@ -246,7 +247,7 @@ func TestReaderWithBadCommand(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := tt.reader.Read(t.Context(), freshet.Recipe{CSS: "p"}, page("<p>a"))
+			_, err := tt.reader.Read(t.Context(), reading.Recipe{CSS: "p"}, page("<p>a"))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || classOf(err) != tt.class || freshet.HintOf(err) == "" {
 				t.Errorf("the error is %v (class %q, hint %q), want one with %q", err, classOf(err), freshet.HintOf(err), tt.want)
 			}
@@ -259,7 +260,7 @@ func TestReaderClosed(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Read(t.Context(), freshet.Recipe{CSS: "p"}, page("<p>a")); !errors.Is(err, extract.ErrReaderClosed) {
+	if _, err := r.Read(t.Context(), reading.Recipe{CSS: "p"}, page("<p>a")); !errors.Is(err, extract.ErrReaderClosed) {
 		t.Errorf("a closed reader fails with %v, want %v", err, extract.ErrReaderClosed)
 	}
 }
@@ -270,7 +271,7 @@ func TestReaderInParallel(t *testing.T) {
 	for i := range 50 {
 		wg.Go(func() {
 			want := fmt.Sprintf("text %d\n", i)
-			rd, err := r.Read(t.Context(), freshet.Recipe{CSS: "p"}, page("<p>"+want))
+			rd, err := r.Read(t.Context(), reading.Recipe{CSS: "p"}, page("<p>"+want))
 			if err != nil || string(rd.Text) != want {
 				t.Errorf("read %d gives %q, %v", i, rd.Text, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 )
 
@@ -147,9 +148,9 @@ func tableOf(v value, number int, delimiter rune) (rows, error) {
 	if err != nil {
 		return rows{}, err
 	}
-	isPage := v.form == nodesForm || v.form == documentForm && (v.doc.kind == freshet.HTML || v.doc.kind == freshet.XML) ||
+	isPage := v.form == nodesForm || v.form == documentForm && (v.doc.kind == reading.HTML || v.doc.kind == reading.XML) ||
 		bytes.HasPrefix(bytes.TrimSpace(text), []byte("<"))
-	if v.form == documentForm && v.doc.kind == freshet.CSV {
+	if v.form == documentForm && v.doc.kind == reading.CSV {
 		isPage = false
 	}
 	if !isPage {

@@ -15,6 +15,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // TestRealSeries reads successive real versions of sources, one .tgz file a
@@ -34,7 +35,7 @@ func TestRealSeries(t *testing.T) {
 			var old []byte
 			raw, kept, changes := 0, 0, 0
 			for i, v := range versions(t, file) {
-				rd, err := extract.Extract(freshet.Recipe{}, freshet.Response{MediaType: mime.TypeByExtension(filepath.Ext(v.name)), Body: v.body})
+				rd, err := extract.Extract(reading.Recipe{}, freshet.Response{MediaType: mime.TypeByExtension(filepath.Ext(v.name)), Body: v.body})
 				if err != nil {
 					t.Fatalf("%s: %v", v.name, err)
 				}

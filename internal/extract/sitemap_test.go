@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // The newest date on a sitemap is when the site last changed; dates of the
@@ -27,7 +28,7 @@ func TestSitemapDates(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			rd, err := extract.Extract(freshet.Recipe{}, freshet.Response{
+			rd, err := extract.Extract(reading.Recipe{}, freshet.Response{
 				MediaType: "application/xml", Body: []byte(tt.body),
 				Header: http.Header{"Date": {"Thu, 05 Mar 2026 12:00:00 GMT"}},
 			})
@@ -38,7 +39,7 @@ func TestSitemapDates(t *testing.T) {
 			if !rd.Modified.IsZero() {
 				got = rd.Modified.Format(time.RFC3339Nano)
 			}
-			if got != tt.want || rd.Kind != freshet.Text {
+			if got != tt.want || rd.Kind != reading.Text {
 				t.Errorf("read as %s of %q, want text of %q", rd.Kind, got, tt.want)
 			}
 		})
@@ -48,7 +49,7 @@ func TestSitemapDates(t *testing.T) {
 func FuzzSitemap(f *testing.F) {
 	f.Add([]byte(`<urlset><url><lastmod>2026-03-01T10:00:00Z</lastmod></url></urlset>`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		rd, err := extract.Extract(freshet.Recipe{Kind: freshet.Text}, freshet.Response{MediaType: "text/xml", Body: body})
+		rd, err := extract.Extract(reading.Recipe{Kind: reading.Text}, freshet.Response{MediaType: "text/xml", Body: body})
 		if err == nil && rd.Modified.Year() > 9999 {
 			t.Errorf("a date in the year %d", rd.Modified.Year())
 		}

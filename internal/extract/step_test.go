@@ -10,10 +10,11 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 )
 
 // stepOf reads a step as it stands in a file.
-func stepOf(t testing.TB, text string) (s freshet.Step) {
+func stepOf(t testing.TB, text string) (s reading.Step) {
 	t.Helper()
 	b, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -26,7 +27,7 @@ func stepOf(t testing.TB, text string) (s freshet.Step) {
 }
 
 // chainOf reads a list of steps as it stands in a file.
-func chainOf(t testing.TB, text string) (steps []freshet.Step) {
+func chainOf(t testing.TB, text string) (steps []reading.Step) {
 	t.Helper()
 	b, err := yaml.YAMLToJSON([]byte(text))
 	if err == nil {
@@ -53,12 +54,12 @@ func TestStepExamples(t *testing.T) {
 				t.Errorf("%s lacks help", k.Name)
 			}
 			if k.Input == "" {
-				if err := extract.Check(freshet.Recipe{Read: []freshet.Step{s}}); err != nil {
+				if err := extract.Check(reading.Recipe{Read: []reading.Step{s}}); err != nil {
 					t.Error(err)
 				}
 				return
 			}
-			rd, err := extract.Extract(freshet.Recipe{Read: []freshet.Step{s}}, response(k.Input))
+			rd, err := extract.Extract(reading.Recipe{Read: []reading.Step{s}}, response(k.Input))
 			if err != nil || string(rd.Text) != k.Output {
 				t.Errorf("%s makes %q (%v), want %q", k.Example, rd.Text, err, k.Output)
 			}
@@ -126,7 +127,7 @@ func TestChains(t *testing.T) {
 		{"markdown of a part", `[{css: "#list"}, markdown]`, shop, "- [Alpha](/a)1.234,56 €\n- [Beta](/b)12 €\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			rd, err := extract.Extract(freshet.Recipe{Read: chainOf(t, tt.chain)}, response(tt.body))
+			rd, err := extract.Extract(reading.Recipe{Read: chainOf(t, tt.chain)}, response(tt.body))
 			if err != nil || string(rd.Text) != tt.want {
 				t.Errorf("%s makes %q (%v), want %q", tt.chain, rd.Text, err, tt.want)
 			}
@@ -168,12 +169,12 @@ func TestBadChains(t *testing.T) {
 		`[{table: {delimiter: abc}}]`:        `read[0].table.delimiter: `,
 		`[drop]`:                             `read[0].drop: needs something to go by`,
 	} {
-		err := extract.Check(freshet.Recipe{Read: chainOf(t, chain)})
+		err := extract.Check(reading.Recipe{Read: chainOf(t, chain)})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "read[") {
 			t.Errorf("%s: %v, want %q", chain, err, want)
 		}
 	}
-	if err := extract.Check(freshet.Recipe{CSS: "p", Read: chainOf(t, "[text]")}); err == nil || !strings.Contains(err.Error(), "use select or read, not both") {
+	if err := extract.Check(reading.Recipe{CSS: "p", Read: chainOf(t, "[text]")}); err == nil || !strings.Contains(err.Error(), "use select or read, not both") {
 		t.Errorf("a selector beside steps: %v", err)
 	}
 }
@@ -202,7 +203,7 @@ func TestFailedSteps(t *testing.T) {
 		{`[{decode: jwt}]`, "a.b", extract.FailParse, `read[0].decode: not a JSON Web Token: it has 2 parts, not 3`},
 		{`[table, {css: p}]`, shop, extract.FailParse, `read[1].css: this step needs a page, but the step before gives items`},
 	} {
-		_, err := extract.Extract(freshet.Recipe{Read: chainOf(t, tt.chain)}, response(tt.body))
+		_, err := extract.Extract(reading.Recipe{Read: chainOf(t, tt.chain)}, response(tt.body))
 		if err == nil || !strings.Contains(err.Error(), tt.want) || classOf(err) != tt.class {
 			t.Errorf("%s: %v (%s), want %s of class %s", tt.chain, err, classOf(err), tt.want, tt.class)
 		}

@@ -24,7 +24,7 @@ import (
 	"golang.org/x/net/html"
 
 	"freshet/internal/extract"
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // largePage returns a page with a list of a thousand offers.
@@ -102,9 +102,9 @@ type stepBench struct {
 // Freshet. The table in docs/reading.md has the ratios.
 func BenchmarkSteps(b *testing.B) {
 	for _, tt := range slices.Concat(pageBenches(), dataBenches(), fileBenches(b)) {
-		r := freshet.Recipe{Read: chainOf(b, tt.chain)}
+		r := reading.Recipe{Read: chainOf(b, tt.chain)}
 		if tt.name == "extract" {
-			r.Extract = freshet.Extracts{"price": {CSS: ".price", As: freshet.AsNumber}}
+			r.Extract = reading.Extracts{"price": {CSS: ".price", As: reading.AsNumber}}
 		}
 		run := func(name string, read func() error) {
 			b.Run(name, func(b *testing.B) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 )
 
@@ -41,7 +42,7 @@ func compileDecode(a argument) (func(value) (value, error), bool, error) {
 		if how == "url" || how == "html" {
 			return textValue(v, plainText(valid(out))), nil
 		}
-		doc := newDocument(freshet.Auto, freshet.Response{Body: out})
+		doc := newDocument(reading.Auto, freshet.Response{Body: out})
 		return value{form: documentForm, doc: doc, title: v.title}, nil
 	}, true, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"golang.org/x/net/html"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 )
 
@@ -44,9 +44,9 @@ func prettyAs(v value) string {
 	switch {
 	case v.form == jsonForm, v.form == itemsForm:
 		return "json"
-	case v.form == documentForm && v.doc.kind == freshet.JSON:
+	case v.form == documentForm && v.doc.kind == reading.JSON:
 		return "json"
-	case v.form == documentForm && v.doc.kind == freshet.HTML:
+	case v.form == documentForm && v.doc.kind == reading.HTML:
 		return "html"
 	case v.form == nodesForm && len(v.nodes) > 0 && v.nodes[0].Namespace != xmlSpace:
 		return "html"

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/html"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/lazyregexp"
 )
 
@@ -17,17 +18,17 @@ import (
 type Suggestion struct {
 	What   string         `json:"what"` // main, list, table, price or feed
 	Why    string         `json:"why"`
-	Recipe freshet.Recipe `json:"recipe"`
+	Recipe reading.Recipe `json:"recipe"`
 	URL    string         `json:"url,omitempty"` // to watch instead, as the page has it
 }
 
 // Suggest proposes ways to read a response, the likeliest first. It is for people
 // who look at what it proposes: nothing is decided by it.
 func Suggest(resp freshet.Response) ([]Suggestion, error) {
-	doc := newDocument(freshet.Auto, resp)
+	doc := newDocument(reading.Auto, resp)
 	switch doc.kind {
-	case freshet.HTML:
-	case freshet.JSON:
+	case reading.HTML:
+	case reading.JSON:
 		return suggestJSON(doc)
 	default:
 		g, err := doc.read()
@@ -79,7 +80,7 @@ func suggestJSON(doc *document) ([]Suggestion, error) {
 		return nil, nil
 	}
 	if list, ok := values[0].([]any); ok && len(list) > 0 {
-		return []Suggestion{{What: "list", Why: fmt.Sprintf("it is a list of %d", len(list)), Recipe: freshet.Recipe{Items: freshet.ItemRecipe{JSONPath: "$[*]"}}}}, nil
+		return []Suggestion{{What: "list", Why: fmt.Sprintf("it is a list of %d", len(list)), Recipe: reading.Recipe{Items: reading.Items{JSONPath: "$[*]"}}}}, nil
 	}
 	object, _ := values[0].(map[string]any)
 	var all []Suggestion
@@ -90,7 +91,7 @@ func suggestJSON(doc *document) ([]Suggestion, error) {
 		}
 		if _, ok := list[0].(map[string]any); ok {
 			all = append(all, Suggestion{What: "list", Why: fmt.Sprintf("%s is a list of %d objects", name, len(list)),
-				Recipe: freshet.Recipe{Items: freshet.ItemRecipe{JSONPath: "$[" + quote(name) + "][*]"}}})
+				Recipe: reading.Recipe{Items: reading.Items{JSONPath: "$[" + quote(name) + "][*]"}}})
 		}
 	}
 	slices.SortFunc(all, func(a, b Suggestion) int { return strings.Compare(a.Why, b.Why) })
@@ -116,7 +117,7 @@ func (p proposer) main() (s Suggestion, ok bool) {
 	if len(text) < leastMain {
 		return s, false
 	}
-	return Suggestion{What: "main", Why: fmt.Sprintf("the article has %d lines", strings.Count(string(text), "\n")), Recipe: freshet.Recipe{Read: []freshet.Step{{Name: "main"}}}}, true
+	return Suggestion{What: "main", Why: fmt.Sprintf("the article has %d lines", strings.Count(string(text), "\n")), Recipe: reading.Recipe{Read: []reading.Step{{Name: "main"}}}}, true
 }
 
 func (p proposer) feed() (s Suggestion, ok bool) {
@@ -142,11 +143,11 @@ func (p proposer) table() (s Suggestion, ok bool) {
 		return s, false
 	}
 	t := readTable(tables[best-1])
-	step := freshet.Step{Name: "table"}
+	step := reading.Step{Name: "table"}
 	if len(tables) > 1 {
 		step.Arg = fmt.Sprint(best)
 	}
-	return Suggestion{What: "table", Why: fmt.Sprintf("a table with %d rows: %s", len(t.rows), oneLine(strings.Join(t.header, ", "), 100)), Recipe: freshet.Recipe{Read: []freshet.Step{step}}}, true
+	return Suggestion{What: "table", Why: fmt.Sprintf("a table with %d rows: %s", len(t.rows), oneLine(strings.Join(t.header, ", "), 100)), Recipe: reading.Recipe{Read: []reading.Step{step}}}, true
 }
 
 var (
@@ -190,7 +191,7 @@ func (p proposer) price() (s Suggestion, ok bool) {
 }
 
 func priceBy(selector, why string) Suggestion {
-	return Suggestion{What: "price", Why: why, Recipe: freshet.Recipe{Extract: freshet.Extracts{"price": {CSS: selector, As: freshet.AsNumber}}}}
+	return Suggestion{What: "price", Why: why, Recipe: reading.Recipe{Extract: reading.Extracts{"price": {CSS: selector, As: reading.AsNumber}}}}
 }
 
 // list finds the element with the most children of one kind that have texts.
@@ -227,7 +228,7 @@ func (p proposer) list() (s Suggestion, ok bool) {
 	if selector == "" {
 		return s, false
 	}
-	items := freshet.ItemRecipe{CSS: selector + " > " + kindOfElement(best[0])}
+	items := reading.Items{CSS: selector + " > " + kindOfElement(best[0])}
 	linked := 0
 	for _, n := range best {
 		if cascadia.Query(n, cascadia.MustCompile("a[href]")) != nil {
@@ -237,7 +238,7 @@ func (p proposer) list() (s Suggestion, ok bool) {
 	if 5*linked >= 4*len(best) {
 		items.Key = "a@href"
 	}
-	return Suggestion{What: "list", Why: fmt.Sprintf("%d elements alike", len(best)), Recipe: freshet.Recipe{Items: items}}, true
+	return Suggestion{What: "list", Why: fmt.Sprintf("%d elements alike", len(best)), Recipe: reading.Recipe{Items: items}}, true
 }
 
 // isNavigation reports whether an element is part of a menu or a footer.

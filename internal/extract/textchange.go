@@ -1,6 +1,9 @@
 package extract
 
-import "freshet/internal/freshet"
+import (
+	"freshet/internal/freshet"
+	"freshet/internal/mask"
+)
 
 // How much a change tells of the lines that are other, added and removed ones each.
 const (
@@ -44,7 +47,7 @@ func (t *toldLines) tell(line string) {
 		t.cut = true
 		return
 	}
-	told := freshet.Shorten(line, min(mostToldLine, mostToldBytes-t.bytes))
+	told := mask.Shorten(line, min(mostToldLine, mostToldBytes-t.bytes))
 	t.cut = t.cut || told != line
 	t.bytes += len(told)
 	*t.list = append(*t.list, told)

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
+	"freshet/internal/mask"
 )
 
 // A Trace is what one step made of a response.
@@ -27,7 +29,7 @@ func (p program) traced(resp freshet.Response, wanted bool) (Reading, error) {
 		if err != nil {
 			text = []byte(err.Error())
 		}
-		steps = append(steps, Trace{Step: s.name, Out: freshet.Shorten(string(text), maxTrace), Took: took})
+		steps = append(steps, Trace{Step: s.name, Out: mask.Shorten(string(text), maxTrace), Took: took})
 	})
 	rd.Steps = steps
 	return rd, err
@@ -43,10 +45,10 @@ func (p program) needsFence(resp freshet.Response) bool {
 		return true
 	}
 	kind := p.kind
-	if kind == freshet.Auto {
+	if kind == reading.Auto {
 		kind, _ = kindOf(resp)
 	}
-	return kind == freshet.PDF || kind == freshet.XLSX
+	return kind == reading.PDF || kind == reading.XLSX
 }
 
 // blamed names what is at fault if reading takes too much.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/html"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 )
 
 // A form is how what is read is held between two steps.
@@ -42,7 +43,7 @@ type value struct {
 	modified time.Time
 	dates    []time.Time
 	freshFor time.Duration
-	foretold freshet.Foretelling
+	foretold evidence.Announcement
 	header   []string // of the columns of items that are rows
 	named    bool     // items whose fields the user named, as the groups of a pattern
 	selected bool     // nodes that were chosen by name, and show even if a page would hide them

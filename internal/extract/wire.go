@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 )
 
@@ -26,7 +28,7 @@ const maxMessage = 64 << 20
 
 // A question asks a child to read a response. The body follows it.
 type question struct {
-	Recipe    freshet.Recipe `json:"recipe"`
+	Recipe    reading.Recipe `json:"recipe"`
 	MediaType string         `json:"media_type"`
 	Date      string         `json:"date,omitempty"`
 	Timeout   time.Duration  `json:"timeout"`
@@ -41,7 +43,7 @@ func (q question) response(body []byte) freshet.Response {
 // An answer is what a child read. The text follows it.
 type answer struct {
 	Title    string        `json:"title,omitempty"`
-	Kind     freshet.Kind  `json:"kind,omitempty"`
+	Kind     reading.Kind  `json:"kind,omitempty"`
 	Modified time.Time     `json:"modified,omitzero"`
 	Dates    []time.Time   `json:"dates,omitempty"`
 	Class    failure.Class `json:"class,omitempty"` // set if it could not be read
@@ -49,12 +51,12 @@ type answer struct {
 	Hint     string        `json:"hint,omitempty"`
 	Field    string        `json:"field,omitempty"` // of a recipe that is wrong
 
-	FreshFor time.Duration       `json:"fresh_for,omitempty"`
-	Foretold freshet.Foretelling `json:"foretold,omitzero"`
-	Fields   freshet.Fields      `json:"fields,omitempty"`
-	Missing  map[string]string   `json:"missing,omitempty"`
-	Items    []freshet.Item      `json:"items,omitempty"`
-	Steps    []Trace             `json:"steps,omitempty"`
+	FreshFor time.Duration         `json:"fresh_for,omitempty"`
+	Foretold evidence.Announcement `json:"foretold,omitzero"`
+	Fields   freshet.Fields        `json:"fields,omitempty"`
+	Missing  map[string]string     `json:"missing,omitempty"`
+	Items    []freshet.Item        `json:"items,omitempty"`
+	Steps    []Trace               `json:"steps,omitempty"`
 }
 
 func answerOf(rd Reading, err error) (answer, []byte) {

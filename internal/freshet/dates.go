@@ -21,26 +21,12 @@ func (o Outcome) Shifted(by time.Duration) Outcome {
 		o.Dates[i] = t.Add(by)
 	}
 	if o.Word != nil {
-		o.Word = o.Word.shifted(by)
+		o.Word = o.Word.Shifted(by)
 	}
 	if o.Foretold != nil {
-		o.Foretold = o.Foretold.shifted(by)
+		o.Foretold = o.Foretold.Shifted(by)
 	}
 	return o
-}
-
-// shifted returns the word with all its times moved.
-func (w Word) shifted(by time.Duration) *Word {
-	if !w.From.IsZero() {
-		w.From = w.From.Add(by)
-	}
-	w.Pages = slices.Clone(w.Pages)
-	for i, p := range w.Pages {
-		if !p.Date.IsZero() {
-			w.Pages[i].Date = p.Date.Add(by)
-		}
-	}
-	return &w
 }
 
 // Shifted returns the poll with its times moved.

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/mask"
 )
 
 // ItemState is the key under which a store keeps which items a source has
@@ -16,10 +19,10 @@ const ItemState = "items"
 // Details say what a change is about, beyond its text: which named values and which
 // items are other than before, or that a page of a site came or went.
 type Details struct {
-	Fields []FieldChange `json:"fields,omitempty"`
-	Items  *ItemChanges  `json:"items,omitempty"`
-	Page   PageEvent     `json:"page,omitempty"` // what happened to a page of a site as a whole
-	Text   *TextChange   `json:"text,omitempty"` // which lines are other, if that is known
+	Fields []FieldChange   `json:"fields,omitempty"`
+	Items  *ItemChanges    `json:"items,omitempty"`
+	Page   crawl.PageEvent `json:"page,omitempty"` // what happened to a page of a site as a whole
+	Text   *TextChange     `json:"text,omitempty"` // which lines are other, if that is known
 }
 
 // A TextChange says which lines of a text are other than before, so that a change can be
@@ -129,7 +132,7 @@ func (d Details) Summary(text string) string {
 			parts = append(parts, fmt.Sprintf("%d more values", len(d.Fields)-i))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s %s → %s", f.Name, Shorten(ShowValue(f.From), 60), Shorten(ShowValue(f.To), 60)))
+		parts = append(parts, fmt.Sprintf("%s %s → %s", f.Name, mask.Shorten(ShowValue(f.From), 60), mask.Shorten(ShowValue(f.To), 60)))
 	}
 	if items := d.Items.summary(); items != "" {
 		text = items
@@ -155,7 +158,7 @@ func (c *ItemChanges) summary() string {
 		}
 		part := fmt.Sprintf("%d %s", n, word)
 		if title != "" && len(parts) == 0 {
-			part += ": " + Shorten(title, 80)
+			part += ": " + mask.Shorten(title, 80)
 		}
 		parts = append(parts, part)
 	}

@@ -3,6 +3,8 @@ package freshet
 import (
 	"fmt"
 	"strings"
+
+	"freshet/internal/mask"
 )
 
 // A Note says in one line what became of a named value or an item.
@@ -56,4 +58,4 @@ func (c *ItemChanges) notes(most int) (notes []Note) {
 }
 
 // noteText returns a text in one line.
-func noteText(s string) string { return Shorten(strings.Join(strings.Fields(s), " "), 500) }
+func noteText(s string) string { return mask.Shorten(strings.Join(strings.Fields(s), " "), 500) }

@@ -1,5 +1,11 @@
 package freshet
 
+import (
+	"freshet/internal/freshet/profile"
+	"freshet/internal/freshet/rendering"
+	"freshet/internal/strictjson"
+)
+
 // SameDocument reports whether two sources bring the same response when they are
 // asked for: they have one URL, and are asked for and shown in the same way, with no
 // cookies of their own. What is read from it may differ. A source of the configuration
@@ -8,7 +14,7 @@ func (s *Source) SameDocument(t *Source) bool {
 	switch {
 	case s.URL == "" || s.URL != t.URL:
 		return false
-	case s.Request != nil && s.Request.Jar == OwnJar:
+	case s.Request != nil && s.Request.Jar == profile.OwnJar:
 		return false
 	case s.plain() && t.plain():
 		return true
@@ -24,15 +30,15 @@ func (s *Source) plain() bool {
 // asking returns in a canonical form how the source is asked for and shown.
 func (s *Source) asking() string {
 	how := struct {
-		Request *Profile `json:"request,omitempty"`
-		Expect  *Expect  `json:"expect,omitempty"`
-		Render  Render   `json:"render"`
+		Request *profile.Profile   `json:"request,omitempty"`
+		Expect  *profile.Expect    `json:"expect,omitempty"`
+		Render  rendering.Settings `json:"render"`
 	}{s.Request, s.Expect, s.Recipe.Render}
-	if s.Request.empty() {
+	if s.Request.Empty() {
 		how.Request = nil
 	}
-	if s.Expect != nil && marshalledValue(s.Expect) == "{}" {
+	if s.Expect != nil && strictjson.MarshalCanonical(s.Expect) == "{}" {
 		how.Expect = nil
 	}
-	return marshalledValue(how)
+	return strictjson.MarshalCanonical(how)
 }

@@ -1,5 +1,10 @@
 package freshet
 
+import (
+	"freshet/internal/mask"
+	"freshet/internal/strictjson"
+)
+
 // Fields are named values: texts, numbers (float64), true or false, lists of
 // texts, or nil where nothing was found. A date is a text.
 type Fields map[string]any
@@ -19,8 +24,8 @@ type Item struct {
 func (i Item) Label() string {
 	for _, s := range []string{i.Title, i.Text, i.Link} {
 		if s != "" {
-			return Shorten(s, 200)
+			return mask.Shorten(s, 200)
 		}
 	}
-	return Shorten(marshalledValue(i.Fields), 200)
+	return mask.Shorten(strictjson.MarshalCanonical(i.Fields), 200)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"freshet/internal/freshet/objective"
+	"freshet/internal/freshet/timetable"
 )
 
 // A TagLevel is what is wanted of all sources with a tag: a service level, an objective, or
@@ -42,3 +43,27 @@ func ObjectiveOf(s Source, byTag []TagLevel) objective.Objective {
 	}
 	return ""
 }
+
+// A TagStrategy is a strategy for all sources with a tag that have none of their own.
+type TagStrategy struct {
+	Tag      string
+	Strategy timetable.Strategy
+}
+
+// StrategyOf returns the strategy that holds for a source: its own, if it has one, and
+// otherwise the first in the list that is of one of its tags.
+func StrategyOf(s Source, byTag []TagStrategy) timetable.Strategy {
+	if !s.Strategy.IsZero() {
+		return s.Strategy
+	}
+	for _, t := range byTag {
+		if slices.Contains(s.Tags, t.Tag) {
+			return t.Strategy
+		}
+	}
+	return timetable.Strategy{}
+}
+
+// Apart reports whether no policy chooses polls of the source: it is paused, or it is
+// polled by its strategy.
+func (s *Source) Apart() bool { return s.Paused || !s.Strategy.IsZero() }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 )
 
@@ -48,7 +49,7 @@ func (p Medium) host(rawURL string) string {
 type shortName struct {
 	form  *regexp.Regexp
 	url   func(name string) string
-	kind  Kind
+	kind  reading.Kind
 	path  string
 	usage string
 }
@@ -60,19 +61,19 @@ const (
 
 // shortNames are the short names of releases and packages.
 var shortNames = map[string]shortName{
-	"github": {regexp.MustCompile(`^` + word + `/` + word + `$`), func(n string) string { return "https://github.com/" + n + "/releases.atom" }, Feed, "", "github:owner/repo"},
+	"github": {regexp.MustCompile(`^` + word + `/` + word + `$`), func(n string) string { return "https://github.com/" + n + "/releases.atom" }, reading.Feed, "", "github:owner/repo"},
 	"gitlab": {regexp.MustCompile(`^` + wordPath + `$`), func(n string) string {
 		return "https://gitlab.com/api/v4/projects/" + url.PathEscape(n) + "/releases?per_page=20"
-	}, Auto, `$[*]["tag_name","released_at"]`, "gitlab:group/project"},
+	}, reading.Auto, `$[*]["tag_name","released_at"]`, "gitlab:group/project"},
 	"npm": {regexp.MustCompile(`^(@` + word + `/)?` + word + `$`), func(n string) string {
 		return "https://registry.npmjs.org/-/package/" + strings.Replace(n, "/", "%2f", 1) + "/dist-tags"
-	}, JSON, "", "npm:name or npm:@scope/name"},
-	"pypi":   {regexp.MustCompile(`^` + word + `$`), func(n string) string { return "https://pypi.org/rss/project/" + n + "/releases.xml" }, Feed, "", "pypi:name"},
-	"crates": {regexp.MustCompile(`^` + word + `$`), func(n string) string { return "https://crates.io/api/v1/crates/" + n + "/versions" }, Auto, `$.versions[*].num`, "crates:name"},
-	"go":     {regexp.MustCompile(`^` + word + `(/` + word + `)*$`), func(n string) string { return "https://proxy.golang.org/" + escapeModule(n) + "/@latest" }, Auto, `$.Version`, "go:example.com/module"},
+	}, reading.JSON, "", "npm:name or npm:@scope/name"},
+	"pypi":   {regexp.MustCompile(`^` + word + `$`), func(n string) string { return "https://pypi.org/rss/project/" + n + "/releases.xml" }, reading.Feed, "", "pypi:name"},
+	"crates": {regexp.MustCompile(`^` + word + `$`), func(n string) string { return "https://crates.io/api/v1/crates/" + n + "/versions" }, reading.Auto, `$.versions[*].num`, "crates:name"},
+	"go":     {regexp.MustCompile(`^` + word + `(/` + word + `)*$`), func(n string) string { return "https://proxy.golang.org/" + escapeModule(n) + "/@latest" }, reading.Auto, `$.Version`, "go:example.com/module"},
 	"docker": {regexp.MustCompile(`^` + word + `/` + word + `$`), func(n string) string {
 		return "https://hub.docker.com/v2/repositories/" + n + "/tags?page_size=50&ordering=last_updated"
-	}, Auto, `$.results[*].name`, "docker:library/nginx"},
+	}, reading.Auto, `$.results[*].name`, "docker:library/nginx"},
 }
 
 // escapeModule writes a module path as module proxies want it.
@@ -94,7 +95,7 @@ func (s *Source) expand() error {
 	if s.Name == "" {
 		s.Name = s.URL
 	}
-	if r := s.Recipe; r.CSS == "" && r.JSONPath == "" && r.Kind == Auto && len(r.Read) == 0 {
+	if r := s.Recipe; r.CSS == "" && r.JSONPath == "" && r.Kind == reading.Auto && len(r.Read) == 0 {
 		s.Recipe.Kind, s.Recipe.JSONPath = short.kind, short.path
 	}
 	s.URL = short.url(name)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 func TestShortNames(t *testing.T) {
@@ -27,7 +28,7 @@ func TestShortNames(t *testing.T) {
 			t.Errorf("%s is expanded twice: %s, %v", tt.short, again.URL, err)
 		}
 	}
-	own, err := freshet.Source{URL: "crates:serde", Name: "mine", Recipe: freshet.Recipe{JSONPath: "$.a"}}.Check()
+	own, err := freshet.Source{URL: "crates:serde", Name: "mine", Recipe: reading.Recipe{JSONPath: "$.a"}}.Check()
 	if err != nil || own.Name != "mine" || own.Recipe.JSONPath != "$.a" {
 		t.Errorf("what the source says itself is passed over: %+v, %v", own, err)
 	}

@@ -1,12 +1,13 @@
 package freshet
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/freshet/suspect"
+	"freshet/internal/units"
 )
 
 // A Poll is a decision to look at a source.
@@ -56,7 +57,7 @@ const (
 var causes = [...]string{"policy", "bound", "hand", "doubt", "shared", "push", "strategy"}
 
 // String returns the cause in a word.
-func (c Cause) String() string { return nameOf(causes[:], int(c)) }
+func (c Cause) String() string { return units.NameOf(causes[:], int(c)) }
 
 // Wished reports whether somebody wanted the poll at once.
 func (c Cause) Wished() bool { return c == ByHand || c == ByPush }
@@ -76,20 +77,13 @@ const (
 var results = [...]string{"unchanged", "changed", "first", "failed", "held"}
 
 // String returns the result in a word.
-func (r Result) String() string { return nameOf(results[:], int(r)) }
+func (r Result) String() string { return units.NameOf(results[:], int(r)) }
 
 // Seen reports whether the source was seen at all.
 func (r Result) Seen() bool { return r != Failed && r != Doubted }
 
 // Captured reports whether the poll brought a new version that is told of.
 func (r Result) Captured() bool { return r == Changed || r == First }
-
-func nameOf(names []string, i int) string {
-	if i < 0 || i >= len(names) {
-		return fmt.Sprintf("unknown(%d)", i)
-	}
-	return names[i]
-}
 
 // An Outcome is how a poll ended. The log of outcomes is the truth of the
 // system: beliefs are rebuilt from it, and it replays in the lab as a trace.
@@ -115,16 +109,16 @@ type Outcome struct {
 	Modified time.Time
 
 	// Dates are when the source says that it changed before, the newest first, at most
-	// MostDates: those of the items of a feed.
+	// evidence.MaxDates: those of the items of a feed.
 	Dates []time.Time
 
 	// Word is what the source says of other pages, if it is an index of them and says
 	// anything else than when it was last seen.
-	Word *Word
+	Word *evidence.IndexHint
 
 	// Foretold is what the source says of when it will change. If the poll captured
 	// nothing, nil means that it says what it said before.
-	Foretold *Foretelling
+	Foretold *evidence.Announcement
 
 	// Suspect says why what was seen is probably not the page that is wanted, and
 	// Landed which URL answered, if it names another page than the source's.

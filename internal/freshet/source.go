@@ -2,13 +2,17 @@ package freshet
 
 import (
 	"cmp"
-	"encoding/json"
 	"net/url"
 	"strings"
 	"time"
 
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/objective"
+	"freshet/internal/freshet/profile"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/freshet/suspect"
+	"freshet/internal/freshet/timetable"
 )
 
 // A SourceID names a source for as long as it is known, also after it has been
@@ -31,11 +35,11 @@ type Source struct {
 	Name string   // for people; may be empty
 	Tags []string // sorted, without repeats
 
-	Request *Profile     // how it is asked for; nil means with a plain GET
-	Expect  *Expect      // which answers count; nil means those with a status of 200 to 299
-	Recipe  Recipe       // which part of the response counts, and how it is read
-	Noise   NoiseSetting // what becomes of captures that are only noise
-	Paused  bool         // known, but not polled
+	Request *profile.Profile // how it is asked for; nil means with a plain GET
+	Expect  *profile.Expect  // which answers count; nil means those with a status of 200 to 299
+	Recipe  reading.Recipe   // which part of the response counts, and how it is read
+	Noise   NoiseSetting     // what becomes of captures that are only noise
+	Paused  bool             // known, but not polled
 
 	Robots RobotsSetting // whether robots.txt files are obeyed
 
@@ -54,7 +58,7 @@ type Source struct {
 
 	// Strategy is when it is polled, if somebody said so: then, and not when the policy
 	// would have it.
-	Strategy Strategy
+	Strategy timetable.Strategy
 
 	// Level is how soon changes are wanted, if somebody said so. It does not
 	// bend the budget: where the budget cannot keep it there is an alarm.
@@ -62,14 +66,14 @@ type Source struct {
 
 	Aim objective.Objective // what its polls are for; "" means what those of all sources are for
 
-	NextChange NextChange // how it says when it changes next, as far as it has to be told
-	From       string     // the place of the hands that look at it; "" means any
+	NextChange evidence.NextChange // how it says when it changes next, as far as it has to be told
+	From       string              // the place of the hands that look at it; "" means any
 
 	Suspect suspect.Handling // what is done with suspect captures
 
-	Site  *Site    // it stands for a whole site; nil means for itself alone
-	Of    SourceID // the site that it was found for; "" means that somebody named it
-	Index bool     // it lists pages of its site, and was found for that: a sitemap or a feed
+	Site  *crawl.Settings // it stands for a whole site; nil means for itself alone
+	Of    SourceID        // the site that it was found for; "" means that somebody named it
+	Index bool            // it lists pages of its site, and was found for that: a sitemap or a feed
 
 	Keep    Keep      // how much history to keep of this source
 	Origin  Origin    // who added it
@@ -83,7 +87,7 @@ type Source struct {
 
 // Key tells sources of the same URL apart, and versions of a source that cannot be
 // compared: by how the source is read, and by how it is asked for.
-func (s Source) Key() string { return s.Recipe.Key() + s.Request.key() }
+func (s Source) Key() string { return s.Recipe.Key() + s.Request.Key() }
 
 // Host returns the host (with its port, if it names one) that politeness is
 // owed to, in lower case.
@@ -133,6 +137,16 @@ func plainHost(rawURL string) (string, bool) {
 	return rest[:end], true
 }
 
+// Page returns the source of a page of a site before anything is said of the page
+// itself. It has the settings of the site.
+func (s Source) Page(id SourceID, pageURL string) Source {
+	p := s
+	p.ID, p.URL, p.Name, p.Of = id, pageURL, "", s.ID
+	p.Site, p.Index, p.Revision = nil, false, 0
+	p.Origin, p.Created = FromSite, time.Time{}
+	return p
+}
+
 // Importance returns the weight with its default filled in.
 func (s Source) Importance() float64 { return cmp.Or(s.Weight, 1) }
 
@@ -156,50 +170,6 @@ const (
 	FromAPI  Origin = "api"  // added over the API or the command line
 	FromFile Origin = "file" // listed in the configuration file
 	FromSite Origin = "site" // found as a page of a site
-)
-
-// A Recipe says how to turn a response into the text that is compared. The
-// zero Recipe guesses the kind from the response and takes all of it.
-//
-// At most one of CSS and JSONPath may be set, and neither together with Read.
-type Recipe struct {
-	Kind     Kind       `json:"kind,omitempty"`
-	CSS      string     `json:"css,omitempty"`      // selects elements of an HTML page
-	JSONPath string     `json:"jsonpath,omitempty"` // RFC 9535; selects values of a JSON document
-	Read     []Step     `json:"read,omitempty"`     // what is done with the response, step by step
-	Extract  Extracts   `json:"extract,omitempty"`  // named values to keep with each version
-	Items    ItemRecipe `json:"items,omitzero"`     // which parts are items
-	Render   Render     `json:"render,omitzero"`    // how the page is shown in a browser before it is read
-}
-
-// Key returns r in a canonical form, equal for equal recipes.
-func (r Recipe) Key() string {
-	if r.Kind == Auto && r.CSS == "" && r.JSONPath == "" && len(r.Read) == 0 && !r.Render.On {
-		return "{}" // what most sources have, and every poll asks for
-	}
-	r.Render.Screenshot = false // which changes nothing of what is read
-	b, err := json.Marshal(r)
-	if err != nil {
-		panic(err) // strings and steps always marshal
-	}
-	return string(b)
-}
-
-// A Kind is a way of reading a response.
-type Kind string
-
-// The kinds of response that can be read. Auto decides by media type and look.
-const (
-	Auto Kind = ""
-	HTML Kind = "html"
-	JSON Kind = "json"
-	Feed Kind = "feed"
-	Text Kind = "text"
-	XML  Kind = "xml"
-	CSV  Kind = "csv"
-	ICal Kind = "ical"
-	PDF  Kind = "pdf"
-	XLSX Kind = "xlsx"
 )
 
 // A Keep bounds how much history is kept. A zero field bounds nothing. The

@@ -10,16 +10,21 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/objective"
+	"freshet/internal/freshet/timetable"
 	"freshet/internal/invalid"
+	"freshet/internal/mask"
+	"freshet/internal/strictjson"
 	"freshet/internal/units"
 )
 
 const (
-	maxURL  = 8192 // bytes
-	maxName = 200  // runes
-	maxTag  = 64   // bytes
-	maxTags = 32
+	maxURL    = 8192 // bytes
+	maxName   = 200  // runes
+	maxTag    = 64   // bytes
+	maxTags   = 32
+	maxSiteID = 40 // bytes
 )
 
 // Check judges what a user says of a source. It returns the source in its normal
@@ -57,10 +62,10 @@ func (s *Source) checkURL() error {
 		return err
 	}
 	if _, err := url.Parse(s.URL); err != nil {
-		return invalid.Errorf("url", "%q is not a URL", Shorten(MaskURL(s.URL), 200))
+		return invalid.Errorf("url", "%q is not a URL", mask.Shorten(mask.URL(s.URL), 200))
 	}
-	if Masked(s.URL) {
-		return invalid.Errorf("url", "has %s in place of a secret; give the full URL, or leave it out to keep the current one", mask)
+	if mask.Applied(s.URL) {
+		return invalid.Errorf("url", "has %s in place of a secret; give the full URL, or leave it out to keep the current one", mask.Placeholder)
 	}
 	return nil
 }
@@ -123,19 +128,11 @@ const (
 	shortestKeepAge = time.Minute
 )
 
-// checkLength reports a length of time that is set and shorter than makes sense.
-func checkLength(field string, d, shortest time.Duration) error {
-	if d != 0 && d < shortest {
-		return invalid.Errorf(field, "%s is too short; the shortest allowed is %s", units.FormatDuration(d), units.FormatDuration(shortest))
-	}
-	return nil
-}
-
 func (s *Source) checkGaps() error {
-	if err := checkLength("min_gap", s.MinGap, shortestMinGap); err != nil {
+	if err := units.CheckShortest("min_gap", s.MinGap, shortestMinGap); err != nil {
 		return err
 	}
-	if err := checkLength("max_gap", s.MaxGap, shortestMaxGap); err != nil {
+	if err := units.CheckShortest("max_gap", s.MaxGap, shortestMaxGap); err != nil {
 		return err
 	}
 	switch {
@@ -145,7 +142,7 @@ func (s *Source) checkGaps() error {
 	if s.MaxGap > 0 && !s.Strategy.IsZero() {
 		return invalid.Errorf("strategy", "cannot be used together with max_gap: it says when the source is polled")
 	}
-	if _, err := ParseStrategy(s.Strategy.String()); err != nil {
+	if _, err := timetable.Parse(s.Strategy.String()); err != nil {
 		return err
 	}
 	if _, err := objective.ParseObjective(string(s.Aim)); err != nil {
@@ -163,11 +160,11 @@ func (s *Source) checkRender() error {
 	if r.On && s.Request != nil && s.Request.Proxy != "" {
 		return invalid.Errorf("render", "cannot be used together with request.proxy: the parts of the page would not go through it")
 	}
-	return r.check()
+	return r.Check()
 }
 
 func (s *Source) checkKeep() error {
-	if err := checkLength("keep.age", s.Keep.Age, shortestKeepAge); err != nil {
+	if err := units.CheckShortest("keep.age", s.Keep.Age, shortestKeepAge); err != nil {
 		return err
 	}
 	switch {
@@ -193,4 +190,52 @@ func CheckPlace(field, name string) error {
 		return invalid.Errorf(field, "the name of a place is longer than %d characters", mostPlace)
 	}
 	return nil
+}
+
+func (s *Source) checkSite() error {
+	if s.Of != "" && s.Site != nil {
+		return invalid.Errorf("site", "a page of a site cannot be a site itself")
+	}
+	if s.Site == nil {
+		return nil
+	}
+	if u, err := url.Parse(s.URL); err != nil || MediumOf(s.URL) != OnWeb || u.Host == "" {
+		return invalid.Errorf("site", "a site begins at an http or https URL")
+	}
+	if len(s.ID) > maxSiteID {
+		return invalid.Errorf("id", "the id of a site is at most %d characters long: its pages have it in theirs", maxSiteID)
+	}
+	return s.Site.Check()
+}
+
+func (s *Source) checkNextChange() error {
+	n, err := evidence.ParseNextChange(s.NextChange.String())
+	if err != nil || n.Field == "" {
+		return err
+	}
+	if _, ok := s.Recipe.Extract[n.Field]; !ok {
+		return invalid.Errorf("next_change", "there is no value %.80q; name one of extract", n.Field)
+	}
+	return nil
+}
+
+func (s *Source) checkRequest() error {
+	if s.Request.Empty() {
+		s.Request = nil
+		return nil
+	}
+	if s.Request.Hosts != nil {
+		return invalid.Errorf("request.hosts", "belongs to a profile under requests:, not to a source")
+	}
+	p, err := s.Request.Check("request")
+	s.Request = &p
+	return err
+}
+
+func (s *Source) checkExpect() error {
+	if s.Expect == nil || strictjson.MarshalCanonical(s.Expect) == "{}" {
+		s.Expect = nil
+		return nil
+	}
+	return s.Expect.Check("expect")
 }

@@ -1,7 +1,6 @@
 package freshet
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,9 +9,16 @@ import (
 	"strings"
 	"time"
 
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/objective"
+	"freshet/internal/freshet/profile"
+	"freshet/internal/freshet/reading"
+	"freshet/internal/freshet/rendering"
 	"freshet/internal/freshet/suspect"
+	"freshet/internal/freshet/timetable"
 	"freshet/internal/invalid"
+	"freshet/internal/strictjson"
 	"freshet/internal/units"
 )
 
@@ -54,18 +60,18 @@ func makeSourceFields() []SourceField {
 		wordField(SourceField{Name: "url"}, func(s *Source) *string { return &s.URL }),
 		wordField(SourceField{Name: "name", Flag: "name", Help: "name to show in lists and messages"}, func(s *Source) *string { return &s.Name }),
 		listField(SourceField{Name: "tags", Flag: "tag", Help: "tag to group sources by; can be repeated"}, func(s *Source) *[]string { return &s.Tags }),
-		valueField(SourceField{Name: "request"}, func(s *Source) **Profile { return &s.Request }),
-		valueField(SourceField{Name: "expect"}, func(s *Source) **Expect { return &s.Expect }),
+		valueField(SourceField{Name: "request"}, func(s *Source) **profile.Profile { return &s.Request }),
+		valueField(SourceField{Name: "expect"}, func(s *Source) **profile.Expect { return &s.Expect }),
 		wordField(SourceField{Name: "select.css", Flag: "css", Help: "watch only the parts of the page that match this CSS selector"}, func(s *Source) *string { return &s.Recipe.CSS }),
 		wordField(SourceField{Name: "select.jsonpath", Flag: "jsonpath", Help: "watch only the values that match this JSONPath, such as $.items[*].price"}, func(s *Source) *string { return &s.Recipe.JSONPath }),
 		textField(SourceField{Name: "select.kind", Flag: "kind", Help: "treat the response as html, json, feed, text, xml, csv, ical, pdf or xlsx (default: detected)"},
-			func(s *Source) *Kind { return &s.Recipe.Kind }, parseKind, func(k Kind) string { return string(k) }),
-		valueField(SourceField{Name: "read"}, func(s *Source) *[]Step { return &s.Recipe.Read }),
+			func(s *Source) *reading.Kind { return &s.Recipe.Kind }, parseKind, func(k reading.Kind) string { return string(k) }),
+		valueField(SourceField{Name: "read"}, func(s *Source) *[]reading.Step { return &s.Recipe.Read }),
 		textField(SourceField{Name: "noise", Flag: "noise", Help: "what to do about parts that change at nearly every poll, such as a clock: report (show where they are), auto (do not report such changes) or off (default report)"},
 			func(s *Source) *NoiseSetting { return &s.Noise }, ParseNoiseSetting, func(n NoiseSetting) string { return string(n) }).spelled(func(s *Source) string { return s.Noise.String() }),
-		valueField(SourceField{Name: "extract"}, func(s *Source) *Extracts { return &s.Recipe.Extract }),
-		valueField(SourceField{Name: "items"}, func(s *Source) *ItemRecipe { return &s.Recipe.Items }),
-		valueField(SourceField{Name: "render", Flag: "render", Bare: "true", Help: "show the page in Chromium before it is read; --render='{\"wait_for\": \".price\", \"screenshot\": true}' says how (docs/render.md)"}, func(s *Source) *Render { return &s.Recipe.Render }),
+		valueField(SourceField{Name: "extract"}, func(s *Source) *reading.Extracts { return &s.Recipe.Extract }),
+		valueField(SourceField{Name: "items"}, func(s *Source) *reading.Items { return &s.Recipe.Items }),
+		valueField(SourceField{Name: "render", Flag: "render", Bare: "true", Help: "show the page in Chromium before it is read; --render='{\"wait_for\": \".price\", \"screenshot\": true}' says how (docs/render.md)"}, func(s *Source) *rendering.Settings { return &s.Recipe.Render }),
 		numberField(SourceField{Name: "weight", Flag: "weight", Help: "importance compared with other sources (default 1)"}, func(s *Source) *float64 { return &s.Weight }),
 		dialField(SourceField{Name: "dial", Flag: "dial", Help: "preset of life and urgency: stock-ticker, auction, news-list or archive"}),
 		textField(SourceField{Name: "life", Flag: "life", Help: "how long a change can be seen: overwrite (until the next change), append (for ever), window:10m or last:5 (default overwrite)"},
@@ -77,17 +83,17 @@ func makeSourceFields() []SourceField {
 		lengthField(SourceField{Name: "min_gap", Flag: "min-gap", Help: "wait at least this long between two polls"}, func(s *Source) *time.Duration { return &s.MinGap }),
 		lengthField(SourceField{Name: "max_gap", Flag: "max-gap", Help: "poll at least this often, if the budget and the host allow"}, func(s *Source) *time.Duration { return &s.MaxGap }),
 		textField(SourceField{Name: "strategy", Flag: "strategy", Help: "poll it at these times and at no others, such as 'hour {5, 35}', 'day {06:30, 14:00} Europe/Berlin' or 'week {mon 09:00}'; freshet plan --from-store finds the best"},
-			func(s *Source) *Strategy { return &s.Strategy }, ParseStrategy, Strategy.String),
+			func(s *Source) *timetable.Strategy { return &s.Strategy }, timetable.Parse, timetable.Strategy.String),
 		textField(SourceField{Name: "level", Flag: "level", Help: "how soon you want to know of changes, such as '90% within 10m'; freshet budget --levels shows the cost"},
 			func(s *Source) *objective.ServiceLevel { return &s.Level }, objective.ParseServiceLevel, objective.ServiceLevel.String),
 		textField(SourceField{Name: "aim", Flag: "aim", Help: "what polls of it are for: captures (see as many changes as possible), freshness (have an up-to-date copy as much of the time as possible) or age (a copy that is never out of date for long) (default: as the setting aim says)"},
 			func(s *Source) *objective.Objective { return &s.Aim }, objective.ParseObjective, func(a objective.Objective) string { return string(a) }),
 		textField(SourceField{Name: "next_change", Flag: "next-change", Help: "the value of extract that says when the page changes next, the time zone of such times, or both, such as 'next_update Europe/Berlin'"},
-			func(s *Source) *NextChange { return &s.NextChange }, ParseNextChange, NextChange.String),
+			func(s *Source) *evidence.NextChange { return &s.NextChange }, evidence.ParseNextChange, evidence.NextChange.String),
 		wordField(SourceField{Name: "from", Flag: "from", Help: "poll it only from workers at this place, such as eu-west (freshet worker --place)"}, func(s *Source) *string { return &s.From }),
 		textField(SourceField{Name: "suspect", Flag: "suspect", Help: "what to do with a capture that is probably the wrong page: hold (report it when a second look agrees), mark (report it at once, marked as suspect) or off (do not check) (default hold)"},
 			func(s *Source) *suspect.Handling { return &s.Suspect }, suspect.ParseHandling, func(s suspect.Handling) string { return string(s) }).spelled(func(s *Source) string { return s.Suspect.String() }),
-		valueField(SourceField{Name: "site"}, func(s *Source) **Site { return &s.Site }),
+		valueField(SourceField{Name: "site"}, func(s *Source) **crawl.Settings { return &s.Site }),
 		wordField(SourceField{Name: "of"}, func(s *Source) *string { return (*string)(&s.Of) }),
 		switchField(SourceField{Name: "index"}, func(s *Source) *bool { return &s.Index }),
 		textField(SourceField{Name: "robots", Flag: "robots", Help: "whether to poll it only if the robots.txt files of its hosts allow it: obey, ignore or default (as the setting robots says)"},
@@ -131,7 +137,9 @@ func wordField(f SourceField, at func(*Source) *string) SourceField {
 	return textField(f, at, func(text string) (string, error) { return text, nil }, same)
 }
 
-func parseKind(text string) (Kind, error) { return Kind(strings.TrimPrefix(text, "auto")), nil }
+func parseKind(text string) (reading.Kind, error) {
+	return reading.Kind(strings.TrimPrefix(text, "auto")), nil
+}
 
 func lengthField(f SourceField, at func(*Source) *time.Duration) SourceField {
 	f.Kind = "TIME"
@@ -314,9 +322,9 @@ func (s Source) Patch(patch map[string]any) (Source, error) {
 		if object, ok := patch[f.Name].(map[string]any); ok && f.Structured {
 			value := map[string]any{}
 			if text := f.Show(&s); len(text) > 0 {
-				_ = decodeObject([]byte(text[0]), &value) // true, or a list, has no parts to merge
+				_ = strictjson.DecodeObject([]byte(text[0]), &value) // true, or a list, has no parts to merge
 			}
-			MergeJSON(value, object)
+			strictjson.Merge(value, object)
 			whole[f.Name] = value
 		}
 	}
@@ -333,25 +341,6 @@ func (s Source) cleared(name string) Source {
 	return s
 }
 
-// MergeJSON applies a merge patch as of RFC 7396 to a decoded object.
-func MergeJSON(into, patch map[string]any) {
-	for name, value := range patch {
-		switch value := value.(type) {
-		case nil:
-			delete(into, name)
-		case map[string]any:
-			part, ok := into[name].(map[string]any)
-			if !ok {
-				part = map[string]any{}
-			}
-			MergeJSON(part, value)
-			into[name] = part
-		default:
-			into[name] = value
-		}
-	}
-}
-
 // ParseDefinitionOver reads what DefinitionOver returns, of the page of a site with an
 // ID and a URL.
 func ParseDefinitionOver(site Source, id SourceID, url string, definition []byte) (Source, error) {
@@ -365,17 +354,10 @@ func ParseDefinitionOver(site Source, id SourceID, url string, definition []byte
 // parseOver reads a definition over what holds without it.
 func parseOver(s Source, definition []byte) (Source, error) {
 	var all map[string]any
-	if err := decodeObject(definition, &all); err != nil {
+	if err := strictjson.DecodeObject(definition, &all); err != nil {
 		return s, fmt.Errorf("read the definition of a source: %w", err)
 	}
 	return s.set(all)
-}
-
-// decodeObject reads a JSON object, and leaves numbers as they were written.
-func decodeObject(text []byte, into *map[string]any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	return d.Decode(into)
 }
 
 // set returns the source with the fields that a document names. Null is the default.
@@ -393,7 +375,7 @@ func (s Source) set(document map[string]any) (Source, error) {
 			continue
 		}
 		if err := f.readJSON(&s, value); err != nil {
-			return s, &invalid.Error{Field: f.Name, Reason: reasonOf(err)}
+			return s, &invalid.Error{Field: f.Name, Reason: invalid.ReasonOf(err).Error()}
 		}
 	}
 	return s, nil
@@ -437,12 +419,4 @@ func (f *SourceField) readJSON(s *Source, value any) error {
 		}
 	}
 	return f.Read(s, fmt.Sprint(value))
-}
-
-// reasonOf returns an error without the field that it names.
-func reasonOf(err error) string {
-	if invalid, ok := err.(*invalid.Error); ok {
-		return invalid.Reason
-	}
-	return err.Error()
 }

@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
+	"freshet/internal/strictjson"
 )
 
 // A patch sets what it names, null sets back, and parts of a field are patched alike.
@@ -52,7 +53,7 @@ func TestPatch(t *testing.T) {
 			if err := json.Unmarshal([]byte(tt.want), &edit); err != nil {
 				t.Fatal(err)
 			}
-			freshet.MergeJSON(whole, edit)
+			strictjson.Merge(whole, edit)
 			text, err := json.Marshal(whole)
 			if err != nil {
 				t.Fatal(err)

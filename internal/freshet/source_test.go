@@ -12,6 +12,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 )
 
@@ -85,7 +86,7 @@ func drawSource(t *rapid.T) freshet.Source {
 	s := freshet.Source{
 		ID: "a", URL: "https://a.example/" + rapid.String().Draw(t, "path"), Name: rapid.String().Draw(t, "name"),
 		Tags:   rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "tags"),
-		Recipe: freshet.Recipe{CSS: rapid.String().Draw(t, "css"), JSONPath: rapid.String().Draw(t, "jsonpath"), Kind: rapid.SampledFrom([]freshet.Kind{"", "html", "json"}).Draw(t, "kind")},
+		Recipe: reading.Recipe{CSS: rapid.String().Draw(t, "css"), JSONPath: rapid.String().Draw(t, "jsonpath"), Kind: rapid.SampledFrom([]reading.Kind{"", "html", "json"}).Draw(t, "kind")},
 		Paused: maybe("paused"), MinGap: length("min gap"), MaxGap: length("max gap"),
 		Keep: freshet.Keep{Age: length("age"), Versions: rapid.IntRange(0, 1<<40).Draw(t, "versions"), Bytes: rapid.Int64Range(0, 1<<62-1).Draw(t, "bytes")},
 	}
@@ -169,10 +170,10 @@ func FuzzParseDefinition(f *testing.F) {
 }
 
 func TestKeyOfNothing(t *testing.T) {
-	if got := (freshet.Recipe{Kind: freshet.Auto}).Key(); got != "{}" {
+	if got := (reading.Recipe{Kind: reading.Auto}).Key(); got != "{}" {
 		t.Errorf("the recipe that says nothing has the key %q, want {}: it is stored with versions", got)
 	}
-	for _, r := range []freshet.Recipe{{Kind: freshet.HTML}, {CSS: "p"}, {JSONPath: "$"}, {Read: []freshet.Step{{Name: "text"}}}} {
+	for _, r := range []reading.Recipe{{Kind: reading.HTML}, {CSS: "p"}, {JSONPath: "$"}, {Read: []reading.Step{{Name: "text"}}}} {
 		if r.Key() == "{}" {
 			t.Errorf("%+v has the key of nothing", r)
 		}

@@ -8,6 +8,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/lab/plot"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/sched/policy"
 	"freshet/internal/units"
 )
@@ -18,7 +19,7 @@ type Calibration struct {
 	learner *learn.Learner
 	grid    *Grid
 	pages   map[freshet.Slot]int // that are watched
-	gone    []freshet.Tally      // by page: what was said of it when it was last removed
+	gone    []outlook.Tally      // by page: what was said of it when it was last removed
 }
 
 // NewCalibration returns the calibration of a replay in a setting. The replay
@@ -26,7 +27,7 @@ type Calibration struct {
 func NewCalibration(g *Grid, at policy.Setting) *Calibration {
 	config := at.Learning()
 	config.Memory = 100 * 365 * units.Day // nothing fades: the score counts all of the replay alike
-	return &Calibration{grid: g, learner: learn.New(config), pages: map[freshet.Slot]int{}, gone: make([]freshet.Tally, len(g.pages))}
+	return &Calibration{grid: g, learner: learn.New(config), pages: map[freshet.Slot]int{}, gone: make([]outlook.Tally, len(g.pages))}
 }
 
 // Put implements [freshet.Learner].
@@ -52,7 +53,7 @@ func (c *Calibration) Observe(now time.Time, slot freshet.Slot, o freshet.Outcom
 }
 
 // tallies returns what the learner says of each page.
-func (c *Calibration) tallies() []freshet.Tally {
+func (c *Calibration) tallies() []outlook.Tally {
 	list := slices.Clone(c.gone)
 	for slot, page := range c.pages {
 		list[page] = list[page].Add(c.learner.Tally(slot))
@@ -91,7 +92,7 @@ type Bounds struct {
 
 // Figures returns how honest the learner was about a replay.
 func (c *Calibration) Figures(s Score) *CalibrationFigures {
-	var all freshet.Tally
+	var all outlook.Tally
 	pages := c.tallies()
 	for _, page := range pages {
 		all = all.Add(page)
@@ -108,7 +109,7 @@ func (c *Calibration) Figures(s Score) *CalibrationFigures {
 }
 
 // ranges holds the share that is said of each page against the truth.
-func ranges(pages []freshet.Tally, s Score) (f RangeFigures) {
+func ranges(pages []outlook.Tally, s Score) (f RangeFigures) {
 	for page, truth := range s.ByPage {
 		if truth.Settled == 0 {
 			continue

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/invalid"
 	"freshet/internal/units"
 )
@@ -100,7 +101,7 @@ func ParseEvidence(s string) (e Evidence, err error) {
 		return Evidence{}, invalid.Errorf("evidence", "unknown evidence %q; use one of %s", name, EvidenceForms)
 	}
 	e.Kind = EvidenceKind(kind)
-	most := map[EvidenceKind]int{Feed: freshet.MostDates, Index: mostEntries, Told: 100}[e.Kind]
+	most := map[EvidenceKind]int{Feed: evidence.MaxDates, Index: mostEntries, Told: 100}[e.Kind]
 	least := 1
 	switch {
 	case most == 0 && hasNumber:
@@ -176,7 +177,7 @@ func (w *world) show(page int, o *freshet.Outcome) {
 	case Dated:
 		o.Modified = w.truth.date(page)
 	case Feed:
-		if o.Dates = w.truth.dates(page, cmp.Or(w.options.Evidence.Entries, freshet.MostDates)); len(o.Dates) > 0 {
+		if o.Dates = w.truth.dates(page, cmp.Or(w.options.Evidence.Entries, evidence.MaxDates)); len(o.Dates) > 0 {
 			o.Modified = o.Dates[0]
 		}
 	case Told:

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/sched"
 )
 
@@ -16,9 +18,9 @@ type indexes struct {
 	list []*index // in the order of their first pages
 	byID map[freshet.SourceID]*index
 
-	keys   []freshet.PageKey // by page
-	dates  []int64           // by page: its last change, in nanoseconds since 1970; undated if none is known
-	latest []int32           // by page: which change of its site that was; -1 if one before the grid began
+	keys   []crawl.PageKey // by page
+	dates  []int64         // by page: its last change, in nanoseconds since 1970; undated if none is known
+	latest []int32         // by page: which change of its site that was; -1 if one before the grid began
 
 	// The pages of each site are a ring by their dates, which begins and ends at
 	// the index. Its place comes after those of all pages.
@@ -64,7 +66,7 @@ func (x *indexes) named(id freshet.SourceID) *index {
 func (w *world) addIndexes() {
 	n := len(w.grid.pages)
 	x := &indexes{
-		byID: map[freshet.SourceID]*index{}, keys: make([]freshet.PageKey, n),
+		byID: map[freshet.SourceID]*index{}, keys: make([]crawl.PageKey, n),
 		dates: make([]int64, n), latest: make([]int32, n), older: make([]int32, n), newer: make([]int32, n),
 	}
 	sites := map[string]*index{}
@@ -76,7 +78,7 @@ func (w *world) addIndexes() {
 			sites[host] = x.add(w.indexOf(host))
 		}
 		of[page], order = sites[host], append(order, int32(page))
-		x.keys[page], x.latest[page] = freshet.PageKeyOf(s.URL), -1
+		x.keys[page], x.latest[page] = crawl.PageKeyOf(s.URL), -1
 		x.dates[page] = w.truth.retell(page, w.end, func(at int64) {
 			of[page].changes = append(of[page].changes, news{at, int32(page)})
 		})
@@ -139,10 +141,10 @@ func (x *indexes) pass(at *index, now time.Time) {
 }
 
 // word returns what an index says that shows so many pages; 0 means all.
-func (x *indexes) word(at *index, entries int) *freshet.Word {
-	word, first := &freshet.Word{}, at.version == 0
+func (x *indexes) word(at *index, entries int) *evidence.IndexHint {
+	word, first := &evidence.IndexHint{}, at.version == 0
 	if entries > 0 {
-		word.Kind = freshet.FeedIndex
+		word.Kind = evidence.FeedIndex
 	}
 	read := 0
 	for page := x.older[at.place]; page != at.place; page = x.older[page] {
@@ -157,7 +159,7 @@ func (x *indexes) word(at *index, entries int) *freshet.Word {
 			word.From = date
 		}
 		if moved {
-			word.Pages = append(word.Pages, freshet.PageWord{Page: x.keys[page], Date: date})
+			word.Pages = append(word.Pages, evidence.PageHint{Page: x.keys[page], Date: date})
 		}
 	}
 	return word

@@ -15,6 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/lab"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
@@ -110,43 +112,43 @@ func TestWordsOfIndexes(t *testing.T) {
 		"s.example/a": {-9, 0.2, 1.3, 2.2}, "s.example/b": {-8, 1.4}, "s.example/c": {}, "s.example/d": {-4},
 		"other.example/x": {2.6}, "plain": {1.1},
 	}
-	key := func(id string) freshet.PageKey {
+	key := func(id string) crawl.PageKey {
 		if id == "plain" {
-			return freshet.PageKeyOf("https://pages.invalid/plain")
+			return crawl.PageKeyOf("https://pages.invalid/plain")
 		}
-		return freshet.PageKeyOf("https://" + id)
+		return crawl.PageKeyOf("https://" + id)
 	}
-	said := func(id string, at float64) freshet.PageWord {
-		return freshet.PageWord{Page: key("s.example/" + id), Date: minutes(at)}
+	said := func(id string, at float64) evidence.PageHint {
+		return evidence.PageHint{Page: key("s.example/" + id), Date: minutes(at)}
 	}
-	undated := freshet.PageWord{Page: key("s.example/c")}
+	undated := evidence.PageHint{Page: key("s.example/c")}
 	for _, tt := range []struct {
 		evidence   lab.Evidence
 		continuous bool
 		want       []freshet.Outcome // of s.example
 	}{
 		{lab.Evidence{Kind: lab.Index, Every: time.Minute}, false, []freshet.Outcome{
-			{Result: freshet.First, Version: 1, Word: &freshet.Word{Pages: []freshet.PageWord{said("d", -4), said("b", -8), said("a", -9), undated}}},
-			{Result: freshet.Changed, Version: 2, Word: &freshet.Word{Pages: []freshet.PageWord{said("a", 0.5)}}},
-			{Result: freshet.Changed, Version: 3, Word: &freshet.Word{Pages: []freshet.PageWord{said("b", 1.5), said("a", 1.5)}}},
-			{Result: freshet.Changed, Version: 4, Word: &freshet.Word{Pages: []freshet.PageWord{said("a", 2.5)}}},
+			{Result: freshet.First, Version: 1, Word: &evidence.IndexHint{Pages: []evidence.PageHint{said("d", -4), said("b", -8), said("a", -9), undated}}},
+			{Result: freshet.Changed, Version: 2, Word: &evidence.IndexHint{Pages: []evidence.PageHint{said("a", 0.5)}}},
+			{Result: freshet.Changed, Version: 3, Word: &evidence.IndexHint{Pages: []evidence.PageHint{said("b", 1.5), said("a", 1.5)}}},
+			{Result: freshet.Changed, Version: 4, Word: &evidence.IndexHint{Pages: []evidence.PageHint{said("a", 2.5)}}},
 			{Result: freshet.Unchanged, Version: 4},
 		}},
 		{lab.Evidence{Kind: lab.Index, Every: 2 * time.Minute}, false, []freshet.Outcome{
-			{Result: freshet.First, Version: 1, Word: &freshet.Word{Pages: []freshet.PageWord{said("d", -4), said("b", -8), said("a", -9), undated}}},
-			{Result: freshet.Changed, Version: 2, Word: &freshet.Word{Pages: []freshet.PageWord{said("b", 1.5), said("a", 1.5)}}},
-			{Result: freshet.Changed, Version: 3, Word: &freshet.Word{Pages: []freshet.PageWord{said("a", 2.5)}}},
+			{Result: freshet.First, Version: 1, Word: &evidence.IndexHint{Pages: []evidence.PageHint{said("d", -4), said("b", -8), said("a", -9), undated}}},
+			{Result: freshet.Changed, Version: 2, Word: &evidence.IndexHint{Pages: []evidence.PageHint{said("b", 1.5), said("a", 1.5)}}},
+			{Result: freshet.Changed, Version: 3, Word: &evidence.IndexHint{Pages: []evidence.PageHint{said("a", 2.5)}}},
 		}},
 		{lab.Evidence{Kind: lab.Index, Entries: 2, Every: time.Minute}, false, []freshet.Outcome{
-			{Result: freshet.First, Version: 1, Word: &freshet.Word{Kind: freshet.FeedIndex, From: minutes(-8), Pages: []freshet.PageWord{said("d", -4), said("b", -8)}}},
-			{Result: freshet.Changed, Version: 2, Word: &freshet.Word{Kind: freshet.FeedIndex, From: minutes(-4), Pages: []freshet.PageWord{said("a", 0.5)}}},
-			{Result: freshet.Changed, Version: 3, Word: &freshet.Word{Kind: freshet.FeedIndex, From: minutes(1.5), Pages: []freshet.PageWord{said("b", 1.5), said("a", 1.5)}}},
-			{Result: freshet.Changed, Version: 4, Word: &freshet.Word{Kind: freshet.FeedIndex, From: minutes(1.5), Pages: []freshet.PageWord{said("a", 2.5)}}},
+			{Result: freshet.First, Version: 1, Word: &evidence.IndexHint{Kind: evidence.FeedIndex, From: minutes(-8), Pages: []evidence.PageHint{said("d", -4), said("b", -8)}}},
+			{Result: freshet.Changed, Version: 2, Word: &evidence.IndexHint{Kind: evidence.FeedIndex, From: minutes(-4), Pages: []evidence.PageHint{said("a", 0.5)}}},
+			{Result: freshet.Changed, Version: 3, Word: &evidence.IndexHint{Kind: evidence.FeedIndex, From: minutes(1.5), Pages: []evidence.PageHint{said("b", 1.5), said("a", 1.5)}}},
+			{Result: freshet.Changed, Version: 4, Word: &evidence.IndexHint{Kind: evidence.FeedIndex, From: minutes(1.5), Pages: []evidence.PageHint{said("a", 2.5)}}},
 			{Result: freshet.Unchanged, Version: 4},
 		}},
 		{lab.Evidence{Kind: lab.Index, Every: 2 * time.Minute}, true, []freshet.Outcome{
-			{Result: freshet.First, Version: 1, Word: &freshet.Word{Pages: []freshet.PageWord{said("d", -4), said("b", -8), said("a", -9), undated}}},
-			{Result: freshet.Changed, Version: 2, Word: &freshet.Word{Pages: []freshet.PageWord{said("b", 1.4), said("a", 1.3)}}},
+			{Result: freshet.First, Version: 1, Word: &evidence.IndexHint{Pages: []evidence.PageHint{said("d", -4), said("b", -8), said("a", -9), undated}}},
+			{Result: freshet.Changed, Version: 2, Word: &evidence.IndexHint{Pages: []evidence.PageHint{said("b", 1.4), said("a", 1.3)}}},
 		}},
 	} {
 		t.Run(fmt.Sprint(tt.evidence, " ", tt.continuous), func(t *testing.T) {
@@ -174,7 +176,7 @@ func TestWordsOfIndexes(t *testing.T) {
 				t.Errorf("%d indexes were polled %d times, and the score has %d polls of indexes", len(sites), polls, score.IndexPolls)
 			}
 			for id, s := range l.sources {
-				if !s.Index && freshet.PageKeyOf(s.URL) != key(string(id)) {
+				if !s.Index && crawl.PageKeyOf(s.URL) != key(string(id)) {
 					t.Errorf("%s has the URL %s, by which no index names it", id, s.URL)
 				}
 			}
@@ -206,7 +208,7 @@ func TestIndexesTellTheTruth(t *testing.T) {
 			}
 			return date
 		}
-		l, heard := &listener{}, map[freshet.PageKey]time.Time{}
+		l, heard := &listener{}, map[crawl.PageKey]time.Time{}
 		o := lab.Options{Budget: 3, Evidence: evidence, Conditions: lab.Conditions{
 			Continuous: continuous, Failures: lab.Failures{Share: fails},
 			Limits: &sched.Limits{Backoff: sched.Backoff{Start: 1, Most: 1, Host: 1}},
@@ -235,7 +237,7 @@ func TestIndexesTellTheTruth(t *testing.T) {
 			host := l.sources[last.Source].Host()
 			for id := range changes {
 				if s := l.sources[id]; s.Host() == host {
-					if got, want := heard[freshet.PageKeyOf(s.URL)], truth(id, last.Began); !got.Equal(want) {
+					if got, want := heard[crawl.PageKeyOf(s.URL)], truth(id, last.Began); !got.Equal(want) {
 						t.Errorf("%s is said to have changed at %v, want %v", id, got, want)
 					}
 				}

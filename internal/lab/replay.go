@@ -8,6 +8,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
 	"freshet/internal/learn"
+	"freshet/internal/learn/imported"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
@@ -31,7 +32,7 @@ type Options struct {
 	Edits  []Edit // in order
 
 	// Chances are given of pages at the start; see [freshet.Chances].
-	Chances map[freshet.SourceID]freshet.Chances
+	Chances map[freshet.SourceID]imported.Forecast
 
 	// Answer, if set, has the last word on how a poll ended.
 	Answer func(p freshet.Poll, o *freshet.Outcome)

@@ -1,6 +1,6 @@
 package lab
 
-import "freshet/internal/freshet"
+import "freshet/internal/learn/outlook"
 
 // An Age is a way of counting how old a stale copy is.
 type Age uint8
@@ -33,7 +33,7 @@ type Scorer struct {
 	last []int // by page: the instant of the last poll; 0 if none
 	seen []int // by page: changes captured
 
-	truth, weighted freshet.Tally // what the daemon estimates of the same, in instants
+	truth, weighted outlook.Tally // what the daemon estimates of the same, in instants
 }
 
 // NewScorer returns a Scorer that has seen no poll.
@@ -151,7 +151,7 @@ func (s *Scorer) integrate(page int, weight float64, from, to int, until float64
 // Score closes the books at the end of the grid. No poll may follow.
 func (s *Scorer) Score() Score {
 	total, weights := 0.0, 0.0
-	var fairness freshet.Fairness
+	var fairness outlook.Fairness
 	for page := range s.grid.pages {
 		k := s.stakes.of(page)
 		begin, end := s.grid.first[page], s.grid.first[page+1]

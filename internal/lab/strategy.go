@@ -7,20 +7,21 @@ import (
 	"slices"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/timetable"
+	"freshet/internal/learn/imported"
 	"freshet/internal/sched/cyclic"
 )
 
 // A StrategyRequest says what strategy is wanted of a history.
 type StrategyRequest struct {
-	Every  freshet.StrategyPeriod
+	Every  timetable.Period
 	Zone   string // by whose clock the period is counted; "" means UTC
 	Method cyclic.Method
 }
 
 // A StrategyPlan is a strategy, and what it captures of the changes of a history.
 type StrategyPlan struct {
-	Strategy freshet.Strategy
+	Strategy timetable.Strategy
 	Changes  int           // of the history
 	From, To time.Time     // the first and the last of them
 	Width    time.Duration // how uncertain the time of a change is, the median
@@ -40,21 +41,21 @@ type StrategyPlan struct {
 // Planning from it goes by the minute of a clock.
 type Chronicle struct {
 	request StrategyRequest
-	table   *freshet.Timetable
-	updates []freshet.UpdateTime
+	table   *timetable.Timetable
+	updates []imported.UpdateTime
 	misses  *cyclic.Misses
 }
 
 // NewChronicle returns what is known of a source for a request. Updates may come in any
 // order; those that are told twice count once.
-func NewChronicle(updates []freshet.UpdateTime, r StrategyRequest) (*Chronicle, error) {
-	table, err := freshet.Strategy{Every: r.Every, Zone: r.Zone, Minutes: []int{0}}.Timetable()
+func NewChronicle(updates []imported.UpdateTime, r StrategyRequest) (*Chronicle, error) {
+	table, err := timetable.Strategy{Every: r.Every, Zone: r.Zone, Minutes: []int{0}}.Timetable()
 	if err != nil {
 		return nil, err
 	}
 	updates = slices.Clone(updates)
-	slices.SortFunc(updates, freshet.UpdateTime.Compare)
-	updates = slices.CompactFunc(updates, func(a, b freshet.UpdateTime) bool { return a.Compare(b) == 0 })
+	slices.SortFunc(updates, imported.UpdateTime.Compare)
+	updates = slices.CompactFunc(updates, func(a, b imported.UpdateTime) bool { return a.Compare(b) == 0 })
 	return &Chronicle{request: r, table: table, updates: updates}, nil
 }
 
@@ -73,7 +74,7 @@ const (
 )
 
 // timeline returns histories that could have been, by the minute.
-func (c *Chronicle) timeline(updates []freshet.UpdateTime) (t cyclic.Timeline) {
+func (c *Chronicle) timeline(updates []imported.UpdateTime) (t cyclic.Timeline) {
 	times := 1
 	if width(updates) > time.Minute {
 		times = draws
@@ -94,7 +95,7 @@ func (c *Chronicle) timeline(updates []freshet.UpdateTime) (t cyclic.Timeline) {
 }
 
 // width returns how uncertain update times are, the median.
-func width(updates []freshet.UpdateTime) time.Duration {
+func width(updates []imported.UpdateTime) time.Duration {
 	if len(updates) == 0 {
 		return 0
 	}
@@ -129,7 +130,7 @@ func (c *Chronicle) Saves(k int) float64 {
 }
 
 // periods returns over how many periods updates lie.
-func (c *Chronicle) periods(updates []freshet.UpdateTime) float64 {
+func (c *Chronicle) periods(updates []imported.UpdateTime) float64 {
 	if len(updates) == 0 {
 		return 0
 	}
@@ -138,7 +139,7 @@ func (c *Chronicle) periods(updates []freshet.UpdateTime) float64 {
 
 // Plan returns a strategy of so many polls a period, and what it captures next to the
 // one that is in force, if one is.
-func (c *Chronicle) Plan(polls int, inForce freshet.Strategy) (p StrategyPlan, err error) {
+func (c *Chronicle) Plan(polls int, inForce timetable.Strategy) (p StrategyPlan, err error) {
 	p.Changes, p.Width = len(c.updates), width(c.updates)
 	if n := len(c.updates); n > 0 {
 		p.From, p.To = c.updates[0].Until, c.updates[n-1].Until
@@ -173,7 +174,7 @@ func (c *Chronicle) cut() int {
 	}
 	from, to := c.updates[0].Until, c.updates[len(c.updates)-1].Until
 	at := from.Add(to.Sub(from) / 3 * 2)
-	cut, _ := slices.BinarySearchFunc(c.updates, at, func(u freshet.UpdateTime, at time.Time) int {
+	cut, _ := slices.BinarySearchFunc(c.updates, at, func(u imported.UpdateTime, at time.Time) int {
 		return cmp.Or(u.Until.Compare(at), -1)
 	})
 	seen, held := c.updates[:cut], c.updates[cut:]
@@ -184,8 +185,8 @@ func (c *Chronicle) cut() int {
 }
 
 // strategy returns polls at offsets as a strategy: a poll comes at the end of its minute.
-func (c *Chronicle) strategy(offsets []int) freshet.Strategy {
-	s := freshet.Strategy{Every: c.request.Every, Zone: c.request.Zone}
+func (c *Chronicle) strategy(offsets []int) timetable.Strategy {
+	s := timetable.Strategy{Every: c.request.Every, Zone: c.request.Zone}
 	for _, b := range offsets {
 		s.Minutes = append(s.Minutes, (b+1)%c.period())
 	}
@@ -208,7 +209,7 @@ func (c *Chronicle) uniform(t cyclic.Timeline, polls int) float64 {
 
 // captures returns what a strategy captures, whatever its period and zone: of the last
 // third, or of all.
-func (c *Chronicle) captures(s freshet.Strategy, heldOut bool) (float64, error) {
+func (c *Chronicle) captures(s timetable.Strategy, heldOut bool) (float64, error) {
 	other, err := NewChronicle(c.updates, StrategyRequest{Every: s.Every, Zone: s.Zone})
 	if err != nil {
 		return 0, err

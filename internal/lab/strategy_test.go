@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/timetable"
 	"freshet/internal/lab"
+	"freshet/internal/learn/imported"
 	planner "freshet/internal/sched/cyclic"
 	"freshet/internal/units"
 )
@@ -17,17 +18,17 @@ var monday = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 
 // at returns changes at minutes of every period for some periods, each known to within a
 // width.
-func at(every time.Duration, periods int, width time.Duration, minutes ...int) (updates []freshet.UpdateTime) {
+func at(every time.Duration, periods int, width time.Duration, minutes ...int) (updates []imported.UpdateTime) {
 	for k := range periods {
 		for _, minute := range minutes {
 			until := monday.Add(time.Duration(k)*every + time.Duration(minute)*time.Minute + 30*time.Second)
-			updates = append(updates, freshet.UpdateTime{After: until.Add(-width), Until: until})
+			updates = append(updates, imported.UpdateTime{After: until.Add(-width), Until: until})
 		}
 	}
 	return updates
 }
 
-func chronicle(t *testing.T, updates []freshet.UpdateTime, every freshet.StrategyPeriod, zone string) *lab.Chronicle {
+func chronicle(t *testing.T, updates []imported.UpdateTime, every timetable.Period, zone string) *lab.Chronicle {
 	c, err := lab.NewChronicle(updates, lab.StrategyRequest{Every: every, Zone: zone, Method: planner.Optimal})
 	if err != nil {
 		t.Fatal(err)
@@ -41,25 +42,25 @@ func chronicle(t *testing.T, updates []freshet.UpdateTime, every freshet.Strateg
 func TestPlanOfAChronicle(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		updates []freshet.UpdateTime
-		every   freshet.StrategyPeriod
+		updates []imported.UpdateTime
+		every   timetable.Period
 		zone    string
 		polls   int
 		want    string
 		heldOut bool
 		planned float64
 	}{
-		{"by the hour", at(time.Hour, 48, 0, 4, 14), freshet.EveryHour, "", 2, "hour {5, 15}", true, 1},
-		{"the last minute ends with the hour", at(time.Hour, 48, 0, 59), freshet.EveryHour, "", 1, "hour {0}", true, 1},
-		{"half an hour off", at(time.Hour, 48, 0, 4), freshet.EveryHour, "Asia/Kolkata", 1, "hour {35} Asia/Kolkata", true, 1},
-		{"by the day", at(units.Day, 40, 0, 270, 720), freshet.EveryDay, "Europe/Berlin", 2, "day {06:31, 14:01} Europe/Berlin", true, 1},
-		{"by the week", at(7*units.Day, 20, 0, 540, 3*1440+1050), freshet.EveryWeek, "", 2, "week {mon 09:01, thu 17:31}", true, 1},
-		{"little history", at(time.Hour, 5, 0, 4, 14), freshet.EveryHour, "", 2, "hour {5, 15}", false, 1},
-		{"one poll for two changes", at(time.Hour, 48, 0, 4, 14), freshet.EveryHour, "", 1, "hour {5}", true, 0.5},
+		{"by the hour", at(time.Hour, 48, 0, 4, 14), timetable.EveryHour, "", 2, "hour {5, 15}", true, 1},
+		{"the last minute ends with the hour", at(time.Hour, 48, 0, 59), timetable.EveryHour, "", 1, "hour {0}", true, 1},
+		{"half an hour off", at(time.Hour, 48, 0, 4), timetable.EveryHour, "Asia/Kolkata", 1, "hour {35} Asia/Kolkata", true, 1},
+		{"by the day", at(units.Day, 40, 0, 270, 720), timetable.EveryDay, "Europe/Berlin", 2, "day {06:31, 14:01} Europe/Berlin", true, 1},
+		{"by the week", at(7*units.Day, 20, 0, 540, 3*1440+1050), timetable.EveryWeek, "", 2, "week {mon 09:01, thu 17:31}", true, 1},
+		{"little history", at(time.Hour, 5, 0, 4, 14), timetable.EveryHour, "", 2, "hour {5, 15}", false, 1},
+		{"one poll for two changes", at(time.Hour, 48, 0, 4, 14), timetable.EveryHour, "", 1, "hour {5}", true, 0.5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			slices.Reverse(tt.updates) // whatever their order
-			p, err := chronicle(t, append(tt.updates, tt.updates[:3]...), tt.every, tt.zone).Plan(tt.polls, freshet.Strategy{})
+			p, err := chronicle(t, append(tt.updates, tt.updates[:3]...), tt.every, tt.zone).Plan(tt.polls, timetable.Strategy{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,11 +74,11 @@ func TestPlanOfAChronicle(t *testing.T) {
 // Where polls at equal distances would lose half, and a strategy in force loses all but
 // one, that is said.
 func TestPlanNextToOthers(t *testing.T) {
-	inForce, err := freshet.ParseStrategy("day {12:00}")
+	inForce, err := timetable.Parse("day {12:00}")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := chronicle(t, at(time.Hour, 240, 0, 4, 14), freshet.EveryHour, "").Plan(2, inForce)
+	p, err := chronicle(t, at(time.Hour, 240, 0, 4, 14), timetable.EveryHour, "").Plan(2, inForce)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func TestPlanNextToOthers(t *testing.T) {
 // Changes of which only a window is known are planned for wherever in it they were: the
 // poll comes towards its end.
 func TestPlanFromUncertainTimes(t *testing.T) {
-	p, err := chronicle(t, at(time.Hour, 200, 10*time.Minute, 14, 44), freshet.EveryHour, "").Plan(2, freshet.Strategy{})
+	p, err := chronicle(t, at(time.Hour, 200, 10*time.Minute, 14, 44), timetable.EveryHour, "").Plan(2, timetable.Strategy{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,9 +106,9 @@ func TestPlanFromUncertainTimes(t *testing.T) {
 
 // Polls go where they save most, and nowhere if they save nothing.
 func TestShareStrategies(t *testing.T) {
-	one := chronicle(t, at(time.Hour, 100, 0, 4), freshet.EveryHour, "")
-	two := chronicle(t, at(time.Hour, 100, 0, 4, 24), freshet.EveryHour, "")
-	none := chronicle(t, nil, freshet.EveryHour, "")
+	one := chronicle(t, at(time.Hour, 100, 0, 4), timetable.EveryHour, "")
+	two := chronicle(t, at(time.Hour, 100, 0, 4, 24), timetable.EveryHour, "")
+	none := chronicle(t, nil, timetable.EveryHour, "")
 	for _, tt := range []struct {
 		polls   int
 		weights []float64

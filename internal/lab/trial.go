@@ -11,6 +11,7 @@ import (
 	"freshet/internal/invalid"
 	"freshet/internal/learn"
 	"freshet/internal/learn/estimate"
+	"freshet/internal/learn/imported"
 	"freshet/internal/sched/policy"
 	"freshet/internal/units"
 )
@@ -110,12 +111,12 @@ func (t Terms) Try(ctx context.Context, c *Case, name string, budget float64, o 
 }
 
 // takesChances says what is wrong with giving chances to a policy.
-func (t Terms) takesChances(p freshet.Policy, name string, given map[freshet.SourceID]freshet.Chances) error {
+func (t Terms) takesChances(p freshet.Policy, name string, given map[freshet.SourceID]imported.Forecast) error {
 	if len(given) == 0 {
 		return nil
 	}
 	_, takes := p.(interface {
-		OverrideForecast(freshet.Slot, *freshet.Chances)
+		OverrideForecast(freshet.Slot, *imported.Forecast)
 	})
 	if !takes {
 		return invalid.Errorf("chances", "the policy %s does not go by chances; auto and wic do", name)

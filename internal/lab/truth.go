@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 )
 
 // A truth says which version each page shows, to a world whose time only moves
@@ -67,10 +67,10 @@ func (t *truth) dates(page, n int) (dates []time.Time) {
 // foretold returns when a page says that it changes next, if that is true so many times in
 // a hundred. A page that does not change any more says nothing where it would tell the
 // truth.
-func (t *truth) foretold(page, percent int) *freshet.Foretelling {
+func (t *truth) foretold(page, percent int) *evidence.Announcement {
 	n := int(t.happened[page])
 	draw := rand.New(rand.NewPCG(uint64(page), uint64(n)))
-	next := freshet.NextWord{By: freshet.NextByText}
+	next := evidence.Next{By: evidence.NextByText}
 	if lies := draw.IntN(100) >= percent; lies {
 		gap := float64(t.grid.Instant) * float64(t.grid.Instants) / float64(len(t.grid.Of(page))+1)
 		next.At = t.date(page).Add(time.Duration(2 * gap * draw.Float64()))
@@ -85,7 +85,7 @@ func (t *truth) foretold(page, percent int) *freshet.Foretelling {
 		}
 		next.At = time.Unix(0, t.times.of(page)[n]).UTC()
 	}
-	return &freshet.Foretelling{Next: []freshet.NextWord{next}}
+	return &evidence.Announcement{Next: []evidence.Next{next}}
 }
 
 // retell tells of every change of a page between the start of the grid and its end, in

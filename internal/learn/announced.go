@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
+	"freshet/internal/learn/outlook"
 )
 
 // An announcement is when a source says that it changes next, by one kind of words, and how far
@@ -18,7 +20,7 @@ import (
 // few lies end it. Forecasts are then as without it. Only a value that a user has named is
 // believed from the beginning.
 type announcement struct {
-	by   freshet.NextKind
+	by   evidence.NextKind
 	open bool // a moment is told, and no poll has shown yet what came of it
 
 	at    float64 // the moment, in ticks
@@ -37,7 +39,7 @@ type announcement struct {
 // An announcer is what a source says of when it will change. Few say anything.
 type announcer struct {
 	list  []announcement // at most one of each kind
-	rests freshet.Rests
+	rests evidence.QuietHours
 	rest  resting
 }
 
@@ -85,9 +87,9 @@ const (
 	lateKeep = 0.95 // each time that it was not late, so that sooner is tried again
 )
 
-func newAnnouncement(by freshet.NextKind) announcement {
+func newAnnouncement(by evidence.NextKind) announcement {
 	t := announcement{by: by}
-	if by != freshet.NextByField {
+	if by != evidence.NextByField {
 		t.bears.doubt(doubtful, 0)
 		t.keeps.doubt(leakDoubt, shares-1)
 	}
@@ -113,7 +115,7 @@ func (t *announcement) renew() {
 
 // believed reports whether what is told is gone by.
 func (t *announcement) believed() bool {
-	return t.comes >= leastComes && (t.times >= leastProved || t.by == freshet.NextByField)
+	return t.comes >= leastComes && (t.times >= leastProved || t.by == evidence.NextByField)
 }
 
 // soon returns for how many ticks after the moment a change counts as announced.
@@ -345,16 +347,16 @@ func (l *announcements) read(slot freshet.Slot, x float64, o *freshet.Outcome) {
 		l.of[slot] = &announcer{}
 	}
 	s := l.of[slot]
-	l.readOne(s, x, freshet.NextWord{By: freshet.NextByServer, At: until})
+	l.readOne(s, x, evidence.Next{By: evidence.NextByServer, At: until})
 	f := o.Foretold
 	if f == nil {
 		if !o.Result.Captured() {
 			return
 		}
-		f = &freshet.Foretelling{}
+		f = &evidence.Announcement{}
 	}
-	for by := freshet.NextByFeed; by < freshet.NextKinds; by++ {
-		next := freshet.NextWord{By: by}
+	for by := evidence.NextByFeed; by < evidence.NextKinds; by++ {
+		next := evidence.Next{By: by}
 		for _, n := range f.Next {
 			if n.By == by {
 				next = n
@@ -369,7 +371,7 @@ func (l *announcements) read(slot freshet.Slot, x float64, o *freshet.Outcome) {
 
 // readOne takes in what is said by one kind of words at x. A moment that has passed says
 // nothing, unless there is one after it.
-func (l *announcements) readOne(s *announcer, x float64, n freshet.NextWord) {
+func (l *announcements) readOne(s *announcer, x float64, n evidence.Next) {
 	var t *announcement
 	for i := range s.list {
 		if s.list[i].by == n.By {
@@ -404,7 +406,7 @@ func (l *announcements) readOne(s *announcer, x float64, n freshet.NextWord) {
 
 // summary returns when a source changes next by its own word: that which is believed
 // most or else, of what is said, the soonest.
-func (l *announcements) summary(slot freshet.Slot) (f freshet.Foretold) {
+func (l *announcements) summary(slot freshet.Slot) (f outlook.Announced) {
 	s := l.get(slot)
 	if s == nil {
 		return f
@@ -412,7 +414,7 @@ func (l *announcements) summary(slot freshet.Slot) (f freshet.Foretold) {
 	t := s.best()
 	if t == nil {
 		for i := range s.list {
-			if one := &s.list[i]; one.open && one.by != freshet.NextByServer && (t == nil || one.at < t.at) {
+			if one := &s.list[i]; one.open && one.by != evidence.NextByServer && (t == nil || one.at < t.at) {
 				t = one
 			}
 		}
@@ -420,7 +422,7 @@ func (l *announcements) summary(slot freshet.Slot) (f freshet.Foretold) {
 	if t == nil {
 		return f
 	}
-	return freshet.Foretold{
+	return outlook.Announced{
 		At: l.clock.time(t.at).Round(time.Second), By: t.by, Every: time.Duration(t.every * float64(l.clock.length)).Round(time.Second),
 		Right: float64(t.right), Times: float64(t.times), Believed: t.believed(),
 	}
@@ -507,7 +509,7 @@ const restHours = 7 * 24
 
 // restPart returns the share of what is expected of a source between two moments that falls
 // into rests, by the profile of its site.
-func (l *announcements) restPart(slot freshet.Slot, rests freshet.Rests, from, to float64) float64 {
+func (l *announcements) restPart(slot freshet.Slot, rests evidence.QuietHours, from, to float64) float64 {
 	const hour = 3600
 	begin, end := l.second(from), l.second(to)
 	if end <= begin {
@@ -541,9 +543,9 @@ func (l *announcements) restPart(slot freshet.Slot, rests freshet.Rests, from, t
 func (l *timeline) second(x float64) float64 { return max(0, l.clock.minute(x)*60) }
 
 // restSummary returns when a source says that it does not change.
-func (l *announcements) restSummary(slot freshet.Slot) (r freshet.Resting) {
+func (l *announcements) restSummary(slot freshet.Slot) (r outlook.QuietHours) {
 	if s := l.get(slot); s != nil && s.rests != 0 {
-		r = freshet.Resting{Rests: s.rests, Right: float64(s.rest.right), Times: float64(s.rest.times), Believed: s.rest.believed()}
+		r = outlook.QuietHours{Rests: s.rests, Right: float64(s.rest.right), Times: float64(s.rest.times), Believed: s.rest.believed()}
 	}
 	return r
 }
@@ -646,7 +648,7 @@ func (c *codec) zone(z **zoneGuess) {
 
 // inZone returns what is told by words that name no zone, as it is meant by what is known.
 // Words that name one, or no moment, end the guess.
-func (t *announcement) inZone(l *timeline, n freshet.NextWord, at, x float64) float64 {
+func (t *announcement) inZone(l *timeline, n evidence.Next, at, x float64) float64 {
 	if n.At.IsZero() {
 		if t.zone != nil {
 			t.zone.raw = math.NaN()

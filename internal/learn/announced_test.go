@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/learn"
+	"freshet/internal/learn/imported"
 )
 
 // A speaker is a page that changes at moments at random, about every four hours, and says
@@ -14,7 +16,7 @@ import (
 type speaker struct {
 	*learn.Learner
 	draw    *rand.Rand
-	by      freshet.NextKind
+	by      evidence.NextKind
 	truth   float64       // share of what it says that is true
 	late    time.Duration // by which it is late
 	dates   bool
@@ -26,7 +28,7 @@ type speaker struct {
 	cursor  freshet.Cursor
 }
 
-func newSpeaker(seed uint64, by freshet.NextKind, truth float64) *speaker {
+func newSpeaker(seed uint64, by evidence.NextKind, truth float64) *speaker {
 	s := &speaker{
 		Learner: learn.New(learn.Config{Start: monday, Tick: 5 * time.Minute, Polls: 1.0 / 12}),
 		draw:    rand.New(rand.NewPCG(seed, 1)), by: by, truth: truth, seen: monday,
@@ -61,17 +63,17 @@ func (s *speaker) poll(now time.Time) bool {
 		s.next(s.change)
 	}
 	o.Result = freshet.Changed
-	word := freshet.NextWord{By: s.by, At: s.said}
+	word := evidence.Next{By: s.by, At: s.said}
 	if s.zone != 0 || s.dayless {
 		word.At, word.Zoneless, word.Dayless = s.said.Add(time.Duration(s.zone)*time.Hour), true, s.dayless
 	}
 	for s.dayless && word.At.Sub(now) > 24*time.Hour {
 		word.At = word.At.Add(-24 * time.Hour)
 	}
-	if s.by == freshet.NextByServer {
+	if s.by == evidence.NextByServer {
 		o.FreshFor = max(1, s.said.Sub(now))
 	} else {
-		o.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{word}}
+		o.Foretold = &evidence.Announcement{Next: []evidence.Next{word}}
 	}
 	s.Observe(now, 0, o)
 	return true
@@ -90,20 +92,20 @@ func (s *speaker) watch(days int) {
 func TestForetold(t *testing.T) {
 	for _, c := range []struct {
 		what     string
-		by       freshet.NextKind
+		by       evidence.NextKind
 		truth    float64
 		late     time.Duration
 		dates    bool
 		believed bool
 	}{
-		{"the truth", freshet.NextByText, 1, 0, false, true},
-		{"the truth, with dates", freshet.NextByText, 1, 0, true, true},
-		{"the truth, of its server", freshet.NextByServer, 1, 0, false, true},
-		{"the truth, but late", freshet.NextByText, 1, 4 * time.Minute, true, true},
-		{"mostly the truth", freshet.NextByText, 0.8, 0, false, true},
-		{"lies", freshet.NextByText, 0, 0, false, false},
-		{"lies, with dates", freshet.NextByText, 0, 0, true, false},
-		{"lies of a value that a user has named", freshet.NextByField, 0, 0, false, false},
+		{"the truth", evidence.NextByText, 1, 0, false, true},
+		{"the truth, with dates", evidence.NextByText, 1, 0, true, true},
+		{"the truth, of its server", evidence.NextByServer, 1, 0, false, true},
+		{"the truth, but late", evidence.NextByText, 1, 4 * time.Minute, true, true},
+		{"mostly the truth", evidence.NextByText, 0.8, 0, false, true},
+		{"lies", evidence.NextByText, 0, 0, false, false},
+		{"lies, with dates", evidence.NextByText, 0, 0, true, false},
+		{"lies of a value that a user has named", evidence.NextByField, 0, 0, false, false},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			s := newSpeaker(3, c.by, c.truth)
@@ -131,7 +133,7 @@ func TestForetold(t *testing.T) {
 
 // A source that turns liar is found out.
 func TestForetoldNoMore(t *testing.T) {
-	s := newSpeaker(5, freshet.NextByText, 1)
+	s := newSpeaker(5, evidence.NextByText, 1)
 	s.watch(14)
 	if f := s.Outlook(s.seen, 0).Foretold; !f.Believed {
 		t.Fatalf("it is not believed: %+v", f)
@@ -148,7 +150,7 @@ func TestForetoldNoMore(t *testing.T) {
 
 // A value that a user has named is believed from the beginning.
 func TestForetoldByField(t *testing.T) {
-	s := newSpeaker(6, freshet.NextByField, 1)
+	s := newSpeaker(6, evidence.NextByField, 1)
 	for !s.poll(s.seen.Add(time.Hour)) {
 	}
 	if f := s.Outlook(s.seen, 0).Foretold; !f.Believed || f.Times != 0 {
@@ -161,14 +163,14 @@ func TestRests(t *testing.T) {
 	for _, rests := range []bool{true, false} {
 		l := learn.New(learn.Config{Start: monday, Tick: 5 * time.Minute, Polls: 1.0 / 12})
 		l.Put(monday, 0, freshet.Source{ID: "a", URL: "https://a.example/feed"}, monday)
-		skips := freshet.Rests(0xff) // from midnight to eight
+		skips := evidence.QuietHours(0xff) // from midnight to eight
 		draw := rand.New(rand.NewPCG(1, 2))
 		seen := monday
 		for n, now := 1, monday; now.Before(monday.Add(6 * 24 * time.Hour)); n++ {
 			now = now.Add(30*time.Minute + time.Duration(draw.Float64()*float64(time.Hour)))
 			o := freshet.Outcome{Cursor: freshet.Cursor(n), Source: "a", Began: now, Ended: now, Since: seen}
 			if (!rests || !skips.At(now)) && draw.Float64() < 0.5 {
-				o.Result, o.Foretold = freshet.Changed, &freshet.Foretelling{Rests: skips}
+				o.Result, o.Foretold = freshet.Changed, &evidence.Announcement{Rests: skips}
 			}
 			l.Observe(now, 0, o)
 			seen = now
@@ -187,7 +189,7 @@ func TestRests(t *testing.T) {
 func TestForetoldInAZone(t *testing.T) {
 	for _, hours := range []int{0, 1, -8, 11} {
 		for _, dayless := range []bool{true, false} {
-			s := newSpeaker(9, freshet.NextByText, 1)
+			s := newSpeaker(9, evidence.NextByText, 1)
 			s.zone, s.dayless = hours, dayless
 			s.watch(12)
 			for s.said.Sub(s.seen) < time.Hour {
@@ -203,10 +205,10 @@ func TestForetoldInAZone(t *testing.T) {
 
 // What was heard survives a restart, to the bit.
 func TestForetoldSurvives(t *testing.T) {
-	s := newSpeaker(7, freshet.NextByText, 0.9)
+	s := newSpeaker(7, evidence.NextByText, 0.9)
 	s.zone = 3
 	s.watch(9)
-	again := newSpeaker(7, freshet.NextByText, 0.9)
+	again := newSpeaker(7, evidence.NextByText, 0.9)
 	err := s.Save(func(slot freshet.Slot, memory []byte) error { return again.Restore(slot, memory) })
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +222,7 @@ func TestForetoldSurvives(t *testing.T) {
 // Chances that somebody gives come before what a source says of itself for as long as they
 // hold, and what it says counts again after that.
 func TestGivenChancesComeBeforeWords(t *testing.T) {
-	s := newSpeaker(3, freshet.NextByText, 1)
+	s := newSpeaker(3, evidence.NextByText, 1)
 	s.watch(14) // it tells the truth, and is believed
 	for s.said.Sub(s.seen) < 40*time.Minute {
 		s.poll(s.change.Add(time.Second))
@@ -231,7 +233,7 @@ func TestGivenChancesComeBeforeWords(t *testing.T) {
 		t.Fatalf("what it says is believed with %.2f, and due at %v", chance, told)
 	}
 	none := 0.0
-	hold := freshet.Chances{From: now, Until: told.Add(time.Hour), Rate: &none}
+	hold := imported.Forecast{From: now, Until: told.Add(time.Hour), Rate: &none}
 	s.OverrideForecast(0, &hold)
 	if at, _, _ := s.DueOf(0); !at.IsZero() || !s.NextDue(now, 0, 1).IsZero() {
 		t.Errorf("while chances hold it is due at %v, by its own word", at)

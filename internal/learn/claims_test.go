@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/learn"
 	"freshet/internal/units"
 )
@@ -44,9 +46,9 @@ func (m *mapped) put(i int) {
 
 // read tells what the sitemap says of all pages.
 func (m *mapped) read(say func(i int) string) {
-	w := &freshet.Word{From: freshet.SilentFrom()}
+	w := &evidence.IndexHint{From: evidence.SilentFrom()}
 	for i := range mappedPages {
-		w.Claims = append(w.Claims, freshet.PageClaim{Page: freshet.PageKeyOf(mappedURL(i)), Freq: freshet.ParseChangeFreq(say(i))})
+		w.Claims = append(w.Claims, evidence.PageClaim{Page: crawl.PageKeyOf(mappedURL(i)), Freq: evidence.ParseChangeFreq(say(i))})
 	}
 	m.cursor++
 	m.Observe(m.now, sitemapSlot, freshet.Outcome{Cursor: m.cursor, Source: "map", Began: m.now, Ended: m.now, Since: m.now, Result: freshet.First, Word: w})

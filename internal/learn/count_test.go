@@ -8,6 +8,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 )
 
 // integral returns that of a function from 0 to a length, by the midpoints of
@@ -68,7 +69,7 @@ func varianceIfAny(mean float64) float64 {
 // A poll that finds nothing is counted, and its time, and nothing else.
 func TestTallyOfNoChange(t *testing.T) {
 	l, _ := told(same(100))
-	if got, want := l.Tally(0), (freshet.Tally{Polls: 1, Watched: 360_000}); got != want {
+	if got, want := l.Tally(0), (outlook.Tally{Polls: 1, Watched: 360_000}); got != want {
 		t.Errorf("a poll that finds nothing makes the tally %+v, want %+v", got, want)
 	}
 }
@@ -77,7 +78,7 @@ func TestTallyOfNoChange(t *testing.T) {
 // last few, or all of them.
 func TestTallyByLife(t *testing.T) {
 	const ticks = 1000.0
-	tally := func(life objective.Visibility) freshet.Tally {
+	tally := func(life objective.Visibility) outlook.Tally {
 		l := learn.New(learn.Config{Start: monday, Tick: time.Hour, Polls: 0.01})
 		l.Put(monday, 0, freshet.Source{ID: "s", URL: "https://h.example/", Life: life}, monday)
 		l.Observe(time.Time{}, 0, found(ticks))

@@ -17,6 +17,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -174,7 +175,7 @@ func TestStatesStayReadable(t *testing.T) {
 	const file = "testdata/state-13.json"
 	var golden struct {
 		Parts    map[freshet.Slot][]byte
-		Outlooks []freshet.Outlook
+		Outlooks []outlook.Outlook
 		Turn     float64
 	}
 	l := learn.New(learn.Config{Start: monday, Tick: time.Hour, Polls: 1})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 )
 
 // A sighting is what one poll saw of the time since the last one.
@@ -22,7 +23,7 @@ type sighting struct {
 }
 
 // mostDates is how many dates are read of one poll.
-const mostDates = freshet.MostDates + 1
+const mostDates = evidence.MaxDates + 1
 
 // A dating is the changes since the last poll that a source gives dates, where it
 // can be believed. Those of one tick count as one.
@@ -90,7 +91,7 @@ func (l *population) datesOf(o *freshet.Outcome, x float64) (dates [mostDates]fl
 		n++
 	}
 	put(o.Modified)
-	for _, t := range o.Dates[:min(len(o.Dates), freshet.MostDates)] {
+	for _, t := range o.Dates[:min(len(o.Dates), evidence.MaxDates)] {
 		put(t)
 	}
 	return dates, n

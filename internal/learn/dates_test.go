@@ -8,6 +8,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 )
 
 // told returns a learner of one source that was told of polls, and what it
@@ -150,7 +151,7 @@ func TestFirstLookAtADatedSource(t *testing.T) {
 		if got, want := l.RateOf(0), plain.mean(); math.Abs(got/want-1) > 1e-5 {
 			t.Errorf("%s: the rate is %v a tick, want %v", c.what, got, want)
 		}
-		if tally := l.Tally(0); tally != (freshet.Tally{}) {
+		if tally := l.Tally(0); tally != (outlook.Tally{}) {
 			t.Errorf("%s: a first look is in the tally: %+v", c.what, tally)
 		}
 	}
@@ -264,19 +265,19 @@ func TestTallyOfAList(t *testing.T) {
 		what string
 		life objective.Visibility
 		poll freshet.Outcome
-		want freshet.Tally // in hours
+		want outlook.Tally // in hours
 	}{
-		{"all", objective.Visibility{}, listed(found(10), 8.25, 4.25, 2.25, -0.5), freshet.Tally{
+		{"all", objective.Visibility{}, listed(found(10), 8.25, 4.25, 2.25, -0.5), outlook.Tally{
 			Captured: 1, Happened: 3, Shown: 2, Delay: 1.5, Stale: 7.5, Age: 7.5 * 7.5 / 2,
 		}},
-		{"not all", objective.Visibility{}, listed(found(10), 8.25, 4.25, 2.25), freshet.Tally{
+		{"not all", objective.Visibility{}, listed(found(10), 8.25, 4.25, 2.25), outlook.Tally{
 			Captured: 1, Happened: 3 + apart, Variance: apart, Shown: 2, Delay: 1.5,
 			Stale: 7.5 + hidden*1.25, Age: 7.5*7.5/2 + 7.5*hidden*1.25 + aged*1.25*1.25, // the half hour before the oldest is taken for one of the two
 		}},
-		{"all of a log", append, listed(found(10), 8.25, 4.25, 2.25, -0.5), freshet.Tally{
+		{"all of a log", append, listed(found(10), 8.25, 4.25, 2.25, -0.5), outlook.Tally{
 			Captured: 3, Happened: 3, Delay: 1.5 + 5.5 + 7.5, Stale: 7.5, Age: 7.5 * 7.5 / 2,
 		}},
-		{"the last two", last, listed(found(10), 8.25, 4.25, 2.25, -0.5), freshet.Tally{
+		{"the last two", last, listed(found(10), 8.25, 4.25, 2.25, -0.5), outlook.Tally{
 			Captured: 2, Happened: 3, Shown: 1, Delay: 1.5 + 5.5, Stale: 7.5, Age: 7.5 * 7.5 / 2,
 		}},
 	} {

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
+	"freshet/internal/learn/outlook"
 )
 
 // An index is a source that speaks for others. What it says of pages is kept with the
@@ -14,7 +17,7 @@ import (
 // named in it: of all other pages that it speaks for, it has said by then that they
 // are as they were.
 type index struct {
-	kind freshet.IndexKind
+	kind evidence.IndexKind
 	id   uint32  // tells it from an index that had the slot before
 	read float64 // when it was last read, in ticks
 	from float64 // since when nothing is kept quiet, without a gap
@@ -45,16 +48,16 @@ const (
 // indexHints are what indexes say of pages; all empty while there is none.
 type indexHints struct {
 	*expectations
-	indexes []*index                         // by slot; nil where a source is none
-	hints   [][]pageHint                     // by slot: what they say of a page
-	kinds   [freshet.IndexKinds]kindTrust    // how far those of a kind can be believed
-	keyOf   []freshet.PageKey                // by slot; 0 if it has none
-	keys    map[freshet.PageKey]freshet.Slot // the page of a key, the last that was put
-	alike   []freshet.Slot                   // by slot: another page of the same key; -1 if there is none
-	made    uint32                           // how many indexes there have been
+	indexes []*index                       // by slot; nil where a source is none
+	hints   [][]pageHint                   // by slot: what they say of a page
+	kinds   [evidence.IndexKinds]kindTrust // how far those of a kind can be believed
+	keyOf   []crawl.PageKey                // by slot; 0 if it has none
+	keys    map[crawl.PageKey]freshet.Slot // the page of a key, the last that was put
+	alike   []freshet.Slot                 // by slot: another page of the same key; -1 if there is none
+	made    uint32                         // how many indexes there have been
 
-	unmatched map[freshet.PageKey]unmatchedHints     // what is said of pages that are no sources
-	unclaimed map[freshet.PageKey]freshet.ChangeFreq // how often they change by a sitemap
+	unmatched map[crawl.PageKey]unmatchedHints      // what is said of pages that are no sources
+	unclaimed map[crawl.PageKey]evidence.ChangeFreq // how often they change by a sitemap
 }
 
 // indexAt returns the index in a slot; nil if it is none.
@@ -109,10 +112,10 @@ func (l *indexHints) read(slot freshet.Slot, x float64, o *freshet.Outcome) {
 }
 
 // kindOf returns the kind of index that a word comes from.
-func kindOf(w *freshet.Word) freshet.IndexKind { return min(w.Kind, freshet.IndexKinds-1) }
+func kindOf(w *evidence.IndexHint) evidence.IndexKind { return min(w.Kind, evidence.IndexKinds-1) }
 
 // newIndex makes a source an index.
-func (l *indexHints) newIndex(slot freshet.Slot, kind freshet.IndexKind) *index {
+func (l *indexHints) newIndex(slot freshet.Slot, kind evidence.IndexKind) *index {
 	for int(slot) >= len(l.indexes) {
 		l.indexes = append(l.indexes, nil)
 	}
@@ -125,7 +128,7 @@ func (l *indexHints) newIndex(slot freshet.Slot, kind freshet.IndexKind) *index 
 }
 
 // addAll takes in what an index says of pages at x.
-func (l *indexHints) addAll(slot freshet.Slot, in *index, x float64, w *freshet.Word, begins bool) {
+func (l *indexHints) addAll(slot freshet.Slot, in *index, x float64, w *evidence.IndexHint, begins bool) {
 	found := false
 	for i := range w.Pages[:min(len(w.Pages), mostNamed)] {
 		word := &w.Pages[i]
@@ -290,7 +293,7 @@ type hintNote struct {
 
 // keepUnmatched keeps what an index says of a page that no source is of. It reports whether
 // nothing was known of the page.
-func (l *indexHints) keepUnmatched(key freshet.PageKey, says pageHint) (isNew bool) {
+func (l *indexHints) keepUnmatched(key crawl.PageKey, says pageHint) (isNew bool) {
 	u, known := l.unmatched[key]
 	if !known && len(l.unmatched) >= mostUnmatched {
 		return false
@@ -308,7 +311,7 @@ func (l *indexHints) keepUnmatched(key freshet.PageKey, says pageHint) (isNew bo
 }
 
 // dropUnmatched forgets what an index said of a page that no source is of.
-func (l *indexHints) dropUnmatched(key freshet.PageKey, index freshet.Slot) {
+func (l *indexHints) dropUnmatched(key crawl.PageKey, index freshet.Slot) {
 	u, known := l.unmatched[key]
 	if !known {
 		return
@@ -334,9 +337,9 @@ func (l *indexHints) matchAll() {
 	if l.keys != nil {
 		return
 	}
-	l.keys, l.unmatched = make(map[freshet.PageKey]freshet.Slot, l.pages.Len()), map[freshet.PageKey]unmatchedHints{}
+	l.keys, l.unmatched = make(map[crawl.PageKey]freshet.Slot, l.pages.Len()), map[crawl.PageKey]unmatchedHints{}
 	if l.unclaimed == nil {
-		l.unclaimed = map[freshet.PageKey]freshet.ChangeFreq{}
+		l.unclaimed = map[crawl.PageKey]evidence.ChangeFreq{}
 	}
 	for slot, p := range l.pages.All {
 		if p.site != nil {
@@ -438,9 +441,9 @@ func (l *indexHints) removeIndex(slot freshet.Slot) {
 
 // setKey notes the key of a source.
 func (l *indexHints) setKey(slot freshet.Slot, url string) {
-	var key freshet.PageKey // 0 means none
+	var key crawl.PageKey // 0 means none
 	if url != "" {
-		key = freshet.PageKeyOf(url)
+		key = crawl.PageKeyOf(url)
 	}
 	for int(slot) >= len(l.keyOf) {
 		l.keyOf = append(l.keyOf, 0)
@@ -732,7 +735,7 @@ func (l *indexHints) polled(slot freshet.Slot, x float64) {
 }
 
 // summary returns what the index that is believed most says of a source.
-func (l *indexHints) summary(slot freshet.Slot) (h freshet.Hearsay) {
+func (l *indexHints) summary(slot freshet.Slot) (h outlook.IndexHint) {
 	v, pending := l.best(slot)
 	if pending != nil {
 		v = pending
@@ -741,7 +744,7 @@ func (l *indexHints) summary(slot freshet.Slot) (h freshet.Hearsay) {
 		return h
 	}
 	in := l.indexes[v.slot]
-	h = freshet.Hearsay{Index: v.slot, Kind: in.kind, Right: float64(in.trust.right), Times: float64(in.trust.times)}
+	h = outlook.IndexHint{Index: v.slot, Kind: in.kind, Right: float64(in.trust.right), Times: float64(in.trust.times)}
 	if v.moves > 0 {
 		h.Dated = l.clock.time(v.dated)
 	} else {
@@ -779,9 +782,9 @@ func (p *page) claims() *claimed {
 }
 
 // addClaims takes in how often pages change by a sitemap.
-func (l *indexHints) addClaims(slot freshet.Slot, w *freshet.Word) {
+func (l *indexHints) addClaims(slot freshet.Slot, w *evidence.IndexHint) {
 	for _, c := range w.Claims {
-		freq := c.Freq % freshet.ChangeFreqs
+		freq := c.Freq % evidence.ChangeFreqs
 		at, known := l.keys[c.Page]
 		if !known {
 			if freq == 0 {
@@ -807,7 +810,7 @@ func (l *background) sweepClaim(p *page, q *spread) {
 		return
 	}
 	if p.site.claimed == nil {
-		p.site.claimed = &[freshet.ChangeFreqs]claimed{}
+		p.site.claimed = &[evidence.ChangeFreqs]claimed{}
 	}
 	c := &p.site.claimed[p.claim]
 	c.swept++
@@ -839,7 +842,7 @@ func (s *site) encodeClaims(c *codec) {
 		return
 	}
 	if s.claimed == nil {
-		s.claimed = &[freshet.ChangeFreqs]claimed{}
+		s.claimed = &[evidence.ChangeFreqs]claimed{}
 	}
 	for i := range s.claimed {
 		of := &s.claimed[i]
@@ -855,18 +858,18 @@ func (l *indexHints) encodeUnclaimed(c *codec) {
 	keys := slices.Sorted(maps.Keys(l.unclaimed))
 	n := c.length(len(keys), mostUnmatched)
 	for i := range n {
-		key, freq := freshet.PageKey(0), freshet.ChangeFreq(0)
+		key, freq := crawl.PageKey(0), evidence.ChangeFreq(0)
 		if c.writing {
 			key, freq = keys[i], l.unclaimed[keys[i]]
 		}
-		key = freshet.PageKey(c.word(uint64(key)))
-		freq = freshet.ChangeFreq(c.half(uint32(freq)))
-		if c.bad = c.bad || freq >= freshet.ChangeFreqs; c.bad {
+		key = crawl.PageKey(c.word(uint64(key)))
+		freq = evidence.ChangeFreq(c.half(uint32(freq)))
+		if c.bad = c.bad || freq >= evidence.ChangeFreqs; c.bad {
 			return
 		}
 		if !c.writing {
 			if l.unclaimed == nil {
-				l.unclaimed = map[freshet.PageKey]freshet.ChangeFreq{}
+				l.unclaimed = map[crawl.PageKey]evidence.ChangeFreq{}
 			}
 			l.unclaimed[key] = freq
 		}
@@ -875,7 +878,7 @@ func (l *indexHints) encodeUnclaimed(c *codec) {
 
 // An IndexTrust is how far an index can be believed.
 type IndexTrust struct {
-	Kind     freshet.IndexKind
+	Kind     evidence.IndexKind
 	BorneOut float64 // share of the changes that it tells of which are there
 	Told     float64 // share of the changes of pages that it dates of which it tells
 

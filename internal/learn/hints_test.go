@@ -11,7 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/test/tier"
 )
 
@@ -20,7 +23,7 @@ type herald struct {
 	w     *world
 	slot  freshet.Slot
 	pages []freshet.Slot
-	kind  freshet.IndexKind
+	kind  evidence.IndexKind
 	read  time.Time
 	tells func(page freshet.Slot) bool // whether a change of a page is told; nil means always
 	lies  func(page freshet.Slot) bool // whether a date is told without a change; nil means never
@@ -40,8 +43,8 @@ func newHerald(seed uint64, pages int, every, span time.Duration) (*world, *hera
 }
 
 // word returns what the index says at a moment.
-func (h *herald) word(at time.Time) *freshet.Word {
-	word := &freshet.Word{Kind: h.kind}
+func (h *herald) word(at time.Time) *evidence.IndexHint {
+	word := &evidence.IndexHint{Kind: h.kind}
 	for _, page := range h.pages {
 		n := h.w.index(page, at)
 		date := monday.Add(-time.Hour)
@@ -53,7 +56,7 @@ func (h *herald) word(at time.Time) *freshet.Word {
 			named, date = true, at
 		}
 		if named {
-			word.Pages = append(word.Pages, freshet.PageWord{Page: freshet.PageKeyOf(h.w.sources[page].URL), Date: date})
+			word.Pages = append(word.Pages, evidence.PageHint{Page: crawl.PageKeyOf(h.w.sources[page].URL), Date: date})
 		}
 	}
 	return word
@@ -139,8 +142,8 @@ func (w *world) trusts(h *herald, at time.Time) (pending, quiet float64) {
 	at = at.Add(time.Second)
 	hint, _ := w.Hint(at, page)
 	quiet = hint.Expected / w.unheard(at, page)
-	w.tell(h.slot, freshet.Outcome{Began: at, Ended: at, Result: freshet.Changed, Word: &freshet.Word{
-		Kind: h.kind, Pages: []freshet.PageWord{{Page: freshet.PageKeyOf(w.sources[page].URL), Date: at}},
+	w.tell(h.slot, freshet.Outcome{Began: at, Ended: at, Result: freshet.Changed, Word: &evidence.IndexHint{
+		Kind: h.kind, Pages: []evidence.PageHint{{Page: crawl.PageKeyOf(w.sources[page].URL), Date: at}},
 	}})
 	hint, _ = w.Hint(at.Add(time.Second), page)
 	return hint.Pending, quiet
@@ -203,12 +206,12 @@ func TestPagesThatComeLater(t *testing.T) {
 	late := page("site", 99)
 	at := monday.Add(time.Hour)
 	o := freshet.Outcome{Began: at, Ended: at, Result: freshet.Changed, Word: h.word(at)}
-	o.Word.Pages = append(o.Word.Pages, freshet.PageWord{Page: freshet.PageKeyOf(late.URL), Date: at.Add(-time.Minute)})
+	o.Word.Pages = append(o.Word.Pages, evidence.PageHint{Page: crawl.PageKeyOf(late.URL), Date: at.Add(-time.Minute)})
 	w.tell(h.slot, o)
 	slot := freshet.Slot(len(w.sources))
 	heard := func(when string, want bool) {
 		t.Helper()
-		if got := w.Outlook(at.Add(time.Minute), slot).Heard; (got != freshet.Hearsay{}) != want || want && got.Index != h.slot {
+		if got := w.Outlook(at.Add(time.Minute), slot).Heard; (got != outlook.IndexHint{}) != want || want && got.Index != h.slot {
 			t.Errorf("%s: it is heard of as %+v", when, got)
 		}
 	}
@@ -220,7 +223,7 @@ func TestPagesThatComeLater(t *testing.T) {
 	w.Remove(slot)
 	w.Put(at, slot, late, at)
 	heard("put again", true)
-	w.tell(h.slot, freshet.Outcome{Began: at, Ended: at, Result: freshet.Changed, Word: &freshet.Word{Pages: []freshet.PageWord{{Page: freshet.PageKeyOf(late.URL), Gone: true}}}})
+	w.tell(h.slot, freshet.Outcome{Began: at, Ended: at, Result: freshet.Changed, Word: &evidence.IndexHint{Pages: []evidence.PageHint{{Page: crawl.PageKeyOf(late.URL), Gone: true}}}})
 	heard("gone", false)
 	w.Remove(slot)
 	w.Remove(h.slot)
@@ -232,13 +235,13 @@ func TestPagesThatComeLater(t *testing.T) {
 // of the time between.
 func TestListThatIsTooShort(t *testing.T) {
 	w, h := newHerald(5, 10, 3*time.Hour, 48*time.Hour)
-	h.kind = freshet.FeedIndex
+	h.kind = evidence.FeedIndex
 	h.run(monday, monday.Add(20*time.Hour), 10*time.Minute)
 	at := monday.Add(20 * time.Hour)
 	page := h.pages[0]
 	w.poll(page, at)
 	read := func(at, from time.Time) float64 {
-		w.tell(h.slot, freshet.Outcome{Began: at, Ended: at, Result: freshet.Changed, Word: &freshet.Word{Kind: h.kind, From: from}})
+		w.tell(h.slot, freshet.Outcome{Began: at, Ended: at, Result: freshet.Changed, Word: &evidence.IndexHint{Kind: h.kind, From: from}})
 		hint, _ := w.Hint(at.Add(time.Second), page)
 		return hint.Expected / w.unheard(at.Add(time.Second), page)
 	}
@@ -263,12 +266,12 @@ func TestListThatBreaksOff(t *testing.T) {
 		hint, _ := w.Hint(at.Add(time.Second), page)
 		return hint.Expected / w.unheard(at.Add(time.Second), page)
 	}
-	read(at, freshet.Outcome{Result: freshet.Changed, Word: &freshet.Word{Kind: h.kind, From: freshet.SilentFrom()}})
+	read(at, freshet.Outcome{Result: freshet.Changed, Word: &evidence.IndexHint{Kind: h.kind, From: evidence.SilentFrom()}})
 	w.poll(page, at.Add(time.Minute))
 	if left := read(at.Add(2*time.Hour), freshet.Outcome{Result: freshet.Unchanged}); left < 0.9 {
 		t.Errorf("a list that breaks off, and still does, leaves %.2f of what is expected", left)
 	}
-	if left := read(at.Add(4*time.Hour), freshet.Outcome{Result: freshet.Changed, Word: &freshet.Word{Kind: h.kind}}); left > 0.2 {
+	if left := read(at.Add(4*time.Hour), freshet.Outcome{Result: freshet.Changed, Word: &evidence.IndexHint{Kind: h.kind}}); left > 0.2 {
 		t.Errorf("a list that is whole again leaves %.2f of what is expected", left)
 	}
 }
@@ -294,7 +297,7 @@ func TestIndexesSurvive(t *testing.T) {
 	at := monday.Add(8 * time.Hour)
 	o := freshet.Outcome{Began: at, Ended: at, Result: freshet.Changed, Word: h.word(at)}
 	for i := range 50 {
-		o.Word.Pages = append(o.Word.Pages, freshet.PageWord{Page: freshet.PageKey(i * 977), Date: at})
+		o.Word.Pages = append(o.Word.Pages, evidence.PageHint{Page: crawl.PageKey(i * 977), Date: at})
 	}
 	w.tell(h.slot, o)
 	h.run(at, at.Add(4*time.Hour), 7*time.Minute)
@@ -336,9 +339,9 @@ func TestHostileWords(t *testing.T) {
 			w.add(s, nil)
 		}
 		at := monday
-		keys := []freshet.PageKey{0, 1, math.MaxUint64}
+		keys := []crawl.PageKey{0, 1, math.MaxUint64}
 		for _, s := range w.sources { // itself and other indexes too
-			keys = append(keys, freshet.PageKeyOf(s.URL))
+			keys = append(keys, crawl.PageKeyOf(s.URL))
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "outcomes") {
 			at = at.Add(time.Duration(rapid.Int64Range(-int64(time.Hour), int64(48*time.Hour)).Draw(t, "later")))
@@ -353,11 +356,11 @@ func TestHostileWords(t *testing.T) {
 			}
 			o := freshet.Outcome{Began: at, Ended: at, Result: freshet.Result(rapid.IntRange(0, 4).Draw(t, "result"))}
 			if rapid.Bool().Draw(t, "word") {
-				o.Word = &freshet.Word{Kind: freshet.IndexKind(rapid.IntRange(0, 255).Draw(t, "kind"))}
+				o.Word = &evidence.IndexHint{Kind: evidence.IndexKind(rapid.IntRange(0, 255).Draw(t, "kind"))}
 				dates := []time.Time{{}, time.Unix(0, 0), at, at.Add(-time.Hour), at.Add(1000 * time.Hour), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-1000, 1, 1, 0, 0, 0, 0, time.UTC)}
 				o.Word.From = rapid.SampledFrom(dates).Draw(t, "from")
 				for range rapid.IntRange(0, 8).Draw(t, "pages") {
-					o.Word.Pages = append(o.Word.Pages, freshet.PageWord{
+					o.Word.Pages = append(o.Word.Pages, evidence.PageHint{
 						Page: rapid.SampledFrom(keys).Draw(t, "page"), Date: rapid.SampledFrom(dates).Draw(t, "date"), Gone: rapid.IntRange(0, 5).Draw(t, "gone") == 0,
 					})
 				}
@@ -372,9 +375,9 @@ func TestHostileWords(t *testing.T) {
 func TestManyWords(t *testing.T) {
 	tier.Slow(t, "it learns from thousands of pages")
 	w, h := newHerald(8, 3, time.Hour, 24*time.Hour)
-	word := &freshet.Word{}
+	word := &evidence.IndexHint{}
 	for i := range 1_500_000 {
-		word.Pages = append(word.Pages, freshet.PageWord{Page: freshet.PageKey(i + 1), Date: monday})
+		word.Pages = append(word.Pages, evidence.PageHint{Page: crawl.PageKey(i + 1), Date: monday})
 	}
 	for i := range 3 {
 		at := monday.Add(time.Duration(i+1) * time.Minute)
@@ -395,11 +398,11 @@ func TestManyWords(t *testing.T) {
 func BenchmarkIndexOutcome(b *testing.B) {
 	for _, own := range []int{50_000} {
 		l := learn.New(learn.Config{Start: monday, Polls: 50})
-		word := &freshet.Word{}
+		word := &evidence.IndexHint{}
 		for i := range own {
 			s := freshet.Source{ID: freshet.SourceID(fmt.Sprint("s", i)), URL: fmt.Sprintf("https://site.example/%d", i)}
 			l.Put(monday, freshet.Slot(i), s, monday)
-			word.Pages = append(word.Pages, freshet.PageWord{Page: freshet.PageKeyOf(s.URL), Date: monday.Add(-time.Hour)})
+			word.Pages = append(word.Pages, evidence.PageHint{Page: crawl.PageKeyOf(s.URL), Date: monday.Add(-time.Hour)})
 		}
 		slot := freshet.Slot(own)
 		l.Put(monday, slot, freshet.Source{ID: "index", URL: "https://site.example/sitemap.xml", Index: true}, monday)
@@ -408,9 +411,9 @@ func BenchmarkIndexOutcome(b *testing.B) {
 		turn := 0
 		for b.Loop() {
 			at = at.Add(time.Minute)
-			some := &freshet.Word{Pages: make([]freshet.PageWord, 1000)}
+			some := &evidence.IndexHint{Pages: make([]evidence.PageHint, 1000)}
 			for i := range some.Pages {
-				some.Pages[i] = freshet.PageWord{Page: word.Pages[turn%own].Page, Date: at}
+				some.Pages[i] = evidence.PageHint{Page: word.Pages[turn%own].Page, Date: at}
 				turn++
 			}
 			l.Observe(at, slot, freshet.Outcome{Began: at, Ended: at, Result: freshet.Changed, Word: some})

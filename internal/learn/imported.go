@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn/imported"
 )
 
 // mostSteps is in how many steps at most the time of a lesson is gone through.
@@ -14,7 +15,7 @@ const mostSteps = 100_000
 // ever told, in the order in which it was. What the Learner has heard before it passes
 // over. It learns how often the source changes, and at which hours, and counts neither
 // polls nor captures. It reports whether anything was new.
-func (l *Learner) Teach(slot freshet.Slot, told []freshet.UpdateTime) bool {
+func (l *Learner) Teach(slot freshet.Slot, told []imported.UpdateTime) bool {
 	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil || len(told) <= int(l.pages.At(slot).imported) {
 		return false
 	}

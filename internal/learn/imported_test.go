@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/imported"
 	"freshet/internal/units"
 )
 
@@ -21,11 +22,11 @@ func TestTeach(t *testing.T) {
 		l.Put(now, 0, source, now.Add(-time.Hour))
 		return l
 	}
-	var told []freshet.UpdateTime
+	var told []imported.UpdateTime
 	for day := range 40 { // four times a day, in the morning
 		for _, hour := range []int{6, 7, 8, 9} {
 			at := now.Add(-time.Duration(50-day)*units.Day + time.Duration(hour)*time.Hour)
-			told = append(told, freshet.UpdateTime{After: at, Until: at.Add(10 * time.Second)})
+			told = append(told, imported.UpdateTime{After: at, Until: at.Add(10 * time.Second)})
 		}
 	}
 	plain, taught, again := fresh(), fresh(), fresh()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/sched/column"
 )
 
@@ -91,7 +92,7 @@ type page struct {
 	rate  float32 // a tick; 0 while nothing has been seen of it
 	trust float32 // in the dates that it gives
 	kind  pageKind
-	claim freshet.ChangeFreq // how often it changes by a sitemap
+	claim evidence.ChangeFreq // how often it changes by a sitemap
 
 	tick     uint16 // the low bits of the one up to which mass counts, where it has a profile of its own
 	imported int32  // update times that it was told of from elsewhere
@@ -110,10 +111,10 @@ const (
 type site struct {
 	pool
 	name    string
-	place   int                           // among the sites
-	lists   int                           // sources that are not counted as pages
-	family  *family                       // nil if no source of it ever had tags
-	claimed *[freshet.ChangeFreqs]claimed // its pages by what sitemaps say of them; nil if nothing is said
+	place   int                            // among the sites
+	lists   int                            // sources that are not counted as pages
+	family  *family                        // nil if no source of it ever had tags
+	claimed *[evidence.ChangeFreqs]claimed // its pages by what sitemaps say of them; nil if nothing is said
 	profile *profile
 	dirty   bool   // the profile has to be settled
 	kept    uint32 // the last snapshot that has it
@@ -178,7 +179,7 @@ func New(c Config) *Learner {
 		pushes: &pushes{expectations: x, of: map[freshet.Slot]*trust{}}, minutely: &minuteRhythms{expectations: x},
 	}
 	l.announced = &announcements{expectations: x, overrides: l.overrides}
-	l.hints.kinds[freshet.HubIndex] = newHubs()
+	l.hints.kinds[evidence.HubIndex] = newHubs()
 	return l
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 )
 
 // A turn is the number of sources that are polled, at a poll in two ticks:
@@ -76,10 +77,10 @@ func TestPauseKeepsWhatIsKnown(t *testing.T) {
 func TestRemovedSourcesAreForgotten(t *testing.T) {
 	l, _ := told(found(10), found(20))
 	l.Remove(0)
-	if got := l.Tally(0); got != (freshet.Tally{}) {
+	if got := l.Tally(0); got != (outlook.Tally{}) {
 		t.Errorf("of a source that was removed there is the tally %+v", got)
 	}
-	if got, want := l.Outlook(hours(30), 0), (freshet.Outlook{At: hours(30)}); got != want {
+	if got, want := l.Outlook(hours(30), 0), (outlook.Outlook{At: hours(30)}); got != want {
 		t.Errorf("of a source that was removed there is the outlook %+v", got)
 	}
 	l.Observe(time.Time{}, 0, found(40)) // a poll that was under way

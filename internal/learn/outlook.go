@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn/outlook"
 )
 
 // Outlook returns what is thought of a source at now. It says nothing of worth
 // and price, which are the policy's affair.
-func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
-	out := freshet.Outlook{At: now}
+func (l *Learner) Outlook(now time.Time, slot freshet.Slot) outlook.Outlook {
+	out := outlook.Outlook{At: now}
 	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return out
 	}
@@ -93,9 +94,9 @@ func (l *expectations) bend(slot freshet.Slot, x float64) float64 {
 
 // rates returns the rate of a source times a factor, with the range in which it
 // lies nine times in ten by all memories together.
-func (l *population) rates(slot freshet.Slot, factor float64) freshet.Range {
+func (l *population) rates(slot freshet.Slot, factor float64) outlook.Range {
 	mixed := l.thought(slot)
-	return freshet.Range{
+	return outlook.Range{
 		Mean: l.know(slot) * factor,
 		Low:  l.quantile(&mixed, 0.05) * factor,
 		High: l.quantile(&mixed, 0.95) * factor,
@@ -135,12 +136,12 @@ func (l *population) quantile(q *spread, share float64) float64 {
 
 // Tally returns what became of the changes of a source. What is long past counts
 // for less.
-func (l *population) Tally(slot freshet.Slot) freshet.Tally {
+func (l *population) Tally(slot freshet.Slot) outlook.Tally {
 	if !l.began || int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
-		return freshet.Tally{}
+		return outlook.Tally{}
 	}
 	c, weight := l.counts.At(slot), l.scale.at(float64(l.open))
-	return c.rhythm.bend(freshet.Tally{
+	return c.rhythm.bend(outlook.Tally{
 		Polls: float64(c.polls), Found: float64(c.found), Captured: float64(c.captured), Happened: float64(c.happened), Variance: float64(c.variance), Doubt: float64(c.off),
 		Delay: float64(c.delay), Watched: float64(c.watched), Stale: float64(c.stale), Age: float64(c.oldAge), Behind: float64(c.behind),
 	}.Scale(1/weight), float64(c.missed)/weight, weight)
@@ -183,7 +184,7 @@ const thursday = 3
 
 // Rhythm returns what was learned of when a source changes: how far the profiles of its
 // site and of its own bend what is expected, and what was seen.
-func (l *Learner) Rhythm(now time.Time, slot freshet.Slot) (r freshet.Rhythm) {
+func (l *Learner) Rhythm(now time.Time, slot freshet.Slot) (r outlook.Rhythm) {
 	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return r
 	}
@@ -198,7 +199,7 @@ func (l *Learner) Rhythm(now time.Time, slot freshet.Slot) (r freshet.Rhythm) {
 	}
 	own := l.ownOf(slot) // which Outlook has brought up to date
 	r.Own = own.is()
-	cycle := func(c int) (bins []freshet.RhythmBin) {
+	cycle := func(c int) (bins []outlook.RhythmBin) {
 		sum := 0.0
 		for i := range l.clock.shape[c] {
 			b := l.rhythmBin(l.pages.At(slot).site.profile, own, c, first[c]+i)
@@ -219,7 +220,7 @@ func (l *Learner) Rhythm(now time.Time, slot freshet.Slot) (r freshet.Rhythm) {
 
 // rhythmBin returns one bin of a cycle. What was seen is that of the source, if it has a
 // profile of its own in the cycle, and else that of its site.
-func (l *Learner) rhythmBin(of *profile, own own, cycle, bin int) freshet.RhythmBin {
+func (l *Learner) rhythmBin(of *profile, own own, cycle, bin int) outlook.RhythmBin {
 	log := (1 + l.fix.weight[profileOfSite]) * math.Log(float64(of.factor[bin]))
 	seen, due := of.seen[bin], of.due[bin]
 	if own.is() && l.ownShape[cycle] > 0 {
@@ -227,7 +228,7 @@ func (l *Learner) rhythmBin(of *profile, own own, cycle, bin int) freshet.Rhythm
 		factor, seen, due = own.bin(bin)
 		log += (1 + l.fix.weight[profileOfPage]) * math.Log(float64(factor))
 	}
-	return freshet.RhythmBin{
+	return outlook.RhythmBin{
 		Factor: math.Exp(min(mostCorrected, max(-mostCorrected, log))),
 		Seen:   float64(seen), Due: float64(due),
 	}

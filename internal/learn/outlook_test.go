@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 )
 
 // Of what is not there nothing is told but the moment, and of a source that was
@@ -15,14 +16,14 @@ func TestOutlookOfTheUnknown(t *testing.T) {
 	l := learn.New(learn.Config{Start: monday, Tick: time.Hour, Polls: 0.01})
 	l.Put(monday, 2, freshet.Source{ID: "s", URL: "https://h.example/"}, time.Time{})
 	for _, slot := range []freshet.Slot{0, 1, 3, 100} {
-		if got, want := l.Outlook(hours(5), slot), (freshet.Outlook{At: hours(5)}); got != want {
+		if got, want := l.Outlook(hours(5), slot), (outlook.Outlook{At: hours(5)}); got != want {
 			t.Errorf("of slot %d, where there is no source, the outlook is %+v", slot, got)
 		}
 	}
 	o := l.Outlook(hours(5), 2)
 	plain := alonePlain()
-	want := freshet.Range{Mean: plain.mean() / 3600, Low: quantile(plain, 0.05) / 3600, High: quantile(plain, 0.95) / 3600}
-	if o.Chance != 1 || o.Expected != 0 || !o.Since.IsZero() || o.Tally != (freshet.Tally{}) {
+	want := outlook.Range{Mean: plain.mean() / 3600, Low: quantile(plain, 0.05) / 3600, High: quantile(plain, 0.95) / 3600}
+	if o.Chance != 1 || o.Expected != 0 || !o.Since.IsZero() || o.Tally != (outlook.Tally{}) {
 		t.Errorf("of a source that was never seen the outlook is %+v", o)
 	}
 	for what, pair := range map[string][2]float64{"mean": {o.Rate.Mean, want.Mean}, "low": {o.Rate.Low, want.Low}, "high": {o.Rate.High, want.High}} {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn/imported"
 	"freshet/internal/units"
 )
 
@@ -35,7 +36,7 @@ type knot struct {
 
 // OverrideForecast says how likely a source is to change at coming times, by what somebody gave;
 // nil takes back what was given before.
-func (l *Learner) OverrideForecast(slot freshet.Slot, c *freshet.Chances) {
+func (l *Learner) OverrideForecast(slot freshet.Slot, c *imported.Forecast) {
 	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return
 	}
@@ -50,7 +51,7 @@ func (l *Learner) OverrideForecast(slot freshet.Slot, c *freshet.Chances) {
 }
 
 // line draws the line of chances.
-func (l *overrides) line(c *freshet.Chances) *override {
+func (l *overrides) line(c *imported.Forecast) *override {
 	g := &override{from: l.clock.at(c.From), until: l.clock.at(c.Until), add: c.Add}
 	var bends []knot
 	spread := func(from, until, count, mass float64) {

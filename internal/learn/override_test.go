@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/imported"
 )
 
 // newForecaster returns a learner of three pages, seen at the start.
@@ -68,9 +69,9 @@ func TestGivenIsExpected(t *testing.T) {
 	l := newForecaster(30 * time.Second)
 	day := func(x float64) time.Time { return monday.Add(time.Duration(x * 24 * float64(time.Hour))) }
 	learnt := l.Expect(0, day(0), day(1))
-	given, err := freshet.Chances{
+	given, err := imported.Forecast{
 		From: day(1), Until: day(3), Rate: new(2.0),
-		Times: []freshet.Chance{{At: day(1.5), Until: day(1.5), Chance: new(0.5)}, {At: day(2), Until: day(2.5), Expected: new(4.0)}},
+		Times: []imported.Chance{{At: day(1.5), Until: day(1.5), Chance: new(0.5)}, {At: day(2), Until: day(2.5), Expected: new(4.0)}},
 	}.Given(monday)
 	if err != nil {
 		t.Fatal(err)
@@ -115,12 +116,12 @@ func TestGivenIsSound(t *testing.T) {
 		moment := rapid.Custom(func(t *rapid.T) time.Time {
 			return monday.Add(time.Duration(rapid.IntRange(0, 100_000).Draw(t, "second")) * time.Second)
 		})
-		c := freshet.Chances{Add: rapid.Bool().Draw(t, "add")}
+		c := imported.Forecast{Add: rapid.Bool().Draw(t, "add")}
 		if rapid.Bool().Draw(t, "rate") {
 			c.Rate, c.Until = new(rapid.Float64Range(0, 1e6).Draw(t, "changes")), monday.Add(100_001*time.Second)
 		}
 		for range rapid.IntRange(0, 20).Draw(t, "times") {
-			at := freshet.Chance{At: moment.Draw(t, "at")}
+			at := imported.Chance{At: moment.Draw(t, "at")}
 			if rapid.Bool().Draw(t, "stretch") {
 				at.Until = at.At.Add(time.Duration(rapid.IntRange(0, 10_000).Draw(t, "width")) * time.Second)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/test/tier"
 )
 
@@ -62,7 +63,7 @@ func TestRatesAreFoundWithoutBias(t *testing.T) {
 
 // rateOverAWeek returns the rate of a source, and the bounds of it, on average
 // over the hours and the days that may differ.
-func (w *world) rateOverAWeek(from time.Time, slot freshet.Slot) (mean freshet.Range) {
+func (w *world) rateOverAWeek(from time.Time, slot freshet.Slot) (mean outlook.Range) {
 	const moments = 21
 	for i := range time.Duration(moments) {
 		r := w.Outlook(from.Add(i*8*time.Hour+i*time.Hour/3), slot).Rate

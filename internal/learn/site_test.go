@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/learn"
 )
 
@@ -25,7 +26,7 @@ func TestPagesOfOneSite(t *testing.T) {
 	}
 	l.Put(monday, busyElsewhere, freshet.Source{URL: "https://sub.shared.example/", Of: "busy"}, time.Time{})
 	l.Put(monday, quietThere, freshet.Source{URL: "https://shared.example/new", Of: "quiet"}, time.Time{})
-	l.Put(monday, busySite, freshet.Source{ID: "busy", URL: "https://start.example/", Site: &freshet.Site{}}, time.Time{})
+	l.Put(monday, busySite, freshet.Source{ID: "busy", URL: "https://start.example/", Site: &crawl.Settings{}}, time.Time{})
 	for day := range 40 {
 		hour := float64(24*day + 12)
 		for i := range freshet.Slot(pages) {

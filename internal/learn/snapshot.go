@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 )
 
 // A Snapshot is what was known at one place in the log, shown some sources at a time while
@@ -240,7 +241,7 @@ func (l *snapshots) keepAll() {
 }
 
 // keepNamed keeps the indexes that have said something of a page that is no source.
-func (l *indexHints) keepNamed(key freshet.PageKey) {
+func (l *indexHints) keepNamed(key crawl.PageKey) {
 	if l.shot == nil {
 		return
 	}

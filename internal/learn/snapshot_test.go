@@ -9,7 +9,10 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/learn"
+	"freshet/internal/learn/imported"
 )
 
 // slots is how many a bustle has at most.
@@ -25,7 +28,7 @@ type bustle struct {
 	config        learn.Config
 	some          int // chores that are done at once
 	since         [slots]time.Time
-	told          [slots][]freshet.UpdateTime
+	told          [slots][]imported.UpdateTime
 	outcomes      freshet.Cursor
 	sources       int
 	tick          time.Duration
@@ -110,7 +113,7 @@ func (b *bustle) teach(slot int) {
 	}
 	for range 2 + b.below(3, "lessons") {
 		at = at.Add(3 * b.tick)
-		b.told[slot] = append(b.told[slot], freshet.UpdateTime{After: at, Until: at.Add(b.tick)})
+		b.told[slot] = append(b.told[slot], imported.UpdateTime{After: at, Until: at.Add(b.tick)})
 	}
 	b.each(func(l *learn.Learner) { l.Teach(freshet.Slot(slot), b.told[slot]) })
 }
@@ -145,7 +148,7 @@ func (b *bustle) poll(slot int) {
 		o.Pushed = b.now.Add(-b.tick / 2)
 	case 3:
 		o.FreshFor = b.tick * time.Duration(1+b.below(3, "fresh"))
-		o.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{By: freshet.NextByFeed, At: b.now.Add(2 * b.tick), Zoneless: b.below(2, "zone") == 0}}, Rests: freshet.Rests(0).Hour(3)}
+		o.Foretold = &evidence.Announcement{Next: []evidence.Next{{By: evidence.NextByFeed, At: b.now.Add(2 * b.tick), Zoneless: b.below(2, "zone") == 0}}, Rests: evidence.QuietHours(0).Hour(3)}
 	case 4, 5:
 		o.Modified = b.now.Add(-b.tick / 4)
 		o.Dates = []time.Time{b.now.Add(-b.tick), b.now.Add(-3 * b.tick)}
@@ -157,14 +160,14 @@ func (b *bustle) poll(slot int) {
 }
 
 // word draws what an index says of pages, some of which are no sources.
-func (b *bustle) word() *freshet.Word {
-	w := &freshet.Word{Kind: freshet.IndexKind(b.below(int(freshet.IndexKinds), "kind"))}
+func (b *bustle) word() *evidence.IndexHint {
+	w := &evidence.IndexHint{Kind: evidence.IndexKind(b.below(int(evidence.IndexKinds), "kind"))}
 	for range b.below(9, "named") {
-		key := freshet.PageKeyOf(b.url(4))
-		w.Pages = append(w.Pages, freshet.PageWord{Page: key, Date: b.now.Add(-time.Duration(b.below(3, "dated")) * b.tick), Gone: b.below(3, "gone") == 0})
+		key := crawl.PageKeyOf(b.url(4))
+		w.Pages = append(w.Pages, evidence.PageHint{Page: key, Date: b.now.Add(-time.Duration(b.below(3, "dated")) * b.tick), Gone: b.below(3, "gone") == 0})
 	}
 	for range b.below(3, "claims") {
-		w.Claims = append(w.Claims, freshet.PageClaim{Page: freshet.PageKeyOf(b.url(4)), Freq: freshet.ChangeFreq(b.below(int(freshet.ChangeFreqs), "freq"))})
+		w.Claims = append(w.Claims, evidence.PageClaim{Page: crawl.PageKeyOf(b.url(4)), Freq: evidence.ChangeFreq(b.below(int(evidence.ChangeFreqs), "freq"))})
 	}
 	return w
 }
@@ -293,12 +296,12 @@ func TestSnapshotOfProfilesThatAreDropped(t *testing.T) {
 // A snapshot is of its beginning where the first index since a restart makes pages known by
 // their keys, and sitemaps had said before how often they change.
 func TestSnapshotOfClaimsThatAreMet(t *testing.T) {
-	sitemap := func(l *learn.Learner, slot freshet.Slot, claims ...freshet.PageClaim) {
+	sitemap := func(l *learn.Learner, slot freshet.Slot, claims ...evidence.PageClaim) {
 		l.Put(monday, slot, freshet.Source{ID: "map", URL: "https://site.example/sitemap.xml", Index: true}, monday)
-		l.Observe(monday, slot, freshet.Outcome{Cursor: l.Upto() + 1, Source: "map", Result: freshet.Changed, Since: monday, Began: monday.Add(day), Ended: monday.Add(day), Word: &freshet.Word{Claims: claims}})
+		l.Observe(monday, slot, freshet.Outcome{Cursor: l.Upto() + 1, Source: "map", Result: freshet.Changed, Since: monday, Began: monday.Add(day), Ended: monday.Add(day), Word: &evidence.IndexHint{Claims: claims}})
 	}
 	before := learn.New(learn.Config{Start: monday})
-	sitemap(before, 0, freshet.PageClaim{Page: freshet.PageKeyOf(page("site", 1).URL), Freq: 3})
+	sitemap(before, 0, evidence.PageClaim{Page: crawl.PageKeyOf(page("site", 1).URL), Freq: 3})
 	l := learn.New(learn.Config{Start: monday})
 	l.Put(monday, 0, page("site", 1), monday)
 	if err := l.Restore(-1, []byte(saved(t, before)[-1])); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 )
 
 // polled returns a source that was polled regularly, and seen by every poll.
@@ -20,7 +21,7 @@ func polled(polls, changes int, gap time.Duration) freshet.SourceWithStatus {
 	}
 }
 
-func ratesOf(sources ...freshet.SourceWithStatus) []freshet.Range {
+func ratesOf(sources ...freshet.SourceWithStatus) []outlook.Range {
 	var s learn.Standings
 	for _, w := range sources {
 		s.Add(w)
@@ -50,14 +51,14 @@ func TestStandingsOfManyPolls(t *testing.T) {
 func TestStandingsOfNone(t *testing.T) {
 	const sd = 1.2
 	for what, c := range map[string]struct {
-		got     freshet.Range
+		got     outlook.Range
 		typical float64
 	}{
 		"alone":          {ratesOf(polled(1, 0, time.Hour))[0], 1.0 / (24 * 3600)},
 		"among others":   {ratesOf(polled(20001, 10000, time.Hour), polled(1, 0, 0), polled(20001, 10000, time.Hour))[1], math.Ln2 / 3600},
 		"between others": {ratesOf(polled(20001, 10000, time.Hour), polled(0, 0, 0), polled(20001, 10000, 100*time.Hour))[1], math.Ln2 / 36000},
 	} {
-		want := freshet.Range{
+		want := outlook.Range{
 			Mean: c.typical * math.Exp(sd*sd/2),
 			Low:  c.typical * math.Exp(-learn.NineInTen*sd), High: c.typical * math.Exp(learn.NineInTen*sd),
 		}

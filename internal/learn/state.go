@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 )
 
 // stateVersion tells states apart whose layout or meaning differs. A state of another
@@ -219,8 +221,8 @@ func (l *Learner) encodePage(c *codec, slot freshet.Slot) {
 	p.imported = int32(imported)
 	l.announced.encode(c, slot)
 	claim := c.half(uint32(p.claim))
-	c.bad = c.bad || claim >= freshet.ChangeFreqs
-	p.claim = freshet.ChangeFreq(claim % freshet.ChangeFreqs)
+	c.bad = c.bad || claim >= evidence.ChangeFreqs
+	p.claim = evidence.ChangeFreq(claim % evidence.ChangeFreqs)
 }
 
 // encode writes or reads what is known of a site.
@@ -409,7 +411,7 @@ func (l *announcements) encode(c *codec, slot freshet.Slot) {
 		s = &announcer{}
 		l.of[slot] = s
 	}
-	n := c.length(len(s.list), freshet.NextKinds)
+	n := c.length(len(s.list), evidence.NextKinds)
 	if c.bad {
 		return
 	}
@@ -419,7 +421,7 @@ func (l *announcements) encode(c *codec, slot freshet.Slot) {
 	for i := range s.list {
 		c.announcement(&s.list[i])
 	}
-	s.rests = freshet.Rests(c.half(uint32(s.rests)))
+	s.rests = evidence.QuietHours(c.half(uint32(s.rests)))
 	c.bad = c.bad || !s.rests.Sound()
 	if s.rests != 0 {
 		c.conviction(&s.rest.keeps)
@@ -430,8 +432,8 @@ func (l *announcements) encode(c *codec, slot freshet.Slot) {
 
 func (c *codec) announcement(t *announcement) {
 	by := c.half(uint32(t.by))
-	c.bad = c.bad || by >= freshet.NextKinds
-	t.by = freshet.NextKind(by)
+	c.bad = c.bad || by >= evidence.NextKinds
+	t.by = evidence.NextKind(by)
 	c.flag(&t.open)
 	for _, x := range []*float64{&t.at, &t.every, &t.told, &t.last} {
 		c.float(x)
@@ -503,8 +505,8 @@ func (l *indexHints) encodeIndex(c *codec, slot freshet.Slot) {
 	}
 	kind := uint32(in.kind)
 	kind = c.half(kind)
-	c.bad = c.bad || kind >= freshet.IndexKinds
-	in.kind = freshet.IndexKind(kind % freshet.IndexKinds)
+	c.bad = c.bad || kind >= evidence.IndexKinds
+	in.kind = evidence.IndexKind(kind % evidence.IndexKinds)
 	in.id = c.half(in.id)
 	for _, x := range []*float64{&in.read, &in.from, &in.last, &in.finds, &in.trust.borneOut, &in.trust.leaks[0], &in.trust.leaks[1]} {
 		c.float(x)
@@ -550,7 +552,7 @@ func isShare(x float64) bool { return x >= 0 && x <= 1 }
 
 // encodeUnmatched writes or reads what an index says of pages that are no sources.
 func (l *indexHints) encodeUnmatched(c *codec, slot freshet.Slot, id uint32) {
-	var keys []freshet.PageKey
+	var keys []crawl.PageKey
 	if c.writing {
 		for key, u := range l.unmatched {
 			if u[0].id == id || u[1].id == id {
@@ -561,7 +563,7 @@ func (l *indexHints) encodeUnmatched(c *codec, slot freshet.Slot, id uint32) {
 	}
 	n := c.length(len(keys), mostUnmatched)
 	for i := range n {
-		var key freshet.PageKey
+		var key crawl.PageKey
 		var note hintNote
 		place := uint32(0)
 		if c.writing {
@@ -572,7 +574,7 @@ func (l *indexHints) encodeUnmatched(c *codec, slot freshet.Slot, id uint32) {
 				note, place = u[1], 1
 			}
 		}
-		key = freshet.PageKey(c.word(uint64(key)))
+		key = crawl.PageKey(c.word(uint64(key)))
 		place = c.half(place)
 		c.float(&note.dated)
 		if c.bad = c.bad || place > 1; c.bad {

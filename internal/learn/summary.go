@@ -6,6 +6,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn/estimate"
+	"freshet/internal/learn/outlook"
 )
 
 // NineInTen is how many standard deviations either way of its mean hold nine in
@@ -14,18 +15,18 @@ const NineInTen = 1.6448536269514722
 
 // Share returns the estimated share of changes that were captured. Without any
 // change there was nothing to miss.
-func Share(t freshet.Tally) freshet.Range {
+func Share(t outlook.Tally) outlook.Range {
 	missed := t.Happened - t.Captured
 	switch {
 	case t.Happened <= 0 || missed <= 0:
-		return freshet.Range{Mean: 1, Low: 1, High: 1}
+		return outlook.Range{Mean: 1, Low: 1, High: 1}
 	case t.Captured == 0:
-		return freshet.Range{}
+		return outlook.Range{}
 	}
 	spread := unseenSpread(t, missed)
 	of := func(factor float64) float64 { return t.Captured / (t.Captured + missed*factor) }
 	middle := -spread * spread / 2
-	r := freshet.Range{
+	r := outlook.Range{
 		Mean: of(1),
 		Low:  min(of(1), of(math.Exp(middle+NineInTen*spread))),
 		High: max(of(1), of(math.Exp(middle-NineInTen*spread))),
@@ -40,7 +41,7 @@ func Share(t freshet.Tally) freshet.Range {
 // unseenSpread returns how uncertain it is, on the scale of the logarithm, how many
 // changes there were beyond those that are certain: log-normal, so that the number stays
 // above zero and has the mean and the variance that the tally gives.
-func unseenSpread(t freshet.Tally, missed float64) float64 {
+func unseenSpread(t outlook.Tally, missed float64) float64 {
 	model := modelError(t) * (1 - min(1, t.Shown/missed))
 	return math.Sqrt(math.Log1p((t.Variance+t.Doubt*t.Doubt+t.Uneven*t.Uneven)/(missed*missed)) + model*model)
 }
@@ -48,10 +49,10 @@ func unseenSpread(t freshet.Tally, missed float64) float64 {
 // Divergence returns the estimated number of changes that copies lacked, on average
 // over time. Uncertain are how many changes there were beyond the one that a poll shows,
 // and when between two polls they came.
-func Divergence(t freshet.Tally) freshet.Range {
+func Divergence(t outlook.Tally) outlook.Range {
 	mean := t.Divergence()
 	if mean <= 0 || t.Found <= 0 || t.Happened <= 0 {
-		return freshet.Range{Mean: mean, Low: mean, High: mean}
+		return outlook.Range{Mean: mean, Low: mean, High: mean}
 	}
 	when := 1 / (3 * t.Found) // square of the relative error: times even between two polls
 	often := 0.0
@@ -60,7 +61,7 @@ func Divergence(t freshet.Tally) freshet.Range {
 		often = math.Expm1(spread*spread) * (more / t.Happened) * (more / t.Happened)
 	}
 	spread := math.Sqrt(math.Log1p(when + often))
-	return freshet.Range{
+	return outlook.Range{
 		Mean: mean,
 		Low:  min(mean, mean*math.Exp(-spread*spread/2-NineInTen*spread)),
 		High: max(mean, mean*math.Exp(-spread*spread/2+NineInTen*spread)),
@@ -72,7 +73,7 @@ func Divergence(t freshet.Tally) freshet.Range {
 // hide fewer changes between two polls, and those that change in bursts hide
 // more. Where nearly every poll finds a change, only the model says how many
 // there were. The two numbers are fitted to recorded sources.
-func modelError(t freshet.Tally) float64 {
+func modelError(t outlook.Tally) float64 {
 	found := 0.0
 	if t.Polls > 0 {
 		found = min(1, t.Captured/t.Polls)
@@ -96,13 +97,13 @@ const (
 // regular, they miss none. Polls do not tell which it is, and the truth lies
 // between the two. The more of the polls found a change, the less they say of
 // what they missed, and the nearer to what was seen the mean is put.
-func LongRun(o freshet.Outlook) freshet.Range {
+func LongRun(o outlook.Outlook) outlook.Range {
 	if o.Watched < longEnough.Seconds() || o.Happened < oftenEnough || !(o.Rate.Mean > 0) {
 		return o.Rate
 	}
 	random := o.Happened / o.Watched
 	unbend := random / o.Rate.Mean
-	r := freshet.Range{Mean: random, Low: o.Rate.Low * unbend, High: o.Rate.High * unbend}
+	r := outlook.Range{Mean: random, Low: o.Rate.Low * unbend, High: o.Rate.High * unbend}
 	if seen := o.Captured / o.Watched; seen > 0 && seen < random {
 		found := min(1, o.Captured/o.Polls)
 		r.Mean, r.Low = math.Pow(seen, found)*math.Pow(random, 1-found), min(r.Low, seen)
@@ -112,12 +113,12 @@ func LongRun(o freshet.Outlook) freshet.Range {
 
 // ToldApart returns how often changes come that can be told apart, where those of
 // one tick count as one, as they do in a Tally.
-func ToldApart(rate freshet.Range, tick time.Duration) freshet.Range {
+func ToldApart(rate outlook.Range, tick time.Duration) outlook.Range {
 	if tick <= 0 {
 		return rate
 	}
 	of := func(x float64) float64 { return -math.Expm1(-x*tick.Seconds()) / tick.Seconds() }
-	return freshet.Range{Mean: of(rate.Mean), Low: of(rate.Low), High: of(rate.High)}
+	return outlook.Range{Mean: of(rate.Mean), Low: of(rate.Low), High: of(rate.High)}
 }
 
 // A Reliability says how far chances have come true: of the polls that were said
@@ -197,9 +198,9 @@ func (s *Standings) Add(w freshet.SourceWithStatus) { s.sights = append(s.sights
 
 // Rates returns how often each source changes, in changes a second, in the order
 // in which they were added.
-func (s *Standings) Rates() []freshet.Range {
+func (s *Standings) Rates() []outlook.Range {
 	typical := typicalRate(s.sights)
-	rates := make([]freshet.Range, len(s.sights))
+	rates := make([]outlook.Range, len(s.sights))
 	for i, one := range s.sights {
 		rates[i] = one.rate(typical)
 	}
@@ -255,14 +256,14 @@ func typicalRate(sights []sight) float64 {
 
 // rate returns how often the source changes, from what was seen of it and from
 // what is typical, each weighted by how well it is known.
-func (s sight) rate(typical float64) freshet.Range {
+func (s sight) rate(typical float64) outlook.Range {
 	middle, sd := typical, alike
 	if s.polls > 0 {
 		own, ownSD := s.logRate()
 		a, b := 1/(ownSD*ownSD), 1/(sd*sd)
 		middle, sd = (a*own+b*middle)/(a+b), 1/math.Sqrt(a+b)
 	}
-	return freshet.Range{
+	return outlook.Range{
 		Mean: math.Exp(middle + sd*sd/2), Low: math.Exp(middle - NineInTen*sd), High: math.Exp(middle + NineInTen*sd),
 	}
 }

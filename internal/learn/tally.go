@@ -6,6 +6,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
+	"freshet/internal/learn/outlook"
 )
 
 // A count is the tally of one source while it is kept. What is new weighs more
@@ -277,7 +278,7 @@ func (r *rhythm) read(weight float64) (even, off, seen float64) {
 
 // bend puts what a rhythm says into a tally of changes at random, of which so many are
 // known to have been missed: those are as they are.
-func (r *rhythm) bend(t freshet.Tally, known, weight float64) freshet.Tally {
+func (r *rhythm) bend(t outlook.Tally, known, weight float64) outlook.Tally {
 	const few = 8 // polls show no rhythm
 	t.Shown = known
 	missed := t.Happened - t.Captured - known

@@ -9,6 +9,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/test/tier"
 )
 
@@ -89,12 +90,12 @@ func TestTalliesAreHonest(t *testing.T) {
 				w.add(freshet.Source{}, tt.changes(w, end))
 			}
 			w.pollAtRandom(end, 2*time.Hour, nil)
-			var sum freshet.Tally
+			var sum outlook.Tally
 			for slot := range w.sources {
 				sum = sum.Add(w.Tally(freshet.Slot(slot)))
 			}
 			real := w.truthOf()
-			want := freshet.Tally{Captured: real.captured, Happened: real.happened, Delay: real.delay, Watched: real.watched, Stale: real.stale, Age: real.age, Behind: real.behind}
+			want := outlook.Tally{Captured: real.captured, Happened: real.happened, Delay: real.delay, Watched: real.watched, Stale: real.stale, Age: real.age, Behind: real.behind}
 			share, truth := learn.Share(sum), learn.Share(want).Mean
 			t.Logf("share captured %.3f (%.3f to %.3f), in truth %.3f; delay %v, in truth %v; freshness %.3f, in truth %.3f; age %v, in truth %v",
 				share.Mean, share.Low, share.High, truth, sum.MeanDelay().Round(time.Second), want.MeanDelay().Round(time.Second),

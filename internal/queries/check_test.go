@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 	"freshet/internal/queries"
 )
 
 var schema = &queries.Schema{
-	Fields: map[string]freshet.ValueType{"price": freshet.AsNumber, "name": freshet.AsText, "sizes": freshet.AsList, "ok": freshet.AsBool},
-	Items:  map[string]freshet.ValueType{"price": freshet.AsNumber},
+	Fields: map[string]reading.ValueType{"price": reading.AsNumber, "name": reading.AsText, "sizes": reading.AsList, "ok": reading.AsBool},
+	Items:  map[string]reading.ValueType{"price": reading.AsNumber},
 }
 
 // TestMistakes says where a condition is wrong, and what to do.

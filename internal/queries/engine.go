@@ -13,6 +13,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 // An Engine runs queries. It is not for use by several goroutines at once.
@@ -247,7 +248,7 @@ func groupText(v ref.Val) string {
 		b, _ := json.Marshal(plainOf(v, 0))
 		text = string(b)
 	}
-	return freshet.Shorten(strings.ToValidUTF8(text, "\uFFFD"), 500)
+	return mask.Shorten(strings.ToValidUTF8(text, "\uFFFD"), 500)
 }
 
 // maxGroups is how many groups a query remembers.

@@ -11,7 +11,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 )
 
 // functions are what conditions can call, beyond what CEL has.
@@ -124,7 +124,7 @@ func (p patterns) match(text, expr string) ref.Val {
 		if len(p) == 500 {
 			clear(p)
 		}
-		if one.size = freshet.PatternSize(expr); one.size <= 2000 {
+		if one.size = profile.PatternSize(expr); one.size <= 2000 {
 			one.compiled, _ = regexp.Compile(expr)
 		}
 		p[expr] = one

@@ -8,12 +8,13 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // A loader brings what queries look at in an event, beyond what stands in the logs.
 type loader struct {
 	store    freshet.Store
-	read     func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
+	read     func(context.Context, reading.Recipe, freshet.Response) (extract.Reading, error)
 	subjects map[freshet.SourceID]remembered
 }
 

@@ -12,6 +12,7 @@ import (
 	"freshet/internal/binenc"
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
+	"freshet/internal/strictjson"
 	"freshet/internal/units"
 )
 
@@ -29,16 +30,16 @@ const (
 // A Digest delivers matches together: at a time, when there are enough of them, or whichever comes
 // first. The zero Digest delivers each by itself.
 type Digest struct {
-	Every DigestEvery       `json:"every,omitempty"`
-	At    freshet.TimeOfDay `json:"at,omitzero"`    // of the day or the week; for an hour, only the minutes count
-	On    string            `json:"on,omitempty"`   // the day of a week: mon, tue, ...; "" means mon
-	Zone  string            `json:"zone,omitempty"` // such as Europe/Berlin; "" means UTC
-	Count int               `json:"count,omitempty"`
+	Every DigestEvery     `json:"every,omitempty"`
+	At    units.TimeOfDay `json:"at,omitzero"`    // of the day or the week; for an hour, only the minutes count
+	On    string          `json:"on,omitempty"`   // the day of a week: mon, tue, ...; "" means mon
+	Zone  string          `json:"zone,omitempty"` // such as Europe/Berlin; "" means UTC
+	Count int             `json:"count,omitempty"`
 }
 
 // Weekday returns the day of a weekly digest.
 func (d Digest) Weekday() time.Weekday {
-	if i := slices.Index(freshet.Weekdays, d.On); i >= 0 {
+	if i := slices.Index(units.Weekdays, d.On); i >= 0 {
 		return time.Weekday(i)
 	}
 	return time.Monday
@@ -60,7 +61,7 @@ func (d *Digest) UnmarshalJSON(text []byte) error {
 		return d.parse(line)
 	}
 	type plain Digest
-	v, err := freshet.ParseJSON[plain](string(text))
+	v, err := strictjson.Parse[plain](string(text))
 	if err != nil {
 		return invalid.Errorf("digest", "%v", err)
 	}
@@ -76,7 +77,7 @@ func (d *Digest) parse(line string) error {
 	}
 	d.Every = every[words[0]]
 	if len(words) > 1 {
-		at, err := freshet.ParseTimeOfDay(words[1])
+		at, err := units.ParseTimeOfDay(words[1])
 		if err != nil {
 			return invalid.Errorf("digest.at", "%v", err)
 		}
@@ -103,21 +104,21 @@ func (d *Digest) check() error {
 		return invalid.Errorf("digest.at", "%s is not a time within an hour; write 00:15 for a quarter past", d.At)
 	case d.On != "" && d.Every != DigestWeek:
 		return invalid.Errorf("digest.on", "needs every: week")
-	case d.On != "" && !slices.Contains(freshet.Weekdays, d.On):
-		return invalid.Errorf("digest.on", "%.40q is not a day: use %s", d.On, strings.Join(freshet.Weekdays, ", "))
+	case d.On != "" && !slices.Contains(units.Weekdays, d.On):
+		return invalid.Errorf("digest.on", "%.40q is not a day: use %s", d.On, strings.Join(units.Weekdays, ", "))
 	case d.Count < 0 || d.Count > maxDigest:
 		return invalid.Errorf("digest.count", "must be from 1 to %d", maxDigest)
 	}
-	return freshet.CheckZone("digest.zone", d.Zone)
+	return units.CheckZone("digest.zone", d.Zone)
 }
 
 // QuietHours are hours without deliveries, in the local time of a zone. What matches meanwhile is
 // delivered afterwards, together. Equal From and To mean the whole day.
 type QuietHours struct {
-	From freshet.TimeOfDay `json:"from"`
-	To   freshet.TimeOfDay `json:"to"`
-	Zone string            `json:"zone,omitempty"`
-	Days []string          `json:"days,omitempty"` // on which they begin: mon, tue, ...; none means all
+	From units.TimeOfDay `json:"from"`
+	To   units.TimeOfDay `json:"to"`
+	Zone string          `json:"zone,omitempty"`
+	Days []string        `json:"days,omitempty"` // on which they begin: mon, tue, ...; none means all
 }
 
 // IsZero reports whether there are no quiet hours.
@@ -125,7 +126,7 @@ func (q QuietHours) IsZero() bool { return q.From == q.To && len(q.Days) == 0 }
 
 // On reports whether quiet hours begin on a day of the week.
 func (q QuietHours) On(day time.Weekday) bool {
-	return len(q.Days) == 0 || slices.Contains(q.Days, freshet.Weekdays[day])
+	return len(q.Days) == 0 || slices.Contains(q.Days, units.Weekdays[day])
 }
 
 // UnmarshalJSON reads an object, or "22:00-07:00", or "22:00-07:00 Europe/Berlin".
@@ -133,7 +134,7 @@ func (q *QuietHours) UnmarshalJSON(text []byte) error {
 	*q = QuietHours{}
 	if !bytes.HasPrefix(text, []byte(`"`)) {
 		type plain QuietHours
-		v, err := freshet.ParseJSON[plain](string(text))
+		v, err := strictjson.Parse[plain](string(text))
 		if err != nil {
 			return invalid.Errorf("quiet", "%v", err)
 		}
@@ -150,10 +151,10 @@ func (q *QuietHours) UnmarshalJSON(text []byte) error {
 		return invalid.Errorf("quiet", "%.60q is not such as 22:00-07:00 or 22:00-07:00 Europe/Berlin", line)
 	}
 	var err error
-	if q.From, err = freshet.ParseTimeOfDay(from); err != nil {
+	if q.From, err = units.ParseTimeOfDay(from); err != nil {
 		return invalid.Errorf("quiet.from", "%v", err)
 	}
-	if q.To, err = freshet.ParseTimeOfDay(to); err != nil {
+	if q.To, err = units.ParseTimeOfDay(to); err != nil {
 		return invalid.Errorf("quiet.to", "%v", err)
 	}
 	q.Zone = strings.TrimSpace(zone)
@@ -162,15 +163,15 @@ func (q *QuietHours) UnmarshalJSON(text []byte) error {
 
 func (q *QuietHours) check() error {
 	for i, day := range q.Days {
-		if !slices.Contains(freshet.Weekdays, day) {
-			return invalid.Errorf(fmt.Sprintf("quiet.days[%d]", i), "%.40q is not a day: use %s", day, strings.Join(freshet.Weekdays, ", "))
+		if !slices.Contains(units.Weekdays, day) {
+			return invalid.Errorf(fmt.Sprintf("quiet.days[%d]", i), "%.40q is not a day: use %s", day, strings.Join(units.Weekdays, ", "))
 		}
 	}
 	q.Days = sortedUnique(q.Days)
-	if q.From == q.To && len(q.Days) == 0 && q.From != 0 || len(q.Days) == len(freshet.Weekdays) && q.From == q.To {
+	if q.From == q.To && len(q.Days) == 0 && q.From != 0 || len(q.Days) == len(units.Weekdays) && q.From == q.To {
 		return invalid.Errorf("quiet", "would never end; to stop a query, pause it")
 	}
-	return freshet.CheckZone("quiet.zone", q.Zone)
+	return units.CheckZone("quiet.zone", q.Zone)
 }
 
 // A Rate limits how many batches are delivered in a length of time. The rest is delivered together
@@ -389,7 +390,7 @@ func momentAt(n int64) time.Time {
 // wall returns when a clock on the wall shows a time on a day. Where it shows it twice,
 // because it was put back, that is the first time; where it never does, because it was
 // put forward, it is the minute after the gap.
-func wall(year int, month time.Month, day int, at freshet.TimeOfDay, in *time.Location) time.Time {
+func wall(year int, month time.Month, day int, at units.TimeOfDay, in *time.Location) time.Time {
 	utc := time.Date(year, month, day, int(at)/60, int(at)%60, 0, 0, time.UTC)
 	var found time.Time
 	for _, around := range []time.Duration{-units.Day, units.Day} {
@@ -410,9 +411,9 @@ func wall(year int, month time.Month, day int, at freshet.TimeOfDay, in *time.Lo
 	return t
 }
 
-func shows(t time.Time, at freshet.TimeOfDay) bool { return minutesOf(t) == at }
+func shows(t time.Time, at units.TimeOfDay) bool { return minutesOf(t) == at }
 
-func minutesOf(t time.Time) freshet.TimeOfDay { return freshet.TimeOfDay(t.Hour()*60 + t.Minute()) }
+func minutesOf(t time.Time) units.TimeOfDay { return units.TimeOfDay(t.Hour()*60 + t.Minute()) }
 
 // nextDigest returns the first time of a digest after a moment.
 func nextDigest(d Digest, after time.Time, in *time.Location) time.Time {

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"freshet/internal/freshet"
 	"freshet/internal/queries"
+	"freshet/internal/units"
 )
 
 func at(t *testing.T, text string) time.Time {
@@ -132,14 +132,14 @@ func TestPaceLosesNothing(t *testing.T) {
 		if rapid.Bool().Draw(t, "digest") {
 			q.Digest = queries.Digest{Every: rapid.SampledFrom([]queries.DigestEvery{"", "hour", "day", "week"}).Draw(t, "every"), Count: rapid.IntRange(0, 4).Draw(t, "count"), Zone: zone.Draw(t, "zone")}
 			if q.Digest.Every != "" {
-				q.Digest.At = freshet.TimeOfDay(minutes.Draw(t, "at"))
+				q.Digest.At = units.TimeOfDay(minutes.Draw(t, "at"))
 			}
 			if q.Digest.Every == queries.DigestHour {
 				q.Digest.At %= 60
 			}
 		}
 		if rapid.Bool().Draw(t, "quiet") {
-			q.Quiet = queries.QuietHours{From: freshet.TimeOfDay(minutes.Draw(t, "from")), To: freshet.TimeOfDay(minutes.Draw(t, "to")), Zone: zone.Draw(t, "zone"), Days: rapid.SampledFrom([][]string{nil, {"sat", "sun"}, {"mon"}}).Draw(t, "days")}
+			q.Quiet = queries.QuietHours{From: units.TimeOfDay(minutes.Draw(t, "from")), To: units.TimeOfDay(minutes.Draw(t, "to")), Zone: zone.Draw(t, "zone"), Days: rapid.SampledFrom([][]string{nil, {"sat", "sun"}, {"mon"}}).Draw(t, "days")}
 		}
 		if rapid.Bool().Draw(t, "rate") {
 			q.Rate = queries.Rate{N: rapid.IntRange(1, 3).Draw(t, "n"), Per: time.Duration(rapid.IntRange(1, 600).Draw(t, "per")) * time.Minute}

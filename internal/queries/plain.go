@@ -8,6 +8,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 func plainOf(v ref.Val, depth int) any {
 	switch v := v.(type) {
 	case types.String:
-		return freshet.Shorten(string(v), maxValueText)
+		return mask.Shorten(string(v), maxValueText)
 	case types.Bool:
 		return bool(v)
 	case types.Int:
@@ -82,7 +83,7 @@ func plainItem(i *freshet.Item) map[string]any {
 	all := plainFields(i.Fields)
 	for name, text := range map[string]string{"key": i.Key, "title": i.Title, "link": i.Link, "date": i.Date, "text": i.Text} {
 		if text != "" {
-			all[name] = freshet.Shorten(text, maxValueText)
+			all[name] = mask.Shorten(text, maxValueText)
 		}
 	}
 	return all
@@ -92,7 +93,7 @@ func plainFields(f freshet.Fields) map[string]any {
 	all := map[string]any{}
 	for name, v := range f {
 		if text, ok := v.(string); ok {
-			v = freshet.Shorten(text, maxValueText)
+			v = mask.Shorten(text, maxValueText)
 		}
 		all[name] = v
 	}

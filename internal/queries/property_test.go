@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/suspect"
 	"freshet/internal/queries"
 )
@@ -96,7 +97,7 @@ func anyEvent(t *rapid.T, cursor int, clock time.Duration) queries.Event {
 		Label: freshet.Label{URL: "https://example.com/", Tags: rapid.SampledFrom([][]string{nil, {"t0"}, {"t0", "t1"}}).Draw(t, "tags")},
 	}
 	c.Modified = rapid.SampledFrom([]time.Time{{}, {}, c.Before.Add(-30 * time.Minute), c.Before.Add(-3 * time.Hour)}).Draw(t, "modified")
-	c.Details.Page = rapid.SampledFrom([]freshet.PageEvent{"", "", freshet.PageCame, freshet.PageWent}).Draw(t, "page")
+	c.Details.Page = rapid.SampledFrom([]crawl.PageEvent{"", "", crawl.PageCame, crawl.PageWent}).Draw(t, "page")
 	c.Suspect = rapid.SampledFrom([]suspect.Class{"", suspect.Empty}).Draw(t, "suspect")
 	items := &queries.Items{}
 	for range rapid.IntRange(0, 3).Draw(t, "items") {

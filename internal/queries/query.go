@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
+	"freshet/internal/strictjson"
 	"freshet/internal/units"
 )
 
@@ -310,7 +311,7 @@ func (w *Window) UnmarshalJSON(text []byte) error {
 		}
 	} else {
 		var err error
-		if in, err = freshet.ParseJSON[windowJSON](string(text)); err != nil {
+		if in, err = strictjson.Parse[windowJSON](string(text)); err != nil {
 			return invalid.Errorf("window", "%v", err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/retry"
 )
 
@@ -24,7 +25,7 @@ type RunnerConfig struct {
 
 	// Read reads a response again, for queries that look at the values of items. Without
 	// it they see those that stand in the log of changes.
-	Read func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
+	Read func(context.Context, reading.Recipe, freshet.Response) (extract.Reading, error)
 }
 
 // A Runner keeps the queries of a store running.

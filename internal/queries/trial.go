@@ -8,12 +8,13 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // A Trial says how a query is tried on what is stored.
 type Trial struct {
 	Store freshet.Store
-	Read  func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error) // as in RunnerConfig
+	Read  func(context.Context, reading.Recipe, freshet.Response) (extract.Reading, error) // as in RunnerConfig
 
 	Since time.Time // zero means from the beginning
 	Until time.Time // up to when time passes; what is silent until then counts

@@ -12,6 +12,8 @@ import (
 	"cel.dev/cel-go/ext"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/reading"
 )
 
 // The types of the names in a condition.
@@ -67,7 +69,7 @@ func members() map[string]map[string]member {
 			return get(v.(*view), o), true
 		}
 	}
-	happened := func(e freshet.PageEvent) member {
+	happened := func(e crawl.PageEvent) member {
 		return member{truth, change(func(c *freshet.Change) any { return types.Bool(c.Details.Page == e) })}
 	}
 	items := func(kind itemKind, is *types.Type) member {
@@ -92,7 +94,7 @@ func members() map[string]map[string]member {
 			"summary":  {text, change(func(c *freshet.Change) any { return types.String(c.Summary) })},
 			"suspect":  {text, change(func(c *freshet.Change) any { return types.String(c.Suspect) })},
 		},
-		"Page": {"new": happened(freshet.PageCame), "gone": happened(freshet.PageWent), "back": happened(freshet.PageBack)},
+		"Page": {"new": happened(crawl.PageCame), "gone": happened(crawl.PageWent), "back": happened(crawl.PageBack)},
 		"Poll": {
 			"ok":       {truth, poll(func(_ *view, o *freshet.Outcome) any { return types.Bool(o.Result.Seen()) })},
 			"result":   {text, poll(func(_ *view, o *freshet.Outcome) any { return types.String(o.Result.String()) })},
@@ -190,26 +192,26 @@ func (p *provider) NewValue(name string, _ map[string]ref.Val) ref.Val {
 // A Schema says which named values the sources of a query have, and their types. It
 // serves to find mistakes: a condition can be run without one.
 type Schema struct {
-	Fields map[string]freshet.ValueType
-	Items  map[string]freshet.ValueType // of their items
+	Fields map[string]reading.ValueType
+	Items  map[string]reading.ValueType // of their items
 }
 
 // mixed is the type of values whose type is not the same everywhere.
-const mixed freshet.ValueType = "mixed"
+const mixed reading.ValueType = "mixed"
 
 // Add takes in what a source extracts.
-func (s *Schema) Add(r freshet.Recipe) {
+func (s *Schema) Add(r reading.Recipe) {
 	if s.Fields == nil {
-		s.Fields, s.Items = map[string]freshet.ValueType{}, map[string]freshet.ValueType{}
+		s.Fields, s.Items = map[string]reading.ValueType{}, map[string]reading.ValueType{}
 	}
 	for _, to := range []struct {
-		known map[string]freshet.ValueType
-		from  freshet.Extracts
+		known map[string]reading.ValueType
+		from  reading.Extracts
 	}{{s.Fields, r.Extract}, {s.Items, r.Items.Fields}} {
 		for name, e := range to.from {
 			as := e.As
 			if as == "" {
-				as = freshet.AsText
+				as = reading.AsText
 			}
 			if old, ok := to.known[name]; ok && old != as {
 				as = mixed
@@ -236,15 +238,15 @@ func (s *Schema) itemValue(name string) *types.Type {
 	return typeOf(s.Items[name])
 }
 
-func typeOf(t freshet.ValueType) *types.Type {
+func typeOf(t reading.ValueType) *types.Type {
 	switch t {
-	case freshet.AsText, freshet.AsDate:
+	case reading.AsText, reading.AsDate:
 		return types.StringType
-	case freshet.AsNumber:
+	case reading.AsNumber:
 		return types.DoubleType
-	case freshet.AsBool:
+	case reading.AsBool:
 		return types.BoolType
-	case freshet.AsList:
+	case reading.AsList:
 		return types.NewListType(types.StringType)
 	}
 	return types.DynType

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/sched"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestSiteShare(t *testing.T) {
 	tests := []struct {
 		name   string
-		share  freshet.Percentage
+		share  crawl.Percentage
 		others int
 		want   float64 // of the polls
 		all    float64 // of the budget that is spent
@@ -31,7 +32,7 @@ func TestSiteShare(t *testing.T) {
 			l := generous()
 			l.Budget = sched.Budget{Polls: 60, Per: time.Minute}
 			w := &world{s: sched.New(&favourites{}, l), now: start}
-			w.put(freshet.Source{ID: "docs", URL: "https://docs.example/", Site: &freshet.Site{Share: tt.share}})
+			w.put(freshet.Source{ID: "docs", URL: "https://docs.example/", Site: &crawl.Settings{Share: tt.share}})
 			for i := range 50 {
 				w.put(freshet.Source{ID: freshet.SourceID(fmt.Sprintf("docs.%02d", i)), Of: "docs", URL: fmt.Sprintf("https://docs.example/%d", i)})
 			}

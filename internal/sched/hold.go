@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/timetable"
 )
 
 // A Hold is what keeps the next poll of a source back at some moment. Where
@@ -14,13 +15,13 @@ type Hold struct {
 	Until    time.Time // when that ends; zero if time alone does not end it
 	Failures int       // running, of the source or its host, if they are why
 
-	Asked    bool               // somebody wants the source polled
-	Pushed   time.Time          // since when a push waits for a poll; zero if none does
-	Push     Push               // the last of these
-	Deadline time.Time          // when the source's MaxGap runs out; zero if it has none
-	Again    time.Time          // when a suspect capture wants a second look; zero if none does
-	Planned  time.Time          // when its strategy has it polled; zero if it has none
-	Strategy *freshet.Timetable // its own, or that of a tag; nil if there is none
+	Asked    bool                 // somebody wants the source polled
+	Pushed   time.Time            // since when a push waits for a poll; zero if none does
+	Push     Push                 // the last of these
+	Deadline time.Time            // when the source's MaxGap runs out; zero if it has none
+	Again    time.Time            // when a suspect capture wants a second look; zero if none does
+	Planned  time.Time            // when its strategy has it polled; zero if it has none
+	Strategy *timetable.Timetable // its own, or that of a tag; nil if there is none
 }
 
 // A HoldKind is a kind of Hold.

@@ -11,7 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/objective"
+	"freshet/internal/freshet/profile"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/sched"
 )
 
@@ -20,8 +23,8 @@ import (
 func TestPackedSourcesLoseNothing(t *testing.T) {
 	plain := func() freshet.Source {
 		return freshet.Source{
-			ID: "a", URL: "https://a.example/", Tags: []string{"x"}, Request: &freshet.Profile{}, Expect: &freshet.Expect{},
-			Site: &freshet.Site{}, Recipe: freshet.Recipe{Read: []freshet.Step{{Name: "trim"}}}, Urgency: objective.Urgency{Table: []float64{1}},
+			ID: "a", URL: "https://a.example/", Tags: []string{"x"}, Request: &profile.Profile{}, Expect: &profile.Expect{},
+			Site: &crawl.Settings{}, Recipe: reading.Recipe{Read: []reading.Step{{Name: "trim"}}}, Urgency: objective.Urgency{Table: []float64{1}},
 		}
 	}
 	leaves := 0

@@ -7,13 +7,15 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
+	"freshet/internal/freshet/rendering"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 )
 
 // shown is a source whose page is rendered.
 func shown(name freshet.SourceID, host string) freshet.Source {
-	return freshet.Source{ID: name, URL: "https://" + host + "/", Recipe: freshet.Recipe{Render: freshet.Render{On: true}}}
+	return freshet.Source{ID: name, URL: "https://" + host + "/", Recipe: reading.Recipe{Render: rendering.Settings{On: true}}}
 }
 
 // askParts asks for so many parts at once, and returns how many have leave and the

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/timetable"
+	"freshet/internal/learn/imported"
 )
 
 // A Scheduler keeps the state of every source and says which poll to make next. Make one
@@ -55,7 +57,7 @@ func New(p freshet.Policy, l Limits, beside ...freshet.Learner) *Scheduler {
 	s.requestQueue = &requestQueue{sources: s.sourceTable, pushes: map[freshet.Slot]*pendingPush{}}
 	s.hosts = hostTable{limits: s.limits, alarms: s.alarms, byName: map[string]*host{}}
 	s.shares = shareTable{limits: s.limits, alarms: s.alarms, groups: map[string]*group{}, sets: map[string]*groups{}}
-	s.timetables = timetables{sources: s.sourceTable, budget: &s.budget, alarms: s.alarms, tables: map[string]*freshet.Timetable{}}
+	s.timetables = timetables{sources: s.sourceTable, budget: &s.budget, alarms: s.alarms, tables: map[string]*timetable.Timetable{}}
 	s.permits = permitQueue{
 		limits: s.limits, alarms: s.alarms, sources: s.sourceTable, hosts: &s.hosts, budget: &s.budget, shares: &s.shares,
 	}
@@ -248,7 +250,7 @@ func (s *Scheduler) weightOf(source freshet.Source) float64 {
 // ForecastOverride says that somebody gave a forecast of when a source is likely to change.
 type ForecastOverride struct {
 	Source freshet.SourceID
-	Given  *freshet.Chances // nil takes back the one before
+	Given  *imported.Forecast // nil takes back the one before
 }
 
 // overrideForecast hands a forecast to the policy and the learners that can use one.
@@ -259,7 +261,7 @@ func (s *Scheduler) overrideForecast(c ForecastOverride) {
 	}
 	for _, l := range s.learners {
 		if takes, ok := l.(interface {
-			OverrideForecast(freshet.Slot, *freshet.Chances)
+			OverrideForecast(freshet.Slot, *imported.Forecast)
 		}); ok {
 			takes.OverrideForecast(slot, c.Given)
 		}

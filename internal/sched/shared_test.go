@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/sched"
 )
 
@@ -49,7 +50,7 @@ func TestAlong(t *testing.T) {
 			[]string{"0s a+c by policy", "1m0s a+c by policy", "2m0s a+c by policy"}},
 		{"one keeps a longer distance", []freshet.Source{a, edited(b, func(s *freshet.Source) { s.MinGap = 90 * time.Second })}, fresh,
 			[]string{"0s a+b by policy", "1m0s a by policy", "1m30s b by policy", "2m0s a by policy"}},
-		{"one is asked for otherwise", []freshet.Source{a, edited(b, func(s *freshet.Source) { s.Request = &freshet.Profile{Language: "de"} }), c}, fresh,
+		{"one is asked for otherwise", []freshet.Source{a, edited(b, func(s *freshet.Source) { s.Request = &profile.Profile{Language: "de"} }), c}, fresh,
 			[]string{"0s a+c by policy", "0s b by policy", "1m0s a+c by policy", "1m0s b by policy", "2m0s a+c by policy"}},
 		{"one comes later", []freshet.Source{a}, func(w *world) { w.put(b) },
 			[]string{"0s a by policy", "30s b by policy", "1m0s a by policy", "1m30s b by policy", "2m0s a by policy"}},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/timetable"
 )
 
 // A source with a strategy is polled at the times that it names, and the policy has no
@@ -29,16 +30,16 @@ type timetables struct {
 	sources  *sourceTable
 	budget   *spending
 	alarms   *alarms
-	byTag    []freshet.TagStrategy         // of sources that have none of their own
-	tables   map[string]*freshet.Timetable // of all strategies that there were
-	ahead    time.Duration                 // of the clock that they go by
-	planned  deadlines                     // when each source with a strategy is to be polled
-	reserved int                           // requests that planned polls want soon, and others are not to spend
+	byTag    []freshet.TagStrategy           // of sources that have none of their own
+	tables   map[string]*timetable.Timetable // of all strategies that there were
+	ahead    time.Duration                   // of the clock that they go by
+	planned  deadlines                       // when each source with a strategy is to be polled
+	reserved int                             // requests that planned polls want soon, and others are not to spend
 }
 
 // A timing is what a strategy says of a source.
 type timing struct {
-	*freshet.Timetable
+	*timetable.Timetable
 	since time.Time // when it came to be in force; zero if it was when the scheduler began
 	next  time.Time // when the source is to be polled
 }
@@ -60,7 +61,7 @@ func (t *timetables) assign(now time.Time, e *entry) bool {
 
 // tableOf returns the timetable of a strategy, the same for the same; nil if there is
 // none.
-func (t *timetables) tableOf(strategy freshet.Strategy) *freshet.Timetable {
+func (t *timetables) tableOf(strategy timetable.Strategy) *timetable.Timetable {
 	if strategy.IsZero() {
 		return nil
 	}

@@ -10,11 +10,12 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/timetable"
 	"freshet/internal/sched"
 )
 
-func strategy(text string) freshet.Strategy {
-	s, err := freshet.ParseStrategy(text)
+func strategy(text string) timetable.Strategy {
+	s, err := timetable.Parse(text)
 	if err != nil {
 		panic(err)
 	}
@@ -167,7 +168,7 @@ func TestStrategyIsPutInForce(t *testing.T) {
 	begun := len(w.polls)
 	w.s.Put(w.now, freshet.SourceWithStatus{Source: s})
 	w.run(35 * time.Minute)
-	s.Strategy = freshet.Strategy{}
+	s.Strategy = timetable.Strategy{}
 	w.s.SetStrategies(w.now, []freshet.TagStrategy{{Tag: "news", Strategy: strategy("hour {55}")}})
 	w.s.Put(w.now, freshet.SourceWithStatus{Source: s})
 	w.run(20 * time.Minute)
@@ -226,11 +227,11 @@ func TestStrategiesWithinLimits(t *testing.T) {
 		l.Hosts = sched.Politeness{Concurrency: 1, Delay: delay}
 		w := newWorld(l)
 		sources := rapid.IntRange(1, 12).Draw(t, "sources")
-		strategies := map[freshet.SourceID]*freshet.Timetable{}
+		strategies := map[freshet.SourceID]*timetable.Timetable{}
 		for i := range sources {
 			s := freshet.Source{ID: id(i), URL: fmt.Sprintf("https://%d.example/", i%3)}
 			if rapid.Bool().Draw(t, "timed") {
-				s.Strategy = freshet.Strategy{Every: freshet.EveryHour, Minutes: rapid.SliceOfNDistinct(rapid.IntRange(0, 59), 1, 5, rapid.ID).Draw(t, "minutes")}
+				s.Strategy = timetable.Strategy{Every: timetable.EveryHour, Minutes: rapid.SliceOfNDistinct(rapid.IntRange(0, 59), 1, 5, rapid.ID).Draw(t, "minutes")}
 				slices.Sort(s.Strategy.Minutes)
 				table, err := s.Strategy.Timetable()
 				if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 	"freshet/internal/queries"
 )
 
@@ -93,7 +94,7 @@ func BatchEnvelope(p Batch, base string) client.MatchEvent {
 		DataContentType: "application/json", Data: p.told(),
 	}
 	if len(p.Matches) == 1 {
-		e.Subject = freshet.MaskURL(p.Matches[0].label().URL)
+		e.Subject = mask.URL(p.Matches[0].label().URL)
 	}
 	return e
 }
@@ -130,7 +131,7 @@ func NewMatchEvent(ctx context.Context, m Match, name, base string) *Event {
 			at = m.Known
 		}
 		e = &Event{
-			Source: m.Source, Title: titleOf(freshet.Change{Source: m.Source, Label: label}), Name: label.Name, URL: freshet.MaskURL(label.URL), Tags: label.Tags,
+			Source: m.Source, Title: titleOf(freshet.Change{Source: m.Source, Label: label}), Name: label.Name, URL: mask.URL(label.URL), Tags: label.Tags,
 			Before: utc(at), rendering: rendering{base: base, ctx: ctx},
 		}
 	}

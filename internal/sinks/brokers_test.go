@@ -31,6 +31,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/sinks"
 )
 
@@ -88,7 +89,7 @@ func TestNATS(t *testing.T) {
 	s := serveNATS(t, dir, -1, nil)
 	port := s.Addr().(*net.TCPAddr).Port
 	set := values{"subject": "freshet.{source}", "user": "me", "password": "pass-word"}
-	to := sinks.Sink{Name: "nats", URL: freshet.Value(s.ClientURL()), Settings: set}
+	to := sinks.Sink{Name: "nats", URL: profile.Value(s.ClientURL()), Settings: set}
 	o := opened(t, to, func(c *sinks.Config) { c.Timeout = 10 * time.Second })
 	fails(t, o, "no stream takes the subject")
 	conn, err := nats.Connect(s.ClientURL(), nats.UserInfo("me", "pass-word"))
@@ -182,8 +183,8 @@ func TestNATSKeys(t *testing.T) {
 		set     values
 		wrong   values
 	}{
-		"nkey":  {&server.Options{Nkeys: []*server.NkeyUser{{Nkey: user}}}, values{"nkey": freshet.Value(seed)}, values{"nkey": freshet.Value(stranger)}},
-		"creds": {&server.Options{TrustedKeys: []string{trusted}, AccountResolver: resolver}, values{"creds": freshet.Value(creds)}, values{"user": "me", "password": "pass-word"}},
+		"nkey":  {&server.Options{Nkeys: []*server.NkeyUser{{Nkey: user}}}, values{"nkey": profile.Value(seed)}, values{"nkey": profile.Value(stranger)}},
+		"creds": {&server.Options{TrustedKeys: []string{trusted}, AccountResolver: resolver}, values{"creds": profile.Value(creds)}, values{"user": "me", "password": "pass-word"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.options.Host, tt.options.Port, tt.options.NoLog, tt.options.NoSigs = "127.0.0.1", -1, true, true
@@ -199,7 +200,7 @@ func TestNATSKeys(t *testing.T) {
 			for _, set := range []values{tt.set, tt.wrong} {
 				set["subject"] = "a"
 			}
-			to := sinks.Sink{Name: "nats", URL: freshet.Value(s.ClientURL()), Settings: tt.set}
+			to := sinks.Sink{Name: "nats", URL: profile.Value(s.ClientURL()), Settings: tt.set}
 			fails(t, opened(t, to, nil), "no stream takes the subject") // it has been let in
 			to.Settings = tt.wrong
 			fails(t, opened(t, to, nil), "uthorization")
@@ -216,7 +217,7 @@ func TestNATSKeys(t *testing.T) {
 func TestNATSOverTLS(t *testing.T) {
 	certificates, pool := certified()
 	s := serveNATS(t, t.TempDir(), -1, &tls.Config{Certificates: certificates})
-	to := sinks.Sink{Name: "nats", URL: freshet.Value("tls://" + s.Addr().String()), Settings: values{"subject": "a", "user": "me", "password": "pass-word"}}
+	to := sinks.Sink{Name: "nats", URL: profile.Value("tls://" + s.Addr().String()), Settings: values{"subject": "a", "user": "me", "password": "pass-word"}}
 	fails(t, opened(t, to, trusting(pool)), "no stream takes the subject")
 	fails(t, opened(t, to, trusting(x509.NewCertPool())), "certificate")
 }
@@ -228,7 +229,7 @@ func TestKafka(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	to := sinks.Sink{Name: "kafka", URL: freshet.Value("kafka://" + cluster.ListenAddrs()[0]), Settings: values{"topic": "changes", "user": "me", "password": "pass-word", "sasl": "scram-sha-256"}}
+	to := sinks.Sink{Name: "kafka", URL: profile.Value("kafka://" + cluster.ListenAddrs()[0]), Settings: values{"topic": "changes", "user": "me", "password": "pass-word", "sasl": "scram-sha-256"}}
 	o := opened(t, to, func(c *sinks.Config) { c.Timeout = time.Minute })
 	if got := sends(t, o, "page", "a", "b", "c"); !strings.HasSuffix(got, "offset 2") {
 		t.Errorf("answered %q", got)
@@ -325,7 +326,7 @@ func TestMQTT(t *testing.T) {
 		t.Run(scheme, func(t *testing.T) {
 			arrived := &arrivedHook{}
 			address, stop := serveMQTT(t, "127.0.0.1:0", over, arrived)
-			to := sinks.Sink{Name: "mqtt", URL: freshet.Value(scheme + "://" + address), Settings: values{"topic": "freshet/{source}", "user": "me", "password": "pass-word"}}
+			to := sinks.Sink{Name: "mqtt", URL: profile.Value(scheme + "://" + address), Settings: values{"topic": "freshet/{source}", "user": "me", "password": "pass-word"}}
 			o := opened(t, to, trusting(pool))
 			sends(t, o, "page", "a", "b")
 			var flying sync.WaitGroup

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 // The words in which people are told if the sink has none of its own. Page is set where a
@@ -127,7 +127,7 @@ func frameNtfy(o *Outlet, e *Event, text string) ([]byte, error) {
 	body := map[string]any{
 		"topic": string(o.sink.Settings["topic"]), "title": cutRunes(e.Heading(), 250), "message": cut(strings.TrimSpace(text), 4096),
 	}
-	if e.URL != "" && !freshet.Masked(e.URL) {
+	if e.URL != "" && !mask.Applied(e.URL) {
 		body["click"] = e.URL
 	}
 	if p, err := strconv.Atoi(string(o.sink.Settings["priority"])); err == nil {
@@ -151,7 +151,7 @@ func frameGotify(o *Outlet, e *Event, text string) ([]byte, error) {
 	if p, err := strconv.Atoi(string(o.sink.Settings["priority"])); err == nil {
 		body["priority"] = p
 	}
-	if e.URL != "" && !freshet.Masked(e.URL) {
+	if e.URL != "" && !mask.Applied(e.URL) {
 		body["extras"] = map[string]any{"client::notification": map[string]any{"click": map[string]any{"url": e.URL}}}
 	}
 	return json.Marshal(body)
@@ -205,7 +205,7 @@ func framePagerDuty(o *Outlet, e *Event, text string) ([]byte, error) {
 			"custom_details": pagerDetails(e),
 		},
 	}
-	if e.URL != "" && !freshet.Masked(e.URL) {
+	if e.URL != "" && !mask.Applied(e.URL) {
 		body["links"] = []any{map[string]any{"href": e.URL, "text": e.Title}}
 	}
 	return json.Marshal(body)

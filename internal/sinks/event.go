@@ -6,6 +6,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 	"freshet/internal/queries"
 )
 
@@ -17,7 +18,7 @@ func ChangeOf(c freshet.Change) client.Change {
 		After: c.After.UTC(), Before: c.Before.UTC(), Modified: utc(c.Modified),
 		Summary: c.Summary, Suspect: client.SuspectOf(c.Suspect, c.Landed),
 		Fields: client.FieldChangesOf(c.Details.Fields), Items: client.ItemChangesOf(c.Details.Items), Page: c.Details.Page, Text: (*client.TextChange)(c.Details.Text),
-		URL: freshet.MaskURL(c.Label.URL), Name: c.Label.Name, Tags: c.Label.Tags,
+		URL: mask.URL(c.Label.URL), Name: c.Label.Name, Tags: c.Label.Tags,
 	}
 }
 
@@ -38,7 +39,7 @@ func Envelope(c freshet.Change, base string) client.Event {
 		Source:          strings.TrimSuffix(base, "/") + "/api/v1/sources/" + string(c.Source),
 		Type:            client.EventType,
 		Time:            c.Before.UTC(),
-		Subject:         freshet.MaskURL(c.Label.URL),
+		Subject:         mask.URL(c.Label.URL),
 		DataContentType: "application/json",
 		Data:            ChangeOf(c),
 	}

@@ -10,6 +10,8 @@ import (
 
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
+	"freshet/internal/mask"
 )
 
 // filled are the values of a sink with their secrets, for one attempt.
@@ -24,7 +26,7 @@ type filled struct {
 // only if it is meant for the host of the sink.
 func fill(s Sink, k *kind, from auth.Secrets) (f filled, err error) {
 	foreign := s.Origin != freshet.FromFile
-	raw, err := s.URL.Expand(func(r freshet.Reference) (string, error) {
+	raw, err := s.URL.Expand(func(r profile.Reference) (string, error) {
 		text, _, err := from.Peek(r, foreign)
 		return text, errors.Join(err)
 	})
@@ -35,8 +37,8 @@ func fill(s Sink, k *kind, from auth.Secrets) (f filled, err error) {
 	if u, err := url.Parse(raw); err == nil {
 		host = strings.ToLower(u.Host)
 	}
-	look := func(field string, v freshet.Value) (string, error) {
-		text, err := v.Expand(func(r freshet.Reference) (string, error) {
+	look := func(field string, v profile.Value) (string, error) {
+		text, err := v.Expand(func(r profile.Reference) (string, error) {
 			text, err := from.Look(r, host, foreign)
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", r, err)
@@ -94,7 +96,7 @@ func (f filled) clean(text string) string {
 			}
 		}
 	}
-	return freshet.MaskText(text)
+	return mask.Text(text)
 }
 
 // A cleanError is an error whose text holds no secret.

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/invalid"
+	"freshet/internal/mask"
 	"freshet/internal/suggest"
 )
 
@@ -162,7 +164,7 @@ func Check(cfg Config, s Sink) (Sink, error) {
 		return s, err
 	}
 	if s.URL == "" {
-		s.URL = freshet.Value(k.at)
+		s.URL = profile.Value(k.at)
 	}
 	if err := k.checkURL(cfg, &s); err != nil {
 		return s, err
@@ -246,7 +248,7 @@ func (k *kind) checkURL(cfg Config, s *Sink) error {
 		return invalid.Errorf("url", "is missing; %s needs one, such as %s", k.Name, k.URL)
 	}
 	refs, _ := s.URL.References() // they have been checked
-	plain, err := s.URL.Expand(func(freshet.Reference) (string, error) { return "x", nil })
+	plain, err := s.URL.Expand(func(profile.Reference) (string, error) { return "x", nil })
 	if err != nil || plain == "x" && len(refs) == 1 {
 		return err
 	}
@@ -254,14 +256,14 @@ func (k *kind) checkURL(cfg Config, s *Sink) error {
 		return k.checkScheme(plain)
 	}
 	if u, err := url.Parse(plain); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return invalid.Errorf("url", "%q is not an http or https URL", freshet.MaskURL(plain))
+		return invalid.Errorf("url", "%q is not an http or https URL", mask.URL(plain))
 	}
 	normal, err := cfg.CheckURL(plain)
 	if err != nil {
 		return freshet.WithHint(invalid.Errorf("url", "%v", invalid.ReasonOf(err)), freshet.HintOf(err))
 	}
 	if len(refs) == 0 {
-		s.URL = freshet.Value(strings.ReplaceAll(normal, "${", "$${"))
+		s.URL = profile.Value(strings.ReplaceAll(normal, "${", "$${"))
 	}
 	return nil
 }
@@ -270,7 +272,7 @@ func (k *kind) checkURL(cfg Config, s *Sink) error {
 func (k *kind) checkScheme(plain string) error {
 	u, err := url.Parse(plain)
 	if err != nil || !slices.Contains(k.schemes, u.Scheme) {
-		return invalid.Errorf("url", "%q is not a URL such as %s", freshet.MaskURL(plain), k.URL)
+		return invalid.Errorf("url", "%q is not a URL such as %s", mask.URL(plain), k.URL)
 	}
 	return nil
 }
@@ -280,26 +282,23 @@ func (k *kind) checkScheme(plain string) error {
 func Shown(s Sink) Sink {
 	k := kindOf(s.Kind)
 	refs, _ := s.URL.References()
-	s.URL = freshet.Value(freshet.MaskURL(string(s.URL)))
+	s.URL = profile.Value(mask.URL(string(s.URL)))
 	if u, err := url.Parse(string(s.URL)); err == nil && k != nil && k.secretURL && len(refs) == 0 && u.Host != "" {
-		s.URL = freshet.Value(u.Scheme + "://" + u.Host + "/" + mask)
+		s.URL = profile.Value(u.Scheme + "://" + u.Host + "/" + mask.Placeholder)
 	}
 	s.Settings, s.Headers = maps.Clone(s.Settings), maps.Clone(s.Headers)
 	for name, v := range s.Settings {
 		if refs, err := v.References(); (k == nil || k.secret(name)) && (err != nil || len(refs) == 0) {
-			s.Settings[name] = mask
+			s.Settings[name] = mask.Placeholder
 		}
 	}
 	for name, v := range s.Headers {
 		if refs, err := v.References(); err != nil || len(refs) == 0 {
-			s.Headers[name] = mask
+			s.Headers[name] = mask.Placeholder
 		}
 	}
 	return s
 }
-
-// mask stands for what is not shown.
-const mask = "***"
 
 // Restore returns an edited sink with the values that it was shown without: those that
 // stand there as they were shown are as they were.

@@ -16,6 +16,7 @@ import (
 	"freshet/internal/fetch/auth"
 	vaults "freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/invalid"
 	"freshet/internal/sinks"
 )
@@ -25,7 +26,7 @@ func texts(context.Context) ([]byte, []byte, error) {
 	return []byte("Title\nold <!channel> @all\n"), []byte("Title\nnew <!channel> @all ``` & more\n"), nil
 }
 
-type values = map[string]freshet.Value
+type values = map[string]profile.Value
 
 // Every chat service gets a body of the shape that it documents.
 func TestChats(t *testing.T) {
@@ -89,7 +90,7 @@ func TestChats(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.kind, func(t *testing.T) {
 			e := newEndpoint(t, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok")) })
-			o := opened(t, sinks.Sink{Name: "chat", Kind: tt.kind, URL: freshet.Value(e.URL + tt.path), Settings: tt.settings}, nil)
+			o := opened(t, sinks.Sink{Name: "chat", Kind: tt.kind, URL: profile.Value(e.URL + tt.path), Settings: tt.settings}, nil)
 			body, err := o.Render(t.Context(), change(), texts)
 			if err != nil {
 				t.Fatal(err)
@@ -161,7 +162,7 @@ func TestEvents(t *testing.T) {
 	e := newEndpoint(t, func(http.ResponseWriter, *http.Request) {})
 	send := func(s sinks.Sink) arrival {
 		t.Helper()
-		s.Name, s.URL = "events", freshet.Value(e.URL)
+		s.Name, s.URL = "events", profile.Value(e.URL)
 		o := opened(t, s, func(c *sinks.Config) { c.Base = "https://freshet.example" })
 		body, err := o.Render(t.Context(), change(), texts)
 		if err != nil {
@@ -237,7 +238,7 @@ func TestShorthands(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.url, func(t *testing.T) {
-			got, err := sinks.Check(config(nil), sinks.Sink{Name: "a", URL: freshet.Value(tt.url)})
+			got, err := sinks.Check(config(nil), sinks.Sink{Name: "a", URL: profile.Value(tt.url)})
 			if tt.kind == "" {
 				if field, _ := invalid.FieldOf(err); field != tt.want {
 					t.Errorf("checked as %v, want something wrong with %s", err, tt.want)
@@ -326,8 +327,8 @@ func TestSecrets(t *testing.T) {
 	tests := []struct {
 		name   string
 		origin freshet.Origin
-		value  freshet.Value
-		path   freshet.Value
+		value  profile.Value
+		path   profile.Value
 		want   string // of the error
 	}{
 		{"of the vault", freshet.FromAPI, "${secret:mine}", "", `answered 500 Internal Server Error: "no: *** /"`},
@@ -341,15 +342,15 @@ func TestSecrets(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := sinks.Sink{Name: "a", Kind: "json", URL: freshet.Value(e.URL) + tt.path, Headers: values{"X-Token": tt.value}, Origin: tt.origin}
+			s := sinks.Sink{Name: "a", Kind: "json", URL: profile.Value(e.URL) + tt.path, Headers: values{"X-Token": tt.value}, Origin: tt.origin}
 			_, err := opened(t, s, with).Send(t.Context(), message(t))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "token-of") {
 				t.Errorf("it fails with %v, want %s", err, tt.want)
 			}
 		})
 	}
-	for _, value := range []freshet.Value{"${env:TOKEN}", "${file:/etc/hostname}"} {
-		_, err := sinks.Open(config(with), sinks.Sink{Name: "a", Kind: "json", URL: freshet.Value(e.URL), Headers: values{"X": value}, Origin: freshet.FromAPI})
+	for _, value := range []profile.Value{"${env:TOKEN}", "${file:/etc/hostname}"} {
+		_, err := sinks.Open(config(with), sinks.Sink{Name: "a", Kind: "json", URL: profile.Value(e.URL), Headers: values{"X": value}, Origin: freshet.FromAPI})
 		if field, _ := invalid.FieldOf(err); field != "headers.X" {
 			t.Errorf("a sink of the API with %s: %v", value, err)
 		}

@@ -11,13 +11,14 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/sinks"
 )
 
 // A file grows by a line for each change, and a new one is begun when it is full.
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "changes.jsonl")
-	s := sinks.Sink{Name: "file", URL: freshet.Value("file://" + path), Origin: freshet.FromFile, Settings: values{"max_bytes": "2000", "keep": "2"}}
+	s := sinks.Sink{Name: "file", URL: profile.Value("file://" + path), Origin: freshet.FromFile, Settings: values{"max_bytes": "2000", "keep": "2"}}
 	o := opened(t, s, nil)
 	body, err := o.Render(t.Context(), change(), texts)
 	if err != nil {
@@ -59,7 +60,7 @@ func TestFile(t *testing.T) {
 	if _, err := sinks.Open(config(nil), s); err == nil {
 		t.Error("the API can have files written")
 	}
-	for _, url := range []freshet.Value{"file://relative", "file:///", "file://host/path"} {
+	for _, url := range []profile.Value{"file://relative", "file:///", "file://host/path"} {
 		if _, err := sinks.Open(config(nil), sinks.Sink{Name: "f", Kind: "file", URL: url, Origin: freshet.FromFile}); err == nil {
 			t.Errorf("%s can be written to", url)
 		}
@@ -70,7 +71,7 @@ func TestFile(t *testing.T) {
 func TestCommand(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	s := func(command string) sinks.Sink {
-		return sinks.Sink{Name: "command", Kind: "command", Origin: freshet.FromFile, Settings: values{"command": freshet.Value(command)}}
+		return sinks.Sink{Name: "command", Kind: "command", Origin: freshet.FromFile, Settings: values{"command": profile.Value(command)}}
 	}
 	allowed := func(c *sinks.Config) { c.Exec, c.Timeout = true, time.Minute }
 	if _, err := sinks.Open(config(nil), s("true")); err == nil || !strings.Contains(freshet.HintOf(err), "allow_exec") {

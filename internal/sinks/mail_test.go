@@ -20,7 +20,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"freshet/internal/fetch"
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/sinks"
 )
 
@@ -120,7 +120,7 @@ func letter(url string, settings values) sinks.Sink {
 	for name, v := range settings {
 		all[name] = v
 	}
-	return sinks.Sink{Name: "mail", Kind: "email", URL: freshet.Value(url), Settings: all}
+	return sinks.Sink{Name: "mail", Kind: "email", URL: profile.Value(url), Settings: all}
 }
 
 func trusting(pool *x509.CertPool) func(*sinks.Config) {

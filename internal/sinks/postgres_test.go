@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/sinks"
 	"freshet/internal/test/pgtest"
 )
@@ -37,7 +38,7 @@ func (b base) sink(more values) sinks.Sink {
 	for name, v := range more {
 		set[name] = v
 	}
-	return sinks.Sink{Name: "pg", URL: freshet.Value("postgres://" + b.Address + "/" + b.name), Settings: set}
+	return sinks.Sink{Name: "pg", URL: profile.Value("postgres://" + b.Address + "/" + b.name), Settings: set}
 }
 
 // rows returns the answer to a query, a line a row.
@@ -190,7 +191,7 @@ func tryErrors(t *testing.T, b base) {
 		{"no rights", b.sink(values{"table": "closed", "user": "guest", "password": "guest-pass-word"}), trusting(b.Roots), "42501", "GRANT SELECT, INSERT ON closed TO guest"},
 		{"no database", func() sinks.Sink {
 			s := b.sink(values{"table": "own"})
-			s.URL = freshet.Value("postgres://" + b.Address + "/nothing")
+			s.URL = profile.Value("postgres://" + b.Address + "/nothing")
 			return s
 		}(), trusting(b.Roots), "3D000", "create the database"},
 		{"nobody's certificate", b.sink(values{"table": "own"}), trusting(none), "certificate", "SSL_CERT_FILE"},
@@ -274,7 +275,7 @@ func TestPostgresSettings(t *testing.T) {
 		{"no user", sinks.Sink{URL: "postgres://db.example/d", Settings: values{"table": "t"}}, "settings.user"},
 		{"no database", sinks.Sink{URL: "postgres://db.example", Settings: ok}, "names no database"},
 		{"a table that is none", sinks.Sink{URL: "postgres://db.example/d", Settings: with(values{"table": `a" (id) --`})}, "is not a table"},
-		{"a channel that is too long", sinks.Sink{URL: "postgres://db.example/d", Settings: with(values{"channel": freshet.Value(strings.Repeat("c", 64))})}, "is not a channel"},
+		{"a channel that is too long", sinks.Sink{URL: "postgres://db.example/d", Settings: with(values{"channel": profile.Value(strings.Repeat("c", 64))})}, "is not a channel"},
 		{"TLS without trust", sinks.Sink{URL: "postgres://db.example/d?sslmode=require", Settings: ok}, "sslmode is verify-full"},
 		{"a file of this machine", sinks.Sink{URL: "postgres://db.example/d?sslkey=/etc/shadow", Settings: ok}, `"sslkey" cannot be set`},
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/invalid"
 )
 
@@ -161,12 +161,12 @@ type shorthand struct {
 func standIn(i int) string { return "freshetreference" + strconv.Itoa(i) + "x" }
 
 // text returns a part as a value, with its references.
-func (u shorthand) text(part string) freshet.Value {
+func (u shorthand) text(part string) profile.Value {
 	part = strings.ReplaceAll(part, "${", "$${")
 	for i, ref := range u.refs {
 		part = strings.ReplaceAll(part, standIn(i), ref)
 	}
-	return freshet.Value(part)
+	return profile.Value(part)
 }
 
 // set sets a setting, unless it is set already.
@@ -190,7 +190,7 @@ func (u shorthand) parts() []string {
 }
 
 // server returns the URL of a host; disabletls=yes has it without TLS.
-func (u shorthand) server(host string) freshet.Value {
+func (u shorthand) server(host string) profile.Value {
 	scheme := "https"
 	if v := strings.ToLower(u.Query().Get("disabletls")); v == "yes" || v == "true" || u.Query().Get("scheme") == "http" {
 		scheme = "http"
@@ -224,7 +224,7 @@ func takeApart(s Sink) (Sink, error) {
 		return s, nil
 	}
 	var u shorthand
-	plain, err := s.URL.Expand(func(r freshet.Reference) (string, error) {
+	plain, err := s.URL.Expand(func(r profile.Reference) (string, error) {
 		u.refs = append(u.refs, r.String())
 		return standIn(len(u.refs) - 1), nil
 	})
@@ -236,7 +236,7 @@ func takeApart(s Sink) (Sink, error) {
 	}
 	given := s.Kind
 	if s.Settings = maps.Clone(s.Settings); s.Settings == nil {
-		s.Settings = map[string]freshet.Value{}
+		s.Settings = map[string]profile.Value{}
 	}
 	if err := read(&s, u); err != nil {
 		return s, err

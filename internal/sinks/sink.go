@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/invalid"
 	"freshet/internal/queries"
 )
@@ -19,7 +20,7 @@ type Sink struct {
 	Name string `json:"name"`
 
 	Kind string        `json:"kind"`          // such as "webhook" or "slack"
-	URL  freshet.Value `json:"url,omitempty"` // where; its scheme can say the kind
+	URL  profile.Value `json:"url,omitempty"` // where; its scheme can say the kind
 
 	// Queries are those whose matches the sink receives, at the pace of each query. Without any it
 	// receives changes.
@@ -33,8 +34,8 @@ type Sink struct {
 	// Template is the message as a text/template; "" means that of the kind.
 	Template string `json:"template,omitempty"`
 
-	Settings map[string]freshet.Value `json:"settings,omitempty"` // by name, whatever else the kind needs
-	Headers  map[string]freshet.Value `json:"headers,omitempty"`  // of requests, if the kind sends any
+	Settings map[string]profile.Value `json:"settings,omitempty"` // by name, whatever else the kind needs
+	Headers  map[string]profile.Value `json:"headers,omitempty"`  // of requests, if the kind sends any
 	Paused   bool                     `json:"paused,omitempty"`   // nothing is sent; deliveries wait
 
 	Origin   freshet.Origin `json:"-"`
@@ -113,7 +114,7 @@ func (s Sink) checkValues() error {
 		if err != nil {
 			return invalid.Errorf(field, "%v", err)
 		}
-		if slices.ContainsFunc(refs, func(r freshet.Reference) bool { return r.Kind == freshet.TakenValue }) {
+		if slices.ContainsFunc(refs, func(r profile.Reference) bool { return r.Kind == profile.TakenValue }) {
 			return invalid.Errorf(field, "only ${env:NAME}, ${file:/path} and ${secret:NAME} can be used here; write $${ for a literal ${")
 		}
 	}
@@ -121,8 +122,8 @@ func (s Sink) checkValues() error {
 }
 
 // Values returns the parts that can refer to secrets, by the names of their fields.
-func (s Sink) Values() map[string]freshet.Value {
-	all := map[string]freshet.Value{"url": s.URL}
+func (s Sink) Values() map[string]profile.Value {
+	all := map[string]profile.Value{"url": s.URL}
 	for name, v := range s.Settings {
 		all["settings."+name] = v
 	}
@@ -137,7 +138,7 @@ func (s Sink) Values() map[string]freshet.Value {
 func (s Sink) Local() string {
 	for field, v := range s.Values() {
 		refs, _ := v.References() // they have been checked
-		if slices.ContainsFunc(refs, func(r freshet.Reference) bool { return r.Kind == freshet.EnvSecret || r.Kind == freshet.FileSecret }) {
+		if slices.ContainsFunc(refs, func(r profile.Reference) bool { return r.Kind == profile.EnvSecret || r.Kind == profile.FileSecret }) {
 			return field
 		}
 	}

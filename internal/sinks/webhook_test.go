@@ -22,6 +22,7 @@ import (
 	"freshet/client"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/invalid"
 	"freshet/internal/sinks"
 )
@@ -63,7 +64,7 @@ func opened(t *testing.T, s sinks.Sink, change func(*sinks.Config)) *sinks.Outle
 
 // hook returns a webhook at a URL.
 func hook(url string) sinks.Sink {
-	return sinks.Sink{Name: "hook", Kind: "webhook", URL: freshet.Value(url), Settings: map[string]freshet.Value{"secret": freshet.Value(secret)}}
+	return sinks.Sink{Name: "hook", Kind: "webhook", URL: profile.Value(url), Settings: map[string]profile.Value{"secret": profile.Value(secret)}}
 }
 
 // An arrival is a request as an endpoint received it.
@@ -205,7 +206,7 @@ func TestWebhookSigns(t *testing.T) {
 
 func TestWebhookUnsigned(t *testing.T) {
 	e := newEndpoint(t, func(http.ResponseWriter, *http.Request) {})
-	h := opened(t, sinks.Sink{Name: "hook", Kind: "webhook", URL: freshet.Value(e.URL), Settings: map[string]freshet.Value{"unsigned": "true"}}, nil)
+	h := opened(t, sinks.Sink{Name: "hook", Kind: "webhook", URL: profile.Value(e.URL), Settings: map[string]profile.Value{"unsigned": "true"}}, nil)
 	if _, err := h.Send(t.Context(), message(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +296,7 @@ func TestWebhookRefusesPrivateAddresses(t *testing.T) {
 }
 
 func TestWebhookConfig(t *testing.T) {
-	type set = map[string]freshet.Value
+	type set = map[string]profile.Value
 	tests := []struct {
 		name   string
 		change func(*sinks.Sink)
@@ -308,13 +309,13 @@ func TestWebhookConfig(t *testing.T) {
 		{"a URL of another scheme", func(s *sinks.Sink) { s.URL = "ftp://hook.example/" }, "url"},
 		{"a URL on loopback", func(s *sinks.Sink) { s.URL = "http://10.0.0.1/" }, "url"},
 		{"no secret", func(s *sinks.Sink) { s.Settings = nil }, "settings.secret"},
-		{"a secret without prefix", func(s *sinks.Sink) { s.Settings = set{"secret": freshet.Value(secret[6:])} }, "settings.secret"},
+		{"a secret without prefix", func(s *sinks.Sink) { s.Settings = set{"secret": profile.Value(secret[6:])} }, "settings.secret"},
 		{"a secret that is not base64", func(s *sinks.Sink) { s.Settings = set{"secret": "whsec_###"} }, "settings.secret"},
 		{"a short secret", func(s *sinks.Sink) { s.Settings = set{"secret": "whsec_c2hvcnQ="} }, "settings.secret"},
-		{"the longest secret", func(s *sinks.Sink) { s.Settings = set{"secret": freshet.Value(secretOf(64))} }, ""},
-		{"a secret that is too long", func(s *sinks.Sink) { s.Settings = set{"secret": freshet.Value(secretOf(65))} }, "settings.secret"},
-		{"the shortest secret", func(s *sinks.Sink) { s.Settings = set{"secret": freshet.Value(secretOf(24))} }, ""},
-		{"a secret that is too short", func(s *sinks.Sink) { s.Settings = set{"secret": freshet.Value(secretOf(23))} }, "settings.secret"},
+		{"the longest secret", func(s *sinks.Sink) { s.Settings = set{"secret": profile.Value(secretOf(64))} }, ""},
+		{"a secret that is too long", func(s *sinks.Sink) { s.Settings = set{"secret": profile.Value(secretOf(65))} }, "settings.secret"},
+		{"the shortest secret", func(s *sinks.Sink) { s.Settings = set{"secret": profile.Value(secretOf(24))} }, ""},
+		{"a secret that is too short", func(s *sinks.Sink) { s.Settings = set{"secret": profile.Value(secretOf(23))} }, "settings.secret"},
 		{"a secret that is kept elsewhere", func(s *sinks.Sink) { s.Settings = set{"secret": "${secret:hook}"} }, ""},
 		{"unsigned", func(s *sinks.Sink) { s.Settings = set{"unsigned": "true"} }, ""},
 		{"unsigned by a wrong word", func(s *sinks.Sink) { s.Settings = set{"unsigned": "maybe"} }, "settings.unsigned"},

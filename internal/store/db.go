@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 )
 
 // A DB is the database as a feature sees it that keeps tables of its own: it reads rows with
@@ -99,7 +100,7 @@ func (tx *Tx) DropSource(id freshet.SourceID, purge bool) error {
 func (tx *Tx) AppendChange(id freshet.SourceID, at time.Time, summary string, details freshet.Details) (freshet.Change, error) {
 	b, e := tx.batch, tx.batch.entry(id)
 	from, seen := e.hash, e.seen.Time()
-	if details.Page == freshet.PageCame {
+	if details.Page == crawl.PageCame {
 		from = freshet.Hash{}
 	}
 	if seen.After(at) { // the clock was set back

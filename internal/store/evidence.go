@@ -9,6 +9,8 @@ import (
 
 	"freshet/internal/binenc"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 )
 
 // What a source says when it is polled, of itself and of other pages, and what others had
@@ -169,7 +171,7 @@ const (
 )
 
 // foretold writes what a source says of when it will change.
-func (w *saidWriter) foretold(f *freshet.Foretelling) {
+func (w *saidWriter) foretold(f *evidence.Announcement) {
 	w.Uvarint(uint64(f.Rests))
 	w.Uvarint(uint64(len(f.Next)))
 	for _, n := range f.Next {
@@ -186,7 +188,7 @@ func (w *saidWriter) foretold(f *freshet.Foretelling) {
 	}
 }
 
-func (w *saidWriter) pages(pages []freshet.PageWord) {
+func (w *saidWriter) pages(pages []evidence.PageHint) {
 	w.Uvarint(uint64(len(pages)))
 	w.Writer = slices.Grow(w.Writer, 11*len(pages))
 	for _, p := range pages {
@@ -211,7 +213,7 @@ func (w *saidWriter) pages(pages []freshet.PageWord) {
 	}
 }
 
-func (w *saidWriter) claims(claims []freshet.PageClaim) {
+func (w *saidWriter) claims(claims []evidence.PageClaim) {
 	w.Uvarint(uint64(len(claims)))
 	for _, c := range claims {
 		w.Uint64(uint64(c.Page))
@@ -241,7 +243,7 @@ func decodeSaid(said []byte, o *freshet.Outcome) error {
 		o.Foretold = r.foretold()
 	}
 	if has&saidWord != 0 {
-		w := &freshet.Word{Kind: freshet.IndexKind(r.Byte())}
+		w := &evidence.IndexHint{Kind: evidence.IndexKind(r.Byte())}
 		if has&saidFrom != 0 {
 			w.From = r.after(r.Varint()).Time()
 		}
@@ -275,28 +277,28 @@ func (r *saidReader) after(step int64) Moment {
 	return Moment(r.last * r.unit)
 }
 
-func (r *saidReader) foretold() *freshet.Foretelling {
-	f := &freshet.Foretelling{Rests: freshet.Rests(r.Uvarint())}
+func (r *saidReader) foretold() *evidence.Announcement {
+	f := &evidence.Announcement{Rests: evidence.QuietHours(r.Uvarint())}
 	for range r.Count(mostSaid, 3) {
 		has := r.Byte()
-		n := freshet.NextWord{By: freshet.NextKind(has & (1<<nextBits - 1)), Zoneless: has&nextZoneless != 0, Dayless: has&nextDayless != 0}
+		n := evidence.Next{By: evidence.NextKind(has & (1<<nextBits - 1)), Zoneless: has&nextZoneless != 0, Dayless: has&nextDayless != 0}
 		n.At = r.after(r.Varint()).Time()
 		n.Every = time.Duration(r.Varint())
 		f.Next = append(f.Next, n)
 	}
-	r.Require(f.Rests.Sound() && len(f.Next) <= freshet.NextKinds)
+	r.Require(f.Rests.Sound() && len(f.Next) <= evidence.NextKinds)
 	return f
 }
 
-func (r *saidReader) pages() []freshet.PageWord {
+func (r *saidReader) pages() []evidence.PageHint {
 	n := r.Count(mostSaid, 9)
 	if n == 0 {
 		return nil
 	}
-	pages := make([]freshet.PageWord, n)
+	pages := make([]evidence.PageHint, n)
 	for i := range pages {
 		p := &pages[i]
-		p.Page = freshet.PageKey(r.Uint64())
+		p.Page = crawl.PageKey(r.Uint64())
 		v := r.Uvarint()
 		p.Gone = v&pageGone != 0
 		switch {
@@ -310,10 +312,10 @@ func (r *saidReader) pages() []freshet.PageWord {
 	return pages
 }
 
-func (r *saidReader) claims() (claims []freshet.PageClaim) {
+func (r *saidReader) claims() (claims []evidence.PageClaim) {
 	for range r.Count(mostSaid, 9) {
-		c := freshet.PageClaim{Page: freshet.PageKey(r.Uint64()), Freq: freshet.ChangeFreq(r.Byte())}
-		r.Require(c.Freq < freshet.ChangeFreqs)
+		c := evidence.PageClaim{Page: crawl.PageKey(r.Uint64()), Freq: evidence.ChangeFreq(r.Byte())}
+		r.Require(c.Freq < evidence.ChangeFreqs)
 		claims = append(claims, c)
 	}
 	return claims

@@ -8,6 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/store"
 )
 
@@ -22,27 +24,27 @@ func TestSaidComesBack(t *testing.T) {
 		moment := rapid.Custom(func(t *rapid.T) time.Time { return moments(rapid.Int64Min(-1<<63+1).Draw(t, "n")) })
 		var o freshet.Outcome
 		if rapid.Bool().Draw(t, "dated") {
-			o.Dates = rapid.SliceOfN(moment, 1, freshet.MostDates).Draw(t, "dates")
+			o.Dates = rapid.SliceOfN(moment, 1, evidence.MaxDates).Draw(t, "dates")
 		}
 		if rapid.Bool().Draw(t, "pushed") {
 			o.Pushed = moment.Draw(t, "at")
 		}
 		if rapid.Bool().Draw(t, "foretold") {
-			o.Foretold = &freshet.Foretelling{Rests: freshet.Rests(rapid.Uint32Max(1<<23).Draw(t, "rests"))}
-			for range rapid.IntRange(0, freshet.NextKinds).Draw(t, "times") {
-				o.Foretold.Next = append(o.Foretold.Next, freshet.NextWord{
-					By: freshet.NextKind(rapid.IntRange(0, freshet.NextKinds-1).Draw(t, "by")), At: moment.Draw(t, "next"),
+			o.Foretold = &evidence.Announcement{Rests: evidence.QuietHours(rapid.Uint32Max(1<<23).Draw(t, "rests"))}
+			for range rapid.IntRange(0, evidence.NextKinds).Draw(t, "times") {
+				o.Foretold.Next = append(o.Foretold.Next, evidence.Next{
+					By: evidence.NextKind(rapid.IntRange(0, evidence.NextKinds-1).Draw(t, "by")), At: moment.Draw(t, "next"),
 					Every: time.Duration(rapid.Int64().Draw(t, "every")), Zoneless: rapid.Bool().Draw(t, "zoneless"), Dayless: rapid.Bool().Draw(t, "dayless"),
 				})
 			}
 		}
 		if rapid.Bool().Draw(t, "spoke") {
-			o.Word = &freshet.Word{Kind: freshet.IndexKind(rapid.IntRange(0, 2).Draw(t, "kind"))}
+			o.Word = &evidence.IndexHint{Kind: evidence.IndexKind(rapid.IntRange(0, 2).Draw(t, "kind"))}
 			if rapid.Bool().Draw(t, "begins") {
 				o.Word.From = moment.Draw(t, "from")
 			}
 			for range rapid.IntRange(0, 20).Draw(t, "pages") {
-				p := freshet.PageWord{Page: freshet.PageKey(rapid.Uint64().Draw(t, "key")), Gone: rapid.Bool().Draw(t, "gone")}
+				p := evidence.PageHint{Page: crawl.PageKey(rapid.Uint64().Draw(t, "key")), Gone: rapid.Bool().Draw(t, "gone")}
 				if rapid.Bool().Draw(t, "dated") {
 					p.Date = moment.Draw(t, "date")
 				}
@@ -59,8 +61,8 @@ func TestSaidComesBack(t *testing.T) {
 // What no version of the store has written is refused, and takes no more memory than it
 // has bytes for.
 func FuzzUnsay(f *testing.F) {
-	f.Add(store.Say(freshet.Outcome{Dates: []time.Time{noon}, Word: &freshet.Word{From: noon, Pages: []freshet.PageWord{{Page: 3, Date: noon}, {Page: 4}}}}))
-	f.Add(store.Say(freshet.Outcome{Foretold: &freshet.Foretelling{Rests: 3, Next: []freshet.NextWord{{By: freshet.NextByText, At: noon, Every: time.Hour}}}}))
+	f.Add(store.Say(freshet.Outcome{Dates: []time.Time{noon}, Word: &evidence.IndexHint{From: noon, Pages: []evidence.PageHint{{Page: 3, Date: noon}, {Page: 4}}}}))
+	f.Add(store.Say(freshet.Outcome{Foretold: &evidence.Announcement{Rests: 3, Next: []evidence.Next{{By: evidence.NextByText, At: noon, Every: time.Hour}}}}))
 	f.Add([]byte{2, 0, 255, 255, 255, 255, 15})
 	f.Add([]byte{1, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, said []byte) {

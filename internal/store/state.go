@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn/imported"
 )
 
 // A stateStore keeps the state of log readers and of what is learnt, as keys and values.
@@ -51,7 +52,7 @@ func (b *batch) saveState(f freshet.State) error {
 	switch f.Key {
 	case freshet.ItemState:
 		b.itemed = append(b.itemed, f.Source)
-	case freshet.TaughtState, freshet.ChancesState: // said by somebody, and not by the log
+	case imported.HistoryState, imported.ForecastState: // said by somebody, and not by the log
 		b.told = true
 	}
 	return b.put(&beliefsTable, f.Key, e.key, int64(f.Upto), Blob(f.Value))

@@ -9,6 +9,8 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
+	"freshet/internal/freshet/reading"
 )
 
 // sumOf returns a fast hash of what a reading says: its text, and its named values
@@ -71,10 +73,10 @@ func (f *Result) rememberItems(r extract.Reading) {
 
 // announced returns what a source that was read says of when it will change; nil if that is
 // nothing.
-func (t *Task) announced(rd extract.Reading, took time.Duration) *freshet.Foretelling {
+func (t *Task) announced(rd extract.Reading, took time.Duration) *evidence.Announcement {
 	now, setting := t.At.Add(took), t.Source.NextChange
 	zone := setting.Location()
-	f := freshet.Foretelling{Rests: rd.Foretold.Rests}
+	f := evidence.Announcement{Rests: rd.Foretold.Rests}
 	for _, n := range rd.Foretold.Next {
 		if passed := now.Sub(n.At); passed >= 0 { // of a schedule, the next is wanted
 			n.At = n.At.Add(passed.Truncate(n.Every) + n.Every)
@@ -82,7 +84,7 @@ func (t *Task) announced(rd extract.Reading, took time.Duration) *freshet.Forete
 		f.Next = append(f.Next, n)
 	}
 	switch rd.Kind {
-	case freshet.HTML, freshet.Text, freshet.PDF:
+	case reading.HTML, reading.Text, reading.PDF:
 		if n, ok := extract.Foretold(rd.Text, now, zone); ok {
 			f.Next = append(f.Next, n)
 		}
@@ -100,7 +102,7 @@ func (t *Task) announced(rd extract.Reading, took time.Duration) *freshet.Forete
 }
 
 // foretoldBy returns when the next change comes by the value that a user has named.
-func foretoldBy(v any, now time.Time, zone *time.Location) (next freshet.NextWord, ok bool) {
+func foretoldBy(v any, now time.Time, zone *time.Location) (next evidence.Next, ok bool) {
 	switch v := v.(type) {
 	case string:
 		return extract.ForetoldBy(v, now, zone)
@@ -110,7 +112,7 @@ func foretoldBy(v any, now time.Time, zone *time.Location) (next freshet.NextWor
 			v /= 1000
 		}
 		if at := time.Unix(int64(v), 0).UTC(); v > 0 && v < millis && at.After(now) {
-			return freshet.NextWord{By: freshet.NextByField, At: at}, true
+			return evidence.Next{By: evidence.NextByField, At: at}, true
 		}
 	}
 	return next, false

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/worker"
 )
 
 // then returns a task for a look at a site as one that has seen what an earlier look found.
-func (s *site) then(found *worker.Result, recipe freshet.Recipe) worker.Task {
+func (s *site) then(found *worker.Result, recipe reading.Recipe) worker.Task {
 	o := s.order(found)
 	o.Source.Recipe = recipe
 	items := []byte{}
@@ -23,9 +24,9 @@ func (s *site) then(found *worker.Result, recipe freshet.Recipe) worker.Task {
 
 // A value that is other is a change, even if the text is as before.
 func TestFieldsAreCompared(t *testing.T) {
-	recipe := freshet.Recipe{
-		Read:    []freshet.Step{{Name: "css", Arg: `"h1"`}},
-		Extract: freshet.Extracts{"price": {CSS: "b@data-price", As: freshet.AsNumber}, "name": {CSS: "h1"}},
+	recipe := reading.Recipe{
+		Read:    []reading.Step{{Name: "css", Arg: `"h1"`}},
+		Extract: reading.Extracts{"price": {CSS: "b@data-price", As: reading.AsNumber}, "name": {CSS: "h1"}},
 	}
 	s := newSite(t, says(`<h1>Pump</h1><b data-price="10 €">`))
 	first := s.look(t, s.then(nil, recipe))
@@ -67,7 +68,7 @@ func TestItemsAreCompared(t *testing.T) {
 	look := func(found *worker.Result, items string) worker.Result {
 		t.Helper()
 		s.answer = says(feed(items))
-		f := s.look(t, s.then(found, freshet.Recipe{}))
+		f := s.look(t, s.then(found, reading.Recipe{}))
 		if f.Capture == nil || f.Items == nil {
 			t.Fatalf("the look found %+v", f)
 		}

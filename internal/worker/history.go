@@ -7,11 +7,12 @@ import (
 
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 )
 
 // StoredHistory returns the history of a source in a store, up to a head. Key returns the
 // key of a page that the source gives hints for; it may be nil if the task has no Hints.
-func StoredHistory(store freshet.Store, id freshet.SourceID, head freshet.Head, key func(url string) (freshet.PageKey, bool), log *slog.Logger) History {
+func StoredHistory(store freshet.Store, id freshet.SourceID, head freshet.Head, key func(url string) (crawl.PageKey, bool), log *slog.Logger) History {
 	return &storedHistory{store, id, head.Number, head.Held.Number, key, log}
 }
 
@@ -20,7 +21,7 @@ type storedHistory struct {
 	id          freshet.SourceID
 	head        int // number of the version
 	quarantined int // likewise
-	key         func(url string) (freshet.PageKey, bool)
+	key         func(url string) (crawl.PageKey, bool)
 	log         *slog.Logger
 }
 
@@ -88,8 +89,8 @@ func (h *storedHistory) LearnNoise(ctx context.Context) (*noise.Memory, error) {
 	return noise.Recall(newest, func(version int) ([]byte, error) { return h.store.Text(ctx, h.id, version) }), nil
 }
 
-func (h *storedHistory) PageKeys(_ context.Context, urls []string) ([]freshet.PageKey, error) {
-	keys := make([]freshet.PageKey, len(urls))
+func (h *storedHistory) PageKeys(_ context.Context, urls []string) ([]crawl.PageKey, error) {
+	keys := make([]crawl.PageKey, len(urls))
 	for i, url := range urls {
 		if k, ok := h.key(url); ok {
 			keys[i] = k

@@ -6,6 +6,7 @@ import (
 
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/worker"
 )
 
@@ -15,7 +16,7 @@ type past struct {
 	fields                                func(context.Context) (freshet.Fields, error)
 	learnNoise                            func(context.Context) (*noise.Memory, error)
 	versions                              func(context.Context, freshet.Hash) ([]freshet.Version, error)
-	keys                                  func(context.Context, []string) ([]freshet.PageKey, error)
+	keys                                  func(context.Context, []string) ([]crawl.PageKey, error)
 }
 
 // pastOf returns the past of a task, which may be new.
@@ -64,7 +65,7 @@ func (p *past) VersionsWith(ctx context.Context, text freshet.Hash) ([]freshet.V
 	return p.versions(ctx, text)
 }
 
-func (p *past) PageKeys(ctx context.Context, urls []string) ([]freshet.PageKey, error) {
+func (p *past) PageKeys(ctx context.Context, urls []string) ([]crawl.PageKey, error) {
 	if p.keys == nil {
 		return nil, errUnknown
 	}

@@ -18,6 +18,7 @@ import (
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/worker"
 )
 
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 type beast struct {
 	media  string
 	body   func() string // as it is sent; again for each look
-	recipe freshet.Recipe
+	recipe reading.Recipe
 	want   freshet.Result
 	fails  failure.Class  // "" if it can be read
 	again  freshet.Result // of a second look; Failed too if the first one fails
@@ -64,36 +65,36 @@ func herd() map[string]beast {
 	wide := constant(strings.Repeat("<div><i>x</i></div>", 40_000))
 	nonce := 0
 	return map[string]beast{
-		"parse-html_deep":        {html, constant(strings.Repeat("<div>", 200_000) + "bottom"), freshet.Recipe{}, first, "", unchanged},
-		"parse-html_adoption":    {html, constant(strings.Repeat("<b><p>", 20_000) + "bottom"), freshet.Recipe{CSS: "p"}, first, "", unchanged},
-		"parse-html_attrs":       {html, constant("<p" + strings.Repeat(" a", 1_000_000) + ">bottom"), freshet.Recipe{CSS: "p"}, failed, extract.FailLimit, failed},
-		"parse-html_text_50MB":   {html, turns(strings.Repeat("0123456789abcde ", 7<<16), strings.Repeat("another text... ", 7<<16)), freshet.Recipe{}, first, "", changed},
-		"parse-xml_deep":         {feed, constant("<rss><channel>" + strings.Repeat("<a>", 1_000_000)), freshet.Recipe{}, failed, extract.FailLimit, failed},
-		"parse-json_wide":        {js, constant("[" + strings.Repeat("0,", 3_000_000) + "0]"), freshet.Recipe{}, failed, extract.FailLimit, failed},
-		"parse-json_number":      {js, constant("[1e999999999, " + strings.Repeat("9", 1<<20) + "]"), freshet.Recipe{}, first, "", unchanged},
-		"parse-feed_1M_items":    {feed, constant(`<rss version="2.0"><channel>` + strings.Repeat("<item><title>i</title></item>", 250_000) + "</channel></rss>"), freshet.Recipe{}, first, "", unchanged},
-		"parse-feed_date_future": {feed, constant(`<rss version="2.0"><channel><item><title>a</title><pubDate>Thu, 01 Jan 2099 00:00:00 GMT</pubDate></item></channel></rss>`), freshet.Recipe{}, first, "", unchanged},
-		"parse-zip_bomb":         {"application/zip", constant("PK\x03\x04" + strings.Repeat("\x00", 1<<20)), freshet.Recipe{}, first, "", unchanged},
-		"parse-pdf_svg_image":    {"image/webp", constant("RIFF\xff\xff\xff\xffWEBPVP8L" + strings.Repeat("\xff", 1<<20)), freshet.Recipe{}, first, "", unchanged},
-		"expr-selector_sibling":  {html, wide, freshet.Recipe{CSS: "*:not(:has(*)) ~ *"}, failed, extract.FailLimit, failed},
-		"expr-selector_nth":      {html, wide, freshet.Recipe{CSS: "div:nth-last-child(2n+1) ~ div:nth-child(3n)"}, failed, extract.FailLimit, failed},
+		"parse-html_deep":        {html, constant(strings.Repeat("<div>", 200_000) + "bottom"), reading.Recipe{}, first, "", unchanged},
+		"parse-html_adoption":    {html, constant(strings.Repeat("<b><p>", 20_000) + "bottom"), reading.Recipe{CSS: "p"}, first, "", unchanged},
+		"parse-html_attrs":       {html, constant("<p" + strings.Repeat(" a", 1_000_000) + ">bottom"), reading.Recipe{CSS: "p"}, failed, extract.FailLimit, failed},
+		"parse-html_text_50MB":   {html, turns(strings.Repeat("0123456789abcde ", 7<<16), strings.Repeat("another text... ", 7<<16)), reading.Recipe{}, first, "", changed},
+		"parse-xml_deep":         {feed, constant("<rss><channel>" + strings.Repeat("<a>", 1_000_000)), reading.Recipe{}, failed, extract.FailLimit, failed},
+		"parse-json_wide":        {js, constant("[" + strings.Repeat("0,", 3_000_000) + "0]"), reading.Recipe{}, failed, extract.FailLimit, failed},
+		"parse-json_number":      {js, constant("[1e999999999, " + strings.Repeat("9", 1<<20) + "]"), reading.Recipe{}, first, "", unchanged},
+		"parse-feed_1M_items":    {feed, constant(`<rss version="2.0"><channel>` + strings.Repeat("<item><title>i</title></item>", 250_000) + "</channel></rss>"), reading.Recipe{}, first, "", unchanged},
+		"parse-feed_date_future": {feed, constant(`<rss version="2.0"><channel><item><title>a</title><pubDate>Thu, 01 Jan 2099 00:00:00 GMT</pubDate></item></channel></rss>`), reading.Recipe{}, first, "", unchanged},
+		"parse-zip_bomb":         {"application/zip", constant("PK\x03\x04" + strings.Repeat("\x00", 1<<20)), reading.Recipe{}, first, "", unchanged},
+		"parse-pdf_svg_image":    {"image/webp", constant("RIFF\xff\xff\xff\xffWEBPVP8L" + strings.Repeat("\xff", 1<<20)), reading.Recipe{}, first, "", unchanged},
+		"expr-selector_sibling":  {html, wide, reading.Recipe{CSS: "*:not(:has(*)) ~ *"}, failed, extract.FailLimit, failed},
+		"expr-selector_nth":      {html, wide, reading.Recipe{CSS: "div:nth-last-child(2n+1) ~ div:nth-child(3n)"}, failed, extract.FailLimit, failed},
 		"content-nonce": {html, func() string {
 			nonce++
 			return fmt.Sprintf(`<form><input type=hidden name=csrf value=%d><p>same</p></form><script nonce=%d>now</script>`, nonce, nonce)
-		}, freshet.Recipe{}, first, "", unchanged},
-		"cache-etag_random":    {html, constant("<p>same"), freshet.Recipe{}, first, "", unchanged},
-		"cache-etag_lie_same":  {html, turns("<p>one", "<p>two"), freshet.Recipe{}, first, "", changed},
-		"enc-utf8_invalid":     {html, constant("<p>a\xffb\xc3("), freshet.Recipe{}, first, "", unchanged},
-		"enc-charset_conflict": {"text/html; charset=latin1", constant("\xff\xfe<\x00p\x00>\x00a\x00"), freshet.Recipe{}, first, "", unchanged},
-		"enc-iso2022jp":        {"text/html; charset=iso-2022-jp", constant("<p>\x1b$B$\"\x1b(B</p><script>x</script>"), freshet.Recipe{}, first, "", unchanged},
-		"enc-nul_bytes":        {html, constant("<p>a\x00b</p><\x00p>\x00c"), freshet.Recipe{}, first, "", unchanged},
-		"enc-bidi":             {html, constant("<title>\u202eevil\u202c gpj.exe</title><p>\u202eb"), freshet.Recipe{}, first, "", unchanged},
+		}, reading.Recipe{}, first, "", unchanged},
+		"cache-etag_random":    {html, constant("<p>same"), reading.Recipe{}, first, "", unchanged},
+		"cache-etag_lie_same":  {html, turns("<p>one", "<p>two"), reading.Recipe{}, first, "", changed},
+		"enc-utf8_invalid":     {html, constant("<p>a\xffb\xc3("), reading.Recipe{}, first, "", unchanged},
+		"enc-charset_conflict": {"text/html; charset=latin1", constant("\xff\xfe<\x00p\x00>\x00a\x00"), reading.Recipe{}, first, "", unchanged},
+		"enc-iso2022jp":        {"text/html; charset=iso-2022-jp", constant("<p>\x1b$B$\"\x1b(B</p><script>x</script>"), reading.Recipe{}, first, "", unchanged},
+		"enc-nul_bytes":        {html, constant("<p>a\x00b</p><\x00p>\x00c"), reading.Recipe{}, first, "", unchanged},
+		"enc-bidi":             {html, constant("<title>\u202eevil\u202c gpj.exe</title><p>\u202eb"), reading.Recipe{}, first, "", unchanged},
 
 		// Not on the list.
-		"parse-json_deep":  {js, constant(strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), freshet.Recipe{}, failed, extract.FailLimit, failed},
-		"parse-entities":   {feed, constant(`<!DOCTYPE rss [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]><rss version="2.0"><channel><item><title>x&b;&c;y</title></item></channel></rss>`), freshet.Recipe{}, first, "", unchanged},
-		"expr-path_all":    {js, constant("[" + strings.Repeat("{},", 1<<20) + "0]"), freshet.Recipe{JSONPath: "$..*"}, failed, extract.FailLimit, failed},
-		"content-one_line": {html, turns(strings.Repeat("<p>a", 500_000), strings.Repeat("<p>b", 500_000)), freshet.Recipe{}, first, "", changed},
+		"parse-json_deep":  {js, constant(strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), reading.Recipe{}, failed, extract.FailLimit, failed},
+		"parse-entities":   {feed, constant(`<!DOCTYPE rss [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]><rss version="2.0"><channel><item><title>x&b;&c;y</title></item></channel></rss>`), reading.Recipe{}, first, "", unchanged},
+		"expr-path_all":    {js, constant("[" + strings.Repeat("{},", 1<<20) + "0]"), reading.Recipe{JSONPath: "$..*"}, failed, extract.FailLimit, failed},
+		"content-one_line": {html, turns(strings.Repeat("<p>a", 500_000), strings.Repeat("<p>b", 500_000)), reading.Recipe{}, first, "", changed},
 	}
 }
 

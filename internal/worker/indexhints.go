@@ -10,7 +10,9 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/sites"
 	"freshet/internal/sites/sitemap"
 )
@@ -30,7 +32,7 @@ func (f *Result) readHints(ctx context.Context, t *Task, body []byte, url string
 	if !ok {
 		return
 	}
-	own := freshet.PageKeyOf(t.Source.URL)
+	own := crawl.PageKeyOf(t.Source.URL)
 	var old []byte
 	reduced := false
 	if t.Head.Number > 0 && !t.Hints.Anew {
@@ -38,7 +40,7 @@ func (f *Result) readHints(ctx context.Context, t *Task, body []byte, url string
 			old = raw
 		}
 	}
-	if old != nil && kind == freshet.SitemapIndex {
+	if old != nil && kind == evidence.SitemapIndex {
 		old, body, reduced = reduce(old, body)
 	}
 	now, ok, err := t.readIndex(ctx, kind, body, url, own)
@@ -63,24 +65,24 @@ func (f *Result) readHints(ctx context.Context, t *Task, body []byte, url string
 
 // kind returns what kind of index a response is, and whether it is any. A page that shows
 // is a hub; whether it has links is seen when it is read.
-func (v IndexHints) kind(read freshet.Kind, body []byte) (freshet.IndexKind, bool) {
+func (v IndexHints) kind(read reading.Kind, body []byte) (evidence.IndexKind, bool) {
 	head := body[:min(len(body), 1024)]
 	switch {
-	case read == freshet.Feed:
-		return freshet.FeedIndex, true
+	case read == reading.Feed:
+		return evidence.FeedIndex, true
 	case v.Index, bytes.Contains(head, []byte("<urlset")), bytes.Contains(head, []byte("<sitemapindex")):
-		return freshet.SitemapIndex, true
-	case read == freshet.HTML:
-		return freshet.HubIndex, true
+		return evidence.SitemapIndex, true
+	case read == reading.HTML:
+		return evidence.HubIndex, true
 	}
 	return 0, false
 }
 
 // A pageList is what an index lists.
 type pageList struct {
-	kind     freshet.IndexKind
+	kind     evidence.IndexKind
 	pages    []listedPage // each once, in the order of the index
-	place    map[freshet.PageKey]int
+	place    map[crawl.PageKey]int
 	complete bool // it was read to its end
 	first    time.Time
 	last     time.Time // the dates of the first and of the last entry that has one, listed here or not
@@ -88,9 +90,9 @@ type pageList struct {
 
 // A listedPage is what an index says of a page, in its own words.
 type listedPage struct {
-	key  freshet.PageKey
+	key  crawl.PageKey
 	date sitemap.Date
-	freq freshet.ChangeFreq
+	freq evidence.ChangeFreq
 }
 
 // add adds a page. Of what is said of one twice, the later date counts.
@@ -107,11 +109,11 @@ func (l *pageList) add(p listedPage) {
 
 // readIndex reads an index, and reports whether it is one. The page itself does not count. An
 // error means that it is not known which pages it may speak for.
-func (t *Task) readIndex(ctx context.Context, kind freshet.IndexKind, body []byte, url string, own freshet.PageKey) (l pageList, ok bool, err error) {
-	l = pageList{kind: kind, place: map[freshet.PageKey]int{}}
+func (t *Task) readIndex(ctx context.Context, kind evidence.IndexKind, body []byte, url string, own crawl.PageKey) (l pageList, ok bool, err error) {
+	l = pageList{kind: kind, place: map[crawl.PageKey]int{}}
 	var urls []string
 	var said []listedPage
-	if kind == freshet.HubIndex {
+	if kind == evidence.HubIndex {
 		found := sites.Links(body, url, sites.Asked{})
 		for _, link := range found.Links {
 			urls = append(urls, link.URL)
@@ -129,7 +131,7 @@ func (t *Task) readIndex(ctx context.Context, kind freshet.IndexKind, body []byt
 				l.first = date.Time
 			}
 		}
-		urls, said = append(urls, e.URL), append(said, listedPage{date: date, freq: freshet.ParseChangeFreq(e.ChangeFreq)})
+		urls, said = append(urls, e.URL), append(said, listedPage{date: date, freq: evidence.ParseChangeFreq(e.ChangeFreq)})
 		return nil
 	})
 	if err != nil && summary.Pages+summary.Sitemaps == 0 {
@@ -137,15 +139,15 @@ func (t *Task) readIndex(ctx context.Context, kind freshet.IndexKind, body []byt
 	}
 	switch l.complete = summary.Complete; summary.Kind {
 	case sitemap.RSS, sitemap.Atom, sitemap.JSONFeed:
-		l.kind = freshet.FeedIndex
+		l.kind = evidence.FeedIndex
 	default:
-		l.kind = freshet.SitemapIndex
+		l.kind = evidence.SitemapIndex
 	}
 	return l, true, l.addAll(ctx, t.History, urls, said, own)
 }
 
 // addAll adds the pages that the source may speak for, but for itself.
-func (l *pageList) addAll(ctx context.Context, from History, urls []string, said []listedPage, own freshet.PageKey) error {
+func (l *pageList) addAll(ctx context.Context, from History, urls []string, said []listedPage, own crawl.PageKey) error {
 	keys, err := from.PageKeys(ctx, urls)
 	if err != nil {
 		return err
@@ -166,10 +168,10 @@ func (l *pageList) addAll(ctx context.Context, from History, urls []string, said
 // since returns what a list says at a moment that it did not say before; nil if that is
 // nothing. Where there is no before, all is new that has a date. What has none is not
 // known to be new then: it may have been there all along.
-func (l *pageList) since(before *pageList, at time.Time) *freshet.Word {
-	w := &freshet.Word{Kind: l.kind, From: l.from()}
+func (l *pageList) since(before *pageList, at time.Time) *evidence.IndexHint {
+	w := &evidence.IndexHint{Kind: l.kind, From: l.from()}
 	for _, p := range l.pages {
-		word := freshet.PageWord{Page: p.key, Date: dateBy(p.date, at)}
+		word := evidence.PageHint{Page: p.key, Date: dateBy(p.date, at)}
 		w.Claims = l.claim(w.Claims, before, p)
 		if before == nil {
 			if !p.date.IsZero() {
@@ -187,14 +189,14 @@ func (l *pageList) since(before *pageList, at time.Time) *freshet.Word {
 		w.Pages = append(w.Pages, word)
 	}
 	whole := before == nil || before.complete
-	if before != nil && l.kind == freshet.SitemapIndex && l.complete {
+	if before != nil && l.kind == evidence.SitemapIndex && l.complete {
 		for _, p := range before.pages {
 			if _, still := l.place[p.key]; !still {
-				w.Pages = append(w.Pages, freshet.PageWord{Page: p.key, Gone: true})
+				w.Pages = append(w.Pages, evidence.PageHint{Page: p.key, Gone: true})
 			}
 		}
 	}
-	if len(w.Pages)+len(w.Claims) == 0 && (l.kind == freshet.HubIndex || l.complete && whole) {
+	if len(w.Pages)+len(w.Claims) == 0 && (l.kind == evidence.HubIndex || l.complete && whole) {
 		return nil
 	}
 	cut(w)
@@ -206,8 +208,8 @@ func (l *pageList) since(before *pageList, at time.Time) *freshet.Word {
 const mostClaims = 15_000
 
 // claim adds how often a page changes by the list, if the list did not say so before.
-func (l *pageList) claim(claims []freshet.PageClaim, before *pageList, p listedPage) []freshet.PageClaim {
-	was := freshet.ChangeFreq(0)
+func (l *pageList) claim(claims []evidence.PageClaim, before *pageList, p listedPage) []evidence.PageClaim {
+	was := evidence.ChangeFreq(0)
 	if before != nil {
 		if i, listed := before.place[p.key]; listed {
 			was = before.pages[i].freq
@@ -216,7 +218,7 @@ func (l *pageList) claim(claims []freshet.PageClaim, before *pageList, p listedP
 	if p.freq == was || len(claims) == mostClaims {
 		return claims
 	}
-	return append(claims, freshet.PageClaim{Page: p.key, Freq: p.freq})
+	return append(claims, evidence.PageClaim{Page: p.key, Freq: p.freq})
 }
 
 // from returns since when a list names all pages that change. A sitemap does so for all
@@ -224,12 +226,12 @@ func (l *pageList) claim(claims []freshet.PageClaim, before *pageList, p listedP
 // may keep quiet about anything, and so may a page of links.
 func (l *pageList) from() time.Time {
 	switch {
-	case l.kind == freshet.HubIndex, !l.complete:
-		return freshet.SilentFrom()
-	case l.kind == freshet.SitemapIndex:
+	case l.kind == evidence.HubIndex, !l.complete:
+		return evidence.SilentFrom()
+	case l.kind == evidence.SitemapIndex:
 		return time.Time{}
 	case l.last.IsZero():
-		return freshet.SilentFrom()
+		return evidence.SilentFrom()
 	case l.first.Before(l.last): // the oldest first
 		return l.first.UTC()
 	}
@@ -268,11 +270,11 @@ func dateBy(d sitemap.Date, at time.Time) time.Time {
 
 // cut leaves the pages out of a word that are too many, those that changed longest ago
 // first. It then speaks only of what is later than all that was left out.
-func cut(w *freshet.Word) {
+func cut(w *evidence.IndexHint) {
 	if len(w.Pages) <= MostPages {
 		return
 	}
-	slices.SortStableFunc(w.Pages, func(a, b freshet.PageWord) int {
+	slices.SortStableFunc(w.Pages, func(a, b evidence.PageHint) int {
 		if a.Gone != b.Gone {
 			return cmp.Compare(asInt(a.Gone), asInt(b.Gone))
 		}
@@ -282,7 +284,7 @@ func cut(w *freshet.Word) {
 	w.Pages = slices.Clone(w.Pages[:MostPages])
 	switch {
 	case left.Date.IsZero():
-		w.From = freshet.SilentFrom()
+		w.From = evidence.SilentFrom()
 	case left.Date.After(w.From):
 		w.From = left.Date
 	}

@@ -12,15 +12,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/worker"
 )
 
 // keysOf returns the keys of those pages that are of a.example.
-func keysOf(_ context.Context, urls []string) ([]freshet.PageKey, error) {
-	keys := make([]freshet.PageKey, len(urls))
+func keysOf(_ context.Context, urls []string) ([]crawl.PageKey, error) {
+	keys := make([]crawl.PageKey, len(urls))
 	for i, url := range urls {
 		if strings.HasPrefix(url, "https://a.example/") {
-			keys[i] = freshet.PageKeyOf(url)
+			keys[i] = crawl.PageKeyOf(url)
 		}
 	}
 	return keys, nil
@@ -63,8 +66,8 @@ func hubOf(text string, pages ...string) string {
 }
 
 // named is what is said of a page.
-func named(page string, date time.Time) freshet.PageWord {
-	return freshet.PageWord{Page: freshet.PageKeyOf("https://a.example/" + page), Date: date}
+func named(page string, date time.Time) evidence.PageHint {
+	return evidence.PageHint{Page: crawl.PageKeyOf("https://a.example/" + page), Date: date}
 }
 
 // often has a sitemap say how often pages change.
@@ -77,15 +80,15 @@ func often(sitemap string, said ...string) string {
 }
 
 // claiming adds to a word how often pages change.
-func claiming(w *freshet.Word, said ...string) *freshet.Word {
+func claiming(w *evidence.IndexHint, said ...string) *evidence.IndexHint {
 	for i := 0; i < len(said); i += 2 {
-		w.Claims = append(w.Claims, freshet.PageClaim{Page: named(said[i], time.Time{}).Page, Freq: freshet.ParseChangeFreq(said[i+1])})
+		w.Claims = append(w.Claims, evidence.PageClaim{Page: named(said[i], time.Time{}).Page, Freq: evidence.ParseChangeFreq(said[i+1])})
 	}
 	return w
 }
 
-func gone(page string) freshet.PageWord {
-	return freshet.PageWord{Page: freshet.PageKeyOf("https://a.example/" + page), Gone: true}
+func gone(page string) evidence.PageHint {
+	return evidence.PageHint{Page: crawl.PageKeyOf("https://a.example/" + page), Gone: true}
 }
 
 // An index speaks of what it says otherwise than before, and of nothing else. The second
@@ -95,51 +98,51 @@ func TestWord(t *testing.T) {
 	endOf := func(d int) time.Time { return day(d + 1).Add(-time.Second) }
 	hour := func(h int) time.Time { return noon.Add(time.Duration(h-12) * time.Hour) }
 	const xml, rss, html = "application/xml", "application/rss+xml", "text/html"
-	word := func(kind freshet.IndexKind, from time.Time, pages ...freshet.PageWord) *freshet.Word {
-		return &freshet.Word{Kind: kind, From: from, Pages: pages}
+	word := func(kind evidence.IndexKind, from time.Time, pages ...evidence.PageHint) *evidence.IndexHint {
+		return &evidence.IndexHint{Kind: kind, From: from, Pages: pages}
 	}
-	silent := freshet.SilentFrom()
+	silent := evidence.SilentFrom()
 	tests := []struct {
 		name          string
 		media         string
 		before, after string // nothing before: it is a first look
-		want          *freshet.Word
+		want          *evidence.IndexHint
 		listed        int
 	}{
 		{"a first sitemap", xml, "", sitemapOf("a", "2026-02-01T10:00:00Z", "b", "2026-02-03", "c", ""),
-			word(freshet.SitemapIndex, time.Time{}, named("a", day(1).Add(10*time.Hour)), named("b", endOf(3))), 3},
+			word(evidence.SitemapIndex, time.Time{}, named("a", day(1).Add(10*time.Hour)), named("b", endOf(3))), 3},
 		{"a sitemap", xml,
 			sitemapOf("a", "2026-02-01T10:00:00Z", "b", "2026-02-03", "c", "", "d", "2026-02-01", "g", "2026-02-01"),
 			sitemapOf("n", "2026-03-01T11:00:00Z", "a", "2026-02-01T10:00:00Z", "b", "2026-03-01", "c", "", "d", "", "m", ""),
-			word(freshet.SitemapIndex, time.Time{}, named("n", hour(11)), named("b", hour(13)), named("m", time.Time{}), gone("g")), 5},
+			word(evidence.SitemapIndex, time.Time{}, named("n", hour(11)), named("b", hour(13)), named("m", time.Time{}), gone("g")), 5},
 		{"a sitemap that names other hosts", xml, "", strings.ReplaceAll(sitemapOf("a", "2026-02-01"), "a.example", "b.example"), nil, 0},
 		{"a date that lies ahead", xml, sitemapOf("a", "2026-02-01"), sitemapOf("a", "2026-03-01T14:00:00Z"),
-			word(freshet.SitemapIndex, time.Time{}, named("a", time.Time{})), 1},
+			word(evidence.SitemapIndex, time.Time{}, named("a", time.Time{})), 1},
 		{"only its text is another", xml, sitemapOf("a", "2026-02-01"), sitemapOf("a", "2026-02-01") + "<!-- x --><x>more</x>", nil, -1},
 		{"a sitemap that breaks off", xml, sitemapOf("a", "2026-02-01", "b", "2026-02-01", "c", "2026-02-01"),
 			strings.TrimSuffix(sitemapOf("a", "2026-02-02", "b", "2026-02-01"), "</loc><lastmod>2026-02-01</lastmod></url></urlset>"),
-			word(freshet.SitemapIndex, silent, named("a", endOf(2))), 1},
+			word(evidence.SitemapIndex, silent, named("a", endOf(2))), 1},
 		{"one that broke off and is whole again", xml, strings.TrimSuffix(sitemapOf("a", "2026-02-01"), "</urlset>"), sitemapOf("a", "2026-02-01", "u", "", "c", "2026-02-01"),
-			word(freshet.SitemapIndex, time.Time{}, named("c", endOf(1))), 2},
+			word(evidence.SitemapIndex, time.Time{}, named("c", endOf(1))), 2},
 		{"a first sitemap that says how often pages change", xml, "", often(sitemapOf("a", "2026-02-01", "b", "", "c", ""), "a", "daily", "b", "never", "c", "sometimes"),
-			claiming(word(freshet.SitemapIndex, time.Time{}, named("a", endOf(1))), "a", "daily", "b", "never"), 3},
+			claiming(word(evidence.SitemapIndex, time.Time{}, named("a", endOf(1))), "a", "daily", "b", "never"), 3},
 		{"one that says it of others", xml, often(sitemapOf("a", "", "b", "", "c", "", "d", ""), "a", "daily", "b", "weekly", "c", "always"),
 			often(sitemapOf("a", "", "b", "", "c", "", "d", ""), "a", "daily", "b", "yearly", "d", "hourly"),
-			claiming(word(freshet.SitemapIndex, time.Time{}), "b", "yearly", "c", "", "d", "hourly"), 3},
+			claiming(word(evidence.SitemapIndex, time.Time{}), "b", "yearly", "c", "", "d", "hourly"), 3},
 		{"a list of sitemaps", xml, "",
 			`<sitemapindex><sitemap><loc>https://a.example/1.xml</loc><lastmod>2026-02-01</lastmod></sitemap></sitemapindex>`,
-			word(freshet.SitemapIndex, time.Time{}, named("1.xml", endOf(1))), 1},
+			word(evidence.SitemapIndex, time.Time{}, named("1.xml", endOf(1))), 1},
 		{"a feed", rss,
 			feedOf("b", "Sun, 01 Mar 2026 10:00:00 GMT", "a", "Sun, 01 Mar 2026 09:00:00 GMT"),
 			feedOf("c", "Sun, 01 Mar 2026 11:00:00 GMT", "b", "Sun, 01 Mar 2026 10:00:00 GMT"),
-			word(freshet.FeedIndex, hour(10), named("c", hour(11))), 2},
+			word(evidence.FeedIndex, hour(10), named("c", hour(11))), 2},
 		{"a feed without dates", rss, feedOf("b", "", "a", ""), feedOf("c", "", "b", ""),
-			word(freshet.FeedIndex, silent, named("c", time.Time{})), 2},
+			word(evidence.FeedIndex, silent, named("c", time.Time{})), 2},
 		{"a first feed without dates", rss, "", feedOf("c", "", "b", ""), nil, 2},
 		{"a feed whose page is named twice", rss, "", feedOf("a", "Sun, 01 Mar 2026 10:00:00 GMT", "a", "Sun, 01 Mar 2026 09:00:00 GMT"),
-			word(freshet.FeedIndex, hour(9), named("a", hour(10))), 1},
+			word(evidence.FeedIndex, hour(9), named("a", hour(10))), 1},
 		{"a first hub", html, "", hubOf("one", "a", "b"), nil, 2},
-		{"a hub", html, hubOf("one", "a", "b"), hubOf("two", "c", "b"), word(freshet.HubIndex, silent, named("c", time.Time{})), 2},
+		{"a hub", html, hubOf("one", "a", "b"), hubOf("two", "c", "b"), word(evidence.HubIndex, silent, named("c", time.Time{})), 2},
 		{"a hub that has other text", html, hubOf("one", "a", "b"), hubOf("two", "b"), nil, 1},
 		{"a page without links", html, "<p>one", "<p>two", nil, 0},
 		{"JSON", "application/json", `{"a": "https://a.example/1"}`, `{"a": "https://a.example/2"}`, nil, -1},
@@ -198,7 +201,7 @@ func TestWhoSpeaks(t *testing.T) {
 		{"it is a list as is known", says("https://a.example/a\nhttps://a.example/c\n", "Content-Type", "text/plain"), func(o *worker.Task) { o.Hints.Index = true }, 2},
 		{"it is itself", says(after, "Content-Type", "text/xml"), func(o *worker.Task) { pastOf(o).keys = ownKeys(o.Source.URL) }, -1},
 		{"nobody knows its pages", says(after, "Content-Type", "text/xml"), func(o *worker.Task) {
-			pastOf(o).keys = func(context.Context, []string) ([]freshet.PageKey, error) { return nil, freshet.ErrDamaged }
+			pastOf(o).keys = func(context.Context, []string) ([]crawl.PageKey, error) { return nil, freshet.ErrDamaged }
 		}, -1},
 	}
 	for _, tt := range tests {
@@ -223,9 +226,9 @@ func TestWhoSpeaks(t *testing.T) {
 	}
 }
 
-func ownKeys(url string) func(context.Context, []string) ([]freshet.PageKey, error) {
-	return func(_ context.Context, urls []string) ([]freshet.PageKey, error) {
-		return slices.Repeat([]freshet.PageKey{freshet.PageKeyOf(url)}, len(urls)), nil
+func ownKeys(url string) func(context.Context, []string) ([]crawl.PageKey, error) {
+	return func(_ context.Context, urls []string) ([]crawl.PageKey, error) {
+		return slices.Repeat([]crawl.PageKey{crawl.PageKeyOf(url)}, len(urls)), nil
 	}
 }
 
@@ -246,7 +249,7 @@ func TestLongWordIsCut(t *testing.T) {
 	if want := at.Add(99 * time.Second); !f.Word.From.Equal(want) {
 		t.Errorf("it speaks from %v, want %v", f.Word.From, want)
 	}
-	if slices.ContainsFunc(f.Word.Pages, func(p freshet.PageWord) bool { return !p.Date.After(f.Word.From) }) {
+	if slices.ContainsFunc(f.Word.Pages, func(p evidence.PageHint) bool { return !p.Date.After(f.Word.From) }) {
 		t.Error("it names pages that it does not speak of")
 	}
 }
@@ -261,7 +264,7 @@ func TestItemDates(t *testing.T) {
 	s := newSite(t, says(body, "Content-Type", "application/rss+xml"))
 	check := func(f worker.Result, result freshet.Result) {
 		t.Helper()
-		if f.Result != result || len(f.Dates) != freshet.MostDates || !f.Dates[0].Equal(noon.Add(-10*time.Hour+10*time.Hour)) {
+		if f.Result != result || len(f.Dates) != evidence.MaxDates || !f.Dates[0].Equal(noon.Add(-10*time.Hour+10*time.Hour)) {
 			t.Errorf("the look found %s %q with the dates %v", f.Result, f.Err, f.Dates)
 		}
 		for i := 1; i < len(f.Dates); i++ {
@@ -303,9 +306,9 @@ func BenchmarkSpeak(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			o := worker.Task{Source: freshet.Source{ID: "page", URL: "https://a.example/"}, At: noon.Add(time.Hour), Head: freshet.Head{Number: 1}}
 			o.Hints, pastOf(&o).keys, pastOf(&o).body = &worker.IndexHints{}, keysOf, func(context.Context) ([]byte, error) { return []byte(bb.before), nil }
-			kind := freshet.XML
+			kind := reading.XML
 			if bb.media == "text/html" {
-				kind = freshet.HTML
+				kind = reading.HTML
 			}
 			b.ReportAllocs()
 			for b.Loop() {

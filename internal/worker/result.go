@@ -7,7 +7,9 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/freshet/suspect"
 )
 
@@ -43,9 +45,9 @@ type Result struct {
 	Held      freshet.Held  // what is held from now on, if Doubted
 	LookAgain time.Duration // how soon another look is wanted at it
 
-	Word     *freshet.Word        // what the source says of other pages, if that is news
-	Foretold *freshet.Foretelling // what it says of when it will change, if that was read again
-	Listed   int                  // of the pages that it may speak for, how many it was seen to list; below zero if that is not known
+	Word     *evidence.IndexHint    // what the source says of other pages, if that is news
+	Foretold *evidence.Announcement // what it says of when it will change, if that was read again
+	Listed   int                    // of the pages that it may speak for, how many it was seen to list; below zero if that is not known
 
 	Failure failure.Class // the class of what went wrong, if Failed
 	Err     string        // the same in words
@@ -56,7 +58,7 @@ type Result struct {
 	Shared []Result
 
 	picture []byte       // of a page that was rendered
-	kind    freshet.Kind // how the response was read
+	kind    reading.Kind // how the response was read
 }
 
 // Fail returns the result of a task that could not be carried out.

@@ -9,6 +9,8 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/failure"
 )
 
@@ -75,7 +77,7 @@ type History interface {
 	// PageKeys returns the keys of pages, given their URLs as the source has them, in
 	// their order; zero for one that the source gives no hints for. It is asked for all
 	// pages of a source at once.
-	PageKeys(ctx context.Context, urls []string) ([]freshet.PageKey, error)
+	PageKeys(ctx context.Context, urls []string) ([]crawl.PageKey, error)
 }
 
 // special returns the source if it is not asked for by a plain GET.
@@ -166,7 +168,7 @@ func (t *Task) plausible(date time.Time, took time.Duration) time.Time {
 func (t *Task) plausibleDates(dates []time.Time, took time.Duration) []time.Time {
 	var kept []time.Time
 	for _, at := range dates {
-		if at = t.plausible(at, took); !at.IsZero() && len(kept) < freshet.MostDates {
+		if at = t.plausible(at, took); !at.IsZero() && len(kept) < evidence.MaxDates {
 			kept = append(kept, at)
 		}
 	}

@@ -14,11 +14,12 @@ import (
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/freshet/suspect"
 )
 
 // A Reader turns a response into the text that is compared.
-type Reader func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
+type Reader func(context.Context, reading.Recipe, freshet.Response) (extract.Reading, error)
 
 // A Worker looks at sources. It may make many looks at once.
 type Worker struct {
@@ -36,7 +37,7 @@ type Looker interface {
 // New returns a Worker. A nil Reader means extract.Extract.
 func New(f freshet.Fetcher, read Reader) *Worker {
 	if read == nil {
-		read = func(_ context.Context, r freshet.Recipe, resp freshet.Response) (extract.Reading, error) {
+		read = func(_ context.Context, r reading.Recipe, resp freshet.Response) (extract.Reading, error) {
 			return extract.Extract(r, resp)
 		}
 	}
@@ -189,7 +190,7 @@ func (w *Worker) fetch(ctx context.Context, t *Task) (browser.View, error) {
 	if err != nil || !browser.Readable(resp) {
 		return browser.View{Response: resp}, err
 	}
-	return b.Render(ctx, browser.Page{Render: how, Document: resp, Source: t.Source.ID, Leave: t.Permit, Room: t.Room})
+	return b.Render(ctx, browser.Page{Settings: how, Document: resp, Source: t.Source.ID, Leave: t.Permit, Room: t.Room})
 }
 
 // tells reports whether the end of a fetch says something about the document, and so

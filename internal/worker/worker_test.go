@@ -16,6 +16,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/worker"
 )
 
@@ -156,7 +157,7 @@ func TestKnownBodiesAreNotRead(t *testing.T) {
 	s := newSite(t, says("<p>one", "Etag", `"1"`))
 	first := s.look(t, s.order(nil))
 	read := 0
-	h := worker.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), func(_ context.Context, r freshet.Recipe, resp freshet.Response) (extract.Reading, error) {
+	h := worker.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), func(_ context.Context, r reading.Recipe, resp freshet.Response) (extract.Reading, error) {
 		read++
 		return extract.Extract(r, resp)
 	})

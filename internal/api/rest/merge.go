@@ -8,7 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet/internal/freshet"
+	"freshet/internal/strictjson"
 )
 
 // An Object is a JSON object as it was sent; T has its schema. Unlike T it tells a null
@@ -37,7 +37,7 @@ func Merge[T any](v T, patch map[string]any) (edited T, err error) {
 	if err := object.UnmarshalJSON(text); err != nil {
 		return v, fmt.Errorf("decode what is edited: %w", err)
 	}
-	freshet.MergeJSON(object, patch)
+	strictjson.Merge(object, patch)
 	if text, err = json.Marshal(object); err != nil {
 		return v, fmt.Errorf("encode what is edited: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"freshet/client"
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
+	"freshet/internal/mask"
 )
 
 // A Problem is an error as a response, as of RFC 9457.
@@ -120,11 +121,11 @@ func (p *Problem) tidy() {
 	p.Detail, p.Hint = echoText(p.Detail), echoText(p.Hint)
 	p.Errors = p.Errors[:min(len(p.Errors), maxErrors)]
 	for i, e := range p.Errors {
-		p.Errors[i] = &client.ErrorDetail{Location: freshet.Shorten(e.Location, maxValue), Message: echoText(e.Message), Value: echoValue(e.Value)}
+		p.Errors[i] = &client.ErrorDetail{Location: mask.Shorten(e.Location, maxValue), Message: echoText(e.Message), Value: echoValue(e.Value)}
 	}
 }
 
-func echoText(text string) string { return freshet.Shorten(freshet.MaskText(text), maxDetail) }
+func echoText(text string) string { return mask.Shorten(mask.Text(text), maxDetail) }
 
 // echoValue returns a wrong value unchanged if it is short, and otherwise the beginning of
 // its text.
@@ -136,12 +137,12 @@ func echoValue(v any) any {
 	if !ok {
 		encoded, err := json.Marshal(v)
 		if err != nil {
-			return freshet.Shorten(fmt.Sprint(v), maxValue)
+			return mask.Shorten(fmt.Sprint(v), maxValue)
 		}
-		if masked := freshet.MaskText(string(encoded)); len(encoded) <= maxValue && masked == string(encoded) {
+		if masked := mask.Text(string(encoded)); len(encoded) <= maxValue && masked == string(encoded) {
 			return v
 		}
 		text = string(encoded)
 	}
-	return freshet.Shorten(freshet.MaskText(text), maxValue)
+	return mask.Shorten(mask.Text(text), maxValue)
 }

@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 )
 
 // TestLoadToApply reads a file for a daemon elsewhere: it counts alone, and secrets of
@@ -58,7 +59,7 @@ func TestLoadToApply(t *testing.T) {
 		t.Errorf("not to apply: %v", got)
 	}
 	sinks := s.AllSinks()
-	if len(sinks) != 1 || sinks[0].Settings["secret"] != freshet.Value(env["FRESHET_OPS"]) {
+	if len(sinks) != 1 || sinks[0].Settings["secret"] != profile.Value(env["FRESHET_OPS"]) {
 		t.Errorf("the webhook has not the secret itself: %v", sinks)
 	}
 	if s.Sources[0].Origin != freshet.FromAPI {

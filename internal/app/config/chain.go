@@ -11,13 +11,14 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 )
 
 // ParseRecipe reads how a response is to be read from a file of its own, in YAML
 // or JSON: a list of steps, or what a source can say of it with read, extract,
 // items and select. What is wrong is told with its line, as an *Error.
-func ParseRecipe(file string, text []byte) (freshet.Recipe, error) {
+func ParseRecipe(file string, text []byte) (reading.Recipe, error) {
 	d := document{Error: Error{File: file, lines: strings.Split(string(text), "\n")}, env: func(string) string { return "" }, anchors: map[string]ast.Node{}}
 	if json.Valid(text) { // YAML has no tabs
 		var b bytes.Buffer
@@ -46,7 +47,7 @@ func ParseRecipe(file string, text []byte) (freshet.Recipe, error) {
 	default:
 		fields = append(fields, field{"kind", func(v ast.Node, path string) {
 			if text, ok := d.scalar(v, path); ok {
-				l.Recipe.Kind = freshet.Kind(text)
+				l.Recipe.Kind = reading.Kind(text)
 				l.at["select.kind"] = v
 			}
 		}})
@@ -87,10 +88,10 @@ func (d *document) readStep(l *listedSource, n ast.Node) {
 	if !ok {
 		return
 	}
-	var s freshet.Step
+	var s reading.Step
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		d.report(n, "read[0]", "%v", err)
 		return
 	}
-	l.Recipe.Read = []freshet.Step{s}
+	l.Recipe.Read = []reading.Step{s}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/invalid"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
@@ -93,7 +94,7 @@ func (d *document) sink(s *Settings) func(ast.Node, string) {
 				}
 			}}
 		}
-		values := func(name string, to *map[string]freshet.Value) field {
+		values := func(name string, to *map[string]profile.Value) field {
 			return field{name, func(v ast.Node, path string) {
 				text, ok := d.value(v, path, func(n ast.Node, inside string) { l.at[name+strings.TrimPrefix(inside, path)] = n })
 				if !ok {
@@ -106,7 +107,7 @@ func (d *document) sink(s *Settings) func(ast.Node, string) {
 		}
 		d.mapping(n, path, []field{
 			word("name", func(v string) { read.Name = v }), word("kind", func(v string) { read.Kind = v }),
-			word("url", func(v string) { read.URL = freshet.Value(v) }), word("template", func(v string) { read.Template = v }),
+			word("url", func(v string) { read.URL = profile.Value(v) }), word("template", func(v string) { read.Template = v }),
 			word("paused", func(v string) {
 				paused, err := strconv.ParseBool(v)
 				if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"freshet/internal/auth/access"
 	"freshet/internal/auth/openid"
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/suggest"
 	"freshet/internal/units"
 )
@@ -62,16 +62,16 @@ func setIssuer(s *Settings, v string) error {
 }
 
 func setClientSecret(s *Settings, v string) error {
-	found, err := freshet.Value(v).References()
+	found, err := profile.Value(v).References()
 	switch {
 	case v == "":
 		return errors.New("must not be empty; leave it out if the client has none")
 	case err != nil:
 		return err
-	case slices.ContainsFunc(found, func(r freshet.Reference) bool { return r.Kind == freshet.TakenValue }):
+	case slices.ContainsFunc(found, func(r profile.Reference) bool { return r.Kind == profile.TakenValue }):
 		return errors.New("only ${env:NAME}, ${file:/path} and ${secret:NAME} can be used here")
 	}
-	s.OIDC.Secret = freshet.Value(v)
+	s.OIDC.Secret = profile.Value(v)
 	return nil
 }
 

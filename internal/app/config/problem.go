@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"freshet/internal/freshet"
 	"freshet/internal/lazyregexp"
+	"freshet/internal/mask"
 )
 
 // A Problem is one thing that is wrong with a configuration file.
@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) head(p Problem) string {
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, p.Line, p.Col, freshet.Shorten(freshet.MaskText(p.Text), 500))
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, p.Line, p.Col, mask.Shorten(mask.Text(p.Text), 500))
 }
 
 // mostDetails is how many problems are shown at once. More than that have one
@@ -66,8 +66,8 @@ var longWord = lazyregexp.New(`[A-Za-z0-9+=_-]{30,}`)
 // shown returns a line of the file as it can be shown: without secrets, and not
 // too long.
 func shown(line string) string {
-	line = secretValue.ReplaceAllString(freshet.MaskText(line), "${1}***")
-	return freshet.Shorten(longWord.ReplaceAllString(line, "***"), 200)
+	line = secretValue.ReplaceAllString(mask.Text(line), "${1}***")
+	return mask.Shorten(longWord.ReplaceAllString(line, "***"), 200)
 }
 
 // indentTo returns the blank space before a column of line, keeping its tabs.

@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/invalid"
 )
 
@@ -36,7 +37,7 @@ func (d *document) requests(n ast.Node, path string, s *Settings) {
 		inside := path + "." + name
 		_, twice := s.Requests[name]
 		switch {
-		case !freshet.ValidSecretName(name):
+		case !profile.ValidSecretName(name):
 			d.report(pair.Key, path, "%q cannot name a profile; use up to 64 letters, digits, '.', '_' and '-'", name)
 		case twice:
 			d.report(pair.Key, path, "the profile %q is there twice", name)
@@ -48,13 +49,13 @@ func (d *document) requests(n ast.Node, path string, s *Settings) {
 }
 
 // profile reads one profile.
-func (d *document) profile(n ast.Node, path string) freshet.Profile {
+func (d *document) profile(n ast.Node, path string) profile.Profile {
 	l := listedSource{node: n, at: map[string]ast.Node{}}
 	text, ok := d.value(n, path, func(n ast.Node, inside string) { l.at[inside] = n })
 	if !ok {
-		return freshet.Profile{}
+		return profile.Profile{}
 	}
-	p, err := freshet.ParseProfile(text)
+	p, err := profile.Parse(text)
 	if err != nil {
 		d.report(d.resolve(n), path, "%v", invalid.ReasonOf(err))
 		return p
@@ -84,8 +85,8 @@ func (s *Settings) checkRequest(src freshet.Source) error {
 }
 
 // checkProxy judges a proxy as far as it is known before its secrets are.
-func (s *Settings) checkProxy(v freshet.Value) error {
-	plain, err := v.Expand(func(freshet.Reference) (string, error) { return "x", nil })
+func (s *Settings) checkProxy(v profile.Value) error {
+	plain, err := v.Expand(func(profile.Reference) (string, error) { return "x", nil })
 	if err != nil || plain == "x" {
 		return err
 	}

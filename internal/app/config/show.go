@@ -12,6 +12,8 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
+	"freshet/internal/mask"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
 )
@@ -87,7 +89,7 @@ func placed(doc yaml.MapSlice, key string, value any) yaml.MapSlice {
 
 func showWebhook(w Webhook) yaml.MapSlice {
 	return present(yaml.MapSlice{
-		{Key: "name", Value: w.Name}, {Key: "url", Value: freshet.MaskURL(w.URL)},
+		{Key: "name", Value: w.Name}, {Key: "url", Value: mask.URL(w.URL)},
 		{Key: "secret_env", Value: w.SecretEnv}, {Key: "unsigned", Value: w.Unsigned},
 		{Key: "tags", Value: texts(w.Tags)}, {Key: "sources", Value: texts(w.Sources)},
 	})
@@ -115,7 +117,7 @@ func showQuery(q queries.Query) (shown yaml.MapSlice) {
 
 func showSink(s sinks.Sink) yaml.MapSlice {
 	s = sinks.Shown(s)
-	values := func(of map[string]freshet.Value) (shown yaml.MapSlice) {
+	values := func(of map[string]profile.Value) (shown yaml.MapSlice) {
 		for _, name := range slices.Sorted(maps.Keys(of)) {
 			shown = append(shown, yaml.MapItem{Key: name, Value: string(of[name])})
 		}
@@ -140,7 +142,7 @@ func (s *Settings) showRequests() (shown yaml.MapSlice) {
 }
 
 func showSource(s freshet.Source) (shown yaml.MapSlice) {
-	s.URL = freshet.MaskURL(s.URL)
+	s.URL = mask.URL(s.URL)
 	for _, f := range freshet.SourceFields() {
 		texts := f.Show(&s)
 		if len(texts) == 0 {

@@ -5,6 +5,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/timetable"
 	"freshet/internal/invalid"
 )
 
@@ -21,7 +22,7 @@ func (d *document) strategy(s *Settings) func(ast.Node, string) {
 					return
 				}
 				var err error
-				if t.Strategy, err = freshet.ParseStrategy(text); err != nil {
+				if t.Strategy, err = timetable.Parse(text); err != nil {
 					d.report(d.resolve(v), path, "%v", invalid.ReasonOf(err))
 				}
 			}},

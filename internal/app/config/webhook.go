@@ -10,6 +10,7 @@ import (
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/sinks"
 )
 
@@ -63,13 +64,13 @@ func (s *Settings) MissingSecrets() (names []string) {
 func (w Webhook) sink() sinks.Sink {
 	s := sinks.Sink{
 		Name: w.Name, Kind: "webhook", URL: literal(w.URL), Tags: w.Tags, Sources: w.Sources,
-		Settings: map[string]freshet.Value{}, Origin: freshet.FromFile,
+		Settings: map[string]profile.Value{}, Origin: freshet.FromFile,
 	}
 	switch {
 	case w.Unsigned:
 		s.Settings["unsigned"] = "true"
 	case w.SecretEnv != "":
-		s.Settings["secret"] = freshet.Value("${env:" + w.SecretEnv + "}")
+		s.Settings["secret"] = profile.Value("${env:" + w.SecretEnv + "}")
 	default:
 		s.Settings["secret"] = literal(w.Secret)
 	}
@@ -77,7 +78,7 @@ func (w Webhook) sink() sinks.Sink {
 }
 
 // literal returns a text as a value that refers to nothing.
-func literal(text string) freshet.Value { return freshet.Value(strings.ReplaceAll(text, "${", "$${")) }
+func literal(text string) profile.Value { return profile.Value(strings.ReplaceAll(text, "${", "$${")) }
 
 // AllSinks returns those that are told of changes: the webhooks and the other sinks.
 func (s *Settings) AllSinks() []sinks.Sink {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"freshet/internal/auth/access"
-	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 // A Person is somebody as a provider knows them.
@@ -60,7 +60,7 @@ func (p *Provider) complete(ctx context.Context, d *discovered, token *oauth2.To
 	}
 	info, err := d.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
-		return said, refuse(Unreachable, "ask the provider who this is: %s", freshet.Shorten(err.Error(), 300))
+		return said, refuse(Unreachable, "ask the provider who this is: %s", mask.Shorten(err.Error(), 300))
 	}
 	more := claims{}
 	if err := info.Claims(&more); err != nil {

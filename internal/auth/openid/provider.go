@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 // A Config says how a provider is used.
@@ -245,7 +245,7 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 	found, err := oidc.NewProvider(p.Reach(context.WithoutCancel(ctx)), p.Issuer)
 	if err != nil {
-		return nil, refuse(Unreachable, "ask %s what it offers: %s", p.Issuer, freshet.Shorten(err.Error(), 300))
+		return nil, refuse(Unreachable, "ask %s what it offers: %s", p.Issuer, mask.Shorten(err.Error(), 300))
 	}
 	var more struct {
 		Keys    string   `json:"jwks_uri"`

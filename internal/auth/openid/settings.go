@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"freshet/internal/auth/access"
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
+	"freshet/internal/mask"
 )
 
 // Settings are what an operator says of a provider. None is used while Issuer is empty.
@@ -19,7 +20,7 @@ type Settings struct {
 	Name     string // what people call it; "" means by the host of the issuer
 	Issuer   string
 	ClientID string
-	Secret   freshet.Value // of the client; "" means that it has none
+	Secret   profile.Value // of the client; "" means that it has none
 	Scopes   []string      // besides openid
 	Groups   string        // the claim that lists groups, with dots where it is nested
 	Roles    Roles
@@ -103,9 +104,9 @@ func CheckURL(raw string) error {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.Opaque != "":
-		return fmt.Errorf("%q is not a URL such as https://id.example.com", freshet.MaskURL(raw))
+		return fmt.Errorf("%q is not a URL such as https://id.example.com", mask.URL(raw))
 	case u.RawQuery != "" || u.Fragment != "":
-		return fmt.Errorf("%q must not have a query or a fragment", freshet.MaskURL(raw))
+		return fmt.Errorf("%q must not have a query or a fragment", mask.URL(raw))
 	case u.Scheme == "https" || u.Scheme == "http" && isHere(u.Host):
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"freshet/internal/cluster/delivery"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/sinks"
 	"freshet/internal/test/netfault"
 )
@@ -26,7 +27,7 @@ func TestSinksAreShared(t *testing.T) {
 	two, three := newBrain(t, 1, a), newBrain(t, 1, a, b)
 	var all []sinks.Sink
 	for i := range 300 {
-		all = append(all, sinks.Sink{Name: fmt.Sprint("s", i), Kind: "webhook", URL: freshet.Value(at.URL)})
+		all = append(all, sinks.Sink{Name: fmt.Sprint("s", i), Kind: "webhook", URL: profile.Value(at.URL)})
 	}
 	for node, s := range three.Status(all) {
 		if s.Sinks < 60 || s.Sinks > 140 {
@@ -77,14 +78,14 @@ func TestNodeThatCannotSend(t *testing.T) {
 		"it has it from elsewhere":    func(h *helper, s *sinks.Sink) { o := *s; o.Origin = freshet.FromAPI; h.sinks[s.Name] = o },
 		"it may not go there":         func(h *helper, _ *sinks.Sink) { h.fetch = fetch.Config{} },
 		"it may not go where the name leads": func(h *helper, s *sinks.Sink) {
-			s.URL = freshet.Value(strings.Replace(string(s.URL), "127.0.0.1", "inside.example", 1))
+			s.URL = profile.Value(strings.Replace(string(s.URL), "127.0.0.1", "inside.example", 1))
 			_, port, _ := strings.Cut(string(s.URL), "example:")
 			number, _ := strconv.ParseUint(port, 10, 16)
 			h.fetch = fetch.Config{Resolver: toItself, Ports: []uint16{uint16(number)}}
 			knows(*s, h)
 		},
 		"it lacks a secret": func(h *helper, s *sinks.Sink) {
-			s.Headers = map[string]freshet.Value{"X-Key": "${env:FRESHET_NOWHERE}"}
+			s.Headers = map[string]profile.Value{"X-Key": "${env:FRESHET_NOWHERE}"}
 			knows(*s, h)
 		},
 		"it leaves":                        func(h *helper, _ *sinks.Sink) { h.Leave(context.Background()) },

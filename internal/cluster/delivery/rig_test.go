@@ -21,6 +21,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/sinks"
 	"freshet/internal/test/netfault"
 )
@@ -205,7 +206,7 @@ func (b *brain) carry(s sinks.Sink) (by string, err error) {
 func (b *brain) hookFor(at *receiver, node string) sinks.Sink {
 	b.t.Helper()
 	for i := range 1000 {
-		s := sinks.Sink{Name: "s" + string(rune('a'+i%26)) + string(rune('a'+i/26)), Kind: "webhook", URL: freshet.Value(at.URL), Settings: map[string]freshet.Value{"unsigned": "true"}, Origin: freshet.FromFile}
+		s := sinks.Sink{Name: "s" + string(rune('a'+i%26)) + string(rune('a'+i/26)), Kind: "webhook", URL: profile.Value(at.URL), Settings: map[string]profile.Value{"unsigned": "true"}, Origin: freshet.FromFile}
 		if b.Status([]sinks.Sink{s})[node].Sinks == 1 {
 			return s
 		}

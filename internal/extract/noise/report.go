@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/lazyregexp"
 )
 
@@ -29,7 +29,7 @@ type Place struct {
 
 	// Step is what a source can read its page with to be rid of it; without a name if
 	// none is known that leaves the rest alone.
-	Step freshet.Step
+	Step reading.Step
 }
 
 // mostReported is how many places are told.
@@ -75,19 +75,19 @@ func distinct(places []Place) (kept []Place) {
 
 // step returns what removes the place: the whole line, if it says little else, or only
 // what differs in it. Without words to know the place by there is no such step.
-func (p place) step() freshet.Step {
+func (p place) step() reading.Step {
 	text, _, _ := strings.Cut(strings.TrimPrefix(p.pattern, "…"), "…")
 	whole := text == p.pattern
 	all := marks.FindAllStringIndex(text, -1)
 	if all == nil {
-		return freshet.Step{}
+		return reading.Step{}
 	}
 	const little, enough = 30, 4 // letters
 	before := len(strings.Map(lettersOnly, text[:all[0][0]]))
 	words := len(strings.Map(lettersOnly, marks.ReplaceAllString(text, "")))
 	switch {
 	case words == 0:
-		return freshet.Step{}
+		return reading.Step{}
 	case !whole || words > little:
 		last := all[len(all)-1]
 		return step("mask", map[string]string{"pattern": expression(text[:last[1]]) + ending(text[last[1]:])})
@@ -130,14 +130,14 @@ func ending(after string) string {
 }
 
 // step returns a step with its argument.
-func step(name string, arg any) freshet.Step {
+func step(name string, arg any) reading.Step {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(arg); err != nil {
 		panic(err) // texts and truth values always marshal
 	}
-	return freshet.Step{Name: name, Arg: strings.TrimSpace(b.String())}
+	return reading.Step{Name: name, Arg: strings.TrimSpace(b.String())}
 }
 
 // Matcher returns what reports whether a line of a text is the place's; nil if lines

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"freshet/internal/extract/noise"
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // learnt returns what is reported of a page after some polls, and its last text.
@@ -21,7 +21,7 @@ func learnt(at func(int) string, polls int) (noise.Report, string) {
 }
 
 // apply does to a text what a step says, as far as steps are proposed.
-func apply(t *testing.T, s freshet.Step, text string) string {
+func apply(t *testing.T, s reading.Step, text string) string {
 	t.Helper()
 	var arg struct {
 		Drop, Pattern string
@@ -93,7 +93,7 @@ func TestReportOfANumber(t *testing.T) {
 func TestReportOfOrderAndTurns(t *testing.T) {
 	for name, want := range map[string]noise.Place{
 		"advertisements":    {Kind: noise.Words, Noise: true},
-		"rows in any order": {Kind: noise.Order, Noise: true, Step: freshet.Step{Name: "lines", Arg: `{"sort":true}`}},
+		"rows in any order": {Kind: noise.Order, Noise: true, Step: reading.Step{Name: "lines", Arg: `{"sort":true}`}},
 	} {
 		s := siteNamed(name)
 		r, _ := learnt(s.at, 40)

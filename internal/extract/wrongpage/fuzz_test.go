@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"freshet/internal/extract/wrongpage"
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/freshet/suspect"
 )
 
@@ -15,7 +15,7 @@ func FuzzJudge(f *testing.F) {
 	f.Add("", []byte("a\nb\nj"), []byte("a\nb\nc\nd\ne\nf\ng\nh\ni\nj"))
 	f.Add("\xff", []byte("\xff\xfe ログイン"), []byte(""))
 	f.Fuzz(func(t *testing.T, title string, text, before []byte) {
-		for _, kind := range []freshet.Kind{freshet.HTML, freshet.JSON, freshet.Text} {
+		for _, kind := range []reading.Kind{reading.HTML, reading.JSON, reading.Text} {
 			p := wrongpage.Page{Kind: kind, Title: title, Text: text, Body: before}
 			past := &wrongpage.Past{Text: before, Body: func() []byte { return text }}
 			if a, b := wrongpage.Judge(p, past), wrongpage.Judge(p, past); a != b {

@@ -5,14 +5,14 @@ import (
 	"cmp"
 	"html"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/freshet/suspect"
 	"freshet/internal/lazyregexp"
 )
 
 // A Page is what a look saw.
 type Page struct {
-	Kind  freshet.Kind
+	Kind  reading.Kind
 	Title string
 	Text  []byte // as it is compared
 	Body  []byte // as it was received; may be nil if it is not at hand
@@ -68,13 +68,13 @@ func Judge(p Page, past *Past) suspect.Class {
 		}
 	}
 	switch before := len(bytes.TrimSpace(past.Text)); {
-	case p.Kind == freshet.HTML && cutShort(p, past) && overlapOf(past.Text, text).share() < nearlyAll:
+	case p.Kind == reading.HTML && cutShort(p, past) && overlapOf(past.Text, text).share() < nearlyAll:
 		return suspect.Truncated
 	case listCut(past.Text, text):
 		return suspect.Truncated
 	case before >= muchText && float64(len(text)) < shrunkTo*float64(before):
 		return suspect.Shrunk
-	case p.Kind == freshet.HTML && !own && otherLanguage(p, past):
+	case p.Kind == reading.HTML && !own && otherLanguage(p, past):
 		return suspect.Language
 	}
 	return ""
@@ -101,7 +101,7 @@ func clip(b []byte, most int) []byte { return b[:min(len(b), most)] }
 var titleOf = lazyregexp.New(`(?is)<title[^>]*>(.{0,300}?)</title>`)
 
 // pastPage returns the past as a page.
-func (p *Past) page(kind freshet.Kind) Page {
+func (p *Past) page(kind reading.Kind) Page {
 	before := Page{Kind: kind, Text: p.Text}
 	if p.Body != nil {
 		before.Body = p.Body()

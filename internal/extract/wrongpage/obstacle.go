@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/freshet/suspect"
 )
 
@@ -48,10 +48,10 @@ var classes = []suspect.Class{
 // obstacle says what stands in the way on a page, if anything does. Kept is the share
 // of the past's words that are left. What the past said already does not count.
 func obstacle(p Page, past *Past, kept float64) suspect.Class {
-	if p.Kind == freshet.JSON {
+	if p.Kind == reading.JSON {
 		return complaint(p, past)
 	}
-	if p.Kind != freshet.HTML {
+	if p.Kind != reading.HTML {
 		return ""
 	}
 	size, need, bonus := len(bytes.TrimSpace(p.Text)), enough, 0

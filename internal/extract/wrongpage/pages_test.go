@@ -8,6 +8,7 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/freshet/suspect"
 )
 
@@ -46,7 +47,7 @@ func pages(t *testing.T, file string) (c collection) {
 // read reads markup as a hand does.
 func read(t *testing.T, markup string) wrongpage.Page {
 	t.Helper()
-	r, err := extract.Extract(freshet.Recipe{}, freshet.Response{MediaType: "text/html", Body: []byte(markup)})
+	r, err := extract.Extract(reading.Recipe{}, freshet.Response{MediaType: "text/html", Body: []byte(markup)})
 	if err != nil {
 		t.Fatal(err)
 	}

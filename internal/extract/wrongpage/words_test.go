@@ -9,7 +9,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/extract/wrongpage"
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // Words are compared line by line first; that comes to the same as comparing all.
@@ -56,7 +56,7 @@ func TestKeptChangesNothing(t *testing.T) {
 			return slices.Concat(head, []byte("\n"), text.Draw(t, name), []byte("\n"), tail, []byte(end.Draw(t, name+" end")))
 		}
 		was, is := page("was"), page("is")
-		p := wrongpage.Page{Kind: freshet.HTML, Text: is, Body: []byte(end.Draw(t, "markup"))}
+		p := wrongpage.Page{Kind: reading.HTML, Text: is, Body: []byte(end.Draw(t, "markup"))}
 		past := wrongpage.Past{Text: was, Body: func() []byte { return []byte("</html>") }}
 		want := wrongpage.Judge(p, &past)
 		past.Kept = extract.Diff(was, is).KeptBytes(was)

@@ -16,6 +16,7 @@ import (
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/profile"
 )
 
 // Config says what a Client works with. Fetcher is needed.
@@ -96,7 +97,7 @@ func (c *Client) page(ctx context.Context, req freshet.Request) (freshet.Respons
 }
 
 // profile returns how a source is asked for.
-func (c *Client) profile(s *freshet.Source) (freshet.Profile, error) {
+func (c *Client) profile(s *freshet.Source) (profile.Profile, error) {
 	profiles := *c.profiles.Load()
 	p, err := profiles.Of(s)
 	if err == nil && s.Origin != freshet.FromFile {
@@ -124,7 +125,7 @@ type asking struct {
 	freshet.Request
 	*filling
 	client  *Client
-	profile freshet.Profile
+	profile profile.Profile
 	aside   int // requests made for other things than the source
 }
 
@@ -178,7 +179,7 @@ func (a *asking) withToken(ctx context.Context, j *jar) (freshet.Response, error
 }
 
 // refusedToken reports whether an answer says that the token of a source is no good.
-func refusedToken(p freshet.Profile, err error) bool {
+func refusedToken(p profile.Profile, err error) bool {
 	e, ok := errors.AsType[*freshet.FetchError](err)
 	return ok && p.Auth != nil && p.Auth.OAuth2 != nil && e.Class == failure.HTTP.WithStatus(http.StatusUnauthorized)
 }
@@ -253,7 +254,7 @@ func (a *asking) way() (how fetch.Sending, err error) {
 // as they must be in a URL, unless all of the URL is a secret.
 func (a *asking) proxy() (*url.URL, error) {
 	v := a.profile.Proxy
-	bare, err := v.Expand(func(freshet.Reference) (string, error) { return "", nil })
+	bare, err := v.Expand(func(profile.Reference) (string, error) { return "", nil })
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +262,7 @@ func (a *asking) proxy() (*url.URL, error) {
 	if u, err := url.Parse(bare); err == nil {
 		host = u.Host
 	}
-	text, err := v.Expand(func(r freshet.Reference) (string, error) {
+	text, err := v.Expand(func(r profile.Reference) (string, error) {
 		s, err := a.value(r, host)
 		if bare != "" {
 			s = strings.ReplaceAll(url.QueryEscape(s), "+", "%20")

@@ -13,6 +13,7 @@ import (
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/profile"
 )
 
 func TestWhatIsSent(t *testing.T) {
@@ -222,9 +223,9 @@ func TestSourcesOfTheAPI(t *testing.T) {
 	r.env["TOKEN"] = "the-secret-token"
 	r.cfg.Profiles = auth.Profiles{
 		"open":  {Language: "de"},
-		"loose": {Auth: &freshet.Auth{Bearer: "${env:TOKEN}"}},
-		"bound": {Auth: &freshet.Auth{Bearer: "${env:TOKEN}"}, Hosts: []string{host}},
-		"other": {Auth: &freshet.Auth{Bearer: "${env:TOKEN}"}, Hosts: []string{"other.example"}},
+		"loose": {Auth: &profile.Auth{Bearer: "${env:TOKEN}"}},
+		"bound": {Auth: &profile.Auth{Bearer: "${env:TOKEN}"}, Hosts: []string{host}},
+		"other": {Auth: &profile.Auth{Bearer: "${env:TOKEN}"}, Hosts: []string{"other.example"}},
 	}
 	for name, hosts := range map[string][]string{"free": nil, "mine": {host}, "theirs": {"other.example"}} {
 		if err := r.cfg.Vault.Set(secrets.Entry{Name: name, Hosts: hosts}, []byte("the-sealed-token")); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/mask"
 )
 
 // nonBlocking keeps the opening of a pipe from waiting for somebody to write.
@@ -91,5 +92,5 @@ func remark(text string) string {
 	if text == "" {
 		return ""
 	}
-	return ": " + freshet.Shorten(text, 300)
+	return ": " + mask.Shorten(text, 300)
 }

@@ -7,6 +7,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/profile"
+	"freshet/internal/mask"
 )
 
 // mostSteps bounds what holding a pattern against a body can cost: its instructions
@@ -14,7 +16,7 @@ import (
 const mostSteps = 200_000_000
 
 // judge returns why an answer is not what a source expects, nil if it is.
-func judge(e *freshet.Expect, body []byte) error {
+func judge(e *profile.Expect, body []byte) error {
 	if e == nil {
 		return nil
 	}
@@ -24,7 +26,7 @@ func judge(e *freshet.Expect, body []byte) error {
 			return unexpected(failure.ExpectMatch, "expect.match: %w", err)
 		}
 		if !found {
-			return unexpected(failure.ExpectMatch, "the page does not contain %q", freshet.Shorten(e.Match, 100))
+			return unexpected(failure.ExpectMatch, "the page does not contain %q", mask.Shorten(e.Match, 100))
 		}
 	}
 	if e.NoMatch != "" {
@@ -33,7 +35,7 @@ func judge(e *freshet.Expect, body []byte) error {
 			return unexpected(failure.ExpectNoMatch, "expect.no_match: %w", err)
 		}
 		if found {
-			return unexpected(failure.ExpectNoMatch, "the page contains %q", freshet.Shorten(e.NoMatch, 100))
+			return unexpected(failure.ExpectNoMatch, "the page contains %q", mask.Shorten(e.NoMatch, 100))
 		}
 	}
 	return nil
@@ -52,7 +54,7 @@ func matches(pattern string, body []byte) (bool, error) {
 	if literal, whole := re.LiteralPrefix(); whole {
 		return bytes.Contains(body, []byte(literal)), nil
 	}
-	if freshet.PatternSize(pattern)*len(body) > mostSteps {
+	if profile.PatternSize(pattern)*len(body) > mostSteps {
 		return false, fmt.Errorf("the page of %d bytes is too large for this pattern; use a shorter one, or plain text", len(body))
 	}
 	return re.Match(body), nil

@@ -12,6 +12,7 @@ import (
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/profile"
 )
 
 // A filling fills in the secrets of the requests of one poll, and remembers them: what
@@ -20,7 +21,7 @@ type filling struct {
 	env    func(string) string
 	vault  *secrets.Vault
 	source *freshet.Source
-	own    []freshet.Reference // what the source itself refers to, and not a profile that it uses
+	own    []profile.Reference // what the source itself refers to, and not a profile that it uses
 	taken  map[string]string   // by the login
 
 	known []string
@@ -36,8 +37,8 @@ func (c *Client) filling(s *freshet.Source) *filling {
 }
 
 // fill returns a value as it is to be sent to a host.
-func (f *filling) fill(v freshet.Value, host string) (string, error) {
-	filled, err := v.Expand(func(r freshet.Reference) (string, error) { return f.value(r, host) })
+func (f *filling) fill(v profile.Value, host string) (string, error) {
+	filled, err := v.Expand(func(r profile.Reference) (string, error) { return f.value(r, host) })
 	if err != nil {
 		return "", &freshet.FetchError{Class: failure.Secret, Err: err, Hint: freshet.HintOf(err)}
 	}
@@ -45,7 +46,7 @@ func (f *filling) fill(v freshet.Value, host string) (string, error) {
 }
 
 // value returns what a reference stands for.
-func (f *filling) value(r freshet.Reference, host string) (string, error) {
+func (f *filling) value(r profile.Reference, host string) (string, error) {
 	text, err := f.lookUp(r, host)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", r, err)
@@ -54,8 +55,8 @@ func (f *filling) value(r freshet.Reference, host string) (string, error) {
 	return text, nil
 }
 
-func (f *filling) lookUp(r freshet.Reference, host string) (string, error) {
-	if r.Kind != freshet.TakenValue {
+func (f *filling) lookUp(r profile.Reference, host string) (string, error) {
+	if r.Kind != profile.TakenValue {
 		foreign := f.source.Origin != freshet.FromFile && slices.Contains(f.own, r)
 		return Secrets{f.env, f.vault}.Look(r, host, foreign)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 )
 
 // A jarKey says whose cookies a jar holds: those of one source, or of all that name
@@ -47,7 +48,7 @@ func (js *jars) open(ctx context.Context, name string, id freshet.SourceID) (*ja
 		return nil, nil
 	}
 	key := jarKey{name: name}
-	if name == freshet.OwnJar {
+	if name == profile.OwnJar {
 		key = jarKey{source: id}
 	}
 	select {

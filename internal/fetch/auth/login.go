@@ -14,6 +14,8 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/profile"
+	"freshet/internal/mask"
 )
 
 // login sees to it that there is a session, and a newer one than the one that has
@@ -83,7 +85,7 @@ func (a *asking) logIn(ctx context.Context, s *session) error {
 			if !spent(err) {
 				return err
 			}
-			return loginFailure(failure.Login, "login: step %d, %s: %w", i+1, freshet.MaskURL(step.URL()), err)
+			return loginFailure(failure.Login, "login: step %d, %s: %w", i+1, mask.URL(step.URL()), err)
 		}
 	}
 	s.Taken = maps.Clone(a.taken)
@@ -91,7 +93,7 @@ func (a *asking) logIn(ctx context.Context, s *session) error {
 }
 
 // loginStep makes one step and takes from the answer what the next ones need.
-func (a *asking) loginStep(ctx context.Context, s *session, step freshet.LoginStep) error {
+func (a *asking) loginStep(ctx context.Context, s *session, step profile.LoginStep) error {
 	how, err := a.way()
 	if err != nil {
 		return err
@@ -143,7 +145,7 @@ func isNoContent(err error) bool {
 }
 
 // takeAll takes from an answer what a step wants of it.
-func (a *asking) takeAll(s *session, step freshet.LoginStep, body []byte) error {
+func (a *asking) takeAll(s *session, step profile.LoginStep, body []byte) error {
 	for _, name := range slices.Sorted(maps.Keys(step.Take)) {
 		t := step.Take[name]
 		var value string

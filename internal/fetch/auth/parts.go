@@ -14,17 +14,18 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/profile"
 )
 
 // headers fills in headers. Those with a secret go only to the host that they are
 // for.
-func (f *filling) headers(how *fetch.Sending, headers map[string]freshet.Value, host string) error {
+func (f *filling) headers(how *fetch.Sending, headers map[string]profile.Value, host string) error {
 	for name, v := range headers {
 		text, err := f.fill(v, host)
 		if err != nil {
 			return err
 		}
-		if !freshet.ValidHeaderValue(text) {
+		if !profile.ValidHeaderValue(text) {
 			return unfit("the header " + name)
 		}
 		to := how.Header
@@ -45,7 +46,7 @@ func unfit(what string) error {
 }
 
 // body fills in the body, and says what it is made of.
-func (f *filling) body(how *fetch.Sending, body freshet.Value, form map[string]freshet.Value, host string) error {
+func (f *filling) body(how *fetch.Sending, body profile.Value, form map[string]profile.Value, host string) error {
 	mediaType := ""
 	switch {
 	case len(form) > 0:
@@ -87,7 +88,7 @@ func (a *asking) cookies(how *fetch.Sending, host string) error {
 		if err != nil {
 			return err
 		}
-		if !freshet.ValidCookieValue(text) {
+		if !profile.ValidCookieValue(text) {
 			return unfit("the cookie " + name)
 		}
 		pairs = append(pairs, name+"="+text)
@@ -118,7 +119,7 @@ func (a *asking) authorize(how *fetch.Sending, host string) error {
 		if err != nil {
 			return err
 		}
-		if !freshet.ValidHeaderValue(text) {
+		if !profile.ValidHeaderValue(text) {
 			return unfit("auth.bearer")
 		}
 		how.Secret.Set("Authorization", "Bearer "+text)

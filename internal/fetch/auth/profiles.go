@@ -5,17 +5,18 @@ import (
 	"slices"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/invalid"
 	"freshet/internal/suggest"
 )
 
 // Profiles are those of a configuration file, by name.
-type Profiles map[string]freshet.Profile
+type Profiles map[string]profile.Profile
 
 // Of returns what the profile of a source comes to with the one that it uses.
-func (ps Profiles) Of(s *freshet.Source) (freshet.Profile, error) {
+func (ps Profiles) Of(s *freshet.Source) (profile.Profile, error) {
 	if s == nil || s.Request == nil {
-		return freshet.Profile{}, nil
+		return profile.Profile{}, nil
 	}
 	p := *s.Request
 	if p.Use == "" {

@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 )
 
 // Secrets are where references to secrets are looked up.
@@ -21,9 +22,9 @@ type Secrets struct {
 // Look returns what a reference stands for, if it may be sent to a host. A foreign
 // reference is one that came over the API: it must not have files and variables of this
 // machine sent, nor secrets that are not meant for the host.
-func (s Secrets) Look(r freshet.Reference, host string, foreign bool) (string, error) {
+func (s Secrets) Look(r profile.Reference, host string, foreign bool) (string, error) {
 	text, hosts, err := s.Peek(r, foreign)
-	if err != nil || r.Kind != freshet.SealedSecret {
+	if err != nil || r.Kind != profile.SealedSecret {
 		return text, err
 	}
 	hint := "set it again with freshet secret set " + r.Name + " --host " + host
@@ -38,19 +39,19 @@ func (s Secrets) Look(r freshet.Reference, host string, foreign bool) (string, e
 
 // Peek returns what a reference stands for, and the hosts that it may be sent to if it
 // names any. Whoever sends it anywhere has to ask Look.
-func (s Secrets) Peek(r freshet.Reference, foreign bool) (text string, hosts []string, err error) {
+func (s Secrets) Peek(r profile.Reference, foreign bool) (text string, hosts []string, err error) {
 	switch {
-	case r.Kind == freshet.SealedSecret && s.Vault == nil:
+	case r.Kind == profile.SealedSecret && s.Vault == nil:
 		return "", nil, errors.New("there is no data directory to keep secrets in")
-	case r.Kind == freshet.SealedSecret:
+	case r.Kind == profile.SealedSecret:
 		e, value, err := s.Vault.Get(r.Name)
 		return string(value), e.Hosts, err
 	case foreign:
 		return "", nil, errors.New("only the configuration file can use files and environment variables")
-	case r.Kind == freshet.FileSecret:
+	case r.Kind == profile.FileSecret:
 		text, err = readSecret(r.Name)
 		return text, nil, err
-	case r.Kind == freshet.EnvSecret:
+	case r.Kind == profile.EnvSecret:
 		if text = s.Env(r.Name); text == "" {
 			return "", nil, errors.New("the environment variable is not set")
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 )
 
 // A session is what a login has opened. Sources with the same login and jar share it.
@@ -31,7 +32,7 @@ type state struct {
 func (s *session) belief() string { return "login:" + s.key }
 
 // overdue reports whether a session has been used for as long as it may.
-func (s *session) overdue(l *freshet.Login, now time.Time) bool {
+func (s *session) overdue(l *profile.Login, now time.Time) bool {
 	lasts := l.Lasts()
 	return lasts > 0 && now.Sub(s.At) >= lasts
 }
@@ -69,7 +70,7 @@ func newLogins(c *Client) logins {
 
 // session returns the session of a source with a login. Without a jar of its own its
 // cookies go into one that all sources with this login share.
-func (ls *logins) session(ctx context.Context, p freshet.Profile, id freshet.SourceID) (*session, error) {
+func (ls *logins) session(ctx context.Context, p profile.Profile, id freshet.SourceID) (*session, error) {
 	sum := sha256.Sum256([]byte(p.Login.Key()))
 	key := hex.EncodeToString(sum[:8])
 	name := p.Jar

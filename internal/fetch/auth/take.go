@@ -12,7 +12,7 @@ import (
 	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/lazyregexp"
 )
 
@@ -26,7 +26,7 @@ var errNotThere = errors.New("it is not there")
 // take returns a value that stands in the body of an answer. All ways to do that take
 // time in proportion to the body: what reads it are a tokenizer, a pattern of bounded
 // size and a decoder.
-func take(t freshet.Taking, body []byte) (value string, err error) {
+func take(t profile.Taking, body []byte) (value string, err error) {
 	if len(body) > maxTakenFrom {
 		return "", fmt.Errorf("the answer is larger than %d bytes", maxTakenFrom)
 	}
@@ -88,7 +88,7 @@ func takeMatch(pattern string, body []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if freshet.PatternSize(pattern)*len(body) > mostSteps {
+	if profile.PatternSize(pattern)*len(body) > mostSteps {
 		return "", errors.New("the answer is too large for this pattern")
 	}
 	found := re.FindSubmatch(body)

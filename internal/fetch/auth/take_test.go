@@ -5,30 +5,30 @@ import (
 	"testing"
 
 	"freshet/internal/fetch/auth"
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 )
 
 func TestTake(t *testing.T) {
 	const page = `<!doctype html><meta name="csrf-token" content="m"><form id=f><INPUT NAME=csrf VALUE="a&amp;b"><input name="csrf" value="second"></form><b class="x y">t &lt;</b><!-- <i id=no>no</i> -->`
 	tests := []struct {
-		taking     freshet.Taking
+		taking     profile.Taking
 		body, want string // "" if it is not there
 	}{
-		{freshet.Taking{CSS: "input[name=csrf]@value"}, page, "a&b"},
-		{freshet.Taking{CSS: `meta[name="csrf-token"]@content`}, page, "m"},
-		{freshet.Taking{CSS: "form#f@id"}, page, "f"},
-		{freshet.Taking{CSS: "b.y"}, page, "t <"},
-		{freshet.Taking{CSS: "i"}, page, ""},
-		{freshet.Taking{CSS: "input[name=csrf]@nothing"}, page, ""},
-		{freshet.Taking{Regex: `name="(csrf)" value="(\w+)"`}, page, "csrf"},
-		{freshet.Taking{Regex: `sec\w+`}, page, "second"},
-		{freshet.Taking{Regex: `nothing`}, page, ""},
-		{freshet.Taking{JSON: "$.a[1]['b c']"}, `{"a": [1, {"b c": "yes"}]}`, "yes"},
-		{freshet.Taking{JSON: "$.n"}, `{"n": 12345678901234567890}`, "12345678901234567890"},
-		{freshet.Taking{JSON: "$.a[5]"}, `{"a": [1]}`, ""},
-		{freshet.Taking{JSON: "$.a.b"}, `{"a": [1]}`, ""},
-		{freshet.Taking{JSON: "$.a"}, `{"a": {"b": 1}}`, ""},
-		{freshet.Taking{JSON: "$.a"}, `{"a": ""}`, ""},
+		{profile.Taking{CSS: "input[name=csrf]@value"}, page, "a&b"},
+		{profile.Taking{CSS: `meta[name="csrf-token"]@content`}, page, "m"},
+		{profile.Taking{CSS: "form#f@id"}, page, "f"},
+		{profile.Taking{CSS: "b.y"}, page, "t <"},
+		{profile.Taking{CSS: "i"}, page, ""},
+		{profile.Taking{CSS: "input[name=csrf]@nothing"}, page, ""},
+		{profile.Taking{Regex: `name="(csrf)" value="(\w+)"`}, page, "csrf"},
+		{profile.Taking{Regex: `sec\w+`}, page, "second"},
+		{profile.Taking{Regex: `nothing`}, page, ""},
+		{profile.Taking{JSON: "$.a[1]['b c']"}, `{"a": [1, {"b c": "yes"}]}`, "yes"},
+		{profile.Taking{JSON: "$.n"}, `{"n": 12345678901234567890}`, "12345678901234567890"},
+		{profile.Taking{JSON: "$.a[5]"}, `{"a": [1]}`, ""},
+		{profile.Taking{JSON: "$.a.b"}, `{"a": [1]}`, ""},
+		{profile.Taking{JSON: "$.a"}, `{"a": {"b": 1}}`, ""},
+		{profile.Taking{JSON: "$.a"}, `{"a": ""}`, ""},
 	}
 	for _, tt := range tests {
 		got, err := auth.Take(tt.taking, []byte(tt.body))
@@ -49,7 +49,7 @@ func TestTakeEnds(t *testing.T) {
 	for _, body := range []string{
 		strings.Repeat("<div>", 4*n/5), strings.Repeat("<a b", n), "<input " + strings.Repeat("a=b ", n), strings.Repeat("[", 4*n), strings.Repeat("{\"a\":", 4*n/5), strings.Repeat("<!--", n),
 	} {
-		for _, taking := range []freshet.Taking{{CSS: "input[name=csrf]@value"}, {JSON: "$.a"}, {Regex: "a+b+c"}} {
+		for _, taking := range []profile.Taking{{CSS: "input[name=csrf]@value"}, {JSON: "$.a"}, {Regex: "a+b+c"}} {
 			if _, err := auth.Take(taking, []byte(body)); err == nil {
 				t.Errorf("%+v finds something in %.20q", taking, body)
 			}
@@ -61,9 +61,9 @@ func FuzzTake(f *testing.F) {
 	f.Add("input[name=csrf]@value", "a(b)", "$.a[0]", `<input name=csrf value=x>`)
 	f.Add("a", "", "$['a']", `{"a": 1}`)
 	f.Fuzz(func(t *testing.T, css, regex, path, body string) {
-		for _, taking := range []freshet.Taking{{CSS: css}, {Regex: regex}, {JSON: path}} {
-			login := freshet.Login{Steps: []freshet.LoginStep{{Get: "https://a.example/", Take: map[string]freshet.Taking{"a": taking}}}}
-			if _, err := (freshet.Profile{Login: &login}).Check("request"); err != nil {
+		for _, taking := range []profile.Taking{{CSS: css}, {Regex: regex}, {JSON: path}} {
+			login := profile.Login{Steps: []profile.LoginStep{{Get: "https://a.example/", Take: map[string]profile.Taking{"a": taking}}}}
+			if _, err := (profile.Profile{Login: &login}).Check("request"); err != nil {
 				continue // it is refused when it is written
 			}
 			value, err := auth.Take(taking, []byte(body))

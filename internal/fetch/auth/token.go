@@ -19,6 +19,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/profile"
 )
 
 // How long a token is used, if whoever gives it out does not say, and how long before
@@ -114,7 +115,7 @@ type tokenRequest struct {
 	key string
 }
 
-func (a *asking) tokenRequest(o freshet.OAuth2) (ask tokenRequest, err error) {
+func (a *asking) tokenRequest(o profile.OAuth2) (ask tokenRequest, err error) {
 	host := freshet.HostOf(o.TokenURL)
 	form := url.Values{"grant_type": {"client_credentials"}}
 	if o.Scope != "" {
@@ -182,7 +183,7 @@ func (a *asking) getToken(ctx context.Context, ask tokenRequest) (*token, error)
 		return nil, tokenFailure("%s answered with something else than a token", freshet.HostOf(ask.url))
 	}
 	switch {
-	case answer.Token == "" || len(answer.Token) > maxToken || !freshet.ValidHeaderValue(answer.Token):
+	case answer.Token == "" || len(answer.Token) > maxToken || !profile.ValidHeaderValue(answer.Token):
 		return nil, tokenFailure("%s answered without a token that can be used", freshet.HostOf(ask.url))
 	case answer.Type != "" && !strings.EqualFold(answer.Type, "bearer"):
 		return nil, tokenFailure("%s gave a token of type %.40q; only bearer tokens can be used", freshet.HostOf(ask.url), answer.Type)

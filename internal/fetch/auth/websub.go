@@ -22,6 +22,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 // WebSub subscribes to feeds that name a hub, as of the W3C recommendation of that
@@ -119,7 +120,7 @@ func (w *WebSub) ask(ctx context.Context, f *fetch.Client, req freshet.Request, 
 		Method: http.MethodPost, Body: []byte(form.Encode()), Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
 	})
 	if err != nil && !isNoContent(err) {
-		w.Log.Warn("the hub of a feed refused a subscription; the feed is polled as before", "source", req.ID, "hub", freshet.MaskURL(s.Hub), "err", freshet.MaskText(err.Error()))
+		w.Log.Warn("the hub of a feed refused a subscription; the feed is polled as before", "source", req.ID, "hub", mask.URL(s.Hub), "err", mask.Text(err.Error()))
 	}
 	return resp.Requests
 }
@@ -204,7 +205,7 @@ func (w *WebSub) Confirm(ctx context.Context, token string, q url.Values) (chall
 	if err := w.keep(ctx, id, s); err != nil {
 		return "", err
 	}
-	w.Log.Info("the hub of a feed confirmed a subscription", "source", id, "hub", freshet.MaskURL(s.Hub), "until", s.Until.UTC())
+	w.Log.Info("the hub of a feed confirmed a subscription", "source", id, "hub", mask.URL(s.Hub), "until", s.Until.UTC())
 	return q.Get("hub.challenge"), nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/rendering"
 )
 
 // asked is the page of a shop that asks for parts of its own and for those of others.
@@ -140,7 +141,7 @@ func (g *rig) renderAlong() browser.View {
 		g.Fatal(err)
 	}
 	doc.Along.Scrub = func(b []byte) []byte { return []byte(strings.ReplaceAll(string(b), "secret", "***")) }
-	v, err := b.Render(g.Context(), browser.Page{Render: freshet.Render{On: true, WaitFor: "#done"}, Document: doc})
+	v, err := b.Render(g.Context(), browser.Page{Settings: rendering.Settings{On: true, WaitFor: "#done"}, Document: doc})
 	if err != nil {
 		g.Fatal(err)
 	}

@@ -8,7 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/rendering"
+	"freshet/internal/mask"
 )
 
 // startPatience is how long a browser may take to start on a busy machine.
@@ -16,7 +17,7 @@ const startPatience = 30 * time.Second
 
 // flags returns how a browser is started: alone, without a past, and with no way out
 // but the proxy.
-func (r *Renderer) flags(profile string, size freshet.Viewport) []string {
+func (r *Renderer) flags(profile string, size rendering.Viewport) []string {
 	flags := []string{
 		"--headless", "--remote-debugging-pipe", "--user-data-dir=" + profile,
 		"--no-first-run", "--no-default-browser-check", "--disable-default-apps", "--disable-extensions", "--disable-component-extensions-with-background-pages",
@@ -74,5 +75,5 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(t.text), "?")), "\n")
-	return freshet.Shorten(lines[len(lines)-1], 300)
+	return mask.Shorten(lines[len(lines)-1], 300)
 }

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"freshet/internal/fetch/browser"
-	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/rendering"
 )
 
 // TestPrivateAddresses has a page try every way to reach an address that is not open,
@@ -59,7 +59,7 @@ func TestPrivateAddresses(t *testing.T) {
 				http.Redirect(w, r, direct+"/redirect", http.StatusFound)
 			})
 			g.page("/", strings.NewReplacer("DIRECT", direct, "NAMED", named, "HOST", l.Addr().String(), "PORT", fmt.Sprint(port)).Replace(attack))
-			v := g.mustRender("/", freshet.Render{On: true, Screenshot: true, WaitFor: "#done", Wait: 2 * time.Minute})
+			v := g.mustRender("/", rendering.Settings{On: true, Screenshot: true, WaitFor: "#done", Wait: 2 * time.Minute})
 			g.wantBody(v, "the page itself")
 			if g.renderer.Confined() != confined {
 				t.Errorf("the browser has a network of its own: %v", g.renderer.Confined())
@@ -119,23 +119,23 @@ func TestPagesThatTakeTooMuch(t *testing.T) {
 	tests := []struct {
 		name, html string
 		alter      func(*browser.Config)
-		how        freshet.Render
+		how        rendering.Settings
 		class      failure.Class
 	}{
 		{"never stops", `<p>here</p><script>setTimeout(() => { for (;;); }, 50)</script>`,
-			func(c *browser.Config) { c.Total = 10 * time.Second }, freshet.Render{}, failure.RenderTimeout},
+			func(c *browser.Config) { c.Total = 10 * time.Second }, rendering.Settings{}, failure.RenderTimeout},
 		{"eats memory", `<p>here</p><script>const all = []; setInterval(() => { for (let i = 0; i < 4; i++) all.push(new Uint8Array(8 << 20).fill(7)) }, 5)</script>`,
-			func(c *browser.Config) { c.Memory = 400 << 20 }, freshet.Render{WaitFor: "#never", Wait: time.Minute}, failure.RenderMemory},
+			func(c *browser.Config) { c.Memory = 400 << 20 }, rendering.Settings{WaitFor: "#never", Wait: time.Minute}, failure.RenderMemory},
 		{"asks for ever", `<p>here</p><script>let n = 0; setInterval(() => fetch("/more?" + n++), 5)</script>`,
-			func(c *browser.Config) { c.Requests = 20 }, freshet.Render{}, failure.RenderRequests},
+			func(c *browser.Config) { c.Requests = 20 }, rendering.Settings{}, failure.RenderRequests},
 		{"loads for ever", `<p>here</p><script>fetch("/flood").then(r => r.text())</script>`,
-			func(c *browser.Config) { c.Bytes = 1 << 20 }, freshet.Render{}, failure.RenderRequests},
+			func(c *browser.Config) { c.Bytes = 1 << 20 }, rendering.Settings{}, failure.RenderRequests},
 		{"grows for ever", `<p>here</p><script>document.write("<p>" + "x".repeat(1 << 20))</script>`,
-			func(c *browser.Config) { c.DOMBytes = 1 << 20 }, freshet.Render{}, failure.LargeDecoded},
+			func(c *browser.Config) { c.DOMBytes = 1 << 20 }, rendering.Settings{}, failure.LargeDecoded},
 		{"is never quiet", `<p>here</p><script>let n = 0; setInterval(() => fetch("/more?" + n++), 200)</script>`,
-			nil, freshet.Render{Wait: time.Second}, ""},
-		{"goes elsewhere", `<p>here</p><script>location = "/nowhere"</script>`, nil, freshet.Render{}, failure.HTTP},
-		{"leads to no page", `<p>here</p><script>location = "about:blank"</script>`, nil, freshet.Render{}, failure.BlockedScheme},
+			nil, rendering.Settings{Wait: time.Second}, ""},
+		{"goes elsewhere", `<p>here</p><script>location = "/nowhere"</script>`, nil, rendering.Settings{}, failure.HTTP},
+		{"leads to no page", `<p>here</p><script>location = "about:blank"</script>`, nil, rendering.Settings{}, failure.BlockedScheme},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestCrash(t *testing.T) {
 	// On a starved machine a browser may fail before it shows the page: it gets another try.
 	for tries := 1; ; tries++ {
 		go func() {
-			_, err := g.render("/", freshet.Render{On: true, Wait: 3 * time.Minute})
+			_, err := g.render("/", rendering.Settings{On: true, Wait: 3 * time.Minute})
 			failed <- err
 		}()
 		select {
@@ -211,7 +211,7 @@ func TestCrash(t *testing.T) {
 		}
 	}
 	wantClass(t, <-failed, failure.RenderCrashed)
-	g.wantBody(g.mustRender("/well", freshet.Render{On: true}), "all is well")
+	g.wantBody(g.mustRender("/well", rendering.Settings{On: true}), "all is well")
 	if left := processesIn(t, dir); len(left) > 0 {
 		t.Errorf("processes are left behind: %v", left)
 	}
@@ -312,7 +312,7 @@ func diesWithItsProcess(t *testing.T, how string, unaware bool) {
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
 		t.Errorf("there are %d profiles, not the one that was in use", len(left))
 	}
-	g.wantBody(g.mustRender("/well", freshet.Render{On: true}), "all is well")
+	g.wantBody(g.mustRender("/well", rendering.Settings{On: true}), "all is well")
 	if left := processesIn(t, dir); len(left) > 0 {
 		t.Errorf("processes are left behind: %v", left)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/rendering"
 )
 
 // supported says whether pages can be rendered on this system at all.
@@ -43,7 +43,7 @@ func (f files) close() {
 }
 
 // start starts the browser with a profile, in a network of its own if confined.
-func (r *Renderer) start(ctx context.Context, path, profile string, size freshet.Viewport, confined bool) (p *process, err error) {
+func (r *Renderer) start(ctx context.Context, path, profile string, size rendering.Viewport, confined bool) (p *process, err error) {
 	p = &process{profile: profile, over: make(chan struct{}), said: &tail{}}
 	var ours, theirs files
 	defer func() {

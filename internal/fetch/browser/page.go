@@ -8,12 +8,14 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/rendering"
+	"freshet/internal/mask"
 	"freshet/internal/units"
 )
 
 // A Page is what is to be rendered.
 type Page struct {
-	freshet.Render
+	rendering.Settings
 
 	// Document is the page as it was fetched, to be shown without asking again.
 	Document freshet.Response
@@ -61,11 +63,11 @@ func Readable(resp freshet.Response) bool {
 // *freshet.FetchError; the View then says what the page took even so.
 func (b *Browser) Render(ctx context.Context, page Page) (View, error) {
 	r, began := b.renderer, time.Now()
-	if page.Viewport == (freshet.Viewport{}) {
-		page.Viewport = freshet.DefaultViewport
+	if page.Viewport == (rendering.Viewport{}) {
+		page.Viewport = rendering.DefaultViewport
 	}
 	if page.Wait == 0 {
-		page.Wait = freshet.DefaultRenderWait
+		page.Wait = rendering.DefaultWait
 	}
 	ctx, cancel := within(ctx, r.cfg.Total)
 	defer cancel()
@@ -114,7 +116,7 @@ func (b *Browser) show(ctx context.Context, page Page, v *visit, stop context.Ca
 	}
 	stop(context.Canceled)
 	view.Memory = p.memory()
-	r.cfg.Log.Debug("rendered", "url", freshet.MaskURL(page.Document.URL), "made", v.summary(), "memory", units.FormatSize(view.Memory), "err", err)
+	r.cfg.Log.Debug("rendered", "url", mask.URL(page.Document.URL), "made", v.summary(), "memory", units.FormatSize(view.Memory), "err", err)
 	return view, err
 }
 
@@ -171,7 +173,7 @@ func (v *visit) settle(resp *freshet.Response, began string) error {
 	}
 	if ok && answer.status >= 400 {
 		return fail(failure.HTTP.WithStatus(answer.status), "",
-			"the page led to %s, and the server answered %d %s", freshet.MaskURL(answer.url), answer.status, http.StatusText(answer.status))
+			"the page led to %s, and the server answered %d %s", mask.URL(answer.url), answer.status, http.StatusText(answer.status))
 	}
 	if ok {
 		resp.Status = answer.status

@@ -17,6 +17,7 @@ import (
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/rendering"
 )
 
 // scripted is a page that is empty until its script has run.
@@ -43,7 +44,7 @@ func TestPageThatBuildsItself(t *testing.T) {
 	var asked []string
 	var mu sync.Mutex
 	page := browser.Page{
-		Render: freshet.Render{On: true, Screenshot: true, Viewport: freshet.Viewport{Width: 400, Height: 300}}, Source: "a",
+		Settings: rendering.Settings{On: true, Screenshot: true, Viewport: rendering.Viewport{Width: 400, Height: 300}}, Source: "a",
 		Leave: func(_ context.Context, h freshet.Hop) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -96,7 +97,7 @@ func TestSecurePage(t *testing.T) {
 	g.fetch.RootCAs = roots
 	g.reach()
 	g.URL = secure.URL
-	v := g.mustRender("/", freshet.Render{On: true})
+	v := g.mustRender("/", rendering.Settings{On: true})
 	g.wantBody(v, "Price: 42")
 	g.fetch.RootCAs = x509.NewCertPool()
 	g.reach()
@@ -106,7 +107,7 @@ func TestSecurePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	v, err = b.Render(t.Context(), browser.Page{Render: freshet.Render{On: true, WaitFor: "#done"}, Document: doc})
+	v, err = b.Render(t.Context(), browser.Page{Settings: rendering.Settings{On: true, WaitFor: "#done"}, Document: doc})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,9 +141,9 @@ document.getElementById("go").onclick = () => setTimeout(() => {
 new IntersectionObserver(es => { if (es.some(e => e.isIntersecting)) document.getElementById("end").textContent = "the end was seen" }).observe(document.getElementById("end"))
 alert("nobody answers"); window.open("/popup"); confirm("sure?")
 </script>`)
-	steps := func(lines ...string) (all []freshet.RenderStep) {
+	steps := func(lines ...string) (all []rendering.Step) {
 		for _, line := range lines {
-			s, err := freshet.ParseRenderStep(line)
+			s, err := rendering.ParseStep(line)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,13 +154,13 @@ alert("nobody answers"); window.open("/popup"); confirm("sure?")
 	var all sync.WaitGroup
 	for _, tt := range []struct {
 		path string
-		how  freshet.Render
+		how  rendering.Settings
 		want []string
 	}{
-		{"/en", freshet.Render{Consent: freshet.ConsentAccept}, []string{"the server heard accepted"}},
-		{"/de", freshet.Render{Consent: freshet.ConsentReject}, []string{"the server heard rejected"}},
-		{"/shadow", freshet.Render{Consent: freshet.ConsentAccept}, []string{"shadow accepted", "inside the shadow"}},
-		{"/steps", freshet.Render{Steps: steps("fill #q = two = 2", "click #go", "wait .hit", "scroll", "wait 10ms"), Wait: time.Minute},
+		{"/en", rendering.Settings{Consent: rendering.ConsentAccept}, []string{"the server heard accepted"}},
+		{"/de", rendering.Settings{Consent: rendering.ConsentReject}, []string{"the server heard rejected"}},
+		{"/shadow", rendering.Settings{Consent: rendering.ConsentAccept}, []string{"shadow accepted", "inside the shadow"}},
+		{"/steps", rendering.Settings{Steps: steps("fill #q = two = 2", "click #go", "wait .hit", "scroll", "wait 10ms"), Wait: time.Minute},
 			[]string{`<li class="hit">two = 2</li>`, "the end was seen"}},
 	} {
 		all.Go(func() {
@@ -178,7 +179,7 @@ alert("nobody answers"); window.open("/popup"); confirm("sure?")
 	if slices.Contains(g.paths(), "/popup") {
 		t.Error("the page opened a window")
 	}
-	_, err := g.render("/en", freshet.Render{Steps: steps("click #nowhere"), Wait: 200 * time.Millisecond})
+	_, err := g.render("/en", rendering.Settings{Steps: steps("click #nowhere"), Wait: 200 * time.Millisecond})
 	wantClass(t, err, failure.RenderStep)
 	if err == nil || !strings.Contains(err.Error(), "step 1 (click #nowhere)") {
 		t.Errorf("the error does not say which step: %v", err)

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/rendering"
 	"freshet/internal/units"
 )
 
@@ -142,7 +142,7 @@ func (r *Renderer) sweep() {
 }
 
 // launch starts a browser with an empty profile.
-func (r *Renderer) launch(ctx context.Context, size freshet.Viewport) (*process, error) {
+func (r *Renderer) launch(ctx context.Context, size rendering.Viewport) (*process, error) {
 	profile, err := r.profile()
 	if err != nil {
 		return nil, fail(failure.RenderStart, "", "make a profile for the browser: %w", err)

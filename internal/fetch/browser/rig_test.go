@@ -21,6 +21,7 @@ import (
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/rendering"
 	"freshet/internal/test/tier"
 )
 
@@ -59,7 +60,7 @@ func renderHere(url, dir string, confined bool) {
 		panic(err)
 	}
 	for range 3 { // a starved browser gets another try
-		b.Render(context.Background(), browser.Page{Document: doc, Render: freshet.Render{On: true, Wait: 3 * time.Minute}})
+		b.Render(context.Background(), browser.Page{Document: doc, Settings: rendering.Settings{On: true, Wait: 3 * time.Minute}})
 	}
 }
 
@@ -148,8 +149,8 @@ func (g *rig) paths() []string {
 }
 
 // render fetches a page and renders it.
-func (g *rig) render(path string, how freshet.Render) (browser.View, error) {
-	return g.renderPage(path, browser.Page{Render: how, Source: "page"})
+func (g *rig) render(path string, how rendering.Settings) (browser.View, error) {
+	return g.renderPage(path, browser.Page{Settings: how, Source: "page"})
 }
 
 func (g *rig) renderPage(path string, p browser.Page) (browser.View, error) {
@@ -171,7 +172,7 @@ func (g *rig) renderPage(path string, p browser.Page) (browser.View, error) {
 }
 
 // mustRender renders a page that can be rendered.
-func (g *rig) mustRender(path string, how freshet.Render) browser.View {
+func (g *rig) mustRender(path string, how rendering.Settings) browser.View {
 	g.Helper()
 	v, err := g.render(path, how)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/rendering"
+	"freshet/internal/mask"
 )
 
 // script is what is asked of pages; see its file.
@@ -17,7 +19,7 @@ import (
 var script string
 
 // step does one thing on the page.
-func (t *tab) step(ctx context.Context, s freshet.RenderStep, patience time.Duration, v *visit) error {
+func (t *tab) step(ctx context.Context, s rendering.Step, patience time.Duration, v *visit) error {
 	if s.At != "" {
 		if err := t.await(ctx, s.At, patience); err != nil {
 			return err
@@ -25,13 +27,13 @@ func (t *tab) step(ctx context.Context, s freshet.RenderStep, patience time.Dura
 	}
 	var act string
 	switch s.Do {
-	case freshet.RenderClick:
+	case rendering.Click:
 		act = fmt.Sprintf(`freshet.click(%s)`, quoted(s.At))
-	case freshet.RenderFill:
+	case rendering.Fill:
 		act = fmt.Sprintf(`freshet.fill(%s, %s)`, quoted(s.At), quoted(s.Text))
-	case freshet.RenderScroll:
+	case rendering.Scroll:
 		act = fmt.Sprintf(`freshet.scroll(%s)`, quoted(s.At))
-	case freshet.RenderWait:
+	case rendering.Wait:
 		if s.At != "" {
 			return nil
 		}
@@ -56,12 +58,12 @@ func (t *tab) rest(ctx context.Context, d time.Duration) error {
 }
 
 // stepFailure says which step failed.
-func stepFailure(i int, s freshet.RenderStep, err error) error {
+func stepFailure(i int, s rendering.Step, err error) error {
 	e, ok := errors.AsType[*freshet.FetchError](err)
 	if !ok || !e.Class.Is(failure.RenderStep) {
 		return err
 	}
-	return fail(e.Class, e.Hint, "step %d (%s): %w", i+1, freshet.Shorten(s.String(), 80), e.Err)
+	return fail(e.Class, e.Hint, "step %d (%s): %w", i+1, mask.Shorten(s.String(), 80), e.Err)
 }
 
 // bannerPatience is how long a page that is quiet may take to show its banner.

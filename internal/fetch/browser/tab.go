@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/rendering"
 	"freshet/internal/units"
 )
 
@@ -56,7 +56,7 @@ func (t *tab) call(ctx context.Context, method string, params, result any) error
 }
 
 // open makes the one tab of the browser ready.
-func (t *tab) open(ctx context.Context, size freshet.Viewport) error {
+func (t *tab) open(ctx context.Context, size rendering.Viewport) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fail(failure.RenderStart, "", "the browser did not start within %s", units.FormatDuration(startPatience)))
 	defer cancel()
 	id, err := t.first(ctx)
@@ -126,7 +126,7 @@ func (t *tab) visit(ctx context.Context, page Page, v *visit) error {
 			return err
 		}
 	}
-	if page.Consent != freshet.ConsentNone {
+	if page.Consent != rendering.ConsentNone {
 		if err := t.consent(ctx, page, v); err != nil {
 			return err
 		}
@@ -297,7 +297,7 @@ func (t *tab) read(ctx context.Context, page Page, most int64) ([]byte, string, 
 
 // picture returns a picture of the page, from its top to its end or as far as a
 // picture goes.
-func (t *tab) picture(ctx context.Context, size freshet.Viewport) ([]byte, error) {
+func (t *tab) picture(ctx context.Context, size rendering.Viewport) ([]byte, error) {
 	var height int
 	if err := t.eval(ctx, `freshet.height()`, &height); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/mask"
 	"freshet/internal/units"
 )
 
@@ -181,7 +182,7 @@ func (v *visit) refuse(w http.ResponseWriter, why string) {
 func (v *visit) send(w http.ResponseWriter, r *http.Request, url string) {
 	if v.cfg.Check != nil {
 		if err := v.cfg.Check(url); err != nil {
-			v.cfg.Log.Debug("a request of a page was refused", "page", freshet.MaskURL(v.document.URL), "url", freshet.MaskURL(url), "err", err)
+			v.cfg.Log.Debug("a request of a page was refused", "page", mask.URL(v.document.URL), "url", mask.URL(url), "err", err)
 			v.refuse(w, "not allowed")
 			return
 		}
@@ -200,7 +201,7 @@ func (v *visit) send(w http.ResponseWriter, r *http.Request, url string) {
 	}
 	answer, err := v.cfg.Do(out)
 	if err != nil {
-		v.cfg.Log.Debug("a request of a page failed", "page", freshet.MaskURL(v.document.URL), "url", freshet.MaskURL(url), "err", err)
+		v.cfg.Log.Debug("a request of a page failed", "page", mask.URL(v.document.URL), "url", mask.URL(url), "err", err)
 		v.mu.Lock()
 		v.refused++
 		v.mu.Unlock()

@@ -22,6 +22,7 @@ import (
 
 	"freshet/internal/filelock"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 )
 
 const (
@@ -61,7 +62,7 @@ func (e Entry) label() string { return "secret\n" + e.Name + "\n" + strings.Join
 // Set keeps a secret under a name, in place of the one that is there.
 func (v *Vault) Set(e Entry, value []byte) error {
 	switch {
-	case !freshet.ValidSecretName(e.Name):
+	case !profile.ValidSecretName(e.Name):
 		return fmt.Errorf("%.80q cannot name a secret; use up to 64 letters, digits, '.', '_' and '-'", e.Name)
 	case len(value) == 0:
 		return errors.New("the secret is empty")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A reading is one row of a JSON endpoint.
-type reading struct {
+// A measurement is one row of a JSON endpoint.
+type measurement struct {
 	Sensor  string  `json:"sensor"`
 	Edition int     `json:"edition"`
 	Value   float64 `json:"value"`
@@ -18,10 +18,10 @@ type reading struct {
 // value for one.
 func (w *Web) readings(p *page, version int, at time.Time) []byte {
 	doc := struct {
-		Name    string    `json:"name"`
-		Edition int       `json:"edition"`
-		Served  string    `json:"served_at,omitempty"`
-		Rows    []reading `json:"readings"`
+		Name    string        `json:"name"`
+		Edition int           `json:"edition"`
+		Served  string        `json:"served_at,omitempty"`
+		Rows    []measurement `json:"readings"`
 	}{Name: p.Name, Edition: version}
 	if p.Noise != Silent {
 		doc.Served = at.UTC().Format(time.RFC3339Nano)
@@ -30,7 +30,7 @@ func (w *Web) readings(p *page, version int, at time.Time) []byte {
 	for j := range rows {
 		edition := touched(version, j, rows)
 		chance := w.chance(p.ID, "reading", j, edition)
-		doc.Rows = append(doc.Rows, reading{
+		doc.Rows = append(doc.Rows, measurement{
 			Sensor:  fmt.Sprintf("%s-%d", nouns[j], j+1),
 			Edition: edition,
 			Value:   float64(chance.IntN(100_000)) / 100,

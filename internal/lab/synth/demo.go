@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // Demo is a web of forty pages on eight hosts with very different rhythms, on
@@ -36,7 +37,7 @@ func site(host string, form Form, pages ...Page) []Page {
 }
 
 func newsSite() []Page {
-	main := freshet.Recipe{CSS: "main"}
+	main := reading.Recipe{CSS: "main"}
 	return site("news", News,
 		Page{ID: "front", Name: "The Daily Ferry", Schedule: Cycle{Mean: 16 * beat, Day: 80 * beat, Depth: 1}, ETag: true, Gzip: true},
 		Page{ID: "world", Name: "World", Schedule: Poisson{40 * beat}, ETag: true, LastModified: true},
@@ -82,7 +83,7 @@ func feedSite() []Page {
 }
 
 func apiSite() []Page {
-	rows := freshet.Recipe{JSONPath: "$.readings[*]"}
+	rows := reading.Recipe{JSONPath: "$.readings[*]"}
 	return site("api", API,
 		Page{ID: "queue", Name: "Queue", Schedule: Poisson{14 * beat}, ETag: true},
 		Page{ID: "rates", Name: "Exchange rates", Schedule: Regular{Every: 15 * beat, Offset: 4 * beat}, Gzip: true},

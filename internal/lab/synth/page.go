@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // A Page is one address of the web.
@@ -17,7 +18,7 @@ type Page struct {
 	Form     Form
 	Listing  Listing // of a Sitemap
 	Noise    Noise
-	Recipe   freshet.Recipe // with which it should be watched
+	Recipe   reading.Recipe // with which it should be watched
 	Schedule Schedule       // nil means Never
 
 	ETag         bool // it gives an ETag and honours If-None-Match

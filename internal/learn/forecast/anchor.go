@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"freshet/internal/freshet"
+	"freshet/internal/learn/outlook"
 )
 
 // An anchor ties what is expected of budgets to what polls have seen of late, so
@@ -62,7 +62,7 @@ func (a anchor) point(p Point) Point {
 	}
 	low := a.mean - math.Hypot(a.mean-a.low, far*(logOdds(was)-logOdds(p.Share.Low)))
 	high := a.mean + math.Hypot(a.high-a.mean, far*(logOdds(p.Share.High)-logOdds(was)))
-	p.Share = freshet.Range{Mean: a.share(was, a.mean), Low: a.share(was, low), High: a.share(was, high)}
+	p.Share = outlook.Range{Mean: a.share(was, a.mean), Low: a.share(was, low), High: a.share(was, high)}
 	p.Captured = p.Share.Mean * p.Changes
 	if was > 0 {
 		for i := range p.Within {

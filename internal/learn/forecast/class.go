@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/sched/rootfind"
 )
 
@@ -182,18 +182,18 @@ func (s *sum) add(o *sum, n float64) {
 // rates that may be otherwise, each for itself. The odds of being captured are
 // taken to be log-normal, which is as lopsided as rates are, and the same seen
 // from what is captured and from what is missed.
-func (s *sum) share() freshet.Range {
+func (s *sum) share() outlook.Range {
 	if s.changes <= 0 {
-		return freshet.Range{Mean: 1, Low: 1, High: 1}
+		return outlook.Range{Mean: 1, Low: 1, High: 1}
 	}
 	r := min(1, s.captured/s.changes)
 	variance := (s.doubtCaptured - 2*r*s.doubtBoth + r*r*s.doubtChanges) / (s.changes * s.changes)
 	if r <= 0 || r >= 1 || variance <= 0 {
-		return freshet.Range{Mean: r, Low: r, High: r}
+		return outlook.Range{Mean: r, Low: r, High: r}
 	}
 	wide := math.Sqrt(math.Log1p(variance / (r * r * (1 - r) * (1 - r))))
 	middle := math.Log(r/(1-r)) - (0.5-r)*wide*wide // so that the mean is about r
 	share := func(logOdds float64) float64 { return 1 / (1 + math.Exp(-logOdds)) }
 	low, high := min(r, share(middle-learn.NineInTen*wide)), max(r, share(middle+learn.NineInTen*wide))
-	return freshet.Range{Mean: r, Low: low, High: high}
+	return outlook.Range{Mean: r, Low: low, High: high}
 }

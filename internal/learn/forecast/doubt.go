@@ -3,8 +3,8 @@ package forecast
 import (
 	"math"
 
-	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 )
 
 // A guess is one of the rates that a source may have.
@@ -19,7 +19,7 @@ var (
 
 // spread returns how wide a rate's distribution is on the scale of logarithms,
 // taken to be log-normal between its bounds. What cannot be a range has none.
-func spread(r freshet.Range) float64 {
+func spread(r outlook.Range) float64 {
 	if !(r.Low > 0) || !(r.High > r.Low) {
 		if r.High > r.Mean && r.Mean > 0 {
 			return min(mostSpread, math.Log(r.High/r.Mean)/learn.NineInTen)

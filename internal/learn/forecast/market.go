@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
-	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/sched/rootfind"
 )
 
@@ -98,7 +98,7 @@ type Point struct {
 	Changes  float64 // a second, seen or not
 	Captured float64 // of those
 
-	Share     freshet.Range          // of the changes that is captured
+	Share     outlook.Range          // of the changes that is captured
 	Delay     time.Duration          // of a captured change, on average
 	Within    [len(Horizons)]float64 // the share of all changes that is captured within each of Horizons
 	Freshness float64                // the share of time in which a copy is up to date, over the sources

@@ -12,21 +12,22 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/learn/forecast"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/test/tier"
 )
 
 const day = 24 * time.Hour
 
 // known returns a rate that is known well.
-func known(every time.Duration) freshet.Range {
+func known(every time.Duration) outlook.Range {
 	r := 1 / every.Seconds()
-	return freshet.Range{Mean: r, Low: r, High: r}
+	return outlook.Range{Mean: r, Low: r, High: r}
 }
 
 // doubted returns a rate that may be off by a factor either way.
-func doubted(every time.Duration, factor float64) freshet.Range {
+func doubted(every time.Duration, factor float64) outlook.Range {
 	r := 1 / every.Seconds()
-	return freshet.Range{Mean: r, Low: r / factor, High: r * factor}
+	return outlook.Range{Mean: r, Low: r / factor, High: r * factor}
 }
 
 // gaps returns how often each source is polled.
@@ -363,7 +364,7 @@ func honest(sources int) float64 {
 			spread := 0.2 + 0.8*r.Float64()
 			truth[i] = math.Exp(spread*r.NormFloat64()-spread*spread/2) / every
 			middle := math.Exp(-spread*spread/2) / every
-			set = append(set, forecast.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Rate: freshet.Range{
+			set = append(set, forecast.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Rate: outlook.Range{
 				Mean: 1 / every, Low: middle * math.Exp(-1.6449*spread), High: middle * math.Exp(1.6449*spread),
 			}})
 		}

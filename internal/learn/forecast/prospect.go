@@ -10,6 +10,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/invalid"
+	"freshet/internal/learn/outlook"
 )
 
 // A Prospect is what is expected of a source that is polled.
@@ -18,7 +19,7 @@ type Prospect struct {
 	Host string
 	Tags []string
 
-	Rate freshet.Range // changes a second
+	Rate outlook.Range // changes a second
 
 	Life           objective.Visibility
 	Urgency        objective.Urgency
@@ -37,14 +38,14 @@ type Prospect struct {
 	// What became of it of late: how many polls a second there were, and which
 	// share of its changes they captured. Zero if that is not known.
 	Pace float64
-	Seen freshet.Range
+	Seen outlook.Range
 
 	// SharedGap says that MinGap is not the source's own but that of all sources.
 	SharedGap bool
 }
 
 // ProspectOf returns the prospect of a source that changes at a rate.
-func ProspectOf(s freshet.Source, rate freshet.Range) Prospect {
+func ProspectOf(s freshet.Source, rate outlook.Range) Prospect {
 	return Prospect{
 		ID: s.ID, Host: s.Host(), Tags: s.Tags, Rate: rate,
 		Life: s.Life, Urgency: s.Urgency, Weight: s.Importance(), Cost: s.Price(),
@@ -68,7 +69,7 @@ type Terms struct {
 	// Seen is the share of the changes of all sources that was captured of late, by
 	// the polls that there were then. What is expected of budgets goes by it: it
 	// has seen what chance alone does not explain. Zero if that is not known.
-	Seen freshet.Range
+	Seen outlook.Range
 
 	// LevelShare is how much of the budget service levels may claim; 0 means that
 	// they do not influence what is polled.

@@ -15,6 +15,7 @@ import (
 	"freshet/internal/freshet/objective"
 	"freshet/internal/invalid"
 	"freshet/internal/learn/forecast"
+	"freshet/internal/learn/outlook"
 )
 
 // The least budget for a goal reaches it, and a slightly smaller one does not.
@@ -232,7 +233,7 @@ func TestBoundsAreSmooth(t *testing.T) {
 	var set []forecast.Prospect
 	for i := range 20 {
 		rate := 1.0 / (60 * float64(i+1))
-		set = append(set, forecast.Prospect{ID: freshet.SourceID(fmt.Sprint("s", i)), Rate: freshet.Range{Mean: rate, Low: rate / 20, High: 3 * rate}})
+		set = append(set, forecast.Prospect{ID: freshet.SourceID(fmt.Sprint("s", i)), Rate: outlook.Range{Mean: rate, Low: rate / 20, High: 3 * rate}})
 	}
 	curve := forecast.New(set, forecast.Terms{Budget: 0.1}).Curve(32, 201)
 	for i, p := range curve[1:] {

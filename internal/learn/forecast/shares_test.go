@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn/forecast"
+	"freshet/internal/learn/outlook"
 )
 
 // pages returns sources that change every so often, each on a host of its own.
@@ -112,7 +113,7 @@ func TestForecastGoesThroughWhatWasSeen(t *testing.T) {
 	for i := range set {
 		set[i].Pace = 0.01 / 50
 	}
-	seen := freshet.Range{Mean: 0.8, Low: 0.7, High: 0.9}
+	seen := outlook.Range{Mean: 0.8, Low: 0.7, High: 0.9}
 	m := forecast.New(set, forecast.Terms{Budget: 0.01, Seen: seen})
 	if said := plain.Now().Share.Mean; math.Abs(said-seen.Mean) < 0.05 {
 		t.Fatalf("chance alone says %.3f, which leaves nothing to show", said)

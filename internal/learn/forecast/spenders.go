@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn/outlook"
 )
 
 // A Spender is a source with what it takes of the budget and what it brings.
@@ -15,7 +16,7 @@ type Spender struct {
 	Spent    float64       // requests a second
 	Changes  float64       // a second, expected
 	Captured float64       // of those
-	Share    freshet.Range // of the changes that is captured
+	Share    outlook.Range // of the changes that is captured
 	Delay    time.Duration // of a captured change, on average
 }
 

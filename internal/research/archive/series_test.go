@@ -11,6 +11,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/research/archive"
 	"freshet/internal/store/sqlite"
 )
@@ -131,7 +132,7 @@ func TestProposedStep(t *testing.T) {
 			if err != nil || len(r.Report.Places) == 0 {
 				t.Fatalf("the report is %+v (%v)", r.Report, err)
 			}
-			recipe := freshet.Recipe{Read: []freshet.Step{r.Report.Places[0].Step}}
+			recipe := reading.Recipe{Read: []reading.Step{r.Report.Places[0].Step}}
 			var before []byte
 			for k, f := range files {
 				read, err := extract.Extract(recipe, freshet.Response{MediaType: "text/html", Body: []byte(f.body)})

@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/imported"
 	"freshet/internal/sched/ranking"
 )
 
@@ -63,7 +64,7 @@ func NewCAM(c CAMConfig) *CAM {
 // OverrideForecast says how likely a source is to change at coming times, by what somebody gave; nil
 // takes that back. It counts where the chances come from a learner, from the next epoch
 // on.
-func (c *CAM) OverrideForecast(slot freshet.Slot, given *freshet.Chances) {
+func (c *CAM) OverrideForecast(slot freshet.Slot, given *imported.Forecast) {
 	if l, ok := c.conf.Estimator.(*learn.Learner); ok {
 		l.OverrideForecast(slot, given)
 	}

@@ -9,6 +9,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
+	"freshet/internal/learn/imported"
 	"freshet/internal/sched/policy"
 	"freshet/internal/sched/ranking"
 )
@@ -96,7 +97,7 @@ func (p *Priced) Price() float64 { return p.market.price }
 
 // OverrideForecast says how likely a source is to change at coming times, by what somebody gave; nil
 // takes that back. It counts where the chances come from a learner.
-func (p *Priced) OverrideForecast(slot freshet.Slot, given *freshet.Chances) {
+func (p *Priced) OverrideForecast(slot freshet.Slot, given *imported.Forecast) {
 	if l, ok := p.conf.Estimator.(*learn.Learner); ok {
 		l.OverrideForecast(slot, given)
 		p.reconsider(slot)

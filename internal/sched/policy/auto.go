@@ -9,6 +9,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
+	"freshet/internal/learn/imported"
 	"freshet/internal/sched"
 	"freshet/internal/sched/ranking"
 )
@@ -123,7 +124,7 @@ func (a *Auto) Learner() *learn.Learner { return a.learner }
 
 // OverrideForecast says how likely a source is to change at coming times, by what somebody gave; nil
 // takes that back.
-func (a *Auto) OverrideForecast(slot freshet.Slot, c *freshet.Chances) {
+func (a *Auto) OverrideForecast(slot freshet.Slot, c *imported.Forecast) {
 	a.learner.OverrideForecast(slot, c)
 }
 

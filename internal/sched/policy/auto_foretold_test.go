@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/sched/policy"
 )
 
@@ -24,7 +25,7 @@ func TestAutoWaitsForWhatIsForetold(t *testing.T) {
 	}
 	r.Answer = func(_ freshet.Poll, o *freshet.Outcome) {
 		if o.Result.Captured() {
-			o.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{By: freshet.NextByText, At: next(o.Began)}}}
+			o.Foretold = &evidence.Announcement{Next: []evidence.Next{{By: evidence.NextByText, At: next(o.Began)}}}
 		}
 	}
 	early, late, changes := 0, 0, 0

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/lab"
 	"freshet/internal/sched/policy"
 	"freshet/internal/test/tier"
@@ -43,9 +45,9 @@ func TestAutoReadsIndexesForWhatTheySave(t *testing.T) {
 				changes[i] = atRandom(draw, 1, instants, tt.rate)
 			}
 			g := lab.NewGrid(noon, time.Minute, instants, changes)
-			var pages []freshet.PageWord
+			var pages []evidence.PageHint
 			for _, id := range g.Pages() {
-				pages = append(pages, freshet.PageWord{Page: freshet.PageKeyOf(urlOf(id))})
+				pages = append(pages, evidence.PageHint{Page: crawl.PageKeyOf(urlOf(id))})
 			}
 			run := func(e lab.Evidence) lab.Score {
 				o := lab.Options{Budget: tt.budget, Evidence: e}
@@ -55,7 +57,7 @@ func TestAutoReadsIndexesForWhatTheySave(t *testing.T) {
 						if !p.Source.Index {
 							return
 						}
-						o.Result, o.Word = freshet.Changed, &freshet.Word{Pages: pages}
+						o.Result, o.Word = freshet.Changed, &evidence.IndexHint{Pages: pages}
 						for i := range pages {
 							pages[i].Date = o.Began
 						}

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn/outlook"
 )
 
 // Outlook returns what is thought of a source at now, and when it is expected to
 // be polled.
-func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
+func (a *Auto) Outlook(now time.Time, slot freshet.Slot) outlook.Outlook {
 	out := a.learner.Outlook(now, slot)
 	out.Price = a.prices.price
 	if int(slot) >= len(a.worth) {

@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/outlook"
 )
 
 // outOfTurn is what a poll is worth, whatever its source weighs and costs, if it
@@ -215,7 +216,7 @@ func (a *Auto) idle(slot int, expected, gap float64) bool {
 
 // Rest returns for how long after a poll a source is not worth a request, by what is
 // thought of it: as long as it is idle.
-func (a *Auto) Rest(o freshet.Outlook) time.Duration {
+func (a *Auto) Rest(o outlook.Outlook) time.Duration {
 	longest := daily.Seconds()
 	if o.Rate.Mean > 0 {
 		longest = min(longest, a.least/o.Rate.Mean)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"freshet/internal/freshet"
 	"freshet/internal/units"
 )
 
@@ -161,7 +160,7 @@ func parseMoment(s string) (m moment, ok bool) {
 	if len(words) != 1 {
 		return m, false
 	}
-	t, err := freshet.ParseTimeOfDay(words[0])
+	t, err := units.ParseTimeOfDay(words[0])
 	m.at += time.Duration(t) * time.Minute
 	return m, err == nil
 }

@@ -11,9 +11,9 @@ import (
 	"freshet/internal/sched/policy"
 )
 
-// A crawl is a set of sites whose pages change from cycle to cycle, and a
+// A pageSet is a set of sites whose pages change from cycle to cycle, and a
 // policy that downloads a fixed number of them in each.
-type crawl struct {
+type pageSet struct {
 	ids     []freshet.SourceID
 	bits    [][]bool // by page: whether it changes in each cycle, round and round
 	stale   []bool   // by page: changed since it was last downloaded
@@ -26,7 +26,7 @@ type crawl struct {
 
 // vShaped draws sites most of whose pages hardly change and some most of whose
 // do, with pages that differ much within a site.
-func vShaped(sites, pages int, seed uint64) *crawl {
+func vShaped(sites, pages int, seed uint64) *pageSet {
 	chance := rand.New(rand.NewPCG(seed, 1))
 	weights := []float64{.36, .30, .07, .035, .02, .015, .01, .005, .005, .18}
 	return newCrawl(sites, pages, 5, chance, func() func() float64 {
@@ -49,7 +49,7 @@ func vShaped(sites, pages int, seed uint64) *crawl {
 
 // normal draws sites whose share of changing pages is normal around a half, and
 // whose pages are alike.
-func normal(sites, pages int, seed uint64) *crawl {
+func normal(sites, pages int, seed uint64) *pageSet {
 	chance := rand.New(rand.NewPCG(seed, 2))
 	return newCrawl(sites, pages, 12, chance, func() func() float64 {
 		rho := -1.0
@@ -60,8 +60,8 @@ func normal(sites, pages int, seed uint64) *crawl {
 	})
 }
 
-func newCrawl(sites, pages, cycles int, chance *rand.Rand, site func() func() float64) *crawl {
-	c := &crawl{now: noon}
+func newCrawl(sites, pages, cycles int, chance *rand.Rand, site func() func() float64) *pageSet {
+	c := &pageSet{now: noon}
 	for s := range sites {
 		rate := site()
 		for p := range pages {
@@ -92,7 +92,7 @@ func beta(chance *rand.Rand, a, b float64) float64 {
 
 // run lets a policy download so many pages in each of so many cycles, and
 // returns which part of them had changed since the last time, by cycle.
-func (c *crawl) run(t *testing.T, p freshet.Policy, downloads, cycles int) []float64 {
+func (c *pageSet) run(t *testing.T, p freshet.Policy, downloads, cycles int) []float64 {
 	t.Helper()
 	for slot, id := range c.ids {
 		p.Put(c.now, freshet.Slot(slot), freshet.Source{ID: id}, c.now)
@@ -118,7 +118,7 @@ func (c *crawl) run(t *testing.T, p freshet.Policy, downloads, cycles int) []flo
 }
 
 // ask lets the policy choose up to n pages and tells it what they were like.
-func (c *crawl) ask(p freshet.Policy, n int) int {
+func (c *pageSet) ask(p freshet.Policy, n int) int {
 	var taken []freshet.Slot
 	p.Choose(c.now, n, func(slot freshet.Slot, _ float64) bool {
 		taken = append(taken, slot)
@@ -147,7 +147,7 @@ func average(x []float64) float64 {
 }
 
 // fairness returns which part of the pages that changed was ever visited.
-func (c *crawl) fairness() float64 {
+func (c *pageSet) fairness() float64 {
 	changed, visited := 0, 0
 	for page := range c.ids {
 		if c.changes[page] > 0 {
@@ -176,7 +176,7 @@ func frequency() *policy.Frequency {
 // sites, with downloads for 28 % of the pages.
 func TestOrderOfFigure6(t *testing.T) {
 	const sites, pages, downloads = 126, 280, 10_000
-	score := func(p freshet.Policy) (float64, *crawl) {
+	score := func(p freshet.Policy) (float64, *pageSet) {
 		c := vShaped(sites, pages, 3)
 		return average(c.run(t, p, downloads, 5)), c
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/sched/policy"
 	"freshet/internal/test/policytest"
 )
@@ -287,7 +288,7 @@ func TestGroups(t *testing.T) {
 		{freshet.Source{ID: "a", URL: "https://a.example"}, "a.example", "a.example"},
 		{freshet.Source{ID: "a", URL: "%"}, "", ""},
 		{freshet.Source{ID: "a", URL: "https://www.a.example/x/1", Of: "docs"}, "docs", "www.a.example/x/"},
-		{freshet.Source{ID: "docs", URL: "https://a.example/", Site: &freshet.Site{}}, "docs", "a.example/"},
+		{freshet.Source{ID: "docs", URL: "https://a.example/", Site: &crawl.Settings{}}, "docs", "a.example/"},
 	}
 	for _, c := range cases {
 		if got := policy.SiteOf(c.source); got != c.site {

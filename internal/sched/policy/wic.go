@@ -5,6 +5,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/imported"
 	"freshet/internal/sched/ranking"
 )
 
@@ -56,7 +57,7 @@ func (w *WIC) Learner() *learn.Learner {
 // OverrideForecast says how likely a source is to change at coming times, by what somebody gave; nil
 // takes that back. It counts where WIC has its chances from a learner, from when the
 // source was last seen on.
-func (w *WIC) OverrideForecast(slot freshet.Slot, c *freshet.Chances) {
+func (w *WIC) OverrideForecast(slot freshet.Slot, c *imported.Forecast) {
 	l := w.Learner()
 	if l == nil {
 		return

@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
@@ -20,7 +21,7 @@ func (r *rig) many(n int, observe func(delivery.Delivery), change func(i int, s 
 	r.files = r.t.TempDir()
 	var listed []sinks.Sink
 	for i := range n {
-		s := sinks.Sink{Name: fmt.Sprintf("s%d", i), Kind: "file", URL: freshet.Value(fmt.Sprintf("file://%s/%d.jsonl", r.files, i)), Origin: freshet.FromFile}
+		s := sinks.Sink{Name: fmt.Sprintf("s%d", i), Kind: "file", URL: profile.Value(fmt.Sprintf("file://%s/%d.jsonl", r.files, i)), Origin: freshet.FromFile}
 		change(i, &s)
 		listed = append(listed, s)
 	}

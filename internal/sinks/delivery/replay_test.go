@@ -16,6 +16,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
@@ -62,7 +63,7 @@ func TestReplayBeginsWithTheOldest(t *testing.T) {
 				delivered <- d.ID
 			}
 		},
-	}, []sinks.Sink{{Name: "s", Kind: "cloudevents", URL: freshet.Value(server.URL), Tags: []string{"news"}, Origin: freshet.FromFile}})
+	}, []sinks.Sink{{Name: "s", Kind: "cloudevents", URL: profile.Value(server.URL), Tags: []string{"news"}, Origin: freshet.FromFile}})
 	if err != nil {
 		t.Fatal(err)
 	}

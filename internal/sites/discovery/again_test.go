@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 )
 
 // A site that is removed and added again while its pages are being found has the pages
@@ -22,16 +22,16 @@ func TestSiteIsRemovedAndAddedAgain(t *testing.T) {
 					"/guide/": linking("guide", "/guide/a", "/old"), "/guide/a": linking("a", "/guide/b"), "/guide/b": linking("b", "/older"),
 					"/sitemap.xml": listing("/", "/guide/a", "/guide/b", "/old"),
 				})
-				r := begin(t, dir, w, docs(freshet.Site{}))
+				r := begin(t, dir, w, docs(crawl.Settings{}))
 				defer r.stop()
-				guide := docs(freshet.Site{})
+				guide := docs(crawl.Settings{})
 				guide.URL += "guide/"
 				for i := range 25 { // at any moment
 					pass(time.Duration(i) * 700 * time.Millisecond)
 					if err := r.RemoveSource(t.Context(), "docs", purge); err != nil {
 						t.Fatal(err)
 					}
-					next := docs(freshet.Site{})
+					next := docs(crawl.Settings{})
 					if i%2 == 0 {
 						next = guide
 					}

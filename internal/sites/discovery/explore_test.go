@@ -12,6 +12,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/sites"
 	"freshet/internal/sites/discovery"
 	"freshet/internal/sites/frontier"
@@ -42,7 +44,7 @@ func TestPagesAreFoundByLinks(t *testing.T) {
 			"/e":       linking("e"),
 			"/private": linking("private"),
 		})
-		r := begin(t, dir, w, docs(freshet.Site{Exclude: []string{"/private/**"}, Depth: 3}))
+		r := begin(t, dir, w, docs(crawl.Settings{Exclude: []string{"/private/**"}, Depth: 3}))
 		defer r.stop()
 		pass(2 * time.Minute)
 		got := r.pages(t, "docs")
@@ -50,11 +52,11 @@ func TestPagesAreFoundByLinks(t *testing.T) {
 			t.Errorf("the pages are %v", at)
 		}
 		for path, depth := range map[string]int{"/a": 1, "/b": 1, "/c": 2, "/d": 3} {
-			if p := got[path]; p.State != freshet.PageWatched || p.Depth != depth || p.Found != freshet.ByLink || w.requests(path) == 0 {
+			if p := got[path]; p.State != crawl.PageWatched || p.Depth != depth || p.Found != crawl.ByLink || w.requests(path) == 0 {
 				t.Errorf("the page %s is %+v, asked for %d times", path, p, w.requests(path))
 			}
 		}
-		if p := got["/"]; p.State != freshet.PageCovered {
+		if p := got["/"]; p.State != crawl.PageCovered {
 			t.Errorf("the first page of the site is %+v, want it covered by the site itself", p)
 		}
 		for _, path := range []string{"/e", "/big.zip", "/private/x", "/b?utm_source=x"} {
@@ -77,11 +79,11 @@ func TestPagesComeAndGo(t *testing.T) {
 			"/pages.xml":  listing("/a 2000-01-01", "/b"),
 			"/a":          linking("a"), "/b": linking("b"),
 		})
-		r := begin(t, dir, w, docs(freshet.Site{}))
+		r := begin(t, dir, w, docs(crawl.Settings{}))
 		defer r.stop()
 		pass(2 * time.Minute)
 		got := r.pages(t, "docs")
-		if p := got["/a"]; p.State != freshet.PageWatched || p.Found != freshet.BySitemap || p.Date.IsZero() || p.Listed.IsZero() || p.New {
+		if p := got["/a"]; p.State != crawl.PageWatched || p.Found != crawl.BySitemap || p.Date.IsZero() || p.Listed.IsZero() || p.New {
 			t.Errorf("the page /a is %+v", p)
 		}
 		if events := r.told(t); len(events) > 0 {
@@ -100,7 +102,7 @@ func TestPagesComeAndGo(t *testing.T) {
 			t.Errorf("told of pages is %v", events)
 		}
 		gone := r.pages(t, "docs")["/b"]
-		if gone.State != freshet.PageGone {
+		if gone.State != crawl.PageGone {
 			t.Errorf("the page that went is %+v", gone)
 		}
 		if _, err := r.store.RemovedSource(t.Context(), gone.Source); err != nil {
@@ -110,7 +112,7 @@ func TestPagesComeAndGo(t *testing.T) {
 		w.set("/b", linking("b again"))
 		w.set("/pages.xml", listing("/a 2000-01-01", "/c", "/b"))
 		pass(10 * time.Minute)
-		if p := r.pages(t, "docs")["/b"]; p.State != freshet.PageWatched || p.Source != gone.Source {
+		if p := r.pages(t, "docs")["/b"]; p.State != crawl.PageWatched || p.Source != gone.Source {
 			t.Errorf("the page that came back is %+v, want it watched as %s", p, gone.Source)
 		}
 	})
@@ -121,10 +123,10 @@ func TestPagesComeAndGo(t *testing.T) {
 func TestUsualSitemap(t *testing.T) {
 	inBubble(t, func(t *testing.T, dir string) {
 		w := newWeb(map[string]string{"/": linking("home"), "/sitemap.xml": listing("/a"), "/a": linking("a")})
-		r := begin(t, dir, w, docs(freshet.Site{}))
+		r := begin(t, dir, w, docs(crawl.Settings{}))
 		defer r.stop()
 		pass(5 * time.Minute)
-		if p := r.pages(t, "docs")["/a"]; p.State != freshet.PageWatched {
+		if p := r.pages(t, "docs")["/a"]; p.State != crawl.PageWatched {
 			t.Errorf("the page is %+v", p)
 		}
 		if n := w.requests("/robots.txt"); n != 1 {
@@ -149,11 +151,11 @@ func TestWishesOfPages(t *testing.T) {
 			"/hidden":   linking("hidden"),
 			"/sitemap.": "",
 		})
-		r := begin(t, dir, w, docs(freshet.Site{}))
+		r := begin(t, dir, w, docs(crawl.Settings{}))
 		defer r.stop()
 		pass(5 * time.Minute)
 		got := r.pages(t, "docs")
-		for path, want := range map[string]freshet.PageState{"/print/a": freshet.PageCovered, "/a": freshet.PageWatched, "/none": freshet.PageRefused, "/shut": freshet.PageWatched} {
+		for path, want := range map[string]crawl.PageState{"/print/a": crawl.PageCovered, "/a": crawl.PageWatched, "/none": crawl.PageRefused, "/shut": crawl.PageWatched} {
 			if got[path].State != want {
 				t.Errorf("the page %s is %q, want %q", path, got[path].State, want)
 			}
@@ -176,7 +178,7 @@ func TestLimit(t *testing.T) {
 			pages[at] = linking(at)
 		}
 		pages["/"] = linking("home", links...)
-		r := begin(t, dir, newWeb(pages), docs(freshet.Site{Limit: 20}))
+		r := begin(t, dir, newWeb(pages), docs(crawl.Settings{Limit: 20}))
 		defer r.stop()
 		pass(5 * time.Minute)
 		report, err := discovery.Describe(t.Context(), r.store, frontier.NewStore(r.store.DB()), "docs")
@@ -198,7 +200,7 @@ func TestSiteLeavesTheOthersTheirShare(t *testing.T) {
 		}
 		pages["/"] = linking("home", links...)
 		w := newWeb(pages)
-		sources := []freshet.Source{docs(freshet.Site{Share: 0.3})}
+		sources := []freshet.Source{docs(crawl.Settings{Share: 0.3})}
 		for i := range 5 {
 			at := fmt.Sprintf("/page/%d?named", i)
 			w.set(at, linking(at))
@@ -221,7 +223,7 @@ func TestSiteLeavesTheOthersTheirShare(t *testing.T) {
 func TestEditAndRemoveSite(t *testing.T) {
 	inBubble(t, func(t *testing.T, dir string) {
 		w := newWeb(map[string]string{"/": linking("home", "/a", "/b"), "/a": linking("a"), "/b": linking("b")})
-		r := begin(t, dir, w, docs(freshet.Site{}))
+		r := begin(t, dir, w, docs(crawl.Settings{}))
 		defer r.stop()
 		pass(2 * time.Minute)
 		s, err := r.store.Source(t.Context(), "docs")
@@ -282,7 +284,7 @@ func TestEditAndRemoveSite(t *testing.T) {
 func TestPurgeSite(t *testing.T) {
 	inBubble(t, func(t *testing.T, dir string) {
 		w := newWeb(map[string]string{"/": linking("home", "/a", "/b"), "/a": linking("a"), "/b": linking("b"), "/named?named": linking("named")})
-		r := begin(t, dir, w, docs(freshet.Site{}), freshet.Source{ID: "named", URL: "https://docs.example/named?named"})
+		r := begin(t, dir, w, docs(crawl.Settings{}), freshet.Source{ID: "named", URL: "https://docs.example/named?named"})
 		defer r.stop()
 		pass(time.Minute)
 		a := r.pages(t, "docs")["/a"].Source
@@ -315,11 +317,11 @@ func TestExploreAcrossRestarts(t *testing.T) {
 		pages["/"] = linking("home", links...)
 		w := newWeb(pages)
 		for range 8 {
-			r := begin(t, dir, w, docs(freshet.Site{}))
+			r := begin(t, dir, w, docs(crawl.Settings{}))
 			pass(17 * time.Second)
 			r.stop()
 		}
-		r := begin(t, dir, w, docs(freshet.Site{}))
+		r := begin(t, dir, w, docs(crawl.Settings{}))
 		defer r.stop()
 		pass(3 * time.Minute)
 		report, err := discovery.Describe(t.Context(), r.store, frontier.NewStore(r.store.DB()), "docs")
@@ -339,7 +341,7 @@ func TestStoredPagesAreReadAgain(t *testing.T) {
 		r := begin(t, dir, w, freshet.Source{ID: "docs", URL: "https://docs.example/"})
 		defer r.stop()
 		pass(10 * time.Second)
-		edit := func(site freshet.Site) {
+		edit := func(site crawl.Settings) {
 			s, err := r.store.Source(t.Context(), "docs")
 			if err != nil {
 				t.Fatal(err)
@@ -350,11 +352,11 @@ func TestStoredPagesAreReadAgain(t *testing.T) {
 			}
 			pass(time.Minute)
 		}
-		edit(freshet.Site{Match: []string{"/guide/**"}})
+		edit(crawl.Settings{Match: []string{"/guide/**"}})
 		if at := slices.Sorted(maps.Keys(r.pages(t, "docs"))); !slices.Equal(at, []string{"/guide/a"}) {
 			t.Errorf("the pages of the site are %v", at)
 		}
-		edit(freshet.Site{})
+		edit(crawl.Settings{})
 		if at := slices.Sorted(maps.Keys(r.pages(t, "docs"))); !slices.Equal(at, []string{"/blog/b", "/blog/c", "/guide/a"}) {
 			t.Errorf("with wider bounds its pages are %v", at)
 		}
@@ -368,11 +370,11 @@ func TestRobotsAreObeyed(t *testing.T) {
 			"/": linking("home", "/open", "/shut/a", "/shut/b"), "/robots.txt": "User-agent: *\nDisallow: /shut/\n",
 			"/open": linking("open"), "/shut/a": linking("a"), "/shut/b": linking("b"),
 		})
-		r := begin(t, dir, w, docs(freshet.Site{}))
+		r := begin(t, dir, w, docs(crawl.Settings{}))
 		defer r.stop()
 		pass(5 * time.Minute)
 		got := r.pages(t, "docs")
-		for path, want := range map[string]freshet.PageState{"/open": freshet.PageWatched, "/shut/a": freshet.PageRefused, "/shut/b": freshet.PageRefused} {
+		for path, want := range map[string]crawl.PageState{"/open": crawl.PageWatched, "/shut/a": crawl.PageRefused, "/shut/b": crawl.PageRefused} {
 			if got[path].State != want {
 				t.Errorf("the page %s is %q, want %q", path, got[path].State, want)
 			}
@@ -415,7 +417,7 @@ func TestHostileSite(t *testing.T) {
 			}
 			return ""
 		}
-		r := begin(t, dir, w, docs(freshet.Site{Share: 0.4, Limit: 500, Depth: 100}), freshet.Source{ID: "named", URL: "https://docs.example/named?named"})
+		r := begin(t, dir, w, docs(crawl.Settings{Share: 0.4, Limit: 500, Depth: 100}), freshet.Source{ID: "named", URL: "https://docs.example/named?named"})
 		defer r.stop()
 		pass(30 * time.Minute)
 		if part := float64(w.all()-w.requests("/named?named")) / (30 * 60); part > 0.42 {
@@ -478,7 +480,7 @@ func TestDatesOfSitemaps(t *testing.T) {
 				for i := range pages {
 					edit(i, 0)
 				}
-				r := begin(t, dir, w, docs(freshet.Site{}))
+				r := begin(t, dir, w, docs(crawl.Settings{}))
 				defer r.stop()
 				for edition := range 40 {
 					pass(30 * time.Second)
@@ -508,14 +510,14 @@ func TestIndexSpeaksForItsSite(t *testing.T) {
 			"/robots.txt": "Sitemap: https://docs.example/pages.xml\n",
 			"/pages.xml":  listing("/a 1999-12-01", "/b 1999-12-02"),
 		})
-		r := begin(t, dir, w, docs(freshet.Site{}))
+		r := begin(t, dir, w, docs(crawl.Settings{}))
 		defer r.stop()
 		pass(2 * time.Minute)
 		w.set("/pages.xml", listing("/a 1999-12-01", "/c 1999-12-04"))
 		pass(10 * time.Minute)
-		names := map[freshet.PageKey]string{}
+		names := map[crawl.PageKey]string{}
 		for _, path := range []string{"/a", "/b", "/c"} {
-			names[freshet.PageKeyOf("https://docs.example"+path)] = path
+			names[crawl.PageKeyOf("https://docs.example"+path)] = path
 		}
 		found, err := r.store.Outcomes(t.Context(), freshet.OutcomeQuery{})
 		if err != nil {
@@ -526,7 +528,7 @@ func TestIndexSpeaksForItsSite(t *testing.T) {
 			if o.Word == nil {
 				continue
 			}
-			if o.Word.Kind != freshet.SitemapIndex || !o.Word.From.IsZero() {
+			if o.Word.Kind != evidence.SitemapIndex || !o.Word.From.IsZero() {
 				t.Errorf("%s speaks as %+v", o.Source, o.Word)
 			}
 			for _, p := range o.Word.Pages {

@@ -12,8 +12,11 @@ import (
 
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/objective"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/freshet/suspect"
+	"freshet/internal/mask"
 	"freshet/internal/sites"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/sites/sitemap"
@@ -40,7 +43,7 @@ func (e *Explorer) readRobots(ctx context.Context, s *survey, raw freshet.Raw) e
 		return e.guessSitemap(ctx, s)
 	}
 	for _, at := range listed {
-		if err := e.addIndex(ctx, s, at, freshet.BySitemap); err != nil {
+		if err := e.addIndex(ctx, s, at, crawl.BySitemap); err != nil {
 			return err
 		}
 	}
@@ -60,13 +63,13 @@ func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.SourceWit
 	if err := e.shelve(ctx, s, l.news); err != nil {
 		return err
 	}
-	if l.by == freshet.BySitemap && l.complete { // what has left a feed is only old
+	if l.by == crawl.BySitemap && l.complete { // what has left a feed is only old
 		if err := e.unlist(ctx, s, o, before, l.dates); err != nil {
 			return err
 		}
 	}
 	for _, at := range l.indexes {
-		if err := e.addIndex(ctx, s, at, freshet.BySitemap); err != nil {
+		if err := e.addIndex(ctx, s, at, crawl.BySitemap); err != nil {
 			return err
 		}
 	}
@@ -75,7 +78,7 @@ func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.SourceWit
 
 // A list is what an index says of its site.
 type list struct {
-	by       freshet.FoundBy
+	by       crawl.FoundBy
 	complete bool                 // it was read to its end
 	dates    map[string]time.Time // of all pages that it lists
 	news     []frontier.Page      // those that it did not list before, or with another date
@@ -84,7 +87,7 @@ type list struct {
 
 // list reads an index, and reports whether it is one.
 func (s *survey) list(w freshet.SourceWithStatus, o freshet.Outcome, raw freshet.Raw, before map[string]time.Time) (list, bool) {
-	l := list{by: freshet.BySitemap, dates: map[string]time.Time{}}
+	l := list{by: crawl.BySitemap, dates: map[string]time.Time{}}
 	summary, err := sitemap.Read(bytes.NewReader(raw.Body), sitemap.Options{Base: raw.URL, Now: o.Began}, func(entry sitemap.Entry) error {
 		at, err := sites.Normalise(raw.URL, entry.URL)
 		if err != nil {
@@ -116,7 +119,7 @@ func (s *survey) list(w freshet.SourceWithStatus, o freshet.Outcome, raw freshet
 	}
 	switch summary.Kind {
 	case sitemap.RSS, sitemap.Atom, sitemap.JSONFeed:
-		l.by = freshet.ByFeed
+		l.by = crawl.ByFeed
 	}
 	for i := range l.news {
 		l.news[i].Found = l.by
@@ -173,7 +176,7 @@ func (e *Explorer) unlist(ctx context.Context, s *survey, o freshet.Outcome, bef
 		}
 		page.Gone, page.New = o.Began, false
 		gone = append(gone, page)
-		if page.State == freshet.PageWatched {
+		if page.State == crawl.PageWatched {
 			if err := e.ask(ctx, page.Source); err != nil {
 				return err
 			}
@@ -189,7 +192,7 @@ const (
 )
 
 // addIndex begins to watch a sitemap or a feed of a site.
-func (e *Explorer) addIndex(ctx context.Context, s *survey, rawURL string, by freshet.FoundBy) error {
+func (e *Explorer) addIndex(ctx context.Context, s *survey, rawURL string, by crawl.FoundBy) error {
 	at, err := sites.Normalise(s.site.URL, rawURL)
 	if err != nil || !s.site.Site.Finds(by) {
 		return nil
@@ -202,7 +205,7 @@ func (e *Explorer) addIndex(ctx context.Context, s *survey, rawURL string, by fr
 		return nil
 	}
 	index := s.site.Page(indexID(s.site.ID, at), at)
-	index.Index, index.Recipe, index.Expect, index.Keep = true, freshet.Recipe{}, nil, freshet.Keep{Versions: 2}
+	index.Index, index.Recipe, index.Expect, index.Keep = true, reading.Recipe{}, nil, freshet.Keep{Versions: 2}
 	index.Noise, index.Suspect, index.Level = freshet.NoiseOff, suspect.Ignore, objective.ServiceLevel{}
 	index, err = e.cfg.Daemon.AddSource(ctx, index)
 	if errors.Is(err, freshet.ErrConflict) { // it is watched already
@@ -213,7 +216,7 @@ func (e *Explorer) addIndex(ctx context.Context, s *survey, rawURL string, by fr
 		return err
 	}
 	s.indexes[at] = true
-	e.cfg.Log.Info("found a list of pages", "site", s.site.ID, "url", freshet.MaskURL(at))
+	e.cfg.Log.Info("found a list of pages", "site", s.site.ID, "url", mask.URL(at))
 	if hadBefore(index) {
 		return e.readStored(ctx, s, index.ID)
 	}

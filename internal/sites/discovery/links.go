@@ -10,6 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/sites"
 	"freshet/internal/sites/frontier"
 )
@@ -31,14 +32,14 @@ func (e *Explorer) readLinks(ctx context.Context, s *survey, w freshet.SourceWit
 			return err
 		}
 	}
-	if s.site.Site.Finds(freshet.ByFeed) && w.Site != nil {
+	if s.site.Site.Finds(crawl.ByFeed) && w.Site != nil {
 		for _, f := range found.Feeds[:min(len(found.Feeds), mostFeeds)] {
-			if err := e.addIndex(ctx, s, f.URL, freshet.ByFeed); err != nil {
+			if err := e.addIndex(ctx, s, f.URL, crawl.ByFeed); err != nil {
 				return err
 			}
 		}
 	}
-	if !s.site.Site.Finds(freshet.ByLink) || found.NoFollow || depth >= s.site.Site.Links() {
+	if !s.site.Site.Finds(crawl.ByLink) || found.NoFollow || depth >= s.site.Site.Links() {
 		return nil
 	}
 	if found.Cut {
@@ -58,7 +59,7 @@ func (e *Explorer) readLinks(ctx context.Context, s *survey, w freshet.SourceWit
 			return err
 		}
 		if ok {
-			pages = append(pages, frontier.Page{URL: at, Found: freshet.ByLink, Depth: depth + 1, New: !s.notes.Settled.IsZero()})
+			pages = append(pages, frontier.Page{URL: at, Found: crawl.ByLink, Depth: depth + 1, New: !s.notes.Settled.IsZero()})
 		}
 	}
 	if cut := s.traps.Report(); len(cut) > 0 {
@@ -89,8 +90,8 @@ func (e *Explorer) worth(ctx context.Context, s *survey, at, from string) (bool,
 	page, err := e.cfg.Frontier.Page(ctx, s.site.ID, at)
 	switch {
 	case err == nil:
-		s.judged[hash] = page.State != freshet.PageGone // one that is gone may be back
-		return page.State == freshet.PageGone, nil
+		s.judged[hash] = page.State != crawl.PageGone // one that is gone may be back
+		return page.State == crawl.PageGone, nil
 	case !errors.Is(err, freshet.ErrNotFound):
 		return false, err
 	}
@@ -113,16 +114,16 @@ func (e *Explorer) readWishes(ctx context.Context, s *survey, w freshet.SourceWi
 	}
 	switch {
 	case found.NoIndex:
-		return true, e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, freshet.PageRefused)
+		return true, e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, crawl.PageRefused)
 	case found.Canonical != "" && found.Canonical != own:
 		if ok, _ := s.scope.Contains(found.Canonical); !ok {
 			return false, nil
 		}
-		page := frontier.Page{URL: found.Canonical, Found: freshet.ByLink, Depth: depth, New: !s.notes.Settled.IsZero()}
+		page := frontier.Page{URL: found.Canonical, Found: crawl.ByLink, Depth: depth, New: !s.notes.Settled.IsZero()}
 		if err := e.shelve(ctx, s, []frontier.Page{page}); err != nil {
 			return false, err
 		}
-		return true, e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, freshet.PageCovered)
+		return true, e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, crawl.PageCovered)
 	}
 	return false, nil
 }

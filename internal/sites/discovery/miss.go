@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/failure"
 )
 
@@ -27,13 +28,13 @@ func (e *Explorer) miss(ctx context.Context, s *survey, w freshet.SourceWithStat
 		s.blame(o.Ended, w.URL, o.Err)
 		return nil
 	case o.Failure.Is(failure.RobotsDisallow):
-		return e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, freshet.PageRefused)
+		return e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, crawl.PageRefused)
 	case !none, o.Status != http.StatusGone && w.Status.Failures < looksForGone:
 		return nil
 	case w.Status.Head.Number == 0: // it was never there
-		return e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, freshet.PageGone)
+		return e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, crawl.PageGone)
 	}
-	_, err := e.cfg.Daemon.Announce(ctx, w.ID, freshet.PageWent, o.Ended, fmt.Sprintf("the page is gone (%d %s)", o.Status, http.StatusText(o.Status)))
+	_, err := e.cfg.Daemon.Announce(ctx, w.ID, crawl.PageWent, o.Ended, fmt.Sprintf("the page is gone (%d %s)", o.Status, http.StatusText(o.Status)))
 	return told(err)
 }
 
@@ -63,6 +64,6 @@ func (e *Explorer) welcome(ctx context.Context, s *survey, w freshet.SourceWithS
 	if err != nil || !page.New {
 		return told(err)
 	}
-	_, err = e.cfg.Daemon.Announce(ctx, w.ID, freshet.PageCame, o.Ended, "a new page")
+	_, err = e.cfg.Daemon.Announce(ctx, w.ID, crawl.PageCame, o.Ended, "a new page")
 	return told(err)
 }

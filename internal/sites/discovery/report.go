@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/sites"
 	"freshet/internal/sites/frontier"
 )
@@ -20,7 +21,7 @@ type Report struct {
 	Indexes []freshet.SourceWithStatus // sitemaps, feeds and the robots.txt that is looked at for them
 
 	Downloads float64       // of pages that had been seen before, of late
-	Changed   freshet.Range // share of those that brought a change
+	Changed   outlook.Range // share of those that brought a change
 
 	Over     int // pages that are left out because of the limit
 	Traps    []sites.Trap

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/units"
 )
 
@@ -71,7 +72,7 @@ func (e *Explorer) census(ctx context.Context) error {
 // search looks for the indexes of a site, by its robots.txt first.
 func (e *Explorer) search(ctx context.Context, s *survey) error {
 	now := e.cfg.Now()
-	if !s.site.Site.Finds(freshet.BySitemap) || !s.notes.Searched.IsZero() && now.Sub(s.notes.Searched) < searchEvery {
+	if !s.site.Site.Finds(crawl.BySitemap) || !s.notes.Searched.IsZero() && now.Sub(s.notes.Searched) < searchEvery {
 		return nil
 	}
 	at, err := url.Parse(s.site.URL)
@@ -79,7 +80,7 @@ func (e *Explorer) search(ctx context.Context, s *survey) error {
 		return nil
 	}
 	robots := url.URL{Scheme: at.Scheme, Host: at.Host, Path: "/robots.txt"}
-	if err := e.addIndex(ctx, s, robots.String(), freshet.BySitemap); err != nil {
+	if err := e.addIndex(ctx, s, robots.String(), crawl.BySitemap); err != nil {
 		return err
 	}
 	s.notes.Searched, s.dirty = now, true
@@ -93,7 +94,7 @@ func (e *Explorer) guessSitemap(ctx context.Context, s *survey) error {
 		return nil
 	}
 	usual := url.URL{Scheme: at.Scheme, Host: at.Host, Path: "/sitemap.xml"}
-	return e.addIndex(ctx, s, usual.String(), freshet.BySitemap)
+	return e.addIndex(ctx, s, usual.String(), crawl.BySitemap)
 }
 
 // stock takes as many pages off the shelf as can be polled for the first time in the
@@ -141,10 +142,10 @@ func (e *Explorer) stock(ctx context.Context, s *survey, all bool) error {
 // by a link and has turned out to be part of something endless while it waited.
 func (e *Explorer) cutNow(ctx context.Context, s *survey, taken freshet.Source) (bool, error) {
 	if v, unknown := e.cfg.Daemon.MayPoll(taken.URL); !unknown && !v.Allowed && !v.Unreachable {
-		return true, e.cfg.Daemon.SetPage(ctx, s.site.ID, taken.URL, freshet.PageRefused)
+		return true, e.cfg.Daemon.SetPage(ctx, s.site.ID, taken.URL, crawl.PageRefused)
 	}
 	page, err := e.cfg.Frontier.Page(ctx, s.site.ID, taken.URL)
-	if errors.Is(err, freshet.ErrNotFound) || err == nil && page.Found != freshet.ByLink {
+	if errors.Is(err, freshet.ErrNotFound) || err == nil && page.Found != crawl.ByLink {
 		return false, nil
 	}
 	if err != nil {
@@ -154,5 +155,5 @@ func (e *Explorer) cutNow(ctx context.Context, s *survey, taken freshet.Source) 
 		return false, nil
 	}
 	s.notes.Traps, s.dirty = s.traps.Report(), true
-	return true, e.cfg.Daemon.SetPage(ctx, s.site.ID, taken.URL, freshet.PageRefused)
+	return true, e.cfg.Daemon.SetPage(ctx, s.site.ID, taken.URL, crawl.PageRefused)
 }

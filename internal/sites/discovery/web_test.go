@@ -17,6 +17,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
@@ -206,7 +207,7 @@ func (r *rig) told(t *testing.T) (events []string) {
 }
 
 // docs is a site.
-func docs(s freshet.Site) freshet.Source {
+func docs(s crawl.Settings) freshet.Source {
 	return freshet.Source{ID: "docs", URL: "https://docs.example/", Site: &s}
 }
 

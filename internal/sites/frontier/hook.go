@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/store"
 )
 
@@ -23,11 +24,11 @@ func (Hook) PutPage(tx *store.Tx, key int64, src freshet.Source) error {
 		return err
 	}
 	r, found, err := s.find(src.URL, hashOf(src.URL))
-	if err != nil || !found || r.is(freshet.PageWatched) {
+	if err != nil || !found || r.is(crawl.PageWatched) {
 		return err
 	}
 	before := r
-	r.become(freshet.PageWatched)
+	r.become(crawl.PageWatched)
 	r.source = key
 	if err := s.replace(before, r); err != nil {
 		return err
@@ -51,7 +52,7 @@ func (Hook) Removing(tx *store.Tx, key int64, src freshet.Source, purge bool) (m
 	if err != nil || !found {
 		return false, err
 	}
-	if err := of.release(r, freshet.PageRefused, purge); err != nil {
+	if err := of.release(r, crawl.PageRefused, purge); err != nil {
 		return false, err
 	}
 	return false, of.close()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/invalid"
 	"freshet/internal/store"
 )
@@ -19,7 +20,7 @@ import (
 // costs little until it is. Its times are kept to the second.
 type Page struct {
 	URL    string // normalised
-	Found  freshet.FoundBy
+	Found  crawl.FoundBy
 	Depth  int       // links from the first page of the site; 0 if an index lists it
 	Date   time.Time // that an index gives it; zero if none does
 	Listed time.Time // since when an index has listed it; zero if none does
@@ -27,7 +28,7 @@ type Page struct {
 	Seen   time.Time // when it was first found; set by the store if it is zero
 	New    bool      // it came to the site after the site was known: its first capture is a change
 
-	State  freshet.PageState
+	State  crawl.PageState
 	Source freshet.SourceID // that watches it, or did; "" if none ever did
 }
 
@@ -43,15 +44,15 @@ func (c Counts) Known() int { return c.Waiting + c.Watched + c.Gone + c.Refused 
 
 // A Query selects pages of a site.
 type Query struct {
-	State freshet.PageState // "" means all
-	After string            // only those that come after the page with this URL
-	Limit int               // 0 means all
+	State crawl.PageState // "" means all
+	After string          // only those that come after the page with this URL
+	Limit int             // 0 means all
 }
 
 // The states and ways of finding of pages, by their numbers in the table.
 var (
-	states = []freshet.PageState{freshet.PageWaiting, freshet.PageWatched, freshet.PageGone, freshet.PageRefused, freshet.PageCovered}
-	ways   = []freshet.FoundBy{freshet.BySitemap, freshet.ByFeed, freshet.ByLink}
+	states = []crawl.PageState{crawl.PageWaiting, crawl.PageWatched, crawl.PageGone, crawl.PageRefused, crawl.PageCovered}
+	ways   = []crawl.FoundBy{crawl.BySitemap, crawl.ByFeed, crawl.ByLink}
 )
 
 // The flags of a page.
@@ -123,10 +124,10 @@ func readRow[V any](v []V) (r row, err error) {
 }
 
 // is reports whether the page has a state.
-func (r *row) is(state freshet.PageState) bool { return states[r.state] == state }
+func (r *row) is(state crawl.PageState) bool { return states[r.state] == state }
 
 // become gives the page a state.
-func (r *row) become(state freshet.PageState) { r.state = int64(slices.Index(states, state)) }
+func (r *row) become(state crawl.PageState) { r.state = int64(slices.Index(states, state)) }
 
 // second returns a time as it is stored with a page.
 func second(t time.Time) time.Time {
@@ -151,24 +152,24 @@ func (r *row) update(p Page) {
 			r.listed, r.gone = second(p.Listed), time.Time{}
 		}
 	}
-	if p.New && r.is(freshet.PageGone) {
-		r.become(freshet.PageWaiting)
+	if p.New && r.is(crawl.PageGone) {
+		r.become(crawl.PageWaiting)
 	}
 }
 
 // announce records an event of a page. It reports whether the event has happened and was not
 // announced before.
-func (r *row) announce(e freshet.PageEvent) (news bool, err error) {
+func (r *row) announce(e crawl.PageEvent) (news bool, err error) {
 	switch e {
-	case freshet.PageCame:
+	case crawl.PageCame:
 		news = r.flags&flagNew != 0
 		r.flags &^= flagNew
-	case freshet.PageWent:
-		news = r.is(freshet.PageWatched)
-		r.become(freshet.PageGone)
+	case crawl.PageWent:
+		news = r.is(crawl.PageWatched)
+		r.become(crawl.PageGone)
 		r.flags |= flagWent
-	case freshet.PageBack:
-		news = r.is(freshet.PageWatched) && r.flags&flagWent != 0
+	case crawl.PageBack:
+		news = r.is(crawl.PageWatched) && r.flags&flagWent != 0
 		r.flags &^= flagWent
 	default:
 		err = &invalid.Error{Field: "page", Reason: fmt.Sprintf("%.40q is not one of new, gone and back", e)}

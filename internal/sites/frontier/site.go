@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/store"
 )
 
@@ -187,7 +188,7 @@ func (s *site) clear(purge bool) (more bool, err error) {
 	for _, m := range members {
 		r, found, err := s.find(m.url, hashOf(m.url))
 		if err == nil && found && r.source == m.key {
-			err = s.release(r, freshet.PageWaiting, purge)
+			err = s.release(r, crawl.PageWaiting, purge)
 		}
 		if err == nil {
 			err = s.tx.DropSource(freshet.SourceID(m.id), purge)
@@ -203,9 +204,9 @@ func (s *site) clear(purge bool) (more bool, err error) {
 }
 
 // release gives a watched page another state because its source goes.
-func (s *site) release(r row, state freshet.PageState, purge bool) error {
+func (s *site) release(r row, state crawl.PageState, purge bool) error {
 	before := r
-	if r.is(freshet.PageWatched) {
+	if r.is(crawl.PageWatched) {
 		r.become(state)
 	}
 	if purge {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/invalid"
 	"freshet/internal/store"
 )
@@ -174,9 +175,9 @@ func (s *site) promote(r row, now time.Time) (src freshet.Source, ok bool, err e
 	case err != nil && !covered:
 		return src, false, err
 	case covered && conflict.Existing != id:
-		r.become(freshet.PageCovered)
+		r.become(crawl.PageCovered)
 	default: // or the row of the page was lost, and its source was not
-		r.become(freshet.PageWatched)
+		r.become(crawl.PageWatched)
 		r.source, _ = s.tx.SourceKey(id)
 	}
 	return src, !covered, s.replace(before, r)
@@ -221,8 +222,8 @@ func letters(hash int64) string {
 
 // SetPage gives a page another state. Its source, if it is watched, is removed, its history kept. A
 // page that is set waiting can be promoted again. Only PromotePages and AddSource make a page watched.
-func (s *Store) SetPage(ctx context.Context, id freshet.SourceID, url string, state freshet.PageState) error {
-	if state == freshet.PageWatched || !slices.Contains(states, state) {
+func (s *Store) SetPage(ctx context.Context, id freshet.SourceID, url string, state crawl.PageState) error {
+	if state == crawl.PageWatched || !slices.Contains(states, state) {
 		return &invalid.Error{Field: "state", Reason: fmt.Sprintf("a page cannot be set %.40q", state)}
 	}
 	return s.db.Write(ctx, "setting page "+url, func(tx *store.Tx) error {
@@ -241,7 +242,7 @@ func (s *Store) SetPage(ctx context.Context, id freshet.SourceID, url string, st
 		if r.become(state); r == before {
 			return nil
 		}
-		if before.is(freshet.PageWatched) {
+		if before.is(crawl.PageWatched) {
 			src, err := tx.Source(before.source)
 			if err != nil {
 				return err
@@ -264,7 +265,7 @@ func (s *Store) SetPage(ctx context.Context, id freshet.SourceID, url string, st
 // PageWent removes the source, and the page is gone. PageBack follows when a page is watched again
 // that was announced to be gone. PageCame applies only to a page that is New, and no longer is then.
 // What was announced already, or has not happened, gives ErrNotFound.
-func (s *Store) Announce(ctx context.Context, id freshet.SourceID, e freshet.PageEvent, at time.Time, summary string) (c freshet.Change, err error) {
+func (s *Store) Announce(ctx context.Context, id freshet.SourceID, e crawl.PageEvent, at time.Time, summary string) (c freshet.Change, err error) {
 	err = s.db.Write(ctx, "announcing page "+string(id), func(tx *store.Tx) error {
 		key, _ := tx.SourceKey(id)
 		if key == 0 {
@@ -292,7 +293,7 @@ func (s *Store) Announce(ctx context.Context, id freshet.SourceID, e freshet.Pag
 		if c, err = tx.AppendChange(id, at, summary, freshet.Details{Page: e}); err != nil {
 			return err
 		}
-		if e == freshet.PageWent {
+		if e == crawl.PageWent {
 			if err := tx.DropSource(id, false); err != nil {
 				return err
 			}
@@ -309,7 +310,7 @@ func (s *Store) Announce(ctx context.Context, id freshet.SourceID, e freshet.Pag
 type known struct {
 	key   int64
 	id    freshet.SourceID
-	site  *freshet.Site // nil if it is not a site any more
+	site  *crawl.Settings // nil if it is not a site any more
 	base  string
 	count Counts
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
 )
@@ -24,7 +25,7 @@ func capture(t testing.TB, s freshet.Store, id freshet.SourceID, n int) {
 		Outcome:    freshet.Outcome{Source: id, Began: at, Ended: at.Add(time.Second), Result: freshet.Changed, Status: 200, Requests: 1, Dates: []time.Time{at}},
 		Validators: freshet.Validators{ETag: fmt.Sprintf("\"\xe9%d\"", n)},
 		Capture: &freshet.Capture{
-			Recipe: freshet.Recipe{}.Key(), Text: text, Hash: freshet.HashOf(text), Title: "a \x00 title \xff",
+			Recipe: reading.Recipe{}.Key(), Text: text, Hash: freshet.HashOf(text), Title: "a \x00 title \xff",
 			Raw: freshet.Raw{Status: 200, URL: "https://a.example/", Header: http.Header{"Content-Type": {"text/html"}}, Body: append([]byte("<p>"), text...)},
 		},
 	})

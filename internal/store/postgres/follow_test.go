@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/freshet/suspect"
 	"freshet/internal/sites/frontier"
@@ -125,7 +126,7 @@ func (e *editor) step() {
 // site makes a site, edits it, or takes pages of it.
 func (e *editor) site(ctx context.Context) error {
 	const id = "site"
-	site := freshet.Source{ID: id, URL: "https://site.example/", Site: &freshet.Site{}, Tags: []string{fmt.Sprint(e.r.IntN(3))}}
+	site := freshet.Source{ID: id, URL: "https://site.example/", Site: &crawl.Settings{}, Tags: []string{fmt.Sprint(e.r.IntN(3))}}
 	if _, err := e.store.AddSource(ctx, site); err == nil || !errors.Is(err, freshet.ErrConflict) {
 		return err
 	}
@@ -136,7 +137,7 @@ func (e *editor) site(ctx context.Context) error {
 		_, err := frontier.NewStore(e.store.DB()).PromotePages(ctx, id, 1)
 		return err
 	}
-	_, _, err := frontier.NewStore(e.store.DB()).AddPages(ctx, id, []frontier.Page{{URL: fmt.Sprintf("https://site.example/%d", e.r.IntN(20)), Found: freshet.ByLink, Depth: 1}})
+	_, _, err := frontier.NewStore(e.store.DB()).AddPages(ctx, id, []frontier.Page{{URL: fmt.Sprintf("https://site.example/%d", e.r.IntN(20)), Found: crawl.ByLink, Depth: 1}})
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	"freshet/internal/auth"
 	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
 	"freshet/internal/sites/frontier"
@@ -125,7 +126,7 @@ func TestOpensTheOldestFormat(t *testing.T) {
 	text := []byte("state six")
 	_, c, err := s.Commit(ctx, freshet.Record{
 		Outcome: freshet.Outcome{Source: "page", Began: time.Now(), Ended: time.Now(), Result: freshet.Changed, Status: 200, Requests: 1},
-		Capture: &freshet.Capture{Recipe: freshet.Recipe{}.Key(), Text: text, Hash: freshet.HashOf(text), Raw: freshet.Raw{Status: 200, URL: w.URL, Body: text}},
+		Capture: &freshet.Capture{Recipe: reading.Recipe{}.Key(), Text: text, Hash: freshet.HashOf(text), Raw: freshet.Raw{Status: 200, URL: w.URL, Body: text}},
 	})
 	if err != nil || c.Seq != 5 || c.Number != 6 {
 		t.Errorf("the next change is %+v: %v", c, err)

@@ -16,6 +16,8 @@ import (
 	"freshet/internal/auth"
 	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
 	"freshet/internal/sites/frontier"
@@ -49,7 +51,7 @@ func rich(t *testing.T) string {
 			do(err)
 			r := freshet.Record{Outcome: freshet.Outcome{Source: id, Began: at, Ended: at.Add(time.Second), Result: freshet.Failed, Failure: "timeout", Err: "it took too long", Requests: 1}}
 			if n%4 == 0 {
-				r.Outcome.Word = &freshet.Word{Pages: []freshet.PageWord{{Page: freshet.PageKey(n), Date: at}}}
+				r.Outcome.Word = &evidence.IndexHint{Pages: []evidence.PageHint{{Page: crawl.PageKey(n), Date: at}}}
 			}
 			if n%3 != 0 {
 				text := crashText(id, n)
@@ -64,17 +66,17 @@ func rich(t *testing.T) string {
 			do(err)
 		}
 	}
-	_, err := s.AddSource(ctx, freshet.Source{ID: "site", URL: "https://site.example/", Tags: []string{"t"}, Site: &freshet.Site{}})
+	_, err := s.AddSource(ctx, freshet.Source{ID: "site", URL: "https://site.example/", Tags: []string{"t"}, Site: &crawl.Settings{}})
 	do(err)
 	var pages []frontier.Page
 	for n := range 40 {
-		pages = append(pages, frontier.Page{URL: fmt.Sprintf("https://site.example/%d", n), Found: freshet.ByLink, Depth: 1, Date: noon, Listed: noon, Gone: noon, Seen: noon})
+		pages = append(pages, frontier.Page{URL: fmt.Sprintf("https://site.example/%d", n), Found: crawl.ByLink, Depth: 1, Date: noon, Listed: noon, Gone: noon, Seen: noon})
 	}
 	_, _, err = frontier.NewStore(s.DB()).AddPages(ctx, "site", pages)
 	do(err)
 	taken, err := frontier.NewStore(s.DB()).PromotePages(ctx, "site", 5)
 	do(err)
-	_, err = frontier.NewStore(s.DB()).Announce(ctx, taken[0].ID, freshet.PageWent, noon.Add(time.Hour), "gone")
+	_, err = frontier.NewStore(s.DB()).Announce(ctx, taken[0].ID, crawl.PageWent, noon.Add(time.Hour), "gone")
 	do(err)
 	do(s.RemoveSource(ctx, "gone", true))
 	do(s.RemoveSource(ctx, "c", false))

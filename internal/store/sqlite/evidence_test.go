@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 	"freshet/internal/store/sqlite"
 )
 
@@ -56,10 +58,10 @@ func BenchmarkIndexOutcome(b *testing.B) {
 	for _, pages := range []int{0, 1000, 50_000} {
 		o := freshet.Outcome{Source: "a", Status: 200, Requests: 1}
 		if pages > 0 {
-			o.Word = &freshet.Word{}
+			o.Word = &evidence.IndexHint{}
 		}
 		for i := range pages {
-			o.Word.Pages = append(o.Word.Pages, freshet.PageWord{Page: freshet.PageKeyOf(fmt.Sprintf("https://a.example/%d", i)), Date: noon.Add(-time.Duration(i*i) * time.Second)})
+			o.Word.Pages = append(o.Word.Pages, evidence.PageHint{Page: crawl.PageKeyOf(fmt.Sprintf("https://a.example/%d", i)), Date: noon.Add(-time.Duration(i*i) * time.Second)})
 		}
 		b.Run(fmt.Sprintf("pages=%d", pages), func(b *testing.B) {
 			s := open(b, sqlite.Config{Dir: b.TempDir()})

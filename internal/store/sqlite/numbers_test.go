@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/store/sqlite"
 )
 
@@ -19,7 +20,7 @@ import (
 func captured(id freshet.SourceID, at time.Time, text string) freshet.Record {
 	return freshet.Record{
 		Outcome: freshet.Outcome{Source: id, Began: at, Ended: at.Add(time.Second), Result: freshet.Changed, Status: http.StatusOK, Requests: 1},
-		Capture: &freshet.Capture{Recipe: freshet.Recipe{}.Key(), Text: []byte(text), Hash: freshet.HashOf([]byte(text)), Raw: freshet.Raw{Status: http.StatusOK, Body: []byte(text)}},
+		Capture: &freshet.Capture{Recipe: reading.Recipe{}.Key(), Text: []byte(text), Hash: freshet.HashOf([]byte(text)), Raw: freshet.Raw{Status: http.StatusOK, Body: []byte(text)}},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
@@ -18,7 +19,7 @@ func somePages(from, to int) []frontier.Page {
 	pages := make([]frontier.Page, 0, to-from)
 	for i := from; i < to; i++ {
 		pages = append(pages, frontier.Page{
-			URL: fmt.Sprintf("https://docs.example/guide/section-%03d/a-page-of-it-%06d", i%300, i), Found: freshet.BySitemap,
+			URL: fmt.Sprintf("https://docs.example/guide/section-%03d/a-page-of-it-%06d", i%300, i), Found: crawl.BySitemap,
 			Date: noon.Add(-time.Duration(i) * time.Minute), Listed: noon, Seen: noon,
 		})
 	}
@@ -29,7 +30,7 @@ func somePages(from, to int) []frontier.Page {
 func shelved(b *testing.B, dir string, n int) *sqlite.Store {
 	b.Helper()
 	s := open(b, sqlite.Config{Dir: dir})
-	if _, err := s.AddSource(b.Context(), freshet.Source{ID: "docs", URL: "https://docs.example/", Site: &freshet.Site{Limit: freshet.MostSitePages}}); err != nil {
+	if _, err := s.AddSource(b.Context(), freshet.Source{ID: "docs", URL: "https://docs.example/", Site: &crawl.Settings{Limit: crawl.MaxPages}}); err != nil {
 		b.Fatal(err)
 	}
 	for from := 0; from < n; from += 50_000 {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/invalid"
 	"freshet/internal/sinks"
 	"freshet/internal/store/sqlite"
@@ -388,7 +389,7 @@ func TestNoPagesWithoutSiteHook(t *testing.T) {
 		freshet.Source
 		refused bool
 	}{
-		{Source: freshet.Source{ID: "site", URL: "https://a.example/", Site: &freshet.Site{}}},
+		{Source: freshet.Source{ID: "site", URL: "https://a.example/", Site: &crawl.Settings{}}},
 		{Source: freshet.Source{ID: "page", URL: "https://a.example/p", Of: "site"}, refused: true},
 	} {
 		if _, err := s.AddSource(t.Context(), src.Source); (err != nil) != src.refused {

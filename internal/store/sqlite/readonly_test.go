@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
@@ -63,13 +64,13 @@ func TestPagesReadOnly(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
 	s := open(t, sqlite.Config{Dir: dir})
 	defer s.Close()
-	site, err := s.AddSource(ctx, freshet.Source{ID: "docs", URL: "https://docs.example/", Site: &freshet.Site{}})
+	site, err := s.AddSource(ctx, freshet.Source{ID: "docs", URL: "https://docs.example/", Site: &crawl.Settings{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := open(t, sqlite.Config{Dir: dir, ReadOnly: true})
 	defer r.Close()
-	pages := []frontier.Page{{URL: "https://docs.example/1", Found: freshet.ByLink}, {URL: "https://docs.example/2", Found: freshet.ByLink}}
+	pages := []frontier.Page{{URL: "https://docs.example/1", Found: crawl.ByLink}, {URL: "https://docs.example/2", Found: crawl.ByLink}}
 	if _, _, err := frontier.NewStore(s.DB()).AddPages(ctx, "docs", pages); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/search"
 	"freshet/internal/store/sqlite"
 )
@@ -21,7 +22,7 @@ func seen(t testing.TB, s *sqlite.Store, id freshet.SourceID, at time.Time, text
 	_, _, err := s.Commit(t.Context(), freshet.Record{
 		Outcome: freshet.Outcome{Source: id, Began: at, Ended: at, Result: freshet.Changed, Status: 200, Requests: 1},
 		Capture: &freshet.Capture{
-			Recipe: freshet.Recipe{}.Key(), Text: []byte(text), Hash: freshet.HashOf([]byte(text)),
+			Recipe: reading.Recipe{}.Key(), Text: []byte(text), Hash: freshet.HashOf([]byte(text)),
 			Raw: freshet.Raw{Status: 200, Header: http.Header{}, Body: []byte(text)},
 		},
 	})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/diskfault"
@@ -33,7 +34,7 @@ func shelve(ctx context.Context, s *sqlite.Store, say func(shelfAck)) error {
 	for site := 0; ; site++ {
 		id := freshet.SourceID(fmt.Sprintf("site%d", site))
 		base := fmt.Sprintf("https://%s.example/", id)
-		_, err := s.AddSource(ctx, freshet.Source{ID: id, URL: base, Site: &freshet.Site{}})
+		_, err := s.AddSource(ctx, freshet.Source{ID: id, URL: base, Site: &crawl.Settings{}})
 		if errors.Is(err, freshet.ErrConflict) {
 			continue // of a run before
 		}
@@ -44,7 +45,7 @@ func shelve(ctx context.Context, s *sqlite.Store, say func(shelfAck)) error {
 		for n := range 6 {
 			var pages []frontier.Page
 			for i := range 300 {
-				pages = append(pages, frontier.Page{URL: fmt.Sprintf("%s%d-%d", base, n, i), Found: freshet.BySitemap, Listed: noon})
+				pages = append(pages, frontier.Page{URL: fmt.Sprintf("%s%d-%d", base, n, i), Found: crawl.BySitemap, Listed: noon})
 			}
 			added, _, err := frontier.NewStore(s.DB()).AddPages(ctx, id, pages)
 			if err != nil {
@@ -59,7 +60,7 @@ func shelve(ctx context.Context, s *sqlite.Store, say func(shelfAck)) error {
 			ack.taken += len(taken)
 			say(ack)
 			for _, src := range taken[:10] {
-				if _, err := frontier.NewStore(s.DB()).Announce(ctx, src.ID, freshet.PageWent, noon, "gone"); err != nil {
+				if _, err := frontier.NewStore(s.DB()).Announce(ctx, src.ID, crawl.PageWent, noon, "gone"); err != nil {
 					return err
 				}
 				ack.gone++
@@ -100,7 +101,7 @@ func wholeShelf(t *testing.T, s *sqlite.Store, ack shelfAck) {
 			continue
 		}
 		pages[w.Of]++
-		if p, err := frontier.NewStore(s.DB()).Page(t.Context(), w.Of, w.URL); err != nil || p.State != freshet.PageWatched || p.Source != w.ID {
+		if p, err := frontier.NewStore(s.DB()).Page(t.Context(), w.Of, w.URL); err != nil || p.State != crawl.PageWatched || p.Source != w.ID {
 			t.Errorf("source %s watches page %+v: %v", w.ID, p, err)
 		}
 	}
@@ -123,7 +124,7 @@ func wholeShelf(t *testing.T, s *sqlite.Store, ack shelfAck) {
 	changes, problem := s.Changes(t.Context(), freshet.ChangeQuery{})
 	told := 0
 	for _, c := range changes {
-		if strings.HasPrefix(string(c.Source), string(id)+".") && c.Details.Page == freshet.PageWent {
+		if strings.HasPrefix(string(c.Source), string(id)+".") && c.Details.Page == crawl.PageWent {
 			told++
 		}
 	}
@@ -237,7 +238,7 @@ func TestPowerLossOfShelf(t *testing.T) {
 // is left can be taken and removed as before.
 func TestPowerLossWhileASiteGoes(t *testing.T) {
 	const pages = 230
-	site := freshet.Source{ID: "docs", URL: "https://docs.example/", Site: &freshet.Site{}}
+	site := freshet.Source{ID: "docs", URL: "https://docs.example/", Site: &crawl.Settings{}}
 	ways := map[string]func(context.Context, *sqlite.Store) error{
 		"removed": func(ctx context.Context, s *sqlite.Store) error { return s.RemoveSource(ctx, "docs", false) },
 		"purged":  func(ctx context.Context, s *sqlite.Store) error { return s.RemoveSource(ctx, "docs", true) },
@@ -263,7 +264,7 @@ func TestPowerLossWhileASiteGoes(t *testing.T) {
 				go func() {
 					defer close(busy)
 					for n := 0; ; n++ {
-						_, _, err := frontier.NewStore(s.DB()).AddPages(t.Context(), "docs", []frontier.Page{{URL: fmt.Sprintf("%slate%d", site.URL, n), Found: freshet.ByLink}})
+						_, _, err := frontier.NewStore(s.DB()).AddPages(t.Context(), "docs", []frontier.Page{{URL: fmt.Sprintf("%slate%d", site.URL, n), Found: crawl.ByLink}})
 						if err == nil {
 							_, err = frontier.NewStore(s.DB()).PromotePages(t.Context(), "docs", 1)
 						}
@@ -315,7 +316,7 @@ func stock(t *testing.T, s *sqlite.Store, site freshet.Source, n int) {
 	}
 	var pages []frontier.Page
 	for i := range n {
-		pages = append(pages, frontier.Page{URL: fmt.Sprint(site.URL, i), Found: freshet.BySitemap})
+		pages = append(pages, frontier.Page{URL: fmt.Sprint(site.URL, i), Found: crawl.BySitemap})
 	}
 	if err == nil {
 		_, _, err = frontier.NewStore(s.DB()).AddPages(t.Context(), site.ID, pages)

@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/sched"
 	"freshet/internal/store/sqlite"
 )
@@ -139,7 +140,7 @@ func commitVersion(ctx context.Context, store *sqlite.Store, i, n int, at time.T
 	text := fmt.Appendf(nil, "Page %d\nversion %d\nsaid %x of it\n", i, n, i*n)
 	o := freshet.Outcome{Source: sourceID(i), Since: at.Add(-12 * time.Hour), Began: at, Ended: at.Add(50 * time.Millisecond), Result: freshet.Changed, Status: 200, Requests: 1}
 	_, _, err := store.Commit(ctx, freshet.Record{Outcome: o, Capture: &freshet.Capture{
-		Recipe: freshet.Recipe{}.Key(), Text: text, Hash: freshet.HashOf(text), Title: fmt.Sprintf("Title of page %d", i), Summary: fmt.Sprintf("version %d", n),
+		Recipe: reading.Recipe{}.Key(), Text: text, Hash: freshet.HashOf(text), Title: fmt.Sprintf("Title of page %d", i), Summary: fmt.Sprintf("version %d", n),
 		Raw: freshet.Raw{Status: 200, URL: "http://page.example/", Body: text},
 	}})
 	if err != nil || !fails {

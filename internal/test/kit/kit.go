@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // Patience is how long a test waits for something that happens at once on an idle machine.
@@ -51,7 +52,7 @@ func Changed(id freshet.SourceID, text, summary string) freshet.Record {
 	return freshet.Record{
 		Outcome: freshet.Outcome{Source: id, Since: now.Add(-time.Minute), Began: now, Ended: now, Result: freshet.Changed, Status: 200, Requests: 1},
 		Capture: &freshet.Capture{
-			Recipe: freshet.Recipe{}.Key(), Text: []byte(text), Hash: freshet.HashOf([]byte(text)), Summary: summary,
+			Recipe: reading.Recipe{}.Key(), Text: []byte(text), Hash: freshet.HashOf([]byte(text)), Summary: summary,
 			Raw: freshet.Raw{Status: 200, URL: "http://page.example/", Body: []byte(text)},
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/sched"
 )
 
@@ -148,7 +149,7 @@ func (o *operator) listed() (all []freshet.Source) {
 			ID: freshet.SourceID(p.id), URL: o.site.pages[p.id].url(), Name: "as added", MaxGap: p.gap, Origin: freshet.FromFile,
 		}
 		for _, step := range p.read() {
-			s.Recipe.Read = append(s.Recipe.Read, freshet.Step{Name: step})
+			s.Recipe.Read = append(s.Recipe.Read, reading.Step{Name: step})
 		}
 		all = append(all, s)
 	}

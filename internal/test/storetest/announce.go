@@ -2,13 +2,14 @@ package storetest
 
 import (
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/invalid"
 	"freshet/internal/sinks"
 	"freshet/internal/sites/frontier"
 )
 
 // told fails the test unless what happened to a page is told as a change of it, once.
-func (b *bench) told(id freshet.SourceID, what freshet.PageEvent, n int, want freshet.Change) freshet.Change {
+func (b *bench) told(id freshet.SourceID, what crawl.PageEvent, n int, want freshet.Change) freshet.Change {
 	b.Helper()
 	c, err := b.Announce(b.Context(), id, what, minute(n), "the page is "+string(what))
 	b.ok("telling that the page is "+string(what), err)
@@ -30,7 +31,7 @@ func (b *bench) told(id freshet.SourceID, what freshet.PageEvent, n int, want fr
 var announceTests = []test{
 	{"a page that comes, goes and comes back is told as a change", func(b *bench) {
 		b.addSource(docs)
-		b.shelve(frontier.Page{URL: pageURL(1), Found: freshet.BySitemap, Seen: noon, New: true})
+		b.shelve(frontier.Page{URL: pageURL(1), Found: crawl.BySitemap, Seen: noon, New: true})
 		s := b.take(1)[0]
 		label := freshet.Label{URL: s.URL, Tags: []string{"a"}}
 		b.commit(saw(s.ID, minute(1), freshet.First, "one"))
@@ -39,23 +40,23 @@ var announceTests = []test{
 		if !b.page(s.URL).New {
 			b.Error("the page is not new before that is told")
 		}
-		_, err := b.Announce(b.Context(), s.ID, freshet.PageBack, minute(1), "")
+		_, err := b.Announce(b.Context(), s.ID, crawl.PageBack, minute(1), "")
 		b.is("telling that it is back before it went", err, freshet.ErrNotFound)
-		b.told(s.ID, freshet.PageCame, 2, freshet.Change{Seq: 1, Number: 1, To: one, After: minute(1), Label: label})
+		b.told(s.ID, crawl.PageCame, 2, freshet.Change{Seq: 1, Number: 1, To: one, After: minute(1), Label: label})
 		if b.page(s.URL).New {
 			b.Error("the page is new after that was told")
 		}
 		b.reopen()
-		b.told(s.ID, freshet.PageWent, 4, freshet.Change{Seq: 2, Number: 1, From: one, To: one, After: minute(1), Label: label})
+		b.told(s.ID, crawl.PageWent, 4, freshet.Change{Seq: 2, Number: 1, From: one, To: one, After: minute(1), Label: label})
 		b.counts(0, 0, 1, 0, 0)
 		_, err = b.Source(b.Context(), s.ID)
 		b.is("the source of a page that went", err, freshet.ErrNotFound)
 
-		b.shelveAgain([]frontier.Page{{URL: s.URL, Found: freshet.ByLink}}, false)
+		b.shelveAgain([]frontier.Page{{URL: s.URL, Found: crawl.ByLink}}, false)
 		b.counts(0, 0, 1, 0, 0)
-		b.shelveAgain([]frontier.Page{{URL: s.URL, Found: freshet.ByLink}}, true)
+		b.shelveAgain([]frontier.Page{{URL: s.URL, Found: crawl.ByLink}}, true)
 		b.counts(1, 0, 0, 0, 0)
-		for _, what := range []freshet.PageEvent{freshet.PageBack, freshet.PageWent, freshet.PageCame} {
+		for _, what := range []crawl.PageEvent{crawl.PageBack, crawl.PageWent, crawl.PageCame} {
 			_, err = b.Announce(b.Context(), s.ID, what, minute(5), "")
 			b.is("telling of it while it waits", err, freshet.ErrNotFound)
 		}
@@ -63,7 +64,7 @@ var announceTests = []test{
 		if back := b.take(1)[0]; back.ID != s.ID || b.text(s.ID, 1) != "one" {
 			b.Errorf("it comes back as %+v, want with its history as %s", back, s.ID)
 		}
-		b.told(s.ID, freshet.PageBack, 6, freshet.Change{Seq: 3, Number: 1, From: one, To: one, After: minute(1), Label: label})
+		b.told(s.ID, crawl.PageBack, 6, freshet.Change{Seq: 3, Number: 1, From: one, To: one, After: minute(1), Label: label})
 		_, c := b.commit(saw(s.ID, minute(9), freshet.Changed, "two"))
 		if c.Seq != 4 || c.Number != 2 || c.From != one {
 			b.Errorf("the change after that is %+v", c)
@@ -71,26 +72,26 @@ var announceTests = []test{
 		if st := b.watched(s.ID).Status; st.Changes != 4 {
 			b.Errorf("the standing is %+v", st)
 		}
-		b.told(s.ID, freshet.PageWent, 11, freshet.Change{Seq: 5, Number: 2, From: c.To, To: c.To, After: minute(9), Label: label})
+		b.told(s.ID, crawl.PageWent, 11, freshet.Change{Seq: 5, Number: 2, From: c.To, To: c.To, After: minute(9), Label: label})
 	}},
 	{"a page that was there all along is not told to be new", func(b *bench) {
 		b.shelved(1)
 		s := b.take(1)[0]
-		_, err := b.Announce(b.Context(), s.ID, freshet.PageCame, noon, "")
+		_, err := b.Announce(b.Context(), s.ID, crawl.PageCame, noon, "")
 		b.is("telling that it is new", err, freshet.ErrNotFound)
 		_, err = b.Announce(b.Context(), s.ID, "odd", noon, "")
 		if field, _ := invalid.FieldOf(err); field != "page" {
 			b.Errorf("telling something odd gives %v", err)
 		}
 		b.ok("remove", b.RemoveSource(b.Context(), s.ID, false))
-		_, err = b.Announce(b.Context(), s.ID, freshet.PageWent, noon, "")
+		_, err = b.Announce(b.Context(), s.ID, crawl.PageWent, noon, "")
 		b.is("telling that one is gone which somebody removed", err, freshet.ErrNotFound)
 	}},
 	{"what happened to a page is delivered like every change", func(b *bench) {
 		b.shelved(1)
 		s := b.take(1)[0]
 		b.ok("begin", b.Advance(b.Context(), "hook", sinks.Position{}, nil))
-		c, err := b.Announce(b.Context(), s.ID, freshet.PageWent, minute(1), "gone")
+		c, err := b.Announce(b.Context(), s.ID, crawl.PageWent, minute(1), "gone")
 		b.ok("telling that it is gone", err)
 		b.ok("wait", b.Wait(b.Context(), 0))
 		for _, q := range []freshet.ChangeQuery{{}, {Source: s.ID}} { // although no version was captured
@@ -100,7 +101,7 @@ var announceTests = []test{
 		}
 		b.ok("advance", b.Advance(b.Context(), "hook", sinks.PositionOf(c), []sinks.NewDelivery{{Cursor: c.Cursor}}))
 		debts, _, err := b.DueDeliveries(b.Context(), "hook", minute(1), 10)
-		if err != nil || len(debts) != 1 || debts[0].Change.Details.Page != freshet.PageWent {
+		if err != nil || len(debts) != 1 || debts[0].Change.Details.Page != crawl.PageWent {
 			b.Errorf("the debts are %+v: %v", debts, err)
 		}
 	}},
@@ -164,7 +165,7 @@ var announceTests = []test{
 		site := b.shelved(3)
 		site.URL = "https://moved.example/"
 		b.ok("an edit", b.UpdateSource(b.Context(), site))
-		b.shelve(frontier.Page{URL: "https://moved.example/x", Found: freshet.ByLink})
+		b.shelve(frontier.Page{URL: "https://moved.example/x", Found: crawl.ByLink})
 		b.reopen()
 		for i := range 3 {
 			b.page(pageURL(i))

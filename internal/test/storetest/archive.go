@@ -7,6 +7,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 )
 
@@ -217,7 +218,7 @@ var archiveTests = []test{
 		b.add("a")
 		b.history("a", 2)
 		r := saw("a", minute(5), freshet.First, "read otherwise")
-		r.Capture.Recipe = freshet.Recipe{CSS: "p"}.Key()
+		r.Capture.Recipe = reading.Recipe{CSS: "p"}.Key()
 		o, c := b.commit(r)
 		if o.Version != 3 || c.Cursor != 0 || c.Seq != 0 || c.Source != "" {
 			b.Errorf("the outcome is %+v with the change %+v, want version 3 and no change", o, c)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn/imported"
 )
 
 // beliefs returns what an estimator has saved.
@@ -121,16 +122,16 @@ var beliefTests = []test{
 	}},
 	{"what was given of a source is kept with it and can be taken back", func(b *bench) {
 		b.add("a")
-		given, err := freshet.Chances{Rate: new(2.0), Until: noon.Add(time.Hour), Times: []freshet.Chance{{At: noon, Chance: new(0.25)}}}.Given(noon)
+		given, err := imported.Forecast{Rate: new(2.0), Until: noon.Add(time.Hour), Times: []imported.Chance{{At: noon, Chance: new(0.25)}}}.Given(noon)
 		b.ok("chances", err)
-		belief := freshet.State{Source: "a", Key: freshet.ChancesState, Value: given.Memory()}
+		belief := freshet.State{Source: "a", Key: imported.ForecastState, Value: given.Memory()}
 		b.ok("save", b.SaveState(b.Context(), []freshet.State{belief}))
 		b.ok("remove", b.RemoveSource(b.Context(), "a", false))
-		same(b, "the chances of watched sources", b.beliefs(freshet.ChancesState), nil)
+		same(b, "the chances of watched sources", b.beliefs(imported.ForecastState), nil)
 		b.add("a")
 		b.reopen()
-		same(b, "the chances of a source that came back", b.beliefs(freshet.ChancesState), []freshet.State{belief})
-		read, there, err := freshet.ParseChances(b.beliefs(freshet.ChancesState)[0].Value)
+		same(b, "the chances of a source that came back", b.beliefs(imported.ForecastState), []freshet.State{belief})
+		read, there, err := imported.ParseForecast(b.beliefs(imported.ForecastState)[0].Value)
 		b.ok("chances", err)
 		same(b, "the chances", read, given)
 		if belief.Value = nil; !there {
@@ -138,9 +139,9 @@ var beliefTests = []test{
 		}
 		b.ok("save", b.SaveState(b.Context(), []freshet.State{belief}))
 		b.reopen()
-		belief, err = b.State(b.Context(), freshet.ChancesState, "a")
+		belief, err = b.State(b.Context(), imported.ForecastState, "a")
 		b.ok("belief", err)
-		if read, there, err = freshet.ParseChances(belief.Value); there || err != nil {
+		if read, there, err = imported.ParseForecast(belief.Value); there || err != nil {
 			b.Errorf("%+v are there when they were taken back, or %v", read, err)
 		}
 	}},

@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 	"freshet/internal/sinks"
 )
@@ -16,7 +17,7 @@ var catalogTests = []test{
 	{"a source comes back as it was added", func(b *bench) {
 		want := freshet.Source{
 			ID: "a-1.b_C", URL: "https://a.example/?q=é", Name: "Ä page", Tags: []string{"news", "æ"},
-			Recipe: freshet.Recipe{Kind: freshet.HTML, CSS: "main > p"}, Weight: 2.5, Paused: true,
+			Recipe: reading.Recipe{Kind: reading.HTML, CSS: "main > p"}, Weight: 2.5, Paused: true,
 			Life: objective.Visibility{Kind: objective.VisibleLast, N: 3}, Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: 0.9}, Cost: 4,
 			MinGap: time.Minute, MaxGap: time.Hour, Keep: freshet.Keep{Age: time.Hour, Versions: 7, Bytes: 1 << 40},
 			Level:  objective.ServiceLevel{Share: 0.995, Within: 90 * time.Second},
@@ -55,7 +56,7 @@ var catalogTests = []test{
 		if c, ok := errors.AsType[*freshet.ConflictError](err); !ok || c.Existing != "a" {
 			b.Errorf("adding %s twice gives %v, want a ConflictError that names a", a.URL, err)
 		}
-		b.addSource(freshet.Source{ID: "c", URL: a.URL, Recipe: freshet.Recipe{CSS: "p"}})
+		b.addSource(freshet.Source{ID: "c", URL: a.URL, Recipe: reading.Recipe{CSS: "p"}})
 	}},
 	{"an ID that is taken is a conflict", func(b *bench) {
 		b.add("a")

@@ -5,16 +5,18 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/evidence"
 )
 
 // spoke returns the record of a poll that found an index as it was but for what it says
 // of so many pages.
 func spoke(id freshet.SourceID, at time.Time, pages int) freshet.Record {
 	r := saw(id, at, freshet.Unchanged, "")
-	r.Outcome.Word = &freshet.Word{Kind: freshet.SitemapIndex}
+	r.Outcome.Word = &evidence.IndexHint{Kind: evidence.SitemapIndex}
 	for i := range pages {
-		r.Outcome.Word.Pages = append(r.Outcome.Word.Pages, freshet.PageWord{
-			Page: freshet.PageKeyOf(fmt.Sprintf("https://%s.example/%d", id, i)), Date: at.Add(-time.Duration(i) * time.Second),
+		r.Outcome.Word.Pages = append(r.Outcome.Word.Pages, evidence.PageHint{
+			Page: crawl.PageKeyOf(fmt.Sprintf("https://%s.example/%d", id, i)), Date: at.Add(-time.Duration(i) * time.Second),
 		})
 	}
 	return r
@@ -27,18 +29,18 @@ var evidenceTests = []test{
 		cases := []freshet.Outcome{
 			{},
 			{Cause: freshet.ByPush, Pushed: odd},
-			{Foretold: &freshet.Foretelling{}},
-			{Foretold: &freshet.Foretelling{Rests: 1<<5 | 1<<freshet.RestDays}, Dates: []time.Time{minute(3)}},
-			{Foretold: &freshet.Foretelling{Next: []freshet.NextWord{
-				{By: freshet.NextByFeed, At: minute(100), Every: time.Hour}, {By: freshet.NextByText, At: odd, Zoneless: true, Dayless: true}, {By: freshet.NextByField, At: minute(-5)},
+			{Foretold: &evidence.Announcement{}},
+			{Foretold: &evidence.Announcement{Rests: 1<<5 | 1<<evidence.RestDays}, Dates: []time.Time{minute(3)}},
+			{Foretold: &evidence.Announcement{Next: []evidence.Next{
+				{By: evidence.NextByFeed, At: minute(100), Every: time.Hour}, {By: evidence.NextByText, At: odd, Zoneless: true, Dayless: true}, {By: evidence.NextByField, At: minute(-5)},
 			}}},
 			{Dates: []time.Time{minute(5), minute(3), minute(-50_000)}},
 			{Dates: []time.Time{odd, minute(3)}},
-			{Word: &freshet.Word{Kind: freshet.HubIndex, From: minute(1)}},
-			{Word: &freshet.Word{Claims: []freshet.PageClaim{{Page: 7, Freq: freshet.ParseChangeFreq("never")}, {Page: 1<<64 - 1}}}},
-			{Word: &freshet.Word{From: minute(1), Pages: []freshet.PageWord{{Page: 7, Date: odd}}, Claims: []freshet.PageClaim{{Page: 9, Freq: freshet.ParseChangeFreq("daily")}}}},
-			{Word: &freshet.Word{Pages: []freshet.PageWord{{Page: 7, Date: minute(2)}, {Page: 1<<64 - 1, Gone: true}, {Page: 0}, {Page: 3, Date: minute(-9_000_000)}}}},
-			{Dates: []time.Time{minute(5)}, Word: &freshet.Word{Kind: freshet.FeedIndex, From: odd, Pages: []freshet.PageWord{{Page: 7, Date: time.Unix(-1<<33, 5).UTC()}, {Page: 8, Date: odd}, {Page: 9, Date: time.Unix(1<<33, 7).UTC()}}}},
+			{Word: &evidence.IndexHint{Kind: evidence.HubIndex, From: minute(1)}},
+			{Word: &evidence.IndexHint{Claims: []evidence.PageClaim{{Page: 7, Freq: evidence.ParseChangeFreq("never")}, {Page: 1<<64 - 1}}}},
+			{Word: &evidence.IndexHint{From: minute(1), Pages: []evidence.PageHint{{Page: 7, Date: odd}}, Claims: []evidence.PageClaim{{Page: 9, Freq: evidence.ParseChangeFreq("daily")}}}},
+			{Word: &evidence.IndexHint{Pages: []evidence.PageHint{{Page: 7, Date: minute(2)}, {Page: 1<<64 - 1, Gone: true}, {Page: 0}, {Page: 3, Date: minute(-9_000_000)}}}},
+			{Dates: []time.Time{minute(5)}, Word: &evidence.IndexHint{Kind: evidence.FeedIndex, From: odd, Pages: []evidence.PageHint{{Page: 7, Date: time.Unix(-1<<33, 5).UTC()}, {Page: 8, Date: odd}, {Page: 9, Date: time.Unix(1<<33, 7).UTC()}}}},
 		}
 		var all []freshet.Outcome
 		for i, said := range cases {

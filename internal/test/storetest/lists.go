@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/suspect"
 	"freshet/internal/invalid"
 )
@@ -73,7 +74,7 @@ func (m *listMachine) said(rt *rapid.T, id freshet.SourceID) freshet.Source {
 		Tags: rapid.SliceOfNDistinct(rapid.SampledFrom(listTags), 0, 2, rapid.ID).Draw(rt, "tags"),
 	}
 	if id == "site" {
-		s.Site = &freshet.Site{Limit: 9}
+		s.Site = &crawl.Settings{Limit: 9}
 	}
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 var logTests = []test{
@@ -112,7 +113,7 @@ func headTest(b *bench) {
 	check("after a failure", want)
 
 	next := saw("a", minute(4), freshet.Changed, "two")
-	next.Capture.Recipe = freshet.Recipe{CSS: "p"}.Key()
+	next.Capture.Recipe = reading.Recipe{CSS: "p"}.Key()
 	b.commit(next)
 	want = freshet.Head{Number: 2, Hash: next.Capture.Hash, Recipe: next.Capture.Recipe, Asked: minute(4), Polls: 5}
 	check("after a change", want)

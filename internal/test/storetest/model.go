@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // A model is a store without a disk: what the real one must look like from
@@ -142,7 +143,7 @@ func (k *modelSource) doubt(r freshet.Record) {
 			delete(k.texts, old[0])
 		}
 	}
-	held.Recipe, held.Suspect, held.Landed = freshet.Recipe{}.Key(), r.Outcome.Suspect, r.Outcome.Landed
+	held.Recipe, held.Suspect, held.Landed = reading.Recipe{}.Key(), r.Outcome.Suspect, r.Outcome.Landed
 	st.Held, st.Suspect, st.Landed = held, held.Suspect, held.Landed
 }
 

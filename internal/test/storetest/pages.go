@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 	"freshet/internal/sites/frontier"
 )
@@ -25,7 +27,7 @@ var pageTests = []test{
 		b.reopen()
 		same(b, "the source as stored", b.watched(s.ID).Source, want)
 		p := b.page(s.URL)
-		if p.Source != s.ID || p.State != freshet.PageWatched {
+		if p.Source != s.ID || p.State != crawl.PageWatched {
 			b.Errorf("the page is %+v", p)
 		}
 	}},
@@ -35,7 +37,7 @@ var pageTests = []test{
 			site := docs
 			site.ID, site.URL = id, "https://"+string(id[60:])+".example/"
 			b.addSource(site)
-			if _, _, err := b.AddPages(b.Context(), id, []frontier.Page{{URL: "https://both.example/" + string(id[:3]), Found: freshet.ByLink}}); err != nil {
+			if _, _, err := b.AddPages(b.Context(), id, []frontier.Page{{URL: "https://both.example/" + string(id[:3]), Found: crawl.ByLink}}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -119,14 +121,14 @@ var pageTests = []test{
 	{"a page that another source watches is covered", func(b *bench) {
 		b.shelved(0)
 		b.addSource(freshet.Source{ID: "mine", URL: pageURL(1)})
-		b.addSource(freshet.Source{ID: "other", URL: pageURL(2), Recipe: freshet.Recipe{CSS: "p"}})
-		b.shelve(append(found(0, 3), frontier.Page{URL: docs.URL, Found: freshet.ByLink})...)
+		b.addSource(freshet.Source{ID: "other", URL: pageURL(2), Recipe: reading.Recipe{CSS: "p"}})
+		b.shelve(append(found(0, 3), frontier.Page{URL: docs.URL, Found: crawl.ByLink})...)
 		taken, err := b.PromotePages(b.Context(), "docs", 10)
 		if err != nil || len(taken) != 2 {
 			b.Errorf("%d pages were taken (%v), want 2", len(taken), err)
 		}
 		b.counts(0, 2, 0, 0, 2)
-		if p := b.page(pageURL(1)); p.State != freshet.PageCovered || p.Source != "" {
+		if p := b.page(pageURL(1)); p.State != crawl.PageCovered || p.Source != "" {
 			b.Errorf("the page that is watched is %+v", p)
 		}
 	}},
@@ -137,7 +139,7 @@ var pageTests = []test{
 		b.is("adding the page", err, freshet.ErrConflict)
 		site.Recipe.CSS = "main"
 		b.ok("an edit of the site", b.UpdateSource(b.Context(), site))
-		_, err = b.AddSource(b.Context(), freshet.Source{URL: s.URL, Recipe: freshet.Recipe{CSS: "main"}})
+		_, err = b.AddSource(b.Context(), freshet.Source{URL: s.URL, Recipe: reading.Recipe{CSS: "main"}})
 		b.is("adding the page as it is read now", err, freshet.ErrConflict)
 		b.addSource(freshet.Source{URL: s.URL})
 	}},
@@ -165,7 +167,7 @@ var pageTests = []test{
 		site := b.shelved(0)
 		index := site.Page("docs.map", "https://docs.example/sitemap.xml")
 		index.Index, index.Created = true, noon
-		b.shelve(frontier.Page{URL: index.URL, Found: freshet.ByLink})
+		b.shelve(frontier.Page{URL: index.URL, Found: crawl.ByLink})
 		index = b.addSource(index)
 		b.counts(1, 0, 0, 0, 0)
 		site.Weight = 9
@@ -180,7 +182,7 @@ var pageTests = []test{
 	{"a page that somebody adds is watched", func(b *bench) {
 		site := b.shelved(3)
 		s := b.addSource(site.Page("", pageURL(1)))
-		if p := b.page(pageURL(1)); p.State != freshet.PageWatched || p.Source != s.ID {
+		if p := b.page(pageURL(1)); p.State != crawl.PageWatched || p.Source != s.ID {
 			b.Errorf("the page is %+v", p)
 		}
 		b.take(2)
@@ -194,7 +196,7 @@ var pageTests = []test{
 			if i == 1 {
 				want = ""
 			}
-			if p := b.page(s.URL); p.State != freshet.PageRefused || p.Source != want {
+			if p := b.page(s.URL); p.State != crawl.PageRefused || p.Source != want {
 				b.Errorf("the page is %+v", p)
 			}
 		}
@@ -208,7 +210,7 @@ var pageTests = []test{
 		b.shelved(3)
 		s := b.takeAll(pageURL(1))
 		b.history(s.ID, 3)
-		for _, state := range []freshet.PageState{freshet.PageRefused, freshet.PageCovered, freshet.PageGone, freshet.PageWaiting} {
+		for _, state := range []crawl.PageState{crawl.PageRefused, crawl.PageCovered, crawl.PageGone, crawl.PageWaiting} {
 			b.ok("setting a page", b.SetPage(b.Context(), "docs", s.URL, state))
 			b.ok("setting it again", b.SetPage(b.Context(), "docs", s.URL, state))
 			if p := b.page(s.URL); p.State != state {
@@ -222,8 +224,8 @@ var pageTests = []test{
 		if back.ID != s.ID || back.Revision != 2 || len(b.numbers(s.ID)) != 3 {
 			b.Errorf("it comes back as %+v, want with its history as %s", back, s.ID)
 		}
-		b.is("setting no page", b.SetPage(b.Context(), "docs", pageURL(7), freshet.PageGone), freshet.ErrNotFound)
-		for _, state := range []freshet.PageState{freshet.PageWatched, "odd"} {
+		b.is("setting no page", b.SetPage(b.Context(), "docs", pageURL(7), crawl.PageGone), freshet.ErrNotFound)
+		for _, state := range []crawl.PageState{crawl.PageWatched, "odd"} {
 			if _, ok := errors.AsType[*invalid.Error](b.SetPage(b.Context(), "docs", s.URL, state)); !ok {
 				b.Errorf("a page can be set %s", state)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/freshet/suspect"
 )
 
@@ -67,7 +68,7 @@ var quietTests = []test{
 				b.Errorf("the standing is %+v", st)
 			}
 			same(b, "what is held", st.Held, freshet.Held{
-				Number: 2, Hash: freshet.HashOf([]byte("log in")), Recipe: freshet.Recipe{}.Key(), Suspect: suspect.Shrunk, Summary: "now log in",
+				Number: 2, Hash: freshet.HashOf([]byte("log in")), Recipe: reading.Recipe{}.Key(), Suspect: suspect.Shrunk, Summary: "now log in",
 				Seen: minute(1).Add(time.Second), Since: minute(1), Looks: 1, Agreed: 1, Again: minute(3),
 			})
 			b.reopen()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/invalid"
 	"freshet/internal/sites/frontier"
 )
@@ -13,7 +14,7 @@ import (
 // docs is the site of the tests.
 var docs = freshet.Source{
 	ID: "docs", URL: "https://docs.example/", Name: "Docs", Tags: []string{"a"}, Weight: 3, Origin: freshet.FromFile, Created: noon,
-	Site: &freshet.Site{Limit: 2000},
+	Site: &crawl.Settings{Limit: 2000},
 }
 
 // shelved adds the site of the tests and n pages of it.
@@ -27,7 +28,7 @@ func (b *bench) shelved(n int) freshet.Source {
 // found returns pages of the site of the tests, from one number up to another.
 func found(from, to int) (pages []frontier.Page) {
 	for i := from; i < to; i++ {
-		pages = append(pages, frontier.Page{URL: pageURL(i), Found: freshet.BySitemap, Seen: noon})
+		pages = append(pages, frontier.Page{URL: pageURL(i), Found: crawl.BySitemap, Seen: noon})
 	}
 	return pages
 }
@@ -81,11 +82,11 @@ func (b *bench) counts(waiting, watched, gone, refused, covered int) {
 	var listed frontier.Counts
 	for p, err := range b.Pages(b.Context(), "docs", frontier.Query{}) {
 		b.ok("listing the pages", err)
-		*map[freshet.PageState]*int{
-			freshet.PageWaiting: &listed.Waiting, freshet.PageWatched: &listed.Watched, freshet.PageGone: &listed.Gone,
-			freshet.PageRefused: &listed.Refused, freshet.PageCovered: &listed.Covered,
+		*map[crawl.PageState]*int{
+			crawl.PageWaiting: &listed.Waiting, crawl.PageWatched: &listed.Watched, crawl.PageGone: &listed.Gone,
+			crawl.PageRefused: &listed.Refused, crawl.PageCovered: &listed.Covered,
 		}[p.State]++
-		*map[freshet.FoundBy]*int{freshet.BySitemap: &listed.Sitemaps, freshet.ByFeed: &listed.Feeds, freshet.ByLink: &listed.Links}[p.Found]++
+		*map[crawl.FoundBy]*int{crawl.BySitemap: &listed.Sitemaps, crawl.ByFeed: &listed.Feeds, crawl.ByLink: &listed.Links}[p.Found]++
 	}
 	same(b, "the count of the pages", got, listed)
 	same(b, "the count of the pages by state", [5]int{got.Waiting, got.Watched, got.Gone, got.Refused, got.Covered}, [5]int{waiting, watched, gone, refused, covered})
@@ -106,15 +107,15 @@ var shelfTests = []test{
 	{"a page comes back as it was found", func(b *bench) {
 		b.addSource(docs)
 		want := []frontier.Page{
-			{URL: pageURL(1), Found: freshet.BySitemap, Date: minute(-600), Listed: minute(-3), Seen: noon},
-			{URL: "https://docs.example/?q=é", Found: freshet.ByLink, Depth: 7, Seen: minute(1), New: true},
-			{URL: "https://blog.docs.example/x", Found: freshet.ByFeed, Date: minute(9), Listed: minute(4), Gone: minute(7), Seen: minute(2)},
-			{URL: "https://docs.example", Found: freshet.ByLink, Depth: 1, Seen: noon},
+			{URL: pageURL(1), Found: crawl.BySitemap, Date: minute(-600), Listed: minute(-3), Seen: noon},
+			{URL: "https://docs.example/?q=é", Found: crawl.ByLink, Depth: 7, Seen: minute(1), New: true},
+			{URL: "https://blog.docs.example/x", Found: crawl.ByFeed, Date: minute(9), Listed: minute(4), Gone: minute(7), Seen: minute(2)},
+			{URL: "https://docs.example", Found: crawl.ByLink, Depth: 1, Seen: noon},
 		}
 		b.shelve(want...)
 		b.reopen()
 		for _, p := range want {
-			p.State = freshet.PageWaiting
+			p.State = crawl.PageWaiting
 			same(b, "page "+p.URL, b.page(p.URL), p)
 		}
 		b.counts(4, 0, 0, 0, 0)
@@ -123,7 +124,7 @@ var shelfTests = []test{
 	}},
 	{"a page is seen when it is found, if nobody says when", func(b *bench) {
 		b.addSource(docs)
-		b.shelve(frontier.Page{URL: pageURL(1), Found: freshet.ByLink})
+		b.shelve(frontier.Page{URL: pageURL(1), Found: crawl.ByLink})
 		if b.page(pageURL(1)).Seen.IsZero() {
 			b.Error("it is not known when the page was found")
 		}
@@ -140,27 +141,27 @@ var shelfTests = []test{
 	}},
 	{"a page that is known keeps what is known of it, but for what an index says", func(b *bench) {
 		b.addSource(docs)
-		b.shelve(frontier.Page{URL: pageURL(1), Found: freshet.ByLink, Depth: 2, Seen: noon})
+		b.shelve(frontier.Page{URL: pageURL(1), Found: crawl.ByLink, Depth: 2, Seen: noon})
 		step := func(p, want frontier.Page) {
 			b.Helper()
 			p.URL, want.URL = pageURL(1), pageURL(1)
 			if added, _, err := b.AddPages(b.Context(), "docs", []frontier.Page{p}); added != 0 || err != nil {
 				b.Errorf("%d pages were added: %v", added, err)
 			}
-			want.Found, want.Depth, want.Seen, want.State = freshet.ByLink, 2, noon, freshet.PageWaiting
+			want.Found, want.Depth, want.Seen, want.State = crawl.ByLink, 2, noon, crawl.PageWaiting
 			same(b, "the page", b.page(pageURL(1)), want)
 		}
-		step(frontier.Page{Found: freshet.BySitemap, Depth: 1, Seen: minute(1), New: true}, frontier.Page{})
-		step(frontier.Page{Found: freshet.BySitemap, Date: minute(2), Listed: minute(3)}, frontier.Page{Date: minute(2), Listed: minute(3)})
-		step(frontier.Page{Found: freshet.BySitemap, Date: minute(4), Listed: minute(4)}, frontier.Page{Date: minute(4), Listed: minute(3)})
-		step(frontier.Page{Found: freshet.ByLink}, frontier.Page{Date: minute(4), Listed: minute(3)})
-		step(frontier.Page{Found: freshet.BySitemap, Gone: minute(5)}, frontier.Page{Date: minute(4), Listed: minute(3), Gone: minute(5)})
-		step(frontier.Page{Found: freshet.BySitemap, Gone: minute(6)}, frontier.Page{Date: minute(4), Listed: minute(3), Gone: minute(5)})
-		step(frontier.Page{Found: freshet.BySitemap, Listed: minute(7)}, frontier.Page{Date: minute(4), Listed: minute(7)})
+		step(frontier.Page{Found: crawl.BySitemap, Depth: 1, Seen: minute(1), New: true}, frontier.Page{})
+		step(frontier.Page{Found: crawl.BySitemap, Date: minute(2), Listed: minute(3)}, frontier.Page{Date: minute(2), Listed: minute(3)})
+		step(frontier.Page{Found: crawl.BySitemap, Date: minute(4), Listed: minute(4)}, frontier.Page{Date: minute(4), Listed: minute(3)})
+		step(frontier.Page{Found: crawl.ByLink}, frontier.Page{Date: minute(4), Listed: minute(3)})
+		step(frontier.Page{Found: crawl.BySitemap, Gone: minute(5)}, frontier.Page{Date: minute(4), Listed: minute(3), Gone: minute(5)})
+		step(frontier.Page{Found: crawl.BySitemap, Gone: minute(6)}, frontier.Page{Date: minute(4), Listed: minute(3), Gone: minute(5)})
+		step(frontier.Page{Found: crawl.BySitemap, Listed: minute(7)}, frontier.Page{Date: minute(4), Listed: minute(7)})
 	}},
 	{"what cannot be a page is refused, and nothing is added", func(b *bench) {
 		b.addSource(docs)
-		for field, p := range map[string]frontier.Page{"url": {Found: freshet.ByLink}, "found": {URL: pageURL(9)}, "depth": {URL: pageURL(9), Found: freshet.ByLink, Depth: -1}} {
+		for field, p := range map[string]frontier.Page{"url": {Found: crawl.ByLink}, "found": {URL: pageURL(9)}, "depth": {URL: pageURL(9), Found: crawl.ByLink, Depth: -1}} {
 			_, _, err := b.AddPages(b.Context(), "docs", append(found(0, 3), p))
 			if invalid, ok := errors.AsType[*invalid.Error](err); !ok || invalid.Field != field {
 				b.Errorf("a page with a wrong %s gives %v", field, err)
@@ -179,17 +180,17 @@ var shelfTests = []test{
 			b.is("counting pages", err, freshet.ErrNotFound)
 			_, err = b.Page(b.Context(), id, pageURL(1))
 			b.is("a page", err, freshet.ErrNotFound)
-			b.is("setting a page", b.SetPage(b.Context(), id, pageURL(1), freshet.PageGone), freshet.ErrNotFound)
+			b.is("setting a page", b.SetPage(b.Context(), id, pageURL(1), crawl.PageGone), freshet.ErrNotFound)
 			for _, err := range b.Pages(b.Context(), id, frontier.Query{}) {
 				b.is("listing pages", err, freshet.ErrNotFound)
 			}
-			_, err = b.Announce(b.Context(), id, freshet.PageWent, noon, "")
+			_, err = b.Announce(b.Context(), id, crawl.PageWent, noon, "")
 			b.is("telling of a page", err, freshet.ErrNotFound)
 		}
 	}},
 	{"no more pages are known than the site allows", func(b *bench) {
 		site := docs
-		site.Site = &freshet.Site{Limit: 10}
+		site.Site = &crawl.Settings{Limit: 10}
 		site = b.addSource(site)
 		if added, over, err := b.AddPages(b.Context(), "docs", found(0, 14)); added != 10 || over != 4 || err != nil {
 			b.Errorf("%d are added and %d are too many (%v), want 10 and 4", added, over, err)
@@ -199,7 +200,7 @@ var shelfTests = []test{
 		if added, over, err := b.AddPages(b.Context(), "docs", found(0, 14)); added != 0 || over != 4 || err != nil {
 			b.Errorf("%d are added and %d are too many (%v), want none and 4", added, over, err)
 		}
-		site.Site, site.Revision = &freshet.Site{Limit: 12}, 0
+		site.Site, site.Revision = &crawl.Settings{Limit: 12}, 0
 		b.ok("allowing more", b.UpdateSource(b.Context(), site))
 		if added, over, err := b.AddPages(b.Context(), "docs", found(0, 14)); added != 2 || over != 2 || err != nil {
 			b.Errorf("%d are added and %d are too many (%v), want 2 and 2", added, over, err)
@@ -219,14 +220,14 @@ var shelfTests = []test{
 				all = slices.Delete(all, i, i+1)
 			}
 		}
-		same(b, "those that wait", b.urls(frontier.Query{State: freshet.PageWaiting}), all)
-		if watched := b.urls(frontier.Query{State: freshet.PageWatched}); len(watched) != 100 {
+		same(b, "those that wait", b.urls(frontier.Query{State: crawl.PageWaiting}), all)
+		if watched := b.urls(frontier.Query{State: crawl.PageWatched}); len(watched) != 100 {
 			b.Errorf("%d are watched, want 100", len(watched))
 		}
 	}},
 	{"pages are taken in an order of chance, which does not change", func(b *bench) {
 		b.shelved(200)
-		waiting := b.urls(frontier.Query{State: freshet.PageWaiting})
+		waiting := b.urls(frontier.Query{State: crawl.PageWaiting})
 		var got []string
 		for _, s := range b.take(20) {
 			got = append(got, s.URL)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/sites/frontier"
 )
 
@@ -38,7 +39,7 @@ type modelSite struct {
 
 // A modelPage is a page on a shelf.
 type modelPage struct {
-	state    freshet.PageState
+	state    crawl.PageState
 	source   freshet.SourceID
 	new      bool
 	wentOnce bool // it was told to be gone, and not to be back since
@@ -102,7 +103,7 @@ func (s *modelSite) opens() bool { return s != nil && s.watched && s.site }
 func root(id freshet.SourceID, name string, is bool) freshet.Source {
 	s := freshet.Source{ID: id, URL: "https://" + string(id) + ".example/", Name: name, Tags: []string{"t"}}
 	if is {
-		s.Site = &freshet.Site{Limit: modelLimit}
+		s.Site = &crawl.Settings{Limit: modelLimit}
 	}
 	return s
 }
@@ -146,7 +147,7 @@ func (m *siteMachine) find(rt *rapid.T) {
 	id, known := m.pick(rt)
 	var pages []frontier.Page
 	for range rapid.IntRange(1, 4).Draw(rt, "pages") {
-		pages = append(pages, frontier.Page{URL: m.pickPage(rt, id), Found: freshet.BySitemap, New: rapid.Bool().Draw(rt, "new")})
+		pages = append(pages, frontier.Page{URL: m.pickPage(rt, id), Found: crawl.BySitemap, New: rapid.Bool().Draw(rt, "new")})
 	}
 	slices.SortFunc(pages, func(a, b frontier.Page) int { return strings.Compare(a.URL, b.URL) })
 	pages = slices.CompactFunc(pages, func(a, b frontier.Page) bool { return a.URL == b.URL })
@@ -157,14 +158,14 @@ func (m *siteMachine) find(rt *rapid.T) {
 	wantAdded, wantOver := 0, 0
 	for _, p := range pages {
 		switch page := known.pages[p.URL]; {
-		case page != nil && p.New && page.state == freshet.PageGone:
-			page.state = freshet.PageWaiting
+		case page != nil && p.New && page.state == crawl.PageGone:
+			page.state = crawl.PageWaiting
 		case page != nil:
 		case len(known.pages) >= modelLimit:
 			wantOver++
 		default:
 			wantAdded++
-			known.pages[p.URL] = &modelPage{state: freshet.PageWaiting, new: p.New}
+			known.pages[p.URL] = &modelPage{state: crawl.PageWaiting, new: p.New}
 		}
 	}
 	if added != wantAdded || over != wantOver {
@@ -181,7 +182,7 @@ func (m *siteMachine) take(rt *rapid.T) {
 	}
 	waiting := 0
 	for _, p := range known.pages {
-		if p.state == freshet.PageWaiting {
+		if p.state == crawl.PageWaiting {
 			waiting++
 		}
 	}
@@ -190,20 +191,20 @@ func (m *siteMachine) take(rt *rapid.T) {
 	}
 	for _, s := range taken {
 		p := known.pages[s.URL]
-		if p == nil || p.state != freshet.PageWaiting || s.Of != id {
+		if p == nil || p.state != crawl.PageWaiting || s.Of != id {
 			rt.Fatalf("%s was taken, of which is known %+v", s.URL, p)
 		}
 		if name := m.names[s.URL]; name != "" && name != s.ID {
 			rt.Fatalf("%s is watched as %s, and was as %s before", s.URL, s.ID, name)
 		}
-		p.state, p.source, m.names[s.URL] = freshet.PageWatched, s.ID, s.ID
+		p.state, p.source, m.names[s.URL] = crawl.PageWatched, s.ID, s.ID
 	}
 }
 
 func (m *siteMachine) set(rt *rapid.T) {
 	id, known := m.pick(rt)
 	at := m.pickPage(rt, id)
-	state := rapid.SampledFrom([]freshet.PageState{freshet.PageWaiting, freshet.PageGone, freshet.PageRefused, freshet.PageCovered}).Draw(rt, "state")
+	state := rapid.SampledFrom([]crawl.PageState{crawl.PageWaiting, crawl.PageGone, crawl.PageRefused, crawl.PageCovered}).Draw(rt, "state")
 	err := m.pages().SetPage(m.Context(), id, at, state)
 	if !fails(rt, err, !known.opens() || known.pages[at] == nil) {
 		known.pages[at].state = state
@@ -217,19 +218,19 @@ func (m *siteMachine) announce(rt *rapid.T) {
 		return
 	}
 	p := known.pages[at]
-	what := rapid.SampledFrom([]freshet.PageEvent{freshet.PageCame, freshet.PageWent, freshet.PageBack}).Draw(rt, "event")
+	what := rapid.SampledFrom([]crawl.PageEvent{crawl.PageCame, crawl.PageWent, crawl.PageBack}).Draw(rt, "event")
 	c, err := m.pages().Announce(m.Context(), p.source, what, m.now, "")
-	watched := p.state == freshet.PageWatched
-	happened := map[freshet.PageEvent]bool{freshet.PageCame: p.new, freshet.PageWent: watched, freshet.PageBack: watched && p.wentOnce}[what]
+	watched := p.state == crawl.PageWatched
+	happened := map[crawl.PageEvent]bool{crawl.PageCame: p.new, crawl.PageWent: watched, crawl.PageBack: watched && p.wentOnce}[what]
 	if fails(rt, err, !happened) {
 		return
 	}
 	switch what {
-	case freshet.PageCame:
+	case crawl.PageCame:
 		p.new = false
-	case freshet.PageWent:
-		p.state, p.wentOnce = freshet.PageGone, true
-	case freshet.PageBack:
+	case crawl.PageWent:
+		p.state, p.wentOnce = crawl.PageGone, true
+	case crawl.PageBack:
 		p.wentOnce = false
 	}
 	m.told = append(m.told, fmt.Sprintf("%s %s", c.Source, what))
@@ -239,7 +240,7 @@ func (m *siteMachine) announce(rt *rapid.T) {
 func (m *siteMachine) drop(rt *rapid.T) {
 	id, known := m.pick(rt)
 	at := m.pickPage(rt, id)
-	if !known.opens() || known.pages[at] == nil || known.pages[at].state != freshet.PageWatched {
+	if !known.opens() || known.pages[at] == nil || known.pages[at].state != crawl.PageWatched {
 		return
 	}
 	p := known.pages[at]
@@ -247,7 +248,7 @@ func (m *siteMachine) drop(rt *rapid.T) {
 	if err := m.store.RemoveSource(m.Context(), p.source, purge); err != nil {
 		rt.Fatal(err)
 	}
-	if p.state = freshet.PageRefused; purge {
+	if p.state = crawl.PageRefused; purge {
 		m.told = slices.DeleteFunc(m.told, func(c string) bool { return strings.HasPrefix(c, string(p.source)+" ") })
 		p.source = ""
 	}
@@ -261,7 +262,7 @@ func (m *siteMachine) poll(rt *rapid.T) {
 	if name == "" {
 		return
 	}
-	watched := known.opens() && known.pages[at] != nil && known.pages[at].state == freshet.PageWatched
+	watched := known.opens() && known.pages[at] != nil && known.pages[at].state == crawl.PageWatched
 	_, err := m.store.Begin(m.Context(), freshet.Poll{Source: freshet.Source{ID: name}, At: m.now})
 	if fails(rt, err, !watched) {
 		return
@@ -292,7 +293,7 @@ func (m *siteMachine) compare(rt *rapid.T) {
 			want[id] = " named " + site.name
 		}
 		for at, p := range site.pages {
-			if p.state == freshet.PageWatched {
+			if p.state == crawl.PageWatched {
 				want[p.source] = at + " of " + string(id)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"freshet/internal/auth"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/queries"
 	"freshet/internal/search"
 	"freshet/internal/sinks"
@@ -178,7 +179,7 @@ func saw(id freshet.SourceID, at time.Time, result freshet.Result, text string) 
 	}}
 	if result.Captured() {
 		r.Capture = &freshet.Capture{
-			Recipe:  freshet.Recipe{}.Key(),
+			Recipe:  reading.Recipe{}.Key(),
 			Text:    []byte(text),
 			Hash:    freshet.HashOf([]byte(text)),
 			Raw:     freshet.Raw{Status: http.StatusOK, URL: "https://" + string(id) + ".example/", Header: http.Header{"Content-Type": {"text/html"}}, Body: []byte("<p>" + text)},
