@@ -12,12 +12,11 @@ import (
 	"freshet/internal/mask"
 )
 
-// ItemState is the key under which a store keeps which items a source has
-// had.
+// ItemState is the key of the known items of a source.
 const ItemState = "items"
 
-// Details say what a change is about, beyond its text: which named values and which
-// items are other than before, or that a page of a site came or went.
+// Details describe a change beyond its text: changed values and items, or a page of a site
+// that appeared or disappeared.
 type Details struct {
 	Fields []FieldChange   `json:"fields,omitempty"`
 	Items  *ItemChanges    `json:"items,omitempty"`
@@ -25,25 +24,24 @@ type Details struct {
 	Text   *TextChange     `json:"text,omitempty"` // which lines are other, if that is known
 }
 
-// A TextChange says which lines of a text are other than before, so that a change can be
-// told without its versions. Lists and lines are cut; the counts are not.
+// A TextChange lists the changed lines of a text, so that a message needs no versions. Lists
+// and lines are truncated; the counts are not.
 type TextChange struct {
 	AddedCount   int      `json:"added_count"`
 	RemovedCount int      `json:"removed_count"`
 	Added        []string `json:"added,omitempty"`
 	Removed      []string `json:"removed,omitempty"`
-	Cut          bool     `json:"cut,omitempty"` // there is more than is told
+	Cut          bool     `json:"cut,omitempty"` // lines or parts of lines are missing
 }
 
-// A FieldChange is a named value that is other than before. Nil is none.
+// A FieldChange is a changed named value. Nil means no value.
 type FieldChange struct {
 	Name string `json:"name"`
 	From any    `json:"from"`
 	To   any    `json:"to"`
 }
 
-// ItemChanges say which items of a source are other than before. Lists are cut;
-// the counts are not.
+// ItemChanges list the changed items of a source. Lists are truncated; the counts are not.
 type ItemChanges struct {
 	AddedCount   int           `json:"added_count"`
 	UpdatedCount int           `json:"updated_count"`
@@ -55,14 +53,14 @@ type ItemChanges struct {
 	Back         []ItemMention `json:"back,omitempty"` // seen before, and gone since
 }
 
-// An ItemChange is an item with other values than before.
+// An ItemChange is an item with changed values.
 type ItemChange struct {
 	Key    string   `json:"key"`
 	Title  string   `json:"title,omitempty"`
-	Fields []string `json:"fields"` // that are other: title, link, date, text or those with names
+	Fields []string `json:"fields"` // that changed: title, link, date, text or named ones
 
-	// Values are what short ones of them were and are. One that was not known before has
-	// no From.
+	// Values are the old and new values of short fields. From is nil if the old value is
+	// unknown.
 	Values []FieldChange `json:"values,omitempty"`
 }
 
@@ -72,8 +70,7 @@ type ItemMention struct {
 	Title string `json:"title,omitempty"`
 }
 
-// ChangesFrom returns which values are other than before, in the order of their
-// names.
+// ChangesFrom returns the values that differ from before, sorted by name.
 func (f Fields) ChangesFrom(before Fields) (changes []FieldChange) {
 	names := map[string]bool{}
 	for name := range f {
@@ -90,8 +87,7 @@ func (f Fields) ChangesFrom(before Fields) (changes []FieldChange) {
 	return changes
 }
 
-// plainValue returns a value with one type for a list, whether or not it has been
-// JSON in between.
+// plainValue returns a list as []any, as JSON decodes it, and other values unchanged.
 func plainValue(v any) any {
 	list, ok := v.([]string)
 	if !ok {
@@ -104,7 +100,7 @@ func plainValue(v any) any {
 	return all
 }
 
-// ShowValue returns a named value for people.
+// ShowValue formats a named value for people.
 func ShowValue(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -123,8 +119,8 @@ func ShowValue(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Summary returns the details in a few words. Text says what became of the text: it
-// stands behind the values, and gives way to the items.
+// Summary returns the details in a few words. Text is the summary of the text change: it
+// follows the values, and item changes replace it.
 func (d Details) Summary(text string) string {
 	var parts []string
 	for i, f := range d.Fields {
@@ -146,7 +142,7 @@ func (d Details) Summary(text string) string {
 	return strings.Join(parts, "; ")
 }
 
-// summary returns which items are other in a few words, "" if none is.
+// summary returns the item changes in a few words; "" if there are none.
 func (c *ItemChanges) summary() string {
 	if c == nil {
 		return ""

@@ -2,9 +2,9 @@ package freshet
 
 import "slices"
 
-// JoinItemChanges returns what several changes in a row did to the items of a source
-// together; nil if nothing is left of it. An item that came and went again is not told.
-// Where a change told of only some of its items, the rest is counted as it stands.
+// JoinItemChanges combines consecutive item changes of a source; nil if they cancel out. An
+// item that appeared and disappeared again is left out. Items beyond truncated lists are
+// counted without being combined.
 func JoinItemChanges(steps []*ItemChanges) *ItemChanges {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(c *ItemChanges) bool { return c == nil })
 	if len(steps) == 0 {
@@ -32,7 +32,7 @@ func JoinItemChanges(steps []*ItemChanges) *ItemChanges {
 // An itemJoin follows items through changes.
 type itemJoin struct {
 	paths map[string]*itemPath
-	order []string // of keys, as they were first told of
+	order []string // of keys, by first mention
 }
 
 // An itemPath is what became of one item.
@@ -43,8 +43,7 @@ type itemPath struct {
 	fields   []string // that are other
 }
 
-// at returns the path of an item; was says whether it was there before, if this is the
-// first that is heard of it.
+// at returns the path of an item. At the first mention, was says whether it existed before.
 func (j *itemJoin) at(key, title string, was bool) *itemPath {
 	p := j.paths[key]
 	if p == nil {
@@ -58,7 +57,7 @@ func (j *itemJoin) at(key, title string, was bool) *itemPath {
 	return p
 }
 
-// follow takes in one change.
+// follow adds one change.
 func (j *itemJoin) follow(c *ItemChanges) {
 	for _, item := range c.Added {
 		p := j.at(item.Key, item.Title, false)
@@ -83,7 +82,7 @@ func (j *itemJoin) follow(c *ItemChanges) {
 	}
 }
 
-// tell puts down what became of each item.
+// tell appends the combined change of each item to all.
 func (j *itemJoin) tell(all *ItemChanges) {
 	for _, key := range j.order {
 		p := j.paths[key]

@@ -7,7 +7,7 @@ import (
 	"freshet/internal/mask"
 )
 
-// A Note says in one line what became of a named value or an item.
+// A Note describes the change of a named value or an item in one line.
 type Note struct {
 	Mark string // "+" for an item that is new or back, "~" for one with other values, "-" for one that is gone; "" for a value
 	Text string
@@ -21,8 +21,8 @@ func (n Note) String() string {
 	return n.Mark + " " + n.Text
 }
 
-// Notes returns the details line by line, values first. Of items of one kind it
-// names at most so many, and says how many more there are.
+// Notes returns the details line by line, values first. It names at most a number of items
+// of each kind and counts the rest.
 func (d Details) Notes(most int) (notes []Note) {
 	for _, f := range d.Fields {
 		notes = append(notes, Note{"", fmt.Sprintf("%s %s → %s", noteText(f.Name), noteText(ShowValue(f.From)), noteText(ShowValue(f.To)))})

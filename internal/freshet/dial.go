@@ -8,9 +8,8 @@ import (
 	"freshet/internal/invalid"
 )
 
-// A Dial is a setting of the dial between timeliness and completeness that has a name: how
-// long a change of a source can be captured, and how fast it loses its value until then.
-// The four are the corners of the space that the paper on WIC spans.
+// A Dial is a named preset of visibility and urgency, the dial between timeliness and
+// completeness. The four presets are the corners of the space in the paper on WIC.
 type Dial struct {
 	Name    string
 	Life    objective.Visibility
@@ -18,7 +17,7 @@ type Dial struct {
 	Means   string // in words
 }
 
-// Dials returns the settings that have a name.
+// Dials returns all presets.
 func Dials() []Dial {
 	soon := func(half time.Duration) objective.Urgency {
 		return objective.Urgency{Kind: objective.UrgencyExp, A: 0.5, Per: half}
@@ -31,7 +30,7 @@ func Dials() []Dial {
 	}
 }
 
-// ParseDial reads the name of a setting, such as "stock ticker" or "stock-ticker".
+// ParseDial reads the name of a preset, such as "stock ticker" or "stock-ticker".
 func ParseDial(s string) (Dial, error) {
 	var names []string
 	for _, d := range Dials() {
@@ -43,8 +42,8 @@ func ParseDial(s string) (Dial, error) {
 	return Dial{}, invalid.Errorf("dial", "%q is not one of: %s", s, strings.Join(names, ", "))
 }
 
-// dialField sets life and urgency by a name, as far as nobody said what they are. It is
-// a short form: what is kept and shown is what it stands for.
+// dialField sets life and urgency, unless they are set, to those of a preset. The definition
+// keeps and shows the values, not the name.
 func dialField(f SourceField) SourceField {
 	f.Kind = "string"
 	f.Read = func(s *Source, text ...string) error {

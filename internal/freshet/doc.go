@@ -1,23 +1,23 @@
-// Package freshet is the vocabulary of a system that turns pull-based Web
-// sources into a stream of changes under a poll budget.
+// Package freshet defines the types that all features share: a system that turns
+// pull-based Web sources into a stream of changes under a poll budget.
 //
-// A [Source] is a place on the Web whose changes somebody wants. A [Poll] is a
+// A [Source] is a place on the Web whose changes are captured. A [Poll] is a
 // decision to look at one; an [Outcome] is how the poll ended. When the text
 // extracted from a response differs from the text seen before, the poll has
 // captured a new [Version], and the step from the old version to the new one
 // is a [Change]. Outcomes and changes are append-only logs: everything else
-// (what was learnt, deliveries, pictures) is a reader of them and can be rebuilt.
+// (learner state, deliveries, statistics) reads them and can be rebuilt.
 //
-// What to poll next is decided by a [Policy], which may lean on an [Estimator]
-// and what that has learnt of each source. Both are pure: they read no
-// clock, start no goroutine and touch no network, so a decision made in the
-// simulator is the decision the daemon makes. Package sched keeps the budget
-// and the politeness around them and holds the one loop that drives polls.
+// A [Policy] decides what to poll next, with the estimates of an [Estimator].
+// Both are deterministic: they read no clock, start no goroutine and use no
+// network, so the simulator and the daemon make the same decisions. Package
+// sched enforces the budget and the politeness around them.
 //
-// A [Store] keeps it all. A [Fetcher] brings responses. Both are interfaces
-// because the tree has, or will have, more than one of each; take the
-// narrowest side of the Store that does the job.
+// A [Store] keeps sources, versions and logs. A [Fetcher] fetches responses.
+// Take the narrowest interface of the Store that does the job.
 //
-// This package imports only the standard library and nothing of this module,
-// so that every other package can speak in its words.
+// The settings of a source have packages of their own below this one: reading
+// (recipes), profile (requests), rendering, timetable (strategies), crawl
+// (sites), objective and suspect. Package evidence holds what sources say about
+// changes, and failure the classes of failed polls.
 package freshet

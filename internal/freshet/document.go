@@ -6,10 +6,9 @@ import (
 	"freshet/internal/strictjson"
 )
 
-// SameDocument reports whether two sources bring the same response when they are
-// asked for: they have one URL, and are asked for and shown in the same way, with no
-// cookies of their own. What is read from it may differ. A source of the configuration
-// file may do what one that was added over the API must not.
+// SameDocument reports whether two sources can share a fetch: they have the same URL, request
+// and rendering, and no cookies of their own. Their recipes may differ. The origins must be
+// equal, because a source of the configuration file may do what one of the API must not.
 func (s *Source) SameDocument(t *Source) bool {
 	switch {
 	case s.URL == "" || s.URL != t.URL:
@@ -22,12 +21,12 @@ func (s *Source) SameDocument(t *Source) bool {
 	return s.Origin == t.Origin && s.asking() == t.asking()
 }
 
-// plain reports whether the source is asked for with a plain GET, like most.
+// plain reports whether the source is fetched by a plain GET, as most are.
 func (s *Source) plain() bool {
 	return s.Request == nil && s.Expect == nil && !s.Recipe.Render.On && MediumOf(s.URL) == OnWeb
 }
 
-// asking returns in a canonical form how the source is asked for and shown.
+// asking returns the request and the rendering of the source in canonical form.
 func (s *Source) asking() string {
 	how := struct {
 		Request *profile.Profile   `json:"request,omitempty"`

@@ -7,28 +7,27 @@ import (
 	"strings"
 )
 
-// An Epoch names one run of a store: all that was written between opening it and
-// closing it. The name is random. So a copy of a store that is put back, whenever
-// and however, goes on under a name that nobody has seen, and what it gives out is
-// never mistaken for what was given out before.
+// An Epoch identifies one run of a store, from opening to closing it, by a random name. A
+// restored copy of a store runs under a new name, so its cursors and ids are never mistaken
+// for those that the original issued.
 //
-// The epoch without a name is that of stores from before there were epochs.
+// The empty epoch is that of stores from before there were epochs.
 type Epoch string
 
-// A Place is a Cursor as it is told outside of the store: with the epoch in which
-// the store gave it out. The zero Place is the beginning of every log.
+// A Place is a Cursor as clients see it: with the epoch that issued it. The zero Place is
+// the beginning of every log.
 type Place struct {
 	Cursor Cursor
 	Epoch  Epoch
 }
 
-// epochMark stands between a number and its epoch. No source ID has it.
+// epochMark separates a number from its epoch. No source ID contains it.
 const epochMark = "~"
 
 // String returns the place as ParsePlace reads it, such as "17~k3f9q2xw".
 func (p Place) String() string { return p.Epoch.Qualify(strconv.FormatInt(int64(p.Cursor), 10)) }
 
-// name returns a number as it is named in the epoch.
+// Qualify appends the epoch to a number.
 func (e Epoch) Qualify(number string) string {
 	if e == "" {
 		return number
@@ -84,11 +83,11 @@ func (e Epochs) Of(at Cursor) Epoch {
 // Place returns the place of an entry.
 func (e Epochs) Place(at Cursor) Place { return Place{at, e.Of(at)} }
 
-// Find returns the cursor of a place in a log that ends at end. If this log did not
-// give the place out it returns a *GoneError.
+// Find returns the cursor of a place in a log that ends at end, or a *GoneError if this log
+// did not issue the place.
 //
-// A log has an epoch in common with the one that gave the place out, and therefore
-// all that came before it, up to the end of that epoch here.
+// If the log shares an epoch with the log that issued the place, both agree up to the end
+// of that epoch here.
 func (e Epochs) Find(p Place, end Cursor) (Cursor, error) {
 	if p.Cursor == 0 {
 		return 0, nil
@@ -110,15 +109,15 @@ func (e Epochs) Find(p Place, end Cursor) (Cursor, error) {
 	return 0, gone
 }
 
-// A GoneError says that a place is not one of a log: it lies past the end, because
-// the store has been restored from an older copy, or it is that of another store.
+// A GoneError reports a place that is not in the log: it lies past the end because the
+// store was restored from an older copy, or it belongs to another store.
 type GoneError struct {
-	Place  Place // that was asked for
+	Place  Place // the requested place
 	Resume Place // the last place that both logs have; zero if none is known
 	End    Place // of this log
 }
 
-// Error says how far the log goes.
+// Error explains where the log ends.
 func (e *GoneError) Error() string {
 	if e.Resume == (Place{}) {
 		return fmt.Sprintf("the cursor %s is unknown: it comes from another data directory, or this one was restored from an older backup", e.Place)
@@ -126,7 +125,7 @@ func (e *GoneError) Error() string {
 	return fmt.Sprintf("the cursor %s is past the end of the log: the data was restored from an older backup, which ends at %s", e.Place, e.Resume)
 }
 
-// Hint says how to go on.
+// Hint tells a client how to continue.
 func (e *GoneError) Hint() string {
 	if e.Resume == (Place{}) {
 		return fmt.Sprintf("continue after %s to get new changes only, or after 0 to read everything again", e.End)

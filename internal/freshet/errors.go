@@ -8,16 +8,16 @@ import (
 
 // Errors that callers test for with errors.Is.
 var (
-	// ErrNotFound means that there is no such source, version or place.
+	// ErrNotFound means that there is no such source, version or position.
 	ErrNotFound = errors.New("not found")
 
-	// ErrConflict means that what was to be added is there already.
+	// ErrConflict means that the object to add exists already.
 	ErrConflict = errors.New("already exists")
 
-	// ErrStale means that what was to be edited has been changed meanwhile.
+	// ErrStale means that the object to edit has changed meanwhile.
 	ErrStale = errors.New("changed by someone else")
 
-	// ErrGone means that a place is not one of the log, or not any more.
+	// ErrGone means that a position is not, or no longer, in the log.
 	ErrGone = errors.New("not a position in this log")
 
 	// ErrBusy means that another process holds the data.
@@ -27,24 +27,24 @@ var (
 	ErrDamaged = errors.New("damaged data")
 
 	// ErrStorage means that the store cannot write: a full disk, a failed
-	// sync, a read-only file system. Nothing that was acknowledged is lost,
-	// but nothing new can be captured until it is mended.
+	// sync, a read-only file system. No acknowledged data is lost, but nothing new can
+	// be captured until the cause is fixed.
 	ErrStorage = errors.New("the data cannot be written")
 
-	// ErrStoreFailed means that a sync of the disk failed, so that what the
-	// disk holds is not known. The store writes nothing more until it has been
-	// closed and opened again. It comes together with ErrStorage.
+	// ErrStoreFailed means that a sync of the disk failed, so that the contents of the
+	// disk are unknown. The store writes nothing more until it is reopened. It comes
+	// together with ErrStorage.
 	ErrStoreFailed = errors.New("stopped writing after a failed disk write")
 )
 
-// A ConflictError says which source is in the way of one that was to be added.
+// A ConflictError names the source that conflicts with a new one.
 type ConflictError struct {
 	Existing SourceID
-	URL      string // that was to be watched
-	Taken    string // the URL of Existing, if that is another and its ID is in the way
+	URL      string // of the new source
+	Taken    string // the URL of Existing, if the conflict is about its ID
 }
 
-// Error names the source in the way.
+// Error names the conflicting source.
 func (e *ConflictError) Error() string {
 	if e.Taken != "" {
 		return fmt.Sprintf("the id %s is already used by %s", e.Existing, e.Taken)
@@ -52,7 +52,7 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s is already watched as source %s", e.URL, e.Existing)
 }
 
-// Hint says what to do about it.
+// Hint returns advice.
 func (e *ConflictError) Hint() string {
 	if e.Taken != "" {
 		return fmt.Sprintf("choose another id, or leave it out to get one; freshet edit %s --url URL changes what that source watches", e.Existing)
@@ -63,8 +63,8 @@ func (e *ConflictError) Hint() string {
 // Is makes a ConflictError an ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
-// A StaleError says that an edit was made of a source as it no longer is: it has
-// been written since by somebody else. Other things than sources have a kind.
+// A StaleError reports an edit of an outdated revision. Kind names the object if it is not a
+// source.
 type StaleError struct {
 	Kind          string // such as "query"; "" means a source
 	Source        SourceID
@@ -79,7 +79,7 @@ func (e *StaleError) Error() string {
 // Is makes a StaleError an ErrStale.
 func (e *StaleError) Is(target error) bool { return target == ErrStale }
 
-// A HintedError is an error together with what the operator can do about it.
+// A HintedError is an error with advice for the operator.
 type HintedError struct {
 	Err  error
 	Hint string

@@ -7,16 +7,14 @@ import (
 	"freshet/internal/freshet/timetable"
 )
 
-// A TagLevel is what is wanted of all sources with a tag: a service level, an objective, or
-// both.
+// A TagLevel sets a service level, an objective, or both for all sources with a tag.
 type TagLevel struct {
 	Tag   string
 	Level objective.ServiceLevel
 	Aim   objective.Objective
 }
 
-// LevelOf returns the service level that holds for a source: its own, if it has
-// one, and otherwise the strictest of those of its tags.
+// LevelOf returns the service level of a source: its own, or else the strictest of its tags.
 func LevelOf(s Source, byTag []TagLevel) objective.ServiceLevel {
 	if s.Level != (objective.ServiceLevel{}) {
 		return s.Level
@@ -30,8 +28,8 @@ func LevelOf(s Source, byTag []TagLevel) objective.ServiceLevel {
 	return strictest
 }
 
-// ObjectiveOf returns the objective that holds for a source: its own, if it has one, and
-// otherwise the first of those of its tags. An item without a tag is for all sources.
+// ObjectiveOf returns the objective of a source: its own, or else the first of its tags. An
+// item without a tag applies to all sources.
 func ObjectiveOf(s Source, byTag []TagLevel) objective.Objective {
 	if s.Aim != "" {
 		return s.Aim
@@ -44,14 +42,13 @@ func ObjectiveOf(s Source, byTag []TagLevel) objective.Objective {
 	return ""
 }
 
-// A TagStrategy is a strategy for all sources with a tag that have none of their own.
+// A TagStrategy sets the strategy of all sources with a tag that have none of their own.
 type TagStrategy struct {
 	Tag      string
 	Strategy timetable.Strategy
 }
 
-// StrategyOf returns the strategy that holds for a source: its own, if it has one, and
-// otherwise the first in the list that is of one of its tags.
+// StrategyOf returns the strategy of a source: its own, or else the first of its tags.
 func StrategyOf(s Source, byTag []TagStrategy) timetable.Strategy {
 	if !s.Strategy.IsZero() {
 		return s.Strategy
@@ -64,6 +61,6 @@ func StrategyOf(s Source, byTag []TagStrategy) timetable.Strategy {
 	return timetable.Strategy{}
 }
 
-// Apart reports whether no policy chooses polls of the source: it is paused, or it is
-// polled by its strategy.
+// Apart reports whether the policy does not choose polls of the source: it is paused or has a
+// strategy.
 func (s *Source) Apart() bool { return s.Paused || !s.Strategy.IsZero() }

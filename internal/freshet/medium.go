@@ -22,7 +22,7 @@ const (
 	InTLS  Medium = "tls"  // the certificate of a server: tls:example.com:443
 )
 
-// MediumOf returns where a URL leads to.
+// MediumOf returns the medium of a URL.
 func MediumOf(rawURL string) Medium {
 	scheme, _, ok := strings.Cut(rawURL, ":")
 	if p := Medium(strings.ToLower(scheme)); ok && slices.Contains([]Medium{InFile, InExec, InDNS, InTLS}, p) {
@@ -31,8 +31,8 @@ func MediumOf(rawURL string) Medium {
 	return OnWeb
 }
 
-// host returns the host of a medium: whom politeness is owed to. Commands share one, and
-// so do files.
+// host returns the host that politeness counts by. All commands share one, and so do all
+// files.
 func (p Medium) host(rawURL string) string {
 	_, rest, _ := strings.Cut(rawURL, ":")
 	switch p {
@@ -45,7 +45,7 @@ func (p Medium) host(rawURL string) string {
 	return string(p)
 }
 
-// A shortName stands for a URL and how to read what is there.
+// A shortName is an abbreviation of a URL and its recipe.
 type shortName struct {
 	form  *regexp.Regexp
 	url   func(name string) string
@@ -76,13 +76,13 @@ var shortNames = map[string]shortName{
 	}, reading.Auto, `$.results[*].name`, "docker:library/nginx"},
 }
 
-// escapeModule writes a module path as module proxies want it.
+// escapeModule encodes a module path as the module proxy protocol requires.
 func escapeModule(path string) string {
 	return regexp.MustCompile(`[A-Z]`).ReplaceAllStringFunc(path, func(c string) string { return "!" + strings.ToLower(c) })
 }
 
-// expand turns a short name into the URL that it stands for. The source is read as the
-// short name says, unless it says itself how, and is called by it.
+// expand replaces a short name by its URL. The short name becomes the name of the source,
+// and its recipe applies unless the source has one.
 func (s *Source) expand() error {
 	scheme, name, ok := strings.Cut(s.URL, ":")
 	short, known := shortNames[strings.ToLower(scheme)]

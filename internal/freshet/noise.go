@@ -8,14 +8,13 @@ const (
 	noisyShare = 0.9 // of them that found a change
 	noisyQuiet = 5   // so many polls without a change running, and it is no longer noisy
 
-	// Polls that are farther apart than this on average may well all find a real
-	// change: that cannot be told from noise.
+	// Polls that are farther apart on average may all find a real change, which cannot be
+	// told from noise.
 	noisyGap = time.Hour
 )
 
-// Noisy reports whether a source differs at nearly every poll: it shows the time, or
-// its rows in another order each time. A page that really changes faster than it is
-// polled looks the same.
+// Noisy reports whether a source differs at nearly every poll, for example because it shows
+// the time or shuffles its rows. A page that changes faster than it is polled looks the same.
 func (w SourceWithStatus) Noisy() bool {
 	st := w.Status
 	if !noisyOf(st.Polls, st.Changes) {

@@ -4,15 +4,15 @@ import (
 	"freshet/internal/invalid"
 )
 
-// A NoiseSetting says what becomes of a capture that differs only in what differs at
-// nearly every poll, such as a clock.
+// A NoiseSetting says how to treat a capture that differs only in noise: parts that differ
+// at nearly every poll, such as a clock.
 type NoiseSetting string
 
 // The settings.
 const (
-	NoiseReport NoiseSetting = ""     // told as a change like any other; the source says where the noise is
-	NoiseAuto   NoiseSetting = "auto" // stored, and not told
-	NoiseOff    NoiseSetting = "off"  // nobody looks for it
+	NoiseReport NoiseSetting = ""     // report it as a change, and show where the noise is
+	NoiseAuto   NoiseSetting = "auto" // store it without reporting a change
+	NoiseOff    NoiseSetting = "off"  // do not look for noise
 )
 
 // ParseNoiseSetting reads "auto", "report" or "off".
@@ -34,6 +34,5 @@ func (n NoiseSetting) String() string {
 	return string(n)
 }
 
-// NoiseState is the key under which a store keeps what is known of the noise
-// of each source.
+// NoiseState is the key of the learned noise of a source.
 const NoiseState = "noise"

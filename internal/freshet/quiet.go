@@ -8,48 +8,46 @@ import (
 	"freshet/internal/freshet/suspect"
 )
 
-// A Quiet says why a version was stored without a change being told of it. "" means
-// that it was told like any other. Clients branch on it, so reasons are added but
-// never renamed.
+// A Quiet says why a version was stored without reporting a change. "" means that the
+// change was reported. Clients branch on it: reasons are added but never renamed.
 type Quiet string
 
-// The reasons for which a version is stored and no change told.
+// The reasons not to report a change.
 const (
-	// QuietSuspect: it is probably not the page that is wanted. Polls go on
-	// comparing with the version before it, until enough looks agree.
+	// QuietSuspect: the version is probably not the wanted page. Polls compare with the
+	// version before it until enough looks agree.
 	QuietSuspect Quiet = "suspect"
 
-	// QuietNoise: it differs from the version before only in what does not count.
-	// The next poll compares with it.
+	// QuietNoise: the version differs from its predecessor only in noise. The next poll
+	// compares with it.
 	QuietNoise Quiet = "noise"
 )
 
-// Quiets count the versions that were stored quietly, by reason.
+// Quiets count the unreported versions by reason.
 type Quiets struct {
 	Suspect int
 	Noise   int
 }
 
-// A Held is a suspect capture that is stored and not told yet, and what the looks
-// since then make of it. The zero Held holds nothing.
+// A Held is a suspect capture in quarantine, and the result of the looks since. The zero
+// Held is empty.
 type Held struct {
-	Number  int // of the version; zero if nothing is held
+	Number  int // of the version; zero if none is in quarantine
 	Hash    Hash
 	Recipe  string        // Key of the recipe that it was read with
-	Suspect suspect.Class // what speaks against it
+	Suspect suspect.Class // why it is suspect
 	Landed  string        // as in the Outcome of the look that captured it
-	Summary string        // of the change that is not told
+	Summary string        // of the unreported change
 	Seen    time.Time
 
-	Since  time.Time // since when the page has not been seen as it should be
-	Looks  int       // that saw something suspect since then, whatever it was
-	Agreed int       // of those, the last ones, that saw this version or nearly it
-	Again  time.Time // when another look is wanted; zero if not before the policy wants one
+	Since  time.Time // when the page was last seen as it should be
+	Looks  int       // since then that saw any suspect response
+	Agreed int       // of those, the latest in a row that saw this version or nearly it
+	Again  time.Time // time of the next look; zero leaves it to the policy
 }
 
-// VersionBefore returns the version that the one with a number was compared with: the
-// newest below it that was not held. It returns ErrNotFound if none is kept. Zero
-// means the newest that is not held.
+// VersionBefore returns the version that a version was compared with: the newest with a
+// lower number that was not in quarantine, or ErrNotFound. Number zero means the newest.
 func VersionBefore(ctx context.Context, a Archive, id SourceID, number int) (Version, error) {
 	const page = 10
 	for {

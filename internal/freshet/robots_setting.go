@@ -10,7 +10,7 @@ type RobotsSetting string
 
 // The settings.
 const (
-	RobotsDefault RobotsSetting = "" // as is said of all sources
+	RobotsDefault RobotsSetting = "" // the global setting
 	RobotsObey    RobotsSetting = "obey"
 	RobotsIgnore  RobotsSetting = "ignore"
 )
@@ -34,9 +34,8 @@ func (r RobotsSetting) String() string {
 	return string(r)
 }
 
-// Obeys reports whether the source is polled only if robots.txt files allow it, given
-// what holds for all sources of which nothing is said. A page that nobody named, because
-// it was found for a site, always obeys.
+// Obeys reports whether the source is polled only if robots.txt files allow it, given the
+// global setting. A page of a site always obeys.
 func (s Source) Obeys(byDefault bool) bool {
 	return s.Of != "" || s.Robots == RobotsObey || s.Robots == RobotsDefault && byDefault
 }

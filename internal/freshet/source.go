@@ -28,24 +28,24 @@ func ValidSourceID(id SourceID) bool {
 	return strings.Trim(string(id), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == ""
 }
 
-// A Source is a place on the Web whose changes we want to capture.
+// A Source is a place on the Web whose changes are captured.
 type Source struct {
 	ID   SourceID
 	URL  string
 	Name string   // for people; may be empty
 	Tags []string // sorted, without repeats
 
-	Request *profile.Profile // how it is asked for; nil means with a plain GET
-	Expect  *profile.Expect  // which answers count; nil means those with a status of 200 to 299
+	Request *profile.Profile // how it is requested; nil means by a plain GET
+	Expect  *profile.Expect  // which responses count; nil means status 200 to 299
 	Recipe  reading.Recipe   // which part of the response counts, and how it is read
-	Noise   NoiseSetting     // what becomes of captures that are only noise
+	Noise   NoiseSetting     // treatment of captures that differ only in noise
 	Paused  bool             // known, but not polled
 
 	Robots RobotsSetting // whether robots.txt files are obeyed
 
-	// What a capture is worth, to policies that ask: how long a change can be
-	// captured at all, how its worth falls with the delay, how much this source
-	// matters, and what a poll of it costs next to others (0 means 1).
+	// The value of a capture, for policies that use it: how long a change stays visible,
+	// how its value falls with the delay, the weight of the source, and the cost of a
+	// poll compared with others (0 means 1).
 	Life    objective.Visibility
 	Urgency objective.Urgency
 	Weight  float64
@@ -56,45 +56,43 @@ type Source struct {
 	// budget and the host allow. Zero means unbounded.
 	MinGap, MaxGap time.Duration
 
-	// Strategy is when it is polled, if somebody said so: then, and not when the policy
-	// would have it.
+	// Strategy lists fixed poll times, which replace the choice of the policy.
 	Strategy timetable.Strategy
 
-	// Level is how soon changes are wanted, if somebody said so. It does not
-	// bend the budget: where the budget cannot keep it there is an alarm.
+	// Level is the wanted delay of captures. It does not raise the budget: where the
+	// budget cannot keep it, an alert says so.
 	Level objective.ServiceLevel
 
-	Aim objective.Objective // what its polls are for; "" means what those of all sources are for
+	Aim objective.Objective // what its polls optimize; "" means the global setting
 
-	NextChange evidence.NextChange // how it says when it changes next, as far as it has to be told
-	From       string              // the place of the hands that look at it; "" means any
+	NextChange evidence.NextChange // where it announces its next change
+	From       string              // the place of the workers that poll it; "" means any
 
-	Suspect suspect.Handling // what is done with suspect captures
+	Suspect suspect.Handling // treatment of suspect captures
 
-	Site  *crawl.Settings // it stands for a whole site; nil means for itself alone
-	Of    SourceID        // the site that it was found for; "" means that somebody named it
-	Index bool            // it lists pages of its site, and was found for that: a sitemap or a feed
+	Site  *crawl.Settings // set if it stands for a whole site
+	Of    SourceID        // the site that it is a page of; "" if it was added by itself
+	Index bool            // it is an index of its site: a sitemap or a feed
 
 	Keep    Keep      // how much history to keep of this source
 	Origin  Origin    // who added it
 	Created time.Time // when it was first added
 
-	// Revision is how often the source has been written, from 1. The store
-	// counts: it refuses an edit of a source that has another revision by now.
-	// Zero means any.
+	// Revision counts the writes of the source, from 1. The store refuses an edit of
+	// another revision than the current one. Zero means any.
 	Revision int64
 }
 
-// Key tells sources of the same URL apart, and versions of a source that cannot be
-// compared: by how the source is read, and by how it is asked for.
+// Key identifies the recipe and the request. Sources of one URL differ by it, and versions
+// of a source with different keys cannot be compared.
 func (s Source) Key() string { return s.Recipe.Key() + s.Request.Key() }
 
-// Host returns the host (with its port, if it names one) that politeness is
-// owed to, in lower case.
+// Host returns the host that politeness counts by: in lower case, with the port if the URL
+// names one.
 func (s Source) Host() string { return HostOf(s.URL) }
 
-// HostOf returns the host of a URL, with its port if it has one: what politeness
-// is owed to.
+// HostOf returns the host of a URL that politeness counts by, with the port if the URL
+// names one.
 func HostOf(rawURL string) string {
 	if p := MediumOf(rawURL); p != OnWeb {
 		return p.host(rawURL)
@@ -109,8 +107,8 @@ func HostOf(rawURL string) string {
 	return strings.ToLower(u.Host)
 }
 
-// plainHost returns the host of a URL such as most are, of which nothing has to be
-// decoded. Every poll asks for it a few times.
+// plainHost returns the host of a URL that needs no decoding, as most do. It is faster than
+// url.Parse, and every poll calls it a few times.
 func plainHost(rawURL string) (string, bool) {
 	rest, ok := strings.CutPrefix(rawURL, "https://")
 	if !ok {
@@ -137,8 +135,7 @@ func plainHost(rawURL string) (string, bool) {
 	return rest[:end], true
 }
 
-// Page returns the source of a page of a site before anything is said of the page
-// itself. It has the settings of the site.
+// Page returns the source of a page of the site s, with the settings of the site.
 func (s Source) Page(id SourceID, pageURL string) Source {
 	p := s
 	p.ID, p.URL, p.Name, p.Of = id, pageURL, "", s.ID
@@ -153,8 +150,8 @@ func (s Source) Importance() float64 { return cmp.Or(s.Weight, 1) }
 // Price returns the cost of a poll with its default filled in.
 func (s Source) Price() float64 { return cmp.Or(s.Cost, 1) }
 
-// PriceAt returns the cost of a poll that takes so many requests: as the user said or,
-// if the page is rendered, the requests. Other polls cost the same, whatever they take.
+// PriceAt returns the cost of a poll with a number of requests: the cost that the user set,
+// the requests of a rendered page, or 1.
 func (s Source) PriceAt(requests int) float64 {
 	if s.Cost == 0 && s.Recipe.Render.On {
 		return float64(max(requests, 1))
@@ -162,10 +159,10 @@ func (s Source) PriceAt(requests int) float64 {
 	return s.Price()
 }
 
-// An Origin says where a source comes from.
+// An Origin says who added a source.
 type Origin string
 
-// The places where a source can come from.
+// The origins of a source.
 const (
 	FromAPI  Origin = "api"  // added over the API or the command line
 	FromFile Origin = "file" // listed in the configuration file
@@ -179,8 +176,7 @@ type Keep struct {
 	Versions int           // keep at most this many
 	Bytes    int64         // keep at most this many stored bytes
 
-	// Total is what the whole store may hold, in bytes: versions, logs and all
-	// the rest. It bounds all sources together; that of one source is not looked
-	// at.
+	// Total bounds the size of the whole store in bytes. It is ignored for a single
+	// source.
 	Total int64
 }

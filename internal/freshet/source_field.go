@@ -22,11 +22,10 @@ import (
 	"freshet/internal/units"
 )
 
-// A SourceField is one thing that a user can say of a source. The configuration
-// file, the flags, the definition in the store and what is shown of a source all
-// go by the same fields: see SourceFields.
+// A SourceField is one setting of a source. The configuration file, the flags, the stored
+// definition and the output all derive from the same list: see SourceFields.
 type SourceField struct {
-	Name string // in files and the API; a dot divides a section from its part, as in "keep.age"
+	Name string // in files and the API; a dot separates the section, as in "keep.age"
 	Flag string // on the command line; "" if there is none
 	Kind string // what the flag takes: "string", "float", "int", "bool", "TIME", "SIZE" or "JSON"
 	List bool   // it can be given several times
@@ -35,23 +34,21 @@ type SourceField struct {
 
 	Structured bool // it is an object or a list; Read and Show have it as JSON
 
-	// Read sets the field of a source from text: from one, or from any number if
-	// it is a List.
+	// Read sets the field from text: one, or any number if it is a List.
 	Read func(s *Source, text ...string) error
 
-	// Show returns the field as Read reads it, and nothing if it has its default.
+	// Show returns the field as Read reads it, or nothing if it has its default.
 	Show func(s *Source) []string
 
 	value func(s *Source) any // for JSON; what Show returns unless it says otherwise
 	clear func(s *Source)     // gives the field its default
 }
 
-// SourceFields returns all that a user can say of a source, in the order in
-// which it is shown. A field that is added here is read, stored and shown
-// everywhere; the API has its types in package client.
+// SourceFields returns all settings of a source in display order. A field that is added here
+// is read, stored and shown everywhere; package client has the types of the API.
 func SourceFields() []SourceField { return slices.Clone(sourceFields) }
 
-// sourceFields is made once and never changed: a list reads hundreds of sources by it.
+// sourceFields is built once: listings decode hundreds of sources with it.
 var sourceFields = makeSourceFields()
 
 func makeSourceFields() []SourceField {
@@ -126,7 +123,7 @@ func textField[T any](f SourceField, at func(*Source) *T, parse func(string) (T,
 	return f
 }
 
-// spelled has the default of a field be written out in an edit.
+// spelled writes out the default of a field in an edit.
 func (f SourceField) spelled(as func(*Source) string) SourceField {
 	f.value = func(s *Source) any { return as(s) }
 	return f
@@ -163,7 +160,7 @@ func numeric[T int | int64 | float64](f SourceField, at func(*Source) *T, parse 
 	return f
 }
 
-// most bounds what a source can weigh or cost.
+// most bounds weight and cost.
 const most = 1e6
 
 func numberField(f SourceField, at func(*Source) *float64) SourceField {
@@ -215,12 +212,12 @@ func listField(f SourceField, at func(*Source) *[]string) SourceField {
 	return f
 }
 
-// Definition returns the document of the source as JSON: what a user said of it, in the
-// form in which the API takes a new source.
+// Definition returns the document of the source as JSON, in the form in which the API takes
+// a new source.
 func (s Source) Definition() []byte { return marshalled(s.Document()) }
 
-// Document returns what a user said of the source by the names of the fields. What has its
-// default is left out. Values are as encoding/json takes them.
+// Document returns the settings of the source by field name, without defaults. Values are as
+// encoding/json takes them.
 func (s Source) Document() map[string]any {
 	all := map[string]any{}
 	for i := range sourceFields {
@@ -232,9 +229,8 @@ func (s Source) Document() map[string]any {
 	return all
 }
 
-// DefinitionOver returns what is said of a page of a site beyond what its site says.
-// What the site says and does not hold for the page is null. The ID and the URL are
-// left out.
+// DefinitionOver returns the settings of a page that differ from those of its site, without
+// ID and URL. A setting of the site that the page unsets is null.
 func (s Source) DefinitionOver(site Source) []byte {
 	base := site.Page(s.ID, s.URL)
 	all := map[string]any{"of": string(site.ID)}
@@ -252,8 +248,8 @@ func (s Source) DefinitionOver(site Source) []byte {
 	return marshalled(all)
 }
 
-// Part returns the named fields of the source as a JSON object, those too that
-// have their default. It is an edit as the API takes it.
+// Part returns the named fields of the source as a JSON object, defaults included: an edit
+// as the API takes it.
 func (s Source) Part(names ...string) []byte {
 	part := map[string]any{}
 	for i := range sourceFields {

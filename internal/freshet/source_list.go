@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Conditions are the states that a source is in, one bit each.
+// Conditions are the conditions of a source, one bit each.
 type Conditions uint8
 
-// The states of a source. One that is paused is in no other: it needs nobody's attention.
+// The conditions of a source. A paused source has no other.
 const (
 	IsFailing Conditions = 1 << iota // the last poll failed
 	IsNoisy                          // it differs at nearly every poll
@@ -20,10 +20,10 @@ const (
 	IsUnseen                         // no poll has seen it
 	IsSuspect                        // it probably returns the wrong page
 	IsWell                           // none of these
-	IsMoved                          // its server says that it has moved; it may be well otherwise
+	IsMoved                          // permanent redirects lead to another URL; it may be well otherwise
 )
 
-// Conditions returns the states that the source is in.
+// Conditions returns the conditions of the source.
 func (w SourceWithStatus) Conditions() (c Conditions) {
 	if w.Paused {
 		return IsPaused
@@ -50,18 +50,18 @@ func (w SourceWithStatus) Conditions() (c Conditions) {
 	return c
 }
 
-// A SourceFilter says which sources a list has. What is empty lets all through.
+// A SourceFilter selects sources. Empty fields select all.
 type SourceFilter struct {
 	Tag     string
 	Host    string
 	Text    string     // in the ID, URL, name or title, in any case
-	In      Conditions // in one of these states
+	In      Conditions // in one of these conditions
 	Of      SourceID   // pages of this site
 	Named   bool       // no pages of sites
-	Removed bool       // those that were removed, and not those that are watched
+	Removed bool       // removed sources instead of watched ones
 }
 
-// Has reports whether the list has a source. Whether it was removed is not asked.
+// Has reports whether the filter selects a source. It ignores Removed.
 func (f SourceFilter) Has(w SourceWithStatus) bool {
 	switch {
 	case f.Named && w.Of != "", f.Of != "" && w.Of != f.Of:
@@ -79,7 +79,7 @@ func (f SourceFilter) Has(w SourceWithStatus) bool {
 	})
 }
 
-// A SourceOrder is what a list is sorted by; sources that are alike in it by their IDs.
+// A SourceOrder is a sort order of sources; ties are sorted by ID.
 type SourceOrder string
 
 // The orders of a list.
@@ -91,7 +91,7 @@ const (
 	ByChanges SourceOrder = "changes" // most changes first
 )
 
-// A SourceRank is the place of a source in an order.
+// A SourceRank is the position of a source in an order.
 type SourceRank struct {
 	Key int64 // what it is sorted by
 	ID  SourceID
@@ -105,13 +105,13 @@ func (r SourceRank) Compare(o SourceRank) int {
 	return cmp.Or(cmp.Compare(r.Key, o.Key), cmp.Compare(r.ID, o.ID))
 }
 
-// Rank returns the place of a source.
+// Rank returns the position of a source.
 func (by SourceOrder) Rank(w SourceWithStatus) SourceRank {
 	st := &w.Status
 	return SourceRank{by.Key(st.Seen, st.ChangedAt, st.Polls, st.Changes), w.ID}
 }
 
-// Key returns what a source is sorted by of which these are known.
+// Key returns the sort key of a source.
 func (by SourceOrder) Key(seen, changed time.Time, polls int64, changes int) int64 {
 	nanos := func(t time.Time) int64 {
 		if t.IsZero() {
@@ -132,28 +132,28 @@ func (by SourceOrder) Key(seen, changed time.Time, polls int64, changes int) int
 	return 0
 }
 
-// A SourceQuery asks for a part of a list of sources.
+// A SourceQuery selects a page of a list of sources.
 type SourceQuery struct {
 	SourceFilter
 	By      SourceOrder
 	Reverse bool
-	After   *SourceRank // only what comes after it in this order; nil means all
-	Offset  int         // leave out so many of them first
-	Limit   int         // at most so many; 0 means all
+	After   *SourceRank // only sources after it in this order; nil means all
+	Offset  int         // number of sources to skip
+	Limit   int         // 0 means all
 }
 
-// A SourceList is a part of a list.
+// A SourceList is a page of a list.
 type SourceList struct {
 	Sources []SourceWithStatus
-	More    bool // there are more after them
-	Total   int  // sources that the filter lets through, wherever in the order
+	More    bool // more sources follow
+	Total   int  // number of sources that the filter selects
 
-	// End is the place of the last of them when the list was made: the next part comes
-	// after it, wherever that source is by now.
+	// End is the position of the last source when the list was made. The next page begins
+	// after it, even if that source has moved since.
 	End SourceRank
 }
 
-// Compare orders ranks as the query asks for them.
+// Compare orders ranks in the order of the query.
 func (q SourceQuery) Compare(a, b SourceRank) int {
 	if q.Reverse {
 		return b.Compare(a)
@@ -161,9 +161,8 @@ func (q SourceQuery) Compare(a, b SourceRank) int {
 	return a.Compare(b)
 }
 
-// List returns the part of a list that the query asks for, of all sources that it may
-// have: those that are watched, or those that were removed. It goes through all, and holds
-// those that the filter lets through.
+// List returns the page of a list of all watched, or all removed, sources. It reads all of
+// them and holds those that the filter selects.
 func (q SourceQuery) List(all iter.Seq2[SourceWithStatus, error]) (list SourceList, err error) {
 	for w, err := range all {
 		if err != nil {
@@ -188,18 +187,18 @@ func (q SourceQuery) List(all iter.Seq2[SourceWithStatus, error]) (list SourceLi
 	return list, nil
 }
 
-// SourceCounts are how many sources are watched.
+// SourceCounts are numbers of watched sources.
 type SourceCounts struct {
 	All   StateCounts
 	Named StateCounts // without the pages of sites
 	Tags  map[string]int
-	Hosts map[string]int // of those that are named, as the tags
+	Hosts map[string]int // of sources that are no pages of sites, as for Tags
 }
 
-// StateCounts are how many sources there are, and how many in each state.
+// StateCounts are the number of sources, in all and by condition.
 type StateCounts struct {
 	Total int
-	In    map[Conditions]int // by single states; those without sources may be left out
+	In    map[Conditions]int // by single condition; zero counts may be missing
 }
 
 // Count counts sources.
@@ -225,7 +224,7 @@ func Count(all iter.Seq2[SourceWithStatus, error]) (SourceCounts, error) {
 	return n, nil
 }
 
-// Add counts so many sources that are in the same states.
+// Add counts sources with the same conditions.
 func (n *StateCounts) Add(in Conditions, sources int) {
 	n.Total += sources
 	for state := IsFailing; state <= IsMoved; state <<= 1 {

@@ -13,7 +13,7 @@ import (
 // A Hash names a text by its content.
 type Hash [sha256.Size]byte
 
-// HashOf returns the name of text.
+// HashOf returns the hash of a text.
 func HashOf(text []byte) Hash { return sha256.Sum256(text) }
 
 // String returns the hash in hexadecimal, or "" for the zero Hash.
@@ -33,13 +33,13 @@ type Version struct {
 
 	TextBytes int64 // size of the extracted text
 	RawBytes  int64 // size of the response body
-	Picture   int64 // size of the picture that was taken of it; 0 if there is none
+	Picture   int64 // size of the screenshot; 0 if there is none
 	MediaType string
 	Title     string // of the page or feed, if it has one
 	URL       string // that answered, after redirects
 	Suspect   suspect.Class
-	Quiet     Quiet  // why no change led to it, if none was told
-	Fields    Fields // named values; nil if none were asked for
+	Quiet     Quiet  // why no change was reported, if none was
+	Fields    Fields // named values; nil if the recipe extracts none
 }
 
 // A Raw is a response as it was received and decoded, kept beside the text so
@@ -57,15 +57,15 @@ var RawHeaders = []string{
 	"Date", "Etag", "Last-Modified", "Expires", "Cache-Control", "Link", "Location",
 }
 
-// Validators are what a server gave us to ask "has it changed?" with.
+// Validators are the validators of a response, for a conditional request.
 type Validators struct {
 	ETag         string
 	LastModified string // as received
 }
 
-// A Cursor is a place in a log. Cursors only grow, and none is given twice by one
-// store; zero is the beginning. Two stores can give out the same one, and a store is
-// two when an older copy of it is put back: outside, a Cursor goes by its [Place].
+// A Cursor is a position in a log. Cursors only grow, and a store issues none twice; zero is
+// the beginning. Two stores can issue the same cursor, and so can a restored copy of a store:
+// clients therefore use a [Place].
 type Cursor int64
 
 // A Change is the step from one version of a source to the next. It happened
@@ -84,10 +84,10 @@ type Change struct {
 	Suspect       suspect.Class // as in the Outcome that it was seen by
 	Landed        string        // likewise
 	Label         Label         // of the source, as it was then
-	Details       Details       // which named values and items are other than before
+	Details       Details       // the named values and items that changed
 }
 
-// A Label is what a source is called when others are told of it.
+// A Label names a source in messages.
 type Label struct {
 	URL, Name string
 	Tags      []string
@@ -96,9 +96,8 @@ type Label struct {
 // Place returns the place of the change in the log of all changes.
 func (c Change) Place() Place { return Place{c.Cursor, c.Epoch} }
 
-// ID returns the name under which the change is delivered, such as
-// "prices.3~k3f9q2xw": the same however often it is sent, and never that of
-// another change.
+// ID returns the id under which the change is delivered, such as "prices.3~k3f9q2xw". It is
+// the same for every delivery and unique among changes.
 func (c Change) ID() string { return c.Epoch.Qualify(fmt.Sprintf("%s.%d", c.Source, c.Seq)) }
 
 // A ChangeRef names a change.

@@ -8,7 +8,7 @@ import (
 	"freshet/internal/units"
 )
 
-// ParseTime reads a moment as people give it: a time such as "2026-11-01T08:00:00Z", a
+// ParseTime reads a time as users write it: a time such as "2026-11-01T08:00:00Z", a
 // time or a date in a zone, such as "2026-11-01 08:00" or "2026-11-01", or how long
 // before now, such as "2d". A date is its beginning.
 func ParseTime(text string, now time.Time, zone *time.Location) (time.Time, error) {
@@ -23,20 +23,19 @@ func ParseTime(text string, now time.Time, zone *time.Location) (time.Time, erro
 	return time.Time{}, fmt.Errorf("%q is neither a time, such as 2026-11-01 or 2026-11-01T08:00:00Z, nor a length of time before now, such as 30d", text)
 }
 
-// A Between is a stretch of time: from Since on and before Until. A zero time is no bound.
+// A Between is the interval from Since up to but not including Until. Zero means no bound.
 type Between struct{ Since, Until time.Time }
 
-// IsZero reports whether the span has no bounds.
+// IsZero reports whether the interval has no bounds.
 func (s Between) IsZero() bool { return s.Since.IsZero() && s.Until.IsZero() }
 
-// Has reports whether a moment lies in the span.
+// Has reports whether t lies in the interval.
 func (s Between) Has(t time.Time) bool {
 	return (s.Since.IsZero() || !t.Before(s.Since)) && (s.Until.IsZero() || t.Before(s.Until))
 }
 
-// VersionAt returns the version that a source had at a moment, as far as polls had seen
-// it by then: the newest that was seen no later and is not held. It returns ErrNotFound
-// if none is kept.
+// VersionAt returns the version of a source at a moment: the newest that was seen no later
+// and is not in quarantine, or ErrNotFound.
 func VersionAt(ctx context.Context, a Archive, id SourceID, at time.Time) (Version, error) {
 	const page = 10
 	for before := 0; ; {
