@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 )
@@ -15,7 +16,7 @@ import (
 // now and then, while no daemon runs.
 func (r *rig) record(sources, polls int) {
 	r.Helper()
-	store, err := sqlite.Open(r.Context(), sqlite.Config{Dir: r.settings.Data})
+	store, err := sqlite.Open(r.Context(), sqlite.Config{Features: features.All(), Dir: r.settings.Data})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 )
@@ -19,7 +20,7 @@ import (
 // fill stores so many sources that nobody polls, while no daemon runs.
 func (r *rig) fill(n int) {
 	r.Helper()
-	store, err := sqlite.Open(r.Context(), sqlite.Config{Dir: r.settings.Data})
+	store, err := sqlite.Open(r.Context(), sqlite.Config{Features: features.All(), Dir: r.settings.Data})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"freshet/internal/api"
 	"freshet/internal/cli"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/research/archive"
 	"freshet/internal/store/sqlite"
@@ -91,7 +92,7 @@ func (l *noiseRun) replays(ctx context.Context, files []string) (all []archive.R
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	store, err := sqlite.Open(ctx, sqlite.Config{Dir: dir})
+	store, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, Features: features.All()})
 	if err != nil {
 		return nil, err
 	}

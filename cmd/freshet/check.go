@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/app/config"
+	"freshet/internal/features"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
 	"freshet/internal/store"
@@ -133,7 +134,7 @@ func checkStore(ctx context.Context, p *program, dir string, asJSON bool) error 
 	if err := thereIsData(dir); err != nil {
 		return err
 	}
-	report, err := sqlite.Verify(ctx, sqlite.Config{Dir: dir}, sayStep(p))
+	report, err := sqlite.Verify(ctx, sqlite.Config{Dir: dir, Features: features.All()}, sayStep(p))
 	clearStep(p)
 	if err != nil {
 		return err
@@ -143,7 +144,7 @@ func checkStore(ctx context.Context, p *program, dir string, asJSON bool) error 
 
 // checkDatabase is checkStore for data in PostgreSQL.
 func checkDatabase(ctx context.Context, p *program, url string, asJSON bool) error {
-	report, err := postgres.Verify(ctx, postgres.Config{URL: url}, sayStep(p))
+	report, err := postgres.Verify(ctx, postgres.Config{URL: url, Features: features.All()}, sayStep(p))
 	clearStep(p)
 	if err != nil {
 		return err
@@ -186,7 +187,7 @@ func repairStore(ctx context.Context, p *program, dir, into string, asJSON bool)
 	if err := thereIsData(dir); err != nil {
 		return err
 	}
-	r, err := sqlite.Repair(ctx, dir, into, sayStep(p))
+	r, err := sqlite.Repair(ctx, sqlite.Config{Dir: dir, Features: features.All()}, into, sayStep(p))
 	clearStep(p)
 	if err != nil {
 		return err

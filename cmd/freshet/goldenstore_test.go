@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/extract"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/freshet/suspect"
@@ -66,7 +67,7 @@ type past struct {
 func newPast(t *testing.T) *past {
 	t.Helper()
 	g := &past{T: t, dir: t.TempDir(), sources: map[freshet.SourceID]freshet.Source{}, seen: map[freshet.SourceID]time.Time{}, texts: map[freshet.SourceID]string{}}
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: g.dir, Now: func() time.Time { return noon }, Epoch: "golden"})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: g.dir, Now: func() time.Time { return noon }, Epoch: "golden"})
 	g.ok(err)
 	g.store = store
 	return g

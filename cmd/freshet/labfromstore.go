@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/internal/cli"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/lab"
 	"freshet/internal/lab/labflag"
@@ -114,7 +115,7 @@ func readStore(ctx context.Context, p *program, dir string, f *storeFlags, seed 
 	if !(f.days >= 0) || f.days > 36500 {
 		return nil, usagef("--days must be more than 0, such as 7 or 0.5")
 	}
-	store, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, ReadOnly: true, Readers: 1})
+	store, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, Features: features.All(), ReadOnly: true, Readers: 1})
 	if err != nil {
 		if freshet.HintOf(err) == "" {
 			err = freshet.WithHint(err, "use --data to name the directory that freshet serve uses")

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
@@ -34,7 +35,7 @@ func quiet() *program {
 // watchFor lets a daemon watch a web for a while, in the time of a bubble.
 func watchFor(t *testing.T, dir string, w *synth.Web, length time.Duration) {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func recordedOf(h *lab.History, id freshet.SourceID) (times []time.Time) {
 func fillStore(t *testing.T, polls int) (dir string, end time.Time) {
 	t.Helper()
 	dir = t.TempDir()
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/app/config"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store"
 	"freshet/internal/store/migrate"
@@ -67,7 +68,7 @@ the move. Never run daemons on both.`,
 			if undo {
 				return undoMove(cmd.Context(), p, from, asJSON)
 			}
-			return runMove(cmd.Context(), p, migrate.Config{From: from, To: to, DryRun: dry, Replace: replace}, asJSON)
+			return runMove(cmd.Context(), p, migrate.Config{From: from, To: to, Features: features.All(), DryRun: dry, Replace: replace}, asJSON)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
@@ -125,7 +126,7 @@ func runMove(ctx context.Context, p *program, cfg migrate.Config, asJSON bool) e
 
 // undoMove lets a store be used again.
 func undoMove(ctx context.Context, p *program, from string, asJSON bool) error {
-	other, err := migrate.Undo(ctx, from, nil)
+	other, err := migrate.Undo(ctx, from, features.All())
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/auth"
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/lab/synth"
 	"freshet/internal/queries"
@@ -26,7 +27,7 @@ import (
 func TestLevelAlarmIsTold(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}

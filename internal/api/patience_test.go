@@ -13,6 +13,7 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/auth"
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/queries"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/kit"
@@ -36,7 +37,7 @@ func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0,
 // dial serves an API with nothing in it to one connection in memory. Ended is
 // closed when the request that comes over it has been dealt with.
 func dial(t *testing.T) (conn net.Conn, ended <-chan struct{}) {
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

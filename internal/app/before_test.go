@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
 	"freshet/internal/test/pgtest"
@@ -24,7 +25,7 @@ func TestAttemptBeforeOrder(t *testing.T) {
 
 func attemptBeforeOrder(t *testing.T, server *pgtest.Server, elsewhere bool) {
 	c := crewAt(t, server)
-	made, err := postgres.Open(t.Context(), postgres.Config{URL: c.at})
+	made, err := postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: c.at})
 	if err != nil {
 		t.Fatal(err)
 	}

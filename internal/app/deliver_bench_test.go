@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"freshet/internal/app"
+	"freshet/internal/features"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/reading"
@@ -110,7 +111,7 @@ func BenchmarkDeliver(b *testing.B) {
 
 // tell fills a store with changes.
 func tell(b *testing.B, at string, sources, each int) {
-	store, err := postgres.Open(b.Context(), postgres.Config{URL: at})
+	store, err := postgres.Open(b.Context(), postgres.Config{Features: features.All(), URL: at})
 	if err != nil {
 		b.Fatal(err)
 	}

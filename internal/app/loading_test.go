@@ -14,6 +14,7 @@ import (
 	"freshet/client"
 	"freshet/internal/app"
 	"freshet/internal/app/config"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/diskfault"
@@ -37,7 +38,7 @@ func get(t *testing.T, url string) (int, string) {
 // held returns a disk whose writes hang once so many bytes have been written,
 // until the test is over. The store in dir is then waited for.
 func held(t *testing.T, dir string, bytes int64) (vfs string) {
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 	if err == nil {
 		err = store.Close() // its tables are there: what is written from now on is sources
 	}
@@ -49,7 +50,7 @@ func held(t *testing.T, dir string, bytes int64) (vfs string) {
 	t.Cleanup(func() {
 		close(gate)
 		for { // whoever hung is still at work
-			store, err := sqlite.Open(context.Background(), sqlite.Config{Dir: dir})
+			store, err := sqlite.Open(context.Background(), sqlite.Config{Features: features.All(), Dir: dir})
 			if errors.Is(err, freshet.ErrBusy) {
 				<-time.After(10 * time.Millisecond)
 				continue

@@ -18,6 +18,7 @@ import (
 	"freshet/client"
 	"freshet/internal/app"
 	"freshet/internal/app/config"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/store/sqlite"
@@ -223,7 +224,7 @@ func TestLocal(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
 	url, text := page(t)
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: s.Data})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: s.Data})
 	if err != nil {
 		t.Fatal(err)
 	}

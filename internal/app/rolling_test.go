@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/app"
 	"freshet/internal/app/config"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/store/postgres"
@@ -115,7 +116,7 @@ func TestRollingUpgradeLosesNoPoll(t *testing.T) {
 	c.leads(third, third, "")
 	third.end()
 
-	s, err := postgres.Open(t.Context(), postgres.Config{URL: c.at, ReadOnly: true})
+	s, err := postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: c.at, ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"freshet/client"
 	"freshet/internal/app"
 	"freshet/internal/app/config"
+	"freshet/internal/features"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
@@ -133,7 +134,7 @@ func TestSecretsStayHidden(t *testing.T) {
 	fmt.Fprintln(&said, string(shown))
 	stop()
 	fmt.Fprintln(&said, log.String())
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: s.Data})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: s.Data})
 	if err != nil {
 		t.Fatal(err)
 	}

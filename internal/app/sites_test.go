@@ -17,6 +17,7 @@ import (
 
 	"freshet/internal/app"
 	"freshet/internal/app/config"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/crawl"
 	"freshet/internal/sched"
@@ -121,7 +122,7 @@ func TestKillWhileExploring(t *testing.T) {
 		}
 		return cmd
 	}
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestKillWhileExploring(t *testing.T) {
 // countsOf counts the pages of the maze, beside the daemon.
 func countsOf(t *testing.T, dir string) frontier.Counts {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, ReadOnly: true})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir, ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func countsOf(t *testing.T, dir string) frontier.Counts {
 // checkMaze checks that every page of the maze is watched, once.
 func checkMaze(t *testing.T, dir string, m *maze) {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 	if err != nil {
 		t.Fatal(err)
 	}

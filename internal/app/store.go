@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 
 	"freshet/internal/app/config"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
@@ -23,7 +23,7 @@ import (
 func openStore(ctx context.Context, cfg Config) (freshet.Store, *store.Store, error) {
 	if cfg.Settings.Store == "" {
 		opened := cfg.Store
-		opened.Dir, opened.Now, opened.Log, opened.Sites = cfg.Data, cfg.Now, cfg.Log, frontier.Hook{}
+		opened.Dir, opened.Now, opened.Log, opened.Features = cfg.Data, cfg.Now, cfg.Log, features.All()
 		s, err := sqlite.Open(ctx, opened)
 		if err != nil {
 			return nil, nil, err
@@ -50,7 +50,7 @@ func openStore(ctx context.Context, cfg Config) (freshet.Store, *store.Store, er
 
 // databaseOf returns where the database of the settings is.
 func databaseOf(s config.Settings, log *slog.Logger) postgres.Config {
-	return postgres.Config{URL: s.Store, Sites: frontier.Hook{}, Lease: leaseOf(s), Log: log}
+	return postgres.Config{URL: s.Store, Features: features.All(), Lease: leaseOf(s), Log: log}
 }
 
 // mayFetch says that nothing may be sent any more: another node may decide by now.

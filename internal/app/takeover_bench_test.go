@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"freshet/internal/app/config"
+	"freshet/internal/features"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
@@ -126,7 +127,7 @@ func (t *takeOver) node(standby string) *process {
 // fill puts sources into a new store, each polled once: the first by the store, the others as
 // copies of its rows. Only their checksums are not right, which nobody looks at here.
 func (t *takeOver) fill(port, sources int) {
-	store, err := postgres.Open(t.Context(), postgres.Config{URL: t.server.URL(t.name), Partition: 100_000_000})
+	store, err := postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: t.server.URL(t.name), Partition: 100_000_000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/auth"
 	"freshet/internal/auth/access"
+	"freshet/internal/features"
 	"freshet/internal/store"
 	"freshet/internal/store/sqlite"
 )
@@ -34,7 +35,7 @@ type rig struct {
 
 func newRig(t *testing.T, cfg auth.Config) *rig {
 	t.Helper()
-	opened, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+	opened, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +455,7 @@ func TestCallsEnd(t *testing.T) {
 
 // A stream ends when its pass expires.
 func TestCallsExpire(t *testing.T) {
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"freshet/internal/cluster"
+	"freshet/internal/features"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
@@ -92,7 +93,7 @@ func (w *works) url(b *testing.B) string {
 // cost returns the CPU seconds of a poll.
 func (w *works) cost(b *testing.B, t shift) float64 {
 	const at = 256 // pollers at once
-	s, err := postgres.Open(b.Context(), postgres.Config{URL: w.url(b), Batch: t.batch})
+	s, err := postgres.Open(b.Context(), postgres.Config{Features: features.All(), URL: w.url(b), Batch: t.batch})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -221,7 +222,7 @@ func (w *works) cpu(b *testing.B) (seconds float64) {
 // election returns how many leases pass from the last sign of life of a leader until the next
 // one can write, as a node waits for it.
 func (w *works) election(b *testing.B, lease time.Duration) float64 {
-	cfg := postgres.Config{URL: w.url(b), Lease: lease}
+	cfg := postgres.Config{Features: features.All(), URL: w.url(b), Lease: lease}
 	s, err := postgres.Open(b.Context(), cfg)
 	if err != nil {
 		b.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/extract"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/objective"
@@ -25,7 +26,6 @@ import (
 	"freshet/internal/learn/imported"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/tier"
 )
@@ -241,7 +241,7 @@ func (sc scene) pollsInDaemon(t *testing.T, name string) (start time.Time, polls
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		p, learner := sc.wired(t, name)
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 		if err != nil {
 			t.Fatal(err)
 		}

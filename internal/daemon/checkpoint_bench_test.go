@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -16,7 +16,7 @@ import (
 func BenchmarkNotes(b *testing.B) {
 	const sources = 20_000
 	l := learn.New(learn.Config{Tick: time.Second, Polls: 100})
-	store, err := sqlite.Open(b.Context(), sqlite.Config{Dir: b.TempDir(), Sites: frontier.Hook{}})
+	store, err := sqlite.Open(b.Context(), sqlite.Config{Dir: b.TempDir(), Features: features.All()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -41,7 +41,7 @@ func TestCountWhileLoading(t *testing.T) {
 		t.Run(fmt.Sprintf("after %d of 3", at), func(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
-				store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+				store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -33,7 +33,7 @@ type bench struct {
 // begin starts a daemon on the pages of w. The zero limits are quick.
 func begin(t *testing.T, dir string, cfg daemon.Config, sources ...freshet.Source) *bench {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestCapturesAndGoesOnAfterARestart(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		b.stop()
 
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestPollWithoutARun(t *testing.T) {
 		w := page(0, time.Hour)
 		b := begin(t, dir, daemon.Config{Fetcher: w}, w.Sources()...)
 		b.stop()
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,7 +345,7 @@ func TestFullDisk(t *testing.T) {
 func TestFailedStoreEndsTheRun(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/learn/imported"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/tier"
 )
@@ -51,7 +51,7 @@ func newAuctionHouse(began time.Time, length time.Duration) *auctionHouse {
 
 // open opens a store with all pages in it.
 func (h *auctionHouse) open(t *testing.T, dir string) freshet.Store {
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -66,7 +66,7 @@ func TestLoopGoesByTheLastEdit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := synth.New(synth.Config{Now: time.Now, Pages: pages})
-			store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Sites: frontier.Hook{}})
+			store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Features: features.All()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -19,7 +19,7 @@ import (
 // a list of them does: when nothing was said yet, and again a moment later.
 func BenchmarkNextPolls(b *testing.B) {
 	const sources = 20_000
-	store, err := sqlite.Open(b.Context(), sqlite.Config{Dir: b.TempDir(), Sites: frontier.Hook{}})
+	store, err := sqlite.Open(b.Context(), sqlite.Config{Dir: b.TempDir(), Features: features.All()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -85,7 +85,7 @@ func watchFor(t *testing.T, cfg daemon.Config, length time.Duration) {
 // filled returns a store with the sources of a web.
 func filled(t *testing.T, dir string, w *synth.Web) *sqlite.Store {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 	if err != nil {
 		t.Fatal(err)
 	}

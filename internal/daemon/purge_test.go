@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -51,7 +51,7 @@ func purgeLate(t *testing.T, dir string, slow bool) {
 	w := synth.New(synth.Config{Now: time.Now, Pages: []synth.Page{
 		{ID: "a", Host: "a", Schedule: synth.Regular{Every: time.Hour}}, {ID: "b", Host: "b", Schedule: synth.Regular{Every: time.Hour}},
 	}})
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -155,7 +155,7 @@ func numbered(n int, url string) (all []freshet.Source) {
 // outcomesIn returns the polls recorded in a directory whose daemon has stopped.
 func outcomesIn(t *testing.T, dir string) []freshet.Outcome {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 	if err != nil {
 		t.Fatal(err)
 	}

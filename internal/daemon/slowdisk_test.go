@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -50,7 +50,7 @@ func (s *sluggishStore) Commit(ctx context.Context, r freshet.Record) (freshet.O
 func TestRetryAfterOnASlowDisk(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, dir string) {
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestMinGapOnASlowDisk(t *testing.T) {
 		const gap = 5 * time.Second
 		w := &relay{latency: 50 * time.Millisecond, answer: func(string) step { return step{} }}
 		for life := range uint64(60) {
-			store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+			store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/timetable"
 	"freshet/internal/lab"
@@ -19,7 +20,6 @@ import (
 	"freshet/internal/sched"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/tier"
 	"freshet/internal/units"
@@ -56,7 +56,7 @@ func TestPlannedStrategyKeepsItsPromise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 		if err != nil {
 			t.Fatal(err)
 		}

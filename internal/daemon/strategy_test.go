@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/timetable"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -32,7 +32,7 @@ func TestStrategyInTheDaemon(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 		if err != nil {
 			t.Fatal(err)
 		}

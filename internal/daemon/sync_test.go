@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
 	"testing"
 	"time"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 )
 
@@ -49,7 +48,7 @@ func (g *gated) wait(s freshet.Source) {
 // and the list holds for all others.
 func TestEditsDuringASync(t *testing.T) {
 	t.Parallel()
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Sites: frontier.Hook{}})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Features: features.All()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +143,7 @@ func countSources(t *testing.T, store freshet.Catalog) (n int) {
 // Listed sources that take over each other's URLs find their places.
 func TestSyncMovesURLs(t *testing.T) {
 	t.Parallel()
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Sites: frontier.Hook{}})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Features: features.All()})
 	if err != nil {
 		t.Fatal(err)
 	}

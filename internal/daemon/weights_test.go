@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/tier"
 )
@@ -92,7 +92,7 @@ func TestImportantChangesGetMorePolls(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGazette(time.Now(), 4*part)
-		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 		if err != nil {
 			t.Fatal(err)
 		}

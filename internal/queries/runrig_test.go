@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/store/sqlite"
@@ -45,7 +46,7 @@ func inBubble(t *testing.T, do func(r *rig)) {
 }
 
 func (r *rig) open() {
-	store, err := sqlite.Open(context.WithoutCancel(r.t.Context()), sqlite.Config{Dir: r.dir})
+	store, err := sqlite.Open(context.WithoutCancel(r.t.Context()), sqlite.Config{Features: features.All(), Dir: r.dir})
 	if err != nil {
 		r.t.Fatal(err)
 	}

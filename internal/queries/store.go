@@ -347,7 +347,7 @@ func (r *queryRun) match(m Match) error {
 	if m.Value == nil {
 		value = nil
 	}
-	at, err := r.tx.Next(store.Matches)
+	at, err := r.tx.Next(MatchLog)
 	if err != nil {
 		return err
 	}
@@ -365,7 +365,7 @@ func (r *queryRun) batch(p Batch) error {
 	if p.From != row.told+1 || p.To < p.From || p.To > row.last {
 		return fmt.Errorf("the batch with the matches %d to %d of query %s comes after match %d of %d: %w", p.From, p.To, p.Query, row.told, row.last, freshet.ErrConflict)
 	}
-	at, err := r.tx.Next(store.Batches)
+	at, err := r.tx.Next(batchLog)
 	if err != nil {
 		return err
 	}
@@ -411,7 +411,7 @@ func (s *Store) Matches(ctx context.Context, q MatchQuery) (found []Match, err e
 	if err != nil {
 		return nil, err
 	}
-	end := s.db.Visible(store.Matches)
+	end := s.db.Visible(MatchLog)
 	found = slices.DeleteFunc(found, func(m Match) bool { return m.Cursor > end })
 	epochs, err := s.MatchEpochs(ctx)
 	for i := range found {
@@ -451,7 +451,7 @@ func (s *Store) Batches(ctx context.Context, q MatchQuery) (found []Batch, err e
 	if err != nil {
 		return nil, err
 	}
-	end := s.db.Visible(store.Batches)
+	end := s.db.Visible(batchLog)
 	found = slices.DeleteFunc(found, func(p Batch) bool { return p.Cursor > end })
 	epochs, err := s.MatchEpochs(ctx)
 	for i := range found {
@@ -463,25 +463,25 @@ func (s *Store) Batches(ctx context.Context, q MatchQuery) (found []Batch, err e
 // WaitBatch returns when there is a batch after a place, or with the cause when ctx is done. On a
 // store that is open for reading only it waits until [store.Store.Refresh] finds one.
 func (s *Store) WaitBatch(ctx context.Context, after freshet.Cursor) error {
-	return s.db.Wait(ctx, store.Batches, after)
+	return s.db.Wait(ctx, batchLog, after)
 }
 
 // LastBatch returns the end of the log of batches.
 func (s *Store) LastBatch(ctx context.Context) (freshet.Cursor, error) {
-	return s.db.Last(ctx, store.Batches)
+	return s.db.Last(ctx, batchLog)
 }
 
 // WaitMatch returns when there is a match after a place, like WaitBatch.
 func (s *Store) WaitMatch(ctx context.Context, after freshet.Cursor) error {
-	return s.db.Wait(ctx, store.Matches, after)
+	return s.db.Wait(ctx, MatchLog, after)
 }
 
 // LastMatch returns the end of the log of matches.
 func (s *Store) LastMatch(ctx context.Context) (freshet.Cursor, error) {
-	return s.db.Last(ctx, store.Matches)
+	return s.db.Last(ctx, MatchLog)
 }
 
 // MatchEpochs returns the epochs of the log of matches.
 func (s *Store) MatchEpochs(ctx context.Context) (freshet.Epochs, error) {
-	return s.db.Epochs(ctx, store.Matches)
+	return s.db.Epochs(ctx, MatchLog)
 }

@@ -218,7 +218,7 @@ func (s *Store) withEntries(ctx context.Context, list []PendingDelivery) ([]Pend
 	if err != nil {
 		return nil, err
 	}
-	matches, err := s.db.Epochs(ctx, store.Matches)
+	matches, err := s.db.Epochs(ctx, queries.MatchLog)
 	if err != nil {
 		return nil, err
 	}
@@ -533,7 +533,7 @@ func (s *Store) statusPlaces(ctx context.Context, reader string, found statuses)
 	if err != nil {
 		return err
 	}
-	matches, err := s.db.Epochs(ctx, store.Matches)
+	matches, err := s.db.Epochs(ctx, queries.MatchLog)
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ type batch struct {
 	unmarked int               // of those, since the last mark
 	unlogged bool              // outcomes were taken out of the log
 	changed  bool
-	matched  bool
+	derived  bool // entries were added to a log of a feature
 	flushed  bool
 	begun    bool // the epoch was put on record
 }
@@ -181,7 +181,7 @@ func (s *committer) attempt(jobs []job, errs []error) (b *batch, failed int, err
 	w := s.writer
 	s.slate.wipe()
 	b = &batch{store: s, next: s.next, slate: &s.slate, staged: s.slate.staged, logged: s.slate.logged}
-	b.rowWriter = rowWriter{Writer: w, seals: &b.next.seals}
+	b.rowWriter = rowWriter{Writer: w, schema: s.schema, sums: &b.next.sums}
 	if err := s.cfg.Database.Begin(w); err != nil {
 		return nil, -1, err
 	}
@@ -208,7 +208,7 @@ func (s *committer) attempt(jobs []job, errs []error) (b *batch, failed int, err
 		s.rollback()
 		return nil, -1, err
 	}
-	if err := b.writeSeals(); err != nil {
+	if err := b.writeSums(); err != nil {
 		s.rollback()
 		return nil, -1, err
 	}
@@ -271,8 +271,8 @@ func (s *committer) apply(b *batch) {
 	if b.changed {
 		s.changed.ring()
 	}
-	if b.matched {
-		s.matched.ring()
+	if b.derived {
+		s.derived.ring()
 	}
 	s.mu.Unlock()
 	s.itemless.remove(b.itemed)

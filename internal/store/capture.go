@@ -321,7 +321,7 @@ func (b *batch) noteDropped(e *entry, number int64) (err error) {
 	if err != nil {
 		return err
 	}
-	return b.put(&cutsTable, "versions", e.key, first, number, int64(0), int64(0))
+	return b.put(&truncationsTable, "versions", e.key, first, number, int64(0), int64(0))
 }
 
 // promote makes the version that is held the head of its source.

@@ -217,7 +217,7 @@ func (b *batch) putPage(src freshet.Source) error {
 	if e.site == 0 {
 		return nil
 	}
-	return b.store.cfg.Sites.PutPage(&Tx{b}, e.key, src)
+	return b.store.schema.sites.PutPage(&Tx{b}, e.key, src)
 }
 
 // randomID returns a name that nobody has chosen.
@@ -282,7 +282,7 @@ func (s *Store) RemoveSource(ctx context.Context, id freshet.SourceID, purge boo
 				if err != nil {
 					return err
 				}
-				if more, err = s.cfg.Sites.Removing(&Tx{b}, e.key, src, purge); err != nil || more {
+				if more, err = s.schema.sites.Removing(&Tx{b}, e.key, src, purge); err != nil || more {
 					return err
 				}
 			}
@@ -301,7 +301,7 @@ func (b *batch) drop(e *entry, purge bool) error {
 		return b.purge(e)
 	}
 	e.removed = true
-	removed := slices.Index(sourcesTable.columns, "removed")
+	removed := slices.Index(sourcesTable.Columns, "removed")
 	return b.amend(&sourcesTable, "key = ?", []driver.Value{e.key}, func(row []driver.Value) { row[removed] = int64(1) })
 }
 
@@ -431,7 +431,7 @@ func (b *batch) putLabel(e *entry, label freshet.Label) error {
 	if e.label == before {
 		return nil
 	}
-	at := slices.Index(sourcesTable.columns, "label")
+	at := slices.Index(sourcesTable.Columns, "label")
 	return b.amend(&sourcesTable, "key = ?", []driver.Value{e.key}, func(row []driver.Value) { row[at] = e.label })
 }
 
@@ -449,19 +449,42 @@ func scanTags(text string) (tags []string, err error) {
 // A counter hands out the numbers of the tables that the writing process
 // numbers itself.
 type counter struct {
-	source, body, envelope, label  int64
-	outcome, change, match, parcel freshet.Cursor
-	seals                          [sealsEnd]seal
-	latest                         Moment // that a poll is dated; never if there is none
+	source, body, envelope, label int64
+	outcome, change               freshet.Cursor
+	logs                          [maxLogs]freshet.Cursor // of features, as in the schema
+	sums                          [maxSums]tableSum
+	latest                        Moment // that a poll is dated; never if there is none
+}
+
+// derived returns the end of the log of a feature that has epochs, zero if there is none.
+func (c *counter) derived(s *Schema) freshet.Cursor {
+	for i, l := range s.logs {
+		if l.Epochs {
+			return c.logs[i]
+		}
+	}
+	return 0
+}
+
+// logEnds returns where the ends of the logs of features are scanned to.
+func (c *counter) logEnds(s *Schema) (ends []any) {
+	for i := range s.logs {
+		ends = append(ends, &c.logs[i])
+	}
+	return ends
 }
 
 // keepCounters writes down the last numbers given out. Whatever deletes rows that
 // may be the newest does so in the same transaction: what the table still holds
-// does not tell how far its numbers went. That of changes is in its seal.
+// does not tell how far its numbers went. The last change is in the sum of its log.
 func (b *batch) keepCounters() error {
-	for name, last := range map[string]int64{
-		"source": b.next.source, "body": b.next.body, "envelope": b.next.envelope, "label": b.next.label, "outcome": int64(b.next.outcome), "match": int64(b.next.match), "parcel": int64(b.next.parcel),
-	} {
+	counters := map[string]int64{
+		"source": b.next.source, "body": b.next.body, "envelope": b.next.envelope, "label": b.next.label, "outcome": int64(b.next.outcome),
+	}
+	for i, l := range b.schema.logs {
+		counters[l.Counter] = int64(b.next.logs[i])
+	}
+	for name, last := range counters {
 		if err := b.put(&countersTable, name, last); err != nil {
 			return err
 		}
@@ -471,7 +494,7 @@ func (b *batch) keepCounters() error {
 
 // readCounters returns the last numbers given out, as far as the tables and what
 // was written down tell.
-func readCounters(ctx context.Context, tx querier) (next counter, err error) {
+func readCounters(ctx context.Context, tx querier, schema *Schema) (next counter, err error) {
 	last := map[string]int64{}
 	err = eachRow(ctx, tx, "SELECT name, last FROM counters", nil, func(scan func(...any) error) error {
 		var name string
@@ -483,19 +506,16 @@ func readCounters(ctx context.Context, tx querier) (next counter, err error) {
 	if err != nil {
 		return next, err
 	}
-	var outcome, upto, change, match int64
-	err = eachRow(ctx, tx, `SELECT
-		(SELECT coalesce(max(key), 0) FROM sources), (SELECT coalesce(max(id), 0) FROM bodies), (SELECT coalesce(max(id), 0) FROM envelopes),
-		(SELECT coalesce(max(id), 0) FROM labels), (SELECT coalesce(max(cursor), 0) FROM outcomes), (SELECT coalesce(max(upto), 0) FROM marks),
-		(SELECT coalesce(max(cursor), 0) FROM changes), (SELECT coalesce(max(cursor), 0) FROM matches),
-		(SELECT coalesce(max(cursor), 0) FROM parcels), (SELECT max(latest) FROM marks)`, nil, func(scan func(...any) error) error {
-		return scan(&next.source, &next.body, &next.envelope, &next.label, &outcome, &upto, &change, &match, &next.parcel, &next.latest)
+	var outcome, upto int64
+	err = eachRow(ctx, tx, schema.readCounters, nil, func(scan func(...any) error) error {
+		return scan(append([]any{&next.source, &next.body, &next.envelope, &next.label, &outcome, &upto, &next.change, &next.latest}, next.logEnds(schema)...)...)
 	})
 	next.source, next.body = max(next.source, last["source"]), max(next.body, last["body"])
 	next.envelope, next.label = max(next.envelope, last["envelope"]), max(next.label, last["label"])
 	next.outcome = freshet.Cursor(max(outcome, upto, last["outcome"]))
-	next.change, next.match = freshet.Cursor(change), freshet.Cursor(max(match, last["match"]))
-	next.parcel = max(next.parcel, freshet.Cursor(last["parcel"]))
+	for i, l := range schema.logs {
+		next.logs[i] = max(next.logs[i], freshet.Cursor(last[l.Counter]))
+	}
 	return next, err
 }
 

@@ -32,9 +32,9 @@ const (
 // Of the values of late columns only those that are not NULL count: a row from
 // before there was the column keeps its checksum.
 func sumRow(room []byte, t *table, before checksum, values []driver.Value) (checksum, []byte) {
-	b := append(room[:0], t.name...)
+	b := append(room[:0], t.Name...)
 	b = binary.LittleEndian.AppendUint64(b, uint64(before))
-	early := len(t.columns) - t.late
+	early := len(t.Columns) - t.Late
 	for i, v := range values {
 		if i >= early {
 			if v == nil {
@@ -66,49 +66,13 @@ func appendSummed(b []byte, v driver.Value) []byte {
 	return b
 }
 
-// A sealName says what a seal is of.
-type sealName int
-
-// What has a seal.
-const (
-	noSeal sealName = iota
-	sealOutcomes
-	sealChanges
-	sealSources
-	sealAttempts
-	sealMarks
-	sealPlaces
-	sealDebts
-	sealRetired
-	sealEpochs
-	sealTombstones
-	sealCounters
-	sealLabels
-	sealShelves
-	sealPages
-	sealEvidence
-	sealSinks
-	sealQueries
-	sealMatches
-	sealParcels
-	sealQueryNotes
-	sealUsers
-	sealPasses
-	sealDeeds
-	sealAnswers
-	sealsEnd
-)
-
-// A seal says what a table holds, so that a row that is gone is missed. That of
-// a log is where it ends, with the checksum of its last entry; that of another
-// table is the number of its rows, with the sum of their checksums.
-type seal struct {
+// A tableSum tells whether rows of a table are missing. Of a log it is where the log ends, with the
+// checksum of the last entry; of another table it is the number of rows, with the sum of their
+// checksums. The table seals keeps them.
+type tableSum struct {
 	upto  int64
 	value checksum
 }
-
-// isLog reports whether the seal is that of a log.
-func (n sealName) isLog() bool { return n == sealOutcomes || n == sealChanges }
 
 // sum returns the checksum of a row.
 func (w *Writer) sum(t *table, before checksum, values []driver.Value) (sum checksum) {
@@ -116,48 +80,51 @@ func (w *Writer) sum(t *table, before checksum, values []driver.Value) (sum chec
 	return sum
 }
 
-// plus returns what two seals come to together.
-func (s seal) plus(more seal) seal { return seal{s.upto + more.upto, s.value + more.value} }
-
-// A rowWriter writes rows with their checksums, and keeps the seals of their tables.
-type rowWriter struct {
-	*Writer
-	seals    *[sealsEnd]seal
-	resealed [sealsEnd]bool // seals to be written
+// plus returns the sum of the rows of both.
+func (s tableSum) plus(more tableSum) tableSum {
+	return tableSum{s.upto + more.upto, s.value + more.value}
 }
 
-// reseal notes that rows were added to a table, or taken out of it.
-func (w *rowWriter) reseal(t *table, rows seal) {
-	if t.seal == noSeal {
+// A rowWriter writes rows with their checksums, and keeps the sums of their tables.
+type rowWriter struct {
+	*Writer
+	schema *Schema
+	sums   *[maxSums]tableSum
+	summed [maxSums]bool // sums to be written
+}
+
+// count notes that rows were added to a table, or taken out of it.
+func (w *rowWriter) count(t *table, rows tableSum) {
+	if t.index == uncounted {
 		return
 	}
-	w.seals[t.seal] = w.seals[t.seal].plus(rows)
-	w.resealed[t.seal] = true
+	w.sums[t.index] = w.sums[t.index].plus(rows)
+	w.summed[t.index] = true
 }
 
 // insert writes a new row.
 func (w *rowWriter) insert(t *table, values ...driver.Value) error {
 	sum := w.sum(t, 0, values)
-	w.reseal(t, seal{1, sum})
+	w.count(t, tableSum{1, sum})
 	return w.doRow(t.insertion, values, sum)
 }
 
 // insertNew writes a row unless there is one with its key. It returns what that
-// adds to the seal of the table.
-func (w *rowWriter) insertNew(t *table, values ...driver.Value) (added seal, err error) {
+// adds to the sum of the table.
+func (w *rowWriter) insertNew(t *table, values ...driver.Value) (added tableSum, err error) {
 	sum := w.sum(t, 0, values)
 	n, err := w.Exec(t.addition, append(slices.Clone(values), sum)...)
-	added = seal{n, n * sum}
-	w.reseal(t, added)
+	added = tableSum{n, n * sum}
+	w.count(t, added)
 	return added, err
 }
 
 // put writes a row, in place of the one with the same key if there is one.
 func (w *rowWriter) put(t *table, values ...driver.Value) error {
-	if t.seal != noSeal {
-		err := w.Query(t.lookup, values[:len(t.keys)], func(v []driver.Value) error {
+	if t.index != uncounted {
+		err := w.Query(t.lookup, values[:t.Key], func(v []driver.Value) error {
 			old, _ := v[0].(int64)
-			w.reseal(t, seal{-1, -old})
+			w.count(t, tableSum{-1, -old})
 			return nil
 		})
 		if err != nil {
@@ -165,18 +132,18 @@ func (w *rowWriter) put(t *table, values ...driver.Value) error {
 		}
 	}
 	sum := w.sum(t, 0, values)
-	w.reseal(t, seal{1, sum})
+	w.count(t, tableSum{1, sum})
 	return w.doRow(t.upsert, values, sum)
 }
 
 // remove deletes the rows for which a condition holds.
 func (w *rowWriter) remove(t *table, where string, args ...driver.Value) error {
-	if t.seal == noSeal {
-		return w.Do("DELETE FROM "+t.name+" WHERE "+where, args...)
+	if t.index == uncounted {
+		return w.Do("DELETE FROM "+t.Name+" WHERE "+where, args...)
 	}
-	return w.Query("DELETE FROM "+t.name+" WHERE "+where+" RETURNING "+t.sum, args, func(v []driver.Value) error {
+	return w.Query("DELETE FROM "+t.Name+" WHERE "+where+" RETURNING "+t.sum, args, func(v []driver.Value) error {
 		old, _ := v[0].(int64)
-		w.reseal(t, seal{-1, -old})
+		w.count(t, tableSum{-1, -old})
 		return nil
 	})
 }
@@ -185,7 +152,7 @@ func (w *rowWriter) remove(t *table, where string, args ...driver.Value) error {
 func (w *rowWriter) amend(t *table, where string, args []driver.Value, change func(row []driver.Value)) error {
 	var rows [][]driver.Value
 	err := w.Query(t.selection+" WHERE "+where, args, func(v []driver.Value) error {
-		rows = append(rows, cloneRow(v[:len(t.columns)]))
+		rows = append(rows, cloneRow(v[:len(t.Columns)]))
 		return nil
 	})
 	if err != nil {
@@ -213,59 +180,60 @@ func cloneRow(values []driver.Value) []driver.Value {
 
 // appendTo adds an entry to a log. Its checksum covers the entry before.
 func (w *rowWriter) appendTo(t *table, values ...driver.Value) error {
-	s := &w.seals[t.seal]
+	s := &w.sums[t.index]
 	s.upto = values[0].(int64)
 	s.value = w.sum(t, s.value, values)
-	w.resealed[t.seal] = true
-	query, values := t.leaving(values)
+	w.summed[t.index] = true
+	query, values := t.withoutNulls(values)
 	return w.doRow(query, values, s.value)
 }
 
-// writeSeals writes the seals that have changed.
-func (w *rowWriter) writeSeals() error {
-	for _, t := range sealedTables {
-		if !w.resealed[t.seal] {
+// writeSums writes the sums of tables that have changed.
+func (w *rowWriter) writeSums() error {
+	for i, t := range w.schema.counted {
+		if !w.summed[i] {
 			continue
 		}
-		s := w.seals[t.seal]
-		values := []driver.Value{t.name, s.upto, s.value}
-		if err := w.Do(sealsTable.upsert, append(values, w.sum(&sealsTable, 0, values))...); err != nil {
+		values := []driver.Value{t.Name, w.sums[i].upto, w.sums[i].value}
+		if err := w.Do(sumsTable.upsert, append(values, w.sum(&sumsTable, 0, values))...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sealPage is how many rows are given checksums at once.
-const sealPage = 2000
+// sumPage is how many rows are given checksums at once.
+const sumPage = 2000
 
-// Seal gives every row its checksum and every table its seal: the rows of a store that an
-// older Freshet has written, or that have been saved from a damaged one. Ends returns where a
-// log ended, as far as its rows do not tell. Seal says how far it is.
-func Seal(w *Writer, ends func(log string) (int64, error), say func(table string, rows int64)) error {
-	var seals [sealsEnd]seal
-	for _, t := range checkedTables {
-		err := w.Within(func() (err error) {
-			if t.seal.isLog() {
-				if _, err := w.Exec("DELETE FROM cuts WHERE log = ?", t.name); err != nil {
+// AddChecksums gives every row its checksum and every table its sum: in a new store, and in one whose
+// rows were saved from a damaged one. Ends returns where a log ended, also if its last entries are gone.
+// AddChecksums reports its progress to say.
+func (s *Schema) AddChecksums(w *Writer, ends func(log string) (int64, error), say func(table string, rows int64)) error {
+	var sums [maxSums]tableSum
+	for _, t := range s.tables {
+		err := w.Within(func() error {
+			if t.isLog() {
+				if _, err := w.Exec("DELETE FROM cuts WHERE log = ?", t.Name); err != nil {
 					return err
 				}
 			}
-			if seals[t.seal], err = w.sealTable(t, func(rows int64) { say(t.name, rows) }); err != nil || !t.seal.isLog() {
-				return err
+			sum, err := w.sumTable(t, func(rows int64) { say(t.Name, rows) })
+			if err == nil && t.isLog() {
+				sum, err = w.sumEnd(t, sum, ends)
 			}
-			seals[t.seal], err = w.sealEnd(t, seals[t.seal], ends)
+			if t.index != uncounted {
+				sums[t.index] = sum
+			}
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("checksums of %s: %w", t.name, err)
+			return fmt.Errorf("checksums of %s: %w", t.Name, err)
 		}
 	}
 	return w.Within(func() error {
-		for _, t := range sealedTables {
-			s := seals[t.seal]
-			values := []driver.Value{t.name, s.upto, s.value}
-			if _, err := w.Exec(sealsTable.upsert, append(values, w.sum(&sealsTable, 0, values))...); err != nil {
+		for i, t := range s.counted {
+			values := []driver.Value{t.Name, sums[i].upto, sums[i].value}
+			if _, err := w.Exec(sumsTable.upsert, append(values, w.sum(&sumsTable, 0, values))...); err != nil {
 				return err
 			}
 		}
@@ -288,12 +256,12 @@ func (w *Writer) Within(do func() error) error {
 	return err
 }
 
-// sealTable gives the rows of a table their checksums and returns its seal.
-func (w *Writer) sealTable(t *table, say func(rows int64)) (s seal, err error) {
-	keys := strings.Join(t.keys, ", ")
-	marks := strings.TrimSuffix(strings.Repeat("?, ", len(t.keys)), ", ")
-	first := fmt.Sprintf("%s ORDER BY %s LIMIT %d", t.selection, keys, sealPage)
-	next := fmt.Sprintf("%s WHERE (%s) > (%s) ORDER BY %s LIMIT %d", t.selection, keys, marks, keys, sealPage)
+// sumTable gives the rows of a table their checksums and returns its sum.
+func (w *Writer) sumTable(t *table, say func(rows int64)) (s tableSum, err error) {
+	keys := strings.Join(t.Columns[:t.Key], ", ")
+	marks := strings.TrimSuffix(strings.Repeat("?, ", t.Key), ", ")
+	first := fmt.Sprintf("%s ORDER BY %s LIMIT %d", t.selection, keys, sumPage)
+	next := fmt.Sprintf("%s WHERE (%s) > (%s) ORDER BY %s LIMIT %d", t.selection, keys, marks, keys, sumPage)
 	var after []driver.Value
 	for rows := int64(0); ; say(rows) {
 		query := next
@@ -302,63 +270,63 @@ func (w *Writer) sealTable(t *table, say func(rows int64)) (s seal, err error) {
 		}
 		var page [][]driver.Value
 		err := w.Query(query, after, func(v []driver.Value) error {
-			page = append(page, cloneRow(v[:len(t.columns)]))
+			page = append(page, cloneRow(v[:len(t.Columns)]))
 			return nil
 		})
 		if err != nil {
 			return s, err
 		}
 		for _, row := range page {
-			if s, err = w.sealRow(t, s, row); err != nil {
+			if s, err = w.sumNext(t, s, row); err != nil {
 				return s, err
 			}
 		}
 		rows += int64(len(page))
-		if len(page) < sealPage {
+		if len(page) < sumPage {
 			return s, nil
 		}
-		after = page[len(page)-1][:len(t.keys)]
+		after = page[len(page)-1][:t.Key]
 	}
 }
 
-// sealRow gives a row its checksum, and returns the seal with it. What is not
-// there between two entries of a log is a cut.
-func (w *Writer) sealRow(t *table, s seal, row []driver.Value) (seal, error) {
+// sumNext gives a row its checksum, and returns the sum of the table with it. A gap between two entries
+// of a log is a truncation.
+func (w *Writer) sumNext(t *table, s tableSum, row []driver.Value) (tableSum, error) {
 	before := checksum(0)
-	if t.seal.isLog() {
+	if t.isLog() {
 		cursor := row[0].(int64)
 		if cursor > s.upto+1 {
-			if err := w.sealCut(t, s.upto+1, cursor-1, s.value); err != nil {
+			if err := w.putTruncation(t, s.upto+1, cursor-1, s.value); err != nil {
 				return s, err
 			}
 		}
 		before = s.value
 	}
 	sum := w.sum(t, before, row)
-	if t.seal.isLog() {
-		s = seal{row[0].(int64), sum}
+	if t.isLog() {
+		s = tableSum{row[0].(int64), sum}
 	} else {
-		s = seal{s.upto + 1, s.value + sum}
+		s = tableSum{s.upto + 1, s.value + sum}
 	}
-	_, err := w.Exec(t.stamp, append([]driver.Value{sum}, row[:len(t.keys)]...)...)
+	_, err := w.Exec(t.stamp, append([]driver.Value{sum}, row[:t.Key]...)...)
 	return s, err
 }
 
-// sealCut notes that entries of a log are gone. Nobody knows what they were, so
-// the entry after them covers the one before them.
-func (w *Writer) sealCut(t *table, first, last int64, around checksum) error {
-	values := []driver.Value{t.name, int64(0), first, last, around, around}
-	_, err := w.Exec(cutsTable.upsert, append(values, w.sum(&cutsTable, 0, values))...)
+// putTruncation records that entries of a log are gone. Their checksums are not known, so the entry after
+// them covers the one before them.
+func (w *Writer) putTruncation(t *table, first, last int64, around checksum) error {
+	values := []driver.Value{t.Name, int64(0), first, last, around, around}
+	_, err := w.Exec(truncationsTable.upsert, append(values, w.sum(&truncationsTable, 0, values))...)
 	return err
 }
 
-// sealEnd returns the seal of a log with the entries that are gone from its end.
-func (w *Writer) sealEnd(t *table, s seal, ends func(log string) (int64, error)) (seal, error) {
-	end, err := ends(t.name)
+// sumEnd returns the sum of a log with the entries that are gone from its end.
+func (w *Writer) sumEnd(t *table, s tableSum, ends func(log string) (int64, error)) (tableSum, error) {
+	end, err := ends(t.Name)
 	if err != nil || end <= s.upto {
 		return s, err
 	}
-	err = w.sealCut(t, s.upto+1, end, s.value)
+	err = w.putTruncation(t, s.upto+1, end, s.value)
 	s.upto = end
 	return s, err
 }

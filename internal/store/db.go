@@ -12,10 +12,8 @@ import (
 	"freshet/internal/freshet/crawl"
 )
 
-// A DB is the database as a feature sees it that keeps tables of its own: it reads rows with
-// SQL, and writes them in the transactions that polls share. The schema of all tables is in
-// the packages of the databases, and table.go lists what checksums cover; which statements
-// use a table only its feature knows.
+// A DB is the database as a [Feature] uses it: it reads rows with SQL, and writes those of its own
+// tables in the transactions that polls share.
 type DB struct{ store *committer }
 
 // DB returns the database of the store.
@@ -36,8 +34,8 @@ func (d *DB) Write(ctx context.Context, doing string, do func(*Tx) error) error 
 	return d.store.write(ctx, doing, func(b *batch) error { return do(&Tx{b}) })
 }
 
-// A Tx is a transaction that writes. Every row gets its checksum. Tables are given by name;
-// values are in the order of their columns in table.go.
+// A Tx is a transaction that writes. Every row gets its checksum. Tables are given by name; values are
+// in the order of the columns of the [Table].
 type Tx struct{ batch *batch }
 
 // Query passes each row of the answer to row. Its values are valid only until row returns.
@@ -52,22 +50,22 @@ func (tx *Tx) Number(query string, args ...driver.Value) (int64, error) {
 
 // Insert writes a new row.
 func (tx *Tx) Insert(table string, values ...driver.Value) error {
-	return tx.batch.insert(tableNamed(table), values...)
+	return tx.batch.insert(tx.table(table), values...)
 }
 
 // Put writes a row, in place of the one with the same key if there is one.
 func (tx *Tx) Put(table string, values ...driver.Value) error {
-	return tx.batch.put(tableNamed(table), values...)
+	return tx.batch.put(tx.table(table), values...)
 }
 
 // Amend changes the rows for which a condition holds.
 func (tx *Tx) Amend(table, where string, args []driver.Value, change func(row []driver.Value)) error {
-	return tx.batch.amend(tableNamed(table), where, args, change)
+	return tx.batch.amend(tx.table(table), where, args, change)
 }
 
 // Remove deletes the rows for which a condition holds.
 func (tx *Tx) Remove(table, where string, args ...driver.Value) error {
-	return tx.batch.remove(tableNamed(table), where, args...)
+	return tx.batch.remove(tx.table(table), where, args...)
 }
 
 // SourceKey returns the key of a source, zero if there is none, and whether it is watched.
@@ -115,81 +113,78 @@ func (tx *Tx) AppendChange(id freshet.SourceID, at time.Time, summary string, de
 }
 
 // Rows returns how many rows a table has.
-func (tx *Tx) Rows(table string) int64 {
-	return tx.batch.next.seals[tableNamed(table).seal].upto
-}
+func (tx *Tx) Rows(table string) int64 { return tx.batch.sums[tx.table(table).index].upto }
 
-// tableNamed returns a table that features write to. A name that is none is a mistake of the
-// program.
-func tableNamed(name string) *table {
-	for _, t := range sealedTables {
-		if t.name == name && !t.seal.isLog() {
-			return t
-		}
-	}
-	panic("store: no table " + name)
-}
-
-// A Log is a log whose entries the store numbers.
-type Log int
-
-// The logs.
-const (
-	Changes Log = iota
-	Outcomes
-	Matches // of queries
-	Batches // of matches that are delivered together
-)
+// table returns a table of a feature.
+func (tx *Tx) table(name string) *table { return tx.batch.schema.featureTable(name) }
 
 // last returns where a log ends.
-func (c *counter) last(l Log) *freshet.Cursor {
-	return [...]*freshet.Cursor{Changes: &c.change, Outcomes: &c.outcome, Matches: &c.match, Batches: &c.parcel}[l]
+func (c *counter) last(s *Schema, l Log) *freshet.Cursor {
+	switch l {
+	case Changes:
+		return &c.change
+	case Outcomes:
+		return &c.outcome
+	}
+	return &c.logs[s.featureLog(l)]
 }
 
-// notifier returns the notifier that is rung when a log grows.
+// notifier returns the notifier of readers of a log.
 func (s *mirror) notifier(l Log) *notifier {
-	return [...]*notifier{Changes: &s.changed, Outcomes: &s.tail.notifier, Matches: &s.matched, Batches: &s.matched}[l]
+	switch l {
+	case Changes:
+		return &s.changed
+	case Outcomes:
+		return &s.tail.notifier
+	}
+	return &s.derived
 }
 
 // Wait returns when a log continues after a place, or with the cause when ctx is done. It learns of
 // what this process writes, and of what Refresh finds.
 func (d *DB) Wait(ctx context.Context, l Log, after freshet.Cursor) error {
-	return d.store.await(ctx, d.store.notifier(l), after, func() freshet.Cursor { return *d.store.next.last(l) })
+	return d.store.await(ctx, d.store.notifier(l), after, func() freshet.Cursor { return *d.store.next.last(d.store.schema, l) })
 }
 
 // Last returns the end of a log.
 func (d *DB) Last(ctx context.Context, l Log) (freshet.Cursor, error) {
-	return d.store.end(ctx, func() freshet.Cursor { return *d.store.next.last(l) })
+	return d.store.end(ctx, func() freshet.Cursor { return *d.store.next.last(d.store.schema, l) })
 }
 
 // Visible returns the end of what readers may see of a log: a transaction can be read a moment
 // before it is applied.
 func (d *DB) Visible(l Log) freshet.Cursor {
 	next := d.store.applied()
-	return *next.last(l)
+	return *next.last(d.store.schema, l)
 }
 
 // Epochs returns the epochs of a log.
 func (d *DB) Epochs(ctx context.Context, l Log) (freshet.Epochs, error) {
 	found, err := d.store.epochsNow(ctx)
-	return [...]freshet.Epochs{Changes: found.changes, Outcomes: found.outcomes, Matches: found.matches, Batches: found.matches}[l], err
+	switch l {
+	case Changes:
+		return found.changes, err
+	case Outcomes:
+		return found.outcomes, err
+	}
+	return found.derived, err
 }
 
 // End returns the end of a log, with what the transaction has appended.
-func (tx *Tx) End(l Log) freshet.Cursor { return *tx.batch.next.last(l) }
+func (tx *Tx) End(l Log) freshet.Cursor { return *tx.batch.next.last(tx.batch.schema, l) }
 
-// Next returns the cursor of the next entry of the log of matches or of batches, which the caller
-// writes. Readers of the log are notified after the commit.
+// Next returns the cursor of the next entry of a log of a feature, which the caller writes. Readers of
+// the log are notified after the commit.
 func (tx *Tx) Next(l Log) (freshet.Cursor, error) {
-	if l == Matches {
+	at := tx.batch.schema.featureLog(l)
+	if tx.batch.schema.logs[at].Epochs {
 		if err := tx.batch.beginEpoch(); err != nil {
 			return 0, err
 		}
 	}
-	tx.batch.matched = true
-	at := tx.batch.next.last(l)
-	*at++
-	return *at, nil
+	tx.batch.derived = true
+	tx.batch.next.logs[at]++
+	return tx.batch.next.logs[at], nil
 }
 
 // KeepCounters writes down the last numbers that were given out. Removing rows of a log that may be

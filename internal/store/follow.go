@@ -33,7 +33,7 @@ func (s *mirror) load(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	sites, err := readSites(ctx, tx)
+	sites, err := s.readSites(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -91,22 +91,21 @@ func (s *mirror) showing(sites map[int64]freshet.Source) func(*sourceRow) *face 
 	return func(row *sourceRow) *face { return storedFace(row, sites[row.site]) }
 }
 
-// readSeals reads the seals, and lets no cursor be given out again that a log
-// has had.
-func readSeals(ctx context.Context, tx *sql.Tx, next *counter) error {
-	by := map[string]seal{}
+// readSums reads the sums of the tables, and lets no cursor be given out again that a log has had.
+func readSums(ctx context.Context, tx *sql.Tx, schema *Schema, next *counter) error {
+	by := map[string]tableSum{}
 	err := eachRow(ctx, tx, "SELECT name, upto, value FROM seals", nil, func(scan func(...any) error) error {
 		var name string
-		var s seal
+		var s tableSum
 		err := scan(&name, &s.upto, &s.value)
 		by[name] = s
 		return err
 	})
-	for _, t := range sealedTables {
-		next.seals[t.seal] = by[t.name]
+	for i, t := range schema.counted {
+		next.sums[i] = by[t.Name]
 	}
-	next.outcome = max(next.outcome, freshet.Cursor(next.seals[sealOutcomes].upto))
-	next.change = max(next.change, freshet.Cursor(next.seals[sealChanges].upto))
+	next.outcome = max(next.outcome, freshet.Cursor(next.sums[sumOutcomes].upto))
+	next.change = max(next.change, freshet.Cursor(next.sums[sumChanges].upto))
 	return err
 }
 
@@ -250,13 +249,13 @@ func (s *mirror) upToDate(ctx context.Context) error {
 // readReached returns the place in the logs that a transaction sees. Edits are those after another
 // place, if there is one; only the end of their log is read otherwise.
 func (s *mirror) readReached(ctx context.Context, tx *sql.Tx, edits *Edits) (to reached, err error) {
-	if to.next, err = readCounters(ctx, tx); err != nil {
+	if to.next, err = readCounters(ctx, tx, s.schema); err != nil {
 		return to, err
 	}
 	if to.epochs, err = readEpochs(ctx, tx); err != nil {
 		return to, err
 	}
-	if err := readSeals(ctx, tx, &to.next); err != nil || s.cfg.Edits.Since == nil {
+	if err := readSums(ctx, tx, s.schema, &to.next); err != nil || s.cfg.Edits.Since == nil {
 		return to, err
 	}
 	var after *EditPlace
@@ -359,7 +358,7 @@ func (s *mirror) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err
 			h.touched[id] = true
 		}
 	}
-	if h.sites, err = readSites(ctx, tx); err != nil {
+	if h.sites, err = s.readSites(ctx, tx); err != nil {
 		return err
 	}
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(h.touched)), sourcePage) {

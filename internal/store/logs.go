@@ -413,7 +413,11 @@ func (s *mirror) end(ctx context.Context, of func() freshet.Cursor) (freshet.Cur
 // and is not told yet.
 func (s *mirror) applied() counter {
 	if s.cfg.ReadOnly { // whose ends are read when they are asked for
-		return counter{change: math.MaxInt64, outcome: math.MaxInt64, match: math.MaxInt64, parcel: math.MaxInt64}
+		ends := counter{change: math.MaxInt64, outcome: math.MaxInt64}
+		for i := range ends.logs {
+			ends.logs[i] = math.MaxInt64
+		}
+		return ends
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -423,18 +427,20 @@ func (s *mirror) applied() counter {
 // Refresh looks where the logs end that another process writes, and wakes those who wait for
 // them to grow.
 func (s *mirror) Refresh(ctx context.Context) error {
-	var outcome, change, match, parcel freshet.Cursor
-	err := eachRow(ctx, s.reader, `SELECT (SELECT upto FROM seals WHERE name = 'outcomes'), (SELECT upto FROM seals WHERE name = 'changes'),
-		(SELECT coalesce(max(cursor), 0) FROM matches), (SELECT coalesce(max(cursor), 0) FROM parcels)`, nil,
-		func(scan func(...any) error) error { return scan(&outcome, &change, &match, &parcel) })
+	var ends counter
+	err := eachRow(ctx, s.reader, s.schema.readEnds, nil, func(scan func(...any) error) error {
+		return scan(append([]any{&ends.outcome, &ends.change}, ends.logEnds(s.schema)...)...)
+	})
 	if err != nil {
 		return s.fault("reading the ends of the logs", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ring(&counter{outcome: outcome, change: change, match: match, parcel: parcel})
-	s.next.outcome, s.next.change = max(outcome, s.next.outcome), max(change, s.next.change)
-	s.next.match, s.next.parcel = max(match, s.next.match), max(parcel, s.next.parcel)
+	s.ring(&ends)
+	s.next.outcome, s.next.change = max(ends.outcome, s.next.outcome), max(ends.change, s.next.change)
+	for i := range s.next.logs {
+		s.next.logs[i] = max(ends.logs[i], s.next.logs[i])
+	}
 	return nil
 }
 
@@ -446,21 +452,24 @@ func (s *mirror) ring(ends *counter) {
 	if ends.change > s.next.change {
 		s.changed.ring()
 	}
-	if ends.match > s.next.match || ends.parcel > s.next.parcel {
-		s.matched.ring()
+	for i := range ends.logs {
+		if ends.logs[i] > s.next.logs[i] {
+			s.derived.ring()
+		}
 	}
 }
 
-// epochs are the epochs of the logs; one of each belongs together.
+// epochs are the epochs of the logs of changes and outcomes, and of the log of a feature that has
+// them. All three begin together.
 type epochs struct {
-	changes, outcomes, matches freshet.Epochs
+	changes, outcomes, derived freshet.Epochs
 }
 
 // add appends an epoch that begins after these entries of the logs.
-func (e *epochs) add(name freshet.Epoch, change, outcome, match freshet.Cursor) {
+func (e *epochs) add(name freshet.Epoch, change, outcome, derived freshet.Cursor) {
 	e.changes = append(e.changes, freshet.EpochStart{Epoch: name, After: change})
 	e.outcomes = append(e.outcomes, freshet.EpochStart{Epoch: name, After: outcome})
-	e.matches = append(e.matches, freshet.EpochStart{Epoch: name, After: match})
+	e.derived = append(e.derived, freshet.EpochStart{Epoch: name, After: derived})
 }
 
 // last returns the name of the newest epoch.
@@ -487,7 +496,7 @@ func readEpochs(ctx context.Context, q querier) (found epochs, err error) {
 func (s *mirror) takeEpochs(found epochs) {
 	s.epochs, s.begun = found, true
 	if len(found.changes) == 0 || found.last() != s.cfg.Epoch {
-		s.epochs.add(s.cfg.Epoch, s.next.change, s.next.outcome, s.next.match)
+		s.epochs.add(s.cfg.Epoch, s.next.change, s.next.outcome, s.next.derived(s.schema))
 		s.begun = false
 	}
 }
@@ -505,7 +514,7 @@ func (b *batch) beginEpoch() error {
 		return err
 	}
 	return b.insert(&epochsTable, number+1, string(e.last()), int64(e.changes[last].After), int64(e.outcomes[last].After),
-		CountOrNull(int64(e.matches[last].After)))
+		CountOrNull(int64(e.derived[last].After)))
 }
 
 // epochsNow returns the epochs. Rows that were read before are of one of them.

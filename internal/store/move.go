@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -52,28 +51,6 @@ type Rows struct {
 	Name    string
 	Keys    []string
 	Columns []string
-}
-
-// Moved are the tables that make up a store: what is in them is all that it has. Those that
-// others refer to come first.
-func Moved() (list []Rows) {
-	for _, t := range append(slices.Clone(checkedTables), &sealsTable) {
-		if t == &movesTable {
-			continue
-		}
-		at := slices.IndexFunc(list, func(r Rows) bool { return r.Name == t.name })
-		if at < 0 {
-			at = len(list)
-			list = append(list, Rows{Name: t.name, Keys: t.keys})
-		}
-		for _, c := range append(slices.Clone(t.columns), t.sum) {
-			if !slices.Contains(list[at].Columns, c) { // the keys are in both parts of a standing
-				list[at].Columns = append(list[at].Columns, c)
-			}
-		}
-	}
-	bodies := Rows{Name: bodiesTable.name, Keys: bodiesTable.keys, Columns: []string{"id", "source", "sum", "size", "base", "depth", "frame"}}
-	return slices.Insert(list, 1, bodies)
 }
 
 // A Digest is what the rows of a table come to, in whatever order.

@@ -66,9 +66,9 @@ func (t *tally) add(o *freshet.Outcome) {
 
 // An attempt is the newest attempt of a source without an outcome.
 type attempt struct {
-	open  Moment // when it began; never if there is none
-	ended Moment // what begun would be without it, when it was read
-	opens seal   // its rows; none if they are not known
+	open  Moment   // when it began; never if there is none
+	ended Moment   // what begun would be without it, when it was read
+	opens tableSum // its rows; none if they are not known
 }
 
 // A headVersion is the newest version of a source that is not held, and what the next version is
@@ -239,7 +239,7 @@ func (s *Store) Begin(ctx context.Context, p freshet.Poll) (head freshet.Head, e
 			e.opens, err = b.insertNew(&attemptsTable, row...)
 			return err
 		}
-		e.opens = seal{1, b.sum(&attemptsTable, 0, row)}
+		e.opens = tableSum{1, b.sum(&attemptsTable, 0, row)}
 		return b.insert(&attemptsTable, row...)
 	})
 	return head, err
@@ -473,10 +473,10 @@ func (b *batch) append(e *entry, o *freshet.Outcome) error {
 // to ask for them costs as much as all the rest of an unchanged poll.
 func (b *batch) endAttempt(e *entry, began Moment) error {
 	known := e.opens
-	e.opens = seal{}
+	e.opens = tableSum{}
 	if known.upto == 0 || began < b.store.pruned {
 		return b.remove(&attemptsTable, "source = ? AND began = ?", e.key, int64(began))
 	}
-	b.reseal(&attemptsTable, seal{-known.upto, -known.value})
+	b.count(&attemptsTable, tableSum{-known.upto, -known.value})
 	return b.Do("DELETE FROM attempts WHERE source = ? AND began = ?", e.key, int64(began))
 }

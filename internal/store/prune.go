@@ -495,7 +495,7 @@ func (b *batch) cut(e *entry, first int64) (n int, freed int64, err error) {
 	if err := b.dropEnvelopes(e.key); err != nil {
 		return 0, 0, err
 	}
-	if err := b.remove(&cutsTable, "log = 'versions' AND source = ? AND last < ?", e.key, first); err != nil {
+	if err := b.remove(&truncationsTable, "log = 'versions' AND source = ? AND last < ?", e.key, first); err != nil {
 		return 0, 0, err
 	}
 	if e.first, err = b.Number("SELECT min(number) FROM versions WHERE source = ?", e.key); err != nil {
@@ -641,7 +641,7 @@ type entryOf struct {
 // cover is noted as a cut.
 func (b *batch) cutLog(t *table, where string, args ...driver.Value) (int64, error) {
 	var gone []entryOf
-	err := b.Query("SELECT cursor, "+t.sum+" FROM "+t.name+" WHERE "+where+" ORDER BY cursor", args, func(v []driver.Value) error {
+	err := b.Query("SELECT cursor, "+t.sum+" FROM "+t.Name+" WHERE "+where+" ORDER BY cursor", args, func(v []driver.Value) error {
 		sum, _ := v[1].(int64)
 		gone = append(gone, entryOf{v[0].(int64), sum})
 		return nil
@@ -664,7 +664,7 @@ func (b *batch) cutLog(t *table, where string, args ...driver.Value) (int64, err
 		}
 		from = upto + 1
 	}
-	return int64(len(gone)), b.Do("DELETE FROM "+t.name+" WHERE "+where, args...)
+	return int64(len(gone)), b.Do("DELETE FROM "+t.Name+" WHERE "+where, args...)
 }
 
 // cutOldest takes the oldest outcomes out of the log that began before a moment, not more
@@ -687,7 +687,7 @@ func (b *batch) cutOldest(before int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := b.remove(&cutsTable, "log = ? AND source = 0 AND first BETWEEN ? AND ?", outcomesTable.name, part.First, part.Last); err != nil {
+	if err := b.remove(&truncationsTable, "log = ? AND source = 0 AND first BETWEEN ? AND ?", outcomesTable.Name, part.First, part.Last); err != nil {
 		return 0, err
 	}
 	if err := b.noteCut(&outcomesTable, part.First, entryOf{part.Last, sum}); err != nil {
@@ -704,20 +704,20 @@ func (b *batch) cutOldest(before int64) (int64, error) {
 func (b *batch) noteCut(t *table, first int64, last entryOf) error {
 	var before driver.Value
 	err := b.Query("SELECT first, last, before FROM cuts WHERE log = ? AND source = 0 AND first < ? ORDER BY first DESC LIMIT 1",
-		[]driver.Value{t.name, first}, func(v []driver.Value) error {
+		[]driver.Value{t.Name, first}, func(v []driver.Value) error {
 			if v[1].(int64) == first-1 {
 				first, before = v[0].(int64), v[2]
 			}
 			return nil
 		})
 	if err == nil && before == nil {
-		before, err = b.Number("SELECT "+t.sum+" FROM "+t.name+" WHERE cursor = ?", first-1)
+		before, err = b.Number("SELECT "+t.sum+" FROM "+t.Name+" WHERE cursor = ?", first-1)
 	}
 	if err != nil {
 		return err
 	}
 	following := last.cursor + 1
-	err = b.Query("SELECT last, after FROM cuts WHERE log = ? AND source = 0 AND first = ?", []driver.Value{t.name, following},
+	err = b.Query("SELECT last, after FROM cuts WHERE log = ? AND source = 0 AND first = ?", []driver.Value{t.Name, following},
 		func(v []driver.Value) error {
 			last = entryOf{v[0].(int64), v[1].(int64)}
 			return nil
@@ -725,21 +725,21 @@ func (b *batch) noteCut(t *table, first int64, last entryOf) error {
 	if err != nil {
 		return err
 	}
-	if err := b.remove(&cutsTable, "log = ? AND source = 0 AND first = ?", t.name, following); err != nil {
+	if err := b.remove(&truncationsTable, "log = ? AND source = 0 AND first = ?", t.Name, following); err != nil {
 		return err
 	}
-	return b.put(&cutsTable, t.name, int64(0), first, last.cursor, before, last.sum)
+	return b.put(&truncationsTable, t.Name, int64(0), first, last.cursor, before, last.sum)
 }
 
 // unlog takes all entries of one source out of a log, from the newest back.
 func (b *batch) unlog(t *table, last freshet.Cursor) error {
 	for at := int64(last); at != 0; {
-		prev, err := b.Number("SELECT prev FROM "+t.name+" WHERE cursor = ?", at)
+		prev, err := b.Number("SELECT prev FROM "+t.Name+" WHERE cursor = ?", at)
 		if err != nil {
 			return err
 		}
 		if t == &changesTable {
-			if err := b.remove(&debtsTable, "change = ?", at); err != nil {
+			if err := b.purgeChange(freshet.Cursor(at)); err != nil {
 				return err
 			}
 		}
@@ -747,6 +747,19 @@ func (b *batch) unlog(t *table, last freshet.Cursor) error {
 			return err
 		}
 		at = prev
+	}
+	return nil
+}
+
+// purgeChange has the features delete what they keep of a change.
+func (b *batch) purgeChange(at freshet.Cursor) error {
+	for _, f := range b.schema.features {
+		if f.PurgeChange == nil {
+			continue
+		}
+		if err := f.PurgeChange(&Tx{b}, at); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
-	"net/url"
 
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
@@ -13,6 +11,15 @@ import (
 // A SiteHook keeps what is known of the pages of sites in step with the sources: the store knows only
 // which sources belong to which site, and that what a site says holds for its pages.
 type SiteHook interface {
+	// Table names the table that has a row for each source that is a site, or was one, with its key
+	// in the column site.
+	Table() string
+
+	// AddSite is called in the transaction that makes a source a site, PurgeSite in the one that purges
+	// a source that is a site, or was one.
+	AddSite(tx *Tx, key int64, site freshet.Source) error
+	PurgeSite(tx *Tx, key int64) error
+
 	// PutPage is called in the transaction that writes the source of a page.
 	PutPage(tx *Tx, key int64, page freshet.Source) error
 
@@ -25,11 +32,17 @@ type SiteHook interface {
 	Dissolve(ctx context.Context, db *DB, site freshet.SourceID) error
 }
 
-// noSites is the hook of a store that was opened without one. It refuses to write pages, so that
-// the tables of pages and sources cannot differ.
+// noSites is the hook of a store that was opened without one. It refuses to write sites and pages, so
+// that the tables of pages and sources cannot differ.
 type noSites struct{}
 
 var errNoSites = errors.New("the store was opened without its site hook")
+
+func (noSites) Table() string { return "" }
+
+func (noSites) AddSite(*Tx, int64, freshet.Source) error { return errNoSites }
+
+func (noSites) PurgeSite(*Tx, int64) error { return errNoSites }
 
 func (noSites) PutPage(*Tx, int64, freshet.Source) error { return errNoSites }
 
@@ -67,8 +80,7 @@ func (b *batch) watchedSite(id freshet.SourceID) error {
 	return nil
 }
 
-// keepSite has what a site says hold for its pages from now on. A source that is a site, or was one,
-// has a row among the shelves.
+// keepSite has what a site says hold for its pages from now on.
 func (b *batch) keepSite(e *entry, src freshet.Source) error {
 	known := b.siteOf(e.key).ID != ""
 	if !known && src.Site == nil {
@@ -78,11 +90,7 @@ func (b *batch) keepSite(e *entry, src freshet.Source) error {
 	if known {
 		return nil
 	}
-	row := []driver.Value{e.key, OriginOf(src.URL)}
-	for range len(shelvesTable.columns) - len(row) {
-		row = append(row, int64(0))
-	}
-	return b.insert(&shelvesTable, row...)
+	return b.schema.sites.AddSite(&Tx{b}, e.key, src)
 }
 
 // stageSite stages a site; the zero source means that it is purged.
@@ -99,16 +107,7 @@ func (b *batch) purgeSite(e *entry) error {
 		return nil
 	}
 	b.stageSite(e.key, freshet.Source{})
-	return b.remove(&shelvesTable, "site = ?", e.key)
-}
-
-// OriginOf returns what the URLs of a site begin with.
-func OriginOf(rawURL string) string {
-	u, err := url.Parse(rawURL)
-	if err != nil || u.Host == "" {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host
+	return b.schema.sites.PurgeSite(&Tx{b}, e.key)
 }
 
 // sameSite refuses an edit that takes a page from its site, or makes it another page.
@@ -143,9 +142,13 @@ func (l *ledger) applySites(sites map[int64]freshet.Source) {
 }
 
 // readSites returns the sources that are sites, or were, by their keys.
-func readSites(ctx context.Context, q querier) (map[int64]freshet.Source, error) {
+func (s *mirror) readSites(ctx context.Context, q querier) (map[int64]freshet.Source, error) {
 	sites := map[int64]freshet.Source{}
-	err := eachRow(ctx, q, "SELECT h.site, "+sourceColumns+" FROM shelves h JOIN sources s ON s.key = h.site", nil, func(scan func(...any) error) error {
+	table := s.schema.sites.Table()
+	if table == "" {
+		return sites, nil
+	}
+	err := eachRow(ctx, q, "SELECT h.site, "+sourceColumns+" FROM "+table+" h JOIN sources s ON s.key = h.site", nil, func(scan func(...any) error) error {
 		var key int64
 		var row sourceRow
 		if err := scan(append([]any{&key}, row.places()...)...); err != nil {
@@ -163,7 +166,7 @@ func (s *mirror) refreshSites(ctx context.Context) error {
 	if s.keepsRoll() {
 		return s.fault("reading the sites", s.upToDate(ctx))
 	}
-	sites, err := readSites(ctx, s.reader)
+	sites, err := s.readSites(ctx, s.reader)
 	if err != nil {
 		return s.fault("reading the sites", err)
 	}
@@ -192,7 +195,7 @@ func (s *Store) dissolve(ctx context.Context, id freshet.SourceID) error {
 	if !was {
 		return nil
 	}
-	return s.cfg.Sites.Dissolve(ctx, s.DB(), id)
+	return s.schema.sites.Dissolve(ctx, s.DB(), id)
 }
 
 // resume dissolves sites where that was interrupted.
@@ -201,7 +204,7 @@ func (s *Store) resume(ctx context.Context) error {
 		if src.Site != nil {
 			continue
 		}
-		if err := s.cfg.Sites.Dissolve(ctx, s.DB(), src.ID); err != nil {
+		if err := s.schema.sites.Dissolve(ctx, s.DB(), src.ID); err != nil {
 			return err
 		}
 	}

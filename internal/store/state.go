@@ -40,7 +40,7 @@ const statePage = 1000
 
 func (b *batch) saveState(f freshet.State) error {
 	if f.Source == "" {
-		return b.put(&commonBeliefsTable, f.Key, int64(f.Upto), Blob(f.Value))
+		return b.put(&commonStatesTable, f.Key, int64(f.Upto), Blob(f.Value))
 	}
 	e := b.store.entries[f.Source]
 	if staged, ok := b.staged[f.Source]; ok {
@@ -55,7 +55,7 @@ func (b *batch) saveState(f freshet.State) error {
 	case imported.HistoryState, imported.ForecastState: // said by somebody, and not by the log
 		b.told = true
 	}
-	return b.put(&beliefsTable, f.Key, e.key, int64(f.Upto), Blob(f.Value))
+	return b.put(&statesTable, f.Key, e.key, int64(f.Upto), Blob(f.Value))
 }
 
 // States implements [freshet.StateStore].

@@ -5,11 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,8 +66,8 @@ const (
 // ErrAgain says that a transaction has left no trace, and can be made anew at once.
 var ErrAgain = errors.New("the transaction was not committed")
 
-// Config says how a store works. Name, Database, Reader and Index have no defaults; Writer
-// is not wanted if the store is only read.
+// Config says how a store works. Name, Database, Reader, Index and Schema have no defaults. Writer may
+// be nil for a store that is only read.
 type Config struct {
 	Name     string // of the database, in errors
 	Where    string // likewise, as a user names it
@@ -87,7 +83,7 @@ type Config struct {
 	// same. Its parameters are id, source, sum, size, source, sum, size, base, depth, frame.
 	NewBody string
 
-	Sites      SiteHook // nil if there are no sites
+	Schema     *Schema
 	Edits      EditLog
 	ReadOnly   bool
 	Now        func() time.Time // nil means time.Now
@@ -117,9 +113,6 @@ func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.Sites == nil {
-		c.Sites = noSites{}
-	}
 	if c.Reading == nil {
 		c.Reading = &sql.TxOptions{ReadOnly: true}
 	}
@@ -146,6 +139,7 @@ type Store struct {
 // store share it.
 type mirror struct {
 	cfg    Config
+	schema *Schema
 	log    *slog.Logger
 	reader *reader
 	epochs epochs // the present one last; only Load changes them
@@ -157,7 +151,7 @@ type mirror struct {
 
 	*ledger
 	changed notifier // rung when there is a new change
-	matched notifier // rung when there is a new match
+	derived notifier // rung when a log of a feature has a new entry
 	tail    tail     // of the log of outcomes
 
 	following sync.Mutex // held to bring a store that is only read up to date
@@ -182,7 +176,7 @@ type ledger struct {
 func New(cfg Config) *Store {
 	cfg = cfg.withDefaults()
 	reader := &reader{DB: cfg.Reader, stmts: map[string]*sql.Stmt{}}
-	m := &mirror{cfg: cfg, log: cfg.Log, reader: reader, ledger: &ledger{}}
+	m := &mirror{cfg: cfg, schema: cfg.Schema, log: cfg.Log, reader: reader, ledger: &ledger{}}
 	b := &bodies{rows: reader, database: cfg.Database, name: cfg.Name, cache: newBodyCache(cfg.CacheBytes)}
 	index := &searchIndex{Index: cfg.Index}
 	c := &committer{mirror: m, bodies: b, writer: cfg.Writer, index: index}
@@ -190,7 +184,7 @@ func New(cfg Config) *Store {
 	sources := &sourceReader{m}
 	return &Store{
 		mirror: m, bodies: b, committer: c, sourceReader: sources, versionReader: &versionReader{m, b}, logReader: &logReader{m},
-		stateStore: &stateStore{c}, searcher: &searcher{m, b, index, sources}, pruner: &pruner{c}, verifier: &verifier{cfg.Database, cfg.Name, &b.codec},
+		stateStore: &stateStore{c}, searcher: &searcher{m, b, index, sources}, pruner: &pruner{c}, verifier: &verifier{cfg.Database, cfg.Name, &b.codec, cfg.Schema},
 	}
 }
 
@@ -240,42 +234,4 @@ type Size struct {
 	File   int64 // bytes of the files
 	Bodies int64 // bytes of stored bodies, as compressed
 	Full   int64 // bytes of the same bodies, as they were received
-}
-
-// A Migration is the statements that lead to a data format.
-type Migration struct {
-	Format int64
-	SQL    string
-}
-
-// Migrations reads the migrations in files, whose names begin with their formats, oldest first. The
-// first one is the whole schema of a new store.
-func Migrations(files fs.FS) ([]Migration, error) {
-	names, err := fs.Glob(files, "migrations/*.sql")
-	if err != nil {
-		return nil, err
-	}
-	var all []Migration
-	for _, name := range names {
-		number, _, _ := strings.Cut(strings.TrimPrefix(name, "migrations/"), "_")
-		format, err := strconv.ParseInt(number, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("migration %s: %w", name, err)
-		}
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, Migration{format, string(text)})
-	}
-	return all, nil
-}
-
-// CheckOldest refuses a store whose format is older than the first that there are migrations from.
-func CheckOldest(name string, format int64, all []Migration) error {
-	if format == 0 || format >= all[0].Format {
-		return nil
-	}
-	return freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet reads only formats from %d on", name, format, all[0].Format),
-		"start the version of freshet before this one once on it, to update the format")
 }

@@ -6,6 +6,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +20,7 @@ type verifier struct {
 	database Database
 	name     string // of the database
 	codec    *codec
+	tables   *Schema
 }
 
 // A Progress is how far a Verify is.
@@ -27,9 +30,10 @@ type Progress struct {
 	Of    int64 // 0 if nobody knows
 }
 
-// A verification is one pass over all that is stored.
-type verification struct {
+// A Verification is one pass over everything that is stored.
+type Verification struct {
 	*Writer  // to read with
+	schema   *Schema
 	database Database
 	ctx      context.Context
 	codec    *codec
@@ -40,9 +44,9 @@ type verification struct {
 	names    map[int64]freshet.SourceID // by key
 	before   map[freshet.SourceID]int64 // the last changes of sources that were purged
 	standing map[int64]*standingRow
-	order    []int64          // keys of sources, in order
-	cuts     map[cutsOf][]cut // in order
-	seals    map[string]seal
+	order    []int64                        // keys of sources, in order
+	gone     map[truncationsOf][]truncation // in order
+	sums     map[string]tableSum
 	sites    map[int64]freshet.SourceID // by the key of a site, one of its pages
 }
 
@@ -58,14 +62,14 @@ type standingRow struct {
 	gaps                           bool // changes are missing, and nothing says why
 }
 
-// A cutsOf says what cuts are in: a log, or the versions of a source.
-type cutsOf struct {
+// A truncationsOf says what entries are missing from: a log, or the versions of a source.
+type truncationsOf struct {
 	log    string
 	source int64
 }
 
-// A cut is where entries were taken out.
-type cut struct {
+// A truncation is where entries were deleted.
+type truncation struct {
 	first, last   int64
 	before, after checksum
 }
@@ -102,10 +106,10 @@ func (s *verifier) verify(ctx context.Context, say func(Progress), all bool) (r 
 	if err != nil {
 		return r, faultOf(s.database, "checking the store", err)
 	}
-	v := &verification{
-		Writer: w, database: s.database, ctx: ctx, codec: s.codec, say: say,
+	v := &Verification{
+		Writer: w, schema: s.tables, database: s.database, ctx: ctx, codec: s.codec, say: say,
 		report: Report{all: all},
-		names:  map[int64]freshet.SourceID{}, before: map[freshet.SourceID]int64{}, standing: map[int64]*standingRow{}, cuts: map[cutsOf][]cut{}, seals: map[string]seal{}, sites: map[int64]freshet.SourceID{},
+		names:  map[int64]freshet.SourceID{}, before: map[freshet.SourceID]int64{}, standing: map[int64]*standingRow{}, gone: map[truncationsOf][]truncation{}, sums: map[string]tableSum{}, sites: map[int64]freshet.SourceID{},
 	}
 	defer func() { err = errors.Join(err, v.Close()) }()
 	if err := v.run(); err != nil {
@@ -115,13 +119,13 @@ func (s *verifier) verify(ctx context.Context, say func(Progress), all bool) (r 
 }
 
 // run makes the pass within one transaction, which only reads.
-func (v *verification) run() error {
+func (v *Verification) run() error {
 	steps := []struct {
 		name string
 		do   func() error
 	}{
-		{"file", v.file}, {"seals", v.readSeals}, {"tombstones", v.tombstones}, {"sources", v.sources}, {"standings", v.standings}, {"cuts", v.readCuts},
-		{"tables", v.others}, {"pages", v.pages}, {"outcomes", v.outcomes}, {"evidence", v.evidence}, {"changes", v.changes}, {"versions", v.versions},
+		{"file", v.file}, {"seals", v.readSums}, {"tombstones", v.tombstones}, {"sources", v.sources}, {"standings", v.standings}, {"cuts", v.readTruncations},
+		{"tables", v.others}, {"tables of features", v.features}, {"outcomes", v.outcomes}, {"evidence", v.evidence}, {"changes", v.changes}, {"versions", v.versions},
 	}
 	for _, step := range steps {
 		err := step.do()
@@ -129,7 +133,7 @@ func (v *verification) run() error {
 		case v.ctx.Err() != nil:
 			return context.Cause(v.ctx)
 		case v.database.Judge(err) == InDoubt: // the pages could not be read
-			v.found(Damage{Table: step.name, What: fmt.Sprintf("reading the %s: %v", step.name, err)})
+			v.Found(Damage{Table: step.name, What: fmt.Sprintf("reading the %s: %v", step.name, err)})
 		case err != nil:
 			return err
 		}
@@ -137,10 +141,8 @@ func (v *verification) run() error {
 	return nil
 }
 
-func (v *verification) found(d Damage) { v.report.add(d) }
-
 // progress says now and then how far a step is, and that the pass was given up.
-func (v *verification) progress(doing string, done, of int64) error {
+func (v *Verification) progress(doing string, done, of int64) error {
 	if done%256 != 0 {
 		return nil
 	}
@@ -152,7 +154,7 @@ func (v *verification) progress(doing string, done, of int64) error {
 }
 
 // nameOf returns the ID of a source by its key.
-func (v *verification) nameOf(key int64) freshet.SourceID {
+func (v *Verification) nameOf(key int64) freshet.SourceID {
 	if id, ok := v.names[key]; ok || key == 0 {
 		return id
 	}
@@ -160,54 +162,54 @@ func (v *verification) nameOf(key int64) freshet.SourceID {
 }
 
 // file has the database look for damages by itself.
-func (v *verification) file() error {
+func (v *Verification) file() error {
 	v.say(Progress{Doing: "file"})
-	return v.database.Inspect(v.ctx, v.Writer, func(what string) { v.found(Damage{Table: "file", What: what}) })
+	return v.database.Inspect(v.ctx, v.Writer, func(what string) { v.Found(Damage{Table: "file", What: what}) })
 }
 
 // rows verifies the checksum of each row of a table that is no log, and hands
 // the rows on.
-func (v *verification) rows(t *table, each func(row []driver.Value) error) error {
-	var held seal
-	err := v.Query(t.selection+" ORDER BY "+strings.Join(t.keys, ", "), nil, func(row []driver.Value) error {
+func (v *Verification) rows(t *table, each func(row []driver.Value) error) error {
+	var held tableSum
+	err := v.Query(t.selection+" ORDER BY "+strings.Join(t.Columns[:t.Key], ", "), nil, func(row []driver.Value) error {
 		v.report.Rows++
-		if err := v.progress(t.name, held.upto, 0); err != nil {
+		if err := v.progress(t.Name, held.upto, 0); err != nil {
 			return err
 		}
-		values := row[:len(t.columns)]
-		sum, ok := row[len(t.columns)].(int64)
-		held = seal{held.upto + 1, held.value + sum}
+		values := row[:len(t.Columns)]
+		sum, ok := row[len(t.Columns)].(int64)
+		held = tableSum{held.upto + 1, held.value + sum}
 		if !ok || sum != v.sum(t, 0, values) {
 			d := v.subject(t, values)
 			d.What += " is not as it was written"
-			v.found(d)
+			v.Found(d)
 		}
 		if each == nil {
 			return nil
 		}
 		return each(values)
 	})
-	if err != nil || t.seal == noSeal {
+	if err != nil || t.index == uncounted {
 		return err
 	}
-	v.compareSeal(t, held)
+	v.compareSum(t, held)
 	return nil
 }
 
-// compareSeal holds the number of rows of a table against what its seal says.
-func (v *verification) compareSeal(t *table, held seal) {
-	want, ok := v.seals[t.name]
+// compareSum compares the rows of a table with its sum.
+func (v *Verification) compareSum(t *table, held tableSum) {
+	want, ok := v.sums[t.Name]
 	switch {
 	case !ok:
-		v.found(Damage{Table: "seals", What: "the seal of " + t.name + " is gone"})
+		v.Found(Damage{Table: "seals", What: "the seal of " + t.Name + " is gone"})
 	case want.upto != held.upto:
-		v.found(Damage{Table: t.name, What: fmt.Sprintf("%s has %d rows where there were %d", t.name, held.upto, want.upto)})
+		v.Found(Damage{Table: t.Name, What: fmt.Sprintf("%s has %d rows where there were %d", t.Name, held.upto, want.upto)})
 	case want.value != held.value:
-		v.found(Damage{Table: t.name, What: fmt.Sprintf("the %d rows of %s are not those that were written", held.upto, t.name)})
+		v.Found(Damage{Table: t.Name, What: fmt.Sprintf("the %d rows of %s are not those that were written", held.upto, t.Name)})
 	}
 }
 
-func (v *verification) tombstones() error {
+func (v *Verification) tombstones() error {
 	return v.rows(&tombstonesTable, func(row []driver.Value) error {
 		id, _ := row[0].(string)
 		v.before[freshet.SourceID(id)], _ = row[2].(int64)
@@ -215,7 +217,7 @@ func (v *verification) tombstones() error {
 	})
 }
 
-func (v *verification) sources() error {
+func (v *Verification) sources() error {
 	return v.rows(&sourcesTable, func(row []driver.Value) error {
 		key, _ := row[0].(int64)
 		id, _ := row[1].(string)
@@ -229,13 +231,13 @@ func (v *verification) sources() error {
 	})
 }
 
-func (v *verification) standings() error {
+func (v *Verification) standings() error {
 	err := v.rows(&headsTable, func(row []driver.Value) error {
 		whole := func(i int) int64 { n, _ := row[i].(int64); return n }
 		if v.standing[whole(0)] == nil {
 			d := v.subject(&headsTable, row)
 			d.What += " is there, and the source is not"
-			v.found(d)
+			v.Found(d)
 		}
 		v.standing[whole(0)] = &standingRow{
 			known: true, first: whole(1), head: whole(2), changes: whole(6), lastChange: whole(8), newest: whole(14),
@@ -248,42 +250,86 @@ func (v *verification) standings() error {
 	}
 	for _, key := range v.order {
 		if !v.standing[key].known {
-			v.found(Damage{Table: "standings", Source: v.nameOf(key), What: fmt.Sprintf("how things stand with source %s is gone", v.nameOf(key))})
+			v.Found(Damage{Table: "standings", Source: v.nameOf(key), What: fmt.Sprintf("how things stand with source %s is gone", v.nameOf(key))})
 		}
 	}
 	return v.rows(&talliesTable, nil)
 }
 
-func (v *verification) readCuts() error {
-	return v.rows(&cutsTable, func(row []driver.Value) error {
+func (v *Verification) readTruncations() error {
+	return v.rows(&truncationsTable, func(row []driver.Value) error {
 		whole := func(i int) int64 { n, _ := row[i].(int64); return n }
 		log, _ := row[0].(string)
-		of := cutsOf{log, whole(1)}
-		v.cuts[of] = append(v.cuts[of], cut{whole(2), whole(3), whole(4), whole(5)})
+		of := truncationsOf{log, whole(1)}
+		v.gone[of] = append(v.gone[of], truncation{whole(2), whole(3), whole(4), whole(5)})
 		return nil
 	})
 }
 
-func (v *verification) readSeals() error {
-	return v.rows(&sealsTable, func(row []driver.Value) error {
+func (v *Verification) readSums() error {
+	return v.rows(&sumsTable, func(row []driver.Value) error {
 		name, _ := row[0].(string)
 		upto, _ := row[1].(int64)
 		value, _ := row[2].(int64)
-		v.seals[name] = seal{upto, value}
+		v.sums[name] = tableSum{upto, value}
 		return nil
 	})
 }
 
-// others verifies the tables that nothing else looks at.
-func (v *verification) others() error {
-	for _, t := range []*table{&attemptsTable, &marksTable, &placesTable, &debtsTable, &retiredTable, &sinksTable, &beliefsTable, &commonBeliefsTable,
-		&epochsTable, &countersTable, &labelsTable, &queriesTable, &matchesTable, &parcelsTable, &queryNotesTable, &usersTable, &passesTable, &deedsTable, &answersTable, &movesTable} {
+// others verifies the tables of the store that nothing else looks at.
+func (v *Verification) others() error {
+	for _, t := range []*table{&attemptsTable, &marksTable, &statesTable, &commonStatesTable, &epochsTable, &countersTable, &labelsTable, &movesTable} {
 		if err := v.rows(t, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// features verifies the tables of the features.
+func (v *Verification) features() error {
+	for _, f := range v.schema.features {
+		if f.Verify != nil {
+			if err := f.Verify(v); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, t := range f.Tables {
+			if err := v.rows(v.schema.featureTable(t.Name), nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Rows verifies the checksum of each row of a table of a feature and the number of rows, and calls each
+// with the rows.
+func (v *Verification) Rows(table string, each func(Row) error) error {
+	t := v.schema.featureTable(table)
+	return v.rows(t, func(values []driver.Value) error { return each(v.row(t, values)) })
+}
+
+// row returns a row of a table.
+func (v *Verification) row(t *table, values []driver.Value) Row {
+	return Row{&t.Table, values, v.nameOf}
+}
+
+// Found records a damage.
+func (v *Verification) Found(d Damage) { v.report.add(d) }
+
+// HasSource reports whether there is a source with a key.
+func (v *Verification) HasSource(key int64) bool {
+	_, there := v.names[key]
+	return there
+}
+
+// Name returns the ID of the source with a key, or its key.
+func (v *Verification) Name(key int64) freshet.SourceID { return v.nameOf(key) }
+
+// PagesOf yields the keys of the sites that sources are pages of, each with one of its pages.
+func (v *Verification) PagesOf() iter.Seq2[int64, freshet.SourceID] { return maps.All(v.sites) }
 
 // A Damage is one thing in a store that is not as it was written.
 type Damage struct {
@@ -294,12 +340,12 @@ type Damage struct {
 	Reader string           `json:"reader,omitempty"` // of the outbox
 	What   string           `json:"what"`             // in words
 
-	row *table         // that is damaged, if it is a row
+	row *Table         // that is damaged, if it is a row
 	key []driver.Value // of the row
 }
 
 // Row returns the table and the key of the row that is damaged, if it is a row.
-func (d Damage) Row() (t *table, key []driver.Value) { return d.row, d.key }
+func (d Damage) Row() (t *Table, key []driver.Value) { return d.row, d.key }
 
 // A Report is what Verify found.
 type Report struct {
@@ -334,213 +380,61 @@ func (r *Report) add(d Damage) {
 	r.Damages = append(r.Damages, d)
 }
 
-// aboveChanges is where the keys of deliveries of batches begin: above those of changes.
-const aboveChanges = 1 << 62
-
 // subject names the row of a table as a Damage without saying what is wrong.
-func (v *verification) subject(t *table, row []driver.Value) Damage {
-	whole := func(column string) int64 { n, _ := row[slices.Index(t.columns, column)].(int64); return n }
-	text := func(column string) string { s, _ := row[slices.Index(t.columns, column)].(string); return s }
-	d := Damage{Table: t.name, row: t, key: cloneRow(row[:len(t.keys)])}
-	if slices.Contains(t.columns, "source") && t != &pagesTable && t != &matchesTable {
-		d.Source = v.nameOf(whole("source"))
-	}
-	switch t {
-	case &sourcesTable:
-		d.Source = freshet.SourceID(text("id"))
-		d.What = fmt.Sprintf("source %s", d.Source)
-	case &headsTable:
-		d.What = fmt.Sprintf("what is known of the newest version of source %s", d.Source)
-	case &talliesTable:
-		d.What = fmt.Sprintf("what the polls of source %s add up to", d.Source)
-	case &attemptsTable:
-		d.What = fmt.Sprintf("an attempt of source %s", d.Source)
-	case &marksTable:
-		d.Cursor = freshet.Cursor(whole("upto"))
-		d.What = fmt.Sprintf("the mark at outcome %d", d.Cursor)
-	case &evidenceTable:
-		d.Cursor = freshet.Cursor(whole("outcome"))
-		d.What = fmt.Sprintf("what the source said at outcome %d", d.Cursor)
-	case &envelopesTable:
-		d.Number = whole("id")
-		d.What = fmt.Sprintf("envelope %d of source %s", d.Number, d.Source)
-	case &versionsTable:
-		d.Number = whole("number")
-		d.What = fmt.Sprintf("version %d of source %s", d.Number, d.Source)
-	case &placesTable:
-		d.Reader = text("reader")
-		d.What = "the place of " + d.Reader
-	case &debtsTable:
-		d.Reader, d.Cursor = text("reader"), freshet.Cursor(whole("change"))
-		d.What = fmt.Sprintf("the delivery of the change at cursor %d to %s", d.Cursor, d.Reader)
-		if d.Cursor > aboveChanges {
-			d.Cursor -= aboveChanges
-			d.What = fmt.Sprintf("the delivery of %s to %s", text("event"), d.Reader)
-		}
-	case &retiredTable:
-		d.Reader = text("reader")
-		d.What = "an endpoint that " + d.Reader + " has retired"
-	case &sinksTable:
-		d.Reader = text("name")
-		d.What = "sink " + d.Reader
-	case &beliefsTable:
-		d.What = fmt.Sprintf("what %s has learnt of source %s", text("estimator"), d.Source)
-	case &commonBeliefsTable:
-		d.What = fmt.Sprintf("what %s has learnt of all sources", text("estimator"))
-	case &epochsTable:
-		d.Number = whole("number")
-		d.What = fmt.Sprintf("epoch %d", d.Number)
-	case &tombstonesTable:
-		d.Source = freshet.SourceID(text("id"))
-		d.What = fmt.Sprintf("the last numbers of source %s, which was purged,", d.Source)
-	case &countersTable:
-		d.What = fmt.Sprintf("the last number given to a new %s", text("name"))
-	case &labelsTable:
-		d.Number = whole("id")
-		d.What = fmt.Sprintf("label %d of source %s", d.Number, d.Source)
-	case &shelvesTable:
-		d.Source = v.nameOf(whole("site"))
-		d.What = fmt.Sprintf("the count of the pages of site %s", d.Source)
-	case &pagesTable:
-		d.Source = v.nameOf(whole("site"))
-		d.What = fmt.Sprintf("page %s of site %s", text("url"), d.Source)
-	case &queriesTable:
-		d.What = "query " + text("id")
-	case &matchesTable:
-		d.Cursor, d.Number = freshet.Cursor(whole("cursor")), whole("number")
-		d.What = fmt.Sprintf("match %d of query #%d", d.Number, whole("query"))
-	case &parcelsTable:
-		d.Cursor = freshet.Cursor(whole("cursor"))
-		d.What = fmt.Sprintf("what was told together of the matches %d to %d of query #%d", whole("first"), whole("last"), whole("query"))
-	case &queryNotesTable:
-		d.What = fmt.Sprintf("what is remembered as %s to run query #%d", text("name"), whole("query"))
-	case &usersTable:
-		d.What = "user " + text("name")
-	case &passesTable:
-		d.What = fmt.Sprintf("%s %s of user %s", text("kind"), text("id"), text("user"))
-	case &deedsTable:
-		d.Cursor = freshet.Cursor(whole("cursor"))
-		d.What = fmt.Sprintf("entry %d of the audit log", d.Cursor)
-	case &answersTable:
-		d.What = "an answer that was kept for a client that asks again"
-	case &cutsTable:
-		d.Cursor = freshet.Cursor(whole("first"))
-		d.What = fmt.Sprintf("the cut at %d of %s", d.Cursor, text("log"))
-	case &outcomesTable:
-		d.Cursor = freshet.Cursor(whole("cursor"))
-		d.What = fmt.Sprintf("outcome %d of source %s", d.Cursor, d.Source)
-	case &changesTable:
-		d.Cursor, d.Number = freshet.Cursor(whole("cursor")), whole("seq")
-		d.What = fmt.Sprintf("change %d of source %s at cursor %d", d.Number, d.Source, d.Cursor)
-	case &sealsTable:
-		d.What = "the seal of " + text("name")
+func (v *Verification) subject(t *table, row []driver.Value) Damage {
+	d := Damage{Table: t.Name, row: &t.Table, key: cloneRow(row[:t.Key])}
+	if t.Describe != nil {
+		t.Describe(v.row(t, row), &d)
 	}
 	return d
 }
 
-// pageCounts are how many pages a site has in each state, then by each way of finding them, as in the
-// columns of its shelf.
-type pageCounts [8]int64
-
-// pages verifies the pages of sites against the counts in their shelves.
-func (v *verification) pages() error {
-	const states, ways, watched = 5, 3, 1
-	shelves, counted := map[int64]pageCounts{}, map[int64]pageCounts{}
-	err := v.rows(&shelvesTable, func(row []driver.Value) error {
-		var n pageCounts
-		for i := range n {
-			n[i] = whole(row[2+i])
-		}
-		shelves[whole(row[0])], counted[whole(row[0])] = n, pageCounts{}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	err = v.rows(&pagesTable, func(row []driver.Value) error {
-		site, state, found, source := whole(row[0]), whole(row[3]), whole(row[4]), whole(row[11])
-		if state < 0 || state >= states || found < 0 || found >= ways {
-			return nil // its checksum is wrong
-		}
-		n := counted[site]
-		n[state]++
-		n[states+found]++
-		counted[site] = n
-		if _, there := v.names[source]; source != 0 && !there || source == 0 && state == watched {
-			d := v.subject(&pagesTable, row)
-			d.What += " is watched by no source"
-			d.row = nil // it waits again
-			v.found(d)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for key, n := range counted {
-		if want, there := shelves[key]; !there || want != n {
-			v.found(Damage{Table: "shelves", Source: v.nameOf(key), What: fmt.Sprintf("site %s has %d pages, and its count is another", v.nameOf(key), n[0]+n[1]+n[2]+n[3]+n[4])})
-		}
-	}
-	for key := range shelves {
-		if _, there := v.names[key]; !there {
-			v.found(Damage{Table: "shelves", What: fmt.Sprintf("there are pages of site #%d, and the site is not there", key)})
-		}
-	}
-	for key, page := range v.sites {
-		if _, there := shelves[key]; !there {
-			v.found(Damage{Table: "sources", Source: page, What: fmt.Sprintf("source %s is a page of a site that is not there", page)})
-		}
-	}
-	return nil
-}
-
 // A chainWalk follows the chain of checksums over a log.
 type chainWalk struct {
-	v     *verification
+	v     *Verification
 	t     *table
-	cuts  []cut // still to come
-	at    int64 // the last place that was accounted for
+	gone  []truncation // still to come
+	at    int64        // the last place that was accounted for
 	value checksum
 	other checksum // what value would be if only the last checksum was altered
 	blind bool     // what comes before the next entry is not known
 }
 
 // outcomes verifies the log of outcomes.
-func (v *verification) outcomes() error {
-	w := &chainWalk{v: v, t: &outcomesTable, cuts: v.cuts[cutsOf{log: "outcomes"}]}
+func (v *Verification) outcomes() error {
+	w := &chainWalk{v: v, t: &outcomesTable, gone: v.gone[truncationsOf{log: "outcomes"}]}
 	return w.run(func(row []driver.Value) {
 		if key, _ := row[1].(int64); v.standing[key] == nil {
-			v.found(Damage{Table: "outcomes", Cursor: freshet.Cursor(w.at), What: fmt.Sprintf("outcome %d is of a source that is not there", w.at)})
+			v.Found(Damage{Table: "outcomes", Cursor: freshet.Cursor(w.at), What: fmt.Sprintf("outcome %d is of a source that is not there", w.at)})
 		}
 	})
 }
 
 // evidence verifies what sources said at outcomes.
-func (v *verification) evidence() error {
+func (v *Verification) evidence() error {
 	if err := v.rows(&evidenceTable, nil); err != nil {
 		return err
 	}
 	return v.Query("SELECT outcome FROM evidence WHERE outcome NOT IN (SELECT cursor FROM outcomes)", nil, func(row []driver.Value) error {
 		at, _ := row[0].(int64)
-		v.found(Damage{Table: "evidence", Cursor: freshet.Cursor(at), What: fmt.Sprintf("what a source said at outcome %d is there, and the outcome is not", at)})
+		v.Found(Damage{Table: "evidence", Cursor: freshet.Cursor(at), What: fmt.Sprintf("what a source said at outcome %d is there, and the outcome is not", at)})
 		return nil
 	})
 }
 
 // changes verifies the log of changes, and that those of each source are
 // numbered without a gap.
-func (v *verification) changes() error {
-	w := &chainWalk{v: v, t: &changesTable, cuts: v.cuts[cutsOf{log: "changes"}]}
+func (v *Verification) changes() error {
+	w := &chainWalk{v: v, t: &changesTable, gone: v.gone[truncationsOf{log: "changes"}]}
 	err := w.run(func(row []driver.Value) {
 		key, _ := row[1].(int64)
 		seq, _ := row[3].(int64)
 		st := v.standing[key]
 		if st == nil {
-			v.found(Damage{Table: "changes", Cursor: freshet.Cursor(w.at), What: fmt.Sprintf("change %d at cursor %d is of a source that is not there", seq, w.at)})
+			v.Found(Damage{Table: "changes", Cursor: freshet.Cursor(w.at), What: fmt.Sprintf("change %d at cursor %d is of a source that is not there", seq, w.at)})
 			return
 		}
-		if seq != st.seenSeq+1 && !v.cutWithin(cutsOf{log: "changes"}, st.seenCursor+1, w.at-1) {
+		if seq != st.seenSeq+1 && !v.truncatedWithin(truncationsOf{log: "changes"}, st.seenCursor+1, w.at-1) {
 			st.gaps = true
 		}
 		st.seenSeq, st.seenCursor = seq, w.at
@@ -551,23 +445,23 @@ func (v *verification) changes() error {
 	}
 	for _, key := range v.order {
 		st, id := v.standing[key], v.nameOf(key)
-		lost := v.cutWithin(cutsOf{log: "changes"}, st.seenCursor+1, v.seals["changes"].upto)
+		lost := v.truncatedWithin(truncationsOf{log: "changes"}, st.seenCursor+1, v.sums["changes"].upto)
 		switch {
 		case !st.known, st.seenCount == 0 && st.changes == 0:
 		case st.gaps, st.seenSeq > st.changes, st.seenSeq < st.changes && !lost:
-			v.found(Damage{Table: "changes", Source: id, What: fmt.Sprintf("source %s has %d changes numbered up to %d, and had %d", id, st.seenCount, st.seenSeq, st.changes)})
+			v.Found(Damage{Table: "changes", Source: id, What: fmt.Sprintf("source %s has %d changes numbered up to %d, and had %d", id, st.seenCount, st.seenSeq, st.changes)})
 		case st.lastChange != st.seenCursor:
-			v.found(Damage{Table: "changes", Source: id, What: fmt.Sprintf("the newest change of source %s is at cursor %d, not at %d", id, st.seenCursor, st.lastChange)})
+			v.Found(Damage{Table: "changes", Source: id, What: fmt.Sprintf("the newest change of source %s is at cursor %d, not at %d", id, st.seenCursor, st.lastChange)})
 		}
 	}
 	return nil
 }
 
-// cutWithin reports whether something was taken out between two places.
-func (v *verification) cutWithin(of cutsOf, first, last int64) bool {
-	cuts := v.cuts[of]
-	at, _ := slices.BinarySearchFunc(cuts, first, func(c cut, first int64) int { return cmp.Compare(c.last, first) })
-	return at < len(cuts) && cuts[at].first <= last
+// truncatedWithin reports whether something was taken out between two places.
+func (v *Verification) truncatedWithin(of truncationsOf, first, last int64) bool {
+	gone := v.gone[of]
+	at, _ := slices.BinarySearchFunc(gone, first, func(c truncation, first int64) int { return cmp.Compare(c.last, first) })
+	return at < len(gone) && gone[at].first <= last
 }
 
 // run goes through the log and hands on its entries.
@@ -576,13 +470,13 @@ func (w *chainWalk) run(each func(row []driver.Value)) error {
 	err := w.v.Query(t.selection+" ORDER BY cursor", nil, func(row []driver.Value) error {
 		w.v.report.Rows++
 		n++
-		if err := w.v.progress(t.name, n, 0); err != nil {
+		if err := w.v.progress(t.Name, n, 0); err != nil {
 			return err
 		}
-		values := row[:len(t.columns)]
+		values := row[:len(t.Columns)]
 		cursor, _ := values[0].(int64)
 		w.reach(cursor)
-		sum, _ := row[len(t.columns)].(int64)
+		sum, _ := row[len(t.Columns)].(int64)
 		w.entry(cursor, values, sum)
 		each(values)
 		return nil
@@ -596,20 +490,20 @@ func (w *chainWalk) run(each func(row []driver.Value)) error {
 
 // reach accounts for what is not there before an entry.
 func (w *chainWalk) reach(cursor int64) {
-	for len(w.cuts) > 0 && w.cuts[0].first < cursor {
-		c := w.cuts[0]
-		w.cuts = w.cuts[1:]
+	for len(w.gone) > 0 && w.gone[0].first < cursor {
+		c := w.gone[0]
+		w.gone = w.gone[1:]
 		if c.first > w.at+1 {
 			w.missing(w.at+1, c.first-1)
 		} else if !w.blind && c.before != w.value && c.before != w.other {
-			w.found(c.first, fmt.Sprintf("the cut in the %s at %d does not follow what is before it", w.t.name, c.first))
+			w.found(c.first, fmt.Sprintf("the cut in the %s at %d does not follow what is before it", w.t.Name, c.first))
 		}
 		w.at, w.value, w.other, w.blind = c.last, c.after, c.after, false
 	}
 	switch {
 	case cursor <= w.at:
-		w.v.found(Damage{Table: w.t.name, Cursor: freshet.Cursor(cursor), row: w.t, key: []driver.Value{cursor},
-			What: fmt.Sprintf("the entry at %d of the %s was taken out, and is there", cursor, w.t.name)})
+		w.v.Found(Damage{Table: w.t.Name, Cursor: freshet.Cursor(cursor), row: &w.t.Table, key: []driver.Value{cursor},
+			What: fmt.Sprintf("the entry at %d of the %s was taken out, and is there", cursor, w.t.Name)})
 		w.blind = true
 	case cursor > w.at+1:
 		w.missing(w.at+1, cursor-1)
@@ -620,14 +514,14 @@ func (w *chainWalk) reach(cursor int64) {
 func (w *chainWalk) missing(first, last int64) {
 	w.blind = true
 	if first == last {
-		w.found(first, fmt.Sprintf("the entry at %d of the %s is missing", first, w.t.name))
+		w.found(first, fmt.Sprintf("the entry at %d of the %s is missing", first, w.t.Name))
 		return
 	}
-	w.found(first, fmt.Sprintf("the entries from %d to %d of the %s are missing", first, last, w.t.name))
+	w.found(first, fmt.Sprintf("the entries from %d to %d of the %s are missing", first, last, w.t.Name))
 }
 
 func (w *chainWalk) found(cursor int64, what string) {
-	w.v.found(Damage{Table: w.t.name, Cursor: freshet.Cursor(cursor), What: what})
+	w.v.Found(Damage{Table: w.t.Name, Cursor: freshet.Cursor(cursor), What: what})
 }
 
 // entry verifies one entry. If its checksum is wrong, the next may still be
@@ -640,7 +534,7 @@ func (w *chainWalk) entry(cursor int64, values []driver.Value, sum checksum) {
 	if sum != expected && !w.blind {
 		d := w.v.subject(w.t, values)
 		d.What += " is not as it was written"
-		w.v.found(d)
+		w.v.Found(d)
 	}
 	if w.blind {
 		expected = sum
@@ -648,15 +542,15 @@ func (w *chainWalk) entry(cursor int64, values []driver.Value, sum checksum) {
 	w.at, w.value, w.other, w.blind = cursor, sum, expected, false
 }
 
-// end holds the end of the log against its seal.
+// end holds the end of the log against its sum.
 func (w *chainWalk) end() {
-	s, ok := w.v.seals[w.t.name]
+	s, ok := w.v.sums[w.t.Name]
 	if !ok {
-		w.v.found(Damage{Table: "seals", What: "the seal of " + w.t.name + " is gone"})
+		w.v.Found(Damage{Table: "seals", What: "the seal of " + w.t.Name + " is gone"})
 		return
 	}
 	w.reach(s.upto + 1)
 	if w.at == s.upto && !w.blind && s.value != w.value && s.value != w.other {
-		w.found(w.at, fmt.Sprintf("the %s do not end as they were written", w.t.name))
+		w.found(w.at, fmt.Sprintf("the %s do not end as they were written", w.t.Name))
 	}
 }

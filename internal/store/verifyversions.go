@@ -24,10 +24,10 @@ type storedVersion struct {
 
 // versions verifies the versions of each source: their rows, the envelopes and
 // bodies they have, and the hashes of their texts.
-func (v *verification) versions() error {
+func (v *Verification) versions() error {
 	for _, what := range []string{"versions", "bodies", "envelopes"} {
 		err := v.Query("SELECT source, count(*) FROM "+what+" WHERE source NOT IN (SELECT key FROM sources) GROUP BY source", nil, func(row []driver.Value) error {
-			v.found(Damage{Table: what, What: fmt.Sprintf("%v %s are of a source that is not there", row[1], what)})
+			v.Found(Damage{Table: what, What: fmt.Sprintf("%v %s are of a source that is not there", row[1], what)})
 			return nil
 		})
 		if err != nil {
@@ -51,7 +51,7 @@ func (v *verification) versions() error {
 
 // versionsOfAll verifies the versions of some sources together. If they cannot be read, each
 // source is read alone, to find the one at which that fails.
-func (v *verification) versionsOfAll(keys []int64) error {
+func (v *Verification) versionsOfAll(keys []int64) error {
 	before := v.report
 	err := v.versionsTogether(keys)
 	if v.database.Judge(err) != InDoubt || v.ctx.Err() != nil {
@@ -65,7 +65,7 @@ func (v *verification) versionsOfAll(keys []int64) error {
 		case v.database.Judge(err) == InDoubt && v.ctx.Err() == nil:
 			v.report = before
 			id := v.nameOf(key)
-			v.found(Damage{Table: "versions", Source: id, What: fmt.Sprintf("reading the versions of source %s: %v", id, err)})
+			v.Found(Damage{Table: "versions", Source: id, What: fmt.Sprintf("reading the versions of source %s: %v", id, err)})
 		case err != nil:
 			return err
 		}
@@ -74,7 +74,7 @@ func (v *verification) versionsOfAll(keys []int64) error {
 }
 
 // versionsTogether verifies the versions of some sources.
-func (v *verification) versionsTogether(keys []int64) error {
+func (v *Verification) versionsTogether(keys []int64) error {
 	s, err := v.readBatch(keys)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (v *verification) versionsTogether(keys []int64) error {
 }
 
 // versionsOf verifies the versions of one source.
-func (v *verification) versionsOf(s *verifyBatch, key int64) error {
+func (v *Verification) versionsOf(s *verifyBatch, key int64) error {
 	id, list, envelopes := v.nameOf(key), s.versions[key], s.envelopes[key]
 	v.numbers(key, list)
 	texts := map[int64]bool{}
@@ -102,8 +102,8 @@ func (v *verification) versionsOf(s *verifyBatch, key int64) error {
 	wanted := map[int64]bool{}
 	for _, n := range list {
 		lost := func(format string, args ...any) {
-			v.found(Damage{Table: "versions", Source: id, Number: n.number, What: fmt.Sprintf(format, args...),
-				row: &versionsTable, key: []driver.Value{key, n.number}})
+			v.Found(Damage{Table: "versions", Source: id, Number: n.number, What: fmt.Sprintf(format, args...),
+				row: &versionsTable.Table, key: []driver.Value{key, n.number}})
 		}
 		text, raw := bodies[n.text], bodies[n.raw]
 		wanted[n.text], wanted[n.raw], wanted[n.picture] = true, true, true
@@ -113,7 +113,7 @@ func (v *verification) versionsOf(s *verifyBatch, key int64) error {
 			lost("the text of version %d of source %s does not hash to its name", n.number, id)
 		}
 		if n.picture != 0 && bodies[n.picture] == nil {
-			v.found(Damage{Table: "versions", Source: id, Number: n.number, What: fmt.Sprintf("version %d of source %s has lost its picture", n.number, id)})
+			v.Found(Damage{Table: "versions", Source: id, Number: n.number, What: fmt.Sprintf("version %d of source %s has lost its picture", n.number, id)})
 		}
 		if steady, ok := envelopes[n.envelope]; !ok {
 			lost("version %d of source %s has lost its envelope", n.number, id)
@@ -132,27 +132,27 @@ func (v *verification) versionsOf(s *verifyBatch, key int64) error {
 		default:
 			continue
 		}
-		v.found(d)
+		v.Found(d)
 	}
 	return nil
 }
 
 // numbers verifies that no version is missing.
-func (v *verification) numbers(key int64, list []storedVersion) {
+func (v *Verification) numbers(key int64, list []storedVersion) {
 	st, id := v.standing[key], v.nameOf(key)
 	if !st.known {
 		return
 	}
 	missing := func(first, last int64) {
-		if first > last || v.cutWithin(cutsOf{"versions", key}, first, last) {
+		if first > last || v.truncatedWithin(truncationsOf{"versions", key}, first, last) {
 			return
 		}
-		v.found(Damage{Table: "versions", Source: id, Number: first, What: fmt.Sprintf("of the versions of source %s those from %d to %d are missing", id, first, last)})
+		v.Found(Damage{Table: "versions", Source: id, Number: first, What: fmt.Sprintf("of the versions of source %s those from %d to %d are missing", id, first, last)})
 	}
 	next := st.first
 	for _, n := range list {
 		if n.number < next {
-			v.found(Damage{Table: "versions", Source: id, Number: n.number, What: fmt.Sprintf("version %d of source %s is older than the oldest", n.number, id)})
+			v.Found(Damage{Table: "versions", Source: id, Number: n.number, What: fmt.Sprintf("version %d of source %s is older than the oldest", n.number, id)})
 			continue
 		}
 		missing(next, n.number-1)
@@ -163,20 +163,20 @@ func (v *verification) numbers(key int64, list []storedVersion) {
 		missing(max(next, 1), newest)
 	}
 	if next-1 > newest {
-		v.found(Damage{Table: "versions", Source: id, Number: next - 1, What: fmt.Sprintf("version %d of source %s is newer than the newest", next-1, id)})
+		v.Found(Damage{Table: "versions", Source: id, Number: next - 1, What: fmt.Sprintf("version %d of source %s is newer than the newest", next-1, id)})
 	}
 }
 
 // rowOf verifies the checksum of a row.
-func (v *verification) rowOf(t *table, row []driver.Value) {
+func (v *Verification) rowOf(t *table, row []driver.Value) {
 	v.report.Rows++
-	values := row[:len(t.columns)]
-	if sum, ok := row[len(t.columns)].(int64); ok && sum == v.sum(t, 0, values) {
+	values := row[:len(t.Columns)]
+	if sum, ok := row[len(t.Columns)].(int64); ok && sum == v.sum(t, 0, values) {
 		return
 	}
 	d := v.subject(t, values)
 	d.What += " is not as it was written"
-	v.found(d)
+	v.Found(d)
 }
 
 // A bodyState is what came of verifying a body.
@@ -190,7 +190,7 @@ type bodyState struct {
 // against an older one, so in their order each base is decoded already, and it
 // is forgotten when the last one that needs it is done. Those that are texts are
 // hashed.
-func (v *verification) readBodies(s *verifyBatch, key int64, texts map[int64]bool) (map[int64]*bodyState, error) {
+func (v *Verification) readBodies(s *verifyBatch, key int64, texts map[int64]bool) (map[int64]*bodyState, error) {
 	states, needed := map[int64]*bodyState{}, map[int64]int{}
 	for _, stub := range s.bodies[key] {
 		needed[stub.base]++
@@ -220,7 +220,7 @@ func (v *verification) readBodies(s *verifyBatch, key int64, texts map[int64]boo
 }
 
 // decode decodes a body and notes what is wrong with it.
-func (v *verification) decode(b *bodyState, base *bodyState, history []byte) []byte {
+func (v *Verification) decode(b *bodyState, base *bodyState, history []byte) []byte {
 	switch { // a body that was encoded anew rests on fewer than those above it know
 	case b.base == 0 && b.depth != 0, base != nil && b.depth <= base.depth:
 		b.fault = fmt.Sprintf("rests on %d others by its own account, and does not", b.depth)
@@ -267,7 +267,7 @@ type bodyStub struct{ id, base, size int64 }
 
 // together returns so many of the sources that come next as are verified together. A source
 // with many versions is alone.
-func (v *verification) together(next []int64) []int64 {
+func (v *Verification) together(next []int64) []int64 {
 	versions := int64(0)
 	for i, key := range next {
 		st := v.standing[key]
@@ -281,7 +281,7 @@ func (v *verification) together(next []int64) []int64 {
 
 // readBatch reads the versions and the envelopes of some sources, which are next to each
 // other, and says which bodies there are.
-func (v *verification) readBatch(keys []int64) (*verifyBatch, error) {
+func (v *Verification) readBatch(keys []int64) (*verifyBatch, error) {
 	s := &verifyBatch{versions: map[int64][]storedVersion{}, envelopes: map[int64]map[int64][]byte{}, bodies: map[int64][]bodyStub{}, read: map[int64]link{}}
 	within, bounds := " WHERE source >= ? AND source <= ?", []driver.Value{keys[0], keys[len(keys)-1]}
 	t := &versionsTable
@@ -302,7 +302,7 @@ func (v *verification) readBatch(keys []int64) (*verifyBatch, error) {
 		return nil, err
 	}
 	t = &envelopesTable
-	source := slices.Index(t.columns, "source")
+	source := slices.Index(t.Columns, "source")
 	err = v.Query(t.selection+within, bounds, func(row []driver.Value) error {
 		key := whole(row[source])
 		if _, known := v.names[key]; !known {
@@ -338,7 +338,7 @@ func whole(v driver.Value) int64 { n, _ := v.(int64); return n }
 var selectBodies = "SELECT id, sum, size, base, depth, frame FROM bodies WHERE id IN (?" + strings.Repeat(", ?", bodiesAtOnce-1) + ")"
 
 // takeBody returns the body that waits first. It reads some more along with it.
-func (v *verification) takeBody(s *verifyBatch, id int64) (link, error) {
+func (v *Verification) takeBody(s *verifyBatch, id int64) (link, error) {
 	if _, there := s.read[id]; !there {
 		if err := v.readAhead(s); err != nil {
 			return link{}, err
@@ -350,7 +350,7 @@ func (v *verification) takeBody(s *verifyBatch, id int64) (link, error) {
 }
 
 // readAhead reads the bodies that wait first.
-func (v *verification) readAhead(s *verifyBatch) error {
+func (v *Verification) readAhead(s *verifyBatch) error {
 	ids, bytes := make([]driver.Value, 0, bodiesAtOnce), int64(0)
 	for len(s.waiting) > 0 && len(ids) < bodiesAtOnce && (len(ids) == 0 || bytes+s.waiting[0].size <= bytesAtOnce) {
 		ids, bytes = append(ids, s.waiting[0].id), bytes+s.waiting[0].size

@@ -175,7 +175,7 @@ func (s *versionReader) Picture(ctx context.Context, id freshet.SourceID, number
 }
 
 // selectVersion finds the row of a version, with its checksum.
-var selectVersion = "SELECT v." + strings.Join(append(slices.Clone(versionsTable.columns), versionsTable.sum), ", v.") +
+var selectVersion = "SELECT v." + strings.Join(append(slices.Clone(versionsTable.Columns), versionsTable.sum), ", v.") +
 	" FROM sources s JOIN versions v ON v.source = s.key WHERE s.id = ? AND v.number = ?"
 
 // versionRow returns the row of a version by the names of its columns. One that is not as
@@ -184,7 +184,7 @@ func (s *versionReader) versionRow(ctx context.Context, id freshet.SourceID, num
 	t := &versionsTable
 	row := map[string]any{}
 	err := eachRow(brief(ctx), s.reader, selectVersion, []any{id, number}, func(scan func(...any) error) error {
-		into := make([]any, len(t.columns)+1)
+		into := make([]any, len(t.Columns)+1)
 		for i := range into {
 			into[i] = new(any)
 		}
@@ -195,11 +195,11 @@ func (s *versionReader) versionRow(ctx context.Context, id freshet.SourceID, num
 		for i := range into {
 			values[i] = *into[i].(*any)
 		}
-		sum, _ := sumRow(nil, t, 0, values[:len(t.columns)])
-		if kept := values[len(t.columns)]; kept != nil && kept != driver.Value(sum) {
+		sum, _ := sumRow(nil, t, 0, values[:len(t.Columns)])
+		if kept := values[len(t.Columns)]; kept != nil && kept != driver.Value(sum) {
 			return s.damaged(fmt.Sprintf("the record of version %d of source %s is not as it was written", number, id))
 		}
-		for i, name := range t.columns {
+		for i, name := range t.Columns {
 			row[name] = values[i]
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"freshet/internal/app/demo"
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -20,7 +21,7 @@ func TestDemoShowsLearning(t *testing.T) {
 	for _, seed := range []uint64{1, 2, 3} {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+			store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 			if err != nil {
 				t.Fatal(err)
 			}

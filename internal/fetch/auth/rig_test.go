@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"freshet/internal/features"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
@@ -36,7 +37,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	r := &rig{t: t, dir: t.TempDir(), env: map[string]string{}}
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: r.dir})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: r.dir})
 	if err != nil {
 		t.Fatal(err)
 	}

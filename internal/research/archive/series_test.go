@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"freshet/internal/extract"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/reading"
 	"freshet/internal/research/archive"
@@ -40,7 +41,7 @@ func packed(t *testing.T, files ...file) *bytes.Buffer {
 }
 
 func open(t *testing.T) freshet.Store {
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

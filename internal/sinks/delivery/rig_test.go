@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
@@ -64,7 +65,7 @@ func newRig(t testing.TB) *rig {
 }
 
 func (r *rig) open() {
-	opened, err := sqlite.Open(context.WithoutCancel(r.t.Context()), sqlite.Config{Dir: r.dir, Epoch: "rig"})
+	opened, err := sqlite.Open(context.WithoutCancel(r.t.Context()), sqlite.Config{Features: features.All(), Dir: r.dir, Epoch: "rig"})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/failure"
@@ -127,7 +128,7 @@ type rig struct {
 // begin starts to watch sources. The budget is a poll a second.
 func begin(t *testing.T, dir string, w *web, sources ...freshet.Source) *rig {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Features: features.All()})
 	if err != nil {
 		t.Fatal(err)
 	}

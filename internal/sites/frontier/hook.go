@@ -9,12 +9,25 @@ import (
 	"freshet/internal/store"
 )
 
-// A Hook keeps the pages of sites in step with their sources. Every store with sites that is written
-// is opened with it.
-type Hook struct{}
+// A hook keeps the pages of sites in step with their sources.
+type hook struct{}
+
+// Table implements [store.SiteHook].
+func (hook) Table() string { return "shelves" }
+
+// AddSite implements [store.SiteHook].
+func (hook) AddSite(tx *store.Tx, key int64, src freshet.Source) error {
+	s := site{tx: tx, key: key, base: originOf(src.URL)}
+	return s.close()
+}
+
+// PurgeSite implements [store.SiteHook].
+func (hook) PurgeSite(tx *store.Tx, key int64) error {
+	return tx.Remove("shelves", "site = ?", key)
+}
 
 // PutPage implements [store.SiteHook]: a page that is known is watched from now on.
-func (Hook) PutPage(tx *store.Tx, key int64, src freshet.Source) error {
+func (hook) PutPage(tx *store.Tx, key int64, src freshet.Source) error {
 	if src.Index {
 		return nil
 	}
@@ -38,7 +51,7 @@ func (Hook) PutPage(tx *store.Tx, key int64, src freshet.Source) error {
 
 // Removing implements [store.SiteHook]. All pages of a site go before the site. A page that is removed
 // alone is refused, so that it is not promoted again.
-func (Hook) Removing(tx *store.Tx, key int64, src freshet.Source, purge bool) (more bool, err error) {
+func (hook) Removing(tx *store.Tx, key int64, src freshet.Source, purge bool) (more bool, err error) {
 	s, err := openSite(tx, key)
 	if err != nil {
 		return false, err
@@ -59,7 +72,7 @@ func (Hook) Removing(tx *store.Tx, key int64, src freshet.Source, purge bool) (m
 }
 
 // Dissolve implements [store.SiteHook]. The history of the pages stays.
-func (Hook) Dissolve(ctx context.Context, db *store.DB, id freshet.SourceID) error {
+func (hook) Dissolve(ctx context.Context, db *store.DB, id freshet.SourceID) error {
 	k, err := NewStore(db).site(ctx, id)
 	if errors.Is(err, freshet.ErrNotFound) { // it is removed, and its pages were removed before
 		return nil

@@ -109,16 +109,16 @@ func (s *site) find(url string, hash int64) (r row, found bool, err error) {
 	}
 }
 
-// tally counts a page n times.
-func (s *site) tally(r *row, n int) {
-	fields := s.count.fields()
-	*fields[r.state] += n
-	*fields[len(states)+int(r.found)] += n
+// add counts a page n times, by the numbers of its state and of its way of finding.
+func (c *Counts) add(state, found int64, n int) {
+	fields := c.fields()
+	*fields[state] += n
+	*fields[len(states)+int(found)] += n
 }
 
 // insert writes a page that was not known.
 func (s *site) insert(r *row) error {
-	s.tally(r, 1)
+	s.count.add(r.state, r.found, 1)
 	return s.tx.Insert("pages", r.values()...)
 }
 
@@ -127,8 +127,8 @@ func (s *site) replace(before, r row) error {
 	if r == before {
 		return nil
 	}
-	s.tally(&before, -1)
-	s.tally(&r, 1)
+	s.count.add(before.state, before.found, -1)
+	s.count.add(r.state, r.found, 1)
 	return s.tx.Put("pages", r.values()...)
 }
 
@@ -221,7 +221,7 @@ func (s *site) clearRows() (more bool, err error) {
 	err = s.tx.Query("SELECT "+columns+" FROM pages WHERE site = ? ORDER BY hash LIMIT ?", []driver.Value{s.key, int64(clearRows)}, func(v []driver.Value) error {
 		r, err := readRow(v)
 		if err == nil {
-			s.tally(&r, -1)
+			s.count.add(r.state, r.found, -1)
 		}
 		n, last = n+1, r.hash
 		return err

@@ -19,7 +19,7 @@ import (
 // A Store keeps the pages of sites that are known. A page is known under one normalised URL.
 type Store struct{ db *store.DB }
 
-// NewStore returns the store in a database, which was opened with [Hook].
+// NewStore returns the store in a database.
 func NewStore(db *store.DB) *Store { return &Store{db} }
 
 const (
@@ -360,11 +360,6 @@ const (
 	selectByState = "SELECT " + pageColumns + " FROM pages p INDEXED BY pages_by_state LEFT JOIN sources s ON s.key = p.source WHERE p.site = ? AND p.state = ? "
 	after         = "AND p.hash > ? ORDER BY p.hash LIMIT ?"
 )
-
-// Queries are the statements that find the pages of a state.
-func Queries() map[string]string {
-	return map[string]string{"waiting pages": selectWaiting, "pages of a state": selectByState + after}
-}
 
 // read returns the pages that a query finds, and the place of the last.
 func (s *Store) read(ctx context.Context, k *known, query string, args ...any) (found []Page, last int64, err error) {

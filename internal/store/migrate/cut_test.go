@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store"
 	"freshet/internal/store/migrate"
@@ -24,7 +25,7 @@ import (
 // filled returns a data directory with a few sources and versions.
 func filled(t *testing.T) string {
 	dir := t.TempDir()
-	s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +61,9 @@ func usable(t *testing.T, where string) (err error) {
 		Close() error
 	}
 	if strings.HasPrefix(where, "postgres:") {
-		s, err = postgres.Open(t.Context(), postgres.Config{URL: where})
+		s, err = postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: where})
 	} else {
-		s, err = sqlite.Open(t.Context(), sqlite.Config{Dir: where})
+		s, err = sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: where})
 	}
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func usable(t *testing.T, where string) (err error) {
 
 func run(t *testing.T, cfg migrate.Config) (migrate.Result, error) {
 	t.Helper()
-	cfg.Now = time.Now
+	cfg.Now, cfg.Features = time.Now, features.All()
 	return migrate.Run(t.Context(), cfg)
 }
 
@@ -155,20 +156,20 @@ func oneStoreCanBeUsed(t *testing.T, y *yard) {
 	if err := usable(t, dir); err != nil {
 		t.Error(err)
 	}
-	if other, err := migrate.Undo(t.Context(), url, nil); err != nil || other != dir {
+	if other, err := migrate.Undo(t.Context(), url, features.All()); err != nil || other != dir {
 		t.Errorf("undone with %q: %v", other, err)
 	}
 	if err := usable(t, url); err != nil {
 		t.Error(err)
 	}
-	_, err = migrate.Undo(t.Context(), url, nil)
+	_, err = migrate.Undo(t.Context(), url, features.All())
 	wantConflict(t, err, "nothing was moved away")
 }
 
 // A store that somebody uses is not moved, and nothing is moved into one.
 func storeInUse(t *testing.T, y *yard) {
 	dir, url := filled(t), y.fresh(t)
-	used, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	used, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func storeInUse(t *testing.T, y *yard) {
 	if err := used.Close(); err != nil {
 		t.Fatal(err)
 	}
-	served, err := postgres.Open(t.Context(), postgres.Config{URL: url})
+	served, err := postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,8 +203,8 @@ func moveIsCutOff(t *testing.T, y *yard) {
 		migrate.Config
 		at []string
 	}{
-		{migrate.Config{From: dir, To: url}, []string{"copying bodies", "verifying file"}},
-		{migrate.Config{From: url, To: other}, []string{"copying seals", "comparing changes"}},
+		{migrate.Config{From: dir, To: url, Features: features.All()}, []string{"copying bodies", "verifying file"}},
+		{migrate.Config{From: url, To: other, Features: features.All()}, []string{"copying seals", "comparing changes"}},
 	} {
 		ends := 0
 		for _, at := range way.at {
@@ -267,7 +268,7 @@ func moveIsCutOffBetweenTheMarks(t *testing.T, y *yard) {
 
 	// Whoever went on with the source after all has what the target has not.
 	mark("complete")
-	if _, err := migrate.Undo(t.Context(), dir, nil); err != nil {
+	if _, err := migrate.Undo(t.Context(), dir, features.All()); err != nil {
 		t.Fatal(err)
 	}
 	if again, err = run(t, migrate.Config{From: dir, To: url}); err != nil || again.Resumed || again.Rows == 0 {
@@ -296,7 +297,7 @@ func fencedMove(t *testing.T, y *yard) {
 		t.Fatal(err)
 	}
 	_, schema, _ := strings.Cut(url, "search_path=")
-	cfg := migrate.Config{From: url, To: t.TempDir(), Now: time.Now, Say: func(g store.Progress) {
+	cfg := migrate.Config{From: url, To: t.TempDir(), Features: features.All(), Now: time.Now, Say: func(g store.Progress) {
 		if g.Doing == "verifying file" {
 			if _, err := y.conn.Exec(context.Background(), "UPDATE "+schema+".leases SET epoch = epoch + 1, renewed = '-infinity'"); err != nil {
 				t.Error(err)
@@ -316,7 +317,7 @@ func fencedMove(t *testing.T, y *yard) {
 // alters what is put into a table on its way.
 func alteredOnTheWay(t *testing.T, y *yard) {
 	url := y.fresh(t)
-	if s, err := postgres.Open(t.Context(), postgres.Config{URL: url}); err != nil {
+	if s, err := postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: url}); err != nil {
 		t.Fatal(err)
 	} else if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -345,7 +346,7 @@ var apart = []string{"schema_versions", "sqlite_sequence", "leases", "moves", "n
 // Every column of every table is moved, or is known not to be.
 func everyTableIsMoved(t *testing.T, y *yard) {
 	dir := t.TempDir()
-	if s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir}); err != nil {
+	if s, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir}); err != nil {
 		t.Fatal(err)
 	} else if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -371,7 +372,7 @@ func everyTableIsMoved(t *testing.T, y *yard) {
 	compareColumns(t, "SQLite", found)
 
 	url := y.fresh(t)
-	if s, err := postgres.Open(t.Context(), postgres.Config{URL: url}); err != nil {
+	if s, err := postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: url}); err != nil {
 		t.Fatal(err)
 	} else if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -391,7 +392,7 @@ func everyTableIsMoved(t *testing.T, y *yard) {
 func compareColumns(t *testing.T, where string, found []string) {
 	t.Helper()
 	var moved []string
-	for _, table := range store.Moved() {
+	for _, table := range store.NewSchema(features.All()).Tables() {
 		for _, c := range table.Columns {
 			moved = append(moved, table.Name+"."+c)
 		}

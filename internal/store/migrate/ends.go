@@ -21,13 +21,13 @@ type aim struct {
 }
 
 // open takes a store for this process alone.
-func open(ctx context.Context, where string, log *slog.Logger, as aim) (store.End, error) {
+func open(ctx context.Context, where string, features []store.Feature, log *slog.Logger, as aim) (store.End, error) {
 	var end store.End
 	var err error
 	if isDatabase(where) {
-		end, err = postgres.OpenEnd(ctx, postgres.Config{URL: where, ReadOnly: as.look, Log: log}, as.fresh)
+		end, err = postgres.OpenEnd(ctx, postgres.Config{URL: where, Features: features, ReadOnly: as.look, Log: log}, as.fresh)
 	} else {
-		end, err = sqlite.OpenEnd(ctx, sqlite.Config{Dir: where, ReadOnly: as.look, Log: log}, as.fresh)
+		end, err = sqlite.OpenEnd(ctx, sqlite.Config{Dir: where, Features: features, ReadOnly: as.look, Log: log}, as.fresh)
 	}
 	if err != nil {
 		return nil, err
@@ -139,8 +139,8 @@ func markOf(ctx context.Context, in store.End) (mark store.Mark, err error) {
 }
 
 // Undo lets a store be used again whose data was moved elsewhere. It returns where that is.
-func Undo(ctx context.Context, where string, log *slog.Logger) (other string, err error) {
-	end, err := open(ctx, where, log, aim{})
+func Undo(ctx context.Context, where string, features []store.Feature) (other string, err error) {
+	end, err := open(ctx, where, features, nil, aim{})
 	if err != nil {
 		return "", err
 	}

@@ -20,6 +20,7 @@ import (
 // PostgreSQL database.
 type Config struct {
 	From, To string
+	Features []store.Feature // that keep tables in both
 
 	// Replace deletes what the target has, if that was moved elsewhere before.
 	Replace bool
@@ -68,18 +69,18 @@ func Run(ctx context.Context, cfg Config) (_ Result, err error) {
 	if cfg.Say == nil {
 		cfg.Say = func(store.Progress) {}
 	}
-	m := &mover{cfg: cfg, tables: store.Moved()}
+	m := &mover{cfg: cfg, tables: store.NewSchema(cfg.Features).Tables()}
 	m.result.DryRun, m.result.Tables = cfg.DryRun, []Table{}
 	m.result.From, m.result.To = Name(cfg.From), Name(cfg.To)
 	if same(cfg.From, cfg.To) {
 		return m.result, freshet.WithHint(invalid.Errorf("to", "it is the store that is to be moved"), "name another directory or database")
 	}
-	if m.from, err = open(ctx, cfg.From, cfg.Log, aim{}); err != nil {
+	if m.from, err = open(ctx, cfg.From, cfg.Features, cfg.Log, aim{}); err != nil {
 		return m.result, err
 	}
 	defer func() { err = errors.Join(err, m.from.Close()) }()
 	m.result.From = m.from.Name()
-	m.to, err = open(ctx, cfg.To, cfg.Log, aim{fresh: true, look: cfg.DryRun})
+	m.to, err = open(ctx, cfg.To, cfg.Features, cfg.Log, aim{fresh: true, look: cfg.DryRun})
 	switch {
 	case cfg.DryRun && errors.Is(err, freshet.ErrNotFound): // there is nothing yet
 	case err != nil:

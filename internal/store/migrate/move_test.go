@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"freshet/internal/features"
 	"freshet/internal/store"
 	"freshet/internal/store/migrate"
 	"freshet/internal/store/postgres"
@@ -105,7 +106,7 @@ func movedStoreIsTheSame(t *testing.T, y *yard) {
 			places[place] = at
 			return opened(t, at)
 		}
-		cfg := migrate.Config{From: at.dir, Replace: true, Now: time.Now}
+		cfg := migrate.Config{Features: features.All(), From: at.dir, Replace: true, Now: time.Now}
 		if at.away {
 			cfg.From, cfg.To = at.url, at.dir
 		} else {
@@ -127,7 +128,7 @@ func movedStoreIsTheSame(t *testing.T, y *yard) {
 		return opened(t, at)
 	}, only...)
 	t.Logf("%d moves: %v", moves, filled)
-	for _, table := range store.Moved() {
+	for _, table := range store.NewSchema(features.All()).Tables() {
 		if filled[table.Name] == 0 {
 			t.Errorf("no row of %s was moved", table.Name)
 		}
@@ -137,13 +138,13 @@ func movedStoreIsTheSame(t *testing.T, y *yard) {
 func opened(t *testing.T, at *traveller) storetest.Store {
 	t.Helper()
 	if at.away {
-		s, err := postgres.Open(context.Background(), postgres.Config{URL: at.url})
+		s, err := postgres.Open(context.Background(), postgres.Config{Features: features.All(), URL: at.url})
 		if err != nil {
 			t.Fatalf("opening the store: %v", err)
 		}
 		return s
 	}
-	s, err := sqlite.Open(context.Background(), sqlite.Config{Dir: at.dir})
+	s, err := sqlite.Open(context.Background(), sqlite.Config{Features: features.All(), Dir: at.dir})
 	if err != nil {
 		t.Fatalf("opening the store: %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store"
 	"freshet/internal/store/migrate"
@@ -62,7 +63,7 @@ func moveThereAndBack(t *testing.T, y *yard) {
 	}
 	t.Logf("the last store has %d MB", size(t, last)>>20)
 	got := digests(t, last)
-	for i, table := range store.Moved() {
+	for i, table := range store.NewSchema(features.All()).Tables() {
 		if !got[i].Equals(&want[i]) {
 			t.Errorf("of %d rows of %s %d came back, and they are not the same", want[i].Count, table.Name, got[i].Count)
 		}
@@ -72,7 +73,7 @@ func moveThereAndBack(t *testing.T, y *yard) {
 // fill makes a store of sources with so many versions each.
 func fill(t *testing.T, dir string, sources, each int) {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, CacheBytes: 1 << 20})
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir, CacheBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func fill(t *testing.T, dir string, sources, each int) {
 // digests returns what the rows of each table of a directory come to.
 func digests(t *testing.T, dir string) (list []store.Digest) {
 	t.Helper()
-	end, err := sqlite.OpenEnd(t.Context(), sqlite.Config{Dir: dir, ReadOnly: true}, false)
+	end, err := sqlite.OpenEnd(t.Context(), sqlite.Config{Features: features.All(), Dir: dir, ReadOnly: true}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func digests(t *testing.T, dir string) (list []store.Digest) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	for _, table := range store.Moved() {
+	for _, table := range store.NewSchema(features.All()).Tables() {
 		var d store.Digest
 		err := w.Query("SELECT "+strings.Join(table.Columns, ", ")+" FROM "+table.Name, nil, func(row []driver.Value) error {
 			d.Add(row)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
@@ -28,7 +29,7 @@ func BenchmarkPoll(b *testing.B) {
 			return open(b, postgres.Config{URL: shed.url(b, b.TempDir())})
 		}},
 		{"sqlite/together", func(b *testing.B) freshet.Store {
-			s, err := sqlite.Open(b.Context(), sqlite.Config{Dir: b.TempDir()})
+			s, err := sqlite.Open(b.Context(), sqlite.Config{Features: features.All(), Dir: b.TempDir()})
 			if err != nil {
 				b.Fatal(err)
 			}

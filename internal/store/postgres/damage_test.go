@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/reading"
 	"freshet/internal/store"
@@ -53,7 +54,7 @@ func TestAlteredRowsAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := func() store.Report {
-		r, err := postgres.Verify(t.Context(), postgres.Config{URL: at}, nil)
+		r, err := postgres.Verify(t.Context(), postgres.Config{Features: features.All(), URL: at}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

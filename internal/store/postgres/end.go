@@ -91,7 +91,7 @@ func (e *End) Clear(ctx context.Context) error {
 		if err := w.Do("DELETE FROM facts"); err != nil {
 			return err
 		}
-		filled, err := filledTables(w)
+		filled, err := filledTables(w, e.schema)
 		if err != nil || len(filled) == 0 {
 			return err
 		}
@@ -104,9 +104,9 @@ func (e *End) Clear(ctx context.Context) error {
 }
 
 // filledTables returns the tables of a store that have rows, and those of its index.
-func filledTables(w *store.Writer) (names []string, err error) {
+func filledTables(w *store.Writer, schema *store.Schema) (names []string, err error) {
 	all := []string{"search_place", "search_sources", "search_passages"}
-	for _, t := range store.Moved() {
+	for _, t := range schema.Tables() {
 		all = append(all, t.Name)
 	}
 	for i, name := range all {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/failure"
@@ -199,7 +200,7 @@ func TestFollowsAndTakesOver(t *testing.T) {
 	name := shed.Database(t)
 	at, conn := shed.URL(name), shed.Connect(t, name)
 	writing := func(from func() *postgres.Store) postgres.Config {
-		return postgres.Config{URL: at, FlushEvery: 7, Partition: 100, From: from}
+		return postgres.Config{Features: features.All(), URL: at, FlushEvery: 7, Partition: 100, From: from}
 	}
 	e := editor{T: t, store: open(t, writing(nil)), at: at, r: rand.New(rand.NewPCG(1, 2)), now: noon}
 	for term := range 4 {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/store/postgres"
@@ -29,7 +30,7 @@ func TestFollowsAfterATakeOverThatEnded(t *testing.T) {
 		if err := e.store.Close(); err != nil {
 			t.Fatal(err)
 		}
-		cfg := postgres.Config{URL: at, FlushEvery: 7, From: func() *postgres.Store { return follower }}
+		cfg := postgres.Config{Features: features.All(), URL: at, FlushEvery: 7, From: func() *postgres.Store { return follower }}
 		if term == 1 { // one that took over nothing from it
 			cfg.From = nil
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
 	"freshet/internal/test/pgtest"
@@ -42,7 +43,7 @@ func TestSecondWriterIsFenced(t *testing.T) {
 	const lease = 3 * time.Second
 	first := open(t, postgres.Config{URL: at, Lease: lease})
 	add(t, first, "a")
-	if _, err := postgres.Open(t.Context(), postgres.Config{URL: at, Lease: lease}); !errors.Is(err, freshet.ErrBusy) || freshet.HintOf(err) == "" {
+	if _, err := postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: at, Lease: lease}); !errors.Is(err, freshet.ErrBusy) || freshet.HintOf(err) == "" {
 		t.Fatalf("a second writer gets %v, want that the store is in use, with a hint", err)
 	}
 	if _, err := poll(first, "a", 1); err != nil {
@@ -55,7 +56,7 @@ func TestSecondWriterIsFenced(t *testing.T) {
 		if _, err := shed.conn.Exec(t.Context(), "UPDATE "+schema+".leases SET renewed = clock_timestamp() - interval '1 hour'"); err != nil {
 			t.Fatal(err)
 		}
-		second, err := postgres.Open(t.Context(), postgres.Config{URL: at, Lease: time.Minute})
+		second, err := postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: at, Lease: time.Minute})
 		if errors.Is(err, freshet.ErrBusy) {
 			continue
 		}
@@ -233,17 +234,17 @@ func TestCommitInDoubt(t *testing.T) {
 func TestServers(t *testing.T) {
 	for _, setting := range []string{"fsync", "full_page_writes"} {
 		s := pgtest.Start(t, "fsync=on", setting+"=off")
-		_, err := postgres.Open(t.Context(), postgres.Config{URL: s.URL("postgres")})
+		_, err := postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: s.URL("postgres")})
 		if !errors.Is(err, freshet.ErrStorage) || !strings.Contains(fmt.Sprint(err), setting) || !strings.Contains(freshet.HintOf(err), setting+" = on") {
 			t.Errorf("with %s off: %v (%s)", setting, err, freshet.HintOf(err))
 		}
 		s.Stop(t)
-		_, err = postgres.Open(t.Context(), postgres.Config{URL: s.URL("postgres")})
+		_, err = postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: s.URL("postgres")})
 		if !errors.Is(err, freshet.ErrStorage) || freshet.HintOf(err) == "" {
 			t.Errorf("without a server: %v (%s)", err, freshet.HintOf(err))
 		}
 	}
-	if _, err := postgres.Open(t.Context(), postgres.Config{URL: "postgres://a b c/%%"}); freshet.HintOf(err) == "" {
+	if _, err := postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: "postgres://a b c/%%"}); freshet.HintOf(err) == "" {
 		t.Errorf("a wrong URL gives %v", err)
 	}
 }
@@ -252,7 +253,7 @@ func TestServers(t *testing.T) {
 func TestReaderHears(t *testing.T) {
 	shed := newShed(t)
 	at := shed.url(t, t.TempDir())
-	if _, err := postgres.Open(t.Context(), postgres.Config{URL: shed.URL(shed.Database(t)), ReadOnly: true}); !errors.Is(err, freshet.ErrNotFound) {
+	if _, err := postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: shed.URL(shed.Database(t)), ReadOnly: true}); !errors.Is(err, freshet.ErrNotFound) {
 		t.Errorf("reading what is not there gives %v", err)
 	}
 	s := open(t, postgres.Config{URL: at})

@@ -26,7 +26,7 @@ type Config struct {
 	Now      func() time.Time // the wall clock; nil means time.Now
 	Log      *slog.Logger     // nil means silence
 
-	Sites store.SiteHook // keeps the pages of sites; nil if there are none
+	Features []store.Feature // that keep tables in the store: always the same
 
 	Batch      int   // most callers that share a transaction; 0 means 256
 	Readers    int   // most concurrent readers; 0 means 4
@@ -66,6 +66,7 @@ func (c Config) withDefaults() Config {
 type Store struct {
 	*store.Store
 	cfg       Config
+	schema    *store.Schema
 	name      string // of the database, without a password
 	connector connector
 	reader    *sql.DB
@@ -149,7 +150,7 @@ func connect(ctx context.Context, cfg Config) (_ *Store, err error) {
 	}
 	parsed.ConnectTimeout = cmp.Or(parsed.ConnectTimeout, 10*time.Second)
 	parsed.RuntimeParams["application_name"] = cmp.Or(parsed.RuntimeParams["application_name"], "freshet")
-	s := &Store{cfg: cfg, name: nameOf(parsed), connector: newConnector(parsed, cfg.Lease), patience: parsed.ConnectTimeout + cfg.Lease}
+	s := &Store{cfg: cfg, schema: store.NewSchema(cfg.Features), name: nameOf(parsed), connector: newConnector(parsed, cfg.Lease), patience: parsed.ConnectTimeout + cfg.Lease}
 	lost := make(chan struct{})
 	s.base = &database{Store: s, holder: holder(), count: clock.Begin(), lost: lost, lose: sync.OnceFunc(func() { close(lost) })}
 	watching, unwatch := context.WithCancel(context.WithoutCancel(ctx))
@@ -195,8 +196,7 @@ func (s *Store) lay() {
 		edits = store.EditLog{Note: s.base.noteEdits}
 	}
 	s.Store = store.New(store.Config{
-		Sites: s.cfg.Sites,
-		Name:  s.name, Where: s.name, Database: s.base, Reader: s.reader, Writer: s.base.writer, Index: &index{Store: s}, NewBody: insertNewBody,
+		Schema: s.schema, Name: s.name, Where: s.name, Database: s.base, Reader: s.reader, Writer: s.base.writer, Index: &index{Store: s}, NewBody: insertNewBody,
 		Reading: &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
 		Edits:   edits, ReadOnly: s.cfg.ReadOnly, Now: s.cfg.Now, Log: s.cfg.Log, Batch: s.cfg.Batch, CacheBytes: s.cfg.CacheBytes,
 		FlushEvery: s.cfg.FlushEvery, Epoch: s.cfg.Epoch,

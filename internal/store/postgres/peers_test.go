@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
 )
@@ -35,7 +36,7 @@ func TestPeers(t *testing.T) {
 	if l, err := peers.Lease(t.Context()); err != nil || !l.Held() || l.Address != "http://a:1" || l.Term != 1 {
 		t.Errorf("%+v leads: %v", l, err)
 	}
-	if _, err := postgres.Open(t.Context(), postgres.Config{URL: at, Lease: lease, Try: true}); !errors.Is(err, freshet.ErrBusy) {
+	if _, err := postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: at, Lease: lease, Try: true}); !errors.Is(err, freshet.ErrBusy) {
 		t.Errorf("whoever only tries gets %v", err)
 	}
 	if err := first.SetFact(t.Context(), "x", "1"); err != nil {
@@ -100,7 +101,7 @@ func TestTooOldFormatIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, reading := range []bool{true, false} {
-		if _, err := postgres.Open(t.Context(), postgres.Config{URL: at, ReadOnly: reading}); err == nil || !strings.Contains(err.Error(), "data format 3") || freshet.HintOf(err) == "" {
+		if _, err := postgres.Open(t.Context(), postgres.Config{Features: features.All(), URL: at, ReadOnly: reading}); err == nil || !strings.Contains(err.Error(), "data format 3") || freshet.HintOf(err) == "" {
 			t.Errorf("it is opened: %v", err)
 		}
 	}
@@ -113,7 +114,7 @@ func TestShorterLeaseOfAnotherNode(t *testing.T) {
 	at := shed.url(t, t.TempDir())
 	first := open(t, postgres.Config{URL: at, Lease: time.Minute})
 	defer first.Close()
-	hasty := postgres.Config{URL: at, Lease: time.Second, Try: true}
+	hasty := postgres.Config{Features: features.All(), URL: at, Lease: time.Second, Try: true}
 	peers, err := postgres.OpenPeers(t.Context(), hasty)
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +147,7 @@ func TestShorterLeaseOfAnotherNode(t *testing.T) {
 func TestLeaseOfTheFuture(t *testing.T) {
 	shed := newShed(t)
 	at := shed.url(t, t.TempDir())
-	cfg := postgres.Config{URL: at, Lease: time.Minute, Try: true}
+	cfg := postgres.Config{Features: features.All(), URL: at, Lease: time.Minute, Try: true}
 	first := open(t, cfg)
 	defer first.Close()
 	schema := at[strings.LastIndex(at, "=")+1:]

@@ -64,14 +64,14 @@ func (formatError) Is(target error) bool { return target == ErrNewFormat }
 
 // prepare sees to it that there is a schema that this version of freshet can work with.
 func (s *Store) prepare(ctx context.Context) error {
-	version, err := s.schema(ctx)
+	version, err := s.format(ctx)
 	if err != nil {
 		return s.base.Fault("reading the schema", err)
 	}
 	if version == 0 || s.cfg.ReadOnly {
 		return s.migrate(ctx)
 	}
-	all, err := store.Migrations(migrations)
+	all, err := s.schema.Migrations(migrations, "postgres")
 	if err != nil {
 		return err
 	}
@@ -90,11 +90,11 @@ func (s *Store) known(version int64, all []store.Migration) error {
 
 // migrate brings the schema up to date. Of several processes that do so at once, one does.
 func (s *Store) migrate(ctx context.Context) error {
-	all, err := store.Migrations(migrations)
+	all, err := s.schema.Migrations(migrations, "postgres")
 	if err != nil {
 		return err
 	}
-	version, err := s.schema(ctx)
+	version, err := s.format(ctx)
 	if err != nil {
 		return s.base.Fault("reading the schema", err)
 	}
@@ -120,8 +120,8 @@ func (s *Store) migrate(ctx context.Context) error {
 	return nil
 }
 
-// schema returns the version of the schema, zero if there is none.
-func (s *Store) schema(ctx context.Context) (version int64, err error) {
+// format returns the version of the schema, zero if there is none.
+func (s *Store) format(ctx context.Context) (version int64, err error) {
 	var there bool
 	err = s.reader.QueryRowContext(ctx, "SELECT to_regclass(quote_ident(current_schema()) || '.schema_versions') IS NOT NULL").Scan(&there)
 	if err != nil || !there {
@@ -175,7 +175,7 @@ func (s *Store) update(ctx context.Context, all []store.Migration) (err error) {
 			}
 		}
 		if version == 0 {
-			return store.Seal(w, func(string) (int64, error) { return 0, nil }, func(string, int64) {})
+			return s.schema.AddChecksums(w, func(string) (int64, error) { return 0, nil }, func(string, int64) {})
 		}
 		return nil
 	})

@@ -17,7 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"freshet/internal/sites/frontier"
+	"freshet/internal/features"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
 	"freshet/internal/test/pgtest"
@@ -48,10 +48,10 @@ func newShed(t testing.TB, settings ...string) *shed {
 
 // all are the tables of a store that have rows at first or later.
 func all() (names []string) {
-	for name := range store.Checked() {
-		names = append(names, name)
+	for _, t := range store.NewSchema(features.All()).Tables() {
+		names = append(names, t.Name)
 	}
-	return append(names, "bodies", "leases", "nodes", "facts", "edits", "search_place", "search_sources", "search_passages")
+	return append(names, "moves", "leases", "nodes", "facts", "edits", "search_place", "search_sources", "search_passages")
 }
 
 // schema returns the schema of the store in a directory.
@@ -203,7 +203,7 @@ func TestStore(t *testing.T) {
 	s := newShed(t)
 	var opened atomic.Int64
 	storetest.Run(t, func(t *testing.T, place string) storetest.Store {
-		cfg := postgres.Config{URL: s.url(t, place)}
+		cfg := postgres.Config{Features: features.All(), URL: s.url(t, place)}
 		if opened.Add(1)%2 == 0 {
 			cfg.FlushEvery, cfg.CacheBytes, cfg.Batch, cfg.Partition = 3, 1000, 3, 2
 		}
@@ -215,7 +215,7 @@ func TestStore(t *testing.T) {
 // open opens a store or stops the test.
 func open(t testing.TB, cfg postgres.Config) *postgres.Store {
 	t.Helper()
-	cfg.Sites = frontier.Hook{}
+	cfg.Features = features.All()
 	began := time.Now()
 	s, err := postgres.Open(context.Background(), cfg)
 	if err != nil {

@@ -7,13 +7,14 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 )
 
 // A body that only looks like one that is there, by its length and its checksum, is stored.
 func TestBodiesThatLookAlike(t *testing.T) {
-	cfg := sqlite.Config{Dir: t.TempDir()}
+	cfg := sqlite.Config{Features: features.All(), Dir: t.TempDir()}
 	s := open(t, cfg)
 	if _, err := s.AddSource(t.Context(), freshet.Source{ID: "a", URL: "https://a.example/"}); err != nil {
 		t.Fatal(err)

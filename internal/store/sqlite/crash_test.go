@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/tier"
@@ -41,7 +42,7 @@ const crashSources = 6
 // capture commits polls until it is killed, and prints each when it has been
 // acknowledged.
 func capture(dir string) error {
-	s, err := sqlite.Open(context.Background(), sqlite.Config{Dir: dir, FlushEvery: 50})
+	s, err := sqlite.Open(context.Background(), sqlite.Config{Features: features.All(), Dir: dir, FlushEvery: 50})
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func (e *End) Alone(_ context.Context, do func(*store.Writer) error) error {
 // Clear implements [store.End].
 func (e *End) Clear(ctx context.Context) error {
 	err := e.Alone(ctx, func(w *store.Writer) error {
-		for _, t := range store.Moved() {
+		for _, t := range e.schema.Tables() {
 			if err := run(w, "DELETE FROM "+t.Name); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/evidence"
@@ -42,7 +43,7 @@ func TestDamagedSaying(t *testing.T) {
 		t.Fatal(err)
 	}
 	into := filepath.Join(t.TempDir(), "mended")
-	r, err := sqlite.Repair(t.Context(), dir, into, nil)
+	r, err := sqlite.Repair(t.Context(), sqlite.Config{Features: features.All(), Dir: dir}, into, nil)
 	if err != nil || len(r.Lost) != 1 || r.Outcomes != 3 {
 		t.Errorf("repair says %+v (%v)", r, err)
 	}

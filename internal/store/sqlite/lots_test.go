@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 )
@@ -19,7 +20,7 @@ import (
 func TestUnreadableBodyIsOfItsSource(t *testing.T) {
 	const sources, broken = 5, 3
 	dir := t.TempDir()
-	s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,12 +48,12 @@ func TestUnreadableBodyIsOfItsSource(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := sqlite.Verify(t.Context(), sqlite.Config{Dir: dir}, nil)
+	whole, err := sqlite.Verify(t.Context(), sqlite.Config{Features: features.All(), Dir: dir}, nil)
 	if err != nil || len(whole.Damages) > 0 || whole.Bodies != 2*sources {
 		t.Fatalf("%+v: %v", whole, err)
 	}
 	breakChain(t, filepath.Join(dir, "freshet.db"), deep)
-	r, err := sqlite.Verify(t.Context(), sqlite.Config{Dir: dir}, nil)
+	r, err := sqlite.Verify(t.Context(), sqlite.Config{Features: features.All(), Dir: dir}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,44 +10,37 @@ import (
 
 // A mending makes a store of the rows that were saved from a damaged one: it
 // drops what is not as it was written, and what rests on that.
-type mending struct {
-	*store.Writer
-	lost []Damage
-}
+type mending struct{ store.Repair }
 
-// drop deletes the rows that a verification found to be altered. What is known of
-// a source is told by its other rows, and how far a reader is has to be guessed.
+// drop deletes the rows that a verification found to be altered, unless they can be rebuilt.
 func (m *mending) drop(found []Damage) error {
 	for _, d := range found {
 		row, key := d.Row()
 		if row == nil {
-			m.lost = append(m.lost, d)
+			m.Lost = append(m.Lost, d)
 			continue
 		}
-		var err error
-		switch row {
-		case store.Sources:
-			d.What += m.keepSource(key[0])
-		case store.Heads:
+		what, err := ": it is lost", error(nil)
+		switch {
+		case row == store.Sources:
+			what = m.keepSource(key[0])
+		case row == store.Heads:
 			_, err = m.Exec("UPDATE standings SET head = 0, changes = 0, last_change = 0, etag = '', last_modified = '', head_recipe = '', suspect = NULL, landed = NULL, belied = NULL, newest = NULL, held = NULL, quiet_suspect = NULL, quiet_noise = NULL, moved = '', moved_at = NULL WHERE source = ?", key[0])
-			d.What += ": it is rebuilt"
-		case store.Tallies:
+			what = ": it is rebuilt"
+		case row == store.Tallies:
 			_, err = m.Exec("UPDATE standings SET last_outcome = 0, not_before = NULL, fresh = NULL, failures = 0, failure = '', err = '' WHERE source = ?", key[0])
-			d.What += ": it is rebuilt"
-		case store.Shelves:
-			_, err = m.Exec("UPDATE shelves SET base = '' WHERE site = ?", key[0])
-			d.What += ": they are counted anew"
-		case store.Places:
-			_, err = m.Exec(`UPDATE places SET stream = CASE stream WHEN 1 THEN 1 END, place = ifnull((SELECT max(change % (1 << 62)) FROM debts WHERE debts.reader = places.reader AND (change > (1 << 62)) = (ifnull(stream, 0) = 1)), 0) WHERE reader = ?`, key[0])
-			d.What += ": it gets all again after the last that it is known to have read, with the same ids"
+			what = ": it is rebuilt"
+		case row.Repair != nil:
+			what, err = row.Repair(m.Writer, key)
+			what = ": " + what
 		default:
-			_, err = m.Exec("DELETE FROM "+row.Name()+" WHERE "+row.IsKey(), key...)
-			d.What += ": it is lost"
+			_, err = m.Exec("DELETE FROM "+row.Name+" WHERE "+row.IsKey(), key...)
 		}
 		if err != nil {
 			return err
 		}
-		m.lost = append(m.lost, d)
+		d.What += what
+		m.Lost = append(m.Lost, d)
 	}
 	return nil
 }
@@ -73,114 +66,35 @@ func (m *mending) keepSource(key driver.Value) string {
 	return ": it is lost, with its history"
 }
 
-// dropOrphans deletes rows that refer to what is not there any more.
+// dropOrphans deletes rows of the store that refer to lost ones.
 func (m *mending) dropOrphans() error {
 	for _, table := range []string{"standings", "outcomes", "envelopes", "bodies", "versions", "changes", "beliefs", "labels"} {
-		n, err := m.Exec("DELETE FROM " + table + " WHERE source NOT IN (SELECT key FROM sources)")
-		if err != nil {
+		if err := m.Drop(table, "%d rows of %s belong to lost sources", "DELETE FROM "+table+" WHERE source NOT IN (SELECT key FROM sources)"); err != nil {
 			return err
 		}
-		m.tell(n, table, "%d rows of %s belong to lost sources")
 	}
-	for {
-		gone, err := m.Exec("DELETE FROM bodies WHERE base <> 0 AND base NOT IN (SELECT id FROM bodies)")
-		if err != nil {
+	for before := -1; len(m.Lost) != before; {
+		before = len(m.Lost)
+		if err := m.Drop("bodies", "%d %s depend on a lost one", "DELETE FROM bodies WHERE base <> 0 AND base NOT IN (SELECT id FROM bodies)"); err != nil {
 			return err
 		}
-		if gone == 0 {
-			break
-		}
-		m.tell(gone, "bodies", "%d %s depend on a lost one")
 	}
-	n, err := m.Exec("UPDATE versions SET picture = NULL WHERE picture NOT IN (SELECT id FROM bodies)")
-	if err != nil {
-		return err
-	}
-	m.tell(n, "pictures", "%d %s are lost")
-	n, err = m.Exec(`DELETE FROM versions WHERE text NOT IN (SELECT id FROM bodies) OR raw NOT IN (SELECT id FROM bodies)
-		OR envelope NOT IN (SELECT id FROM envelopes)`)
-	if err != nil {
-		return err
-	}
-	m.tell(n, "versions", "%d %s are lost, because their bodies are")
-	if n, err = m.Exec("DELETE FROM debts WHERE change < (1 << 62) AND change NOT IN (SELECT cursor FROM changes)"); err != nil {
-		return err
-	}
-	m.tell(n, "debts", "%d deliveries (%s) are lost, because their changes are")
-	if n, err = m.Exec("DELETE FROM evidence WHERE outcome NOT IN (SELECT cursor FROM outcomes)"); err != nil {
-		return err
-	}
-	m.tell(n, "evidence", "what sources said at %d outcomes (%s) is lost, because these are")
-	// One that waits for a lost one would wait for ever.
-	if _, err = m.Exec("UPDATE debts SET waits = NULL WHERE waits IS NOT NULL"); err != nil {
-		return err
-	}
-	for _, table := range []string{"matches", "parcels", "query_notes"} {
-		if n, err = m.Exec("DELETE FROM " + table + " WHERE query <> 0 AND query NOT IN (SELECT key FROM queries)"); err != nil {
+	for _, d := range []struct{ table, format, statement string }{
+		{"pictures", "%d %s are lost", "UPDATE versions SET picture = NULL WHERE picture NOT IN (SELECT id FROM bodies)"},
+		{"versions", "%d %s are lost, because their bodies are", `DELETE FROM versions WHERE text NOT IN (SELECT id FROM bodies) OR raw NOT IN (SELECT id FROM bodies)
+			OR envelope NOT IN (SELECT id FROM envelopes)`},
+		{"evidence", "what sources said at %d outcomes (%s) is lost, because these are", "DELETE FROM evidence WHERE outcome NOT IN (SELECT cursor FROM outcomes)"},
+	} {
+		if err := m.Drop(d.table, d.format, d.statement); err != nil {
 			return err
 		}
-		m.tell(n, table, "%d rows of %s belong to lost queries")
 	}
-	if n, err = m.Exec("DELETE FROM passes WHERE user <> '' AND user NOT IN (SELECT name FROM users)"); err != nil {
+	// A page whose site is lost stays as a source of its own, with what is said of it.
+	if _, err := m.Exec("UPDATE sources SET site = NULL WHERE site NOT IN (SELECT key FROM sources)"); err != nil {
 		return err
 	}
-	m.tell(n, "passes", "%d sessions and tokens (%s) belong to lost users")
-	if n, err = m.Exec("DELETE FROM passes WHERE parent <> '' AND parent NOT IN (SELECT id FROM passes)"); err != nil {
-		return err
-	}
-	m.tell(n, "passes", "%d sessions (%s) belong to lost links")
-	if n, err = m.Exec("DELETE FROM pages WHERE site NOT IN (SELECT key FROM sources)"); err != nil {
-		return err
-	}
-	m.tell(n, "pages", "%d %s belong to lost sites")
-	_, err = m.Exec("INSERT OR IGNORE INTO standings (source) SELECT key FROM sources")
+	_, err := m.Exec("INSERT OR IGNORE INTO standings (source) SELECT key FROM sources")
 	return err
-}
-
-// recount makes the shelves of sites anew. A page that is watched by no source waits
-// again. One whose site is lost stays as a source of its own, with what is said of it.
-func (m *mending) recount() error {
-	statements := []string{
-		"UPDATE sources SET site = NULL WHERE site NOT IN (SELECT key FROM sources)",
-		"UPDATE pages SET state = 0, source = NULL WHERE source NOT IN (SELECT key FROM sources) OR source IS NULL AND state = 1",
-		"DELETE FROM shelves WHERE site NOT IN (SELECT key FROM sources)",
-		`INSERT OR IGNORE INTO shelves (site, base, waiting, watched, gone, refused, covered, sitemaps, feeds, links)
-			SELECT key, '', 0, 0, 0, 0, 0, 0, 0, 0 FROM sources WHERE key IN (SELECT site FROM pages UNION SELECT site FROM sources)
-			OR json_type(definition, '$.site') = 'object'`,
-		`UPDATE shelves SET (waiting, watched, gone, refused, covered, sitemaps, feeds, links) = (
-			SELECT count(*) FILTER (WHERE state = 0), count(*) FILTER (WHERE state = 1), count(*) FILTER (WHERE state = 2),
-				count(*) FILTER (WHERE state = 3), count(*) FILTER (WHERE state = 4),
-				count(*) FILTER (WHERE found = 0), count(*) FILTER (WHERE found = 1), count(*) FILTER (WHERE found = 2)
-			FROM pages WHERE pages.site = shelves.site)`,
-	}
-	for _, s := range statements {
-		if _, err := m.Exec(s); err != nil {
-			return err
-		}
-	}
-	return m.rebase()
-}
-
-// rebase gives each shelf the base of its URLs, as the site says it now.
-func (m *mending) rebase() error {
-	bases := map[int64]string{}
-	err := m.Query("SELECT h.site, s.url FROM shelves h JOIN sources s ON s.key = h.site WHERE h.base = ''", nil, func(v []driver.Value) error {
-		url, _ := v[1].(string)
-		bases[v[0].(int64)] = store.OriginOf(url)
-		return nil
-	})
-	for key, base := range bases {
-		if err == nil {
-			_, err = m.Exec("UPDATE shelves SET base = ? WHERE site = ?", base, key)
-		}
-	}
-	return err
-}
-
-func (m *mending) tell(n int64, table, format string) {
-	if n > 0 {
-		m.lost = append(m.lost, Damage{Table: table, What: fmt.Sprintf(format, n, table)})
-	}
 }
 
 // relink has each entry of a log point to the one before it of its source that is
@@ -275,8 +189,7 @@ func (m *mending) keepEnds() error {
 	}
 	change, err := m.Number(`SELECT max(
 		ifnull((SELECT max(cursor) FROM changes), 0), ifnull((SELECT max(last_change) FROM standings), 0),
-		ifnull((SELECT max(place) FROM places), 0), ifnull((SELECT upto FROM seals WHERE name = 'changes'), 0),
-		ifnull((SELECT max(change) FROM epochs), 0))`)
+		ifnull((SELECT upto FROM seals WHERE name = 'changes'), 0), ifnull((SELECT max(change) FROM epochs), 0))`)
 	if err != nil {
 		return err
 	}
@@ -286,6 +199,6 @@ func (m *mending) keepEnds() error {
 	if _, err := m.Exec("DELETE FROM sqlite_sequence WHERE name = 'changes'"); err != nil {
 		return err
 	}
-	_, err = m.Exec("INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', ?)", change)
+	_, err = m.Exec("INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', ?)", max(change, m.LastChange))
 	return err
 }

@@ -35,7 +35,7 @@ type Config struct {
 	Now      func() time.Time // the wall clock; nil means time.Now
 	Log      *slog.Logger     // nil means silence
 
-	Sites store.SiteHook // keeps the pages of sites; nil if there are none
+	Features []store.Feature // that keep tables in the store: always the same
 
 	Batch      int   // most callers that share a transaction; 0 means 256
 	Readers    int   // most concurrent readers; 0 means 4
@@ -77,6 +77,7 @@ func (c Config) withDefaults() Config {
 type Store struct {
 	*store.Store
 	cfg    Config
+	schema *store.Schema
 	path   string // of the database file
 	log    *slog.Logger
 	lock   *os.File
@@ -118,13 +119,13 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 // newStore returns a store that is not connected to anything.
 func newStore(cfg Config) *Store {
 	cfg = cfg.withDefaults()
-	return &Store{cfg: cfg, path: filepath.Join(cfg.Dir, fileName), log: cfg.Log, search: &searchFile{cfg: cfg}}
+	return &Store{cfg: cfg, schema: store.NewSchema(cfg.Features), path: filepath.Join(cfg.Dir, fileName), log: cfg.Log, search: &searchFile{cfg: cfg}}
 }
 
 // lay makes the store of tables out of the connections.
 func (s *Store) lay() {
 	s.Store = store.New(store.Config{
-		Name: s.path, Where: s.cfg.Dir, Database: (*file)(s), Reader: s.reader, Writer: s.writer, Index: s.search, NewBody: insertNewBody, Sites: s.cfg.Sites,
+		Name: s.path, Where: s.cfg.Dir, Database: (*file)(s), Reader: s.reader, Writer: s.writer, Index: s.search, NewBody: insertNewBody, Schema: s.schema,
 		ReadOnly: s.cfg.ReadOnly, Now: s.cfg.Now, Log: s.cfg.Log, Batch: s.cfg.Batch, CacheBytes: s.cfg.CacheBytes,
 		FlushEvery: s.cfg.FlushEvery, Epoch: s.cfg.Epoch,
 	})
@@ -193,7 +194,7 @@ func (s *Store) connect(ctx context.Context) error {
 			return err
 		}
 		s.writer = store.NewWriter(conn)
-		if err := sealRows(s.writer, s.sayProgress(ctx, "adding checksums to stored rows")); err != nil {
+		if err := s.addChecksums(s.writer, s.sayProgress(ctx, "adding checksums to stored rows")); err != nil {
 			return err
 		}
 	}

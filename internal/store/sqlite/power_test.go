@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
-	"freshet/internal/sites/frontier"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/diskfault"
 	"freshet/internal/test/tier"
@@ -40,7 +40,7 @@ func (r *rig) open(t *testing.T) (*sqlite.Store, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sqlite.Open(t.Context(), sqlite.Config{Dir: r.dir, VFS: vfs, Files: r.disk.Dir(r.dir), Sites: frontier.Hook{}})
+	return sqlite.Open(t.Context(), sqlite.Config{Dir: r.dir, VFS: vfs, Files: r.disk.Dir(r.dir), Features: features.All()})
 }
 
 // captureUpTo captures versions of source a until one is refused, at most up to a

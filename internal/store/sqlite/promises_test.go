@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/crawl"
 	"freshet/internal/invalid"
@@ -283,7 +284,7 @@ func TestRefusals(t *testing.T) {
 	t.Run("a database that is no store, to read", func(t *testing.T) {
 		dir := t.TempDir()
 		meddle(t, dir, "CREATE TABLE other (x)")
-		if _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, ReadOnly: true}); !errors.Is(err, freshet.ErrNotFound) {
+		if _, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir, ReadOnly: true}); !errors.Is(err, freshet.ErrNotFound) {
 			t.Errorf("opening it gives %v, want %v", err, freshet.ErrNotFound)
 		}
 	})
@@ -315,7 +316,7 @@ func TestUncleanStoreIsChecked(t *testing.T) {
 	path := filepath.Join(dir, "freshet.db")
 	page := count(t, dir, "SELECT pageno FROM dbstat WHERE name = 'bodies_by_sum' AND pagetype = 'leaf' LIMIT 1")
 	overwrite(t, path, (page-1)*4096, bytes.Repeat([]byte{0xff}, 100))
-	s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 	if err != nil {
 		t.Fatalf("a store that was closed is not looked through: %v", err)
 	}
@@ -380,7 +381,7 @@ func TestReaderKeepsUp(t *testing.T) {
 
 // A store without the hook of sites writes no page, which the tables of pages would not know.
 func TestNoPagesWithoutSiteHook(t *testing.T) {
-	s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

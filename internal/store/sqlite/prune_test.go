@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 )
 
 // TestPruneShrinks gives the room of what was dropped back to the file system.
 func TestPruneShrinks(t *testing.T) {
-	cfg := sqlite.Config{Dir: t.TempDir()}
+	cfg := sqlite.Config{Features: features.All(), Dir: t.TempDir()}
 	s := open(t, cfg)
 	if _, err := s.AddSource(t.Context(), freshet.Source{ID: "a", URL: "https://a.example/"}); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/store/sqlite"
@@ -13,7 +14,7 @@ import (
 // An attempt that is pruned while its poll is under way is not missed when that ends: the seal of attempts counts
 // it once.
 func TestAttemptIsPrunedDuringItsPoll(t *testing.T) {
-	cfg := sqlite.Config{Dir: t.TempDir()}
+	cfg := sqlite.Config{Features: features.All(), Dir: t.TempDir()}
 	s := open(t, cfg)
 	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	source, err := s.AddSource(t.Context(), freshet.Source{ID: "a", URL: "https://a.example/"})

@@ -30,27 +30,28 @@ type Repaired struct {
 // directory into, which must not exist or be empty. The old one is not touched.
 // What is saved keeps its ids, numbers and cursors, and no number that was given
 // out is given out again; what is not as it was written is dropped, and told.
-// The new store passes Check.
-func Repair(ctx context.Context, dir, into string, say func(Progress)) (r Repaired, err error) {
+// The new store passes Check. Of cfg only Dir and Features count.
+func Repair(ctx context.Context, cfg Config, into string, say func(Progress)) (r Repaired, err error) {
 	if say == nil {
 		say = func(Progress) {}
 	}
 	if left, err := os.ReadDir(into); err == nil && len(left) > 0 {
 		return r, freshet.WithHint(fmt.Errorf("repair into %s: %w", into, os.ErrExist), "choose a directory that does not exist yet")
 	}
-	from, done, err := openDamaged(ctx, dir, into)
+	from, done, err := openDamaged(ctx, cfg, into)
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	s := newStore(Config{Dir: into})
+	cfg = Config{Dir: into, Features: cfg.Features}
+	s := newStore(cfg)
 	if err := s.mendInto(ctx, from, say, &r); err != nil {
 		return r, errors.Join(fault(s.path, "repairing the store", err), s.release())
 	}
 	if err := s.release(); err != nil {
 		return r, err
 	}
-	return r, finishRepair(ctx, into, say, &r)
+	return r, finishRepair(ctx, cfg, say, &r)
 }
 
 // mendInto makes a new store of the rows that can be read.
@@ -68,7 +69,7 @@ func (s *Store) mendInto(ctx context.Context, from *store.Writer, say func(Progr
 			return err
 		}
 	}
-	copying := &salvage{ctx: ctx, from: from, to: w, say: say}
+	copying := &salvage{ctx: ctx, from: from, to: w, tables: s.schema.Tables(), say: say}
 	if err := copying.run(); err != nil {
 		return err
 	}
@@ -76,14 +77,15 @@ func (s *Store) mendInto(ctx context.Context, from *store.Writer, say func(Progr
 	if err != nil {
 		return err
 	}
-	m := &mending{Writer: w, lost: copying.lost}
+	m := &mending{store.Repair{Writer: w, Lost: copying.lost}}
 	err = w.Within(func() error {
 		for _, step := range []func() error{
 			func() error { return m.drop(found.Damages) },
 			m.dropOrphans,
 			func() error { return m.relink("outcomes") },
 			func() error { return m.relink("changes") },
-			m.keepEnds, m.restand, m.recount,
+			func() error { return s.schema.Repair(&m.Repair) },
+			m.keepEnds, m.restand,
 		} {
 			if err := step(); err != nil {
 				return err
@@ -91,19 +93,19 @@ func (s *Store) mendInto(ctx context.Context, from *store.Writer, say func(Progr
 		}
 		return nil
 	})
-	r.Lost = m.lost
+	r.Lost = m.Lost
 	if err != nil {
 		return err
 	}
-	return sealRows(w, func(table string, rows int64) {
+	return s.addChecksums(w, func(table string, rows int64) {
 		say(Progress{Doing: "giving rows of " + table + " their checksums", Done: rows})
 	})
 }
 
 // finishRepair drops the bodies that no version has, and holds the new store to
 // Verify.
-func finishRepair(ctx context.Context, dir string, say func(Progress), r *Repaired) (err error) {
-	s, err := Open(ctx, Config{Dir: dir})
+func finishRepair(ctx context.Context, cfg Config, say func(Progress), r *Repaired) (err error) {
+	s, err := Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -125,8 +127,8 @@ func finishRepair(ctx context.Context, dir string, say func(Progress), r *Repair
 
 // openDamaged opens the damaged store for reading. If a log lies beside it that
 // is not folded in, both are copied first, because SQLite would fold it in.
-func openDamaged(ctx context.Context, dir, into string) (_ *store.Writer, done func() error, err error) {
-	path := filepath.Join(dir, fileName)
+func openDamaged(ctx context.Context, cfg Config, into string) (_ *store.Writer, done func() error, err error) {
+	dir, path := cfg.Dir, filepath.Join(cfg.Dir, fileName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, freshet.WithHint(fmt.Errorf("no Freshet data in %s: %w", dir, freshet.ErrNotFound), "use the directory that freshet serve uses")
 	}
@@ -167,19 +169,19 @@ func openDamaged(ctx context.Context, dir, into string) (_ *store.Writer, done f
 	}
 	w := store.NewWriter(conn)
 	clean = append(clean, w.Close)
-	if err := sameSchema(w, path); err != nil {
+	if err := sameSchema(w, path, store.NewSchema(cfg.Features)); err != nil {
 		return nil, nil, errors.Join(fault(path, "opening the damaged store", err), done())
 	}
 	return w, done, nil
 }
 
 // sameSchema refuses a damaged store of another schema than this one.
-func sameSchema(w *store.Writer, path string) error {
+func sameSchema(w *store.Writer, path string, schema *store.Schema) error {
 	version, err := w.Number("SELECT max(version_id) FROM " + versionTable)
 	if err != nil {
 		return err
 	}
-	all, err := store.Migrations(migrations)
+	all, err := schema.Migrations(migrations, "sqlite")
 	if err == nil && version != all[len(all)-1].Format {
 		err = freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet repairs only format %d", path, version, all[len(all)-1].Format),
 			"start freshet serve once on a copy of it, to update the format")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/tier"
@@ -25,7 +26,7 @@ func repaired(t *testing.T, dir string) (string, []sqlite.Damage) {
 		t.Fatal(err)
 	}
 	into := filepath.Join(t.TempDir(), "new")
-	r, err := sqlite.Repair(t.Context(), dir, into, nil)
+	r, err := sqlite.Repair(t.Context(), sqlite.Config{Features: features.All(), Dir: dir}, into, nil)
 	if err != nil {
 		t.Errorf("repairing: %v", err)
 		return "", nil
@@ -121,14 +122,14 @@ func TestRepair(t *testing.T) {
 		})
 	}
 	t.Run("into something that is there", func(t *testing.T) {
-		if _, err := sqlite.Repair(t.Context(), dir, dir, nil); !errors.Is(err, os.ErrExist) {
+		if _, err := sqlite.Repair(t.Context(), sqlite.Config{Features: features.All(), Dir: dir}, dir, nil); !errors.Is(err, os.ErrExist) {
 			t.Errorf("repairing a store into itself gives %v, want %v", err, os.ErrExist)
 		}
 	})
 	t.Run("while it is in use", func(t *testing.T) {
 		s := open(t, sqlite.Config{Dir: dir})
 		defer s.Close()
-		if _, err := sqlite.Repair(t.Context(), dir, filepath.Join(t.TempDir(), "new"), nil); !errors.Is(err, freshet.ErrBusy) {
+		if _, err := sqlite.Repair(t.Context(), sqlite.Config{Features: features.All(), Dir: dir}, filepath.Join(t.TempDir(), "new"), nil); !errors.Is(err, freshet.ErrBusy) {
 			t.Errorf("repairing a store that is in use gives %v, want %v", err, freshet.ErrBusy)
 		}
 	})
@@ -157,7 +158,7 @@ func TestRepairsPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		into := filepath.Join(t.TempDir(), "new")
-		r, err := sqlite.Repair(t.Context(), damaged, into, nil)
+		r, err := sqlite.Repair(t.Context(), sqlite.Config{Features: features.All(), Dir: damaged}, into, nil)
 		if err != nil {
 			if !errors.Is(err, freshet.ErrDamaged) {
 				t.Errorf("page %d: %v", page, err)

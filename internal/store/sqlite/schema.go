@@ -31,11 +31,11 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 	if err := checkLibrary(ctx, db); err != nil {
 		return err
 	}
-	all, err := store.Migrations(migrations)
+	all, err := s.schema.Migrations(migrations, "sqlite")
 	if err != nil {
 		return err
 	}
-	version, known, err := s.schema(ctx, db)
+	version, known, err := s.format(ctx, db)
 	if err != nil || version == known {
 		return err
 	}
@@ -80,11 +80,11 @@ func apply(ctx context.Context, db *sql.DB, m store.Migration) (err error) {
 	return tx.Commit()
 }
 
-// schema returns the version of the schema, zero if there is none yet, and the
+// format returns the version of the schema, zero if there is none yet, and the
 // newest that is known. It refuses a database that a newer Freshet has written, and one that is too
 // old.
-func (s *Store) schema(ctx context.Context, db *sql.DB) (version, known int64, err error) {
-	all, err := store.Migrations(migrations)
+func (s *Store) format(ctx context.Context, db *sql.DB) (version, known int64, err error) {
+	all, err := s.schema.Migrations(migrations, "sqlite")
 	if err != nil {
 		return 0, 0, err
 	}
@@ -109,7 +109,7 @@ func (s *Store) schema(ctx context.Context, db *sql.DB) (version, known int64, e
 
 // checkSchema refuses to look at a database that this Freshet cannot read.
 func (s *Store) checkSchema(ctx context.Context, db *sql.DB) error {
-	version, known, err := s.schema(ctx, db)
+	version, known, err := s.format(ctx, db)
 	if err != nil {
 		return err
 	}

@@ -6,21 +6,20 @@ import (
 	"freshet/internal/store"
 )
 
-// sealedVersion is the user_version of a database whose rows all have
-// checksums.
-const sealedVersion = 1
+// checksumsVersion is the user_version of a database whose rows all have checksums.
+const checksumsVersion = 1
 
-// sealRows gives every row its checksum and every table its seal, if that has
-// not been done. It says how far it is.
-func sealRows(w *store.Writer, say func(table string, rows int64)) error {
+// addChecksums gives every row its checksum and every table its sum, if that has not been done. It
+// reports its progress to say.
+func (s *Store) addChecksums(w *store.Writer, say func(table string, rows int64)) error {
 	version, err := w.Number("PRAGMA user_version")
-	if err != nil || version >= sealedVersion {
+	if err != nil || version >= checksumsVersion {
 		return err
 	}
-	if err := store.Seal(w, func(log string) (int64, error) { return endOf(w, log) }, say); err != nil {
+	if err := s.schema.AddChecksums(w, func(log string) (int64, error) { return endOf(w, log) }, say); err != nil {
 		return err
 	}
-	_, err = w.Exec(fmt.Sprintf("PRAGMA user_version = %d", sealedVersion))
+	_, err = w.Exec(fmt.Sprintf("PRAGMA user_version = %d", checksumsVersion))
 	return err
 }
 

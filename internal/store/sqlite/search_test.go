@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/reading"
 	"freshet/internal/search"
@@ -60,7 +61,7 @@ func TestIndexIsMadeAnew(t *testing.T) {
 	dir, old := t.TempDir(), filepath.Join(t.TempDir(), "old.db")
 	open := func() *sqlite.Store {
 		t.Helper()
-		s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+		s, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +119,7 @@ func TestIndexIsMadeAnew(t *testing.T) {
 	s.Close()
 
 	// Who only reads can search, too.
-	r, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, ReadOnly: true})
+	r, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir, ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestIndexOfManySources(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *sqlite.Store {
 		t.Helper()
-		s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+		s, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +181,7 @@ func TestIndexOfManySources(t *testing.T) {
 // BenchmarkIndex measures what a version of a page of 20 KiB costs the index, a tenth of
 // whose lines are new, and how much room it takes.
 func BenchmarkIndex(b *testing.B) {
-	s, err := sqlite.Open(b.Context(), sqlite.Config{Dir: b.TempDir()})
+	s, err := sqlite.Open(b.Context(), sqlite.Config{Features: features.All(), Dir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store"
 	"freshet/internal/store/sqlite"
@@ -120,7 +121,7 @@ func storeSeries(t *testing.T, versions [][]byte) (f figures) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := sqlite.Config{Dir: t.TempDir()}
+	cfg := sqlite.Config{Features: features.All(), Dir: t.TempDir()}
 	s := open(t, cfg)
 	if _, err := s.AddSource(t.Context(), freshet.Source{ID: "a", URL: "https://a.example/"}); err != nil {
 		t.Fatal(err)

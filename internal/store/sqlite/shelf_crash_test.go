@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/crawl"
 	"freshet/internal/sites/frontier"
@@ -189,7 +190,7 @@ func killedShelf(t *testing.T, dir string) (last shelfAck) {
 
 // shelveUntilKilled is the child of TestKillShelf.
 func shelveUntilKilled(dir string) error {
-	s, err := sqlite.Open(context.Background(), sqlite.Config{Dir: dir, Sites: frontier.Hook{}})
+	s, err := sqlite.Open(context.Background(), sqlite.Config{Dir: dir, Features: features.All()})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"freshet/internal/sites/frontier"
+	"freshet/internal/features"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/storetest"
 )
@@ -15,7 +15,7 @@ import (
 func TestStore(t *testing.T) {
 	var opened atomic.Int64
 	storetest.Run(t, func(t *testing.T, dir string) storetest.Store {
-		cfg := sqlite.Config{Dir: dir}
+		cfg := sqlite.Config{Features: features.All(), Dir: dir}
 		if opened.Add(1)%2 == 0 {
 			cfg.FlushEvery, cfg.CacheBytes, cfg.Batch = 3, 1000, 3
 		}
@@ -26,7 +26,7 @@ func TestStore(t *testing.T) {
 // open opens a store or stops the test.
 func open(t testing.TB, cfg sqlite.Config) *sqlite.Store {
 	t.Helper()
-	cfg.Sites = frontier.Hook{}
+	cfg.Features = features.All()
 	s, err := sqlite.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("opening the store: %v", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 )
@@ -21,7 +22,7 @@ const syncDir = "FRESHET_TEST_SYNC_DIR"
 // written, although the disk would take it again, and reads must go on.
 func refuse(dir string) error {
 	ctx := context.Background()
-	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dir})
+	s, err := sqlite.Open(ctx, sqlite.Config{Features: features.All(), Dir: dir})
 	if errors.Is(err, freshet.ErrStorage) && freshet.HintOf(err) != "" {
 		fmt.Println("acked 0 false") // it came to that before there was anything to write
 		return nil

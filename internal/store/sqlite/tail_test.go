@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 )
@@ -17,7 +18,7 @@ import (
 // than memory holds, and whoever reads it from anywhere misses nothing.
 func TestTailOfALongLog(t *testing.T) {
 	dir := t.TempDir()
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestTailOfALongLog(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	again, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func TestTailOfALongLog(t *testing.T) {
 
 // What a prune takes out of the log is not in memory either.
 func TestTailIsPruned(t *testing.T) {
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 )
@@ -20,7 +21,7 @@ func BenchmarkVerify(b *testing.B) {
 			dir := manySources(b, sources)
 			began := cpuTime()
 			for b.Loop() {
-				r, err := sqlite.Verify(b.Context(), sqlite.Config{Dir: dir}, nil)
+				r, err := sqlite.Verify(b.Context(), sqlite.Config{Features: features.All(), Dir: dir}, nil)
 				if err != nil || len(r.Damages) > 0 {
 					b.Fatal(err, r.Damages)
 				}
@@ -35,7 +36,7 @@ func BenchmarkVerify(b *testing.B) {
 func manySources(b *testing.B, sources int) string {
 	b.Helper()
 	dir := b.TempDir()
-	s, err := sqlite.Open(b.Context(), sqlite.Config{Dir: dir})
+	s, err := sqlite.Open(b.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/freshet/reading"
@@ -94,7 +95,7 @@ const buildAtOnce = 4096
 // build makes a store with a history: sources with names, tags and many hosts, of which
 // some are paused and some fail, and versions spread evenly over them.
 func (b *Lists) build(ctx context.Context, dir string, urls []string) (err error) {
-	store, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, Batch: buildAtOnce, FlushEvery: 1 << 18})
+	store, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, Features: features.All(), Batch: buildAtOnce, FlushEvery: 1 << 18})
 	if err != nil {
 		return err
 	}

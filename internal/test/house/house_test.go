@@ -92,6 +92,7 @@ var floors = map[string]int{
 	"internal/sinks/delivery":     5,
 	"internal/cluster/delivery":   5,
 	"internal/sites/frontier":     3,
+	"internal/features":           5,
 	"internal/sites/discovery":    5,
 	"internal/lab":                5,
 	"internal/lab/labflag":        6,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -39,7 +40,7 @@ func (s *simulation) check() {
 	if err != nil {
 		panic(err)
 	}
-	store, err := sqlite.Open(context.Background(), sqlite.Config{Dir: s.dir, VFS: vfs, Files: s.disk.Dir(s.dir), Epoch: "check"})
+	store, err := sqlite.Open(context.Background(), sqlite.Config{Features: features.All(), Dir: s.dir, VFS: vfs, Files: s.disk.Dir(s.dir), Epoch: "check"})
 	if err != nil {
 		s.broken("the store cannot be opened: %v", err)
 		return

@@ -20,6 +20,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/store/sqlite"
 	"freshet/internal/test/diskfault"
 	"freshet/internal/test/tier"
@@ -151,7 +152,7 @@ func template(t *testing.T, dir string) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, VFS: vfs, Files: m.Dir(dir), Epoch: "empty"})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir, VFS: vfs, Files: m.Dir(dir), Epoch: "empty"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
 )
@@ -115,7 +116,7 @@ func (j *jury) judgeStore(ctx context.Context) error {
 		p.signal(syscall.SIGTERM)
 		p.wait()
 	}
-	s, err := postgres.Open(ctx, postgres.Config{URL: j.primary.URL(j.database), ReadOnly: true})
+	s, err := postgres.Open(ctx, postgres.Config{URL: j.primary.URL(j.database), Features: features.All(), ReadOnly: true})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/internal/sites/frontier"
+	"freshet/internal/features"
 	"freshet/internal/store/sqlite"
 )
 
@@ -99,7 +99,7 @@ func (e *episode) checkDelivered(ctx context.Context) {
 // autopsy opens the store that the daemon left behind: it is whole, and what was
 // learnt is what the log teaches.
 func (e *episode) autopsy(ctx context.Context) {
-	store, err := sqlite.Open(ctx, sqlite.Config{Dir: e.settings.data, Sites: frontier.Hook{}})
+	store, err := sqlite.Open(ctx, sqlite.Config{Dir: e.settings.data, Features: features.All()})
 	if err != nil {
 		e.violate("store", "it cannot be opened: %v", err)
 		return

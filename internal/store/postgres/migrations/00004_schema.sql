@@ -148,14 +148,6 @@ CREATE TABLE changes (
 	PRIMARY KEY (cursor)
 );
 
-CREATE TABLE places (
-	reader   TEXT COLLATE "C" NOT NULL,
-	place    BIGINT NOT NULL,
-	stream   BIGINT,
-	checksum BIGINT,
-	PRIMARY KEY (reader)
-);
-
 CREATE TABLE beliefs (
 	estimator TEXT COLLATE "C" NOT NULL,
 	source    BIGINT NOT NULL,
@@ -171,13 +163,6 @@ CREATE TABLE common_beliefs (
 	memory    BYTEA NOT NULL,
 	checksum  BIGINT,
 	PRIMARY KEY (estimator)
-);
-
-CREATE TABLE retired (
-	reader   TEXT COLLATE "C" NOT NULL,
-	endpoint TEXT COLLATE "C" NOT NULL,
-	checksum BIGINT,
-	PRIMARY KEY (reader, endpoint)
 );
 
 CREATE TABLE attempts (
@@ -247,119 +232,11 @@ CREATE TABLE seals (
 	PRIMARY KEY (name)
 );
 
-CREATE TABLE shelves (
-	site     BIGINT NOT NULL,
-	base     TEXT COLLATE "C" NOT NULL,
-	waiting  BIGINT NOT NULL,
-	watched  BIGINT NOT NULL,
-	gone     BIGINT NOT NULL,
-	refused  BIGINT NOT NULL,
-	covered  BIGINT NOT NULL,
-	sitemaps BIGINT NOT NULL,
-	feeds    BIGINT NOT NULL,
-	links    BIGINT NOT NULL,
-	checksum BIGINT,
-	PRIMARY KEY (site)
-);
-
-CREATE TABLE pages (
-	site     BIGINT NOT NULL,
-	hash     BIGINT NOT NULL,
-	url      TEXT COLLATE "C" NOT NULL,
-	state    BIGINT NOT NULL,
-	found    BIGINT NOT NULL,
-	depth    BIGINT NOT NULL,
-	flags    BIGINT NOT NULL,
-	seen     BIGINT NOT NULL,
-	date     BIGINT,
-	listed   BIGINT,
-	gone     BIGINT,
-	source   BIGINT,
-	checksum BIGINT,
-	PRIMARY KEY (site, hash)
-);
-
 CREATE TABLE evidence (
 	outcome  BIGINT NOT NULL,
 	said     BYTEA NOT NULL,
 	checksum BIGINT,
 	PRIMARY KEY (outcome)
-);
-
-CREATE TABLE sinks (
-	name       TEXT COLLATE "C" NOT NULL,
-	definition BYTEA,
-	revision   BIGINT NOT NULL,
-	failing    BIGINT,
-	held       BIGINT,
-	err        TEXT COLLATE "C" NOT NULL,
-	checksum   BIGINT,
-	PRIMARY KEY (name)
-);
-
-CREATE TABLE queries (
-	key        BIGINT NOT NULL,
-	id         TEXT COLLATE "C" NOT NULL UNIQUE,
-	definition TEXT COLLATE "C" NOT NULL,
-	origin     TEXT COLLATE "C" NOT NULL,
-	created    BIGINT,
-	revision   BIGINT NOT NULL,
-	began      BIGINT NOT NULL,
-	last       BIGINT NOT NULL,
-	told       BIGINT NOT NULL,
-	checksum   BIGINT,
-	PRIMARY KEY (key)
-);
-
-CREATE TABLE matches (
-	cursor   BIGINT NOT NULL,
-	query    BIGINT NOT NULL,
-	number   BIGINT NOT NULL,
-	cause    TEXT COLLATE "C" NOT NULL,
-	at       BIGINT,
-	known    BIGINT,
-	source   TEXT COLLATE "C",
-	changes  TEXT COLLATE "C",
-	grouped  TEXT COLLATE "C",
-	value    TEXT COLLATE "C",
-	checksum BIGINT,
-	PRIMARY KEY (cursor)
-);
-
-CREATE TABLE parcels (
-	cursor   BIGINT NOT NULL,
-	query    BIGINT NOT NULL,
-	first    BIGINT NOT NULL,
-	last     BIGINT NOT NULL,
-	held     TEXT COLLATE "C",
-	at       BIGINT,
-	name     TEXT COLLATE "C",
-	checksum BIGINT,
-	PRIMARY KEY (cursor)
-);
-
-CREATE TABLE query_notes (
-	query    BIGINT NOT NULL,
-	name     TEXT COLLATE "C" NOT NULL,
-	body     BYTEA NOT NULL,
-	checksum BIGINT,
-	PRIMARY KEY (query, name)
-);
-
-CREATE TABLE debts (
-	reader   TEXT COLLATE "C" NOT NULL,
-	change   BIGINT NOT NULL,
-	attempts BIGINT NOT NULL,
-	due      BIGINT,
-	err      TEXT COLLATE "C" NOT NULL,
-	message  BYTEA,
-	source   BIGINT,
-	waits    BIGINT,
-	event    TEXT COLLATE "C",
-	query    TEXT COLLATE "C",
-	about    TEXT COLLATE "C",
-	checksum BIGINT,
-	PRIMARY KEY (reader, change)
 );
 
 CREATE INDEX sources_by_url ON sources (url);
@@ -374,83 +251,7 @@ CREATE INDEX labels_by_source ON labels (source);
 
 CREATE INDEX sources_by_site ON sources (site) WHERE site IS NOT NULL;
 
-CREATE INDEX pages_by_state ON pages (site, state);
-
-CREATE INDEX pages_waiting ON pages (site, depth) WHERE state = 0;
-
-CREATE INDEX matches_by_query ON matches (query);
-
-CREATE INDEX parcels_by_query ON parcels (query);
-
 CREATE INDEX changes_by_before ON changes (before);
-
-CREATE INDEX debts_by_due ON debts (reader, due, change) WHERE waits IS NULL;
-
-CREATE INDEX debts_by_change ON debts (change);
-
-CREATE INDEX debts_in_line ON debts (reader, source, change) WHERE source IS NOT NULL AND due IS NOT NULL;
-
-CREATE INDEX matches_by_number ON matches (query, number);
-
-CREATE TABLE users (
-	name     TEXT COLLATE "C" NOT NULL,
-	role     TEXT COLLATE "C" NOT NULL,
-	password TEXT COLLATE "C" NOT NULL,
-	subject  TEXT COLLATE "C",
-	created  BIGINT,
-	changed  BIGINT,
-	revision BIGINT NOT NULL,
-	checksum BIGINT,
-	PRIMARY KEY (name)
-);
-CREATE UNIQUE INDEX users_by_subject ON users (subject) WHERE subject IS NOT NULL;
-
-CREATE TABLE passes (
-	id       TEXT COLLATE "C" NOT NULL,
-	kind     TEXT COLLATE "C" NOT NULL,
-	secret   BYTEA NOT NULL UNIQUE,
-	"user"   TEXT COLLATE "C" NOT NULL,
-	name     TEXT COLLATE "C" NOT NULL,
-	parent   TEXT COLLATE "C" NOT NULL,
-	address  TEXT COLLATE "C" NOT NULL,
-	bounds   TEXT COLLATE "C" NOT NULL,
-	created  BIGINT,
-	expires  BIGINT,
-	used     BIGINT,
-	checksum BIGINT,
-	PRIMARY KEY (id)
-);
-
-CREATE TABLE deeds (
-	cursor   BIGINT NOT NULL,
-	at       BIGINT,
-	who      TEXT COLLATE "C" NOT NULL,
-	via      TEXT COLLATE "C" NOT NULL,
-	address  TEXT COLLATE "C" NOT NULL,
-	what     TEXT COLLATE "C" NOT NULL,
-	method   TEXT COLLATE "C" NOT NULL,
-	path     TEXT COLLATE "C" NOT NULL,
-	subject  TEXT COLLATE "C" NOT NULL,
-	status   BIGINT NOT NULL,
-	earlier  TEXT COLLATE "C",
-	later    TEXT COLLATE "C",
-	checksum BIGINT,
-	PRIMARY KEY (cursor)
-);
-CREATE INDEX deeds_by_who ON deeds (who);
-CREATE INDEX deeds_by_subject ON deeds (subject);
-
-CREATE TABLE answers (
-	key      BYTEA NOT NULL,
-	request  BYTEA NOT NULL,
-	at       BIGINT,
-	status   BIGINT NOT NULL,
-	header   TEXT COLLATE "C" NOT NULL,
-	body     BYTEA,
-	checksum BIGINT,
-	PRIMARY KEY (key)
-);
-CREATE INDEX answers_by_time ON answers (at);
 
 -- Bodies are compressed already.
 ALTER TABLE bodies ALTER COLUMN frame SET STORAGE EXTERNAL;

@@ -143,13 +143,6 @@ CREATE TABLE changes (
 	details   TEXT
 );
 
-CREATE TABLE places (
-	reader   TEXT PRIMARY KEY,
-	place    INTEGER NOT NULL,
-	checksum INTEGER,
-	stream   INTEGER
-) WITHOUT ROWID;
-
 CREATE TABLE beliefs (
 	estimator TEXT NOT NULL,
 	source    INTEGER NOT NULL REFERENCES sources (key) ON DELETE CASCADE,
@@ -165,12 +158,6 @@ CREATE TABLE common_beliefs (
 	upto      INTEGER NOT NULL,
 	memory    BLOB NOT NULL,
 	checksum  INTEGER
-) WITHOUT ROWID;
-
-CREATE TABLE retired (
-	reader   TEXT NOT NULL,
-	endpoint TEXT NOT NULL, checksum INTEGER,
-	PRIMARY KEY (reader, endpoint)
 ) WITHOUT ROWID;
 
 CREATE TABLE "attempts" (
@@ -238,192 +225,13 @@ CREATE TABLE seals (
 
 CREATE INDEX sources_by_site ON sources (site) WHERE site IS NOT NULL;
 
-CREATE TABLE shelves (
-	site     INTEGER PRIMARY KEY, -- a source
-	base     TEXT NOT NULL,       -- such as https://a.example
-	waiting  INTEGER NOT NULL,
-	watched  INTEGER NOT NULL,
-	gone     INTEGER NOT NULL,
-	refused  INTEGER NOT NULL,
-	covered  INTEGER NOT NULL,
-	sitemaps INTEGER NOT NULL,
-	feeds    INTEGER NOT NULL,
-	links    INTEGER NOT NULL,
-	checksum INTEGER
-);
-
-CREATE TABLE pages (
-	site     INTEGER NOT NULL,
-	hash     INTEGER NOT NULL,
-	url      TEXT NOT NULL,
-	state    INTEGER NOT NULL, -- 0 waiting, 1 watched, 2 gone, 3 refused, 4 covered
-	found    INTEGER NOT NULL, -- 0 by a sitemap, 1 by a feed, 2 by a link
-	depth    INTEGER NOT NULL,
-	flags    INTEGER NOT NULL, -- 1 it is new, 2 it was told to be gone
-	seen     INTEGER NOT NULL,
-	date     INTEGER,
-	listed   INTEGER, -- after it was seen
-	gone     INTEGER, -- after it was seen
-	source   INTEGER,
-	checksum INTEGER,
-	PRIMARY KEY (site, hash)
-) WITHOUT ROWID;
-
-CREATE INDEX pages_by_state ON pages (site, state);
-
-CREATE INDEX pages_waiting ON pages (site, depth) WHERE state = 0;
-
 CREATE TABLE evidence (
 	outcome  INTEGER PRIMARY KEY, -- its cursor
 	said     BLOB NOT NULL,
 	checksum INTEGER
 );
 
-CREATE TABLE sinks (
-	name       TEXT PRIMARY KEY,
-	definition BLOB,
-	revision   INTEGER NOT NULL,
-	failing    INTEGER, -- since when
-	held       INTEGER, -- since when
-	err        TEXT NOT NULL,
-	checksum   INTEGER
-) WITHOUT ROWID;
-
-CREATE TABLE queries (
-	key        INTEGER PRIMARY KEY,
-	id         TEXT NOT NULL UNIQUE,
-	definition TEXT NOT NULL,    -- JSON; empty if it was removed
-	origin     TEXT NOT NULL,
-	created    INTEGER,          -- NULL if it was removed
-	revision   INTEGER NOT NULL,
-	began      INTEGER NOT NULL, -- the place in the log of changes after which it looks at them
-	last       INTEGER NOT NULL, -- number of its newest match
-	told       INTEGER NOT NULL, -- likewise, that is in a parcel
-	checksum   INTEGER
-);
-
-CREATE TABLE matches (
-	cursor   INTEGER PRIMARY KEY,
-	query    INTEGER NOT NULL,
-	number   INTEGER NOT NULL,
-	cause    TEXT NOT NULL,
-	at       INTEGER,
-	known    INTEGER,
-	source   TEXT,
-	changes  TEXT, -- JSON
-	grouped  TEXT,
-	value    TEXT, -- JSON
-	checksum INTEGER
-);
-
-CREATE INDEX matches_by_query ON matches (query);
-
-CREATE TABLE parcels (
-	cursor   INTEGER PRIMARY KEY,
-	query    INTEGER NOT NULL,
-	first    INTEGER NOT NULL, -- numbers of matches
-	last     INTEGER NOT NULL,
-	held     TEXT,
-	at       INTEGER,
-	checksum INTEGER,
-	name     TEXT
-);
-
-CREATE INDEX parcels_by_query ON parcels (query);
-
-CREATE TABLE query_notes (
-	query    INTEGER NOT NULL,
-	name     TEXT NOT NULL,
-	body     BLOB NOT NULL,
-	checksum INTEGER,
-	PRIMARY KEY (query, name)
-) WITHOUT ROWID;
-
 CREATE INDEX changes_by_before ON changes (before);
-
-CREATE TABLE "debts" (
-	reader   TEXT NOT NULL,
-	change   INTEGER NOT NULL, -- or, above all changes, the parcel
-	attempts INTEGER NOT NULL,
-	due      INTEGER, -- 0 is at once, NULL is given up
-	err      TEXT NOT NULL,
-	message  BLOB,
-	checksum INTEGER,
-	source   INTEGER, -- or, above all sources, the query
-	waits    INTEGER,
-	event    TEXT,
-	query    TEXT,
-	about    TEXT,    -- the source
-	PRIMARY KEY (reader, change)
-) WITHOUT ROWID;
-
-CREATE INDEX debts_by_due ON debts (reader, due, change) WHERE waits IS NULL;
-
-CREATE INDEX debts_by_change ON debts (change);
-
-CREATE INDEX debts_in_line ON debts (reader, source, change) WHERE source IS NOT NULL AND due IS NOT NULL;
-
-CREATE INDEX matches_by_number ON matches (query, number);
-
-CREATE TABLE users (
-	name     TEXT PRIMARY KEY,
-	role     TEXT NOT NULL,
-	password TEXT NOT NULL, -- hashed; empty if there is none
-	subject  TEXT,          -- at an OpenID provider
-	created  INTEGER,
-	changed  INTEGER,       -- when the password was set
-	revision INTEGER NOT NULL,
-	checksum INTEGER
-) WITHOUT ROWID;
-
-CREATE UNIQUE INDEX users_by_subject ON users (subject) WHERE subject IS NOT NULL;
-
-CREATE TABLE passes (
-	id       TEXT PRIMARY KEY,
-	kind     TEXT NOT NULL,
-	secret   BLOB NOT NULL UNIQUE,
-	user     TEXT NOT NULL, -- empty if it belongs to nobody
-	name     TEXT NOT NULL,
-	parent   TEXT NOT NULL,
-	address  TEXT NOT NULL,
-	bounds   TEXT NOT NULL, -- JSON
-	created  INTEGER,
-	expires  INTEGER,
-	used     INTEGER,
-	checksum INTEGER
-) WITHOUT ROWID;
-
-CREATE TABLE deeds (
-	cursor   INTEGER PRIMARY KEY,
-	at       INTEGER,
-	who      TEXT NOT NULL,
-	via      TEXT NOT NULL,
-	address  TEXT NOT NULL,
-	what     TEXT NOT NULL,
-	method   TEXT NOT NULL,
-	path     TEXT NOT NULL,
-	subject  TEXT NOT NULL,
-	status   INTEGER NOT NULL,
-	earlier  TEXT, -- JSON
-	later    TEXT, -- JSON
-	checksum INTEGER
-);
-
-CREATE INDEX deeds_by_who ON deeds (who);
-
-CREATE INDEX deeds_by_subject ON deeds (subject);
-
-CREATE TABLE answers (
-	key      BLOB PRIMARY KEY,
-	request  BLOB NOT NULL,
-	at       INTEGER,
-	status   INTEGER NOT NULL, -- 0 as long as there is no answer
-	header   TEXT NOT NULL,    -- JSON
-	body     BLOB,
-	checksum INTEGER
-) WITHOUT ROWID;
-
-CREATE INDEX answers_by_time ON answers (at);
 
 CREATE TABLE moves (
 	id       INTEGER PRIMARY KEY CHECK (id = 1),

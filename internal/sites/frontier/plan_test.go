@@ -1,7 +1,8 @@
-package sqlite_test
+package frontier_test
 
 import (
 	"database/sql"
+	"freshet/internal/features"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,7 +14,11 @@ import (
 // Pages of a state are found by it, in their order, without going through the others.
 func TestPagesAreFoundByState(t *testing.T) {
 	dir := t.TempDir()
-	if err := open(t, sqlite.Config{Dir: dir}).Close(); err != nil {
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
+	if err == nil {
+		err = store.Close()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", filepath.Join(dir, "freshet.db"))
@@ -21,7 +26,7 @@ func TestPagesAreFoundByState(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for name, query := range frontier.Queries() {
+	for name, query := range frontier.Statements {
 		rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+strings.ReplaceAll(query, "?", "1"))
 		if err != nil {
 			t.Fatal(err)
