@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -21,7 +22,7 @@ type Feature struct {
 	// [Schema.Migrations].
 	Migrations fs.FS
 
-	// Sites, if set, keeps the pages of sites in step with their sources. One feature has it.
+	// Sites keeps the pages of sites in step with their sources. One feature has it.
 	Sites SiteHook
 
 	// PurgeChange, if set, is called in the transaction that deletes a change.
@@ -67,9 +68,13 @@ type Schema struct {
 	readCounters string // reads the last numbers that are in the tables
 }
 
+// ErrNoFeatures means that a store was opened without its features: their tables would be missing, or
+// differ from those of the store.
+var ErrNoFeatures = errors.New("the store was opened without its features")
+
 // NewSchema returns the schema of a store with features.
 func NewSchema(features []Feature) *Schema {
-	s := &Schema{features: features, sites: noSites{}, counted: make([]*table, ownSums, maxSums)}
+	s := &Schema{features: features, counted: make([]*table, ownSums, maxSums)}
 	for _, t := range ownTables {
 		if t.index >= 0 {
 			s.counted[t.index] = t

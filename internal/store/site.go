@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
@@ -31,24 +30,6 @@ type SiteHook interface {
 	// transaction that made it so, and when a store is opened, if there are any.
 	Dissolve(ctx context.Context, db *DB, site freshet.SourceID) error
 }
-
-// noSites is the hook of a store that was opened without one. It refuses to write sites and pages, so
-// that the tables of pages and sources cannot differ.
-type noSites struct{}
-
-var errNoSites = errors.New("the store was opened without its site hook")
-
-func (noSites) Table() string { return "" }
-
-func (noSites) AddSite(*Tx, int64, freshet.Source) error { return errNoSites }
-
-func (noSites) PurgeSite(*Tx, int64) error { return errNoSites }
-
-func (noSites) PutPage(*Tx, int64, freshet.Source) error { return errNoSites }
-
-func (noSites) Removing(*Tx, int64, freshet.Source, bool) (bool, error) { return false, errNoSites }
-
-func (noSites) Dissolve(context.Context, *DB, freshet.SourceID) error { return nil }
 
 // siteOf returns the site with a key as it is in this batch, the zero source if there is none.
 func (b *batch) siteOf(key int64) freshet.Source {
@@ -144,11 +125,7 @@ func (l *ledger) applySites(sites map[int64]freshet.Source) {
 // readSites returns the sources that are sites, or were, by their keys.
 func (s *mirror) readSites(ctx context.Context, q querier) (map[int64]freshet.Source, error) {
 	sites := map[int64]freshet.Source{}
-	table := s.schema.sites.Table()
-	if table == "" {
-		return sites, nil
-	}
-	err := eachRow(ctx, q, "SELECT h.site, "+sourceColumns+" FROM "+table+" h JOIN sources s ON s.key = h.site", nil, func(scan func(...any) error) error {
+	err := eachRow(ctx, q, "SELECT h.site, "+sourceColumns+" FROM "+s.schema.sites.Table()+" h JOIN sources s ON s.key = h.site", nil, func(scan func(...any) error) error {
 		var key int64
 		var row sourceRow
 		if err := scan(append([]any{&key}, row.places()...)...); err != nil {

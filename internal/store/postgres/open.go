@@ -143,6 +143,9 @@ func (s *Store) take(ctx context.Context) error {
 // connect returns a store whose database can be led: with the schema that it wants if it is only
 // read, and with some schema otherwise.
 func connect(ctx context.Context, cfg Config) (_ *Store, err error) {
+	if len(cfg.Features) == 0 {
+		return nil, store.ErrNoFeatures
+	}
 	cfg = cfg.withDefaults()
 	parsed, err := pgx.ParseConfig(cfg.URL)
 	if err != nil {

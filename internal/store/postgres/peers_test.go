@@ -18,7 +18,7 @@ func TestPeers(t *testing.T) {
 	shed := newShed(t)
 	at := shed.URL(shed.Database(t))
 	const lease = time.Minute
-	peers, err := postgres.OpenPeers(t.Context(), postgres.Config{URL: at, Lease: lease})
+	peers, err := postgres.OpenPeers(t.Context(), postgres.Config{Features: features.All(), URL: at, Lease: lease})
 	if err != nil {
 		t.Fatal(err)
 	}

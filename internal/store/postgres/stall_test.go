@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
@@ -211,7 +212,7 @@ func TestConnectionsThatWereGivenUpAreClosed(t *testing.T) {
 	at := newShed(t).url(t, t.TempDir())
 	s := open(t, postgres.Config{URL: at})
 	defer s.Close()
-	peers, err := postgres.OpenPeers(t.Context(), postgres.Config{URL: at})
+	peers, err := postgres.OpenPeers(t.Context(), postgres.Config{Features: features.All(), URL: at})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
 )
@@ -50,6 +51,7 @@ func captureText(ctx context.Context, s *sqlite.Store, text []byte) error {
 // refused fails the test unless opening gives target, with a hint.
 func refused(t *testing.T, cfg sqlite.Config, target error, words ...string) {
 	t.Helper()
+	cfg.Features = features.All()
 	s, err := sqlite.Open(t.Context(), cfg)
 	if err == nil {
 		s.Close()

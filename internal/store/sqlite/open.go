@@ -134,6 +134,9 @@ func (s *Store) lay() {
 // enter makes the directory and, to write, takes its lock.
 func (s *Store) enter() error {
 	dir := s.cfg.Dir
+	if len(s.cfg.Features) == 0 {
+		return store.ErrNoFeatures
+	}
 	if dir == "" {
 		return invalid.Errorf("data", "no data directory was given")
 	}

@@ -16,9 +16,9 @@ import (
 
 	"freshet/internal/features"
 	"freshet/internal/freshet"
-	"freshet/internal/freshet/crawl"
 	"freshet/internal/invalid"
 	"freshet/internal/sinks"
+	"freshet/internal/store"
 	"freshet/internal/store/sqlite"
 )
 
@@ -259,7 +259,7 @@ func TestAttemptsBesideMarks(t *testing.T) {
 // What cannot be opened says why, and what to do about it.
 func TestRefusals(t *testing.T) {
 	t.Run("no directory", func(t *testing.T) {
-		_, err := sqlite.Open(t.Context(), sqlite.Config{})
+		_, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All()})
 		if invalid, ok := errors.AsType[*invalid.Error](err); !ok || invalid.Field != "data" {
 			t.Errorf("opening nothing gives %v, want an InvalidError of data", err)
 		}
@@ -379,25 +379,13 @@ func TestReaderKeepsUp(t *testing.T) {
 	}
 }
 
-// A store without the hook of sites writes no page, which the tables of pages would not know.
-func TestNoPagesWithoutSiteHook(t *testing.T) {
-	s, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
+// A store is not opened without its features: their tables would be missing, or differ from the sources.
+func TestNoStoreWithoutFeatures(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir}); !errors.Is(err, store.ErrNoFeatures) {
+		t.Errorf("opening it gives %v, want %v", err, store.ErrNoFeatures)
 	}
-	defer s.Close()
-	for _, src := range []struct {
-		freshet.Source
-		refused bool
-	}{
-		{Source: freshet.Source{ID: "site", URL: "https://a.example/", Site: &crawl.Settings{}}},
-		{Source: freshet.Source{ID: "page", URL: "https://a.example/p", Of: "site"}, refused: true},
-	} {
-		if _, err := s.AddSource(t.Context(), src.Source); (err != nil) != src.refused {
-			t.Errorf("adding %s gives %v, want it refused: %v", src.ID, err, src.refused)
-		}
-	}
-	if _, err := s.Source(t.Context(), "page"); !errors.Is(err, freshet.ErrNotFound) {
-		t.Errorf("reading the refused page gives %v, want that it is not found", err)
+	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+		t.Errorf("opening it leaves %v (%v)", files, err)
 	}
 }
