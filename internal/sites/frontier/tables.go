@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/url"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/crawl"
 	"freshet/internal/store"
 )
 
@@ -60,7 +60,7 @@ func verify(v *store.Verification) error {
 		n := counted[site]
 		n.add(state, found, 1)
 		counted[site] = n
-		if source != 0 && !v.HasSource(source) || source == 0 && states[state] == freshet.PageWatched {
+		if source != 0 && !v.HasSource(source) || source == 0 && states[state] == crawl.PageWatched {
 			v.Found(store.Damage{Table: "pages", Source: v.Name(site), What: fmt.Sprintf("page %s of site %s is watched by no source", r.Text("url"), v.Name(site))})
 		}
 		return nil

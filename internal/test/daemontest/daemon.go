@@ -11,6 +11,7 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/auth"
 	"freshet/internal/daemon"
+	"freshet/internal/features"
 	"freshet/internal/fetch"
 	"freshet/internal/queries"
 	"freshet/internal/sched"
@@ -33,7 +34,7 @@ type Daemon struct {
 // New returns a daemon with its store in dir, which does not run yet. It must be closed. alter
 // changes the daemon, and each of change its API; alter may be nil.
 func New(dir string, alter func(*daemon.Config), change ...func(*api.Config)) (*Daemon, error) {
-	store, err := sqlite.Open(context.Background(), sqlite.Config{Dir: dir, Epoch: "rig", Sites: frontier.Hook{}})
+	store, err := sqlite.Open(context.Background(), sqlite.Config{Dir: dir, Epoch: "rig", Features: features.All()})
 	if err != nil {
 		return nil, err
 	}
