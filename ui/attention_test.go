@@ -19,7 +19,7 @@ func TestAttentionIsMended(t *testing.T) {
 	b.shot("attention")
 	eval[bool](b, "("+row("A page that is not there")+".querySelector('.button.link').click(), true)")
 	b.await(row("A page that is not there") + "?.textContent.includes('It failed again')")
-	r.put("/none", "<p>here</p>")
+	r.web.PutHTML("/none", "<p>here</p>")
 	eval[bool](b, "("+row("A page that is not there")+".querySelector('.button.link').click(), true)")
 	b.await(row("A page that is not there") + "?.textContent.includes('It answers again')")
 	b.await("!" + row("A page that is not there")) // and then it is gone from the list

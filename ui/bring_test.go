@@ -10,7 +10,7 @@ import (
 // A list of another program is shown entry by entry before anything is watched.
 func TestBringAList(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
-	r.put("/known", board(1, 1))
+	r.web.PutHTML("/known", board(1, 1))
 	r.watch(client.NewSource{ID: "known", URL: r.web.URL + "/known"})
 	b := r.tab(1440, 1000, "light")
 	b.visit("/start", "document.querySelector('.drop textarea')")

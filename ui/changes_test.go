@@ -69,7 +69,7 @@ func TestLogOfChanges(t *testing.T) {
 // The polls of a source come in pages, newest first, without a gap or a double.
 func TestAllPolls(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
-	r.put("/page", board(0, 1))
+	r.web.PutHTML("/page", board(0, 1))
 	r.watch(client.NewSource{ID: "page", URL: r.web.URL + "/page", Strategy: "day {03:00}"})
 	for range 120 {
 		r.poll("page")

@@ -15,7 +15,7 @@ import (
 // the last event that it had, and is told each match once and in order.
 func TestBrowserFollowsAQuery(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
-	r.put("/page", "<p>one</p>")
+	r.web.PutHTML("/page", "<p>one</p>")
 	r.watch(client.NewSource{ID: "page", URL: r.web.URL + "/page"})
 	if _, err := r.api.AddQuery(t.Context(), client.QueryToAdd{NewQuery: client.NewQuery{Name: "any"}}); err != nil {
 		t.Fatal(err)

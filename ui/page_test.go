@@ -23,7 +23,7 @@ func board(n, edition int) string {
 func (r *rig) furnish() {
 	for n := range 4 {
 		path, id := fmt.Sprintf("/board%d", n), freshet.SourceID(fmt.Sprintf("board%d", n))
-		r.put(path, board(n, 1))
+		r.web.PutHTML(path, board(n, 1))
 		r.watch(client.NewSource{ID: id, URL: r.web.URL + path, Name: fmt.Sprintf("Board %d", n), Tags: []string{"boards", fmt.Sprintf("t%d", n%2)},
 			Extract: map[string]any{"price": map[string]any{"css": ".price", "as": "number"}}})
 		for edition := 2; edition < 5; edition++ {
@@ -103,7 +103,7 @@ func TestNothingCapturedRuns(t *testing.T) {
 <a href="javascript:canary()">go</a><iframe srcdoc="<script>parent.canary()</script>"></iframe><style>@import "http://127.0.0.2/x.css"; p{background:url(http://127.0.0.2/y.png)}</style>
 <img src="http://127.0.0.2/z.png" onerror="canary()"><form action="javascript:canary()"><button autofocus onfocus=canary()>x</button></form><div class=price>%s</div>`, evil, n, evil, evil)
 	}
-	r.put("/evil", page(1))
+	r.web.PutHTML("/evil", page(1))
 	r.watch(client.NewSource{ID: "evil", URL: r.web.URL + "/evil?" + strings.ReplaceAll(evil, " ", "%20"), Name: evil, Tags: []string{"<script>canary()</script>"},
 		Extract: map[string]any{"price": map[string]any{"css": ".price"}}})
 	r.change("/evil", "evil", strings.ReplaceAll(page(2), evil, evil+" again"))
@@ -126,13 +126,13 @@ func TestNothingCapturedRuns(t *testing.T) {
 			fmt.Fprintf(w, `<rss version="2.0"><channel><title>%[1]s</title><item><guid>%[2]d %[1]s</guid><title>%[2]d %[1]s</title><link>javascript:canary()</link><description>%[1]s</description></item></channel></rss>`, &item, n)
 		}
 	}
-	r.pages.Store("/feed", feed(0))
+	r.web.Answer("/feed", feed(0))
 	r.watch(client.NewSource{ID: "evil-feed", URL: r.web.URL + "/feed"})
-	r.change("/feed", "evil-feed", feed(1))
-	r.pages.Store("/away", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	r.changeBy("evil-feed", func() { r.web.Answer("/feed", feed(1)) })
+	r.web.Answer("/away", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "javascript:canary()//<script>canary()</script>")
 		w.WriteHeader(http.StatusMovedPermanently)
-	}))
+	})
 	r.watch(client.NewSource{ID: "evil-away", URL: r.web.URL + "/away"})
 	b := r.tab(1200, 900, "light")
 	b.expects(404)
@@ -223,7 +223,7 @@ func TestLive(t *testing.T) {
 // Somebody without a mouse adds a source: an address, a look, a choice.
 func TestAddByKeyboard(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
-	r.put("/board", board(7, 1))
+	r.web.PutHTML("/board", board(7, 1))
 	b := r.tab(1440, 1000, "light")
 	b.visit("/", "location.pathname == '/start' && document.querySelector('#address')")
 	for range 20 {

@@ -18,7 +18,7 @@ import (
 // of a source. What is captured cannot choose by itself.
 func TestPickByClick(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
-	r.put("/page", `<body style="margin:0"><script>parent.postMessage({freshet:"choose",number:3},"*")</script><div class=price style="height:1500px" onclick="parent.postMessage('canary','*')">104.00 EUR</div><p>Other</p></body>`)
+	r.web.PutHTML("/page", `<body style="margin:0"><script>parent.postMessage({freshet:"choose",number:3},"*")</script><div class=price style="height:1500px" onclick="parent.postMessage('canary','*')">104.00 EUR</div><p>Other</p></body>`)
 	r.watch(client.NewSource{ID: "page", URL: r.web.URL + "/page"})
 	b := r.tab(1200, 900, "light")
 	b.visit("/sources/page/settings", "document.querySelector('.preview pre')")
@@ -71,7 +71,7 @@ func TestPickByClick(t *testing.T) {
 // script: the same page is served with canaries in it, and they stay silent.
 func TestPolicyOfTheFrame(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
-	r.put("/page", `<p>One</p><p>Two</p>`)
+	r.web.PutHTML("/page", `<p>One</p><p>Two</p>`)
 	r.watch(client.NewSource{ID: "page", URL: r.web.URL + "/page"})
 	resp, err := http.Get(r.url + "/api/v1/sources/page/versions/latest/rendered?pick=true")
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"os"
 	"slices"
@@ -23,40 +22,25 @@ import (
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/tier"
 )
 
 // A rig is a daemon on a small web, and a browser that looks at its page.
 type rig struct {
 	*testing.T
-	web      *httptest.Server
+	web      *kit.Origin
 	api      *client.Client
 	url      string
 	stop     func() // ends the daemon
 	settings config.Settings
-
-	pages sync.Map // path to HTML, or to who answers
 }
 
 // open starts a daemon at an address; port 0 takes any.
 func open(t *testing.T, listen string) *rig {
 	t.Helper()
 	tier.Chromium(t)
-	r := &rig{T: t}
-	r.web = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		text, ok := r.pages.Load(q.URL.Path)
-		if !ok {
-			http.NotFound(w, q)
-			return
-		}
-		if answer, ok := text.(http.HandlerFunc); ok {
-			answer(w, q)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(w, text)
-	}))
-	t.Cleanup(r.web.Close)
+	r := &rig{T: t, web: kit.NewOrigin(t)}
 	s := config.Defaults(func(string) string { return "" })
 	s.Data, s.Listen = t.TempDir(), listen
 	s.Fetch.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -96,9 +80,6 @@ func (r *rig) serve() {
 	r.api = client.New(r.url, http.DefaultClient.Do)
 }
 
-// put changes a page.
-func (r *rig) put(path, html string) { r.pages.Store(path, html) }
-
 // watch adds a page as a source and has it polled.
 func (r *rig) watch(s client.NewSource) {
 	r.Helper()
@@ -108,9 +89,15 @@ func (r *rig) watch(s client.NewSource) {
 	r.poll(s.ID)
 }
 
-// change gives the page of a source another text and waits until it is captured. A poll that was
-// under way at the time still got the old one.
-func (r *rig) change(path string, id freshet.SourceID, text any) {
+// change gives the page of a source another text and waits until it is captured.
+func (r *rig) change(path string, id freshet.SourceID, html string) {
+	r.Helper()
+	r.changeBy(id, func() { r.web.PutHTML(path, html) })
+}
+
+// changeBy changes what a source watches and waits until that is captured. A poll that was under way
+// at the time still got the old text.
+func (r *rig) changeBy(id freshet.SourceID, change func()) {
 	r.Helper()
 	version := func() int {
 		s, err := r.api.Source(r.Context(), id)
@@ -120,10 +107,10 @@ func (r *rig) change(path string, id freshet.SourceID, text any) {
 		return s.Standing.Version
 	}
 	before := version()
-	r.pages.Store(path, text)
+	change()
 	for tries := 0; version() == before; tries++ {
 		if tries == 50 {
-			r.Fatalf("%s does not change by what was put at %s", id, path)
+			r.Fatalf("%s does not change", id)
 		}
 		r.poll(id)
 	}

@@ -25,6 +25,7 @@ import (
 	"freshet/client"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/pgtest"
 )
 
@@ -142,19 +143,9 @@ func (r *clusterRig) serve() *clusterNode {
 	return startNode(r.T, append(slices.Clone(r.args), "--data", r.TempDir())...)
 }
 
-// await waits for something.
-func (r *clusterRig) await(what string, ok func() bool) {
-	r.Helper()
-	for deadline := time.Now().Add(slowest); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			r.Fatalf("waited %v for %s", slowest, what)
-		}
-	}
-}
-
 // brain returns the node that decides, as another says.
 func (r *clusterRig) brain(after int64) (found *clusterNode, epoch int64) {
-	r.await(fmt.Sprintf("a brain after epoch %d", after), func() bool {
+	kit.Until(r, fmt.Sprintf("a brain after epoch %d", after), func() bool {
 		for _, n := range r.nodes {
 			all, err := n.api().Cluster(r.Context())
 			if err != nil || all.Brain.Epoch <= after {
@@ -231,13 +222,13 @@ func (r *clusterRig) more(n int) {
 		return len(r.heard)
 	}
 	from := count()
-	r.await("changes", func() bool { return count() >= from+n })
+	kit.Until(r, "changes", func() bool { return count() >= from+n })
 }
 
 // edit sets the name of a source through a node until that is acknowledged.
 func (r *clusterRig) edit(n *clusterNode, id, name string) {
 	r.Helper()
-	r.await("an edit to be acknowledged", func() bool {
+	kit.Until(r, "an edit to be acknowledged", func() bool {
 		body, _ := json.Marshal(map[string]string{"name": name})
 		req, err := http.NewRequestWithContext(r.Context(), http.MethodPatch, n.url+"/api/v1/sources/"+id, bytes.NewReader(body))
 		if err != nil {
@@ -275,7 +266,7 @@ func TestCluster(t *testing.T) {
 	followed.Go(func() { r.follow(following) })
 	first, epoch := r.brain(0)
 	r.more(5)
-	r.await("two hands", func() bool {
+	kit.Until(r, "two hands", func() bool {
 		all, err := r.nodes[2].api().Cluster(t.Context())
 		return err == nil && len(all.Hands) == 2 && len(all.Nodes) == 3
 	})
@@ -307,7 +298,7 @@ func TestCluster(t *testing.T) {
 	if err := second.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	r.await("the one that was stopped to stand by", func() bool {
+	kit.Until(r, "the one that was stopped to stand by", func() bool {
 		all, err := second.api().Cluster(t.Context())
 		return err == nil && all.Brain.Epoch >= last && slices.ContainsFunc(all.Nodes, func(n client.ClusterNode) bool {
 			return n.Address == second.url && n.Role == "standby"

@@ -22,6 +22,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/queries"
+	"freshet/internal/test/kit"
 )
 
 // A killWorld is pages that change, and receivers that sometimes refuse.
@@ -202,19 +203,11 @@ func TestNoMatchIsLostOverKills(t *testing.T) {
 			t.Fatalf("%s: %d, %v", path, resp.StatusCode, err)
 		}
 	}
-	until := func(what string, done func() bool) {
-		t.Helper()
-		for limit := time.Now().Add(2 * slowest); !done(); time.Sleep(100 * time.Millisecond) {
-			if time.Now().After(limit) {
-				t.Fatalf("%s takes for ever", what)
-			}
-		}
-	}
 	sink := func(name string) (s client.SinkInfo) {
 		api("GET", "/api/v1/sinks/"+name, nil, &s)
 		return s
 	}
-	until("a handful of changes, and matches of each query", func() bool {
+	kit.Until(t, "a handful of changes, and matches of each query", func() bool {
 		var status client.Status
 		api("GET", "/api/v1/status", nil, &status)
 		var all struct{ Items []client.Query }
@@ -223,7 +216,7 @@ func TestNoMatchIsLostOverKills(t *testing.T) {
 		return status.LastChange.Cursor >= 30 && !none
 	})
 	w.set(func() { w.changes = false })
-	until("the last change of every page", func() (all bool) { // recorded before the page is polled again
+	kit.Until(t, "the last change of every page", func() (all bool) { // recorded before the page is polled again
 		w.set(func() {
 			all = true
 			for n := range killPages {
@@ -242,7 +235,7 @@ func TestNoMatchIsLostOverKills(t *testing.T) {
 		}
 	}
 	delivered := map[string]int64{} // number of matches that are not held back, by query
-	until("the delivery of all matches", func() bool {
+	kit.Until(t, "the delivery of all matches", func() bool {
 		var all struct{ Items []client.Query }
 		api("GET", "/api/v1/queries", nil, &all)
 		for _, q := range all.Items {

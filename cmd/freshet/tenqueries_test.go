@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"freshet/internal/test/kit"
 )
 
 // TestTenQueriesReachASink has pages change under a daemon, and waits until a sink is told
@@ -96,17 +98,11 @@ sources:
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
 	until := func(what string, done func() bool) {
 		t.Helper()
-		for limit := time.Now().Add(slowest); ; time.Sleep(50 * time.Millisecond) {
+		kit.Until(t, what, func() bool {
 			mu.Lock()
-			over := done()
-			mu.Unlock()
-			if over {
-				return
-			}
-			if time.Now().After(limit) {
-				t.Fatalf("%s takes for ever; told are %v\n%s", what, told, tailOf(log.String(), 20))
-			}
-		}
+			defer mu.Unlock()
+			return done()
+		})
 	}
 	until("the first look", func() bool {
 		resp, err := http.Get(url + "/api/v1/status")

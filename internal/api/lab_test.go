@@ -19,6 +19,7 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/kit"
 )
 
 // recorded fills the store of a rig with the hourly polls of four sources, of which two
@@ -69,15 +70,12 @@ func (r *rig) labRun(asked client.LabRequest) client.LabRun {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); !run.State.Over(); {
-		if time.Now().After(end) {
-			r.t.Fatalf("the run is still %s after a minute: %+v", run.State, run)
-		}
-		time.Sleep(5 * time.Millisecond)
+	kit.Until(r.t, "the run is over", func() bool {
 		if run, err = c.LabRun(r.t.Context(), run.ID); err != nil {
 			r.t.Fatal(err)
 		}
-	}
+		return run.State.Over()
+	})
 	return run
 }
 

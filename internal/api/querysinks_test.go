@@ -16,6 +16,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/sinks/delivery"
+	"freshet/internal/test/kit"
 )
 
 // ids returns the IDs of the events that a chat was sent as plain JSON.
@@ -57,9 +58,11 @@ func TestSinksFollowQueries(t *testing.T) {
 
 	settled := func() { // a receiver has a message before that is on record
 		t.Helper()
-		for s := (client.SinkInfo{Standing: client.Sink{Open: 1}}); s.Standing.Open > 0; time.Sleep(time.Millisecond) {
+		kit.Until(t, "nothing is pending", func() bool {
+			var s client.SinkInfo
 			r.do("GET", "/api/v1/sinks/deals", nil).is(200).into(&s)
-		}
+			return s.Standing.Open == 0
+		})
 		for len(chat.came) > 0 {
 			<-chat.came
 		}
@@ -124,10 +127,10 @@ func TestSinksFollowQueries(t *testing.T) {
 	r.tell("page", "for 2\n", freshet.Fields{"price": 2.0}, nil)
 	<-chat.came
 	var letters client.LetterPage
-	for len(letters.Items) == 0 {
+	kit.Until(t, "there is a dead letter", func() bool {
 		r.do("GET", "/api/v1/sinks/deals/letters", nil).is(200).into(&letters)
-		time.Sleep(time.Millisecond)
-	}
+		return len(letters.Items) > 0
+	})
 	l := letters.Items[0]
 	if !strings.HasPrefix(l.ID, "cheap.3~") || l.Query != "cheap" || l.First != 3 || l.Change != nil || !strings.Contains(l.Body, l.ID) {
 		t.Errorf("a letter of a match is %+v", l)

@@ -10,6 +10,7 @@ import (
 	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/pgtest"
 )
 
@@ -57,7 +58,7 @@ func attemptBeforeOrder(t *testing.T, server *pgtest.Server, elsewhere bool) {
 	s := c.settings()
 	s.Limits.Hosts.CrawlDelay = 0
 	store := c.poll(s, elsewhere, page.URL)
-	until(t, "the right ends, because the lease is renewed with the attempt", func() bool { return store.Right() <= 0 })
+	kit.Until(t, "the right ends, because the lease is renewed with the attempt", func() bool { return store.Right() <= 0 })
 	if err := held.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func attemptBeforeOrder(t *testing.T, server *pgtest.Server, elsewhere bool) {
 // firstPoll returns how the first poll ended, when it has.
 func firstPoll(t *testing.T, store *postgres.Store) (first freshet.Outcome) {
 	t.Helper()
-	until(t, "the first poll is over", func() bool {
+	kit.Until(t, "the first poll is over", func() bool {
 		log, err := store.Outcomes(t.Context(), freshet.OutcomeQuery{Limit: 1})
 		if err != nil {
 			t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/reading"
 	"freshet/internal/store/postgres"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/pgtest"
 )
 
@@ -71,7 +72,7 @@ func BenchmarkDeliver(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-		until(b, "a node answers", func() bool {
+		kit.Until(b, "a node answers", func() bool {
 			a, err := app.ReadAddress(data)
 			url = a.URL
 			return err == nil && url != "" && a.Answers(b.Context())
@@ -87,7 +88,7 @@ func BenchmarkDeliver(b *testing.B) {
 		for i := range sinks {
 			request(b, fmt.Sprintf("%s/api/v1/sinks/s%d/replay", url, i), `{"after":"0"}`)
 		}
-		until(b, "all is delivered", func() bool { return got.Load() >= all })
+		kit.Until(b, "all is delivered", func() bool { return got.Load() >= all })
 		took := time.Since(began)
 		return float64(all) / took.Seconds(), (cpuOf(b, brain) - before) / time.Duration(all)
 	}
@@ -96,7 +97,7 @@ func BenchmarkDeliver(b *testing.B) {
 		rate, cpu := replay()
 		serve(1)
 		serve(2)
-		until(b, "all nodes have sinks", func() bool {
+		kit.Until(b, "all nodes have sinks", func() bool {
 			return strings.Count(request(b, url+"/api/v1/cluster", ""), `"sinks":`) == 3
 		})
 		replay()

@@ -22,6 +22,7 @@ import (
 	"freshet/internal/freshet/profile"
 	"freshet/internal/sched"
 	"freshet/internal/sinks"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/pgtest"
 )
 
@@ -86,7 +87,7 @@ func (m *mailbox) count() int {
 func (m *mailbox) more(n int) {
 	m.t.Helper()
 	from := m.count()
-	until(m.t, "more messages", func() bool { return m.count() >= from+n })
+	kit.Until(m.t, "more messages", func() bool { return m.count() >= from+n })
 }
 
 // whole waits until all receivers have all changes.
@@ -158,7 +159,7 @@ func (c *crew) watch(at, pages string, sources int) {
 // subscribe adds sinks until each node has some, and returns how many there are.
 func (c *crew) subscribe(at string, box *mailbox, nodes int) (sinks int) {
 	c.Helper()
-	until(c.T, "each node has sinks", func() bool {
+	kit.Until(c.T, "each node has sinks", func() bool {
 		if sinks < 30 {
 			c.wants(http.StatusOK, "", "PUT", fmt.Sprintf("%s/api/v1/sinks/s%d", at, sinks), fmt.Sprintf(`{"kind":"webhook","url":"%s/s%d","settings":{"unsigned":"true"}}`, box.URL, sinks))
 			sinks++
@@ -212,7 +213,7 @@ func (c *crew) settled(stop func()) (n int) {
 	c.Helper()
 	stop()
 	since := time.Now()
-	until(c.T, "no more changes", func() bool {
+	kit.Until(c.T, "no more changes", func() bool {
 		now := c.changes()
 		if now != n {
 			n, since = now, time.Now()
@@ -240,7 +241,7 @@ func TestEveryNodeDelivers(t *testing.T) {
 	second, third := join(), join()
 	sinks := c.subscribe(first.url, box, 3)
 	c.watch(first.url, pages, 4)
-	until(t, "all nodes deliver", func() bool {
+	kit.Until(t, "all nodes deliver", func() bool {
 		_, text := c.ask("", "GET", first.url+"/metrics", "")
 		for _, m := range []*member{first, second, third} {
 			if !strings.Contains(text, fmt.Sprintf(`freshet_node_deliveries_total{node="%s",result="delivered"}`, m.url)) {
@@ -249,8 +250,8 @@ func TestEveryNodeDelivers(t *testing.T) {
 		}
 		return true
 	})
-	until(t, "attempts are told with who made them", func() bool { return len(c.by(first.url, sinks)) >= 2 })
-	until(t, "a standby says who delivers", func() bool {
+	kit.Until(t, "attempts are told with who made them", func() bool { return len(c.by(first.url, sinks)) >= 2 })
+	kit.Until(t, "a standby says who delivers", func() bool {
 		all, nodes := c.sharing(second.url)
 		return all == sinks+files && nodes == 3
 	})
@@ -259,7 +260,7 @@ func TestEveryNodeDelivers(t *testing.T) {
 	third = join()
 	box.more(sinks * 2)
 	first.end()
-	until(t, "another decides", func() bool {
+	kit.Until(t, "another decides", func() bool {
 		_, text := c.ask("", "GET", second.url+"/api/v1/cluster", "")
 		return strings.Contains(text, `"brain":{"address":"`+second.url) || strings.Contains(text, `"brain":{"address":"`+third.url)
 	})
@@ -276,10 +277,10 @@ func TestOnlyNodesOrderDeliveries(t *testing.T) {
 	s := c.busy()
 	s.HandToken = handToken(t)
 	first, second := c.serveWith(s), c.serveWith(c.busy())
-	until(t, "the second is there", func() bool { return strings.Contains(first.log.String(), "a node makes deliveries") })
+	kit.Until(t, "the second is there", func() bool { return strings.Contains(first.log.String(), "a node makes deliveries") })
 	sinks := c.subscribe(first.url, box, 2)
 	c.watch(first.url, pages, 2)
-	until(t, "the second cannot make a delivery", func() bool { return strings.Contains(first.log.String(), "a node cannot make deliveries to a sink") })
+	kit.Until(t, "the second cannot make a delivery", func() bool { return strings.Contains(first.log.String(), "a node cannot make deliveries to a sink") })
 	if told := first.log.String(); !strings.Contains(told, "there is no secret.key in "+second.data) || !strings.Contains(told, "copy secret.key from the data directory of another node") {
 		t.Errorf("what to do about it is not told:\n%s", told)
 	}

@@ -27,6 +27,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/pgtest"
 )
 
@@ -150,7 +151,7 @@ func (c *crew) ask(token, method, url, body string, headers ...string) (*http.Re
 // wants sends a request and wants a status. Like any client it tries again while no node leads.
 func (c *crew) wants(status int, token, method, url, body string, headers ...string) (resp *http.Response, text string) {
 	c.Helper()
-	until(c.T, method+" "+url, func() bool {
+	kit.Until(c.T, method+" "+url, func() bool {
 		resp, text = c.ask(token, method, url, body, headers...)
 		if resp.StatusCode == 0 && method == http.MethodGet { // cut off by a node that changes its role
 			return false
@@ -166,7 +167,7 @@ func (c *crew) wants(status int, token, method, url, body string, headers ...str
 // leads waits until a node decides, as another says.
 func (c *crew) leads(m *member, says *member, token string) {
 	c.Helper()
-	until(c.T, m.url+" decides", func() bool {
+	kit.Until(c.T, m.url+" decides", func() bool {
 		resp, text := c.ask(token, http.MethodGet, says.url+"/api/v1/cluster", "")
 		return resp.StatusCode == http.StatusOK && strings.Contains(text, `"brain":{"address":"`+m.url+`"`)
 	})
@@ -250,11 +251,11 @@ func TestNodeThatWasTakenForDeadStandsBy(t *testing.T) {
 		_, text := c.ask("", http.MethodGet, second.url+"/api/v1/cluster", "")
 		taken = strings.Contains(text, `"brain":{"address":"`+second.url+`"`)
 	}
-	until(t, "the first stands by", func() bool {
+	kit.Until(t, "the first stands by", func() bool {
 		resp, text := c.ask("", http.MethodGet, first.url+"/metrics", "")
 		return resp.StatusCode == http.StatusOK && strings.Contains(text, "freshet_cluster_brain 0\n")
 	})
-	until(t, "the first passes on", func() bool {
+	kit.Until(t, "the first passes on", func() bool {
 		resp, text := c.ask("", http.MethodGet, first.url+"/api/v1/settings", "")
 		return resp.StatusCode == http.StatusOK && strings.Contains(text, `"value":"7/s"`)
 	})
@@ -272,7 +273,7 @@ func TestNodeWithAnotherKeyDoesNotTakeOver(t *testing.T) {
 	first := c.serve()
 	c.wants(http.StatusCreated, "", "POST", first.url+"/api/v1/sources", `{"id":"a","url":"http://127.0.0.1:1/"}`)
 	c.wants(http.StatusOK, "", "POST", first.url+"/api/v1/sources/a/hook", "")
-	until(t, "the key is known", func() bool {
+	kit.Until(t, "the key is known", func() bool {
 		var known int
 		err := c.conn.QueryRow(t.Context(), "SELECT count(*) FROM facts WHERE name = 'secret.key'").Scan(&known)
 		return err == nil && known == 1
@@ -282,10 +283,10 @@ func TestNodeWithAnotherKeyDoesNotTakeOver(t *testing.T) {
 		_, text := c.ask("", "GET", says.url+"/api/v1/cluster", "")
 		return strings.Contains(text, `"why":"it has not the secret.key of the other nodes`) && strings.Contains(text, `"hint":"copy secret.key from`)
 	}
-	until(t, "it is told that the second lacks the key", func() bool { return lacks(first) && lacks(second) })
-	until(t, "the second says so", func() bool { return strings.Contains(second.log.String(), "this node cannot decrypt") })
+	kit.Until(t, "it is told that the second lacks the key", func() bool { return lacks(first) && lacks(second) })
+	kit.Until(t, "the second says so", func() bool { return strings.Contains(second.log.String(), "this node cannot decrypt") })
 	first.end()
-	until(t, "the second says that it cannot take over", func() bool { return strings.Contains(second.log.String(), "this node cannot take over") })
+	kit.Until(t, "the second says that it cannot take over", func() bool { return strings.Contains(second.log.String(), "this node cannot take over") })
 	if told := strings.Count(second.log.String(), "this node cannot decrypt"); told != 1 {
 		t.Errorf("the second says %d times that it lacks the key", told)
 	}
@@ -351,9 +352,9 @@ func TestNothingIsSentWithoutTheLease(t *testing.T) {
 			if _, err := held.Exec(t.Context(), "SELECT 1 FROM leases FOR UPDATE"); err != nil { // it cannot be renewed
 				t.Fatal(err)
 			}
-			until(t, "the right ends", func() bool { return store.Right() <= 0 })
+			kit.Until(t, "the right ends", func() bool { return store.Right() <= 0 })
 			close(release)
-			until(t, "the connection is closed", func() bool { return len(closed) > 0 || asked.Load() > 0 })
+			kit.Until(t, "the connection is closed", func() bool { return len(closed) > 0 || asked.Load() > 0 })
 			if asked.Load() > 0 {
 				t.Error("a request was sent without the lease")
 			}

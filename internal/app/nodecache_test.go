@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/cluster/delivery"
+	"freshet/internal/test/kit"
 )
 
 // Strangers who say that they are nodes keep the brain from nothing: who is known is not looked up again
@@ -22,7 +23,7 @@ func TestStrangersHoldUpNoNode(t *testing.T) {
 		t.Helper()
 		c.wants(http.StatusCreated, "", "POST", standby.url+"/api/v1/sources", `{"id":"`+id+`","url":"http://127.0.0.1:2/`+id+`"}`)
 	}
-	until(t, "the brain knows the standby", func() bool {
+	kit.Until(t, "the brain knows the standby", func() bool {
 		resp, _ := c.ask("", "POST", standby.url+"/api/v1/sources", `{"id":"a","url":"http://127.0.0.1:2/a"}`)
 		return resp.StatusCode == http.StatusCreated
 	})
@@ -47,7 +48,7 @@ func TestStrangersHoldUpNoNode(t *testing.T) {
 			resp.Body.Close()
 		}()
 	}
-	until(t, "a stranger is looked up", func() (waits bool) {
+	kit.Until(t, "a stranger is looked up", func() (waits bool) {
 		if err := held.QueryRow(t.Context(), "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'nodes'::regclass)").Scan(&waits); err != nil {
 			t.Fatal(err)
 		}

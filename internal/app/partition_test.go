@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"freshet/internal/test/kit"
 	"freshet/internal/test/netfault"
 	"freshet/internal/test/pgtest"
 )
@@ -48,25 +49,25 @@ func TestBrainIsCutOffFromTheDatabase(t *testing.T) {
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, "edition %d", asked.Add(1)) }))
 	defer page.Close()
 	c.wants(http.StatusCreated, "", "POST", first.url+"/api/v1/sources", fmt.Sprintf(`{"id":"a","url":%q}`, page.URL+"/a"))
-	until(t, "the first brain polls", func() bool { return asked.Load() > 0 })
+	kit.Until(t, "the first brain polls", func() bool { return asked.Load() > 0 })
 
 	near.Set(netfault.Dead)
 	c.leads(second, second, "")
-	until(t, "a source is added", func() bool { // it may still pass on to the first when it has the lease
+	kit.Until(t, "a source is added", func() bool { // it may still pass on to the first when it has the lease
 		resp, _ := c.ask("", "POST", second.url+"/api/v1/sources", fmt.Sprintf(`{"id":"b","url":%q}`, page.URL+"/b"))
 		return resp.StatusCode == http.StatusCreated
 	})
 
 	near.Set(netfault.State{})
-	until(t, "the first stands by", func() bool {
+	kit.Until(t, "the first stands by", func() bool {
 		resp, text := c.ask("", http.MethodGet, first.url+"/metrics", "")
 		return resp.StatusCode == http.StatusOK && strings.Contains(text, "freshet_cluster_brain 0\n")
 	})
-	until(t, "an edit through it is made", func() bool {
+	kit.Until(t, "an edit through it is made", func() bool {
 		resp, _ := c.ask("", "PATCH", first.url+"/api/v1/sources/b", `{"name":"through the first"}`)
 		return resp.StatusCode == http.StatusOK
 	})
-	until(t, "it reads what the other has written", func() bool {
+	kit.Until(t, "it reads what the other has written", func() bool {
 		_, text := c.ask("", http.MethodGet, first.url+"/api/v1/sources/b", "")
 		return strings.Contains(text, "through the first")
 	})

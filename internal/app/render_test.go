@@ -21,6 +21,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/tier"
 )
 
@@ -141,7 +142,7 @@ func TestBrowserCrashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-web.waiting
-	until(t, "the browser is killed", func() bool { return killBrowser(t, dir) }) // a starved one may have ended; the page is polled again
+	kit.Until(t, "the browser is killed", func() bool { return killBrowser(t, dir) }) // a starved one may have ended; the page is polled again
 	follow(t, c, "the poll to fail", func(o client.Outcome) bool { return o.Failure == failure.RenderCrashed })
 	if err := c.Remove(t.Context(), "hangs", true); err != nil {
 		t.Fatal(err)

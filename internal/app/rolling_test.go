@@ -18,6 +18,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/store/postgres"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/pgtest"
 	"freshet/internal/units"
 )
@@ -51,7 +52,7 @@ func newSlowPage(t *testing.T) *slowPage {
 func (p *slowPage) more(t *testing.T) {
 	t.Helper()
 	from := p.asked.Load()
-	until(t, "more polls", func() bool { return p.asked.Load() >= from+10 && p.open.Load() > 0 })
+	kit.Until(t, "more polls", func() bool { return p.asked.Load() >= from+10 && p.open.Load() > 0 })
 }
 
 // rolled has settings under which there is a lot to do for hands.
@@ -80,7 +81,7 @@ func (c *crew) hand(name string, nodes ...*member) (end func(), ended <-chan str
 	}()
 	end = sync.OnceFunc(func() { cancel(); <-over })
 	c.Cleanup(end)
-	until(c.T, "hand "+name+" has come", func() bool {
+	kit.Until(c.T, "hand "+name+" has come", func() bool {
 		_, text := c.ask("", http.MethodGet, nodes[0].url+"/api/v1/cluster", "")
 		return strings.Contains(text, `"name":"`+name+`"`)
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
+	"freshet/internal/test/kit"
 	"freshet/internal/units"
 )
 
@@ -34,11 +35,11 @@ func TestNodesThatDiffer(t *testing.T) {
 	third := c.serveWith(differs)
 	why := "it differs from the leader, and goes by its own when it leads: its lease is " + units.FormatDuration(differs.Lease) +
 		" and not " + units.FormatDuration(s.Lease) + "; it has another token of workers; its configuration file has other sources"
-	until(t, "it is told that the third differs", func() bool {
+	kit.Until(t, "it is told that the third differs", func() bool {
 		_, text := c.ask("", "GET", first.url+"/api/v1/cluster", "")
 		return strings.Count(text, `"why":"`+why+`"`) == 1 && strings.Contains(text, `"hint":"give all nodes the same --lease`)
 	})
-	until(t, "the third says so", func() bool { return strings.Contains(third.log.String(), why) })
+	kit.Until(t, "the third says so", func() bool { return strings.Contains(third.log.String(), why) })
 	if strings.Contains(second.log.String(), "otherwise") || strings.Contains(first.log.String(), "otherwise") {
 		t.Error("a node that is set up alike says that it is not")
 	}
@@ -59,7 +60,7 @@ func TestOldNodeOnANewFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	first.end()
-	until(t, "the second says that it is too old", func() bool { return strings.Contains(second.log.String(), "has data format 999") })
+	kit.Until(t, "the second says that it is too old", func() bool { return strings.Contains(second.log.String(), "has data format 999") })
 	for range 3 {
 		c.wants(http.StatusOK, "", "GET", second.url+"/api/v1/sources/a", "")
 		c.wants(http.StatusServiceUnavailable, "", "POST", second.url+"/api/v1/sources", `{"url":"http://127.0.0.1:2/"}`)

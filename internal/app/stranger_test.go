@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"freshet/internal/auth"
+	"freshet/internal/test/kit"
 )
 
 // A node of which the one that decides has not heard for a while is not one that is refused for
@@ -25,7 +26,7 @@ func TestNodeThatIsNotKnownYet(t *testing.T) {
 	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
 		t.Errorf("an edit through a node that is not known gives %d, %v", resp.StatusCode, resp.Header)
 	}
-	until(t, "it is known again", func() bool {
+	kit.Until(t, "it is known again", func() bool {
 		resp, _ := c.ask("", "PATCH", second.url+"/api/v1/sources/a", `{"name":"known"}`)
 		return resp.StatusCode == http.StatusOK
 	})

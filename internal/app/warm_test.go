@@ -16,6 +16,7 @@ import (
 	"freshet/internal/app"
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/pgtest"
 )
 
@@ -47,7 +48,7 @@ func (n *counter) times(path string) int {
 // is waits until the standby among two nodes is warm or cold.
 func (c *crew) is(how string, says *member) {
 	c.Helper()
-	until(c.T, "the standby is "+how, func() bool {
+	kit.Until(c.T, "the standby is "+how, func() bool {
 		resp, text := c.ask("", http.MethodGet, says.url+"/api/v1/cluster", "")
 		return resp.StatusCode == http.StatusOK && strings.Contains(text, `"role":"standby","standby":"`+how+`"`)
 	})
@@ -56,7 +57,7 @@ func (c *crew) is(how string, says *member) {
 // tookOver wants a node to have gone on with what it followed, or not.
 func (c *crew) tookOver(m *member, warm bool) {
 	c.Helper()
-	until(c.T, "it leads", func() bool { return strings.Contains(m.log.String(), "this node leads") })
+	kit.Until(c.T, "it leads", func() bool { return strings.Contains(m.log.String(), "this node leads") })
 	if log := m.log.String(); !strings.Contains(log, fmt.Sprintf("warm=%v", warm)) {
 		c.Errorf("it took over in another way: %s", log)
 	}
@@ -65,7 +66,7 @@ func (c *crew) tookOver(m *member, warm bool) {
 // add adds a source, as soon as somebody decides.
 func (c *crew) add(to *member, pages *counter, id string) {
 	c.Helper()
-	until(c.T, "source "+id+" is added", func() bool {
+	kit.Until(c.T, "source "+id+" is added", func() bool {
 		resp, _ := c.ask("", "POST", to.url+"/api/v1/sources", fmt.Sprintf(`{"id":%q,"url":"%s/%s"}`, id, pages.URL, id))
 		return resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusConflict
 	})
@@ -79,7 +80,7 @@ func TestStandbyTakesOverWarm(t *testing.T) {
 	c.leads(first, second, "")
 	c.add(first, pages, "a")
 	c.add(first, pages, "b")
-	until(t, "both are polled", func() bool { return pages.times("/a") > 0 && pages.times("/b") > 0 })
+	kit.Until(t, "both are polled", func() bool { return pages.times("/a") > 0 && pages.times("/b") > 0 })
 	c.is("warm", second)
 	_, text := c.wants(http.StatusOK, "", "GET", second.url+"/metrics", "")
 	if !strings.Contains(text, "freshet_cluster_warm 1\n") || !strings.Contains(text, "freshet_cluster_brain 0\n") {
@@ -90,7 +91,7 @@ func TestStandbyTakesOverWarm(t *testing.T) {
 	first.end()
 	c.leads(second, second, "")
 	c.add(second, pages, "e")
-	until(t, "it goes on", func() bool { return pages.times("/e") > 0 })
+	kit.Until(t, "it goes on", func() bool { return pages.times("/e") > 0 })
 	c.tookOver(second, true)
 	if _, text := c.wants(http.StatusOK, "", "GET", second.url+"/api/v1/sources", ""); strings.Contains(text, `"id":"b"`) || !strings.Contains(text, `"id":"c"`) {
 		t.Errorf("the sources are %s", text)
@@ -101,7 +102,7 @@ func TestStandbyTakesOverWarm(t *testing.T) {
 	c.add(third, pages, "d")
 	second.end()
 	c.leads(third, third, "")
-	until(t, "it goes on", func() bool { return pages.times("/d") > 0 })
+	kit.Until(t, "it goes on", func() bool { return pages.times("/d") > 0 })
 	c.tookOver(third, true)
 }
 
@@ -116,7 +117,7 @@ func TestTakeOverDoesNotWaitForGuests(t *testing.T) {
 	first, second := c.serve(), c.serve()
 	c.leads(first, second, "")
 	c.wants(http.StatusCreated, "", "POST", first.url+"/api/v1/sources", fmt.Sprintf(`{"id":"large","url":%q}`, large.URL))
-	until(t, "the large page is there", func() bool {
+	kit.Until(t, "the large page is there", func() bool {
 		resp, _ := c.ask("", "GET", second.url+"/api/v1/sources/large/versions/1", "")
 		return resp.StatusCode == http.StatusOK
 	})
@@ -136,7 +137,7 @@ func TestTakeOverDoesNotWaitForGuests(t *testing.T) {
 	c.is("warm", second)
 	first.end()
 	c.add(second, pages, "a")
-	until(t, "the second polls", func() bool { return pages.times("/a") > 0 })
+	kit.Until(t, "the second polls", func() bool { return pages.times("/a") > 0 })
 	if n, err := io.Copy(io.Discard, answer.Body); err != nil || n != int64(len(page)) {
 		t.Errorf("until it polled, the client that reads slowly was sent away with %d of %d bytes: %v", n, len(page), err)
 	}
@@ -155,12 +156,12 @@ func TestStandbyTakesOverCold(t *testing.T) {
 			c.leads(first, second, "")
 			c.add(first, pages, "a")
 			c.is(how, first)
-			until(t, "it is polled", func() bool { return pages.times("/a") > 0 })
+			kit.Until(t, "it is polled", func() bool { return pages.times("/a") > 0 })
 			c.wants(http.StatusOK, "", "PATCH", first.url+"/api/v1/settings", `{"set":{"budget":"70/s"}}`)
 			first.end()
 			c.leads(second, second, "")
 			c.add(second, pages, "b")
-			until(t, "it goes on", func() bool { return pages.times("/b") > 0 })
+			kit.Until(t, "it goes on", func() bool { return pages.times("/b") > 0 })
 			if how == "cold" {
 				c.tookOver(second, false)
 			}

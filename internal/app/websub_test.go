@@ -17,6 +17,7 @@ import (
 	"freshet/client"
 	"freshet/internal/app"
 	"freshet/internal/app/config"
+	"freshet/internal/test/kit"
 )
 
 // A hub notes subscriptions, confirms them before it answers, and can tell of news.
@@ -122,7 +123,7 @@ func TestWebSub(t *testing.T) {
 	if code := tell(callback, good); code != http.StatusAccepted {
 		t.Errorf("news are answered with %d", code)
 	}
-	until(t, "the news cause a poll", func() bool {
+	kit.Until(t, "the news cause a poll", func() bool {
 		now, err := c.Source(t.Context(), "feed")
 		if err != nil {
 			t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"freshet/internal/auth/access"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/test/kit"
 )
 
 // handToken writes a token of hands and returns its file.
@@ -61,20 +62,10 @@ func startHandWith(t *testing.T, c *client.Client, at, name, agent, token string
 // joined waits until a hand is there, or is not.
 func joined(t *testing.T, c *client.Client, name string, is bool) {
 	t.Helper()
-	until(t, "hand "+name+" comes or goes", func() bool {
+	kit.Until(t, "hand "+name+" comes or goes", func() bool {
 		all, err := c.Cluster(t.Context())
 		return err == nil && slices.ContainsFunc(all.Hands, func(h client.Hand) bool { return h.Name == name }) == is
 	})
-}
-
-// until waits for what other goroutines bring about, also on a machine that is slow.
-func until(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(5 * time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
 }
 
 // TestHandsPollForADaemon has a daemon that polls nothing itself: hands do, its store has
@@ -188,7 +179,7 @@ func TestHandsKeepTheBudget(t *testing.T) {
 		one := startHand(t, c, at, "one", "one")
 		two := startHand(t, c, at, "two", "two")
 		more := count() + polls/2
-		until(t, "they poll", func() bool { return count() >= more })
+		kit.Until(t, "they poll", func() bool { return count() >= more })
 		one()
 		two()
 	}

@@ -59,15 +59,15 @@ func partsOf(t *testing.T, host string) {
 	stranger := httptest.NewServer(other) // at another port of the same host
 	t.Cleanup(stranger.Close)
 	away := named(stranger, host)
-	g.mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
+	g.Mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.Header().Set("Set-Cookie", "visit=new; Path=/")
 		fmt.Fprint(w, strings.ReplaceAll(asked, "OTHER", away))
 	})
 	for _, path := range []string{"/data", "/own", "/act"} {
-		g.mux.HandleFunc(path, note)
+		g.Mux.HandleFunc(path, note)
 	}
-	g.mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) {
+	g.Mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, away+"/landed", http.StatusFound)
 	})
 	for _, path := range []string{"/steal", "/landed", "/script.js"} {

@@ -12,7 +12,8 @@ import (
 	"freshet/internal/mask"
 )
 
-// startPatience is how long a browser may take to start on a busy machine.
+// startPatience is how long a browser may take to start on a busy machine, if a page may take no
+// more than twice as long.
 const startPatience = 30 * time.Second
 
 // flags returns how a browser is started: alone, without a past, and with no way out

@@ -55,10 +55,10 @@ func TestPrivateAddresses(t *testing.T) {
 			}
 			g.reach()
 			direct, named := "http://"+l.Addr().String(), fmt.Sprintf("http://inside.example:%d", port)
-			g.mux.HandleFunc("/redirect", func(w http.ResponseWriter, r *http.Request) {
+			g.Mux.HandleFunc("/redirect", func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, direct+"/redirect", http.StatusFound)
 			})
-			g.page("/", strings.NewReplacer("DIRECT", direct, "NAMED", named, "HOST", l.Addr().String(), "PORT", fmt.Sprint(port)).Replace(attack))
+			g.PutHTML("/", strings.NewReplacer("DIRECT", direct, "NAMED", named, "HOST", l.Addr().String(), "PORT", fmt.Sprint(port)).Replace(attack))
 			v := g.mustRender("/", rendering.Settings{On: true, Screenshot: true, WaitFor: "#done", Wait: 2 * time.Minute})
 			g.wantBody(v, "the page itself")
 			if g.renderer.Confined() != confined {
@@ -70,10 +70,10 @@ func TestPrivateAddresses(t *testing.T) {
 			if strings.Contains(string(v.Body), "root:") || strings.Contains(string(v.Body), "answered") {
 				t.Errorf("the page read what it must not:\n%s", v.Body)
 			}
-			if !slices.Contains(g.paths(), "/redirect") || !slices.Contains(g.paths(), "/last") {
-				t.Errorf("the page did not try: %q", g.paths())
+			if !slices.Contains(g.Paths(), "/redirect") || !slices.Contains(g.Paths(), "/last") {
+				t.Errorf("the page did not try: %q", g.Paths())
 			}
-			if slices.Contains(g.paths(), "/ahead") {
+			if slices.Contains(g.Paths(), "/ahead") {
 				t.Error("the page fetched ahead")
 			}
 		})
@@ -144,16 +144,16 @@ func TestPagesThatTakeTooMuch(t *testing.T) {
 					tt.alter(c)
 				}
 			})
-			g.page("/{$}", tt.html)
-			g.mux.HandleFunc("/more", func(http.ResponseWriter, *http.Request) {})
-			g.mux.HandleFunc("/flood", func(w http.ResponseWriter, r *http.Request) {
+			g.PutHTML("/", tt.html)
+			g.Mux.HandleFunc("/more", func(http.ResponseWriter, *http.Request) {})
+			g.Mux.HandleFunc("/flood", func(w http.ResponseWriter, r *http.Request) {
 				for r.Context().Err() == nil {
 					if _, err := w.Write(make([]byte, 64<<10)); err != nil {
 						return
 					}
 				}
 			})
-			g.mux.HandleFunc("/nowhere", func(w http.ResponseWriter, r *http.Request) {
+			g.Mux.HandleFunc("/nowhere", func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/html")
 				w.WriteHeader(http.StatusNotFound)
 			})
@@ -181,12 +181,12 @@ func TestCrash(t *testing.T) {
 	var dir string
 	g := newRig(t, func(c *browser.Config) { dir = c.Dir })
 	there := make(chan struct{}, 10)
-	g.page("/", `<p>here</p><script>fetch("/there")</script>`)
-	g.mux.HandleFunc("/there", func(w http.ResponseWriter, r *http.Request) {
+	g.PutHTML("/", `<p>here</p><script>fetch("/there")</script>`)
+	g.Mux.HandleFunc("/there", func(w http.ResponseWriter, r *http.Request) {
 		there <- struct{}{}
 		<-r.Context().Done()
 	})
-	g.page("/well", `<p>all is well</p>`)
+	g.PutHTML("/well", `<p>all is well</p>`)
 	failed := make(chan error, 1)
 	// On a starved machine a browser may fail before it shows the page: it gets another try.
 	for tries := 1; ; tries++ {
@@ -247,7 +247,7 @@ func exitOf(t *testing.T, pid int) func() {
 	}
 	return func() {
 		defer unix.Close(fd)
-		const patience = 120_000 // milliseconds
+		const patience = 300_000 // milliseconds
 		n, err := 0, error(unix.EINTR)
 		for err == unix.EINTR {
 			n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, patience)
@@ -273,9 +273,9 @@ func diesWithItsProcess(t *testing.T, how string, unaware bool) {
 	var dir string
 	g := newRig(t, func(c *browser.Config) { dir = c.Dir })
 	there := make(chan struct{}, 10)
-	g.page("/", `<p>here</p><script>fetch("/there")</script>`)
-	g.page("/well", `<p>all is well</p>`)
-	g.mux.HandleFunc("/there", func(w http.ResponseWriter, r *http.Request) {
+	g.PutHTML("/", `<p>here</p><script>fetch("/there")</script>`)
+	g.PutHTML("/well", `<p>all is well</p>`)
+	g.Mux.HandleFunc("/there", func(w http.ResponseWriter, r *http.Request) {
 		there <- struct{}{}
 		<-r.Context().Done()
 	})

@@ -110,7 +110,7 @@ func (b *Browser) show(ctx context.Context, page Page, v *visit, stop context.Ca
 	go r.guard(ctx, p, stop)
 	t := newTab(p, int(8*r.cfg.DOMBytes+16*mib), stop)
 	defer t.close()
-	view, err := t.show(ctx, page, v)
+	view, err := t.show(ctx, max(startPatience, r.cfg.Total/2), page, v)
 	if err != nil {
 		err = reasonOf(ctx, err) // before the end of the browser becomes one
 	}
@@ -120,10 +120,10 @@ func (b *Browser) show(ctx context.Context, page Page, v *visit, stop context.Ca
 	return view, err
 }
 
-// show has the tab show a page, and takes it over.
-func (t *tab) show(ctx context.Context, page Page, v *visit) (View, error) {
+// show has the tab show a page, and takes it over. patience is how long the tab may take to open.
+func (t *tab) show(ctx context.Context, patience time.Duration, page Page, v *visit) (View, error) {
 	view := View{Response: page.Document}
-	if err := t.open(ctx, page.Viewport); err != nil {
+	if err := t.open(ctx, patience, page.Viewport); err != nil {
 		return view, err
 	}
 	if err := t.visit(ctx, page, v); err != nil {

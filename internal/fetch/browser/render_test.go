@@ -22,17 +22,17 @@ import (
 
 // scripted is a page that is empty until its script has run.
 func (g *rig) scripted() {
-	g.mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
+	g.Mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.Header().Set("Set-Cookie", "session=of the page; Path=/; HttpOnly")
 		fmt.Fprint(w, `<!doctype html><title>Prices</title><div id=app>loading</div><script src=/app.js></script>`)
 	})
-	g.mux.HandleFunc("/app.js", func(w http.ResponseWriter, r *http.Request) {
+	g.Mux.HandleFunc("/app.js", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
 		w.Header().Set("Cache-Control", "max-age=3600")
-		fmt.Fprint(w, `fetch("/data").then(r => r.text()).then(d => setTimeout(() => { document.querySelector("#app").textContent = "Price: " + d }, 50))`)
+		fmt.Fprint(w, `fetch("/data").then(r => r.text()).then(d => setTimeout(() => { document.querySelector("#app").textContent = "Price: " + d; document.body.className = "built" }, 50))`)
 	})
-	g.mux.HandleFunc("/data", func(w http.ResponseWriter, r *http.Request) {
+	g.Mux.HandleFunc("/data", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=3600")
 		fmt.Fprintf(w, "42 for %s with %s", r.UserAgent(), r.Header.Get("Cookie"))
 	})
@@ -44,7 +44,7 @@ func TestPageThatBuildsItself(t *testing.T) {
 	var asked []string
 	var mu sync.Mutex
 	page := browser.Page{
-		Settings: rendering.Settings{On: true, Screenshot: true, Viewport: rendering.Viewport{Width: 400, Height: 300}}, Source: "a",
+		Settings: rendering.Settings{On: true, Screenshot: true, Viewport: rendering.Viewport{Width: 400, Height: 300}, WaitFor: ".built"}, Source: "a",
 		Leave: func(_ context.Context, h freshet.Hop) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -60,8 +60,8 @@ func TestPageThatBuildsItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.wantBody(v, "Price: 42 for Mozilla/5.0", "freshet-test", "session=of the page", "<title>Prices</title>", "<!DOCTYPE html>")
-	if want := []string{"/", "/app.js", "/data"}; !slices.Equal(g.paths(), want) || v.Requests != len(want) {
-		t.Errorf("the server saw %q and the view counts %d, not %q", g.paths(), v.Requests, want)
+	if want := []string{"/", "/app.js", "/data"}; !slices.Equal(g.Paths(), want) || v.Requests != len(want) {
+		t.Errorf("the server saw %q and the view counts %d, not %q", g.Paths(), v.Requests, want)
 	}
 	if want := []string{"/app.js", "/data"}; !slices.Equal(asked, want) {
 		t.Errorf("leave was asked for %q, not %q", asked, want)
@@ -79,8 +79,8 @@ func TestPageThatBuildsItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.wantBody(again, "Price: 42")
-	if want := []string{"/", "/data"}; !slices.Equal(g.paths()[3:], want) || again.Requests != len(want) {
-		t.Errorf("the next time the server saw %q and the view counts %d, not %q", g.paths()[3:], again.Requests, want)
+	if want := []string{"/", "/data"}; !slices.Equal(g.Paths()[3:], want) || again.Requests != len(want) {
+		t.Errorf("the next time the server saw %q and the view counts %d, not %q", g.Paths()[3:], again.Requests, want)
 	}
 	t.Logf("%v and %v, %d MiB", v.Took.Round(10*time.Millisecond), again.Took.Round(10*time.Millisecond), v.Memory>>20)
 }
@@ -88,7 +88,7 @@ func TestPageThatBuildsItself(t *testing.T) {
 func TestSecurePage(t *testing.T) {
 	g := newRig(t)
 	g.scripted()
-	secure := httptest.NewTLSServer(g.mux)
+	secure := httptest.NewTLSServer(g.Mux)
 	t.Cleanup(secure.Close)
 	stranger := httptest.NewTLSServer(http.NotFoundHandler()) // nobody vouches for it below
 	t.Cleanup(stranger.Close)
@@ -127,15 +127,15 @@ for (const [id, said] of [["y", "accepted"], ["n", "rejected"]]) document.getEle
 }
 </script>`
 	g := newRig(t, func(c *browser.Config) { c.Browsers = 2 })
-	g.page("/en", fmt.Sprintf(wall, "Reject all", "Accept all cookies"))
-	g.page("/de", fmt.Sprintf(wall, "Nur notwendige", "Alle akzeptieren!"))
-	g.page("/shadow", `<div id=root></div><main id=text>nothing yet</main><script>
+	g.PutHTML("/en", fmt.Sprintf(wall, "Reject all", "Accept all cookies"))
+	g.PutHTML("/de", fmt.Sprintf(wall, "Nur notwendige", "Alle akzeptieren!"))
+	g.PutHTML("/shadow", `<div id=root></div><main id=text>nothing yet</main><script>
 const s = document.getElementById("root").attachShadow({mode: "open"})
 s.innerHTML = "<p>inside the shadow</p><button data-testid=uc-accept-all-button>ja</button>"
 setTimeout(() => s.querySelector("button").onclick = () => document.getElementById("text").textContent = "shadow accepted", 0)
 </script>`)
-	g.mux.HandleFunc("/answer", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "the server heard ", r.URL.RawQuery) })
-	g.page("/steps", `<!doctype html><input id=q><button id=go>go</button><ul id=list></ul><div style="height:3000px"></div><p id=end></p><script>
+	g.Mux.HandleFunc("/answer", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "the server heard ", r.URL.RawQuery) })
+	g.PutHTML("/steps", `<!doctype html><input id=q><button id=go>go</button><ul id=list></ul><div style="height:3000px"></div><p id=end></p><script>
 document.getElementById("go").onclick = () => setTimeout(() => {
   document.getElementById("list").innerHTML = "<li class=hit>" + document.getElementById("q").value + "</li>" }, 300)
 new IntersectionObserver(es => { if (es.some(e => e.isIntersecting)) document.getElementById("end").textContent = "the end was seen" }).observe(document.getElementById("end"))
@@ -176,7 +176,7 @@ alert("nobody answers"); window.open("/popup"); confirm("sure?")
 		})
 	}
 	all.Wait()
-	if slices.Contains(g.paths(), "/popup") {
+	if slices.Contains(g.Paths(), "/popup") {
 		t.Error("the page opened a window")
 	}
 	_, err := g.render("/en", rendering.Settings{Steps: steps("click #nowhere"), Wait: 200 * time.Millisecond})

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +20,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/freshet/rendering"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/tier"
 )
 
@@ -67,14 +66,10 @@ func renderHere(url, dir string, confined bool) {
 // A rig is a web server, and a Renderer that may reach it.
 type rig struct {
 	*testing.T
-	*httptest.Server
+	*kit.Origin
 	renderer *browser.Renderer
 	fetch    fetch.Config
-	mux      *http.ServeMux
 	egress   atomic.Pointer[fetch.Egress]
-
-	mu   sync.Mutex
-	seen []string // paths that were requested
 }
 
 // inside is where nobody must get: an address of this machine that is not opened.
@@ -83,14 +78,7 @@ var inside = netip.MustParseAddr("127.0.0.2")
 func newRig(t *testing.T, alter ...func(*browser.Config)) *rig {
 	t.Parallel()
 	tier.Chromium(t)
-	g := &rig{T: t, mux: http.NewServeMux()}
-	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		g.mu.Lock()
-		g.seen = append(g.seen, r.URL.Path)
-		g.mu.Unlock()
-		g.mux.ServeHTTP(w, r)
-	}))
-	t.Cleanup(g.Server.Close)
+	g := &rig{T: t, Origin: kit.NewOrigin(t)}
 	g.fetch = fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
 	cfg := browser.Config{
 		Launch: []string{os.Args[0], "launch-browser"},
@@ -131,21 +119,6 @@ func shortDir(t *testing.T) string {
 		os.RemoveAll(dir)
 	})
 	return dir
-}
-
-// page serves HTML at a path.
-func (g *rig) page(path, html string) {
-	g.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(w, html)
-	})
-}
-
-// paths returns what was requested.
-func (g *rig) paths() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return append([]string(nil), g.seen...)
 }
 
 // render fetches a page and renders it.

@@ -56,8 +56,8 @@ func (t *tab) call(ctx context.Context, method string, params, result any) error
 }
 
 // open makes the one tab of the browser ready.
-func (t *tab) open(ctx context.Context, size rendering.Viewport) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fail(failure.RenderStart, "", "the browser did not start within %s", units.FormatDuration(startPatience)))
+func (t *tab) open(ctx context.Context, patience time.Duration, size rendering.Viewport) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fail(failure.RenderStart, "", "the browser did not start within %s", units.FormatDuration(patience)))
 	defer cancel()
 	id, err := t.first(ctx)
 	if err != nil {

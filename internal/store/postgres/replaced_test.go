@@ -12,6 +12,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store/postgres"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/pgtest"
 )
 
@@ -62,9 +63,7 @@ func TestPrimaryIsReplaced(t *testing.T) {
 			}
 		})
 	}
-	for done.Load() < sources*polls/4 && !t.Failed() {
-		time.Sleep(time.Millisecond)
-	}
+	kit.Until(t, "a quarter of the polls are recorded", func() bool { return done.Load() >= sources*polls/4 || t.Failed() })
 	if err := errors.Join(primary.Kill(), standby.Promote(t.Context())); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/store/postgres"
+	"freshet/internal/test/kit"
 )
 
 // A diary is a log that can be read while it is written.
@@ -58,14 +59,7 @@ func TestTroubleIsToldOnce(t *testing.T) {
 		}
 		do("DROP FUNCTION SCHEMA.full_disk CASCADE")
 		do("DROP SEQUENCE SCHEMA.tries")
-		if err := within(t, "renewing again", func() error {
-			for said.count("the lease is renewed again") < turn {
-				time.Sleep(10 * time.Millisecond)
-			}
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		kit.Until(t, "the lease is renewed again", func() bool { return said.count("the lease is renewed again") >= turn })
 		if told := said.count("the lease could not be renewed"); told != turn {
 			t.Errorf("in turn %d the trouble was told %d times in all:\n%s", turn, told, &said.text)
 		}
