@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -127,7 +126,7 @@ type BudgetQuery struct {
 }
 
 // Budget returns what the budget brings, and what another would.
-func (c *Client) Budget(ctx context.Context, q BudgetQuery) (b Budget, err error) {
+func (c *Client) Budget(ctx context.Context, q BudgetQuery) (Budget, error) {
 	asked := query{}
 	asked.text("share", q.Share)
 	if q.Delay > 0 {
@@ -141,6 +140,5 @@ func (c *Client) Budget(ctx context.Context, q BudgetQuery) (b Budget, err error
 	if q.Span != 0 {
 		asked.text("span", strconv.FormatFloat(q.Span, 'g', -1, 64))
 	}
-	err = c.get(ctx, "/budget", url.Values(asked), &b)
-	return b, err
+	return get[Budget](ctx, c, "/budget", asked)
 }

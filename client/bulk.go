@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 
 	"freshet/internal/freshet"
@@ -50,14 +49,12 @@ type BulkEdited struct {
 	Undo    string `json:"undo,omitempty" doc:"By which it can be undone"`
 }
 
-// EditSources does something to many sources.
-func (c *Client) EditSources(ctx context.Context, e BulkEdit) (done BulkEdited, err error) {
-	err = c.call(ctx, http.MethodPost, "/sources/bulk", nil, e, &done)
-	return done, err
+// EditMany does something to many sources.
+func (r Sources) EditMany(ctx context.Context, e BulkEdit) (BulkEdited, error) {
+	return post[BulkEdited](ctx, r.c, "/sources/bulk", nil, e)
 }
 
-// UndoSources undoes an edit of many sources.
-func (c *Client) UndoSources(ctx context.Context, edit string) (done BulkEdited, err error) {
-	err = c.call(ctx, http.MethodPost, "/sources/bulk/"+url.PathEscape(edit)+"/undo", nil, nil, &done)
-	return done, err
+// UndoEdit undoes an edit of many sources.
+func (r Sources) UndoEdit(ctx context.Context, edit string) (BulkEdited, error) {
+	return post[BulkEdited](ctx, r.c, "/sources/bulk/"+url.PathEscape(edit)+"/undo", nil, nil)
 }

@@ -67,20 +67,19 @@ func (w Why) sayGiven(zone *time.Location) string {
 	return text + "."
 }
 
-// SetChances says when a source is likely to change, in the place of what was said of it
+// SetForecast says when a source is likely to change, in the place of what was said of it
 // before. It returns the chances in the order of time, with when they hold.
-func (c *Client) SetChances(ctx context.Context, id freshet.SourceID, chances imported.Forecast) (given imported.Forecast, err error) {
-	err = c.call(ctx, http.MethodPut, sourcePath(id, "chances"), nil, chances, &given)
+func (r Sources) SetForecast(ctx context.Context, id freshet.SourceID, chances imported.Forecast) (given imported.Forecast, err error) {
+	err = r.c.Call(ctx, http.MethodPut, r.sourcePath(id, "chances"), nil, chances, &given)
 	return given, err
 }
 
-// Chances returns what was last said of when a source is likely to change.
-func (c *Client) Chances(ctx context.Context, id freshet.SourceID) (given imported.Forecast, err error) {
-	err = c.get(ctx, sourcePath(id, "chances"), nil, &given)
-	return given, err
+// Forecast returns what was last said of when a source is likely to change.
+func (r Sources) Forecast(ctx context.Context, id freshet.SourceID) (imported.Forecast, error) {
+	return get[imported.Forecast](ctx, r.c, r.sourcePath(id, "chances"), nil)
 }
 
-// ClearChances takes back what was said of when a source is likely to change.
-func (c *Client) ClearChances(ctx context.Context, id freshet.SourceID) error {
-	return c.call(ctx, http.MethodDelete, sourcePath(id, "chances"), nil, nil, nil)
+// ClearForecast takes back what was said of when a source is likely to change.
+func (r Sources) ClearForecast(ctx context.Context, id freshet.SourceID) error {
+	return r.c.Call(ctx, http.MethodDelete, r.sourcePath(id, "chances"), nil, nil, nil)
 }

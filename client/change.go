@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/url"
 	"time"
 
 	"freshet/internal/freshet"
@@ -82,7 +81,7 @@ type ChangeQuery struct {
 // Changes returns a page of the change log, the oldest first. Its Next is where
 // to go on. If After is not a place of this log the error is a *freshet.GoneError,
 // which says where to go on.
-func (c *Client) Changes(ctx context.Context, q ChangeQuery) (page ChangePage, err error) {
+func (c *Client) Changes(ctx context.Context, q ChangeQuery) (ChangePage, error) {
 	asked := query{}
 	asked.place("after", q.After)
 	q.ask(asked)
@@ -90,19 +89,5 @@ func (c *Client) Changes(ctx context.Context, q ChangeQuery) (page ChangePage, e
 	if q.Wait > 0 {
 		asked.text("wait", q.Wait.String())
 	}
-	err = c.get(ctx, "/changes", url.Values(asked), &page)
-	return page, err
-}
-
-// NewestChanges returns a page of the change log backwards, the newest first, of what comes
-// before a place; the zero place means the end. Its Next is where to go on, and zero at
-// the beginning of the log. A page can have few items, or none, and a Next all the same:
-// one answer looks at so many changes. Zero for limit means 100.
-func (c *Client) NewestChanges(ctx context.Context, f ChangeFilter, before freshet.Place, limit int) (page ChangePage, err error) {
-	asked := query{}
-	asked.place("before", before)
-	f.ask(asked)
-	asked.number("limit", int64(limit))
-	err = c.get(ctx, "/changes/newest", url.Values(asked), &page)
-	return page, err
+	return get[ChangePage](ctx, c, "/changes", asked)
 }

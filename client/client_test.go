@@ -71,10 +71,10 @@ func must[T any](t *testing.T) func(T, error) T {
 func (r *rig) add(t *testing.T, c *client.Client, id freshet.SourceID, texts ...string) client.Source {
 	t.Helper()
 	r.put(id, "one\n")
-	s := must[client.Source](t)(c.Add(t.Context(), client.NewSource{ID: id, URL: r.Origin.URL + "/" + string(id)}))
+	s := must[client.Source](t)(c.Sources.Add(t.Context(), client.NewSource{ID: id, URL: r.Origin.URL + "/" + string(id)}))
 	for _, text := range texts {
 		r.put(id, text)
-		must[client.PollAnswer](t)(c.Poll(t.Context(), id, 30*time.Second))
+		must[client.PollAnswer](t)(c.Sources.Poll(t.Context(), id, 30*time.Second, false))
 	}
 	return s
 }
@@ -83,7 +83,7 @@ func TestSources(t *testing.T) {
 	r, c := rigged(t)
 	ctx := t.Context()
 	r.add(t, c, "b")
-	added := must[client.Source](t)(c.Add(ctx, client.NewSource{
+	added := must[client.Source](t)(c.Sources.Add(ctx, client.NewSource{
 		ID: "a", URL: r.Origin.URL + "/a", Name: "The page", Tags: []string{"shop"}, Paused: true, MaxGap: client.Duration(26 * time.Hour),
 	}))
 	if added.Name != "The page" || !added.Paused || added.MaxGap != client.Duration(26*time.Hour) {
@@ -99,7 +99,7 @@ func TestSources(t *testing.T) {
 		{client.SourceQuery{Tag: "shop", Text: "/b"}, ""},
 	} {
 		var ids []string
-		for _, s := range must[[]client.Source](t)(c.Sources(ctx, tt.query)) {
+		for _, s := range must[[]client.Source](t)(c.Sources.List(ctx, tt.query)) {
 			ids = append(ids, string(s.ID))
 		}
 		if got := strings.Join(ids, " "); got != tt.want {
@@ -107,26 +107,23 @@ func TestSources(t *testing.T) {
 		}
 	}
 	name, paused := "", false
-	edited := must[client.Source](t)(c.Edit(ctx, "a", client.Patch{"name": name, "paused": paused}))
+	edited := must[client.Source](t)(c.Sources.Edit(ctx, "a", client.Patch{"name": name, "paused": paused}, 0))
 	if edited.Name != "" || edited.Paused || edited.MaxGap != added.MaxGap || len(edited.Tags) != 1 {
 		t.Errorf("with name and pause taken away a source is %+v", edited)
 	}
-	if now := must[client.Source](t)(c.Source(ctx, "a")); added.Revision != 1 || edited.Revision != 2 || now.Revision != 2 {
+	if now := must[client.Source](t)(c.Sources.Get(ctx, "a")); added.Revision != 1 || edited.Revision != 2 || now.Revision != 2 {
 		t.Errorf("the revisions are %d, %d and %d, want 1, 2 and 2", added.Revision, edited.Revision, now.Revision)
 	}
-	if _, err := c.EditIf(ctx, "a", added.Revision, client.Patch{"name": name}); !errors.Is(err, freshet.ErrStale) || freshet.HintOf(err) == "" {
+	if _, err := c.Sources.Edit(ctx, "a", client.Patch{"name": name}, added.Revision); !errors.Is(err, freshet.ErrStale) || freshet.HintOf(err) == "" {
 		t.Errorf("an edit of an old revision gives %v, with the hint %q", err, freshet.HintOf(err))
 	}
-	if s := must[client.Source](t)(c.EditIf(ctx, "a", edited.Revision, client.Patch{"name": name})); s.Revision != 3 {
+	if s := must[client.Source](t)(c.Sources.Edit(ctx, "a", client.Patch{"name": name}, edited.Revision)); s.Revision != 3 {
 		t.Errorf("an edit makes revision %d, want 3", s.Revision)
 	}
-	if err := c.RemoveIf(ctx, "a", edited.Revision, true); !errors.Is(err, freshet.ErrStale) {
-		t.Errorf("removing an old revision gives %v", err)
-	}
-	if err := c.RemoveIf(ctx, "a", 3, true); err != nil {
+	if err := c.Sources.Remove(ctx, "a", true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Source(ctx, "a"); !errors.Is(err, freshet.ErrNotFound) {
+	if _, err := c.Sources.Get(ctx, "a"); !errors.Is(err, freshet.ErrNotFound) {
 		t.Errorf("a removed source answers %v", err)
 	}
 }
@@ -141,7 +138,7 @@ func TestSourcesOverPages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all := must[[]client.Source](t)(c.Sources(t.Context(), client.SourceQuery{}))
+	all := must[[]client.Source](t)(c.Sources.List(t.Context(), client.SourceQuery{}))
 	if len(all) != n || all[n-1].ID != "s1002" {
 		t.Errorf("of %d sources %d are listed, the last %q", n, len(all), all[len(all)-1].ID)
 	}
@@ -151,32 +148,32 @@ func TestHistory(t *testing.T) {
 	r, c := rigged(t)
 	ctx := t.Context()
 	r.add(t, c, "page", "one\n", "two\n", "three\n")
-	versions := must[[]client.Version](t)(c.Versions(ctx, "page", 0))
+	versions := must[[]client.Version](t)(c.Sources.Versions(ctx, "page", freshet.Between{}, 0))
 	if len(versions) != 3 || versions[0].Number != 3 {
 		t.Fatalf("three versions are listed as %+v", versions)
 	}
-	if two := must[[]client.Version](t)(c.Versions(ctx, "page", 2)); len(two) != 2 {
+	if two := must[[]client.Version](t)(c.Sources.Versions(ctx, "page", freshet.Between{}, 2)); len(two) != 2 {
 		t.Errorf("at most two versions are %d", len(two))
 	}
-	if v := must[client.Version](t)(c.Version(ctx, "page", 2)); !reflect.DeepEqual(v, versions[1]) {
+	if v := must[client.Version](t)(c.Sources.Version(ctx, "page", 2)); !reflect.DeepEqual(v, versions[1]) {
 		t.Errorf("version 2 is %+v, and listed as %+v", v, versions[1])
 	}
 	for number, want := range map[int]string{0: "three\n", 1: "one\n", 2: "two\n"} {
-		if got := must[[]byte](t)(c.Text(ctx, "page", number)); string(got) != want {
+		if got := must[[]byte](t)(c.Sources.Text(ctx, "page", number)); string(got) != want {
 			t.Errorf("the text of version %d is %q, want %q", number, got, want)
 		}
-		if got := must[[]byte](t)(c.Raw(ctx, "page", number)); string(got) != want {
+		if got := must[[]byte](t)(c.Sources.Raw(ctx, "page", number)); string(got) != want {
 			t.Errorf("the body of version %d is %q, want %q", number, got, want)
 		}
 	}
-	d := must[client.Diff](t)(c.Diff(ctx, "page", 1, 3))
+	d := must[client.Diff](t)(c.Sources.Diff(ctx, "page", 1, 3))
 	if d.From.Number != 1 || d.To.Number != 3 || d.Added != 1 || d.Removed != 1 || len(d.Hunks) != 1 || d.Hunks[0].Lines[0].Text != "one" || d.Hunks[0].Lines[0].Op != "-" {
 		t.Errorf("versions 1 and 3 differ by %+v", d)
 	}
-	if d := must[client.Diff](t)(c.Diff(ctx, "page", 0, 0)); d.From.Number != 2 || d.To.Number != 3 {
+	if d := must[client.Diff](t)(c.Sources.Diff(ctx, "page", 0, 0)); d.From.Number != 2 || d.To.Number != 3 {
 		t.Errorf("by itself versions %d and %d are compared", d.From.Number, d.To.Number)
 	}
-	if text := must[string](t)(c.UnifiedDiff(ctx, "page", 1, 2)); !strings.Contains(text, "-one\n+two\n") {
+	if text := must[string](t)(c.Sources.FormattedDiff(ctx, "page", 1, 2, client.DiffUnified)); !strings.Contains(text, "-one\n+two\n") {
 		t.Errorf("the unified diff is %q", text)
 	}
 	outcomes := must[client.OutcomePage](t)(c.Outcomes(ctx, client.OutcomeQuery{}))
@@ -187,7 +184,7 @@ func TestHistory(t *testing.T) {
 	if len(newest.Items) != 1 || newest.Items[0].Cursor != outcomes.Items[2].Cursor {
 		t.Errorf("the newest poll is told as %+v", newest.Items)
 	}
-	older := must[client.OutcomeHistory](t)(c.SourceOutcomes(ctx, "page", outcomes.Items[2].Cursor, 1))
+	older := must[client.OutcomeHistory](t)(c.Sources.Outcomes(ctx, "page", outcomes.Items[2].Cursor, 1))
 	if len(older.Items) != 1 || older.Items[0].Cursor != outcomes.Items[1].Cursor {
 		t.Errorf("the poll before the newest is told as %+v", older.Items)
 	}
@@ -232,7 +229,7 @@ func TestChangesAndStream(t *testing.T) {
 		t.Errorf("the stream begins with %+v", e)
 	}
 	r.put("page", "four\n")
-	must[client.PollAnswer](t)(c.Poll(ctx, "page", 30*time.Second))
+	must[client.PollAnswer](t)(c.Sources.Poll(ctx, "page", 30*time.Second, false))
 	if e := <-streamed; e.Data.Number != 4 {
 		t.Errorf("the stream goes on with %+v", e)
 	}
@@ -279,7 +276,7 @@ func TestProgram(t *testing.T) {
 	if !s.Running || s.Sources != 1 || s.Polls != 1 || s.Version != "test" {
 		t.Errorf("the status is %+v", s)
 	}
-	if w := must[client.Why](t)(c.Why(ctx, "page")); w.ID != "page" || w.Sentence == "" {
+	if w := must[client.Why](t)(c.Sources.Why(ctx, "page")); w.ID != "page" || w.Sentence == "" {
 		t.Errorf("a source is explained as %+v", w)
 	}
 	b := must[client.Budget](t)(c.Budget(ctx, client.BudgetQuery{Share: "90%", Delay: time.Minute, Drop: []string{"page", "tag:x"}, Eaters: 1, Points: 3, Span: 4}))
@@ -305,15 +302,15 @@ func TestProblems(t *testing.T) {
 		return p
 	}
 
-	_, err := c.Add(ctx, client.NewSource{URL: first.URL})
+	_, err := c.Sources.Add(ctx, client.NewSource{URL: first.URL})
 	if p := refused(err); !errors.Is(err, freshet.ErrConflict) || p.Existing != "page" || p.Status != 409 {
 		t.Errorf("the same source again is refused with %+v", p)
 	}
-	_, err = c.Version(ctx, "page", 7)
+	_, err = c.Sources.Version(ctx, "page", 7)
 	if p := refused(err); !errors.Is(err, freshet.ErrNotFound) || errors.Is(err, freshet.ErrConflict) || p.Status != 404 {
 		t.Errorf("a missing version is refused with %+v", p)
 	}
-	_, err = c.Edit(ctx, "page", client.Patch{"tags": []string{"good", "not good"}})
+	_, err = c.Sources.Edit(ctx, "page", client.Patch{"tags": []string{"good", "not good"}}, 0)
 	if p := refused(err); p.Status != 422 || !strings.HasPrefix(err.Error(), "tags[1]: ") {
 		t.Errorf("a wrong tag is refused with %q, %+v", err, p)
 	}
@@ -337,7 +334,7 @@ func TestOtherServers(t *testing.T) {
 	}))
 	defer other.Close()
 	c := client.New(other.URL, http.DefaultClient.Do)
-	_, err := c.Source(t.Context(), "page")
+	_, err := c.Sources.Get(t.Context(), "page")
 	if p, ok := errors.AsType[*client.Problem](err); !ok || p.Status != http.StatusTeapot || !strings.Contains(err.Error(), "418") {
 		t.Errorf("another server's error is told as %v", err)
 	}
@@ -356,14 +353,14 @@ func TestInProcess(t *testing.T) {
 	r, c := rigged(t)
 	r.add(t, c, "page", "one\n", "two\n")
 	here := client.New("http://localhost", client.InProcess(r.Handler))
-	if near, far := must[client.Source](t)(here.Source(t.Context(), "page")), must[client.Source](t)(c.Source(t.Context(), "page")); near.URL != far.URL || near.Standing != far.Standing {
+	if near, far := must[client.Source](t)(here.Sources.Get(t.Context(), "page")), must[client.Source](t)(c.Sources.Get(t.Context(), "page")); near.URL != far.URL || near.Standing != far.Standing {
 		t.Errorf("in process a source is %+v, over the network %+v", near, far)
 	}
 	paused := true
-	if s := must[client.Source](t)(here.Edit(t.Context(), "page", client.Patch{"paused": paused})); !s.Paused {
+	if s := must[client.Source](t)(here.Sources.Edit(t.Context(), "page", client.Patch{"paused": paused}, 0)); !s.Paused {
 		t.Errorf("an edit in process leaves %+v", s)
 	}
-	if _, err := here.Source(t.Context(), "nothing"); !errors.Is(err, freshet.ErrNotFound) {
+	if _, err := here.Sources.Get(t.Context(), "nothing"); !errors.Is(err, freshet.ErrNotFound) {
 		t.Errorf("in process a missing source answers %v", err)
 	}
 }

@@ -59,12 +59,11 @@ type Hand struct {
 }
 
 // Cluster returns the machines that work together.
-func (c *Client) Cluster(ctx context.Context) (all Cluster, err error) {
-	err = c.get(ctx, "/cluster", nil, &all)
-	return all, err
+func (c *Client) Cluster(ctx context.Context) (Cluster, error) {
+	return get[Cluster](ctx, c, "/cluster", nil)
 }
 
-// DrainHand has a hand finish what it has begun, and gives it nothing more.
-func (c *Client) DrainHand(ctx context.Context, name string) error {
-	return c.call(ctx, http.MethodPost, "/cluster/hands/"+url.PathEscape(name)+"/drain", nil, nil, nil)
+// DrainWorker lets a worker finish its polls and gives it no more.
+func (c *Client) DrainWorker(ctx context.Context, name string) error {
+	return c.Call(ctx, http.MethodPost, "/cluster/hands/"+url.PathEscape(name)+"/drain", nil, nil, nil)
 }

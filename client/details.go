@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -130,27 +129,21 @@ type FieldPage struct {
 	Next  *int         `json:"next" doc:"Pass this as before to get older values; null if there are none"`
 }
 
-// Field returns the history of a named value, the newest first. A limit of zero
-// means all.
-func (c *Client) Field(ctx context.Context, id freshet.SourceID, name string, limit int) ([]FieldValue, error) {
-	return c.FieldIn(ctx, id, name, freshet.Between{}, limit)
-}
-
 // FieldAt returns the value that a source had at a time; none if that version has none.
-func (c *Client) FieldAt(ctx context.Context, id freshet.SourceID, name string, at time.Time) ([]FieldValue, error) {
-	var got FieldPage
-	err := c.get(ctx, sourcePath(id, "fields", name), url.Values{"at": {at.UTC().Format(time.RFC3339Nano)}}, &got)
+func (r Sources) FieldAt(ctx context.Context, id freshet.SourceID, name string, at time.Time) ([]FieldValue, error) {
+	got, err := get[FieldPage](ctx, r.c, r.sourcePath(id, "fields", name), query{"at": {at.UTC().Format(time.RFC3339Nano)}})
 	return got.Items, err
 }
 
-// FieldIn is Field, of versions that were first seen in a span of time.
-func (c *Client) FieldIn(ctx context.Context, id freshet.SourceID, name string, in freshet.Between, limit int) ([]FieldValue, error) {
+// Field returns the history of a named value, the newest first, in versions that were first
+// seen in a span of time. A limit of zero means all.
+func (r Sources) Field(ctx context.Context, id freshet.SourceID, name string, in freshet.Between, limit int) ([]FieldValue, error) {
 	found, asked := []FieldValue{}, query{}
 	asked.between(in)
 	for {
 		asked["limit"] = []string{strconv.Itoa(1000)}
-		var got FieldPage
-		if err := c.get(ctx, sourcePath(id, "fields", name), url.Values(asked), &got); err != nil {
+		got, err := get[FieldPage](ctx, r.c, r.sourcePath(id, "fields", name), asked)
+		if err != nil {
 			return nil, err
 		}
 		found = append(found, got.Items...)

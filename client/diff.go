@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/url"
 
 	"freshet/internal/freshet"
 )
@@ -72,14 +71,8 @@ type Mark struct {
 
 // Diff compares two versions of a source. A number of zero means the newest
 // version for to, and the one before that for from.
-func (c *Client) Diff(ctx context.Context, id freshet.SourceID, from, to int) (d Diff, err error) {
-	err = c.get(ctx, sourcePath(id, "diff"), diffQuery(from, to), &d)
-	return d, err
-}
-
-// UnifiedDiff is Diff in the format of diff -u.
-func (c *Client) UnifiedDiff(ctx context.Context, id freshet.SourceID, from, to int) (string, error) {
-	return c.FormattedDiff(ctx, id, from, to, DiffUnified)
+func (r Sources) Diff(ctx context.Context, id freshet.SourceID, from, to int) (Diff, error) {
+	return get[Diff](ctx, r.c, r.sourcePath(id, "diff"), diffQuery(from, to))
 }
 
 // A DiffFormat is how a diff is written.
@@ -94,16 +87,16 @@ const (
 )
 
 // FormattedDiff is Diff in one of the formats.
-func (c *Client) FormattedDiff(ctx context.Context, id freshet.SourceID, from, to int, f DiffFormat) (string, error) {
+func (r Sources) FormattedDiff(ctx context.Context, id freshet.SourceID, from, to int, f DiffFormat) (string, error) {
 	q := diffQuery(from, to)
-	q.Set("format", string(f))
-	text, err := c.bytes(ctx, sourcePath(id, "diff"), q)
+	q.text("format", string(f))
+	text, err := r.c.bytes(ctx, r.sourcePath(id, "diff"), q)
 	return string(text), err
 }
 
-func diffQuery(from, to int) url.Values {
+func diffQuery(from, to int) query {
 	q := query{}
 	q.number("from", int64(from))
 	q.number("to", int64(to))
-	return url.Values(q)
+	return q
 }

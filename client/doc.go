@@ -3,7 +3,7 @@
 // line prints them.
 //
 //	c := client.New("http://127.0.0.1:8080", http.DefaultClient.Do)
-//	sources, err := c.Sources(ctx, client.SourceQuery{Tag: "shop"})
+//	sources, err := c.Sources.List(ctx, client.SourceQuery{Tag: "shop"})
 //
 // A Client opens no connection itself. It sends its requests through the
 // function that it is given, so that the caller chooses the network, or none:

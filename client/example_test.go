@@ -22,14 +22,14 @@ func Example() {
 
 	ctx := context.Background()
 	c := client.New(daemon.API.URL, http.DefaultClient.Do)
-	source, err := c.Add(ctx, client.NewSource{ID: "prices", URL: daemon.Origin.URL + "/prices", Tags: []string{"shop"}})
+	source, err := c.Sources.Add(ctx, client.NewSource{ID: "prices", URL: daemon.Origin.URL + "/prices", Tags: []string{"shop"}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, text := range []string{"apples 1.20\n", "apples 1.40\n"} {
 		daemon.put(source.ID, text)
-		answer, err := c.Poll(ctx, source.ID, 30*time.Second)
+		answer, err := c.Sources.Poll(ctx, source.ID, 30*time.Second, false)
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -44,7 +44,7 @@ func Example() {
 	for _, change := range page.Items {
 		fmt.Println("change:", change.Summary)
 	}
-	_, err = c.Source(ctx, "pears")
+	_, err = c.Sources.Get(ctx, "pears")
 	fmt.Println("pears are not watched:", errors.Is(err, freshet.ErrNotFound))
 
 	// Output:

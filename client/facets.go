@@ -1,7 +1,5 @@
 package client
 
-import "context"
-
 // Facets count sources by what a list of them can be narrowed to.
 type Facets struct {
 	Total  int           `json:"total"`
@@ -14,10 +12,4 @@ type Facets struct {
 type Facet struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
-}
-
-// Facets counts the sources by state, tag and host.
-func (c *Client) Facets(ctx context.Context) (f Facets, err error) {
-	err = c.get(ctx, "/sources/facets", nil, &f)
-	return f, err
 }

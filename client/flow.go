@@ -1,8 +1,6 @@
 package client
 
 import (
-	"context"
-	"net/url"
 	"time"
 )
 
@@ -19,12 +17,4 @@ type Stretch struct {
 	Changes int       `json:"changes" doc:"Polls that found a change"`
 	Failed  int       `json:"failed"`
 	Missed  float64   `json:"missed" doc:"Changes that are thought to have come and gone unseen; 0 while that is not known"`
-}
-
-// Flow returns what became of polls over the last hours; zero means 24.
-func (c *Client) Flow(ctx context.Context, hours int) (f Flow, err error) {
-	asked := query{}
-	asked.number("hours", int64(hours))
-	err = c.get(ctx, "/flow", url.Values(asked), &f)
-	return f, err
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"net/http"
-	"net/url"
 
 	"freshet/internal/freshet"
 )
@@ -15,16 +14,15 @@ type Hook struct {
 	URL    string           `json:"url,omitempty" doc:"The same with api.url, if that is set"`
 }
 
-// Hook returns the hook of a source. It is made if there is none, or anew: then the old
-// one is no longer valid.
-func (c *Client) Hook(ctx context.Context, id freshet.SourceID, anew bool) (h Hook, err error) {
+// Hook returns the hook of a source. It is made if there is none. With rotate
+// a new one replaces it.
+func (r Sources) Hook(ctx context.Context, id freshet.SourceID, rotate bool) (Hook, error) {
 	q := query{}
-	q.flag("rotate", anew)
-	err = c.call(ctx, http.MethodPost, sourcePath(id)+"/hook", url.Values(q), nil, &h)
-	return h, err
+	q.flag("rotate", rotate)
+	return post[Hook](ctx, r.c, r.sourcePath(id, "hook"), q, nil)
 }
 
 // RemoveHook makes the hook of a source invalid.
-func (c *Client) RemoveHook(ctx context.Context, id freshet.SourceID) error {
-	return c.call(ctx, http.MethodDelete, sourcePath(id)+"/hook", nil, nil, nil)
+func (r Sources) RemoveHook(ctx context.Context, id freshet.SourceID) error {
+	return r.c.Call(ctx, http.MethodDelete, r.sourcePath(id, "hook"), nil, nil, nil)
 }

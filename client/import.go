@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 
 	"freshet/internal/freshet"
 )
@@ -39,7 +38,6 @@ type ImportedItem struct {
 }
 
 // Import adds the pages of a list, or says what would become of them.
-func (c *Client) Import(ctx context.Context, list Import) (done Imported, err error) {
-	err = c.call(ctx, http.MethodPost, "/import", nil, list, &done)
-	return done, err
+func (c *Client) Import(ctx context.Context, list Import) (Imported, error) {
+	return post[Imported](ctx, c, "/import", nil, list)
 }

@@ -1,9 +1,6 @@
 package client
 
 import (
-	"context"
-	"net/http"
-	"net/url"
 	"time"
 
 	"freshet/internal/freshet"
@@ -83,8 +80,8 @@ type LabRun struct {
 	Result   *LabResult `json:"result,omitempty" doc:"Of a run that is done; lists leave it out"`
 }
 
-// LabRuns are the runs of a daemon.
-type LabRuns struct {
+// A LabRunList is part of the runs of a daemon.
+type LabRunList struct {
 	Items []LabRun `json:"items" nullable:"false" doc:"The newest first"`
 	Next  string   `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
@@ -137,39 +134,4 @@ type LabScore struct {
 	Delay     Duration `json:"delay" doc:"Of a captured change, on average"`
 	Polls     int      `json:"polls"`
 	Found     int      `json:"found" doc:"Polls that found a change"`
-}
-
-// Lab returns what can be tried.
-func (c *Client) Lab(ctx context.Context) (l Lab, err error) {
-	err = c.get(ctx, "/lab", nil, &l)
-	return l, err
-}
-
-// LabReport returns something to read about policies.
-func (c *Client) LabReport(ctx context.Context, name string) (r LabReport, err error) {
-	err = c.get(ctx, "/lab/reports/"+url.PathEscape(name), nil, &r)
-	return r, err
-}
-
-// StartLabRun has the daemon replay what it has recorded. It returns at once.
-func (c *Client) StartLabRun(ctx context.Context, r LabRequest) (run LabRun, err error) {
-	err = c.call(ctx, http.MethodPost, "/lab/runs", nil, r, &run)
-	return run, err
-}
-
-// LabRuns returns the runs, the newest first, without their results.
-func (c *Client) LabRuns(ctx context.Context) (r LabRuns, err error) {
-	r.Items, err = wholeList[LabRun](ctx, c, "/lab/runs")
-	return r, err
-}
-
-// LabRun returns a run, with its result if it is done.
-func (c *Client) LabRun(ctx context.Context, id string) (run LabRun, err error) {
-	err = c.get(ctx, "/lab/runs/"+url.PathEscape(id), nil, &run)
-	return run, err
-}
-
-// EndLabRun cancels a run; one that is over is forgotten.
-func (c *Client) EndLabRun(ctx context.Context, id string) error {
-	return c.call(ctx, http.MethodDelete, "/lab/runs/"+url.PathEscape(id), nil, nil, nil)
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/url"
 	"time"
 
 	"freshet/internal/freshet"
@@ -82,14 +81,13 @@ type NumbersQuery struct {
 }
 
 // Numbers returns how well sources are captured.
-func (c *Client) Numbers(ctx context.Context, q NumbersQuery) (n Numbers, err error) {
+func (c *Client) Numbers(ctx context.Context, q NumbersQuery) (Numbers, error) {
 	asked := query{}
 	asked.text("by", q.By)
 	asked.text("tag", q.Tag)
 	asked.text("host", q.Host)
 	asked.number("limit", int64(q.Limit))
-	err = c.get(ctx, "/numbers", url.Values(asked), &n)
-	return n, err
+	return get[Numbers](ctx, c, "/numbers", asked)
 }
 
 // Days are what became of polls by the day, as the API tells it.
@@ -121,12 +119,11 @@ type DaysQuery struct {
 }
 
 // NumbersByDay returns what became of polls by the day.
-func (c *Client) NumbersByDay(ctx context.Context, q DaysQuery) (d Days, err error) {
+func (c *Client) NumbersByDay(ctx context.Context, q DaysQuery) (Days, error) {
 	asked := query{}
 	asked.between(q.In)
 	asked.text("zone", q.Zone)
 	asked.text("tag", q.Tag)
 	asked.text("host", q.Host)
-	err = c.get(ctx, "/numbers/days", url.Values(asked), &d)
-	return d, err
+	return get[Days](ctx, c, "/numbers/days", asked)
 }

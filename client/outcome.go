@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/url"
 	"time"
 
 	"freshet/internal/freshet"
@@ -132,7 +131,7 @@ type OutcomeQuery struct {
 }
 
 // Outcomes returns a page of the log of all polls.
-func (c *Client) Outcomes(ctx context.Context, q OutcomeQuery) (page OutcomePage, err error) {
+func (c *Client) Outcomes(ctx context.Context, q OutcomeQuery) (OutcomePage, error) {
 	asked := query{}
 	asked.place("after", q.After)
 	asked.flag("newest", q.Newest)
@@ -141,16 +140,14 @@ func (c *Client) Outcomes(ctx context.Context, q OutcomeQuery) (page OutcomePage
 	if q.Wait > 0 {
 		asked.text("wait", q.Wait.String())
 	}
-	err = c.get(ctx, "/outcomes", url.Values(asked), &page)
-	return page, err
+	return get[OutcomePage](ctx, c, "/outcomes", asked)
 }
 
-// SourceOutcomes returns polls of one source, the newest first, from before a
+// Outcomes returns polls of one source, the newest first, from before a
 // cursor; zero means from the end. A limit of zero means 100.
-func (c *Client) SourceOutcomes(ctx context.Context, id freshet.SourceID, before freshet.Place, limit int) (page OutcomeHistory, err error) {
+func (r Sources) Outcomes(ctx context.Context, id freshet.SourceID, before freshet.Place, limit int) (OutcomeHistory, error) {
 	asked := query{}
 	asked.place("before", before)
 	asked.number("limit", int64(limit))
-	err = c.get(ctx, sourcePath(id, "outcomes"), url.Values(asked), &page)
-	return page, err
+	return get[OutcomeHistory](ctx, r.c, r.sourcePath(id, "outcomes"), asked)
 }

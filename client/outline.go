@@ -1,12 +1,6 @@
 package client
 
-import (
-	"context"
-	"fmt"
-	"net/url"
-
-	"freshet/internal/freshet"
-)
+import ()
 
 // An Outline lists the elements of a version that say something, in the order of the page.
 type Outline struct {
@@ -23,14 +17,4 @@ type OutlineItem struct {
 	Selector string `json:"selector" doc:"CSS that finds this element alone"`
 	Text     string `json:"text" doc:"The beginning of what it says"`
 	Chars    int    `json:"chars" doc:"How much it says, as far as that was looked at"`
-}
-
-// Outline lists the elements of a version; a number of zero means the newest.
-func (c *Client) Outline(ctx context.Context, id freshet.SourceID, number int) (o Outline, err error) {
-	version := "latest"
-	if number > 0 {
-		version = fmt.Sprint(number)
-	}
-	err = c.get(ctx, "/sources/"+url.PathEscape(string(id))+"/versions/"+version+"/outline", nil, &o)
-	return o, err
 }

@@ -41,7 +41,6 @@ type Attention struct {
 }
 
 // Overview returns what a person wants to know first.
-func (c *Client) Overview(ctx context.Context) (o Overview, err error) {
-	err = c.get(ctx, "/overview", nil, &o)
-	return o, err
+func (c *Client) Overview(ctx context.Context) (Overview, error) {
+	return get[Overview](ctx, c, "/overview", nil)
 }

@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"net/http"
-	"net/url"
 	"time"
 
 	"freshet/internal/auth/access"
@@ -108,44 +106,12 @@ type AuditQuery struct {
 	Limit   int
 }
 
-// Tokens returns the tokens that the client may see.
-func (c *Client) Tokens(ctx context.Context) (l TokenList, err error) {
-	l.Items, err = wholeList[Token](ctx, c, "/tokens")
-	return l, err
-}
-
-// AddToken makes a token.
-func (c *Client) AddToken(ctx context.Context, t NewToken) (made MadeToken, err error) {
-	return made, c.call(ctx, http.MethodPost, "/tokens", nil, t, &made)
-}
-
-// RemoveToken makes a token invalid.
-func (c *Client) RemoveToken(ctx context.Context, id string) error {
-	return c.call(ctx, http.MethodDelete, "/tokens/"+url.PathEscape(id), nil, nil, nil)
-}
-
-// Shares returns the share links.
-func (c *Client) Shares(ctx context.Context) (l ShareList, err error) {
-	l.Items, err = wholeList[Share](ctx, c, "/shares")
-	return l, err
-}
-
-// AddShare makes a share link.
-func (c *Client) AddShare(ctx context.Context, s NewShare) (made MadeShare, err error) {
-	return made, c.call(ctx, http.MethodPost, "/shares", nil, s, &made)
-}
-
-// RemoveShare makes a share link invalid.
-func (c *Client) RemoveShare(ctx context.Context, id string) error {
-	return c.call(ctx, http.MethodDelete, "/shares/"+url.PathEscape(id), nil, nil, nil)
-}
-
 // Audit returns part of the audit log.
-func (c *Client) Audit(ctx context.Context, q AuditQuery) (page AuditPage, err error) {
+func (c *Client) Audit(ctx context.Context, q AuditQuery) (AuditPage, error) {
 	asked := query{}
 	asked.number("before", q.Before)
 	asked.text("user", q.User)
 	asked.text("subject", q.Subject)
 	asked.number("limit", int64(q.Limit))
-	return page, c.get(ctx, "/audit", url.Values(asked), &page)
+	return get[AuditPage](ctx, c, "/audit", asked)
 }

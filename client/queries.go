@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"time"
 
 	"freshet/internal/freshet"
@@ -47,6 +45,8 @@ type Query struct {
 	// Revision is how often the query has been written, as its ETag says.
 	Revision int64 `json:"-"`
 }
+
+func (q *Query) setRevision(r int64) { q.Revision = r }
 
 // Waiting is how many matches wait to be told, and for what.
 type Waiting struct {
@@ -129,41 +129,19 @@ type QueryToAdd struct {
 	Backfill string `json:"backfill,omitempty" doc:"Begin with what happened since this time, or length of time before now, such as 30d; 0 means from the beginning. If it is left out, the query begins now"`
 }
 
-// Queries returns all queries.
-func (c *Client) Queries(ctx context.Context) ([]Query, error) {
-	return wholeList[Query](ctx, c, "/queries")
+// Queries are the continuous queries. Removing one removes its matches.
+type Queries struct {
+	endpoint
+	lister[Query]
+	getter[string, Query]
+	adder[QueryToAdd, Query]
+	editor[string, Query]
+	remover[string]
 }
 
-// Query returns one query.
-func (c *Client) Query(ctx context.Context, id string) (q Query, err error) {
-	q.Revision, err = c.callIf(ctx, http.MethodGet, queryPath(id), nil, 0, nil, &q)
-	return q, err
-}
-
-func queryPath(id string) string { return "/queries/" + url.PathEscape(string(id)) }
-
-// AddQuery adds a query.
-func (c *Client) AddQuery(ctx context.Context, q QueryToAdd) (added Query, err error) {
-	err = c.call(ctx, http.MethodPost, "/queries", nil, q, &added)
-	return added, err
-}
-
-// EditQuery changes what a merge patch (RFC 7396) names of a query. If revision is not
-// zero, that is the one that is edited, or the error is an ErrStale.
-func (c *Client) EditQuery(ctx context.Context, id string, revision int64, patch Patch) (edited Query, err error) {
-	_, err = c.callIf(ctx, http.MethodPatch, queryPath(id), nil, revision, patch, &edited)
-	return edited, err
-}
-
-// RemoveQuery removes a query with its matches.
-func (c *Client) RemoveQuery(ctx context.Context, id string) error {
-	return c.call(ctx, http.MethodDelete, queryPath(id), nil, nil, nil)
-}
-
-// TestQuery tries a query on what is stored.
-func (c *Client) TestQuery(ctx context.Context, t QueryTest) (found QueryFinding, err error) {
-	err = c.call(ctx, http.MethodPost, "/queries/test", nil, t, &found)
-	return found, err
+// Test tries a query on what is stored.
+func (r Queries) Test(ctx context.Context, t QueryTest) (QueryFinding, error) {
+	return post[QueryFinding](ctx, r.c, "/queries/test", nil, t)
 }
 
 // A MatchQuery selects part of the log of matches of a query.
@@ -175,7 +153,7 @@ type MatchQuery struct {
 }
 
 // Matches returns part of the log of matches of a query.
-func (c *Client) Matches(ctx context.Context, id string, q MatchQuery) (page MatchPage, err error) {
+func (r Queries) Matches(ctx context.Context, id string, q MatchQuery) (MatchPage, error) {
 	asked := query{}
 	asked.place("after", q.After)
 	asked.number("limit", int64(q.Limit))
@@ -183,6 +161,5 @@ func (c *Client) Matches(ctx context.Context, id string, q MatchQuery) (page Mat
 	if q.Wait > 0 {
 		asked.text("wait", q.Wait.String())
 	}
-	err = c.get(ctx, queryPath(id)+"/matches", url.Values(asked), &page)
-	return page, err
+	return get[MatchPage](ctx, r.c, r.at(id, "matches"), asked)
 }

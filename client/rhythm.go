@@ -38,9 +38,8 @@ type RhythmBin struct {
 }
 
 // Rhythm returns what was learnt of when a source changes.
-func (c *Client) Rhythm(ctx context.Context, id freshet.SourceID) (r Rhythm, err error) {
-	err = c.get(ctx, sourcePath(id, "rhythm"), nil, &r)
-	return r, err
+func (r Sources) Rhythm(ctx context.Context, id freshet.SourceID) (Rhythm, error) {
+	return get[Rhythm](ctx, r.c, r.sourcePath(id, "rhythm"), nil)
 }
 
 // In returns the week in a time zone: changes expected in each hour of seven days from

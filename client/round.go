@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 
 	"freshet/internal/freshet"
 )
@@ -34,18 +32,16 @@ type RoundQuery struct {
 	Spare bool   // skip sources that failed or were polled a moment ago, or that their servers say are fresh
 }
 
-// Round asks for a poll of every source that is not paused. It does not wait for them.
-func (c *Client) Round(ctx context.Context, q RoundQuery) (r Round, err error) {
+// RequestPolls asks for a poll of every source that is not paused. It does not wait for them.
+func (c *Client) RequestPolls(ctx context.Context, q RoundQuery) (Round, error) {
 	asked := query{}
 	asked.text("tag", q.Tag)
 	asked.flag("now", q.Now)
 	asked.flag("spare", q.Spare)
-	err = c.call(ctx, http.MethodPost, "/polls", url.Values(asked), nil, &r)
-	return r, err
+	return post[Round](ctx, c, "/polls", asked, nil)
 }
 
-// Wanted returns the polls that somebody asked for and that have not been made yet.
-func (c *Client) Wanted(ctx context.Context) (w Wanted, err error) {
-	w.Items, err = wholeList[Held](ctx, c, "/polls")
-	return w, err
+// RequestedPolls returns the polls that users have requested and that have not been made yet.
+func (c *Client) RequestedPolls(ctx context.Context) ([]Held, error) {
+	return listAll[Held](ctx, c, "/polls")
 }

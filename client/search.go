@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/url"
 	"time"
 
 	"freshet/internal/freshet"
@@ -59,7 +58,7 @@ type SearchQuery struct {
 }
 
 // Search returns what versions say, now and in the past.
-func (c *Client) Search(ctx context.Context, q SearchQuery) (page SearchPage, err error) {
+func (c *Client) Search(ctx context.Context, q SearchQuery) (SearchPage, error) {
 	asked := query{"q": {q.Words}}
 	asked.text("source", string(q.Source))
 	asked.text("site", string(q.Site))
@@ -71,6 +70,5 @@ func (c *Client) Search(ctx context.Context, q SearchQuery) (page SearchPage, er
 	asked.text("sort", string(q.Order))
 	asked.number("offset", int64(q.Offset))
 	asked.number("limit", int64(q.Limit))
-	err = c.get(ctx, "/search", url.Values(asked), &page)
-	return page, err
+	return get[SearchPage](ctx, c, "/search", asked)
 }

@@ -1,8 +1,6 @@
 package client
 
 import (
-	"context"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -44,16 +42,6 @@ type NewPassword struct {
 	New string `json:"new" minLength:"8" maxLength:"1024"`
 }
 
-// Session returns who the client is to the API.
-func (c *Client) Session(ctx context.Context) (s Session, err error) {
-	return s, c.get(ctx, "/session", nil, &s)
-}
-
-// SetPassword changes the password of the user that the client is.
-func (c *Client) SetPassword(ctx context.Context, p NewPassword) error {
-	return c.call(ctx, http.MethodPut, "/session/password", nil, p, nil)
-}
-
 // A User is somebody who may use the API.
 type User struct {
 	Name     string      `json:"name"`
@@ -84,24 +72,3 @@ type UserList struct {
 }
 
 func userPath(name string) string { return "/users/" + url.PathEscape(name) }
-
-// Users returns all users.
-func (c *Client) Users(ctx context.Context) (l UserList, err error) {
-	l.Items, err = wholeList[User](ctx, c, "/users")
-	return l, err
-}
-
-// AddUser adds a user.
-func (c *Client) AddUser(ctx context.Context, u NewUser) (added User, err error) {
-	return added, c.call(ctx, http.MethodPost, "/users", nil, u, &added)
-}
-
-// EditUser changes a user.
-func (c *Client) EditUser(ctx context.Context, name string, e UserEdit) (edited User, err error) {
-	return edited, c.call(ctx, http.MethodPatch, userPath(name), nil, e, &edited)
-}
-
-// RemoveUser removes a user with all sessions, tokens and share links.
-func (c *Client) RemoveUser(ctx context.Context, name string) error {
-	return c.call(ctx, http.MethodDelete, userPath(name), nil, nil, nil)
-}

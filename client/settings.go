@@ -60,14 +60,13 @@ type SettingsEdit struct {
 }
 
 // Settings returns what can be set while the daemon runs.
-func (c *Client) Settings(ctx context.Context) (s Settings, err error) {
-	err = c.get(ctx, "/settings", nil, &s)
-	return s, err
+func (c *Client) Settings(ctx context.Context) (Settings, error) {
+	return get[Settings](ctx, c, "/settings", nil)
 }
 
 // EditSettings changes settings; they hold at once and after a restart. It returns them as
 // they are then. With DryRun nothing is changed, and the Effect says what would be.
 func (c *Client) EditSettings(ctx context.Context, edit SettingsEdit) (s Settings, err error) {
-	err = c.call(ctx, http.MethodPatch, "/settings", nil, edit, &s)
+	err = c.Call(ctx, http.MethodPatch, "/settings", nil, edit, &s)
 	return s, err
 }

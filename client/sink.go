@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"freshet/internal/freshet"
@@ -167,91 +166,56 @@ type AttemptList struct {
 	Next  string    `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
-// Sinks returns all sinks.
-func (c *Client) Sinks(ctx context.Context) (list SinkList, err error) {
-	list.Items, err = wholeList[SinkInfo](ctx, c, "/sinks")
-	return list, err
+// Sinks are the receivers of changes and matches. Removing one removes its pending deliveries.
+type Sinks struct {
+	endpoint
+	lister[SinkInfo]
+	getter[string, SinkInfo]
+	editor[string, SinkInfo]
+	remover[string]
 }
 
-// SinkKinds returns the kinds of sink and their settings.
-func (c *Client) SinkKinds(ctx context.Context) (list SinkKindList, err error) {
-	err = c.get(ctx, "/sinks-kinds", nil, &list)
-	return list, err
-}
-
-// Sink returns one sink.
-func (c *Client) Sink(ctx context.Context, name string) (s SinkInfo, err error) {
-	err = c.get(ctx, sinkPath(name), nil, &s)
-	return s, err
-}
-
-// AddSink adds a sink. There must be none of its name.
-func (c *Client) AddSink(ctx context.Context, name string, s NewSink) (added SinkInfo, err error) {
-	err = c.call(ctx, http.MethodPut, sinkPath(name), url.Values{"new": {"true"}}, s, &added)
+// Add adds a sink. There must be none of its name.
+func (r Sinks) Add(ctx context.Context, name string, s NewSink) (added SinkInfo, err error) {
+	err = r.c.Call(ctx, http.MethodPut, r.at(name), url.Values{"new": {"true"}}, s, &added)
 	return added, err
 }
 
-// EditSink changes parts of a sink, as a JSON merge patch says. If revision is not zero the
-// sink must still have it.
-func (c *Client) EditSink(ctx context.Context, name string, patch Patch, revision int64) (s SinkInfo, err error) {
-	_, err = c.callIf(ctx, http.MethodPatch, sinkPath(name), nil, revision, patch, &s)
-	return s, err
-}
-
-// RemoveSink removes a sink with everything that waits for it.
-func (c *Client) RemoveSink(ctx context.Context, name string) error {
-	return c.call(ctx, http.MethodDelete, sinkPath(name), nil, nil, nil)
-}
-
-// TestSink makes the message that tells of a sample or, if at is set, of a change, and
+// Test makes the message that tells of a sample or, if at is set, of a change, and
 // sends it unless it is only to be looked at.
-func (c *Client) TestSink(ctx context.Context, name string, at freshet.Place, preview bool) (t SinkTrial, err error) {
+func (r Sinks) Test(ctx context.Context, name string, at freshet.Place, preview bool) (SinkTrial, error) {
 	q := query{}
 	q.place("change", at)
 	q.flag("preview", preview)
-	err = c.call(ctx, http.MethodPost, sinkPath(name)+"/test", url.Values(q), nil, &t)
-	return t, err
+	return post[SinkTrial](ctx, r.c, r.at(name, "test"), q, nil)
 }
 
-// PreviewSink makes the message that a sink would be sent which has not been added.
-func (c *Client) PreviewSink(ctx context.Context, s NewSink) (t SinkTrial, err error) {
-	err = c.call(ctx, http.MethodPost, "/sinks-preview", nil, s, &t)
-	return t, err
+// Preview makes the message that a sink would be sent which has not been added.
+func (r Sinks) Preview(ctx context.Context, s NewSink) (SinkTrial, error) {
+	return post[SinkTrial](ctx, r.c, "/sinks-preview", nil, s)
 }
 
-// Letters returns a page of what a sink has given up. Zero for limit means 100.
-func (c *Client) Letters(ctx context.Context, name, after string, limit int) (page LetterPage, err error) {
+// DeadLetters returns a page of what a sink has given up. Zero for limit means 100.
+func (r Sinks) DeadLetters(ctx context.Context, name, after string, limit int) (LetterPage, error) {
 	q := query{}
 	q.text("after", after)
 	q.number("limit", int64(limit))
-	err = c.get(ctx, sinkPath(name)+"/letters", url.Values(q), &page)
-	return page, err
+	return get[LetterPage](ctx, r.c, r.at(name, "letters"), q)
 }
 
-// Owed returns what a sink waits for, the next to be tried first. Zero for limit means 100.
-func (c *Client) Owed(ctx context.Context, name string, limit int) (list OwedList, err error) {
+// Pending returns what a sink waits for, the next to be tried first. Zero for limit means 100.
+func (r Sinks) Pending(ctx context.Context, name string, limit int) (OwedList, error) {
 	q := query{}
 	q.number("limit", int64(limit))
-	err = c.get(ctx, sinkPath(name)+"/owed", url.Values(q), &list)
-	return list, err
+	return get[OwedList](ctx, r.c, r.at(name, "owed"), q)
 }
 
 // Attempts returns the last attempts at telling a sink, the newest first.
-func (c *Client) Attempts(ctx context.Context, name string) (list AttemptList, err error) {
-	list.Items, err = wholeList[Attempt](ctx, c, sinkPath(name)+"/attempts")
-	return list, err
+func (r Sinks) Attempts(ctx context.Context, name string) ([]Attempt, error) {
+	return listAll[Attempt](ctx, r.c, r.at(name, "attempts"))
 }
 
-// ReplaySink has a sink deliver again.
-func (c *Client) ReplaySink(ctx context.Context, name string, r SinkReplay) (done SinkReplayed, err error) {
-	err = c.call(ctx, http.MethodPost, sinkPath(name)+"/replay", nil, r, &done)
-	return done, err
-}
-
-// sinkPath returns the path of a sink in the API.
-func sinkPath(name string) string {
-	if strings.Trim(name, ".") == "" { // what a path would fold
-		return "/sinks/" + strings.Repeat("%2E", len(name))
-	}
-	return "/sinks/" + url.PathEscape(name)
+// Replay has a sink deliver again.
+func (r Sinks) Replay(ctx context.Context, name string, what SinkReplay) (SinkReplayed, error) {
+	return post[SinkReplayed](ctx, r.c, r.at(name, "replay"), nil, what)
 }

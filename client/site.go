@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/url"
 	"time"
 
 	"freshet/internal/freshet"
@@ -101,15 +100,11 @@ type PageOfPages struct {
 	Next  *string    `json:"next" doc:"Pass this as after to get the next page; null on the last page"`
 }
 
-// Site returns what is known of a site.
-func (c *Client) Site(ctx context.Context, id freshet.SourceID) (s Site, err error) {
-	err = c.get(ctx, "/sites/"+url.PathEscape(string(id)), nil, &s)
-	return s, err
-}
-
-// Sites returns what is known of all sites.
-func (c *Client) Sites(ctx context.Context) (all []Site, err error) {
-	return wholeList[Site](ctx, c, "/sites")
+// Sites are the sources that stand for whole sites.
+type Sites struct {
+	endpoint
+	lister[Site]
+	getter[freshet.SourceID, Site]
 }
 
 // A SitePageQuery selects pages of a site. Its zero value selects all.
@@ -119,8 +114,8 @@ type SitePageQuery struct {
 	Limit        int             // at most so many; zero means all
 }
 
-// SitePages calls each with the pages of a site that a query selects.
-func (c *Client) SitePages(ctx context.Context, id freshet.SourceID, q SitePageQuery, each func(SitePage) error) error {
+// Pages calls each with the pages of a site that a query selects.
+func (r Sites) Pages(ctx context.Context, id freshet.SourceID, q SitePageQuery, each func(SitePage) error) error {
 	asked := query{}
 	asked.text("state", string(q.State))
 	if !q.ChangedSince.IsZero() {
@@ -132,8 +127,8 @@ func (c *Client) SitePages(ctx context.Context, id freshet.SourceID, q SitePageQ
 			limit = min(limit, q.Limit-n)
 		}
 		asked.number("limit", int64(limit))
-		var page PageOfPages
-		if err := c.get(ctx, "/sites/"+url.PathEscape(string(id))+"/pages", url.Values(asked), &page); err != nil {
+		page, err := get[PageOfPages](ctx, r.c, r.at(string(id), "pages"), asked)
+		if err != nil {
 			return err
 		}
 		for _, p := range page.Items {

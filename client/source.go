@@ -30,6 +30,8 @@ type Source struct {
 	Revision int64 `json:"-"`
 }
 
+func (s *Source) setRevision(r int64) { s.Revision = r }
+
 // An Earlier is a source that was removed, and whose history is kept.
 type Earlier struct {
 	ID      freshet.SourceID `json:"id"`
@@ -191,8 +193,3 @@ func decoded[T any](v any) (as T) {
 	}
 	return as
 }
-
-// A Patch is a JSON merge patch (RFC 7396) of a definition: what it names is set, nil sets
-// a field back to its default, and everything else stays. Parts of a field are patched
-// alike.
-type Patch map[string]any

@@ -43,8 +43,21 @@ type SourceQuery struct {
 	Of      freshet.SourceID // only pages of this site
 }
 
-// Sources returns the sources that a query selects, in the order that it asks for.
-func (c *Client) Sources(ctx context.Context, q SourceQuery) (all []Source, err error) {
+// Sources are what a daemon watches.
+type Sources struct {
+	endpoint
+	getter[freshet.SourceID, Source]
+	adder[NewSource, Source]
+	editor[freshet.SourceID, Source]
+}
+
+// sourcePath returns the path of a source in the API, or of a part of it.
+func (r Sources) sourcePath(id freshet.SourceID, below ...string) string {
+	return r.at(string(id), below...)
+}
+
+// List returns the sources that a query selects, in the order that it asks for.
+func (r Sources) List(ctx context.Context, q SourceQuery) (all []Source, err error) {
 	asked := query{}
 	asked.text("tag", q.Tag)
 	asked.text("q", q.Text)
@@ -70,8 +83,8 @@ func (c *Client) Sources(ctx context.Context, q SourceQuery) (all []Source, err 
 			limit = min(limit, q.Limit-len(all))
 		}
 		asked["limit"] = []string{strconv.Itoa(limit)}
-		var page SourcePage
-		if err := c.get(ctx, "/sources", url.Values(asked), &page); err != nil {
+		page, err := get[SourcePage](ctx, r.c, "/sources", asked)
+		if err != nil {
 			return nil, err
 		}
 		all = append(all, page.Items...)
@@ -125,82 +138,45 @@ func (q SourceQuery) sort(all []Source) error {
 	return nil
 }
 
-// Source returns a source by its id.
-func (c *Client) Source(ctx context.Context, id freshet.SourceID) (s Source, err error) {
-	s.Revision, err = c.callIf(ctx, http.MethodGet, sourcePath(id), nil, 0, nil, &s)
-	return s, err
-}
-
-// RemovedSource returns a source by its id that is no longer watched and whose
+// GetRemoved returns a source by its id that is no longer watched and whose
 // history is kept.
-func (c *Client) RemovedSource(ctx context.Context, id freshet.SourceID) (s Source, err error) {
-	err = c.get(ctx, sourcePath(id), url.Values{"removed": {"true"}}, &s)
-	return s, err
+func (r Sources) GetRemoved(ctx context.Context, id freshet.SourceID) (Source, error) {
+	return get[Source](ctx, r.c, r.sourcePath(id), query{"removed": {"true"}})
 }
 
 // Reveal returns a source by its id, watched or removed, with its whole URL.
-func (c *Client) Reveal(ctx context.Context, id freshet.SourceID) (s Source, err error) {
-	s.Revision, err = c.callIf(ctx, http.MethodGet, sourcePath(id), url.Values{"reveal": {"true"}}, 0, nil, &s)
+func (r Sources) Reveal(ctx context.Context, id freshet.SourceID) (Source, error) {
+	s, err := fetch[Source](ctx, r.c, http.MethodGet, r.sourcePath(id), query{"reveal": {"true"}}, 0, nil)
 	if errors.Is(err, freshet.ErrNotFound) {
-		removed := c.get(ctx, sourcePath(id), url.Values{"reveal": {"true"}, "removed": {"true"}}, &s)
-		if !errors.Is(removed, freshet.ErrNotFound) {
-			err = removed
+		removed, missing := get[Source](ctx, r.c, r.sourcePath(id), query{"reveal": {"true"}, "removed": {"true"}})
+		if !errors.Is(missing, freshet.ErrNotFound) {
+			return removed, missing
 		}
 	}
 	return s, err
 }
 
-// Add watches a source and returns it as it was taken on.
-func (c *Client) Add(ctx context.Context, n NewSource) (s Source, err error) {
-	s.Revision, err = c.callIf(ctx, http.MethodPost, "/sources", nil, 0, n, &s)
-	return s, err
-}
-
-// Edit patches the definition of a source, and returns the source as it is then.
-func (c *Client) Edit(ctx context.Context, id freshet.SourceID, patch Patch) (s Source, err error) {
-	return c.EditIf(ctx, id, 0, patch)
-}
-
-// EditIf is Edit if the source still has a revision. Otherwise the error is a
-// freshet.ErrStale. A revision of zero is any.
-func (c *Client) EditIf(ctx context.Context, id freshet.SourceID, revision int64, patch Patch) (s Source, err error) {
-	s.Revision, err = c.callIf(ctx, http.MethodPatch, sourcePath(id), nil, revision, patch, &s)
-	return s, err
-}
-
 // Remove stops watching a source. With purge all of its history is deleted,
 // too.
-func (c *Client) Remove(ctx context.Context, id freshet.SourceID, purge bool) error {
-	return c.RemoveIf(ctx, id, 0, purge)
-}
-
-// RemoveIf is Remove if the source has a revision still. Otherwise the error is
-// a freshet.ErrStale. A revision of zero is any.
-func (c *Client) RemoveIf(ctx context.Context, id freshet.SourceID, revision int64, purge bool) error {
+func (r Sources) Remove(ctx context.Context, id freshet.SourceID, purge bool) error {
 	q := query{}
 	q.flag("purge", purge)
-	_, err := c.callIf(ctx, http.MethodDelete, sourcePath(id), url.Values(q), revision, nil, nil)
-	return err
+	return r.c.Call(ctx, http.MethodDelete, r.sourcePath(id), url.Values(q), nil, nil)
 }
 
 // Confirm accepts the version of a source that is held as suspect, whichever it is if
 // the number is zero, and returns the change that it is reported as.
-func (c *Client) Confirm(ctx context.Context, id freshet.SourceID, number int) (change Change, err error) {
+func (r Sources) Confirm(ctx context.Context, id freshet.SourceID, number int) (Change, error) {
 	q := query{}
 	q.number("version", int64(number))
-	err = c.call(ctx, http.MethodPost, sourcePath(id, "confirm"), url.Values(q), nil, &change)
-	return change, err
+	return post[Change](ctx, r.c, r.sourcePath(id, "confirm"), q, nil)
 }
 
 // Poll asks for a poll of a source, to be made as soon as the budget and its
-// host allow, and waits for its outcome. A wait of zero only asks.
-func (c *Client) Poll(ctx context.Context, id freshet.SourceID, wait time.Duration) (a PollAnswer, err error) {
-	err = c.call(ctx, http.MethodPost, sourcePath(id, "poll"), url.Values{"wait": {wait.String()}}, nil, &a)
-	return a, err
-}
-
-// PollNow is Poll without regard to the source's min_gap.
-func (c *Client) PollNow(ctx context.Context, id freshet.SourceID, wait time.Duration) (a PollAnswer, err error) {
-	err = c.call(ctx, http.MethodPost, sourcePath(id, "poll"), url.Values{"wait": {wait.String()}, "now": {"true"}}, nil, &a)
-	return a, err
+// host allow, and waits for its outcome. A wait of zero only asks. With now the poll does
+// not wait for the source's min_gap.
+func (r Sources) Poll(ctx context.Context, id freshet.SourceID, wait time.Duration, now bool) (PollAnswer, error) {
+	q := query{"wait": {wait.String()}}
+	q.flag("now", now)
+	return post[PollAnswer](ctx, r.c, r.sourcePath(id, "poll"), q, nil)
 }

@@ -44,9 +44,8 @@ type Browser struct {
 }
 
 // Browser returns what pages are rendered with.
-func (c *Client) Browser(ctx context.Context) (b Browser, err error) {
-	err = c.get(ctx, "/browser", nil, &b)
-	return b, err
+func (c *Client) Browser(ctx context.Context) (Browser, error) {
+	return get[Browser](ctx, c, "/browser", nil)
 }
 
 // Limits keep the polls of a source and of a host apart.
@@ -78,13 +77,12 @@ type Loading struct {
 }
 
 // Status returns how the program is doing.
-func (c *Client) Status(ctx context.Context) (s Status, err error) {
-	err = c.get(ctx, "/status", nil, &s)
-	return s, err
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	return get[Status](ctx, c, "/status", nil)
 }
 
 // Reload has the daemon read its configuration file again. If anything is wrong
 // with it, all stays as it was.
 func (c *Client) Reload(ctx context.Context) error {
-	return c.call(ctx, http.MethodPost, "/reload", nil, nil, nil)
+	return c.Call(ctx, http.MethodPost, "/reload", nil, nil, nil)
 }

@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/url"
 	"time"
 
 	"freshet/internal/freshet"
@@ -56,20 +54,19 @@ type TaughtTimes struct {
 	Next  string                `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
-// Teach tells when a source changed, by what somebody knows from elsewhere. What was told
-// before counts once.
-func (c *Client) Teach(ctx context.Context, id freshet.SourceID, times []imported.UpdateTime) (l Lesson, err error) {
-	err = c.call(ctx, http.MethodPost, sourcePath(id, "taught"), nil, TimesToTeach{times}, &l)
-	return l, err
+// ImportTimes imports when a source changed, as known from elsewhere. A time that was
+// imported before counts once.
+func (r Sources) ImportTimes(ctx context.Context, id freshet.SourceID, times []imported.UpdateTime) (Lesson, error) {
+	return post[Lesson](ctx, r.c, r.sourcePath(id, "taught"), nil, TimesToTeach{times})
 }
 
-// Taught returns all update times that were told of a source.
-func (c *Client) Taught(ctx context.Context, id freshet.SourceID) (t TaughtTimes, err error) {
+// ImportedTimes returns all imported update times of a source.
+func (r Sources) ImportedTimes(ctx context.Context, id freshet.SourceID) (t TaughtTimes, err error) {
 	for after := ""; ; {
-		var page TaughtTimes
 		asked := query{}
 		asked.text("after", after)
-		if err := c.get(ctx, sourcePath(id, "taught"), url.Values(asked), &page); err != nil {
+		page, err := get[TaughtTimes](ctx, r.c, r.sourcePath(id, "taught"), asked)
+		if err != nil {
 			return t, err
 		}
 		t.Times = append(t.Times, page.Times...)

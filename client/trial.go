@@ -1,9 +1,6 @@
 package client
 
 import (
-	"context"
-	"net/http"
-	"net/url"
 	"time"
 
 	"freshet/internal/freshet"
@@ -63,19 +60,4 @@ type Suggestion struct {
 	Text    string         `json:"text,omitempty" doc:"What would be compared, from its beginning"`
 	Count   int            `json:"count,omitempty" doc:"Items"`
 	Fields  freshet.Fields `json:"fields,omitempty"`
-}
-
-// TestSource reads the last capture of a source, and so many stored versions, as an edit
-// would have it.
-func (c *Client) TestSource(ctx context.Context, id freshet.SourceID, edit map[string]any, history int) (t SourceTrial, err error) {
-	asked := query{}
-	asked.number("history", int64(history))
-	err = c.call(ctx, http.MethodPost, sourcePath(id, "test"), url.Values(asked), edit, &t)
-	return t, err
-}
-
-// Suggestions proposes ways to read a source.
-func (c *Client) Suggestions(ctx context.Context, id freshet.SourceID) (s Suggestions, err error) {
-	err = c.get(ctx, sourcePath(id, "suggestions"), nil, &s)
-	return s, err
 }

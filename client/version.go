@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -33,17 +32,11 @@ type VersionPage struct {
 	Next  *int      `json:"next" doc:"Pass this as before to get older versions; null if there are none"`
 }
 
-// Versions returns the newest versions of a source, the newest first. A limit of
-// zero means all.
-func (c *Client) Versions(ctx context.Context, id freshet.SourceID, limit int) ([]Version, error) {
-	return c.VersionsIn(ctx, id, freshet.Between{}, limit)
-}
-
 // VersionAt returns the version that a source had at a time, as far as polls had seen it
 // by then.
-func (c *Client) VersionAt(ctx context.Context, id freshet.SourceID, at time.Time) (v Version, err error) {
-	var got VersionPage
-	if err := c.get(ctx, sourcePath(id, "versions"), url.Values{"at": {at.UTC().Format(time.RFC3339Nano)}}, &got); err != nil {
+func (r Sources) VersionAt(ctx context.Context, id freshet.SourceID, at time.Time) (v Version, err error) {
+	got, err := get[VersionPage](ctx, r.c, r.sourcePath(id, "versions"), query{"at": {at.UTC().Format(time.RFC3339Nano)}})
+	if err != nil {
 		return v, err
 	}
 	if len(got.Items) != 1 {
@@ -52,8 +45,9 @@ func (c *Client) VersionAt(ctx context.Context, id freshet.SourceID, at time.Tim
 	return got.Items[0], nil
 }
 
-// VersionsIn is Versions, of those that were first seen in a span of time.
-func (c *Client) VersionsIn(ctx context.Context, id freshet.SourceID, in freshet.Between, limit int) ([]Version, error) {
+// Versions returns the newest versions of a source that were first seen in a span of time,
+// the newest first. A limit of zero means all.
+func (r Sources) Versions(ctx context.Context, id freshet.SourceID, in freshet.Between, limit int) ([]Version, error) {
 	found, asked := []Version{}, query{}
 	asked.between(in)
 	for {
@@ -62,8 +56,8 @@ func (c *Client) VersionsIn(ctx context.Context, id freshet.SourceID, in freshet
 			page = min(page, limit-len(found))
 		}
 		asked["limit"] = []string{strconv.Itoa(page)}
-		var got VersionPage
-		if err := c.get(ctx, sourcePath(id, "versions"), url.Values(asked), &got); err != nil {
+		got, err := get[VersionPage](ctx, r.c, r.sourcePath(id, "versions"), asked)
+		if err != nil {
 			return nil, err
 		}
 		found = append(found, got.Items...)
@@ -76,30 +70,30 @@ func (c *Client) VersionsIn(ctx context.Context, id freshet.SourceID, in freshet
 
 // Version returns a version by its number. Zero means the newest, here and in
 // Text, Raw and Screenshot.
-func (c *Client) Version(ctx context.Context, id freshet.SourceID, number int) (v Version, err error) {
-	err = c.get(ctx, versionPath(id, number), nil, &v)
-	return v, err
+func (r Sources) Version(ctx context.Context, id freshet.SourceID, number int) (Version, error) {
+	return get[Version](ctx, r.c, r.version(id, number), nil)
 }
 
 // Text returns the text of a version, as it was extracted and compared.
-func (c *Client) Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
-	return c.bytes(ctx, versionPath(id, number, "text"), nil)
+func (r Sources) Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
+	return r.c.bytes(ctx, r.version(id, number, "text"), nil)
 }
 
 // Raw returns the response body that a version was extracted from.
-func (c *Client) Raw(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
-	return c.bytes(ctx, versionPath(id, number, "raw"), nil)
+func (r Sources) Raw(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
+	return r.c.bytes(ctx, r.version(id, number, "raw"), nil)
 }
 
 // Screenshot returns the picture that was taken of a version, in PNG.
-func (c *Client) Screenshot(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
-	return c.bytes(ctx, versionPath(id, number, "screenshot"), nil)
+func (r Sources) Screenshot(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
+	return r.c.bytes(ctx, r.version(id, number, "screenshot"), nil)
 }
 
-func versionPath(id freshet.SourceID, number int, below ...string) string {
+// version returns the path of a version, or of a part of it.
+func (r Sources) version(id freshet.SourceID, number int, below ...string) string {
 	name := "latest"
 	if number != 0 {
 		name = strconv.Itoa(number)
 	}
-	return sourcePath(id, append([]string{"versions", name}, below...)...)
+	return r.sourcePath(id, append([]string{"versions", name}, below...)...)
 }

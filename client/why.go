@@ -86,7 +86,6 @@ type Hold struct {
 }
 
 // Why explains the next poll of a source. Only a daemon at work can.
-func (c *Client) Why(ctx context.Context, id freshet.SourceID) (w Why, err error) {
-	err = c.get(ctx, sourcePath(id, "why"), nil, &w)
-	return w, err
+func (r Sources) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
+	return get[Why](ctx, r.c, r.sourcePath(id, "why"), nil)
 }

@@ -21,12 +21,12 @@ func TestBringAList(t *testing.T) {
 	b.clean("a plan")
 	b.accessible("a plan")
 	b.shot("import")
-	if all, err := r.api.Sources(t.Context(), client.SourceQuery{}); err != nil || len(all) != 1 {
+	if all, err := r.api.Sources.List(t.Context(), client.SourceQuery{}); err != nil || len(all) != 1 {
 		t.Fatalf("%d sources are watched before anybody said so, %v", len(all), err)
 	}
 	b.click("Watch 1 page")
 	b.await("document.body.textContent.includes('1 source added, 1 watched already, 1 could not be added')")
-	all, err := r.api.Sources(t.Context(), client.SourceQuery{Tag: "brought"})
+	all, err := r.api.Sources.List(t.Context(), client.SourceQuery{Tag: "brought"})
 	if err != nil || len(all) != 1 || all[0].Name != "New one" || len(all[0].Read) != 1 {
 		t.Errorf("brought were %+v, %v", all, err)
 	}

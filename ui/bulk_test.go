@@ -21,7 +21,7 @@ func TestBulk(t *testing.T) {
 		}
 	}
 	level := func() string {
-		s, err := r.api.Source(t.Context(), "board1")
+		s, err := r.api.Sources.Get(t.Context(), "board1")
 		if err != nil {
 			t.Fatal(err)
 		}

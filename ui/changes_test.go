@@ -74,7 +74,7 @@ func TestAllPolls(t *testing.T) {
 	for range 120 {
 		r.poll("page")
 	}
-	log, err := r.api.SourceOutcomes(t.Context(), "page", freshet.Place{}, 1000)
+	log, err := r.api.Sources.Outcomes(t.Context(), "page", freshet.Place{}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

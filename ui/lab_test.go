@@ -86,7 +86,7 @@ func TestLabQueue(t *testing.T) {
 	b.resize(1440, 1000, "light")
 	state := func(id string) client.LabState {
 		t.Helper()
-		run, err := r.api.LabRun(t.Context(), id)
+		run, err := r.api.LabRuns.Get(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}

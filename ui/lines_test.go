@@ -75,15 +75,15 @@ func TestActionsAsLines(t *testing.T) {
 func TestPeopleAsLines(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
 	r.furnish()
-	if _, err := r.api.AddUser(t.Context(), client.NewUser{Name: "ada", Role: access.Admin, Password: "correct horse"}); err != nil {
+	if _, err := r.api.Users.Add(t.Context(), client.NewUser{Name: "ada", Role: access.Admin, Password: "correct horse"}); err != nil {
 		t.Fatal(err)
 	}
 	r.asOwner()
-	token, err := r.api.AddToken(t.Context(), client.NewToken{Name: "it's; rm -rf $HOME", Scopes: []access.Right{access.Read}})
+	token, err := r.api.Tokens.Add(t.Context(), client.NewToken{Name: "it's; rm -rf $HOME", Scopes: []access.Right{access.Read}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	share, err := r.api.AddShare(t.Context(), client.NewShare{Source: "board1"})
+	share, err := r.api.Shares.Add(t.Context(), client.NewShare{Source: "board1"})
 	if err != nil {
 		t.Fatal(err)
 	}

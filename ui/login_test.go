@@ -60,7 +60,7 @@ func TestLogin(t *testing.T) {
 
 	b.visit("/sources/board0/settings", "document.querySelector('input.input')")
 	b.fill("Name", "a draft")
-	if _, err := r.api.EditUser(t.Context(), "ada", client.UserEdit{Password: "another horse"}); err != nil {
+	if _, err := r.api.Users.Edit(t.Context(), "ada", client.Patch{"password": "another horse"}, 0); err != nil {
 		t.Fatal(err)
 	}
 	b.click("Save")
@@ -93,8 +93,8 @@ func TestLogin(t *testing.T) {
 
 	b.click("Log out")
 	b.await("location.pathname == '/login' && document.querySelector('h1')?.textContent == 'Log in'")
-	users, err := r.api.Users(t.Context())
-	if err != nil || len(users.Items) != 1 || users.Items[0].Role != access.Admin {
+	users, err := r.api.Users.List(t.Context())
+	if err != nil || len(users) != 1 || users[0].Role != access.Admin {
 		t.Errorf("the users are %+v, %v", users, err)
 	}
 }

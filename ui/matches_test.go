@@ -17,7 +17,7 @@ func TestBrowserFollowsAQuery(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
 	r.web.PutHTML("/page", "<p>one</p>")
 	r.watch(client.NewSource{ID: "page", URL: r.web.URL + "/page"})
-	if _, err := r.api.AddQuery(t.Context(), client.QueryToAdd{NewQuery: client.NewQuery{Name: "any"}}); err != nil {
+	if _, err := r.api.Queries.Add(t.Context(), client.QueryToAdd{NewQuery: client.NewQuery{Name: "any"}}); err != nil {
 		t.Fatal(err)
 	}
 	b := r.tab(800, 600, "light")
@@ -60,14 +60,14 @@ func TestBrowserFollowsAQuery(t *testing.T) {
 func (r *rig) matched(query string, n int) []client.Match {
 	r.Helper()
 	for {
-		page, err := r.api.Matches(r.Context(), query, client.MatchQuery{})
+		page, err := r.api.Queries.Matches(r.Context(), query, client.MatchQuery{})
 		if err != nil {
 			r.Fatal(err)
 		}
 		if len(page.Items) >= n {
 			return page.Items
 		}
-		if _, err := r.api.Matches(r.Context(), query, client.MatchQuery{After: page.Next, Wait: 10 * time.Second}); err != nil {
+		if _, err := r.api.Queries.Matches(r.Context(), query, client.MatchQuery{After: page.Next, Wait: 10 * time.Second}); err != nil {
 			r.Fatal(err)
 		}
 	}

@@ -31,10 +31,10 @@ func (r *rig) furnish() {
 		}
 	}
 	r.watch(client.NewSource{ID: "broken", URL: r.web.URL + "/none", Name: "A page that is not there"})
-	if _, err := r.api.AddSink(r.Context(), "held", client.NewSink{Kind: "json", URL: r.web.URL + "/in", Tags: []string{"nobody"}, Paused: true}); err != nil {
+	if _, err := r.api.Sinks.Add(r.Context(), "held", client.NewSink{Kind: "json", URL: r.web.URL + "/in", Tags: []string{"nobody"}, Paused: true}); err != nil {
 		r.Fatal(err)
 	}
-	if _, err := r.api.AddQuery(r.Context(), client.QueryToAdd{NewQuery: client.NewQuery{ID: "dearer", Name: "Dearer", When: "now.price > before.price"}, Backfill: "0"}); err != nil {
+	if _, err := r.api.Queries.Add(r.Context(), client.QueryToAdd{NewQuery: client.NewQuery{ID: "dearer", Name: "Dearer", When: "now.price > before.price"}, Backfill: "0"}); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -107,12 +107,12 @@ func TestNothingCapturedRuns(t *testing.T) {
 	r.watch(client.NewSource{ID: "evil", URL: r.web.URL + "/evil?" + strings.ReplaceAll(evil, " ", "%20"), Name: evil, Tags: []string{"<script>canary()</script>"},
 		Extract: map[string]any{"price": map[string]any{"css": ".price"}}})
 	r.change("/evil", "evil", strings.ReplaceAll(page(2), evil, evil+" again"))
-	if _, err := r.api.AddQuery(r.Context(), client.QueryToAdd{NewQuery: client.NewQuery{ID: "q", Name: evil, Value: "text"}, Backfill: "0"}); err != nil {
+	if _, err := r.api.Queries.Add(r.Context(), client.QueryToAdd{NewQuery: client.NewQuery{ID: "q", Name: evil, Value: "text"}, Backfill: "0"}); err != nil {
 		t.Fatal(err)
 	}
 	chat := r.receiver()
 	chat.status.Store(400)
-	if _, err := r.api.AddSink(t.Context(), "evil", client.NewSink{Kind: "json", URL: chat.URL + "/in", Template: evil, Tags: []string{"<script>canary()</script>"}, Sources: []freshet.SourceID{"evil"}}); err != nil {
+	if _, err := r.api.Sinks.Add(t.Context(), "evil", client.NewSink{Kind: "json", URL: chat.URL + "/in", Template: evil, Tags: []string{"<script>canary()</script>"}, Sources: []freshet.SourceID{"evil"}}); err != nil {
 		t.Fatal(err)
 	}
 	r.change("/evil", "evil", page(3)) // is refused, and becomes a letter
@@ -245,7 +245,7 @@ func TestAddByKeyboard(t *testing.T) {
 	}
 	b.press("\r")
 	b.await("location.pathname.startsWith('/sources/') && document.querySelector('.tabs')")
-	if all, err := r.api.Sources(t.Context(), client.SourceQuery{}); err != nil || len(all) != 1 || all[0].Standing.Version != 1 {
+	if all, err := r.api.Sources.List(t.Context(), client.SourceQuery{}); err != nil || len(all) != 1 || all[0].Standing.Version != 1 {
 		t.Errorf("%d sources are watched, %v", len(all), err)
 	}
 	b.clean("the new source")
@@ -277,12 +277,12 @@ func TestSettingsAreSaved(t *testing.T) {
 	fill("Name", "Another name")
 	press("Save")
 	b.await("document.body.textContent.includes('Saved.') && [...document.querySelectorAll('button')].find(e => e.textContent == 'Save').disabled")
-	if s, err := r.api.Source(t.Context(), "board1"); err != nil || s.Name != "Another name" || fmt.Sprint(s.Tags) != "[boards t1]" {
+	if s, err := r.api.Sources.Get(t.Context(), "board1"); err != nil || s.Name != "Another name" || fmt.Sprint(s.Tags) != "[boards t1]" {
 		t.Errorf("the source is saved as %q with the tags %v (%v)", s.Name, s.Tags, err)
 	}
 
 	patch := map[string]any{"scope": map[string]any{"tags": []string{"t0"}, "sources": []string{"board1"}}, "digest": map[string]any{"count": 3}}
-	if _, err := r.api.EditQuery(t.Context(), "dearer", 0, patch); err != nil {
+	if _, err := r.api.Queries.Edit(t.Context(), "dearer", patch, 0); err != nil {
 		t.Fatal(err)
 	}
 	b.visit("/queries/dearer", "document.querySelectorAll('tbody tr').length > 3")
@@ -290,7 +290,7 @@ func TestSettingsAreSaved(t *testing.T) {
 	fill("Tell together", `{"every": "hour"}`)
 	press("Save")
 	b.await("document.body.textContent.includes('Saved.')")
-	q, err := r.api.Query(t.Context(), "dearer")
+	q, err := r.api.Queries.Get(t.Context(), "dearer")
 	if err != nil || q.Scope == nil || fmt.Sprint(q.Scope.Tags, q.Scope.Sources) != "[t0] []" || strings.Contains(fmt.Sprint(q.Digest), "count") || q.When == "" {
 		t.Errorf("the query is saved as %+v, scope %+v (%v)", q.NewQuery, q.Scope, err)
 	}

@@ -62,7 +62,7 @@ func TestPickByClick(t *testing.T) {
 	}
 	b.click("Watch it")
 	b.await("location.pathname == '/sources/page'")
-	if s, err := r.api.Source(t.Context(), "page"); err != nil || fmt.Sprint(s.Read) != "[map[css:body > p]]" {
+	if s, err := r.api.Sources.Get(t.Context(), "page"); err != nil || fmt.Sprint(s.Read) != "[map[css:body > p]]" {
 		t.Errorf("the source is read by %v, %v", s.Read, err)
 	}
 }

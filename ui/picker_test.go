@@ -51,7 +51,7 @@ func TestSourceByKeyboard(t *testing.T) {
 	focus("Save", "e.textContent == 'Save' && !e.disabled")
 	b.press("\r")
 	b.await("document.body.textContent.includes('Saved.')")
-	s, err := r.api.Source(t.Context(), "board1")
+	s, err := r.api.Sources.Get(t.Context(), "board1")
 	if err != nil || len(s.Read) != 1 {
 		t.Errorf("the source is read by %v, %v", s.Read, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // Settings show what a change would mean, refuse what is wrong, and hold at once.
@@ -89,12 +90,12 @@ func TestSettingsChangedBySomebodyElse(t *testing.T) {
 // versions counts the stored versions of all sources.
 func (r *rig) versions() (n int) {
 	r.Helper()
-	all, err := r.api.Sources(r.Context(), client.SourceQuery{})
+	all, err := r.api.Sources.List(r.Context(), client.SourceQuery{})
 	if err != nil {
 		r.Fatal(err)
 	}
 	for _, s := range all {
-		found, err := r.api.Versions(r.Context(), s.ID, 100)
+		found, err := r.api.Sources.Versions(r.Context(), s.ID, freshet.Between{}, 100)
 		if err != nil {
 			r.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func TestTheDayAhead(t *testing.T) {
 		"board1": {Rate: &rate, From: now.Add(-time.Hour), Until: now.Add(48 * time.Hour)},
 		"board2": {From: now.Add(-time.Hour), Until: now.Add(48 * time.Hour), Times: []imported.Chance{{At: now.Add(90 * time.Minute), Until: now.Add(170 * time.Minute), Chance: &half}}},
 	} {
-		if _, err := r.api.SetChances(t.Context(), id, c); err != nil {
+		if _, err := r.api.Sources.SetForecast(t.Context(), id, c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,7 +50,7 @@ func TestTheDayAhead(t *testing.T) {
 		t.Errorf("with one chance of a half in 90 minutes a change is likely by %q, want 50%% from then on", by)
 	}
 	b.visit("/sources/board3", "document.body.textContent.includes('A change within 24 hours')")
-	if learned, err := r.api.Rhythm(t.Context(), "board3"); err != nil || learned.PerDay < 10 {
+	if learned, err := r.api.Sources.Rhythm(t.Context(), "board3"); err != nil || learned.PerDay < 10 {
 		t.Fatalf("the rhythm is %+v, %v", learned, err)
 	}
 	if by = b.column("The next 24 hours", 2); by[len(by)-1] != "100%" {

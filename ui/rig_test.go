@@ -83,7 +83,7 @@ func (r *rig) serve() {
 // watch adds a page as a source and has it polled.
 func (r *rig) watch(s client.NewSource) {
 	r.Helper()
-	if _, err := r.api.Add(r.Context(), s); err != nil {
+	if _, err := r.api.Sources.Add(r.Context(), s); err != nil {
 		r.Fatal(err)
 	}
 	r.poll(s.ID)
@@ -100,7 +100,7 @@ func (r *rig) change(path string, id freshet.SourceID, html string) {
 func (r *rig) changeBy(id freshet.SourceID, change func()) {
 	r.Helper()
 	version := func() int {
-		s, err := r.api.Source(r.Context(), id)
+		s, err := r.api.Sources.Get(r.Context(), id)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func (r *rig) changeBy(id freshet.SourceID, change func()) {
 // poll has a source polled.
 func (r *rig) poll(id freshet.SourceID) {
 	r.Helper()
-	if _, err := r.api.Poll(r.Context(), id, 30*time.Second); err != nil {
+	if _, err := r.api.Sources.Poll(r.Context(), id, 30*time.Second, false); err != nil {
 		r.Fatal(err)
 	}
 }

@@ -78,7 +78,7 @@ func TestSinks(t *testing.T) {
 	b.await("[...document.querySelectorAll('tbody tr')].filter(e => e.textContent.includes('accepted')).length == 2")
 
 	words := func(template string) {
-		if _, err := r.api.EditSink(t.Context(), "ops", map[string]any{"template": template}, 0); err != nil {
+		if _, err := r.api.Sinks.Edit(t.Context(), "ops", map[string]any{"template": template}, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -125,7 +125,7 @@ func TestReceiversOfAQuery(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
 	r.furnish()
 	chat := r.receiver()
-	if _, err := r.api.AddSink(t.Context(), "desk", client.NewSink{Kind: "json", URL: chat.URL}); err != nil {
+	if _, err := r.api.Sinks.Add(t.Context(), "desk", client.NewSink{Kind: "json", URL: chat.URL}); err != nil {
 		t.Fatal(err)
 	}
 	b := r.tab(1440, 1000, "light")

@@ -38,16 +38,13 @@ func userResource() resource[client.User, *connection] {
 	return resource[client.User, *connection]{
 		noun:    "user",
 		backend: overAPI,
-		all: func(ctx context.Context, c *connection) ([]client.User, error) {
-			list, err := c.Users(ctx)
-			return list.Items, err
-		},
-		none:  "there are no users, so everybody on this machine can do everything; freshet user add NAME --role admin adds the first",
-		table: display.Table{Head: []string{"NAME", "ROLE", "ADDED", "PASSWORD SET"}, Short: map[string]int{"NAME": 12}, Drop: []string{"ADDED"}},
+		all:     func(ctx context.Context, c *connection) ([]client.User, error) { return c.Users.List(ctx) },
+		none:    "there are no users, so everybody on this machine can do everything; freshet user add NAME --role admin adds the first",
+		table:   display.Table{Head: []string{"NAME", "ROLE", "ADDED", "PASSWORD SET"}, Short: map[string]int{"NAME": 12}, Drop: []string{"ADDED"}},
 		row: func(u client.User) []string {
 			return []string{u.Name, string(u.Role), dateOf(u.Created), dateOf(u.Set)}
 		},
-		remove: func(ctx context.Context, c *connection, name string) error { return c.RemoveUser(ctx, name) },
+		remove: func(ctx context.Context, c *connection, name string) error { return c.Users.Remove(ctx, name) },
 	}
 }
 
@@ -71,7 +68,7 @@ input. It must have at least 8 characters.`,
 		if u.Password, err = newPassword(p, u.Name); err != nil {
 			return added, err
 		}
-		return c.AddUser(ctx, u)
+		return c.Users.Add(ctx, u)
 	}, func(_ *connection, u client.User) error {
 		_, err := fmt.Fprintf(p.out, "added user %s (%s)\n", u.Name, u.Role)
 		return err
@@ -140,13 +137,16 @@ func userEditVerb(p *program) *cobra.Command {
 		if role == "" && !password {
 			return u, noChanges("use --role or --password")
 		}
-		e := client.UserEdit{Role: access.Role(role)}
+		patch := client.Patch{}
+		if role != "" {
+			patch["role"] = role
+		}
 		if password {
-			if e.Password, err = newPassword(p, args[0]); err != nil {
+			if patch["password"], err = newPassword(p, args[0]); err != nil {
 				return u, err
 			}
 		}
-		return c.EditUser(ctx, args[0], e)
+		return c.Users.Edit(ctx, args[0], patch, 0)
 	}, func(_ *connection, u client.User) error {
 		_, err := fmt.Fprintf(p.out, "changed user %s (%s)\n", u.Name, u.Role)
 		return err
@@ -188,7 +188,7 @@ not shown again.`,
 	return resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (client.MadeToken, error) {
 		n.Name = args[0]
 		n.Scopes = each(scopes, func(s string) access.Right { return access.Right(s) })
-		return c.AddToken(ctx, n)
+		return c.Tokens.Add(ctx, n)
 	}, func(_ *connection, made client.MadeToken) error {
 		p.remark("token %s grants %s; it is shown only this once", made.ID, rights(made.Scopes))
 		_, err := fmt.Fprintln(p.out, made.Secret)
@@ -200,16 +200,13 @@ func tokenResource() resource[client.Token, *connection] {
 	return resource[client.Token, *connection]{
 		noun:    "token",
 		backend: overAPI,
-		all: func(ctx context.Context, c *connection) ([]client.Token, error) {
-			list, err := c.Tokens(ctx)
-			return list.Items, err
-		},
-		none:  "there are no tokens; freshet token add NAME makes one",
-		table: display.Table{Head: []string{"ID", "USER", "SCOPES", "TAG", "EXPIRES", "LAST USED", "NAME"}, Drop: []string{"TAG", "USER", "EXPIRES"}},
+		all:     func(ctx context.Context, c *connection) ([]client.Token, error) { return c.Tokens.List(ctx) },
+		none:    "there are no tokens; freshet token add NAME makes one",
+		table:   display.Table{Head: []string{"ID", "USER", "SCOPES", "TAG", "EXPIRES", "LAST USED", "NAME"}, Drop: []string{"TAG", "USER", "EXPIRES"}},
 		row: func(k client.Token) []string {
 			return []string{k.ID, orDash(k.User), rights(k.Scopes), orDash(k.Tag), dateOf(k.Expires), dateOf(k.Used), k.Name}
 		},
-		remove: func(ctx context.Context, c *connection, id string) error { return c.RemoveToken(ctx, id) },
+		remove: func(ctx context.Context, c *connection, id string) error { return c.Tokens.Remove(ctx, id) },
 	}
 }
 
@@ -258,7 +255,7 @@ func shareAddVerb(p *program) *cobra.Command {
 			}
 			n.Source = s.ID
 		}
-		return c.AddShare(ctx, n)
+		return c.Shares.Add(ctx, n)
 	}, func(_ *connection, made client.MadeShare) error {
 		p.remark("link %s; this is the only time that it is shown. Feed: %s", made.ID, made.Feed)
 		_, err := fmt.Fprintln(p.out, cmp.Or(made.URL, made.Path))
@@ -270,16 +267,13 @@ func shareResource() resource[client.Share, *connection] {
 	return resource[client.Share, *connection]{
 		noun:    "link",
 		backend: overAPI,
-		all: func(ctx context.Context, c *connection) ([]client.Share, error) {
-			list, err := c.Shares(ctx)
-			return list.Items, err
-		},
-		none:  "there are no share links; freshet share add --source SOURCE makes one",
-		table: display.Table{Head: []string{"ID", "SHOWS", "BY", "EXPIRES", "LAST USED", "NAME"}, Drop: []string{"BY", "LAST USED"}},
+		all:     func(ctx context.Context, c *connection) ([]client.Share, error) { return c.Shares.List(ctx) },
+		none:    "there are no share links; freshet share add --source SOURCE makes one",
+		table:   display.Table{Head: []string{"ID", "SHOWS", "BY", "EXPIRES", "LAST USED", "NAME"}, Drop: []string{"BY", "LAST USED"}},
 		row: func(s client.Share) []string {
 			return []string{s.ID, shows(s.Source, s.Query), orDash(s.User), dateOf(s.Expires), dateOf(s.Used), s.Name}
 		},
-		remove: func(ctx context.Context, c *connection, id string) error { return c.RemoveShare(ctx, id) },
+		remove: func(ctx context.Context, c *connection, id string) error { return c.Shares.Remove(ctx, id) },
 	}
 }
 

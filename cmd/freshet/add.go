@@ -100,7 +100,7 @@ it another --id; the old history then stays under the old id.`,
 // addOne adds one source and says so.
 func addOne(ctx context.Context, p *program, c *connection, url string, described client.NewSource, poll, quiet bool) (s client.Source, err error) {
 	described.URL = url
-	if s, err = c.Add(ctx, described); err != nil {
+	if s, err = c.Sources.Add(ctx, described); err != nil {
 		return s, err
 	}
 	if !quiet {
@@ -115,14 +115,14 @@ func addOne(ctx context.Context, p *program, c *connection, url string, describe
 	if !poll {
 		return s, nil
 	}
-	answer, err := c.Poll(ctx, s.ID, pollPatience)
+	answer, err := c.Sources.Poll(ctx, s.ID, pollPatience, false)
 	if err != nil {
 		return s, err
 	}
 	if !quiet {
 		printPoll(p, s, answer)
 	}
-	if s, err = c.Source(ctx, s.ID); err != nil {
+	if s, err = c.Sources.Get(ctx, s.ID); err != nil {
 		return s, err
 	}
 	return s, pollError(answer)

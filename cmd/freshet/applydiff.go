@@ -27,7 +27,7 @@ type heldSources struct {
 func pageKey(s freshet.Source) string { return mask.URL(s.URL) + " " + s.Key() }
 
 func (v *application) planSources(ctx context.Context) error {
-	all, err := v.Sources(ctx, client.SourceQuery{Named: true})
+	all, err := v.Sources.List(ctx, client.SourceQuery{Named: true})
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (v *application) planSources(ctx context.Context) error {
 	}
 	for _, s := range all {
 		if !h.used[s.ID] && s.Origin == freshet.FromAPI {
-			v.unlisted("source", string(s.ID), func(ctx context.Context) error { return v.Remove(ctx, s.ID, false) })
+			v.unlisted("source", string(s.ID), func(ctx context.Context) error { return v.Sources.Remove(ctx, s.ID, false) })
 		}
 	}
 	return nil
@@ -104,7 +104,7 @@ func (v *application) wholeSource(ctx context.Context, s client.Source, want fre
 	if shown := mask.URL(want.URL); shown == want.URL || s.URL != shown {
 		return s, nil
 	}
-	return v.Reveal(ctx, s.ID)
+	return v.Sources.Reveal(ctx, s.ID)
 }
 
 func (v *application) toAdd(item plannedAct, want freshet.Source) (plannedAct, error) {
@@ -113,7 +113,7 @@ func (v *application) toAdd(item plannedAct, want freshet.Source) (plannedAct, e
 		item.Name, item.Note = item.Note, "" // the daemon makes an id
 	}
 	item.do = func(ctx context.Context) error {
-		_, err := v.Add(ctx, described)
+		_, err := v.Sources.Add(ctx, described)
 		return err
 	}
 	return item, nil
@@ -135,7 +135,7 @@ func (v *application) toChange(ctx context.Context, item plannedAct, want freshe
 	case have.Origin == freshet.FromFile:
 		return item.refused(), nil
 	}
-	now, err := v.Source(ctx, have.ID) // with its revision
+	now, err := v.Sources.Get(ctx, have.ID) // with its revision
 	if err != nil {
 		return item, err
 	}
@@ -146,7 +146,7 @@ func (v *application) toChange(ctx context.Context, item plannedAct, want freshe
 	}
 	item.Action = change
 	item.do = func(ctx context.Context) error {
-		_, err := v.EditIf(ctx, now.ID, now.Revision, patch)
+		_, err := v.Sources.Edit(ctx, now.ID, patch, now.Revision)
 		return err
 	}
 	return item, nil
@@ -180,7 +180,7 @@ func sourcePatch(have client.Source, want freshet.Source) (fields []string, patc
 }
 
 func (v *application) planQueries(ctx context.Context) error {
-	all, err := v.Queries(ctx)
+	all, err := v.Queries.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (v *application) planQueries(ctx context.Context) error {
 		i := slices.IndexFunc(all, func(q client.Query) bool { return q.ID == string(want.ID) })
 		if i < 0 {
 			v.put(plannedAct{Kind: "query", Name: string(want.ID), Action: add, Note: oneLine(want.When), do: func(ctx context.Context) error {
-				_, err := v.AddQuery(ctx, client.QueryToAdd{NewQuery: queries.ToClient(want)})
+				_, err := v.Queries.Add(ctx, client.QueryToAdd{NewQuery: queries.ToClient(want)})
 				return err
 			}})
 			continue
@@ -203,7 +203,7 @@ func (v *application) planQueries(ctx context.Context) error {
 	}
 	for _, q := range all {
 		if q.Origin == freshet.FromAPI && !v.queries[q.ID] {
-			v.unlisted("query", q.ID, func(ctx context.Context) error { return v.RemoveQuery(ctx, q.ID) })
+			v.unlisted("query", q.ID, func(ctx context.Context) error { return v.Queries.Remove(ctx, q.ID) })
 		}
 		if !v.prune || q.Origin == freshet.FromFile {
 			v.queries[q.ID] = true
@@ -223,7 +223,7 @@ func (v *application) planQuery(ctx context.Context, want queries.Query, have cl
 	if have.Origin == freshet.FromFile {
 		return item.refused(), nil
 	}
-	now, err := v.Query(ctx, string(want.ID)) // with its revision
+	now, err := v.Queries.Get(ctx, string(want.ID)) // with its revision
 	if err != nil {
 		return item, err
 	}
@@ -232,7 +232,7 @@ func (v *application) planQuery(ctx context.Context, want queries.Query, have cl
 	}
 	item.Action = change
 	item.do = func(ctx context.Context) error {
-		_, err := v.EditQuery(ctx, string(want.ID), now.Revision, patch)
+		_, err := v.Queries.Edit(ctx, string(want.ID), patch, now.Revision)
 		return err
 	}
 	return item, nil
@@ -253,7 +253,7 @@ func queryPatch(have client.Query, want queries.Query) (map[string]any, error) {
 }
 
 func (v *application) planSinks(ctx context.Context) error {
-	list, err := v.Sinks(ctx)
+	list, err := v.Sinks.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -263,10 +263,10 @@ func (v *application) planSinks(ctx context.Context) error {
 		if want, err = sinks.Check(v.file.Outlets(v.env, nil, nil), want); err != nil {
 			return err
 		}
-		i := slices.IndexFunc(list.Items, func(s client.SinkInfo) bool { return s.Name == want.Name })
+		i := slices.IndexFunc(list, func(s client.SinkInfo) bool { return s.Name == want.Name })
 		var have *client.SinkInfo
 		if i >= 0 {
-			have = &list.Items[i]
+			have = &list[i]
 		}
 		item, err := v.planSink(want, have)
 		if err != nil {
@@ -274,9 +274,9 @@ func (v *application) planSinks(ctx context.Context) error {
 		}
 		v.put(item)
 	}
-	for _, s := range list.Items {
+	for _, s := range list {
 		if s.Origin == freshet.FromAPI && !slices.ContainsFunc(wanted, func(want sinks.Sink) bool { return want.Name == s.Name }) {
-			v.unlisted("sink", s.Name, func(ctx context.Context) error { return v.RemoveSink(ctx, s.Name) })
+			v.unlisted("sink", s.Name, func(ctx context.Context) error { return v.Sinks.Remove(ctx, s.Name) })
 		}
 	}
 	return nil
@@ -295,7 +295,7 @@ func (v *application) planSink(want sinks.Sink, have *client.SinkInfo) (plannedA
 	}
 	if have == nil {
 		item.do = func(ctx context.Context) error {
-			_, err := v.AddSink(ctx, want.Name, described)
+			_, err := v.Sinks.Add(ctx, want.Name, described)
 			return err
 		}
 		return item, nil
@@ -317,7 +317,7 @@ func (v *application) planSink(want sinks.Sink, have *client.SinkInfo) (plannedA
 	default:
 		item.Action = change
 		item.do = func(ctx context.Context) error { // with the secrets, which are not shown
-			_, err := v.EditSink(ctx, want.Name, patchBetween(from, whole), have.Revision)
+			_, err := v.Sinks.Edit(ctx, want.Name, patchBetween(from, whole), have.Revision)
 			return err
 		}
 	}

@@ -69,7 +69,7 @@ func (v *bulkEdit) run(ctx context.Context, c *connection, args []string) error 
 		if len(args) != 2 {
 			return usagef("bulk: undo takes what the edit answered, such as freshet bulk undo 3")
 		}
-		done, err := c.UndoSources(ctx, args[1])
+		done, err := c.Sources.UndoEdit(ctx, args[1])
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (v *bulkEdit) run(ctx context.Context, c *connection, args []string) error 
 	if err != nil {
 		return err
 	}
-	done, err := c.EditSources(ctx, e)
+	done, err := c.Sources.EditMany(ctx, e)
 	if err != nil {
 		return err
 	}

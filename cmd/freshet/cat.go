@@ -48,15 +48,15 @@ exact bytes.`,
 			return err
 		}
 		if asOf != "" {
-			v, err := c.VersionAt(ctx, s.ID, at)
+			v, err := c.Sources.VersionAt(ctx, s.ID, at)
 			if err != nil {
 				return err
 			}
 			number = v.Number
 		}
-		read := c.Text
+		read := c.Sources.Text
 		if raw {
-			read = c.Raw
+			read = c.Sources.Raw
 		}
 		text, err := read(ctx, s.ID, number)
 		if err != nil {

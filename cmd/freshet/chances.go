@@ -83,16 +83,16 @@ func (v *chances) run(ctx context.Context, c *connection, args []string) error {
 	}
 	switch {
 	case v.clear:
-		if err := c.ClearChances(ctx, s.ID); err != nil {
+		if err := c.Sources.ClearForecast(ctx, s.ID); err != nil {
 			return err
 		}
 		return sayDone(v.program, "took back the chances of", s)
 	case gives:
-		if given, err = c.SetChances(ctx, s.ID, given); err != nil {
+		if given, err = c.Sources.SetForecast(ctx, s.ID, given); err != nil {
 			return fmt.Errorf("chances of %s: %w", s.ID, err)
 		}
 	default:
-		if given, err = c.Chances(ctx, s.ID); err != nil {
+		if given, err = c.Sources.Forecast(ctx, s.ID); err != nil {
 			return err
 		}
 	}

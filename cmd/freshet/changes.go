@@ -175,7 +175,7 @@ func (l *changeLog) print(ctx context.Context, changes []client.Change) error {
 		if !l.diff {
 			continue
 		}
-		d, err := l.Diff(ctx, c.Source, 0, c.Number)
+		d, err := l.Sources.Diff(ctx, c.Source, 0, c.Number)
 		switch {
 		case errors.Is(err, freshet.ErrNotFound):
 			fmt.Fprintln(l.out, "  (these versions are no longer stored)")

@@ -256,7 +256,7 @@ func TestCluster(t *testing.T) {
 	r := newClusterRig(t)
 	for n := range 8 {
 		via := r.nodes[n%3]
-		if _, err := via.api().Add(t.Context(), client.NewSource{ID: freshet.SourceID(fmt.Sprintf("p%d", n)), URL: fmt.Sprintf("%s/p%d", r.world.URL, n)}); err != nil {
+		if _, err := via.api().Sources.Add(t.Context(), client.NewSource{ID: freshet.SourceID(fmt.Sprintf("p%d", n)), URL: fmt.Sprintf("%s/p%d", r.world.URL, n)}); err != nil {
 			t.Fatalf("add a source through %s: %v", via.url, err)
 		}
 	}
@@ -280,7 +280,7 @@ func TestCluster(t *testing.T) {
 	r.more(5)
 	r.nodes[slices.Index(r.nodes, first)] = r.serve()
 	for _, n := range r.nodes {
-		if s, err := n.api().Source(t.Context(), "p1"); err != nil || s.Name != "before the kill" {
+		if s, err := n.api().Sources.Get(t.Context(), "p1"); err != nil || s.Name != "before the kill" {
 			t.Errorf("after the kill %s has p1 as %q: %v", n.url, s.Name, err)
 		}
 	}
@@ -317,7 +317,7 @@ func TestCluster(t *testing.T) {
 	}
 	r.compare()
 	for id, want := range map[string]string{"p1": "before the kill", "p2": "while it was stopped", "p3": "through it"} {
-		if s, err := third.api().Source(t.Context(), freshet.SourceID(id)); err != nil || s.Name != want {
+		if s, err := third.api().Sources.Get(t.Context(), freshet.SourceID(id)); err != nil || s.Name != want {
 			t.Errorf("%s is called %q: %v", id, s.Name, err)
 		}
 	}

@@ -29,7 +29,7 @@ and "freshet show SOURCE" says what will happen next.`,
 	jsonFlag(cmd, &asJSON)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		return forEach(ctx, args, c.find, func(s client.Source) error {
-			change, err := c.Confirm(ctx, s.ID, number)
+			change, err := c.Sources.Confirm(ctx, s.ID, number)
 			if err != nil {
 				return err
 			}

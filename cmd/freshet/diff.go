@@ -92,7 +92,7 @@ func diffVerb(p *program) *cobra.Command {
 			if at.IsZero() {
 				continue
 			}
-			v, err := c.VersionAt(ctx, s.ID, at)
+			v, err := c.Sources.VersionAt(ctx, s.ID, at)
 			if err != nil {
 				return err
 			}
@@ -159,14 +159,14 @@ func diffBetween(args []string) (between [2]int, err error) {
 func showDiff(p *program, ctx context.Context, c *connection, id freshet.SourceID, between [2]int, form string) error {
 	switch f := client.DiffFormat(form); f {
 	case client.DiffHTML, client.DiffJSONPatch:
-		text, err := c.FormattedDiff(ctx, id, between[0], between[1], f)
+		text, err := c.Sources.FormattedDiff(ctx, id, between[0], between[1], f)
 		if err != nil {
 			return err
 		}
 		_, err = fmt.Fprint(p.out, strings.TrimSuffix(text, "\n")+"\n")
 		return err
 	}
-	d, err := c.Diff(ctx, id, between[0], between[1])
+	d, err := c.Sources.Diff(ctx, id, between[0], between[1])
 	if err != nil {
 		return err
 	}

@@ -90,10 +90,10 @@ it as a change.`,
 // edit is made once more: it sets the same fields, whatever the others are.
 func (c *connection) edit(ctx context.Context, id freshet.SourceID, patch client.Patch) (s client.Source, err error) {
 	for range 2 {
-		if s, err = c.Source(ctx, id); err != nil {
+		if s, err = c.Sources.Get(ctx, id); err != nil {
 			return s, err
 		}
-		if s, err = c.EditIf(ctx, id, s.Revision, patch); !errors.Is(err, freshet.ErrStale) {
+		if s, err = c.Sources.Edit(ctx, id, patch, s.Revision); !errors.Is(err, freshet.ErrStale) {
 			break
 		}
 	}
@@ -170,7 +170,7 @@ still have history. --purge deletes the history too, for good.`,
 		}
 		n, err := each(func(s client.Source) error {
 			if !dry {
-				if err := c.Remove(ctx, s.ID, purge); err != nil {
+				if err := c.Sources.Remove(ctx, s.ID, purge); err != nil {
 					return err
 				}
 				warnOfFile(p, s)

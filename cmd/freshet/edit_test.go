@@ -22,7 +22,7 @@ func TestEditAfterSomebodyElse(t *testing.T) {
 	}
 	defer api.Close()
 	other := client.New("http://localhost", client.InProcess(api))
-	if _, err := other.Add(t.Context(), client.NewSource{ID: "a", URL: "https://a.example/"}); err != nil {
+	if _, err := other.Sources.Add(t.Context(), client.NewSource{ID: "a", URL: "https://a.example/"}); err != nil {
 		t.Fatal(err)
 	}
 	before := 0 // edits that come before ours
@@ -31,7 +31,7 @@ func TestEditAfterSomebodyElse(t *testing.T) {
 		if req.Method == http.MethodPatch && before > 0 {
 			before--
 			weight++
-			if _, err := other.Edit(req.Context(), "a", client.Patch{"weight": weight}); err != nil {
+			if _, err := other.Sources.Edit(req.Context(), "a", client.Patch{"weight": weight}, 0); err != nil {
 				t.Error(err)
 			}
 		}
@@ -48,7 +48,7 @@ func TestEditAfterSomebodyElse(t *testing.T) {
 	if _, err := c.edit(t.Context(), "a", client.Patch{"name": name}); !errors.Is(err, freshet.ErrStale) {
 		t.Errorf("an edit that always comes second gives %v", err)
 	}
-	if now, err := other.Source(t.Context(), "a"); err != nil || now.Name != "ours" || now.Weight != 4 {
+	if now, err := other.Sources.Get(t.Context(), "a"); err != nil || now.Name != "ours" || now.Weight != 4 {
 		t.Errorf("then the source is %+v (%v)", now, err)
 	}
 }

@@ -109,7 +109,7 @@ type exported struct {
 func (e *export) all(ctx context.Context) error {
 	return e.write(func(line func(exported) error) error {
 		for _, removed := range []bool{false, true} {
-			found, err := e.Sources(ctx, client.SourceQuery{Tag: e.tag, Removed: removed})
+			found, err := e.Sources.List(ctx, client.SourceQuery{Tag: e.tag, Removed: removed})
 			if err != nil {
 				return err
 			}
@@ -162,7 +162,7 @@ func (e *export) write(each func(line func(exported) error) error) error {
 
 // source writes the versions of one source, the oldest first.
 func (e *export) source(ctx context.Context, s client.Source, line func(exported) error) error {
-	versions, err := e.VersionsIn(ctx, s.ID, e.seen, 0)
+	versions, err := e.Sources.Versions(ctx, s.ID, e.seen, 0)
 	if err != nil || len(versions) == 0 {
 		return err
 	}
@@ -174,7 +174,7 @@ func (e *export) source(ctx context.Context, s client.Source, line func(exported
 		if v.Quiet == freshet.QuietSuspect {
 			continue
 		}
-		text, err := e.Text(ctx, s.ID, v.Number)
+		text, err := e.Sources.Text(ctx, s.ID, v.Number)
 		if errors.Is(err, freshet.ErrNotFound) { // pruned meanwhile
 			continue
 		}
@@ -226,7 +226,7 @@ func (e *export) files(ctx context.Context, v client.Version, text []byte) error
 	if err := writeNew(name+".txt", func() ([]byte, error) { return text, nil }); err != nil || !e.raw {
 		return err
 	}
-	return writeNew(name+".raw", func() ([]byte, error) { return e.Raw(ctx, v.Source, v.Number) })
+	return writeNew(name+".raw", func() ([]byte, error) { return e.Sources.Raw(ctx, v.Source, v.Number) })
 }
 
 // writeNew writes a file that is not there yet, whole or not at all.

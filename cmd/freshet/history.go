@@ -81,18 +81,18 @@ type window struct {
 // versions returns the versions of a source in the window.
 func (w window) versions(ctx context.Context, c *connection, id freshet.SourceID) ([]client.Version, error) {
 	if w.at.IsZero() {
-		return c.VersionsIn(ctx, id, w.seen, w.limit)
+		return c.Sources.Versions(ctx, id, w.seen, w.limit)
 	}
-	v, err := c.VersionAt(ctx, id, w.at)
+	v, err := c.Sources.VersionAt(ctx, id, w.at)
 	return []client.Version{v}, err
 }
 
 // values returns the values of a field in the window.
 func (w window) values(ctx context.Context, c *connection, id freshet.SourceID, name string) ([]client.FieldValue, error) {
 	if w.at.IsZero() {
-		return c.FieldIn(ctx, id, name, w.seen, w.limit)
+		return c.Sources.Field(ctx, id, name, w.seen, w.limit)
 	}
-	return c.FieldAt(ctx, id, name, w.at)
+	return c.Sources.FieldAt(ctx, id, name, w.at)
 }
 
 func printVersions(p *program, found []client.Version) error {

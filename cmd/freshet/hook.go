@@ -30,12 +30,12 @@ Keep the URL secret: anyone who has it can cause polls. --rotate replaces it.`,
 			return err
 		}
 		if remove {
-			if err := c.RemoveHook(ctx, s.ID); err != nil {
+			if err := c.Sources.RemoveHook(ctx, s.ID); err != nil {
 				return err
 			}
 			return sayDone(p, "removed the hook of", s)
 		}
-		h, err := c.Hook(ctx, s.ID, rotate)
+		h, err := c.Sources.Hook(ctx, s.ID, rotate)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/client"
 	"freshet/internal/cli/display"
 )
 
@@ -24,16 +25,16 @@ func labRunsVerb(p *program) *cobra.Command {
 	jsonFlag(cmd, &asJSON)
 	limitFlag(cmd, &limit)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
-		runs, err := c.LabRuns(ctx)
+		runs, err := c.LabRuns.List(ctx)
 		if err != nil {
 			return err
 		}
-		runs.Items = firstOf(runs.Items, limit)
+		runs = firstOf(runs, limit)
 		if asJSON {
-			return p.printJSON(runs)
+			return p.printJSON(client.LabRunList{Items: runs})
 		}
 		t := display.Table{Head: []string{"ID", "STATE", "ASKED", "POLICIES"}}
-		for _, r := range runs.Items {
+		for _, r := range runs {
 			state := string(r.State)
 			if !r.State.Over() {
 				state = fmt.Sprintf("%s %.0f%%", state, 100*r.Progress)
@@ -53,6 +54,6 @@ func labCancelVerb(p *program) *cobra.Command {
 		Args:    takes(1, 1),
 	}
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		return c.EndLabRun(ctx, args[0])
+		return c.LabRuns.Remove(ctx, args[0])
 	})
 }

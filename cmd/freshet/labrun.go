@@ -75,7 +75,7 @@ func (l *labRun) run(ctx context.Context, c *connection) error {
 	for _, id := range l.sources {
 		l.asked.Sources = append(l.asked.Sources, freshet.SourceID(id))
 	}
-	run, err := c.StartLabRun(ctx, l.asked)
+	run, err := c.LabRuns.Add(ctx, l.asked)
 	if err != nil {
 		return err
 	}
@@ -127,10 +127,10 @@ func (l *labRun) follow(ctx context.Context, c *connection, run client.LabRun) (
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			return run, errors.Join(ctx.Err(), c.EndLabRun(last, run.ID))
+			return run, errors.Join(ctx.Err(), c.LabRuns.Remove(last, run.ID))
 		}
 		var err error
-		if run, err = c.LabRun(ctx, run.ID); err != nil && ctx.Err() == nil {
+		if run, err = c.LabRuns.Get(ctx, run.ID); err != nil && ctx.Err() == nil {
 			return run, err
 		}
 	}

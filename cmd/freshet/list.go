@@ -90,7 +90,7 @@ func (l *listing) run(ctx context.Context, c *connection, args []string) error {
 	slices.Sort(l.query.States)
 	l.query.Limit = max(0, l.query.Limit)
 	l.query.Next, l.query.Named = !l.query.Removed, !l.pages && l.query.Text == ""
-	found, err := c.Sources(ctx, l.query)
+	found, err := c.Sources.List(ctx, l.query)
 	if err != nil {
 		return err
 	}

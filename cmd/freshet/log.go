@@ -108,7 +108,7 @@ func (l *pollLog) older(ctx context.Context, before freshet.Place, limit int) ([
 		page, err := l.Outcomes(ctx, client.OutcomeQuery{Newest: true, Before: before, Limit: limit})
 		return page.Items, page.Next, err
 	}
-	page, err := l.SourceOutcomes(ctx, l.source, before, limit)
+	page, err := l.Sources.Outcomes(ctx, l.source, before, limit)
 	if err != nil || page.Next == nil {
 		return page.Items, freshet.Place{}, err
 	}
@@ -198,7 +198,7 @@ func (l *pollLog) fit(s display.Screen, head, id, url, detail string) string {
 func (l *pollLog) url(ctx context.Context, id freshet.SourceID) string {
 	known, ok := l.urls[id]
 	if !ok {
-		if s, err := l.Source(ctx, id); err == nil {
+		if s, err := l.Sources.Get(ctx, id); err == nil {
 			known = s.URL
 		}
 		l.urls[id] = known

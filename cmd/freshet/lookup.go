@@ -41,9 +41,9 @@ func (c *connection) watched(ctx context.Context, named string) (client.Source, 
 // lookUp returns the source that was named, among those that are watched or among
 // those that were removed.
 func (c *connection) lookUp(ctx context.Context, named string, removed bool) (s client.Source, err error) {
-	byID := c.Source
+	byID := c.Sources.Get
 	if removed {
-		byID = c.RemovedSource
+		byID = c.Sources.GetRemoved
 	}
 	if freshet.ValidSourceID(freshet.SourceID(named)) || named != "" && strings.Trim(named, ".") == "" {
 		s, err := byID(ctx, freshet.SourceID(named))
@@ -51,7 +51,7 @@ func (c *connection) lookUp(ctx context.Context, named string, removed bool) (s 
 			return s, err
 		}
 	}
-	near, err := c.Sources(ctx, client.SourceQuery{Text: strings.TrimSuffix(named, "/"), Removed: removed})
+	near, err := c.Sources.List(ctx, client.SourceQuery{Text: strings.TrimSuffix(named, "/"), Removed: removed})
 	if err != nil {
 		return s, err
 	}
@@ -98,7 +98,7 @@ func (c *connection) forEachOf(ctx context.Context, named []string, tag string, 
 	if tag == "" {
 		return done, c.forEach(ctx, named, counting)
 	}
-	found, err := c.Sources(ctx, client.SourceQuery{Tag: tag})
+	found, err := c.Sources.List(ctx, client.SourceQuery{Tag: tag})
 	if err != nil {
 		return 0, err
 	}
@@ -166,7 +166,7 @@ func (p *program) remark(format string, args ...any) {
 // completed has the shell complete the ids of sources.
 func completed(p *program, cmd *cobra.Command, most int) *cobra.Command {
 	return completeNames(p, cmd, most, func(ctx context.Context, c *connection, begun string) ([]string, error) {
-		found, err := c.Sources(ctx, client.SourceQuery{Text: begun})
+		found, err := c.Sources.List(ctx, client.SourceQuery{Text: begun})
 		return each(found, func(s client.Source) string { return string(s.ID) + "\t" + s.URL }), err
 	})
 }

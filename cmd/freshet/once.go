@@ -259,7 +259,7 @@ func (v *onceRun) awaitQueries(ctx context.Context, c *connection) error {
 
 // printMatches prints what queries have matched since the verb began.
 func (v *onceRun) printMatches(ctx context.Context, c *connection) error {
-	queries, err := c.Queries(ctx)
+	queries, err := c.Queries.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (v *onceRun) printMatches(ctx context.Context, c *connection) error {
 // newMatches returns what a query has matched since the verb began, the oldest first.
 func (v *onceRun) newMatches(ctx context.Context, c *connection, id string) (found []client.Match, err error) {
 	const most = 1000
-	page, err := c.Matches(ctx, id, client.MatchQuery{Newest: true, Limit: most})
+	page, err := c.Queries.Matches(ctx, id, client.MatchQuery{Newest: true, Limit: most})
 	if err != nil {
 		return nil, err
 	}

@@ -461,7 +461,7 @@ func (l *planning) sourcesToPlan(ctx context.Context, c *connection, args []stri
 		s, err := c.watched(ctx, args[0])
 		return []client.Source{s}, err
 	}
-	sources, err := c.Sources(ctx, client.SourceQuery{Tag: l.store.tag})
+	sources, err := c.Sources.List(ctx, client.SourceQuery{Tag: l.store.tag})
 	if err == nil && len(sources) == 0 {
 		err = freshet.WithHint(fmt.Errorf("no source has the tag %q", l.store.tag), "freshet list shows the tags")
 	}
@@ -509,7 +509,7 @@ func updatesOf(ctx context.Context, c *connection, id freshet.SourceID) (updates
 			break
 		}
 	}
-	taught, err := c.Taught(ctx, id)
+	taught, err := c.Sources.ImportedTimes(ctx, id)
 	if err != nil {
 		return nil, err
 	}

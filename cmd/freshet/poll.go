@@ -80,17 +80,13 @@ func (v *polling) one(ctx context.Context, c *connection, s client.Source) error
 	if c.local { // there is no daemon to make the poll later
 		patience = max(patience, pollPatience)
 	}
-	ask := c.Poll
-	if v.now {
-		ask = c.PollNow
-	}
 	waiting, stop := context.WithCancel(ctx)
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
 		v.sayWait(waiting, c, s)
 	}()
-	answer, err := ask(ctx, s.ID, patience)
+	answer, err := c.Sources.Poll(ctx, s.ID, patience, v.now)
 	stop()
 	<-said
 	if err != nil {
@@ -115,11 +111,11 @@ func (v *polling) sayWait(ctx context.Context, c *connection, s client.Source) {
 		return
 	case <-time.After(time.Second):
 	}
-	wanted, err := c.Wanted(ctx)
+	wanted, err := c.RequestedPolls(ctx)
 	if err != nil {
 		return // the poll itself says what is wrong
 	}
-	for _, h := range wanted.Items {
+	for _, h := range wanted {
 		if h.Source == s.ID && h.Hold != nil && h.Hold.Kind != "none" && h.Hold.Kind != "under_way" {
 			fmt.Fprintln(v.err, display.Palette(v.colours(v.err)).Dim(fmt.Sprintf("waiting: %s", holdInWords(h.Hold, v.program.now()))))
 		}

@@ -38,14 +38,14 @@ func queryResource() resource[client.Query, *connection] {
 	return resource[client.Query, *connection]{
 		noun:    "query",
 		backend: overAPI,
-		all:     func(ctx context.Context, c *connection) ([]client.Query, error) { return c.Queries(ctx) },
+		all:     func(ctx context.Context, c *connection) ([]client.Query, error) { return c.Queries.List(ctx) },
 		none:    "there are no queries; freshet query add NAME --when CONDITION adds one",
 		table:   display.Table{Head: []string{"QUERY", "MATCHES", "STATE", "SCOPE", "WHEN"}, Short: map[string]int{"QUERY": 24, "SCOPE": 30}, Drop: []string{"SCOPE", "STATE"}},
 		row: func(q client.Query) []string {
 			return []string{q.ID, fmt.Sprint(q.Matches), stateOfQuery(q), scopeText(q.Scope), cmp.Or(oneLine(q.When), "any change")}
 		},
 		remove: func(ctx context.Context, c *connection, id string) error {
-			return c.RemoveQuery(ctx, id)
+			return c.Queries.Remove(ctx, id)
 		},
 	}
 }
@@ -53,7 +53,7 @@ func queryResource() resource[client.Query, *connection] {
 // completeQueries has the shell complete the ids of queries.
 func completeQueries(p *program, cmd *cobra.Command, most int) *cobra.Command {
 	return completeNames(p, cmd, most, func(ctx context.Context, c *connection, begun string) ([]string, error) {
-		all, err := c.Queries(ctx)
+		all, err := c.Queries.List(ctx)
 		return withPrefix(each(all, func(q client.Query) string { return q.ID + "\t" + q.Name }), begun), err
 	})
 }
@@ -83,7 +83,7 @@ first.
 			return added, err
 		}
 		q.ID, q.Name = id, args[0]
-		return c.AddQuery(ctx, client.QueryToAdd{NewQuery: q, Backfill: backfill})
+		return c.Queries.Add(ctx, client.QueryToAdd{NewQuery: q, Backfill: backfill})
 	}, func(c *connection, added client.Query) error {
 		warn(p, added.Warnings)
 		begins := "it begins now"
@@ -148,12 +148,12 @@ func queryShowVerb(p *program) *cobra.Command {
 		Use: "show QUERY", Short: "Show a query and its newest matches", Example: "  freshet query show cheap", Args: takes(1, 1),
 	}
 	return completeQueries(p, resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (client.Query, error) {
-		return c.Query(ctx, args[0])
+		return c.Queries.Get(ctx, args[0])
 	}, func(c *connection, q client.Query) error {
 		if err := printQuery(p, q); err != nil {
 			return err
 		}
-		page, err := c.Matches(cmd.Context(), q.ID, client.MatchQuery{Newest: true, Limit: 5})
+		page, err := c.Queries.Matches(cmd.Context(), q.ID, client.MatchQuery{Newest: true, Limit: 5})
 		if err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ matches stay, and their numbers continue. A new condition resets its time window
 		if len(patch) == 0 {
 			return q, noChanges("use a flag such as --when CONDITION; freshet query edit --help lists them")
 		}
-		return c.EditQuery(ctx, args[0], 0, patch)
+		return c.Queries.Edit(ctx, args[0], patch, 0)
 	}, func(_ *connection, q client.Query) error {
 		warn(p, q.Warnings)
 		return printQuery(p, q)

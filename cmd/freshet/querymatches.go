@@ -38,7 +38,7 @@ only.`,
 			return err
 		}
 		t.Since, t.Limit = since, limit
-		found, err := c.TestQuery(ctx, t)
+		found, err := c.Queries.Test(ctx, t)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (f *queryFlags) trial(ctx context.Context, c *connection, cmd *cobra.Comman
 		t.NewQuery, err = f.query(ctx, c)
 		return t, err
 	}
-	q, err := c.Query(ctx, args[0])
+	q, err := c.Queries.Get(ctx, args[0])
 	if err != nil {
 		return t, err
 	}
@@ -127,7 +127,7 @@ type matchLog struct {
 func (l *matchLog) run(ctx context.Context, after string, limit int, follow bool) error {
 	var end freshet.Place
 	if after == "" {
-		page, err := l.Matches(ctx, l.query, client.MatchQuery{Newest: true, Limit: limit})
+		page, err := l.Queries.Matches(ctx, l.query, client.MatchQuery{Newest: true, Limit: limit})
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (l *matchLog) run(ctx context.Context, after string, limit int, follow bool
 		if follow {
 			wait = 30 * time.Second
 		}
-		page, err := l.Matches(ctx, l.query, client.MatchQuery{After: end, Limit: 1000, Wait: wait})
+		page, err := l.Queries.Matches(ctx, l.query, client.MatchQuery{After: end, Limit: 1000, Wait: wait})
 		if err != nil {
 			return err
 		}

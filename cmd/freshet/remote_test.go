@@ -242,22 +242,22 @@ func (r *elsewhereRig) furnish(data string, text *atomic.Value) {
 	address, err := app.ReadAddress(data)
 	r.check(err)
 	c := remote(address.URL, address.Token)
-	_, err = c.Add(ctx, client.NewSource{ID: "a", URL: r.page + "/a"})
+	_, err = c.Sources.Add(ctx, client.NewSource{ID: "a", URL: r.page + "/a"})
 	r.check(err)
-	_, err = c.Add(ctx, client.NewSource{ID: "site", URL: r.page + "/", Site: true})
+	_, err = c.Sources.Add(ctx, client.NewSource{ID: "site", URL: r.page + "/", Site: true})
 	r.check(err)
 	for _, now := range []string{"one", "two"} {
 		text.Store(now)
-		_, err = c.Poll(ctx, "a", time.Minute)
+		_, err = c.Sources.Poll(ctx, "a", time.Minute, false)
 		r.check(err)
 	}
-	_, err = c.AddQuery(ctx, client.QueryToAdd{NewQuery: client.NewQuery{ID: "seen", Name: "seen", When: "true"}})
+	_, err = c.Queries.Add(ctx, client.QueryToAdd{NewQuery: client.NewQuery{ID: "seen", Name: "seen", When: "true"}})
 	r.check(err)
-	_, err = c.AddSink(ctx, "told", client.NewSink{Kind: "json", URL: r.page})
+	_, err = c.Sinks.Add(ctx, "told", client.NewSink{Kind: "json", URL: r.page})
 	r.check(err)
-	_, err = c.AddUser(ctx, client.NewUser{Name: "root", Role: access.Admin, Password: "correct horse"})
+	_, err = c.Users.Add(ctx, client.NewUser{Name: "root", Role: access.Admin, Password: "correct horse"})
 	r.check(err)
-	_, err = c.AddUser(ctx, client.NewUser{Name: "vi", Role: access.Viewer, Password: "correct horse"})
+	_, err = c.Users.Add(ctx, client.NewUser{Name: "vi", Role: access.Viewer, Password: "correct horse"})
 	r.check(err)
 	for file, t := range map[string]struct {
 		user   string
@@ -289,7 +289,7 @@ func (r *elsewhereRig) tokenOf(user string, scopes []access.Right) string {
 	r.check(err)
 	resp.Body.Close()
 	jar, _, _ = strings.Cut(resp.Header.Get("Set-Cookie"), ";")
-	made, err := c.AddToken(r.t.Context(), client.NewToken{Name: user, Scopes: scopes})
+	made, err := c.Tokens.Add(r.t.Context(), client.NewToken{Name: user, Scopes: scopes})
 	r.check(err)
 	return made.Secret
 }

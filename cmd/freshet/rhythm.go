@@ -44,7 +44,7 @@ func rhythmVerb(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r, err := c.Rhythm(ctx, s.ID)
+		r, err := c.Sources.Rhythm(ctx, s.ID)
 		if err != nil {
 			return err
 		}

@@ -79,7 +79,7 @@ const roundLook = 3 * time.Second
 // run makes the round.
 func (r *round) run(ctx context.Context) error {
 	defer r.clearProgress()
-	all, err := r.c.Sources(ctx, client.SourceQuery{Tag: r.query.Tag})
+	all, err := r.c.Sources.List(ctx, client.SourceQuery{Tag: r.query.Tag})
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (r *round) run(ctx context.Context) error {
 	for _, s := range all {
 		r.names[s.ID] = s
 	}
-	began, err := r.c.Round(ctx, r.query)
+	began, err := r.c.RequestPolls(ctx, r.query)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (r *round) read(ctx context.Context, wait time.Duration) (int, error) {
 
 // look finds out what is in the way of the polls that have not ended.
 func (r *round) look(ctx context.Context) error {
-	wanted, err := r.c.Wanted(ctx)
+	wanted, err := r.c.RequestedPolls(ctx)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (r *round) look(ctx context.Context) error {
 		return err
 	}
 	still := map[freshet.SourceID]*client.Hold{}
-	for _, h := range wanted.Items {
+	for _, h := range wanted {
 		still[h.Source] = h.Hold
 	}
 	for id := range r.pending {

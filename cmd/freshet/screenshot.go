@@ -38,7 +38,7 @@ version. Compare two of them with freshet diff --visual.`,
 		if err != nil {
 			return err
 		}
-		picture, err := c.Screenshot(ctx, s.ID, number)
+		picture, err := c.Sources.Screenshot(ctx, s.ID, number)
 		if err != nil {
 			return err
 		}
@@ -61,13 +61,13 @@ func writePicture(p *program, out string, picture []byte) error {
 // diffPictures compares the screenshots of two versions. Zero means the newest for the
 // second, and the one before that for the first.
 func diffPictures(p *program, ctx context.Context, c *connection, id freshet.SourceID, between [2]int, out string, asJSON bool) error {
-	d, err := c.Diff(ctx, id, between[0], between[1])
+	d, err := c.Sources.Diff(ctx, id, between[0], between[1])
 	if err != nil {
 		return err
 	}
 	var pictures [2][]byte
 	for i, n := range []int{d.From.Number, d.To.Number} {
-		if pictures[i], err = c.Screenshot(ctx, id, n); err != nil {
+		if pictures[i], err = c.Sources.Screenshot(ctx, id, n); err != nil {
 			return err
 		}
 	}

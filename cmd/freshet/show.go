@@ -30,7 +30,7 @@ or URL.`,
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		s, err := c.find(ctx, args[0])
 		if err == nil && reveal {
-			s, err = c.Reveal(ctx, s.ID)
+			s, err = c.Sources.Reveal(ctx, s.ID)
 		}
 		if err != nil {
 			return err
@@ -47,7 +47,7 @@ or URL.`,
 		}
 		var fields map[string]any
 		if len(s.Extract) > 0 && s.Standing.Version > 0 {
-			v, err := c.Version(ctx, s.ID, 0)
+			v, err := c.Sources.Version(ctx, s.ID, 0)
 			if err != nil {
 				return err
 			}

@@ -156,13 +156,13 @@ replace join lines contains default date printf fence quiet mrkdwn.`,
 		}
 		n := newSink(patch)
 		if preview {
-			t, err := c.PreviewSink(ctx, n)
+			t, err := c.Sinks.Preview(ctx, n)
 			if err != nil {
 				return fmt.Errorf("add sink %s: %w", args[0], err)
 			}
 			return printTrial(p, t, asJSON)
 		}
-		s, err := c.AddSink(ctx, args[0], n)
+		s, err := c.Sinks.Add(ctx, args[0], n)
 		if err != nil {
 			return fmt.Errorf("add sink %s: %w", args[0], err)
 		}
@@ -211,16 +211,13 @@ func sinkResource() resource[client.SinkInfo, *connection] {
 	return resource[client.SinkInfo, *connection]{
 		noun:    "sink",
 		backend: overAPI,
-		all: func(ctx context.Context, c *connection) ([]client.SinkInfo, error) {
-			list, err := c.Sinks(ctx)
-			return list.Items, err
-		},
-		none:  "there are no sinks; freshet sink add NAME URL adds one",
-		table: display.Table{Head: []string{"NAME", "KIND", "STATE", "WAITING", "GIVEN UP", "FOR", "URL"}, Drop: []string{"FOR", "GIVEN UP"}, Short: map[string]int{"NAME": 12}},
+		all:     func(ctx context.Context, c *connection) ([]client.SinkInfo, error) { return c.Sinks.List(ctx) },
+		none:    "there are no sinks; freshet sink add NAME URL adds one",
+		table:   display.Table{Head: []string{"NAME", "KIND", "STATE", "WAITING", "GIVEN UP", "FOR", "URL"}, Drop: []string{"FOR", "GIVEN UP"}, Short: map[string]int{"NAME": 12}},
 		row: func(s client.SinkInfo) []string {
 			return []string{s.Name, s.Kind, string(s.Standing.State), fmt.Sprint(s.Standing.Open), fmt.Sprint(s.Standing.Dead), wantedBy(s.NewSink), s.URL}
 		},
-		remove: func(ctx context.Context, c *connection, name string) error { return c.RemoveSink(ctx, name) },
+		remove: func(ctx context.Context, c *connection, name string) error { return c.Sinks.Remove(ctx, name) },
 	}
 }
 
@@ -251,7 +248,7 @@ func sinkShowVerb(p *program) *cobra.Command {
 		Args:    takes(1, 1),
 	}
 	return completeSinks(p, resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (client.SinkInfo, error) {
-		return c.Sink(ctx, args[0])
+		return c.Sinks.Get(ctx, args[0])
 	}, func(_ *connection, s client.SinkInfo) error {
 		printSink(p, s)
 		return nil
@@ -319,7 +316,7 @@ switches between changes and queries starts with the next event.`,
 		if len(patch) == 0 {
 			return s, noChanges("use a flag such as --tag or --set; freshet sink edit --help lists them")
 		}
-		if s, err = c.EditSink(ctx, args[0], patch, 0); err != nil {
+		if s, err = c.Sinks.Edit(ctx, args[0], patch, 0); err != nil {
 			err = fmt.Errorf("edit sink %s: %w", args[0], err)
 		}
 		return s, err
@@ -339,8 +336,8 @@ func sinkRemoveVerb(p *program) *cobra.Command {
 // completeSinks has the shell complete the names of sinks.
 func completeSinks(p *program, cmd *cobra.Command) *cobra.Command {
 	return completeNames(p, cmd, -1, func(ctx context.Context, c *connection, begun string) ([]string, error) {
-		list, err := c.Sinks(ctx)
-		return withPrefix(each(list.Items, func(s client.SinkInfo) string { return s.Name + "\t" + s.Kind }), begun), err
+		list, err := c.Sinks.List(ctx)
+		return withPrefix(each(list, func(s client.SinkInfo) string { return s.Name + "\t" + s.Kind }), begun), err
 	})
 }
 

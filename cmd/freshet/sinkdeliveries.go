@@ -27,23 +27,23 @@ receiver. The daemon keeps the last fifty of each sink since it started.`,
 	jsonFlag(cmd, &asJSON)
 	limitFlag(cmd, &limit)
 	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		list, err := c.Attempts(ctx, args[0])
+		list, err := c.Sinks.Attempts(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		list.Items = firstOf(list.Items, limit)
+		list = firstOf(list, limit)
 		if asJSON {
-			return p.printJSON(list)
+			return p.printJSON(client.AttemptList{Items: list})
 		}
-		if len(list.Items) == 0 {
+		if len(list) == 0 {
 			p.remark("there was no attempt since the daemon started")
 			return nil
 		}
 		t := display.Table{Head: []string{"ENDED", "EVENT", "ATTEMPT", "TOOK", "RESULT", "BY"}, Drop: []string{"TOOK", "ATTEMPT", "BY"}}
-		if !slices.ContainsFunc(list.Items, func(a client.Attempt) bool { return a.Node != "" }) {
+		if !slices.ContainsFunc(list, func(a client.Attempt) bool { return a.Node != "" }) {
 			t.Head, t.Drop = t.Head[:5], t.Drop[:2]
 		}
-		for _, a := range list.Items {
+		for _, a := range list {
 			result := "accepted"
 			if !a.Accepted {
 				result = a.Error
@@ -69,7 +69,7 @@ only the first pending delivery is listed; the others follow it in order.`,
 	cmd.Flags().IntVar(&limit, "limit", 100, "at most this many, up to 1000")
 	jsonFlag(cmd, &asJSON)
 	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		list, err := c.Owed(ctx, args[0], limit)
+		list, err := c.Sinks.Pending(ctx, args[0], limit)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ accept it the exit code is 1. A sink that follows queries is sent a sample of a 
 				return usagef("--change: %v", err)
 			}
 		}
-		t, err := c.TestSink(ctx, args[0], at, preview)
+		t, err := c.Sinks.Test(ctx, args[0], at, preview)
 		if err != nil {
 			return fmt.Errorf("test sink %s: %w", args[0], err)
 		}
@@ -169,7 +169,7 @@ one line, with the message.`,
 	cmd.Flags().IntVar(&limit, "limit", 100, "at most this many, up to 1000")
 	jsonFlag(cmd, &asJSON)
 	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		page, err := c.Letters(ctx, args[0], after, limit)
+		page, err := c.Sinks.DeadLetters(ctx, args[0], after, limit)
 		if err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ a receiver can drop duplicates.`,
 			}
 		}
 		r.Letters = args[1:]
-		done, err := c.ReplaySink(ctx, args[0], r)
+		done, err := c.Sinks.Replay(ctx, args[0], r)
 		if err != nil {
 			return fmt.Errorf("replay sink %s: %w", args[0], err)
 		}

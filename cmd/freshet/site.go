@@ -35,7 +35,7 @@ func siteResource() resource[client.Site, *connection] {
 	return resource[client.Site, *connection]{
 		noun:    "site",
 		backend: overAPI,
-		all:     func(ctx context.Context, c *connection) ([]client.Site, error) { return c.Sites(ctx) },
+		all:     func(ctx context.Context, c *connection) ([]client.Site, error) { return c.Sites.List(ctx) },
 		none:    "there are no sites; freshet add --site URL adds one",
 		table:   display.Table{Head: []string{"SITE", "KNOWN", "FETCHED", "GONE", "CHANGED", "FRESH", "URL"}, Short: map[string]int{"SITE": 20}, Drop: []string{"GONE", "CHANGED"}},
 		row: func(s client.Site) []string {
@@ -77,7 +77,7 @@ Estimates come with a range that holds the truth nine times in ten.`,
 		if err != nil {
 			return s, err
 		}
-		return c.Site(ctx, found.ID)
+		return c.Sites.Get(ctx, found.ID)
 	}, func(_ *connection, s client.Site) error { return printSite(p, s) }), 1)
 }
 
@@ -173,11 +173,11 @@ With --json each page is one line.`,
 			}
 		}
 		if asJSON {
-			return c.SitePages(ctx, found.ID, q, func(page client.SitePage) error { return p.printLine(page) })
+			return c.Sites.Pages(ctx, found.ID, q, func(page client.SitePage) error { return p.printLine(page) })
 		}
 		now := p.now()
 		t := display.Table{Head: []string{"STATE", "FOUND BY", "SEEN", "CHANGED", "VERSION", "URL"}, Drop: []string{"FOUND BY", "VERSION"}}
-		err = c.SitePages(ctx, found.ID, q, func(page client.SitePage) error {
+		err = c.Sites.Pages(ctx, found.ID, q, func(page client.SitePage) error {
 			t.Add(display.Plain(string(page.State)), display.Plain(string(page.Found)), display.Plain(ago(page.Seen, now)), display.Plain(ago(page.Changed, now)), display.Plain(cmp.Or(fmt.Sprint(page.Version), "-")), display.Plain(page.URL))
 			return nil
 		})

@@ -171,7 +171,7 @@ func (m *mirror) captured(ctx context.Context, c *client.Client) (pages []client
 		}
 		return nil
 	}
-	s, err := c.Site(ctx, m.list.Site)
+	s, err := c.Sites.Get(ctx, m.list.Site)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (m *mirror) captured(ctx context.Context, c *client.Client) (pages []client
 		return nil, err
 	}
 	_ = take(client.SitePage{URL: first, Source: s.Source.ID, Version: s.Source.Standing.Version})
-	err = c.SitePages(ctx, m.list.Site, client.SitePageQuery{State: crawl.PageWatched}, take)
+	err = c.Sites.Pages(ctx, m.list.Site, client.SitePageQuery{State: crawl.PageWatched}, take)
 	return pages, err
 }
 
@@ -191,11 +191,11 @@ func (m *mirror) has(file string) bool {
 
 // write writes the newest version of a page.
 func (m *mirror) write(ctx context.Context, c *client.Client, p client.SitePage) error {
-	v, err := c.Version(ctx, p.Source, p.Version)
+	v, err := c.Sources.Version(ctx, p.Source, p.Version)
 	if err != nil {
 		return err
 	}
-	raw, err := c.Raw(ctx, p.Source, p.Version)
+	raw, err := c.Sources.Raw(ctx, p.Source, p.Version)
 	if err != nil {
 		return err
 	}

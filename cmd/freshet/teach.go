@@ -51,7 +51,7 @@ slash, mean that the source changed between them. CSV files and JSON lines have 
 		if err != nil {
 			return err
 		}
-		lesson, err := c.Teach(ctx, s.ID, times)
+		lesson, err := c.Sources.ImportTimes(ctx, s.ID, times)
 		if err != nil {
 			return fmt.Errorf("teach %s: %w", s.ID, err)
 		}

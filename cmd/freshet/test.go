@@ -180,7 +180,7 @@ func (v *trial) source(cmd *cobra.Command, named string) (s freshet.Source, err 
 	defer c.close()
 	found, err := c.find(cmd.Context(), named)
 	if err == nil && mask.Applied(found.URL) { // otherwise a reader could do it, too
-		found, err = c.Reveal(cmd.Context(), found.ID)
+		found, err = c.Sources.Reveal(cmd.Context(), found.ID)
 	}
 	if err != nil {
 		return s, err
@@ -407,7 +407,7 @@ func (v *trial) overHistory(cmd *cobra.Command, named string, recipe reading.Rec
 		}
 		recipe = defined.Recipe
 	}
-	versions, err := c.Versions(ctx, s.ID, 0)
+	versions, err := c.Sources.Versions(ctx, s.ID, freshet.Between{}, 0)
 	if err != nil {
 		return err
 	}
@@ -423,7 +423,7 @@ func (v *trial) overHistory(cmd *cobra.Command, named string, recipe reading.Rec
 	var before []byte
 	read := false // some version has been
 	for i, version := range versions {
-		body, err := c.Raw(ctx, s.ID, version.Number)
+		body, err := c.Sources.Raw(ctx, s.ID, version.Number)
 		if err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func whyVerb(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		w, err := c.Why(ctx, s.ID)
+		w, err := c.Sources.Why(ctx, s.ID)
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (c *connection) whyIfKnown(ctx context.Context, id freshet.SourceID) (*clie
 	if c.local {
 		return nil, nil
 	}
-	w, err := c.Why(ctx, id)
+	w, err := c.Sources.Why(ctx, id)
 	if _, refused := errors.AsType[*client.Problem](err); refused {
 		return nil, nil
 	}

@@ -122,7 +122,7 @@ func workerDrainVerb(p *program) *cobra.Command {
 		Args:    takes(1, 1),
 	}
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		if err := c.DrainHand(ctx, args[0]); err != nil {
+		if err := c.DrainWorker(ctx, args[0]); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintf(p.out, "worker %s stops when its running polls have finished\n", harmless(args[0]))

@@ -21,15 +21,15 @@ func TestHooks(t *testing.T) {
 	}).run()
 	c := client.New(r.API.URL, http.DefaultClient.Do)
 	r.Origin.Put("/a", "text/plain", "one")
-	a, err := c.Add(t.Context(), client.NewSource{ID: "a", URL: r.Origin.URL + "/a"})
+	a, err := c.Sources.Add(t.Context(), client.NewSource{ID: "a", URL: r.Origin.URL + "/a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := c.Hook(t.Context(), a.ID, false)
+	h, err := c.Sources.Hook(t.Context(), a.ID, false)
 	if err != nil || !strings.HasPrefix(h.Path, "/api/v1/hooks/a~") || len(h.Path) < 50 || h.URL != "https://freshet.example"+h.Path {
 		t.Fatalf("the hook is %+v, %v", h, err)
 	}
-	if again, err := c.Hook(t.Context(), a.ID, false); err != nil || again != h {
+	if again, err := c.Sources.Hook(t.Context(), a.ID, false); err != nil || again != h {
 		t.Errorf("asked again it is %+v, %v", again, err)
 	}
 	call := func(path string) int {
@@ -44,7 +44,7 @@ func TestHooks(t *testing.T) {
 	polls := func(want int64) {
 		t.Helper()
 		for after := ""; ; {
-			s, err := c.Source(t.Context(), "a")
+			s, err := c.Sources.Get(t.Context(), "a")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,14 +76,14 @@ func TestHooks(t *testing.T) {
 			t.Errorf("%s answers %d", wrong, code)
 		}
 	}
-	fresh, err := c.Hook(t.Context(), "a", true)
+	fresh, err := c.Sources.Hook(t.Context(), "a", true)
 	if err != nil || fresh == h {
 		t.Fatalf("anew it is %+v, %v", fresh, err)
 	}
 	if code := call(h.Path); code != http.StatusNotFound {
 		t.Errorf("the old hook answers %d", code)
 	}
-	if err := c.RemoveHook(t.Context(), "a"); err != nil {
+	if err := c.Sources.RemoveHook(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	if code := call(fresh.Path); code != http.StatusNotFound {

@@ -134,12 +134,12 @@ func (a *labAPI) startLabRun(ctx context.Context, in *rest.Body[client.LabReques
 	return rest.Reply(run), nil
 }
 
-func (a *labAPI) listLabRuns(_ context.Context, in *rest.Paging) (*rest.Body[client.LabRuns], error) {
+func (a *labAPI) listLabRuns(_ context.Context, in *rest.Paging) (*rest.Body[client.LabRunList], error) {
 	runs, next := rest.Page(*in, a.runs.list(), func(r client.LabRun) string {
 		n, _ := strconv.ParseInt(r.ID, 10, 64) // it is a number: the queue gave it
 		return fmt.Sprintf("%020d", math.MaxInt64-n)
 	})
-	return rest.Reply(client.LabRuns{Items: runs, Next: next}), nil
+	return rest.Reply(client.LabRunList{Items: runs, Next: next}), nil
 }
 
 func (a *labAPI) getLabRun(_ context.Context, in *labRunInput) (*rest.Body[client.LabRun], error) {

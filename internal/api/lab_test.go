@@ -66,12 +66,12 @@ func (r *rig) recorded(polls int) {
 func (r *rig) labRun(asked client.LabRequest) client.LabRun {
 	r.t.Helper()
 	c := client.New(r.API.URL, http.DefaultClient.Do)
-	run, err := c.StartLabRun(r.t.Context(), asked)
+	run, err := c.LabRuns.Add(r.t.Context(), asked)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	kit.Until(r.t, "the run is over", func() bool {
-		if run, err = c.LabRun(r.t.Context(), run.ID); err != nil {
+		if run, err = c.LabRuns.Get(r.t.Context(), run.ID); err != nil {
 			r.t.Fatal(err)
 		}
 		return run.State.Over()
@@ -176,7 +176,7 @@ func TestLabRequestIsChecked(t *testing.T) {
 			t.Errorf("%s: the answer is %s", where, got.Body)
 		}
 	}
-	var runs client.LabRuns
+	var runs client.LabRunList
 	r.do("GET", "/api/v1/lab/runs", nil).is(200).into(&runs)
 	if len(runs.Items) > 0 {
 		t.Errorf("there are runs: %+v", runs.Items)

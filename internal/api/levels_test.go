@@ -12,7 +12,6 @@ import (
 
 	"freshet/client"
 	"freshet/internal/api"
-	"freshet/internal/auth"
 	"freshet/internal/daemon"
 	"freshet/internal/features"
 	"freshet/internal/freshet/objective"
@@ -51,7 +50,7 @@ func TestLevelAlarmIsTold(t *testing.T) {
 		defer running.Wait()
 		defer stop()
 
-		handler := api.New(api.Config{Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, QueryStore: queries.NewStore(store.DB()), Store: store, Daemon: daemon, Sources: api.SourceConfig{Check: func(u string) (string, error) { return u, nil }}})
+		handler := api.New(api.Config{Auth: api.AuthConfig{Gate: insideGate(t, store)}, QueryStore: queries.NewStore(store.DB()), Store: store, Daemon: daemon, Sources: api.SourceConfig{Check: func(u string) (string, error) { return u, nil }}})
 		get := func(path string) string {
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, httptest.NewRequest("GET", "http://127.0.0.1"+path, nil))

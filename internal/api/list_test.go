@@ -80,7 +80,7 @@ func (r *rig) sortedHere(query string) string {
 	for _, s := range strings.FieldsFunc(asked.Get("state"), func(r rune) bool { return r == ',' }) {
 		q.States = append(q.States, client.State(s))
 	}
-	all, err := client.New(r.API.URL, http.DefaultClient.Do).Sources(r.t.Context(), q)
+	all, err := client.New(r.API.URL, http.DefaultClient.Do).Sources.List(r.t.Context(), q)
 	if err != nil {
 		r.t.Fatal(err)
 	}

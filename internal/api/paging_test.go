@@ -83,11 +83,11 @@ func TestShortListsInPages(t *testing.T) {
 		told = append(told, imported.UpdateTime{After: at, Until: at})
 	}
 	for part := range slices.Chunk(told, 5000) {
-		if _, err := c.Teach(t.Context(), "a", part); err != nil {
+		if _, err := c.Sources.ImportTimes(t.Context(), "a", part); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if all, err := c.Taught(t.Context(), "a"); err != nil || !slices.Equal(all.Times, told) {
+	if all, err := c.Sources.ImportedTimes(t.Context(), "a"); err != nil || !slices.Equal(all.Times, told) {
 		t.Errorf("of 25000 update times %d come, or in another order: %v", len(all.Times), err)
 	}
 	var page client.TaughtTimes

@@ -44,7 +44,7 @@ func TestIDsOfDots(t *testing.T) {
 	c := client.New(r.API.URL, http.DefaultClient.Do)
 	for _, id := range []freshet.SourceID{".", "..", "..."} {
 		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": "http://page.example/"}).is(422)
-		err := c.Remove(t.Context(), id, false)
+		err := c.Sources.Remove(t.Context(), id, false)
 		if !errors.Is(err, freshet.ErrNotFound) || !strings.Contains(err.Error(), "source "+string(id)+":") {
 			t.Errorf("removing %q: %v, want that there is no such source", id, err)
 		}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"freshet/internal/api"
-	"freshet/internal/auth"
 	"freshet/internal/daemon"
 	"freshet/internal/features"
 	"freshet/internal/queries"
@@ -41,7 +40,7 @@ func dial(t *testing.T) (conn net.Conn, ended <-chan struct{}) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := api.New(api.Config{Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, QueryStore: queries.NewStore(store.DB()), Store: store, Daemon: daemon.New(daemon.Config{Store: store, Policy: kit.Idle{}})})
+	handler := api.New(api.Config{Auth: api.AuthConfig{Gate: insideGate(t, store)}, QueryStore: queries.NewStore(store.DB()), Store: store, Daemon: daemon.New(daemon.Config{Store: store, Policy: kit.Idle{}})})
 	done := make(chan struct{})
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer close(done)

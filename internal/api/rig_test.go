@@ -12,8 +12,10 @@ import (
 
 	"freshet/client"
 	"freshet/internal/api"
+	"freshet/internal/auth"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/store/sqlite"
 	"freshet/internal/test/daemontest"
 	"freshet/internal/test/kit"
 )
@@ -169,4 +171,14 @@ func (r *rig) tell(id freshet.SourceID, words string, fields freshet.Fields, ite
 		r.t.Errorf("committing %q of %s: %v", words, id, err)
 	}
 	return c
+}
+
+// insideGate returns a gate that lets every request in, as for a process that may read the
+// data directory.
+func insideGate(t testing.TB, store *sqlite.Store) *auth.Gate {
+	gate, err := auth.New(t.Context(), auth.Config{Store: auth.NewStore(store.DB()), Inside: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gate
 }

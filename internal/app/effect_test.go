@@ -8,6 +8,7 @@ import (
 	"freshet/client"
 	"freshet/internal/app"
 	"freshet/internal/app/config"
+	"freshet/internal/freshet"
 )
 
 // A dry run of settings says what they would delete and what would be captured, changes
@@ -18,12 +19,12 @@ func TestSettingsSayWhatTheyBring(t *testing.T) {
 	s.Limits.SourceGap, s.Limits.SourceShare, s.Limits.Hosts.Share = 0, 1, 1
 	c, _, _ := serve(t, s, app.ServeConfig{Load: func() (config.Settings, error) { return s, nil }})
 	at, text := page(t)
-	if _, err := c.Add(t.Context(), client.NewSource{ID: "a", URL: at}); err != nil {
+	if _, err := c.Sources.Add(t.Context(), client.NewSource{ID: "a", URL: at}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 6 {
 		text.Store(fmt.Sprintf("text %d\n", i))
-		if _, err := c.Poll(t.Context(), "a", time.Minute); err != nil {
+		if _, err := c.Sources.Poll(t.Context(), "a", time.Minute, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,7 +38,7 @@ func TestSettingsSayWhatTheyBring(t *testing.T) {
 	}
 	versions := func() int {
 		t.Helper()
-		found, err := c.Versions(t.Context(), "a", 100)
+		found, err := c.Sources.Versions(t.Context(), "a", freshet.Between{}, 100)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,17 +44,17 @@ func TestEveryWriteHeedsIfMatch(t *testing.T) {
 	s.Limits.Budget.Polls = 1000
 	c, url, _ := serve(t, s, app.ServeConfig{Load: func() (config.Settings, error) { return s, nil }})
 	at, _ := page(t)
-	if _, err := c.Add(t.Context(), client.NewSource{ID: "a", URL: at, Paused: true}); err != nil {
+	if _, err := c.Sources.Add(t.Context(), client.NewSource{ID: "a", URL: at, Paused: true}); err != nil {
 		t.Fatal(err)
 	}
 	rate := 2.5
-	if _, err := c.SetChances(t.Context(), "a", imported.Forecast{Rate: &rate, Until: time.Now().Add(time.Hour)}); err != nil {
+	if _, err := c.Sources.SetForecast(t.Context(), "a", imported.Forecast{Rate: &rate, Until: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.AddQuery(t.Context(), client.QueryToAdd{NewQuery: client.NewQuery{ID: "a", Name: "a", When: "true"}}); err != nil {
+	if _, err := c.Queries.Add(t.Context(), client.QueryToAdd{NewQuery: client.NewQuery{ID: "a", Name: "a", When: "true"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.AddSink(t.Context(), "a", client.NewSink{Kind: "json", URL: at}); err != nil {
+	if _, err := c.Sinks.Add(t.Context(), "a", client.NewSink{Kind: "json", URL: at}); err != nil {
 		t.Fatal(err)
 	}
 	token := whoIs(t, s, c)
@@ -150,7 +150,7 @@ func TestEveryWriteHeedsIfMatch(t *testing.T) {
 // whoIs adds the users root and a, and returns a token that may do everything.
 func whoIs(t *testing.T, s config.Settings, c *client.Client) string {
 	t.Helper()
-	if _, err := c.AddUser(t.Context(), client.NewUser{Name: "root", Role: access.Admin, Password: "correct horse"}); err != nil {
+	if _, err := c.Users.Add(t.Context(), client.NewUser{Name: "root", Role: access.Admin, Password: "correct horse"}); err != nil {
 		t.Fatal(err)
 	}
 	found, err := app.ReadAddress(s.Data)
@@ -161,7 +161,7 @@ func whoIs(t *testing.T, s config.Settings, c *client.Client) string {
 		r.Header.Set("Authorization", "Bearer "+found.Token)
 		return http.DefaultClient.Do(r)
 	})
-	if _, err := owner.AddUser(t.Context(), client.NewUser{Name: "a", Role: access.Editor, Password: "correct horse"}); err != nil {
+	if _, err := owner.Users.Add(t.Context(), client.NewUser{Name: "a", Role: access.Editor, Password: "correct horse"}); err != nil {
 		t.Fatal(err)
 	}
 	return found.Token

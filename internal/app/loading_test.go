@@ -137,10 +137,10 @@ func TestReloadsWhileItLoads(t *testing.T) {
 	if err != nil || st.Sources != 2000 || st.Loading != nil {
 		t.Errorf("after the reload there are %d sources (%+v, %v), want 2000", st.Sources, st.Loading, err)
 	}
-	if _, err := c.Source(t.Context(), "page0"); err == nil {
+	if _, err := c.Sources.Get(t.Context(), "page0"); err == nil {
 		t.Error("a source of the first list alone is still there")
 	}
-	if _, err := c.Source(t.Context(), "page2009"); err != nil {
+	if _, err := c.Sources.Get(t.Context(), "page2009"); err != nil {
 		t.Errorf("a source of the second list alone: %v", err)
 	}
 	if status, text := get(t, url+"/readyz"); status != http.StatusOK {

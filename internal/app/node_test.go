@@ -92,7 +92,7 @@ func change(t *testing.T, c *client.Client, id freshet.SourceID, text *atomic.Va
 	t.Helper()
 	for _, now := range []string{text.Load().(string), to} {
 		text.Store(now)
-		if _, err := c.Poll(t.Context(), id, 30*time.Second); err != nil {
+		if _, err := c.Sources.Poll(t.Context(), id, 30*time.Second, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestServe(t *testing.T) {
 	if other := (app.Address{URL: at, Instance: "another run"}); other.Answers(t.Context()) {
 		t.Error("the daemon answers to the name of another run")
 	}
-	if _, err := c.Add(t.Context(), client.NewSource{ID: "page", URL: url}); err != nil {
+	if _, err := c.Sources.Add(t.Context(), client.NewSource{ID: "page", URL: url}); err != nil {
 		t.Fatal(err)
 	}
 	change(t, c, "page", text, "two\n")
@@ -181,7 +181,7 @@ func TestServeTakesOnSources(t *testing.T) {
 	next.Sources = []freshet.Source{{ID: "b", URL: "http://127.0.0.1:1/b", Name: "B", Paused: true}, {ID: "c", URL: "http://127.0.0.1:1/c", Paused: true}}
 	c, _, _ := serve(t, s, app.ServeConfig{Load: func() (config.Settings, error) { return next, nil }})
 	names := func() (all string) {
-		found, err := c.Sources(t.Context(), client.SourceQuery{})
+		found, err := c.Sources.List(t.Context(), client.SourceQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +242,7 @@ func TestLocal(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := client.New("http://localhost", client.InProcess(looking))
-	if _, err := c.Poll(t.Context(), "asked", time.Second); err == nil {
+	if _, err := c.Sources.Poll(t.Context(), "asked", time.Second, false); err == nil {
 		t.Error("a node that makes no polls makes one")
 	}
 	if err := looking.Close(); err != nil {
@@ -257,7 +257,7 @@ func TestLocal(t *testing.T) {
 		c = client.New("http://localhost", client.InProcess(polling))
 		change(t, c, "asked", text, to)
 		change(t, c, "bound", text, to+to)
-		if kept, err := c.Source(t.Context(), "bound"); err != nil || kept.MaxGap != client.Duration(time.Millisecond) {
+		if kept, err := c.Sources.Get(t.Context(), "bound"); err != nil || kept.MaxGap != client.Duration(time.Millisecond) {
 			t.Errorf("a bound that does not bind is told as %+v (%v)", kept, err)
 		}
 		if err := polling.Close(); err != nil {

@@ -101,7 +101,7 @@ func TestRenderedPagesKeepToTheBudget(t *testing.T) {
 	web := openShop(t, 5)
 	c, _, _ := serve(t, s, app.ServeConfig{Load: func() (config.Settings, error) { return s, nil }})
 	for _, id := range []freshet.SourceID{"a", "b"} {
-		if _, err := c.Add(t.Context(), client.NewSource{ID: id, URL: web.URL + "/page?" + string(id), Render: true}); err != nil {
+		if _, err := c.Sources.Add(t.Context(), client.NewSource{ID: id, URL: web.URL + "/page?" + string(id), Render: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,16 +138,16 @@ func TestBrowserCrashes(t *testing.T) {
 		Load: func() (config.Settings, error) { return s, nil },
 		Log:  slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil)),
 	})
-	if _, err := c.Add(t.Context(), client.NewSource{ID: "hangs", URL: web.URL + "/hangs", Render: true}); err != nil {
+	if _, err := c.Sources.Add(t.Context(), client.NewSource{ID: "hangs", URL: web.URL + "/hangs", Render: true}); err != nil {
 		t.Fatal(err)
 	}
 	<-web.waiting
 	kit.Until(t, "the browser is killed", func() bool { return killBrowser(t, dir) }) // a starved one may have ended; the page is polled again
 	follow(t, c, "the poll to fail", func(o client.Outcome) bool { return o.Failure == failure.RenderCrashed })
-	if err := c.Remove(t.Context(), "hangs", true); err != nil {
+	if err := c.Sources.Remove(t.Context(), "hangs", true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Add(t.Context(), client.NewSource{ID: "well", URL: web.URL + "/page", Render: true}); err != nil {
+	if _, err := c.Sources.Add(t.Context(), client.NewSource{ID: "well", URL: web.URL + "/page", Render: true}); err != nil {
 		t.Fatal(err)
 	}
 	follow(t, c, "another page to be captured", func(o client.Outcome) bool { return o.Source == "well" && o.Version > 0 })

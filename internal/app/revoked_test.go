@@ -22,7 +22,7 @@ func TestHandsWhoseTokenIsRevoked(t *testing.T) {
 	c, at, _ := serve(t, s, app.ServeConfig{})
 	token := func(name string) client.MadeToken {
 		t.Helper()
-		m, err := c.AddToken(t.Context(), client.NewToken{Name: name, Scopes: []access.Right{access.Work}})
+		m, err := c.Tokens.Add(t.Context(), client.NewToken{Name: name, Scopes: []access.Right{access.Work}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestHandsWhoseTokenIsRevoked(t *testing.T) {
 		joined(t, c, name, true)
 	}
 	startHandWith(t, c, at, "stays", "a", stays.Secret)
-	if err := c.RemoveToken(t.Context(), revoked.ID); err != nil {
+	if err := c.Tokens.Remove(t.Context(), revoked.ID); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(s.HandToken, []byte("fedcba9876543210"), 0o600); err != nil {

@@ -102,12 +102,12 @@ func TestSecretsStayHidden(t *testing.T) {
 		Load: func() (config.Settings, error) { return s, nil },
 		Log:  slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
-	if _, err := c.Add(t.Context(), client.NewSource{ID: "api", URL: server.URL + "/page", Request: map[string]any{"headers": map[string]any{"X-Key": "${secret:sealed}"}}}); err != nil {
+	if _, err := c.Sources.Add(t.Context(), client.NewSource{ID: "api", URL: server.URL + "/page", Request: map[string]any{"headers": map[string]any{"X-Key": "${secret:sealed}"}}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		for _, id := range []freshet.SourceID{"page", "refused", "away", "round", "api"} {
-			answer, err := c.Poll(t.Context(), id, 30*time.Second)
+			answer, err := c.Sources.Poll(t.Context(), id, 30*time.Second, false)
 			if err != nil || answer.Outcome == nil {
 				t.Fatalf("poll %s: %+v, %v", id, answer, err)
 			}

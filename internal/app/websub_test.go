@@ -64,12 +64,12 @@ func TestWebSub(t *testing.T) {
 	s.Limits.SourceGap = 0
 	s.WebSubURL = "http://" + l.Addr().String()
 	c, at, _ := serve(t, s, app.ServeConfig{Listener: l, Load: func() (config.Settings, error) { return s, nil }})
-	if _, err := c.Add(t.Context(), client.NewSource{ID: "feed", URL: feed.URL + "/feed"}); err != nil {
+	if _, err := c.Sources.Add(t.Context(), client.NewSource{ID: "feed", URL: feed.URL + "/feed"}); err != nil {
 		t.Fatal(err)
 	}
 	requests := 0
 	for range 3 {
-		answer, err := c.Poll(t.Context(), "feed", 30*time.Second)
+		answer, err := c.Sources.Poll(t.Context(), "feed", 30*time.Second, false)
 		if err != nil || answer.Outcome == nil {
 			t.Fatalf("the poll ended with %+v, %v", answer, err)
 		}
@@ -85,7 +85,7 @@ func TestWebSub(t *testing.T) {
 	if !strings.HasPrefix(callback, at+"/api/v1/websub/feed~") || len(key) < 40 {
 		t.Errorf("the callback is %s with the secret %s", callback, key)
 	}
-	before, err := c.Source(t.Context(), "feed")
+	before, err := c.Sources.Get(t.Context(), "feed")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestWebSub(t *testing.T) {
 		t.Errorf("news are answered with %d", code)
 	}
 	kit.Until(t, "the news cause a poll", func() bool {
-		now, err := c.Source(t.Context(), "feed")
+		now, err := c.Sources.Get(t.Context(), "feed")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -88,11 +88,11 @@ func TestHandsPollForADaemon(t *testing.T) {
 	end := startHand(t, c, at, "far", "the-hand")
 	add := func(n client.NewSource) client.Source {
 		t.Helper()
-		added, err := c.Add(t.Context(), n)
+		added, err := c.Sources.Add(t.Context(), n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := c.Poll(t.Context(), added.ID, 30*time.Second)
+		o, err := c.Sources.Poll(t.Context(), added.ID, 30*time.Second, false)
 		if err != nil || o.Outcome == nil || o.Outcome.Result == freshet.Failed.String() { // the policy may have been first
 			t.Fatalf("a poll of %s ends with %+v, %v", added.ID, o, err)
 		}
@@ -100,7 +100,7 @@ func TestHandsPollForADaemon(t *testing.T) {
 	}
 	plain := add(client.NewSource{URL: web.URL + "/plain"})
 	add(client.NewSource{URL: web.URL + "/expects", Expect: map[string]any{"match": "says"}})
-	text, err := c.Text(t.Context(), plain.ID, 1)
+	text, err := c.Sources.Text(t.Context(), plain.ID, 1)
 	if err != nil || string(text) != "what /plain says\n" {
 		t.Errorf("the store has %q, %v", text, err)
 	}
@@ -109,7 +109,7 @@ func TestHandsPollForADaemon(t *testing.T) {
 		t.Errorf("the pages were polled by %v", agents)
 	}
 	mu.Unlock()
-	if err := c.DrainHand(t.Context(), "nobody"); err == nil {
+	if err := c.DrainWorker(t.Context(), "nobody"); err == nil {
 		t.Error("nobody could be drained")
 	}
 	end()
@@ -125,7 +125,7 @@ func TestTokensOfHands(t *testing.T) {
 	c, at, _ := serve(t, s, app.ServeConfig{})
 	made := func(scope access.Right) client.MadeToken {
 		t.Helper()
-		m, err := c.AddToken(t.Context(), client.NewToken{Name: string(scope), Scopes: []access.Right{scope}})
+		m, err := c.Tokens.Add(t.Context(), client.NewToken{Name: string(scope), Scopes: []access.Right{scope}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestHandsKeepTheBudget(t *testing.T) {
 	t.Cleanup(web.Close)
 	c, at, _ := serve(t, s, app.ServeConfig{})
 	for i := range 10 {
-		if _, err := c.Add(t.Context(), client.NewSource{URL: fmt.Sprintf("%s/moved/%d", web.URL, i)}); err != nil {
+		if _, err := c.Sources.Add(t.Context(), client.NewSource{URL: fmt.Sprintf("%s/moved/%d", web.URL, i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

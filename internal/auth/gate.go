@@ -98,11 +98,6 @@ type Gate struct {
 
 // New returns a gate.
 func New(ctx context.Context, cfg Config) (*Gate, error) {
-	g := newGate(cfg)
-	return g, g.count(ctx)
-}
-
-func newGate(cfg Config) *Gate {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -121,7 +116,7 @@ func newGate(cfg Config) *Gate {
 	g := &Gate{Config: cfg, hasher: make(chan struct{}, 1), calls: map[*call]struct{}{}}
 	g.tries.now = cfg.Now
 	g.decoy = g.Cost.decoy()
-	return g
+	return g, g.count(ctx)
 }
 
 // count notes how many users there are.
@@ -309,10 +304,4 @@ func (g *Gate) First(ctx context.Context, name, password string) (bool, error) {
 		return false, fmt.Errorf("add user %s: %w", name, err)
 	}
 	return true, nil
-}
-
-// Inside returns a gate for requests of this process, on behalf of whoever may read the
-// data directory.
-func Inside(store *Store, now func() time.Time) *Gate {
-	return newGate(Config{Store: store, Inside: true, Now: now})
 }

@@ -93,23 +93,6 @@ func (c *Course) Minutes() (minutes []Minute) {
 	return minutes
 }
 
-// Between returns the shares that both captured of what was decided between two
-// times, in seconds since the start.
-func (c *Course) Between(from, to float64) (policy, rival float64) {
-	var a, b mark
-	for _, m := range c.marks {
-		if m.clock <= from {
-			a = m
-		}
-		if m.clock <= to {
-			b = m
-		}
-	}
-	policy, _ = b.policy.since(a.policy)
-	rival, _ = b.rival.since(a.rival)
-	return policy, rival
-}
-
 // Chart draws both curves.
 func (s *Stage) Chart(title string, length time.Duration) plot.Chart {
 	policy, rival := s.Course.Curves()

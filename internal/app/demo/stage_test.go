@@ -42,18 +42,24 @@ func TestDemoShowsLearning(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error)
 			go func() { ended <- watcher.Run(ctx) }()
-			for range 120 {
+			var half, end demo.Scene
+			for i := range 120 {
 				time.Sleep(5 * time.Second)
-				if _, err := s.Look(t.Context(), time.Now()); err != nil {
+				if end, err = s.Look(t.Context(), time.Now()); err != nil {
 					t.Fatal(err)
+				}
+				if i == 59 {
+					half = end
 				}
 			}
 			stop()
 			if err := <-ended; err != nil {
 				t.Fatal(err)
 			}
-			first, _ := s.Course.Between(0, 300)
-			second, rival := s.Course.Between(300, 600)
+			captured := func(from, to demo.Score) float64 {
+				return float64(to.Captured-from.Captured) / float64(to.Captured+to.Missed-from.Captured-from.Missed)
+			}
+			first, second, rival := captured(demo.Score{}, half.Score), captured(half.Score, end.Score), captured(half.Rival, end.Rival)
 			t.Logf("seed %d: captured %.2f in the first half and %.2f in the second, the rival %.2f\n%.2v", seed, first, second, rival, s.Course.Minutes())
 			if second < rival+0.18 || second < first {
 				t.Errorf("seed %d: auto captured %.2f in the second half after %.2f in the first, and uniform %.2f; want far more than that, and no less than before", seed, second, first, rival)

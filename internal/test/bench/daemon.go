@@ -82,7 +82,7 @@ func (d *daemon) fill(ctx context.Context, sources []client.NewSource) error {
 	group, ctx := limited(ctx, 64)
 	for _, s := range sources {
 		group.Go(func() error {
-			_, err := d.api.Add(ctx, s)
+			_, err := d.api.Sources.Add(ctx, s)
 			return err
 		})
 	}

@@ -132,12 +132,12 @@ func (b *Sinks) webhooks(ctx context.Context, share float64) (r SinksRound, err 
 // settle gives healthy endpoints a while to be told of the rest.
 func (b *Sinks) settle(ctx context.Context, d *daemon, ends *endpoints, r *SinksRound) error {
 	for end := time.Now().Add(10 * time.Second); ; {
-		list, err := d.api.Sinks(ctx)
+		list, err := d.api.Sinks.List(ctx)
 		if err != nil {
 			return err
 		}
 		r.Missing, r.Waiting = 0, 0
-		for i, s := range list.Items { // which are by name
+		for i, s := range list { // which are by name
 			if ends.fails(i) {
 				r.Waiting += s.Standing.Open
 			} else {

@@ -115,16 +115,16 @@ func edit(ctx context.Context, api *client.Client, urls []string) error {
 		var err error
 		switch n % 4 {
 		case 0, 1:
-			_, err = api.Edit(ctx, id, client.Patch{"name": name})
+			_, err = api.Sources.Edit(ctx, id, client.Patch{"name": name}, 0)
 		case 2:
 			paused := true
-			if _, err = api.Edit(ctx, id, client.Patch{"paused": paused}); err == nil {
+			if _, err = api.Sources.Edit(ctx, id, client.Patch{"paused": paused}, 0); err == nil {
 				paused = false
-				_, err = api.Edit(ctx, id, client.Patch{"paused": paused})
+				_, err = api.Sources.Edit(ctx, id, client.Patch{"paused": paused}, 0)
 			}
 		case 3:
-			if err = api.Remove(ctx, id, chance.IntN(2) == 0); err == nil {
-				_, err = api.Add(ctx, client.NewSource{ID: id, URL: urls[i], Keep: client.Keep{Versions: soakKeep}})
+			if err = api.Sources.Remove(ctx, id, chance.IntN(2) == 0); err == nil {
+				_, err = api.Sources.Add(ctx, client.NewSource{ID: id, URL: urls[i], Keep: client.Keep{Versions: soakKeep}})
 			}
 		}
 		if err != nil && ctx.Err() == nil {

@@ -3,6 +3,7 @@ package daemontest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -38,6 +39,10 @@ func New(dir string, alter func(*daemon.Config), change ...func(*api.Config)) (*
 	if err != nil {
 		return nil, err
 	}
+	gate, err := auth.New(context.Background(), auth.Config{Store: auth.NewStore(store.DB()), Inside: true})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
 	limits, metrics, pages := kit.Loopback(), api.NewMetrics(), frontier.NewStore(store.DB())
 	watching := daemon.Config{
 		Store: store, Frontier: pages, Fetcher: fetch.New(limits), Policy: kit.Idle{}, Observe: metrics.Outcome,
@@ -49,7 +54,7 @@ func New(dir string, alter func(*daemon.Config), change ...func(*api.Config)) (*
 	stop := make(chan struct{})
 	d := &Daemon{Daemon: daemon.New(watching), Store: store, Origin: kit.StartOrigin(), EndStreams: sync.OnceFunc(func() { close(stop) })}
 	cfg := api.Config{
-		Auth: api.AuthConfig{Gate: auth.Inside(auth.NewStore(store.DB()), nil)}, QueryStore: queries.NewStore(store.DB()), Store: store,
+		Auth: api.AuthConfig{Gate: gate}, QueryStore: queries.NewStore(store.DB()), Store: store,
 		Frontier: pages, Daemon: d.Daemon, Metrics: metrics, Stop: stop,
 		Sources: api.SourceConfig{Check: limits.CheckURL}, Search: api.SearchConfig{Search: store.Search}, Program: api.ProgramConfig{Version: "test"},
 	}

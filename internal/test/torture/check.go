@@ -56,7 +56,7 @@ func (e *episode) gather() {
 // checkSources wants every edit that was acknowledged to be in force, and every
 // other one to be made or not, but nothing between.
 func (e *episode) checkSources(ctx context.Context) {
-	sources, err := e.now.api.Sources(ctx, client.SourceQuery{})
+	sources, err := e.now.api.Sources.List(ctx, client.SourceQuery{})
 	if err != nil {
 		e.unanswered(ctx, "list sources", err)
 		return
@@ -126,7 +126,7 @@ func (e *episode) checkVersions(ctx context.Context) {
 func (e *episode) checkHistory(ctx context.Context, s spot, reads *int) {
 	purges := e.chronicle.purgesOf(s.id)
 	known := e.chronicle.known(s.id)
-	versions, err := e.now.api.Versions(ctx, s.id, 0)
+	versions, err := e.now.api.Sources.Versions(ctx, s.id, freshet.Between{}, 0)
 	if err != nil {
 		e.unanswered(ctx, "list versions of "+string(s.id), err)
 		return
@@ -165,11 +165,11 @@ func (e *episode) checkHistory(ctx context.Context, s spot, reads *int) {
 
 // compare reads a version back and wants it to be what its page said.
 func (e *episode) compare(ctx context.Context, s spot, v client.Version) {
-	text, err := e.now.api.Text(ctx, s.id, v.Number)
+	text, err := e.now.api.Sources.Text(ctx, s.id, v.Number)
 	if err == nil && freshet.HashOf(text).String() != v.Hash {
 		e.violate("versions", "the text of version %d of %s does not hash to %s", v.Number, s.id, v.Hash)
 	}
-	raw, err2 := e.now.api.Raw(ctx, s.id, v.Number)
+	raw, err2 := e.now.api.Sources.Raw(ctx, s.id, v.Number)
 	if err != nil || err2 != nil {
 		if !e.unanswered(ctx, fmt.Sprintf("read version %d of %s", v.Number, s.id), cmpErr(err, err2)) {
 			e.violate("versions", "version %d of %s cannot be read: %v, %v", v.Number, s.id, err, err2)

@@ -36,7 +36,7 @@ func (e *episode) stale(ctx context.Context, late time.Duration) (words []string
 	if e.now.over() || e.settings.budget.Polls < plenty {
 		return nil
 	}
-	sources, err := e.now.api.Sources(ctx, client.SourceQuery{})
+	sources, err := e.now.api.Sources.List(ctx, client.SourceQuery{})
 	if err != nil {
 		e.unanswered(ctx, "list sources", err)
 		return nil
@@ -48,7 +48,7 @@ func (e *episode) stale(ctx context.Context, late time.Duration) (words []string
 		}
 		page := e.settings.sources[at].pages[0]
 		due := e.web.pages.VersionAt(page, time.Now().Add(-late))
-		raw, err := e.now.api.Raw(ctx, s.ID, 0)
+		raw, err := e.now.api.Sources.Raw(ctx, s.ID, 0)
 		if err != nil {
 			words = append(words, fmt.Sprintf("nothing was captured of %s: %v", s.ID, err))
 			continue

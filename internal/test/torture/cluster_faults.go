@@ -149,7 +149,7 @@ func drained(ctx context.Context, g *grove, chance *rand.Rand) error {
 		return nil
 	}
 	defer p.leave()
-	if some(chance, g.nodes).api().DrainHand(ctx, p.name) != nil {
+	if some(chance, g.nodes).api().DrainWorker(ctx, p.name) != nil {
 		return nil // it is not there at the moment
 	}
 	for range 100 {

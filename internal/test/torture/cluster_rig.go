@@ -146,7 +146,7 @@ func (g *grove) populate(ctx context.Context) error {
 	for i := range clusterPages {
 		add := client.NewSource{ID: pageOf(i), URL: fmt.Sprintf("http://%s/p%d", g.web[i%clusterHosts].Addr(), i)}
 		if err := g.insist(ctx, "add a source", func() error {
-			_, err := g.nodes[i%clusterNodes].api().Add(ctx, add)
+			_, err := g.nodes[i%clusterNodes].api().Sources.Add(ctx, add)
 			return err
 		}); err != nil {
 			return err

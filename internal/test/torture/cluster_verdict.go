@@ -51,7 +51,7 @@ func (j *jury) judgeLog() {
 // judgeEdits holds that nothing acknowledged is lost.
 func (j *jury) judgeEdits(ctx context.Context) {
 	for id, e := range j.edits {
-		s, err := j.nodes[0].api().Source(ctx, id)
+		s, err := j.nodes[0].api().Sources.Get(ctx, id)
 		if err != nil {
 			j.report.violate("edits: %s cannot be read: %v", id, err)
 		} else if s.Name != e.acked && !slices.Contains(e.maybe, s.Name) {

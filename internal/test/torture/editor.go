@@ -85,20 +85,23 @@ func (e *editor) edit(ctx context.Context, api *client.Client) {
 	switch {
 	case !g.is.watched:
 		next = standing{watched: true, page: page, name: name}
-		act = func() error { _, err := api.Add(ctx, client.NewSource{ID: id, URL: url, Name: name}); return err }
+		act = func() error {
+			_, err := api.Sources.Add(ctx, client.NewSource{ID: id, URL: url, Name: name})
+			return err
+		}
 	case dice < 4:
 		next.name = name
-		act = func() error { _, err := api.Edit(ctx, id, client.Patch{"name": name}); return err }
+		act = func() error { _, err := api.Sources.Edit(ctx, id, client.Patch{"name": name}, 0); return err }
 	case dice < 6:
 		next.page = page
-		act = func() error { _, err := api.Edit(ctx, id, client.Patch{"url": url}); return err }
+		act = func() error { _, err := api.Sources.Edit(ctx, id, client.Patch{"url": url}, 0); return err }
 	case dice < 9:
 		next.paused = !next.paused
-		act = func() error { _, err := api.Edit(ctx, id, client.Patch{"paused": next.paused}); return err }
+		act = func() error { _, err := api.Sources.Edit(ctx, id, client.Patch{"paused": next.paused}, 0); return err }
 	default:
 		purge = dice == 11
 		next = standing{}
-		act = func() error { return api.Remove(ctx, id, purge) }
+		act = func() error { return api.Sources.Remove(ctx, id, purge) }
 	}
 	if next.watched {
 		g.pages = append(g.pages, next.page)

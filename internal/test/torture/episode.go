@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // An episode is a web, its witnesses, and one data directory on which daemon
@@ -259,7 +260,7 @@ func (e *episode) read(ctx context.Context, api *client.Client) {
 	for i := 0; ctx.Err() == nil; i = (i + 7) % len(spots) {
 		id := spots[i].id
 		purges := e.chronicle.purgesOf(id)
-		if versions, err := api.Versions(ctx, id, 0); err == nil {
+		if versions, err := api.Sources.Versions(ctx, id, freshet.Between{}, 0); err == nil {
 			e.chronicle.show(id, purges, versions)
 		}
 		select {

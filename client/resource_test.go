@@ -21,8 +21,8 @@ func TestListsAreReadToTheEnd(t *testing.T) {
 		fmt.Fprint(w, pages[r.URL.Query().Get("after")])
 	}))
 	defer server.Close()
-	users, err := client.New(server.URL, http.DefaultClient.Do).Users(t.Context())
-	if err != nil || len(users.Items) != 4 || users.Items[3].Name != "e" {
+	users, err := client.New(server.URL, http.DefaultClient.Do).Users.List(t.Context())
+	if err != nil || len(users) != 4 || users[3].Name != "e" {
 		t.Errorf("the users are %+v, %v", users, err)
 	}
 }

@@ -32,20 +32,15 @@ func TestCallWhoseAnswerIsLost(t *testing.T) {
 	}))
 	defer flaky.Close()
 	c := client.New(flaky.URL, http.DefaultClient.Do)
-	added := must[client.Source](t)(c.Add(t.Context(), client.NewSource{URL: r.Origin.URL + "/a"}))
+	must[client.Source](t)(c.Sources.Add(t.Context(), client.NewSource{URL: r.Origin.URL + "/a"}))
 	if sent.Load() != 3 {
 		t.Errorf("the request was sent %d times, want 3", sent.Load())
 	}
 	if a, b, c := <-keys, <-keys, <-keys; a == "" || a != b || b != c {
 		t.Errorf("the keys are %q, %q and %q, want one", a, b, c)
 	}
-	again := must[client.Source](t)(c.Add(client.WithKey(t.Context(), "mine"), client.NewSource{URL: r.Origin.URL + "/b"}))
-	same := must[client.Source](t)(c.Add(client.WithKey(t.Context(), "mine"), client.NewSource{URL: r.Origin.URL + "/b"}))
-	if again.ID != same.ID || again.ID == added.ID {
-		t.Errorf("sent twice under a key, sources %s and %s were added beside %s", again.ID, same.ID, added.ID)
-	}
 	cut.Store(100)
-	if _, err := c.Add(t.Context(), client.NewSource{URL: r.Origin.URL + "/c"}); err == nil {
+	if _, err := c.Sources.Add(t.Context(), client.NewSource{URL: r.Origin.URL + "/c"}); err == nil {
 		t.Error("a call whose answers are all lost gives no error")
 	}
 }
