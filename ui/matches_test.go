@@ -36,12 +36,12 @@ func TestBrowserFollowsAQuery(t *testing.T) {
 
 	at := strings.TrimPrefix(r.url, "http://")
 	r.stop()
-	r.settings.Listen = "127.0.0.1:0"
+	r.settings.API.Listen = "127.0.0.1:0"
 	r.serve()
 	change("three")
 	r.matched("any", 2)
 	r.stop()
-	r.settings.Listen = at
+	r.settings.API.Listen = at
 	r.serve()
 	b.await("window.opened == 2 && got.length == 2")
 	change("four")

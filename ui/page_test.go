@@ -205,7 +205,7 @@ func TestLive(t *testing.T) {
 	change(50)
 	b.await(fmt.Sprintf("document.querySelectorAll('.change').length == %d && document.querySelector('.change').textContent.includes('50')", before+1))
 
-	r.settings.Listen = strings.TrimPrefix(r.url, "http://")
+	r.settings.API.Listen = strings.TrimPrefix(r.url, "http://")
 	r.stop()
 	b.await("document.querySelector('[role=alert]')?.textContent.includes('cannot be reached')")
 	if n := eval[int](b, "document.querySelectorAll('.change').length"); n != before+1 {

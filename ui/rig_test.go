@@ -42,7 +42,7 @@ func open(t *testing.T, listen string) *rig {
 	tier.Chromium(t)
 	r := &rig{T: t, web: kit.NewOrigin(t)}
 	s := config.Defaults(func(string) string { return "" })
-	s.Data, s.Listen = t.TempDir(), listen
+	s.Data, s.API.Listen = t.TempDir(), listen
 	s.Fetch.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	s.Limits.Budget = sched.Budget{Polls: 3000, Per: time.Minute}
 	s.Limits.Hosts.Delay, s.Limits.SourceGap, s.Limits.SourceShare, s.Limits.Hosts.Share = 0, 0, 1, 1

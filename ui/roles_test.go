@@ -16,9 +16,9 @@ func (r *rig) throughProvider() *oidctest.Provider {
 	r.Helper()
 	r.stop()
 	p := oidctest.New(r, r.url+api.CallbackPath)
-	r.settings.Listen = strings.TrimPrefix(r.url, "http://")
-	r.settings.PublicURL = r.url
-	r.settings.OIDC = openid.Settings{
+	r.settings.API.Listen = strings.TrimPrefix(r.url, "http://")
+	r.settings.API.URL = r.url
+	r.settings.API.OIDC = openid.Settings{
 		Name: "Example", Issuer: p.URL, ClientID: oidctest.ClientID, Secret: oidctest.ClientSecret, Groups: "groups",
 		Roles: openid.Roles{Admins: []string{"group:ops"}, Editors: []string{"group:shop"}, Viewers: []string{"group:all"}},
 	}

@@ -105,7 +105,7 @@ func egressCheckVerb(p *program) *cobra.Command {
 // egressConfig returns the rules by which a daemon with these settings fetches.
 func egressConfig(s config.Settings) fetch.Config {
 	c := s.Fetch
-	if own, err := netip.ParseAddrPort(s.Listen); err == nil && own.Port() != 0 {
+	if own, err := netip.ParseAddrPort(s.API.Listen); err == nil && own.Port() != 0 {
 		c.Self = []netip.AddrPort{own}
 	}
 	return c

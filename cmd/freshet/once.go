@@ -118,12 +118,12 @@ func (v *onceRun) serve(ctx context.Context, s config.Settings) error {
 	}
 	limitMemory(v.env)
 	level := new(slog.LevelVar)
-	level.Set(slog.LevelError) // the rest is printed by the round
-	s.Listen = "127.0.0.1:0"   // other verbs can look on
+	level.Set(slog.LevelError)   // the rest is printed by the round
+	s.API.Listen = "127.0.0.1:0" // other verbs can look on
 	over, begun, made := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	err = app.Serve(ctx, s, app.ServeConfig{
 		Extract: extract, Version: thisBuild().Version, Grace: 3 * impatience,
-		Log:  v.newLogger(v.err, s.LogForm, level),
+		Log:  v.newLogger(v.err, s.Log.Format, level),
 		Once: over,
 		Announce: func(url string) error {
 			at, err := app.ReadAddress(s.Data)

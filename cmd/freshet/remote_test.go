@@ -210,7 +210,7 @@ func newElsewhere(t *testing.T) *elsewhereRig {
 	t.Cleanup(web.Close)
 	r.page = web.URL
 	s := config.Defaults(func(string) string { return "" })
-	s.Data, s.Listen = t.TempDir(), "127.0.0.1:0"
+	s.Data, s.API.Listen = t.TempDir(), "127.0.0.1:0"
 	s.Fetch.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	s.Limits = sched.DefaultLimits()
 	s.Limits.Budget = sched.Budget{Polls: 3000, Per: time.Minute}

@@ -73,8 +73,8 @@ func runServe(p *program, cmd *cobra.Command) error {
 		return err
 	}
 	level := new(slog.LevelVar)
-	level.Set(levelOf(s.LogLevel))
-	log := p.newLogger(p.err, s.LogForm, level)
+	level.Set(levelOf(s.Log.Level))
+	log := p.newLogger(p.err, s.Log.Format, level)
 	log.Info("settings read", "file", cmp.Or(s.File, "none"))
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -96,7 +96,7 @@ func runServe(p *program, cmd *cobra.Command) error {
 		Load:     func() (config.Settings, error) { return p.sendingSettings(cmd) },
 		Hangups:  hangups,
 		Reloaded: func(from, to config.Settings) {
-			level.Set(levelOf(to.LogLevel))
+			level.Set(levelOf(to.Log.Level))
 			if later := from.NeedRestart(to); len(later) > 0 {
 				log.Warn("some changed settings need a restart", "settings", later)
 			}

@@ -104,8 +104,8 @@ func runWorker(p *program, cmd *cobra.Command, cfg app.WorkerConfig) error {
 		return err
 	}
 	level := new(slog.LevelVar)
-	level.Set(levelOf(s.LogLevel))
-	log := p.newLogger(p.err, s.LogForm, level)
+	level.Set(levelOf(s.Log.Level))
+	log := p.newLogger(p.err, s.Log.Format, level)
 	if cfg.Extract, err = extractor(); err != nil {
 		return err
 	}

@@ -275,7 +275,7 @@ func TestOnlyNodesOrderDeliveries(t *testing.T) {
 	box := newMailbox(t, 0)
 	pages, stop := changing(t)
 	s := c.busy()
-	s.HandToken = handToken(t)
+	s.Cluster.TokenFile = handToken(t)
 	first, second := c.serveWith(s), c.serveWith(c.busy())
 	kit.Until(t, "the second is there", func() bool { return strings.Contains(first.log.String(), "a node makes deliveries") })
 	sinks := c.subscribe(first.url, box, 2)

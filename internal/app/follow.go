@@ -60,7 +60,7 @@ type following struct {
 // followLeader begins to follow the leader, unless that is not wanted or not possible.
 func (s *service) followLeader(ctx context.Context, given config.Settings) {
 	b := s.standby
-	if b.node == nil || given.Standby == config.ColdStandby {
+	if b.node == nil || given.Cluster.Standby == config.ColdStandby {
 		return
 	}
 	f := &following{peers: s.peers, given: given, now: s.Now, log: s.Log, store: b.node.reads}

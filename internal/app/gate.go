@@ -32,8 +32,8 @@ func (s *service) openGate(ctx context.Context, n *Node, follows bool) (*auth.Ga
 	tcp, ok := s.at.(*net.TCPAddr)
 	loopback := ok && tcp.IP.IsLoopback()
 	cfg := auth.Config{
-		Store: auth.NewStore(n.stored.DB()), Mode: auth.Mode(s.settings.Login), Loopback: loopback, Local: s.where.Token, Follows: follows,
-		Provider: s.settings.OIDC.Issuer, Proxies: s.settings.Proxies, Public: s.settings.PublicURL, Keep: s.settings.Audit, Now: s.Now, Log: s.Log,
+		Store: auth.NewStore(n.stored.DB()), Mode: auth.Mode(s.settings.API.Login), Loopback: loopback, Local: s.where.Token, Follows: follows,
+		Provider: s.settings.API.OIDC.Issuer, Proxies: s.settings.API.Proxies, Public: s.settings.API.URL, Keep: s.settings.Retention.Audit, Now: s.Now, Log: s.Log,
 	}
 	if s.peers != nil {
 		cfg.Nodes = s.nodes.knows
@@ -66,12 +66,12 @@ func (s *service) watchGate(ctx context.Context, gate *auth.Gate, loopback bool)
 	case gate.Open():
 		s.Log.Warn("nobody on this machine has to log in: every program and person on it can do everything", "address", at.String(),
 			"hint", "freshet user add NAME --role admin asks for a password from then on")
-	case !gate.HasUsers() && s.settings.OIDC.Issuer != "":
-		if !s.settings.OIDC.Roles.Admits() {
-			return freshet.WithHint(errors.New("there are no users, and nobody can become an admin by logging in at "+s.settings.OIDC.Issuer),
+	case !gate.HasUsers() && s.settings.API.OIDC.Issuer != "":
+		if !s.settings.API.OIDC.Roles.Admits() {
+			return freshet.WithHint(errors.New("there are no users, and nobody can become an admin by logging in at "+s.settings.API.OIDC.Issuer),
 				"say who is an admin with api.oidc.admins, or add one with freshet user add NAME --role admin")
 		}
-		s.Log.Info("everybody has to log in at the provider", "address", at.String(), "provider", s.settings.OIDC.Issuer)
+		s.Log.Info("everybody has to log in at the provider", "address", at.String(), "provider", s.settings.API.OIDC.Issuer)
 	case !gate.HasUsers():
 		return freshet.WithHint(errors.New("other machines can reach "+at.String()+", and there is no user who could log in"),
 			"set a password with FRESHET_ADMIN_PASSWORD or --admin-password-file, or add a user with freshet user add NAME --role admin; or listen on 127.0.0.1")
@@ -88,13 +88,13 @@ const mostAnswer = 1 << 20
 // provider returns where people log in besides; nil if nowhere. It is the operator's own
 // setting, so that it may be at an address that is closed to polls.
 func (s *service) provider() *openid.Provider {
-	set := s.settings.OIDC
+	set := s.settings.API.OIDC
 	if set.Issuer == "" {
 		return nil
 	}
 	out := s.settings.Fetch.Named(10*time.Second, mostAnswer)
 	cfg := openid.Config{
-		Settings: set, Redirect: strings.TrimSuffix(s.settings.PublicURL, "/") + api.CallbackPath, Now: s.Now,
+		Settings: set, Redirect: strings.TrimSuffix(s.settings.API.URL, "/") + api.CallbackPath, Now: s.Now,
 		Reach: func(ctx context.Context) context.Context { return oidc.ClientContext(ctx, out) },
 	}
 	if set.Secret != "" {

@@ -245,7 +245,7 @@ func TestAttemptsAreTheSameBytes(t *testing.T) {
 	first := <-deliveries
 	stop()
 
-	s.PublicURL = "https://elsewhere.example"
+	s.API.URL = "https://elsewhere.example"
 	_, api, _ = started(t, s)
 	if status, answer := ask(t, "PATCH", api+"/sources/prices", map[string]any{"name": "Another", "tags": []string{"x"}, "url": url + "/moved"}); status != http.StatusOK {
 		t.Fatalf("the edit answered %d: %v", status, answer)

@@ -155,8 +155,8 @@ func (s *service) currentLease(ctx context.Context) (postgres.Lease, error) {
 
 // advertised returns where others reach this node.
 func (s *service) advertised() string {
-	if s.settings.Advertise != "" {
-		return s.settings.Advertise
+	if s.settings.Cluster.Advertise != "" {
+		return s.settings.Cluster.Advertise
 	}
 	tcp, ok := s.at.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {

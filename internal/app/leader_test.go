@@ -79,7 +79,7 @@ func (b *lockedBuffer) String() string {
 // settings returns those of a node with a directory of its own.
 func (c *crew) settings() config.Settings {
 	s := settings(c.T)
-	s.Store, s.Lease, s.Listen = c.at, crewLease, "127.0.0.1:0"
+	s.Store, s.Cluster.Lease, s.API.Listen = c.at, crewLease, "127.0.0.1:0"
 	return s
 }
 
@@ -374,7 +374,7 @@ func (c *crew) poll(s config.Settings, elsewhere bool, url string) *postgres.Sto
 	at := "http://127.0.0.1:1"
 	cfg := app.Config{Settings: s, Address: at}
 	if elsewhere {
-		cfg.HandToken, cfg.OwnSlots = handToken(c.T), 0
+		cfg.Cluster.TokenFile, cfg.Cluster.OwnSlots = handToken(c.T), 0
 	}
 	n, err := app.Open(c.Context(), cfg)
 	if err != nil {

@@ -221,8 +221,8 @@ func (m *membership) ownSetup() (sharedSetup, error) {
 		m.cached = cachedSetup{of: settings, is: sharedSetup{Sources: sources, Sinks: sinks}}
 	}
 	l, token := m.cached.is, ""
-	if settings.HandToken != "" {
-		token, _ = ReadToken(settings.HandToken)
+	if settings.Cluster.TokenFile != "" {
+		token, _ = ReadToken(settings.Cluster.TokenFile)
 	}
 	var err error
 	l.Token, err = print(token)

@@ -123,7 +123,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		cfg.Settings.Fetch.May = n.mayFetch
 	}
 	if n.settings = cfg.Settings; cfg.Standby {
-		cfg.HandToken = ""
+		cfg.Cluster.TokenFile = ""
 	}
 	if cfg.NoSearch && !cfg.Standby {
 		if err := stored.DropIndex(); err != nil {
@@ -184,8 +184,8 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		now = time.Now
 	}
 	n.hooks = &fetchauth.Hooks{Vault: secrets.Open(cfg.SecretDir()), Store: n.Store, Now: now}
-	if cfg.WebSubURL != "" && !cfg.Idle {
-		n.webSub = &fetchauth.WebSub{Vault: secrets.Open(cfg.SecretDir()), Store: n.Store, Base: cfg.WebSubURL, Now: now, Log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))}
+	if cfg.API.WebSubURL != "" && !cfg.Idle {
+		n.webSub = &fetchauth.WebSub{Vault: secrets.Open(cfg.SecretDir()), Store: n.Store, Base: cfg.API.WebSubURL, Now: now, Log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))}
 	}
 	n.access = fetchauth.New(fetchauth.Config{
 		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Media: cfg.Media, WebSub: n.webSub, Vault: secrets.Open(cfg.SecretDir()), Store: watched,
@@ -209,7 +209,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Strategies: cfg.Strategies,
 		Unbound:    cfg.Unbound,
 		Start:      daemon.StartConfig{Warm: warm, Retell: retell(cfg.Policy)},
-		History:    daemon.HistoryConfig{Keep: cfg.Keep, Logs: cfg.Logs},
+		History:    daemon.HistoryConfig{Keep: cfg.Retention.Keep, Logs: cfg.Retention.Logs},
 		Disk:       daemon.DiskConfig{Space: cfg.Space, Size: n.databaseSize, Reserve: cfg.Reserve},
 		Now:        cfg.Now,
 		Uptime:     cfg.Uptime,

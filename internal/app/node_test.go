@@ -30,7 +30,7 @@ func settings(t testing.TB) config.Settings { return localSettings(t.TempDir()) 
 // localSettings are those of a node that polls this machine.
 func localSettings(data string) config.Settings {
 	s := config.Defaults(func(string) string { return "" })
-	s.Data, s.Listen = data, "127.0.0.1:0"
+	s.Data, s.API.Listen = data, "127.0.0.1:0"
 	s.Fetch.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	s.Limits.Budget = sched.Budget{Polls: 1000, Per: time.Minute}
 	s.Limits.Hosts.Delay = 0
@@ -207,12 +207,12 @@ func TestServeRefuses(t *testing.T) {
 	first := settings(t)
 	_, at, _ := serve(t, first, app.ServeConfig{})
 	second := settings(t)
-	second.Listen = at[len("http://"):]
+	second.API.Listen = at[len("http://"):]
 	err := app.Serve(t.Context(), second, app.ServeConfig{})
 	if !errors.Is(err, syscall.EADDRINUSE) || freshet.HintOf(err) == "" {
 		t.Errorf("a port that is taken gives %v, with the hint %q", err, freshet.HintOf(err))
 	}
-	second.Listen, second.Data = "127.0.0.1:0", first.Data
+	second.API.Listen, second.Data = "127.0.0.1:0", first.Data
 	if err := app.Serve(t.Context(), second, app.ServeConfig{}); !errors.Is(err, freshet.ErrBusy) {
 		t.Errorf("a data directory that is taken gives %v", err)
 	}

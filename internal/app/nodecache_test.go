@@ -14,10 +14,10 @@ import (
 func TestStrangersHoldUpNoNode(t *testing.T) {
 	c := newCrew(t)
 	s := c.settings()
-	s.Lease = time.Minute // nothing is waited for that long here
+	s.Cluster.Lease = time.Minute // nothing is waited for that long here
 	brain := c.serveWith(s)
 	s = c.settings()
-	s.Lease = time.Minute
+	s.Cluster.Lease = time.Minute
 	standby := c.serveWith(s)
 	add := func(id string) {
 		t.Helper()

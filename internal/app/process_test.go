@@ -43,7 +43,7 @@ func serveAlone(given string) error {
 		return err
 	}
 	s := localSettings(cfg.Data)
-	s.Store, s.Lease, s.Standby = cfg.Store, 10*time.Second, cfg.Standby
+	s.Store, s.Cluster.Lease, s.Cluster.Standby = cfg.Store, 10*time.Second, cfg.Standby
 	s.Limits.Budget.Polls = 60_000
 	return app.Serve(context.Background(), s, app.ServeConfig{
 		Load: func() (config.Settings, error) { return s, nil }, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),

@@ -52,7 +52,7 @@ func (s *service) apply(to config.Settings) {
 	s.node.limits.set(s.node.Daemon, fitFiles(to, openFiles()).Limits)
 	s.node.Daemon.SetLevels(to.Wanted())
 	s.node.Daemon.SetStrategies(to.Strategies)
-	s.node.Daemon.SetKeep(to.Keep, to.Logs)
+	s.node.Daemon.SetKeep(to.Retention.Keep, to.Retention.Logs)
 	if s.Reloaded != nil {
 		s.Reloaded(s.settings, to)
 	}

@@ -18,7 +18,7 @@ import (
 func TestHandsWhoseTokenIsRevoked(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
-	s.HandToken, s.Lease = handToken(t), 300*time.Millisecond
+	s.Cluster.TokenFile, s.Cluster.Lease = handToken(t), 300*time.Millisecond
 	c, at, _ := serve(t, s, app.ServeConfig{})
 	token := func(name string) client.MadeToken {
 		t.Helper()
@@ -44,7 +44,7 @@ func TestHandsWhoseTokenIsRevoked(t *testing.T) {
 	if err := c.Tokens.Remove(t.Context(), revoked.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.HandToken, []byte("fedcba9876543210"), 0o600); err != nil {
+	if err := os.WriteFile(s.Cluster.TokenFile, []byte("fedcba9876543210"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, done := range ended {
@@ -60,7 +60,7 @@ func TestHandsWhoseTokenIsRevoked(t *testing.T) {
 	}
 	startHandWith(t, c, at, "new file", "a", "fedcba9876543210")
 	joined(t, c, "stays", true)
-	if err := os.Remove(s.HandToken); err != nil {
+	if err := os.Remove(s.Cluster.TokenFile); err != nil {
 		t.Fatal(err)
 	}
 	startHandWith(t, c, at, "without file", "a", "fedcba9876543210")

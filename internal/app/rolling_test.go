@@ -61,7 +61,7 @@ func (c *crew) rolled(token string) config.Settings {
 	s.Limits.Budget = sched.Budget{Polls: 100, Per: time.Second}
 	s.Limits.SourceGap, s.Limits.SourceShare, s.Limits.Hosts.Share, s.Limits.Hosts.CrawlDelay = 0, 1, 1, 0
 	s.Limits.Hosts.Concurrency = 8
-	s.Policy, s.HandToken, s.OwnSlots = "uniform", token, 0
+	s.Policy, s.Cluster.TokenFile, s.Cluster.OwnSlots = "uniform", token, 0
 	return s
 }
 

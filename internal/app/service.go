@@ -119,7 +119,7 @@ func Serve(ctx context.Context, settings config.Settings, cfg ServeConfig) error
 func (s *service) run(ctx context.Context) (err error) {
 	l := s.Listener
 	if l == nil {
-		if l, err = listen(s.settings.Listen); err != nil {
+		if l, err = listen(s.settings.API.Listen); err != nil {
 			return err
 		}
 	}
@@ -305,16 +305,16 @@ func newServer(log *slog.Logger, h http.Handler) *http.Server {
 
 // hostNames returns the names that the API is called by.
 func (s *service) hostNames() []string {
-	names := slices.Clone(s.settings.Names)
-	if host, _, err := net.SplitHostPort(s.settings.Listen); err == nil {
+	names := slices.Clone(s.settings.API.Names)
+	if host, _, err := net.SplitHostPort(s.settings.API.Listen); err == nil {
 		names = append(names, host)
 	}
-	for _, known := range []string{s.settings.WebSubURL, s.settings.Advertise} { // hubs and nodes call it so
+	for _, known := range []string{s.settings.API.WebSubURL, s.settings.Cluster.Advertise} { // hubs and nodes call it so
 		if u, err := url.Parse(known); err == nil && u.Host != "" {
 			names = append(names, u.Hostname())
 		}
 	}
-	if u, err := url.Parse(s.settings.PublicURL); err == nil && u.Host != "" && s.settings.OIDC.Issuer != "" {
+	if u, err := url.Parse(s.settings.API.URL); err == nil && u.Host != "" && s.settings.API.OIDC.Issuer != "" {
 		names = append(names, u.Hostname()) // the provider sends people there
 	}
 	return names
@@ -347,7 +347,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Queries: s.node.queries,
 		Sinks:   s.sinks,
 		Stop:    stopped,
-		Base:    s.settings.PublicURL,
+		Base:    s.settings.API.URL,
 		Now:     s.Now,
 		Metrics: s.metrics,
 		Log:     s.Log,

@@ -45,7 +45,7 @@ func (s *service) setSettings(ctx context.Context, edit client.SettingsEdit) (to
 			return err
 		}
 		told = settingsOf(to)
-		bounds = api.Bounds{Now: was.Limits, Then: to.Limits, Keep: to.Keep, Logs: to.Logs, KeepChanges: was.Keep != to.Keep || was.Logs != to.Logs}
+		bounds = api.Bounds{Now: was.Limits, Then: to.Limits, Keep: to.Retention.Keep, Logs: to.Retention.Logs, KeepChanges: was.Retention.Keep != to.Retention.Keep || was.Retention.Logs != to.Retention.Logs}
 		if edit.DryRun {
 			return nil
 		}

@@ -25,16 +25,16 @@ func TestNodesThatDiffer(t *testing.T) {
 	}
 	one, other := tokens("a"), tokens("b")
 	s := c.settings()
-	s.Sources, s.HandToken = []freshet.Source{{ID: "a", URL: "http://127.0.0.1:1/"}}, one
+	s.Sources, s.Cluster.TokenFile = []freshet.Source{{ID: "a", URL: "http://127.0.0.1:1/"}}, one
 	first := c.serveWith(s)
 	alike := c.settings()
-	alike.Sources, alike.HandToken = s.Sources, s.HandToken
+	alike.Sources, alike.Cluster.TokenFile = s.Sources, s.Cluster.TokenFile
 	second := c.serveWith(alike)
 	differs := c.settings()
-	differs.Lease, differs.HandToken = 2*s.Lease, other
+	differs.Cluster.Lease, differs.Cluster.TokenFile = 2*s.Cluster.Lease, other
 	third := c.serveWith(differs)
-	why := "it differs from the leader, and goes by its own when it leads: its lease is " + units.FormatDuration(differs.Lease) +
-		" and not " + units.FormatDuration(s.Lease) + "; it has another token of workers; its configuration file has other sources"
+	why := "it differs from the leader, and goes by its own when it leads: its lease is " + units.FormatDuration(differs.Cluster.Lease) +
+		" and not " + units.FormatDuration(s.Cluster.Lease) + "; it has another token of workers; its configuration file has other sources"
 	kit.Until(t, "it is told that the third differs", func() bool {
 		_, text := c.ask("", "GET", first.url+"/api/v1/cluster", "")
 		return strings.Count(text, `"why":"`+why+`"`) == 1 && strings.Contains(text, `"hint":"give all nodes the same --lease`)

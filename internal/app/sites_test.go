@@ -85,7 +85,7 @@ func (m *maze) await(n int64) {
 // mazeSettings are those of the node that watches a maze.
 func mazeSettings(dir string) config.Settings {
 	s := config.Defaults(func(string) string { return "" })
-	s.Data, s.Listen = dir, "127.0.0.1:0"
+	s.Data, s.API.Listen = dir, "127.0.0.1:0"
 	s.Fetch.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	s.Limits.Budget = sched.Budget{Polls: 500, Per: time.Second}
 	s.Limits.Hosts = sched.Politeness{Concurrency: 4}

@@ -95,13 +95,13 @@ func (s *service) standbyHandler(b *standby, gate *auth.Gate) http.Handler {
 		Search:  api.SearchConfig{Off: settings.NoSearch, Search: b.node.stored.Search},
 		Cluster: api.ClusterConfig{Forward: b.forwarder.forward, Members: s.cluster(b.node, false)},
 		Program: api.ProgramConfig{Version: s.Version, Ready: func() error { return nil }, Browser: b.node.browser},
-		Stop:    b.stopped, Base: settings.PublicURL, Now: s.Now, Metrics: s.metrics, Log: s.Log,
+		Stop:    b.stopped, Base: settings.API.URL, Now: s.Now, Metrics: s.metrics, Log: s.Log,
 	})
 }
 
 // redirectWorkers tells workers where to go.
 func (s *service) redirectWorkers(b *standby, h http.Handler) http.Handler {
-	file := s.settings.HandToken
+	file := s.settings.Cluster.TokenFile
 	if file == "" {
 		return h
 	}

@@ -151,7 +151,7 @@ func TestStandbyTakesOverCold(t *testing.T) {
 			c, pages := crewAt(t, server), newCounter(t)
 			first := c.serve()
 			s := c.settings()
-			s.Standby = standby
+			s.Cluster.Standby = standby
 			second := c.serveWith(s)
 			c.leads(first, second, "")
 			c.add(first, pages, "a")

@@ -62,7 +62,7 @@ func TestWebSub(t *testing.T) {
 	}
 	s := settings(t)
 	s.Limits.SourceGap = 0
-	s.WebSubURL = "http://" + l.Addr().String()
+	s.API.WebSubURL = "http://" + l.Addr().String()
 	c, at, _ := serve(t, s, app.ServeConfig{Listener: l, Load: func() (config.Settings, error) { return s, nil }})
 	if _, err := c.Sources.Add(t.Context(), client.NewSource{ID: "feed", URL: feed.URL + "/feed"}); err != nil {
 		t.Fatal(err)

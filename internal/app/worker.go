@@ -44,18 +44,18 @@ func ReadToken(file string) (string, error) {
 // openWorkers lets workers on other machines join, if the settings say so.
 func (n *Node) openWorkers(cfg Config) (worker.Looker, error) {
 	own := worker.New(n.access, n.reader.Read).Rendering(n.renderer)
-	if n.limits.base, n.limits.own = cfg.Limits, -1; cfg.HandToken == "" {
+	if n.limits.base, n.limits.own = cfg.Limits, -1; cfg.Cluster.TokenFile == "" {
 		return own, nil
 	}
-	token := &tokenFile{name: cfg.HandToken, log: n.log}
+	token := &tokenFile{name: cfg.Cluster.TokenFile, log: n.log}
 	if err := token.read(); err != nil {
 		return nil, err
 	}
-	slots := cfg.OwnSlots
+	slots := cfg.Cluster.OwnSlots
 	if slots < 0 {
 		slots = cfg.Limits.Workers + max(cfg.Limits.Slow, 8*cfg.Limits.Workers) // the scheduler bounds them
 	}
-	n.limits.own = cfg.OwnSlots
+	n.limits.own = cfg.Cluster.OwnSlots
 	term, right := int64(1), (func() time.Duration)(nil)
 	if n.leads != nil {
 		term, right = n.leads.Term(), n.leads.Right
@@ -100,7 +100,7 @@ func (f *tokenFile) now() string {
 }
 
 // leaseOf returns how long nodes and workers take each other's word after they have heard it.
-func leaseOf(s config.Settings) time.Duration { return cmp.Or(s.Lease, config.DefaultLease) }
+func leaseOf(s config.Settings) time.Duration { return cmp.Or(s.Cluster.Lease, config.DefaultLease) }
 
 // admits reports whether a token is one that was given out for workers.
 func (n *Node) admits(ctx context.Context, token string) (bool, error) {

@@ -73,7 +73,7 @@ func joined(t *testing.T, c *client.Client, name string, is bool) {
 func TestHandsPollForADaemon(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
-	s.HandToken, s.OwnSlots, s.Limits.SourceGap = handToken(t), 0, 0
+	s.Cluster.TokenFile, s.Cluster.OwnSlots, s.Limits.SourceGap = handToken(t), 0, 0
 	var mu sync.Mutex
 	agents := map[string]string{}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -121,7 +121,7 @@ func TestHandsPollForADaemon(t *testing.T) {
 func TestTokensOfHands(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
-	s.HandToken = handToken(t)
+	s.Cluster.TokenFile = handToken(t)
 	c, at, _ := serve(t, s, app.ServeConfig{})
 	made := func(scope access.Right) client.MadeToken {
 		t.Helper()
@@ -145,7 +145,7 @@ func TestTokensOfHands(t *testing.T) {
 func TestHandsKeepTheBudget(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
-	s.HandToken, s.OwnSlots = handToken(t), 0
+	s.Cluster.TokenFile, s.Cluster.OwnSlots = handToken(t), 0
 	const polls, per = 20, 2 * time.Second
 	s.Limits.Budget = sched.Budget{Polls: polls, Per: per}
 	s.Limits.SourceGap, s.Limits.SourceShare, s.Limits.Hosts.Share, s.Limits.Hosts.CrawlDelay = 0, 1, 1, 0

@@ -32,14 +32,14 @@ func TestKept(t *testing.T) {
 	if err := config.WriteKept(dir, map[string]string{"budget": "2/s", "keep.versions": "10"}); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = load("workers: 7\n", nil); err != nil || s.Limits.Budget.String() != "2/s" || s.Keep.Versions != 10 || s.Limits.Workers != 7 {
-		t.Errorf("read back: budget %s, versions %d, workers %d: %v", s.Limits.Budget, s.Keep.Versions, s.Limits.Workers, err)
+	if s, err = load("workers: 7\n", nil); err != nil || s.Limits.Budget.String() != "2/s" || s.Retention.Keep.Versions != 10 || s.Limits.Workers != 7 {
+		t.Errorf("read back: budget %s, versions %d, workers %d: %v", s.Limits.Budget, s.Retention.Keep.Versions, s.Limits.Workers, err)
 	}
 	if back, err := s.With(nil, []string{"budget"}); err != nil || back.Limits.Budget.String() != "60/m" || back.From("budget") != config.FromDefault {
 		t.Errorf("set back, the budget is %s: %v", back.Limits.Budget, err)
 	}
-	if s, err = load("budget: 3/s\n", map[string]string{"FRESHET_KEEP_VERSIONS": "5"}); err != nil || s.Limits.Budget.String() != "3/s" || s.Keep.Versions != 5 {
-		t.Errorf("the file says 3/s and the environment 5, but there is %s and %d: %v", s.Limits.Budget, s.Keep.Versions, err)
+	if s, err = load("budget: 3/s\n", map[string]string{"FRESHET_KEEP_VERSIONS": "5"}); err != nil || s.Limits.Budget.String() != "3/s" || s.Retention.Keep.Versions != 5 {
+		t.Errorf("the file says 3/s and the environment 5, but there is %s and %d: %v", s.Limits.Budget, s.Retention.Keep.Versions, err)
 	}
 	for _, key := range []string{"budget", "keep.versions"} {
 		if _, err := s.With(map[string]string{key: "1"}, nil); !errors.Is(err, freshet.ErrConflict) {

@@ -101,8 +101,8 @@ func (in Input) load(text []byte) (Settings, error) {
 			faults = append(faults, err)
 		}
 	}
-	if s.OIDC.Issuer != "" {
-		if err := s.OIDC.Check(s.PublicURL); err != nil {
+	if s.API.OIDC.Issuer != "" {
+		if err := s.API.OIDC.Check(s.API.URL); err != nil {
 			faults = append(faults, err)
 		}
 	}

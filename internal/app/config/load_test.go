@@ -56,8 +56,8 @@ func TestLoadPrecedence(t *testing.T) {
 	if got := s.Limits.Budget.String(); got != "30/s" {
 		t.Errorf("the budget is %s, want that of the flag", got)
 	}
-	if s.Listen != "127.0.0.1:2" || s.Limits.Workers != 7 || s.Policy != "auto" {
-		t.Errorf("the address is %s, workers %d, the policy %s; want those of the environment, the file and the defaults", s.Listen, s.Limits.Workers, s.Policy)
+	if s.API.Listen != "127.0.0.1:2" || s.Limits.Workers != 7 || s.Policy != "auto" {
+		t.Errorf("the address is %s, workers %d, the policy %s; want those of the environment, the file and the defaults", s.API.Listen, s.Limits.Workers, s.Policy)
 	}
 	if len(s.Fetch.Allow) != 2 || s.Fetch.Allow[1].String() != "127.0.0.1/32" {
 		t.Errorf("allowed are %v", s.Fetch.Allow)

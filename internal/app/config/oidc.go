@@ -20,33 +20,33 @@ const noRole = "none"
 // oidcOptions say where people can log in besides.
 var oidcOptions = []Option{
 	{Key: "api.oidc.issuer", Flag: "oidc-issuer", Arg: "URL", Help: "OpenID provider to log in at, such as https://id.example.com; needs api.url",
-		set: setIssuer, show: func(s Settings) any { return s.OIDC.Issuer }},
+		set: setIssuer, show: func(s Settings) any { return s.API.OIDC.Issuer }},
 	{Key: "api.oidc.client_id", Flag: "oidc-client-id", Arg: "ID", Help: "what Freshet is called at the provider",
-		set: text(func(s *Settings) *string { return &s.OIDC.ClientID }), show: func(s Settings) any { return s.OIDC.ClientID }},
+		set: text(func(s *Settings) *string { return &s.API.OIDC.ClientID }), show: func(s Settings) any { return s.API.OIDC.ClientID }},
 	{Key: "api.oidc.client_secret", Flag: "oidc-client-secret", Arg: "REF", Help: "secret of the client at the provider: ${file:/path}, ${env:NAME} or ${secret:NAME}",
 		set: setClientSecret, show: showClientSecret},
 	{Key: "api.oidc.name", Flag: "oidc-name", Arg: "NAME", Help: "name of the provider on the login page (default the host of the issuer)",
-		set: text(func(s *Settings) *string { return &s.OIDC.Name }), show: func(s Settings) any { return s.OIDC.Name }},
+		set: text(func(s *Settings) *string { return &s.API.OIDC.Name }), show: func(s Settings) any { return s.API.OIDC.Name }},
 	{Key: "api.oidc.scopes", Flag: "oidc-scopes", Arg: "LIST", Help: "scopes to ask the provider for, besides openid (default profile,email)", Many: true,
-		set: setScopes, show: ofProvider(func(s Settings) any { return s.OIDC.Scopes })},
+		set: setScopes, show: ofProvider(func(s Settings) any { return s.API.OIDC.Scopes })},
 	{Key: "api.oidc.groups_claim", Flag: "oidc-groups-claim", Arg: "NAME", Help: "claim that lists the groups of a user, such as realm_access.roles (default groups)",
-		set: text(func(s *Settings) *string { return &s.OIDC.Groups }), show: ofProvider(func(s Settings) any { return s.OIDC.Groups })},
+		set: text(func(s *Settings) *string { return &s.API.OIDC.Groups }), show: ofProvider(func(s Settings) any { return s.API.OIDC.Groups })},
 	{Key: "api.oidc.admins", Flag: "oidc-admins", Arg: "WHO", Help: "who is an admin: group:NAME, email:ADDRESS or email:*@DOMAIN", Many: true,
-		set: members(func(s *Settings) *[]string { return &s.OIDC.Roles.Admins }), show: func(s Settings) any { return s.OIDC.Roles.Admins }},
+		set: members(func(s *Settings) *[]string { return &s.API.OIDC.Roles.Admins }), show: func(s Settings) any { return s.API.OIDC.Roles.Admins }},
 	{Key: "api.oidc.editors", Flag: "oidc-editors", Arg: "WHO", Help: "who is an editor", Many: true,
-		set: members(func(s *Settings) *[]string { return &s.OIDC.Roles.Editors }), show: func(s Settings) any { return s.OIDC.Roles.Editors }},
+		set: members(func(s *Settings) *[]string { return &s.API.OIDC.Roles.Editors }), show: func(s Settings) any { return s.API.OIDC.Roles.Editors }},
 	{Key: "api.oidc.viewers", Flag: "oidc-viewers", Arg: "WHO", Help: "who is a viewer", Many: true,
-		set: members(func(s *Settings) *[]string { return &s.OIDC.Roles.Viewers }), show: func(s Settings) any { return s.OIDC.Roles.Viewers }},
+		set: members(func(s *Settings) *[]string { return &s.API.OIDC.Roles.Viewers }), show: func(s Settings) any { return s.API.OIDC.Roles.Viewers }},
 	{Key: "api.oidc.default_role", Flag: "oidc-default-role", Arg: "ROLE", Help: "role of everybody else at the provider: viewer, editor, admin, or none to refuse them (default none)",
 		set: setDefaultRole, show: ofProvider(showDefaultRole)},
 	{Key: "api.oidc.session", Flag: "oidc-session", Arg: "TIME", Help: "longest time until people have to log in at the provider again, which tells their role anew (default 1d)",
-		set: lengthIn(time.Minute, 30*units.Day, func(s *Settings) *time.Duration { return &s.OIDC.Session }), show: ofProvider(func(s Settings) any { return units.FormatDuration(s.OIDC.Session) })},
+		set: lengthIn(time.Minute, 30*units.Day, func(s *Settings) *time.Duration { return &s.API.OIDC.Session }), show: ofProvider(func(s Settings) any { return units.FormatDuration(s.API.OIDC.Session) })},
 }
 
 // ofProvider shows a value only if there is a provider.
 func ofProvider(show func(Settings) any) func(Settings) any {
 	return func(s Settings) any {
-		if s.OIDC.Issuer == "" {
+		if s.API.OIDC.Issuer == "" {
 			return ""
 		}
 		return show(s)
@@ -57,7 +57,7 @@ func setIssuer(s *Settings, v string) error {
 	if err := openid.CheckURL(v); err != nil {
 		return err
 	}
-	s.OIDC.Issuer = v
+	s.API.OIDC.Issuer = v
 	return nil
 }
 
@@ -71,16 +71,16 @@ func setClientSecret(s *Settings, v string) error {
 	case slices.ContainsFunc(found, func(r profile.Reference) bool { return r.Kind == profile.TakenValue }):
 		return errors.New("only ${env:NAME}, ${file:/path} and ${secret:NAME} can be used here")
 	}
-	s.OIDC.Secret = profile.Value(v)
+	s.API.OIDC.Secret = profile.Value(v)
 	return nil
 }
 
 // showClientSecret returns where the secret is, and never what it is.
 func showClientSecret(s Settings) any {
-	if found, err := s.OIDC.Secret.References(); err != nil || len(found) != 1 || found[0].String() != string(s.OIDC.Secret) {
+	if found, err := s.API.OIDC.Secret.References(); err != nil || len(found) != 1 || found[0].String() != string(s.API.OIDC.Secret) {
 		return ""
 	}
-	return string(s.OIDC.Secret)
+	return string(s.API.OIDC.Secret)
 }
 
 func setScopes(s *Settings, v string) error {
@@ -90,7 +90,7 @@ func setScopes(s *Settings, v string) error {
 			return fmt.Errorf("%q is not a scope", scope)
 		}
 	}
-	s.OIDC.Scopes = slices.DeleteFunc(scopes, func(s string) bool { return s == "openid" })
+	s.API.OIDC.Scopes = slices.DeleteFunc(scopes, func(s string) bool { return s == "openid" })
 	return nil
 }
 
@@ -115,15 +115,15 @@ func setDefaultRole(s *Settings, v string) error {
 	if !slices.Contains(known, v) {
 		return fmt.Errorf("%q is not one of %s%s", v, strings.Join(known, ", "), suggest.DidYouMean(v, known))
 	}
-	if s.OIDC.Roles.Default = access.Role(v); v == noRole {
-		s.OIDC.Roles.Default = ""
+	if s.API.OIDC.Roles.Default = access.Role(v); v == noRole {
+		s.API.OIDC.Roles.Default = ""
 	}
 	return nil
 }
 
 func showDefaultRole(s Settings) any {
-	if s.OIDC.Roles.Default == "" {
+	if s.API.OIDC.Roles.Default == "" {
 		return noRole
 	}
-	return string(s.OIDC.Roles.Default)
+	return string(s.API.OIDC.Roles.Default)
 }

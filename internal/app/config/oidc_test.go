@@ -25,7 +25,7 @@ func TestOIDC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := s.OIDC; o.Issuer != "https://id.example" || o.Secret != "hidden-secret" || o.Name != "ops-flag" || len(o.Roles.Editors) != 2 || o.Roles.Default != access.Viewer {
+	if o := s.API.OIDC; o.Issuer != "https://id.example" || o.Secret != "hidden-secret" || o.Name != "ops-flag" || len(o.Roles.Editors) != 2 || o.Roles.Default != access.Viewer {
 		t.Errorf("the settings are %+v", o)
 	}
 	text, err := s.YAML()

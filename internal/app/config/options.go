@@ -44,15 +44,15 @@ var options = named(slices.Concat([]Option{
 	{Key: "secrets", Flag: "secrets", Arg: "DIR", Help: "directory for passwords, tokens and their key (secret.key); nodes on one database share it, or a copy of the key (default the data directory)",
 		set: text(func(s *Settings) *string { return &s.Secrets }), show: func(s Settings) any { return s.Secrets }},
 	{Key: "listen", Flag: "listen", Arg: "ADDR", Help: "address of the API; port 0 picks a free one (default 127.0.0.1:8080)",
-		set: setListen, show: func(s Settings) any { return s.Listen }},
+		set: setListen, show: func(s Settings) any { return s.API.Listen }},
 	{Key: "api.url", Help: "public URL of the API, used in events",
-		set: text(func(s *Settings) *string { return &s.PublicURL }), show: func(s Settings) any { return s.PublicURL }},
+		set: text(func(s *Settings) *string { return &s.API.URL }), show: func(s Settings) any { return s.API.URL }},
 	{Key: "api.names", Help: "host names that the API accepts, besides IP addresses and localhost", Many: true,
-		set: func(s *Settings, v string) error { s.Names = SplitList(v); return nil }, show: func(s Settings) any { return s.Names }},
+		set: func(s *Settings, v string) error { s.API.Names = SplitList(v); return nil }, show: func(s Settings) any { return s.API.Names }},
 	{Key: "api.login", Help: "who has to log in: auto (everybody, except people on this machine while there are no users), on (everybody) or off (nobody; for a proxy in front that asks for a password) (default auto)",
-		set: oneOf(func(s *Settings) *string { return &s.Login }, "auto", "on", "off"), show: func(s Settings) any { return s.Login }},
+		set: oneOf(func(s *Settings) *string { return &s.API.Login }, "auto", "on", "off"), show: func(s Settings) any { return s.API.Login }},
 	{Key: "api.proxies", Help: "addresses of proxies in front of the API, such as 127.0.0.1/32, whose X-Forwarded-For and X-Forwarded-Proto are believed", Many: true,
-		set: setAPIProxies, show: func(s Settings) any { return s.Proxies }},
+		set: setAPIProxies, show: func(s Settings) any { return s.API.Proxies }},
 }, oidcOptions, []Option{
 	{Key: "budget", Flag: "budget", Arg: "N/TIME", Help: "most requests to make, such as 500/s or 10/30s (default 60/m)", live: true,
 		set: (*Settings).SetBudget, show: func(s Settings) any { return s.Limits.Budget.String() }},
@@ -79,15 +79,15 @@ var options = named(slices.Concat([]Option{
 	{Key: "workers", Help: "most polls at the same time", live: true,
 		set: count(func(s *Settings) *int { return &s.Limits.Workers }, 1), show: func(s Settings) any { return s.Limits.Workers }},
 	{Key: "advertise", Flag: "advertise", Arg: "URL", Help: "where other nodes on the same database and workers reach the API, such as http://10.0.0.1:8080 (default from listen)",
-		set: setAdvertise, show: func(s Settings) any { return s.Advertise }},
+		set: setAdvertise, show: func(s Settings) any { return s.Cluster.Advertise }},
 	{Key: "lease", Flag: "lease", Arg: "TIME", Help: "how long other nodes on the same database wait for a sign of life before one takes over; the same on all of them (default 5s)",
 		set: setLease, show: showLease},
 	{Key: "standby", Flag: "standby", Arg: "HOW", Help: "while another node on the same database decides: warm follows it to take over at once, cold saves the memory and reads everything then (default warm)",
-		set: oneOf(func(s *Settings) *string { return &s.Standby }, WarmStandby, ColdStandby), show: func(s Settings) any { return s.Standby }},
+		set: oneOf(func(s *Settings) *string { return &s.Cluster.Standby }, WarmStandby, ColdStandby), show: func(s Settings) any { return s.Cluster.Standby }},
 	{Key: "hands.token_file", Flag: "hand-token-file", Arg: "FILE", Help: "let workers on other machines join with the token in this file (freshet worker --join)",
-		set: text(func(s *Settings) *string { return &s.HandToken }), show: func(s Settings) any { return s.HandToken }},
+		set: text(func(s *Settings) *string { return &s.Cluster.TokenFile }), show: func(s Settings) any { return s.Cluster.TokenFile }},
 	{Key: "hands.own_slots", Flag: "own-slots", Arg: "N", Help: "most polls that this machine makes itself at the same time when workers may join; 0 leaves to them all that they can do (default the setting workers)",
-		set: count(func(s *Settings) *int { return &s.OwnSlots }, 0), show: showOwnSlots},
+		set: count(func(s *Settings) *int { return &s.Cluster.OwnSlots }, 0), show: showOwnSlots},
 	{Key: "memory", Flag: "memory", Arg: "SIZE", Help: "most memory that running polls may use together, such as 512MB (default a quarter of the memory, at most 1GB)",
 		set: size(func(s *Settings) *int64 { return &s.Memory }), show: func(s Settings) any { return units.FormatSize(s.Memory) }},
 	{Key: "allow_cidr", Flag: "allow-cidr", Arg: "CIDR", Help: "private addresses that may be polled, such as 127.0.0.0/8", Many: true,
@@ -95,27 +95,27 @@ var options = named(slices.Concat([]Option{
 	{Key: "allow_proxy", Help: "proxies that requests may go through, as host:port", Many: true,
 		set: setProxies, show: func(s Settings) any { return s.Fetch.Proxies }},
 	{Key: "websub_url", Help: "public URL of this daemon, for feeds that say by WebSub when they change; off if absent",
-		set: setWebSub, show: func(s Settings) any { return s.WebSubURL }},
+		set: setWebSub, show: func(s Settings) any { return s.API.WebSubURL }},
 	{Key: "allow_exec", Help: "run commands for sources of the configuration file (exec:)",
 		set: setExec, show: func(s Settings) any { return s.Media.Exec }},
 	{Key: "allow_files", Help: "directories whose files may be watched (file:)", Many: true,
 		set: setFiles, show: func(s Settings) any { return s.Media.Files }},
 	{Key: "log.level", Flag: "log-level", Arg: "LEVEL", Help: "least important level to log: debug, info, warn or error (default info)", live: true,
-		set: oneOf(func(s *Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error"), show: func(s Settings) any { return s.LogLevel }},
+		set: oneOf(func(s *Settings) *string { return &s.Log.Level }, "debug", "info", "warn", "error"), show: func(s Settings) any { return s.Log.Level }},
 	{Key: "log.format", Flag: "log-format", Arg: "FORM", Help: "log format: text or json (default text)",
-		set: oneOf(func(s *Settings) *string { return &s.LogForm }, "text", "json"), show: func(s Settings) any { return s.LogForm }},
+		set: oneOf(func(s *Settings) *string { return &s.Log.Format }, "text", "json"), show: func(s Settings) any { return s.Log.Format }},
 	{Key: "keep.age", Help: "delete versions that were replaced longer ago than this", live: true,
-		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Keep.Age }), show: func(s Settings) any { return units.FormatDuration(s.Keep.Age) }},
+		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Retention.Keep.Age }), show: func(s Settings) any { return units.FormatDuration(s.Retention.Keep.Age) }},
 	{Key: "keep.versions", Help: "most versions to keep, of all sources together", live: true,
-		set: count(func(s *Settings) *int { return &s.Keep.Versions }, 0), show: func(s Settings) any { return s.Keep.Versions }},
+		set: count(func(s *Settings) *int { return &s.Retention.Keep.Versions }, 0), show: func(s Settings) any { return s.Retention.Keep.Versions }},
 	{Key: "keep.bytes", Help: "most bytes of versions to keep, of all sources together", live: true,
-		set: size(func(s *Settings) *int64 { return &s.Keep.Bytes }), show: func(s Settings) any { return units.FormatSize(s.Keep.Bytes) }},
+		set: size(func(s *Settings) *int64 { return &s.Retention.Keep.Bytes }), show: func(s Settings) any { return units.FormatSize(s.Retention.Keep.Bytes) }},
 	{Key: "keep.total", Help: "largest size of the data directory; the oldest versions are deleted first", live: true,
-		set: size(func(s *Settings) *int64 { return &s.Keep.Total }), show: func(s Settings) any { return units.FormatSize(s.Keep.Total) }},
+		set: size(func(s *Settings) *int64 { return &s.Retention.Keep.Total }), show: func(s Settings) any { return units.FormatSize(s.Retention.Keep.Total) }},
 	{Key: "keep.logs", Help: "how long to keep the results of polls", live: true,
-		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Logs }), show: func(s Settings) any { return units.FormatDuration(s.Logs) }},
+		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Retention.Logs }), show: func(s Settings) any { return units.FormatDuration(s.Retention.Logs) }},
 	{Key: "keep.audit", Help: "how long to keep the log of who changed what (default 365d)",
-		set: lengthIn(units.Day, ever, func(s *Settings) *time.Duration { return &s.Audit }), show: func(s Settings) any { return units.FormatDuration(s.Audit) }},
+		set: lengthIn(units.Day, ever, func(s *Settings) *time.Duration { return &s.Retention.Audit }), show: func(s Settings) any { return units.FormatDuration(s.Retention.Audit) }},
 	{Key: "search", Help: "index what versions say, for freshet search: on or off (default on)",
 		set: setSearch, show: showSearch},
 	{Key: "reserve", Flag: "reserve", Arg: "SIZE", Help: "disk space to leave free, such as 1GB; polling stops when less is free; 0 means none (default 2% of the disk, from 256MiB to 4GiB)",
@@ -254,7 +254,7 @@ func setListen(s *Settings, v string) error {
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		return fmt.Errorf("%q does not end with a port from 0 to 65535", v)
 	}
-	s.Listen = net.JoinHostPort(host, port)
+	s.API.Listen = net.JoinHostPort(host, port)
 	return nil
 }
 
@@ -296,16 +296,16 @@ func setAllow(s *Settings, v string) (err error) {
 }
 
 func showOwnSlots(s Settings) any {
-	if s.OwnSlots < 0 {
+	if s.Cluster.OwnSlots < 0 {
 		return ""
 	}
-	return strconv.Itoa(s.OwnSlots) // none is not the default
+	return strconv.Itoa(s.Cluster.OwnSlots) // none is not the default
 }
 
 func setAPIProxies(s *Settings, v string) error {
 	prefixes, err := parsePrefixes(v)
 	if err == nil {
-		s.Proxies = prefixes
+		s.API.Proxies = prefixes
 	}
 	return err
 }

@@ -163,6 +163,6 @@ func setWebSub(s *Settings, v string) error {
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.RawQuery != "" || u.User != nil {
 		return fmt.Errorf("%q is not a URL such as https://freshet.example", v)
 	}
-	s.WebSubURL = strings.TrimSuffix(v, "/")
+	s.API.WebSubURL = strings.TrimSuffix(v, "/")
 	return nil
 }

@@ -26,54 +26,71 @@ import (
 // Settings are all that an operator can set. They come, the later ones winning, from the
 // defaults, what was set over the API, the file, the environment and the flags.
 type Settings struct {
-	File     string // that they were read from; "" if none was
-	Data     string // the data directory; "" if there is no place for one
-	Store    string // URL of the PostgreSQL database that has sources and history; "" means the data directory
-	Secrets  string // directory with secrets and their key; "" means the data directory
-	Listen   string
+	File    string // that they were read from; "" if none was
+	Data    string // the data directory; "" if there is no place for one
+	Store   string // URL of the PostgreSQL database that has sources and history; "" means the data directory
+	Secrets string // directory with secrets and their key; "" means the data directory
+
+	API       APISettings
+	Cluster   ClusterSettings
+	Log       LogSettings
+	Retention Retention
+
 	Policy   string
 	Aim      objective.Objective // of sources that have none, by themselves or by a tag
 	Limits   sched.Limits
 	Fetch    fetch.Config
 	Render   browser.Config
-	Keep     freshet.Keep
 	Memory   int64         // bytes that polls under way may hold together; 0 means by what there is
-	Logs     time.Duration // how long outcomes of polls are kept
 	Reserve  int64         // bytes of the disk to keep free; 0 means by how large it is, less means none
-	LogLevel string
-	LogForm  string
-
-	PublicURL string   // of the API, in events
-	WebSubURL string   // under which hubs of feeds reach the API; "" means that no feed is subscribed to
-	Names     []string // that the API is called by, besides addresses
-
-	Advertise string        // where other nodes reach the API; "" means where it listens
-	Lease     time.Duration // after so long without a sign of life another node takes over; 0 means 5 s
-	Standby   string        // what this node does while another decides: WarmStandby or ColdStandby; "" means the former
-
-	HandToken string // file with the token that hands on other machines show; "" means that there are none
-	OwnSlots  int    // looks that this machine makes at once beside theirs; less than 0 means as many as there are workers
-
-	Login   string         // who has to log in: auto, on or off
-	Proxies []netip.Prefix // in front of the API, whose word on where a request comes from is taken
-	Audit   time.Duration  // how long the audit log is kept
-
-	OIDC openid.Settings // where people log in besides; without an issuer there is no such place
-
 	Media    auth.Media    // beside the Web that may be watched
 	NoSearch bool          // what versions say is not indexed
 	Requests auth.Profiles // that sources build on, by name
-	Webhooks []Webhook
-	Sinks    []sinks.Sink // beside the webhooks
-	Queries  []queries.Query
-	Levels   []freshet.TagLevel
-	Sources  []freshet.Source
 
+	Webhooks   []Webhook
+	Sinks      []sinks.Sink // beside the webhooks
+	Queries    []queries.Query
+	Levels     []freshet.TagLevel
 	Strategies []freshet.TagStrategy // of all sources with a tag that have none of their own
-	Doubts     []string              // what is allowed in the file and probably not meant
+	Sources    []freshet.Source
+
+	Doubts []string // what is allowed in the file and probably not meant
 
 	said  map[string]From // where options have their values from, by key
 	lines map[string]int  // of the file, of options and profiles of requests, by key
+}
+
+// APISettings say where the API is and who may use it.
+type APISettings struct {
+	Listen    string
+	URL       string          // public, in events
+	WebSubURL string          // under which hubs of feeds reach the API; "" means that no feed is subscribed to
+	Names     []string        // that the API is called by, besides addresses
+	Login     string          // who has to log in: auto, on or off
+	Proxies   []netip.Prefix  // in front of the API, whose headers on where a request comes from are trusted
+	OIDC      openid.Settings // where people log in besides; without an issuer there is no such place
+}
+
+// ClusterSettings say how nodes and workers work together.
+type ClusterSettings struct {
+	Advertise string        // where other nodes reach the API; "" means where it listens
+	Lease     time.Duration // after so long without a sign of life another node takes over; 0 means 5 s
+	Standby   string        // what this node does while another leads: WarmStandby or ColdStandby; "" means the former
+	TokenFile string        // with the token of workers on other machines; "" means that there are none
+	OwnSlots  int           // polls that this machine makes at once beside theirs; less than 0 means the setting workers
+}
+
+// LogSettings say what is logged, and how.
+type LogSettings struct {
+	Level  string
+	Format string
+}
+
+// Retention says how long history is kept.
+type Retention struct {
+	Keep  freshet.Keep
+	Logs  time.Duration // outcomes of polls
+	Audit time.Duration // the audit log
 }
 
 // Wanted returns what is wanted of sources by their tags, and what polls are for where
@@ -88,18 +105,16 @@ func (s Settings) Wanted() []freshet.TagLevel {
 // Defaults returns what holds where nothing else is said, in an environment.
 func Defaults(env func(string) string) Settings {
 	return Settings{
-		Data:     dataHome(env),
-		Listen:   "127.0.0.1:8080",
-		Policy:   policy.Default,
-		Limits:   sched.DefaultLimits(),
-		Logs:     30 * 24 * time.Hour,
-		OwnSlots: -1,
-
-		Login:    "auto",
-		Audit:    365 * 24 * time.Hour,
-		OIDC:     openid.Settings{Scopes: []string{"profile", "email"}, Groups: "groups", Session: units.Day},
-		LogLevel: "info",
-		LogForm:  "text",
+		Data: dataHome(env),
+		API: APISettings{
+			Listen: "127.0.0.1:8080", Login: "auto",
+			OIDC: openid.Settings{Scopes: []string{"profile", "email"}, Groups: "groups", Session: units.Day},
+		},
+		Cluster:   ClusterSettings{OwnSlots: -1},
+		Log:       LogSettings{Level: "info", Format: "text"},
+		Retention: Retention{Logs: 30 * units.Day, Audit: 365 * units.Day},
+		Policy:    policy.Default,
+		Limits:    sched.DefaultLimits(),
 	}
 }
 

@@ -51,7 +51,7 @@ func setAdvertise(s *Settings, v string) error {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
 		return errors.New("is not an address such as http://10.0.0.1:8080")
 	}
-	s.Advertise = u.Scheme + "://" + u.Host
+	s.Cluster.Advertise = u.Scheme + "://" + u.Host
 	return nil
 }
 
@@ -80,13 +80,13 @@ func setLease(s *Settings, v string) error {
 	case d < leastLease || d > mostLease:
 		return fmt.Errorf("%q is not from %s to %s", v, units.FormatDuration(leastLease), units.FormatDuration(mostLease))
 	}
-	s.Lease = d
+	s.Cluster.Lease = d
 	return nil
 }
 
 func showLease(s Settings) any {
-	if s.Lease == 0 || s.Lease == DefaultLease {
+	if s.Cluster.Lease == 0 || s.Cluster.Lease == DefaultLease {
 		return ""
 	}
-	return units.FormatDuration(s.Lease)
+	return units.FormatDuration(s.Cluster.Lease)
 }
