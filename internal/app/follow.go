@@ -57,20 +57,19 @@ type following struct {
 	policy string           // by which it is decided
 }
 
-// followLeader begins to follow the leader, unless that is not wanted or not possible.
-func (s *service) followLeader(ctx context.Context, given config.Settings) {
-	b := s.standby
+// follow begins to follow the leader, unless that is not wanted or not possible.
+func (b *standby) follow(ctx context.Context, given config.Settings) {
 	if b.node == nil || given.Cluster.Standby == config.ColdStandby {
 		return
 	}
-	f := &following{peers: s.peers, given: given, now: s.Now, log: s.Log, store: b.node.reads}
-	f.warm = daemon.NewWarm(daemon.WarmConfig{Open: f.open, Edited: f.edited, Log: s.Log})
+	f := &following{peers: b.member.peers, given: given, now: b.now, log: b.log, store: b.node.reads}
+	f.warm = daemon.NewWarm(daemon.WarmConfig{Open: f.open, Edited: f.edited, Log: b.log})
 	running, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { f.warm.Run(running) })
 	f.end = func() { cancel(); work.Wait(); f.ended = true }
-	s.member.mu.Lock()
-	defer s.member.mu.Unlock()
+	b.member.mu.Lock()
+	defer b.member.mu.Unlock()
 	b.following = f
 }
 
@@ -83,20 +82,16 @@ func (b *standby) stopFollowing() {
 
 // followAgain begins to follow again if that has ended and another node leads after all, or if the
 // settings are others.
-func (s *service) followAgain(ctx context.Context, given config.Settings, other bool) {
-	if f := s.standby.following; f == nil && other || f != nil && (other || f.ended) {
-		s.standby.stopFollowing()
-		s.followLeader(ctx, given)
+func (b *standby) followAgain(ctx context.Context, given config.Settings, other bool) {
+	if f := b.following; f == nil && other || f != nil && (other || f.ended) {
+		b.stopFollowing()
+		b.follow(ctx, given)
 	}
 }
 
 // open returns a daemon as this node would run it.
 func (f *following) open(ctx context.Context) (*daemon.Daemon, error) {
-	settings := f.given
-	kept, err := savedSettings(ctx, f.peers, settings.Data)
-	if err == nil {
-		err = settings.TakeKept(kept, "the settings in "+f.peers.Name())
-	}
+	settings, err := savedSettings{f.peers}.addTo(ctx, f.given)
 	if err != nil {
 		return nil, err
 	}

@@ -26,12 +26,12 @@ func (s *service) runCluster(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.settings.Data, 0o700); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	if s.peers, err = postgres.OpenPeers(ctx, databaseOf(s.settings, nil)); err != nil {
+	if s.peers, err = postgres.OpenPeers(ctx, databaseOf(s.settings.Settings, nil)); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.peers.Close()) }()
-	s.lease, s.troubles = leaseOf(s.settings), map[string]string{}
-	s.member = &membership{peers: s.peers, lease: s.lease, vault: secrets.Open(s.settings.SecretDir()), settings: s.inForce.Load, log: s.Log}
+	s.lease, s.troubles = leaseOf(s.settings.Settings), map[string]string{}
+	s.member = &membership{peers: s.peers, lease: s.lease, vault: secrets.Open(s.settings.SecretDir()), settings: s.settings.shared.Load, log: s.Log}
 	s.nodes = &nodeCache{peers: s.peers, lease: s.lease}
 	var beating sync.WaitGroup
 	alive, stop := context.WithCancel(ctx)
@@ -39,7 +39,7 @@ func (s *service) runCluster(ctx context.Context) (err error) {
 	beating.Go(func() { s.member.heartbeat(alive, me) })
 	defer func() { stop(); beating.Wait() }()
 	defer s.stopStandby()
-	given := s.settings
+	given := s.settings.Settings
 	for ctx.Err() == nil {
 		again := false
 		given, err = s.awaitLeadership(ctx, given)
@@ -95,7 +95,7 @@ func (s *service) awaitLeadership(ctx context.Context, given config.Settings) (c
 				return given, transientError{err}
 			}
 		}
-		s.followAgain(ctx, given, false)
+		s.standby.followAgain(ctx, given, false)
 		s.standby.forwarder.follow(lease)
 		if s.standby.runner != nil {
 			s.standby.runner.See(lease.Term)
@@ -109,9 +109,9 @@ func (s *service) awaitLeadership(ctx context.Context, given config.Settings) (c
 				s.Log.Error("reload failed; nothing has changed", "err", err, "hint", freshet.HintOf(err))
 			} else {
 				to.Fetch.Self, to.Data, given = given.Fetch.Self, given.Data, to
-				s.inForce.Store(&to)
+				s.settings.shared.Store(&to)
 				s.Log.Info("settings reloaded; they hold when this node leads")
-				s.followAgain(ctx, given, true)
+				s.standby.followAgain(ctx, given, true)
 				if s.standby.runner != nil {
 					s.standby.runner.setSettings(given)
 				}
@@ -171,16 +171,15 @@ func (s *service) advertised() string {
 
 // takeOver opens the store to write. It returns nil if another node was faster.
 func (s *service) takeOver(ctx context.Context, given config.Settings) (*Node, error) {
-	before, err := s.readSaved(ctx)
+	saved := savedSettings{s.peers}
+	before, err := saved.read(ctx, given.Data)
 	if err == nil {
-		s.settings = given
-		err = s.settings.TakeKept(before, "the settings in "+s.peers.Name())
+		err = given.TakeKept(before, "the settings in "+s.peers.Name())
 	}
+	s.settings.set(given)
 	if err != nil {
 		return nil, err
 	}
-	settings := s.settings
-	s.inForce.Store(&settings)
 	cfg := s.config()
 	cfg.Address, cfg.after = s.advertised(), s.standby
 	if cfg.Now == nil {
@@ -195,7 +194,7 @@ func (s *service) takeOver(ctx context.Context, given config.Settings) (*Node, e
 	if err != nil {
 		return nil, err
 	}
-	after, err := s.readSaved(ctx)
+	after, err := saved.read(ctx, given.Data)
 	if err != nil || !maps.Equal(before, after) { // set by a node that led in between
 		return nil, errors.Join(err, n.Close())
 	}

@@ -2,29 +2,60 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
 
+	"freshet/client"
+	"freshet/internal/api"
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
+	"freshet/internal/sinks/delivery"
+	"freshet/internal/store/postgres"
 )
 
-// wait returns when ctx is done. Until then it reloads when it is asked to, by
-// a signal or over the API. It returns before if what was to be done once is done.
-func (s *service) wait(ctx context.Context) {
+// A settingsInForce is the settings in force. Only the goroutine that runs the service changes
+// and reads them directly.
+type settingsInForce struct {
+	config.Settings
+	shared atomic.Pointer[config.Settings] // the same, for other goroutines
+}
+
+func (s *settingsInForce) set(to config.Settings) {
+	s.Settings = to
+	s.shared.Store(&to)
+}
+
+// A reloader changes the settings of a node that leads: it reads the file, the environment
+// and the flags again, or makes edits that come over the API.
+type reloader struct {
+	ServeConfig
+	settings *settingsInForce
+	saved    savedSettings
+	node     *Node
+	sinks    *delivery.Sinks
+	loader   *loader
+	asks     chan ask
+}
+
+// wait returns when ctx is done, or when the work of Once is done. Until then it reloads on
+// signals and requests.
+func (r *reloader) wait(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			s.Log.Info("stopping; running polls can finish")
+			r.Log.Info("stopping; running polls can finish")
 			return
-		case <-s.Once:
-			if err := s.node.Daemon.Prune(ctx); err != nil && ctx.Err() == nil {
-				s.Log.Error("prune", "err", err)
+		case <-r.Once:
+			if err := r.node.Daemon.Prune(ctx); err != nil && ctx.Err() == nil {
+				r.Log.Error("prune", "err", err)
 			}
 			return
-		case <-s.Hangups:
-			if err := s.reload(ctx); err != nil {
-				s.Log.Error("reload failed; nothing has changed", "err", err, "hint", freshet.HintOf(err))
+		case <-r.Hangups:
+			if err := r.reload(ctx); err != nil {
+				r.Log.Error("reload failed; nothing has changed", "err", err, "hint", freshet.HintOf(err))
 			}
-		case ask := <-s.asks:
+		case ask := <-r.asks:
 			ask.answer <- ask.do(ctx)
 		}
 	}
@@ -37,10 +68,10 @@ type ask struct {
 }
 
 // between runs a function between two reloads, and returns its error.
-func (s *service) between(ctx context.Context, do func(context.Context) error) error {
+func (r *reloader) between(ctx context.Context, do func(context.Context) error) error {
 	answer := make(chan error, 1)
 	select {
-	case s.asks <- ask{do, answer}:
+	case r.asks <- ask{do, answer}:
 		return <-answer
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -48,47 +79,154 @@ func (s *service) between(ctx context.Context, do func(context.Context) error) e
 }
 
 // apply applies the settings that can change while polls go on.
-func (s *service) apply(to config.Settings) {
-	s.node.limits.set(s.node.Daemon, fitFiles(to, openFiles()).Limits)
-	s.node.Daemon.SetLevels(to.Wanted())
-	s.node.Daemon.SetStrategies(to.Strategies)
-	s.node.Daemon.SetKeep(to.Retention.Keep, to.Retention.Logs)
-	if s.Reloaded != nil {
-		s.Reloaded(s.settings, to)
+func (r *reloader) apply(to config.Settings) {
+	r.node.limits.set(r.node.Daemon, fitFiles(to, openFiles()).Limits)
+	r.node.Daemon.SetLevels(to.Wanted())
+	r.node.Daemon.SetStrategies(to.Strategies)
+	r.node.Daemon.SetKeep(to.Retention.Keep, to.Retention.Logs)
+	if r.Reloaded != nil {
+		r.Reloaded(r.settings.Settings, to)
 	}
-	s.settings = to
-	s.inForce.Store(&to)
+	r.settings.set(to)
 }
 
-// reload takes on the settings again. If anything is wrong with them all stays
-// as it was.
-func (s *service) reload(ctx context.Context) error {
-	to, err := s.Load()
+// reload reads the settings again. If anything is wrong with them all stays as it was.
+func (r *reloader) reload(ctx context.Context) error {
+	to, err := r.Load()
 	if err == nil {
-		to, err = s.withSaved(ctx, to)
+		to, err = r.saved.addTo(ctx, to)
 	}
 	if err != nil {
 		return err
 	}
-	to.Fetch.Self = s.settings.Fetch.Self
-	to.Data = s.settings.Data
-	open := outlets(s.node.sendsBy(to), s.Now)
+	to.Fetch.Self = r.settings.Fetch.Self
+	to.Data = r.settings.Data
+	open := outlets(r.node.sendsBy(to), r.Now)
 	if err := checkSinks(to.AllSinks(), open); err != nil {
 		return err
 	}
-	s.node.access.SetProfiles(to.Requests)
-	s.loader.stop() // this list counts now
-	if err := s.node.syncSources(ctx, to); err != nil {
+	r.node.access.SetProfiles(to.Requests)
+	r.loader.stop() // this list counts now
+	if err := r.node.syncSources(ctx, to); err != nil {
 		return err
 	}
-	if err := s.sinks.Reload(ctx, to.AllSinks(), open); err != nil {
+	if err := r.sinks.Reload(ctx, to.AllSinks(), open); err != nil {
 		return err
 	}
-	// After the sinks, which are owed by now what the queries that go have told.
-	if err := s.node.syncQueries(ctx, to); err != nil {
+	// After the sinks, which have by now as pending what the removed queries have matched.
+	if err := r.node.syncQueries(ctx, to); err != nil {
 		return err
 	}
-	s.apply(to)
-	s.Log.Info("settings reloaded", "budget", to.Limits.Budget.String(), "sources", len(to.Sources))
+	r.apply(to)
+	r.Log.Info("settings reloaded", "budget", to.Limits.Budget.String(), "sources", len(to.Sources))
 	return nil
+}
+
+// edit changes settings and saves them; on a dry run it only validates them. It returns them
+// as they are then.
+func (r *reloader) edit(ctx context.Context, edit client.SettingsEdit) (edited client.Settings, bounds api.Bounds, err error) {
+	err = r.between(ctx, func(ctx context.Context) error {
+		was := r.settings.Settings
+		to, err := was.With(edit.Set, edit.Unset)
+		if err != nil {
+			return err
+		}
+		edited = settingsOf(to)
+		bounds = api.Bounds{
+			Now: was.Limits, Then: to.Limits, Keep: to.Retention.Keep, Logs: to.Retention.Logs,
+			KeepChanges: was.Retention.Keep != to.Retention.Keep || was.Retention.Logs != to.Retention.Logs,
+		}
+		if edit.DryRun {
+			return nil
+		}
+		saved, err := r.saved.read(ctx, was.Data)
+		if err != nil {
+			return err
+		}
+		for _, key := range edit.Unset {
+			delete(saved, key)
+		}
+		for _, o := range config.Live() {
+			if _, set := edit.Set[o.Key]; set {
+				saved[o.Key] = o.Text(to)
+			}
+		}
+		if err := r.saved.write(ctx, was.Data, r.node, saved); err != nil {
+			return err
+		}
+		r.apply(to)
+		r.Log.Info("settings changed over the API", "set", edit.Set, "unset", edit.Unset)
+		return nil
+	})
+	return edited, bounds, err
+}
+
+// settingsOf returns the settings that can be changed while the daemon runs, for the API.
+func settingsOf(s config.Settings) client.Settings {
+	all := client.Settings{File: s.File, Items: []client.Setting{}}
+	for _, o := range config.Live() {
+		from := s.From(o.Key)
+		item := client.Setting{
+			Key: o.Key, Value: o.Text(s), Default: o.Text(config.Defaults(func(string) string { return "" })), From: string(from), About: o.Help,
+			Fixed: from != config.FromDefault && from != config.FromAPI,
+		}
+		switch from {
+		case config.FromFile:
+			item.Where = s.File
+		case config.FromEnv:
+			item.Where = o.Env
+		case config.FromFlag:
+			item.Where = "--" + o.Flag
+		}
+		all.Items = append(all.Items, item)
+	}
+	return all
+}
+
+// savedSettings are those that were set over the API: in the database if nodes share one,
+// and otherwise in the data directory.
+type savedSettings struct{ peers *postgres.Peers }
+
+// read returns them. In a database where nothing was set yet that is what the data directory has.
+func (s savedSettings) read(ctx context.Context, data string) (map[string]string, error) {
+	if s.peers == nil {
+		return config.ReadKept(data)
+	}
+	text, err := s.peers.Fact(ctx, settingsFact)
+	switch {
+	case err != nil:
+		return nil, err
+	case text == "":
+		return config.ReadKept(data)
+	}
+	saved := map[string]string{}
+	if err := json.Unmarshal([]byte(text), &saved); err != nil {
+		return nil, fmt.Errorf("read what was set over the API: %w", err)
+	}
+	return saved, nil
+}
+
+// write replaces them. Only the node that leads can.
+func (s savedSettings) write(ctx context.Context, data string, leader *Node, saved map[string]string) error {
+	if s.peers == nil {
+		return config.WriteKept(data, saved)
+	}
+	text, err := json.Marshal(saved)
+	if err != nil {
+		return err
+	}
+	return leader.leads.SetFact(ctx, settingsFact, string(text))
+}
+
+// addTo returns settings with those of the database, if there is one. Those of the data
+// directory are in them already.
+func (s savedSettings) addTo(ctx context.Context, to config.Settings) (config.Settings, error) {
+	if s.peers == nil {
+		return to, nil
+	}
+	saved, err := s.read(ctx, to.Data)
+	if err == nil {
+		err = to.TakeKept(saved, "the settings in "+s.peers.Name())
+	}
+	return to, err
 }

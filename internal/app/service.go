@@ -13,9 +13,9 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"freshet/client"
 	"freshet/internal/api"
 	"freshet/internal/app/config"
 	"freshet/internal/auth"
@@ -66,7 +66,7 @@ type ServeConfig struct {
 type service struct {
 	ServeConfig
 	node          *Node
-	settings      config.Settings // in force; only run and what it calls change it
+	settings      settingsInForce
 	sinks         *delivery.Sinks
 	metrics       *api.Metrics
 	gate          *auth.Gate
@@ -82,9 +82,6 @@ type service struct {
 	member        *membership       // likewise
 	standby       *standby          // while another node leads
 	lease         time.Duration     // after which another node takes over
-	loader        *loader
-	asks          chan ask
-	inForce       atomic.Pointer[config.Settings] // settings, for readers
 }
 
 // Serve opens a node, serves its API and tells webhooks of changes, until ctx is
@@ -94,9 +91,9 @@ func Serve(ctx context.Context, settings config.Settings, cfg ServeConfig) error
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := service{ServeConfig: cfg, settings: settings, metrics: api.NewMetrics(), asks: make(chan ask)}
+	s := service{ServeConfig: cfg, metrics: api.NewMetrics()}
 	s.Grace = cmp.Or(s.Grace, 15*time.Second)
-	s.inForce.Store(&settings)
+	s.settings.set(settings)
 	ended := make(chan error, 1)
 	go func() { ended <- s.run(ctx) }()
 	select {
@@ -174,7 +171,7 @@ func (s *service) runAlone(ctx context.Context) (err error) {
 // config returns what the node is made of.
 func (s *service) config() Config {
 	return Config{
-		Settings: s.settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store,
+		Settings: s.settings.Settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store,
 		Idle: s.Once != nil, Queries: true, Unbound: s.Once != nil,
 	}
 }
@@ -201,10 +198,13 @@ func (s *service) work(ctx context.Context) error {
 	if err := s.sinks.Run(ctx, func(err error) { failed("deliver", err) }); err != nil {
 		return err
 	}
-	s.loader = startLoader(ctx, s.node, s.settings, func(err error) { fail(breakdown{err}) })
-	loaded := s.loader.loaded
+	r := &reloader{
+		ServeConfig: s.ServeConfig, settings: &s.settings, saved: savedSettings{s.peers}, node: s.node, sinks: s.sinks, asks: make(chan ask),
+		loader: startLoader(ctx, s.node, s.settings.Settings, func(err error) { fail(breakdown{err}) }),
+	}
+	loaded := r.loader.loaded
 	stopped := make(chan struct{})
-	served := s.handlerSwitch.serve(s.node.withWorkers(s.handler(stopped)))
+	served := s.handlerSwitch.serve(s.node.withWorkers(s.handler(r, stopped)))
 	s.listen()
 	// A short file is taken on before the first poll. What is learnt is then what
 	// the log teaches anybody who knows the sources from the beginning.
@@ -228,7 +228,7 @@ func (s *service) work(ctx context.Context) error {
 		err = s.announce()
 	}
 	if err == nil {
-		s.wait(ctx)
+		r.wait(ctx)
 	}
 	fail(err)
 	<-loaded
@@ -252,7 +252,7 @@ func (s *service) openSinks(ctx context.Context) (err error) {
 		s.standby.leave(0)
 	}
 	cfg := delivery.SinksConfig{
-		Store: delivery.NewStore(s.node.Store, s.node.stored.DB()), Vault: secrets.Open(s.settings.SecretDir()), Open: outlets(s.node.sendsBy(s.settings), s.Now),
+		Store: delivery.NewStore(s.node.Store, s.node.stored.DB()), Vault: secrets.Open(s.settings.SecretDir()), Open: outlets(s.node.sendsBy(s.settings.Settings), s.Now),
 		Sure: s.node.holdsLease, Now: s.Now, Log: s.Log, Observe: s.metrics.Delivery,
 	}
 	shared := s.dispatch()
@@ -321,11 +321,11 @@ func (s *service) hostNames() []string {
 }
 
 // handler returns the API. Closing stopped ends its streams.
-func (s *service) handler(stopped <-chan struct{}) http.Handler {
-	settings := s.settings // a reload must not be seen from a request
+func (s *service) handler(r *reloader, stopped <-chan struct{}) http.Handler {
+	settings := s.settings.Settings // a reload must not be seen from a request
 	var reload func(context.Context) error
 	if s.Once == nil {
-		reload = func(ctx context.Context) error { return s.between(ctx, s.reload) }
+		reload = func(ctx context.Context) error { return r.between(ctx, r.reload) }
 	}
 	h := api.New(api.Config{
 		Store:      s.node.Store,
@@ -339,10 +339,10 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 			Hooks: s.node.hooks, WebSub: s.node.webSub,
 		},
 		Search:   api.SearchConfig{Off: settings.NoSearch, Search: s.node.stored.Search},
-		Settings: &api.SettingsConfig{Get: s.currentSettings, Set: s.setSettings},
+		Settings: &api.SettingsConfig{Get: func() client.Settings { return settingsOf(*s.settings.shared.Load()) }, Set: r.edit},
 		Cluster:  api.ClusterConfig{Members: s.cluster(s.node, true), Sure: s.node.holdsLease},
 		Program: api.ProgramConfig{
-			Version: s.Version, Ready: s.loader.ready, Reload: reload, Size: s.node.StoreSize, Browser: s.node.browser,
+			Version: s.Version, Ready: r.loader.ready, Reload: reload, Size: s.node.StoreSize, Browser: s.node.browser,
 		},
 		Queries: s.node.queries,
 		Sinks:   s.sinks,

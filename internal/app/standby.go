@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
+	"time"
 
 	"freshet/internal/api"
 	"freshet/internal/app/config"
@@ -18,6 +20,9 @@ import (
 // A standby is a node that does not lead: it answers what the store has, and forwards the
 // rest.
 type standby struct {
+	member    *membership
+	now       func() time.Time
+	log       *slog.Logger
 	node      *Node // nil if it can read nothing
 	forwarder *forwarder
 	following *following // nil if it is cold
@@ -28,9 +33,8 @@ type standby struct {
 
 // standBy begins to stand by.
 func (s *service) standBy(ctx context.Context, given config.Settings) error {
-	s.settings = given
-	s.inForce.Store(&given)
-	b := &standby{forwarder: newForwarder(s.where.Token, s.Log), stopped: make(chan struct{})}
+	s.settings.set(given)
+	b := &standby{member: s.member, now: s.Now, log: s.Log, forwarder: newForwarder(s.where.Token, s.Log), stopped: make(chan struct{})}
 	cfg := s.config()
 	cfg.Standby, cfg.Idle, cfg.Queries, cfg.Observe = true, true, false, nil
 	n, err := Open(ctx, cfg)
@@ -48,44 +52,47 @@ func (s *service) standBy(ctx context.Context, given config.Settings) error {
 			return errors.Join(err, n.Close())
 		}
 		b.node, p.node, p.gate, b.runner = n, n, gate, s.newDeliverer(ctx, given, n)
-		handler = fromNodes(s.nodes, s.standbyHandler(b, gate)) // another node may think that this one decides
+		handler = fromNodes(s.nodes, b.handler(s, gate)) // another node may think that this one decides
 	}
-	b.term = s.handlerSwitch.serve(b.withRunner(s.redirectWorkers(b, handler)))
+	b.term = s.handlerSwitch.serve(b.withRunner(b.redirectWorkers(given.Cluster.TokenFile, handler)))
 	s.listen()
 	s.standby, p.standby = b, b
 	s.member.setRole(p)
-	s.followLeader(ctx, given)
+	b.follow(ctx, given)
 	s.Log.Info("standing by: another node leads", "address", s.where.URL)
 	return s.writeAddress()
 }
 
 // stopStandby ends standing by, if it does: its streams are opened again by their clients.
 func (s *service) stopStandby() {
-	b := s.standby
-	if b == nil {
-		return
-	}
-	s.standby = nil
-	b.stopFollowing()
-	b.leave(s.Grace / 2)
-	b.term.stopAccepting()
-	close(b.stopped)
-	b.forwarder.follow(postgres.Lease{})
-	b.term.close(s.Grace / 5)
-	if b.node == nil {
-		return
-	}
-	if s.member.role.node == b.node {
-		s.member.setRole(rolePlayed{role: postgres.Standby})
-	}
-	if err := b.node.Close(); err != nil {
-		s.Log.Warn("what was only read could not be closed", "err", err)
+	if b := s.standby; b != nil {
+		s.standby = nil
+		b.stop(s.Grace)
 	}
 }
 
-// standbyHandler returns the API of a node that does not lead.
-func (s *service) standbyHandler(b *standby, gate *auth.Gate) http.Handler {
-	settings := s.settings
+// stop ends standing by within a grace.
+func (b *standby) stop(grace time.Duration) {
+	b.stopFollowing()
+	b.leave(grace / 2)
+	b.term.stopAccepting()
+	close(b.stopped)
+	b.forwarder.follow(postgres.Lease{})
+	b.term.close(grace / 5)
+	if b.node == nil {
+		return
+	}
+	if b.member.role.node == b.node {
+		b.member.setRole(rolePlayed{role: postgres.Standby})
+	}
+	if err := b.node.Close(); err != nil {
+		b.log.Warn("what was only read could not be closed", "err", err)
+	}
+}
+
+// handler returns the API of a node that does not lead.
+func (b *standby) handler(s *service, gate *auth.Gate) http.Handler {
+	settings := s.settings.Settings
 	return api.New(api.Config{
 		Store: b.node.Store, Frontier: frontier.NewStore(b.node.stored.DB()), QueryStore: queries.NewStore(b.node.stored.DB()), Daemon: b.node.Daemon,
 		Auth: api.AuthConfig{Gate: gate, Hosts: s.hostNames()},
@@ -100,8 +107,7 @@ func (s *service) standbyHandler(b *standby, gate *auth.Gate) http.Handler {
 }
 
 // redirectWorkers tells workers where to go.
-func (s *service) redirectWorkers(b *standby, h http.Handler) http.Handler {
-	file := s.settings.Cluster.TokenFile
+func (b *standby) redirectWorkers(file string, h http.Handler) http.Handler {
 	if file == "" {
 		return h
 	}
