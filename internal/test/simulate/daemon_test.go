@@ -106,8 +106,8 @@ func (s *simulation) begin() *life {
 // settings are what the operator has set.
 func (s *simulation) settings(l *life) config.Settings {
 	set := config.Defaults(func(string) string { return "" })
-	set.API.Login = "off"   // who may do what is held elsewhere: here all that ask are the operator
-	set.NoSearch = true // its index is a file on the real disk, which nobody's seed holds
+	set.API.Login = "off" // who may do what is held elsewhere: here all that ask are the operator
+	set.NoSearch = true   // its index is a file on the real disk, which nobody's seed holds
 	set.Data = s.dir
 	set.Retention.Logs = 0
 	set.Limits = s.limits()
