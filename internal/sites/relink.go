@@ -2,16 +2,16 @@ package sites
 
 import (
 	"bytes"
-	"html"
 	"strings"
 
-	tokens "golang.org/x/net/html"
+	"golang.org/x/net/html"
 )
 
 // Relink returns an HTML page in which links lead to local files. For each link in href,
 // src, srcset, action and poster it asks for the file of a normalised URL; a fragment is
 // added to it. Links for which there is none are made absolute, so that they lead where
-// they led before. All other bytes of the page, and url() in styles, stay as they are.
+// they led before. Tags whose links change are written in normal form; all other bytes of
+// the page, and url() in styles, stay as they are.
 //
 // A base would lead local links astray. Where a page has one, it is emptied.
 func Relink(body []byte, url string, file func(url string) (local string, ok bool)) []byte {
@@ -26,20 +26,25 @@ func Relink(body []byte, url string, file func(url string) (local string, ok boo
 		}
 	}
 	out := make([]byte, 0, len(body)+len(body)/8)
-	z := tokens.NewTokenizer(bytes.NewReader(body))
+	z := html.NewTokenizer(bytes.NewReader(body))
 	at := 0 // the tokenizer alters what it read; the bytes are taken from the page
 	for {
 		kind := z.Next()
-		if kind == tokens.ErrorToken {
+		if kind == html.ErrorToken {
 			return append(out, body[at:]...)
 		}
 		raw := body[at : at+len(z.Raw())]
 		at += len(raw)
-		if kind != tokens.StartTagToken && kind != tokens.SelfClosingTagToken {
-			out = append(out, raw...)
-			continue
+		if kind == html.StartTagToken || kind == html.SelfClosingTagToken {
+			token := z.Token()
+			if token.Data == "noscript" || token.Data == "noframes" {
+				z.NextIsNotRawText()
+			}
+			if r.tag(&token) {
+				raw = []byte(token.String())
+			}
 		}
-		out = r.tag(out, raw, z)
+		out = append(out, raw...)
 	}
 }
 
@@ -58,50 +63,25 @@ type relinker struct {
 	file func(url string) (string, bool)
 }
 
-// tag appends a start tag to out, with its links changed.
-func (r *relinker) tag(out, raw []byte, z *tokens.Tokenizer) []byte {
-	name, more := z.TagName()
-	isBase := string(name) == "base"
-	if string(name) == "noscript" || string(name) == "noframes" {
-		z.NextIsNotRawText()
+// tag changes the links of a start tag, and reports whether there are any to change.
+func (r *relinker) tag(token *html.Token) (changed bool) {
+	for i := range token.Attr {
+		a := &token.Attr[i]
+		var to string
+		ok := false
+		switch a.Key {
+		case "href", "src", "action", "poster":
+			if to, ok = r.link(a.Val); token.Data == "base" && a.Key == "href" {
+				to, ok = "", a.Val != ""
+			}
+		case "srcset":
+			to, ok = r.set(a.Val)
+		}
+		if ok {
+			a.Val, changed = to, true
+		}
 	}
-	copied := 0
-	var spans map[string]span
-	for more {
-		var key, value []byte
-		key, value, more = z.TagAttr()
-		changed, ok := r.attribute(string(key), string(value), isBase)
-		if !ok {
-			continue
-		}
-		if spans == nil {
-			spans = attributeSpans(raw)
-		}
-		span := spans[string(key)]
-		if span.end == 0 {
-			continue
-		}
-		out = append(out, raw[copied:span.start]...)
-		out = append(out, span.quoted(html.EscapeString(changed))...)
-		copied = span.end
-	}
-	return append(out, raw[copied:]...)
-}
-
-// attribute returns what an attribute becomes, if it changes.
-func (r *relinker) attribute(key, value string, isBase bool) (string, bool) {
-	switch key {
-	case "href":
-		if isBase {
-			return "", true
-		}
-		return r.link(value)
-	case "src", "action", "poster":
-		return r.link(value)
-	case "srcset":
-		return r.set(value)
-	}
-	return "", false
+	return changed
 }
 
 // link returns what a link becomes, if it changes.
@@ -185,90 +165,6 @@ func sizeEnd(value string, from int) int {
 		}
 	}
 	return len(value)
-}
-
-// A span is where the value of an attribute stands in a tag. It is zero if there is none.
-type span struct {
-	start, end int
-	bare       bool // without quotes
-}
-
-// quoted returns an escaped value as it stands in the place of the span.
-func (s span) quoted(value string) string {
-	if s.bare {
-		return `"` + value + `"`
-	}
-	return value
-}
-
-// attributeSpans finds the values of the attributes of a tag, as the tokenizer does. Of
-// two with the same name the first counts.
-func attributeSpans(tag []byte) map[string]span {
-	spans := map[string]span{}
-	i := 1
-	for i < len(tag) && !isSpace(tag[i]) && tag[i] != '/' && tag[i] != '>' {
-		i++
-	}
-	for i < len(tag) {
-		i = skip(tag, i)
-		if i >= len(tag) || tag[i] == '>' {
-			break
-		}
-		key, after := readKey(tag, i)
-		s, after := readValue(tag, after)
-		if _, again := spans[key]; !again {
-			spans[key] = s
-		}
-		i = max(after, i+1)
-	}
-	return spans
-}
-
-// readKey reads the name of an attribute.
-func readKey(tag []byte, i int) (key string, after int) {
-	start := i
-	for i < len(tag) {
-		c := tag[i]
-		if c == '=' && i > start || isSpace(c) || c == '/' || c == '>' {
-			break
-		}
-		i++
-	}
-	return strings.ToLower(string(tag[start:i])), i
-}
-
-// readValue reads the value of an attribute, if it has one.
-func readValue(tag []byte, i int) (s span, after int) {
-	i = skip(tag, i)
-	if i >= len(tag) || tag[i] == '>' || tag[i] != '=' && tag[i] != '/' {
-		return span{}, i
-	}
-	if tag[i] == '/' {
-		return span{}, i + 1
-	}
-	i = skip(tag, i+1)
-	if i >= len(tag) || tag[i] == '>' {
-		return span{}, i
-	}
-	if quote := tag[i]; quote == '"' || quote == '\'' {
-		end := bytes.IndexByte(tag[i+1:], quote)
-		if end < 0 {
-			return span{}, len(tag)
-		}
-		return span{start: i + 1, end: i + 1 + end}, i + 2 + end
-	}
-	start := i
-	for i < len(tag) && !isSpace(tag[i]) && tag[i] != '>' {
-		i++
-	}
-	return span{start: start, end: i, bare: true}, i
-}
-
-func skip(tag []byte, i int) int {
-	for i < len(tag) && isSpace(tag[i]) {
-		i++
-	}
-	return i
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' }
