@@ -1,6 +1,7 @@
 package sites
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -111,7 +112,7 @@ func dateInQuery(a *address) (dated, bool) {
 func maskedQuery(a *address, without []string) string {
 	var out strings.Builder
 	for _, p := range a.params {
-		if p.inPath() || contains(without, p.name) {
+		if p.inPath() || slices.Contains(without, p.name) {
 			continue
 		}
 		out.WriteString(p.name)
@@ -120,15 +121,6 @@ func maskedQuery(a *address, without []string) string {
 		out.WriteByte('&')
 	}
 	return out.String()
-}
-
-func contains(list []string, word string) bool {
-	for _, one := range list {
-		if one == word {
-			return true
-		}
-	}
-	return false
 }
 
 // dateName reports whether a parameter of this name holds dates.

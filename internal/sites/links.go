@@ -2,6 +2,7 @@ package sites
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -260,15 +261,15 @@ func (s *scan) page(url string) Page {
 		case toPage:
 			p.link(at, to, t.rel)
 		case toCanonical:
-			p.Canonical = firstOf(p.Canonical, to)
+			p.Canonical = cmp.Or(p.Canonical, to)
 		case toAlternate:
 			p.Alternates = append(p.Alternates, Alternate{Lang: t.lang, URL: to})
 		case toFeed:
 			p.Feeds = append(p.Feeds, Feed{URL: to, Type: t.mime, Title: t.title})
 		case toNext:
-			p.Next = firstOf(p.Next, to)
+			p.Next = cmp.Or(p.Next, to)
 		case toPrev:
-			p.Prev = firstOf(p.Prev, to)
+			p.Prev = cmp.Or(p.Prev, to)
 		}
 	}
 	return p
@@ -286,13 +287,6 @@ func (p *Page) link(at map[string]int, to string, r rel) {
 	}
 	at[to] = len(p.Links)
 	p.Links = append(p.Links, Link{URL: to, NoFollow: r.has(relNoFollow), UGC: r.has(relUGC), Sponsored: r.has(relSponsored)})
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // rel is the words of a rel attribute that mean something here.

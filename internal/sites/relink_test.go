@@ -19,21 +19,21 @@ func kept(url string) (string, bool) {
 func TestRelink(t *testing.T) {
 	const l = `&#34;local&#34;`
 	tests := []struct{ name, body, want string }{
-		{"links", `<a  href="/a" class=x>A</a>`, `<a  href="../a` + l + `" class=x>A</a>`},
-		{"quotes", `<a href='/a'><a href=/b><a href = /c ><img src=/d/>`, `<a href='../a` + l + `'><a href="../b` + l + `"><a href = "../c` + l + `" ><img src="../d/` + l + `">`},
+		{"links", `<a  href="/a" class=x>A</a>`, `<a href="../a` + l + `" class="x">A</a>`},
+		{"quotes", `<a href='/a'><a href=/b><a href = /c ><img src=/d/>`, `<a href="../a` + l + `"><a href="../b` + l + `"><a href="../c` + l + `"><img src="../d/` + l + `">`},
 		{"kinds", `<img src=/a><form action="/b"><video poster="/c"></video><link href="/d">`, `<img src="../a` + l + `"><form action="../b` + l + `"><video poster="../c` + l + `"></video><link href="../d` + l + `">`},
 		{"entities", `<a href="/a?x=1&amp;y=2&copy=3">`, `<a href="../a?copy=3&amp;x=1&amp;y=2` + l + `">`},
 		{"fragment", `<a href="/a#part">`, `<a href="../a` + l + `#part">`},
-		{"no file", `<a HREF="missing">x</a><A Href=https://other.example/a>`, `<a HREF="https://example.com/missing">x</a><A Href=https://other.example/a>`},
+		{"no file", `<a HREF="missing">x</a><A Href=https://other.example/a>`, `<a href="https://example.com/missing">x</a><A Href=https://other.example/a>`},
 		{"no file, from elsewhere", `<link href="//cdn.example/a.css"><a href="missing?a=1&amp;b#c">`, `<link href="https://cdn.example/a.css"><a href="https://example.com/missing?a=1&amp;b#c">`},
 		{"left alone", `<a href="#x"><a href=""><a href><a href="mailto:a@b"><a title="/a"><p style="background: url(/a)">`, `<a href="#x"><a href=""><a href><a href="mailto:a@b"><a title="/a"><p style="background: url(/a)">`},
 		{"not tags", `<!-- <a href=/a> --><script>"<a href=/a>"</script><style>a{}</style>&lt;a href=/a>`, `<!-- <a href=/a> --><script>"<a href=/a>"</script><style>a{}</style>&lt;a href=/a>`},
 		{"without scripts", `<noscript><img src=/a></noscript>`, `<noscript><img src="../a` + l + `"></noscript>`},
 		{"srcset", `<img srcset="/a 1x, /missing 2x,/c (x,y) , /d,  /e">`, `<img srcset="../a` + l + ` 1x, https://example.com/missing 2x,../c` + l + ` (x,y) , ../d` + l + `,  ../e` + l + `">`},
-		{"twice", `<a href=/a href=/b>`, `<a href="../a` + l + `" href=/b>`},
-		{"base", `<base target=x HREF="/docs/"><a href=a><a href=/missing?><a href=#x>`, `<base target=x HREF=""><a href="../docs/a` + l + `"><a href="https://example.com/missing?"><a href=#x>`},
+		{"twice", `<a href=/a href=/b>`, `<a href="../a` + l + `">`},
+		{"base", `<base target=x HREF="/docs/"><a href=a><a href=/missing?><a href=#x>`, `<base target="x" href=""><a href="../docs/a` + l + `"><a href="https://example.com/missing?"><a href=#x>`},
 		{"cut off", `<a href=/a><a href="/b`, `<a href="../a` + l + `"><a href="/b`},
-		{"odd", "<a\n/ =x href\t=\r\n'/a'/>\x00<>< a href=/b></a href=/c>", "<a\n/ =x href\t=\r\n'../a" + l + "'/>\x00<>< a href=/b></a href=/c>"},
+		{"odd", "<a\n/ =x href\t=\r\n'/a'/>\x00<>< a href=/b></a href=/c>", "<a =x=\"\" href=\"../a" + l + "\"/>\x00<>< a href=/b></a href=/c>"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
