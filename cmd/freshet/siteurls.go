@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/cli/display"
+	"freshet/internal/dates"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
@@ -34,15 +35,15 @@ type siteList struct {
 	Complete bool              `json:"complete"`
 	Problems []sitemap.Problem `json:"problems"`
 
-	dates []sitemap.Date // of the sitemaps
-	pages int            // listed in all
-	more  int            // sitemaps listed in all
+	dates []dates.Date // of the sitemaps
+	pages int          // listed in all
+	more  int          // sitemaps listed in all
 }
 
 type siteURL struct {
-	URL       string       `json:"url"`
-	LastMod   sitemap.Date `json:"lastmod,omitzero"`
-	Published sitemap.Date `json:"published,omitzero"`
+	URL       string     `json:"url"`
+	LastMod   dates.Date `json:"lastmod,omitzero"`
+	Published dates.Date `json:"published,omitzero"`
 }
 
 // listBytes is how large a list may be that is fetched: the protocol's 50 MB, and
@@ -156,7 +157,7 @@ func (v *siteURLs) read(from io.Reader, o sitemap.Options) (out siteList, err er
 		default:
 			u := siteURL{URL: e.URL, LastMod: e.LastMod, Published: e.Published}
 			if u.Published == u.LastMod {
-				u.Published = sitemap.Date{}
+				u.Published = dates.Date{}
 			}
 			out.URLs = append(out.URLs, u)
 		}

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"freshet/internal/dates"
 	"freshet/internal/freshet/evidence"
 	"freshet/internal/lazyregexp"
 	"freshet/internal/units"
-	"freshet/internal/zonename"
 )
 
 // What is read of a text to find out when it says that its page changes next. Whoever
@@ -43,11 +43,9 @@ func Foretold(text []byte, now time.Time, zone *time.Location) (next evidence.Ne
 // day, or how long it takes.
 func ForetoldBy(value string, now time.Time, zone *time.Location) (next evidence.Next, ok bool) {
 	value = strings.TrimSpace(value[:min(len(value), foretoldTail)])
-	if m := unixTime.FindStringSubmatch(value); m != nil {
-		if text, err := ParseDate(value, ""); err == nil {
-			at, err := time.Parse(time.RFC3339, text)
-			return evidence.Next{By: evidence.NextByField, At: at}, err == nil && at.After(now)
-		}
+	if d, ok := dates.Epoch([]byte(value)); ok {
+		at := d.Time.Truncate(time.Second)
+		return evidence.Next{By: evidence.NextByField, At: at}, at.After(now)
 	}
 	f := foreteller{text: []byte(value), low: lowered([]byte(value)), now: now, zone: zone}
 	if !f.when(0, len(f.low), true) || !f.liesAhead() {
@@ -384,7 +382,7 @@ func (f *foreteller) day(low []byte) (day time.Time, end int, ok bool) {
 		return day, 0, false
 	}
 	text := strings.ReplaceAll(string(low), "\n", " ")
-	day, end, err := dayIn(text, "")
+	day, end, err := dates.FindDay(text, "")
 	if err != nil || end > len(low) {
 		return day, 0, false
 	}
@@ -439,7 +437,7 @@ func (f *foreteller) zoneAt(from, to int) *time.Location {
 		return f.zone
 	}
 	name, offset := strings.ToUpper(string(m[1])), string(m[2])
-	seconds, known := zonename.Offset(name)
+	seconds, known := dates.Offset(name)
 	if offset == "" {
 		if !known {
 			return f.zone

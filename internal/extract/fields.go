@@ -3,10 +3,13 @@ package extract
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"freshet/internal/dates"
 	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
 	"freshet/internal/suggest"
@@ -220,4 +223,22 @@ func orNil[T any](v T, err error) (any, error) {
 		return nil, err
 	}
 	return v, nil
+}
+
+// ParseDate returns the first date in a text, as [dates.Find] reads it: 2026-03-12, or with
+// a time 2026-03-12T10:00:00, followed by a Z if the text names a zone.
+func ParseDate(s, order string) (string, error) {
+	s = asciiDigits(s)
+	d, err := dates.Find(s, order)
+	switch {
+	case errors.Is(err, dates.ErrNone):
+		return "", fmt.Errorf("there is no date in %s", quoted(s))
+	case err != nil:
+		return "", err
+	case d.Precision <= dates.Day:
+		return d.Time.Format(time.DateOnly), nil
+	case d.Zoned:
+		return d.Time.UTC().Format(time.RFC3339), nil
+	}
+	return d.Time.Format("2006-01-02T15:04:05"), nil
 }

@@ -4,15 +4,13 @@ import (
 	"bytes"
 	"encoding/xml"
 	"time"
+
+	"freshet/internal/dates"
 )
 
 // maxSitemap is how much of a sitemap is looked through for dates: as many bytes
 // as the protocol allows one to have.
 const maxSitemap = 50 << 20
-
-// lastmodLayouts are the ways in which the protocol writes a date, those without
-// a time of day left out: they say too little about when.
-var lastmodLayouts = [...]string{time.RFC3339Nano, "2006-01-02T15:04Z07:00"}
 
 // newestOnSitemap returns the newest date of change on a sitemap that was sent at
 // answered, zero if src is no sitemap or has none. Sites stamp a whole sitemap
@@ -38,7 +36,9 @@ func newestOnSitemap(src []byte, answered time.Time) (newest time.Time) {
 			if !inside {
 				continue
 			}
-			if at, ok := parseLastmod(string(bytes.TrimSpace(t))); ok && dated(&at, answered) && at.After(newest) {
+			// A date without a time of day says too little about when.
+			d, ok := dates.Parse(t)
+			if at := d.Time.UTC(); ok && d.Precision > dates.Day && d.Zoned && dated(&at, answered) && at.After(newest) {
 				newest = at
 			}
 		}
@@ -50,13 +50,4 @@ func newestOnSitemap(src []byte, answered time.Time) (newest time.Time) {
 func looksLikeSitemap(src []byte) bool {
 	head := src[:min(len(src), 1024)]
 	return bytes.Contains(head, []byte("<urlset")) || bytes.Contains(head, []byte("<sitemapindex"))
-}
-
-func parseLastmod(s string) (time.Time, bool) {
-	for _, layout := range lastmodLayouts {
-		if at, err := time.Parse(layout, s); err == nil {
-			return at.UTC(), true
-		}
-	}
-	return time.Time{}, false
 }

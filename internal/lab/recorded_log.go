@@ -41,9 +41,6 @@ func OpenLog(ctx context.Context, archive freshet.OutcomeLog, part LogPart) (*Lo
 	return l, nil
 }
 
-// Cut reports whether older outcomes were left out because there were too many.
-func (l *Log) Cut() bool { return l.cut }
-
 // Len returns about how many outcomes there are.
 func (l *Log) Len() int { return int(l.last - l.first) }
 

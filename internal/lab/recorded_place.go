@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"strings"
 
@@ -61,11 +62,9 @@ func (r LogOptions) place(since int64, o *freshet.Outcome) (at int64, dated bool
 	return first + rand.New(own).Int64N(last-first+1), false
 }
 
-// hashOf returns a number for a name (FNV-1a).
+// hashOf returns a number for a name.
 func hashOf(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
-	}
-	return h
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	return h.Sum64()
 }

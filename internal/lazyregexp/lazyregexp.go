@@ -76,8 +76,3 @@ func (re *Regexp) ReplaceAllString(src, repl string) string {
 func (re *Regexp) ReplaceAllLiteralString(src, repl string) string {
 	return re.compile().ReplaceAllLiteralString(src, repl)
 }
-
-// ReplaceAllStringFunc is that of package regexp.
-func (re *Regexp) ReplaceAllStringFunc(src string, repl func(string) string) string {
-	return re.compile().ReplaceAllStringFunc(src, repl)
-}

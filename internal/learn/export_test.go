@@ -91,8 +91,10 @@ func (m *mind) Mean(world [3]float64) float64 { return m.mean(&world) }
 // Add counts changes seen and due in an hour of the day, on a Monday, in the
 // first minutes.
 func (p *profile) Add(hour int, seen, due float64) {
-	s := shape{24, 7, 12}
-	p.addPlain(&s, phase{uint8(hour), uint8(first[byWeekday]), uint8(first[byMinute])}, seen, due)
+	for _, bin := range (phase{uint8(hour), uint8(first[byWeekday]), uint8(first[byMinute])}) {
+		p.seen[bin] += float32(seen)
+		p.due[bin] += float32(due)
+	}
 }
 
 // AddBent counts the same where what was due heeds the profile.

@@ -47,17 +47,6 @@ func (p *profile) add(s *shape, ph phase, seen, due float64) {
 	}
 }
 
-// addPlain counts changes seen and due in a tick, where what was due does not
-// yet heed the profile.
-func (p *profile) addPlain(s *shape, ph phase, seen, due float64) {
-	for c, bin := range ph {
-		if s[c] > 0 {
-			p.seen[bin] += float32(seen)
-			p.due[bin] += float32(due)
-		}
-	}
-}
-
 // settle works the factors out again. What the parent thinks (nil: that all bins
 // are alike) counts for as many changes as strength says. A profile is about
 // when, not how much: what was due is first brought to the level of what was

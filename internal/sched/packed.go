@@ -1,7 +1,9 @@
 package sched
 
 import (
+	"hash/fnv"
 	"math"
+	"math/bits"
 	"reflect"
 	"time"
 
@@ -90,8 +92,8 @@ func (c commons) drop(p packed) {
 
 // sumOfCommon returns a hash of the attributes that most often differ.
 func sumOfCommon(s *freshet.Source) uint64 {
-	sum := uint64(14695981039346656037)
-	add := func(x uint64) { sum = (sum ^ x) * 1099511628211 }
+	sum := uint64(0)
+	add := func(x uint64) { sum = (bits.RotateLeft64(sum, 5) ^ x) * 0x9e3779b97f4a7c15 }
 	for _, tag := range s.Tags {
 		add(sumOf(tag))
 	}
@@ -125,13 +127,11 @@ func sameAttributes(a, b *freshet.Source) bool {
 	return true
 }
 
-// sumOf returns a hash of a text: FNV-1a.
-func sumOf(url string) uint64 {
-	sum := uint64(14695981039346656037)
-	for i := range len(url) {
-		sum = (sum ^ uint64(url[i])) * 1099511628211
-	}
-	return sum
+// sumOf returns a hash of a text.
+func sumOf(text string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return h.Sum64()
 }
 
 // A stamp is a time in nanoseconds, and a third of the size of a time.Time. The zero

@@ -292,9 +292,6 @@ func (s *Scheduler) setClock(now time.Time, ahead time.Duration) {
 	}
 }
 
-// Timed reports whether any source has a strategy.
-func (s *Scheduler) Timed() bool { return len(s.timetables.tables) > 0 }
-
 // Remove forgets a source. A poll of it that is under way is still counted.
 func (s *Scheduler) Remove(id freshet.SourceID) {
 	slot, ok := s.ids.get(string(id))

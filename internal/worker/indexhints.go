@@ -10,6 +10,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"freshet/internal/dates"
 	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/reading"
@@ -91,7 +92,7 @@ type pageList struct {
 // A listedPage is what an index says of a page, in its own words.
 type listedPage struct {
 	key  crawl.PageKey
-	date sitemap.Date
+	date dates.Date
 	freq evidence.ChangeFreq
 }
 
@@ -241,22 +242,22 @@ func (l *pageList) from() time.Time {
 // dateBy returns by when a page had changed that has a date, seen at a moment. A date
 // that names a day says that it changed some time that day, and one that lies ahead says
 // nothing.
-func dateBy(d sitemap.Date, at time.Time) time.Time {
+func dateBy(d dates.Date, at time.Time) time.Time {
 	if d.IsZero() {
 		return time.Time{}
 	}
 	end, slack := d.Time, clockSlack
 	switch d.Precision {
-	case sitemap.Year:
+	case dates.Year:
 		end = end.AddDate(1, 0, 0).Add(-time.Second)
-	case sitemap.Month:
+	case dates.Month:
 		end = end.AddDate(0, 1, 0).Add(-time.Second)
-	case sitemap.Day:
+	case dates.Day:
 		end = end.AddDate(0, 0, 1).Add(-time.Second)
-	case sitemap.Minute:
+	case dates.Minute:
 		end = end.Add(time.Minute - time.Second)
 	}
-	if d.Precision <= sitemap.Day { // a day begins elsewhere before it does in UTC
+	if d.Precision <= dates.Day { // a day begins elsewhere before it does in UTC
 		slack = 14 * time.Hour
 	}
 	switch {

@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"cmp"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -85,13 +86,11 @@ func (n *Noisy) Put(_ time.Time, slot freshet.Slot, s freshet.Source, _ time.Tim
 	n.events.put(slot, centres)
 }
 
-// hash is FNV-1a, which needs no state.
+// hash returns a number for a source, always the same.
 func hash(id freshet.SourceID) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(id) {
-		h = (h ^ uint64(id[i])) * 1099511628211
-	}
-	return h
+	h := fnv.New64a()
+	h.Write([]byte(id))
+	return h.Sum64()
 }
 
 // Remove implements [freshet.Estimator].

@@ -86,9 +86,6 @@ func (m *Market) mannersOf() []*manner {
 	return all
 }
 
-// Sources returns how many sources there are.
-func (m *Market) Sources() int { return len(m.prospects) }
-
 // A Point is what is expected of a budget.
 type Point struct {
 	Budget float64 // requests a second

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"hash/fnv"
 	"math"
 	"math/cmplx"
 	"slices"
@@ -152,12 +153,10 @@ func (p *cyclicPage) regularity(period int) float64 {
 // spread sets offsets at equal distances, begun where the name of the source
 // puts it, so that sources do not all want their polls at once.
 func (p *cyclicPage) spread(period, polls int) {
-	hash := uint64(14695981039346656037) // FNV-1a
-	for _, b := range []byte(p.id) {
-		hash = (hash ^ uint64(b)) * 1099511628211
-	}
+	h := fnv.New64a()
+	h.Write([]byte(p.id))
 	gap := period / polls
-	p.set(period, cyclic.Spaced(period, polls, int(hash>>33)%max(1, gap)))
+	p.set(period, cyclic.Spaced(period, polls, int(h.Sum64()>>33)%max(1, gap)))
 }
 
 func (p *cyclicPage) set(period int, offsets []int) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"freshet/internal/dates"
 )
 
 // MaxEntries and MaxBytes are how many entries and uncompressed bytes the protocol
@@ -24,8 +26,8 @@ type Entry struct {
 	// LastMod is when the page changed last: lastmod, updated or, in feeds that
 	// have nothing better, when it was published. Published is when it came out, as
 	// the news extension and feeds say it.
-	LastMod   Date
-	Published Date
+	LastMod   dates.Date
+	Published dates.Date
 
 	ChangeFreq string  // always, hourly, daily, weekly, monthly, yearly or never; "" if it does not say
 	Priority   float64 // from 0 to 1; 0.5 if it does not say
@@ -134,8 +136,8 @@ type draft struct {
 	tooLong    bool
 	id         []byte // what an item of a feed is known by, mostly a link
 	notLink    bool   // the feed says that the id is none
-	modified   Date
-	published  Date
+	modified   dates.Date
+	published  dates.Date
 	freq       string
 	priority   float64
 	alternates []Alternate

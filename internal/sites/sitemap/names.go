@@ -2,6 +2,7 @@ package sitemap
 
 import (
 	"bytes"
+	"hash/fnv"
 	"strings"
 )
 
@@ -276,9 +277,7 @@ func ownElement(local string) element {
 
 // hashName returns a hash by which an end tag is matched to its start.
 func hashName(name []byte) uint32 {
-	h := uint32(2166136261)
-	for _, c := range name {
-		h = (h ^ uint32(c)) * 16777619
-	}
-	return h
+	h := fnv.New32a()
+	h.Write(name)
+	return h.Sum32()
 }

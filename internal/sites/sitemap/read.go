@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/url"
 	"time"
+
+	"freshet/internal/dates"
 )
 
 // ErrNotSitemap means that what was read is no list of pages.
@@ -182,28 +184,28 @@ func (d *document) hand(e Entry) error {
 }
 
 // date reads a date, and reports what is no date, stands for none, or lies ahead.
-func (d *document) date(text []byte, line int) Date {
-	if len(trim(text)) == 0 {
-		return Date{}
+func (d *document) date(text []byte, line int) dates.Date {
+	if text = trim(text); len(text) == 0 {
+		return dates.Date{}
 	}
-	at, ok := parseDate(text)
+	at, ok := dates.Parse(text)
 	switch {
 	case !ok && !at.Time.IsZero(), isZeros(text):
-		d.note(faultNoDate, line, "the date %s stands for none", quoted(trim(text)))
-		return Date{}
+		d.note(faultNoDate, line, "the date %s stands for none", quoted(text))
+		return dates.Date{}
 	case !ok:
-		d.note(faultDate, line, "%s is not a date that can be read", quoted(trim(text)))
-		return Date{}
+		d.note(faultDate, line, "%s is not a date that can be read", quoted(text))
+		return dates.Date{}
 	case !d.options.Now.IsZero() && at.Time.After(d.options.Now.Add(aheadOf(at))):
-		d.note(faultFuture, line, "the date %s lies in the future", quoted(trim(text)))
+		d.note(faultFuture, line, "the date %s lies in the future", quoted(text))
 	}
 	return at
 }
 
 // aheadOf returns by how much a date may seem to lie ahead: clocks differ, and a
 // day has begun elsewhere before it does in UTC.
-func aheadOf(d Date) time.Duration {
-	if d.Precision <= Day {
+func aheadOf(d dates.Date) time.Duration {
+	if d.Precision <= dates.Day {
 		return 14 * time.Hour
 	}
 	return 10 * time.Minute

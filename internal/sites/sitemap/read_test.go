@@ -16,6 +16,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 
+	"freshet/internal/dates"
 	"freshet/internal/sites/sitemap"
 )
 
@@ -378,10 +379,10 @@ func TestOneByteAtATime(t *testing.T) {
 // In JSON a date is one string, and none is left out.
 func TestDateInJSON(t *testing.T) {
 	type dated struct {
-		At sitemap.Date `json:"at,omitzero"`
+		At dates.Date `json:"at,omitzero"`
 	}
-	day, _ := sitemap.ParseDate("2026-03")
-	for want, d := range map[string]sitemap.Date{`{"at":"2026-03-01"}`: day, `{}`: {}} {
+	day, _ := dates.Parse([]byte("2026-03"))
+	for want, d := range map[string]dates.Date{`{"at":"2026-03-01"}`: day, `{}`: {}} {
 		if got, err := json.Marshal(dated{d}); err != nil || string(got) != want {
 			t.Errorf("%s, want %s (%v)", got, want, err)
 		}

@@ -58,3 +58,26 @@ func (d *document) line(raw []byte, at int) error {
 	}
 	return d.hand(Entry{URL: url, Line: at, Priority: 0.5})
 }
+
+// trim returns b without white space and byte order marks around it.
+func trim(b []byte) []byte {
+	for len(b) > 0 {
+		switch {
+		case b[0] <= ' ':
+			b = b[1:]
+		case b[len(b)-1] <= ' ':
+			b = b[:len(b)-1]
+		case len(b) >= 2 && b[0] == 0xc2 && b[1] == 0xa0: // a space that does not break
+			b = b[2:]
+		case len(b) >= 2 && b[len(b)-2] == 0xc2 && b[len(b)-1] == 0xa0:
+			b = b[:len(b)-2]
+		case len(b) >= 3 && (string(b[:3]) == "\ufeff" || string(b[:3]) == "\u200b"):
+			b = b[3:]
+		case len(b) >= 3 && (string(b[len(b)-3:]) == "\ufeff" || string(b[len(b)-3:]) == "\u200b"):
+			b = b[:len(b)-3]
+		default:
+			return b
+		}
+	}
+	return b
+}

@@ -1,10 +1,9 @@
-// Package zonename knows the abbreviations of time zones that pages, feeds and sitemaps
-// write behind a time. Package time knows only those of the local zone.
-package zonename
+package dates
 
 const hour = 3600
 
-// offsets are in seconds east of UTC. Where an abbreviation has several meanings (IST, CST in
+// offsets are those of the abbreviations that are written behind a time, in seconds east of
+// UTC; package time knows only those of the local zone. Where an abbreviation has several meanings (IST, CST in
 // China) it is left out, or means what it does in RFC 822.
 var offsets = map[string]int{
 	"Z": 0, "UTC": 0, "GMT": 0, "UT": 0, "WET": 0, "WEST": hour, "BST": hour,

@@ -1,13 +1,13 @@
-package sitemap_test
+package dates_test
 
 import (
 	"testing"
 	"time"
 
-	"freshet/internal/sites/sitemap"
+	"freshet/internal/dates"
 )
 
-func TestParseDate(t *testing.T) {
+func TestParse(t *testing.T) {
 	tests := []struct{ in, want string }{
 		// what the W3C allows
 		{"2026", "2026-01-01"},
@@ -56,9 +56,9 @@ func TestParseDate(t *testing.T) {
 		{"03/04/2026", ""}, {"2026-03-05T10:15:30 Europe/Berlin", ""}, {"2026-03-05X", ""}, {"99999999999999", ""}, {"Mon", ""}, {"-", ""}, {"2026-03-05T", ""},
 	}
 	for _, tt := range tests {
-		got, ok := sitemap.ParseDate(tt.in)
+		got, ok := dates.Parse([]byte(tt.in))
 		if !ok {
-			got = sitemap.Date{}
+			got = dates.Date{}
 		}
 		if got.String() != tt.want || ok != (tt.want != "") {
 			t.Errorf("%q is read as %q, %v; want %q", tt.in, got, ok, tt.want)
@@ -66,23 +66,23 @@ func TestParseDate(t *testing.T) {
 	}
 }
 
-func FuzzParseDate(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, s := range []string{"2026-03-05T10:15:30-07:00", "Mon, 05 Jan 2026 10:15:30 GMT", "1767608130", "31/12/2026 10:15", "2026-1-5 9:15 pm"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		d, ok := sitemap.ParseDate(s)
+		d, ok := dates.Parse([]byte(s))
 		if !ok {
 			return
 		}
 		if y := d.Time.Year(); y < 1900 || y > 9999 {
 			t.Errorf("%q is in the year %d", s, y)
 		}
-		again, ok := sitemap.ParseDate(d.String())
-		if !ok || !again.Time.Equal(d.Time.Truncate(0)) && d.Precision > sitemap.Day {
+		again, ok := dates.Parse([]byte(d.String()))
+		if !ok || !again.Time.Equal(d.Time.Truncate(0)) && d.Precision > dates.Day {
 			t.Errorf("%q is read as %v, and that as %v", s, d, again)
 		}
-		if d.Precision <= sitemap.Day && d.Time.Format(time.TimeOnly) != "00:00:00" {
+		if d.Precision <= dates.Day && d.Time.Format(time.TimeOnly) != "00:00:00" {
 			t.Errorf("%q has a time: %v", s, d.Time)
 		}
 	})

@@ -1,13 +1,13 @@
-package extract
+package dates
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"freshet/internal/lazyregexp"
-	"freshet/internal/zonename"
 )
 
 // months are the names of the months in the languages that are read: English,
@@ -36,46 +36,37 @@ var months = func() map[string]time.Month {
 }()
 
 var (
-	unixTime = lazyregexp.New(`^\s*(\d{9,10}|\d{13})\s*$`)
-	isoDate  = lazyregexp.New(`\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:\D|$)`)
+	isoDay   = lazyregexp.New(`\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:\D|$)`)
 	tightISO = lazyregexp.New(`\b((?:19|20)\d{2})(\d{2})(\d{2})(?:T|\b)`)
 	dayFirst = lazyregexp.New(`\b(\d{1,2})(?:st|nd|rd|th|er|º|\.)?[ \-]*(?:de )?([\pL]{3,10})\.?,?[ \-]*(?:de )?(\d{4}|\d{2}\b)`)
-	dayLast  = lazyregexp.New(`(?:^|[^\pL])([\pL]{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? (?:\d{1,2}:\d{2}(?::\d{2})?(?: [A-Z]{2,4})? )?(\d{4})`)
+	dayLast  = lazyregexp.New(`(?:^|[^\pL])([\pL]{3,10})\.? +(\d{1,2})(?:st|nd|rd|th)?,? (?:\d{1,2}:\d{2}(?::\d{2})?(?: [A-Z]{2,4})? )?(\d{4})`)
 	inDigits = lazyregexp.New(`\b(\d{1,2})([./-])(\d{1,2})[./-](\d{4}|\d{2})(?:\D|$)`)
-	dayTime  = lazyregexp.New(`(?:^|[^\d:])(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?:\s*([AaPp])\.?[Mm]\b\.?)?\s*(Z\b|[+-]\d{2}:?\d{2}\b|[A-Z]{3,4}\b)?`)
+	dayTime  = lazyregexp.New(`(?:^|[^\d:])(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?:\s*([AaPp])\.?[Mm]\b\.?)?\s*(Z\b|(?:GMT|UTC)?[+-]\d{2}:?\d{2}\b|[A-Z]{3,4}\b)?`)
 	tightDay = lazyregexp.New(`T(\d{2})(\d{2})(\d{2})(Z)?`)
 )
 
-// ParseDate reads the first date in a text in the usual formats: ISO 8601, RFC
+// ErrNone means that there is no date in a text.
+var ErrNone = errors.New("there is no date in it")
+
+// Find reads the first date in a text in the usual formats: ISO 8601, RFC
 // 1123 and RFC 822, 12 March 2026, March 12, 2026, 12.03.2026, seconds since 1970.
 // The names of months may be English, German, French, Spanish, Italian or Dutch.
 // Order is how to read a date such as 03/12/2026: dmy or mdy; without one, such a
 // date is refused unless it can be read in only one way.
-//
-// It returns 2026-03-12, or with a time 2026-03-12T10:00:00, followed by a Z if the
-// text names a zone.
-func ParseDate(s, order string) (string, error) {
-	s = asciiDigits(s)
-	if m := unixTime.FindStringSubmatch(s); m != nil {
-		n, err := strconv.ParseInt(m[1], 10, 64)
-		if err != nil {
-			return "", err
-		}
-		if len(m[1]) == 13 {
-			n /= 1000
-		}
-		return time.Unix(n, 0).UTC().Format(time.RFC3339), nil
+func Find(s, order string) (Date, error) {
+	if d, ok := Epoch([]byte(s)); ok {
+		return d, nil
 	}
-	day, end, err := dayIn(s, order)
+	day, end, err := FindDay(s, order)
 	if err != nil {
-		return "", err
+		return Date{}, err
 	}
 	return withTime(s, end, day), nil
 }
 
-// dayIn returns the first date in a text, and where it ends.
-func dayIn(s, order string) (day time.Time, end int, err error) {
-	if m := isoDate.FindStringSubmatchIndex(s); m != nil {
+// FindDay returns the first date in a text, and where it ends.
+func FindDay(s, order string) (day time.Time, end int, err error) {
+	if m := isoDay.FindStringSubmatchIndex(s); m != nil {
 		day, err = date(s[m[2]:m[3]], s[m[4]:m[5]], s[m[6]:m[7]])
 		return day, m[7], err
 	}
@@ -99,7 +90,7 @@ func dayIn(s, order string) (day time.Time, end int, err error) {
 		day, err = date(s[m[2]:m[3]], s[m[4]:m[5]], s[m[6]:m[7]])
 		return day, m[7], err
 	}
-	return day, 0, fmt.Errorf("there is no date in %s", quoted(s))
+	return day, 0, ErrNone
 }
 
 // ordered returns a date in digits whose order is stated, or shows.
@@ -116,7 +107,7 @@ func ordered(a, b, year, mark, order string) (time.Time, error) {
 	case second > 12, first == second:
 		return date(year, a, b)
 	}
-	return time.Time{}, fmt.Errorf("%s can be read in two ways; state the order: dmy or mdy", quoted(a+mark+b+mark+year))
+	return time.Time{}, fmt.Errorf("%q can be read in two ways; state the order: dmy or mdy", a+mark+b+mark+year)
 }
 
 // date makes a date of its parts, and refuses the 31st of February.
@@ -138,7 +129,7 @@ func date(year, month, day string) (time.Time, error) {
 
 // withTime returns a date with the time that stands in the same text, behind it
 // rather than before.
-func withTime(s string, end int, day time.Time) string {
+func withTime(s string, end int, day time.Time) Date {
 	if m := tightDay.FindStringSubmatch(s); m != nil {
 		return clockTime(day, m[1], m[2], m[3], "", m[4])
 	}
@@ -147,12 +138,12 @@ func withTime(s string, end int, day time.Time) string {
 		m = dayTime.FindStringSubmatch(s)
 	}
 	if m == nil {
-		return day.Format(time.DateOnly)
+		return Date{Time: day, Precision: Day}
 	}
 	return clockTime(day, m[1], m[2], m[3], m[4], m[5])
 }
 
-func clockTime(day time.Time, hour, minute, second, half, zone string) string {
+func clockTime(day time.Time, hour, minute, second, half, zone string) Date {
 	h, _ := strconv.Atoi(hour)
 	m, _ := strconv.Atoi(minute)
 	sec, _ := strconv.Atoi(second)
@@ -163,17 +154,19 @@ func clockTime(day time.Time, hour, minute, second, half, zone string) string {
 		h %= 12
 	}
 	if h > 24 || m > 59 || sec > 60 {
-		return day.Format(time.DateOnly)
+		return Date{Time: day, Precision: Day}
 	}
-	t := day.Add(time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(sec)*time.Second)
-	if seconds, ok := zonename.Offset(zone); ok {
-		return t.Add(-time.Duration(seconds) * time.Second).Format(time.RFC3339)
+	d := Date{Precision: Second}
+	if second == "" {
+		d.Precision = Minute
 	}
-	if zone != "" && (zone[0] == '+' || zone[0] == '-') {
-		if at, err := time.Parse("-0700", strings.ReplaceAll(zone, ":", "")); err == nil {
-			_, offset := at.Zone()
-			return t.Add(-time.Duration(offset) * time.Second).Format(time.RFC3339)
-		}
+	if len(zone) > 3 && (zone[3] == '+' || zone[3] == '-') { // GMT+0100
+		zone = zone[3:]
 	}
-	return t.Format("2006-01-02T15:04:05")
+	offset := 0
+	if zone != "" {
+		offset, d.Zoned = (&cursor{rest: []byte(zone)}).zone()
+	}
+	d.Time = time.Date(day.Year(), day.Month(), day.Day(), h, m, sec, 0, zoneAt(offset))
+	return d
 }
