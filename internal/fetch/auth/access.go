@@ -156,7 +156,7 @@ func (a *asking) inSession(ctx context.Context) (resp freshet.Response, err erro
 		}
 		a.taken = taken
 		for _, v := range taken {
-			a.remember(v)
+			a.remember(v.Text)
 		}
 		a.aside += resp.Requests
 		resp, err = a.withToken(ctx, s.jar)
@@ -223,7 +223,7 @@ func (a *asking) once(ctx context.Context, jar *jar) (resp freshet.Response, fre
 		a.client.jars.keep(ctx, jar)
 	}
 	if err == nil && !resp.NotModified {
-		err = judge(a.Source.Expect, resp.Body)
+		err = a.judge(a.Source.Expect, resp.Body)
 	}
 	if resp.Along != nil {
 		resp.Along.Scrub = a.cleanBody

@@ -273,3 +273,27 @@ func TestTimeout(t *testing.T) {
 		t.Errorf("it ends with %v", err)
 	}
 }
+
+// The verdict of expect is shown, so it must not tell anything about a secret that the server
+// repeats.
+func TestExpectDoesNotSeeSecrets(t *testing.T) {
+	r := newRig(t)
+	s := r.server(echo)
+	host := strings.TrimPrefix(s.URL, "http://")
+	if err := r.cfg.Vault.Set(secrets.Entry{Name: "shop", Hosts: []string{host}}, []byte("hunter2-secret")); err != nil {
+		t.Fatal(err)
+	}
+	for _, expect := range []string{`{"match": "X-Key: h"}`, `{"match": "hunter2"}`, `{"match": "secret"}`} {
+		src := r.source(`{"url": "%s", "expect": `+expect+`, "request": {"headers": {"X-Key": "${secret:shop}"}}}`, s.URL)
+		src.Origin = freshet.FromAPI
+		if _, err := get(t, r.client(), src); classOf(err) != failure.ExpectMatch {
+			t.Errorf("expect %s of a page that repeats the secret ends with %v", expect, err)
+		}
+	}
+	src := r.source(`{"url": "%s", "expect": {"no_match": "hunter"}, "request": {"login": {"steps": [
+		{"get": "%[1]s/login", "headers": {"X-Key": "${secret:shop}"}, "expect": {"match": "hunter"}}]}}}`, s.URL)
+	src.Origin = freshet.FromAPI
+	if _, err := get(t, r.client(), src); classOf(err) != failure.Login {
+		t.Errorf("a login step that looks for the secret ends with %v", err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"net/url"
 	"slices"
 	"strings"
@@ -21,10 +22,18 @@ type filling struct {
 	env    func(string) string
 	vault  *secrets.Vault
 	source *freshet.Source
-	own    []profile.Reference // what the source itself refers to, and not a profile that it uses
-	taken  map[string]string   // by the login
+	own    []profile.Reference   // what the source itself refers to, and not a profile that it uses
+	taken  map[string]takenValue // by the login
 
-	known []string
+	hosts []string // that every secret filled in so far may be sent to; nil means any
+	known []string // secrets in all forms in which a server could repeat them, the longest first
+}
+
+// A takenValue is a value that a login took from a response.
+type takenValue struct {
+	Text   string
+	Origin string   // host that answered
+	Hosts  []string // that the secrets sent before are bound to; nil if they are not
 }
 
 func (c *Client) filling(s *freshet.Source) *filling {
@@ -56,15 +65,44 @@ func (f *filling) value(r profile.Reference, host string) (string, error) {
 }
 
 func (f *filling) lookUp(r profile.Reference, host string) (string, error) {
+	foreign := f.source.Origin != freshet.FromFile && slices.Contains(f.own, r)
 	if r.Kind != profile.TakenValue {
-		foreign := f.source.Origin != freshet.FromFile && slices.Contains(f.own, r)
-		return Secrets{f.env, f.vault}.Look(r, host, foreign)
+		text, hosts, err := Secrets{f.env, f.vault}.look(r, host, foreign)
+		if err == nil && len(hosts) > 0 {
+			f.hosts = intersection(f.hosts, hosts)
+		}
+		return text, err
 	}
-	text, ok := f.taken[r.Name]
+	v, ok := f.taken[r.Name]
 	if !ok {
 		return "", errors.New("no login has taken a value of this name")
 	}
-	return text, nil
+	return v.Text, checkDerived(v.Origin, v.Hosts, host, foreign)
+}
+
+// checkDerived returns an error if a value from the response of a host must not be sent to
+// another. It may go where all secrets that it was obtained with may go. Where none is bound
+// to hosts, the configuration file may send the value anywhere, and the API nowhere else.
+func checkDerived(origin string, hosts []string, to string, foreign bool) error {
+	if to == origin || slices.Contains(hosts, to) || hosts == nil && !foreign {
+		return nil
+	}
+	return freshet.WithHint(fmt.Errorf("it comes from %s and must not be sent to %s", origin, to),
+		"if it belongs there, bind the secrets that it is obtained with to both hosts: freshet secret set NAME --host "+origin+" --host "+to)
+}
+
+// intersection returns the hosts that are in both lists; a nil list holds all.
+func intersection(a, b []string) []string {
+	if a == nil {
+		return b
+	}
+	both := []string{}
+	for _, host := range a {
+		if slices.Contains(b, host) {
+			both = append(both, host)
+		}
+	}
+	return both
 }
 
 // leastKnown is how long a secret is at least that answers are searched for. Shorter
@@ -74,12 +112,17 @@ const leastKnown = 6
 // remember notes a secret in all forms in which a server could repeat it.
 func (f *filling) remember(text string) {
 	quoted, _ := json.Marshal(text) // a string always marshals
-	forms := []string{text, url.QueryEscape(text), url.PathEscape(text), strings.Trim(string(quoted), `"`), base64.StdEncoding.EncodeToString([]byte(text))}
+	forms := []string{
+		text, url.QueryEscape(text), url.PathEscape(text), strings.Trim(string(quoted), `"`), html.EscapeString(text),
+		base64.StdEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding.EncodeToString([]byte(text)),
+	}
 	for _, form := range forms {
 		if len(form) >= leastKnown && !slices.Contains(f.known, form) {
 			f.known = append(f.known, form)
 		}
 	}
+	// The longest first: one secret can be part of another.
+	slices.SortFunc(f.known, func(a, b string) int { return len(b) - len(a) })
 }
 
 func (f *filling) rememberAll(texts []string) {

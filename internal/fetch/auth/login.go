@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,9 @@ import (
 // login sees to it that there is a session, and a newer one than the one that has
 // expired, if any. It reports whether it logged in just now.
 func (a *asking) login(ctx context.Context, s *session, expired int) (now bool, err error) {
+	if err := a.mayLogIn(); err != nil {
+		return false, err
+	}
 	release, err := s.take(ctx)
 	if err != nil {
 		return false, err
@@ -45,6 +49,30 @@ func (a *asking) login(ctx context.Context, s *session, expired int) (now bool, 
 	}
 	a.client.logins.save(ctx, s)
 	return err == nil, err
+}
+
+// mayLogIn returns an error if the source may not have the secrets of its login sent. A session
+// is shared: without the check, a source of the API could use one that it may not open.
+func (a *asking) mayLogIn() error {
+	if a.Source.Origin == freshet.FromFile || a.Source.Request.Login == nil {
+		return nil
+	}
+	for _, step := range a.profile.Login.Steps {
+		host := freshet.HostOf(step.URL())
+		p := profile.Profile{Headers: step.Headers, Form: step.Form, Body: step.Body}
+		for _, v := range p.Values {
+			found, _ := v.References() // they have been checked
+			for _, r := range found {
+				if r.Kind == profile.TakenValue {
+					continue
+				}
+				if _, err := a.value(r, host); err != nil {
+					return &freshet.FetchError{Class: failure.Secret, Err: err, Hint: freshet.HintOf(err)}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // settle notes what came of a session: that it let the source be seen, or that a new
@@ -79,7 +107,7 @@ func loginFailure(class failure.Class, format string, args ...any) error {
 
 // logIn makes the steps of the login.
 func (a *asking) logIn(ctx context.Context, s *session) error {
-	a.taken = map[string]string{}
+	a.taken = map[string]takenValue{}
 	for i, step := range a.profile.Login.Steps {
 		if err := a.loginStep(ctx, s, step); err != nil {
 			if !spent(err) {
@@ -122,12 +150,12 @@ func (a *asking) loginStep(ctx context.Context, s *session, step profile.LoginSt
 		err = nil // a login need not bring a page
 	}
 	if err == nil {
-		err = judge(step.Expect, resp.Body)
+		err = a.judge(step.Expect, resp.Body)
 	}
 	if err != nil {
 		return err
 	}
-	return a.takeAll(s, step, resp.Body)
+	return a.takeAll(s, step, resp)
 }
 
 // nobody returns a sending whose POST has a body, if an empty one: servers want to be
@@ -144,21 +172,23 @@ func isNoContent(err error) bool {
 	return ok && e.Class == failure.NoContent
 }
 
-// takeAll takes from an answer what a step wants of it.
-func (a *asking) takeAll(s *session, step profile.LoginStep, body []byte) error {
+// takeAll takes the values of a step from a response.
+func (a *asking) takeAll(s *session, step profile.LoginStep, resp freshet.Response) error {
 	for _, name := range slices.Sorted(maps.Keys(step.Take)) {
 		t := step.Take[name]
 		var value string
 		var err error
+		from := resp.URL
 		if t.Cookie != "" {
-			value, err = s.cookie(t.Cookie, step.URL())
+			from = step.URL()
+			value, err = s.cookie(t.Cookie, from)
 		} else {
-			value, err = take(t, body)
+			value, err = take(t, resp.Body)
 		}
 		if err != nil {
 			return fmt.Errorf("take %s: %w", name, err)
 		}
-		a.taken[name] = value
+		a.taken[name] = takenValue{value, freshet.HostOf(from), a.hosts}
 		a.remember(value)
 	}
 	return nil
@@ -193,6 +223,9 @@ func (ls *logins) load(ctx context.Context, s *session) {
 			var text []byte
 			if text, err = cfg.Vault.Unseal(s.belief(), b.Value); err == nil {
 				err = json.Unmarshal(text, &s.state)
+			}
+			if bytes.Contains(text, []byte(`"taken":`)) {
+				s.state = state{Pause: s.Pause} // from before values were bound to hosts
 			}
 		}
 		if err != nil {

@@ -2,12 +2,15 @@ package auth_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 )
@@ -195,6 +198,62 @@ func TestLoginThatFails(t *testing.T) {
 		_, err := get(t, r.client(), r.source(`{"url": "%[1]s/page", "request": {"login": {"steps": `+steps+`}}}`, server.URL))
 		if classOf(err) != failure.Login || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%s ends with %v, want %q", steps, err, reason)
+		}
+	}
+}
+
+// Whatever a login obtains for a secret goes only to the hosts of the secret.
+func TestTakenValuesStayWithTheirHost(t *testing.T) {
+	r := newRig(t)
+	shop := r.server(func(w http.ResponseWriter, req *http.Request) {
+		fmt.Fprintf(w, `{"access_token": "token-of-the-shop", "echo": %q}`, req.Header.Get("X-Key"))
+	})
+	var stolen atomic.Int64
+	thief := r.server(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		all := fmt.Sprint(req.Header, req.URL, string(body))
+		if strings.Contains(all, "token-of-the-shop") || strings.Contains(all, "hunter2") {
+			stolen.Add(1)
+		}
+		fmt.Fprint(w, "thanks")
+	})
+	at := func(s *httptest.Server) string { return strings.TrimPrefix(s.URL, "http://") }
+	for name, hosts := range map[string][]string{"shop": {at(shop)}, "both": {at(shop), at(thief)}} {
+		if err := r.cfg.Vault.Set(secrets.Entry{Name: name, Hosts: hosts}, []byte("hunter2-secret")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const step1 = `{"post": "%[1]s/login", "headers": {"X-Key": "${secret:shop}"}, "take": {"token": {"json": "$.access_token"}, "echo": {"json": "$.echo"}}}`
+	const public = `{"get": "%[1]s/", "take": {"token": {"json": "$.access_token"}}}`
+	for _, tt := range []struct {
+		name, definition string
+		origin           freshet.Origin
+		want             failure.Class
+		stolen           bool
+	}{
+		{"a second step", `{"url": "%[1]s/page", "request": {"login": {"steps": [` + step1 + `, {"post": "%[2]s/", "form": {"a": "${token}"}}]}}}`, freshet.FromAPI, failure.Secret, false},
+		{"the echoed secret", `{"url": "%[1]s/page", "request": {"login": {"steps": [` + step1 + `, {"get": "%[2]s/", "headers": {"X-A": "${echo}"}}]}}}`, freshet.FromAPI, failure.Secret, false},
+		{"a header of the source", `{"url": "%[2]s/page", "request": {"headers": {"X-A": "${token}"}, "login": {"steps": [` + step1 + `]}}}`, freshet.FromAPI, failure.Secret, false},
+		{"bearer of the source", `{"url": "%[2]s/page", "request": {"auth": {"bearer": "${token}"}, "login": {"steps": [` + step1 + `]}}}`, freshet.FromAPI, failure.Secret, false},
+		{"the file, with a bound secret", `{"url": "%[2]s/page", "request": {"auth": {"bearer": "${token}"}, "login": {"steps": [` + step1 + `]}}}`, freshet.FromFile, failure.Secret, false},
+		{"a page without a secret", `{"url": "%[2]s/page", "request": {"headers": {"X-A": "${token}"}, "login": {"steps": [` + public + `]}}}`, freshet.FromAPI, failure.Secret, false},
+		{"the file, without a secret", `{"url": "%[2]s/page", "request": {"headers": {"X-A": "${token}"}, "login": {"steps": [` + public + `]}}}`, freshet.FromFile, "", true},
+		{"the same host", `{"url": "%[1]s/page", "request": {"auth": {"bearer": "${token}"}, "login": {"steps": [` + step1 + `]}}}`, freshet.FromAPI, "", false},
+		{"a secret for both hosts", strings.ReplaceAll(`{"url": "%[2]s/page", "request": {"auth": {"bearer": "${token}"}, "login": {"steps": [`+step1+`]}}}`, "secret:shop", "secret:both"), freshet.FromAPI, "", true},
+		{"an OAuth2 token", `{"url": "%[2]s/page", "request": {"auth": {"oauth2": {"token_url": "%[1]s/token", "client_id": "me", "client_secret": "${secret:shop}"}}}}`, freshet.FromAPI, failure.Secret, false},
+		{"an OAuth2 token for both hosts", `{"url": "%[2]s/page", "request": {"auth": {"oauth2": {"token_url": "%[1]s/token", "client_id": "me", "client_secret": "${secret:both}"}}}}`, freshet.FromAPI, "", true},
+	} {
+		stolen.Store(0)
+		src := r.source(tt.definition, shop.URL, thief.URL)
+		src.Origin = tt.origin
+		_, err := get(t, r.client(), src)
+		if classOf(err) != tt.want || err != nil && tt.want == "" || (stolen.Load() > 0) != tt.stolen {
+			t.Errorf("%s: it ends with %v, want %q; the other host got the value: %v, want %v", tt.name, err, tt.want, stolen.Load() > 0, tt.stolen)
+		}
+		// A client that only knows the stored session keeps to it.
+		stolen.Store(0)
+		if _, err := get(t, r.client(), src); (stolen.Load() > 0) != tt.stolen {
+			t.Errorf("%s, after a restart: it ends with %v; the other host got the value: %v, want %v", tt.name, err, stolen.Load() > 0, tt.stolen)
 		}
 	}
 }

@@ -23,18 +23,24 @@ type Secrets struct {
 // reference is one that came over the API: it must not have files and variables of this
 // machine sent, nor secrets that are not meant for the host.
 func (s Secrets) Look(r profile.Reference, host string, foreign bool) (string, error) {
+	text, _, err := s.look(r, host, foreign)
+	return text, err
+}
+
+// look is Look, and returns the hosts that the secret is bound to, if it is bound to any.
+func (s Secrets) look(r profile.Reference, host string, foreign bool) (string, []string, error) {
 	text, hosts, err := s.Peek(r, foreign)
 	if err != nil || r.Kind != profile.SealedSecret {
-		return text, err
+		return text, nil, err
 	}
 	hint := "set it again with freshet secret set " + r.Name + " --host " + host
 	switch {
 	case len(hosts) == 0 && foreign:
-		return "", freshet.WithHint(errors.New("the secret names no hosts, so only the configuration file can use it"), hint)
+		return "", nil, freshet.WithHint(errors.New("the secret names no hosts, so only the configuration file can use it"), hint)
 	case len(hosts) > 0 && !slices.Contains(hosts, host):
-		return "", freshet.WithHint(fmt.Errorf("the secret must not be sent to %s; its hosts are %v", host, hosts), hint)
+		return "", nil, freshet.WithHint(fmt.Errorf("the secret must not be sent to %s; its hosts are %v", host, hosts), hint)
 	}
-	return text, nil
+	return text, hosts, nil
 }
 
 // Peek returns what a reference stands for, and the hosts that it may be sent to if it

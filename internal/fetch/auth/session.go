@@ -22,10 +22,10 @@ type session struct {
 
 // A state is what is stored of a session, beside its cookies.
 type state struct {
-	At    time.Time         `json:"at"`    // of the last login that worked
-	Count int               `json:"count"` // of logins that worked
-	Taken map[string]string `json:"taken,omitempty"`
-	Pause pause             `json:"pause,omitzero"`
+	At    time.Time             `json:"at"`    // of the last login that worked
+	Count int                   `json:"count"` // of logins that worked
+	Taken map[string]takenValue `json:"values,omitempty"`
+	Pause pause                 `json:"pause,omitzero"`
 }
 
 // belief is the estimator under which the session is stored.
@@ -48,7 +48,7 @@ func (s *session) take(ctx context.Context) (release func(), err error) {
 }
 
 // current returns which session it is now, and what its login took.
-func (s *session) current(ctx context.Context) (count int, taken map[string]string, err error) {
+func (s *session) current(ctx context.Context) (count int, taken map[string]takenValue, err error) {
 	release, err := s.take(ctx)
 	if err != nil {
 		return 0, nil, err

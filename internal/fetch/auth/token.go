@@ -81,6 +81,9 @@ func (a *asking) token(ctx context.Context) (*token, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
+	if err := a.mayUseToken(ask.url); err != nil {
+		return nil, false, err
+	}
 	g := a.client.tokens.grant(ask.key)
 	select {
 	case g.turn <- struct{}{}:
@@ -106,6 +109,16 @@ func (a *asking) token(ctx context.Context) (*token, bool, error) {
 	g.token, g.pause = got, pause{}
 	a.remember(got.text)
 	return got, true, nil
+}
+
+// mayUseToken returns an error if a token of a URL must not be sent to the source, because
+// the secrets that it is granted for are bound to other hosts.
+func (a *asking) mayUseToken(from string) error {
+	foreign := a.Source.Origin != freshet.FromFile && a.Source.Request.Auth != nil
+	if err := checkDerived(freshet.HostOf(from), a.hosts, a.Source.Host(), foreign); err != nil {
+		return &freshet.FetchError{Class: failure.Secret, Err: fmt.Errorf("the token of auth.oauth2: %w", err), Hint: freshet.HintOf(err)}
+	}
+	return nil
 }
 
 // A tokenRequest is what is sent to get a token.
