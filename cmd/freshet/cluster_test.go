@@ -105,7 +105,7 @@ func (n *clusterNode) api() *client.Client {
 	return client.New(n.url, fetch.Trusted(30*time.Second).Do)
 }
 
-// A clusterRig is three nodes and two hands.
+// A clusterRig is three nodes and two workers.
 type clusterRig struct {
 	*testing.T
 	world *clusterWorld
@@ -143,9 +143,9 @@ func (r *clusterRig) serve() *clusterNode {
 	return startNode(r.T, append(slices.Clone(r.args), "--data", r.TempDir())...)
 }
 
-// brain returns the node that decides, as another says.
-func (r *clusterRig) brain(after int64) (found *clusterNode, epoch int64) {
-	kit.Until(r, fmt.Sprintf("a brain after epoch %d", after), func() bool {
+// leader returns the node that decides, as another says.
+func (r *clusterRig) leader(after int64) (found *clusterNode, epoch int64) {
+	kit.Until(r, fmt.Sprintf("a leader after epoch %d", after), func() bool {
 		for _, n := range r.nodes {
 			all, err := n.api().Cluster(r.Context())
 			if err != nil || all.Brain.Epoch <= after {
@@ -264,7 +264,7 @@ func TestCluster(t *testing.T) {
 	defer stop()
 	var followed sync.WaitGroup
 	followed.Go(func() { r.follow(following) })
-	first, epoch := r.brain(0)
+	first, epoch := r.leader(0)
 	r.more(5)
 	kit.Until(r, "two hands", func() bool {
 		all, err := r.nodes[2].api().Cluster(t.Context())
@@ -276,7 +276,7 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = first.Wait()
-	second, next := r.brain(epoch)
+	second, next := r.leader(epoch)
 	r.more(5)
 	r.nodes[slices.Index(r.nodes, first)] = r.serve()
 	for _, n := range r.nodes {
@@ -289,7 +289,7 @@ func TestCluster(t *testing.T) {
 	if err := second.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	third, last := r.brain(next)
+	third, last := r.leader(next)
 	if third == second {
 		t.Error("a stopped node decides")
 	}

@@ -31,7 +31,7 @@ import (
 )
 
 // BenchmarkDeliver measures deliveries over TLS to a receiver that takes 50 ms, with one node and with
-// three, as processes: how many a second, and what CPU time of the brain each takes. FRESHET_BENCH_SINKS
+// three, as processes: how many a second, and what CPU time of the leader each takes. FRESHET_BENCH_SINKS
 // says to how many sinks (32 if that is not set).
 func BenchmarkDeliver(b *testing.B) {
 	sinks, err := strconv.Atoi(cmp.Or(os.Getenv("FRESHET_BENCH_SINKS"), "32"))
@@ -79,18 +79,18 @@ func BenchmarkDeliver(b *testing.B) {
 		})
 		return cmd.Process.Pid, url
 	}
-	brain, url := serve(0)
-	// replay has everything delivered once, and returns how many a second and what it took of the brain.
+	leader, url := serve(0)
+	// replay has everything delivered once, and returns how many a second and what it took of the leader.
 	replay := func() (rate float64, cpu time.Duration) {
 		all := int64(sinks * sources * each)
 		got.Store(0)
-		before, began := cpuOf(b, brain), time.Now()
+		before, began := cpuOf(b, leader), time.Now()
 		for i := range sinks {
 			request(b, fmt.Sprintf("%s/api/v1/sinks/s%d/replay", url, i), `{"after":"0"}`)
 		}
 		kit.Until(b, "all is delivered", func() bool { return got.Load() >= all })
 		took := time.Since(began)
-		return float64(all) / took.Seconds(), (cpuOf(b, brain) - before) / time.Duration(all)
+		return float64(all) / took.Seconds(), (cpuOf(b, leader) - before) / time.Duration(all)
 	}
 	for b.Loop() {
 		replay() // connections are warm

@@ -268,14 +268,14 @@ func TestEveryNodeDelivers(t *testing.T) {
 	box.whole(sinks+files, c.settled(stop))
 }
 
-// A node that has not the key cannot open sinks of the store. The brain sends for it, and that is no
+// A node that has not the key cannot open sinks of the store. The leader sends for it, and that is no
 // failure of the receiver. Nobody but a node can have anything sent.
 func TestOnlyNodesOrderDeliveries(t *testing.T) {
 	c := crewAt(t, pgtest.Start(t, "fsync=on"))
 	box := newMailbox(t, 0)
 	pages, stop := changing(t)
 	s := c.busy()
-	s.Cluster.TokenFile = handToken(t)
+	s.Cluster.TokenFile = workerToken(t)
 	first, second := c.serveWith(s), c.serveWith(c.busy())
 	kit.Until(t, "the second is there", func() bool { return strings.Contains(first.log.String(), "a node makes deliveries") })
 	sinks := c.subscribe(first.url, box, 2)
@@ -288,18 +288,18 @@ func TestOnlyNodesOrderDeliveries(t *testing.T) {
 	if made := c.by(first.url, sinks); made[second.url] > 0 {
 		t.Errorf("deliveries were made by %v", made)
 	}
-	brain, err := app.ReadAddress(first.data)
+	leader, err := app.ReadAddress(first.data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	hello := `{"format":1,"epoch":1}` + "\n"
-	for token, want := range map[string]int{"0123456789abcdef": http.StatusForbidden, brain.Token + "x": http.StatusForbidden, brain.Token: http.StatusOK} {
+	for token, want := range map[string]int{"0123456789abcdef": http.StatusForbidden, leader.Token + "x": http.StatusForbidden, leader.Token: http.StatusOK} {
 		c.wants(want, "", "POST", second.url+delivery.Path, hello, delivery.TokenHeader, token)
 	}
 	c.wants(http.StatusNotFound, "", "POST", second.url+delivery.Path, hello)
-	c.wants(http.StatusNotFound, brain.Token, "POST", second.url+delivery.Path, hello)
-	if _, text := c.wants(http.StatusOK, "", "POST", second.url+delivery.Path, `{"format":1,"epoch":7}`+"\n", delivery.TokenHeader, brain.Token); !strings.Contains(text, "has not heard of this brain") {
-		t.Errorf("a brain that never was is answered %s", text)
+	c.wants(http.StatusNotFound, leader.Token, "POST", second.url+delivery.Path, hello)
+	if _, text := c.wants(http.StatusOK, "", "POST", second.url+delivery.Path, `{"format":1,"epoch":7}`+"\n", delivery.TokenHeader, leader.Token); !strings.Contains(text, "has not heard of this brain") {
+		t.Errorf("a leader that never was is answered %s", text)
 	}
 	box.whole(sinks, c.settled(stop))
 }

@@ -2,5 +2,5 @@ package app
 
 import "net/http"
 
-// WithHands has a handler take in hands, too.
-func (n *Node) WithHands(h http.Handler) http.Handler { return n.withWorkers(h) }
+// WithWorkers has a handler take in workers, too.
+func (n *Node) WithWorkers(h http.Handler) http.Handler { return n.withWorkers(h) }

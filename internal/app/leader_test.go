@@ -176,7 +176,7 @@ func (c *crew) leads(m *member, says *member, token string) {
 // A standby passes on who asks, and believes nobody that it is another node.
 func TestStandbyPassesOnWhoAsks(t *testing.T) {
 	c := newCrew(t)
-	brain, standby := c.serve(), c.serve()
+	leader, standby := c.serve(), c.serve()
 	api := standby.url + "/api/v1"
 	c.wants(http.StatusCreated, "", "POST", api+"/sources", `{"id":"a","url":"http://127.0.0.1:1/"}`) // nobody has to log in yet
 	c.wants(http.StatusOK, "", "GET", api+"/sources/a", "")
@@ -189,7 +189,7 @@ func TestStandbyPassesOnWhoAsks(t *testing.T) {
 		t.Errorf("the answer to a login has the headers %v", resp.Header)
 	}
 	cookie, _, _ = strings.Cut(cookie, ";")
-	for _, m := range []*member{brain, standby} {
+	for _, m := range []*member{leader, standby} {
 		c.wants(http.StatusOK, "", "GET", m.url+"/api/v1/users", "", "Cookie", cookie)
 	}
 	c.wants(http.StatusCreated, "", "POST", api+"/sources", `{"id":"b","url":"http://127.0.0.1:2/"}`, "Cookie", cookie, "Origin", standby.url)
@@ -208,8 +208,8 @@ func TestStandbyPassesOnWhoAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.wants(http.StatusOK, own.Token, "PATCH", api+"/sources/b", `{"name":"by hand"}`)
-	c.wants(http.StatusUnauthorized, own.Token+"x", "PATCH", brain.url+"/api/v1/sources/b", `{"name":"forged"}`)
-	c.wants(http.StatusForbidden, "", "GET", brain.url+"/api/v1/sources", "", "Freshet-Node", own.Token+"x", "X-Forwarded-For", "10.0.0.9")
+	c.wants(http.StatusUnauthorized, own.Token+"x", "PATCH", leader.url+"/api/v1/sources/b", `{"name":"forged"}`)
+	c.wants(http.StatusForbidden, "", "GET", leader.url+"/api/v1/sources", "", "Freshet-Node", own.Token+"x", "X-Forwarded-For", "10.0.0.9")
 	resp, _ = c.wants(http.StatusServiceUnavailable, own.Token, "PATCH", api+"/sources/b", `{"name":"round and round"}`, "Freshet-Passed", "1")
 	if resp.Header.Get("Retry-After") == "" {
 		t.Error("a request that goes round is refused without when to try again")
@@ -317,7 +317,7 @@ func (c tellingConn) Close() error {
 	return c.Conn.Close()
 }
 
-// A node that is not sure any more that it decides sends nothing, nor does a hand that works for
+// A node that is not sure any more that it decides sends nothing, nor does a worker that works for
 // it, although the poll is on record: another may have taken over, and may poll by now. When it is sure
 // again the poll goes on, and has not failed.
 func TestNothingIsSentWithoutTheLease(t *testing.T) {
@@ -369,12 +369,12 @@ func TestNothingIsSentWithoutTheLease(t *testing.T) {
 }
 
 // poll runs a daemon with a source until the test is over, and returns its store. Its polls are made by a
-// hand, if that is wanted.
+// worker, if that is wanted.
 func (c *crew) poll(s config.Settings, elsewhere bool, url string) *postgres.Store {
 	at := "http://127.0.0.1:1"
 	cfg := app.Config{Settings: s, Address: at}
 	if elsewhere {
-		cfg.Cluster.TokenFile, cfg.Cluster.OwnSlots = handToken(c.T), 0
+		cfg.Cluster.TokenFile, cfg.Cluster.OwnSlots = workerToken(c.T), 0
 	}
 	n, err := app.Open(c.Context(), cfg)
 	if err != nil {
@@ -392,7 +392,7 @@ func (c *crew) poll(s config.Settings, elsewhere bool, url string) *postgres.Sto
 		}
 	})
 	if elsewhere {
-		door := httptest.NewServer(n.WithHands(http.NotFoundHandler()))
+		door := httptest.NewServer(n.WithWorkers(http.NotFoundHandler()))
 		c.Cleanup(door.Close)
 		working, leave := context.WithCancel(context.Background())
 		left := make(chan error, 1)

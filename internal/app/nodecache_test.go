@@ -9,13 +9,13 @@ import (
 	"freshet/internal/test/kit"
 )
 
-// Strangers who say that they are nodes keep the brain from nothing: who is known is not looked up again
+// Strangers who say that they are nodes keep the leader from nothing: who is known is not looked up again
 // for a lease, and does not wait behind them.
 func TestStrangersHoldUpNoNode(t *testing.T) {
 	c := newCrew(t)
 	s := c.settings()
 	s.Cluster.Lease = time.Minute // nothing is waited for that long here
-	brain := c.serveWith(s)
+	leader := c.serveWith(s)
 	s = c.settings()
 	s.Cluster.Lease = time.Minute
 	standby := c.serveWith(s)
@@ -23,7 +23,7 @@ func TestStrangersHoldUpNoNode(t *testing.T) {
 		t.Helper()
 		c.wants(http.StatusCreated, "", "POST", standby.url+"/api/v1/sources", `{"id":"`+id+`","url":"http://127.0.0.1:2/`+id+`"}`)
 	}
-	kit.Until(t, "the brain knows the standby", func() bool {
+	kit.Until(t, "the leader knows the standby", func() bool {
 		resp, _ := c.ask("", "POST", standby.url+"/api/v1/sources", `{"id":"a","url":"http://127.0.0.1:2/a"}`)
 		return resp.StatusCode == http.StatusCreated
 	})
@@ -38,7 +38,7 @@ func TestStrangersHoldUpNoNode(t *testing.T) {
 	for range 10 {
 		go func() {
 			defer func() { over <- struct{}{} }()
-			req, _ := http.NewRequest(http.MethodGet, brain.url+"/api/v1/sources", nil)
+			req, _ := http.NewRequest(http.MethodGet, leader.url+"/api/v1/sources", nil)
 			req.Header.Set(delivery.TokenHeader, "a stranger")
 			resp, err := http.DefaultClient.Do(req)
 			if err != nil || resp.StatusCode != http.StatusForbidden {

@@ -34,10 +34,10 @@ func (c *crew) behind(server *pgtest.Server) *netfault.Wire {
 	return w
 }
 
-// The network between the brain and PostgreSQL swallows everything. The brain begins nothing more,
+// The network between the leader and PostgreSQL swallows everything. The leader begins nothing more,
 // another node decides, and when the network is good again the first one stands by: it passes on
 // edits, and reads what the other has written.
-func TestBrainIsCutOffFromTheDatabase(t *testing.T) {
+func TestLeaderIsCutOffFromTheDatabase(t *testing.T) {
 	server := pgtest.Start(t, "fsync=on")
 	c := crewAt(t, server)
 	near := c.behind(server)
@@ -49,7 +49,7 @@ func TestBrainIsCutOffFromTheDatabase(t *testing.T) {
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, "edition %d", asked.Add(1)) }))
 	defer page.Close()
 	c.wants(http.StatusCreated, "", "POST", first.url+"/api/v1/sources", fmt.Sprintf(`{"id":"a","url":%q}`, page.URL+"/a"))
-	kit.Until(t, "the first brain polls", func() bool { return asked.Load() > 0 })
+	kit.Until(t, "the first leader polls", func() bool { return asked.Load() > 0 })
 
 	near.Set(netfault.Dead)
 	c.leads(second, second, "")

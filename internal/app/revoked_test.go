@@ -13,12 +13,12 @@ import (
 	"freshet/internal/auth/access"
 )
 
-// A hand is at work when its token is revoked, or when the token in the file is changed. It is cut off, and
-// is not let in again. Hands with a token that is good stay, and one with the new token is let in.
-func TestHandsWhoseTokenIsRevoked(t *testing.T) {
+// A worker is at work when its token is revoked, or when the token in the file is changed. It is cut off, and
+// is not let in again. Workers with a token that is good stay, and one with the new token is let in.
+func TestWorkersWhoseTokenIsRevoked(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
-	s.Cluster.TokenFile, s.Cluster.Lease = handToken(t), 300*time.Millisecond
+	s.Cluster.TokenFile, s.Cluster.Lease = workerToken(t), 300*time.Millisecond
 	c, at, _ := serve(t, s, app.ServeConfig{})
 	token := func(name string) client.MadeToken {
 		t.Helper()
@@ -40,7 +40,7 @@ func TestHandsWhoseTokenIsRevoked(t *testing.T) {
 		}()
 		joined(t, c, name, true)
 	}
-	startHandWith(t, c, at, "stays", "a", stays.Secret)
+	startWorkerWith(t, c, at, "stays", "a", stays.Secret)
 	if err := c.Tokens.Remove(t.Context(), revoked.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -51,17 +51,17 @@ func TestHandsWhoseTokenIsRevoked(t *testing.T) {
 		select {
 		case err := <-done:
 			if err == nil || !strings.Contains(err.Error(), "401") {
-				t.Errorf("hand %s ends with %v", name, err)
+				t.Errorf("worker %s ends with %v", name, err)
 			}
 		case <-time.After(5 * time.Minute):
-			t.Fatalf("hand %s is still at work", name)
+			t.Fatalf("worker %s is still at work", name)
 		}
 		joined(t, c, name, false)
 	}
-	startHandWith(t, c, at, "new file", "a", "fedcba9876543210")
+	startWorkerWith(t, c, at, "new file", "a", "fedcba9876543210")
 	joined(t, c, "stays", true)
 	if err := os.Remove(s.Cluster.TokenFile); err != nil {
 		t.Fatal(err)
 	}
-	startHandWith(t, c, at, "without file", "a", "fedcba9876543210")
+	startWorkerWith(t, c, at, "without file", "a", "fedcba9876543210")
 }

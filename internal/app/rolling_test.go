@@ -55,7 +55,7 @@ func (p *slowPage) more(t *testing.T) {
 	kit.Until(t, "more polls", func() bool { return p.asked.Load() >= from+10 && p.open.Load() > 0 })
 }
 
-// rolled has settings under which there is a lot to do for hands.
+// rolled has settings under which there is a lot to do for workers.
 func (c *crew) rolled(token string) config.Settings {
 	s := c.settings()
 	s.Limits.Budget = sched.Budget{Polls: 100, Per: time.Second}
@@ -65,8 +65,8 @@ func (c *crew) rolled(token string) config.Settings {
 	return s
 }
 
-// hand has a hand work for nodes, and returns how to end it as SIGTERM does, and when it has ended.
-func (c *crew) hand(name string, nodes ...*member) (end func(), ended <-chan struct{}) {
+// worker has a worker work for nodes, and returns how to end it as SIGTERM does, and when it has ended.
+func (c *crew) worker(name string, nodes ...*member) (end func(), ended <-chan struct{}) {
 	var join []string
 	for _, m := range nodes {
 		join = append(join, m.url)
@@ -76,26 +76,26 @@ func (c *crew) hand(name string, nodes ...*member) (end func(), ended <-chan str
 	go func() {
 		defer close(over)
 		if err := app.RunWorker(ctx, settings(c.T), app.WorkerConfig{Join: join, Token: "0123456789abcdef", Name: name, Slots: 4}, slog.New(slog.DiscardHandler)); err != nil {
-			c.Errorf("hand %s ends with %v", name, err)
+			c.Errorf("worker %s ends with %v", name, err)
 		}
 	}()
 	end = sync.OnceFunc(func() { cancel(); <-over })
 	c.Cleanup(end)
-	kit.Until(c.T, "hand "+name+" has come", func() bool {
+	kit.Until(c.T, "worker "+name+" has come", func() bool {
 		_, text := c.ask("", http.MethodGet, nodes[0].url+"/api/v1/cluster", "")
 		return strings.Contains(text, `"name":"`+name+`"`)
 	})
 	return end, over
 }
 
-// Hands are drained and ended, and the brain is asked to stop, one after the other while polls
+// Workers are drained and ended, and the leader is asked to stop, one after the other while polls
 // are under way, as in an upgrade. Every poll that was begun has its outcome, and none failed.
 func TestRollingUpgradeLosesNoPoll(t *testing.T) {
 	c := crewAt(t, pgtest.Start(t, "fsync=on"))
-	token, page := handToken(t), newSlowPage(t)
+	token, page := workerToken(t), newSlowPage(t)
 	first, second := c.serveWith(c.rolled(token)), c.serveWith(c.rolled(token))
-	_, drained := c.hand("left", first, second)
-	end, _ := c.hand("right", first, second)
+	_, drained := c.worker("left", first, second)
+	end, _ := c.worker("right", first, second)
 	for i := range 8 {
 		c.wants(http.StatusCreated, "", "POST", second.url+"/api/v1/sources", fmt.Sprintf(`{"id":"p%d","url":"%s/p%d"}`, i, page.URL, i))
 	}
@@ -103,10 +103,10 @@ func TestRollingUpgradeLosesNoPoll(t *testing.T) {
 	c.wants(http.StatusAccepted, "", "POST", second.url+"/api/v1/cluster/hands/left/drain", "")
 	<-drained
 	page.more(t)
-	c.hand("left", first, second)
+	c.worker("left", first, second)
 	end()
 	page.more(t)
-	c.hand("right", first, second)
+	c.worker("right", first, second)
 	page.more(t)
 	first.end()
 	c.leads(second, second, "")

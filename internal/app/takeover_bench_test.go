@@ -43,20 +43,20 @@ func BenchmarkTakeOver(b *testing.B) {
 	b.Logf("%d sources are in after %.0f s", sources, time.Since(began).Seconds())
 	for b.Loop() {
 		t.asked.Store(0)
-		brain := t.node(config.ColdStandby)
+		leader := t.node(config.ColdStandby)
 		t.await("the first order", func() bool { return t.asked.Load() != 0 })
 		b.Logf("the first order is made after %.0f s", time.Since(began).Seconds())
 		if os.Getenv("FRESHET_BENCH_COLD") != "no" {
 			next := t.node(config.ColdStandby)
-			b.ReportMetric(t.takeOver(brain).Seconds(), "cold-s")
-			brain = next
+			b.ReportMetric(t.takeOver(leader).Seconds(), "cold-s")
+			leader = next
 		}
 		standby := t.node(config.WarmStandby)
 		t.await("a warm standby", func() bool { return isWarm(b, standby.url) })
 		b.Logf("the standby is warm after %.0f s", time.Since(began).Seconds())
-		b.ReportMetric(brain.memory(), "brain-MiB")
+		b.ReportMetric(leader.memory(), "brain-MiB")
 		b.ReportMetric(standby.memory(), "standby-MiB")
-		b.ReportMetric(t.takeOver(brain).Seconds(), "warm-s")
+		b.ReportMetric(t.takeOver(leader).Seconds(), "warm-s")
 		b.ReportMetric(standby.peak(), "peak-MiB")
 		standby.kill()
 	}
@@ -98,9 +98,9 @@ func (t *takeOver) await(what string, is func() bool) {
 	}
 }
 
-// takeOver kills the brain, and returns how long the next one takes to its first order after it was
+// takeOver kills the leader, and returns how long the next one takes to its first order after it was
 // elected.
-func (t *takeOver) takeOver(brain *process) time.Duration {
+func (t *takeOver) takeOver(leader *process) time.Duration {
 	term := func() (n int64) {
 		if err := t.conn.QueryRow(t.Context(), "SELECT epoch FROM leases").Scan(&n); err != nil {
 			t.Fatal(err)
@@ -108,7 +108,7 @@ func (t *takeOver) takeOver(brain *process) time.Duration {
 		return n
 	}
 	before := term()
-	brain.kill()
+	leader.kill()
 	for term() == before {
 		time.Sleep(time.Millisecond)
 	}

@@ -23,8 +23,8 @@ import (
 	"freshet/internal/test/kit"
 )
 
-// handToken writes a token of hands and returns its file.
-func handToken(t *testing.T) string {
+// workerToken writes a token of workers and returns its file.
+func workerToken(t *testing.T) string {
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -32,14 +32,14 @@ func handToken(t *testing.T) string {
 	return file
 }
 
-// startHand has a hand work for the daemon at an address until the test is over or it is
+// startWorker has a worker work for the daemon at an address until the test is over or it is
 // ended, and returns once it has joined.
-func startHand(t *testing.T, c *client.Client, at, name string, agent string) (end func()) {
+func startWorker(t *testing.T, c *client.Client, at, name string, agent string) (end func()) {
 	t.Helper()
-	return startHandWith(t, c, at, name, agent, "0123456789abcdef")
+	return startWorkerWith(t, c, at, name, agent, "0123456789abcdef")
 }
 
-func startHandWith(t *testing.T, c *client.Client, at, name, agent, token string) (end func()) {
+func startWorkerWith(t *testing.T, c *client.Client, at, name, agent, token string) (end func()) {
 	t.Helper()
 	s := settings(t)
 	s.Fetch.Agent = agent
@@ -51,7 +51,7 @@ func startHandWith(t *testing.T, c *client.Client, at, name, agent, token string
 	end = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("hand %s ends with %v", name, err)
+			t.Errorf("worker %s ends with %v", name, err)
 		}
 	})
 	t.Cleanup(end)
@@ -59,21 +59,21 @@ func startHandWith(t *testing.T, c *client.Client, at, name, agent, token string
 	return end
 }
 
-// joined waits until a hand is there, or is not.
+// joined waits until a worker is there, or is not.
 func joined(t *testing.T, c *client.Client, name string, is bool) {
 	t.Helper()
-	kit.Until(t, "hand "+name+" comes or goes", func() bool {
+	kit.Until(t, "worker "+name+" comes or goes", func() bool {
 		all, err := c.Cluster(t.Context())
 		return err == nil && slices.ContainsFunc(all.Hands, func(h client.Hand) bool { return h.Name == name }) == is
 	})
 }
 
-// TestHandsPollForADaemon has a daemon that polls nothing itself: hands do, its store has
+// TestWorkersPollForADaemon has a daemon that polls nothing itself: workers do, its store has
 // what they find, and what only the daemon can do it does all the same.
-func TestHandsPollForADaemon(t *testing.T) {
+func TestWorkersPollForADaemon(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
-	s.Cluster.TokenFile, s.Cluster.OwnSlots, s.Limits.SourceGap = handToken(t), 0, 0
+	s.Cluster.TokenFile, s.Cluster.OwnSlots, s.Limits.SourceGap = workerToken(t), 0, 0
 	var mu sync.Mutex
 	agents := map[string]string{}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +85,7 @@ func TestHandsPollForADaemon(t *testing.T) {
 	}))
 	t.Cleanup(web.Close)
 	c, at, _ := serve(t, s, app.ServeConfig{})
-	end := startHand(t, c, at, "far", "the-hand")
+	end := startWorker(t, c, at, "far", "the-hand")
 	add := func(n client.NewSource) client.Source {
 		t.Helper()
 		added, err := c.Sources.Add(t.Context(), n)
@@ -116,12 +116,12 @@ func TestHandsPollForADaemon(t *testing.T) {
 	joined(t, c, "far", false)
 }
 
-// TestTokensOfHands holds that a token which was given out for hands lets a hand in, and no
+// TestTokensOfWorkers holds that a token which was given out for workers lets a worker in, and no
 // other token does.
-func TestTokensOfHands(t *testing.T) {
+func TestTokensOfWorkers(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
-	s.Cluster.TokenFile = handToken(t)
+	s.Cluster.TokenFile = workerToken(t)
 	c, at, _ := serve(t, s, app.ServeConfig{})
 	made := func(scope access.Right) client.MadeToken {
 		t.Helper()
@@ -131,21 +131,21 @@ func TestTokensOfHands(t *testing.T) {
 		}
 		return m
 	}
-	startHandWith(t, c, at, "let in", "a", made(access.Work).Secret)
+	startWorkerWith(t, c, at, "let in", "a", made(access.Work).Secret)
 	for _, token := range []string{made(access.Read).Secret, made(access.Administer).Secret, "0123456789abcdeX"} {
 		err := app.RunWorker(t.Context(), settings(t), app.WorkerConfig{Join: []string{at}, Token: token, Name: "stranger", Slots: 1}, slog.New(slog.DiscardHandler))
 		if err == nil || !strings.Contains(err.Error(), "401") {
-			t.Errorf("a hand with another token ends with %v", err)
+			t.Errorf("a worker with another token ends with %v", err)
 		}
 	}
 }
 
-// TestHandsKeepTheBudget ends hands again and again while they poll: in no stretch of the
+// TestWorkersKeepTheBudget ends workers again and again while they poll: in no stretch of the
 // budget does the server see more requests than it allows.
-func TestHandsKeepTheBudget(t *testing.T) {
+func TestWorkersKeepTheBudget(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
-	s.Cluster.TokenFile, s.Cluster.OwnSlots = handToken(t), 0
+	s.Cluster.TokenFile, s.Cluster.OwnSlots = workerToken(t), 0
 	const polls, per = 20, 2 * time.Second
 	s.Limits.Budget = sched.Budget{Polls: polls, Per: per}
 	s.Limits.SourceGap, s.Limits.SourceShare, s.Limits.Hosts.Share, s.Limits.Hosts.CrawlDelay = 0, 1, 1, 0
@@ -176,8 +176,8 @@ func TestHandsKeepTheBudget(t *testing.T) {
 		return len(seen)
 	}
 	for range 4 {
-		one := startHand(t, c, at, "one", "one")
-		two := startHand(t, c, at, "two", "two")
+		one := startWorker(t, c, at, "one", "one")
+		two := startWorker(t, c, at, "two", "two")
 		more := count() + polls/2
 		kit.Until(t, "they poll", func() bool { return count() >= more })
 		one()

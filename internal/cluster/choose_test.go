@@ -33,9 +33,9 @@ func (w *witness) Robots(context.Context, worker.Task, string) (worker.RobotsRes
 	return worker.RobotsResult{}, nil
 }
 
-// TestOrdersGoToTheHandOfTheirHost has many hosts looked at by some workers. Each worker has some of them, and when one
+// TestOrdersGoToTheWorkerOfTheirHost has many hosts looked at by some workers. Each worker has some of them, and when one
 // goes the others keep theirs.
-func TestOrdersGoToTheHandOfTheirHost(t *testing.T) {
+func TestOrdersGoToTheWorkerOfTheirHost(t *testing.T) {
 	const hosts = 60
 	g := newRig(t)
 	var mu sync.Mutex

@@ -17,7 +17,7 @@ import (
 // The network between a worker and its leader goes dead in the midst of a task, in one direction
 // or in both, or breaks so that only the worker hears of it. Either way the task counts as made
 // and failed, and the worker works again when it can.
-func TestDeadNetworkToAHand(t *testing.T) {
+func TestDeadNetworkToAWorker(t *testing.T) {
 	for name, do := range map[string]func(*netfault.Wire){
 		"both":       func(w *netfault.Wire) { w.Set(netfault.Dead) },
 		"to it":      func(w *netfault.Wire) { w.Set(netfault.State{In: true}) },

@@ -40,7 +40,7 @@ func (r raw) fail(id uint64) {
 
 // A worker that asks for permits over and over spends no more of the budget than the longest look would, and
 // is answered one question after the other, as those that answer expect it.
-func TestAHandThatAsksTooMuch(t *testing.T) {
+func TestAWorkerThatAsksTooMuch(t *testing.T) {
 	for name, row := range map[string]struct {
 		part, renders bool
 		want          int64 // leaves that were given
@@ -107,7 +107,7 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 }
 
 // A worker that asks more than the leader can hold is sent away.
-func TestAHandThatFloods(t *testing.T) {
+func TestAWorkerThatFloods(t *testing.T) {
 	g := newRig(t)
 	r := g.raw()
 	r.enter("flood")

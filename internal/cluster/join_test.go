@@ -16,7 +16,7 @@ import (
 )
 
 // A worker that one address turns away tries the others, and gives up when all of them do.
-func TestAHandTriesAllAddresses(t *testing.T) {
+func TestAWorkerTriesAllAddresses(t *testing.T) {
 	g := newRig(t)
 	no := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(no.Close)
@@ -30,7 +30,7 @@ func TestAHandTriesAllAddresses(t *testing.T) {
 
 // A proxy that finds no node behind it says that there is no such page. A worker that was let in before
 // waits for the nodes to come back.
-func TestAHandWaitsBehindAProxy(t *testing.T) {
+func TestAWorkerWaitsBehindAProxy(t *testing.T) {
 	g := newRig(t)
 	var asked atomic.Int64
 	empty := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,8 +38,8 @@ func TestAHandWaitsBehindAProxy(t *testing.T) {
 		http.NotFound(w, r)
 	}))
 	t.Cleanup(empty.Close)
-	brain := strings.TrimPrefix(g.leader.URL, "http://")
-	proxy, err := netfault.New(brain)
+	leader := strings.TrimPrefix(g.leader.URL, "http://")
+	proxy, err := netfault.New(leader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,13 +48,13 @@ func TestAHandWaitsBehindAProxy(t *testing.T) {
 	proxy.Lead(strings.TrimPrefix(empty.URL, "http://"))
 	proxy.Cut()
 	kit.Until(g, "it has asked in vain", func() bool { return asked.Load() > 1 })
-	proxy.Lead(brain)
+	proxy.Lead(leader)
 	proxy.Cut() // which a proxy need not, since it looks at each request
 	kit.Until(g, "it has come back", func() bool { return g.has("far") })
 }
 
 // A worker that is let in nowhere for now goes on trying, though one address turns it away for good.
-func TestAHandHopes(t *testing.T) {
+func TestAWorkerHopes(t *testing.T) {
 	g := newRig(t)
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()

@@ -73,9 +73,9 @@ func (g *rig) begun(o worker.Task, there <-chan struct{}) <-chan worker.Result {
 	}
 }
 
-// TestLostHand cuts a worker off while its server takes its time: the leader counts the request
+// TestLostWorker cuts a worker off while its server takes its time: the leader counts the request
 // as under way until it can be sure that no more come, and as made then.
-func TestLostHand(t *testing.T) {
+func TestLostWorker(t *testing.T) {
 	const total = 3 * time.Second
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 2*time.Second, total })
 	there := make(chan struct{}, 10)
@@ -145,9 +145,9 @@ func TestDrain(t *testing.T) {
 	kit.Until(g, "the worker has left", func() bool { return !g.has("one") })
 }
 
-// TestDrainedByTheBrain has the leader send a worker away: its process ends, and it does not
+// TestDrainedByTheLeader has the leader send a worker away: its process ends, and it does not
 // come back.
-func TestDrainedByTheBrain(t *testing.T) {
+func TestDrainedByTheLeader(t *testing.T) {
 	g := newRig(t)
 	ended := make(chan error, 1)
 	go func() {
@@ -211,9 +211,9 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestHostsStayWithTheirHands has workers come and go: of the hosts of those that stay, none
+// TestHostsStayWithTheirWorkers has workers come and go: of the hosts of those that stay, none
 // is given to another.
-func TestHostsStayWithTheirHands(t *testing.T) {
+func TestHostsStayWithTheirWorkers(t *testing.T) {
 	t.Parallel()
 	one := cluster.Chosen([]string{"a", "b", "c"})
 	two := cluster.Chosen([]string{"a", "c"})

@@ -40,8 +40,8 @@ func BenchmarkRatios(b *testing.B) {
 	costs := map[string][]float64{}
 	for range turns {
 		for name, t := range map[string]shift{
-			"few":   {hands: 4, polls: polls},
-			"many":  {hands: 50, polls: polls},
+			"few":   {workers: 4, polls: polls},
+			"many":  {workers: 50, polls: polls},
 			"own":   {polls: polls},
 			"alone": {polls: polls / 10, batch: 1, still: true},
 			"batch": {polls: polls, still: true},
@@ -74,10 +74,10 @@ type works struct {
 
 // A shift is a number of polls, and who makes them.
 type shift struct {
-	hands int // 0 means that no wire is between
-	polls int
-	batch int  // polls in a transaction at most; 0 means as many as there are
-	still bool // nothing changes
+	workers int // 0 means that no wire is between
+	polls   int
+	batch   int  // polls in a transaction at most; 0 means as many as there are
+	still   bool // nothing changes
 }
 
 // url returns where a new store is.
@@ -141,27 +141,27 @@ func poll(ctx context.Context, s freshet.Store, looker worker.Looker, source fre
 
 // join has workers join a leader, and returns what looks through them.
 func join(b *testing.B, t shift) (worker.Looker, func()) {
-	if t.hands == 0 {
+	if t.workers == 0 {
 		return &idler{still: t.still}, func() {}
 	}
-	hands := cluster.New(cluster.Config{Token: func() string { return token }, Lease: time.Minute, Total: time.Second, Epoch: 1, Agent: "freshet-test"})
-	brain := httptest.NewServer(hands)
+	workers := cluster.New(cluster.Config{Token: func() string { return token }, Lease: time.Minute, Total: time.Second, Epoch: 1, Agent: "freshet-test"})
+	leader := httptest.NewServer(workers)
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
-	for i := range t.hands {
+	for i := range t.workers {
 		worker := cluster.NewWorker(cluster.WorkerConfig{
-			Join: []string{brain.URL}, Token: token, Name: fmt.Sprint("hand", i), Slots: 128, Do: fetch.Trusted(10 * time.Second).Do,
+			Join: []string{leader.URL}, Token: token, Name: fmt.Sprint("hand", i), Slots: 128, Do: fetch.Trusted(10 * time.Second).Do,
 			Open: func(cluster.Terms) (worker.Looker, error) { return &idler{still: t.still}, nil },
 		})
 		working.Go(func() { _ = worker.Run(ctx) })
 	}
-	for len(hands.Status()) < t.hands {
+	for len(workers.Status()) < t.workers {
 		time.Sleep(time.Millisecond)
 	}
-	return hands, func() {
+	return workers, func() {
 		cancel()
 		working.Wait()
-		brain.Close()
+		leader.Close()
 	}
 }
 

@@ -113,7 +113,7 @@ func (r raw) enter(name string) {
 
 // A worker that refuses every task, over and over, has it fail in the end, and not at once: one
 // that has slept over its right refuses, too, until its next ping.
-func TestAHandThatRefusesForEver(t *testing.T) {
+func TestAWorkerThatRefusesForEver(t *testing.T) {
 	g := newRig(t)
 	r := g.raw()
 	r.enter("lazy")
@@ -180,7 +180,7 @@ func TestAnswersToNoOrder(t *testing.T) {
 
 // Who cannot be named in a terminal, or is nowhere, is not let in; and nobody sends bytes where
 // none belong.
-func TestStrangeHands(t *testing.T) {
+func TestStrangeWorkers(t *testing.T) {
 	for name, hello := range map[string]map[string]any{
 		"no name":          {"version": cluster.Version, "slots": 4},
 		"name of a bell":   {"version": cluster.Version, "name": "a\x07b", "slots": 4},

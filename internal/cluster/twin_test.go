@@ -32,7 +32,7 @@ func (n *notebook) count(what string) int {
 
 // Two workers were given one name. The first stays at work, the second says why it is not let in, once, and
 // takes its place when it has gone.
-func TestTwoHandsOfOneName(t *testing.T) {
+func TestTwoWorkersOfOneName(t *testing.T) {
 	turned := &notebook{}
 	g := newRig(t, func(c *cluster.Config) { c.Log = slog.New(slog.NewTextHandler(turned, nil)) })
 	leave := g.join("twin")
@@ -55,7 +55,7 @@ func TestTwoHandsOfOneName(t *testing.T) {
 
 // A worker comes back before the leader has noticed that its connection is dead: it is let in at once. One of
 // an older version, which does not say of which run it is, too.
-func TestAHandComesBack(t *testing.T) {
+func TestAWorkerComesBack(t *testing.T) {
 	for _, run := range []string{"a run", ""} {
 		t.Run(run, func(t *testing.T) {
 			g := newRig(t)

@@ -68,7 +68,7 @@ func next(t *testing.T, s cluster.Stream, want string) (id uint64, isBinary bool
 }
 
 // A leader refuses a worker of another version, and tells it which it needs.
-func TestHandOfAnotherVersion(t *testing.T) {
+func TestWorkerOfAnotherVersion(t *testing.T) {
 	g := newRig(t)
 	s, welcome := g.posing(map[string]any{"version": cluster.Version - 1, "name": "old", "slots": 2})
 	if got := welcome["version"]; got != float64(cluster.Version) {
@@ -85,7 +85,7 @@ func TestHandOfAnotherVersion(t *testing.T) {
 // A worker ends when its leader has another version, and says what to do.
 func TestLeaderOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	server, _ := posingBrain(t, cluster.Version+1)
+	server, _ := posingLeader(t, cluster.Version+1)
 	w := cluster.NewWorker(cluster.WorkerConfig{Join: []string{server.URL}, Token: token, Name: "far", Slots: 4, Do: fetch.Trusted(10 * time.Second).Do})
 	if err := w.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "run the same version of freshet on both") {
 		t.Errorf("the worker ends with %v", err)
@@ -96,13 +96,13 @@ func TestLeaderOfAnotherVersion(t *testing.T) {
 func TestOrderAsJSON(t *testing.T) {
 	t.Parallel()
 	b := newPoser(t)
-	s := b.hand(t)
+	s := b.worker(t)
 	next(t, s, "ping")
 	order := `{"source":"a","url":"http://127.0.0.1:1/","granted":"http://127.0.0.1:1/","definition":"e30="}`
 	if err := errors.Join(s.Send("pong", 0, map[string]any{"right": time.Hour}), s.Send("order", 9, json.RawMessage(order))); err != nil {
 		t.Fatal(err)
 	}
-	b.hand(t)
+	b.worker(t)
 }
 
 // A poser is a leader for which the test speaks.
@@ -113,7 +113,7 @@ type poser struct {
 
 // newPoser starts one that a worker joins.
 func newPoser(t *testing.T) *poser {
-	server, streams := posingBrain(t, cluster.Version)
+	server, streams := posingLeader(t, cluster.Version)
 	b := &poser{streams: streams, ended: make(chan error, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	worker := cluster.NewWorker(cluster.WorkerConfig{
@@ -130,8 +130,8 @@ func newPoser(t *testing.T) *poser {
 	return b
 }
 
-// posingBrain serves a leader of a version, and returns the streams of workers that it has welcomed.
-func posingBrain(t *testing.T, version int) (*httptest.Server, chan cluster.Stream) {
+// posingLeader serves a leader of a version, and returns the streams of workers that it has welcomed.
+func posingLeader(t *testing.T, version int) (*httptest.Server, chan cluster.Stream) {
 	streams := make(chan cluster.Stream, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
@@ -153,7 +153,7 @@ func posingBrain(t *testing.T, version int) (*httptest.Server, chan cluster.Stre
 }
 
 // worker returns the stream of the next worker that comes.
-func (b *poser) hand(t *testing.T) cluster.Stream {
+func (b *poser) worker(t *testing.T) cluster.Stream {
 	t.Helper()
 	select {
 	case s := <-b.streams:
@@ -165,7 +165,7 @@ func (b *poser) hand(t *testing.T) cluster.Stream {
 }
 
 // A leader that says what a worker cannot read loses it, and the worker comes back.
-func TestHostileBrain(t *testing.T) {
+func TestHostileLeader(t *testing.T) {
 	t.Parallel()
 	b := newPoser(t)
 	order := cluster.WriteOrder(1, &cluster.OrderSay{Source: "a", URL: "https://a.invalid/"}, &cluster.Told{})
@@ -178,7 +178,7 @@ func TestHostileBrain(t *testing.T) {
 		"more tasks than there can be":  append(order[:len(order)-1:len(order)-1], 0xff, 0xff, 0x7f),
 		"tasks within tasks":            nested(20),
 	} {
-		s := b.hand(t)
+		s := b.worker(t)
 		next(t, s, "ping")
 		if err := s.SendRaw(head); err != nil {
 			t.Fatal(err)
@@ -204,7 +204,7 @@ func nested(depth int) []byte {
 func withReading(reading ...byte) []byte { return append([]byte{1, 1, 1, 'a', 0}, reading...) }
 
 // A worker that says what cannot be read fails its task, or is lost; nothing else comes of it.
-func TestHostileHand(t *testing.T) {
+func TestHostileWorker(t *testing.T) {
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 3*time.Second, 100*time.Millisecond }) // of one that is lost
 	done, err := cluster.WriteDone(1, worker.Result{Result: freshet.Changed, Capture: &freshet.Capture{}})
 	if err != nil {

@@ -47,7 +47,7 @@ func captured(o worker.Task) worker.Result {
 
 // A worker runs elsewhere. What only the leader can know is not its to say: when a poll ended, how
 // many requests were permitted, which hosts were asked, where a source may have moved to.
-func TestAHandsWordHasBounds(t *testing.T) {
+func TestAWorkersWordHasBounds(t *testing.T) {
 	g := newRig(t)
 	at := g.task("/").At
 	g.lies(liar{find: func(o worker.Task) worker.Result {
@@ -91,7 +91,7 @@ func TestAHandsWordHasBounds(t *testing.T) {
 }
 
 // Where permanent redirects lead is told, if a request there was permitted.
-func TestAHandTellsWhereASourceHasMoved(t *testing.T) {
+func TestAWorkerTellsWhereASourceHasMoved(t *testing.T) {
 	g := newRig(t)
 	g.join("far")
 	g.web.Mux.Handle("/old", http.RedirectHandler("/new", http.StatusMovedPermanently))
@@ -144,7 +144,7 @@ func TestWhatCannotBeTrueIsNotStored(t *testing.T) {
 }
 
 // What a worker says of a robots.txt has bounds, too.
-func TestRobotsOfAHandHaveBounds(t *testing.T) {
+func TestRobotsOfAWorkerHaveBounds(t *testing.T) {
 	g := newRig(t)
 	g.lies(liar{manner: worker.RobotsResult{Requests: math.MaxInt, Bytes: -1, RetryAfter: math.MaxInt64}})
 	m, err := g.pool.Robots(t.Context(), g.task("/"), g.web.URL)
@@ -155,7 +155,7 @@ func TestRobotsOfAHandHaveBounds(t *testing.T) {
 
 // The end of a poll is stamped by the leader: what a lost worker may have sent counts as sent when it
 // can send nothing any more, also for the next leader, which knows only the log.
-func TestALostHandsPollEndsWhenItIsOver(t *testing.T) {
+func TestALostWorkersPollEndsWhenItIsOver(t *testing.T) {
 	const lease, total = 2 * time.Second, 3 * time.Second
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = lease, total })
 	there := make(chan struct{}, 10)

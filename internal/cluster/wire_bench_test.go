@@ -19,21 +19,21 @@ import (
 // BenchmarkWire measures what a look over the wire costs both ends together, as CPU time: nothing is
 // fetched and nothing is stored. One look in ten finds a change of 5 KB.
 func BenchmarkWire(b *testing.B) {
-	for _, hands := range []int{4, 50} {
+	for _, workers := range []int{4, 50} {
 		for name, alter := range map[string]func(*freshet.Source){
 			"plain": func(*freshet.Source) {},
 			"recipe": func(s *freshet.Source) {
 				s.Recipe.CSS, s.Recipe.Read = "#"+string(s.ID), []reading.Step{{Name: "sort"}}
 			},
 		} {
-			b.Run(fmt.Sprintf("%s-%d", name, hands), func(b *testing.B) { benchWire(b, hands, alter) })
+			b.Run(fmt.Sprintf("%s-%d", name, workers), func(b *testing.B) { benchWire(b, workers, alter) })
 		}
 	}
 }
 
-func benchWire(b *testing.B, hands int, alter func(*freshet.Source)) {
+func benchWire(b *testing.B, workers int, alter func(*freshet.Source)) {
 	const at = 256
-	looker, leave := join(b, shift{hands: hands})
+	looker, leave := join(b, shift{workers: workers})
 	defer leave()
 	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	orders := make([]worker.Task, at)

@@ -24,7 +24,7 @@ import (
 func TestSinksAreShared(t *testing.T) {
 	at := newReceiver(t)
 	a, b := newHelper(t, "a"), newHelper(t, "b")
-	two, three := newBrain(t, 1, a), newBrain(t, 1, a, b)
+	two, three := newLeader(t, 1, a), newLeader(t, 1, a, b)
 	var all []sinks.Sink
 	for i := range 300 {
 		all = append(all, sinks.Sink{Name: fmt.Sprint("s", i), Kind: "webhook", URL: profile.Value(at.URL)})
@@ -51,7 +51,7 @@ func TestSinksAreShared(t *testing.T) {
 // A message goes by the node of its sink, and what the receiver said comes back.
 func TestAnswersComeBack(t *testing.T) {
 	at, a := newReceiver(t), newHelper(t, "a")
-	b := newBrain(t, 1, a)
+	b := newLeader(t, 1, a)
 	s := b.hookFor(at, a.address())
 	knows(s, a)
 	if by, err := b.carry(s); by != a.address() || err != nil {
@@ -90,20 +90,20 @@ func TestNodeThatCannotSend(t *testing.T) {
 		},
 		"it leaves":                        func(h *helper, _ *sinks.Sink) { h.Leave(context.Background()) },
 		"it does not answer":               func(h *helper, _ *sinks.Sink) { h.wire.Close() },
-		"another brain decides":            func(h *helper, _ *sinks.Sink) { h.See(2) },
+		"another leader decides":           func(h *helper, _ *sinks.Sink) { h.See(2) },
 		"it sleeps until the order is old": func(h *helper, _ *sinks.Sink) { h.wire.Set(netfault.State{Delay: lease * 3 / 4}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			at, a := newReceiver(t), newHelper(t, "a")
-			b := newBrain(t, 1, a)
+			b := newLeader(t, 1, a)
 			s := b.hookFor(at, a.address())
 			knows(s, a)
 			spoil(a, &s)
 			if by, err := b.carry(s); by != own || err != nil {
 				t.Errorf("it was sent by %s: %v", by, err)
 			}
-			at.sentBy(t, "brain")
+			at.sentBy(t, "leader")
 		})
 	}
 }
@@ -113,29 +113,29 @@ func TestNodeThatCannotSend(t *testing.T) {
 func TestNodeIsCutOffInMidSend(t *testing.T) {
 	t.Parallel()
 	at, a := newReceiver(t), newHelper(t, "a")
-	b := newBrain(t, 1, a)
+	b := newLeader(t, 1, a)
 	s := b.hookFor(at, a.address())
 	knows(s, a)
 	at.answer = func(_ http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-By") == "a" {
-			a.wire.Orphan() // the brain hears that it is gone; the node hears nothing
+			a.wire.Orphan() // the leader hears that it is gone; the node hears nothing
 			<-r.Context().Done()
 		}
 	}
 	if by, err := b.carry(s); by != own || err != nil {
 		t.Errorf("it was sent by %s: %v", by, err)
 	}
-	at.sentBy(t, "a", "brain")
+	at.sentBy(t, "a", "leader")
 	if at.crowded {
 		t.Error("two nodes sent the message at once")
 	}
 }
 
-// A node that hears of a new brain cuts off what the old one ordered, and takes no more of it. The
+// A node that hears of a new leader cuts off what the old one ordered, and takes no more of it. The
 // new one is answered when that is over.
-func TestNodeObeysTheNewBrain(t *testing.T) {
+func TestNodeObeysTheNewLeader(t *testing.T) {
 	at, a := newReceiver(t), newHelper(t, "a")
-	old := newBrain(t, 1, a)
+	old := newLeader(t, 1, a)
 	s := old.hookFor(at, a.address())
 	knows(s, a)
 	at.answer = func(_ http.ResponseWriter, r *http.Request) {
@@ -149,42 +149,42 @@ func TestNodeObeysTheNewBrain(t *testing.T) {
 		over <- err
 	}()
 	<-at.came
-	stale := newBrain(t, 1, a)
-	if newBrain(t, 2, a).Status([]sinks.Sink{s})[a.address()].Sinks != 0 {
-		t.Error("the node takes orders of a brain that it has not heard of")
+	stale := newLeader(t, 1, a)
+	if newLeader(t, 2, a).Status([]sinks.Sink{s})[a.address()].Sinks != 0 {
+		t.Error("the node takes orders of a leader that it has not heard of")
 	}
 	a.leads.Store(2)
-	next := newBrain(t, 2, a)
+	next := newLeader(t, 2, a)
 	<-over
 	if by, err := next.carry(s); by != a.address() || err != nil {
 		t.Errorf("it was sent by %s: %v", by, err)
 	}
 	if at.crowded {
-		t.Error("a message of the old brain was under way beside one of the new")
+		t.Error("a message of the old leader was under way beside one of the new")
 	}
 	was := len(at.senders())
-	if by, _ := stale.carry(s); by != own || !slices.Equal(at.senders()[was:], []string{"brain"}) {
-		t.Errorf("%s sends for the old brain", by)
+	if by, _ := stale.carry(s); by != own || !slices.Equal(at.senders()[was:], []string{"leader"}) {
+		t.Errorf("%s sends for the old leader", by)
 	}
 }
 
-// A node that is still at an order of the old brain takes none of the new one, however it has heard of
+// A node that is still at an order of the old leader takes none of the new one, however it has heard of
 // it and however often it is asked.
-func TestNewBrainWaitsForTheOldOne(t *testing.T) {
+func TestNewLeaderWaitsForTheOldOne(t *testing.T) {
 	for name, hears := range map[string]func(h *helper){
 		"in its first order": func(h *helper) { h.leads.Store(2) },
 		"before":             func(h *helper) { h.See(2) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			newBrainWaits(t, hears)
+			newLeaderWaits(t, hears)
 		})
 	}
 }
 
-func newBrainWaits(t *testing.T, hears func(*helper)) {
+func newLeaderWaits(t *testing.T, hears func(*helper)) {
 	at, a := newReceiver(t), newHelper(t, "a")
-	old := newBrain(t, 1, a)
+	old := newLeader(t, 1, a)
 	s := old.hookFor(at, a.address())
 	knows(s, a)
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -199,10 +199,10 @@ func newBrainWaits(t *testing.T, hears func(*helper)) {
 	}()
 	<-begun
 	hears(a)
-	next := newBrain(t, 2, a) // asks in vain for half a lease
+	next := newLeader(t, 2, a) // asks in vain for half a lease
 	next.Look(t.Context())
 	if next.Status([]sinks.Sink{s})[a.address()].Sinks != 0 {
-		t.Error("the node takes orders before it is done with those of the old brain")
+		t.Error("the node takes orders before it is done with those of the old leader")
 	}
 	close(release)
 	<-over
@@ -218,33 +218,33 @@ func TestNothingIsWrittenWithoutTheRight(t *testing.T) {
 	at, a := newReceiver(t), newHelper(t, "a")
 	release := make(chan struct{})
 	a.fetch.Connect = delayed(release)
-	b := newBrain(t, 1, a)
+	b := newLeader(t, 1, a)
 	s := b.hookFor(at, a.address())
 	knows(s, a)
 	time.AfterFunc(lease+lease/4, func() { close(release) })
 	if by, err := b.carry(s); by != own || err != nil {
 		t.Errorf("it was sent by %s: %v", by, err)
 	}
-	at.sentBy(t, "brain")
+	at.sentBy(t, "leader")
 }
 
-// A brain that is not sure to be one orders nothing.
-func TestBrainWithoutRightOrdersNothing(t *testing.T) {
+// A leader that is not sure to be one orders nothing.
+func TestLeaderWithoutRightOrdersNothing(t *testing.T) {
 	at, a := newReceiver(t), newHelper(t, "a")
-	b := newBrain(t, 1, a)
+	b := newLeader(t, 1, a)
 	s := b.hookFor(at, a.address())
 	knows(s, a)
 	b.right.Store(0)
 	if by, _ := b.carry(s); by != own {
 		t.Errorf("%s was asked", by)
 	}
-	at.sentBy(t, "brain") // which checks its right when it writes
+	at.sentBy(t, "leader") // which checks its right when it writes
 }
 
 // A node that ends finishes what it has begun, and takes nothing more.
 func TestNodeFinishesWhatItHasBegun(t *testing.T) {
 	at, a := newReceiver(t), newHelper(t, "a")
-	b := newBrain(t, 1, a)
+	b := newLeader(t, 1, a)
 	s := b.hookFor(at, a.address())
 	knows(s, a)
 	leaving, release := make(chan struct{}), make(chan struct{})
@@ -275,14 +275,14 @@ func TestNodeFinishesWhatItHasBegun(t *testing.T) {
 	if by, err := b.carry(s); by != own || err != nil {
 		t.Errorf("afterwards it was sent by %s: %v", by, err)
 	}
-	at.sentBy(t, "a", "brain")
+	at.sentBy(t, "a", "leader")
 }
 
 // A node that has to end before the receiver has answered cuts the attempt off, which is no failure of
 // the receiver.
 func TestNodeEndsInMidSend(t *testing.T) {
 	at, a := newReceiver(t), newHelper(t, "a")
-	b := newBrain(t, 1, a)
+	b := newLeader(t, 1, a)
 	s := b.hookFor(at, a.address())
 	knows(s, a)
 	at.answer = func(_ http.ResponseWriter, r *http.Request) {
@@ -294,7 +294,7 @@ func TestNodeEndsInMidSend(t *testing.T) {
 	if by, err := b.carry(s); by != own || err != nil {
 		t.Errorf("it was sent by %s: %v", by, err)
 	}
-	at.sentBy(t, "a", "brain")
+	at.sentBy(t, "a", "leader")
 	if at.crowded {
 		t.Error("two nodes sent the message at once")
 	}
@@ -304,7 +304,7 @@ func TestNodeEndsInMidSend(t *testing.T) {
 func TestReceiverThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	at, a := newReceiver(t), newHelper(t, "a")
-	b := newBrain(t, 1, a)
+	b := newLeader(t, 1, a)
 	s := b.hookFor(at, a.address())
 	knows(s, a)
 	at.answer = func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
@@ -316,7 +316,7 @@ func TestReceiverThatDoesNotAnswer(t *testing.T) {
 // A node that was started again counts anew: an order by its old count is not for it.
 func TestOrderForTheRunBefore(t *testing.T) {
 	at, a := newReceiver(t), newHelper(t, "a")
-	b := newBrain(t, 1, a)
+	b := newLeader(t, 1, a)
 	s := b.hookFor(at, a.address())
 	again := newHelper(t, "again", s)
 	a.wire.Lead(again.wire.Address())
@@ -328,13 +328,13 @@ func TestOrderForTheRunBefore(t *testing.T) {
 	if by, err := b.carry(s); by != a.address() || err != nil {
 		t.Errorf("it was sent by %s: %v", by, err)
 	}
-	at.sentBy(t, "brain", "again")
+	at.sentBy(t, "leader", "again")
 }
 
 // A receiver that cannot be reached from one node is tried from the next.
 func TestUnreachedReceiverIsTriedFromElsewhere(t *testing.T) {
 	at, a := newReceiver(t), newHelper(t, "a")
-	b := newBrain(t, 1, a)
+	b := newLeader(t, 1, a)
 	s := b.hookFor(at, a.address())
 	knows(s, a)
 	a.fetch.Resolver = nil
@@ -350,7 +350,7 @@ func TestUnreachedReceiverIsTriedFromElsewhere(t *testing.T) {
 // Whoever is not a node can do nothing.
 func TestStrangersCannotOrder(t *testing.T) {
 	at, a := newReceiver(t), newHelper(t, "a")
-	b := newBrain(t, 1, a)
+	b := newLeader(t, 1, a)
 	s := b.hookFor(at, a.address())
 	knows(s, a)
 	order := fmt.Sprintf(`{"format":1,"epoch":1,"sink":%q,"begin":3600000000000,"until":3600000000000,"within":1000000000}`+"\n{}", s.Name)

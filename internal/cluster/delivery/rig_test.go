@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	token    = "the token of the brain"
+	token    = "the token of the leader"
 	lease    = 3 * time.Second / 2 // half of it must be enough for a loaded machine to answer
 	patience = 2 * time.Second
 	grace    = patience / 4 // after which a receiver must have heard that a message was cut off
@@ -87,7 +87,7 @@ func (r *receiver) senders() []string {
 func outletOf(name string, s sinks.Sink, c fetch.Config) (*sinks.Outlet, error) {
 	do := fetch.NewEgress(c).Do
 	return sinks.Open(sinks.Config{
-		CheckURL: c.CheckURL, Dial: c.Dialer, TLS: c.TLS, Secrets: auth.Secrets{Env: func(string) string { return map[string]string{"brain": "known to the brain"}[name] }},
+		CheckURL: c.CheckURL, Dial: c.Dialer, TLS: c.TLS, Secrets: auth.Secrets{Env: func(string) string { return map[string]string{"leader": "known to the leader"}[name] }},
 		Do: func(r *http.Request) (*http.Response, error) {
 			r.Header.Set("X-By", name)
 			return do(r)
@@ -155,22 +155,22 @@ func newHelper(t *testing.T, name string, to ...sinks.Sink) *helper {
 
 func (h *helper) address() string { return "http://" + h.wire.Address() }
 
-// A brain has its messages sent.
-type brain struct {
+// A leader has its messages sent.
+type leader struct {
 	*delivery.Dispatch
 	t     *testing.T
 	right atomic.Int64
 }
 
-const own = "http://brain"
+const own = "http://leader"
 
-// newBrain returns a brain of an epoch, which knows some nodes.
-func newBrain(t *testing.T, epoch int64, helpers ...*helper) *brain {
-	return newLoggingBrain(t, nil, epoch, helpers...)
+// newLeader returns a leader of an epoch, which knows some nodes.
+func newLeader(t *testing.T, epoch int64, helpers ...*helper) *leader {
+	return newLoggingLeader(t, nil, epoch, helpers...)
 }
 
-func newLoggingBrain(t *testing.T, log *slog.Logger, epoch int64, helpers ...*helper) *brain {
-	b := &brain{t: t}
+func newLoggingLeader(t *testing.T, log *slog.Logger, epoch int64, helpers ...*helper) *leader {
+	b := &leader{t: t}
 	b.right.Store(int64(lease))
 	b.Dispatch = delivery.NewDispatch(delivery.DispatchConfig{
 		Own: own, Epoch: epoch, Right: func() time.Duration { return time.Duration(b.right.Load()) }, Lease: lease, Patience: patience, Token: token,
@@ -189,9 +189,9 @@ func newLoggingBrain(t *testing.T, log *slog.Logger, epoch int64, helpers ...*he
 var message = sinks.Message{ID: "e1", Source: "page", Body: []byte(`{"id":"e1"}`)}
 
 // carry has a message sent, and returns by whom.
-func (b *brain) carry(s sinks.Sink) (by string, err error) {
+func (b *leader) carry(s sinks.Sink) (by string, err error) {
 	b.t.Helper()
-	o, err := outletOf("brain", s, open())
+	o, err := outletOf("leader", s, open())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func (b *brain) carry(s sinks.Sink) (by string, err error) {
 }
 
 // hookFor returns a sink whose first choice is a node.
-func (b *brain) hookFor(at *receiver, node string) sinks.Sink {
+func (b *leader) hookFor(at *receiver, node string) sinks.Sink {
 	b.t.Helper()
 	for i := range 1000 {
 		s := sinks.Sink{Name: "s" + string(rune('a'+i%26)) + string(rune('a'+i/26)), Kind: "webhook", URL: profile.Value(at.URL), Settings: map[string]profile.Value{"unsigned": "true"}, Origin: freshet.FromFile}

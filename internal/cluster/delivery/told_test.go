@@ -15,7 +15,7 @@ import (
 func TestWhyANodeCannotSendIsToldOnce(t *testing.T) {
 	at, a := newReceiver(t), newHelper(t, "a")
 	var log bytes.Buffer
-	b := newLoggingBrain(t, slog.New(slog.NewTextHandler(&log, nil)), 1, a)
+	b := newLoggingLeader(t, slog.New(slog.NewTextHandler(&log, nil)), 1, a)
 	s := b.hookFor(at, a.address())
 	told := func(times int, want ...string) {
 		t.Helper()
