@@ -155,7 +155,7 @@ sites: ## hold the daemon against the lab on 50 sites of 400 pages
 
 .PHONY: alike
 alike: ## hold auto against taking turns where pages are alike, at every budget and with every kind of evidence
-	FRESHET_ALIKE=all $(GO) test -run TestAutoLosesNothingToTurns -timeout 60m -count=1 -v ./internal/lab
+	FRESHET_TEST=long $(GO) test -run TestAutoLosesNothingToTurns -timeout 60m -count=1 -v ./internal/lab
 
 .PHONY: storage
 storage: ## compare stored bytes with git and zstd on the series in the folder FRESHET_BODIES

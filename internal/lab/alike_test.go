@@ -1,7 +1,6 @@
 package lab_test
 
 import (
-	"os"
 	"testing"
 	"time"
 
@@ -16,14 +15,14 @@ import (
 // at any budget and whatever polls show. Means over seeds, since a few changes more or
 // less are luck.
 //
-// FRESHET_ALIKE=all tries every budget and every kind of evidence; make alike sets it. There,
+// The long tier tries every history, every budget and every kind of evidence; make alike runs it. There,
 // dates lose a little more at tight budgets: up to 0.0065 on auctions at half a poll a minute,
 // and 0.0077 on atis at one with five dates.
 func TestAutoLosesNothingToTurns(t *testing.T) {
 	tier.Slow(t, "it replays many histories")
 	const seeds, loss = 5, 0.005
 	budgets, evidence := []float64{0.5, 1, 8}, []lab.Evidence{{}, {Kind: lab.Dated}, {Kind: lab.Feed, Entries: 5}}
-	all := os.Getenv("FRESHET_ALIKE") == "all"
+	all := tier.IsLong()
 	if all {
 		budgets = []float64{0.25, 0.5, 1, 2, 4, 8, 16, 32}
 		evidence = []lab.Evidence{{}, {Kind: lab.Dated}, {Kind: lab.Feed, Entries: 5}, {Kind: lab.Index}, {Kind: lab.Index, Entries: 20}}
@@ -31,15 +30,19 @@ func TestAutoLosesNothingToTurns(t *testing.T) {
 	for _, kind := range []struct {
 		generate.Spec
 		instant time.Duration
+		always  bool // not in the long tier alone
 	}{
-		{generate.Spec{Kind: "auction", Pages: 400}, time.Minute},
-		{generate.Spec{Kind: "poisson", Pages: 100}, time.Minute},
-		{generate.Spec{Kind: "bursty", Pages: 150}, time.Minute},
-		{generate.Spec{Kind: "periodic", Pages: 150}, time.Minute},
-		{generate.Spec{Kind: "atis", Pages: 50, Length: 24 * time.Hour}, time.Minute},
-		{generate.Spec{Kind: "normal", Sites: 10, Pages: 40}, 6 * time.Hour},
-		{generate.Spec{Kind: "vshaped", Sites: 10, Pages: 40}, 6 * time.Hour},
+		{generate.Spec{Kind: "auction", Pages: 400}, time.Minute, true},
+		{generate.Spec{Kind: "poisson", Pages: 100}, time.Minute, false},
+		{generate.Spec{Kind: "bursty", Pages: 150}, time.Minute, true},
+		{generate.Spec{Kind: "periodic", Pages: 150}, time.Minute, false},
+		{generate.Spec{Kind: "atis", Pages: 50, Length: 24 * time.Hour}, time.Minute, true},
+		{generate.Spec{Kind: "normal", Sites: 10, Pages: 40}, 6 * time.Hour, true},
+		{generate.Spec{Kind: "vshaped", Sites: 10, Pages: 40}, 6 * time.Hour, false},
 	} {
+		if !kind.always && !all {
+			continue
+		}
 		t.Run(kind.Kind, func(t *testing.T) {
 			t.Parallel()
 			var grids []*lab.Grid

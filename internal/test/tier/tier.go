@@ -22,12 +22,13 @@ func Slow(t testing.TB, why string) {
 // Long skips a test outside of the longest tier, and says why it takes so long.
 func Long(t testing.TB, why string) {
 	t.Helper()
-	if !isLong() {
+	if !IsLong() {
 		t.Skip("FRESHET_TEST is not long: " + why)
 	}
 }
 
-func isLong() bool { return os.Getenv("FRESHET_TEST") == "long" }
+// IsLong reports whether this is the longest tier.
+func IsLong() bool { return os.Getenv("FRESHET_TEST") == "long" }
 
 // Chromium skips a test in the shortest tier, and where Chromium is not installed.
 func Chromium(t testing.TB) {
@@ -43,7 +44,7 @@ func Seeds(short, normal, long int) int {
 	switch {
 	case testing.Short():
 		return short
-	case isLong():
+	case IsLong():
 		return long
 	}
 	return normal
