@@ -3,7 +3,7 @@ package extract
 import (
 	"bytes"
 	"encoding/json"
-	"io"
+	"errors"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -11,6 +11,7 @@ import (
 
 	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
+	"freshet/internal/safeyaml"
 )
 
 func compilePretty(a argument) (func(value) (value, error), bool, error) {
@@ -83,11 +84,11 @@ func prettyYAML(v value) ([]byte, error) {
 	if len(text) > maxTree {
 		return nil, fail(FailLimit, asText, "the YAML document has %d bytes; the most is %d MiB", len(text), maxTree>>20)
 	}
-	if bytes.Count(text, []byte("*")) > 0 && bytes.Count(text, []byte("&")) > 0 && aliases(text) > maxAliases {
-		return nil, fail(FailLimit, asText, "the YAML document refers to itself more than %d times", maxAliases)
-	}
 	var doc any
-	if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&doc); err != nil && err != io.EOF {
+	if err := safeyaml.Unmarshal(text, &doc); err != nil {
+		if e, ok := errors.AsType[*safeyaml.Error](err); ok && e.Limit {
+			return nil, fail(FailLimit, asText, "the YAML document: %w", err)
+		}
 		return nil, fail(FailParse, "", "not a YAML document: %w", err)
 	}
 	b, err := json.Marshal(doc)
@@ -127,19 +128,6 @@ func withNumbers(v any) any {
 		}
 	}
 	return v
-}
-
-// maxAliases is how often a YAML document may refer to a part of itself: each
-// reference can double what it stands for.
-const maxAliases = 20
-
-func aliases(text []byte) (n int) {
-	for i, c := range text {
-		if c == '*' && i+1 < len(text) && (isLetter(text[i+1]) || '0' <= text[i+1] && text[i+1] <= '9') && (i == 0 || strings.ContainsRune(" \t\n,[{-:", rune(text[i-1]))) {
-			n++
-		}
-	}
-	return n
 }
 
 // prettyXML indents an XML document. Texts that stand alone stay in the line of

@@ -13,6 +13,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
+	"freshet/internal/safeyaml"
 )
 
 // ParseRecipe reads how a response is to be read from a file of its own, in YAML
@@ -28,7 +29,7 @@ func ParseRecipe(file string, text []byte) (reading.Recipe, error) {
 		}
 	}
 	l := listedSource{at: map[string]ast.Node{}}
-	tree, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	tree, err := safeyaml.Parse(text, parser.AllowDuplicateMapKey())
 	if err != nil {
 		d.syntax(err)
 		return l.Recipe, d.err()

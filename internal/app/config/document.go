@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"freshet/internal/freshet"
+	"freshet/internal/safeyaml"
 	"freshet/internal/suggest"
 )
 
@@ -51,7 +51,7 @@ func (in Input) readDocument(text []byte, s *Settings) document {
 	if in.apply {
 		d.origin = freshet.FromAPI
 	}
-	tree, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	tree, err := safeyaml.Parse(text, parser.AllowDuplicateMapKey())
 	if err != nil {
 		d.syntax(err)
 		return d
@@ -87,11 +87,8 @@ func (d *document) err() error {
 // syntax notes that the file is not YAML.
 func (d *document) syntax(err error) {
 	p := Problem{Line: 1, Col: 1, Text: err.Error()}
-	if e, ok := errors.AsType[yaml.Error](err); ok {
-		p.Text = "invalid YAML: " + e.GetMessage()
-		if tk := e.GetToken(); tk != nil && tk.Position != nil {
-			p.Line, p.Col = tk.Position.Line, tk.Position.Column
-		}
+	if e, ok := errors.AsType[*safeyaml.Error](err); ok {
+		p = Problem{Line: e.Line, Col: e.Column, Text: "invalid YAML: " + e.Message}
 	}
 	d.Problems = append(d.Problems, p)
 }

@@ -8,7 +8,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+
+	"freshet/internal/safeyaml"
 )
 
 // An itemReader reads one item of a list of the file into settings.
@@ -36,7 +37,7 @@ func setItems(read itemReader, take func(to *Settings, read Settings)) func(*Set
 	return func(s *Settings, v string) error {
 		var found Settings
 		if strings.TrimSpace(v) != "" {
-			tree, err := parser.ParseBytes([]byte(v), parser.Mode(0))
+			tree, err := safeyaml.Parse([]byte(v))
 			if err != nil || len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
 				return fmt.Errorf("%.80q is not a list as in the configuration file", v)
 			}

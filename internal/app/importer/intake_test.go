@@ -3,8 +3,10 @@ package importer_test
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"freshet/internal/app/importer"
 )
@@ -105,4 +107,40 @@ func FuzzRead(f *testing.F) {
 			_, _ = importer.Read(format, text)
 		}
 	})
+}
+
+// A text of 200 KB that nests or refers to itself takes neither minutes nor gigabytes, in any
+// format.
+func TestHostileTexts(t *testing.T) {
+	merges := "a0: &a0 {k: v}\n"
+	for i := range 30 {
+		merges += fmt.Sprintf("a%d: &a%d {<<: [*a%d, *a%d], k%d: v}\n", i+1, i+1, i, i, i)
+	}
+	const size = 200_000
+	texts := map[string]string{"merge keys": merges, "merge keys of a job": "- url: x\n" + strings.ReplaceAll("  "+merges, "\n", "\n  ")}
+	for _, unit := range []string{"[", "{", `{"a":`, "- ", "a: ", `"`, "<outline>", "<outline text='a' xmlUrl='http://a.example/'>", "<a ", "&lt;", "- !a\n", "- a:\n", "https://a.example/ x\n", `{"watching":{"a":{"url":[`} {
+		texts[unit] = strings.Repeat(unit, size/len(unit))
+		texts["<opml>"+unit] = "<opml><body>" + texts[unit]
+		texts["{watching}"+unit] = `{"watching": ` + texts[unit]
+	}
+	for name, text := range texts {
+		for _, format := range importer.Formats {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_, _ = importer.Read(format, text)
+			}()
+			select {
+			case <-done:
+			case <-time.After(time.Minute):
+				t.Fatalf("%s as %s is not read within a minute", name, format)
+			}
+			runtime.ReadMemStats(&after)
+			if n := after.TotalAlloc - before.TotalAlloc; n > 512<<20 {
+				t.Errorf("%s as %s takes %d MB", name, format, n>>20)
+			}
+		}
+	}
 }

@@ -1,23 +1,21 @@
 package importer
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
-	"github.com/goccy/go-yaml"
+	"freshet/internal/safeyaml"
 )
 
 // readUrlwatch reads jobs: one to a YAML document, or a list of them in one.
 func readUrlwatch(text string) (entries []Entry, err error) {
-	tree, err := parser.ParseBytes([]byte(text), 0)
+	tree, err := safeyaml.Parse([]byte(text))
 	if err != nil {
-		return nil, fmt.Errorf("this is no YAML: %s", firstLine(err.Error()))
+		return nil, fmt.Errorf("this is not YAML: %w", err)
 	}
 	for _, doc := range tree.Docs {
 		if doc.Body == nil || doc.Body.Type() == ast.NullType {
@@ -34,18 +32,13 @@ func readUrlwatch(text string) (entries []Entry, err error) {
 	return entries, nil
 }
 
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
-}
-
 // jobOf returns what becomes of a job.
 func jobOf(n ast.Node) (e Entry) {
 	if tk := n.GetToken(); tk != nil && tk.Position != nil {
 		e.Line = tk.Position.Line
 	}
 	job := map[string]any{}
-	if err := yaml.NewDecoder(bytes.NewReader([]byte(n.String()))).Decode(&job); err != nil {
+	if err := safeyaml.Unmarshal([]byte(n.String()), &job); err != nil {
 		e.Err = fmt.Errorf("a job has keys and values, such as url: https://…")
 		return e
 	}

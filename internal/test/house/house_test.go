@@ -35,6 +35,7 @@ var floors = map[string]int{
 	"internal/units":              -4,
 	"internal/invalid":            -5,
 	"internal/strictjson":         -4,
+	"internal/safeyaml":           -4,
 	"internal/mask":               -4,
 	"internal/freshet":            -1,
 	"internal/sched":              1,
