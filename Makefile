@@ -10,6 +10,8 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 CORES    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 AT_ONCE  := -p $(shell expr 3 \* $(CORES)) -parallel $(shell expr 2 \* $(CORES))
 
+# RAPID_CHECKS is how often a property is checked; under -short it is a fifth of that.
+
 # These packages take longest, and begin first so that none of them is left over at the end.
 FIRST    := ./ui ./internal/app ./cmd/freshet ./internal/store/postgres ./internal/store/sqlite
 
@@ -41,16 +43,16 @@ fmt:
 
 .PHONY: check
 check: fmt ## the developer's loop: pure packages, SQLite, goldens, one simulated seed; no browser, PostgreSQL or cluster
-	TMPDIR=$$(sh .ci/scratch) $(GO) test -short $(AT_ONCE) $(FIRST) ./...
+	TMPDIR=$$(sh .ci/scratch) RAPID_CHECKS=50 $(GO) test -short $(AT_ONCE) $(FIRST) ./...
 
 .PHONY: test
 test: setup fmt ## install what is missing, then run all tests
 	$(GO) vet ./...
-	TMPDIR=$$(sh .ci/scratch) $(GO) test -vet=off $(AT_ONCE) -timeout 30m $(FIRST) ./...
+	TMPDIR=$$(sh .ci/scratch) RAPID_CHECKS=30 $(GO) test -vet=off $(AT_ONCE) -timeout 30m $(FIRST) ./...
 
 .PHONY: test-long
 test-long: setup race simulate torture torture-cluster fuzz ## what takes hours: races, 10,000 seeds, torture, fuzzing
-	FRESHET_TEST=long $(GO) test -timeout 3h ./...
+	FRESHET_TEST=long RAPID_CHECKS=300 $(GO) test -timeout 3h ./...
 
 .PHONY: race
 race: ## run all tests under the race detector (needs a C compiler)

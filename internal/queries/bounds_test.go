@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
+	"freshet/internal/test/tier"
 )
 
 // TestWindowEdges counts what happened less than an hour before, and not what happened
@@ -48,6 +49,7 @@ func TestToldAgain(t *testing.T) {
 // TestMemoryIsBounded tells more than a query remembers. What is forgotten is counted,
 // the notes are small, and they can be restored.
 func TestMemoryIsBounded(t *testing.T) {
+	tier.Slow(t, "it makes many matches")
 	list := []queries.Query{
 		{ID: "count", Name: "q", When: `count("30d") < 0`, Window: queries.Window{By: "all"}},
 		{ID: "groups", Name: "q", When: `previous(now.sku) == "never"`, Window: queries.Window{By: "now.sku"}},

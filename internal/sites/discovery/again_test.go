@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"freshet/internal/freshet/crawl"
+	"freshet/internal/test/tier"
 )
 
 // A site that is removed and added again while its pages are being found has the pages
 // that it says then, all of them and no others. Whatever was under way is not an error.
 func TestSiteIsRemovedAndAddedAgain(t *testing.T) {
+	tier.Slow(t, "it crawls a site several times")
 	for _, purge := range []bool{false, true} {
 		t.Run(fmt.Sprintf("purge=%t", purge), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, dir string) {

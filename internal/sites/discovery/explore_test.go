@@ -17,6 +17,7 @@ import (
 	"freshet/internal/sites"
 	"freshet/internal/sites/discovery"
 	"freshet/internal/sites/frontier"
+	"freshet/internal/test/tier"
 )
 
 // inBubble runs f with the time of a bubble and a directory of its own.
@@ -71,6 +72,7 @@ func TestPagesAreFoundByLinks(t *testing.T) {
 // that come later are told as new, those that go as gone, and those that come back are
 // watched again with their history.
 func TestPagesComeAndGo(t *testing.T) {
+	tier.Slow(t, "it simulates days of polls")
 	inBubble(t, func(t *testing.T, dir string) {
 		w := newWeb(map[string]string{
 			"/":           linking("home"),
@@ -190,6 +192,7 @@ func TestLimit(t *testing.T) {
 
 // Named pages get their polls while a site is fetched for the first time.
 func TestSiteLeavesTheOthersTheirShare(t *testing.T) {
+	tier.Slow(t, "it simulates hours of polls")
 	inBubble(t, func(t *testing.T, dir string) {
 		var links []string
 		pages := map[string]string{}
@@ -451,6 +454,7 @@ func TestHostileSite(t *testing.T) {
 // The dates of a sitemap are believed if they tell of changes, and not if they move by
 // themselves or stay.
 func TestDatesOfSitemaps(t *testing.T) {
+	tier.Slow(t, "it simulates days of polls")
 	for name, tt := range map[string]struct {
 		dated, changed bool // at every edit, whether the date moves and whether the page changes
 		want           bool
@@ -504,6 +508,7 @@ func TestDatesOfSitemaps(t *testing.T) {
 // What the index of a site says of its pages is on record, watched or not: what is new,
 // what is dated otherwise, and what is gone.
 func TestIndexSpeaksForItsSite(t *testing.T) {
+	tier.Slow(t, "it simulates hours of polls")
 	inBubble(t, func(t *testing.T, dir string) {
 		w := newWeb(map[string]string{
 			"/": linking("home"), "/a": linking("a"), "/b": linking("b"), "/c": linking("c"),

@@ -158,6 +158,7 @@ func checked(t *testing.T, dir string) error {
 // Whatever column of whatever row is altered by hand, Check finds it, and so it
 // does if the row is gone, or if another is put in its place.
 func TestEveryAlteredRowIsFound(t *testing.T) {
+	tier.Slow(t, "it checks a store for each column of each table")
 	dir := rich(t)
 	all := map[string][]string{}
 	for _, t := range store.NewSchema(features.All()).Tables() {

@@ -138,6 +138,7 @@ func TestRepair(t *testing.T) {
 // Whole pages of a file are overwritten. What can be read is saved, and the new
 // store is fine; a file whose schema is gone cannot be repaired, and that is said.
 func TestRepairsPages(t *testing.T) {
+	tier.Slow(t, "it repairs many stores")
 	dir := rich(t)
 	file, err := os.ReadFile(filepath.Join(dir, "freshet.db"))
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"freshet/internal/freshet/reading"
 	"freshet/internal/search"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/tier"
 )
 
 // seen commits a version of a source.
@@ -131,6 +132,7 @@ func TestIndexIsMadeAnew(t *testing.T) {
 
 // What waits for the index is found again by the next process, however many sources there are.
 func TestIndexOfManySources(t *testing.T) {
+	tier.Slow(t, "it has many sources")
 	dir := t.TempDir()
 	open := func() *sqlite.Store {
 		t.Helper()

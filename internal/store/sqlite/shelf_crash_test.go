@@ -200,6 +200,7 @@ func shelveUntilKilled(dir string) error {
 // TestPowerLossOfShelf cuts the power at one write or sync after another while pages
 // of sites are added, taken, told of and removed.
 func TestPowerLossOfShelf(t *testing.T) {
+	tier.Slow(t, "it cuts the power hundreds of times")
 	step := int64(tier.Seeds(400, 151, 61))
 	if raced {
 		step = 400
@@ -238,6 +239,7 @@ func TestPowerLossOfShelf(t *testing.T) {
 // found and taken, each page is on the shelf of a site that is there or on none, and what
 // is left can be taken and removed as before.
 func TestPowerLossWhileASiteGoes(t *testing.T) {
+	tier.Slow(t, "it cuts the power hundreds of times")
 	const pages = 230
 	site := freshet.Source{ID: "docs", URL: "https://docs.example/", Site: &crawl.Settings{}}
 	ways := map[string]func(context.Context, *sqlite.Store) error{

@@ -12,11 +12,13 @@ import (
 	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/tier"
 )
 
 // The end of the log in memory is what is on disk, also when more has been logged
 // than memory holds, and whoever reads it from anywhere misses nothing.
 func TestTailOfALongLog(t *testing.T) {
+	tier.Slow(t, "it writes a long log")
 	dir := t.TempDir()
 	store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
 	if err != nil {

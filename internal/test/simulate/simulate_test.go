@@ -58,7 +58,7 @@ func TestSimulate(t *testing.T) {
 	}
 	n := *seeds
 	if n == 0 {
-		n = uint64(tier.Seeds(1, 100, 10_000))
+		n = uint64(tier.Seeds(1, 60, 10_000))
 	}
 	if raced {
 		n = min(n, 40)
@@ -202,7 +202,7 @@ func TestReplay(t *testing.T) {
 	}
 	r := newRunner(t)
 	const most = 12
-	n := uint64(tier.Seeds(1, 10, 30))
+	n := uint64(tier.Seeds(1, 5, 30))
 	atOnce := 0
 	for seed := *first; seed < *first+n; seed++ {
 		one, _ := r.run(t, seed)

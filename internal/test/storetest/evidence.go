@@ -7,6 +7,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/evidence"
+	"freshet/internal/test/tier"
 )
 
 // spoke returns the record of a poll that found an index as it was but for what it says
@@ -60,6 +61,7 @@ var evidenceTests = []test{
 		}
 	}},
 	{"a long log of what was said is read in parts", func(b *bench) {
+		tier.Slow(b, "it writes 600,000 dates")
 		b.add("a")
 		const outcomes, pages = 12, 50_000
 		for i := range outcomes {
