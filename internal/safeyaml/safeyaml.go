@@ -143,6 +143,9 @@ func missingValue(entry *token.Token, column int, rest token.Tokens) bool {
 	return next.Position.Column < column
 }
 
+// inside marks an anchor whose value is being counted.
+const inside = -1
+
 // An expansion counts the nodes of a document with its aliases expanded.
 type expansion struct {
 	anchors map[string]int // number of nodes by name
@@ -159,12 +162,14 @@ func (e *expansion) nodes(n ast.Node) int {
 	e.plain++
 	switch n := n.(type) {
 	case *ast.AnchorNode:
+		name := n.Name.GetToken().Value
+		e.anchors[name] = inside
 		sum += e.nodes(n.Value)
-		e.anchors[n.Name.GetToken().Value] = sum
+		e.anchors[name] = sum
 	case *ast.AliasNode:
-		size, ok := e.anchors[n.Value.GetToken().Value]
-		if !ok {
-			e.err = at(n.Value.GetToken(), "there is no anchor %.40q before this alias", n.Value.GetToken().Value)
+		size := e.anchors[n.Value.GetToken().Value] // an unknown alias is for the reader to report
+		if size == inside {
+			e.err = limit(n.Value.GetToken(), "the alias refers to a value that contains it")
 		}
 		sum += size
 	case *ast.TagNode:

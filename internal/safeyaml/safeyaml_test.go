@@ -48,8 +48,8 @@ func TestErrors(t *testing.T) {
 		"no values":        {strings.Repeat("- a:\n", 100_000), 1, "have no value"},
 		"aliases":          {laughs, 6, "expanding the aliases"},
 		"merge keys":       {merges, 6, "expanding the aliases"},
-		"itself":           {"a: &a [*a]\n", 1, "no anchor"},
-		"no anchor":        {"a: 1\nb: *x\n", 2, "no anchor"},
+		"itself":           {"a: &a [*a]\n", 1, "contains it"},
+		"no anchor":        {"a: 1\nb: *x\n", 2, "could not find alias"},
 		"no YAML":          {"a: 1\n  b: [\n", 1, "not allowed"},
 	} {
 		var got any
