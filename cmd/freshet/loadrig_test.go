@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/tier"
 )
 
@@ -147,14 +148,6 @@ func (d *loaded) status(t *testing.T) (s client.Status) {
 // from the start of the daemon.
 func (d *loaded) until(t *testing.T, what string, wanted func(client.Status) bool) time.Duration {
 	t.Helper()
-	for deadline := time.Now().Add(slowest); ; {
-		s := d.status(t)
-		if wanted(s) {
-			return time.Since(d.started)
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v; the status is %+v", what, slowest, s)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+	kit.Until(t, what, func() bool { return wanted(d.status(t)) })
+	return time.Since(d.started)
 }
