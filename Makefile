@@ -153,7 +153,7 @@ soak: build ## FOR (default 1h) at 500 polls a second with edits, prunes, a webh
 
 .PHONY: sites
 sites: ## hold the daemon against the lab on 50 sites of 400 pages
-	FRESHET_SITE_PAGES=400 $(GO) test -run TestLabAgreesWithDaemonOnSites -timeout 60m -count=1 -v ./internal/daemon
+	FRESHET_TEST=long FRESHET_SITE_PAGES=400 $(GO) test -run TestLabAgreesWithDaemonOnSites -timeout 60m -count=1 -v ./internal/daemon
 
 .PHONY: alike
 alike: ## hold auto against taking turns where pages are alike, at every budget and with every kind of evidence

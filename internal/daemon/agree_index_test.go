@@ -103,17 +103,18 @@ func TestLabAgreesWithDaemonOnIndexes(t *testing.T) {
 		return recall
 	}
 	bits, index := inLab(lab.Evidence{}), inLab(lab.Evidence{Kind: lab.Index})
-	for _, tt := range []struct {
+	type sitemaps struct {
 		name    string
 		listing synth.Listing
 		least   float64
-	}{
+	}
+	for _, tt := range tier.Cases(3, []sitemaps{
 		{"true", synth.Listing{}, max(bits+0.1, index-0.05)},
+		{"cut", synth.Listing{Cut: true}, bits - 0.05},
 		{"changes without dates", synth.Listing{Mute: true}, bits - 0.05},
 		{"dates without changes", synth.Listing{Mute: true, Stamps: synth.Poisson{Mean: 2 * time.Minute}}, bits - 0.05},
 		{"true at first", synth.Listing{Until: 90 * time.Minute}, bits - 0.05},
-		{"cut", synth.Listing{Cut: true}, bits - 0.05},
-	} {
+	}) {
 		t.Run(tt.name, func(t *testing.T) {
 			sc := mapped(&tt.listing)
 			polls := sc.agree(t, policy.Default, 1600)

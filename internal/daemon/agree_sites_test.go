@@ -68,7 +68,7 @@ func TestLabAgreesWithDaemonOnSites(t *testing.T) {
 	tier.Slow(t, "it simulates polls of fifty sites")
 	pages := pagesOfASite(t)
 	sc, cycle := sites(pages)
-	for _, name := range []string{"sample-greedy", "sample-proportional", "sample-adaptive", "auto"} {
+	for _, name := range tier.Cases(2, []string{"auto", "sample-adaptive", "sample-greedy", "sample-proportional"}) {
 		t.Run(name, func(t *testing.T) {
 			options := ""
 			if strings.HasPrefix(name, "sample-") {

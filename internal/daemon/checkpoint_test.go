@@ -112,17 +112,19 @@ func TestWhatWasLearntSurvives(t *testing.T) {
 	tier.Slow(t, "it simulates thousands of polls")
 	crash := errors.New("the machine lost its power")
 	var saves int
-	lives := map[string][]func(freshet.State) error{
-		"one life":    {nil},
-		"three lives": {nil, nil, nil},
-		"cut off before the end of each copy": {nil, func(b freshet.State) error {
+	type lives struct {
+		name string
+		each []func(freshet.State) error // what becomes of each save; nil saves
+	}
+	for _, tt := range tier.Cases(3, []lives{
+		{"three lives", []func(freshet.State) error{nil, nil, nil}},
+		{"cut off before the end of each copy", []func(freshet.State) error{nil, func(b freshet.State) error {
 			if b.Source == "" {
 				return crash
 			}
 			return nil
-		}, nil},
-		"cut off before anything is saved": {func(freshet.State) error { return crash }, nil},
-		"cut off in the midst of the third copy": {func(b freshet.State) error {
+		}, nil}},
+		{"cut off in the midst of the third copy", []func(freshet.State) error{func(b freshet.State) error {
 			if b.Source == "" {
 				saves++
 			}
@@ -130,16 +132,17 @@ func TestWhatWasLearntSurvives(t *testing.T) {
 				return crash
 			}
 			return nil
-		}},
-	}
-	for name, each := range lives {
-		t.Run(name, func(t *testing.T) {
+		}}},
+		{"one life", []func(freshet.State) error{nil}},
+		{"cut off before anything is saved", []func(freshet.State) error{func(freshet.State) error { return crash }, nil}},
+	}) {
+		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				w := manyPages(60)
 				store := filled(t, dir, w)
 				defer store.Close()
-				for _, save := range each {
+				for _, save := range tt.each {
 					learnFor(t, store, w, 50*time.Second, save)
 				}
 				kept, few := startLearning(t, store, w, time.Second, nil)

@@ -49,3 +49,11 @@ func Seeds(short, normal, long int) int {
 	}
 	return normal
 }
+
+// Cases returns the cases of a table that a test goes through: the first n, and all in the longest tier.
+func Cases[T any](n int, all []T) []T {
+	if IsLong() {
+		return all
+	}
+	return all[:n]
+}
