@@ -2,6 +2,7 @@ package extract
 
 import (
 	"fmt"
+	"regexp"
 
 	"github.com/antchfx/xpath"
 	"golang.org/x/net/html"
@@ -39,3 +40,6 @@ func Tokens(src []byte) (all []string) {
 		}
 	}
 }
+
+// Replaced is the bounded form of regexp.ReplaceAll.
+func Replaced(re *regexp.Regexp, text, with []byte) ([]byte, error) { return replaced(re, text, with) }

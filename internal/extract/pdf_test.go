@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -134,10 +135,20 @@ func TestBombs(t *testing.T) {
 		{"XML with entities", `[{xpath: //a}]`, []byte(`<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "x"><!ENTITY c SYSTEM "file:///etc/passwd">]><a>&b;&c;</a>`), ""},
 		{"a table with spans", `[table]`, []byte("<table>" + strings.Repeat("<tr><td colspan=1000000 rowspan=1000000>x", 1000) + "</table>"), ""},
 		{"a calendar", `[ical]`, []byte("BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:VEVENT\nEND:VEVENT\n", 6000)), extract.FailLimit},
+		{"a long replacement", `[{replace: {pattern: a, with: "` + strings.Repeat("b", 900) + `"}}]`, bytes.Repeat([]byte("a"), 10<<20), extract.FailLimit},
+		{"a replacement that repeats a group", `[{replace: {pattern: "(a+)", with: "` + strings.Repeat("$1", 200) + `"}}]`, bytes.Repeat([]byte("a"), 10<<20), extract.FailLimit},
+		{"replacements of nothing", `[{replace: {pattern: "x*", with: b}}]`, bytes.Repeat([]byte("a"), 10<<20), extract.FailLimit},
+		{"groups in groups", `[{regex: "` + strings.Repeat("(", 100) + "a+" + strings.Repeat(")", 100) + `"}]`, bytes.Repeat([]byte("a"), 1<<20), extract.FailLimit},
 		{"JSON that nests", `[{jq: .}]`, []byte(strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)), extract.FailLimit},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
 			rd, err := extract.Extract(reading.Recipe{Read: chainOf(t, tt.chain)}, freshet.Response{Body: tt.body})
+			runtime.ReadMemStats(&after)
+			if n := after.TotalAlloc - before.TotalAlloc; n > 1<<30 {
+				t.Errorf("reading it takes %d MB", n>>20)
+			}
 			if classOf(err) != tt.class {
 				t.Errorf("it is read with %v, want %q", err, tt.class)
 			}

@@ -57,12 +57,13 @@ func chosenGroup(a argument, re *regexp.Regexp, asked string) (int, error) {
 // matches returns what a pattern finds: items if its groups have names, otherwise
 // one match a line, of which the groups count if there are any.
 func matches(v value, re *regexp.Regexp, group int, text []byte) (value, error) {
-	found := re.FindAllSubmatch(text, maxValues+1)
+	most := min(maxValues, maxGroups/(1+re.NumSubexp()))
+	found := re.FindAllSubmatch(text, most+1)
 	if len(found) == 0 {
 		return v, fail(FailSelector, "Look at the text before this step with freshet test.", "nothing matches the pattern %s", quoted(re.String()[len("(?m)"):]))
 	}
-	if len(found) > maxValues {
-		return v, fail(FailLimit, "", "the pattern matches more than %d times", maxValues)
+	if len(found) > most {
+		return v, fail(FailLimit, "", "the pattern matches more than %d times", most)
 	}
 	names := re.SubexpNames()
 	if group < 0 && slices.ContainsFunc(names, func(s string) bool { return s != "" }) {
@@ -71,7 +72,14 @@ func matches(v value, re *regexp.Regexp, group int, text []byte) (value, error) 
 		return out, nil
 	}
 	var list []string
+	size := 0
 	for _, m := range found {
+		for _, part := range m { // groups can overlap
+			size += len(part)
+		}
+		if size > 2*maxText {
+			return v, fail(FailLimit, "", "the groups of the pattern match more than %d MiB", 2*maxText>>20)
+		}
 		switch {
 		case group >= 0:
 			list = append(list, string(m[group]))
@@ -152,10 +160,53 @@ func compileReplace(a argument) (func(value) (value, error), bool, error) {
 			return v, err
 		}
 		for _, c := range all {
-			if text = c.re.ReplaceAll(text, c.with); len(text) > maxText {
-				return v, fail(FailLimit, "", "the text is longer than %d MiB after the replacement", maxText>>20)
+			if text, err = replaced(c.re, text, c.with); err != nil {
+				return v, err
 			}
 		}
 		return textValue(v, plainText(text)), nil
 	}, !gentle(written...), nil
+}
+
+// maxGroups is the most groups of all matches of a pattern together.
+const maxGroups = 2_000_000
+
+// replaced returns what regexp.ReplaceAll returns. It stops when the text gets too long: a few
+// bytes can be replaced by thousands.
+func replaced(re *regexp.Regexp, text, with []byte) ([]byte, error) {
+	most := maxGroups / (1 + re.NumSubexp())
+	found := re.FindAllSubmatchIndex(text, most+1)
+	if len(found) > most {
+		return nil, fail(FailLimit, "", "the pattern of the replacement matches more than %d times", most)
+	}
+	if len(found) == 0 {
+		return text, nil
+	}
+	var out []byte
+	end, parts := 0, templateParts(with)
+	for _, m := range found {
+		out = append(out, text[end:m[0]]...)
+		end = m[1]
+		for _, part := range parts {
+			if out = re.Expand(out, part, text, m); len(out) > maxText {
+				return nil, fail(FailLimit, "", "the text is longer than %d MiB after the replacement", maxText>>20)
+			}
+		}
+	}
+	return append(out, text[end:]...), nil
+}
+
+// templateParts splits a template of regexp.Expand into parts with at most one variable each.
+func templateParts(with []byte) (parts [][]byte) {
+	start := 0
+	for i := 0; i < len(with); i++ {
+		switch {
+		case with[i] != '$':
+		case i+1 < len(with) && with[i+1] == '$': // stands for $
+			i++
+		default:
+			parts, start = append(parts, with[start:i]), i
+		}
+	}
+	return append(parts, with[start:])
 }
