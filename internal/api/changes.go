@@ -14,6 +14,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 	"freshet/internal/queries"
 	"freshet/internal/search"
 	"freshet/internal/sinks"
@@ -343,7 +344,7 @@ func (w *wish) has(ctx context.Context, c freshet.Change) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("details of change %d: %w", c.Cursor, err)
 	}
-	return w.words.In(c.Label.Name, c.Label.URL, c.Summary, string(details)), nil
+	return w.words.In(c.Label.Name, mask.URL(c.Label.URL), c.Summary, string(details)), nil
 }
 
 // hasSeen reports whether a change is wanted of which the store has not seen to the time.

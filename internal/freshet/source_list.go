@@ -2,6 +2,7 @@ package freshet
 
 import (
 	"cmp"
+	"freshet/internal/mask"
 	"iter"
 	"math"
 	"slices"
@@ -54,7 +55,7 @@ func (w SourceWithStatus) Conditions() (c Conditions) {
 type SourceFilter struct {
 	Tag     string
 	Host    string
-	Text    string     // in the ID, URL, name or title, in any case
+	Text    string     // in the ID, masked URL, name or title, in any case
 	In      Conditions // in one of these conditions
 	Of      SourceID   // pages of this site
 	Named   bool       // no pages of sites
@@ -74,7 +75,7 @@ func (f SourceFilter) Has(w SourceWithStatus) bool {
 		return true
 	}
 	text := strings.ToLower(f.Text)
-	return slices.ContainsFunc([]string{string(w.ID), w.URL, w.Name, w.Status.Head.Title}, func(field string) bool {
+	return slices.ContainsFunc([]string{string(w.ID), mask.URL(w.URL), w.Name, w.Status.Head.Title}, func(field string) bool {
 		return strings.Contains(strings.ToLower(field), text)
 	})
 }

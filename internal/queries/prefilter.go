@@ -10,6 +10,7 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 // Evaluating a condition costs some microseconds, and most are false at most changes. So a
@@ -316,7 +317,7 @@ func (v *view) sourceValues(name string, each func(any)) {
 	case "id":
 		each(string(s.ID))
 	case "url":
-		each(s.Label.URL)
+		each(mask.URL(s.Label.URL))
 	case "name":
 		each(s.Label.Name)
 	case "site":

@@ -14,6 +14,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/crawl"
 	"freshet/internal/freshet/reading"
+	"freshet/internal/mask"
 )
 
 // The types of the names in a condition.
@@ -78,7 +79,7 @@ func members() map[string]map[string]member {
 	return map[string]map[string]member{
 		"Source": {
 			"id":   {text, source(func(v *view) any { return types.String(v.event.Subject.ID) })},
-			"url":  {text, source(func(v *view) any { return types.String(v.event.Subject.Label.URL) })},
+			"url":  {text, source(func(v *view) any { return types.String(mask.URL(v.event.Subject.Label.URL)) })},
 			"name": {text, source(func(v *view) any { return types.String(v.event.Subject.Label.Name) })},
 			"tags": {texts, source(func(v *view) any { return v.tags() })},
 			"site": {text, source(func(v *view) any { return types.String(v.event.Subject.Site) })},

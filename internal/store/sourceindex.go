@@ -12,6 +12,7 @@ import (
 	"unique"
 
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 // A face is what lists look for in a source, apart from how things stand with it. It is
@@ -31,7 +32,7 @@ type face struct {
 // faceOf returns the face of a source; own is what is stored of it.
 func faceOf(src freshet.Source, site int64, heard int64, own []byte) *face {
 	f := &face{
-		id: strings.ToLower(string(src.ID)), url: strings.ToLower(src.URL), host: unique.Make(src.Host()),
+		id: strings.ToLower(string(src.ID)), url: strings.ToLower(mask.URL(src.URL)), host: unique.Make(src.Host()),
 		created: MomentOf(src.Created), site: site,
 	}
 	if site != 0 && len(own) > len(`{"of":""}`)+len(src.Of) {
