@@ -16,12 +16,25 @@ import (
 	"freshet/internal/queries"
 	"freshet/internal/search"
 	"freshet/internal/sinks/delivery"
+	"freshet/internal/sites/discovery"
 	"freshet/internal/sites/frontier"
 )
 
+// A Store is the store with what only the API reads.
+type Store interface {
+	discovery.Store
+
+	// Picture returns the picture that was taken of a version, in PNG, or ErrNotFound if there is none.
+	Picture(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
+
+	// CountOutcomes counts the outcomes after a place of polls that began at a time or later, by the
+	// stretches of a length in which they began. It returns up to which place of the log it counted.
+	CountOutcomes(ctx context.Context, after freshet.Cursor, since time.Time, length time.Duration) ([]freshet.OutcomeCount, freshet.Cursor, error)
+}
+
 // Config says what a handler serves. Store, Daemon, Auth.Gate and Sources.Check are required.
 type Config struct {
-	Store    freshet.Store
+	Store    Store
 	Frontier *frontier.Store // of sites
 	Daemon   *daemon.Daemon  // it need not be running
 

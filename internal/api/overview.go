@@ -257,7 +257,7 @@ type flow struct {
 }
 
 // read counts what came since the last look, and returns a copy of the counts.
-func (f *flow) read(ctx context.Context, log freshet.OutcomeLog, now time.Time) (map[time.Time]client.Stretch, error) {
+func (f *flow) read(ctx context.Context, log statusStore, now time.Time) (map[time.Time]client.Stretch, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	oldest := now.Add(-flowSpan)

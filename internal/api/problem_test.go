@@ -170,7 +170,7 @@ func TestHintReachesTheClient(t *testing.T) {
 }
 
 // A store that cannot be written.
-type fullStore struct{ freshet.Store }
+type fullStore struct{ api.Store }
 
 func (fullStore) LastChange(context.Context) (freshet.Cursor, error) {
 	return 0, freshet.WithHint(fmt.Errorf("sync: %w", freshet.ErrStorage), "make room")

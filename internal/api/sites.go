@@ -22,7 +22,7 @@ import (
 // siteAPI serves whole sites and their pages.
 type siteAPI struct {
 	*rest.Server
-	store    freshet.Store
+	store    discovery.Store
 	frontier *frontier.Store
 	daemon   *daemon.Daemon
 }

@@ -28,6 +28,7 @@ type statusStore interface {
 	freshet.Catalog
 	freshet.ChangeLog
 	freshet.OutcomeLog
+	CountOutcomes(ctx context.Context, after freshet.Cursor, since time.Time, length time.Duration) ([]freshet.OutcomeCount, freshet.Cursor, error)
 }
 
 // statusAPI serves the state of the program.

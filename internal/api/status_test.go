@@ -62,7 +62,7 @@ func TestStatus(t *testing.T) {
 }
 
 // An away is a store whose logs cannot be read.
-type away struct{ freshet.Store }
+type away struct{ api.Store }
 
 func (away) LastChange(context.Context) (freshet.Cursor, error) { return 0, errAway }
 

@@ -323,7 +323,7 @@ func TestStreamCutByClient(t *testing.T) {
 
 // A countingStore counts how often somebody sat down to wait for a change.
 type countingStore struct {
-	freshet.Store
+	api.Store
 	waits  atomic.Int64
 	seated chan struct{} // holds one sign that somebody did
 }

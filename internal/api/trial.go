@@ -97,7 +97,7 @@ func (a *versionAPI) captured(ctx context.Context, id freshet.SourceID, v freshe
 
 // overHistory reads the newest versions anew, from the oldest of them on.
 func (a *versionAPI) overHistory(ctx context.Context, id freshet.SourceID, recipe reading.Recipe, most int) (*client.HistoryTrial, error) {
-	versions, err := a.store.Versions(ctx, id, 0, most)
+	versions, err := a.store.Versions(ctx, id, freshet.Between{}, 0, most)
 	if err != nil {
 		return nil, fmt.Errorf("versions of source %s: %w", id, err)
 	}

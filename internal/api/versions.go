@@ -34,6 +34,7 @@ type versionStore interface {
 	freshet.Catalog
 	freshet.Archive
 	freshet.ChangeLog
+	Picture(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
 }
 
 // versionAPI serves what was captured, and how versions differ.
@@ -115,7 +116,7 @@ func (a *versionAPI) listVersions(ctx context.Context, in *listVersionsInput) (*
 		return rest.Reply(client.VersionPage{Items: []client.Version{versionOf(v)}}), err
 	}
 	limit := min(in.Limit, rest.MaxPage)
-	versions, err := a.store.VersionsIn(ctx, in.ID, seen, in.Before, limit+1)
+	versions, err := a.store.Versions(ctx, in.ID, seen, in.Before, limit+1)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return nil, err
 	}
@@ -176,7 +177,7 @@ func (a *versionAPI) newest(ctx context.Context, id freshet.SourceID, before int
 // nothingBefore says that there is no older version to compare one with: it is
 // the first, or those before it are no longer kept.
 func (a *versionAPI) nothingBefore(ctx context.Context, id freshet.SourceID, number int) error {
-	newest, err := a.store.Versions(ctx, id, 0, 1)
+	newest, err := a.store.Versions(ctx, id, freshet.Between{}, 0, 1)
 	if err != nil {
 		return fmt.Errorf("versions of source %s: %w", id, err)
 	}
@@ -305,7 +306,7 @@ func (a *versionAPI) oldest(ctx context.Context, id freshet.SourceID) (first fre
 		return first, err
 	}
 	for before := w.Status.Head.Number + 1; ; before = first.Number {
-		found, err := a.store.Versions(ctx, id, before, rest.MaxPage)
+		found, err := a.store.Versions(ctx, id, freshet.Between{}, before, rest.MaxPage)
 		if err != nil || len(found) == 0 {
 			return first, err
 		}
@@ -349,7 +350,7 @@ func (a *versionAPI) getField(ctx context.Context, in *fieldInput) (*rest.Body[c
 		}
 		versions = []freshet.Version{v}
 	} else {
-		versions, err = a.store.VersionsIn(ctx, in.ID, seen, in.Before, limit)
+		versions, err = a.store.Versions(ctx, in.ID, seen, in.Before, limit)
 	}
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return nil, err

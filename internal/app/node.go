@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"freshet/internal/api"
 	"freshet/internal/app/config"
 	"freshet/internal/auth"
 	"freshet/internal/clock"
@@ -36,7 +37,7 @@ import (
 // A Node is a store and a daemon over it, with all that the daemon needs. The
 // daemon does nothing until it is started.
 type Node struct {
-	Store  freshet.Store
+	Store  api.Store
 	stored *store.Store    // the same, as both kinds have it in common
 	leads  *postgres.Store // the store, if it is led by a lease
 	reads  *postgres.Store // the store, if another node leads

@@ -141,7 +141,7 @@ func TestSecretsStayHidden(t *testing.T) {
 	if err := store.Backup(t.Context(), filepath.Join(s.Data, "copy.db")); err != nil {
 		t.Fatal(err)
 	}
-	versions, err := store.Versions(t.Context(), "page", 0, 10)
+	versions, err := store.Versions(t.Context(), "page", freshet.Between{}, 0, 10)
 	if err != nil || len(versions) < 2 { // the daemon may have polled by itself too
 		t.Fatalf("the versions of the page are %v, %v", versions, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"freshet/internal/api"
 	"freshet/internal/app/config"
 	"freshet/internal/features"
 	"freshet/internal/freshet"
@@ -20,7 +21,7 @@ import (
 // openStore opens the store of the settings. The data directory is there in either case: it
 // has the key of secrets, and says where the daemon is. The second store is the same, as both
 // kinds have it in common.
-func openStore(ctx context.Context, cfg Config) (freshet.Store, *store.Store, error) {
+func openStore(ctx context.Context, cfg Config) (api.Store, *store.Store, error) {
 	if cfg.Settings.Store == "" {
 		opened := cfg.Store
 		opened.Dir, opened.Now, opened.Log, opened.Features = cfg.Data, cfg.Now, cfg.Log, features.All()

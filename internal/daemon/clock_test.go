@@ -343,7 +343,7 @@ func TestDatesAfterTheClockWasSet(t *testing.T) {
 					t.Fatal(err)
 				}
 				near("the numbers", n.At)
-				versions, err := b.store.Versions(t.Context(), "max", 0, 1)
+				versions, err := b.store.Versions(t.Context(), "max", freshet.Between{}, 0, 1)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -29,7 +29,7 @@ func TestPruneByAgeWaitsForTheClock(t *testing.T) {
 				b := run()
 				versions := func() int {
 					t.Helper()
-					found, err := b.store.Versions(t.Context(), "page", 0, 1000)
+					found, err := b.store.Versions(t.Context(), "page", freshet.Between{}, 0, 1000)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -80,7 +80,7 @@ func TestBoundIsAppliedSoon(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		found, err := b.store.Versions(t.Context(), "page", 0, 1000)
+		found, err := b.store.Versions(t.Context(), "page", freshet.Between{}, 0, 1000)
 		if err != nil || len(found) != 2 {
 			t.Errorf("ten seconds after keep.versions was set to 2 there are %d: %v", len(found), err)
 		}

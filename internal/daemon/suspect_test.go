@@ -71,7 +71,7 @@ func TestSuspectSource(t *testing.T) {
 		if err != nil || len(changes) != 0 {
 			t.Errorf("the changes are %+v (%v), want none", changes, err)
 		}
-		versions, err := b.store.Versions(t.Context(), "s0", 0, 0)
+		versions, err := b.store.Versions(t.Context(), "s0", freshet.Between{}, 0, 0)
 		if err != nil || len(versions) != 2 || versions[0].Quiet != freshet.QuietSuspect {
 			t.Errorf("the versions are %+v (%v), want the second to be held", versions, err)
 		}

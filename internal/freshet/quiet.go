@@ -48,10 +48,10 @@ type Held struct {
 
 // VersionBefore returns the version that a version was compared with: the newest with a
 // lower number that was not in quarantine, or ErrNotFound. Number zero means the newest.
-func VersionBefore(ctx context.Context, a Archive, id SourceID, number int) (Version, error) {
+func VersionBefore(ctx context.Context, log VersionLog, id SourceID, number int) (Version, error) {
 	const page = 10
 	for {
-		found, err := a.Versions(ctx, id, number, page)
+		found, err := log.Versions(ctx, id, Between{}, number, page)
 		if err != nil {
 			return Version{}, err
 		}

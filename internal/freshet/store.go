@@ -80,10 +80,6 @@ type Catalog interface {
 	// Sources yields all watched sources in the order of their IDs.
 	Sources(ctx context.Context) iter.Seq2[SourceWithStatus, error]
 
-	// SourcesAfter yields those whose IDs come after one; the empty ID comes
-	// before all.
-	SourcesAfter(ctx context.Context, after SourceID) iter.Seq2[SourceWithStatus, error]
-
 	// ListSources returns a part of a list of sources, as SourceQuery.List does of all of
 	// them, without reading all of them.
 	ListSources(ctx context.Context, q SourceQuery) (SourceList, error)
@@ -139,8 +135,17 @@ type Capture struct {
 	Details Details
 }
 
+// A VersionLog lists versions.
+type VersionLog interface {
+	// Versions returns up to limit versions of a source that were first seen in a span of
+	// time, with numbers below before (zero means no bound), the newest first.
+	Versions(ctx context.Context, id SourceID, in Between, before, limit int) ([]Version, error)
+}
+
 // An Archive keeps what polls found.
 type Archive interface {
+	VersionLog
+
 	// Begin records that a poll is about to be made, and returns what the poll
 	// compares with. When it returns, the attempt survives a crash: budget and
 	// politeness are kept by it.
@@ -180,13 +185,6 @@ type Archive interface {
 	// under way, or were cut off, or their sources were purged.
 	Unlogged(ctx context.Context, since time.Time) ([]Attempt, error)
 
-	// Versions returns up to limit versions of a source with numbers below
-	// before (zero means no bound), the newest first.
-	Versions(ctx context.Context, id SourceID, before, limit int) ([]Version, error)
-
-	// VersionsIn is Versions, of those that were first seen in a span of time.
-	VersionsIn(ctx context.Context, id SourceID, in Between, before, limit int) ([]Version, error)
-
 	// VersionWith returns the number of the newest version of a source that has a text
 	// and a number above a bound; zero if there is none.
 	VersionWith(ctx context.Context, id SourceID, text Hash, above int) (int, error)
@@ -200,10 +198,6 @@ type Archive interface {
 
 	// Raw returns the response that a version was extracted from.
 	Raw(ctx context.Context, id SourceID, number int) (Raw, error)
-
-	// Picture returns the picture that was taken of a version, in PNG, or
-	// ErrNotFound if there is none.
-	Picture(ctx context.Context, id SourceID, number int) ([]byte, error)
 
 	// Prune drops what is older or more than the bounds allow: those of each
 	// source, and overall for all of them together. Outcomes and attempts
@@ -233,11 +227,6 @@ type OutcomeLog interface {
 
 	// OutcomeEpochs returns the epochs of the log.
 	OutcomeEpochs(ctx context.Context) (Epochs, error)
-
-	// CountOutcomes counts the outcomes after a place of polls that began at a time or later,
-	// by the stretches of a length in which they began. It says up to which place of the log
-	// it counted. No outcome is read whole.
-	CountOutcomes(ctx context.Context, after Cursor, since time.Time, length time.Duration) ([]OutcomeCount, Cursor, error)
 }
 
 // An OutcomeCount is how many polls began in a stretch of time.

@@ -36,10 +36,10 @@ func (s Between) Has(t time.Time) bool {
 
 // VersionAt returns the version of a source at a moment: the newest that was seen no later
 // and is not in quarantine, or ErrNotFound.
-func VersionAt(ctx context.Context, a Archive, id SourceID, at time.Time) (Version, error) {
+func VersionAt(ctx context.Context, log VersionLog, id SourceID, at time.Time) (Version, error) {
 	const page = 10
 	for before := 0; ; {
-		found, err := a.VersionsIn(ctx, id, Between{Until: at.Add(1)}, before, page)
+		found, err := log.Versions(ctx, id, Between{Until: at.Add(1)}, before, page)
 		if err != nil {
 			return Version{}, err
 		}

@@ -13,7 +13,7 @@ import (
 
 // A loader brings what queries look at in an event, beyond what stands in the logs.
 type loader struct {
-	store    freshet.Store
+	store    Archive
 	read     func(context.Context, reading.Recipe, freshet.Response) (extract.Reading, error)
 	subjects map[freshet.SourceID]remembered
 }

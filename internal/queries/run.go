@@ -16,9 +16,24 @@ import (
 	"freshet/internal/retry"
 )
 
+// An Archive has what queries look at, as a [freshet.Store] does: the logs, and the texts and values of
+// versions.
+type Archive interface {
+	freshet.ChangeLog
+	Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]freshet.Outcome, error)
+	WaitOutcome(ctx context.Context, after freshet.Cursor) error
+	LastOutcome(ctx context.Context) (freshet.Cursor, error)
+
+	freshet.VersionLog
+	Source(ctx context.Context, id freshet.SourceID) (freshet.SourceWithStatus, error)
+	Version(ctx context.Context, id freshet.SourceID, number int) (freshet.Version, error)
+	Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
+	Raw(ctx context.Context, id freshet.SourceID, number int) (freshet.Raw, error)
+}
+
 // RunnerConfig configures a Runner. Store, Queries, Now and Log are required.
 type RunnerConfig struct {
-	Store   freshet.Store
+	Store   Archive
 	Queries *Store
 	Now     func() time.Time
 	Log     *slog.Logger

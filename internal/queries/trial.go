@@ -13,7 +13,7 @@ import (
 
 // A Trial says how a query is tried on what is stored.
 type Trial struct {
-	Store freshet.Store
+	Store Archive
 	Read  func(context.Context, reading.Recipe, freshet.Response) (extract.Reading, error) // as in RunnerConfig
 
 	Since time.Time // zero means from the beginning
@@ -146,7 +146,7 @@ func ChangeBefore(ctx context.Context, log freshet.ChangeLog, t time.Time) (fres
 
 // outcomeBefore returns the place in the log of outcomes of the last poll that ended
 // before a time. Polls stand there in the order in which they ended, nearly.
-func outcomeBefore(ctx context.Context, log freshet.OutcomeLog, t time.Time) (freshet.Cursor, error) {
+func outcomeBefore(ctx context.Context, log Archive, t time.Time) (freshet.Cursor, error) {
 	end, err := log.LastOutcome(ctx)
 	if err != nil {
 		return 0, err

@@ -41,21 +41,16 @@ func scanVersion(scan func(...any) error) (v freshet.Version, err error) {
 }
 
 // Versions implements [freshet.Archive]. No limit means all.
-func (s *versionReader) Versions(ctx context.Context, id freshet.SourceID, before, limit int) ([]freshet.Version, error) {
+func (s *versionReader) Versions(ctx context.Context, id freshet.SourceID, in freshet.Between, before, limit int) ([]freshet.Version, error) {
 	if before <= 0 {
-		before = 1<<63 - 1
+		before = math.MaxInt64
 	}
-	return s.versions(ctx, id, selectVersions+"AND v.number < ? ORDER BY v.number DESC LIMIT (SELECT ?)", id, before, Limited(limit))
-}
-
-// VersionsIn implements [freshet.Archive]. No limit means all.
-func (s *versionReader) VersionsIn(ctx context.Context, id freshet.SourceID, in freshet.Between, before, limit int) ([]freshet.Version, error) {
-	if before <= 0 {
-		before = 1<<63 - 1
+	query, args := selectVersions+"AND v.number < ? ", []any{id, before}
+	if !in.IsZero() {
+		since, until := bounds(in)
+		query, args = query+"AND v.seen >= (SELECT ?) AND v.seen < (SELECT ?) ", append(args, since, until)
 	}
-	since, until := bounds(in)
-	return s.versions(ctx, id, selectVersions+"AND v.number < ? AND v.seen >= (SELECT ?) AND v.seen < (SELECT ?) ORDER BY v.number DESC LIMIT (SELECT ?)",
-		id, before, since, until, Limited(limit))
+	return s.versions(ctx, id, query+"ORDER BY v.number DESC LIMIT (SELECT ?)", append(args, Limited(limit))...)
 }
 
 // bounds returns a span of time as it is compared with what is stored.

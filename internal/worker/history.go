@@ -52,7 +52,7 @@ func (h *storedHistory) VersionsWith(ctx context.Context, text freshet.Hash) ([]
 	if err != nil || number == 0 {
 		return nil, err
 	}
-	return h.store.Versions(ctx, h.id, 0, Recently)
+	return h.store.Versions(ctx, h.id, freshet.Between{}, 0, Recently)
 }
 
 func (h *storedHistory) Fields(ctx context.Context) (freshet.Fields, error) {

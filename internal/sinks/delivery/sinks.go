@@ -238,7 +238,7 @@ func Texts(store Archive, c freshet.Change) sinks.Texts {
 			return nil, nil, err
 		}
 		const back = 20 // versions, of which some were never told
-		earlier, err := store.Versions(ctx, c.Source, c.Number, back)
+		earlier, err := store.Versions(ctx, c.Source, freshet.Between{}, c.Number, back)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -22,7 +22,7 @@ type Archive interface {
 	freshet.ChangeLog
 	Source(ctx context.Context, id freshet.SourceID) (freshet.SourceWithStatus, error)
 	RemovedSource(ctx context.Context, id freshet.SourceID) (freshet.SourceWithStatus, error)
-	Versions(ctx context.Context, id freshet.SourceID, before, limit int) ([]freshet.Version, error)
+	Versions(ctx context.Context, id freshet.SourceID, in freshet.Between, before, limit int) ([]freshet.Version, error)
 	Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
 }
 

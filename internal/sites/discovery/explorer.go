@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -12,9 +13,15 @@ import (
 	"freshet/internal/sites/frontier"
 )
 
+// A Store is the store, with the sources after an ID: the empty ID comes before all.
+type Store interface {
+	freshet.Store
+	SourcesAfter(ctx context.Context, after freshet.SourceID) iter.Seq2[freshet.SourceWithStatus, error]
+}
+
 // Config says what an Explorer works with. All of it is needed.
 type Config struct {
-	Store    freshet.Store
+	Store    Store
 	Frontier *frontier.Store
 	Daemon   *daemon.Daemon
 	Agent    string // the name that pages may address us by

@@ -235,7 +235,7 @@ func indexID(id freshet.SourceID, at string) freshet.SourceID {
 const indexMark = ".0"
 
 // indexesOf yields the indexes of a site that are watched.
-func indexesOf(ctx context.Context, store freshet.Catalog, id freshet.SourceID) iter.Seq2[freshet.SourceWithStatus, error] {
+func indexesOf(ctx context.Context, store Store, id freshet.SourceID) iter.Seq2[freshet.SourceWithStatus, error] {
 	return func(yield func(freshet.SourceWithStatus, error) bool) {
 		prefix := string(id) + indexMark
 		for w, err := range store.SourcesAfter(ctx, freshet.SourceID(prefix)) {

@@ -29,7 +29,7 @@ type Report struct {
 }
 
 // Describe returns what is known of a site, or ErrNotFound if the source is none.
-func Describe(ctx context.Context, store freshet.Store, pages *frontier.Store, id freshet.SourceID) (Report, error) {
+func Describe(ctx context.Context, store Store, pages *frontier.Store, id freshet.SourceID) (Report, error) {
 	w, err := store.Source(ctx, id)
 	if err == nil && w.Site == nil {
 		err = freshet.ErrNotFound

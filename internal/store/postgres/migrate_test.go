@@ -93,7 +93,7 @@ func TestOpensTheOldestFormat(t *testing.T) {
 	if err != nil || w.Status.Head.Number != 5 || w.Status.Polls != 5 || w.Status.Changes != 4 || w.Tags[0] != "news" || w.Name != "A page" || w.Keep.Versions != 3 {
 		t.Fatalf("the source is %+v: %v", w, err)
 	}
-	versions, err := s.Versions(ctx, "page", 0, 0)
+	versions, err := s.Versions(ctx, "page", freshet.Between{}, 0, 0)
 	if err != nil || len(versions) < 3 {
 		t.Errorf("the versions are %+v: %v", versions, err)
 	}

@@ -293,7 +293,7 @@ func serves(t *testing.T, dir string) (n int) {
 	}
 	defer s.Close()
 	for _, id := range []freshet.SourceID{"a", "b"} {
-		versions, err := s.Versions(t.Context(), id, 0, 0)
+		versions, err := s.Versions(t.Context(), id, freshet.Between{}, 0, 0)
 		if err != nil {
 			continue
 		}

@@ -54,7 +54,7 @@ func TestPruneKeepsChains(t *testing.T) {
 		if err := s.Check(t.Context()); err != nil {
 			t.Fatalf("with %d versions left: %v", keep, err)
 		}
-		versions, err := s.Versions(t.Context(), "a", 0, 0)
+		versions, err := s.Versions(t.Context(), "a", freshet.Between{}, 0, 0)
 		if err != nil || len(versions) != keep {
 			t.Fatalf("%d versions are left, want %d: %v", len(versions), keep, err)
 		}
@@ -105,7 +105,7 @@ func TestPruneTotal(t *testing.T) {
 	}
 	left := map[freshet.SourceID]int{}
 	for _, id := range ids {
-		versions, err := s.Versions(t.Context(), id, 0, 0)
+		versions, err := s.Versions(t.Context(), id, freshet.Between{}, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -205,7 +205,7 @@ func (s *simulation) checkStore(store *sqlite.Store) {
 // there. A wall is never told as a change.
 func (s *simulation) checkVersions(store *sqlite.Store, id string, changes []freshet.Change) {
 	ctx := context.Background()
-	versions, err := store.Versions(ctx, freshet.SourceID(id), 0, 0)
+	versions, err := store.Versions(ctx, freshet.SourceID(id), freshet.Between{}, 0, 0)
 	if err != nil {
 		s.broken("the versions of %s cannot be read: %v", id, err)
 		return

@@ -33,12 +33,12 @@ var bodyTests = []test{
 	{"versions are listed newest first, in pages", func(b *bench) {
 		b.add("a")
 		b.history("a", 7)
-		page, err := b.Versions(b.Context(), "a", 0, 3)
+		page, err := b.Versions(b.Context(), "a", freshet.Between{}, 0, 3)
 		b.ok("versions", err)
 		if len(page) != 3 || page[0].Number != 7 || page[2].Number != 5 {
 			b.Errorf("the first page is %+v", page)
 		}
-		page, err = b.Versions(b.Context(), "a", 3, 100)
+		page, err = b.Versions(b.Context(), "a", freshet.Between{}, 3, 100)
 		b.ok("versions", err)
 		if len(page) != 2 || page[0].Number != 2 || page[1].Number != 1 {
 			b.Errorf("the versions below 3 are %+v", page)

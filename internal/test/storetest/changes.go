@@ -74,7 +74,7 @@ var changeTests = []test{
 			return in
 		}
 		numbers := func(in freshet.Between, before, limit int) (list []int) {
-			found, err := b.VersionsIn(b.Context(), "a", in, before, limit)
+			found, err := b.Versions(b.Context(), "a", in, before, limit)
 			b.ok("versions in a span", err)
 			for _, v := range found {
 				list = append(list, v.Number)

@@ -229,7 +229,7 @@ func (m *machine) compare(rt *rapid.T) {
 			want = append(want, freshet.SourceWithStatus{Source: k.source, Status: k.standing})
 		}
 		texts := map[int]string{}
-		versions, err := m.store.Versions(m.Context(), id, 0, 1000)
+		versions, err := m.store.Versions(m.Context(), id, freshet.Between{}, 0, 1000)
 		for _, v := range versions {
 			var text []byte
 			if text, err = m.store.Text(m.Context(), id, v.Number); err != nil {

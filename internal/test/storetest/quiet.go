@@ -154,7 +154,7 @@ var quietTests = []test{
 		for i := range 20 {
 			b.commit(doubted("a", minute(i+1), fmt.Sprintf("wrong page %d", i), freshet.Held{Since: minute(1), Looks: i + 1, Agreed: 1}))
 		}
-		versions, err := b.Versions(b.Context(), "a", 0, 0)
+		versions, err := b.Versions(b.Context(), "a", freshet.Between{}, 0, 0)
 		if err != nil || len(versions) != 4 || versions[0].Number != 21 || versions[2].Number != 19 || versions[3].Number != 1 {
 			b.Errorf("the versions are %+v (%v)", versions, err)
 		}

@@ -83,7 +83,7 @@ var beliefTests = []test{
 		b.ok("commit", err)
 		same(b, "the details of the change", c.Details, next.Capture.Details)
 		b.reopen()
-		versions, err := b.Versions(b.Context(), "a", 0, 0)
+		versions, err := b.Versions(b.Context(), "a", freshet.Between{}, 0, 0)
 		b.ok("versions", err)
 		if len(versions) != 2 || versions[0].Hash != versions[1].Hash {
 			b.Fatalf("the versions are %+v, want two of the same text", versions)

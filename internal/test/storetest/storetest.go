@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"testing"
@@ -32,6 +33,9 @@ type Open func(t *testing.T, place string) Store
 type Store interface {
 	freshet.Store
 	DB() *store.DB
+	SourcesAfter(ctx context.Context, after freshet.SourceID) iter.Seq2[freshet.SourceWithStatus, error]
+	Picture(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
+	CountOutcomes(ctx context.Context, after freshet.Cursor, since time.Time, length time.Duration) ([]freshet.OutcomeCount, freshet.Cursor, error)
 	Search(ctx context.Context, r search.Request) (search.Result, error)
 	Index(ctx context.Context, most int) (waiting int, err error)
 }
@@ -259,7 +263,7 @@ func (b *bench) text(id freshet.SourceID, number int) string {
 // numbers returns the numbers of the versions of a source, the newest first.
 func (b *bench) numbers(id freshet.SourceID) []int {
 	b.Helper()
-	versions, err := b.Versions(b.Context(), id, 0, 1000)
+	versions, err := b.Versions(b.Context(), id, freshet.Between{}, 0, 1000)
 	b.ok("versions", err)
 	numbers := []int{}
 	for _, v := range versions {

@@ -136,7 +136,7 @@ var togetherTests = []test{
 			return err
 		})
 		until(func() error {
-			versions, err := b.Versions(b.Context(), "a", 0, 2)
+			versions, err := b.Versions(b.Context(), "a", freshet.Between{}, 0, 2)
 			if err != nil {
 				return err
 			}
