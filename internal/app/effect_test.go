@@ -22,8 +22,8 @@ func TestSettingsSayWhatTheyBring(t *testing.T) {
 	if _, err := c.Sources.Add(t.Context(), client.NewSource{ID: "a", URL: at}); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 6 {
-		text.Store(fmt.Sprintf("text %d\n", i))
+	for i := range 8 { // the last polls begin after the last text is there, and so no other version comes
+		text.Store(fmt.Sprintf("text %d\n", min(i, 5)))
 		if _, err := c.Sources.Poll(t.Context(), "a", time.Minute, false); err != nil {
 			t.Fatal(err)
 		}

@@ -338,7 +338,11 @@ func (sc scene) agree(t *testing.T, name string, least int) []freshet.Outcome {
 // store is real; only the network is not.
 func TestLabAgreesWithDaemon(t *testing.T) {
 	t.Parallel()
-	for _, name := range policy.Names {
+	names := policy.Names
+	if testing.Short() {
+		names = []string{policy.Default, "round-robin"}
+	}
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			planned := 0
 			for _, o := range small.agree(t, name, 100) {

@@ -279,6 +279,7 @@ func changesFallInTime(t *testing.T, b *bench, web *servers) {
 // begins anew more than once. That is said once, in the log and in the status.
 func TestClockSetBackUnnoticed(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it starts a dozen daemons")
 	for words, by := range jolts {
 		if by >= 0 {
 			continue

@@ -8,6 +8,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/test/tier"
 	"freshet/internal/units"
 )
 
@@ -15,6 +16,7 @@ import (
 // truth.
 func TestDays(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates days of polls")
 	inBubble(t, func(t *testing.T, dir string) {
 		w := poissonWeb(time.Hour, 90*time.Minute, 2*time.Hour, 3*time.Hour, 4*time.Hour, 5*time.Hour)
 		b := begin(t, dir, learning(w, sched.Budget{Polls: 1, Per: 10 * time.Minute}), w.Sources()...)

@@ -8,6 +8,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/test/tier"
 	"freshet/internal/units"
 )
 
@@ -16,6 +17,7 @@ import (
 // day, that is the time.
 func TestPruneByAgeWaitsForTheClock(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates days of polls")
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprintf("restart %v", restart), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, dir string) {

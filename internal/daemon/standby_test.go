@@ -191,6 +191,7 @@ func (r *baton) takes() daemon.Config {
 // What is taken over is what a start would make of the log, to the bit, whatever was edited.
 func TestWarmKnowsWhatAStartWould(t *testing.T) {
 	t.Parallel()
+	tier.Slow(t, "it simulates thousands of polls")
 	inBubble(t, func(t *testing.T, dir string) {
 		w := manyPages(66)
 		store := filled(t, dir, manyPages(54))

@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/test/tier"
 )
 
 // When sites and sources enter a tick makes no difference to the bit, as long as it is
@@ -64,6 +65,7 @@ func TestChoresLeaveNoTrace(t *testing.T) {
 // A sweep that is cut into slices goes on after a restart where it was, to the bit, and
 // comes to about the same.
 func TestSweepInSlices(t *testing.T) {
+	tier.Slow(t, "it learns from many pages")
 	const tick = time.Minute
 	w := busyWorld(4, tick, 900)
 	fresh := func() *learn.Learner {

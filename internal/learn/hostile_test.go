@@ -11,6 +11,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/learn"
+	"freshet/internal/test/tier"
 )
 
 const year = 365 * day
@@ -103,6 +104,7 @@ var turmoil = []struct {
 
 // After a clock went wrong, rates are found again.
 func TestClocksThatJump(t *testing.T) {
+	tier.Slow(t, "it learns from many histories")
 	for _, tt := range turmoil {
 		t.Run(tt.what, func(t *testing.T) {
 			w := newWorld(learn.Config{Tick: 10 * time.Minute, Polls: 2}, 9)

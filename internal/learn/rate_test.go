@@ -138,6 +138,7 @@ func TestRatesFollowDrift(t *testing.T) {
 // Changes come in bursts: one that was just found makes the next one likelier,
 // and the likelihood fades when nothing more comes.
 func TestBursts(t *testing.T) {
+	tier.Slow(t, "it learns from many histories")
 	w := newWorld(learn.Config{Tick: 10 * time.Minute, Polls: 10}, 5)
 	end := monday.Add(12 * day)
 	for range 20 {
