@@ -94,6 +94,7 @@ type export struct {
 	seen     freshet.Between
 	tag      string
 	dir, out string
+	root     *os.Root // of dir: a server must not choose files outside of it
 	raw      bool
 	n        int
 }
@@ -126,27 +127,33 @@ func (e *export) all(ctx context.Context) error {
 // write hands what is exported to where it is wanted.
 func (e *export) write(each func(line func(exported) error) error) error {
 	to, name := e.program.out, ""
+	var file *os.File
+	var err error
 	switch {
 	case e.dir != "":
-		if err := os.MkdirAll(e.dir, 0o755); err != nil {
+		if err = os.MkdirAll(e.dir, 0o755); err != nil {
 			return err
 		}
+		if e.root, err = os.OpenRoot(e.dir); err != nil {
+			return err
+		}
+		defer e.root.Close()
 		name = filepath.Join(e.dir, "index.jsonl")
+		file, err = e.root.Create("index.jsonl")
 	case e.out != "" && e.out != "-":
 		name = e.out
+		file, err = os.Create(name)
 	}
-	var file *os.File
-	if name != "" {
-		var err error
-		if file, err = os.Create(name); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
+	}
+	if file != nil {
 		to = file
 	}
 	b := bufio.NewWriter(to)
 	lines := json.NewEncoder(b)
 	lines.SetEscapeHTML(false)
-	err := each(func(x exported) error {
+	err = each(func(x exported) error {
 		e.n++
 		return lines.Encode(x)
 	})
@@ -218,20 +225,23 @@ func (e *export) changes(ctx context.Context, id freshet.SourceID) (map[int]clie
 
 // files writes a version into the folder, unless it is there.
 func (e *export) files(ctx context.Context, v client.Version, text []byte) error {
-	dir := filepath.Join(e.dir, string(v.Source))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	dir := string(v.Source)
+	if !freshet.ValidSourceID(v.Source) {
+		return fmt.Errorf("the server sent a source with the id %.80q, which cannot be the name of a folder", dir)
+	}
+	if err := e.root.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	name := filepath.Join(dir, strconv.Itoa(v.Number))
-	if err := writeNew(name+".txt", func() ([]byte, error) { return text, nil }); err != nil || !e.raw {
+	if err := e.writeNew(name+".txt", func() ([]byte, error) { return text, nil }); err != nil || !e.raw {
 		return err
 	}
-	return writeNew(name+".raw", func() ([]byte, error) { return e.Sources.Raw(ctx, v.Source, v.Number) })
+	return e.writeNew(name+".raw", func() ([]byte, error) { return e.Sources.Raw(ctx, v.Source, v.Number) })
 }
 
-// writeNew writes a file that is not there yet, whole or not at all.
-func writeNew(name string, read func() ([]byte, error)) error {
-	if _, err := os.Stat(name); err == nil {
+// writeNew writes a file of the folder that is not there yet, whole or not at all.
+func (e *export) writeNew(name string, read func() ([]byte, error)) error {
+	if _, err := e.root.Stat(name); err == nil {
 		return nil
 	}
 	body, err := read()
@@ -239,8 +249,8 @@ func writeNew(name string, read func() ([]byte, error)) error {
 		return err
 	}
 	part := name + ".part"
-	if err := os.WriteFile(part, body, 0o644); err != nil {
-		return fmt.Errorf("write %s: %w", name, errors.Join(err, os.Remove(part)))
+	if err := e.root.WriteFile(part, body, 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", name, errors.Join(err, e.root.Remove(part)))
 	}
-	return os.Rename(part, name)
+	return e.root.Rename(part, name)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,17 @@ func (c *Client) Records(ctx context.Context, name, kind string) ([]string, erro
 		return nil, lookupFailure(name, err)
 	case len(found) == 0:
 		return nil, fail(failure.DNS, "%s has no records of type %s", name, kind)
+	}
+	if kind == "A" || kind == "AAAA" {
+		for _, record := range found { // an address that may not be reached is not shown either
+			addr, err := netip.ParseAddr(record)
+			if err != nil {
+				return nil, fail(failure.DNS, "looking up %s: %.80q is not an address", name, record)
+			}
+			if e := c.egress.guard.judgeAddr(addr); e != nil {
+				return nil, fail(failure.BlockedEgress, "%s has an address in a network that may not be reached", name)
+			}
+		}
 	}
 	slices.Sort(found)
 	return found[:min(len(found), maxRecords)], nil

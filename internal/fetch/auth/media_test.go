@@ -185,6 +185,12 @@ func TestRecords(t *testing.T) {
 			return []string{"20 b.example.", "10 a.example."}, nil
 		case "empty.example A":
 			return nil, nil
+		case "split.example A":
+			return []string{"192.0.2.7", "10.1.2.3"}, nil
+		case "split.example AAAA":
+			return []string{"fd00::17"}, nil
+		case "public.example A":
+			return []string{"8.8.8.8"}, nil
 		}
 		return nil, &net.DNSError{IsNotFound: true}
 	}
@@ -193,6 +199,7 @@ func TestRecords(t *testing.T) {
 	}
 	for url, want := range map[string]failure.Class{
 		"dns:missing.example?type=A": failure.DNS, "dns:empty.example?type=A": failure.DNS, "dns:db.internal?type=A": failure.BlockedEgress,
+		"dns:split.example?type=A": failure.BlockedEgress, "dns:split.example?type=AAAA": failure.BlockedEgress, "dns:public.example?type=A": "",
 	} {
 		r.fetch.Allow = nil
 		if _, err := get(t, r.client(), r.source(`{"url": %q}`, url)); classOf(err) != want {
