@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -334,6 +335,34 @@ func TestAnswersAreBound(t *testing.T) {
 	replay.Jar = one.Jar
 	if at := replay.get(answer); !strings.HasPrefix(at, strayed) {
 		t.Errorf("the same answer again: %s", at)
+	}
+}
+
+// Strangers who call the callback leave nothing in the audit log. A login that a browser has
+// begun leaves one entry, and none once it is tried too often.
+func TestStrangersDoNotFillTheAuditLog(t *testing.T) {
+	r := newProviderRig(t)
+	entries := func() int {
+		t.Helper()
+		found, err := auth.NewStore(r.Store.DB()).AuditLog(t.Context(), auth.AuditQuery{Limit: 10_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	before := entries()
+	for i := range 200 {
+		r.browser().get(fmt.Sprintf("/login/oidc/callback?code=x&state=%d", i))
+	}
+	if n := entries() - before; n != 0 {
+		t.Errorf("200 callbacks of strangers leave %d entries", n)
+	}
+	r.provider.Person = map[string]any{"sub": "1", "groups": []string{"nobody"}}
+	for range 200 {
+		r.browser().login()
+	}
+	if n := entries() - before; n == 0 || n > 50 {
+		t.Errorf("200 logins that are refused leave %d entries, want a few", n)
 	}
 }
 

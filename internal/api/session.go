@@ -217,8 +217,15 @@ func (a *authAPI) finishLogin(w http.ResponseWriter, r *http.Request) {
 	attempt, _ := openid.ParseAttempt(c.KeptAttempt(r))
 	used := c.AttemptCookie("")
 	http.SetCookie(w, &used)
-	session, err := a.welcome(r, c, attempt)
+	// Any site can send a browser here: what this one has not begun costs no try and leaves no
+	// entry in the audit log, which a stranger could otherwise fill.
+	begun := attempt.State != "" && attempt.State == r.URL.Query().Get("state")
+	session, err := a.welcome(r, c, attempt, begun)
 	if err != nil {
+		_, tooMany := errors.AsType[*auth.TooManyError](err)
+		if begun && !tooMany {
+			a.gate.Note(r.Context(), auth.Caller{Via: "provider", From: c.From}, auth.AuditEntry{What: "login", Method: http.MethodGet, Path: CallbackPath, Status: http.StatusUnauthorized})
+		}
 		a.failLogin(w, r, err, attempt.Next)
 		return
 	}
@@ -227,10 +234,9 @@ func (a *authAPI) finishLogin(w http.ResponseWriter, r *http.Request) {
 }
 
 // welcome returns the cookie of a session for somebody who comes back from the provider.
-func (a *authAPI) welcome(r *http.Request, c auth.Caller, attempt openid.Attempt) (session http.Cookie, err error) {
-	// What this browser has not begun costs no try: any site could send people here.
+func (a *authAPI) welcome(r *http.Request, c auth.Caller, attempt openid.Attempt, begun bool) (session http.Cookie, err error) {
 	back := func() {}
-	if attempt.State != "" && attempt.State == r.URL.Query().Get("state") {
+	if begun {
 		if back, err = a.gate.Attempt(c.From); err != nil {
 			return session, err
 		}
@@ -279,9 +285,6 @@ func (a *authAPI) failLogin(w http.ResponseWriter, r *http.Request, err error, n
 	}
 	c := auth.Of(r.Context())
 	a.Log.Warn("somebody could not log in at the provider", "why", kind, "err", err, "from", c.From)
-	if r.URL.Path == CallbackPath {
-		a.gate.Note(r.Context(), auth.Caller{Via: "provider", From: c.From}, auth.AuditEntry{What: "login", Method: http.MethodGet, Path: CallbackPath, Status: http.StatusUnauthorized})
-	}
 	to := url.Values{"error": {kind}}
 	if next = inside(next); next != "/" {
 		to.Set("next", next)
