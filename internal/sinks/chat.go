@@ -48,8 +48,11 @@ func chatWords(bold, filter string) string {
 and {{.}} more: {{$.Link}}/matches{{end}}`
 }
 
-// noFilter prints as it is, where nothing has a meaning.
-const noFilter = "print"
+// teamsWords are plainWords for Teams, which reads links in Markdown.
+var teamsWords = strings.NewReplacer(
+	"{{.}}", "{{quiet .}}", "{{.Title}}", "{{quiet .Title}}", "{{.QueryName}}", "{{quiet .QueryName}}",
+	"{{truncate 200 .}}", "{{quiet (truncate 200 .)}}", "{{truncate 500 .}}", "{{quiet (truncate 500 .)}}", "{{truncate 1500 .}}", "{{quiet (truncate 1500 .)}}",
+).Replace(plainWords)
 
 // cutRunes returns a text of at most so many characters as UTF-16 counts them, which is
 // how chat services do.

@@ -13,6 +13,7 @@ import (
 	"freshet/internal/invalid"
 	"freshet/internal/mask"
 	"freshet/internal/suggest"
+	"golang.org/x/net/http/httpguts"
 )
 
 // A Setting is what a kind of sink needs or takes besides a URL.
@@ -72,10 +73,10 @@ var chatKinds = []*kind{
 	{Kind: Kind{Name: "slack", About: "an incoming webhook of Slack", URL: "https://hooks.slack.com/services/T000/B000/XXX"},
 		secretURL: true, words: chatWords("*", "mrkdwn"), frame: textFrame("text", 3900, nil), open: posting(postChat)},
 	{Kind: Kind{Name: "discord", About: "a webhook of Discord", URL: "https://discord.com/api/webhooks/ID/TOKEN"},
-		secretURL: true, words: chatWords("**", noFilter),
+		secretURL: true, words: chatWords("**", "quiet"),
 		frame: textFrame("content", 2000, map[string]any{"allowed_mentions": map[string]any{"parse": []string{}}}), open: posting(postChat)},
 	{Kind: Kind{Name: "teams", About: "a workflow of Microsoft Teams that takes webhooks", URL: "https://example.logic.azure.com/workflows/..."},
-		secretURL: true, words: plainWords, frame: frameTeams, open: posting(postChat)},
+		secretURL: true, words: teamsWords, frame: frameTeams, open: posting(postChat)},
 	{Kind: Kind{Name: "telegram", About: "a bot of Telegram", URL: "https://api.telegram.org", Settings: []Setting{
 		{Name: "token", About: "of the bot", Needed: true, Secret: true}, {Name: "chat", About: "ID of the chat, or @channel", Needed: true}, {Name: "thread", About: "number of the topic in the chat"},
 	}}, at: "https://api.telegram.org", words: plainWords, frame: frameTelegram, open: posting(postTelegram)},
@@ -232,6 +233,14 @@ func (k *kind) checkSettings(s Sink) error {
 	}
 	if len(s.Headers) > 0 && len(k.schemes) > 0 {
 		return invalid.Errorf("headers", "%s sends no HTTP requests", k.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		switch {
+		case !httpguts.ValidHeaderFieldName(name):
+			return invalid.Errorf("headers", "%.80q is not the name of a header", name)
+		case !profile.ValidHeaderValue(string(s.Headers[name])):
+			return invalid.Errorf("headers."+name, "contains a line break or another control character")
+		}
 	}
 	return nil
 }

@@ -23,22 +23,21 @@ import (
 
 // before and after are the texts of the change that is told of.
 func texts(context.Context) ([]byte, []byte, error) {
-	return []byte("Title\nold <!channel> @all\n"), []byte("Title\nnew <!channel> @all ``` & more\n"), nil
+	return []byte("Title\nold <!channel> @all\n"), []byte("Title\nnew <!channel> @all ``` & [log in](http://evil.example)\n"), nil
 }
 
 type values = map[string]profile.Value
 
 // Every chat service gets a body of the shape that it documents.
 func TestChats(t *testing.T) {
-	diff := "@@ -1,2 +1,2 @@\n Title\n-old <!channel> @all\n+new <!channel> @all ``` & more"
+	diff := "@@ -1,2 +1,2 @@\n Title\n-old <!channel> @all\n+new <!channel> @all ``` & [log in](http://evil.example)"
 	summary := `+1 -1 line: <b>"new"</b>`
 	plain := "Page changed\n" + summary + "\nhttp://page.example/?a=1&b=2\n\n" + diff
 	escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
-	quiet := strings.NewReplacer("@", "@\u200b", "<", "<\u200b").Replace
+	quiet := strings.NewReplacer("@", "@\u200b", "<", "<\u200b", "]", "]\u200b").Replace
 	chat := func(bold string, filter func(string) string) string {
 		return bold + "Page" + bold + " changed\n" + filter(summary) + "\n" + filter("http://page.example/?a=1&b=2") + "\n```\n" + strings.ReplaceAll(filter(diff), "```", "'''") + "\n```"
 	}
-	asIs := func(s string) string { return s }
 	tests := []struct {
 		kind     string
 		path     string // of the URL
@@ -49,7 +48,7 @@ func TestChats(t *testing.T) {
 		want     map[string]any
 	}{
 		{kind: "slack", path: "/services/T/B/K", came: "/services/T/B/K", want: map[string]any{"text": chat("*", escaped)}},
-		{kind: "discord", path: "/api/webhooks/1/K", came: "/api/webhooks/1/K", want: map[string]any{"content": chat("**", asIs), "allowed_mentions": map[string]any{"parse": []any{}}}},
+		{kind: "discord", path: "/api/webhooks/1/K", came: "/api/webhooks/1/K", want: map[string]any{"content": chat("**", quiet), "allowed_mentions": map[string]any{"parse": []any{}}}},
 		{kind: "mattermost", path: "/hooks/K", settings: values{"channel": "town"}, came: "/hooks/K", want: map[string]any{"text": chat("**", quiet), "channel": "town"}},
 		{kind: "googlechat", path: "/v1/spaces/S/messages?key=K&token=T", came: "/v1/spaces/S/messages?key=K&token=T", want: map[string]any{"text": chat("*", quiet)}},
 		{kind: "teams", path: "/w", came: "/w", want: map[string]any{"type": "message", "attachments": []any{map[string]any{
@@ -57,7 +56,7 @@ func TestChats(t *testing.T) {
 			"content": map[string]any{
 				"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": []any{
 					map[string]any{"type": "TextBlock", "text": "Page changed", "wrap": true, "weight": "bolder"},
-					map[string]any{"type": "TextBlock", "text": strings.ReplaceAll(strings.TrimPrefix(plain, "Page changed\n"), "\n", "\n\n"), "wrap": true},
+					map[string]any{"type": "TextBlock", "text": strings.ReplaceAll(quiet(strings.TrimPrefix(plain, "Page changed\n")), "\n", "\n\n"), "wrap": true},
 				},
 			},
 		}}}},
@@ -194,7 +193,7 @@ func TestEvents(t *testing.T) {
 	if err := json.Unmarshal(plain.body, &got); err != nil {
 		t.Fatal(err)
 	}
-	if plain.method != "PUT" || plain.header.Get("X-Mine") != "yes" || got["id"] != change().ID() || got["added"] != "new <!channel> @all ``` & more" || got["removed"] != "old <!channel> @all" || !strings.Contains(got["diff"].(string), "@@ -1,2 +1,2 @@") || got["source"] != "page" {
+	if plain.method != "PUT" || plain.header.Get("X-Mine") != "yes" || got["id"] != change().ID() || got["added"] != "new <!channel> @all ``` & [log in](http://evil.example)" || got["removed"] != "old <!channel> @all" || !strings.Contains(got["diff"].(string), "@@ -1,2 +1,2 @@") || got["source"] != "page" {
 		t.Errorf("%s %v has %s", plain.method, plain.header, plain.body)
 	}
 	own := send(sinks.Sink{Kind: "json", Template: `{"what": {{json .Title}}, "tags": {{json .Tags}}}`})
@@ -260,7 +259,7 @@ func TestShorthands(t *testing.T) {
 func TestTemplates(t *testing.T) {
 	tests := []struct{ name, template, want string }{
 		{"fields", `{{.Title}}/{{.Source}}/{{.Seq}}/{{.Number}}/{{.ID}}/{{join "," .Tags}}`, "Page/page/3/4/page.3~k3f9q2xw/news"},
-		{"texts", `{{.Added}}|{{.Removed}}`, "new <!channel> @all ``` & more|old <!channel> @all"},
+		{"texts", `{{.Added}}|{{.Removed}}`, "new <!channel> @all ``` & [log in](http://evil.example)|old <!channel> @all"},
 		{"functions", `{{upper "a"}}{{lower "B"}}{{trim " c "}}{{html "<"}}{{urlquery "a b"}}{{json "q"}}{{truncate 5 "abcdefgh"}}{{replace "a" "b" "aa"}}{{default "d" ""}}{{printf "%03d" 7}}{{contains "b" "abc"}}`,
 			"Abc&lt;a+b\"q\"a\n…bbd007true"},
 		{"dates", `{{date "15:04 MST" "Europe/Berlin" .Before}}`, "13:00 CET"},
@@ -353,6 +352,16 @@ func TestSecrets(t *testing.T) {
 		_, err := sinks.Open(config(with), sinks.Sink{Name: "a", Kind: "json", URL: profile.Value(e.URL), Headers: values{"X": value}, Origin: freshet.FromAPI})
 		if field, _ := invalid.FieldOf(err); field != "headers.X" {
 			t.Errorf("a sink of the API with %s: %v", value, err)
+		}
+	}
+}
+
+// A header cannot end another one, and has a name that can be sent.
+func TestHeadersAreChecked(t *testing.T) {
+	for name, value := range map[string]profile.Value{"X-A": "a\r\nX-Evil: 1", "X-B": "a\x00", "X C": "a", "X:D": "a", "": "a", "X-E\n": "a"} {
+		_, err := sinks.Open(sinks.Config{}, sinks.Sink{Name: "a", Kind: "json", URL: "https://a.example/", Headers: values{name: value}, Origin: freshet.FromFile})
+		if field, _ := invalid.FieldOf(err); !strings.HasPrefix(field, "headers") {
+			t.Errorf("a sink with the header %q: %q is taken: %v", name, value, err)
 		}
 	}
 }

@@ -189,10 +189,10 @@ func date(layout, zone string, t time.Time) (string, error) {
 	return t.In(at).Format(layout), nil
 }
 
-// quiet keeps what a page says from ringing people: a space of no width stands after
-// each @ and <.
+// quiet keeps the text of a page from mentioning people and from becoming a link in Markdown: a
+// space of no width follows each @, < and ].
 func quiet(text string) string {
-	return strings.NewReplacer("@", "@\u200b", "<", "<\u200b").Replace(text)
+	return strings.NewReplacer("@", "@\u200b", "<", "<\u200b", "]", "]\u200b").Replace(text)
 }
 
 // mrkdwn escapes what means something to Slack.
