@@ -117,6 +117,11 @@ func (a *authAPI) refuseLogin(ctx context.Context, c auth.Caller, said client.Lo
 		p.Retry = many.Seconds()
 		return p
 	}
+	if errors.Is(err, auth.ErrOverloaded) {
+		p := rest.NewProblem(http.StatusServiceUnavailable, err.Error())
+		p.Retry = 5
+		return p
+	}
 	if !errors.Is(err, auth.ErrWrong) && !errors.Is(err, auth.ErrUnknown) {
 		return err
 	}

@@ -85,7 +85,7 @@ const (
 type Gate struct {
 	Config
 	users  atomic.Int64 // how many there are
-	hasher chan struct{}
+	hashes hashQueue
 	decoy  string // the hash of no password
 	tries  tries
 
@@ -113,9 +113,16 @@ func New(ctx context.Context, cfg Config) (*Gate, error) {
 	if cfg.Mode == "" {
 		cfg.Mode = Auto
 	}
-	g := &Gate{Config: cfg, hasher: make(chan struct{}, 1), calls: map[*call]struct{}{}}
+	g := &Gate{Config: cfg, calls: map[*call]struct{}{}}
 	g.tries.now = cfg.Now
 	g.decoy = g.Cost.decoy()
+	sessions, err := g.Store.Credentials(ctx, SessionKind)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sessions {
+		g.hashes.welcome(s.From)
+	}
 	return g, g.count(ctx)
 }
 

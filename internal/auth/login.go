@@ -19,8 +19,8 @@ func (g *Gate) Login(ctx context.Context, name, password, from string) (Credenti
 	return g.Issue(ctx, Credential{Kind: SessionKind, User: name, From: from})
 }
 
-// Verify returns the user with a name and a password, or ErrWrong, or a *TooManyError. It
-// takes as long for a name that nobody has.
+// Verify returns the user with a name and a password, or ErrWrong, ErrOverloaded or a
+// *TooManyError. It takes as long for a name that nobody has.
 func (g *Gate) Verify(ctx context.Context, name, password, from string) (User, error) {
 	if err := g.tries.take(name, from); err != nil {
 		return User{}, err
@@ -36,7 +36,8 @@ func (g *Gate) Verify(ctx context.Context, name, password, from string) (User, e
 	}
 	right := false
 	if len(password) <= mostPassword {
-		if failed := g.hashing(ctx, func() { right = matches(hash, password) }); failed != nil {
+		if failed := g.hashes.do(ctx, from, func() { right = matches(hash, password) }); failed != nil {
+			g.tries.back(name, from)
 			return u, failed
 		}
 	}
@@ -44,6 +45,7 @@ func (g *Gate) Verify(ctx context.Context, name, password, from string) (User, e
 		return User{}, ErrWrong
 	}
 	g.tries.back(name, from)
+	g.hashes.welcome(from)
 	return u, nil
 }
 

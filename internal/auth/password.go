@@ -91,24 +91,11 @@ func matches(hash, password string) bool {
 	return subtle.ConstantTimeCompare(got, want) == 1
 }
 
-// hashing has one password hashed at a time: what that takes in memory must not grow with
-// the number of those who knock.
-func (g *Gate) hashing(ctx context.Context, do func()) error {
-	select {
-	case g.hasher <- struct{}{}:
-		defer func() { <-g.hasher }()
-		do()
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // Hash returns the hash of a password that is to be set.
 func (g *Gate) Hash(ctx context.Context, password string) (hash string, err error) {
 	if err := CheckPassword(password); err != nil {
 		return "", err
 	}
-	err = g.hashing(ctx, func() { hash = g.Cost.hash(password) })
+	err = g.hashes.do(ctx, Of(ctx).From, func() { hash = g.Cost.hash(password) })
 	return hash, err
 }

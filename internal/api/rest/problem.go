@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"freshet/client"
+	"freshet/internal/auth"
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
 	"freshet/internal/mask"
@@ -96,7 +97,7 @@ func (s *Server) statusOf(err error) int {
 		return http.StatusPreconditionFailed
 	case errors.Is(err, freshet.ErrGone):
 		return http.StatusGone
-	case errors.Is(err, freshet.ErrBusy), errors.Is(err, freshet.ErrStorage),
+	case errors.Is(err, freshet.ErrBusy), errors.Is(err, freshet.ErrStorage), errors.Is(err, auth.ErrOverloaded),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
 	}
