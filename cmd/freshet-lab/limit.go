@@ -18,7 +18,7 @@ import (
 type limitRun struct {
 	*program
 	labflag.Period
-	labflag.Stakes
+	labflag.Weights
 	budgets, shares labflag.Numbers
 	json            bool
 }
@@ -56,18 +56,18 @@ With one budget and no share, --json prints an object, otherwise a list.`,
 	flags.Var(&l.budgets, "budget", "polls per instant, separated by commas; fractions are allowed")
 	flags.Var(&l.shares, "share", "find the budget for this share of all changes; separate several by commas")
 	l.Period.Register(flags)
-	l.Stakes.Register(flags)
+	l.Weights.Register(flags)
 	cli.JSONFlag(cmd, &l.json)
 	return cmd
 }
 
 // run works limits out, and shows them.
 func (l *limitRun) run(ctx context.Context, file string) error {
-	t, err := labflag.OpenCase(file, &l.Period, &l.Stakes)
+	t, err := labflag.OpenCase(file, &l.Period, &l.Weights)
 	if err != nil {
 		return err
 	}
-	var found []limit.Ceiling
+	var found []limit.Result
 	for _, budget := range l.budgets.List {
 		c, err := limit.Of(ctx, t, budget)
 		if err != nil {
@@ -92,6 +92,6 @@ func (l *limitRun) run(ctx context.Context, file string) error {
 	for _, c := range found {
 		rows.add(lab.FormatNumber(c.Budget), plot.Brief(c.Value), fmt.Sprintf("%.4f", c.Normalized), plot.Brief(c.Reached), lab.Exactness(c.Exact), c.Method)
 	}
-	fmt.Fprintln(l.out, fmt.Sprintf("%s: %s, %d changes in %d instants of %s; life %s, urgency %s", cli.Harmless(t.Name()), cli.Counted(len(t.Grid.Pages()), "page"), t.Grid.Changes(), t.Grid.Instants, units.FormatDuration(l.Instant), t.Stakes.Life, t.Stakes.Urgency))
+	fmt.Fprintln(l.out, fmt.Sprintf("%s: %s, %d changes in %d instants of %s; life %s, urgency %s", cli.Harmless(t.Name()), cli.Counted(len(t.Grid.Pages()), "page"), t.Grid.Changes(), t.Grid.Instants, units.FormatDuration(l.Instant), t.Weights.Life, t.Weights.Urgency))
 	return rows.write(l.out)
 }

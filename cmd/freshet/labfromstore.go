@@ -104,7 +104,7 @@ func (l *labSetting) openRecorded(p *program, cmd *cobra.Command, f *storeFlags)
 	}
 	c, err := kept.Case(lab.Retelling{
 		Dir: dir, Place: f.place.Placement, Period: period, Sources: kept.Sources,
-		Stakes: l.Stakes.On, OwnLife: !cmd.Flags().Changed("life"), OwnUrgency: !cmd.Flags().Changed("urgency"),
+		Weights: l.Weights.On, OwnLife: !cmd.Flags().Changed("life"), OwnUrgency: !cmd.Flags().Changed("urgency"),
 	})
 	return c, cli.WrongField(err)
 }

@@ -120,7 +120,7 @@ func (r *labReplay) run(ctx context.Context, c *lab.Case, policy string, budget 
 		return cli.WrongField(err)
 	}
 	if r.limit {
-		most, err := c.Grid.Limit(budget, c.Stakes)
+		most, err := c.Grid.Limit(budget, c.Weights)
 		if err != nil {
 			return cli.WrongField(err)
 		}

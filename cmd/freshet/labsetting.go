@@ -60,7 +60,7 @@ func (a *ageFlag) Set(v string) error {
 // A labSetting is what the verbs that replay a trace have in common.
 type labSetting struct {
 	labflag.Period
-	labflag.Stakes
+	labflag.Weights
 	labMeasures
 	labConditions
 	estimate estimateFlag
@@ -72,7 +72,7 @@ type labSetting struct {
 
 func (l *labSetting) register(set *pflag.FlagSet) {
 	l.Period.Register(set)
-	l.Stakes.Register(set)
+	l.Weights.Register(set)
 	l.labMeasures.register(set)
 	l.labConditions.register(set)
 	l.estimate.Spec = estimate.Spec{Name: estimate.Forecast}
@@ -108,7 +108,7 @@ index,every=1h each index is polled every hour instead, as far as the budget goe
 
 // openTrace reads a trace.
 func (l *labSetting) openTrace(file string) (*lab.Case, error) {
-	c, err := labflag.OpenCase(file, &l.Period, &l.Stakes)
+	c, err := labflag.OpenCase(file, &l.Period, &l.Weights)
 	if err != nil {
 		return nil, err
 	}

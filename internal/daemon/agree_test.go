@@ -203,7 +203,7 @@ func (sc scene) pollsInLab(t *testing.T, name string, start time.Time) (polls []
 	o := lab.Options{
 		Budget: sc.limits.Budget.Polls, Unseen: true, Evidence: sc.evidence, Edits: sc.edits(start, list),
 		Conditions: lab.Conditions{Continuous: true, Limits: &sc.limits, Latency: latency},
-		Stakes:     lab.Stakes{Adjust: func(page int, s *freshet.Source) { *s = list[page] }},
+		Weights:    lab.Weights{Adjust: func(page int, s *freshet.Source) { *s = list[page] }},
 		Observe:    func(o freshet.Outcome) { polls = append(polls, o) },
 	}
 	if own, ok := p.(interface{ Learner() *learn.Learner }); !ok || own.Learner() != learner {

@@ -93,7 +93,7 @@ func judge(t *testing.T, b *bench, w *synth.Web) (f figures) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scorer := lab.NewScorer(grid, lab.Stakes{}, lab.Measures{Divergence: lab.ChangesBehind})
+	scorer := lab.NewScorer(grid, lab.Weights{}, lab.Measures{Divergence: lab.ChangesBehind})
 	for page, id := range grid.Pages() {
 		for _, at := range polls[id] {
 			scorer.Poll(page, int(at.Sub(start)/grid.Instant)+1)

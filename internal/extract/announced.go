@@ -15,23 +15,23 @@ import (
 // What is read of a text to find out when it says that its page changes next. Whoever
 // writes a page decides how long that takes, so it is bounded.
 const (
-	mostForetold = 128 << 10 // bytes of a text
-	mostHints    = 64        // places at which it may say so
-	foretoldTail = 110       // bytes of it behind such a place
-	foretoldHead = 60        // and before
+	mostAnnounced = 128 << 10 // bytes of a text
+	mostHints     = 64        // places at which it may say so
+	announcedTail = 110       // bytes of it behind such a place
+	announcedHead = 60        // and before
 )
 
-// Foretold returns when a text that was read at a moment says that its page changes next:
+// Announced returns when a text that was read at a moment says that its page changes next:
 // "Next update: 14:00 CET", "updated daily at 06:30", "refreshes every 15 minutes",
 // "auction ends in 3 h", in English, German, French and Spanish. Of several it is the
 // soonest. A time that names no zone is one of the zone that is given; if that is nil it is
 // taken for one of UTC, and says so: then it may have passed there, and lie ahead elsewhere.
 //
 // It is what the text says. Nobody knows whether that is true.
-func Foretold(text []byte, now time.Time, zone *time.Location) (next evidence.Next, ok bool) {
-	text = text[:min(len(text), mostForetold)]
-	f := foreteller{text: text, low: lowered(text), now: now, zone: zone}
-	for _, way := range foretold {
+func Announced(text []byte, now time.Time, zone *time.Location) (next evidence.Next, ok bool) {
+	text = text[:min(len(text), mostAnnounced)]
+	f := announcementReader{text: text, low: lowered(text), now: now, zone: zone}
+	for _, way := range announcements {
 		if found := f.scan(way); found && (!ok || f.next.At.Before(next.At)) {
 			next, ok = f.next, true
 		}
@@ -39,15 +39,15 @@ func Foretold(text []byte, now time.Time, zone *time.Location) (next evidence.Ne
 	return next, ok
 }
 
-// ForetoldBy returns when the next change comes by a value that says so: a date, a time of
+// AnnouncedBy returns when the next change comes by a value that says so: a date, a time of
 // day, or how long it takes.
-func ForetoldBy(value string, now time.Time, zone *time.Location) (next evidence.Next, ok bool) {
-	value = strings.TrimSpace(value[:min(len(value), foretoldTail)])
+func AnnouncedBy(value string, now time.Time, zone *time.Location) (next evidence.Next, ok bool) {
+	value = strings.TrimSpace(value[:min(len(value), announcedTail)])
 	if d, ok := dates.Epoch([]byte(value)); ok {
 		at := d.Time.Truncate(time.Second)
 		return evidence.Next{By: evidence.NextByField, At: at}, at.After(now)
 	}
-	f := foreteller{text: []byte(value), low: lowered([]byte(value)), now: now, zone: zone}
+	f := announcementReader{text: []byte(value), low: lowered([]byte(value)), now: now, zone: zone}
 	if !f.when(0, len(f.low), true) || !f.liesAhead() {
 		return next, false
 	}
@@ -55,8 +55,8 @@ func ForetoldBy(value string, now time.Time, zone *time.Location) (next evidence
 	return f.next, true
 }
 
-// A foreteller looks for such words in a text.
-type foreteller struct {
+// A announcementReader looks for such words in a text.
+type announcementReader struct {
 	text, low []byte // the same, byte for byte, in small letters
 	now       time.Time
 	zone      *time.Location
@@ -67,18 +67,18 @@ type foreteller struct {
 // A way to foretell is words by which a text does so, and how to go on from them.
 type way struct {
 	stems []string
-	read  func(f *foreteller, at, begin, end int) bool
+	read  func(f *announcementReader, at, begin, end int) bool
 }
 
-var foretold = []way{
-	{[]string{"next ", "nächst", "naechst", "prochain", "próxim", "proxim"}, (*foreteller).readNext},
-	{[]string{"will be updated", "will next be updated", "wird aktualisiert", "sera mis", "se actualizará"}, (*foreteller).readWill},
-	{[]string{"ends ", "ends:", "closes ", "endet ", "termine ", "termina ", "finaliza ", "time left", "restzeit", "temps restant", "tiempo restante"}, (*foreteller).readEnds},
-	{[]string{"update", "refresh", "aktualisier", "à jour", "actualis", "actualiz"}, (*foreteller).readEvery},
+var announcements = []way{
+	{[]string{"next ", "nächst", "naechst", "prochain", "próxim", "proxim"}, (*announcementReader).readNext},
+	{[]string{"will be updated", "will next be updated", "wird aktualisiert", "sera mis", "se actualizará"}, (*announcementReader).readWill},
+	{[]string{"ends ", "ends:", "closes ", "endet ", "termine ", "termina ", "finaliza ", "time left", "restzeit", "temps restant", "tiempo restante"}, (*announcementReader).readEnds},
+	{[]string{"update", "refresh", "aktualisier", "à jour", "actualis", "actualiz"}, (*announcementReader).readEvery},
 }
 
 // scan looks for one way to foretell, and reports whether there is one that lies ahead.
-func (f *foreteller) scan(w way) (found bool) {
+func (f *announcementReader) scan(w way) (found bool) {
 	var best evidence.Next
 	for _, stem := range w.stems {
 		for from := 0; f.hints < mostHints; {
@@ -101,7 +101,7 @@ func (f *foreteller) scan(w way) (found bool) {
 }
 
 // liesAhead reports whether what was read lies ahead, in some zone if none is named.
-func (f *foreteller) liesAhead() bool {
+func (f *announcementReader) liesAhead() bool {
 	const westernmost = 12 * time.Hour
 	if f.next.Zoneless {
 		return f.next.At.After(f.now.Add(-westernmost))
@@ -111,12 +111,12 @@ func (f *foreteller) liesAhead() bool {
 
 // around returns the part of the text around a place: of its own line what stands before,
 // and behind it up to two lines, since a value often has one of its own.
-func (f *foreteller) around(at, end int) (from, to int) {
-	from = max(0, at-foretoldHead)
+func (f *announcementReader) around(at, end int) (from, to int) {
+	from = max(0, at-announcedHead)
 	if i := bytes.LastIndexByte(f.low[from:at], '\n'); i >= 0 {
 		from += i + 1
 	}
-	to = min(len(f.low), end+foretoldTail)
+	to = min(len(f.low), end+announcedTail)
 	lines := 0
 	for i := end; i < to; i++ {
 		if f.low[i] == '\n' {
@@ -190,19 +190,19 @@ var weekdays = func() map[string]time.Weekday {
 }()
 
 // readNext reads "next update: 14:00".
-func (f *foreteller) readNext(at, _, end int) bool {
+func (f *announcementReader) readNext(at, _, end int) bool {
 	m := nextThing.FindIndex(f.low[at:end])
 	return m != nil && f.when(at+m[1]-1, end, false)
 }
 
 // readWill reads "will be updated at 14:00".
-func (f *foreteller) readWill(at, _, end int) bool {
+func (f *announcementReader) readWill(at, _, end int) bool {
 	m := willThing.FindIndex(f.low[at:end])
 	return m != nil && f.when(at+m[1]-1, end, false)
 }
 
 // readEnds reads "auction ends in 3 h" and "time left: 2d 4h".
-func (f *foreteller) readEnds(at, begin, end int) bool {
+func (f *announcementReader) readEnds(at, begin, end int) bool {
 	left := bytes.HasPrefix(f.low[at:], []byte("time left")) || !bytes.ContainsAny(f.low[at:min(end, at+9)], " :")
 	for _, stem := range []string{"restzeit", "temps restant", "tiempo restante"} {
 		left = left || bytes.HasPrefix(f.low[at:], []byte(stem))
@@ -217,7 +217,7 @@ func (f *foreteller) readEnds(at, begin, end int) bool {
 }
 
 // readEvery reads "updated daily at 06:30", "every Monday at 9:00" and "every 15 minutes".
-func (f *foreteller) readEvery(at, begin, end int) bool {
+func (f *announcementReader) readEvery(at, begin, end int) bool {
 	if i := bytes.IndexByte(f.low[at:end], '\n'); i >= 0 {
 		end = at + i
 	}
@@ -253,7 +253,7 @@ func (f *foreteller) readEvery(at, begin, end int) bool {
 	return true
 }
 
-// Bounds of what is taken for a foretold time: how far ahead it may lie, and by how much a
+// Bounds of what is taken for the time of an announced change: how far ahead it may lie, and by how much a
 // time of day may have passed without being that of tomorrow.
 const (
 	furthest = 400 * units.Day
@@ -262,7 +262,7 @@ const (
 
 // when reads the moment that stands at the beginning of a part of the text, behind a few
 // other words. A length of time may stand there without a word such as "in" if it is bare.
-func (f *foreteller) when(from, to int, bare bool) bool {
+func (f *announcementReader) when(from, to int, bare bool) bool {
 	low := f.low[from:to]
 	if f.lasts(low, bare) {
 		return true
@@ -316,7 +316,7 @@ func (f *foreteller) when(from, to int, bare bool) bool {
 }
 
 // onDay moves what was read to the next such day of the week.
-func (f *foreteller) onDay(day time.Weekday) {
+func (f *announcementReader) onDay(day time.Weekday) {
 	zone := f.zone
 	if zone == nil {
 		zone = time.UTC
@@ -333,7 +333,7 @@ func (f *foreteller) onDay(day time.Weekday) {
 
 // dayWord returns what day is named in a text: the word for today or tomorrow in English,
 // or a day of the week.
-func (f *foreteller) dayWord(low []byte) (word string, weekday time.Weekday, known bool) {
+func (f *announcementReader) dayWord(low []byte) (word string, weekday time.Weekday, known bool) {
 	for _, m := range dayWord.FindAllSubmatch(low, 12) {
 		switch word := string(m[1]); word {
 		case "today", "heute", "aujourd'hui", "hoy":
@@ -350,7 +350,7 @@ func (f *foreteller) dayWord(low []byte) (word string, weekday time.Weekday, kno
 }
 
 // lasts reads a length of time: "in 2 h 15 min".
-func (f *foreteller) lasts(low []byte, bare bool) bool {
+func (f *announcementReader) lasts(low []byte, bare bool) bool {
 	m := lead.FindSubmatchIndex(low)
 	if m == nil {
 		return false
@@ -377,7 +377,7 @@ func (f *foreteller) lasts(low []byte, bare bool) bool {
 }
 
 // day returns the first date in a text, and where it ends.
-func (f *foreteller) day(low []byte) (day time.Time, end int, ok bool) {
+func (f *announcementReader) day(low []byte) (day time.Time, end int, ok bool) {
 	if !bytes.ContainsAny(low, "0123456789") {
 		return day, 0, false
 	}
@@ -391,7 +391,7 @@ func (f *foreteller) day(low []byte) (day time.Time, end int, ok bool) {
 
 // hour returns the first time of day in a part of the text with its zone, which is nil if
 // none is known, and where it begins.
-func (f *foreteller) hour(from, to int) (hour, minute, second int, zone *time.Location, at int, ok bool) {
+func (f *announcementReader) hour(from, to int) (hour, minute, second int, zone *time.Location, at int, ok bool) {
 	low := f.low[from:to]
 	m := dayHour.FindSubmatchIndex(low)
 	half, end := byte(0), 0
@@ -431,7 +431,7 @@ func (f *foreteller) hour(from, to int) (hour, minute, second int, zone *time.Lo
 }
 
 // zoneAt returns the time zone that is named at a place, or else the one that is known.
-func (f *foreteller) zoneAt(from, to int) *time.Location {
+func (f *announcementReader) zoneAt(from, to int) *time.Location {
 	m := zoneName.FindSubmatch(f.text[from:to])
 	if m == nil {
 		return f.zone

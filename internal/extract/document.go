@@ -149,13 +149,13 @@ func titleOf(root *html.Node) string {
 
 // A glance is what a document says without any step.
 type glance struct {
-	text     []byte
-	title    string
-	modified time.Time
-	dates    []time.Time // of items, the newest first
-	freshFor time.Duration
-	foretold evidence.Announcement
-	items    []freshet.Item
+	text      []byte
+	title     string
+	modified  time.Time
+	dates     []time.Time // of items, the newest first
+	freshFor  time.Duration
+	announced evidence.Announcement
+	items     []freshet.Item
 }
 
 // read returns what the document says as a whole.

@@ -23,33 +23,33 @@ const (
 	maxTitle = 300      // runes
 )
 
-// A Reading is what a response says.
+// A Reading is what a response says. Its JSON is for the children of a Reader.
 type Reading struct {
-	Text  []byte
-	Title string       // of the page or feed, if it has one
-	Kind  reading.Kind // how it was read; never Auto
+	Text  []byte       `json:"-"`
+	Title string       `json:"title,omitempty"` // of the page or feed, if it has one
+	Kind  reading.Kind `json:"kind,omitempty"`  // how it was read; never Auto
 
-	// Modified is the date of the newest item of a feed or of the page on a
-	// sitemap that changed last, zero if there is none. It is what the source says, which may lie in the future.
-	Modified time.Time
+	// Modified is the date of the newest item of a feed or of the page on a sitemap that
+	// changed last, zero if there is none. The source may be wrong: it can lie in the future.
+	Modified time.Time `json:"modified,omitzero"`
 
 	// Dates are when the newest items of a feed came out, the newest first, each moment
-	// once. They are what the source says, too.
-	Dates []time.Time
+	// once. The source may be wrong about them, too.
+	Dates []time.Time `json:"dates,omitempty"`
 
 	// FreshFor is for how long a feed says that it stays as it is, zero if it does
 	// not say.
-	FreshFor time.Duration
+	FreshFor time.Duration `json:"fresh_for,omitempty"`
 
-	// Foretold is when a feed says that it is updated: its schedule, from the moment that
+	// Announced is when a feed says that it is updated: its schedule, from the moment that
 	// it counts from, and its hours and days of rest.
-	Foretold evidence.Announcement
+	Announced evidence.Announcement `json:"foretold,omitzero"`
 
-	Fields  freshet.Fields    // named values, if the recipe asks for any; nil where there is none
-	Missing map[string]string // why there is none
-	Items   []freshet.Item    // of a feed, a table, a list; at most 1,000
+	Fields  freshet.Fields    `json:"fields,omitempty"`  // named values, if the recipe asks for any; nil where there is none
+	Missing map[string]string `json:"missing,omitempty"` // why there is none
+	Items   []freshet.Item    `json:"items,omitempty"`   // of a feed, a table, a list; at most 1,000
 
-	Steps []Trace // what each step made of it, if that was asked for
+	Steps []Trace `json:"steps,omitempty"` // what each step made of it, if that was asked for
 }
 
 // Extract reads the body of resp as r says. It is pure: the same arguments give
@@ -109,7 +109,7 @@ func (p program) finish(rd *Reading, end value) error {
 		if err != nil {
 			return err
 		}
-		rd.Text, rd.Title, rd.Modified, rd.Dates, rd.FreshFor, rd.Foretold = g.text, g.title, g.modified, g.dates, g.freshFor, g.foretold
+		rd.Text, rd.Title, rd.Modified, rd.Dates, rd.FreshFor, rd.Announced = g.text, g.title, g.modified, g.dates, g.freshFor, g.announced
 		if end.title != "" {
 			rd.Title = end.title
 		}
@@ -121,7 +121,7 @@ func (p program) finish(rd *Reading, end value) error {
 		if end.form == textForm || end.form == itemsForm { // a step may have left it in any order
 			text = plainText(text)
 		}
-		rd.Text, rd.Title, rd.Modified, rd.Dates, rd.FreshFor, rd.Foretold = text, end.title, end.modified, end.dates, end.freshFor, end.foretold
+		rd.Text, rd.Title, rd.Modified, rd.Dates, rd.FreshFor, rd.Announced = text, end.title, end.modified, end.dates, end.freshFor, end.announced
 	}
 	if len(rd.Text) > maxText {
 		return fail(FailLimit, "Use a selector to watch only the part you need.", "the text is longer than %d MiB", maxText>>20)

@@ -74,7 +74,7 @@ func readFeed(src []byte, answered time.Time) (g glance, err error) {
 			feed.Items = items
 		}
 	}
-	g.title, g.freshFor, g.foretold = plainTitle(feed.Title), feedTTL(src), feedForetold(src)
+	g.title, g.freshFor, g.announced = plainTitle(feed.Title), feedTTL(src), feedAnnounced(src)
 	for _, item := range feed.Items[:min(len(feed.Items), maxItems)] {
 		block := appendItem(nil, item)
 		if len(g.text) > 0 && len(block) > 0 { // an entry may say nothing
@@ -339,9 +339,9 @@ func periodIn(head []byte) time.Duration {
 	return period
 }
 
-// feedForetold returns when a feed says that it is updated: by a schedule that counts from
+// feedAnnounced returns when a feed says that it is updated: by a schedule that counts from
 // a moment, and not in some hours of the day and on some days of the week.
-func feedForetold(src []byte) (f evidence.Announcement) {
+func feedAnnounced(src []byte) (f evidence.Announcement) {
 	head := headOf(src)
 	const longest = 7 * 24 * time.Hour // months and years have no length
 	if period, base := periodIn(head), baseElement.FindSubmatch(head); base != nil && period >= time.Minute && period <= longest {

@@ -111,7 +111,7 @@ func TestFeedForetells(t *testing.T) {
 	} {
 		body := `<rss version="2.0" xmlns:sy="http://purl.org/rss/1.0/modules/syndication/"><channel><title>f</title>` + c.channel + `<item><title>i</title></item></channel></rss>`
 		rd, err := extract.Extract(reading.Recipe{}, freshet.Response{MediaType: "application/rss+xml", Body: []byte(body)})
-		if diff := cmp.Diff(c.want, rd.Foretold); err != nil || diff != "" {
+		if diff := cmp.Diff(c.want, rd.Announced); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got)\n%s", c.channel, err, diff)
 		}
 	}

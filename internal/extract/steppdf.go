@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -96,7 +97,7 @@ func pdfPage(page pdf.Page, fonts map[string]*pdf.Font) string {
 func pdfLines(pieces []pdf.Text) string {
 	slices.SortStableFunc(pieces, func(a, b pdf.Text) int {
 		if math.Abs(a.Y-b.Y) > lineHeight(a)/2 {
-			return compareFloats(b.Y, a.Y)
+			return cmp.Compare(b.Y, a.Y)
 		}
 		return 0
 	})
@@ -107,7 +108,7 @@ func pdfLines(pieces []pdf.Text) string {
 			j++
 		}
 		line := pieces[i:j]
-		slices.SortStableFunc(line, func(a, b pdf.Text) int { return compareFloats(a.X, b.X) })
+		slices.SortStableFunc(line, func(a, b pdf.Text) int { return cmp.Compare(a.X, b.X) })
 		end := 0.0
 		for k, p := range line {
 			if k > 0 && p.X-end > lineHeight(p)/4 && !strings.HasPrefix(p.S, " ") {
@@ -151,14 +152,4 @@ func lineHeight(p pdf.Text) float64 {
 		return p.FontSize
 	}
 	return 10
-}
-
-func compareFloats(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -13,7 +13,7 @@ func compileText(a argument) (func(value) (value, error), bool, error) {
 	return func(v value) (value, error) {
 		if v.form == documentForm {
 			g, err := v.doc.read()
-			return value{form: textForm, text: g.text, title: g.title, modified: g.modified, dates: g.dates, freshFor: g.freshFor, foretold: g.foretold}, err
+			return value{form: textForm, text: g.text, title: g.title, modified: g.modified, dates: g.dates, freshFor: g.freshFor, announced: g.announced}, err
 		}
 		text, err := v.plain()
 		return textValue(v, text), err

@@ -39,18 +39,18 @@ type value struct {
 	text  []byte // as a page would show it, or as the last step made it
 	items []freshet.Item
 
-	title    string
-	modified time.Time
-	dates    []time.Time
-	freshFor time.Duration
-	foretold evidence.Announcement
-	header   []string // of the columns of items that are rows
-	named    bool     // items whose fields the user named, as the groups of a pattern
-	selected bool     // nodes that were chosen by name, and show even if a page would hide them
+	title     string
+	modified  time.Time
+	dates     []time.Time
+	freshFor  time.Duration
+	announced evidence.Announcement
+	header    []string // of the columns of items that are rows
+	named     bool     // items whose fields the user named, as the groups of a pattern
+	selected  bool     // nodes that were chosen by name, and show even if a page would hide them
 }
 
 func textValue(v value, text []byte) value {
-	return value{form: textForm, text: text, title: v.title, modified: v.modified, dates: v.dates, freshFor: v.freshFor, foretold: v.foretold}
+	return value{form: textForm, text: text, title: v.title, modified: v.modified, dates: v.dates, freshFor: v.freshFor, announced: v.announced}
 }
 
 func (v value) withNodes(nodes []*html.Node) value {

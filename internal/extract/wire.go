@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
@@ -42,31 +41,18 @@ func (q question) response(body []byte) freshet.Response {
 
 // An answer is what a child read. The text follows it.
 type answer struct {
-	Title    string        `json:"title,omitempty"`
-	Kind     reading.Kind  `json:"kind,omitempty"`
-	Modified time.Time     `json:"modified,omitzero"`
-	Dates    []time.Time   `json:"dates,omitempty"`
-	Class    failure.Class `json:"class,omitempty"` // set if it could not be read
-	Err      string        `json:"err,omitempty"`
-	Hint     string        `json:"hint,omitempty"`
-	Field    string        `json:"field,omitempty"` // of a recipe that is wrong
-
-	FreshFor time.Duration         `json:"fresh_for,omitempty"`
-	Foretold evidence.Announcement `json:"foretold,omitzero"`
-	Fields   freshet.Fields        `json:"fields,omitempty"`
-	Missing  map[string]string     `json:"missing,omitempty"`
-	Items    []freshet.Item        `json:"items,omitempty"`
-	Steps    []Trace               `json:"steps,omitempty"`
+	Reading
+	Class failure.Class `json:"class,omitempty"` // set if it could not be read
+	Err   string        `json:"err,omitempty"`
+	Hint  string        `json:"hint,omitempty"`
+	Field string        `json:"field,omitempty"` // of a recipe that is wrong
 }
 
 func answerOf(rd Reading, err error) (answer, []byte) {
 	if err == nil {
-		return answer{
-			Title: rd.Title, Kind: rd.Kind, Modified: rd.Modified, Dates: rd.Dates, FreshFor: rd.FreshFor, Foretold: rd.Foretold,
-			Fields: rd.Fields, Missing: rd.Missing, Items: rd.Items, Steps: rd.Steps,
-		}, rd.Text
+		return answer{Reading: rd}, rd.Text
 	}
-	a := answer{Class: FailParse, Err: err.Error(), Hint: freshet.HintOf(err), Steps: rd.Steps}
+	a := answer{Reading: Reading{Steps: rd.Steps}, Class: FailParse, Err: err.Error(), Hint: freshet.HintOf(err)}
 	if e, ok := errors.AsType[*Error](err); ok {
 		a.Class = e.Class
 	}
@@ -83,14 +69,16 @@ func (a answer) reading(text []byte) (Reading, error) {
 	case a.Class != "":
 		return Reading{Steps: a.Steps}, fail(a.Class, a.Hint, "%s", a.Err)
 	}
-	return Reading{
-		Text: text, Title: a.Title, Kind: a.Kind, Modified: a.Modified, Dates: a.Dates, FreshFor: a.FreshFor, Foretold: a.Foretold,
-		Fields: withLists(a.Fields), Missing: a.Missing, Items: a.itemsWithLists(), Steps: a.Steps,
-	}, nil
+	a.Text = text
+	withLists(a.Fields)
+	for i := range a.Items {
+		withLists(a.Items[i].Fields)
+	}
+	return a.Reading, nil
 }
 
-// withLists returns fields with the types that they had before they were JSON.
-func withLists(f freshet.Fields) freshet.Fields {
+// withLists gives fields the types that they had before they were JSON.
+func withLists(f freshet.Fields) {
 	for name, v := range f {
 		if list, ok := v.([]any); ok {
 			texts := make([]string, len(list))
@@ -100,14 +88,6 @@ func withLists(f freshet.Fields) freshet.Fields {
 			f[name] = texts
 		}
 	}
-	return f
-}
-
-func (a answer) itemsWithLists() []freshet.Item {
-	for i := range a.Items {
-		withLists(a.Items[i].Fields)
-	}
-	return a.Items
 }
 
 func writeMessage(w io.Writer, head any, body []byte) error {

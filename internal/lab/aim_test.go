@@ -36,13 +36,13 @@ func skewed(t *testing.T, pages int, length time.Duration) *lab.Grid {
 	return g
 }
 
-func tryAim(t *testing.T, g *lab.Grid, name string, budget float64, k lab.Stakes) lab.Score {
+func tryAim(t *testing.T, g *lab.Grid, name string, budget float64, k lab.Weights) lab.Score {
 	t.Helper()
 	p, err := policy.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: budget, Sources: len(g.Pages())})
 	if err != nil {
 		t.Fatal(err)
 	}
-	score, err := lab.Replay(t.Context(), g, p, lab.Options{Budget: budget, Stakes: k})
+	score, err := lab.Replay(t.Context(), g, p, lab.Options{Budget: budget, Weights: k})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestAims(t *testing.T) {
 	tier.Slow(t, "it replays many histories")
 	g := skewed(t, 100, 60*24*time.Hour)
 	const budget = 4
-	captures, fresh, age := tryAim(t, g, "auto", budget, lab.Stakes{}), tryAim(t, g, "auto:aim=freshness", budget, lab.Stakes{}), tryAim(t, g, "auto:aim=age", budget, lab.Stakes{})
+	captures, fresh, age := tryAim(t, g, "auto", budget, lab.Weights{}), tryAim(t, g, "auto:aim=freshness", budget, lab.Weights{}), tryAim(t, g, "auto:aim=age", budget, lab.Weights{})
 	t.Logf("captures: %.4f %.4f %.0f; freshness: %.4f %.4f %.0f; age: %.4f %.4f %.0f", captures.Recall, captures.Freshness, captures.AgeSeconds,
 		fresh.Recall, fresh.Freshness, fresh.AgeSeconds, age.Recall, age.Freshness, age.AgeSeconds)
 	if !(captures.Recall > fresh.Recall && captures.Recall > age.Recall) {
@@ -68,7 +68,7 @@ func TestAims(t *testing.T) {
 		t.Error("polls for another aim keep copies younger")
 	}
 	for _, name := range []string{"uniform", "frequency", "freshness", "age"} {
-		other := tryAim(t, g, name, budget, lab.Stakes{})
+		other := tryAim(t, g, name, budget, lab.Weights{})
 		t.Logf("%s: %.4f %.4f %.0f", name, other.Recall, other.Freshness, other.AgeSeconds)
 		if other.Freshness > fresh.Freshness {
 			t.Errorf("%s keeps copies fresh for %.4f of the time, auto for %.4f", name, other.Freshness, fresh.Freshness)
@@ -85,8 +85,8 @@ func TestCapturesKeepCopiesYoung(t *testing.T) {
 	tier.Slow(t, "it replays many histories")
 	g := skewed(t, 200, 60*24*time.Hour)
 	const budget = 4
-	bound, free := tryAim(t, g, "auto", budget, lab.Stakes{}), tryAim(t, g, "auto:oldest=0", budget, lab.Stakes{})
-	tight := tryAim(t, g, "auto:oldest=4", budget, lab.Stakes{})
+	bound, free := tryAim(t, g, "auto", budget, lab.Weights{}), tryAim(t, g, "auto:oldest=0", budget, lab.Weights{})
+	tight := tryAim(t, g, "auto:oldest=4", budget, lab.Weights{})
 	t.Logf("bound: %.4f %.0f; tight: %.4f %.0f; free: %.4f %.0f", bound.Recall, bound.AgeSeconds, tight.Recall, tight.AgeSeconds, free.Recall, free.AgeSeconds)
 	if !(bound.AgeSeconds < 0.9*free.AgeSeconds) || bound.Recall < free.Recall-0.005 {
 		t.Errorf("an age of %.0f s and %.4f captured, without a bound %.0f s and %.4f", bound.AgeSeconds, bound.Recall, free.AgeSeconds, free.Recall)
@@ -101,7 +101,7 @@ func TestAimsOfSources(t *testing.T) {
 			s.Aim = objective.Age
 		}
 	}
-	mixed, plain := tryAim(t, g, "auto", 4, lab.Stakes{Adjust: aimed}), tryAim(t, g, "auto", 4, lab.Stakes{})
+	mixed, plain := tryAim(t, g, "auto", 4, lab.Weights{Adjust: aimed}), tryAim(t, g, "auto", 4, lab.Weights{})
 	half := func(s lab.Score, even bool) (captured int) {
 		for page, p := range s.ByPage {
 			if (page%2 == 0) == even {

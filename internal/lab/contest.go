@@ -89,7 +89,7 @@ func (c *Competition) limit(ctx context.Context, k *Case, budget float64) (Limit
 	if ctx.Err() != nil {
 		return Limit{}, nil // another one has failed
 	}
-	return k.Grid.limit(budget, k.Stakes, c.Rest)
+	return k.Grid.limit(budget, k.Weights, c.Rest)
 }
 
 // try makes a trial. Its progress is told in steps, so that telling costs

@@ -31,7 +31,7 @@ func generated(t *testing.T, kind string) *lab.Case {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lab.NewCase("made/"+kind+".csv.gz", g, lab.Stakes{})
+	return lab.NewCase("made/"+kind+".csv.gz", g, lab.Weights{})
 }
 
 // Trials side by side come out as each does alone, in their places, and none

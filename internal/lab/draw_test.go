@@ -19,9 +19,9 @@ func TestCaptureCurveEndsAtTheScore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := lab.NewCase("x.csv", lab.NewGrid(time.Unix(0, 0).UTC(), time.Minute, 900, changes), lab.Stakes{Life: life})
+		c := lab.NewCase("x.csv", lab.NewGrid(time.Unix(0, 0).UTC(), time.Minute, 900, changes), lab.Weights{Life: life})
 		curve := lab.NewCaptureCurve(c)
-		score, err := lab.Replay(t.Context(), c.Grid, &policy.Uniform{}, lab.Options{Budget: 0.5, Stakes: c.Stakes, Look: curve.Look})
+		score, err := lab.Replay(t.Context(), c.Grid, &policy.Uniform{}, lab.Options{Budget: 0.5, Weights: c.Weights, Look: curve.Look})
 		if err != nil {
 			t.Fatal(err)
 		}

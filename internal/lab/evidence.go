@@ -182,7 +182,7 @@ func (w *world) show(page int, o *freshet.Outcome) {
 		}
 	case Told:
 		if o.Result.Captured() {
-			o.Foretold = w.truth.foretold(page, w.options.Evidence.Entries)
+			o.Foretold = w.truth.announced(page, w.options.Evidence.Entries)
 		}
 	}
 }

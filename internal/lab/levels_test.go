@@ -40,7 +40,7 @@ func slowAndBusy(t *testing.T, others int) *lab.Grid {
 // after the first two days, a day.
 func pollsUnder(t *testing.T, g *lab.Grid, budget float64, limits *sched.Limits, level func(page int) objective.ServiceLevel) []float64 {
 	t.Helper()
-	c := lab.NewCase("levels", g, lab.Stakes{Adjust: func(page int, s *freshet.Source) { s.Level = level(page) }})
+	c := lab.NewCase("levels", g, lab.Weights{Adjust: func(page int, s *freshet.Source) { s.Level = level(page) }})
 	p, err := policy.New("auto", policy.Setting{Start: g.Start, Instant: g.Instant, Polls: budget, Sources: len(g.Pages())})
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func pollsUnder(t *testing.T, g *lab.Grid, budget float64, limits *sched.Limits,
 	polls := make([]float64, len(g.Pages()))
 	const from = 2 * 24 * 60
 	_, err = lab.Replay(t.Context(), g, p, lab.Options{
-		Budget: budget, Stakes: c.Stakes, Conditions: lab.Conditions{Limits: limits},
+		Budget: budget, Weights: c.Weights, Conditions: lab.Conditions{Limits: limits},
 		Look: func(page, instant int, _ bool) {
 			if instant > from {
 				polls[page] += 24 * 60 / float64(g.Instants-from)

@@ -41,10 +41,10 @@ const (
 
 // Limit returns the highest utility that any schedule of so many polls an
 // instant can have: exact where it can be worked out, a proven bound otherwise.
-func (g *Grid) Limit(budget float64, k Stakes) (Limit, error) { return g.limit(budget, k, nil) }
+func (g *Grid) Limit(budget float64, k Weights) (Limit, error) { return g.limit(budget, k, nil) }
 
 // limit is Limit, and calls rest, if there is one, again and again.
-func (g *Grid) limit(budget float64, k Stakes, rest func()) (Limit, error) {
+func (g *Grid) limit(budget float64, k Weights, rest func()) (Limit, error) {
 	if !(budget >= 0) || budget > 1e9 {
 		return Limit{}, invalid.Errorf("budget", "%v is not a number of polls an instant", budget)
 	}
@@ -97,23 +97,23 @@ func (l *Limit) lower(bound float64, method string) {
 	l.Exact = l.Value-l.Reached <= 1e-12*l.Value
 }
 
-// A board is a grid with the stakes of each page laid out for computing.
+// A board is a grid with the weights of each page laid out for computing.
 type board struct {
-	grid   *Grid
-	stakes ledger
-	curves []curve // by page, or one for all
-	rest   func()  // called now and then
+	grid    *Grid
+	weights pageWeights
+	curves  []curve // by page, or one for all
+	rest    func()  // called now and then
 }
 
 // A curve is an urgency as a table of worths after 0, 1, 2 ... instants, as far
 // as they are above zero.
 type curve []float64
 
-func newBoard(g *Grid, k Stakes) *board {
-	b := &board{grid: g, stakes: k.ledger(g), rest: func() {}}
+func newBoard(g *Grid, k Weights) *board {
+	b := &board{grid: g, weights: k.onPages(g), rest: func() {}}
 	known := map[string]curve{}
-	for i := range b.stakes {
-		s := &b.stakes[i]
+	for i := range b.weights {
+		s := &b.weights[i]
 		if s.life == (objective.Span{Kind: objective.VisibleLast, N: 1}) {
 			s.life = objective.Span{} // the same by another name
 		}
@@ -138,18 +138,18 @@ func tabulate(u objective.Decay, instants int) curve {
 	return c
 }
 
-// page returns the stake and the curve of a page.
-func (b *board) page(page int) (*stake, curve) {
-	if len(b.stakes) == 1 {
+// page returns the weight and the curve of a page.
+func (b *board) page(page int) (*pageWeight, curve) {
+	if len(b.weights) == 1 {
 		page = 0
 	}
-	return &b.stakes[page], b.curves[page]
+	return &b.weights[page], b.curves[page]
 }
 
 // every reports whether something is so of all pages.
-func (b *board) every(is func(*stake, curve) bool) bool {
-	for i := range b.stakes {
-		if !is(&b.stakes[i], b.curves[i]) {
+func (b *board) every(is func(*pageWeight, curve) bool) bool {
+	for i := range b.weights {
+		if !is(&b.weights[i], b.curves[i]) {
 			return false
 		}
 	}
@@ -159,24 +159,24 @@ func (b *board) every(is func(*stake, curve) bool) bool {
 // immediate reports whether changes are worth something in their own instant
 // alone.
 func (b *board) immediate() bool {
-	return b.every(func(s *stake, c curve) bool {
+	return b.every(func(s *pageWeight, c curve) bool {
 		return len(c) == 1 || s.life == objective.Span{Kind: objective.VisibleFor}
 	})
 }
 
 // replacing reports whether every change replaces the one before.
 func (b *board) replacing() bool {
-	return b.every(func(s *stake, _ curve) bool { return s.life.Kind == objective.VisibleUntilNext })
+	return b.every(func(s *pageWeight, _ curve) bool { return s.life.Kind == objective.VisibleUntilNext })
 }
 
 // lasting reports whether all changes stay.
 func (b *board) lasting() bool {
-	return b.every(func(s *stake, _ curve) bool { return s.life.Kind == objective.VisibleForever })
+	return b.every(func(s *pageWeight, _ curve) bool { return s.life.Kind == objective.VisibleForever })
 }
 
 // uniform reports whether late is as good as early.
 func (b *board) uniform() bool {
-	return b.every(func(_ *stake, c curve) bool { return c[len(c)-1] == 1 && len(c) >= b.grid.Instants })
+	return b.every(func(_ *pageWeight, c curve) bool { return c[len(c)-1] == 1 && len(c) >= b.grid.Instants })
 }
 
 // total returns the weight of all changes.

@@ -24,7 +24,7 @@ func (b *board) greedy(budget float64) (sum float64, asks []float64) {
 	var open []int32                               // pages with something to gain
 	isOpen := make([]bool, len(g.pages))
 	bids := auction{}
-	purse, work := 0.0, 0
+	tokens, work := 0.0, 0
 	for at := 1; at <= g.Instants && work < effort; at++ {
 		b.rest()
 		for _, page := range born.at(at) {
@@ -34,8 +34,8 @@ func (b *board) greedy(budget float64) (sum float64, asks []float64) {
 				open = append(open, page)
 			}
 		}
-		purse = allowance(purse, budget)
-		bids.open(int(math.Floor(purse + 1e-9)))
+		tokens = allowance(tokens, budget)
+		bids.open(int(math.Floor(tokens + 1e-9)))
 		kept := open[:0]
 		for _, page := range open {
 			gain := b.gain(int(page), unseen[page], upto[page], at, &work)
@@ -50,7 +50,7 @@ func (b *board) greedy(budget float64) (sum float64, asks []float64) {
 			sum += x.gain
 			unseen[x.page] = upto[x.page]
 		}
-		purse -= float64(len(bids.won))
+		tokens -= float64(len(bids.won))
 	}
 	return sum, asks
 }

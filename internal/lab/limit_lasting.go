@@ -102,7 +102,7 @@ func cheapest(when []int32, prices []float64) {
 // waiting returns the most that a page gains when changes stay and late is as
 // good as early: one poll then captures all changes that it comes after, and
 // happens at the cheapest such instant.
-func waiting(changes []int32, s *stake, prices, demand []float64, when []int32, work *int) float64 {
+func waiting(changes []int32, s *pageWeight, prices, demand []float64, when []int32, work *int) float64 {
 	best, at := 0.0, int32(0)
 	for i, k := range changes {
 		if gain := s.weight*float64(i+1) - prices[when[k]]; gain > best {

@@ -59,10 +59,10 @@ func newModel(instants int, pages []Gains) *model {
 func (m *model) greedy(budget float64) (sum float64, asks []float64) {
 	asks = make([]float64, m.instants+1)
 	last := make([]int, len(m.gain))
-	bids, purse := auction{}, 0.0
+	bids, tokens := auction{}, 0.0
 	for at := 1; at <= m.instants; at++ {
-		purse = allowance(purse, budget)
-		bids.open(int(math.Floor(purse + 1e-9)))
+		tokens = allowance(tokens, budget)
+		bids.open(int(math.Floor(tokens + 1e-9)))
 		for page, gain := range m.gain {
 			if g := gain[last[page]*(m.instants+1)+at]; g > 0 {
 				bids.offer(bid{int32(page), g})
@@ -73,7 +73,7 @@ func (m *model) greedy(budget float64) (sum float64, asks []float64) {
 			last[x.page] = at
 		}
 		asks[at] = bids.lost
-		purse -= float64(len(bids.won))
+		tokens -= float64(len(bids.won))
 	}
 	return sum, asks
 }

@@ -36,7 +36,7 @@ func (b *board) priced(budget, reached float64, asks []float64) float64 {
 
 // apart returns the most that a page gains at these prices when every change
 // replaces the one before. Each is then captured by a poll of its own.
-func apart(changes []int32, s *stake, c curve, prices, demand []float64, work *int) (sum float64) {
+func apart(changes []int32, s *pageWeight, c curve, prices, demand []float64, work *int) (sum float64) {
 	for i, at := range changes {
 		end := len(prices)
 		if i+1 < len(changes) {
@@ -73,7 +73,7 @@ type path struct {
 }
 
 // best returns the most that a page gains at these prices.
-func (p *path) best(changes []int32, s *stake, c curve, prices, demand []float64, work *int) float64 {
+func (p *path) best(changes []int32, s *pageWeight, c curve, prices, demand []float64, work *int) float64 {
 	p.reset(len(changes))
 	top := 0
 	for seen := 1; seen <= len(changes); seen++ {
@@ -122,7 +122,7 @@ func (p *path) reset(changes int) {
 
 // extend tries a poll at instant j, at which seen changes have happened, after
 // every poll that could have come before it.
-func (p *path) extend(changes []int32, seen, j int, s *stake, c curve, price float64, work *int) {
+func (p *path) extend(changes []int32, seen, j int, s *pageWeight, c curve, price float64, work *int) {
 	captured := 0.0
 	for before := seen; before > 0; before-- {
 		*work += 4

@@ -38,7 +38,7 @@ func (m *market) bound(prices, slope []float64, work *int) float64 {
 // slope[j] how many of them are at instant j.
 //
 // What an instant brings of a fractional budget can be kept for as many
-// instants as it takes to fill the purse anew, and is best spent at the dearest
+// instants as it takes to fill the token bucket, and is best spent at the dearest
 // of them.
 func (m *market) supply(prices, slope []float64) (cost float64) {
 	keep := 0

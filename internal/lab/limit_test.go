@@ -18,8 +18,8 @@ var (
 	urgencies = []string{"uniform", "exp:0.5", "exp:0", "window:0", "window:2", "poly:1", "chordal:3", "polyexp:1,0.5", "table:1,0.4"}
 )
 
-func parsed(t interface{ Fatal(...any) }, life, urgency string) lab.Stakes {
-	var k lab.Stakes
+func parsed(t interface{ Fatal(...any) }, life, urgency string) lab.Weights {
+	var k lab.Weights
 	var err error
 	if k.Life, err = objective.ParseVisibilityIn(time.Minute, life); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func ExampleGrid_Limit() {
 			fmt.Println(err)
 			return
 		}
-		limit, err := grid.Limit(1, lab.Stakes{Urgency: u})
+		limit, err := grid.Limit(1, lab.Weights{Urgency: u})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -53,16 +53,16 @@ func ExampleGrid_Limit() {
 
 // A tiny is an instance on which every schedule can be tried.
 type tiny struct {
-	grid   *lab.Grid
-	stakes lab.Stakes
-	budget float64
+	grid    *lab.Grid
+	weights lab.Weights
+	budget  float64
 }
 
 func drawTiny(t *rapid.T, budgets []float64) tiny {
 	n := rapid.IntRange(1, 5).Draw(t, "instants")
 	changes := make([][]int, rapid.IntRange(1, 3).Draw(t, "pages"))
 	weights := make([]float64, len(changes))
-	kinds := make([]lab.Stakes, len(changes))
+	kinds := make([]lab.Weights, len(changes))
 	one := parsed(t, rapid.SampledFrom(lives).Draw(t, "life"), rapid.SampledFrom(urgencies).Draw(t, "urgency"))
 	equal, mixed := rapid.Bool().Draw(t, "equal"), rapid.IntRange(0, 4).Draw(t, "mixed") == 0
 	for i := range changes {
@@ -87,10 +87,10 @@ func drawTiny(t *rapid.T, budgets []float64) tiny {
 func (x tiny) optimum() (best float64) {
 	pages := len(x.grid.Pages())
 	var polls [][2]int
-	var try func(at int, purse float64)
-	try = func(at int, purse float64) {
+	var try func(at int, tokens float64)
+	try = func(at int, tokens float64) {
 		if at > x.grid.Instants {
-			s := lab.NewScorer(x.grid, x.stakes, lab.Measures{})
+			s := lab.NewScorer(x.grid, x.weights, lab.Measures{})
 			for _, p := range polls {
 				s.Poll(p[0], p[1])
 			}
@@ -98,9 +98,9 @@ func (x tiny) optimum() (best float64) {
 			return
 		}
 		if x.budget == math.Trunc(x.budget) {
-			purse = 0
+			tokens = 0
 		}
-		purse = min(purse, max(1, x.budget)) + x.budget
+		tokens = min(tokens, max(1, x.budget)) + x.budget
 		for set := range 1 << pages {
 			n := 0
 			for page := range pages {
@@ -109,8 +109,8 @@ func (x tiny) optimum() (best float64) {
 					n++
 				}
 			}
-			if float64(n) <= purse+1e-9 {
-				try(at+1, purse-float64(n))
+			if float64(n) <= tokens+1e-9 {
+				try(at+1, tokens-float64(n))
 			}
 			polls = polls[:len(polls)-n]
 		}
@@ -127,7 +127,7 @@ func TestLimitAgainstEverySchedule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := drawTiny(t, []float64{1, 2, 1, .5, .4, 1.5})
 		want := x.optimum()
-		got, err := x.grid.Limit(x.budget, x.stakes)
+		got, err := x.grid.Limit(x.budget, x.weights)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +183,7 @@ func TestLimitMethods(t *testing.T) {
 			t.Errorf("%s with %s: by %s, exact %v, want by %s and exact", tt.life, tt.urgency, l.Method, l.Exact, tt.want)
 		}
 	}
-	if _, err := g.Limit(math.NaN(), lab.Stakes{}); err == nil {
+	if _, err := g.Limit(math.NaN(), lab.Weights{}); err == nil {
 		t.Error("a budget that is no number is taken")
 	}
 	if l, err := g.Limit(0, parsed(t, "append", "poly:1")); err != nil || l.Value != 0 || !l.Exact {

@@ -63,7 +63,7 @@ func (c worked) near(t *testing.T, what string, got, want float64) {
 }
 
 // scored polls the one page of a grid and returns the score.
-func scored(changes, polls []int, instants int, k lab.Stakes, m lab.Measures) lab.Score {
+func scored(changes, polls []int, instants int, k lab.Weights, m lab.Measures) lab.Score {
 	s := lab.NewScorer(lab.NewGrid(start, time.Second, instants, [][]int{changes}), k, m)
 	for _, j := range polls {
 		s.Poll(0, j)
@@ -93,7 +93,7 @@ func TestOracleRecall(t *testing.T) {
 					polls[i]--
 				}
 			}
-			return scored(in.Updates, polls, 300, lab.Stakes{}, lab.Measures{}).Recall
+			return scored(in.Updates, polls, 300, lab.Weights{}, lab.Measures{}).Recall
 		}
 		switch {
 		case in.Pairs != nil:
@@ -109,7 +109,7 @@ func TestOracleRecall(t *testing.T) {
 						polls = append(polls, 2*j)
 					}
 				}
-				c.near(t, "recall", scored(changes, polls, 100, lab.Stakes{}, lab.Measures{}).Recall, list[i])
+				c.near(t, "recall", scored(changes, polls, 100, lab.Weights{}, lab.Measures{}).Recall, list[i])
 			}
 		case in.Polls != nil:
 			var one float64
@@ -134,8 +134,8 @@ func TestOracleFreshnessAndAge(t *testing.T) {
 			Captured          []int
 		}
 		c.read(t, &in, &want)
-		first := scored(in.Updates, in.Polls, in.Window[1], lab.Stakes{}, lab.Measures{})
-		last := scored(in.Updates, in.Polls, in.Window[1], lab.Stakes{}, lab.Measures{Age: lab.AgeLast})
+		first := scored(in.Updates, in.Polls, in.Window[1], lab.Weights{}, lab.Measures{})
+		last := scored(in.Updates, in.Polls, in.Window[1], lab.Weights{}, lab.Measures{Age: lab.AgeLast})
 		c.near(t, "freshness", first.Freshness, want.Freshness)
 		c.near(t, "age from the first change", first.AgeSeconds, want.AgeFirst)
 		c.near(t, "age from the last change", last.AgeSeconds, want.AgeLast)
@@ -166,7 +166,7 @@ func TestOracleTraceEvaluation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := scored(in.Changes, in.Polls, in.N, lab.Stakes{Life: l, Urgency: u}, lab.Measures{})
+			got := scored(in.Changes, in.Polls, in.N, lab.Weights{Life: l, Urgency: u}, lab.Measures{})
 			c.near(t, name+" utility", got.Utility, want.Utility)
 			c.near(t, name+" normalised utility", got.UtilityNormalized, want.Normalised)
 			c.near(t, name+" captured", float64(got.Captured), want.Captured)
@@ -176,8 +176,8 @@ func TestOracleTraceEvaluation(t *testing.T) {
 }
 
 // weighing gives the pages weights.
-func weighing(weights []float64) lab.Stakes {
-	return lab.Stakes{Adjust: func(page int, s *freshet.Source) { s.Weight = weights[page] }}
+func weighing(weights []float64) lab.Weights {
+	return lab.Weights{Adjust: func(page int, s *freshet.Source) { s.Weight = weights[page] }}
 }
 
 func TestOracleWeightedChangeRatio(t *testing.T) {
@@ -248,15 +248,15 @@ func TestOracleDivergence(t *testing.T) {
 			polls = append(polls, int(p[0]))
 		}
 		apart := func(_, held, current int) float64 { return math.Abs(in.Source[held][1] - in.Source[current][1]) }
-		got := scored(changes, polls, in.Window[1], lab.Stakes{}, lab.Measures{Divergence: apart})
+		got := scored(changes, polls, in.Window[1], lab.Weights{}, lab.Measures{Divergence: apart})
 		c.near(t, "divergence", got.Divergence, want.Average)
 	}
 }
 
 // stakesOf reads a life and an urgency as the cases write them.
-func stakesOf(t *testing.T, life, urgency string) lab.Stakes {
+func stakesOf(t *testing.T, life, urgency string) lab.Weights {
 	t.Helper()
-	var k lab.Stakes
+	var k lab.Weights
 	words := strings.NewReplacer("(", ":", ")", "", "time_window", "window", "change_window", "last", "exponential", "exp", "sliding", "window")
 	var err error
 	if k.Life, err = objective.ParseVisibilityIn(time.Minute, words.Replace(life)); err != nil {
@@ -302,7 +302,7 @@ func TestOracleClairvoyant(t *testing.T) {
 }
 
 // phi returns the gains of a page by the definition.
-func phi(pi []float64, w float64, k lab.Stakes) lab.Gains {
+func phi(pi []float64, w float64, k lab.Weights) lab.Gains {
 	span, urgency := k.Life.In(time.Minute), k.Urgency.In(time.Minute)
 	return func(at, j int) float64 {
 		life := 1.0

@@ -51,7 +51,7 @@ func TestEveryPolicy(t *testing.T) {
 				if diff := cmp.Diff(scores[0], scores[1]); diff != "" {
 					t.Errorf("two runs differ:\n%s", diff)
 				}
-				limit, err := g.Limit(budget, lab.Stakes{})
+				limit, err := g.Limit(budget, lab.Weights{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -68,11 +68,11 @@ func TestEveryPolicy(t *testing.T) {
 func TestWICAgainstTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := drawTiny(t, []float64{1, 2})
-		score, err := lab.Replay(t.Context(), x.grid, exactWIC(x.grid), lab.Options{Budget: x.budget, Stakes: x.stakes})
+		score, err := lab.Replay(t.Context(), x.grid, exactWIC(x.grid), lab.Options{Budget: x.budget, Weights: x.weights})
 		if err != nil {
 			t.Fatal(err)
 		}
-		limit, err := x.grid.Limit(x.budget, x.stakes)
+		limit, err := x.grid.Limit(x.budget, x.weights)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func honesty(t *testing.T, file string, r results.Recording) *lab.CalibrationFig
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := lab.NewCase(file, g, lab.Stakes{})
+	c := lab.NewCase(file, g, lab.Weights{})
 	terms := lab.Terms{Estimate: estimate.Spec{Name: "poisson"}, Seed: 1}
 	at, err := terms.Setting("auto", g, r.Budget)
 	if err != nil {

@@ -35,7 +35,7 @@ func TestRealTraces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			limit, err := g.Limit(2, lab.Stakes{})
+			limit, err := g.Limit(2, lab.Weights{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,22 +25,22 @@ type Retelling struct {
 	Period  Period
 	Sources map[freshet.SourceID]freshet.Source // as they were named
 
-	// Stakes are taken for weights, and for what is not a source's own.
-	Stakes              func(*Grid) (Stakes, error)
+	// Weights are taken for weights, and for what is not a source's own.
+	Weights             func(*Grid) (Weights, error)
 	OwnLife, OwnUrgency bool
 }
 
-// Case lays what was recorded on a grid, with the sources' own stakes.
+// Case lays what was recorded on a grid, with the sources' own weights.
 func (r *Recorded) Case(t Retelling) (*Case, error) {
 	g, err := r.History.Quantise(t.Period)
 	if err != nil {
 		return nil, err
 	}
-	k, err := t.Stakes(g)
+	k, err := t.Weights(g)
 	if err != nil {
 		return nil, err
 	}
-	c := NewCase(t.Dir, g, ownStakes(g, t.Sources, k, t.OwnLife, t.OwnUrgency))
+	c := NewCase(t.Dir, g, ownWeights(g, t.Sources, k, t.OwnLife, t.OwnUrgency))
 	c.Recorded = &RecordedCase{
 		Recorded: r, Budget: float64(r.Spent(g)) / float64(g.Instants),
 		Came: r.Came(g), Left: r.Left(g), place: t.Place, ownLife: t.OwnLife, ownUrgency: t.OwnUrgency,
@@ -49,7 +49,7 @@ func (r *Recorded) Case(t Retelling) (*Case, error) {
 		return nil, freshet.WithHint(fmt.Errorf("no source was polled twice between %s and %s",
 			g.Start.Format(time.RFC3339), g.Time(g.Instants).Format(time.RFC3339)), "use a longer part of the recording")
 	}
-	c.Recorded.Score = r.Own(g, c.Stakes, Measures{})
+	c.Recorded.Score = r.Own(g, c.Weights, Measures{})
 	return c, nil
 }
 

@@ -63,7 +63,7 @@ func (g *Grid) instantOf(ns int64) int { return g.InstantOf(time.Unix(0, ns)) }
 // Own scores the polls that were really made, on a grid that the history was
 // laid on: what the daemon itself did, by the same measure as a replay. It finds
 // all that was recorded, because only what it found was.
-func (r *Recorded) Own(g *Grid, k Stakes, m Measures) Score {
+func (r *Recorded) Own(g *Grid, k Weights, m Measures) Score {
 	s := NewScorer(g, k, m)
 	for l := range r.looks.all() {
 		if j := g.instantOf(l.at); !l.failed && j >= 1 && j <= g.Instants {

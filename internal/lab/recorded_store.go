@@ -57,7 +57,7 @@ func (l *Log) Read(ctx context.Context, sources iter.Seq2[StoredSource, error], 
 func (s *Stored) OwnCase(name string, place Placement, most int) (*Case, error) {
 	return s.Case(Retelling{
 		Dir: name, Place: place, Period: s.Period(s.instantFor(int64(most))), Sources: s.Sources, OwnLife: true, OwnUrgency: true,
-		Stakes: func(*Grid) (Stakes, error) { return Stakes{}, nil },
+		Weights: func(*Grid) (Weights, error) { return Weights{}, nil },
 	})
 }
 

@@ -223,7 +223,7 @@ func TestRecordedHistoryIsTheTrueOneUpToTheGap(t *testing.T) {
 		}
 		// On a grid a poll sees also what came later in its instant, which can
 		// cover what it saw; where nothing is covered it finds all.
-		if own := r.Own(g, lab.Stakes{Life: objective.Visibility{Kind: objective.VisibleForever}}, lab.Measures{}); own.Captured != own.Changes {
+		if own := r.Own(g, lab.Weights{Life: objective.Visibility{Kind: objective.VisibleForever}}, lab.Measures{}); own.Captured != own.Changes {
 			t.Fatalf("the polls that were made captured %d of the %d changes that they recorded", own.Captured, own.Changes)
 		}
 	})

@@ -19,7 +19,7 @@ type Options struct {
 	// what is left over is carried, up to one instant's worth (at least one poll).
 	Budget float64
 
-	Stakes
+	Weights
 	Measures
 
 	// Evidence is how much of the truth a poll shows. It changes what a policy
@@ -144,7 +144,7 @@ func (w *world) showDates(s *sched.Scheduler) {
 // source returns the source that stands for a page. Where there are indexes all have a
 // URL, which is what they are known to an index by.
 func (o *Options) source(g *Grid, page int) freshet.Source {
-	s := o.Stakes.source(g, page)
+	s := o.Weights.source(g, page)
 	if s.URL == "" && o.Evidence.Kind == Index {
 		s.URL = "https://" + noHost + "/" + url.PathEscape(string(s.ID))
 	}

@@ -25,7 +25,7 @@ type Measures struct {
 type Scorer struct {
 	grid     *Grid
 	moments  []float64 // in continuous time, when each change happened, in instants; nil on a grid
-	stakes   ledger
+	weights  pageWeights
 	measures Measures
 	score    Score
 
@@ -37,8 +37,8 @@ type Scorer struct {
 }
 
 // NewScorer returns a Scorer that has seen no poll.
-func NewScorer(g *Grid, k Stakes, m Measures) *Scorer {
-	s := &Scorer{grid: g, stakes: k.ledger(g), measures: m, next: make([]int, len(g.pages)), last: make([]int, len(g.pages)), seen: make([]int, len(g.pages))}
+func NewScorer(g *Grid, k Weights, m Measures) *Scorer {
+	s := &Scorer{grid: g, weights: k.onPages(g), measures: m, next: make([]int, len(g.pages)), last: make([]int, len(g.pages)), seen: make([]int, len(g.pages))}
 	copy(s.next, g.first)
 	s.score = Score{Pages: len(g.pages), Instants: g.Instants, Changes: g.Changes()}
 	return s
@@ -46,7 +46,7 @@ func NewScorer(g *Grid, k Stakes, m Measures) *Scorer {
 
 // newContinuousScorer returns a Scorer of polls at any time. Of the changes of a
 // page in one instant, which count as one, the first is the one that counts.
-func newContinuousScorer(g *Grid, times *History, k Stakes, m Measures) *Scorer {
+func newContinuousScorer(g *Grid, times *History, k Weights, m Measures) *Scorer {
 	s := NewScorer(g, k, m)
 	s.moments = g.moments(times)
 	return s
@@ -67,7 +67,7 @@ func (s *Scorer) Poll(page, instant int) bool { return s.poll(page, float64(inst
 
 // poll counts a poll at a moment in an instant.
 func (s *Scorer) poll(page int, moment float64, instant int) bool {
-	k := s.stakes.of(page)
+	k := s.weights.of(page)
 	s.score.Polls++
 	s.truth.Polls++
 	s.weighted.Polls += k.weight
@@ -104,7 +104,7 @@ func (s *Scorer) index(seen bool) {
 }
 
 // capture counts those of the unseen changes from:to that are still there.
-func (s *Scorer) capture(page int, k *stake, from, to int, moment float64) {
+func (s *Scorer) capture(page int, k *pageWeight, from, to int, moment float64) {
 	for after := range to - from {
 		delay := int(moment - s.when(to-1-after))
 		if !k.life.Lasts(delay, after) {
@@ -153,7 +153,7 @@ func (s *Scorer) Score() Score {
 	total, weights := 0.0, 0.0
 	var fairness outlook.Fairness
 	for page := range s.grid.pages {
-		k := s.stakes.of(page)
+		k := s.weights.of(page)
 		begin, end := s.grid.first[page], s.grid.first[page+1]
 		weights += k.weight
 		total += k.weight * float64(end-begin)
@@ -202,7 +202,7 @@ func (s *Scorer) State(instant int) State {
 	var st State
 	weights := 0.0
 	for page := range s.grid.pages {
-		w := s.stakes.of(page).weight
+		w := s.weights.of(page).weight
 		weights += w
 		age, stale := s.age(page, instant)
 		if !stale {

@@ -105,7 +105,7 @@ func TestScoresAgreeWithTheTruth(t *testing.T) {
 				script.polls[j] = pages
 			}
 			var err error
-			got[i], err = lab.Replay(t.Context(), g, script, lab.Options{Budget: 10, Stakes: k, Measures: lab.Measures{Age: age}})
+			got[i], err = lab.Replay(t.Context(), g, script, lab.Options{Budget: 10, Weights: k, Measures: lab.Measures{Age: age}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,7 +142,7 @@ func TestScoresAgreeWithTheTruth(t *testing.T) {
 
 func TestFairness(t *testing.T) {
 	g := lab.NewGrid(start, 1, 5, [][]int{{1}, {2}, {3, 4}, {}})
-	s := lab.NewScorer(g, lab.Stakes{}, lab.Measures{})
+	s := lab.NewScorer(g, lab.Weights{}, lab.Measures{})
 	s.Poll(0, 5)
 	s.Poll(3, 5)
 	if f := s.Score().Fairness; math.Abs(f-1.0/3) > 1e-12 {
@@ -154,7 +154,7 @@ func TestFairness(t *testing.T) {
 // several changes of one page counts once.
 func TestChangeRatioCountsPages(t *testing.T) {
 	g := lab.NewGrid(start, time.Minute, 10, [][]int{{1, 2, 3}, {2}})
-	s := lab.NewScorer(g, lab.Stakes{Life: objective.Visibility{Kind: objective.VisibleForever}}, lab.Measures{})
+	s := lab.NewScorer(g, lab.Weights{Life: objective.Visibility{Kind: objective.VisibleForever}}, lab.Measures{})
 	s.Poll(0, 4)
 	s.Poll(1, 1)
 	s.Poll(1, 5)
@@ -170,7 +170,7 @@ func TestChangeRatioCountsPages(t *testing.T) {
 func TestWeightedChangeRatio(t *testing.T) {
 	g := lab.NewGrid(start, time.Minute, 10, [][]int{{1, 5}, {2}, {9}})
 	weights := []float64{5, 3, 2}
-	s := lab.NewScorer(g, lab.Stakes{Adjust: func(page int, x *freshet.Source) { x.Weight = weights[page] }}, lab.Measures{})
+	s := lab.NewScorer(g, lab.Weights{Adjust: func(page int, x *freshet.Source) { x.Weight = weights[page] }}, lab.Measures{})
 	for _, p := range [][2]int{{0, 1}, {0, 3}, {0, 6}, {1, 1}, {1, 4}, {2, 5}} {
 		s.Poll(p[0], p[1])
 	}
@@ -201,7 +201,7 @@ func TestDivergenceOfValues(t *testing.T) {
 		of   func(page, held, current int) float64
 		want float64
 	}{{"values", values, (3*1 + 2*4) / 10.0}, {"changes", lab.ChangesBehind, (1 + 4) / 10.0}} {
-		s := lab.NewScorer(g, lab.Stakes{}, lab.Measures{Divergence: tt.of})
+		s := lab.NewScorer(g, lab.Weights{}, lab.Measures{Divergence: tt.of})
 		s.Poll(0, 5)
 		if got := s.Score().Divergence; math.Abs(got-tt.want) > 1e-12 {
 			t.Errorf("divergence by %s is %v, want %v", tt.name, got, tt.want)

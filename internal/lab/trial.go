@@ -72,7 +72,7 @@ type Terms struct {
 func newTrial(c *Case, policy string, budget float64) Trial {
 	t := Trial{
 		Trace: c.Trace, Policy: policy, Budget: budget,
-		Life: c.Stakes.Life.String(), Urgency: c.Stakes.Urgency.String(),
+		Life: c.Weights.Life.String(), Urgency: c.Weights.Urgency.String(),
 		Start: c.Grid.Start.Format(time.RFC3339), End: c.Grid.Time(c.Grid.Instants).Format(time.RFC3339),
 		Instant: c.Grid.Instant.Seconds(),
 	}
@@ -82,7 +82,7 @@ func newTrial(c *Case, policy string, budget float64) Trial {
 	return t
 }
 
-// Try replays a case under a policy. Budget, stakes, measures, evidence and conditions
+// Try replays a case under a policy. Budget, weights, measures, evidence and conditions
 // of the options are set here.
 func (t Terms) Try(ctx context.Context, c *Case, name string, budget float64, o Options) (Trial, error) {
 	r := newTrial(c, name, budget)
@@ -102,7 +102,7 @@ func (t Terms) Try(ctx context.Context, c *Case, name string, budget float64, o 
 	if err := t.takesChances(p, name, o.Chances); err != nil {
 		return r, err
 	}
-	o.Budget, o.Stakes, o.Measures, o.Evidence, o.Conditions = budget, c.Stakes, c.Measures, t.Evidence, t.Conditions
+	o.Budget, o.Weights, o.Measures, o.Evidence, o.Conditions = budget, c.Weights, c.Measures, t.Evidence, t.Conditions
 	if c.Recorded != nil {
 		o = c.Recorded.options(c.Grid, o)
 	}

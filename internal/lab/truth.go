@@ -64,10 +64,10 @@ func (t *truth) dates(page, n int) (dates []time.Time) {
 	return dates
 }
 
-// foretold returns when a page says that it changes next, if that is true so many times in
+// announced returns when a page says that it changes next, if that is true so many times in
 // a hundred. A page that does not change any more says nothing where it would tell the
 // truth.
-func (t *truth) foretold(page, percent int) *evidence.Announcement {
+func (t *truth) announced(page, percent int) *evidence.Announcement {
 	n := int(t.happened[page])
 	draw := rand.New(rand.NewPCG(uint64(page), uint64(n)))
 	next := evidence.Next{By: evidence.NextByText}

@@ -50,11 +50,11 @@ func newWorld(g *Grid, o *Options) *world {
 	if o.Continuous {
 		w.now = g.Start
 		w.truth = truth{grid: g, times: g.raw()}
-		w.scorer = newContinuousScorer(g, w.truth.times, o.Stakes, o.Measures)
+		w.scorer = newContinuousScorer(g, w.truth.times, o.Weights, o.Measures)
 	} else {
 		w.instant, w.now = 1, g.Time(1)
 		w.truth = truth{grid: g}
-		w.scorer = NewScorer(g, o.Stakes, o.Measures)
+		w.scorer = NewScorer(g, o.Weights, o.Measures)
 	}
 	w.truth.begin()
 	if !o.Unseen {

@@ -162,7 +162,7 @@ func TestLimitsBindInContinuousTime(t *testing.T) {
 		o := lab.Options{
 			Budget:     float64(budget),
 			Conditions: lab.Conditions{Continuous: true, Limits: &limits, Latency: latency},
-			Stakes:     lab.Stakes{Adjust: func(page int, s *freshet.Source) { s.URL = fmt.Sprintf("https://h%d.example/%d", page%2, page) }},
+			Weights:    lab.Weights{Adjust: func(page int, s *freshet.Source) { s.URL = fmt.Sprintf("https://h%d.example/%d", page%2, page) }},
 			Observe:    func(o freshet.Outcome) { outcomes = append(outcomes, o) },
 		}
 		if _, err := lab.Replay(t.Context(), drawHour(t).grid(t), &policy.RoundRobin{}, o); err != nil {

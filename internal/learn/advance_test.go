@@ -39,7 +39,7 @@ func TestPaceFollowsThePolls(t *testing.T) {
 			}
 		}
 		l.Observe(time.Time{}, 0, freshet.Outcome{Began: hours(float64(c.ticks)), Ended: hours(float64(c.ticks)), Result: freshet.Failed})
-		if got := 1e4 / l.Turn(); math.Abs(got/c.want-1) > 1e-9 {
+		if got := 1e4 / l.FullPass(); math.Abs(got/c.want-1) > 1e-9 {
 			t.Errorf("after %d ticks with %d polls in each, %v polls are made in a hundred ticks, want %v", c.ticks, c.polls, got, c.want)
 		}
 	}
@@ -185,12 +185,12 @@ func TestOwnProfilesFollowTheTurn(t *testing.T) {
 	for hour := 2.0; hour < 800; hour += 120 { // a poll now and then: the turn grows
 		l.Observe(time.Time{}, 1, same(hour))
 		has := len(saved(t, l)[1]) == slow+own
-		if turn := l.Turn(); has != (turn < 48) {
+		if turn := l.FullPass(); has != (turn < 48) {
 			t.Fatalf("hour %v, with a turn of %.1f hours: a profile of its own is %v", hour, turn, has)
 		}
 	}
-	if l.Turn() < 50 {
-		t.Fatalf("the turn is %.1f hours at the end, want more than two days", l.Turn())
+	if l.FullPass() < 50 {
+		t.Fatalf("the turn is %.1f hours at the end, want more than two days", l.FullPass())
 	}
 }
 

@@ -9,77 +9,76 @@ import (
 	"freshet/internal/learn/outlook"
 )
 
-// An announcement is when a source says that it changes next, by one kind of words, and how far
-// such words of it are true. Comes is the chance that it changes soon after the moment,
-// beside the chance that it has changed anyway. Leaks is the share of the changes that
-// come before it. A source that tells the truth is quiet up to the moment; then it is as
-// good as known to have changed.
+// An announcement is the next change that a source announces in one way, and how reliable
+// such announcements have been. Comes is the probability that the source changes soon after
+// the announced time, beside that of an unrelated change. Leaks is the share of the changes
+// that come before it. A reliable source is quiet up to the announced time, and then as good
+// as known to have changed.
 //
-// Many such words are not meant so: a max-age says how long a copy may be kept, and a page
-// can promise anything. So nothing is believed until it has proved true several times, and a
-// few lies end it. Forecasts are then as without it. Only a value that a user has named is
-// believed from the beginning.
+// Many announcements are not meant as such: a max-age says how long a copy may be kept, and
+// a page can announce anything. So none counts until it has come true several times, and a
+// few failures end that. Only a value that a user has named counts from the beginning.
 type announcement struct {
 	by   evidence.NextKind
-	open bool // a moment is told, and no poll has shown yet what came of it
+	open bool // a change is announced, and no poll has shown yet whether it came
 
-	at    float64 // the moment, in ticks
-	every float64 // after how many ticks it comes again; 0 if it does not
+	at    float64 // the announced time, in ticks
+	every float64 // ticks until the next one; 0 if it does not recur
 	told  float64 // when it was read
-	last  float64 // when a poll looked soon after it in vain; 0 if none did
+	last  float64 // when a poll soon after it found no change; 0 if none did
 
 	bears, keeps conviction
 	comes, leaks float32
-	late         float32 // how many ticks after the moment it changes
-	right, times float32 // of moments that polls were held against; what is long past counts for less
+	late         float32 // ticks from the announced time to the change
+	right, times float32 // announcements that came true, and all that polls could check; old ones count for less
 
 	zone *zoneGuess // nil if it names a zone
 }
 
-// An announcer is what a source says of when it will change. Few say anything.
+// An announcer is a source with announcements. Most sources have none.
 type announcer struct {
 	list  []announcement // at most one of each kind
 	rests evidence.QuietHours
 	rest  resting
 }
 
-// announcements are what sources say of when they will change.
+// announcements are those of all sources.
 type announcements struct {
 	*expectations
 	overrides *overrides
-	of        []*announcer // by slot; nil where a source says nothing
+	of        []*announcer // by slot; nil where a source announces nothing
 }
 
-// A resting is how far a source is quiet in the hours and days in which it says so.
+// A resting says how reliably a source is quiet in its announced quiet hours and days.
 type resting struct {
 	keeps        conviction
-	leaks        float32 // share of the changes that come nevertheless
+	leaks        float32 // share of the changes that come in them nevertheless
 	right, times float32
 }
 
-// How words are doubted, as the logarithm of how much likelier it is at first that they say
-// nothing, and when they are believed.
+// The prior against announcements, as the logarithm of how much likelier it is at first that
+// they mean nothing, and what they have to show before they count.
 const (
 	doubtful    = 4
 	leakDoubt   = 2
-	leastProved = 3 // times that they have been held against polls
+	leastProved = 3 // announcements that polls could check
 	leastComes  = 0.5
 	mostLeaks   = 0.5
 )
 
-// What is soon after a moment: a part of the time for which it was told ahead, within
-// bounds. Until then a poll that finds nothing may have come too early.
+// What is soon after the announced time: a part of the notice given, within bounds. Until
+// then a poll that finds nothing may have come too early.
 const (
 	soonPart  = 1.0 / 24
 	soonLeast = 3 // ticks
 	soonMost  = time.Hour
 )
 
-// How long a source is taken to be quiet at most because it says so: as long as this, or
-// so many turns. It may have changed its mind.
+// How long a source is taken to be quiet at most because of an announcement: so long, or so
+// many full passes. It may have been withdrawn.
 const (
-	quietMost  = 24 * time.Hour
-	quietTurns = 16
+	quietMost   = 24 * time.Hour
+	quietPasses = 16
 )
 
 const (
@@ -97,7 +96,7 @@ func newAnnouncement(by evidence.NextKind) announcement {
 	return t
 }
 
-// doubt makes all shares less likely at first than one of them.
+// doubt gives all shares but one a lower prior.
 func (c *conviction) doubt(by float32, but int) {
 	for i := range c {
 		if i != but {
@@ -113,7 +112,7 @@ func (t *announcement) renew() {
 	t.leaks = float32(t.keeps.mean(&none, &leaking))
 }
 
-// believed reports whether what is told is gone by.
+// believed reports whether the announcement counts.
 func (t *announcement) believed() bool {
 	return t.comes >= leastComes && (t.times >= leastProved || t.by == evidence.NextByField)
 }
@@ -124,7 +123,7 @@ func (t *announcement) soon(l *timeline) float64 {
 	return max(soonLeast, min(most, soonPart*(t.at-t.told)))
 }
 
-// due returns when to look for what is told.
+// due returns when to look for the announced change.
 func (t *announcement) due(l *timeline) float64 {
 	if t.last > 0 {
 		return t.at + t.soon(l)
@@ -132,7 +131,7 @@ func (t *announcement) due(l *timeline) float64 {
 	return t.at + float64(t.late)
 }
 
-// get returns what a source says of itself; nil if that is nothing.
+// get returns the announcements of a source; nil if there are none.
 func (l *announcements) get(slot freshet.Slot) *announcer {
 	if int(slot) >= len(l.of) {
 		return nil
@@ -140,7 +139,7 @@ func (l *announcements) get(slot freshet.Slot) *announcer {
 	return l.of[slot]
 }
 
-// best returns what is told that is believed most; nil if nothing is.
+// best returns the most reliable announcement that counts; nil if there is none.
 func (s *announcer) best() (best *announcement) {
 	worth := float32(0)
 	for i := range s.list {
@@ -152,8 +151,8 @@ func (s *announcer) best() (best *announcement) {
 	return best
 }
 
-// apply bends what is expected of a source at x by what it says of itself. It reports
-// whether that is anything.
+// apply adjusts what is expected of a source at x to its announcements, and reports whether
+// there are any that count.
 func (l *announcements) apply(slot freshet.Slot, x float64, h *Hint) (says bool) {
 	s := l.get(slot)
 	if s == nil || l.overrides.hold(slot, x) {
@@ -189,7 +188,7 @@ func (l *announcements) apply(slot freshet.Slot, x float64, h *Hint) (says bool)
 
 // longestQuiet returns for how many ticks a source is taken to be quiet at most.
 func (l *announcements) longestQuiet() float64 {
-	return max(quietMost.Seconds()/l.clock.seconds(), quietTurns*l.Turn())
+	return max(quietMost.Seconds()/l.clock.seconds(), quietPasses*l.FullPass())
 }
 
 // before returns how many of the changes expected of a source until x come before a moment.
@@ -200,9 +199,9 @@ func (l *expectations) before(slot freshet.Slot, at, x, whole float64) float64 {
 	return max(0, whole-l.since(slot, at, x, whole))
 }
 
-// check learns from a poll at x how far what its source said of itself was true, where
-// so many changes were expected. It reports whether the poll looked for what was told, and
-// which share of what was expected was still to be expected after what the source said.
+// check learns from a poll how reliable the announcements of its source are, where whole
+// changes were expected. It reports whether the poll looked for an announced change, and the
+// share of whole that was still to be expected given the announcements.
 func (l *announcements) check(slot freshet.Slot, whole float64, o *freshet.Outcome, see *sighting) (told bool, open float64) {
 	s := l.get(slot)
 	if s == nil {
@@ -404,8 +403,8 @@ func (l *announcements) readOne(s *announcer, x float64, n evidence.Next) {
 	t.open, t.at, t.every, t.told, t.last = at > x, at, every, x, 0
 }
 
-// summary returns when a source changes next by its own word: that which is believed
-// most or else, of what is said, the soonest.
+// summary returns the next announced change of a source: the most reliable one or, if none
+// counts, the soonest.
 func (l *announcements) summary(slot freshet.Slot) (f outlook.Announced) {
 	s := l.get(slot)
 	if s == nil {
@@ -428,9 +427,9 @@ func (l *announcements) summary(slot freshet.Slot) (f outlook.Announced) {
 	}
 }
 
-// DueOf returns when a source is to be looked at because it says that it changes, how
-// likely it then has, and which share of its changes comes before; zero if it does not say
-// so, is not believed, or chances that somebody gave hold then.
+// DueOf returns when to poll a source for its announced change, the probability that it has
+// come by then, and the share of changes that come before; zero if no announcement counts,
+// or a forecast override does.
 func (l *Learner) DueOf(slot freshet.Slot) (at time.Time, chance, leaks float64) {
 	if s := l.announced.get(slot); s != nil {
 		if t := s.best(); t != nil && !l.overrides.hold(slot, t.due(&l.timeline)) {
@@ -440,8 +439,8 @@ func (l *Learner) DueOf(slot freshet.Slot) (at time.Time, chance, leaks float64)
 	return at, 0, 1
 }
 
-// NextDue returns the first moment after now at which a source of some slots is to be
-// looked at because it says that it changes, and is believed; zero if there is none.
+// NextDue returns when the first announced change after now of the sources in [from, to) is
+// due; zero if there is none.
 func (l *Learner) NextDue(now time.Time, from, to freshet.Slot) time.Time {
 	x, first := l.moment(now), math.Inf(1)
 	for slot := from; slot < min(to, freshet.Slot(len(l.announced.of))); slot++ {
@@ -461,8 +460,7 @@ func (l *Learner) NextDue(now time.Time, from, to freshet.Slot) time.Time {
 	return l.clock.time(first)
 }
 
-// newResting returns what is thought of the rests of a source at first: that it does not
-// keep to them.
+// newResting returns the prior: that a source does not keep to its quiet hours.
 func newResting() (r resting) {
 	r.keeps.doubt(leakDoubt, shares-1)
 	r.renew()
@@ -474,7 +472,7 @@ func (r *resting) renew() {
 	r.leaks = float32(r.keeps.mean(&none, &leaking))
 }
 
-// believed reports whether rests are gone by.
+// believed reports whether quiet hours count.
 func (r *resting) believed() bool { return r.times >= leastProved && r.leaks <= mostLeaks }
 
 // checkRests learns from a poll how far a source is quiet when it says so, where so many

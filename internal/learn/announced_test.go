@@ -89,7 +89,7 @@ func (s *speaker) watch(days int) {
 // A page that tells the truth about when it changes next is believed after a while: it is
 // expected to be quiet until then, and to have changed once the time has come. One that lies
 // is not believed.
-func TestForetold(t *testing.T) {
+func TestAnnounced(t *testing.T) {
 	for _, c := range []struct {
 		what     string
 		by       evidence.NextKind
@@ -132,7 +132,7 @@ func TestForetold(t *testing.T) {
 }
 
 // A source that turns liar is found out.
-func TestForetoldNoMore(t *testing.T) {
+func TestAnnouncedNoMore(t *testing.T) {
 	s := newSpeaker(5, evidence.NextByText, 1)
 	s.watch(14)
 	if f := s.Outlook(s.seen, 0).Foretold; !f.Believed {
@@ -149,7 +149,7 @@ func TestForetoldNoMore(t *testing.T) {
 }
 
 // A value that a user has named is believed from the beginning.
-func TestForetoldByField(t *testing.T) {
+func TestAnnouncedByField(t *testing.T) {
 	s := newSpeaker(6, evidence.NextByField, 1)
 	for !s.poll(s.seen.Add(time.Hour)) {
 	}
@@ -186,7 +186,7 @@ func TestRests(t *testing.T) {
 
 // A page that names a time of day and no zone is understood when it has been seen in which
 // zone it tells the truth.
-func TestForetoldInAZone(t *testing.T) {
+func TestAnnouncedInAZone(t *testing.T) {
 	for _, hours := range []int{0, 1, -8, 11} {
 		for _, dayless := range []bool{true, false} {
 			s := newSpeaker(9, evidence.NextByText, 1)
@@ -204,7 +204,7 @@ func TestForetoldInAZone(t *testing.T) {
 }
 
 // What was heard survives a restart, to the bit.
-func TestForetoldSurvives(t *testing.T) {
+func TestAnnouncedSurvives(t *testing.T) {
 	s := newSpeaker(7, evidence.NextByText, 0.9)
 	s.zone = 3
 	s.watch(9)

@@ -191,7 +191,7 @@ func TestStatesStayReadable(t *testing.T) {
 			o.Cursor = freshet.Cursor(i + 1)
 			l.Observe(time.Time{}, freshet.Slot(i%3), o)
 		}
-		golden.Parts, golden.Turn = map[freshet.Slot][]byte{}, l.Turn()
+		golden.Parts, golden.Turn = map[freshet.Slot][]byte{}, l.FullPass()
 		for slot, memory := range saved(t, l) {
 			golden.Parts[slot] = []byte(memory)
 		}
@@ -218,8 +218,8 @@ func TestStatesStayReadable(t *testing.T) {
 			t.Fatalf("restoring slot %d: %v", slot, err)
 		}
 	}
-	if l.Upto() != 60 || l.Turn() != golden.Turn {
-		t.Errorf("restored up to outcome %d with a turn of %v, want 60 and %v", l.Upto(), l.Turn(), golden.Turn)
+	if l.Upto() != 60 || l.FullPass() != golden.Turn {
+		t.Errorf("restored up to outcome %d with a turn of %v, want 60 and %v", l.Upto(), l.FullPass(), golden.Turn)
 	}
 	for slot, want := range golden.Outlooks {
 		// Machines may differ in the last digits.

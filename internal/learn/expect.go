@@ -247,9 +247,9 @@ func within[T any](m map[freshet.Slot]T, from freshet.Slot, n int) (slots []fres
 	return slots
 }
 
-// Turn returns in how many ticks every source can be polled once, by the polls of
+// FullPass returns in how many ticks every source can be polled once, by the polls of
 // late.
-func (l *population) Turn() float64 { return 1 / l.fair() }
+func (l *population) FullPass() float64 { return 1 / l.fair() }
 
 // floor is the share of an even turn that no source falls below.
 const floor = 0.02

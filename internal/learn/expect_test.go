@@ -57,7 +57,7 @@ func TestExpectedHasAFloor(t *testing.T) {
 	}
 	expected, gaps := make([]float64, 2), make([]float64, 2)
 	l.Expected(hours(hour+50), expected, gaps)
-	least := 0.02 * 50 / l.Turn()
+	least := 0.02 * 50 / l.FullPass()
 	if thought := l.Outlook(hours(hour+50), 0).Expected; expected[0] != least || thought >= least {
 		t.Errorf("of a source that never changes %v changes are expected and %v are thought, want %v and less", expected[0], thought, least)
 	}

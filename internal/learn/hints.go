@@ -12,24 +12,23 @@ import (
 	"freshet/internal/learn/outlook"
 )
 
-// An index is a source that speaks for others. What it says of pages is kept with the
-// pages; of the index itself it is kept when it was read. So a reading costs what is
-// named in it: of all other pages that it speaks for, it has said by then that they
-// are as they were.
+// An index is a source that gives hints on others: a sitemap, a feed, a list of links. Its
+// hints are kept with the pages; the index itself keeps when it was read. So a reading costs
+// only the pages that it names as changed: all others that it lists are unchanged by then.
 type index struct {
 	kind evidence.IndexKind
 	id   uint32  // tells it from an index that had the slot before
 	read float64 // when it was last read, in ticks
-	from float64 // since when nothing is kept quiet, without a gap
+	from float64 // since when its readings have no gap
 	last float64 // when it was read before that
 
 	trust   trust
-	waiting []untold // changes that it has not told of, and may yet
-	finds   float64  // share of its words that named pages of which nothing was known
+	waiting []untold // changes that it has not named yet
+	finds   float64  // share of its readings that named unknown pages
 }
 
-// An untold is a change that a poll found and an index had not told of. The index is
-// read before or after the page: whether it keeps changes quiet shows when it is read again.
+// An untold is a change that a poll found before the index named it. The index is read before
+// or after the page: whether it omits changes shows when it is read again.
 type untold struct {
 	slot  freshet.Slot
 	at    float64 // of the poll that found it
@@ -40,16 +39,16 @@ type untold struct {
 
 // What an index may make a Learner keep.
 const (
-	mostNamed     = 1 << 20 // pages in one word; what goes beyond is not looked at
+	mostNamed     = 1 << 20 // pages in one reading; the rest is ignored
 	mostUnmatched = 1 << 20 // pages that no source is of, of all indexes together
 	mostWaiting   = 1024    // changes that wait for one index
 )
 
-// indexHints are what indexes say of pages; all empty while there is none.
+// indexHints are the hints that indexes give on pages; all empty while there is no index.
 type indexHints struct {
 	*expectations
 	indexes []*index                       // by slot; nil where a source is none
-	hints   [][]pageHint                   // by slot: what they say of a page
+	hints   [][]pageHint                   // by slot of the page
 	kinds   [evidence.IndexKinds]kindTrust // how far those of a kind can be believed
 	keyOf   []crawl.PageKey                // by slot; 0 if it has none
 	keys    map[crawl.PageKey]freshet.Slot // the page of a key, the last that was put
@@ -68,8 +67,8 @@ func (l *indexHints) indexAt(slot freshet.Slot) *index {
 	return l.indexes[slot]
 }
 
-// Finds returns how often an index has named pages of late of which nothing was known,
-// when it changed; 1 if a source is no index.
+// Finds returns the share of the recent changes of an index that named unknown pages; 1 if
+// the source is no index.
 func (l *Learner) Finds(slot freshet.Slot) float64 {
 	if in := l.hints.indexAt(slot); in != nil {
 		return in.finds
@@ -77,7 +76,7 @@ func (l *Learner) Finds(slot freshet.Slot) float64 {
 	return 1
 }
 
-// read takes in that a source was seen at x, if it is an index.
+// read takes in a reading of an index at x; other sources are ignored.
 func (l *indexHints) read(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	in := l.indexAt(slot)
 	if in == nil && o.Word == nil {
@@ -111,7 +110,7 @@ func (l *indexHints) read(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	in.trust.renew(&l.kinds[in.kind])
 }
 
-// kindOf returns the kind of index that a word comes from.
+// kindOf returns the kind of index that a hint comes from.
 func kindOf(w *evidence.IndexHint) evidence.IndexKind { return min(w.Kind, evidence.IndexKinds-1) }
 
 // newIndex makes a source an index.
@@ -127,7 +126,7 @@ func (l *indexHints) newIndex(slot freshet.Slot, kind evidence.IndexKind) *index
 	return in
 }
 
-// addAll takes in what an index says of pages at x.
+// addAll takes in the hints on pages that an index gives at x.
 func (l *indexHints) addAll(slot freshet.Slot, in *index, x float64, w *evidence.IndexHint, begins bool) {
 	found := false
 	for i := range w.Pages[:min(len(w.Pages), mostNamed)] {
@@ -475,7 +474,7 @@ func (l *indexHints) clampTimes(x float64) {
 	}
 }
 
-// A pageHint is what one index says of a page.
+// A pageHint is what one index says about a page.
 type pageHint struct {
 	slot  freshet.Slot // of the index
 	id    uint32
@@ -490,29 +489,27 @@ const (
 	mostMoves = 1 << 20 // that are counted
 )
 
-// A Hint is what indexes say of a source, and what it says of itself, as far as they can be
-// believed.
+// A Hint is what index hints and announcements say about a source, as far as they are
+// reliable.
 type Hint struct {
-	// Pending is the chance that a change is there which an index has told of, or the
-	// source had announced, and no poll has seen; Changes is how many were told, and Age is how long ago, in
-	// ticks, the last of them was.
+	// Pending is the probability of a change that an index has named, or the source had
+	// announced, and no poll has seen; Changes is how many were named, and Age how many
+	// ticks ago the last of them was.
 	Pending, Changes, Age float64
 
-	// Expected is how many changes are to be expected since the source was last
-	// seen, beside those, and in how many ticks: where an index says that nothing has
-	// changed, what is expected begins with its last reading.
+	// Expected is how many other changes to expect since the source was last seen, in so
+	// many Ticks: where an index shows no change, both begin with its last reading.
 	Expected, Ticks float64
 
-	// Index is the source that is expected to tell of the next change, News how many
-	// changes it would tell of now, and Rate how many the source has in a tick.
+	// Index is the source that is expected to name the next change, News how many changes
+	// it would name now, and Rate how many the source has in a tick.
 	Index      freshet.Slot
 	News, Rate float64
 }
 
-// Hear tells what indexes say of each source that any speaks for, and what sources say of
-// when they will change, in the order of their slots. Expected is what Likely has set for
-// the same moment and slots.
-func (l *Learner) Hear(now time.Time, from freshet.Slot, expected []float64, tell func(slot freshet.Slot, h *Hint)) {
+// Hints calls tell for each source with index hints or announcements, in the order of their
+// slots. Expected is what Likely has set for the same moment and slots.
+func (l *Learner) Hints(now time.Time, from freshet.Slot, expected []float64, tell func(slot freshet.Slot, h *Hint)) {
 	x := l.moment(now)
 	var h Hint
 	for i, whole := range expected[:l.count(from, len(expected))] {
@@ -531,20 +528,20 @@ func (l *population) count(from freshet.Slot, n int) int {
 	return max(0, min(n, l.pages.Len()-int(from)))
 }
 
-// has reports whether any index speaks for a source.
+// has reports whether there is an index hint on a source.
 func (l *indexHints) has(slot freshet.Slot) bool {
 	return int(slot) < len(l.hints) && len(l.hints[slot]) > 0
 }
 
-// hint works out what indexes say of a source of which so many changes are expected at
-// x without them, and what it says of itself. It reports whether that is anything.
+// hint works out the hint on a source of which whole changes are expected at x without it,
+// and reports whether there is one.
 func (l *Learner) hint(slot freshet.Slot, x, whole float64, h *Hint) bool {
 	*h = Hint{Expected: whole, Ticks: x - l.pages.At(slot).last, Rate: l.know(slot)}
 	heard := l.hints.apply(slot, x, whole, h)
 	return l.announced.apply(slot, x, h) || heard
 }
 
-// apply works out what indexes say of a source.
+// apply works out what the index hints on a source say.
 func (l *indexHints) apply(slot freshet.Slot, x, whole float64, h *Hint) bool {
 	v, pending := l.best(slot)
 	if v == nil {

@@ -43,7 +43,7 @@ func TestTurnCountsTheSourcesPolled(t *testing.T) {
 		{"all are removed", func() { l.Remove(0); l.Remove(3); l.Remove(4) }, 1},
 	} {
 		step.do()
-		if got := l.Turn(); got != 2*step.want {
+		if got := l.FullPass(); got != 2*step.want {
 			t.Fatalf("%d, %s: a turn has %v ticks, want %v", i, step.what, got, 2*step.want)
 		}
 	}

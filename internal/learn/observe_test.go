@@ -49,8 +49,8 @@ func TestOutcomesOfNoSource(t *testing.T) {
 			t.Errorf("an outcome of slot %d, where there is no source, leaves outcome %d as the last", slot, l.Upto())
 		}
 	}
-	if after := l.RateOf(0); after != before || l.Turn() != 100 {
-		t.Errorf("outcomes of no source moved the rate from %v to %v, and made the turn %v ticks", before, after, l.Turn())
+	if after := l.RateOf(0); after != before || l.FullPass() != 100 {
+		t.Errorf("outcomes of no source moved the rate from %v to %v, and made the turn %v ticks", before, after, l.FullPass())
 	}
 }
 

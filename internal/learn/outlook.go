@@ -263,13 +263,13 @@ func (l *population) Even(slot freshet.Slot) float64 {
 	return max(0, even)
 }
 
-// Strange sets dst[slot], for every slot up to len(dst), to how little is known of
+// Novelty sets dst[slot], for every slot up to len(dst), to how little is known of
 // the site of a source of which nothing is known itself: 1 if no poll has told
 // anything of any page of the site, 0 if a sample of the site has been seen, as large
 // as the square root of its pages, or if something is known of the source or it is
 // alone at its site. Once the priors have been renewed, they say something of every
 // source, and none is strange any more.
-func (l *population) Strange(dst []float64) {
+func (l *population) Novelty(dst []float64) {
 	for _, s := range l.sites {
 		s.known = 0
 	}

@@ -125,15 +125,15 @@ func (g *override) overlay(a, b, expected float64) (mass, count float64) {
 	return left + mass, left + count
 }
 
-// hold reports whether chances that somebody gave of a source hold at x in the place of
-// what the source itself says of when it will change.
+// hold reports whether the forecast override of a source takes precedence at x over its
+// announced change.
 func (l *overrides) hold(slot freshet.Slot, x float64) bool {
 	g := l.of[slot]
 	return g != nil && !g.add && x > g.from && x <= g.until
 }
 
-// A Promise is what the chances that were given of a source say at a moment.
-type Promise struct {
+// An Override is what the forecast override of a source says at a moment.
+type Override struct {
 	Expected float64 // changes at random since it was last seen that would be as likely to leave it as it is
 	Count    float64 // changes since it was last seen
 	Growth   float64 // of Expected a tick, in the minute that comes
@@ -141,34 +141,34 @@ type Promise struct {
 	Holds    bool    // they take the place of what was learned, at this moment
 }
 
-// Promises tells of the sources of which chances were given that count at now, in the
-// order of their slots. Expected is what Likely has set for the same moment
-// and slots.
-func (l *Learner) Promises(now time.Time, from freshet.Slot, expected []float64, tell func(slot freshet.Slot, p *Promise)) {
+// Overrides calls tell for the sources whose forecast override counts at now, in the order of
+// their slots. Expected is what Likely has set for the same moment and slots.
+func (l *Learner) Overrides(now time.Time, from freshet.Slot, expected []float64, tell func(slot freshet.Slot, p *Override)) {
 	if len(l.overrides.of) == 0 {
 		return
 	}
 	x := l.moment(now)
-	var promise Promise
+	var at Override
 	for _, slot := range within(l.overrides.of, from, len(expected)) {
-		if l.overrides.promise(slot, x, expected[slot-from], &promise) {
-			tell(slot, &promise)
+		if l.overrides.at(slot, x, expected[slot-from], &at) {
+			tell(slot, &at)
 		}
 	}
 }
 
-// Promised returns what the chances that were given of a source say at a moment, which
-// may be to come, and whether there are any that count.
-func (l *Learner) Promised(at time.Time, slot freshet.Slot) (p Promise, ok bool) {
+// OverrideAt returns what the forecast override of a source says at a moment, which may lie
+// ahead, and whether there is one that counts.
+func (l *Learner) OverrideAt(at time.Time, slot freshet.Slot) (p Override, ok bool) {
 	if l.overrides.of[slot] == nil {
 		return p, false
 	}
 	x := l.moment(at)
-	return p, l.overrides.promise(slot, x, l.foreseen(slot, l.pages.At(slot).last, x), &p)
+	return p, l.overrides.at(slot, x, l.foreseen(slot, l.pages.At(slot).last, x), &p)
 }
 
-// promise works out what was given of a source at x, and reports whether that counts.
-func (l *overrides) promise(slot freshet.Slot, x, expected float64, p *Promise) bool {
+// at works out what the forecast override of a source says at x, and reports whether that
+// counts.
+func (l *overrides) at(slot freshet.Slot, x, expected float64, p *Override) bool {
 	g, page := l.of[slot], l.pages.At(slot)
 	gap := x - page.last
 	if gap <= 0 || x <= g.from || page.last >= g.until || page.kind&(unseen|paused|lists) != 0 {

@@ -25,7 +25,7 @@ func TestStrangeSites(t *testing.T) {
 	strange := make([]float64, 18)
 	at := start.Add(24 * time.Hour)
 	for seen, want := range []float64{1, 0.75, 0.5, 0.25, 0, 0} {
-		l.Strange(strange)
+		l.Novelty(strange)
 		if got := strange[15]; math.Abs(got-want) > 1e-9 {
 			t.Errorf("after %d of 16 pages were polled, another is strange by %v, want %v", seen, got, want)
 		}

@@ -76,8 +76,8 @@ func (f *Result) rememberItems(r extract.Reading) {
 func (t *Task) announced(rd extract.Reading, took time.Duration) *evidence.Announcement {
 	now, setting := t.At.Add(took), t.Source.NextChange
 	zone := setting.Location()
-	f := evidence.Announcement{Rests: rd.Foretold.Rests}
-	for _, n := range rd.Foretold.Next {
+	f := evidence.Announcement{Rests: rd.Announced.Rests}
+	for _, n := range rd.Announced.Next {
 		if passed := now.Sub(n.At); passed >= 0 { // of a schedule, the next is wanted
 			n.At = n.At.Add(passed.Truncate(n.Every) + n.Every)
 		}
@@ -85,11 +85,11 @@ func (t *Task) announced(rd extract.Reading, took time.Duration) *evidence.Annou
 	}
 	switch rd.Kind {
 	case reading.HTML, reading.Text, reading.PDF:
-		if n, ok := extract.Foretold(rd.Text, now, zone); ok {
+		if n, ok := extract.Announced(rd.Text, now, zone); ok {
 			f.Next = append(f.Next, n)
 		}
 	}
-	if n, ok := foretoldBy(rd.Fields[setting.Field], now, zone); ok {
+	if n, ok := announcedBy(rd.Fields[setting.Field], now, zone); ok {
 		f.Next = append(f.Next, n)
 	}
 	if len(f.Next) == 0 && f.Rests == 0 {
@@ -101,11 +101,11 @@ func (t *Task) announced(rd extract.Reading, took time.Duration) *evidence.Annou
 	return &f
 }
 
-// foretoldBy returns when the next change comes by the value that a user has named.
-func foretoldBy(v any, now time.Time, zone *time.Location) (next evidence.Next, ok bool) {
+// announcedBy returns when the next change comes by the value that a user has named.
+func announcedBy(v any, now time.Time, zone *time.Location) (next evidence.Next, ok bool) {
 	switch v := v.(type) {
 	case string:
-		return extract.ForetoldBy(v, now, zone)
+		return extract.AnnouncedBy(v, now, zone)
 	case float64:
 		const millis = 1e11 // seconds since 1970 are fewer
 		if v > millis {

@@ -200,23 +200,23 @@ func (l *Period) Grid(trace string) (*lab.Grid, error) {
 	return g, cli.WrongField(err)
 }
 
-// Stakes says what captures are worth.
-type Stakes struct {
+// Weights says what captures are worth.
+type Weights struct {
 	life    life
 	urgency urgency
 	weights string // file
 }
 
-// Register adds the flags of the stakes.
-func (l *Stakes) Register(set *pflag.FlagSet) {
+// Register adds the flags of the weights.
+func (l *Weights) Register(set *pflag.FlagSet) {
 	set.Var(&l.life, "life", "how long a change can be captured: overwrite, append, window:10m or last:5; times without a unit are instants")
 	set.Var(&l.urgency, "urgency", "how the value of a change falls with time: uniform, exp:0.9/1m, half-life:1h, window:10m, poly:A, polyexp:K,L, chordal:10m or table:1,...; times without a unit are instants")
 	set.StringVar(&l.weights, "weights", "", "CSV file with the header page,weight; pages not in it have weight 1")
 }
 
-// On returns the stakes on a grid.
-func (l *Stakes) On(g *lab.Grid) (lab.Stakes, error) {
-	var k lab.Stakes
+// On returns the weights on a grid.
+func (l *Weights) On(g *lab.Grid) (lab.Weights, error) {
+	var k lab.Weights
 	var wrongLife, wrongUrgency error
 	k.Life, wrongLife = l.life.in(g.Instant)
 	k.Urgency, wrongUrgency = l.urgency.in(g.Instant)
@@ -231,17 +231,17 @@ func (l *Stakes) On(g *lab.Grid) (lab.Stakes, error) {
 	return k, nil
 }
 
-// OpenCase reads a trace, with what is at stake.
-func OpenCase(trace string, l *Period, k *Stakes) (*lab.Case, error) {
+// OpenCase reads a trace, and what captures of its pages are worth.
+func OpenCase(trace string, l *Period, k *Weights) (*lab.Case, error) {
 	g, err := l.Grid(trace)
 	if err != nil {
 		return nil, err
 	}
-	stakes, err := k.On(g)
+	weights, err := k.On(g)
 	if err != nil {
 		return nil, err
 	}
-	return lab.NewCase(trace, g, stakes), nil
+	return lab.NewCase(trace, g, weights), nil
 }
 
 // A life says how long changes can be captured. A number without a unit

@@ -101,7 +101,7 @@ func TestGeneratedNumbers(t *testing.T) {
 	// hour and the half hour about half.
 	g := quantised(generate.Spec{Kind: "atis", Length: 30 * 24 * time.Hour}, lab.Period{Start: newYear})
 	recall := func(minutes ...int) float64 {
-		s := lab.NewScorer(g, lab.Stakes{}, lab.Measures{})
+		s := lab.NewScorer(g, lab.Weights{}, lab.Measures{})
 		for j := 1; j <= g.Instants; j++ {
 			for _, m := range minutes {
 				if (j-1)%60 == m {

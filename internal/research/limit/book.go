@@ -16,8 +16,8 @@ import (
 	"freshet/internal/lab"
 )
 
-// A Book remembers limits, which can take long to work out, by what the
-// grid holds and what is at stake. It can be kept in a file. Several may use it
+// A Book remembers limits, which can take long to work out, by grid
+// and weights. It can be kept in a file. Several may use it
 // at once. The zero Book is empty and ready for use.
 type Book struct {
 	mutex sync.Mutex
@@ -69,9 +69,9 @@ func (b *Book) Save(path string) error {
 	return nil
 }
 
-// Limit returns what [lab.Grid.Limit] does, from memory if it can. Stakes that are
+// Limit returns what [lab.Grid.Limit] does, from memory if it can. Weights that are
 // adjusted page by page are worked out each time.
-func (b *Book) Limit(g *lab.Grid, budget float64, k lab.Stakes) (lab.Limit, error) {
+func (b *Book) Limit(g *lab.Grid, budget float64, k lab.Weights) (lab.Limit, error) {
 	if k.Adjust != nil {
 		return g.Limit(budget, k)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // A book gives back what it was told, also from a file, and does not take one
-// grid or one stake for another.
+// grid or one pageWeight for another.
 func TestBook(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "limits.json")
 	grids := []*lab.Grid{
@@ -25,14 +25,14 @@ func TestBook(t *testing.T) {
 		lab.NewGrid(time.Unix(0, 0), time.Minute, 9, [][]int{{1, 2, 3, 4}, {2}, {2, 9}}),
 		lab.NewGrid(time.Unix(0, 0), time.Minute, 9, [][]int{{1, 2, 3}, {2, 2}, {3, 9}}),
 	}
-	stakes := []lab.Stakes{{}, {Life: objective.Visibility{Kind: objective.VisibleForever}}, {Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: .5, Per: time.Minute}}}
+	weights := []lab.Weights{{}, {Life: objective.Visibility{Kind: objective.VisibleForever}}, {Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: .5, Per: time.Minute}}}
 	book, err := limit.OpenBook(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		for _, g := range grids {
-			for _, k := range stakes {
+			for _, k := range weights {
 				for _, budget := range []float64{.5, 1} {
 					want, err := g.Limit(budget, k)
 					if err != nil {
@@ -105,7 +105,7 @@ func TestCeiling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := lab.NewCase("made", g, lab.Stakes{})
+	c := lab.NewCase("made", g, lab.Weights{})
 	at, err := limit.AtShare(t.Context(), c, 0.6)
 	if err != nil {
 		t.Fatal(err)

@@ -106,7 +106,7 @@ func scoreOffsets(g *lab.Grid, offsets []int, age lab.Age) lab.Score {
 	for _, o := range offsets {
 		polled[o] = true
 	}
-	scorer := lab.NewScorer(g, lab.Stakes{}, lab.Measures{Age: age})
+	scorer := lab.NewScorer(g, lab.Weights{}, lab.Measures{Age: age})
 	for j := 1; j <= g.Instants; j++ {
 		if polled[(j-1)%hourly] {
 			for page := range g.Pages() {

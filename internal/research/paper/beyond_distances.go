@@ -120,7 +120,7 @@ func play(ctx context.Context, work []workload, make policyMaker, seed uint64, p
 		var limits []lab.Limit
 		var standings []map[string]standing
 		for _, budget := range w.budgets {
-			limit, err := w.grid.Limit(budget, lab.Stakes{})
+			limit, err := w.grid.Limit(budget, lab.Weights{})
 			if err != nil {
 				return nil, err
 			}

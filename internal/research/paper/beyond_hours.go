@@ -88,7 +88,7 @@ func (s captureSet) learning(ctx context.Context, name string, budget float64, s
 	if err != nil {
 		return lab.Score{}, err
 	}
-	future := lab.NewScorer(s.grid(), lab.Stakes{}, lab.Measures{})
+	future := lab.NewScorer(s.grid(), lab.Weights{}, lab.Measures{})
 	_, err = lab.Replay(ctx, g, p, lab.Options{Budget: budget, Look: func(page, instant int, _ bool) {
 		if instant > cut {
 			future.Poll(page, instant-cut)

@@ -150,7 +150,7 @@ func TestPlanForAgeIsTheYoungest(t *testing.T) {
 	}
 	g := lab.NewGrid(time.Unix(0, 0), time.Minute, 50*60, [][]int{changes})
 	age := func(offsets []int) float64 {
-		s := lab.NewScorer(g, lab.Stakes{}, lab.Measures{})
+		s := lab.NewScorer(g, lab.Weights{}, lab.Measures{})
 		for j := 1; j <= g.Instants; j++ {
 			if slices.Contains(offsets, (j-1)%60) {
 				s.Poll(0, j)

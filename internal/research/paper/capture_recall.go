@@ -55,8 +55,8 @@ func (c captureMeans) run(ctx context.Context, set captureSet) (captureRuns, err
 
 func (c captureMeans) follow(set captureSet, grid *lab.Grid, m cyclic.Method, polls int) (captureRun, error) {
 	var r captureRun
-	last := lab.NewScorer(grid, lab.Stakes{}, lab.Measures{Age: lab.AgeLast})
-	first := lab.NewScorer(grid, lab.Stakes{}, lab.Measures{Age: lab.AgeFirst})
+	last := lab.NewScorer(grid, lab.Weights{}, lab.Measures{Age: lab.AgeLast})
+	first := lab.NewScorer(grid, lab.Weights{}, lab.Measures{Age: lab.AgeFirst})
 	for i := range set.past {
 		past, future := captureOf(set.past[i]), captureOf(set.future[i])
 		offsets, err := c.plan(past, captureHour, polls, m)

@@ -72,16 +72,16 @@ var wicNoise = estimate.Noise{FPN: .1, Sigma: 2}
 
 func (c wicCase) String() string { return fmt.Sprintf("%v, r = %v", c.life, c.r) }
 
-// stakes returns the case on a grid: the paper counts time in instants.
-func (c wicCase) stakes(g *lab.Grid) lab.Stakes {
-	return lab.Stakes{Life: c.life, Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: c.r, Per: g.Instant}}
+// weights returns the case on a grid: the paper counts time in instants.
+func (c wicCase) weights(g *lab.Grid) lab.Weights {
+	return lab.Weights{Life: c.life, Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: c.r, Per: g.Instant}}
 }
 
 // replay lets a policy that knows the truth through noise loose on a set.
 func (p wicPolicy) replay(ctx context.Context, set wicSet, c wicCase, polls float64, n estimate.Noise) (lab.Score, error) {
 	n.Seed = set.seed
 	know := estimate.NewNoisy(set.grid.Truth(), n)
-	return lab.Replay(ctx, set.grid, p(set.grid, polls, know), lab.Options{Budget: polls, Stakes: c.stakes(set.grid)})
+	return lab.Replay(ctx, set.grid, p(set.grid, polls, know), lab.Options{Budget: polls, Weights: c.weights(set.grid)})
 }
 
 // A wicCurve is how one setting does over the budgets of a set.

@@ -113,7 +113,7 @@ func (w wicStudy) shares(ctx context.Context, set wicSet, x wicCase) (shares []f
 		if err != nil {
 			return nil, err
 		}
-		limit, err := set.grid.Limit(polls, x.stakes(set.grid))
+		limit, err := set.grid.Limit(polls, x.weights(set.grid))
 		if err != nil {
 			return nil, err
 		}

@@ -83,8 +83,8 @@ func (x wicScene) yield(ctx context.Context, p wicPolicy, r float64) (y wicYield
 	know := &wicChances{scene: x, first: g.Pages()[0]}
 	last := make([]int, x.pages)
 	_, err = lab.Replay(ctx, g, p(g, 1, know), lab.Options{
-		Budget: 1,
-		Stakes: wicCase{objective.Visibility{Kind: objective.VisibleForever}, r}.stakes(g),
+		Budget:  1,
+		Weights: wicCase{objective.Visibility{Kind: objective.VisibleForever}, r}.weights(g),
 		Look: func(page, instant int, _ bool) {
 			last[page] = instant
 			y.atOnce += x.chance(page)

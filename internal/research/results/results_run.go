@@ -50,10 +50,10 @@ var Shares = [...]float64{0.3, 0.6, 0.9}
 // reruns is how many more times a policy is run where chance has a part.
 const reruns = 4
 
-// decayed are the stakes of the third part: changes lose a tenth of their worth
+// decayed are the weights of the third part: changes lose a tenth of their worth
 // every instant.
-func decayed(g *lab.Grid) lab.Stakes {
-	return lab.Stakes{Life: objective.Visibility{Kind: objective.VisibleForever}, Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: 0.9, Per: g.Instant}}
+func decayed(g *lab.Grid) lab.Weights {
+	return lab.Weights{Life: objective.Visibility{Kind: objective.VisibleForever}, Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: 0.9, Per: g.Instant}}
 }
 
 // Run replays everything.
@@ -179,12 +179,12 @@ func (c Comparison) recordings() (files []recordingFile, missing []string, err e
 type bout struct {
 	to         *[]Result // where the result belongs
 	grid       *lab.Grid
-	stakes     lab.Stakes
+	weights    lab.Weights
 	contenders []Contender
 	result     Result
 
 	reruns bool  // with other seeds as well
-	twin   *bout // with the same polls by those who do not mind the stakes
+	twin   *bout // with the same polls by those who do not mind the weights
 	second bool  // it is the twin
 }
 
@@ -222,7 +222,7 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		f.Budget = suggestBudget(g)
 	}
 	var list []*bout
-	add := func(to *[]Result, budget, share float64, k lab.Stakes, who []Contender) error {
+	add := func(to *[]Result, budget, share float64, k lab.Weights, who []Contender) error {
 		b, err := c.bout(ctx, f.Recording, g, budget, k, who)
 		if err == nil {
 			b.to, b.result.Share = to, share
@@ -230,7 +230,7 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		}
 		return err
 	}
-	pair := func() { // two bouts that differ in their stakes alone
+	pair := func() { // two bouts that differ in their weights alone
 		first, second := list[len(list)-2], list[len(list)-1]
 		first.twin, second.second = second, true
 	}
@@ -241,7 +241,7 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 			return nil, err
 		}
 	}
-	if err := add(first, f.Budget, 0, lab.Stakes{}, slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
+	if err := add(first, f.Budget, 0, lab.Weights{}, slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
 		return nil, err
 	}
 	list[0].reruns = true
@@ -253,7 +253,7 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		if err != nil {
 			return nil, err
 		}
-		if err := add(&r.Shares, budget, share, lab.Stakes{}, c.Contenders); err != nil {
+		if err := add(&r.Shares, budget, share, lab.Weights{}, c.Contenders); err != nil {
 			return nil, err
 		}
 		if err := add(&r.Decayed, budget, share, decayed(g), c.Contenders); err != nil {
@@ -269,7 +269,7 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		if g, err = f.Grid(h); err != nil {
 			return nil, err
 		}
-		if err := add(&r.HeldOut, f.Budget, 0, lab.Stakes{}, slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
+		if err := add(&r.HeldOut, f.Budget, 0, lab.Weights{}, slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
 			return nil, err
 		}
 		if err := add(&r.HeldOutDecayed, f.Budget, 0, decayed(g), slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
@@ -298,12 +298,12 @@ func (c Comparison) limit(ctx context.Context, g *lab.Grid, budget float64) (flo
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	l, err := c.Limits.Limit(g, budget, lab.Stakes{})
+	l, err := c.Limits.Limit(g, budget, lab.Weights{})
 	return lab.Ratio(l.Value, float64(g.Changes()), 1), err
 }
 
 // bout returns a setting with its limit.
-func (c Comparison) bout(ctx context.Context, of Recording, g *lab.Grid, budget float64, k lab.Stakes, who []Contender) (*bout, error) {
+func (c Comparison) bout(ctx context.Context, of Recording, g *lab.Grid, budget float64, k lab.Weights, who []Contender) (*bout, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -311,7 +311,7 @@ func (c Comparison) bout(ctx context.Context, of Recording, g *lab.Grid, budget 
 	if err != nil {
 		return nil, err
 	}
-	return &bout{grid: g, stakes: k, contenders: who, result: Result{
+	return &bout{grid: g, weights: k, contenders: who, result: Result{
 		Trace: of.Name, Half: of.Half, Instant: g.Instant.Seconds(),
 		Start: g.Start.Format(time.RFC3339), End: g.Time(g.Instants).Format(time.RFC3339),
 		Pages: len(g.Pages()), Changes: g.Changes(),
@@ -365,10 +365,10 @@ func Indifferent(name string) bool {
 // fight replays one contender, and again with other seeds.
 func (b *bout) fight(ctx context.Context, i, again int) error {
 	who := b.contenders[i]
-	o := lab.Options{Budget: b.result.Budget, Stakes: b.stakes, Evidence: who.Evidence, Conditions: who.Conditions}
+	o := lab.Options{Budget: b.result.Budget, Weights: b.weights, Evidence: who.Evidence, Conditions: who.Conditions}
 	var twin *lab.Scorer
 	if b.twin != nil && Indifferent(who.Policy) {
-		twin = lab.NewScorer(b.grid, b.twin.stakes, lab.Measures{})
+		twin = lab.NewScorer(b.grid, b.twin.weights, lab.Measures{})
 		o.Look = func(page, instant int, _ bool) { twin.Poll(page, instant) }
 	}
 	run := func(name string, seed uint64) (lab.Score, error) {

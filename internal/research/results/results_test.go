@@ -109,20 +109,20 @@ func TestResultsAreThoseOfReplays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	late := lab.Stakes{Life: objective.Visibility{Kind: objective.VisibleForever}, Urgency: urgency}
+	late := lab.Weights{Life: objective.Visibility{Kind: objective.VisibleForever}, Urgency: urgency}
 	for _, part := range []struct {
-		list   []results.Result
-		stakes lab.Stakes
-	}{{r.Reference, lab.Stakes{}}, {r.Shares, lab.Stakes{}}, {r.Decayed, late}} {
+		list    []results.Result
+		weights lab.Weights
+	}{{r.Reference, lab.Weights{}}, {r.Shares, lab.Weights{}}, {r.Decayed, late}} {
 		for _, x := range part.list {
 			if x.Trace != "chance" {
 				continue
 			}
-			score, err := lab.Replay(t.Context(), g, &policy.Uniform{}, lab.Options{Budget: x.Budget, Stakes: part.stakes})
+			score, err := lab.Replay(t.Context(), g, &policy.Uniform{}, lab.Options{Budget: x.Budget, Weights: part.weights})
 			if err != nil {
 				t.Fatal(err)
 			}
-			limit, err := g.Limit(x.Budget, part.stakes)
+			limit, err := g.Limit(x.Budget, part.weights)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,7 +173,7 @@ func TestResultsOfTheDaemon(t *testing.T) {
 	}
 }
 
-// Policies that are replayed once for several stakes poll the same under all.
+// Policies that are replayed once for several weights poll the same under all.
 func TestWhoDoesNotMindTheStakes(t *testing.T) {
 	g, err := simulated(t, generate.Spec{Kind: "bursty", Pages: 15, Length: 24 * time.Hour}).Quantise(lab.Period{Instant: 5 * time.Minute})
 	if err != nil {
@@ -184,13 +184,13 @@ func TestWhoDoesNotMindTheStakes(t *testing.T) {
 			continue
 		}
 		var looks [2][][2]int
-		for i, k := range []lab.Stakes{{}, {Life: objective.Visibility{Kind: objective.VisibleForever}, Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: .5, Per: g.Instant}}} {
+		for i, k := range []lab.Weights{{}, {Life: objective.Visibility{Kind: objective.VisibleForever}, Urgency: objective.Urgency{Kind: objective.UrgencyExp, A: .5, Per: g.Instant}}} {
 			p, err := baselines.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: 1, Scale: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			note := func(page, instant int, _ bool) { looks[i] = append(looks[i], [2]int{page, instant}) }
-			if _, err := lab.Replay(t.Context(), g, p, lab.Options{Budget: 1, Stakes: k, Look: note}); err != nil {
+			if _, err := lab.Replay(t.Context(), g, p, lab.Options{Budget: 1, Weights: k, Look: note}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -51,7 +51,7 @@ func TestAutoReadsIndexesForWhatTheySave(t *testing.T) {
 			}
 			run := func(e lab.Evidence) lab.Score {
 				o := lab.Options{Budget: tt.budget, Evidence: e}
-				o.Stakes.Adjust = func(_ int, s *freshet.Source) { s.URL = urlOf(s.ID) }
+				o.Weights.Adjust = func(_ int, s *freshet.Source) { s.URL = urlOf(s.ID) }
 				if tt.lies {
 					o.Answer = func(p freshet.Poll, o *freshet.Outcome) {
 						if !p.Source.Index {

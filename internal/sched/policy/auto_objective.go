@@ -113,7 +113,7 @@ func (a *Auto) weighObjectives(p *part, from, to int) {
 		return
 	}
 	p.byObjective = [allObjectives]struct{ worth, count float64 }{}
-	pass := max(1, a.learner.Turn()*float64(a.learner.Tick())/float64(a.step))
+	pass := max(1, a.learner.FullPass()*float64(a.learner.Tick())/float64(a.step))
 	for slot := from; slot < to; slot++ {
 		gap := a.gaps[slot]
 		if gap <= 0 || math.IsInf(a.wait[slot], 1) || a.rank.Factor(freshet.Slot(slot)) == 0 {

@@ -23,18 +23,18 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) outlook.Outlook {
 	}
 	hint, heard := a.learner.Hint(now, slot)
 	told := heard && hint.Pending > 0 && a.failed[slot] == 0
-	foretold, comes, leaks := a.learner.DueOf(slot)
+	announced, comes, leaks := a.learner.DueOf(slot)
 	credit := a.learner.Credit(slot)
 	if a.objectives.of[slot] != forCaptures {
 		credit = 1
 	}
-	starves := longestWait * a.learner.Turn()
+	starves := longestWait * a.learner.FullPass()
 	at, levelled := a.levels.find(slot)
 	worthAt := func(d time.Duration) (worth float64, idle, starved bool) { // d from now, at the rate of now
 		expected, gap := math.Inf(1), 0.0
 		if !out.Since.IsZero() {
 			passes := d // as far as anything is expected in it
-			if wait := foretold.Sub(now); comes > 0 && wait > 0 {
+			if wait := announced.Sub(now); comes > 0 && wait > 0 {
 				passes -= time.Duration((1 - leaks) * float64(min(d, wait)))
 			}
 			expected = out.Expected + out.Rate.Mean*passes.Seconds()
@@ -45,11 +45,11 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) outlook.Outlook {
 			}
 		}
 		hint, told := hint, told
-		if comes > 0 && !told && a.failed[slot] == 0 && !now.Add(d).Before(foretold) { // by then it is to be expected
+		if comes > 0 && !told && a.failed[slot] == 0 && !now.Add(d).Before(announced) { // by then it is to be expected
 			hint.Pending, hint.Changes, hint.Age, told = comes, 1, 0, true
 			hint.Rate = out.Rate.Mean * a.learner.Tick().Seconds()
 		}
-		given, overrideWorth := a.learner.Promised(now.Add(d), slot)
+		given, overrideWorth := a.learner.OverrideAt(now.Add(d), slot)
 		if overrideWorth {
 			expected = given.Expected
 		}
@@ -93,9 +93,9 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) outlook.Outlook {
 			worth, _, starved := worthAt(d)
 			return worth >= out.Price || starved
 		})
-		if wait := foretold.Sub(now); comes > 0 && wait > 0 && (out.Due.IsZero() || out.Due.After(foretold)) {
+		if wait := announced.Sub(now); comes > 0 && wait > 0 && (out.Due.IsZero() || out.Due.After(announced)) {
 			if worth, _, _ := worthAt(wait); worth >= out.Price {
-				out.Due = foretold
+				out.Due = announced
 			}
 		}
 	}

@@ -95,7 +95,7 @@ func (r *autoRun) run(t *testing.T, look func(freshet.Outcome)) {
 	t.Helper()
 	o := r.Options
 	o.Limits = &r.limits
-	o.Stakes.Adjust = func(page int, s *freshet.Source) { *s = r.sources[page] }
+	o.Weights.Adjust = func(page int, s *freshet.Source) { *s = r.sources[page] }
 	o.Observe = func(o freshet.Outcome) {
 		r.outcomes = append(r.outcomes, o)
 		if look != nil {

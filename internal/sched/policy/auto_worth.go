@@ -10,16 +10,15 @@ import (
 	"freshet/internal/learn/outlook"
 )
 
-// outOfTurn is what a poll is worth, whatever its source weighs and costs, if it
-// comes before all others: that of a source that has never been seen, or of one
-// that has waited so long that it would starve.
+// outOfTurn is the worth of a poll that comes before all others, whatever its source weighs
+// and costs: that of a source that has never been seen, or that would starve.
 const outOfTurn = 1e9
 
-// longestWait is how many times as long as if all were treated alike a source
-// waits at most, however little it is worth next to others.
+// longestWait is the longest wait of a source in full passes, however little it is worth next
+// to others.
 const longestWait = 100
 
-// value works out what a poll of each source of some parts is worth at now.
+// value works out what polls of the sources of the parts [from, to) are worth at now.
 func (a *Auto) value(now time.Time, from, to int) {
 	a.said.clear()
 	for i := from; i < to; i++ {
@@ -29,10 +28,10 @@ func (a *Auto) value(now time.Time, from, to int) {
 	a.old.bound(a.passes.parts, a.objectives.count[forCaptures] > 0)
 	a.objectives.rescale(a.passes.parts)
 	if a.batch.size > 0 {
-		a.learner.Strange(a.novel)
+		a.learner.Novelty(a.novel)
 	}
 	r := reading{
-		now: now, least: a.learner.Least(), starves: longestWait * a.learner.Turn(),
+		now: now, least: a.learner.Least(), starves: longestWait * a.learner.FullPass(),
 		steps: float64(a.learner.Tick()) / float64(a.step), evidence: a.said,
 	}
 	for i := from; i < to; i++ {
@@ -50,18 +49,18 @@ func (a *Auto) value(now time.Time, from, to int) {
 	}
 }
 
-// expect asks the learner what is expected of the sources of a part, and how they compare
-// to all.
+// expect asks the learner what to expect of the sources of a part, and sums up what all parts
+// are compared by.
 func (a *Auto) expect(now time.Time, i int) {
 	p := &a.passes.parts[i]
 	from, to := a.rank.Bounds(i, len(a.worth))
 	first, wait := freshet.Slot(from), a.wait[from:to]
 	a.learner.Likely(now, first, wait, a.gaps[from:to], a.credit[from:to])
-	a.learner.Hear(now, first, wait, func(slot freshet.Slot, h *learn.Hint) {
+	a.learner.Hints(now, first, wait, func(slot freshet.Slot, h *learn.Hint) {
 		a.said.hints = append(a.said.hints, hinted{slot, a.gaps[slot], *h})
 		a.wait[slot], a.gaps[slot] = h.Expected, h.Ticks
 	})
-	a.learner.Promises(now, first, wait, func(slot freshet.Slot, p *learn.Promise) {
+	a.learner.Overrides(now, first, wait, func(slot freshet.Slot, p *learn.Override) {
 		a.said.overrides = append(a.said.overrides, override{slot, *p})
 		a.wait[slot] = p.Expected
 	})
@@ -96,7 +95,7 @@ type hinted struct {
 // An override is what the forecast override of a source says.
 type override struct {
 	slot freshet.Slot
-	learn.Promise
+	learn.Override
 }
 
 // A minuteRhythm is a source that keeps to certain minutes of the hour.
@@ -152,7 +151,7 @@ func (a *Auto) price(r *reading, i int) {
 			r.rhythms = r.rhythms[1:]
 		}
 		if over != nil && a.failed[slot] == 0 {
-			a.worth[slot] = a.overrideWorth(slot, &over.Promise, a.wait[slot], a.gaps[slot], r.steps)
+			a.worth[slot] = a.overrideWorth(slot, &over.Override, a.wait[slot], a.gaps[slot], r.steps)
 		}
 		a.known[slot] = false
 		if len(r.hints) > 0 && int(r.hints[0].slot) == slot {
@@ -165,8 +164,8 @@ func (a *Auto) price(r *reading, i int) {
 	}
 }
 
-// bend says what a poll of a source is worth that is worth so much by itself, and that
-// has waited for so many ticks.
+// bend adjusts the worth of a poll to what else is known of its source, which has waited for
+// so many ticks.
 func (a *Auto) bend(r *reading, slot int, idle bool, waited float64) {
 	if a.batch.size > 0 {
 		a.worth[slot] *= 1 + novelty*a.novel[slot]*shuffled(slot)
@@ -174,7 +173,7 @@ func (a *Auto) bend(r *reading, slot int, idle bool, waited float64) {
 	if a.index[slot] { // for the pages that it finds, and for what it says of others
 		finds := a.learner.Finds(freshet.Slot(slot))
 		a.worth[slot] *= finds
-		waited *= max(finds, seldomRead)
+		waited *= max(finds, rarelyRead)
 	}
 	if idle || a.had[slot] == a.passes.reached {
 		a.worth[slot] = 0
@@ -187,35 +186,33 @@ func (a *Auto) bend(r *reading, slot int, idle bool, waited float64) {
 	a.worth[slot] = a.jitter.blur(a.worth[slot])
 }
 
-// What makes a poll of a source worth a request that has hardly changed by what is
-// thought of it: a day has passed, or half the time that it has gone without a
-// change on average. A learner that has seen next to nothing can be too sure. Some
-// of that time is enough where ten minutes have passed, and a tenth of the chance:
+// What makes an unlikely change worth a request: a day has passed, or half the mean time
+// between changes, because a learner that has seen next to nothing can be too sure. After
+// ten minutes, a twentieth of that time and a tenth of the required probability are enough:
 // such a poll is no burden, and without it budget would go unused.
 const (
-	daily       = 24 * time.Hour
-	halfTime    = 0.5
-	seldom      = 10 * time.Minute
-	seldomTime  = 0.05
-	seldomLeast = 0.1
+	daily     = 24 * time.Hour
+	halfTime  = 0.5
+	rare      = 10 * time.Minute
+	rareTime  = 0.05
+	rareLeast = 0.1
 )
 
-// idle reports whether a source that was seen so many ticks ago, and of which so
-// many changes are expected since, is not worth a request.
+// idle reports whether a source that was seen gap ticks ago, and is expected to have so many
+// changes since, is not worth a request.
 func (a *Auto) idle(slot int, expected, gap float64) bool {
 	length := gap * float64(a.learner.Tick())
 	if expected >= a.least || length >= float64(daily) {
 		return false
 	}
 	part := a.learner.Plainly(freshet.Slot(slot), gap)
-	if length >= float64(seldom) && expected >= seldomLeast*a.least && part >= seldomTime {
+	if length >= float64(rare) && expected >= rareLeast*a.least && part >= rareTime {
 		return false
 	}
 	return !(part >= halfTime)
 }
 
-// Rest returns for how long after a poll a source is not worth a request, by what is
-// thought of it: as long as it is idle.
+// Rest returns how long a source is idle after a poll.
 func (a *Auto) Rest(o outlook.Outlook) time.Duration {
 	longest := daily.Seconds()
 	if o.Rate.Mean > 0 {
@@ -224,15 +221,14 @@ func (a *Auto) Rest(o outlook.Outlook) time.Duration {
 	quiet := o.Watched / (o.Happened + 1)
 	longest = min(longest, halfTime*quiet)
 	if o.Rate.Mean > 0 {
-		longest = min(longest, max(seldom.Seconds(), seldomLeast*a.least/o.Rate.Mean, seldomTime*quiet))
+		longest = min(longest, max(rare.Seconds(), rareLeast*a.least/o.Rate.Mean, rareTime*quiet))
 	}
 	return time.Duration(longest * float64(time.Second))
 }
 
-// retry returns what counts of what is expected of a source, and of the ticks
-// since it was seen, when its last poll failed: only what came after that. A poll
-// that failed was its turn, or sources that are down would have every turn. One
-// that has never been seen is taken to be like all.
+// retry returns the expected changes of a source, and the ticks since it was seen, that count
+// when its last poll failed: those since that poll, or sources that are down would come first
+// every time. One that has never been seen is taken to be like all.
 func (a *Auto) retry(now time.Time, slot int, expected, gap float64) (float64, float64) {
 	since := float64(max(0, now.UnixNano()-a.failed[slot])) / float64(a.learner.Tick())
 	if math.IsInf(expected, 1) {
@@ -420,7 +416,7 @@ func (a *Auto) weighAges(p *part, from, to int) {
 	if p.ages, p.aged = 0, 0; o.times == 0 || a.objectives.count[forCaptures] == 0 {
 		return
 	}
-	pass := a.learner.Turn()
+	pass := a.learner.FullPass()
 	for slot := from; slot < to; slot++ {
 		gap := a.gaps[slot]
 		o.ages[slot] = 0
@@ -491,9 +487,9 @@ const (
 // it could be told later as well.
 const soon = 0.3
 
-// seldomRead is how often an index that tells nothing comes out of turn, next to other
+// rarelyRead is how often an index that tells nothing comes out of turn, next to other
 // sources.
-const seldomRead = 0.1
+const rarelyRead = 0.1
 
 // weighHint works out what a poll of a source is worth that an index speaks for, and
 // what that makes a reading of the index worth.
@@ -546,7 +542,7 @@ func (a *Auto) pending(slot int, h *learn.Hint, otherwise, steps float64) float6
 		if !v.Replaced() {
 			worth *= max(1, h.Changes)
 		}
-		worth += explore * a.prices.change * (asExpected + bySpeed*h.Rate*a.learner.Turn())
+		worth += explore * a.prices.change * (asExpected + bySpeed*h.Rate*a.learner.FullPass())
 	}
 	return (1-h.Pending)*otherwise + h.Pending*max(otherwise, worth)
 }
@@ -577,7 +573,7 @@ func (a *Auto) read(slot freshet.Slot) float64 {
 	}
 	worth := a.indexes.now.worth[slot] * a.prices.price / a.prices.brings / factor // in the unit of the other polls
 	if a.failed[slot] != 0 {
-		worth *= min(1, a.gaps[slot]/a.learner.Turn()) // a poll that failed was its turn
+		worth *= min(1, a.gaps[slot]/a.learner.FullPass()) // a poll that failed was its turn
 	}
 	return worth
 }
@@ -586,7 +582,7 @@ func (a *Auto) read(slot freshet.Slot) float64 {
 // changes are no likelier in the coming minutes than they have been on the whole since it
 // was last seen, that is as with any source. Where a change was expected and nothing else
 // is, waiting brings nothing: a poll is worth all that it is expected to capture.
-func (a *Auto) overrideWorth(slot int, p *learn.Promise, expected, gap, steps float64) float64 {
+func (a *Auto) overrideWorth(slot int, p *learn.Override, expected, gap, steps float64) float64 {
 	plain := a.of(slot, expected, gap*steps)
 	if a.objectives.of[slot] != forCaptures || !p.Holds {
 		return plain * ready(p)
@@ -604,7 +600,7 @@ func (a *Auto) overrideWorth(slot int, p *learn.Promise, expected, gap, steps fl
 
 // ready returns how much of its worth a poll has now: less of it, if what was given of
 // its source is about to come.
-func ready(p *learn.Promise) float64 {
+func ready(p *learn.Override) float64 {
 	if chance := -math.Expm1(-p.Expected); p.Later > chance {
 		return chance / p.Later
 	}

@@ -112,7 +112,7 @@ func (e *Explorer) wait(ctx context.Context) error {
 // what was polled before is read when a site is met. The place has to be on disk before
 // that, or a crash would have the next start pass over what is polled meanwhile.
 func (e *Explorer) begin(ctx context.Context) error {
-	known, err := e.cfg.Store.State(ctx, belief, "")
+	known, err := e.cfg.Store.State(ctx, stateKey, "")
 	switch {
 	case errors.Is(err, freshet.ErrNotFound):
 		if e.place, err = e.cfg.Store.LastOutcome(ctx); err == nil {
@@ -127,7 +127,7 @@ func (e *Explorer) begin(ctx context.Context) error {
 
 // keepPlace puts the place on disk.
 func (e *Explorer) keepPlace(ctx context.Context) error {
-	return e.cfg.Store.SaveState(ctx, []freshet.State{{Key: belief, Upto: e.place}})
+	return e.cfg.Store.SaveState(ctx, []freshet.State{{Key: stateKey, Upto: e.place}})
 }
 
 // follow reads the outcomes that have come since the last time, and returns how many.
@@ -145,7 +145,7 @@ func (e *Explorer) follow(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	for _, o := range found {
-		if err := e.hear(ctx, o); err != nil {
+		if err := e.readOutcome(ctx, o); err != nil {
 			if e.outdated(ctx, e.surveyOf(o.Source)) { // it is read again, for the site as it is then
 				return len(found), nil
 			}
@@ -156,8 +156,8 @@ func (e *Explorer) follow(ctx context.Context) (int, error) {
 	return len(found), nil
 }
 
-// hear takes in how one poll ended.
-func (e *Explorer) hear(ctx context.Context, o freshet.Outcome) error {
+// readOutcome takes in how one poll ended.
+func (e *Explorer) readOutcome(ctx context.Context, o freshet.Outcome) error {
 	s := e.surveyOf(o.Source)
 	if s == nil {
 		return nil

@@ -41,7 +41,7 @@ func Describe(ctx context.Context, store Store, pages *frontier.Store, id freshe
 	if r.Pages, err = pages.CountPages(ctx, id); err != nil {
 		return r, err
 	}
-	kept, err := store.State(ctx, belief, id)
+	kept, err := store.State(ctx, stateKey, id)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return r, err
 	}

@@ -31,7 +31,7 @@ func (e *Explorer) lookAfter(ctx context.Context, all bool) error {
 			continue
 		}
 		if s.fresh == nil {
-			if err := e.census(ctx); err != nil {
+			if err := e.countPages(ctx); err != nil {
 				return err
 			}
 		}
@@ -46,9 +46,9 @@ func (e *Explorer) lookAfter(ctx context.Context, all bool) error {
 	return nil
 }
 
-// census finds out which pages of the sites have been taken and not polled, and which
+// countPages finds out which pages of the sites have been taken and not polled, and which
 // indexes they have.
-func (e *Explorer) census(ctx context.Context) error {
+func (e *Explorer) countPages(ctx context.Context) error {
 	members, err := e.cfg.Daemon.Members(ctx)
 	if err != nil {
 		return err

@@ -16,15 +16,14 @@ import (
 	"freshet/internal/sites"
 )
 
-// belief is the estimator under which it is kept what is known of sites, and, for all
-// of them together, the place in the log.
-const belief = "site"
+// stateKey is the key of the state of a site and, without a site, of the place in the log.
+const stateKey = "site"
 
-// trapBelief is the estimator under which it is kept what is known of where a site is
-// endless. That is large, so it is put on disk now and then.
+// trapStateKey is the key of the state of traps: where a site is endless. That is large, and
+// saved every drawEvery.
 const (
-	trapBelief = "site-traps"
-	drawEvery  = 10 * time.Minute
+	trapStateKey = "site-traps"
+	drawEvery    = 10 * time.Minute
 )
 
 // A survey is what is known of one site.
@@ -162,7 +161,7 @@ func boundsOf(w freshet.Source) string {
 // recall takes up what is on disk of a site.
 func (e *Explorer) recall(ctx context.Context, s *survey, w freshet.Source) error {
 	id, anew := w.ID, notes{Begun: e.cfg.Now(), Again: hadBefore(w)}
-	kept, err := e.cfg.Store.State(ctx, belief, id)
+	kept, err := e.cfg.Store.State(ctx, stateKey, id)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return err
 	}
@@ -177,7 +176,7 @@ func (e *Explorer) recall(ctx context.Context, s *survey, w freshet.Source) erro
 		s.notes, s.dirty = anew, true
 	}
 	s.drawn = e.cfg.Now()
-	drawn, err := e.cfg.Store.State(ctx, trapBelief, id)
+	drawn, err := e.cfg.Store.State(ctx, trapStateKey, id)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return err
 	}
@@ -198,7 +197,7 @@ func (e *Explorer) draw(ctx context.Context, end bool) error {
 		if err != nil {
 			return err
 		}
-		if err := e.cfg.Store.SaveState(ctx, []freshet.State{{Key: trapBelief, Source: s.site.ID, Upto: e.place, Value: memory}}); err != nil {
+		if err := e.cfg.Store.SaveState(ctx, []freshet.State{{Key: trapStateKey, Source: s.site.ID, Upto: e.place, Value: memory}}); err != nil {
 			return err
 		}
 		s.drawn = now
@@ -223,7 +222,7 @@ func (e *Explorer) keep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		news = append(news, freshet.State{Key: belief, Source: s.site.ID, Upto: e.place, Value: memory})
+		news = append(news, freshet.State{Key: stateKey, Source: s.site.ID, Upto: e.place, Value: memory})
 	}
 	if len(news) > 0 {
 		if err := e.cfg.Store.SaveState(ctx, news); err != nil {

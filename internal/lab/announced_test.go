@@ -11,7 +11,7 @@ import (
 
 // Pages that say when they change next are captured more if that is true, and hardly less
 // if it is not. Means over seeds. The long tier tries more of them.
-func TestForetold(t *testing.T) {
+func TestAnnounced(t *testing.T) {
 	tier.Slow(t, "it replays many histories")
 	seeds, percents := uint64(2), []int{100, 50, 0}
 	all := tier.IsLong()

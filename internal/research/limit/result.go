@@ -9,8 +9,8 @@ import (
 	"freshet/internal/lab"
 )
 
-// A Ceiling is a limit and what it is a limit of.
-type Ceiling struct {
+// A Result is a limit and what it is a limit of.
+type Result struct {
 	Trace      string  `json:"trace"`
 	Start      string  `json:"start"`
 	End        string  `json:"end"`
@@ -27,24 +27,24 @@ type Ceiling struct {
 }
 
 // Of returns the limit of a budget.
-func Of(ctx context.Context, k *lab.Case, budget float64) (Ceiling, error) {
-	c := Ceiling{
+func Of(ctx context.Context, k *lab.Case, budget float64) (Result, error) {
+	c := Result{
 		Trace: k.Trace, Start: k.Grid.Start.Format(time.RFC3339), End: k.Grid.Time(k.Grid.Instants).Format(time.RFC3339), Instant: k.Grid.Instant.Seconds(),
 		Pages: len(k.Grid.Pages()), Instants: k.Grid.Instants, Changes: k.Grid.Changes(),
-		Life: k.Stakes.Life.String(), Urgency: k.Stakes.Urgency.String(), Budget: budget,
+		Life: k.Weights.Life.String(), Urgency: k.Weights.Urgency.String(), Budget: budget,
 	}
 	if err := ctx.Err(); err != nil {
 		return c, err
 	}
 	var err error
-	c.Limit, err = k.Grid.Limit(budget, k.Stakes)
+	c.Limit, err = k.Grid.Limit(budget, k.Weights)
 	c.Normalized = lab.Ratio(c.Value, k.Weight, 1)
 	return c, err
 }
 
 // AtShare returns the limit of the least budget at which it is a share of all.
-func AtShare(ctx context.Context, k *lab.Case, wanted float64) (Ceiling, error) {
-	found := map[float64]Ceiling{}
+func AtShare(ctx context.Context, k *lab.Case, wanted float64) (Result, error) {
+	found := map[float64]Result{}
 	budget, err := LeastBudget(wanted, func(budget float64) (float64, error) {
 		c, err := Of(ctx, k, budget)
 		c.Share = wanted

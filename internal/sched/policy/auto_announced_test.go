@@ -11,7 +11,7 @@ import (
 
 // A page that has told the truth about when it changes next is expected to be polled then,
 // and is not polled before, even where there are polls to spare.
-func TestAutoWaitsForWhatIsForetold(t *testing.T) {
+func TestAutoWaitsForAnnouncedChanges(t *testing.T) {
 	r := newAutoRun(time.Minute, 3000, 1)
 	r.auto = policy.NewAuto(policy.AutoConfig{Start: noon, Instant: time.Minute, Polls: 1, LeastChance: 0.1})
 	id := r.add(freshet.Source{}, 0.02)

@@ -12,7 +12,7 @@ import (
 
 // A text that says when its page changes next is understood, and one that says something
 // else is not.
-func TestForetold(t *testing.T) {
+func TestAnnounced(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestForetold(t *testing.T) {
 		{"Prices 14.30, next update unknown", time.Time{}, 0, ""},
 		{"", time.Time{}, 0, ""},
 	} {
-		got, ok := extract.Foretold([]byte(c.text), now, nil)
+		got, ok := extract.Announced([]byte(c.text), now, nil)
 		flags := ""
 		if got.Zoneless {
 			flags += "z"
@@ -93,28 +93,28 @@ func TestForetold(t *testing.T) {
 			t.Errorf("%q says %v, every %v %s (%t), want %v, every %v %s", c.text, got.At, got.Every, flags, ok, c.at, c.every, c.flags)
 		}
 	}
-	if got, ok := extract.Foretold([]byte("Nächste Aktualisierung: 14:00 Uhr"), now, berlin); !ok || !got.At.Equal(on(16, 13, 0)) || got.Zoneless {
+	if got, ok := extract.Announced([]byte("Nächste Aktualisierung: 14:00 Uhr"), now, berlin); !ok || !got.At.Equal(on(16, 13, 0)) || got.Zoneless {
 		t.Errorf("in Berlin it is at %v", got)
 	}
 	for value, want := range map[string]time.Time{
 		"2026-11-16T15:00:00Z": on(16, 15, 0), "14:00": on(16, 13, 0), "in 2 h": on(16, 14, 30), "2h": on(16, 14, 30), "1794841200": on(16, 15, 0),
 		"2026-11-17": on(16, 23, 0), "yesterday": {}, "2026-11-15T15:00:00Z": {}, "": {}, "12": {},
 	} {
-		if got, ok := extract.ForetoldBy(value, now, berlin); ok != !want.IsZero() || ok && !got.At.Equal(want) {
+		if got, ok := extract.AnnouncedBy(value, now, berlin); ok != !want.IsZero() || ok && !got.At.Equal(want) {
 			t.Errorf("the value %q says %v (%t), want %v", value, got.At, ok, want)
 		}
 	}
 }
 
 // However a text is made, reading it takes little time, and what it says lies ahead.
-func TestForetoldIsQuick(t *testing.T) {
+func TestAnnouncedIsQuick(t *testing.T) {
 	now := time.Date(2026, 11, 16, 12, 30, 0, 0, time.UTC)
 	for _, text := range []string{
 		strings.Repeat("next update ", 100_000), strings.Repeat("next ", 1_000_000), strings.Repeat("every 1 ends auction update in 9 h 1", 100_000),
 		strings.Repeat("next update: 99:99 99.99.9999 ", 50_000), strings.Repeat("Ã\xc3\x9c", 500_000),
 	} {
 		began := time.Now()
-		extract.Foretold([]byte(text), now, nil)
+		extract.Announced([]byte(text), now, nil)
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("%.40q takes %v", text, took)
 		}
@@ -128,8 +128,8 @@ func FuzzForetold(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, unix int64) {
 		now := time.Unix(unix&(1<<33-1), 0).UTC()
 		for _, read := range []func() (evidence.Next, bool){
-			func() (evidence.Next, bool) { return extract.Foretold([]byte(text), now, nil) },
-			func() (evidence.Next, bool) { return extract.ForetoldBy(text, now, nil) },
+			func() (evidence.Next, bool) { return extract.Announced([]byte(text), now, nil) },
+			func() (evidence.Next, bool) { return extract.AnnouncedBy(text, now, nil) },
 		} {
 			if next, ok := read(); ok && (!next.At.After(now) && (!next.Zoneless || !next.At.After(now.Add(-12*time.Hour))) || next.Every < 0 || next.At.Sub(now) > 410*24*time.Hour && !strings.ContainsAny(text, "0123456789")) {
 				t.Errorf("%q says at %v that it changes at %v", text, now, next)
