@@ -1,13 +1,17 @@
 package lab
 
 import (
+	"fmt"
+	"hash/fnv"
 	"iter"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/learn/estimate"
 )
 
@@ -298,4 +302,172 @@ func (r *Recorded) Period(instant time.Duration) Period {
 		p.End = r.To // which Quantise refuses, in words
 	}
 	return p
+}
+
+// A Placement says where in its window a change is put that its source does not
+// date: nobody knows when it happened, only that it was between two looks.
+type Placement uint8
+
+// The placements.
+const (
+	Spread Placement = iota // anywhere, by chance
+	Early                   // as soon as it can have happened
+	Late                    // as late as it can have happened
+)
+
+var placements = [...]string{"spread", "early", "late"}
+
+// String returns the placement in a word.
+func (p Placement) String() string {
+	if int(p) >= len(placements) {
+		return fmt.Sprintf("unknown(%d)", p)
+	}
+	return placements[p]
+}
+
+// ParsePlacement reads what String wrote.
+func ParsePlacement(s string) (Placement, error) {
+	for i, name := range placements {
+		if s == name {
+			return Placement(i), nil
+		}
+	}
+	return 0, invalid.Errorf("place", "unknown placement %q; use one of %s", s, strings.Join(placements[:], ", "))
+}
+
+// place returns when a change happened, as far as can be told, and whether its
+// source says so itself. It was after since, and before the poll ended: an
+// answer is on its way before it has arrived.
+func (r LogOptions) place(since int64, o *freshet.Outcome) (at int64, dated bool) {
+	first := since + 1
+	last := max(first, o.Ended.UnixNano()-1)
+	if at := o.Modified.UnixNano(); !o.Modified.IsZero() && at > since && !o.Modified.After(o.Ended) {
+		return min(at, last), true
+	}
+	switch r.Place {
+	case Early:
+		return first, false
+	case Late:
+		return last, false
+	}
+	// A change is placed by what it is and not by its turn, so that a part of
+	// the log gives the same history as the whole.
+	own := rand.NewPCG(r.Seed^hashOf(string(o.Source)), uint64(o.Ended.UnixNano()))
+	return first + rand.New(own).Int64N(last-first+1), false
+}
+
+// hashOf returns a number for a name.
+func hashOf(s string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	return h.Sum64()
+}
+
+// A window is the time between two looks at a source, of which the later one
+// found it changed.
+type window struct {
+	since, ended int64 // nanoseconds since 1970
+	dated        bool  // the source says when it changed
+}
+
+// fill puts in the changes that are thought to have happened unseen in windows
+// of which one was seen, and returns how many. A source that dates a change
+// dates the latest, so that the others came before it.
+func (l *logReader) fill(rates []float64) (filled int) {
+	salt := hashOf("fill") // so that they fall elsewhere than what was placed
+	for c, w := range l.hiding {
+		page, last := l.found.page[c], w.ended-1
+		if w.dated {
+			last = l.found.times[c]
+		}
+		chance := rand.New(rand.NewPCG(l.reading.Seed^salt^hashOf(string(l.found.pages[page])), uint64(w.ended)))
+		for range atLeastOne(rates[page]*float64(l.widths[c]), chance.Float64()) - 1 {
+			at := w.since + 1
+			if last > at {
+				at += chance.Int64N(last - at)
+			}
+			l.found.page, l.found.times = append(l.found.page, page), append(l.found.times, at)
+			filled++
+		}
+	}
+	return filled
+}
+
+// atLeastOne returns a number of events, of which x are expected and at least
+// one has come: the one that a draw from 0 to 1 stands for.
+func atLeastOne(x, draw float64) int {
+	term := math.Exp(-x) // the chance of none
+	wanted := term + draw*(1-term)
+	sum := term
+	for n := 1; n < 1000; n++ {
+		term *= x / float64(n)
+		sum += term
+		if sum >= wanted {
+			return n
+		}
+	}
+	return 1000
+}
+
+// A recordedLook is a poll that a daemon made.
+type recordedLook struct {
+	at     int64 // when it ended, in nanoseconds since 1970
+	page   int32
+	failed bool
+}
+
+// A lookList holds polls, some ten million of them: in blocks, because a slice
+// that grows is there twice while it does.
+type lookList struct {
+	blocks []*lookBlock
+	n      int
+}
+
+// A lookBlock holds a few thousand polls.
+type lookBlock struct {
+	at   [lookBlockSize]int64
+	page [lookBlockSize]int32 // its complement if the poll failed
+}
+
+const lookBlockSize = 8192
+
+// add appends a poll.
+func (l *lookList) add(at int64, page int32, failed bool) {
+	if l.n == len(l.blocks)*lookBlockSize {
+		l.blocks = append(l.blocks, &lookBlock{})
+	}
+	b, i := l.blocks[len(l.blocks)-1], l.n%lookBlockSize
+	if failed {
+		page = ^page
+	}
+	b.at[i], b.page[i] = at, page
+	l.n++
+}
+
+// rename gives the pages other numbers.
+func (l *lookList) rename(to []int32) {
+	for i := range l.n {
+		b := l.blocks[i/lookBlockSize]
+		if page := &b.page[i%lookBlockSize]; *page < 0 {
+			*page = ^to[^*page]
+		} else {
+			*page = to[*page]
+		}
+	}
+}
+
+// all returns the polls in order.
+func (l *lookList) all() iter.Seq[recordedLook] {
+	return func(yield func(recordedLook) bool) {
+		for i := range l.n {
+			b := l.blocks[i/lookBlockSize]
+			look := recordedLook{at: b.at[i%lookBlockSize], page: b.page[i%lookBlockSize]}
+			if look.failed = look.page < 0; look.failed {
+				look.page = ^look.page
+			}
+			if !yield(look) {
+				return
+			}
+		}
+	}
 }

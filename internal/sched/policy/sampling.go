@@ -312,3 +312,60 @@ func (p *Sampling) arrange() {
 	slices.SortFunc(p.names, func(a, b int32) int { return cmp.Compare(p.sites[a].name, p.sites[b].name) })
 	p.dirty = false
 }
+
+// SampleSize returns how many pages to sample of a site of so many pages when
+// ratio of all pages can be downloaded in a cycle: the square root of their
+// product, within half a percent of the best for every distribution of sites
+// that was tried.
+func SampleSize(pages, ratio float64) float64 { return math.Sqrt(pages * ratio) }
+
+// SubsetPages returns how many pages a subset of the sites should have, so that
+// the downloads of one cycle suffice for its often changing part: high is that
+// part of all pages.
+func SubsetPages(downloads, high float64) float64 { return downloads / high }
+
+// Subset returns how many sites from the one at start on, round and round, make
+// up a subset of so many pages: at least one, and none twice.
+func Subset(sizes []int, start int, pages float64) int {
+	n, sum := 0, 0.0
+	for n < len(sizes) {
+		sum += float64(sizes[(start+n)%len(sizes)])
+		n++
+		if sum >= pages {
+			break
+		}
+	}
+	return n
+}
+
+// An Interval is a range in which a share of changed pages is believed to lie.
+type Interval struct {
+	Low, High float64
+}
+
+// normalBound returns how many standard deviations either way hold alpha of a
+// normal distribution.
+func normalBound(alpha float64) float64 { return math.Sqrt2 * math.Erfinv(alpha) }
+
+// clipped returns the range from a to b, cut to shares.
+func clipped(a, b float64) Interval {
+	return Interval{Low: max(0, min(a, 1)), High: min(1, max(b, 0))}
+}
+
+// FiniteWilsonInterval is Wilson's interval for n pages drawn without
+// replacement out of size. It closes as the samples come to be the whole site.
+func FiniteWilsonInterval(x, n, size int, alpha float64) Interval {
+	if size <= n {
+		p := float64(x) / float64(n)
+		return Interval{p, p}
+	}
+	return wilson(x, n, normalBound(alpha)*math.Sqrt(float64(size-n)/float64(size-1)))
+}
+
+func wilson(x, n int, z float64) Interval {
+	p, m := float64(x)/float64(n), float64(n)
+	mid := p + z*z/(2*m)
+	half := z * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	scale := 1 + z*z/m
+	return clipped((mid-half)/scale, (mid+half)/scale)
+}
