@@ -1,9 +1,6 @@
 package app
 
 import (
-	"net"
-	"sync"
-
 	"freshet/internal/app/config"
 	"freshet/internal/sched"
 )
@@ -38,56 +35,4 @@ func fitFiles(s config.Settings, limit int) config.Settings {
 		s.Fetch.IdleConns = idle
 	}
 	return s
-}
-
-// A limitedListener has no more than so many connections open. One more is closed
-// at once, so that those that are there go on.
-type limitedListener struct {
-	net.Listener
-	places chan struct{}
-}
-
-// writeBuffer is how many bytes the kernel takes for a client that does not read. Left to
-// itself it takes megabytes, and a stream of changes finds out only after hours that nobody
-// reads it.
-const writeBuffer = 128 << 10
-
-// limitConns bounds how many clients are connected at once.
-func limitConns(l net.Listener) net.Listener {
-	most := 1024
-	if files := openFiles(); files > 0 {
-		most, _ = shareFiles(files)
-	}
-	return &limitedListener{l, make(chan struct{}, most)}
-}
-
-// Accept implements [net.Listener].
-func (l *limitedListener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.places <- struct{}{}:
-			if tcp, ok := c.(*net.TCPConn); ok {
-				_ = tcp.SetWriteBuffer(writeBuffer) // without it the kernel decides
-			}
-			return &limitedConn{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
-		default:
-			c.Close()
-		}
-	}
-}
-
-// A limitedConn gives its place back when it is closed.
-type limitedConn struct {
-	net.Conn
-	leave func()
-}
-
-// Close implements [net.Conn].
-func (c *limitedConn) Close() error {
-	defer c.leave()
-	return c.Conn.Close()
 }

@@ -131,7 +131,7 @@ func (s *service) run(ctx context.Context) (err error) {
 	var api sync.WaitGroup
 	s.listen = sync.OnceFunc(func() {
 		api.Go(func() {
-			if err := server.Serve(limitConns(l)); !errors.Is(err, http.ErrServerClosed) {
+			if err := server.Serve(limitConns(l, s.settings.API.Proxies)); !errors.Is(err, http.ErrServerClosed) {
 				fail(breakdown{fmt.Errorf("serve the API: %w", err)})
 			}
 		})
