@@ -396,6 +396,10 @@ func TestAudit(t *testing.T) {
 	g.do("PATCH", "/api/v1/users/new", `{"role": "editor", "password": "hunter2hunter3"}`, ada...).is(200)
 	g.do("DELETE", "/api/v1/users/new", nil, ada...).is(204)
 	g.do("DELETE", "/api/v1/users/ada", nil, ada...).is(422) // the last admin
+	g.do("POST", "/api/v1/import", `{"text": "https://c.example/one\nhttps://c.example/two\n", "dry_run": true}`, ed...).is(200)
+	g.do("POST", "/api/v1/import", `{"text": "https://c.example/one\nhttps://c.example/two\n"}`, ed...).is(200)
+	g.do("POST", "/api/v1/sources/bulk", `{"action": "tag", "tag": "new", "ids": ["a"]}`, ed...).is(200)
+	g.do("POST", "/api/v1/sources/bulk/1/undo", nil, ed...).is(200)
 	var page client.AuditPage
 	got := g.do("GET", "/api/v1/audit", nil, ada...).is(200)
 	got.into(&page)
@@ -412,6 +416,8 @@ func TestAudit(t *testing.T) {
 		`ed add-query query cheap 201  {"id":"cheap","name":"Cheap","when":"true"}`,
 		`ed remove-source source b 204 {"id":"b","url":"https://b.example/"} `,
 		`ada add-user user new 201  `, `ada edit-user user new 200 {"password_set_at":`, `ada remove-user user new 204 `,
+		`ed import import 200  {"count":2,"format":"list","sources":["`, `ed edit-sources source 200  {"action":"tag","count":1,"sources":["a"],"tag":"new"}`,
+		`ed undo-sources source 200  {"count":1,"sources":["a"]}`,
 	}
 	for i := range max(len(want), len(told)) {
 		if i >= len(want) || i >= len(told) || !strings.HasPrefix(told[i], want[i]) {

@@ -85,6 +85,16 @@ func (a *sourceAPI) editSources(ctx context.Context, in *rest.Body[client.BulkEd
 	}
 	done := client.BulkEdited{Matched: len(chosen)}
 	var edit bulk
+	var ids []freshet.SourceID
+	defer func() {
+		said := map[string]any{"action": in.Body.Action}
+		for name, value := range map[string]string{"tag": in.Body.Tag, "level": in.Body.Level} {
+			if value != "" {
+				said[name] = value
+			}
+		}
+		rest.ChangedMany(ctx, said, ids)
+	}()
 	for _, w := range chosen {
 		s := w.Source
 		if in.Body.Action != client.BulkPoll && w.Origin == freshet.FromFile {
@@ -116,6 +126,7 @@ func (a *sourceAPI) editSources(ctx context.Context, in *rest.Body[client.BulkEd
 			return nil, freshet.WithHint(rest.OfSource(s.ID, err), a.undoing(in.Body.Action, edit))
 		}
 		edit.before, edit.after = append(edit.before, w), append(edit.after, revision)
+		ids = append(ids, s.ID)
 	}
 	if len(edit.before) > 0 && in.Body.Action != client.BulkPoll {
 		done.Undo = a.bulks.keep(edit)
@@ -253,6 +264,8 @@ func (a *sourceAPI) undoSources(ctx context.Context, in *undoInput) (*rest.Body[
 		return nil, rest.NewProblem(http.StatusNotFound, fmt.Sprintf("edit %s cannot be undone: it was undone already, or it is not one of the latest ten", in.Edit))
 	}
 	done := client.BulkEdited{Matched: len(edit.before)}
+	var ids []freshet.SourceID
+	defer func() { rest.ChangedMany(ctx, nil, ids) }()
 	for i, w := range edit.before {
 		s := w.Source
 		var err error
@@ -267,6 +280,7 @@ func (a *sourceAPI) undoSources(ctx context.Context, in *undoInput) (*rest.Body[
 		switch {
 		case err == nil:
 			done.Changed++
+			ids = append(ids, s.ID)
 		case errors.Is(err, freshet.ErrNotFound) || errors.Is(err, freshet.ErrStale) || errors.Is(err, freshet.ErrConflict):
 		default:
 			return nil, rest.OfSource(s.ID, err)

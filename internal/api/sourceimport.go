@@ -40,6 +40,11 @@ func (a *sourceAPI) bring(ctx context.Context, in *rest.Body[client.Import]) (*r
 	if err != nil {
 		return nil, err
 	}
+	if in.Body.DryRun {
+		rest.DryRun(ctx)
+	}
+	var added []freshet.SourceID
+	defer func() { rest.ChangedMany(ctx, map[string]any{"format": format}, added) }()
 	done := client.Imported{Format: string(format), DryRun: in.Body.DryRun, Items: []client.ImportedItem{}}
 	for _, e := range entries {
 		e.Source.Tags = merge(e.Source.Tags, in.Body.Tags)
@@ -50,6 +55,7 @@ func (a *sourceAPI) bring(ctx context.Context, in *rest.Body[client.Import]) (*r
 		switch item.Result {
 		case "added":
 			done.Added++
+			added = append(added, item.ID)
 		case "known":
 			done.Known++
 		default:

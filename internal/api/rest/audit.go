@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"reflect"
 	"strings"
@@ -15,7 +16,7 @@ func (s *Server) audited(pattern string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		response, c := &statusWriter{ResponseWriter: w, status: http.StatusOK}, &change{}
 		next.ServeHTTP(response, r.WithContext(context.WithValue(r.Context(), changeKey{}, c)))
-		if response.status >= 400 || c.dryRun {
+		if response.status >= 400 && !c.partial || c.dryRun {
 			return // nothing has changed
 		}
 		kind, name := subjectOf(r)
@@ -32,6 +33,7 @@ func (s *Server) audited(pattern string, next http.Handler) http.Handler {
 type change struct {
 	before, after map[string]any
 	dryRun        bool
+	partial       bool // what it changed stays changed even if it fails
 }
 
 type changeKey struct{}
@@ -42,6 +44,25 @@ func Changed(ctx context.Context, before, after map[string]any) {
 	if c, ok := ctx.Value(changeKey{}).(*change); ok {
 		c.before, c.after = before, after
 	}
+}
+
+// ChangedMany says what a request does to how many things, even if it fails after some of them.
+// The entry in the audit log names the first ones.
+func ChangedMany[ID ~string](ctx context.Context, said map[string]any, ids []ID) {
+	c, ok := ctx.Value(changeKey{}).(*change)
+	if !ok || len(ids) == 0 {
+		return
+	}
+	var named []ID
+	size := 0
+	for _, id := range ids {
+		if size += len(id) + len(`"",`); size > maxSummary/2 {
+			break
+		}
+		named = append(named, id)
+	}
+	c.after, c.partial = map[string]any{"count": len(ids), "sources": named}, true
+	maps.Copy(c.after, said)
 }
 
 // DryRun says that a request changes nothing, so that the audit log gets no entry.

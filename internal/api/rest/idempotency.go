@@ -60,8 +60,9 @@ func (s *Server) once(next http.Handler) http.Handler {
 		r = r.WithContext(r.Context()) // a copy: the server has to find the body that it made
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
 		asked := auth.KeptAnswer{
-			Key:     freshet.HashOf([]byte(auth.Of(r.Context()).User + "\x00" + key)),
-			Request: freshet.HashOf([]byte(r.Method + " " + r.URL.RequestURI() + "\x00" + r.Header.Get("If-Match") + "\x00" + string(body))),
+			Key: freshet.HashOf([]byte(auth.Of(r.Context()).User + "\x00" + key)),
+			// The key salts the hash: a body may hold a password, which could be guessed from it.
+			Request: freshet.HashOf([]byte(key + "\x00" + r.Method + " " + r.URL.RequestURI() + "\x00" + r.Header.Get("If-Match") + "\x00" + string(body))),
 			At:      s.Now(),
 		}
 		s.doOnce(w, r, asked, next)
