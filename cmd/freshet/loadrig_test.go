@@ -104,7 +104,7 @@ func (d *loaded) stop(t *testing.T) time.Duration {
 // machine that is slow takes longer to do what comes then.
 func (d *loaded) inTime(t *testing.T, took time.Duration) {
 	t.Helper()
-	if took > time.Minute {
+	if took > 5*time.Minute {
 		t.Errorf("the stop took %v, want about 15s at most", took)
 	}
 }

@@ -84,7 +84,7 @@ func TestStreamCutsOffStuckClients(t *testing.T) {
 		}
 		begun := time.Now()
 		<-ended
-		if took := time.Since(begun); took > time.Minute {
+		if took := time.Since(begun); took > 5*time.Minute {
 			t.Errorf("a client that reads nothing was served for %v", took)
 		}
 	})

@@ -158,7 +158,7 @@ func (b *poser) worker(t *testing.T) cluster.Stream {
 	select {
 	case s := <-b.streams:
 		return s
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("no worker comes")
 		return cluster.Stream{}
 	}

@@ -129,7 +129,7 @@ func FuzzResponse(f *testing.F) {
 			defer client.CloseIdle()
 			began := time.Now()
 			res, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/", Validators: freshet.Validators{ETag: `"a"`}})
-			if took := time.Since(began); took > time.Minute {
+			if took := time.Since(began); took > 5*time.Minute {
 				t.Fatalf("it took %v", took)
 			}
 			if len(res.Body) > 20_000 {

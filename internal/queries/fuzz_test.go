@@ -53,7 +53,7 @@ func FuzzCondition(f *testing.F) {
 				t.Fatalf("%q %q %q: what was saved is not restored: %v", when, value, by, err)
 			}
 		}
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > 5*time.Minute {
 			t.Fatalf("%q %q %q took %v", when, value, by, took)
 		}
 	})

@@ -175,7 +175,7 @@ func TestSlowServer(t *testing.T) {
 	defer close(hang)
 	c := fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, BodyIdle: 200 * time.Millisecond})
 	defer c.CloseIdle()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if _, err := c.Fetch(ctx, freshet.Request{URL: server.URL}); err == nil || ctx.Err() != nil {
 		t.Errorf("%v", err)
