@@ -247,10 +247,7 @@ func (a *sourceAPI) carryOut(ctx context.Context, action client.BulkAction, s fr
 	}
 	a.Edits.RLock()
 	defer a.Edits.RUnlock()
-	if err := a.daemon.UpdateSource(ctx, s); err != nil {
-		return 0, err
-	}
-	w, err := a.store.Source(ctx, s.ID)
+	w, err := a.daemon.UpdateSource(ctx, s)
 	return w.Revision, err
 }
 
@@ -274,7 +271,7 @@ func (a *sourceAPI) undoSources(ctx context.Context, in *undoInput) (*rest.Body[
 		} else {
 			s.Revision = edit.after[i]
 			a.Edits.RLock()
-			err = a.daemon.UpdateSource(ctx, s)
+			_, err = a.daemon.UpdateSource(ctx, s)
 			a.Edits.RUnlock()
 		}
 		switch {

@@ -163,19 +163,29 @@ func (a *sourceAPI) getSource(ctx context.Context, in *getSourceInput) (*taggedS
 	if err != nil {
 		return nil, rest.OfSource(in.ID, err)
 	}
+	s, err := a.detailed(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	s.Body.Removed = in.Removed
+	if in.Reveal {
+		s.Body.URL, s.Body.Standing.MovedTo, s.Body.Standing.LandedOn = w.URL, w.Status.Moved.URL, w.Status.Landed
+	}
+	return s, nil
+}
+
+// detailed returns a source with what a list leaves out.
+func (a *sourceAPI) detailed(ctx context.Context, w freshet.SourceWithStatus) (*taggedSource, error) {
 	s := sourceOf(w)
-	s.Removed = in.Removed
+	var err error
 	if s.Standing.Noise, err = noiseOf(ctx, a.store, w); err != nil {
 		return nil, err
 	}
-	taught, err := a.daemon.Taught(ctx, in.ID)
+	taught, err := a.daemon.Taught(ctx, w.ID)
 	if err != nil {
-		return nil, rest.OfSource(in.ID, err)
+		return nil, rest.OfSource(w.ID, err)
 	}
 	s.Standing.Taught = client.TaughtOf(taught)
-	if in.Reveal {
-		s.URL, s.Standing.MovedTo, s.Standing.LandedOn = w.URL, w.Status.Moved.URL, w.Status.Landed
-	}
 	return &taggedSource{rest.RevisionTag(w.Revision), s}, nil
 }
 
@@ -198,8 +208,9 @@ const editTries = 10
 func (a *sourceAPI) editSource(ctx context.Context, in *editSourceInput) (*taggedSource, error) {
 	var err error
 	for range editTries {
-		if err = a.editOnce(ctx, in); err == nil {
-			return a.getSource(ctx, &getSourceInput{ID: in.ID})
+		var w freshet.SourceWithStatus
+		if w, err = a.editOnce(ctx, in); err == nil {
+			return a.detailed(ctx, w)
 		}
 		if in.IfMatch != "" || !errors.Is(err, freshet.ErrStale) {
 			break
@@ -208,36 +219,35 @@ func (a *sourceAPI) editSource(ctx context.Context, in *editSourceInput) (*tagge
 	return nil, err
 }
 
-// editOnce applies the patch to the source as it is. If somebody else edits it
-// meanwhile, it changes nothing.
-func (a *sourceAPI) editOnce(ctx context.Context, in *editSourceInput) error {
-	w, err := a.store.Source(ctx, in.ID)
-	if err != nil {
-		return rest.OfSource(in.ID, err)
+// editOnce applies the patch to the source as it is, and returns the result. If somebody else
+// edits it meanwhile, it changes nothing.
+func (a *sourceAPI) editOnce(ctx context.Context, in *editSourceInput) (w freshet.SourceWithStatus, err error) {
+	if w, err = a.store.Source(ctx, in.ID); err != nil {
+		return w, rest.OfSource(in.ID, err)
 	}
 	if err := in.IfMatch.Check("", string(w.ID), w.Revision); err != nil {
-		return err
+		return w, err
 	}
 	s, err := w.Source.Patch(in.Body)
 	if err != nil {
-		return err
+		return w, err
 	}
 	if s.URL == mask.URL(w.URL) { // as it was shown, which leaves it as it is
 		s.URL = w.URL
 	}
 	if s, err = a.admit(s); err != nil {
-		return err
+		return w, err
 	}
 	if err := a.judge(s, &w.Source); err != nil {
-		return err
+		return w, err
 	}
 	rest.Changed(ctx, auditOf(w.Source), auditOf(s))
 	a.Edits.RLock()
 	defer a.Edits.RUnlock()
-	if err := a.daemon.UpdateSource(ctx, s); err != nil {
-		return rest.OfSource(in.ID, err)
+	if w, err = a.daemon.UpdateSource(ctx, s); err != nil {
+		err = rest.OfSource(in.ID, err)
 	}
-	return nil
+	return w, err
 }
 
 // auditOf returns the definition of a source for the audit log.

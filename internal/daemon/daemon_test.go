@@ -212,7 +212,7 @@ func TestNewRecipe(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Recipe.CSS = "h1"
-		if err := b.UpdateSource(t.Context(), s.Source); err != nil {
+		if _, err := b.UpdateSource(t.Context(), s.Source); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)

@@ -78,7 +78,7 @@ func TestBoundIsAppliedSoon(t *testing.T) {
 			t.Fatal(err)
 		}
 		source.Keep.Versions, source.Revision = 2, 0
-		if err := b.UpdateSource(t.Context(), source.Source); err != nil {
+		if _, err := b.UpdateSource(t.Context(), source.Source); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)

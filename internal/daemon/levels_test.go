@@ -58,7 +58,7 @@ func TestLevelAlarm(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.Level = objective.ServiceLevel{}
-		if err := b.UpdateSource(t.Context(), a.Source); err != nil {
+		if _, err := b.UpdateSource(t.Context(), a.Source); err != nil {
 			t.Fatal(err)
 		}
 		b.SetLevels(nil)

@@ -47,7 +47,7 @@ func TestLoopGoesByTheLastEdit(t *testing.T) {
 	urls := synth.New(synth.Config{Now: time.Now, Pages: pages}).Sources()
 	to := func(i int) freshet.Source { return freshet.Source{ID: "a", URL: urls[i].URL, Created: start} }
 	update := func(i int) func(context.Context, *daemon.Daemon) error {
-		return func(ctx context.Context, d *daemon.Daemon) error { return d.UpdateSource(ctx, to(i)) }
+		return func(ctx context.Context, d *daemon.Daemon) error { _, err := d.UpdateSource(ctx, to(i)); return err }
 	}
 	remove := func(ctx context.Context, d *daemon.Daemon) error { return d.RemoveSource(ctx, "a", true) }
 	add := func(ctx context.Context, d *daemon.Daemon) error {

@@ -94,7 +94,7 @@ func TestNoiseIsKnownWhenAutoIsSet(t *testing.T) {
 				t.Fatal(err)
 			}
 			before.Noise = setting
-			if err := b.UpdateSource(t.Context(), before.Source); err != nil {
+			if _, err := b.UpdateSource(t.Context(), before.Source); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(20 * time.Minute)

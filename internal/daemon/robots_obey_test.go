@@ -209,7 +209,7 @@ func TestRobotsSettingIsEdited(t *testing.T) {
 			t.Errorf("%d requests, want one", n)
 		}
 		source.Robots = freshet.RobotsIgnore
-		if err := b.UpdateSource(t.Context(), source); err != nil {
+		if _, err := b.UpdateSource(t.Context(), source); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

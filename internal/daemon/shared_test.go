@@ -213,7 +213,7 @@ func TestOneRequestForAll(t *testing.T) {
 
 func (n *newsroom) update(s freshet.Source) {
 	n.t.Helper()
-	if err := n.UpdateSource(n.t.Context(), s); err != nil {
+	if _, err := n.UpdateSource(n.t.Context(), s); err != nil {
 		n.t.Fatal(err)
 	}
 }

@@ -64,22 +64,32 @@ func (e *editor) AddSource(ctx context.Context, s freshet.Source) (freshet.Sourc
 		return s, err
 	}
 	e.pruner.boundSet(s.Keep)
-	if err := e.tellSource(ctx, s.ID); err != nil {
+	if _, err := e.tellSource(ctx, s); err != nil {
 		return s, err
 	}
 	return s, e.imports.tellChances(ctx, s.ID, false) // that were given before it was removed
 }
 
-// UpdateSource changes a watched source.
-func (e *editor) UpdateSource(ctx context.Context, s freshet.Source) error {
+// UpdateSource changes a watched source, and returns it as it is then.
+func (e *editor) UpdateSource(ctx context.Context, s freshet.Source) (freshet.SourceWithStatus, error) {
 	if s.Site != nil || e.sites.has(s.ID) {
-		return e.updateSite(ctx, s)
+		if err := e.updateSite(ctx, s); err != nil {
+			return freshet.SourceWithStatus{}, err
+		}
+		return e.store.Source(ctx, s.ID)
 	}
 	if err := e.store.UpdateSource(ctx, s); err != nil {
-		return err
+		return freshet.SourceWithStatus{}, err
 	}
 	e.pruner.boundSet(s.Keep)
-	return e.tellSource(ctx, s.ID)
+	if s.Revision != 0 {
+		s.Revision++
+	}
+	w, err := e.tellSource(ctx, s)
+	if err == nil && w.ID == "" { // removed meanwhile
+		err = freshet.ErrNotFound
+	}
+	return w, err
 }
 
 // Confirm accepts the version of a source that is held as suspect: it is told as a
@@ -108,32 +118,33 @@ func (e *editor) RemoveSource(ctx context.Context, id freshet.SourceID, purge bo
 	if err != nil && !(dropped && errors.Is(err, freshet.ErrNotFound)) {
 		return err
 	}
-	return e.tellSource(ctx, id, sched.SourceRemoved{Source: id})
+	_, err = e.tellSource(ctx, freshet.Source{ID: id}, sched.SourceRemoved{Source: id})
+	return err
 }
 
 // tellSource tells the loop how a source now is in the store, after other events.
 // Of two edits at once, either may come here first: what is told is not what was
 // written but what is there, and nobody else tells in between. So the loop ends
-// with what was written last.
-func (e *editor) tellSource(ctx context.Context, id freshet.SourceID, events ...sched.Event) error {
+// with what was written last. It returns what is there; nothing if the source was removed.
+func (e *editor) tellSource(ctx context.Context, s freshet.Source, events ...sched.Event) (freshet.SourceWithStatus, error) {
 	defer e.editing.pass(alone)()
 	// An edit that is recorded must reach the loop, even if its caller has gone.
-	w, err := e.store.Source(context.WithoutCancel(ctx), id)
+	is, err := e.store.SourceAsWritten(context.WithoutCancel(ctx), s)
 	switch {
 	case errors.Is(err, freshet.ErrNotFound):
-		e.sites.forget(id)
-		events = append(events, sched.SourceRemoved{Source: id})
+		e.sites.forget(s.ID)
+		events = append(events, sched.SourceRemoved{Source: s.ID})
 	case err != nil:
-		return err
+		return is, err
 	default:
+		w := is
 		e.notice(w.Source)
 		e.clock.clockRecoveryAt(e.loop.dates.Now(), e.limits.Limits()).standing(&w.Status)
-		w = bounded(w, e.unbound)
-		events = append(events, sched.SourcePut{Source: w})
+		events = append(events, sched.SourcePut{Source: bounded(w, e.unbound)})
 	}
-	e.nextPolls.forget(id)
+	e.nextPolls.forget(s.ID)
 	e.loop.post(events...)
-	return nil
+	return is, nil
 }
 
 // A Synced counts what a Sync did.
@@ -215,7 +226,7 @@ func (e *editor) take(ctx context.Context, s freshet.Source) (Synced, error) {
 // alter makes a source what the list says, unless it was edited or removed since
 // the list was compared with the store.
 func (e *editor) alter(ctx context.Context, s freshet.Source) (Synced, error) {
-	err := e.UpdateSource(ctx, s)
+	_, err := e.UpdateSource(ctx, s)
 	switch {
 	case errors.Is(err, freshet.ErrStale), errors.Is(err, freshet.ErrNotFound):
 		e.log.Info("a source of the configuration file was edited just now and stays as edited", "source", s.ID, "why", err)
@@ -390,7 +401,8 @@ func (e *editor) Announce(ctx context.Context, id freshet.SourceID, event crawl.
 	}
 	e.log.Info("page "+string(event), "source", id, "url", mask.URL(c.Label.URL), "seq", c.Seq, "cursor", c.Cursor, "summary", summary)
 	if event == crawl.PageWent {
-		return c, e.tellSource(ctx, id, sched.SourceRemoved{Source: id})
+		_, err := e.tellSource(ctx, freshet.Source{ID: id}, sched.SourceRemoved{Source: id})
+		return c, err
 	}
 	return c, nil
 }
@@ -410,13 +422,14 @@ func (e *editor) SetPage(ctx context.Context, site freshet.SourceID, url string,
 	if err != nil {
 		return err
 	}
-	return e.tellSource(ctx, page.Source, sched.SourceRemoved{Source: page.Source})
+	_, err = e.tellSource(ctx, freshet.Source{ID: page.Source}, sched.SourceRemoved{Source: page.Source})
+	return err
 }
 
 // tellSources tells the loop how sources now are in the store.
 func (e *editor) tellSources(ctx context.Context, ids []freshet.SourceID) error {
 	for _, id := range ids {
-		if err := e.tellSource(ctx, id); err != nil {
+		if _, err := e.tellSource(ctx, freshet.Source{ID: id}); err != nil {
 			return err
 		}
 	}

@@ -214,8 +214,8 @@ func TestWarmKnowsWhatAStartWould(t *testing.T) {
 			func() error { _, err := r.daemon.AddSource(ctx, page(3)); return err },
 			func() error { _, err := r.daemon.AddSource(ctx, page(4)); return err },
 			func() error { _, err := r.daemon.AddSource(ctx, page(60)); return err },
-			func() error { return r.daemon.UpdateSource(ctx, tagged) },
-			func() error { return r.daemon.UpdateSource(ctx, other) },
+			func() error { _, err := r.daemon.UpdateSource(ctx, tagged); return err },
+			func() error { _, err := r.daemon.UpdateSource(ctx, other); return err },
 			func() error {
 				r.daemon.SetLevels([]freshet.TagLevel{{Tag: "x", Level: objective.ServiceLevel{Within: time.Minute, Share: 0.5}}})
 				return nil

@@ -84,7 +84,7 @@ func TestEditsDuringASync(t *testing.T) {
 
 	// An edit, a removal of one that is there, and of one that is still to come.
 	edited := freshet.Source{ID: "page0", URL: "https://example.com/0", Name: "edited"}
-	if err := d.UpdateSource(t.Context(), edited); err != nil {
+	if _, err := d.UpdateSource(t.Context(), edited); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []freshet.SourceID{"page1", "page999"} {

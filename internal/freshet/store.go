@@ -77,6 +77,10 @@ type Catalog interface {
 	// Source returns one watched source, or ErrNotFound.
 	Source(ctx context.Context, id SourceID) (SourceWithStatus, error)
 
+	// SourceAsWritten is Source for one that was just written. If the stored definition has
+	// the revision of s it is that of s, and is not decoded.
+	SourceAsWritten(ctx context.Context, s Source) (SourceWithStatus, error)
+
 	// Sources yields all watched sources in the order of their IDs.
 	Sources(ctx context.Context) iter.Seq2[SourceWithStatus, error]
 

@@ -228,7 +228,7 @@ func (f *finder) source(ctx context.Context, key int64) (*freshet.SourceWithStat
 	if id == "" {
 		return nil, nil
 	}
-	w, err := f.catalog.source(ctx, id, gone)
+	w, err := f.catalog.source(ctx, freshet.Source{ID: id}, gone)
 	if err != nil {
 		return nil, err
 	}

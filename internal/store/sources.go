@@ -33,21 +33,26 @@ const selectSources = `SELECT ` + sourceColumns + `,
 
 // Source implements [freshet.Catalog].
 func (s *sourceReader) Source(ctx context.Context, id freshet.SourceID) (freshet.SourceWithStatus, error) {
-	return s.source(ctx, id, false)
+	return s.source(ctx, freshet.Source{ID: id}, false)
+}
+
+// SourceAsWritten implements [freshet.Catalog].
+func (s *sourceReader) SourceAsWritten(ctx context.Context, written freshet.Source) (freshet.SourceWithStatus, error) {
+	return s.source(ctx, written, false)
 }
 
 // RemovedSource implements [freshet.Catalog].
 func (s *sourceReader) RemovedSource(ctx context.Context, id freshet.SourceID) (freshet.SourceWithStatus, error) {
-	return s.source(ctx, id, true)
+	return s.source(ctx, freshet.Source{ID: id}, true)
 }
 
-func (s *sourceReader) source(ctx context.Context, id freshet.SourceID, removed bool) (freshet.SourceWithStatus, error) {
-	found, err := s.watched(ctx, selectSources+"AND s.id = ?", removed, id)
+func (s *sourceReader) source(ctx context.Context, known freshet.Source, removed bool) (freshet.SourceWithStatus, error) {
+	found, err := s.watched(ctx, known, selectSources+"AND s.id = ?", removed, known.ID)
 	if err != nil {
-		return freshet.SourceWithStatus{}, s.fault("reading source "+string(id), err)
+		return freshet.SourceWithStatus{}, s.fault("reading source "+string(known.ID), err)
 	}
 	if len(found) == 0 {
-		return freshet.SourceWithStatus{}, unknown(id)
+		return freshet.SourceWithStatus{}, unknown(known.ID)
 	}
 	return found[0], nil
 }
@@ -120,30 +125,41 @@ func (r *sourceRow) source(site freshet.Source) (freshet.Source, error) {
 	return src, nil
 }
 
+// sourceOr is source without decoding the definition if the row is that of a source of which
+// all is known but its dates. A page may differ by what holds for its site now.
+func (r *sourceRow) sourceOr(known, site freshet.Source) (freshet.Source, error) {
+	if r.id != known.ID || r.revision != known.Revision || r.site != 0 {
+		return r.source(site)
+	}
+	known.Origin, known.Created = r.origin, r.created.Time()
+	return tidied(known), nil
+}
+
 // page is watched, for one of many pages that are read after each other. What somebody else has
 // written is looked at for the first one, and for one with a source that was not there then.
 func (s *sourceReader) page(ctx context.Context, first bool, query string, args ...any) ([]freshet.SourceWithStatus, error) {
 	if !first && s.keepsRoll() {
-		found, err := s.rows(ctx, query, args...)
+		found, err := s.rows(ctx, freshet.Source{}, query, args...)
 		if err != nil || s.stand(found) {
 			return found, err
 		}
 	}
-	return s.watched(ctx, query, args...)
+	return s.watched(ctx, freshet.Source{}, query, args...)
 }
 
-// watched returns the sources that a query finds, with their standings.
-func (s *sourceReader) watched(ctx context.Context, query string, args ...any) ([]freshet.SourceWithStatus, error) {
+// watched returns the sources that a query finds, with their standings. Known is one of them of
+// which all is known already, or none.
+func (s *sourceReader) watched(ctx context.Context, known freshet.Source, query string, args ...any) ([]freshet.SourceWithStatus, error) {
 	if err := s.upToDate(ctx); err != nil {
 		return nil, err
 	}
-	found, err := s.rows(ctx, query, args...)
+	found, err := s.rows(ctx, known, query, args...)
 	s.stand(found)
 	return found, err
 }
 
 // rows returns the sources that a query finds, with what of their standings is in the tables.
-func (s *sourceReader) rows(ctx context.Context, query string, args ...any) ([]freshet.SourceWithStatus, error) {
+func (s *sourceReader) rows(ctx context.Context, known freshet.Source, query string, args ...any) ([]freshet.SourceWithStatus, error) {
 	var found []freshet.SourceWithStatus
 	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		var w freshet.SourceWithStatus
@@ -156,7 +172,7 @@ func (s *sourceReader) rows(ctx context.Context, query string, args ...any) ([]f
 		if err != nil {
 			return err
 		}
-		if w.Source, err = row.source(s.site(row.site)); err != nil {
+		if w.Source, err = row.sourceOr(known, s.site(row.site)); err != nil {
 			return err
 		}
 		st.ChangedAt = changedAt.Time()
@@ -299,7 +315,7 @@ func (s *sourceReader) NamedSources(ctx context.Context, ids []freshet.SourceID,
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.watched(ctx, selectSources+"AND s.id IN (SELECT value FROM json_each(?))", removed, string(text))
+	found, err := s.watched(ctx, freshet.Source{}, selectSources+"AND s.id IN (SELECT value FROM json_each(?))", removed, string(text))
 	if err != nil {
 		return nil, s.fault("reading the sources", err)
 	}
