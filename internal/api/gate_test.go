@@ -82,6 +82,14 @@ func (g *gateRig) pass(p auth.Credential) (auth.Credential, []string) {
 	return p, []string{"Authorization", "Bearer " + secret}
 }
 
+// entered returns the header of a session that was opened with a token or a link.
+func (g *gateRig) entered(header []string) []string {
+	g.t.Helper()
+	got := g.do("POST", "/api/v1/session", client.Login{Token: strings.TrimPrefix(header[1], "Bearer ")}).is(200)
+	cookie, _, _ := strings.Cut(got.Header.Get("Set-Cookie"), ";")
+	return []string{"Cookie", cookie}
+}
+
 // status sends a request and returns the status, without waiting for the end of a stream.
 func (g *gateRig) status(method, path string, header []string) int {
 	g.t.Helper()
@@ -180,16 +188,20 @@ func TestWhoMayUseWhat(t *testing.T) {
 	_, link := g.pass(auth.Credential{Kind: auth.ShareKind, User: "ed", Limit: auth.Limit{Source: "a"}})
 	_, queryLink := g.pass(auth.Credential{Kind: auth.ShareKind, User: "ed", Limit: auth.Limit{Query: "q"}})
 	_, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "t", Limit: auth.Limit{Scopes: []access.Right{access.Read}}})
-	_, hand := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "h", Limit: auth.Limit{Scopes: []access.Right{access.Work}}})
+	_, worker := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "h", Limit: auth.Limit{Scopes: []access.Right{access.Work}}})
 	callers := []struct {
 		mark, name string
 		header     func() []string
 	}{
 		{"s", "a stranger", func() []string { return nil }},
-		{"h", "a token of a hand, which may what strangers may", func() []string { return hand }},
+		{"h", "a token of a worker, which may what strangers may", func() []string { return worker }},
 		{"l", "a link to a source", func() []string { return link }},
 		{"k", "a link to a query", func() []string { return queryLink }},
 		{"r", "a token to read", func() []string { return token }},
+		{"h", "a session of a worker's token", func() []string { return g.entered(worker) }},
+		{"l", "a session of a link to a source", func() []string { return g.entered(link) }},
+		{"k", "a session of a link to a query", func() []string { return g.entered(queryLink) }},
+		{"r", "a session of a token to read", func() []string { return g.entered(token) }},
 		{"v", "a viewer", func() []string { return g.session("vi") }},
 		{"e", "an editor", func() []string { return g.session("ed") }},
 		{"a", "an admin", func() []string { return g.session("ada") }},

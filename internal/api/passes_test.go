@@ -12,12 +12,13 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/store/sqlite"
 )
 
 // A passStore counts how often the definition of a source is decoded and encoded for the
 // database. A source that is read as it was written is decoded only if another was stored.
 type passStore struct {
-	freshet.Store
+	*sqlite.Store
 	passes atomic.Int64
 }
 
@@ -44,7 +45,7 @@ func (s *passStore) UpdateSource(ctx context.Context, src freshet.Source) error 
 func TestPassesOfAnEdit(t *testing.T) {
 	var store passStore
 	r := newRigWith(t, func(c *daemon.Config) {
-		store.Store = c.Store
+		store.Store = c.Store.(*sqlite.Store)
 		c.Store = &store
 	}, func(c *api.Config) { c.Store = &store }).run()
 	c := client.New(r.API.URL, http.DefaultClient.Do)

@@ -26,11 +26,6 @@ func (c Caller) May(right access.Right) bool {
 	return c.Known && slices.Contains(c.Limit.Scopes, right)
 }
 
-// OnlyHand reports whether the caller has a token that is for a hand, and may nothing else.
-func (c Caller) OnlyHand() bool {
-	return c.Credential.Kind == TokenKind && slices.Equal(c.Limit.Scopes, []access.Right{access.Work})
-}
-
 // Share reports whether the caller came by a share link.
 func (c Caller) Share() bool { return c.Limit.Source != "" || c.Limit.Query != "" }
 

@@ -77,8 +77,8 @@ func (s *Server) permit(r *http.Request, rule Rule, c auth.Caller) (*http.Reques
 		return r, auth.ErrUnknown
 	case c.Share():
 		return r, permitShare(r, rule, c.Limit)
-	case rule.Self && c.OnlyHand():
-		return r, Forbidden("this token has the scope hand only")
+	case rule.Self && !c.May(access.Read): // a worker's token, and a session that was opened with it
+		return r, Forbidden("this token has no right to read")
 	case rule.Self:
 		return r, nil
 	case !c.May(rule.Need):
