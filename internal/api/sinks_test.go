@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -21,13 +20,14 @@ import (
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/kit"
 )
 
 // sinksOf returns sinks over the store of a rig, with webhooks of the configuration file
 // that nobody listens to.
 func sinksOf(t testing.TB, c *api.Config, names ...string) *delivery.Sinks {
 	t.Helper()
-	limits := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	limits := kit.Loopback()
 	vault := secrets.Open(t.TempDir())
 	if err := vault.Set(secrets.Entry{Name: "token", Hosts: []string{"chat.example"}}, []byte("very-secret-token")); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/kit"
 )
 
 var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when every bubble begins
@@ -444,7 +444,7 @@ func TestOverTheWire(t *testing.T) {
 	})
 	seen := make(chan freshet.Outcome, 1000)
 	b := begin(t, t.TempDir(), daemon.Config{
-		Fetcher: fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
+		Fetcher: fetch.New(kit.Loopback()),
 		Limits:  sched.Limits{Budget: sched.Budget{Polls: 100, Per: time.Second}},
 		Observe: func(o freshet.Outcome) { seen <- o },
 	}, server.Sources()...)

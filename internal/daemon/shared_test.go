@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/test/kit"
 )
 
 // A paper is one page with two parts, on a real server that counts who asks for it and
@@ -94,7 +94,7 @@ type newsroom struct {
 
 func newNewsroom(t *testing.T, p *paper, cfg daemon.Config, sources ...freshet.Source) *newsroom {
 	n := &newsroom{paper: p, t: t, got: map[freshet.SourceID]freshet.Outcome{}}
-	cfg.Fetcher = fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	cfg.Fetcher = fetch.New(kit.Loopback())
 	cfg.Policy = &silent{}
 	cfg.Limits = sched.Limits{Budget: sched.Budget{Polls: 1000, Per: time.Second}, Backoff: sched.Backoff{Start: time.Hour, Most: time.Hour}}
 	cfg.Observe = func(o freshet.Outcome) {

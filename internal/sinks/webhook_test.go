@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -25,6 +24,7 @@ import (
 	"freshet/internal/freshet/profile"
 	"freshet/internal/invalid"
 	"freshet/internal/sinks"
+	"freshet/internal/test/kit"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -38,12 +38,12 @@ func secretOf(n int) string {
 
 // send is the way out that webhooks use, with loopback opened.
 func send() func(*http.Request) (*http.Response, error) {
-	return fetch.NewEgress(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}).Do
+	return fetch.NewEgress(kit.Loopback()).Do
 }
 
 // config is what outlets are made with, with loopback opened.
 func config(change func(*sinks.Config)) sinks.Config {
-	settings := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	settings := kit.Loopback()
 	c := sinks.Config{Do: send(), CheckURL: settings.CheckURL, Dial: settings.Dialer, TLS: settings.TLS}
 	if change != nil {
 		change(&c)

@@ -19,6 +19,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/freshet/reading"
+	"freshet/internal/test/kit"
 	"freshet/internal/worker"
 )
 
@@ -134,7 +135,7 @@ func TestZoo(t *testing.T) {
 	handWith := func(timeout time.Duration) *worker.Worker {
 		reader := extract.NewReader(extract.ReaderConfig{Command: []string{self, childMode}, Workers: 1, Timeout: timeout})
 		t.Cleanup(func() { reader.Close() })
-		return worker.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), reader.Read)
+		return worker.New(fetch.New(kit.Loopback()), reader.Read)
 	}
 	patient, hurried := handWith(time.Hour), handWith(time.Second) // what can be read is read, however slow the machine is
 	for id, b := range pen {
@@ -246,7 +247,7 @@ func TestRobots(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, tt.answer)
-			h := worker.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), nil)
+			h := worker.New(fetch.New(kit.Loopback()), nil)
 			m, err := h.Robots(t.Context(), s.order(nil), s.URL)
 			if err != nil {
 				t.Fatal(err)

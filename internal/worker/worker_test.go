@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/freshet/reading"
+	"freshet/internal/test/kit"
 	"freshet/internal/worker"
 )
 
@@ -82,7 +82,7 @@ func (s *site) look(t *testing.T, o worker.Task) worker.Result {
 
 // fetcher returns a fetcher that may reach the site.
 func fetcher() *fetch.Client {
-	return fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	return fetch.New(kit.Loopback())
 }
 
 func TestFirstLook(t *testing.T) {
@@ -157,7 +157,7 @@ func TestKnownBodiesAreNotRead(t *testing.T) {
 	s := newSite(t, says("<p>one", "Etag", `"1"`))
 	first := s.look(t, s.order(nil))
 	read := 0
-	h := worker.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), func(_ context.Context, r reading.Recipe, resp freshet.Response) (extract.Reading, error) {
+	h := worker.New(fetch.New(kit.Loopback()), func(_ context.Context, r reading.Recipe, resp freshet.Response) (extract.Reading, error) {
 		read++
 		return extract.Extract(r, resp)
 	})

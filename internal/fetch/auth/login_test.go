@@ -67,8 +67,8 @@ func TestLogin(t *testing.T) {
 	c := r.client()
 	a := r.add(r.source(members, "a", server.URL))
 	b := r.add(r.source(members, "b", server.URL))
-	var l leaves
-	resp, err := c.Fetch(t.Context(), freshet.Request{URL: a.URL, Source: a, Leave: l.leave})
+	var l permits
+	resp, err := c.Fetch(t.Context(), freshet.Request{URL: a.URL, Source: a, Leave: l.permit})
 	if err != nil || string(resp.Body) != "page /a for members" {
 		t.Fatalf("the first fetch brings %q, %v", resp.Body, err)
 	}

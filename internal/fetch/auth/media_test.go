@@ -87,13 +87,13 @@ func TestFiles(t *testing.T) {
 	r.fetch.WireBytes = 1000
 	r.cfg.Media.Files = []string{dir}
 	c := r.client()
-	var l leaves
+	var l permits
 	for name, want := range map[string]failure.Class{
 		"a.json": "", "inside": "", "out": failure.File, "abs": failure.File, "up/outside": failure.File,
 		"pipe": failure.File, "missing": failure.File, "large": failure.LargeWire,
 	} {
 		src := r.source(`{"url": "file://%s"}`, filepath.Join(dir, name))
-		resp, err := c.Fetch(t.Context(), freshet.Request{URL: src.URL, Source: src, Leave: l.leave})
+		resp, err := c.Fetch(t.Context(), freshet.Request{URL: src.URL, Source: src, Leave: l.permit})
 		if classOf(err) != want || want == "" && string(resp.Body) != `{"a": 1}` || resp.Requests != 1 {
 			t.Errorf("%s brings %q, %v; want %q", name, resp.Body, err, want)
 		}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/test/kit"
 )
 
 // A rig is a client with a vault, a store and a clock, and servers that note what they
@@ -43,7 +43,7 @@ func newRig(t *testing.T) *rig {
 	}
 	t.Cleanup(func() { store.Close() })
 	r.store = store
-	r.fetch = fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	r.fetch = kit.Loopback()
 	r.cfg = auth.Config{Vault: secrets.Open(r.dir), Store: store, Env: func(name string) string { return r.env[name] }}
 	return r
 }
@@ -141,13 +141,13 @@ func echo(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// leaves counts the leave that requests ask for.
-type leaves struct {
+// permits notes the requests that ask for a permit.
+type permits struct {
 	mu   sync.Mutex
 	urls []string
 }
 
-func (l *leaves) leave(_ context.Context, hop freshet.Hop) error {
+func (l *permits) permit(_ context.Context, hop freshet.Hop) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.urls = append(l.urls, hop.URL[strings.LastIndexByte(hop.URL, '/'):])

@@ -52,8 +52,8 @@ func TestOAuth2(t *testing.T) {
 	s := r.server(i.serve)
 	c := r.client()
 	src := r.source(oauth, s.URL, "page", s.URL)
-	var l leaves
-	resp, err := c.Fetch(t.Context(), freshet.Request{URL: src.URL, Source: src, Leave: l.leave})
+	var l permits
+	resp, err := c.Fetch(t.Context(), freshet.Request{URL: src.URL, Source: src, Leave: l.permit})
 	if err != nil || string(resp.Body) != "welcome" || resp.Requests != 2 || fmt.Sprint(l.urls) != "[/token /page]" {
 		t.Fatalf("the first fetch: %q, %v, %d requests, leave for %v", resp.Body, err, resp.Requests, l.urls)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/lab/synth"
+	"freshet/internal/test/kit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -97,7 +97,7 @@ func TestFetchFailsAsOverHTTP(t *testing.T) {
 		}
 	}
 	w, _, base := serve(t, pages...)
-	client := fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	client := fetch.New(kit.Loopback())
 	class := func(f freshet.Fetcher, url string) (failure.Class, time.Duration) {
 		resp, err := f.Fetch(t.Context(), freshet.Request{URL: url})
 		failure, ok := errors.AsType[*freshet.FetchError](err)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
+	"freshet/internal/test/kit"
 )
 
 // A replay that cuts off a delivery does not send it before what is older: all comes in order
@@ -51,7 +51,7 @@ func TestReplayBeginsWithTheOldest(t *testing.T) {
 	}))
 	defer server.Close()
 
-	limits := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	limits := kit.Loopback()
 	delivered := make(chan string, 100)
 	sinks, err := delivery.NewSinks(t.Context(), delivery.SinksConfig{
 		Store: r.over(r.store), Vault: secrets.Open(t.TempDir()),
