@@ -58,7 +58,7 @@ func attemptBeforeOrder(t *testing.T, server *pgtest.Server, elsewhere bool) {
 	s := c.settings()
 	s.Limits.Hosts.CrawlDelay = 0
 	store := c.poll(s, elsewhere, page.URL)
-	kit.Until(t, "the right ends, because the lease is renewed with the attempt", func() bool { return store.Right() <= 0 })
+	kit.Until(t, "the right ends, because the lease is renewed with the attempt", func() bool { return store.LeaseLeft() <= 0 })
 	if err := held.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}

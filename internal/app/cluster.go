@@ -41,7 +41,7 @@ func (n *Node) clusterOfOne(address, version string) client.Cluster {
 	said := n.report()
 	return client.Cluster{
 		Brain: client.ClusterBrain{Address: address, Epoch: 1, Slots: said.Slots, Notes: said.Notes},
-		Nodes: []client.ClusterNode{{Address: address, Role: postgres.Brain, Version: version}}, Hands: said.Hands,
+		Nodes: []client.ClusterNode{{Address: address, Role: postgres.Leader, Version: version}}, Hands: said.Hands,
 	}
 }
 
@@ -68,7 +68,7 @@ func clusterStatus(ctx context.Context, peers *postgres.Peers, own *Node) (all c
 		if n.Role == postgres.Lost && there[n.Address] { // it was started again
 			continue
 		}
-		if n.Role == postgres.Brain && n.Address != all.Brain.Address {
+		if n.Role == postgres.Leader && n.Address != all.Brain.Address {
 			n.Role = postgres.Standby // it has not noticed yet
 		}
 		told := client.ClusterNode{Address: n.Address, Role: n.Role, Version: n.Version, Lag: n.Behind, Seen: client.Duration(n.Seen), Started: n.Started.UTC()}
@@ -77,7 +77,7 @@ func clusterStatus(ctx context.Context, peers *postgres.Peers, own *Node) (all c
 			told.Standby, told.Why, told.Hint = stands.Standby, stands.Why, stands.Hint
 		}
 		all.Nodes = append(all.Nodes, told)
-		if n.Role != postgres.Brain {
+		if n.Role != postgres.Leader {
 			continue
 		}
 		if json.Unmarshal([]byte(n.Told), &said) == nil && said.Hands != nil {

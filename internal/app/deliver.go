@@ -41,7 +41,7 @@ func (s *service) dispatch() *shared.Dispatch {
 		return nil
 	}
 	return shared.NewDispatch(shared.DispatchConfig{
-		Own: s.advertised(), Epoch: s.node.leads.Term(), Right: s.node.leads.Right, Lease: s.lease, Token: s.where.Token, Log: s.Log,
+		Own: s.advertised(), Epoch: s.node.leads.Term(), LeaseLeft: s.node.leads.LeaseLeft, Lease: s.lease, Token: s.where.Token, Log: s.Log,
 		Do: fetch.Trusted(time.Minute).Do,
 		Nodes: func(ctx context.Context) (there []string, err error) {
 			nodes, err := s.peers.Nodes(ctx)
@@ -65,7 +65,7 @@ func (n *Node) sendsBy(s config.Settings) config.Settings {
 
 // A deliverer makes deliveries for the leader.
 type deliverer struct {
-	*shared.Courier
+	*shared.Sender
 	terms atomic.Pointer[terms]
 	now   func() time.Time
 }
@@ -85,7 +85,7 @@ func (s *service) newDeliverer(ctx context.Context, given config.Settings, n *No
 			r.now = func() time.Time { return time.Now().Add(ahead) }
 		}
 	}
-	r.Courier = shared.New(shared.Config{
+	r.Sender = shared.New(shared.Config{
 		Log:   s.Log,
 		Known: func(ctx context.Context, token string) (bool, error) { return s.nodes.knows(ctx, auth.HashOf(token)) },
 		Leads: func(ctx context.Context, epoch int64) (bool, error) {

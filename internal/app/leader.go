@@ -220,7 +220,7 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 	s.led = true
 	clear(s.troubles)
 	s.Log.Info("this node leads", "term", n.leads.Term(), "address", s.advertised(), "warm", n.warm)
-	s.member.setRole(rolePlayed{role: postgres.Brain, node: n, gate: s.gate})
+	s.member.setRole(rolePlayed{role: postgres.Leader, node: n, gate: s.gate})
 	defer s.member.setRole(rolePlayed{role: postgres.Standby})
 	working, lose := context.WithCancel(ctx)
 	defer lose()

@@ -352,7 +352,7 @@ func TestNothingIsSentWithoutTheLease(t *testing.T) {
 			if _, err := held.Exec(t.Context(), "SELECT 1 FROM leases FOR UPDATE"); err != nil { // it cannot be renewed
 				t.Fatal(err)
 			}
-			kit.Until(t, "the right ends", func() bool { return store.Right() <= 0 })
+			kit.Until(t, "the right ends", func() bool { return store.LeaseLeft() <= 0 })
 			close(release)
 			kit.Until(t, "the connection is closed", func() bool { return len(closed) > 0 || asked.Load() > 0 })
 			if asked.Load() > 0 {

@@ -114,7 +114,7 @@ func (m *membership) sendHeartbeat(ctx context.Context, me postgres.Node) error 
 		}
 		me.Told, me.Upto = string(told), cmp.Or(upto, end)
 	}
-	if p.role == postgres.Brain {
+	if p.role == postgres.Leader {
 		told, err := json.Marshal(p.node.report())
 		if err != nil {
 			return err

@@ -219,7 +219,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Grace:      cfg.Grace,
 	}
 	if n.leads != nil {
-		with.Lease = n.leads.Right
+		with.Lease = n.leads.LeaseLeft
 	}
 	n.Daemon = daemon.New(with)
 	if !cfg.Idle {

@@ -56,7 +56,7 @@ func databaseOf(s config.Settings, log *slog.Logger) postgres.Config {
 
 // mayFetch says that nothing may be sent any more: another node may decide by now.
 func (n *Node) mayFetch() error {
-	if n.leads.Right() > 0 {
+	if n.leads.LeaseLeft() > 0 {
 		return nil
 	}
 	return &freshet.FetchError{Class: failure.LocalUnsure, Err: errors.New("the request was not sent: this node no longer holds the lease of the leader")}

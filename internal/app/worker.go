@@ -56,12 +56,12 @@ func (n *Node) openWorkers(cfg Config) (worker.Looker, error) {
 		slots = cfg.Limits.Workers + max(cfg.Limits.Slow, 8*cfg.Limits.Workers) // the scheduler bounds them
 	}
 	n.limits.own = cfg.Cluster.OwnSlots
-	term, right := int64(1), (func() time.Duration)(nil)
+	term, left := int64(1), (func() time.Duration)(nil)
 	if n.leads != nil {
-		term, right = n.leads.Term(), n.leads.Right
+		term, left = n.leads.Term(), n.leads.LeaseLeft
 	}
 	n.workers = cluster.New(cluster.Config{
-		Own: own, Slots: slots, Token: token.now, Admit: n.admits, Epoch: term, Right: right, Lease: leaseOf(cfg.Settings), Total: cfg.Fetch.Total, Agent: cfg.Fetch.UserAgent(),
+		Own: own, Slots: slots, Token: token.now, Admit: n.admits, Epoch: term, LeaseLeft: left, Lease: leaseOf(cfg.Settings), Total: cfg.Fetch.Total, Agent: cfg.Fetch.UserAgent(),
 		Body: 4*cfg.Fetch.MaxBody() + 64*mib, Log: cfg.Log,
 		Changed: func(all int) { n.limits.setRemote(n.Daemon, all-slots) },
 	})
@@ -116,11 +116,11 @@ func (n *Node) admits(ctx context.Context, token string) (bool, error) {
 }
 
 // holdsLease reports whether no other node can have taken over.
-func (n *Node) holdsLease() bool { return n.leads == nil || n.leads.Right() > 0 }
+func (n *Node) holdsLease() bool { return n.leads == nil || n.leads.LeaseLeft() > 0 }
 
 // awaitOldWorkers waits, after a crash, until the workers of the run before can begin no request
 // any more: what they begin until then counts as made by now. If the lease of the run before has
-// run out, they cannot: their right ended before it did.
+// run out, they cannot: their part of the lease ended before it did.
 func (n *Node) awaitOldWorkers(ctx context.Context) error {
 	if n.workers == nil || n.leads != nil && !n.leads.Resigned() {
 		return nil

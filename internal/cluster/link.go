@@ -165,7 +165,7 @@ func (l *link) answerPing(f frame) error {
 	if err := f.hear(&p); err != nil {
 		return err
 	}
-	right := min(l.pool.cfg.Right(), l.pool.cfg.Lease)
+	right := min(l.pool.cfg.LeaseLeft(), l.pool.cfg.Lease)
 	if right <= 0 {
 		return l.say(pong, 0, pongMessage{At: p.At})
 	}

@@ -31,11 +31,11 @@ type Config struct {
 	// told now; nil means that none may.
 	Admit func(ctx context.Context, token string) (bool, error)
 
-	// Right returns for how long from now this process is sure to be the leader; nil means
+	// LeaseLeft returns for how long from now this process is sure to be the leader; nil means
 	// for a Lease, as for one that has its store to itself.
-	Right func() time.Duration
-	Lease time.Duration // after so long without a word a worker is lost; 0 means 5 s
-	Epoch int64         // of this leader
+	LeaseLeft func() time.Duration
+	Lease     time.Duration // after so long without a word a worker is lost; 0 means 5 s
+	Epoch     int64         // of this leader
 
 	Total time.Duration // the longest that a worker fetches, as in fetch.Config; 0 means 60 s
 	Body  int64         // the most bytes that come with one result; 0 means 256 MiB
@@ -63,8 +63,8 @@ func New(cfg Config) *Pool {
 	cfg.Lease = cmp.Or(cfg.Lease, 5*time.Second)
 	cfg.Total = cmp.Or(cfg.Total, time.Minute)
 	cfg.Body = cmp.Or(cfg.Body, 256<<20)
-	if cfg.Right == nil {
-		cfg.Right = func() time.Duration { return cfg.Lease }
+	if cfg.LeaseLeft == nil {
+		cfg.LeaseLeft = func() time.Duration { return cfg.Lease }
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -34,8 +34,8 @@ func newRig(t *testing.T, alter ...func(*cluster.Config)) *rig {
 	g.right.Store(int64(time.Minute))
 	cfg := cluster.Config{
 		Token: func() string { return token }, Lease: 10 * time.Second, Total: 10 * time.Second, Epoch: 1, Agent: "freshet-test",
-		Right:   func() time.Duration { return time.Duration(g.right.Load()) },
-		Changed: func(slots int) { g.slots.Store(int64(slots)) },
+		LeaseLeft: func() time.Duration { return time.Duration(g.right.Load()) },
+		Changed:   func(slots int) { g.slots.Store(int64(slots)) },
 	}
 	for _, a := range alter {
 		a(&cfg)

@@ -30,9 +30,9 @@ type clockRecovery struct {
 	back    time.Duration // from dates to steady time, by how far the wall clock was set in this run
 	lost    time.Duration // by its date, what was done seems to be longer ago than it is, by this much at most
 
-	up     time.Duration // of the machine, at now or a little before
-	apart  time.Duration // so much before at most
-	reigns []reign       // of this boot
+	up    time.Duration // of the machine, at now or a little before
+	apart time.Duration // so much before at most
+	spans []clockSpan   // of this boot
 
 	future int           // sources that were polled in the future, by their dates
 	ahead  time.Duration // at most so far
@@ -66,7 +66,7 @@ func (r *clockRecovery) shiftEarly(date time.Time) time.Duration {
 // uptimes returns the latest and the earliest uptime that a date may stand for, and
 // whether a mark says so at all.
 func (r *clockRecovery) uptimes(date time.Time) (latest, earliest time.Duration, marked bool) {
-	for _, m := range r.reigns {
+	for _, m := range r.spans {
 		up := date.Sub(time.Unix(0, 0)) - m.Ahead
 		if up < m.From-m.Early-slack || up > m.until+slack {
 			continue
@@ -218,19 +218,19 @@ func (k *clockKeeper) newClockRecovery(ctx context.Context, l sched.Limits) (*cl
 	}
 	kept, err := k.marks(ctx)
 	r.up = this.From
-	r.reign(slices.DeleteFunc(kept, func(m mark) bool { return m.Boot != this.Boot }), this)
+	r.addSpans(slices.DeleteFunc(kept, func(m mark) bool { return m.Boot != this.Boot }), this)
 	return r, err
 }
 
-// A reign is a stretch of uptime in which dates may have been given by a mark.
-type reign struct {
+// A clockSpan is a stretch of uptime in which dates may have been given by a mark.
+type clockSpan struct {
 	mark
 	until time.Duration // of uptime
 }
 
-// reign takes over the marks of earlier runs, and how the clock is set now: the last
+// addSpans takes over the marks of earlier runs, and how the clock is set now: the last
 // run may have ended before it took note of that.
-func (r *clockRecovery) reign(kept []mark, this mark) {
+func (r *clockRecovery) addSpans(kept []mark, this mark) {
 	if n := len(kept); n > 0 {
 		this.Early = this.From - kept[n-1].From
 		kept = append(kept, this)
@@ -240,7 +240,7 @@ func (r *clockRecovery) reign(kept []mark, this mark) {
 		if i+1 < len(kept) {
 			until = kept[i+1].From
 		}
-		r.reigns = append(r.reigns, reign{m, until})
+		r.spans = append(r.spans, clockSpan{m, until})
 		r.lost = max(r.lost, this.Ahead-m.Ahead)
 	}
 }

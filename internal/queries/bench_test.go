@@ -44,7 +44,7 @@ func benchEvent(n, count int) queries.Event {
 	price := float64(count) - 1 // below the last bound alone
 	c := freshet.Change{Cursor: freshet.Cursor(n + 1), Source: freshet.SourceID(fmt.Sprintf("s%d", n%max(count, 1))), Seq: n + 1, Before: start.Add(time.Duration(n) * time.Second), Label: freshet.Label{URL: "https://example.com/", Tags: []string{"shop"}}}
 	list := &queries.Items{Added: []freshet.Item{{Key: "1", Title: fmt.Sprintf("a thing%06d", n%max(count, 1)), Fields: freshet.Fields{"price": 10.0}}, {Key: "2", Title: "another"}}}
-	return queries.Event{Subject: queries.SubjectOf(c, ""), Change: &c, Content: queries.Content{Added: strings.Join(words, " "), Now: freshet.Fields{"price": price}, Before: freshet.Fields{"price": 2 * price}, Items: list}}
+	return queries.Event{Subject: queries.Subject{ID: c.Source, Label: c.Label}, Change: &c, Content: queries.Content{Added: strings.Join(words, " "), Now: freshet.Fields{"price": price}, Before: freshet.Fields{"price": 2 * price}, Items: list}}
 }
 
 func benchEngine(b *testing.B, count int, of func(int) queries.Query) *queries.Engine {

@@ -9,11 +9,6 @@ type Subject struct {
 	Site  freshet.SourceID // that it is a page of; "" if it is none
 }
 
-// SubjectOf returns the source of a change. Site is that of which it is a page, if any.
-func SubjectOf(c freshet.Change, site freshet.SourceID) Subject {
-	return Subject{ID: c.Source, Label: c.Label, Site: site}
-}
-
 // An Event is something that happened to a source: a change, or how a poll ended.
 // One of the two is set.
 type Event struct {

@@ -224,7 +224,7 @@ func (s *committer) attempt(jobs []job, errs []error) (b *batch, failed int, err
 // rollback undoes a transaction. The database may have done so already.
 func (s *committer) rollback() {
 	if err := s.cfg.Database.Rollback(s.writer); err != nil {
-		s.log.Debug("nothing to roll back", "err", err)
+		s.log.Debug("nothing to sourceIndex back", "err", err)
 	}
 }
 
@@ -232,28 +232,28 @@ func (s *committer) rollback() {
 func (s *committer) apply(b *batch) {
 	s.mu.Lock()
 	if b.flushed {
-		s.settleUp()
+		s.clearUnflushed()
 	}
 	for id, e := range b.staged {
 		s.index.note(s.entries[id], e)
 		switch old := s.entries[id]; {
 		case e == nil && old == nil: // added and purged in one go
 		case e == nil:
-			s.roll.strike(old)
+			s.sourceIndex.remove(old)
 			delete(s.entries, id)
 		case old == nil:
 			s.entries[id] = e
 			if e.dirty {
-				s.owing = append(s.owing, e)
+				s.unflushed = append(s.unflushed, e)
 			}
-			s.roll.enter(e)
+			s.sourceIndex.insert(e)
 		default:
 			if e.dirty && !old.dirty {
-				s.owing = append(s.owing, old)
+				s.unflushed = append(s.unflushed, old)
 			}
 			e.place = old.place // which a list may have changed meanwhile
 			*old = *e
-			s.roll.note(old)
+			s.sourceIndex.update(old)
 		}
 	}
 	s.applySites(b.sites)
@@ -285,18 +285,18 @@ func (s *committer) apply(b *batch) {
 }
 
 // settleUp notes that all tallies have been written.
-func (l *ledger) settleUp() {
-	for _, e := range l.owing {
+func (l *sourceMemory) clearUnflushed() {
+	for _, e := range l.unflushed {
 		e.dirty = false
 	}
-	clear(l.owing)
-	l.owing = l.owing[:0]
+	clear(l.unflushed)
+	l.unflushed = l.unflushed[:0]
 }
 
 // flush writes the tallies of all sources that have changed, and marks how far
 // they go. Jobs that follow it in the same batch make them dirty again.
 func (b *batch) flush() error {
-	for _, e := range b.store.owing {
+	for _, e := range b.store.unflushed {
 		if _, ok := b.staged[e.id]; ok || b.store.entries[e.id] != e { // or purged
 			continue
 		}

@@ -203,7 +203,7 @@ func (b *batch) putSource(e *entry, src freshet.Source) error {
 	if e.site = site; site != 0 {
 		recipe, definition = "", src.DefinitionOver(b.siteOf(site))
 	}
-	e.face = faceOf(src, site, b.siteOf(site).Revision, definition)
+	e.row = indexRowOf(src, site, b.siteOf(site).Revision, definition)
 	if err := b.keepSite(e, src); err != nil {
 		return err
 	}
@@ -387,7 +387,7 @@ func (b *batch) copyAttempts(query string, args ...driver.Value) error {
 // none yet.
 func (b *batch) called(e *entry) (freshet.Label, error) {
 	site := b.siteOf(e.site)
-	if e.called != nil && e.heard == site.Revision {
+	if e.called != nil && e.siteRevision == site.Revision {
 		return *e.called, nil
 	}
 	label, err := b.present(e.key)
@@ -399,7 +399,7 @@ func (b *batch) called(e *entry) (freshet.Label, error) {
 			return label, err
 		}
 	}
-	e.called, e.heard = &label, site.Revision
+	e.called, e.siteRevision = &label, site.Revision
 	return label, nil
 }
 

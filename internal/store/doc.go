@@ -8,10 +8,13 @@
 // writes nothing until it is opened again.
 //
 // How damage is found. Every row has a checksum; in the logs it covers the entry
-// before, and where a log ends, or how many rows another table has, is kept as a
-// seal. What is taken out of a log leaves a cut, with the checksums around it.
-// Verify reads all of it once. Whoever writes a row therefore does so by insert,
-// put, amend, remove or appendTo, with the columns that table.go lists.
+// before. Where a log ends, and how many rows another table has, is in the table seals. Entries
+// deleted from a log leave a truncation, in the table cuts, with the checksums around it.
+// Verify reads all of it once. Rows are therefore written only by insert, put, amend, remove
+// and appendTo, with the columns of their [Table].
+//
+// What features keep. A [Feature] registers its own tables, with their schema, checks and
+// repairs, and reads and writes them with a [DB].
 //
 // How it is fast. Callers that arrive while a transaction is being synced are
 // gathered into the next one, so many polls share one sync. One process

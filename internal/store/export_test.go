@@ -68,58 +68,58 @@ func Unsay(said []byte) (o freshet.Outcome, err error) {
 	return o, err
 }
 
-// A Roll lets tests ask for lists of sources that are in no database.
-type Roll struct {
-	store   ledger
+// A SourceIndex lets tests ask for lists of sources that are in no database.
+type SourceIndex struct {
+	store   sourceMemory
 	entries map[freshet.SourceID]*entry
 }
 
-// NewRoll returns a roll without sources.
-func NewRoll() *Roll {
-	return &Roll{store: ledger{roll: newRoll()}, entries: map[freshet.SourceID]*entry{}}
+// NewSourceIndex returns an index without sources.
+func NewSourceIndex() *SourceIndex {
+	return &SourceIndex{store: sourceMemory{sourceIndex: newSourceIndex()}, entries: map[freshet.SourceID]*entry{}}
 }
 
 // Add enters a source.
-func (r *Roll) Add(src freshet.Source) {
-	e := &entry{id: src.ID, face: faceOf(src, 0, 0, nil)}
+func (r *SourceIndex) Add(src freshet.Source) {
+	e := &entry{id: src.ID, row: indexRowOf(src, 0, 0, nil)}
 	r.entries[src.ID] = e
-	r.store.roll.enter(e)
+	r.store.sourceIndex.insert(e)
 }
 
 // Edit replaces what is said of a source.
-func (r *Roll) Edit(src freshet.Source) {
+func (r *SourceIndex) Edit(src freshet.Source) {
 	e := r.entries[src.ID]
-	e.face = faceOf(src, 0, 0, nil)
-	r.store.roll.note(e)
+	e.row = indexRowOf(src, 0, 0, nil)
+	r.store.sourceIndex.update(e)
 }
 
 // Poll counts polls of a source.
-func (r *Roll) Poll(id freshet.SourceID, polls int64) {
+func (r *SourceIndex) Poll(id freshet.SourceID, polls int64) {
 	e := r.entries[id]
 	e.polls += polls
-	r.store.roll.note(e)
+	r.store.sourceIndex.update(e)
 }
 
 // Remove strikes a source.
-func (r *Roll) Remove(id freshet.SourceID) { r.store.roll.strike(r.entries[id]) }
+func (r *SourceIndex) Remove(id freshet.SourceID) { r.store.sourceIndex.remove(r.entries[id]) }
 
 // List returns the IDs of a list.
-func (r *Roll) List(ctx context.Context, q freshet.SourceQuery) (ids []freshet.SourceID, err error) {
-	err = r.store.inOrder(ctx, keptKey{q.SourceFilter, q.By}, func(roll *roll, k *kept) { _, ids = k.part(roll, q) })
+func (r *SourceIndex) List(ctx context.Context, q freshet.SourceQuery) (ids []freshet.SourceID, err error) {
+	err = r.store.withList(ctx, listKey{q.SourceFilter, q.By}, func(sourceIndex *sourceIndex, k *sortedList) { _, ids = k.part(sourceIndex, q) })
 	return ids, err
 }
 
 // ListAnew is List with nothing kept.
-func (r *Roll) ListAnew(ctx context.Context, q freshet.SourceQuery) ([]freshet.SourceID, error) {
-	before := r.store.roll.orders.all
-	r.store.roll.orders.all = map[keptKey]*kept{}
-	defer func() { r.store.roll.orders.all = before }()
+func (r *SourceIndex) ListAnew(ctx context.Context, q freshet.SourceQuery) ([]freshet.SourceID, error) {
+	before := r.store.sourceIndex.lists.all
+	r.store.sourceIndex.lists.all = map[listKey]*sortedList{}
+	defer func() { r.store.sourceIndex.lists.all = before }()
 	return r.List(ctx, q)
 }
 
 // Kept returns how many lists are kept, and of how many lines together.
-func (r *Roll) Kept() (lists, lines int) {
-	for _, k := range r.store.roll.orders.all {
+func (r *SourceIndex) Kept() (lists, lines int) {
+	for _, k := range r.store.sourceIndex.lists.all {
 		lists, lines = lists+1, lines+len(k.places)
 	}
 	return lists, lines

@@ -51,12 +51,12 @@ func (s *mirror) load(ctx context.Context) (err error) {
 	}
 	to.next.latest = max(to.next.latest, latest)
 	byID := make(map[freshet.SourceID]*entry, len(entries))
-	var owing []*entry
+	var unflushed []*entry
 	for _, e := range entries {
 		byID[e.id] = e
 		e.begin(opens)
 		if e.dirty = !s.cfg.ReadOnly && (e.last > mark || e.open != never); e.dirty {
-			owing = append(owing, e)
+			unflushed = append(unflushed, e)
 		}
 		to.next.latest = max(to.next.latest, e.begun)
 	}
@@ -66,11 +66,11 @@ func (s *mirror) load(ctx context.Context) (err error) {
 	s.next, s.unmarked, s.reached = to.next, unmarked, to
 	s.takeEpochs(to.epochs)
 	s.tail.clear()
-	s.sites, s.entries, s.owing = sites, byID, owing
-	if s.keepsRoll() {
-		s.roll = newRoll()
+	s.sites, s.entries, s.unflushed = sites, byID, unflushed
+	if s.hasSourceIndex() {
+		s.sourceIndex = newSourceIndex()
 		for _, e := range entries {
-			s.roll.enter(e)
+			s.sourceIndex.insert(e)
 		}
 	}
 	return nil
@@ -82,13 +82,13 @@ func readMark(ctx context.Context, tx querier) (mark freshet.Cursor, err error) 
 	return mark, err
 }
 
-// showing returns what makes the face of a source of its row, over what these sites say; nil if there
-// is no roll.
-func (s *mirror) showing(sites map[int64]freshet.Source) func(*sourceRow) *face {
-	if !s.keepsRoll() {
+// showing returns what makes the row of a source of its row, over what these sites say; nil if there
+// is no index.
+func (s *mirror) showing(sites map[int64]freshet.Source) func(*sourceRow) *indexRow {
+	if !s.hasSourceIndex() {
 		return nil
 	}
-	return func(row *sourceRow) *face { return storedFace(row, sites[row.site]) }
+	return func(row *sourceRow) *indexRow { return storedIndexRow(row, sites[row.site]) }
 }
 
 // readSums reads the sums of the tables, and lets no cursor be given out again that a log has had.
@@ -110,8 +110,8 @@ func readSums(ctx context.Context, tx *sql.Tx, schema *Schema, next *counter) er
 }
 
 // readEntries returns the sources by key, as the tables have them: all, or those that a condition
-// lets through. No row is kept longer than it takes to show its face.
-func readEntries(ctx context.Context, tx *sql.Tx, show func(*sourceRow) *face, where string, args ...any) (map[int64]*entry, error) {
+// lets through. No row is kept longer than it takes to show its row.
+func readEntries(ctx context.Context, tx *sql.Tx, show func(*sourceRow) *indexRow, where string, args ...any) (map[int64]*entry, error) {
 	entries := map[int64]*entry{}
 	err := eachRow(ctx, tx, `SELECT s.key, s.id, s.url, coalesce(s.site, 0), s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
 		t.requests, coalesce(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, coalesce(t.suspect, ''), coalesce(t.landed, ''), coalesce(t.belied, 0), coalesce(t.newest, 0), coalesce(t.held, ''), coalesce(t.quiet_suspect, 0), coalesce(t.quiet_noise, 0), t.fresh, t.first, t.head, t.changes, t.last_change, t.changed_at, t.etag, t.last_modified,
@@ -153,7 +153,7 @@ func readEntries(ctx context.Context, tx *sql.Tx, show func(*sourceRow) *face, w
 			}
 			e.title = strings.ToLower(env.title)
 			if show != nil && err == nil {
-				e.face = show(&row)
+				e.row = show(&row)
 			}
 			entries[e.key] = e
 			return err
@@ -216,8 +216,8 @@ type reached struct {
 	known  bool                        // what follows can be read alone
 }
 
-// keepsRoll reports whether there is a roll: not in a store that is read as a whole each time.
-func (s *mirror) keepsRoll() bool { return !s.cfg.ReadOnly || s.cfg.Edits.Since != nil }
+// hasSourceIndex reports whether there is an index: not in a store that is read as a whole each time.
+func (s *mirror) hasSourceIndex() bool { return !s.cfg.ReadOnly || s.cfg.Edits.Since != nil }
 
 // Follow reads what another process has written since this one last looked. Whoever asks for something
 // has that done; whoever wants to take over has to do it now and then, to have little left to read.
@@ -381,7 +381,7 @@ func (s *mirror) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err
 func (s *mirror) take(h *happened) {
 	for key, src := range h.sites {
 		if old, known := s.sites[key]; known && old.Revision != src.Revision {
-			s.roll.stale[key] = true
+			s.sourceIndex.stale[key] = true
 		}
 	}
 	s.sites = h.sites
@@ -389,7 +389,7 @@ func (s *mirror) take(h *happened) {
 		old, e := s.entries[id], h.entries[id]
 		if e == nil {
 			if old != nil {
-				s.roll.strike(old)
+				s.sourceIndex.remove(old)
 				delete(s.entries, id)
 			}
 			continue
@@ -407,12 +407,12 @@ func (s *mirror) take(h *happened) {
 		h.to.next.latest = max(h.to.next.latest, e.begun)
 		if old == nil {
 			s.entries[id] = e
-			s.roll.enter(e)
+			s.sourceIndex.insert(e)
 			continue
 		}
 		e.place = old.place
 		*old = *e
-		s.roll.note(old)
+		s.sourceIndex.update(old)
 	}
 	s.ring(&h.to.next)
 	s.next, s.reached = h.to.next, h.to
@@ -420,7 +420,7 @@ func (s *mirror) take(h *happened) {
 }
 
 // LoadFrom is Load, for a store that is to be written, with what another one has read of the same
-// database up to now: only what was written since is read. Both have one ledger from then on, so
+// database up to now: only what was written since is read. Both have one memory of the sources from then on, so
 // that nothing is copied: whoever still asks the other one finds what this one knows, until one of them is
 // closed.
 func (s *Store) LoadFrom(ctx context.Context, other *Store) (err error) {
@@ -442,7 +442,7 @@ func (s *Store) LoadFrom(ctx context.Context, other *Store) (err error) {
 	return s.resume(ctx)
 }
 
-// inherit goes on in the ledger of another store, and reports whether that could be brought up to
+// inherit goes on in the memory of the sources of another store, and reports whether that could be brought up to
 // date. The other one does not follow any more.
 func (s *mirror) inherit(ctx context.Context, other *mirror) (bool, error) {
 	other.following.Lock()
@@ -457,17 +457,17 @@ func (s *mirror) inherit(ctx context.Context, other *mirror) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s.ledger, other.heir = other.ledger, s
+	s.sourceMemory, other.heir = other.sourceMemory, s
 	s.from.Store(other)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next, s.unmarked = other.reached.next, len(unwritten)
 	s.takeEpochs(other.reached.epochs)
 	for _, id := range unwritten {
-		s.owe(id)
+		s.markUnflushed(id)
 	}
 	for id := range other.reached.opens {
-		s.owe(id)
+		s.markUnflushed(id)
 	}
 	return true, nil
 }
@@ -489,16 +489,16 @@ func (s *mirror) readUnwritten(ctx context.Context) (ids []freshet.SourceID, err
 	return ids, err
 }
 
-// owe notes that the tally of a source is newer than what is written of it.
-func (s *ledger) owe(id freshet.SourceID) {
+// markUnflushed notes that the tally of a source is newer than what is written of it.
+func (s *sourceMemory) markUnflushed(id freshet.SourceID) {
 	if e := s.entries[id]; e != nil && !e.dirty {
 		e.dirty = true
-		s.owing = append(s.owing, e)
+		s.unflushed = append(s.unflushed, e)
 	}
 }
 
-// part has two stores with one ledger go their own ways, because this one ends. If it was the
-// one that writes, the other reads everything anew: what is in the ledger is not what it read.
+// part has two stores with one memory of the sources go their own ways, because this one ends. If it was the
+// one that writes, the other reads everything anew: what is in the memory of the sources is not what it read.
 func (s *mirror) part() {
 	s.following.Lock()
 	if s.heir != nil {
@@ -571,7 +571,7 @@ func (b *batch) edits(old, e *entry) bool {
 	if old == nil || e == nil {
 		return old != e
 	}
-	if e.face != nil || e.removed != old.removed {
+	if e.row != nil || e.removed != old.removed {
 		return true
 	}
 	if e.last != old.last {
@@ -579,6 +579,6 @@ func (b *batch) edits(old, e *entry) bool {
 	}
 	same := *e
 	same.begun, same.open, same.opens, same.strays, same.dirty, same.place = old.begun, old.open, old.opens, old.strays, old.dirty, old.place
-	same.called, same.heard, same.recent = old.called, old.heard, old.recent
+	same.called, same.siteRevision, same.recent = old.called, old.siteRevision, old.recent
 	return same != *old
 }

@@ -88,9 +88,9 @@ type headVersion struct {
 
 // A name is how changes call a source.
 type name struct {
-	label  int64          // of the source as it is now, or zero
-	called *freshet.Label // what it says, if that has been read
-	heard  int64          // revision of the site when it was
+	label        int64          // of the source as it is now, or zero
+	called       *freshet.Label // what it says, if that has been read
+	siteRevision int64          // revision of the site when it was
 }
 
 // An entry is what the writing process remembers of a source, so that a poll
@@ -98,9 +98,9 @@ type name struct {
 type entry struct {
 	key  int64
 	id   freshet.SourceID
-	url  uint64 // XXH64 of the URL
-	site int64  // that it is a page of; 0 if none
-	face *face  // of a source that was written, until the roll has it
+	url  uint64    // XXH64 of the URL
+	site int64     // that it is a page of; 0 if none
+	row  *indexRow // of a source that was written, until the index has it
 
 	tally
 	attempt
@@ -124,7 +124,7 @@ type entry struct {
 	quiets     optional[freshet.Quiets]
 
 	// Together these take less room.
-	place     int32 // in the roll
+	place     int32 // in the index
 	removed   bool
 	dirty     bool // the tally is newer than the standings table
 	strays    bool // there may be attempts before the open one, without outcomes

@@ -489,7 +489,7 @@ func (s *searcher) lookAtAll(ctx context.Context) error {
 		return err
 	}
 	s.mu.RLock()
-	r := s.roll
+	r := s.sourceIndex
 	s.mu.RUnlock()
 	for from, more := 0, true; more; from += lookAtOnce {
 		if more, err = s.lookAtSome(r, from, found); err != nil {
@@ -511,9 +511,9 @@ func (s *searcher) lookAtAll(ctx context.Context) error {
 // lookAtOnce is how many sources are looked at while nothing can be written.
 const lookAtOnce = 1000
 
-// lookAtSome looks at the sources of some lines of the roll, and takes those from what is in the index.
+// lookAtSome looks at the sources of some lines of the index, and takes those from what is in the index.
 // It reports whether there are more. What comes meanwhile each batch says.
-func (s *searcher) lookAtSome(r *roll, from int, found map[int64]Indexed) (more bool, err error) {
+func (s *searcher) lookAtSome(r *sourceIndex, from int, found map[int64]Indexed) (more bool, err error) {
 	x := s.index
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -522,7 +522,7 @@ func (s *searcher) lookAtSome(r *roll, from int, found map[int64]Indexed) (more 
 	upto := min(len(r.lines), from+lookAtOnce)
 	for _, l := range r.lines[from:upto] {
 		e := s.entries[l.id]
-		if l.face == nil || e == nil { // it is gone
+		if l.row == nil || e == nil { // it is gone
 			continue
 		}
 		at, ok := found[e.key]

@@ -109,14 +109,14 @@ func (b *batch) sameSite(e *entry, next freshet.Source) error {
 }
 
 // applySites makes visible what a committed batch did to sites.
-func (l *ledger) applySites(sites map[int64]freshet.Source) {
+func (l *sourceMemory) applySites(sites map[int64]freshet.Source) {
 	for key, src := range sites {
 		if src.ID == "" {
 			delete(l.sites, key)
 			continue
 		}
 		if old, known := l.sites[key]; known && old.Revision != src.Revision {
-			l.roll.stale[key] = true
+			l.sourceIndex.stale[key] = true
 		}
 		l.sites[key] = src
 	}
@@ -140,7 +140,7 @@ func (s *mirror) readSites(ctx context.Context, q querier) (map[int64]freshet.So
 
 // refreshSites reads the sites again if another process may have written since.
 func (s *mirror) refreshSites(ctx context.Context) error {
-	if s.keepsRoll() {
+	if s.hasSourceIndex() {
 		return s.fault("reading the sites", s.upToDate(ctx))
 	}
 	sites, err := s.readSites(ctx, s.reader)
@@ -154,7 +154,7 @@ func (s *mirror) refreshSites(ctx context.Context) error {
 }
 
 // site returns the site with a key as it is now, the zero source if there is none.
-func (l *ledger) site(key int64) freshet.Source {
+func (l *sourceMemory) site(key int64) freshet.Source {
 	if key == 0 {
 		return freshet.Source{}
 	}

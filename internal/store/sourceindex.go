@@ -15,9 +15,9 @@ import (
 	"freshet/internal/mask"
 )
 
-// A face is what lists look for in a source, apart from how things stand with it. It is
+// An indexRow is what lists look for in a source, apart from its status. It is
 // never changed, only replaced.
-type face struct {
+type indexRow struct {
 	id, url, name string // in lower case
 	host          unique.Handle[string]
 	tags          []unique.Handle[string]
@@ -25,35 +25,35 @@ type face struct {
 	created       Moment
 	of            freshet.SourceID
 	site          int64  // that it is a page of; 0 if none
-	heard         int64  // revision of the site that it was made over
+	siteRevision  int64  // revision of the site that it was made over
 	own           string // what a page says over its site, if it says anything
 }
 
-// faceOf returns the face of a source; own is what is stored of it.
-func faceOf(src freshet.Source, site int64, heard int64, own []byte) *face {
-	f := &face{
+// indexRowOf returns the row of a source; own is what is stored of it.
+func indexRowOf(src freshet.Source, site int64, siteRevision int64, own []byte) *indexRow {
+	f := &indexRow{
 		id: strings.ToLower(string(src.ID)), url: strings.ToLower(mask.URL(src.URL)), host: unique.Make(src.Host()),
 		created: MomentOf(src.Created), site: site,
 	}
 	if site != 0 && len(own) > len(`{"of":""}`)+len(src.Of) {
 		f.own = string(own)
 	}
-	f.say(src, heard)
+	f.say(src, siteRevision)
 	return f
 }
 
 // say takes over what can come from a site.
-func (f *face) say(src freshet.Source, heard int64) {
-	f.name, f.paused, f.of, f.heard = strings.ToLower(src.Name), src.Paused, src.Of, heard
+func (f *indexRow) say(src freshet.Source, siteRevision int64) {
+	f.name, f.paused, f.of, f.siteRevision = strings.ToLower(src.Name), src.Paused, src.Of, siteRevision
 	f.tags = nil
 	for _, t := range src.Tags {
 		f.tags = append(f.tags, unique.Make(t))
 	}
 }
 
-// over returns the face of a page over what its site says now. What cannot be read stays
+// over returns the row of a page over what its site says now. What cannot be read stays
 // as it was.
-func (f *face) over(id freshet.SourceID, site freshet.Source) *face {
+func (f *indexRow) over(id freshet.SourceID, site freshet.Source) *indexRow {
 	src := site.Page(id, "")
 	if f.own != "" {
 		var err error
@@ -66,9 +66,9 @@ func (f *face) over(id freshet.SourceID, site freshet.Source) *face {
 	return &next
 }
 
-// storedFace returns the face of a source as its row has it. Most rows need not be read
+// storedIndexRow returns the indexRow of a source as it is stored. Most rows need not be read
 // whole. One that cannot be read, which whoever reads the source is told, shows its URL.
-func storedFace(row *sourceRow, site freshet.Source) *face {
+func storedIndexRow(row *sourceRow, site freshet.Source) *indexRow {
 	if row.site == 0 {
 		var said struct {
 			Name   string
@@ -77,21 +77,21 @@ func storedFace(row *sourceRow, site freshet.Source) *face {
 			Of     freshet.SourceID
 		}
 		if err := json.Unmarshal(row.definition, &said); err == nil {
-			return faceOf(freshet.Source{ID: row.id, URL: row.url, Name: said.Name, Tags: said.Tags, Paused: said.Paused, Of: said.Of, Created: row.created.Time()}, 0, 0, nil)
+			return indexRowOf(freshet.Source{ID: row.id, URL: row.url, Name: said.Name, Tags: said.Tags, Paused: said.Paused, Of: said.Of, Created: row.created.Time()}, 0, 0, nil)
 		}
 	}
 	src, err := row.source(site)
 	if err != nil {
 		src = freshet.Source{ID: row.id, URL: row.url, Created: row.created.Time()}
 	}
-	return faceOf(src, row.site, site.Revision, row.definition)
+	return indexRowOf(src, row.site, site.Revision, row.definition)
 }
 
-// A line is a source in the roll.
+// A line is a source in the index.
 type line struct {
 	id              freshet.SourceID
-	face            *face  // nil if the source is gone
-	title           string // of its newest version, in lower case
+	row             *indexRow // nil if the source is gone
+	title           string    // of its newest version, in lower case
 	seen, changedAt Moment
 	polls, changes  int64
 	in              freshet.Conditions
@@ -99,9 +99,9 @@ type line struct {
 	page            bool // of a site
 }
 
-// lineOf returns the line of a source with a face.
-func lineOf(e *entry, f *face) line {
-	l := line{id: e.id, face: f, title: e.title, seen: e.seen, changedAt: e.changedAt, polls: e.polls, changes: e.changes, removed: e.removed, page: f.of != ""}
+// lineOf returns the line of a source with a row.
+func lineOf(e *entry, f *indexRow) line {
+	l := line{id: e.id, row: f, title: e.title, seen: e.seen, changedAt: e.changedAt, polls: e.polls, changes: e.changes, removed: e.removed, page: f.of != ""}
 	w := freshet.SourceWithStatus{
 		Source: freshet.Source{Paused: f.paused, Created: f.created.Time()},
 		Status: freshet.Status{
@@ -116,31 +116,31 @@ func lineOf(e *entry, f *face) line {
 	return l
 }
 
-// A roll has a line for each source, so that lists are made without reading any source
+// A sourceIndex has a line for each source, so that lists are made without reading any source
 // that they do not have. A list that nobody asked for lately goes through all lines, a few
 // thousand at a time: that takes some nanoseconds each. One that is kept is brought up to date
 // when somebody asks for it: a poll has to keep no order, and only notes that its line changed.
 // The store's mu guards it.
-type roll struct {
+type sourceIndex struct {
 	lines []line  // their places stay
 	order []int32 // the places in the order of the IDs; replaced, never changed
 	added []int32 // places that are not in it yet
-	gone  int     // lines without a face
+	gone  int     // lines without a row
 
 	states [2][256]int // sources in the same states: all, and those that are named
 	tags   map[unique.Handle[string]]int
 	hosts  map[unique.Handle[string]]int
 	stale  map[int64]bool // sites that were edited, whose pages have not heard
 
-	journal []int32 // places of the lines that changed, the latest last
-	cut     int64   // changes before those
-	orders  orders  // the lists that are kept; has its own lock
+	journal []int32   // places of the lines that changed, the latest last
+	cut     int64     // changes before those
+	lists   listCache // the lists that are kept; has its own lock
 }
 
-func newRoll() *roll {
-	return &roll{
+func newSourceIndex() *sourceIndex {
+	return &sourceIndex{
 		tags: map[unique.Handle[string]]int{}, hosts: map[unique.Handle[string]]int{}, stale: map[int64]bool{},
-		orders: orders{all: map[keptKey]*kept{}},
+		lists: listCache{all: map[listKey]*sortedList{}},
 	}
 }
 
@@ -149,7 +149,7 @@ const leastJournal = 4096
 
 // changed notes that a line changed. A list that is further behind than the journal
 // reaches back is sorted anew, which is hardly slower then.
-func (r *roll) changed(place int32) {
+func (r *sourceIndex) changed(place int32) {
 	if most := max(leastJournal, len(r.lines)/2); len(r.journal) >= most {
 		drop := len(r.journal) / 2
 		r.journal, r.cut = slices.Delete(r.journal, 0, drop), r.cut+int64(drop)
@@ -158,13 +158,13 @@ func (r *roll) changed(place int32) {
 }
 
 // enter adds a source that was written.
-func (r *roll) enter(e *entry) {
+func (r *sourceIndex) insert(e *entry) {
 	e.place = int32(len(r.lines))
-	r.add(lineOf(e, e.face))
-	e.face = nil
+	r.add(lineOf(e, e.row))
+	e.row = nil
 }
 
-func (r *roll) add(l line) {
+func (r *sourceIndex) add(l line) {
 	r.added = append(r.added, int32(len(r.lines)))
 	r.lines = append(r.lines, l)
 	r.changed(int32(len(r.lines) - 1))
@@ -172,18 +172,18 @@ func (r *roll) add(l line) {
 }
 
 // note brings the line of a source up to date.
-func (r *roll) note(e *entry) {
-	f := r.lines[e.place].face
-	if e.face != nil {
-		f, e.face = e.face, nil
+func (r *sourceIndex) update(e *entry) {
+	f := r.lines[e.place].row
+	if e.row != nil {
+		f, e.row = e.row, nil
 	}
 	r.put(e.place, lineOf(e, f))
 }
 
 // put replaces a line.
-func (r *roll) put(place int32, next line) {
+func (r *sourceIndex) put(place int32, next line) {
 	l := &r.lines[place]
-	counted := l.face != next.face || l.in != next.in || l.removed != next.removed
+	counted := l.row != next.row || l.in != next.in || l.removed != next.removed
 	if counted {
 		r.count(l, -1)
 	}
@@ -194,8 +194,8 @@ func (r *roll) put(place int32, next line) {
 	}
 }
 
-// strike takes out a source.
-func (r *roll) strike(e *entry) {
+// remove takes out a source.
+func (r *sourceIndex) remove(e *entry) {
 	l := &r.lines[e.place]
 	r.count(l, -1)
 	*l = line{id: l.id} // it keeps its place in the order
@@ -204,17 +204,17 @@ func (r *roll) strike(e *entry) {
 }
 
 // count adds a line to the counts n times.
-func (r *roll) count(l *line, n int) {
+func (r *sourceIndex) count(l *line, n int) {
 	if l.removed {
 		return
 	}
 	r.states[0][l.in] += n
-	if l.face.of != "" {
+	if l.row.of != "" {
 		return
 	}
 	r.states[1][l.in] += n
-	counted(r.hosts, l.face.host, n)
-	for _, t := range l.face.tags {
+	counted(r.hosts, l.row.host, n)
+	for _, t := range l.row.tags {
 		counted(r.tags, t, n)
 	}
 }
@@ -230,16 +230,16 @@ func counted(of map[unique.Handle[string]]int, name unique.Handle[string], n int
 const manyGone = 1000
 
 // now returns how many changes there were.
-func (r *roll) now() int64 { return r.cut + int64(len(r.journal)) }
+func (r *sourceIndex) now() int64 { return r.cut + int64(len(r.journal)) }
 
 // wasteful reports whether too many are.
-func (r *roll) wasteful() bool { return r.gone > manyGone && 2*r.gone > len(r.lines) }
+func (r *sourceIndex) wasteful() bool { return r.gone > manyGone && 2*r.gone > len(r.lines) }
 
 // behind reports whether something has to be done before a list can be made.
-func (r *roll) behind() bool { return len(r.added) > 0 || len(r.stale) > 0 || r.wasteful() }
+func (r *sourceIndex) behind() bool { return len(r.added) > 0 || len(r.stale) > 0 || r.wasteful() }
 
 // sort brings the order up to date.
-func (r *roll) sort() {
+func (r *sourceIndex) sort() {
 	if len(r.added) == 0 {
 		return
 	}
@@ -256,65 +256,65 @@ func (r *roll) sort() {
 	r.order, r.added = append(append(merged, old...), added...), nil
 }
 
-// hear has the pages of sites that were edited take over what these say.
-func (s *ledger) hear() {
-	r := s.roll
+// updatePages has the pages of sites that were edited take over what these say.
+func (s *sourceMemory) updatePages() {
+	r := s.sourceIndex
 	for i, l := range r.lines {
-		if l.face == nil || !r.stale[l.face.site] {
+		if l.row == nil || !r.stale[l.row.site] {
 			continue
 		}
-		if site, e := s.sites[l.face.site], s.entries[l.id]; site.ID != "" && e != nil && site.Revision != l.face.heard {
-			r.put(int32(i), lineOf(e, l.face.over(l.id, site)))
+		if site, e := s.sites[l.row.site], s.entries[l.id]; site.ID != "" && e != nil && site.Revision != l.row.siteRevision {
+			r.put(int32(i), lineOf(e, l.row.over(l.id, site)))
 		}
 	}
 	clear(r.stale)
 }
 
-// renew replaces the roll by one without lines of sources that are gone. Whoever is still
+// renew replaces the index by one without lines of sources that are gone. Whoever is still
 // at the old one finds it as it was.
-func (s *ledger) renew() {
-	next := newRoll()
-	for _, l := range s.roll.lines {
-		if e := s.entries[l.id]; l.face != nil && e != nil {
+func (s *sourceMemory) renew() {
+	next := newSourceIndex()
+	for _, l := range s.sourceIndex.lines {
+		if e := s.entries[l.id]; l.row != nil && e != nil {
 			e.place = int32(len(next.lines))
 			next.add(l)
 		}
 	}
-	s.roll = next
+	s.sourceIndex = next
 }
 
-// catchUp returns the roll as it is now, its order, and the place in its journal.
-func (s *ledger) catchUp() (*roll, []int32, int64) {
+// catchUp returns the index as it is now, its order, and the place in its journal.
+func (s *sourceMemory) catchUp() (*sourceIndex, []int32, int64) {
 	s.mu.RLock()
-	r, order, now, behind := s.roll, s.roll.order, s.roll.now(), s.roll.behind()
+	r, order, now, behind := s.sourceIndex, s.sourceIndex.order, s.sourceIndex.now(), s.sourceIndex.behind()
 	s.mu.RUnlock()
 	if !behind {
 		return r, order, now
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.roll.stale) > 0 {
-		s.hear()
+	if len(s.sourceIndex.stale) > 0 {
+		s.updatePages()
 	}
-	if s.roll.wasteful() {
+	if s.sourceIndex.wasteful() {
 		s.renew()
 	}
-	s.roll.sort()
-	return s.roll, s.roll.order, s.roll.now()
+	s.sourceIndex.sort()
+	return s.sourceIndex, s.sourceIndex.order, s.sourceIndex.now()
 }
 
-// A keptKey says what a list has, and in which order.
-type keptKey struct {
+// A listKey says what a list has, and in which order.
+type listKey struct {
 	freshet.SourceFilter
 	by freshet.SourceOrder
 }
 
-// A kept is a list that somebody asked for. It stays sorted between requests: who asks
+// A sortedList is a list that was requested. It stays sorted between requests: who asks
 // again has it brought up to date by the lines that changed since, and pays for those.
 // It has the places of its lines and nothing else, four bytes each: what they are sorted
-// by is in the roll, and as it was for all lines that did not change.
-type kept struct {
-	want sought
+// by is in the index, and as it was for all lines that did not change.
+type sortedList struct {
+	want sourceMatcher
 	by   freshet.SourceOrder
 	used int64        // when it was last asked for; the mu of orders guards it
 	size atomic.Int64 // lines that it has
@@ -323,30 +323,30 @@ type kept struct {
 	made   bool
 	places []int32
 	upto   int64    // place in the journal up to which changes are in it
-	dirty  []uint64 // a bit for each line of the roll; all clear between updates
+	dirty  []uint64 // a bit for each line of the index; all clear between updates
 }
 
-// The lists that a roll keeps: so many, and with so many lines together for each line of
-// the roll. That is 32 bytes a source at most. Those that were not asked for longest go.
+// The lists that an index keeps: so many, and with so many lines together for each line of
+// the index. That is 32 bytes a source at most. Those that were not asked for longest go.
 const (
-	mostKept     = 16
-	mostKeptEach = 8
+	maxLists     = 16
+	maxListLines = 8
 )
 
-// orders are the lists that a roll keeps.
-type orders struct {
+// A listCache is the lists that an index keeps.
+type listCache struct {
 	mu   sync.Mutex
-	all  map[keptKey]*kept
+	all  map[listKey]*sortedList
 	asks int64
 }
 
 // of returns the list of a key.
-func (o *orders) of(key keptKey) *kept {
+func (o *listCache) of(key listKey) *sortedList {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	k := o.all[key]
 	if k == nil {
-		k = &kept{want: soughtBy(key.SourceFilter), by: key.by}
+		k = &sortedList{want: newSourceMatcher(key.SourceFilter), by: key.by}
 		o.all[key] = k
 	}
 	o.asks++
@@ -354,14 +354,14 @@ func (o *orders) of(key keptKey) *kept {
 	return k
 }
 
-// trim forgets lists until what is kept of a roll with so many lines is not too much. The
+// trim forgets lists until what is kept of an index with so many lines is not too much. The
 // one that was just asked for stays.
-func (o *orders) trim(lines int) {
+func (o *listCache) trim(lines int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.all) > 1 {
 		var held int64
-		var oldest keptKey
+		var oldest listKey
 		used := o.asks + 1
 		for key, k := range o.all {
 			held += k.size.Load()
@@ -369,7 +369,7 @@ func (o *orders) trim(lines int) {
 				oldest, used = key, k.used
 			}
 		}
-		if len(o.all) <= mostKept && held <= int64(mostKeptEach*lines) {
+		if len(o.all) <= maxLists && held <= int64(maxListLines*lines) {
 			return
 		}
 		delete(o.all, oldest)
@@ -382,38 +382,38 @@ func (l *line) key(by freshet.SourceOrder) int64 {
 }
 
 // against compares the line at a place with a rank.
-func (k *kept) against(r *roll, place int32, rank freshet.SourceRank) int {
+func (k *sortedList) against(r *sourceIndex, place int32, rank freshet.SourceRank) int {
 	l := &r.lines[place]
 	return cmp.Or(cmp.Compare(l.key(k.by), rank.Key), cmp.Compare(l.id, rank.ID))
 }
 
 // rank returns the rank of a line.
-func (k *kept) rank(r *roll, place int32) freshet.SourceRank {
+func (k *sortedList) rank(r *sourceIndex, place int32) freshet.SourceRank {
 	l := &r.lines[place]
 	return freshet.SourceRank{Key: l.key(k.by), ID: l.id}
 }
 
-// inOrder calls f with a list that is up to date while nothing is written.
-func (s *ledger) inOrder(ctx context.Context, key keptKey, f func(*roll, *kept)) error {
+// withList calls f with a list that is up to date while nothing is written.
+func (s *sourceMemory) withList(ctx context.Context, key listKey, f func(*sourceIndex, *sortedList)) error {
 	for {
 		r, order, now := s.catchUp()
-		k := r.orders.of(key)
-		done, err := s.askedFor(ctx, r, order, now, k, f)
-		r.orders.trim(len(order))
+		k := r.lists.of(key)
+		done, err := s.current(ctx, r, order, now, k, f)
+		r.lists.trim(len(order))
 		if done || err != nil {
 			return err
 		}
 	}
 }
 
-// askedFor sorts a list if it is not kept, and brings it up to date. The order is that of the
-// roll, as it was at a place in the journal. It fails to if so much was written meanwhile that the
+// current sorts a list if it is not kept, and brings it up to date. The order is that of the
+// index, as it was at a place in the journal. It fails to if so much was written meanwhile that the
 // journal does not reach back.
-func (s *ledger) askedFor(ctx context.Context, r *roll, order []int32, now int64, k *kept, f func(*roll, *kept)) (done bool, err error) {
+func (s *sourceMemory) current(ctx context.Context, r *sourceIndex, order []int32, now int64, k *sortedList, f func(*sourceIndex, *sortedList)) (done bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.made || !s.updated(r, k, f) {
-		if err := s.sortAnew(ctx, r, order, now, k); err != nil {
+		if err := s.build(ctx, r, order, now, k); err != nil {
 			return false, err
 		}
 		return s.updated(r, k, f), nil
@@ -422,7 +422,7 @@ func (s *ledger) askedFor(ctx context.Context, r *roll, order []int32, now int64
 }
 
 // updated brings a list up to date and calls f, if the journal reaches back far enough.
-func (s *ledger) updated(r *roll, k *kept, f func(*roll, *kept)) bool {
+func (s *sourceMemory) updated(r *sourceIndex, k *sortedList, f func(*sourceIndex, *sortedList)) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if k.upto < r.cut {
@@ -433,9 +433,9 @@ func (s *ledger) updated(r *roll, k *kept, f func(*roll, *kept)) bool {
 	return true
 }
 
-// sortAnew makes a list. Lines that change meanwhile may be anywhere in it, or missing: the
+// build makes a list. Lines that change meanwhile may be anywhere in it, or missing: the
 // journal has them.
-func (s *ledger) sortAnew(ctx context.Context, r *roll, order []int32, now int64, k *kept) error {
+func (s *sourceMemory) build(ctx context.Context, r *sourceIndex, order []int32, now int64, k *sortedList) error {
 	k.made = false
 	var spots []spot
 	for at, l := range s.matching(ctx, r, order, k.want) {
@@ -457,7 +457,7 @@ func (s *ledger) sortAnew(ctx context.Context, r *roll, order []int32, now int64
 
 // update takes all lines out that changed, and puts those that the list has where they
 // belong now. The others stand in order as they are.
-func (k *kept) update(r *roll) {
+func (k *sortedList) update(r *sourceIndex) {
 	changed := r.journal[k.upto-r.cut:]
 	k.upto += int64(len(changed))
 	if len(changed) > 0 {
@@ -466,7 +466,7 @@ func (k *kept) update(r *roll) {
 	k.size.Store(int64(len(k.places)))
 }
 
-func (k *kept) replace(r *roll, changed []int32) {
+func (k *sortedList) replace(r *sourceIndex, changed []int32) {
 	if words := (len(r.lines) + 63) / 64; len(k.dirty) < words {
 		k.dirty = make([]uint64, words)
 	}
@@ -490,7 +490,7 @@ func (k *kept) replace(r *roll, changed []int32) {
 }
 
 // merge puts lines that are in order into the list, the last one first.
-func (k *kept) merge(r *roll, moved []int32) {
+func (k *sortedList) merge(r *sourceIndex, moved []int32) {
 	n := len(k.places)
 	k.places = slices.Grow(k.places, len(moved))[:n+len(moved)]
 	for i, place := range slices.Backward(moved) {
@@ -503,7 +503,7 @@ func (k *kept) merge(r *roll, moved []int32) {
 
 // part returns the IDs of the part of a list that a query asks for. Its list has no
 // sources yet.
-func (k *kept) part(r *roll, q freshet.SourceQuery) (list freshet.SourceList, ids []freshet.SourceID) {
+func (k *sortedList) part(r *sourceIndex, q freshet.SourceQuery) (list freshet.SourceList, ids []freshet.SourceID) {
 	n := len(k.places)
 	list.Total = n
 	from := 0

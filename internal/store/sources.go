@@ -138,7 +138,7 @@ func (r *sourceRow) sourceOr(known, site freshet.Source) (freshet.Source, error)
 // page is watched, for one of many pages that are read after each other. What somebody else has
 // written is looked at for the first one, and for one with a source that was not there then.
 func (s *sourceReader) page(ctx context.Context, first bool, query string, args ...any) ([]freshet.SourceWithStatus, error) {
-	if !first && s.keepsRoll() {
+	if !first && s.hasSourceIndex() {
 		found, err := s.rows(ctx, freshet.Source{}, query, args...)
 		if err != nil || s.stand(found) {
 			return found, err
@@ -189,7 +189,7 @@ func (s *sourceReader) rows(ctx context.Context, known freshet.Source, query str
 
 // stand completes the standings of sources that were just read with what their outcomes add up
 // to, and reports whether all of them are known.
-func (s *ledger) stand(found []freshet.SourceWithStatus) (known bool) {
+func (s *sourceMemory) stand(found []freshet.SourceWithStatus) (known bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	known = true
@@ -223,36 +223,36 @@ func (s *mirror) remembered(ctx context.Context, id freshet.SourceID) (entry, er
 // linesAtOnce is how many lines a list looks at in one go. Meanwhile nothing is written.
 const linesAtOnce = 4096
 
-// A sought is a filter made ready for the roll.
-type sought struct {
+// A sourceMatcher is a filter made ready for the index.
+type sourceMatcher struct {
 	freshet.SourceFilter
 	tag, host unique.Handle[string]
 	text      string
 }
 
-func soughtBy(f freshet.SourceFilter) sought {
-	return sought{f, unique.Make(f.Tag), unique.Make(f.Host), strings.ToLower(f.Text)}
+func newSourceMatcher(f freshet.SourceFilter) sourceMatcher {
+	return sourceMatcher{f, unique.Make(f.Tag), unique.Make(f.Host), strings.ToLower(f.Text)}
 }
 
 // has is SourceFilter.Has.
-func (f *sought) has(l *line) bool {
+func (f *sourceMatcher) has(l *line) bool {
 	switch {
-	case l.face == nil || l.removed != f.Removed:
+	case l.row == nil || l.removed != f.Removed:
 		return false
-	case f.Named && l.page, f.Of != "" && l.face.of != f.Of:
+	case f.Named && l.page, f.Of != "" && l.row.of != f.Of:
 		return false
-	case f.In != 0 && l.in&f.In == 0, f.Host != "" && l.face.host != f.host:
+	case f.In != 0 && l.in&f.In == 0, f.Host != "" && l.row.host != f.host:
 		return false
-	case f.Tag != "" && !slices.Contains(l.face.tags, f.tag):
+	case f.Tag != "" && !slices.Contains(l.row.tags, f.tag):
 		return false
 	}
-	return f.text == "" || strings.Contains(l.face.id, f.text) || strings.Contains(l.face.url, f.text) ||
-		strings.Contains(l.face.name, f.text) || strings.Contains(l.title, f.text)
+	return f.text == "" || strings.Contains(l.row.id, f.text) || strings.Contains(l.row.url, f.text) ||
+		strings.Contains(l.row.name, f.text) || strings.Contains(l.title, f.text)
 }
 
 // matching yields the lines that a filter lets through in the order of the IDs, with their
 // places in the order. A line is good only until the next one.
-func (s *ledger) matching(ctx context.Context, r *roll, order []int32, want sought) iter.Seq2[int32, *line] {
+func (s *sourceMemory) matching(ctx context.Context, r *sourceIndex, order []int32, want sourceMatcher) iter.Seq2[int32, *line] {
 	return func(yield func(int32, *line) bool) {
 		for from := 0; from < len(order) && ctx.Err() == nil; from += linesAtOnce {
 			if !s.some(r, order, from, &want, yield) {
@@ -262,8 +262,8 @@ func (s *ledger) matching(ctx context.Context, r *roll, order []int32, want soug
 	}
 }
 
-// some goes through a part of the roll.
-func (s *ledger) some(r *roll, order []int32, from int, want *sought, yield func(int32, *line) bool) bool {
+// some goes through a part of the index.
+func (s *sourceMemory) some(r *sourceIndex, order []int32, from int, want *sourceMatcher, yield func(int32, *line) bool) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for at := from; at < min(from+linesAtOnce, len(order)); at++ {
@@ -284,14 +284,14 @@ func (s spot) compare(o spot) int { return cmp.Or(cmp.Compare(s.key, o.key), cmp
 
 // ListSources implements [freshet.Catalog].
 func (s *sourceReader) ListSources(ctx context.Context, q freshet.SourceQuery) (list freshet.SourceList, err error) {
-	if !s.keepsRoll() {
+	if !s.hasSourceIndex() {
 		return q.List(s.listed(ctx, q.Removed))
 	}
 	if err := s.upToDate(ctx); err != nil {
 		return list, s.fault("reading the store", err)
 	}
 	var ids []freshet.SourceID
-	err = s.inOrder(ctx, keptKey{q.SourceFilter, q.By}, func(r *roll, k *kept) { list, ids = k.part(r, q) })
+	err = s.withList(ctx, listKey{q.SourceFilter, q.By}, func(r *sourceIndex, k *sortedList) { list, ids = k.part(r, q) })
 	if err == nil {
 		list.Sources, err = s.NamedSources(ctx, ids, q.Removed)
 	}
@@ -329,7 +329,7 @@ func (s *sourceReader) NamedSources(ctx context.Context, ids []freshet.SourceID,
 
 // SourceIDs implements [freshet.Catalog].
 func (s *sourceReader) SourceIDs(ctx context.Context, f freshet.SourceFilter) (ids []freshet.SourceID, err error) {
-	if !s.keepsRoll() {
+	if !s.hasSourceIndex() {
 		for w, err := range s.listed(ctx, f.Removed) {
 			if err != nil {
 				return nil, err
@@ -343,7 +343,7 @@ func (s *sourceReader) SourceIDs(ctx context.Context, f freshet.SourceFilter) (i
 	if err := s.upToDate(ctx); err != nil {
 		return nil, s.fault("reading the store", err)
 	}
-	err = s.inOrder(ctx, keptKey{f, freshet.ByID}, func(r *roll, k *kept) {
+	err = s.withList(ctx, listKey{f, freshet.ByID}, func(r *sourceIndex, k *sortedList) {
 		_, ids = k.part(r, freshet.SourceQuery{})
 	})
 	return ids, err
@@ -351,7 +351,7 @@ func (s *sourceReader) SourceIDs(ctx context.Context, f freshet.SourceFilter) (i
 
 // CountSources implements [freshet.Catalog].
 func (s *sourceReader) CountSources(ctx context.Context) (freshet.SourceCounts, error) {
-	if !s.keepsRoll() {
+	if !s.hasSourceIndex() {
 		return freshet.Count(s.Sources(ctx))
 	}
 	if err := s.upToDate(ctx); err != nil {
@@ -364,14 +364,14 @@ func (s *sourceReader) CountSources(ctx context.Context) (freshet.SourceCounts, 
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for in := range s.roll.states[0] {
-		n.All.Add(freshet.Conditions(in), s.roll.states[0][in])
-		n.Named.Add(freshet.Conditions(in), s.roll.states[1][in])
+	for in := range s.sourceIndex.states[0] {
+		n.All.Add(freshet.Conditions(in), s.sourceIndex.states[0][in])
+		n.Named.Add(freshet.Conditions(in), s.sourceIndex.states[1][in])
 	}
-	for tag, sources := range s.roll.tags {
+	for tag, sources := range s.sourceIndex.tags {
 		n.Tags[tag.Value()] = sources
 	}
-	for host, sources := range s.roll.hosts {
+	for host, sources := range s.sourceIndex.hosts {
 		n.Hosts[host.Value()] = sources
 	}
 	return n, nil

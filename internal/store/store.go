@@ -149,26 +149,26 @@ type mirror struct {
 	unmarked int  // outcomes since the last mark
 	begun    bool // the present epoch is on record
 
-	*ledger
+	*sourceMemory
 	changed notifier // rung when there is a new change
 	derived notifier // rung when a log of a feature has a new entry
 	tail    tail     // of the log of outcomes
 
 	following sync.Mutex // held to bring a store that is only read up to date
 	reached   reached    // how far that has come
-	heir      *mirror    // that writes in its ledger now; nil if none does
+	heir      *mirror    // that writes in its memory of the sources now; nil if none does
 
-	from atomic.Pointer[mirror] // whose ledger it writes in; nil if it is its own
+	from atomic.Pointer[mirror] // whose memory of the sources it writes in; nil if it is its own
 }
 
-// A ledger is what a store remembers of its sources. One that takes over from another goes on in
-// the same ledger, however many sources there are.
-type ledger struct {
-	mu      sync.RWMutex // held to read entries, or to change them while leading
-	entries map[freshet.SourceID]*entry
-	sites   map[int64]freshet.Source // by their keys
-	roll    *roll                    // of the sources; nil in a store that is only read
-	owing   []*entry                 // those that are dirty, and some that were purged
+// A memory of the sources is what a store remembers of its sources. One that takes over from another goes on in
+// the same memory of the sources, however many sources there are.
+type sourceMemory struct {
+	mu          sync.RWMutex // held to read entries, or to change them while leading
+	entries     map[freshet.SourceID]*entry
+	sites       map[int64]freshet.Source // by their keys
+	sourceIndex *sourceIndex             // of the sources; nil in a store that is only read
+	unflushed   []*entry                 // those that are dirty, and some that were purged
 }
 
 // New returns the store in a database whose schema is up to date. Before it is used, other
@@ -176,7 +176,7 @@ type ledger struct {
 func New(cfg Config) *Store {
 	cfg = cfg.withDefaults()
 	reader := &reader{DB: cfg.Reader, stmts: map[string]*sql.Stmt{}}
-	m := &mirror{cfg: cfg, schema: cfg.Schema, log: cfg.Log, reader: reader, ledger: &ledger{}}
+	m := &mirror{cfg: cfg, schema: cfg.Schema, log: cfg.Log, reader: reader, sourceMemory: &sourceMemory{}}
 	b := &bodies{rows: reader, database: cfg.Database, name: cfg.Name, cache: newBodyCache(cfg.CacheBytes)}
 	index := &searchIndex{Index: cfg.Index}
 	c := &committer{mirror: m, bodies: b, writer: cfg.Writer, index: index}

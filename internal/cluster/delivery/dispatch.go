@@ -22,10 +22,10 @@ import (
 
 // A DispatchConfig says what a Dispatch goes by. All but Patience and Log is needed.
 type DispatchConfig struct {
-	Own   string               // address of this node
-	Epoch int64                // of this brain
-	Right func() time.Duration // for how long from now it is sure to be the brain
-	Lease time.Duration
+	Own       string               // address of this node
+	Epoch     int64                // of this brain
+	LeaseLeft func() time.Duration // for how long from now it is sure to be the leader
+	Lease     time.Duration
 
 	Token string                                          // of this node, that others know it by
 	Nodes func(context.Context) ([]string, error)         // addresses of the other nodes that give signs of life
@@ -41,7 +41,7 @@ const (
 	slack        = 2 * time.Second // for an answer to come
 )
 
-// A Dispatch has nodes make the attempts of a brain.
+// A Dispatch has nodes make the attempts of a leader.
 type Dispatch struct {
 	cfg   DispatchConfig
 	count clock.Count
@@ -122,7 +122,7 @@ func (d *Dispatch) greet(ctx context.Context, p *post) {
 	o := order{}
 	d.mu.Lock()
 	if p.heard > 0 {
-		o.Run, o.Until = p.run, p.at+d.count.Now()-p.heard+d.cfg.Right()
+		o.Run, o.Until = p.run, p.at+d.count.Now()-p.heard+d.cfg.LeaseLeft()
 	}
 	d.mu.Unlock()
 	a, err := d.say(ctx, p, o, nil)
@@ -284,7 +284,7 @@ func (d *Dispatch) dismiss(p *post) {
 // waited until the node cannot be at it any more.
 func (d *Dispatch) order(ctx context.Context, p *post, s sinks.Sink, m sinks.Message) (done bool, err error) {
 	began := d.count.Now()
-	right := d.cfg.Right()
+	right := d.cfg.LeaseLeft()
 	window := min(d.cfg.Lease/2, right)
 	if window <= 0 { // this process sends nothing then, either
 		return false, nil

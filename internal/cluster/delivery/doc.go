@@ -1,14 +1,12 @@
 // Package delivery has the nodes of a cluster share the deliveries to sinks.
 //
-// The brain alone keeps the books: what each sink is owed, in which bytes and in which order.
-// What it gives to other nodes is one attempt at a time. A [Dispatch] is its end: it picks the
-// node of a sink, gives it the message, and waits for how that went. A [Courier] is the end of
-// a node that stands by: it opens the sink by its own settings and with its own secrets, and
-// sends.
+// The leader alone records pending deliveries, their bytes and their order. To other nodes it gives
+// single attempts. A [Dispatch] is the leader's side: it picks the node of a sink, sends it the message
+// and waits for the result. A [Sender] is the side of a standby: it opens the sink with its own settings
+// and secrets, and sends.
 //
-// An attempt must be over before the next one of its source begins, and die with the brain that
-// ordered it. So a node begins one only until a time by its own count that the brain has said,
-// and gives it up after as long as an attempt may take. A brain that hears nothing of an order
-// waits for that long, and then has the same message sent by another: it may come twice, and
-// never not at all.
+// An attempt must be over before the next one of its source begins, and end with the leader that ordered
+// it. So a node begins an attempt only until a time by its own clock that the leader has set, and gives it
+// up after the longest time that an attempt may take. A leader without an answer waits for that long, and
+// then has another node send the same message: it may arrive twice, but is never lost.
 package delivery

@@ -102,7 +102,7 @@ func open() fetch.Config {
 
 // A helper is a node that stands by.
 type helper struct {
-	*delivery.Courier
+	*delivery.Sender
 	name  string
 	wire  *netfault.Wire
 	leads atomic.Int64 // the epoch that it hears of
@@ -120,7 +120,7 @@ func newHelper(t *testing.T, name string, to ...sinks.Sink) *helper {
 	for _, s := range to {
 		h.sinks[s.Name] = s
 	}
-	h.Courier = delivery.New(delivery.Config{
+	h.Sender = delivery.New(delivery.Config{
 		Find: func(_ context.Context, name string) (sinks.Sink, error) {
 			if h.looking != nil {
 				h.looking()
@@ -173,7 +173,7 @@ func newLoggingLeader(t *testing.T, log *slog.Logger, epoch int64, helpers ...*h
 	b := &leader{t: t}
 	b.right.Store(int64(lease))
 	b.Dispatch = delivery.NewDispatch(delivery.DispatchConfig{
-		Own: own, Epoch: epoch, Right: func() time.Duration { return time.Duration(b.right.Load()) }, Lease: lease, Patience: patience, Token: token,
+		Own: own, Epoch: epoch, LeaseLeft: func() time.Duration { return time.Duration(b.right.Load()) }, Lease: lease, Patience: patience, Token: token,
 		Nodes: func(context.Context) (all []string, err error) {
 			for _, h := range helpers {
 				all = append(all, h.address())

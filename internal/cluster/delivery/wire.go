@@ -31,16 +31,16 @@ const (
 	maxBody = 256 << 20 // bytes of a message
 )
 
-// An order is what a brain says to a node: a line of JSON, followed by the message if there is
+// An order is what a leader says to a node: a line of JSON, followed by the message if there is
 // one. Times are by the count of the node.
 type order struct {
 	Format int           `json:"format"`
 	Epoch  int64         `json:"epoch"`
 	Run    string        `json:"run,omitempty"` // whose count it is: one that was started again counts anew
-	Until  time.Duration `json:"until"`         // the brain is sure to be the brain until then
+	Until  time.Duration `json:"until"`         // the leader is sure to be the leader until then
 
 	Sink   string           `json:"sink,omitempty"` // "" if there is nothing to send
-	Mark   string           `json:"mark,omitempty"` // of the sink, as the brain knows it
+	Mark   string           `json:"mark,omitempty"` // of the sink, as the leader knows it
 	ID     string           `json:"id,omitempty"`
 	Source freshet.SourceID `json:"source,omitempty"`
 	Query  queries.ID       `json:"query,omitempty"`

@@ -97,10 +97,10 @@ func (d *database) renewedAt(asked time.Duration) {
 	d.until.Store(int64(asked + d.cfg.Lease))
 }
 
-// Right returns for how long from now this process is sure that no other holds the lease. It is
+// LeaseLeft returns for how long from now this process is sure that no other holds the lease. It is
 // counted from before the lease was asked for, so that it ends before the lease does, whatever
 // clocks show; only their rates must agree.
-func (s *Store) Right() time.Duration {
+func (s *Store) LeaseLeft() time.Duration {
 	return time.Duration(s.base.until.Load()) - s.base.count.Now()
 }
 
@@ -269,7 +269,7 @@ func (s *Store) renew(ctx context.Context) {
 			return
 		}
 		var err error
-		if s.Right() <= s.cfg.Lease-every { // nothing was written since the last look
+		if s.LeaseLeft() <= s.cfg.Lease-every { // nothing was written since the last look
 			err = s.Write(ctx, "renewing the lease", func(*store.Writer) error { return nil })
 		}
 		if errors.Is(err, freshet.ErrStoreFailed) {

@@ -80,7 +80,7 @@ func (p *Peers) Redate(ctx context.Context) error {
 
 // The roles of a node.
 const (
-	Brain   = "brain"
+	Leader  = "brain"
 	Standby = "standby"
 	Lost    = "lost" // only told, not set: it has given no sign of life for some leases
 )

@@ -30,7 +30,7 @@ func TestPeers(t *testing.T) {
 	if !first.Resigned() || first.Term() != 1 {
 		t.Errorf("the first of all has term %d", first.Term())
 	}
-	if left := first.Right(); left <= 0 || left > lease {
+	if left := first.LeaseLeft(); left <= 0 || left > lease {
 		t.Errorf("the right lasts for %v, and the lease for %v", left, lease)
 	}
 	if l, err := peers.Lease(t.Context()); err != nil || !l.Held() || l.Address != "http://a:1" || l.Term != 1 {
@@ -43,13 +43,13 @@ func TestPeers(t *testing.T) {
 		t.Fatal(err)
 	}
 	pass := freshet.Hash{1}
-	for _, role := range []string{postgres.Standby, postgres.Brain} {
+	for _, role := range []string{postgres.Standby, postgres.Leader} {
 		if err := peers.Beat(t.Context(), postgres.Node{Name: "one", Address: "http://a:1", Role: role, Version: "7", Pass: pass, Told: "[]", Started: noon}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	nodes, err := peers.Nodes(t.Context())
-	if err != nil || len(nodes) != 1 || nodes[0].Role != postgres.Brain || nodes[0].Address != "http://a:1" || !nodes[0].Started.Equal(noon) {
+	if err != nil || len(nodes) != 1 || nodes[0].Role != postgres.Leader || nodes[0].Address != "http://a:1" || !nodes[0].Started.Equal(noon) {
 		t.Errorf("nodes are %+v: %v", nodes, err)
 	}
 	for shown, want := range map[freshet.Hash]bool{pass: true, {}: false, {2}: false} {

@@ -146,7 +146,7 @@ func noWayToTheServer(t *testing.T, shed *shed) {
 	if !errors.Is(err, freshet.ErrStorage) || errors.Is(err, freshet.ErrStoreFailed) || freshet.HintOf(err) == "" {
 		t.Errorf("a poll over a dead network gives %v", err)
 	}
-	if right := s.Right(); right > 0 {
+	if right := s.LeaseLeft(); right > 0 {
 		t.Errorf("it has the right to begin something for %s", right)
 	}
 	only.Set(netfault.State{})

@@ -16,7 +16,7 @@ import (
 func TestKeptLists(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		r := store.NewRoll()
+		r := store.NewSourceIndex()
 		var ids []freshet.SourceID
 		draw := func(label string) freshet.SourceID { return rapid.SampledFrom(ids).Draw(rt, label) }
 		rt.Repeat(map[string]func(*rapid.T){
@@ -70,7 +70,7 @@ func TestKeptLists(t *testing.T) {
 // What is kept is bounded: in lists, and in lines of all lists together.
 func TestKeptListsAreBounded(t *testing.T) {
 	t.Parallel()
-	r := store.NewRoll()
+	r := store.NewSourceIndex()
 	const sources = 100
 	for i := range sources {
 		r.Add(freshet.Source{ID: freshet.SourceID(fmt.Sprintf("s%03d", i)), URL: "http://h.example/"})

@@ -20,88 +20,88 @@ import (
 	"freshet/internal/sinks"
 )
 
-// A Config says what a Courier goes by. All but Log is needed.
+// A Config says what a Sender goes by. All but Log is needed.
 type Config struct {
 	// Find returns a sink as this node knows it. Open returns its outlet, which must not write to
 	// a connection when may returns an error.
 	Find func(ctx context.Context, name string) (sinks.Sink, error)
 	Open func(s sinks.Sink, may func() error) (*sinks.Outlet, error)
 
-	// Known reports whether a token is that of a node, and Leads whether the brain has this epoch.
+	// Known reports whether a token is that of a node, and Leads whether the leader has this epoch.
 	Known func(ctx context.Context, token string) (bool, error)
 	Leads func(ctx context.Context, epoch int64) (bool, error)
 
 	Log *slog.Logger // nil means silence
 }
 
-// A Courier makes attempts at deliveries that a brain orders.
-type Courier struct {
+// A Sender makes attempts at deliveries that a leader orders.
+type Sender struct {
 	cfg     Config
 	run     string
 	count   clock.Count  // a machine that slept has slept over its orders
-	until   atomic.Int64 // of the count: the brain of the reign is sure to be the brain
+	until   atomic.Int64 // of the count: the leader of the term is sure to be the leader
 	outlets outlets
 
 	mu      sync.Mutex
-	reign   *reign
+	term    *term
 	leaving bool
 }
 
-// A reign is the time of one brain.
-type reign struct {
+// A term is the time of one leader.
+type term struct {
 	epoch int64
 	ctx   context.Context // of the attempts that it ordered
 	end   context.CancelFunc
 	under sync.WaitGroup
-	clear chan struct{} // is closed when nothing of the reigns before is under way
+	clear chan struct{} // is closed when nothing of the terms before is under way
 }
 
-// New returns a Courier. It must be closed.
-func New(cfg Config) *Courier {
+// New returns a Sender. It must be closed.
+func New(cfg Config) *Sender {
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	c := &Courier{cfg: cfg, run: rand.Text(), count: clock.Begin()}
+	c := &Sender{cfg: cfg, run: rand.Text(), count: clock.Begin()}
 	c.outlets.cfg, c.outlets.may = &c.cfg, c.may
-	c.reign = newReign(0)
-	close(c.reign.clear)
+	c.term = newTerm(0)
+	close(c.term.clear)
 	return c
 }
 
-func newReign(epoch int64) *reign {
-	r := &reign{epoch: epoch, clear: make(chan struct{})}
+func newTerm(epoch int64) *term {
+	r := &term{epoch: epoch, clear: make(chan struct{})}
 	r.ctx, r.end = context.WithCancel(context.Background())
 	return r
 }
 
-// wait returns when nothing of this reign or an earlier one is under way.
-func (r *reign) wait() {
+// wait returns when nothing of this term or an earlier one is under way.
+func (r *term) wait() {
 	<-r.clear
 	r.under.Wait()
 }
 
 // may says that nothing may be written any more: another node may decide by now.
-func (c *Courier) may() error {
+func (c *Sender) may() error {
 	if int64(c.count.Now()) < c.until.Load() {
 		return nil
 	}
-	return &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("nothing was sent: this node has not heard from the brain in time")}
+	return &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("nothing was sent: this node has not heard from the leader in time")}
 }
 
-// See takes note of who leads. What an older brain has ordered is cut off: the next one has it
+// See takes note of who leads. What an older leader has ordered is cut off: the next one has it
 // sent anew.
-func (c *Courier) See(epoch int64) {
+func (c *Sender) See(epoch int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seeLocked(epoch)
 }
 
-func (c *Courier) seeLocked(epoch int64) {
-	before := c.reign
+func (c *Sender) seeLocked(epoch int64) {
+	before := c.term
 	if epoch <= before.epoch {
 		return
 	}
 	before.end()
-	r := newReign(epoch)
-	c.reign = r
+	r := newTerm(epoch)
+	c.term = r
 	c.until.Store(0)
 	go func() {
 		before.wait()
@@ -110,7 +110,7 @@ func (c *Courier) seeLocked(epoch int64) {
 }
 
 // ServeHTTP takes an order.
-func (c *Courier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (c *Sender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token := r.Header.Get(TokenHeader)
 	if r.Method != http.MethodPost || token == "" {
 		http.Error(w, "no such page", http.StatusNotFound)
@@ -133,23 +133,23 @@ func (c *Courier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := c.take(r.Context(), o, rest)
 	a.Run, a.At = c.run, c.count.Now()
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(a) // a brain that is gone asks no more
+	_ = json.NewEncoder(w).Encode(a) // a leader that is gone asks no more
 }
 
 // take does what an order says.
-func (c *Courier) take(ctx context.Context, o order, message io.Reader) answer {
-	reign, cannot := c.enter(ctx, o)
-	if reign == nil {
+func (c *Sender) take(ctx context.Context, o order, message io.Reader) answer {
+	term, cannot := c.enter(ctx, o)
+	if term == nil {
 		return answer{Cannot: cannot, All: true}
 	}
-	defer reign.under.Done()
+	defer term.under.Done()
 	if o.Sink == "" {
 		return answer{}
 	}
 	late := fmt.Errorf("no answer within %v", o.Within)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Within, late)
 	defer cancel()
-	defer context.AfterFunc(reign.ctx, cancel)()
+	defer context.AfterFunc(term.ctx, cancel)()
 	m := sinks.Message{ID: o.ID, Source: o.Source, Query: o.Query}
 	var err error
 	if m.Body, err = io.ReadAll(message); err != nil {
@@ -162,14 +162,14 @@ func (c *Courier) take(ctx context.Context, o order, message io.Reader) answer {
 	return a
 }
 
-// enter lets an order in, if it is one of the brain that there is, and otherwise says why not. A
-// reign must be left again.
-func (c *Courier) enter(ctx context.Context, o order) (r *reign, cannot string) {
+// enter lets an order in, if it is one of the leader that there is, and otherwise says why not. A
+// term must be left again.
+func (c *Sender) enter(ctx context.Context, o order) (r *term, cannot string) {
 	if o.Format != format {
 		return nil, "it is of another version"
 	}
 	c.mu.Lock()
-	news := o.Epoch > c.reign.epoch
+	news := o.Epoch > c.term.epoch
 	c.mu.Unlock()
 	if news {
 		if leads, err := c.cfg.Leads(ctx, o.Epoch); err != nil || !leads {
@@ -178,19 +178,19 @@ func (c *Courier) enter(ctx context.Context, o order) (r *reign, cannot string) 
 	}
 	c.mu.Lock()
 	c.seeLocked(o.Epoch)
-	free := c.reign.clear
+	free := c.term.clear
 	c.mu.Unlock()
 	select {
 	case <-free:
 	case <-ctx.Done():
-		return nil, "it is still at what the brain before ordered"
+		return nil, "it is still at what the leader before ordered"
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.leaving:
 		return nil, "it is about to end"
-	case o.Epoch < c.reign.epoch:
+	case o.Epoch < c.term.epoch:
 		return nil, "another brain decides"
 	case o.Run != c.run && o.Sink != "":
 		return nil, "it was started again"
@@ -198,12 +198,12 @@ func (c *Courier) enter(ctx context.Context, o order) (r *reign, cannot string) 
 	if o.Run == c.run && int64(o.Until) > c.until.Load() {
 		c.until.Store(int64(o.Until))
 	}
-	c.reign.under.Add(1)
-	return c.reign, ""
+	c.term.under.Add(1)
+	return c.term, ""
 }
 
 // send makes an attempt.
-func (c *Courier) send(ctx context.Context, o order, m sinks.Message) answer {
+func (c *Sender) send(ctx context.Context, o order, m sinks.Message) answer {
 	outlet, release, err := c.outlets.take(ctx, o.Sink, o.Mark)
 	if err != nil {
 		return answer{Cannot: err.Error(), Hint: freshet.HintOf(err)}
@@ -222,13 +222,13 @@ func (c *Courier) send(ctx context.Context, o order, m sinks.Message) answer {
 }
 
 // Forget has sinks opened anew: the settings are others.
-func (c *Courier) Forget() { c.outlets.forget() }
+func (c *Sender) Forget() { c.outlets.forget() }
 
 // Leave takes no more orders, and waits for the attempts under way until ctx is done.
-func (c *Courier) Leave(ctx context.Context) {
+func (c *Sender) Leave(ctx context.Context) {
 	c.mu.Lock()
 	c.leaving = true
-	r := c.reign
+	r := c.term
 	c.mu.Unlock()
 	over := make(chan struct{})
 	go func() {
@@ -242,10 +242,10 @@ func (c *Courier) Leave(ctx context.Context) {
 }
 
 // Close takes no more orders, cuts off the attempts under way, and closes all connections.
-func (c *Courier) Close() {
+func (c *Sender) Close() {
 	c.mu.Lock()
 	c.leaving = true
-	r := c.reign
+	r := c.term
 	c.mu.Unlock()
 	r.end()
 	r.wait()
