@@ -228,7 +228,7 @@ func told(item freshet.Item) freshet.Item {
 	return item
 }
 
-// itemMemoryVersion is that of the layout; another one begins anew.
+// itemMemoryVersion is that of the layout; another one begins again.
 const itemMemoryVersion = 1
 
 // MarshalBinary returns the memory as it is stored.

@@ -37,7 +37,7 @@ func looksLikeICal(body []byte) bool {
 }
 
 // readCalendar returns the entries of a calendar by time. What a calendar stamps
-// anew at each request does not show.
+// again at each request does not show.
 func readCalendar(src []byte) (g glance, err error) {
 	if len(src) > maxICal {
 		return g, fail(FailLimit, asText, "the calendar has %d bytes; the most is %d MiB", len(src), maxICal>>20)

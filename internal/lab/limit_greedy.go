@@ -68,7 +68,7 @@ type auction struct {
 	lost   float64 // the gain of the best that did not win
 }
 
-// open begins anew, with so many to win.
+// open begins again, with so many to win.
 func (a *auction) open(places int) { a.places, a.won, a.lost = places, a.won[:0], 0 }
 
 // offer takes a bid if it is among the best so far. Of equal bids the earlier

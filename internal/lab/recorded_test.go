@@ -145,7 +145,7 @@ func TestPlacements(t *testing.T) {
 	}
 }
 
-// What is spread is spread evenly over the window, anew with each seed, and
+// What is spread is spread evenly over the window, again with each seed, and
 // does not depend on what else is in the log.
 func TestSpread(t *testing.T) {
 	var log []freshet.Outcome

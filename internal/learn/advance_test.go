@@ -143,7 +143,7 @@ func TestClockSetBack(t *testing.T) {
 		const later = 40
 		expected, gaps := make([]float64, 12), make([]float64, 12)
 		w.Expected(now.Add(later*time.Hour), expected, gaps)
-		if back > learn.Window { // it begins anew
+		if back > learn.Window { // it begins again
 			for slot, gap := range gaps {
 				if gap < later-1 || !(expected[slot] > 0) {
 					t.Errorf("set back by %v ticks: %d ticks later slot %d has waited for %v, and %v changes are expected", back, later, slot, gap, expected[slot])

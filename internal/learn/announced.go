@@ -644,7 +644,8 @@ func (c *codec) zone(z **zoneGuess) {
 	c.flag(&g.dayless)
 }
 
-// inZone returns what is told by words that name no zone, as it is meant by what is known.
+// inZone returns the announced time of a text that names no zone, in the zone that it seems
+// to mean.
 // Words that name one, or no moment, end the guess.
 func (t *announcement) inZone(l *timeline, n evidence.Next, at, x float64) float64 {
 	if n.At.IsZero() {
@@ -664,7 +665,7 @@ func (t *announcement) inZone(l *timeline, n evidence.Next, at, x float64) float
 	return t.zone.moment(t.zone.hours, &l.clock)
 }
 
-// seeZone holds the zone of what is told against a poll at x. In another zone than before,
+// seeZone checks the zone of an announced time against a poll at x. In another zone than before,
 // nothing is known of how far the words are true.
 func (t *announcement) seeZone(l *timeline, last, x, whole float64, changed bool) {
 	if t.zone == nil || !t.zone.see(&l.clock, last, x, whole, changed) {

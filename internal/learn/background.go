@@ -180,7 +180,7 @@ func (l *background) renewPriors(most slice) {
 	}
 }
 
-// endSweep makes new priors of what the sweep has gathered; sites get theirs by and by.
+// endSweep makes new priors of what the sweep has gathered; sites get theirs in the background.
 func (l *background) endSweep() {
 	l.sweep = 0
 	l.reshape()

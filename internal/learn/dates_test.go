@@ -81,7 +81,7 @@ func TestDatedChange(t *testing.T) {
 }
 
 // past takes in that there was a change in a tick and then none for so many, as dates
-// tell: the rate may have been drawn anew after it.
+// tell: the rate may have been drawn again after it.
 func (m *plainMind) past(quiet, turns float64) {
 	const redrawn = 0.01
 	mixed := func(q []float64, stays float64) []float64 {

@@ -120,7 +120,7 @@ func TestSourceMovesToAnotherSite(t *testing.T) {
 	}
 }
 
-// Sites come and go: what is left is the same, and what comes again begins anew.
+// Sites come and go: what is left is the same, and what comes again begins again.
 func TestSitesComeAndGo(t *testing.T) {
 	l := learn.New(learn.Config{Start: monday, Tick: time.Hour, Polls: 0.05})
 	for slot := range freshet.Slot(6) {

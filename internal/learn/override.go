@@ -24,7 +24,7 @@ type override struct {
 // overrides are the forecasts that somebody gave.
 type overrides struct {
 	*expectations
-	of map[freshet.Slot]*override // by slot; none where nobody gave one
+	of map[freshet.Slot]*override // by slot; missing where there is none
 }
 
 // A knot is where the line bends or steps.

@@ -76,7 +76,7 @@ func (m *plainMind) mean() (sum float64) {
 	return sum
 }
 
-// pass lets turns pass: the switching memory takes the rate to be drawn anew
+// pass lets turns pass: the switching memory takes the rate to be drawn again
 // 1.5 times a turn.
 func (m *plainMind) pass(turns float64) {
 	stays := math.Exp(-1.5 * turns)

@@ -6,13 +6,13 @@ import (
 	"freshet/internal/freshet"
 )
 
-// A push is a word of a hook or a hub that a source has changed. Where such words have
-// told of the changes of a source, it is quiet while none comes: what is expected of it is
-// only what they keep quiet. That is learned as for an index, from every poll of the source.
-// Nobody is taken to tell of all: the source is still polled now and then, and a few
-// changes that nobody told of take the trust away.
+// A push is the message of a webhook or a hub that a source has changed. Where pushes have
+// come for the changes of a source, it is quiet while none comes: only the changes that they
+// omit are expected. How many that are is learned as for an index, from every poll of the
+// source. None is taken to announce all changes: the source is still polled now and then, and
+// a few changes without a push reduce the trust.
 //
-// Of a source of which no push ever came nothing is kept.
+// Nothing is kept for a source without pushes.
 
 // pushes are how far those who push can be believed.
 type pushes struct {

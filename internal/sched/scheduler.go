@@ -303,7 +303,7 @@ func (s *Scheduler) Remove(id freshet.SourceID) {
 	}
 	s.shares.enlist(s.entries.At(slot), false)
 	if e := s.entries.At(slot); e.busy {
-		e.gone, e.asked = true, false // whoever puts it again can ask again
+		e.gone, e.asked = true, false // a source that is put again can be requested again
 		return
 	}
 	s.release(slot)

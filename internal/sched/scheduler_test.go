@@ -362,7 +362,7 @@ func (s *spy) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool
 }
 
 // A host is left alone only after failures running: whatever it answers in
-// between starts the count anew.
+// between starts the count again.
 func TestHostThatAnswersNowAndThen(t *testing.T) {
 	l := generous()
 	l.Backoff = sched.Backoff{Start: time.Nanosecond, Host: time.Hour}

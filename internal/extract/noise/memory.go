@@ -195,7 +195,7 @@ func (m *Memory) learn(d difference, version uint64) {
 	}
 	for _, p := range d.pairs {
 		for _, i := range p.differ {
-			// That an age grows is known; what is learnt is whether it starts anew.
+			// That an age grows is known; what is learnt is whether it starts again.
 			if p.new.tokens[i].kind != Age || !grownOlder(p.old.token(i), p.new.token(i)) {
 				m.learnPlace(p, i)
 			}

@@ -20,7 +20,7 @@ type BenchConfig struct {
 	Port  int // of all of them, if it is free; zero means any
 
 	// Changed is the share of requests for a page that find a new version,
-	// spread evenly. With 0 whoever asks conditionally is always told that
+	// spread evenly. With 0 conditional requests are always told that
 	// nothing has changed; with 1 everybody is always sent a new body.
 	Changed float64
 }
@@ -28,7 +28,7 @@ type BenchConfig struct {
 // A Bench is a server for load tests. It knows one kind of page: HTML of a
 // given size, with an ETag, that moves on as it is asked for. All bodies are
 // rendered beforehand and it speaks just enough HTTP/1.1, so that it takes
-// little of the machine from whoever is being measured beside it.
+// little of the machine from what is being measured beside it.
 type Bench struct {
 	config    BenchConfig
 	listeners []net.Listener

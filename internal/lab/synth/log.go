@@ -8,8 +8,7 @@ import (
 	"freshet/internal/freshet"
 )
 
-// A Request is one request as the web saw it: the outside truth about whoever
-// polls it.
+// A Request is one request as the web saw it: the outside truth about a poller.
 type Request struct {
 	At         time.Time        // when it arrived
 	Host       string           // the virtual host; "" if it is not known
@@ -95,7 +94,7 @@ func (w *Web) request(e entry) Request {
 }
 
 // Served returns what a page answered with a body, in the order of the
-// requests: whoever asked has had the chance to capture these versions.
+// requests: the poller has had the chance to capture these versions.
 func (w *Web) Served(id freshet.SourceID) []Capture {
 	p := w.byID[id]
 	if p == nil {

@@ -236,7 +236,7 @@ func (u Until) Follow(start time.Time, chance *rand.Rand) func() time.Time {
 }
 
 // Together changes when others do: all pages with the same Seed follow the same
-// moments of a schedule, as the pages of a site do when it is published anew.
+// moments of a schedule, as the pages of a site do when it is published again.
 type Together struct {
 	Schedule Schedule
 	Seed     uint64

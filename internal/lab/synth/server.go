@@ -15,7 +15,7 @@ import (
 )
 
 // A Server serves a web on loopback, each virtual host at an address of its
-// own, so that whoever polls it can be seen to be polite to each.
+// own, so that a poller can be seen to be polite to each.
 type Server struct {
 	web       *Web
 	listeners []net.Listener // of the hosts in their order

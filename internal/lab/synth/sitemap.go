@@ -13,7 +13,7 @@ import (
 // Listing does.
 type Listing struct {
 	// Stamps are moments at which the dates of all pages move, changed or not, as where a
-	// site is built anew every night; nil means none.
+	// site is built again every night; nil means none.
 	Stamps Schedule
 
 	Mute  bool          // no date moves when its page changes

@@ -8,7 +8,7 @@ import (
 
 // A foresight is the time around the present of one source, cut into cells: of
 // one instant each in the near past and future, and longer ones further away. It
-// is scratch, filled anew for each look.
+// is scratch, filled again for each look.
 type foresight struct {
 	ends  []int64   // of cells, and before all the beginning of the first: at 0, the last poll
 	mass  []float64 // expected changes of cells, from 1

@@ -41,7 +41,7 @@ func (m *priceMarket) supply() float64 {
 	return m.usual
 }
 
-// due reports whether the price is to be found anew.
+// due reports whether the price is to be found again.
 func (m *priceMarket) due(at, epoch int64) bool {
 	return !m.open || at-m.cleared >= max(1, epoch)
 }

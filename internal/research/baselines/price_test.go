@@ -56,7 +56,7 @@ func TestPricedPollsBestAtItsPrice(t *testing.T) {
 			}
 		}
 		w := policytest.NewWorld(pi, weights, pages, []objective.Visibility{life}, urgency)
-		// One price for all the time: it would be found anew after an eighth
+		// One price for all the time: it would be found again after an eighth
 		// of the horizon.
 		p := baselines.NewPriced(baselines.PricedConfig{Start: policytest.Noon, Estimator: pi, Polls: 0.3, Horizon: 8 * n})
 		for i, s := range w.Pages {

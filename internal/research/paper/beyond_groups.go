@@ -15,7 +15,7 @@ import (
 // A regrouping is greedy sampling by groups that it learns: pages that were
 // found changed about as often belong together, wherever they are. A page of
 // which little is known is taken for what its site is in general. Groups are
-// formed anew at every cycle.
+// formed again at every cycle.
 type regrouping struct {
 	freshet.Policy
 	sources []freshet.Source // by slot

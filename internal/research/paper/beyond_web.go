@@ -28,7 +28,7 @@ type webOfSites struct {
 	// changes or one that never does.
 	Likeness float64
 
-	// Drift is the chance that a page's own chance is drawn anew in a cycle.
+	// Drift is the chance that a page's own chance is drawn again in a cycle.
 	Drift float64
 
 	Seed uint64

@@ -141,7 +141,7 @@ func printedSampleSize(pages, ratio, density, above, mean float64) float64 {
 	return math.Sqrt(pages * ratio * density / (6 * (above - mean)))
 }
 
-// correctedSampleSize is Theorem 2 derived anew: what samples displace is the
+// correctedSampleSize is Theorem 2 derived again: what samples displace is the
 // marginal download (a site at the threshold), a share of the samples would
 // have been downloaded anyhow, and the estimate's variance is that of a
 // proportion. Below is the mean share of changed pages of the sites that are

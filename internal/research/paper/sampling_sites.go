@@ -18,7 +18,7 @@ func rulesOfPolicy() samplingRules {
 	}
 }
 
-// A siteCycle is a cycle of sampling some sites. Their places are drawn anew for
+// A siteCycle is a cycle of sampling some sites. Their places are drawn again for
 // each, so that none is preferred among equals.
 type siteCycle struct {
 	*crawl

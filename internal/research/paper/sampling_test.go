@@ -94,7 +94,7 @@ func TestSamplingGivesTheSameBytesForASeed(t *testing.T) {
 	}
 }
 
-// The sizes of theorem 2, as printed and derived anew, for sites spread evenly
+// The sizes of theorem 2, as printed and derived again, for sites spread evenly
 // over [0, 1].
 func TestSampleSizesOfTheorem2(t *testing.T) {
 	for _, row := range []struct{ pages, ratio, printed, corrected float64 }{

@@ -37,7 +37,7 @@ type linkCost[C int64 | float64] interface {
 // y_k against x_{k+1}. If y_{-1} <= x_0, the upper half holds x_0, the lower
 // half is cheapest of all, and keeps between the bounds. Else the upper half is
 // cheapest of all, again at or above X, and with y_{-1} for y_0 begins lower
-// than Y; begin anew with it, which cannot go on for ever.
+// than Y; begin again with it, which cannot go on for ever.
 //
 // By the same crossing the cheapest of those that begin at a later place keep
 // at or above the cheapest that begins at an earlier one. So the beginnings

@@ -149,7 +149,7 @@ func (w *linkWindow) offset(i int) int64 {
 
 // between implements linkCost.
 func (w *linkWindow) between(a, b int) int64 {
-	if apart(a, w.a)+apart(b, w.b) > b-a { // nearer to begin anew
+	if apart(a, w.a)+apart(b, w.b) > b-a { // nearer to begin again
 		w.a, w.b, w.missed, w.alive, w.since = b, b, 0, 0, 0
 	}
 	for w.a > a {

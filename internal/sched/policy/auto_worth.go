@@ -332,7 +332,7 @@ func (m *prices) level(parts []part) {
 
 // An ageBound bounds how old copies grow where polls are for captures. A source that
 // hardly ever changes brings few of them, and can be left alone for very long; when it
-// does change, nobody hears of it for as long. From the moment at which a copy is to be
+// does change, that goes unseen for as long. From the moment at which a copy is to be
 // expected so many times as old as copies are on average where all take turns, a poll of
 // it is worth what the budget asks of any poll, and the more the older it is.
 //
@@ -348,7 +348,7 @@ type ageBound struct {
 	polls   float64   // all of them, since the stretch was last looked at
 }
 
-// Oldest is how many times as old as by turns copies may grow, if nobody says otherwise,
+// Oldest is how many times as old as in turn copies may grow by default,
 // and OldestShare how much of the budget may go to keep them so. Tried on recorded
 // histories, that costs 0.0015 of the changes, and makes copies 39% younger.
 const (
@@ -483,22 +483,21 @@ const (
 	bySpeed    = 5 // for each change in the time in which all sources can be polled
 )
 
-// soon is how far a reading of an index is worth what it is expected to tell, although
-// it could be told later as well.
+// soon is the part of the worth of expected hints that a later reading would bring as well,
+// and that counts for one now.
 const soon = 0.3
 
-// rarelyRead is how often an index that tells nothing comes out of turn, next to other
-// sources.
+// rarelyRead is how often an index without hints comes out of turn, next to other sources.
 const rarelyRead = 0.1
 
-// weighHint works out what a poll of a source is worth that an index speaks for, and
-// what that makes a reading of the index worth.
+// weighHint works out what a poll of a source with an index hint is worth, and what that
+// makes a reading of the index worth.
 //
-// A reading tells of each page whether it has changed. Where it has, a poll of the page
+// A reading shows of each page whether it has changed. Where it has, a poll of the page
 // is sure to bring something, and that is more than polls bring otherwise; where it has
 // not, no poll is wasted. For a page that would be polled now anyway, only the latter
-// counts. Pages that change all the time, or so seldom that hardly any poll is made of
-// them, make an index worth nothing.
+// counts. Pages that change all the time, or so rarely that they are hardly polled, make
+// an index worth nothing.
 func (a *Auto) weighHint(t *hinted, steps float64) {
 	slot := int(t.slot)
 	value, factor := a.values.of(slot), a.rank.Factor(t.slot)
@@ -565,7 +564,7 @@ func (a *Auto) valueIndexes(from, to int) {
 	}
 }
 
-// read returns what a reading of an index is worth, by what was last heard.
+// read returns what a reading of an index is worth, by the hints of the last pass.
 func (a *Auto) read(slot freshet.Slot) float64 {
 	factor := a.rank.Factor(slot)
 	if int(slot) >= len(a.indexes.now.worth) || factor == 0 || !(a.prices.brings > 0) {
@@ -578,7 +577,7 @@ func (a *Auto) read(slot freshet.Slot) float64 {
 	return worth
 }
 
-// overrideWorth returns what a poll is worth of a source of which chances were given. Where
+// overrideWorth returns what a poll of a source with a forecast override is worth. Where
 // changes are no likelier in the coming minutes than they have been on the whole since it
 // was last seen, that is as with any source. Where a change was expected and nothing else
 // is, waiting brings nothing: a poll is worth all that it is expected to capture.
@@ -608,8 +607,8 @@ func ready(p *learn.Override) float64 {
 }
 
 // quiet reports whether a source that was seen so many ticks ago is not worth a request
-// where given chances alone say how many changes are expected since. Whoever gave them
-// may be wrong: once a day it is looked at.
+// where a forecast override alone says how many changes are expected since. It may be wrong:
+// once a day the source is polled all the same.
 func (a *Auto) quiet(expected, gap float64) bool {
 	return expected < a.least && gap*float64(a.learner.Tick()) < float64(daily)
 }

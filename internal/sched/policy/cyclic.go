@@ -45,7 +45,7 @@ func (c CyclicConfig) withDefaults() CyclicConfig {
 }
 
 // Cyclic polls each source at the same offsets of every period, after Ashish,
-// Kulkarni and Wang. Every shortest period it plans anew from the changes that
+// Kulkarni and Wang. Every shortest period it plans again from the changes that
 // its polls have found.
 //
 // Sources that keep to a period are planned from what they did; those that keep

@@ -9,7 +9,7 @@ import (
 
 // NewFixed returns a policy that polls every source at one interval, three
 // hours unless the config sets Initial, spread by up to a tenth either way as
-// drawn anew for each poll. This is what most watchers of pages do.
+// drawn again for each poll. This is what most watchers of pages do.
 func NewFixed(c RevisitConfig) *Revisit {
 	const product = 3 * time.Hour
 	if c.Instant > 0 && c.Initial == 0 {

@@ -52,7 +52,7 @@ func (c FrequencyConfig) withDefaults() FrequencyConfig {
 // spaced evenly, and the one that is due first, or most overdue, goes first.
 //
 // The price of a poll that makes the frequencies fit the budget is worked out
-// anew when as many outcomes have come in as an eighth of the sources.
+// again when as many outcomes have come in as an eighth of the sources.
 type Frequency struct {
 	cfg     FrequencyConfig
 	queue   ranking.Queue

@@ -84,7 +84,7 @@ type gainRun struct {
 const shortRun = 16
 
 // Put tells the life and urgency of the source in a slot, and reports whether
-// the slot begins anew, with nothing accrued. An edit that changes neither
+// the slot begins again, with nothing accrued. An edit that changes neither
 // leaves what has accrued.
 func (g *Gains) Put(slot freshet.Slot, life objective.Span, urgency objective.Decay) (anew bool) {
 	for int(slot) >= len(g.now) {
@@ -230,7 +230,7 @@ func (g *Gains) stepRuns(p []float64, from, to, at int) int {
 	return at
 }
 
-// gather finds the runs anew.
+// gather finds the runs again.
 func (g *Gains) gather() {
 	g.runs, g.stale = g.runs[:0], false
 	for slot, group := range g.group {

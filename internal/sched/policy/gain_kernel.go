@@ -75,7 +75,7 @@ func newKernel(life objective.Span, u objective.Decay) kernel {
 }
 
 // longestWindow is for how many instants a change can count and then no more. A
-// window costs memory for each of them. Nobody polls so seldom that it matters
+// window costs memory for each of them. No source is polled so rarely that it matters
 // whether a longer one ends.
 const longestWindow = 1 << 20
 
@@ -218,7 +218,7 @@ func (k *kernel) worthOfProduct(a, b []float64) (sum float64) {
 }
 
 // tableNotes is the accrual of urgencies without a step: the chances of the
-// latest instants are kept and summed anew each time, as many as the table is
+// latest instants are kept and summed again each time, as many as the table is
 // long. With a tail, what grows older than the table goes on as a sum of
 // exponentials.
 type tableNotes struct {

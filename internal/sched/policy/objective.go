@@ -120,9 +120,9 @@ func clearing(guess, within, budget float64, demand func(price float64) float64)
 	return math.Exp(lo), math.Exp(hi)
 }
 
-// What polls are worth to whoever wants a copy that is up to date (Freshness), or one
-// that has not been out of date for long (Age), by the price at which it is all the same
-// whether a source is polled now or an instant later. As in [Value] time is in instants,
+// What polls are worth where copies are to be up to date (Freshness), or not out of date for
+// long (Age), by the price at which it is all the same whether a source is polled now or an
+// instant later. As in [Value] time is in instants,
 // and a change comes at the end of one, before its polls. With the cost c(s) of an
 // instant in which the source was last seen s instants ago, the index is
 //

@@ -60,7 +60,7 @@ func (c RevisitConfig) Clamp(interval float64) time.Duration {
 
 // A RevisitRule is how a product sets when to come back to a source.
 type RevisitRule interface {
-	// Forget begins anew for a slot that has another source.
+	// Forget begins again for a slot that has another source.
 	Forget(slot freshet.Slot)
 
 	// Initial returns the interval of a source of which there is no outcome.

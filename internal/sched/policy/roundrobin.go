@@ -79,7 +79,7 @@ func (r *RoundRobin) Choose(_ time.Time, n int, take func(freshet.Slot, float64)
 	return time.Time{}
 }
 
-// Observe implements [freshet.Policy]. Whoever wanted the poll, the source has
+// Observe implements [freshet.Policy]. Whatever caused the poll, the source has
 // had its turn.
 func (r *RoundRobin) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if r.linked(slot + 1) {

@@ -13,7 +13,7 @@ import (
 	"freshet/internal/units"
 )
 
-// A diary is pages under a Sampling that is begun anew now and then, with what is
+// A diary is pages under a Sampling that is begun again now and then, with what is
 // on record of its polls.
 type diary struct {
 	cfg  policy.SamplingConfig
@@ -39,7 +39,7 @@ func newDiary(c policy.SamplingConfig, pages int, at time.Time) *diary {
 	return d
 }
 
-// restart begins the policy anew and tells it what is on record.
+// restart begins the policy again and tells it what is on record.
 func (d *diary) restart() {
 	d.p = policy.NewSampling(d.cfg)
 	for slot, id := range d.ids {

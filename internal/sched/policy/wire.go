@@ -33,7 +33,7 @@ func InstantOf(name string) time.Duration {
 }
 
 // Wire returns the policy called name and the learner that follows its polls:
-// the policy's own, or else one beside it. Whoever runs the policy has to tell
+// the policy's own, or else one beside it. The caller of the policy has to tell
 // a learner that is not the policy's own of sources and outcomes.
 func Wire(name string, at Setting) (freshet.Policy, *learn.Learner, error) {
 	p, err := New(name, at)

@@ -6,7 +6,7 @@ import (
 	"freshet/internal/freshet"
 )
 
-// Parts are rankings of some slots each. Each can be made anew while the others stay as
+// Parts are rankings of some slots each. Each can be made again while the others stay as
 // they are. What they offer together comes in the order in which one ranking of all slots
 // would offer it. Make them with NewParts.
 type Parts struct {
@@ -67,7 +67,7 @@ func (p *Parts) Factor(slot freshet.Slot) float64 {
 	return p.of[p.Of(slot)].Factor(p.within(slot))
 }
 
-// Rank makes one of the parts anew, by what polls of all slots are worth, when n of all
+// Rank makes one of the parts again, by what polls of all slots are worth, when n of all
 // are about to be chosen.
 func (p *Parts) Rank(part int, now []float64, n int) {
 	from, to := p.Bounds(part, len(now))

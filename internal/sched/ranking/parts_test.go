@@ -11,7 +11,7 @@ import (
 )
 
 // Parts offer what one ranking of all would, also where only some of them were made
-// anew since what polls of their sources are worth has changed.
+// again since what polls of their sources are worth has changed.
 func TestParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const n = 40

@@ -66,7 +66,7 @@ func TestQueue(t *testing.T) {
 						t.Fatalf("slot %d is due at %d, want %d", slot, q.Due(slot), at)
 					}
 				}
-			case 9: // all anew, in another order
+			case 9: // all again, in another order
 				q.Reset(func(slot freshet.Slot, was int64) int64 {
 					if was != due[slot] {
 						t.Fatalf("slot %d was due at %d, want %d", slot, was, due[slot])

@@ -234,7 +234,7 @@ func TestEditAndRemoveSite(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Source.Weight = 7
-		if err := r.UpdateSource(t.Context(), s.Source); err != nil {
+		if _, err := r.UpdateSource(t.Context(), s.Source); err != nil {
 			t.Fatal(err)
 		}
 		a := r.pages(t, "docs")["/a"].Source
@@ -252,7 +252,7 @@ func TestEditAndRemoveSite(t *testing.T) {
 				s.Source.Site = nil
 			}
 			s.Source.Revision = 0
-			if err := r.UpdateSource(t.Context(), s.Source); err != nil {
+			if _, err := r.UpdateSource(t.Context(), s.Source); err != nil {
 				t.Fatal(err)
 			}
 			before := w.requests("/a") + w.requests("/b")
@@ -350,7 +350,7 @@ func TestStoredPagesAreReadAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.Source.Site = &site
-			if err := r.UpdateSource(t.Context(), s.Source); err != nil {
+			if _, err := r.UpdateSource(t.Context(), s.Source); err != nil {
 				t.Fatal(err)
 			}
 			pass(time.Minute)

@@ -19,7 +19,7 @@ const (
 	leastTaken = 8
 	mostTaken  = 2000
 
-	// searchEvery is how often the indexes of a site are looked for anew.
+	// searchEvery is how often the indexes of a site are looked for again.
 	searchEvery = 7 * units.Day
 )
 

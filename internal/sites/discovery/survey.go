@@ -165,7 +165,7 @@ func (e *Explorer) recall(ctx context.Context, s *survey, w freshet.Source) erro
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return err
 	}
-	if err != nil || json.Unmarshal(kept.Value, &s.notes) != nil { // what is damaged is found out anew
+	if err != nil || json.Unmarshal(kept.Value, &s.notes) != nil { // what is damaged is found out again
 		s.notes, s.dirty = anew, true
 	}
 	counts, err := e.cfg.Frontier.CountPages(ctx, id)
