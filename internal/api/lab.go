@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"net/http"
 	"slices"
@@ -24,10 +25,10 @@ import (
 
 // A labStore is what the lab replays.
 type labStore interface {
-	freshet.Catalog
-	freshet.Archive
+	rest.SourceReader
 	freshet.OutcomeLog
-	freshet.StateStore
+	Sources(ctx context.Context) iter.Seq2[freshet.SourceWithStatus, error]
+	RemovedSources(ctx context.Context, url string) iter.Seq2[freshet.SourceWithStatus, error]
 }
 
 func newLabAPI(s *rest.Server, store labStore) *labAPI {

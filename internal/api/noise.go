@@ -14,8 +14,8 @@ import (
 
 // A noiseStore is what noise is found from.
 type noiseStore interface {
-	freshet.Archive
-	freshet.OutcomeLog
+	captureStore
+	Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]freshet.Outcome, error)
 }
 
 // noiseOf returns where a source is noisy; nil if there is nothing worth telling. That

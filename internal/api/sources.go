@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"reflect"
 	"sync/atomic"
@@ -23,9 +24,15 @@ import (
 
 // A sourceStore is what is stored of sources, and of their last polls and versions.
 type sourceStore interface {
-	freshet.Catalog
-	freshet.Archive
-	freshet.OutcomeLog
+	rest.SourceReader
+	noiseStore
+	OutcomeEpochs(ctx context.Context) (freshet.Epochs, error)
+	Sources(ctx context.Context) iter.Seq2[freshet.SourceWithStatus, error]
+	RemovedSources(ctx context.Context, url string) iter.Seq2[freshet.SourceWithStatus, error]
+	ListSources(ctx context.Context, q freshet.SourceQuery) (freshet.SourceList, error)
+	NamedSources(ctx context.Context, ids []freshet.SourceID, removed bool) ([]freshet.SourceWithStatus, error)
+	SourceIDs(ctx context.Context, f freshet.SourceFilter) ([]freshet.SourceID, error)
+	CountSources(ctx context.Context) (freshet.SourceCounts, error)
 }
 
 // sourceAPI serves sources: what is watched, and how it is doing.

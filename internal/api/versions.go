@@ -31,10 +31,18 @@ func versionOf(v freshet.Version) client.Version {
 
 // A versionStore is what is stored of versions and their sources.
 type versionStore interface {
-	freshet.Catalog
-	freshet.Archive
-	freshet.ChangeLog
+	rest.SourceReader
+	freshet.VersionLog
+	captureStore
+	Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error)
 	Picture(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
+}
+
+// A captureStore has single versions, with what was captured.
+type captureStore interface {
+	Version(ctx context.Context, id freshet.SourceID, number int) (freshet.Version, error)
+	Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
+	Raw(ctx context.Context, id freshet.SourceID, number int) (freshet.Raw, error)
 }
 
 // versionAPI serves what was captured, and how versions differ.
