@@ -64,7 +64,7 @@ func (s *bodies) body(ctx context.Context, id int64) (cachedBody, error) {
 
 // chain returns a body and those that it is encoded against, one after the other.
 func (s *bodies) chain(ctx context.Context, id int64) (chain []link, err error) {
-	err = eachRow(ctx, s.rows, selectChain, []any{id}, func(scan func(...any) error) error {
+	err = EachRow(ctx, s.rows, selectChain, []any{id}, func(scan func(...any) error) error {
 		var l link
 		err := scan(&l.id, &l.sum, &l.size, &l.base, &l.depth, &l.frame)
 		chain = append(chain, l)

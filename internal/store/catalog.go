@@ -494,9 +494,9 @@ func (b *batch) keepCounters() error {
 
 // readCounters returns the last numbers given out, as far as the tables and what
 // was written down tell.
-func readCounters(ctx context.Context, tx querier, schema *Schema) (next counter, err error) {
+func readCounters(ctx context.Context, tx Querier, schema *Schema) (next counter, err error) {
 	last := map[string]int64{}
-	err = eachRow(ctx, tx, "SELECT name, last FROM counters", nil, func(scan func(...any) error) error {
+	err = EachRow(ctx, tx, "SELECT name, last FROM counters", nil, func(scan func(...any) error) error {
 		var name string
 		var n int64
 		err := scan(&name, &n)
@@ -507,7 +507,7 @@ func readCounters(ctx context.Context, tx querier, schema *Schema) (next counter
 		return next, err
 	}
 	var outcome, upto int64
-	err = eachRow(ctx, tx, schema.readCounters, nil, func(scan func(...any) error) error {
+	err = EachRow(ctx, tx, schema.readCounters, nil, func(scan func(...any) error) error {
 		return scan(append([]any{&next.source, &next.body, &next.envelope, &next.label, &outcome, &upto, &next.change, &next.latest}, next.logEnds(schema)...)...)
 	})
 	next.source, next.body = max(next.source, last["source"]), max(next.body, last["body"])

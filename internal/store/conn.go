@@ -14,8 +14,6 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-type querier = Querier
-
 // A reader is a few connections that only read. Statements are prepared once:
 // it takes longer to read most of ours than to answer them.
 type reader struct {
@@ -63,8 +61,8 @@ func (r *reader) close() error {
 // such a query does.
 func brief(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
 
-// eachRow hands the rows of an answer to row, one by one.
-func eachRow(ctx context.Context, q querier, query string, args []any, row func(scan func(...any) error) error) (err error) {
+// EachRow calls row for each row of the answer to a query.
+func EachRow(ctx context.Context, q Querier, query string, args []any, row func(scan func(...any) error) error) (err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err

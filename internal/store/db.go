@@ -25,7 +25,7 @@ func (d *DB) Now() time.Time { return d.store.cfg.Now() }
 // Each passes each row of the answer to a query to row. Statements are prepared once, so
 // there must be few different ones.
 func (d *DB) Each(ctx context.Context, doing, query string, args []any, row func(scan func(...any) error) error) error {
-	return d.store.fault(doing, eachRow(ctx, d.store.reader, query, args, row))
+	return d.store.fault(doing, EachRow(ctx, d.store.reader, query, args, row))
 }
 
 // Write calls do in the next transaction, and returns when it is committed and synced. An
@@ -209,7 +209,7 @@ func (d *DB) ChangesAt(ctx context.Context, at []freshet.Cursor) (found []freshe
 				args = append(args, some[min(i, len(some)-1)])
 			}
 		}
-		err := eachRow(ctx, d.store.reader, query, args, func(scan func(...any) error) error {
+		err := EachRow(ctx, d.store.reader, query, args, func(scan func(...any) error) error {
 			c, err := scanChange(scan)
 			found = append(found, c)
 			return err

@@ -77,8 +77,8 @@ func (s *mirror) load(ctx context.Context) (err error) {
 }
 
 // readMark returns up to which outcome the standings are written.
-func readMark(ctx context.Context, tx querier) (mark freshet.Cursor, err error) {
-	err = eachRow(ctx, tx, "SELECT coalesce(max(upto), 0) FROM marks", nil, func(scan func(...any) error) error { return scan(&mark) })
+func readMark(ctx context.Context, tx Querier) (mark freshet.Cursor, err error) {
+	err = EachRow(ctx, tx, "SELECT coalesce(max(upto), 0) FROM marks", nil, func(scan func(...any) error) error { return scan(&mark) })
 	return mark, err
 }
 
@@ -94,7 +94,7 @@ func (s *mirror) showing(sites map[int64]freshet.Source) func(*sourceRow) *index
 // readSums reads the sums of the tables, and lets no cursor be given out again that a log has had.
 func readSums(ctx context.Context, tx *sql.Tx, schema *Schema, next *counter) error {
 	by := map[string]tableSum{}
-	err := eachRow(ctx, tx, "SELECT name, upto, value FROM seals", nil, func(scan func(...any) error) error {
+	err := EachRow(ctx, tx, "SELECT name, upto, value FROM seals", nil, func(scan func(...any) error) error {
 		var name string
 		var s tableSum
 		err := scan(&name, &s.upto, &s.value)
@@ -113,7 +113,7 @@ func readSums(ctx context.Context, tx *sql.Tx, schema *Schema, next *counter) er
 // lets through. No row is kept longer than it takes to show its row.
 func readEntries(ctx context.Context, tx *sql.Tx, show func(*sourceRow) *indexRow, where string, args ...any) (map[int64]*entry, error) {
 	entries := map[int64]*entry{}
-	err := eachRow(ctx, tx, `SELECT s.key, s.id, s.url, coalesce(s.site, 0), s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
+	err := EachRow(ctx, tx, `SELECT s.key, s.id, s.url, coalesce(s.site, 0), s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
 		t.requests, coalesce(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, coalesce(t.suspect, ''), coalesce(t.landed, ''), coalesce(t.belied, 0), coalesce(t.newest, 0), coalesce(t.held, ''), coalesce(t.quiet_suspect, 0), coalesce(t.quiet_noise, 0), t.fresh, t.first, t.head, t.changes, t.last_change, t.changed_at, t.etag, t.last_modified,
 		t.head_recipe, v.seen, v.hash, coalesce(v.text, 0), coalesce(v.raw, 0), coalesce(v.envelope, 0),
 		coalesce(n.status, 0), coalesce(n.url, ''), coalesce(n.media_type, ''), coalesce(n.title, ''), n.header,
@@ -164,7 +164,7 @@ func readEntries(ctx context.Context, tx *sql.Tx, show func(*sourceRow) *indexRo
 // readOpens returns when the newest attempts without an outcome began, by source.
 func readOpens(ctx context.Context, tx *sql.Tx) (map[freshet.SourceID]Moment, error) {
 	opens := map[freshet.SourceID]Moment{}
-	err := eachRow(ctx, tx, "SELECT s.id, max(a.began) FROM attempts a JOIN sources s ON s.key = a.source GROUP BY s.id", nil, func(scan func(...any) error) error {
+	err := EachRow(ctx, tx, "SELECT s.id, max(a.began) FROM attempts a JOIN sources s ON s.key = a.source GROUP BY s.id", nil, func(scan func(...any) error) error {
 		var id freshet.SourceID
 		var began Moment
 		err := scan(&id, &began)
@@ -189,7 +189,7 @@ func (e *entry) begin(opens map[freshet.SourceID]Moment) {
 // there are, and the latest that one is dated.
 func foldOutcomes(ctx context.Context, tx *sql.Tx, entries map[int64]*entry, mark freshet.Cursor) (n int, latest Moment, err error) {
 	latest = never
-	err = eachRow(ctx, tx, "SELECT source, "+outcomeColumns+" FROM outcomes o WHERE cursor > ? ORDER BY cursor", []any{mark},
+	err = EachRow(ctx, tx, "SELECT source, "+outcomeColumns+" FROM outcomes o WHERE cursor > ? ORDER BY cursor", []any{mark},
 		func(scan func(...any) error) error {
 			var key int64
 			o, err := scanOutcome(func(dst ...any) error { return scan(append([]any{&key}, dst...)...) })
@@ -337,7 +337,7 @@ func (s *mirror) follow(ctx context.Context) (done bool, err error) {
 func (s *mirror) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err error) {
 	from := &s.reached
 	h.to.next.latest = max(h.to.next.latest, from.next.latest)
-	err = eachRow(ctx, tx, "SELECT s.id, o.source, "+outcomeColumns+" FROM outcomes o JOIN sources s ON s.key = o.source WHERE o.cursor > ? ORDER BY o.cursor",
+	err = EachRow(ctx, tx, "SELECT s.id, o.source, "+outcomeColumns+" FROM outcomes o JOIN sources s ON s.key = o.source WHERE o.cursor > ? ORDER BY o.cursor",
 		[]any{from.next.outcome}, func(scan func(...any) error) error {
 			var id freshet.SourceID
 			var key int64
@@ -480,7 +480,7 @@ func (s *mirror) readUnwritten(ctx context.Context) (ids []freshet.SourceID, err
 		return nil, err
 	}
 	const query = "SELECT coalesce(s.id, '') FROM outcomes o LEFT JOIN sources s ON s.key = o.source WHERE o.cursor > ?"
-	err = eachRow(ctx, s.reader, query, []any{mark}, func(scan func(...any) error) error {
+	err = EachRow(ctx, s.reader, query, []any{mark}, func(scan func(...any) error) error {
 		var id freshet.SourceID
 		err := scan(&id)
 		ids = append(ids, id)

@@ -61,7 +61,7 @@ func (s *logReader) Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]fre
 	}
 	var found []freshet.Outcome
 	read := 0
-	err = eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
+	err = EachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		var id freshet.SourceID
 		var said []byte
 		o, err := scanOutcome(func(dst ...any) error { return scan(append([]any{&id, &said}, dst...)...) })
@@ -114,7 +114,7 @@ func (s *logReader) CountOutcomes(ctx context.Context, after freshet.Cursor, sin
 		return nil, 0, err
 	}
 	from := int64(MomentOf(since))
-	err = eachRow(ctx, s.reader, `SELECT o.began / ?, count(*), sum(CASE WHEN o.result = ? THEN 1 ELSE 0 END), sum(CASE WHEN o.result = ? THEN 1 ELSE 0 END)
+	err = EachRow(ctx, s.reader, `SELECT o.began / ?, count(*), sum(CASE WHEN o.result = ? THEN 1 ELSE 0 END), sum(CASE WHEN o.result = ? THEN 1 ELSE 0 END)
 		FROM outcomes o WHERE o.cursor > ? AND o.cursor <= ? AND o.cursor > (SELECT coalesce(max(upto), 0) FROM marks WHERE latest < ?) AND o.began >= ?
 		GROUP BY 1 ORDER BY 1`,
 		[]any{int64(length), int64(freshet.Changed), int64(freshet.Failed), after, end, from, from}, func(scan func(...any) error) error {
@@ -156,7 +156,7 @@ func (s *logReader) Unlogged(ctx context.Context, since time.Time) ([]freshet.At
 // attempts returns those that a statement finds, oldest first.
 func (s *logReader) attempts(ctx context.Context, query string, args ...any) ([]freshet.Attempt, error) {
 	var found []freshet.Attempt
-	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
+	err := EachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		var a freshet.Attempt
 		var began, ended Moment
 		err := scan(&a.Source, &began, &ended, &a.Requests, &a.Route)
@@ -239,7 +239,7 @@ func (s *logReader) Changes(ctx context.Context, q freshet.ChangeQuery) ([]fresh
 		query, args = selectOwnChanges, append([]any{e.changed, after}, args...)
 	}
 	var found []freshet.Change
-	err := eachRow(ctx, s.reader, query+order+" LIMIT (SELECT ?)", args, func(scan func(...any) error) error {
+	err := EachRow(ctx, s.reader, query+order+" LIMIT (SELECT ?)", args, func(scan func(...any) error) error {
 		c, err := scanChange(scan)
 		found = append(found, c)
 		return err
@@ -254,7 +254,7 @@ func (s *logReader) Changes(ctx context.Context, q freshet.ChangeQuery) ([]fresh
 // there is none.
 func (s *logReader) seenIn(ctx context.Context, in freshet.Between) (first, last freshet.Cursor, err error) {
 	since, until := bounds(in)
-	err = eachRow(ctx, s.reader, "SELECT coalesce(min(cursor), 0), coalesce(max(cursor), 0) FROM changes WHERE before >= ? AND before < ?", []any{since, until},
+	err = EachRow(ctx, s.reader, "SELECT coalesce(min(cursor), 0), coalesce(max(cursor), 0) FROM changes WHERE before >= ? AND before < ?", []any{since, until},
 		func(scan func(...any) error) error { return scan(&first, &last) })
 	return first, last, s.fault("reading changes", err)
 }
@@ -428,7 +428,7 @@ func (s *mirror) applied() counter {
 // them to grow.
 func (s *mirror) Refresh(ctx context.Context) error {
 	var ends counter
-	err := eachRow(ctx, s.reader, s.schema.readEnds, nil, func(scan func(...any) error) error {
+	err := EachRow(ctx, s.reader, s.schema.readEnds, nil, func(scan func(...any) error) error {
 		return scan(append([]any{&ends.outcome, &ends.change}, ends.logEnds(s.schema)...)...)
 	})
 	if err != nil {
@@ -480,8 +480,8 @@ func (e *epochs) last() freshet.Epoch { return e.changes[len(e.changes)-1].Epoch
 func randomEpoch() freshet.Epoch { return freshet.Epoch(strings.ToLower(rand.Text()[:8])) }
 
 // readEpochs returns the epochs that are on record, the oldest first.
-func readEpochs(ctx context.Context, q querier) (found epochs, err error) {
-	err = eachRow(ctx, q, "SELECT name, change, outcome, coalesce(match, 0) FROM epochs ORDER BY number", nil, func(scan func(...any) error) error {
+func readEpochs(ctx context.Context, q Querier) (found epochs, err error) {
+	err = EachRow(ctx, q, "SELECT name, change, outcome, coalesce(match, 0) FROM epochs ORDER BY number", nil, func(scan func(...any) error) error {
 		var name freshet.Epoch
 		var change, outcome, match freshet.Cursor
 		err := scan(&name, &change, &outcome, &match)

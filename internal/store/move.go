@@ -120,7 +120,7 @@ func PutMark(w *Writer, m Mark) error {
 // checkMark refuses a store that a move has left, or has not finished.
 func (s *mirror) checkMark(ctx context.Context) error {
 	var m Mark
-	err := eachRow(ctx, s.reader, "SELECT state, move, other, at FROM moves", nil, func(scan func(...any) error) error {
+	err := EachRow(ctx, s.reader, "SELECT state, move, other, at FROM moves", nil, func(scan func(...any) error) error {
 		var at int64
 		err := scan(&m.State, &m.Move, &m.Other, &at)
 		m.At = time.Unix(0, at)

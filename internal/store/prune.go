@@ -67,7 +67,7 @@ func (s *pruner) bounded(ctx context.Context, age time.Duration) (found []bound,
 	if age > 0 {
 		all = 0
 	}
-	err = eachRow(ctx, s.reader, `SELECT `+sourceColumns+`, s.key FROM sources s
+	err = EachRow(ctx, s.reader, `SELECT `+sourceColumns+`, s.key FROM sources s
 		WHERE s.removed >= ? OR s.definition LIKE '%"keep"%' OR s.site IS NOT NULL`, []any{all}, func(scan func(...any) error) error {
 		var row sourceRow
 		var b bound
@@ -119,7 +119,7 @@ func (s *pruner) firstKept(ctx context.Context, now time.Time, k bound) (first i
 	var count int
 	var bytes int64
 	seenNext := Moment(1<<63 - 1) // when the version was superseded
-	err = eachRow(ctx, s.reader, `SELECT v.number, v.seen, `+size+` FROM versions v WHERE v.source = ? ORDER BY v.number DESC`, []any{k.key}, func(scan func(...any) error) error {
+	err = EachRow(ctx, s.reader, `SELECT v.number, v.seen, `+size+` FROM versions v WHERE v.source = ? ORDER BY v.number DESC`, []any{k.key}, func(scan func(...any) error) error {
 		var number, size int64
 		var seen Moment
 		if err := scan(&number, &seen, &size); err != nil {
@@ -213,7 +213,7 @@ func (s *pruner) held(ctx context.Context) (bytes int64, err error) {
 func (s *pruner) cutOldest(ctx context.Context, n int64, done *freshet.Pruned) (dropped int, err error) {
 	first := map[freshet.SourceID]int64{}
 	var order []freshet.SourceID
-	err = eachRow(ctx, s.reader, `SELECT s.id, v.number FROM (
+	err = EachRow(ctx, s.reader, `SELECT s.id, v.number FROM (
 			SELECT source, number, lead(seen) OVER (PARTITION BY source ORDER BY number) AS superseded FROM versions
 		) v JOIN sources s ON s.key = v.source JOIN standings t ON t.source = v.source
 		WHERE v.number < t.head ORDER BY v.superseded, v.source, v.number LIMIT ?`, []any{n},
@@ -327,7 +327,7 @@ const superseded = `(SELECT source, number, text, raw, picture, lead(seen) OVER 
 
 // olderThan notes the versions that were superseded before a moment, of all sources.
 func (s *pruner) olderThan(ctx context.Context, oldest Moment, gone cutoffs) error {
-	err := eachRow(ctx, s.reader, `SELECT c.source, c.first, count(*) FROM (
+	err := EachRow(ctx, s.reader, `SELECT c.source, c.first, count(*) FROM (
 			SELECT v.source, max(v.number) + 1 AS first FROM `+superseded+` v JOIN standings t ON t.source = v.source
 			WHERE v.superseded < ? AND v.number < t.head GROUP BY v.source
 		) c JOIN versions w ON w.source = c.source AND w.number < c.first GROUP BY c.source, c.first`, []any{int64(oldest)}, func(scan func(...any) error) error {
@@ -380,7 +380,7 @@ func (s *pruner) beyondOverall(ctx context.Context, keep freshet.Keep, gone cuto
 		size = sizeOfVersion
 	}
 	enough := errors.New("enough")
-	err = eachRow(ctx, s.reader, `SELECT v.source, v.number, `+size+` FROM `+superseded+` v JOIN standings t ON t.source = v.source
+	err = EachRow(ctx, s.reader, `SELECT v.source, v.number, `+size+` FROM `+superseded+` v JOIN standings t ON t.source = v.source
 		WHERE v.number < t.head ORDER BY v.superseded, v.source, v.number`, nil, func(scan func(...any) error) error {
 		if over.versions <= 0 && over.bytes <= 0 {
 			return enough

@@ -220,7 +220,7 @@ func (f *finder) source(ctx context.Context, key int64) (*freshet.SourceWithStat
 	}
 	var id freshet.SourceID
 	var gone bool
-	err := eachRow(ctx, f.reader, "SELECT id, removed FROM sources WHERE key = ?", []any{key}, func(scan func(...any) error) error { return scan(&id, &gone) })
+	err := EachRow(ctx, f.reader, "SELECT id, removed FROM sources WHERE key = ?", []any{key}, func(scan func(...any) error) error { return scan(&id, &gone) })
 	if err != nil {
 		return nil, f.fault("reading a source", err)
 	}
@@ -266,7 +266,7 @@ func (f *finder) tell(ctx context.Context, runs []found, r *search.Result) error
 			return err
 		}
 		hit.Removed = e.removed
-		err = eachRow(ctx, f.reader, "SELECT coalesce(min(number), 0), coalesce(max(number), 0), count(*) FROM versions WHERE source = ? AND number >= ? AND number < ? AND coalesce(quiet, '') <> ?",
+		err = EachRow(ctx, f.reader, "SELECT coalesce(min(number), 0), coalesce(max(number), 0), count(*) FROM versions WHERE source = ? AND number >= ? AND number < ? AND coalesce(quiet, '') <> ?",
 			[]any{run.key, run.From, run.To, string(freshet.QuietSuspect)}, func(scan func(...any) error) error { return scan(&hit.First, &hit.Last, &hit.Versions) })
 		if err != nil {
 			return f.fault("reading versions", err)
@@ -294,7 +294,7 @@ func (f *finder) tell(ctx context.Context, runs []found, r *search.Result) error
 func (f *finder) passage(ctx context.Context, key int64, p Passage) (shown search.Passage, err error) {
 	var body int64
 	var title string
-	err = eachRow(ctx, f.reader, `SELECT v.text, coalesce(n.title, '') FROM versions v LEFT JOIN envelopes n ON n.id = v.envelope
+	err = EachRow(ctx, f.reader, `SELECT v.text, coalesce(n.title, '') FROM versions v LEFT JOIN envelopes n ON n.id = v.envelope
 		WHERE v.source = ? AND v.number >= ? AND v.number < ? AND coalesce(v.quiet, '') <> ? ORDER BY v.number DESC LIMIT 1`,
 		[]any{key, p.From, p.To, string(freshet.QuietSuspect)}, func(scan func(...any) error) error { return scan(&body, &title) })
 	if err != nil || body == 0 {

@@ -275,7 +275,7 @@ func (x *indexing) unindexed(ctx context.Context, e *entry, after int64) (found 
 	if e.head <= after {
 		return nil, nil
 	}
-	err = eachRow(ctx, x.reader, `SELECT v.number, v.text, v.seen, coalesce(n.title, '') FROM versions v LEFT JOIN envelopes n ON n.id = v.envelope
+	err = EachRow(ctx, x.reader, `SELECT v.number, v.text, v.seen, coalesce(n.title, '') FROM versions v LEFT JOIN envelopes n ON n.id = v.envelope
 		WHERE v.source = ? AND v.number > ? AND v.number <= ? AND coalesce(v.quiet, '') <> ? ORDER BY v.number LIMIT ?`,
 		[]any{e.key, after, e.head, string(freshet.QuietSuspect), versionsAtOnce}, func(scan func(...any) error) error {
 			var v unindexed

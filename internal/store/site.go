@@ -123,9 +123,9 @@ func (l *sourceMemory) applySites(sites map[int64]freshet.Source) {
 }
 
 // readSites returns the sources that are sites, or were, by their keys.
-func (s *mirror) readSites(ctx context.Context, q querier) (map[int64]freshet.Source, error) {
+func (s *mirror) readSites(ctx context.Context, q Querier) (map[int64]freshet.Source, error) {
 	sites := map[int64]freshet.Source{}
-	err := eachRow(ctx, q, "SELECT h.site, "+sourceColumns+" FROM "+s.schema.sites.Table()+" h JOIN sources s ON s.key = h.site", nil, func(scan func(...any) error) error {
+	err := EachRow(ctx, q, "SELECT h.site, "+sourceColumns+" FROM "+s.schema.sites.Table()+" h JOIN sources s ON s.key = h.site", nil, func(scan func(...any) error) error {
 		var key int64
 		var row sourceRow
 		if err := scan(append([]any{&key}, row.places()...)...); err != nil {

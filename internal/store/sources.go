@@ -161,7 +161,7 @@ func (s *sourceReader) watched(ctx context.Context, known freshet.Source, query 
 // rows returns the sources that a query finds, with what of their standings is in the tables.
 func (s *sourceReader) rows(ctx context.Context, known freshet.Source, query string, args ...any) ([]freshet.SourceWithStatus, error) {
 	var found []freshet.SourceWithStatus
-	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
+	err := EachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		var w freshet.SourceWithStatus
 		var row sourceRow
 		var changedAt Moment
@@ -417,7 +417,7 @@ func (s *sourceReader) Known(ctx context.Context) iter.Seq2[Known, error] {
 // knownAfter returns a page of the known sources.
 func (s *sourceReader) knownAfter(ctx context.Context, last freshet.SourceID) (page []Known, err error) {
 	const query = "SELECT " + sourceColumns + ", s.removed FROM sources s WHERE s.id > ? ORDER BY s.id LIMIT ?"
-	err = eachRow(ctx, s.reader, query, []any{string(last), sourcePage}, func(scan func(...any) error) error {
+	err = EachRow(ctx, s.reader, query, []any{string(last), sourcePage}, func(scan func(...any) error) error {
 		var k Known
 		var row sourceRow
 		err := scan(append(row.places(), &k.Removed)...)

@@ -123,7 +123,7 @@ func (s *stateStore) State(ctx context.Context, key string, id freshet.SourceID)
 
 // readStates reads the values of a key that a query selects.
 func (s *stateStore) readStates(ctx context.Context, key, query string, args ...any) (page []freshet.State, err error) {
-	err = eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
+	err = EachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		f := freshet.State{Key: key}
 		err := scan(&f.Source, &f.Upto, &f.Value)
 		page = append(page, f)

@@ -74,7 +74,7 @@ func (s *versionReader) VersionWith(ctx context.Context, id freshet.SourceID, te
 			return 0, err
 		}
 	}
-	err = eachRow(brief(ctx), s.reader, "SELECT number FROM versions WHERE source = (SELECT key FROM sources WHERE id = ?) AND number > (SELECT ?) AND hash = (SELECT ?) ORDER BY number DESC LIMIT 1",
+	err = EachRow(brief(ctx), s.reader, "SELECT number FROM versions WHERE source = (SELECT key FROM sources WHERE id = ?) AND number > (SELECT ?) AND hash = (SELECT ?) ORDER BY number DESC LIMIT 1",
 		[]any{id, above, text[:]}, func(scan func(...any) error) error { return scan(&number) })
 	return number, s.fault("reading versions", err)
 }
@@ -93,7 +93,7 @@ func (s *versionReader) Version(ctx context.Context, id freshet.SourceID, number
 
 func (s *versionReader) versions(ctx context.Context, id freshet.SourceID, query string, args ...any) ([]freshet.Version, error) {
 	var found []freshet.Version
-	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
+	err := EachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		v, err := scanVersion(scan)
 		v.Source = id
 		found = append(found, v)
@@ -152,7 +152,7 @@ func (s *versionReader) textOf(ctx context.Context, id freshet.SourceID, number 
 // Picture implements [freshet.Archive].
 func (s *versionReader) Picture(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
 	var picture, found int64
-	err := eachRow(ctx, s.reader, "SELECT 1, coalesce(v.picture, 0) FROM sources s JOIN versions v ON v.source = s.key WHERE s.id = ? AND v.number = ?",
+	err := EachRow(ctx, s.reader, "SELECT 1, coalesce(v.picture, 0) FROM sources s JOIN versions v ON v.source = s.key WHERE s.id = ? AND v.number = ?",
 		[]any{id, number}, func(scan func(...any) error) error { return scan(&found, &picture) })
 	switch {
 	case err != nil:
@@ -178,7 +178,7 @@ var selectVersion = "SELECT v." + strings.Join(append(slices.Clone(versionsTable
 func (s *versionReader) versionRow(ctx context.Context, id freshet.SourceID, number int) (map[string]any, error) {
 	t := &versionsTable
 	row := map[string]any{}
-	err := eachRow(brief(ctx), s.reader, selectVersion, []any{id, number}, func(scan func(...any) error) error {
+	err := EachRow(brief(ctx), s.reader, selectVersion, []any{id, number}, func(scan func(...any) error) error {
 		into := make([]any, len(t.Columns)+1)
 		for i := range into {
 			into[i] = new(any)
@@ -218,7 +218,7 @@ func (s *versionReader) Raw(ctx context.Context, id freshet.SourceID, number int
 	body, _ := row["raw"].(int64)
 	fresh, _ := row["header"].([]byte)
 	var steady []byte
-	err = eachRow(brief(ctx), s.reader, "SELECT status, url, header FROM envelopes WHERE id = ?", []any{row["envelope"]}, func(scan func(...any) error) error {
+	err = EachRow(brief(ctx), s.reader, "SELECT status, url, header FROM envelopes WHERE id = ?", []any{row["envelope"]}, func(scan func(...any) error) error {
 		return scan(&raw.Status, &raw.URL, &steady)
 	})
 	if err != nil {

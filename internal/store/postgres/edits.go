@@ -46,7 +46,7 @@ func (d *database) editsSince(ctx context.Context, q store.Querier, after *store
 		args[0] = after.Batch
 	}
 	first := true
-	err = eachRow(ctx, q, query, args, func(scan func(...any) error) error {
+	err = store.EachRow(ctx, q, query, args, func(scan func(...any) error) error {
 		var at store.EditPlace
 		var text string
 		if err := scan(&at.Batch, &at.Term, &text); err != nil {
@@ -70,7 +70,7 @@ func (d *database) editsSince(ctx context.Context, q store.Querier, after *store
 
 // lastBatch implements [store.EditLog.Last].
 func (d *database) lastBatch(ctx context.Context, q store.Querier) (at store.EditPlace, err error) {
-	err = eachRow(ctx, q, "SELECT batch, epoch FROM leases WHERE name = 'brain'", nil, func(scan func(...any) error) error { return scan(&at.Batch, &at.Term) })
+	err = store.EachRow(ctx, q, "SELECT batch, epoch FROM leases WHERE name = 'brain'", nil, func(scan func(...any) error) error { return scan(&at.Batch, &at.Term) })
 	return at, err
 }
 

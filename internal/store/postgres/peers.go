@@ -122,7 +122,7 @@ func (p *Peers) Leave(ctx context.Context, name string) error {
 
 // Nodes returns who is there, by address, and who was lost in the last minutes.
 func (p *Peers) Nodes(ctx context.Context) (found []Node, err error) {
-	err = eachRow(ctx, p.store.reader, `SELECT name, address, role, version, upto, greatest(0, (SELECT upto FROM seals WHERE name = 'outcomes') - upto),
+	err = store.EachRow(ctx, p.store.reader, `SELECT name, address, role, version, upto, greatest(0, (SELECT upto FROM seals WHERE name = 'outcomes') - upto),
 		told, started, CAST(extract(epoch FROM clock_timestamp() - seen) AS DOUBLE PRECISION)
 		FROM nodes ORDER BY address, name`, nil,
 		func(scan func(...any) error) error {

@@ -32,7 +32,7 @@ func (x *index) Place(ctx context.Context) (place string, err error) {
 // Indexed implements [store.Index].
 func (x *index) Indexed(ctx context.Context) (map[int64]store.Indexed, error) {
 	found := map[int64]store.Indexed{}
-	err := eachRow(ctx, x.reader, "SELECT key, upto, first FROM search_sources", nil, func(scan func(...any) error) error {
+	err := store.EachRow(ctx, x.reader, "SELECT key, upto, first FROM search_sources", nil, func(scan func(...any) error) error {
 		var key int64
 		var at store.Indexed
 		err := scan(&key, &at.Upto, &at.First)
@@ -53,7 +53,7 @@ func (x *index) Drop() error {
 func (x *index) Match(ctx context.Context, phrase search.Query, source int64, most int, each func(store.Passage) error) error {
 	asked := expression(phrase)
 	var found []store.Passage
-	err := eachRow(ctx, x.reader, `SELECT id, source, sum, first, coalesce(gone, ?), since, coalesce(until, ?), CAST(ts_rank(words, CAST(? AS TSQUERY), 1) AS DOUBLE PRECISION)
+	err := store.EachRow(ctx, x.reader, `SELECT id, source, sum, first, coalesce(gone, ?), since, coalesce(until, ?), CAST(ts_rank(words, CAST(? AS TSQUERY), 1) AS DOUBLE PRECISION)
 		FROM search_passages WHERE words @@ CAST(? AS TSQUERY) AND (CAST(? AS BIGINT) = 0 OR source = ?) ORDER BY id DESC LIMIT ?`,
 		[]any{int64(search.Open), int64(search.Open), asked, asked, source, source, most}, func(scan func(...any) error) error {
 			var p store.Passage
