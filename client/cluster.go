@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// A Cluster is the machines that work together: one brain, and any number of hands.
+// A Cluster is the machines that work together: one leader, and any number of standbys and workers.
 type Cluster struct {
-	Brain ClusterBrain  `json:"brain" doc:"The daemon that decides what is polled"`
+	Brain ClusterLeader `json:"brain" doc:"The daemon that decides what is polled"`
 	Nodes []ClusterNode `json:"nodes" doc:"All daemons on the same data, by address"`
-	Hands []Hand        `json:"hands" doc:"Workers on other machines, by name"`
+	Hands []Worker      `json:"hands" doc:"Workers on other machines, by name"`
 }
 
-// A ClusterBrain is the daemon that decides.
-type ClusterBrain struct {
+// A ClusterLeader is the daemon that decides.
+type ClusterLeader struct {
 	Address string `json:"address" doc:"Address of its API; empty while there is no leader"`
 	Epoch   int64  `json:"epoch" doc:"How many brains there have been before, and this one"`
 	Slots   int    `json:"slots" doc:"Most polls at the same time, over all workers"`
 
-	Notes *ClusterNotes `json:"notes,omitempty" doc:"The last checkpoint; missing if there was none since the leader started"`
+	Notes *Checkpoint `json:"notes,omitempty" doc:"The last checkpoint; missing if there was none since the leader started"`
 }
 
-// ClusterNotes are what was learnt, as it was last saved so that a start need not go through the whole log.
-type ClusterNotes struct {
+// A Checkpoint is what was learnt, as it was last saved so that a start need not replay the whole log.
+type Checkpoint struct {
 	By      string    `json:"by" doc:"Address of the node that saved them: the brain"`
 	At      time.Time `json:"at"`
 	Upto    int64     `json:"upto" doc:"The last result of a poll that they rest on"`
@@ -46,8 +46,8 @@ type ClusterNode struct {
 	Started time.Time `json:"started"`
 }
 
-// A Hand makes polls for a brain on another machine.
-type Hand struct {
+// A Worker makes polls for the leader on another machine.
+type Worker struct {
 	Name     string    `json:"name"`
 	Address  string    `json:"address" doc:"Address that it connected from"`
 	Place    string    `json:"place" doc:"Where it says it is; empty if it does not say"`

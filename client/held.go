@@ -2,8 +2,8 @@ package client
 
 import "time"
 
-// A Withheld is a suspect version that is stored and not reported as a change.
-type Withheld struct {
+// A Quarantined is a suspect version that is stored and not reported as a change.
+type Quarantined struct {
 	Version int       `json:"version" doc:"Number of the version"`
 	Since   time.Time `json:"since" doc:"Since when the page has not been seen as it should be"`
 	Looks   int       `json:"looks" doc:"Polls in a row that got a suspect page"`

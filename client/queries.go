@@ -72,9 +72,9 @@ type Match struct {
 	Changes []freshet.ChangeRef `json:"changes,omitempty" doc:"All changes that made it match, if there are several"`
 }
 
-// A Told is what a query tells at once: a match, or several of a digest, of quiet hours or
+// A MatchBatch is what a query sends at once: a match, or several of a digest, of quiet hours or
 // of what was held back.
-type Told struct {
+type MatchBatch struct {
 	Query   string    `json:"query"`
 	Name    string    `json:"name,omitempty" doc:"Name of the query when it was sent"`
 	Summary string    `json:"summary" doc:"That of the match, or how many there are"`
@@ -91,14 +91,14 @@ const MatchEventType = "freshet.match"
 
 // A MatchEvent is what a query tells in a CloudEvents 1.0 envelope, in its JSON format.
 type MatchEvent struct {
-	SpecVersion     string    `json:"specversion" enum:"1.0"`
-	ID              string    `json:"id" doc:"ID of the match, or such as cheap.3-7~k3f9q2xw of several; the same on every delivery, and never reused"`
-	Source          string    `json:"source" format:"uri-reference" doc:"URL of the query in the API"`
-	Type            string    `json:"type" enum:"freshet.match"`
-	Time            time.Time `json:"time" doc:"When it was sent"`
-	Subject         string    `json:"subject,omitempty" doc:"URL of the source, if it is one match"`
-	DataContentType string    `json:"datacontenttype"`
-	Data            Told      `json:"data"`
+	SpecVersion     string     `json:"specversion" enum:"1.0"`
+	ID              string     `json:"id" doc:"ID of the match, or such as cheap.3-7~k3f9q2xw of several; the same on every delivery, and never reused"`
+	Source          string     `json:"source" format:"uri-reference" doc:"URL of the query in the API"`
+	Type            string     `json:"type" enum:"freshet.match"`
+	Time            time.Time  `json:"time" doc:"When it was sent"`
+	Subject         string     `json:"subject,omitempty" doc:"URL of the source, if it is one match"`
+	DataContentType string     `json:"datacontenttype"`
+	Data            MatchBatch `json:"data"`
 }
 
 // A MatchPage is part of the log of matches.

@@ -77,8 +77,8 @@ type SinkTrial struct {
 	Hint     string `json:"hint,omitempty" doc:"What to do about it"`
 }
 
-// A Letter is a delivery that was given up.
-type Letter struct {
+// A DeadLetter is a delivery that was given up.
+type DeadLetter struct {
 	ID       string    `json:"id" doc:"ID of the event"`
 	Change   *Change   `json:"change,omitempty" doc:"The change that it reports"`
 	Query    string    `json:"query,omitempty" doc:"The query whose matches it reports"`
@@ -90,10 +90,10 @@ type Letter struct {
 	Body     string    `json:"body,omitempty" doc:"Message as it was sent, without secrets; missing if it could not be made"`
 }
 
-// A LetterPage is part of what a sink has given up.
-type LetterPage struct {
-	Items []Letter `json:"items" nullable:"false"`
-	Next  string   `json:"next" doc:"What to give as after to continue"`
+// A DeadLetterPage is part of what a sink has given up.
+type DeadLetterPage struct {
+	Items []DeadLetter `json:"items" nullable:"false"`
+	Next  string       `json:"next" doc:"What to give as after to continue"`
 }
 
 // A SinkReplay says what to deliver again. If nothing is set it is everything that was
@@ -135,16 +135,16 @@ type SinkKindList struct {
 	Items []SinkKind `json:"items" nullable:"false"`
 }
 
-// An Owed is a delivery that a sink waits for.
-type Owed struct {
-	Letter
+// A PendingDelivery is a delivery that a sink waits for.
+type PendingDelivery struct {
+	DeadLetter
 	Next time.Time `json:"next" doc:"When it is tried next"`
 }
 
-// An OwedList is what a sink waits for.
-type OwedList struct {
-	Items []Owed `json:"items" nullable:"false"`
-	Next  *int   `json:"next" doc:"Pass this as offset to get more; null if there are none"`
+// A PendingList is what a sink waits for.
+type PendingList struct {
+	Items []PendingDelivery `json:"items" nullable:"false"`
+	Next  *int              `json:"next" doc:"Pass this as offset to get more; null if there are none"`
 }
 
 // An Attempt is one attempt at telling a sink of something.
@@ -196,18 +196,18 @@ func (r Sinks) Preview(ctx context.Context, s NewSink) (SinkTrial, error) {
 }
 
 // DeadLetters returns a page of what a sink has given up. Zero for limit means 100.
-func (r Sinks) DeadLetters(ctx context.Context, name, after string, limit int) (LetterPage, error) {
+func (r Sinks) DeadLetters(ctx context.Context, name, after string, limit int) (DeadLetterPage, error) {
 	q := query{}
 	q.text("after", after)
 	q.number("limit", int64(limit))
-	return get[LetterPage](ctx, r.c, r.at(name, "letters"), q)
+	return get[DeadLetterPage](ctx, r.c, r.at(name, "letters"), q)
 }
 
 // Pending returns what a sink waits for, the next to be tried first. Zero for limit means 100.
-func (r Sinks) Pending(ctx context.Context, name string, limit int) (OwedList, error) {
+func (r Sinks) Pending(ctx context.Context, name string, limit int) (PendingList, error) {
 	q := query{}
 	q.number("limit", int64(limit))
-	return get[OwedList](ctx, r.c, r.at(name, "owed"), q)
+	return get[PendingList](ctx, r.c, r.at(name, "owed"), q)
 }
 
 // Attempts returns the last attempts at telling a sink, the newest first.

@@ -80,25 +80,25 @@ type Keep struct {
 
 // A Standing is how things stand with a source.
 type Standing struct {
-	LastAttempt time.Time  `json:"last_attempt,omitzero" doc:"When the last poll began"`
-	LastSeen    time.Time  `json:"last_seen,omitzero" doc:"When the last successful poll began"`
-	NotBefore   time.Time  `json:"not_before,omitzero" doc:"When the host allows the next poll, if it asked to wait"`
-	Polls       int64      `json:"polls"`
-	Requests    int        `json:"requests,omitempty" doc:"Requests that the last poll made"`
-	Failures    int        `json:"failures" doc:"Failed polls since the last successful one"`
-	LastError   *LastError `json:"last_error,omitempty" doc:"Why the last poll failed, if it did"`
-	Version     int        `json:"version" doc:"Number of the newest version; 0 if there is none"`
-	Title       string     `json:"title,omitempty" doc:"Title of the newest version"`
-	MovedTo     string     `json:"moved_to,omitempty" doc:"Where permanent redirects lead: change the URL of the source to this"`
-	Suspect     *Suspect   `json:"suspect,omitempty" doc:"Why the last poll probably got the wrong page, if it did"`
-	Held        *Withheld  `json:"held,omitempty" doc:"A suspect version that is stored and not reported as a change yet"`
-	Quiet       *Quiets    `json:"quiet_versions,omitempty" doc:"How many versions were stored without a change being reported"`
-	LandedOn    string     `json:"landed_on,omitempty" doc:"The final URL of the last poll, if redirects led to a different page"`
-	Changes     int        `json:"changes" doc:"Number of changes seen so far"`
-	ChangedAt   time.Time  `json:"changed_at,omitzero" doc:"When the newest change was seen"`
-	Noisy       bool       `json:"noisy,omitempty" doc:"The source changes at almost every poll: at least 10 polls, less than an hour apart on average, of which 9 in 10 found a change"`
-	Taught      *Taught    `json:"taught,omitempty" doc:"Imported update times; not in a list"`
-	Noise       *Noise     `json:"noise,omitempty" doc:"Where the source changes at nearly every poll, if it does; not in a list"`
+	LastAttempt time.Time    `json:"last_attempt,omitzero" doc:"When the last poll began"`
+	LastSeen    time.Time    `json:"last_seen,omitzero" doc:"When the last successful poll began"`
+	NotBefore   time.Time    `json:"not_before,omitzero" doc:"When the host allows the next poll, if it asked to wait"`
+	Polls       int64        `json:"polls"`
+	Requests    int          `json:"requests,omitempty" doc:"Requests that the last poll made"`
+	Failures    int          `json:"failures" doc:"Failed polls since the last successful one"`
+	LastError   *LastError   `json:"last_error,omitempty" doc:"Why the last poll failed, if it did"`
+	Version     int          `json:"version" doc:"Number of the newest version; 0 if there is none"`
+	Title       string       `json:"title,omitempty" doc:"Title of the newest version"`
+	MovedTo     string       `json:"moved_to,omitempty" doc:"Where permanent redirects lead: change the URL of the source to this"`
+	Suspect     *Suspect     `json:"suspect,omitempty" doc:"Why the last poll probably got the wrong page, if it did"`
+	Held        *Quarantined `json:"held,omitempty" doc:"A suspect version that is stored and not reported as a change yet"`
+	Quiet       *Quiets      `json:"quiet_versions,omitempty" doc:"How many versions were stored without a change being reported"`
+	LandedOn    string       `json:"landed_on,omitempty" doc:"The final URL of the last poll, if redirects led to a different page"`
+	Changes     int          `json:"changes" doc:"Number of changes seen so far"`
+	ChangedAt   time.Time    `json:"changed_at,omitzero" doc:"When the newest change was seen"`
+	Noisy       bool         `json:"noisy,omitempty" doc:"The source changes at almost every poll: at least 10 polls, less than an hour apart on average, of which 9 in 10 found a change"`
+	Taught      *Taught      `json:"taught,omitempty" doc:"Imported update times; not in a list"`
+	Noise       *Noise       `json:"noise,omitempty" doc:"Where the source changes at nearly every poll, if it does; not in a list"`
 }
 
 // A LastError is why a poll failed.

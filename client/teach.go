@@ -37,13 +37,13 @@ func (t *Taught) Words() string {
 	return fmt.Sprintf("taught %d update times from %s to %s", t.Times, t.From.Format(time.DateOnly), t.To.Format(time.DateOnly))
 }
 
-// TimesToTeach are when a source changed, by what somebody knows from elsewhere.
-type TimesToTeach struct {
+// TimesToImport are when a source changed, by what somebody knows from elsewhere.
+type TimesToImport struct {
 	Times []imported.UpdateTime `json:"times" maxItems:"100000" nullable:"false" doc:"When the source changed: after one moment and no later than another, which can be the same"`
 }
 
-// A Lesson is what became of update times that were told.
-type Lesson struct {
+// A ImportedCount is what became of update times that were told.
+type ImportedCount struct {
 	Added  int     `json:"added" doc:"Number of times that are new"`
 	Taught *Taught `json:"taught,omitempty" doc:"All imported update times"`
 }
@@ -56,8 +56,8 @@ type TaughtTimes struct {
 
 // ImportTimes imports when a source changed, as known from elsewhere. A time that was
 // imported before counts once.
-func (r Sources) ImportTimes(ctx context.Context, id freshet.SourceID, times []imported.UpdateTime) (Lesson, error) {
-	return post[Lesson](ctx, r.c, r.sourcePath(id, "taught"), nil, TimesToTeach{times})
+func (r Sources) ImportTimes(ctx context.Context, id freshet.SourceID, times []imported.UpdateTime) (ImportedCount, error) {
+	return post[ImportedCount](ctx, r.c, r.sourcePath(id, "taught"), nil, TimesToImport{times})
 }
 
 // ImportedTimes returns all imported update times of a source.

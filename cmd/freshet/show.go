@@ -195,7 +195,7 @@ func stepFlags(places []client.NoisePlace) (flags string) {
 }
 
 // heldInWords says what is held, since when, and what becomes of it.
-func heldInWords(id freshet.SourceID, h client.Withheld, now time.Time) string {
+func heldInWords(id freshet.SourceID, h client.Quarantined, now time.Time) string {
 	words := fmt.Sprintf("version %d, since %s (%s), seen in %s; ", h.Version, h.Since.Local().Format(time.DateTime), ago(h.Since, now), counted(h.Looks, "poll"))
 	if !h.Again.IsZero() {
 		words += "next look at " + h.Again.Local().Format(time.TimeOnly) + "; "

@@ -174,13 +174,13 @@ func (a *learningAPI) routeTaught() {
 
 func (a *learningAPI) teach(ctx context.Context, in *struct {
 	ID   freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
-	Body client.TimesToTeach
-}) (*rest.Body[client.Lesson], error) {
+	Body client.TimesToImport
+}) (*rest.Body[client.ImportedCount], error) {
 	added, all, err := a.daemon.Teach(ctx, in.ID, in.Body.Times)
 	if err != nil {
 		return nil, rest.OfSource(in.ID, err)
 	}
-	return rest.Reply(client.Lesson{Added: added, Taught: client.TaughtOf(all)}), nil
+	return rest.Reply(client.ImportedCount{Added: added, Taught: client.TaughtOf(all)}), nil
 }
 
 func (a *learningAPI) getTaught(ctx context.Context, in *struct {

@@ -126,7 +126,7 @@ func TestSinksFollowQueries(t *testing.T) {
 	chat.answer(http.StatusGone)
 	r.tell("page", "for 2\n", freshet.Fields{"price": 2.0}, nil)
 	<-chat.came
-	var letters client.LetterPage
+	var letters client.DeadLetterPage
 	kit.Until(t, "there is a dead letter", func() bool {
 		r.do("GET", "/api/v1/sinks/deals/letters", nil).is(200).into(&letters)
 		return len(letters.Items) > 0

@@ -352,7 +352,7 @@ type listLettersInput struct {
 	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"At most this many dead letters"`
 }
 
-func (a *sinkAPI) listLetters(ctx context.Context, in *listLettersInput) (*rest.Body[client.LetterPage], error) {
+func (a *sinkAPI) listLetters(ctx context.Context, in *listLettersInput) (*rest.Body[client.DeadLetterPage], error) {
 	if a.sinks == nil {
 		return nil, errNoSinks()
 	}
@@ -364,7 +364,7 @@ func (a *sinkAPI) listLetters(ctx context.Context, in *listLettersInput) (*rest.
 	if err != nil {
 		return nil, err
 	}
-	page := client.LetterPage{Items: []client.Letter{}, Next: in.After}
+	page := client.DeadLetterPage{Items: []client.DeadLetter{}, Next: in.After}
 	for _, l := range letters {
 		page.Items = append(page.Items, letterOf(l))
 		if p := l.Batch; p.Cursor > 0 {
@@ -377,8 +377,8 @@ func (a *sinkAPI) listLetters(ctx context.Context, in *listLettersInput) (*rest.
 }
 
 // letterOf returns a delivery as the API tells it.
-func letterOf(d sinks.PendingDelivery) client.Letter {
-	told := client.Letter{ID: d.ID(), Attempts: d.Attempts, Error: d.Err, Body: string(d.Body)}
+func letterOf(d sinks.PendingDelivery) client.DeadLetter {
+	told := client.DeadLetter{ID: d.ID(), Attempts: d.Attempts, Error: d.Err, Body: string(d.Body)}
 	if p := d.Batch; p.Cursor > 0 {
 		told.Query, told.First, told.Last, told.At = string(p.Query), p.From, p.To, rest.UTC(p.At)
 	} else {
@@ -472,7 +472,7 @@ type listOwedInput struct {
 	Offset int `query:"offset" minimum:"0" maximum:"1000000" doc:"Skip this many"`
 }
 
-func (a *sinkAPI) listOwed(ctx context.Context, in *listOwedInput) (*rest.Body[client.OwedList], error) {
+func (a *sinkAPI) listOwed(ctx context.Context, in *listOwedInput) (*rest.Body[client.PendingList], error) {
 	if a.sinks == nil {
 		return nil, errNoSinks()
 	}
@@ -480,14 +480,14 @@ func (a *sinkAPI) listOwed(ctx context.Context, in *listOwedInput) (*rest.Body[c
 	if err != nil {
 		return nil, err
 	}
-	list := client.OwedList{Items: []client.Owed{}}
+	list := client.PendingList{Items: []client.PendingDelivery{}}
 	debts = debts[min(in.Offset, len(debts)):]
 	if len(debts) > in.Limit {
 		next := in.Offset + in.Limit
 		debts, list.Next = debts[:in.Limit], &next
 	}
 	for _, d := range debts {
-		list.Items = append(list.Items, client.Owed{Letter: letterOf(d), Next: rest.UTC(d.Due)})
+		list.Items = append(list.Items, client.PendingDelivery{DeadLetter: letterOf(d), Next: rest.UTC(d.Due)})
 	}
 	return rest.Reply(list), nil
 }

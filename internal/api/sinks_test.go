@@ -172,7 +172,7 @@ func TestSinks(t *testing.T) {
 	if err := sinks.NewStore(r.Store.DB()).Advance(t.Context(), "team", sinks.Position{Cursor: 2}, []sinks.NewDelivery{{Cursor: 2, Body: []byte(`{"text":"kept"}`), InOrder: true, Err: "refused"}}); err != nil {
 		t.Fatal(err)
 	}
-	var letters client.LetterPage
+	var letters client.DeadLetterPage
 	r.do("GET", "/api/v1/sinks/team/letters", nil).is(200).into(&letters)
 	if len(letters.Items) != 1 || letters.Items[0].ID != changes[1].ID() || letters.Items[0].Error != "refused" || letters.Items[0].Body != `{"text":"kept"}` {
 		t.Errorf("the letters are %+v", letters)
@@ -199,12 +199,12 @@ func TestSinks(t *testing.T) {
 	if err := sinks.NewStore(r.Store.DB()).Postpone(t.Context(), "team", sinks.PendingDelivery{Change: changes[1], Attempts: 3, Due: time.Now().Add(time.Hour), Err: "busy"}); err != nil {
 		t.Fatal(err)
 	}
-	var owed client.OwedList
+	var owed client.PendingList
 	r.do("GET", "/api/v1/sinks/team/owed", nil).is(200).into(&owed)
 	if len(owed.Items) != 1 || owed.Items[0].Attempts != 3 || owed.Items[0].Error != "busy" || time.Until(owed.Items[0].Next) < time.Minute {
 		t.Errorf("the sink waits for %+v", owed)
 	}
-	var beyond client.OwedList
+	var beyond client.PendingList
 	if r.do("GET", "/api/v1/sinks/team/owed?offset=1&limit=1", nil).is(200).into(&beyond); owed.Next != nil || beyond.Next != nil || len(beyond.Items) != 0 {
 		t.Errorf("beyond what the sink waits for is %+v", beyond)
 	}

@@ -370,7 +370,7 @@ func standingOf(w freshet.SourceWithStatus) client.Standing {
 		Noisy: w.Noisy(),
 	}
 	if h := st.Held; h.Number > 0 {
-		s.Held = &client.Withheld{
+		s.Held = &client.Quarantined{
 			Version: h.Number, Since: rest.UTC(h.Since), Looks: h.Looks, Agreed: h.Agreed, Again: rest.UTC(h.Again), Next: wrongpage.Next(h), Summary: h.Summary,
 		}
 	}

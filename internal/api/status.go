@@ -275,7 +275,7 @@ func (a *statusAPI) routeCluster() {
 
 func (a *statusAPI) getCluster(ctx context.Context, _ *struct{}) (*rest.Body[client.Cluster], error) {
 	if a.members == nil {
-		return rest.Reply(client.Cluster{Nodes: []client.ClusterNode{}, Hands: []client.Hand{}}), nil
+		return rest.Reply(client.Cluster{Nodes: []client.ClusterNode{}, Hands: []client.Worker{}}), nil
 	}
 	all, err := a.members.Show(ctx)
 	return rest.Reply(all), err

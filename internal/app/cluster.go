@@ -14,23 +14,23 @@ import (
 
 // A leaderReport is what a node says of those that work for it.
 type leaderReport struct {
-	Slots int           `json:"slots"`
-	Hands []client.Hand `json:"hands"`
+	Slots int             `json:"slots"`
+	Hands []client.Worker `json:"hands"`
 
 	Deliveries map[string]delivery.Status `json:"deliveries,omitempty"` // by address of the node that makes them
 
-	Notes *client.ClusterNotes `json:"notes,omitempty"`
+	Notes *client.Checkpoint `json:"notes,omitempty"`
 }
 
 // report returns what there is to say of workers and deliveries.
 func (n *Node) report() leaderReport {
-	a := leaderReport{Slots: max(0, n.Daemon.Limits().Workers), Hands: []client.Hand{}, Deliveries: n.delivering()}
+	a := leaderReport{Slots: max(0, n.Daemon.Limits().Workers), Hands: []client.Worker{}, Deliveries: n.delivering()}
 	if last, ok := n.Daemon.LastCheckpoint(); ok {
-		a.Notes = &client.ClusterNotes{By: n.address, At: last.At.UTC(), Upto: int64(last.Upto), Sources: last.Sources}
+		a.Notes = &client.Checkpoint{By: n.address, At: last.At.UTC(), Upto: int64(last.Upto), Sources: last.Sources}
 	}
 	if n.workers != nil {
 		for _, h := range n.workers.Status() {
-			a.Hands = append(a.Hands, client.Hand(h))
+			a.Hands = append(a.Hands, client.Worker(h))
 		}
 	}
 	return a
@@ -40,7 +40,7 @@ func (n *Node) report() leaderReport {
 func (n *Node) clusterOfOne(address, version string) client.Cluster {
 	said := n.report()
 	return client.Cluster{
-		Brain: client.ClusterBrain{Address: address, Epoch: 1, Slots: said.Slots, Notes: said.Notes},
+		Brain: client.ClusterLeader{Address: address, Epoch: 1, Slots: said.Slots, Notes: said.Notes},
 		Nodes: []client.ClusterNode{{Address: address, Role: postgres.Leader, Version: version}}, Hands: said.Hands,
 	}
 }
@@ -48,7 +48,7 @@ func (n *Node) clusterOfOne(address, version string) client.Cluster {
 // clusterStatus returns the nodes on a database. What the leader says of its workers may be some moments
 // old, unless it is this node.
 func clusterStatus(ctx context.Context, peers *postgres.Peers, own *Node) (all client.Cluster, err error) {
-	all = client.Cluster{Nodes: []client.ClusterNode{}, Hands: []client.Hand{}}
+	all = client.Cluster{Nodes: []client.ClusterNode{}, Hands: []client.Worker{}}
 	lease, err := peers.Lease(ctx)
 	if err != nil {
 		return all, err

@@ -64,7 +64,7 @@ func joined(t *testing.T, c *client.Client, name string, is bool) {
 	t.Helper()
 	kit.Until(t, "worker "+name+" comes or goes", func() bool {
 		all, err := c.Cluster(t.Context())
-		return err == nil && slices.ContainsFunc(all.Hands, func(h client.Hand) bool { return h.Name == name }) == is
+		return err == nil && slices.ContainsFunc(all.Hands, func(h client.Worker) bool { return h.Name == name }) == is
 	})
 }
 

@@ -63,8 +63,8 @@ func MatchOf(m queries.Match, completed *freshet.Change) client.Match {
 }
 
 // told returns the batch as it is told.
-func (p Batch) told() client.Told {
-	told := client.Told{Query: string(p.Query), Name: p.Name, Summary: p.summary(), Count: p.Count(), First: p.From, Last: p.To, Held: string(p.Delay), At: utc(p.At), Matches: []client.Match{}}
+func (p Batch) told() client.MatchBatch {
+	told := client.MatchBatch{Query: string(p.Query), Name: p.Name, Summary: p.summary(), Count: p.Count(), First: p.From, Last: p.To, Held: string(p.Delay), At: utc(p.At), Matches: []client.Match{}}
 	for _, m := range p.Matches {
 		told.Matches = append(told.Matches, MatchOf(m.Match, m.Change))
 	}

@@ -178,7 +178,7 @@ type plainEvent struct {
 // A plainBatch is what a query tells in plain JSON, with what differs.
 type plainBatch struct {
 	ID string `json:"id"`
-	client.Told
+	client.MatchBatch
 	Matches []plainMatch `json:"matches"`
 	Link    string       `json:"link"`
 }
@@ -204,12 +204,12 @@ func framePlain(o *Outlet, e *Event, text string) ([]byte, error) {
 }
 
 func framePlainBatch(e *Event) (body []byte, err error) {
-	p := plainBatch{ID: e.ID, Told: e.batch.told(), Link: e.Link}
+	p := plainBatch{ID: e.ID, MatchBatch: e.batch.told(), Link: e.Link}
 	entries := e.Entries
 	if len(entries) == 0 {
 		entries = []*Event{e}
 	}
-	for i, m := range p.Told.Matches {
+	for i, m := range p.MatchBatch.Matches {
 		one := plainMatch{Match: m}
 		if one.difference, err = entries[i].difference(); err != nil {
 			return nil, err
