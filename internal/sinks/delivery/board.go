@@ -19,12 +19,12 @@ type board struct {
 	store  Store
 	stream sinks.Stream
 
-	mu    sync.Mutex
-	at    freshet.Cursor // who wants what comes up to here has been woken
-	told  freshet.Place  // of that, as those outside count; zero if it is not known
-	kept  time.Time      // when all ears were last woken to put their places on record
-	ears  map[string]*ear
-	wants map[want]map[*ear]bool
+	mu            sync.Mutex
+	at            freshet.Cursor // the sinks that want entries up to here have been woken
+	place         freshet.Place  // of that, for readers outside; zero if it is not known
+	kept          time.Time      // when all subscriptions were last woken to put their places on record
+	subscriptions map[string]*subscription
+	wants         map[want]map[*subscription]bool
 }
 
 // A want is what some sinks wait for: a tag, a source or a query.
@@ -47,7 +47,7 @@ const keepIdle = time.Minute
 
 // newBoard returns a board of a stream, which begins where that ends.
 func newBoard(ctx context.Context, store Store, stream sinks.Stream) (*board, error) {
-	b := &board{store: store, stream: stream, kept: time.Now(), ears: map[string]*ear{}, wants: map[want]map[*ear]bool{}}
+	b := &board{store: store, stream: stream, kept: time.Now(), subscriptions: map[string]*subscription{}, wants: map[want]map[*subscription]bool{}}
 	end, err := b.end(ctx)
 	b.at = end
 	return b, err
@@ -86,8 +86,8 @@ func (b *board) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := posting{}
-	if b.heard() {
+	p := streamPart{}
+	if b.hasSubscriptions() {
 		if p, err = b.read(ctx); err != nil {
 			return err
 		}
@@ -95,37 +95,37 @@ func (b *board) step(ctx context.Context) error {
 	if p.to == 0 { // nobody waits, or what there was has been purged
 		p.to = end
 	}
-	b.ring(p)
+	b.notify(p)
 	return nil
 }
 
-// heard reports whether anybody waits.
-func (b *board) heard() bool {
+// hasSubscriptions reports whether a sink waits.
+func (b *board) hasSubscriptions() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.ears) > 0
+	return len(b.subscriptions) > 0
 }
 
-// A posting is part of a stream, with who wants it.
-type posting struct {
+// A streamPart is part of a stream, with what its entries are wanted for.
+type streamPart struct {
 	to      freshet.Cursor
-	told    freshet.Place
-	entries []posted
+	place   freshet.Place
+	entries []entry
 }
 
-// A posted entry is wanted by whoever has one of the wants.
-type posted struct {
+// An entry is wanted by the sinks with one of the wants.
+type entry struct {
 	at    freshet.Cursor
 	wants []want
 }
 
 // read returns what comes next.
-func (b *board) read(ctx context.Context) (p posting, err error) {
+func (b *board) read(ctx context.Context) (p streamPart, err error) {
 	if b.stream == sinks.StreamBatches {
 		batches, err := b.store.Queries.Batches(ctx, queries.MatchQuery{After: b.at, Limit: readLimit})
 		for _, one := range batches {
-			p.to, p.told = one.Cursor, one.End
-			p.entries = append(p.entries, posted{one.Cursor, []want{{wantQuery, string(one.Query)}}})
+			p.to, p.place = one.Cursor, one.End
+			p.entries = append(p.entries, entry{one.Cursor, []want{{wantQuery, string(one.Query)}}})
 		}
 		return p, err
 	}
@@ -135,47 +135,47 @@ func (b *board) read(ctx context.Context) (p posting, err error) {
 		for _, tag := range c.Label.Tags {
 			wants = append(wants, want{wantTag, tag})
 		}
-		p.to, p.told = c.Cursor, c.Place()
-		p.entries = append(p.entries, posted{c.Cursor, wants})
+		p.to, p.place = c.Cursor, c.Place()
+		p.entries = append(p.entries, entry{c.Cursor, wants})
 	}
 	return p, err
 }
 
-// ring wakes those who want what came.
-func (b *board) ring(p posting) {
+// notify wakes the sinks that want new entries.
+func (b *board) notify(p streamPart) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, one := range p.entries {
 		for _, w := range one.wants {
 			for e := range b.wants[w] {
-				e.hear(one.at)
+				e.notify(one.at)
 			}
 		}
 	}
-	b.at, b.told = p.to, p.told
+	b.at, b.place = p.to, p.place
 	if time.Since(b.kept) < keepIdle {
 		return
 	}
 	b.kept = time.Now()
-	for _, e := range b.ears {
+	for _, e := range b.subscriptions {
 		e.wake()
 	}
 }
 
-// An ear is a sink that waits at a board. All but its bell is guarded by the board.
-type ear struct {
+// A subscription is a sink that waits at a board. The board guards all of it but woken.
+type subscription struct {
 	board *board
 	name  string
 	wants []want
-	bell  chan struct{}
+	woken chan struct{}
 
 	at          freshet.Cursor // everything up to here has been read or is not wanted
 	first, last freshet.Cursor // what is wanted after that begins and ends here, as far as it is known; last is not after at if there is none
 }
 
-// join has a sink wait for what it wants after a place. Nobody of its name may wait yet.
-func (b *board) join(to sinks.Sink, at freshet.Cursor) *ear {
-	e := &ear{board: b, name: to.Name, bell: make(chan struct{}, 1), at: at}
+// subscribe has a sink wait for what it wants after a place. No other of its name may wait.
+func (b *board) subscribe(to sinks.Sink, at freshet.Cursor) *subscription {
+	e := &subscription{board: b, name: to.Name, woken: make(chan struct{}, 1), at: at}
 	for _, tag := range to.Tags {
 		e.wants = append(e.wants, want{wantTag, tag})
 	}
@@ -190,22 +190,22 @@ func (b *board) join(to sinks.Sink, at freshet.Cursor) *ear {
 	if at < b.at { // it reads by itself what the board has read already
 		e.first, e.last = at+1, b.at
 	}
-	b.ears[e.name] = e
+	b.subscriptions[e.name] = e
 	for _, w := range e.wants {
 		if b.wants[w] == nil {
-			b.wants[w] = map[*ear]bool{}
+			b.wants[w] = map[*subscription]bool{}
 		}
 		b.wants[w][e] = true
 	}
 	return e
 }
 
-// leave ends the waiting.
-func (e *ear) leave() {
+// cancel ends the subscription.
+func (e *subscription) cancel() {
 	b := e.board
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.ears, e.name)
+	delete(b.subscriptions, e.name)
 	for _, w := range e.wants {
 		if delete(b.wants[w], e); len(b.wants[w]) == 0 {
 			delete(b.wants, w)
@@ -213,8 +213,8 @@ func (e *ear) leave() {
 	}
 }
 
-// hear notes that an entry is wanted.
-func (e *ear) hear(at freshet.Cursor) {
+// notify notes that an entry is wanted.
+func (e *subscription) notify(at freshet.Cursor) {
 	if at <= e.at {
 		return
 	}
@@ -225,26 +225,26 @@ func (e *ear) hear(at freshet.Cursor) {
 	e.wake()
 }
 
-func (e *ear) wake() {
+func (e *subscription) wake() {
 	select {
-	case e.bell <- struct{}{}:
-	default: // it has been rung already
+	case e.woken <- struct{}{}:
+	default: // it has been woken already
 	}
 }
 
 // wait returns when there may be something to read, or a place to put on record.
-func (e *ear) wait(ctx context.Context) error {
+func (e *subscription) wait(ctx context.Context) error {
 	select {
-	case <-e.bell:
+	case <-e.woken:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// pass moves the sink on over what it does not want, and reports whether there is something
+// advance moves the sink on over what it does not want, and reports whether there is something
 // after that which it wants.
-func (e *ear) pass() (at freshet.Cursor, more bool) {
+func (e *subscription) advance() (at freshet.Cursor, more bool) {
 	e.board.mu.Lock()
 	defer e.board.mu.Unlock()
 	if more = e.last > e.at; more {
@@ -256,19 +256,19 @@ func (e *ear) pass() (at freshet.Cursor, more bool) {
 }
 
 // read notes that the sink has read up to a place.
-func (e *ear) read(to freshet.Cursor) {
+func (e *subscription) read(to freshet.Cursor) {
 	e.board.mu.Lock()
 	defer e.board.mu.Unlock()
 	e.at, e.first = max(e.at, to), to+1
 }
 
-// place returns how far a sink is that waits because nothing that it wants is before it, and
+// placeOf returns how far a sink is that waits because nothing that it wants is before it, and
 // where that is for those outside; zero if that is not known. What is on record can be older.
-func (b *board) place(name string) (at freshet.Cursor, told freshet.Place, waits bool) {
+func (b *board) placeOf(name string) (at freshet.Cursor, place freshet.Place, waits bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if e := b.ears[name]; e == nil || e.last > e.at || e.at > b.at {
-		return 0, told, false
+	if e := b.subscriptions[name]; e == nil || e.last > e.at || e.at > b.at {
+		return 0, place, false
 	}
-	return b.at, b.told, true
+	return b.at, b.place, true
 }

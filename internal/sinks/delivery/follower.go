@@ -53,7 +53,7 @@ type FollowerConfig struct {
 	Observe func(Delivery)   // told of every attempt; may be nil
 
 	// join has the board wake the sink for what it wants; nil has every entry do so.
-	join func(at freshet.Cursor) *ear
+	join func(at freshet.Cursor) *subscription
 }
 
 func (c FollowerConfig) withDefaults() FollowerConfig {
@@ -168,8 +168,8 @@ func (f *Follower) run(ctx context.Context) error {
 		return err
 	}
 	if f.cfg.join != nil {
-		r.ear = f.cfg.join(at)
-		defer r.ear.leave()
+		r.subscription = f.cfg.join(at)
+		defer r.subscription.cancel()
 	}
 	err = r.run(ctx)
 	r.drain(ctx)

@@ -77,9 +77,9 @@ func (s *Sinks) ends(ctx context.Context) (ends [2]freshet.Cursor, err error) {
 // goes on without being put on record each time.
 func (s *Sinks) state(k *station, ends [2]freshet.Cursor, c sinks.Condition, a sinks.ReaderStatus) State {
 	if b := s.boards[k.sink.Stream()]; b != nil {
-		if at, told, waits := b.place(k.sink.Name); waits {
+		if at, place, waits := b.placeOf(k.sink.Name); waits {
 			a.At.Cursor = max(a.At.Cursor, at)
-			a.Place = cmp.Or(told, a.Place)
+			a.Place = cmp.Or(place, a.Place)
 		}
 	}
 	if k.missing != nil { // it may be there by now

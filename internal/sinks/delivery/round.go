@@ -37,7 +37,7 @@ type round struct {
 
 	gate gate
 
-	ear *ear // wakes the round for what the sink wants; nil if everything does
+	subscription *subscription // wakes the round for what the sink wants; nil if everything does
 
 	condition sinks.Condition // of the receiver, as it is on record
 	failed    bool            // a delivery failed before the round, and none was accepted since
@@ -164,10 +164,10 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 // pass goes on over what the sink does not want, as far as the board has read it, and reports
 // whether there may be something after that which it wants.
 func (r *round) pass(ctx context.Context) (wanted bool, err error) {
-	if r.ear == nil {
+	if r.subscription == nil {
 		return true, nil
 	}
-	if r.at, wanted = r.ear.pass(); r.at == r.kept || r.kept >= r.until && r.clock.Now().Sub(r.since) < keepIdle {
+	if r.at, wanted = r.subscription.advance(); r.at == r.kept || r.kept >= r.until && r.clock.Now().Sub(r.since) < keepIdle {
 		return wanted, nil
 	}
 	return wanted, r.record(ctx, r.at, nil)
@@ -175,8 +175,8 @@ func (r *round) pass(ctx context.Context) (wanted bool, err error) {
 
 // moved notes that all up to a place has been read.
 func (r *round) moved(to freshet.Cursor) {
-	if r.at = to; r.ear != nil {
-		r.ear.read(to)
+	if r.at = to; r.subscription != nil {
+		r.subscription.read(to)
 	}
 }
 
@@ -304,8 +304,8 @@ func (r *round) listen(ctx context.Context) {
 	r.listening = true
 	at := r.at
 	r.flight.Go(func() {
-		if r.ear != nil {
-			r.news <- r.ear.wait(ctx)
+		if r.subscription != nil {
+			r.news <- r.subscription.wait(ctx)
 		} else {
 			r.news <- r.wait(ctx, at)
 		}
@@ -342,8 +342,8 @@ func (r *round) await(ctx context.Context, alarm time.Time) error {
 // accepted all the same.
 func (r *round) drain(ctx context.Context) {
 	r.flight.Wait()
-	if r.ear != nil {
-		r.at, _ = r.ear.pass()
+	if r.subscription != nil {
+		r.at, _ = r.subscription.advance()
 	}
 	if r.at > r.kept {
 		if err := r.advance(context.WithoutCancel(ctx), r.at, nil); err != nil {

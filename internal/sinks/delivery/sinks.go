@@ -199,9 +199,9 @@ func (s *Sinks) start(ctx context.Context, k *station) error {
 // following returns how a sink follows its stream.
 func (s *Sinks) following(k *station) FollowerConfig {
 	outlet := k.outlet
-	var join func(freshet.Cursor) *ear
+	var join func(freshet.Cursor) *subscription
 	if b := s.boards[k.sink.Stream()]; b != nil && !k.sink.WantsAll() {
-		join = func(at freshet.Cursor) *ear { return b.join(k.sink, at) }
+		join = func(at freshet.Cursor) *subscription { return b.subscribe(k.sink, at) }
 	}
 	return FollowerConfig{
 		Name: k.sink.Name, Store: s.cfg.Store, Endpoint: outlet.Endpoint(),
