@@ -114,7 +114,7 @@ func anyEvent(t *rapid.T, cursor int, clock time.Duration) queries.Event {
 		}
 	}
 	return queries.Event{
-		Subject: queries.SubjectOf(c, freshet.SourceID(rapid.SampledFrom([]string{"", "site"}).Draw(t, "site"))), Change: &c,
+		Subject: queries.Subject{ID: c.Source, Label: c.Label, Site: freshet.SourceID(rapid.SampledFrom([]string{"", "site"}).Draw(t, "site"))}, Change: &c,
 		Content: queries.Content{Added: anyText(t, "added"), Removed: anyText(t, "removed"), Text: anyText(t, "text"), Now: anyFields(t, "now"), Before: anyFields(t, "before"), Items: items},
 	}
 }

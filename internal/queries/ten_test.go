@@ -34,7 +34,7 @@ func (s *story) change(id freshet.SourceID, after time.Duration, c queries.Conte
 	for _, e := range edit {
 		e(&ch)
 	}
-	s.events = append(s.events, queries.Event{Subject: queries.SubjectOf(ch, ""), Change: &ch, Content: c})
+	s.events = append(s.events, queries.Event{Subject: queries.Subject{ID: ch.Source, Label: ch.Label}, Change: &ch, Content: c})
 	return s
 }
 
