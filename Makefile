@@ -6,9 +6,9 @@ LAB     := bin/freshet-lab
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-# Many tests wait more than they compute, so more packages and more tests of one run at once than there are cores.
+# Many tests wait more than they compute, so more of them run at once than there are cores.
 CORES    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-AT_ONCE  := -p $(shell expr 3 \* $(CORES)) -parallel $(shell expr 2 \* $(CORES))
+AT_ONCE  := -parallel $(shell expr 2 \* $(CORES))
 
 # RAPID_CHECKS is how often a property is checked; under -short it is a fifth of that.
 
@@ -43,7 +43,7 @@ fmt:
 
 .PHONY: check
 check: fmt ## the developer's loop: pure packages, SQLite, goldens, one simulated seed; no browser, PostgreSQL or cluster
-	TMPDIR=$$(sh .ci/scratch) RAPID_CHECKS=50 $(GO) test -short $(AT_ONCE) $(FIRST) ./...
+	TMPDIR=$$(sh .ci/scratch) RAPID_CHECKS=50 $(GO) test -short -p $(shell expr 2 \* $(CORES)) $(AT_ONCE) $(FIRST) ./...
 
 .PHONY: test
 test: setup fmt ## install what is missing, then run all tests

@@ -36,6 +36,13 @@ func TestMaskedURLsStayMasked(t *testing.T) {
 		}
 	}
 	empty("GET", "/api/v1/sources?q="+url.QueryEscape("token="+prefix), nil)
+	// The whole URL finds its source, and so does any other guess at the secret.
+	for _, token := range []string{secret, "guess1234"} {
+		a := r.do("GET", "/api/v1/sources?q="+url.QueryEscape(r.Origin.URL+"/page?token="+token), nil).is(200)
+		if !bytes.Contains(a.Body, []byte(`"id":"page"`)) {
+			t.Errorf("the URL with the secret %s finds %.200s", token, a.Body)
+		}
+	}
 	// The value of a condition shows the URL as it is shown everywhere.
 	a := r.do("POST", "/api/v1/queries/test", map[string]any{"when": "true", "value": "source.url"}).is(200)
 	if bytes.Contains(a.Body, []byte(secret)) || !bytes.Contains(a.Body, []byte("token=***")) {

@@ -18,6 +18,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 type listSourcesInput struct {
@@ -45,7 +46,7 @@ var conditions = map[client.State]freshet.Conditions{
 
 // filter returns which sources are asked for.
 func (in *listSourcesInput) filter() freshet.SourceFilter {
-	f := freshet.SourceFilter{Tag: in.Tag, Host: in.Host, Text: in.Q, Of: freshet.SourceID(in.Of), Named: in.Named, Removed: in.Removed}
+	f := freshet.SourceFilter{Tag: in.Tag, Host: in.Host, Text: mask.URL(in.Q), Of: freshet.SourceID(in.Of), Named: in.Named, Removed: in.Removed}
 	for _, state := range in.State {
 		f.In |= conditions[client.State(state)]
 	}
