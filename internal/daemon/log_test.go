@@ -30,6 +30,17 @@ type slowCatalog struct {
 
 func (s *slowCatalog) Source(ctx context.Context, id freshet.SourceID) (freshet.SourceWithStatus, error) {
 	w, err := s.Store.Source(ctx, id)
+	s.wait()
+	return w, err
+}
+
+func (s *slowCatalog) SourceAsWritten(ctx context.Context, written freshet.Source) (freshet.SourceWithStatus, error) {
+	w, err := s.Store.SourceAsWritten(ctx, written)
+	s.wait()
+	return w, err
+}
+
+func (s *slowCatalog) wait() {
 	if s.slow.CompareAndSwap(true, false) {
 		close(s.read)
 		select {
@@ -37,7 +48,6 @@ func (s *slowCatalog) Source(ctx context.Context, id freshet.SourceID) (freshet.
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-	return w, err
 }
 
 // Of two edits at the same time, the loop goes by the one that was written last.
