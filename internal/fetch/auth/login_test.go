@@ -257,3 +257,25 @@ func TestTakenValuesStayWithTheirHost(t *testing.T) {
 		}
 	}
 }
+
+// A source of the API cannot use the session of a login whose secret it may not send, even if
+// the file has opened the session.
+func TestForeignSourcesDoNotShareSessions(t *testing.T) {
+	r := newRig(t)
+	if err := r.cfg.Vault.Set(secrets.Entry{Name: "free"}, []byte("the-right-password")); err != nil {
+		t.Fatal(err)
+	}
+	var s site
+	server := r.server(s.serve)
+	c := r.client()
+	definition := strings.Replace(members, `{"secret": {"env": "PASSWORD"}}`, `"${secret:free}"`, 1)
+	own := r.add(r.source(definition, "a", server.URL))
+	if got := body(t, c, own); got != "page /a for members" {
+		t.Fatalf("the source of the file gets %q", got)
+	}
+	foreign := r.source(definition, "b", server.URL)
+	foreign.Origin = freshet.FromAPI
+	if _, err := get(t, c, r.add(foreign)); classOf(err) != failure.Secret {
+		t.Errorf("a source of the API with an unbound secret ends with %v", err)
+	}
+}
