@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -185,7 +186,7 @@ type listSitePagesInput struct {
 	ID           freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source that stands for the site"`
 	State        string           `query:"state" enum:"waiting,watched,gone,refused,covered" doc:"Only pages in this state"`
 	ChangedSince time.Time        `query:"changed_since" doc:"Only pages whose newest change was captured since then"`
-	After        string           `query:"after" doc:"Continue after this URL: the next of the previous page"`
+	After        int64            `query:"after" minimum:"0" doc:"Continue after this place: the next of the previous page"`
 	Limit        int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 
@@ -198,7 +199,7 @@ func (a *siteAPI) listSitePages(ctx context.Context, in *listSitePagesInput) (*r
 		return nil, a.ofSite(ctx, in.ID, err)
 	}
 	page := client.PageOfPages{Items: []client.SitePage{}}
-	limit := min(in.Limit, rest.MaxPage)
+	limit, last := min(in.Limit, rest.MaxPage), int64(0)
 	for p, err := range a.frontier.Pages(ctx, in.ID, frontier.Query{State: crawl.PageState(in.State), After: in.After}) {
 		if err != nil {
 			return nil, err
@@ -211,10 +212,11 @@ func (a *siteAPI) listSitePages(ctx context.Context, in *listSitePagesInput) (*r
 			continue
 		}
 		if len(page.Items) == limit {
-			page.Next = &page.Items[limit-1].URL
+			next := strconv.FormatInt(last, 10)
+			page.Next = &next
 			break
 		}
-		page.Items = append(page.Items, told)
+		page.Items, last = append(page.Items, told), p.Place
 	}
 	return rest.Reply(page), nil
 }
@@ -222,7 +224,7 @@ func (a *siteAPI) listSitePages(ctx context.Context, in *listSitePagesInput) (*r
 // sitePage returns a page of a site as the API tells it.
 func (a *siteAPI) sitePage(ctx context.Context, p frontier.Page) (client.SitePage, error) {
 	told := client.SitePage{
-		URL: p.URL, State: p.State, Source: p.Source, Found: p.Found, Depth: p.Depth, At: p.Seen.UTC(),
+		URL: mask.URL(p.URL), State: p.State, Source: p.Source, Found: p.Found, Depth: p.Depth, At: p.Seen.UTC(),
 		LastMod: p.Date.UTC(), Listed: p.Listed.UTC(), Gone: p.Gone.UTC(),
 	}
 	if p.Source == "" {

@@ -30,6 +30,7 @@ type Page struct {
 
 	State  crawl.PageState
 	Source freshet.SourceID // that watches it, or did; "" if none ever did
+	Place  int64            // in the order of the site; set by the store
 }
 
 // Counts count the pages of a site by their states, and by how they were found.
@@ -45,7 +46,7 @@ func (c Counts) Known() int { return c.Waiting + c.Watched + c.Gone + c.Refused 
 // A Query selects pages of a site.
 type Query struct {
 	State crawl.PageState // "" means all
-	After string          // only those that come after the page with this URL
+	After int64           // only those that come after this place; 0 means from the first one
 	Limit int             // 0 means all
 }
 

@@ -362,7 +362,7 @@ const (
 )
 
 // read returns the pages that a query finds, and the place of the last.
-func (s *Store) read(ctx context.Context, k *known, query string, args ...any) (found []Page, last int64, err error) {
+func (s *Store) read(ctx context.Context, k *known, query string, args ...any) (found []Page, err error) {
 	err = s.db.Each(ctx, "reading the pages of "+string(k.id), query, append([]any{k.key}, args...), func(scan func(...any) error) error {
 		var values [12]any
 		var source freshet.SourceID
@@ -375,15 +375,14 @@ func (s *Store) read(ctx context.Context, k *known, query string, args ...any) (
 		}
 		r, err := readRow(values[:])
 		if err == nil {
-			last = r.hash
 			found = append(found, Page{
 				URL: long(k.base, r.url), Found: ways[r.found], Depth: int(r.depth), Date: r.date, Listed: r.listed, Gone: r.gone, Seen: r.seen,
-				New: r.flags&flagNew != 0, State: states[r.state], Source: source,
+				New: r.flags&flagNew != 0, State: states[r.state], Source: source, Place: r.hash,
 			})
 		}
 		return err
 	})
-	return found, last, err
+	return found, err
 }
 
 // Page returns one page of a site by its URL, or ErrNotFound.
@@ -392,21 +391,15 @@ func (s *Store) Page(ctx context.Context, id freshet.SourceID, url string) (Page
 	if err != nil {
 		return Page{}, err
 	}
-	p, _, err := s.page(ctx, &k, url)
-	return p, err
-}
-
-// page returns a page by its URL, and its place.
-func (s *Store) page(ctx context.Context, k *known, url string) (Page, int64, error) {
 	for hash := hashOf(url); ; hash = nextHash(hash) {
-		found, _, err := s.read(ctx, k, selectPages+"AND p.hash = ?", hash)
+		found, err := s.read(ctx, &k, selectPages+"AND p.hash = ?", hash)
 		switch {
 		case err != nil:
-			return Page{}, 0, err
+			return Page{}, err
 		case len(found) == 0:
-			return Page{}, 0, noPage(k.id, url)
+			return Page{}, noPage(id, url)
 		case found[0].URL == url:
-			return found[0], hash, nil
+			return found[0], nil
 		}
 	}
 }
@@ -426,12 +419,7 @@ func (s *Store) each(ctx context.Context, id freshet.SourceID, q Query, yield fu
 	if err != nil {
 		return err
 	}
-	last := int64(-1)
-	if q.After != "" {
-		if _, last, err = s.page(ctx, &k, q.After); err != nil {
-			return err
-		}
-	}
+	last := cmp.Or(q.After, -1)
 	query, args := selectPages, []any{}
 	if q.State != "" {
 		state := slices.Index(states, q.State)
@@ -445,7 +433,7 @@ func (s *Store) each(ctx context.Context, id freshet.SourceID, q Query, yield fu
 		if q.Limit > 0 {
 			most = min(most, left)
 		}
-		found, end, err := s.read(ctx, &k, query+after, append(slices.Clone(args), last, most)...)
+		found, err := s.read(ctx, &k, query+after, append(slices.Clone(args), last, most)...)
 		if err != nil {
 			return err
 		}
@@ -458,6 +446,6 @@ func (s *Store) each(ctx context.Context, id freshet.SourceID, q Query, yield fu
 		if len(found) < most || q.Limit > 0 && left == 0 {
 			return nil
 		}
-		last = end
+		last = found[len(found)-1].Place
 	}
 }
