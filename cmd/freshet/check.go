@@ -80,6 +80,9 @@ directory is not changed. Stop the daemon first.`,
 				if err := s.CheckData(); err != nil {
 					return err
 				}
+				if err := s.CheckOwner(); err != nil {
+					return err
+				}
 			}
 			if repair != "" {
 				return repairStore(cmd.Context(), p, s.Data, repair, asJSON)

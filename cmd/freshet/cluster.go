@@ -54,7 +54,6 @@ func clusterVerb(p *program) *cobra.Command {
 		}
 		return show(all)
 	})
-	optionFlags(cmd.Flags(), "store")
 	ask := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if cmp.Or(cmd.Flag("server").Value.String(), p.env("FRESHET_SERVER")) != "" {

@@ -86,10 +86,11 @@ func apiVerb(p *program, cmd *cobra.Command, work app.Work, run func(ctx context
 	return cmd
 }
 
-// serverFlags adds the flags that name a daemon and the token for it.
+// serverFlags adds the flags that name a daemon and the token for it, or the database of its nodes.
 func serverFlags(flags *pflag.FlagSet) {
 	flags.String("server", "", "URL of the daemon (default: the one that uses the data directory, if it is running) [FRESHET_SERVER]")
 	flags.String("token-file", "", "file with a token for the daemon at --server [FRESHET_TOKEN_FILE; the token itself: FRESHET_TOKEN]")
+	optionFlags(flags, "store")
 }
 
 // token returns what the daemon that was named is shown; "" if there is nothing to show.
@@ -140,7 +141,9 @@ func (p *program) connect(cmd *cobra.Command, work app.Work) (*connection, error
 	if err != nil {
 		return nil, fmt.Errorf("look for a daemon: %w", err)
 	}
-	if a.URL != "" && a.Answers(cmd.Context()) {
+	if ofStore, err := uses(cmd, s); err != nil {
+		return nil, err
+	} else if ofStore && a.URL != "" && a.Answers(cmd.Context()) {
 		return remote(a.URL, a.Token), nil
 	}
 	if s.Store != "" { // the daemon may be on another machine
@@ -149,6 +152,16 @@ func (p *program) connect(cmd *cobra.Command, work app.Work) (*connection, error
 		}
 	}
 	return here(cmd.Context(), s, work)
+}
+
+// uses reports whether the daemon of the data directory uses the database that --store names, if it
+// names one.
+func uses(cmd *cobra.Command, s config.Settings) (bool, error) {
+	if !cmd.Flag("store").Changed {
+		return true, nil
+	}
+	owner, err := config.NotedStore(s.Data)
+	return owner == s.ShownStore(), err
 }
 
 // here returns a connection to an API over the data directory in this process.

@@ -74,6 +74,9 @@ func dataDir(p *program, cmd *cobra.Command) (string, error) {
 	if err == nil {
 		err = s.CheckData()
 	}
+	if err == nil {
+		err = s.CheckOwner()
+	}
 	return s.Data, err
 }
 

@@ -63,6 +63,9 @@ the move. Never run daemons on both.`,
 				if err := s.CheckData(); err != nil {
 					return err
 				}
+				if err := s.CheckOwner(); err != nil && !undo {
+					return err
+				}
 				from = s.Data
 			}
 			if undo {
@@ -93,6 +96,9 @@ func runMove(ctx context.Context, p *program, cfg migrate.Config, asJSON bool) e
 		}
 	}
 	moved, err := migrate.Run(ctx, cfg)
+	if err == nil && !cfg.DryRun {
+		err = release(cfg.To)
+	}
 	clearStep(p)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -124,9 +130,20 @@ func runMove(ctx context.Context, p *program, cfg migrate.Config, asJSON bool) e
 	return nil
 }
 
+// release lets a data directory have a store of its own, although a node on PostgreSQL has used it.
+func release(where string) error {
+	if config.IsStore(where) {
+		return nil
+	}
+	return config.ForgetStore(where)
+}
+
 // undoMove lets a store be used again.
 func undoMove(ctx context.Context, p *program, from string, asJSON bool) error {
 	other, err := migrate.Undo(ctx, from, features.All())
+	if err == nil {
+		err = release(from)
+	}
 	if err != nil {
 		return err
 	}

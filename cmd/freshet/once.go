@@ -70,7 +70,7 @@ func onceVerb(p *program) *cobra.Command {
 	flags.BoolVarP(&v.verbose, "verbose", "v", false, "print every source and a summary")
 	flags.Var(&v.deliver, "deliver-wait", "how long to wait for sinks that do not respond; the next round sends what is pending then")
 	jsonFlag(cmd, &v.json)
-	optionFlags(flags, "budget", "source-gap", "host-delay", "allow-cidr")
+	optionFlags(flags, "store", "budget", "source-gap", "host-delay", "allow-cidr")
 	return cmd
 }
 

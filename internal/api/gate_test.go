@@ -188,6 +188,9 @@ func TestWhoMayUseWhat(t *testing.T) {
 	_, link := g.pass(auth.Credential{Kind: auth.ShareKind, User: "ed", Limit: auth.Limit{Source: "a"}})
 	_, queryLink := g.pass(auth.Credential{Kind: auth.ShareKind, User: "ed", Limit: auth.Limit{Query: "q"}})
 	_, token := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "t", Limit: auth.Limit{Scopes: []access.Right{access.Read}}})
+	_, admin := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "a", Limit: auth.Limit{Scopes: []access.Right{access.Administer}}})
+	_, open := g.pass(auth.Credential{Kind: auth.TokenKind, Name: "o", Limit: auth.Limit{Scopes: []access.Right{access.Administer}}})
+	_, lost := g.pass(auth.Credential{Kind: auth.TokenKind, User: "vi", Name: "l", Limit: auth.Limit{Scopes: []access.Right{access.Administer}}})
 	_, worker := g.pass(auth.Credential{Kind: auth.TokenKind, User: "ada", Name: "h", Limit: auth.Limit{Scopes: []access.Right{access.Work}}})
 	callers := []struct {
 		mark, name string
@@ -205,6 +208,10 @@ func TestWhoMayUseWhat(t *testing.T) {
 		{"v", "a viewer", func() []string { return g.session("vi") }},
 		{"e", "an editor", func() []string { return g.session("ed") }},
 		{"a", "an admin", func() []string { return g.session("ada") }},
+		{"a", "a token of the scope admin", func() []string { return admin }},
+		{"a", "a session of a token of the scope admin", func() []string { return g.entered(admin) }},
+		{"a", "a token of the scope admin that has no user", func() []string { return open }},
+		{"r", "a token of the scope admin whose user is a viewer by now", func() []string { return lost }},
 	}
 	slices.SortFunc(routes, func(x, y string) int { return strings.Compare(y, x) }) // what removes comes late
 	for _, c := range callers {

@@ -69,17 +69,25 @@ func (s *service) watchGate(ctx context.Context, gate *auth.Gate, loopback bool)
 	case !gate.HasUsers() && s.settings.API.OIDC.Issuer != "":
 		if !s.settings.API.OIDC.Roles.Admits() {
 			return freshet.WithHint(errors.New("there are no users, and nobody can become an admin by logging in at "+s.settings.API.OIDC.Issuer),
-				"say who is an admin with api.oidc.admins, or add one with freshet user add NAME --role admin")
+				"say who is an admin with api.oidc.admins, or add one with "+s.userAdd())
 		}
 		s.Log.Info("everybody has to log in at the provider", "address", at.String(), "provider", s.settings.API.OIDC.Issuer)
 	case !gate.HasUsers():
 		return freshet.WithHint(errors.New("other machines can reach "+at.String()+", and there is no user who could log in"),
-			"set a password with FRESHET_ADMIN_PASSWORD or --admin-password-file, or add a user with freshet user add NAME --role admin; or listen on 127.0.0.1")
+			"set a password with FRESHET_ADMIN_PASSWORD or --admin-password-file, or add a user with "+s.userAdd()+"; or listen on 127.0.0.1")
 	case !loopback:
 		s.Log.Info("other machines can reach the API; everybody has to log in", "address", at.String(),
 			"hint", "passwords cross the network unencrypted unless a proxy with TLS stands in front")
 	}
 	return nil
+}
+
+// userAdd returns the command that adds an admin while the daemon does not run.
+func (s *service) userAdd() string {
+	if store := s.settings.ShownStore(); store != "" {
+		return "freshet user add NAME --role admin --store " + store
+	}
+	return "freshet user add NAME --role admin"
 }
 
 // mostAnswer is the most that is read of one answer of a provider.

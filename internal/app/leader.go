@@ -30,6 +30,9 @@ func (s *service) runCluster(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.peers.Close()) }()
+	if err := s.settings.NoteStore(); err != nil {
+		return err
+	}
 	s.lease, s.troubles = leaseOf(s.settings.Settings), map[string]string{}
 	s.member = &membership{peers: s.peers, lease: s.lease, vault: secrets.Open(s.settings.SecretDir()), settings: s.settings.shared.Load, log: s.Log}
 	s.nodes = &nodeCache{peers: s.peers, lease: s.lease}

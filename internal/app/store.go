@@ -22,6 +22,9 @@ import (
 // has the key of secrets, and says where the daemon is. The second store is the same, as both
 // kinds have it in common.
 func openStore(ctx context.Context, cfg Config) (api.Store, *store.Store, error) {
+	if err := cfg.CheckOwner(); err != nil {
+		return nil, nil, err
+	}
 	if cfg.Settings.Store == "" {
 		opened := cfg.Store
 		opened.Dir, opened.Now, opened.Log, opened.Features = cfg.Data, cfg.Now, cfg.Log, features.All()

@@ -202,6 +202,7 @@ func (g *Gate) Known(ctx context.Context, secret string) (Caller, error) {
 	if err != nil {
 		return Caller{}, err
 	}
+	p.Limit.Scopes = access.Expand(p.Limit.Scopes)
 	c := Caller{Known: true, User: p.User, Via: string(p.Kind), Credential: p, Limit: p.Limit}
 	switch p.Kind {
 	case TokenKind:

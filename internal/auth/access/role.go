@@ -1,6 +1,8 @@
 // Package access names the roles of users and the rights of tokens.
 package access
 
+import "slices"
+
 // A Role is a set of rights of a user. Each role includes the one before.
 type Role string
 
@@ -37,6 +39,14 @@ const (
 	Administer Right = "admin" // users, tokens, settings and the audit log
 	Work       Right = "hand"  // make polls for the daemon from another machine
 )
+
+// Expand returns what a token with some rights may do: the right of an admin includes all others.
+func Expand(rights []Right) []Right {
+	if slices.Contains(rights, Administer) {
+		return Admin.Rights()
+	}
+	return rights
+}
 
 // Rights lists all rights.
 var Rights = []Right{Read, Write, Administer, Work}
