@@ -22,8 +22,9 @@ deliveries.
 
 A warm standby has the state of the leader, except for the last BEHIND polls, and can
 take over at once. It is warming while it reads that state, and cold if it was started
-with --standby cold. A node without a heartbeat for three leases is lost. Problems of a
-node, such as a secret.key that differs from the others', are listed below the table.
+with --standby cold. It is unable to take over, and not ready, while its secret.key is
+missing or differs from the others'. A node without a heartbeat for three leases is lost.
+Problems of a node are listed below the table.
 
 A checkpoint stores what the leader has learned, so that a start does not replay all past
 polls.

@@ -126,7 +126,7 @@ func newClusterRig(t *testing.T) *clusterRig {
 	if err := os.WriteFile(token, []byte("a-token-for-the-hands-of-a-test"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.args = []string{"serve", "--store", pg.URL(pg.Database(t)), "--listen", "127.0.0.1:0", "--lease", clusterLease.String(), "--hand-token-file", token,
+	r.args = []string{"serve", "--store", pg.URL(pg.Database(t)), "--listen", "127.0.0.1:0", "--lease", clusterLease.String(), "--hand-token-file", token, "--secrets", t.TempDir(),
 		"--allow-cidr", "127.0.0.0/8", "--budget", "20/2s", "--host-delay", "0s", "--source-gap", "0s", "--source-share", "100%", "--host-share", "100%", "--policy", "uniform", "--crawl-delay", "0s"}
 	for range 3 {
 		r.nodes = append(r.nodes, r.serve())

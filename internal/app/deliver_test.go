@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -137,17 +135,6 @@ func changing(t *testing.T) (url string, stop func()) {
 	return server.URL, func() { mu.Lock(); frozen = true; mu.Unlock() }
 }
 
-// shareKey gives a node the key of another.
-func shareKey(t *testing.T, from string, to config.Settings) {
-	key, err := os.ReadFile(filepath.Join(from, "secret.key"))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(to.Data, "secret.key"), key, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // watch adds sources.
 func (c *crew) watch(at, pages string, sources int) {
 	c.Helper()
@@ -234,9 +221,7 @@ func TestEveryNodeDelivers(t *testing.T) {
 	c.wants(http.StatusOK, "", "PUT", first.url+"/api/v1/sinks/s0", fmt.Sprintf(`{"kind":"webhook","url":"%s/s0","settings":{"unsigned":"true"}}`, box.URL)) // from now on there is a key
 	join := func() *member {
 		t.Helper()
-		s := withSinks(c.busy(), box, files)
-		shareKey(t, first.data, s)
-		return c.serveWith(s)
+		return c.serveWith(withSinks(c.busy(), box, files))
 	}
 	second, third := join(), join()
 	sinks := c.subscribe(first.url, box, 3)
@@ -274,6 +259,7 @@ func TestOnlyNodesOrderDeliveries(t *testing.T) {
 	c := crewAt(t, pgtest.Start(t, "fsync=on"))
 	box := newMailbox(t, 0)
 	pages, stop := changing(t)
+	c.secrets = ""
 	s := c.busy()
 	s.Cluster.TokenFile = workerToken(t)
 	first, second := c.serveWith(s), c.serveWith(c.busy())

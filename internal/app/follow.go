@@ -162,6 +162,9 @@ func (n *Node) newPolicy(ctx context.Context, cfg Config) (policySetup, *daemon.
 	return w, nil, err
 }
 
+// unableStandby is what a node says of itself that could not take over.
+const unableStandby = "unable"
+
 // A standbyStatus is what a node that stands by says of itself.
 type standbyStatus struct {
 	Standby string `json:"standby"`       // as in [client.ClusterNode]

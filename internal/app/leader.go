@@ -217,6 +217,9 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 	}
 	s.node = n
 	defer func() { err = errors.Join(err, n.closeLed()) }()
+	if err := s.member.makeKey(ctx, n); err != nil {
+		return false, transientError{err}
+	}
 	if s.gate, err = s.openGate(ctx, n, false); err != nil {
 		return false, transientError{err}
 	}

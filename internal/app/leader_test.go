@@ -37,6 +37,8 @@ type crew struct {
 	at   string // of the database
 	conn *pgx.Conn
 
+	secrets string // directory of the key that all nodes share; "" means that each has its own
+
 	client *http.Client
 }
 
@@ -49,7 +51,7 @@ func newCrew(t *testing.T) *crew { return crewAt(t, pgtest.Start(t, "fsync=on"))
 func crewAt(t *testing.T, server *pgtest.Server) *crew {
 	t.Parallel()
 	name := server.Database(t)
-	return &crew{T: t, at: server.URL(name), conn: server.Connect(t, name), client: fetch.Trusted(time.Minute)}
+	return &crew{T: t, at: server.URL(name), conn: server.Connect(t, name), secrets: t.TempDir(), client: fetch.Trusted(time.Minute)}
 }
 
 // A member is one node of a crew.
@@ -79,7 +81,7 @@ func (b *lockedBuffer) String() string {
 // settings returns those of a node with a directory of its own.
 func (c *crew) settings() config.Settings {
 	s := settings(c.T)
-	s.Store, s.Cluster.Lease, s.API.Listen = c.at, crewLease, "127.0.0.1:0"
+	s.Store, s.Cluster.Lease, s.API.Listen, s.Secrets = c.at, crewLease, "127.0.0.1:0", c.secrets
 	return s
 }
 
@@ -267,24 +269,37 @@ func TestNodeThatWasTakenForDeadStandsBy(t *testing.T) {
 	}
 }
 
-// A node that could not read what is encrypted says so, and does not take over until it can.
+// The key is there as soon as a node leads. A node that has another, or none, says so: it is neither warm nor
+// ready, and does not take over until it has the key.
 func TestNodeWithAnotherKeyDoesNotTakeOver(t *testing.T) {
 	c := newCrew(t)
+	c.secrets = ""
 	first := c.serve()
-	c.wants(http.StatusCreated, "", "POST", first.url+"/api/v1/sources", `{"id":"a","url":"http://127.0.0.1:1/"}`)
-	c.wants(http.StatusOK, "", "POST", first.url+"/api/v1/sources/a/hook", "")
-	kit.Until(t, "the key is known", func() bool {
-		var known int
-		err := c.conn.QueryRow(t.Context(), "SELECT count(*) FROM facts WHERE name = 'secret.key'").Scan(&known)
-		return err == nil && known == 1
-	})
-	second := c.serve()
-	lacks := func(says *member) bool {
-		_, text := c.ask("", "GET", says.url+"/api/v1/cluster", "")
-		return strings.Contains(text, `"why":"it has not the secret.key of the other nodes`) && strings.Contains(text, `"hint":"copy secret.key from`)
+	key, err := os.ReadFile(filepath.Join(first.data, "secret.key"))
+	if err != nil {
+		t.Fatalf("the first node of an empty store has no key: %v", err)
 	}
-	kit.Until(t, "it is told that the second lacks the key", func() bool { return lacks(first) && lacks(second) })
-	kit.Until(t, "the second says so", func() bool { return strings.Contains(second.log.String(), "this node cannot decrypt") })
+	s := c.settings()
+	if err := os.WriteFile(filepath.Join(s.Data, "secret.key"), []byte(strings.Repeat("0", 64)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second, third := c.serve(), c.serveWith(s)
+	c.wants(http.StatusCreated, "", "POST", second.url+"/api/v1/sources", `{"id":"a","url":"http://127.0.0.1:1/"}`)
+	for _, m := range []*member{second, third} {
+		kit.Until(t, "the node says that it is not ready", func() bool {
+			resp, text := c.ask("", "GET", m.url+"/readyz", "")
+			return resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(text, "it has not the secret.key of the other nodes")
+		})
+		kit.Until(t, "the node says that it is not warm", func() bool {
+			_, text := c.ask("", "GET", m.url+"/metrics", "")
+			return strings.Contains(text, "freshet_cluster_warm 0\n") && strings.Contains(text, "freshet_ready 0\n")
+		})
+		kit.Until(t, "all are told that the node is unable", func() bool {
+			_, text := c.ask("", "GET", first.url+"/api/v1/cluster", "")
+			return strings.Count(text, `"standby":"unable","why":"it has not the secret.key of the other nodes`) == 2 && strings.Contains(text, `"hint":"copy secret.key from`)
+		})
+		kit.Until(t, "the node logs it", func() bool { return strings.Contains(m.log.String(), "this node cannot decrypt") })
+	}
 	first.end()
 	kit.Until(t, "the second says that it cannot take over", func() bool { return strings.Contains(second.log.String(), "this node cannot take over") })
 	if told := strings.Count(second.log.String(), "this node cannot decrypt"); told != 1 {
@@ -295,14 +310,18 @@ func TestNodeWithAnotherKeyDoesNotTakeOver(t *testing.T) {
 		t.Error("without a node that decides nobody is told when to try again")
 	}
 	c.wants(http.StatusOK, "", "GET", second.url+"/api/v1/sources/a", "")
-	key, err := os.ReadFile(filepath.Join(first.data, "secret.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := os.WriteFile(filepath.Join(second.data, "secret.key"), key, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c.leads(second, second, "")
+	if err := os.WriteFile(filepath.Join(third.data, "secret.key"), key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kit.Until(t, "the third is ready and warm", func() bool {
+		ready, _ := c.ask("", "GET", third.url+"/readyz", "")
+		_, text := c.ask("", "GET", third.url+"/metrics", "")
+		return ready.StatusCode == http.StatusOK && strings.Contains(text, "freshet_cluster_warm 1\n")
+	})
 }
 
 // A tellingConn tells when it is closed.

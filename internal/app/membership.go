@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"freshet/internal/app/config"
@@ -43,8 +44,8 @@ type membership struct {
 	settings func() *config.Settings // in force
 	log      *slog.Logger
 
-	keyProblem   string // last logged of the key
-	setupProblem string // last logged of how this node differs from the leader
+	keyless      atomic.Pointer[keyProblem] // why this node cannot lead; nil if it can
+	setupProblem string                     // last logged of how this node differs from the leader
 	cached       cachedSetup
 
 	mu   sync.RWMutex // held to use or to change the role
@@ -99,7 +100,9 @@ func (m *membership) sendHeartbeat(ctx context.Context, me postgres.Node) error 
 	if p.role == postgres.Standby {
 		said, upto := p.standby.status()
 		problem, err := m.inspectKey(ctx)
-		if err == nil && problem == nil {
+		if problem != nil {
+			said.Standby = unableStandby
+		} else if err == nil {
 			problem, err = m.compareSetup(ctx, p.standby)
 		}
 		if err != nil {
@@ -165,15 +168,42 @@ func (m *membership) inspectKey(ctx context.Context) (problem error, err error) 
 	p, is := errors.AsType[keyProblem](err)
 	if !is {
 		if err == nil {
-			m.keyProblem = ""
+			m.keyless.Store(nil)
 		}
 		return nil, err
 	}
-	if m.keyProblem != p.Error() {
-		m.keyProblem = p.Error()
+	if was := m.keyless.Swap(&p); was == nil || was.Error() != p.Error() {
 		m.log.Warn("this node cannot decrypt what others have encrypted", "err", p.error, "hint", freshet.HintOf(p))
 	}
 	return p, nil
+}
+
+// canLead returns why this node could not lead.
+func (m *membership) canLead() error {
+	if p := m.keyless.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// makeKey makes the key of an empty store when its first node leads, so that other nodes lack it from
+// the beginning, and not from the first sink on. Without it the node leads all the same.
+func (m *membership) makeKey(ctx context.Context, n *Node) error {
+	known, err := m.peers.Fact(ctx, keyFact)
+	if err != nil || known != "" {
+		return err
+	}
+	counts, err := n.Store.CountSources(ctx)
+	if err != nil {
+		return err
+	}
+	if counts.All.Total == 0 {
+		if err := m.vault.MakeKey(); err != nil {
+			m.log.Warn("secret.key cannot be made; no node can store a secret", "err", err)
+			return nil
+		}
+	}
+	return m.publishKey(ctx, n)
 }
 
 // publishKey has other nodes recognise the key, once there is one.

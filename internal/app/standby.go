@@ -51,6 +51,9 @@ func (s *service) standBy(ctx context.Context, given config.Settings) error {
 		if err != nil {
 			return errors.Join(err, n.Close())
 		}
+		if _, err := s.member.inspectKey(ctx); err != nil { // before it says that it is ready
+			return errors.Join(err, n.Close())
+		}
 		b.node, p.node, p.gate, b.runner = n, n, gate, s.newDeliverer(ctx, given, n)
 		handler = fromNodes(s.nodes, b.handler(s, gate)) // another node may think that this one decides
 	}
@@ -101,7 +104,7 @@ func (b *standby) handler(s *service, gate *auth.Gate) http.Handler {
 		},
 		Search:  api.SearchConfig{Off: settings.NoSearch, Search: b.node.stored.Search},
 		Cluster: api.ClusterConfig{Forward: b.forwarder.forward, Members: s.cluster(b.node, false)},
-		Program: api.ProgramConfig{Version: s.Version, Ready: func() error { return nil }, Browser: b.node.browser},
+		Program: api.ProgramConfig{Version: s.Version, Ready: s.member.canLead, Browser: b.node.browser},
 		Stop:    b.stopped, Base: settings.API.URL, Now: s.Now, Metrics: s.metrics, Log: s.Log,
 	})
 }

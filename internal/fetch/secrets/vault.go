@@ -261,6 +261,15 @@ func (v *Vault) key() ([]byte, error) {
 	return key, nil
 }
 
+// MakeKey makes the key, unless there is one.
+func (v *Vault) MakeKey() error {
+	if err := os.MkdirAll(v.dir, 0o700); err != nil {
+		return err
+	}
+	_, err := v.cipher(true)
+	return err
+}
+
 // newKey makes a key. If another process was faster, it is that one's.
 func (v *Vault) newKey() ([]byte, error) {
 	key := make([]byte, keyBytes)

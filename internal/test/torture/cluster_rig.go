@@ -129,7 +129,7 @@ func (g *grove) populate(ctx context.Context) error {
 		u, _ := url.Parse(g.primary.URL(g.database))
 		u.Host = store.Address()
 		g.nodes = append(g.nodes, &proc{name: fmt.Sprintf("node%d", i), at: "http://" + at, args: []string{"serve", "--config", settings, "--store", u.String(),
-			"--listen", at, "--advertise", "http://" + front.Address(), "--data", filepath.Join(g.dir, fmt.Sprint("node", i)), "--hand-token-file", token}})
+			"--listen", at, "--advertise", "http://" + front.Address(), "--data", filepath.Join(g.dir, fmt.Sprint("node", i)), "--secrets", filepath.Join(g.dir, "secrets"), "--hand-token-file", token}})
 	}
 	for i := range clusterHands {
 		name := fmt.Sprintf("hand%d", i)
