@@ -55,6 +55,7 @@ type Worker struct {
 	Busy     int       `json:"busy" doc:"Polls that it is making"`
 	Renders  bool      `json:"renders,omitempty" doc:"It can show pages in a browser"`
 	Draining bool      `json:"draining,omitempty" doc:"It is given no more polls"`
+	Trusted  bool      `json:"trusted,omitempty" doc:"It is given URLs with secrets: see the setting hands.trusted"`
 	Since    time.Time `json:"since" doc:"When it joined"`
 }
 

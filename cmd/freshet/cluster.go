@@ -129,8 +129,11 @@ func showCluster(p *program, all client.Cluster) error {
 	t := display.Table{Head: []string{"WORKER", "ADDRESS", "PLACE", "SLOTS", "BUSY", "SINCE", ""}}
 	for _, h := range all.Hands {
 		note := ""
-		if h.Draining {
+		switch {
+		case h.Draining:
 			note = "draining"
+		case h.Trusted:
+			note = "trusted"
 		}
 		t.Add(display.Plain(harmless(h.Name)), display.Plain(harmless(h.Address)), display.Plain(harmless(h.Place)), display.Plain(fmt.Sprint(h.Slots)), display.Plain(fmt.Sprint(h.Busy)), display.Plain(ago(h.Since, p.now())), display.Plain(note))
 	}

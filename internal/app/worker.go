@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -62,7 +63,7 @@ func (n *Node) openWorkers(cfg Config) (worker.Looker, error) {
 	}
 	n.workers = cluster.New(cluster.Config{
 		Own: own, Slots: slots, Token: token.now, Admit: n.admits, Epoch: term, LeaseLeft: left, Lease: leaseOf(cfg.Settings), Total: cfg.Fetch.Total, Agent: cfg.Fetch.UserAgent(),
-		Body: 4*cfg.Fetch.MaxBody() + 64*mib, Log: cfg.Log,
+		Body: 4*cfg.Fetch.MaxBody() + 64*mib, Log: cfg.Log, Trusts: n.trusts, Redirects: cfg.Fetch.Redirects, Parts: cfg.Render.Requests,
 		Changed: func(all int) { n.limits.setRemote(n.Daemon, all-slots) },
 	})
 	return n.workers, nil
@@ -113,6 +114,19 @@ func (n *Node) admits(ctx context.Context, token string) (bool, error) {
 		return false, nil
 	}
 	return err == nil && c.Credential.Kind == auth.TokenKind && c.May(access.Work), err
+}
+
+// trusts reports whether a token is one whose workers may see secrets in URLs.
+func (n *Node) trusts(ctx context.Context, token string) (bool, error) {
+	if len(n.settings.Cluster.Trusted) == 0 {
+		return false, nil
+	}
+	admitted, err := n.admits(ctx, token)
+	if err != nil || !admitted {
+		return false, err
+	}
+	c, err := n.gate.Load().Known(ctx, token)
+	return err == nil && slices.Contains(n.settings.Cluster.Trusted, c.Credential.ID), err
 }
 
 // holdsLease reports whether no other node can have taken over.

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,9 +19,12 @@ import (
 	"freshet/client"
 	"freshet/internal/app"
 	"freshet/internal/auth/access"
+	"freshet/internal/cluster"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
 	"freshet/internal/test/kit"
+	"freshet/internal/worker"
 )
 
 // workerToken writes a token of workers and returns its file.
@@ -138,6 +142,112 @@ func TestTokensOfWorkers(t *testing.T) {
 			t.Errorf("a worker with another token ends with %v", err)
 		}
 	}
+}
+
+// A forger is a worker that says it was redirected, and then whatever it likes.
+type forger struct{ to string }
+
+// Look implements [worker.Looker].
+func (f forger) Look(ctx context.Context, o worker.Task) worker.Result {
+	for _, url := range []string{o.URL(), f.to} {
+		if err := o.Permit(ctx, freshet.Hop{URL: url}); err != nil {
+			return o.Fail(err)
+		}
+	}
+	said := o.Fail(&freshet.FetchError{Class: failure.RetryAfter, Err: errors.New("the forger says so")})
+	said.Status, said.Requests, said.RetryAfter = http.StatusTooManyRequests, 2, 24*time.Hour
+	return said
+}
+
+// Robots implements [worker.Looker].
+func (f forger) Robots(context.Context, worker.Task, string) (worker.RobotsResult, error) {
+	return worker.RobotsResult{}, errors.New("there is none")
+}
+
+// TestAForgedRedirectHoldsNobodyBack has a worker say that its source redirects to a host whose sources no
+// worker is given, and that this host wants to be left alone for a day.
+func TestAForgedRedirectHoldsNobodyBack(t *testing.T) {
+	t.Parallel()
+	s := settings(t)
+	s.Cluster.TokenFile, s.Limits.SourceGap = workerToken(t), 0
+	given, kept := kit.NewOrigin(t), kit.NewOrigin(t)
+	kept.PutHTML("/", "what the leader reads")
+	c, at, _ := serve(t, s, app.ServeConfig{})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- cluster.NewWorker(cluster.WorkerConfig{
+			Join: []string{at}, Token: "0123456789abcdef", Name: "forger", Slots: 8, Place: "there", Do: http.DefaultTransport.RoundTrip,
+			Open: func(cluster.Terms) (worker.Looker, error) { return forger{kept.URL + "/"}, nil },
+		}).Run(ctx)
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	joined(t, c, "forger", true)
+	poll := func(n client.NewSource) *client.Outcome {
+		t.Helper()
+		added, err := c.Sources.Add(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := c.Sources.Poll(t.Context(), added.ID, 30*time.Second, false)
+		if err != nil || o.Outcome == nil {
+			t.Fatalf("a poll of %s ends with %+v, %v", added.ID, o, err)
+		}
+		return o.Outcome
+	}
+	if o := poll(client.NewSource{URL: given.URL + "/", From: "there"}); o.Failure != failure.RetryAfter.AtTarget() || !strings.Contains(o.Error, "forger") {
+		t.Fatalf("the worker's poll ends with %s: %s", o.Failure, o.Error)
+	}
+	if o := poll(client.NewSource{URL: kept.URL + "/", Expect: map[string]any{"match": "leader"}}); o.Result != freshet.First.String() {
+		t.Errorf("the leader's poll ends with %s %s: %s", o.Result, o.Failure, o.Error)
+	}
+}
+
+// TestTrustedWorkers has a source with a key in its URL: only a worker whose token the settings name sees it.
+func TestTrustedWorkers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var mu sync.Mutex
+	agents := map[string]string{}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		agents[r.URL.Path] = r.UserAgent()
+		mu.Unlock()
+		w.Header().Set("Content-Type", "text/plain")
+		io.WriteString(w, "what "+r.URL.Path+" says")
+	}))
+	t.Cleanup(web.Close)
+	var made client.MadeToken
+	run := func(path string, trusted []string, want string) {
+		t.Helper()
+		s := settings(t)
+		s.Data, s.Limits.SourceGap = dir, 0
+		s.Cluster.TokenFile, s.Cluster.OwnSlots, s.Cluster.Trusted = workerToken(t), 0, trusted
+		c, at, stop := serve(t, s, app.ServeConfig{})
+		if made.Secret == "" {
+			var err error
+			if made, err = c.Tokens.Add(t.Context(), client.NewToken{Name: "far", Scopes: []access.Right{access.Work}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		end := startWorkerWith(t, c, at, "far", "the-worker", made.Secret)
+		added, err := c.Sources.Add(t.Context(), client.NewSource{URL: web.URL + path + "?api_key=4711"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o, err := c.Sources.Poll(t.Context(), added.ID, 30*time.Second, false); err != nil || o.Outcome == nil {
+			t.Fatalf("a poll of %s ends with %+v, %v", added.ID, o, err)
+		}
+		mu.Lock()
+		if got := agents[path]; (got == "the-worker") != (want == "the-worker") {
+			t.Errorf("%s was polled by %q, want %s", path, got, want)
+		}
+		mu.Unlock()
+		end()
+		stop()
+	}
+	run("/before", nil, "the leader")
+	run("/after", []string{made.ID}, "the-worker")
 }
 
 // TestWorkersKeepTheBudget ends workers again and again while they poll: in no stretch of the

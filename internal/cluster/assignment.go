@@ -2,13 +2,12 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
-	"freshet/internal/freshet/failure"
 	"freshet/internal/worker"
 )
 
@@ -17,28 +16,23 @@ type assignment struct {
 	task   *worker.Task
 	first  string // URL of the first request
 	robots string // the origin whose robots.txt is read; "" means a look
+	stays  bool   // only the worker of this process may do it, if there is one
 
-	asked bool  // leave for the first request has been given
-	slow  bool  // its server is slow, guarded by the pool
-	at    *link // the worker that is at it, likewise; nil if it is the own one, or none
+	asked bool        // leave for the first request has been given
+	slow  bool        // its server is slow, guarded by the pool
+	at    *link       // the worker that is at it, likewise; nil if it is the own one, or none
+	late  *time.Timer // the worker has had longer than a look takes after its last request
 	found doneMessage
-	by    string // the worker that found it
+	by    *link // the worker that it was given to last
 
 	asking sync.Mutex // held while a question is answered that is not about a part: a look asks one after the other
 
 	mu     sync.Mutex
 	grants int      // requests that were permitted
-	hops   int      // requests that leave was asked for, but for parts
-	parts  int      // likewise, of a page in a browser
 	hosts  []string // that they go to
+	hops   hops     // but for parts
+	parts  int      // requests of a page in a browser that a permit was asked for
 }
-
-// A look makes far fewer requests than these, whatever its settings: a worker that asks for more would
-// only spend the budget of others.
-const (
-	mostHops  = 100    // redirects and ways aside
-	mostParts = 20_000 // parts of a page in a browser
-)
 
 // ask asks for the permit of the first request before the task is sent. So a worker need not ask for
 // it, which would cost every poll the way there and back.
@@ -47,14 +41,12 @@ func (e *assignment) ask(ctx context.Context) error {
 		return nil
 	}
 	e.asked = true
+	e.hops = hops{at: e.first}
 	return e.permit(ctx, freshet.Hop{URL: e.first})
 }
 
 // permit returns when a request may be sent, and counts it.
 func (e *assignment) permit(ctx context.Context, hop freshet.Hop) error {
-	if err := e.count(hop.Part); err != nil {
-		return err
-	}
 	if e.task.Permit != nil {
 		if err := e.task.Permit(ctx, hop); err != nil {
 			return err
@@ -67,21 +59,6 @@ func (e *assignment) permit(ctx context.Context, hop freshet.Hop) error {
 		e.hosts = append(e.hosts, host)
 	}
 	return nil
-}
-
-// count returns an error if a look makes no more requests.
-func (e *assignment) count(part bool) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case part && e.task.Source.Recipe.Render.On && e.parts < mostParts:
-		e.parts++
-		return nil
-	case !part && e.hops < mostHops:
-		e.hops++
-		return nil
-	}
-	return &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("the worker asks for more requests than a look makes")}
 }
 
 // granted returns how many requests were permitted: of a worker that is lost nobody knows which of
@@ -132,7 +109,7 @@ func (e *assignment) reply(ctx context.Context, q question) (say answerMessage, 
 	switch q.What {
 	case askPermit:
 		if q.Hop != nil {
-			err = e.permit(ctx, *q.Hop)
+			err = e.permitNext(ctx, *q.Hop)
 		}
 	case askText:
 		blob, err = history.Text(ctx)

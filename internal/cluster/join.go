@@ -98,6 +98,7 @@ func (h *Pool) host(conn net.Conn, in *bufio.Reader, address, token string) erro
 	l := &link{
 		pool: h, stream: newStream(conn, in, h.cfg.Body), address: address, token: token, since: time.Now(),
 		gone: make(chan struct{}), errands: map[uint64]*underway{},
+		extra: 2 * (max(0, h.cfg.Redirects) + 1), // as many as one look takes: to come again brings nothing
 	}
 	f, err := l.stream.receive(nil)
 	if err == nil && f.Kind != hello {
@@ -112,27 +113,37 @@ func (h *Pool) host(conn net.Conn, in *bufio.Reader, address, token string) erro
 	if err != nil {
 		return err
 	}
-	taken := h.sameName(l)
-	if err := l.say(welcome, 0, welcomeMessage{Version: version, Epoch: h.cfg.Epoch, Lease: h.cfg.Lease, Agent: h.cfg.Agent, Total: h.cfg.Total, Taken: taken}); err != nil {
-		return err
-	}
-	if taken != "" {
-		return fmt.Errorf("another worker of the name %s is at work, from %s", l.hello.Name, taken)
-	}
-	if l.hello.Version != version {
-		return fmt.Errorf("it speaks version %d of the protocol, and this is %d: run the same version of freshet on both", l.hello.Version, version)
+	if h.cfg.Trusts != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), h.cfg.Lease)
+		l.trusted, err = h.cfg.Trusts(ctx, token)
+		cancel()
+		if err != nil {
+			return err
+		}
 	}
 	l.mark = markOf(l.hello.Name)
-	_ = conn.SetReadDeadline(time.Time{})
-	l.hear()
 	l.stream.moved = l.moved
-	h.add(l)
+	l.hear()
+	taken := ""
+	if l.hello.Version == version { // it is given nothing before its first ping
+		taken = h.add(l)
+	}
+	err = l.say(welcome, 0, welcomeMessage{Version: version, Epoch: h.cfg.Epoch, Lease: h.cfg.Lease, Agent: h.cfg.Agent, Total: h.cfg.Total, Taken: taken})
+	switch {
+	case taken != "":
+		return fmt.Errorf("another worker of the name %s is at work, from %s", l.hello.Name, taken)
+	case l.hello.Version != version:
+		return fmt.Errorf("it speaks version %d of the protocol, and this is %d: run the same version of freshet on both", l.hello.Version, version)
+	case err != nil:
+		h.drop(l)
+		return err
+	}
+	_ = conn.SetReadDeadline(time.Time{})
 	h.cfg.Log.Info("a worker has come", "hand", l.hello.Name, "address", address, "slots", l.hello.Slots, "place", l.hello.Place)
 	go l.watch()
 	go l.guard()
 	err = l.listen()
-	close(l.gone)
-	h.remove(l)
+	h.drop(l)
 	h.cfg.Log.Info("a worker has gone", "hand", l.hello.Name, "address", address, "why", err)
 	return nil
 }

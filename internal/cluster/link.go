@@ -20,6 +20,7 @@ type link struct {
 	mark    uint64 // of its name
 	address string
 	token   string // that it has shown
+	trusted bool   // with URLs that have secrets
 	since   time.Time
 
 	busy     int  // looks but for slow ones, guarded by the pool
@@ -35,9 +36,12 @@ type link struct {
 	gone   chan struct{}
 	told   sentDefinitions // guarded by the stream
 
+	backoffs backoffs // of hosts that are not its sources' own
+
 	mu      sync.Mutex
 	next    uint64
 	errands map[uint64]*underway
+	extra   int // requests that it may ask for beyond the first of each task
 }
 
 // An underway is an assignment that a worker has been given.
@@ -66,9 +70,9 @@ func (l *link) moved() {
 	}
 }
 
-// can reports whether the worker can look at a source.
-func (l *link) can(s *freshet.Source) bool {
-	return !l.draining && plain(s) && (s.From == "" || s.From == l.hello.Place) && (l.hello.Renders || !s.Recipe.Render.On)
+// can reports whether the worker can look at a source, whose URL may be one to hide.
+func (l *link) can(s *freshet.Source, hidden bool) bool {
+	return !l.draining && plain(s) && (l.trusted || !hidden) && (s.From == "" || s.From == l.hello.Place) && (l.hello.Renders || !s.Recipe.Render.On)
 }
 
 // ready reports whether the worker takes tasks at now. One that was silent for a while may have
@@ -229,6 +233,9 @@ func (l *link) tellSlow(f frame) {
 	u.task.Slow(seen)
 }
 
+// slowestBytes of a result come in a second over the slowest network.
+const slowestBytes = 16 << 10
+
 // errNoRoom says that there was no memory for what came with a frame.
 var errNoRoom = errors.New("no room")
 
@@ -241,6 +248,7 @@ func (l *link) room(f frame, size int64) error {
 	if u == nil {
 		return errNoRoom
 	}
+	u.late.Reset(l.pool.longest() + time.Duration(size/slowestBytes)*time.Second)
 	if u.task.Room == nil {
 		return nil
 	}
@@ -298,10 +306,13 @@ func (l *link) do(ctx context.Context, e *assignment) error {
 	u := &underway{assignment: e, ctx: asking, over: make(chan error, 1)}
 	l.mu.Lock()
 	l.next++
+	l.extra = min(l.extra+taskExtra, mostExtra)
 	id := l.next
 	l.errands[id] = u
 	l.mu.Unlock()
 	defer l.finish(id, nil)
+	e.late = time.NewTimer(l.pool.longest())
+	defer e.late.Stop()
 	l.send(id, e)
 	select {
 	case err := <-u.over:
@@ -309,6 +320,9 @@ func (l *link) do(ctx context.Context, e *assignment) error {
 	case <-ctx.Done():
 		_ = l.say(cancel, id, nil)
 		return context.Cause(ctx)
+	case <-e.late.C:
+		_ = l.say(cancel, id, nil)
+		return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("worker %s did not finish the poll in time", l.hello.Name)}
 	case <-l.gone:
 		return l.endLost(ctx, u)
 	}

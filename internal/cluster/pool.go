@@ -15,6 +15,7 @@ import (
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
+	"freshet/internal/mask"
 	"freshet/internal/worker"
 )
 
@@ -31,6 +32,9 @@ type Config struct {
 	// told now; nil means that none may.
 	Admit func(ctx context.Context, token string) (bool, error)
 
+	// Trusts reports whether workers that show a token are given URLs with secrets; nil means that none are.
+	Trusts func(ctx context.Context, token string) (bool, error)
+
 	// LeaseLeft returns for how long from now this process is sure to be the leader; nil means
 	// for a Lease, as for one that has its store to itself.
 	LeaseLeft func() time.Duration
@@ -38,8 +42,11 @@ type Config struct {
 	Epoch     int64         // of this leader
 
 	Total time.Duration // the longest that a worker fetches, as in fetch.Config; 0 means 60 s
-	Body  int64         // the most bytes that come with one result; 0 means 256 MiB
-	Agent string        // the User-Agent of workers
+
+	Redirects int    // that a look follows at most, as in fetch.Config; 0 means 5, less means none
+	Parts     int    // requests that a page in a browser makes at most; 0 means 200
+	Body      int64  // the most bytes that come with one result; 0 means 256 MiB
+	Agent     string // the User-Agent of workers
 
 	Changed func(slots int) // is called with the new number of slots of all workers; may be nil
 	Log     *slog.Logger    // nil means silence
@@ -63,6 +70,7 @@ func New(cfg Config) *Pool {
 	cfg.Lease = cmp.Or(cfg.Lease, 5*time.Second)
 	cfg.Total = cmp.Or(cfg.Total, time.Minute)
 	cfg.Body = cmp.Or(cfg.Body, 256<<20)
+	cfg.Redirects, cfg.Parts = cmp.Or(cfg.Redirects, 5), cmp.Or(cfg.Parts, 200)
 	if cfg.LeaseLeft == nil {
 		cfg.LeaseLeft = func() time.Duration { return cfg.Lease }
 	}
@@ -97,13 +105,15 @@ func (h *Pool) implausible(e *assignment, why error) error {
 	if why == nil {
 		return nil
 	}
-	h.cfg.Log.Warn("a worker says what cannot be true; the poll counts as failed", "hand", e.by, "source", e.task.Source.ID, "err", why)
-	return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("worker %s says what cannot be true: %w", e.by, why)}
+	h.cfg.Log.Warn("a worker says what cannot be true; the poll counts as failed", "hand", e.by.hello.Name, "source", e.task.Source.ID, "err", why)
+	return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("worker %s says what cannot be true: %w", e.by.hello.Name, why)}
 }
 
 // Robots has a worker read the robots.txt of an origin.
 func (h *Pool) Robots(ctx context.Context, o worker.Task, origin string) (worker.RobotsResult, error) {
 	e := &assignment{task: &o, first: robots.URL(origin), robots: origin}
+	// What another host's says would count for sources that no worker is given.
+	e.stays = freshet.HostOf(origin) != o.Source.Host()
 	own, err := h.send(ctx, e)
 	switch {
 	case own:
@@ -125,7 +135,7 @@ const mostRefusals = 20
 func (h *Pool) send(ctx context.Context, e *assignment) (own bool, err error) {
 	for refusals := 0; ; refusals++ {
 		if refusals == mostRefusals {
-			return false, &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("workers refused the task %d times, the last of them %s", refusals, e.by)}
+			return false, &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("workers refused the task %d times, the last of them %s", refusals, e.by.hello.Name)}
 		}
 		l, err := h.choose(ctx, e)
 		if err != nil {
@@ -141,7 +151,7 @@ func (h *Pool) send(ctx context.Context, e *assignment) (own bool, err error) {
 			h.free(l, e)
 			return false, err
 		}
-		e.by = l.hello.Name
+		e.by = l
 		err = l.do(ctx, e)
 		h.free(l, e)
 		if !errors.Is(err, errRefused) {
@@ -156,25 +166,31 @@ func plain(s *freshet.Source) bool {
 	return s.Request == nil && s.Expect == nil && freshet.MediumOf(s.URL) == freshet.OnWeb
 }
 
+// secret reports whether a URL of a task is one that is shown only in part.
+func secret(o *worker.Task) bool {
+	hides := func(url string) bool { return mask.URL(url) != url }
+	return hides(o.Source.URL) || hides(o.Head.Moved.URL)
+}
+
 // choose takes a slot of the worker that is to make a look: of those that can, the one that
 // knows the host best, so that connections stay warm. Nil means the worker of this process.
 func (h *Pool) choose(ctx context.Context, e *assignment) (*link, error) {
 	o := e.task
+	host, hidden := markOf(freshet.HostOf(o.URL())), secret(o)
 	for {
 		h.mu.Lock()
 		best, found, can := (*link)(nil), false, false
 		var most uint64
-		host := markOf(freshet.HostOf(o.URL()))
-		if h.cfg.Own != nil && (o.Source.From == "" || !plain(&o.Source)) {
+		if stays := h.stays(e, hidden); h.cfg.Own != nil && (o.Source.From == "" || stays) {
 			can = true
-			if h.own < h.cfg.Slots || !plain(&o.Source) {
+			if h.own < h.cfg.Slots || stays {
 				found, most = true, score(host, markOf(""))
 			}
 		}
 		now := time.Now()
 		for _, l := range h.links { // of many workers few are the best so far
 			s := score(host, l.mark)
-			if found && s <= most || !l.can(&o.Source) {
+			if found && s <= most || e.stays && h.cfg.Own != nil || !l.can(&o.Source, hidden) {
 				continue
 			}
 			can = true
@@ -193,8 +209,9 @@ func (h *Pool) choose(ctx context.Context, e *assignment) (*link, error) {
 			return best, nil
 		}
 		if !can {
+			err := h.errNoWorkerLocked(&o.Source)
 			h.mu.Unlock()
-			return nil, errNoWorker(&o.Source)
+			return nil, err
 		}
 		if h.news == nil {
 			h.news = make(chan struct{})
@@ -209,12 +226,27 @@ func (h *Pool) choose(ctx context.Context, e *assignment) (*link, error) {
 	}
 }
 
-// errNoWorker says why a source cannot be looked at.
-func errNoWorker(s *freshet.Source) error {
+// stays reports whether only the worker of this process can do an assignment, of which it is known
+// whether its URL is hidden.
+func (h *Pool) stays(e *assignment, hidden bool) bool {
+	s := &e.task.Source
+	if e.stays || !plain(s) {
+		return true
+	}
+	return hidden && s.From == "" && !slices.ContainsFunc(h.links, func(l *link) bool { return l.can(s, true) })
+}
+
+// errNoWorkerLocked says why a source cannot be looked at.
+func (h *Pool) errNoWorkerLocked(s *freshet.Source) error {
 	e := &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("no worker is connected that can look at the source"), Hint: "start one with freshet worker --join URL"}
-	if s.From != "" {
-		e.Err = fmt.Errorf("no worker at %q is connected that can look at the source", s.From)
-		e.Hint = fmt.Sprintf("start one with freshet worker --join URL --place %s, or let the source be looked at from anywhere", s.From)
+	if s.From == "" {
+		return e
+	}
+	e.Err = fmt.Errorf("no worker at %q is connected that can look at the source", s.From)
+	e.Hint = fmt.Sprintf("start one with freshet worker --join URL --place %s, or let the source be looked at from anywhere", s.From)
+	if slices.ContainsFunc(h.links, func(l *link) bool { return l.can(s, false) }) {
+		e.Err = fmt.Errorf("no worker at %q is trusted with the secret in the URL of the source", s.From)
+		e.Hint = "give a worker there a token of its own and name the token in hands.trusted, or let the source be looked at from anywhere: then the leader does it"
 	}
 	return e
 }
@@ -280,32 +312,23 @@ func (h *Pool) tellLocked() {
 	}
 }
 
-// sameName returns where another worker is that has the name of one that comes, and is at work; "" if
-// there is none. Two such workers would take each other's place for ever.
-func (h *Pool) sameName(l *link) string {
+// add adds a worker, or returns where another one is that has its name and is at work: two such workers
+// would take each other's place for ever. One that comes back, which is of the same run, takes the place of
+// what is left of the old one.
+func (h *Pool) add(l *link) (taken string) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, o := range h.links {
-		alive := time.Duration(o.clock()-o.heard.Load()) < h.cfg.Lease/2 // it says something much more often
-		if o.hello.Name == l.hello.Name && o.hello.Run != l.hello.Run && o.hello.Run != "" && l.hello.Run != "" && alive {
-			return o.address
-		}
-	}
-	return ""
-}
-
-// add adds a worker. One that comes back under its name takes the place of what is left of
-// the old one.
-func (h *Pool) add(l *link) {
-	h.mu.Lock()
+	i := slices.IndexFunc(h.links, func(o *link) bool { return o.hello.Name == l.hello.Name })
 	var old *link
-	h.links = slices.DeleteFunc(h.links, func(o *link) bool {
-		if o.hello.Name == l.hello.Name {
-			old = o
-			return true
+	if i >= 0 {
+		old = h.links[i]
+		again := old.hello.Run != "" && old.hello.Run == l.hello.Run
+		alive := time.Duration(old.clock()-old.heard.Load()) < h.cfg.Lease/2 // it says something much more often
+		if alive && !again {
+			h.mu.Unlock()
+			return old.address
 		}
-		return false
-	})
+		h.links = slices.Delete(h.links, i, i+1)
+	}
 	h.links = append(h.links, l)
 	h.tellLocked()
 	closed := h.closed
@@ -317,10 +340,12 @@ func (h *Pool) add(l *link) {
 		old.stream.close()
 	}
 	h.changed()
+	return ""
 }
 
-// remove removes a worker.
-func (h *Pool) remove(l *link) {
+// drop removes a worker that is gone.
+func (h *Pool) drop(l *link) {
+	close(l.gone)
 	h.mu.Lock()
 	h.links = slices.DeleteFunc(h.links, func(o *link) bool { return o == l })
 	h.tellLocked()
@@ -367,6 +392,7 @@ type Status struct {
 	Busy     int // looks under way
 	Renders  bool
 	Draining bool
+	Trusted  bool      // it is given URLs with secrets
 	Since    time.Time // when it came
 }
 
@@ -378,7 +404,7 @@ func (h *Pool) Status() []Status {
 	for _, l := range h.links {
 		all = append(all, Status{
 			Name: l.hello.Name, Address: l.address, Place: l.hello.Place, Slots: l.hello.Slots, Busy: l.busy + l.slow,
-			Renders: l.hello.Renders, Draining: l.draining, Since: l.since,
+			Renders: l.hello.Renders, Draining: l.draining, Trusted: l.trusted, Since: l.since,
 		})
 	}
 	slices.SortFunc(all, func(a, b Status) int { return cmp.Compare(a.Name, b.Name) })

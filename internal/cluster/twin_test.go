@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"freshet/internal/cluster"
 	"freshet/internal/test/kit"
@@ -53,24 +54,51 @@ func TestTwoWorkersOfOneName(t *testing.T) {
 	})
 }
 
-// A worker comes back before the leader has noticed that its connection is dead: it is let in at once. One of
-// an older version, which does not say of which run it is, too.
+// A worker comes back before the leader has noticed that its connection is dead: it is let in at once. Who
+// only has its name is not, and does not end its connection.
 func TestAWorkerComesBack(t *testing.T) {
-	for _, run := range []string{"a run", ""} {
+	for run, back := range map[string]bool{"its run": true, "another run": false, "": false} {
 		t.Run(run, func(t *testing.T) {
 			g := newRig(t)
-			for range 2 {
+			enter := func(run string) (raw, bool) {
 				one := g.raw()
 				one.say("hello", 0, map[string]any{"version": cluster.Version, "name": "one", "slots": 4, "run": run})
 				said, err := one.hear()
-				if err != nil || said.Kind != "welcome" || strings.Contains(string(said.Say), "taken") {
+				if err != nil || said.Kind != "welcome" {
 					t.Fatalf("it is told %+v: %v", said, err)
 				}
-				kit.Until(g, "it has come", func() bool {
-					all := g.pool.Status()
-					return len(all) == 1 && all[0].Address == one.LocalAddr().String()
-				})
+				return one, !strings.Contains(string(said.Say), "taken")
 			}
+			first, _ := enter("its run")
+			stays := first
+			second, in := enter(run)
+			if in != back {
+				t.Errorf("whether it is let in is answered with %v", in)
+			}
+			if back {
+				stays = second
+			}
+			if all := g.pool.Status(); len(all) != 1 || all[0].Address != stays.LocalAddr().String() {
+				t.Errorf("at work is %+v, want the one at %s", all, stays.LocalAddr())
+			}
+			stays.say("ping", 0, map[string]any{"at": 1})
+			if said, err := stays.hear(); err != nil || said.Kind != "pong" {
+				t.Errorf("it is told %+v: %v", said, err)
+			}
+		})
+	}
+}
+
+// A worker of a version that does not say of which run it is waits until the leader notices that its old
+// connection is dead.
+func TestAWorkerWithoutARunComesBack(t *testing.T) {
+	g := newRig(t, func(c *cluster.Config) { c.Lease = 200 * time.Millisecond })
+	for range 2 {
+		kit.Until(t, "it is let in", func() bool {
+			one := g.raw()
+			one.say("hello", 0, map[string]any{"version": cluster.Version, "name": "one", "slots": 4})
+			said, err := one.hear()
+			return err == nil && said.Kind == "welcome" && !strings.Contains(string(said.Say), "taken")
 		})
 	}
 }

@@ -218,7 +218,7 @@ func TestHostileWorker(t *testing.T) {
 		"too many blobs":              {2, 1, 0xff, 0xff, 0xff, 0x7f},
 		"a blob of less than nothing": {2, 1, 1, 0x0f},
 	} {
-		s, _ := g.posing(map[string]any{"version": cluster.Version, "name": "bad", "slots": 2})
+		s, _ := g.posing(map[string]any{"version": cluster.Version, "name": "bad", "slots": 2, "run": "its run"})
 		next(t, s, "pong") // it has taken the place of the one before
 		found := make(chan worker.Result, 1)
 		go func() { found <- g.pool.Look(t.Context(), g.task("/page")) }()

@@ -35,13 +35,14 @@ func (e *assignment) validate(f *worker.Result, took time.Duration) error {
 	if err := validate(f, e.task, e.task.At.Add(took)); err != nil {
 		return err
 	}
+	e.boundHosts(f)
 	f.Took, f.Moved = took, e.moved(f.Moved, e.task)
 	for i := range f.Shared {
 		one, o := &f.Shared[i], &e.task.Shared[i]
 		if err := validate(one, o, e.task.At.Add(took)); err != nil {
 			return err
 		}
-		one.Took, one.Requests, one.Bytes, one.HostBackoffs, one.Shared = took, 0, 0, nil, nil
+		one.Took, one.Requests, one.Bytes, one.RetryAfter, one.HostBackoffs, one.Shared = took, 0, 0, 0, nil, nil
 		one.Moved = e.moved(one.Moved, o)
 	}
 	return nil
@@ -92,6 +93,9 @@ func (e *assignment) reached(host string) bool {
 func (e *assignment) validateRobots(m *robotsMessage) {
 	m.Requests, m.Bytes = e.made(m.Requests), min(max(0, m.Bytes), mostBytes)
 	m.RetryAfter, m.Answer.FreshFor = within(m.RetryAfter, longestAway), within(m.Answer.FreshFor, longestFresh)
+	if !e.atOwnHost() {
+		m.RetryAfter = 0
+	}
 }
 
 // validate returns what cannot be true of a result that was in at a moment, and mends what is off.

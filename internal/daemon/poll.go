@@ -64,7 +64,7 @@ func (d *poller) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	if found.Result == freshet.Failed && (ctx.Err() != nil || way.givenUp.Load()) {
 		return // cut off by us, which says nothing about the source
 	}
-	if found.RetryAfter > 0 && len(way.hosts) > 0 {
+	if found.RetryAfter > 0 && len(way.hosts) > 0 && !found.Failure.Is(failure.RedirectTarget) {
 		d.gates.backOffHost(way.hosts[len(way.hosts)-1], found.RetryAfter)
 	}
 	for host, wait := range found.HostBackoffs {

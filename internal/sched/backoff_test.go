@@ -196,3 +196,40 @@ func TestBackoffGoesOnAfterARestart(t *testing.T) {
 		}
 	}
 }
+
+// What a worker elsewhere says of a host that redirects led to holds back its source for as long as it was
+// asked to wait, after a restart too, and no source of that host.
+func TestFailuresAtTheTargetOfARedirect(t *testing.T) {
+	const away = 10 * time.Hour
+	for class, believed := range map[failure.Class]bool{failure.RetryAfter: true, failure.RetryAfter.AtTarget(): false} {
+		w := newWorld(generous())
+		w.answer = func(p freshet.Poll, o *freshet.Outcome) {
+			if p.Source.ID == "led" {
+				o.Result, o.Failure, o.Route, o.Requests = freshet.Failed, class, "a.example b.example", 2
+				o.NotBefore = o.Ended.Add(away)
+			}
+		}
+		w.put(freshet.Source{ID: "led", URL: "https://a.example/", MinGap: time.Minute})
+		w.run(time.Minute)
+		own := freshet.Source{ID: "own", URL: "https://b.example/", MinGap: time.Minute}
+		w.put(own)
+		w.run(away - 2*time.Minute)
+		if led, polled := len(w.times("led")), len(w.times("own")) > 0; led != 1 || polled == believed {
+			t.Errorf("%s: the source was polled %d times, and whether the other one was is answered with %v", class, led, polled)
+		}
+
+		restarted := newWorld(generous())
+		status := freshet.Status{Begun: start, NotBefore: start.Add(away), Failures: 1, Failure: class, Requests: 2, Route: "a.example b.example"}
+		led := freshet.Source{ID: "led", URL: "https://a.example/led", MinGap: time.Minute}
+		restarted.s.Put(restarted.now, freshet.SourceWithStatus{Source: led, Status: status})
+		restarted.put(own)
+		restarted.run(away - time.Minute)
+		if led, polled := len(restarted.times("led")), len(restarted.times("own")) > 0; led != 0 || polled == believed {
+			t.Errorf("%s, after a restart: the source was polled %d times, and whether the other one was is answered with %v", class, led, polled)
+		}
+		restarted.run(time.Hour)
+		if len(restarted.times("led")) == 0 {
+			t.Errorf("%s: the source is not polled again", class)
+		}
+	}
+}

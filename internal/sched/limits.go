@@ -106,13 +106,6 @@ func (b Backoff) withDefaults() Backoff {
 	return b
 }
 
-// hostFailures are the classes of failure that speak of the host rather than
-// of the one source.
-var hostFailures = [...]failure.Class{
-	failure.DNS, failure.Connect, failure.TLS, failure.Timeout,
-	failure.Protocol, failure.ServerError, failure.RetryAfter,
-}
-
 // hostPatience is how many failures running a host is granted before all of
 // its sources are left alone for a while.
 const hostPatience = 3
@@ -151,15 +144,4 @@ func double(d time.Duration, n int, most time.Duration) time.Duration {
 		d *= 2
 	}
 	return min(d, most)
-}
-
-// hostAtFault reports whether a failure speaks of the host rather than of the
-// one source.
-func hostAtFault(f failure.Class) bool {
-	for _, class := range hostFailures {
-		if f.Is(class) {
-			return true
-		}
-	}
-	return false
 }

@@ -127,7 +127,9 @@ func (s *Scheduler) noteOutcome(now time.Time, e *entry, at *host, o freshet.Out
 			h.failures = 0
 		}
 	}
-	if until := earlier(o.NotBefore, now.Add(s.limits.Backoff.RetryAfter)); until.After(now) {
+	until := earlier(o.NotBefore, now.Add(s.limits.Backoff.RetryAfter))
+	atTarget := o.Failure.Is(failure.RedirectTarget)
+	if until.After(now) && !atTarget {
 		at.stayAway(until)
 		s.alarms.set(until)
 	}
@@ -149,12 +151,15 @@ func (s *Scheduler) noteOutcome(now time.Time, e *entry, at *host, o freshet.Out
 	}
 	e.failures++
 	e.notBefore = stampOf(now.Add(s.limits.Backoff.source(o.Source, int(e.failures), o.Failure)))
+	if atTarget {
+		e.notBefore = max(e.notBefore, stampOf(until))
+	}
 	s.alarms.set(e.notBefore.time())
 	if deferred {
 		at.failures = 0
 		return
 	}
-	if hostAtFault(o.Failure) {
+	if o.Failure.BlamesHost() {
 		at.failures++
 		if wait := s.limits.Backoff.host(at.name, at.failures); wait > 0 {
 			at.notBefore = later(at.notBefore, now.Add(wait))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/freshet/timetable"
 	"freshet/internal/learn/imported"
 )
@@ -133,7 +134,11 @@ func (s *Scheduler) Put(now time.Time, w freshet.SourceWithStatus) {
 	}
 	if !known {
 		if until := earlier(w.Status.NotBefore, now.Add(s.limits.Backoff.RetryAfter)); until.After(now) {
-			e.last().stayAway(until)
+			if w.Status.Failure.Is(failure.RedirectTarget) {
+				e.notBefore = max(e.notBefore, stampOf(until))
+			} else {
+				e.last().stayAway(until)
+			}
 			s.alarms.set(until)
 		}
 	}

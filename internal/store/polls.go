@@ -45,6 +45,8 @@ func (t *tally) add(o *freshet.Outcome) {
 	switch {
 	case !o.NotBefore.IsZero():
 		t.notBefore = MomentOf(o.NotBefore)
+	case t.failure.Is(failure.RedirectTarget): // which held back this source alone, until now
+		t.notBefore = never
 	case t.notBefore <= began, t.notBefore > began+longestAway: // the clock was ahead when it was asked for
 		t.notBefore = never
 	}

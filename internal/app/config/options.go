@@ -88,6 +88,8 @@ var options = named(slices.Concat([]Option{
 		set: text(func(s *Settings) *string { return &s.Cluster.TokenFile }), show: func(s Settings) any { return s.Cluster.TokenFile }},
 	{Key: "hands.own_slots", Flag: "own-slots", Arg: "N", Help: "most polls that this machine makes itself at the same time when workers may join; 0 leaves to them all that they can do (default the setting workers)",
 		set: count(func(s *Settings) *int { return &s.Cluster.OwnSlots }, 0), show: showOwnSlots},
+	{Key: "hands.trusted", Help: "ids of tokens (freshet token list) whose workers may poll URLs with secrets, such as ?key=...; other workers are not given such sources", Many: true,
+		set: func(s *Settings, v string) error { s.Cluster.Trusted = SplitList(v); return nil }, show: func(s Settings) any { return s.Cluster.Trusted }},
 	{Key: "memory", Flag: "memory", Arg: "SIZE", Help: "most memory that running polls may use together, such as 512MB (default a quarter of the memory, at most 1GB)",
 		set: size(func(s *Settings) *int64 { return &s.Memory }), show: func(s Settings) any { return units.FormatSize(s.Memory) }},
 	{Key: "allow_cidr", Flag: "allow-cidr", Arg: "CIDR", Help: "private addresses that may be polled, such as 127.0.0.0/8", Many: true,

@@ -76,6 +76,7 @@ type ClusterSettings struct {
 	Advertise string        // where other nodes reach the API; "" means where it listens
 	Lease     time.Duration // after so long without a sign of life another node takes over; 0 means 5 s
 	Standby   string        // what this node does while another leads: WarmStandby or ColdStandby; "" means the former
+	Trusted   []string      // ids of tokens whose workers may see secrets in URLs
 	TokenFile string        // with the token of workers on other machines; "" means that there are none
 	OwnSlots  int           // polls that this machine makes at once beside theirs; less than 0 means the setting workers
 }

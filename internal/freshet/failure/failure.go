@@ -1,7 +1,10 @@
 // Package failure classifies failed polls.
 package failure
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // A Class names a class of failed poll: dotted words from the general to the
 // particular, such as "timeout.header" or "too_large.decoded". Operators count
@@ -21,6 +24,22 @@ func (c Class) WithStatus(status int) Class {
 // Ours reports whether the cause is a temporary condition of Freshet: the
 // failure says nothing about the source or its host.
 func (c Class) Ours() bool { return c.Is(DeferredHost) || c.Is(Local) }
+
+// BlamesHost reports whether the failure speaks of the host rather than of the one source.
+func (c Class) BlamesHost() bool {
+	for _, class := range [...]Class{DNS, Connect, TLS, Timeout, Protocol, ServerError, RetryAfter} {
+		if c.Is(class) {
+			return true
+		}
+	}
+	return false
+}
+
+// AtTarget returns the subclass of RedirectTarget for a failure.
+func (c Class) AtTarget() Class {
+	parent, _, _ := strings.Cut(string(c), ".")
+	return RedirectTarget + "." + Class(parent)
+}
 
 // The classes of failed polls. Test for one with [Class.Is], because some carry
 // a status as a subclass, such as "http.404". Package extract divides Extract
@@ -76,6 +95,10 @@ const (
 	RedirectBody  Class = "redirect.body"      // a request with a body, to another host
 	Downgrade     Class = "redirect.downgrade" // from https to http
 	BadLocation   Class = "redirect.invalid"   // to an invalid URL
+
+	// RedirectTarget is a failure of another host than the source's own, by the word of a worker on
+	// another machine: it holds back the source, but not the other sources of that host.
+	RedirectTarget Class = "redirect.target"
 
 	Robots            Class = "robots"             // parent: robots.txt forbids the request, which was not sent
 	RobotsDisallow    Class = "robots.disallow"    // a rule disallows the page

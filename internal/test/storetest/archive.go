@@ -263,6 +263,19 @@ var archiveTests = []test{
 			}
 		}
 	}},
+	{"what a worker said of another host ends with the next outcome", func(b *bench) {
+		b.add("a")
+		r := failed("a", minute(0), failure.RetryAfter.AtTarget())
+		r.Outcome.NotBefore, r.Outcome.Route = minute(60), "a.example b.example"
+		b.commit(r)
+		if got := b.watched("a").Status.NotBefore; !got.Equal(minute(60)) {
+			b.Errorf("it is kept until %v", got)
+		}
+		b.commit(failed("a", minute(1), "http.404"))
+		if got := b.watched("a").Status.NotBefore; !got.IsZero() {
+			b.Errorf("after another outcome it is kept until %v", got)
+		}
+	}},
 	{"a commit begun under a done context is not made", func(b *bench) {
 		b.add("a")
 		ctx, cancel := contextDone(b)
