@@ -48,12 +48,15 @@ func TestBenchPollMeasuresBothSides(t *testing.T) {
 	if err := json.Unmarshal(runBench(t, "poll", "--sources", "6", "--concurrency", "8", "--for", "300ms", "--rounds", "2"), &results); err != nil {
 		t.Fatal(err)
 	}
-	if len(results) != 2 {
-		t.Fatalf("%d kinds of answers were measured, want 2", len(results))
+	if len(results) != len(bench.PollCases) {
+		t.Fatalf("%d kinds of answers were measured, want %d", len(results), len(bench.PollCases))
 	}
 	for _, r := range results {
 		if len(r.Rounds) != 2 || r.Bare.PerSecond <= 0 || r.Freshet.PerSecond <= 0 {
 			t.Errorf("%s: %d rounds, %.0f and %.0f polls a second; want two rounds and some polls", r.Answers, len(r.Rounds), r.Bare.PerSecond, r.Freshet.PerSecond)
+		}
+		if r.Freshet.Allocs <= 0 || r.Freshet.Written <= 0 || r.Freshet.Syncs <= 0 {
+			t.Errorf("%s: a poll allocates %v times, writes %v bytes and syncs %v times; want more than none", r.Answers, r.Freshet.Allocs, r.Freshet.Written, r.Freshet.Syncs)
 		}
 	}
 }

@@ -32,6 +32,8 @@ func benchServerVerb(p *program) *cobra.Command {
 	cmd.Flags().IntVar(&c.Hosts, "hosts", 1, "addresses over which they are spread")
 	cmd.Flags().IntVar(&c.Port, "port", 0, "their port, if it is free; 0 means any")
 	cmd.Flags().Float64Var(&c.Changed, "changed", 0, "share of requests that find a new version")
+	cmd.Flags().StringVar((*string)(&c.Kind), "pages-of", "", "what they are: html, json or feed")
+	cmd.Flags().BoolVar(&c.Bare, "bare", false, "send no ETag")
 	cmd.Flags().IntVar(&h.Servers, "hostile", 0, "how many hostile servers stand beside it")
 	cmd.Flags().StringVar(&h.Kind, "kind", "", "which ones")
 	return cmd

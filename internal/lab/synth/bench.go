@@ -6,9 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"net"
-	"strconv"
 	"sync/atomic"
 )
 
@@ -23,10 +21,23 @@ type BenchConfig struct {
 	// spread evenly. With 0 conditional requests are always told that
 	// nothing has changed; with 1 everybody is always sent a new body.
 	Changed float64
+
+	Kind BenchKind // of all pages; "" means HTML
+	Bare bool      // send no ETag, so that every answer has a body
 }
 
-// A Bench is a server for load tests. It knows one kind of page: HTML of a
-// given size, with an ETag, that moves on as it is asked for. All bodies are
+// A BenchKind is what a Bench serves.
+type BenchKind string
+
+// The kinds of pages.
+const (
+	BenchHTML BenchKind = "html"
+	BenchJSON BenchKind = "json" // an object with a list of items
+	BenchFeed BenchKind = "feed" // RSS
+)
+
+// A Bench is a server for load tests. It knows one kind of page, of a
+// given size, that moves on as it is asked for. All bodies are
 // rendered beforehand and it speaks just enough HTTP/1.1, so that it takes
 // little of the machine from what is being measured beside it.
 type Bench struct {
@@ -62,9 +73,9 @@ func NewBench(ctx context.Context, c BenchConfig) (*Bench, error) {
 		return nil, err
 	}
 	b := &Bench{config: c, listeners: listeners, asked: make([]atomic.Uint32, c.Pages)}
-	b.same = newTemplate("304 Not Modified", "", nil)
+	b.same = newTemplate("304 Not Modified", benchTag, nil)
 	for n := range benchBodies {
-		b.answers = append(b.answers, newBenchPage(n, c.Size))
+		b.answers = append(b.answers, newBenchPage(n, c))
 	}
 	return b, nil
 }
@@ -105,13 +116,28 @@ const (
 	versionSlot = "VVVVVVVVVV"
 )
 
-func newBenchPage(n, size int) template {
-	body := benchBody(n, size)
-	return newTemplate("200 OK", fmt.Sprintf("Content-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n", len(body)), body)
+// benchTag is the header by which a client recognises a version.
+const benchTag = "ETag: \"" + pageSlot + "." + versionSlot + "\"\r\n"
+
+func newBenchPage(n int, c BenchConfig) template {
+	mediaType, body := "text/html; charset=utf-8", []byte(nil)
+	switch c.Kind {
+	case BenchJSON:
+		mediaType, body = "application/json", benchJSON().body(n, c.Size)
+	case BenchFeed:
+		mediaType, body = "application/rss+xml", benchFeed().body(n, c.Size)
+	default:
+		body = benchPage().body(n, c.Size)
+	}
+	fields := fmt.Sprintf("Content-Type: %s\r\nContent-Length: %d\r\n", mediaType, len(body))
+	if !c.Bare {
+		fields += benchTag
+	}
+	return newTemplate("200 OK", fields, body)
 }
 
 func newTemplate(status, fields string, body []byte) template {
-	head := fmt.Sprintf("HTTP/1.1 %s\r\n%sETag: \"%s.%s\"\r\n\r\n", status, fields, pageSlot, versionSlot)
+	head := fmt.Sprintf("HTTP/1.1 %s\r\n%s\r\n", status, fields)
 	whole := append([]byte(head), body...)
 	return template{whole: whole, body: len(head), pages: slots(whole, pageSlot), versions: slots(whole, versionSlot)}
 }
@@ -147,31 +173,4 @@ func putNumber(slot []byte, n int) {
 		slot[i] = byte('0' + n%10)
 		n /= 10
 	}
-}
-
-// benchBody is a page of about as much markup and text as a real one. From one
-// n to the next a few of its articles are replaced and the rest stays.
-func benchBody(n, size int) []byte {
-	const sections = 12 // of which one changes with each n
-	var b bytes.Buffer
-	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Page " + pageSlot + "</title></head>\n<body>\n<nav class=\"top\">")
-	for _, word := range nouns {
-		fmt.Fprintf(&b, "<a class=\"nav-link\" href=\"/section/%s\">%s</a> ", word, word)
-	}
-	b.WriteString("</nav>\n<main>\n<h1>Page " + pageSlot + "</h1>\n<p>edition " + versionSlot + "</p>\n")
-	const tail = "</main>\n</body></html>\n"
-	for i := 0; ; i++ {
-		chance := rand.New(rand.NewPCG(uint64(i), uint64(touched(n, i%sections, sections))))
-		article := fmt.Sprintf("<article class=\"card\" id=\"a%d\"><h2><a href=\"/story/%s\">%s</a></h2><p>%s %s</p></article>\n",
-			i, strconv.FormatUint(chance.Uint64()>>40, 36), headline(chance), sentence(chance), sentence(chance))
-		if b.Len()+len(article)+len(tail) > size {
-			break
-		}
-		b.WriteString(article)
-	}
-	for b.Len()+len(tail) < size {
-		b.WriteByte('\n')
-	}
-	b.WriteString(tail)
-	return b.Bytes()
 }

@@ -26,7 +26,7 @@ type bareLoop struct {
 }
 
 func newBareLoop(plan Plan, urls []string) *bareLoop {
-	l := &bareLoop{urls: urls, etags: make([]string, len(urls)), hash: plan.Changed > 0}
+	l := &bareLoop{urls: urls, etags: make([]string, len(urls)), hash: plan.Changed > 0 || plan.Bare}
 	for range min(plan.Workers, len(urls)) {
 		l.workers = append(l.workers, fetch.Trusted(time.Minute).Do)
 	}

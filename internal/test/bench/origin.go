@@ -70,7 +70,8 @@ type origin struct {
 // start starts the server of a plan.
 func (plan Plan) start(ctx context.Context) (*origin, error) {
 	args := append(slices.Clone(plan.Server[1:]), "--pages", strconv.Itoa(plan.Sources),
-		"--hosts", strconv.Itoa(plan.Hosts), "--port", strconv.Itoa(plan.Port), "--changed", strconv.FormatFloat(plan.Changed, 'g', -1, 64), "--hostile", strconv.Itoa(plan.Harm.Servers), "--kind", plan.Harm.Kind)
+		"--hosts", strconv.Itoa(plan.Hosts), "--port", strconv.Itoa(plan.Port), "--changed", strconv.FormatFloat(plan.Changed, 'g', -1, 64), "--hostile", strconv.Itoa(plan.Harm.Servers), "--kind", plan.Harm.Kind,
+		"--pages-of", string(plan.Kind), "--bare="+strconv.FormatBool(plan.Bare))
 	// It is ended by its leash and not by ctx, so that it outlives the last poll.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), plan.Server[0], args...)
 	cmd.Stderr = os.Stderr

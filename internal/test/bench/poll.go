@@ -3,16 +3,19 @@ package bench
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
 
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 )
 
 // A Poll measures polls a second and the CPU time of a poll, beside a bare loop.
 type Poll struct {
 	Plan    Plan
+	Cases   []string      // of PollCases
 	Length  time.Duration // of one round
 	Rounds  int
 	Budget  sched.Budget
@@ -24,6 +27,10 @@ type Poll struct {
 type PollRate struct {
 	PerSecond float64 `json:"polls_per_second"`
 	CPU       float64 `json:"cpu_seconds_per_1000_polls"`
+	Allocs    float64 `json:"allocations_per_poll"`
+	Allocated float64 `json:"bytes_allocated_per_poll"`
+	Written   float64 `json:"bytes_written_per_poll"`
+	Syncs     float64 `json:"syncs_per_poll"`
 }
 
 // A PollResult holds a daemon against a bare loop on one kind of answer.
@@ -35,15 +42,26 @@ type PollResult struct {
 	Rounds  [][2]PollRate `json:"rounds"` // bare loop and Freshet
 }
 
-// Run measures both kinds of answers.
+// PollCases are the kinds of answers that can be measured, in order.
+var PollCases = []string{"304", "same", "html", "json", "feed"}
+
+// plan returns what is measured for a kind of answers.
+func (b *Poll) plan(answers string) Plan {
+	plan := b.Plan
+	switch answers {
+	case "304":
+	case "same":
+		plan.Bare = true
+	default:
+		plan.Changed, plan.Kind = 1, synth.BenchKind(answers)
+	}
+	return plan
+}
+
+// Run measures the cases.
 func (b *Poll) Run(ctx context.Context) (results []PollResult, err error) {
-	for _, kind := range []struct {
-		answers string
-		changed float64
-	}{{"304", 0}, {"200, changed", 1}} {
-		plan := b.Plan
-		plan.Changed = kind.changed
-		r, err := b.measure(ctx, kind.answers, plan)
+	for _, answers := range b.Cases {
+		r, err := b.measure(ctx, answers, b.plan(answers))
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +91,7 @@ func (b *Poll) measure(ctx context.Context, answers string, plan Plan) (result P
 		rig.spend(closed)
 		for i := range b.Rounds {
 			b.Say("%s: round %d of %d", answers, i+1, b.Rounds)
-			one, err := b.bareRound(ctx, bare)
+			one, err := b.bareRound(ctx, rig.disk, bare)
 			if err != nil {
 				return err
 			}
@@ -97,13 +115,22 @@ func (r PollResult) median(side int) (m PollRate) {
 	if len(r.Rounds) == 0 {
 		return m
 	}
-	var rates, cpu []float64
-	for _, round := range r.Rounds {
-		rates, cpu = append(rates, round[side].PerSecond), append(cpu, round[side].CPU)
+	middle := func(of func(PollRate) float64) float64 {
+		var values []float64
+		for _, round := range r.Rounds {
+			values = append(values, of(round[side]))
+		}
+		slices.Sort(values)
+		return values[len(values)/2]
 	}
-	slices.Sort(rates)
-	slices.Sort(cpu)
-	return PollRate{PerSecond: rates[len(rates)/2], CPU: cpu[len(cpu)/2]}
+	return PollRate{
+		PerSecond: middle(func(p PollRate) float64 { return p.PerSecond }),
+		CPU:       middle(func(p PollRate) float64 { return p.CPU }),
+		Allocs:    middle(func(p PollRate) float64 { return p.Allocs }),
+		Allocated: middle(func(p PollRate) float64 { return p.Allocated }),
+		Written:   middle(func(p PollRate) float64 { return p.Written }),
+		Syncs:     middle(func(p PollRate) float64 { return p.Syncs }),
+	}
 }
 
 // settle is how long a side works before it is measured, so that neither its
@@ -111,19 +138,27 @@ func (r PollResult) median(side int) (m PollRate) {
 const settle = 500 * time.Millisecond
 
 // round measures a side that is at work; polls says how many it has made.
-func (b *Poll) round(ctx context.Context, polls func() int64) (r PollRate, err error) {
+func (b *Poll) round(ctx context.Context, disk *diskMeter, polls func() int64) (r PollRate, err error) {
 	if err := pause(ctx, min(settle, b.Length)); err != nil {
 		return r, err
 	}
 	from, cpu, made := time.Now(), cpuTime(), polls()
+	written, syncs := disk.writes.Load(), disk.syncs.Load()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	if err := pause(ctx, b.Length); err != nil {
 		return r, err
 	}
-	took, used, n := time.Since(from), cpuTime()-cpu, polls()-made
+	took, used, n := time.Since(from), cpuTime()-cpu, float64(polls()-made)
+	runtime.ReadMemStats(&after)
 	if n == 0 {
 		return r, fmt.Errorf("not a single poll in %v", b.Length)
 	}
-	return PollRate{PerSecond: float64(n) / took.Seconds(), CPU: used.Seconds() / float64(n) * 1000}, nil
+	return PollRate{
+		PerSecond: n / took.Seconds(), CPU: used.Seconds() / n * 1000,
+		Allocs: float64(after.Mallocs-before.Mallocs) / n, Allocated: float64(after.TotalAlloc-before.TotalAlloc) / n,
+		Written: float64(disk.writes.Load()-written) / n, Syncs: float64(disk.syncs.Load()-syncs) / n,
+	}, nil
 }
 
 // freshetRound opens the budget for a round. Each round writes its profile over
@@ -131,7 +166,7 @@ func (b *Poll) round(ctx context.Context, polls func() int64) (r PollRate, err e
 func (b *Poll) freshetRound(ctx context.Context, rig *rig, answers string) (r PollRate, err error) {
 	file := ""
 	if b.Profile != "" {
-		file = b.Profile + "." + answers[:3]
+		file = b.Profile + "." + answers
 	}
 	rig.spend(b.Budget)
 	// The bare loop has seen other versions meanwhile: the first change of each page is
@@ -140,7 +175,7 @@ func (b *Poll) freshetRound(ctx context.Context, rig *rig, answers string) (r Po
 		return r, err
 	}
 	err = profiled(file, func() (err error) {
-		r, err = b.round(ctx, func() int64 { return rig.Daemon.Status().Polls })
+		r, err = b.round(ctx, rig.disk, func() int64 { return rig.Daemon.Status().Polls })
 		return err
 	})
 	rig.spend(closed)
@@ -150,13 +185,13 @@ func (b *Poll) freshetRound(ctx context.Context, rig *rig, answers string) (r Po
 	return r, err
 }
 
-func (b *Poll) bareRound(ctx context.Context, bare *bareLoop) (PollRate, error) {
+func (b *Poll) bareRound(ctx context.Context, disk *diskMeter, bare *bareLoop) (PollRate, error) {
 	running, stop := context.WithCancel(ctx)
 	var workers sync.WaitGroup
 	for w := range bare.workers {
 		workers.Go(func() { bare.run(running, w) })
 	}
-	r, err := b.round(ctx, bare.polls.Load)
+	r, err := b.round(ctx, disk, bare.polls.Load)
 	stop()
 	workers.Wait()
 	if failed := bare.failed.Load(); err == nil && failed != nil {

@@ -14,8 +14,10 @@ import (
 	"freshet/internal/app"
 	"freshet/internal/app/config"
 	"freshet/internal/freshet"
+	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/store/sqlite"
 )
 
 // A rig is a daemon and the server that it polls.
@@ -23,6 +25,7 @@ type rig struct {
 	*app.Node
 	origin *origin
 	data   string
+	disk   *diskMeter
 }
 
 // A Plan says what is measured.
@@ -31,12 +34,14 @@ type Plan struct {
 	Port                    int     // of the server, if it is free; 0 means any
 	Harm                    Harm    // servers beside those of the sources, a source each
 	Changed                 float64 // share of requests that find a new version
+	Kind                    synth.BenchKind
+	Bare                    bool // the server sends no ETag
 	Policy                  string
 	Dir                     string // where the data goes; "" means the system's place for such things
 
 	// Server is the command that starts a server in another process: it has to
-	// call [Serve] with the flags --pages, --hosts, --port, --changed, --hostile and --kind that
-	// are added to it.
+	// call [Serve] with the flags --pages, --hosts, --port, --changed, --pages-of, --bare, --hostile
+	// and --kind that are added to it.
 	Server []string
 }
 
@@ -58,10 +63,13 @@ func (plan Plan) open(ctx context.Context) (_ *rig, err error) {
 	if r.data, err = os.MkdirTemp(plan.Dir, "freshet-bench-"); err != nil {
 		return nil, fmt.Errorf("create a temporary directory: %w", err)
 	}
+	if r.disk, err = newDiskMeter(); err != nil {
+		return nil, err
+	}
 	s := config.Defaults(func(string) string { return "" })
 	s.Data, s.Policy, s.Fetch.Allow = r.data, eager(plan.Policy), []netip.Prefix{loopback}
 	s.Limits = sched.Limits{Hosts: sched.Politeness{Concurrency: plan.Workers}, Workers: plan.Workers, Budget: closed}
-	if r.Node, err = app.Open(ctx, app.Config{Settings: s, Budget: sched.Budget{Polls: float64(plan.Sources), Per: time.Minute}, Expect: plan.Sources + plan.Harm.Servers}); err != nil {
+	if r.Node, err = app.Open(ctx, app.Config{Settings: s, Store: sqlite.Config{VFS: r.disk.files.VFS()}, Budget: sched.Budget{Polls: float64(plan.Sources), Per: time.Minute}, Expect: plan.Sources + plan.Harm.Servers}); err != nil {
 		return nil, err
 	}
 	return r, r.fill(ctx)
@@ -102,6 +110,9 @@ func hostileID(i int) freshet.SourceID { return freshet.SourceID(fmt.Sprintf("h%
 func (r *rig) close() (err error) {
 	if r.Node != nil {
 		err = r.Node.Close()
+	}
+	if r.disk != nil {
+		err = errors.Join(err, r.disk.files.Close())
 	}
 	if r.data != "" {
 		err = errors.Join(err, os.RemoveAll(r.data))
