@@ -90,7 +90,7 @@ func FuzzItemMemory(f *testing.F) {
 	var m extract.ItemMemory
 	m.Compare(itemsNamed("a", "b"))
 	f.Add(m.MarshalBinary())
-	f.Add([]byte{1, 0, 0})
+	f.Add([]byte{2, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var m extract.ItemMemory
 		if m.UnmarshalBinary(b) != nil {

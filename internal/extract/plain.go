@@ -61,6 +61,9 @@ func appendVisible(dst, line []byte) []byte {
 // collapsed and without characters that could move a cursor or turn the
 // direction of writing.
 func oneLine(s string, limit int) string {
+	if isOneLine(s, limit) {
+		return s
+	}
 	var b strings.Builder
 	n, space := 0, false
 	for _, r := range s {
@@ -86,4 +89,20 @@ func oneLine(s string, limit int) string {
 		n, space = n+width, false
 	}
 	return b.String()
+}
+
+// isOneLine reports whether a text is plain ASCII that oneLine does not alter, as most are.
+func isOneLine(s string, limit int) bool {
+	if len(s) >= limit {
+		return false
+	}
+	last := byte(' ')
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c >= 0x7f || c == ' ' && last == ' ' {
+			return false
+		}
+		last = c
+	}
+	return s == "" || last != ' '
 }
