@@ -21,10 +21,11 @@ type document struct {
 	date  time.Time    // at which it was sent, if known
 	url   string
 
-	text []byte // decoded
-	tree *html.Node
-	json []any
-	seen *glance // what read returned
+	text   []byte // decoded
+	tree   *html.Node
+	json   []any
+	parsed *jsonDoc
+	seen   *glance // what read returned
 }
 
 // newDocument returns a document of a kind, or of the kind that it looks like.
@@ -115,6 +116,18 @@ func (d *document) values() ([]any, error) {
 	return d.json, err
 }
 
+// parsedJSON returns the document as one document of JSON.
+func (d *document) parsedJSON() (*jsonDoc, error) {
+	if d.parsed != nil {
+		return d.parsed, nil
+	}
+	src, err := d.decoded()
+	if err == nil {
+		d.parsed, err = parseJSON(src)
+	}
+	return d.parsed, err
+}
+
 // itemValues returns the items of the document as a list in JSON.
 func (d *document) itemValues() ([]any, error) {
 	g, err := d.read()
@@ -193,7 +206,10 @@ func (d *document) readOnce() (g glance, err error) {
 	case reading.HTML:
 		g.text, g.title = pageText(src)
 	case reading.JSON:
-		g.text, err = canonicalJSON(src)
+		var doc *jsonDoc
+		if doc, err = d.parsedJSON(); err == nil {
+			g.text, err = doc.canonical()
+		}
 	case reading.Feed:
 		return readFeed(src, d.date)
 	case reading.ICal:

@@ -6,6 +6,8 @@ import (
 
 	"github.com/antchfx/xpath"
 	"golang.org/x/net/html"
+
+	"freshet/internal/freshet"
 )
 
 // Navigator returns what moves over a tree for package xpath.
@@ -43,3 +45,13 @@ func Tokens(src []byte) (all []string) {
 
 // Replaced is the bounded form of regexp.ReplaceAll.
 func Replaced(re *regexp.Regexp, text, with []byte) ([]byte, error) { return replaced(re, text, with) }
+
+// ItemsOfJSON returns the items of a document as they are found in its source, and in the decoded document.
+func ItemsOfJSON(src []byte) (found, decoded []freshet.Item, err error) {
+	doc, err := parseJSON(src)
+	if err != nil {
+		return nil, nil, err
+	}
+	values, err := parseValues(src)
+	return doc.itemsOf(0), itemsOf(value{form: jsonForm, json: values}), err
+}

@@ -76,12 +76,9 @@ func readFeed(src []byte, answered time.Time) (g glance, err error) {
 	}
 	g.title, g.freshFor, g.announced = plainTitle(feed.Title), feedTTL(src), feedAnnounced(src)
 	for _, item := range feed.Items[:min(len(feed.Items), maxItems)] {
-		block := appendItem(nil, item)
-		if len(g.text) > 0 && len(block) > 0 { // an entry may say nothing
-			g.text = append(g.text, '\n')
-		}
-		g.text = append(g.text, block...)
-		g.items = append(g.items, feedItem(item))
+		told, text := feedItem(item)
+		g.text = appendEntry(g.text, told, text)
+		g.items = append(g.items, told)
 		for _, at := range []*time.Time{item.PublishedParsed, item.UpdatedParsed} {
 			if dated(at, answered) && at.After(g.modified) {
 				g.modified = at.UTC()
@@ -108,10 +105,10 @@ func newestFirst(dates []time.Time) []time.Time {
 	return slices.Clone(dates[:min(len(dates), mostItemDates)])
 }
 
-// feedItem returns an entry as an item, known by its guid or else by its link.
-func feedItem(item *gofeed.Item) freshet.Item {
-	text, _ := pageText([]byte(cmp.Or(item.Description, item.Content)))
-	out := freshet.Item{
+// feedItem returns an entry as an item, known by its guid or else by its link, and its text in lines.
+func feedItem(item *gofeed.Item) (out freshet.Item, text []byte) {
+	text, _ = pageText([]byte(cmp.Or(item.Description, item.Content)))
+	out = freshet.Item{
 		Key:   oneLine(cmp.Or(item.GUID, item.Link), 500),
 		Title: plainTitle(item.Title), Link: oneLine(linkOf(item), 2000), Date: dateLine(item),
 		Text: oneLine(string(text), maxCell),
@@ -129,7 +126,7 @@ func feedItem(item *gofeed.Item) freshet.Item {
 		}
 		out.Fields["author"] = oneLine(item.Authors[0].Name, 200)
 	}
-	return out
+	return out, text
 }
 
 // dated reports whether at can be the time of an item in a feed that was sent
@@ -146,7 +143,9 @@ func parseFeed(src []byte) (feed *gofeed.Feed, err error) {
 			err = fmt.Errorf("the parser failed: %v", p)
 		}
 	}()
-	return gofeed.NewParser().Parse(bytes.NewReader(src))
+	p := gofeed.NewParser()
+	p.RSSTranslator = &gofeed.DefaultRSSTranslator{DisableContentImageScan: true} // it parses the HTML of every entry
+	return p.Parse(bytes.NewReader(src))
 }
 
 // isTruncated reports whether a feed breaks off, or is not well nested: what is
@@ -155,13 +154,17 @@ func isTruncated(err error) bool {
 	return errors.As(err, new(*xml.SyntaxError)) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-func appendItem(dst []byte, item *gofeed.Item) []byte {
-	for _, line := range []string{plainTitle(item.Title), oneLine(linkOf(item), 2000), dateLine(item)} {
+// appendEntry adds the lines of an entry: title, link, date and text. An empty line comes before it, unless it is the
+// first one or says nothing.
+func appendEntry(dst []byte, item freshet.Item, text []byte) []byte {
+	if len(dst) > 0 && item.Title+item.Link+item.Date+string(text) != "" {
+		dst = append(dst, '\n')
+	}
+	for _, line := range []string{item.Title, item.Link, item.Date} {
 		if line != "" {
 			dst = append(append(dst, line...), '\n')
 		}
 	}
-	text, _ := pageText([]byte(cmp.Or(item.Description, item.Content)))
 	return append(dst, text...)
 }
 

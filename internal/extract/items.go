@@ -274,10 +274,10 @@ func itemsOf(v value) []freshet.Item {
 			if len(v.doc.body) > largeBody { // its tree would be many times as large, and nobody asked
 				return nil
 			}
-			if values, err := v.doc.values(); err == nil {
-				return itemsOf(v.withJSON(values))
+			if doc, err := v.doc.parsedJSON(); err == nil {
+				return doc.itemsOf(0)
 			}
-			return nil
+			return nil // the text of several documents cannot be read either
 		}
 		g, err := v.doc.read()
 		if err != nil {
@@ -285,6 +285,12 @@ func itemsOf(v value) []freshet.Item {
 		}
 		return g.items
 	case jsonForm:
+		if len(v.json) == 1 && !isList(v.json[0]) {
+			if inner := onlyList(v.json[0]); inner != nil {
+				return itemsOf(v.withJSON([]any{inner}))
+			}
+			return nil // one object is a document, not a list
+		}
 		values := spread(v.json)
 		var list []freshet.Item
 		for _, x := range values[:min(len(values), maxItems)] {
@@ -293,22 +299,19 @@ func itemsOf(v value) []freshet.Item {
 			}
 			list = append(list, itemOfJSON(x))
 		}
-		if len(v.json) == 1 && len(values) == 1 && !isList(v.json[0]) {
-			if inner := onlyList(v.json[0]); inner != nil {
-				return itemsOf(v.withJSON([]any{inner}))
-			}
-			return nil // one object is a document, not a list
-		}
 		return keyed(list, nil)
 	}
 	return nil
 }
 
+// listNames are what the list of an answer is called.
+var listNames = [...]string{"items", "entries", "results", "data"}
+
 // onlyList returns the one list of objects that an object has, as answers of APIs
 // mostly do.
 func onlyList(v any) (found []any) {
 	object, _ := v.(map[string]any)
-	for _, name := range []string{"items", "entries", "results", "data"} {
+	for _, name := range listNames {
 		if list, ok := object[name].([]any); ok && len(list) > 0 {
 			return list
 		}

@@ -22,7 +22,12 @@ func canonicalJSON(src []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := jsonWriter{doc: d, out: make([]byte, 0, len(src)+len(src)/2)}
+	return d.canonical()
+}
+
+// canonical returns the document as [canonicalJSON] does.
+func (d *jsonDoc) canonical() ([]byte, error) {
+	w := jsonWriter{doc: d, out: make([]byte, 0, len(d.src)+len(d.src)/2)}
 	w.value(0, 0)
 	if w.full {
 		return nil, fail(FailLimit, "Use a JSONPath to watch only the part you need.", "the JSON document is longer than %d MiB when written line by line", maxText>>20)
@@ -77,7 +82,8 @@ func parseJSON(src []byte) (*jsonDoc, error) {
 	if len(src) > maxTree {
 		return nil, fail(FailLimit, asText, "the JSON document has %d bytes; the most is %d MiB", len(src), maxTree>>20)
 	}
-	p := jsonParser{jsonDoc: jsonDoc{src: src}}
+	const perValue = 16 // bytes of source for a value or a name, at a guess
+	p := jsonParser{jsonDoc: jsonDoc{src: src, values: make([]jsonValue, 0, len(src)/perValue+1)}}
 	err := p.value(0)
 	if err == nil {
 		if p.space(); p.pos < len(src) {
@@ -281,9 +287,11 @@ var jsonIndent = "\n" + strings.Repeat("  ", maxJSONIndent)
 
 // A jsonWriter writes a document in canonical form.
 type jsonWriter struct {
-	doc  *jsonDoc
-	out  []byte
-	full bool // there is more than may be written
+	doc     *jsonDoc
+	out     []byte
+	full    bool // there is more than may be written
+	names   []byte
+	members []jsonMember // of the objects that are being written, those of the innermost last
 }
 
 func (w *jsonWriter) value(at int32, depth int) {
@@ -326,11 +334,14 @@ type jsonMember struct {
 }
 
 func (w *jsonWriter) object(at int32, v jsonValue, depth int) {
-	var members []jsonMember
+	outer, outerNames := len(w.members), len(w.names)
+	defer func() { w.members, w.names = w.members[:outer], w.names[:outerNames] }()
 	for i := at + 1; i < v.next; i = w.doc.values[i].next {
-		name := w.doc.values[i]
-		members = append(members, jsonMember{appendJSONString(nil, w.doc.src[name.start:name.end]), i + 1})
+		name, from := w.doc.values[i], len(w.names)
+		w.names = appendJSONString(w.names, w.doc.src[name.start:name.end])
+		w.members = append(w.members, jsonMember{w.names[from:], i + 1})
 	}
+	members := w.members[outer:]
 	slices.SortStableFunc(members, func(a, b jsonMember) int {
 		return cmp.Or(bytes.Compare(a.name, b.name), cmp.Compare(b.value, a.value)) // the last of equals first
 	})
