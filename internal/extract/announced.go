@@ -16,7 +16,7 @@ import (
 // writes a page decides how long that takes, so it is bounded.
 const (
 	mostAnnounced = 128 << 10 // bytes of a text
-	mostHints     = 64        // places at which it may say so
+	mostHints     = 64        // places at which it may say so in one way
 	announcedTail = 110       // bytes of it behind such a place
 	announcedHead = 60        // and before
 )
@@ -30,9 +30,23 @@ const (
 // It is what the text says. Nobody knows whether that is true.
 func Announced(text []byte, now time.Time, zone *time.Location) (next evidence.Next, ok bool) {
 	text = text[:min(len(text), mostAnnounced)]
-	f := announcementReader{text: text, low: lowered(text), now: now, zone: zone}
-	for _, way := range announcements {
-		if found := f.scan(way); found && (!ok || f.next.At.Before(next.At)) {
+	f := announcementReader{text: text, now: now, zone: zone}
+	finder := stems()
+	hints := make([]int, len(announcements)) // places looked at, by way
+	for at := range text {
+		stem := finder.at(text[at:])
+		if stem < 0 {
+			continue
+		}
+		if f.low == nil {
+			f.low = lowered(text) // few texts get here
+		}
+		w := finder.ways[stem]
+		if hints[w]++; hints[w] > mostHints {
+			continue
+		}
+		begin, end := f.around(at, at+len(finder.stems[stem]))
+		if announcements[w].read(&f, at, begin, end) && f.liesAhead() && (!ok || f.next.At.Before(next.At)) {
 			next, ok = f.next, true
 		}
 	}
@@ -60,7 +74,6 @@ type announcementReader struct {
 	text, low []byte // the same, byte for byte, in small letters
 	now       time.Time
 	zone      *time.Location
-	hints     int // places looked at
 	next      evidence.Next
 }
 
@@ -75,29 +88,6 @@ var announcements = []way{
 	{[]string{"will be updated", "will next be updated", "wird aktualisiert", "sera mis", "se actualizará"}, (*announcementReader).readWill},
 	{[]string{"ends ", "ends:", "closes ", "endet ", "termine ", "termina ", "finaliza ", "time left", "restzeit", "temps restant", "tiempo restante"}, (*announcementReader).readEnds},
 	{[]string{"update", "refresh", "aktualisier", "à jour", "actualis", "actualiz"}, (*announcementReader).readEvery},
-}
-
-// scan looks for one way to foretell, and reports whether there is one that lies ahead.
-func (f *announcementReader) scan(w way) (found bool) {
-	var best evidence.Next
-	for _, stem := range w.stems {
-		for from := 0; f.hints < mostHints; {
-			i := bytes.Index(f.low[from:], []byte(stem))
-			if i < 0 {
-				break
-			}
-			at := from + i
-			from = at + len(stem)
-			f.hints++
-			begin, end := f.around(at, from)
-			if w.read(f, at, begin, end) && f.liesAhead() && (!found || f.next.At.Before(best.At)) {
-				best, found = f.next, true
-			}
-		}
-	}
-	f.hints = 0
-	f.next = best
-	return found
 }
 
 // liesAhead reports whether what was read lies ahead, in some zone if none is named.

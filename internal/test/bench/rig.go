@@ -184,7 +184,7 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // profiled does something while a profile of it is written to a file, if one
-// is named.
+// is named, and then one of all allocations so far to another.
 func profiled(file string, do func() error) error {
 	if file == "" {
 		return do()
@@ -198,5 +198,13 @@ func profiled(file string, do func() error) error {
 		return fmt.Errorf("write a profile: %w", err)
 	}
 	defer pprof.StopCPUProfile()
-	return do()
+	if err := do(); err != nil {
+		return err
+	}
+	allocs, err := os.Create(file + ".allocs")
+	if err != nil {
+		return fmt.Errorf("write a profile: %w", err)
+	}
+	defer allocs.Close()
+	return pprof.Lookup("allocs").WriteTo(allocs, 0)
 }
