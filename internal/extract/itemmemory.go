@@ -19,7 +19,11 @@ const (
 
 // An ItemMemory is which items a source has, and which it has ever had: an item that
 // comes back is not new. The zero ItemMemory knows none.
+//
+// Items are kept as they are stored, and most of them are the same in the next version: then they are compared
+// without being decoded.
 type ItemMemory struct {
+	names []string    // of values
 	items []knownItem // of the newest version
 	seen  []uint64    // hashes of keys, the oldest first
 }
@@ -31,53 +35,68 @@ func (m *ItemMemory) Compare(items []freshet.Item) *freshet.ItemChanges {
 	for i := range m.items {
 		before[m.items[i].key] = i
 	}
-	seen := make(map[uint64]struct{}, len(m.seen)+len(items))
-	for _, h := range m.seen {
-		seen[h] = struct{}{}
-	}
 	var c freshet.ItemChanges
+	known := knownKeys{list: &m.seen}
 	now := make([]knownItem, 0, len(items))
-	values := make(knownValues, 0, 8*len(items))
+	w := m.writer()
 	for _, item := range items {
-		from := len(values)
-		values = values.appendItem(item, len(now) < mostSaid)
-		k := knownItem{item.Key, oneLine(item.Title, maxKnownTitle), values[from:len(values):len(values)]}
+		k := w.item(item, len(now) < mostSaid)
 		now = append(now, k)
-		i, there := before[k.key]
-		hash := xxhash.Sum64String(k.key)
-		_, known := seen[hash]
-		switch {
-		case there:
+		if i, there := before[k.key]; there {
 			delete(before, k.key)
-			if names := m.items[i].values.differing(k.values); len(names) > 0 {
+			if names, values := w.differing(m.items[i], k); len(names) > 0 {
 				c.UpdatedCount++
-				c.Updated = appendSome(c.Updated, freshet.ItemChange{Key: k.key, Title: k.title, Fields: names, Values: m.items[i].values.changes(k.values, names)})
+				c.Updated = appendSome(c.Updated, freshet.ItemChange{Key: k.key, Title: k.title(), Fields: names, Values: values})
 			}
-		case known:
-			c.BackCount++
-			c.Back = appendSome(c.Back, freshet.ItemMention{Key: k.key, Title: k.title})
-		default:
+			continue
+		}
+		if known.add(k.key) {
 			c.AddedCount++
 			c.Added = appendSome(c.Added, told(item))
-		}
-		if !known {
-			seen[hash] = struct{}{}
-			m.seen = append(m.seen, hash)
+		} else {
+			c.BackCount++
+			c.Back = appendSome(c.Back, freshet.ItemMention{Key: k.key, Title: k.title()})
 		}
 	}
 	for i := range m.items {
-		if k := &m.items[i]; len(before) > 0 {
-			if _, gone := before[k.key]; gone {
-				c.GoneCount++
-				c.Gone = appendSome(c.Gone, freshet.ItemMention{Key: k.key, Title: k.title})
-			}
+		if len(before) == 0 {
+			break
+		}
+		k := m.items[i]
+		if at, gone := before[k.key]; gone && at == i {
+			known.add(k.key)
+			c.GoneCount++
+			c.Gone = appendSome(c.Gone, freshet.ItemMention{Key: k.key, Title: k.title()})
 		}
 	}
-	m.items, m.seen = now, m.seen[max(0, len(m.seen)-maxSeen):]
+	m.names, m.items, m.seen = w.names, now, m.seen[max(0, len(m.seen)-maxSeen):]
 	if c.AddedCount+c.UpdatedCount+c.GoneCount+c.BackCount == 0 {
 		return nil
 	}
 	return shortened(&c)
+}
+
+// knownKeys are the keys that a source ever had, by their hashes. Most versions have no new key, and do not ask.
+type knownKeys struct {
+	list *[]uint64
+	set  map[uint64]struct{}
+}
+
+// add adds a key, and reports whether it is new.
+func (k *knownKeys) add(key string) bool {
+	if k.set == nil {
+		k.set = make(map[uint64]struct{}, len(*k.list))
+		for _, hash := range *k.list {
+			k.set[hash] = struct{}{}
+		}
+	}
+	hash := xxhash.Sum64String(key)
+	if _, known := k.set[hash]; known {
+		return false
+	}
+	k.set[hash] = struct{}{}
+	*k.list = append(*k.list, hash)
+	return true
 }
 
 // maxDetails is how many bytes of JSON a change may tell about items.

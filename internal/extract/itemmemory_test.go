@@ -86,6 +86,31 @@ func TestItemMemoryIsBounded(t *testing.T) {
 	}
 }
 
+// What an item is told to have changed does not depend on how many names of values the memory has met.
+func TestItemMemoryForgetsNames(t *testing.T) {
+	var m extract.ItemMemory
+	for v := range 10 {
+		items := []freshet.Item{{Key: "a", Fields: freshet.Fields{"price": float64(v), "name": "kettle"}}, {Key: "b", Fields: freshet.Fields{}}}
+		for i := range 200 {
+			items[1].Fields[fmt.Sprintf("f%d.%d", v, i)] = "x"
+		}
+		c := m.Compare(items)
+		if v == 0 {
+			continue
+		}
+		var want freshet.FieldChange
+		if c != nil && c.UpdatedCount == 2 && len(c.Updated[0].Values) == 1 {
+			want = c.Updated[0].Values[0]
+		}
+		if want != (freshet.FieldChange{Name: "price", From: float64(v - 1), To: float64(v)}) {
+			t.Fatalf("version %d: %+v", v, c)
+		}
+	}
+	if b := m.MarshalBinary(); len(b) > 16<<10 {
+		t.Errorf("the memory of %d names has %d bytes", 202, len(b))
+	}
+}
+
 func FuzzItemMemory(f *testing.F) {
 	var m extract.ItemMemory
 	m.Compare(itemsNamed("a", "b"))

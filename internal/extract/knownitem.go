@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"slices"
@@ -15,14 +16,104 @@ import (
 
 const (
 	maxKnownTitle = 100 // runes
+	maxNames      = 500 // of values, from which on those that are not used are forgotten
 	mostSaidBytes = 100 // of a value that is remembered as it is
 	maxMemory     = 8 << 20
 )
 
-// A knownItem is an item as it is remembered. Its values are in the order of their names.
+// A knownItem is an item as it is remembered.
 type knownItem struct {
-	key, title string
-	values     knownValues
+	key  string
+	rest []byte // its title and its values, in the order of their names
+}
+
+// title returns the title of an item.
+func (k knownItem) title() string { return binenc.NewReader(k.rest).String(len(k.rest)) }
+
+// values returns the values of an item.
+func (k knownItem) values(names []string) (all knownValues) {
+	r := binenc.NewReader(k.rest)
+	r.Bytes(r.Uvarint())
+	for range r.Count(maxMemory, 2) {
+		head := r.Uvarint()
+		if r.Require(head>>2 < uint64(len(names))); r.Err() != nil {
+			return nil
+		}
+		v := knownValue{name: names[head>>2], kind: valueKind(head & 3)}
+		switch v.kind {
+		case textualValue:
+			v.text = r.String(r.Len())
+		case truthValue:
+			v.bits = uint64(r.Byte())
+		default:
+			v.bits = r.Uint64()
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// An itemWriter writes items as a memory keeps them.
+type itemWriter struct {
+	old     *ItemMemory
+	renamed bool // the names are not those of the old memory with more behind them
+	names   []string
+	places  map[string]uint64 // of names
+	values  knownValues       // of the item that is being written
+	written binenc.Writer
+}
+
+// writer returns one that adds new names to those that the memory has. If those are many, it starts with none, since
+// most may be of items that are gone.
+func (m *ItemMemory) writer() *itemWriter {
+	w := &itemWriter{old: m, names: m.names, places: make(map[string]uint64, len(m.names))}
+	if len(m.names) > maxNames {
+		w.names, w.renamed = nil, true
+	}
+	for i, name := range w.names {
+		w.places[name] = uint64(i)
+	}
+	for _, k := range m.items {
+		w.written = slices.Grow(w.written, len(k.rest))
+	}
+	return w
+}
+
+// item returns an item as it is remembered.
+func (w *itemWriter) item(item freshet.Item, say bool) knownItem {
+	from := len(w.written)
+	w.values = w.values[:0].appendItem(item, say)
+	w.written.String(oneLine(item.Title, maxKnownTitle))
+	w.written.Uvarint(uint64(len(w.values)))
+	for _, v := range w.values {
+		place, known := w.places[v.name]
+		if !known {
+			place = uint64(len(w.names))
+			w.places[v.name] = place
+			w.names = append(w.names, v.name)
+		}
+		w.written.Uvarint(place<<2 | uint64(v.kind))
+		switch v.kind {
+		case textualValue:
+			w.written.String(v.text)
+		case truthValue:
+			w.written.Byte(byte(v.bits))
+		default:
+			w.written.Uint64(v.bits)
+		}
+	}
+	return knownItem{item.Key, w.written[from:len(w.written):len(w.written)]}
+}
+
+// differing returns which values differ between an old item and one that was written, by name, and what the short ones
+// were and are.
+func (w *itemWriter) differing(old, now knownItem) (names []string, values []freshet.FieldChange) {
+	if !w.renamed && bytes.Equal(old.rest, now.rest) {
+		return nil, nil
+	}
+	before, after := old.values(w.old.names), now.values(w.names)
+	names = before.differing(after)
+	return names, before.changes(after, names)
 }
 
 // A knownValue is a value of an item: as it is if it is short, else by a hash of its text.
@@ -168,43 +259,26 @@ func ItemValuesThatDiffer(before, now freshet.Item) []string {
 // itemMemoryVersion is that of the layout; another one begins again.
 const itemMemoryVersion = 2
 
-// MarshalBinary returns the memory as it is stored. Names of values are written once, in a table.
+// MarshalBinary returns the memory as it is stored.
 func (m *ItemMemory) MarshalBinary() []byte {
-	var w binenc.Writer
+	size := 32 + 8*len(m.seen)
+	for _, k := range m.items {
+		size += len(k.key) + len(k.rest) + 6
+	}
+	w := make(binenc.Writer, 0, size)
 	w.Uvarint(uint64(len(m.seen)))
 	for _, h := range m.seen {
 		w.Uint64(h)
 	}
-	var names []string
-	places := map[string]uint64{}
-	for _, k := range m.items {
-		for _, v := range k.values {
-			if _, known := places[v.name]; !known {
-				places[v.name] = uint64(len(names))
-				names = append(names, v.name)
-			}
-		}
-	}
-	w.Uvarint(uint64(len(names)))
-	for _, name := range names {
+	w.Uvarint(uint64(len(m.names)))
+	for _, name := range m.names {
 		w.String(name)
 	}
 	w.Uvarint(uint64(len(m.items)))
 	for _, k := range m.items {
 		w.String(k.key)
-		w.String(k.title)
-		w.Uvarint(uint64(len(k.values)))
-		for _, v := range k.values {
-			w.Uvarint(places[v.name]<<2 | uint64(v.kind))
-			switch v.kind {
-			case textualValue:
-				w.String(v.text)
-			case truthValue:
-				w.Byte(byte(v.bits))
-			default:
-				w.Uint64(v.bits)
-			}
-		}
+		w.Uvarint(uint64(len(k.rest)))
+		w.Raw(k.rest)
 	}
 	packed := make([]byte, 1+max(0, s2.MaxEncodedLen(len(w))))
 	packed[0] = itemMemoryVersion
@@ -232,52 +306,17 @@ func (m *ItemMemory) UnmarshalBinary(b []byte) error {
 	for i := range read.seen {
 		read.seen[i] = r.Uint64()
 	}
-	names := make([]string, r.Count(maxMemory, 1))
-	for i := range names {
-		names[i] = r.String(maxMemory)
+	read.names = make([]string, r.Count(maxMemory, 1))
+	for i := range read.names {
+		read.names[i] = r.String(maxMemory)
 	}
-	read.items = readItems(r, names)
+	read.items = make([]knownItem, r.Count(maxMemory, 2))
+	for i := range read.items {
+		read.items[i] = knownItem{r.String(maxMemory), r.Bytes(r.Uvarint())}
+	}
 	if err := r.Close(); err != nil {
 		return err
 	}
 	*m = read
 	return nil
-}
-
-// readItems reads the items of a memory. All texts are parts of one string.
-func readItems(r *binenc.Reader, names []string) []knownItem {
-	all := string(r.Rest())
-	text := func() string {
-		n := r.UvarintMax(uint64(r.Len()))
-		at := len(all) - r.Len()
-		if r.Bytes(n); r.Err() != nil {
-			return ""
-		}
-		return all[at : at+int(n)]
-	}
-	items := make([]knownItem, 0, r.Count(maxMemory, 3))
-	var values knownValues
-	for range cap(items) {
-		k := knownItem{key: text(), title: text()}
-		from := len(values)
-		for range r.Count(maxMemory, 2) {
-			head := r.Uvarint()
-			if r.Require(head>>2 < uint64(len(names))); r.Err() != nil {
-				return nil
-			}
-			v := knownValue{name: names[head>>2], kind: valueKind(head & 3)}
-			switch v.kind {
-			case textualValue:
-				v.text = text()
-			case truthValue:
-				v.bits = uint64(r.Byte())
-			default:
-				v.bits = r.Uint64()
-			}
-			values = append(values, v)
-		}
-		k.values = values[from:len(values):len(values)]
-		items = append(items, k)
-	}
-	return items
 }
