@@ -21,6 +21,7 @@ func (d *jsonDoc) itemsOf(at int32) []freshet.Item {
 		return nil
 	}
 	var list []freshet.Item
+	names := map[string]string{} // as they are written, and read; most items have the same
 	for i := range d.elements(at) {
 		if len(list) == maxItems {
 			break
@@ -30,7 +31,12 @@ func (d *jsonDoc) itemsOf(at int32) []freshet.Item {
 		}
 		item := freshet.Item{Fields: freshet.Fields{}}
 		for name, v := range d.members(i) {
-			item.Fields[d.text(name)] = d.bounded(v)
+			read, known := names[string(d.raw(name))]
+			if !known {
+				read = d.text(name)
+				names[string(d.raw(name))] = read
+			}
+			item.Fields[read] = d.bounded(v)
 		}
 		list = append(list, item)
 	}

@@ -65,30 +65,50 @@ func oneLine(s string, limit int) string {
 		return s
 	}
 	var b strings.Builder
-	n, space := 0, false
-	for _, r := range s {
-		switch {
-		case unicode.IsSpace(r):
-			space = n > 0
-			continue
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError:
+	b.Grow(min(len(s), limit))
+	n, gap := 0, 0 // runes written, and a space that is due
+	for len(s) > 0 {
+		runes, size := graphic(s)
+		if runes == 0 {
+			r, size := utf8.DecodeRuneInString(s)
+			if unicode.IsSpace(r) {
+				gap = min(n, 1)
+			}
+			s = s[size:]
 			continue
 		}
-		width := 1
-		if space {
-			width = 2
-		}
-		if n+width >= limit {
+		if room := limit - 1 - n - gap; runes > room {
+			if room > 0 {
+				b.WriteString(" "[:gap] + string([]rune(s[:size])[:room]))
+			}
 			b.WriteRune('…')
 			break
 		}
-		if space {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(r)
-		n, space = n+width, false
+		b.WriteString(" "[:gap])
+		b.WriteString(s[:size])
+		n, gap, s = n+gap+runes, 0, s[size:]
 	}
 	return b.String()
+}
+
+// graphic returns how many runes s begins with that oneLine keeps as they are, and their size.
+func graphic(s string) (runes, size int) {
+	for size < len(s) {
+		c := s[size]
+		if c > ' ' && c < 0x7f {
+			runes, size = runes+1, size+1
+			continue
+		}
+		if c < utf8.RuneSelf {
+			break
+		}
+		r, n := utf8.DecodeRuneInString(s[size:])
+		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
+			break
+		}
+		runes, size = runes+1, size+n
+	}
+	return runes, size
 }
 
 // isOneLine reports whether a text is plain ASCII that oneLine does not alter, as most are.
