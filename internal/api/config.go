@@ -96,8 +96,7 @@ type SearchConfig struct {
 	Off    bool // versions are not indexed
 	Search func(context.Context, search.Request) (search.Result, error)
 
-	// Index brings the index up to date before a search; nil means that it is kept up to
-	// date all the time.
+	// Index brings the index up to date before a search; nil means that somebody else does.
 	Index func(context.Context) error
 }
 

@@ -31,7 +31,7 @@ func (a *searchAPI) routeSearch() {
 		Summary: "Search the text of current and past versions",
 		Description: "A hit is a run of versions of a source, one after the other, that all have the words: a line that stays over fifty versions is one hit. " +
 			"Words, \"phrases\", beginnings (secur*), OR, NOT or - and parentheses are understood; see docs/search.md. " +
-			"The index follows the polls by seconds; waiting says how many versions are not in it yet.",
+			"A search sees what has been captured before it; if that is more than can be indexed at once, waiting says how many versions it does not see yet.",
 	}, a.search)
 }
 

@@ -338,7 +338,7 @@ func (s *service) handler(r *reloader, stopped <-chan struct{}) http.Handler {
 			Read: s.node.reader.Read, Trace: s.node.reader.Trace,
 			Hooks: s.node.hooks, WebSub: s.node.webSub,
 		},
-		Search:   api.SearchConfig{Off: settings.NoSearch, Search: s.node.stored.Search},
+		Search:   api.SearchConfig{Off: settings.NoSearch, Search: s.node.stored.Search, Index: s.node.indexNewest},
 		Settings: &api.SettingsConfig{Get: func() client.Settings { return settingsOf(*s.settings.shared.Load()) }, Set: r.edit},
 		Cluster:  api.ClusterConfig{Members: s.cluster(s.node, true), Sure: s.node.holdsLease},
 		Program: api.ProgramConfig{

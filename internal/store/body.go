@@ -42,7 +42,7 @@ type link struct {
 const selectChain = `WITH RECURSIVE chain (id, sum, size, base, depth, frame) AS (
 		SELECT id, sum, size, base, depth, frame FROM bodies WHERE id = ?
 		UNION ALL
-		SELECT b.id, b.sum, b.size, b.base, b.depth, b.frame FROM chain c JOIN bodies b ON b.id = c.base
+		SELECT b.id, b.sum, b.size, b.base, b.depth, b.frame FROM chain c JOIN bodies b ON b.id = c.base WHERE c.base <> ?
 	) SELECT id, sum, size, base, depth, frame FROM chain`
 
 // body returns a body, which must not be changed.
@@ -50,11 +50,11 @@ func (s *bodies) body(ctx context.Context, id int64) (cachedBody, error) {
 	if b, ok := s.cache.get(id); ok {
 		return b, nil
 	}
-	chain, err := s.chain(ctx, id)
+	chain, err := s.chain(ctx, id, 0)
 	if err != nil {
 		return cachedBody{}, err
 	}
-	b, err := s.unchain(id, chain)
+	b, err := s.unchain(id, chain, cachedBody{})
 	if err != nil {
 		return cachedBody{}, err
 	}
@@ -62,9 +62,9 @@ func (s *bodies) body(ctx context.Context, id int64) (cachedBody, error) {
 	return b, nil
 }
 
-// chain returns a body and those that it is encoded against, one after the other.
-func (s *bodies) chain(ctx context.Context, id int64) (chain []link, err error) {
-	err = EachRow(ctx, s.rows, selectChain, []any{id}, func(scan func(...any) error) error {
+// chain returns a body and those that it is encoded against, one after the other, up to one that is known.
+func (s *bodies) chain(ctx context.Context, id, known int64) (chain []link, err error) {
+	err = EachRow(ctx, s.rows, selectChain, []any{id, known}, func(scan func(...any) error) error {
 		var l link
 		err := scan(&l.id, &l.sum, &l.size, &l.base, &l.depth, &l.frame)
 		chain = append(chain, l)
@@ -74,12 +74,15 @@ func (s *bodies) chain(ctx context.Context, id int64) (chain []link, err error) 
 }
 
 // unchain decodes the first of a chain of bodies, each of which is encoded
-// against the next.
-func (s *bodies) unchain(id int64, chain []link) (cachedBody, error) {
+// against the next, and the last against the known one if that is its base.
+func (s *bodies) unchain(id int64, chain []link, known cachedBody) (cachedBody, error) {
 	if len(chain) == 0 {
 		return cachedBody{}, fmt.Errorf("body %d: %w", id, freshet.ErrNotFound)
 	}
 	var body []byte
+	if known.id != 0 && chain[len(chain)-1].base == known.id {
+		body = known.body
+	}
 	for _, l := range slices.Backward(chain) {
 		var err error
 		if body, err = s.codec.decode(l.frame, body, l.size); err != nil {

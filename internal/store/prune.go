@@ -604,7 +604,7 @@ func (b *batch) body(id int64) (cachedBody, error) {
 		return c, nil
 	}
 	var chain []link
-	err := b.Query(selectChain, []driver.Value{id}, func(v []driver.Value) error {
+	err := b.Query(selectChain, []driver.Value{id, int64(0)}, func(v []driver.Value) error {
 		l := link{id: v[0].(int64), sum: v[1].(int64), size: v[2].(int64), base: v[3].(int64), depth: v[4].(int64)}
 		l.frame = append(l.frame, v[5].([]byte)...)
 		chain = append(chain, l)
@@ -613,7 +613,7 @@ func (b *batch) body(id int64) (cachedBody, error) {
 	if err != nil {
 		return cachedBody{}, err
 	}
-	return b.store.unchain(id, chain)
+	return b.store.unchain(id, chain, cachedBody{})
 }
 
 // DropBodies drops the bodies of all sources that no version has.

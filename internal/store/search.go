@@ -55,6 +55,17 @@ func (s *searcher) Search(ctx context.Context, q search.Request) (r search.Resul
 	return r, f.tell(ctx, runs, &r)
 }
 
+// Unindexed returns about how many versions are not in the index yet.
+func (s *searcher) Unindexed(ctx context.Context) (int, error) {
+	release, err := s.index.Use(ctx)
+	if err != nil {
+		return 0, s.fault("looking at the index of versions", err)
+	}
+	defer release()
+	n, err := s.behind(ctx)
+	return n, s.fault("looking at the index of versions", err)
+}
+
 // behind returns about how many versions are not in the index yet. Who writes knows it; who
 // only reads has to look.
 func (s *searcher) behind(ctx context.Context) (n int, err error) {
@@ -300,12 +311,12 @@ func (f *finder) passage(ctx context.Context, key int64, p Passage) (shown searc
 	if err != nil || body == 0 {
 		return shown, f.fault("reading a version", err)
 	}
-	text, err := f.textToIndex(ctx, body)
+	text, err := f.textToIndex(ctx, body, cachedBody{})
 	if err != nil {
 		f.log.WarnContext(ctx, "what was found cannot be shown", "err", fmt.Errorf("body %d: %w", body, err))
 		return shown, ctx.Err()
 	}
-	for passage := range passagesOf(title, text) {
+	for passage := range passagesOf(title, string(text.body[:min(len(text.body), mostIndexed)])) {
 		if xxhash.Sum64String(passage) == p.Sum {
 			shown.Text, shown.Marks = search.Snippet(passage, f.asked.Marks(passage), snippetBytes)
 			break

@@ -191,8 +191,9 @@ func (s *searcher) fitsStore(ctx context.Context) error {
 type indexing struct {
 	*searcher
 	IndexTx
-	most int   // versions
-	room int64 // bytes of texts
+	most int        // versions
+	room int64      // bytes of texts
+	last cachedBody // the text of the version before
 }
 
 // work brings sources up to date until it has done enough, and returns how far each is.
@@ -243,6 +244,7 @@ func (x *indexing) source(ctx context.Context, e *entry) (upto int64, err error)
 	if err != nil {
 		return 0, err
 	}
+	x.last = cachedBody{}
 	for _, v := range versions {
 		if x.most <= 0 || x.room <= 0 || ctx.Err() != nil {
 			break
@@ -289,11 +291,13 @@ func (x *indexing) unindexed(ctx context.Context, e *entry, after int64) (found 
 // version brings one version into the index: what it has that the one before has not, and
 // what it has no more. A text that cannot be read is passed over.
 func (x *indexing) version(ctx context.Context, e *entry, v unindexed, p presence) error {
-	text, err := x.textToIndex(ctx, v.text)
+	b, err := x.textToIndex(ctx, v.text, x.last)
 	if err != nil {
 		x.log.WarnContext(ctx, "a version cannot be searched: its text cannot be read", "source", e.id, "version", v.number, "err", err)
 		return ctx.Err()
 	}
+	x.last = b
+	text := string(b.body[:min(len(b.body), mostIndexed)])
 	x.most--
 	x.room -= int64(len(text)) + 4096
 	seen := int64(v.seen)
@@ -323,20 +327,17 @@ func (x *indexing) version(ctx context.Context, e *entry, v unindexed, p presenc
 	return nil
 }
 
-// textToIndex returns the text of a version. Old ones do not take the place of those that
-// polls compare with in the cache.
-func (s *bodies) textToIndex(ctx context.Context, id int64) (string, error) {
-	b, ok := s.cache.get(id)
-	if !ok {
-		chain, err := s.chain(ctx, id)
-		if err != nil {
-			return "", err
-		}
-		if b, err = s.unchain(id, chain); err != nil {
-			return "", err
-		}
+// textToIndex returns the text of a version, which may be encoded against one that is known. Old ones do not take
+// the place of those that polls compare with in the cache.
+func (s *bodies) textToIndex(ctx context.Context, id int64, known cachedBody) (cachedBody, error) {
+	if b, ok := s.cache.get(id); ok {
+		return b, nil
 	}
-	return string(b.body[:min(len(b.body), mostIndexed)]), nil
+	chain, err := s.chain(ctx, id, known.id)
+	if err != nil {
+		return cachedBody{}, err
+	}
+	return s.unchain(id, chain, known)
 }
 
 // passagesOf yields the passages of a version: of its title, and of its text.
