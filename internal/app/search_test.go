@@ -6,7 +6,6 @@ import (
 
 	"freshet/client"
 	"freshet/internal/app"
-	"freshet/internal/freshet"
 )
 
 // A search sees what was captured before it, although versions are indexed many at once.
@@ -14,9 +13,10 @@ func TestSearchSeesWhatWasCaptured(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
 	url, text := page(t)
-	s.Sources = []freshet.Source{{ID: "page", URL: url}}
-	s.Limits.Budget.Polls = 60
 	c, _, _ := serve(t, s, app.ServeConfig{})
+	if _, err := c.Sources.Add(t.Context(), client.NewSource{ID: "page", URL: url}); err != nil {
+		t.Fatal(err)
+	}
 	for i := range 5 {
 		word := fmt.Sprintf("kingfisher%d", i)
 		change(t, c, "page", text, word)
