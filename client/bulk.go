@@ -2,6 +2,10 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
 	"net/url"
 
 	"freshet/internal/freshet"
@@ -49,12 +53,84 @@ type BulkEdited struct {
 	Undo    string `json:"undo,omitempty" doc:"By which it can be undone"`
 }
 
-// EditMany does something to many sources.
-func (r Sources) EditMany(ctx context.Context, e BulkEdit) (BulkEdited, error) {
-	return post[BulkEdited](ctx, r.c, "/sources/bulk", nil, e)
+// A BulkProgress is a line of the response to an edit of many sources: how far it is, or how it
+// ended. One of its fields is set.
+type BulkProgress struct {
+	Progress *BulkEdited `json:"progress,omitempty"`
+	Done     *BulkEdited `json:"done,omitempty"`
+	Problem  *Problem    `json:"problem,omitempty"`
 }
 
-// UndoEdit undoes an edit of many sources.
-func (r Sources) UndoEdit(ctx context.Context, edit string) (BulkEdited, error) {
-	return post[BulkEdited](ctx, r.c, "/sources/bulk/"+url.PathEscape(edit)+"/undo", nil, nil)
+// EditMany does something to many sources. Report, which may be nil, is told how far it is. If
+// ctx is done the edit ends; what was changed stays.
+func (r Sources) EditMany(ctx context.Context, e BulkEdit, report func(BulkEdited)) (BulkEdited, error) {
+	return r.editMany(ctx, "/sources/bulk", e, report)
+}
+
+// UndoEdit undoes an edit of many sources, as EditMany makes one.
+func (r Sources) UndoEdit(ctx context.Context, edit string, report func(BulkEdited)) (BulkEdited, error) {
+	return r.editMany(ctx, "/sources/bulk/"+url.PathEscape(edit)+"/undo", nil, report)
+}
+
+func (r Sources) editMany(ctx context.Context, path string, body any, report func(BulkEdited)) (done BulkEdited, err error) {
+	if report == nil {
+		return post[BulkEdited](ctx, r.c, path, nil, body)
+	}
+	var payload []byte
+	if body != nil {
+		if payload, err = json.Marshal(body); err != nil {
+			return done, err
+		}
+	}
+	header := http.Header{"Accept": {"application/x-ndjson"}, "Idempotency-Key": {rand.Text()}}
+	resp, err := r.c.sendAgain(ctx, http.MethodPost, path, nil, header, payload)
+	if err != nil {
+		return done, err
+	}
+	defer resp.Body.Close()
+	lines := json.NewDecoder(resp.Body)
+	for {
+		var line BulkProgress
+		if err := lines.Decode(&line); err != nil {
+			return done, freshet.WithHint(fmt.Errorf("the answer of the daemon ended early: %w", err), "what was changed so far stays; run it again to complete it")
+		}
+		switch {
+		case line.Problem != nil:
+			return done, line.Problem
+		case line.Done != nil:
+			return *line.Done, nil
+		case line.Progress != nil:
+			done = *line.Progress
+			report(done)
+		}
+	}
+}
+
+// SourcesToAdd are definitions of sources to watch.
+type SourcesToAdd struct {
+	Sources []NewSource `json:"sources" nullable:"false" minItems:"1" maxItems:"1000"`
+	DryRun  bool        `json:"dry_run,omitempty" doc:"Only say what would become of them"`
+}
+
+// AddedSources say what became of sources to add.
+type AddedSources struct {
+	DryRun bool          `json:"dry_run,omitempty" doc:"Nothing was added"`
+	Added  int           `json:"added" doc:"Sources that were added, or would be"`
+	Known  int           `json:"known" doc:"Sources that are watched already"`
+	Wrong  int           `json:"wrong" doc:"Sources that cannot be watched"`
+	Items  []AddedSource `json:"items" nullable:"false" doc:"In the order of the request"`
+}
+
+// An AddedSource says what became of a source to add.
+type AddedSource struct {
+	Result string           `json:"result" enum:"added,known,wrong"`
+	ID     freshet.SourceID `json:"id,omitempty" doc:"Of the source that watches it, if there is one"`
+	Field  string           `json:"field,omitempty" doc:"What is wrong with it, if that is one field"`
+	Error  string           `json:"error,omitempty" doc:"Why it cannot be watched"`
+	Hint   string           `json:"hint,omitempty" doc:"What to do about it"`
+}
+
+// AddMany watches many sources. Those that are watched already stay as they are.
+func (r Sources) AddMany(ctx context.Context, list SourcesToAdd) (AddedSources, error) {
+	return post[AddedSources](ctx, r.c, "/sources/batch", nil, list)
 }

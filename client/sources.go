@@ -58,6 +58,28 @@ func (r Sources) sourcePath(id freshet.SourceID, below ...string) string {
 
 // List returns the sources that a query selects, in the order that it asks for.
 func (r Sources) List(ctx context.Context, q SourceQuery) (all []Source, err error) {
+	// The daemon goes through all sources for each page in another order. If all are
+	// wanted, it is much quicker to sort them here.
+	here := q.Limit == 0 && (q.Reverse || q.Sort != "" && q.Sort != "id")
+	asked := q
+	if here {
+		asked.Next, asked.Sort, asked.Reverse = q.Next || q.Sort == "next", "", false
+	}
+	err = r.Each(ctx, asked, func(s Source) error {
+		all = append(all, s)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if here {
+		return all, q.sort(all)
+	}
+	return all, nil
+}
+
+// Each hands the sources that a query selects to yield, a page at a time, and ends with its error.
+func (r Sources) Each(ctx context.Context, q SourceQuery, yield func(Source) error) error {
 	asked := query{}
 	asked.text("tag", q.Tag)
 	asked.text("q", q.Text)
@@ -69,34 +91,29 @@ func (r Sources) List(ctx context.Context, q SourceQuery) (all []Source, err err
 	asked.flag("removed", q.Removed)
 	asked.flag("named", q.Named)
 	asked.text("of", string(q.Of))
-	// The daemon goes through all sources for each page in another order. If all are
-	// wanted, it is much quicker to sort them here.
-	here := q.Limit == 0 && (q.Reverse || q.Sort != "" && q.Sort != "id")
-	asked.flag("next", q.Next || here && q.Sort == "next")
-	if !here {
-		asked.text("sort", q.Sort)
-		asked.flag("reverse", q.Reverse)
-	}
-	for {
+	asked.flag("next", q.Next)
+	asked.text("sort", q.Sort)
+	asked.flag("reverse", q.Reverse)
+	for n := 0; ; {
 		limit := 1000
 		if q.Limit > 0 {
-			limit = min(limit, q.Limit-len(all))
+			limit = min(limit, q.Limit-n)
 		}
 		asked["limit"] = []string{strconv.Itoa(limit)}
 		page, err := get[SourcePage](ctx, r.c, "/sources", asked)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, page.Items...)
-		if page.Next == nil || len(all) == q.Limit && q.Limit > 0 {
-			break
+		for _, s := range page.Items {
+			if err := yield(s); err != nil {
+				return err
+			}
+		}
+		if n += len(page.Items); page.Next == nil || n == q.Limit && q.Limit > 0 {
+			return nil
 		}
 		asked["after"] = []string{*page.Next}
 	}
-	if here {
-		return all, q.sort(all)
-	}
-	return all, nil
 }
 
 // orders are those of a list: each as the daemon has it.

@@ -120,20 +120,30 @@ func (v *application) permitted() error {
 
 // carryOut does what is planned, in order, up to the first failure. What was done so far
 // stays: the next run finds it there.
-func (v *application) carryOut(ctx context.Context) error {
-	for i := range v.plan.Items {
-		item := &v.plan.Items[i]
-		if item.do == nil {
-			continue
+func (v *application) carryOut(ctx context.Context) (err error) {
+	bar := v.progress("applying", v.plan.open())
+	defer bar.Done()
+	for i := 0; i < len(v.plan.Items) && err == nil; {
+		n := 1
+		switch item := &v.plan.Items[i]; {
+		case item.source != nil:
+			n, err = v.addSources(ctx, v.plan.Items[i:])
+			bar.Add(n)
+		case item.do != nil:
+			if err = item.do(ctx); err != nil {
+				item.Error = err.Error()
+				err = fmt.Errorf("%s %s %s: %w", item.Action, item.Kind, item.Name, err)
+			} else {
+				item.Done = true
+			}
+			bar.Add(1)
 		}
-		if err := item.do(ctx); err != nil {
-			item.Error = err.Error()
-			v.remark("run it again to complete it")
-			return fmt.Errorf("%s %s %s: %w", item.Action, item.Kind, item.Name, err)
-		}
-		item.Done = true
+		i += n
 	}
-	return nil
+	if err != nil {
+		v.remark("run it again to complete it")
+	}
+	return err
 }
 
 // A planAction is what becomes of something.
@@ -166,8 +176,12 @@ type plannedAct struct {
 	Done   bool       `json:"done,omitempty"`
 	Error  string     `json:"error,omitempty"`
 
-	do func(context.Context) error
+	do     func(context.Context) error
+	source *freshet.Source // to add, many in a request
 }
+
+// open reports whether an act is still to be done.
+func (a *plannedAct) open() bool { return (a.do != nil || a.source != nil) && !a.Done }
 
 // order is when an act has its turn. A source goes before another with the same page comes;
 // a query comes before the sinks that follow it, and goes after them.
@@ -189,8 +203,8 @@ func (p applyPlan) count() map[planAction]int {
 
 // open returns how many acts are still to be done.
 func (p applyPlan) open() (n int) {
-	for _, item := range p.Items {
-		if item.do != nil && !item.Done {
+	for i := range p.Items {
+		if p.Items[i].open() {
 			n++
 		}
 	}
@@ -271,8 +285,13 @@ func (v *application) show() error {
 	}
 	warn(v.program, v.file.Doubts)
 	t := display.Table{Head: []string{"ACTION", "WHAT", "NAME", "DETAILS"}, Short: map[string]int{"NAME": 40}}
+	unlisted := 0
 	for _, item := range v.plan.Items {
-		if item.Action == keep {
+		switch {
+		case item.Action == keep:
+			continue
+		case len(v.plan.Items) > fewEntries && item.Action == add && (item.Done || v.dry):
+			unlisted++
 			continue
 		}
 		word, note := string(item.Action), cmp.Or(item.Note, strings.Join(item.Fields, ", "))
@@ -292,6 +311,9 @@ func (v *application) show() error {
 		if err := t.Write(v.out, v.screen()); err != nil {
 			return err
 		}
+	}
+	if unlisted > 0 {
+		v.remark("%d added are not listed here; --json lists them", unlisted)
 	}
 	for _, part := range v.plan.NotApplied {
 		v.remark("%s:%d: %s was not applied: only the daemon's own configuration file can say this", v.plan.File, part.Line, part.Key)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,117 +16,161 @@ import (
 	"freshet/internal/sinks"
 )
 
-// heldSources are the sources of a daemon, but for the pages of sites.
+// heldSources are the sources of a daemon, but for the pages of sites. There may be a million.
 type heldSources struct {
-	byID  map[freshet.SourceID]client.Source
-	byKey map[string][]client.Source // by pageKey
-	used  map[freshet.SourceID]bool  // the file lists it
+	byID  map[freshet.SourceID]heldSource
+	byKey map[digest][]freshet.SourceID // by pageKey
+	used  map[freshet.SourceID]bool     // the file lists it
+}
+
+// A heldSource is what is kept in mind of a source of the daemon.
+type heldSource struct {
+	origin freshet.Origin
+	shown  digest // of its URL as it is shown
+	state  digest // of its definition
+}
+
+// A digest stands for a text.
+type digest [16]byte
+
+func digestOf(text string) (d digest) {
+	sum := sha256.Sum256([]byte(text))
+	copy(d[:], sum[:])
+	return d
 }
 
 // pageKey is the same for sources that watch the same part of the same page. What the API
 // does not show of a URL is not in it.
-func pageKey(s freshet.Source) string { return mask.URL(s.URL) + " " + s.Key() }
+func pageKey(s freshet.Source) digest { return digestOf(mask.URL(s.URL) + " " + s.Key()) }
 
-func (v *application) planSources(ctx context.Context) error {
-	all, err := v.Sources.List(ctx, client.SourceQuery{Named: true})
-	if err != nil {
-		return err
+// definitionOf is the same for sources that are defined alike, whatever their ids.
+func definitionOf(s freshet.Source) digest {
+	s.ID = ""
+	if s.Weight == 1 { // which is what there is if nothing is said
+		s.Weight = 0
 	}
-	h := heldSources{map[freshet.SourceID]client.Source{}, map[string][]client.Source{}, map[freshet.SourceID]bool{}}
-	for _, s := range all {
+	if s.Cost == 1 {
+		s.Cost = 0
+	}
+	return digestOf(string(s.Definition()))
+}
+
+// held reads the sources of the daemon.
+func (v *application) held(ctx context.Context) (h heldSources, err error) {
+	h = heldSources{map[freshet.SourceID]heldSource{}, map[digest][]freshet.SourceID{}, map[freshet.SourceID]bool{}}
+	err = v.Sources.Each(ctx, client.SourceQuery{Named: true}, func(s client.Source) error {
 		defined, err := s.Defined()
 		if err != nil {
 			return err
 		}
-		h.byID[s.ID] = s
-		h.byKey[pageKey(defined)] = append(h.byKey[pageKey(defined)], s)
+		h.byID[s.ID] = heldSource{s.Origin, digestOf(s.URL), definitionOf(defined)}
+		key := pageKey(defined)
+		h.byKey[key] = append(h.byKey[key], s.ID)
+		return nil
+	})
+	return h, err
+}
+
+func (v *application) planSources(ctx context.Context) error {
+	h, err := v.held(ctx)
+	if err != nil {
+		return err
 	}
-	for _, want := range v.file.Sources { // those with an id first, so that none is taken for another
-		if _, there := h.byID[want.ID]; there {
-			h.used[want.ID] = true
+	v.plan.Items = slices.Grow(v.plan.Items, len(v.file.Sources))
+	for i := range v.file.Sources { // those with an id first, so that none is taken for another
+		if id := v.file.Sources[i].ID; id != "" {
+			if _, there := h.byID[id]; there {
+				h.used[id] = true
+			}
 		}
 	}
-	for _, want := range v.file.Sources {
-		item, err := v.planSource(ctx, want, &h)
+	for i := range v.file.Sources {
+		item, err := v.planSource(ctx, &v.file.Sources[i], &h)
 		if err != nil {
 			return err
 		}
 		v.put(item)
 	}
-	for _, s := range all {
-		if !h.used[s.ID] && s.Origin == freshet.FromAPI {
-			v.unlisted("source", string(s.ID), func(ctx context.Context) error { return v.Sources.Remove(ctx, s.ID, false) })
+	for _, id := range slices.Sorted(maps.Keys(h.byID)) {
+		if !h.used[id] && h.byID[id].origin == freshet.FromAPI {
+			v.unlisted("source", string(id), func(ctx context.Context) error { return v.Sources.Remove(ctx, id, false) })
 		}
 	}
 	return nil
 }
 
 // planSource compares one source with what the daemon has.
-func (v *application) planSource(ctx context.Context, want freshet.Source, h *heldSources) (plannedAct, error) {
+func (v *application) planSource(ctx context.Context, want *freshet.Source, h *heldSources) (plannedAct, error) {
 	item := plannedAct{Kind: "source", Name: string(want.ID), Note: mask.URL(want.URL)}
-	have, there := h.byID[want.ID]
-	if !there {
+	id := want.ID
+	if _, there := h.byID[id]; !there {
 		same, err := v.samePage(ctx, want, h)
 		switch {
 		case err != nil:
 			return item, err
-		case same.ID == "":
-			return v.toAdd(item, want)
+		case same == "":
+			return toAdd(item, want), nil
 		case want.ID == "":
-			have, item.Name = same, string(same.ID)
-			h.used[same.ID] = true
-		case v.prune && same.Origin == freshet.FromAPI && !h.used[same.ID]:
-			return v.toAdd(item, want) // the other one goes first
+			id, item.Name = same, string(same)
+			h.used[same] = true
+		case v.prune && h.byID[same].origin == freshet.FromAPI && !h.used[same]:
+			return toAdd(item, want), nil // the other one goes first
 		default:
-			item.Action, item.Note = refuse, "the daemon watches this page as "+string(same.ID)+"; give it that id here, or remove it there"
+			item.Action, item.Note = refuse, "the daemon watches this page as "+string(same)+"; give it that id here, or remove it there"
 			return item, nil
 		}
 	}
-	return v.toChange(ctx, item, want, have)
+	if want.URL == mask.URL(want.URL) && h.byID[id].state == definitionOf(*want) {
+		item.Action, item.Note = keep, ""
+		return item, nil
+	}
+	return v.toChange(ctx, item, want, id)
 }
 
-// samePage returns the source of the daemon that watches the same; one without an ID if
-// there is none.
-func (v *application) samePage(ctx context.Context, want freshet.Source, h *heldSources) (client.Source, error) {
-	for _, s := range h.byKey[pageKey(want)] {
-		whole, err := v.wholeSource(ctx, s, want)
+// samePage returns the source of the daemon that watches the same; "" if there is none.
+func (v *application) samePage(ctx context.Context, want *freshet.Source, h *heldSources) (freshet.SourceID, error) {
+	shown := mask.URL(want.URL)
+	for _, id := range h.byKey[pageKey(*want)] {
+		if shown == want.URL {
+			if h.byID[id].shown == digestOf(shown) {
+				return id, nil
+			}
+			continue
+		}
+		whole, err := v.Sources.Reveal(ctx, id)
 		if err != nil {
-			return s, err
+			return "", err
 		}
 		if whole.URL == want.URL {
-			return s, nil
+			return id, nil
 		}
 	}
-	return client.Source{}, nil
+	return "", nil
 }
 
-// wholeSource returns a source with its whole URL, if what is not shown of it matters.
-func (v *application) wholeSource(ctx context.Context, s client.Source, want freshet.Source) (client.Source, error) {
-	if shown := mask.URL(want.URL); shown == want.URL || s.URL != shown {
-		return s, nil
-	}
-	return v.Sources.Reveal(ctx, s.ID)
-}
-
-func (v *application) toAdd(item plannedAct, want freshet.Source) (plannedAct, error) {
-	described := client.NewSourceOf(want)
+func toAdd(item plannedAct, want *freshet.Source) plannedAct {
 	if item.Action = add; item.Name == "" {
 		item.Name, item.Note = item.Note, "" // the daemon makes an id
 	}
-	item.do = func(ctx context.Context) error {
-		_, err := v.Sources.Add(ctx, described)
-		return err
-	}
-	return item, nil
+	item.source = want
+	return item
 }
 
 // toChange compares a source with the one that the daemon has.
-func (v *application) toChange(ctx context.Context, item plannedAct, want freshet.Source, have client.Source) (plannedAct, error) {
-	have, err := v.wholeSource(ctx, have, want)
+func (v *application) toChange(ctx context.Context, item plannedAct, want *freshet.Source, id freshet.SourceID) (plannedAct, error) {
+	have, err := v.Sources.Get(ctx, id) // with its revision
 	if err != nil {
 		return item, err
 	}
-	if item.Fields, _, err = sourcePatch(have, want); err != nil {
+	if shown := mask.URL(want.URL); shown != want.URL && have.URL == shown { // what is not shown of it matters
+		whole, err := v.Sources.Reveal(ctx, id)
+		if err != nil {
+			return item, err
+		}
+		have.URL = whole.URL
+	}
+	var patch map[string]any
+	if item.Fields, patch, err = sourcePatch(have, *want); err != nil {
 		return item, err
 	}
 	switch item.Note = ""; {
@@ -135,21 +180,54 @@ func (v *application) toChange(ctx context.Context, item plannedAct, want freshe
 	case have.Origin == freshet.FromFile:
 		return item.refused(), nil
 	}
-	now, err := v.Sources.Get(ctx, have.ID) // with its revision
-	if err != nil {
-		return item, err
-	}
-	now.URL = have.URL
-	_, patch, err := sourcePatch(now, want)
-	if err != nil {
-		return item, err
-	}
 	item.Action = change
 	item.do = func(ctx context.Context) error {
-		_, err := v.Sources.Edit(ctx, now.ID, patch, now.Revision)
+		_, err := v.Sources.Edit(ctx, id, patch, have.Revision)
 		return err
 	}
 	return item, nil
+}
+
+// Bounds of one request that adds sources: the daemon takes a megabyte.
+const (
+	addPart  = 1000
+	addBytes = 700 << 10
+)
+
+// addSources adds the sources of the acts at the beginning of a list, as many as one request
+// takes, and returns how many those are.
+func (v *application) addSources(ctx context.Context, items []plannedAct) (n int, err error) {
+	var list client.SourcesToAdd
+	size := 0
+	for n < len(items) && n < addPart && items[n].source != nil {
+		size += len(items[n].source.Definition())
+		if n > 0 && size > addBytes {
+			break
+		}
+		list.Sources = append(list.Sources, client.NewSourceOf(*items[n].source))
+		n++
+	}
+	added, err := v.Sources.AddMany(ctx, list)
+	if err != nil {
+		items[0].Error = err.Error()
+		return n, fmt.Errorf("add source %s: %w", items[0].Name, err)
+	}
+	for i, became := range added.Items {
+		item := &items[i]
+		switch became.Result {
+		case "added":
+			item.Done = true
+			continue
+		case "known":
+			item.Error = "somebody else has added it as " + string(became.ID) + " just now"
+		default:
+			item.Error = became.Error
+		}
+		if err == nil {
+			err = freshet.WithHint(fmt.Errorf("add source %s: %s", item.Name, item.Error), became.Hint)
+		}
+	}
+	return n, err
 }
 
 // sourcePatch returns the fields in which a source of the daemon differs from what is

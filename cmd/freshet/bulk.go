@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
 	"freshet/internal/suggest"
 )
@@ -65,11 +66,13 @@ Sources of the configuration file are polled and otherwise left as they are.`,
 }
 
 func (v *bulkEdit) run(ctx context.Context, c *connection, args []string) error {
+	report, end := v.showing()
 	if args[0] == "undo" {
 		if len(args) != 2 {
 			return usagef("bulk: undo takes what the edit answered, such as freshet bulk undo 3")
 		}
-		done, err := c.Sources.UndoEdit(ctx, args[1])
+		done, err := c.Sources.UndoEdit(ctx, args[1], report)
+		end()
 		if err != nil {
 			return err
 		}
@@ -79,7 +82,8 @@ func (v *bulkEdit) run(ctx context.Context, c *connection, args []string) error 
 	if err != nil {
 		return err
 	}
-	done, err := c.Sources.EditMany(ctx, e)
+	done, err := c.Sources.EditMany(ctx, e, report)
+	end()
 	if err != nil {
 		return err
 	}
@@ -88,6 +92,28 @@ func (v *bulkEdit) run(ctx context.Context, c *connection, args []string) error 
 		words = "would be changed"
 	}
 	return v.printDone(words, done)
+}
+
+// showing returns a function that shows on a terminal how far the edit is, nil if there is none,
+// and one that clears it.
+func (v *bulkEdit) showing() (report func(client.BulkEdited), end func()) {
+	if !isTerminal(v.err) {
+		return nil, func() {}
+	}
+	var bar *cli.Progress
+	shown := 0
+	report = func(sofar client.BulkEdited) {
+		if bar == nil {
+			bar = v.progress("editing", sofar.Matched)
+		}
+		bar.Add(sofar.Changed + sofar.Refused - shown)
+		shown = sofar.Changed + sofar.Refused
+	}
+	return report, func() {
+		if bar != nil {
+			bar.Done()
+		}
+	}
 }
 
 // edit reads what is asked for.

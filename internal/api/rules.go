@@ -75,6 +75,7 @@ var rules = map[string]rest.Rule{
 	"POST /api/v1/sources":                                  writer,
 	"GET /api/v1/sources/facets":                            reader,
 	"POST /api/v1/import":                                   writer,
+	"POST /api/v1/sources/batch":                            writer,
 	"POST /api/v1/sources/bulk":                             writer,
 	"POST /api/v1/sources/bulk/{edit}/undo":                 writer,
 	"GET /api/v1/sources/{id}":                              ofSourceID,

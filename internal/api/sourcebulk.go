@@ -13,6 +13,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/api/rest"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 )
 
@@ -20,13 +21,16 @@ func (a *sourceAPI) routeBulk() {
 	tags := []string{"sources"}
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "edit-sources", Method: http.MethodPost, Path: "/api/v1/sources/bulk", Tags: tags,
-		Summary:     "Poll, pause, tag, remove or edit many sources",
-		Description: "Sources are named, or selected with the filters of the list of sources. With dry_run they are counted and not changed. Sources of the configuration file can only be polled.",
+		Summary: "Poll, pause, tag, remove or edit many sources",
+		Description: "Sources are named, or selected with the filters of the list of sources. With dry_run they are counted and not changed. Sources of the configuration file can only be polled. " +
+			"They are changed in transactions of 500. With Accept: application/x-ndjson the response is a line of JSON after each of them: an object with progress, and at the end one with done or problem. A client that goes away ends the edit; what was changed stays.",
+		Responses: a.withProgress(),
 	}, a.editSources)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "undo-sources", Method: http.MethodPost, Path: "/api/v1/sources/bulk/{edit}/undo", Tags: tags,
 		Summary:     "Undo an edit of many sources",
-		Description: "The latest ten edits can be undone until the daemon stops. Sources that were changed since stay as they are.",
+		Description: "The latest ten edits, of a million sources together, can be undone until the daemon stops. Sources that were changed since stay as they are.",
+		Responses:   a.withProgress(),
 	}, a.undoSources)
 }
 
@@ -39,13 +43,34 @@ type bulks struct {
 
 // A bulk is an edit of many sources.
 type bulk struct {
-	id     int
-	before []freshet.SourceWithStatus // as they were
-	after  []int64                    // revisions that the edit gave them; 0 if it removed them
+	id      int
+	removed bool // it removed them
+	before  []sourceBefore
 }
 
-// keptBulks is how many edits can be undone.
-const keptBulks = 10
+// A sourceBefore is a source as it was before an edit, in little memory.
+type sourceBefore struct {
+	definition []byte
+	of         freshet.SourceID
+	index      bool
+	after      int64 // revision that the edit gave it
+}
+
+// source returns the source as it was, to be put back if nobody has edited it since.
+func (b sourceBefore) source() (freshet.Source, error) {
+	s, err := freshet.ParseDefinition(b.definition)
+	s.Origin, s.Of, s.Index, s.Revision = freshet.FromAPI, b.of, b.index, b.after
+	if s.Of != "" {
+		s.Origin = freshet.FromSite
+	}
+	return s, err
+}
+
+// Bounds of what can be undone: the number of edits, and of sources in all of them but the last.
+const (
+	keptBulks   = 10
+	keptSources = 1_000_000
+)
 
 // keep keeps an edit to be undone, and returns its name.
 func (b *bulks) keep(edit bulk) string {
@@ -54,7 +79,13 @@ func (b *bulks) keep(edit bulk) string {
 	b.last++
 	edit.id = b.last
 	b.kept = append(b.kept, edit)
-	b.kept = b.kept[max(0, len(b.kept)-keptBulks):]
+	sources := 0
+	for i, e := range slices.Backward(b.kept) {
+		if sources += len(e.before); i < len(b.kept)-1 && (sources > keptSources || len(b.kept)-i > keptBulks) {
+			b.kept = slices.Delete(b.kept, 0, i+1)
+			break
+		}
+	}
 	return strconv.Itoa(edit.id)
 }
 
@@ -71,7 +102,12 @@ func (b *bulks) take(name string) (edit bulk, ok bool) {
 	return edit, true
 }
 
-func (a *sourceAPI) editSources(ctx context.Context, in *rest.Body[client.BulkEdit]) (*rest.Body[client.BulkEdited], error) {
+type editSourcesInput struct {
+	progressInput
+	Body client.BulkEdit
+}
+
+func (a *sourceAPI) editSources(ctx context.Context, in *editSourcesInput) (*progressOutput, error) {
 	if in.Body.DryRun {
 		rest.DryRun(ctx)
 	}
@@ -79,67 +115,144 @@ func (a *sourceAPI) editSources(ctx context.Context, in *rest.Body[client.BulkEd
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := a.chosen(ctx, in.Body)
+	ids, err := a.chosen(ctx, in.Body)
 	if err != nil {
 		return nil, err
 	}
-	done := client.BulkEdited{Matched: len(chosen)}
-	var edit bulk
-	var ids []freshet.SourceID
-	defer func() {
-		said := map[string]any{"action": in.Body.Action}
-		for name, value := range map[string]string{"tag": in.Body.Tag, "level": in.Body.Level} {
-			if value != "" {
-				said[name] = value
-			}
+	run := &bulkRun{sourceAPI: a, BulkEdit: in.Body, change: change, done: client.BulkEdited{Matched: len(ids)}}
+	run.edit.removed = in.Body.Action == client.BulkRemove
+	return a.reporting(ctx, in.progressInput, func(report func(client.BulkEdited)) (client.BulkEdited, error) {
+		defer func() { rest.ChangedMany(ctx, run.said(), run.ids) }()
+		return run.all(ctx, ids, report)
+	})
+}
+
+// A bulkRun is an edit of many sources that is being made.
+type bulkRun struct {
+	*sourceAPI
+	client.BulkEdit
+	change func(*freshet.Source) (bool, error)
+	done   client.BulkEdited
+	edit   bulk
+	ids    []freshet.SourceID // that were changed
+}
+
+// said is what the audit log says of the edit.
+func (r *bulkRun) said() map[string]any {
+	said := map[string]any{"action": r.Action}
+	for name, value := range map[string]string{"tag": r.Tag, "level": r.Level} {
+		if value != "" {
+			said[name] = value
 		}
-		rest.ChangedMany(ctx, said, ids)
-	}()
-	for _, w := range chosen {
+	}
+	return said
+}
+
+// all makes the edit, some sources at a time.
+func (r *bulkRun) all(ctx context.Context, ids []freshet.SourceID, report func(client.BulkEdited)) (client.BulkEdited, error) {
+	for part := range slices.Chunk(ids, daemon.MostAtOnce) {
+		err := context.Cause(ctx)
+		if err == nil {
+			err = r.some(ctx, part)
+		}
+		if err != nil {
+			return r.done, freshet.WithHint(err, r.undoing())
+		}
+		report(r.done)
+	}
+	if len(r.edit.before) > 0 {
+		r.done.Undo = r.bulks.keep(r.edit)
+	}
+	return r.done, nil
+}
+
+// some makes the edit of some sources: those that are no part of a site in one transaction.
+func (r *bulkRun) some(ctx context.Context, ids []freshet.SourceID) error {
+	found, err := r.store.NamedSources(ctx, ids, false)
+	if err != nil {
+		return err
+	}
+	var was, together []freshet.Source
+	for _, w := range found {
 		s := w.Source
-		if in.Body.Action != client.BulkPoll && w.Origin == freshet.FromFile {
+		if r.Action != client.BulkPoll && w.Origin == freshet.FromFile {
 			continue
 		}
-		changed, err := change(&s)
-		if err != nil {
-			done.Refused++
-			continue
+		changed, err := r.change(&s)
+		if err == nil && changed && r.Action != client.BulkPoll && r.Action != client.BulkRemove {
+			s, err = s.Check()
 		}
-		if !changed {
-			continue
+		switch {
+		case err != nil:
+			r.done.Refused++
+		case !changed:
+		case r.DryRun:
+			r.done.Changed++
+		case r.Action == client.BulkPoll || s.Site != nil || s.Of != "":
+			revision, err := r.carryOut(ctx, r.Action, s)
+			if err := r.count(w.Source, revision, err); err != nil {
+				return err
+			}
+		default:
+			was, together = append(was, w.Source), append(together, s)
 		}
-		done.Changed++
-		if in.Body.DryRun {
-			continue
-		}
-		revision, err := a.carryOut(ctx, in.Body.Action, s)
-		if errors.Is(err, freshet.ErrNotFound) || errors.Is(err, freshet.ErrStale) { // somebody else was faster
-			done.Changed--
-			continue
-		}
-		if errors.Is(err, freshet.ErrConflict) {
-			done.Changed--
-			done.Refused++
-			continue
-		}
-		if err != nil {
-			return nil, freshet.WithHint(rest.OfSource(s.ID, err), a.undoing(in.Body.Action, edit))
-		}
-		edit.before, edit.after = append(edit.before, w), append(edit.after, revision)
-		ids = append(ids, s.ID)
 	}
-	if len(edit.before) > 0 && in.Body.Action != client.BulkPoll {
-		done.Undo = a.bulks.keep(edit)
+	return r.together(ctx, was, together)
+}
+
+// together edits sources in one transaction.
+func (r *bulkRun) together(ctx context.Context, was, to []freshet.Source) (err error) {
+	if len(to) == 0 {
+		return nil
 	}
-	return rest.Reply(done), nil
+	r.Edits.RLock()
+	defer r.Edits.RUnlock()
+	var refused []error
+	if r.Action == client.BulkRemove {
+		ids := make([]freshet.SourceID, len(to))
+		for i, s := range to {
+			ids[i] = s.ID
+		}
+		refused, err = r.daemon.RemoveSources(ctx, ids)
+	} else {
+		refused, err = r.daemon.UpdateSources(ctx, to)
+	}
+	if err != nil {
+		return err
+	}
+	for i, s := range was {
+		if err := r.count(s, s.Revision+1, refused[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count counts a source that was to be edited, and keeps it to be put back.
+func (r *bulkRun) count(was freshet.Source, revision int64, err error) error {
+	switch {
+	case errors.Is(err, freshet.ErrNotFound), errors.Is(err, freshet.ErrStale): // somebody else was faster
+		return nil
+	case errors.Is(err, freshet.ErrConflict):
+		r.done.Refused++
+		return nil
+	case err != nil:
+		return rest.OfSource(was.ID, err)
+	}
+	r.done.Changed++
+	r.ids = append(r.ids, was.ID)
+	if r.Action != client.BulkPoll {
+		r.edit.before = append(r.edit.before, sourceBefore{was.Definition(), was.Of, was.Index, revision})
+	}
+	return nil
 }
 
 // undoing says how to undo an edit that broke off.
-func (a *sourceAPI) undoing(action client.BulkAction, edit bulk) string {
-	if len(edit.before) == 0 || action == client.BulkPoll {
+func (r *bulkRun) undoing() string {
+	if len(r.edit.before) == 0 {
 		return "nothing was changed"
 	}
-	return fmt.Sprintf("%d sources were changed before that; POST /api/v1/sources/bulk/%s/undo undoes it", len(edit.before), a.bulks.keep(edit))
+	return fmt.Sprintf("%d sources were changed before that; POST /api/v1/sources/bulk/%s/undo undoes it", len(r.edit.before), r.bulks.keep(r.edit))
 }
 
 // changeOf returns what an action does to a source, and whether it does anything.
@@ -211,26 +324,23 @@ func (a *sourceAPI) redefine(e client.BulkEdit) func(*freshet.Source) (bool, err
 }
 
 // chosen returns the sources that an edit is about.
-func (a *sourceAPI) chosen(ctx context.Context, e client.BulkEdit) (chosen []freshet.SourceWithStatus, err error) {
+func (a *sourceAPI) chosen(ctx context.Context, e client.BulkEdit) (chosen []freshet.SourceID, err error) {
 	if (e.Filter == nil) == (len(e.IDs) == 0) {
 		return nil, rest.Invalid("body", "name the sources in ids, or select them with filter", nil)
 	}
-	for _, id := range e.IDs {
-		w, err := rest.FindSource(ctx, a.store, id)
-		if err != nil {
-			return nil, err
-		}
-		chosen = append(chosen, w)
-	}
 	if e.Filter == nil {
-		return chosen, nil
+		for _, id := range e.IDs {
+			if _, err := rest.FindSource(ctx, a.store, id); err != nil {
+				return nil, err
+			}
+		}
+		return e.IDs, nil
 	}
 	in := listSourcesInput{Tag: e.Filter.Tag, Q: e.Filter.Q, Host: e.Filter.Host, Named: true}
 	if e.Filter.State != "" {
 		in.State = []string{string(e.Filter.State)}
 	}
-	list, err := a.store.ListSources(ctx, freshet.SourceQuery{SourceFilter: in.filter()})
-	return append(chosen, list.Sources...), err
+	return a.store.SourceIDs(ctx, in.filter())
 }
 
 // carryOut does one action to one source, and returns its revision afterwards.
@@ -241,10 +351,6 @@ func (a *sourceAPI) carryOut(ctx context.Context, action client.BulkAction, s fr
 	case client.BulkRemove:
 		return 0, a.daemon.RemoveSource(ctx, s.ID, false)
 	}
-	s, err := s.Check()
-	if err != nil {
-		return 0, err
-	}
 	a.Edits.RLock()
 	defer a.Edits.RUnlock()
 	w, err := a.daemon.UpdateSource(ctx, s)
@@ -252,36 +358,84 @@ func (a *sourceAPI) carryOut(ctx context.Context, action client.BulkAction, s fr
 }
 
 type undoInput struct {
+	progressInput
 	Edit string `path:"edit" doc:"The undo of the edit's response"`
 }
 
-func (a *sourceAPI) undoSources(ctx context.Context, in *undoInput) (*rest.Body[client.BulkEdited], error) {
+func (a *sourceAPI) undoSources(ctx context.Context, in *undoInput) (*progressOutput, error) {
 	edit, ok := a.bulks.take(in.Edit)
 	if !ok {
 		return nil, rest.NewProblem(http.StatusNotFound, fmt.Sprintf("edit %s cannot be undone: it was undone already, or it is not one of the latest ten", in.Edit))
 	}
-	done := client.BulkEdited{Matched: len(edit.before)}
-	var ids []freshet.SourceID
-	defer func() { rest.ChangedMany(ctx, nil, ids) }()
-	for i, w := range edit.before {
-		s := w.Source
-		var err error
-		if edit.after[i] == 0 {
-			_, err = a.daemon.AddSource(ctx, s)
-		} else {
-			s.Revision = edit.after[i]
-			a.Edits.RLock()
-			_, err = a.daemon.UpdateSource(ctx, s)
-			a.Edits.RUnlock()
+	return a.reporting(ctx, in.progressInput, func(report func(client.BulkEdited)) (client.BulkEdited, error) {
+		done := client.BulkEdited{Matched: len(edit.before)}
+		var ids []freshet.SourceID
+		defer func() { rest.ChangedMany(ctx, nil, ids) }()
+		for len(edit.before) > 0 {
+			part := edit.before[:min(len(edit.before), daemon.MostAtOnce)]
+			err := context.Cause(ctx)
+			if err == nil {
+				err = a.putBack(ctx, edit.removed, part, &ids)
+			}
+			if err != nil {
+				return done, freshet.WithHint(err, fmt.Sprintf("%d sources are as before; POST /api/v1/sources/bulk/%s/undo goes on with the others", len(ids), a.bulks.keep(edit)))
+			}
+			edit.before = edit.before[len(part):]
+			done.Changed = len(ids)
+			report(done)
 		}
+		return done, nil
+	})
+}
+
+// putBack makes sources what they were before an edit, and notes which ones. What somebody else
+// changed since stays.
+func (a *sourceAPI) putBack(ctx context.Context, removed bool, part []sourceBefore, ids *[]freshet.SourceID) error {
+	a.Edits.RLock()
+	defer a.Edits.RUnlock()
+	var together []freshet.Source
+	note := func(id freshet.SourceID, err error) error {
 		switch {
 		case err == nil:
-			done.Changed++
-			ids = append(ids, s.ID)
+			*ids = append(*ids, id)
 		case errors.Is(err, freshet.ErrNotFound) || errors.Is(err, freshet.ErrStale) || errors.Is(err, freshet.ErrConflict):
 		default:
-			return nil, rest.OfSource(s.ID, err)
+			return rest.OfSource(id, err)
+		}
+		return nil
+	}
+	for _, b := range part {
+		s, err := b.source()
+		switch {
+		case err != nil:
+			return err
+		case s.Site == nil && s.Of == "":
+			together = append(together, s)
+			continue
+		case removed:
+			_, err = a.daemon.AddSource(ctx, s)
+		default:
+			_, err = a.daemon.UpdateSource(ctx, s)
+		}
+		if err := note(s.ID, err); err != nil {
+			return err
 		}
 	}
-	return rest.Reply(done), nil
+	put := a.daemon.UpdateSources
+	if removed {
+		put = func(ctx context.Context, list []freshet.Source) ([]error, error) {
+			_, refused, err := a.daemon.AddSources(ctx, list)
+			return refused, err
+		}
+	}
+	refused, err := put(ctx, together)
+	if err != nil {
+		return err
+	}
+	for i, s := range together {
+		if err := note(s.ID, refused[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

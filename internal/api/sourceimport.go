@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 
@@ -11,7 +10,6 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/app/importer"
-	"freshet/internal/freshet"
 	"freshet/internal/mask"
 )
 
@@ -36,26 +34,24 @@ func (a *sourceAPI) bring(ctx context.Context, in *rest.Body[client.Import]) (*r
 	if len(entries) == 0 {
 		return nil, rest.Invalid("body.text", "there is no entry in it", nil)
 	}
-	watched, err := a.watched(ctx)
-	if err != nil {
+	list := make([]candidate, len(entries))
+	for i, e := range entries {
+		if e.Err != nil {
+			list[i].err = e.Err
+			continue
+		}
+		entries[i].Source.Tags = merge(e.Source.Tags, in.Body.Tags)
+		list[i] = a.candidate(entries[i].Source)
+	}
+	if err := a.addAll(ctx, list, in.Body.DryRun, map[string]any{"format": format}); err != nil {
 		return nil, err
 	}
-	if in.Body.DryRun {
-		rest.DryRun(ctx)
-	}
-	var added []freshet.SourceID
-	defer func() { rest.ChangedMany(ctx, map[string]any{"format": format}, added) }()
 	done := client.Imported{Format: string(format), DryRun: in.Body.DryRun, Items: []client.ImportedItem{}}
-	for _, e := range entries {
-		e.Source.Tags = merge(e.Source.Tags, in.Body.Tags)
-		item, err := a.bringOne(ctx, e, watched, in.Body.DryRun)
-		if err != nil {
-			return nil, err
-		}
+	for i, e := range entries {
+		item := importedItem(e, list[i])
 		switch item.Result {
 		case "added":
 			done.Added++
-			added = append(added, item.ID)
 		case "known":
 			done.Known++
 		default:
@@ -66,64 +62,19 @@ func (a *sourceAPI) bring(ctx context.Context, in *rest.Body[client.Import]) (*r
 	return rest.Reply(done), nil
 }
 
-// watched returns the sources there are by what they watch.
-func (a *sourceAPI) watched(ctx context.Context) (map[string]freshet.SourceID, error) {
-	all := map[string]freshet.SourceID{}
-	for w, err := range a.store.Sources(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		all[pageOf(w.Source)] = w.ID
+// importedItem says what became of an entry.
+func importedItem(e importer.Entry, c candidate) client.ImportedItem {
+	item := client.ImportedItem{
+		Line: e.Line, Result: c.result, ID: c.id, URL: mask.URL(e.Source.URL), Name: e.Source.Name, Tags: e.Source.Tags, Read: e.Source.Read, Notes: e.Notes,
 	}
-	return all, nil
+	if c.err != nil {
+		item.Error = c.err.Error()
+	}
+	if c.twice {
+		item.Notes = append(item.Notes, "it is in the list twice")
+	}
+	return item
 }
-
-// bringOne adds an entry, unless it is only to be said what would become of it. What is
-// wrong with it is in the item; an error is one of ours.
-func (a *sourceAPI) bringOne(ctx context.Context, e importer.Entry, watched map[string]freshet.SourceID, dry bool) (client.ImportedItem, error) {
-	item := client.ImportedItem{Line: e.Line, URL: mask.URL(e.Source.URL), Name: e.Source.Name, Tags: e.Source.Tags, Read: e.Source.Read, Notes: e.Notes}
-	wrong := func(err error) (client.ImportedItem, error) {
-		item.Result, item.Error = "wrong", err.Error()
-		return item, nil
-	}
-	if e.Err != nil {
-		return wrong(e.Err)
-	}
-	s, err := e.Source.Defined()
-	if err == nil {
-		s, err = a.admit(s)
-	}
-	if err != nil {
-		return wrong(err)
-	}
-	s.Origin = freshet.FromAPI
-	if err := a.judge(s, nil); err != nil {
-		return wrong(err)
-	}
-	if id, ok := watched[pageOf(s)]; ok {
-		if item.Result, item.ID = "known", id; id == "" {
-			item.Notes = append(item.Notes, "it is in the list twice")
-		}
-		return item, nil
-	}
-	if !dry {
-		added, err := a.daemon.AddSource(ctx, s)
-		if c, ok := errors.AsType[*freshet.ConflictError](err); ok {
-			item.Result, item.ID = "known", c.Existing
-			return item, nil
-		}
-		if err != nil {
-			return item, err
-		}
-		item.ID = added.ID
-	}
-	watched[pageOf(s)] = item.ID
-	item.Result = "added"
-	return item, nil
-}
-
-// pageOf names what a source watches: two that watch the same are one.
-func pageOf(s freshet.Source) string { return s.URL + "\n" + s.Key() }
 
 // merge returns tags with others that are not among them.
 func merge(tags, others []string) []string {

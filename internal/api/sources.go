@@ -33,6 +33,7 @@ type sourceStore interface {
 	NamedSources(ctx context.Context, ids []freshet.SourceID, removed bool) ([]freshet.SourceWithStatus, error)
 	SourceIDs(ctx context.Context, f freshet.SourceFilter) ([]freshet.SourceID, error)
 	CountSources(ctx context.Context) (freshet.SourceCounts, error)
+	SourcesAt(ctx context.Context, urls []string) ([]freshet.SourceWithStatus, error)
 }
 
 // sourceAPI serves sources: what is watched, and how it is doing.
@@ -51,6 +52,7 @@ func (a *sourceAPI) routes() {
 	a.routeSources()
 	a.routeFacets()
 	a.routeBulk()
+	a.routeMany()
 	a.routeImport()
 	a.routePolls()
 }

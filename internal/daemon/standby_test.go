@@ -55,6 +55,26 @@ func (j *journal) AddSource(ctx context.Context, s freshet.Source) (freshet.Sour
 	return s, err
 }
 
+func (j *journal) AddSources(ctx context.Context, list []freshet.Source) ([]freshet.Source, []error, error) {
+	added, refused, err := j.Store.AddSources(ctx, list)
+	for _, s := range added {
+		j.note(s.ID)
+	}
+	return added, refused, err
+}
+
+func (j *journal) UpdateSources(ctx context.Context, list []freshet.Source) ([]error, error) {
+	for _, s := range list {
+		defer j.note(s.ID)
+	}
+	return j.Store.UpdateSources(ctx, list)
+}
+
+func (j *journal) RemoveSources(ctx context.Context, ids []freshet.SourceID) ([]error, error) {
+	defer j.note(ids...)
+	return j.Store.RemoveSources(ctx, ids)
+}
+
 func (j *journal) UpdateSource(ctx context.Context, s freshet.Source) error {
 	defer j.note(s.ID)
 	return j.Store.UpdateSource(ctx, s)

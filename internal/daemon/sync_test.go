@@ -23,18 +23,18 @@ type gated struct {
 	once chan struct{}
 }
 
-func (g *gated) AddSource(ctx context.Context, s freshet.Source) (freshet.Source, error) {
-	g.wait(s)
-	return g.Store.AddSource(ctx, s)
+func (g *gated) AddSources(ctx context.Context, list []freshet.Source) ([]freshet.Source, []error, error) {
+	g.wait(list)
+	return g.Store.AddSources(ctx, list)
 }
 
-func (g *gated) UpdateSource(ctx context.Context, s freshet.Source) error {
-	g.wait(s)
-	return g.Store.UpdateSource(ctx, s)
+func (g *gated) UpdateSources(ctx context.Context, list []freshet.Source) ([]error, error) {
+	g.wait(list)
+	return g.Store.UpdateSources(ctx, list)
 }
 
-func (g *gated) wait(s freshet.Source) {
-	if s.Origin != freshet.FromFile {
+func (g *gated) wait(list []freshet.Source) {
+	if len(list) == 0 || list[0].Origin != freshet.FromFile {
 		return
 	}
 	select {

@@ -57,6 +57,14 @@ type Catalog interface {
 	// of the site holds for its pages at once.
 	AddSource(ctx context.Context, s Source) (Source, error)
 
+	// AddSources, UpdateSources and RemoveSources make many edits in one transaction: all are
+	// recorded, or none if the error is not nil. The errors of refused tell which edits AddSource,
+	// UpdateSource or RemoveSource would refuse; they keep no other from being made. Sites and
+	// their pages are edited one at a time.
+	AddSources(ctx context.Context, list []Source) (added []Source, refused []error, err error)
+	UpdateSources(ctx context.Context, list []Source) (refused []error, err error)
+	RemoveSources(ctx context.Context, ids []SourceID) (refused []error, err error)
+
 	// UpdateSource replaces the source with the same ID, or returns
 	// ErrNotFound, or a *ConflictError. If s has a revision that is not the one
 	// stored, it returns a *StaleError and changes nothing. The revision of the
@@ -91,6 +99,9 @@ type Catalog interface {
 	// NamedSources returns sources by their IDs, in that order, without those that are not
 	// watched; or, if it is asked for removed ones, without those that were not removed.
 	NamedSources(ctx context.Context, ids []SourceID, removed bool) ([]SourceWithStatus, error)
+
+	// SourcesAt returns the watched sources that have one of the URLs.
+	SourcesAt(ctx context.Context, urls []string) ([]SourceWithStatus, error)
 
 	// SourceIDs returns the IDs of all sources that a filter lets through, in their order.
 	SourceIDs(ctx context.Context, f SourceFilter) ([]SourceID, error)

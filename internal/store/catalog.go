@@ -17,29 +17,34 @@ import (
 )
 
 // AddSource implements [freshet.Catalog].
-func (s *Store) AddSource(ctx context.Context, src freshet.Source) (freshet.Source, error) {
-	if src.URL == "" {
-		return src, &invalid.Error{Field: "url", Reason: "a source needs one"}
-	}
-	if src.ID != "" && !freshet.ValidSourceID(src.ID) {
-		return src, &invalid.Error{Field: "id", Reason: "it may have up to 64 letters, digits, dots, dashes and underscores"}
-	}
+func (s *Store) AddSource(ctx context.Context, src freshet.Source) (added freshet.Source, err error) {
 	if src.Created.IsZero() {
 		src.Created = s.cfg.Now()
 	}
-	var added freshet.Source
-	err := s.write(ctx, "adding "+src.URL, func(b *batch) (err error) {
-		if src.Of != "" {
-			if err := b.watchedSite(src.Of); err != nil {
-				return err
-			}
-		}
-		if added, err = b.addSource(tidied(src)); err != nil {
-			return err
-		}
-		return b.putPage(added)
+	err = s.write(ctx, "adding "+src.URL, func(b *batch) (err error) {
+		added, err = addValid(b, src)
+		return err
 	})
 	return added, err
+}
+
+// addValid adds a source that can be one.
+func addValid(b *batch, src freshet.Source) (added freshet.Source, err error) {
+	switch {
+	case src.URL == "":
+		return src, &invalid.Error{Field: "url", Reason: "a source needs one"}
+	case src.ID != "" && !freshet.ValidSourceID(src.ID):
+		return src, &invalid.Error{Field: "id", Reason: "it may have up to 64 letters, digits, dots, dashes and underscores"}
+	}
+	if src.Of != "" {
+		if err := b.watchedSite(src.Of); err != nil {
+			return src, err
+		}
+	}
+	if added, err = b.addSource(tidied(src)); err != nil {
+		return added, err
+	}
+	return added, b.putPage(added)
 }
 
 // tidied returns src as it is stored.
@@ -227,45 +232,48 @@ func randomID() freshet.SourceID {
 
 // UpdateSource implements [freshet.Catalog]. A zero Created leaves it as it is.
 func (s *Store) UpdateSource(ctx context.Context, src freshet.Source) error {
-	if src.URL == "" {
-		return &invalid.Error{Field: "url", Reason: "a source needs one"}
-	}
-	err := s.write(ctx, "updating source "+string(src.ID), func(b *batch) error {
-		e := b.entry(src.ID)
-		if e == nil || e.removed {
-			return unknown(src.ID)
-		}
-		if err := b.sameSite(e, src); err != nil {
-			return err
-		}
-		if _, _, err := b.sameSource(src, src.ID); err != nil {
-			return err
-		}
-		next := tidied(src)
-		stored, err := b.revision(e.key)
-		if err != nil {
-			return err
-		}
-		if src.Revision != 0 && src.Revision != stored {
-			return &freshet.StaleError{Source: src.ID, Given: src.Revision, Stored: stored}
-		}
-		next.Revision = stored + 1
-		if next.Created.IsZero() {
-			created, err := b.created(e.key)
-			if err != nil {
-				return err
-			}
-			next.Created = created.Time()
-		}
-		if err := b.putSource(e, next); err != nil {
-			return err
-		}
-		return b.putPage(next)
-	})
+	err := s.write(ctx, "updating source "+string(src.ID), func(b *batch) error { return b.updateSource(src) })
 	if err != nil || src.Site != nil {
 		return err
 	}
 	return s.dissolve(ctx, src.ID)
+}
+
+// updateSource replaces a source.
+func (b *batch) updateSource(src freshet.Source) error {
+	if src.URL == "" {
+		return &invalid.Error{Field: "url", Reason: "a source needs one"}
+	}
+	e := b.entry(src.ID)
+	if e == nil || e.removed {
+		return unknown(src.ID)
+	}
+	if err := b.sameSite(e, src); err != nil {
+		return err
+	}
+	if _, _, err := b.sameSource(src, src.ID); err != nil {
+		return err
+	}
+	next := tidied(src)
+	stored, err := b.revision(e.key)
+	if err != nil {
+		return err
+	}
+	if src.Revision != 0 && src.Revision != stored {
+		return &freshet.StaleError{Source: src.ID, Given: src.Revision, Stored: stored}
+	}
+	next.Revision = stored + 1
+	if next.Created.IsZero() {
+		created, err := b.created(e.key)
+		if err != nil {
+			return err
+		}
+		next.Created = created.Time()
+	}
+	if err := b.putSource(e, next); err != nil {
+		return err
+	}
+	return b.putPage(next)
 }
 
 // RemoveSource implements [freshet.Catalog]. A source that has been removed

@@ -327,6 +327,22 @@ func (s *sourceReader) NamedSources(ctx context.Context, ids []freshet.SourceID,
 	return found, nil
 }
 
+// SourcesAt implements [freshet.Catalog].
+func (s *sourceReader) SourcesAt(ctx context.Context, urls []string) ([]freshet.SourceWithStatus, error) {
+	if len(urls) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(urls)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.watched(ctx, freshet.Source{}, selectSources+"AND s.url IN (SELECT value FROM json_each(?))", false, string(text))
+	if err != nil {
+		return nil, s.fault("reading the sources", err)
+	}
+	return found, nil
+}
+
 // SourceIDs implements [freshet.Catalog].
 func (s *sourceReader) SourceIDs(ctx context.Context, f freshet.SourceFilter) (ids []freshet.SourceID, err error) {
 	if !s.hasSourceIndex() {

@@ -61,6 +61,14 @@ func (p *Problem) Write(w http.ResponseWriter) {
 	_ = encodeJSON(w, p) // the client may be gone
 }
 
+// Problem returns the problem of an error for a response that has begun, with what it repeats
+// bounded.
+func (s *Server) Problem(err error) *Problem {
+	p := s.problemOf(err)
+	p.tidy()
+	return p
+}
+
 // problemOf returns the Problem of an error.
 func (s *Server) problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {

@@ -21,6 +21,8 @@ type document struct {
 	Error
 	env     func(string) string
 	anchors map[string]ast.Node
+	before  int        // lines before the part of the file that is being read
+	long    sourceList // of sources, if it is to be read by itself
 	sources []listedSource
 	hooks   map[string]listedHook // by name, sinks too
 	sinks   []listedSource        // where the parts of Settings.Sinks are
@@ -51,8 +53,10 @@ func (in Input) readDocument(text []byte, s *Settings) document {
 	if in.apply {
 		d.origin = freshet.FromAPI
 	}
+	text, d.long = cutSources(text)
 	tree, err := safeyaml.Parse(text, parser.AllowDuplicateMapKey())
 	if err != nil {
+		d.long = sourceList{}
 		d.syntax(err)
 		return d
 	}
@@ -88,7 +92,7 @@ func (d *document) err() error {
 func (d *document) syntax(err error) {
 	p := Problem{Line: 1, Col: 1, Text: err.Error()}
 	if e, ok := errors.AsType[*safeyaml.Error](err); ok {
-		p = Problem{Line: e.Line, Col: e.Column, Text: "invalid YAML: " + e.Message}
+		p = Problem{Line: d.before + e.Line, Col: e.Column, Text: "invalid YAML: " + e.Message}
 	}
 	d.Problems = append(d.Problems, p)
 }
@@ -102,7 +106,7 @@ func (d *document) report(n ast.Node, path, format string, args ...any) {
 	}
 	p := Problem{Line: 1, Col: 1, Text: text}
 	if tk != nil && tk.Position != nil {
-		p.Line, p.Col, p.Width = tk.Position.Line, tk.Position.Column, width(tk)
+		p.Line, p.Col, p.Width = d.before+tk.Position.Line, tk.Position.Column, width(tk)
 	}
 	d.Problems = append(d.Problems, p)
 }
@@ -208,7 +212,7 @@ func (d *document) mapping(n ast.Node, path string, fields []field) {
 		default:
 			fields[i].read(pair.Value, inside)
 		}
-		met[key] = pair.Key.GetToken().Position.Line
+		met[key] = d.before + pair.Key.GetToken().Position.Line
 	}
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,29 +91,61 @@ func (l *listedSource) read(d *document, f freshet.SourceField, v ast.Node, path
 	}
 }
 
-// admit checks the sources of the file against all settings and against each
-// other, and adds them to s.
+// A sourceAdmission checks the sources of a file against all settings and against each other,
+// and adds them to the settings. It keeps the lines of those that it has seen.
+type sourceAdmission struct {
+	*document
+	to   *Settings
+	ids  map[freshet.SourceID]int
+	keys map[[16]byte]int // by a hash of URL and recipe
+}
+
+// admit checks the sources of the file and adds them to s.
 func (d *document) admit(s *Settings) {
-	ids, keys := map[freshet.SourceID]listedSource{}, map[string]listedSource{}
+	n := len(d.sources) + len(d.long.items)
+	a := sourceAdmission{d, s, make(map[freshet.SourceID]int), make(map[[16]byte]int, n)}
+	s.Sources = slices.Grow(s.Sources, n)
+	a.admitRead()
+	line, err := d.long.each(func(i int, item ast.Node, before int) {
+		d.before = before
+		d.source(item, fmt.Sprintf("sources[%d]", i))
+		a.admitRead()
+	})
+	if err != nil {
+		d.before = line
+		d.syntax(err)
+	}
+	d.before = 0
+}
+
+// admitRead admits the sources that have been read, and forgets where their parts are.
+func (d *sourceAdmission) admitRead() {
 	for _, l := range d.sources {
-		checked, err := extract.CheckSource(l.Source, s.CheckURL)
+		checked, err := extract.CheckSource(l.Source, d.to.CheckURL)
 		if err != nil {
 			d.blame(l, "url", err)
-		} else if err := d.checkRequest(s, checked); err != nil {
+		} else if err := d.checkRequest(d.to, checked); err != nil {
 			d.blame(l, "request", err)
 		}
 		l.Source = checked
-		if other, twice := ids[l.ID]; twice && l.ID != "" {
-			d.report(d.resolve(l.at["id"]), l.path+".id", "the id %q is already used by the source in line %d", l.ID, other.line())
+		if other, twice := d.ids[l.ID]; twice {
+			d.report(d.resolve(l.at["id"]), l.path+".id", "the id %q is already used by the source in line %d", l.ID, other)
 		}
-		key := l.URL + " " + l.Key()
-		if other, twice := keys[key]; twice {
-			d.report(d.resolve(l.at["url"]), l.path+".url", "the same source is already in line %d; use a different selector, or remove one of them", other.line())
+		key := [16]byte{}
+		sum := sha256.Sum256([]byte(l.URL + " " + l.Key()))
+		copy(key[:], sum[:])
+		if other, twice := d.keys[key]; twice {
+			d.report(d.resolve(l.at["url"]), l.path+".url", "the same source is already in line %d; use a different selector, or remove one of them", other)
 		}
-		ids[l.ID], keys[key] = l, l
+		d.keys[key] = d.before + l.line()
+		if l.ID != "" {
+			d.ids[l.ID] = d.before + l.line()
+		}
 		l.Origin = d.origin
-		s.Sources = append(s.Sources, l.Source)
+		d.to.Sources = append(d.to.Sources, l.Source)
 	}
+	clear(d.sources)
+	d.sources = d.sources[:0]
 }
 
 // checkRequest judges how a source is asked for, by where it is going to come from.

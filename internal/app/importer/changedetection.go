@@ -26,8 +26,8 @@ type cdWatch struct {
 	ExtractText []string `json:"extract_text"`
 }
 
-// readChangedetection reads url-watches.json, or what the API lists: watches by their ids.
-func readChangedetection(text string) (entries []Entry, err error) {
+// eachWatch reads url-watches.json, or what the API lists: watches by their ids.
+func eachWatch(text string, yield func(Entry) error) error {
 	var whole struct {
 		Watching map[string]cdWatch `json:"watching"`
 		Settings struct {
@@ -38,18 +38,20 @@ func readChangedetection(text string) (entries []Entry, err error) {
 			} `json:"application"`
 		} `json:"settings"`
 	}
-	err = json.Unmarshal([]byte(text), &whole)
+	err := json.Unmarshal([]byte(text), &whole)
 	if err == nil && whole.Watching == nil {
 		err = json.Unmarshal([]byte(text), &whole.Watching)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("this is not what changedetection.io exports: %w", err)
+		return fmt.Errorf("this is not what changedetection.io exports: %w", err)
 	}
 	tag := func(id string) string { return whole.Settings.Application.Tags[id].Title }
 	for _, id := range slices.Sorted(maps.Keys(whole.Watching)) {
-		entries = append(entries, watchOf(whole.Watching[id], tag))
+		if err := yield(watchOf(whole.Watching[id], tag)); err != nil {
+			return err
+		}
 	}
-	return entries, nil
+	return nil
 }
 
 // watchOf returns what becomes of a watch. Tags are named by ids.

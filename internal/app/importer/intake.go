@@ -59,26 +59,37 @@ func Guess(text string) Format {
 // Read returns the entries of a list. The error says why it is not of the format; what is
 // wrong with one entry is said there.
 func Read(format Format, text string) (entries []Entry, err error) {
-	text = strings.TrimPrefix(text, "\ufeff")
-	switch format {
-	case List:
-		entries = readList(text)
-	case OPML:
-		entries, err = readOPML(text)
-	case Urlwatch:
-		entries, err = readUrlwatch(text)
-	case Changedetection:
-		entries, err = readChangedetection(text)
-	default:
-		return nil, fmt.Errorf("%q is not a format; use list, opml, urlwatch or changedetection", format)
-	}
-	if len(entries) > MaxEntries {
-		return nil, fmt.Errorf("there are %d entries; bring at most %d at once", len(entries), MaxEntries)
+	n := 0
+	err = Each(format, text, func(e Entry) error {
+		if n++; n <= MaxEntries {
+			entries = append(entries, e)
+		}
+		return nil
+	})
+	if n > MaxEntries {
+		return nil, fmt.Errorf("there are %d entries; bring at most %d at once", n, MaxEntries)
 	}
 	return entries, err
 }
 
-func readList(text string) (entries []Entry) {
+// Each hands the entries of a list to yield, and ends with its error. A list and OPML take no
+// memory for entries that were handed over, jobs of urlwatch that of a YAML document.
+func Each(format Format, text string, yield func(Entry) error) error {
+	text = strings.TrimPrefix(text, "\ufeff")
+	switch format {
+	case List:
+		return eachLine(text, yield)
+	case OPML:
+		return eachOutline(text, yield)
+	case Urlwatch:
+		return eachJob(text, yield)
+	case Changedetection:
+		return eachWatch(text, yield)
+	}
+	return fmt.Errorf("%q is not a format; use list, opml, urlwatch or changedetection", format)
+}
+
+func eachLine(text string, yield func(Entry) error) error {
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
@@ -86,9 +97,11 @@ func readList(text string) (entries []Entry) {
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}
-		entries = append(entries, Entry{Line: n, Source: client.NewSource{URL: Complete(fields[0]), Tags: tagsOf(fields[1:])}})
+		if err := yield(Entry{Line: n, Source: client.NewSource{URL: Complete(fields[0]), Tags: tagsOf(fields[1:])}}); err != nil {
+			return err
+		}
 	}
-	return entries
+	return nil
 }
 
 // Complete adds the scheme that nobody types.

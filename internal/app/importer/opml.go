@@ -9,8 +9,8 @@ import (
 	"freshet/client"
 )
 
-// readOPML reads the outlines that have a feed. Folders around them become tags.
-func readOPML(text string) (entries []Entry, err error) {
+// eachOutline reads the outlines that have a feed. Folders around them become tags.
+func eachOutline(text string, yield func(Entry) error) error {
 	d := xml.NewDecoder(strings.NewReader(text))
 	d.Strict = false
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // it came as text
@@ -23,7 +23,7 @@ func readOPML(text string) (entries []Entry, err error) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d: this is no OPML: %w", line, err)
+			return fmt.Errorf("line %d: this is no OPML: %w", line, err)
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
@@ -32,9 +32,11 @@ func readOPML(text string) (entries []Entry, err error) {
 				continue
 			}
 			e, folder := outline(t, folders)
-			if folders = append(folders, folder); e != nil {
+			if folders = append(folders, folder); e != nil && known {
 				e.Line = line
-				entries = append(entries, *e)
+				if err := yield(*e); err != nil {
+					return err
+				}
 			}
 		case xml.EndElement:
 			if strings.EqualFold(t.Name.Local, "outline") && len(folders) > 0 {
@@ -43,9 +45,9 @@ func readOPML(text string) (entries []Entry, err error) {
 		}
 	}
 	if !known {
-		return nil, fmt.Errorf("this is no OPML: there is no element opml")
+		return fmt.Errorf("this is no OPML: there is no element opml")
 	}
-	return entries, nil
+	return nil
 }
 
 // outline returns the feed of an outline, or the folder that it is.

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,11 +12,41 @@ import (
 	"freshet/internal/safeyaml"
 )
 
-// readUrlwatch reads jobs: one to a YAML document, or a list of them in one.
-func readUrlwatch(text string) (entries []Entry, err error) {
+// eachJob reads jobs: one to a YAML document, or a list of them in one.
+func eachJob(text string, yield func(Entry) error) error {
+	if strings.HasPrefix(text, "%") || strings.Contains(text, "\n%") { // directives belong to the document after them
+		return eachJobOf(text, 0, yield)
+	}
+	begin, at, first, line := 0, 0, 0, 0
+	for next := range strings.Lines(text) {
+		if next = strings.TrimRight(next, " \t\r\n"); next == "---" && at > begin {
+			if err := eachJobOf(text[begin:at], first, yield); err != nil {
+				return err
+			}
+			begin, first = at, line
+		}
+		at += lineLength(text[at:])
+		line++
+	}
+	return eachJobOf(text[begin:], first, yield)
+}
+
+// lineLength returns the length of the first line of a text, with its end.
+func lineLength(text string) int {
+	if i := strings.IndexByte(text, '\n'); i >= 0 {
+		return i + 1
+	}
+	return len(text)
+}
+
+// eachJobOf reads the jobs of a part of a text, after some lines.
+func eachJobOf(text string, before int, yield func(Entry) error) error {
 	tree, err := safeyaml.Parse([]byte(text))
+	if e, ok := errors.AsType[*safeyaml.Error](err); ok {
+		e.Line += before
+	}
 	if err != nil {
-		return nil, fmt.Errorf("this is not YAML: %w", err)
+		return fmt.Errorf("this is not YAML: %w", err)
 	}
 	for _, doc := range tree.Docs {
 		if doc.Body == nil || doc.Body.Type() == ast.NullType {
@@ -26,10 +57,14 @@ func readUrlwatch(text string) (entries []Entry, err error) {
 			nodes = list.Values
 		}
 		for _, n := range nodes {
-			entries = append(entries, jobOf(n))
+			e := jobOf(n)
+			e.Line += before
+			if err := yield(e); err != nil {
+				return err
+			}
 		}
 	}
-	return entries, nil
+	return nil
 }
 
 // jobOf returns what becomes of a job.

@@ -50,6 +50,52 @@ var catalogTests = []test{
 			}
 		}
 	}},
+	{"many sources are added in one transaction, and once", func(b *bench) {
+		b.add("a")
+		list := []freshet.Source{{URL: "https://one.example/"}, {URL: b.watched("a").URL}, {ID: "a b", URL: "https://two.example/"}, {ID: "three", URL: "https://three.example/"}, {URL: "https://one.example/"}}
+		added, refused, err := b.AddSources(b.Context(), list)
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, invalidID := errors.AsType[*invalid.Error](refused[2])
+		one, isConflict := errors.AsType[*freshet.ConflictError](refused[4])
+		if refused[0] != nil || !errors.Is(refused[1], freshet.ErrConflict) || !invalidID || refused[3] != nil || !isConflict || one.Existing != added[0].ID {
+			b.Errorf("the sources were refused with %v", refused)
+		}
+		b.reopen()
+		if _, again, err := b.AddSources(b.Context(), list); err != nil || again[0] == nil || again[3] == nil {
+			b.Errorf("the same again is refused with %v, %v", again, err)
+		}
+		if s := b.watched("three"); s.Revision != 1 {
+			b.Errorf("the repetition has written a source: its revision is %d", s.Revision)
+		}
+		found, err := b.SourcesAt(b.Context(), []string{"https://one.example/", "https://none.example/", "https://three.example/"})
+		if err != nil || len(found) != 2 {
+			b.Errorf("at the URLs there are %v, %v", found, err)
+		}
+	}},
+	{"many sources are updated and removed in one transaction", func(b *bench) {
+		one, two, gone := b.add("one"), b.add("two"), b.add("gone")
+		if err := b.RemoveSource(b.Context(), gone.ID, false); err != nil {
+			b.Fatal(err)
+		}
+		one.Name, two.Name, two.Revision, gone.Name = "first", "second", two.Revision+7, "third"
+		refused, err := b.UpdateSources(b.Context(), []freshet.Source{one, two, gone})
+		if err != nil || refused[0] != nil || !errors.Is(refused[1], freshet.ErrStale) || !errors.Is(refused[2], freshet.ErrNotFound) {
+			b.Errorf("the updates were refused with %v, %v", refused, err)
+		}
+		b.reopen()
+		if w := b.watched("one"); w.Name != "first" || w.Revision != one.Revision+1 {
+			b.Errorf("the updated source is %+v", w.Source)
+		}
+		if refused, err = b.RemoveSources(b.Context(), []freshet.SourceID{"one", "gone", "none"}); err != nil || refused[0] != nil || !errors.Is(refused[1], freshet.ErrNotFound) || !errors.Is(refused[2], freshet.ErrNotFound) {
+			b.Errorf("the removals were refused with %v, %v", refused, err)
+		}
+		if _, err := b.Source(b.Context(), "one"); !errors.Is(err, freshet.ErrNotFound) {
+			b.Errorf("the removed source: %v", err)
+		}
+		b.watched("two")
+	}},
 	{"the same URL and recipe is a conflict", func(b *bench) {
 		a := b.add("a")
 		_, err := b.AddSource(b.Context(), freshet.Source{ID: "b", URL: a.URL})
