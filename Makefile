@@ -111,6 +111,13 @@ bench: build ## measure a poll against a bare HTTP loop, and the benchmarks of a
 	$(LAB) bench poll
 	$(GO) test -run '^$$' -bench . -benchtime 300ms ./...
 
+.PHONY: bench-compare
+bench-compare: build ## measure polls of this commit and of BASE (default HEAD~1) in turn; ARGS="--cases html,json --rounds 9"
+	rm -rf bin/base && git worktree prune && git worktree add --detach bin/base $(or $(BASE),HEAD~1)
+	cd bin/base && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o ../freshet-lab-base ./cmd/freshet-lab
+	git worktree remove --force bin/base
+	$(LAB) bench compare --base bin/freshet-lab-base $(ARGS)
+
 .PHONY: bench-takeover
 bench-takeover: ## from the election of a standby to its first task, cold against warm, with SOURCES (default 100000) sources on PostgreSQL; COLD=no leaves the cold one out
 	FRESHET_BENCH_SOURCES=$(or $(SOURCES),100000) FRESHET_BENCH_COLD=$(COLD) $(GO) test -run '^$$' -bench TakeOver -benchtime 1x -timeout 1h ./internal/app

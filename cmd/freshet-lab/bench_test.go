@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,6 +59,43 @@ func TestBenchPollMeasuresBothSides(t *testing.T) {
 		if r.Freshet.Allocs <= 0 || r.Freshet.Written <= 0 || r.Freshet.Syncs <= 0 {
 			t.Errorf("%s: a poll allocates %v times, writes %v bytes and syncs %v times; want more than none", r.Answers, r.Freshet.Allocs, r.Freshet.Written, r.Freshet.Syncs)
 		}
+	}
+}
+
+// What a poll costs that does not depend on the speed of the machine: allocations, and bytes that SQLite writes for a poll
+// which shares no transaction, without the index of search. A round has other work in it, so that the least of them
+// counts. Who makes polls dearer on purpose raises the limits and says why in the commit.
+func TestPollsStayCheap(t *testing.T) {
+	t.Parallel()
+	limits := map[string]struct{ allocs, written float64 }{
+		"304": {161, 21_000}, "same": {168, 21_000}, "html": {480, 78_000}, "json": {2450, 108_000}, "feed": {6800, 96_000},
+	}
+	var results []bench.PollResult
+	if err := json.Unmarshal(runBench(t, "poll", "--sources", "50", "--concurrency", "1", "--for", "300ms", "--rounds", "3", "--no-search"), &results); err != nil {
+		t.Fatal(err)
+	}
+	const heavier = 1.1
+	for _, r := range results {
+		allocs, written := math.Inf(1), math.Inf(1)
+		for _, round := range r.Rounds {
+			allocs, written = min(allocs, round[1].Allocs), min(written, round[1].Written)
+		}
+		if most := limits[r.Answers]; allocs > most.allocs*heavier || written > most.written*heavier {
+			t.Errorf("%s: a poll allocates %.0f times and writes %.0f bytes; the limits are %.0f and %.0f, and a tenth more", r.Answers, allocs, written, most.allocs, most.written)
+		}
+	}
+}
+
+func TestBenchCompareMeasuresBothBuilds(t *testing.T) {
+	t.Parallel()
+	tier.Slow(t, "it runs a benchmark")
+	self, err := exec.LookPath("freshet-lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("freshet-lab", "bench", "compare", "--base", self, "--cases", "304", "--for", "200ms", "--rounds", "1").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "304      base ") || !strings.Contains(string(out), "304      now ") {
+		t.Errorf("the comparison is %s, %v", out, err)
 	}
 }
 

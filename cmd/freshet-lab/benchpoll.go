@@ -67,6 +67,7 @@ of learning from each poll is included.`,
 	flags.Var((*cli.Length)(&b.Length), "for", "length of one round")
 	flags.IntVar(&b.Rounds, "rounds", 3, "number of rounds for each")
 	flags.StringVar(&b.rate, "rate", "0", "most polls to make, such as 500/s; 0 means no limit")
+	flags.BoolVar(&b.Plan.NoSearch, "no-search", false, "do not index versions for search")
 	flags.StringVar(&b.Plan.Dir, "dir", "", "directory for temporary data")
 	flags.StringVar(&b.Profile, "cpuprofile", "", "write CPU profiles of the daemon's last rounds to files with this prefix")
 	flags.MarkHidden("cpuprofile")

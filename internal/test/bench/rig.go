@@ -36,6 +36,7 @@ type Plan struct {
 	Changed                 float64 // share of requests that find a new version
 	Kind                    synth.BenchKind
 	Bare                    bool // the server sends no ETag
+	NoSearch                bool // versions are not indexed
 	Policy                  string
 	Dir                     string // where the data goes; "" means the system's place for such things
 
@@ -67,6 +68,7 @@ func (plan Plan) open(ctx context.Context) (_ *rig, err error) {
 		return nil, err
 	}
 	s := config.Defaults(func(string) string { return "" })
+	s.NoSearch = plan.NoSearch
 	s.Data, s.Policy, s.Fetch.Allow = r.data, eager(plan.Policy), []netip.Prefix{loopback}
 	s.Limits = sched.Limits{Hosts: sched.Politeness{Concurrency: plan.Workers}, Workers: plan.Workers, Budget: closed}
 	if r.Node, err = app.Open(ctx, app.Config{Settings: s, Store: sqlite.Config{VFS: r.disk.files.VFS()}, Budget: sched.Budget{Polls: float64(plan.Sources), Per: time.Minute}, Expect: plan.Sources + plan.Harm.Servers}); err != nil {
