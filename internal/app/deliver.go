@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"freshet/internal/app/config"
-	"freshet/internal/auth"
 	shared "freshet/internal/cluster/delivery"
+	"freshet/internal/cluster/identity"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
@@ -41,7 +41,7 @@ func (s *service) dispatch() *shared.Dispatch {
 		return nil
 	}
 	return shared.NewDispatch(shared.DispatchConfig{
-		Own: s.advertised(), Epoch: s.node.leads.Term(), LeaseLeft: s.node.leads.LeaseLeft, Lease: s.lease, Token: s.where.Token, Log: s.Log,
+		Own: s.advertised(), Epoch: s.node.leads.Term(), LeaseLeft: s.node.leads.LeaseLeft, Lease: s.lease, Sign: s.signer, Log: s.Log,
 		Do: fetch.Trusted(time.Minute).Do,
 		Nodes: func(ctx context.Context) (there []string, err error) {
 			nodes, err := s.peers.Nodes(ctx)
@@ -86,8 +86,8 @@ func (s *service) newDeliverer(ctx context.Context, given config.Settings, n *No
 		}
 	}
 	r.Sender = shared.New(shared.Config{
-		Log:   s.Log,
-		Known: func(ctx context.Context, token string) (bool, error) { return s.nodes.knows(ctx, auth.HashOf(token)) },
+		Log:    s.Log,
+		Verify: identity.NewVerifier(s.nodes.knows),
 		Leads: func(ctx context.Context, epoch int64) (bool, error) {
 			l, err := s.peers.Lease(ctx)
 			return l.Held() && l.Term == epoch, err

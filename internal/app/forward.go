@@ -1,8 +1,11 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net"
@@ -15,16 +18,25 @@ import (
 
 	"freshet/internal/api"
 	"freshet/internal/auth"
-	"freshet/internal/cluster/delivery"
+	"freshet/internal/cluster/identity"
 	"freshet/internal/fetch"
 	"freshet/internal/store/postgres"
 )
 
-// What a node says of a request that it forwards to the leader. Only a node on the
-// same database has the token.
+// forwardedHeader says that a request was forwarded, and is not to be again.
+const forwardedHeader = "Freshet-Passed"
+
+// What a node answers, in [identity.Header], to another whose request it has not looked at.
 const (
-	forwardedHeader = "Freshet-Passed"     // it was forwarded, and is not to be again
-	nodeHeader      = delivery.TokenHeader // the token of the node, for what the other headers say
+	saysUnknown   = "unknown"   // it does not know the other
+	saysElsewhere = "elsewhere" // it does not lead, or not in that epoch
+	saysRefused   = "refused"   // the signature is not good, or was used before
+)
+
+// The largest body that is forwarded. Whoever has not logged in sends less.
+const (
+	mostForwarded  = 17 << 20 // more than any route takes
+	mostOfStranger = 1 << 20
 )
 
 // forwardTimeout is how long the leader may take to begin an answer.
@@ -32,7 +44,7 @@ const forwardTimeout = 2 * time.Minute
 
 // A forwarder forwards requests to the leader.
 type forwarder struct {
-	token  string // of this node
+	signer *identity.Signer
 	leader atomic.Pointer[leader]
 	proxy  *httputil.ReverseProxy
 	log    *slog.Logger
@@ -48,8 +60,8 @@ type leader struct {
 
 var errMoved = errors.New("another node leads now")
 
-func newForwarder(token string, log *slog.Logger) *forwarder {
-	p := &forwarder{token: token, log: log}
+func newForwarder(signer *identity.Signer, log *slog.Logger) *forwarder {
+	p := &forwarder{signer: signer, log: log}
 	p.proxy = &httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: fetch.Trusted(forwardTimeout).Transport, FlushInterval: -1,
 		ErrorHandler: p.failed, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
@@ -62,11 +74,19 @@ func newForwarder(token string, log *slog.Logger) *forwarder {
 // has then done nothing.
 var errUnknownNode = errors.New("the leader does not know this one")
 
+// errRefused says that the leader has refused a signature: a request was altered on its way, or arrived twice.
+var errRefused = errors.New("the leader has refused the signature of this node")
+
 // checkAnswer checks the answer of the leader.
 func checkAnswer(r *http.Response) error {
 	r.Header.Del(instanceHeader)
-	if r.StatusCode == http.StatusForbidden && r.Header.Get(nodeHeader) != "" {
+	switch r.Header.Get(identity.Header) {
+	case saysUnknown:
 		return errUnknownNode
+	case saysElsewhere:
+		return errMoved
+	case saysRefused:
+		return errRefused
 	}
 	return nil
 }
@@ -93,6 +113,7 @@ type forwarding struct {
 	caller  *auth.Caller // nil if nobody has looked who it is
 	instead http.HandlerFunc
 	header  http.Header // that is put back for instead
+	body    []byte
 }
 
 type forwardingKey struct{}
@@ -108,6 +129,9 @@ func (p *forwarder) send(w http.ResponseWriter, r *http.Request, way *forwarding
 		p.without(w, r, way)
 		return
 	}
+	if !way.read(w, r) {
+		return
+	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(way.to.ctx, func() { cancel(errMoved) })()
@@ -118,6 +142,24 @@ func (p *forwarder) send(w http.ResponseWriter, r *http.Request, way *forwarding
 		}
 	}
 	p.proxy.ServeHTTP(w, r.WithContext(context.WithValue(ctx, forwardingKey{}, way)))
+}
+
+// read reads the body, which is signed, and answers if it cannot.
+func (way *forwarding) read(w http.ResponseWriter, r *http.Request) bool {
+	limit := int64(mostForwarded)
+	if way.caller == nil || !way.caller.Known {
+		limit = mostOfStranger
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		api.NoBrain(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("request body is too large limit=%d bytes", limit), "")
+		return false
+	}
+	if err != nil { // the client is gone
+		return false
+	}
+	way.body = body
+	return true
 }
 
 // without answers a request without the leader.
@@ -137,7 +179,13 @@ func (p *forwarder) rewrite(r *httputil.ProxyRequest) {
 	r.Out.Host = way.to.at.Host
 	h := r.Out.Header
 	h.Set(forwardedHeader, "1")
-	h.Del(nodeHeader)
+	h.Del(identity.Header)
+	h.Del(identity.CallerHeader)
+	r.Out.Body, r.Out.ContentLength = http.NoBody, 0
+	if len(way.body) > 0 {
+		r.Out.Body, r.Out.ContentLength = io.NopCloser(bytes.NewReader(way.body)), int64(len(way.body))
+	}
+	r.Out.TransferEncoding = nil
 	if way.caller == nil {
 		r.SetXForwarded()
 		return
@@ -145,15 +193,16 @@ func (p *forwarder) rewrite(r *httputil.ProxyRequest) {
 	for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "X-Real-Ip", "Via"} { // judged here
 		h.Del(name)
 	}
-	h.Set(nodeHeader, p.token)
 	h.Set("X-Forwarded-For", way.caller.From)
 	h.Set("X-Forwarded-Proto", "http")
 	if way.caller.Secure {
 		h.Set("X-Forwarded-Proto", "https")
 	}
-	if way.caller.Everybody() {
-		h.Set("Authorization", "Bearer "+p.token)
+	if way.caller.Everybody() { // who shows what only this node knows, or nothing
+		h.Del("Authorization")
+		h.Set(identity.CallerHeader, way.caller.Via)
 	}
+	p.signer.Sign(r.Out, way.to.Term, way.body)
 }
 
 // failed says that a request was not answered.
@@ -168,6 +217,10 @@ func (p *forwarder) failed(w http.ResponseWriter, r *http.Request, err error) {
 		api.NoBrain(w, http.StatusServiceUnavailable, err.Error()+" yet: it has just started, or could not reach the database for a while", "try again in a few seconds; reads are answered meanwhile")
 		return
 	}
+	if errors.Is(err, errMoved) {
+		api.NoBrain(w, http.StatusServiceUnavailable, "another node is about to lead", "try again in a few seconds; reads are answered meanwhile")
+		return
+	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		api.NoBrain(w, http.StatusServiceUnavailable, "the leader cannot be reached; if it is gone, another one takes over", "try again in a few seconds; reads are answered meanwhile")
 		return
@@ -180,26 +233,37 @@ func (p *forwarder) failed(w http.ResponseWriter, r *http.Request, err error) {
 	api.NoBrain(w, http.StatusBadGateway, detail+"; it is not known whether this was done", "look, or try again with the same Idempotency-Key: it is then done once")
 }
 
-// fromNodes takes requests of other nodes as those of their clients, if they really come from
-// another node.
-func fromNodes(nodes *nodeCache, h http.Handler) http.Handler {
+// fromNodes takes requests of other nodes as those of their clients, if they really come from another node and are
+// for the leader of the epoch, which this one is. Without a verifier it is none, and takes none.
+func fromNodes(verifier *identity.Verifier, epoch int64, h http.Handler) http.Handler {
+	refuse := func(w http.ResponseWriter, why string) {
+		w.Header().Set(identity.Header, why)
+		http.Error(w, "this request of a node is not for this one: "+why, http.StatusForbidden)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token := r.Header.Get(nodeHeader)
-		if token == "" {
+		if r.Header.Get(identity.Header) == "" {
 			h.ServeHTTP(w, r)
 			return
 		}
-		node := auth.HashOf(token)
-		known, err := nodes.knows(r.Context(), node)
+		if verifier == nil {
+			refuse(w, saysElsewhere)
+			return
+		}
+		signed, body, err := verifier.Verify(r, mostForwarded)
 		switch {
+		case errors.Is(err, identity.ErrUnknownNode):
+			refuse(w, saysUnknown)
+		case errors.Is(err, identity.ErrForged), errors.Is(err, identity.ErrReplayed):
+			refuse(w, saysRefused)
 		case err != nil:
 			api.NoBrain(w, http.StatusServiceUnavailable, "the database cannot be read", "try again in a moment")
-		case !known:
-			w.Header().Set(nodeHeader, "unknown")
-			http.Error(w, "no such node", http.StatusForbidden)
+		case signed != epoch:
+			refuse(w, saysElsewhere)
 		default:
-			p := auth.Passing{From: r.Header.Get("X-Forwarded-For"), Secure: r.Header.Get("X-Forwarded-Proto") == "https", Node: node}
-			r.Header.Del(nodeHeader)
+			p := auth.Passing{From: r.Header.Get("X-Forwarded-For"), Secure: r.Header.Get("X-Forwarded-Proto") == "https", Via: r.Header.Get(identity.CallerHeader)}
+			r.Header.Del(identity.Header)
+			r.Header.Del(identity.CallerHeader)
+			r.Body = io.NopCloser(bytes.NewReader(body))
 			h.ServeHTTP(w, auth.Passed(r, p))
 		}
 	})

@@ -35,9 +35,6 @@ func (s *service) openGate(ctx context.Context, n *Node, follows bool) (*auth.Ga
 		Store: auth.NewStore(n.stored.DB()), Mode: auth.Mode(s.settings.API.Login), Loopback: loopback, Local: s.where.Token, Follows: follows,
 		Provider: s.settings.API.OIDC.Issuer, Proxies: s.settings.API.Proxies, Public: s.settings.API.URL, Keep: s.settings.Retention.Audit, Now: s.Now, Log: s.Log,
 	}
-	if s.peers != nil {
-		cfg.Nodes = s.nodes.knows
-	}
 	gate, err := auth.New(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("read the users: %w", err)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"freshet/internal/app/config"
-	"freshet/internal/auth"
 	"freshet/internal/clock"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
@@ -38,7 +37,7 @@ func (s *service) runCluster(ctx context.Context) (err error) {
 	s.nodes = &nodeCache{peers: s.peers, lease: s.lease}
 	var beating sync.WaitGroup
 	alive, stop := context.WithCancel(ctx)
-	me := postgres.Node{Name: s.where.Instance, Address: s.advertised(), Version: s.Version, Pass: auth.HashOf(s.where.Token), Started: time.Now().UTC()}
+	me := postgres.Node{Name: s.where.Instance, Address: s.advertised(), Version: s.Version, Pass: s.signer.Public(), Started: time.Now().UTC()}
 	beating.Go(func() { s.member.heartbeat(alive, me) })
 	defer func() { stop(); beating.Wait() }()
 	defer s.stopStandby()

@@ -19,6 +19,7 @@ import (
 	"freshet/internal/api"
 	"freshet/internal/app/config"
 	"freshet/internal/auth"
+	"freshet/internal/cluster/identity"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/queries"
 	"freshet/internal/sinks/delivery"
@@ -70,8 +71,9 @@ type service struct {
 	sinks         *delivery.Sinks
 	metrics       *api.Metrics
 	gate          *auth.Gate
-	where         Address  // of the API
-	at            net.Addr // likewise
+	where         Address          // of the API
+	signer        *identity.Signer // of requests to other nodes
+	at            net.Addr         // likewise
 	handlerSwitch switchableHandler
 	listen        func()            // starts to serve
 	announced     bool              // that the API is there
@@ -91,7 +93,7 @@ func Serve(ctx context.Context, settings config.Settings, cfg ServeConfig) error
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := service{ServeConfig: cfg, metrics: api.NewMetrics()}
+	s := service{ServeConfig: cfg, metrics: api.NewMetrics(), signer: identity.NewSigner()}
 	s.Grace = cmp.Or(s.Grace, 15*time.Second)
 	s.settings.set(settings)
 	ended := make(chan error, 1)
@@ -353,7 +355,7 @@ func (s *service) handler(r *reloader, stopped <-chan struct{}) http.Handler {
 		Log:     s.Log,
 	})
 	if s.peers != nil {
-		h = fromNodes(s.nodes, h)
+		h = fromNodes(identity.NewVerifier(s.nodes.knows), s.node.leads.Term(), h)
 	}
 	return h
 }

@@ -34,7 +34,7 @@ type standby struct {
 // standBy begins to stand by.
 func (s *service) standBy(ctx context.Context, given config.Settings) error {
 	s.settings.set(given)
-	b := &standby{member: s.member, now: s.Now, log: s.Log, forwarder: newForwarder(s.where.Token, s.Log), stopped: make(chan struct{})}
+	b := &standby{member: s.member, now: s.Now, log: s.Log, forwarder: newForwarder(s.signer, s.Log), stopped: make(chan struct{})}
 	cfg := s.config()
 	cfg.Standby, cfg.Idle, cfg.Queries, cfg.Observe = true, true, false, nil
 	n, err := Open(ctx, cfg)
@@ -55,7 +55,7 @@ func (s *service) standBy(ctx context.Context, given config.Settings) error {
 			return errors.Join(err, n.Close())
 		}
 		b.node, p.node, p.gate, b.runner = n, n, gate, s.newDeliverer(ctx, given, n)
-		handler = fromNodes(s.nodes, b.handler(s, gate)) // another node may think that this one decides
+		handler = fromNodes(nil, 0, b.handler(s, gate)) // another node may think that this one decides
 	}
 	b.term = s.handlerSwitch.serve(b.withRunner(b.redirectWorkers(given.Cluster.TokenFile, handler)))
 	s.listen()

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"testing"
 
-	"freshet/internal/auth"
 	"freshet/internal/test/kit"
 )
 
@@ -38,8 +37,7 @@ func TestAStandbyDoesNotTurnAwayANode(t *testing.T) {
 	c := newCrew(t)
 	first, second := c.serve(), c.serve()
 	c.leads(first, second, "")
-	token := auth.LocalPrefix + "of-a-node-that-nobody-knows"
-	resp, text := c.ask(token, "PATCH", second.url+"/api/v1/sources/a", `{"name":"x"}`, "Freshet-Passed", "1", "Freshet-Node", token)
+	resp, text := c.ask("", "PATCH", second.url+"/api/v1/sources/a", `{"name":"x"}`, "Freshet-Passed", "1", "Freshet-Node", "of-a-node-that-nobody-knows")
 	if resp.StatusCode != http.StatusForbidden || resp.Header.Get("Freshet-Node") == "" {
 		t.Errorf("it is answered with %d %s, %v; want what a node takes for not being known yet", resp.StatusCode, text, resp.Header)
 	}

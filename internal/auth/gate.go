@@ -46,10 +46,6 @@ type Config struct {
 	// none.
 	Local string
 
-	// Nodes reports whether another node on the same store has a token with a hash; nil
-	// means that there are none.
-	Nodes func(context.Context, freshet.Hash) (bool, error)
-
 	// Follows says that another process writes the store, and this one only reads it.
 	Follows bool
 
@@ -190,10 +186,7 @@ func (g *Gate) Issue(ctx context.Context, p Credential) (Credential, string, err
 // Known returns whoever has a secret, or ErrUnknown.
 func (g *Gate) Known(ctx context.Context, secret string) (Caller, error) {
 	if g.Local != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(g.Local)) == 1 {
-		return everybody("data directory"), nil
-	}
-	if node, err := g.ofNode(ctx, secret); node || err != nil {
-		return everybody("data directory"), err
+		return everybody(viaData), nil
 	}
 	p, err := g.Store.CredentialBySecret(ctx, hashOf(secret))
 	if errors.Is(err, freshet.ErrNotFound) || err == nil && !g.valid(p) {

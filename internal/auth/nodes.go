@@ -5,17 +5,16 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
-	"strings"
 
 	"freshet/internal/freshet"
 )
 
 // A Passing is what a node says of a request that it passes on to another: where it came from,
-// and whether over https.
+// whether over https, and how its caller was let in who shows no credential.
 type Passing struct {
 	From   string
 	Secure bool
-	Node   freshet.Hash // of the secret by which the node was known
+	Via    string // as in [Caller]; "" if this node is to look
 }
 
 type passingKey struct{}
@@ -32,21 +31,18 @@ func Passed(r *http.Request, p Passing) *http.Request {
 	return r
 }
 
-// ofNode reports whether a secret is that of another node on the same store, who speaks for
-// whoever may do everything there.
-func (g *Gate) ofNode(ctx context.Context, secret string) (bool, error) {
-	if g.Nodes == nil || !strings.HasPrefix(secret, LocalPrefix) {
-		return false, nil
-	}
-	hash := hashOf(secret)
-	if p, ok := ctx.Value(passingKey{}).(Passing); ok && p.Node == hash {
-		return true, nil // whoever took the request looked: a node is not a stranger a moment later
-	}
-	return g.Nodes(ctx, hash)
-}
+// How a node lets in those who show no credential.
+const (
+	viaData = "data directory" // they can read it
+	viaOpen = "open"           // nobody has to log in
+)
 
-// HashOf returns what is kept of a secret.
-func HashOf(secret string) freshet.Hash { return hashOf(secret) }
+// vouched returns the caller whom another node has let in without a credential. Where this node would have asked
+// for one, only those count who can read the data directory of the other.
+func (g *Gate) vouched(r *http.Request) (Caller, bool) {
+	p, _ := r.Context().Value(passingKey{}).(Passing)
+	return everybody(p.Via), p.Via == viaData || p.Via == viaOpen && g.Open()
+}
 
 // Recheck ends the requests of those who may not go on, if another process has taken their
 // passes or their roles away.

@@ -1,38 +1,36 @@
 package auth_test
 
 import (
-	"context"
-	"errors"
 	"net/http/httptest"
 	"testing"
 
 	"freshet/internal/auth"
-	"freshet/internal/freshet"
 )
 
-// A node that was known when its request came is known until it is answered, even if its row runs
-// out meanwhile; any other has to be known by then.
+// A node speaks for a caller whom it has let in because they can read its data directory. That nobody has to log in
+// at the other node counts only if nobody has to here. A secret of another node is none here.
 func TestNodeThatPassesOn(t *testing.T) {
-	const node, other = auth.LocalPrefix + "node", auth.LocalPrefix + "other"
-	known := ""
-	r := newRig(t, auth.Config{Mode: auth.On, Nodes: func(_ context.Context, h freshet.Hash) (bool, error) { return h == auth.HashOf(known), nil }})
-	passed := auth.Passed(httptest.NewRequest("PUT", "/api/v1/sources/a", nil), auth.Passing{From: "192.0.2.1", Node: auth.HashOf(node)}).Context()
+	closed, open := newRig(t, auth.Config{Mode: auth.On}), newRig(t, auth.Config{Mode: auth.Auto, Loopback: true})
 	for _, c := range []struct {
-		name   string
-		ctx    context.Context
-		secret string
-		known  string
-		want   error
+		name string
+		gate *auth.Gate
+		via  string
+		want bool
 	}{
-		{"a node that was known", passed, node, "", nil},
-		{"another than the one that was known", passed, other, "", auth.ErrUnknown},
-		{"a request that nobody passed on", t.Context(), node, "", auth.ErrUnknown},
-		{"a node that is known", t.Context(), node, node, nil},
+		{"who can read the data directory", closed.Gate, "data directory", true},
+		{"who did not have to log in there, and has to here", closed.Gate, "open", false},
+		{"who has to log in nowhere", open.Gate, "open", true},
+		{"a stranger", closed.Gate, "", false},
+		{"who came by something else", closed.Gate, "token x", false},
 	} {
-		known = c.known
-		got, err := r.Known(c.ctx, c.secret)
-		if !errors.Is(err, c.want) || c.want == nil && !got.Everybody() {
-			t.Errorf("%s: %+v, %v, want %v", c.name, got, err, c.want)
+		r := auth.Passed(httptest.NewRequest("POST", "http://leader/api/v1/users", nil), auth.Passing{From: "192.0.2.1", Via: c.via})
+		if got, err := c.gate.Ask(r); err != nil || got.Known != c.want {
+			t.Errorf("%s: %+v, %v", c.name, got, err)
 		}
+	}
+	r := httptest.NewRequest("POST", "http://leader/api/v1/users", nil)
+	r.Header.Set("Authorization", "Bearer "+auth.NewSecret(auth.LocalPrefix))
+	if got, err := closed.Ask(r); err == nil || got.Known {
+		t.Errorf("the secret of another node gives %+v", got)
 	}
 }

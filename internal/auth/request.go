@@ -35,10 +35,13 @@ func (g *Gate) Ask(r *http.Request) (Caller, error) {
 	if err != nil {
 		return Caller{From: g.Address(r), Secure: g.Secure(r)}, err
 	}
+	if vouched, ok := g.vouched(r); !c.Known && ok {
+		c = vouched
+	}
 	if !c.Known && g.comesIn(r) {
-		c = everybody("open")
+		c = everybody(viaOpen)
 		if g.Inside {
-			c.Via = "data directory"
+			c.Via = viaData
 		}
 	}
 	c.From, c.Secure = g.Address(r), g.Secure(r)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"freshet/internal/clock"
+	"freshet/internal/cluster/identity"
 	"freshet/internal/sinks"
 )
 
@@ -27,7 +28,7 @@ type DispatchConfig struct {
 	LeaseLeft func() time.Duration // for how long from now it is sure to be the leader
 	Lease     time.Duration
 
-	Token string                                          // of this node, that others know it by
+	Sign  *identity.Signer                                // of this node
 	Nodes func(context.Context) ([]string, error)         // addresses of the other nodes that give signs of life
 	Do    func(req *http.Request) (*http.Response, error) // sends a request to another node
 
@@ -159,11 +160,13 @@ func (d *Dispatch) say(ctx context.Context, p *post, o order, body []byte) (a an
 	if err != nil {
 		return a, errors.Join(errNotTaken, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.address+Path, bytes.NewReader(slices.Concat(head, []byte{'\n'}, body)))
+	whole := slices.Concat(head, []byte{'\n'}, body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.address+Path, bytes.NewReader(whole))
 	if err != nil {
 		return a, errors.Join(errNotTaken, err)
 	}
-	req.Header.Set(TokenHeader, d.cfg.Token)
+	req.GetBody = nil // a request counts once, so that it cannot be sent again by itself
+	d.cfg.Sign.Sign(req, o.Epoch, whole)
 	resp, err := d.cfg.Do(req)
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return a, errors.Join(errNotTaken, err)

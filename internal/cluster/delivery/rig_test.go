@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"freshet/internal/cluster/delivery"
+	"freshet/internal/cluster/identity"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
@@ -27,7 +28,6 @@ import (
 )
 
 const (
-	token    = "the token of the leader"
 	lease    = 3 * time.Second / 2 // half of it must be enough for a loaded machine to answer
 	patience = 2 * time.Second
 	grace    = patience / 4 // after which a receiver must have heard that a message was cut off
@@ -109,13 +109,15 @@ type helper struct {
 	sinks map[string]sinks.Sink
 	fetch fetch.Config
 
+	stranger *identity.Signer // is not a node
+
 	unknown error  // of a sink that it does not know
 	looking func() // is called when it looks for a sink; may be nil
 }
 
 // newHelper starts a node behind a wire.
 func newHelper(t *testing.T, name string, to ...sinks.Sink) *helper {
-	h := &helper{name: name, sinks: map[string]sinks.Sink{}, fetch: open()}
+	h := &helper{name: name, sinks: map[string]sinks.Sink{}, fetch: open(), stranger: identity.NewSigner()}
 	h.leads.Store(1)
 	for _, s := range to {
 		h.sinks[s.Name] = s
@@ -136,8 +138,8 @@ func newHelper(t *testing.T, name string, to ...sinks.Sink) *helper {
 			c.May = may
 			return outletOf(h.name, s, c)
 		},
-		Known: func(_ context.Context, shown string) (bool, error) { return shown == token, nil },
-		Leads: func(_ context.Context, epoch int64) (bool, error) { return epoch == h.leads.Load(), nil },
+		Verify: identity.NewVerifier(func(_ context.Context, node freshet.Hash) (bool, error) { return node != h.stranger.Public(), nil }),
+		Leads:  func(_ context.Context, epoch int64) (bool, error) { return epoch == h.leads.Load(), nil },
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(delivery.RunHeader, name)
@@ -173,7 +175,7 @@ func newLoggingLeader(t *testing.T, log *slog.Logger, epoch int64, helpers ...*h
 	b := &leader{t: t}
 	b.right.Store(int64(lease))
 	b.Dispatch = delivery.NewDispatch(delivery.DispatchConfig{
-		Own: own, Epoch: epoch, LeaseLeft: func() time.Duration { return time.Duration(b.right.Load()) }, Lease: lease, Patience: patience, Token: token,
+		Own: own, Epoch: epoch, LeaseLeft: func() time.Duration { return time.Duration(b.right.Load()) }, Lease: lease, Patience: patience, Sign: identity.NewSigner(),
 		Nodes: func(context.Context) (all []string, err error) {
 			for _, h := range helpers {
 				all = append(all, h.address())

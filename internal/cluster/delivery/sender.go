@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"freshet/internal/clock"
+	"freshet/internal/cluster/identity"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/sinks"
@@ -27,9 +27,9 @@ type Config struct {
 	Find func(ctx context.Context, name string) (sinks.Sink, error)
 	Open func(s sinks.Sink, may func() error) (*sinks.Outlet, error)
 
-	// Known reports whether a token is that of a node, and Leads whether the leader has this epoch.
-	Known func(ctx context.Context, token string) (bool, error)
-	Leads func(ctx context.Context, epoch int64) (bool, error)
+	// Verify verifies the requests of nodes, and Leads reports whether the leader has this epoch.
+	Verify *identity.Verifier
+	Leads  func(ctx context.Context, epoch int64) (bool, error)
 
 	Log *slog.Logger // nil means silence
 }
@@ -111,33 +111,35 @@ func (c *Sender) seeLocked(epoch int64) {
 
 // ServeHTTP takes an order.
 func (c *Sender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	token := r.Header.Get(TokenHeader)
-	if r.Method != http.MethodPost || token == "" {
+	if r.Method != http.MethodPost || r.Header.Get(identity.Header) == "" {
 		http.Error(w, "no such page", http.StatusNotFound)
 		return
 	}
-	known, err := c.cfg.Known(r.Context(), token)
+	epoch, body, err := c.cfg.Verify.Verify(r, maxHead+maxBody)
 	switch {
+	case errors.Is(err, identity.ErrUnknownNode), errors.Is(err, identity.ErrForged), errors.Is(err, identity.ErrReplayed):
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
 	case err != nil:
 		http.Error(w, "it cannot be told who this is", http.StatusServiceUnavailable)
 		return
-	case !known:
-		http.Error(w, "no such node", http.StatusForbidden)
-		return
 	}
-	o, rest, err := readOrder(http.MaxBytesReader(w, r.Body, maxHead+maxBody))
+	o, message, err := readOrder(body)
+	if err == nil && o.Epoch != epoch {
+		err = errors.New("read an order: it is of another epoch than its signature")
+	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	a := c.take(r.Context(), o, rest)
+	a := c.take(r.Context(), o, message)
 	a.Run, a.At = c.run, c.count.Now()
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(a) // a leader that is gone asks no more
 }
 
 // take does what an order says.
-func (c *Sender) take(ctx context.Context, o order, message io.Reader) answer {
+func (c *Sender) take(ctx context.Context, o order, message []byte) answer {
 	term, cannot := c.enter(ctx, o)
 	if term == nil {
 		return answer{Cannot: cannot, All: true}
@@ -150,12 +152,7 @@ func (c *Sender) take(ctx context.Context, o order, message io.Reader) answer {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Within, late)
 	defer cancel()
 	defer context.AfterFunc(term.ctx, cancel)()
-	m := sinks.Message{ID: o.ID, Source: o.Source, Query: o.Query}
-	var err error
-	if m.Body, err = io.ReadAll(message); err != nil {
-		return answer{Cannot: fmt.Sprintf("the message did not come whole: %v", err), All: true}
-	}
-	a := c.send(ctx, o, m)
+	a := c.send(ctx, o, sinks.Message{ID: o.ID, Source: o.Source, Query: o.Query, Body: message})
 	if a.Failed != nil && ctx.Err() != nil && context.Cause(ctx) != late { // which says nothing about the receiver
 		return answer{Cannot: "it was cut off", All: true}
 	}

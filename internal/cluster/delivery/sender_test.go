@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"freshet/internal/cluster/delivery"
+	"freshet/internal/cluster/identity"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/profile"
@@ -354,16 +355,37 @@ func TestStrangersCannotOrder(t *testing.T) {
 	s := b.hookFor(at, a.address())
 	knows(s, a)
 	order := fmt.Sprintf(`{"format":1,"epoch":1,"sink":%q,"begin":3600000000000,"until":3600000000000,"within":1000000000}`+"\n{}", s.Name)
-	for _, try := range []struct {
-		method, token string
-		want          int
-	}{{"POST", "", http.StatusNotFound}, {"GET", token, http.StatusNotFound}, {"POST", "fh_somebody", http.StatusForbidden}, {"POST", token, http.StatusOK}} {
-		req, err := http.NewRequestWithContext(t.Context(), try.method, a.address()+delivery.Path, strings.NewReader(order))
+	node := identity.NewSigner()
+	signed := func(by *identity.Signer, method, url, body string) string {
+		req, err := http.NewRequest(method, url, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if try.token != "" {
-			req.Header.Set(delivery.TokenHeader, try.token)
+		by.Sign(req, 1, []byte(body))
+		return req.Header.Get(identity.Header)
+	}
+	url := a.address() + delivery.Path
+	good := signed(node, "POST", url, order)
+	for _, try := range []struct {
+		name, method, body, shows string
+		want                      int
+	}{
+		{"nothing", "POST", order, "", http.StatusNotFound},
+		{"another method", "GET", order, signed(node, "GET", url, order), http.StatusNotFound},
+		{"no signature", "POST", order, "fh_somebody", http.StatusForbidden},
+		{"a stranger", "POST", order, signed(a.stranger, "POST", url, order), http.StatusForbidden},
+		{"another path", "POST", order, signed(node, "POST", a.address()+"/x", order), http.StatusForbidden},
+		{"another body", "POST", order + " ", good, http.StatusForbidden},
+		{"another epoch", "POST", strings.Replace(order, `"epoch":1`, `"epoch":2`, 1), signed(node, "POST", url, strings.Replace(order, `"epoch":1`, `"epoch":2`, 1)), http.StatusBadRequest},
+		{"a node", "POST", order, good, http.StatusOK},
+		{"what a node has sent", "POST", order, good, http.StatusForbidden},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), try.method, url, strings.NewReader(try.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if try.shows != "" {
+			req.Header.Set(identity.Header, try.shows)
 		}
 		resp, err := fetch.Trusted(time.Minute).Do(req)
 		if err != nil {
@@ -371,7 +393,7 @@ func TestStrangersCannotOrder(t *testing.T) {
 		}
 		resp.Body.Close()
 		if resp.StatusCode != try.want {
-			t.Errorf("%s with %q gives %s", try.method, try.token, resp.Status)
+			t.Errorf("%s: it is answered %s, want %d", try.name, resp.Status, try.want)
 		}
 	}
 	if got := at.senders(); len(got) > 0 {

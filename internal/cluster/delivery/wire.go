@@ -1,13 +1,12 @@
 package delivery
 
 import (
-	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"freshet/internal/freshet"
@@ -18,9 +17,6 @@ import (
 const (
 	// Path is where a node takes orders.
 	Path = "/cluster/send"
-
-	// TokenHeader has the token of the node that orders.
-	TokenHeader = "Freshet-Node"
 
 	// RunHeader is in every answer of a node, with the name of its run: what has none comes from
 	// something in between, and says nothing of what the node did.
@@ -86,17 +82,16 @@ func (f *refusal) error() error {
 	return err
 }
 
-// readOrder reads an order. What is left to read is its message.
-func readOrder(from io.Reader) (o order, rest *bufio.Reader, err error) {
-	rest = bufio.NewReaderSize(from, maxHead)
-	line, err := rest.ReadSlice('\n')
-	if err == nil {
-		err = json.Unmarshal(line, &o)
+// readOrder reads an order. What follows it is its message.
+func readOrder(body []byte) (o order, message []byte, err error) {
+	line, message, _ := bytes.Cut(body, []byte{'\n'})
+	if len(line) > maxHead {
+		return o, nil, errors.New("read an order: it is too long")
 	}
-	if err != nil {
+	if err := json.Unmarshal(line, &o); err != nil {
 		return o, nil, fmt.Errorf("read an order: %w", err)
 	}
-	return o, rest, nil
+	return o, message, nil
 }
 
 // markOf tells one definition of a sink from another, without saying what is in it.

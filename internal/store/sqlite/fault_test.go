@@ -208,7 +208,7 @@ func asNobody(t *testing.T, dir string) {
 	if err != nil {
 		t.Skip("root may write everywhere, and there is no runuser to become somebody else")
 	}
-	for path := dir; path != "/tmp" && path != "/"; path = filepath.Dir(path) {
+	for path := dir; path != filepath.Clean(os.TempDir()) && path != "/"; path = filepath.Dir(path) {
 		if err := os.Chmod(path, 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -92,6 +92,7 @@ var floors = map[string]int{
 	"internal/daemon":             4,
 	"internal/sinks/delivery":     5,
 	"internal/cluster/delivery":   5,
+	"internal/cluster/identity":   2,
 	"internal/sites/frontier":     3,
 	"internal/features":           5,
 	"internal/sites/discovery":    5,

@@ -256,7 +256,7 @@ func (s *Server) Run() error {
 	args := []string{"-c", `"$@" </dev/null & cat >/dev/null; kill -INT $! 2>/dev/null; wait $!`, "sh",
 		filepath.Join(s.bin, "postgres"), "-D", s.data(), "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off",
 		"-c", "ssl=on", "-c", "ssl_cert_file=" + filepath.Join(s.dir, "server.crt"), "-c", "ssl_key_file=" + filepath.Join(s.dir, "server.key"),
-		"-c", "max_connections=50", "-c", "shared_buffers=16MB", "-c", "max_wal_size=128MB", "-c", "min_wal_size=32MB"}
+		"-c", "dynamic_shared_memory_type=mmap", "-c", "max_connections=50", "-c", "shared_buffers=16MB", "-c", "max_wal_size=128MB", "-c", "min_wal_size=32MB"}
 	for _, setting := range s.settings {
 		args = append(args, "-c", setting)
 	}

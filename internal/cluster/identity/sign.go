@@ -1,0 +1,82 @@
+package identity
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"freshet/internal/freshet"
+)
+
+// Header has the signature of a node in a request to another.
+const Header = "Freshet-Node"
+
+// CallerHeader says how a node has let in the caller of a request that shows no credential. It counts only
+// if it is signed.
+const CallerHeader = "Freshet-Caller"
+
+// signedHeaders are what of the header of a request cannot be altered on its way.
+var signedHeaders = []string{"Authorization", "Cookie", "Content-Type", "If-Match", "Idempotency-Key", "X-Forwarded-For", "X-Forwarded-Proto", CallerHeader}
+
+// A Signer signs the requests of one run of a node. Its key never leaves the process; others read the
+// public half in the database.
+type Signer struct {
+	key  ed25519.PrivateKey
+	sent atomic.Uint64
+}
+
+// NewSigner returns a Signer with a key of its own.
+func NewSigner() *Signer {
+	seed := make([]byte, ed25519.SeedSize)
+	rand.Read(seed) // never fails
+	return &Signer{key: ed25519.NewKeyFromSeed(seed)}
+}
+
+// Public returns the key by which others verify what was signed.
+func (s *Signer) Public() freshet.Hash { return freshet.Hash(s.key.Public().(ed25519.PublicKey)) }
+
+// Sign signs a request with a body for the leader of an epoch, or as that leader. It comes last: what it signs
+// must not change afterwards.
+func (s *Signer) Sign(r *http.Request, epoch int64, body []byte) {
+	c := claim{node: s.Public(), epoch: epoch, number: s.sent.Add(1), digest: sha256.Sum256(body)}
+	signature := ed25519.Sign(s.key, c.message(r))
+	r.Header.Set(Header, fmt.Sprintf("%x %d %d %x %x", c.node[:], c.epoch, c.number, c.digest, signature))
+}
+
+// A claim is what a signature says, beside the request itself.
+type claim struct {
+	node   freshet.Hash // its public key
+	epoch  int64
+	number uint64 // of the request among those of the node
+	digest [sha256.Size]byte
+}
+
+// parseClaim reads a header.
+func parseClaim(header string) (c claim, signature []byte, err error) {
+	var node, digest []byte
+	if _, err = fmt.Sscanf(header, "%x %d %d %x %x", &node, &c.epoch, &c.number, &digest, &signature); err != nil {
+		return c, nil, err
+	}
+	if len(node) != len(c.node) || len(digest) != len(c.digest) || len(signature) != ed25519.SignatureSize {
+		return c, nil, fmt.Errorf("%s: a part has the wrong length", Header)
+	}
+	copy(c.node[:], node)
+	copy(c.digest[:], digest)
+	return c, signature, nil
+}
+
+// message returns what is signed.
+func (c claim) message(r *http.Request) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "freshet node 1\n%s %s\n%d %d %s\n", r.Method, r.URL.RequestURI(), c.epoch, c.number, hex.EncodeToString(c.digest[:]))
+	for _, name := range signedHeaders {
+		fmt.Fprintf(&b, "%s: %q\n", name, strings.Join(r.Header.Values(name), "\x00"))
+	}
+	return b.Bytes()
+}
