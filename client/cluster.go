@@ -36,7 +36,7 @@ type ClusterNode struct {
 	Address string    `json:"address" doc:"Address of its API"`
 	Role    string    `json:"role" enum:"brain,standby,lost" doc:"Whether it decides. A node is lost if it has given no sign of life for some leases; it is forgotten after ten minutes"`
 	Standby string    `json:"standby,omitempty" enum:"warm,warming,cold,unable" doc:"Of a standby: warm if it could take over at once, warming if it is reading what it needs for that, cold if it would read everything first, unable if it cannot take over"`
-	Why     string    `json:"why,omitempty" doc:"What is wrong with a standby: why it is not warm, or could neither take over nor send to all sinks"`
+	Why     string    `json:"why,omitempty" doc:"What is wrong with a node: why the leader captures nothing, or why a standby is not warm, or could neither take over nor send to all sinks"`
 	Hint    string    `json:"hint,omitempty" doc:"What to do about it"`
 	Version string    `json:"version,omitempty"`
 	Sinks   int       `json:"sinks,omitempty" doc:"Sinks that it delivers to, if there are several nodes"`

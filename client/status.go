@@ -24,8 +24,8 @@ type Status struct {
 	Polls      int64          `json:"polls" doc:"Polls since the start"`
 	Captured   int64          `json:"captured" doc:"Versions captured since the start"`
 	Failed     int64          `json:"failed" doc:"Failed polls since the start"`
-	Late       Duration       `json:"late" doc:"How late the scheduler last woke"`
-	MostLate   Duration       `json:"most_late" doc:"How late it woke at most since the start"`
+	Late       Duration       `json:"late" doc:"How late the scheduler last woke, or how long polls have been waiting to be recorded if that is more"`
+	MostLate   Duration       `json:"most_late" doc:"The most of that since the start"`
 	LastChange freshet.Place  `json:"last_change" doc:"End of the change log"`
 	StoreBytes int64          `json:"store_bytes,omitempty" doc:"Size of the data on disk"`
 	Disk       *Disk          `json:"disk,omitempty" doc:"Disk space; missing if it is not known"`

@@ -25,7 +25,7 @@ func New(cfg Config) http.Handler {
 	settings := &settingsAPI{Server: s, daemon: cfg.Daemon, settings: cfg.Settings}
 	status := &statusAPI{
 		Server: s, ProgramConfig: cfg.Program, store: cfg.Store, daemon: cfg.Daemon, sinks: cfg.Sinks, queries: cfg.Queries,
-		members: cfg.Cluster.Members, follower: cfg.Cluster.Forward != nil, started: cfg.Now().UTC(),
+		members: cfg.Cluster.Members, sure: cfg.Cluster.Sure, follower: cfg.Cluster.Forward != nil, started: cfg.Now().UTC(),
 	}
 	for _, feature := range []interface{ routes() }{
 		&sourceAPI{Server: s, admission: admission, store: cfg.Store, daemon: cfg.Daemon},

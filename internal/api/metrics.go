@@ -156,8 +156,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 	set(gauge("freshet_sources", "Sources watched, paused ones included."), float64(st.Sources))
 	set(gauge("freshet_polls_under_way", "Polls at this moment."), float64(st.UnderWay))
-	set(gauge("freshet_late_seconds", "How long after its time the scheduler last woke."), st.Late.Seconds())
+	set(gauge("freshet_late_seconds", "How long after its time the scheduler last woke, or for how long polls have waited to be recorded."), st.Late.Seconds())
 	set(gauge("freshet_most_late_seconds", "The most of that since the start."), st.MostLate.Seconds())
+	set(gauge("freshet_store_wait_seconds", "For how long nothing has been written although something is to be; 0 if nothing is."), st.StoreWait.Seconds())
 	if b := c.daemon.Limits().Budget; b.Per > 0 {
 		set(gauge("freshet_budget_polls_per_second", "Polls that the budget allows, on average."), b.Polls/b.Per.Seconds())
 	}

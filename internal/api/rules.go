@@ -23,6 +23,7 @@ func ruleOf(pattern string) rest.Rule {
 // The rules that many routes have.
 var (
 	anybody    = rest.Rule{}
+	probe      = rest.Rule{Probe: true}
 	reader     = rest.Rule{Need: access.Read}
 	writer     = rest.Rule{Need: access.Write}
 	trial      = rest.Rule{Need: access.Write, Quiet: true}
@@ -36,8 +37,8 @@ var (
 // rules are those of all routes. One that is not here is open to admins alone, and a test
 // fails.
 var rules = map[string]rest.Rule{
-	"GET /healthz":               anybody,
-	"GET /readyz":                anybody,
+	"GET /healthz":               probe,
+	"GET /readyz":                probe,
 	"GET /metrics":               reader,
 	"GET /openapi.json":          anybody,
 	"GET /openapi.yaml":          anybody,

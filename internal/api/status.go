@@ -40,6 +40,7 @@ type statusAPI struct {
 	sinks    *delivery.Sinks // nil means none
 	queries  *queries.Runner // nil means that none are run
 	members  *Cluster        // nil means this machine alone
+	sure     func() bool     // this node decides for certain; nil means always
 	follower bool            // another node decides
 	started  time.Time
 	flow     flow
@@ -301,14 +302,18 @@ func (a *statusAPI) clusterGauges(ctx context.Context, set setGauge) {
 	if a.members == nil {
 		return
 	}
+	brain, warm, lag, nodes := 0.0, 0.0, int64(0), 0
+	if !a.follower {
+		warm = 1
+	}
+	if !a.follower && (a.sure == nil || a.sure()) {
+		brain = 1
+	}
+	set(gauge("freshet_cluster_brain", "1 if this node decides, 0 if it stands by or its lease has run out."), brain)
 	all, err := a.members.Show(ctx)
 	if err != nil {
 		a.Log.Error("cannot collect metrics", "err", err)
 		return
-	}
-	brain, warm, lag, nodes := 0.0, 0.0, int64(0), 0
-	if !a.follower {
-		brain, warm = 1, 1
 	}
 	for _, n := range all.Nodes {
 		if n.Role != "lost" {
@@ -321,7 +326,6 @@ func (a *statusAPI) clusterGauges(ctx context.Context, set setGauge) {
 			}
 		}
 	}
-	set(gauge("freshet_cluster_brain", "1 if this node decides, 0 if it stands by."), brain)
 	set(gauge("freshet_cluster_epoch", "How many nodes have decided one after the other."), float64(all.Brain.Epoch))
 	set(gauge("freshet_cluster_nodes", "Nodes on the same data that give signs of life."), float64(nodes))
 	set(gauge("freshet_cluster_lag", "Results of polls that this node has not taken in yet."), float64(lag))

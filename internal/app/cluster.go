@@ -20,11 +20,13 @@ type leaderReport struct {
 	Deliveries map[string]delivery.Status `json:"deliveries,omitempty"` // by address of the node that makes them
 
 	Notes *client.Checkpoint `json:"notes,omitempty"`
+
+	Why string `json:"why,omitempty"` // nothing can be captured
 }
 
 // report returns what there is to say of workers and deliveries.
 func (n *Node) report() leaderReport {
-	a := leaderReport{Slots: max(0, n.Daemon.Limits().Workers), Hands: []client.Worker{}, Deliveries: n.delivering()}
+	a := leaderReport{Slots: max(0, n.Daemon.Limits().Workers), Hands: []client.Worker{}, Deliveries: n.delivering(), Why: n.Daemon.Status().Trouble}
 	if last, ok := n.Daemon.LastCheckpoint(); ok {
 		a.Notes = &client.Checkpoint{By: n.address, At: last.At.UTC(), Upto: int64(last.Upto), Sources: last.Sources}
 	}
@@ -41,7 +43,7 @@ func (n *Node) clusterOfOne(address, version string) client.Cluster {
 	said := n.report()
 	return client.Cluster{
 		Brain: client.ClusterLeader{Address: address, Epoch: 1, Slots: said.Slots, Notes: said.Notes},
-		Nodes: []client.ClusterNode{{Address: address, Role: postgres.Leader, Version: version}}, Hands: said.Hands,
+		Nodes: []client.ClusterNode{{Address: address, Role: postgres.Leader, Version: version, Why: said.Why}}, Hands: said.Hands,
 	}
 }
 
@@ -91,6 +93,9 @@ func clusterStatus(ctx context.Context, peers *postgres.Peers, own *Node) (all c
 	for i, n := range all.Nodes {
 		if does := said.Deliveries[n.Address]; n.Role != postgres.Lost {
 			all.Nodes[i].Sinks, all.Nodes[i].Sending = does.Sinks, does.Busy
+		}
+		if n.Role == postgres.Leader {
+			all.Nodes[i].Why = said.Why
 		}
 	}
 	return all, nil

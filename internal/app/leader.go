@@ -53,6 +53,9 @@ func (s *service) runCluster(ctx context.Context) (err error) {
 			return nil
 		case shouldRetry(err) && (s.announced || s.led) && ctx.Err() == nil:
 			s.logOnce("this node cannot go on; it stands by and tries again", err)
+			if s.standby != nil {
+				s.standby.contact.cannotLead(err)
+			}
 			rest(ctx, s.lease/4)
 		case err != nil || !again:
 			return err
@@ -83,6 +86,9 @@ func isTransient(err error) bool {
 func (s *service) awaitLeadership(ctx context.Context, given config.Settings) (config.Settings, error) {
 	for {
 		lease, err := s.currentLease(ctx)
+		if s.standby != nil {
+			s.standby.contact.note(lease, err)
+		}
 		if err == nil && !lease.Held() {
 			if err = s.member.checkKey(ctx); err == nil {
 				return given, nil

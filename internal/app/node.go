@@ -219,7 +219,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Grace:      cfg.Grace,
 	}
 	if n.leads != nil {
-		with.Lease = n.leads.LeaseLeft
+		with.Lease, with.Trouble, with.WriteWait = n.leads.LeaseLeft, n.leads.Trouble, leaseOf(cfg.Settings)
 	}
 	n.Daemon = daemon.New(with)
 	if !cfg.Idle {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -29,12 +30,13 @@ type standby struct {
 	runner    *deliverer // nil if it can read nothing
 	term      *handlerTerm
 	stopped   chan struct{}
+	contact   *contact
 }
 
 // standBy begins to stand by.
 func (s *service) standBy(ctx context.Context, given config.Settings) error {
 	s.settings.set(given)
-	b := &standby{member: s.member, now: s.Now, log: s.Log, forwarder: newForwarder(s.signer, s.Log), stopped: make(chan struct{})}
+	b := &standby{member: s.member, now: s.Now, log: s.Log, forwarder: newForwarder(s.signer, s.Log), stopped: make(chan struct{}), contact: newContact(s.lease)}
 	cfg := s.config()
 	cfg.Standby, cfg.Idle, cfg.Queries, cfg.Observe = true, true, false, nil
 	n, err := Open(ctx, cfg)
@@ -104,7 +106,7 @@ func (b *standby) handler(s *service, gate *auth.Gate) http.Handler {
 		},
 		Search:  api.SearchConfig{Off: settings.NoSearch, Search: b.node.stored.Search},
 		Cluster: api.ClusterConfig{Forward: b.forwarder.forward, Members: s.cluster(b.node, false)},
-		Program: api.ProgramConfig{Version: s.Version, Ready: s.member.canLead, Browser: b.node.browser},
+		Program: api.ProgramConfig{Version: s.Version, Ready: func() error { return cmp.Or(b.contact.ready(), s.member.canLead()) }, Browser: b.node.browser},
 		Stop:    b.stopped, Base: settings.API.URL, Now: s.Now, Metrics: s.metrics, Log: s.Log,
 	})
 }

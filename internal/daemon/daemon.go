@@ -57,6 +57,12 @@ type Config struct {
 	// Recorded polls wait while that is not certain.
 	Lease func() time.Duration
 
+	// Trouble returns why the store can write nothing, as far as it knows by itself; "" if it can. It
+	// may be nil. A store that has let writes wait for longer than WriteWait cannot write, either; 0
+	// means 5 seconds.
+	Trouble   func() string
+	WriteWait time.Duration
+
 	Log     *slog.Logger          // nil means silence
 	Observe func(freshet.Outcome) // told of every committed outcome; may be nil
 }
@@ -139,6 +145,7 @@ func New(cfg Config) *Daemon {
 		cfg.Worker.Looker = worker.New(cfg.Fetcher, cfg.Worker.Read).Rendering(cfg.Worker.Renderer)
 	}
 	cfg.Grace = cmp.Or(cfg.Grace, 10*time.Second)
+	cfg.WriteWait = cmp.Or(cfg.WriteWait, 5*time.Second)
 	store, learner, log := cfg.Store, cfg.Learner, cfg.Log
 	loop, editing := newLoop(cfg.Now), newGate()
 	d := &Daemon{cfg: cfg, loop: loop, started: make(chan struct{})}

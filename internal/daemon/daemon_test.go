@@ -272,7 +272,15 @@ type faulty struct {
 	commits  atomic.Int64
 	attempts atomic.Int64
 	hops     atomic.Int64
-	refuse   func(estimator string) error // why beliefs cannot be saved; nil means that they can
+	refuse   func(estimator string) error  // why beliefs cannot be saved; nil means that they can
+	hangs    atomic.Pointer[chan struct{}] // no poll is recorded until it is closed; nil means that all are
+}
+
+// wait returns when the store does not hang.
+func (f *faulty) wait() {
+	if free := f.hangs.Load(); free != nil {
+		<-*free
+	}
 }
 
 func (f *faulty) Hop(ctx context.Context, p freshet.Poll, at time.Time, host string) error {
@@ -290,6 +298,7 @@ func (f *faulty) SaveState(ctx context.Context, all []freshet.State) error {
 }
 
 func (f *faulty) Begin(ctx context.Context, p freshet.Poll) (freshet.Head, error) {
+	f.wait()
 	if f.broken.Load() {
 		f.attempts.Add(1)
 		return freshet.Head{}, f.given
@@ -298,6 +307,7 @@ func (f *faulty) Begin(ctx context.Context, p freshet.Poll) (freshet.Head, error
 }
 
 func (f *faulty) Commit(ctx context.Context, r freshet.Record) (freshet.Outcome, freshet.Change, error) {
+	f.wait()
 	if f.broken.Load() {
 		f.attempts.Add(1)
 		return freshet.Outcome{}, freshet.Change{}, f.given

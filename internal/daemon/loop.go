@@ -163,6 +163,7 @@ func (w *world) makePolls(b begunPoll) {
 // Wait implements [sched.World].
 func (w *world) Wait(ctx context.Context, alarm time.Time) (ev sched.Event, more bool, err error) {
 	var rings <-chan time.Time
+	w.gauges.setAlarm(alarm)
 	if !alarm.IsZero() {
 		rings = w.ringAt(alarm)
 	}

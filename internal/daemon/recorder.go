@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +22,42 @@ type recorder struct {
 	store   freshet.Archive
 	log     *slog.Logger
 	trouble atomic.Pointer[string] // why the store cannot write, if it cannot
+	waits   writeWaits
+}
+
+// writeWaits know since when nothing has been written although something is to be: a disk or a
+// database that hangs returns no error.
+type writeWaits struct {
+	mu      sync.Mutex
+	pending int
+	since   time.Time // the last write, or the first that is pending
+}
+
+func (w *writeWaits) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pending++; w.pending == 1 {
+		w.since = time.Now()
+	}
+}
+
+// end notes that a write has ended, and whether the store has answered.
+func (w *writeWaits) end(answered bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pending--; answered {
+		w.since = time.Now()
+	}
+}
+
+// waited returns for how long nothing has been written; zero if nothing is to be.
+func (w *writeWaits) waited() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pending == 0 {
+		return 0
+	}
+	return time.Since(w.since)
 }
 
 // begin records that a poll begins, and returns what it compares with.
@@ -59,6 +96,7 @@ func (r *recorder) end(ctx context.Context, rec freshet.Record) (o freshet.Outco
 // write writes to the store, again and again for as long as the store cannot
 // write for a reason that can pass and ctx is not done.
 func (r *recorder) write(ctx context.Context, doing string, write func() error) error {
+	r.waits.begin()
 	err := retry.Write(ctx, write, func(_ int, err error) {
 		why := err.Error()
 		if r.trouble.Swap(&why) == nil {
@@ -68,5 +106,6 @@ func (r *recorder) write(ctx context.Context, doing string, write func() error) 
 	if err == nil && r.trouble.Load() != nil && r.trouble.Swap(nil) != nil {
 		r.log.Info("the data can be written again; polling continues")
 	}
+	r.waits.end(ctx.Err() == nil)
 	return err
 }

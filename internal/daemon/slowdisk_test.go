@@ -132,3 +132,32 @@ func TestMinGapOnASlowDisk(t *testing.T) {
 		}
 	})
 }
+
+// A disk that hangs returns no error. After some seconds the daemon says that it can capture nothing, and
+// it is the later the longer that lasts. When the disk goes on so do polls.
+func TestAStoreThatHangsIsTrouble(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, dir string) {
+		w := page(500*time.Millisecond, 10*time.Second)
+		store := &faulty{}
+		b := begin(t, dir, daemon.Config{Fetcher: w, Store: store}, w.Sources()...)
+		defer b.stop()
+		time.Sleep(time.Minute)
+		if s := b.Status(); s.Trouble != "" || s.Late > time.Second || s.Polls == 0 {
+			t.Fatalf("while all is well its status is %+v", s)
+		}
+		free := make(chan struct{})
+		store.hangs.Store(&free)
+		time.Sleep(40 * time.Second)
+		s := b.Status()
+		if !strings.Contains(s.Trouble, "nothing has been written for") || s.Late < 20*time.Second || s.StoreWait < 20*time.Second || s.MostLate < s.Late {
+			t.Errorf("while the store hangs its status is %+v", s)
+		}
+		store.hangs.Store(nil)
+		close(free)
+		time.Sleep(time.Minute)
+		if after := b.Status(); after.Trouble != "" || after.StoreWait != 0 || after.Polls <= s.Polls {
+			t.Errorf("when the store goes on its status is %+v, and was %+v", after, s)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -26,15 +27,18 @@ type Status struct {
 	Disk  *Disk  // where the store is; nil if nobody looks
 	Clock string // how the wall clock was last set, if that was noticed
 
-	// Late is how long after its time the loop last woke, and MostLate the
-	// most that has been since the start.
+	// Late is how long after its time the loop last woke, or for how long polls have been waiting to
+	// be recorded if that is more. MostLate is the most that has been since the start.
 	Late, MostLate time.Duration
+
+	StoreWait time.Duration // for how long nothing has been written although something is to be
 }
 
 // gauges count what a Status says.
 type gauges struct {
 	underWay, polls, captured, failed, held atomic.Int64
 	late, mostLate                          atomic.Int64
+	alarm                                   atomic.Int64 // when the loop is to wake, as nanoseconds since 1970; zero if at no time
 }
 
 func (g *gauges) count(o freshet.Outcome) {
@@ -52,9 +56,31 @@ func (g *gauges) count(o freshet.Outcome) {
 // woke notes how long after its alarm the loop woke.
 func (g *gauges) woke(late time.Duration) {
 	g.late.Store(int64(late))
+	g.note(late)
+}
+
+// note notes a delay if it is the longest so far.
+func (g *gauges) note(late time.Duration) {
 	if int64(late) > g.mostLate.Load() {
 		g.mostLate.Store(int64(late))
 	}
+}
+
+// setAlarm notes when the loop is to wake; the zero time means at no time.
+func (g *gauges) setAlarm(at time.Time) {
+	if at.IsZero() {
+		g.alarm.Store(0)
+		return
+	}
+	g.alarm.Store(at.UnixNano())
+}
+
+// overdue returns how long ago the loop was to wake, if it has not done so since.
+func (g *gauges) overdue(now time.Time) time.Duration {
+	if at := g.alarm.Load(); at != 0 {
+		return now.Sub(time.Unix(0, at))
+	}
+	return 0
 }
 
 // Status returns how the daemon is doing.
@@ -70,8 +96,12 @@ func (d *Daemon) Status() Status {
 		Failed:   d.loop.gauges.failed.Load(),
 		Held:     d.loop.gauges.held.Load(),
 		Late:     time.Duration(d.loop.gauges.late.Load()),
-		MostLate: time.Duration(d.loop.gauges.mostLate.Load()),
 	}
+	if s.StoreWait = d.recorder.waits.waited(); s.Running {
+		s.Late = max(s.Late, s.StoreWait, d.loop.gauges.overdue(d.loop.dates.Now()))
+		d.loop.gauges.note(s.Late)
+	}
+	s.MostLate = time.Duration(d.loop.gauges.mostLate.Load())
 	if how := d.leader.clock.lastSet.Load(); how != nil {
 		s.Clock = *how
 	}
@@ -87,6 +117,14 @@ func (d *Daemon) Status() Status {
 func (d *Daemon) trouble() string {
 	if why := d.recorder.trouble.Load(); why != nil {
 		return *why
+	}
+	if d.cfg.Trouble != nil {
+		if why := d.cfg.Trouble(); why != "" {
+			return why
+		}
+	}
+	if waited := d.recorder.waits.waited(); waited > d.cfg.WriteWait {
+		return fmt.Sprintf("nothing has been written for %s: the disk or the database hangs", waited.Round(100*time.Millisecond))
 	}
 	return d.space.trouble()
 }

@@ -199,13 +199,14 @@ func (s *pruner) pruneTotal(ctx context.Context, most int64, done *freshet.Prune
 	}
 }
 
-// held returns how many bytes the database has in use.
+// held returns how many bytes the database has in use. No write waits for that.
 func (s *pruner) held(ctx context.Context) (bytes int64, err error) {
-	err = s.write(ctx, "measuring the store", func(b *batch) (err error) {
-		bytes, err = s.cfg.Database.Held(b.Writer)
-		return err
-	})
-	return bytes, err
+	w, err := s.cfg.Database.Snapshot(ctx)
+	if err != nil {
+		return 0, s.fault("measuring the store", err)
+	}
+	bytes, err = s.cfg.Database.Held(w)
+	return bytes, s.fault("measuring the store", errors.Join(err, w.Close()))
 }
 
 // cutOldest drops the n versions that were superseded first, and returns how

@@ -42,7 +42,7 @@ type Database interface {
 	Snapshot(ctx context.Context) (*Writer, error)
 	Inspect(ctx context.Context, w *Writer, found func(what string)) error
 
-	// Held returns how many bytes are in use, within a transaction. Shrink gives back
+	// Held returns how many bytes are in use, in a snapshot. Shrink gives back
 	// what is not.
 	Held(w *Writer) (int64, error)
 	Shrink(ctx context.Context, write func(job func(*Writer) error) error) error

@@ -8,6 +8,7 @@ type Rule struct {
 	Self  bool         // any known caller may: the route is about the caller
 	Share ShareRule
 	Tag   TagRule
+	Probe bool // it is answered also while the store is not: nobody has to be known
 	Quiet bool // the audit log has no entry for it: nothing changes that anybody would look for
 
 	// Secret says that the request or its answer holds a secret, so that neither the answer

@@ -27,6 +27,9 @@ type database struct {
 	lost     chan struct{} // closed when nothing more is written
 	lose     func()
 
+	blocked   atomic.Pointer[string] // what a transaction waits for, or waited for when it was last tried
+	blockedAt atomic.Int64           // of the count, when that was last seen
+
 	// These belong to whoever leads the queue of the store.
 	conn    *conn
 	writer  *store.Writer
@@ -37,6 +40,7 @@ type database struct {
 	told    time.Time // when others were last notified
 	edited  int64     // the last transaction that edited sources
 	editing int64     // likewise, once the transaction is committed
+	bounded bool      // a statement may take only so long
 
 	begun atomic.Int64 // of the count, when a transaction last began
 }
@@ -73,8 +77,12 @@ func (d *database) Judge(err error) store.Verdict {
 	return store.Failed
 }
 
-// diskFull is the code of PostgreSQL for that.
-const diskFull = "53100"
+// Codes of PostgreSQL.
+const (
+	diskFull    = "53100"
+	lockTimeout = "55P03"
+	cancelled   = "57014" // by somebody, or by statement_timeout
+)
 
 // An unreachable is why there is no connection: nothing can be written.
 type unreachable struct{ error }
@@ -114,8 +122,13 @@ func (d *database) Fault(doing string, err error) error {
 			hint = "the tables belong to another user: name that one in the URL, or make this one their owner (REASSIGN OWNED BY the other TO this one)"
 		}
 		return say(freshet.ErrStorage, hint)
-	case "57014":
-		return say(freshet.ErrStorage, "somebody cancelled a statement, or it took longer than the statement_timeout in the URL: it is tried again")
+	case cancelled:
+		return say(freshet.ErrStorage, "somebody cancelled a statement, or it took longer than its statement_timeout: it is tried again")
+	case lockTimeout:
+		if who := d.blocked.Load(); who != nil {
+			err = fmt.Errorf("%w: %s", err, *who)
+		}
+		return say(freshet.ErrStorage, "end what holds the lock, such as a CREATE INDEX, a LOCK TABLE or a transaction that was left open: SELECT pg_terminate_backend(PID). It is tried again meanwhile")
 	case "XX001", "XX002":
 		return say(freshet.ErrDamaged, d.Hint())
 	}

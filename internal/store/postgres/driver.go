@@ -48,6 +48,8 @@ type conn struct {
 	queued  backlog           // statements that are not sent yet
 	shapes  map[string]*shape // of statements; nil for one that has none
 	lost    bool              // nothing can be done with it any more
+
+	timedOut bool // a statement of the transaction took longer than lock_timeout or statement_timeout allows
 }
 
 // Close implements driver.Conn. One that was given up is closed already.
@@ -182,6 +184,9 @@ func (c *conn) judged(err error) error {
 	if c.Conn.Conn().IsClosed() || errors.Is(err, driver.ErrBadConn) {
 		c.lost = true
 		return lostError{err}
+	}
+	if code := codeOf(err); code == lockTimeout || code == cancelled {
+		c.timedOut = true
 	}
 	return err
 }

@@ -125,13 +125,23 @@ func (d *database) connect(ctx context.Context) error {
 		return err
 	}
 	c := made.(*conn)
-	// A process that is stopped within a transaction must not hold the lease for ever, and
-	// what was committed must be on disk whatever the server was told.
+	// A process that is stopped within a transaction must not hold the lease for ever, nor one that
+	// waits for a lock: an election needs the same row. What was committed must be on disk whatever
+	// the server was told.
 	_, err = c.Conn.Conn().Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', $1, false),
 		set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false)`,
 		fmt.Sprint(d.cfg.Lease.Milliseconds()))
+	if err == nil {
+		err = atMost(ctx, c, "lock_timeout", d.cfg.Lease/4)
+	}
+	if err == nil && d.bounded {
+		err = d.bound(ctx, c)
+	}
 	if err != nil {
 		return errors.Join(err, c.Close())
+	}
+	if l := lineOf(c.Conn.Conn()); l != nil {
+		l.writes.Store(true)
 	}
 	if d.conn != nil {
 		_ = d.conn.Close() // it is lost
@@ -154,6 +164,7 @@ func (d *database) Begin(*store.Writer) error {
 		}
 	}
 	d.conn.forget()
+	d.conn.timedOut = false
 	d.growing, d.editing = d.room, d.edited
 	d.begun.Store(int64(d.count.Now()))
 	var both pgx.Batch
@@ -173,7 +184,8 @@ func (d *database) Begin(*store.Writer) error {
 	}
 	if err != nil {
 		err = d.conn.judged(err)
-		_ = d.Rollback(nil) // what has begun would refuse all that comes; the reason is told
+		d.conn.timedOut = false // it is the row of the lease that somebody holds
+		_ = d.Rollback(nil)     // what has begun would refuse all that comes; the reason is told
 		return err
 	}
 	return nil
@@ -200,6 +212,7 @@ func (d *database) Commit(*store.Writer) error {
 	d.batch++
 	d.room, d.edited = d.growing, d.editing
 	d.renewedAt(time.Duration(d.begun.Load()))
+	d.noteCommitted(ctx)
 	return nil
 }
 
@@ -237,13 +250,23 @@ func (d *database) resolve(cause error) error {
 // errDoubt says that it could not be found out whether a transaction is in.
 var errDoubt = errors.New("the connection was lost during a commit, and what became of it could not be found out")
 
-// Rollback implements [store.Database].
+// Rollback implements [store.Database]. If the transaction waited too long for others, the lease is
+// renewed without it: an election would not make them faster.
 func (d *database) Rollback(*store.Writer) error {
 	d.conn.forget()
 	if d.conn.lost {
 		return nil
 	}
-	_, err := d.conn.Conn.Conn().Exec(context.Background(), "ROLLBACK")
+	ctx := context.Background()
+	_, err := d.conn.Conn.Conn().Exec(ctx, "ROLLBACK")
+	if err != nil || !d.conn.timedOut {
+		return d.conn.judged(err)
+	}
+	asked := d.count.Now()
+	done, err := d.conn.Conn.Conn().Exec(ctx, rebind(renewLease), d.epoch)
+	if err == nil && done.RowsAffected() > 0 { // else the next Begin finds out
+		d.renewedAt(asked)
+	}
 	return d.conn.judged(err)
 }
 
@@ -290,7 +313,7 @@ func (s *Store) renewAlone(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Lease/3)
 	defer cancel()
 	asked := s.base.count.Now()
-	done, err := s.reader.ExecContext(ctx, "UPDATE leases SET renewed = clock_timestamp() WHERE name = 'brain' AND epoch = ?", s.base.epoch)
+	done, err := s.reader.ExecContext(ctx, renewLease, s.base.epoch)
 	if err != nil {
 		return s.base.Fault("renewing the lease", err)
 	}
@@ -316,7 +339,7 @@ func (s *Store) hold(ctx context.Context) (context.Context, func()) {
 				return
 			}
 			asked := s.base.count.Now()
-			done, err := s.reader.ExecContext(ctx, "UPDATE leases SET renewed = clock_timestamp() WHERE name = 'brain' AND epoch = ?", s.base.epoch)
+			done, err := s.reader.ExecContext(ctx, renewLease, s.base.epoch)
 			if err != nil {
 				continue // it is tried again; if that takes too long, somebody else leads
 			}

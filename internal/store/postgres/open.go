@@ -100,6 +100,11 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 	if cfg.ReadOnly {
 		s.running.Go(func() { s.listen(beside) })
 	} else {
+		s.base.bounded = true
+		if err := s.base.bound(ctx, s.base.conn); err != nil {
+			stop()
+			return nil, s.base.Fault("connecting", err)
+		}
 		for _, warning := range s.warnings {
 			s.cfg.Log.WarnContext(ctx, warning, "store", s.name)
 		}

@@ -91,7 +91,7 @@ func (d *database) lockLog(w *store.Writer) (bool, error) {
 		return false, err
 	}
 	_, err := w.Exec("LOCK TABLE outcomes IN ACCESS EXCLUSIVE MODE")
-	if codeOf(err) != "55P03" { // the lock is not available
+	if codeOf(err) != lockTimeout {
 		return err == nil, err
 	}
 	_, err = w.Exec("ROLLBACK TO SAVEPOINT log")

@@ -30,6 +30,8 @@ type line struct {
 	of      *lines
 	backend atomic.Int64    // the process of PostgreSQL at the other end; zero while that is not known
 	waits   [2]atomic.Int64 // of the count, since when something is received or sent; zero while it is not
+	writes  atomic.Bool     // it is the one that writes
+	bounded atomic.Bool     // PostgreSQL ends its statements when they take too long
 }
 
 func newLines() *lines { return &lines{count: clock.Begin(), all: map[*line]bool{}} }
@@ -81,10 +83,6 @@ var overruled = [][2]string{
 // process of PostgreSQL is at the other end: the one that it names itself may be that of a program
 // in between.
 func meet(ctx context.Context, on *pgx.Conn) error {
-	conn := on.PgConn().Conn()
-	if secured, ok := conn.(*tls.Conn); ok {
-		conn = secured.NetConn()
-	}
 	var names, values []string
 	for _, o := range overruled {
 		if _, said := on.Config().RuntimeParams[o[0]]; !said {
@@ -97,10 +95,20 @@ func meet(ctx context.Context, on *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	if l, ok := conn.(*line); ok {
+	if l := lineOf(on); l != nil {
 		l.backend.Store(backend)
 	}
 	return nil
+}
+
+// lineOf returns what a connection goes over; nil if it is none of a store.
+func lineOf(on *pgx.Conn) *line {
+	conn := on.PgConn().Conn()
+	if secured, ok := conn.(*tls.Conn); ok {
+		conn = secured.NetConn()
+	}
+	l, _ := conn.(*line)
+	return l
 }
 
 // A silent is a connection over which something has been waited for for long.
@@ -131,9 +139,10 @@ func (l *lines) waiting(long time.Duration) map[int64]silent {
 }
 
 // watch breaks connections over which nothing comes any more, until ctx is done. What was to be
-// written over one is then made anew, or found to be there.
+// written over one is then made anew, or found to be there. It also finds out what the one that
+// writes waits for.
 func (s *Store) watch(ctx context.Context) {
-	tick := time.NewTicker(s.cfg.Lease / 4)
+	tick := time.NewTicker(s.cfg.Lease / 10) // more than once while a lock is waited for
 	defer tick.Stop()
 	for {
 		select {
@@ -141,6 +150,7 @@ func (s *Store) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		s.findBlockers(ctx)
 		found := s.connector.lines.waiting(s.cfg.Lease)
 		if len(found) == 0 {
 			continue
@@ -160,14 +170,16 @@ func (s *Store) watch(ctx context.Context) {
 const leastPatience = 5 * time.Second
 
 // working returns those processes of PostgreSQL that are still at what they were last told. Those
-// that have been done for a lease have sent an answer that has not come. That PostgreSQL
-// cannot be asked says the same.
+// that have been done for a lease have sent an answer that has not come, and those that do not
+// end a statement in time hang. That PostgreSQL cannot be asked says the same.
 func (s *Store) working(ctx context.Context, of map[int64]silent) (busy []int64) {
 	ctx, cancel := context.WithTimeout(ctx, max(s.cfg.Lease, leastPatience))
 	defer cancel()
-	var all []int64
-	for backend := range of {
-		all = append(all, backend)
+	var all, bounded []int64
+	for backend, one := range of {
+		if all = append(all, backend); one.bounded.Load() {
+			bounded = append(bounded, backend)
+		}
 	}
 	other, err := s.connector.open(ctx)
 	if err != nil {
@@ -178,7 +190,8 @@ func (s *Store) working(ctx context.Context, of map[int64]silent) (busy []int64)
 	}
 	defer other.Close()
 	rows, err := other.Conn().Query(ctx, `SELECT pid FROM pg_stat_activity
-		WHERE pid = ANY($1) AND (state = 'active' OR state_change > clock_timestamp() - make_interval(secs => $2))`, all, s.cfg.Lease.Seconds())
+		WHERE pid = ANY($1) AND (state = 'active' AND (pid <> ALL($3) OR query_start > clock_timestamp() - make_interval(secs => $4))
+			OR state_change > clock_timestamp() - make_interval(secs => $2))`, all, s.cfg.Lease.Seconds(), bounded, ((longestStatement + 1) * s.cfg.Lease).Seconds())
 	if err != nil {
 		return nil
 	}

@@ -13,10 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
+	"freshet/internal/test/kit"
 	"freshet/internal/test/netfault"
 )
 
@@ -223,4 +226,71 @@ func TestConnectionsThatWereGivenUpAreClosed(t *testing.T) {
 	if err := peers.Close(); err != nil {
 		t.Errorf("it ends with %v", err)
 	}
+}
+
+// Somebody locks a table. Whoever writes is told in less than a lease, and by whom it is blocked; the
+// lease is kept meanwhile, and nothing is written twice.
+func TestLockedTable(t *testing.T) {
+	shed := newShed(t)
+	said := &lockedBuffer{}
+	at := shed.url(t, t.TempDir())
+	s := open(t, postgres.Config{URL: at, Lease: 2 * time.Second, Log: slog.New(slog.NewTextHandler(said, nil))})
+	defer s.Close()
+	add(t, s, "a")
+	if _, err := poll(s, "a", 0); err != nil {
+		t.Fatal(err)
+	}
+	other, err := pgx.Connect(t.Context(), at+"&application_name=somebody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(context.Background())
+	for _, query := range []string{"BEGIN", "LOCK TABLE outcomes IN SHARE MODE"} {
+		if _, err := other.Exec(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := time.Now()
+	for refused := 0; refused < 3 || time.Since(began) < 6*time.Second; refused++ { // some leases
+		err = within(t, "a poll", func() error { _, err := poll(s, "a", 1); return err })
+		if !errors.Is(err, freshet.ErrStorage) || errors.Is(err, freshet.ErrStoreFailed) || !strings.Contains(freshet.HintOf(err), "pg_terminate_backend") {
+			t.Fatalf("a poll of a table that is locked gives %v", err)
+		}
+		if s.LeaseLeft() <= 0 {
+			t.Error("the lease was not kept")
+		}
+	}
+	who := fmt.Sprintf(`a lock on %s is held by process %d of PostgreSQL (application "somebody"`, "outcomes", other.PgConn().PID())
+	if err == nil || !strings.Contains(err.Error(), who) {
+		t.Errorf("the error %v does not say %s", err, who)
+	}
+	if n := strings.Count(said.String(), "PostgreSQL has the leader wait for a lock"); n != 1 {
+		t.Errorf("it was said %d times:\n%s", n, said)
+	}
+	if _, err := other.Exec(t.Context(), "COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := poll(s, "a", 1); err != nil {
+		t.Fatal(err)
+	}
+	gapless(t, s, 2)
+	kit.Until(t, "it is said that it is over", func() bool { return strings.Contains(said.String(), "wait for no lock any more") })
+}
+
+// A lockedBuffer is a log that several goroutines write.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
