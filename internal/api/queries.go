@@ -133,13 +133,17 @@ func (a *queryAPI) addQuery(ctx context.Context, in *rest.Body[client.QueryToAdd
 		return nil, err
 	}
 	q.Origin, q.Created = freshet.FromAPI, a.Now()
+	rest.AnswerBy(ctx, func(added queries.Query) (string, any) { return pathOfQuery(added.ID), nil })
 	if q, err = a.queries.AddQuery(ctx, q); err != nil {
 		return nil, err
 	}
 	rest.Changed(ctx, nil, rest.Fields(queries.ToClient(q)))
 	a.queriesEdited()
-	return &taggedQuery{"/api/v1/queries/" + string(q.ID), rest.RevisionTag(q.Revision), a.queryOf(q, report.Warnings)}, nil
+	return &taggedQuery{pathOfQuery(q.ID), rest.RevisionTag(q.Revision), a.queryOf(q, report.Warnings)}, nil
 }
+
+// pathOfQuery returns where a query is.
+func pathOfQuery(id queries.ID) string { return "/api/v1/queries/" + string(id) }
 
 // queriesEdited tells who runs the queries that they are others.
 func (a *queryAPI) queriesEdited() {

@@ -34,6 +34,12 @@ var (
 	ofQueryID  = rest.Rule{Need: access.Read, Share: rest.QueryShare}
 )
 
+// redone returns a rule of requests that are done again if they were cut off.
+func redone(r rest.Rule) rest.Rule {
+	r.Again = true
+	return r
+}
+
 // rules are those of all routes. One that is not here is open to admins alone, and a test
 // fails.
 var rules = map[string]rest.Rule{
@@ -45,8 +51,8 @@ var rules = map[string]rest.Rule{
 	"GET /openapi-3.0.json":      anybody,
 	"GET /openapi-3.0.yaml":      anybody,
 	"GET /assets/{name}":         anybody,
-	"POST /api/v1/hooks/{token}": {Quiet: true}, // who knows the token may
-	"GET /api/v1/websub/{token}": anybody,       // likewise
+	"POST /api/v1/hooks/{token}": {Quiet: true, Again: true}, // who knows the token may
+	"GET /api/v1/websub/{token}": anybody,                    // likewise
 	"POST /api/v1/websub/{token}": {
 		Quiet: true,
 	},
@@ -75,20 +81,20 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/sources":                                   ofList,
 	"POST /api/v1/sources":                                  writer,
 	"GET /api/v1/sources/facets":                            reader,
-	"POST /api/v1/import":                                   writer,
-	"POST /api/v1/sources/batch":                            writer,
-	"POST /api/v1/sources/bulk":                             writer,
-	"POST /api/v1/sources/bulk/{edit}/undo":                 writer,
+	"POST /api/v1/import":                                   redone(writer),
+	"POST /api/v1/sources/batch":                            redone(writer),
+	"POST /api/v1/sources/bulk":                             redone(writer),
+	"POST /api/v1/sources/bulk/{edit}/undo":                 redone(writer),
 	"GET /api/v1/sources/{id}":                              ofSourceID,
 	"PATCH /api/v1/sources/{id}":                            editSource,
 	"DELETE /api/v1/sources/{id}":                           editSource,
-	"POST /api/v1/sources/{id}/poll":                        editSource,
+	"POST /api/v1/sources/{id}/poll":                        redone(editSource),
 	"POST /api/v1/sources/{id}/confirm":                     editSource,
 	"POST /api/v1/sources/{id}/hook":                        {Need: access.Write, Tag: rest.TagPath, Secret: true},
 	"DELETE /api/v1/sources/{id}/hook":                      editSource,
-	"POST /api/v1/sources/{id}/taught":                      editSource,
+	"POST /api/v1/sources/{id}/taught":                      redone(editSource),
 	"GET /api/v1/sources/{id}/taught":                       ofSourceID,
-	"POST /api/v1/sources/{id}/test":                        trial,
+	"POST /api/v1/sources/{id}/test":                        redone(trial),
 	"GET /api/v1/sources/{id}/chances":                      ofSourceID,
 	"PUT /api/v1/sources/{id}/chances":                      editSource,
 	"DELETE /api/v1/sources/{id}/chances":                   editSource,
@@ -120,11 +126,11 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/search":         ofList,
 	"GET /api/v1/outcomes":       reader,
 	"GET /api/v1/polls":          ofList,
-	"POST /api/v1/polls":         writer,
+	"POST /api/v1/polls":         redone(writer),
 
 	"GET /api/v1/queries":                     reader,
 	"POST /api/v1/queries":                    writer,
-	"POST /api/v1/queries/test":               {Need: access.Read, Quiet: true},
+	"POST /api/v1/queries/test":               {Need: access.Read, Quiet: true, Again: true},
 	"GET /api/v1/queries/{id}":                ofQueryID,
 	"PATCH /api/v1/queries/{id}":              writer,
 	"DELETE /api/v1/queries/{id}":             writer,
@@ -138,18 +144,18 @@ var rules = map[string]rest.Rule{
 	"PUT /api/v1/sinks/{name}":          writer,
 	"PATCH /api/v1/sinks/{name}":        writer,
 	"DELETE /api/v1/sinks/{name}":       writer,
-	"POST /api/v1/sinks/{name}/test":    writer,
-	"POST /api/v1/sinks-preview":        trial,
+	"POST /api/v1/sinks/{name}/test":    redone(writer),
+	"POST /api/v1/sinks-preview":        redone(trial),
 	"GET /api/v1/sinks-kinds":           reader,
 	"GET /api/v1/sinks/{name}/owed":     reader,
 	"GET /api/v1/sinks/{name}/attempts": reader,
 	"GET /api/v1/sinks/{name}/letters":  reader,
-	"POST /api/v1/sinks/{name}/replay":  writer,
+	"POST /api/v1/sinks/{name}/replay":  redone(writer),
 
 	"GET /api/v1/lab":                reader,
 	"GET /api/v1/lab/reports/{name}": reader,
 	"GET /api/v1/lab/runs":           reader,
-	"POST /api/v1/lab/runs":          writer,
+	"POST /api/v1/lab/runs":          redone(writer),
 	"GET /api/v1/lab/runs/{id}":      reader,
 	"DELETE /api/v1/lab/runs/{id}":   writer,
 
@@ -160,9 +166,9 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/flow":                        reader,
 	"GET /api/v1/status":                      reader,
 	"GET /api/v1/cluster":                     reader,
-	"POST /api/v1/cluster/hands/{name}/drain": admin,
+	"POST /api/v1/cluster/hands/{name}/drain": redone(admin),
 	"GET /api/v1/browser":                     reader,
-	"POST /api/v1/reload":                     admin,
+	"POST /api/v1/reload":                     redone(admin),
 	"GET /api/v1/settings":                    reader,
-	"PATCH /api/v1/settings":                  admin,
+	"PATCH /api/v1/settings":                  redone(admin),
 }

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -19,67 +18,58 @@ type KeptAnswer struct {
 	Request freshet.Hash
 	At      time.Time
 
-	// Status is zero as long as there is no answer: the request is under way, or its
-	// process has died.
+	// Status is Performed as long as the answer is not known: it was being made, or its process
+	// has died.
 	Status int
 	Header map[string]string
 	Body   []byte
 }
 
-// ClaimAnswer notes that a request is about to be performed, and returns ErrNotFound: there is
-// no answer yet. If its key is there already it changes nothing, and returns what is kept
-// under it. Answers that are older than oldest are deleted first.
-func (s *Store) ClaimAnswer(ctx context.Context, a KeptAnswer, oldest time.Time) (kept KeptAnswer, err error) {
-	var found bool
-	err = s.db.Write(ctx, "claiming the key of a request", func(tx *store.Tx) (err error) {
+// Performed stands for the status of an answer to a request that was performed.
+const Performed = 1
+
+// Answer returns what is kept under a key, or ErrNotFound. What is older than oldest does not count.
+func (s *Store) Answer(ctx context.Context, key freshet.Hash, oldest time.Time) (a KeptAnswer, err error) {
+	err = s.db.Each(ctx, "looking for the answer to a request", "SELECT request, at, status, header, body FROM answers WHERE key = ?", []any{key[:]}, func(scan func(...any) error) error {
+		var request []byte
+		var at store.Moment
+		var header string
+		if err := scan(&request, &at, &a.Status, &header, &a.Body); err != nil {
+			return err
+		}
+		a.Key, a.At = key, at.Time()
+		copy(a.Request[:], request)
+		if header == "" {
+			return nil
+		}
+		return json.Unmarshal([]byte(header), &a.Header)
+	})
+	if err == nil && (a.Status == 0 || a.At.Before(oldest)) {
+		err = fmt.Errorf("an answer: %w", freshet.ErrNotFound)
+	}
+	return a, err
+}
+
+// WithAnswer returns a context whose next write is committed together with the answer that answer makes
+// of its result: after a crash either both are there or neither is.
+func WithAnswer(ctx context.Context, answer func(result any) KeptAnswer) (context.Context, *store.Rider) {
+	return store.WithRider(ctx, func(tx *store.Tx, result any) error { return putAnswer(tx, answer(result)) })
+}
+
+// KeepAnswer keeps the answer to a request. Answers that are older than oldest are deleted.
+func (s *Store) KeepAnswer(ctx context.Context, a KeptAnswer, oldest time.Time) error {
+	return s.db.Write(ctx, "keeping an answer", func(tx *store.Tx) error {
 		if err := tx.Remove("answers", "at < ?", store.MomentOf(oldest).Value()); err != nil {
 			return err
 		}
-		if kept, found, err = keptAnswer(tx, a.Key); err != nil || found {
-			return err
-		}
-		return tx.Insert("answers", a.Key[:], a.Request[:], store.MomentOf(a.At).Value(), int64(0), "", nil)
+		return putAnswer(tx, a)
 	})
-	if err == nil && !found {
-		err = fmt.Errorf("an answer: %w", freshet.ErrNotFound)
-	}
-	return kept, err
 }
 
-// KeepAnswer keeps the answer to a request that was claimed. One without a status lets the key
-// be claimed again.
-func (s *Store) KeepAnswer(ctx context.Context, a KeptAnswer) error {
+func putAnswer(tx *store.Tx, a KeptAnswer) error {
 	header, err := json.Marshal(a.Header)
 	if err != nil {
 		return err
 	}
-	return s.db.Write(ctx, "keeping an answer", func(tx *store.Tx) error {
-		if a.Status == 0 {
-			return tx.Remove("answers", "key = ?", a.Key[:])
-		}
-		return tx.Put("answers", a.Key[:], a.Request[:], store.MomentOf(a.At).Value(), int64(a.Status), string(header), store.Blob(a.Body))
-	})
-}
-
-// keptAnswer returns what is kept under a key.
-func keptAnswer(tx *store.Tx, key freshet.Hash) (a KeptAnswer, found bool, err error) {
-	err = tx.Query("SELECT request, at, status, header, body FROM answers WHERE key = ?", []driver.Value{key[:]}, func(v []driver.Value) error {
-		a, found = KeptAnswer{Key: key}, true
-		request, _ := v[0].([]byte)
-		copy(a.Request[:], request)
-		var at store.Moment
-		if err := at.Scan(v[1]); err != nil {
-			return err
-		}
-		a.At = at.Time()
-		status, _ := v[2].(int64)
-		a.Status = int(status)
-		body, _ := v[4].([]byte)
-		a.Body = append(a.Body, body...)
-		if header, _ := v[3].(string); header != "" {
-			return json.Unmarshal([]byte(header), &a.Header)
-		}
-		return nil
-	})
-	return a, found, err
+	return tx.Put("answers", a.Key[:], a.Request[:], store.MomentOf(a.At).Value(), int64(a.Status), string(header), store.Blob(a.Body))
 }

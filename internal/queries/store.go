@@ -112,6 +112,7 @@ func (s *Store) AddQuery(ctx context.Context, q Query) (added Query, err error) 
 		if added, err = r.query(); err != nil {
 			return err
 		}
+		tx.SetResult(added)
 		return putQuery(tx, r)
 	})
 	return added, err

@@ -34,7 +34,11 @@ func (s *committer) write(ctx context.Context, doing string, j job) error {
 	if s.cfg.ReadOnly {
 		return fmt.Errorf("%s in %s: %w: it is open for reading only", doing, s.cfg.Name, freshet.ErrStorage)
 	}
+	j, committed := riding(ctx, j)
 	err := s.queue.do(ctx, j)
+	if err == nil {
+		committed()
+	}
 	switch {
 	case errors.Is(err, freshet.ErrStorage), errors.Is(err, freshet.ErrDamaged):
 		return fmt.Errorf("%s: %w", doing, err)
@@ -87,6 +91,10 @@ type batch struct {
 	derived  bool // entries were added to a log of a feature
 	flushed  bool
 	begun    bool // the epoch was put on record
+
+	// These are of the job that is run, for a [Rider].
+	result any  // what its work has come to
+	more   bool // its work goes on in another transaction
 }
 
 // entry returns the source with the ID, to be changed by this batch, or nil.

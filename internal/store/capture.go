@@ -372,6 +372,7 @@ func (s *Store) Confirm(ctx context.Context, id freshet.SourceID, number int) (c
 		if c, err = b.change(e, freshet.Outcome{Since: e.seen.Time(), Ended: held.Seen, Landed: held.Landed}, from, held.Summary, freshet.Details{}); err != nil {
 			return err
 		}
+		b.result = c
 		return b.writeHead(e)
 	})
 	return c, err

@@ -23,6 +23,7 @@ func (s *Store) AddSource(ctx context.Context, src freshet.Source) (added freshe
 	}
 	err = s.write(ctx, "adding "+src.URL, func(b *batch) (err error) {
 		added, err = addValid(b, src)
+		b.result = added
 		return err
 	})
 	return added, err
@@ -291,6 +292,7 @@ func (s *Store) RemoveSource(ctx context.Context, id freshet.SourceID, purge boo
 					return err
 				}
 				if more, err = s.schema.sites.Removing(&Tx{b}, e.key, src, purge); err != nil || more {
+					b.more = more
 					return err
 				}
 			}

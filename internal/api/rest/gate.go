@@ -23,7 +23,7 @@ func (s *Server) gated(pattern string, next http.HandlerFunc) http.HandlerFunc {
 		handler = s.audited(pattern, next)
 	}
 	if !rule.Secret {
-		handler = s.once(handler)
+		handler = s.once(pattern, handler)
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, err := s.identify(r, rule)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -41,7 +42,10 @@ func writes(method string) bool {
 
 // once answers a request that has a key as it was answered the first time, and does it
 // once. The draft of the header is draft-ietf-httpapi-idempotency-key-header.
-func (s *Server) once(next http.Handler) http.Handler {
+//
+// The key is committed in the transaction that does the work. After a crash it is either there, and
+// the request is answered without being done again, or the request has done nothing.
+func (s *Server) once(pattern string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key := r.Header.Get(keyHeader)
 		if key == "" || !writes(r.Method) || !strings.HasPrefix(r.URL.Path, "/api/v1/") {
@@ -65,45 +69,148 @@ func (s *Server) once(next http.Handler) http.Handler {
 			Request: freshet.HashOf([]byte(key + "\x00" + r.Method + " " + r.URL.RequestURI() + "\x00" + r.Header.Get("If-Match") + "\x00" + string(body))),
 			At:      s.Now(),
 		}
-		s.doOnce(w, r, asked, next)
+		s.doOnce(w, r, pattern, asked, next)
 	})
 }
 
 // doOnce does a request if its key is new.
-func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, asked auth.KeptAnswer, next http.Handler) {
-	kept, err := s.Gate.Store.ClaimAnswer(r.Context(), asked, asked.At.Add(-keepAnswers))
+func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, pattern string, asked auth.KeptAnswer, next http.Handler) {
+	if _, running := s.underWay.LoadOrStore(asked.Key, true); running {
+		p := NewProblem(http.StatusConflict, "a request with this "+keyHeader+" is running")
+		p.Hint = "wait a moment and send it again: it gets the answer of the first"
+		w.Header().Set("Retry-After", "1")
+		p.Write(w)
+		return
+	}
+	defer s.underWay.Delete(asked.Key)
+	oldest := asked.At.Add(-keepAnswers)
+	kept, err := s.Gate.Store.Answer(r.Context(), asked.Key, oldest)
 	switch {
 	case errors.Is(err, freshet.ErrNotFound): // it is new
+		s.doFirst(w, r, s.Rule(pattern), asked, oldest, next)
 	case err != nil:
 		s.problemOf(err).Write(w)
-		return
 	case kept.Request != asked.Request:
 		p := NewProblem(http.StatusUnprocessableEntity, "this "+keyHeader+" was used with another request")
 		p.Errors = []*client.ErrorDetail{{Location: "header." + keyHeader, Message: "was used with another request in the last 24 hours"}}
 		p.Hint = "use a new key for each request, and the same only to send it again"
 		p.Write(w)
-		return
-	case kept.Status == 0:
-		p := NewProblem(http.StatusConflict, "a request with this "+keyHeader+" is running, or the daemon stopped before it finished")
-		p.Hint = "wait a moment and send it again; if that does not help, check the result of the first request and use a new key"
-		p.Write(w)
-		return
+	case kept.Status == auth.Performed:
+		s.answerAnew(w, r, pattern, kept, oldest)
 	default:
 		replay(w, kept)
-		return
 	}
-	told := &recorder{ResponseWriter: w}
+}
+
+// doFirst does a request whose key is new.
+func (s *Server) doFirst(w http.ResponseWriter, r *http.Request, rule Rule, asked auth.KeptAnswer, oldest time.Time, next http.Handler) {
+	told, performed := &recorder{ResponseWriter: w}, func() bool { return false }
+	if !rule.Again {
+		known := &early{}
+		ctx, rider := auth.WithAnswer(context.WithValue(r.Context(), earlyKey{}, known), func(result any) auth.KeptAnswer { return known.answer(asked, result) })
+		r, performed = r.WithContext(ctx), rider.End
+	}
 	defer func() { // also if the client went away in the middle of the answer: what was done is done
-		if told.status == 0 || told.body.Len() > maxKept {
-			return // it is not known what became of it, or too long to be told again: it is not done again
+		done := performed()
+		a := asked
+		if a.Status, a.Body, a.Header = told.kept(); a.Status == 0 {
+			return // it was not done; or it was, which is on record, and the answer is made anew
 		}
-		asked.Status, asked.Body, asked.Header = told.kept()
-		if err := s.Gate.Store.KeepAnswer(context.WithoutCancel(r.Context()), asked); err != nil {
+		if len(a.Body) > maxKept { // too long to be told again
+			if !done {
+				a.Status, a.Body = auth.Performed, nil
+			} else {
+				return
+			}
+		}
+		if err := s.Gate.Store.KeepAnswer(context.WithoutCancel(r.Context()), a, oldest); err != nil {
 			s.Log.Error("the answer to a request could not be kept", "err", err, "hint", freshet.HintOf(err))
 		}
 	}()
 	next.ServeHTTP(told, r)
 }
+
+// An early answer is what is known of one in the transaction that does the work.
+type early struct {
+	of func(result any) (location string, body any)
+}
+
+type earlyKey struct{}
+
+// AnswerBy has the answer to a request made of what its work comes to, for a client that asks again
+// after a crash: with where the thing is that was created, or with the whole body.
+func AnswerBy[R any](ctx context.Context, of func(result R) (location string, body any)) {
+	if e, ok := ctx.Value(earlyKey{}).(*early); ok {
+		e.of = func(result any) (location string, body any) {
+			if r, ok := result.(R); ok {
+				return of(r)
+			}
+			return "", nil
+		}
+	}
+}
+
+// answer returns what is kept of the answer before it is made.
+func (e *early) answer(asked auth.KeptAnswer, result any) auth.KeptAnswer {
+	asked.Status, asked.Header = auth.Performed, map[string]string{}
+	if e.of == nil {
+		return asked
+	}
+	location, body := e.of(result)
+	if location != "" {
+		asked.Header["Location"] = location
+	}
+	var text bytes.Buffer
+	if body != nil && encodeJSON(&text, body) == nil {
+		asked.Status, asked.Body, asked.Header["Content-Type"] = http.StatusOK, text.Bytes(), "application/json"
+	}
+	return asked
+}
+
+// answerAnew answers a request that was done by a process which died before it had answered: with
+// the thing as it is now.
+func (s *Server) answerAnew(w http.ResponseWriter, r *http.Request, pattern string, kept auth.KeptAnswer, oldest time.Time) {
+	kept.Status = s.success[pattern]
+	if kept.Status != http.StatusNoContent {
+		get := r.Clone(r.Context())
+		get.Method, get.Body, get.ContentLength = http.MethodGet, http.NoBody, 0
+		get.Header.Del("If-Match")
+		get.URL.RawQuery = ""
+		if at := kept.Header["Location"]; at != "" {
+			get.URL.Path = at
+		}
+		now := &recorder{ResponseWriter: discarded{http.Header{}}}
+		s.mux.ServeHTTP(now, get)
+		switch {
+		case now.status == http.StatusNotFound || now.status == http.StatusMethodNotAllowed:
+			p := NewProblem(http.StatusGone, "this was done, and what it was done to is gone or cannot be shown")
+			p.Write(w)
+			return
+		case now.status != http.StatusOK:
+			maps.Copy(w.Header(), now.Header())
+			w.WriteHeader(now.status)
+			_, _ = w.Write(now.body.Bytes()) // the client may be gone
+			return
+		}
+		location := kept.Header["Location"]
+		_, kept.Body, kept.Header = now.kept()
+		if location != "" {
+			kept.Header["Location"] = location
+		}
+	}
+	if err := s.Gate.Store.KeepAnswer(context.WithoutCancel(r.Context()), kept, oldest); err != nil {
+		s.problemOf(err).Write(w)
+		return
+	}
+	replay(w, kept)
+}
+
+// A discarded response goes nowhere.
+type discarded struct{ header http.Header }
+
+func (d discarded) Header() http.Header         { return d.header }
+func (d discarded) Write(b []byte) (int, error) { return len(b), nil }
+func (d discarded) WriteHeader(int)             {}
 
 // replay answers as before.
 func replay(w http.ResponseWriter, kept auth.KeptAnswer) {

@@ -97,7 +97,7 @@ func (s *Server) route(op *huma.Operation, input, output reflect.Type, call func
 		most := maxKey
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: keyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: &most},
-			Description: "A unique key of this request, such as a UUID. A retry with the same key within 24 hours is not executed again and gets the first response. A different request with the key is refused with 422, and a retry while the first request is running with 409.",
+			Description: "A unique key of this request, such as a UUID. A retry with the same key within 24 hours is not executed again and gets the first response. A different request with the key is refused with 422, and a retry while the first request is running with 409. After a crash a retry is executed if the first request was not.",
 			Example:     "8e03978e-40d5-43dd-bc93-6894a57f9324",
 		})
 	}
@@ -112,6 +112,7 @@ func (s *Server) route(op *huma.Operation, input, output reflect.Type, call func
 	o.addParams(input, nil)
 	o.addBody()
 	o.addOutput(output)
+	s.success[pattern] = op.DefaultStatus
 	s.OpenAPI().AddOperation(op)
 	s.HandleFunc(pattern, o.serve)
 }

@@ -14,6 +14,10 @@ type Rule struct {
 	// Secret says that the request or its answer holds a secret, so that neither the answer
 	// nor a quick hash of the request is kept for an idempotency key.
 	Secret bool
+
+	// Again says that what the request does is not stored, takes several transactions, or comes to
+	// the same when it is done twice. One that was cut off is done again under its idempotency key.
+	Again bool
 }
 
 // open reports whether strangers may use a route.

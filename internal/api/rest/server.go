@@ -59,13 +59,15 @@ type Server struct {
 	mux        *http.ServeMux
 	answers    *membudget.Budget // for bodies and diffs on their way to clients
 	operations map[string]string // by pattern
+	success    map[string]int    // status of an answer, by pattern
+	underWay   sync.Map          // keys of requests that are being done
 }
 
 // NewServer returns a server without routes. About is what the API says of itself.
 func NewServer(cfg Config, about huma.Config) *Server {
 	s := &Server{
 		Config: cfg, mux: http.NewServeMux(), answers: newAnswers(),
-		operations: map[string]string{},
+		operations: map[string]string{}, success: map[string]int{},
 	}
 	about.Components.SecuritySchemes = securitySchemes()
 	s.api = humago.New(s, about)

@@ -116,11 +116,8 @@ func rich(t *testing.T) string {
 		do(users.AppendAudit(ctx, auth.AuditEntry{At: noon, Who: "ada", Via: "token ci", From: "192.0.2.1", What: "edit-source", Method: "PATCH", Path: "/api/v1/sources/a", Subject: "source a", Status: 200, Before: "{}", After: "{}"}))
 	}
 	kept := auth.KeptAnswer{Key: freshet.HashOf([]byte("k")), Request: freshet.HashOf([]byte("r")), At: noon}
-	if _, err := users.ClaimAnswer(ctx, kept, noon); !errors.Is(err, freshet.ErrNotFound) {
-		do(err)
-	}
 	kept.Status, kept.Header, kept.Body = 201, map[string]string{"ETag": `"1"`}, []byte("{}")
-	do(users.KeepAnswer(ctx, kept))
+	do(users.KeepAnswer(ctx, kept, noon))
 	do(s.SaveState(ctx, []freshet.State{{Key: "e", Value: []byte("all")}, {Key: "e", Source: "a", Upto: 7, Value: []byte("one")}}))
 	_, err = s.Begin(ctx, freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon.Add(time.Hour)})
 	do(err)
