@@ -145,10 +145,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 func NewRenderer(cfg config.Settings, log *slog.Logger) (*browser.Renderer, error) {
 	c := cfg.Render
 	c.Do = fetch.NewEgress(cfg.Fetch).Do
-	c.Check = func(url string) error {
-		_, err := cfg.Fetch.CheckURL(url)
-		return err
-	}
+	c.Check = cfg.Fetch.Refusal
 	c.Agent, c.Log = cmp.Or(c.Agent, cfg.Fetch.UserAgent()), log
 	return browser.New(c)
 }

@@ -37,6 +37,15 @@ func (c Config) CheckURL(raw string) (string, error) {
 	return "", err
 }
 
+// Refusal returns why a URL could not be fetched from, as CheckURL judges it, with the class of the
+// failed poll; nil if it could be.
+func (c Config) Refusal(raw string) error {
+	if _, refusal := c.withDefaults().guard().parse(raw); refusal != nil {
+		return refusal
+	}
+	return nil
+}
+
 // A target is an admitted URL in its parts.
 type target struct {
 	scheme string

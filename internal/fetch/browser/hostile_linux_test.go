@@ -317,3 +317,35 @@ func diesWithItsProcess(t *testing.T, how string, unaware bool) {
 		t.Errorf("processes are left behind: %v", left)
 	}
 }
+
+// A page that goes to an address that may not be reached, or to one that does not answer, has
+// failed: what the browser then shows is no version of it.
+func TestPagesThatLeadInside(t *testing.T) {
+	g := newRig(t)
+	g.fetch.Resolver = func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{inside}, nil }
+	g.reach()
+	g.Mux.HandleFunc("/redirect", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://127.0.0.2/metadata", http.StatusFound)
+	})
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	for _, c := range []struct {
+		to    string
+		class failure.Class
+	}{
+		{"http://127.0.0.2/metadata", failure.BlockedEgress},
+		{"http://169.254.169.254/latest/meta-data/", failure.BlockedEgress},
+		{"http://inside.example/", failure.BlockedEgress},
+		{"/redirect", failure.BlockedEgress},
+		{"http://" + closed.Addr().String() + "/", failure.Connect},
+	} {
+		g.PutHTML("/", `<p>the page itself</p><script>location = "`+c.to+`"</script>`)
+		v, err := g.render("/", rendering.Settings{On: true})
+		if wantClass(t, err, c.class); len(v.Body) > 0 {
+			t.Errorf("a page that goes to %s is %q", c.to, v.Body)
+		}
+	}
+}

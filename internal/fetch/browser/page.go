@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -75,7 +76,7 @@ func (b *Browser) Render(ctx context.Context, page Page) (View, error) {
 	defer stop(context.Canceled)
 	v := &visit{
 		cfg: r.cfg, cache: r.cache.of(string(page.Source)), document: page.Document, pictures: page.Screenshot, leave: page.Leave,
-		ctx: ctx, stop: stop, busy: began, away: map[string]time.Duration{}, statuses: map[string]answered{},
+		ctx: ctx, stop: stop, busy: began, away: map[string]time.Duration{}, statuses: map[string]answered{}, failed: map[string]error{},
 	}
 	view, err := b.show(ctx, page, v, stop)
 	if err != nil {
@@ -162,6 +163,9 @@ func (v *visit) settle(resp *freshet.Response, began string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	answer, ok := v.statuses[at]
+	if err := v.failed[at]; err != nil && !ok { // what the browser shows is our own refusal
+		return ledTo(at, err)
+	}
 	switch scheme, _, _ := strings.Cut(at, ":"); scheme {
 	case "http", "https":
 	case "chrome-error": // what the browser shows when there is nothing to show
@@ -179,4 +183,13 @@ func (v *visit) settle(resp *freshet.Response, began string) error {
 		resp.Status = answer.status
 	}
 	return nil
+}
+
+// ledTo returns the failure of a page that went to a URL from which there was no answer.
+func ledTo(url string, err error) error {
+	class, hint := failure.Connect, ""
+	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
+		class, hint = e.Class, e.Hint
+	}
+	return fail(class, hint, "the page led to %s: %w", mask.URL(url), err)
 }

@@ -94,7 +94,7 @@ func newRig(t *testing.T, alter ...func(*browser.Config)) *rig {
 	}
 	g.reach()
 	cfg.Do = func(r *http.Request) (*http.Response, error) { return g.egress.Load().Do(r) }
-	cfg.Check = func(url string) error { _, err := g.fetch.CheckURL(url); return err }
+	cfg.Check = func(url string) error { return g.fetch.Refusal(url) }
 	var err error
 	if g.renderer, err = browser.New(cfg); err != nil {
 		t.Fatal(err)

@@ -39,6 +39,7 @@ type visit struct {
 	away     map[string]time.Duration
 	statuses map[string]answered // of what may be a document, by URL
 	led      answered            // of the last document that the page led to
+	failed   map[string]error    // why there was no answer, by URL
 	sentTo   map[string]bool     // URLs that redirects of others lead to
 }
 
@@ -74,7 +75,7 @@ func (v *visit) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	url := r.URL.String()
 	document := v.isDocument(r, url)
 	if !document && (ofBrowser(r) || unwanted(r)) {
-		v.refuse(w, "not sent")
+		v.refuse(w, url, "not sent", fail(failure.BlockedURL, "", "such requests are not sent"))
 		return
 	}
 	v.begin()
@@ -170,12 +171,22 @@ func serveBlank(w http.ResponseWriter) {
 	io.WriteString(w, blank)
 }
 
-// refuse answers a request that is not sent.
-func (v *visit) refuse(w http.ResponseWriter, why string) {
-	v.mu.Lock()
-	v.refused++
-	v.mu.Unlock()
+// mostKept is of how many URLs it is kept what came of them.
+const mostKept = 100
+
+// refuse answers a request that is not sent. If the page goes there, it has failed.
+func (v *visit) refuse(w http.ResponseWriter, url, why string, err error) {
+	v.noAnswer(url, err)
 	http.Error(w, why, http.StatusForbidden)
+}
+
+// noAnswer keeps why a request got no answer of a server.
+func (v *visit) noAnswer(url string, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.refused++; len(v.failed) < mostKept {
+		v.failed[url] = err
+	}
 }
 
 // send sends a request on, if it has leave, and passes back the answer.
@@ -183,13 +194,13 @@ func (v *visit) send(w http.ResponseWriter, r *http.Request, url string) {
 	if v.cfg.Check != nil {
 		if err := v.cfg.Check(url); err != nil {
 			v.cfg.Log.Debug("a request of a page was refused", "page", mask.URL(v.document.URL), "url", mask.URL(url), "err", err)
-			v.refuse(w, "not allowed")
+			v.refuse(w, url, "not allowed", err)
 			return
 		}
 	}
 	if err := v.mayLeave(url); err != nil {
 		v.stop(err)
-		v.refuse(w, "no leave")
+		v.refuse(w, url, "no leave", err)
 		return
 	}
 	out := r.Clone(r.Context()) // ends with the connection to the browser
@@ -202,9 +213,7 @@ func (v *visit) send(w http.ResponseWriter, r *http.Request, url string) {
 	answer, err := v.cfg.Do(out)
 	if err != nil {
 		v.cfg.Log.Debug("a request of a page failed", "page", mask.URL(v.document.URL), "url", mask.URL(url), "err", err)
-		v.mu.Lock()
-		v.refused++
-		v.mu.Unlock()
+		v.noAnswer(url, err)
 		http.Error(w, "no answer", http.StatusBadGateway)
 		return
 	}
@@ -246,7 +255,7 @@ func (v *visit) note(r *http.Request, url string, a *http.Response) {
 	if r.Header.Get("Sec-Fetch-Dest") == "document" {
 		v.led = answered{url, a.StatusCode}
 	}
-	if strings.Contains(a.Header.Get("Content-Type"), "html") && len(v.statuses) < 100 {
+	if strings.Contains(a.Header.Get("Content-Type"), "html") && len(v.statuses) < mostKept {
 		v.statuses[url] = answered{url, a.StatusCode}
 	}
 	if a.StatusCode == http.StatusTooManyRequests || a.StatusCode == http.StatusServiceUnavailable {
