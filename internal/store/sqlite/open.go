@@ -240,6 +240,7 @@ func (s *Store) dsn(reading bool) string {
 		q.Set("_synchronous", "FULL")
 		q.Set("_foreign_keys", "1")
 		q.Add("_pragma", "cache_size(-16000)")
+		q.Add("_pragma", "secure_delete(1)") // what is purged is overwritten
 		q.Add("_pragma", "journal_size_limit(67108864)")
 	}
 	q.Add("_pragma", "temp_store(memory)")

@@ -11,9 +11,10 @@ import (
 // A searchTx is a transaction on the index.
 type searchTx struct {
 	*searchFile
-	tx    *sql.Tx
-	stmts map[string]*sql.Stmt
-	last  int64 // ID of a passage
+	tx     *sql.Tx
+	stmts  map[string]*sql.Stmt
+	last   int64 // ID of a passage
+	purged bool  // all of a source was forgotten
 }
 
 // Begin implements [store.Index].
@@ -82,6 +83,7 @@ func (x *searchTx) Forget(source int64) error {
 	if err := x.forget("source = ?", source); err != nil {
 		return err
 	}
+	x.purged = true
 	return x.exec("DELETE FROM sources WHERE key = ?", source)
 }
 
@@ -98,6 +100,9 @@ func (x *searchTx) Commit() error {
 	err := x.tx.Commit()
 	if err == nil {
 		x.searchFile.last = x.last
+	}
+	if err == nil && x.purged {
+		err = x.erase(context.Background())
 	}
 	return x.judged(err)
 }
