@@ -167,8 +167,9 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 	}
 	prev := e.changed
 	e.changed = c.Cursor
+	text, packed := storedDetails(c.Details)
 	err = b.appendTo(&changesTable, int64(c.Cursor), e.key, int64(prev), int64(c.Seq), int64(c.Number), c.From[:], c.To[:],
-		MomentOf(c.After).Value(), MomentOf(c.Before).Value(), MomentOf(c.Modified).Value(), summary, e.label, TextOrNull(string(c.Suspect)), TextOrNull(c.Landed), JSONOrNull(c.Details))
+		MomentOf(c.After).Value(), MomentOf(c.Before).Value(), MomentOf(c.Modified).Value(), summary, e.label, TextOrNull(string(c.Suspect)), TextOrNull(c.Landed), text, packed)
 	return c, err
 }
 

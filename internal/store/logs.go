@@ -175,22 +175,22 @@ func (s *logReader) attempts(ctx context.Context, query string, args ...any) ([]
 
 const changeColumns = `c.cursor, s.id, c.seq, c.number, c.from_hash, c.to_hash, c.after, c.before, c.modified, c.summary,
 	coalesce(l.url, ''), coalesce(l.name, ''), coalesce(l.tags, '[]'),
-	coalesce(c.suspect, ''), coalesce(c.landed, ''), coalesce(c.details, '')`
+	coalesce(c.suspect, ''), coalesce(c.landed, ''), coalesce(c.details, ''), c.packed`
 
 // changeJoins are the tables of changeColumns, besides changes as c.
 const changeJoins = " JOIN sources s ON s.key = c.source LEFT JOIN labels l ON l.id = c.label "
 
 // scanChange reads changeColumns. The epoch is left to withEpochs.
 func scanChange(scan func(...any) error) (c freshet.Change, err error) {
-	var from, to []byte
+	var from, to, packed []byte
 	var after, before, modified Moment
 	var tags, details string
 	err = scan(&c.Cursor, &c.Source, &c.Seq, &c.Number, &from, &to, &after, &before, &modified, &c.Summary,
-		&c.Label.URL, &c.Label.Name, &tags, &c.Suspect, &c.Landed, &details)
+		&c.Label.URL, &c.Label.Name, &tags, &c.Suspect, &c.Landed, &details, &packed)
 	if err != nil {
 		return c, err
 	}
-	if err := ReadJSON(details, &c.Details); err != nil {
+	if err := readDetails(details, packed, &c.Details); err != nil {
 		return c, err
 	}
 	copy(c.From[:], from)

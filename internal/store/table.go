@@ -176,8 +176,8 @@ var (
 			d.Source, d.Number = r.Source("source"), r.Int("number")
 			d.What = fmt.Sprintf("version %d of source %s", d.Number, d.Source)
 		}}, "checksum", uncounted)
-	changesTable = newTable(Table{Name: "changes", Key: 1, Late: 3,
-		Columns: []string{"cursor", "source", "prev", "seq", "number", "from_hash", "to_hash", "after", "before", "modified", "summary", "label", "suspect", "landed", "details"},
+	changesTable = newTable(Table{Name: "changes", Key: 1, Late: 4,
+		Columns: []string{"cursor", "source", "prev", "seq", "number", "from_hash", "to_hash", "after", "before", "modified", "summary", "label", "suspect", "landed", "details", "packed"},
 		Describe: func(r Row, d *Damage) {
 			d.Source, d.Cursor, d.Number = r.Source("source"), freshet.Cursor(r.Int("cursor")), r.Int("seq")
 			d.What = fmt.Sprintf("change %d of source %s at cursor %d", d.Number, d.Source, d.Cursor)

@@ -80,8 +80,10 @@ func schemaOf(t *testing.T, s *pgtest.Server, database string) (all []string) {
 func TestOpensTheOldestFormat(t *testing.T) {
 	server := pgtest.Start(t, "fsync=on")
 	old, fresh := restoreOldest(t, server), server.Database(t)
-	if err := open(t, postgres.Config{URL: server.URL(fresh)}).Close(); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{fresh, old} {
+		if err := open(t, postgres.Config{URL: server.URL(name)}).Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if diff := cmp.Diff(schemaOf(t, server, fresh), schemaOf(t, server, old)); diff != "" {
 		t.Errorf("the schema is not that of a new database (-new +old):\n%s", diff)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"freshet/internal/freshet"
@@ -97,6 +98,13 @@ var beliefTests = []test{
 			b.Fatalf("the changes are %+v, want one", changes)
 		}
 		same(b, "the details in the log", changes[0].Details, next.Capture.Details)
+		long := saw("a", minute(6), freshet.Changed, "two")
+		long.Capture.Details = freshet.Details{Text: &freshet.TextChange{AddedCount: 1, Added: []string{strings.Repeat("a line that is long ", 50)}}}
+		_, _, err = b.Commit(b.Context(), long)
+		b.ok("commit", err)
+		changes, err = b.Changes(b.Context(), freshet.ChangeQuery{After: changes[0].Cursor})
+		b.ok("changes", err)
+		same(b, "long details in the log", changes[0].Details, long.Capture.Details)
 		belief, err := b.State(b.Context(), freshet.ItemState, "a")
 		b.ok("the items", err)
 		same(b, "what is known of the items", string(belief.Value), "one item")
