@@ -129,7 +129,7 @@ func checkBrowser(s config.Settings) error {
 
 // serveFlags are the flags of the options that serve takes, but for those that
 // every verb has.
-var serveFlags = []string{"store", "secrets", "listen", "advertise", "lease", "standby", "budget", "source-gap", "source-share", "host-delay", "host-share", "crawl-delay", "hints", "allow-cidr", "memory", "reserve", "policy", "aim", "hand-token-file", "own-slots", "log-level", "log-format",
+var serveFlags = []string{"store", "secrets", "listen", "advertise", "bundle", "tls-cert", "tls-key", "ca", "insecure-cluster", "lease", "standby", "budget", "source-gap", "source-share", "host-delay", "host-share", "crawl-delay", "hints", "allow-cidr", "memory", "reserve", "policy", "aim", "hand-token-file", "own-slots", "log-level", "log-format",
 	"oidc-issuer", "oidc-client-id", "oidc-client-secret", "oidc-name", "oidc-scopes", "oidc-groups-claim", "oidc-admins", "oidc-editors", "oidc-viewers", "oidc-default-role", "oidc-session"}
 
 // checkStore reads all that is stored and says whether it is what was written.

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +14,7 @@ import (
 	"freshet/client"
 	"freshet/internal/app"
 	"freshet/internal/cli/display"
+	"freshet/internal/cluster/identity"
 	"freshet/internal/units"
 )
 
@@ -78,6 +82,49 @@ func clusterVerb(p *program) *cobra.Command {
 		}
 		return show(all)
 	}
+	cmd.AddCommand(clusterInitVerb(p))
+	return cmd
+}
+
+const clusterInitHelp = `Make what the machines of a cluster share, once, on any machine:
+
+  DIR/node    for each machine of freshet serve: the key of a private CA, with
+              which every node issues its certificates, secret.key, the token of
+              workers and the first password of the user admin
+  DIR/worker  for each machine of freshet worker: the certificate of the CA, the
+              token, and the addresses given with --node
+
+Copy the directories over a channel that you trust, such as scp -p, and keep DIR/node as
+you keep passwords. Nothing else on the network can then pass for a node.`
+
+func clusterInitVerb(p *program) *cobra.Command {
+	var dir string
+	var nodes []string
+	cmd := &cobra.Command{
+		Use:     "init",
+		Short:   "Make the certificates, keys and tokens of a cluster",
+		Long:    clusterInitHelp,
+		Example: "  freshet cluster init --node 10.0.0.1:8443 --node 10.0.0.2:8443 --node 10.0.0.3:8443",
+		Args:    takes(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			join := make([]string, len(nodes))
+			for i, at := range nodes {
+				u, err := url.Parse("https://" + strings.TrimPrefix(at, "https://"))
+				if err != nil || u.Port() == "" || u.Hostname() == "" || u.Path != "" {
+					return usagef("cluster init: --node %q is not an address such as 10.0.0.1:8443", at)
+				}
+				join[i] = u.String()
+			}
+			if err := identity.Create(dir, join, p.now()); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(p.out, "made %s for nodes and %s for workers; user admin has the password in %s\n",
+				filepath.Join(dir, "node"), filepath.Join(dir, "worker"), filepath.Join(dir, "node", identity.PasswordName))
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "freshet-cluster", "`directory` to make")
+	cmd.Flags().StringSliceVar(&nodes, "node", nil, "`address` of a node, which workers join; repeat it for each node")
 	return cmd
 }
 

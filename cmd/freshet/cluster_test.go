@@ -73,8 +73,14 @@ type clusterNode struct {
 // startNode runs the program until it says where it is, or at all.
 func startNode(t *testing.T, args ...string) *clusterNode {
 	t.Helper()
+	return startNodeIn(t, "", nil, args...)
+}
+
+// startNodeIn is startNode in a directory, with more of an environment.
+func startNodeIn(t *testing.T, dir string, env []string, args ...string) *clusterNode {
+	t.Helper()
 	n := &clusterNode{Cmd: exec.CommandContext(context.WithoutCancel(t.Context()), "freshet", args...), log: &bytes.Buffer{}}
-	n.Stderr = n.log
+	n.Stderr, n.Dir, n.Env = n.log, dir, append(os.Environ(), env...)
 	out, err := n.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -71,6 +71,9 @@ func optionFlags(set *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		o := config.FlagOption(name)
 		set.Var(&optionFlag{Option: o}, o.Flag, o.Help+" ["+o.Env+"]")
+		if o.Switch {
+			set.Lookup(o.Flag).NoOptDefVal = "on"
+		}
 	}
 }
 

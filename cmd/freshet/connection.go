@@ -18,6 +18,7 @@ import (
 	"freshet/client"
 	"freshet/internal/app"
 	"freshet/internal/app/config"
+	"freshet/internal/cluster/identity"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
@@ -30,9 +31,9 @@ type connection struct {
 	close func() error
 }
 
-// remote returns a connection to the daemon at a URL, with a token if there is one.
-func remote(base, token string) *connection {
-	trusted := fetch.Trusted(patience)
+// remote returns a connection to the daemon at a URL, which is verified by trust, with a token if there is one.
+func remote(base, token string, trust identity.Trust) *connection {
+	trusted := fetch.TrustedBy(patience, trust)
 	reach := func(req *http.Request) (*http.Response, error) {
 		if token != "" {
 			req.Header.Set("Authorization", "Bearer "+token)
@@ -90,7 +91,13 @@ func apiVerb(p *program, cmd *cobra.Command, work app.Work, run func(ctx context
 func serverFlags(flags *pflag.FlagSet) {
 	flags.String("server", "", "URL of the daemon (default: the one that uses the data directory, if it is running) [FRESHET_SERVER]")
 	flags.String("token-file", "", "file with a token for the daemon at --server [FRESHET_TOKEN_FILE; the token itself: FRESHET_TOKEN]")
-	optionFlags(flags, "store")
+	optionFlags(flags, "store", "ca")
+}
+
+// trust returns how the daemon that was named is verified.
+func (p *program) trust(cmd *cobra.Command) identity.Trust {
+	s := config.Settings{Cluster: config.ClusterSettings{CA: cmp.Or(cmd.Flag("ca").Value.String(), p.env("FRESHET_CA")), Bundle: p.env("FRESHET_BUNDLE")}}
+	return app.Trust(s)
 }
 
 // token returns what the daemon that was named is shown; "" if there is nothing to show.
@@ -125,7 +132,7 @@ func (p *program) connect(cmd *cobra.Command, work app.Work) (*connection, error
 		if err != nil {
 			return nil, err
 		}
-		return remote(strings.TrimSuffix(server, "/"), token), nil
+		return remote(strings.TrimSuffix(server, "/"), token, p.trust(cmd)), nil
 	}
 	if cmd.Flag("token-file").Changed {
 		return nil, freshet.WithHint(usagef("%s: --token-file is for a daemon that --server names", cmd.Name()), "on the machine of the daemon no token is needed")
@@ -144,11 +151,11 @@ func (p *program) connect(cmd *cobra.Command, work app.Work) (*connection, error
 	if ofStore, err := uses(cmd, s); err != nil {
 		return nil, err
 	} else if ofStore && a.URL != "" && a.Answers(cmd.Context()) {
-		return remote(a.URL, a.Token), nil
+		return remote(a.URL, a.Token, a.Trust()), nil
 	}
 	if s.Store != "" { // the daemon may be on another machine
 		if all, err := app.Together(cmd.Context(), s); err == nil && all.Brain.Address != "" {
-			return remote(all.Brain.Address, strings.TrimSpace(p.env("FRESHET_TOKEN"))), nil
+			return remote(all.Brain.Address, strings.TrimSpace(p.env("FRESHET_TOKEN")), app.Trust(s)), nil
 		}
 	}
 	return here(cmd.Context(), s, work)

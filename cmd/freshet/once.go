@@ -102,7 +102,7 @@ func (v *onceRun) run(cmd *cobra.Command) error {
 		if v.verbose {
 			fmt.Fprintf(v.err, "note: the daemon at %s makes the round\n", a.URL)
 		}
-		if err := v.make(cmd.Context(), remote(a.URL, a.Token)); err != nil {
+		if err := v.make(cmd.Context(), remote(a.URL, a.Token, a.Trust())); err != nil {
 			return err
 		}
 		return v.verdict()
@@ -133,7 +133,7 @@ func (v *onceRun) serve(ctx context.Context, s config.Settings) error {
 			close(begun)
 			go func() {
 				defer close(over)
-				made <- v.make(ctx, remote(url, at.Token))
+				made <- v.make(ctx, remote(url, at.Token, at.Trust()))
 			}()
 			return nil
 		},

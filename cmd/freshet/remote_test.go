@@ -241,7 +241,7 @@ func (r *elsewhereRig) furnish(data string, text *atomic.Value) {
 	ctx := r.t.Context()
 	address, err := app.ReadAddress(data)
 	r.check(err)
-	c := remote(address.URL, address.Token)
+	c := remote(address.URL, address.Token, nil)
 	_, err = c.Sources.Add(ctx, client.NewSource{ID: "a", URL: r.page + "/a"})
 	r.check(err)
 	_, err = c.Sources.Add(ctx, client.NewSource{ID: "site", URL: r.page + "/", Site: true})

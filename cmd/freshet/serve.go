@@ -2,10 +2,13 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -14,6 +17,7 @@ import (
 
 	"freshet/internal/app"
 	"freshet/internal/app/config"
+	"freshet/internal/cluster/identity"
 )
 
 const serveHelp = `Run the daemon. It polls your sources within the budget, stores every version, and
@@ -83,7 +87,7 @@ func runServe(p *program, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	password, err := adminPassword(p, cmd)
+	password, err := adminPassword(p, cmd, s.Cluster.Bundle)
 	if err != nil {
 		return err
 	}
@@ -108,13 +112,16 @@ func runServe(p *program, cmd *cobra.Command) error {
 	})
 }
 
-// adminPassword returns the password of the first user, if there is one.
-func adminPassword(p *program, cmd *cobra.Command) (string, error) {
+// adminPassword returns the password of the first user, if there is one: that of the bundle, unless another is given.
+func adminPassword(p *program, cmd *cobra.Command, bundle string) (string, error) {
 	path := cmp.Or(cmd.Flag("admin-password-file").Value.String(), p.env("FRESHET_ADMIN_PASSWORD_FILE"))
-	if path == "" {
+	if path == "" && (bundle == "" || p.env("FRESHET_ADMIN_PASSWORD") != "") {
 		return p.env("FRESHET_ADMIN_PASSWORD"), nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(cmp.Or(path, filepath.Join(bundle, identity.PasswordName)))
+	if path == "" && errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("read the password of the admin: %w", err)
 	}

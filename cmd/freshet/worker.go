@@ -7,12 +7,15 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"freshet/internal/app"
+	"freshet/internal/app/config"
+	"freshet/internal/cluster/identity"
 	"freshet/internal/freshet"
 )
 
@@ -20,7 +23,9 @@ const workerHelp = `Poll for a daemon on another machine. The daemon schedules, 
 only fetches and reads pages. It keeps no data and no passwords: the daemon itself polls
 sources that need a login, a file or a command.
 
-Start the daemon with --hand-token-file, and give workers the same token. A worker
+Give workers the directory worker of freshet cluster init with --bundle: it has the
+addresses, the token and the CA by which a worker verifies its leader. Without a bundle,
+start the daemon with --hand-token-file, and give workers the same token. A worker
 reconnects by itself. It sends no request if the daemon has been silent for 5 seconds,
 so the budget always holds.
 
@@ -42,7 +47,8 @@ func workerVerb(p *program) *cobra.Command {
 		Use:   "worker",
 		Short: "Poll for a daemon on another machine",
 		Long:  workerHelp,
-		Example: "  freshet worker --join http://10.0.0.1:8080 --token-file /etc/freshet/worker.token\n" +
+		Example: "  freshet worker --bundle freshet-cluster/worker\n" +
+			"  freshet worker --join https://10.0.0.1:8443 --token-file /etc/freshet/worker.token --ca /etc/freshet/ca.crt\n" +
 			"  freshet worker --join https://a.example,https://b.example --token-file F --slots 200 --place eu-west\n" +
 			"  freshet worker drain eu-1",
 	}
@@ -51,11 +57,19 @@ func workerVerb(p *program) *cobra.Command {
 		if len(args) > 0 {
 			return usagef("worker: unknown command %q", args[0])
 		}
-		cfg, err := workerConfig(join, tokenFile, name, place, slots)
+		s, err := p.settings(cmd)
 		if err != nil {
 			return err
 		}
-		return runWorker(p, cmd, cfg)
+		if join, tokenFile, err = fromBundle(s.Cluster.Bundle, join, tokenFile); err != nil {
+			return err
+		}
+		cfg, err := workerConfig(join, tokenFile, name, place, slots, s.Cluster.Insecure)
+		if err != nil {
+			return err
+		}
+		cfg.Trust = app.Trust(s)
+		return runWorker(p, cmd, s, cfg)
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&join, "join", nil, "address of the daemon; list all nodes of a cluster")
@@ -63,19 +77,37 @@ func workerVerb(p *program) *cobra.Command {
 	flags.StringVar(&name, "name", "", "unique name of this worker (default host name and process)")
 	flags.StringVar(&place, "place", "", "place of this worker, such as eu-west; sources choose it with from:")
 	flags.IntVar(&slots, "slots", slots, "most polls at the same time")
-	optionFlags(flags, "allow-cidr", "memory", "log-level", "log-format")
+	optionFlags(flags, "bundle", "ca", "insecure-cluster", "allow-cidr", "memory", "log-level", "log-format")
 	return cmd
 }
 
+// fromBundle returns what a worker joins, and the file with its token: those of a bundle if they are not given.
+func fromBundle(bundle string, join []string, tokenFile string) ([]string, string, error) {
+	if bundle == "" {
+		return join, tokenFile, nil
+	}
+	if len(join) == 0 {
+		var err error
+		if join, err = identity.ReadJoin(bundle); err != nil {
+			return nil, "", fmt.Errorf("worker: read the addresses of the bundle: %w", err)
+		}
+	}
+	return join, cmp.Or(tokenFile, filepath.Join(bundle, identity.TokenName)), nil
+}
+
 // workerConfig returns the configuration of a worker from its flags.
-func workerConfig(join []string, tokenFile, name, place string, slots int) (cfg app.WorkerConfig, err error) {
+func workerConfig(join []string, tokenFile, name, place string, slots int, insecure bool) (cfg app.WorkerConfig, err error) {
 	if len(join) == 0 || tokenFile == "" {
-		return cfg, freshet.WithHint(usagef("worker: --join and --token-file are needed"), "freshet worker --join http://HOST:8080 --token-file FILE")
+		return cfg, freshet.WithHint(usagef("worker: --join and --token-file are needed, or --bundle"), "freshet worker --join https://HOST:8443 --bundle freshet-cluster/worker")
 	}
 	for _, at := range join {
 		u, err := url.Parse(at)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return cfg, usagef("worker: --join %q is not an address such as http://10.0.0.1:8080", at)
+			return cfg, usagef("worker: --join %q is not an address such as https://10.0.0.1:8443", at)
+		}
+		if app.PlainBeyondLoopback(at) && !insecure {
+			return cfg, freshet.WithHint(usagef("worker: --join %q is another machine without TLS: everybody on the way could read the token and the pages", at),
+				"join https:// with --bundle or --ca; --insecure-cluster allows http")
 		}
 		cfg.Join = append(cfg.Join, strings.TrimSuffix(at, "/"))
 	}
@@ -98,11 +130,7 @@ func workerConfig(join []string, tokenFile, name, place string, slots int) (cfg 
 }
 
 // runWorker works until it is asked to stop.
-func runWorker(p *program, cmd *cobra.Command, cfg app.WorkerConfig) error {
-	s, err := p.settings(cmd)
-	if err != nil {
-		return err
-	}
+func runWorker(p *program, cmd *cobra.Command, s config.Settings, cfg app.WorkerConfig) (err error) {
 	level := new(slog.LevelVar)
 	level.Set(levelOf(s.Log.Level))
 	log := p.newLogger(p.err, s.Log.Format, level)

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,7 @@ import (
 
 	"freshet/internal/auth"
 	"freshet/internal/cluster/delivery"
+	"freshet/internal/cluster/identity"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
@@ -35,7 +37,9 @@ const instanceHeader = delivery.RunHeader
 type Address struct {
 	URL, Instance string
 	Token         string // for those that may read the file; "" if none is needed
-	Once          bool   // it ends by itself after one round of polls
+	CA            []byte // certificates by which it is recognised, as PEM; nil if it does not use TLS, or CAFile has them
+	CAFile        string
+	Once          bool // it ends by itself after one round of polls
 }
 
 // newAddress returns where a listener is reached from this machine.
@@ -47,6 +51,23 @@ func newAddress(at net.Addr) Address {
 	return Address{URL: "http://" + where, Instance: rand.Text(), Token: auth.NewSecret(auth.LocalPrefix)}
 }
 
+// Trust returns how the daemon is verified.
+func (a Address) Trust() identity.Trust {
+	switch {
+	case a.CAFile != "":
+		return identity.TrustFile(a.CAFile)
+	case a.CA != nil:
+		return identity.TrustPEM(a.CA)
+	}
+	return nil
+}
+
+// What begins the line that has the certificates, or names their file.
+const (
+	caLine     = "ca "
+	caFileLine = "ca-file "
+)
+
 // tokenLine begins the line that has the token.
 const tokenLine = "token "
 
@@ -55,6 +76,12 @@ func (a Address) write(dir string) error {
 	path, text := filepath.Join(dir, addressName), a.URL+"\n"+a.Instance+"\n"
 	if a.Token != "" {
 		text += tokenLine + a.Token + "\n"
+	}
+	if a.CA != nil {
+		text += caLine + base64.StdEncoding.EncodeToString(a.CA) + "\n"
+	}
+	if a.CAFile != "" {
+		text += caFileLine + a.CAFile + "\n"
 	}
 	if a.Once {
 		text += "once\n"
@@ -74,11 +101,18 @@ func ReadAddress(dir string) (a Address, err error) {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	a.URL = lines[0]
 	for i, line := range lines[1:] {
-		switch token, ok := strings.CutPrefix(line, tokenLine); {
+		token, isToken := strings.CutPrefix(line, tokenLine)
+		ca, isCA := strings.CutPrefix(line, caLine)
+		file, isFile := strings.CutPrefix(line, caFileLine)
+		switch {
 		case i == 0:
 			a.Instance = line
-		case ok:
+		case isToken:
 			a.Token = token
+		case isCA:
+			a.CA, err = base64.StdEncoding.DecodeString(ca)
+		case isFile:
+			a.CAFile = file
 		case line == "once":
 			a.Once = true
 		}
@@ -103,7 +137,7 @@ func (a Address) Answers(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	resp, err := fetch.Trusted(5 * time.Second).Do(req)
+	resp, err := fetch.TrustedBy(5*time.Second, a.Trust()).Do(req)
 	if err != nil {
 		return false
 	}

@@ -42,7 +42,7 @@ func (s *service) dispatch() *shared.Dispatch {
 	}
 	return shared.NewDispatch(shared.DispatchConfig{
 		Own: s.advertised(), Epoch: s.node.leads.Term(), LeaseLeft: s.node.leads.LeaseLeft, Lease: s.lease, Sign: s.signer, Log: s.Log,
-		Do: fetch.Trusted(time.Minute).Do,
+		Do: fetch.TrustedBy(time.Minute, Trust(s.settings.Settings)).Do,
 		Nodes: func(ctx context.Context) (there []string, err error) {
 			nodes, err := s.peers.Nodes(ctx)
 			for _, n := range nodes {

@@ -60,10 +60,10 @@ type leader struct {
 
 var errMoved = errors.New("another node leads now")
 
-func newForwarder(signer *identity.Signer, log *slog.Logger) *forwarder {
+func newForwarder(signer *identity.Signer, trust identity.Trust, log *slog.Logger) *forwarder {
 	p := &forwarder{signer: signer, log: log}
 	p.proxy = &httputil.ReverseProxy{
-		Rewrite: p.rewrite, Transport: fetch.Trusted(forwardTimeout).Transport, FlushInterval: -1,
+		Rewrite: p.rewrite, Transport: fetch.TrustedBy(forwardTimeout, trust).Transport, FlushInterval: -1,
 		ErrorHandler: p.failed, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ModifyResponse: checkAnswer,
 	}

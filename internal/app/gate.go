@@ -72,7 +72,7 @@ func (s *service) watchGate(ctx context.Context, gate *auth.Gate, loopback bool)
 	case !gate.HasUsers():
 		return freshet.WithHint(errors.New("other machines can reach "+at.String()+", and there is no user who could log in"),
 			"set a password with FRESHET_ADMIN_PASSWORD or --admin-password-file, or add a user with "+s.userAdd()+"; or listen on 127.0.0.1")
-	case !loopback:
+	case !loopback && !s.settings.UsesTLS():
 		s.Log.Info("other machines can reach the API; everybody has to log in", "address", at.String(),
 			"hint", "passwords cross the network unencrypted unless a proxy with TLS stands in front")
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -174,7 +175,8 @@ func (s *service) advertised() string {
 	if err != nil {
 		return s.where.URL
 	}
-	return "http://" + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
+	scheme, _, _ := strings.Cut(s.where.URL, "://")
+	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
 // takeOver opens the store to write. It returns nil if another node was faster.

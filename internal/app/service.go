@@ -129,11 +129,14 @@ func (s *service) run(ctx context.Context) (err error) {
 	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	if l, err = s.secure(l); err != nil {
+		return err
+	}
 	server := newServer(s.Log, s.where.sign(&s.handlerSwitch))
 	var api sync.WaitGroup
 	s.listen = sync.OnceFunc(func() {
 		api.Go(func() {
-			if err := server.Serve(limitConns(l, s.settings.API.Proxies)); !errors.Is(err, http.ErrServerClosed) {
+			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 				fail(breakdown{fmt.Errorf("serve the API: %w", err)})
 			}
 		})

@@ -36,7 +36,7 @@ type standby struct {
 // standBy begins to stand by.
 func (s *service) standBy(ctx context.Context, given config.Settings) error {
 	s.settings.set(given)
-	b := &standby{member: s.member, now: s.Now, log: s.Log, forwarder: newForwarder(s.signer, s.Log), stopped: make(chan struct{}), contact: newContact(s.lease)}
+	b := &standby{member: s.member, now: s.Now, log: s.Log, forwarder: newForwarder(s.signer, Trust(given), s.Log), stopped: make(chan struct{}), contact: newContact(s.lease)}
 	cfg := s.config()
 	cfg.Standby, cfg.Idle, cfg.Queries, cfg.Observe = true, true, false, nil
 	n, err := Open(ctx, cfg)

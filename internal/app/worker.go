@@ -17,6 +17,7 @@ import (
 	"freshet/internal/auth"
 	"freshet/internal/auth/access"
 	"freshet/internal/cluster"
+	"freshet/internal/cluster/identity"
 	"freshet/internal/daemon"
 	"freshet/internal/extract"
 	"freshet/internal/fetch"
@@ -207,6 +208,7 @@ type WorkerConfig struct {
 	Name    string // no other worker has it
 	Place   string
 	Slots   int
+	Trust   identity.Trust
 	Extract []string // as in Config
 }
 
@@ -248,7 +250,7 @@ func RunWorker(ctx context.Context, settings config.Settings, cfg WorkerConfig, 
 		Join: cfg.Join, Token: cfg.Token, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: missing == nil,
 		Open: open, Body: 4*settings.Fetch.MaxBody() + 64*mib,
 		Room: func() (func(context.Context, int64) error, func()) { return daemon.OpenRoom(budget) },
-		Do:   fetch.Trusted(joinPatience).Do, Log: log,
+		Do:   fetch.TrustedBy(joinPatience, cfg.Trust).Do, Log: log,
 	}).Run(ctx)
 }
 

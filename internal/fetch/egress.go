@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -199,6 +200,38 @@ func TrustedSparing(timeout time.Duration) *http.Client {
 		}
 		return c, err
 	})
+}
+
+// TrustedBy is Trusted with what TLS goes by at each host; nil means what the system trusts.
+func TrustedBy(timeout time.Duration, config func(host string) (*tls.Config, error)) *http.Client {
+	c := Trusted(timeout)
+	if config == nil {
+		return c
+	}
+	t := c.Transport.(*http.Transport)
+	t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		by, err := config(host)
+		if err != nil {
+			return nil, err
+		}
+		conn, err := t.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, t.TLSHandshakeTimeout)
+		defer cancel()
+		secure := tls.Client(conn, by)
+		if err := secure.HandshakeContext(ctx); err != nil { // nothing was sent
+			conn.Close()
+			return nil, &net.OpError{Op: "dial", Net: network, Addr: conn.RemoteAddr(), Err: err}
+		}
+		return secure, nil
+	}
+	return c
 }
 
 func trustedClient(timeout time.Duration, dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {

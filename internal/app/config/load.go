@@ -91,6 +91,9 @@ func (in Input) load(text []byte) (Settings, error) {
 			s.note(o.Key, FromFlag)
 		}
 	}
+	if err := s.checkTLS(); err != nil {
+		faults = append(faults, err)
+	}
 	for key, env := range removed {
 		if in.Env(env) != "" {
 			faults = append(faults, freshet.WithHint(fmt.Errorf("%s: the setting %s was removed", env, key), RemovedHint))

@@ -20,12 +20,13 @@ import (
 // An Option is one thing to set: the same by a key of the file, a variable of
 // the environment or a flag.
 type Option struct {
-	Key  string // in the file, with a dot before what is nested
-	Env  string
-	Flag string // "" if there is none
-	Arg  string // what the flag takes, for its help
-	Help string
-	Many bool // a list in the file, a flag that can be repeated, commas in the environment
+	Key    string // in the file, with a dot before what is nested
+	Env    string
+	Flag   string // "" if there is none
+	Arg    string // what the flag takes, for its help
+	Help   string
+	Switch bool // a flag without a value turns it on
+	Many   bool // a list in the file, a flag that can be repeated, commas in the environment
 
 	items itemReader // of a list of sections, which the environment and the API give whole; nil otherwise
 
@@ -80,6 +81,16 @@ var options = named(slices.Concat([]Option{
 		set: count(func(s *Settings) *int { return &s.Limits.Workers }, 1), show: func(s Settings) any { return s.Limits.Workers }},
 	{Key: "advertise", Flag: "advertise", Arg: "URL", Help: "where other nodes on the same database and workers reach the API, such as http://10.0.0.1:8080 (default from listen)",
 		set: setAdvertise, show: func(s Settings) any { return s.Cluster.Advertise }},
+	{Key: "bundle", Flag: "bundle", Arg: "DIR", Help: "what the nodes of a cluster share, as made by freshet cluster init: the API then uses TLS, and secrets and hand-token-file are those of the bundle",
+		set: text(func(s *Settings) *string { return &s.Cluster.Bundle }), show: func(s Settings) any { return s.Cluster.Bundle }},
+	{Key: "tls.cert", Flag: "tls-cert", Arg: "FILE", Help: "certificate of the API in PEM; the API then uses TLS, and takes on a new file at once",
+		set: text(func(s *Settings) *string { return &s.API.Cert }), show: func(s Settings) any { return s.API.Cert }},
+	{Key: "tls.key", Flag: "tls-key", Arg: "FILE", Help: "key of the certificate in PEM",
+		set: text(func(s *Settings) *string { return &s.API.Key }), show: func(s Settings) any { return s.API.Key }},
+	{Key: "tls.ca", Flag: "ca", Arg: "FILE", Help: "CA certificates in PEM by which nodes are verified (default those of the bundle, or else of the system)",
+		set: text(func(s *Settings) *string { return &s.Cluster.CA }), show: func(s Settings) any { return s.Cluster.CA }},
+	{Key: "insecure_cluster", Flag: "insecure-cluster", Arg: "on|off", Switch: true, Help: "let nodes and workers on other machines use http, over which everybody on the way reads passwords and pages",
+		set: setInsecure, show: showInsecure},
 	{Key: "lease", Flag: "lease", Arg: "TIME", Help: "how long other nodes on the same database wait for a sign of life before one takes over; the same on all of them (default 5s)",
 		set: setLease, show: showLease},
 	{Key: "standby", Flag: "standby", Arg: "HOW", Help: "while another node on the same database decides: warm follows it to take over at once, cold saves the memory and reads everything then (default warm)",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/auth/openid"
+	"freshet/internal/cluster/identity"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/browser"
@@ -68,12 +69,16 @@ type APISettings struct {
 	Names     []string        // that the API is called by, besides addresses
 	Login     string          // who has to log in: auto, on or off
 	Proxies   []netip.Prefix  // in front of the API, whose headers on where a request comes from are trusted
+	Cert, Key string          // files with the certificate; "" means that of the bundle, or none
 	OIDC      openid.Settings // where people log in besides; without an issuer there is no such place
 }
 
 // ClusterSettings say how nodes and workers work together.
 type ClusterSettings struct {
 	Advertise string        // where other nodes reach the API; "" means where it listens
+	Bundle    string        // directory with what nodes share; "" if there is none
+	CA        string        // file with the certificates by which nodes are verified; "" means the CA of the bundle, or those of the system
+	Insecure  bool          // others may be reached over http
 	Lease     time.Duration // after so long without a sign of life another node takes over; 0 means 5 s
 	Standby   string        // what this node does while another leads: WarmStandby or ColdStandby; "" means the former
 	Trusted   []string      // ids of tokens whose workers may see secrets in URLs
@@ -143,7 +148,29 @@ func (s *Settings) CheckData() error {
 }
 
 // SecretDir returns the directory with secrets and their key.
-func (s *Settings) SecretDir() string { return cmp.Or(s.Secrets, s.Data) }
+func (s *Settings) SecretDir() string { return cmp.Or(s.Secrets, s.Cluster.Bundle, s.Data) }
+
+// CAFile returns the file with the certificates by which nodes are verified; "" means those of the system.
+func (s *Settings) CAFile() string {
+	if s.Cluster.CA == "" && s.Cluster.Bundle != "" {
+		return filepath.Join(s.Cluster.Bundle, identity.CAName)
+	}
+	return s.Cluster.CA
+}
+
+// UsesTLS reports whether the API is served over https.
+func (s *Settings) UsesTLS() bool { return s.Cluster.Bundle != "" || s.API.Cert != "" }
+
+// checkTLS returns what is wrong with the settings of TLS, and takes what the bundle has.
+func (s *Settings) checkTLS() error {
+	if (s.API.Cert == "") != (s.API.Key == "") {
+		return freshet.WithHint(errors.New("tls.cert and tls.key go together"), "set both with --tls-cert and --tls-key, or neither")
+	}
+	if s.Cluster.Bundle != "" && s.Cluster.TokenFile == "" {
+		s.Cluster.TokenFile = filepath.Join(s.Cluster.Bundle, identity.TokenName)
+	}
+	return nil
+}
 
 // CheckURL judges the URL of a source, and returns it in its normal form.
 func (s *Settings) CheckURL(raw string) (string, error) { return s.Media.Check(raw, s.Fetch.CheckURL) }

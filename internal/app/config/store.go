@@ -55,6 +55,25 @@ func setAdvertise(s *Settings, v string) error {
 	return nil
 }
 
+func setInsecure(s *Settings, v string) error {
+	switch v {
+	case "on", "true":
+		s.Cluster.Insecure = true
+	case "off", "false":
+		s.Cluster.Insecure = false
+	default:
+		return fmt.Errorf("%q is not on or off", v)
+	}
+	return nil
+}
+
+func showInsecure(s Settings) any {
+	if s.Cluster.Insecure {
+		return "on"
+	}
+	return ""
+}
+
 // The shortest and the longest lease: within less a busy machine does not give its signs of
 // life, and for more nobody wants to wait.
 const (
