@@ -137,7 +137,7 @@ func RunCluster(ctx context.Context, c ClusterConfig) (*ClusterReport, error) {
 	defer stop()
 	j := newJury(g)
 	var judging sync.WaitGroup
-	for _, watch := range []func(context.Context){j.follow, j.edit, j.count, g.supervise} {
+	for _, watch := range []func(context.Context){j.follow, j.edit, j.count, g.supervise, g.probe} {
 		judging.Go(func() { watch(judged) })
 	}
 	err = g.breakThings(ctx, rand.New(rand.NewPCG(c.Seed, 1)))

@@ -29,7 +29,7 @@ func trials() map[string]trial {
 		"kill-brain": killBrain, "drain-hand": drained,
 		"cut-store": cut(stores), "dead-store": dead(stores), "slow-store": slowed(stores), "orphan-store": orphaned(stores),
 		"cut-front": cut(fronts), "dead-front": dead(fronts), "slow-front": slowed(fronts), "orphan-front": orphaned(fronts),
-		"restart-postgres": restarted, "replace-primary": replaced,
+		"restart-postgres": restarted, "replace-primary": replaced, "lock-table": lockedTable, "hang-backend": hungBackend,
 	}
 }
 

@@ -36,6 +36,16 @@ func (l *visits) arrive(v *visit) {
 	l.all = append(l.all, v)
 }
 
+// last returns when the last request came; zero if none has.
+func (l *visits) last() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.all) == 0 {
+		return time.Time{}
+	}
+	return l.all[len(l.all)-1].at
+}
+
 // misses notes that the client of a visit had gone when it came.
 func (l *visits) misses(v *visit) {
 	l.mu.Lock()
