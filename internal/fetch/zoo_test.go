@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/test/hostile"
+	"freshet/internal/test/kit"
 )
 
 // A zooCase is a hostile server and the outcome that is right for it.
@@ -83,7 +83,7 @@ var ours = []zooCase{
 
 // TestZoo fetches from each hostile server and looks at how it ends.
 func TestZoo(t *testing.T) {
-	pen, base := animals(), runtime.NumGoroutine()
+	pen, before := animals(), kit.CountGoroutines()
 	for _, c := range append(loadCases[zooCase](t, "testdata/hostile_zoo.json"), ours...) {
 		build := pen[c.ID]
 		delete(pen, c.ID)
@@ -102,20 +102,7 @@ func TestZoo(t *testing.T) {
 	for id := range pen {
 		t.Errorf("nothing is expected of %s", id)
 	}
-	leaves(t, base)
-}
-
-// leaves waits until no more goroutines are left than there were, but for a few of the
-// runtime's and of servers that are about to end.
-func leaves(t *testing.T, base int) {
-	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
-	for runtime.NumGoroutine() > base+10 {
-		if time.Now().After(deadline) {
-			t.Fatalf("there were %d goroutines, and %d are left", base, runtime.NumGoroutine())
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+	before.WaitForEnd(t)
 }
 
 // visit fetches from a hostile server.
