@@ -2,6 +2,8 @@ module freshet
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	cel.dev/cel-go v0.33.1
 	code.dny.dev/ssrf v0.3.0

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -41,21 +42,32 @@ func thisBuild() build {
 }
 
 func versionVerb(p *program) *cobra.Command {
-	var asJSON bool
+	var asJSON, licences, bill bool
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Long:    "Print the version of freshet, the source revision and Go version it was built from,\nand the platform.",
-		Example: "  freshet version\n  freshet version --json",
+		Example: "  freshet version\n  freshet version --json\n  freshet version --sbom > freshet.cdx.json",
 		Args:    takes(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			if asJSON {
+			info, known := debug.ReadBuildInfo()
+			switch {
+			case licences:
+				_, err := io.WriteString(p.out, notices)
+				return err
+			case bill && !known:
+				return fmt.Errorf("this program was built without the list of its modules")
+			case bill:
+				return p.printJSON(billOf(thisBuild(), info))
+			case asJSON:
 				return p.printJSON(thisBuild())
 			}
 			return printBuild(p, thisBuild())
 		},
 	}
 	jsonFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&licences, "licenses", false, "print the licences of the software it contains")
+	cmd.Flags().BoolVar(&bill, "sbom", false, "print what it contains as CycloneDX JSON")
 	return cmd
 }
 
