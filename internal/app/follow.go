@@ -43,8 +43,9 @@ func newPolicySetup(ctx context.Context, store freshet.Store, cfg Config) (w pol
 type following struct {
 	warm  *daemon.Warm
 	peers *postgres.Peers
-	given config.Settings // without what was set over the API
-	now   func() time.Time
+	given config.Settings  // without what was set over the API
+	now   func() time.Time // nil means by the clock
+	clock *databaseClock
 	log   *slog.Logger
 
 	end   func() // ends its goroutine
@@ -62,7 +63,7 @@ func (b *standby) follow(ctx context.Context, given config.Settings) {
 	if b.node == nil || given.Cluster.Standby == config.ColdStandby {
 		return
 	}
-	f := &following{peers: b.member.peers, given: given, now: b.now, log: b.log, store: b.node.reads}
+	f := &following{peers: b.member.peers, given: given, now: b.now, clock: b.clock, log: b.log, store: b.node.reads}
 	f.warm = daemon.NewWarm(daemon.WarmConfig{Open: f.open, Edited: f.edited, Log: b.log})
 	running, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -100,18 +101,17 @@ func (f *following) open(ctx context.Context) (*daemon.Daemon, error) {
 		return nil, err
 	}
 	f.policy = settings.Policy
-	now := f.now
+	now, observed := f.now, (*daemon.ObservedClock)(nil)
 	if now == nil {
-		ahead, err := f.peers.Ahead(ctx)
-		if err != nil {
+		if err := f.clock.look(ctx, false); err != nil {
 			return nil, err
 		}
-		now = func() time.Time { return time.Now().Add(ahead) }
+		now, observed = f.clock.now, &f.clock.observed
 	}
 	return daemon.New(daemon.Config{
 		Store: f.store, Queries: queries.NewStore(f.store.DB()), Policy: wired.policy, Learner: wired.learner, Start: daemon.StartConfig{Retell: retell(settings.Policy)},
 		Limits: settings.Limits, Levels: settings.Wanted(), Strategies: settings.Strategies,
-		Now: now, Uptime: clock.Uptime, Log: f.log,
+		Now: now, Uptime: clock.Uptime, Observed: observed, Log: f.log,
 	}), nil
 }
 

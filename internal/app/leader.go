@@ -40,6 +40,8 @@ func (s *service) runCluster(ctx context.Context) (err error) {
 	alive, stop := context.WithCancel(ctx)
 	me := postgres.Node{Name: s.where.Instance, Address: s.advertised(), Version: s.Version, Pass: s.signer.Public(), Started: time.Now().UTC()}
 	beating.Go(func() { s.member.heartbeat(alive, me) })
+	s.clock = &databaseClock{peers: s.peers}
+	beating.Go(func() { s.clock.watch(alive) })
 	defer func() { stop(); beating.Wait() }()
 	defer s.stopStandby()
 	given := s.settings.Settings
@@ -265,15 +267,14 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 // dateByDatabase has a node date by the clock of the database: those of nodes may differ, and
 // what the one before has sent counts by its date.
 func (s *service) dateByDatabase(ctx context.Context, cfg *Config) error {
-	ahead, err := s.peers.Ahead(ctx)
-	if err != nil {
+	if err := s.clock.look(ctx, true); err != nil {
 		return err
 	}
-	if ahead.Abs() > time.Second {
+	if ahead := time.Duration(s.clock.ahead.Load()); ahead.Abs() > time.Second {
 		s.Log.Warn("the clock of this machine differs from that of PostgreSQL; everything is dated by that of PostgreSQL", "by", units.FormatDuration(ahead.Round(time.Millisecond)))
 	}
-	s.Now = func() time.Time { return time.Now().Add(ahead) }
-	cfg.Now = s.Now
+	s.Now = s.clock.now
+	cfg.Now, cfg.observed = s.Now, &s.clock.observed
 	if cfg.Uptime == nil {
 		cfg.Uptime = clock.Uptime
 	}

@@ -88,6 +88,8 @@ type Config struct {
 	Standby bool
 	Address string
 
+	observed *daemon.ObservedClock // of the clock that Now tells, before this node led; nil means nothing
+
 	after *standby // what this node did before, if that was to stand by
 
 	// Store says how the store is opened, apart from its directory, clock and
@@ -211,6 +213,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Disk:       daemon.DiskConfig{Space: cfg.Space, Size: n.databaseSize, Reserve: cfg.Reserve},
 		Now:        cfg.Now,
 		Uptime:     cfg.Uptime,
+		Observed:   cfg.observed,
 		Log:        cfg.Log,
 		Observe:    cfg.Observe,
 		Grace:      cfg.Grace,

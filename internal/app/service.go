@@ -80,6 +80,7 @@ type service struct {
 	led           bool              // this node has led
 	troubles      map[string]string // the last reported kind of trouble, by subject
 	peers         *postgres.Peers   // other nodes on the same database; nil if there can be none
+	clock         *databaseClock    // of that database, likewise
 	nodes         *nodeCache        // likewise
 	member        *membership       // likewise
 	standby       *standby          // while another node leads

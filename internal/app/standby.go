@@ -22,7 +22,8 @@ import (
 // rest.
 type standby struct {
 	member    *membership
-	now       func() time.Time
+	now       func() time.Time // nil means by the clock
+	clock     *databaseClock
 	log       *slog.Logger
 	node      *Node // nil if it can read nothing
 	forwarder *forwarder
@@ -36,7 +37,7 @@ type standby struct {
 // standBy begins to stand by.
 func (s *service) standBy(ctx context.Context, given config.Settings) error {
 	s.settings.set(given)
-	b := &standby{member: s.member, now: s.Now, log: s.Log, forwarder: newForwarder(s.signer, Trust(given), s.Log), stopped: make(chan struct{}), contact: newContact(s.lease)}
+	b := &standby{member: s.member, now: s.Now, clock: s.clock, log: s.Log, forwarder: newForwarder(s.signer, Trust(given), s.Log), stopped: make(chan struct{}), contact: newContact(s.lease)}
 	cfg := s.config()
 	cfg.Standby, cfg.Idle, cfg.Queries, cfg.Observe = true, true, false, nil
 	n, err := Open(ctx, cfg)

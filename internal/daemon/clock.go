@@ -29,6 +29,7 @@ type clockRecovery struct {
 	longest time.Duration // that a poll takes
 	back    time.Duration // from dates to steady time, by how far the wall clock was set in this run
 	lost    time.Duration // by its date, what was done seems to be longer ago than it is, by this much at most
+	assumed time.Duration // of that, what nobody has seen
 
 	up    time.Duration // of the machine, at now or a little before
 	apart time.Duration // so much before at most
@@ -58,7 +59,7 @@ func (r *clockRecovery) shift(date time.Time) time.Duration {
 func (r *clockRecovery) shiftEarly(date time.Time) time.Duration {
 	_, earliest, marked := r.uptimes(date)
 	if !marked {
-		return min(r.back+r.lost, r.now.Sub(date))
+		return min(r.back+r.lost-r.assumed, r.now.Sub(date))
 	}
 	return min(r.now.Add(earliest-r.up-r.apart).Sub(date), r.now.Sub(date))
 }
@@ -122,8 +123,8 @@ func (r *clockRecovery) report(b *clockKeeper) {
 	case r.future > 0:
 		b.noteClock("set back since the last run",
 			"sources_polled_in_the_future", r.future, "by_up_to", units.FormatDuration(r.ahead))
-	case r.lost > slack:
-		b.noteClock("set ahead since polls were last made", "by_up_to", units.FormatDuration(r.lost))
+	case r.lost-r.assumed > slack:
+		b.noteClock("set ahead since polls were last made", "by_up_to", units.FormatDuration(r.lost-r.assumed))
 	}
 }
 
@@ -134,6 +135,8 @@ type clockKeeper struct {
 	dates  *dates
 	uptime func() (boot string, up time.Duration) // nil if that cannot be told
 	log    *slog.Logger
+
+	observed *ObservedClock // may be nil
 
 	lastSet atomic.Pointer[string] // how the wall clock was last set, if it was
 }
@@ -155,7 +158,12 @@ type mark struct {
 	Ahead time.Duration // at least
 	Apart time.Duration // how much more at most
 	Early time.Duration `json:",omitempty"` // before From it may have been set like that, but was not looked at
+
+	looked time.Duration // when it was last seen to be in force; only of an ObservedClock
 }
+
+// date returns the date of the mark.
+func (m mark) date() time.Time { return time.Unix(0, 0).Add(m.From + m.Ahead) }
 
 // clockBelief is the estimator under which marks are kept.
 const clockBelief = "clock"
@@ -218,8 +226,83 @@ func (k *clockKeeper) newClockRecovery(ctx context.Context, l sched.Limits) (*cl
 	}
 	kept, err := k.marks(ctx)
 	r.up = this.From
-	r.addSpans(slices.DeleteFunc(kept, func(m mark) bool { return m.Boot != this.Boot }), this)
+	own, others := splitMarks(kept, this.Boot)
+	own = append(own, k.observed.since(own)...)
+	r.addSpans(own, this)
+	r.lost += lostElsewhere(others, this, l)
+	if k.observed != nil && len(others) > 0 && (len(own) == 0 || this.From-own[0].From < unseen) {
+		r.assumed = mostUnseen
+		r.lost += mostUnseen
+	}
 	return r, err
+}
+
+// splitMarks returns the marks since this boot last began to lead, and those before.
+func splitMarks(kept []mark, boot string) (own, others []mark) {
+	n := len(kept)
+	for n > 0 && kept[n-1].Boot == boot {
+		n--
+	}
+	return kept[n:], kept[:n]
+}
+
+// A machine that takes over from another cannot compare their uptimes. The one before kept a mark whenever the
+// wall clock was set, but for the last few seconds of it: if this process saw those, they are known, too.
+const (
+	unseen     = 2 * clockLook
+	mostUnseen = 5 * time.Minute // that the wall clock is assumed to have been set ahead otherwise
+)
+
+// lostElsewhere returns by how much the wall clock was set ahead on other machines, as long as something that
+// was dated before can matter.
+func lostElsewhere(others []mark, this mark, l sched.Limits) (lost time.Duration) {
+	for i := len(others) - 1; i > 0; i-- {
+		before, after := others[i-1], others[i]
+		if before.Boot == after.Boot && after.date().Add(lost+max(l.Budget.Per, units.Day)+longestPoll(l.Budget)).After(this.date()) {
+			lost += max(0, after.Ahead-before.Ahead)
+		}
+	}
+	return lost
+}
+
+// An ObservedClock notes how the wall clock is set while its process does not lead, so that the process can
+// read the dates of the one that does.
+type ObservedClock struct {
+	mu    sync.Mutex
+	marks []mark
+}
+
+// Observe notes what the wall clock says at an uptime.
+func (c *ObservedClock) Observe(boot string, up time.Duration, date time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := mark{Boot: boot, From: up, Ahead: date.Sub(time.Unix(0, 0)) - up}
+	if n := len(c.marks); n > 0 {
+		last := &c.marks[n-1]
+		if (m.Ahead - last.Ahead).Abs() <= slack {
+			last.looked = up
+			return
+		}
+		m.Early = up - max(last.looked, last.From)
+	}
+	c.marks = append(c.marks[max(0, len(c.marks)-mostObserved+1):], m)
+}
+
+// mostObserved is how often a clock can be set before the first time is forgotten.
+const mostObserved = 100
+
+// since returns what was observed after the marks that were kept. A nil ObservedClock has observed nothing.
+func (c *ObservedClock) since(kept []mark) []mark {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(kept) == 0 {
+		return slices.Clone(c.marks)
+	}
+	last := kept[len(kept)-1]
+	return slices.DeleteFunc(slices.Clone(c.marks), func(m mark) bool { return m.Boot != last.Boot || m.From <= last.From })
 }
 
 // A clockSpan is a stretch of uptime in which dates may have been given by a mark.
@@ -247,8 +330,8 @@ func (r *clockRecovery) addSpans(kept []mark, this mark) {
 
 // markClock keeps for the next start how the wall clock is set now. It was looked at so
 // long ago; never is zero. What was in force before is kept for as long as something
-// that is dated by it can matter.
-func (k *clockKeeper) markClock(ctx context.Context, l sched.Limits, looked time.Duration) error {
+// that is dated by it can matter, and what was assumed of it at the start.
+func (k *clockKeeper) markClock(ctx context.Context, l sched.Limits, looked, assumed time.Duration) error {
 	this, ok := k.mark()
 	if !ok {
 		return nil
@@ -257,18 +340,26 @@ func (k *clockKeeper) markClock(ctx context.Context, l sched.Limits, looked time
 	if err != nil {
 		return err
 	}
-	var kept []mark
-	for i, m := range before {
-		ended := this.From
-		if i+1 < len(before) {
-			ended = before[i+1].From
+	own, others := splitMarks(before, this.Boot)
+	kept := slices.Clone(others[max(0, len(others)-mostObserved):])
+	if len(own) == 0 { // what this machine saw before it led is of use for the next one, too
+		own = k.observed.since(nil)
+		if assumed > 0 {
+			first := append(own, this)[0]
+			own = slices.Insert(own, 0, mark{Boot: first.Boot, From: first.From, Ahead: first.Ahead - assumed})
 		}
-		if m.Boot == this.Boot && this.From-ended < max(l.Budget.Per, units.Day)+longestPoll(l.Budget) {
+	}
+	for i, m := range own {
+		ended := this.From
+		if i+1 < len(own) {
+			ended = own[i+1].From
+		}
+		if this.From-ended < max(l.Budget.Per, units.Day)+longestPoll(l.Budget) {
 			kept = append(kept, m)
 		}
 	}
-	if n := len(kept); n > 0 {
-		if (this.Ahead - kept[n-1].Ahead).Abs() <= markError {
+	if n := len(kept); n > 0 && kept[n-1].Boot == this.Boot {
+		if (this.Ahead-kept[n-1].Ahead).Abs() <= markError && len(before) > 0 && before[len(before)-1].Boot == this.Boot {
 			return nil
 		}
 		this.Early = cmp.Or(looked, this.From-kept[n-1].From)
@@ -323,7 +414,7 @@ func (w *clockWatch) Run(ctx context.Context) error {
 		if !looked.IsZero() {
 			since = now.Sub(looked)
 		}
-		switch err := w.keeper.markClock(ctx, w.limits.Limits(), since); {
+		switch err := w.keeper.markClock(ctx, w.limits.Limits(), since, 0); {
 		case err == nil:
 			kept, looked = ahead, now
 		case ctx.Err() == nil: // a store that cannot be written now is tried again

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"freshet/internal/daemon"
@@ -213,6 +214,70 @@ func TestClockSetJustBeforeAnEnd(t *testing.T) {
 				keptInRealTime(t, web, time.Minute)
 			})
 		})
+	}
+}
+
+// Several machines lead in turn, and date by one clock. Each keeps to what the ones before have sent, however
+// that clock was set: while it watched, before it was there, or when nobody was.
+func TestClockSetBeforeAnotherMachineLeads(t *testing.T) {
+	t.Parallel()
+	tier.Slow(t, "it starts dozens of daemons")
+	for words, row := range map[string]struct {
+		lead, rest time.Duration // from when the clock is set until its leader ends, and until the next begins
+		watched    time.Duration // how long the next one has watched the clock by then; less than zero if it never looks
+	}{
+		"while both see it":              {lead: 20 * time.Second, rest: time.Second, watched: time.Minute},
+		"while the leader sees it":       {lead: 20 * time.Second, rest: time.Second, watched: 15 * time.Second},
+		"when the leader has just ended": {rest: 3 * time.Second, watched: 2 * time.Minute},
+		"when nobody sees it":            {rest: 3 * time.Second, watched: time.Second},
+		"when nobody watches":            {rest: 3 * time.Second, watched: -1},
+	} {
+		for _, by := range []time.Duration{7 * time.Second, 40 * time.Second, 3 * time.Minute, -40 * time.Second} {
+			t.Run(fmt.Sprintf("%s, by %v", words, by), func(t *testing.T) {
+				inBubble(t, func(t *testing.T, dir string) {
+					wall, web := &wallClock{}, &servers{busy: 7 * time.Minute}
+					uptime := func(turn int) func() (string, time.Duration) {
+						machine := turn % 3
+						return func() (string, time.Duration) {
+							return fmt.Sprint("boot ", machine), time.Since(start) + time.Duration(machine)*time.Hour
+						}
+					}
+					const leads = 2 * time.Minute
+					seen := &daemon.ObservedClock{}
+					for turn := range 4 {
+						next, stop := &daemon.ObservedClock{}, make(chan struct{})
+						go func() { // what the next one sees meanwhile
+							wait := max(0, leads+row.lead+row.rest-row.watched)
+							for row.watched >= 0 {
+								select {
+								case <-time.After(wait):
+								case <-stop:
+									return
+								}
+								boot, up := uptime(turn + 1)()
+								next.Observe(boot, up, wall.Now())
+								wait = time.Second
+							}
+						}()
+						b := begin(t, dir, daemon.Config{Fetcher: web, Now: wall.Now, Limits: clockLimits, Uptime: uptime(turn), Observed: seen}, clockSources()...)
+						time.Sleep(leads)
+						if row.lead > 0 {
+							wall.set(by)
+						}
+						time.Sleep(row.lead)
+						b.stop()
+						if row.lead == 0 {
+							wall.set(by)
+						}
+						time.Sleep(row.rest)
+						close(stop)
+						synctest.Wait()
+						seen = next
+					}
+					keptInRealTime(t, web, 10*time.Minute)
+				})
+			})
+		}
 	}
 }
 

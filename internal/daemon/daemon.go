@@ -53,6 +53,9 @@ type Config struct {
 	// means that this cannot be told.
 	Uptime func() (boot string, up time.Duration)
 
+	// Observed is what this process saw of the wall clock before it led; nil means nothing.
+	Observed *ObservedClock
+
 	// Lease returns for how long from now no other process leads; nil means for ever.
 	// Recorded polls wait while that is not certain.
 	Lease func() time.Duration
@@ -174,7 +177,7 @@ func New(cfg Config) *Daemon {
 		levels: d.levelWatch, strategies: d.tagStrategies, weights: d.weights,
 	}
 	d.levelWatch.forecast = d.forecaster
-	clock := &clockKeeper{store: store, dates: loop.dates, uptime: cfg.Uptime, log: log}
+	clock := &clockKeeper{store: store, dates: loop.dates, uptime: cfg.Uptime, observed: cfg.Observed, log: log}
 	d.clockWatch = &clockWatch{loop: loop, keeper: clock, limits: d.limits, imports: d.imports, log: log}
 	d.pruner = &pruner{store: store, clock: clock, limits: d.limits, hints: d.hints, cfg: cfg.History, bounds: make(chan struct{}, 1), log: log}
 	d.editor = &editor{

@@ -155,7 +155,7 @@ func (b *leader) resume(ctx context.Context, r *clockRecovery, l sched.Limits, s
 		return err
 	}
 	r.report(b.clock)
-	return b.clock.markClock(ctx, l, 0)
+	return b.clock.markClock(ctx, l, 0, r.assumed)
 }
 
 // attemptsSince is what a store says of attempts.

@@ -78,6 +78,7 @@ var (
 	errGap     = errors.New("outcomes that it was not told of are gone from the log")
 	errOther   = errors.New("the database was replaced")
 	errAhead   = errors.New("polls are dated in the future")
+	errClock   = errors.New("the clock was set")
 )
 
 const (
@@ -206,6 +207,9 @@ func (w *Warm) step(ctx context.Context, store freshet.Store) (err error) {
 			w.daemon, w.why = nil, err.Error()
 		}
 	}()
+	if w.daemon.loop.dates.Ahead() != 0 {
+		return errClock
+	}
 	if err := w.sameLog(ctx, store); err != nil {
 		return err
 	}
@@ -289,17 +293,10 @@ func (w *Warm) Take(ctx context.Context, store freshet.Store) (cfg Config, err e
 	if err := w.step(ctx, store); err != nil {
 		return cfg, err
 	}
-	cfg = w.daemon.cfg
-	r, err := w.daemon.leader.clock.newClockRecovery(ctx, cfg.Limits)
-	switch {
-	case err != nil:
-		return cfg, err
-	case r.lost > slack, w.daemon.loop.dates.Ahead() != 0:
-		return cfg, errors.New("the clock was set")
-	case w.told:
+	if w.told {
 		return cfg, errors.New("somebody just told when sources changed, or may change")
 	}
-	return cfg, nil
+	return w.daemon.cfg, nil
 }
 
 // applyEdits takes in sources as they are in a store, and reports whether any differs from what was
