@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -44,8 +45,11 @@ func remote(base, token string, trust identity.Trust) *connection {
 	return &connection{Client: client.New(base, reach), close: func() error { return nil }}
 }
 
-// advised says what to do if no daemon listens.
+// advised says what to do if no daemon listens, or it cannot be verified.
 func advised(err error) error {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return freshet.WithHint(err, "give the CA of the daemon with --ca FILE: that of a cluster is ca.crt in its bundle")
+	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {
 		return err
 	}

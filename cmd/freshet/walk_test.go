@@ -134,6 +134,9 @@ func TestFromNothingToACluster(t *testing.T) {
 	if _, err := client.New(w.nodes[1].url, fetch.Trusted(time.Minute).Do).Cluster(t.Context()); !isUnverified(err) {
 		t.Errorf("who does not know the CA gets %v", err)
 	}
+	if out, well := ran(t, "", "list", "--server", w.nodes[1].url); well || !strings.Contains(out, "--ca FILE") {
+		t.Errorf("a command that does not know the CA prints: %s", out)
+	}
 	if resp, err := http.Get(strings.Replace(w.nodes[1].url, "https://", "http://", 1) + "/healthz"); err == nil && resp.StatusCode == http.StatusOK {
 		t.Error("a node answers without TLS")
 	}

@@ -74,6 +74,9 @@ func newForwarder(signer *identity.Signer, trust identity.Trust, log *slog.Logge
 // has then done nothing.
 var errUnknownNode = errors.New("the leader does not know this one")
 
+// errElsewhere says that the node does not lead any more, or not yet. It has then done nothing.
+var errElsewhere = errors.New("the node is not the leader")
+
 // errRefused says that the leader has refused a signature: a request was altered on its way, or arrived twice.
 var errRefused = errors.New("the leader has refused the signature of this node")
 
@@ -84,7 +87,7 @@ func checkAnswer(r *http.Response) error {
 	case saysUnknown:
 		return errUnknownNode
 	case saysElsewhere:
-		return errMoved
+		return errElsewhere
 	case saysRefused:
 		return errRefused
 	}
@@ -217,7 +220,7 @@ func (p *forwarder) failed(w http.ResponseWriter, r *http.Request, err error) {
 		api.NoBrain(w, http.StatusServiceUnavailable, err.Error()+" yet: it has just started, or could not reach the database for a while", "try again in a few seconds; reads are answered meanwhile")
 		return
 	}
-	if errors.Is(err, errMoved) {
+	if errors.Is(err, errElsewhere) {
 		api.NoBrain(w, http.StatusServiceUnavailable, "another node is about to lead", "try again in a few seconds; reads are answered meanwhile")
 		return
 	}

@@ -3,6 +3,7 @@ package identity_test
 import (
 	"context"
 	"crypto/tls"
+	"encoding/pem"
 	"log/slog"
 	"net"
 	"net/http"
@@ -88,6 +89,34 @@ func TestWhoIsANode(t *testing.T) {
 	for _, name := range []string{"ca.key", "secret.key", identity.PasswordName} {
 		if _, err := os.Stat(filepath.Join(worker, name)); err == nil {
 			t.Errorf("the bundle of workers has %s", name)
+		}
+	}
+}
+
+// Given certificates are verified as usual: by their CA, and by the name of the host.
+func TestGivenCertificates(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	ca := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, worker := bundle(t, time.Now())
+	for _, c := range []struct {
+		name, url string
+		trust     identity.Trust
+		good      bool
+	}{
+		{"a host of the certificate", server.URL, identity.TrustFile(ca), true},
+		{"another host", strings.Replace(server.URL, "127.0.0.1", "localhost", 1), identity.TrustFile(ca), false},
+		{"the CA of a cluster", server.URL, identity.TrustFile(filepath.Join(worker, identity.CAName)), false},
+		{"the system", server.URL, nil, false},
+		{"a file that is not there", server.URL, identity.TrustFile(ca + "x"), false},
+		{"no certificate", server.URL, identity.TrustPEM([]byte("x")), false},
+	} {
+		if err := reach(t, c.url, c.trust); (err == nil) != c.good {
+			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }
