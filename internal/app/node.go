@@ -44,7 +44,8 @@ type Node struct {
 	Daemon *daemon.Daemon
 	Tick   time.Duration // by which it learns; zero if it does not
 
-	warm     bool // it goes on with what it followed while it stood by
+	now      func() time.Time // by which everything is dated
+	warm     bool             // it goes on with what it followed while it stood by
 	address  string
 	settings config.Settings
 	reader   *extract.Reader
@@ -183,6 +184,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	if now == nil {
 		now = time.Now
 	}
+	n.now = now
 	n.hooks = &fetchauth.Hooks{Vault: secrets.Open(cfg.SecretDir()), Store: n.Store, Now: now}
 	if cfg.API.WebSubURL != "" && !cfg.Idle {
 		n.webSub = &fetchauth.WebSub{Vault: secrets.Open(cfg.SecretDir()), Store: n.Store, Base: cfg.API.WebSubURL, Now: now, Log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))}

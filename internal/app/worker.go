@@ -135,18 +135,19 @@ func (n *Node) holdsLease() bool { return n.leads == nil || n.leads.LeaseLeft() 
 
 // awaitOldWorkers waits, after a crash, until the workers of the run before can begin no request
 // any more: what they begin until then counts as made by now. If the lease of the run before has
-// run out, they cannot: their part of the lease ended before it did.
+// run out, they cannot: their part of the lease ended before it did. What was begun longer ago than a lease and
+// a fetch last is not theirs any more: it was left by an earlier crash.
 func (n *Node) awaitOldWorkers(ctx context.Context) error {
 	if n.workers == nil || n.leads != nil && !n.leads.Resigned() {
 		return nil
 	}
-	attempts, err := n.Store.Unlogged(ctx, time.Now().Add(-units.Day))
+	lease := leaseOf(n.settings)
+	attempts, err := n.Store.Unlogged(ctx, n.now().Add(-lease-cmp.Or(n.settings.Fetch.Total, time.Minute)))
 	if err != nil {
 		return err
 	}
 	for _, a := range attempts {
 		if a.Ended.IsZero() {
-			lease := leaseOf(n.settings)
 			n.log.Info("waiting until workers of the last run can send nothing any more", "for", units.FormatDuration(lease))
 			select {
 			case <-time.After(lease):

@@ -20,9 +20,11 @@ import (
 	"freshet/internal/app"
 	"freshet/internal/auth/access"
 	"freshet/internal/cluster"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/sched"
+	"freshet/internal/store/sqlite"
 	"freshet/internal/test/kit"
 	"freshet/internal/worker"
 )
@@ -248,6 +250,44 @@ func TestTrustedWorkers(t *testing.T) {
 	}
 	run("/before", nil, "the leader")
 	run("/after", []string{made.ID}, "the-worker")
+}
+
+// After a crash a daemon waits until the workers of the run before can send nothing any more. It does not wait for
+// what a crash before that has left.
+func TestOnlyWorkersOfTheLastRunAreAwaited(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		ago   time.Duration
+		waits bool
+	}{
+		"just now":  {ago: time.Second, waits: true},
+		"yesterday": {ago: 20 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, web := settings(t), kit.NewOrigin(t)
+			s.Cluster.TokenFile, s.Cluster.Lease = workerToken(t), time.Second
+			store, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: s.Data})
+			if err != nil {
+				t.Fatal(err)
+			}
+			source := freshet.Source{ID: "a", URL: web.URL + "/", Paused: true}
+			if _, err := store.AddSource(t.Context(), source); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Begin(t.Context(), freshet.Poll{Source: source, At: time.Now().Add(-row.ago)}); err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			said := &lockedBuffer{}
+			serve(t, s, app.ServeConfig{Log: slog.New(slog.NewTextHandler(said, nil))})
+			kit.Until(t, "it runs", func() bool { return strings.Contains(said.String(), "msg=running") })
+			if waits := strings.Contains(said.String(), "waiting until workers of the last run"); waits != row.waits {
+				t.Errorf("whether it waits is answered with %v:\n%s", waits, said)
+			}
+		})
+	}
 }
 
 // TestWorkersKeepTheBudget ends workers again and again while they poll: in no stretch of the
