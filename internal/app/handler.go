@@ -64,6 +64,16 @@ func (r *handlerTerm) close(grace time.Duration) {
 	r.end()
 }
 
+// await returns when all requests are answered, or some time has passed.
+func (r *handlerTerm) await(patience time.Duration) {
+	answered := make(chan struct{})
+	go func() { r.requests.Wait(); close(answered) }()
+	select {
+	case <-answered:
+	case <-time.After(patience):
+	}
+}
+
 // ServeHTTP implements [http.Handler].
 func (d *switchableHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	d.mu.Lock()

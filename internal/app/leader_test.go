@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -37,7 +38,8 @@ type crew struct {
 	at   string // of the database
 	conn *pgx.Conn
 
-	secrets string // directory of the key that all nodes share; "" means that each has its own
+	grace   time.Duration // of nodes to come to an end; 0 means as in a Config
+	secrets string        // directory of the key that all nodes share; "" means that each has its own
 
 	client *http.Client
 }
@@ -100,7 +102,7 @@ func (c *crew) serveWith(s config.Settings) *member {
 	go func() {
 		ended <- app.Serve(ctx, s, app.ServeConfig{
 			Load: func() (config.Settings, error) { return s, nil }, Log: slog.New(slog.NewTextHandler(m.log, nil)),
-			Announce: func(url string) error { there <- url; return nil },
+			Announce: func(url string) error { there <- url; return nil }, Grace: c.grace,
 		})
 	}()
 	m.end = sync.OnceFunc(func() {
@@ -426,4 +428,33 @@ func (c *crew) poll(s config.Settings, elsewhere bool, url string) *postgres.Sto
 		c.Fatal(err)
 	}
 	return n.Store.(*postgres.Store)
+}
+
+// The leader is stopped while a client takes long to send its request. Another node leads before the client is
+// done.
+func TestAStoppedLeaderDoesNotWaitForClients(t *testing.T) {
+	c := newCrew(t)
+	c.grace = 30 * time.Minute
+	first := c.serve()
+	second := c.serve()
+	c.leads(first, second, "")
+	slow, err := net.Dial("tcp", strings.TrimPrefix(first.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	fmt.Fprintf(slow, "POST /api/v1/sources HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
+	if line, err := bufio.NewReader(slow).ReadString('\n'); err != nil || !strings.Contains(line, "100") { // its handler reads
+		t.Fatalf("the leader answers %q, %v", line, err)
+	}
+	ended := make(chan struct{})
+	go func() { first.end(); close(ended) }()
+	kit.Until(t, "the second leads", func() bool { return strings.Contains(second.log.String(), "this node leads") })
+	select {
+	case <-ended:
+		t.Error("the first has ended before")
+	default:
+	}
+	slow.Close()
+	<-ended
 }

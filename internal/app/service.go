@@ -244,12 +244,29 @@ func (s *service) work(ctx context.Context) error {
 	if s.node.workers != nil {
 		s.node.workers.Close()
 	}
+	s.resign(served)
 	served.close(s.Grace / 5)
 	if broke, ok := errors.AsType[breakdown](context.Cause(ctx)); ok {
 		err = broke.error
 	}
 	return err
 }
+
+// resign has another node lead before all clients are answered: some take long to read, and edits take
+// moments.
+func (s *service) resign(served *handlerTerm) {
+	if s.node.leads == nil || s.node.lostLease() {
+		return
+	}
+	served.stopAccepting()
+	served.await(editPatience)
+	if err := s.node.leads.Resign(); err != nil {
+		s.Log.Warn("the lease could not be given up; another node leads when it has run out", "err", err)
+	}
+}
+
+// editPatience is how long an edit under way may take when a node stops.
+const editPatience = 300 * time.Millisecond
 
 // openSinks opens all sinks. What this node was sending for another is cut off: it is owed, and sent
 // again.

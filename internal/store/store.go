@@ -223,6 +223,11 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.Release())
 }
 
+// Flush writes what is still in memory.
+func (s *Store) Flush(ctx context.Context) error {
+	return s.write(ctx, "closing the store", (*batch).flush)
+}
+
 // Release gives back what was made of the reader, and writes nothing.
 func (s *Store) Release() error {
 	s.part()

@@ -34,6 +34,7 @@ type database struct {
 	conn    *conn
 	writer  *store.Writer
 	epoch   int64     // of the lease
+	over    bool      // which was given up
 	batch   int64     // the number of the last transaction
 	room    int64     // up to which outcomes have partitions
 	growing int64     // likewise, once the transaction is committed

@@ -157,6 +157,9 @@ func (d *database) connect(ctx context.Context) error {
 
 // Begin implements [store.Database]. Nothing is written without the lease.
 func (d *database) Begin(*store.Writer) error {
+	if d.over {
+		return ErrFenced
+	}
 	ctx := context.Background()
 	if d.conn.lost {
 		if err := d.connect(ctx); err != nil {

@@ -223,6 +223,26 @@ func (s *Store) Close() error {
 	return errors.Join(s.Store.Close(), s.base.resign(), s.release())
 }
 
+// Resign writes what is still in memory and gives up the lease. From then on nothing can be written, and what
+// is stored can be read until the store is closed.
+func (s *Store) Resign() error {
+	s.stop()
+	s.running.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Lease)
+	defer cancel()
+	err := s.Flush(ctx)
+	if err == nil {
+		err = s.Write(ctx, "giving up the lease", func(w *store.Writer) error {
+			s.base.over = true
+			_, err := w.Exec("UPDATE leases SET renewed = '-infinity' WHERE name = 'brain' AND epoch = ?1", s.base.epoch)
+			return err
+		})
+	}
+	s.base.until.Store(0)
+	s.base.lose()
+	return err
+}
+
 // release closes the connections.
 func (s *Store) release() error {
 	var errs []error
