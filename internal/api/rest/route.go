@@ -362,7 +362,7 @@ func readBody(r *http.Request) ([]byte, *Problem) {
 	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
 		return nil, NewProblem(http.StatusRequestTimeout, "request body read timeout")
 	}
-	p := NewProblem(http.StatusInternalServerError, "cannot read request body")
+	p := NewProblem(http.StatusBadRequest, "cannot read request body")
 	p.Errors = []*client.ErrorDetail{{Message: err.Error()}}
 	return nil, p
 }
