@@ -130,7 +130,10 @@ func clusterInitVerb(p *program) *cobra.Command {
 
 // roleOf says what a node does, and how ready it is to do more.
 func roleOf(n client.ClusterNode) string {
-	if n.Standby == "" {
+	switch {
+	case n.Role == "brain": // as the API has called it from the beginning
+		return "leader"
+	case n.Standby == "":
 		return n.Role
 	}
 	return n.Role + ", " + n.Standby

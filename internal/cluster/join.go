@@ -139,12 +139,12 @@ func (h *Pool) host(conn net.Conn, in *bufio.Reader, address, token string) erro
 		return err
 	}
 	_ = conn.SetReadDeadline(time.Time{})
-	h.cfg.Log.Info("a worker has come", "hand", l.hello.Name, "address", address, "slots", l.hello.Slots, "place", l.hello.Place)
+	h.cfg.Log.Info("a worker has come", "worker", l.hello.Name, "address", address, "slots", l.hello.Slots, "place", l.hello.Place)
 	go l.watch()
 	go l.guard()
 	err = l.listen()
 	h.drop(l)
-	h.cfg.Log.Info("a worker has gone", "hand", l.hello.Name, "address", address, "why", err)
+	h.cfg.Log.Info("a worker has gone", "worker", l.hello.Name, "address", address, "why", err)
 	return nil
 }
 

@@ -121,7 +121,7 @@ func (l *link) guard() {
 		good, err := isGood(ctx, l.token, cfg.Token(), cfg.Admit)
 		cancel()
 		if err == nil && !good {
-			cfg.Log.Warn("the token of a worker is not good any more; the worker is cut off", "hand", l.hello.Name, "address", l.address)
+			cfg.Log.Warn("the token of a worker is not good any more; the worker is cut off", "worker", l.hello.Name, "address", l.address)
 			l.stream.close()
 			return
 		}

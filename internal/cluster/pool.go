@@ -105,7 +105,7 @@ func (h *Pool) implausible(e *assignment, why error) error {
 	if why == nil {
 		return nil
 	}
-	h.cfg.Log.Warn("a worker says what cannot be true; the poll counts as failed", "hand", e.by.hello.Name, "source", e.task.Source.ID, "err", why)
+	h.cfg.Log.Warn("a worker says what cannot be true; the poll counts as failed", "worker", e.by.hello.Name, "source", e.task.Source.ID, "err", why)
 	return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("worker %s says what cannot be true: %w", e.by.hello.Name, why)}
 }
 
