@@ -40,12 +40,17 @@ const (
 	Work       Right = "hand"  // make polls for the daemon from another machine
 )
 
-// Expand returns what a token with some rights may do: the right of an admin includes all others.
+// Expand returns what a token with some rights may do: the right of an admin includes all others, but for that of
+// workers. Their tokens lie on other machines and are for nothing else.
 func Expand(rights []Right) []Right {
-	if slices.Contains(rights, Administer) {
-		return Admin.Rights()
+	if !slices.Contains(rights, Administer) {
+		return rights
 	}
-	return rights
+	all := []Right{Read, Write, Administer}
+	if slices.Contains(rights, Work) {
+		all = append(all, Work)
+	}
+	return all
 }
 
 // Rights lists all rights.
