@@ -111,6 +111,20 @@ func TestItemMemoryForgetsNames(t *testing.T) {
 	}
 }
 
+// A value that comes under another name is another value, also when the memory starts with a new table of names.
+func TestItemMemoryRenames(t *testing.T) {
+	var m extract.ItemMemory
+	many := freshet.Item{Key: "b", Fields: freshet.Fields{}}
+	for i := range 600 {
+		many.Fields[fmt.Sprint("f", i)] = "x"
+	}
+	m.Compare([]freshet.Item{{Key: "a", Fields: freshet.Fields{"old": "1"}}, many})
+	c := m.Compare([]freshet.Item{{Key: "a", Fields: freshet.Fields{"new": "1"}}, many})
+	if c == nil || c.UpdatedCount != 1 || !slices.Equal(c.Updated[0].Fields, []string{"new", "old"}) {
+		t.Errorf("a value that was renamed is told as %+v", c)
+	}
+}
+
 func FuzzItemMemory(f *testing.F) {
 	var m extract.ItemMemory
 	m.Compare(itemsNamed("a", "b"))
