@@ -61,7 +61,7 @@ type BulkProgress struct {
 	Problem  *Problem    `json:"problem,omitempty"`
 }
 
-// EditMany does something to many sources. Report, which may be nil, is told how far it is. If
+// EditMany edits many sources. It calls report, unless that is nil, with its progress. If
 // ctx is done the edit ends; what was changed stays.
 func (r Sources) EditMany(ctx context.Context, e BulkEdit, report func(BulkEdited)) (BulkEdited, error) {
 	return r.editMany(ctx, "/sources/bulk", e, report)

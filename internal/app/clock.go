@@ -45,7 +45,7 @@ func (c *databaseClock) look(ctx context.Context, exact bool) error {
 func (c *databaseClock) watch(ctx context.Context) {
 	for first := true; ctx.Err() == nil; first = false {
 		looking, cancel := context.WithTimeout(ctx, clockLook)
-		_ = c.look(looking, first) // a database that cannot be reached is told of elsewhere
+		_ = c.look(looking, first) // the lease reports a database that cannot be reached
 		cancel()
 		rest(ctx, clockLook)
 	}

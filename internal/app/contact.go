@@ -9,8 +9,8 @@ import (
 	"freshet/internal/units"
 )
 
-// A contact is when a standby last heard of the database and of a leader. Without the database it
-// answers nothing, and without a leader nothing is polled.
+// A contact records when the database last answered a standby, and when there last was a leader. A standby without
+// the database answers no request, and without a leader nothing is polled.
 type contact struct {
 	lease time.Duration
 

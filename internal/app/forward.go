@@ -33,7 +33,7 @@ const (
 	saysRefused   = "refused"   // the signature is not good, or was used before
 )
 
-// The largest body that is forwarded. Whoever has not logged in sends less.
+// The largest body that a node forwards, and the largest of a client without a credential.
 const (
 	mostForwarded  = 17 << 20 // more than any route takes
 	mostOfStranger = 1 << 20

@@ -80,8 +80,8 @@ func (w *tap) heard() string {
 	return all.String()
 }
 
-// Whoever listens between two nodes that do not use TLS, and then tries everything that was seen, adds no admin
-// and does nothing again.
+// An attacker reads the requests between two nodes without TLS and reuses all that is in them, but adds no admin and
+// repeats no request.
 func TestListenerBetweenNodes(t *testing.T) {
 	c := newCrew(t)
 	wire := newTap(t)

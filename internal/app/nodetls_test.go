@@ -47,7 +47,7 @@ func givenCertificate(t *testing.T) (cert, key string) {
 	return filepath.Join(dir, "cert"), filepath.Join(dir, "key")
 }
 
-// Nodes forward over TLS, with the certificates of a bundle or with given ones. Whoever listens hears nothing. A node
+// Nodes forward over TLS, with the certificates of a bundle or with given ones. A listener reads nothing. A node
 // that trusts another CA sends the leader nothing.
 func TestNodesUseTLS(t *testing.T) {
 	cert, key := givenCertificate(t)

@@ -7,7 +7,7 @@ import (
 	"freshet/internal/sched"
 )
 
-// MostAtOnce is how many edits share a transaction. The loop is told of them together.
+// MostAtOnce is how many edits share a transaction. The loop gets them in one message.
 const MostAtOnce = 500
 
 // AddSources begins to watch many sources, in one transaction: all of them are added, or none

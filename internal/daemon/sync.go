@@ -21,8 +21,8 @@ type Synced struct{ Added, Changed, Removed, Kept int }
 // One that is no longer listed is removed, and its history kept. One that was
 // added otherwise and is now listed becomes the file's.
 //
-// Sources can be edited meanwhile. Whoever edits or removes one after Sync has
-// begun has the last word: it stays as they left it.
+// Sources can be edited meanwhile. An edit or a removal after Sync has
+// begun takes precedence.
 func (e *editor) Sync(ctx context.Context, listed []freshet.Source) (done Synced, err error) {
 	e.syncing.Lock()
 	defer e.syncing.Unlock()

@@ -86,7 +86,7 @@ func TestItemMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// What an item is told to have changed does not depend on how many names of values the memory has met.
+// The reported changes of an item do not depend on how many names of values the memory has seen.
 func TestItemMemoryForgetsNames(t *testing.T) {
 	var m extract.ItemMemory
 	for v := range 10 {

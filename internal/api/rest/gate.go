@@ -52,7 +52,7 @@ func (s *Server) gated(pattern string, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// probePatience is how long a probe waits to know who asks.
+// probePatience limits the authentication of a probe.
 const probePatience = 250 * time.Millisecond
 
 // identify returns who sent a request. A probe is answered also if the store does not answer: then

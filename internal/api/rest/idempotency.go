@@ -96,7 +96,7 @@ func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, pattern string, 
 		p.Hint = "use a new key for each request, and the same only to send it again"
 		p.Write(w)
 	case kept.Status == auth.Performed:
-		s.answerAnew(w, r, pattern, kept, oldest)
+		s.answerAgain(w, r, pattern, kept, oldest)
 	default:
 		replay(w, kept)
 	}
@@ -114,7 +114,7 @@ func (s *Server) doFirst(w http.ResponseWriter, r *http.Request, rule Rule, aske
 		done := performed()
 		a := asked
 		if a.Status, a.Body, a.Header = told.kept(); a.Status == 0 {
-			return // it was not done; or it was, which is on record, and the answer is made anew
+			return // not done; or done and recorded, so that a repeat gets a new answer
 		}
 		if len(a.Body) > maxKept { // too long to be told again
 			if !done {
@@ -167,9 +167,9 @@ func (e *early) answer(asked auth.KeptAnswer, result any) auth.KeptAnswer {
 	return asked
 }
 
-// answerAnew answers a request that was done by a process which died before it had answered: with
+// answerAgain answers a request that was done by a process which died before it had answered: with
 // the thing as it is now.
-func (s *Server) answerAnew(w http.ResponseWriter, r *http.Request, pattern string, kept auth.KeptAnswer, oldest time.Time) {
+func (s *Server) answerAgain(w http.ResponseWriter, r *http.Request, pattern string, kept auth.KeptAnswer, oldest time.Time) {
 	kept.Status = s.success[pattern]
 	if kept.Status != http.StatusNoContent {
 		get := r.Clone(r.Context())

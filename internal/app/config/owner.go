@@ -12,7 +12,7 @@ import (
 )
 
 // ownerName is the file in the data directory of a node on PostgreSQL that names the database.
-// Without it, a command that is not told of the database would begin an empty store there.
+// Without it, a command without --store would begin an empty store there.
 const ownerName = "freshet.store"
 
 // ShownStore returns the URL of the database without its password; "" if the data is in a file.
@@ -45,7 +45,7 @@ func NotedStore(dir string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// isNoDir reports whether a path is that of a file: whoever opens the store says so.
+// isNoDir reports whether a path is that of a file. Opening the store returns the error.
 func isNoDir(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && !info.IsDir()

@@ -34,7 +34,7 @@ func NewVerifier(known func(ctx context.Context, node freshet.Hash) (bool, error
 }
 
 // Verify returns the epoch that a request was signed for, and its body of at most limit bytes. It reads nothing of
-// strangers. Whoever calls it compares the epoch: a request for another leader is not for this one.
+// strangers. The caller must compare the epoch: it may be that of another leader.
 func (v *Verifier) Verify(r *http.Request, limit int64) (epoch int64, body []byte, err error) {
 	c, signature, err := parseClaim(r.Header.Get(Header))
 	if err != nil || !ed25519.Verify(c.node[:], c.message(r), signature) {

@@ -11,7 +11,7 @@ import (
 )
 
 // A role that other programs share has limits under which no store works: they are overruled. What
-// the URL says of the store itself holds. Whoever writes waits for others less than a lease.
+// the URL says of the store itself holds. A writer waits for a lock for less than a lease.
 func TestLimitsOfTheRoleAreOverruled(t *testing.T) {
 	names := []string{"statement_timeout", "lock_timeout", "idle_session_timeout", "default_transaction_isolation", "client_encoding"}
 	of := strings.ReplaceAll(url.QueryEscape("-c statement_timeout=3s -c lock_timeout=3s -c idle_session_timeout=3s -c default_transaction_isolation=serializable -c client_encoding=LATIN1"), "+", "%20")

@@ -138,9 +138,9 @@ func (l *lines) waiting(long time.Duration) map[int64]silent {
 	return found
 }
 
-// watch breaks connections over which nothing comes any more, until ctx is done. What was to be
-// written over one is then made anew, or found to be there. It also finds out what the one that
-// writes waits for.
+// watch breaks connections over which nothing comes any more, until ctx is done. A transaction
+// on one of them is then repeated, unless it was committed. It also finds out what blocks the writing
+// connection.
 func (s *Store) watch(ctx context.Context) {
 	tick := time.NewTicker(s.cfg.Lease / 10) // more than once while a lock is waited for
 	defer tick.Stop()

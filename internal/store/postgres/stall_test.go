@@ -228,8 +228,8 @@ func TestConnectionsThatWereGivenUpAreClosed(t *testing.T) {
 	}
 }
 
-// Somebody locks a table. Whoever writes is told in less than a lease, and by whom it is blocked; the
-// lease is kept meanwhile, and nothing is written twice.
+// While another session locks a table, a write fails in less than a lease with the name of the blocker. The
+// store keeps its lease, and writes nothing twice.
 func TestLockedTable(t *testing.T) {
 	shed := newShed(t)
 	said := &lockedBuffer{}
