@@ -65,6 +65,7 @@ of learning from each poll is included.`,
 	flags.IntVar(&b.Plan.Hosts, "hosts", 1, "number of addresses that serve them")
 	flags.IntVar(&b.Plan.Workers, "concurrency", 64, "polls at the same time")
 	flags.Var((*cli.Length)(&b.Length), "for", "length of one round")
+	flags.Int64Var(&b.Polls, "polls", 0, "end a round after so many polls, however long it takes; 0 means after --for")
 	flags.IntVar(&b.Rounds, "rounds", 3, "number of rounds for each")
 	flags.StringVar(&b.rate, "rate", "0", "most polls to make, such as 500/s; 0 means no limit")
 	flags.BoolVar(&b.Plan.NoSearch, "no-search", false, "do not index versions for search")

@@ -17,6 +17,7 @@ type Poll struct {
 	Plan    Plan
 	Cases   []string      // of PollCases
 	Length  time.Duration // of one round
+	Polls   int64         // of one round, however long it takes; 0 means that Length counts
 	Rounds  int
 	Budget  sched.Budget
 	Profile string                           // prefix of the files that profiles of the daemon are written to; "" means none
@@ -146,7 +147,7 @@ func (b *Poll) round(ctx context.Context, disk *diskMeter, polls func() int64) (
 	written, syncs := disk.writes.Load(), disk.syncs.Load()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if err := pause(ctx, b.Length); err != nil {
+	if err := b.roundEnd(ctx, polls); err != nil {
 		return r, err
 	}
 	took, used, n := time.Since(from), cpuTime()-cpu, float64(polls()-made)
@@ -159,6 +160,19 @@ func (b *Poll) round(ctx context.Context, disk *diskMeter, polls func() int64) (
 		Allocs: float64(after.Mallocs-before.Mallocs) / n, Allocated: float64(after.TotalAlloc-before.TotalAlloc) / n,
 		Written: float64(disk.writes.Load()-written) / n, Syncs: float64(disk.syncs.Load()-syncs) / n,
 	}, nil
+}
+
+// roundEnd waits until a round that begins now has had its polls or its time.
+func (b *Poll) roundEnd(ctx context.Context, polls func() int64) error {
+	if b.Polls == 0 {
+		return pause(ctx, b.Length)
+	}
+	for last := polls() + b.Polls; polls() < last; {
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // freshetRound opens the budget for a round. Each round writes its profile over
