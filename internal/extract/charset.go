@@ -5,10 +5,10 @@ import (
 	"mime"
 	"unicode/utf8"
 
-	"github.com/gogs/chardet"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 
+	"freshet/internal/extract/chardet"
 	"freshet/internal/freshet/reading"
 	"freshet/internal/lazyregexp"
 )
@@ -19,10 +19,11 @@ import (
 // itself declares is asked only if it is not UTF-8, a few stray bytes apart: text
 // in another encoding that happens to be valid UTF-8 is as good as unknown, whereas
 // stale declarations in pages that have long moved to UTF-8 are common. If nobody
-// says, the encoding is guessed. Bytes that the encoding does not know become
-// U+FFFD.
+// says, or somebody says UTF-8 of text that is not, the encoding is detected. Bytes
+// that the encoding does not know become U+FFFD.
 func decode(kind reading.Kind, mediaType string, body []byte) ([]byte, error) {
-	label := markOf(body)
+	mark := markOf(body)
+	label := mark
 	if label == "" {
 		_, params, _ := mime.ParseMediaType(mediaType)
 		label = params["charset"]
@@ -31,13 +32,8 @@ func decode(kind reading.Kind, mediaType string, body []byte) ([]byte, error) {
 		}
 	}
 	enc, name := charset.Lookup(label)
-	if enc == nil {
-		if mostlyUTF8(body) && bytes.IndexByte(body, escape) < 0 {
-			return valid(body), nil
-		}
-		if enc, name = charset.Lookup(declared(kind, body)); enc == nil {
-			enc, name = guess(kind, body)
-		}
+	if enc == nil || label != mark && refuted(name, body) {
+		enc, name = undeclared(kind, body)
 	}
 	switch name {
 	case "utf-8", "":
@@ -51,6 +47,33 @@ func decode(kind reading.Kind, mediaType string, body []byte) ([]byte, error) {
 	}
 	return valid(text), nil
 }
+
+// undeclared returns the encoding of a body of which the server says nothing that is true.
+func undeclared(kind reading.Kind, body []byte) (encoding.Encoding, string) {
+	if wide := chardet.Wide(body); wide != "" {
+		return charset.Lookup(wide)
+	}
+	plain := mostlyUTF8(body)
+	if plain && bytes.IndexByte(body, escape) < 0 {
+		return charset.Lookup("utf-8")
+	}
+	if enc, name := charset.Lookup(declared(kind, body)); enc != nil && !refuted(name, body) {
+		return enc, name
+	}
+	found := chardet.Detect(body)
+	if plain && found == chardet.Fallback {
+		found = "utf-8" // an escape that shifts nothing
+	}
+	return charset.Lookup(found)
+}
+
+// refuted reports whether a body is declared as UTF-8 and is not. A few strange bytes do not suffice: they may be what is left of
+// characters that were cut in two.
+func refuted(name string, body []byte) bool {
+	return name == "utf-8" && beyondASCII(body) >= enoughToRefute && !mostlyUTF8(body)
+}
+
+const enoughToRefute = 4
 
 // valid returns b without a byte order mark and with U+FFFD for what is not
 // UTF-8.
@@ -130,10 +153,6 @@ func notWide(label string) string {
 	return label
 }
 
-// enoughToGuess is how many bytes beyond ASCII it takes to tell encodings apart.
-// With fewer, one more or less would have the others read otherwise.
-const enoughToGuess = 8
-
 // beyondASCII counts the bytes beyond ASCII.
 func beyondASCII(body []byte) (n int) {
 	for _, c := range body {
@@ -142,27 +161,6 @@ func beyondASCII(body []byte) (n int) {
 		}
 	}
 	return n
-}
-
-// guess returns the likeliest encoding of body, by the statistics of its bytes.
-func guess(kind reading.Kind, body []byte) (encoding.Encoding, string) {
-	switch {
-	case mostlyUTF8(body):
-		return charset.Lookup("utf-8")
-	case beyondASCII(body) < enoughToGuess:
-		return charset.Lookup("windows-1252")
-	}
-	d := chardet.NewTextDetector()
-	if kind == reading.HTML || kind == reading.Feed {
-		d = chardet.NewHtmlDetector()
-	}
-	best, err := d.DetectBest(body[:min(len(body), 64<<10)])
-	if err == nil {
-		if enc, name := charset.Lookup(best.Charset); enc != nil && name != "replacement" {
-			return enc, name
-		}
-	}
-	return charset.Lookup("windows-1252")
 }
 
 // HTML returns a page as UTF-8, whatever it is encoded in.

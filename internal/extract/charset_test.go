@@ -15,6 +15,8 @@ import (
 const (
 	russian = "Река поднялась за ночь на двадцать сантиметров, и жители нижних улиц переносят вещи на вторые этажи."
 	german  = "Über Nacht stieg der Fluß um zwanzig Zentimeter; die Bewohner der Uferstraße räumen ihre Keller für alle Fälle."
+	polish  = "Władze zamknęły trzy mosty na rzece, a mieszkańcy niżej położonych ulic przenoszą rzeczy na piętra."
+	czech   = "Úřad uzavřel tři mosty přes řeku; obyvatelé níže položených ulic stěhují věci do vyšších pater."
 	kana    = "川の水位は夜の間に二十センチ上がりました。住民は荷物を二階に運んでいます。"
 )
 
@@ -46,6 +48,18 @@ func TestCharset(t *testing.T) {
 		{"a mark of UTF-16", "text/plain", append([]byte("\xff\xfe"), utf16le(german)...), german},
 		{"undeclared UTF-8", "text/plain", []byte(kana), kana},
 		{"undeclared windows-1251", "text/plain", encoded(t, "windows-1251", russian), russian},
+		{"undeclared windows-1250, in Polish", "text/plain", encoded(t, "windows-1250", polish), polish},
+		{"undeclared ISO-8859-2, in Polish", "text/html", append([]byte("<p>"), encoded(t, "iso-8859-2", polish)...), polish},
+		{"undeclared windows-1250, in Czech", "text/html", append([]byte("<p>"), encoded(t, "windows-1250", czech)...), czech},
+		{"undeclared ISO-8859-2, in Czech", "text/plain", encoded(t, "iso-8859-2", czech), czech},
+		{"undeclared Shift JIS of one line", "text/plain", encoded(t, "shift_jis", kana), kana},
+		{"undeclared ISO-2022-JP", "text/plain", encoded(t, "iso-2022-jp", kana), kana},
+		{"undeclared UTF-16 without a mark", "text/plain", utf16le(german), german},
+		{"undeclared UTF-16 without a mark, the high byte first", "text/plain", encoded(t, "utf-16be", russian), russian},
+		{"declared as UTF-8 by the server, and not", "text/html; charset=utf-8", append([]byte("<p>"), encoded(t, "windows-1250", polish)...), polish},
+		{"declared as UTF-8 by the page, and not", "text/html", append([]byte("<meta charset=utf-8><p>"), encoded(t, "windows-1251", russian)...), russian},
+		{"declared as UTF-8 by the server and otherwise by the page", "text/html; charset=utf-8", append([]byte("<meta charset=koi8-r><p>"), encoded(t, "koi8-r", russian)...), russian},
+		{"declared as UTF-8 and cut in a character", "text/plain; charset=utf-8", []byte("caf\xc3"), "caf\ufffd"},
 		{"undeclared latin1", "text/plain", encoded(t, "windows-1252", german), german},
 		{"undeclared Shift JIS", "text/plain", encoded(t, "shift_jis", strings.Repeat(kana, 3)), strings.Repeat(kana, 3)},
 		{"ISO-2022-JP, whose bytes are all ASCII, declared by the page", "text/html", append([]byte("<meta charset='iso-2022-jp'><p>"), encoded(t, "iso-2022-jp", kana)...), kana},
