@@ -87,7 +87,7 @@ func (s *service) newDeliverer(ctx context.Context, given config.Settings, n *No
 	}
 	r.Sender = shared.New(shared.Config{
 		Log:    s.Log,
-		Verify: identity.NewVerifier(s.nodes.knows),
+		Verify: identity.NewVerifier(s.advertised(), s.nodes.knows),
 		Leads: func(ctx context.Context, epoch int64) (bool, error) {
 			l, err := s.peers.Lease(ctx)
 			return l.Held() && l.Term == epoch, err

@@ -137,12 +137,12 @@ func changing(t *testing.T) (url string, stop func()) {
 }
 
 // signature returns the signature of a node that nobody knows.
-func signature(t *testing.T, method, url, body string) string {
-	req, err := http.NewRequest(method, url, nil)
+func signature(t *testing.T, method, node, path, body string) string {
+	req, err := http.NewRequest(method, node+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	identity.NewSigner().Sign(req, 1, []byte(body))
+	identity.NewSigner().Sign(req, node, 1, []byte(body))
 	return req.Header.Get(identity.Header)
 }
 
@@ -286,7 +286,7 @@ func TestOnlyNodesOrderDeliveries(t *testing.T) {
 		t.Errorf("deliveries were made by %v", made)
 	}
 	hello := `{"format":1,"epoch":1}` + "\n"
-	for _, shown := range []string{"0123456789abcdef", signature(t, "POST", second.url+delivery.Path, hello)} {
+	for _, shown := range []string{"0123456789abcdef", signature(t, "POST", second.url, delivery.Path, hello)} {
 		c.wants(http.StatusForbidden, "", "POST", second.url+delivery.Path, hello, identity.Header, shown)
 	}
 	c.wants(http.StatusNotFound, "", "POST", second.url+delivery.Path, hello)

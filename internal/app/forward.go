@@ -205,7 +205,7 @@ func (p *forwarder) rewrite(r *httputil.ProxyRequest) {
 		h.Del("Authorization")
 		h.Set(identity.CallerHeader, way.caller.Via)
 	}
-	p.signer.Sign(r.Out, way.to.Term, way.body)
+	p.signer.Sign(r.Out, way.to.Address, way.to.Term, way.body)
 }
 
 // failed says that a request was not answered.

@@ -39,7 +39,7 @@ func TestStrangersHoldUpNoNode(t *testing.T) {
 		go func() {
 			defer func() { over <- struct{}{} }()
 			req, _ := http.NewRequest(http.MethodGet, leader.url+"/api/v1/sources", nil)
-			identity.NewSigner().Sign(req, 1, nil)
+			identity.NewSigner().Sign(req, leader.url, 1, nil)
 			resp, err := http.DefaultClient.Do(req)
 			if err != nil || resp.StatusCode != http.StatusForbidden {
 				t.Errorf("a stranger gets %v, %v", resp, err)

@@ -376,7 +376,7 @@ func (s *service) handler(r *reloader, stopped <-chan struct{}) http.Handler {
 		Log:     s.Log,
 	})
 	if s.peers != nil {
-		h = fromNodes(identity.NewVerifier(s.nodes.knows), s.node.leads.Term(), h)
+		h = fromNodes(identity.NewVerifier(s.advertised(), s.nodes.knows), s.node.leads.Term(), h)
 	}
 	return h
 }

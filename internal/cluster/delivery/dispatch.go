@@ -166,7 +166,7 @@ func (d *Dispatch) say(ctx context.Context, p *post, o order, body []byte) (a an
 		return a, errors.Join(errNotTaken, err)
 	}
 	req.GetBody = nil // a request counts once, so that it cannot be sent again by itself
-	d.cfg.Sign.Sign(req, o.Epoch, whole)
+	d.cfg.Sign.Sign(req, p.address, o.Epoch, whole)
 	resp, err := d.cfg.Do(req)
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return a, errors.Join(errNotTaken, err)

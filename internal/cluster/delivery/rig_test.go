@@ -117,10 +117,24 @@ type helper struct {
 
 // newHelper starts a node behind a wire.
 func newHelper(t *testing.T, name string, to ...sinks.Sink) *helper {
+	return newHelperAt(t, name, "", to...)
+}
+
+// newHelperAt starts a node that advertises an address, by default that of its wire.
+func newHelperAt(t *testing.T, name, advertised string, to ...sinks.Sink) *helper {
 	h := &helper{name: name, sinks: map[string]sinks.Sink{}, fetch: open(), stranger: identity.NewSigner()}
 	h.leads.Store(1)
 	for _, s := range to {
 		h.sinks[s.Name] = s
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(delivery.RunHeader, name)
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	var err error
+	if h.wire, err = netfault.New(server.Listener.Addr().String()); err != nil {
+		t.Fatal(err)
 	}
 	h.Sender = delivery.New(delivery.Config{
 		Find: func(_ context.Context, name string) (sinks.Sink, error) {
@@ -138,19 +152,10 @@ func newHelper(t *testing.T, name string, to ...sinks.Sink) *helper {
 			c.May = may
 			return outletOf(h.name, s, c)
 		},
-		Verify: identity.NewVerifier(func(_ context.Context, node freshet.Hash) (bool, error) { return node != h.stranger.Public(), nil }),
+		Verify: identity.NewVerifier(cmp.Or(advertised, h.address()), func(_ context.Context, node freshet.Hash) (bool, error) { return node != h.stranger.Public(), nil }),
 		Leads:  func(_ context.Context, epoch int64) (bool, error) { return epoch == h.leads.Load(), nil },
 	})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set(delivery.RunHeader, name)
-		h.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
 	t.Cleanup(h.Close)
-	var err error
-	if h.wire, err = netfault.New(server.Listener.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() { h.wire.Close() })
 	return h
 }

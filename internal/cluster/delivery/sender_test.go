@@ -319,7 +319,7 @@ func TestOrderForTheRunBefore(t *testing.T) {
 	at, a := newReceiver(t), newHelper(t, "a")
 	b := newLeader(t, 1, a)
 	s := b.hookFor(at, a.address())
-	again := newHelper(t, "again", s)
+	again := newHelperAt(t, "again", a.address(), s)
 	a.wire.Lead(again.wire.Address())
 	a.wire.Cut()
 	if by, err := b.carry(s); by != own || err != nil {
@@ -356,27 +356,28 @@ func TestStrangersCannotOrder(t *testing.T) {
 	knows(s, a)
 	order := fmt.Sprintf(`{"format":1,"epoch":1,"sink":%q,"begin":3600000000000,"until":3600000000000,"within":1000000000}`+"\n{}", s.Name)
 	node := identity.NewSigner()
-	signed := func(by *identity.Signer, method, url, body string) string {
-		req, err := http.NewRequest(method, url, nil)
+	signed := func(by *identity.Signer, to, method, path, body string) string {
+		req, err := http.NewRequest(method, to+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		by.Sign(req, 1, []byte(body))
+		by.Sign(req, to, 1, []byte(body))
 		return req.Header.Get(identity.Header)
 	}
 	url := a.address() + delivery.Path
-	good := signed(node, "POST", url, order)
+	good := signed(node, a.address(), "POST", delivery.Path, order)
 	for _, try := range []struct {
 		name, method, body, shows string
 		want                      int
 	}{
 		{"nothing", "POST", order, "", http.StatusNotFound},
-		{"another method", "GET", order, signed(node, "GET", url, order), http.StatusNotFound},
+		{"another method", "GET", order, signed(node, a.address(), "GET", delivery.Path, order), http.StatusNotFound},
 		{"no signature", "POST", order, "fh_somebody", http.StatusForbidden},
-		{"a stranger", "POST", order, signed(a.stranger, "POST", url, order), http.StatusForbidden},
-		{"another path", "POST", order, signed(node, "POST", a.address()+"/x", order), http.StatusForbidden},
+		{"a stranger", "POST", order, signed(a.stranger, a.address(), "POST", delivery.Path, order), http.StatusForbidden},
+		{"another path", "POST", order, signed(node, a.address(), "POST", "/x", order), http.StatusForbidden},
+		{"an order for another node", "POST", order, signed(node, "http://other", "POST", delivery.Path, order), http.StatusForbidden},
 		{"another body", "POST", order + " ", good, http.StatusForbidden},
-		{"another epoch", "POST", strings.Replace(order, `"epoch":1`, `"epoch":2`, 1), signed(node, "POST", url, strings.Replace(order, `"epoch":1`, `"epoch":2`, 1)), http.StatusBadRequest},
+		{"another epoch", "POST", strings.Replace(order, `"epoch":1`, `"epoch":2`, 1), signed(node, a.address(), "POST", delivery.Path, strings.Replace(order, `"epoch":1`, `"epoch":2`, 1)), http.StatusBadRequest},
 		{"a node", "POST", order, good, http.StatusOK},
 		{"what a node has sent", "POST", order, good, http.StatusForbidden},
 	} {

@@ -41,11 +41,11 @@ func NewSigner() *Signer {
 // Public returns the key by which others verify what was signed.
 func (s *Signer) Public() freshet.Hash { return freshet.Hash(s.key.Public().(ed25519.PublicKey)) }
 
-// Sign signs a request with a body for the leader of an epoch, or as that leader. It comes last: what it signs
-// must not change afterwards.
-func (s *Signer) Sign(r *http.Request, epoch int64, body []byte) {
+// Sign signs a request with a body to the node that advertises an address, for the leader of an epoch or as that leader. It
+// comes last: what it signs must not change afterwards.
+func (s *Signer) Sign(r *http.Request, to string, epoch int64, body []byte) {
 	c := claim{node: s.Public(), epoch: epoch, number: s.sent.Add(1), digest: sha256.Sum256(body)}
-	signature := ed25519.Sign(s.key, c.message(r))
+	signature := ed25519.Sign(s.key, c.message(r, to))
 	r.Header.Set(Header, fmt.Sprintf("%x %d %d %x %x", c.node[:], c.epoch, c.number, c.digest, signature))
 }
 
@@ -71,10 +71,10 @@ func parseClaim(header string) (c claim, signature []byte, err error) {
 	return c, signature, nil
 }
 
-// message returns what is signed.
-func (c claim) message(r *http.Request) []byte {
+// message returns what is signed. It names the receiver, so that a request to one node is none to another.
+func (c claim) message(r *http.Request, to string) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "freshet node 1\n%s %s\n%d %d %s\n", r.Method, r.URL.RequestURI(), c.epoch, c.number, hex.EncodeToString(c.digest[:]))
+	fmt.Fprintf(&b, "freshet node 2\n%q\n%s %s\n%d %d %s\n", to, r.Method, r.URL.RequestURI(), c.epoch, c.number, hex.EncodeToString(c.digest[:]))
 	for _, name := range signedHeaders {
 		fmt.Fprintf(&b, "%s: %q\n", name, strings.Join(r.Header.Values(name), "\x00"))
 	}

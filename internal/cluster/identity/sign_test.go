@@ -12,6 +12,9 @@ import (
 	"freshet/internal/freshet"
 )
 
+// own is the address of the node that is asked.
+const own = "http://own"
+
 // request returns a request as its receiver gets it.
 func request(method, url, body, header string) *http.Request {
 	r := httptest.NewRequest(method, url, strings.NewReader(body))
@@ -24,14 +27,14 @@ func request(method, url, body, header string) *http.Request {
 // sign returns the signature of a request.
 func sign(by *identity.Signer, method, url, body string) string {
 	r := request(method, url, body, "")
-	by.Sign(r, 7, []byte(body))
+	by.Sign(r, own, 7, []byte(body))
 	return r.Header.Get(identity.Header)
 }
 
 // Nothing of a signed request can be altered, and it counts once.
 func TestSignedRequests(t *testing.T) {
 	node, stranger := identity.NewSigner(), identity.NewSigner()
-	v := identity.NewVerifier(func(_ context.Context, by freshet.Hash) (bool, error) { return by == node.Public(), nil })
+	v := identity.NewVerifier(own, func(_ context.Context, by freshet.Hash) (bool, error) { return by == node.Public(), nil })
 	const at, body = "/api/v1/sources/a%2Fb?x=1&y=%20", `{"name":"n"}`
 	first, second := sign(node, "PATCH", at, body), sign(node, "PATCH", at, body)
 	altered := func(alter func(*http.Request)) *http.Request {
@@ -39,6 +42,8 @@ func TestSignedRequests(t *testing.T) {
 		alter(r)
 		return r
 	}
+	elsewhere := request("PATCH", at, body, "")
+	node.Sign(elsewhere, "http://other", 7, []byte(body))
 	parts := strings.Fields(first)
 	for _, c := range []struct {
 		name string
@@ -56,6 +61,7 @@ func TestSignedRequests(t *testing.T) {
 		{"a cookie", altered(func(r *http.Request) { r.Header.Set("Cookie", "freshet=x") }), identity.ErrForged},
 		{"another epoch", request("PATCH", at, body, strings.Join([]string{parts[0], "8", parts[2], parts[3], parts[4]}, " ")), identity.ErrForged},
 		{"another number", request("PATCH", at, body, strings.Join([]string{parts[0], parts[1], "9", parts[3], parts[4]}, " ")), identity.ErrForged},
+		{"a request to another node", request("PATCH", at, body, elsewhere.Header.Get(identity.Header)), identity.ErrForged},
 		{"no signature", request("PATCH", at, body, "x"), identity.ErrForged},
 		{"half a signature", request("PATCH", at, body, first[:len(first)-2]), identity.ErrForged},
 		{"a stranger", request("PATCH", at, body, sign(stranger, "PATCH", at, body)), identity.ErrUnknownNode},
@@ -74,7 +80,7 @@ func TestSignedRequests(t *testing.T) {
 // A request that many others have overtaken counts as used.
 func TestLateRequests(t *testing.T) {
 	node := identity.NewSigner()
-	v := identity.NewVerifier(func(context.Context, freshet.Hash) (bool, error) { return true, nil })
+	v := identity.NewVerifier(own, func(context.Context, freshet.Hash) (bool, error) { return true, nil })
 	first := sign(node, "GET", "/", "")
 	late := ""
 	for i := range 9000 {

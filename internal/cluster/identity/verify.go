@@ -16,28 +16,30 @@ import (
 // Why a signed request is not taken.
 var (
 	ErrUnknownNode = errors.New("no such node")
-	ErrForged      = errors.New("the request was not signed by the node, or was altered")
+	ErrForged      = errors.New("the request was not signed by the node, is for another one, or was altered")
 	ErrReplayed    = errors.New("the request was made before")
 )
 
-// A Verifier verifies the requests of other nodes, each once.
+// A Verifier verifies the requests of other nodes to this one, each once.
 type Verifier struct {
+	own   string
 	known func(ctx context.Context, node freshet.Hash) (bool, error)
 
 	mu   sync.Mutex
 	seen map[freshet.Hash]*window // by node; there are few, also over years
 }
 
-// NewVerifier returns a Verifier. Known reports whether a public key is that of a node on the same database.
-func NewVerifier(known func(ctx context.Context, node freshet.Hash) (bool, error)) *Verifier {
-	return &Verifier{known: known, seen: map[freshet.Hash]*window{}}
+// NewVerifier returns a Verifier of the node that advertises the address own. Known reports whether a public key is that of a node
+// on the same database.
+func NewVerifier(own string, known func(ctx context.Context, node freshet.Hash) (bool, error)) *Verifier {
+	return &Verifier{own: own, known: known, seen: map[freshet.Hash]*window{}}
 }
 
 // Verify returns the epoch that a request was signed for, and its body of at most limit bytes. It reads nothing of
 // strangers. The caller must compare the epoch: it may be that of another leader.
 func (v *Verifier) Verify(r *http.Request, limit int64) (epoch int64, body []byte, err error) {
 	c, signature, err := parseClaim(r.Header.Get(Header))
-	if err != nil || !ed25519.Verify(c.node[:], c.message(r), signature) {
+	if err != nil || !ed25519.Verify(c.node[:], c.message(r, v.own), signature) {
 		return 0, nil, ErrForged
 	}
 	known, err := v.known(r.Context(), c.node)
