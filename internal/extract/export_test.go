@@ -3,6 +3,7 @@ package extract
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/antchfx/xpath"
 	"golang.org/x/net/html"
@@ -54,4 +55,30 @@ func ItemsOfJSON(src []byte) (found, decoded []freshet.Item, err error) {
 	}
 	values, err := parseValues(src)
 	return doc.itemsOf(0), itemsOf(value{form: jsonForm, json: values}), err
+}
+
+// ReadRSS returns what the reader of RSS finds in a feed, if it understands it, and what gofeed finds.
+func ReadRSS(src []byte) (found, want string, understood bool, err error) {
+	lean, understood := readRSS(string(src))
+	full, err := parseAnyFeed(src)
+	return lean.dump(), full.dump(), understood, err
+}
+
+// dump returns all that a feed says.
+func (f parsedFeed) dump() string {
+	all := fmt.Sprintf("%q\n", f.title)
+	for _, e := range f.entries {
+		all += fmt.Sprintf("%q %q %q %q %q %q %q %q %v %v %v %v %q\n", e.title, e.link, e.guid, e.author, e.description, e.content,
+			e.published, e.updated, e.publishedAt.UTC(), e.publishedAt.known, e.updatedAt.UTC(), e.updatedAt.known, e.categories)
+	}
+	return all
+}
+
+// BoundFeed returns the part of a feed that is handed to a parser.
+func BoundFeed(src []byte) ([]byte, error) { return boundFeed(src) }
+
+// PlainTitles returns a title as text, and what it is by the rules for all of them.
+func PlainTitles(s string) (title, want string) {
+	text, _ := pageText([]byte(s[:min(len(s), 16*maxTitle)]))
+	return plainTitle(s), oneLine(strings.ToValidUTF8(string(text), ""), maxTitle)
 }

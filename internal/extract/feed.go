@@ -62,29 +62,32 @@ func readFeed(src []byte, answered time.Time) (g glance, err error) {
 	}
 	feed, err := parseFeed(src)
 	if err != nil && !isTruncated(err) {
-		if items := looseItems(src); len(items) > 0 {
-			feed, err = &gofeed.Feed{Items: items}, nil
+		if entries := looseEntries(src); len(entries) > 0 {
+			feed, err = parsedFeed{entries: entries}, nil
 		}
 	}
 	if err != nil {
 		return g, fail(FailParse, feedHint, "read the feed: %w", err)
 	}
-	if moreItems(src, len(feed.Items)) {
-		if items := looseItems(src); len(items) > len(feed.Items) {
-			feed.Items = items
+	if moreItems(src, len(feed.entries)) {
+		if entries := looseEntries(src); len(entries) > len(feed.entries) {
+			feed.entries = entries
 		}
 	}
-	g.title, g.freshFor, g.announced = plainTitle(feed.Title), feedTTL(src), feedAnnounced(src)
-	for _, item := range feed.Items[:min(len(feed.Items), maxItems)] {
-		told, text := feedItem(item)
+	g.title, g.freshFor, g.announced = strings.Clone(plainTitle(feed.title)), feedTTL(src), feedAnnounced(src)
+	entries := feed.entries[:min(len(feed.entries), maxItems)]
+	g.items, g.text = make([]freshet.Item, 0, len(entries)), make([]byte, 0, len(src)*3/4)
+	for i := range entries {
+		e := &entries[i]
+		told, text := e.item()
 		g.text = appendEntry(g.text, told, text)
 		g.items = append(g.items, told)
-		for _, at := range []*time.Time{item.PublishedParsed, item.UpdatedParsed} {
-			if dated(at, answered) && at.After(g.modified) {
+		for _, at := range [...]feedTime{e.publishedAt, e.updatedAt} {
+			if at.plausible(answered) && at.After(g.modified) {
 				g.modified = at.UTC()
 			}
 		}
-		if at := cmp.Or(item.PublishedParsed, item.UpdatedParsed); dated(at, answered) {
+		if at := cmp.Or(e.publishedAt, e.updatedAt); at.plausible(answered) {
 			g.dates = append(g.dates, at.UTC())
 		}
 	}
@@ -105,39 +108,71 @@ func newestFirst(dates []time.Time) []time.Time {
 	return slices.Clone(dates[:min(len(dates), mostItemDates)])
 }
 
-// feedItem returns an entry as an item, known by its guid or else by its link, and its text in lines.
-func feedItem(item *gofeed.Item) (out freshet.Item, text []byte) {
-	text, _ = pageText([]byte(cmp.Or(item.Description, item.Content)))
+// A parsedFeed is what a feed says as far as it counts here.
+type parsedFeed struct {
+	title   string
+	entries []feedEntry
+}
+
+// A feedEntry is an entry of a feed in its own words.
+type feedEntry struct {
+	title, link, guid, author string
+	description, content      string
+	published, updated        string
+	publishedAt, updatedAt    feedTime // if those could be read
+	categories                []string
+}
+
+// A feedTime is a time, if it is known.
+type feedTime struct {
+	time.Time
+	known bool
+}
+
+// item returns an entry as an item, known by its guid or else by its link, and its text in lines,
+// unless that is one line as the item has it.
+func (e *feedEntry) item() (out freshet.Item, text []byte) {
 	out = freshet.Item{
-		Key:   oneLine(cmp.Or(item.GUID, item.Link), 500),
-		Title: plainTitle(item.Title), Link: oneLine(linkOf(item), 2000), Date: dateLine(item),
-		Text: oneLine(string(text), maxCell),
+		Key:   oneLine(cmp.Or(e.guid, e.link), 500),
+		Title: plainTitle(e.title), Link: oneLine(e.address(), 2000), Date: e.date(),
 	}
-	if len(item.Categories) > 0 {
-		list := make([]string, min(len(item.Categories), 100))
+	if out.Text = cmp.Or(e.description, e.content); !isPlain(out.Text, maxCell) {
+		text, _ = pageText([]byte(out.Text))
+		out.Text = oneLine(string(text), maxCell)
+	}
+	if len(e.categories) > 0 {
+		list := make([]string, min(len(e.categories), 100))
 		for i := range list {
-			list[i] = oneLine(item.Categories[i], 200)
+			list[i] = oneLine(e.categories[i], 200)
 		}
 		out.Fields = freshet.Fields{"categories": list}
 	}
-	if len(item.Authors) > 0 && item.Authors[0] != nil && item.Authors[0].Name != "" {
+	if e.author != "" {
 		if out.Fields == nil {
 			out.Fields = freshet.Fields{}
 		}
-		out.Fields["author"] = oneLine(item.Authors[0].Name, 200)
+		out.Fields["author"] = oneLine(e.author, 200)
 	}
 	return out, text
 }
 
-// dated reports whether at can be the time of an item in a feed that was sent
+// plausible reports whether at can be the time of an item in a feed that was sent
 // at answered, which is zero if it is not known.
-func dated(at *time.Time, answered time.Time) bool {
-	return at != nil && at.Year() >= oldestOnFeed && (answered.IsZero() || !at.After(answered.Add(skew)))
+func (at feedTime) plausible(answered time.Time) bool {
+	return at.known && at.Year() >= oldestOnFeed && (answered.IsZero() || !at.After(answered.Add(skew)))
 }
 
-// parseFeed hands a feed to the parser. A parser that panics over what somebody
+// parseFeed reads a feed.
+func parseFeed(src []byte) (parsedFeed, error) {
+	if feed, ok := readRSS(string(src)); ok {
+		return feed, nil
+	}
+	return parseAnyFeed(src)
+}
+
+// parseAnyFeed hands a feed to gofeed. A parser that panics over what somebody
 // on the Web has written must not take the daemon down.
-func parseFeed(src []byte) (feed *gofeed.Feed, err error) {
+func parseAnyFeed(src []byte) (feed parsedFeed, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the parser failed: %v", p)
@@ -145,7 +180,33 @@ func parseFeed(src []byte) (feed *gofeed.Feed, err error) {
 	}()
 	p := gofeed.NewParser()
 	p.RSSTranslator = &gofeed.DefaultRSSTranslator{DisableContentImageScan: true} // it parses the HTML of every entry
-	return p.Parse(bytes.NewReader(src))
+	parsed, err := p.Parse(bytes.NewReader(src))
+	if err != nil {
+		return feed, err
+	}
+	feed = parsedFeed{title: parsed.Title, entries: make([]feedEntry, len(parsed.Items))}
+	for i, item := range parsed.Items {
+		feed.entries[i] = entryOf(item)
+	}
+	return feed, nil
+}
+
+// entryOf returns an item as gofeed has it.
+func entryOf(item *gofeed.Item) feedEntry {
+	e := feedEntry{
+		title: item.Title, link: item.Link, guid: item.GUID, description: item.Description, content: item.Content,
+		published: item.Published, updated: item.Updated, categories: item.Categories,
+	}
+	if item.PublishedParsed != nil {
+		e.publishedAt = feedTime{*item.PublishedParsed, true}
+	}
+	if item.UpdatedParsed != nil {
+		e.updatedAt = feedTime{*item.UpdatedParsed, true}
+	}
+	if len(item.Authors) > 0 && item.Authors[0] != nil {
+		e.author = item.Authors[0].Name
+	}
+	return e
 }
 
 // isTruncated reports whether a feed breaks off, or is not well nested: what is
@@ -157,10 +218,14 @@ func isTruncated(err error) bool {
 // appendEntry adds the lines of an entry: title, link, date and text. An empty line comes before it, unless it is the
 // first one or says nothing.
 func appendEntry(dst []byte, item freshet.Item, text []byte) []byte {
-	if len(dst) > 0 && item.Title+item.Link+item.Date+string(text) != "" {
+	line := item.Text
+	if text != nil {
+		line = ""
+	}
+	if len(dst) > 0 && len(item.Title)+len(item.Link)+len(item.Date)+len(line)+len(text) > 0 {
 		dst = append(dst, '\n')
 	}
-	for _, line := range []string{item.Title, item.Link, item.Date} {
+	for _, line := range [...]string{item.Title, item.Link, item.Date, line} {
 		if line != "" {
 			dst = append(append(dst, line...), '\n')
 		}
@@ -168,32 +233,39 @@ func appendEntry(dst []byte, item freshet.Item, text []byte) []byte {
 	return append(dst, text...)
 }
 
-func linkOf(item *gofeed.Item) string {
-	if item.Link == "" && strings.Contains(item.GUID, "://") {
-		return item.GUID
+// address returns the link of an entry.
+func (e *feedEntry) address() string {
+	if e.link == "" && strings.Contains(e.guid, "://") {
+		return e.guid
 	}
-	return item.Link
+	return e.link
 }
 
-// dateLine returns when an item was published or, failing that, updated: a
+// date returns when an entry was published or, failing that, updated: a
 // touch that changes nothing else is not news.
-func dateLine(item *gofeed.Item) string {
+func (e *feedEntry) date() string {
 	switch {
-	case item.PublishedParsed != nil:
-		return item.PublishedParsed.UTC().Format(time.RFC3339)
-	case item.Published != "":
-		return oneLine(item.Published, 100)
-	case item.UpdatedParsed != nil:
-		return item.UpdatedParsed.UTC().Format(time.RFC3339)
+	case e.publishedAt.known:
+		return e.publishedAt.UTC().Format(time.RFC3339)
+	case e.published != "":
+		return oneLine(e.published, 100)
+	case e.updatedAt.known:
+		return e.updatedAt.UTC().Format(time.RFC3339)
 	}
-	return oneLine(item.Updated, 100)
+	return oneLine(e.updated, 100)
 }
 
 // plainTitle returns a title that may hold markup as text.
 func plainTitle(s string) string {
+	if isPlain(s, maxTitle) {
+		return s
+	}
 	text, _ := pageText([]byte(s[:min(len(s), 16*maxTitle)]))
 	return oneLine(strings.ToValidUTF8(string(text), ""), maxTitle)
 }
+
+// isPlain reports whether a text reads as it is written, in one line of less than limit bytes, as most do.
+func isPlain(s string, limit int) bool { return isOneLine(s, limit) && !strings.ContainsAny(s, "<&") }
 
 // boundFeed returns the part of a feed that may be handed to a parser: well
 // nested to a bounded depth, of bounded size, with a bounded number of items,
@@ -383,31 +455,30 @@ func numberIn(src []byte, element *lazyregexp.Regexp) (int, bool) {
 	return n, err == nil
 }
 
-// looseItems returns the items of a feed that a strict parser does not find: those
+// looseEntries returns the entries of a feed that a strict parser does not find: those
 // within others, within elements that were never closed, or with members of the
 // wrong type.
-func looseItems(src []byte) []*gofeed.Item {
+func looseEntries(src []byte) []feedEntry {
 	if start := bytes.TrimLeft(src, " \t\r\n"); bytes.HasPrefix(start, []byte("{")) {
-		return looseJSONItems(src)
+		return looseJSONEntries(src)
 	}
 	root, err := parseXML(src)
 	if err != nil {
 		return nil
 	}
-	var items []*gofeed.Item
+	var entries []feedEntry
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode && (n.Data == "item" || n.Data == "entry") {
-			if items = append(items, looseItem(n)); len(items) == maxItems {
+			if entries = append(entries, looseEntry(n)); len(entries) == maxItems {
 				break
 			}
 		}
 	}
-	return items
+	return entries
 }
 
-// looseItem reads the children of an item, but not those of items within it.
-func looseItem(n *html.Node) *gofeed.Item {
-	item := &gofeed.Item{}
+// looseEntry reads the children of an item, but not those of items within it.
+func looseEntry(n *html.Node) (e feedEntry) {
 	set := func(place *string, text string) {
 		if *place == "" {
 			*place = strings.TrimSpace(text)
@@ -419,28 +490,28 @@ func looseItem(n *html.Node) *gofeed.Item {
 		}
 		switch c.Data {
 		case "title":
-			set(&item.Title, innerText(c))
+			set(&e.title, innerText(c))
 		case "link":
 			href, _ := attributeValue(c, "href")
-			set(&item.Link, href+innerText(c))
+			set(&e.link, href+innerText(c))
 		case "guid", "id":
-			set(&item.GUID, innerText(c))
+			set(&e.guid, innerText(c))
 		case "pubDate", "published", "dc:date", "issued":
-			set(&item.Published, innerText(c))
+			set(&e.published, innerText(c))
 		case "updated", "modified":
-			set(&item.Updated, innerText(c))
+			set(&e.updated, innerText(c))
 		case "description", "summary":
-			set(&item.Description, innerText(c))
+			set(&e.description, innerText(c))
 		case "content", "content:encoded":
-			set(&item.Content, innerText(c))
+			set(&e.content, innerText(c))
 		}
 	}
-	return item
+	return e
 }
 
-// looseJSONItems reads the items of a JSON Feed, whatever the types of their
+// looseJSONEntries reads the items of a JSON Feed, whatever the types of their
 // members.
-func looseJSONItems(src []byte) (items []*gofeed.Item) {
+func looseJSONEntries(src []byte) (entries []feedEntry) {
 	var feed struct {
 		Items []map[string]any `json:"items"`
 	}
@@ -449,12 +520,12 @@ func looseJSONItems(src []byte) (items []*gofeed.Item) {
 	}
 	for _, m := range feed.Items[:min(len(feed.Items), maxItems)] {
 		text := func(name string) string { return textOf(bounded(m[name])) }
-		items = append(items, &gofeed.Item{
-			Title: text("title"), Link: text("url"), GUID: text("id"), Published: text("date_published"), Updated: text("date_modified"),
-			Description: text("summary"), Content: text("content_html") + text("content_text"),
+		entries = append(entries, feedEntry{
+			title: text("title"), link: text("url"), guid: text("id"), published: text("date_published"), updated: text("date_modified"),
+			description: text("summary"), content: text("content_html") + text("content_text"),
 		})
 	}
-	return items
+	return entries
 }
 
 // moreItems reports whether a feed has more items than a parser found in it.

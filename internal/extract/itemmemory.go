@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -46,7 +47,7 @@ func (m *ItemMemory) Compare(items []freshet.Item) *freshet.ItemChanges {
 			delete(before, k.key)
 			if names, values := w.differing(m.items[i], k); len(names) > 0 {
 				c.UpdatedCount++
-				c.Updated = appendSome(c.Updated, freshet.ItemChange{Key: k.key, Title: k.title(), Fields: names, Values: values})
+				c.Updated = appendSome(c.Updated, freshet.ItemChange{Key: strings.Clone(k.key), Title: k.title(), Fields: names, Values: values})
 			}
 			continue
 		}
@@ -55,7 +56,7 @@ func (m *ItemMemory) Compare(items []freshet.Item) *freshet.ItemChanges {
 			c.Added = appendSome(c.Added, told(item))
 		} else {
 			c.BackCount++
-			c.Back = appendSome(c.Back, freshet.ItemMention{Key: k.key, Title: k.title()})
+			c.Back = appendSome(c.Back, k.mention())
 		}
 	}
 	for i := range m.items {
@@ -66,7 +67,7 @@ func (m *ItemMemory) Compare(items []freshet.Item) *freshet.ItemChanges {
 		if at, gone := before[k.key]; gone && at == i {
 			known.add(k.key)
 			c.GoneCount++
-			c.Gone = appendSome(c.Gone, freshet.ItemMention{Key: k.key, Title: k.title()})
+			c.Gone = appendSome(c.Gone, k.mention())
 		}
 	}
 	m.names, m.items, m.seen = w.names, now, m.seen[max(0, len(m.seen)-maxSeen):]
@@ -132,9 +133,11 @@ func appendSome[T any](list []T, v T) []T {
 	return append(list, v)
 }
 
-// told returns an item as a change tells of it, its texts cut.
+// told returns an item as a change tells of it, its texts cut. It keeps nothing of the document alive that the item is
+// a part of.
 func told(item freshet.Item) freshet.Item {
-	item.Text = oneLine(item.Text, maxToldText)
+	item.Key, item.Title, item.Link = strings.Clone(item.Key), strings.Clone(item.Title), strings.Clone(item.Link)
+	item.Date, item.Text = strings.Clone(item.Date), strings.Clone(oneLine(item.Text, maxToldText))
 	if len(item.Fields) == 0 {
 		return item
 	}
@@ -142,7 +145,7 @@ func told(item freshet.Item) freshet.Item {
 	for _, name := range slices.Sorted(maps.Keys(item.Fields))[:min(len(item.Fields), 30)] {
 		v := item.Fields[name]
 		if s, ok := v.(string); ok {
-			v = oneLine(s, maxToldText)
+			v = strings.Clone(oneLine(s, maxToldText))
 		}
 		fields[name] = v
 	}

@@ -38,7 +38,7 @@ func newestOnSitemap(src []byte, answered time.Time) (newest time.Time) {
 			}
 			// A date without a time of day says too little about when.
 			d, ok := dates.Parse(t)
-			if at := d.Time.UTC(); ok && d.Precision > dates.Day && d.Zoned && dated(&at, answered) && at.After(newest) {
+			if at := d.Time.UTC(); ok && d.Precision > dates.Day && d.Zoned && (feedTime{at, true}).plausible(answered) && at.After(newest) {
 				newest = at
 			}
 		}
