@@ -76,16 +76,14 @@ func (v *application) planSources(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v.plan.Items = slices.Grow(v.plan.Items, len(v.file.Sources))
-	for i := range v.file.Sources { // those with an id first, so that none is taken for another
-		if id := v.file.Sources[i].ID; id != "" {
-			if _, there := h.byID[id]; there {
-				h.used[id] = true
-			}
+	v.plan.Items = slices.Grow(v.plan.Items, v.file.Sources.Len())
+	for _, s := range v.file.Sources.All() { // those with an id first, so that none is taken for another
+		if _, there := h.byID[s.ID]; there {
+			h.used[s.ID] = true
 		}
 	}
-	for i := range v.file.Sources {
-		item, err := v.planSource(ctx, &v.file.Sources[i], &h)
+	for _, s := range v.file.Sources.All() {
+		item, err := v.planSource(ctx, &s, &h)
 		if err != nil {
 			return err
 		}

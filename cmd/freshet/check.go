@@ -111,7 +111,12 @@ directory is not changed. Stop the daemon first.`,
 
 // hasRendered reports whether a source of the file is to be rendered.
 func hasRendered(s config.Settings) bool {
-	return slices.ContainsFunc(s.Sources, func(s freshet.Source) bool { return s.Recipe.Render.On })
+	for _, source := range s.Sources.All() {
+		if source.Recipe.Render.On {
+			return true
+		}
+	}
+	return false
 }
 
 // checkBrowser reports what is missing to render pages, with what to do about it.

@@ -116,7 +116,7 @@ func (v *onceRun) serve(ctx context.Context, s config.Settings) error {
 	if err != nil {
 		return err
 	}
-	limitMemory(v.env)
+	limitMemory(ctx, v.env)
 	level := new(slog.LevelVar)
 	level.Set(slog.LevelError)   // the rest is printed by the round
 	s.API.Listen = "127.0.0.1:0" // other verbs can look on

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -56,8 +57,12 @@ func serveVerb(p *program) *cobra.Command {
 }
 
 // limitMemory has the garbage collector keep this process within the memory of
-// the machine or the container, unless GOMEMLIMIT says otherwise.
-func limitMemory(env func(string) string) {
+// the machine or the container, and the garbage of a large heap small, unless GOMEMLIMIT
+// and GOGC say otherwise.
+func limitMemory(ctx context.Context, env func(string) string) {
+	if env("GOGC") == "" {
+		go app.TuneGC(ctx)
+	}
 	if limit := app.MemoryLimit(); limit > 0 && env("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit)
 	}
@@ -91,7 +96,7 @@ func runServe(p *program, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	limitMemory(p.env)
+	limitMemory(cmd.Context(), p.env)
 	return app.Serve(cmd.Context(), s, app.ServeConfig{
 		Extract:  extract,
 		Password: password,

@@ -137,7 +137,7 @@ func runWorker(p *program, cmd *cobra.Command, s config.Settings, cfg app.Worker
 	if cfg.Extract, err = extractor(); err != nil {
 		return err
 	}
-	limitMemory(p.env)
+	limitMemory(cmd.Context(), p.env)
 	return app.RunWorker(cmd.Context(), s, cfg, log)
 }
 

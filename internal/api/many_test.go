@@ -125,7 +125,7 @@ func TestManySourcesInFewTransactions(t *testing.T) {
 			for url := range strings.Lines(urls(1000)) {
 				list = append(list, freshet.Source{URL: strings.Fields(url)[0]})
 			}
-			done, err := r.Sync(t.Context(), list)
+			done, err := r.Sync(t.Context(), freshet.PackSources(list...))
 			if err != nil {
 				t.Error(err)
 			}

@@ -15,3 +15,6 @@ func LimitConns(l net.Listener, most int, proxies []netip.Prefix) net.Listener {
 	limited.most = most
 	return limited
 }
+
+// GCPercent returns the GOGC for a live heap.
+func GCPercent(live uint64) int { return gcPercent(live) }

@@ -32,7 +32,7 @@ func newPolicySetup(ctx context.Context, store freshet.Store, cfg Config) (w pol
 	if err != nil {
 		return w, err
 	}
-	at := policy.InDaemon(cfg.Policy, cmp.Or(cfg.Budget, cfg.Limits.Budget), max(counts.All.Total, len(cfg.Sources), cfg.Expect))
+	at := policy.InDaemon(cfg.Policy, cmp.Or(cfg.Budget, cfg.Limits.Budget), max(counts.All.Total, cfg.Sources.Len(), cfg.Expect))
 	w.tick = at.Tick
 	w.policy, w.learner, err = policy.Wire(cfg.Policy, at)
 	return w, err

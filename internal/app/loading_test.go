@@ -83,7 +83,7 @@ func listed(n int) (list []freshet.Source) {
 func TestServesWhileItLoads(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
-	s.File, s.Sources = "freshet.yaml", listed(3000)
+	s.File, s.Sources = "freshet.yaml", freshet.PackSources(listed(3000)...)
 	vfs := held(t, s.Data, 400<<10)
 	begun, ended := make(chan string, 1), make(chan error, 1)
 	ctx, stop := context.WithCancel(t.Context())
@@ -126,9 +126,9 @@ func TestServesWhileItLoads(t *testing.T) {
 func TestReloadsWhileItLoads(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
-	s.File, s.Sources = "freshet.yaml", listed(2000)
+	s.File, s.Sources = "freshet.yaml", freshet.PackSources(listed(2000)...)
 	next := s
-	next.Sources = listed(2010)[10:]
+	next.Sources = freshet.PackSources(listed(2010)[10:]...)
 	c, url, _ := serve(t, s, app.ServeConfig{Load: func() (config.Settings, error) { return next, nil }})
 	if err := c.Reload(t.Context()); err != nil {
 		t.Fatal(err)

@@ -240,15 +240,11 @@ func (m *membership) ownSetup() (sharedSetup, error) {
 	}
 	settings := m.settings()
 	if m.cached.of != settings {
-		sources, err := print(settings.Sources)
-		if err != nil {
-			return sharedSetup{}, err
-		}
 		sinks, err := print(settings.Webhooks, settings.Sinks)
 		if err != nil {
 			return sharedSetup{}, err
 		}
-		m.cached = cachedSetup{of: settings, is: sharedSetup{Sources: sources, Sinks: sinks}}
+		m.cached = cachedSetup{of: settings, is: sharedSetup{Sources: settings.Sources.Hash().String(), Sinks: sinks}}
 	}
 	l, token := m.cached.is, ""
 	if settings.Cluster.TokenFile != "" {

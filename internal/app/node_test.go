@@ -176,9 +176,9 @@ func TestServeTakesOnSources(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
 	s.File = "freshet.yaml"
-	s.Sources = []freshet.Source{{ID: "a", URL: "http://127.0.0.1:1/a", Paused: true}, {ID: "b", URL: "http://127.0.0.1:1/b", Paused: true}}
+	s.Sources = freshet.PackSources(freshet.Source{ID: "a", URL: "http://127.0.0.1:1/a", Paused: true}, freshet.Source{ID: "b", URL: "http://127.0.0.1:1/b", Paused: true})
 	next := s
-	next.Sources = []freshet.Source{{ID: "b", URL: "http://127.0.0.1:1/b", Name: "B", Paused: true}, {ID: "c", URL: "http://127.0.0.1:1/c", Paused: true}}
+	next.Sources = freshet.PackSources(freshet.Source{ID: "b", URL: "http://127.0.0.1:1/b", Name: "B", Paused: true}, freshet.Source{ID: "c", URL: "http://127.0.0.1:1/c", Paused: true})
 	c, _, _ := serve(t, s, app.ServeConfig{Load: func() (config.Settings, error) { return next, nil }})
 	names := func() (all string) {
 		found, err := c.Sources.List(t.Context(), client.SourceQuery{})

@@ -118,7 +118,7 @@ func (r *reloader) reload(ctx context.Context) error {
 		return err
 	}
 	r.apply(to)
-	r.Log.Info("settings reloaded", "budget", to.Limits.Budget.String(), "sources", len(to.Sources))
+	r.Log.Info("settings reloaded", "budget", to.Limits.Budget.String(), "sources", to.Sources.Len())
 	return nil
 }
 

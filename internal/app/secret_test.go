@@ -94,7 +94,7 @@ func TestSecretsStayHidden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Sources = append(s.Sources, src)
+		s.Sources.Add(src)
 	}
 	var log sharedBuffer
 	var said strings.Builder

@@ -25,7 +25,7 @@ func TestNodesThatDiffer(t *testing.T) {
 	}
 	one, other := tokens("a"), tokens("b")
 	s := c.settings()
-	s.Sources, s.Cluster.TokenFile = []freshet.Source{{ID: "a", URL: "http://127.0.0.1:1/"}}, one
+	s.Sources, s.Cluster.TokenFile = freshet.PackSources(freshet.Source{ID: "a", URL: "http://127.0.0.1:1/"}), one
 	first := c.serveWith(s)
 	alike := c.settings()
 	alike.Sources, alike.Cluster.TokenFile = s.Sources, s.Cluster.TokenFile

@@ -42,7 +42,7 @@ func TestManySourcesAtOnce(t *testing.T) {
 	for i := range many {
 		listed = append(listed, freshet.Source{ID: freshet.SourceID(fmt.Sprintf("s%04d", i)), URL: fmt.Sprintf("http://h.example/%d", i)})
 	}
-	if _, err := b.Sync(t.Context(), listed); err != nil {
+	if _, err := b.Sync(t.Context(), freshet.PackSources(listed...)); err != nil {
 		t.Fatal(err)
 	}
 	before := s.asked.Load()

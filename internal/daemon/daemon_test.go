@@ -426,7 +426,7 @@ func TestSync(t *testing.T) {
 			{"none", nil, daemon.Synced{Removed: 3}},
 		}
 		for _, s := range steps {
-			got, err := b.Sync(t.Context(), s.listed)
+			got, err := b.Sync(t.Context(), freshet.PackSources(s.listed...))
 			if err != nil || got != s.want {
 				t.Errorf("%s: %+v, %v; want %+v", s.name, got, err, s.want)
 			}

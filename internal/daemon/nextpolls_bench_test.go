@@ -38,7 +38,7 @@ func BenchmarkNextPolls(b *testing.B) {
 		ids[i] = freshet.SourceID(fmt.Sprintf("s%05d", i))
 		listed[i] = freshet.Source{ID: ids[i], URL: fmt.Sprintf("http://h.example/%d", i)}
 	}
-	if _, err := d.Sync(b.Context(), listed); err != nil {
+	if _, err := d.Sync(b.Context(), freshet.PackSources(listed...)); err != nil {
 		b.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(b.Context())

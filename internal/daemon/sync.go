@@ -23,7 +23,7 @@ type Synced struct{ Added, Changed, Removed, Kept int }
 //
 // Sources can be edited meanwhile. An edit or a removal after Sync has
 // begun takes precedence.
-func (e *editor) Sync(ctx context.Context, listed []freshet.Source) (done Synced, err error) {
+func (e *editor) Sync(ctx context.Context, listed freshet.PackedSources) (done Synced, err error) {
 	e.syncing.Lock()
 	defer e.syncing.Unlock()
 	have, err := e.index(ctx)
@@ -31,31 +31,31 @@ func (e *editor) Sync(ctx context.Context, listed []freshet.Source) (done Synced
 		return done, err
 	}
 	var steps []step
-	taken := make(map[freshet.SourceID]bool, len(listed))
-	for i := range listed {
-		id := listed[i].ID
+	taken := make(map[freshet.SourceID]bool, listed.Len())
+	for i, s := range listed.All() {
+		id := s.ID
 		is, ok := have.byID[id]
 		if !ok || id == "" {
-			if id, ok = have.byKey[sourceKey(listed[i])]; ok {
+			if id, ok = have.byKey[sourceKey(s)]; ok {
 				is = have.byID[id]
 			}
 		}
 		if !ok {
-			taken[listed[i].ID] = true
-			steps = append(steps, step{kind: toAdd, listed: &listed[i], id: listed[i].ID})
+			taken[s.ID] = true
+			steps = append(steps, step{kind: toAdd, place: i, id: s.ID})
 			continue
 		}
 		taken[id] = true
-		st := step{kind: toAlter, listed: &listed[i], id: id, created: is.created, revision: is.revision}
-		if is.state == stateOf(st.source()) {
+		st := step{kind: toAlter, place: i, id: id, created: is.created, revision: is.revision}
+		if is.state == stateOf(st.source(s)) {
 			done.Kept++
 			continue
 		}
 		steps = append(steps, st)
 	}
-	e.loading.begin(steps, done.Kept, len(listed), e.log)
+	e.loading.begin(steps, done.Kept, listed.Len(), e.log)
 	defer e.loading.end()
-	did, err := e.perform(ctx, steps, taken)
+	did, err := e.perform(ctx, listed, steps, taken)
 	done.Added, done.Changed, done.Kept = did.Added, did.Changed, done.Kept+did.Kept
 	if err != nil {
 		return done, err
@@ -67,7 +67,7 @@ func (e *editor) Sync(ctx context.Context, listed []freshet.Source) (done Synced
 		}
 	}
 	slices.SortFunc(steps, func(a, b step) int { return cmp.Compare(a.id, b.id) })
-	did, err = e.perform(ctx, steps, taken)
+	did, err = e.perform(ctx, listed, steps, taken)
 	done.Removed = did.Removed
 	return done, err
 }
@@ -81,21 +81,25 @@ const (
 	toRemove          // it is no longer listed
 )
 
-// A step adds, alters or removes one source. A list may have a million, so that it refers to it.
+// A step adds, alters or removes one source.
 type step struct {
 	kind     stepKind
-	listed   *freshet.Source
+	place    int              // in the list, unless it is removed
 	id       freshet.SourceID // of the source that there is, or of the listed one
 	created  time.Time
 	revision int64
 }
 
-// source returns the source as the step leaves it.
-func (st *step) source() freshet.Source {
-	if st.listed == nil {
+// from returns the source as the step leaves it.
+func (st *step) from(listed freshet.PackedSources) freshet.Source {
+	if st.kind == toRemove {
 		return freshet.Source{ID: st.id}
 	}
-	s := *st.listed
+	return st.source(listed.At(st.place))
+}
+
+// source returns a listed source as the step leaves it.
+func (st *step) source(s freshet.Source) freshet.Source {
 	s.Origin, s.ID = freshet.FromFile, st.id
 	if st.kind == toAlter {
 		s.Created, s.Revision = st.created, st.revision
@@ -106,7 +110,7 @@ func (st *step) source() freshet.Source {
 // perform makes all steps, many in a transaction. Those that are in each other's
 // way, because one takes the URL that another gives up, are tried again one by
 // one for as long as that helps.
-func (e *editor) perform(ctx context.Context, steps []step, taken map[freshet.SourceID]bool) (done Synced, err error) {
+func (e *editor) perform(ctx context.Context, listed freshet.PackedSources, steps []step, taken map[freshet.SourceID]bool) (done Synced, err error) {
 	failed := map[int]error{} // in conflict, by place
 	for from := 0; from < len(steps); {
 		if ctx.Err() != nil {
@@ -116,9 +120,9 @@ func (e *editor) perform(ctx context.Context, steps []step, taken map[freshet.So
 		for to < len(steps) && to-from < MostAtOnce && steps[to].kind == steps[from].kind {
 			to++
 		}
-		errs, err := e.together(ctx, steps[from:to])
+		errs, err := e.together(ctx, listed, steps[from:to])
 		if err != nil {
-			return done, fmt.Errorf("sources %s to %s: %w", steps[from].name(), steps[to-1].name(), err)
+			return done, fmt.Errorf("sources %s to %s: %w", steps[from].name(listed), steps[to-1].name(listed), err)
 		}
 		for i, err := range errs {
 			did, err := e.outcome(&steps[from+i], err)
@@ -128,11 +132,11 @@ func (e *editor) perform(ctx context.Context, steps []step, taken map[freshet.So
 		}
 		from = to
 	}
-	return done, e.settleAll(ctx, steps, failed, taken, &done)
+	return done, e.settleAll(ctx, listed, steps, failed, taken, &done)
 }
 
 // settleAll tries the failed steps again that are in conflict with another source.
-func (e *editor) settleAll(ctx context.Context, steps []step, failed map[int]error, taken map[freshet.SourceID]bool, done *Synced) error {
+func (e *editor) settleAll(ctx context.Context, listed freshet.PackedSources, steps []step, failed map[int]error, taken map[freshet.SourceID]bool, done *Synced) error {
 	var left []int
 	for i := range failed {
 		left = append(left, i)
@@ -145,7 +149,7 @@ func (e *editor) settleAll(ctx context.Context, steps []step, failed map[int]err
 				return false
 			}
 			var did Synced
-			if did, failed[i] = e.settle(ctx, steps[i], taken); failed[i] != nil {
+			if did, failed[i] = e.settle(ctx, listed, steps[i], taken); failed[i] != nil {
 				return false
 			}
 			done.add(did)
@@ -154,28 +158,25 @@ func (e *editor) settleAll(ctx context.Context, steps []step, failed map[int]err
 		})
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("source %s: %w", steps[left[0]].name(), failed[left[0]])
+		return fmt.Errorf("source %s: %w", steps[left[0]].name(listed), failed[left[0]])
 	}
 	return nil
 }
 
 // name returns what to call the source of a step in a message.
-func (st *step) name() string {
-	if st.listed != nil {
-		return st.listed.URL
-	}
-	return string(st.id)
+func (st *step) name(listed freshet.PackedSources) string {
+	return cmp.Or(st.from(listed).URL, string(st.id))
 }
 
 // together makes steps of one kind in one transaction, as far as they are about no site, and
 // returns the error of each. A source that was removed before it was there gets errDropped.
-func (e *editor) together(ctx context.Context, steps []step) (errs []error, err error) {
+func (e *editor) together(ctx context.Context, listed freshet.PackedSources, steps []step) (errs []error, err error) {
 	errs = make([]error, len(steps))
 	var list []freshet.Source
 	var places []int
 	for i := range steps {
 		st := &steps[i]
-		s := st.source()
+		s := st.from(listed)
 		switch {
 		case st.kind == toAdd && !e.loading.claim(s.ID):
 			errs[i] = errDropped
@@ -251,8 +252,8 @@ func (e *editor) outcome(st *step, err error) (Synced, error) {
 // settle makes a step once more that was in conflict with another source. If that
 // one is not listed and the step was to add one, somebody else has added it
 // meanwhile, and it becomes the file's.
-func (e *editor) settle(ctx context.Context, st step, taken map[freshet.SourceID]bool) (Synced, error) {
-	s := st.source()
+func (e *editor) settle(ctx context.Context, listed freshet.PackedSources, st step, taken map[freshet.SourceID]bool) (Synced, error) {
+	s := st.from(listed)
 	if st.kind == toAdd && !e.loading.claim(s.ID) {
 		return Synced{}, nil
 	}
@@ -269,8 +270,8 @@ func (e *editor) settle(ctx context.Context, st step, taken map[freshet.SourceID
 		return Synced{}, err
 	}
 	taken[have.ID] = true
-	st = step{kind: toAlter, listed: st.listed, id: have.ID, created: have.Created, revision: have.Revision}
-	return e.outcome(&st, e.alone(ctx, toAlter, st.source()))
+	st = step{kind: toAlter, place: st.place, id: have.ID, created: have.Created, revision: have.Revision}
+	return e.outcome(&st, e.alone(ctx, toAlter, st.from(listed)))
 }
 
 // add adds up.
@@ -330,16 +331,10 @@ func stateOf(s freshet.Source) digest { return digestOf(string(s.Origin), string
 type loading struct {
 	mu      sync.Mutex
 	done    int
-	of      int // zero if no sources are being taken on
-	pending map[freshet.SourceID]*arrival
+	of      int                                // zero if no sources are being taken on
+	pending map[freshet.SourceID]chan struct{} // sources to add; closed when one that is being added has been, nil before
 	log     *slog.Logger
 	said    time.Time
-}
-
-// An arrival is a source that is still to be added.
-type arrival struct {
-	claimed bool          // it is being added just now
-	done    chan struct{} // closed when it has been
 }
 
 // begin notes what is to be done, and that so many sources are as they should be.
@@ -347,10 +342,10 @@ func (l *loading) begin(steps []step, kept, listed int, log *slog.Logger) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.done, l.of, l.log, l.said = kept, listed, log, time.Now()
-	l.pending = map[freshet.SourceID]*arrival{}
+	l.pending = map[freshet.SourceID]chan struct{}{}
 	for _, s := range steps {
 		if s.kind == toAdd && s.id != "" {
-			l.pending[s.id] = &arrival{done: make(chan struct{})}
+			l.pending[s.id] = nil
 		}
 	}
 }
@@ -388,27 +383,26 @@ func (l *loading) progress() (done, of int) {
 func (l *loading) claim(id freshet.SourceID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.pending[id]
-	if id == "" || a == nil {
-		return id == ""
+	done, waits := l.pending[id]
+	if waits && done == nil {
+		l.pending[id] = make(chan struct{})
 	}
-	a.claimed = true
-	return true
+	return waits || id == ""
 }
 
 // added notes that a source that was claimed has been added, or could not be.
 func (l *loading) added(id freshet.SourceID, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.pending[id]
-	if a == nil {
+	done := l.pending[id]
+	if done == nil {
 		return
 	}
-	close(a.done)
+	close(done)
 	if ok {
 		delete(l.pending, id)
 	} else {
-		l.pending[id] = &arrival{done: make(chan struct{})}
+		l.pending[id] = nil
 	}
 }
 
@@ -417,13 +411,12 @@ func (l *loading) added(id freshet.SourceID, ok bool) {
 func (l *loading) drop(id freshet.SourceID) bool {
 	for {
 		l.mu.Lock()
-		a := l.pending[id]
-		if a == nil || !a.claimed {
+		done, waits := l.pending[id]
+		if done == nil {
 			delete(l.pending, id)
 			l.mu.Unlock()
-			return a != nil
+			return waits
 		}
-		done := a.done
 		l.mu.Unlock()
 		<-done
 	}

@@ -74,7 +74,7 @@ func TestEditsDuringASync(t *testing.T) {
 	}
 	synced := make(chan result, 1)
 	go func() {
-		did, err := d.Sync(t.Context(), list)
+		did, err := d.Sync(t.Context(), freshet.PackSources(list...))
 		synced <- result{did, err}
 	}()
 	<-g.once
@@ -156,7 +156,7 @@ func TestSyncMovesURLs(t *testing.T) {
 		return list
 	}
 	for _, shift := range []int{0, -1, 0} {
-		if did, err := d.Sync(t.Context(), list(shift)); err != nil || did.Added+did.Changed != 50 {
+		if did, err := d.Sync(t.Context(), freshet.PackSources(list(shift)...)); err != nil || did.Added+did.Changed != 50 {
 			t.Errorf("by %d: %+v, %v", shift, did, err)
 		}
 	}

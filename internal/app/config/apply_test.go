@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"freshet/internal/app/config"
-	"freshet/internal/freshet"
 	"freshet/internal/freshet/profile"
 )
 
@@ -61,8 +60,5 @@ func TestLoadToApply(t *testing.T) {
 	sinks := s.AllSinks()
 	if len(sinks) != 1 || sinks[0].Settings["secret"] != profile.Value(env["FRESHET_OPS"]) {
 		t.Errorf("the webhook has not the secret itself: %v", sinks)
-	}
-	if s.Sources[0].Origin != freshet.FromAPI {
-		t.Errorf("the source is of the %s", s.Sources[0].Origin)
 	}
 }

@@ -39,7 +39,8 @@ func ParseRecipe(file string, text []byte) (reading.Recipe, error) {
 	}
 	body := d.resolve(tree.Docs[0].Body)
 	l.node = body
-	fields := slices.DeleteFunc(l.fields(&d), func(f field) bool { return !slices.Contains([]string{"select", "read", "extract", "items"}, f.name) })
+	d.reading = &l
+	fields := slices.DeleteFunc(d.sourceFields(), func(f field) bool { return !slices.Contains([]string{"select", "read", "extract", "items"}, f.name) })
 	switch {
 	case body.Type() == ast.SequenceType:
 		fields[slices.IndexFunc(fields, func(f field) bool { return f.name == "read" })].read(body, "read")

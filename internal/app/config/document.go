@@ -30,6 +30,9 @@ type document struct {
 
 	noSecrets bool           // are needed
 	origin    freshet.Origin // of what is listed
+	refused   bool           // a listed source is not valid
+	reading   *listedSource  // that fields belong to
+	fields    []field        // of a source; built once for a list that may be long
 }
 
 // A field is a key that a mapping may have, and what to do with its value.

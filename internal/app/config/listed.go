@@ -31,7 +31,11 @@ func (d *document) source(n ast.Node, path string) {
 	if _, ok := d.resolve(n).(ast.ScalarNode); ok {
 		l.URL, _ = d.scalar(n, path)
 	} else {
-		d.mapping(n, path, l.fields(d))
+		if d.fields == nil {
+			d.fields = d.sourceFields()
+		}
+		d.reading = &l
+		d.mapping(n, path, d.fields)
 	}
 	if l.URL == "" && len(d.Problems) == before {
 		d.report(n, path, "the source has no url")
@@ -41,11 +45,11 @@ func (d *document) source(n ast.Node, path string) {
 	}
 }
 
-// fields returns what can be said of a source, nested as the names are.
-func (l *listedSource) fields(d *document) (fields []field) {
+// sourceFields returns what can be said of the source that is being read, nested as the names are.
+func (d *document) sourceFields() (fields []field) {
 	sections := map[string][]field{}
 	for _, f := range freshet.SourceFields() {
-		read := field{f.Name, func(v ast.Node, path string) { l.read(d, f, v, path) }}
+		read := field{f.Name, func(v ast.Node, path string) { d.reading.read(d, f, v, path) }}
 		section, part, nested := strings.Cut(f.Name, ".")
 		if !nested {
 			fields = append(fields, read)
@@ -53,7 +57,7 @@ func (l *listedSource) fields(d *document) (fields []field) {
 		}
 		if _, met := sections[section]; !met {
 			fields = append(fields, field{section, func(v ast.Node, path string) {
-				l.at[section] = v
+				d.reading.at[section] = v
 				d.mapping(v, path, sections[section])
 			}})
 		}
@@ -104,7 +108,6 @@ type sourceAdmission struct {
 func (d *document) admit(s *Settings) {
 	n := len(d.sources) + len(d.long.items)
 	a := sourceAdmission{d, s, make(map[freshet.SourceID]int), make(map[[16]byte]int, n)}
-	s.Sources = slices.Grow(s.Sources, n)
 	a.admitRead()
 	line, err := d.long.each(func(i int, item ast.Node, before int) {
 		d.before = before
@@ -124,8 +127,12 @@ func (d *sourceAdmission) admitRead() {
 		checked, err := extract.CheckSource(l.Source, d.to.CheckURL)
 		if err != nil {
 			d.blame(l, "url", err)
-		} else if err := d.checkRequest(d.to, checked); err != nil {
-			d.blame(l, "request", err)
+			d.refused = true
+		} else {
+			d.to.Sources.Add(checked)
+			if err := d.checkRequest(d.to, checked); err != nil {
+				d.blame(l, "request", err)
+			}
 		}
 		l.Source = checked
 		if other, twice := d.ids[l.ID]; twice {
@@ -141,8 +148,6 @@ func (d *sourceAdmission) admitRead() {
 		if l.ID != "" {
 			d.ids[l.ID] = d.before + l.line()
 		}
-		l.Origin = d.origin
-		d.to.Sources = append(d.to.Sources, l.Source)
 	}
 	clear(d.sources)
 	d.sources = d.sources[:0]

@@ -79,16 +79,21 @@ func parseQuery(said map[string]json.RawMessage) (read queries.Query, err error)
 	return read, nil
 }
 
-// admitQueries checks the queries of the file against its sources.
+// admitQueries checks the queries of the file against its sources, if these are all known.
 func (d *document) admitQueries(s *Settings) {
-	for i, listed := range s.Queries {
-		schema := &queries.Schema{}
-		for _, source := range s.Sources {
+	if d.refused || len(s.Queries) == 0 {
+		return
+	}
+	schemas := make([]queries.Schema, len(s.Queries))
+	for _, source := range s.Sources.All() {
+		for i, listed := range s.Queries {
 			if listed.Scope.Has(source.ID, source.Tags, source.Of) {
-				schema.Add(source.Recipe)
+				schemas[i].Add(source.Recipe)
 			}
 		}
-		report, err := queries.Check(listed, schema)
+	}
+	for i, listed := range s.Queries {
+		report, err := queries.Check(listed, &schemas[i])
 		if err != nil {
 			d.blameSink(d.queries[i], err)
 			continue

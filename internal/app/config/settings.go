@@ -53,7 +53,7 @@ type Settings struct {
 	Queries    []queries.Query
 	Levels     []freshet.TagLevel
 	Strategies []freshet.TagStrategy // of all sources with a tag that have none of their own
-	Sources    []freshet.Source
+	Sources    freshet.PackedSources
 
 	Doubts []string // what is allowed in the file and probably not meant
 

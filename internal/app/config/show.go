@@ -70,7 +70,7 @@ func (s *Settings) effective() yaml.MapSlice {
 		doc = append(doc, yaml.MapItem{Key: "requests", Value: s.showRequests()})
 	}
 	return append(doc,
-		yaml.MapItem{Key: "sources", Value: each(s.Sources, showSource)})
+		yaml.MapItem{Key: "sources", Value: showSources(s.Sources)})
 }
 
 // placed returns a document with a value at a key, whose dots lead into sections.
@@ -137,6 +137,15 @@ func (s *Settings) showRequests() (shown yaml.MapSlice) {
 		if text, err := json.Marshal(s.Requests[name]); err == nil && json.Unmarshal(text, &value) == nil {
 			shown = append(shown, yaml.MapItem{Key: name, Value: value})
 		}
+	}
+	return shown
+}
+
+// showSources returns sources as the file has them.
+func showSources(list freshet.PackedSources) []yaml.MapSlice {
+	shown := make([]yaml.MapSlice, 0, list.Len())
+	for _, s := range list.All() {
+		shown = append(shown, showSource(s))
 	}
 	return shown
 }

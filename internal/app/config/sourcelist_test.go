@@ -77,12 +77,18 @@ func TestMemoryOfALongList(t *testing.T) {
 	for {
 		select {
 		case s := <-done:
-			if len(s.Sources) != n {
-				t.Errorf("there are %d sources", len(s.Sources))
+			if s.Sources.Len() != n {
+				t.Errorf("there are %d sources", s.Sources.Len())
 			}
 			if each := (most - before) / n; each > 4_000 {
 				t.Errorf("a source takes %d bytes while the file is read", each)
 			}
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			if each := (max(m.HeapAlloc, before) - before) / n; each > 400 {
+				t.Errorf("a source takes %d bytes when the file has been read", each)
+			}
+			runtime.KeepAlive(s)
 			return
 		default:
 			runtime.ReadMemStats(&m)

@@ -120,7 +120,7 @@ func (s *simulation) settings(l *life) config.Settings {
 		},
 	}
 	if s.plan.listed() {
-		set.File, set.Sources = "listed.yaml", s.operator.listed()
+		set.File, set.Sources = "listed.yaml", freshet.PackSources(s.operator.listed()...)
 	}
 	for _, r := range s.receivers {
 		set.Webhooks = append(set.Webhooks, config.Webhook{Name: r.name, URL: "http://" + r.host() + "/", Unsigned: true})
