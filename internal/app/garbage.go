@@ -8,11 +8,11 @@ import (
 )
 
 // gcPercent returns the value of GOGC for a live heap: 100 up to 256 MiB, and less above, so
-// that the garbage of a node with a million sources takes a quarter of its heap, not all of it again.
+// that the garbage of a node with a million sources takes a fifth of its heap, not all of it again.
 func gcPercent(live uint64) int {
 	const spare = 256 * mib
 	percent := spare * 100 / max(live, 1)
-	return int(min(100, max(25, percent/5*5))) // in steps, because each change stops the program for a moment
+	return int(min(100, max(20, percent/5*5))) // in steps, because each change stops the program for a moment
 }
 
 // TuneGC sets the GOGC of this process by its live heap until ctx is done.

@@ -199,12 +199,25 @@ func (s *sourceMemory) stand(found []freshet.SourceWithStatus) (known bool) {
 			known = false
 			continue
 		}
+		s.shareTexts(&found[i].Source, e)
 		full := e.standing()
 		full.Head, full.Recipe, full.Validators = st.Head, st.Recipe, st.Validators
 		full.Changes, full.ChangedAt = st.Changes, st.ChangedAt
 		*st = full
 	}
 	return known
+}
+
+// shareTexts gives a source that was just read the ID and the URL that are in memory already, because
+// the scheduler keeps them for all sources. s.mu is held.
+func (s *sourceMemory) shareTexts(src *freshet.Source, e *entry) {
+	src.ID = e.id
+	if s.sourceIndex == nil || int(e.place) >= len(s.sourceIndex.lines) {
+		return
+	}
+	if row := s.sourceIndex.lines[e.place].row; row != nil && row.url == src.URL {
+		src.URL = row.url
+	}
 }
 
 // remembered returns a copy of the entry of a source, empty if there is none.
