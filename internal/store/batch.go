@@ -31,11 +31,20 @@ func (s *committer) Write(ctx context.Context, doing string, job func(*Writer) e
 
 // write performs a job in the next transaction, and returns when it is synced.
 func (s *committer) write(ctx context.Context, doing string, j job) error {
+	return s.enqueue(ctx, doing, j, true)
+}
+
+// writePoll is write for what polls write: they can wait a little for others to share the transaction.
+func (s *committer) writePoll(ctx context.Context, doing string, j job) error {
+	return s.enqueue(ctx, doing, j, false)
+}
+
+func (s *committer) enqueue(ctx context.Context, doing string, j job, hasty bool) error {
 	if s.cfg.ReadOnly {
 		return fmt.Errorf("%s in %s: %w: it is open for reading only", doing, s.cfg.Name, freshet.ErrStorage)
 	}
 	j, committed := riding(ctx, j)
-	err := s.queue.do(ctx, j)
+	err := s.queue.do(ctx, j, hasty)
 	if err == nil {
 		committed()
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"freshet/internal/freshet"
 )
@@ -36,8 +37,8 @@ type Queue = queue
 type Job = job
 
 // NewQueue returns a queue that performs batches of at most so many jobs.
-func NewQueue(most int, perform func([]Job) []error) *Queue {
-	return &queue{most: most, perform: perform}
+func NewQueue(most int, linger time.Duration, perform func([]Job) []error) *Queue {
+	return &queue{most: most, linger: linger, perform: perform}
 }
 
 // Do performs a job in a batch.

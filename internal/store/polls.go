@@ -219,7 +219,7 @@ func (e *entry) judged(o freshet.Outcome) bool {
 // Begin implements [freshet.Archive].
 func (s *Store) Begin(ctx context.Context, p freshet.Poll) (head freshet.Head, err error) {
 	id, at, host := p.Source.ID, MomentOf(p.At), p.Host // all that it needs of a large p
-	err = s.write(ctx, "beginning a poll", func(b *batch) error {
+	err = s.writePoll(ctx, "beginning a poll", func(b *batch) error {
 		e := b.entry(id)
 		if e == nil || e.removed {
 			return unknown(id)
@@ -260,7 +260,7 @@ func (s *Store) Head(ctx context.Context, id freshet.SourceID) (freshet.Head, er
 
 // Hop implements [freshet.Archive].
 func (s *Store) Hop(ctx context.Context, p freshet.Poll, at time.Time, host string) error {
-	return s.write(ctx, "following a redirect", func(b *batch) error {
+	return s.writePoll(ctx, "following a redirect", func(b *batch) error {
 		e := b.entry(p.Source.ID)
 		if e == nil {
 			return unknown(p.Source.ID)
@@ -296,7 +296,7 @@ func (s *Store) Commit(ctx context.Context, r freshet.Record) (freshet.Outcome, 
 		end = new(ending)
 	}
 	end.record, end.found = r, found
-	err := s.write(ctx, "recording a poll", end.write)
+	err := s.writePoll(ctx, "recording a poll", end.write)
 	o, c := end.outcome, end.change
 	*end = ending{}
 	s.endings.Put(end)

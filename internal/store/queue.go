@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"time"
 )
 
 // A queue gathers the work of concurrent callers into batches. It has no
@@ -10,30 +12,44 @@ import (
 // performs one batch of what has been queued. Whoever is queued behind it then
 // leads the next. So a caller alone waits for nobody, and under load the work
 // that arrives during one sync shares the next.
+//
+// A batch costs more than most of its jobs do. So after one that several callers
+// shared, the next begins a little later, if all who wait can: others will come.
 type queue struct {
-	most    int // jobs in a batch
+	most    int           // jobs in a batch
+	linger  time.Duration // from the beginning of a batch that was shared to that of the next
 	perform func([]job) []error
 
 	mu      sync.Mutex
 	leading bool
 	waiting []*ticket
+	hurry   chan struct{} // closed when a leader that lingers is to begin; nil if none does
+
+	// These belong to the leader.
+	began  time.Time // the last batch
+	shared bool      // by several callers
+	jobs   []job     // room for those of a batch
 }
+
+// enoughJobs is how many jobs make a batch worthwhile: a leader waits for no more.
+const enoughJobs = 32
 
 // A ticket is one job in the queue.
 type ticket struct {
-	job  job
-	turn chan bool // says whether the caller has to lead, or else that the job has been performed
-	err  error
+	job   job
+	hasty bool      // it cannot linger
+	turn  chan bool // says whether the caller has to lead, or else that the job has been performed
+	err   error
 }
 
 // do performs j in a batch and returns its error. If ctx is done before the
 // job has been taken into a batch it is not performed; from then on it is not
 // abandoned.
-func (q *queue) do(ctx context.Context, j job) error {
+func (q *queue) do(ctx context.Context, j job, hasty bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	t := &ticket{job: j}
+	t := &ticket{job: j, hasty: hasty}
 	q.mu.Lock()
 	if !q.leading {
 		q.leading = true
@@ -41,7 +57,7 @@ func (q *queue) do(ctx context.Context, j job) error {
 		return q.serve(t)
 	}
 	t.turn = make(chan bool, 1)
-	q.waiting = append(q.waiting, t)
+	q.join(t)
 	q.mu.Unlock()
 
 	select {
@@ -53,6 +69,43 @@ func (q *queue) do(ctx context.Context, j job) error {
 		return context.Cause(ctx)
 	}
 	return q.end(t, <-t.turn)
+}
+
+// join adds a ticket to those that wait.
+func (q *queue) join(t *ticket) {
+	q.waiting = append(q.waiting, t)
+	if q.hurry != nil && (t.hasty || len(q.waiting) >= enoughJobs-1) {
+		close(q.hurry)
+		q.hurry = nil
+	}
+}
+
+// gather waits for others to join the batch of a leader, if that is likely and nobody is in haste.
+func (q *queue) gather(t *ticket) {
+	if !q.shared || t.hasty {
+		return
+	}
+	rest := q.linger - time.Since(q.began)
+	if rest <= 0 {
+		return
+	}
+	q.mu.Lock()
+	if len(q.waiting) >= enoughJobs-1 || slices.ContainsFunc(q.waiting, func(t *ticket) bool { return t.hasty }) {
+		q.mu.Unlock()
+		return
+	}
+	hurry := make(chan struct{})
+	q.hurry = hurry
+	q.mu.Unlock()
+	over := time.NewTimer(rest)
+	select {
+	case <-hurry:
+	case <-over.C:
+	}
+	over.Stop()
+	q.mu.Lock()
+	q.hurry = nil
+	q.mu.Unlock()
 }
 
 // end ends the wait of a ticket whose turn has come.
@@ -79,6 +132,7 @@ func (q *queue) withdraw(t *ticket) bool {
 // serve performs one batch that begins with t, then hands the lead on.
 func (q *queue) serve(t *ticket) error {
 	defer q.handOn()
+	q.gather(t)
 	q.mu.Lock()
 	n := min(len(q.waiting), q.most-1)
 	tickets := append(make([]*ticket, 0, n+1), t)
@@ -86,11 +140,16 @@ func (q *queue) serve(t *ticket) error {
 	q.waiting = append(q.waiting[:0], q.waiting[n:]...)
 	q.mu.Unlock()
 
-	jobs := make([]job, len(tickets))
-	for i, t := range tickets {
-		jobs[i] = t.job
+	if q.linger > 0 {
+		q.began, q.shared = time.Now(), n > 0
 	}
-	for i, err := range q.perform(jobs) {
+	q.jobs = q.jobs[:0]
+	for _, t := range tickets {
+		q.jobs = append(q.jobs, t.job)
+	}
+	errs := q.perform(q.jobs)
+	clear(q.jobs)
+	for i, err := range errs {
 		tickets[i].err = err
 		if tickets[i] != t {
 			tickets[i].turn <- false

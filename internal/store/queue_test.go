@@ -3,9 +3,11 @@ package store_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"freshet/internal/store"
 )
@@ -40,7 +42,7 @@ func (d *desk) sizes() []int {
 func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{gate: make(chan struct{})}
-		q := store.NewQueue(4, d.perform)
+		q := store.NewQueue(4, 0, d.perform)
 		var wg sync.WaitGroup
 		odd := errors.New("odd")
 		run := func(i int) {
@@ -50,7 +52,7 @@ func TestQueue(t *testing.T) {
 						return odd
 					}
 					return nil
-				})
+				}, false)
 				if want := []error{nil, odd}[i%2]; !errors.Is(err, want) {
 					t.Errorf("job %d gives %v, want %v", i, err, want)
 				}
@@ -79,15 +81,15 @@ func TestQueue(t *testing.T) {
 func TestQueueWithdraw(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{gate: make(chan struct{})}
-		q := store.NewQueue(10, d.perform)
+		q := store.NewQueue(10, 0, d.perform)
 		done := make(chan error, 2)
 		leading, cancelLeading := context.WithCancel(t.Context())
 		waiting, cancelWaiting := context.WithCancel(t.Context())
 		ran := 0
 		count := func(*store.Batch) error { ran++; return nil }
-		go func() { done <- store.Do(q, leading, count) }()
+		go func() { done <- store.Do(q, leading, count, false) }()
 		synctest.Wait()
-		go func() { done <- store.Do(q, waiting, count) }()
+		go func() { done <- store.Do(q, waiting, count, false) }()
 		synctest.Wait()
 
 		cancelWaiting()
@@ -104,4 +106,61 @@ func TestQueueWithdraw(t *testing.T) {
 			t.Errorf("%d jobs ran, want one", ran)
 		}
 	})
+}
+
+// TestQueueLingers has jobs come while several share each batch: the next batch waits for more, but not
+// for long, not if one of them is in haste, and not if there are enough.
+func TestQueueLingers(t *testing.T) {
+	const linger = 5 * time.Millisecond
+	tests := []struct {
+		name  string
+		alone bool          // the first batch is of one job
+		jobs  int           // that come at once after it
+		hasty bool          // the last of them
+		want  time.Duration // until they are performed
+		sizes []int
+	}{
+		{"the batch before was shared", false, 2, false, linger, []int{1, 2, 2}},
+		{"the batch before was not", true, 1, false, 0, []int{1, 1}},
+		{"one is in haste", false, 3, true, 0, []int{1, 2, 3}},
+		{"there are enough", false, 32, false, 0, []int{1, 2, 32}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &desk{gate: make(chan struct{}, 100)}
+				q := store.NewQueue(100, linger, d.perform)
+				var all sync.WaitGroup
+				add := func(hasty bool) {
+					all.Go(func() {
+						if err := store.Do(q, t.Context(), func(*store.Batch) error { return nil }, hasty); err != nil {
+							t.Errorf("a job gives %v", err)
+						}
+					})
+					synctest.Wait()
+				}
+				add(false)
+				if !tt.alone {
+					add(false)
+					add(false)
+					d.gate <- struct{}{} // the first; the other two follow together
+					synctest.Wait()
+				}
+				d.gate <- struct{}{}
+				all.Wait()
+				began := time.Now()
+				for i := range tt.jobs {
+					d.gate <- struct{}{}
+					add(tt.hasty && i == tt.jobs-1)
+				}
+				all.Wait()
+				if got := time.Since(began); got != tt.want {
+					t.Errorf("the jobs took %v, want %v", got, tt.want)
+				}
+				if got := d.sizes(); !slices.Equal(got, tt.sizes) {
+					t.Errorf("the batches had %v jobs, want %v", got, tt.sizes)
+				}
+			})
+		})
+	}
 }

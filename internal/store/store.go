@@ -89,6 +89,7 @@ type Config struct {
 	Now        func() time.Time // nil means time.Now
 	Log        *slog.Logger     // nil means silence
 	Batch      int              // most callers that share a transaction; 0 means 256
+	Linger     time.Duration    // how far apart transactions begin that polls share, while polls come thick; 0 means that none waits for others
 	CacheBytes int64            // of decoded bodies held in memory; 0 means 64 MiB
 
 	// FlushEvery is after how many outcomes the standings are written; until
@@ -180,7 +181,7 @@ func New(cfg Config) *Store {
 	b := &bodies{rows: reader, database: cfg.Database, name: cfg.Name, cache: newBodyCache(cfg.CacheBytes)}
 	index := &searchIndex{Index: cfg.Index}
 	c := &committer{mirror: m, bodies: b, writer: cfg.Writer, index: index}
-	c.queue = queue{most: cfg.Batch, perform: c.perform}
+	c.queue = queue{most: cfg.Batch, linger: cfg.Linger, perform: c.perform}
 	sources := &sourceReader{m}
 	return &Store{
 		mirror: m, bodies: b, committer: c, sourceReader: sources, versionReader: &versionReader{m, b}, logReader: &logReader{m},

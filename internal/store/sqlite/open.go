@@ -37,9 +37,10 @@ type Config struct {
 
 	Features []store.Feature // that keep tables in the store: always the same
 
-	Batch      int   // most callers that share a transaction; 0 means 256
-	Readers    int   // most concurrent readers; 0 means 4
-	CacheBytes int64 // of decoded bodies held in memory; 0 means 64 MiB
+	Batch      int           // most callers that share a transaction; 0 means 256
+	Linger     time.Duration // how far apart transactions begin that polls share, while polls come thick; 0 means that none waits for others
+	Readers    int           // most concurrent readers; 0 means 4
+	CacheBytes int64         // of decoded bodies held in memory; 0 means 64 MiB
 
 	// FlushEvery is after how many outcomes the standings are written; until
 	// then they are folded from the log when the store is opened. 0 means
@@ -126,7 +127,7 @@ func newStore(cfg Config) *Store {
 func (s *Store) lay() {
 	s.Store = store.New(store.Config{
 		Name: s.path, Where: s.cfg.Dir, Database: (*file)(s), Reader: s.reader, Writer: s.writer, Index: s.search, NewBody: insertNewBody, Schema: s.schema,
-		ReadOnly: s.cfg.ReadOnly, Now: s.cfg.Now, Log: s.cfg.Log, Batch: s.cfg.Batch, CacheBytes: s.cfg.CacheBytes,
+		ReadOnly: s.cfg.ReadOnly, Now: s.cfg.Now, Log: s.cfg.Log, Batch: s.cfg.Batch, Linger: s.cfg.Linger, CacheBytes: s.cfg.CacheBytes,
 		FlushEvery: s.cfg.FlushEvery, Epoch: s.cfg.Epoch,
 	})
 }
