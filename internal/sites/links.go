@@ -3,9 +3,12 @@ package sites
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"freshet/internal/extract"
 )
 
 // MostLinks is how many different links of one page are read.
@@ -95,62 +98,76 @@ type scan struct {
 }
 
 func (s *scan) read(body []byte) {
-	z := html.NewTokenizer(bytes.NewReader(body))
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			return
-		case html.EndTagToken:
-			if name, _ := z.TagName(); s.templates > 0 && string(name) == "template" {
-				s.templates--
-			}
-		case html.StartTagToken, html.SelfClosingTagToken:
-			s.tag(z)
+	for tag := range extract.Tags(body) {
+		if !tag.End {
+			s.tag(tag)
+		} else if s.templates > 0 && bytes.EqualFold(tag.Name, []byte("template")) {
+			s.templates--
 		}
 	}
 }
 
+// linking are the elements that can link, or hide links.
+var linking = [...]string{"a", "area", "link", "meta", "base", "frame", "template"}
+
 // tag reads a start tag, if it is one that can link.
-func (s *scan) tag(z *html.Tokenizer) {
-	name, more := z.TagName()
-	var read func(*scan, attributes)
-	switch string(name) {
-	case "a", "area":
-		read = (*scan).anchor
-	case "link":
-		read = (*scan).link
-	case "meta":
-		read = (*scan).meta
-	case "base":
-		read = (*scan).setBase
-	case "frame":
-		read = func(s *scan, a attributes) { s.add(target{href: a.src}) }
-	case "template":
-		if a := readAttributes(z, more); !a.shadow {
+func (s *scan) tag(tag extract.Tag) {
+	var room [len("template")]byte
+	name := appendLower(room[:0], tag.Name[:min(len(tag.Name), len(room))])
+	if len(tag.Name) > len(room) {
+		return
+	}
+	if i := slices.Index(linking[:], string(name)); i >= 0 {
+		s.element(linking[i], readAttributes(tag))
+	}
+}
+
+// element reads an element that can link.
+func (s *scan) element(name string, a attributes) {
+	if name == "template" {
+		if !a.shadow {
 			s.templates++
 		}
 		return
-	case "noscript", "noframes": // no script runs here, and no frames are shown
-		z.NextIsNotRawText()
-		return
-	default:
+	}
+	if !a.any || s.templates > 0 {
 		return
 	}
-	if more && s.templates == 0 {
-		read(s, readAttributes(z, more))
+	switch name {
+	case "a", "area":
+		s.anchor(a)
+	case "link":
+		s.link(a)
+	case "meta":
+		s.meta(a)
+	case "base":
+		s.setBase(a)
+	case "frame":
+		s.add(target{}, a.src)
 	}
+}
+
+// appendLower appends text with its ASCII letters in lower case.
+func appendLower(to, text []byte) []byte {
+	for _, c := range text {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		to = append(to, c)
+	}
+	return to
 }
 
 func (s *scan) anchor(a attributes) {
 	if a.hasHref && !a.download {
-		s.add(target{href: a.href, rel: a.rel})
+		s.add(target{rel: readRel(a.rel)}, a.href)
 	}
 }
 
 // setBase notes what links are relative to. Of several, the first one counts.
 func (s *scan) setBase(a attributes) {
 	if !s.based && a.hasHref {
-		s.base, s.based = a.href, true
+		s.base, s.based = string(a.href), true
 	}
 }
 
@@ -159,22 +176,22 @@ func (s *scan) link(a attributes) {
 	if !a.hasHref {
 		return
 	}
-	t := target{href: a.href, rel: a.rel, lang: a.lang, mime: strings.ToLower(a.mime), title: a.title}
+	t := target{rel: readRel(a.rel), lang: string(a.lang), mime: strings.ToLower(string(a.mime)), title: string(a.title)}
 	switch {
-	case a.rel.has(relCanonical):
+	case t.rel.has(relCanonical):
 		t.kind = toCanonical
-	case a.rel.has(relAlternate) && isFeed(t.mime):
+	case t.rel.has(relAlternate) && isFeed(t.mime):
 		t.kind = toFeed
-	case a.rel.has(relAlternate) && a.lang != "":
+	case t.rel.has(relAlternate) && t.lang != "":
 		t.kind = toAlternate
-	case a.rel.has(relNext):
+	case t.rel.has(relNext):
 		t.kind = toNext
-	case a.rel.has(relPrev):
+	case t.rel.has(relPrev):
 		t.kind = toPrev
 	default:
 		return
 	}
-	s.add(t)
+	s.add(t, a.href)
 }
 
 func isFeed(mime string) bool {
@@ -188,13 +205,13 @@ func isFeed(mime string) bool {
 
 // meta reads a meta element: rules for crawlers, or a redirect.
 func (s *scan) meta(a attributes) {
-	name := strings.ToLower(strings.TrimSpace(a.name))
+	name := strings.ToLower(strings.TrimSpace(string(a.name)))
 	if name == "robots" || s.asked.Agent != "" && name == strings.ToLower(s.asked.Agent) {
-		s.directives.list(a.content)
+		s.directives.list(string(a.content))
 	}
-	if strings.EqualFold(strings.TrimSpace(a.equiv), "refresh") {
-		if href, ok := refreshTarget(a.content); ok {
-			s.add(target{href: href})
+	if strings.EqualFold(strings.TrimSpace(string(a.equiv)), "refresh") {
+		if href, ok := refreshTarget(string(a.content)); ok {
+			s.add(target{}, []byte(href))
 		}
 	}
 }
@@ -219,12 +236,12 @@ func refreshTarget(content string) (string, bool) {
 
 // add notes a link. The same link is often written many times on a page, and is
 // resolved only once.
-func (s *scan) add(t target) {
-	if len(t.href) > LongestURL {
+func (s *scan) add(t target, href []byte) {
+	if len(href) > LongestURL {
 		return
 	}
 	if t.kind == toPage {
-		if at, ok := s.seen[t.href]; ok {
+		if at, ok := s.seen[string(href)]; ok {
 			s.targets[at].rel &= t.rel
 			return
 		}
@@ -233,6 +250,7 @@ func (s *scan) add(t target) {
 		s.cut = true
 		return
 	}
+	t.href = string(href)
 	if t.kind == toPage {
 		s.seen[t.href] = len(s.targets)
 	}
@@ -309,57 +327,112 @@ var relWords = map[string]rel{
 	"alternate": relAlternate, "next": relNext, "prev": relPrev, "previous": relPrev,
 }
 
-func readRel(value string) (r rel) {
-	for word := range strings.FieldsSeq(value) {
-		r |= relWords[strings.ToLower(word)]
+func readRel(value []byte) (r rel) {
+	for word := range bytes.FieldsSeq(value) {
+		known, ok := relWords[string(word)]
+		if !ok {
+			known = relWords[strings.ToLower(string(word))]
+		}
+		r |= known
 	}
 	return r
 }
 
 // attributes are those of a tag that links.
 type attributes struct {
-	href, src            string
-	rel                  rel
-	lang, mime, title    string
-	name, equiv, content string
+	href, src, rel       []byte
+	lang, mime, title    []byte
+	name, equiv, content []byte
 	hasHref              bool
 	download, shadow     bool
+
+	any   bool   // it has some, known here or not
+	named uint16 // which of them have been read
 }
 
-func readAttributes(z *html.Tokenizer, more bool) (a attributes) {
-	for more {
-		var key, value []byte
-		key, value, more = z.TagAttr()
-		switch string(key) {
-		case "href":
-			a.href, a.hasHref = string(value), true
-		case "xlink:href":
-			if !a.hasHref {
-				a.href, a.hasHref = string(value), true
-			}
-		case "src":
-			a.src = string(value)
-		case "rel":
-			a.rel = readRel(string(value))
-		case "hreflang":
-			a.lang = string(value)
-		case "type":
-			a.mime = string(value)
-		case "title":
-			a.title = string(value)
-		case "name":
-			a.name = string(value)
-		case "http-equiv":
-			a.equiv = string(value)
-		case "content":
-			a.content = string(value)
-		case "download":
-			a.download = true
-		case "shadowrootmode":
-			a.shadow = true
+// attributeNames are those that mean something here. The place of one is its bit.
+var attributeNames = [...]string{"href", "xlink:href", "src", "rel", "hreflang", "type", "title", "name", "http-equiv", "content", "download", "shadowrootmode"}
+
+func readAttributes(tag extract.Tag) (a attributes) {
+	for key, value := range tag.Attributes() {
+		a.any = true
+		i := slices.IndexFunc(attributeNames[:], func(name string) bool { return len(name) == len(key) && equalFold(key, name) })
+		if i < 0 || a.named&(1<<i) != 0 { // the first of a name counts
+			continue
 		}
+		if bytes.ContainsAny(value, "&\r\x00") {
+			return readExactly(tag.Src)
+		}
+		a.set(i, value)
 	}
 	return a
+}
+
+// equalFold reports whether a name as it is written is one in lower case, of the same length.
+func equalFold(written []byte, name string) bool {
+	for i, c := range written {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != name[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// readExactly is readAttributes for a tag in which there is more to do than to cut out values.
+func readExactly(tag []byte) (a attributes) {
+	z := html.NewTokenizer(bytes.NewReader(tag))
+	z.Next()
+	return tokenAttributes(z)
+}
+
+// tokenAttributes reads the attributes of the tag that a tokenizer is at.
+func tokenAttributes(z *html.Tokenizer) (a attributes) {
+	for {
+		key, value, more := z.TagAttr()
+		a.any = a.any || len(key) > 0
+		if i := slices.Index(attributeNames[:], string(key)); i >= 0 {
+			a.set(i, value)
+		}
+		if !more {
+			return a
+		}
+	}
+}
+
+// set sets the attribute with a name.
+func (a *attributes) set(i int, value []byte) {
+	a.named |= 1 << i
+	switch attributeNames[i] {
+	case "href":
+		a.href, a.hasHref = value, true
+	case "xlink:href":
+		if !a.hasHref {
+			a.href, a.hasHref = value, true
+		}
+	case "src":
+		a.src = value
+	case "rel":
+		a.rel = value
+	case "hreflang":
+		a.lang = value
+	case "type":
+		a.mime = value
+	case "title":
+		a.title = value
+	case "name":
+		a.name = value
+	case "http-equiv":
+		a.equiv = value
+	case "content":
+		a.content = value
+	case "download":
+		a.download = true
+	case "shadowrootmode":
+		a.shadow = true
+	}
 }
 
 // directives are what a page or its server asks of crawlers. Of two that differ, the

@@ -129,9 +129,21 @@ func TestLinksAreBounded(t *testing.T) {
 }
 
 func FuzzLinks(f *testing.F) {
+	for _, odd := range []string{
+		"<A HREF=\"a&ampb=1&amp;c\" href=b>", "<frame><frame x><frame src=y>", "<a href='x\r\ny\x00z'>", "<a =href=q href=r/>", "<area xlink:href=a href=b>",
+		"<noscript><a href=a></noscript><noframes><a href=b></noframes><plaintext><a href=c>", "<script/><a href=a></script><a href=b>", "<svg><style><a href=a></style></svg>",
+		"<templates><template shadowrootmode><template/><a href=a></TEMPLATE ><a href=b>", "<title/><a href=a></title><xmp><a href=b></xmp><math><a href=c>", "<a/href=x><a href = y><!-- --!><a href=z>",
+	} {
+		f.Add([]byte(odd), home, "")
+	}
+	f.Add(longPage(), home, "")
 	f.Add([]byte(`<base href=/x/><a href=a rel=nofollow><link rel=canonical href="?b"><meta name=robots content=none><template><a href=q>`), home, "noindex")
 	f.Fuzz(func(t *testing.T, body []byte, base, tag string) {
-		p := sites.Links(body, base, sites.Asked{Agent: "freshet", RobotsTag: []string{tag}})
+		asked := sites.Asked{Agent: "freshet", RobotsTag: []string{tag}}
+		p := sites.Links(body, base, asked)
+		if diff := cmp.Diff(sites.LinksByTokenizer(body, base, asked), p); diff != "" {
+			t.Fatalf("the tokenizer of x/net finds other links (-want +got):\n%s", diff)
+		}
 		seen := map[string]bool{}
 		for _, l := range p.Links {
 			again, err := sites.Normalise("", l.URL)
