@@ -238,7 +238,7 @@ func RunWorker(ctx context.Context, settings config.Settings, cfg WorkerConfig, 
 		if s.Fetch.Agent == "" {
 			s.Fetch.Agent, s.Fetch.Contact = by.Agent, ""
 		}
-		if s.Fetch.May = by.May; by.Total > 0 {
+		if s.Fetch.May = by.CheckLease; by.Total > 0 {
 			s.Fetch.Total = min(cmp.Or(s.Fetch.Total, by.Total), by.Total)
 		}
 		show, err := NewRenderer(s, log)

@@ -11,41 +11,41 @@ import (
 	"freshet/internal/worker"
 )
 
-// An assignment is a task on its way to a worker.
+// An assignment is a task that is given to a worker.
 type assignment struct {
-	task   *worker.Task
-	first  string // URL of the first request
-	robots string // the origin whose robots.txt is read; "" means a look
-	stays  bool   // only the worker of this process may do it, if there is one
+	task         *worker.Task
+	firstURL     string
+	robotsOrigin string // fetch the robots.txt of this origin; "" means a poll
+	localOnly    bool   // only the local worker may do it, if there is one
 
-	asked bool        // leave for the first request has been given
-	slow  bool        // its server is slow, guarded by the pool
-	at    *link       // the worker that is at it, likewise; nil if it is the own one, or none
-	late  *time.Timer // the worker has had longer than a look takes after its last request
-	found doneMessage
-	by    *link // the worker that it was given to last
+	firstPermitted bool        // the first request is permitted
+	slow           bool        // the server is slow; guarded by Pool.mu
+	slotOf         *link       // whose slot it occupies, nil for the local worker; guarded by Pool.mu
+	deadline       *time.Timer // expires if the worker takes too long after its last permit
+	done           doneMessage
+	link           *link // the last worker that it was given to
 
-	asking sync.Mutex // held while a question is answered that is not about a part: a look asks one after the other
+	questionMu sync.Mutex // serializes questions, except permits of subresources
 
-	mu     sync.Mutex
-	grants int      // requests that were permitted
-	hosts  []string // that they go to
-	hops   hops     // but for parts
-	parts  int      // requests of a page in a browser that a permit was asked for
+	mu      sync.Mutex
+	permits int          // permitted requests
+	hosts   []string     // hosts of permitted requests
+	chain   requestChain // without subresources
+	parts   int          // subresources that the worker asked to request
 }
 
-// ask asks for the permit of the first request before the task is sent. So a worker need not ask for
-// it, which would cost every poll the way there and back.
-func (e *assignment) ask(ctx context.Context) error {
-	if e.asked {
+// permitFirst requests the permit for the first request before the task is sent, which saves the
+// worker a round trip.
+func (e *assignment) permitFirst(ctx context.Context) error {
+	if e.firstPermitted {
 		return nil
 	}
-	e.asked = true
-	e.hops = hops{at: e.first}
-	return e.permit(ctx, freshet.Hop{URL: e.first})
+	e.firstPermitted = true
+	e.chain = requestChain{url: e.firstURL}
+	return e.permit(ctx, freshet.Hop{URL: e.firstURL})
 }
 
-// permit returns when a request may be sent, and counts it.
+// permit waits until a request may be sent, and counts it.
 func (e *assignment) permit(ctx context.Context, hop freshet.Hop) error {
 	if e.task.Permit != nil {
 		if err := e.task.Permit(ctx, hop); err != nil {
@@ -54,58 +54,57 @@ func (e *assignment) permit(ctx context.Context, hop freshet.Hop) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.grants++
+	e.permits++
 	if host := freshet.HostOf(hop.URL); !slices.Contains(e.hosts, host) {
 		e.hosts = append(e.hosts, host)
 	}
 	return nil
 }
 
-// granted returns how many requests were permitted: of a worker that is lost nobody knows which of
-// them it made.
-func (e *assignment) granted() int {
+// permitted returns the number of permitted requests. A lost worker may have sent any of them.
+func (e *assignment) permitted() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.grants
+	return e.permits
 }
 
-// grantAgain lets the worker of this process make the first request, which is permitted already
-// because another worker was to make it.
-func (e *assignment) grantAgain() {
-	leave := e.task.Permit
-	if leave == nil {
+// reusePermit lets the local worker make the first request with the permit that was obtained for
+// another worker.
+func (e *assignment) reusePermit() {
+	permit := e.task.Permit
+	if permit == nil {
 		return
 	}
 	var once sync.Once
 	e.task.Permit = func(ctx context.Context, hop freshet.Hop) error {
-		had := false
-		if hop.URL == e.first && !hop.Part && !hop.Aside {
-			once.Do(func() { had = true })
+		reuse := false
+		if hop.URL == e.firstURL && !hop.Part && !hop.Aside {
+			once.Do(func() { reuse = true })
 		}
-		if had {
+		if reuse {
 			return nil
 		}
-		return leave(ctx, hop)
+		return permit(ctx, hop)
 	}
 }
 
-// of returns the task that a question is about: that of the assignment, or one that is read
-// along.
-func (e *assignment) of(along int) *worker.Task {
-	if along >= 1 && along <= len(e.task.Shared) {
-		return &e.task.Shared[along-1]
+// taskOf returns the task that a question is about: the task of the assignment if shared is 0,
+// otherwise one of its shared tasks.
+func (e *assignment) taskOf(shared int) *worker.Task {
+	if shared >= 1 && shared <= len(e.task.Shared) {
+		return &e.task.Shared[shared-1]
 	}
 	return e.task
 }
 
 // reply answers a question of the worker.
-func (e *assignment) reply(ctx context.Context, q question) (say answerMessage, blob []byte) {
+func (e *assignment) reply(ctx context.Context, q question) (reply answerMessage, blob []byte) {
 	if q.What != askPermit || q.Hop == nil || !q.Hop.Part {
-		e.asking.Lock()
-		defer e.asking.Unlock()
+		e.questionMu.Lock()
+		defer e.questionMu.Unlock()
 	}
 	var err error
-	history := e.of(q.Shared).History
+	history := e.taskOf(q.Shared).History
 	switch q.What {
 	case askPermit:
 		if q.Hop != nil {
@@ -127,14 +126,14 @@ func (e *assignment) reply(ctx context.Context, q question) (say answerMessage, 
 			blob, err = m.MarshalBinary()
 		}
 	case askFields:
-		say.Fields, err = history.Fields(ctx)
+		reply.Fields, err = history.Fields(ctx)
 	case askVersions:
-		say.Recent, err = history.VersionsWith(ctx, q.Text)
+		reply.Recent, err = history.VersionsWith(ctx, q.Text)
 	case askKeys:
-		if e.of(q.Shared).Hints != nil {
-			say.Keys, err = history.PageKeys(ctx, q.URLs)
+		if e.taskOf(q.Shared).Hints != nil {
+			reply.Keys, err = history.PageKeys(ctx, q.URLs)
 		}
 	}
-	say.Err = newErrorMessage(err)
-	return say, blob
+	reply.Err = newErrorMessage(err)
+	return reply, blob
 }

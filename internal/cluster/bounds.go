@@ -12,112 +12,115 @@ import (
 	"freshet/internal/worker"
 )
 
-// A worker could make up redirects and what servers say. So that this does to other sources no more than
-// a Web site could that redirects: a look asks only for where redirects lead from where it is, no more often
-// than it would itself, and for a host other than the source's own a worker speaks to its own looks alone.
+// A compromised worker could invent redirects and responses. These bounds keep its effect on other
+// sources as small as that of a Web site that redirects: a poll gets permits only for the first URL
+// and a bounded number of redirects, and back-off reported for a host other than the source's own
+// holds only for polls of that worker.
 
-// hops are the requests of a look, but for parts of a page in a browser.
-type hops struct {
-	at        string // URL of the last one
-	again     bool   // it was asked for twice, because a connection broke
+// A requestChain is the first request of a poll and the redirects that follow it.
+type requestChain struct {
+	url       string // URL of the last request
+	retried   bool   // the last request was permitted twice, because a connection broke
 	redirects int
 }
 
-// next reports whether a look of so many redirects at most may ask for a URL now, and takes note.
-func (h *hops) next(url string, most int) bool {
+// advance reports whether a request for url may follow, with at most maxRedirects redirects in the
+// chain, and adds it.
+func (h *requestChain) advance(url string, maxRedirects int) bool {
 	switch {
-	case url == h.at && !h.again:
-		h.again = true
+	case url == h.url && !h.retried:
+		h.retried = true
 		return true
-	case h.redirects < most:
-		*h = hops{at: url, redirects: h.redirects + 1}
+	case h.redirects < maxRedirects:
+		*h = requestChain{url: url, redirects: h.redirects + 1}
 		return true
 	}
 	return false
 }
 
-// A worker has a store of requests beyond the first of each task, which grows with every task: looks that
-// are all redirected a few times never use it up.
+// Each worker has a quota of requests beyond the first of each task. Every task adds to the quota,
+// so that polls with a few redirects each never exhaust it.
 const (
-	mostExtra = 30
-	taskExtra = 3
+	maxExtraRequests     = 30
+	extraRequestsPerTask = 3
 )
 
-const mostURL = 64 << 10 // bytes
+const maxURL = 64 << 10 // bytes
 
-// permitNext returns when a request may be sent that a worker asks for after the first.
+// permitNext waits until a request after the first may be sent.
 func (e *assignment) permitNext(ctx context.Context, hop freshet.Hop) error {
-	hop.Aside, hop.Wait = false, within(hop.Wait, longestAway)
+	hop.Aside, hop.Wait = false, clamp(hop.Wait, maxBackoff)
 	host := freshet.HostOf(hop.URL)
-	if len(hop.URL) > mostURL || host == "" || freshet.MediumOf(hop.URL) != freshet.OnWeb {
-		return excess("the worker asks for what is not on the Web")
+	if len(hop.URL) > maxURL || host == "" || freshet.MediumOf(hop.URL) != freshet.OnWeb {
+		return unexpectedRequest("the worker wants to request a URL that is not http or https")
 	}
-	if err := e.count(hop); err != nil {
+	if err := e.countRequest(hop); err != nil {
 		return err
 	}
-	if wait := e.by.backoffs.left(host); wait > 0 && host != e.ownHost() {
+	if wait := e.link.backoffs.remaining(host); wait > 0 && host != e.sourceHost() {
 		return &freshet.FetchError{
-			Class: failure.RetryAfter.AtTarget(), Err: fmt.Errorf("%s asked worker %s to wait for another %s", host, e.by.hello.Name, wait.Round(time.Second)),
+			Class: failure.RetryAfter.AtTarget(), Err: fmt.Errorf("%s asked worker %s to wait for another %s", host, e.link.hello.Name, wait.Round(time.Second)),
 		}
 	}
-	e.late.Stop()
-	defer e.late.Reset(e.by.pool.longest())
+	e.deadline.Stop()
+	defer e.deadline.Reset(e.link.pool.requestTimeout())
 	return e.permit(ctx, hop)
 }
 
-// longest returns how long a worker may take from the permit of a request to the next one, or to the result: to
-// fetch, to wait for memory and to read. Otherwise it could keep a host closed to other sources for ever.
-func (h *Pool) longest() time.Duration { return 3*h.cfg.Total + h.cfg.Lease }
+// requestTimeout returns the longest time from the permit of a request to the next permit or the
+// result. It covers fetching, waiting for memory and extraction. Without it, a worker could block a
+// host for other sources indefinitely.
+func (h *Pool) requestTimeout() time.Duration { return 3*h.cfg.Total + h.cfg.Lease }
 
-// count returns an error if a look makes no more requests.
-func (e *assignment) count(hop freshet.Hop) error {
-	cfg := &e.by.pool.cfg
+// countRequest returns an error if the poll may not make another request.
+func (e *assignment) countRequest(hop freshet.Hop) error {
+	cfg := &e.link.pool.cfg
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if hop.Part {
 		if e.parts++; !e.task.Source.Recipe.Render.On || e.parts > cfg.Parts {
-			return excess("the worker asks for more parts of a page than it may have")
+			return unexpectedRequest("the worker wants to request too many subresources of a page")
 		}
 		return nil
 	}
-	if !e.hops.next(hop.URL, cfg.Redirects) {
-		return excess("the worker asks for more requests than a look makes")
+	if !e.chain.advance(hop.URL, cfg.Redirects) {
+		return unexpectedRequest("the worker wants to make more requests than a poll has")
 	}
-	if !e.by.takeExtra() {
+	if !e.link.takeExtra() {
 		return &freshet.FetchError{
-			Class: failure.DeferredBudget, Err: fmt.Errorf("the polls of worker %s are redirected more than %d times each", e.by.hello.Name, taskExtra),
+			Class: failure.DeferredBudget, Err: fmt.Errorf("the polls of worker %s are redirected more than %d times each", e.link.hello.Name, extraRequestsPerTask),
 			Hint: "change the sources to the URLs that the redirects lead to",
 		}
 	}
 	return nil
 }
 
-func excess(text string) error {
+func unexpectedRequest(text string) error {
 	return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("%s", text)}
 }
 
-// ownHost returns the host of the source, whose polls are this worker's.
-func (e *assignment) ownHost() string { return e.task.Source.Host() }
+// sourceHost returns the host of the source.
+func (e *assignment) sourceHost() string { return e.task.Source.Host() }
 
-// atOwnHost reports whether the last request was to the source's own host.
-func (e *assignment) atOwnHost() bool {
+// atSourceHost reports whether the last request went to the host of the source.
+func (e *assignment) atSourceHost() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return freshet.HostOf(e.hops.at) == e.ownHost()
+	return freshet.HostOf(e.chain.url) == e.sourceHost()
 }
 
-// boundHosts has what a worker says of hosts count for other sources only if it is the source's own. What
-// another one asked for holds back this source, and the looks of the worker.
-func (e *assignment) boundHosts(f *worker.Result) {
+// confineToSourceHost drops what a result claims about hosts other than the source's own. Back-off
+// that such a host requested holds for this source and for polls of this worker.
+func (e *assignment) confineToSourceHost(f *worker.Result) {
 	maps.DeleteFunc(f.HostBackoffs, func(host string, wait time.Duration) bool {
-		if host == e.ownHost() {
+		if host == e.sourceHost() {
 			return false
 		}
-		e.by.backoffs.note(host, wait)
+		e.link.backoffs.add(host, wait)
 		return true
 	})
 	switch {
-	case e.atOwnHost():
+	case e.atSourceHost():
 	case f.Result != freshet.Failed:
 		f.RetryAfter = 0
 	case f.Failure.BlamesHost(), f.RetryAfter > 0:
@@ -125,14 +128,14 @@ func (e *assignment) boundHosts(f *worker.Result) {
 	}
 }
 
-// backoffs are the hosts that asked a worker to be left alone, and until when.
+// backoffs records which hosts asked a worker to back off, and until when.
 type backoffs struct {
 	mu    sync.Mutex
 	until map[string]time.Time
 }
 
-// note keeps how long a host wants to be left alone.
-func (b *backoffs) note(host string, wait time.Duration) {
+// add records that a host asked for a pause of the length wait.
+func (b *backoffs) add(host string, wait time.Duration) {
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -143,20 +146,20 @@ func (b *backoffs) note(host string, wait time.Duration) {
 	b.until[host] = now.Add(wait)
 }
 
-// left returns how long a host is still to be left alone.
-func (b *backoffs) left(host string) time.Duration {
+// remaining returns the rest of the pause of a host.
+func (b *backoffs) remaining(host string) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return time.Until(b.until[host])
 }
 
-// takeExtra takes a request beyond the first of a task, and reports whether there was one.
+// takeExtra takes a request from the quota and reports whether one was left.
 func (l *link) takeExtra() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.extra == 0 {
+	if l.extraRequests == 0 {
 		return false
 	}
-	l.extra--
+	l.extraRequests--
 	return true
 }

@@ -15,60 +15,59 @@ import (
 	"freshet/internal/worker"
 )
 
-// Tasks and results are most of what goes over the stream, so they are binary: numbers and texts
-// one after the other, without names. All other frames are JSON. A binary header begins with one of
-// these, and JSON with a brace.
+// Tasks and results are most of the traffic, so they have a binary encoding. All other frames are
+// JSON. The first byte of a binary header is one of these; that of a JSON header is a brace.
 const (
-	binaryOrder = 1
-	binaryDone  = 2
+	binaryTask   = 1
+	binaryResult = 2
 )
 
-// mostNested is how deep tasks and results lie within each other.
-const mostNested = 4
+// maxNested is how deep tasks and results can be nested.
+const maxNested = 4
 
-// isBinary reports whether a header begins like that of a binary frame.
+// isBinary reports whether head begins a binary header.
 func isBinary(head []byte) bool {
-	return len(head) > 0 && (head[0] == binaryOrder || head[0] == binaryDone)
+	return len(head) > 0 && (head[0] == binaryTask || head[0] == binaryResult)
 }
 
-// appendBinary appends the header of a binary frame, up to what it says.
+// appendBinary appends the header of a binary frame without its payload.
 func (f frame) appendBinary(b []byte) []byte {
 	w := binenc.Writer(b)
-	if f.Kind == order {
-		w.Byte(binaryOrder)
+	if f.Kind == assign {
+		w.Byte(binaryTask)
 		w.Uvarint(f.ID)
 		return w
 	}
-	w.Byte(binaryDone)
+	w.Byte(binaryResult)
 	w.Uvarint(f.ID)
 	w.Uvarint(uint64(len(f.blobs)))
 	for _, blob := range f.blobs {
-		w.Varint(int64(sizeOf(blob)))
+		w.Varint(int64(blobSize(blob)))
 	}
 	return w
 }
 
-// readBinary reads the header of a binary frame.
+// readBinary parses the header of a binary frame.
 func (f *frame) readBinary(head []byte) error {
 	r := newDecoder(head[1:])
-	f.binary, f.Kind, f.ID = true, order, r.Uvarint()
-	if head[0] == binaryDone {
+	f.binary, f.Kind, f.ID = true, assign, r.Uvarint()
+	if head[0] == binaryResult {
 		f.Kind = done
 		for range r.count() {
 			f.Blobs = append(f.Blobs, int(r.Varint()))
 		}
 	}
-	f.Say = r.Rest()
+	f.Payload = r.Rest()
 	return r.Err()
 }
 
-// An encoder writes the values of tasks and results.
+// An encoder encodes tasks and results.
 type encoder struct{ binenc.Writer }
 
-// A decoder reads them.
+// A decoder decodes tasks and results.
 type decoder struct {
 	*binenc.Reader
-	within int // tasks or results that lie within others
+	within int // tasks or results nested so far
 }
 
 func newDecoder(b []byte) *decoder { return &decoder{Reader: binenc.NewReader(b)} }
@@ -77,13 +76,13 @@ func (r *decoder) text() string { return r.String(math.MaxInt) }
 
 func (r *decoder) duration() time.Duration { return time.Duration(r.Varint()) }
 
-// count returns how many values follow.
-func (r *decoder) count() int { return r.Count(mostBlobs, 1) }
+// count reads a number of values.
+func (r *decoder) count() int { return r.Count(maxBlobs, 1) }
 
-// nested returns how many tasks or results follow within one.
+// nested reads a number of nested tasks or results.
 func (r *decoder) nested(depth int) int {
 	n := r.count()
-	if r.within += n; r.within > mostBlobs || n > 0 && depth >= mostNested {
+	if r.within += n; r.within > maxBlobs || n > 0 && depth >= maxNested {
 		r.Fail()
 		return 0
 	}
@@ -204,59 +203,59 @@ func (r *decoder) head() freshet.Head {
 	}
 }
 
-// appendTo appends a task. The sender has noted in known how its sources are read.
-func (say *taskMessage) appendTo(b []byte, known *sentDefinitions) []byte {
+// appendTo appends a task. It records in known which definitions the receiver has.
+func (m *taskMessage) appendTo(b []byte, known *sentDefinitions) []byte {
 	w := encoder{b}
-	w.task(say, known)
+	w.task(m, known)
 	return w.Writer
 }
 
-func (w *encoder) task(say *taskMessage, known *sentDefinitions) {
-	w.String(string(say.Source))
-	w.String(say.URL)
-	known.write(w, say.Definition)
-	w.head(&say.Head)
-	w.time(say.At)
+func (w *encoder) task(m *taskMessage, known *sentDefinitions) {
+	w.String(string(m.Source))
+	w.String(m.URL)
+	known.write(w, m.Definition)
+	w.head(&m.Head)
+	w.time(m.At)
 	var hints worker.IndexHints
-	if say.Hints != nil {
-		hints = *say.Hints
+	if m.Hints != nil {
+		hints = *m.Hints
 	}
-	granted := say.Granted == say.URL
+	granted := m.Granted == m.URL
 	const asked = true // an older worker asks only for the history that these flags name
-	w.Flags(asked, asked, asked, asked, asked, asked, asked, say.Hints != nil, hints.Index, hints.Anew, granted)
+	w.Flags(asked, asked, asked, asked, asked, asked, asked, m.Hints != nil, hints.Index, hints.Anew, granted)
 	if !granted {
-		w.String(say.Granted)
+		w.String(m.Granted)
 	}
-	w.String(say.Robots)
-	w.Uvarint(uint64(len(say.Shared)))
-	for i := range say.Shared {
-		w.task(&say.Shared[i], known)
+	w.String(m.Robots)
+	w.Uvarint(uint64(len(m.Shared)))
+	for i := range m.Shared {
+		w.task(&m.Shared[i], known)
 	}
 }
 
-func (r *decoder) task(known *definitions, depth int) (say taskMessage) {
-	say.Source, say.URL = freshet.SourceID(r.text()), r.text()
-	say.read = known.read(r)
-	say.Head, say.At = r.head(), r.time()
+func (r *decoder) task(known *definitions, depth int) (m taskMessage) {
+	m.Source, m.URL = freshet.SourceID(r.text()), r.text()
+	m.parsed = known.decode(r)
+	m.Head, m.At = r.head(), r.time()
 	var hints worker.IndexHints
 	var asked, any, granted bool
 	r.Flags(&asked, &asked, &asked, &asked, &asked, &asked, &asked, &any, &hints.Index, &hints.Anew, &granted)
 	if any {
-		say.Hints = &hints
+		m.Hints = &hints
 	}
-	if say.Granted = say.URL; !granted {
-		say.Granted = r.text()
+	if m.Granted = m.URL; !granted {
+		m.Granted = r.text()
 	}
-	say.Robots = r.text()
+	m.Robots = r.text()
 	for range r.nested(depth) {
 		if r.Err() == nil {
-			say.Shared = append(say.Shared, r.task(known, depth+1))
+			m.Shared = append(m.Shared, r.task(known, depth+1))
 		}
 	}
-	return say
+	return m
 }
 
-// A resultRest is what few results have. It is JSON within the binary form.
+// A resultRest is the fields that few results have. It is JSON within the binary encoding.
 type resultRest struct {
 	Away     map[string]time.Duration `json:"away,omitempty"`
 	Capture  *freshet.Capture         `json:"capture,omitempty"`
@@ -265,7 +264,7 @@ type resultRest struct {
 	Foretold *evidence.Announcement   `json:"foretold,omitempty"`
 }
 
-// result writes a result without what is large.
+// result encodes a result without its blobs.
 func (w *encoder) result(f *worker.Result) error {
 	w.Byte(byte(f.Result))
 	for _, n := range [...]int64{

@@ -11,18 +11,18 @@ import (
 	"freshet/internal/freshet/timetable"
 )
 
-// Most sources are read in the same way, and in the same way at every poll. So a leader sends each
-// reading to a worker once, under a number, and refers to it by the number. Numbers belong to one
-// stream: a worker that reconnects receives the readings again. A number that is assigned again means
-// the latest reading, and tasks arrive in the order in which they were numbered.
+// Most sources share a few definitions, and a source keeps its definition from poll to poll. So a
+// leader sends each definition to a worker once, with a number, and later sends only the number.
+// Numbers belong to one stream. A number that is assigned twice refers to the latest definition;
+// tasks arrive in the order in which numbers were assigned.
 const (
-	mostReadings = 1 << 10  // numbers
-	mostReading  = 16 << 10 // bytes of a numbered reading; a longer one is sent with each task
+	maxDefinitions    = 1 << 10  // numbers
+	maxDefinitionSize = 16 << 10 // bytes; a longer definition has no number and is sent with each task
 )
 
-// readingOf returns how a source is read, as a definition of a source without what only the leader goes
-// by and without what is different for each; nothing if it is read as most are.
-func readingOf(s freshet.Source) []byte {
+// sharedDefinition returns the definition of a source without fields that only the leader uses and
+// without fields that differ for each source. It returns nil if no other field is set.
+func sharedDefinition(s freshet.Source) []byte {
 	s.ID, s.URL, s.Name, s.Tags = "", "", "", nil
 	s.Paused, s.Life, s.Urgency, s.Weight, s.Cost, s.MinGap, s.MaxGap = false, objective.Visibility{}, objective.Urgency{}, 0, 0, 0, 0
 	s.Strategy, s.Level, s.Aim, s.From, s.Keep = timetable.Strategy{}, objective.ServiceLevel{}, "", "", freshet.Keep{}
@@ -34,106 +34,107 @@ func readingOf(s freshet.Source) []byte {
 	return s.Definition()
 }
 
-// A sentDefinitions is what a leader has told a worker of how sources are read.
+// A sentDefinitions holds the definitions that a leader has sent to a worker.
 type sentDefinitions struct {
-	numbers map[string]uint64
-	said    []string // by number
-	next    int      // of said: the oldest
+	numbers  map[string]uint64
+	byNumber []string // by number - 1
+	oldest   int      // index of the oldest, which is replaced next
 }
 
-// write writes how a source is read: a number, and what it means if the worker does not know. Zero with
-// nothing is how most are read, and zero with something is not to be kept.
-func (t *sentDefinitions) write(w *encoder, reading []byte) {
-	if len(reading) == 0 {
+// write writes a definition: its number shifted left by one, or with the low bit set a new
+// definition that follows, whose number 0 means not to keep it. A zero byte is the empty
+// definition.
+func (t *sentDefinitions) write(w *encoder, text []byte) {
+	if len(text) == 0 {
 		w.Byte(0)
 		return
 	}
-	if n, known := t.numbers[string(reading)]; known {
+	if n, known := t.numbers[string(text)]; known {
 		w.Uvarint(n << 1)
 		return
 	}
 	n := uint64(0)
-	if len(reading) <= mostReading {
-		n = t.number(string(reading))
+	if len(text) <= maxDefinitionSize {
+		n = t.assign(string(text))
 	}
 	w.Uvarint(n<<1 | 1)
-	w.Uvarint(uint64(len(reading)))
-	w.Raw(reading)
+	w.Uvarint(uint64(len(text)))
+	w.Raw(text)
 }
 
-// number gives a number, at last that which was given first.
-func (t *sentDefinitions) number(reading string) uint64 {
+// assign assigns a number, replacing the oldest definition if all numbers are taken.
+func (t *sentDefinitions) assign(text string) uint64 {
 	if t.numbers == nil {
 		t.numbers = map[string]uint64{}
 	}
-	if len(t.said) < mostReadings {
-		t.said = append(t.said, "")
+	if len(t.byNumber) < maxDefinitions {
+		t.byNumber = append(t.byNumber, "")
 	}
-	at := t.next
-	t.next = (at + 1) % mostReadings
-	delete(t.numbers, t.said[at])
-	t.said[at], t.numbers[reading] = reading, uint64(at+1)
+	at := t.oldest
+	t.oldest = (at + 1) % maxDefinitions
+	delete(t.numbers, t.byNumber[at])
+	t.byNumber[at], t.numbers[text] = text, uint64(at+1)
 	return uint64(at + 1)
 }
 
-// A definitions holds the readings that a worker has received, by number.
+// A definitions holds the definitions that a worker has received.
 type definitions struct {
-	most     reading // as most are read
-	readings []*reading
+	plain    definition // the empty definition
+	byNumber []*definition
 }
 
-// task reads a task. It is called for every task in turn: what one says of how a source is read holds
-// for those that come after it.
-func (h *definitions) task(f frame) (*taskMessage, error) {
+// decodeTask decodes a task. It must be called for every task in turn, because a definition holds
+// for later tasks.
+func (h *definitions) decodeTask(f frame) (*taskMessage, error) {
 	if !f.binary {
 		return nil, errNotBinary
 	}
-	r := newDecoder(f.Say)
-	say := r.task(h, 0)
+	r := newDecoder(f.Payload)
+	m := r.task(h, 0)
 	if err := r.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", order, err)
+		return nil, fmt.Errorf("%s: %w", assign, err)
 	}
-	return &say, nil
+	return &m, nil
 }
 
-// errNotBinary reports a task or a result that came as JSON.
+// errNotBinary reports a task or a result in JSON.
 var errNotBinary = errors.New("not in binary form")
 
-// A reading is how a source is read.
-type reading struct {
-	source freshet.Source // without what is different for each
-	err    error          // it cannot be understood
+// A definition is a parsed definition of sources.
+type definition struct {
+	source freshet.Source // without the fields that differ for each source
+	err    error          // why it is invalid
 }
 
-// read reads how a source is read.
-func (h *definitions) read(r *decoder) *reading {
+// decode decodes what sentDefinitions.write wrote.
+func (h *definitions) decode(r *decoder) *definition {
 	code := r.Uvarint()
-	n, told := code>>1, code&1 == 1
+	n, follows := code>>1, code&1 == 1
 	switch {
-	case r.Err() != nil || n > mostReadings:
+	case r.Err() != nil || n > maxDefinitions:
 		r.Fail()
 		return nil
-	case n == 0 && !told:
-		return &h.most
-	case !told:
-		if n > uint64(len(h.readings)) || h.readings[n-1] == nil {
+	case n == 0 && !follows:
+		return &h.plain
+	case !follows:
+		if n > uint64(len(h.byNumber)) || h.byNumber[n-1] == nil {
 			r.Fail()
 			return nil
 		}
-		return h.readings[n-1]
+		return h.byNumber[n-1]
 	}
 	text := r.Bytes(r.Uvarint())
-	if r.Err() != nil || n > 0 && len(text) > mostReading {
+	if r.Err() != nil || n > 0 && len(text) > maxDefinitionSize {
 		r.Fail()
 		return nil
 	}
-	new := &reading{}
-	new.source, new.err = freshet.ParseDefinition(text)
+	d := &definition{}
+	d.source, d.err = freshet.ParseDefinition(text)
 	if n > 0 {
-		for uint64(len(h.readings)) < n {
-			h.readings = append(h.readings, nil)
+		for uint64(len(h.byNumber)) < n {
+			h.byNumber = append(h.byNumber, nil)
 		}
-		h.readings[n-1] = new
+		h.byNumber[n-1] = d
 	}
-	return new
+	return d
 }

@@ -1,17 +1,16 @@
-// Package cluster lets hands on other machines make the looks of a daemon.
+// Package cluster lets workers on other machines carry out polls for a leader.
 //
-// The daemon is the leader: it decides, and alone writes. A worker has one stream to it and
-// nothing else: no store, no password of a database, no clock that counts. [Pool] is the
-// leader's end, which gives tasks to workers as if they were its own; [Worker] is the other.
+// The leader decides what to poll and is the only one that writes to the store. A worker has one
+// stream to the leader and no store, no database password and no authoritative clock. [Pool] is the
+// leader's end of the streams; [Worker] is the other end.
 //
-// A task must die with its leader. So a worker begins a request only while it has the right
-// to, which the leader renews with every pong for no longer than it is sure to be the leader.
-// A worker that was cut off or stopped for long has lost the right when it wakes. Until then,
-// and for as long as a look can take, the leader counts a task whose worker is gone as under
-// way; after that as made.
+// A task must not outlive its leader. A worker therefore begins a request only while it holds a
+// lease. The leader renews the lease with every pong, for no longer than its own lease lasts. A
+// worker that was disconnected or suspended for longer than that sends no more requests. The leader
+// counts a task of a lost worker as running until the worker's lease and the longest possible fetch
+// are over, and as done after that.
 //
-// Tasks and results have a compact encoding: numbers and strings in a fixed order.
-// Everything else is JSON. The extraction settings of a source are sent to each
-// worker once, under a number; a broken stream takes the numbers with it. A test fills
-// every field by reflection and compares what comes back.
+// Tasks and results have a compact binary encoding; all other frames are JSON. The extraction
+// settings of a source are sent to each worker once and then referred to by number; the numbers are
+// valid for one stream.
 package cluster

@@ -20,7 +20,7 @@ type Head struct {
 
 // Write returns a header as it is sent.
 func (h Head) Write() []byte {
-	f := frame{Kind: kind(h.Kind), ID: h.ID, Ask: h.Ask, Say: h.Say}
+	f := frame{Kind: kind(h.Kind), ID: h.ID, Ask: h.Ask, Payload: h.Say}
 	for _, size := range h.Blobs {
 		var blob []byte
 		if size >= 0 {
@@ -35,7 +35,7 @@ func (h Head) Write() []byte {
 func ReadHead(text []byte) (Head, error) {
 	var f frame
 	err := f.readHead(text)
-	return Head{Kind: string(f.Kind), ID: f.ID, Ask: f.Ask, Blobs: f.Blobs, Say: f.Say}, err
+	return Head{Kind: string(f.Kind), ID: f.ID, Ask: f.Ask, Blobs: f.Blobs, Say: f.Payload}, err
 }
 
 // Chosen returns which of some workers is the one for each of a thousand hosts.
@@ -45,7 +45,7 @@ func Chosen(names []string) map[string]string {
 		host := fmt.Sprintf("h%d.example", i)
 		var most uint64
 		for _, name := range names {
-			if s := score(markOf(host), markOf(name)); s >= most {
+			if s := score(hashName(host), hashName(name)); s >= most {
 				most, chosen[host] = s, name
 			}
 		}
@@ -65,35 +65,35 @@ const Version = version
 
 // The bounds of numbered readings.
 const (
-	MostReadings = mostReadings
-	MostReading  = mostReading
+	MostReadings = maxDefinitions
+	MostReading  = maxDefinitionSize
 )
 
 // ReadingOf returns the reading of a source as a leader sends it.
-func ReadingOf(s freshet.Source) []byte { return readingOf(s) }
+func ReadingOf(s freshet.Source) []byte { return sharedDefinition(s) }
 
 // WriteOrder returns a task as it is sent.
 func WriteOrder(id uint64, say *OrderSay, known *Told) []byte {
-	return say.appendTo(frame{Kind: order, ID: id}.appendBinary(nil), known)
+	return say.appendTo(frame{Kind: assign, ID: id}.appendBinary(nil), known)
 }
 
 // ReadOrder reads a task as it was received, and returns its source.
 func ReadOrder(head []byte, known *Heard) (id uint64, say *OrderSay, s freshet.Source, err error) {
 	var f frame
-	if err = f.readHead(head); err == nil && f.Kind == order {
-		say, err = known.task(f)
+	if err = f.readHead(head); err == nil && f.Kind == assign {
+		say, err = known.decodeTask(f)
 	}
 	if err != nil || say == nil {
 		return f.ID, nil, s, err
 	}
 	s, err = say.source()
-	say.read = nil
+	say.parsed = nil
 	return f.ID, say, s, err
 }
 
 // WriteDone returns a result as it is sent, without its blobs.
 func WriteDone(id uint64, found worker.Result) ([]byte, error) {
-	f, err := newDone(id, found)
+	f, err := newResultFrame(id, found)
 	return f.appendHead(nil), err
 }
 
@@ -102,9 +102,9 @@ func ReadDone(head []byte) (id uint64, found *worker.Result, err error) {
 	var f frame
 	var say doneMessage
 	if err = f.readHead(head); err == nil && f.Kind == done {
-		err = f.hearDone(&say)
+		err = f.decodeDone(&say)
 	}
-	return f.ID, say.Finding, err
+	return f.ID, say.Result, err
 }
 
 // A Stream carries frames, for those who speak for a leader or a worker.
@@ -132,11 +132,11 @@ func (s Stream) SendRaw(head []byte) error {
 // Receive returns the next frame: what it is, whether it is binary, what it says, and its blobs.
 func (s Stream) Receive() (k string, id uint64, isBinary bool, say []byte, blobs [][]byte, err error) {
 	f, err := s.receive(nil)
-	return string(f.Kind), f.ID, f.binary, f.Say, f.blobs, err
+	return string(f.Kind), f.ID, f.binary, f.Payload, f.blobs, err
 }
 
 // Settle returns when all that was sent has left.
-func (s Stream) Settle() { s.settle() }
+func (s Stream) Settle() { s.flush() }
 
 // Known returns how many readings a worker has kept.
-func (h *definitions) Known() int { return len(h.readings) }
+func (h *definitions) Known() int { return len(h.byNumber) }

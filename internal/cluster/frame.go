@@ -9,57 +9,56 @@ import (
 	"strconv"
 )
 
-// A kind says what a frame is.
+// A kind is the type of a frame.
 type kind string
 
-// What a worker sends, and what the leader does.
+// The kinds that a worker sends, and those that the leader sends.
 const (
-	hello   kind = "hello"   // who I am
-	ping    kind = "ping"    // I am here, and it is so late by my clock
-	ask     kind = "ask"     // something about a task that only the leader knows, or a permit for a request
-	slow    kind = "slow"    // the server of a task is slow, or is no longer
-	done    kind = "done"    // what a look found
-	refused kind = "refused" // a task was not begun: give it to somebody else
-	drain   kind = "drain"   // no more tasks, please; what is under way is ended
+	hello   kind = "hello"   // joins the leader
+	ping    kind = "ping"    // requests a renewal of the lease
+	ask     kind = "ask"     // requests history of a source, or a permit for a request
+	slow    kind = "slow"    // the server of a task is slow, or no longer
+	done    kind = "done"    // the result of a task
+	refused kind = "refused" // the task was not begun and may be given to another worker
+	drain   kind = "drain"   // no more tasks; running tasks are completed
 
-	welcome kind = "welcome" // how we work here
-	pong    kind = "pong"    // for how long after your ping you may begin requests
-	order   kind = "order"   // look at this
-	answer  kind = "answer"  // to an ask
-	cancel  kind = "cancel"  // a task is not wanted any more
+	welcome kind = "welcome" // accepts the worker
+	pong    kind = "pong"    // renews the lease
+	assign  kind = "order"   // gives a task
+	answer  kind = "answer"  // answers a question
+	cancel  kind = "cancel"  // cancels a task
 )
 
-// A frame is what goes over the stream at once: a header, what it says in JSON, and bytes
-// that are not put into JSON because they are many. The header of a binary one is not JSON: see
-// [binaryOrder].
+// A frame is one message of the stream: a header, a JSON payload, and blobs, which would be costly
+// in JSON. Binary frames have another header: see [binaryTask].
 type frame struct {
-	Kind  kind            `json:"k"`
-	ID    uint64          `json:"id,omitempty"`    // of the task
-	Ask   uint64          `json:"ask,omitempty"`   // of the question
-	Blobs []int           `json:"blobs,omitempty"` // sizes; -1 is nil
-	Say   json.RawMessage `json:"say,omitempty"`
+	Kind    kind            `json:"k"`
+	ID      uint64          `json:"id,omitempty"`    // of the task
+	Ask     uint64          `json:"ask,omitempty"`   // of the question
+	Blobs   []int           `json:"blobs,omitempty"` // sizes; -1 means nil
+	Payload json.RawMessage `json:"say,omitempty"`
 
 	blobs  [][]byte
-	binary bool // Say is valid until the next frame is received
+	binary bool // Payload is valid until the next frame is received
 }
 
-// saying is where what a frame says begins in its header. It comes last, so that it can be
-// told from the rest without being read: it is read once, by who hears it.
-const saying = `,"say":`
+// payloadKey begins the payload in a JSON header. The payload comes last, so that it can be cut off
+// without parsing and is parsed once, by the receiver.
+const payloadKey = `,"say":`
 
-// sizeOf returns the size of a blob as a header has it.
-func sizeOf(blob []byte) int {
+// blobSize returns the size of a blob as the header has it.
+func blobSize(blob []byte) int {
 	if blob == nil {
 		return -1
 	}
 	return len(blob)
 }
 
-// appendHead appends the header of a frame, as JSON. To marshal one that has JSON within
-// would read that twice more.
+// appendHead appends the header of a frame. It writes the JSON by hand because json.Marshal would
+// parse the payload twice.
 func (f frame) appendHead(b []byte) []byte {
 	if f.binary {
-		return append(f.appendBinary(b), f.Say...)
+		return append(f.appendBinary(b), f.Payload...)
 	}
 	b = append(append(append(b, `{"k":"`...), f.Kind...), '"')
 	if f.ID != 0 {
@@ -74,41 +73,40 @@ func (f frame) appendHead(b []byte) []byte {
 		} else {
 			b = append(b, ',')
 		}
-		b = strconv.AppendInt(b, int64(sizeOf(blob)), 10)
+		b = strconv.AppendInt(b, int64(blobSize(blob)), 10)
 	}
 	if len(f.blobs) > 0 {
 		b = append(b, ']')
 	}
-	if len(f.Say) > 0 {
-		b = append(append(b, saying...), f.Say...)
+	if len(f.Payload) > 0 {
+		b = append(append(b, payloadKey...), f.Payload...)
 	}
 	return append(b, '}')
 }
 
-// readHead reads the header of a frame. A header in which what is said does not come last is
-// read whole.
+// readHead parses the header of a frame.
 func (f *frame) readHead(head []byte) error {
 	if isBinary(head) {
 		return f.readBinary(head)
 	}
-	at := bytes.Index(head, []byte(saying))
+	at := bytes.Index(head, []byte(payloadKey))
 	if at < 0 || !bytes.HasSuffix(head, []byte("}")) || bytes.Contains(head[at:], []byte(`,"blobs":[`)) {
 		return json.Unmarshal(head, f)
 	}
-	f.Say = head[at+len(saying) : len(head)-1]
+	f.Payload = head[at+len(payloadKey) : len(head)-1]
 	return json.Unmarshal(append(slices.Clip(head[:at]), '}'), f)
 }
 
-// Limits on what the other end may send.
+// Limits of a received frame.
 const (
-	mostSay   = 64 << 20 // a word can name 50,000 pages
-	mostBlobs = 1 << 16  // several for each source that is read from a shared fetch
+	maxHeader = 64 << 20 // an index hint can name 50,000 pages
+	maxBlobs  = 1 << 16  // several for each source of a shared fetch
 )
 
-// errTooLarge says that a frame was larger than anything that is sent here.
+// errTooLarge reports a frame that exceeds a limit.
 var errTooLarge = errors.New("a frame is too large")
 
-// newFrame returns a frame that says v.
+// newFrame returns a frame with the payload v.
 func newFrame(k kind, id uint64, v any, blobs ...[]byte) (frame, error) {
 	f := frame{Kind: k, ID: id, blobs: blobs}
 	if v != nil {
@@ -116,14 +114,14 @@ func newFrame(k kind, id uint64, v any, blobs ...[]byte) (frame, error) {
 		if err != nil {
 			return f, fmt.Errorf("%s: %w", k, err)
 		}
-		f.Say = say
+		f.Payload = say
 	}
 	return f, nil
 }
 
-// hear reads what a frame says.
-func (f frame) hear(v any) error {
-	if err := json.Unmarshal(f.Say, v); err != nil {
+// decode decodes the payload into v.
+func (f frame) decode(v any) error {
+	if err := json.Unmarshal(f.Payload, v); err != nil {
 		return fmt.Errorf("%s: %w", f.Kind, err)
 	}
 	return nil

@@ -10,20 +10,20 @@ import (
 	"freshet/internal/freshet/failure"
 )
 
-// A lease says until when a worker may begin requests, by its own clock. It is never set back:
-// an answer that comes late cannot take from a worker what a later one gave.
+// A lease is the time until which a worker may begin requests, by its own clock. It never gets
+// shorter: a delayed pong has no effect after a newer one.
 type lease struct {
-	count clock.Count  // a machine that slept has slept over its tasks
-	until atomic.Int64 // of the count
+	clock clock.Count  // includes the time that the machine was suspended
+	until atomic.Int64 // by the clock
 }
 
-func newLease() *lease { return &lease{count: clock.Begin()} }
+func newLease() *lease { return &lease{clock: clock.Begin()} }
 
-// now returns how late it is by the count.
-func (r *lease) now() time.Duration { return r.count.Now() }
+// now returns the time by the clock of the lease.
+func (r *lease) now() time.Duration { return r.clock.Now() }
 
-// give takes in a pong.
-func (r *lease) give(p pongMessage) {
+// extend extends the lease by a pong.
+func (r *lease) extend(p pongMessage) {
 	until := int64(p.At + p.Right)
 	for {
 		had := r.until.Load()
@@ -33,9 +33,9 @@ func (r *lease) give(p pongMessage) {
 	}
 }
 
-// errNoLease is what a request gets that may not begin.
+// errNoLease is the error of a request that may not begin.
 var errNoLease = &freshet.FetchError{
-	Class: failure.LocalUnsure, Err: errors.New("the request was not sent: this worker has not heard from the leader in time"),
+	Class: failure.LocalUnsure, Err: errors.New("the request was not sent: the lease of this worker is over"),
 }
 
 // check returns an error if no request may begin now.

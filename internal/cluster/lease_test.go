@@ -29,7 +29,7 @@ func TestNoRightNoRequest(t *testing.T) {
 	g.join("far", func(c *cluster.WorkerConfig) {
 		c.Open = func(by cluster.Terms) (worker.Looker, error) {
 			f := kit.Loopback()
-			f.May = by.May
+			f.May = by.CheckLease
 			f.Ports = []uint16{netip.MustParseAddrPort(g.web.Listener.Addr().String()).Port()}
 			f.Resolver = func(context.Context, string) ([]netip.Addr, error) {
 				looking <- struct{}{}
@@ -180,7 +180,7 @@ func TestPlaces(t *testing.T) {
 			c.Place = place
 			c.Open = func(by cluster.Terms) (worker.Looker, error) {
 				f := kit.Loopback()
-				f.Agent, f.May = "from "+place, by.May
+				f.Agent, f.May = "from "+place, by.CheckLease
 				return worker.New(fetch.New(f), nil), nil
 			}
 		}

@@ -12,77 +12,76 @@ import (
 	"freshet/internal/freshet/failure"
 )
 
-// A link is a worker, as the leader sees it.
+// A link is the leader's end of the stream to a worker.
 type link struct {
-	pool    *Pool
-	stream  *stream
-	hello   helloMessage
-	mark    uint64 // of its name
-	address string
-	token   string // that it has shown
-	trusted bool   // with URLs that have secrets
-	since   time.Time
+	pool     *Pool
+	stream   *stream
+	hello    helloMessage
+	nameHash uint64 // hash of the name
+	address  string
+	token    string // the token that it joined with
+	trusted  bool   // it may see URLs with secrets
+	since    time.Time
 
-	busy     int  // looks but for slow ones, guarded by the pool
-	slow     int  // looks at servers that are slow, likewise: they hardly do anything
-	draining bool // likewise
+	busy     int  // running tasks without slow ones; guarded by Pool.mu
+	slow     int  // running tasks that wait for slow servers; guarded by Pool.mu
+	draining bool // guarded by Pool.mu
 
-	heard  atomic.Int64 // when it last said something, as nanoseconds since the link was made
-	said   atomic.Int64 // when it was last told that what it says is heard, likewise
-	until  atomic.Int64 // until when it may begin requests, likewise
-	asking atomic.Int64 // questions that are being answered
-	filled atomic.Bool  // its next frame waits for memory
-	shy    atomic.Bool  // it has refused a task since its last ping: it has no right, or is about to leave
-	gone   chan struct{}
-	told   sentDefinitions // guarded by the stream
+	lastReceived atomic.Int64 // when the last bytes came, in nanoseconds since the link was made
+	lastPong     atomic.Int64 // when the last pong was sent, likewise
+	leaseUntil   atomic.Int64 // end of the lease, likewise
+	answering    atomic.Int64 // questions being answered
+	awaitingRoom atomic.Bool  // its next frame waits for memory
+	refusing     atomic.Bool  // it refused a task since its last ping: it has no lease or is draining
+	gone         chan struct{}
+	definitions  sentDefinitions // guarded by stream.mu
 
-	backoffs backoffs // of hosts that are not its sources' own
+	backoffs backoffs // of hosts other than those of its sources
 
-	mu      sync.Mutex
-	next    uint64
-	errands map[uint64]*underway
-	extra   int // requests that it may ask for beyond the first of each task
+	mu            sync.Mutex
+	lastID        uint64
+	running       map[uint64]*runningTask
+	extraRequests int // quota of requests beyond the first of each task
 }
 
-// An underway is an assignment that a worker has been given.
-type underway struct {
+// A runningTask is an assignment that was sent to a worker.
+type runningTask struct {
 	*assignment
-	ctx  context.Context
-	over chan error // holds one
+	ctx   context.Context
+	ended chan error // capacity 1
 }
 
 var (
 	errRefused = errors.New("the worker did not begin the task")
 )
 
-// clock returns how long the link has been there.
+// clock returns the time since the link was made.
 func (l *link) clock() int64 { return int64(time.Since(l.since)) }
 
-func (l *link) hear() { l.heard.Store(l.clock()) }
+func (l *link) touch() { l.lastReceived.Store(l.clock()) }
 
-// moved notes that some of what is large has come or gone. While it comes, the pings of the worker
-// wait behind it, so it is told now and then that it is heard.
-func (l *link) moved() {
-	l.hear()
-	if now := l.clock(); now-l.said.Load() > int64(l.pool.cfg.Lease/4) {
-		l.said.Store(now)
-		go l.say(pong, 0, pongMessage{}) // which gives no right
+// progressed records that part of a large frame was transferred. The worker's pings queue behind
+// such a frame, so the leader sends pongs unprompted.
+func (l *link) progressed() {
+	l.touch()
+	if now := l.clock(); now-l.lastPong.Load() > int64(l.pool.cfg.Lease/4) {
+		l.lastPong.Store(now)
+		go l.send(pong, 0, pongMessage{}) // extends no lease
 	}
 }
 
-// can reports whether the worker can look at a source, whose URL may be one to hide.
-func (l *link) can(s *freshet.Source, hidden bool) bool {
-	return !l.draining && plain(s) && (l.trusted || !hidden) && (s.From == "" || s.From == l.hello.Place) && (l.hello.Renders || !s.Recipe.Render.On)
+// accepts reports whether the worker can poll a source. Hidden means that the URL has a secret.
+func (l *link) accepts(s *freshet.Source, hidden bool) bool {
+	return !l.draining && runsAnywhere(s) && (l.trusted || !hidden) && (s.From == "" || s.From == l.hello.Place) && (l.hello.Renders || !s.Recipe.Render.On)
 }
 
-// ready reports whether the worker takes tasks at now. One that was silent for a while may have
-// no right any more, and would only refuse.
+// ready reports whether the worker takes tasks now. A worker whose lease is over would refuse.
 func (l *link) ready(now time.Time) bool {
-	return int64(now.Sub(l.since)) < l.until.Load() && !l.shy.Load() && l.busy < l.hello.Slots && l.slow < slowTimes*l.hello.Slots
+	return int64(now.Sub(l.since)) < l.leaseUntil.Load() && !l.refusing.Load() && l.busy < l.hello.Slots && l.slow < slowFactor*l.hello.Slots
 }
 
-// say sends something.
-func (l *link) say(k kind, id uint64, v any, blobs ...[]byte) error {
+// send sends a frame with the payload v.
+func (l *link) send(k kind, id uint64, v any, blobs ...[]byte) error {
 	f, err := newFrame(k, id, v, blobs...)
 	if err != nil {
 		return err
@@ -90,8 +89,8 @@ func (l *link) say(k kind, id uint64, v any, blobs ...[]byte) error {
 	return l.stream.send(f)
 }
 
-// watch ends a link that is silent for a lease.
-func (l *link) watch() {
+// watchSilence closes the link when nothing was received for the length of a lease.
+func (l *link) watchSilence() {
 	tick := time.NewTicker(l.pool.cfg.Lease / 10)
 	defer tick.Stop()
 	for {
@@ -100,16 +99,16 @@ func (l *link) watch() {
 			return
 		case <-tick.C:
 		}
-		if !l.filled.Load() && time.Duration(l.clock()-l.heard.Load()) > l.pool.cfg.Lease {
+		if !l.awaitingRoom.Load() && time.Duration(l.clock()-l.lastReceived.Load()) > l.pool.cfg.Lease {
 			l.stream.close()
 			return
 		}
 	}
 }
 
-// guard ends a link whose token is not good any more, because it was revoked or changed. While that
-// cannot be told, the worker stays.
-func (l *link) guard() {
+// watchToken closes the link when its token is revoked or changed. The worker stays connected while
+// the token cannot be verified.
+func (l *link) watchToken() {
 	cfg := &l.pool.cfg
 	for {
 		select {
@@ -118,43 +117,43 @@ func (l *link) guard() {
 		case <-time.After(2 * cfg.Lease):
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), cfg.Lease)
-		good, err := isGood(ctx, l.token, cfg.Token(), cfg.Admit)
+		good, err := validToken(ctx, l.token, cfg.Token(), cfg.Admit)
 		cancel()
 		if err == nil && !good {
-			cfg.Log.Warn("the token of a worker is not good any more; the worker is cut off", "worker", l.hello.Name, "address", l.address)
+			cfg.Log.Warn("token of a worker is no longer valid; disconnecting the worker", "worker", l.hello.Name, "address", l.address)
 			l.stream.close()
 			return
 		}
 	}
 }
 
-// listen hears what the worker says until it is gone.
-func (l *link) listen() error {
+// readFrames handles the frames of the worker until it is gone.
+func (l *link) readFrames() error {
 	for {
-		f, err := l.stream.receive(l.room)
+		f, err := l.stream.receive(l.reserve)
 		if err != nil && !errors.Is(err, errNoRoom) {
 			return err
 		}
-		l.hear()
+		l.touch()
 		switch f.Kind {
 		case ping:
 			err = l.answerPing(f)
 		case ask:
-			err = l.answerAsk(f)
+			err = l.answerQuestion(f)
 		case slow:
-			l.tellSlow(f)
+			l.handleSlow(f)
 		case done:
-			l.end(f, err)
+			l.handleDone(f, err)
 			err = nil
 		case refused:
-			l.shy.Store(true)
+			l.refusing.Store(true)
 			l.finish(f.ID, errRefused)
 		case drain:
 			l.pool.mu.Lock()
 			l.draining = true
 			l.pool.mu.Unlock()
-			l.pool.changed()
-		default: // of a later version
+			l.pool.slotsChanged()
+		default: // from a newer version
 		}
 		if err != nil {
 			return err
@@ -162,56 +161,56 @@ func (l *link) listen() error {
 	}
 }
 
-// answerPing gives the worker its right. It is counted from before the answer, and by the worker
-// from before the question: so it ends there before it ends here.
+// answerPing renews the worker's lease. The leader counts the lease from before it sends the pong,
+// and the worker from before it sent the ping, so it ends earlier at the worker.
 func (l *link) answerPing(f frame) error {
 	var p pingMessage
-	if err := f.hear(&p); err != nil {
+	if err := f.decode(&p); err != nil {
 		return err
 	}
 	right := min(l.pool.cfg.LeaseLeft(), l.pool.cfg.Lease)
 	if right <= 0 {
-		return l.say(pong, 0, pongMessage{At: p.At})
+		return l.send(pong, 0, pongMessage{At: p.At})
 	}
 	until := l.clock() + int64(right)
-	fresh := l.shy.Swap(false) || l.clock() >= l.until.Load()
-	l.until.Store(max(until, l.until.Load()))
+	fresh := l.refusing.Swap(false) || l.clock() >= l.leaseUntil.Load()
+	l.leaseUntil.Store(max(until, l.leaseUntil.Load()))
 	if fresh {
 		l.pool.mu.Lock()
-		l.pool.tellLocked()
+		l.pool.wakeLocked()
 		l.pool.mu.Unlock()
 	}
-	return l.say(pong, 0, pongMessage{At: p.At, Right: right})
+	return l.send(pong, 0, pongMessage{At: p.At, Right: right})
 }
 
-// underway returns an assignment of the worker has.
-func (l *link) underway(id uint64) *underway {
+// runningTask returns the running task with an ID, or nil.
+func (l *link) runningTask(id uint64) *runningTask {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.errands[id]
+	return l.running[id]
 }
 
-// mostAsking is how many questions of a worker are answered at once. One that shows pages in browsers asks
-// for some hundred parts of each.
-const mostAsking = 20_000
+// maxAnswering bounds the questions of a worker that are answered at once. A browser requests some
+// hundred subresources for each page.
+const maxAnswering = 20_000
 
-// answerAsk answers a question beside what else is said.
-func (l *link) answerAsk(f frame) error {
+// answerQuestion answers a question in a goroutine of its own.
+func (l *link) answerQuestion(f frame) error {
 	var q question
-	if err := f.hear(&q); err != nil {
+	if err := f.decode(&q); err != nil {
 		return err
 	}
-	u := l.underway(f.ID)
+	u := l.runningTask(f.ID)
 	if u == nil {
-		return nil // it is not wanted any more
+		return nil // canceled
 	}
-	if l.asking.Add(1) > mostAsking {
-		return errors.New("it asks too much at once")
+	if l.answering.Add(1) > maxAnswering {
+		return errors.New("the worker asks too many questions at once")
 	}
 	go func() {
-		defer l.asking.Add(-1)
-		say, blob := u.reply(u.ctx, q)
-		reply, err := newFrame(answer, f.ID, say, blob)
+		defer l.answering.Add(-1)
+		message, blob := u.reply(u.ctx, q)
+		reply, err := newFrame(answer, f.ID, message, blob)
 		if err != nil {
 			reply, _ = newFrame(answer, f.ID, answerMessage{Err: newErrorMessage(err)})
 		}
@@ -223,46 +222,46 @@ func (l *link) answerAsk(f frame) error {
 	return nil
 }
 
-func (l *link) tellSlow(f frame) {
-	u := l.underway(f.ID)
+func (l *link) handleSlow(f frame) {
+	u := l.runningTask(f.ID)
 	var seen bool
-	if u == nil || u.task.Slow == nil || f.hear(&seen) != nil {
+	if u == nil || u.task.Slow == nil || f.decode(&seen) != nil {
 		return
 	}
 	l.pool.setSlow(l, u.assignment, seen)
 	u.task.Slow(seen)
 }
 
-// slowestBytes of a result come in a second over the slowest network.
-const slowestBytes = 16 << 10
+// minBytesPerSecond is the transfer rate of a result over the slowest supported network.
+const minBytesPerSecond = 16 << 10
 
-// errNoRoom says that there was no memory for what came with a frame.
+// errNoRoom reports that there was no memory for the blobs of a frame.
 var errNoRoom = errors.New("no room")
 
-// room makes room for what an assignment found. What nobody waits for any more gets none.
-func (l *link) room(f frame, size int64) error {
-	u := l.underway(f.ID)
+// reserve reserves memory for the blobs of a result. It refuses results of canceled tasks.
+func (l *link) reserve(f frame, size int64) error {
+	u := l.runningTask(f.ID)
 	if f.Kind != done {
 		return errTooLarge
 	}
 	if u == nil {
 		return errNoRoom
 	}
-	u.late.Reset(l.pool.longest() + time.Duration(size/slowestBytes)*time.Second)
+	u.deadline.Reset(l.pool.requestTimeout() + time.Duration(size/minBytesPerSecond)*time.Second)
 	if u.task.Room == nil {
 		return nil
 	}
-	l.filled.Store(true)
-	defer l.filled.Store(false)
+	l.awaitingRoom.Store(true)
+	defer l.awaitingRoom.Store(false)
 	if err := u.task.Room(u.ctx, size); err != nil {
 		return fmt.Errorf("%w: %w", errNoRoom, err)
 	}
 	return nil
 }
 
-// end takes in what an assignment found.
-func (l *link) end(f frame, noRoom error) {
-	u := l.underway(f.ID)
+// handleDone reads the result of a task.
+func (l *link) handleDone(f frame, noRoom error) {
+	u := l.runningTask(f.ID)
 	if u == nil {
 		return
 	}
@@ -270,15 +269,15 @@ func (l *link) end(f frame, noRoom error) {
 		l.finish(f.ID, noRoom)
 		return
 	}
-	err := f.hearDone(&u.found)
+	err := f.decodeDone(&u.done)
 	switch {
 	case err != nil:
-	case u.robots != "" && u.found.Manners == nil, u.robots == "" && u.found.Finding == nil:
+	case u.robotsOrigin != "" && u.done.Robots == nil, u.robotsOrigin == "" && u.done.Result == nil:
 		err = errBlobs
-	case u.found.Manners != nil && len(f.blobs) == 1:
-		u.found.Manners.Answer.Body = f.blobs[0]
-	case u.found.Finding != nil:
-		if _, err = joinResult(u.found.Finding, f.blobs); err == nil && len(u.found.Finding.Shared) > len(u.task.Shared) {
+	case u.done.Robots != nil && len(f.blobs) == 1:
+		u.done.Robots.Answer.Body = f.blobs[0]
+	case u.done.Result != nil:
+		if _, err = joinResult(u.done.Result, f.blobs); err == nil && len(u.done.Result.Shared) > len(u.task.Shared) {
 			err = errBlobs
 		}
 	}
@@ -288,63 +287,63 @@ func (l *link) end(f frame, noRoom error) {
 	l.finish(f.ID, err)
 }
 
-// finish ends an assignment, once.
+// finish ends a running task, once.
 func (l *link) finish(id uint64, err error) {
 	l.mu.Lock()
-	u := l.errands[id]
-	delete(l.errands, id)
+	u := l.running[id]
+	delete(l.running, id)
 	l.mu.Unlock()
 	if u != nil {
-		u.over <- err
+		u.ended <- err
 	}
 }
 
-// do has the worker do an assignment.
-func (l *link) do(ctx context.Context, e *assignment) error {
+// run has the worker carry out an assignment.
+func (l *link) run(ctx context.Context, e *assignment) error {
 	asking, stop := context.WithCancel(ctx)
 	defer stop()
-	u := &underway{assignment: e, ctx: asking, over: make(chan error, 1)}
+	u := &runningTask{assignment: e, ctx: asking, ended: make(chan error, 1)}
 	l.mu.Lock()
-	l.next++
-	l.extra = min(l.extra+taskExtra, mostExtra)
-	id := l.next
-	l.errands[id] = u
+	l.lastID++
+	l.extraRequests = min(l.extraRequests+extraRequestsPerTask, maxExtraRequests)
+	id := l.lastID
+	l.running[id] = u
 	l.mu.Unlock()
 	defer l.finish(id, nil)
-	e.late = time.NewTimer(l.pool.longest())
-	defer e.late.Stop()
-	l.send(id, e)
+	e.deadline = time.NewTimer(l.pool.requestTimeout())
+	defer e.deadline.Stop()
+	l.sendTask(id, e)
 	select {
-	case err := <-u.over:
+	case err := <-u.ended:
 		return err
 	case <-ctx.Done():
-		_ = l.say(cancel, id, nil)
+		_ = l.send(cancel, id, nil)
 		return context.Cause(ctx)
-	case <-e.late.C:
-		_ = l.say(cancel, id, nil)
+	case <-e.deadline.C:
+		_ = l.send(cancel, id, nil)
 		return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("worker %s did not finish the poll in time", l.hello.Name)}
 	case <-l.gone:
-		return l.endLost(ctx, u)
+		return l.awaitLost(ctx, u)
 	}
 }
 
-// send sends an assignment to the worker. A task that could not be sent may have arrived all the same.
-func (l *link) send(id uint64, e *assignment) {
-	say := newTaskMessage(e.task)
-	say.Granted, say.Robots = e.first, e.robots
-	head := frame{Kind: order, ID: id}
-	_ = l.stream.write(func(b []byte) []byte { return say.appendTo(head.appendBinary(b), &l.told) }, nil)
+// sendTask sends an assignment to the worker. A task may arrive although sending it failed.
+func (l *link) sendTask(id uint64, e *assignment) {
+	m := newTaskMessage(e.task)
+	m.Granted, m.Robots = e.firstURL, e.robotsOrigin
+	head := frame{Kind: assign, ID: id}
+	_ = l.stream.write(func(b []byte) []byte { return m.appendTo(head.appendBinary(b), &l.definitions) }, nil)
 }
 
-// endLost waits until a worker that is gone can make no request any more: its right is over, and
-// so is any fetch that it had begun.
-func (l *link) endLost(ctx context.Context, u *underway) error {
+// awaitLost waits until a lost worker can make no more requests: its lease is over, and so is any
+// fetch that it had begun.
+func (l *link) awaitLost(ctx context.Context, u *runningTask) error {
 	select {
-	case err := <-u.over: // it came with the last frames
+	case err := <-u.ended: // it came before the connection broke
 		return err
 	default:
 	}
-	late := time.NewTimer(time.Duration(max(0, l.until.Load()-l.clock())) + l.pool.cfg.Total)
+	late := time.NewTimer(time.Duration(max(0, l.leaseUntil.Load()-l.clock())) + l.pool.cfg.Total)
 	defer late.Stop()
 	select {
 	case <-late.C:

@@ -19,50 +19,51 @@ import (
 	"freshet/internal/worker"
 )
 
-// A Config says how a leader works with workers.
+// A Config configures a Pool.
 type Config struct {
-	Own   worker.Looker // the worker of this process; nil if it has none
-	Slots int           // looks that it makes at once, but for those that no other worker can make
+	Own   worker.Looker // the local worker; nil if there is none
+	Slots int           // concurrent polls of the local worker, except those that no other worker can make
 
-	// Token returns what workers show by now. It must not be empty. A worker that has shown another one is
-	// cut off in some leases.
+	// Token returns the shared token of workers. It must not be empty. A worker that joined with
+	// another token is disconnected within a few leases.
 	Token func() string
 
-	// Admit reports whether a worker may join that shows another token, or that this cannot be
-	// told now; nil means that none may.
+	// Admit reports whether a worker may join with a token other than the shared one. An error
+	// means that this is unknown at the moment; nil means that no other token is valid.
 	Admit func(ctx context.Context, token string) (bool, error)
 
-	// Trusts reports whether workers that show a token are given URLs with secrets; nil means that none are.
+	// Trusts reports whether workers with a token may see URLs with secrets; nil means that none
+	// may.
 	Trusts func(ctx context.Context, token string) (bool, error)
 
-	// LeaseLeft returns for how long from now this process is sure to be the leader; nil means
-	// for a Lease, as for one that has its store to itself.
+	// LeaseLeft returns how much longer this process is certain to be the leader; nil means for a
+	// Lease, which is right for a process with a store of its own.
 	LeaseLeft func() time.Duration
-	Lease     time.Duration // after so long without a word a worker is lost; 0 means 5 s
-	Epoch     int64         // of this leader
+	Lease     time.Duration // a worker that is silent for longer is lost; 0 means 5 s
+	Epoch     int64         // of the leader's election
 
-	Total time.Duration // the longest that a worker fetches, as in fetch.Config; 0 means 60 s
+	Total time.Duration // longest fetch, as in fetch.Config; 0 means 60 s
 
-	Redirects int    // that a look follows at most, as in fetch.Config; 0 means 5, less means none
-	Parts     int    // requests that a page in a browser makes at most; 0 means 200
-	Body      int64  // the most bytes that come with one result; 0 means 256 MiB
-	Agent     string // the User-Agent of workers
+	Redirects int    // most redirects of a poll, as in fetch.Config; 0 means 5, negative means none
+	Parts     int    // most subresources of a rendered page; 0 means 200
+	Body      int64  // most bytes of one result; 0 means 256 MiB
+	Agent     string // User-Agent of workers
 
-	Changed func(slots int) // is called with the new number of slots of all workers; may be nil
-	Log     *slog.Logger    // nil means silence
+	Changed func(slots int) // called with the new number of slots of all workers; may be nil
+	Log     *slog.Logger    // nil discards
 }
 
-// A Pool is the workers of a leader: its own, and those that have come over the network. It
+// A Pool is the workers of a leader: the local one and those that joined over the network. It
 // implements [worker.Looker].
 type Pool struct {
 	cfg Config
 
-	mu    sync.Mutex
-	links []*link
-	own   int           // looks of the own worker under way
-	news  chan struct{} // closed when a slot is free or a worker comes or goes; nil if nobody waits for that
+	mu      sync.Mutex
+	links   []*link
+	ownBusy int           // running polls of the local worker
+	wake    chan struct{} // closed when a slot is released or a worker comes or goes; nil if nobody waits
 
-	closed bool // nobody is let in any more
+	closed bool // no more workers may join
 }
 
 // New returns a Pool.
@@ -80,117 +81,118 @@ func New(cfg Config) *Pool {
 	return &Pool{cfg: cfg}
 }
 
-// Look has a worker look at a source.
+// Look has a worker poll a source.
 func (h *Pool) Look(ctx context.Context, o worker.Task) worker.Result {
 	began := time.Now()
-	e := &assignment{task: &o, first: o.URL()}
-	own, err := h.send(ctx, e)
+	e := &assignment{task: &o, firstURL: o.URL()}
+	own, err := h.dispatch(ctx, e)
 	if own {
-		defer h.free(nil, e)
+		defer h.release(nil, e)
 		return h.cfg.Own.Look(ctx, o)
 	}
 	if err == nil {
-		err = h.implausible(e, e.validate(e.found.Finding, time.Since(began)))
+		err = h.rejectResult(e, e.validate(e.done.Result, time.Since(began)))
 	}
 	if err != nil {
 		found := o.Fail(err)
-		found.Took, found.Requests = time.Since(began), e.granted()
+		found.Took, found.Requests = time.Since(began), e.permitted()
 		return found
 	}
-	return *e.found.Finding
+	return *e.done.Result
 }
 
-// implausible returns how a look ends of which a worker said what cannot be true.
-func (h *Pool) implausible(e *assignment, why error) error {
+// rejectResult returns the error of a poll whose result failed validation with the error why.
+func (h *Pool) rejectResult(e *assignment, why error) error {
 	if why == nil {
 		return nil
 	}
-	h.cfg.Log.Warn("a worker says what cannot be true; the poll counts as failed", "worker", e.by.hello.Name, "source", e.task.Source.ID, "err", why)
-	return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("worker %s says what cannot be true: %w", e.by.hello.Name, why)}
+	h.cfg.Log.Warn("invalid result from a worker; the poll counts as failed", "worker", e.link.hello.Name, "source", e.task.Source.ID, "err", why)
+	return &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("invalid result from worker %s: %w", e.link.hello.Name, why)}
 }
 
-// Robots has a worker read the robots.txt of an origin.
+// Robots has a worker fetch the robots.txt of an origin.
 func (h *Pool) Robots(ctx context.Context, o worker.Task, origin string) (worker.RobotsResult, error) {
-	e := &assignment{task: &o, first: robots.URL(origin), robots: origin}
-	// What another host's says would count for sources that no worker is given.
-	e.stays = freshet.HostOf(origin) != o.Source.Host()
-	own, err := h.send(ctx, e)
+	e := &assignment{task: &o, firstURL: robots.URL(origin), robotsOrigin: origin}
+	// The robots.txt of another host would count for sources that this worker does not poll.
+	e.localOnly = freshet.HostOf(origin) != o.Source.Host()
+	own, err := h.dispatch(ctx, e)
 	switch {
 	case own:
-		defer h.free(nil, e)
+		defer h.release(nil, e)
 		return h.cfg.Own.Robots(ctx, o, origin)
 	case err != nil:
-		return worker.RobotsResult{Requests: e.granted()}, err
+		return worker.RobotsResult{Requests: e.permitted()}, err
 	}
-	m := e.found.Manners
+	m := e.done.Robots
 	e.validateRobots(m)
 	return worker.RobotsResult{Answer: m.Answer, RetryAfter: m.RetryAfter, Requests: m.Requests, Bytes: m.Bytes}, m.Err.error()
 }
 
-// mostRefusals is how often a task is given to workers that refuse it.
-const mostRefusals = 20
+// maxRefusals is how many times a task is offered to workers that refuse it.
+const maxRefusals = 20
 
-// send gives an assignment to a worker, and to another if that refuses. It reports whether the
-// worker of this process is to do it, which then has a slot for it.
-func (h *Pool) send(ctx context.Context, e *assignment) (own bool, err error) {
+// dispatch gives an assignment to a worker, and to another one if that refuses. It reports whether
+// the local worker is to do it and has a slot for it.
+func (h *Pool) dispatch(ctx context.Context, e *assignment) (own bool, err error) {
 	for refusals := 0; ; refusals++ {
-		if refusals == mostRefusals {
-			return false, &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("workers refused the task %d times, the last of them %s", refusals, e.by.hello.Name)}
+		if refusals == maxRefusals {
+			return false, &freshet.FetchError{Class: failure.LocalHand, Err: fmt.Errorf("workers refused the task %d times, most recently %s", refusals, e.link.hello.Name)}
 		}
 		l, err := h.choose(ctx, e)
 		if err != nil {
 			return false, err
 		}
 		if l == nil {
-			if e.asked {
-				e.grantAgain()
+			if e.firstPermitted {
+				e.reusePermit()
 			}
 			return true, nil
 		}
-		if err := e.ask(ctx); err != nil {
-			h.free(l, e)
+		if err := e.permitFirst(ctx); err != nil {
+			h.release(l, e)
 			return false, err
 		}
-		e.by = l
-		err = l.do(ctx, e)
-		h.free(l, e)
+		e.link = l
+		err = l.run(ctx, e)
+		h.release(l, e)
 		if !errors.Is(err, errRefused) {
 			return false, err
 		}
 	}
 }
 
-// plain reports whether any worker can make a look. What needs a secret, a file or a command
-// of the leader's machine stays there.
-func plain(s *freshet.Source) bool {
+// runsAnywhere reports whether any worker can poll a source. Sources that need a secret, a file or
+// a command of the leader's machine are polled there.
+func runsAnywhere(s *freshet.Source) bool {
 	return s.Request == nil && s.Expect == nil && freshet.MediumOf(s.URL) == freshet.OnWeb
 }
 
-// secret reports whether a URL of a task is one that is shown only in part.
-func secret(o *worker.Task) bool {
+// hasSecretURL reports whether a URL of a task contains a secret, which is masked when shown.
+func hasSecretURL(o *worker.Task) bool {
 	hides := func(url string) bool { return mask.URL(url) != url }
 	return hides(o.Source.URL) || hides(o.Head.Moved.URL)
 }
 
-// choose takes a slot of the worker that is to make a look: of those that can, the one that
-// knows the host best, so that connections stay warm. Nil means the worker of this process.
+// choose takes a slot of a worker for an assignment. Rendezvous hashing sends the same host to the
+// same worker while it has free slots, so that connections are reused. A nil link means the local
+// worker.
 func (h *Pool) choose(ctx context.Context, e *assignment) (*link, error) {
 	o := e.task
-	host, hidden := markOf(freshet.HostOf(o.URL())), secret(o)
+	host, hidden := hashName(freshet.HostOf(o.URL())), hasSecretURL(o)
 	for {
 		h.mu.Lock()
 		best, found, can := (*link)(nil), false, false
 		var most uint64
-		if stays := h.stays(e, hidden); h.cfg.Own != nil && (o.Source.From == "" || stays) {
+		if stays := h.localOnly(e, hidden); h.cfg.Own != nil && (o.Source.From == "" || stays) {
 			can = true
-			if h.own < h.cfg.Slots || stays {
-				found, most = true, score(host, markOf(""))
+			if h.ownBusy < h.cfg.Slots || stays {
+				found, most = true, score(host, hashName(""))
 			}
 		}
 		now := time.Now()
-		for _, l := range h.links { // of many workers few are the best so far
-			s := score(host, l.mark)
-			if found && s <= most || e.stays && h.cfg.Own != nil || !l.can(&o.Source, hidden) {
+		for _, l := range h.links { // checked first: few workers beat the best so far
+			s := score(host, l.nameHash)
+			if found && s <= most || e.localOnly && h.cfg.Own != nil || !l.accepts(&o.Source, hidden) {
 				continue
 			}
 			can = true
@@ -200,11 +202,11 @@ func (h *Pool) choose(ctx context.Context, e *assignment) (*link, error) {
 		}
 		if found {
 			if best == nil {
-				h.own++
+				h.ownBusy++
 			} else {
 				best.busy++
 			}
-			e.at = best
+			e.slotOf = best
 			h.mu.Unlock()
 			return best, nil
 		}
@@ -213,10 +215,10 @@ func (h *Pool) choose(ctx context.Context, e *assignment) (*link, error) {
 			h.mu.Unlock()
 			return nil, err
 		}
-		if h.news == nil {
-			h.news = make(chan struct{})
+		if h.wake == nil {
+			h.wake = make(chan struct{})
 		}
-		news := h.news
+		news := h.wake
 		h.mu.Unlock()
 		select {
 		case <-news:
@@ -226,40 +228,40 @@ func (h *Pool) choose(ctx context.Context, e *assignment) (*link, error) {
 	}
 }
 
-// stays reports whether only the worker of this process can do an assignment, of which it is known
-// whether its URL is hidden.
-func (h *Pool) stays(e *assignment, hidden bool) bool {
+// localOnly reports whether only the local worker can do an assignment. Hidden means that its URL
+// has a secret.
+func (h *Pool) localOnly(e *assignment, hidden bool) bool {
 	s := &e.task.Source
-	if e.stays || !plain(s) {
+	if e.localOnly || !runsAnywhere(s) {
 		return true
 	}
-	return hidden && s.From == "" && !slices.ContainsFunc(h.links, func(l *link) bool { return l.can(s, true) })
+	return hidden && s.From == "" && !slices.ContainsFunc(h.links, func(l *link) bool { return l.accepts(s, true) })
 }
 
-// errNoWorkerLocked says why a source cannot be looked at.
+// errNoWorkerLocked returns the error of a poll that no worker can make.
 func (h *Pool) errNoWorkerLocked(s *freshet.Source) error {
-	e := &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("no worker is connected that can look at the source"), Hint: "start one with freshet worker --join URL"}
+	e := &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("no connected worker can poll the source"), Hint: "start one with freshet worker --join URL"}
 	if s.From == "" {
 		return e
 	}
-	e.Err = fmt.Errorf("no worker at %q is connected that can look at the source", s.From)
-	e.Hint = fmt.Sprintf("start one with freshet worker --join URL --place %s, or let the source be looked at from anywhere", s.From)
-	if slices.ContainsFunc(h.links, func(l *link) bool { return l.can(s, false) }) {
+	e.Err = fmt.Errorf("no connected worker at %q can poll the source", s.From)
+	e.Hint = fmt.Sprintf("start one with freshet worker --join URL --place %s, or allow polls of the source from anywhere", s.From)
+	if slices.ContainsFunc(h.links, func(l *link) bool { return l.accepts(s, false) }) {
 		e.Err = fmt.Errorf("no worker at %q is trusted with the secret in the URL of the source", s.From)
-		e.Hint = "give a worker there a token of its own and name the token in hands.trusted, or let the source be looked at from anywhere: then the leader does it"
+		e.Hint = "give a worker there a token of its own and name the token in hands.trusted, or allow polls of the source from anywhere, so that the leader makes them"
 	}
 	return e
 }
 
-// markOf returns a number for the name of a host or a worker.
-func markOf(name string) uint64 {
+// hashName returns a hash of the name of a host or a worker.
+func hashName(name string) uint64 {
 	f := fnv.New64a()
 	f.Write([]byte(name))
 	return f.Sum64()
 }
 
-// score is by how much a worker is the one for a host, by their marks: of any number of workers the one
-// with the highest score stays the same when others come and go.
+// score returns the rendezvous score of a worker for a host, by the hashes of their names. The
+// worker with the highest score stays the same when others come and go.
 func score(host, name uint64) uint64 {
 	x := host ^ bits.RotateLeft64(name, 31)
 	for range 2 {
@@ -269,68 +271,68 @@ func score(host, name uint64) uint64 {
 	return x ^ x>>29
 }
 
-// free gives a slot back; nil is the own worker.
-func (h *Pool) free(l *link, e *assignment) {
+// release releases the slot of an assignment; a nil link means the local worker.
+func (h *Pool) release(l *link, e *assignment) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	e.at = nil
+	e.slotOf = nil
 	switch {
 	case l == nil:
-		h.own--
+		h.ownBusy--
 	case e.slow:
 		l.slow, e.slow = l.slow-1, false
 	default:
 		l.busy--
 	}
-	h.tellLocked()
+	h.wakeLocked()
 }
 
-// slowTimes is how many times as many looks at slow servers as others a worker may have under
-// way, as in package sched.
-const slowTimes = 8
+// slowFactor is how many tasks that wait for slow servers a worker may run for each of its slots,
+// as in package sched.
+const slowFactor = 8
 
-// setSlow gives the slot of a look back whose server is slow, or takes it again.
+// setSlow releases the slot of a task whose server is slow, or takes it again.
 func (h *Pool) setSlow(l *link, e *assignment, slow bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if e.at != l || e.slow == slow { // it may be over
+	if e.slotOf != l || e.slow == slow { // the task may have ended
 		return
 	}
 	if e.slow = slow; slow {
 		l.busy, l.slow = l.busy-1, l.slow+1
-		h.tellLocked()
+		h.wakeLocked()
 	} else {
 		l.busy, l.slow = l.busy+1, l.slow-1
 	}
 }
 
-// tellLocked wakes those who wait for a worker.
-func (h *Pool) tellLocked() {
-	if h.news != nil {
-		close(h.news)
-		h.news = nil
+// wakeLocked wakes the callers of choose.
+func (h *Pool) wakeLocked() {
+	if h.wake != nil {
+		close(h.wake)
+		h.wake = nil
 	}
 }
 
-// add adds a worker, or returns where another one is that has its name and is at work: two such workers
-// would take each other's place for ever. One that comes back, which is of the same run, takes the place of
-// what is left of the old one.
+// add adds a worker. If another worker of its name is connected and alive, add returns its address
+// instead: two such workers would displace each other forever. A worker that reconnects has the
+// same run ID and replaces its old link.
 func (h *Pool) add(l *link) (taken string) {
 	h.mu.Lock()
 	i := slices.IndexFunc(h.links, func(o *link) bool { return o.hello.Name == l.hello.Name })
 	var old *link
 	if i >= 0 {
 		old = h.links[i]
-		again := old.hello.Run != "" && old.hello.Run == l.hello.Run
-		alive := time.Duration(old.clock()-old.heard.Load()) < h.cfg.Lease/2 // it says something much more often
-		if alive && !again {
+		reconnect := old.hello.Run != "" && old.hello.Run == l.hello.Run
+		alive := time.Duration(old.clock()-old.lastReceived.Load()) < h.cfg.Lease/2 // pings come much more often
+		if alive && !reconnect {
 			h.mu.Unlock()
 			return old.address
 		}
 		h.links = slices.Delete(h.links, i, i+1)
 	}
 	h.links = append(h.links, l)
-	h.tellLocked()
+	h.wakeLocked()
 	closed := h.closed
 	h.mu.Unlock()
 	if closed {
@@ -339,22 +341,22 @@ func (h *Pool) add(l *link) (taken string) {
 	if old != nil {
 		old.stream.close()
 	}
-	h.changed()
+	h.slotsChanged()
 	return ""
 }
 
-// drop removes a worker that is gone.
-func (h *Pool) drop(l *link) {
+// remove removes a worker that is gone.
+func (h *Pool) remove(l *link) {
 	close(l.gone)
 	h.mu.Lock()
 	h.links = slices.DeleteFunc(h.links, func(o *link) bool { return o == l })
-	h.tellLocked()
+	h.wakeLocked()
 	h.mu.Unlock()
-	h.changed()
+	h.slotsChanged()
 }
 
-// changed tells how many slots there are.
-func (h *Pool) changed() {
+// slotsChanged reports the number of slots.
+func (h *Pool) slotsChanged() {
 	if h.cfg.Changed == nil {
 		return
 	}
@@ -372,7 +374,7 @@ func (h *Pool) changed() {
 	h.cfg.Changed(slots)
 }
 
-// Close ends the streams of all workers. They come back when there is a leader again.
+// Close closes the streams of all workers. They reconnect to the next leader.
 func (h *Pool) Close() {
 	h.mu.Lock()
 	links := slices.Clone(h.links)
@@ -383,20 +385,20 @@ func (h *Pool) Close() {
 	}
 }
 
-// A Status says the state of a worker.
+// A Status is the state of a worker.
 type Status struct {
 	Name     string
-	Address  string // that it came from
+	Address  string // it connects from
 	Place    string
 	Slots    int
-	Busy     int // looks under way
+	Busy     int // running tasks
 	Renders  bool
 	Draining bool
-	Trusted  bool      // it is given URLs with secrets
-	Since    time.Time // when it came
+	Trusted  bool      // it may see URLs with secrets
+	Since    time.Time // when it connected
 }
 
-// Status returns the state of the workers that have come, by their names.
+// Status returns the state of the connected workers, sorted by name.
 func (h *Pool) Status() []Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -411,8 +413,8 @@ func (h *Pool) Status() []Status {
 	return all
 }
 
-// Drain has a worker take no more tasks, or returns freshet.ErrNotFound. It leaves when
-// what it has begun is over.
+// Drain gives a worker no more tasks, or returns freshet.ErrNotFound. The worker leaves when its
+// running tasks are done.
 func (h *Pool) Drain(name string) error {
 	h.mu.Lock()
 	i := slices.IndexFunc(h.links, func(l *link) bool { return l.hello.Name == name })
@@ -423,6 +425,6 @@ func (h *Pool) Drain(name string) error {
 	l := h.links[i]
 	l.draining = true
 	h.mu.Unlock()
-	h.changed()
-	return l.say(drain, 0, nil)
+	h.slotsChanged()
+	return l.send(drain, 0, nil)
 }

@@ -62,7 +62,7 @@ func (g *rig) join(name string, alter ...func(*cluster.WorkerConfig)) (leave fun
 		Do: fetch.Trusted(10 * time.Second).Do,
 		Open: func(by cluster.Terms) (worker.Looker, error) {
 			c := kit.Loopback()
-			c.Agent, c.May = by.Agent, by.May
+			c.Agent, c.May = by.Agent, by.CheckLease
 			return worker.New(fetch.New(c), nil), nil
 		},
 	}

@@ -12,62 +12,62 @@ import (
 	"freshet/internal/worker"
 )
 
-// A session is the time that a worker works for a leader without a break.
+// A session is a worker's connection to a leader.
 type session struct {
-	worker  *Worker
-	stream  *stream
-	lease   *lease
-	silence time.Duration
-	looker  worker.Looker
-	heard   definitions // of how sources are read
+	worker      *Worker
+	stream      *stream
+	lease       *lease
+	leaseTime   time.Duration
+	looker      worker.Looker
+	definitions definitions // extraction settings of sources
 
-	unwanted chan struct{} // holds one: the leader has no more tasks
+	dismissed chan struct{} // capacity 1; the leader has no more tasks
 
-	mu       sync.Mutex
-	draining bool
-	looks    map[uint64]context.CancelFunc // under way
-	asks     map[uint64]chan frame         // unanswered
-	next     uint64                        // question
-	working  sync.WaitGroup
+	mu           sync.Mutex
+	draining     bool
+	running      map[uint64]context.CancelFunc // cancel functions by task ID
+	questions    map[uint64]chan frame         // channels of unanswered questions
+	lastQuestion uint64                        // number of the last question
+	tasks        sync.WaitGroup
 }
 
-// greet says who comes, and hears how things are done here.
-func (s *session) greet() error {
+// handshake sends hello and handles the welcome.
+func (s *session) handshake() error {
 	cfg := s.worker.cfg
-	if err := s.say(hello, 0, helloMessage{Version: version, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: cfg.Renders, Run: s.worker.run}); err != nil {
+	if err := s.send(hello, 0, helloMessage{Version: version, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: cfg.Renders, Run: s.worker.runID}); err != nil {
 		return err
 	}
 	f, err := s.stream.receive(nil)
 	if err != nil {
 		return err
 	}
-	var said welcomeMessage
+	var reply welcomeMessage
 	if f.Kind != welcome {
-		return fmt.Errorf("the leader said %q before welcome", f.Kind)
+		return fmt.Errorf("the leader sent %q before welcome", f.Kind)
 	}
-	if err := f.hear(&said); err != nil {
+	if err := f.decode(&reply); err != nil {
 		return err
 	}
-	if said.Version != version {
-		return refusal{fmt.Errorf("the leader speaks version %d of the protocol, and this worker %d: run the same version of freshet on both", said.Version, version)}
+	if reply.Version != version {
+		return refusal{fmt.Errorf("the leader speaks version %d of the protocol and this worker version %d: run the same version of freshet on both", reply.Version, version)}
 	}
-	if said.Taken != "" {
-		return freshet.WithHint(fmt.Errorf("another worker of the name %s is at work, from %s", cfg.Name, said.Taken), "give each worker a name of its own with --name")
+	if reply.Taken != "" {
+		return freshet.WithHint(fmt.Errorf("another worker named %s is connected from %s", cfg.Name, reply.Taken), "give each worker a different --name")
 	}
-	if said.Lease <= 0 {
-		return errors.New("the leader gives no lease")
+	if reply.Lease <= 0 {
+		return errors.New("the leader sent a lease of zero")
 	}
-	s.silence = said.Lease
-	s.looker, err = cfg.Open(Terms{Agent: said.Agent, Total: said.Total, May: s.lease.check})
+	s.leaseTime = reply.Lease
+	s.looker, err = cfg.Open(Terms{Agent: reply.Agent, Total: reply.Total, CheckLease: s.lease.check})
 	if err != nil {
 		return refusal{err}
 	}
-	cfg.Log.Info("working for the leader", "epoch", said.Epoch, "slots", cfg.Slots, "place", cfg.Place)
+	cfg.Log.Info("working for the leader", "epoch", reply.Epoch, "slots", cfg.Slots, "place", cfg.Place)
 	return nil
 }
 
-// say sends something.
-func (s *session) say(k kind, id uint64, v any, blobs ...[]byte) error {
+// send sends a frame with the payload v.
+func (s *session) send(k kind, id uint64, v any, blobs ...[]byte) error {
 	f, err := newFrame(k, id, v, blobs...)
 	if err != nil {
 		return err
@@ -75,23 +75,24 @@ func (s *session) say(k kind, id uint64, v any, blobs ...[]byte) error {
 	return s.stream.send(f)
 }
 
-// work carries out tasks until the leader is gone, or ctx is done and what was begun is over.
+// work carries out tasks until the leader is gone, or until ctx is done and the running tasks are
+// complete.
 func (s *session) work(ctx context.Context) error {
-	// Looks end by themselves when ctx is done, within the grace.
+	// Running tasks complete within the grace after ctx is done.
 	working, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(errors.New("the worker has ended"))
 	heard := make(chan error, 1)
 	last := make(chan struct{}, 1)
-	s.stream.moved = func() {
+	s.stream.onProgress = func() {
 		select {
 		case last <- struct{}{}:
 		default:
 		}
 	}
-	go func() { heard <- s.listen(working) }()
-	tick := time.NewTicker(s.silence / 10)
+	go func() { heard <- s.readFrames(working) }()
+	tick := time.NewTicker(s.leaseTime / 10)
 	defer tick.Stop()
-	silent := time.NewTimer(s.silence)
+	silent := time.NewTimer(s.leaseTime)
 	defer silent.Stop()
 	idle := make(chan struct{})
 	var late <-chan time.Time
@@ -100,7 +101,7 @@ func (s *session) work(ctx context.Context) error {
 		stop = nil
 		s.drain()
 		late = time.After(s.worker.cfg.Grace)
-		go func() { s.working.Wait(); close(idle) }()
+		go func() { s.tasks.Wait(); close(idle) }()
 	}
 	if err := s.ping(); err != nil {
 		return err
@@ -112,88 +113,88 @@ func (s *session) work(ctx context.Context) error {
 				return err
 			}
 		case <-last:
-			silent.Reset(s.silence)
+			silent.Reset(s.leaseTime)
 		case <-silent.C:
 			select {
-			case <-last: // a ping had to wait for something large
-				silent.Reset(s.silence)
+			case <-last: // the timer fired while a large frame arrived
+				silent.Reset(s.leaseTime)
 				continue
 			default:
 			}
-			return fmt.Errorf("the leader was silent for %s", units.FormatDuration(s.silence))
+			return fmt.Errorf("the leader was silent for %s", units.FormatDuration(s.leaseTime))
 		case err := <-heard:
 			return err
 		case <-stop:
 			leave()
-		case <-s.unwanted:
+		case <-s.dismissed:
 			if end = errDrained; stop != nil {
 				leave()
 			}
 		case <-idle:
-			s.stream.settle()
+			s.stream.flush()
 			return end
 		case <-late:
-			return errors.New("some looks did not end in time and were cut off")
+			return errors.New("some polls did not end in time and were canceled")
 		}
 	}
 }
 
-// drain takes no more tasks.
+// drain accepts no more tasks and tells the leader.
 func (s *session) drain() {
 	s.mu.Lock()
 	s.draining = true
 	s.mu.Unlock()
-	_ = s.say(drain, 0, nil)
+	_ = s.send(drain, 0, nil)
 }
 
-// ping asks for the right to begin requests.
+// ping requests a renewal of the lease.
 func (s *session) ping() error {
 	s.mu.Lock()
-	busy := len(s.looks)
+	busy := len(s.running)
 	s.mu.Unlock()
-	return s.say(ping, 0, pingMessage{At: s.lease.now(), Busy: busy})
+	return s.send(ping, 0, pingMessage{At: s.lease.now(), Busy: busy})
 }
 
-// listen hears what the leader says until it is gone.
-func (s *session) listen(ctx context.Context) error {
+// readFrames handles the frames of the leader until it is gone.
+func (s *session) readFrames(ctx context.Context) error {
 	for {
 		f, err := s.stream.receive(nil)
 		if err != nil {
 			return err
 		}
-		s.stream.moved()
+		s.stream.onProgress()
 		switch f.Kind {
 		case pong:
 			var p pongMessage
-			if err := f.hear(&p); err != nil {
+			if err := f.decode(&p); err != nil {
 				return err
 			}
-			s.lease.give(p)
-		case order:
-			if err := s.begin(ctx, f); err != nil {
+			s.lease.extend(p)
+		case assign:
+			if err := s.start(ctx, f); err != nil {
 				return err
 			}
 		case answer:
 			s.mu.Lock()
-			reply := s.asks[f.Ask]
-			delete(s.asks, f.Ask)
+			reply := s.questions[f.Ask]
+			delete(s.questions, f.Ask)
 			s.mu.Unlock()
 			if reply != nil {
 				reply <- f
 			}
 		case cancel:
 			s.mu.Lock()
-			stop := s.looks[f.ID]
+			stop := s.running[f.ID]
 			s.mu.Unlock()
 			if stop != nil {
 				stop()
 			}
 		case drain:
 			select {
-			case s.unwanted <- struct{}{}:
+			case s.dismissed <- struct{}{}:
 			default:
 			}
-		default: // of a later version
+		default: // from a newer version
 		}
 	}
 }

@@ -10,43 +10,43 @@ import (
 	"time"
 )
 
-// A stream carries frames both ways. Many may send at once; one receives.
+// A stream carries frames in both directions. Any number of goroutines may send; one receives.
 type stream struct {
-	conn  io.ReadWriteCloser
-	in    *bufio.Reader
-	blobs int64  // most bytes of blobs in a frame
-	head  []byte // of the last binary frame
-	moved func() // is told that some of what is large has come or gone; may be nil
+	conn       io.ReadWriteCloser
+	in         *bufio.Reader
+	blobs      int64  // most bytes of the blobs of a frame
+	head       []byte // buffer for headers of binary frames
+	onProgress func() // called when part of a large frame was transferred; may be nil
 
-	mu      sync.Mutex
-	eased   sync.Cond // some bytes have left, or none ever will
-	out     []byte    // bytes that wait
-	spare   []byte    // used in turn with out
-	writing bool      // somebody writes what waits
-	bulky   int       // wait for their turn to write
-	set     time.Time // when the deadline was set
-	err     error     // why nothing can be written any more
+	mu           sync.Mutex
+	progressed   sync.Cond // bytes were written, or writing failed
+	out          []byte    // queued bytes
+	spare        []byte    // used in turn with out
+	writing      bool      // a goroutine is writing
+	largeWaiting int       // goroutines that wait to write a large frame
+	deadlineSet  time.Time // when the write deadline was set
+	err          error     // why writing failed
 }
 
 func newStream(conn io.ReadWriteCloser, in *bufio.Reader, mostBytes int64) *stream {
 	s := &stream{conn: conn, in: in, blobs: mostBytes}
-	s.eased.L = &s.mu
+	s.progressed.L = &s.mu
 	return s
 }
 
 const (
-	sendPatience = 20 * time.Second // how long the other end may take nothing
-	mostWaiting  = 1 << 20          // bytes; who has more to send waits
-	bulk         = 64 << 10         // bytes of blobs that are not copied
-	mostSpare    = 256 << 10        // bytes of a buffer that is kept
+	writeTimeout = 20 * time.Second // longest time without progress
+	maxQueued    = 1 << 20          // bytes; further senders wait
+	largeSize    = 64 << 10         // bytes; larger blobs are not copied, and larger buffers are transferred in chunks
+	maxSpare     = 256 << 10        // bytes; larger buffers are not kept
 )
 
 // send sends a frame.
 func (s *stream) send(f frame) error { return s.write(f.appendHead, f.blobs) }
 
-// write sends a frame whose header is appended while nobody else can send: headers arrive in the
-// order in which they are made. What several send at once leaves together, so an error may be that
-// of another frame. The stream is closed then.
+// write sends a frame. It calls head under the lock, so that headers are built in the order in
+// which they are sent. Frames of concurrent senders are written together, so an error may be due to
+// another frame; it closes the stream.
 func (s *stream) write(head func([]byte) []byte, blobs [][]byte) error {
 	size := 0
 	for _, b := range blobs {
@@ -54,15 +54,15 @@ func (s *stream) write(head func([]byte) []byte, blobs [][]byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if size > bulk {
-		s.bulky++
+	if size > largeSize {
+		s.largeWaiting++
 		for s.err == nil && s.writing {
-			s.eased.Wait()
+			s.progressed.Wait()
 		}
-		s.bulky--
+		s.largeWaiting--
 	}
-	for s.err == nil && s.writing && len(s.out) > mostWaiting {
-		s.eased.Wait()
+	for s.err == nil && s.writing && len(s.out) > maxQueued {
+		s.progressed.Wait()
 	}
 	if s.err != nil {
 		return s.err
@@ -70,7 +70,7 @@ func (s *stream) write(head func([]byte) []byte, blobs [][]byte) error {
 	at := len(s.out)
 	s.out = head(append(s.out, 0, 0, 0, 0))
 	binary.BigEndian.PutUint32(s.out[at:], uint32(len(s.out)-at-4))
-	if size <= bulk {
+	if size <= largeSize {
 		for _, b := range blobs {
 			s.out = append(s.out, b...)
 		}
@@ -82,60 +82,60 @@ func (s *stream) write(head func([]byte) []byte, blobs [][]byte) error {
 	s.writing = true
 	if blobs == nil {
 		s.mu.Unlock()
-		runtime.Gosched() // who is about to send, too, need not write for itself
+		runtime.Gosched() // lets other senders join this write
 		s.mu.Lock()
 	}
-	s.drainLocked(blobs)
+	s.writeLocked(blobs)
 	return s.err
 }
 
-// drainLocked writes all that waits, and blobs after what waits now.
-func (s *stream) drainLocked(blobs [][]byte) {
+// writeLocked writes the queued bytes, and blobs after those queued at the call.
+func (s *stream) writeLocked(blobs [][]byte) {
 	for s.err == nil && (len(s.out) > 0 || blobs != nil) {
 		out := s.out
 		s.out = s.spare[:0]
 		s.mu.Unlock()
-		err := s.put(out, blobs)
+		err := s.writeOut(out, blobs)
 		s.mu.Lock()
-		if s.spare = out; cap(out) > mostSpare {
+		if s.spare = out; cap(out) > maxSpare {
 			s.spare = nil
 		}
 		if blobs = nil; err != nil {
 			s.err = err
-			s.conn.Close() // others may count on what did not leave
+			s.conn.Close() // later frames must not be sent without these
 		}
-		if s.eased.Broadcast(); s.bulky > 0 {
-			break // who then has the turn
+		if s.progressed.Broadcast(); s.largeWaiting > 0 {
+			break // a large frame is next
 		}
 	}
 	s.writing = false
 }
 
-// settle returns when all that was sent has left, or none ever will.
-func (s *stream) settle() {
+// flush waits until everything queued is written or writing has failed.
+func (s *stream) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.err == nil && s.writing {
-		s.eased.Wait()
+		s.progressed.Wait()
 	}
 }
 
-// put writes bytes to the connection.
-func (s *stream) put(out []byte, blobs [][]byte) error {
+// writeOut writes bytes and blobs to the connection.
+func (s *stream) writeOut(out []byte, blobs [][]byte) error {
 	c, can := s.conn.(interface{ SetWriteDeadline(time.Time) error })
-	if now := time.Now(); can && (blobs != nil || now.Sub(s.set) > sendPatience/20) {
-		s.set = now
-		_ = c.SetWriteDeadline(now.Add(sendPatience))
+	if now := time.Now(); can && (blobs != nil || now.Sub(s.deadlineSet) > writeTimeout/20) {
+		s.deadlineSet = now
+		_ = c.SetWriteDeadline(now.Add(writeTimeout))
 	}
 	if _, err := s.conn.Write(out); err != nil {
 		return err
 	}
 	for _, b := range blobs {
-		err := s.inPieces(b, func(piece []byte) error {
+		err := s.chunked(b, func(chunk []byte) error {
 			if can {
-				_ = c.SetWriteDeadline(time.Now().Add(sendPatience))
+				_ = c.SetWriteDeadline(time.Now().Add(writeTimeout))
 			}
-			_, err := s.conn.Write(piece)
+			_, err := s.conn.Write(chunk)
 			return err
 		})
 		if err != nil {
@@ -145,30 +145,30 @@ func (s *stream) put(out []byte, blobs [][]byte) error {
 	return nil
 }
 
-// inPieces does something with one piece after the other. Each is a sign of life: something large
-// can take longer than a lease, and nothing else can be said meanwhile.
-func (s *stream) inPieces(b []byte, do func([]byte) error) error {
+// chunked calls do with one chunk of b after another. A large frame can take longer than a lease
+// and blocks all other frames, so every chunk counts as a sign of life.
+func (s *stream) chunked(b []byte, do func([]byte) error) error {
 	for len(b) > 0 {
-		piece := b[:min(len(b), bulk)]
-		if err := do(piece); err != nil {
+		chunk := b[:min(len(b), largeSize)]
+		if err := do(chunk); err != nil {
 			return err
 		}
-		if b = b[len(piece):]; s.moved != nil && len(piece) == bulk {
-			s.moved()
+		if b = b[len(chunk):]; s.onProgress != nil && len(chunk) == largeSize {
+			s.onProgress()
 		}
 	}
 	return nil
 }
 
-// read receives a piece.
-func (s *stream) read(piece []byte) error {
-	_, err := io.ReadFull(s.in, piece)
+// read fills chunk from the connection.
+func (s *stream) read(chunk []byte) error {
+	_, err := io.ReadFull(s.in, chunk)
 	return err
 }
 
-// receive returns the next frame. Before it reads blobs it asks room, if there is one; if
-// there is none they are passed over, and the frame comes with the error.
-func (s *stream) receive(room func(frame, int64) error) (f frame, err error) {
+// receive returns the next frame. It calls reserve before it reads blobs, unless reserve is nil. If
+// reserve fails, receive skips the blobs and returns the frame with the error.
+func (s *stream) receive(reserve func(frame, int64) error) (f frame, err error) {
 	head, err := s.receiveHead()
 	if err != nil {
 		return f, err
@@ -183,11 +183,11 @@ func (s *stream) receive(room func(frame, int64) error) (f frame, err error) {
 		}
 		total += int64(max(0, size))
 	}
-	if len(f.Blobs) > mostBlobs || total > s.blobs {
+	if len(f.Blobs) > maxBlobs || total > s.blobs {
 		return f, errTooLarge
 	}
-	if room != nil && total > 0 {
-		if err := room(f, total); err != nil {
+	if reserve != nil && total > 0 {
+		if err := reserve(f, total); err != nil {
 			if _, gone := io.CopyN(io.Discard, s.in, total); gone != nil {
 				return f, gone
 			}
@@ -200,7 +200,7 @@ func (s *stream) receive(room func(frame, int64) error) (f frame, err error) {
 			continue
 		}
 		b := make([]byte, size)
-		if err := s.inPieces(b, s.read); err != nil {
+		if err := s.chunked(b, s.read); err != nil {
 			return f, err
 		}
 		f.blobs = append(f.blobs, b)
@@ -208,18 +208,18 @@ func (s *stream) receive(room func(frame, int64) error) (f frame, err error) {
 	return f, nil
 }
 
-// receiveHead returns the next header. That of a binary frame is where the one before was.
+// receiveHead returns the next header. Headers of binary frames share a buffer.
 func (s *stream) receiveHead() ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(s.in, size[:]); err != nil {
 		return nil, err
 	}
 	n := binary.BigEndian.Uint32(size[:])
-	if n > mostSay {
+	if n > maxHeader {
 		return nil, errTooLarge
 	}
 	var head []byte
-	if first, err := s.in.Peek(min(1, int(n))); err == nil && isBinary(first) && n <= bulk {
+	if first, err := s.in.Peek(min(1, int(n))); err == nil && isBinary(first) && n <= largeSize {
 		if cap(s.head) < int(n) {
 			s.head = make([]byte, max(int(n), 1<<10))
 		}
@@ -227,8 +227,8 @@ func (s *stream) receiveHead() ([]byte, error) {
 	} else {
 		head = make([]byte, n)
 	}
-	return head, s.inPieces(head, s.read)
+	return head, s.chunked(head, s.read)
 }
 
-// close ends the stream.
+// close closes the stream.
 func (s *stream) close() { s.conn.Close() }

@@ -40,11 +40,11 @@ func TestTwoWorkersOfOneName(t *testing.T) {
 	first := g.pool.Status()[0]
 	said := &notebook{}
 	g.join("twin", func(c *cluster.WorkerConfig) { c.Log = slog.New(slog.NewTextHandler(said, nil)) })
-	kit.Until(g, "the second was turned away twice", func() bool { return turned.count("a worker was turned away") >= 2 })
+	kit.Until(g, "the second was turned away twice", func() bool { return turned.count("worker rejected") >= 2 })
 	if all := g.pool.Status(); len(all) != 1 || all[0].Address != first.Address || !all[0].Since.Equal(first.Since) {
 		t.Errorf("the first was %+v, and there are %+v", first, all)
 	}
-	if said.count("another worker of the name twin is at work, from "+first.Address) != 1 || said.count("give each worker a name of its own with --name") != 1 {
+	if said.count("another worker named twin is connected from "+first.Address) != 1 || said.count("give each worker a different --name") != 1 {
 		t.Errorf("the second says:\n%s", said.text.String())
 	}
 	leave()

@@ -12,10 +12,10 @@ import (
 	"freshet/internal/worker"
 )
 
-// version is that of the protocol. A leader refuses a worker of another version, and says so.
+// version is the version of the protocol. Leader and worker must have the same.
 const version = 2
 
-// A helloMessage is what a worker says of itself.
+// A helloMessage describes a worker to the leader.
 type helloMessage struct {
 	Version int    `json:"version"`
 	Name    string `json:"name"`
@@ -23,21 +23,21 @@ type helloMessage struct {
 	Place   string `json:"place,omitempty"`
 	Renders bool   `json:"renders,omitempty"`
 
-	Run string `json:"run,omitempty"` // tells a worker that comes back from another of its name; "" means that it is an old version
+	Run string `json:"run,omitempty"` // distinguishes a reconnect from another worker of the name; "" for an old version
 }
 
-// A welcomeMessage answers a worker that joins.
+// A welcomeMessage accepts or rejects a worker.
 type welcomeMessage struct {
 	Version int           `json:"version"`
 	Epoch   int64         `json:"epoch"`
-	Lease   time.Duration `json:"lease"` // how long a right is at most
+	Lease   time.Duration `json:"lease"` // longest lease
 	Agent   string        `json:"agent,omitempty"`
-	Total   time.Duration `json:"total,omitempty"` // the longest that a fetch may take
+	Total   time.Duration `json:"total,omitempty"` // longest fetch
 
-	Taken string `json:"taken,omitempty"` // where another worker is that has the name and is at work: this one is not let in
+	Taken string `json:"taken,omitempty"` // address of a connected worker of the same name; this worker is rejected
 }
 
-// A pingMessage is how late it is by the clock of the worker, in its own count.
+// A pingMessage is the time by the clock of the worker's lease, and the number of its tasks.
 type pingMessage struct {
 	At   time.Duration `json:"at"`
 	Busy int           `json:"busy"`
@@ -45,11 +45,11 @@ type pingMessage struct {
 
 // A pongMessage answers a ping.
 type pongMessage struct {
-	At    time.Duration `json:"at"` // as the ping has it
+	At    time.Duration `json:"at"` // copied from the ping
 	Right time.Duration `json:"right"`
 }
 
-// A taskMessage is a task as it is sent. Of a source it says only how that is read: see [readingOf].
+// A taskMessage is a task as it is sent. Of the source it has the fields of [sharedDefinition].
 type taskMessage struct {
 	Source     freshet.SourceID
 	URL        string
@@ -59,13 +59,13 @@ type taskMessage struct {
 	Hints      *worker.IndexHints
 	Shared     []taskMessage
 
-	Granted string // the URL of a request that is permitted already
-	Robots  string // the origin whose robots.txt is to be read, instead of a look
+	Granted string // URL of a request that is permitted already
+	Robots  string // fetch the robots.txt of this origin instead of polling the source
 
-	read *reading // instead of Definition, of a task that was received
+	parsed *definition // Definition of a received task
 }
 
-// A questionKind names what the leader is asked.
+// A questionKind is the kind of a question.
 type questionKind string
 
 const (
@@ -81,7 +81,7 @@ const (
 	askKeys            questionKind = "keys"
 )
 
-// A question is a question about a task, or about one of those that are read from a shared fetch.
+// A question of a worker is about a task or one of its shared tasks.
 type question struct {
 	What   questionKind `json:"what"`
 	Shared int          `json:"along,omitempty"` // place among the shared tasks, from 1; 0 is the task itself
@@ -90,7 +90,7 @@ type question struct {
 	URLs   []string     `json:"urls,omitempty"`
 }
 
-// An answerMessage answers a question; bytes are in a blob.
+// An answerMessage answers a question. Bytes are in a blob.
 type answerMessage struct {
 	Err    *errorMessage     `json:"err,omitempty"`
 	Fields freshet.Fields    `json:"fields,omitempty"`
@@ -98,7 +98,7 @@ type answerMessage struct {
 	Keys   []crawl.PageKey   `json:"keys,omitempty"`
 }
 
-// An errorMessage is an error of which the other end needs to know the class.
+// An errorMessage is an error with the properties that the receiver needs.
 type errorMessage struct {
 	Class    failure.Class `json:"class,omitempty"`
 	Text     string        `json:"text"`
@@ -110,14 +110,14 @@ func newErrorMessage(err error) *errorMessage {
 	if err == nil {
 		return nil
 	}
-	said := &errorMessage{Text: err.Error(), Hint: freshet.HintOf(err), NotFound: errors.Is(err, freshet.ErrNotFound)}
+	m := &errorMessage{Text: err.Error(), Hint: freshet.HintOf(err), NotFound: errors.Is(err, freshet.ErrNotFound)}
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
-		said.Class, said.Text, said.Hint = e.Class, e.Err.Error(), e.Hint
+		m.Class, m.Text, m.Hint = e.Class, e.Err.Error(), e.Hint
 	}
-	return said
+	return m
 }
 
-// error returns the error that was said.
+// error returns the error of a message.
 func (e *errorMessage) error() error {
 	switch {
 	case e == nil:
@@ -130,28 +130,28 @@ func (e *errorMessage) error() error {
 	return errors.New(e.Text)
 }
 
-// A doneMessage is what a look found, which is binary, or what a robots.txt says, which is JSON.
+// A doneMessage is the result of a poll, which is binary, or of fetching robots.txt, which is JSON.
 type doneMessage struct {
-	Finding *worker.Result `json:"-"`
-	Manners *robotsMessage `json:"manners,omitempty"`
+	Result *worker.Result `json:"-"`
+	Robots *robotsMessage `json:"manners,omitempty"`
 }
 
-// newDone returns a frame with a result, and what is large beside it.
-func newDone(id uint64, found worker.Result) (frame, error) {
-	said, blobs := splitResult(found)
+// newResultFrame returns a frame with a result and its blobs.
+func newResultFrame(id uint64, found worker.Result) (frame, error) {
+	small, blobs := splitResult(found)
 	var w encoder
-	err := w.result(&said)
-	return frame{Kind: done, ID: id, Say: json.RawMessage(w.Writer), blobs: blobs, binary: true}, err
+	err := w.result(&small)
+	return frame{Kind: done, ID: id, Payload: json.RawMessage(w.Writer), blobs: blobs, binary: true}, err
 }
 
-// hearDone reads what a look found.
-func (f frame) hearDone(say *doneMessage) error {
+// decodeDone decodes the payload of a result.
+func (f frame) decodeDone(m *doneMessage) error {
 	if !f.binary {
-		return f.hear(say)
+		return f.decode(m)
 	}
-	r := newDecoder(f.Say)
+	r := newDecoder(f.Payload)
 	found := r.result(0)
-	say.Finding = &found
+	m.Result = &found
 	return r.Err()
 }
 
@@ -163,26 +163,26 @@ type robotsMessage struct {
 	Err        *errorMessage `json:"err,omitempty"`
 }
 
-// newTaskMessage returns a task as it is sent.
+// newTaskMessage returns the message of a task.
 func newTaskMessage(o *worker.Task) taskMessage {
-	say := taskMessage{
-		Source: o.Source.ID, URL: o.Source.URL, Definition: readingOf(o.Source), Head: o.Head, At: o.At,
+	m := taskMessage{
+		Source: o.Source.ID, URL: o.Source.URL, Definition: sharedDefinition(o.Source), Head: o.Head, At: o.At,
 		Hints: o.Hints,
 	}
 	for i := range o.Shared {
-		say.Shared = append(say.Shared, newTaskMessage(&o.Shared[i]))
+		m.Shared = append(m.Shared, newTaskMessage(&o.Shared[i]))
 	}
-	return say
+	return m
 }
 
 // source returns the source of a task.
-func (say *taskMessage) source() (freshet.Source, error) {
-	s := say.read.source
-	s.ID, s.URL = say.Source, say.URL
-	return s, say.read.err
+func (m *taskMessage) source() (freshet.Source, error) {
+	s := m.parsed.source
+	s.ID, s.URL = m.Source, m.URL
+	return s, m.parsed.err
 }
 
-// splitResult returns a result as it is sent: what is large beside what is said.
+// splitResult returns a result without its large fields, and those as blobs.
 func splitResult(f worker.Result) (worker.Result, [][]byte) {
 	blobs := [][]byte{f.Items, f.Noise}
 	f.Items, f.Noise = nil, nil
@@ -192,19 +192,19 @@ func splitResult(f worker.Result) (worker.Result, [][]byte) {
 		c.Text, c.Raw.Body, c.Picture = nil, nil, nil
 		f.Capture = &c
 	}
-	along := f.Shared
+	shared := f.Shared
 	f.Shared = nil
-	for _, one := range along {
-		said, more := splitResult(one)
-		f.Shared, blobs = append(f.Shared, said), append(blobs, more...)
+	for _, one := range shared {
+		small, more := splitResult(one)
+		f.Shared, blobs = append(f.Shared, small), append(blobs, more...)
 	}
 	return f, blobs
 }
 
-// errBlobs says that bytes which a result speaks of did not come with it.
-var errBlobs = errors.New("a result lacks what it found")
+// errBlobs reports a result without its blobs.
+var errBlobs = errors.New("the result is incomplete")
 
-// joinResult puts a result together again and returns the blobs that are left.
+// joinResult sets the large fields of a result from blobs and returns the remaining blobs.
 func joinResult(f *worker.Result, blobs [][]byte) ([][]byte, error) {
 	want := 2
 	if f.Capture != nil {
@@ -217,7 +217,7 @@ func joinResult(f *worker.Result, blobs [][]byte) ([][]byte, error) {
 	if c := f.Capture; c != nil {
 		c.Text, c.Raw.Body, c.Picture = blobs[2], blobs[3], blobs[4]
 		if freshet.HashOf(c.Text) != c.Hash {
-			return nil, errors.New("a text is not the one that a result names")
+			return nil, errors.New("the text of the capture does not match its hash")
 		}
 	}
 	blobs = blobs[want:]

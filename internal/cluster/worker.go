@@ -18,42 +18,42 @@ import (
 	"freshet/internal/worker"
 )
 
-// A WorkerConfig says what a worker is, and where its leader is.
+// A WorkerConfig configures a Worker.
 type WorkerConfig struct {
-	Join  []string // addresses of leaders, of which any may be the one
+	Join  []string // addresses of nodes, any of which may be the leader
 	Token string
-	Name  string // no other worker has it
-	Slots int    // looks at once
-	Place string // where it is, for sources that are looked at from there
+	Name  string // unique among the workers of a leader
+	Slots int    // concurrent tasks
+	Place string // location, for sources that are polled from a given place
 
-	Open    func(Terms) (worker.Looker, error) // returns what looks
-	Renders bool                               // it can show pages in a browser
+	Open    func(Terms) (worker.Looker, error) // returns what carries out polls
+	Renders bool                               // it has a browser
 
-	// Room returns what makes room for a look, as in [worker.Task], and what gives it back.
+	// Room returns functions that reserve memory for a poll, as in [worker.Task], and release it.
 	Room func() (hold func(context.Context, int64) error, free func())
 
-	Do    func(*http.Request) (*http.Response, error) // sends requests to the leader, without redirects
-	Body  int64                                       // the most bytes that come with one answer; 0 means 256 MiB
-	Grace time.Duration                               // for looks under way when it ends; 0 means 30 s
-	Log   *slog.Logger                                // nil means silence
+	Do    func(*http.Request) (*http.Response, error) // sends requests to the leader, without following redirects
+	Body  int64                                       // most bytes of one answer; 0 means 256 MiB
+	Grace time.Duration                               // for running tasks after ctx is done; 0 means 30 s
+	Log   *slog.Logger                                // nil discards
 }
 
-// Terms are how a worker looks for a leader.
+// Terms are the settings that a worker gets from its leader.
 type Terms struct {
-	Agent string        // the User-Agent
-	Total time.Duration // the longest that a fetch takes: the leader goes by it when the worker is lost
+	Agent string        // User-Agent
+	Total time.Duration // longest fetch: the leader waits so long for a lost worker
 
-	// May is called before anything is written to a connection for a request. If it returns an
-	// error nothing is sent.
-	May func() error
+	// CheckLease is called before a request is written to a connection. If it returns an error,
+	// nothing is sent.
+	CheckLease func() error
 }
 
-// A Worker is a worker that works for a leader elsewhere.
+// A Worker carries out tasks of a leader on another machine.
 type Worker struct {
-	cfg  WorkerConfig
-	run  string            // its own name, that no other worker is given by mistake
-	last string            // address of the leader that let it in last
-	told map[string]string // why it is not connected, by address
+	cfg      WorkerConfig
+	runID    string            // tells it apart from another worker of the same name
+	last     string            // address of the last leader
+	reported map[string]string // last error by address, to log each error once
 }
 
 // NewWorker returns a Worker.
@@ -67,80 +67,82 @@ func NewWorker(cfg WorkerConfig) *Worker {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Worker{cfg: cfg, run: rand.Text(), told: map[string]string{}}
+	return &Worker{cfg: cfg, runID: rand.Text(), reported: map[string]string{}}
 }
 
-// errDrained is how a session ends that the leader wanted to end.
+// errDrained reports that the leader drained the worker.
 var errDrained = errors.New("the leader has no more tasks for this worker")
 
-// A moved says that the leader is elsewhere.
+// A moved error gives the address of the leader.
 type moved struct{ to string }
 
 func (m moved) Error() string { return "the leader is at " + m.to }
 
-// A refusal is why a leader does not let a worker in, if trying again is of no use.
+// A refusal is an error of a leader that a retry cannot fix.
 type refusal struct{ error }
 
-// Run works until ctx is done, or the leader wants no more of it. It then ends what it has begun, and takes nothing more. It
-// comes back to a leader that goes away, and returns an error only if that is of no use anywhere.
+// Run carries out tasks until ctx is done or the leader drains the worker, and then completes the
+// running tasks. It reconnects when the leader goes away, and returns an error only if no address
+// can ever succeed.
 func (w *Worker) Run(ctx context.Context) error {
-	const soonest, latest = 200 * time.Millisecond, 2 * time.Second // an election is over in a few seconds
-	wait := soonest
+	const minWait, maxWait = 200 * time.Millisecond, 2 * time.Second // an election takes a few seconds
+	wait := minWait
 	for ctx.Err() == nil {
 		refusals := map[string]error{}
 		var first error
-		hope := false
+		retry := false
 		for _, at := range w.addresses() {
 			began := time.Now()
-			at, err := w.follow(ctx, at)
+			at, err := w.join(ctx, at)
 			if ctx.Err() != nil {
 				return nil
 			}
 			if errors.Is(err, errDrained) {
-				w.cfg.Log.Info("the leader has let this worker go; its polls are finished")
+				w.cfg.Log.Info("drained by the leader; all tasks are complete")
 				return nil
 			}
 			if r, ok := errors.AsType[refusal](err); ok {
 				refusals[at], first = r.error, cmp.Or(first, r.error)
 				continue
 			}
-			hope = true
-			w.tell(at, err)
-			if time.Since(began) > latest {
-				wait = soonest
+			retry = true
+			w.logDisconnect(at, err)
+			if time.Since(began) > maxWait {
+				wait = minWait
 			}
 		}
-		if !hope {
+		if !retry {
 			return first
 		}
-		for at, err := range refusals { // else they would be told twice
-			w.tell(at, err)
+		for at, err := range refusals { // logged only now: if every address refuses, Run returns the error
+			w.logDisconnect(at, err)
 		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
 		}
-		wait = min(2*wait, latest)
+		wait = min(2*wait, maxWait)
 	}
 	return nil
 }
 
-// tell logs why there is no connection, unless it is the same as before: a leader can be away for hours.
-func (w *Worker) tell(at string, err error) {
+// logDisconnect logs an error at level WARN the first time and at DEBUG when it repeats.
+func (w *Worker) logDisconnect(at string, err error) {
 	level, why := slog.LevelWarn, err.Error()
-	if why == w.told[at] {
+	if why == w.reported[at] {
 		level = slog.LevelDebug
 	}
-	w.told[at] = why
-	said := []any{"address", at, "err", err}
+	w.reported[at] = why
+	attrs := []any{"address", at, "err", err}
 	if hint := freshet.HintOf(err); hint != "" {
-		said = append(said, "hint", hint)
+		attrs = append(attrs, "hint", hint)
 	}
-	w.cfg.Log.Log(context.Background(), level, "not connected to the leader", said...)
+	w.cfg.Log.Log(context.Background(), level, "not connected to the leader", attrs...)
 }
 
-// follow works for the leader at an address, or where that says that the leader is. It returns where that was.
-func (w *Worker) follow(ctx context.Context, at string) (string, error) {
+// join works for the leader at the address at, or at the address that at redirects to. It returns
+// the address it ended at.
+func (w *Worker) join(ctx context.Context, at string) (string, error) {
 	err := w.serve(ctx, at)
 	if m, ok := errors.AsType[moved](err); ok && ctx.Err() == nil {
 		at = m.to
@@ -149,8 +151,8 @@ func (w *Worker) follow(ctx context.Context, at string) (string, error) {
 	return at, err
 }
 
-// addresses returns where to look for the leader: last where it was last, because that one has
-// just gone, or is stopped and takes long to not answer. The others know where it is.
+// addresses returns the addresses to try in turn. The address of the last leader comes last,
+// because it has just failed and may take long to time out; the other nodes know the new leader.
 func (w *Worker) addresses() (list []string) {
 	for _, at := range w.cfg.Join {
 		if at != w.last {
@@ -184,18 +186,18 @@ func (w *Worker) connect(ctx context.Context, at string) (io.ReadWriteCloser, er
 	if resp.StatusCode == http.StatusSwitchingProtocols && duplex {
 		return conn, nil
 	}
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
 	resp.Body.Close()
-	// A token that came over https does not go on without.
+	// A token that was sent over https must not be sent over http.
 	if to := resp.Header.Get(LeaderHeader); to != "" && to != at && (strings.HasPrefix(to, "https://") || strings.HasPrefix(at, "http://") && strings.HasPrefix(to, "http://")) {
 		return nil, moved{to}
 	}
-	err = fmt.Errorf("%s answers %s: %s", at, resp.Status, strings.TrimSpace(string(said)))
+	err = fmt.Errorf("%s answers %s: %s", at, resp.Status, strings.TrimSpace(string(body)))
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, refusal{freshet.WithHint(err, "give the worker the token of its leader with --token-file")}
 	case http.StatusNotFound:
-		if w.last != "" { // a proxy before the nodes has none to send it to
+		if w.last != "" { // a proxy in front of the nodes has no leader at the moment
 			return nil, err
 		}
 		return nil, refusal{freshet.WithHint(err, "start the leader with freshet serve --hand-token-file FILE, and join its address without a path")}
@@ -203,7 +205,7 @@ func (w *Worker) connect(ctx context.Context, at string) (io.ReadWriteCloser, er
 	return nil, err
 }
 
-// serve works for the leader at an address until one of them goes.
+// serve works for the leader at an address until the connection or ctx ends.
 func (w *Worker) serve(ctx context.Context, at string) error {
 	conn, err := w.connect(ctx, at)
 	if err != nil {
@@ -212,12 +214,12 @@ func (w *Worker) serve(ctx context.Context, at string) error {
 	defer conn.Close()
 	s := &session{
 		worker: w, stream: newStream(conn, bufio.NewReaderSize(conn, 64<<10), w.cfg.Body), lease: newLease(),
-		unwanted: make(chan struct{}, 1), looks: map[uint64]context.CancelFunc{}, asks: map[uint64]chan frame{},
+		dismissed: make(chan struct{}, 1), running: map[uint64]context.CancelFunc{}, questions: map[uint64]chan frame{},
 	}
-	if err := s.greet(); err != nil {
+	if err := s.handshake(); err != nil {
 		return err
 	}
 	w.last = at
-	clear(w.told)
+	clear(w.reported)
 	return s.work(ctx)
 }

@@ -20,27 +20,27 @@ import (
 	"time"
 )
 
-// nodeName is in the certificate of every node, and is what nodes, workers and commands ask for that trust the CA of
-// a bundle. So it matters neither where a node is nor by which name it is reached.
+// nodeName is a DNS name in the certificate of every node. Nodes, workers and commands that trust
+// the CA of a bundle verify this name, so the address of a node does not matter.
 const nodeName = "node.freshet.internal"
 
-// caOrganization marks the CA of a bundle: its certificates are verified by nodeName.
+// caOrganization marks the CA of a bundle, whose certificates are verified for nodeName.
 const caOrganization = "Freshet cluster"
 
 const (
 	caLife   = 10 * 365 * 24 * time.Hour
 	leafLife = 7 * 24 * time.Hour
-	skew     = 24 * time.Hour // by which the clocks of machines may differ
+	skew     = 24 * time.Hour // largest expected difference between clocks
 )
 
-// An authority issues certificates.
+// An authority is a CA that issues certificates to nodes.
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
-	pem  []byte // all certificates to trust
+	pem  []byte // all trusted certificates
 }
 
-// newCA returns a certificate and the key of an authority, as PEM.
+// newCA returns a new CA certificate and its key, as PEM.
 func newCA(now time.Time) (cert, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -67,8 +67,8 @@ func serial() *big.Int {
 	return new(big.Int).SetBytes(b)
 }
 
-// readAuthority reads that of a bundle. Its file may have other certificates to trust, while one CA takes the place of
-// another.
+// readAuthority reads the CA of a bundle. The file may have more certificates to trust while one CA
+// replaces another.
 func readAuthority(dir string) (*authority, error) {
 	cert, err := os.ReadFile(filepath.Join(dir, CAName))
 	if err != nil {
@@ -84,7 +84,7 @@ func readAuthority(dir string) (*authority, error) {
 func parseAuthority(cert, key []byte) (*authority, error) {
 	block, _ := pem.Decode(key)
 	if block == nil {
-		return nil, errors.New(caKeyName + " is not a key in PEM")
+		return nil, errors.New(caKeyName + " has no private key in PEM format")
 	}
 	private, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
@@ -103,7 +103,7 @@ func parseAuthority(cert, key []byte) (*authority, error) {
 			return &authority{cert: c, key: signer, pem: cert}, nil
 		}
 	}
-	return nil, errors.New(CAName + " has no certificate of " + caKeyName)
+	return nil, errors.New(CAName + " has no certificate for the key in " + caKeyName)
 }
 
 func parseCertificates(text []byte) (all []*x509.Certificate, err error) {
@@ -115,12 +115,12 @@ func parseCertificates(text []byte) (all []*x509.Certificate, err error) {
 		all = append(all, c)
 	}
 	if len(bytes.TrimSpace(text)) == 0 || len(all) == 0 {
-		return nil, errors.New("there is no certificate in PEM")
+		return nil, errors.New("no certificate in PEM format")
 	}
 	return all, nil
 }
 
-// issue makes a certificate of a node that is reached by some hosts.
+// issue returns a new certificate for a node with the given host names and addresses.
 func (a *authority) issue(hosts []string, now time.Time) (*tls.Certificate, error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"freshet/internal/freshet"
 )
 
-// The files of a bundle. Only that of nodes has the key of the CA, secret.key and the password.
+// The files of a bundle. Only the bundle of nodes has the key of the CA, secret.key and the
+// password.
 const (
 	CAName       = "ca.crt"
 	caKeyName    = "ca.key"
@@ -23,13 +24,13 @@ const (
 	JoinName     = "join"
 )
 
-// Create makes what the machines of a cluster share: dir/node for nodes, and dir/worker for workers, which has
-// the addresses that they join.
+// Create writes the shared files of a cluster: dir/node for nodes and dir/worker for workers. The
+// latter has the addresses that workers join.
 func Create(dir string, join []string, now time.Time) error {
 	node, worker := filepath.Join(dir, "node"), filepath.Join(dir, "worker")
 	for _, path := range []string{node, worker} {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-			return freshet.WithHint(fmt.Errorf("%s: %w", path, cmpErr(err)), "a cluster has one bundle: copy the one that is there, or name another directory with --dir")
+			return freshet.WithHint(fmt.Errorf("%s: %w", path, statError(err)), "a cluster has one bundle: copy the existing one, or choose another directory with --dir")
 		}
 	}
 	cert, key, err := newCA(now)
@@ -58,15 +59,15 @@ func Create(dir string, join []string, now time.Time) error {
 	return secrets.Open(node).MakeKey()
 }
 
-// cmpErr returns why a directory cannot be made.
-func cmpErr(err error) error {
+// statError returns the error for a directory that must not exist, given that of os.Stat.
+func statError(err error) error {
 	if err == nil {
 		return fs.ErrExist
 	}
 	return err
 }
 
-// ReadJoin returns the addresses that the workers of a bundle join; none if it has none.
+// ReadJoin returns the addresses that workers with a bundle join, or nil if it has none.
 func ReadJoin(dir string) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, JoinName))
 	if errors.Is(err, fs.ErrNotExist) {

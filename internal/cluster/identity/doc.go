@@ -1,3 +1,3 @@
-// Package identity says who nodes are: to each other by the signatures of their requests, and to
-// everybody by certificates.
+// Package identity authenticates the nodes of a cluster: to each other by signed requests, and to
+// clients by certificates.
 package identity

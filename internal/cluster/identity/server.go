@@ -10,28 +10,29 @@ import (
 	"time"
 )
 
-// A ServerConfig says which certificates a node shows. All but Now is optional.
+// A ServerConfig configures a Server. Only Now is required.
 type ServerConfig struct {
-	Bundle    string   // directory with the CA; "" means one of its own, which only commands on this machine know
-	Cert, Key string   // files with the certificate for all who do not ask for a node; "" means the node's own
-	Hosts     []string // by which the node is reached
+	Bundle    string   // directory with the CA; "" means a new CA, which only commands on this machine trust
+	Cert, Key string   // files with the certificate for clients that do not ask for a node; "" means a certificate of the CA
+	Hosts     []string // names and addresses of the node
 	Now       func() time.Time
 	Log       *slog.Logger
 }
 
-// A Server shows the certificates of a node. It renews its own before it expires, and takes on files that change.
+// A Server presents the certificates of a node. It renews the node's certificate before it expires,
+// and rereads files that change.
 type Server struct {
 	cfg ServerConfig
 
-	mu     sync.Mutex
-	ca     *authority
-	caAt   string // when the files of the CA were last read, as stamp says
-	leaf   *tls.Certificate
-	public *tls.Certificate
-	pubAt  string
+	mu          sync.Mutex
+	ca          *authority
+	caStamp     string // stamp of the files that ca was read from
+	leaf        *tls.Certificate
+	public      *tls.Certificate
+	publicStamp string
 }
 
-// NewServer returns a Server. It reads all files once.
+// NewServer returns a Server. It returns an error if a file cannot be read.
 func NewServer(cfg ServerConfig) (*Server, error) {
 	s := &Server{cfg: cfg}
 	if cfg.Bundle == "" {
@@ -52,28 +53,28 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	return s, nil
 }
 
-// CA returns the certificates by which this node is recognised, as PEM.
+// CA returns the certificates with which clients verify this node, as PEM.
 func (s *Server) CA() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ca.pem
 }
 
-// Config returns what a listener goes by. It speaks HTTP/1.1 alone: workers take over their connections, and clients
-// are counted by them.
+// Config returns the configuration of a listener. It offers only HTTP/1.1: workers hijack their
+// connections, and connections are counted per client.
 func (s *Server) Config() *tls.Config {
-	return &tls.Config{GetCertificate: s.get, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}
+	return &tls.Config{GetCertificate: s.certificate, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}
 }
 
-// get returns the certificate that a client is shown.
-func (s *Server) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+// certificate returns the certificate for a client.
+func (s *Server) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.readCA(); err != nil { // the one of before is good still
-		s.cfg.Log.Warn("the CA of the bundle cannot be read again", "err", err)
+	if err := s.readCA(); err != nil { // the old one remains valid
+		s.cfg.Log.Warn("rereading the CA of the bundle failed; the old one stays in use", "err", err)
 	}
 	if err := s.readPublic(); err != nil {
-		s.cfg.Log.Warn("the certificate cannot be read again", "err", err)
+		s.cfg.Log.Warn("rereading the certificate failed; the old one stays in use", "err", err)
 	}
 	if s.public != nil && hello.ServerName != nodeName {
 		return s.public, nil
@@ -95,10 +96,10 @@ func (s *Server) readCA() error {
 		return nil
 	}
 	at := stamp(filepath.Join(s.cfg.Bundle, CAName), filepath.Join(s.cfg.Bundle, caKeyName))
-	if at == s.caAt {
+	if at == s.caStamp {
 		return nil
 	}
-	s.caAt = at
+	s.caStamp = at
 	ca, err := readAuthority(s.cfg.Bundle)
 	if err != nil {
 		return err
@@ -113,10 +114,10 @@ func (s *Server) readPublic() error {
 		return nil
 	}
 	at := stamp(s.cfg.Cert, s.cfg.Key)
-	if at == s.pubAt {
+	if at == s.publicStamp {
 		return nil
 	}
-	s.pubAt = at
+	s.publicStamp = at
 	pair, err := tls.LoadX509KeyPair(s.cfg.Cert, s.cfg.Key)
 	if err != nil {
 		return err
@@ -125,12 +126,12 @@ func (s *Server) readPublic() error {
 	return nil
 }
 
-// stamp tells files from those of before.
-func stamp(paths ...string) (is string) {
+// stamp returns a string that changes when one of the files changes.
+func stamp(paths ...string) (s string) {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
-			is += fmt.Sprint(info.ModTime().UnixNano(), info.Size(), ";")
+			s += fmt.Sprint(info.ModTime().UnixNano(), info.Size(), ";")
 		}
 	}
-	return is
+	return s
 }

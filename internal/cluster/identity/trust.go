@@ -8,10 +8,11 @@ import (
 	"slices"
 )
 
-// A Trust returns how a client verifies a host. Nil means by the certificates that the system trusts.
+// A Trust returns the TLS configuration with which a client verifies a host. A nil Trust uses the
+// certificates that the system trusts.
 type Trust func(host string) (*tls.Config, error)
 
-// TrustFile trusts the CA certificates in a file, which it reads whenever somebody connects.
+// TrustFile trusts the CA certificates in a file, which it reads for every connection.
 func TrustFile(path string) Trust {
 	return func(host string) (*tls.Config, error) {
 		text, err := os.ReadFile(path)
@@ -22,7 +23,7 @@ func TrustFile(path string) Trust {
 	}
 }
 
-// TrustPEM trusts CA certificates.
+// TrustPEM trusts CA certificates in PEM format.
 func TrustPEM(text []byte) Trust {
 	return func(host string) (*tls.Config, error) { return configOf(text, host) }
 }

@@ -13,30 +13,31 @@ import (
 	"freshet/internal/freshet"
 )
 
-// Why a signed request is not taken.
+// Errors of Verify.
 var (
-	ErrUnknownNode = errors.New("no such node")
-	ErrForged      = errors.New("the request was not signed by the node, is for another one, or was altered")
-	ErrReplayed    = errors.New("the request was made before")
+	ErrUnknownNode = errors.New("unknown node")
+	ErrForged      = errors.New("invalid signature: the request was altered, or is for another node")
+	ErrReplayed    = errors.New("replayed request")
 )
 
-// A Verifier verifies the requests of other nodes to this one, each once.
+// A Verifier verifies requests of other nodes to this one. It accepts each request once.
 type Verifier struct {
 	own   string
 	known func(ctx context.Context, node freshet.Hash) (bool, error)
 
 	mu   sync.Mutex
-	seen map[freshet.Hash]*window // by node; there are few, also over years
+	seen map[freshet.Hash]*window // by node; a database has few, even over years
 }
 
-// NewVerifier returns a Verifier of the node that advertises the address own. Known reports whether a public key is that of a node
-// on the same database.
+// NewVerifier returns a Verifier for the node that advertises the address own. Known reports
+// whether a public key belongs to a node on the same database.
 func NewVerifier(own string, known func(ctx context.Context, node freshet.Hash) (bool, error)) *Verifier {
 	return &Verifier{own: own, known: known, seen: map[freshet.Hash]*window{}}
 }
 
-// Verify returns the epoch that a request was signed for, and its body of at most limit bytes. It reads nothing of
-// strangers. The caller must compare the epoch: it may be that of another leader.
+// Verify returns the epoch that a request was signed for, and its body, which may have limit bytes.
+// It reads no body of unknown nodes. The caller must compare the epoch with that of the current
+// leader.
 func (v *Verifier) Verify(r *http.Request, limit int64) (epoch int64, body []byte, err error) {
 	c, signature, err := parseClaim(r.Header.Get(Header))
 	if err != nil || !ed25519.Verify(c.node[:], c.message(r, v.own), signature) {
@@ -68,16 +69,18 @@ func (v *Verifier) Verify(r *http.Request, limit int64) (epoch int64, body []byt
 	return c.epoch, body, nil
 }
 
-// windowSize is how many requests of a node may overtake another: more than a node has connections.
+// windowSize is how far requests of a node may arrive out of order. It exceeds the number of a
+// node's connections.
 const windowSize = 8192
 
-// A window knows which of the last numbers were used. Older ones count as used.
+// A window records which of the last windowSize sequence numbers were used. Older numbers count as
+// used.
 type window struct {
-	top  uint64 // the highest
+	top  uint64 // the highest number so far
 	used [windowSize / 64]uint64
 }
 
-// take uses a number, and reports whether it was not used before.
+// take marks a number as used and reports whether it was not used before.
 func (w *window) take(n uint64) bool {
 	if n == 0 || n+windowSize <= w.top {
 		return false
@@ -89,8 +92,8 @@ func (w *window) take(n uint64) bool {
 		next := (w.top + 1) % windowSize
 		w.used[next/64] &^= 1 << (next % 64)
 	}
-	at := n % windowSize
-	was := w.used[at/64]&(1<<(at%64)) != 0
-	w.used[at/64] |= 1 << (at % 64)
-	return !was
+	i := n % windowSize
+	used := w.used[i/64]&(1<<(i%64)) != 0
+	w.used[i/64] |= 1 << (i % 64)
+	return !used
 }
