@@ -214,7 +214,7 @@ func TestSecretsStayWithTheLeader(t *testing.T) {
 		"secret, trusted":             {source: freshet.Source{URL: secret}, trusted: true, want: "the worker"},
 		"secret, at a place":          {source: freshet.Source{URL: secret, From: "far"}, want: `no worker at "far" is trusted with the secret`},
 		"secret, at a place, trusted": {source: freshet.Source{URL: secret, From: "far"}, trusted: true, want: "the worker"},
-		"secret, at no such place":    {source: freshet.Source{URL: secret, From: "near"}, want: `no worker at "near" is connected`},
+		"secret, at no such place":    {source: freshet.Source{URL: secret, From: "near"}, want: `no connected worker at "near"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t, func(c *cluster.Config) {

@@ -36,7 +36,7 @@ func (g *grove) supervise(ctx context.Context) {
 func (g *grove) mourn(p *proc) {
 	defer g.diary.note("%s had ended by itself", p.name)()
 	said := p.log.now()
-	began := strings.Contains(said, "msg=running") || strings.Contains(said, "standing by:") || strings.Contains(said, "working for the brain")
+	began := strings.Contains(said, "msg=running") || strings.Contains(said, "standing by:") || strings.Contains(said, "working for the leader")
 	asked := p.at == "" && p.cmd.ProcessState.ExitCode() == 0
 	if began && !asked {
 		lines := strings.Split(strings.TrimSpace(said), "\n")
