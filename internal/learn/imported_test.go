@@ -70,6 +70,24 @@ func TestTeach(t *testing.T) {
 	}
 }
 
+// Of a source that changes in every tick no tick is known to be quiet, so that no rate is
+// too high for it.
+func TestTaughtChangesLeaveNoQuietBetween(t *testing.T) {
+	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	l := learn.New(learn.Config{Start: start, Tick: time.Minute})
+	now := start.Add(10 * time.Hour)
+	l.Put(now, 0, freshet.Source{ID: "a", URL: "https://a.example/"}, now)
+	var told []imported.UpdateTime
+	for i := range 300 {
+		at := start.Add(time.Duration(i)*time.Minute + 20*time.Second)
+		told = append(told, imported.UpdateTime{After: at, Until: at.Add(10 * time.Second)})
+	}
+	l.Teach(0, told)
+	if got := l.Outlook(now, 0).Rate.Mean * 60; got < 1.5 {
+		t.Errorf("the rate is %.3f a tick, want the highest that is told apart", got)
+	}
+}
+
 func memoryOf(t *testing.T, l *learn.Learner) (all []byte) {
 	err := l.Save(func(_ freshet.Slot, memory []byte) error {
 		all = append(all, memory...)

@@ -186,3 +186,21 @@ func TestSavedMinutes(t *testing.T) {
 		t.Error("a state that breaks off is restored")
 	}
 }
+
+// Changes that are expected up to a moment more than a day ahead come at their minutes,
+// too: about one is expected around the minute, and hardly any between.
+func TestMinutesAreKnownDaysAhead(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	h := newHearing(hourly(r, 48))
+	h.watch(r, monday.Add(30*time.Hour), 5)
+	from := monday.Add(30 * time.Hour)
+	for _, ahead := range []time.Duration{3 * time.Hour, 30 * time.Hour} {
+		within := func(first, last int) float64 {
+			at := func(minute int) time.Time { return from.Add(ahead + time.Duration(minute)*time.Minute) }
+			return h.Expect(0, from, at(last)) - h.Expect(0, from, at(first))
+		}
+		if due, quiet := within(5, 15), within(20, 30); due < 0.6 || due > 1.2 || quiet > 0.2 {
+			t.Errorf("%v ahead %.2f changes are expected around the minute, and %.2f between; want about one, and hardly any", ahead, due, quiet)
+		}
+	}
+}

@@ -455,3 +455,17 @@ func TestCuriosity(t *testing.T) {
 	changes := 20.0/3600 + 1/day.Seconds()
 	near(t, "the gap of a source that is not worth it", gaps(forecast.New(set, terms))["slow"], 3*changes*300*day.Seconds(), 0.01)
 }
+
+// A poll that costs four times as much has to bring four times as much: the source is
+// polled as one of a quarter of the weight.
+func TestCostDividesWorth(t *testing.T) {
+	rate := known(time.Hour)
+	m := forecast.New([]forecast.Prospect{
+		{ID: "plain", Rate: rate}, {ID: "dear", Rate: rate, Cost: 4}, {ID: "light", Rate: rate, Weight: 0.25},
+	}, forecast.Terms{Budget: 1.0 / 1200})
+	g := gaps(m)
+	near(t, "the gap of a source at four times the cost", g["dear"], g["light"], 1e-6)
+	if g["dear"] < 1.5*g["plain"] {
+		t.Errorf("a source at four times the cost is polled every %.0f s, and one without every %.0f s; want much more rarely", g["dear"], g["plain"])
+	}
+}

@@ -250,3 +250,30 @@ func TestModeledWithManyMessages(t *testing.T) {
 		t.Errorf("%d misses by the model and %d at equal distances, want fewer", model.Misses, even.Misses)
 	}
 }
+
+// When a message comes late in 7% of the periods, that is still the message: one poll comes
+// at its end, and the other half a period away. When it does so in 4%, those are accidents:
+// one poll comes at the end of the usual time.
+func TestModeledLeavesOutTheOutermostTwentieth(t *testing.T) {
+	const period, periods = 60, 100
+	for _, c := range []struct {
+		late int // periods
+		want []int
+	}{
+		{7, []int{9, 39}},
+		{4, []int{11, 39}},
+	} {
+		var page []int
+		for d := range periods {
+			at := 10 + d%3
+			if d%(periods/c.late) == 5 && d/(periods/c.late) < c.late {
+				at = 40
+			}
+			page = append(page, d*period+at)
+		}
+		h := cyclic.Timeline{Pages: [][]int{page}}
+		if got := planned(t, h, period, 2, cyclic.Modeled); !slices.Equal(got, c.want) {
+			t.Errorf("with %d late changes in %d periods the polls are at %v, want %v", c.late, periods, got, c.want)
+		}
+	}
+}

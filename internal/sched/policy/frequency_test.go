@@ -215,3 +215,30 @@ func TestFrequencyKeepsCount(t *testing.T) {
 		return policy.NewFrequency(policy.FrequencyConfig{Objective: policy.Freshness, Instant: tick})
 	}, true)
 }
+
+// The worth of a poll is in proportion to the weight of its source and to the price of a
+// poll, before anything is known of it and after.
+func TestFrequencyWorthHasWeight(t *testing.T) {
+	p := policy.NewFrequency(policy.FrequencyConfig{Instant: tick})
+	p.Put(noon, 0, freshet.Source{ID: "plain"}, noon)
+	p.Put(noon, 1, freshet.Source{ID: "heavy", Weight: 3}, noon)
+	p.Put(noon, 2, freshet.Source{ID: "dear", Cost: 2}, noon)
+	worths := func(now time.Time) (worth [3]float64) {
+		p.Choose(now, 3, func(slot freshet.Slot, w float64) bool {
+			worth[slot] = w
+			return true
+		})
+		for slot := range freshet.Slot(3) {
+			p.Observe(now, slot, freshet.Outcome{Began: now, Ended: now, Result: freshet.Changed})
+		}
+		return worth
+	}
+	now := noon
+	for range 50 { // more than enough outcomes for a plan
+		now = now.Add(100 * tick)
+		w := worths(now)
+		if w[0] <= 0 || math.Abs(w[1]-3*w[0]) > 1e-6 || math.Abs(w[2]-w[0]/2) > 1e-6 {
+			t.Fatalf("polls of sources of weight 1, of weight 3 and at cost 2 are worth %v at %v", w, now)
+		}
+	}
+}
