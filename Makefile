@@ -54,13 +54,17 @@ test: setup fmt ## install what is missing, then run all tests
 test-long: setup race simulate torture torture-cluster fuzz ## what takes hours: races, 10,000 seeds, torture, fuzzing
 	FRESHET_TEST=long RAPID_CHECKS=300 $(GO) test -timeout 3h ./...
 
+# Races, simulation and fuzzing take hours. Called again, they skip what passed before (.ci/resume).
+
 .PHONY: race
-race: ## run all tests under the race detector (needs a C compiler)
-	$(GO) test -race -timeout 30m ./...
+race: ## run the tests of each package under the race detector (needs a C compiler); called again, it goes on
+	@$(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}$(GO) test -race -timeout 60m {{.ImportPath}}{{end}}' ./... | sh .ci/resume race
 
 .PHONY: simulate
-simulate: ## the whole daemon on a simulated network, disk and clock, with SEEDS (default 10,000) seeds
-	$(GO) test ./internal/test/simulate -run TestSimulate -count=1 -timeout 3h -seeds $(or $(SEEDS),10000)
+simulate: ## the whole daemon on a simulated network, disk and clock, with SEEDS (default 10,000) seeds; called again, it goes on
+	@for first in $$(seq 1 100 $(or $(SEEDS),10000)); do \
+	  echo "$(GO) test ./internal/test/simulate -run TestSimulate -count=1 -timeout 1h -first $$first -seeds 100"; \
+	done | sh .ci/resume simulate
 
 .PHONY: lint
 lint: fmt ## go vet and staticcheck
@@ -99,13 +103,9 @@ lint-api: build ## check the OpenAPI description with Spectral and Redocly (need
 	cd bin/lint-api && npm ci --no-audit --no-fund --ignore-scripts && node lint.mjs $(CURDIR)/$(BIN)
 
 .PHONY: fuzz
-fuzz: ## fuzz every target for FUZZTIME (default 30s) each
-	@for pkg in $$($(GO) list ./...); do \
-	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
-	    echo "$$pkg $$target"; \
-	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(or $(FUZZTIME),30s) $$pkg || exit 1; \
-	  done; \
-	done
+fuzz: ## fuzz every target for FUZZTIME (default 30s) each; called again, it goes on
+	@git grep -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | \
+	  sed -E "s|^(.*)/[^/]*:func (.*)|$(GO) test -run '^$$' -fuzz '^\2$$' -fuzztime $(or $(FUZZTIME),30s) ./\1|" | sh .ci/resume fuzz
 
 .PHONY: torture
 torture: build ## break the daemon for FOR (default 10m) from SEED on in every way, and check every promise
