@@ -19,6 +19,9 @@ const (
 
 	// The parser inserts a token for every missing value, and moves all tokens after it.
 	maxMoves = 5_000_000_000
+
+	// The parser copies all tokens that are left for every document of a stream.
+	maxCopies = 50_000_000
 )
 
 // An Error says what is wrong with a text, and where. The errors of the parser quote the text
@@ -90,13 +93,17 @@ func limit(tk *token.Token, format string, args ...any) error {
 // checkTokens refuses collections that are nested too deeply, and too many tags.
 func checkTokens(tokens token.Tokens) error {
 	var block []int // columns of the nested block collections
-	flow, tags, missing := 0, 0, 0
+	flow, tags, missing, docs := 0, 0, 0, 0
 	for i, tk := range tokens {
 		column := 0
 		switch tk.Type {
 		case token.TagType:
 			if tags++; tags > maxTags {
 				return limit(tk, "there are more than %d tags", maxTags)
+			}
+		case token.DocumentHeaderType, token.DocumentEndType:
+			if docs++; docs*len(tokens) > maxCopies {
+				return limit(tk, "there are too many documents for a text of this length")
 			}
 		case token.SequenceStartType, token.MappingStartType:
 			flow++

@@ -46,6 +46,8 @@ func TestErrors(t *testing.T) {
 		"quotes":           {strings.Repeat(`"`, 100_000), 1, "value is not allowed"},
 		"tags":             {strings.Repeat("- !a\n", 5_000), 1001, "more than 1000 tags"},
 		"no values":        {strings.Repeat("- a:\n", 100_000), 1, "have no value"},
+		"documents":        {strings.Repeat("--- a\n", 100_000), 251, "too many documents"},
+		"directives":       {strings.Repeat("%YAML 1.2\n---\n", 40_000), 626, "too many documents"},
 		"aliases":          {laughs, 6, "expanding the aliases"},
 		"merge keys":       {merges, 6, "expanding the aliases"},
 		"itself":           {"a: &a [*a]\n", 1, "contains it"},
@@ -65,7 +67,7 @@ func TestErrors(t *testing.T) {
 var parts = []string{
 	"[", "]", "{", "}", "{a: ", "- ", "? ", "a: ", "- a\n", "\"", "\"\"\n", "'a'\n", "&a ", "!a\n", "*a\n", "*a ", "&b [*a, *a]\n", "# a\n", "---\n", "|\n", "a\n",
 	"@\n", ",", ",\n", "<<: *a\n", "<<:\n", "a:\n", "  ", "\n", "- [\n", "{a: [\n", "- - \n", "a: |\n  x\n", "%a\n", "a: &a\n", "...\n", ": ", "\t", "\r", "a: >\n",
-	"{},", "[],", "{a},", "!!binary a\n", "\ufeff", "a, ",
+	"{},", "[],", "{a},", "!!binary a\n", "\ufeff", "a, ", "--- a\n", "a\n---\n", "%YAML 1.2\n---\n", "%TAG ! tag:\n", "|2\n", ">-\n\n", "? a\n: b\n", "\"a\": ", "\\", "é",
 }
 
 // Documents that try to make the parser slow end within bounds of time and memory. A minute
