@@ -27,6 +27,7 @@ type filling struct {
 
 	hosts []string // that every secret filled in so far may be sent to; nil means any
 	known []string // secrets in all forms in which a server could repeat them, the longest first
+	given []string // those of known that are of the vault or the environment
 }
 
 // A takenValue is a value that a login took from a response.
@@ -61,6 +62,9 @@ func (f *filling) value(r profile.Reference, host string) (string, error) {
 		return "", fmt.Errorf("%s: %w", r, err)
 	}
 	f.remember(text)
+	if r.Kind != profile.TakenValue {
+		f.given = append(f.given, formsOf(text)...)
+	}
 	return text, nil
 }
 
@@ -109,15 +113,20 @@ func intersection(a, b []string) []string {
 // ones are parts of ordinary words.
 const leastKnown = 6
 
-// remember notes a secret in all forms in which a server could repeat it.
-func (f *filling) remember(text string) {
+// formsOf returns a secret in all forms in which a server could repeat it, but those that are too short.
+func formsOf(text string) []string {
 	quoted, _ := json.Marshal(text) // a string always marshals
 	forms := []string{
 		text, url.QueryEscape(text), url.PathEscape(text), strings.Trim(string(quoted), `"`), html.EscapeString(text),
 		base64.StdEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding.EncodeToString([]byte(text)),
 	}
-	for _, form := range forms {
-		if len(form) >= leastKnown && !slices.Contains(f.known, form) {
+	return slices.DeleteFunc(forms, func(form string) bool { return len(form) < leastKnown })
+}
+
+// remember notes a secret in all its forms.
+func (f *filling) remember(text string) {
+	for _, form := range formsOf(text) {
+		if !slices.Contains(f.known, form) {
 			f.known = append(f.known, form)
 		}
 	}

@@ -54,7 +54,7 @@ func (a *asking) login(ctx context.Context, s *session, expired int) (now bool, 
 // mayLogIn returns an error if the source may not have the secrets of its login sent. A session
 // is shared: without the check, a source of the API could use one that it may not open.
 func (a *asking) mayLogIn() error {
-	if a.Source.Origin == freshet.FromFile || a.Source.Request.Login == nil {
+	if !a.ownLogin() {
 		return nil
 	}
 	for _, step := range a.profile.Login.Steps {
@@ -73,6 +73,11 @@ func (a *asking) mayLogIn() error {
 		}
 	}
 	return nil
+}
+
+// ownLogin reports whether the steps of the login are those of an API source.
+func (a *asking) ownLogin() bool {
+	return a.Source.Origin != freshet.FromFile && a.Source.Request.Login != nil
 }
 
 // settle notes what came of a session: that it let the source be seen, or that a new
@@ -172,8 +177,13 @@ func isNoContent(err error) bool {
 	return ok && e.Class == failure.NoContent
 }
 
-// takeAll takes the values of a step from a response.
+// takeAll takes the values of a step from a response. The steps of an API source see it without the secrets
+// that it repeats: whether a value is found is shown, and would give them away bit by bit.
 func (a *asking) takeAll(s *session, step profile.LoginStep, resp freshet.Response) error {
+	body := resp.Body
+	if a.ownLogin() {
+		body = without(body, a.given)
+	}
 	for _, name := range slices.Sorted(maps.Keys(step.Take)) {
 		t := step.Take[name]
 		var value string
@@ -183,7 +193,7 @@ func (a *asking) takeAll(s *session, step profile.LoginStep, resp freshet.Respon
 			from = step.URL()
 			value, err = s.cookie(t.Cookie, from)
 		} else {
-			value, err = take(t, resp.Body)
+			value, err = take(t, body)
 		}
 		if err != nil {
 			return fmt.Errorf("take %s: %w", name, err)

@@ -258,6 +258,35 @@ func TestTakenValuesStayWithTheirHost(t *testing.T) {
 	}
 }
 
+// Whether a login finds a value, and what a page shows of it, says nothing about a secret that a server repeats.
+func TestTakingIsNoOracle(t *testing.T) {
+	r := newRig(t)
+	server := r.server(func(w http.ResponseWriter, req *http.Request) {
+		fmt.Fprintf(w, `{"token": "token-of-the-login", "echo": [%q, %q]}`, req.Header.Get("X-Key"), req.Header.Get("X-Taken"))
+	})
+	if err := r.cfg.Vault.Set(secrets.Entry{Name: "shop", Hosts: []string{strings.TrimPrefix(server.URL, "http://")}}, []byte("hunter2-secret")); err != nil {
+		t.Fatal(err)
+	}
+	const login = `{"url": "%%s/page", "request": {"headers": {"X-Taken": "${v}"}, "login": {"steps": [
+		{"post": "%%[1]s/login", "headers": {"X-Key": "${secret:shop}"}, "take": {"v": {"regex": %q}}}]}}}`
+	try := func(pattern string, origin freshet.Origin) (string, error) {
+		src := r.source(fmt.Sprintf(login, pattern), server.URL)
+		src.Origin = origin
+		resp, err := get(t, r.client(), src)
+		return string(resp.Body), err
+	}
+	for _, pattern := range []string{"hunter2-s", "(h)unter2", `aHVudGVyMi1zZWNyZXQ`, `echo": \["(hun)`} {
+		if page, err := try(pattern, freshet.FromAPI); classOf(err) != failure.Login || !strings.Contains(err.Error(), "not there") {
+			t.Errorf("the pattern %s finds the secret: %v, %s", pattern, err, page)
+		}
+	}
+	for pattern, origin := range map[string]freshet.Origin{`"(token-[^"]*)`: freshet.FromAPI, `"(hunter2)`: freshet.FromFile} {
+		if page, err := try(pattern, origin); err != nil || !strings.Contains(page, `"***"`) {
+			t.Errorf("the login with the pattern %s ends with %v, %s", pattern, err, page)
+		}
+	}
+}
+
 // A source of the API cannot use the session of a login whose secret it may not send, even if
 // the file has opened the session.
 func TestForeignSourcesDoNotShareSessions(t *testing.T) {

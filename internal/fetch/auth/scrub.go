@@ -32,8 +32,11 @@ func (f *filling) scrub(resp *freshet.Response, err error) error {
 	return &freshet.FetchError{Class: e.Class, Err: errors.New(f.clean(e.Error())), Hint: f.clean(e.Hint)}
 }
 
-func (f *filling) cleanBody(body []byte) []byte {
-	for _, s := range f.known {
+func (f *filling) cleanBody(body []byte) []byte { return without(body, f.known) }
+
+// without returns a body without secrets.
+func without(body []byte, secrets []string) []byte {
+	for _, s := range secrets {
 		if bytes.Contains(body, []byte(s)) {
 			body = bytes.ReplaceAll(body, []byte(s), []byte(hidden))
 		}
