@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -48,6 +51,8 @@ type garden struct {
 	log     sharedBuffer
 	made    []string // secrets of tokens, links and sessions, which nobody reads
 	callers []visitor
+	files   string       // the data directory
+	told    sharedBuffer // messages that sinks received
 }
 
 // A visitor is somebody with a credential.
@@ -57,6 +62,7 @@ type visitor struct{ mark, name, header, value string }
 func newGarden(t *testing.T) *garden {
 	g := &garden{T: t}
 	s := settings(t)
+	g.files = s.Data
 	web := newPlantedWeb(t)
 	vault := secrets.Open(s.Data)
 	host := strings.TrimPrefix(web.URL, "http://")
@@ -114,6 +120,9 @@ func newPlantedWeb(t *testing.T) *httptest.Server {
 	return server
 }
 
+// hearingKinds are kinds of sinks that send to any URL.
+var hearingKinds = []string{"webhook", "slack", "discord", "mattermost", "teams"}
+
 // plant adds sources, queries, sinks and users with what is planted, and polls.
 func (g *garden) plant(web string) {
 	ctx := g.Context()
@@ -136,6 +145,15 @@ func (g *garden) plant(web string) {
 		"hook": {Kind: "webhook", URL: refusing.URL + "/?token=plantwebhook", Headers: map[string]string{"X-Key": "plantsinkheader"}, Settings: map[string]string{"unsigned": "true"}},
 		"bot":  {Kind: "telegram", Settings: map[string]string{"token": "123456:plantbottoken", "chat": "1"}, Queries: []string{"other"}},
 	}
+	hearing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		fmt.Fprintln(&g.told, r.URL.Path, r.Header, string(text))
+	}))
+	g.Cleanup(hearing.Close)
+	for _, kind := range hearingKinds {
+		sinks["to-"+kind] = client.NewSink{Kind: kind, URL: hearing.URL + "/" + kind}
+	}
+	sinks["to-webhook"] = client.NewSink{Kind: "webhook", URL: hearing.URL + "/webhook", Settings: map[string]string{"unsigned": "true"}}
 	for name, s := range sinks {
 		g.must(g.admin.Sinks.Add(ctx, name, s))
 	}
@@ -314,6 +332,9 @@ func TestPlantedSecrets(t *testing.T) {
 			}
 		}
 		g.tryOracles(c)
+		for _, r := range g.requests() {
+			g.mayRead(c.mark, c.name+": "+r.path+" "+r.body, g.ask(c, "POST", r.path, r.body))
+		}
 	}
 	for plant, readers := range planted { // else the walk proves nothing
 		for _, mark := range readers {
@@ -326,6 +347,66 @@ func TestPlantedSecrets(t *testing.T) {
 		if readers == "" && strings.Contains(g.log.String(), plant) {
 			t.Errorf("the log holds %s", plant)
 		}
+	}
+	g.checkMessages()
+	g.checkFiles()
+}
+
+// requests are those with a body whose answers repeat what is stored, and change nothing.
+func (g *garden) requests() (all []struct{ path, body string }) {
+	add := func(path, body string) { all = append(all, struct{ path, body string }{path, body}) }
+	for _, id := range []string{"a", "b", "moved", "lands", "fails"} {
+		add("/api/v1/sources/"+id+"/test", `{"read":["text"]}`)
+		add("/api/v1/sources/"+id+"/poll?wait=1ms", "")
+		add("/api/v1/sources", `{"id":"`+id+`","url":"https://taken.example/"}`)
+		add("/api/v1/sources/batch", `{"dry_run":true,"sources":[{"id":"`+id+`","url":"https://taken.example/"}]}`)
+	}
+	for name := range map[string]bool{"hook": true, "bot": true, "to-slack": true} {
+		add("/api/v1/sinks/"+name+"/test", "{}")
+	}
+	add("/api/v1/sources/bulk", `{"dry_run":true,"select":{"all":true},"action":"pause"}`)
+	add("/api/v1/import", `{"dry_run":true,"text":"https://new.example/"}`)
+	for _, kind := range hearingKinds {
+		add("/api/v1/sinks-preview", `{"kind":"`+kind+`","url":"https://c.example/","template":"{{.}}"}`)
+	}
+	return all
+}
+
+// checkMessages looks at what sinks received: what an editor may read, since it is the one who adds them.
+func (g *garden) checkMessages() {
+	for _, kind := range hearingKinds {
+		kit.Until(g.T, "a message of "+kind, func() bool {
+			_, rest, _ := strings.Cut(g.told.String(), "/"+kind+" ")
+			return strings.Contains(rest, "plantatext")
+		})
+	}
+	g.mayRead("e", "a message", g.told.String())
+}
+
+// sealedPlants are never in a file as they are.
+var sealedPlants = []string{"plantsealed", "plantcookie", "plantwebhook", "plantsinkheader", "plantbottoken", "plant-of-ada", "plant-of-ed", "plant-of-vi"}
+
+// checkFiles looks for secrets in the files of the data directory.
+func (g *garden) checkFiles() {
+	read := 0
+	err := filepath.WalkDir(g.files, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		read += bytes.Count(content, []byte("plantbname"))
+		for _, secret := range slices.Concat(sealedPlants, g.made) {
+			if bytes.Contains(content, []byte(secret)) {
+				g.Errorf("the file %s holds %s", entry.Name(), secret)
+			}
+		}
+		return nil
+	})
+	if err != nil || read == 0 {
+		g.Errorf("the files cannot be read, or nothing is in them: %v", err)
 	}
 }
 
