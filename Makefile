@@ -62,8 +62,9 @@ race: ## run the tests of each package under the race detector (needs a C compil
 
 .PHONY: simulate
 simulate: ## the whole daemon on a simulated network, disk and clock, with SEEDS (default 10,000) seeds; called again, it goes on
+	$(GO) test -c -o bin/simulate.test ./internal/test/simulate
 	@for first in $$(seq 1 100 $(or $(SEEDS),10000)); do \
-	  echo "$(GO) test ./internal/test/simulate -run TestSimulate -count=1 -timeout 1h -first $$first -seeds 100"; \
+	  echo "bin/simulate.test -test.run TestSimulate -test.timeout 3h -first $$first -seeds 100"; \
 	done | sh .ci/resume simulate
 
 .PHONY: lint

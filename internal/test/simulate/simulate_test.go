@@ -166,7 +166,7 @@ func template(t *testing.T, dir string) map[string][]byte {
 func (r *runner) run(t *testing.T, seed uint64) (trace []byte, broken []string) {
 	t.Helper()
 	runtime.GC()
-	hangs := time.AfterFunc(3*time.Minute, func() { panic(fmt.Sprintf("seed %d hangs", seed)) })
+	hangs := time.AfterFunc(20*time.Minute, func() { panic(fmt.Sprintf("seed %d hangs", seed)) })
 	defer hangs.Stop()
 	older.Seed(int64(seed)) // a server that shuts down draws its pauses from there
 	synctest.Test(t, func(t *testing.T) {
