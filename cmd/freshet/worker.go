@@ -105,8 +105,8 @@ func workerConfig(join []string, tokenFile, name, place string, slots int, insec
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return cfg, usagef("worker: --join %q is not an address such as https://10.0.0.1:8443", at)
 		}
-		if app.PlainBeyondLoopback(at) && !insecure {
-			return cfg, freshet.WithHint(usagef("worker: --join %q is another machine without TLS: everybody on the way could read the token and the pages", at),
+		if app.IsRemoteHTTP(at) && !insecure {
+			return cfg, freshet.WithHint(usagef("worker: --join %q is a remote address without TLS: it would expose the token and the pages", at),
 				"join https:// with --bundle or --ca; --insecure-cluster allows http")
 		}
 		cfg.Join = append(cfg.Join, strings.TrimSuffix(at, "/"))

@@ -14,7 +14,7 @@ func New(cfg Config) http.Handler {
 	cfg = cfg.withDefaults()
 	s := rest.NewServer(rest.Config{
 		Gate: cfg.Auth.Gate, Sources: cfg.Store, Rule: ruleOf, Descriptions: descriptions,
-		Forward: cfg.Cluster.Forward.route(cfg.Auth.Gate), Status: statusOf, Sure: cfg.Cluster.Sure, Stop: cfg.Stop,
+		Forward: cfg.Cluster.Forward.route(cfg.Auth.Gate), Status: statusOf, Sure: cfg.Cluster.HoldsLease, Stop: cfg.Stop,
 		Hosts: cfg.Auth.Hosts, Now: cfg.Now, Log: cfg.Log,
 	}, describe(cfg.Program.Version))
 	admission := admission{cfg.Sources.Check, cfg.Sources.Trust}
@@ -25,7 +25,7 @@ func New(cfg Config) http.Handler {
 	settings := &settingsAPI{Server: s, daemon: cfg.Daemon, settings: cfg.Settings}
 	status := &statusAPI{
 		Server: s, ProgramConfig: cfg.Program, store: cfg.Store, daemon: cfg.Daemon, sinks: cfg.Sinks, queries: cfg.Queries,
-		members: cfg.Cluster.Members, sure: cfg.Cluster.Sure, follower: cfg.Cluster.Forward != nil, started: cfg.Now().UTC(),
+		members: cfg.Cluster.Members, holdsLease: cfg.Cluster.HoldsLease, follower: cfg.Cluster.Forward != nil, started: cfg.Now().UTC(),
 	}
 	for _, feature := range []interface{ routes() }{
 		&sourceAPI{Server: s, admission: admission, store: cfg.Store, daemon: cfg.Daemon},

@@ -96,7 +96,7 @@ type SearchConfig struct {
 	Off    bool // versions are not indexed
 	Search func(context.Context, search.Request) (search.Result, error)
 
-	// Index brings the index up to date before a search; nil means that somebody else does.
+	// Index brings the index up to date before a search; nil if that is done elsewhere.
 	Index func(context.Context) error
 }
 
@@ -112,7 +112,7 @@ type ClusterConfig struct {
 	Members *Cluster // nil means this machine alone
 
 	// Sure reports whether no other process can have written since; nil means that none can.
-	Sure func() bool
+	HoldsLease func() bool
 }
 
 // ProgramConfig is what the program reports of itself.

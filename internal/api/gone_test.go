@@ -77,7 +77,7 @@ func checkGone(t *testing.T, what string, err error) {
 // A node that may have been cut off from the others does not say of a cursor that it is gone.
 func TestNotSureWhatIsGone(t *testing.T) {
 	sure := false
-	r := newRig(t, func(c *api.Config) { c.Cluster.Sure = func() bool { return sure } })
+	r := newRig(t, func(c *api.Config) { c.Cluster.HoldsLease = func() bool { return sure } })
 	for _, path := range []string{"/api/v1/changes?after=257~elsewhere", "/api/v1/changes/stream?after=257~elsewhere"} {
 		sure = false
 		if a := r.do("GET", path, nil).is(503); a.Header.Get("Retry-After") == "" {

@@ -89,7 +89,7 @@ func (f Forward) pass(gate *auth.Gate, w http.ResponseWriter, r *http.Request, p
 
 // NoBrain says that nobody is there who decides, or that it is not known whether something was
 // done, with when to try again.
-func NoBrain(w http.ResponseWriter, status int, detail, hint string) {
+func NoLeader(w http.ResponseWriter, status int, detail, hint string) {
 	p := rest.NewProblem(status, detail)
 	p.Hint = hint
 	w.Header().Set("Retry-After", "1")

@@ -26,7 +26,7 @@ func TestRoutesFromStore(t *testing.T) {
 func TestNoBrain(t *testing.T) {
 	w := httptest.NewRecorder()
 	var forward api.Forward = func(w http.ResponseWriter, _ *http.Request, _ auth.Caller, _ http.HandlerFunc) {
-		api.NoBrain(w, http.StatusServiceUnavailable, "nobody decides", "wait")
+		api.NoLeader(w, http.StatusServiceUnavailable, "nobody decides", "wait")
 	}
 	forward(w, nil, auth.Caller{}, nil)
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "nobody decides") {

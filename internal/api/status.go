@@ -35,15 +35,15 @@ type statusStore interface {
 type statusAPI struct {
 	*rest.Server
 	ProgramConfig
-	store    statusStore
-	daemon   *daemon.Daemon
-	sinks    *delivery.Sinks // nil means none
-	queries  *queries.Runner // nil means that none are run
-	members  *Cluster        // nil means this machine alone
-	sure     func() bool     // this node decides for certain; nil means always
-	follower bool            // another node decides
-	started  time.Time
-	flow     flow
+	store      statusStore
+	daemon     *daemon.Daemon
+	sinks      *delivery.Sinks // nil means none
+	queries    *queries.Runner // nil means that none are run
+	members    *Cluster        // nil means this machine alone
+	holdsLease func() bool     // this node certainly is the leader; nil means always
+	follower   bool            // another node decides
+	started    time.Time
+	flow       flow
 }
 
 func (a *statusAPI) routes() {
@@ -306,7 +306,7 @@ func (a *statusAPI) clusterGauges(ctx context.Context, set setGauge) {
 	if !a.follower {
 		warm = 1
 	}
-	if !a.follower && (a.sure == nil || a.sure()) {
+	if !a.follower && (a.holdsLease == nil || a.holdsLease()) {
 		brain = 1
 	}
 	set(gauge("freshet_cluster_brain", "1 if this node decides, 0 if it stands by or its lease has run out."), brain)

@@ -37,12 +37,12 @@ const instanceHeader = delivery.RunHeader
 type Address struct {
 	URL, Instance string
 	Token         string // for those that may read the file; "" if none is needed
-	CA            []byte // certificates by which it is recognised, as PEM; nil if it does not use TLS, or CAFile has them
+	CA            []byte // certificates that verify the daemon, as PEM; nil if it does not use TLS or CAFile has them
 	CAFile        string
-	Once          bool // it ends by itself after one round of polls
+	Once          bool // the daemon ends after one round of polls
 }
 
-// newAddress returns where a listener is reached from this machine.
+// newAddress returns the address of a listener as seen from this machine.
 func newAddress(at net.Addr) Address {
 	where := at.String()
 	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
@@ -51,7 +51,7 @@ func newAddress(at net.Addr) Address {
 	return Address{URL: "http://" + where, Instance: rand.Text(), Token: auth.NewSecret(auth.LocalPrefix)}
 }
 
-// Trust returns how the daemon is verified.
+// Trust returns how to verify the daemon.
 func (a Address) Trust() identity.Trust {
 	switch {
 	case a.CAFile != "":
@@ -62,16 +62,16 @@ func (a Address) Trust() identity.Trust {
 	return nil
 }
 
-// What begins the line that has the certificates, or names their file.
+// Prefixes of the lines with the certificates and with the name of their file.
 const (
 	caLine     = "ca "
 	caFileLine = "ca-file "
 )
 
-// tokenLine begins the line that has the token.
+// tokenLine is the prefix of the line with the token.
 const tokenLine = "token "
 
-// write leaves the address in a data directory.
+// write writes the address into a data directory.
 func (a Address) write(dir string) error {
 	path, text := filepath.Join(dir, addressName), a.URL+"\n"+a.Instance+"\n"
 	if a.Token != "" {
@@ -120,7 +120,7 @@ func ReadAddress(dir string) (a Address, err error) {
 	return a, err
 }
 
-// removeAddress takes the address away again.
+// removeAddress removes the address.
 func removeAddress(dir string) error {
 	err := os.Remove(filepath.Join(dir, addressName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,7 +145,7 @@ func (a Address) Answers(ctx context.Context) bool {
 	return resp.Header.Get(instanceHeader) == a.Instance
 }
 
-// sign puts the name of the run into every answer of h.
+// sign adds the instance to every response of h.
 func (a Address) sign(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(instanceHeader, a.Instance)

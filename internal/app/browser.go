@@ -7,7 +7,7 @@ import (
 	"freshet/internal/freshet"
 )
 
-// browser says with what pages are rendered, or why they cannot be.
+// browser returns the browser that renders pages, or why there is none.
 func (n *Node) browser() client.Browser {
 	path, version, err := n.renderer.Check()
 	if err == nil {

@@ -21,32 +21,32 @@ import (
 	"freshet/internal/store/postgres"
 )
 
-// deliveries are those that a leader makes or has made.
+// deliveries are the deliveries that a leader makes or assigns to other nodes.
 type deliveries struct {
 	*shared.Dispatch
 	sinks *delivery.Sinks
 }
 
-// delivering returns what each node does for sinks, by address.
-func (n *Node) delivering() map[string]shared.Status {
+// deliveryStatus returns what each node delivers, by address.
+func (n *Node) deliveryStatus() map[string]shared.Status {
 	if d := n.deliveries.Load(); d != nil {
 		return d.Status(d.sinks.Working())
 	}
 	return nil
 }
 
-// dispatch returns what shares deliveries with the other nodes; nil if there can be none.
+// dispatch returns what distributes deliveries among the nodes, or nil without a shared database.
 func (s *service) dispatch() *shared.Dispatch {
 	if s.peers == nil {
 		return nil
 	}
 	return shared.NewDispatch(shared.DispatchConfig{
-		Own: s.advertised(), Epoch: s.node.leads.Term(), LeaseLeft: s.node.leads.LeaseLeft, Lease: s.lease, Sign: s.signer, Log: s.Log,
+		Own: s.advertised(), Epoch: s.node.leaderStore.Term(), LeaseLeft: s.node.leaderStore.LeaseLeft, Lease: s.lease, Sign: s.signer, Log: s.Log,
 		Do: fetch.TrustedBy(time.Minute, Trust(s.settings.Settings)).Do,
 		Nodes: func(ctx context.Context) (there []string, err error) {
 			nodes, err := s.peers.Nodes(ctx)
 			for _, n := range nodes {
-				if n.Name != s.where.Instance && n.Address != s.advertised() && n.Role != postgres.Lost && !slices.Contains(there, n.Address) {
+				if n.Name != s.address.Instance && n.Address != s.advertised() && n.Role != postgres.Lost && !slices.Contains(there, n.Address) {
 					there = append(there, n.Address)
 				}
 			}
@@ -55,9 +55,10 @@ func (s *service) dispatch() *shared.Dispatch {
 	})
 }
 
-// sendsBy returns settings by which this node sends to sinks: not after it has lost its lease.
-func (n *Node) sendsBy(s config.Settings) config.Settings {
-	if n.leads != nil {
+// withLeaseCheck returns settings with which this node sends to sinks only while it holds its
+// lease.
+func (n *Node) withLeaseCheck(s config.Settings) config.Settings {
+	if n.leaderStore != nil {
 		s.Fetch.May = n.mayFetch
 	}
 	return s
@@ -66,22 +67,22 @@ func (n *Node) sendsBy(s config.Settings) config.Settings {
 // A deliverer makes deliveries for the leader.
 type deliverer struct {
 	*shared.Sender
-	terms atomic.Pointer[terms]
-	now   func() time.Time
+	settings atomic.Pointer[deliverySettings]
+	now      func() time.Time
 }
 
-// terms are the settings that a deliverer goes by.
-type terms struct {
+// deliverySettings are the settings of a deliverer and what is derived from them.
+type deliverySettings struct {
 	config.Settings
 	once sync.Once
-	out  sinks.Config // of all its outlets
+	out  sinks.Config // shared by all outlets
 }
 
-// newDeliverer returns a deliverer of a node that stands by, for as long as that can read the store.
+// newDeliverer returns the deliverer of a standby that can read the store.
 func (s *service) newDeliverer(ctx context.Context, given config.Settings, n *Node) *deliverer {
 	r := &deliverer{now: s.Now}
 	if r.now == nil {
-		if ahead, err := s.peers.Ahead(ctx); err == nil { // receivers look when a message was signed
+		if ahead, err := s.peers.Ahead(ctx); err == nil { // receivers check the time of the signature
 			r.now = func() time.Time { return time.Now().Add(ahead) }
 		}
 	}
@@ -101,15 +102,15 @@ func (s *service) newDeliverer(ctx context.Context, given config.Settings, n *No
 	return r
 }
 
-// setSettings takes on settings.
+// setSettings replaces the settings.
 func (r *deliverer) setSettings(given config.Settings) {
-	r.terms.Store(&terms{Settings: given})
+	r.settings.Store(&deliverySettings{Settings: given})
 	r.Forget()
 }
 
-// find returns a sink of the file or, if there is none, of the store.
+// find returns a sink of the configuration file or, if there is none, of the store.
 func (r *deliverer) find(ctx context.Context, store *sinks.Store, name string) (sinks.Sink, error) {
-	given := r.terms.Load()
+	given := r.settings.Load()
 	listed := given.AllSinks()
 	if i := slices.IndexFunc(listed, func(l sinks.Sink) bool { return l.Name == name }); i >= 0 {
 		return listed[i], nil
@@ -119,7 +120,7 @@ func (r *deliverer) find(ctx context.Context, store *sinks.Store, name string) (
 		err = freshet.ErrNotFound
 	}
 	if errors.Is(err, freshet.ErrNotFound) {
-		return sinks.Sink{}, errors.New("its file has no such sink")
+		return sinks.Sink{}, errors.New("the configuration file of the node has no such sink")
 	}
 	if err != nil {
 		return sinks.Sink{}, err
@@ -131,9 +132,9 @@ func (r *deliverer) find(ctx context.Context, store *sinks.Store, name string) (
 	return to, err
 }
 
-// open opens a sink by the settings of this node.
+// open opens a sink with the settings of this node.
 func (r *deliverer) open(to sinks.Sink, may func() error) (*sinks.Outlet, error) {
-	by := r.terms.Load()
+	by := r.settings.Load()
 	by.once.Do(func() {
 		given := by.Settings
 		given.Fetch.May = may
@@ -142,27 +143,27 @@ func (r *deliverer) open(to sinks.Sink, may func() error) (*sinks.Outlet, error)
 	return sinks.Open(by.out, to)
 }
 
-// leave ends the deliveries of a node that does not stand by any more.
-func (b *standby) leave(grace time.Duration) {
-	if b.runner == nil {
+// stopDeliveries ends the deliveries of a node that is no longer a standby.
+func (b *standby) stopDeliveries(grace time.Duration) {
+	if b.deliverer == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
-	b.runner.Leave(ctx)
-	b.runner.Close()
+	b.deliverer.Leave(ctx)
+	b.deliverer.Close()
 }
 
-// withRunner returns a handler that takes tasks of the leader, too.
-func (b *standby) withRunner(h http.Handler) http.Handler {
+// withDeliverer returns a handler that also accepts deliveries from the leader.
+func (b *standby) withDeliverer(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path != shared.Path:
 			h.ServeHTTP(w, r)
-		case b.runner == nil:
+		case b.deliverer == nil:
 			http.Error(w, "this node makes no deliveries", http.StatusNotFound)
 		default:
-			b.runner.ServeHTTP(w, r)
+			b.deliverer.ServeHTTP(w, r)
 		}
 	})
 }

@@ -19,14 +19,14 @@ import (
 	"freshet/internal/store/postgres"
 )
 
-// A policySetup is a policy and what learns with it.
+// A policySetup is a policy with its learner.
 type policySetup struct {
 	policy  freshet.Policy
 	learner *learn.Learner
 	tick    time.Duration
 }
 
-// newPolicySetup makes those that the settings say, for the sources of a store.
+// newPolicySetup returns the policy of the settings, sized for the sources of a store.
 func newPolicySetup(ctx context.Context, store freshet.Store, cfg Config) (w policySetup, err error) {
 	counts, err := store.CountSources(ctx)
 	if err != nil {
@@ -38,109 +38,108 @@ func newPolicySetup(ctx context.Context, store freshet.Store, cfg Config) (w pol
 	return w, err
 }
 
-// A following is what a node that stands by knows of the leader, to go on at once in its
-// place.
-type following struct {
+// A follower follows the leader's log on a standby, so that the standby can take over at once.
+type follower struct {
 	warm  *daemon.Warm
 	peers *postgres.Peers
-	given config.Settings  // without what was set over the API
-	now   func() time.Time // nil means by the clock
+	given config.Settings  // without settings changed over the API
+	now   func() time.Time // nil means by clock
 	clock *databaseClock
 	log   *slog.Logger
 
-	end   func() // ends its goroutine
-	ended bool
+	stop    func() // ends its goroutine
+	stopped bool
 
-	// These belong to that goroutine until it has ended.
-	store  *postgres.Store
-	at     *store.EditPlace // edits up to here are known; nil if none are
-	set    string           // what was set over the API
-	policy string           // by which it is decided
+	// The goroutine owns these until it has ended.
+	store     *postgres.Store
+	editsRead *store.EditPlace // edits up to here are known; nil if none are
+	savedText string           // settings changed over the API, as JSON
+	policy    string           // name of the policy
 }
 
-// follow begins to follow the leader, unless that is not wanted or not possible.
+// follow starts a follower unless the settings or the store exclude it.
 func (b *standby) follow(ctx context.Context, given config.Settings) {
 	if b.node == nil || given.Cluster.Standby == config.ColdStandby {
 		return
 	}
-	f := &following{peers: b.member.peers, given: given, now: b.now, clock: b.clock, log: b.log, store: b.node.reads}
+	f := &follower{peers: b.member.peers, given: given, now: b.now, clock: b.clock, log: b.log, store: b.node.standbyStore}
 	f.warm = daemon.NewWarm(daemon.WarmConfig{Open: f.open, Edited: f.edited, Log: b.log})
 	running, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { f.warm.Run(running) })
-	f.end = func() { cancel(); work.Wait(); f.ended = true }
+	f.stop = func() { cancel(); work.Wait(); f.stopped = true }
 	b.member.mu.Lock()
 	defer b.member.mu.Unlock()
-	b.following = f
+	b.follower = f
 }
 
-// stopFollowing ends the following. What it knows stays.
+// stopFollowing stops the follower, which keeps its state for handOver.
 func (b *standby) stopFollowing() {
-	if b.following != nil && !b.following.ended {
-		b.following.end()
+	if b.follower != nil && !b.follower.stopped {
+		b.follower.stop()
 	}
 }
 
-// followAgain begins to follow again if that has ended and another node leads after all, or if the
-// settings are others.
+// followAgain restarts the follower if it has stopped although this node did not take over, or if
+// the settings have changed.
 func (b *standby) followAgain(ctx context.Context, given config.Settings, other bool) {
-	if f := b.following; f == nil && other || f != nil && (other || f.ended) {
+	if f := b.follower; f == nil && other || f != nil && (other || f.stopped) {
 		b.stopFollowing()
 		b.follow(ctx, given)
 	}
 }
 
-// open returns a daemon as this node would run it.
-func (f *following) open(ctx context.Context) (*daemon.Daemon, error) {
+// open returns a daemon with the settings of this node.
+func (f *follower) open(ctx context.Context) (*daemon.Daemon, error) {
 	settings, err := savedSettings{f.peers}.addTo(ctx, f.given)
 	if err != nil {
 		return nil, err
 	}
-	wired, err := newPolicySetup(ctx, f.store, Config{Settings: settings})
+	setup, err := newPolicySetup(ctx, f.store, Config{Settings: settings})
 	if err != nil {
 		return nil, err
 	}
 	f.policy = settings.Policy
 	now, observed := f.now, (*daemon.ObservedClock)(nil)
 	if now == nil {
-		if err := f.clock.look(ctx, false); err != nil {
+		if err := f.clock.read(ctx, false); err != nil {
 			return nil, err
 		}
 		now, observed = f.clock.now, &f.clock.observed
 	}
 	return daemon.New(daemon.Config{
-		Store: f.store, Queries: queries.NewStore(f.store.DB()), Policy: wired.policy, Learner: wired.learner, Start: daemon.StartConfig{Retell: retell(settings.Policy)},
+		Store: f.store, Queries: queries.NewStore(f.store.DB()), Policy: setup.policy, Learner: setup.learner, Start: daemon.StartConfig{Replay: replayLength(settings.Policy)},
 		Limits: settings.Limits, Levels: settings.Wanted(), Strategies: settings.Strategies,
 		Now: now, Uptime: clock.Uptime, Observed: observed, Log: f.log,
 	}), nil
 }
 
-// edited returns which sources were edited since it was last called. If settings were set meanwhile,
-// all is to be started again.
-func (f *following) edited(ctx context.Context) ([]freshet.SourceID, bool, error) {
+// edited returns the sources that were edited since its last call, and whether that is enough. If
+// settings were changed, the follower has to restart.
+func (f *follower) edited(ctx context.Context) ([]freshet.SourceID, bool, error) {
 	set, err := f.peers.Fact(ctx, settingsFact)
 	if err != nil {
 		return nil, false, err
 	}
-	found, err := f.store.Edited(ctx, f.at)
+	found, err := f.store.Edited(ctx, f.editsRead)
 	if err == nil {
-		err = f.store.Follow(ctx) // the store goes on from there, too
+		err = f.store.Follow(ctx) // advances the store, too
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	whole := f.at != nil && found.Whole && set == f.set
-	f.at, f.set = &found.Upto, set
+	whole := f.editsRead != nil && found.Whole && set == f.savedText
+	f.editsRead, f.savedText = &found.Upto, set
 	return found.IDs, whole, nil
 }
 
-// take brings what was followed up to date with the store that this node writes from now on. With
-// an error it is of no use.
-func (f *following) take(ctx context.Context, store *postgres.Store, cfg Config) (policySetup, error) {
+// handOver brings the follower's state up to date with the store that this node now leads. If it
+// returns an error, the state cannot be used.
+func (f *follower) handOver(ctx context.Context, store *postgres.Store, cfg Config) (policySetup, error) {
 	f.store = store
 	made, err := f.warm.Take(ctx, store)
 	if err == nil && (f.policy != cfg.Policy || made.Limits.Budget != cmp.Or(cfg.Budget, cfg.Limits.Budget)) {
-		err = errors.New("the settings are others")
+		err = errors.New("the settings have changed")
 	}
 	if err != nil {
 		return policySetup{}, err
@@ -148,39 +147,39 @@ func (f *following) take(ctx context.Context, store *postgres.Store, cfg Config)
 	return policySetup{made.Policy, made.Learner, made.Learner.Tick()}, nil
 }
 
-// newPolicy makes the policy of a node, or goes on with one that has followed what another node decided.
+// newPolicy returns the policy of a node: that of its follower, or else a new one.
 func (n *Node) newPolicy(ctx context.Context, cfg Config) (policySetup, *daemon.Warm, error) {
-	if cfg.after != nil && cfg.after.following != nil {
-		f := cfg.after.following
-		w, err := f.take(ctx, n.leads, cfg)
+	if cfg.previous != nil && cfg.previous.follower != nil {
+		f := cfg.previous.follower
+		w, err := f.handOver(ctx, n.leaderStore, cfg)
 		if err == nil {
 			return w, f.warm, nil
 		}
-		n.log.Info("this node starts from what is saved, and not from what it followed", "why", err)
+		n.log.Info("this node starts from the checkpoint, not from its warm state", "why", err)
 	}
 	w, err := newPolicySetup(ctx, n.Store, cfg)
 	return w, nil, err
 }
 
-// unableStandby is what a node says of itself that could not take over.
+// unableStandby is the status of a standby that cannot take over.
 const unableStandby = "unable"
 
-// A standbyStatus is what a node that stands by says of itself.
+// A standbyStatus is what a standby publishes about itself.
 type standbyStatus struct {
 	Standby string `json:"standby"`       // as in [client.ClusterNode]
-	Why     string `json:"why,omitempty"` // what is wrong with it
+	Why     string `json:"why,omitempty"` // why it is not warm or differs from the leader
 	Hint    string `json:"hint,omitempty"`
 }
 
-// status returns what a node that stands by says of itself, and up to which outcome it could go on.
-func (b *standby) status() (said standbyStatus, upto freshet.Cursor) {
-	if b == nil || b.following == nil {
+// status returns the status of a standby and the last outcome that its follower knows.
+func (b *standby) status() (status standbyStatus, upto freshet.Cursor) {
+	if b == nil || b.follower == nil {
 		return standbyStatus{Standby: config.ColdStandby}, 0
 	}
-	w := b.following.warm.Warmth()
-	said = standbyStatus{Standby: "warming", Why: w.Behind}
+	w := b.follower.warm.Warmth()
+	status = standbyStatus{Standby: "warming", Why: w.Behind}
 	if w.Ready {
-		said = standbyStatus{Standby: config.WarmStandby}
+		status = standbyStatus{Standby: config.WarmStandby}
 	}
-	return said, w.Upto
+	return status, w.Upto
 }

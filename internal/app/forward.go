@@ -23,23 +23,23 @@ import (
 	"freshet/internal/store/postgres"
 )
 
-// forwardedHeader says that a request was forwarded, and is not to be again.
+// forwardedHeader marks a forwarded request, which must not be forwarded again.
 const forwardedHeader = "Freshet-Passed"
 
-// What a node answers, in [identity.Header], to another whose request it has not looked at.
+// Values of [identity.Header] in the response of a node that rejects a signed request.
 const (
-	saysUnknown   = "unknown"   // it does not know the other
-	saysElsewhere = "elsewhere" // it does not lead, or not in that epoch
-	saysRefused   = "refused"   // the signature is not good, or was used before
+	unknownNode  = "unknown"   // the signing node is unknown
+	notLeader    = "elsewhere" // this node does not lead, or leads another epoch
+	badSignature = "refused"   // the signature is invalid or was used before
 )
 
-// The largest body that a node forwards, and the largest of a client without a credential.
+// The largest request body that a node forwards, and the largest without a credential.
 const (
-	mostForwarded  = 17 << 20 // more than any route takes
-	mostOfStranger = 1 << 20
+	maxForwardedBody = 17 << 20 // larger than any route accepts
+	maxAnonymousBody = 1 << 20
 )
 
-// forwardTimeout is how long the leader may take to begin an answer.
+// forwardTimeout is how long the leader may take to begin a response.
 const forwardTimeout = 2 * time.Minute
 
 // A forwarder forwards requests to the leader.
@@ -50,198 +50,201 @@ type forwarder struct {
 	log    *slog.Logger
 }
 
-// A leader is the leader, for as long as it does.
+// A leader is the target of forwarded requests during one term.
 type leader struct {
 	postgres.Lease
-	at  *url.URL
-	ctx context.Context // of the requests that are forwarded to it
-	end context.CancelCauseFunc
+	url    *url.URL
+	ctx    context.Context // context of requests that are forwarded to it
+	cancel context.CancelCauseFunc
 }
 
-var errMoved = errors.New("another node leads now")
+var errMoved = errors.New("another node is the leader now")
 
 func newForwarder(signer *identity.Signer, trust identity.Trust, log *slog.Logger) *forwarder {
 	p := &forwarder{signer: signer, log: log}
 	p.proxy = &httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: fetch.TrustedBy(forwardTimeout, trust).Transport, FlushInterval: -1,
-		ErrorHandler: p.failed, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ErrorHandler: p.handleError, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ModifyResponse: checkAnswer,
 	}
 	return p
 }
 
-// errUnknownNode says that the leader has not heard of this one, or not for a while. It
-// has then done nothing.
-var errUnknownNode = errors.New("the leader does not know this one")
+// errUnknownNode reports that the leader does not know this node. It has not performed the request.
+var errUnknownNode = errors.New("the leader does not know this node")
 
-// errElsewhere says that the node does not lead any more, or not yet. It has then done nothing.
-var errElsewhere = errors.New("the node is not the leader")
+// errNotLeader reports that the node does not lead. It has not performed the request.
+var errNotLeader = errors.New("the node is not the leader")
 
-// errRefused says that the leader has refused a signature: a request was altered on its way, or arrived twice.
-var errRefused = errors.New("the leader has refused the signature of this node")
+// errBadSignature reports that the leader rejected a signature: the request was altered or arrived
+// twice.
+var errBadSignature = errors.New("the leader rejected the signature of this node")
 
-// checkAnswer checks the answer of the leader.
+// checkAnswer returns the error that a response of the leader reports.
 func checkAnswer(r *http.Response) error {
 	r.Header.Del(instanceHeader)
 	switch r.Header.Get(identity.Header) {
-	case saysUnknown:
+	case unknownNode:
 		return errUnknownNode
-	case saysElsewhere:
-		return errElsewhere
-	case saysRefused:
-		return errRefused
+	case notLeader:
+		return errNotLeader
+	case badSignature:
+		return errBadSignature
 	}
 	return nil
 }
 
 // follow records the current leader and cancels requests to a former one.
 func (p *forwarder) follow(l postgres.Lease) {
-	was := p.leader.Load()
-	if was != nil && was.Term == l.Term && was.Address == l.Address && l.Held() {
+	old := p.leader.Load()
+	if old != nil && old.Term == l.Term && old.Address == l.Address && l.Held() {
 		return
 	}
 	var now *leader
 	if at, err := url.Parse(l.Address); err == nil && l.Held() && at.Host != "" {
-		now = &leader{Lease: l, at: at}
-		now.ctx, now.end = context.WithCancelCause(context.Background())
+		now = &leader{Lease: l, url: at}
+		now.ctx, now.cancel = context.WithCancelCause(context.Background())
 	}
-	if p.leader.Store(now); was != nil {
-		was.end(errMoved)
+	if p.leader.Store(now); old != nil {
+		old.cancel(errMoved)
 	}
 }
 
 // A forwarding is one forwarded request.
 type forwarding struct {
-	to      *leader
-	caller  *auth.Caller // nil if nobody has looked who it is
-	instead http.HandlerFunc
-	header  http.Header // that is put back for instead
-	body    []byte
+	leader   *leader
+	caller   *auth.Caller // nil if the caller was not authenticated
+	fallback http.HandlerFunc
+	header   http.Header // response header to restore for fallback
+	body     []byte
 }
 
 type forwardingKey struct{}
 
-// forward forwards a request of a caller who was authenticated here. It implements [api.Forward].
+// forward forwards a request of an authenticated caller. Fallback answers it if there is no leader;
+// it may be nil. It implements [api.Forward].
 func (p *forwarder) forward(w http.ResponseWriter, r *http.Request, c auth.Caller, instead http.HandlerFunc) {
-	p.send(w, r, &forwarding{caller: &c, instead: instead})
+	p.send(w, r, &forwarding{caller: &c, fallback: instead})
 }
 
-func (p *forwarder) send(w http.ResponseWriter, r *http.Request, way *forwarding) {
-	way.to = p.leader.Load()
-	if way.to == nil || r.Header.Get(forwardedHeader) != "" { // it does not go round
-		p.without(w, r, way)
+func (p *forwarder) send(w http.ResponseWriter, r *http.Request, f *forwarding) {
+	f.leader = p.leader.Load()
+	if f.leader == nil || r.Header.Get(forwardedHeader) != "" { // no loops
+		p.answerLocally(w, r, f)
 		return
 	}
-	if !way.read(w, r) {
+	if !f.readBody(w, r) {
 		return
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(way.to.ctx, func() { cancel(errMoved) })()
-	way.header = w.Header().Clone()
-	for name := range way.header { // the other node says these
+	defer context.AfterFunc(f.leader.ctx, func() { cancel(errMoved) })()
+	f.header = w.Header().Clone()
+	for name := range f.header { // the other node sets these
 		if name != http.CanonicalHeaderKey(instanceHeader) {
 			w.Header().Del(name)
 		}
 	}
-	p.proxy.ServeHTTP(w, r.WithContext(context.WithValue(ctx, forwardingKey{}, way)))
+	p.proxy.ServeHTTP(w, r.WithContext(context.WithValue(ctx, forwardingKey{}, f)))
 }
 
-// read reads the body, which is signed, and answers if it cannot.
-func (way *forwarding) read(w http.ResponseWriter, r *http.Request) bool {
-	limit := int64(mostForwarded)
-	if way.caller == nil || !way.caller.Known {
-		limit = mostOfStranger
+// readBody reads the body, which is signed. If that fails, it writes the response and returns
+// false.
+func (f *forwarding) readBody(w http.ResponseWriter, r *http.Request) bool {
+	limit := int64(maxForwardedBody)
+	if f.caller == nil || !f.caller.Known {
+		limit = maxAnonymousBody
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		api.NoBrain(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("request body is too large limit=%d bytes", limit), "")
+		api.NoLeader(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("request body is too large limit=%d bytes", limit), "")
 		return false
 	}
 	if err != nil { // the client is gone
 		return false
 	}
-	way.body = body
+	f.body = body
 	return true
 }
 
-// without answers a request without the leader.
-func (p *forwarder) without(w http.ResponseWriter, r *http.Request, way *forwarding) {
-	if way.instead != nil {
-		maps.Copy(w.Header(), way.header)
-		way.instead(w, r)
+// answerLocally answers a request that cannot be forwarded.
+func (p *forwarder) answerLocally(w http.ResponseWriter, r *http.Request, f *forwarding) {
+	if f.fallback != nil {
+		maps.Copy(w.Header(), f.header)
+		f.fallback(w, r)
 		return
 	}
-	api.NoBrain(w, http.StatusServiceUnavailable, "no node leads at the moment: another one is about to take over", "try again in a few seconds; reads are answered meanwhile")
+	api.NoLeader(w, http.StatusServiceUnavailable, "there is no leader at the moment; a node will take over", "try again in a few seconds; reads are answered meanwhile")
 }
 
-// rewrite says where a request goes, and whose it is.
+// rewrite addresses a request to the leader, describes its caller and signs it.
 func (p *forwarder) rewrite(r *httputil.ProxyRequest) {
-	way := r.In.Context().Value(forwardingKey{}).(*forwarding)
-	r.SetURL(way.to.at)
-	r.Out.Host = way.to.at.Host
+	f := r.In.Context().Value(forwardingKey{}).(*forwarding)
+	r.SetURL(f.leader.url)
+	r.Out.Host = f.leader.url.Host
 	h := r.Out.Header
 	h.Set(forwardedHeader, "1")
 	h.Del(identity.Header)
 	h.Del(identity.CallerHeader)
 	r.Out.Body, r.Out.ContentLength = http.NoBody, 0
-	if len(way.body) > 0 {
-		r.Out.Body, r.Out.ContentLength = io.NopCloser(bytes.NewReader(way.body)), int64(len(way.body))
+	if len(f.body) > 0 {
+		r.Out.Body, r.Out.ContentLength = io.NopCloser(bytes.NewReader(f.body)), int64(len(f.body))
 	}
 	r.Out.TransferEncoding = nil
-	if way.caller == nil {
+	if f.caller == nil {
 		r.SetXForwarded()
 		return
 	}
-	for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "X-Real-Ip", "Via"} { // judged here
+	for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "X-Real-Ip", "Via"} { // checked by this node
 		h.Del(name)
 	}
-	h.Set("X-Forwarded-For", way.caller.From)
+	h.Set("X-Forwarded-For", f.caller.From)
 	h.Set("X-Forwarded-Proto", "http")
-	if way.caller.Secure {
+	if f.caller.Secure {
 		h.Set("X-Forwarded-Proto", "https")
 	}
-	if way.caller.Everybody() { // who shows what only this node knows, or nothing
+	if f.caller.Everybody() { // the caller has no credential, or one that only this node knows
 		h.Del("Authorization")
-		h.Set(identity.CallerHeader, way.caller.Via)
+		h.Set(identity.CallerHeader, f.caller.Via)
 	}
-	p.signer.Sign(r.Out, way.to.Address, way.to.Term, way.body)
+	p.signer.Sign(r.Out, f.leader.Address, f.leader.Term, f.body)
 }
 
-// failed says that a request was not answered.
-func (p *forwarder) failed(w http.ResponseWriter, r *http.Request, err error) {
-	way := r.Context().Value(forwardingKey{}).(*forwarding)
-	if way.instead != nil {
-		p.without(w, r, way)
+// handleError answers a request that could not be forwarded.
+func (p *forwarder) handleError(w http.ResponseWriter, r *http.Request, err error) {
+	f := r.Context().Value(forwardingKey{}).(*forwarding)
+	if f.fallback != nil {
+		p.answerLocally(w, r, f)
 		return
 	}
-	p.log.Info("a request could not be forwarded", "to", way.to.Address, "path", r.URL.Path, "err", err)
+	p.log.Info("forwarding a request failed", "to", f.leader.Address, "path", r.URL.Path, "err", err)
 	if errors.Is(err, errUnknownNode) {
-		api.NoBrain(w, http.StatusServiceUnavailable, err.Error()+" yet: it has just started, or could not reach the database for a while", "try again in a few seconds; reads are answered meanwhile")
+		api.NoLeader(w, http.StatusServiceUnavailable, err.Error()+" yet: it has just started, or could not reach the database for a while", "try again in a few seconds; reads are answered meanwhile")
 		return
 	}
-	if errors.Is(err, errElsewhere) {
-		api.NoBrain(w, http.StatusServiceUnavailable, "another node is about to lead", "try again in a few seconds; reads are answered meanwhile")
+	if errors.Is(err, errNotLeader) {
+		api.NoLeader(w, http.StatusServiceUnavailable, "another node is taking over", "try again in a few seconds; reads are answered meanwhile")
 		return
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		api.NoBrain(w, http.StatusServiceUnavailable, "the leader cannot be reached; if it is gone, another one takes over", "try again in a few seconds; reads are answered meanwhile")
+		api.NoLeader(w, http.StatusServiceUnavailable, "the leader cannot be reached; if it is gone, another one takes over", "try again in a few seconds; reads are answered meanwhile")
 		return
 	}
 	detail := "the leader did not answer"
 	if slices.Contains([]string{http.MethodGet, http.MethodHead}, r.Method) {
-		api.NoBrain(w, http.StatusServiceUnavailable, detail, "try again in a few seconds")
+		api.NoLeader(w, http.StatusServiceUnavailable, detail, "try again in a few seconds")
 		return
 	}
-	api.NoBrain(w, http.StatusBadGateway, detail+"; it is not known whether this was done", "look, or try again with the same Idempotency-Key: it is then done once")
+	api.NoLeader(w, http.StatusBadGateway, detail+"; the request may have been performed", "check, or repeat the request with the same Idempotency-Key, which performs it at most once")
 }
 
-// fromNodes takes requests of other nodes as those of their clients, if they really come from another node and are
-// for the leader of the epoch, which this one is. Without a verifier it is none, and takes none.
-func fromNodes(verifier *identity.Verifier, epoch int64, h http.Handler) http.Handler {
+// acceptForwarded authenticates requests that another node signed for the leader of epoch, and
+// serves them on behalf of their clients. A nil verifier means that this node does not lead: it
+// rejects signed requests.
+func acceptForwarded(verifier *identity.Verifier, epoch int64, h http.Handler) http.Handler {
 	refuse := func(w http.ResponseWriter, why string) {
 		w.Header().Set(identity.Header, why)
-		http.Error(w, "this request of a node is not for this one: "+why, http.StatusForbidden)
+		http.Error(w, "signed request rejected: "+why, http.StatusForbidden)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(identity.Header) == "" {
@@ -249,19 +252,19 @@ func fromNodes(verifier *identity.Verifier, epoch int64, h http.Handler) http.Ha
 			return
 		}
 		if verifier == nil {
-			refuse(w, saysElsewhere)
+			refuse(w, notLeader)
 			return
 		}
-		signed, body, err := verifier.Verify(r, mostForwarded)
+		signed, body, err := verifier.Verify(r, maxForwardedBody)
 		switch {
 		case errors.Is(err, identity.ErrUnknownNode):
-			refuse(w, saysUnknown)
+			refuse(w, unknownNode)
 		case errors.Is(err, identity.ErrForged), errors.Is(err, identity.ErrReplayed):
-			refuse(w, saysRefused)
+			refuse(w, badSignature)
 		case err != nil:
-			api.NoBrain(w, http.StatusServiceUnavailable, "the database cannot be read", "try again in a moment")
+			api.NoLeader(w, http.StatusServiceUnavailable, "the database cannot be read", "try again in a moment")
 		case signed != epoch:
-			refuse(w, saysElsewhere)
+			refuse(w, notLeader)
 		default:
 			p := auth.Passing{From: r.Header.Get("X-Forwarded-For"), Secure: r.Header.Get("X-Forwarded-Proto") == "https", Via: r.Header.Get(identity.CallerHeader)}
 			r.Header.Del(identity.Header)

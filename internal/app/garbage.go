@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// gcPercent returns the value of GOGC for a live heap: 100 up to 256 MiB, and less above, so
-// that the garbage of a node with a million sources takes a fifth of its heap, not all of it again.
+// gcPercent returns the value of GOGC for a live heap: 100 up to 256 MiB and less above, so that
+// the garbage of a node with a million sources is a fifth of its heap.
 func gcPercent(live uint64) int {
 	const spare = 256 * mib
 	percent := spare * 100 / max(live, 1)
-	return int(min(100, max(20, percent/5*5))) // in steps, because each change stops the program for a moment
+	return int(min(100, max(20, percent/5*5))) // in steps, because each change stops the world
 }
 
-// TuneGC sets the GOGC of this process by its live heap until ctx is done.
+// TuneGC adjusts GOGC to the live heap until ctx is done.
 func TuneGC(ctx context.Context) {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	was := 100

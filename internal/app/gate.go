@@ -22,17 +22,16 @@ import (
 	"freshet/internal/freshet/profile"
 )
 
-// firstUser is the name of the user who is added at the first start.
+// firstUser is the name of the user who is created at the first start.
 const firstUser = "admin"
 
-// openGate returns what sees to it that nobody gets in who may not, before anybody is served.
-// On an address that other machines reach there has to be somebody who can log in. A node that
-// only follows leaves it to the leader to see to that.
+// openGate returns what authenticates requests. If other machines can reach the address, there must
+// be a user who can log in; a standby leaves that check to the leader.
 func (s *service) openGate(ctx context.Context, n *Node, follows bool) (*auth.Gate, error) {
-	tcp, ok := s.at.(*net.TCPAddr)
+	tcp, ok := s.listenAddr.(*net.TCPAddr)
 	loopback := ok && tcp.IP.IsLoopback()
 	cfg := auth.Config{
-		Store: auth.NewStore(n.stored.DB()), Mode: auth.Mode(s.settings.API.Login), Loopback: loopback, Local: s.where.Token, Follows: follows,
+		Store: auth.NewStore(n.stored.DB()), Mode: auth.Mode(s.settings.API.Login), Loopback: loopback, Local: s.address.Token, Follows: follows,
 		Provider: s.settings.API.OIDC.Issuer, Proxies: s.settings.API.Proxies, Public: s.settings.API.URL, Keep: s.settings.Retention.Audit, Now: s.Now, Log: s.Log,
 	}
 	gate, err := auth.New(ctx, cfg)
@@ -42,12 +41,12 @@ func (s *service) openGate(ctx context.Context, n *Node, follows bool) (*auth.Ga
 	if n.gate.Store(gate); follows {
 		return gate, nil
 	}
-	return gate, s.watchGate(ctx, gate, loopback)
+	return gate, s.checkLogins(ctx, gate, loopback)
 }
 
-// watchGate adds the first user, and tells who has to log in.
-func (s *service) watchGate(ctx context.Context, gate *auth.Gate, loopback bool) error {
-	at := s.at
+// checkLogins creates the first user, and checks and logs who has to log in.
+func (s *service) checkLogins(ctx context.Context, gate *auth.Gate, loopback bool) error {
+	at := s.listenAddr
 	if s.Password != "" {
 		added, err := gate.First(ctx, firstUser, s.Password)
 		if err != nil {
@@ -66,7 +65,7 @@ func (s *service) watchGate(ctx context.Context, gate *auth.Gate, loopback bool)
 	case !gate.HasUsers() && s.settings.API.OIDC.Issuer != "":
 		if !s.settings.API.OIDC.Roles.Admits() {
 			return freshet.WithHint(errors.New("there are no users, and nobody can become an admin by logging in at "+s.settings.API.OIDC.Issuer),
-				"say who is an admin with api.oidc.admins, or add one with "+s.userAdd())
+				"name the admins in api.oidc.admins, or add one with "+s.userAdd())
 		}
 		s.Log.Info("everybody has to log in at the provider", "address", at.String(), "provider", s.settings.API.OIDC.Issuer)
 	case !gate.HasUsers():
@@ -79,7 +78,7 @@ func (s *service) watchGate(ctx context.Context, gate *auth.Gate, loopback bool)
 	return nil
 }
 
-// userAdd returns the command that adds an admin while the daemon does not run.
+// userAdd returns the command that adds an admin while the daemon is stopped.
 func (s *service) userAdd() string {
 	if store := s.settings.ShownStore(); store != "" {
 		return "freshet user add NAME --role admin --store " + store
@@ -87,17 +86,17 @@ func (s *service) userAdd() string {
 	return "freshet user add NAME --role admin"
 }
 
-// mostAnswer is the most that is read of one answer of a provider.
-const mostAnswer = 1 << 20
+// maxAnswer is the largest accepted response of a provider.
+const maxAnswer = 1 << 20
 
-// provider returns where people log in besides; nil if nowhere. It is the operator's own
-// setting, so that it may be at an address that is closed to polls.
+// provider returns the OpenID provider, or nil. Its address is a setting of the operator and may
+// therefore be one that polls must not reach.
 func (s *service) provider() *openid.Provider {
 	set := s.settings.API.OIDC
 	if set.Issuer == "" {
 		return nil
 	}
-	out := s.settings.Fetch.Named(10*time.Second, mostAnswer)
+	out := s.settings.Fetch.Named(10*time.Second, maxAnswer)
 	cfg := openid.Config{
 		Settings: set, Redirect: strings.TrimSuffix(s.settings.API.URL, "/") + api.CallbackPath, Now: s.Now,
 		Reach: func(ctx context.Context) context.Context { return oidc.ClientContext(ctx, out) },
@@ -108,7 +107,7 @@ func (s *service) provider() *openid.Provider {
 		if u, err := url.Parse(set.Issuer); err == nil {
 			host = u.Hostname()
 		}
-		cfg.ClientSecret = func() (string, error) { // each time, so that a new one is taken on
+		cfg.ClientSecret = func() (string, error) { // read each time, to notice a new one
 			return set.Secret.Expand(func(r profile.Reference) (string, error) { return vault.Look(r, host, false) })
 		}
 	}

@@ -9,81 +9,81 @@ import (
 	"freshet/internal/api"
 )
 
-// A switchableHandler is what a server serves while what is behind it changes: a node that stands by, then
-// a leader, and perhaps the other way round.
+// A switchableHandler passes requests to a handler that can be replaced: that of a standby, then
+// that of a leader, and back.
 type switchableHandler struct {
-	mu sync.Mutex
-	in *handlerTerm // nil while there is none
+	mu      sync.Mutex
+	current *handlerTerm // nil while there is none
 }
 
-// A handlerTerm is the time in which one handler serves, with the requests that it is answering.
+// A handlerTerm is the time during which one handler is current, with its running requests.
 type handlerTerm struct {
 	http.Handler
-	of       *switchableHandler
+	parent   *switchableHandler
 	requests sync.WaitGroup
-	ctx      context.Context // of all requests in it
-	end      context.CancelFunc
+	ctx      context.Context // parent of the contexts of its requests
+	cancel   context.CancelFunc
 }
 
-// serve has requests answered by a handler from now on. The term must be closed.
+// serve makes h the current handler. The returned term must be closed.
 func (d *switchableHandler) serve(h http.Handler) *handlerTerm {
 	ctx, end := context.WithCancel(context.Background())
-	r := &handlerTerm{Handler: h, of: d, ctx: ctx, end: end}
+	r := &handlerTerm{Handler: h, parent: d, ctx: ctx, cancel: end}
 	d.mu.Lock()
-	d.in = r
+	d.current = r
 	d.mu.Unlock()
 	return r
 }
 
-// stopAccepting refuses new requests, unless another term has begun meanwhile.
+// stopAccepting rejects new requests, unless a later term has begun.
 func (r *handlerTerm) stopAccepting() {
-	r.of.mu.Lock()
-	defer r.of.mu.Unlock()
-	if r.of.in == r {
-		r.of.in = nil
+	r.parent.mu.Lock()
+	defer r.parent.mu.Unlock()
+	if r.parent.current == r {
+		r.parent.current = nil
 	}
 }
 
-// stop refuses new requests, and ends those under way.
+// stop rejects new requests and cancels running ones.
 func (d *switchableHandler) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.in != nil {
-		d.in.end()
-		d.in = nil
+	if d.current != nil {
+		d.current.cancel()
+		d.current = nil
 	}
 }
 
-// close waits until all requests are answered, and ends those that take longer than the grace.
-// Nothing of the handler is used after that.
+// close rejects new requests, waits for running ones and cancels those that take longer than the
+// grace. The handler is not used afterwards.
 func (r *handlerTerm) close(grace time.Duration) {
 	r.stopAccepting()
-	late := time.AfterFunc(grace, r.end)
+	late := time.AfterFunc(grace, r.cancel)
 	r.requests.Wait()
 	late.Stop()
-	r.end()
+	r.cancel()
 }
 
-// await returns when all requests are answered, or some time has passed.
-func (r *handlerTerm) await(patience time.Duration) {
+// awaitRequests waits until all requests are answered, at most for the time limit.
+func (r *handlerTerm) awaitRequests(limit time.Duration) {
 	answered := make(chan struct{})
 	go func() { r.requests.Wait(); close(answered) }()
 	select {
 	case <-answered:
-	case <-time.After(patience):
+	case <-time.After(limit):
 	}
 }
 
 // ServeHTTP implements [http.Handler].
 func (d *switchableHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	d.mu.Lock()
-	r := d.in
+	r := d.current
 	if r != nil {
 		r.requests.Add(1)
 	}
 	d.mu.Unlock()
 	if r == nil {
-		api.NoBrain(w, http.StatusServiceUnavailable, "this node is changing its role", "try again in a moment, or ask another node")
+		api.NoLeader(w, http.StatusServiceUnavailable, "this node is changing its role", "try again in a moment, or ask another node")
 		return
 	}
 	defer r.requests.Done()

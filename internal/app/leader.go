@@ -20,8 +20,8 @@ import (
 	"freshet/internal/units"
 )
 
-// runCluster serves on a database that other nodes have, too: it leads if nobody else does,
-// and stands by otherwise.
+// runCluster serves on a database that other nodes may share: it leads if no other node does, and
+// is a standby otherwise.
 func (s *service) runCluster(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.settings.Data, 0o700); err != nil {
 		return fmt.Errorf("data directory: %w", err)
@@ -33,16 +33,16 @@ func (s *service) runCluster(ctx context.Context) (err error) {
 	if err := s.settings.NoteStore(); err != nil {
 		return err
 	}
-	s.lease, s.troubles = leaseOf(s.settings.Settings), map[string]string{}
+	s.lease, s.reported = leaseOf(s.settings.Settings), map[string]string{}
 	s.member = &membership{peers: s.peers, lease: s.lease, vault: secrets.Open(s.settings.SecretDir()), settings: s.settings.shared.Load, log: s.Log}
 	s.nodes = &nodeCache{peers: s.peers, lease: s.lease}
-	var beating sync.WaitGroup
+	var background sync.WaitGroup
 	alive, stop := context.WithCancel(ctx)
-	me := postgres.Node{Name: s.where.Instance, Address: s.advertised(), Version: s.Version, Pass: s.signer.Public(), Started: time.Now().UTC()}
-	beating.Go(func() { s.member.heartbeat(alive, me) })
+	me := postgres.Node{Name: s.address.Instance, Address: s.advertised(), Version: s.Version, Pass: s.signer.Public(), Started: time.Now().UTC()}
+	background.Go(func() { s.member.heartbeat(alive, me) })
 	s.clock = &databaseClock{peers: s.peers}
-	beating.Go(func() { s.clock.watch(alive) })
-	defer func() { stop(); beating.Wait() }()
+	background.Go(func() { s.clock.watch(alive) })
+	defer func() { stop(); background.Wait() }()
 	defer s.stopStandby()
 	given := s.settings.Settings
 	for ctx.Err() == nil {
@@ -52,14 +52,14 @@ func (s *service) runCluster(ctx context.Context) (err error) {
 			again, err = s.lead(ctx, given)
 		}
 		switch {
-		case ctx.Err() != nil && (isTransient(err) || errors.Is(err, context.Canceled)): // asked to stop before it had begun
+		case ctx.Err() != nil && (isTransient(err) || errors.Is(err, context.Canceled)): // stopped before it had begun
 			return nil
-		case shouldRetry(err) && (s.announced || s.led) && ctx.Err() == nil:
-			s.logOnce("this node cannot go on; it stands by and tries again", err)
+		case shouldRetry(err) && (s.announced || s.hasLed) && ctx.Err() == nil:
+			s.logOnce("this node failed; it is a standby and will retry", err)
 			if s.standby != nil {
-				s.standby.contact.cannotLead(err)
+				s.standby.liveness.setErr(err)
 			}
-			rest(ctx, s.lease/4)
+			sleep(ctx, s.lease/4)
 		case err != nil || !again:
 			return err
 		}
@@ -67,14 +67,14 @@ func (s *service) runCluster(ctx context.Context) (err error) {
 	return nil
 }
 
-// A transientError is why a node could not begin what it was to do, or not go on with it.
+// A transientError is an error that prevents a node from leading or standing by for now.
 type transientError struct{ error }
 
-// Unwrap returns the reason.
+// Unwrap implements the interface of [errors.Unwrap].
 func (e transientError) Unwrap() error { return e.error }
 
-// shouldRetry reports whether a node tries again after an error: the database may come back. One whose
-// version is too old to decide goes on to answer what it can until it is upgraded.
+// shouldRetry reports whether a node tries again after an error, because the database may come
+// back. A node whose version is too old to lead also goes on, as a standby, until it is upgraded.
 func shouldRetry(err error) bool {
 	return isTransient(err) && (errors.Is(err, freshet.ErrStorage) || errors.Is(err, postgres.ErrNewFormat))
 }
@@ -84,13 +84,13 @@ func isTransient(err error) bool {
 	return is
 }
 
-// awaitLeadership returns when no node leads and this node may. Until then it stands by. It returns
-// the settings as they were given, or reloaded meanwhile.
+// awaitLeadership returns when there is no leader and this node may lead; until then the node is a
+// standby. It returns the settings, which may have been reloaded.
 func (s *service) awaitLeadership(ctx context.Context, given config.Settings) (config.Settings, error) {
 	for {
 		lease, err := s.currentLease(ctx)
 		if s.standby != nil {
-			s.standby.contact.note(lease, err)
+			s.standby.liveness.observe(lease, err)
 		}
 		if err == nil && !lease.Held() {
 			if err = s.member.checkKey(ctx); err == nil {
@@ -108,8 +108,8 @@ func (s *service) awaitLeadership(ctx context.Context, given config.Settings) (c
 		}
 		s.standby.followAgain(ctx, given, false)
 		s.standby.forwarder.follow(lease)
-		if s.standby.runner != nil {
-			s.standby.runner.See(lease.Term)
+		if s.standby.deliverer != nil {
+			s.standby.deliverer.See(lease.Term)
 		}
 		select {
 		case <-ctx.Done():
@@ -121,31 +121,30 @@ func (s *service) awaitLeadership(ctx context.Context, given config.Settings) (c
 			} else {
 				to.Fetch.Self, to.Data, given = given.Fetch.Self, given.Data, to
 				s.settings.shared.Store(&to)
-				s.Log.Info("settings reloaded; they hold when this node leads")
+				s.Log.Info("settings reloaded; they apply when this node leads")
 				s.standby.followAgain(ctx, given, true)
-				if s.standby.runner != nil {
-					s.standby.runner.setSettings(given)
+				if s.standby.deliverer != nil {
+					s.standby.deliverer.setSettings(given)
 				}
 			}
 		}
 	}
 }
 
-// logOnce logs that something does not work, unless that has been told and it has not worked since.
-// Without an error it works.
+// logOnce logs an error unless it repeats the last one of what. A nil error resets that.
 func (s *service) logOnce(what string, err error) {
 	if err == nil {
-		delete(s.troubles, what)
+		delete(s.reported, what)
 		return
 	}
-	if kind := errorKind(err); kind != s.troubles[what] {
-		s.troubles[what] = kind
+	if kind := errorKind(err); kind != s.reported[what] {
+		s.reported[what] = kind
 		s.Log.Error(what, "err", err, "hint", freshet.HintOf(err))
 	}
 }
 
-// errorKind tells an error from another that is to be said, too. Those of a database that cannot be
-// reached name a port that is another each time.
+// errorKind returns a key that is equal for errors that need not be logged twice. Storage errors
+// can differ in an ephemeral port.
 func errorKind(err error) string {
 	if errors.Is(err, freshet.ErrStorage) {
 		return freshet.ErrStorage.Error() + ": " + freshet.HintOf(err)
@@ -153,7 +152,7 @@ func errorKind(err error) string {
 	return err.Error()
 }
 
-// currentLease returns which node leads, as far as the database can be asked.
+// currentLease returns the lease of the leader.
 func (s *service) currentLease(ctx context.Context) (postgres.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(time.Second, s.lease))
 	defer cancel()
@@ -164,24 +163,24 @@ func (s *service) currentLease(ctx context.Context) (postgres.Lease, error) {
 	return l, err
 }
 
-// advertised returns where others reach this node.
+// advertised returns the URL at which other machines reach this node.
 func (s *service) advertised() string {
 	if s.settings.Cluster.Advertise != "" {
 		return s.settings.Cluster.Advertise
 	}
-	tcp, ok := s.at.(*net.TCPAddr)
+	tcp, ok := s.listenAddr.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {
-		return s.where.URL
+		return s.address.URL
 	}
 	host, err := os.Hostname()
 	if err != nil {
-		return s.where.URL
+		return s.address.URL
 	}
-	scheme, _, _ := strings.Cut(s.where.URL, "://")
+	scheme, _, _ := strings.Cut(s.address.URL, "://")
 	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
-// takeOver opens the store to write. It returns nil if another node was faster.
+// takeOver opens the store for writing. It returns nil if another node was faster.
 func (s *service) takeOver(ctx context.Context, given config.Settings) (*Node, error) {
 	saved := savedSettings{s.peers}
 	before, err := saved.read(ctx, given.Data)
@@ -193,9 +192,9 @@ func (s *service) takeOver(ctx context.Context, given config.Settings) (*Node, e
 		return nil, err
 	}
 	cfg := s.config()
-	cfg.Address, cfg.after = s.advertised(), s.standby
+	cfg.Address, cfg.previous = s.advertised(), s.standby
 	if cfg.Now == nil {
-		if err := s.dateByDatabase(ctx, &cfg); err != nil {
+		if err := s.useDatabaseClock(ctx, &cfg); err != nil {
 			return nil, err
 		}
 	}
@@ -207,13 +206,13 @@ func (s *service) takeOver(ctx context.Context, given config.Settings) (*Node, e
 		return nil, err
 	}
 	after, err := saved.read(ctx, given.Data)
-	if err != nil || !maps.Equal(before, after) { // set by a node that led in between
+	if err != nil || !maps.Equal(before, after) { // changed by a node that led in between
 		return nil, errors.Join(err, n.Close())
 	}
 	return n, nil
 }
 
-// lead decides until ctx is done, or another node does. It reports whether to stand by again.
+// lead leads until ctx is done or the lease is lost. It reports whether to become a standby again.
 func (s *service) lead(ctx context.Context, given config.Settings) (again bool, err error) {
 	now := s.Now
 	defer func() { s.Now = now }()
@@ -225,25 +224,25 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 		return true, nil
 	}
 	s.node = n
-	defer func() { err = errors.Join(err, n.closeLed()) }()
+	defer func() { err = errors.Join(err, n.closeAfterLeading()) }()
 	if err := s.member.makeKey(ctx, n); err != nil {
 		return false, transientError{err}
 	}
 	if s.gate, err = s.openGate(ctx, n, false); err != nil {
 		return false, transientError{err}
 	}
-	s.led = true
-	clear(s.troubles)
-	s.Log.Info("this node leads", "term", n.leads.Term(), "address", s.advertised(), "warm", n.warm)
-	s.member.setRole(rolePlayed{role: postgres.Leader, node: n, gate: s.gate})
-	defer s.member.setRole(rolePlayed{role: postgres.Standby})
+	s.hasLed = true
+	clear(s.reported)
+	s.Log.Info("this node leads", "term", n.leaderStore.Term(), "address", s.advertised(), "warm", n.warm)
+	s.member.setRole(nodeRole{role: postgres.Leader, node: n, gate: s.gate})
+	defer s.member.setRole(nodeRole{role: postgres.Standby})
 	working, lose := context.WithCancel(ctx)
 	defer lose()
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
 		select {
-		case <-n.leads.Lost():
+		case <-n.leaderStore.Lost():
 			s.handlerSwitch.stop()
 			lose()
 		case <-working.Done():
@@ -256,7 +255,7 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 	case ctx.Err() != nil:
 		return false, err
 	case n.lostLease():
-		s.Log.Warn("another node leads now, or the database cannot be written; this one stands by", "term", n.leads.Term(), "err", err)
+		s.Log.Warn("lost the lease: another node leads, or the database is not writable; this node is now a standby", "term", n.leaderStore.Term(), "err", err)
 		return true, nil
 	case errors.Is(err, freshet.ErrStorage): // it may come back, and another node may reach it
 		return false, transientError{err}
@@ -264,14 +263,14 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 	return false, err
 }
 
-// dateByDatabase has a node date by the clock of the database: those of nodes may differ, and
-// what the one before has sent counts by its date.
-func (s *service) dateByDatabase(ctx context.Context, cfg *Config) error {
-	if err := s.clock.look(ctx, true); err != nil {
+// useDatabaseClock makes a node tell the time by the clock of the database: the clocks of nodes may
+// differ, and requests of the previous leader count by their date.
+func (s *service) useDatabaseClock(ctx context.Context, cfg *Config) error {
+	if err := s.clock.read(ctx, true); err != nil {
 		return err
 	}
-	if ahead := time.Duration(s.clock.ahead.Load()); ahead.Abs() > time.Second {
-		s.Log.Warn("the clock of this machine differs from that of PostgreSQL; everything is dated by that of PostgreSQL", "by", units.FormatDuration(ahead.Round(time.Millisecond)))
+	if ahead := time.Duration(s.clock.offset.Load()); ahead.Abs() > time.Second {
+		s.Log.Warn("the clock of this machine differs from that of PostgreSQL, which dates everything", "by", units.FormatDuration(ahead.Round(time.Millisecond)))
 	}
 	s.Now = s.clock.now
 	cfg.Now, cfg.observed = s.Now, &s.clock.observed
@@ -281,21 +280,21 @@ func (s *service) dateByDatabase(ctx context.Context, cfg *Config) error {
 	return nil
 }
 
-// lostLease reports whether a node can write nothing any more.
+// lostLease reports whether a node has lost its lease.
 func (n *Node) lostLease() bool {
 	select {
-	case <-n.leads.Lost():
+	case <-n.leaderStore.Lost():
 		return true
 	default:
 		return false
 	}
 }
 
-// closeLed closes a node that has led. What it cannot write any more is another's to write.
-func (n *Node) closeLed() error {
+// closeAfterLeading closes a node that has led. Errors after the loss of the lease do not matter.
+func (n *Node) closeAfterLeading() error {
 	err := n.Close()
 	if err != nil && n.lostLease() {
-		n.log.Debug("closing what another node has taken over", "err", err)
+		n.log.Debug("close after losing the lease", "err", err)
 		return nil
 	}
 	return err

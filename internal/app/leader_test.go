@@ -292,7 +292,7 @@ func TestNodeWithAnotherKeyDoesNotTakeOver(t *testing.T) {
 	for _, m := range []*member{second, third} {
 		kit.Until(t, "the node says that it is not ready", func() bool {
 			resp, text := c.ask("", "GET", m.url+"/readyz", "")
-			return resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(text, "it has not the secret.key of the other nodes")
+			return resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(text, "this node lacks the secret.key of the other nodes")
 		})
 		kit.Until(t, "the node says that it is not warm", func() bool {
 			_, text := c.ask("", "GET", m.url+"/metrics", "")
@@ -300,7 +300,7 @@ func TestNodeWithAnotherKeyDoesNotTakeOver(t *testing.T) {
 		})
 		kit.Until(t, "all are told that the node is unable", func() bool {
 			_, text := c.ask("", "GET", first.url+"/api/v1/cluster", "")
-			return strings.Count(text, `"standby":"unable","why":"it has not the secret.key of the other nodes`) == 2 && strings.Contains(text, `"hint":"copy secret.key from`)
+			return strings.Count(text, `"standby":"unable","why":"this node lacks the secret.key of the other nodes`) == 2 && strings.Contains(text, `"hint":"copy secret.key from`)
 		})
 		kit.Until(t, "the node logs it", func() bool { return strings.Contains(m.log.String(), "this node cannot decrypt") })
 	}

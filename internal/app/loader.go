@@ -10,22 +10,21 @@ import (
 	"freshet/internal/queries"
 )
 
-// A loader loads the sources of the file while the API is served and polls are made.
+// A loader loads the sources of the configuration file in the background.
 type loader struct {
 	daemon *daemon.Daemon
 	cancel context.CancelFunc
-	loaded chan struct{} // closed when it has ended
+	loaded chan struct{} // closed at the end
 }
 
-// startLoader begins to load the queries and sources of the file. If that fails it calls
-// failed.
+// startLoader starts to load the queries and sources of the file. It calls failed with any error.
 func startLoader(ctx context.Context, n *Node, settings config.Settings, failed func(error)) *loader {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &loader{daemon: n.Daemon, cancel: cancel, loaded: make(chan struct{})}
 	go func() {
 		defer close(l.loaded)
 		defer cancel()
-		err := n.syncQueries(ctx, settings) // first: they are few, and see every change
+		err := n.syncQueries(ctx, settings) // first: they are few and must see every change
 		if err == nil {
 			err = n.syncSources(ctx, settings)
 		}
@@ -36,13 +35,13 @@ func startLoader(ctx context.Context, n *Node, settings config.Settings, failed 
 	return l
 }
 
-// stop ends the loading, if it has not ended yet.
+// stop cancels the loading and waits for its end.
 func (l *loader) stop() {
 	l.cancel()
 	<-l.loaded
 }
 
-// ready returns how far the loading is, if it has not ended yet.
+// ready returns an error with the progress while the loading goes on.
 func (l *loader) ready() error {
 	select {
 	case <-l.loaded:
@@ -56,7 +55,7 @@ func (l *loader) ready() error {
 	return fmt.Errorf("loading sources: %d of %d", st.Loaded, st.Listed)
 }
 
-// waitBriefly waits a moment for something to be done, and reports whether it is.
+// waitBriefly waits at most a second for done, and reports whether it is closed.
 func waitBriefly(ctx context.Context, done <-chan struct{}) bool {
 	const moment = time.Second
 	select {
@@ -68,8 +67,7 @@ func waitBriefly(ctx context.Context, done <-chan struct{}) bool {
 	return false
 }
 
-// syncSources makes the sources of the file those of the store. Without a file it
-// leaves them as they are.
+// syncSources replaces the sources of the file in the store. Without a file it does nothing.
 func (n *Node) syncSources(ctx context.Context, to config.Settings) error {
 	if to.File == "" {
 		return nil
@@ -82,7 +80,7 @@ func (n *Node) syncSources(ctx context.Context, to config.Settings) error {
 	return nil
 }
 
-// syncQueries makes the queries of the file those of the store, as syncSources does with sources.
+// syncQueries replaces the queries of the file in the store. Without a file it does nothing.
 func (n *Node) syncQueries(ctx context.Context, to config.Settings) error {
 	if to.File == "" || n.queries == nil {
 		return nil
@@ -92,7 +90,7 @@ func (n *Node) syncQueries(ctx context.Context, to config.Settings) error {
 		return fmt.Errorf("load the queries of %s: %w", to.File, err)
 	}
 	for _, doubt := range to.Doubts {
-		n.log.Warn("the configuration file probably says what is not meant", "file", to.File, "doubt", doubt)
+		n.log.Warn("suspicious setting in the configuration file", "file", to.File, "doubt", doubt)
 	}
 	n.Daemon.QueriesEdited()
 	if done != (queries.Synced{}) {

@@ -13,24 +13,23 @@ import (
 	"freshet/internal/sites/frontier"
 )
 
-// A LocalAPI answers the API over a data directory in this process.
+// A LocalAPI serves the API of a data directory within this process.
 type LocalAPI struct {
 	http.Handler
 	close func() error
 }
 
-// A Work is how much of a daemon is at work behind a LocalAPI. None of them makes
-// a poll of its own accord.
+// A Work is what runs behind a LocalAPI. No kind makes polls on its own.
 type Work uint8
 
 // The kinds of work.
 const (
-	Reading  Work = iota // answers from the store alone
-	Learning             // knows what the log of outcomes teaches
-	Polling              // makes the polls that somebody asks for
+	Reading  Work = iota // answers from the store only
+	Learning             // learns from the log of outcomes
+	Polling              // makes polls on request
 )
 
-// Local opens a data directory for a while. The API must be closed.
+// Local opens a data directory. The returned API must be closed.
 func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAPI, error) {
 	cfg.Idle, cfg.Unbound, cfg.Learn = true, work != Reading, work == Learning
 	n, err := Open(ctx, cfg)
@@ -58,7 +57,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 	}
 	handler := api.New(api.Config{
 		Store: n.Store, Frontier: frontier.NewStore(n.stored.DB()), QueryStore: queries.NewStore(n.stored.DB()), Daemon: n.Daemon, Auth: api.AuthConfig{Gate: gate},
-		Sources: api.SourceConfig{Check: cfg.CheckURL, Trust: n.trust, Read: n.reader.Read, Hooks: n.hooks},
+		Sources: api.SourceConfig{Check: cfg.CheckURL, Trust: n.checkForeign, Read: n.reader.Read, Hooks: n.hooks},
 		Search:  api.SearchConfig{Off: cfg.NoSearch, Search: n.stored.Search, Index: n.indexAll},
 		Program: api.ProgramConfig{Version: version, Size: n.StoreSize, Browser: n.browser},
 		Sinks:   sinks,
@@ -68,5 +67,5 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 	return &LocalAPI{handler, closeAll}, nil
 }
 
-// Close ends polls under way and closes the store.
+// Close ends running polls and closes the store.
 func (l *LocalAPI) Close() error { return l.close() }

@@ -20,60 +20,60 @@ import (
 	"freshet/internal/units"
 )
 
-// What nodes know together: see [postgres.Peers].
+// Keys of facts that nodes share: see [postgres.Peers].
 const (
-	settingsFact = "settings"   // that were set over the API, as JSON
-	keyFact      = "secret.key" // by what to recognise the key of the secrets
+	settingsFact = "settings"   // settings changed over the API, as JSON
+	keyFact      = "secret.key" // fingerprint of the key that encrypts secrets
 )
 
-// A rolePlayed is what a node does among the nodes on one database.
-type rolePlayed struct {
+// A nodeRole is the current role of a node.
+type nodeRole struct {
 	role string
-	node *Node      // nil if it can read nothing
+	node *Node      // nil if it cannot read the store
 	gate *auth.Gate // likewise
 
-	standby *standby // nil if it does not stand by
+	standby *standby // nil for a leader
 }
 
-// A membership is what a node does as one of several on a database, whichever of them leads:
-// it sends heartbeats, and compares its secret key and settings with those of the leader.
+// A membership is the part of a node that does not depend on its role: it sends heartbeats, and
+// compares the node's secret key and settings with those of the leader.
 type membership struct {
 	peers    *postgres.Peers
 	lease    time.Duration // after which another node takes over
 	vault    *secrets.Vault
-	settings func() *config.Settings // in force
+	settings func() *config.Settings // current settings
 	log      *slog.Logger
 
 	keyless      atomic.Pointer[keyProblem] // why this node cannot lead; nil if it can
-	setupProblem string                     // last logged of how this node differs from the leader
+	setupProblem string                     // difference from the leader that was last logged
 	cached       cachedSetup
 
-	mu   sync.RWMutex // held to use or to change the role
-	role rolePlayed
+	mu   sync.RWMutex // read-locked while the role is used
+	role nodeRole
 }
 
-// setRole changes the role. The node of the role before is not used after that.
-func (m *membership) setRole(p rolePlayed) {
+// setRole changes the role. It returns when the node of the old role is no longer in use.
+func (m *membership) setRole(p nodeRole) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.role = p
 }
 
-// heartbeat sends heartbeats until ctx is done, and notices what changes elsewhere.
+// heartbeat sends heartbeats until ctx is done.
 func (m *membership) heartbeat(ctx context.Context, me postgres.Node) {
 	every := m.lease / 4
 	failing := false
 	for {
 		err := m.sendHeartbeat(ctx, me)
 		if err != nil && ctx.Err() == nil && !failing {
-			m.log.Warn("this node cannot send heartbeats to the others", "err", err, "hint", freshet.HintOf(err))
+			m.log.Warn("sending heartbeats failed", "err", err, "hint", freshet.HintOf(err))
 		}
 		failing = err != nil
 		select {
 		case <-time.After(every):
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-			_ = m.peers.Leave(last, me.Name) // it is forgotten by itself
+			_ = m.peers.Leave(last, me.Name) // the entry expires
 			cancel()
 			return
 		}
@@ -98,10 +98,10 @@ func (m *membership) sendHeartbeat(ctx context.Context, me postgres.Node) error 
 	}
 	me.Upto = end
 	if p.role == postgres.Standby {
-		said, upto := p.standby.status()
+		status, upto := p.standby.status()
 		problem, err := m.inspectKey(ctx)
 		if problem != nil {
-			said.Standby = unableStandby
+			status.Standby = unableStandby
 		} else if err == nil {
 			problem, err = m.compareSetup(ctx, p.standby)
 		}
@@ -109,20 +109,20 @@ func (m *membership) sendHeartbeat(ctx context.Context, me postgres.Node) error 
 			return err
 		}
 		if problem != nil {
-			said.Why, said.Hint = problem.Error(), freshet.HintOf(problem)
+			status.Why, status.Hint = problem.Error(), freshet.HintOf(problem)
 		}
-		told, err := json.Marshal(said)
+		text, err := json.Marshal(status)
 		if err != nil {
 			return err
 		}
-		me.Told, me.Upto = string(told), cmp.Or(upto, end)
+		me.Told, me.Upto = string(text), cmp.Or(upto, end)
 	}
 	if p.role == postgres.Leader {
-		told, err := json.Marshal(p.node.report())
+		text, err := json.Marshal(p.node.report())
 		if err != nil {
 			return err
 		}
-		me.Told = string(told)
+		me.Told = string(text)
 		if err := errors.Join(m.publishKey(ctx, p.node), m.publishSetup(ctx, p.node)); err != nil {
 			return err
 		}
@@ -132,14 +132,14 @@ func (m *membership) sendHeartbeat(ctx context.Context, me postgres.Node) error 
 	return m.peers.Beat(ctx, me)
 }
 
-// keyHint is what to do about a node that cannot decrypt what others have encrypted.
+// keyHint is the remedy for a node that cannot decrypt the secrets of other nodes.
 const keyHint = "copy secret.key from the data directory of another node to that of this one, or give all the same directory with --secrets DIR"
 
-// errOtherKey means that this node could not read what others have encrypted.
-var errOtherKey = freshet.WithHint(errors.New("it has not the secret.key of the other nodes: it answers and forwards requests, does not take over, and sends to no sink that was added over the API"),
+// errOtherKey reports that this node cannot decrypt the secrets of other nodes.
+var errOtherKey = freshet.WithHint(errors.New("this node lacks the secret.key of the other nodes: it answers and forwards requests, but does not take over or deliver to sinks that were added over the API"),
 	keyHint)
 
-// checkKey compares the key of this node with that of the store.
+// checkKey compares the key of this node with the fingerprint in the store.
 func (m *membership) checkKey(ctx context.Context) error {
 	want, err := m.peers.Fact(ctx, keyFact)
 	if err != nil || want == "" {
@@ -155,14 +155,14 @@ func (m *membership) checkKey(ctx context.Context) error {
 	return err
 }
 
-// A keyProblem is why a node cannot decrypt what others have encrypted.
+// A keyProblem is a reason why a node cannot decrypt secrets.
 type keyProblem struct{ error }
 
-// Unwrap returns the reason.
+// Unwrap implements the interface of [errors.Unwrap].
 func (e keyProblem) Unwrap() error { return e.error }
 
-// inspectKey returns what is wrong with the key of a node that stands by; nil if nothing is. It is
-// logged once, so that the operator learns of it before the next election.
+// inspectKey returns the key problem of a standby, or nil. It logs the problem once, so that the
+// operator learns of it before the next election.
 func (m *membership) inspectKey(ctx context.Context) (problem error, err error) {
 	err = m.checkKey(ctx)
 	p, is := errors.AsType[keyProblem](err)
@@ -173,12 +173,12 @@ func (m *membership) inspectKey(ctx context.Context) (problem error, err error) 
 		return nil, err
 	}
 	if was := m.keyless.Swap(&p); was == nil || was.Error() != p.Error() {
-		m.log.Warn("this node cannot decrypt what others have encrypted", "err", p.error, "hint", freshet.HintOf(p))
+		m.log.Warn("this node cannot decrypt the secrets of the other nodes", "err", p.error, "hint", freshet.HintOf(p))
 	}
 	return p, nil
 }
 
-// canLead returns why this node could not lead.
+// canLead returns an error if this node could not lead.
 func (m *membership) canLead() error {
 	if p := m.keyless.Load(); p != nil {
 		return *p
@@ -186,8 +186,8 @@ func (m *membership) canLead() error {
 	return nil
 }
 
-// makeKey makes the key of an empty store when its first node leads, so that other nodes lack it from
-// the beginning, and not from the first sink on. Without it the node leads all the same.
+// makeKey creates the key when the first node of an empty store begins to lead, so that nodes
+// without it are noticed before the first secret is stored. A failure does not prevent leading.
 func (m *membership) makeKey(ctx context.Context, n *Node) error {
 	known, err := m.peers.Fact(ctx, keyFact)
 	if err != nil || known != "" {
@@ -199,14 +199,14 @@ func (m *membership) makeKey(ctx context.Context, n *Node) error {
 	}
 	if counts.All.Total == 0 {
 		if err := m.vault.MakeKey(); err != nil {
-			m.log.Warn("secret.key cannot be made; no node can store a secret", "err", err)
+			m.log.Warn("creating secret.key failed; no node can store secrets", "err", err)
 			return nil
 		}
 	}
 	return m.publishKey(ctx, n)
 }
 
-// publishKey has other nodes recognise the key, once there is one.
+// publishKey stores the fingerprint of the key, if there is a key.
 func (m *membership) publishKey(ctx context.Context, n *Node) error {
 	have, err := m.vault.Fingerprint()
 	if err != nil || have == "" {
@@ -216,23 +216,22 @@ func (m *membership) publishKey(ctx context.Context, n *Node) error {
 	if err != nil || known != "" {
 		return err
 	}
-	return n.leads.SetFact(ctx, keyFact, have)
+	return n.leaderStore.SetFact(ctx, keyFact, have)
 }
 
-// setupFact is where the leader says what others are to have in common with it.
+// setupFact is the key of the leader's sharedSetup.
 const setupFact = "alike"
 
-// A sharedSetup is what all nodes on a database are to have in common, by fingerprints. One that differs
-// is noticed by nobody until it leads: then it polls other sources, tells other sinks or lets no
-// worker in.
+// A sharedSetup has fingerprints of the settings that all nodes must have in common. A node that
+// differs would, once it leads, poll other sources, notify other sinks or reject workers.
 type sharedSetup struct {
 	Sources string `json:"sources"`
 	Sinks   string `json:"sinks"`
 	Token   string `json:"token"` // of workers
 }
 
-// ownSetup returns the setup of this node. It hashes sources and sinks once for each file that is
-// read. A token that cannot be read is reported elsewhere.
+// ownSetup returns the setup of this node. It hashes sources and sinks once for each reload. An
+// unreadable token is reported elsewhere.
 func (m *membership) ownSetup() (sharedSetup, error) {
 	print := func(what ...any) (string, error) {
 		text, err := json.Marshal(what)
@@ -255,13 +254,13 @@ func (m *membership) ownSetup() (sharedSetup, error) {
 	return l, err
 }
 
-// A cachedSetup is the shared setup of settings, without what can change while they hold.
+// A cachedSetup is the shared setup of settings without the token, whose file can change.
 type cachedSetup struct {
 	of *config.Settings
 	is sharedSetup
 }
 
-// publishSetup has other nodes see what they are to have in common with this one, which decides.
+// publishSetup stores the setup of the leader.
 func (m *membership) publishSetup(ctx context.Context, n *Node) error {
 	own, err := m.ownSetup()
 	if err != nil {
@@ -275,11 +274,10 @@ func (m *membership) publishSetup(ctx context.Context, n *Node) error {
 	if err != nil || known == string(text) {
 		return err
 	}
-	return n.leads.SetFact(ctx, setupFact, string(text))
+	return n.leaderStore.SetFact(ctx, setupFact, string(text))
 }
 
-// compareSetup returns in what a node that stands by differs from the leader; nil if in
-// nothing. It is logged once.
+// compareSetup returns how a standby differs from the leader, or nil. It logs a difference once.
 func (m *membership) compareSetup(ctx context.Context, b *standby) (problem error, err error) {
 	known, err := m.peers.Fact(ctx, setupFact)
 	if err != nil {
@@ -290,17 +288,17 @@ func (m *membership) compareSetup(ctx context.Context, b *standby) (problem erro
 		return nil, err
 	}
 	var leads sharedSetup
-	if json.Unmarshal([]byte(known), &leads) != nil { // of no version, or another
+	if json.Unmarshal([]byte(known), &leads) != nil { // unset, or from another version
 		leads = own
 	}
 	var differs []string
 	if l := b.forwarder.leader.Load(); l != nil && l.Length != 0 && l.Length != m.lease {
-		differs = append(differs, fmt.Sprintf("its lease is %s and not %s", units.FormatDuration(m.lease), units.FormatDuration(l.Length)))
+		differs = append(differs, fmt.Sprintf("its lease is %s instead of %s", units.FormatDuration(m.lease), units.FormatDuration(l.Length)))
 	}
 	for _, d := range []struct{ what, own, leader string }{
-		{"it has another token of workers", own.Token, leads.Token},
-		{"its configuration file has other sources", own.Sources, leads.Sources},
-		{"its configuration file has other sinks", own.Sinks, leads.Sinks},
+		{"its worker token differs", own.Token, leads.Token},
+		{"the sources in its configuration file differ", own.Sources, leads.Sources},
+		{"the sinks in its configuration file differ", own.Sinks, leads.Sinks},
 	} {
 		if d.own != d.leader {
 			differs = append(differs, d.what)
@@ -310,11 +308,11 @@ func (m *membership) compareSetup(ctx context.Context, b *standby) (problem erro
 		m.setupProblem = ""
 		return nil, nil
 	}
-	problem = freshet.WithHint(errors.New("it differs from the leader, and goes by its own when it leads: "+strings.Join(differs, "; ")),
+	problem = freshet.WithHint(errors.New("this node differs from the leader and would lead with its own settings: "+strings.Join(differs, "; ")),
 		"give all nodes the same --lease, --hand-token-file and configuration file")
 	if m.setupProblem != problem.Error() {
 		m.setupProblem = problem.Error()
-		m.log.Warn("this node is set up otherwise than the leader", "err", problem, "hint", freshet.HintOf(problem))
+		m.log.Warn("the settings of this node differ from those of the leader", "err", problem, "hint", freshet.HintOf(problem))
 	}
 	return problem, nil
 }

@@ -34,18 +34,17 @@ import (
 	"freshet/internal/store/sqlite"
 )
 
-// A Node is a store and a daemon over it, with all that the daemon needs. The
-// daemon does nothing until it is started.
+// A Node is a store and a daemon over it. The daemon does nothing until it is started.
 type Node struct {
-	Store  api.Store
-	stored *store.Store    // the same, as both kinds have it in common
-	leads  *postgres.Store // the store, if it is led by a lease
-	reads  *postgres.Store // the store, if another node leads
-	Daemon *daemon.Daemon
-	Tick   time.Duration // by which it learns; zero if it does not
+	Store        api.Store
+	stored       *store.Store    // the part of Store that both databases share
+	leaderStore  *postgres.Store // the store, if this node leads on PostgreSQL
+	standbyStore *postgres.Store // the store, if this node is a standby
+	Daemon       *daemon.Daemon
+	Tick         time.Duration // tick of the learner; zero without one
 
-	now      func() time.Time // by which everything is dated
-	warm     bool             // it goes on with what it followed while it stood by
+	now      func() time.Time // clock of all parts
+	warm     bool             // it started from the warm state of a standby
 	address  string
 	settings config.Settings
 	reader   *extract.Reader
@@ -53,61 +52,57 @@ type Node struct {
 	hooks    *fetchauth.Hooks
 	webSub   *fetchauth.WebSub
 	renderer *browser.Renderer
-	explorer *discovery.Explorer // nil if polls are only made by hand
-	queries  *queries.Runner     // nil if none are run
+	explorer *discovery.Explorer // nil if polls are made only on request
+	queries  *queries.Runner     // nil if none run
 	workers  *cluster.Pool       // nil if none may join
 	limits   workerLimits
 	gate     atomic.Pointer[auth.Gate] // nil until the API is served
 	log      *slog.Logger
 
-	deliveries atomic.Pointer[deliveries] // nil if no other node can make any
+	deliveries atomic.Pointer[deliveries] // nil if no other node can deliver
 }
 
-// A Config says what a node is made of, and how it differs from what the
-// settings say.
+// A Config configures a Node.
 type Config struct {
 	config.Settings
 
-	// Extract is the command that applies selectors in a child process, where
-	// they can be stopped: it has to call [extract.Serve]. Without one they are
-	// applied in this process.
+	// Extract is the command of a child process that applies selectors with [extract.Serve] and can
+	// be killed. Without it, selectors are applied in this process.
 	Extract []string
 
-	Budget  sched.Budget          // that the policy is made for; zero means that of the settings
-	Expect  int                   // sources that it is made for, if more than there are yet
-	Idle    bool                  // make no poll but those that somebody asks for, whatever the settings say
-	Queries bool                  // run the queries although it is idle
-	Unbound bool                  // poll no source because its MaxGap has passed
-	Learn   bool                  // learn from the log although it is idle
-	Grace   time.Duration         // for polls under way at the end; zero means that of package daemon
-	Observe func(freshet.Outcome) // is told of every poll; may be nil
-	Now     func() time.Time      // the wall clock of all parts; nil means time.Now
-	Log     *slog.Logger          // nil means silence
+	Budget  sched.Budget          // sizes the policy; zero means that of the settings
+	Expect  int                   // expected number of sources, if larger than the current one
+	Idle    bool                  // poll only on request
+	Queries bool                  // run queries although Idle
+	Unbound bool                  // ignore MaxGap of sources
+	Learn   bool                  // learn from the log although Idle
+	Grace   time.Duration         // for running polls at the end; zero means that of package daemon
+	Observe func(freshet.Outcome) // called after every poll; may be nil
+	Now     func() time.Time      // wall clock of all parts; nil means time.Now
+	Log     *slog.Logger          // nil discards
 
-	// Standby has the store only read: another node leads. Address is where this one is
-	// reached when it does; with one it does not wait for another to end.
+	// Standby opens the store read-only, because another node leads. Address is the URL of this
+	// node if it leads on a shared database; Open then returns freshet.ErrBusy instead of waiting
+	// for the lease.
 	Standby bool
 	Address string
 
-	observed *daemon.ObservedClock // of the clock that Now tells, before this node led; nil means nothing
+	observed *daemon.ObservedClock // what this node observed of the clock Now before it led; may be nil
 
-	after *standby // what this node did before, if that was to stand by
+	previous *standby // the standby that takes over; nil if there was none
 
-	// Store says how the store is opened, apart from its directory, clock and
-	// log. Tests put it on disks that fail.
+	// Store configures the store apart from its directory, clock and log. Tests use it for faulty
+	// disks.
 	Store sqlite.Config
 
-	// Space is the room on the disk, as in [daemon.Config]; nil means that the
-	// system says it.
+	// Space returns the free and total disk space, as in [daemon.Config]; nil asks the system.
 	Space func() (free, size int64, err error)
 
-	// Uptime is that of the machine, as in [daemon.Config]; nil means that the
-	// system says it, if Now is nil too.
+	// Uptime is as in [daemon.Config]; nil asks the system, if Now is nil too.
 	Uptime func() (boot string, up time.Duration)
 }
 
-// Open opens the store in the data directory and puts a daemon over it. The
-// node must be closed.
+// Open opens the store of the settings and creates a daemon over it. The node must be closed.
 func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err := cfg.CheckData(); err != nil {
 		return nil, err
@@ -121,9 +116,9 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	n := &Node{Store: opened, stored: stored, reader: reader, address: cfg.Address}
 	n.log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	if shared, ok := opened.(*postgres.Store); ok && cfg.Standby {
-		n.reads = shared
+		n.standbyStore = shared
 	} else if ok {
-		n.leads = shared
+		n.leaderStore = shared
 		cfg.Settings.Fetch.May = n.mayFetch
 	}
 	if n.settings = cfg.Settings; cfg.Standby {
@@ -137,14 +132,13 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if n.renderer, err = NewRenderer(cfg.Settings, cfg.Log); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
-	if err := n.watch(ctx, cfg); err != nil {
+	if err := n.openDaemon(ctx, cfg); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
 	return n, nil
 }
 
-// NewRenderer returns what shows pages in browsers: what they ask for leaves by the
-// same rules as all else.
+// NewRenderer returns a renderer of pages whose requests obey the rules of package fetch.
 func NewRenderer(cfg config.Settings, log *slog.Logger) (*browser.Renderer, error) {
 	c := cfg.Render
 	c.Do = fetch.NewEgress(cfg.Fetch).Do
@@ -153,20 +147,20 @@ func NewRenderer(cfg config.Settings, log *slog.Logger) (*browser.Renderer, erro
 	return browser.New(c)
 }
 
-// watch puts a daemon over the store.
-func (n *Node) watch(ctx context.Context, cfg Config) error {
+// openDaemon creates the daemon over the store.
+func (n *Node) openDaemon(ctx context.Context, cfg Config) error {
 	var chosen, plans freshet.Policy = idle{}, nil
 	var learner *learn.Learner
 	var warm *daemon.Warm
 	if !cfg.Idle || cfg.Learn {
-		var wired policySetup
+		var setup policySetup
 		var err error
-		if wired, warm, err = n.newPolicy(ctx, cfg); err != nil {
+		if setup, warm, err = n.newPolicy(ctx, cfg); err != nil {
 			return err
 		}
-		n.Tick, n.warm = wired.tick, warm != nil
-		if learner, plans = wired.learner, wired.policy; !cfg.Idle {
-			chosen = wired.policy
+		n.Tick, n.warm = setup.tick, warm != nil
+		if learner, plans = setup.learner, setup.policy; !cfg.Idle {
+			chosen = setup.policy
 		}
 	}
 	cfg.Fetch.Now = cfg.Now
@@ -193,7 +187,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Media: cfg.Media, WebSub: n.webSub, Vault: secrets.Open(cfg.SecretDir()), Store: watched,
 		Env: os.Getenv, Now: cfg.Now, Log: cfg.Log,
 	})
-	hands, err := n.openWorkers(cfg)
+	looker, err := n.openWorkers(cfg)
 	if err != nil {
 		return err
 	}
@@ -202,15 +196,15 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Frontier:   frontier.NewStore(n.stored.DB()),
 		Queries:    queries.NewStore(n.stored.DB()),
 		Fetcher:    n.access,
-		Worker:     daemon.WorkerConfig{Looker: hands, Read: n.reader.Read, Renderer: n.renderer, Memory: pollMemory(cfg.Settings), Agent: cfg.Fetch.Agent},
+		Worker:     daemon.WorkerConfig{Looker: looker, Read: n.reader.Read, Renderer: n.renderer, Memory: pollMemory(cfg.Settings), Agent: cfg.Fetch.Agent},
 		Policy:     chosen,
 		Plans:      plans,
 		Learner:    learner,
-		Limits:     n.limits.inForce(),
+		Limits:     n.limits.current(),
 		Levels:     cfg.Wanted(),
 		Strategies: cfg.Strategies,
 		Unbound:    cfg.Unbound,
-		Start:      daemon.StartConfig{Warm: warm, Retell: retell(cfg.Policy)},
+		Start:      daemon.StartConfig{Warm: warm, Replay: replayLength(cfg.Policy)},
 		History:    daemon.HistoryConfig{Keep: cfg.Retention.Keep, Logs: cfg.Retention.Logs},
 		Disk:       daemon.DiskConfig{Space: cfg.Space, Size: n.databaseSize, Reserve: cfg.Reserve},
 		Now:        cfg.Now,
@@ -220,8 +214,8 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Observe:    cfg.Observe,
 		Grace:      cfg.Grace,
 	}
-	if n.leads != nil {
-		with.Lease, with.Trouble, with.WriteWait = n.leads.LeaseLeft, n.leads.Trouble, leaseOf(cfg.Settings)
+	if n.leaderStore != nil {
+		with.Lease, with.Trouble, with.WriteWait = n.leaderStore.LeaseLeft, n.leaderStore.Trouble, leaseOf(cfg.Settings)
 	}
 	n.Daemon = daemon.New(with)
 	if !cfg.Idle {
@@ -233,26 +227,24 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// trust judges how a source that comes over the API is asked for, by the profiles in
-// force.
-func (n *Node) trust(s freshet.Source) error {
+// checkForeign checks a source that was received over the API against the current profiles.
+func (n *Node) checkForeign(s freshet.Source) error {
 	settings := n.settings
 	settings.Requests = n.access.Profiles()
 	return settings.CheckForeign(s)
 }
 
-// retell returns how much of the log a policy is told of again at the start:
-// enough to know every source again, and not so much that a start takes long.
-// What auto learns is kept and taken up by the daemon.
-func retell(name string) int {
+// replayLength returns how many outcomes a policy replays at the start: enough to know every source
+// without a long delay. The state of auto is in the checkpoint.
+func replayLength(name string) int {
 	if base, _, _ := strings.Cut(name, ":"); base == "auto" || !policy.Learns(name) {
 		return 0
 	}
 	return 200_000
 }
 
-// Start runs the daemon and returns when it is at work. How it ends is then
-// told on the channel.
+// Start runs the daemon and returns when it has started. The channel receives the error with which
+// it ends.
 func (n *Node) Start(ctx context.Context) (<-chan error, error) {
 	ended := make(chan error, 1)
 	go func() {
@@ -261,7 +253,7 @@ func (n *Node) Start(ctx context.Context) (<-chan error, error) {
 		if n.explorer != nil {
 			beside.Go(func() { n.explore(exploring) })
 			if !n.settings.NoSearch {
-				beside.Go(func() { n.keepIndex(exploring) })
+				beside.Go(func() { n.maintainIndex(exploring) })
 			}
 		}
 		if n.queries != nil {
@@ -279,7 +271,7 @@ func (n *Node) Start(ctx context.Context) (<-chan error, error) {
 	case <-n.Daemon.Started():
 		return ended, nil
 	case err := <-ended:
-		if ctx.Err() != nil { // asked to stop before it had begun
+		if ctx.Err() != nil { // stopped before it had started
 			err = nil
 		}
 		ended <- err
@@ -287,7 +279,7 @@ func (n *Node) Start(ctx context.Context) (<-chan error, error) {
 	}
 }
 
-// explore finds the pages of sites once the daemon is at work.
+// explore discovers pages of sites once the daemon has started.
 func (n *Node) explore(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -295,18 +287,18 @@ func (n *Node) explore(ctx context.Context) {
 	case <-n.Daemon.Started():
 	}
 	if err := n.explorer.Run(ctx); err != nil {
-		n.log.Error("cannot explore sites; restart the daemon to try again", "err", err)
+		n.log.Error("discovering pages of sites failed; restart the daemon to try again", "err", err)
 	}
 }
 
-// runQueries runs the queries. Whatever ends that, polling goes on.
+// runQueries runs the queries. Polling goes on if they fail.
 func (n *Node) runQueries(ctx context.Context) {
 	if err := n.queries.Run(ctx); err != nil {
-		n.log.Error("queries are not run any more; restart the daemon to try again", "err", err, "hint", freshet.HintOf(err))
+		n.log.Error("running queries failed; restart the daemon to try again", "err", err, "hint", freshet.HintOf(err))
 	}
 }
 
-// Close ends the children that apply selectors and closes the store.
+// Close stops the child processes that apply selectors and closes the store.
 func (n *Node) Close() error {
 	return errors.Join(n.reader.Close(), n.Store.Close())
 }

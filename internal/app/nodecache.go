@@ -10,49 +10,49 @@ import (
 	"freshet/internal/store/postgres"
 )
 
-// nodeCache are the other nodes on the database, by what each of them shows. Who is known stays so for a
-// lease, and does not wait behind strangers. Those wait for each other, and so keep no more than one
-// connection from what the node itself asks the database.
+// A nodeCache caches the public keys of nodes on the database. A key stays valid for a lease.
+// Lookups of unknown keys run one at a time, so that strangers cannot exhaust the database
+// connections.
 type nodeCache struct {
 	peers *postgres.Peers
 	lease time.Duration
 
-	asking sync.Mutex // held to ask the database
+	queryMu sync.Mutex // serializes queries
 
-	mu    sync.Mutex
-	until map[freshet.Hash]time.Time // by the hash of what a node shows
+	mu         sync.Mutex
+	validUntil map[freshet.Hash]time.Time // by public key
 }
 
-// knows reports whether a node is there that shows what has a hash.
-func (k *nodeCache) knows(ctx context.Context, hash freshet.Hash) (bool, error) {
-	if k.remembers(hash) {
+// knows reports whether a node with the public key is on the database.
+func (k *nodeCache) knows(ctx context.Context, key freshet.Hash) (bool, error) {
+	if k.remembers(key) {
 		return true, nil
 	}
-	k.asking.Lock()
-	defer k.asking.Unlock()
-	if err := context.Cause(ctx); err != nil || k.remembers(hash) {
+	k.queryMu.Lock()
+	defer k.queryMu.Unlock()
+	if err := context.Cause(ctx); err != nil || k.remembers(key) {
 		return err == nil, err
 	}
 	asked := time.Now()
-	known, err := k.peers.Knows(ctx, hash)
+	known, err := k.peers.Knows(ctx, key)
 	if known && err == nil {
-		k.remember(hash, asked)
+		k.remember(key, asked)
 	}
 	return known, err
 }
 
-func (k *nodeCache) remembers(hash freshet.Hash) bool {
+func (k *nodeCache) remembers(key freshet.Hash) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return time.Now().Before(k.until[hash])
+	return time.Now().Before(k.validUntil[key])
 }
 
-func (k *nodeCache) remember(hash freshet.Hash, asked time.Time) {
+func (k *nodeCache) remember(key freshet.Hash, asked time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.until == nil {
-		k.until = map[freshet.Hash]time.Time{}
+	if k.validUntil == nil {
+		k.validUntil = map[freshet.Hash]time.Time{}
 	}
-	maps.DeleteFunc(k.until, func(_ freshet.Hash, until time.Time) bool { return asked.After(until) })
-	k.until[hash] = asked.Add(k.lease)
+	maps.DeleteFunc(k.validUntil, func(_ freshet.Hash, until time.Time) bool { return asked.After(until) })
+	k.validUntil[key] = asked.Add(k.lease)
 }

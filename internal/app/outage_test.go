@@ -30,7 +30,7 @@ func TestANodeOutlivesOutagesOfTheDatabase(t *testing.T) {
 	}
 	box.more(20)
 	m.end() // says so if it has ended by itself
-	if strings.Contains(m.log.String(), "cannot go on") {
+	if strings.Contains(m.log.String(), "this node failed") {
 		t.Error("the node did not wait, but began anew")
 	}
 }

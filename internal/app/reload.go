@@ -14,11 +14,11 @@ import (
 	"freshet/internal/store/postgres"
 )
 
-// A settingsInForce is the settings in force. Only the goroutine that runs the service changes
-// and reads them directly.
+// settingsInForce are the current settings. Only the goroutine of the service reads and changes the
+// embedded value.
 type settingsInForce struct {
 	config.Settings
-	shared atomic.Pointer[config.Settings] // the same, for other goroutines
+	shared atomic.Pointer[config.Settings] // for other goroutines
 }
 
 func (s *settingsInForce) set(to config.Settings) {
@@ -26,8 +26,8 @@ func (s *settingsInForce) set(to config.Settings) {
 	s.shared.Store(&to)
 }
 
-// A reloader changes the settings of a node that leads: it reads the file, the environment
-// and the flags again, or makes edits that come over the API.
+// A reloader changes the settings of a leader: it reloads file, environment and flags, or applies
+// edits made over the API.
 type reloader struct {
 	ServeConfig
 	settings *settingsInForce
@@ -38,8 +38,7 @@ type reloader struct {
 	asks     chan ask
 }
 
-// wait returns when ctx is done, or when the work of Once is done. Until then it reloads on
-// signals and requests.
+// wait handles reloads until ctx is done or the work of Once is done.
 func (r *reloader) wait(ctx context.Context) {
 	for {
 		select {
@@ -67,7 +66,7 @@ type ask struct {
 	answer chan<- error
 }
 
-// between runs a function between two reloads, and returns its error.
+// between runs a function between two reloads and returns its error.
 func (r *reloader) between(ctx context.Context, do func(context.Context) error) error {
 	answer := make(chan error, 1)
 	select {
@@ -78,7 +77,7 @@ func (r *reloader) between(ctx context.Context, do func(context.Context) error) 
 	}
 }
 
-// apply applies the settings that can change while polls go on.
+// apply applies the settings that can change at run time.
 func (r *reloader) apply(to config.Settings) {
 	r.node.limits.set(r.node.Daemon, fitFiles(to, openFiles()).Limits)
 	r.node.Daemon.SetLevels(to.Wanted())
@@ -90,7 +89,7 @@ func (r *reloader) apply(to config.Settings) {
 	r.settings.set(to)
 }
 
-// reload reads the settings again. If anything is wrong with them all stays as it was.
+// reload reads the settings again. If they are invalid, nothing changes.
 func (r *reloader) reload(ctx context.Context) error {
 	to, err := r.Load()
 	if err == nil {
@@ -101,19 +100,19 @@ func (r *reloader) reload(ctx context.Context) error {
 	}
 	to.Fetch.Self = r.settings.Fetch.Self
 	to.Data = r.settings.Data
-	open := outlets(r.node.sendsBy(to), r.Now)
+	open := outlets(r.node.withLeaseCheck(to), r.Now)
 	if err := checkSinks(to.AllSinks(), open); err != nil {
 		return err
 	}
 	r.node.access.SetProfiles(to.Requests)
-	r.loader.stop() // this list counts now
+	r.loader.stop() // the new list replaces the one being loaded
 	if err := r.node.syncSources(ctx, to); err != nil {
 		return err
 	}
 	if err := r.sinks.Reload(ctx, to.AllSinks(), open); err != nil {
 		return err
 	}
-	// After the sinks, which have by now as pending what the removed queries have matched.
+	// After the sinks, which have recorded deliveries for matches of the removed queries by now.
 	if err := r.node.syncQueries(ctx, to); err != nil {
 		return err
 	}
@@ -122,8 +121,8 @@ func (r *reloader) reload(ctx context.Context) error {
 	return nil
 }
 
-// edit changes settings and saves them; on a dry run it only validates them. It returns them
-// as they are then.
+// edit changes settings and saves them; on a dry run it only validates. It returns the new
+// settings.
 func (r *reloader) edit(ctx context.Context, edit client.SettingsEdit) (edited client.Settings, bounds api.Bounds, err error) {
 	err = r.between(ctx, func(ctx context.Context) error {
 		was := r.settings.Settings
@@ -161,7 +160,7 @@ func (r *reloader) edit(ctx context.Context, edit client.SettingsEdit) (edited c
 	return edited, bounds, err
 }
 
-// settingsOf returns the settings that can be changed while the daemon runs, for the API.
+// settingsOf returns the settings that can change at run time, for the API.
 func settingsOf(s config.Settings) client.Settings {
 	all := client.Settings{File: s.File, Items: []client.Setting{}}
 	for _, o := range config.Live() {
@@ -183,11 +182,11 @@ func settingsOf(s config.Settings) client.Settings {
 	return all
 }
 
-// savedSettings are those that were set over the API: in the database if nodes share one,
-// and otherwise in the data directory.
+// savedSettings are the settings that were changed over the API. They are in the database if nodes
+// share one, and otherwise in the data directory.
 type savedSettings struct{ peers *postgres.Peers }
 
-// read returns them. In a database where nothing was set yet that is what the data directory has.
+// read returns them. An empty database falls back to the data directory.
 func (s savedSettings) read(ctx context.Context, data string) (map[string]string, error) {
 	if s.peers == nil {
 		return config.ReadKept(data)
@@ -201,12 +200,12 @@ func (s savedSettings) read(ctx context.Context, data string) (map[string]string
 	}
 	saved := map[string]string{}
 	if err := json.Unmarshal([]byte(text), &saved); err != nil {
-		return nil, fmt.Errorf("read what was set over the API: %w", err)
+		return nil, fmt.Errorf("read the settings that were changed over the API: %w", err)
 	}
 	return saved, nil
 }
 
-// write replaces them. Only the node that leads can.
+// write replaces them. Only the leader can.
 func (s savedSettings) write(ctx context.Context, data string, leader *Node, saved map[string]string) error {
 	if s.peers == nil {
 		return config.WriteKept(data, saved)
@@ -215,11 +214,11 @@ func (s savedSettings) write(ctx context.Context, data string, leader *Node, sav
 	if err != nil {
 		return err
 	}
-	return leader.leads.SetFact(ctx, settingsFact, string(text))
+	return leader.leaderStore.SetFact(ctx, settingsFact, string(text))
 }
 
-// addTo returns settings with those of the database, if there is one. Those of the data
-// directory are in them already.
+// addTo returns settings with those of the database, if there is one. Those of the data directory
+// are already included.
 func (s savedSettings) addTo(ctx context.Context, to config.Settings) (config.Settings, error) {
 	if s.peers == nil {
 		return to, nil

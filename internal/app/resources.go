@@ -12,11 +12,11 @@ import (
 
 const mib = 1 << 20
 
-// ExtractMemory is the most that a child process may use to apply selectors.
+// ExtractMemory is the most memory of a child process that applies selectors.
 const ExtractMemory = 256 * mib
 
-// extractMemory returns what a child process may use on this machine: an eighth
-// of what there is, as there are two of them.
+// extractMemory returns the memory limit of a child process on this machine: an eighth of the
+// memory, as there are two of them.
 func extractMemory() int64 {
 	total, _ := membudget.Machine(os.DirFS("/"))
 	if total == 0 {
@@ -25,15 +25,14 @@ func extractMemory() int64 {
 	return min(ExtractMemory, max(64*mib, total/8))
 }
 
-// MemoryLimit returns the memory in bytes near which the garbage collector of a
-// daemon has to work harder, or zero if nobody knows what there is.
+// MemoryLimit returns the soft memory limit of a daemon, or zero if the memory size is unknown.
 func MemoryLimit() int64 {
 	total, _ := membudget.Machine(os.DirFS("/"))
 	return total / 10 * 9
 }
 
-// PollMemory returns how many bytes polls under way may hold together if nothing
-// is set: a quarter of what there is, and not more than half of what is free.
+// PollMemory returns how many bytes running polls may use by default: a quarter of the memory, but
+// not more than half of what is free.
 func PollMemory() int64 {
 	const least, most, unknown = 64 * mib, 1024 * mib, 512 * mib
 	total, free := membudget.Machine(os.DirFS("/"))
@@ -43,8 +42,8 @@ func PollMemory() int64 {
 	return min(most, max(least, min(total/4, free/2)))
 }
 
-// pollMemory returns the memory that polls share. Three quarters of the workers
-// may wait for it: the rest go on with small pages.
+// pollMemory returns the memory budget of polls. Three quarters of the workers may wait for it; the
+// others go on with small pages.
 func pollMemory(s config.Settings) *membudget.Budget {
 	bytes := s.Memory
 	if bytes <= 0 {

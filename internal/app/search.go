@@ -9,34 +9,33 @@ import (
 )
 
 const (
-	indexAtOnce = 50               // versions
-	indexGather = 500              // new versions that are enough to be indexed
-	indexLook   = 2 * time.Second  // after which it is seen whether there are
-	indexPause  = 30 * time.Second // after which they are indexed though they are fewer
-	indexBefore = 1000             // most versions that a search waits for
-	indexSweep  = 10 * time.Minute // after which what was pruned goes, if nothing is polled
-	indexRetry  = time.Minute
+	indexBatch    = 50               // versions in a transaction
+	indexEnough   = 500              // unindexed versions that start indexing
+	indexInterval = 2 * time.Second  // between checks for unindexed versions
+	indexMaxDelay = 30 * time.Second // longest delay of indexing
+	indexMaxWait  = 1000             // most versions that a search waits for
+	indexSweep    = 10 * time.Minute // how often pruned versions are removed from the index if nothing is polled
+	indexRetry    = time.Minute
 )
 
-// keepIndex keeps the index of what versions say up to date, as a reader of the record:
-// polls never wait for it. It indexes many versions at once, which costs less for each, and a search does not wait for
-// that: see indexNewest. While there is much to do it rests as long as it works, so that
-// it takes half of a processor at most.
-func (n *Node) keepIndex(ctx context.Context) {
+// maintainIndex indexes new versions until ctx is done, in batches, which cost less per version.
+// Polls and searches never wait for it: see indexNewest. It sleeps as long as it works, so that it
+// uses at most half of a processor.
+func (n *Node) maintainIndex(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		end, err := n.Store.LastOutcome(ctx)
 		left := 0
 		if err == nil {
-			left, err = n.stored.Index(ctx, indexAtOnce)
+			left, err = n.stored.Index(ctx, indexBatch)
 		}
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			n.log.Warn("cannot index versions for freshet search; trying again in a minute", "err", err, "hint", freshet.HintOf(err))
-			rest(ctx, indexRetry)
+			n.log.Warn("indexing versions for freshet search failed; retrying in a minute", "err", err, "hint", freshet.HintOf(err))
+			sleep(ctx, indexRetry)
 		case left > 0:
-			rest(ctx, time.Since(began))
+			sleep(ctx, time.Since(began))
 		default:
 			waiting, cancel := context.WithTimeout(ctx, indexSweep)
 			err := n.Store.WaitOutcome(waiting, end)
@@ -44,34 +43,34 @@ func (n *Node) keepIndex(ctx context.Context) {
 			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 				return
 			}
-			n.gather(ctx)
+			n.awaitVersions(ctx)
 		}
 	}
 }
 
-// gather waits until enough versions are not in the index yet, or until they have waited long enough.
-func (n *Node) gather(ctx context.Context) {
-	for began := time.Now(); ctx.Err() == nil && time.Since(began) < indexPause; {
-		rest(ctx, indexLook)
-		if waiting, err := n.stored.Unindexed(ctx); err != nil || waiting >= indexGather {
+// awaitVersions waits until there are enough unindexed versions, or for indexMaxDelay.
+func (n *Node) awaitVersions(ctx context.Context) {
+	for began := time.Now(); ctx.Err() == nil && time.Since(began) < indexMaxDelay; {
+		sleep(ctx, indexInterval)
+		if waiting, err := n.stored.Unindexed(ctx); err != nil || waiting >= indexEnough {
 			return
 		}
 	}
 }
 
-// rest waits.
-func rest(ctx context.Context, d time.Duration) {
+// sleep waits for d or until ctx is done.
+func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
 	}
 }
 
-// indexNewest brings the index up to date before a search, unless so many versions are missing that the search
-// would take too long. It then says how many.
+// indexNewest brings the index up to date before a search, unless so many versions are missing that
+// the search would take too long. The result of the search then gives their number.
 func (n *Node) indexNewest(ctx context.Context) error {
-	for done := 0; done < indexBefore; done += indexAtOnce {
-		if left, err := n.stored.Index(ctx, indexAtOnce); err != nil || left == 0 || left > indexBefore {
+	for done := 0; done < indexMaxWait; done += indexBatch {
+		if left, err := n.stored.Index(ctx, indexBatch); err != nil || left == 0 || left > indexMaxWait {
 			return err
 		}
 	}
@@ -81,7 +80,7 @@ func (n *Node) indexNewest(ctx context.Context) error {
 // indexAll brings the index up to date.
 func (n *Node) indexAll(ctx context.Context) error {
 	for {
-		left, err := n.stored.Index(ctx, 10*indexAtOnce)
+		left, err := n.stored.Index(ctx, 10*indexBatch)
 		if err != nil || left == 0 {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 	"freshet/internal/freshet"
 )
 
-// Trust returns how nodes are verified.
+// Trust returns how to verify nodes.
 func Trust(s config.Settings) identity.Trust {
 	if file := s.CAFile(); file != "" {
 		return identity.TrustFile(file)
@@ -24,29 +24,29 @@ func Trust(s config.Settings) identity.Trust {
 	return nil
 }
 
-// secure returns a listener of the API with bounded connections, and with TLS if the settings say so.
+// secure returns a listener with a bounded number of connections, and with TLS if configured.
 func (s *service) secure(l net.Listener) (net.Listener, error) {
 	limited := limitConns(l, s.settings.API.Proxies)
 	if !s.settings.UsesTLS() {
-		return limited, s.checkPlain()
+		return limited, s.checkTransport()
 	}
 	certificates, err := identity.NewServer(identity.ServerConfig{
-		Bundle: s.settings.Cluster.Bundle, Cert: s.settings.API.Cert, Key: s.settings.API.Key, Hosts: s.certified(), Now: time.Now, Log: s.Log,
+		Bundle: s.settings.Cluster.Bundle, Cert: s.settings.API.Cert, Key: s.settings.API.Key, Hosts: s.certificateHosts(), Now: time.Now, Log: s.Log,
 	})
 	if err != nil {
 		return nil, freshet.WithHint(err, "give the directory node of freshet cluster init with --bundle, or a certificate and its key with --tls-cert and --tls-key")
 	}
-	s.where.URL = strings.Replace(s.where.URL, "http://", "https://", 1)
+	s.address.URL = strings.Replace(s.address.URL, "http://", "https://", 1)
 	if s.settings.Cluster.Bundle == "" {
-		s.where.CA = certificates.CA()
-	} else if s.where.CAFile, err = filepath.Abs(filepath.Join(s.settings.Cluster.Bundle, identity.CAName)); err != nil {
+		s.address.CA = certificates.CA()
+	} else if s.address.CAFile, err = filepath.Abs(filepath.Join(s.settings.Cluster.Bundle, identity.CAName)); err != nil {
 		return nil, err
 	}
-	return tls.NewListener(limited, certificates.Config()), s.checkPlain()
+	return tls.NewListener(limited, certificates.Config()), s.checkTransport()
 }
 
-// certified returns by which names and addresses this node may be reached.
-func (s *service) certified() []string {
+// certificateHosts returns the names and addresses for the certificate of this node.
+func (s *service) certificateHosts() []string {
 	hosts := append([]string{"localhost", "127.0.0.1", "::1"}, s.hostNames()...)
 	if name, err := os.Hostname(); err == nil {
 		hosts = append(hosts, name)
@@ -56,7 +56,7 @@ func (s *service) certified() []string {
 			hosts = append(hosts, u.Hostname())
 		}
 	}
-	if tcp, ok := s.at.(*net.TCPAddr); !ok || !tcp.IP.IsUnspecified() {
+	if tcp, ok := s.listenAddr.(*net.TCPAddr); !ok || !tcp.IP.IsUnspecified() {
 		return hosts
 	}
 	if all, err := net.InterfaceAddrs(); err == nil {
@@ -69,19 +69,20 @@ func (s *service) certified() []string {
 	return hosts
 }
 
-// checkPlain refuses to have nodes and workers on other machines use http, unless somebody wants that.
-func (s *service) checkPlain() error {
+// checkTransport returns an error if nodes and workers on other machines would use plain HTTP
+// without the setting that permits it.
+func (s *service) checkTransport() error {
 	at := s.advertised()
 	others := s.Once == nil && (s.settings.Store != "" || s.settings.Cluster.TokenFile != "")
-	if !others || s.settings.Cluster.Insecure || !PlainBeyondLoopback(at) {
+	if !others || s.settings.Cluster.Insecure || !IsRemoteHTTP(at) {
 		return nil
 	}
-	return freshet.WithHint(errors.New("nodes and workers on other machines would reach this one at "+at+", and everybody on the way could read passwords and pages"),
-		"make certificates with freshet cluster init, and give --bundle DIR; or give --tls-cert and --tls-key, or --advertise https://... of a proxy; --insecure-cluster allows http")
+	return freshet.WithHint(errors.New("other machines would send passwords and pages to "+at+" unencrypted"),
+		"create certificates with freshet cluster init and use --bundle DIR; or use --tls-cert and --tls-key, or --advertise https://... of a proxy; --insecure-cluster permits http")
 }
 
-// PlainBeyondLoopback reports whether an address is one of http at another machine.
-func PlainBeyondLoopback(at string) bool {
+// IsRemoteHTTP reports whether an address uses plain HTTP to another machine.
+func IsRemoteHTTP(at string) bool {
 	u, err := url.Parse(at)
 	if err != nil || u.Scheme != "http" || u.Hostname() == "localhost" {
 		return false

@@ -30,7 +30,7 @@ func TestPlainNodesAreRefused(t *testing.T) {
 		if err == nil {
 			t.Fatalf("%s serves without a database or users", name)
 		}
-		refused := strings.Contains(err.Error(), "everybody on the way could read") && strings.Contains(freshet.HintOf(err), "--insecure-cluster")
+		refused := strings.Contains(err.Error(), "unencrypted") && strings.Contains(freshet.HintOf(err), "--insecure-cluster")
 		if refused != c.refused {
 			t.Errorf("%s: %v (%s)", name, err, freshet.HintOf(err))
 		}

@@ -29,41 +29,38 @@ import (
 	"freshet/internal/units"
 )
 
-// A ServeConfig says how a node serves others, apart from the settings. Load is
-// needed.
+// A ServeConfig configures Serve beside the settings. Load is required.
 type ServeConfig struct {
 	Extract []string      // as in Config
-	Grace   time.Duration // to come to an end in when ctx is done, polls under way included; 0 means 15 seconds
+	Grace   time.Duration // for shutdown including running polls; 0 means 15 seconds
 	Version string
-	Now     func() time.Time                       // the wall clock of all parts; nil means time.Now
+	Now     func() time.Time                       // wall clock of all parts; nil means time.Now
 	Uptime  func() (boot string, up time.Duration) // as in Config
 	Log     *slog.Logger
 
-	// Load gathers the settings again. That happens whenever Hangups has a
-	// signal, or somebody asks for it over the API.
+	// Load reads the settings again. It is called for each signal on Hangups and for reloads over
+	// the API.
 	Load    func() (config.Settings, error)
 	Hangups <-chan os.Signal
 
-	// Password is that of the first user, admin, who is added with it if there is none
-	// yet; "" means that nobody is.
+	// Password is the password of the first user, admin, who is created if there is no user; ""
+	// creates none.
 	Password string
 
-	// Once is closed when all that was to be done is done: the serving then prunes
-	// and ends. With it no poll is made but those that somebody asks for, and nothing
-	// is reloaded. Nil means to serve until ctx is done.
+	// Once is closed when all work is done. Serve then prunes and returns. With Once, polls are
+	// made only on request and settings are not reloaded. Nil means to serve until ctx is done.
 	Once <-chan struct{}
 
-	Reloaded func(from, to config.Settings) // is told of settings that were taken on; may be nil
-	Announce func(url string) error         // is told where the API is when all is at work
+	Reloaded func(from, to config.Settings) // called after a reload; may be nil
+	Announce func(url string) error         // called with the URL of the API when everything runs
 
-	// Listener is where the API is served, for tests; nil means at the address
-	// of the settings. Store is as in Config.
+	// Listener serves the API in tests; nil means to listen on the address of the settings. Store
+	// is as in Config.
 	Listener net.Listener
 	Store    sqlite.Config
 }
 
-// A service is a node that others can reach: with an API, and webhooks that
-// are told of changes.
+// A service is a node with its API and its sinks.
 type service struct {
 	ServeConfig
 	node          *Node
@@ -71,25 +68,25 @@ type service struct {
 	sinks         *delivery.Sinks
 	metrics       *api.Metrics
 	gate          *auth.Gate
-	where         Address          // of the API
-	signer        *identity.Signer // of requests to other nodes
-	at            net.Addr         // likewise
+	address       Address          // of the API
+	signer        *identity.Signer // signs requests to other nodes
+	listenAddr    net.Addr         // of the API
 	handlerSwitch switchableHandler
 	listen        func()            // starts to serve
-	announced     bool              // that the API is there
-	led           bool              // this node has led
-	troubles      map[string]string // the last reported kind of trouble, by subject
-	peers         *postgres.Peers   // other nodes on the same database; nil if there can be none
-	clock         *databaseClock    // of that database, likewise
-	nodes         *nodeCache        // likewise
-	member        *membership       // likewise
-	standby       *standby          // while another node leads
+	announced     bool              // the address was announced
+	hasLed        bool              // this node has been the leader
+	reported      map[string]string // last logged error by subject
+	peers         *postgres.Peers   // the nodes on a shared database; nil without one
+	clock         *databaseClock    // nil without a shared database
+	nodes         *nodeCache        // nil without a shared database
+	member        *membership       // nil without a shared database
+	standby       *standby          // nil while this node leads
 	lease         time.Duration     // after which another node takes over
 }
 
-// Serve opens a node, serves its API and tells webhooks of changes, until ctx is
-// done. It then returns within the grace, whatever hangs: the process has to end
-// next, and the store is as after a crash.
+// Serve opens a node, serves its API and delivers changes to sinks until ctx is done. It then
+// returns within the grace even if something hangs. The process must exit next; the store is as
+// after a crash.
 func Serve(ctx context.Context, settings config.Settings, cfg ServeConfig) error {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -124,21 +121,21 @@ func (s *service) run(ctx context.Context) (err error) {
 		}
 	}
 	defer l.Close()
-	s.where = newAddress(l.Addr())
-	s.where.Once = s.Once != nil
-	s.at = l.Addr()
-	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
+	s.address = newAddress(l.Addr())
+	s.address.Once = s.Once != nil
+	s.listenAddr = l.Addr()
+	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // must not be fetched
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	if l, err = s.secure(l); err != nil {
 		return err
 	}
-	server := newServer(s.Log, s.where.sign(&s.handlerSwitch))
+	server := newServer(s.Log, s.address.sign(&s.handlerSwitch))
 	var api sync.WaitGroup
 	s.listen = sync.OnceFunc(func() {
 		api.Go(func() {
 			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				fail(breakdown{fmt.Errorf("serve the API: %w", err)})
+				fail(fatalError{fmt.Errorf("serve the API: %w", err)})
 			}
 		})
 	})
@@ -153,16 +150,16 @@ func (s *service) run(ctx context.Context) (err error) {
 		server.Close()
 	}
 	api.Wait()
-	if broke, ok := errors.AsType[breakdown](context.Cause(ctx)); ok && err == nil {
+	if broke, ok := errors.AsType[fatalError](context.Cause(ctx)); ok && err == nil {
 		err = broke.error
 	}
-	if s.announced { // or the address is that of another, who has the data
+	if s.announced { // otherwise the address is that of another process, which holds the data
 		err = errors.Join(err, removeAddress(s.settings.Data))
 	}
 	return err
 }
 
-// runAlone serves with a store that nobody else has.
+// runAlone serves with a store of its own.
 func (s *service) runAlone(ctx context.Context) (err error) {
 	if s.node, err = Open(ctx, s.config()); err != nil {
 		return err
@@ -174,7 +171,7 @@ func (s *service) runAlone(ctx context.Context) (err error) {
 	return s.work(ctx)
 }
 
-// config returns what the node is made of.
+// config returns the configuration of the node.
 func (s *service) config() Config {
 	return Config{
 		Settings: s.settings.Settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store,
@@ -182,15 +179,14 @@ func (s *service) config() Config {
 	}
 }
 
-// work runs the daemon, the webhooks and the API side by side. The first to
-// fail ends the others.
+// work runs the daemon, the sinks and the API. The first to fail ends the others.
 func (s *service) work(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var daemon sync.WaitGroup
 	failed := func(what string, err error) {
 		if err != nil {
-			fail(breakdown{fmt.Errorf("%s: %w", what, err)})
+			fail(fatalError{fmt.Errorf("%s: %w", what, err)})
 		}
 	}
 	err := s.openSinks(ctx)
@@ -206,14 +202,14 @@ func (s *service) work(ctx context.Context) error {
 	}
 	r := &reloader{
 		ServeConfig: s.ServeConfig, settings: &s.settings, saved: savedSettings{s.peers}, node: s.node, sinks: s.sinks, asks: make(chan ask),
-		loader: startLoader(ctx, s.node, s.settings.Settings, func(err error) { fail(breakdown{err}) }),
+		loader: startLoader(ctx, s.node, s.settings.Settings, func(err error) { fail(fatalError{err}) }),
 	}
 	loaded := r.loader.loaded
 	stopped := make(chan struct{})
 	served := s.handlerSwitch.serve(s.node.withWorkers(s.handler(r, stopped)))
 	s.listen()
-	// A short file is taken on before the first poll. What is learnt is then what
-	// the log teaches anybody who knows the sources from the beginning.
+	// A short file is loaded before the first poll, so that learning does not depend on when it was
+	// loaded.
 	if !waitBriefly(ctx, loaded) {
 		s.Log.Info("polling starts while sources of the configuration file are still loading")
 	}
@@ -228,7 +224,7 @@ func (s *service) work(ctx context.Context) error {
 		close(started)
 		failed("watch", <-ended)
 	})
-	s.stopStandby() // no poll waits for requests and deliveries that take long
+	s.stopStandby() // slow requests and deliveries of the standby must not delay polls
 	waitBriefly(ctx, started)
 	if ctx.Err() == nil {
 		err = s.announce()
@@ -246,37 +242,37 @@ func (s *service) work(ctx context.Context) error {
 	}
 	s.resign(served)
 	served.close(s.Grace / 5)
-	if broke, ok := errors.AsType[breakdown](context.Cause(ctx)); ok {
+	if broke, ok := errors.AsType[fatalError](context.Cause(ctx)); ok {
 		err = broke.error
 	}
 	return err
 }
 
-// resign has another node lead before all clients are answered: some take long to read, and edits take
-// moments.
+// resign gives up the lease before slow clients are answered, so that another node leads sooner. It
+// waits a moment for running edits.
 func (s *service) resign(served *handlerTerm) {
-	if s.node.leads == nil || s.node.lostLease() {
+	if s.node.leaderStore == nil || s.node.lostLease() {
 		return
 	}
 	served.stopAccepting()
-	served.await(editPatience)
-	if err := s.node.leads.Resign(); err != nil {
-		s.Log.Warn("the lease could not be given up; another node leads when it has run out", "err", err)
+	served.awaitRequests(drainTimeout)
+	if err := s.node.leaderStore.Resign(); err != nil {
+		s.Log.Warn("giving up the lease failed; another node leads when it expires", "err", err)
 	}
 }
 
-// editPatience is how long an edit under way may take when a node stops.
-const editPatience = 300 * time.Millisecond
+// drainTimeout is how long resign waits for running requests.
+const drainTimeout = 300 * time.Millisecond
 
-// openSinks opens all sinks. What this node was sending for another is cut off: it is owed, and sent
-// again.
+// openSinks opens all sinks. It cancels deliveries that this node makes as a standby; they stay
+// pending and are made again.
 func (s *service) openSinks(ctx context.Context) (err error) {
 	if s.standby != nil {
-		s.standby.leave(0)
+		s.standby.stopDeliveries(0)
 	}
 	cfg := delivery.SinksConfig{
-		Store: delivery.NewStore(s.node.Store, s.node.stored.DB()), Vault: secrets.Open(s.settings.SecretDir()), Open: outlets(s.node.sendsBy(s.settings.Settings), s.Now),
-		Sure: s.node.holdsLease, Now: s.Now, Log: s.Log, Observe: s.metrics.Delivery,
+		Store: delivery.NewStore(s.node.Store, s.node.stored.DB()), Vault: secrets.Open(s.settings.SecretDir()), Open: outlets(s.node.withLeaseCheck(s.settings.Settings), s.Now),
+		HoldsLease: s.node.holdsLease, Now: s.Now, Log: s.Log, Observe: s.metrics.Delivery,
 	}
 	shared := s.dispatch()
 	if shared != nil {
@@ -289,33 +285,33 @@ func (s *service) openSinks(ctx context.Context) (err error) {
 	return err
 }
 
-// A breakdown ends the serving, other than by being asked to stop.
-type breakdown struct{ error }
+// A fatalError ends the service.
+type fatalError struct{ error }
 
-// announce says where the API is.
+// announce logs and announces the address of the API.
 func (s *service) announce() error {
-	s.Log.Info("running", "address", s.where.URL, "data", s.settings.Data, "budget", s.settings.Limits.Budget.String(),
+	s.Log.Info("running", "address", s.address.URL, "data", s.settings.Data, "budget", s.settings.Limits.Budget.String(),
 		"policy", s.settings.Policy, "tick", units.FormatDuration(s.node.Tick), "sources", s.node.Daemon.Status().Sources)
 	return s.writeAddress()
 }
 
-// writeAddress tells others where the API is, once.
+// writeAddress announces the address of the API, once.
 func (s *service) writeAddress() error {
 	if s.announced {
 		return nil
 	}
 	s.announced = true
-	if err := s.where.write(s.settings.Data); err != nil {
+	if err := s.address.write(s.settings.Data); err != nil {
 		s.Log.Warn("other commands will need --server to find this daemon", "err", err)
 	}
 	if s.Announce == nil {
 		return nil
 	}
-	return s.Announce(s.where.URL)
+	return s.Announce(s.address.URL)
 }
 
-// newServer returns the HTTP server of the API. Only the header is timed: an
-// answer may be a stream.
+// newServer returns the HTTP server of the API. It limits only the time of the header, because a
+// response may be a stream.
 func newServer(log *slog.Logger, h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -326,26 +322,26 @@ func newServer(log *slog.Logger, h http.Handler) *http.Server {
 	}
 }
 
-// hostNames returns the names that the API is called by.
+// hostNames returns the host names of the API.
 func (s *service) hostNames() []string {
 	names := slices.Clone(s.settings.API.Names)
 	if host, _, err := net.SplitHostPort(s.settings.API.Listen); err == nil {
 		names = append(names, host)
 	}
-	for _, known := range []string{s.settings.API.WebSubURL, s.settings.Cluster.Advertise} { // hubs and nodes call it so
+	for _, known := range []string{s.settings.API.WebSubURL, s.settings.Cluster.Advertise} { // used by hubs and nodes
 		if u, err := url.Parse(known); err == nil && u.Host != "" {
 			names = append(names, u.Hostname())
 		}
 	}
 	if u, err := url.Parse(s.settings.API.URL); err == nil && u.Host != "" && s.settings.API.OIDC.Issuer != "" {
-		names = append(names, u.Hostname()) // the provider sends people there
+		names = append(names, u.Hostname()) // used by redirects of the provider
 	}
 	return names
 }
 
 // handler returns the API. Closing stopped ends its streams.
 func (s *service) handler(r *reloader, stopped <-chan struct{}) http.Handler {
-	settings := s.settings.Settings // a reload must not be seen from a request
+	settings := s.settings.Settings // a request must not observe a reload
 	var reload func(context.Context) error
 	if s.Once == nil {
 		reload = func(ctx context.Context) error { return r.between(ctx, r.reload) }
@@ -357,13 +353,13 @@ func (s *service) handler(r *reloader, stopped <-chan struct{}) http.Handler {
 		Daemon:     s.node.Daemon,
 		Auth:       api.AuthConfig{Gate: s.gate, Provider: s.provider(), Hosts: s.hostNames()},
 		Sources: api.SourceConfig{
-			Check: settings.CheckURL, Trust: s.node.trust,
+			Check: settings.CheckURL, Trust: s.node.checkForeign,
 			Read: s.node.reader.Read, Trace: s.node.reader.Trace,
 			Hooks: s.node.hooks, WebSub: s.node.webSub,
 		},
 		Search:   api.SearchConfig{Off: settings.NoSearch, Search: s.node.stored.Search, Index: s.node.indexNewest},
 		Settings: &api.SettingsConfig{Get: func() client.Settings { return settingsOf(*s.settings.shared.Load()) }, Set: r.edit},
-		Cluster:  api.ClusterConfig{Members: s.cluster(s.node, true), Sure: s.node.holdsLease},
+		Cluster:  api.ClusterConfig{Members: s.cluster(s.node, true), HoldsLease: s.node.holdsLease},
 		Program: api.ProgramConfig{
 			Version: s.Version, Ready: r.loader.ready, Reload: reload, Size: s.node.StoreSize, Browser: s.node.browser,
 		},
@@ -376,7 +372,7 @@ func (s *service) handler(r *reloader, stopped <-chan struct{}) http.Handler {
 		Log:     s.Log,
 	})
 	if s.peers != nil {
-		h = fromNodes(identity.NewVerifier(s.advertised(), s.nodes.knows), s.node.leads.Term(), h)
+		h = acceptForwarded(identity.NewVerifier(s.advertised(), s.nodes.knows), s.node.leaderStore.Term(), h)
 	}
 	return h
 }

@@ -33,8 +33,8 @@ func TestNodesThatDiffer(t *testing.T) {
 	differs := c.settings()
 	differs.Cluster.Lease, differs.Cluster.TokenFile = 2*s.Cluster.Lease, other
 	third := c.serveWith(differs)
-	why := "it differs from the leader, and goes by its own when it leads: its lease is " + units.FormatDuration(differs.Cluster.Lease) +
-		" and not " + units.FormatDuration(s.Cluster.Lease) + "; it has another token of workers; its configuration file has other sources"
+	why := "this node differs from the leader and would lead with its own settings: its lease is " + units.FormatDuration(differs.Cluster.Lease) +
+		" instead of " + units.FormatDuration(s.Cluster.Lease) + "; its worker token differs; the sources in its configuration file differ"
 	kit.Until(t, "it is told that the third differs", func() bool {
 		_, text := c.ask("", "GET", first.url+"/api/v1/cluster", "")
 		return strings.Count(text, `"why":"`+why+`"`) == 1 && strings.Contains(text, `"hint":"give all nodes the same --lease`)

@@ -10,13 +10,13 @@ import (
 	"freshet/internal/sinks"
 )
 
-// outlets returns what opens sinks by some settings.
+// outlets returns a function that opens sinks with the given settings.
 func outlets(s config.Settings, now func() time.Time) func(sinks.Sink) (*sinks.Outlet, error) {
 	with := s.Outlets(os.Getenv, secrets.Open(s.SecretDir()), now)
 	return func(to sinks.Sink) (*sinks.Outlet, error) { return sinks.Open(with, to) }
 }
 
-// checkSinks reports what is wrong with sinks that are to be taken on.
+// checkSinks returns an error if one of the sinks cannot be opened.
 func checkSinks(to []sinks.Sink, open func(sinks.Sink) (*sinks.Outlet, error)) error {
 	for _, one := range to {
 		o, err := open(one)

@@ -183,7 +183,7 @@ func TestABackendHangs(t *testing.T) {
 	blocker := fmt.Sprintf("process %d of PostgreSQL (application \"freshet\"", pid)
 	c.unready(c.leader, "the lease ran out")
 	c.shows(c.leader, "freshet_cluster_brain 0")
-	c.unready(c.standby, "no node has led", blocker, "leases")
+	c.unready(c.standby, "there has been no leader", blocker, "leases")
 	c.shows(c.standby, "freshet_ready 0")
 	resume()
 	c.polls("after the hang")

@@ -19,13 +19,12 @@ import (
 	"freshet/internal/store/sqlite"
 )
 
-// linger is how far apart transactions begin while several polls share each. Nobody notices so short
-// a delay, and at 500 polls a second a poll then causes a fifth of the syncs.
+// linger is the minimum time between the starts of transactions that several polls share. At 500
+// polls per second it saves four of five syncs.
 const linger = 5 * time.Millisecond
 
-// openStore opens the store of the settings. The data directory is there in either case: it
-// has the key of secrets, and says where the daemon is. The second store is the same, as both
-// kinds have it in common.
+// openStore opens the store of the settings, as the API needs it and as both databases share it.
+// The data directory always exists: it has the key of secrets and the address of the daemon.
 func openStore(ctx context.Context, cfg Config) (api.Store, *store.Store, error) {
 	if err := cfg.CheckOwner(); err != nil {
 		return nil, nil, err
@@ -48,8 +47,8 @@ func openStore(ctx context.Context, cfg Config) (api.Store, *store.Store, error)
 	}
 	at := databaseOf(cfg.Settings, cfg.Log)
 	at.Now, at.ReadOnly, at.Try, at.Address = cfg.Now, cfg.Standby, cfg.Address != "", cfg.Address
-	if b := cfg.after; b != nil && b.node != nil {
-		at.From = func() *postgres.Store { b.stopFollowing(); return b.node.reads }
+	if b := cfg.previous; b != nil && b.node != nil {
+		at.From = func() *postgres.Store { b.stopFollowing(); return b.node.standbyStore }
 	}
 	s, err := postgres.Open(ctx, at)
 	if err != nil {
@@ -58,21 +57,20 @@ func openStore(ctx context.Context, cfg Config) (api.Store, *store.Store, error)
 	return s, s.Store, nil
 }
 
-// databaseOf returns where the database of the settings is.
+// databaseOf returns the configuration of the database of the settings.
 func databaseOf(s config.Settings, log *slog.Logger) postgres.Config {
 	return postgres.Config{URL: s.Store, Features: features.All(), Lease: leaseOf(s), Log: log}
 }
 
-// mayFetch says that nothing may be sent any more: another node may decide by now.
+// mayFetch returns an error when this node no longer holds its lease.
 func (n *Node) mayFetch() error {
-	if n.leads.LeaseLeft() > 0 {
+	if n.leaderStore.LeaseLeft() > 0 {
 		return nil
 	}
 	return &freshet.FetchError{Class: failure.LocalUnsure, Err: errors.New("the request was not sent: this node no longer holds the lease of the leader")}
 }
 
-// databaseSize returns how many bytes the database has, without the log beside it,
-// which comes and goes.
+// databaseSize returns the size of the database without its write-ahead log.
 func (n *Node) databaseSize() (int64, error) {
 	if opened, ok := n.Store.(*postgres.Store); ok {
 		size, err := opened.Size(context.Background())
@@ -85,7 +83,7 @@ func (n *Node) databaseSize() (int64, error) {
 	return info.Size(), nil
 }
 
-// StoreSize returns how many bytes the store takes.
+// StoreSize returns the size of the store in bytes.
 func (n *Node) StoreSize() (int64, error) {
 	if n.settings.Store != "" {
 		return n.databaseSize()
@@ -93,7 +91,7 @@ func (n *Node) StoreSize() (int64, error) {
 	return StoreSize(n.settings.Data)
 }
 
-// StoreSize returns how many bytes the files in a data directory take.
+// StoreSize returns the size of the files in a data directory.
 func StoreSize(dir string) (total int64, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {

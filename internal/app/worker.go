@@ -27,26 +27,27 @@ import (
 	"freshet/internal/worker"
 )
 
-// leastToken is how many characters a token of workers has at least.
-const leastToken = 16
+// minTokenLen is the minimum length of a worker token.
+const minTokenLen = 16
 
 // ReadToken returns the token in a file.
 func ReadToken(file string) (string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return "", freshet.WithHint(fmt.Errorf("read the token of workers: %w", err), "make one with: head -c 32 /dev/urandom | base64 > FILE && chmod 600 FILE")
+		return "", freshet.WithHint(fmt.Errorf("read the worker token: %w", err), "make one with: head -c 32 /dev/urandom | base64 > FILE && chmod 600 FILE")
 	}
 	token := strings.TrimSpace(string(data))
-	if len(token) < leastToken || strings.ContainsAny(token, " \t\r\n") {
-		return "", freshet.WithHint(fmt.Errorf("the token in %s is not one word of %d characters or more", file, leastToken), "make one with: head -c 32 /dev/urandom | base64 > FILE")
+	if len(token) < minTokenLen || strings.ContainsAny(token, " \t\r\n") {
+		return "", freshet.WithHint(fmt.Errorf("the token in %s must be one word of at least %d characters", file, minTokenLen), "make one with: head -c 32 /dev/urandom | base64 > FILE")
 	}
 	return token, nil
 }
 
-// openWorkers lets workers on other machines join, if the settings say so.
+// openWorkers returns what carries out polls: the local worker, and if configured the pool that
+// remote workers join.
 func (n *Node) openWorkers(cfg Config) (worker.Looker, error) {
 	own := worker.New(n.access, n.reader.Read).Rendering(n.renderer)
-	if n.limits.base, n.limits.own = cfg.Limits, -1; cfg.Cluster.TokenFile == "" {
+	if n.limits.base, n.limits.local = cfg.Limits, -1; cfg.Cluster.TokenFile == "" {
 		return own, nil
 	}
 	token := &tokenFile{name: cfg.Cluster.TokenFile, log: n.log}
@@ -57,27 +58,27 @@ func (n *Node) openWorkers(cfg Config) (worker.Looker, error) {
 	if slots < 0 {
 		slots = cfg.Limits.Workers + max(cfg.Limits.Slow, 8*cfg.Limits.Workers) // the scheduler bounds them
 	}
-	n.limits.own = cfg.Cluster.OwnSlots
+	n.limits.local = cfg.Cluster.OwnSlots
 	term, left := int64(1), (func() time.Duration)(nil)
-	if n.leads != nil {
-		term, left = n.leads.Term(), n.leads.LeaseLeft
+	if n.leaderStore != nil {
+		term, left = n.leaderStore.Term(), n.leaderStore.LeaseLeft
 	}
 	n.workers = cluster.New(cluster.Config{
-		Own: own, Slots: slots, Token: token.now, Admit: n.admits, Epoch: term, LeaseLeft: left, Lease: leaseOf(cfg.Settings), Total: cfg.Fetch.Total, Agent: cfg.Fetch.UserAgent(),
+		Own: own, Slots: slots, Token: token.current, Admit: n.admits, Epoch: term, LeaseLeft: left, Lease: leaseOf(cfg.Settings), Total: cfg.Fetch.Total, Agent: cfg.Fetch.UserAgent(),
 		Body: 4*cfg.Fetch.MaxBody() + 64*mib, Log: cfg.Log, Trusts: n.trusts, Redirects: cfg.Fetch.Redirects, Parts: cfg.Render.Requests,
 		Changed: func(all int) { n.limits.setRemote(n.Daemon, all-slots) },
 	})
 	return n.workers, nil
 }
 
-// A tokenFile is the file with the token of workers, which can be changed while the daemon runs.
+// A tokenFile is the file with the worker token, which can change while the daemon runs.
 type tokenFile struct {
 	name string
 	log  *slog.Logger
 
-	mu     sync.Mutex
-	token  string
-	unread bool // the last try failed
+	mu      sync.Mutex
+	token   string
+	failing bool // the last read failed
 }
 
 // read reads the token.
@@ -89,22 +90,22 @@ func (f *tokenFile) read() (err error) {
 	return err
 }
 
-// now returns the token that holds. While the file cannot be read that is the one of before.
-func (f *tokenFile) now() string {
+// current returns the token in the file, or the previous one while the file cannot be read.
+func (f *tokenFile) current() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	err := f.read()
-	if err != nil && !f.unread {
-		f.log.Error("the token of workers is the one of before", "err", err, "hint", freshet.HintOf(err))
+	if err != nil && !f.failing {
+		f.log.Error("reading the worker token failed; the previous one stays valid", "err", err, "hint", freshet.HintOf(err))
 	}
-	f.unread = err != nil
+	f.failing = err != nil
 	return f.token
 }
 
-// leaseOf returns how long nodes and workers take each other's word after they have heard it.
+// leaseOf returns the length of the lease of nodes and workers.
 func leaseOf(s config.Settings) time.Duration { return cmp.Or(s.Cluster.Lease, config.DefaultLease) }
 
-// admits reports whether a token is one that was given out for workers.
+// admits reports whether a token was issued for workers.
 func (n *Node) admits(ctx context.Context, token string) (bool, error) {
 	gate := n.gate.Load()
 	if gate == nil {
@@ -117,7 +118,7 @@ func (n *Node) admits(ctx context.Context, token string) (bool, error) {
 	return err == nil && c.Credential.Kind == auth.TokenKind && c.May(access.Work), err
 }
 
-// trusts reports whether a token is one whose workers may see secrets in URLs.
+// trusts reports whether workers with a token may see secrets in URLs.
 func (n *Node) trusts(ctx context.Context, token string) (bool, error) {
 	if len(n.settings.Cluster.Trusted) == 0 {
 		return false, nil
@@ -130,15 +131,15 @@ func (n *Node) trusts(ctx context.Context, token string) (bool, error) {
 	return err == nil && slices.Contains(n.settings.Cluster.Trusted, c.Credential.ID), err
 }
 
-// holdsLease reports whether no other node can have taken over.
-func (n *Node) holdsLease() bool { return n.leads == nil || n.leads.LeaseLeft() > 0 }
+// holdsLease reports whether this node certainly is the leader.
+func (n *Node) holdsLease() bool { return n.leaderStore == nil || n.leaderStore.LeaseLeft() > 0 }
 
-// awaitOldWorkers waits, after a crash, until the workers of the run before can begin no request
-// any more: what they begin until then counts as made by now. If the lease of the run before has
-// run out, they cannot: their part of the lease ended before it did. What was begun longer ago than a lease and
-// a fetch last is not theirs any more: it was left by an earlier crash.
+// awaitOldWorkers waits after a crash until workers of the previous run can begin no more requests,
+// because those count as finished from now on. The wait is unnecessary if the lease of the previous
+// leader has expired, because the leases of its workers end earlier. Attempts that are older than a
+// lease and a fetch are ignored: an earlier crash left them.
 func (n *Node) awaitOldWorkers(ctx context.Context) error {
-	if n.workers == nil || n.leads != nil && !n.leads.Resigned() {
+	if n.workers == nil || n.leaderStore != nil && !n.leaderStore.Resigned() {
 		return nil
 	}
 	lease := leaseOf(n.settings)
@@ -148,7 +149,7 @@ func (n *Node) awaitOldWorkers(ctx context.Context) error {
 	}
 	for _, a := range attempts {
 		if a.Ended.IsZero() {
-			n.log.Info("waiting until workers of the last run can send nothing any more", "for", units.FormatDuration(lease))
+			n.log.Info("waiting until the leases of workers of the previous run have expired", "for", units.FormatDuration(lease))
 			select {
 			case <-time.After(lease):
 			case <-ctx.Done():
@@ -162,12 +163,12 @@ func (n *Node) awaitOldWorkers(ctx context.Context) error {
 // workerLimits are the limits of a daemon whose workers come and go.
 type workerLimits struct {
 	mu     sync.Mutex
-	base   sched.Limits // by the settings
-	own    int          // looks that this machine makes at once; less than 0 means as many as there are workers
-	remote int          // looks that workers elsewhere make at once
+	base   sched.Limits // from the settings
+	local  int          // concurrent polls of this machine; negative means the number of workers in base
+	remote int          // concurrent polls of remote workers
 }
 
-// set changes what the settings say.
+// set replaces the limits of the settings.
 func (h *workerLimits) set(d *daemon.Daemon, base sched.Limits) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -175,7 +176,7 @@ func (h *workerLimits) set(d *daemon.Daemon, base sched.Limits) {
 	h.apply(d)
 }
 
-// setRemote takes note of how many looks workers elsewhere make.
+// setRemote sets the number of concurrent polls of remote workers.
 func (h *workerLimits) setRemote(d *daemon.Daemon, remote int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -184,17 +185,17 @@ func (h *workerLimits) setRemote(d *daemon.Daemon, remote int) {
 }
 
 func (h *workerLimits) apply(d *daemon.Daemon) {
-	d.SetLimits(h.inForce())
+	d.SetLimits(h.current())
 }
 
-// inForce returns the limits for the workers that are there.
-func (h *workerLimits) inForce() sched.Limits {
+// current returns the limits for the connected workers.
+func (h *workerLimits) current() sched.Limits {
 	l := h.base
-	if h.own >= 0 {
-		l.Workers = h.own
+	if h.local >= 0 {
+		l.Workers = h.local
 	}
 	if l.Workers += h.remote; l.Workers == 0 {
-		l.Workers = -1 // not one, until a worker comes
+		l.Workers = -1 // none until a worker connects
 	}
 	if h.remote > 0 && l.Slow > 0 {
 		l.Slow += 8 * h.remote
@@ -202,27 +203,27 @@ func (h *workerLimits) inForce() sched.Limits {
 	return l
 }
 
-// A WorkerConfig says what a worker is, and where its leader is.
+// A WorkerConfig configures RunWorker.
 type WorkerConfig struct {
-	Join    []string // addresses of leaders
+	Join    []string // addresses of nodes
 	Token   string
-	Name    string // no other worker has it
+	Name    string // unique among the workers of a leader
 	Place   string
 	Slots   int
 	Trust   identity.Trust
 	Extract []string // as in Config
 }
 
-// joinPatience is how long a daemon may take to let a worker in: one that has been stopped takes
-// connections and never answers.
-const joinPatience = 3 * time.Second
+// joinTimeout is how long a node may take to answer a worker. A suspended node accepts connections
+// and never answers.
+const joinTimeout = 3 * time.Second
 
-// RunWorker makes looks for a leader elsewhere until ctx is done.
+// RunWorker carries out polls for a leader until ctx is done.
 func RunWorker(ctx context.Context, settings config.Settings, cfg WorkerConfig, log *slog.Logger) error {
 	settings.Limits.Workers = cfg.Slots
 	settings = fitFiles(settings, openFiles())
 	if settings.Limits.Workers < cfg.Slots {
-		log.Warn("this machine allows fewer open files than so many slots need", "slots", settings.Limits.Workers, "hint", "raise the limit on open files (ulimit -n, LimitNOFILE)")
+		log.Warn("the limit on open files is too low for the number of slots", "slots", settings.Limits.Workers, "hint", "raise the limit on open files (ulimit -n, LimitNOFILE)")
 		cfg.Slots = settings.Limits.Workers
 	}
 	reader := extract.NewReader(extract.ReaderConfig{Command: cfg.Extract, Memory: extractMemory()})
@@ -251,11 +252,11 @@ func RunWorker(ctx context.Context, settings config.Settings, cfg WorkerConfig, 
 		Join: cfg.Join, Token: cfg.Token, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: missing == nil,
 		Open: open, Body: 4*settings.Fetch.MaxBody() + 64*mib,
 		Room: func() (func(context.Context, int64) error, func()) { return daemon.OpenRoom(budget) },
-		Do:   fetch.TrustedBy(joinPatience, cfg.Trust).Do, Log: log,
+		Do:   fetch.TrustedBy(joinTimeout, cfg.Trust).Do, Log: log,
 	}).Run(ctx)
 }
 
-// withWorkers returns a handler that takes in workers, too, if there may be any.
+// withWorkers returns a handler that also accepts workers, if any may join.
 func (n *Node) withWorkers(h http.Handler) http.Handler {
 	if n.workers == nil {
 		return h

@@ -283,7 +283,7 @@ func TestOnlyWorkersOfTheLastRunAreAwaited(t *testing.T) {
 			said := &lockedBuffer{}
 			serve(t, s, app.ServeConfig{Log: slog.New(slog.NewTextHandler(said, nil))})
 			kit.Until(t, "it runs", func() bool { return strings.Contains(said.String(), "msg=running") })
-			if waits := strings.Contains(said.String(), "waiting until workers of the last run"); waits != row.waits {
+			if waits := strings.Contains(said.String(), "waiting until the leases of workers"); waits != row.waits {
 				t.Errorf("whether it waits is answered with %v:\n%s", waits, said)
 			}
 		})

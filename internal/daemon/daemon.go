@@ -53,16 +53,15 @@ type Config struct {
 	// means that this cannot be told.
 	Uptime func() (boot string, up time.Duration)
 
-	// Observed is what this process saw of the wall clock before it led; nil means nothing.
+	// Observed is what this process observed of the wall clock before it led; may be nil.
 	Observed *ObservedClock
 
-	// Lease returns for how long from now no other process leads; nil means for ever.
-	// Recorded polls wait while that is not certain.
+	// Lease returns how much longer this process certainly leads; nil means forever. Polls that are
+	// recorded wait while that is not certain.
 	Lease func() time.Duration
 
-	// Trouble returns why the store can write nothing, as far as it knows by itself; "" if it can. It
-	// may be nil. A store that has let writes wait for longer than WriteWait cannot write, either; 0
-	// means 5 seconds.
+	// Trouble returns why the store cannot write, or ""; it may be nil. A write that waits for
+	// longer than WriteWait also means that the store cannot write; 0 means 5 seconds.
 	Trouble   func() string
 	WriteWait time.Duration
 
@@ -85,7 +84,7 @@ type StartConfig struct {
 	// Retell is how many of the last outcomes the policy is told of again at the
 	// start. A policy that does not learn needs none, nor one that learns with
 	// the Learner.
-	Retell int
+	Replay int
 
 	// Relearn is how many of the last outcomes the Learner goes through at a
 	// start without a checkpoint of it. 0 means 2,000,000.
@@ -201,7 +200,7 @@ func New(cfg Config) *Daemon {
 		},
 	}
 	d.leader = leader{
-		store: store, policy: cfg.Policy, learner: learner, retell: cfg.Start.Retell, relearn: cmp.Or(cfg.Start.Relearn, 2_000_000),
+		store: store, policy: cfg.Policy, learner: learner, retell: cfg.Start.Replay, relearn: cmp.Or(cfg.Start.Relearn, 2_000_000),
 		unbound: cfg.Unbound, log: log, dates: loop.dates, clock: clock, levels: d.levelWatch, strategies: d.tagStrategies,
 		robots: keeper, weights: d.weights, checkpoints: d.checkpointer,
 	}

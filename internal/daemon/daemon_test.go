@@ -241,7 +241,7 @@ func TestLearntIsKept(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return begin(t, dir, daemon.Config{Fetcher: w, Policy: p, Start: daemon.StartConfig{Retell: recall}}, w.Sources()...)
+				return begin(t, dir, daemon.Config{Fetcher: w, Policy: p, Start: daemon.StartConfig{Replay: recall}}, w.Sources()...)
 			}
 			b := begin(0)
 			time.Sleep(20 * time.Minute)

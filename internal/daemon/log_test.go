@@ -246,7 +246,7 @@ func TestFollowsAPurgedLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := &forgottenLog{Store: store}
-		d := daemon.New(daemon.Config{Store: log, Fetcher: w, Policy: &policy.RoundRobin{}, Start: daemon.StartConfig{Retell: 100}})
+		d := daemon.New(daemon.Config{Store: log, Fetcher: w, Policy: &policy.RoundRobin{}, Start: daemon.StartConfig{Replay: 100}})
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() {
@@ -350,7 +350,7 @@ func TestBeginsWhereTheLogDoes(t *testing.T) {
 		watchFor(t, daemon.Config{Store: store, Fetcher: w, Policy: &policy.RoundRobin{}, Limits: crowded}, 5*time.Second)
 		for _, recall := range []int{0, 1 << 20} {
 			p := &beginner{}
-			watchFor(t, daemon.Config{Store: store, Fetcher: w, Policy: p, Start: daemon.StartConfig{Retell: recall}, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: 24 * time.Hour}}}, time.Second)
+			watchFor(t, daemon.Config{Store: store, Fetcher: w, Policy: p, Start: daemon.StartConfig{Replay: recall}, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: 24 * time.Hour}}}, time.Second)
 			for _, since := range p.since {
 				if since.IsZero() != (recall > 0) {
 					t.Errorf("recalling %d outcomes a source is said to have been seen at %v", recall, since)

@@ -12,7 +12,7 @@ import (
 )
 
 // ownerName is the file in the data directory of a node on PostgreSQL that names the database.
-// Without it, a command without --store would begin an empty store there.
+// Without it, a command without --store would create an empty store there.
 const ownerName = "freshet.store"
 
 // ShownStore returns the URL of the database without its password; "" if the data is in a file.
@@ -23,7 +23,7 @@ func (s *Settings) ShownStore() string {
 	return withoutPassword(s.Store)
 }
 
-// NoteStore writes into the data directory which database its node uses, without the password.
+// NoteStore records in the data directory which database its node uses, without the password.
 func (s *Settings) NoteStore() error {
 	path := filepath.Join(s.Data, ownerName)
 	err := os.WriteFile(path+".new", []byte(s.ShownStore()+"\n"), 0o600)
@@ -31,12 +31,12 @@ func (s *Settings) NoteStore() error {
 		err = os.Rename(path+".new", path)
 	}
 	if err != nil {
-		return fmt.Errorf("note the database in the data directory: %w", err)
+		return fmt.Errorf("record the database in the data directory: %w", err)
 	}
 	return nil
 }
 
-// NotedStore returns the database that the node of a data directory uses; "" if it uses none.
+// NotedStore returns the database that NoteStore recorded in a data directory, or "".
 func NotedStore(dir string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, ownerName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !isNoDir(dir) {
@@ -45,13 +45,13 @@ func NotedStore(dir string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// isNoDir reports whether a path is that of a file. Opening the store returns the error.
+// isNoDir reports whether a path is a file. Opening the store then returns the error.
 func isNoDir(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && !info.IsDir()
 }
 
-// ForgetStore has a data directory belong to no database any more.
+// ForgetStore removes the record of NoteStore.
 func ForgetStore(dir string) error {
 	err := os.Remove(filepath.Join(dir, ownerName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +60,7 @@ func ForgetStore(dir string) error {
 	return err
 }
 
-// CheckOwner refuses to keep a store in a data directory that belongs to a node on PostgreSQL.
+// CheckOwner returns an error for a store in a data directory that belongs to a node on PostgreSQL.
 func (s *Settings) CheckOwner() error {
 	if s.Store != "" {
 		return nil

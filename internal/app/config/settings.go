@@ -61,46 +61,45 @@ type Settings struct {
 	lines map[string]int  // of the file, of options and profiles of requests, by key
 }
 
-// APISettings say where the API is and who may use it.
+// APISettings are the address of the API and who may use it.
 type APISettings struct {
 	Listen    string
-	URL       string          // public, in events
-	WebSubURL string          // under which hubs of feeds reach the API; "" means that no feed is subscribed to
-	Names     []string        // that the API is called by, besides addresses
+	URL       string          // public URL, used in events
+	WebSubURL string          // URL for WebSub hubs; "" disables WebSub
+	Names     []string        // accepted host names, besides addresses
 	Login     string          // who has to log in: auto, on or off
-	Proxies   []netip.Prefix  // in front of the API, whose headers on where a request comes from are trusted
-	Cert, Key string          // files with the certificate; "" means that of the bundle, or none
-	OIDC      openid.Settings // where people log in besides; without an issuer there is no such place
+	Proxies   []netip.Prefix  // reverse proxies whose forwarding headers are trusted
+	Cert, Key string          // certificate files; "" means the certificate of the bundle, or no TLS
+	OIDC      openid.Settings // OpenID provider; none without an issuer
 }
 
-// ClusterSettings say how nodes and workers work together.
+// ClusterSettings configure nodes and workers.
 type ClusterSettings struct {
-	Advertise string        // where other nodes reach the API; "" means where it listens
-	Bundle    string        // directory with what nodes share; "" if there is none
-	CA        string        // file with the certificates by which nodes are verified; "" means the CA of the bundle, or those of the system
-	Insecure  bool          // others may be reached over http
-	Lease     time.Duration // after so long without a sign of life another node takes over; 0 means 5 s
-	Standby   string        // what this node does while another leads: WarmStandby or ColdStandby; "" means the former
-	Trusted   []string      // ids of tokens whose workers may see secrets in URLs
-	TokenFile string        // with the token of workers on other machines; "" means that there are none
-	OwnSlots  int           // polls that this machine makes at once beside theirs; less than 0 means the setting workers
+	Advertise string        // URL of the API for other nodes; "" means the listening address
+	Bundle    string        // directory with the shared files of nodes; "" means none
+	CA        string        // CA file that verifies nodes; "" means the CA of the bundle, or those of the system
+	Insecure  bool          // permits http between machines
+	Lease     time.Duration // after this time without a heartbeat another node takes over; 0 means 5 s
+	Standby   string        // role while another node leads: WarmStandby or ColdStandby; "" means the former
+	Trusted   []string      // IDs of tokens whose workers may see secrets in URLs
+	TokenFile string        // file with the token of remote workers; "" means that none may join
+	OwnSlots  int           // concurrent polls of this machine with remote workers; negative means the setting workers
 }
 
-// LogSettings say what is logged, and how.
+// LogSettings configure the log.
 type LogSettings struct {
 	Level  string
 	Format string
 }
 
-// Retention says how long history is kept.
+// Retention is how long history is kept.
 type Retention struct {
 	Keep  freshet.Keep
 	Logs  time.Duration // outcomes of polls
 	Audit time.Duration // the audit log
 }
 
-// Wanted returns what is wanted of sources by their tags, and what polls are for where
-// neither a source nor its tags say.
+// Wanted returns the service levels by tag, ending with the default objective.
 func (s Settings) Wanted() []freshet.TagLevel {
 	if s.Aim == "" {
 		return s.Levels
@@ -108,7 +107,7 @@ func (s Settings) Wanted() []freshet.TagLevel {
 	return append(slices.Clone(s.Levels), freshet.TagLevel{Aim: s.Aim})
 }
 
-// Defaults returns what holds where nothing else is said, in an environment.
+// Defaults returns the default settings in an environment.
 func Defaults(env func(string) string) Settings {
 	return Settings{
 		Data: dataHome(env),
@@ -124,7 +123,7 @@ func Defaults(env func(string) string) Settings {
 	}
 }
 
-// dataHome returns where data is kept if nothing else is said; "" if nobody knows.
+// dataHome returns the default data directory, or "" if there is none.
 func dataHome(env func(string) string) string {
 	if dir := env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "freshet")
@@ -135,13 +134,13 @@ func dataHome(env func(string) string) string {
 	return ""
 }
 
-// CheckData says what to do if there is no place to keep data.
+// CheckData returns an error if there is no data directory.
 func (s *Settings) CheckData() error {
 	if s.Data != "" {
 		return nil
 	}
 	hint := "set a directory with --data or FRESHET_DATA"
-	if info, err := os.Stat("freshet-data"); err == nil && info.IsDir() { // where earlier versions kept it then
+	if info, err := os.Stat("freshet-data"); err == nil && info.IsDir() { // the default of earlier versions in that case
 		hint += "; to keep using ./freshet-data, use --data freshet-data"
 	}
 	return freshet.WithHint(errors.New("no data directory: neither HOME nor XDG_DATA_HOME is set"), hint)
@@ -150,7 +149,7 @@ func (s *Settings) CheckData() error {
 // SecretDir returns the directory with secrets and their key.
 func (s *Settings) SecretDir() string { return cmp.Or(s.Secrets, s.Cluster.Bundle, s.Data) }
 
-// CAFile returns the file with the certificates by which nodes are verified; "" means those of the system.
+// CAFile returns the CA file that verifies nodes; "" means the CAs of the system.
 func (s *Settings) CAFile() string {
 	if s.Cluster.CA == "" && s.Cluster.Bundle != "" {
 		return filepath.Join(s.Cluster.Bundle, identity.CAName)
@@ -161,7 +160,7 @@ func (s *Settings) CAFile() string {
 // UsesTLS reports whether the API is served over https.
 func (s *Settings) UsesTLS() bool { return s.Cluster.Bundle != "" || s.API.Cert != "" }
 
-// checkTLS returns what is wrong with the settings of TLS, and takes what the bundle has.
+// checkTLS checks the TLS settings and completes them from the bundle.
 func (s *Settings) checkTLS() error {
 	if (s.API.Cert == "") != (s.API.Key == "") {
 		return freshet.WithHint(errors.New("tls.cert and tls.key go together"), "set both with --tls-cert and --tls-key, or neither")
@@ -172,7 +171,7 @@ func (s *Settings) checkTLS() error {
 	return nil
 }
 
-// CheckURL judges the URL of a source, and returns it in its normal form.
+// CheckURL checks the URL of a source and returns it in its normal form.
 func (s *Settings) CheckURL(raw string) (string, error) { return s.Media.Check(raw, s.Fetch.CheckURL) }
 
 func setSearch(s *Settings, v string) error {

@@ -10,29 +10,29 @@ import (
 	"freshet/internal/safeyaml"
 )
 
-// The tree of a YAML text takes hundreds of times the memory of the text. A long list of sources
-// is therefore parsed some items at a time.
+// A YAML tree takes hundreds of times the memory of its text. A long list of sources is therefore
+// parsed in parts.
 const (
-	longList    = 1000 // sources; the whole of a text with fewer is parsed at once
+	longList    = 1000 // sources; shorter lists are parsed with the rest of the text
 	itemsAtOnce = 200
 )
 
-// A sourceList is a block list of sources that is not parsed yet.
+// A sourceList is a block list of sources that has not been parsed.
 type sourceList struct {
 	text  []byte
 	items []listItem
-	end   int // of the last item
+	end   int // end of the last item
 }
 
-// A listItem is where an item of a block list begins.
+// A listItem is the position of an item of a block list.
 type listItem struct{ at, line int } // line counts from 0
 
-// reference is an anchor or an alias. A list that may have one is parsed with the whole text.
+// reference matches an anchor or an alias. A list with a match is parsed with the whole text.
 var reference = lazyregexp.New(`(?m)(^|[\s\[{,:-])[&*][^\s&*]`)
 
-// cutSources returns a text without the items of its list of sources, with the lines of all that
-// is left as they were, and the list. If the list is short, or cannot be told from the rest by
-// its indentation alone, it returns the text as it is.
+// cutSources cuts the items of the list of sources out of a text. The rest keeps its line numbers.
+// If the list is short or cannot be delimited by indentation alone, cutSources returns the text
+// unchanged.
 func cutSources(text []byte) (rest []byte, list sourceList) {
 	begin, line := findSources(text)
 	if begin < 0 {
@@ -47,8 +47,8 @@ func cutSources(text []byte) (rest []byte, list sourceList) {
 	return append(rest, text[list.end:]...), list
 }
 
-// findSources returns where the line after the key of the sources begins, and its number; -1 if
-// there is not one such key on a line of its own.
+// findSources returns the offset and number of the line after the key of the sources, or -1 unless
+// there is exactly one such key on a line of its own.
 func findSources(text []byte) (begin, line int) {
 	begin = -1
 	at, number := 0, 0
@@ -67,7 +67,7 @@ func findSources(text []byte) (begin, line int) {
 	return begin, line
 }
 
-// scanItems finds the items of a block list that begins at a line.
+// scanItems finds the items of the block list that begins at a line.
 func scanItems(text []byte, begin, line int) (list sourceList, ok bool) {
 	list.text = text
 	at, indent := begin, -1
@@ -100,8 +100,8 @@ func isEntry(content []byte) bool {
 	return len(content) > 0 && content[0] == '-' && (len(content) == 1 || content[1] == ' ')
 }
 
-// each parses the items and hands them to read, with their places in the list. It ends with what
-// is wrong with the syntax.
+// each parses the items and calls read for each. It stops at the first syntax error and returns it
+// with the number of lines before the part.
 func (l sourceList) each(read func(i int, item ast.Node, linesBefore int)) (linesBefore int, err error) {
 	for from := 0; from < len(l.items); from += itemsAtOnce {
 		to, end := from+itemsAtOnce, l.end

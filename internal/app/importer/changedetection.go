@@ -26,7 +26,7 @@ type cdWatch struct {
 	ExtractText []string `json:"extract_text"`
 }
 
-// eachWatch reads url-watches.json, or what the API lists: watches by their ids.
+// eachWatch reads url-watches.json or the list of the API: watches by ID.
 func eachWatch(text string, yield func(Entry) error) error {
 	var whole struct {
 		Watching map[string]cdWatch `json:"watching"`

@@ -8,32 +8,32 @@ import (
 	"freshet/client"
 )
 
-// A Format is a way in which programs write lists of pages.
+// A Format is a file format of lists of pages.
 type Format string
 
 // The formats.
 const (
-	List            Format = "list"            // an address on each line; what follows it are tags
-	OPML            Format = "opml"            // of feed readers
-	Urlwatch        Format = "urlwatch"        // its urls.yaml, and that of webchanges
-	Changedetection Format = "changedetection" // url-watches.json, or what its API lists
+	List            Format = "list"            // a URL on each line, followed by tags
+	OPML            Format = "opml"            // exported by feed readers
+	Urlwatch        Format = "urlwatch"        // urls.yaml of urlwatch and webchanges
+	Changedetection Format = "changedetection" // url-watches.json, or the list of its API
 )
 
-// Formats are all of them.
+// Formats are all formats.
 var Formats = []Format{List, OPML, Urlwatch, Changedetection}
 
 // An Entry is one page of a list.
 type Entry struct {
-	Line   int // that it begins in; zero if the format has none
+	Line   int // line on which it begins; zero if the format has none
 	Source client.NewSource
-	Notes  []string // what is not carried over
-	Err    error    // why it is none
+	Notes  []string // what is not imported
+	Err    error    // why the entry is invalid
 }
 
-// MaxEntries is how many entries of one list are read.
+// MaxEntries is the largest number of entries that Read accepts.
 const MaxEntries = 10_000
 
-// Guess returns the format that a text probably has.
+// Guess returns the probable format of a text.
 func Guess(text string) Format {
 	begin := strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	switch {
@@ -56,8 +56,8 @@ func Guess(text string) Format {
 	return List
 }
 
-// Read returns the entries of a list. The error says why it is not of the format; what is
-// wrong with one entry is said there.
+// Read returns the entries of a list, or an error if the list does not have the format. Invalid
+// entries have their own error.
 func Read(format Format, text string) (entries []Entry, err error) {
 	n := 0
 	err = Each(format, text, func(e Entry) error {
@@ -67,13 +67,13 @@ func Read(format Format, text string) (entries []Entry, err error) {
 		return nil
 	})
 	if n > MaxEntries {
-		return nil, fmt.Errorf("there are %d entries; bring at most %d at once", n, MaxEntries)
+		return nil, fmt.Errorf("the list has %d entries; import at most %d at a time", n, MaxEntries)
 	}
 	return entries, err
 }
 
-// Each hands the entries of a list to yield, and ends with its error. A list and OPML take no
-// memory for entries that were handed over, jobs of urlwatch that of a YAML document.
+// Each calls yield for each entry of a list until yield returns an error, which Each returns. It
+// does not keep entries in memory, except those of one YAML document of urlwatch.
 func Each(format Format, text string, yield func(Entry) error) error {
 	text = strings.TrimPrefix(text, "\ufeff")
 	switch format {
@@ -104,7 +104,7 @@ func eachLine(text string, yield func(Entry) error) error {
 	return nil
 }
 
-// Complete adds the scheme that nobody types.
+// Complete adds https:// to a URL without a scheme.
 func Complete(url string) string {
 	if scheme, _, ok := strings.Cut(url, ":"); ok && !strings.Contains(scheme, ".") && !strings.Contains(scheme, "/") && scheme != "localhost" {
 		return url
@@ -112,7 +112,7 @@ func Complete(url string) string {
 	return "https://" + url
 }
 
-// tagsOf returns names as tags: without what a tag cannot have.
+// tagsOf returns names as valid tags.
 func tagsOf(names []string) (tags []string) {
 	for _, name := range names {
 		name = strings.Trim(strings.TrimSpace(name), ",#")

@@ -9,7 +9,7 @@ import (
 	"freshet/client"
 )
 
-// eachOutline reads the outlines that have a feed. Folders around them become tags.
+// eachOutline reads the outlines that have a feed. Enclosing folders become tags.
 func eachOutline(text string, yield func(Entry) error) error {
 	d := xml.NewDecoder(strings.NewReader(text))
 	d.Strict = false

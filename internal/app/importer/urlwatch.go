@@ -12,9 +12,9 @@ import (
 	"freshet/internal/safeyaml"
 )
 
-// eachJob reads jobs: one to a YAML document, or a list of them in one.
+// eachJob reads jobs: one per YAML document, or a list in one document.
 func eachJob(text string, yield func(Entry) error) error {
-	if strings.HasPrefix(text, "%") || strings.Contains(text, "\n%") { // directives belong to the document after them
+	if strings.HasPrefix(text, "%") || strings.Contains(text, "\n%") { // directives belong to the following document
 		return eachJobOf(text, 0, yield)
 	}
 	begin, at, first, line := 0, 0, 0, 0
@@ -31,7 +31,7 @@ func eachJob(text string, yield func(Entry) error) error {
 	return eachJobOf(text[begin:], first, yield)
 }
 
-// lineLength returns the length of the first line of a text, with its end.
+// lineLength returns the length of the first line of a text including its line break.
 func lineLength(text string) int {
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
 		return i + 1
@@ -39,7 +39,7 @@ func lineLength(text string) int {
 	return len(text)
 }
 
-// eachJobOf reads the jobs of a part of a text, after some lines.
+// eachJobOf reads the jobs of a part of a text that follows linesBefore lines.
 func eachJobOf(text string, before int, yield func(Entry) error) error {
 	tree, err := safeyaml.Parse([]byte(text))
 	if e, ok := errors.AsType[*safeyaml.Error](err); ok {

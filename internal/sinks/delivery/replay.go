@@ -77,7 +77,7 @@ func (s *Sinks) findChange(ctx context.Context, p freshet.Place) (freshet.Cursor
 // does not say of a place that it is gone: another may have given it out since.
 func (s *Sinks) find(epochs freshet.Epochs, p freshet.Place, end freshet.Cursor) (freshet.Cursor, error) {
 	at, err := epochs.Find(p, end)
-	if err != nil && s.cfg.Sure != nil && !s.cfg.Sure() {
+	if err != nil && s.cfg.HoldsLease != nil && !s.cfg.HoldsLease() {
 		return 0, freshet.WithHint(fmt.Errorf("cursor %s: %w: another node may have taken over", p, freshet.ErrBusy), "try again in a few seconds, or ask another node")
 	}
 	return at, err

@@ -112,7 +112,7 @@ func TestReplayFromAPlaceOfTheNextBrain(t *testing.T) {
 	limits := fetch.Config{}
 	sure := false
 	sinks, err := delivery.NewSinks(t.Context(), delivery.SinksConfig{
-		Store: r.over(r.store), Vault: secrets.Open(t.TempDir()), Sure: func() bool { return sure },
+		Store: r.over(r.store), Vault: secrets.Open(t.TempDir()), HoldsLease: func() bool { return sure },
 		Open: func(s sinks.Sink) (*sinks.Outlet, error) {
 			return sinks.Open(sinks.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
 		},

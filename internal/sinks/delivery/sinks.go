@@ -31,7 +31,7 @@ type SinksConfig struct {
 	Carry func(ctx context.Context, to sinks.Sink, m sinks.Message, here func(context.Context) error) (node string, err error)
 
 	// Sure reports whether no other process can have written since; nil means that none can.
-	Sure func() bool
+	HoldsLease func() bool
 
 	Now     func() time.Time // the wall clock; nil means time.Now
 	Log     *slog.Logger     // nil means silence
