@@ -12,15 +12,15 @@ import (
 	"freshet/internal/api/rest"
 )
 
-// progressType is the media type of a response that tells how far an edit is.
+// progressType is the media type of a response with progress.
 const progressType = "application/x-ndjson"
 
-// A progressInput says whether a client wants to know how far an edit is.
+// A progressInput tells whether a client wants progress.
 type progressInput struct {
 	Accept string `header:"Accept" hidden:"true"`
 }
 
-// A progressOutput is a result, or a function that writes how far an edit is and then its result.
+// A progressOutput has a result, or a function that writes progress and then the result.
 type progressOutput struct{ Body any }
 
 // withProgress describes the responses of an edit of many sources.
@@ -31,9 +31,9 @@ func (a *sourceAPI) withProgress() map[string]*huma.Response {
 	}}}
 }
 
-// reporting makes an edit, and tells the client how far it is if the client asked for that. The
-// edit ends when the client goes.
-func (a *sourceAPI) reporting(ctx context.Context, in progressInput, edit func(report func(client.BulkEdited)) (client.BulkEdited, error)) (*progressOutput, error) {
+// withReport makes an edit and, if the client asked for that, streams its progress. The edit ends
+// when the client disconnects.
+func (a *sourceAPI) withReport(ctx context.Context, in progressInput, edit func(report func(client.BulkEdited)) (client.BulkEdited, error)) (*progressOutput, error) {
 	if !strings.Contains(in.Accept, progressType) {
 		done, err := edit(func(client.BulkEdited) {})
 		if err != nil {
@@ -45,16 +45,16 @@ func (a *sourceAPI) reporting(ctx context.Context, in progressInput, edit func(r
 		w.Header().Set("Content-Type", progressType)
 		w.WriteHeader(http.StatusOK)
 		lines, control := json.NewEncoder(w), http.NewResponseController(w)
-		say := func(p client.BulkProgress) {
-			_ = lines.Encode(p) // a client that is gone ends the context
+		write := func(p client.BulkProgress) {
+			_ = lines.Encode(p) // a disconnect cancels the context
 			_ = control.Flush()
 		}
-		done, err := edit(func(sofar client.BulkEdited) { say(client.BulkProgress{Progress: &sofar}) })
+		done, err := edit(func(sofar client.BulkEdited) { write(client.BulkProgress{Progress: &sofar}) })
 		if err != nil {
 			p := a.Problem(err)
-			say(client.BulkProgress{Problem: &p.Problem})
+			write(client.BulkProgress{Problem: &p.Problem})
 			return
 		}
-		say(client.BulkProgress{Done: &done})
+		write(client.BulkProgress{Done: &done})
 	}}, nil
 }

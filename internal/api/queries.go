@@ -133,7 +133,7 @@ func (a *queryAPI) addQuery(ctx context.Context, in *rest.Body[client.QueryToAdd
 		return nil, err
 	}
 	q.Origin, q.Created = freshet.FromAPI, a.Now()
-	rest.AnswerBy(ctx, func(added queries.Query) (string, any) { return pathOfQuery(added.ID), nil })
+	rest.RecordAnswer(ctx, func(added queries.Query) (string, any) { return pathOfQuery(added.ID), nil })
 	if q, err = a.queries.AddQuery(ctx, q); err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (a *queryAPI) addQuery(ctx context.Context, in *rest.Body[client.QueryToAdd
 	return &taggedQuery{pathOfQuery(q.ID), rest.RevisionTag(q.Revision), a.queryOf(q, report.Warnings)}, nil
 }
 
-// pathOfQuery returns where a query is.
+// pathOfQuery returns the URL path of a query.
 func pathOfQuery(id queries.ID) string { return "/api/v1/queries/" + string(id) }
 
 // queriesEdited tells who runs the queries that they are others.

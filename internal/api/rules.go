@@ -15,12 +15,12 @@ func ruleOf(pattern string) rest.Rule {
 		return r
 	}
 	if path, ok := strings.CutPrefix(pattern, "GET "); ok && slices.Contains(ui.Screens, path) {
-		return anybody // the shell of a page says nothing but who the caller is
+		return anybody // the page itself shows only who the caller is
 	}
 	return admin
 }
 
-// The rules that many routes have.
+// Rules that many routes share.
 var (
 	anybody    = rest.Rule{}
 	probe      = rest.Rule{Probe: true}
@@ -34,14 +34,13 @@ var (
 	ofQueryID  = rest.Rule{Need: access.Read, Share: rest.QueryShare}
 )
 
-// redone returns a rule of requests that are done again if they were cut off.
-func redone(r rest.Rule) rest.Rule {
-	r.Again = true
+// repeatable returns a rule for requests that are performed again if they were interrupted.
+func repeatable(r rest.Rule) rest.Rule {
+	r.Repeatable = true
 	return r
 }
 
-// rules are those of all routes. One that is not here is open to admins alone, and a test
-// fails.
+// rules has the rules of all routes. A route without one is open to admins only, and a test fails.
 var rules = map[string]rest.Rule{
 	"GET /healthz":               probe,
 	"GET /readyz":                probe,
@@ -51,14 +50,14 @@ var rules = map[string]rest.Rule{
 	"GET /openapi-3.0.json":      anybody,
 	"GET /openapi-3.0.yaml":      anybody,
 	"GET /assets/{name}":         anybody,
-	"POST /api/v1/hooks/{token}": {Quiet: true, Again: true}, // who knows the token may
-	"GET /api/v1/websub/{token}": anybody,                    // likewise
+	"POST /api/v1/hooks/{token}": {Quiet: true, Repeatable: true}, // the token in the path authenticates
+	"GET /api/v1/websub/{token}": anybody,                         // the token in the path authenticates
 	"POST /api/v1/websub/{token}": {
 		Quiet: true,
 	},
 
-	"GET /login/oidc":          anybody, // on the way to the provider
-	"GET /login/oidc/callback": anybody, // and back
+	"GET /login/oidc":          anybody, // redirects to the provider
+	"GET /login/oidc/callback": anybody, // redirect from the provider
 
 	"GET /api/v1/session":          anybody,
 	"POST /api/v1/session":         {Quiet: true, Secret: true}, // the handler notes who it was
@@ -81,20 +80,20 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/sources":                                   ofList,
 	"POST /api/v1/sources":                                  writer,
 	"GET /api/v1/sources/facets":                            reader,
-	"POST /api/v1/import":                                   redone(writer),
-	"POST /api/v1/sources/batch":                            redone(writer),
-	"POST /api/v1/sources/bulk":                             redone(writer),
-	"POST /api/v1/sources/bulk/{edit}/undo":                 redone(writer),
+	"POST /api/v1/import":                                   repeatable(writer),
+	"POST /api/v1/sources/batch":                            repeatable(writer),
+	"POST /api/v1/sources/bulk":                             repeatable(writer),
+	"POST /api/v1/sources/bulk/{edit}/undo":                 repeatable(writer),
 	"GET /api/v1/sources/{id}":                              ofSourceID,
 	"PATCH /api/v1/sources/{id}":                            editSource,
 	"DELETE /api/v1/sources/{id}":                           editSource,
-	"POST /api/v1/sources/{id}/poll":                        redone(editSource),
+	"POST /api/v1/sources/{id}/poll":                        repeatable(editSource),
 	"POST /api/v1/sources/{id}/confirm":                     editSource,
 	"POST /api/v1/sources/{id}/hook":                        {Need: access.Write, Tag: rest.TagPath, Secret: true},
 	"DELETE /api/v1/sources/{id}/hook":                      editSource,
-	"POST /api/v1/sources/{id}/taught":                      redone(editSource),
+	"POST /api/v1/sources/{id}/taught":                      repeatable(editSource),
 	"GET /api/v1/sources/{id}/taught":                       ofSourceID,
-	"POST /api/v1/sources/{id}/test":                        redone(trial),
+	"POST /api/v1/sources/{id}/test":                        repeatable(trial),
 	"GET /api/v1/sources/{id}/chances":                      ofSourceID,
 	"PUT /api/v1/sources/{id}/chances":                      editSource,
 	"DELETE /api/v1/sources/{id}/chances":                   editSource,
@@ -126,11 +125,11 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/search":         ofList,
 	"GET /api/v1/outcomes":       reader,
 	"GET /api/v1/polls":          ofList,
-	"POST /api/v1/polls":         redone(writer),
+	"POST /api/v1/polls":         repeatable(writer),
 
 	"GET /api/v1/queries":                     reader,
 	"POST /api/v1/queries":                    writer,
-	"POST /api/v1/queries/test":               {Need: access.Read, Quiet: true, Again: true},
+	"POST /api/v1/queries/test":               {Need: access.Read, Quiet: true, Repeatable: true},
 	"GET /api/v1/queries/{id}":                ofQueryID,
 	"PATCH /api/v1/queries/{id}":              writer,
 	"DELETE /api/v1/queries/{id}":             writer,
@@ -144,18 +143,18 @@ var rules = map[string]rest.Rule{
 	"PUT /api/v1/sinks/{name}":          writer,
 	"PATCH /api/v1/sinks/{name}":        writer,
 	"DELETE /api/v1/sinks/{name}":       writer,
-	"POST /api/v1/sinks/{name}/test":    redone(writer),
-	"POST /api/v1/sinks-preview":        redone(trial),
+	"POST /api/v1/sinks/{name}/test":    repeatable(writer),
+	"POST /api/v1/sinks-preview":        repeatable(trial),
 	"GET /api/v1/sinks-kinds":           reader,
 	"GET /api/v1/sinks/{name}/owed":     reader,
 	"GET /api/v1/sinks/{name}/attempts": reader,
 	"GET /api/v1/sinks/{name}/letters":  reader,
-	"POST /api/v1/sinks/{name}/replay":  redone(writer),
+	"POST /api/v1/sinks/{name}/replay":  repeatable(writer),
 
 	"GET /api/v1/lab":                reader,
 	"GET /api/v1/lab/reports/{name}": reader,
 	"GET /api/v1/lab/runs":           reader,
-	"POST /api/v1/lab/runs":          redone(writer),
+	"POST /api/v1/lab/runs":          repeatable(writer),
 	"GET /api/v1/lab/runs/{id}":      reader,
 	"DELETE /api/v1/lab/runs/{id}":   writer,
 
@@ -166,9 +165,9 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/flow":                        reader,
 	"GET /api/v1/status":                      reader,
 	"GET /api/v1/cluster":                     reader,
-	"POST /api/v1/cluster/hands/{name}/drain": redone(admin),
+	"POST /api/v1/cluster/hands/{name}/drain": repeatable(admin),
 	"GET /api/v1/browser":                     reader,
-	"POST /api/v1/reload":                     redone(admin),
+	"POST /api/v1/reload":                     repeatable(admin),
 	"GET /api/v1/settings":                    reader,
-	"PATCH /api/v1/settings":                  redone(admin),
+	"PATCH /api/v1/settings":                  repeatable(admin),
 }

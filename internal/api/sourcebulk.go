@@ -44,19 +44,19 @@ type bulks struct {
 // A bulk is an edit of many sources.
 type bulk struct {
 	id      int
-	removed bool // it removed them
+	removed bool // the edit removed the sources
 	before  []sourceBefore
 }
 
-// A sourceBefore is a source as it was before an edit, in little memory.
+// A sourceBefore is the state of a source before an edit, in compact form.
 type sourceBefore struct {
 	definition []byte
 	of         freshet.SourceID
 	index      bool
-	after      int64 // revision that the edit gave it
+	after      int64 // revision after the edit
 }
 
-// source returns the source as it was, to be put back if nobody has edited it since.
+// source returns the source to restore. Its revision makes the update fail if it was edited since.
 func (b sourceBefore) source() (freshet.Source, error) {
 	s, err := freshet.ParseDefinition(b.definition)
 	s.Origin, s.Of, s.Index, s.Revision = freshet.FromAPI, b.of, b.index, b.after
@@ -66,13 +66,13 @@ func (b sourceBefore) source() (freshet.Source, error) {
 	return s, err
 }
 
-// Bounds of what can be undone: the number of edits, and of sources in all of them but the last.
+// Bounds of the undo history: the number of edits, and of sources in all edits but the last.
 const (
 	keptBulks   = 10
 	keptSources = 1_000_000
 )
 
-// keep keeps an edit to be undone, and returns its name.
+// keep stores an edit to be undone and returns its name.
 func (b *bulks) keep(edit bulk) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +89,7 @@ func (b *bulks) keep(edit bulk) string {
 	return strconv.Itoa(edit.id)
 }
 
-// take returns an edit that is to be undone, once.
+// take removes and returns an edit that is to be undone.
 func (b *bulks) take(name string) (edit bulk, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,48 +115,48 @@ func (a *sourceAPI) editSources(ctx context.Context, in *editSourcesInput) (*pro
 	if err != nil {
 		return nil, err
 	}
-	ids, err := a.chosen(ctx, in.Body)
+	ids, err := a.selected(ctx, in.Body)
 	if err != nil {
 		return nil, err
 	}
 	run := &bulkRun{sourceAPI: a, BulkEdit: in.Body, change: change, done: client.BulkEdited{Matched: len(ids)}}
 	run.edit.removed = in.Body.Action == client.BulkRemove
-	return a.reporting(ctx, in.progressInput, func(report func(client.BulkEdited)) (client.BulkEdited, error) {
-		defer func() { rest.ChangedMany(ctx, run.said(), run.ids) }()
-		return run.all(ctx, ids, report)
+	return a.withReport(ctx, in.progressInput, func(report func(client.BulkEdited)) (client.BulkEdited, error) {
+		defer func() { rest.ChangedMany(ctx, run.auditDetail(), run.ids) }()
+		return run.run(ctx, ids, report)
 	})
 }
 
-// A bulkRun is an edit of many sources that is being made.
+// A bulkRun is a running edit of many sources.
 type bulkRun struct {
 	*sourceAPI
 	client.BulkEdit
 	change func(*freshet.Source) (bool, error)
 	done   client.BulkEdited
 	edit   bulk
-	ids    []freshet.SourceID // that were changed
+	ids    []freshet.SourceID // changed sources
 }
 
-// said is what the audit log says of the edit.
-func (r *bulkRun) said() map[string]any {
-	said := map[string]any{"action": r.Action}
+// auditDetail returns the detail for the audit log.
+func (r *bulkRun) auditDetail() map[string]any {
+	detail := map[string]any{"action": r.Action}
 	for name, value := range map[string]string{"tag": r.Tag, "level": r.Level} {
 		if value != "" {
-			said[name] = value
+			detail[name] = value
 		}
 	}
-	return said
+	return detail
 }
 
-// all makes the edit, some sources at a time.
-func (r *bulkRun) all(ctx context.Context, ids []freshet.SourceID, report func(client.BulkEdited)) (client.BulkEdited, error) {
+// run makes the edit in parts.
+func (r *bulkRun) run(ctx context.Context, ids []freshet.SourceID, report func(client.BulkEdited)) (client.BulkEdited, error) {
 	for part := range slices.Chunk(ids, daemon.MostAtOnce) {
 		err := context.Cause(ctx)
 		if err == nil {
-			err = r.some(ctx, part)
+			err = r.runPart(ctx, part)
 		}
 		if err != nil {
-			return r.done, freshet.WithHint(err, r.undoing())
+			return r.done, freshet.WithHint(err, r.undoHint())
 		}
 		report(r.done)
 	}
@@ -166,8 +166,8 @@ func (r *bulkRun) all(ctx context.Context, ids []freshet.SourceID, report func(c
 	return r.done, nil
 }
 
-// some makes the edit of some sources: those that are no part of a site in one transaction.
-func (r *bulkRun) some(ctx context.Context, ids []freshet.SourceID) error {
+// runPart edits some sources: those that do not belong to a site in one transaction.
+func (r *bulkRun) runPart(ctx context.Context, ids []freshet.SourceID) error {
 	found, err := r.store.NamedSources(ctx, ids, false)
 	if err != nil {
 		return err
@@ -190,18 +190,18 @@ func (r *bulkRun) some(ctx context.Context, ids []freshet.SourceID) error {
 			r.done.Changed++
 		case r.Action == client.BulkPoll || s.Site != nil || s.Of != "":
 			revision, err := r.carryOut(ctx, r.Action, s)
-			if err := r.count(w.Source, revision, err); err != nil {
+			if err := r.countEdit(w.Source, revision, err); err != nil {
 				return err
 			}
 		default:
 			was, together = append(was, w.Source), append(together, s)
 		}
 	}
-	return r.together(ctx, was, together)
+	return r.runTransaction(ctx, was, together)
 }
 
-// together edits sources in one transaction.
-func (r *bulkRun) together(ctx context.Context, was, to []freshet.Source) (err error) {
+// runTransaction edits sources in one transaction.
+func (r *bulkRun) runTransaction(ctx context.Context, was, to []freshet.Source) (err error) {
 	if len(to) == 0 {
 		return nil
 	}
@@ -221,17 +221,17 @@ func (r *bulkRun) together(ctx context.Context, was, to []freshet.Source) (err e
 		return err
 	}
 	for i, s := range was {
-		if err := r.count(s, s.Revision+1, refused[i]); err != nil {
+		if err := r.countEdit(s, s.Revision+1, refused[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// count counts a source that was to be edited, and keeps it to be put back.
-func (r *bulkRun) count(was freshet.Source, revision int64, err error) error {
+// countEdit counts an edited source and keeps its former state for undo.
+func (r *bulkRun) countEdit(was freshet.Source, revision int64, err error) error {
 	switch {
-	case errors.Is(err, freshet.ErrNotFound), errors.Is(err, freshet.ErrStale): // somebody else was faster
+	case errors.Is(err, freshet.ErrNotFound), errors.Is(err, freshet.ErrStale): // edited or removed concurrently
 		return nil
 	case errors.Is(err, freshet.ErrConflict):
 		r.done.Refused++
@@ -247,15 +247,16 @@ func (r *bulkRun) count(was freshet.Source, revision int64, err error) error {
 	return nil
 }
 
-// undoing says how to undo an edit that broke off.
-func (r *bulkRun) undoing() string {
+// undoHint returns how to undo an interrupted edit.
+func (r *bulkRun) undoHint() string {
 	if len(r.edit.before) == 0 {
 		return "nothing was changed"
 	}
 	return fmt.Sprintf("%d sources were changed before that; POST /api/v1/sources/bulk/%s/undo undoes it", len(r.edit.before), r.bulks.keep(r.edit))
 }
 
-// changeOf returns what an action does to a source, and whether it does anything.
+// changeOf returns a function that applies an action to a source and reports whether it changed
+// anything.
 func (a *sourceAPI) changeOf(e client.BulkEdit) (func(*freshet.Source) (bool, error), error) {
 	switch e.Action {
 	case client.BulkTag, client.BulkUntag:
@@ -264,14 +265,14 @@ func (a *sourceAPI) changeOf(e client.BulkEdit) (func(*freshet.Source) (bool, er
 		}
 	case client.BulkLevel, client.BulkRead:
 		change := a.redefine(e)
-		_, err := change(&freshet.Source{URL: "https://example.com/"}) // what is wrong is so for all
+		_, err := change(&freshet.Source{URL: "https://example.com/"}) // an error is the same for all sources
 		return change, err
 	}
 	return func(s *freshet.Source) (bool, error) { return changeSource(e, s), nil }, nil
 }
 
-// changeSource does an action to a source that cannot fail, and reports whether it is
-// another then.
+// changeSource applies an action that cannot fail to a source, and reports whether it changed
+// anything.
 func changeSource(e client.BulkEdit, s *freshet.Source) bool {
 	switch e.Action {
 	case client.BulkPause, client.BulkResume:
@@ -296,21 +297,21 @@ func changeSource(e client.BulkEdit, s *freshet.Source) bool {
 	return true
 }
 
-// redefine returns how the level of sources is changed, or what of them is compared, by the
-// same rules as an edit of one.
+// redefine returns a function that changes the level of a source or what of it is compared, by the
+// rules of an edit of one source.
 func (a *sourceAPI) redefine(e client.BulkEdit) func(*freshet.Source) (bool, error) {
-	said := map[string]any{"level": nil}
+	patch := map[string]any{"level": nil}
 	switch {
 	case e.Action == client.BulkRead:
-		said = map[string]any{"read": nil, "select": nil}
+		patch = map[string]any{"read": nil, "select": nil}
 		if len(e.Read) > 0 {
-			said["read"] = e.Read
+			patch["read"] = e.Read
 		}
 	case e.Level != "":
-		said["level"] = e.Level
+		patch["level"] = e.Level
 	}
 	return func(s *freshet.Source) (bool, error) {
-		to, err := s.Patch(said)
+		to, err := s.Patch(patch)
 		if err == nil {
 			to, err = a.admit(to)
 		}
@@ -323,8 +324,8 @@ func (a *sourceAPI) redefine(e client.BulkEdit) func(*freshet.Source) (bool, err
 	}
 }
 
-// chosen returns the sources that an edit is about.
-func (a *sourceAPI) chosen(ctx context.Context, e client.BulkEdit) (chosen []freshet.SourceID, err error) {
+// selected returns the sources that an edit selects.
+func (a *sourceAPI) selected(ctx context.Context, e client.BulkEdit) (chosen []freshet.SourceID, err error) {
 	if (e.Filter == nil) == (len(e.IDs) == 0) {
 		return nil, rest.Invalid("body", "name the sources in ids, or select them with filter", nil)
 	}
@@ -343,7 +344,7 @@ func (a *sourceAPI) chosen(ctx context.Context, e client.BulkEdit) (chosen []fre
 	return a.store.SourceIDs(ctx, in.filter())
 }
 
-// carryOut does one action to one source, and returns its revision afterwards.
+// carryOut performs one action on one source and returns its new revision.
 func (a *sourceAPI) carryOut(ctx context.Context, action client.BulkAction, s freshet.Source) (int64, error) {
 	switch action {
 	case client.BulkPoll:
@@ -367,7 +368,7 @@ func (a *sourceAPI) undoSources(ctx context.Context, in *undoInput) (*progressOu
 	if !ok {
 		return nil, rest.NewProblem(http.StatusNotFound, fmt.Sprintf("edit %s cannot be undone: it was undone already, or it is not one of the latest ten", in.Edit))
 	}
-	return a.reporting(ctx, in.progressInput, func(report func(client.BulkEdited)) (client.BulkEdited, error) {
+	return a.withReport(ctx, in.progressInput, func(report func(client.BulkEdited)) (client.BulkEdited, error) {
 		done := client.BulkEdited{Matched: len(edit.before)}
 		var ids []freshet.SourceID
 		defer func() { rest.ChangedMany(ctx, nil, ids) }()
@@ -375,7 +376,7 @@ func (a *sourceAPI) undoSources(ctx context.Context, in *undoInput) (*progressOu
 			part := edit.before[:min(len(edit.before), daemon.MostAtOnce)]
 			err := context.Cause(ctx)
 			if err == nil {
-				err = a.putBack(ctx, edit.removed, part, &ids)
+				err = a.restore(ctx, edit.removed, part, &ids)
 			}
 			if err != nil {
 				return done, freshet.WithHint(err, fmt.Sprintf("%d sources are as before; POST /api/v1/sources/bulk/%s/undo goes on with the others", len(ids), a.bulks.keep(edit)))
@@ -388,9 +389,9 @@ func (a *sourceAPI) undoSources(ctx context.Context, in *undoInput) (*progressOu
 	})
 }
 
-// putBack makes sources what they were before an edit, and notes which ones. What somebody else
-// changed since stays.
-func (a *sourceAPI) putBack(ctx context.Context, removed bool, part []sourceBefore, ids *[]freshet.SourceID) error {
+// restore restores sources to their state before an edit, and appends the restored ones to ids. It
+// skips sources that were edited since.
+func (a *sourceAPI) restore(ctx context.Context, removed bool, part []sourceBefore, ids *[]freshet.SourceID) error {
 	a.Edits.RLock()
 	defer a.Edits.RUnlock()
 	var together []freshet.Source

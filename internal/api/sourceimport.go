@@ -19,10 +19,10 @@ func (a *sourceAPI) routeImport() {
 		Summary: "Import a list of pages from another program",
 		Description: "Knows lists of addresses, OPML, jobs of urlwatch and webchanges, and what changedetection.io exports. " +
 			"An entry that cannot be watched keeps no other from being added. With dry_run nothing is added.",
-	}, a.bring)
+	}, a.importSources)
 }
 
-func (a *sourceAPI) bring(ctx context.Context, in *rest.Body[client.Import]) (*rest.Body[client.Imported], error) {
+func (a *sourceAPI) importSources(ctx context.Context, in *rest.Body[client.Import]) (*rest.Body[client.Imported], error) {
 	format := importer.Format(in.Body.Format)
 	if format == "" {
 		format = importer.Guess(in.Body.Text)
@@ -62,7 +62,7 @@ func (a *sourceAPI) bring(ctx context.Context, in *rest.Body[client.Import]) (*r
 	return rest.Reply(done), nil
 }
 
-// importedItem says what became of an entry.
+// importedItem returns the result of an entry.
 func importedItem(e importer.Entry, c candidate) client.ImportedItem {
 	item := client.ImportedItem{
 		Line: e.Line, Result: c.result, ID: c.id, URL: mask.URL(e.Source.URL), Name: e.Source.Name, Tags: e.Source.Tags, Read: e.Source.Read, Notes: e.Notes,
@@ -70,13 +70,13 @@ func importedItem(e importer.Entry, c candidate) client.ImportedItem {
 	if c.err != nil {
 		item.Error = c.err.Error()
 	}
-	if c.twice {
+	if c.duplicate {
 		item.Notes = append(item.Notes, "it is in the list twice")
 	}
 	return item
 }
 
-// merge returns tags with others that are not among them.
+// merge returns the union of tags and others.
 func merge(tags, others []string) []string {
 	tags = slices.Clone(tags)
 	for _, t := range others {

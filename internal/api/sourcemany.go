@@ -51,16 +51,16 @@ func (a *sourceAPI) addSources(ctx context.Context, in *rest.Body[client.Sources
 	return rest.Reply(done), nil
 }
 
-// A candidate is a source that may be added, and what became of it.
+// A candidate is a source to add, with the result.
 type candidate struct {
-	source freshet.Source
-	err    error            // why it cannot be watched
-	result string           // added, known or wrong
-	id     freshet.SourceID // of the source that watches it now, if there is one
-	twice  bool             // the same is in the list before
+	source    freshet.Source
+	err       error            // why the source is invalid
+	result    string           // "added", "known" or "wrong"
+	id        freshet.SourceID // ID of the source that watches the page, if there is one
+	duplicate bool             // repeats an earlier candidate
 }
 
-// candidate returns a source in its normal form, as far as it can be watched.
+// candidate returns a source in its normal form, or why it is invalid.
 func (a *sourceAPI) candidate(n client.NewSource) candidate {
 	s, err := n.Defined()
 	if err == nil {
@@ -73,22 +73,22 @@ func (a *sourceAPI) candidate(n client.NewSource) candidate {
 	return candidate{source: s, err: err}
 }
 
-// addAll adds what can be watched, many in a transaction, and says of each what became of it. On
-// a dry run it says what would. An error leaves what was added before it: the list can be sent
-// again. Said is for the audit log.
-func (a *sourceAPI) addAll(ctx context.Context, list []candidate, dry bool, said map[string]any) (err error) {
+// addAll adds the valid candidates in transactions of limited size and sets the result of each. On
+// a dry run it only predicts the results. After an error, candidates of earlier transactions stay
+// added, and the list can be sent again. Detail is for the audit log.
+func (a *sourceAPI) addAll(ctx context.Context, list []candidate, dry bool, detail map[string]any) (err error) {
 	if dry {
 		rest.DryRun(ctx)
 	}
 	var added []freshet.SourceID
-	defer func() { rest.ChangedMany(ctx, said, added) }()
+	defer func() { rest.ChangedMany(ctx, detail, added) }()
 	seen := map[string]bool{}
 	for from := 0; from < len(list); from += daemon.MostAtOnce {
 		part := list[from:min(from+daemon.MostAtOnce, len(list))]
 		if err = ctx.Err(); err != nil {
 			err = context.Cause(ctx)
 		} else if dry {
-			err = a.foresee(ctx, part, seen)
+			err = a.preview(ctx, part, seen)
 		} else {
 			err = a.addPart(ctx, part)
 		}
@@ -108,7 +108,7 @@ func (a *sourceAPI) addAll(ctx context.Context, list []candidate, dry bool, said
 	return nil
 }
 
-// addPart adds what can be watched in one transaction.
+// addPart adds the valid candidates in one transaction.
 func (a *sourceAPI) addPart(ctx context.Context, part []candidate) error {
 	var list []freshet.Source
 	var places []int
@@ -136,20 +136,20 @@ func (a *sourceAPI) addPart(ctx context.Context, part []candidate) error {
 	return nil
 }
 
-// foresee says what addPart would do. Seen are the pages of the list so far.
-func (a *sourceAPI) foresee(ctx context.Context, part []candidate, seen map[string]bool) error {
+// preview predicts the results of addPart. Seen are the pages of earlier candidates.
+func (a *sourceAPI) preview(ctx context.Context, part []candidate, seen map[string]bool) error {
 	var urls []string
 	for _, c := range part {
 		if c.err == nil {
 			urls = append(urls, c.source.URL)
 		}
 	}
-	there, err := a.store.SourcesAt(ctx, urls)
+	found, err := a.store.SourcesAt(ctx, urls)
 	if err != nil {
 		return err
 	}
 	watched := map[string]freshet.SourceID{}
-	for _, w := range there {
+	for _, w := range found {
 		watched[pageOf(w.Source)] = w.ID
 	}
 	for i := range part {
@@ -160,7 +160,7 @@ func (a *sourceAPI) foresee(ctx context.Context, part []candidate, seen map[stri
 		case c.err != nil:
 			c.result = "wrong"
 		case known || seen[page]:
-			c.result, c.id, c.twice = "known", id, !known
+			c.result, c.id, c.duplicate = "known", id, !known
 		default:
 			c.result, seen[page] = "added", true
 		}
@@ -168,5 +168,5 @@ func (a *sourceAPI) foresee(ctx context.Context, part []candidate, seen map[stri
 	return nil
 }
 
-// pageOf names what a source watches: two that watch the same are one.
+// pageOf returns a key of what a source watches. Sources with equal keys are duplicates.
 func pageOf(s freshet.Source) string { return s.URL + "\n" + s.Key() }

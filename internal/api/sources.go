@@ -114,7 +114,7 @@ func (a *sourceAPI) addSource(ctx context.Context, in *rest.Body[rest.Object[cli
 	if err != nil {
 		return nil, err
 	}
-	rest.AnswerBy(ctx, func(added freshet.Source) (string, any) { return sourcePath(added.ID), nil })
+	rest.RecordAnswer(ctx, func(added freshet.Source) (string, any) { return sourcePath(added.ID), nil })
 	if s, err = a.daemon.AddSource(ctx, s); err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (a *sourceAPI) addSource(ctx context.Context, in *rest.Body[rest.Object[cli
 	return &addedSource{Location: sourcePath(s.ID), ETag: rest.RevisionTag(w.Revision), Body: added}, nil
 }
 
-// sourcePath returns where a source is.
+// sourcePath returns the URL path of a source.
 func sourcePath(id freshet.SourceID) string { return "/api/v1/sources/" + string(id) }
 
 // earlier returns the removed source that one to be added goes on from: the one with
@@ -437,7 +437,7 @@ func (a *sourceAPI) confirm(ctx context.Context, in *confirmInput) (*rest.Body[c
 	case in.Version != 0 && in.Version != held:
 		return nil, rest.NewProblem(http.StatusConflict, fmt.Sprintf("version %d of %s is held, not version %d", held, in.ID, in.Version))
 	}
-	rest.AnswerBy(ctx, func(c freshet.Change) (string, any) { return "", sinks.ChangeOf(c) })
+	rest.RecordAnswer(ctx, func(c freshet.Change) (string, any) { return "", sinks.ChangeOf(c) })
 	c, err := a.daemon.Confirm(ctx, in.ID, held)
 	if errors.Is(err, freshet.ErrNotFound) { // settled meanwhile
 		return nil, rest.NewProblem(http.StatusConflict, fmt.Sprintf("version %d of %s is no longer held", held, in.ID))

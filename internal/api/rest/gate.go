@@ -15,7 +15,7 @@ import (
 	"freshet/internal/freshet"
 )
 
-// gated calls a handler for the callers that its rule lets through.
+// gated calls a handler for callers that its rule permits.
 func (s *Server) gated(pattern string, next http.HandlerFunc) http.HandlerFunc {
 	rule := s.Rule(pattern)
 	var handler http.Handler = next
@@ -52,11 +52,11 @@ func (s *Server) gated(pattern string, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// probePatience limits the authentication of a probe.
-const probePatience = 250 * time.Millisecond
+// probeTimeout limits the authentication of a probe.
+const probeTimeout = 250 * time.Millisecond
 
-// identify returns who sent a request. A probe is answered also if the store does not answer: then
-// it is from a stranger.
+// identify returns the caller of a request. If the store does not answer, a probe is treated as
+// anonymous.
 func (s *Server) identify(r *http.Request, rule Rule) (auth.Caller, error) {
 	if !rule.Probe {
 		return s.Gate.Ask(r)
@@ -75,7 +75,7 @@ func (s *Server) identify(r *http.Request, rule Rule) (auth.Caller, error) {
 		if a.error == nil {
 			return a.Caller, nil
 		}
-	case <-time.After(probePatience):
+	case <-time.After(probeTimeout):
 	}
 	return auth.Caller{}, nil
 }

@@ -15,8 +15,8 @@ import (
 	"freshet/internal/freshet"
 )
 
-// The header that lets a client send a request again, and the one that says that an answer
-// is that of an earlier request.
+// The header with which a client repeats a request, and the one that marks the response to a
+// repeated request.
 const (
 	keyHeader    = "Idempotency-Key"
 	replayHeader = "Idempotency-Replayed"
@@ -25,10 +25,10 @@ const (
 const (
 	keepAnswers = 24 * time.Hour // how long answers are kept
 	maxKey      = 255            // bytes of a key
-	maxKept     = 1 << 20        // bytes of an answer that is kept
+	maxKept     = 1 << 20        // bytes of a stored response
 )
 
-// keptHeaders are what is kept of the header of an answer.
+// keptHeaders are the header fields of a response that are stored.
 var keptHeaders = []string{"Content-Type", "ETag", "Location"}
 
 // writes reports whether a method changes something.
@@ -40,11 +40,11 @@ func writes(method string) bool {
 	return false
 }
 
-// once answers a request that has a key as it was answered the first time, and does it
-// once. The draft of the header is draft-ietf-httpapi-idempotency-key-header.
+// once performs a request with a key at most once and answers repeats with the first response. The
+// draft of the header is draft-ietf-httpapi-idempotency-key-header.
 //
-// The key is committed in the transaction that does the work. After a crash it is either there, and
-// the request is answered without being done again, or the request has done nothing.
+// The key is committed in the transaction that performs the request. After a crash the key is
+// stored, and the request is answered without being performed again, or the request had no effect.
 func (s *Server) once(pattern string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key := r.Header.Get(keyHeader)
@@ -61,7 +61,7 @@ func (s *Server) once(pattern string, next http.Handler) http.Handler {
 			NewProblem(http.StatusBadRequest, "the body could not be read: "+err.Error()).Write(w)
 			return
 		}
-		r = r.WithContext(r.Context()) // a copy: the server has to find the body that it made
+		r = r.WithContext(r.Context()) // a copy: the server needs the original body
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
 		asked := auth.KeptAnswer{
 			Key: freshet.HashOf([]byte(auth.Of(r.Context()).User + "\x00" + key)),
@@ -73,11 +73,11 @@ func (s *Server) once(pattern string, next http.Handler) http.Handler {
 	})
 }
 
-// doOnce does a request if its key is new.
+// doOnce performs a request if its key is new.
 func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, pattern string, asked auth.KeptAnswer, next http.Handler) {
 	if _, running := s.underWay.LoadOrStore(asked.Key, true); running {
 		p := NewProblem(http.StatusConflict, "a request with this "+keyHeader+" is running")
-		p.Hint = "wait a moment and send it again: it gets the answer of the first"
+		p.Hint = "wait a moment and repeat the request to get the response to the first"
 		w.Header().Set("Retry-After", "1")
 		p.Write(w)
 		return
@@ -86,37 +86,37 @@ func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, pattern string, 
 	oldest := asked.At.Add(-keepAnswers)
 	kept, err := s.Gate.Store.Answer(r.Context(), asked.Key, oldest)
 	switch {
-	case errors.Is(err, freshet.ErrNotFound): // it is new
-		s.doFirst(w, r, s.Rule(pattern), asked, oldest, next)
+	case errors.Is(err, freshet.ErrNotFound): // the key is new
+		s.doNew(w, r, s.Rule(pattern), asked, oldest, next)
 	case err != nil:
 		s.problemOf(err).Write(w)
 	case kept.Request != asked.Request:
 		p := NewProblem(http.StatusUnprocessableEntity, "this "+keyHeader+" was used with another request")
 		p.Errors = []*client.ErrorDetail{{Location: "header." + keyHeader, Message: "was used with another request in the last 24 hours"}}
-		p.Hint = "use a new key for each request, and the same only to send it again"
+		p.Hint = "use a new key for each request, and the same key only to repeat it"
 		p.Write(w)
 	case kept.Status == auth.Performed:
-		s.answerAgain(w, r, pattern, kept, oldest)
+		s.answerRecovered(w, r, pattern, kept, oldest)
 	default:
 		replay(w, kept)
 	}
 }
 
-// doFirst does a request whose key is new.
-func (s *Server) doFirst(w http.ResponseWriter, r *http.Request, rule Rule, asked auth.KeptAnswer, oldest time.Time, next http.Handler) {
-	told, performed := &recorder{ResponseWriter: w}, func() bool { return false }
-	if !rule.Again {
-		known := &early{}
-		ctx, rider := auth.WithAnswer(context.WithValue(r.Context(), earlyKey{}, known), func(result any) auth.KeptAnswer { return known.answer(asked, result) })
-		r, performed = r.WithContext(ctx), rider.End
+// doNew performs a request whose key is new.
+func (s *Server) doNew(w http.ResponseWriter, r *http.Request, rule Rule, asked auth.KeptAnswer, oldest time.Time, next http.Handler) {
+	response, performed := &recorder{ResponseWriter: w}, func() bool { return false }
+	if !rule.Repeatable {
+		known := &pendingAnswer{}
+		ctx, write := auth.WithAnswer(context.WithValue(r.Context(), pendingAnswerKey{}, known), func(result any) auth.KeptAnswer { return known.answer(asked, result) })
+		r, performed = r.WithContext(ctx), write.End
 	}
-	defer func() { // also if the client went away in the middle of the answer: what was done is done
+	defer func() { // also if the client disconnected: the request was performed
 		done := performed()
 		a := asked
-		if a.Status, a.Body, a.Header = told.kept(); a.Status == 0 {
-			return // not done; or done and recorded, so that a repeat gets a new answer
+		if a.Status, a.Body, a.Header = response.kept(); a.Status == 0 {
+			return // not performed; or performed and recorded, so that a repeat gets a new response
 		}
-		if len(a.Body) > maxKept { // too long to be told again
+		if len(a.Body) > maxKept { // too long to be stored
 			if !done {
 				a.Status, a.Body = auth.Performed, nil
 			} else {
@@ -124,23 +124,24 @@ func (s *Server) doFirst(w http.ResponseWriter, r *http.Request, rule Rule, aske
 			}
 		}
 		if err := s.Gate.Store.KeepAnswer(context.WithoutCancel(r.Context()), a, oldest); err != nil {
-			s.Log.Error("the answer to a request could not be kept", "err", err, "hint", freshet.HintOf(err))
+			s.Log.Error("storing the response for repeats of a request failed", "err", err, "hint", freshet.HintOf(err))
 		}
 	}()
-	next.ServeHTTP(told, r)
+	next.ServeHTTP(response, r)
 }
 
-// An early answer is what is known of one in the transaction that does the work.
-type early struct {
+// A pendingAnswer derives the response from the result of the transaction that performs the
+// request.
+type pendingAnswer struct {
 	of func(result any) (location string, body any)
 }
 
-type earlyKey struct{}
+type pendingAnswerKey struct{}
 
-// AnswerBy has the answer to a request made of what its work comes to, for a client that asks again
-// after a crash: with where the thing is that was created, or with the whole body.
-func AnswerBy[R any](ctx context.Context, of func(result R) (location string, body any)) {
-	if e, ok := ctx.Value(earlyKey{}).(*early); ok {
+// RecordAnswer stores a response for repeats after a crash. Of derives the URL path of a created
+// resource, or the whole body, from the result of the transaction.
+func RecordAnswer[R any](ctx context.Context, of func(result R) (location string, body any)) {
+	if e, ok := ctx.Value(pendingAnswerKey{}).(*pendingAnswer); ok {
 		e.of = func(result any) (location string, body any) {
 			if r, ok := result.(R); ok {
 				return of(r)
@@ -150,8 +151,8 @@ func AnswerBy[R any](ctx context.Context, of func(result R) (location string, bo
 	}
 }
 
-// answer returns what is kept of the answer before it is made.
-func (e *early) answer(asked auth.KeptAnswer, result any) auth.KeptAnswer {
+// answer returns the response to store before the real one is known.
+func (e *pendingAnswer) answer(asked auth.KeptAnswer, result any) auth.KeptAnswer {
 	asked.Status, asked.Header = auth.Performed, map[string]string{}
 	if e.of == nil {
 		return asked
@@ -167,9 +168,9 @@ func (e *early) answer(asked auth.KeptAnswer, result any) auth.KeptAnswer {
 	return asked
 }
 
-// answerAgain answers a request that was done by a process which died before it had answered: with
-// the thing as it is now.
-func (s *Server) answerAgain(w http.ResponseWriter, r *http.Request, pattern string, kept auth.KeptAnswer, oldest time.Time) {
+// answerRecovered answers a repeat of a request whose process died after it had performed the
+// request. It returns the current state of the resource.
+func (s *Server) answerRecovered(w http.ResponseWriter, r *http.Request, pattern string, kept auth.KeptAnswer, oldest time.Time) {
 	kept.Status = s.success[pattern]
 	if kept.Status != http.StatusNoContent {
 		get := r.Clone(r.Context())
@@ -179,17 +180,17 @@ func (s *Server) answerAgain(w http.ResponseWriter, r *http.Request, pattern str
 		if at := kept.Header["Location"]; at != "" {
 			get.URL.Path = at
 		}
-		now := &recorder{ResponseWriter: discarded{http.Header{}}}
+		now := &recorder{ResponseWriter: discardResponse{http.Header{}}}
 		s.mux.ServeHTTP(now, get)
 		switch {
 		case now.status == http.StatusNotFound || now.status == http.StatusMethodNotAllowed:
-			p := NewProblem(http.StatusGone, "this was done, and what it was done to is gone or cannot be shown")
+			p := NewProblem(http.StatusGone, "the request was performed; its resource is gone or cannot be shown")
 			p.Write(w)
 			return
 		case now.status != http.StatusOK:
 			maps.Copy(w.Header(), now.Header())
 			w.WriteHeader(now.status)
-			_, _ = w.Write(now.body.Bytes()) // the client may be gone
+			_, _ = w.Write(now.body.Bytes()) // the client may have disconnected
 			return
 		}
 		location := kept.Header["Location"]
@@ -205,28 +206,28 @@ func (s *Server) answerAgain(w http.ResponseWriter, r *http.Request, pattern str
 	replay(w, kept)
 }
 
-// A discarded response goes nowhere.
-type discarded struct{ header http.Header }
+// A discardResponse discards what is written to it.
+type discardResponse struct{ header http.Header }
 
-func (d discarded) Header() http.Header         { return d.header }
-func (d discarded) Write(b []byte) (int, error) { return len(b), nil }
-func (d discarded) WriteHeader(int)             {}
+func (d discardResponse) Header() http.Header         { return d.header }
+func (d discardResponse) Write(b []byte) (int, error) { return len(b), nil }
+func (d discardResponse) WriteHeader(int)             {}
 
-// replay answers as before.
+// replay writes a stored response.
 func replay(w http.ResponseWriter, kept auth.KeptAnswer) {
 	for name, value := range kept.Header {
 		w.Header().Set(name, value)
 	}
 	w.Header().Set(replayHeader, "true")
 	w.WriteHeader(kept.Status)
-	_, _ = w.Write(kept.Body) // the client may be gone
+	_, _ = w.Write(kept.Body) // the client may have disconnected
 }
 
-// A recorder keeps what is answered.
+// A recorder keeps a copy of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int
-	body   bytes.Buffer // a little more than what is kept at most
+	body   bytes.Buffer // little more than maxKept
 }
 
 // Unwrap lets a [http.ResponseController] find what is below.
@@ -251,8 +252,8 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
-// kept returns what is kept of the answer. A request that failed for now, or was not let
-// in, may be sent again with the same key and is done then.
+// kept returns the response to store. It returns none for failures that a repeat can overcome: that
+// repeat performs the request.
 func (r *recorder) kept() (status int, body []byte, header map[string]string) {
 	switch r.status {
 	case http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusForbidden:

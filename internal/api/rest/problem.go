@@ -61,8 +61,7 @@ func (p *Problem) Write(w http.ResponseWriter) {
 	_ = encodeJSON(w, p) // the client may be gone
 }
 
-// Problem returns the problem of an error for a response that has begun, with what it repeats
-// bounded.
+// Problem returns the problem of an error for a response that has begun, with bounded quotations.
 func (s *Server) Problem(err error) *Problem {
 	p := s.problemOf(err)
 	p.tidy()

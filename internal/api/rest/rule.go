@@ -2,28 +2,28 @@ package rest
 
 import "freshet/internal/auth/access"
 
-// A Rule says who may use a route.
+// A Rule is the access rule of a route.
 type Rule struct {
-	Need  access.Right // "" means that everybody may, strangers too
-	Self  bool         // any known caller may: the route is about the caller
+	Need  access.Right // "" means everybody, including strangers
+	Self  bool         // any authenticated caller may: the route is about the caller
 	Share ShareRule
 	Tag   TagRule
-	Probe bool // it is answered also while the store is not: nobody has to be known
-	Quiet bool // the audit log has no entry for it: nothing changes that anybody would look for
+	Probe bool // answered even if callers cannot be authenticated because the store does not answer
+	Quiet bool // has no entry in the audit log
 
-	// Secret says that the request or its answer holds a secret, so that neither the answer
-	// nor a quick hash of the request is kept for an idempotency key.
+	// Secret reports whether the request or its response holds a secret. Neither the response nor a
+	// fast hash of the request is then stored for an idempotency key.
 	Secret bool
 
-	// Again says that what the request does is not stored, takes several transactions, or comes to
-	// the same when it is done twice. One that was cut off is done again under its idempotency key.
-	Again bool
+	// Repeatable reports whether an interrupted request is performed again under its idempotency
+	// key, because it stores nothing, takes several transactions or is idempotent.
+	Repeatable bool
 }
 
 // open reports whether strangers may use a route.
 func (r Rule) open() bool { return r.Need == "" && !r.Self }
 
-// A ShareRule says whether a share link opens a route.
+// A ShareRule tells which share links open a route.
 type ShareRule int
 
 // The share rules.
@@ -33,7 +33,7 @@ const (
 	QueryShare            // if the id in the path is the query of the link
 )
 
-// A TagRule says what a route is to a token that is limited to a tag.
+// A TagRule tells what a token that is limited to a tag may do with a route.
 type TagRule int
 
 // The tag rules.

@@ -59,8 +59,8 @@ type Server struct {
 	mux        *http.ServeMux
 	answers    *membudget.Budget // for bodies and diffs on their way to clients
 	operations map[string]string // by pattern
-	success    map[string]int    // status of an answer, by pattern
-	underWay   sync.Map          // keys of requests that are being done
+	success    map[string]int    // status of a successful response by pattern
+	underWay   sync.Map          // keys of running requests
 }
 
 // NewServer returns a server without routes. About is what the API says of itself.
