@@ -53,21 +53,21 @@ type BulkEdited struct {
 	Undo    string `json:"undo,omitempty" doc:"By which it can be undone"`
 }
 
-// A BulkProgress is a line of the response to an edit of many sources: how far it is, or how it
-// ended. One of its fields is set.
+// A BulkProgress is a line of the response to an edit of many sources: its progress or its result.
+// Exactly one field is set.
 type BulkProgress struct {
 	Progress *BulkEdited `json:"progress,omitempty"`
 	Done     *BulkEdited `json:"done,omitempty"`
 	Problem  *Problem    `json:"problem,omitempty"`
 }
 
-// EditMany edits many sources. It calls report, unless that is nil, with its progress. If
-// ctx is done the edit ends; what was changed stays.
+// EditMany edits many sources. It calls report, unless that is nil, with the progress. Canceling
+// ctx stops the edit; changes made so far stay.
 func (r Sources) EditMany(ctx context.Context, e BulkEdit, report func(BulkEdited)) (BulkEdited, error) {
 	return r.editMany(ctx, "/sources/bulk", e, report)
 }
 
-// UndoEdit undoes an edit of many sources, as EditMany makes one.
+// UndoEdit undoes an edit of many sources. See EditMany for report.
 func (r Sources) UndoEdit(ctx context.Context, edit string, report func(BulkEdited)) (BulkEdited, error) {
 	return r.editMany(ctx, "/sources/bulk/"+url.PathEscape(edit)+"/undo", nil, report)
 }
@@ -92,7 +92,7 @@ func (r Sources) editMany(ctx context.Context, path string, body any, report fun
 	for {
 		var line BulkProgress
 		if err := lines.Decode(&line); err != nil {
-			return done, freshet.WithHint(fmt.Errorf("the answer of the daemon ended early: %w", err), "what was changed so far stays; run it again to complete it")
+			return done, freshet.WithHint(fmt.Errorf("the response of the daemon ended early: %w", err), "changes made so far stay; repeat the edit to complete it")
 		}
 		switch {
 		case line.Problem != nil:
@@ -106,13 +106,13 @@ func (r Sources) editMany(ctx context.Context, path string, body any, report fun
 	}
 }
 
-// SourcesToAdd are definitions of sources to watch.
+// SourcesToAdd are definitions of sources to add.
 type SourcesToAdd struct {
 	Sources []NewSource `json:"sources" nullable:"false" minItems:"1" maxItems:"1000"`
 	DryRun  bool        `json:"dry_run,omitempty" doc:"Only say what would become of them"`
 }
 
-// AddedSources say what became of sources to add.
+// AddedSources are the results of AddMany.
 type AddedSources struct {
 	DryRun bool          `json:"dry_run,omitempty" doc:"Nothing was added"`
 	Added  int           `json:"added" doc:"Sources that were added, or would be"`
@@ -121,7 +121,7 @@ type AddedSources struct {
 	Items  []AddedSource `json:"items" nullable:"false" doc:"In the order of the request"`
 }
 
-// An AddedSource says what became of a source to add.
+// An AddedSource is the result of adding one source.
 type AddedSource struct {
 	Result string           `json:"result" enum:"added,known,wrong"`
 	ID     freshet.SourceID `json:"id,omitempty" doc:"Of the source that watches it, if there is one"`
@@ -130,7 +130,7 @@ type AddedSource struct {
 	Hint   string           `json:"hint,omitempty" doc:"What to do about it"`
 }
 
-// AddMany watches many sources. Those that are watched already stay as they are.
+// AddMany adds many sources. Sources that exist already stay unchanged.
 func (r Sources) AddMany(ctx context.Context, list SourcesToAdd) (AddedSources, error) {
 	return post[AddedSources](ctx, r.c, "/sources/batch", nil, list)
 }

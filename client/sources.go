@@ -58,8 +58,8 @@ func (r Sources) sourcePath(id freshet.SourceID, below ...string) string {
 
 // List returns the sources that a query selects, in the order that it asks for.
 func (r Sources) List(ctx context.Context, q SourceQuery) (all []Source, err error) {
-	// The daemon goes through all sources for each page in another order. If all are
-	// wanted, it is much quicker to sort them here.
+	// Sorting requires the daemon to go through all sources for each page, so a complete list is
+	// sorted here.
 	here := q.Limit == 0 && (q.Reverse || q.Sort != "" && q.Sort != "id")
 	asked := q
 	if here {
@@ -78,7 +78,8 @@ func (r Sources) List(ctx context.Context, q SourceQuery) (all []Source, err err
 	return all, nil
 }
 
-// Each hands the sources that a query selects to yield, a page at a time, and ends with its error.
+// Each calls yield for each source that a query selects and stops at the first error. It fetches a
+// page at a time.
 func (r Sources) Each(ctx context.Context, q SourceQuery, yield func(Source) error) error {
 	asked := query{}
 	asked.text("tag", q.Tag)

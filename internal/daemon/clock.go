@@ -18,25 +18,24 @@ import (
 	"freshet/internal/units"
 )
 
-// A clockRecovery reads the dates that earlier runs left behind as the steady time of
-// this one. Nothing that was done lies in the future. Where it cannot be told how
-// long ago something was, it is taken to have been as late as can be, so that no
-// wait is cut short. When a source was last seen is taken to be as early as can be
-// instead: a change that was not seen then came after that.
+// A clockRecovery converts dates of earlier runs into the steady time of this run. Nothing lies in
+// the future. Where the age of an action is uncertain, it gets the latest possible time, so that no
+// wait ends early. The time at which a source was last seen gets the earliest possible time
+// instead: an unseen change then falls after it.
 type clockRecovery struct {
 	now     time.Time     // steady
-	away    time.Duration // the longest that a host can send us away
-	longest time.Duration // that a poll takes
-	back    time.Duration // from dates to steady time, by how far the wall clock was set in this run
-	lost    time.Duration // by its date, what was done seems to be longer ago than it is, by this much at most
-	assumed time.Duration // of that, what nobody has seen
+	away    time.Duration // longest back-off of a host
+	longest time.Duration // longest poll
+	back    time.Duration // steady time minus date, from setting the wall clock in this run
+	lost    time.Duration // most by which dates overstate the age of an action
+	assumed time.Duration // the part of lost that was not observed
 
-	up    time.Duration // of the machine, at now or a little before
-	apart time.Duration // so much before at most
+	up    time.Duration // uptime of the machine at now or slightly earlier
+	apart time.Duration // how much earlier at most
 	spans []clockSpan   // of this boot
 
-	future int           // sources that were polled in the future, by their dates
-	ahead  time.Duration // at most so far
+	future int           // sources whose last poll is dated in the future
+	ahead  time.Duration // the largest such difference
 }
 
 // slack is how far from its mark a date may lie.
@@ -45,8 +44,8 @@ const slack = time.Second
 // date returns the earliest date that a steady time may have been given.
 func (r *clockRecovery) date(t time.Time) time.Time { return t.Add(-r.back - r.lost) }
 
-// shift returns how far a date is to be moved. It was given while one of the
-// marks was in force; if it may have been several, the one that makes it latest.
+// shift returns by how much to move a date that was given while a mark was in force. Of several
+// possible marks, the one that makes it latest counts.
 func (r *clockRecovery) shift(date time.Time) time.Duration {
 	latest, _, marked := r.uptimes(date)
 	if !marked {
@@ -55,7 +54,7 @@ func (r *clockRecovery) shift(date time.Time) time.Duration {
 	return min(r.now.Add(latest-r.up).Sub(date), r.now.Sub(date))
 }
 
-// shiftEarly is shift, by the mark that makes it earliest.
+// shiftEarly is like shift, with the mark that makes the date earliest.
 func (r *clockRecovery) shiftEarly(date time.Time) time.Duration {
 	_, earliest, marked := r.uptimes(date)
 	if !marked {
@@ -64,8 +63,7 @@ func (r *clockRecovery) shiftEarly(date time.Time) time.Duration {
 	return min(r.now.Add(earliest-r.up-r.apart).Sub(date), r.now.Sub(date))
 }
 
-// uptimes returns the latest and the earliest uptime that a date may stand for, and
-// whether a mark says so at all.
+// uptimes returns the latest and the earliest uptime of a date, and whether any mark covers it.
 func (r *clockRecovery) uptimes(date time.Time) (latest, earliest time.Duration, marked bool) {
 	for _, m := range r.spans {
 		up := date.Sub(time.Unix(0, 0)) - m.Ahead
@@ -81,7 +79,7 @@ func (r *clockRecovery) uptimes(date time.Time) (latest, earliest time.Duration,
 	return latest, earliest, marked
 }
 
-// notice counts what is dated in the future.
+// notice counts sources that were polled in the future.
 func (r *clockRecovery) notice(s freshet.Status) {
 	if early := s.Begun.Add(r.back).Sub(r.now); !s.Begun.IsZero() && early > slack {
 		r.future++
@@ -89,11 +87,11 @@ func (r *clockRecovery) notice(s freshet.Status) {
 	}
 }
 
-// standing reads how things stand with a source. What it was asked for when it
-// was last polled holds for as long from there as it did.
+// standing converts the dates of a status. A wait that the last poll was asked for keeps its
+// length.
 func (r *clockRecovery) standing(s *freshet.Status) {
 	if !s.Begun.IsZero() {
-		if s.NotBefore.Sub(s.Begun) > r.away+r.longest { // of an earlier poll, when the clock was ahead
+		if s.NotBefore.Sub(s.Begun) > r.away+r.longest { // set by an earlier poll, when the clock was ahead
 			s.NotBefore = time.Time{}
 		}
 		by := r.shift(s.Begun)
@@ -105,7 +103,7 @@ func (r *clockRecovery) standing(s *freshet.Status) {
 	}
 }
 
-// attempts reads what was sent of late.
+// attempts converts the dates of recent attempts.
 func (r *clockRecovery) attempts(sent []freshet.Attempt) {
 	for i := range sent {
 		a := &sent[i]
@@ -117,7 +115,7 @@ func (r *clockRecovery) attempts(sent []freshet.Attempt) {
 	}
 }
 
-// report says once what is wrong with the dates.
+// report logs how the dates are wrong.
 func (r *clockRecovery) report(b *clockKeeper) {
 	switch {
 	case r.future > 0:
@@ -128,20 +126,20 @@ func (r *clockRecovery) report(b *clockKeeper) {
 	}
 }
 
-// A clockKeeper keeps in the store how the wall clock was set and when the daemon ran, to
-// read the dates of earlier runs by.
+// A clockKeeper stores how the wall clock was set and when the daemon ran, to convert the dates of
+// this run later.
 type clockKeeper struct {
 	store  freshet.StateStore
 	dates  *dates
-	uptime func() (boot string, up time.Duration) // nil if that cannot be told
+	uptime func() (boot string, up time.Duration) // nil if unknown
 	log    *slog.Logger
 
 	observed *ObservedClock // may be nil
 
-	lastSet atomic.Pointer[string] // how the wall clock was last set, if it was
+	lastSet atomic.Pointer[string] // how the wall clock was last set
 }
 
-// noteClock logs that the wall clock was set, and keeps it for the status.
+// noteClock logs how the wall clock was set and keeps it for the status.
 func (k *clockKeeper) noteClock(how string, args ...any) {
 	k.log.Warn("the system clock was "+how+"; polls wait for the time that really passed", args...)
 	for i := 0; i+1 < len(args); i += 2 {
@@ -150,43 +148,41 @@ func (k *clockKeeper) noteClock(how string, args ...any) {
 	k.lastSet.Store(&how)
 }
 
-// A mark says by how much the wall clock was ahead of the machine's uptime from
-// some moment on. It changes only when the clock is set.
+// A mark is the difference between the wall clock and the uptime of the machine, from some uptime
+// on. It changes only when the clock is set.
 type mark struct {
-	Boot  string        // which time that the machine is up
+	Boot  string        // identifies the boot of the machine
 	From  time.Duration // of uptime
-	Ahead time.Duration // at least
-	Apart time.Duration // how much more at most
-	Early time.Duration `json:",omitempty"` // before From it may have been set like that, but was not looked at
+	Ahead time.Duration // least difference
+	Apart time.Duration // how much larger the difference can be
+	Early time.Duration `json:",omitempty"` // how long before From it may have applied unobserved
 
-	looked time.Duration // when it was last seen to be in force; only of an ObservedClock
+	looked time.Duration // uptime at which it was last observed; only in an ObservedClock
 }
 
 // date returns the date of the mark.
 func (m mark) date() time.Time { return time.Unix(0, 0).Add(m.From + m.Ahead) }
 
-// clockBelief is the estimator under which marks are kept.
-const clockBelief = "clock"
+// clockKey is the estimator under which marks are kept.
+const clockKey = "clock"
 
-// marks returns the marks in the store, the oldest first. Those that cannot be
-// read are none.
+// marks returns the stored marks, oldest first. It ignores unreadable ones.
 func (k *clockKeeper) marks(ctx context.Context) (kept []mark, err error) {
-	for belief, err := range k.store.States(ctx, clockBelief) {
+	for state, err := range k.store.States(ctx, clockKey) {
 		if err != nil {
 			return nil, err
 		}
-		if memory, err := verified(belief.Value); err != nil || json.Unmarshal(memory, &kept) != nil {
-			k.log.Warn("cannot read how the clock was set before", "err", err)
+		if memory, err := verified(state.Value); err != nil || json.Unmarshal(memory, &kept) != nil {
+			k.log.Warn("reading the clock marks failed", "err", err)
 			return nil, nil
 		}
 	}
 	return kept, nil
 }
 
-// mark returns the mark of this moment, and whether there is one. The machine may
-// be busy between the readings of two clocks. So the closest of some readings
-// counts, and the date is read first: then the mark is rather too low, and what is
-// dated by it is taken to be rather too late.
+// mark returns the current mark, if the uptime is known. The machine may be busy between the
+// readings of the two clocks, so the closest of several readings counts. The date is read first:
+// the mark is then rather too low, and converted dates rather too late.
 func (k *clockKeeper) mark() (m mark, ok bool) {
 	if k.uptime == nil {
 		return m, false
@@ -206,16 +202,16 @@ func (k *clockKeeper) mark() (m mark, ok bool) {
 	return m, m.Boot != ""
 }
 
-// markError is how much two marks may differ without the clock having been set.
+// markError is the largest difference between marks of the same clock setting.
 const markError = 5 * time.Millisecond
 
-// clockRecoveryAt returns how dates of this run are to be read.
+// clockRecoveryAt returns the conversion of dates of this run.
 func (k *clockKeeper) clockRecoveryAt(now time.Time, l sched.Limits) *clockRecovery {
 	return &clockRecovery{now: now, away: cmp.Or(l.Backoff.RetryAfter, units.Day), longest: longestPoll(l.Budget), back: -k.dates.Ahead()}
 }
 
-// newClockRecovery returns how dates are to be read at a start. The uptime is read before
-// the time of the start, so that nothing seems to be longer ago than it is.
+// newClockRecovery returns the conversion of dates at a start. It reads the uptime before the start
+// time, so that no age is overstated.
 func (k *clockKeeper) newClockRecovery(ctx context.Context, l sched.Limits) (*clockRecovery, error) {
 	before := k.dates.Now()
 	this, ok := k.mark()
@@ -237,7 +233,7 @@ func (k *clockKeeper) newClockRecovery(ctx context.Context, l sched.Limits) (*cl
 	return r, err
 }
 
-// splitMarks returns the marks since this boot last began to lead, and those before.
+// splitMarks returns the marks since this boot last began to lead, and those before them.
 func splitMarks(kept []mark, boot string) (own, others []mark) {
 	n := len(kept)
 	for n > 0 && kept[n-1].Boot == boot {
@@ -246,15 +242,16 @@ func splitMarks(kept []mark, boot string) (own, others []mark) {
 	return kept[n:], kept[:n]
 }
 
-// A machine that takes over from another cannot compare their uptimes. The one before kept a mark whenever the
-// wall clock was set, but for the last few seconds of it: if this process saw those, they are known, too.
+// A machine that takes over from another one cannot compare their uptimes. Its predecessor stored a
+// mark whenever the wall clock was set, except in its last seconds. This process may have observed
+// those.
 const (
 	unseen     = 2 * clockLook
-	mostUnseen = 5 * time.Minute // that the wall clock is assumed to have been set ahead otherwise
+	mostUnseen = 5 * time.Minute // assumed unobserved forward setting of the wall clock
 )
 
-// lostElsewhere returns by how much the wall clock was set ahead on other machines, as long as something that
-// was dated before can matter.
+// lostElsewhere returns by how much the wall clock was set ahead on other machines, for dates that
+// can still matter.
 func lostElsewhere(others []mark, this mark, l sched.Limits) (lost time.Duration) {
 	for i := len(others) - 1; i > 0; i-- {
 		before, after := others[i-1], others[i]
@@ -265,14 +262,14 @@ func lostElsewhere(others []mark, this mark, l sched.Limits) (lost time.Duration
 	return lost
 }
 
-// An ObservedClock notes how the wall clock is set while its process does not lead, so that the process can
-// read the dates of the one that does.
+// An ObservedClock records how the wall clock is set while its process does not lead, so that the
+// process can convert the dates of the leader.
 type ObservedClock struct {
 	mu    sync.Mutex
 	marks []mark
 }
 
-// Observe notes what the wall clock says at an uptime.
+// Observe records the date at an uptime.
 func (c *ObservedClock) Observe(boot string, up time.Duration, date time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -288,10 +285,10 @@ func (c *ObservedClock) Observe(boot string, up time.Duration, date time.Time) {
 	c.marks = append(c.marks[max(0, len(c.marks)-mostObserved+1):], m)
 }
 
-// mostObserved is how often a clock can be set before the first time is forgotten.
+// mostObserved bounds the marks that are kept.
 const mostObserved = 100
 
-// since returns what was observed after the marks that were kept. A nil ObservedClock has observed nothing.
+// since returns the marks observed after those in kept. It returns nil for a nil ObservedClock.
 func (c *ObservedClock) since(kept []mark) []mark {
 	if c == nil {
 		return nil
@@ -305,14 +302,14 @@ func (c *ObservedClock) since(kept []mark) []mark {
 	return slices.DeleteFunc(slices.Clone(c.marks), func(m mark) bool { return m.Boot != last.Boot || m.From <= last.From })
 }
 
-// A clockSpan is a stretch of uptime in which dates may have been given by a mark.
+// A clockSpan is a span of uptime in which a mark applied.
 type clockSpan struct {
 	mark
 	until time.Duration // of uptime
 }
 
-// addSpans takes over the marks of earlier runs, and how the clock is set now: the last
-// run may have ended before it took note of that.
+// addSpans adds the marks of earlier runs and the current one: the last run may have ended before
+// it stored that.
 func (r *clockRecovery) addSpans(kept []mark, this mark) {
 	if n := len(kept); n > 0 {
 		this.Early = this.From - kept[n-1].From
@@ -328,9 +325,9 @@ func (r *clockRecovery) addSpans(kept []mark, this mark) {
 	}
 }
 
-// markClock keeps for the next start how the wall clock is set now. It was looked at so
-// long ago; never is zero. What was in force before is kept for as long as something
-// that is dated by it can matter, and what was assumed of it at the start.
+// markClock stores the current mark for the next start. The clock was last observed the duration
+// looked ago, or never if that is zero. Older marks stay while dates under them can matter, and so
+// does what was assumed at the start.
 func (k *clockKeeper) markClock(ctx context.Context, l sched.Limits, looked, assumed time.Duration) error {
 	this, ok := k.mark()
 	if !ok {
@@ -342,7 +339,7 @@ func (k *clockKeeper) markClock(ctx context.Context, l sched.Limits, looked, ass
 	}
 	own, others := splitMarks(before, this.Boot)
 	kept := slices.Clone(others[max(0, len(others)-mostObserved):])
-	if len(own) == 0 { // what this machine saw before it led is of use for the next one, too
+	if len(own) == 0 { // observations from before this machine led help the next leader
 		own = k.observed.since(nil)
 		if assumed > 0 {
 			first := append(own, this)[0]
@@ -368,10 +365,10 @@ func (k *clockKeeper) markClock(ctx context.Context, l sched.Limits, looked, ass
 	if err != nil {
 		return err
 	}
-	return k.store.SaveState(ctx, []freshet.State{{Key: clockBelief, Value: withChecksum(memory)}})
+	return k.store.SaveState(ctx, []freshet.State{{Key: clockKey, Value: withChecksum(memory)}})
 }
 
-// A clockWatch notices when the wall clock is set.
+// A clockWatch detects that the wall clock was set.
 type clockWatch struct {
 	loop    *loop
 	keeper  *clockKeeper
@@ -380,14 +377,14 @@ type clockWatch struct {
 	log     *slog.Logger
 }
 
-// Run looks at the wall clock every few seconds until ctx is done.
+// Run samples the wall clock every few seconds until ctx is done.
 func (w *clockWatch) Run(ctx context.Context) error {
 	before := w.loop.dates.Ahead()
 	if before != 0 {
 		w.loop.post(sched.ClockSet(w.loop.dates.Ahead))
 	}
 	var kept time.Duration
-	var looked time.Time // steady, when kept was last true; zero if it was not looked at yet
+	var looked time.Time // steady time at which kept was last confirmed; zero if never
 	for {
 		select {
 		case <-ctx.Done():
@@ -417,29 +414,28 @@ func (w *clockWatch) Run(ctx context.Context) error {
 		switch err := w.keeper.markClock(ctx, w.limits.Limits(), since, 0); {
 		case err == nil:
 			kept, looked = ahead, now
-		case ctx.Err() == nil: // a store that cannot be written now is tried again
-			w.log.Error("cannot save how the clock is set", "err", err)
+		case ctx.Err() == nil: // retried
+			w.log.Error("saving the clock marks failed", "err", err)
 		}
 	}
 }
 
-// clockLook is how often the wall clock is looked at.
+// clockLook is the interval at which the wall clock is sampled.
 const clockLook = 5 * time.Second
 
-// What is pruned for its age is gone for good, and a wall clock that was set ahead
-// makes everything old at once. So an age counts from a date that has been
-// confirmed: the daemon was at work, by the same clock, well before it.
+// Pruning by age is final, and setting the wall clock ahead makes everything old at once. Ages
+// therefore count from a confirmed date: one at which the daemon had been running by the same clock
+// for some time.
 const (
 	confirmAfter  = 12 * time.Hour
 	confirmWithin = 48 * time.Hour
 )
 
-// heartbeatBelief is the estimator under which it is kept when the daemon was at
-// work.
-const heartbeatBelief = "witness"
+// heartbeatKey is the key of the times at which the daemon ran.
+const heartbeatKey = "witness"
 
-// confirmed returns the latest date that is confirmed: now, or when the daemon
-// was last at work before. It is zero if there is none.
+// confirmed returns the latest confirmed date: now, or the last earlier time at which the daemon
+// ran. It is zero if there is none.
 func confirmed(now time.Time, seen []time.Time) (date time.Time) {
 	for _, t := range seen {
 		switch {
@@ -453,7 +449,7 @@ func confirmed(now time.Time, seen []time.Time) (date time.Time) {
 	return date
 }
 
-// heartbeat returns the confirmed date, and stores that the daemon runs now.
+// heartbeat returns the confirmed date and records that the daemon runs now.
 func (k *clockKeeper) heartbeat(ctx context.Context) (time.Time, error) {
 	now := k.dates.Date(k.dates.Now())
 	date, seen, err := k.confirmedDate(ctx, now)
@@ -467,38 +463,37 @@ func (k *clockKeeper) heartbeat(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	return date, k.store.SaveState(ctx, []freshet.State{{Key: heartbeatBelief, Value: withChecksum(memory)}})
+	return date, k.store.SaveState(ctx, []freshet.State{{Key: heartbeatKey, Value: withChecksum(memory)}})
 }
 
-// confirmedDate returns the date that is confirmed now, and when the daemon was at work.
+// confirmedDate returns the confirmed date and the times at which the daemon ran.
 func (k *clockKeeper) confirmedDate(ctx context.Context, now time.Time) (date time.Time, seen []time.Time, err error) {
-	for belief, err := range k.store.States(ctx, heartbeatBelief) {
+	for state, err := range k.store.States(ctx, heartbeatKey) {
 		if err != nil {
 			return time.Time{}, nil, err
 		}
-		if memory, err := verified(belief.Value); err != nil || json.Unmarshal(memory, &seen) != nil {
-			seen = nil // damaged: it is confirmed again
+		if memory, err := verified(state.Value); err != nil || json.Unmarshal(memory, &seen) != nil {
+			seen = nil // damaged: confirm again
 		}
 	}
 	return confirmed(now, seen), seen, nil
 }
 
-// dates stands between the loop, which goes by steady time, and the store, which
-// keeps dates of the wall clock. A poll has its dates from one reading of how far
-// the two are apart, however the wall clock is set while the poll is under way.
+// dates converts between the steady time of the loop and the wall-clock dates of the store. All
+// dates of a poll use one reading of the difference, even if the wall clock is set during the poll.
 type dates struct {
 	*clock.Clock
 
 	mu    sync.Mutex
-	ahead map[freshet.SourceID]time.Duration // of a poll that is not yet told to the loop; none if not at all
+	ahead map[freshet.SourceID]time.Duration // by source, of polls whose outcome has not reached the loop; absent means zero
 }
 
 func newDates(wall func() time.Time) *dates {
 	return &dates{Clock: clock.New(wall), ahead: map[freshet.SourceID]time.Duration{}}
 }
 
-// begin returns a poll with dates, and now as a date. They are the dates of the sources
-// that are read from a shared fetch, too.
+// begin returns a poll with dates, and a function for the current date. They also apply to sources
+// of a shared fetch.
 func (d *dates) begin(p freshet.Poll) (dated freshet.Poll, now func() time.Time) {
 	ahead := d.Ahead()
 	d.mu.Lock()
@@ -510,7 +505,7 @@ func (d *dates) begin(p freshet.Poll) (dated freshet.Poll, now func() time.Time)
 	return p.Shifted(ahead), func() time.Time { return d.Now().Add(ahead) }
 }
 
-// keep notes how far ahead the wall clock was when a poll of a source began.
+// keep records the difference at the beginning of a poll.
 func (d *dates) keep(id freshet.SourceID, ahead time.Duration) {
 	if ahead == 0 {
 		delete(d.ahead, id)
@@ -519,7 +514,7 @@ func (d *dates) keep(id freshet.SourceID, ahead time.Duration) {
 	}
 }
 
-// tell returns an outcome from the log as the loop is to be told of it.
+// tell returns an outcome from the log in steady time.
 func (d *dates) tell(o freshet.Outcome) freshet.Outcome {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -528,7 +523,7 @@ func (d *dates) tell(o freshet.Outcome) freshet.Outcome {
 	return o.Shifted(-ahead)
 }
 
-// forget ends a poll that leaves no outcome.
+// forget ends a poll without an outcome.
 func (d *dates) forget(id freshet.SourceID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,12 +7,11 @@ import (
 	"freshet/internal/sched"
 )
 
-// MostAtOnce is how many edits share a transaction. The loop gets them in one message.
+// MostAtOnce is the largest number of edits in a transaction. The loop gets them in one message.
 const MostAtOnce = 500
 
-// AddSources begins to watch many sources, in one transaction: all of them are added, or none
-// if the error is not nil. The errors of refused say which ones AddSource would refuse; they
-// keep no other from being added.
+// AddSources adds many sources in one transaction: none is added if err is not nil. Refused has the
+// error with which AddSource would refuse each source; refused sources do not affect the others.
 func (e *editor) AddSources(ctx context.Context, list []freshet.Source) (added []freshet.Source, refused []error, err error) {
 	leave := e.counts.counting.pass(1)
 	added, refused, err = e.store.AddSources(ctx, list)
@@ -35,7 +34,7 @@ func (e *editor) AddSources(ctx context.Context, list []freshet.Source) (added [
 	if err := e.tellMany(ctx, ids); err != nil {
 		return added, refused, err
 	}
-	for _, id := range again { // forecasts that were given before they were removed
+	for _, id := range again { // forecasts that users gave before the source was removed
 		if err := e.imports.tellChances(ctx, id, false); err != nil {
 			return added, refused, err
 		}
@@ -43,8 +42,8 @@ func (e *editor) AddSources(ctx context.Context, list []freshet.Source) (added [
 	return added, refused, nil
 }
 
-// UpdateSources changes watched sources in one transaction, as AddSources adds them. Sites and
-// their pages are refused.
+// UpdateSources updates many sources in one transaction, like AddSources. It refuses sites and
+// their pages.
 func (e *editor) UpdateSources(ctx context.Context, list []freshet.Source) (refused []error, err error) {
 	refused, err = e.store.UpdateSources(ctx, list)
 	if err != nil {
@@ -60,8 +59,8 @@ func (e *editor) UpdateSources(ctx context.Context, list []freshet.Source) (refu
 	return refused, e.tellMany(ctx, ids)
 }
 
-// RemoveSources stops watching sources in one transaction, as AddSources adds them. Their
-// history stays. Sites and their pages are refused.
+// RemoveSources removes many sources in one transaction, like AddSources. Their history stays. It
+// refuses sites and their pages.
 func (e *editor) RemoveSources(ctx context.Context, ids []freshet.SourceID) (refused []error, err error) {
 	for _, id := range ids {
 		e.loading.drop(id)
@@ -83,8 +82,7 @@ func (e *editor) RemoveSources(ctx context.Context, ids []freshet.SourceID) (ref
 	return refused, e.tellMany(ctx, gone)
 }
 
-// tellMany is tellSource for sources that were edited together: it tells the loop how they now
-// are in the store.
+// tellMany sends the current state of sources that were edited together to the loop.
 func (e *editor) tellMany(ctx context.Context, ids []freshet.SourceID) error {
 	defer e.editing.pass(alone)()
 	there, err := e.store.NamedSources(context.WithoutCancel(ctx), ids, false)

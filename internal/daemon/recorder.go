@@ -14,23 +14,22 @@ import (
 	"freshet/internal/retry"
 )
 
-// A recorder records polls: that they begin, before the task leaves, and
-// how they ended. The store gathers the writes of many polls into one group and
-// gives each outcome its place in the log. While the store cannot write, polls
-// wait here.
+// A recorder records the beginning of polls, before their tasks are sent, and their ends. The store
+// commits many polls together and assigns the places of outcomes in the log. While the store cannot
+// write, polls wait here.
 type recorder struct {
 	store   freshet.Archive
 	log     *slog.Logger
-	trouble atomic.Pointer[string] // why the store cannot write, if it cannot
+	trouble atomic.Pointer[string] // why the store cannot write, if so
 	waits   writeWaits
 }
 
-// writeWaits know since when nothing has been written although something is to be: a disk or a
-// database that hangs returns no error.
+// writeWaits measures how long pending writes have made no progress. A disk or database that hangs
+// returns no error.
 type writeWaits struct {
 	mu      sync.Mutex
 	pending int
-	since   time.Time // the last write, or the first that is pending
+	since   time.Time // last write, or start of the first pending one
 }
 
 func (w *writeWaits) begin() {
@@ -41,7 +40,7 @@ func (w *writeWaits) begin() {
 	}
 }
 
-// end notes that a write has ended, and whether the store has answered.
+// end records the end of a write, and whether the store answered.
 func (w *writeWaits) end(answered bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,7 +49,7 @@ func (w *writeWaits) end(answered bool) {
 	}
 }
 
-// waited returns for how long nothing has been written; zero if nothing is to be.
+// waited returns how long pending writes have made no progress, or zero if none is pending.
 func (w *writeWaits) waited() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,7 +59,7 @@ func (w *writeWaits) waited() time.Duration {
 	return time.Since(w.since)
 }
 
-// begin records that a poll begins, and returns what it compares with.
+// begin records the beginning of a poll and returns the head to compare with.
 func (r *recorder) begin(ctx context.Context, p freshet.Poll) (head freshet.Head, err error) {
 	err = r.write(ctx, "begin a poll", func() (err error) {
 		head, err = r.store.Begin(ctx, p)
@@ -69,13 +68,13 @@ func (r *recorder) begin(ctx context.Context, p freshet.Poll) (head freshet.Head
 	return head, err
 }
 
-// hop records that a poll makes one more request.
+// hop records another request of a poll.
 func (r *recorder) hop(ctx context.Context, p freshet.Poll, at time.Time, host string) error {
 	return r.write(ctx, "follow a redirect", func() error { return r.store.Hop(ctx, p, at, host) })
 }
 
-// end records how a poll ended. If the store refuses what was captured for
-// another reason than that it cannot write, the poll is recorded as failed.
+// end records the end of a poll. If the store rejects the capture, although it can write, the poll
+// is recorded as failed.
 func (r *recorder) end(ctx context.Context, rec freshet.Record) (o freshet.Outcome, c freshet.Change, err error) {
 	commit := func() (err error) {
 		o, c, err = r.store.Commit(ctx, rec)
@@ -93,8 +92,7 @@ func (r *recorder) end(ctx context.Context, rec freshet.Record) (o freshet.Outco
 	return o, c, err
 }
 
-// write writes to the store, again and again for as long as the store cannot
-// write for a reason that can pass and ctx is not done.
+// write writes to the store, and retries until ctx is done while the error may pass.
 func (r *recorder) write(ctx context.Context, doing string, write func() error) error {
 	r.waits.begin()
 	err := retry.Write(ctx, write, func(_ int, err error) {

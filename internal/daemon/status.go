@@ -9,36 +9,36 @@ import (
 	"freshet/internal/sched"
 )
 
-// A Status is how a Daemon is doing.
+// A Status is the state of a Daemon.
 type Status struct {
 	Running  bool
-	Trouble  string // why nothing can be captured, if nothing can
+	Trouble  string // why nothing can be captured; "" if it can
 	Budget   string
-	Limits   sched.Limits // in force
+	Limits   sched.Limits // current limits
 	Sources  int64
-	Loaded   int // sources of the file that have been taken on so far
-	Listed   int // sources of the file that are being taken on; zero if none are
+	Loaded   int // sources of the file that are loaded
+	Listed   int // sources of the file that are being loaded; zero if none
 	UnderWay int64
-	Polls    int64 // since the start, of this process
-	Captured int64 // versions, likewise
-	Failed   int64 // polls, likewise
-	Held     int64 // polls whose capture is held, likewise
+	Polls    int64 // since the start of the process
+	Captured int64 // versions since the start
+	Failed   int64 // polls since the start
+	Held     int64 // polls with a quarantined capture since the start
 
-	Disk  *Disk  // where the store is; nil if nobody looks
-	Clock string // how the wall clock was last set, if that was noticed
+	Disk  *Disk  // disk of the store; nil if unknown
+	Clock string // how the wall clock was last set, if that was detected
 
-	// Late is how long after its time the loop last woke, or for how long polls have been waiting to
-	// be recorded if that is more. MostLate is the most that has been since the start.
+	// Late is the delay with which the loop last woke, or the time for which polls have been
+	// waiting to be recorded if that is longer. MostLate is its maximum since the start.
 	Late, MostLate time.Duration
 
-	StoreWait time.Duration // for how long nothing has been written although something is to be
+	StoreWait time.Duration // how long pending writes have made no progress
 }
 
-// gauges count what a Status says.
+// gauges hold the counters of a Status.
 type gauges struct {
 	underWay, polls, captured, failed, held atomic.Int64
 	late, mostLate                          atomic.Int64
-	alarm                                   atomic.Int64 // when the loop is to wake, as nanoseconds since 1970; zero if at no time
+	alarm                                   atomic.Int64 // time of the next wake of the loop in Unix nanoseconds; zero if none
 }
 
 func (g *gauges) count(o freshet.Outcome) {
@@ -53,20 +53,20 @@ func (g *gauges) count(o freshet.Outcome) {
 	}
 }
 
-// woke notes how long after its alarm the loop woke.
+// woke records how late the loop woke.
 func (g *gauges) woke(late time.Duration) {
 	g.late.Store(int64(late))
 	g.note(late)
 }
 
-// note notes a delay if it is the longest so far.
+// note records a delay if it is the longest so far.
 func (g *gauges) note(late time.Duration) {
 	if int64(late) > g.mostLate.Load() {
 		g.mostLate.Store(int64(late))
 	}
 }
 
-// setAlarm notes when the loop is to wake; the zero time means at no time.
+// setAlarm records when the loop should wake; the zero time means never.
 func (g *gauges) setAlarm(at time.Time) {
 	if at.IsZero() {
 		g.alarm.Store(0)
@@ -75,7 +75,7 @@ func (g *gauges) setAlarm(at time.Time) {
 	g.alarm.Store(at.UnixNano())
 }
 
-// overdue returns how long ago the loop was to wake, if it has not done so since.
+// overdue returns how long ago the loop should have woken, if it has not.
 func (g *gauges) overdue(now time.Time) time.Duration {
 	if at := g.alarm.Load(); at != 0 {
 		return now.Sub(time.Unix(0, at))
@@ -83,7 +83,7 @@ func (g *gauges) overdue(now time.Time) time.Duration {
 	return 0
 }
 
-// Status returns how the daemon is doing.
+// Status returns the state of the daemon.
 func (d *Daemon) Status() Status {
 	s := Status{
 		Running:  d.loop.running.Load(),
@@ -113,7 +113,7 @@ func (d *Daemon) Status() Status {
 	return s
 }
 
-// trouble returns why nothing can be captured; "" if it can.
+// trouble returns why nothing can be captured, or "".
 func (d *Daemon) trouble() string {
 	if why := d.recorder.trouble.Load(); why != nil {
 		return *why

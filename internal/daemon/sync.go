@@ -14,15 +14,15 @@ import (
 	"freshet/internal/freshet"
 )
 
-// A Synced counts what a Sync did.
+// A Synced counts the results of a Sync.
 type Synced struct{ Added, Changed, Removed, Kept int }
 
-// Sync makes the sources that come from the configuration file those listed.
-// One that is no longer listed is removed, and its history kept. One that was
-// added otherwise and is now listed becomes the file's.
+// Sync replaces the sources of the configuration file by the listed ones. A source that is no
+// longer listed is removed, but its history stays. A listed source that was added by other means
+// becomes the file's.
 //
-// Sources can be edited meanwhile. An edit or a removal after Sync has
-// begun takes precedence.
+// Sources can be edited concurrently. An edit or a removal after the start of Sync takes
+// precedence.
 func (e *editor) Sync(ctx context.Context, listed freshet.PackedSources) (done Synced, err error) {
 	e.syncing.Lock()
 	defer e.syncing.Unlock()
@@ -72,25 +72,25 @@ func (e *editor) Sync(ctx context.Context, listed freshet.PackedSources) (done S
 	return done, err
 }
 
-// A stepKind is what a step does to a source.
+// A stepKind is the action of a step.
 type stepKind int
 
 const (
 	toAdd    stepKind = iota
-	toAlter           // make it what the list says
-	toRemove          // it is no longer listed
+	toAlter           // update it to the listed source
+	toRemove          // no longer listed
 )
 
-// A step adds, alters or removes one source.
+// A step adds, updates or removes one source.
 type step struct {
 	kind     stepKind
-	place    int              // in the list, unless it is removed
-	id       freshet.SourceID // of the source that there is, or of the listed one
+	place    int              // index in the list, unless it is removed
+	id       freshet.SourceID // ID of the stored source, or else of the listed one
 	created  time.Time
 	revision int64
 }
 
-// from returns the source as the step leaves it.
+// from returns the listed source with the identity of the step.
 func (st *step) from(listed freshet.PackedSources) freshet.Source {
 	if st.kind == toRemove {
 		return freshet.Source{ID: st.id}
@@ -98,7 +98,7 @@ func (st *step) from(listed freshet.PackedSources) freshet.Source {
 	return st.source(listed.At(st.place))
 }
 
-// source returns a listed source as the step leaves it.
+// source returns a listed source with the identity of the step.
 func (st *step) source(s freshet.Source) freshet.Source {
 	s.Origin, s.ID = freshet.FromFile, st.id
 	if st.kind == toAlter {
@@ -107,11 +107,10 @@ func (st *step) source(s freshet.Source) freshet.Source {
 	return s
 }
 
-// perform makes all steps, many in a transaction. Those that are in each other's
-// way, because one takes the URL that another gives up, are tried again one by
-// one for as long as that helps.
+// perform carries out steps, many in a transaction. Steps can conflict, because one takes the URL
+// that another gives up; perform retries those one by one while that makes progress.
 func (e *editor) perform(ctx context.Context, listed freshet.PackedSources, steps []step, taken map[freshet.SourceID]bool) (done Synced, err error) {
-	failed := map[int]error{} // in conflict, by place
+	failed := map[int]error{} // conflicts by place
 	for from := 0; from < len(steps); {
 		if ctx.Err() != nil {
 			return done, context.Cause(ctx)
@@ -135,7 +134,7 @@ func (e *editor) perform(ctx context.Context, listed freshet.PackedSources, step
 	return done, e.settleAll(ctx, listed, steps, failed, taken, &done)
 }
 
-// settleAll tries the failed steps again that are in conflict with another source.
+// settleAll retries steps that conflict with another source.
 func (e *editor) settleAll(ctx context.Context, listed freshet.PackedSources, steps []step, failed map[int]error, taken map[freshet.SourceID]bool, done *Synced) error {
 	var left []int
 	for i := range failed {
@@ -163,13 +162,13 @@ func (e *editor) settleAll(ctx context.Context, listed freshet.PackedSources, st
 	return nil
 }
 
-// name returns what to call the source of a step in a message.
+// name returns the name of a step's source for messages.
 func (st *step) name(listed freshet.PackedSources) string {
 	return cmp.Or(st.from(listed).URL, string(st.id))
 }
 
-// together makes steps of one kind in one transaction, as far as they are about no site, and
-// returns the error of each. A source that was removed before it was there gets errDropped.
+// together carries out steps of one kind, except those about sites, in one transaction. It returns
+// the error of each; that of a source that was removed before it was added is errDropped.
 func (e *editor) together(ctx context.Context, listed freshet.PackedSources, steps []step) (errs []error, err error) {
 	errs = make([]error, len(steps))
 	var list []freshet.Source
@@ -216,7 +215,7 @@ func (e *editor) many(ctx context.Context, kind stepKind, list []freshet.Source)
 	return refused, err
 }
 
-// alone makes one edit by itself.
+// alone makes one edit.
 func (e *editor) alone(ctx context.Context, kind stepKind, s freshet.Source) (err error) {
 	switch kind {
 	case toAdd:
@@ -229,11 +228,11 @@ func (e *editor) alone(ctx context.Context, kind stepKind, s freshet.Source) (er
 	return err
 }
 
-// errDropped says that a source was removed before it was added.
+// errDropped reports that a source was removed before it was added.
 var errDropped = errors.New("removed before it was added")
 
-// outcome returns what a step did, or its error. A source that was edited or removed since the
-// list was compared with the store stays as it is.
+// outcome returns the result of a step. A source that was edited or removed concurrently counts as
+// kept.
 func (e *editor) outcome(st *step, err error) (Synced, error) {
 	switch {
 	case st.kind == toAdd && errors.Is(err, errDropped):
@@ -249,9 +248,8 @@ func (e *editor) outcome(st *step, err error) (Synced, error) {
 	return [...]Synced{toAdd: {Added: 1}, toAlter: {Changed: 1}, toRemove: {Removed: 1}}[st.kind], nil
 }
 
-// settle makes a step once more that was in conflict with another source. If that
-// one is not listed and the step was to add one, somebody else has added it
-// meanwhile, and it becomes the file's.
+// settle retries a step that conflicts with another source. If the step adds a source and the other
+// one is not listed, the other one was added concurrently and becomes the file's.
 func (e *editor) settle(ctx context.Context, listed freshet.PackedSources, st step, taken map[freshet.SourceID]bool) (Synced, error) {
 	s := st.from(listed)
 	if st.kind == toAdd && !e.loading.claim(s.ID) {
@@ -274,7 +272,7 @@ func (e *editor) settle(ctx context.Context, listed freshet.PackedSources, st st
 	return e.outcome(&st, e.alone(ctx, toAlter, st.from(listed)))
 }
 
-// add adds up.
+// add adds the counts of other.
 func (s *Synced) add(other Synced) {
 	s.Added += other.Added
 	s.Changed += other.Changed
@@ -282,7 +280,7 @@ func (s *Synced) add(other Synced) {
 	s.Kept += other.Kept
 }
 
-// A digest stands for a text that is too long to keep for a million sources.
+// A digest is a short hash, because a million full texts would need too much memory.
 type digest [16]byte
 
 func digestOf(parts ...string) (d digest) {
@@ -294,7 +292,7 @@ func digestOf(parts ...string) (d digest) {
 	return d
 }
 
-// A storedSource is what a Sync keeps in mind of a source that there is.
+// A storedSource is what Sync remembers of a stored source.
 type storedSource struct {
 	state    digest
 	created  time.Time
@@ -302,7 +300,7 @@ type storedSource struct {
 	fromFile bool
 }
 
-// storedSources are the sources that there are, by their IDs and by what they watch.
+// storedSources are the stored sources, by ID and by what they watch.
 type storedSources struct {
 	byID  map[freshet.SourceID]storedSource
 	byKey map[digest]freshet.SourceID
@@ -320,24 +318,23 @@ func (e *editor) index(ctx context.Context) (all storedSources, err error) {
 	return all, nil
 }
 
-// sourceKey is equal for sources that the store would not hold twice.
+// sourceKey returns a key that is equal for sources the store treats as duplicates.
 func sourceKey(s freshet.Source) digest { return digestOf(s.URL, s.Key()) }
 
-// stateOf is equal for sources that are configured alike.
+// stateOf returns a digest that is equal for sources with equal configuration.
 func stateOf(s freshet.Source) digest { return digestOf(string(s.Origin), string(s.Definition())) }
 
-// A loading is how far a Sync is with the sources of the file. Sources that are
-// still to be added can be removed meanwhile: then they are not added.
+// A loading is the progress of a Sync. It lets pending sources be removed before they are added.
 type loading struct {
 	mu      sync.Mutex
 	done    int
-	of      int                                // zero if no sources are being taken on
-	pending map[freshet.SourceID]chan struct{} // sources to add; closed when one that is being added has been, nil before
+	of      int                                // zero if no Sync runs
+	pending map[freshet.SourceID]chan struct{} // sources to add; the channel is nil until a source is being added and closed afterwards
 	log     *slog.Logger
 	said    time.Time
 }
 
-// begin notes what is to be done, and that so many sources are as they should be.
+// begin records the steps to carry out, and how many sources need none.
 func (l *loading) begin(steps []step, kept, listed int, log *slog.Logger) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -350,15 +347,14 @@ func (l *loading) begin(steps []step, kept, listed int, log *slog.Logger) {
 	}
 }
 
-// end notes that nothing more is to be done.
+// end records the end of a Sync.
 func (l *loading) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.done, l.of, l.pending = 0, 0, nil
 }
 
-// step notes that n more sources have been dealt with, and now and then says how
-// far it is.
+// step records that n more sources are done, and logs the progress from time to time.
 func (l *loading) step(n int) {
 	const everySoOften = 2 * time.Second
 	l.mu.Lock()
@@ -370,16 +366,14 @@ func (l *loading) step(n int) {
 	}
 }
 
-// progress returns how many sources have been taken on, of how many. Both are
-// zero if none are being taken on.
+// progress returns how many of the listed sources are done; both numbers are zero if no Sync runs.
 func (l *loading) progress() (done, of int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.done, l.of
 }
 
-// claim reports whether a source is still to be added. From then on a removal
-// waits until it has been.
+// claim reports whether a source is still to be added. If so, a removal waits until that is done.
 func (l *loading) claim(id freshet.SourceID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -390,7 +384,7 @@ func (l *loading) claim(id freshet.SourceID) bool {
 	return waits || id == ""
 }
 
-// added notes that a source that was claimed has been added, or could not be.
+// added records that a claimed source was added or could not be.
 func (l *loading) added(id freshet.SourceID, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -406,8 +400,8 @@ func (l *loading) added(id freshet.SourceID, ok bool) {
 	}
 }
 
-// drop keeps a source from being added, if it is still to be, and reports whether
-// it did. One that is being added is waited for.
+// drop cancels the addition of a source and reports whether it did. It waits for an addition that
+// has begun.
 func (l *loading) drop(id freshet.SourceID) bool {
 	for {
 		l.mu.Lock()

@@ -202,7 +202,7 @@ func TrustedSparing(timeout time.Duration) *http.Client {
 	})
 }
 
-// TrustedBy is Trusted with what TLS goes by at each host; nil means what the system trusts.
+// TrustedBy is like Trusted with a TLS configuration for each host; nil means that of the system.
 func TrustedBy(timeout time.Duration, config func(host string) (*tls.Config, error)) *http.Client {
 	c := Trusted(timeout)
 	if config == nil {

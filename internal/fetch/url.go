@@ -37,8 +37,8 @@ func (c Config) CheckURL(raw string) (string, error) {
 	return "", err
 }
 
-// Refusal returns why a URL could not be fetched from, as CheckURL judges it, with the class of the
-// failed poll; nil if it could be.
+// Refusal returns the error with which a poll of a URL would fail because CheckURL rejects it, or
+// nil.
 func (c Config) Refusal(raw string) error {
 	if _, refusal := c.withDefaults().guard().parse(raw); refusal != nil {
 		return refusal

@@ -7,8 +7,8 @@ import (
 	"iter"
 )
 
-// PackedSources is a list of sources, kept as their definitions: that of a configuration file
-// may have a million. Sources read from it have no origin, creation time or revision.
+// PackedSources is a list of sources in compact form, because a configuration file may have a
+// million. Sources read from it have no origin, creation time or revision.
 type PackedSources struct{ definitions []string }
 
 // PackSources packs sources.
@@ -30,13 +30,13 @@ func (p PackedSources) Len() int { return len(p.definitions) }
 // At returns the ith source.
 func (p PackedSources) At(i int) Source {
 	s, err := ParseDefinition([]byte(p.definitions[i]))
-	if err != nil { // the definition of a valid source can be read
+	if err != nil { // the definition of a valid source can be parsed
 		panic(fmt.Sprintf("source %d of a list: %v", i, err))
 	}
 	return s
 }
 
-// All returns the sources with their places.
+// All returns an iterator over index-source pairs.
 func (p PackedSources) All() iter.Seq2[int, Source] {
 	return func(yield func(int, Source) bool) {
 		for i := range p.definitions {
@@ -47,7 +47,7 @@ func (p PackedSources) All() iter.Seq2[int, Source] {
 	}
 }
 
-// Hash returns a hash that only lists of the same sources have in common.
+// Hash returns a hash of the list.
 func (p PackedSources) Hash() (h Hash) {
 	sum := sha256.New()
 	for _, d := range p.definitions {

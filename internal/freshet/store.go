@@ -57,10 +57,10 @@ type Catalog interface {
 	// of the site holds for its pages at once.
 	AddSource(ctx context.Context, s Source) (Source, error)
 
-	// AddSources, UpdateSources and RemoveSources make many edits in one transaction: all are
-	// recorded, or none if the error is not nil. The errors of refused tell which edits AddSource,
-	// UpdateSource or RemoveSource would refuse; they keep no other from being made. Sites and
-	// their pages are edited one at a time.
+	// AddSources, UpdateSources and RemoveSources make many edits in one transaction: none is
+	// recorded if the error is not nil. Refused has the error with which AddSource, UpdateSource or
+	// RemoveSource would refuse each edit; refused edits do not affect the others. Sites and their
+	// pages must be edited one at a time.
 	AddSources(ctx context.Context, list []Source) (added []Source, refused []error, err error)
 	UpdateSources(ctx context.Context, list []Source) (refused []error, err error)
 	RemoveSources(ctx context.Context, ids []SourceID) (refused []error, err error)

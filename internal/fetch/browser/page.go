@@ -185,7 +185,7 @@ func (v *visit) settle(resp *freshet.Response, began string) error {
 	return nil
 }
 
-// ledTo returns the failure of a page that went to a URL from which there was no answer.
+// ledTo returns the failure of a page that navigated to a URL without a response.
 func ledTo(url string, err error) error {
 	class, hint := failure.Connect, ""
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {

@@ -39,7 +39,7 @@ type visit struct {
 	away     map[string]time.Duration
 	statuses map[string]answered // of what may be a document, by URL
 	led      answered            // of the last document that the page led to
-	failed   map[string]error    // why there was no answer, by URL
+	failed   map[string]error    // errors of requests without a response, by URL
 	sentTo   map[string]bool     // URLs that redirects of others lead to
 }
 
@@ -171,16 +171,16 @@ func serveBlank(w http.ResponseWriter) {
 	io.WriteString(w, blank)
 }
 
-// mostKept is of how many URLs it is kept what came of them.
+// mostKept is the largest number of URLs whose result is kept.
 const mostKept = 100
 
-// refuse answers a request that is not sent. If the page goes there, it has failed.
+// refuse rejects a request without sending it. If it is a navigation, the page has failed.
 func (v *visit) refuse(w http.ResponseWriter, url, why string, err error) {
 	v.noAnswer(url, err)
 	http.Error(w, why, http.StatusForbidden)
 }
 
-// noAnswer keeps why a request got no answer of a server.
+// noAnswer records why a request got no response.
 func (v *visit) noAnswer(url string, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

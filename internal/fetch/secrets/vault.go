@@ -261,7 +261,7 @@ func (v *Vault) key() ([]byte, error) {
 	return key, nil
 }
 
-// MakeKey makes the key, unless there is one.
+// MakeKey creates the key unless it exists.
 func (v *Vault) MakeKey() error {
 	if err := os.MkdirAll(v.dir, 0o700); err != nil {
 		return err

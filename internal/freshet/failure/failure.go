@@ -25,7 +25,7 @@ func (c Class) WithStatus(status int) Class {
 // failure says nothing about the source or its host.
 func (c Class) Ours() bool { return c.Is(DeferredHost) || c.Is(Local) }
 
-// BlamesHost reports whether the failure speaks of the host rather than of the one source.
+// BlamesHost reports whether the failure concerns the host rather than the one source.
 func (c Class) BlamesHost() bool {
 	for _, class := range [...]Class{DNS, Connect, TLS, Timeout, Protocol, ServerError, RetryAfter} {
 		if c.Is(class) {
@@ -96,8 +96,8 @@ const (
 	Downgrade     Class = "redirect.downgrade" // from https to http
 	BadLocation   Class = "redirect.invalid"   // to an invalid URL
 
-	// RedirectTarget is a failure of another host than the source's own, by the word of a worker on
-	// another machine: it holds back the source, but not the other sources of that host.
+	// RedirectTarget is a failure of another host than the source's own that a remote worker
+	// reported. It delays the source, but no other sources of that host.
 	RedirectTarget Class = "redirect.target"
 
 	Robots            Class = "robots"             // parent: robots.txt forbids the request, which was not sent
