@@ -10,25 +10,24 @@ import (
 	"freshet/internal/store"
 )
 
-// A KeptAnswer is the answer to a request that wrote something, kept under the idempotency key
-// of its client: a client that missed the answer can send the request again, and it is
-// performed once.
+// A KeptAnswer is the stored response to a request with an idempotency key. A client that missed
+// the response can repeat the request, which is then performed at most once.
 type KeptAnswer struct {
-	Key     freshet.Hash // of the client's key and its user
+	Key     freshet.Hash // hash of the client's key and its user
 	Request freshet.Hash
 	At      time.Time
 
-	// Status is Performed as long as the answer is not known: it was being made, or its process
-	// has died.
+	// Status is Performed while the response is unknown: it is not complete, or its process has
+	// died.
 	Status int
 	Header map[string]string
 	Body   []byte
 }
 
-// Performed stands for the status of an answer to a request that was performed.
+// Performed is the Status of a request that was performed and whose response is unknown.
 const Performed = 1
 
-// Answer returns what is kept under a key, or ErrNotFound. What is older than oldest does not count.
+// Answer returns the response stored under a key since oldest, or ErrNotFound.
 func (s *Store) Answer(ctx context.Context, key freshet.Hash, oldest time.Time) (a KeptAnswer, err error) {
 	err = s.db.Each(ctx, "looking for the answer to a request", "SELECT request, at, status, header, body FROM answers WHERE key = ?", []any{key[:]}, func(scan func(...any) error) error {
 		var request []byte
@@ -50,13 +49,13 @@ func (s *Store) Answer(ctx context.Context, key freshet.Hash, oldest time.Time) 
 	return a, err
 }
 
-// WithAnswer returns a context whose next write is committed together with the answer that answer makes
-// of its result: after a crash either both are there or neither is.
+// WithAnswer returns a context whose next write is committed together with the response that answer
+// derives from its result.
 func WithAnswer(ctx context.Context, answer func(result any) KeptAnswer) (context.Context, *store.Rider) {
 	return store.WithRider(ctx, func(tx *store.Tx, result any) error { return putAnswer(tx, answer(result)) })
 }
 
-// KeepAnswer keeps the answer to a request. Answers that are older than oldest are deleted.
+// KeepAnswer stores the response to a request and deletes responses older than oldest.
 func (s *Store) KeepAnswer(ctx context.Context, a KeptAnswer, oldest time.Time) error {
 	return s.db.Write(ctx, "keeping an answer", func(tx *store.Tx) error {
 		if err := tx.Remove("answers", "at < ?", store.MomentOf(oldest).Value()); err != nil {

@@ -9,17 +9,17 @@ import (
 	"freshet/internal/freshet"
 )
 
-// A Passing is what a node says of a request that it passes on to another: where it came from,
-// whether over https, and how its caller was let in who shows no credential.
+// A Passing describes the origin of a request that another node forwarded: the client's address,
+// whether it used https, and how the other node authenticated a caller without a credential.
 type Passing struct {
 	From   string
 	Secure bool
-	Via    string // as in [Caller]; "" if this node is to look
+	Via    string // as in [Caller]; "" if this node has to authenticate the caller
 }
 
 type passingKey struct{}
 
-// Passed returns a request that a node has passed on, as if it had come from its client.
+// Passed returns a forwarded request with the origin of the client's request.
 func Passed(r *http.Request, p Passing) *http.Request {
 	r = r.WithContext(context.WithValue(r.Context(), passingKey{}, p))
 	if at, err := netip.ParseAddr(p.From); err == nil {
@@ -31,21 +31,20 @@ func Passed(r *http.Request, p Passing) *http.Request {
 	return r
 }
 
-// How a node lets in those who show no credential.
+// How a node authenticates callers without a credential.
 const (
-	viaData = "data directory" // they can read it
+	viaData = "data directory" // the caller can read the data directory
 	viaOpen = "open"           // nobody has to log in
 )
 
-// vouched returns the caller whom another node has let in without a credential. Where this node would have asked
-// for one, only those count who can read the data directory of the other.
+// vouched returns the caller that another node authenticated without a credential. If this node
+// requires a login, that counts only for callers who can read the other node's data directory.
 func (g *Gate) vouched(r *http.Request) (Caller, bool) {
 	p, _ := r.Context().Value(passingKey{}).(Passing)
 	return everybody(p.Via), p.Via == viaData || p.Via == viaOpen && g.Open()
 }
 
-// Recheck ends the requests of those who may not go on, if another process has taken their
-// passes or their roles away.
+// Recheck ends running requests whose credential or role another process has revoked.
 func (g *Gate) Recheck(ctx context.Context) error {
 	g.mu.Lock()
 	callers := map[string]Caller{}

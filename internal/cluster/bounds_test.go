@@ -18,7 +18,7 @@ import (
 	"freshet/internal/worker"
 )
 
-// permitted has a task note which requests it is permitted.
+// permitted makes a task record which requests are permitted.
 func permitted(o *worker.Task) func() []string {
 	var mu sync.Mutex
 	var urls []string
@@ -35,9 +35,9 @@ func permitted(o *worker.Task) func() []string {
 	}
 }
 
-// A worker makes up where redirects lead. It gets no further than redirects do, and to nothing that is not on
-// the Web.
-func TestMadeUpRedirectsHaveAnEnd(t *testing.T) {
+// A worker that invents redirects gets no more permits than real redirects would, and only for http
+// and https URLs.
+func TestInventedRedirectsAreBounded(t *testing.T) {
 	g := newRig(t, func(c *cluster.Config) { c.Redirects = 3 })
 	r := g.raw()
 	r.enter("forger")
@@ -70,7 +70,7 @@ func TestMadeUpRedirectsHaveAnEnd(t *testing.T) {
 	}
 }
 
-// A worker whose every look is redirected as often as can be spends the budget of others only for a while.
+// A worker whose polls are all redirected as often as possible exhausts its quota of requests.
 func TestAWorkerRunsOutOfRedirects(t *testing.T) {
 	const looks = 30
 	g := newRig(t)
@@ -97,9 +97,9 @@ func TestAWorkerRunsOutOfRedirects(t *testing.T) {
 	}
 }
 
-// What a worker says of the host of a source counts for its other sources. What it says of a host that
-// redirects or parts led to holds back this source and the worker, and nobody else.
-func TestAWorkersWordOfOtherHosts(t *testing.T) {
+// Back-off of the source's own host applies to its other sources. Back-off of hosts that redirects
+// or subresources led to applies only to this source and this worker.
+func TestBackoffOfOtherHosts(t *testing.T) {
 	for name, row := range map[string]struct {
 		led     string // where redirects lead, or nowhere
 		failure failure.Class
@@ -143,8 +143,8 @@ func TestAWorkersWordOfOtherHosts(t *testing.T) {
 	}
 }
 
-// A worker that has seen a page cannot say of another host that it wants to be left alone.
-func TestASeenPageShutsNoOtherHost(t *testing.T) {
+// A worker that captured a page cannot report back-off of another host.
+func TestBackoffOfAnUnrequestedHost(t *testing.T) {
 	g := newRig(t)
 	g.lies(liar{find: func(o worker.Task) worker.Result {
 		o.Permit(context.Background(), freshet.Hop{URL: "http://bank.example/"})
@@ -157,7 +157,7 @@ func TestASeenPageShutsNoOtherHost(t *testing.T) {
 	}
 }
 
-// A worker that is permitted a request and never says anything of it again does not keep the host for ever.
+// A worker that gets a permit and is never heard of again does not block the host forever.
 func TestAWorkerThatNeverFinishes(t *testing.T) {
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 300*time.Millisecond, 100*time.Millisecond })
 	r := g.raw()
@@ -172,8 +172,8 @@ func TestAWorkerThatNeverFinishes(t *testing.T) {
 	}
 }
 
-// What the robots.txt of a host says counts for all its sources. So that of a host which redirects lead to is
-// read by the leader.
+// The robots.txt of a host counts for all its sources, so the leader itself reads that of a
+// redirect's target.
 func TestRobotsOfAnotherHostAreReadByTheLeader(t *testing.T) {
 	own := liar{manner: worker.RobotsResult{Requests: 7}}
 	g := newRig(t, func(c *cluster.Config) { c.Own = own })
@@ -188,7 +188,7 @@ func TestRobotsOfAnotherHostAreReadByTheLeader(t *testing.T) {
 	}
 }
 
-// A URL that is shown only in part is not told to workers, but for those that are trusted.
+// Only trusted workers see URLs that are shown masked.
 func TestSecretsStayWithTheLeader(t *testing.T) {
 	const secret, moved = "https://bank.example/feed?api_key=4711", "https://bank.example/?token=4711"
 	look := func(g *rig, s freshet.Source, head freshet.Head) worker.Result {

@@ -13,7 +13,7 @@ import (
 	"freshet/internal/worker"
 )
 
-// A witness is a worker that notes which hosts it looked at.
+// A witness is a worker that records which hosts it polls.
 type witness struct {
 	name string
 	mu   *sync.Mutex
@@ -33,9 +33,9 @@ func (w *witness) Robots(context.Context, worker.Task, string) (worker.RobotsRes
 	return worker.RobotsResult{}, nil
 }
 
-// TestOrdersGoToTheWorkerOfTheirHost has many hosts looked at by some workers. Each worker has some of them, and when one
-// goes the others keep theirs.
-func TestOrdersGoToTheWorkerOfTheirHost(t *testing.T) {
+// TestTasksGoToTheWorkerOfTheirHost distributes many hosts among workers. When a worker goes, the
+// others keep their hosts.
+func TestTasksGoToTheWorkerOfTheirHost(t *testing.T) {
 	const hosts = 60
 	g := newRig(t)
 	var mu sync.Mutex

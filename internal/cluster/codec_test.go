@@ -20,8 +20,7 @@ import (
 	"freshet/internal/worker"
 )
 
-// fill gives every field of a value something, or leaves it as it is. A field that somebody adds is
-// filled, too.
+// fill sets every field of a value to something, including fields that are added later.
 func fill(t *rapid.T, v reflect.Value, depth int) {
 	if rapid.IntRange(0, 3).Draw(t, "leave") == 0 {
 		return
@@ -71,14 +70,14 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 	}
 }
 
-// Orders come back as they were, whatever they say.
-func TestOrders(t *testing.T) {
-	known, heard := &cluster.Told{}, &cluster.Heard{}
+// Tasks survive encoding and decoding.
+func TestTaskEncoding(t *testing.T) {
+	known, heard := &cluster.SentDefinitions{}, &cluster.Definitions{}
 	rapid.Check(t, func(t *rapid.T) {
-		var want cluster.OrderSay
+		var want cluster.TaskMessage
 		fill(t, reflect.ValueOf(&want).Elem(), 2)
-		clear := func(say *cluster.OrderSay) {
-			say.Definition = cluster.ReadingOf(freshet.Source{ID: "other", Noise: freshet.NoiseOff, Recipe: reading.Recipe{CSS: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "css")}})
+		clear := func(say *cluster.TaskMessage) {
+			say.Definition = cluster.SharedDefinition(freshet.Source{ID: "other", Noise: freshet.NoiseOff, Recipe: reading.Recipe{CSS: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "css")}})
 		}
 		clear(&want)
 		for i := range want.Shared {
@@ -88,7 +87,7 @@ func TestOrders(t *testing.T) {
 			}
 		}
 		id := rapid.Uint64().Draw(t, "id")
-		gotID, got, source, err := cluster.ReadOrder(cluster.WriteOrder(id, &want, known), heard)
+		gotID, got, source, err := cluster.DecodeTask(cluster.EncodeTask(id, &want, known), heard)
 		if err != nil || gotID != id {
 			t.Fatalf("order %d is read as %d: %v", id, gotID, err)
 		}
@@ -96,15 +95,15 @@ func TestOrders(t *testing.T) {
 		if define.ID, define.URL = want.Source, want.URL; err != nil || !reflect.DeepEqual(source, define) {
 			t.Errorf("the source is %+v, want %+v: %v", source, define, err)
 		}
-		opts := []cmp.Option{cmpopts.IgnoreUnexported(cluster.OrderSay{}), cmpopts.IgnoreFields(cluster.OrderSay{}, "Definition"), cmpopts.EquateEmpty()}
+		opts := []cmp.Option{cmpopts.IgnoreUnexported(cluster.TaskMessage{}), cmpopts.IgnoreFields(cluster.TaskMessage{}, "Definition"), cmpopts.EquateEmpty()}
 		if diff := cmp.Diff(want, *got, opts...); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }
 
-// Findings come back as they do from JSON, whatever they say.
-func TestFindings(t *testing.T) {
+// Results survive encoding and decoding as they do in JSON.
+func TestResultEncoding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var found worker.Result
 		fill(t, reflect.ValueOf(&found).Elem(), 2)
@@ -135,11 +134,11 @@ func TestFindings(t *testing.T) {
 		if err := json.Unmarshal(text, &want); err != nil {
 			t.Fatal(err)
 		}
-		head, err := cluster.WriteDone(7, found)
+		head, err := cluster.EncodeResult(7, found)
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, got, err := cluster.ReadDone(head)
+		id, got, err := cluster.DecodeResult(head)
 		if err != nil || id != 7 {
 			t.Fatalf("finding 7 is read as %d: %v", id, err)
 		}
@@ -149,18 +148,18 @@ func TestFindings(t *testing.T) {
 	})
 }
 
-// Two sources have the same reading if they differ only in fields that the leader alone uses.
-func TestReadings(t *testing.T) {
+// Sources share a definition if they differ only in fields that the leader alone uses.
+func TestSharedDefinitions(t *testing.T) {
 	for name, s := range map[string]freshet.Source{
 		"nothing":  {},
 		"the rest": {ID: "a", URL: "https://a.example", Name: "A", Tags: []string{"x"}, Weight: 3, MinGap: time.Minute, Origin: freshet.FromAPI, Created: time.Unix(1e9, 0), Revision: 4, Of: "site"},
 	} {
-		if got := cluster.ReadingOf(s); got != nil {
+		if got := cluster.SharedDefinition(s); got != nil {
 			t.Errorf("%s is told as %s", name, got)
 		}
 	}
-	known, say := &cluster.Told{}, &cluster.OrderSay{Definition: []byte(`{"css":"main"}`)}
-	if told, again := len(cluster.WriteOrder(1, say, known)), len(cluster.WriteOrder(1, say, known)); told-again < len(say.Definition) {
+	known, say := &cluster.SentDefinitions{}, &cluster.TaskMessage{Definition: []byte(`{"css":"main"}`)}
+	if told, again := len(cluster.EncodeTask(1, say, known)), len(cluster.EncodeTask(1, say, known)); told-again < len(say.Definition) {
 		t.Errorf("a task takes %d bytes, and %d when the worker knows how to read the source", told, again)
 	}
 	zone := evidence.NextChange{Zone: "Europe/Berlin"}
@@ -168,70 +167,70 @@ func TestReadings(t *testing.T) {
 		"recipe": {Recipe: reading.Recipe{CSS: "main"}}, "noise": {Noise: freshet.NoiseAuto}, "suspect": {Suspect: suspect.Mark},
 		"next": {NextChange: zone}, "render": {Recipe: reading.Recipe{Render: rendering.Settings{On: true}}},
 	} {
-		got, err := freshet.ParseDefinition(cluster.ReadingOf(s))
+		got, err := freshet.ParseDefinition(cluster.SharedDefinition(s))
 		if diff := cmp.Diff(s, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
 	}
 }
 
-// A worker knows as many readings as its leader thinks that it does, however many there are.
-func TestReadingsAreForgotten(t *testing.T) {
-	known, heard := &cluster.Told{}, &cluster.Heard{}
+// A worker keeps exactly the definitions that its leader assumes.
+func TestDefinitionsAreReplaced(t *testing.T) {
+	known, heard := &cluster.SentDefinitions{}, &cluster.Definitions{}
 	orders := 0
 	tell := func(t rapid.TB, n int) {
 		s := freshet.Source{Recipe: reading.Recipe{CSS: "x" + strings.Repeat("y", n)}}
 		if n%100 == 0 {
-			s.Recipe.CSS = strings.Repeat("z", cluster.MostReading+n)
+			s.Recipe.CSS = strings.Repeat("z", cluster.MaxDefinitionSize+n)
 		}
-		_, _, got, err := cluster.ReadOrder(cluster.WriteOrder(1, &cluster.OrderSay{Definition: cluster.ReadingOf(s)}, known), heard)
+		_, _, got, err := cluster.DecodeTask(cluster.EncodeTask(1, &cluster.TaskMessage{Definition: cluster.SharedDefinition(s)}, known), heard)
 		if err != nil || got.Recipe.CSS != s.Recipe.CSS {
 			t.Fatalf("after %d tasks: %v, and %.20q of %d instead of %d bytes", orders, err, got.Recipe.CSS, len(got.Recipe.CSS), len(s.Recipe.CSS))
 		}
 		orders++
 	}
-	for n := range 2 * cluster.MostReadings {
+	for n := range 2 * cluster.MaxDefinitions {
 		tell(t, n)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(0, 2*cluster.MostReadings).Draw(t, "n")
+		n := rapid.IntRange(0, 2*cluster.MaxDefinitions).Draw(t, "n")
 		for range 50 {
-			n = (n + 1) % (2 * cluster.MostReadings)
+			n = (n + 1) % (2 * cluster.MaxDefinitions)
 			tell(t, n)
 		}
 	})
-	if n := heard.Known(); n != cluster.MostReadings {
+	if n := heard.Known(); n != cluster.MaxDefinitions {
 		t.Errorf("the worker knows %d readings after %d tasks", n, orders)
 	}
 }
 
-// Whatever comes, it is read or refused, and takes no more memory than there are bytes to account for it.
+// Arbitrary input is decoded or rejected, with memory in proportion to its size.
 func FuzzCodec(f *testing.F) {
-	known := &cluster.Told{}
-	say := cluster.OrderSay{Source: "a", URL: "https://a.example", Definition: []byte(`{"css":"main"}`), At: time.Unix(1e9, 5), Shared: []cluster.OrderSay{{Source: "b"}}}
-	f.Add(cluster.WriteOrder(1, &say, known))
-	f.Add(cluster.WriteOrder(1<<40, &say, known))
+	known := &cluster.SentDefinitions{}
+	say := cluster.TaskMessage{Source: "a", URL: "https://a.example", Definition: []byte(`{"css":"main"}`), At: time.Unix(1e9, 5), Shared: []cluster.TaskMessage{{Source: "b"}}}
+	f.Add(cluster.EncodeTask(1, &say, known))
+	f.Add(cluster.EncodeTask(1<<40, &say, known))
 	for _, found := range []worker.Result{{Status: 200, Listed: -1}, {Result: freshet.Changed, Capture: &freshet.Capture{Title: "t", Text: []byte("x")}, Shared: []worker.Result{{}}}} {
-		head, err := cluster.WriteDone(3, found)
+		head, err := cluster.EncodeResult(3, found)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(head)
 	}
 	f.Fuzz(func(t *testing.T, head []byte) {
-		if id, found, err := cluster.ReadDone(head); err == nil && found != nil {
-			again, err := cluster.WriteDone(id, *found)
+		if id, found, err := cluster.DecodeResult(head); err == nil && found != nil {
+			again, err := cluster.EncodeResult(id, *found)
 			if err != nil {
 				return // what JSON reads it need not write
 			}
-			if _, got, err := cluster.ReadDone(again); err != nil || !cmp.Equal(*found, *got, cmpopts.IgnoreUnexported(worker.Result{}), cmpopts.EquateEmpty()) {
+			if _, got, err := cluster.DecodeResult(again); err != nil || !cmp.Equal(*found, *got, cmpopts.IgnoreUnexported(worker.Result{}), cmpopts.EquateEmpty()) {
 				t.Errorf("%+v comes back as %+v: %v", found, got, err)
 			}
 		}
-		heard := &cluster.Heard{}
-		if _, say, s, err := cluster.ReadOrder(head, heard); err == nil && say != nil {
-			say.Definition = cluster.ReadingOf(s)
-			if _, got, _, err := cluster.ReadOrder(cluster.WriteOrder(1, say, &cluster.Told{}), heard); err != nil || !cmp.Equal(say.Head, got.Head) || say.URL != got.URL {
+		heard := &cluster.Definitions{}
+		if _, say, s, err := cluster.DecodeTask(head, heard); err == nil && say != nil {
+			say.Definition = cluster.SharedDefinition(s)
+			if _, got, _, err := cluster.DecodeTask(cluster.EncodeTask(1, say, &cluster.SentDefinitions{}), heard); err != nil || !cmp.Equal(say.Head, got.Head) || say.URL != got.URL {
 				t.Errorf("%+v comes back as %+v: %v", say, got, err)
 			}
 		}

@@ -14,9 +14,8 @@ import (
 	"freshet/internal/test/netfault"
 )
 
-// The network between a worker and its leader goes dead in the midst of a task, in one direction
-// or in both, or breaks so that only the worker hears of it. Either way the task counts as made
-// and failed, and the worker works again when it can.
+// The network between a worker and its leader drops data in one direction or both, or breaks so
+// that only the worker notices. The task counts as performed and failed, and the worker reconnects.
 func TestDeadNetworkToAWorker(t *testing.T) {
 	for name, do := range map[string]func(*netfault.Wire){
 		"both":       func(w *netfault.Wire) { w.Set(netfault.Dead) },

@@ -11,8 +11,8 @@ import (
 	"freshet/internal/test/netfault"
 )
 
-// A source is read as was said last, also by a worker that was away meanwhile.
-func TestReadAsSaidLast(t *testing.T) {
+// A worker uses the latest definition of a source, also after it was disconnected.
+func TestLatestDefinitionApplies(t *testing.T) {
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 3*time.Second, 3*time.Second }) // of one that is lost
 	g.web.PutHTML("/", "<p id=a>first<p id=b>second")
 	w, err := netfault.New(strings.TrimPrefix(g.leader.URL, "http://"))

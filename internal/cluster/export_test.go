@@ -18,7 +18,7 @@ type Head struct {
 	Say     json.RawMessage
 }
 
-// Write returns a header as it is sent.
+// Write returns the encoded header.
 func (h Head) Write() []byte {
 	f := frame{Kind: kind(h.Kind), ID: h.ID, Ask: h.Ask, Payload: h.Say}
 	for _, size := range h.Blobs {
@@ -31,14 +31,14 @@ func (h Head) Write() []byte {
 	return f.appendHead(nil)
 }
 
-// ReadHead reads a header as it was received.
+// ReadHead parses a header.
 func ReadHead(text []byte) (Head, error) {
 	var f frame
 	err := f.readHead(text)
 	return Head{Kind: string(f.Kind), ID: f.ID, Ask: f.Ask, Blobs: f.Blobs, Say: f.Payload}, err
 }
 
-// Chosen returns which of some workers is the one for each of a thousand hosts.
+// Chosen returns which worker is chosen for each of a thousand hosts.
 func Chosen(names []string) map[string]string {
 	chosen := map[string]string{}
 	for i := range 1000 {
@@ -53,32 +53,32 @@ func Chosen(names []string) map[string]string {
 	return chosen
 }
 
-// What goes over the wire, for those who hold it against itself.
+// Messages for benchmarks and codec tests.
 type (
-	OrderSay = taskMessage
-	Told     = sentDefinitions
-	Heard    = definitions
+	TaskMessage     = taskMessage
+	SentDefinitions = sentDefinitions
+	Definitions     = definitions
 )
 
-// Version is that of the protocol.
+// Version is the version of the protocol.
 const Version = version
 
-// The bounds of numbered readings.
+// Bounds of numbered definitions.
 const (
-	MostReadings = maxDefinitions
-	MostReading  = maxDefinitionSize
+	MaxDefinitions    = maxDefinitions
+	MaxDefinitionSize = maxDefinitionSize
 )
 
-// ReadingOf returns the reading of a source as a leader sends it.
-func ReadingOf(s freshet.Source) []byte { return sharedDefinition(s) }
+// SharedDefinition returns the shared definition of a source.
+func SharedDefinition(s freshet.Source) []byte { return sharedDefinition(s) }
 
-// WriteOrder returns a task as it is sent.
-func WriteOrder(id uint64, say *OrderSay, known *Told) []byte {
+// EncodeTask returns the encoded task.
+func EncodeTask(id uint64, say *TaskMessage, known *SentDefinitions) []byte {
 	return say.appendTo(frame{Kind: assign, ID: id}.appendBinary(nil), known)
 }
 
-// ReadOrder reads a task as it was received, and returns its source.
-func ReadOrder(head []byte, known *Heard) (id uint64, say *OrderSay, s freshet.Source, err error) {
+// DecodeTask decodes a task and returns its source.
+func DecodeTask(head []byte, known *Definitions) (id uint64, say *TaskMessage, s freshet.Source, err error) {
 	var f frame
 	if err = f.readHead(head); err == nil && f.Kind == assign {
 		say, err = known.decodeTask(f)
@@ -91,14 +91,14 @@ func ReadOrder(head []byte, known *Heard) (id uint64, say *OrderSay, s freshet.S
 	return f.ID, say, s, err
 }
 
-// WriteDone returns a result as it is sent, without its blobs.
-func WriteDone(id uint64, found worker.Result) ([]byte, error) {
+// EncodeResult returns an encoded result without its blobs.
+func EncodeResult(id uint64, found worker.Result) ([]byte, error) {
 	f, err := newResultFrame(id, found)
 	return f.appendHead(nil), err
 }
 
-// ReadDone reads a result as it was received, without its blobs.
-func ReadDone(head []byte) (id uint64, found *worker.Result, err error) {
+// DecodeResult decodes a result without its blobs.
+func DecodeResult(head []byte) (id uint64, found *worker.Result, err error) {
 	var f frame
 	var say doneMessage
 	if err = f.readHead(head); err == nil && f.Kind == done {
@@ -107,7 +107,7 @@ func ReadDone(head []byte) (id uint64, found *worker.Result, err error) {
 	return f.ID, say.Result, err
 }
 
-// A Stream carries frames, for those who speak for a leader or a worker.
+// A Stream carries frames for tests that act as a leader or a worker.
 type Stream struct{ *stream }
 
 // NewStream returns a stream over a connection.
@@ -124,19 +124,19 @@ func (s Stream) Send(k string, id uint64, say any, blobs ...[]byte) error {
 	return s.send(f)
 }
 
-// SendRaw sends a header as it is.
+// SendRaw sends an arbitrary header.
 func (s Stream) SendRaw(head []byte) error {
 	return s.write(func(b []byte) []byte { return append(b, head...) }, nil)
 }
 
-// Receive returns the next frame: what it is, whether it is binary, what it says, and its blobs.
+// Receive returns the kind, encoding, payload and blobs of the next frame.
 func (s Stream) Receive() (k string, id uint64, isBinary bool, say []byte, blobs [][]byte, err error) {
 	f, err := s.receive(nil)
 	return string(f.Kind), f.ID, f.binary, f.Payload, f.blobs, err
 }
 
-// Settle returns when all that was sent has left.
+// Settle waits until everything is written.
 func (s Stream) Settle() { s.flush() }
 
-// Known returns how many readings a worker has kept.
+// Known returns how many definitions a worker keeps.
 func (h *definitions) Known() int { return len(h.byNumber) }

@@ -11,8 +11,8 @@ import (
 	"freshet/internal/cluster"
 )
 
-// Headers are JSON, whatever is said in them, and come back as they were: also from those who
-// write what is said before the sizes of blobs.
+// Headers are valid JSON and survive encoding and decoding, also with the payload before the sizes
+// of blobs.
 func TestHeads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{`,"say":`, `,"blobs":[`, `}`, `"`})).Draw(t, "text")

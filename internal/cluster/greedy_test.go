@@ -14,12 +14,12 @@ import (
 	"freshet/internal/worker"
 )
 
-// leaves returns a question for leave to ask for a page.
+// leaves returns a question for a permit.
 func leaves(part bool) map[string]any {
 	return map[string]any{"what": "leave", "hop": map[string]any{"URL": "http://bank.example/", "Part": part}}
 }
 
-// order returns the next order that comes.
+// order returns the next task.
 func (r raw) order(t *testing.T) cluster.Head {
 	t.Helper()
 	for {
@@ -33,13 +33,13 @@ func (r raw) order(t *testing.T) cluster.Head {
 	}
 }
 
-// fail ends a task.
+// fail ends a task with a failure.
 func (r raw) fail(id uint64) {
 	r.done(id, worker.Result{Result: freshet.Failed, Failure: failure.Timeout, Listed: -1})
 }
 
-// A worker that asks for permits over and over spends no more of the budget than the longest look would, and
-// is answered one question after the other, as those that answer expect it.
+// A worker that requests permits without end gets no more than the longest poll needs, and its
+// questions are answered one after another.
 func TestAWorkerThatAsksTooMuch(t *testing.T) {
 	for name, row := range map[string]struct {
 		part, renders bool
@@ -106,7 +106,7 @@ func TestAWorkerThatAsksTooMuch(t *testing.T) {
 	}
 }
 
-// A worker that asks more than the leader can hold is sent away.
+// A worker that asks too many questions at once is disconnected.
 func TestAWorkerThatFloods(t *testing.T) {
 	g := newRig(t)
 	r := g.raw()

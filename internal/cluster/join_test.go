@@ -15,7 +15,7 @@ import (
 	"freshet/internal/test/netfault"
 )
 
-// A worker that one address turns away tries the others, and gives up when all of them do.
+// A worker that one address rejects tries the others, and gives up when all reject it.
 func TestAWorkerTriesAllAddresses(t *testing.T) {
 	g := newRig(t)
 	no := httptest.NewServer(http.NotFoundHandler())
@@ -28,8 +28,7 @@ func TestAWorkerTriesAllAddresses(t *testing.T) {
 	}
 }
 
-// A proxy that finds no node behind it says that there is no such page. A worker that was let in before
-// waits for the nodes to come back.
+// A proxy without a reachable node answers 404. A worker that was connected before keeps trying.
 func TestAWorkerWaitsBehindAProxy(t *testing.T) {
 	g := newRig(t)
 	var asked atomic.Int64
@@ -53,8 +52,9 @@ func TestAWorkerWaitsBehindAProxy(t *testing.T) {
 	kit.Until(g, "it has come back", func() bool { return g.has("far") })
 }
 
-// A worker that is let in nowhere for now goes on trying, though one address turns it away for good.
-func TestAWorkerHopes(t *testing.T) {
+// A worker keeps trying while any address may accept it later, even if another address rejects it
+// for good.
+func TestAWorkerRetriesWhileAnyAddressMayAccept(t *testing.T) {
 	g := newRig(t)
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()

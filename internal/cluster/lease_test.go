@@ -18,10 +18,10 @@ import (
 	"freshet/internal/worker"
 )
 
-// TestNoRightNoRequest has the leader lose its office between the permit for a request and the
-// moment that it would be written. The name of the server takes that long to be looked up. Nothing is
-// sent before it has the office again, and then the page is looked at: no poll failed.
-func TestNoRightNoRequest(t *testing.T) {
+// TestNoRequestWithoutLease ends the lease between the permit for a request and its write, while the
+// name of the server is resolved. Nothing is sent until the lease is renewed, and then the poll
+// succeeds.
+func TestNoRequestWithoutLease(t *testing.T) {
 	const right = time.Second
 	g := newRig(t)
 	g.right.Store(int64(right))
@@ -59,8 +59,8 @@ func TestNoRightNoRequest(t *testing.T) {
 	}
 }
 
-// begun tasks a look until one has begun, and returns what will be found: a worker that is very
-// slow may be lost before.
+// begun polls until a poll has begun, and returns the channel of its result. A very slow worker may
+// be lost before.
 func (g *rig) begun(o worker.Task, there <-chan struct{}) <-chan worker.Result {
 	for {
 		found := make(chan worker.Result, 1)
@@ -73,8 +73,8 @@ func (g *rig) begun(o worker.Task, there <-chan struct{}) <-chan worker.Result {
 	}
 }
 
-// TestLostWorker cuts a worker off while its server takes its time: the leader counts the request
-// as under way until it can be sure that no more come, and as made then.
+// TestLostWorker disconnects a worker during a request. The leader counts the request as running
+// until the worker can send no more, and as performed then.
 func TestLostWorker(t *testing.T) {
 	const total = 3 * time.Second
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 2*time.Second, total })
@@ -114,8 +114,8 @@ func TestLostWorker(t *testing.T) {
 	}
 }
 
-// TestDrain ends a worker while it looks: what it has begun is found, and what comes then is
-// looked at by another.
+// TestDrain stops a worker during a poll. It completes that poll, and another worker makes the
+// next.
 func TestDrain(t *testing.T) {
 	g := newRig(t)
 	there, on := make(chan struct{}, 1), make(chan struct{})
@@ -145,8 +145,7 @@ func TestDrain(t *testing.T) {
 	kit.Until(g, "the worker has left", func() bool { return !g.has("one") })
 }
 
-// TestDrainedByTheLeader has the leader send a worker away: its process ends, and it does not
-// come back.
+// TestDrainedByTheLeader drains a worker from the leader. The worker ends and does not reconnect.
 func TestDrainedByTheLeader(t *testing.T) {
 	g := newRig(t)
 	ended := make(chan error, 1)
@@ -169,8 +168,7 @@ func TestDrainedByTheLeader(t *testing.T) {
 	kit.Until(g, "it has left", func() bool { return !g.has("one") })
 }
 
-// TestPlaces holds that a source is looked at from where it asks to be, and that it is said
-// if nobody is there.
+// TestPlaces polls sources from their places, and fails polls of sources whose place has no worker.
 func TestPlaces(t *testing.T) {
 	g := newRig(t, func(c *cluster.Config) { c.Own, c.Slots = ownWorker(), 10 })
 	agent := make(chan string, 10)
@@ -211,8 +209,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestHostsStayWithTheirWorkers has workers come and go: of the hosts of those that stay, none
-// is given to another.
+// TestHostsStayWithTheirWorkers adds and removes workers. The remaining workers keep their hosts.
 func TestHostsStayWithTheirWorkers(t *testing.T) {
 	t.Parallel()
 	one := cluster.Chosen([]string{"a", "b", "c"})

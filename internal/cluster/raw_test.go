@@ -22,7 +22,7 @@ import (
 	"freshet/internal/worker"
 )
 
-// A raw is somebody who has the token of workers and says what it likes.
+// A raw is a client with the worker token that sends arbitrary frames.
 type raw struct {
 	net.Conn
 	in    *bufio.Reader
@@ -30,7 +30,7 @@ type raw struct {
 	pings *atomic.Int64
 }
 
-// raw lets somebody in who says what it likes.
+// raw returns a connected raw client.
 func (g *rig) raw() raw {
 	g.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(g.leader.URL, "http://"))
@@ -47,7 +47,7 @@ func (g *rig) raw() raw {
 	return r
 }
 
-// say sends a frame with bytes beside it.
+// say sends a frame with blobs.
 func (r raw) say(kind string, id uint64, v any, blobs ...[]byte) error {
 	say, err := json.Marshal(v)
 	if err != nil {
@@ -73,7 +73,7 @@ func (r raw) say(kind string, id uint64, v any, blobs ...[]byte) error {
 
 // done sends a result.
 func (r raw) done(id uint64, found worker.Result) error {
-	head, err := cluster.WriteDone(id, found)
+	head, err := cluster.EncodeResult(id, found)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (r raw) hear() (cluster.Head, error) {
 	return cluster.ReadHead(head)
 }
 
-// enter says hello and asks for the right to work, until the stream ends.
+// enter sends hello and pings until the stream ends.
 func (r raw) enter(name string) {
 	r.say("hello", 0, map[string]any{"version": cluster.Version, "name": name, "slots": 4})
 	go func() {
@@ -111,8 +111,8 @@ func (r raw) enter(name string) {
 	}()
 }
 
-// A worker that refuses every task, over and over, has it fail in the end, and not at once: one
-// that has slept over its right refuses, too, until its next ping.
+// A task that a worker refuses again and again fails in the end, but not at once: a worker whose
+// lease is over refuses until its next ping.
 func TestAWorkerThatRefusesForEver(t *testing.T) {
 	g := newRig(t)
 	r := g.raw()
@@ -139,9 +139,8 @@ func TestAWorkerThatRefusesForEver(t *testing.T) {
 	}
 }
 
-// A worker that says it is done with what it was not given, or brings bytes for it, changes nothing,
-// and takes no memory.
-func TestAnswersToNoOrder(t *testing.T) {
+// Results of unknown tasks have no effect and use no memory.
+func TestResultsOfUnknownTasks(t *testing.T) {
 	g := newRig(t)
 	r := g.raw()
 	r.enter("odd")
@@ -178,8 +177,7 @@ func TestAnswersToNoOrder(t *testing.T) {
 	kit.Until(g, "it is idle", func() bool { s := g.pool.Status(); return len(s) == 1 && s[0].Busy == 0 })
 }
 
-// Who cannot be named in a terminal, or is nowhere, is not let in; and nobody sends bytes where
-// none belong.
+// Workers with an unprintable name or an invalid place are rejected, and so are unexpected blobs.
 func TestStrangeWorkers(t *testing.T) {
 	for name, hello := range map[string]map[string]any{
 		"no name":          {"version": cluster.Version, "slots": 4},

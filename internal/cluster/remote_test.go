@@ -22,7 +22,7 @@ import (
 	"freshet/internal/worker"
 )
 
-// after returns a task for what a look found before.
+// after returns a task whose history is an earlier result.
 func after(o worker.Task, found worker.Result) worker.Task {
 	o.Head = freshet.Head{
 		Number: 1, Hash: found.Capture.Hash, Recipe: found.Capture.Recipe, Polls: 40,
@@ -32,7 +32,7 @@ func after(o worker.Task, found worker.Result) worker.Task {
 	return o
 }
 
-// A seen is the history of a source of which there was one result.
+// A seen is the history of a source with one result.
 type seen struct{ result worker.Result }
 
 func (s seen) capture() freshet.Capture {
@@ -60,8 +60,8 @@ func (s seen) PageKeys(_ context.Context, urls []string) ([]crawl.PageKey, error
 	return keys, nil
 }
 
-// TestRemoteLooksAreLooks holds what a worker elsewhere finds against what one beside finds.
-func TestRemoteLooksAreLooks(t *testing.T) {
+// TestRemotePollsEqualLocalPolls compares results of a remote worker with those of the local one.
+func TestRemotePollsEqualLocalPolls(t *testing.T) {
 	g := newRig(t)
 	g.join("far")
 	own := ownWorker()
@@ -148,8 +148,8 @@ func TestRemoteLooksAreLooks(t *testing.T) {
 	}
 }
 
-// TestEveryRequestHasLeave has a worker follow redirects: the leader is asked before each.
-func TestEveryRequestHasLeave(t *testing.T) {
+// TestEveryRequestNeedsAPermit follows redirects: each requires a permit.
+func TestEveryRequestNeedsAPermit(t *testing.T) {
 	g := newRig(t)
 	g.join("far")
 	g.web.Mux.Handle("/a", http.RedirectHandler("/b", http.StatusFound))
@@ -173,7 +173,7 @@ func TestEveryRequestHasLeave(t *testing.T) {
 	}
 }
 
-// TestRobotsOfAnOrigin has a worker read a robots.txt.
+// TestRobotsOfAnOrigin fetches a robots.txt with a remote worker.
 func TestRobotsOfAnOrigin(t *testing.T) {
 	g := newRig(t)
 	g.join("far")
@@ -186,8 +186,7 @@ func TestRobotsOfAnOrigin(t *testing.T) {
 	}
 }
 
-// TestStrangers holds that nobody joins without the token, and that a worker which is not let
-// in for good says so.
+// TestStrangers connects without a valid token. The leader rejects the worker, which reports why.
 func TestStrangers(t *testing.T) {
 	g := newRig(t)
 	for name, head := range map[string]http.Header{

@@ -17,7 +17,7 @@ import (
 
 const token = "a token of workers"
 
-// A rig is a leader that workers can join, and a web server to look at.
+// A rig is a leader that workers can join, with a web server to poll.
 type rig struct {
 	*testing.T
 	pool   *cluster.Pool
@@ -51,10 +51,10 @@ func (g *rig) task(path string) worker.Task {
 	return worker.Task{Source: freshet.Source{ID: "page", URL: g.web.URL + path}, At: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), History: seen{}}
 }
 
-// ownWorker returns a worker beside the leader.
+// ownWorker returns the local worker of the leader.
 func ownWorker() *worker.Worker { return worker.New(fetch.New(kit.Loopback()), nil) }
 
-// join has a worker work for the leader and returns how to end it, which waits for its end.
+// join starts a worker and returns a function that stops it and waits for its end.
 func (g *rig) join(name string, alter ...func(*cluster.WorkerConfig)) (leave func()) {
 	g.Helper()
 	cfg := cluster.WorkerConfig{

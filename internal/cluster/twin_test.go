@@ -24,15 +24,15 @@ func (n *notebook) Write(p []byte) (int, error) {
 	return n.text.Write(p)
 }
 
-// count returns how often something was said.
+// count returns how often the log contains a text.
 func (n *notebook) count(what string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return strings.Count(n.text.String(), what)
 }
 
-// Two workers were given one name. The first stays at work, the second says why it is not let in, once, and
-// takes its place when it has gone.
+// Two workers have the same name. The second is rejected, logs that once, and takes over the name
+// when the first has gone.
 func TestTwoWorkersOfOneName(t *testing.T) {
 	turned := &notebook{}
 	g := newRig(t, func(c *cluster.Config) { c.Log = slog.New(slog.NewTextHandler(turned, nil)) })
@@ -54,8 +54,8 @@ func TestTwoWorkersOfOneName(t *testing.T) {
 	})
 }
 
-// A worker comes back before the leader has noticed that its connection is dead: it is let in at once. Who
-// only has its name is not, and does not end its connection.
+// A worker that reconnects before the leader has noticed its dead connection is accepted at once.
+// Another worker of its name is not.
 func TestAWorkerComesBack(t *testing.T) {
 	for run, back := range map[string]bool{"its run": true, "another run": false, "": false} {
 		t.Run(run, func(t *testing.T) {
@@ -89,8 +89,8 @@ func TestAWorkerComesBack(t *testing.T) {
 	}
 }
 
-// A worker of a version that does not say of which run it is waits until the leader notices that its old
-// connection is dead.
+// A worker of an old version, which sends no run ID, is accepted once the leader has noticed its
+// dead connection.
 func TestAWorkerWithoutARunComesBack(t *testing.T) {
 	g := newRig(t, func(c *cluster.Config) { c.Lease = 200 * time.Millisecond })
 	for range 2 {

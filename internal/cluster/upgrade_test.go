@@ -21,7 +21,7 @@ import (
 	"freshet/internal/worker"
 )
 
-// posing returns a stream to the leader on which the test speaks for a worker, which has said what it is.
+// posing returns a stream on which the test acts as a worker that has sent hello.
 func (g *rig) posing(hello map[string]any) (s cluster.Stream, welcome map[string]any) {
 	g.Helper()
 	req, err := http.NewRequestWithContext(g.Context(), http.MethodGet, g.leader.URL+cluster.Path, nil)
@@ -67,7 +67,7 @@ func next(t *testing.T, s cluster.Stream, want string) (id uint64, isBinary bool
 	}
 }
 
-// A leader refuses a worker of another version, and tells it which it needs.
+// A leader rejects a worker of another version and tells it the required one.
 func TestWorkerOfAnotherVersion(t *testing.T) {
 	g := newRig(t)
 	s, welcome := g.posing(map[string]any{"version": cluster.Version - 1, "name": "old", "slots": 2})
@@ -82,7 +82,7 @@ func TestWorkerOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// A worker ends when its leader has another version, and says what to do.
+// A worker whose leader has another version ends with a hint.
 func TestLeaderOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	server, _ := posingLeader(t, cluster.Version+1)
@@ -92,8 +92,8 @@ func TestLeaderOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// A task that is JSON is none: the worker leaves, and comes back.
-func TestOrderAsJSON(t *testing.T) {
+// A task in JSON is invalid: the worker disconnects and reconnects.
+func TestTaskAsJSON(t *testing.T) {
 	t.Parallel()
 	b := newPoser(t)
 	s := b.worker(t)
@@ -105,13 +105,13 @@ func TestOrderAsJSON(t *testing.T) {
 	b.worker(t)
 }
 
-// A poser is a leader for which the test speaks.
+// A poser is a leader that the test acts for.
 type poser struct {
 	streams chan cluster.Stream
 	ended   chan error // how the worker ended
 }
 
-// newPoser starts one that a worker joins.
+// newPoser starts a poser that a worker joins.
 func newPoser(t *testing.T) *poser {
 	server, streams := posingLeader(t, cluster.Version)
 	b := &poser{streams: streams, ended: make(chan error, 1)}
@@ -130,7 +130,7 @@ func newPoser(t *testing.T) *poser {
 	return b
 }
 
-// posingLeader serves a leader of a version, and returns the streams of workers that it has welcomed.
+// posingLeader serves a leader of a version and returns the streams of connected workers.
 func posingLeader(t *testing.T, version int) (*httptest.Server, chan cluster.Stream) {
 	streams := make(chan cluster.Stream, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -152,7 +152,7 @@ func posingLeader(t *testing.T, version int) (*httptest.Server, chan cluster.Str
 	return server, streams
 }
 
-// worker returns the stream of the next worker that comes.
+// worker returns the stream of the next worker.
 func (b *poser) worker(t *testing.T) cluster.Stream {
 	t.Helper()
 	select {
@@ -164,17 +164,17 @@ func (b *poser) worker(t *testing.T) cluster.Stream {
 	}
 }
 
-// A leader that says what a worker cannot read loses it, and the worker comes back.
+// A worker disconnects from a leader that sends invalid frames, and reconnects.
 func TestHostileLeader(t *testing.T) {
 	t.Parallel()
 	b := newPoser(t)
-	order := cluster.WriteOrder(1, &cluster.OrderSay{Source: "a", URL: "https://a.invalid/"}, &cluster.Told{})
+	order := cluster.EncodeTask(1, &cluster.TaskMessage{Source: "a", URL: "https://a.invalid/"}, &cluster.SentDefinitions{})
 	for name, head := range map[string][]byte{
 		"a task that ends early":        order[:len(order)-3],
 		"a reading that was never told": withReading(0x0e),
 		"a number that is none":         withReading(0xff, 0xff, 0x03),
 		"nothing":                       {},
-		"a long reading to keep":        append(withReading(0x03, 0x81, 0x80, 0x02), make([]byte, cluster.MostReading+1)...),
+		"a long reading to keep":        append(withReading(0x03, 0x81, 0x80, 0x02), make([]byte, cluster.MaxDefinitionSize+1)...),
 		"more tasks than there can be":  append(order[:len(order)-1:len(order)-1], 0xff, 0xff, 0x7f),
 		"tasks within tasks":            nested(20),
 	} {
@@ -191,22 +191,22 @@ func TestHostileLeader(t *testing.T) {
 	}
 }
 
-// nested returns a task that lies within others.
+// nested returns a task that is nested in others.
 func nested(depth int) []byte {
-	var say cluster.OrderSay
+	var say cluster.TaskMessage
 	for range depth {
-		say = cluster.OrderSay{Shared: []cluster.OrderSay{say}}
+		say = cluster.TaskMessage{Shared: []cluster.TaskMessage{say}}
 	}
-	return cluster.WriteOrder(1, &say, &cluster.Told{})
+	return cluster.EncodeTask(1, &say, &cluster.SentDefinitions{})
 }
 
-// withReading returns the beginning of a task whose source is read as some bytes say.
+// withReading returns the beginning of a task with the given bytes as its definition.
 func withReading(reading ...byte) []byte { return append([]byte{1, 1, 1, 'a', 0}, reading...) }
 
-// A worker that says what cannot be read fails its task, or is lost; nothing else comes of it.
+// Invalid frames of a worker fail their task or disconnect the worker, and have no other effect.
 func TestHostileWorker(t *testing.T) {
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 3*time.Second, 100*time.Millisecond }) // of one that is lost
-	done, err := cluster.WriteDone(1, worker.Result{Result: freshet.Changed, Capture: &freshet.Capture{}})
+	done, err := cluster.EncodeResult(1, worker.Result{Result: freshet.Changed, Capture: &freshet.Capture{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,8 @@ func TestHostileWorker(t *testing.T) {
 	}
 }
 
-// What many send at once arrives whole, and what each sends in its task, however large it is.
+// Frames of concurrent senders arrive whole, and those of each sender in order, whatever their
+// size.
 func TestManySend(t *testing.T) {
 	t.Parallel()
 	here, there := net.Pipe()

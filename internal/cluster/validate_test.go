@@ -17,7 +17,7 @@ import (
 	"freshet/internal/worker"
 )
 
-// A liar is a worker that finds what it is told to.
+// A liar is a worker that returns given results.
 type liar struct {
 	find   func(worker.Task) worker.Result
 	manner worker.RobotsResult
@@ -29,14 +29,14 @@ func (l liar) Robots(context.Context, worker.Task, string) (worker.RobotsResult,
 	return l.manner, nil
 }
 
-// lies has a worker join that lies.
+// lies lets a liar join.
 func (g *rig) lies(l liar) {
 	g.join("liar", func(c *cluster.WorkerConfig) {
 		c.Open = func(cluster.Terms) (worker.Looker, error) { return l, nil }
 	})
 }
 
-// captured returns a result that can be true.
+// captured returns a valid result.
 func captured(o worker.Task) worker.Result {
 	text := []byte("words\n")
 	return worker.Result{
@@ -45,9 +45,9 @@ func captured(o worker.Task) worker.Result {
 	}
 }
 
-// A worker runs elsewhere. What only the leader can know is not its to say: when a poll ended, how
-// many requests were permitted, which hosts were asked, where a source may have moved to.
-func TestAWorkersWordHasBounds(t *testing.T) {
+// A result cannot override what only the leader knows: the end of a poll, the permitted requests
+// and their hosts, and where a source may have moved.
+func TestResultsCannotOverrideTheLeader(t *testing.T) {
 	g := newRig(t)
 	at := g.task("/").At
 	g.lies(liar{find: func(o worker.Task) worker.Result {
@@ -90,7 +90,7 @@ func TestAWorkersWordHasBounds(t *testing.T) {
 	}
 }
 
-// Where permanent redirects lead is told, if a request there was permitted.
+// The target of a permanent redirect is accepted if a request there was permitted.
 func TestAWorkerTellsWhereASourceHasMoved(t *testing.T) {
 	g := newRig(t)
 	g.join("far")
@@ -107,8 +107,8 @@ func TestAWorkerTellsWhereASourceHasMoved(t *testing.T) {
 	}
 }
 
-// What cannot be true of any look fails the poll, and nothing of it is stored.
-func TestWhatCannotBeTrueIsNotStored(t *testing.T) {
+// An impossible result fails the poll, and nothing of it is stored.
+func TestImpossibleResultsFailThePoll(t *testing.T) {
 	for name, lie := range map[string]func(*worker.Result){
 		"no such result":           func(f *worker.Result) { f.Result = 77 },
 		"changed without a text":   func(f *worker.Result) { f.Capture = nil },
@@ -143,7 +143,7 @@ func TestWhatCannotBeTrueIsNotStored(t *testing.T) {
 	}
 }
 
-// What a worker says of a robots.txt has bounds, too.
+// Values of a robots.txt result are clamped.
 func TestRobotsOfAWorkerHaveBounds(t *testing.T) {
 	g := newRig(t)
 	g.lies(liar{manner: worker.RobotsResult{Requests: math.MaxInt, Bytes: -1, RetryAfter: math.MaxInt64}})
@@ -153,9 +153,9 @@ func TestRobotsOfAWorkerHaveBounds(t *testing.T) {
 	}
 }
 
-// The end of a poll is stamped by the leader: what a lost worker may have sent counts as sent when it
-// can send nothing any more, also for the next leader, which knows only the log.
-func TestALostWorkersPollEndsWhenItIsOver(t *testing.T) {
+// The leader dates the end of a poll. Requests of a lost worker count as sent when it can send no
+// more, also for the next leader, which knows only the log.
+func TestEndOfALostWorkersPoll(t *testing.T) {
 	const lease, total = 2 * time.Second, 3 * time.Second
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = lease, total })
 	there := make(chan struct{}, 10)
@@ -176,7 +176,7 @@ func TestALostWorkersPollEndsWhenItIsOver(t *testing.T) {
 	}
 }
 
-// A large page takes longer than a lease to come over a slow network. The worker is not lost.
+// A large page may take longer than a lease over a slow network. The worker is not lost.
 func TestALargePageOverASlowNetwork(t *testing.T) {
 	const lease = 2 * time.Second
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = lease, time.Minute })
