@@ -200,7 +200,7 @@ func TestAForgedRedirectHoldsNobodyBack(t *testing.T) {
 	if o := poll(client.NewSource{URL: given.URL + "/", From: "there"}); o.Failure != failure.RetryAfter.AtTarget() || !strings.Contains(o.Error, "forger") {
 		t.Fatalf("the worker's poll ends with %s: %s", o.Failure, o.Error)
 	}
-	if o := poll(client.NewSource{URL: kept.URL + "/", Expect: map[string]any{"match": "leader"}}); o.Result != freshet.First.String() {
+	if o := poll(client.NewSource{URL: kept.URL + "/", Expect: map[string]any{"match": "leader"}}); o.Result != freshet.First.String() && o.Result != freshet.Unchanged.String() { // the schedule may have polled it first
 		t.Errorf("the leader's poll ends with %s %s: %s", o.Result, o.Failure, o.Error)
 	}
 }
