@@ -81,7 +81,7 @@ type WorkerConfig struct {
 // StartConfig says how a daemon comes to know again what it had learnt, and keeps it for
 // the next start.
 type StartConfig struct {
-	// Retell is how many of the last outcomes the policy is told of again at the
+	// Replay is how many of the last outcomes the policy replays at the
 	// start. A policy that does not learn needs none, nor one that learns with
 	// the Learner.
 	Replay int
