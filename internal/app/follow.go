@@ -14,6 +14,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/queries"
+	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store"
 	"freshet/internal/store/postgres"
@@ -26,13 +27,18 @@ type policySetup struct {
 	tick    time.Duration
 }
 
+// setting returns the setting of the policy for so many sources under a budget.
+func (c *Config) setting(sources int, budget sched.Budget) policy.Setting {
+	return policy.InDaemon(c.Policy, cmp.Or(c.Budget, budget), max(sources, c.Expect))
+}
+
 // newPolicySetup returns the policy of the settings, sized for the sources of a store.
 func newPolicySetup(ctx context.Context, store freshet.Store, cfg Config) (w policySetup, err error) {
 	counts, err := store.CountSources(ctx)
 	if err != nil {
 		return w, err
 	}
-	at := policy.InDaemon(cfg.Policy, cmp.Or(cfg.Budget, cfg.Limits.Budget), max(counts.All.Total, cfg.Sources.Len(), cfg.Expect))
+	at := cfg.setting(max(counts.All.Total, cfg.Sources.Len()), cfg.Limits.Budget)
 	w.tick = at.Tick
 	w.policy, w.learner, err = policy.Wire(cfg.Policy, at)
 	return w, err

@@ -56,6 +56,7 @@ type Node struct {
 	queries  *queries.Runner     // nil if none run
 	workers  *cluster.Pool       // nil if none may join
 	limits   workerLimits
+	listed   atomic.Int64              // sources in the configuration file, which may not be loaded yet
 	gate     atomic.Pointer[auth.Gate] // nil until the API is served
 	log      *slog.Logger
 
@@ -159,6 +160,7 @@ func (n *Node) openDaemon(ctx context.Context, cfg Config) error {
 			return err
 		}
 		n.Tick, n.warm = setup.tick, warm != nil
+		n.listed.Store(int64(cfg.Sources.Len()))
 		if learner, plans = setup.learner, setup.policy; !cfg.Idle {
 			chosen = setup.policy
 		}
@@ -213,6 +215,9 @@ func (n *Node) openDaemon(ctx context.Context, cfg Config) error {
 		Log:        cfg.Log,
 		Observe:    cfg.Observe,
 		Grace:      cfg.Grace,
+		Learning: func(sources int, budget sched.Budget) learn.Config {
+			return cfg.setting(max(sources, int(n.listed.Load())), budget).Learning()
+		},
 	}
 	if n.leaderStore != nil {
 		with.Lease, with.Trouble, with.WriteWait = n.leaderStore.LeaseLeft, n.leaderStore.Trouble, leaseOf(cfg.Settings)

@@ -79,6 +79,7 @@ func (r *reloader) between(ctx context.Context, do func(context.Context) error) 
 
 // apply applies the settings that can change at run time.
 func (r *reloader) apply(to config.Settings) {
+	r.node.listed.Store(int64(to.Sources.Len()))
 	r.node.limits.set(r.node.Daemon, fitFiles(to, openFiles()).Limits)
 	r.node.Daemon.SetLevels(to.Wanted())
 	r.node.Daemon.SetStrategies(to.Strategies)

@@ -35,6 +35,11 @@ type Config struct {
 	// polls. Nil means that nothing is learnt, and that there are no numbers.
 	Learner *learn.Learner
 
+	// Learning returns how the learner is to divide time with so many sources under a
+	// budget. When its tick differs from the learner's, the log is learnt from again beside
+	// the polls. Nil means that the tick stays as it is.
+	Learning func(sources int, budget sched.Budget) learn.Config
+
 	Limits     sched.Limits
 	Levels     []freshet.TagLevel    // wanted of all sources with a tag
 	Strategies []freshet.TagStrategy // of all sources with a tag that have none of their own
@@ -109,6 +114,7 @@ type Daemon struct {
 	hints      *indexHints
 	space      *spaceWatch
 	clockWatch *clockWatch
+	relearner  *relearner
 
 	started chan struct{}
 	start   sync.Once
@@ -204,6 +210,9 @@ func New(cfg Config) *Daemon {
 		unbound: cfg.Unbound, log: log, dates: loop.dates, clock: clock, levels: d.levelWatch, strategies: d.tagStrategies,
 		robots: keeper, weights: d.weights, checkpoints: d.checkpointer,
 	}
+	d.relearner = &relearner{
+		store: store, loop: loop, leader: &d.leader, limits: d.limits, learner: learner, learning: cfg.Learning, keep: d.checkpointer, log: log,
+	}
 	d.SetLevels(cfg.Levels)
 	d.SetStrategies(cfg.Strategies)
 	return d
@@ -236,7 +245,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	work.Go(func() { d.follow(beside, place) })
 	for _, part := range []interface{ Run(context.Context) error }{
-		d.pruner, d.space, d.levelWatch, d.weights, d.checkpointer, d.clockWatch, d.nextPolls, d.numbers,
+		d.pruner, d.space, d.levelWatch, d.weights, d.checkpointer, d.relearner, d.clockWatch, d.nextPolls, d.numbers,
 	} {
 		work.Go(func() {
 			if err := part.Run(beside); err != nil {

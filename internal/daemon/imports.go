@@ -118,12 +118,12 @@ func (b *leader) lessons(ctx context.Context) (all []dueLesson, err error) {
 	return all, nil
 }
 
-// teachUpTo gives the learner the lessons that came before an outcome, and returns those
+// teachUpTo gives a learner the lessons that came before an outcome, and returns those
 // that did not.
-func (b *leader) teachUpTo(lessons []dueLesson, next freshet.Cursor) []dueLesson {
+func teachUpTo(l *learn.Learner, s *sched.Scheduler, lessons []dueLesson, next freshet.Cursor) []dueLesson {
 	for len(lessons) > 0 && lessons[0].upto < next {
-		if slot, ok := b.sched.Slot(lessons[0].source); ok {
-			teach(b.learner, slot, lessons[0].told, 0)
+		if slot, ok := s.Slot(lessons[0].source); ok {
+			teach(l, slot, lessons[0].told, 0)
 		}
 		lessons = lessons[1:]
 	}

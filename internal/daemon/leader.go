@@ -196,7 +196,7 @@ func (b *leader) catchUp(ctx context.Context, from, end freshet.Cursor, now time
 			if early := o.Ended.Sub(now); early > 0 { // by a clock that was ahead
 				o = o.Shifted(-early)
 			}
-			lessons = b.teachUpTo(lessons, o.Cursor)
+			lessons = teachUpTo(b.learner, b.sched, lessons, o.Cursor)
 			b.sched.Observe(o.Ended, o)
 		}
 		if n += len(found); time.Since(said) > everySoOften {
@@ -204,7 +204,7 @@ func (b *leader) catchUp(ctx context.Context, from, end freshet.Cursor, now time
 			b.log.Info("learning from past polls", "outcome", f.place, "of", end)
 		}
 	}
-	b.teachUpTo(lessons, math.MaxInt64)
+	teachUpTo(b.learner, b.sched, lessons, math.MaxInt64)
 	if n > 0 {
 		b.log.Debug("learnt from past polls", "outcomes", n, "took", time.Since(began))
 	}

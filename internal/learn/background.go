@@ -165,7 +165,7 @@ func (l *background) renewPriors(most slice) {
 		prior := l.priorOf(p)
 		m.recall(&l.grid, prior)
 		p.rate = float32(m.mean(&l.world))
-		if p.kind&lists != 0 {
+		if p.kind&lists != 0 || m.of[long].blank() {
 			continue
 		}
 		q := m.of[long].weigh(prior)
@@ -182,9 +182,10 @@ func (l *background) renewPriors(most slice) {
 
 // endSweep makes new priors of what the sweep has gathered; sites get theirs in the background.
 func (l *background) endSweep() {
-	l.sweep = 0
+	l.sweep, l.swept = 0, true
 	l.reshape()
-	l.all.learnAlone()
+	base := l.basePrior()
+	l.all.learnAlone(&base)
 	for _, f := range l.tags {
 		f.learn(&l.all.prior)
 	}

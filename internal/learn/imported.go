@@ -16,6 +16,9 @@ const mostSteps = 100_000
 // over. It learns how often the source changes, and at which hours, and counts neither
 // polls nor captures. It reports whether anything was new.
 func (l *Learner) Teach(slot freshet.Slot, told []imported.UpdateTime) bool {
+	if l.next != nil {
+		l.next.Teach(slot, slices.Clone(told))
+	}
 	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil || len(told) <= int(l.pages.At(slot).imported) {
 		return false
 	}

@@ -47,6 +47,8 @@ type Learner struct {
 	reliability Reliability
 	upto        freshet.Cursor // the last outcome learned from
 
+	next *Learner // that is to replace this one, and is told of edits too; nil if there is none
+
 	foresight foresight // scratch
 	looking   look      // scratch
 }
@@ -73,10 +75,12 @@ type population struct {
 	named map[string]*site // sites by their names
 	tags  map[string]*family
 	all   pool
+	swept bool // the priors have been renewed
 
-	pace  float64           // polls a tick, of late
-	world [memories]float64 // logarithm of how well memories have predicted of late
-	scale tallyScale
+	budget float64           // polls a tick, as configured
+	pace   float64           // polls a tick, of late
+	world  [memories]float64 // logarithm of how well memories have predicted of late
+	scale  tallyScale
 }
 
 // window is how many ticks back a poll says when something changed.
@@ -162,16 +166,20 @@ func (p *pulse) reset() {
 	}
 }
 
-// New returns a Learner that knows nothing.
-func New(c Config) *Learner {
+func (c *Config) setDefaults() {
 	c.Tick = cmp.Or(c.Tick, time.Minute)
 	c.Polls = cmp.Or(c.Polls, 1)
 	c.Memory = cmp.Or(c.Memory, 30*24*time.Hour)
+}
+
+// New returns a Learner that knows nothing.
+func New(c Config) *Learner {
+	c.setDefaults()
 	x := &expectations{fix: newCorrection()}
 	x.clock = newClock(c.Start, c.Tick)
 	x.grid = newGrid(x.clock)
 	x.named, x.tags, x.common = map[string]*site{}, map[string]*family{}, newProfile()
-	x.pace, x.slice = c.Polls, aSlice
+	x.budget, x.pace, x.slice = c.Polls, c.Polls, aSlice
 	x.scale.half = c.Memory.Seconds() / c.Tick.Seconds()
 	l := &Learner{
 		config: c, expectations: x, credit: newCredit(),
@@ -189,6 +197,14 @@ func (l *Learner) Forget() { *l = *New(l.config) }
 // Tick returns how long a tick is.
 func (l *Learner) Tick() time.Duration { return l.config.Tick }
 
+// IsSetAs reports whether the learner is set as a configuration says, apart from where ticks
+// begin.
+func (l *Learner) IsSetAs(c Config) bool {
+	c.setDefaults()
+	c.Start = l.config.Start
+	return c == l.config
+}
+
 // growTo makes at least so many slots.
 func (l *Learner) growTo(slots int) {
 	for l.pages.Len() < slots {
@@ -202,6 +218,9 @@ func (l *Learner) growTo(slots int) {
 // Put adds a source, or tells of an edit to one. Since is when it was last
 // seen, zero if never.
 func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
+	if l.next != nil {
+		l.next.Put(now, slot, s, time.Time{})
+	}
 	l.growTo(int(slot) + 1)
 	l.keep(slot)
 	l.enter(slot)
@@ -224,10 +243,20 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 	l.move(p, s, s.Index)
 	l.hints.setKey(slot, s.URL)
 	l.foresee(slot)
-	if !l.began { // until the first poll the prior follows the number of sources
-		l.all.prior = newPrior(&l.grid, 2*float64(l.all.pages)/l.pace)
+	l.followSources()
+}
+
+// followSources has the prior follow the number of sources for as long as the first sweep
+// has not ended.
+func (l *population) followSources() {
+	if !l.swept {
+		l.all.prior = l.basePrior()
 	}
 }
+
+// basePrior returns what is thought of a source before any poll: that it changes once in two
+// full passes.
+func (l *population) basePrior() spread { return newPrior(&l.grid, 2*float64(l.all.pages)/l.budget) }
 
 // pause says whether a source is to be polled.
 func (l *population) pause(p *page, yes bool) {
@@ -352,6 +381,9 @@ func (l *background) leave(p *page, to *site) {
 
 // Remove forgets a source. What it taught about others stays.
 func (l *Learner) Remove(slot freshet.Slot) {
+	if l.next != nil {
+		l.next.Remove(slot)
+	}
 	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return
 	}
@@ -368,6 +400,7 @@ func (l *Learner) Remove(slot freshet.Slot) {
 	delete(l.pushes.of, slot)
 	delete(l.overrides.of, slot)
 	l.foresee(slot)
+	l.followSources()
 }
 
 // fair returns the share of a poll that each source gets in a tick if all get

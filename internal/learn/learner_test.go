@@ -129,23 +129,27 @@ func TestSitesComeAndGo(t *testing.T) {
 	for slot := range freshet.Slot(6) {
 		l.Observe(time.Time{}, slot, found(10))
 	}
-	want := l.Outlook(hours(12), 4)
+	for hour := range 9 { // until the priors have been renewed they follow the number of sources
+		at := hours(float64(11 + hour))
+		l.Observe(time.Time{}, 5, freshet.Outcome{Began: at, Ended: at, Result: freshet.Failed})
+	}
+	want := l.Outlook(hours(20), 4)
 	for _, slot := range []freshet.Slot{0, 1, 3} { // the first site, and a page of the second
 		l.Remove(slot)
 	}
-	if got := l.Outlook(hours(12), 4); got.Expected != want.Expected || got.Rate != want.Rate {
+	if got := l.Outlook(hours(20), 4); got.Expected != want.Expected || got.Rate != want.Rate {
 		t.Errorf("when another site went, the outlook went from\n%+v to\n%+v", want, got)
 	}
 	parts := saved(t, l)
 	if len(parts) != 4 || parts[2] == "" || parts[4] == "" || parts[5] == "" {
 		t.Errorf("of three sources that are left %d parts are known", len(parts)-1)
 	}
-	l.Put(hours(12), 0, page("h0", 0), hours(12))
+	l.Put(hours(20), 0, page("h0", 0), hours(20))
 	l.Observe(time.Time{}, 4, same(40))
 	sane(t, l, hours(50), 6)
 	expected, gaps := make([]float64, 6), make([]float64, 6)
 	l.Expected(hours(50), expected, gaps)
-	for slot, gap := range []float64{38, 0, 40, 0, 10, 40} {
+	for slot, gap := range []float64{30, 0, 40, 0, 10, 40} {
 		if math.Abs(gaps[slot]-gap) > 1e-9 || (expected[slot] > 0) != (gap > 0) {
 			t.Errorf("slot %d has waited for %v ticks, and %v changes are expected; want %v ticks", slot, gaps[slot], expected[slot], gap)
 		}

@@ -37,6 +37,9 @@ type knot struct {
 // OverrideForecast says how likely a source is to change at coming times, by what somebody gave;
 // nil takes back what was given before.
 func (l *Learner) OverrideForecast(slot freshet.Slot, c *imported.Forecast) {
+	if l.next != nil {
+		l.next.OverrideForecast(slot, c)
+	}
 	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return
 	}

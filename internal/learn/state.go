@@ -15,7 +15,7 @@ import (
 
 // stateVersion tells states apart whose layout or meaning differs. A state of another
 // version is no use: the log is then learned from again.
-const stateVersion = 13
+const stateVersion = 14
 
 // ErrForeignState means that a saved state is damaged, or of a Learner that is
 // set otherwise, and that the log has to be gone through again.
@@ -89,6 +89,7 @@ func (l *Learner) encode(c *codec) {
 	c.conviction(&l.pushes.all.keeps[byPush])
 	l.hints.encodeUnclaimed(c)
 	l.todo.encode(c)
+	c.flag(&l.swept)
 	if !c.writing && !c.bad {
 		for t := l.open - window + 1; t <= l.open; t++ {
 			l.phases[int(uint64(t)%window)] = l.clock.phase(t)

@@ -42,6 +42,7 @@ import (
 type Auto struct {
 	learner    *learn.Learner
 	step       time.Duration // by which visibilities and urgencies count
+	byTick     bool          // sources are ranked again once a tick of the learner
 	least      float64       // expected changes that make a poll worthwhile
 	jitter     jitter
 	rank       ranking.Parts
@@ -107,6 +108,7 @@ func NewAuto(c AutoConfig) *Auto {
 	a := &Auto{
 		learner: learn.New(learn.Config{Start: c.Start, Tick: c.Tick, Polls: c.Polls * float64(c.Tick) / float64(c.Instant)}),
 		step:    c.Instant,
+		byTick:  c.Rank == c.Tick,
 		least:   -math.Log1p(-min(c.LeastChance, 0.99)),
 		jitter:  jitter{c.Jitter, rand.New(rand.NewPCG(c.Seed, 1))},
 		rank:    ranking.NewParts(cmp.Or(c.Part, partSize)),
@@ -182,6 +184,12 @@ func (a *Auto) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 
 // Choose implements [freshet.Policy].
 func (a *Auto) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool) time.Time {
+	if tick := a.learner.Tick(); a.byTick && a.passes.steps.Length != tick {
+		a.passes.restart(tick)
+		for slot := range a.had {
+			a.had[slot] = -1
+		}
+	}
 	steps := &a.passes.steps
 	steps.Begin(now)
 	if behind := steps.Start.Sub(now); behind > 0 { // the clock was ahead when the count began

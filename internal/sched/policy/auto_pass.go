@@ -19,6 +19,15 @@ type passes struct {
 	full    fullPass
 }
 
+// restart has all sources ranked again, from now on at steps of another length.
+func (p *passes) restart(length time.Duration) {
+	p.steps = ranking.NewInstants(p.steps.Start, length)
+	p.reached, p.full = -1, fullPass{}
+	for i := range p.parts {
+		p.parts[i].reached, p.parts[i].due = -1, time.Time{}
+	}
+}
+
 // partSize is how many sources are ranked at a time. To look at one takes about half a
 // microsecond.
 const partSize = 1 << 14
