@@ -52,7 +52,8 @@ func attemptBeforeOrder(t *testing.T, server *pgtest.Server, elsewhere bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := held.Exec(t.Context(), "LOCK TABLE attempts IN EXCLUSIVE MODE"); err != nil {
+	// The node waits for one table and holds the other. It gives up, by its lock_timeout; this session must not.
+	if _, err := held.Exec(t.Context(), "SET LOCAL deadlock_timeout = '1h'; LOCK TABLE attempts IN EXCLUSIVE MODE"); err != nil {
 		t.Fatal(err)
 	}
 	s := c.settings()

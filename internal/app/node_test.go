@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,8 @@ func serve(t *testing.T, s config.Settings, cfg app.ServeConfig) (c *client.Clie
 	ctx, cancel := context.WithCancel(context.Background())
 	ended, at := make(chan error, 1), make(chan string, 1)
 	cfg.Announce = func(url string) error { at <- url; return nil }
-	go func() { ended <- app.Serve(ctx, s, cfg) }()
+	cfg.Grace = cmp.Or(cfg.Grace, 5*time.Minute) // a node that is cut off still has its data directory
+	go func() { ended <- app.Serve(ctx, s, cfg); close(ended) }()
 	var once atomic.Bool
 	stop = func() {
 		cancel()
