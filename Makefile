@@ -144,6 +144,10 @@ bench-takeover: ## from the election of a standby to its first task, cold agains
 bench-deliver: ## deliveries to SINKS (default 32) sinks a second with one node and with three on PostgreSQL, and the CPU time of the leader
 	FRESHET_BENCH_SINKS=$(or $(SINKS),32) $(GO) test -run '^$$' -bench Deliver -benchtime 1x -timeout 1h ./internal/app
 
+.PHONY: bench-cluster
+bench-cluster: build ## CPU time of a poll with SQLite, with PostgreSQL, and with three nodes and four workers; ARGS="--rate 1000/s --base /path/to/another/freshet"
+	$(LAB) bench cluster $(ARGS)
+
 .PHONY: hold
 hold: build ## 10,000 sources at 500 polls a second for ten minutes
 	$(LAB) bench hold --sources 10000 --rate 500/s --for 10m

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"freshet/internal/test/bench"
+	"freshet/internal/test/pgtest"
 	"freshet/internal/test/tier"
 )
 
@@ -41,6 +42,7 @@ func TestBenchOfAProgram(t *testing.T) {
 	}
 	t.Run("soak samples and judges", func(t *testing.T) { soak(t, freshet) })
 	t.Run("lists are measured", func(t *testing.T) { lists(t, freshet) })
+	t.Run("the cost of a cluster is measured", func(t *testing.T) { clusterCost(t, freshet) })
 }
 
 func TestBenchPollMeasuresBothSides(t *testing.T) {
@@ -165,6 +167,27 @@ func lists(t *testing.T, freshet string) {
 	out, err := exec.Command("freshet-lab", append([]string{"bench"}, append(asked, "--sources", "200")...)...).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "a store of 300 sources") {
 		t.Errorf("with another number of sources it says %s (%v), want what is there", out, err)
+	}
+}
+
+func clusterCost(t *testing.T, freshet string) {
+	t.Parallel()
+	pgtest.Start(t) // or it is skipped
+	var results []bench.ClusterResult
+	asked := []string{"cluster", "--freshet", freshet, "--sources", "20", "--rate", "40/s", "--nodes", "2", "--workers", "1", "--for", "3s", "--rounds", "1"}
+	if err := json.Unmarshal(runBench(t, asked...), &results); err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 3 {
+		t.Fatalf("the results are %+v, want those of three setups", results)
+	}
+	for i, r := range results {
+		if r.PerSecond <= 0 || r.Leader <= 0 || r.All < r.Leader || r.Times <= 0 {
+			t.Errorf("the result is %+v; want polls, and CPU time of them", r)
+		}
+		if postgres, many := i > 0, i == 2; r.PostgreSQL > 0 != postgres || r.Workers > 0 != many {
+			t.Errorf("the result is %+v; want CPU time of PostgreSQL %v, of workers %v", r, postgres, many)
+		}
 	}
 }
 

@@ -59,12 +59,8 @@ func (s *Server) Kill() error {
 	if s.stdin == nil {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
+	pid, err := s.PID()
 	if err != nil {
-		return err
-	}
-	var pid int
-	if _, err := fmt.Sscan(strings.SplitN(string(text), "\n", 2)[0], &pid); err != nil {
 		return err
 	}
 	p, err := os.FindProcess(pid)
@@ -72,6 +68,16 @@ func (s *Server) Kill() error {
 		return err
 	}
 	return errors.Join(p.Kill(), s.Halt())
+}
+
+// PID returns the process of the server, whose children are the others.
+func (s *Server) PID() (pid int, err error) {
+	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	_, err = fmt.Sscan(strings.SplitN(string(text), "\n", 2)[0], &pid)
+	return pid, err
 }
 
 // Promote has a server that follows another take its place.
