@@ -83,6 +83,9 @@ func (x *index) Match(ctx context.Context, phrase search.Query, source int64, mo
 // longestWord is how much of a word is looked at: PostgreSQL takes no longer ones.
 const longestWord = 2000
 
+// lexemeEscaper doubles what PostgreSQL takes for the end of a word or for an escape.
+var lexemeEscaper = strings.NewReplacer("'", "''", `\`, `\\`)
+
 // lexeme returns a word as PostgreSQL reads it.
 func lexeme(word string) string {
 	if len(word) > longestWord {
@@ -92,7 +95,7 @@ func lexeme(word string) string {
 		}
 		word = word[:end]
 	}
-	return "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(word) + "'"
+	return "'" + lexemeEscaper.Replace(word) + "'"
 }
 
 // expression returns a phrase as PostgreSQL reads it.
