@@ -23,6 +23,9 @@ import (
 // polls per second it saves four of five syncs.
 const linger = 5 * time.Millisecond
 
+// databaseLinger is linger for PostgreSQL, where a transaction costs CPU time in several processes.
+const databaseLinger = 8 * linger
+
 // openStore opens the store of the settings, as the API needs it and as both databases share it.
 // The data directory always exists: it has the key of secrets and the address of the daemon.
 func openStore(ctx context.Context, cfg Config) (api.Store, *store.Store, error) {
@@ -46,7 +49,7 @@ func openStore(ctx context.Context, cfg Config) (api.Store, *store.Store, error)
 		cfg.Log.WarnContext(ctx, "the data directory has a database that is not used, because store is set", "file", filepath.Join(cfg.Data, "freshet.db"), "store", "PostgreSQL")
 	}
 	at := databaseOf(cfg.Settings, cfg.Log)
-	at.Now, at.ReadOnly, at.Try, at.Address = cfg.Now, cfg.Standby, cfg.Address != "", cfg.Address
+	at.Now, at.ReadOnly, at.Try, at.Address, at.Linger = cfg.Now, cfg.Standby, cfg.Address != "", cfg.Address, databaseLinger
 	if b := cfg.previous; b != nil && b.node != nil {
 		at.From = func() *postgres.Store { b.stopFollowing(); return b.node.standbyStore }
 	}

@@ -34,6 +34,9 @@ type queue struct {
 // enoughJobs is how many jobs make a batch worthwhile: a leader waits for no more.
 const enoughJobs = 32
 
+// lull is for how long nobody joins a batch before it is taken to be complete.
+const lull = 5 * time.Millisecond
+
 // A ticket is one job in the queue.
 type ticket struct {
 	job   job
@@ -80,29 +83,39 @@ func (q *queue) join(t *ticket) {
 	}
 }
 
-// gather waits for others to join the batch of a leader, if that is likely and nobody is in haste.
+// gather waits for others to join the batch of a leader, if that is likely and nobody is in haste. It ends early when nobody
+// has joined for a while: all others may be waiting for this batch.
 func (q *queue) gather(t *ticket) {
 	if !q.shared || t.hasty {
 		return
 	}
-	rest := q.linger - time.Since(q.began)
-	if rest <= 0 {
-		return
-	}
-	q.mu.Lock()
-	if len(q.waiting) >= enoughJobs-1 || slices.ContainsFunc(q.waiting, func(t *ticket) bool { return t.hasty }) {
+	for before := -1; ; {
+		rest := q.linger - time.Since(q.began)
+		if rest <= 0 {
+			return
+		}
+		q.mu.Lock()
+		joined := len(q.waiting)
+		if joined == before || joined >= enoughJobs-1 || slices.ContainsFunc(q.waiting, func(t *ticket) bool { return t.hasty }) {
+			q.mu.Unlock()
+			return
+		}
+		before = joined
+		hurry := make(chan struct{})
+		q.hurry = hurry
 		q.mu.Unlock()
-		return
+		q.lull(min(rest, lull), hurry)
 	}
-	hurry := make(chan struct{})
-	q.hurry = hurry
-	q.mu.Unlock()
-	over := time.NewTimer(rest)
+}
+
+// lull waits for some time, or until a leader is to begin.
+func (q *queue) lull(length time.Duration, hurry <-chan struct{}) {
+	over := time.NewTimer(length)
+	defer over.Stop()
 	select {
 	case <-hurry:
 	case <-over.C:
 	}
-	over.Stop()
 	q.mu.Lock()
 	q.hurry = nil
 	q.mu.Unlock()

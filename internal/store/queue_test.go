@@ -164,3 +164,54 @@ func TestQueueLingers(t *testing.T) {
 		})
 	}
 }
+
+// TestQueueLingersWhileJobsCome has a job come now and then: a batch waits for the next for as long as one came
+// lately, and in all no longer than it may.
+func TestQueueLingersWhileJobsCome(t *testing.T) {
+	const linger = 40 * time.Millisecond
+	tests := []struct {
+		name  string
+		every time.Duration // between two jobs
+		jobs  int
+		want  time.Duration // until the first of them is performed
+	}{
+		{"they go on coming", 4 * time.Millisecond, 20, linger},
+		{"they come no more", 4 * time.Millisecond, 3, 15 * time.Millisecond},
+		{"they come too far apart", 8 * time.Millisecond, 5, 5 * time.Millisecond},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &desk{gate: make(chan struct{}, 100)}
+				q := store.NewQueue(100, linger, d.perform)
+				var all sync.WaitGroup
+				add := func(done func()) {
+					all.Go(func() {
+						if err := store.Do(q, t.Context(), func(*store.Batch) error { return nil }, false); err != nil {
+							t.Errorf("a job gives %v", err)
+						}
+						done()
+					})
+					synctest.Wait()
+				}
+				for range 3 {
+					add(func() {})
+				}
+				for range 90 {
+					d.gate <- struct{}{}
+				}
+				all.Wait()
+				began, took := time.Now(), time.Duration(0)
+				add(func() { took = time.Since(began) })
+				for range tt.jobs - 1 {
+					time.Sleep(tt.every)
+					add(func() {})
+				}
+				all.Wait()
+				if took != tt.want {
+					t.Errorf("the first job took %v, want %v", took, tt.want)
+				}
+			})
+		})
+	}
+}

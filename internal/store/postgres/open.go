@@ -28,10 +28,11 @@ type Config struct {
 
 	Features []store.Feature // that keep tables in the store: always the same
 
-	Batch      int   // most callers that share a transaction; 0 means 256
-	Readers    int   // most concurrent readers; 0 means 4
-	CacheBytes int64 // of decoded bodies held in memory; 0 means 64 MiB
-	FlushEvery int   // as in [store.Config]
+	Batch      int           // most callers that share a transaction; 0 means 256
+	Linger     time.Duration // as in [store.Config]
+	Readers    int           // most concurrent readers; 0 means 4
+	CacheBytes int64         // of decoded bodies held in memory; 0 means 64 MiB
+	FlushEvery int           // as in [store.Config]
 
 	Address string // where others reach this process while it writes; "" means that they cannot
 	Try     bool   // if another process may be writing, do not wait to see whether it does
@@ -206,7 +207,7 @@ func (s *Store) lay() {
 	s.Store = store.New(store.Config{
 		Schema: s.schema, Name: s.name, Where: s.name, Database: s.base, Reader: s.reader, Writer: s.base.writer, Index: &index{Store: s}, NewBody: insertNewBody,
 		Reading: &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
-		Edits:   edits, ReadOnly: s.cfg.ReadOnly, Now: s.cfg.Now, Log: s.cfg.Log, Batch: s.cfg.Batch, CacheBytes: s.cfg.CacheBytes,
+		Edits:   edits, ReadOnly: s.cfg.ReadOnly, Now: s.cfg.Now, Log: s.cfg.Log, Batch: s.cfg.Batch, Linger: s.cfg.Linger, CacheBytes: s.cfg.CacheBytes,
 		FlushEvery: s.cfg.FlushEvery, Epoch: s.cfg.Epoch,
 	})
 }
