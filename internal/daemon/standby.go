@@ -82,10 +82,11 @@ var (
 )
 
 const (
-	warmLook  = time.Second // how often it is looked for edits at least
-	warmPause = 200 * time.Millisecond
-	warmRest  = 20          // it rests so many times as long as it took to begin
-	farAhead  = time.Minute // that an outcome may be dated at most
+	warmBatch = 500                    // outcomes that it takes in together, about, if they come fast enough
+	warmPause = 200 * time.Millisecond // it rests so long at least before it looks for more
+	warmLook  = 2 * time.Second        // and so long at most
+	warmRest  = 20                     // it rests so many times as long as it took to begin
+	farAhead  = time.Minute            // that an outcome may be dated at most
 	warmRetry = 5 * time.Second
 )
 
@@ -180,22 +181,30 @@ func (w *Warm) start(ctx context.Context) (d *Daemon, place freshet.Cursor, epoc
 // follow takes in what happens, until ctx is done or it is better to start again.
 func (w *Warm) follow(ctx context.Context, took time.Duration) error {
 	began := time.Now()
-	for {
+	for last := began; ; {
+		from := w.place
 		if err := w.step(ctx, w.daemon.cfg.Store); err != nil {
 			return err
 		}
 		if w.edited && time.Since(began) >= warmRest*took {
 			return errEdited
 		}
-		waiting, cancel := context.WithTimeout(ctx, warmLook)
-		err := w.daemon.cfg.Store.WaitOutcome(waiting, w.place)
-		over := waiting.Err() != nil
-		cancel()
-		if err != nil && (ctx.Err() != nil || !over) {
-			return err
+		now := time.Now()
+		w.rest(ctx, warmPauseAfter(int64(w.place-from), now.Sub(last)))
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-		w.rest(ctx, warmPause) // many come together
+		last = now
 	}
+}
+
+// warmPauseAfter returns how long a Warm rests that took in so many outcomes of some time. What a look costs is mostly the same,
+// whatever it finds.
+func warmPauseAfter(outcomes int64, of time.Duration) time.Duration {
+	if outcomes == 0 {
+		return warmLook
+	}
+	return min(max(of*warmBatch/time.Duration(outcomes), warmPause), warmLook)
 }
 
 // step takes in what has happened since the last.
@@ -255,19 +264,19 @@ func (w *Warm) readEdits(ctx context.Context, store freshet.Store) error {
 	return err
 }
 
-// readOutcomes takes in what is new in the log.
+// readOutcomes takes in what is new in the log, up to where that ends now.
 func (w *Warm) readOutcomes(ctx context.Context, store freshet.Store) error {
-	f := follower{log: store, place: w.place}
-	for {
-		found, err := f.next(ctx)
+	end, err := store.LastOutcome(ctx)
+	if err != nil {
+		return err
+	}
+	for w.place < end {
+		found, err := store.Outcomes(ctx, freshet.OutcomeQuery{After: w.place, Limit: followAtOnce})
 		if err != nil {
 			return err
 		}
-		if len(found) == 0 && f.place != w.place {
-			return errGap
-		}
 		if len(found) == 0 {
-			return nil
+			return errGap
 		}
 		latest := w.daemon.loop.dates.Now().Add(farAhead)
 		for _, o := range found {
@@ -281,6 +290,7 @@ func (w *Warm) readOutcomes(ctx context.Context, store freshet.Store) error {
 			w.place = o.Cursor
 		}
 	}
+	return nil
 }
 
 // Take brings a Warm whose Run has ended up to date with a store that nobody else writes any more,

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
@@ -115,7 +114,7 @@ func readEntries(ctx context.Context, tx *sql.Tx, show func(*sourceRow) *indexRo
 	entries := map[int64]*entry{}
 	err := EachRow(ctx, tx, `SELECT s.key, s.id, s.url, coalesce(s.site, 0), s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
 		t.requests, coalesce(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, coalesce(t.suspect, ''), coalesce(t.landed, ''), coalesce(t.belied, 0), coalesce(t.newest, 0), coalesce(t.held, ''), coalesce(t.quiet_suspect, 0), coalesce(t.quiet_noise, 0), t.fresh, t.first, t.head, t.changes, t.last_change, t.changed_at, t.etag, t.last_modified,
-		t.head_recipe, v.seen, v.hash, coalesce(v.text, 0), coalesce(v.raw, 0), coalesce(v.envelope, 0),
+		coalesce(t.checksum, 0), t.head_recipe, v.seen, v.hash, coalesce(v.text, 0), coalesce(v.raw, 0), coalesce(v.envelope, 0),
 		coalesce(n.status, 0), coalesce(n.url, ''), coalesce(n.media_type, ''), coalesce(n.title, ''), n.header,
 		s.label, coalesce(g.version, 0), coalesce(g.change, 0), coalesce(g.revision, 0), `+sourceColumns+`
 		FROM sources s JOIN standings t ON t.source = s.key
@@ -135,7 +134,7 @@ func readEntries(ctx context.Context, tx *sql.Tx, show func(*sourceRow) *indexRo
 			var row sourceRow
 			err := scan(append([]any{&e.key, &e.id, &url, &e.site, &e.removed, &e.begun, &e.seen, &e.notBefore, &e.failures, &e.failure, &e.err,
 				&e.requests, &e.route, &e.polls, &e.last, &moved.URL, &movedAt, &e.suspect, &e.landed, &e.belied, &e.newest, &held, &quiets.Suspect, &quiets.Noise, &e.fresh, &e.first, &e.head, &e.changes, &e.changed, &e.changedAt, &e.validators.ETag, &e.validators.LastModified,
-				&e.recipe, &e.asked, &hash, &e.text, &e.raw, &e.envelope,
+				&e.headSum, &e.recipe, &e.asked, &hash, &e.text, &e.raw, &e.envelope,
 				&env.status, &env.url, &env.mediaType, &env.title, &env.header,
 				&e.label, &before.version, &before.change, &before.revision}, row.places()...)...)
 			if err == nil {
@@ -296,7 +295,9 @@ const mostFollowed = 10_000
 type happened struct {
 	to      reached
 	logged  map[int64][]freshet.Outcome // by the key of their source
+	heads   map[int64]int64             // checksums of the rows of these sources
 	touched map[freshet.SourceID]bool
+	edited  map[freshet.SourceID]bool // of those, the ones that differ by more than polls
 	entries map[freshet.SourceID]*entry
 	sites   map[int64]freshet.Source
 }
@@ -314,7 +315,10 @@ func (s *mirror) follow(ctx context.Context) (done bool, err error) {
 	}
 	defer func() { err = errors.Join(err, tx.Rollback()) }()
 	var edits Edits
-	h := happened{logged: map[int64][]freshet.Outcome{}, touched: map[freshet.SourceID]bool{}, entries: map[freshet.SourceID]*entry{}}
+	h := happened{
+		logged: map[int64][]freshet.Outcome{}, heads: map[int64]int64{},
+		touched: map[freshet.SourceID]bool{}, edited: map[freshet.SourceID]bool{}, entries: map[freshet.SourceID]*entry{},
+	}
 	if h.to, err = s.readReached(ctx, tx, &edits); err != nil {
 		return false, err
 	}
@@ -322,7 +326,7 @@ func (s *mirror) follow(ctx context.Context) (done bool, err error) {
 		return false, nil
 	}
 	for _, id := range edits.IDs {
-		h.touched[id] = true
+		h.touched[id], h.edited[id] = true, true
 	}
 	if err := s.readHappened(ctx, tx, &h); err != nil {
 		return false, err
@@ -337,13 +341,16 @@ func (s *mirror) follow(ctx context.Context) (done bool, err error) {
 func (s *mirror) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err error) {
 	from := &s.reached
 	h.to.next.latest = max(h.to.next.latest, from.next.latest)
-	err = EachRow(ctx, tx, "SELECT s.id, o.source, "+outcomeColumns+" FROM outcomes o JOIN sources s ON s.key = o.source WHERE o.cursor > ? ORDER BY o.cursor",
+	found := 0
+	err = EachRow(ctx, tx, "SELECT s.id, o.source, coalesce(t.checksum, 0), "+outcomeColumns+" FROM outcomes o JOIN sources s ON s.key = o.source JOIN standings t ON t.source = o.source WHERE o.cursor > ? ORDER BY o.cursor",
 		[]any{from.next.outcome}, func(scan func(...any) error) error {
 			var id freshet.SourceID
-			var key int64
-			o, err := scanOutcome(func(dst ...any) error { return scan(append([]any{&id, &key}, dst...)...) })
+			var key, sum int64
+			o, err := scanOutcome(func(dst ...any) error { return scan(append([]any{&id, &key, &sum}, dst...)...) })
 			h.logged[key] = append(h.logged[key], o)
+			h.heads[key] = sum
 			h.touched[id] = true
+			found++
 			h.to.next.latest = max(h.to.next.latest, MomentOf(o.Began))
 			return err
 		})
@@ -361,7 +368,17 @@ func (s *mirror) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err
 	if h.sites, err = s.readSites(ctx, tx); err != nil {
 		return err
 	}
-	for ids := range slices.Chunk(slices.Sorted(maps.Keys(h.touched)), sourcePage) {
+	whole := found == int(h.to.next.outcome-from.next.outcome)
+	var unknown []freshet.SourceID
+	for id := range h.touched {
+		if e := s.polled(h, id); e != nil && whole {
+			h.entries[id] = e
+		} else {
+			unknown = append(unknown, id)
+		}
+	}
+	slices.Sort(unknown)
+	for ids := range slices.Chunk(unknown, sourcePage) {
 		text, err := json.Marshal(ids)
 		if err != nil {
 			return err
@@ -375,6 +392,26 @@ func (s *mirror) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err
 		}
 	}
 	return nil
+}
+
+// polled returns a copy of the entry of a source that differs by polls alone, which stored nothing but outcomes: what it
+// was without them, so that its row need not be read. For any other source it returns nil.
+func (s *mirror) polled(h *happened, id freshet.SourceID) *entry {
+	old := s.entries[id]
+	if old == nil || h.edited[id] {
+		return nil
+	}
+	if sum, is := h.heads[old.key]; is && sum != old.headSum {
+		return nil
+	}
+	if _, was := s.reached.opens[id]; was && len(h.logged[old.key]) == 0 {
+		if _, is := h.to.opens[id]; !is { // its attempt is gone
+			return nil
+		}
+	}
+	e := *old
+	e.begun, e.attempt, e.strays, e.row = old.ended, attempt{open: never}, false, nil
+	return &e
 }
 
 // take takes over what has happened.

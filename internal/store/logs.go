@@ -383,10 +383,16 @@ func (b *notifier) hear() <-chan struct{} {
 func (s *mirror) await(ctx context.Context, b *notifier, after freshet.Cursor, end func() freshet.Cursor) error {
 	for {
 		s.mu.Lock()
-		there, rung := end() > after, b.hear()
+		there, rung, unread := end() > after, b.hear(), s.unread
 		s.mu.Unlock()
 		if there {
 			return nil
+		}
+		if unread {
+			if err := s.Refresh(ctx); err != nil {
+				return err
+			}
+			continue
 		}
 		select {
 		case <-rung:
@@ -424,6 +430,19 @@ func (s *mirror) applied() counter {
 	return s.next
 }
 
+// Heard notes that another process has written: Refresh, if somebody waits for a log to grow, and otherwise when somebody
+// does so next.
+func (s *mirror) Heard(ctx context.Context) error {
+	s.mu.Lock()
+	waited := s.tail.notifier.rung != nil || s.changed.rung != nil || s.derived.rung != nil
+	s.unread = !waited
+	s.mu.Unlock()
+	if !waited {
+		return nil
+	}
+	return s.Refresh(ctx)
+}
+
 // Refresh looks where the logs end that another process writes, and wakes those who wait for
 // them to grow.
 func (s *mirror) Refresh(ctx context.Context) error {
@@ -436,6 +455,7 @@ func (s *mirror) Refresh(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.unread = false
 	s.ring(&ends)
 	s.next.outcome, s.next.change = max(ends.outcome, s.next.outcome), max(ends.change, s.next.change)
 	for i := range s.next.logs {

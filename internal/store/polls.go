@@ -125,6 +125,8 @@ type entry struct {
 	held       optional[freshet.Held]
 	quiets     optional[freshet.Quiets]
 
+	headSum int64 // checksum of the row that writeHead writes, as it was when the entry was read
+
 	// Together these take less room.
 	place     int32 // in the index
 	removed   bool

@@ -154,6 +154,7 @@ type mirror struct {
 	changed notifier // rung when there is a new change
 	derived notifier // rung when a log of a feature has a new entry
 	tail    tail     // of the log of outcomes
+	unread  bool     // another process has written since the ends of the logs were read
 
 	following sync.Mutex // held to bring a store that is only read up to date
 	reached   reached    // how far that has come

@@ -154,7 +154,9 @@ func (e *editor) poll(ctx context.Context, id freshet.SourceID) error {
 		Outcome:    freshet.Outcome{Source: id, Began: e.now, Ended: e.now.Add(time.Second), Status: 200, Requests: 1 + e.r.IntN(2), Result: freshet.Unchanged},
 		Validators: freshet.Validators{ETag: fmt.Sprint(e.r.IntN(2))},
 	}
-	switch e.r.IntN(4) {
+	switch e.r.IntN(6) {
+	case 4, 5:
+		r.Outcome.Status = 304
 	case 0:
 		r.Outcome.Result, r.Outcome.Failure, r.Outcome.Err = freshet.Failed, failure.Timeout, "no answer"
 		r.Outcome.NotBefore = e.now.Add(time.Duration(e.r.IntN(2)) * time.Minute)

@@ -57,8 +57,13 @@ func (s *Store) hear(ctx context.Context, deaf *trouble) error {
 	if _, err := c.Conn.Conn().Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}
+	var read time.Time
 	for {
-		if err := s.refresh(ctx); err != nil {
+		refresh := s.Heard
+		if time.Since(read) >= lookEvery {
+			refresh, read = s.Refresh, time.Now()
+		}
+		if err := s.refresh(ctx, refresh); err != nil {
 			return err
 		}
 		deaf.tell(ctx, nil)
@@ -70,10 +75,10 @@ func (s *Store) hear(ctx context.Context, deaf *trouble) error {
 
 // refresh reads what is new. It is tried again if that takes very long, because the connection
 // may be dead.
-func (s *Store) refresh(ctx context.Context) error {
+func (s *Store) refresh(ctx context.Context, refresh func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, max(10*time.Second, 2*s.cfg.Lease))
 	defer cancel()
-	return s.Refresh(ctx)
+	return refresh(ctx)
 }
 
 // waitFor returns when something was heard, or it is time to look.
