@@ -39,6 +39,15 @@ func TestRequestSentAgainIsDoneOnce(t *testing.T) {
 		r.do("POST", "/api/v1/sources", add, "Idempotency-Key", key).is(422)
 	}
 	r.do("GET", "/api/v1/sources", nil, "Idempotency-Key", "k-1").is(200)
+
+	wrong := map[string]any{"url": "https://wrong.example/", "password": "a-password-out-of-place"} // the answer repeats it
+	if a := r.do("POST", "/api/v1/sources", wrong, "Idempotency-Key", "k-4").is(422); !strings.Contains(string(a.Body), "out-of-place") {
+		t.Errorf("a request that is not valid is answered with %s", a.Body)
+	}
+	r.do("POST", "/api/v1/sources", wrong, "Idempotency-Key", "k-4").is(422)
+	if a := r.do("POST", "/api/v1/sources", map[string]any{"url": "https://right.example/"}, "Idempotency-Key", "k-4").is(201); a.Header.Get("Idempotency-Replayed") != "" {
+		t.Error("the answer to a request that is not valid was kept")
+	}
 }
 
 // Of requests with one key at the same time one is done; the others are told to wait, or

@@ -359,7 +359,7 @@ func (g *garden) requests() (all []struct{ path, body string }) {
 		add("/api/v1/sources/"+id+"/test", `{"read":["text"]}`)
 		add("/api/v1/sources/"+id+"/poll?wait=1ms", "")
 		add("/api/v1/sources", `{"id":"`+id+`","url":"https://taken.example/"}`)
-		add("/api/v1/sources/batch", `{"dry_run":true,"sources":[{"id":"`+id+`","url":"https://taken.example/"}]}`)
+		add("/api/v1/sources/batch", `{"sources":[{"id":"`+id+`","url":"https://taken.example/"}]}`)
 	}
 	for name := range map[string]bool{"hook": true, "bot": true, "to-slack": true} {
 		add("/api/v1/sinks/"+name+"/test", "{}")

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+
+	"freshet/internal/mask"
 )
 
 // Errors that callers test for with errors.Is.
@@ -44,12 +46,12 @@ type ConflictError struct {
 	Taken    string // the URL of Existing, if the conflict is about its ID
 }
 
-// Error names the conflicting source.
+// Error names the conflicting source, without secrets in URLs.
 func (e *ConflictError) Error() string {
 	if e.Taken != "" {
-		return fmt.Sprintf("the id %s is already used by %s", e.Existing, e.Taken)
+		return fmt.Sprintf("the id %s is already used by %s", e.Existing, mask.URL(e.Taken))
 	}
-	return fmt.Sprintf("%s is already watched as source %s", e.URL, e.Existing)
+	return fmt.Sprintf("%s is already watched as source %s", mask.URL(e.URL), e.Existing)
 }
 
 // Hint returns advice.

@@ -253,10 +253,11 @@ func (r *recorder) Write(b []byte) (int, error) {
 }
 
 // kept returns the response to store. It returns none for failures that a repeat can overcome: that
-// repeat performs the request.
+// repeat performs the request. It returns none for invalid requests either, because the response repeats
+// what the client sent, which may be a password.
 func (r *recorder) kept() (status int, body []byte, header map[string]string) {
 	switch r.status {
-	case http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusForbidden:
+	case http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusForbidden, http.StatusBadRequest, http.StatusUnprocessableEntity:
 		return 0, nil, nil
 	}
 	if r.status >= http.StatusInternalServerError {
