@@ -46,7 +46,7 @@ func keyed(list []freshet.Item, order []string) []freshet.Item {
 
 // tellsApart reports whether each item has another value in a field.
 func tellsApart(list []freshet.Item, name string) bool {
-	seen := map[string]bool{}
+	seen := make(map[string]bool, len(list))
 	for _, item := range list {
 		v := textOf(item.Fields[name])
 		if v == "" || seen[v] {

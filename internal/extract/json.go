@@ -70,6 +70,7 @@ const maxJSONDepth = 10_000
 // followed by the values within it, a member by its value.
 type jsonDoc struct {
 	src    []byte
+	whole  string // the source; empty until it is needed
 	values []jsonValue
 }
 
@@ -82,7 +83,7 @@ func parseJSON(src []byte) (*jsonDoc, error) {
 	if len(src) > maxTree {
 		return nil, fail(FailLimit, asText, "the JSON document has %d bytes; the most is %d MiB", len(src), maxTree>>20)
 	}
-	const perValue = 16 // bytes of source for a value or a name, at a guess
+	const perValue = 8 // bytes of source for a value or a name, at a guess
 	p := jsonParser{jsonDoc: jsonDoc{src: src, values: make([]jsonValue, 0, len(src)/perValue+1)}}
 	err := p.value(0)
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 
 	"freshet/internal/freshet"
 )
@@ -20,7 +21,15 @@ func (d *jsonDoc) itemsOf(at int32) []freshet.Item {
 	if !d.starts(at, '[') {
 		return nil
 	}
-	var list []freshet.Item
+	n := 0
+	for range d.elements(at) {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	list := make([]freshet.Item, 0, min(n, maxItems))
+	fields := 0                  // of the item before
 	names := map[string]string{} // as they are written, and read; most items have the same
 	for i := range d.elements(at) {
 		if len(list) == maxItems {
@@ -29,16 +38,16 @@ func (d *jsonDoc) itemsOf(at int32) []freshet.Item {
 		if !d.starts(i, '{') {
 			return nil
 		}
-		item := freshet.Item{Fields: freshet.Fields{}}
+		item := freshet.Item{Fields: make(freshet.Fields, fields)}
 		for name, v := range d.members(i) {
 			read, known := names[string(d.raw(name))]
 			if !known {
-				read = d.text(name)
+				read = strings.Clone(d.text(name)) // it is kept longer than the document
 				names[string(d.raw(name))] = read
 			}
 			item.Fields[read] = d.bounded(v)
 		}
-		list = append(list, item)
+		fields, list = len(item.Fields), append(list, item)
 	}
 	return keyed(list, nil)
 }
@@ -95,11 +104,14 @@ func (d *jsonDoc) onlyList(at int32) (found int32) {
 	return found
 }
 
-// text returns a name or a string.
+// text returns a name or a string. All of them share the memory of the document.
 func (d *jsonDoc) text(at int32) string {
 	quoted := d.raw(at)
 	if !slices.Contains(quoted, '\\') {
-		return string(quoted[1 : len(quoted)-1])
+		if d.whole == "" {
+			d.whole = string(d.src)
+		}
+		return d.whole[d.values[at].start+1 : d.values[at].end-1]
 	}
 	var s string
 	if json.Unmarshal(quoted, &s) != nil {

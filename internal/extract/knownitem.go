@@ -35,19 +35,21 @@ func (k knownItem) mention() freshet.ItemMention {
 	return freshet.ItemMention{Key: strings.Clone(k.key), Title: k.title()}
 }
 
-// values returns the values of an item.
-func (k knownItem) values(names []string) (all knownValues) {
-	r := binenc.NewReader(k.rest)
+// appendValues appends the values of an item.
+func (k knownItem) appendValues(all knownValues, names []string) knownValues {
+	r, whole := binenc.NewReader(k.rest), string(k.rest)
 	r.Bytes(r.Uvarint())
 	for range r.Count(maxMemory, 2) {
 		head := r.Uvarint()
 		if r.Require(head>>2 < uint64(len(names))); r.Err() != nil {
-			return nil
+			return all[:0]
 		}
 		v := knownValue{name: names[head>>2], kind: valueKind(head & 3)}
 		switch v.kind {
 		case textualValue:
-			v.text = r.String(r.Len())
+			text := r.Bytes(r.Uvarint())
+			end := len(whole) - r.Len()
+			v.text = whole[end-len(text) : end]
 		case truthValue:
 			v.bits = uint64(r.Byte())
 		default:
@@ -65,6 +67,7 @@ type itemWriter struct {
 	names   []string
 	places  map[string]uint64 // of names
 	values  knownValues       // of the item that is being written
+	before  knownValues       // of the item that it is compared with
 	written binenc.Writer
 }
 
@@ -78,9 +81,11 @@ func (m *ItemMemory) writer() *itemWriter {
 	for i, name := range w.names {
 		w.places[name] = uint64(i)
 	}
+	size := 0
 	for _, k := range m.items {
-		w.written = slices.Grow(w.written, len(k.rest))
+		size += len(k.rest)
 	}
+	w.written = make(binenc.Writer, 0, size+size/8)
 	return w
 }
 
@@ -110,15 +115,15 @@ func (w *itemWriter) item(item freshet.Item, say bool) knownItem {
 	return knownItem{item.Key, w.written[from:len(w.written):len(w.written)]}
 }
 
-// differing returns which values differ between an old item and one that was written, by name, and what the short ones
-// were and are.
+// differing returns which values differ between an old item and the one that was written last, by name, and what the
+// short ones were and are.
 func (w *itemWriter) differing(old, now knownItem) (names []string, values []freshet.FieldChange) {
 	if !w.renamed && bytes.Equal(old.rest, now.rest) {
 		return nil, nil
 	}
-	before, after := old.values(w.old.names), now.values(w.names)
-	names = before.differing(after)
-	return names, before.changes(after, names)
+	w.before = old.appendValues(w.before[:0], w.old.names)
+	names = w.before.differing(w.values)
+	return names, w.before.changes(w.values, names)
 }
 
 // A knownValue is a value of an item: as it is if it is short, else by a hash of its text.
@@ -226,15 +231,23 @@ func (all knownValues) find(name string) knownValue {
 
 // differing returns the names of the values that differ, in order.
 func (all knownValues) differing(now knownValues) (names []string) {
+	add := func(name string) {
+		if names == nil {
+			names = make([]string, 0, max(len(all), len(now))) // of the rest, several may differ
+		}
+		names = append(names, name)
+	}
 	for len(all) > 0 || len(now) > 0 {
 		switch {
 		case len(now) == 0 || len(all) > 0 && all[0].name < now[0].name:
-			names, all = append(names, all[0].name), all[1:]
+			add(all[0].name)
+			all = all[1:]
 		case len(all) == 0 || now[0].name < all[0].name:
-			names, now = append(names, now[0].name), now[1:]
+			add(now[0].name)
+			now = now[1:]
 		default:
 			if !all[0].equals(now[0]) {
-				names = append(names, now[0].name)
+				add(now[0].name)
 			}
 			all, now = all[1:], now[1:]
 		}
@@ -249,7 +262,11 @@ func (all knownValues) changes(now knownValues, names []string) (changes []fresh
 		if is.name != "" && is.kind == hashedValue {
 			continue
 		}
+		is.text = strings.Clone(is.text) // which shares the memory of the document
 		if from, to := all.find(name).said(), is.said(); from != nil || to != nil {
+			if changes == nil {
+				changes = make([]freshet.FieldChange, 0, len(names))
+			}
 			changes = append(changes, freshet.FieldChange{Name: name, From: from, To: to})
 		}
 	}

@@ -56,7 +56,8 @@ func markPair(old, new *Line) {
 	if 3*(start+end) < min(len(a), len(b)) || start+end == 0 {
 		return
 	}
-	old.Mark, new.Mark = &Mark{start, len(a) - end}, &Mark{start, len(b) - end}
+	marks := &[2]Mark{{start, len(a) - end}, {start, len(b) - end}}
+	old.Mark, new.Mark = &marks[0], &marks[1]
 }
 
 // inWord reports whether a cut of s at i would split a word or a rune.

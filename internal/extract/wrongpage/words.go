@@ -19,7 +19,7 @@ type words struct {
 // wordsOf returns the words of a text.
 func wordsOf(text []byte) words {
 	w := words{of: map[string]int{}}
-	w.all = eachWord(clip(text, mostText), func(word []byte) { w.of[string(word)]++ })
+	w.all = eachWord([][]byte{clip(text, mostText)}, func(word []byte) { w.of[string(word)]++ })
 	return w
 }
 
@@ -75,13 +75,24 @@ func countWords(text []byte) (n int) {
 	return n
 }
 
-// eachWord calls each with the words of a text, in small letters, and returns how many
-// there are.
-func eachWord(text []byte, each func(word []byte)) (n int) {
-	var word []byte
+// eachWord calls each with the words of some texts, in small letters, and returns how
+// many there are.
+func eachWord(texts [][]byte, each func(word []byte)) (n int) {
+	var word []byte // its memory serves all words
+	for _, text := range texts {
+		word = wordsIn(text, word, func(word []byte) {
+			n++
+			each(word)
+		})
+	}
+	return n
+}
+
+// wordsIn calls each with the words of a text. It writes them to word, which is empty, and
+// returns it, as empty and perhaps larger.
+func wordsIn(text, word []byte, each func(word []byte)) []byte {
 	end := func() {
 		if len(word) > 0 {
-			n++
 			each(word)
 			word = word[:0]
 		}
@@ -110,7 +121,7 @@ func eachWord(text []byte, each func(word []byte)) (n int) {
 		}
 	}
 	end()
-	return n
+	return word
 }
 
 // firstUnspaced is the first letter of a script without spaces between words.
@@ -183,17 +194,13 @@ func (o overlap) wordsStay(share float64) bool {
 // common returns how many words lines have in common with other lines.
 func common(a, b [][]byte) (n int) {
 	words := map[uint64]int{}
-	for _, line := range b {
-		eachWord(line, func(word []byte) { words[xxhash.Sum64(word)]++ })
-	}
-	for _, line := range a {
-		eachWord(line, func(word []byte) {
-			if hash := xxhash.Sum64(word); words[hash] > 0 {
-				words[hash]--
-				n++
-			}
-		})
-	}
+	eachWord(b, func(word []byte) { words[xxhash.Sum64(word)]++ })
+	eachWord(a, func(word []byte) {
+		if hash := xxhash.Sum64(word); words[hash] > 0 {
+			words[hash]--
+			n++
+		}
+	})
 	return n
 }
 
