@@ -454,9 +454,15 @@ const endless freshet.Cursor = math.MaxInt64
 func (r *Runner) events(ctx context.Context, l *lane, end place) (events []Event, whole bool, err error) {
 	var at place
 	at.changes, at.outcomes = l.engine.Upto()
-	changes, err := r.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: at.changes, Limit: eventsAtOnce})
+	last, err := r.cfg.Store.LastChange(ctx)
 	if err != nil {
 		return nil, false, err
+	}
+	var changes []freshet.Change
+	if at.changes < last { // most polls find no change, and the log need not be read
+		if changes, err = r.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: at.changes, Limit: eventsAtOnce}); err != nil {
+			return nil, false, err
+		}
 	}
 	fullChanges := len(changes) == eventsAtOnce
 	changes = slices.DeleteFunc(changes, func(c freshet.Change) bool { return c.Cursor > end.changes })
