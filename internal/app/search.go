@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	indexBatch    = 50               // versions in a transaction
+	indexBatch    = 500              // versions in a transaction
 	indexEnough   = 500              // unindexed versions that start indexing
 	indexInterval = 2 * time.Second  // between checks for unindexed versions
 	indexMaxDelay = 30 * time.Second // longest delay of indexing
@@ -69,8 +69,11 @@ func sleep(ctx context.Context, d time.Duration) {
 // indexNewest brings the index up to date before a search, unless so many versions are missing that
 // the search would take too long. The result of the search then gives their number.
 func (n *Node) indexNewest(ctx context.Context) error {
+	if missing, err := n.stored.Unindexed(ctx); err == nil && missing > indexMaxWait {
+		return nil // without waiting for a transaction in progress
+	}
 	for done := 0; done < indexMaxWait; done += indexBatch {
-		if left, err := n.stored.Index(ctx, indexBatch); err != nil || left == 0 || left > indexMaxWait {
+		if left, err := n.stored.Index(ctx, indexBatch); err != nil || left == 0 {
 			return err
 		}
 	}
@@ -80,7 +83,7 @@ func (n *Node) indexNewest(ctx context.Context) error {
 // indexAll brings the index up to date.
 func (n *Node) indexAll(ctx context.Context) error {
 	for {
-		left, err := n.stored.Index(ctx, 10*indexBatch)
+		left, err := n.stored.Index(ctx, indexBatch)
 		if err != nil || left == 0 {
 			return err
 		}

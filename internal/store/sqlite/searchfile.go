@@ -111,6 +111,7 @@ func (x *searchFile) open(ctx context.Context) error {
 		q.Set("_journal_mode", "WAL")
 		q.Set("_synchronous", "NORMAL")
 		q.Add("_pragma", "journal_size_limit(16777216)")
+		q.Add("_pragma", "wal_autocheckpoint(4000)") // pages; those that several transactions change are copied once
 		q.Add("_pragma", "secure_delete(1)")
 	}
 	if x.cfg.VFS != "" {
