@@ -186,7 +186,8 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // profiled does something while a profile of it is written to a file, if one
-// is named, and then one of all allocations so far to another.
+// is named. Profiles of all allocations before and after it go to two others: what they
+// differ in is of do (go tool pprof -base).
 func profiled(file string, do func() error) error {
 	if file == "" {
 		return do()
@@ -196,6 +197,9 @@ func profiled(file string, do func() error) error {
 		return fmt.Errorf("write a profile: %w", err)
 	}
 	defer f.Close()
+	if err := writeAllocs(file + ".before"); err != nil {
+		return err
+	}
 	if err := pprof.StartCPUProfile(f); err != nil {
 		return fmt.Errorf("write a profile: %w", err)
 	}
@@ -203,10 +207,15 @@ func profiled(file string, do func() error) error {
 	if err := do(); err != nil {
 		return err
 	}
-	allocs, err := os.Create(file + ".allocs")
+	return writeAllocs(file + ".allocs")
+}
+
+// writeAllocs writes a profile of all allocations so far.
+func writeAllocs(file string) error {
+	f, err := os.Create(file)
 	if err != nil {
 		return fmt.Errorf("write a profile: %w", err)
 	}
-	defer allocs.Close()
-	return pprof.Lookup("allocs").WriteTo(allocs, 0)
+	defer f.Close()
+	return pprof.Lookup("allocs").WriteTo(f, 0)
 }
