@@ -123,7 +123,7 @@ type NewSource struct {
 	Items    map[string]any      `json:"items,omitempty" doc:"Which parts of the response are items, such as {css: li, key: a@href}"`
 	Render   any                 `json:"render,omitempty" doc:"Show the page in a browser before it is read: true, or an object with wait_for, wait, consent, steps, screenshot and viewport"`
 	Weight   float64             `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"Importance compared with other sources; 0 means 1"`
-	Dial     string              `json:"dial,omitempty" doc:"A preset of life and urgency: stock ticker, auction, news list or archive; responses show its values instead"`
+	Dial     string              `json:"dial,omitempty" doc:"A preset of life and urgency: stock ticker, auction, front page, news list or archive; responses show its values instead"`
 	Life     string              `json:"life,omitempty" doc:"How long a change can be seen: overwrite (the default), append, window:10m or last:5"`
 	Urgency  string              `json:"urgency,omitempty" doc:"How fast a change loses value: uniform (the default), exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,.../1m; times without a unit are seconds"`
 	Cost     float64             `json:"cost,omitempty" minimum:"0" maximum:"1000000" doc:"Cost of a poll compared with other sources; 0 means 1"`

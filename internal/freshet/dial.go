@@ -9,7 +9,8 @@ import (
 )
 
 // A Dial is a named preset of visibility and urgency, the dial between timeliness and
-// completeness. The four presets are the corners of the space in the paper on WIC.
+// completeness. The presets are the examples of the paper on WIC: stock tickers and
+// auctions are in the same of its four corners.
 type Dial struct {
 	Name    string
 	Life    objective.Visibility
@@ -24,7 +25,8 @@ func Dials() []Dial {
 	}
 	return []Dial{
 		{"stock ticker", objective.Visibility{}, soon(time.Minute), "each change replaces the one before, and is old news after some minutes"},
-		{"auction", objective.Visibility{}, objective.Urgency{}, "each change replaces the one before, and counts whenever it is seen"},
+		{"auction", objective.Visibility{}, soon(time.Minute), "each bid replaces the one before, and is of use only to those who see it at once"},
+		{"front page", objective.Visibility{}, objective.Urgency{}, "each change replaces the one before, and counts whenever it is seen"},
 		{"news list", objective.Visibility{Kind: objective.VisibleLast, N: 20}, soon(time.Hour), "a change stays in a list for a while, and is worth most within the first hour"},
 		{"archive", objective.Visibility{Kind: objective.VisibleForever}, objective.Urgency{}, "changes stay, and late is as good as early"},
 	}

@@ -10,7 +10,8 @@ func TestDials(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"url": "http://a/", "dial": "stock ticker"}`:                     "overwrite exp:0.5/1m",
 		`{"url": "http://a/", "dial": "Stock-Ticker"}`:                     "overwrite exp:0.5/1m",
-		`{"url": "http://a/", "dial": "auction"}`:                          "overwrite uniform",
+		`{"url": "http://a/", "dial": "auction"}`:                          "overwrite exp:0.5/1m",
+		`{"url": "http://a/", "dial": "front page"}`:                       "overwrite uniform",
 		`{"url": "http://a/", "dial": "news_list"}`:                        "last:20 exp:0.5/1h",
 		`{"url": "http://a/", "dial": "archive"}`:                          "append uniform",
 		`{"url": "http://a/", "dial": "archive", "urgency": "window:10m"}`: "append window:10m",

@@ -70,7 +70,7 @@ func makeSourceFields() []SourceField {
 		valueField(SourceField{Name: "items"}, func(s *Source) *reading.Items { return &s.Recipe.Items }),
 		valueField(SourceField{Name: "render", Flag: "render", Bare: "true", Help: "show the page in Chromium before it is read; --render='{\"wait_for\": \".price\", \"screenshot\": true}' says how (docs/render.md)"}, func(s *Source) *rendering.Settings { return &s.Recipe.Render }),
 		numberField(SourceField{Name: "weight", Flag: "weight", Help: "importance compared with other sources (default 1)"}, func(s *Source) *float64 { return &s.Weight }),
-		dialField(SourceField{Name: "dial", Flag: "dial", Help: "preset of life and urgency: stock-ticker, auction, news-list or archive"}),
+		dialField(SourceField{Name: "dial", Flag: "dial", Help: "preset of life and urgency: stock-ticker, auction, front-page, news-list or archive"}),
 		textField(SourceField{Name: "life", Flag: "life", Help: "how long a change can be seen: overwrite (until the next change), append (for ever), window:10m or last:5 (default overwrite)"},
 			func(s *Source) *objective.Visibility { return &s.Life }, objective.ParseVisibility, func(l objective.Visibility) string { return strings.TrimPrefix(l.String(), "overwrite") }),
 		textField(SourceField{Name: "urgency", Flag: "urgency", Help: "how fast a change loses value until it is captured: uniform (not at all), half-life:1h, window:10m, exp:0.9/1m, ... (default uniform)"},

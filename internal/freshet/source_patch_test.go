@@ -21,7 +21,7 @@ func TestPatch(t *testing.T) {
 		{"a part", `{"keep": {"age": null, "bytes": 10}}`, `{"keep":{"age":null,"bytes":10}}`, ""},
 		{"part of an object", `{"request": {"headers": {"X-A": null, "X-C": "3"}}}`, `{"request":{"headers":{"X-A":null,"X-C":"3"}}}`, ""},
 		{"the last part of an object", `{"extract": {"a": null, "b": null}}`, `{"extract":null}`, ""},
-		{"a dial", `{"dial": "auction"}`, `{"life":null}`, ""},
+		{"a dial", `{"dial": "front page"}`, `{"life":null}`, ""},
 		{"a dial beside a life", `{"dial": "news list", "life": "window:10m"}`, `{"life":"window:10m","urgency":"exp:0.5/1h"}`, ""},
 		{"not a number", `{"weight": -1}`, "", "weight"},
 		{"an unknown key", `{"request": {"headerz": {}}}`, "", "request"},

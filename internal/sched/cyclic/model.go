@@ -88,6 +88,19 @@ func (m Model) expected(a, b float64) float64 {
 	return sum - (1 - none)
 }
 
+// delay returns how many instants the changes in (a, b] are expected to wait for a poll at
+// b, added up.
+func (m Model) delay(a, b float64) float64 {
+	sum := 0.0
+	for _, msg := range m.Messages {
+		for lap := math.Floor((a-msg.To)/m.Period) + 1; msg.From+lap*m.Period < b; lap++ {
+			from, to := max(a, msg.From+lap*m.Period), min(b, msg.To+lap*m.Period)
+			sum += msg.Chance * max(0, to-from) / (msg.To - msg.From) * (b - (from+to)/2)
+		}
+	}
+	return sum
+}
+
 // Misses returns how many changes a period are expected to be missed by polls
 // at these times of every period.
 func (m Model) Misses(polls []float64) float64 {
@@ -200,8 +213,12 @@ func Apportion(misses []float64, polls int) []int {
 // Best returns the offsets, in whole instants, of so many polls with the fewest
 // expected misses of all.
 func (m Model) Best(polls int) []int {
-	size := int(m.Period)
-	places, _ := cheapest[float64](m, size, polls, size-1)
+	return cheapestOffsets(m, int(m.Period), polls)
+}
+
+// cheapestOffsets returns the offsets of so many polls that cost the least.
+func cheapestOffsets[L linkCost[float64]](cost L, size, polls int) []int {
+	places, _ := cheapest[float64](cost, size, polls, size-1)
 	for i := range places {
 		places[i] %= size
 	}

@@ -26,7 +26,8 @@ const (
 // that they could be, in order; those that could be none are specials, that
 // come at any time between the first and the last of them.
 //
-// The polls are then placed by Strategy, and by Best if there are too few. Where
+// The polls are then placed by Strategy. If there are too few for it, they have the fewest
+// expected misses, and of plans that miss about as much the least delay. Where
 // no number of changes is usual, or too many come to be told apart, changes are
 // taken to come by chance alone, more often at some offsets than at others, and
 // the polls have the fewest expected misses.
@@ -54,7 +55,7 @@ func PlanModeled(h Timeline, period, polls int) ([]int, error) {
 	case len(m.Messages) > tellable || polls*period*len(m.Messages) > bearable:
 		return planByChance(h, period, polls)
 	default:
-		return m.Best(polls), nil
+		return promptly{m}.best(polls), nil
 	}
 	shares := m.allot(stretches, polls, func(in Stretch) int { return int(in.To - in.From) })
 	var offsets []int
@@ -183,6 +184,22 @@ func tellApart(spells [][]int, n int) Model {
 	}
 	return m
 }
+
+// promptly are the expected misses of a model, and a little for the delay: where polls are
+// few, plans that miss about as much can show changes soon or most of a period later.
+type promptly struct{ Model }
+
+// lateCost is what a delay of a whole period costs, in misses.
+const lateCost = 0.01
+
+// between implements linkCost. The delay is that of all changes, as if none were missed:
+// then it only grows with b.
+func (m promptly) between(a, b int) float64 {
+	return m.Model.between(a, b) + lateCost*m.delay(float64(a), float64(b))/m.Period
+}
+
+// best returns the offsets, in whole instants, of so many polls that cost the least.
+func (m promptly) best(polls int) []int { return cheapestOffsets(m, int(m.Period), polls) }
 
 // add adds a message that comes in the instants from one to another.
 func (m *Model) add(from, to int, chance float64) {

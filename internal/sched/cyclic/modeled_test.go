@@ -277,3 +277,25 @@ func TestModeledLeavesOutTheOutermostTwentieth(t *testing.T) {
 		}
 	}
 }
+
+// With fewer polls than the history has stretches, a plan shows changes soon as long as that
+// costs hardly any of them.
+func TestModeledPlansArePrompt(t *testing.T) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	var page []int
+	for lap := range 14 * 24 {
+		page = append(page, lap*60+6+int(math.Round(draw.NormFloat64())), lap*60+15+int(math.Round(1.5*draw.NormFloat64())))
+	}
+	h := cyclic.Timeline{Pages: [][]int{page}}
+	for _, polls := range []int{2, 3} {
+		offsets, err := cyclic.PlanModeled(h, 60, polls)
+		if err != nil {
+			t.Fatal(err)
+		}
+		score := h.Count(60, offsets)
+		t.Logf("%d polls at %v: recall %.3f, mean delay %.2f minutes", polls, offsets, score.Recall(), score.MeanDelay())
+		if score.Recall() < 0.99 || score.MeanDelay() > 4 {
+			t.Errorf("%d polls at %v capture %.3f with a mean delay of %.1f minutes, want at least 0.99 within 4", polls, offsets, score.Recall(), score.MeanDelay())
+		}
+	}
+}

@@ -50,7 +50,7 @@ type SamplingConfig struct {
 	Instant time.Duration
 
 	Samples    int     // of each site; 0 means by SampleSize
-	Step       int     // more samples of each site in a round of SampleAdaptive; 0 means 10
+	Step       int     // more samples of each site in a round of SampleAdaptive; 0 means by SampleSize
 	Alpha      float64 // confidence of SampleAdaptive; 0 means 0.9
 	SampleCost float64 // of a download; 0 means 1, and more is taken as 1
 
@@ -80,7 +80,6 @@ func (c SamplingConfig) withDefaults() SamplingConfig {
 	if c.Instant <= 0 {
 		c.Instant = time.Second
 	}
-	c.Step = max(1, cmp.Or(c.Step, 10))
 	c.Alpha = cmp.Or(c.Alpha, 0.9)
 	c.SampleCost = min(cmp.Or(c.SampleCost, 1), 1)
 	c.RoundRobin = max(0, min(c.RoundRobin, 1))
@@ -161,6 +160,7 @@ type sampledSite struct {
 	drawn int            // polled as samples, without those that others stood in for
 	vain  int            // samples that others stood in for
 	want  int            // how many samples are to be drawn
+	step  int            // how many of them in a round of SampleAdaptive
 }
 
 // NewSampling returns a Sampling.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -151,7 +152,11 @@ func (p *Sampling) gather(downloads float64) {
 		}
 		s.Site = Site{Size: len(s.pages), Weight: weight / float64(len(s.pages))}
 		s.next, s.drawn, s.vain = 0, 0, 0
-		s.want = p.samples(len(s.pages), downloads/float64(pages))
+		size := max(1, int(math.Round(SampleSize(float64(len(s.pages)), min(downloads/float64(pages), 1)))))
+		s.step = cmp.Or(p.cfg.Step, size)
+		if s.want = cmp.Or(p.cfg.Samples, size); p.cfg.Method == SampleAdaptive {
+			s.want = s.step
+		}
 		p.chance.Shuffle(len(s.pages), func(a, b int) { s.pages[a], s.pages[b] = s.pages[b], s.pages[a] })
 		d.open = append(d.open, true)
 	}
@@ -178,17 +183,6 @@ func (p *Sampling) subset(dst []int32, downloads float64) []int32 {
 	}
 	p.draw.start = (start + n) % len(sizes)
 	return dst
-}
-
-// samples returns how many samples of a site are drawn at first.
-func (p *Sampling) samples(pages int, ratio float64) int {
-	switch {
-	case p.cfg.Method == SampleAdaptive:
-		return p.cfg.Step
-	case p.cfg.Samples > 0:
-		return p.cfg.Samples
-	}
-	return max(1, int(math.Round(SampleSize(float64(pages), min(ratio, 1)))))
 }
 
 // advance goes on with the cycle until n are taken, it is over, or nothing more

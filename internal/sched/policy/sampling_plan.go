@@ -153,7 +153,7 @@ func (p *Sampling) decide() {
 	d.wanting = 0
 	for i, verdict := range Judge(sites, threshold, p.interval) {
 		site := p.at(places[i])
-		site.want = site.drawn + p.cfg.Step
+		site.want = site.drawn + site.step
 		switch {
 		case verdict == Download:
 			d.open[places[i]] = false

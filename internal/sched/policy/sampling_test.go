@@ -110,6 +110,17 @@ func TestSamplingDownloadsWhatItsSamplesPointTo(t *testing.T) {
 	}
 }
 
+// Where the downloads suffice for ten samples of each site and no more, adaptive sampling
+// decides after fewer.
+func TestAdaptiveSamplingOfSmallSites(t *testing.T) {
+	const sites = "a b c d e f g h i j k l m n o p q r s t"
+	l := newLibrary(policy.SamplingConfig{Method: policy.SampleAdaptive, Downloads: 200, Seed: 1}, sites, 100,
+		func(id freshet.SourceID) bool { return id[0] == 'b' })
+	if got := l.spend(200); got["b"] < 90 {
+		t.Errorf("of 200 downloads %d are of the one site whose pages have all changed, want most of its 100: %v", got["b"], got)
+	}
+}
+
 func TestSamplesAreWaitedFor(t *testing.T) {
 	l := newLibrary(policy.SamplingConfig{Downloads: 20, Samples: 2, RoundRobin: 0.1}, "a b", 20, ofB)
 	samples, again := l.take(20, nil)
