@@ -84,7 +84,7 @@ Exit codes:
 			"  freshet-lab bench poll",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-	}, paperVerb(p), resultsVerb(p), limitVerb(p), genVerb(p), noiseVerb(p), benchVerb(p), benchServerVerb(p))
+	}, paperVerb(p), resultsVerb(p), limitVerb(p), genVerb(p), noiseVerb(p), benchVerb(p), benchServerVerb(p), adversaryVerb(p))
 	root.AddCommand(tortureVerbs(p)...)
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags.FlagUsagesWrapped 80"))

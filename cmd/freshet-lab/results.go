@@ -59,7 +59,11 @@ once. --cache keeps computed limits for the next run.
 each of --policies, is run five times at the reference budget of each trace with
 each kind of evidence, a little at random. The result is a table of the share of the
 limit: the mean of the five runs and, in thousandths, their standard deviation.
---held-out takes the held-out settings instead.`,
+--held-out takes the held-out settings instead.
+
+--literature makes only the table of what the literature on crawling proposes, in the
+reference and the held-out settings. Without it the table is part of the page, unless
+--quick or --policies is given.`,
 		Example: "  freshet-lab results --traces recordings --out docs/results.md --plot docs/results.svg\n" +
 			"  freshet-lab results --traces mine --policies auto,uniform --quick\n" +
 			"  freshet-lab results --traces recordings --evidence bits,feed:5,index --only rss-a,telegram-web --jobs 1",
@@ -80,6 +84,9 @@ limit: the mean of the five runs and, in thousandths, their standard deviation.
 			if len(l.evidence) > 0 && l.plot != "" {
 				return cli.Usagef("--plot draws policies, not --evidence")
 			}
+			if l.comparison.Literature && (len(l.evidence) > 0 || len(l.policies.List) > 0 || l.comparison.Quick || l.plot != "") {
+				return cli.Usagef("--literature takes its own policies, evidence and settings: leave out --policies, --evidence, --quick and --plot")
+			}
 			return l.run(cmd.Context())
 		},
 	}
@@ -90,6 +97,7 @@ limit: the mean of the five runs and, in thousandths, their standard deviation.
 	flags.Var(&l.policies, "policies", "policies to compare; the others are compared with the first (default: all of interest)")
 	flags.Var(&l.evidence, "evidence", "compare kinds of evidence instead of policies: "+lab.EvidenceForms)
 	flags.BoolVar(&l.comparison.Reserved, "held-out", false, "with --evidence, use the held-out settings of the traces")
+	flags.BoolVar(&l.comparison.Literature, "literature", false, "compare only what the literature on crawling proposes")
 	flags.StringSliceVar(&l.comparison.Only, "only", nil, "use only the traces of these names")
 	flags.IntVar(&l.comparison.Jobs, "jobs", 0, "replays at the same time (default: one for each processor)")
 	flags.Var((*cli.Length)(&l.comparison.Instant), "instant", "length of an instant for traces not known by name (default: depends on the trace)")

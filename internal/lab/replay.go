@@ -115,6 +115,9 @@ func (w *world) scheduler(p freshet.Policy, l sched.Limits) *sched.Scheduler {
 // hears reports whether a policy hears what indexes say. WIC learns as well, but takes
 // from its learner only what is forecast.
 func hears(p freshet.Policy) bool {
+	if _, ok := p.(interface{ HearsIndexes() }); ok {
+		return true
+	}
 	_, learns := p.(interface{ Learner() *learn.Learner })
 	_, wic := p.(*policy.WIC)
 	return learns && !wic

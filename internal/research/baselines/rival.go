@@ -1,7 +1,8 @@
 // Package baselines has the rules that ours are measured against and that only
 // experiments poll by: those of other crawlers (miniflux, nutch, stormcrawler),
-// those of the papers that no user would ask for by name (cam, price), and
-// yardstick, the simplest rule that learns. The daemon does not offer them.
+// those of the papers that no user would ask for by name (cam, price), those of
+// the literature on crawling since (azar, lambdacrawl, explore-commit, avrachenkov,
+// ncis), and yardstick, the simplest rule that learns. The daemon does not offer them.
 package baselines
 
 import (
@@ -60,6 +61,10 @@ func build(name string, at policy.Setting, o *policy.Options) freshet.Policy {
 		return NewMiniflux(at.Revisit(o))
 	case "nutch":
 		return NewNutch(at.Revisit(o))
+	case "azar", "lambdacrawl", "explore-commit", "avrachenkov":
+		return newRefresher(schemeOf(name), at, o)
+	case "ncis":
+		return newNoisy(at, o)
 	}
 	return NewStormCrawler(at.Revisit(o))
 }

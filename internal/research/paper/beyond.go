@@ -56,6 +56,14 @@ func (q question) finding(claim, guess string, holds bool, measured string, args
 	return Claim{Paper: Beyond, Kind: Question, Where: string(q), Claim: claim, Expected: guess, Measured: fmt.Sprintf(measured, args...), Holds: holds}
 }
 
+// because returns the finding with a reason, if it does not hold.
+func (c Claim) because(why string) Claim {
+	if !c.Holds {
+		c.Why = why
+	}
+	return c
+}
+
 // beyondStart is when generated histories begin.
 var beyondStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 

@@ -240,6 +240,9 @@ func (a agesOf) show(f *Figure, schedules []schedule) {
 	f.Tables = append(f.Tables, table)
 }
 
+// recallGrowsOld says why plans for recall are not plans for age.
+const recallGrowsOld = "Recall counts changes, and age counts time: a plan for recall puts a poll off to where it may catch one more change, and the copy grows old in the stretches without a poll. They are longest where polls are fewest."
+
 // claims says what was found.
 func (a agesOf) claims(q question, schedules []schedule) []Claim {
 	at := map[string]int{}
@@ -267,13 +270,13 @@ func (a agesOf) claims(q question, schedules []schedule) []Claim {
 	return []Claim{
 		q.finding("A strategy that maximises recall can also be used to minimise the average age ("+a.name+")", "“performs better than existing strategies in many cases” (capture, section 2): younger than uniform for most numbers of polls",
 			younger*2 > mostHourlyPolls, "optimal younger for %d, modeled for %d of %d numbers of polls; optimal at 2, 4 and 8 an hour %.2f, %.2f, %.2f minutes against %.2f, %.2f, %.2f",
-			younger, modeledYounger, mostHourlyPolls, a.age[optimal][1], a.age[optimal][3], a.age[optimal][7], a.age[uniform][1], a.age[uniform][3], a.age[uniform][7]),
+			younger, modeledYounger, mostHourlyPolls, a.age[optimal][1], a.age[optimal][3], a.age[optimal][7], a.age[uniform][1], a.age[uniform][3], a.age[uniform][7]).because(recallGrowsOld),
 		q.finding("Is the copy also fresher than by uniform polls? ("+a.name+")", "for most numbers of polls", fresher*2 > mostHourlyPolls,
 			"fresher for %d of %d; at 2, 4 and 8 an hour %.3f, %.3f, %.3f against %.3f, %.3f, %.3f", fresher, mostHourlyPolls,
 			a.fresh[optimal][1], a.fresh[optimal][3], a.fresh[optimal][7], a.fresh[uniform][1], a.fresh[uniform][3], a.fresh[uniform][7]),
 		q.finding("How far is it from a plan for age? ("+a.name+")", "not far: at most a minute older", loss <= 1,
-			"up to %.2f minutes older (N = %d polls an hour: %.2f against %.2f)", loss, worst+1, a.age[optimal][worst], a.age[forAge][worst]),
+			"up to %.2f minutes older (N = %d polls an hour: %.2f against %.2f)", loss, worst+1, a.age[optimal][worst], a.age[forAge][worst]).because(recallGrowsOld),
 		q.finding("And what does a plan for age cost in recall? ("+a.name+")", "little: at most five changes of a hundred", price <= .05,
-			"up to %.3f of recall", price),
+			"up to %.3f of recall", price).because("A plan for age spaces its polls more evenly, so that two changes fall between two polls more often. The limit of five in a hundred is ours."),
 	}
 }

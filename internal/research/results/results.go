@@ -124,6 +124,9 @@ type Results struct {
 	Shares    []Result `json:"shares,omitempty"`  // at budgets that let the limit capture certain shares
 	Decayed   []Result `json:"decayed,omitempty"` // at the same budgets, where changes stay and lose their worth
 
+	Literature        []Result `json:"literature,omitempty"`          // the reference settings, by what the literature proposes
+	LiteratureHeldOut []Result `json:"literature_held_out,omitempty"` // likewise, the held-out settings
+
 	HeldOut        []Result `json:"held_out,omitempty"`         // other settings of the recordings
 	HeldOutDecayed []Result `json:"held_out_decayed,omitempty"` // likewise, where changes stay and lose their worth
 }

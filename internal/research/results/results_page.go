@@ -23,10 +23,16 @@ type page struct {
 // by which command, and with which picture beside it, if any.
 func (r *Results) WritePage(w io.Writer, command, picture string) error {
 	p := &page{Results: r}
+	if len(r.Reference) == 0 {
+		p.literature()
+		_, err := io.WriteString(w, p.String())
+		return err
+	}
 	p.preface(command, picture)
 	p.summary()
 	p.record()
 	p.reference()
+	p.literature()
 	for _, share := range Shares {
 		p.part(fmt.Sprintf("Budgets for %.0f%%", 100*share), "Changes are overwritten by the next, and late is as good as early. Recall, and in brackets its share of the limit.", AtShare(r.Shares, share))
 	}

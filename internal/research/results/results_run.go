@@ -38,6 +38,13 @@ type Comparison struct {
 	Evidence []lab.Evidence
 	Reserved bool
 
+	crawlers bool // what the literature proposes takes part
+
+	// Literature makes it a comparison of what the literature on crawling proposes alone,
+	// in the reference and the held-out settings. Otherwise that is a part of the page
+	// where no contenders are named and Quick is not set.
+	Literature bool
+
 	// Progress, if set, is told how much of the work has been done. Several may
 	// tell at once.
 	Progress func(done, all int)
@@ -59,6 +66,7 @@ func decayed(g *lab.Grid) lab.Weights {
 // Run replays everything.
 func (c Comparison) Run(ctx context.Context) (*Results, error) {
 	if len(c.Contenders) == 0 {
+		c.crawlers = len(c.Evidence) == 0 && !c.Quick
 		var who []string
 		if len(c.Evidence) > 0 {
 			who = []string{policy.Default}
@@ -221,6 +229,9 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 	if f.Budget == 0 {
 		f.Budget = suggestBudget(g)
 	}
+	if c.Literature {
+		return c.literature(ctx, r, f, h, g)
+	}
 	var list []*bout
 	add := func(to *[]Result, budget, share float64, k lab.Weights, who []Contender) error {
 		b, err := c.bout(ctx, f.Recording, g, budget, k, who)
@@ -247,6 +258,13 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 	list[0].reruns = true
 	if c.Quick || len(c.Evidence) > 0 {
 		return list, nil
+	}
+	if c.crawlers {
+		more, err := c.literature(ctx, r, f, h, g)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
 	}
 	for _, share := range Shares {
 		budget, err := limit.LeastBudget(share, func(budget float64) (float64, error) { return c.limit(ctx, g, budget) })

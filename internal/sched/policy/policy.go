@@ -30,7 +30,10 @@ var Names = []string{
 
 // Experimental lists the baselines that only experiments poll by. Package baselines
 // has them; New refuses them with an error that says so.
-var Experimental = []string{"price", "cam", "yardstick", "miniflux", "nutch", "stormcrawler"}
+var Experimental = []string{
+	"price", "cam", "yardstick", "miniflux", "nutch", "stormcrawler",
+	"azar", "lambdacrawl", "explore-commit", "avrachenkov", "ncis",
+}
 
 // Learns reports whether a policy's choices rest on what earlier polls found,
 // so that after a restart it wants to be told of them again.

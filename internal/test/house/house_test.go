@@ -88,6 +88,7 @@ var floors = map[string]int{
 	"internal/learn/forecast":     3,
 	"internal/app/importer":       2,
 	"internal/sched/policy":       3,
+	"internal/research/adversary": 7,
 	"internal/research/baselines": 4,
 	"internal/sinks":              4,
 	"internal/daemon":             4,
@@ -129,7 +130,7 @@ var floors = map[string]int{
 
 // clockless packages are replayed in the lab: time and chance come to them as
 // arguments, and they touch neither a store nor the network.
-var clockless = []string{"internal/freshet", "internal/freshet/failure", "internal/freshet/objective", "internal/freshet/suspect", "internal/freshet/crawl", "internal/freshet/evidence", "internal/freshet/timetable", "internal/freshet/rendering", "internal/freshet/profile", "internal/freshet/reading", "internal/learn/outlook", "internal/learn/imported", "internal/units", "internal/invalid", "internal/sched", "internal/sched/policy", "internal/research/baselines", "internal/sched/ranking", "internal/sched/cyclic", "internal/learn/estimate", "internal/learn", "internal/sched/rootfind", "internal/learn/forecast", "internal/lab", "internal/lab/plot", "internal/research/paper", "internal/research/generate", "internal/research/limit", "internal/research/results", "internal/extract/chardet", "internal/extract/noise", "internal/extract/wrongpage", "internal/fetch/robots", "internal/sites/sitemap", "internal/sites", "internal/queries", "internal/search", "internal/sched/column"}
+var clockless = []string{"internal/freshet", "internal/freshet/failure", "internal/freshet/objective", "internal/freshet/suspect", "internal/freshet/crawl", "internal/freshet/evidence", "internal/freshet/timetable", "internal/freshet/rendering", "internal/freshet/profile", "internal/freshet/reading", "internal/learn/outlook", "internal/learn/imported", "internal/units", "internal/invalid", "internal/sched", "internal/sched/policy", "internal/research/adversary", "internal/research/baselines", "internal/sched/ranking", "internal/sched/cyclic", "internal/learn/estimate", "internal/learn", "internal/sched/rootfind", "internal/learn/forecast", "internal/lab", "internal/lab/plot", "internal/research/paper", "internal/research/generate", "internal/research/limit", "internal/research/results", "internal/extract/chardet", "internal/extract/noise", "internal/extract/wrongpage", "internal/fetch/robots", "internal/sites/sitemap", "internal/sites", "internal/queries", "internal/search", "internal/sched/column"}
 
 // A rule inspects one source file of the package in dir and returns what is
 // wrong with it.
