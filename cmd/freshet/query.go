@@ -31,7 +31,7 @@ such as count("1h") and lowest(now.price, "30d") look back. docs/queries.md has 
 			"  freshet query add cheap --tag shop --when 'now.price < before.price * 0.9' --value now.price\n" +
 			"  freshet query matches cheap --follow",
 	}
-	return grouped(cmd, queryAddVerb(p), queryListVerb(p), queryShowVerb(p), queryEditVerb(p), queryRemoveVerb(p), queryTestVerb(p), queryMatchesVerb(p))
+	return grouped(cmd, queryAddVerb(p), queryListVerb(p), queryShowVerb(p), queryEditVerb(p), queryRemoveVerb(p), queryTestVerb(p), queryMatchesVerb(p), queryStateVerb(p))
 }
 
 func queryResource() resource[client.Query, *connection] {

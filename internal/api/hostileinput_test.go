@@ -81,6 +81,8 @@ func places() []place {
 		}},
 		{"filter", "GET", "/api/v1/sources?q=", nil},
 		{"search", "GET", "/api/v1/search?q=", nil},
+		{"states", "GET", "/api/v1/states?query=", nil},
+		{"condition of states", "GET", "/api/v1/states?query=text+where+", nil},
 		{"forecast", "PUT", "/api/v1/sources/a/chances", func(text string) any { return text }},
 	}
 	for _, format := range []string{"", "list", "opml", "urlwatch", "changedetection"} {

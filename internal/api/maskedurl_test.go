@@ -30,6 +30,9 @@ func TestMaskedURLsStayMasked(t *testing.T) {
 	} {
 		empty("POST", "/api/v1/queries/test", map[string]any{"when": when})
 	}
+	for _, where := range []string{`source.url.contains("` + prefix + `")`, `source.url.matches("token=q.*")`, `source.url.size() > 400`} {
+		empty("GET", "/api/v1/states?query="+url.QueryEscape("text where "+where), nil)
+	}
 	for _, path := range []string{"/api/v1/sources?q=", "/api/v1/changes?q=", "/api/v1/search?q="} {
 		for _, q := range []string{prefix, prefix + "*", secret} {
 			empty("GET", path+url.QueryEscape(q), nil)
@@ -47,5 +50,9 @@ func TestMaskedURLsStayMasked(t *testing.T) {
 	a := r.do("POST", "/api/v1/queries/test", map[string]any{"when": "true", "value": "source.url"}).is(200)
 	if bytes.Contains(a.Body, []byte(secret)) || !bytes.Contains(a.Body, []byte("token=***")) {
 		t.Errorf("the value of source.url is %.400s", a.Body)
+	}
+	a = r.do("GET", "/api/v1/states?query="+url.QueryEscape("source.url, first(source.url) by source.url"), nil).is(200)
+	if bytes.Contains(a.Body, []byte(secret)) || !bytes.Contains(a.Body, []byte("token=***")) {
+		t.Errorf("the value of source.url in a query of states is %.400s", a.Body)
 	}
 }

@@ -66,6 +66,7 @@ func (a *queryAPI) routeQueries() {
 		Summary: "Remove a query with its matches", DefaultStatus: http.StatusNoContent,
 	}, a.removeQuery)
 	a.routeMatches(tags)
+	a.routeStates(tags)
 }
 
 // queryOf returns a query as the API tells it.
@@ -184,9 +185,12 @@ func (a *queryAPI) admitQuery(ctx context.Context, q queries.Query) (queries.Rep
 }
 
 // told says where a condition is wrong.
-func told(err error) error {
+func told(err error) error { return toldIn("body.", err) }
+
+// toldIn says what is wrong with a query in some part of the request.
+func toldIn(part string, err error) error {
 	if m, ok := errors.AsType[*queries.Mistake](err); ok {
-		p := rest.Invalid("body."+m.Field, fmt.Sprintf("line %d, column %d: %s", m.Line, m.Column, m.Reason), map[string]int{"line": m.Line, "column": m.Column})
+		p := rest.Invalid(part+m.Field, fmt.Sprintf("line %d, column %d: %s", m.Line, m.Column, m.Reason), map[string]int{"line": m.Line, "column": m.Column})
 		p.Hint = m.Help
 		return p
 	}

@@ -127,6 +127,8 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/polls":          ofList,
 	"POST /api/v1/polls":         repeatable(writer),
 
+	"GET /api/v1/states": ofList,
+
 	"GET /api/v1/queries":                     reader,
 	"POST /api/v1/queries":                    writer,
 	"POST /api/v1/queries/test":               {Need: access.Read, Quiet: true, Repeatable: true},

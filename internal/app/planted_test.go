@@ -419,6 +419,9 @@ func (g *garden) tryOracles(c visitor) {
 	for _, body := range tests {
 		g.mayRead(c.mark, c.name+": a query on trial", g.ask(c, "POST", "/api/v1/queries/test", body))
 	}
+	for _, query := range []string{"source.url, source.name, text", "source.id, b.text, b.source.url join b", "first(text) by source.url", "text from b"} {
+		g.mayRead(c.mark, c.name+": states", g.ask(c, "GET", "/api/v1/states?query="+url.QueryEscape(query), ""))
+	}
 	for _, plant := range slices.Sorted(maps.Keys(planted)) {
 		if strings.Contains(planted[plant], c.mark) {
 			continue

@@ -26,6 +26,7 @@ const maxCost = 500_000
 type language struct {
 	env    *cel.Env
 	schema *Schema
+	names  []string // that an expression can have
 }
 
 func newLanguage(schema *Schema, more ...cel.EnvOption) (*language, error) {
@@ -33,7 +34,7 @@ func newLanguage(schema *Schema, more ...cel.EnvOption) (*language, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up conditions: %w", err)
 	}
-	return &language{env, schema}, nil
+	return &language{env, schema, slices.Collect(maps.Keys(names()))}, nil
 }
 
 // check reads a condition and returns it with its types.
@@ -178,6 +179,8 @@ func firstLine(s string) string {
 	return line
 }
 
+const noSuchName = "the names are added, removed, text, now, before, items, source, change, page, poll, noise and suspect; a text stands in quotes"
+
 // meant returns what was probably meant by a name that is none.
 func (l *language) meant(name string) string {
 	if l.schema != nil {
@@ -185,7 +188,7 @@ func (l *language) meant(name string) string {
 			return fmt.Sprintf("values that the source extracts are now.%s and before.%s", name, name)
 		}
 	}
-	known := slices.Collect(maps.Keys(names()))
+	known := slices.Clone(l.names)
 	for name := range l.env.Functions() {
 		if !strings.ContainsAny(name, "_@!-.") {
 			known = append(known, name)
@@ -195,7 +198,7 @@ func (l *language) meant(name string) string {
 	if near := suggest.Nearest(name, known); near != "" {
 		return "did you mean " + near + "?"
 	}
-	return "the names are added, removed, text, now, before, items, source, change, page, poll, noise and suspect; a text stands in quotes"
+	return noSuchName
 }
 
 // sizes says how large the parts of a change can be, so that CEL can tell beforehand

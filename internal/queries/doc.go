@@ -25,4 +25,7 @@
 // position: a crash loses no match and repeats none. A query begins with the first change after it
 // was added, or earlier. One that begins earlier catches up in a lane of its own and joins the others
 // where they are, so that none waits for it.
+//
+// [States.Eval] answers a query about the states of sources at one time instead, over the versions in
+// the store. Its language puts from, where, by, sort and join around expressions in CEL.
 package queries

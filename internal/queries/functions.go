@@ -14,16 +14,14 @@ import (
 	"freshet/internal/freshet/profile"
 )
 
-// functions are what conditions can call, beyond what CEL has.
+// functions are what expressions can call, beyond what CEL has.
 func functions() []cel.EnvOption {
 	text, number, truth := cel.StringType, cel.DoubleType, cel.BoolType
-	a := cel.TypeParamType("A")
-	list := cel.ListType(a)
 	known := patterns{}
 	match := cel.BinaryBinding(func(in, pattern ref.Val) ref.Val {
 		return known.match(string(in.(types.String)), string(pattern.(types.String)))
 	})
-	plain := []cel.EnvOption{
+	return []cel.EnvOption{
 		cel.Function("matches", cel.Overload("matches_text", []*cel.Type{text, text}, truth, match), cel.MemberOverload("matches_string", []*cel.Type{text, text}, truth, match)),
 		cel.Function("mentions", cel.Overload("mentions_text", []*cel.Type{text, text}, truth, cel.BinaryBinding(func(in, word ref.Val) ref.Val {
 			return types.Bool(mentions(string(in.(types.String)), string(word.(types.String))))
@@ -41,18 +39,24 @@ func functions() []cel.EnvOption {
 			return (now.(types.Double)/before.(types.Double) - 1) * 100
 		}))),
 	}
-	// Those that look back have no body: see lookbacks.
+}
+
+// lookbacks are the functions that look at earlier changes. They have no body: see back.
+func lookbacks() []cel.EnvOption {
+	text, number, truth := cel.StringType, cel.DoubleType, cel.BoolType
+	a := cel.TypeParamType("A")
+	list := cel.ListType(a)
 	back := func(name string, result *cel.Type, args ...*cel.Type) cel.EnvOption {
 		return cel.Function(name, cel.Overload(name+"_default", args, result), cel.Overload(name+"_over", append(append([]*cel.Type{}, args...), text), result))
 	}
-	return append(plain,
+	return []cel.EnvOption{
 		cel.Function("count", cel.Overload("count_default", nil, cel.IntType), cel.Overload("count_over", []*cel.Type{text}, cel.IntType),
 			cel.Overload("count_if", []*cel.Type{truth}, cel.IntType), cel.Overload("count_if_over", []*cel.Type{truth, text}, cel.IntType)),
 		back("sum", number, number), back("lowest", number, number), back("highest", number, number),
 		back("mean", number, number), back("median", number, number),
 		back("previous", a, a), back("distinct", cel.IntType, a), back("others", list, a),
 		back("first", truth, a), back("unseen", list, list), back("after", truth, truth),
-	)
+	}
 }
 
 // mentions reports whether a text has a word or a name in it, however it is written in

@@ -261,18 +261,21 @@ const (
 // newEnv returns the language of conditions.
 func newEnv(schema *Schema, more ...cel.EnvOption) (*cel.Env, error) {
 	registry := types.NewEmptyRegistry()
-	p := &provider{Registry: registry, members: members(), schema: schema}
+	return environment(&provider{Registry: registry, members: members(), schema: schema}, registry, names(), append(append(functions(), lookbacks()...), more...))
+}
+
+// environment returns a language with some names and functions beside those of CEL.
+func environment(p types.Provider, adapter types.Adapter, names map[string]*types.Type, more []cel.EnvOption) (*cel.Env, error) {
 	opts := []cel.EnvOption{
-		cel.StdLib(cel.StdLibSubset(env.NewLibrarySubset().AddExcludedFunctions(env.NewFunction("matches")))), cel.CustomTypeAdapter(registry), cel.CustomTypeProvider(p),
+		cel.StdLib(cel.StdLibSubset(env.NewLibrarySubset().AddExcludedFunctions(env.NewFunction("matches")))), cel.CustomTypeAdapter(adapter), cel.CustomTypeProvider(p),
 		cel.CrossTypeNumericComparisons(true), cel.DefaultUTCTimeZone(true),
 		cel.ExpressionNodeLimit(maxNodes), cel.ExpressionNestingDepthLimit(maxDepth), cel.ParserRecursionLimit(maxDepth),
 		cel.ParserErrorRecoveryLimit(4), cel.ParserExpressionSizeLimit(8192),
 		ext.Strings(ext.StringsVersion(2)), ext.Math(ext.MathVersion(1)),
 		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals()),
 	}
-	for name, t := range names() {
+	for name, t := range names {
 		opts = append(opts, cel.Variable(name, t))
 	}
-	opts = append(append(opts, functions()...), more...)
-	return cel.NewCustomEnv(opts...)
+	return cel.NewCustomEnv(append(opts, more...)...)
 }

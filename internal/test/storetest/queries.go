@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/suspect"
 	"freshet/internal/queries"
 )
 
@@ -278,5 +279,37 @@ var queryTests = []test{
 		if err := b.WaitMatch(ctx, 2); !errors.Is(err, context.Canceled) {
 			b.Errorf("without one: %v", err)
 		}
+	}},
+	{"queries over states see what each source was at a time", func(b *bench) {
+		ask := func(text string, at time.Time, want ...any) {
+			b.Helper()
+			found, err := queries.States{Store: b.Store}.Eval(b.Context(), queries.StateQuery{Text: text, AsOf: at, Limit: 10})
+			b.ok(text, err)
+			var got []any
+			for _, r := range found.Rows {
+				got = append(got, r.Values...)
+			}
+			same(b, fmt.Sprintf("%s at %s", text, at.Format(time.TimeOnly)), got, want)
+		}
+		for i, id := range []freshet.SourceID{"a", "b"} {
+			b.add(id)
+			for n := range 3 {
+				r := saw(id, minute(10*n+i), freshet.Changed, fmt.Sprintf("state %d of %s", n, id))
+				r.Capture.Fields = freshet.Fields{"price": float64(n + 10*i), "shop": string(id)}
+				b.commit(r)
+			}
+		}
+		held := saw("a", minute(30), freshet.Doubted, "log in")
+		held.Capture.Quiet, held.Outcome.Suspect = freshet.QuietSuspect, suspect.Login
+		b.commit(held)
+		b.reopen()
+		ask("min(price) by shop", minute(-1))
+		ask("min(price) by shop", minute(0).Add(time.Second), "a", 0.0)
+		ask("min(price) by shop", minute(12), "a", 1.0, "b", 11.0)
+		ask("max(price), count()", minute(60), 12.0, 2.0)
+		ask("text join b where text.contains('2 of a') && b.text.contains('of b') from a", minute(60), "state 2 of a")
+		ask("shop, b.price join b on price + 10 = price from a", minute(20).Add(time.Second)) // b is not there yet
+		ask("shop, b.price join b on price + 10 = price from a", minute(22), "a", 12.0)
+		ask("first(shop), last(shop)", minute(13), "a", "b")
 	}},
 }
