@@ -256,9 +256,9 @@ func shareAddVerb(p *program) *cobra.Command {
 			n.Source = s.ID
 		}
 		return c.Shares.Add(ctx, n)
-	}, func(_ *connection, made client.MadeShare) error {
-		p.remark("link %s; this is the only time that it is shown. Feed: %s", made.ID, made.Feed)
-		_, err := fmt.Fprintln(p.out, cmp.Or(made.URL, made.Path))
+	}, func(c *connection, made client.MadeShare) error {
+		p.remark("link %s; this is the only time that it is shown. Feed: %s", made.ID, c.base+made.Feed)
+		_, err := fmt.Fprintln(p.out, cmp.Or(made.URL, c.base+made.Path))
 		return err
 	})
 }

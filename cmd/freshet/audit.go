@@ -29,7 +29,7 @@ each login. Secrets are never in it. Entries are kept for a year (keep.audit).`,
 	}
 	cmd.Flags().StringVar(&q.User, "user", "", "only what this user did")
 	cmd.Flags().StringVar(&q.Subject, "subject", "", "only what was done to this, such as 'source news'")
-	cmd.Flags().IntVarP(&q.Limit, "limit", "n", 100, "most entries to show")
+	limitFlag(cmd, &q.Limit, 100, "most entries to show")
 	cmd.Flags().Int64Var(&q.Before, "before", 0, "only entries before this number: the next page")
 	jsonFlag(cmd, &asJSON)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {

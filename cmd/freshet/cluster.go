@@ -159,7 +159,7 @@ func showCluster(p *program, all client.Cluster) error {
 		fmt.Fprintf(p.out, "leader      %s, epoch %d, %s at the same time\n", harmless(all.Brain.Address), all.Brain.Epoch, counted(all.Brain.Slots, "poll"))
 	}
 	if n := all.Brain.Notes; n != nil {
-		fmt.Fprintf(p.out, "checkpoint  written %s by %s, of %s\n", ago(n.At, p.now()), harmless(n.By), counted(n.Sources, "source"))
+		fmt.Fprintf(p.out, "checkpoint  written %s by %s, of %s\n", ago(n.At, p.now()), harmless(cmp.Or(n.By, all.Brain.Address)), counted(n.Sources, "source"))
 	}
 	if len(all.Nodes) > 1 {
 		t := display.Table{Head: []string{"NODE", "ROLE", "VERSION", "SINKS", "SENDING", "BEHIND", "STARTED", "SEEN"}, Drop: []string{"STARTED", "VERSION"}}

@@ -28,7 +28,8 @@ import (
 // process.
 type connection struct {
 	*client.Client
-	local bool // there is no daemon: polls are made only by this process
+	local bool   // there is no daemon: polls are made only by this process
+	base  string // URL of the daemon; "" if there is none
 	close func() error
 }
 
@@ -42,7 +43,7 @@ func remote(base, token string, trust identity.Trust) *connection {
 		resp, err := trusted.Do(req)
 		return resp, advised(err)
 	}
-	return &connection{Client: client.New(base, reach), close: func() error { return nil }}
+	return &connection{Client: client.New(base, reach), base: base, close: func() error { return nil }}
 }
 
 // advised says what to do if no daemon listens, or it cannot be verified.

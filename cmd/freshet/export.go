@@ -170,6 +170,9 @@ func (e *export) write(each func(line func(exported) error) error) error {
 // source writes the versions of one source, the oldest first.
 func (e *export) source(ctx context.Context, s client.Source, line func(exported) error) error {
 	versions, err := e.Sources.Versions(ctx, s.ID, e.seen, 0)
+	if s.Removed && errors.Is(err, freshet.ErrNotFound) { // it was removed before a version was captured
+		return nil
+	}
 	if err != nil || len(versions) == 0 {
 		return err
 	}

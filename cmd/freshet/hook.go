@@ -18,7 +18,7 @@ the source polled as soon as the budget and its host allow. The body of the requ
 is ignored. Calls within 5 seconds of each other count as one.
 
 Keep the URL secret: anyone who has it can cause polls. --rotate replaces it.`,
-		Example: "  freshet hook news\n  freshet hook news --rotate\n  curl -X POST http://127.0.0.1:8080$(freshet hook news)",
+		Example: "  freshet hook news\n  freshet hook news --rotate\n  curl -X POST $(freshet hook news)",
 		Args:    takes(1, 1),
 	}
 	cmd.Flags().BoolVar(&rotate, "rotate", false, "replace the hook; the old one becomes invalid")
@@ -42,7 +42,7 @@ Keep the URL secret: anyone who has it can cause polls. --rotate replaces it.`,
 		if asJSON {
 			return p.printJSON(h)
 		}
-		_, err = fmt.Fprintln(p.out, cmp.Or(h.URL, h.Path))
+		_, err = fmt.Fprintln(p.out, cmp.Or(h.URL, c.base+h.Path))
 		return err
 	}), 1)
 }

@@ -70,7 +70,7 @@ func listVerb(p *program) *cobra.Command {
 	flags.BoolVar(&l.query.Removed, "removed", false, "list removed sources whose history is kept")
 	flags.StringVar(&l.query.Sort, "sort", "id", "sort by "+strings.Join(sortNames, ", "))
 	flags.BoolVarP(&l.query.Reverse, "reverse", "r", false, "sort the other way round")
-	flags.IntVarP(&l.query.Limit, "limit", "n", 0, "print at most this many; 0 means all")
+	limitFlag(cmd, &l.query.Limit, 0, "print at most this many; 0 means all")
 	jsonFlag(cmd, &l.json)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error { return l.run(ctx, c, args) })
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ func logVerb(p *program) *cobra.Command {
 		Example: "  freshet log\n  freshet log news --failed\n  freshet log --follow --json",
 		Args:    takes(0, 1),
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "show at most this many past polls")
+	limitFlag(cmd, &limit, 20, "show at most this many past polls; 0 means all")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep running and print new results")
 	cmd.Flags().BoolVar(&failed, "failed", false, "only failed polls")
 	jsonFlag(cmd, &asJSON)
@@ -45,6 +46,9 @@ func logVerb(p *program) *cobra.Command {
 				return err
 			}
 			l.source, l.urls[s.ID] = s.ID, s.URL
+		}
+		if limit == 0 {
+			limit = math.MaxInt32
 		}
 		after, shown, err := l.past(ctx, limit)
 		if err == nil && shown == 0 && !follow && !asJSON {

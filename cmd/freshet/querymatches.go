@@ -30,7 +30,7 @@ only.`,
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&since, "since", "", "from when on: a time such as 30d, or a date (default: all that is stored)")
-	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "show at most this many matches, the newest")
+	limitFlag(cmd, &limit, 20, "show at most this many matches, the newest")
 	jsonFlag(cmd, &asJSON)
 	return completeQueries(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		t, err := f.trial(ctx, c, cmd, args)
@@ -103,7 +103,7 @@ matches: pass it to --after to continue from there.`,
 		Example: "  freshet query matches cheap\n  freshet query matches cheap --follow --json",
 		Args:    takes(1, 1),
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "show at most this many past matches")
+	limitFlag(cmd, &limit, 20, "show at most this many past matches")
 	cmd.Flags().StringVar(&after, "after", "", "show everything after this cursor; 0 means from the beginning")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep running and print new matches")
 	jsonFlag(cmd, &asJSON)

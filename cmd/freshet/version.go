@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -83,7 +85,7 @@ func printBuild(p *program, b build) error {
 
 // limitFlag adds the flag that shortens a list.
 func limitFlag(cmd *cobra.Command, to *int) {
-	cmd.Flags().IntVarP(to, "limit", "n", 0, "print at most this many; 0 means all")
+	limitFlag(cmd, to, 0, "print at most this many; 0 means all")
 }
 
 // firstOf returns the first items of a list, as limitFlag says.
@@ -96,3 +98,28 @@ func firstOf[T any](items []T, limit int) []T {
 
 // jsonFlag lets a verb print its data for programs.
 func jsonFlag(cmd *cobra.Command, to *bool) { cli.JSONFlag(cmd, to) }
+
+// limitFlag adds the flag that says how many to show at most.
+func limitFlag(cmd *cobra.Command, to *int, usual int, usage string) {
+	*to = usual
+	cmd.Flags().VarP((*rowLimit)(to), "limit", "n", usage)
+}
+
+// A rowLimit is a number that is not negative.
+type rowLimit int
+
+// Set implements [pflag.Value].
+func (l *rowLimit) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return errors.New("it must be a number, and not below 0")
+	}
+	*l = rowLimit(n)
+	return nil
+}
+
+// String implements [pflag.Value].
+func (l *rowLimit) String() string { return strconv.Itoa(int(*l)) }
+
+// Type implements [pflag.Value].
+func (*rowLimit) Type() string { return "int" }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -115,6 +116,9 @@ func FlagError(cmd *cobra.Command, err error) error {
 func Takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		fit := len(args) >= least && (most < 0 || len(args) <= most)
+		if i := slices.Index(args, ""); i >= 0 && fit {
+			return freshet.WithHint(Usagef("%s: argument %d is empty", cmd.CommandPath(), i+1), "usage: "+cmd.UseLine())
+		}
 		if fit {
 			return nil
 		}

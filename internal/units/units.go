@@ -15,7 +15,7 @@ const Day = 24 * time.Hour
 const week = 7 * Day
 
 // ParseDuration reads a length of time: a Go duration such as "90s" or "1h30m",
-// and also days and weeks, as in "7d" or "1w2d12h". It is never negative.
+// and also days, weeks and years of 365 days, as in "7d", "1w2d12h" or "1y". It is never negative.
 func ParseDuration(s string) (time.Duration, error) {
 	bad := fmt.Errorf("%q is not a length of time, such as 30s, 15m, 1h30m, 30d or 2w", s)
 	rest, total := strings.TrimSpace(s), time.Duration(0)
@@ -46,6 +46,8 @@ func ParseDuration(s string) (time.Duration, error) {
 func parsePart(number, unit string) (time.Duration, bool) {
 	var is time.Duration
 	switch unit {
+	case "y":
+		is = 365 * Day
 	case "d":
 		is = Day
 	case "w":
