@@ -25,7 +25,7 @@ receiver. The daemon keeps the last fifty of each sink since it started.`,
 		Args:    takes(1, 1),
 	}
 	jsonFlag(cmd, &asJSON)
-	limitFlag(cmd, &limit)
+	limitFlag(cmd, &limit, 0, "print at most this many; 0 means all")
 	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		list, err := c.Sinks.Attempts(ctx, args[0])
 		if err != nil {

@@ -83,12 +83,7 @@ func printBuild(p *program, b build) error {
 	return err
 }
 
-// limitFlag adds the flag that shortens a list.
-func limitFlag(cmd *cobra.Command, to *int) {
-	limitFlag(cmd, to, 0, "print at most this many; 0 means all")
-}
-
-// firstOf returns the first items of a list, as limitFlag says.
+// firstOf returns the first items of a list; all if limit is 0.
 func firstOf[T any](items []T, limit int) []T {
 	if limit > 0 && len(items) > limit {
 		return items[:limit]
