@@ -68,7 +68,7 @@ func TestRefusedURLs(t *testing.T) {
 		{raw: "", says: "no URL"},
 		{raw: "example.com/page", says: "absolute", hint: "https://"},
 		{raw: "localhost:8080/page", says: "absolute", hint: "https://"},
-		{raw: "javascript:alert(1)", says: "cannot be watched", hint: "http and https"},
+		{raw: "javascript:alert(1)", says: "cannot be watched", hint: "http or https"},
 		{raw: "http:example.com", says: "//"},
 		{raw: "http://user:pw@example.com/", says: "password", hint: "before the @"},
 		{raw: "http://example.com/a b", says: "space"},
