@@ -261,7 +261,7 @@ func TestDiff(t *testing.T) {
 }
 
 func TestDuration(t *testing.T) {
-	for text, want := range map[string]time.Duration{"": 0, "0": 0, "0s": 0, "1h30m": 90 * time.Minute, "1w1d1h": (8*24 + 1) * time.Hour} {
+	for text, want := range map[string]time.Duration{"": 0, "0": 0, "0s": 0, "1h30m": 90 * time.Minute, "1w1d1h": (8*24 + 1) * time.Hour, "1y": 365 * 24 * time.Hour} {
 		var got client.Duration
 		if err := got.UnmarshalText([]byte(text)); err != nil || time.Duration(got) != want {
 			t.Errorf("%q reads as %v (%v), want %v", text, got, err, want)
@@ -272,7 +272,7 @@ func TestDuration(t *testing.T) {
 			t.Errorf("%v is written %q, want %q", d, got, want)
 		}
 	}
-	for _, text := range []string{"1", "-1s", "1y"} {
+	for _, text := range []string{"1", "-1s", "1x"} {
 		var got client.Duration
 		if err := got.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q reads as %v", text, got)
