@@ -46,7 +46,7 @@ func TestStates(t *testing.T) {
 		"query=" + url.QueryEscape("text\n where size(txt) > 3"): `line 2, column 13`,
 		"query=" + url.QueryEscape("text join a") + "&tag=news":  `no source has the id or name`,
 		"query=text&as_of=then":                                  "query.as_of",
-		"query=":                                                 "is empty",
+		"query=+":                                                "is empty",
 		"":                                                       "required",
 		"query=" + strings.Repeat("x", 5000):                     "query",
 	} {
