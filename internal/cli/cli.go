@@ -117,7 +117,7 @@ func Takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		fit := len(args) >= least && (most < 0 || len(args) <= most)
 		if i := slices.Index(args, ""); i >= 0 && fit {
-			return freshet.WithHint(Usagef("%s: argument %d is empty", cmd.CommandPath(), i+1), "usage: "+cmd.UseLine())
+			return freshet.WithHint(Usagef("%s: argument %d is empty", cmd.Name(), i+1), "usage: "+cmd.UseLine())
 		}
 		if fit {
 			return nil
