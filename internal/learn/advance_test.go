@@ -195,7 +195,7 @@ func TestOwnProfilesFollowTheTurn(t *testing.T) {
 }
 
 // Priors are renewed once a sweep has gone through all sources, a few at every
-// tick. Those of which no poll has said anything are left out.
+// tick. Those that nobody has seen are left out.
 func TestPriorsAreRenewedBySweeps(t *testing.T) {
 	l := learn.New(learn.Config{Start: monday, Tick: time.Hour, Polls: 0.03})
 	for slot := range freshet.Slot(4) {
@@ -207,7 +207,11 @@ func TestPriorsAreRenewedBySweeps(t *testing.T) {
 	}
 	rates := learn.NewClock(monday, time.Hour).Grid()
 	first := learn.NewPrior(rates, 2*4/0.03)
-	second := learn.PriorOfAll(make([]float64, learn.Points), first, 4)
+	sum := make([]float64, learn.Points)
+	for i, w := range first {
+		sum[i] = 3 * w
+	}
+	second := learn.PoolPrior(sum, nil, 4)
 	mean := func(prior []float64) (m float64) {
 		for i, w := range prior {
 			m += w * rates[i]

@@ -165,7 +165,7 @@ func (l *background) renewPriors(most slice) {
 		prior := l.priorOf(p)
 		m.recall(&l.grid, prior)
 		p.rate = float32(m.mean(&l.world))
-		if p.kind&lists != 0 || m.of[long].blank() {
+		if p.kind&lists != 0 {
 			continue
 		}
 		q := m.of[long].weigh(prior)
@@ -184,8 +184,7 @@ func (l *background) renewPriors(most slice) {
 func (l *background) endSweep() {
 	l.sweep, l.swept = 0, true
 	l.reshape()
-	base := l.basePrior()
-	l.all.learnAlone(&base)
+	l.all.learnAlone()
 	for _, f := range l.tags {
 		f.learn(&l.all.prior)
 	}

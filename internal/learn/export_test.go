@@ -63,18 +63,14 @@ func NewPrior(rates []float64, every float64) []float64 {
 }
 
 // PoolPrior returns the prior of a pool of sources of which the sum of what is
-// thought is given.
+// thought is given. A pool without a parent is that of all sources.
 func PoolPrior(sum, parent []float64, pages int) []float64 {
 	p := pool{sum: spread(sum), pages: pages}
-	p.learn((*spread)(parent))
-	return p.prior[:]
-}
-
-// PriorOfAll returns the prior of all sources, by the sum of what is thought of them and by
-// what is thought before any poll.
-func PriorOfAll(sum, base []float64, pages int) []float64 {
-	p := pool{sum: spread(sum), pages: pages}
-	p.learnAlone((*spread)(base))
+	if parent == nil {
+		p.learnAlone()
+	} else {
+		p.learn((*spread)(parent))
+	}
 	return p.prior[:]
 }
 

@@ -92,9 +92,6 @@ func (l *likelihood) weigh(prior *spread) (q spread) {
 	return q
 }
 
-// blank reports whether nothing was seen that any rate fits better than another.
-func (l *likelihood) blank() bool { return *l == likelihood{} }
-
 // level moves the best to 0.
 func (l *likelihood) level() {
 	top := l[0]
@@ -193,7 +190,6 @@ func newPrior(g *grid, every float64) (p spread) {
 
 const (
 	poolGrip = 3 // sources that the parent of a pool counts for
-	baseGrip = 2 // sources that what is thought before any poll counts for
 	sweeps   = 12
 )
 
@@ -208,11 +204,11 @@ func (p *pool) learn(parent *spread) {
 	p.sum = spread{}
 }
 
-// learnAlone does so for the pool of all sources. Base is what is thought before any poll.
-func (p *pool) learnAlone(base *spread) {
+// learnAlone does so for the pool of all sources.
+func (p *pool) learnAlone() {
 	p.prior = p.sum.blurred()
 	for i := range p.prior {
-		p.prior[i] += baseGrip*base[i] + 0.001*float64(p.pages)/points
+		p.prior[i] += 0.05 + 0.001*float64(p.pages)/points
 	}
 	p.prior.scale()
 	p.sum = spread{}
