@@ -73,6 +73,7 @@ var elsewhere = []use{
 	{line: "query list"},
 	{line: "query show seen"},
 	{line: "query matches seen"},
+	{line: "query state count()"},
 	{line: "query test seen"},
 	{line: "query remove q", need: access.Write},
 	{line: "sink add s --kind json PAGE", need: access.Write},

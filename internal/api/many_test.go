@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"freshet/client"
 	"freshet/internal/daemon"
@@ -172,9 +173,10 @@ func TestManySourcesUntilTheClientGoes(t *testing.T) {
 	for _, c := range []struct {
 		name, path string
 		body       any
+		all        int // transactions of the whole edit
 	}{
-		{"import", "/api/v1/import", client.Import{Text: urls(4000)}},
-		{"bulk edit", "/api/v1/sources/bulk", client.BulkEdit{Action: client.BulkPause, Filter: &client.BulkFilter{Tag: "there"}}},
+		{"import", "/api/v1/import", client.Import{Text: urls(4000)}, 8},
+		{"bulk edit", "/api/v1/sources/bulk", client.BulkEdit{Action: client.BulkPause, Filter: &client.BulkFilter{Tag: "there"}}, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -186,6 +188,8 @@ func TestManySourcesUntilTheClientGoes(t *testing.T) {
 				if n == 2 {
 					close(begun)
 					<-gone
+				} else if n > 2 { // the server has not noticed yet that the client is gone
+					<-time.After(5 * time.Second)
 				}
 				return nil
 			})
@@ -198,8 +202,8 @@ func TestManySourcesUntilTheClientGoes(t *testing.T) {
 			}
 			close(gone)
 			r.API.Close() // waits for the handler
-			if n := store.calls["add"] + store.calls["update"]; n != 2 {
-				t.Errorf("%d transactions were made after the client went in the second", n)
+			if n := store.calls["add"] + store.calls["update"]; n < 2 || n >= c.all {
+				t.Errorf("%d of %d transactions were made, although the client went in the second", n, c.all)
 			}
 		})
 	}
