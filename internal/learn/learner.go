@@ -47,7 +47,7 @@ type Learner struct {
 	reliability Reliability
 	upto        freshet.Cursor // the last outcome learned from
 
-	next *Learner // that is to replace this one, and is told of edits too; nil if there is none
+	next *Learner // the replacement in progress, which receives edits too; nil if there is none
 
 	foresight foresight // scratch
 	looking   look      // scratch

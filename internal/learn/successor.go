@@ -2,17 +2,16 @@ package learn
 
 import "freshet/internal/freshet"
 
-// A Successor is a Learner that learns the log again by another tick, while the Learner that
-// it replaces goes on. From the beginning it is told of every edit of sources that its
-// predecessor is told of. What remains for its owner is to put the sources that are there,
-// and to tell it of the outcomes of the log.
+// A Successor is a Learner that learns the log again with another tick, while the Learner that
+// it replaces continues. It receives every edit of a source that its predecessor receives. Its
+// owner adds the sources that exist at the start, and feeds it the outcomes of the log.
 type Successor struct {
 	*Learner
 	of *Learner
 }
 
-// Successor begins a replacement of the Learner with another configuration. A replacement
-// that was begun before is given up.
+// Successor begins a replacement of the Learner with another configuration. It abandons an
+// earlier replacement.
 func (l *Learner) Successor(c Config) *Successor {
 	next := New(c)
 	next.growTo(l.pages.Len())
@@ -20,16 +19,15 @@ func (l *Learner) Successor(c Config) *Successor {
 	return &Successor{Learner: next, of: l}
 }
 
-// Abandon gives the replacement up.
+// Abandon ends the replacement.
 func (s *Successor) Abandon() {
 	if s.of.next == s.Learner {
 		s.of.next = nil
 	}
 }
 
-// Replace has the predecessor know what the successor knows, and divide time as that does, if
-// both have learned from the same outcomes. It reports whether they have. A snapshot that is
-// under way ends.
+// Replace copies the state of the successor into its predecessor if both have learned from the
+// same outcomes, and reports whether they have. It ends a snapshot that is in progress.
 func (s *Successor) Replace() bool {
 	l, next := s.of, s.Learner
 	if l.next != next || next.upto < l.upto {
@@ -43,7 +41,7 @@ func (s *Successor) Replace() bool {
 	return true
 }
 
-// adopt takes over when a source was last seen, if the log does not reach back so far.
+// adopt copies when a source was last seen, if the log does not reach back that far.
 func (l *Learner) adopt(slot freshet.Slot, from *Learner) {
 	p, was := l.pages.At(slot), from.pages.At(slot)
 	if p.site == nil || p.kind&unseen == 0 || was.site == nil || was.kind&unseen != 0 {

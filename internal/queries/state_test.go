@@ -308,7 +308,7 @@ func TestStateQueryMistakes(t *testing.T) {
 	}
 }
 
-// A query ends when whoever asked goes away, and when it needs too much.
+// A query ends when its client disconnects, and when it exceeds a bound.
 func TestStateQueryIsBounded(t *testing.T) {
 	a := shops(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -10,7 +10,7 @@ import (
 
 // Search judges so many webs and returns the worst for the policy called name. It climbs from
 // the worst web so far, and begins with a web drawn by chance every so often. The same seed
-// and count give the same web. Progress, if set, is told how many webs were judged.
+// and count give the same web. Progress, if set, receives the number of webs judged.
 //
 // It ends early, with what it has found, when ctx is done.
 func Search(ctx context.Context, name string, seed uint64, webs int, progress func(judged int, worst float64)) (Verdict, error) {

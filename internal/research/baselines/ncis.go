@@ -183,7 +183,7 @@ type signalModel struct {
 	wrong    float64 // signals without a change
 }
 
-// mostSignals bounds how many signals between two polls are told apart.
+// mostSignals bounds the number of signals between two polls that the policy distinguishes.
 const mostSignals = 64
 
 // crawlValue returns what a poll of a page is worth for freshness when so much time has
