@@ -14,6 +14,7 @@ import (
 	"freshet/internal/features"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 	"freshet/internal/lab/synth"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -399,6 +400,47 @@ func TestGracefulStop(t *testing.T) {
 		b.stop()
 		if took := time.Since(asked); took != 2*time.Second {
 			t.Errorf("a poll that hangs held up the stop for %v, want the grace of 2 s", took)
+		}
+	})
+}
+
+// A lastWord answers, when its poll is cut off, that its host wants to be left alone.
+type lastWord struct {
+	mu   sync.Mutex
+	came []time.Time
+}
+
+// Fetch implements [freshet.Fetcher].
+func (f *lastWord) Fetch(ctx context.Context, req freshet.Request) (freshet.Response, error) {
+	if err := req.Leave(ctx, freshet.Hop{URL: req.URL}); err != nil {
+		return freshet.Response{URL: req.URL}, err
+	}
+	f.mu.Lock()
+	f.came = append(f.came, time.Now())
+	f.mu.Unlock()
+	<-ctx.Done()
+	return freshet.Response{URL: req.URL, Status: 503, Requests: 1, RetryAfter: 10 * time.Minute},
+		&freshet.FetchError{Class: failure.RetryAfter, Err: errors.New("come back later")}
+}
+
+// What a server asks for as the daemon stops holds for the next one.
+func TestRetryAfterOfAPollThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, dir string) {
+		w := &lastWord{}
+		cfg := daemon.Config{Fetcher: w, Grace: time.Nanosecond}
+		b := begin(t, dir, cfg, numbered(1, "https://s%d.example/")...)
+		time.Sleep(time.Minute)
+		b.stop()
+		restart := time.Now()
+		b = begin(t, dir, cfg)
+		time.Sleep(time.Hour)
+		b.stop()
+		if len(w.came) != 2 {
+			t.Fatalf("the host was asked %d times, want once by each daemon", len(w.came))
+		}
+		if after := w.came[1].Sub(restart); after < 10*time.Minute {
+			t.Errorf("the host was asked %v after it had asked for 10 minutes", after)
 		}
 	})
 }

@@ -61,8 +61,8 @@ func (d *poller) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	}
 	way.applyRobotsSource(&found)
 	d.hints.observe(p.Source, found)
-	if found.Result == freshet.Failed && (ctx.Err() != nil || way.givenUp.Load()) {
-		return // cut off by us, which says nothing about the source
+	if found.Result == freshet.Failed && found.RetryAfter == 0 && (ctx.Err() != nil || way.givenUp.Load()) {
+		return // cut off by us, which says nothing about the source; but what its host asked for holds
 	}
 	if found.RetryAfter > 0 && len(way.hosts) > 0 && !found.Failure.Is(failure.RedirectTarget) {
 		d.gates.backOffHost(way.hosts[len(way.hosts)-1], found.RetryAfter)

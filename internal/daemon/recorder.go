@@ -73,9 +73,17 @@ func (r *recorder) hop(ctx context.Context, p freshet.Poll, at time.Time, host s
 	return r.write(ctx, "follow a redirect", func() error { return r.store.Hop(ctx, p, at, host) })
 }
 
+// lastWrite is how long a poll that ends when the grace is over waits to be recorded.
+const lastWrite = time.Second
+
 // end records the end of a poll. If the store rejects the capture, although it can write, the poll
 // is recorded as failed.
 func (r *recorder) end(ctx context.Context, rec freshet.Record) (o freshet.Outcome, c freshet.Change, err error) {
+	if ctx.Err() != nil {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
+		defer cancel()
+		ctx = last
+	}
 	commit := func() (err error) {
 		o, c, err = r.store.Commit(ctx, rec)
 		return err
