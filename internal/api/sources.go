@@ -413,14 +413,16 @@ func (a admission) judge(s freshet.Source, before *freshet.Source) error {
 func (a *sourceAPI) routeConfirm(tags []string) {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "confirm-version", Method: http.MethodPost, Path: "/api/v1/sources/{id}/confirm", Tags: tags,
-		Summary:     "Accept the version that is held as suspect",
-		Description: "The version is reported as a change at once, and later polls compare with it. Returns 409 if nothing is held, or a different version than the one given.",
+		Summary: "Accept a version that is suspect",
+		Description: "A version that is held is reported as a change at once, and later polls compare with it. " +
+			"A version that is suspect since the first look loses its mark; nothing is reported, and `seq` is 0. " +
+			"Returns 409 if no version is suspect, or a different one than the one given.",
 	}, a.confirm)
 }
 
 type confirmInput struct {
 	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
-	Version int              `query:"version" minimum:"0" doc:"Number of the held version; 0 means whichever is held"`
+	Version int              `query:"version" minimum:"0" doc:"Number of the suspect version; 0 means the one that is held, or else the head"`
 }
 
 func (a *sourceAPI) confirm(ctx context.Context, in *confirmInput) (*rest.Body[client.Change], error) {
@@ -429,23 +431,32 @@ func (a *sourceAPI) confirm(ctx context.Context, in *confirmInput) (*rest.Body[c
 		return nil, err
 	}
 	held := w.Status.Held.Number
+	if head := w.Status.Head.Number; w.Status.Suspect != "" && (held == 0 || in.Version == head) {
+		held = head
+	}
 	switch {
 	case held == 0:
-		p := rest.NewProblem(http.StatusConflict, fmt.Sprintf("no version of %s is held", in.ID))
-		p.Hint = "freshet list --suspect lists the sources with a held version"
+		p := rest.NewProblem(http.StatusConflict, fmt.Sprintf("no version of %s is suspect", in.ID))
+		p.Hint = "freshet list --suspect lists the sources with a suspect version"
 		return nil, p
 	case in.Version != 0 && in.Version != held:
-		return nil, rest.NewProblem(http.StatusConflict, fmt.Sprintf("version %d of %s is held, not version %d", held, in.ID, in.Version))
+		return nil, rest.NewProblem(http.StatusConflict, fmt.Sprintf("version %d of %s is suspect, not version %d", held, in.ID, in.Version))
 	}
-	rest.RecordAnswer(ctx, func(c freshet.Change) (string, any) { return "", sinks.ChangeOf(c) })
+	rest.RecordAnswer(ctx, func(c freshet.Change) (string, any) { return "", confirmed(in.ID, held, c) })
 	c, err := a.daemon.Confirm(ctx, in.ID, held)
 	if errors.Is(err, freshet.ErrNotFound) { // settled meanwhile
-		return nil, rest.NewProblem(http.StatusConflict, fmt.Sprintf("version %d of %s is no longer held", held, in.ID))
+		return nil, rest.NewProblem(http.StatusConflict, fmt.Sprintf("version %d of %s is no longer suspect", held, in.ID))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return rest.Reply(sinks.ChangeOf(c)), nil
+	return rest.Reply(confirmed(in.ID, held, c)), nil
+}
+
+// confirmed returns what the confirmation of a version reports: of a head no change.
+func confirmed(id freshet.SourceID, number int, c freshet.Change) client.Change {
+	c.Source, c.Number = id, number
+	return sinks.ChangeOf(c)
 }
 
 // A sourceEdit has the schema of a patch of a definition.

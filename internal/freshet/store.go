@@ -189,7 +189,8 @@ type Archive interface {
 	// Confirm tells of the version that is held as a change: somebody says that this
 	// is the page now. It returns ErrNotFound if the version of that number is not held.
 	// That is no poll, and leaves no outcome: the next poll that sees the version as it
-	// is ends as Changed, without another change.
+	// is ends as Changed, without another change. A head that is marked as suspect loses
+	// the mark; that is no change, and the change returned is zero.
 	Confirm(ctx context.Context, id SourceID, number int) (Change, error)
 
 	// Attempts returns what polls sent at or after a moment, oldest first. What

@@ -351,6 +351,17 @@ func (b *batch) promote(e *entry) error {
 	})
 }
 
+// trustHead takes the mark from a head that is suspect since the first look at its source.
+func (e *entry) trustHead(b *batch) error {
+	err := b.amend(&versionsTable, "source = ? AND number = ?", []driver.Value{e.key, e.head}, func(row []driver.Value) { row[8] = nil })
+	if err != nil {
+		return err
+	}
+	e.release()
+	e.suspect = ""
+	return b.writeHead(e)
+}
+
 // Confirm implements [freshet.Archive].
 func (s *Store) Confirm(ctx context.Context, id freshet.SourceID, number int) (c freshet.Change, err error) {
 	err = s.write(ctx, "confirming a version of source "+string(id), func(b *batch) (err error) {
@@ -358,8 +369,12 @@ func (s *Store) Confirm(ctx context.Context, id freshet.SourceID, number int) (c
 		if e == nil {
 			return unknown(id)
 		}
-		if number == 0 || e.held.get().Number != number {
-			return fmt.Errorf("version %d of source %s is not held: %w", number, id, freshet.ErrNotFound)
+		switch {
+		case number == 0 || e.held.get().Number != number && (int64(number) != e.head || e.suspect == ""):
+			return fmt.Errorf("version %d of source %s is not suspect: %w", number, id, freshet.ErrNotFound)
+		case int64(number) == e.head:
+			b.result = c
+			return e.trustHead(b)
 		}
 		from, held := e.hash, e.held.get()
 		if err := b.promote(e); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/freshet/suspect"
 	"freshet/internal/worker"
 )
@@ -163,7 +164,10 @@ func TestCaptchaFirst(t *testing.T) {
 	w := newWatch(t, story)
 	w.order, w.texts = w.site.order(nil), map[int][]byte{}
 	w.look(0, page("Just a moment...", 100), freshet.First, suspect.Blocked)
-	w.look(time.Hour, page("Just a moment...", 105), freshet.Unchanged, suspect.Blocked)
+	w.look(time.Hour, page("Just a moment...", 105), freshet.Doubted, suspect.Blocked)
+	if w.last.Capture == nil || w.order.Head.Held.Number == 0 {
+		t.Error("another text of the block page is not stored, or cannot be confirmed")
+	}
 	w.look(time.Hour, story, freshet.First, "")
 	w.order, w.texts = w.site.order(nil), map[int][]byte{}
 	w.look(0, page("Log in", 100)+form, freshet.First, suspect.Login)
@@ -172,6 +176,38 @@ func TestCaptchaFirst(t *testing.T) {
 	w.order, w.texts = w.site.order(nil), map[int][]byte{}
 	w.look(0, page("Site maintenance", 100), freshet.First, suspect.Maintenance)
 	w.look(time.Hour, story, freshet.Changed, "")
+}
+
+// A short article about captchas is suspect at first. Every text of it is stored, and once
+// somebody has confirmed the first its changes are reported.
+func TestArticleAboutCaptchas(t *testing.T) {
+	article := func(words string) string {
+		return page("Verify you are human", 100) + "<p>The captcha says: verify you are human. " + words
+	}
+	w := newWatch(t, story)
+	w.order, w.texts = w.site.order(nil), map[int][]byte{}
+	w.look(0, article("First edition."), freshet.First, suspect.Blocked)
+	w.look(time.Hour, article("Second edition."), freshet.Doubted, suspect.Blocked)
+	if w.last.Capture == nil {
+		t.Error("the second edition is not stored")
+	}
+	w.order.Head.Suspect, w.order.Head.Held = "", freshet.Held{} // as Confirm leaves it
+	w.look(time.Hour, article("Third edition."), freshet.Changed, "")
+}
+
+// Prices that come and go are what is watched, and do not make a page restless.
+func TestPricesDoNotFlap(t *testing.T) {
+	w := newWatch(t, story)
+	w.order = w.site.order(nil)
+	w.order.Source.Recipe.Extract = reading.Extracts{"price": {CSS: "b", As: reading.AsNumber}}
+	w.order.At, w.texts, w.past = noon, map[int][]byte{}, nil
+	price := func(n int) string { return page("Kettle", 500) + fmt.Sprintf("<b>%d EUR</b>", n) }
+	w.look(0, price(10), freshet.First, "")
+	for i := range 20 {
+		values := w.last.Capture.Fields
+		pastOf(&w.order).fields = func(context.Context) (freshet.Fields, error) { return values, nil }
+		w.look(10*time.Minute, price(10+(i+1)%2), freshet.Changed, "")
+	}
 }
 
 // Who does not want captures to be held has them marked, or not looked at.

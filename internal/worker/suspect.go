@@ -108,8 +108,14 @@ func (t *Task) quarantine(ctx context.Context, f *Result, seen wrongpage.Page) (
 	case t.Source.Suspect != suspect.Hold:
 		return false
 	case f.Suspect == "", f.Suspect == t.Head.Suspect, wrongpage.IsWall(t.Head.Suspect) && !wrongpage.Hides(f.Suspect):
-		return t.behind(f, seen)
+		return t.behind(ctx, f, seen)
 	}
+	t.hold(ctx, f)
+	return true
+}
+
+// hold quarantines a suspect capture, unless enough looks agree: then it is a change.
+func (t *Task) hold(ctx context.Context, f *Result) {
 	at := t.At.Add(f.Took)
 	held, agrees := t.Head.Held, t.agrees(ctx, f)
 	next := freshet.Held{Suspect: f.Suspect, Landed: f.Landed, Seen: at, Since: at, Looks: 1, Agreed: 1}
@@ -121,7 +127,7 @@ func (t *Task) quarantine(ctx context.Context, f *Result, seen wrongpage.Page) (
 	}
 	if wrongpage.Believed(next, at) {
 		f.Suspect = ""
-		return true
+		return
 	}
 	f.Result, f.Capture.Quiet = freshet.Doubted, freshet.QuietSuspect
 	if agrees {
@@ -132,14 +138,14 @@ func (t *Task) quarantine(ctx context.Context, f *Result, seen wrongpage.Page) (
 		next.Again = at.Add(f.LookAgain)
 	}
 	f.Held, f.Moved, f.FreshFor, f.Foretold = next, t.Head.Moved, 0, nil
-	return true
 }
 
 // behind decides what becomes of a capture that is no more suspect than the head. Where
 // every look so far has seen a block page, the page behind it is a first version, and what
-// else is odd about it is only marked, as in a first look. Another captcha is still a block
-// page; another login form may be the page to watch.
-func (t *Task) behind(f *Result, seen wrongpage.Page) (settled bool) {
+// else is odd about it is only marked, as in a first look. Another text of a block page is
+// quarantined: it may be another captcha, or the page, which is about captchas. Another
+// login form may be the page to watch.
+func (t *Task) behind(ctx context.Context, f *Result, seen wrongpage.Page) (settled bool) {
 	wall := t.Head.Suspect
 	switch {
 	case !wrongpage.IsWall(wall):
@@ -149,7 +155,8 @@ func (t *Task) behind(f *Result, seen wrongpage.Page) (settled bool) {
 	case wall == suspect.Login:
 		f.Suspect = wall
 	default:
-		f.Result, f.Suspect, f.Capture = freshet.Unchanged, wall, nil
+		f.Suspect = wall
+		t.hold(ctx, f)
 	}
 	return true
 }

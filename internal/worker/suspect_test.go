@@ -39,6 +39,8 @@ func TestSuspectPages(t *testing.T) {
 		{"not found, and no 404", "", page("404 Not Found", 100), suspect.ErrorPage},
 		{"not found, on a site", "", page("Page not found | The Shop", 700), suspect.ErrorPage},
 		{"maintenance", "", `<meta name=robots content=noindex>` + page("Site maintenance", 100), suspect.Maintenance},
+		{"sold out", "", page("Red kettle", 20) + "<p>Sold out. Please check back later.", ""},
+		{"sold out now", page("Red kettle", 30) + "<p>In stock: 3. Add to basket.", page("Red kettle", 30) + "<p>Sold out. Please check back later.", ""},
 		{"nearly all gone", page("News", 5000), page("News", 50), suspect.Shrunk},
 		{"half gone", page("News", 5000), page("News", 2500), ""},
 		{"a short page that is shorter", page("News", 1000), page("News", 10), ""},

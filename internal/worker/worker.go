@@ -149,7 +149,7 @@ func (w *Worker) compare(ctx context.Context, t *Task, resp freshet.Response, f 
 		s := t.step(ctx, reading.Text)
 		f.Capture.Summary = s.summary()
 		f.Suspect, f.Landed = t.suspicion(resp, seen, t.past(ctx, s))
-		if f.Suspect == "" && t.Source.Suspect != suspect.Ignore && t.Source.Noise != freshet.NoiseAuto && t.flapping(ctx, hash) {
+		if f.Suspect == "" && len(fields) == 0 && t.Source.Suspect != suspect.Ignore && t.Source.Noise != freshet.NoiseAuto && t.flapping(ctx, hash) {
 			f.Suspect = suspect.Flapping
 		}
 		settled := t.quarantine(ctx, f, seen)

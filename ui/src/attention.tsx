@@ -42,8 +42,10 @@ function suspect(s: Source): Row {
   const held = s.standing.held;
   return {
     id: s.id, name: nameOf(s), is: 'suspect', kind: 'Suspect', text: `${s.standing.suspect?.reason ?? 'The last capture is probably of the wrong page'}. Kept, but not reported.`,
-    remedies: held ? [{ word: 'It is right', method: 'POST', path: `/sources/${part(s.id)}/confirm`, query: { version: held.version }, cli: `freshet confirm ${quote(s.id)}`, says: () => 'It is told as a change.' }]
-      : [patch(s.id, 'It is right', { suspect: 'off' }, '--suspect off', 'Captures of this source are not doubted any more.')],
+    remedies: [{
+      word: 'It is right', method: 'POST', path: `/sources/${part(s.id)}/confirm`, query: { version: held?.version }, cli: `freshet confirm ${quote(s.id)}`,
+      says: () => held ? 'It is reported as a change.' : 'Later polls compare with it.',
+    }],
   };
 }
 

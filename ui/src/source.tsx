@@ -78,26 +78,27 @@ function Head({ of: s, reload }: { of: Data; reload: () => void }) {
       </p>
       <Outcome of={doing} />
       {s.standing.last_error && <p class="wrong">{tidy(s.standing.last_error.message)} <span class="dim">({plural(s.standing.failures, 'failed poll')} in a row)</span></p>}
-      {s.standing.held && <Held of={s} reload={reload} />}
+      {(s.standing.held || s.standing.suspect) && <Suspect of={s} reload={reload} />}
       {s.standing.moved_to && <Moved of={s} reload={reload} />}
     </>
   );
 }
 
-function Held({ of: s, reload }: { of: Data; reload: () => void }) {
+function Suspect({ of: s, reload }: { of: Data; reload: () => void }) {
   const [doing, run] = useAction();
-  const held = s.standing.held!;
+  const held = s.standing.held;
+  const version = held?.version ?? s.standing.version;
   return (
     <div class="panel">
-      <p class="say">Version {held.version} is probably not the page that you want: {tidy(s.standing.suspect?.reason ?? '')}. It is kept and not reported.</p>
+      <p class="say">Version {version} is probably not the page that you want: {tidy(s.standing.suspect?.reason ?? '')}. It is kept and not reported.</p>
       <div class="row">
         <Button kind="main" busy={doing.busy} onClick={() => run(async () => {
-          await send('POST', `/sources/${part(s.id)}/confirm`, undefined, { version: held.version });
+          await send('POST', `/sources/${part(s.id)}/confirm`, undefined, { version });
           reload();
-          return 'It counts as a change now.';
+          return held ? 'It is reported as a change.' : 'Later polls compare with it.';
         })}>It is the page</Button>
-        <a class="button" href={sourcePath(s.id, `/versions?to=${held.version}`)}>Look at it</a>
-        <AsLines method="POST" url={address(`/sources/${part(s.id)}/confirm`, { version: held.version })} cli={`freshet confirm ${quote(s.id)}`} />
+        <a class="button" href={sourcePath(s.id, `/versions?to=${version}`)}>Look at it</a>
+        <AsLines method="POST" url={address(`/sources/${part(s.id)}/confirm`, { version })} cli={`freshet confirm ${quote(s.id)}`} />
       </div>
       <Outcome of={doing} />
     </div>

@@ -112,6 +112,25 @@ var quietTests = []test{
 			b.Errorf("the next version has number %d", o.Version)
 		}
 	}},
+	{"somebody can confirm a first version that is suspect", func(b *bench) {
+		b.add("a")
+		wall := saw("a", noon, freshet.First, "captcha")
+		wall.Outcome.Suspect = suspect.Blocked
+		b.commit(wall)
+		b.commit(doubted("a", minute(1), "another captcha", freshet.Held{Since: minute(1), Looks: 1, Agreed: 1}))
+		c, err := b.Confirm(b.Context(), "a", 1)
+		if err != nil || c.Seq != 0 {
+			b.Errorf("confirming tells of %+v (%v), want no change", c, err)
+		}
+		_, err = b.Confirm(b.Context(), "a", 1)
+		b.is("confirming twice", err, freshet.ErrNotFound)
+		_, err = b.Confirm(b.Context(), "a", 2)
+		b.is("confirming what was held", err, freshet.ErrNotFound)
+		b.reopen()
+		if st := b.watched("a").Status; st.Head.Number != 1 || st.Head.Suspect != "" || st.Suspect != "" || st.Held.Number != 0 || st.Changes != 0 {
+			b.Errorf("the standing is %+v", st)
+		}
+	}},
 	{"somebody can confirm what is held", func(b *bench) {
 		b.add("a")
 		first := saw("a", noon, freshet.First, "one")
