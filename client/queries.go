@@ -9,11 +9,12 @@ import (
 
 // A NewQuery is what somebody says of a query.
 type NewQuery struct {
-	ID    string `json:"id,omitempty" doc:"Made of the name if it is left out"`
-	Name  string `json:"name,omitempty" doc:"For people"`
-	Scope *Scope `json:"scope,omitempty" doc:"Which sources the query is about; all if it is left out"`
-	When  string `json:"when,omitempty" doc:"Condition in CEL, such as added.contains(\"security\"); every change in scope matches if it is left out. See docs/queries.md"`
-	Value string `json:"value,omitempty" doc:"What a match carries besides its changes, in CEL, such as now.price"`
+	ID      string `json:"id,omitempty" doc:"Made of the name if it is left out"`
+	Name    string `json:"name,omitempty" doc:"For people"`
+	Scope   *Scope `json:"scope,omitempty" doc:"Which sources the query is about; all if it is left out"`
+	When    string `json:"when,omitempty" doc:"Condition in CEL, such as added.contains(\"security\"); every change in scope matches if it is left out. See docs/queries.md"`
+	Trigger string `json:"trigger,omitempty" enum:"becomes,each" doc:"When a true condition matches: when it becomes true for a source (becomes, the default of conditions on now and text alone, and of those on polls), or at each change or poll for which it is true (each)"`
+	Value   string `json:"value,omitempty" doc:"What a match carries besides its changes, in CEL, such as now.price"`
 
 	Importance float64 `json:"importance,omitempty" exclusiveMinimum:"0" maximum:"1000" doc:"As how many changes one that matches counts, for what polls of its source are worth; 1 if it is left out"`
 

@@ -210,13 +210,14 @@ func queryRemoveVerb(p *program) *cobra.Command {
 
 // queryFlags say what a query is.
 type queryFlags struct {
-	when, value, by, over, hold, silent, digest, quiet, rate, importance string
+	when, trigger, value, by, over, hold, silent, digest, quiet, rate, importance string
 	sources, tags, sites                                                 []string
 }
 
 func (f *queryFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.when, "when", "", "condition in CEL, such as 'added.contains(\"security\")'")
+	flags.StringVar(&f.trigger, "trigger", "", "match when the condition becomes true (becomes), or at each change for which it is (each)")
 	flags.StringVar(&f.value, "value", "", "what a match carries, in CEL, such as now.price")
 	flags.StringVar(&f.importance, "importance", "", "weight of a matching change when polls are scheduled (default 1)")
 	flags.StringArrayVar(&f.sources, "source", nil, "only changes of this source; may be repeated")
@@ -237,7 +238,7 @@ func (f *queryFlags) query(ctx context.Context, c *connection) (q client.NewQuer
 	if err != nil {
 		return q, err
 	}
-	q = client.NewQuery{Scope: scope, When: f.when, Value: f.value, Rate: f.rate}
+	q = client.NewQuery{Scope: scope, When: f.when, Trigger: f.trigger, Value: f.value, Rate: f.rate}
 	if q.Importance, err = f.weight(); err != nil {
 		return q, err
 	}
@@ -307,7 +308,7 @@ func (f *queryFlags) patch(ctx context.Context, c *connection, cmd *cobra.Comman
 		}
 		return text
 	}
-	for name, text := range map[string]string{"when": f.when, "value": f.value, "digest": f.digest, "quiet": f.quiet, "rate": f.rate} {
+	for name, text := range map[string]string{"when": f.when, "trigger": f.trigger, "value": f.value, "digest": f.digest, "quiet": f.quiet, "rate": f.rate} {
 		if named(name) {
 			patch[name] = orNull(text)
 		}
@@ -360,6 +361,9 @@ func printQuery(p *program, q client.Query) error {
 	row("scope", "%s", scopeText(q.Scope))
 	if q.When != "" {
 		row("when", "%s", oneLine(q.When))
+	}
+	if q.Trigger != "" && q.When != "" {
+		row("trigger", "%s", map[string]string{"becomes": "when the condition becomes true", "each": "each time the condition is true"}[q.Trigger])
 	}
 	if q.Value != "" {
 		row("value", "%s", oneLine(q.Value))

@@ -241,6 +241,11 @@ func (a *queryAPI) editQueryOnce(ctx context.Context, in *editQueryInput) (*tagg
 	if err != nil {
 		return nil, told(err)
 	}
+	if _, named := in.Body["trigger"]; !named {
+		if edited.Trigger, err = queries.Retrigger(before, edited); err != nil {
+			return nil, err
+		}
+	}
 	report, err := a.admitQuery(ctx, edited)
 	if err != nil {
 		return nil, err

@@ -133,7 +133,7 @@ func TestQueriesOverHistory(t *testing.T) {
 	if found.Scanned != 0 {
 		t.Errorf("in the next century it looked at %d changes", found.Scanned)
 	}
-	r.do("POST", "/api/v1/queries", map[string]any{"name": "old", "when": "now.price < 3.0", "backfill": "0"}).is(201)
+	r.do("POST", "/api/v1/queries", map[string]any{"name": "old", "when": "now.price < 3.0", "trigger": "each", "backfill": "0"}).is(201)
 	var page client.MatchPage
 	for deadline := time.Now().Add(5 * time.Minute); len(page.Items) < 3 && time.Now().Before(deadline); {
 		r.do("GET", "/api/v1/queries/old/matches?wait=1s", nil).is(200).into(&page)

@@ -78,6 +78,9 @@ func Check(q Query, schema *Schema) (Report, error) {
 	if p.vain {
 		rep.Warnings = append(rep.Warnings, "noise is never true of a change, because none is told of it: to hear of noise, make a query of it that does not look at changes")
 	}
+	if rep.Query.Trigger == "" {
+		rep.Query.Trigger = p.usual
+	}
 	rep.Needs, rep.Indexed = p.need, len(p.atoms) > 0 || p.when.program == nil && len(p.backs) == 0
 	return rep, nil
 }

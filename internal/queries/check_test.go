@@ -77,7 +77,7 @@ func TestWholeNumbers(t *testing.T) {
 				t.Errorf("%s: %v", when, err)
 			}
 		}
-		e := newEngine(t, queries.Query{ID: "q", Name: "q", When: when})
+		e := newEngine(t, queries.Query{ID: "q", Name: "q", When: when, Trigger: queries.Each})
 		c := price(5, 4)
 		c.Items = &queries.Items{Added: []freshet.Item{{Fields: freshet.Fields{"price": 3.0}}}}
 		if got := len(e.Observe(new(story).change("a", 0, c).events[0].(queries.Event))); got != 1 {
@@ -123,7 +123,7 @@ func TestNeeds(t *testing.T) {
 		want queries.Need
 	}{
 		{queries.Subject{ID: "other"}, 0},
-		{queries.Subject{ID: "diff", Label: freshet.Label{Tags: []string{"text"}}}, queries.NeedDiff | queries.NeedText},
+		{queries.Subject{ID: "diff", Label: freshet.Label{Tags: []string{"text"}}}, queries.NeedDiff | queries.NeedText | queries.NeedTextBefore},
 		{queries.Subject{ID: "page", Site: "site"}, queries.NeedFields},
 		{queries.Subject{ID: "items"}, queries.NeedItems},
 		{queries.Subject{ID: "titles"}, 0},

@@ -260,6 +260,11 @@ func (r *Runner) Sync(ctx context.Context, listed []Query) (done Synced, err err
 		old, there := have[q.ID]
 		delete(have, q.ID)
 		q.Origin = freshet.FromFile
+		if q.Trigger == "" && !(there && same(old, q)) { // one of an earlier version goes on as it is
+			if q.Trigger, err = usualTrigger(q); err != nil {
+				return done, fmt.Errorf("query %s: %w", q.ID, err)
+			}
+		}
 		switch {
 		case !there:
 			q.Created, q.From = r.cfg.Now(), -1

@@ -35,7 +35,6 @@ type Engine struct {
 type running struct {
 	*entry
 	tally   Tally
-	groups  map[string]*group // by hash
 	changed map[*group]bool
 }
 
@@ -74,14 +73,14 @@ func (e *Engine) Put(q Query) error {
 func (e *Engine) install(p *plan) {
 	q := p.query
 	old := e.queries[q.ID]
-	r := &running{entry: &entry{plan: p}, groups: map[string]*group{}, changed: map[*group]bool{}}
+	r := &running{entry: &entry{plan: p, groups: map[string]*group{}}, changed: map[*group]bool{}}
 	if old != nil {
 		if !old.query.Paused {
 			e.index.remove(old.entry)
 		}
 		e.forge.release(old.plan)
 		r.tally = old.tally
-		if fingerprint(old.query) == fingerprint(q) {
+		if old.fingerprint() == p.fingerprint() && !(p.edge && q.Paused) { // what happens meanwhile is not seen
 			r.groups, r.changed = old.groups, old.changed
 			for _, g := range r.groups {
 				g.of = r
@@ -154,7 +153,9 @@ func (e *Engine) Observe(event Event) (matches []Match) {
 	e.changes, e.moved = max(e.changes, event.Change.Cursor), true
 	for _, c := range e.index.candidates(v, e.search) {
 		r := e.queries[c.query.ID]
-		if r.remembers() {
+		if r.edge {
+			matches = append(matches, e.become(r, v, c.sure)...)
+		} else if r.remembers() {
 			matches = append(matches, e.weigh(r, v, c.sure)...)
 		} else if c.sure || r.fits(v) {
 			matches = append(matches, e.plainMatch(r, v))
@@ -256,7 +257,7 @@ const maxGroups = 10_000
 
 // group returns the group with a text.
 func (e *Engine) group(r *running, text string) *group {
-	hash := freshet.HashOf([]byte(text)).String()[:24]
+	hash := groupHash(text)
 	g := r.groups[hash]
 	if g == nil {
 		if len(r.groups) >= maxGroups {

@@ -33,6 +33,7 @@ func (e *Event) suspect() bool {
 type Content struct {
 	Added, Removed string // text, line by line
 	Text           string // all of it, as it is now
+	TextBefore     string
 	Now, Before    freshet.Fields
 	Items          *Items // nil means those in the details of the change
 }
@@ -54,11 +55,12 @@ type Need uint8
 
 // What queries can look at.
 const (
-	NeedDiff   Need = 1 << iota // Content.Added and Content.Removed
-	NeedText                    // Content.Text
-	NeedFields                  // Content.Now and Content.Before
-	NeedItems                   // Content.Items, with all values; without it, those in the details will do
-	NeedPolls                   // the outcomes of polls of the source, as events of their own
+	NeedDiff       Need = 1 << iota // Content.Added and Content.Removed
+	NeedText                        // Content.Text
+	NeedFields                      // Content.Now and Content.Before
+	NeedItems                       // Content.Items, with all values; without it, those in the details will do
+	NeedTextBefore                  // Content.TextBefore
+	NeedPolls                       // the outcomes of polls of the source, as events of their own
 )
 
 // Has reports whether something is needed.

@@ -23,7 +23,8 @@ func newIndex() *index {
 // An entry is a query in the index.
 type entry struct {
 	*plan
-	found uint64 // the last search that found it
+	groups map[string]*group // what is remembered, by hash
+	found  uint64            // the last search that found it
 }
 
 // A scoped holds the queries of one scope.
@@ -158,6 +159,8 @@ func (x *index) candidates(v *view, search uint64) (found []candidate) {
 				found = append(found, candidate{e, false})
 			} else if slices.ContainsFunc(e.atoms, func(a atom) bool { return a.fits(v) }) {
 				found = append(found, candidate{e, e.exact})
+			} else if e.edge && (e.holding(v) != nil || slices.ContainsFunc(e.atoms, func(a atom) bool { return a.fits(v.past()) })) {
+				found = append(found, candidate{e, false}) // the condition may not be true any more
 			}
 		}
 	})

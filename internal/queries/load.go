@@ -105,7 +105,7 @@ func (l *loader) loadText(ctx context.Context, e *Event, before freshet.Version,
 		return passed(err)
 	}
 	e.Content.Text = string(text)
-	if !need.Has(NeedDiff) {
+	if !need.Has(NeedDiff) && !need.Has(NeedTextBefore) {
 		return nil
 	}
 	var old []byte
@@ -114,7 +114,10 @@ func (l *loader) loadText(ctx context.Context, e *Event, before freshet.Version,
 			return err
 		}
 	}
-	e.Content.Added, e.Content.Removed = changedLines(old, text)
+	e.Content.TextBefore = string(old)
+	if need.Has(NeedDiff) {
+		e.Content.Added, e.Content.Removed = changedLines(old, text)
+	}
 	return nil
 }
 

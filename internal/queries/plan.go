@@ -25,8 +25,10 @@ type plan struct {
 	rest  expression   // the condition over both
 	keep  time.Duration
 
-	polls bool // it is about polls, not about changes
-	all   bool // one group for everything
+	polls bool    // it is about polls, not about changes
+	edge  bool    // it matches when the condition becomes true
+	usual Trigger // of a query that names none; see usualTrigger
+	all   bool    // one group for everything
 	by    expression
 }
 
@@ -76,6 +78,9 @@ func (f *forge) fill(p *plan) (err error) {
 		return err
 	}
 	if err := f.planBacks(p, when, value); err != nil {
+		return err
+	}
+	if err := f.planTrigger(p, when); err != nil {
 		return err
 	}
 	if value.root != nil {

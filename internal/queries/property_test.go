@@ -139,6 +139,10 @@ func TestManyAreAsOneByOne(t *testing.T) {
 			}
 			for range rapid.IntRange(1, 8).Draw(t, "queries") {
 				q := queries.Query{ID: queries.ID(fmt.Sprintf("q%d", len(ids))), When: anyWhen().Draw(t, "when"), Scope: anyScope().Draw(t, "scope")}
+				if rapid.Bool().Draw(t, "becomes") {
+					q.When = fmt.Sprintf(rapid.SampledFrom([]string{"%s", "!(%s)", "now.other > 1 && %s", "%s || text.contains(\"sale\")"}).Draw(t, "state"), "now.price "+rapid.SampledFrom([]string{"< 2", "== 1", ">= 2.5"}).Draw(t, "bound"))
+					q.Trigger = queries.Becomes
+				}
 				if err := many.Put(q); err != nil {
 					t.Fatalf("%s: %v", q.When, err)
 				}
@@ -174,6 +178,9 @@ var looking = []queries.Query{
 	{ID: "silent", When: `added.contains("a")`, Window: queries.Window{Silent: queries.Silence{Times: 1.5}}},
 	{ID: "silence", Window: queries.Window{Silent: queries.Silence{For: 3 * time.Hour}}},
 	{ID: "polls", When: `poll.failures >= 2`},
+	{ID: "everypoll", When: `!poll.ok`, Trigger: queries.Each},
+	{ID: "becomes", When: `now.price > 1 || text.contains("sale")`, Trigger: queries.Becomes, Value: `now.price`},
+	{ID: "below", When: `now.price < 3`, Trigger: queries.Becomes},
 	{ID: "down", When: `!poll.ok`, Window: queries.Window{For: 20 * time.Minute}},
 }
 

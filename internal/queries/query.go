@@ -31,6 +31,9 @@ type Query struct {
 	// When is the condition, in CEL. "" holds for every change.
 	When string `json:"when,omitempty"`
 
+	// Trigger says when a true condition matches. Check makes "" the usual one of the condition.
+	Trigger Trigger `json:"trigger,omitempty"`
+
 	// Value is what a match carries besides its changes, in CEL. "" means nothing.
 	Value string `json:"value,omitempty"`
 
@@ -161,6 +164,9 @@ func (q *Query) checkConditions() error {
 		if !utf8.ValidString(*c.text) {
 			return invalid.Errorf(c.field, "is not valid UTF-8")
 		}
+	}
+	if q.Trigger != "" && q.Trigger != Becomes && q.Trigger != Each {
+		return invalid.Errorf("trigger", "%.40q is neither becomes nor each", q.Trigger)
 	}
 	if q.When == "" && q.Window.For > 0 {
 		return invalid.Errorf("window.for", "needs when: the condition that must hold for so long")

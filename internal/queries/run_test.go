@@ -54,7 +54,7 @@ func TestFromThePast(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		want(t, "before", r.matches())
-		r.add(queries.Query{ID: "p", Name: "p", From: 100, When: "int(now.n) % 2 == 0", Value: "int(now.n)"})
+		r.add(queries.Query{ID: "p", Name: "p", From: 100, When: "int(now.n) % 2 == 0", Trigger: queries.Each, Value: "int(now.n)"})
 		r.reopen()
 		r.see("a", "number 600\n", freshet.Fields{"n": 600.0})
 		got := r.matches()
@@ -108,7 +108,7 @@ func TestDigest(t *testing.T) {
 // What is edited or removed takes effect, and numbers go on.
 func TestRunnerEdits(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		q := r.add(queries.Query{ID: "p", Name: "p", From: -1, When: `text.contains("x")`})
+		q := r.add(queries.Query{ID: "p", Name: "p", From: -1, When: `text.contains("x")`, Trigger: queries.Each})
 		r.see("a", "x\n", nil)
 		want(t, "at first", r.matches(), "p.1 a.1")
 		q.When = `text.contains("y")`
@@ -127,7 +127,7 @@ func TestRunnerEdits(t *testing.T) {
 		synctest.Wait()
 		r.see("a", "yy\n", nil)
 		want(t, "after a removal", r.matches())
-		r.add(queries.Query{ID: "p", Name: "p", From: -1, When: `text.contains("y")`})
+		r.add(queries.Query{ID: "p", Name: "p", From: -1, When: `text.contains("y")`, Trigger: queries.Each})
 		r.see("a", "yyy\n", nil)
 		want(t, "under the same name", r.matches(), "p.3 a.5")
 	})

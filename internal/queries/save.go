@@ -21,12 +21,14 @@ const noteVersion = 1
 
 // fingerprint tells apart what queries remember: notes of another condition mean
 // nothing to this one.
-func fingerprint(q Query) uint64 {
+func (p *plan) fingerprint() uint64 {
+	q := p.query
 	text, err := json.Marshal(struct {
 		Scope       Scope
 		When, Value string
 		Window      Window
-	}{q.Scope, q.When, q.Value, q.Window})
+		Edge        bool `json:",omitempty"` // which no earlier version had
+	}{q.Scope, q.When, q.Value, q.Window, p.edge})
 	if err != nil {
 		panic(err) // of texts and lengths of time
 	}
@@ -37,7 +39,7 @@ func fingerprint(q Query) uint64 {
 
 func (q *running) note(key string) (State, *binenc.Writer) {
 	w := &binenc.Writer{noteVersion}
-	w.Uint64(fingerprint(q.query))
+	w.Uint64(q.fingerprint())
 	return State{Query: q.query.ID, Name: key}, w
 }
 
@@ -278,7 +280,7 @@ func (e *Engine) restore(n State) error {
 		return in.Close()
 	}
 	r := e.queries[n.Query]
-	if r == nil || n.Body[0] != noteVersion || in.Uint64() != fingerprint(r.query) {
+	if r == nil || n.Body[0] != noteVersion || in.Uint64() != r.fingerprint() {
 		e.gone = append(e.gone, State{Query: n.Query, Name: n.Name})
 		return in.Err()
 	}

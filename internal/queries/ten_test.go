@@ -2,6 +2,7 @@ package queries_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,6 +57,8 @@ func (s *story) tick(after time.Duration) *story {
 func price(now, before float64) queries.Content {
 	return queries.Content{Now: freshet.Fields{"price": now}, Before: freshet.Fields{"price": before}}
 }
+
+func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
 func added(text string) queries.Content { return queries.Content{Added: text, Text: text} }
 
@@ -125,7 +128,7 @@ func tenQueries() []toldQuery {
 	return []toldQuery{
 		{
 			"price below", queries.Query{When: `now.price < 100`, Value: `now.price`},
-			new(story).change("a", 0, price(120, 130)).change("a", time.Hour, price(99, 120)).change("a", 2*time.Hour, queries.Content{Now: freshet.Fields{"price": nil}}).change("b", 3*time.Hour, price(100, 99)),
+			new(story).change("a", 0, price(120, 130)).change("a", time.Hour, price(99, 120)).change("a", 2*time.Hour, price(99, 99)).change("a", 150*time.Minute, queries.Content{Now: freshet.Fields{"price": nil}}).change("b", 3*time.Hour, price(100, 99)),
 			[]string{"1 change a +1h = 99"},
 		},
 		{

@@ -35,6 +35,8 @@ type view struct {
 	tagList  ref.Val
 	given    *Items
 	paths    map[path][]any // values that atoms have looked at
+	hash     string         // of the group of the source, once it was asked for
+	before   *view          // the source before the change, likewise
 }
 
 // A named value is one that belongs to a condition.

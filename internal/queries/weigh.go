@@ -317,7 +317,7 @@ func (e *Engine) weighPoll(r *running, v *view) (matches []Match) {
 	if r.query.Window.For > 0 {
 		return e.hold(g, v, o.Ended, o.Ended, fits, nil)
 	}
-	began := fits && !g.state.holds
+	began := fits && (!g.state.holds || r.query.Trigger == Each)
 	g.state.holds, g.state.last = fits, o.Ended.UnixNano()
 	if !began {
 		return nil

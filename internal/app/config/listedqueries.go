@@ -98,7 +98,9 @@ func (d *document) admitQueries(s *Settings) {
 			d.blameSink(d.queries[i], err)
 			continue
 		}
+		trigger := listed.Trigger
 		s.Queries[i] = report.Query
+		s.Queries[i].Trigger = trigger // a query of an earlier version keeps its own
 		for _, w := range report.Warnings {
 			s.Doubts = append(s.Doubts, fmt.Sprintf("%s: %s", d.queries[i].path, w))
 		}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"time"
 
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
+	"freshet/internal/test/kit"
 )
 
 // query adds a query.
@@ -66,6 +69,7 @@ func (b *bench) run(of ...queries.ID) []queries.Match {
 }
 
 var queryTests = []test{
+	{"a query that triggers when its condition becomes true goes on as it was after a restart", triggers},
 	{"a query is as it was added, after an edit, and gone after a removal", func(b *bench) {
 		window := queries.Window{By: "source.site", Over: time.Hour}
 		q, err := b.AddQuery(b.Context(), queries.Query{
@@ -308,4 +312,37 @@ var queryTests = []test{
 		ask("shop, b.price join b on price + 10 = price from a", minute(22), "a", 12.0)
 		ask("first(shop), last(shop)", minute(13), "a", "b")
 	}},
+}
+
+// triggers runs queries over versions of a source, with a restart at each, and requires the matches of those
+// that trigger when their condition becomes true.
+func triggers(b *bench) {
+	b.add("a")
+	see := func(price float64) {
+		b.Helper()
+		record := kit.Changed("a", fmt.Sprint(price), "price")
+		record.Capture.Fields = freshet.Fields{"price": price}
+		b.commit(record)
+	}
+	see(120)
+	for i, id := range []queries.ID{"becomes", "each"} {
+		_, err := b.AddQuery(b.Context(), queries.Query{ID: id, Name: string(id), When: "now.price < 100", Trigger: []queries.Trigger{queries.Becomes, queries.Each}[i], Created: noon, From: -1})
+		b.ok("add query", err)
+	}
+	for i, price := range []float64{99, 98, 101, 97} {
+		see(price)
+		ctx, cancel := context.WithCancel(b.Context())
+		runner, done := queries.NewRunner(queries.RunnerConfig{Store: b.Store, Queries: b.standing, Now: time.Now, Log: slog.New(slog.DiscardHandler)}), make(chan error)
+		go func() { done <- runner.Run(ctx) }()
+		b.ok("matches", b.WaitMatch(b.Context(), freshet.Cursor([]int{1, 2, 2, 4}[i])))
+		cancel()
+		b.ok("run", <-done)
+	}
+	var found []string
+	for _, m := range b.matches(queries.MatchQuery{}) {
+		found = append(found, fmt.Sprintf("%s.%d %d", m.Query, m.Number, m.Changes[0].Seq))
+	}
+	if want := []string{"becomes.1 1", "each.1 1", "each.2 2", "becomes.2 4", "each.3 4"}; !slices.Equal(found, want) {
+		b.Errorf("the matches are %q, want %q", found, want)
+	}
 }
