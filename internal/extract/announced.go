@@ -33,11 +33,7 @@ func Announced(text []byte, now time.Time, zone *time.Location) (next evidence.N
 	f := announcementReader{text: text, now: now, zone: zone}
 	finder := stems()
 	hints := make([]int, len(announcements)) // places looked at, by way
-	for at := range text {
-		stem := finder.at(text[at:])
-		if stem < 0 {
-			continue
-		}
+	for at, stem := finder.next(text, 0); at >= 0; at, stem = finder.next(text, at+1) {
 		if f.low == nil {
 			f.low = lowered(text) // few texts get here
 		}

@@ -10,6 +10,9 @@ import (
 	"freshet/internal/units"
 )
 
+// beginnings are those of words that announce a change.
+const beginnings = "n ne nex näc pro prox will be up ends clos endet termin time lef rest tiempo updat refre akt à jou actuali"
+
 // A text that says when its page changes next is understood, and one that says something
 // else is not.
 func TestAnnounced(t *testing.T) {
@@ -82,6 +85,11 @@ func TestAnnounced(t *testing.T) {
 		{"", time.Time{}, 0, ""},
 	} {
 		got, ok := extract.Announced([]byte(c.text), now, nil)
+		for cut := range len(beginnings) { // most of a text is skipped, whatever stands in it
+			if again, found := extract.Announced([]byte(beginnings[cut:]+"\n"+strings.ToUpper(beginnings)+"\n"+c.text), now, nil); found != ok || again != got {
+				t.Errorf("%q says %v behind %q, and %v alone", c.text, again, beginnings[cut:], got)
+			}
+		}
 		flags := ""
 		if got.Zoneless {
 			flags += "z"

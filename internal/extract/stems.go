@@ -1,59 +1,63 @@
 package extract
 
-import "sync"
+import (
+	"math/bits"
+	"sync"
+)
 
-// A stemFinder finds the stems of all announcements in one pass over a text. A byte is looked up in a table for each of
-// the first places of a stem, whose bits say which stems can have it there: where a bit is left, the stem is compared.
+// A stemFinder finds the stems of all announcements in one pass over a text, most of which it does not read (Wu and
+// Manber): the two bytes at which the shortest stem would end say how far away the next stem is at least.
 type stemFinder struct {
 	stems []string
 	ways  []int // the index in announcements of each
-	may   [4][256]uint32
+	least int   // the length of the shortest
+	skip  [1 << 10]uint8
+	ends  [1 << 10]uint32 // which stems have two bytes there
+	heads [1 << 10]uint32 // and which begin with them
 }
 
 // stems returns the finder, which is made when a text is first read.
 var stems = sync.OnceValue(func() *stemFinder {
-	f := &stemFinder{}
+	f := &stemFinder{least: 0xff}
 	for w, way := range announcements {
 		for _, stem := range way.stems {
-			f.add(stem, w)
+			f.stems, f.ways, f.least = append(f.stems, stem), append(f.ways, w), min(f.least, len(stem))
+		}
+	}
+	for i := range f.skip {
+		f.skip[i] = uint8(f.least - 1)
+	}
+	for i, stem := range f.stems {
+		f.heads[stemPair(stem[0], stem[1])] |= 1 << i
+		f.ends[stemPair(stem[f.least-2], stem[f.least-1])] |= 1 << i
+		for end := 1; end < f.least; end++ {
+			skip := &f.skip[stemPair(stem[end-1], stem[end])]
+			*skip = min(*skip, uint8(f.least-1-end))
 		}
 	}
 	return f
 })
 
-func (f *stemFinder) add(stem string, way int) {
-	bit := uint32(1) << len(f.stems)
-	f.stems, f.ways = append(f.stems, stem), append(f.ways, way)
-	for i := range f.may {
-		f.may[i][stem[i]] |= bit
-		for c := range 256 { // capitals, and the second byte of accented ones, which lowered knows for sure
-			if small := smallLetter(byte(c)); small == stem[i] {
-				f.may[i][c] |= bit
+// stemPair returns two bytes by what a small letter shares with its capital, and with the second byte of an accented one.
+func stemPair(a, b byte) uint16 { return uint16(a&0x1f)<<5 | uint16(b&0x1f) }
+
+// next returns where in a text the next stem begins, in small or capital letters, and which one; -1 means none.
+func (f *stemFinder) next(text []byte, from int) (at, stem int) {
+	for last := from + f.least - 1; last < len(text); {
+		end := stemPair(text[last-1], text[last])
+		if skip := f.skip[end]; skip > 0 {
+			last += int(skip)
+			continue
+		}
+		at := last + 1 - f.least
+		for left := f.ends[end] & f.heads[stemPair(text[at], text[at+1])]; left != 0; left &= left - 1 {
+			if stem = bits.TrailingZeros32(left); beginsWithStem(text[at:], f.stems[stem]) {
+				return at, stem
 			}
 		}
+		last++
 	}
-}
-
-// smallLetter returns a byte of a text in small letters; one that can be part of an accented letter as if it were.
-func smallLetter(c byte) byte {
-	if c >= 'A' && c <= 'Z' || c >= 0x80 && c <= 0x9e {
-		return c + 0x20
-	}
-	return c
-}
-
-// at returns which stem a text begins with, in small or capital letters; -1 means none.
-func (f *stemFinder) at(text []byte) int {
-	if len(text) < len(f.may) {
-		return -1
-	}
-	left := f.may[0][text[0]] & f.may[1][text[1]] & f.may[2][text[2]] & f.may[3][text[3]]
-	for stem := 0; left != 0; stem, left = stem+1, left>>1 {
-		if left&1 != 0 && beginsWithStem(text, f.stems[stem]) {
-			return stem
-		}
-	}
-	return -1
+	return -1, -1
 }
 
 // beginsWithStem reports whether a text begins with a stem, in small or capital letters.
@@ -67,4 +71,12 @@ func beginsWithStem(text []byte, stem string) bool {
 		}
 	}
 	return true
+}
+
+// smallLetter returns a byte of a text in small letters; one that can be part of an accented letter as if it were.
+func smallLetter(c byte) byte {
+	if c >= 'A' && c <= 'Z' || c >= 0x80 && c <= 0x9e {
+		return c + 0x20
+	}
+	return c
 }
