@@ -100,7 +100,7 @@ func (v *trial) preview(ctx context.Context, s extract.Suggestion, resp freshet.
 	if err != nil {
 		return triedPreview{Error: err.Error()}
 	}
-	return triedPreview{Text: mask.Shorten(string(rd.Text), 2000), Items: len(rd.Items), Fields: rd.Fields}
+	return triedPreview{Text: mask.Shorten(string(rd.Text), 2000), Items: rd.Items.Len(), Fields: rd.Fields}
 }
 
 func (v *trial) showSuggestion(s suggested) {

@@ -265,7 +265,7 @@ func (v *trial) try(ctx context.Context, recipe reading.Recipe, get func(context
 		return err
 	}
 	rd, took, err := v.read(ctx, recipe, resp)
-	out := tried{URL: mask.URL(resp.URL), Kind: rd.Kind, Title: rd.Title, Text: string(rd.Text), Items: rd.Items, Fields: rd.Fields, Missing: rd.Missing, Steps: []triedStep{}}
+	out := tried{URL: mask.URL(resp.URL), Kind: rd.Kind, Title: rd.Title, Text: string(rd.Text), Items: rd.Items.All(), Fields: rd.Fields, Missing: rd.Missing, Steps: []triedStep{}}
 	for _, s := range rd.Steps {
 		out.Steps = append(out.Steps, triedStep{s.Step, s.Out, float64(s.Took.Microseconds()) / 1000})
 	}

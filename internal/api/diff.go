@@ -234,5 +234,5 @@ func (a *versionAPI) itemsOf(ctx context.Context, id freshet.SourceID, v freshet
 	if err != nil || freshet.HashOf(rd.Text) != v.Hash {
 		return nil, nil
 	}
-	return rd.Items, nil
+	return rd.Items.All(), nil
 }

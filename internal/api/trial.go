@@ -68,7 +68,7 @@ func (a *versionAPI) testSource(ctx context.Context, in *testSourceInput) (*rest
 	if err != nil {
 		return nil, rest.Invalid("body.read", err.Error(), nil)
 	}
-	trial.Text, trial.Fields, trial.Items = mask.Shorten(string(read.Text), maxTrialText), read.Fields, len(read.Items)
+	trial.Text, trial.Fields, trial.Items = mask.Shorten(string(read.Text), maxTrialText), read.Fields, read.Items.Len()
 	if in.History > 0 {
 		trial.History, err = a.overHistory(ctx, in.ID, s.Recipe, in.History)
 	}
@@ -160,7 +160,7 @@ func (a *versionAPI) listSuggestions(ctx context.Context, in *rest.SourcePath) (
 			if err != nil {
 				continue // what cannot be read is no proposal
 			}
-			one.Text, one.Count, one.Fields = mask.Shorten(string(rd.Text), 2000), len(rd.Items), rd.Fields
+			one.Text, one.Count, one.Fields = mask.Shorten(string(rd.Text), 2000), rd.Items.Len(), rd.Fields
 		}
 		out.Items = append(out.Items, one)
 	}

@@ -48,13 +48,13 @@ func Tokens(src []byte) (all []string) {
 func Replaced(re *regexp.Regexp, text, with []byte) ([]byte, error) { return replaced(re, text, with) }
 
 // ItemsOfJSON returns the items of a document as they are found in its source, and in the decoded document.
-func ItemsOfJSON(src []byte) (found, decoded []freshet.Item, err error) {
+func ItemsOfJSON(src []byte) (found Items, decoded []freshet.Item, err error) {
 	doc, err := parseJSON(src)
 	if err != nil {
-		return nil, nil, err
+		return Items{}, nil, err
 	}
 	values, err := parseValues(src)
-	return doc.itemsOf(0), itemsOf(value{form: jsonForm, json: values}), err
+	return doc.itemsOf(0), itemsOf(value{form: jsonForm, json: values}).All(), err
 }
 
 // ReadRSS returns what the reader of RSS finds in a feed, if it understands it, and what gofeed finds.

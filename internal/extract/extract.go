@@ -47,7 +47,7 @@ type Reading struct {
 
 	Fields  freshet.Fields    `json:"fields,omitempty"`  // named values, if the recipe asks for any; nil where there is none
 	Missing map[string]string `json:"missing,omitempty"` // why there is none
-	Items   []freshet.Item    `json:"items,omitempty"`   // of a feed, a table, a list; at most 1,000
+	Items   Items             `json:"-"`                 // of a feed, a table, a list; at most 1,000
 
 	Steps []Trace `json:"steps,omitempty"` // what each step made of it, if that was asked for
 }
@@ -93,7 +93,7 @@ func (p program) read(resp freshet.Response, watch func(step, value, time.Durati
 		return Reading{}, err
 	}
 	if end.named && len(end.items) == 1 { // one match: its groups name values
-		rd.Fields, rd.Items = end.items[0].Fields, nil
+		rd.Fields, rd.Items = end.items[0].Fields, Items{}
 	}
 	return rd, p.takeFields(&rd, start)
 }

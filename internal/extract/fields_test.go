@@ -184,8 +184,8 @@ extract:
 // The named groups of a pattern that matches once are values.
 func TestNamedGroups(t *testing.T) {
 	rd, err := extract.Extract(recipeOf(t, `{read: [{regex: 'Pump (?P<model>\S+)'}], extract: {price: css .price | number, day: css .day | date dmy}}`), response(product+`<b class=day>03/12/2026</b>`))
-	if d := cmp.Diff(freshet.Fields{"model": "X-5", "price": 1234.56, "day": "2026-12-03"}, rd.Fields); d != "" || err != nil || len(rd.Items) != 0 {
-		t.Errorf("the fields are not as expected (%v), and there are %d items:\n%s", err, len(rd.Items), d)
+	if d := cmp.Diff(freshet.Fields{"model": "X-5", "price": 1234.56, "day": "2026-12-03"}, rd.Fields); d != "" || err != nil || rd.Items.Len() != 0 {
+		t.Errorf("the fields are not as expected (%v), and there are %d items:\n%s", err, rd.Items.Len(), d)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestItems(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(tt.want, rd.Items); d != "" {
+			if d := cmp.Diff(tt.want, rd.Items.All()); d != "" {
 				t.Errorf("the items are not as expected (-want +got):\n%s", d)
 			}
 			if tt.text != "" && string(rd.Text) != tt.text {

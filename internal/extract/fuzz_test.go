@@ -64,11 +64,11 @@ func fuzzStep(f *testing.F, kind reading.Kind, chain string, seeds ...string) {
 			return
 		}
 		checkText(t, rd.Text)
-		if _, err := json.Marshal(rd.Items); err != nil {
+		if _, err := json.Marshal(rd.Items.All()); err != nil {
 			t.Error(err)
 		}
 		keys := map[string]bool{}
-		for _, item := range rd.Items {
+		for _, item := range rd.Items.All() {
 			if keys[item.Key] && item.Key != "" {
 				t.Errorf("two items have the key %q", item.Key)
 			}

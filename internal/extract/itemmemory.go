@@ -2,6 +2,7 @@ package extract
 
 import (
 	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -31,50 +32,87 @@ type ItemMemory struct {
 
 // Compare takes over the items of a new version, and returns how they differ from
 // those before; nil if they do not.
-func (m *ItemMemory) Compare(items []freshet.Item) *freshet.ItemChanges {
-	before := make(map[string]int, len(m.items)) // where items are by key; those that are found are taken out
-	for i := range m.items {
-		before[m.items[i].key] = i
-	}
+func (m *ItemMemory) Compare(items Items) *freshet.ItemChanges {
 	var c freshet.ItemChanges
 	known := knownKeys{list: &m.seen}
-	now := make([]knownItem, 0, len(items))
+	before := itemFinding{items: m.items}
+	now := make([]knownItem, 0, items.Len())
 	w := m.writer()
-	for _, item := range items {
-		k := w.item(item, len(now) < mostSaid)
+	for i := range items.Len() {
+		k := w.item(items, i, i < mostSaid)
 		now = append(now, k)
-		if i, there := before[k.key]; there {
-			delete(before, k.key)
-			if names, values := w.differing(m.items[i], k); len(names) > 0 {
-				c.UpdatedCount++
-				c.Updated = appendSome(c.Updated, freshet.ItemChange{Key: strings.Clone(k.key), Title: k.title(), Fields: names, Values: values})
+		if was, there := before.take(k.key); there {
+			names := w.differing(was, k)
+			if len(names) == 0 {
+				continue
+			}
+			if c.UpdatedCount++; c.UpdatedCount <= maxTold {
+				c.Updated = append(c.Updated, freshet.ItemChange{Key: strings.Clone(k.key), Title: k.title(), Fields: names, Values: w.before.changes(w.values, names)})
 			}
 			continue
 		}
 		if known.add(k.key) {
-			c.AddedCount++
-			c.Added = appendSome(c.Added, told(item))
+			if c.AddedCount++; c.AddedCount <= maxTold {
+				c.Added = append(c.Added, told(items.item(i)))
+			}
 		} else {
 			c.BackCount++
 			c.Back = appendSome(c.Back, k.mention())
 		}
 	}
-	for i := range m.items {
-		if len(before) == 0 {
-			break
-		}
-		k := m.items[i]
-		if at, gone := before[k.key]; gone && at == i {
-			known.add(k.key)
-			c.GoneCount++
-			c.Gone = appendSome(c.Gone, k.mention())
-		}
+	for k := range before.left() {
+		known.add(k.key)
+		c.GoneCount++
+		c.Gone = appendSome(c.Gone, k.mention())
 	}
 	m.names, m.items, m.seen = w.names, now, m.seen[max(0, len(m.seen)-maxSeen):]
 	if c.AddedCount+c.UpdatedCount+c.GoneCount+c.BackCount == 0 {
 		return nil
 	}
 	return shortened(&c)
+}
+
+// An itemFinding finds items by their keys, each once. Most stand behind the one that was found before.
+type itemFinding struct {
+	items []knownItem
+	taken []bool
+	count int            // of those taken
+	next  int            // behind the last one taken
+	place map[string]int // of all items; nil until one stands elsewhere
+}
+
+// take returns the item with a key, if it is there and was not taken yet.
+func (f *itemFinding) take(key string) (knownItem, bool) {
+	if f.taken == nil {
+		f.taken = make([]bool, len(f.items))
+	}
+	at := f.next
+	if at == len(f.items) || f.items[at].key != key || f.taken[at] {
+		if f.place == nil {
+			f.place = make(map[string]int, len(f.items))
+			for i := range f.items {
+				f.place[f.items[i].key] = i
+			}
+		}
+		found := false
+		if at, found = f.place[key]; !found || f.taken[at] {
+			return knownItem{}, false
+		}
+	}
+	f.taken[at], f.next = true, at+1
+	f.count++
+	return f.items[at], true
+}
+
+// left yields the items that were not taken.
+func (f *itemFinding) left() iter.Seq[knownItem] {
+	return func(yield func(knownItem) bool) {
+		for i := range f.items {
+			if f.count == len(f.items) || (f.taken == nil || !f.taken[i]) && !yield(f.items[i]) {
+				return
+			}
+		}
+	}
 }
 
 // knownKeys are the keys that a source ever had, by their hashes. Most versions have no new key, and do not ask.

@@ -28,7 +28,7 @@ func TestItemsAreNewOnce(t *testing.T) {
 		ever, last := map[string]bool{}, map[string]bool{}
 		for range rapid.IntRange(1, 8).Draw(t, "versions") {
 			keys := rapid.SliceOfNDistinct(rapid.SampledFrom(strings.Split("abcdefgh", "")), 0, 8, rapid.ID).Draw(t, "keys")
-			c := m.Compare(itemsNamed(keys...))
+			c := m.Compare(extract.ListOf(itemsNamed(keys...)))
 			if c == nil {
 				c = &freshet.ItemChanges{}
 			}
@@ -69,7 +69,7 @@ func TestItemMemoryIsBounded(t *testing.T) {
 		for i := range 1000 {
 			items = append(items, freshet.Item{Key: fmt.Sprintf("%d/%d", v, i), Text: strings.Repeat("x", 1000), Fields: freshet.Fields{"a": strings.Repeat("y", 1000)}})
 		}
-		c := m.Compare(items)
+		c := m.Compare(extract.ListOf(items))
 		told, err := json.Marshal(c)
 		if err != nil || len(told) > 32<<10 || c.AddedCount != 1000 || len(c.Added) == 0 {
 			t.Fatalf("a change tells of %d items in %d bytes (%v)", c.AddedCount, len(told), err)
@@ -78,10 +78,10 @@ func TestItemMemoryIsBounded(t *testing.T) {
 	if b := m.MarshalBinary(); len(b) > 512<<10 {
 		t.Errorf("the memory has %d bytes", len(b))
 	}
-	if c := m.Compare(itemsNamed("0/1")); c.AddedCount != 1 {
+	if c := m.Compare(extract.ListOf(itemsNamed("0/1"))); c.AddedCount != 1 {
 		t.Errorf("an item that was forgotten long ago is %+v", c)
 	}
-	if c := m.Compare(itemsNamed("39/1")); c.BackCount != 1 {
+	if c := m.Compare(extract.ListOf(itemsNamed("39/1"))); c.BackCount != 1 {
 		t.Errorf("an item that was there a moment ago is %+v", c)
 	}
 }
@@ -94,7 +94,7 @@ func TestItemMemoryForgetsNames(t *testing.T) {
 		for i := range 200 {
 			items[1].Fields[fmt.Sprintf("f%d.%d", v, i)] = "x"
 		}
-		c := m.Compare(items)
+		c := m.Compare(extract.ListOf(items))
 		if v == 0 {
 			continue
 		}
@@ -118,8 +118,8 @@ func TestItemMemoryRenames(t *testing.T) {
 	for i := range 600 {
 		many.Fields[fmt.Sprint("f", i)] = "x"
 	}
-	m.Compare([]freshet.Item{{Key: "a", Fields: freshet.Fields{"old": "1"}}, many})
-	c := m.Compare([]freshet.Item{{Key: "a", Fields: freshet.Fields{"new": "1"}}, many})
+	m.Compare(extract.ListOf([]freshet.Item{{Key: "a", Fields: freshet.Fields{"old": "1"}}, many}))
+	c := m.Compare(extract.ListOf([]freshet.Item{{Key: "a", Fields: freshet.Fields{"new": "1"}}, many}))
 	if c == nil || c.UpdatedCount != 1 || !slices.Equal(c.Updated[0].Fields, []string{"new", "old"}) {
 		t.Errorf("a value that was renamed is told as %+v", c)
 	}
@@ -127,7 +127,7 @@ func TestItemMemoryRenames(t *testing.T) {
 
 func FuzzItemMemory(f *testing.F) {
 	var m extract.ItemMemory
-	m.Compare(itemsNamed("a", "b"))
+	m.Compare(extract.ListOf(itemsNamed("a", "b")))
 	f.Add(m.MarshalBinary())
 	f.Add([]byte{2, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -67,25 +67,25 @@ func keyExtract(key, language string) reading.Extract {
 
 // items returns the items in a response, and what they were found in. End is what
 // the steps made of the response.
-func (f *itemFinder) items(start, end value) ([]freshet.Item, value, error) {
+func (f *itemFinder) items(start, end value) (Items, value, error) {
 	if f.find == nil {
 		return f.rekeyed(itemsOf(end)), end, nil
 	}
 	found, err := f.find(start)
 	if err != nil {
-		return nil, found, step{field: f.field}.blame(err)
+		return Items{}, found, step{field: f.field}.blame(err)
 	}
 	var list []freshet.Item
 	for _, one := range parts(found) {
 		item, err := f.item(one)
 		if err != nil {
-			return nil, found, err
+			return Items{}, found, err
 		}
 		if list = append(list, item); len(list) == maxItems {
 			break
 		}
 	}
-	return keyed(list, nil), found, nil
+	return ListOf(keyed(list, nil)), found, nil
 }
 
 // parts returns each element, value or line as a value of its own.
@@ -164,17 +164,17 @@ func setField(item *freshet.Item, name string, v any) {
 }
 
 // rekeyed returns items with the key that the recipe names, where they have it.
-func (f *itemFinder) rekeyed(list []freshet.Item) []freshet.Item {
+func (f *itemFinder) rekeyed(items Items) Items {
 	if f.column == "" {
-		return list
+		return items
 	}
-	list = slices.Clone(list)
+	list := slices.Clone(items.All())
 	for i := range list {
 		if v, ok := list[i].Fields[f.column]; ok {
 			list[i].Key = textOf(v)
 		}
 	}
-	return uniqueKeys(list)
+	return ListOf(uniqueKeys(list))
 }
 
 // itemOfElement makes an item of an element of a page: its text, and where its
@@ -265,43 +265,43 @@ func textOf(v any) string {
 
 // itemsOf returns the items that a value has in it: its own, or the objects of a
 // list in JSON.
-func itemsOf(v value) []freshet.Item {
+func itemsOf(v value) Items {
 	switch v.form {
 	case itemsForm:
-		return v.items
+		return ListOf(v.items)
 	case documentForm:
 		if v.doc.kind == reading.JSON {
 			if len(v.doc.body) > largeBody { // its tree would be many times as large, and nobody asked
-				return nil
+				return Items{}
 			}
 			if doc, err := v.doc.parsedJSON(); err == nil {
 				return doc.itemsOf(0)
 			}
-			return nil // the text of several documents cannot be read either
+			return Items{} // the text of several documents cannot be read either
 		}
 		g, err := v.doc.read()
 		if err != nil {
-			return nil
+			return Items{}
 		}
-		return g.items
+		return ListOf(g.items)
 	case jsonForm:
 		if len(v.json) == 1 && !isList(v.json[0]) {
 			if inner := onlyList(v.json[0]); inner != nil {
 				return itemsOf(v.withJSON([]any{inner}))
 			}
-			return nil // one object is a document, not a list
+			return Items{} // one object is a document, not a list
 		}
 		values := spread(v.json)
 		var list []freshet.Item
 		for _, x := range values[:min(len(values), maxItems)] {
 			if _, ok := x.(map[string]any); !ok {
-				return nil
+				return Items{}
 			}
 			list = append(list, itemOfJSON(x))
 		}
-		return keyed(list, nil)
+		return ListOf(keyed(list, nil))
 	}
-	return nil
+	return Items{}
 }
 
 // listNames are what the list of an answer is called.

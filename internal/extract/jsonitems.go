@@ -1,55 +1,76 @@
 package extract
 
 import (
+	"bytes"
 	"encoding/json"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
-
-	"freshet/internal/freshet"
 )
 
 // itemsOf returns the items of a value: the objects of a list, or of the one list that an object has. It finds the same
-// items as [itemsOf] does in the decoded document, at a fraction of the cost.
-func (d *jsonDoc) itemsOf(at int32) []freshet.Item {
+// items as [itemsOf] does in the decoded document, and decodes none of them.
+func (d *jsonDoc) itemsOf(at int32) Items {
 	if d.starts(at, '{') {
 		if at = d.onlyList(at); at == 0 {
-			return nil // one object is a document, not a list
+			return Items{} // one object is a document, not a list
 		}
 	}
 	if !d.starts(at, '[') {
-		return nil
+		return Items{}
 	}
-	n := 0
-	for range d.elements(at) {
-		n++
-	}
-	if n == 0 {
-		return nil
-	}
-	list := make([]freshet.Item, 0, min(n, maxItems))
-	fields := 0                  // of the item before
-	names := map[string]string{} // as they are written, and read; most items have the same
+	all := Items{doc: d}
 	for i := range d.elements(at) {
-		if len(list) == maxItems {
+		if len(all.at) == maxItems {
 			break
 		}
 		if !d.starts(i, '{') {
-			return nil
+			return Items{}
 		}
-		item := freshet.Item{Fields: make(freshet.Fields, fields)}
-		for name, v := range d.members(i) {
-			read, known := names[string(d.raw(name))]
-			if !known {
-				read = strings.Clone(d.text(name)) // it is kept longer than the document
-				names[string(d.raw(name))] = read
-			}
-			item.Fields[read] = d.bounded(v)
+		if all.at == nil { // most items have as many values as the first
+			all.at = make([]int32, 0, min(maxItems, 1+(d.values[at].next-i)/(d.values[i].next-i)))
 		}
-		fields, list = len(item.Fields), append(list, item)
+		all.at = append(all.at, i)
 	}
-	return keyed(list, nil)
+	if len(all.at) == 0 {
+		return Items{}
+	}
+	if !all.findKeys() {
+		all.keys = nil
+		return ListOf(keyed(all.All(), nil))
+	}
+	return all
+}
+
+// findKeys finds the field that tells the items apart, as [keyed] does, and reports whether there is one.
+func (s *Items) findKeys() bool {
+	s.keys = make([]string, len(s.at))
+	for _, known := range keyNames {
+		for name := range s.doc.members(s.at[0]) {
+			if name := s.doc.text(name); strings.EqualFold(name, known) && s.keysBy(name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keysBy takes the values of a field for keys, and reports whether they tell the items apart.
+func (s *Items) keysBy(field string) bool {
+	seen := make(map[string]struct{}, len(s.at))
+	for i, at := range s.at {
+		value := ""
+		for name, v := range s.doc.members(at) {
+			if s.doc.text(name) == field {
+				value = s.doc.line(v)
+			}
+		}
+		if seen[value] = struct{}{}; value == "" || len(seen) == i {
+			return false
+		}
+		s.keys[i] = oneLine(value, 500)
+	}
+	return true
 }
 
 // starts reports whether the value at a place begins with c.
@@ -107,17 +128,22 @@ func (d *jsonDoc) onlyList(at int32) (found int32) {
 // text returns a name or a string. All of them share the memory of the document.
 func (d *jsonDoc) text(at int32) string {
 	quoted := d.raw(at)
-	if !slices.Contains(quoted, '\\') {
-		if d.whole == "" {
-			d.whole = string(d.src)
-		}
-		return d.whole[d.values[at].start+1 : d.values[at].end-1]
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return d.source()[d.values[at].start+1 : d.values[at].end-1]
 	}
 	var s string
 	if json.Unmarshal(quoted, &s) != nil {
 		panic("a string that was parsed is not one")
 	}
 	return s
+}
+
+// source returns the document as a string.
+func (d *jsonDoc) source() string {
+	if d.whole == "" {
+		d.whole = string(d.src)
+	}
+	return d.whole
 }
 
 // raw returns a value as it is written.
@@ -146,4 +172,30 @@ func (d *jsonDoc) bounded(at int32) any {
 		return f
 	}
 	return string(raw)
+}
+
+// line returns a value in one line, as [textOf] returns what a field keeps of it.
+func (d *jsonDoc) line(at int32) string {
+	const exact = 15 // digits of a whole number, which are written as they are
+	switch raw := d.raw(at); {
+	case raw[0] == '"':
+		return oneLine(d.text(at), maxCell)
+	case len(raw) <= exact && len(bytes.Trim(raw, "0123456789")) == 0:
+		return d.source()[d.values[at].start:d.values[at].end]
+	}
+	return textOf(d.bounded(at))
+}
+
+// known returns a value as a memory of items keeps what a field keeps of it.
+func (d *jsonDoc) known(name string, at int32, say bool) knownValue {
+	raw := d.raw(at)
+	switch {
+	case raw[0] == '"':
+		return knownText(name, oneLine(d.text(at), maxCell), say)
+	case say && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'):
+		if f, err := strconv.ParseFloat(string(raw), 64); err == nil {
+			return knownNumber(name, f)
+		}
+	}
+	return knownValueOf(name, d.bounded(at), say)
 }

@@ -66,6 +66,7 @@ type itemWriter struct {
 	renamed bool // the names are not those of the old memory with more behind them
 	names   []string
 	places  map[string]uint64 // of names
+	order   []uint64          // the places of the names of the last item, one after the other
 	values  knownValues       // of the item that is being written
 	before  knownValues       // of the item that it is compared with
 	written binenc.Writer
@@ -90,19 +91,15 @@ func (m *ItemMemory) writer() *itemWriter {
 }
 
 // item returns an item as it is remembered.
-func (w *itemWriter) item(item freshet.Item, say bool) knownItem {
+func (w *itemWriter) item(items Items, i int, say bool) knownItem {
 	from := len(w.written)
-	w.values = w.values[:0].appendItem(item, say)
-	w.written.String(oneLine(item.Title, maxKnownTitle))
+	w.values = items.appendValues(w.values[:0], i, say)
+	w.written.String(oneLine(items.title(i), maxKnownTitle))
 	w.written.Uvarint(uint64(len(w.values)))
-	for _, v := range w.values {
-		place, known := w.places[v.name]
-		if !known {
-			place = uint64(len(w.names))
-			w.places[v.name] = place
-			w.names = append(w.names, v.name)
-		}
-		w.written.Uvarint(place<<2 | uint64(v.kind))
+	for i := range w.values {
+		v := &w.values[i]
+		v.name = w.name(i, v.name)
+		w.written.Uvarint(w.order[i]<<2 | uint64(v.kind))
 		switch v.kind {
 		case textualValue:
 			w.written.String(v.text)
@@ -112,18 +109,34 @@ func (w *itemWriter) item(item freshet.Item, say bool) knownItem {
 			w.written.Uint64(v.bits)
 		}
 	}
-	return knownItem{item.Key, w.written[from:len(w.written):len(w.written)]}
+	return knownItem{items.key(i), w.written[from:len(w.written):len(w.written)]}
 }
 
-// differing returns which values differ between an old item and the one that was written last, by name, and what the
-// short ones were and are.
-func (w *itemWriter) differing(old, now knownItem) (names []string, values []freshet.FieldChange) {
+// name notes the place of the name of a value of the item that is being written, and returns the name as it is kept.
+func (w *itemWriter) name(i int, name string) string {
+	if i == len(w.order) {
+		w.order = append(w.order, 0)
+	}
+	if place := w.order[i]; place < uint64(len(w.names)) && w.names[place] == name { // mostly
+		return w.names[place]
+	}
+	place, known := w.places[name]
+	if !known {
+		name, place = strings.Clone(name), uint64(len(w.names)) // the names outlive the document
+		w.places[name] = place
+		w.names = append(w.names, name)
+	}
+	w.order[i] = place
+	return w.names[place]
+}
+
+// differing returns which values differ between an old item and the one that was written last, by name.
+func (w *itemWriter) differing(old, now knownItem) []string {
 	if !w.renamed && bytes.Equal(old.rest, now.rest) {
-		return nil, nil
+		return nil
 	}
 	w.before = old.appendValues(w.before[:0], w.old.names)
-	names = w.before.differing(w.values)
-	return names, w.before.changes(w.values, names)
+	return w.before.differing(w.values)
 }
 
 // A knownValue is a value of an item: as it is if it is short, else by a hash of its text.
@@ -167,14 +180,21 @@ func knownValueOf(name string, v any, say bool) knownValue {
 	switch v := v.(type) {
 	case float64:
 		if say {
-			return knownValue{name: name, kind: numberValue, bits: math.Float64bits(v)}
+			return knownNumber(name, v)
 		}
 	case bool:
 		if say {
 			return knownValue{name: name, kind: truthValue, bits: bitOf(v)}
 		}
 	}
-	text := textOf(v)
+	return knownText(name, textOf(v), say)
+}
+
+func knownNumber(name string, v float64) knownValue {
+	return knownValue{name: name, kind: numberValue, bits: math.Float64bits(v)}
+}
+
+func knownText(name, text string, say bool) knownValue {
 	if say && len(text) <= mostSaidBytes {
 		return knownValue{name: name, kind: textualValue, text: text}
 	}
@@ -333,8 +353,11 @@ func (m *ItemMemory) UnmarshalBinary(b []byte) error {
 		read.names[i] = r.String(maxMemory)
 	}
 	read.items = make([]knownItem, r.Count(maxMemory, 2))
+	whole := string(data) // which all keys share
 	for i := range read.items {
-		read.items[i] = knownItem{r.String(maxMemory), r.Bytes(r.Uvarint())}
+		key := r.Bytes(r.Uvarint())
+		end := len(data) - r.Len()
+		read.items[i] = knownItem{whole[end-len(key) : end], r.Bytes(r.Uvarint())}
 	}
 	if err := r.Close(); err != nil {
 		return err

@@ -46,8 +46,8 @@ func TestSuggest(t *testing.T) {
 				if err != nil {
 					t.Errorf("%s cannot be read: %v", s.Chain(), err)
 				}
-				if s.What == "price" && rd.Fields["price"] == nil || s.What == "list" && len(rd.Items) < 2 {
-					t.Errorf("%s reads %v and %d items", s.Chain(), rd.Fields, len(rd.Items))
+				if s.What == "price" && rd.Fields["price"] == nil || s.What == "list" && rd.Items.Len() < 2 {
+					t.Errorf("%s reads %v and %d items", s.Chain(), rd.Fields, rd.Items.Len())
 				}
 			}
 		})

@@ -48,12 +48,12 @@ func TestTextChangeIsBounded(t *testing.T) {
 // An item that is updated says what its values were and are.
 func TestItemsTellValues(t *testing.T) {
 	var m extract.ItemMemory
-	m.Compare([]freshet.Item{{Key: "1", Title: "One", Text: strings.Repeat("long ", 100), Fields: freshet.Fields{"price": 10.0, "stock": true}}})
+	m.Compare(extract.ListOf([]freshet.Item{{Key: "1", Title: "One", Text: strings.Repeat("long ", 100), Fields: freshet.Fields{"price": 10.0, "stock": true}}}))
 	var again extract.ItemMemory
 	if err := again.UnmarshalBinary(m.MarshalBinary()); err != nil {
 		t.Fatal(err)
 	}
-	c := again.Compare([]freshet.Item{{Key: "1", Title: "One!", Text: strings.Repeat("longer ", 100), Fields: freshet.Fields{"price": 12.5, "size": "L"}}})
+	c := again.Compare(extract.ListOf([]freshet.Item{{Key: "1", Title: "One!", Text: strings.Repeat("longer ", 100), Fields: freshet.Fields{"price": 12.5, "size": "L"}}}))
 	want := []freshet.FieldChange{{Name: "price", From: 10.0, To: 12.5}, {Name: "size", To: "L"}, {Name: "stock", From: true}, {Name: "title", From: "One", To: "One!"}}
 	if diff := cmp.Diff(want, c.Updated[0].Values); diff != "" {
 		t.Errorf("the values are told otherwise (-want +got):\n%s", diff)

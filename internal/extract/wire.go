@@ -42,15 +42,16 @@ func (q question) response(body []byte) freshet.Response {
 // An answer is what a child read. The text follows it.
 type answer struct {
 	Reading
-	Class failure.Class `json:"class,omitempty"` // set if it could not be read
-	Err   string        `json:"err,omitempty"`
-	Hint  string        `json:"hint,omitempty"`
-	Field string        `json:"field,omitempty"` // of a recipe that is wrong
+	Items []freshet.Item `json:"items,omitempty"`
+	Class failure.Class  `json:"class,omitempty"` // set if it could not be read
+	Err   string         `json:"err,omitempty"`
+	Hint  string         `json:"hint,omitempty"`
+	Field string         `json:"field,omitempty"` // of a recipe that is wrong
 }
 
 func answerOf(rd Reading, err error) (answer, []byte) {
 	if err == nil {
-		return answer{Reading: rd}, rd.Text
+		return answer{Reading: rd, Items: rd.Items.All()}, rd.Text
 	}
 	a := answer{Reading: Reading{Steps: rd.Steps}, Class: FailParse, Err: err.Error(), Hint: freshet.HintOf(err)}
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -71,9 +72,10 @@ func (a answer) reading(text []byte) (Reading, error) {
 	}
 	a.Text = text
 	withLists(a.Fields)
-	for i := range a.Items {
-		withLists(a.Items[i].Fields)
+	for _, item := range a.Items {
+		withLists(item.Fields)
 	}
+	a.Reading.Items = ListOf(a.Items)
 	return a.Reading, nil
 }
 

@@ -213,7 +213,7 @@ func (l *loader) items(ctx context.Context, v freshet.Version) (map[string]fresh
 		return nil, false, nil
 	}
 	by := map[string]freshet.Item{}
-	for _, item := range reading.Items {
+	for _, item := range reading.Items.All() {
 		by[item.Key] = item
 	}
 	return by, true, nil

@@ -50,7 +50,7 @@ func (f *Result) addDetails(ctx context.Context, t *Task, r extract.Reading, fie
 		return
 	}
 	known, err := t.History.Items(ctx)
-	if err != nil || known == nil && len(r.Items) == 0 {
+	if err != nil || known == nil && r.Items.Len() == 0 {
 		return
 	}
 	var m extract.ItemMemory
@@ -63,7 +63,7 @@ func (f *Result) addDetails(ctx context.Context, t *Task, r extract.Reading, fie
 
 // rememberItems notes the items of a first version.
 func (f *Result) rememberItems(r extract.Reading) {
-	if len(r.Items) == 0 || f.Suspect != "" {
+	if r.Items.Len() == 0 || f.Suspect != "" {
 		return
 	}
 	var m extract.ItemMemory
