@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	indexBatch    = 500              // versions in a transaction
-	indexEnough   = 500              // unindexed versions that start indexing
+	indexBatch    = 2000             // versions in a transaction
+	indexEnough   = 2000             // unindexed versions that start indexing
 	indexInterval = 2 * time.Second  // between checks for unindexed versions
-	indexMaxDelay = 30 * time.Second // longest delay of indexing
-	indexMaxWait  = 1000             // most versions that a search waits for
+	indexMaxDelay = 2 * time.Minute  // longest delay of indexing
+	indexMaxWait  = 4000             // most versions that a search waits for
 	indexSweep    = 10 * time.Minute // how often pruned versions are removed from the index if nothing is polled
 	indexRetry    = time.Minute
 )

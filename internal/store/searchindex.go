@@ -51,7 +51,7 @@ type IndexTx interface {
 	Source(key int64) (Indexed, error) // the zero Indexed if the source is not known
 	PutSource(key int64, at Indexed) error
 	Add(p Passage, text string) (id int64, err error)
-	End(id, gone, until int64) error              // a version is without the passage
+	End(id, gone, until int64) error              // a version is without a passage that was open when it was added
 	ForgetBefore(source int64, first int64) error // passages that no version from one on has
 	Forget(source int64) error
 	Commit() error
@@ -73,6 +73,14 @@ type Passage struct {
 	Rank   float64 // less is better
 }
 
+// EndOrNull returns the end of a run of versions as it is stored, that of one which goes on as NULL.
+func EndOrNull(end int64) any {
+	if end == search.Open {
+		return nil
+	}
+	return end
+}
+
 // ErrStaleIndex means that an index cannot be used, or is of versions that are not those of
 // the store.
 var ErrStaleIndex = errors.New("the index is not that of this data")
@@ -90,8 +98,8 @@ type searchIndex struct {
 }
 
 const (
-	mostIndexed = 1 << 20 // bytes of a text that are indexed; no person reads more
-	indexBytes  = 8 << 20 // of texts in one transaction
+	mostIndexed = 1 << 20  // bytes of a text that are indexed; no person reads more
+	indexBytes  = 16 << 20 // of texts in one transaction
 )
 
 // Index adds the texts of up to most versions to the index, and removes what is no longer stored. It
@@ -191,9 +199,17 @@ func (s *searcher) fitsStore(ctx context.Context) error {
 type indexing struct {
 	*searcher
 	IndexTx
-	most int        // versions
-	room int64      // bytes of texts
-	last cachedBody // the text of the version before
+	most  int          // versions
+	room  int64        // bytes of texts
+	last  cachedBody   // the text of the version before
+	fresh []newPassage // of the source, that are not written yet
+}
+
+// A newPassage is one that is not in the index yet. It is written when the last of the
+// versions at hand has been seen: it may have ended by then.
+type newPassage struct {
+	Passage
+	text string
 }
 
 // work brings sources up to date until it has done enough, and returns how far each is.
@@ -244,7 +260,7 @@ func (x *indexing) source(ctx context.Context, e *entry) (upto int64, err error)
 	if err != nil {
 		return 0, err
 	}
-	x.last = cachedBody{}
+	x.last, x.fresh = cachedBody{}, x.fresh[:0]
 	for _, v := range versions {
 		if x.most <= 0 || x.room <= 0 || ctx.Err() != nil {
 			break
@@ -253,6 +269,9 @@ func (x *indexing) source(ctx context.Context, e *entry) (upto int64, err error)
 			return 0, err
 		}
 		upto = v.number
+	}
+	if err := x.addFresh(p); err != nil {
+		return 0, err
 	}
 	if len(versions) == 0 || upto == versions[len(versions)-1].number {
 		if len(versions) < versionsAtOnce {
@@ -311,19 +330,39 @@ func (x *indexing) version(ctx context.Context, e *entry, v unindexed, p presenc
 		if _, ok := p[sum]; ok {
 			continue
 		}
-		if p[sum], err = x.Add(Passage{Source: e.key, Sum: sum, Run: search.Run{From: v.number, Since: seen}}, search.Folded(passage)); err != nil {
-			return err
-		}
+		open := search.Run{From: v.number, To: search.Open, Since: seen, Until: search.Open}
+		x.fresh = append(x.fresh, newPassage{Passage{Source: e.key, Sum: sum, Run: open}, passage})
+		p[sum] = int64(-len(x.fresh))
 	}
 	for sum, id := range p {
 		if here[sum] {
 			continue
 		}
 		delete(p, sum)
+		if id < 0 {
+			added := &x.fresh[-id-1]
+			added.To, added.Until = v.number, seen
+			continue
+		}
 		if err := x.End(id, v.number, seen); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// addFresh writes the passages that are new, and puts their IDs into the presence.
+func (x *indexing) addFresh(p presence) error {
+	for _, n := range x.fresh {
+		id, err := x.Add(n.Passage, search.Folded(n.text))
+		if err != nil {
+			return err
+		}
+		if n.To == search.Open {
+			p[n.Sum] = id
+		}
+	}
+	clear(x.fresh)
 	return nil
 }
 
@@ -357,7 +396,8 @@ func passagesOf(title, text string) func(yield func(string) bool) {
 }
 
 // A presence is which passages the newest indexed version of a source has: their IDs by
-// their hashes.
+// their hashes. Those that are not written yet have their places among the new ones
+// instead, counted down from -1.
 type presence map[uint64]int64
 
 // write returns the presence as it is stored.

@@ -175,8 +175,8 @@ func (t *indexTx) PutSource(key int64, at store.Indexed) error {
 // Add implements [store.IndexTx].
 func (t *indexTx) Add(p store.Passage, text string) (int64, error) {
 	t.last++
-	return t.last, t.exec("INSERT INTO search_passages (id, source, sum, first, since, words) VALUES (?, ?, ?, ?, ?, CAST(? AS TSVECTOR))",
-		t.last, p.Source, int64(p.Sum), p.From, p.Since, vector(text))
+	return t.last, t.exec("INSERT INTO search_passages (id, source, sum, first, gone, since, until, words) VALUES (?, ?, ?, ?, ?, ?, ?, CAST(? AS TSVECTOR))",
+		t.last, p.Source, int64(p.Sum), p.From, store.EndOrNull(p.To), p.Since, store.EndOrNull(p.Until), vector(text))
 }
 
 // End implements [store.IndexTx].

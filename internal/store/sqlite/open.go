@@ -243,6 +243,7 @@ func (s *Store) dsn(reading bool) string {
 		q.Add("_pragma", "cache_size(-16000)")
 		q.Add("_pragma", "secure_delete(1)") // what is purged is overwritten
 		q.Add("_pragma", "journal_size_limit(67108864)")
+		q.Add("_pragma", "wal_autocheckpoint(4000)") // pages; those that several transactions change are copied once
 	}
 	q.Add("_pragma", "temp_store(memory)")
 	if s.cfg.VFS != "" {

@@ -25,7 +25,7 @@ import (
 const searchName = "search.db"
 
 // searchLayout is that of the index; one with another layout is made anew.
-const searchLayout = 1
+const searchLayout = 2
 
 // searchSchema makes the tables of the index: see [store.Index].
 const searchSchema = `
@@ -40,9 +40,10 @@ const searchSchema = `
 		since  INTEGER NOT NULL, -- when those were seen
 		until  INTEGER
 	);
-	CREATE INDEX passages_by_source ON passages (source, gone);
 	CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0');
-`
+` + indexBySource
+
+const indexBySource = "CREATE INDEX passages_by_source ON passages (source)"
 
 // A searchFile is the file with the index. It implements [store.Index].
 type searchFile struct {
@@ -139,6 +140,11 @@ func (x *searchFile) fit(ctx context.Context) error {
 	}
 	switch {
 	case layout == searchLayout:
+	case layout == 1 && x.cfg.ReadOnly: // which is as good
+	case layout == 1: // its index has a column that changes when a passage ends
+		if _, err := x.db.ExecContext(ctx, fmt.Sprintf("BEGIN; DROP INDEX passages_by_source; %s; PRAGMA user_version = %d; COMMIT", indexBySource, searchLayout)); err != nil {
+			return err
+		}
 	case x.cfg.ReadOnly:
 		return freshet.WithHint(fmt.Errorf("the index of versions has another layout: %w", freshet.ErrNotFound), "freshet serve makes it anew while it runs")
 	case layout != 0:

@@ -62,7 +62,8 @@ func (x *searchTx) PutSource(key int64, at store.Indexed) error {
 // Add implements [store.IndexTx].
 func (x *searchTx) Add(p store.Passage, text string) (int64, error) {
 	x.last++
-	if err := x.exec("INSERT INTO passages (id, source, sum, first, since) VALUES (?, ?, ?, ?, ?)", x.last, p.Source, int64(p.Sum), p.From, p.Since); err != nil {
+	if err := x.exec("INSERT INTO passages (id, source, sum, first, gone, since, until) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		x.last, p.Source, int64(p.Sum), p.From, store.EndOrNull(p.To), p.Since, store.EndOrNull(p.Until)); err != nil {
 		return 0, err
 	}
 	return x.last, x.exec("INSERT INTO words (rowid, text) VALUES (?, ?)", x.last, text)

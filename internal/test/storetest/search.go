@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -56,7 +57,46 @@ func (b *bench) pages(id freshet.SourceID, texts ...string) {
 	}
 }
 
+// indexedAtOnce brings an index of two sources, b like a, up to date: a after each of its versions, b with all of its versions at once.
+func (b *bench) indexedAtOnce(texts []string) {
+	b.Helper()
+	b.add("a")
+	b.add("b")
+	for i, text := range texts {
+		b.commit(saw("a", minute(10*i), freshet.Changed, text))
+		b.index()
+	}
+	b.pages("b", texts...)
+	_, err := b.Index(b.Context(), 1000)
+	b.ok("index", err)
+}
+
 var searchTests = []test{
+	{"versions that are indexed together are found as those that are indexed one by one", func(b *bench) {
+		words := []string{"ant", "bee", "cat", "dog", "eel"}
+		chance := rand.New(rand.NewPCG(1, 2))
+		var texts []string
+		for range 40 {
+			var lines []string
+			for _, w := range words {
+				if chance.IntN(3) > 0 {
+					lines = append(lines, w+" "+words[chance.IntN(len(words))])
+				}
+			}
+			texts = append(texts, strings.Join(lines, "\n")+fmt.Sprintf("\nversion %d", len(texts)))
+		}
+		b.indexedAtOnce(texts)
+		for _, query := range append([]string{"ant bee", "ant -cat", "dog OR eel", `"bee cat"`, `"version 7"`}, words...) {
+			one := b.search(search.Request{Words: query, Source: "a", Order: search.ByOldest, Limit: 1000})
+			all := b.search(search.Request{Words: query, Source: "b", Order: search.ByOldest, Limit: 1000})
+			for i := range one {
+				one[i] = strings.Replace(one[i], "a ", "b ", 1)
+			}
+			same(b, "found by "+query, all, one)
+		}
+		same(b, "a passage of one version among many", b.search(search.Request{Words: `"version 7"`, Source: "b"}), []string{"b 8-8 version 7"})
+		same(b, "one that is there now", b.search(search.Request{Words: `"version 39"`, Source: "b"}), []string{"b 40-40 now version 39"})
+	}},
 	{"what stays over versions is found once", func(b *bench) {
 		b.add("a")
 		b.addSource(freshet.Source{ID: "b", URL: "https://b.example/", Tags: []string{"shop"}, Created: noon})
