@@ -8,15 +8,17 @@ import (
 
 // An Import is a list of pages as another program keeps it.
 type Import struct {
-	Text   string   `json:"text" minLength:"1" doc:"The list: addresses, OPML, jobs of urlwatch, or what changedetection.io exports"`
-	Format string   `json:"format,omitempty" enum:"list,opml,urlwatch,changedetection" doc:"Missing means to guess"`
+	Text   string   `json:"text" minLength:"1" doc:"The list: addresses, CSV, OPML, bookmarks, jobs of urlwatch or webchanges, or an export of changedetection.io, Distill or Huginn"`
+	Format string   `json:"format,omitempty" enum:"urls,list,csv,opml,miniflux,bookmarks,urlwatch,webchanges,changedetection,distill,huginn" doc:"Missing means to detect it by the content; list is the old name of urls"`
 	Tags   []string `json:"tags,omitempty" nullable:"false" maxItems:"32" doc:"Given to all that is added, besides their own"`
 	DryRun bool     `json:"dry_run,omitempty" doc:"Only say what would become of it"`
+
+	Intervals string `json:"intervals,omitempty" enum:"as-levels,as-gaps,ignore" doc:"What becomes of the time between two checks: most changes are to be captured within it (as-levels, the default), the page is polled at least so often (as-gaps), or nothing"`
 }
 
 // An Imported says what became of a list.
 type Imported struct {
-	Format string         `json:"format" enum:"list,opml,urlwatch,changedetection"`
+	Format string         `json:"format" enum:"urls,csv,opml,bookmarks,urlwatch,webchanges,changedetection,distill,huginn"`
 	DryRun bool           `json:"dry_run,omitempty" doc:"Nothing was added"`
 	Added  int            `json:"added" doc:"Sources that were added, or would be"`
 	Known  int            `json:"known" doc:"Pages that are watched already"`
@@ -27,13 +29,14 @@ type Imported struct {
 // An ImportedItem is an entry of a list.
 type ImportedItem struct {
 	Line   int              `json:"line,omitempty" doc:"Where it begins; missing if the format has no lines"`
+	Path   string           `json:"path,omitempty" doc:"Where it is in the document, if the format has no lines"`
 	Result string           `json:"result" enum:"added,known,wrong"`
 	ID     freshet.SourceID `json:"id,omitempty" doc:"Of the source, if there is one"`
 	URL    string           `json:"url,omitempty"`
 	Name   string           `json:"name,omitempty"`
 	Tags   []string         `json:"tags,omitempty"`
 	Read   []any            `json:"read,omitempty" doc:"Steps that it is read by"`
-	Notes  []string         `json:"notes,omitempty" doc:"What is not carried over"`
+	Notes  []string         `json:"notes,omitempty" doc:"What is not carried over, with the nearest that exists"`
 	Error  string           `json:"error,omitempty" doc:"Why it cannot be watched"`
 }
 

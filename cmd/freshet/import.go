@@ -1,10 +1,12 @@
 package main
 
 import (
+	"archive/zip"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -17,28 +19,39 @@ import (
 	"freshet/internal/cli"
 	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/mask"
 )
 
 func importVerb(p *program) *cobra.Command {
 	var list client.Import
+	var from string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "import FILE",
+		Use:   "import FILE|DIR|ZIP",
 		Short: "Import sources from another program or a feed reader",
-		Long: `Add the pages of a list: addresses with tags, OPML of a feed reader, jobs of urlwatch or
-webchanges (urls.yaml), or what changedetection.io exports (url-watches.json). - means
-standard input.
+		Long: `Add the pages of a list: addresses with tags, CSV, OPML of a feed reader, bookmarks of a
+browser, jobs of urlwatch or webchanges, or an export of changedetection.io (a file, its data
+folder or a backup), Distill or Huginn. - means standard input. The format is detected by
+the content; nothing is added if it is not known.
 
---dry-run shows what each entry would become, what of it cannot be carried over, and what
-is wrong. Pages that are watched already stay as they are. If an entry cannot be watched
-the others are added, and the exit code is 1. Of more than 1000 entries those that were
-added are only counted. A run that is interrupted can be repeated: it adds the rest.`,
-		Example: "  freshet import subscriptions.opml --dry-run\n  freshet import ~/.config/urlwatch/urls.yaml --tag urlwatch\n  freshet import - < addresses.txt",
+--dry-run shows what each entry would become, which of its settings cannot be carried over,
+and why an entry is skipped. Pages that are watched already stay as they are, and entries
+that cannot be watched keep no other from being added. Of more than 1000 entries those
+that were added are only counted. A run that is interrupted can be repeated: it adds the
+rest.
+
+--json prints {"format", "found", "sources", "skipped"}: how many entries the file holds,
+what they became, with "notes" on settings that are not carried over, and which were
+skipped, where and why. The exit code is 2 if the format is not known.`,
+		Example: "  freshet import subscriptions.opml --dry-run\n  freshet import ~/.config/urlwatch/urls.yaml --tag urlwatch\n  freshet import changedetection-backup.zip --intervals ignore\n  freshet import - < addresses.txt",
 		Args:    takes(1, 1),
 	}
 	cmd.Flags().BoolVar(&list.DryRun, "dry-run", false, "only show what would be added")
-	cmd.Flags().StringVar(&list.Format, "format", "", "list, opml, urlwatch or changedetection (default by what it looks like)")
+	cmd.Flags().StringVar(&from, "from", "", "the format, instead of detecting it: urls, csv, opml, miniflux, bookmarks, urlwatch, webchanges, changedetection, distill or huginn")
+	cmd.Flags().StringVar(&from, "format", "", "old name of --from")
+	_ = cmd.Flags().MarkHidden("format")
+	cmd.Flags().StringVar(&list.Intervals, "intervals", "as-levels", "what becomes of the time between two checks: as-levels (capture most changes within it), as-gaps (poll so often) or ignore")
 	cmd.Flags().StringSliceVar(&list.Tags, "tag", nil, "tag for all that is added; can be repeated")
 	optionFlags(cmd.Flags(), "allow-cidr")
 	jsonFlag(cmd, &asJSON)
@@ -47,42 +60,85 @@ added are only counted. A run that is interrupted can be repeated: it adds the r
 		if err != nil {
 			return fmt.Errorf("import: %w", err)
 		}
-		list.Text = string(text)
-		r := importRun{program: p, connection: c, list: list, all: asJSON}
+		r := importRun{program: p, connection: c, list: list, text: text, all: asJSON}
+		if r.format, r.options, err = importFormat(from, list.Intervals, text); err != nil {
+			return err
+		}
 		done, err := r.run(ctx)
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			if err := p.printJSON(done); err != nil {
-				return err
-			}
-		} else if err := printImported(p, done); err != nil {
+			r.report.Found, r.report.Added, r.report.Known = r.entries, done.Added, done.Known
+			return p.printJSON(r.report)
+		}
+		if err := printImported(p, done); err != nil {
 			return err
 		}
-		if done.Wrong > 0 {
-			return fmt.Errorf("%s of %d cannot be watched", strconv.Itoa(done.Wrong), r.entries)
+		if done.Wrong > 0 && done.Wrong == r.entries {
+			return fmt.Errorf("none of %d entries can be watched", r.entries)
 		}
 		return nil
 	})
 }
 
+// importFormat returns the format of a list, and how its settings are carried over.
+func importFormat(from, intervals, text string) (format importer.Format, o importer.Options, err error) {
+	if o.Intervals, err = importer.ParseIntervals(intervals); err != nil {
+		return format, o, usagef("--%w", err)
+	}
+	if from != "" {
+		if format, err = importer.ParseFormat(from); err != nil {
+			err = usagef("--from: %w", invalid.ReasonOf(err))
+		}
+		return format, o, err
+	}
+	format, known := importer.Detect(text)
+	if !known {
+		return format, o, freshet.WithHint(usagef("import: %w; nothing was added", importer.ErrUnknownFormat), "name the format with --from")
+	}
+	return format, o, nil
+}
+
 // maxImport is the longest list that is read, in bytes.
 const maxImport = 1 << 30
 
-// readList reads a file, or standard input.
-func readList(path string, in io.Reader) ([]byte, error) {
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
+// readList reads a file, standard input, or the data folder of changedetection.io.
+func readList(path string, in io.Reader) (string, error) {
+	if path == "-" {
+		return readAll(path, in)
 	}
+	if info, err := os.Stat(path); err != nil {
+		return "", err
+	} else if info.IsDir() {
+		return joinFolder(path, os.DirFS(path))
+	}
+	if archive, err := zip.OpenReader(path); err == nil {
+		defer archive.Close()
+		return joinFolder(path, archive)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return readAll(path, f)
+}
+
+// readAll reads a list to its end.
+func readAll(path string, in io.Reader) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxImport+1))
 	if err == nil && len(text) > maxImport {
-		err = fmt.Errorf("%s is longer than %d MB; bring it in parts", path, maxImport>>20)
+		err = fmt.Errorf("%s is longer than %d MB; import it in parts", path, maxImport>>20)
+	}
+	return string(text), err
+}
+
+// joinFolder returns the data folder of changedetection.io as one list.
+func joinFolder(path string, folder fs.FS) (string, error) {
+	text, known, err := importer.JoinWatches(folder)
+	if err == nil && !known {
+		err = usagef("%s: %w; a folder or archive is the data of changedetection.io, with url-watches.json or a watch.json for each page", path, importer.ErrUnknownFormat)
 	}
 	return text, err
 }
@@ -92,13 +148,42 @@ func readList(path string, in io.Reader) ([]byte, error) {
 type importRun struct {
 	*program
 	*connection
-	list client.Import
-	all  bool // every entry is printed, however many there are
+	list    client.Import
+	text    string
+	format  importer.Format
+	options importer.Options
+	all     bool // every entry is printed, however many there are
 
 	entries int
 	part    []importer.Entry
 	done    client.Imported
+	report  importReport // if all
 	bar     *cli.Progress
+}
+
+// An importReport is what --json prints.
+type importReport struct {
+	Format  importer.Format  `json:"format"`
+	DryRun  bool             `json:"dry_run,omitempty"`
+	Found   int              `json:"found"`
+	Added   int              `json:"added"`
+	Known   int              `json:"known"`
+	Sources []importedSource `json:"sources"`
+	Skipped []skippedEntry   `json:"skipped"`
+}
+
+// An importedSource is an entry that became a source, or would.
+type importedSource struct {
+	client.NewSource
+	At    string   `json:"at"`
+	Notes []string `json:"notes"`
+}
+
+// A skippedEntry is an entry that did not become a source.
+type skippedEntry struct {
+	At   string `json:"at"`
+	What string `json:"what"`
+	Why  string `json:"why"`
 }
 
 // Bounds of a part of a list: sources, and bytes of their definitions. The daemon takes a
@@ -112,22 +197,16 @@ const (
 const fewEntries = 1000
 
 func (r *importRun) run(ctx context.Context) (client.Imported, error) {
-	format := importer.Format(r.list.Format)
-	if format == "" {
-		format = importer.Guess(r.list.Text)
-	}
-	r.done = client.Imported{Format: string(format), DryRun: r.list.DryRun, Items: []client.ImportedItem{}}
-	err := importer.Each(format, r.list.Text, func(importer.Entry) error { r.entries++; return ctx.Err() })
-	switch {
-	case err != nil:
+	r.done = client.Imported{Format: string(r.format), DryRun: r.list.DryRun, Items: []client.ImportedItem{}}
+	r.report = importReport{Format: r.format, DryRun: r.list.DryRun, Sources: []importedSource{}, Skipped: []skippedEntry{}}
+	err := importer.Each(r.format, r.text, r.options, func(importer.Entry) error { r.entries++; return ctx.Err() })
+	if err != nil {
 		return r.done, fmt.Errorf("import: %w", err)
-	case r.entries == 0:
-		return r.done, fmt.Errorf("import: there is no entry in it")
 	}
 	r.bar = r.progress("importing", r.entries)
 	defer r.bar.Done()
 	size := 0
-	err = importer.Each(format, r.list.Text, func(e importer.Entry) error {
+	err = importer.Each(r.format, r.text, r.options, func(e importer.Entry) error {
 		e.Source.Tags = addTags(e.Source.Tags, r.list.Tags)
 		definition, err := json.Marshal(e.Source)
 		if err != nil {
@@ -203,39 +282,53 @@ func (r *importRun) note(e importer.Entry, became client.AddedSource) {
 	default:
 		r.done.Wrong++
 	}
-	if r.entries > fewEntries && !r.all && became.Result == "added" && len(e.Notes) == 0 {
+	if became.Result == "known" && became.ID == "" {
+		became.Error = "the list has the same page twice"
+	} else if became.Result == "known" {
+		became.Error = "watched already as " + string(became.ID)
+	}
+	if r.all {
+		r.addToReport(e, became)
 		return
 	}
-	item := client.ImportedItem{
-		Line: e.Line, Result: became.Result, ID: became.ID, URL: mask.URL(e.Source.URL), Name: e.Source.Name, Tags: e.Source.Tags, Read: e.Source.Read, Notes: e.Notes, Error: became.Error,
+	if r.entries > fewEntries && became.Result == "added" && len(e.Notes) == 0 {
+		return
 	}
-	if became.Result == "known" && became.ID == "" {
-		item.Notes = append(item.Notes, "it is in the list twice")
+	r.done.Items = append(r.done.Items, client.ImportedItem{
+		Line: e.Line, Path: e.Path, Result: became.Result, ID: became.ID, URL: mask.URL(e.Source.URL), Name: e.Source.Name, Notes: e.Notes, Error: became.Error,
+	})
+}
+
+// addToReport adds an entry to what --json prints.
+func (r *importRun) addToReport(e importer.Entry, became client.AddedSource) {
+	if became.Result == "added" {
+		e.Source.ID = became.ID
+		r.report.Sources = append(r.report.Sources, importedSource{NewSource: e.Source, At: e.At(), Notes: append([]string{}, e.Notes...)})
+		return
 	}
-	r.done.Items = append(r.done.Items, item)
+	what := e.Source.URL
+	if what == "" {
+		what = e.Source.Name
+	}
+	r.report.Skipped = append(r.report.Skipped, skippedEntry{At: e.At(), What: what, Why: became.Error})
 }
 
 // printImported prints what became of a list.
 func printImported(p *program, done client.Imported) error {
-	t := display.Table{Head: []string{"LINE", "RESULT", "URL", "NOTES"}}
+	t := display.Table{Head: []string{"AT", "RESULT", "URL", "NOTES"}}
 	for _, i := range done.Items {
-		line, notes := "", strings.Join(i.Notes, "; ")
+		at, notes := i.Path, i.Error
 		if i.Line > 0 {
-			line = strconv.Itoa(i.Line)
+			at = strconv.Itoa(i.Line)
 		}
-		switch i.Result {
-		case "wrong":
-			notes = i.Error
-		case "known":
-			if i.ID != "" {
-				notes = "watched as " + string(i.ID)
-			}
+		if i.Result == "added" {
+			notes = strings.Join(i.Notes, "; ")
 		}
 		result := i.Result
 		if done.DryRun && result == "added" {
 			result = "new"
 		}
-		t.Add(display.Plain(line), display.Plain(result), display.Plain(harmless(i.URL)), display.Plain(harmless(notes)))
+		t.Add(display.Plain(harmless(at)), display.Plain(result), display.Plain(harmless(i.URL)), display.Plain(harmless(notes)))
 	}
 	if err := t.Write(p.out, p.screen()); err != nil {
 		return err

@@ -435,7 +435,7 @@ func TestAudit(t *testing.T) {
 		`ed add-query query cheap 201  {"id":"cheap","name":"Cheap","when":"true"}`,
 		`ed remove-source source b 204 {"id":"b","url":"https://b.example/"} `,
 		`ada add-user user new 201  `, `ada edit-user user new 200 {"password_set_at":`, `ada remove-user user new 204 `,
-		`ed import import 200  {"count":2,"format":"list","sources":["`, `ed edit-sources source 200  {"action":"tag","count":1,"sources":["a"],"tag":"new"}`,
+		`ed import import 200  {"count":2,"format":"urls","sources":["`, `ed edit-sources source 200  {"action":"tag","count":1,"sources":["a"],"tag":"new"}`,
 		`ed undo-sources source 200  {"count":1,"sources":["a"]}`,
 	}
 	for i := range max(len(want), len(told)) {

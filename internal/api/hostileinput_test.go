@@ -85,7 +85,7 @@ func places() []place {
 		{"condition of states", "GET", "/api/v1/states?query=text+where+", nil},
 		{"forecast", "PUT", "/api/v1/sources/a/chances", func(text string) any { return text }},
 	}
-	for _, format := range []string{"", "list", "opml", "urlwatch", "changedetection"} {
+	for _, format := range []string{"", "urls", "csv", "opml", "bookmarks", "urlwatch", "changedetection", "distill", "huginn"} {
 		all = append(all, place{"import " + format, "POST", "/api/v1/import", func(text string) any {
 			body := map[string]any{"text": text, "dry_run": true}
 			if format != "" {
@@ -110,8 +110,8 @@ func TestHostileInputs(t *testing.T) {
 	texts, all := hostileTexts(), places()
 	r.do("GET", "/api/v1/search?q=x", nil).is(200) // opens the index
 	for _, p := range all {                        // a place that answers nobody would pass
-		if p.name == "template" || p.name == "condition" || p.name == "import list" {
-			fine := map[string]string{"template": "number {{.Seq}}", "condition": "true", "import list": "https://a.example/"}[p.name]
+		if p.name == "template" || p.name == "condition" || p.name == "import urls" {
+			fine := map[string]string{"template": "number {{.Seq}}", "condition": "true", "import urls": "https://a.example/"}[p.name]
 			if status := r.offer(t.Context(), p, fine); status != http.StatusOK {
 				t.Errorf("%s of %q is answered with %d", p.name, fine, status)
 			}

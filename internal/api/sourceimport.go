@@ -17,17 +17,17 @@ func (a *sourceAPI) routeImport() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "import", Method: http.MethodPost, Path: "/api/v1/import", Tags: []string{"sources"},
 		Summary: "Import a list of pages from another program",
-		Description: "Knows lists of addresses, OPML, jobs of urlwatch and webchanges, and what changedetection.io exports. " +
+		Description: "Knows lists of addresses, CSV, OPML, bookmarks of browsers, jobs of urlwatch and webchanges, and exports of changedetection.io, Distill and Huginn. " +
 			"An entry that cannot be watched keeps no other from being added. With dry_run nothing is added.",
 	}, a.importSources)
 }
 
 func (a *sourceAPI) importSources(ctx context.Context, in *rest.Body[client.Import]) (*rest.Body[client.Imported], error) {
-	format := importer.Format(in.Body.Format)
-	if format == "" {
-		format = importer.Guess(in.Body.Text)
+	format, options, err := formatOf(in.Body)
+	if err != nil {
+		return nil, err
 	}
-	entries, err := importer.Read(format, in.Body.Text)
+	entries, err := importer.Read(format, in.Body.Text, options)
 	if err != nil {
 		return nil, rest.Invalid("body.text", err.Error(), nil)
 	}
@@ -62,10 +62,28 @@ func (a *sourceAPI) importSources(ctx context.Context, in *rest.Body[client.Impo
 	return rest.Reply(done), nil
 }
 
+// formatOf returns the format of a list, and how its settings are carried over.
+func formatOf(list client.Import) (format importer.Format, o importer.Options, err error) {
+	if o.Intervals, err = importer.ParseIntervals(list.Intervals); err != nil {
+		return format, o, rest.Invalid("body.intervals", err.Error(), nil)
+	}
+	if list.Format != "" {
+		if format, err = importer.ParseFormat(list.Format); err != nil {
+			err = rest.Invalid("body.format", err.Error(), nil)
+		}
+		return format, o, err
+	}
+	format, known := importer.Detect(list.Text)
+	if !known {
+		return format, o, rest.Invalid("body.text", importer.ErrUnknownFormat.Error()+"; name it in format", nil)
+	}
+	return format, o, nil
+}
+
 // importedItem returns the result of an entry.
 func importedItem(e importer.Entry, c candidate) client.ImportedItem {
 	item := client.ImportedItem{
-		Line: e.Line, Result: c.result, ID: c.id, URL: mask.URL(e.Source.URL), Name: e.Source.Name, Tags: e.Source.Tags, Read: e.Source.Read, Notes: e.Notes,
+		Line: e.Line, Path: e.Path, Result: c.result, ID: c.id, URL: mask.URL(e.Source.URL), Name: e.Source.Name, Tags: e.Source.Tags, Read: e.Source.Read, Notes: e.Notes,
 	}
 	if c.err != nil {
 		item.Error = c.err.Error()

@@ -9,7 +9,7 @@ import { AsLines, Button, Field, Mark, Outcome, Section, sourcePath } from './pa
 interface Item { line?: number; result: 'added' | 'known' | 'wrong'; id?: string; url?: string; name?: string; tags?: string[]; read?: unknown[]; notes?: string[]; error?: string }
 interface Imported { format: string; dry_run?: boolean; added: number; known: number; wrong: number; items: Item[] }
 
-const formats: Record<string, string> = { list: 'a list of addresses', opml: 'OPML of a feed reader', urlwatch: 'jobs of urlwatch', changedetection: 'what changedetection.io exports' };
+const formats: Record<string, string> = { urls: 'a list of addresses', csv: 'a table with addresses', opml: 'OPML of a feed reader', bookmarks: 'bookmarks of a browser', urlwatch: 'jobs of urlwatch', webchanges: 'jobs of webchanges', changedetection: 'an export of changedetection.io', distill: 'an export of Distill', huginn: 'a scenario of Huginn' };
 const most = 200; // entries are shown
 const longest = 700_000; // characters; the server takes a megabyte
 
@@ -61,7 +61,7 @@ export function Bring() {
     return `${plural(done.added, 'source')} added${done.known ? `, ${count(done.known)} watched already` : ''}${done.wrong ? `, ${count(done.wrong)} could not be added` : ''}.`;
   });
   return (
-    <Section title="Bring a list" note="addresses, OPML, urlwatch, changedetection.io">
+    <Section title="Bring a list" note="addresses, CSV, OPML, bookmarks, urlwatch, webchanges, changedetection.io, Distill, Huginn">
       <div
         class={`drop ${over ? 'over' : ''}`} onDragOver={(e) => { e.preventDefault(); drag(true); }} onDragLeave={() => drag(false)}
         onDrop={(e) => { e.preventDefault(); drag(false); void open(e.dataTransfer?.files[0]); }}
@@ -69,7 +69,7 @@ export function Bring() {
         <Field label="Paste it, or drop a file here" help="One address on each line, what follows it are tags; or a whole file of another program. What would come of it is shown before anything is watched." wrong={wrong ? tidy(wrong.at('body.text') ?? wrong.title) : undefined}>
           <textarea class="input code" rows={6} spellcheck={false} placeholder={'https://rail.example/status.json transport\nhttps://parliament.example/bills.atom gov'} value={text} onInput={(e) => { name(''); type(e.currentTarget.value); }} />
         </Field>
-        <p><label>Choose a file <input type="file" accept=".txt,.opml,.xml,.yaml,.yml,.json" onChange={(e) => void open(e.currentTarget.files?.[0])} /></label></p>
+        <p><label>Choose a file <input type="file" accept=".txt,.csv,.html,.opml,.xml,.yaml,.yml,.json" onChange={(e) => void open(e.currentTarget.files?.[0])} /></label></p>
       </div>
       <Field label="Tags for all of it" help="with commas"><input class="input" value={tags} onInput={(e) => tag(e.currentTarget.value)} /></Field>
       {plan && <Plan of={plan} file={file} />}

@@ -1,0 +1,237 @@
+package importer_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"freshet/internal/app/importer"
+)
+
+func TestRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		as   importer.Format
+		want []string
+	}{
+		"list": {"# mine\nrail.example/status.json transport, gov\n\nhttp://a.example/x\nlocalhost:8080/y", importer.URLs, []string{
+			`2 https://rail.example/status.json  [transport gov] null`, `4 http://a.example/x  [] null`, `5 https://localhost:8080/y  [] null`,
+		}},
+		"opml": {`<?xml version="1.0" encoding="UTF-8"?>
+<opml version="2.0"><body>
+<outline text="Local News"><outline text="Post" xmlUrl="https://post.example/feed"/></outline>
+<outline title="Blog" text="b" xmlUrl="https://blog.example/atom" category="/tech,/go"/>
+</body></opml>`, importer.OPML, []string{
+			`3 https://post.example/feed Post [Local-News] null`, `4 https://blog.example/atom Blog [tech go] null`,
+		}},
+		"urlwatch": {`name: Board
+url: https://board.example/
+filter:
+  - css: main
+  - html2text
+  - ocr: EUR
+---
+navigate: https://app.example/
+---
+url: https://old.example/
+filter: element-by-id:content,html2text
+timeout: 30
+---
+command: uptime
+---
+just words
+`, importer.Urlwatch, []string{
+			`1 https://board.example/ Board [] [{"css":"main"},"text"] | filter ocr is not carried over: texts in pictures are not read; the picture itself is compared`,
+			`8 https://app.example/  [] null rendered`,
+			`10 https://old.example/  [] [{"css":"#content"},"text"] {"timeout":"30s"}`,
+			`wrong 14: a command cannot be imported; list it in the configuration file as url: exec:uptime`,
+			`wrong 16: a job has keys and values, such as url: https://…`,
+		}},
+		"changedetection": {`{"watching": {
+"b": {"url": "https://b.example/", "title": "B", "tags": ["6f0a9a36-7d3c-4b0e-9a39-0123456789ab"], "include_filters": [".price", "h1"], "subtractive_selectors": ["nav"], "paused": true},
+"a": {"url": "https://a.example/api", "include_filters": ["json:$.n"], "trigger_text": ["x"]},
+"c": {"title": "none"}}, "settings": {"application": {"tags": {"6f0a9a36-7d3c-4b0e-9a39-0123456789ab": {"title": "Shops"}}}}}`, importer.Changedetection, []string{
+			`watching.a https://a.example/api  [] [{"jsonpath":"$.n"}] | trigger_text is not carried over: freshet query add --when 'added.contains("TEXT")' reports only such changes`,
+			`watching.b https://b.example/ B [Shops] [{"drop":{"css":["nav"]}},{"css":".price, h1"}] paused`,
+			`wrong watching.c: the watch has no url`,
+		}},
+		"documents that are empty, broken and doubled": {"url: https://a.example/\nname: one\nname: two\n---\n---\n# nothing\n---\nurl: [\n---\n- url: https://b.example/\n-\n- navigate: https://c.example/\n", importer.Urlwatch, []string{
+			`1 https://a.example/ two [] null`, "wrong 7: this is not YAML: line 8: sequence end token ']' not found", `10 https://b.example/  [] null`, `12 https://c.example/  [] null rendered`,
+		}},
+		"filters of urlwatch": {`url: https://a.example/
+headers: {X-Api-Key: abc, Accept: text/html, Cookie: a=1; b=2}
+data: {q: x}
+enabled: false
+filter:
+  - xpath: {path: //li, skip: 1, maxitems: 2, exclude: //i}
+  - grep: '^a'
+  - grepi: '^b'
+  - re.sub: {pattern: '(\d+) EUR', repl: '\1 $'}
+  - re.sub: ' x'
+  - sort: {reverse: true}
+  - remove-duplicate-lines
+  - strip
+  - pdf2text
+  - re.sub: '(?=x)'
+`, importer.Urlwatch, []string{
+			`1 https://a.example/  [] [{"drop":{"xpath":["//i"]}},{"xpath":"(//li)[position() \u003e 1 and position() \u003c= 2 + 1]"},{"lines":{"keep":"^a"}},{"lines":{"drop":"^b"}},{"replace":{"pattern":"(\\d+) EUR","with":"${1} $$"}},{"replace":{"pattern":" x","with":""}},{"lines":{"reverse":true,"sort":true}},{"lines":{"unique":true}},"pdf"] {"cookies":{"a":"1","b":"2"},"form":{"q":"x"},"headers":{"Accept":"text/html"},"method":"POST"} paused | ` +
+				"headers X-Api-Key of the request is not carried over: is a secret and must not be written here; refer to it as ${env:NAME}, ${file:/path} or ${secret:NAME} (freshet secret set NAME); " +
+				"the step {\"replace\":{\"pattern\":\"(?=x)\",\"with\":\"\"}} is not carried over: invalid or unsupported Perl syntax \"(?=\", which RE2 does not have in the pattern \"(?=x)\"",
+		}},
+		"webchanges": {"url: https://a.example/\nuse_browser: true\nnote: News\nfilters:\n  - keep_lines_containing: {text: a.b}\n  - delete_lines_containing: {re: c.d}\n", importer.Webchanges, []string{
+			`1 https://a.example/ News [] [{"lines":{"keep":"a\\.b"}},{"lines":{"drop":"c.d"}}] rendered`,
+		}},
+		"settings of a watch": {`{"url": "https://a.example/", "include_filters": ["xpath://p", "//b"], "extract_text": ["/(\\d+) EUR/i", "sold out"], "ignore_text": ["Ad."],
+"headers": {"Accept": "*/*"}, "method": "POST", "body": "q", "fetch_backend": "html_webdriver", "time_between_check": {"minutes": 30}, "sort_text_alphabetically": true,
+"browser_steps": [{"operation": "Click element", "selector": "#ok"}, {"operation": "Choose one"}, {"operation": "Click X,Y", "optional_value": "1,2"}], "notification_urls": ["json://x"]}`, importer.Changedetection, []string{
+			`watching.000000 https://a.example/  [] [{"xpath":"//p | //b"},{"regex":"(?:(?i)(\\d+) EUR)|(?i:sold out)"},{"lines":{"drop":"(?i:Ad\\.)"}},{"lines":{"sort":true}}] {"body":"q","headers":{"Accept":"*/*"},"method":"POST"} 90% within 30m map[steps:[map[click:#ok]]]` +
+				` | the browser step "Click X,Y" is not carried over: click, fill, scroll and wait exist; notification_urls is not carried over: freshet sink add adds a receiver`,
+		}},
+		"distill": {`{"client": {"local": 1}, "data": [{"name": "N", "uri": "https://a.example/", "state": 40, "tags": [{"name": "t"}], "schedule": "{\"type\":\"INTERVAL\",\"params\":{\"interval\":3600}}",
+"config": "{\"selections\":[{\"dynamic\":true,\"frames\":[{\"includes\":[{\"type\":\"css\",\"expr\":\"p\"}],\"excludes\":[{\"type\":\"xpath\",\"expr\":\"//i\"}]}]}]}"}, {"name": "none"}]}`, importer.Distill, []string{
+			`data[0] https://a.example/ N [t] [{"drop":{"xpath":["//i"]}},{"css":"p"}] rendered 90% within 1h`, `wrong data[1]: the monitor has no uri`,
+		}},
+		"huginn": {`{"name": "s", "links": [{"source": 0, "receiver": 2}], "agents": [
+{"type": "Agents::WebsiteAgent", "name": "W", "schedule": "every_2d", "options": {"url": ["https://a.example/", "{{url}}"], "type": "html", "extract": {"the title": {"css": "h1", "value": "string(.)"}, "link": {"css": "a", "value": "@href"}}}},
+{"type": "Agents::RssAgent", "name": "R", "disabled": true, "options": {"url": "https://b.example/feed"}}, {"type": "Agents::TriggerAgent", "name": "T", "options": {}}]}`, importer.Huginn, []string{
+			`agents[0] https://a.example/ W [] null 90% within 48h map[link:map[as:list attr:href css:a] the_title:map[as:list css:h1]] | TriggerAgent "T" receives its events and is not carried over: freshet query add --when CONDITION reports only such changes`,
+			`wrong agents[0].options.url[1]: the URL is a Liquid template: {{url}}`,
+			`agents[1] https://b.example/feed R [] null paused`,
+		}},
+		"csv": {"Title;Link;Folder;Price\nOne;https://a.example/;x,y;3\n;b.example/p;;\n\n", importer.CSV, []string{
+			`2 https://a.example/ One [x y] null | the column "Price" is not carried over`, `3 https://b.example/p  [] null`,
+		}},
+		"csv without a header": {"https://a.example/,Name one,t\nhttps://b.example/,\"Two, three\",", importer.CSV, []string{
+			`1 https://a.example/ Name one [t] null`, `2 https://b.example/ Two, three [] null`,
+		}},
+		"bookmarks": {"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n<DT><H3>My news</H3>\n<DL><p>\n<DT><A HREF=\"https://a.example/\" TAGS=\"x,y\">A &amp; B</A>\n<DT><A HREF=\"javascript:x\">s</A>\n</DL>\n<DT><A HREF=\"https://b.example/\">B</A></DL>", importer.Bookmarks, []string{
+			`5 https://a.example/ A & B [My-news x y] null`, "wrong 6: \"javascript:x\" is not the URL of a page", `8 https://b.example/ B [] null`,
+		}},
+		"broken opml": {"\ufeff junk <opml><title/><outline text='F, G'><outline text=a xmlUrl=https://a.example/?a=1&b=2><outline text='B' xmlUrl='https://b.example/'/></opml>", importer.OPML, []string{
+			`1 https://a.example/?a=1&b=2 a [F-G] null`, `1 https://b.example/ B [F-G] null`,
+		}},
+	} {
+		if got, _ := importer.Detect(c.text); got != c.as {
+			t.Errorf("%s is taken for %q", name, got)
+		}
+		entries, err := importer.Read(c.as, c.text, importer.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for i, e := range entries {
+			read, _ := json.Marshal(e.Source.Read)
+			got := fmt.Sprintf("%s %s %s %v %s", strings.TrimPrefix(e.At(), "line "), e.Source.URL, e.Source.Name, e.Source.Tags, read)
+			if len(e.Source.Request) > 0 {
+				request, _ := json.Marshal(e.Source.Request)
+				got += " " + string(request)
+			}
+			if e.Source.Render == true {
+				got += " rendered"
+			}
+			if e.Source.Level != "" {
+				got += " " + e.Source.Level
+			}
+			if settings, ok := e.Source.Render.(map[string]any); ok {
+				got += fmt.Sprint(" ", settings)
+			}
+			if len(e.Source.Extract) > 0 {
+				got += fmt.Sprint(" ", e.Source.Extract)
+			}
+			if e.Source.Paused {
+				got += " paused"
+			}
+			if len(e.Notes) > 0 {
+				got += " | " + strings.Join(e.Notes, "; ")
+			}
+			if e.Err != nil {
+				got = "wrong " + strings.TrimPrefix(e.At(), "line ") + ": " + e.Err.Error()
+			}
+			if i >= len(c.want) || got != c.want[i] {
+				t.Errorf("%s, entry %d:\n%s\nwant\n%s", name, i, got, append(c.want, make([]string, 9)...)[i])
+			}
+		}
+		if len(entries) != len(c.want) {
+			t.Errorf("%s has %d entries, want %d", name, len(entries), len(c.want))
+		}
+	}
+	for format, text := range map[importer.Format]string{importer.OPML: "<html><body/></html>", importer.Changedetection: "[3]", importer.Distill: "x", importer.Huginn: "[]", "word": "x"} {
+		if _, err := importer.Read(format, text, importer.Options{}); err == nil {
+			t.Errorf("%s is read from %q", format, text)
+		}
+	}
+}
+
+// Nothing is guessed: a text in no known format is none.
+func TestUnknownFormats(t *testing.T) {
+	for _, text := range []string{
+		"", "\x00GITCRYPT\x00", "<html><body>", "{}", "[]", `{"a": 3}`, "[section]\nkey = value", "ASP.NET_SessionId: abc\nHost: x", "just words\nand more",
+		"report:\n  email:\n    to: a@b.example\ndisplay:\n  new: true\n", "a,b,c\n1,2,3",
+	} {
+		if got, ok := importer.Detect(text); ok {
+			t.Errorf("%q is taken for %s", text, got)
+		}
+	}
+}
+
+// Intervals become levels, gaps or nothing.
+func TestIntervals(t *testing.T) {
+	const watch = `[{"url": "https://a.example/", "time_between_check": {"hours": 1, "minutes": 30}, "time_between_check_use_default": false}]`
+	for as, want := range map[importer.Intervals]string{importer.AsLevels: "90% within 1h30m 0s", importer.AsGaps: " 1h30m", importer.Ignored: " 0s"} {
+		entries, err := importer.Read(importer.Changedetection, watch, importer.Options{Intervals: as})
+		if err != nil || len(entries) != 1 || entries[0].Source.Level+" "+entries[0].Source.MaxGap.String() != want {
+			t.Errorf("%s: %+v, %v", as, entries, err)
+		}
+	}
+}
+
+// Whatever comes, reading ends without a panic.
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{"https://a.example/ x", "<opml><outline xmlUrl='x'/>", "url: a\n---\n- 3\n", `{"watching": {"a": {"url": 3}}}`, "url: &a [*a]\n", "filter: {css: {x: 1}}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(_ *testing.T, text string) {
+		for _, format := range importer.Formats {
+			_, _ = importer.Read(format, text, importer.Options{})
+		}
+	})
+}
+
+// A text of 200 KB that nests or refers to itself takes neither minutes nor gigabytes, in any
+// format.
+func TestHostileTexts(t *testing.T) {
+	merges := "a0: &a0 {k: v}\n"
+	for i := range 30 {
+		merges += fmt.Sprintf("a%d: &a%d {<<: [*a%d, *a%d], k%d: v}\n", i+1, i+1, i, i, i)
+	}
+	const size = 200_000
+	texts := map[string]string{"merge keys": merges, "merge keys of a job": "- url: x\n" + strings.ReplaceAll("  "+merges, "\n", "\n  ")}
+	for _, unit := range []string{"[", "{", `{"a":`, "- ", "a: ", `"`, "<outline>", "<outline text='a' xmlUrl='http://a.example/'>", "<a ", "&lt;", "- !a\n", "- a:\n", "https://a.example/ x\n", `{"watching":{"a":{"url":[`} {
+		texts[unit] = strings.Repeat(unit, size/len(unit))
+		texts["<opml>"+unit] = "<opml><body>" + texts[unit]
+		texts["{watching}"+unit] = `{"watching": ` + texts[unit]
+	}
+	for name, text := range texts {
+		for _, format := range importer.Formats {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_, _ = importer.Read(format, text, importer.Options{})
+			}()
+			select {
+			case <-done:
+			case <-time.After(5 * time.Minute):
+				t.Fatalf("%s as %s is not read within a minute", name, format)
+			}
+			runtime.ReadMemStats(&after)
+			if n := after.TotalAlloc - before.TotalAlloc; n > 512<<20 {
+				t.Errorf("%s as %s takes %d MB", name, format, n>>20)
+			}
+		}
+	}
+}
