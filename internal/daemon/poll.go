@@ -184,7 +184,9 @@ func (d *poller) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
 		}
 		d.log.Log(context.Background(), level, "poll failed", "source", o.Source, "url", mask.URL(p.Source.URL), "class", o.Failure, "err", mask.Text(o.Err))
 	default:
-		d.log.Debug("unchanged", "source", o.Source)
+		if d.log.Enabled(context.Background(), slog.LevelDebug) { // mostly not
+			d.log.Debug("unchanged", "source", o.Source)
+		}
 	}
 }
 

@@ -98,13 +98,18 @@ func Diff(old, new []byte) Delta {
 	skipped := bytes.Count(old[:before], []byte("\n"))
 	old, new = old[before:len(old)-after], new[before:len(new)-after]
 	lines := pairLines(old, new)
-	for _, h := range diff.Hunks(lines.ids[0], lines.ids[1], opts...) {
+	hunks := diff.Hunks(lines.ids[0], lines.ids[1], opts...)
+	text, room := lines.textOf(hunks)
+	d.Hunks = make([]Hunk, 0, len(hunks))
+	for _, h := range hunks {
 		hunk := Hunk{
 			OldStart: skipped + h.PosX + 1, OldLines: h.EndX - h.PosX,
 			NewStart: skipped + h.PosY + 1, NewLines: h.EndY - h.PosY,
-			Lines: make([]Line, 0, len(h.Edits)),
+			Lines: room[:0:len(h.Edits)],
 		}
-		was, is := lines.passage(0, h.PosX, h.EndX), lines.passage(1, h.PosY, h.EndY)
+		room = room[len(h.Edits):]
+		was := lines.passage(&text, 0, h.PosX, h.EndX)
+		is := lines.passage(&text, 1, h.PosY, h.EndY)
 		for _, e := range h.Edits {
 			x, y := skipped+e.PosX+1, skipped+e.PosY+1
 			switch e.Op {
@@ -391,10 +396,32 @@ func pairLines(old, new []byte) *linePairs {
 	return p
 }
 
-// passage returns some lines of one of the texts.
-func (p *linePairs) passage(side, from, to int) passage {
-	starts := p.starts[side][from : to+1]
-	return passage{text: string(p.texts[side][starts[0]:starts[to-from]]), starts: starts, from: from}
+// textOf returns the passages of all hunks, the old one of each first, and room for their lines.
+func (p *linePairs) textOf(hunks []diff.Hunk[int32]) (string, []Line) {
+	size, lines := 0, 0
+	for _, h := range hunks {
+		size, lines = size+len(p.bytes(0, h.PosX, h.EndX))+len(p.bytes(1, h.PosY, h.EndY)), lines+len(h.Edits)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for _, h := range hunks {
+		b.Write(p.bytes(0, h.PosX, h.EndX))
+		b.Write(p.bytes(1, h.PosY, h.EndY))
+	}
+	return b.String(), make([]Line, lines)
+}
+
+// bytes returns some lines of one of the texts.
+func (p *linePairs) bytes(side, from, to int) []byte {
+	return p.texts[side][p.starts[side][from]:p.starts[side][to]]
+}
+
+// passage takes some lines of one of the texts from the text of all hunks.
+func (p *linePairs) passage(text *string, side, from, to int) passage {
+	n := len(p.bytes(side, from, to))
+	taken := passage{text: (*text)[:n], starts: p.starts[side][from : to+1], from: from}
+	*text = (*text)[n:]
+	return taken
 }
 
 // A passage is some lines of a text that follow each other.

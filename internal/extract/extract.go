@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -157,7 +156,11 @@ func (p program) takeFields(rd *Reading, start value) error {
 
 // dateOf returns the time at which the server says it answered.
 func dateOf(resp freshet.Response) time.Time {
-	at, err := http.ParseTime(resp.Header.Get("Date"))
+	date := resp.Header.Get("Date")
+	if date == "" { // mostly, and an error is dear
+		return time.Time{}
+	}
+	at, err := http.ParseTime(date)
 	if err != nil {
 		return time.Time{}
 	}
@@ -167,11 +170,8 @@ func dateOf(resp freshet.Response) time.Time {
 // kindOf decides how to read a response by its media type and, where that says
 // little, by its look. It reports false for what is not text at all.
 func kindOf(resp freshet.Response) (reading.Kind, bool) {
-	media, _, err := mime.ParseMediaType(resp.MediaType)
-	if err != nil {
-		media, _, _ = strings.Cut(strings.ToLower(resp.MediaType), ";")
-		media = strings.TrimSpace(media)
-	}
+	media, _, _ := strings.Cut(strings.ToLower(resp.MediaType), ";")
+	media = strings.TrimSpace(media)
 	top, sub, _ := strings.Cut(media, "/")
 	switch {
 	case media == "text/html" || media == "application/xhtml+xml":

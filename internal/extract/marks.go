@@ -18,9 +18,10 @@ func (h *Hunk) mark() {
 	for i := 0; i < len(h.Lines); {
 		removed := run(h.Lines[i:], Remove)
 		added := run(h.Lines[i+removed:], Add)
-		if removed == added {
+		if removed == added && removed > 0 {
+			marks := make([][2]Mark, removed)
 			for k := range removed {
-				markPair(&h.Lines[i+k], &h.Lines[i+removed+k])
+				markPair(&h.Lines[i+k], &h.Lines[i+removed+k], &marks[k])
 			}
 		}
 		i += max(removed+added, 1)
@@ -37,7 +38,7 @@ func run(lines []Line, op Op) (n int) {
 
 // markPair marks what is different between two lines, in whole words, if they
 // have enough in common for that to be of help.
-func markPair(old, new *Line) {
+func markPair(old, new *Line, marks *[2]Mark) {
 	a, b := old.Text, new.Text
 	start := 0
 	for start < min(len(a), len(b)) && a[start] == b[start] {
@@ -56,7 +57,7 @@ func markPair(old, new *Line) {
 	if 3*(start+end) < min(len(a), len(b)) || start+end == 0 {
 		return
 	}
-	marks := &[2]Mark{{start, len(a) - end}, {start, len(b) - end}}
+	*marks = [2]Mark{{start, len(a) - end}, {start, len(b) - end}}
 	old.Mark, new.Mark = &marks[0], &marks[1]
 }
 

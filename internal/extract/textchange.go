@@ -19,7 +19,7 @@ func (d Delta) TextChange() *freshet.TextChange {
 	if d.Added+d.Removed == 0 {
 		return nil
 	}
-	added, removed := toldLines{list: &c.Added}, toldLines{list: &c.Removed}
+	added, removed := toldLines{list: &c.Added, most: d.Added}, toldLines{list: &c.Removed, most: d.Removed}
 	for _, h := range d.Hunks {
 		for _, l := range h.Lines {
 			switch {
@@ -38,6 +38,7 @@ func (d Delta) TextChange() *freshet.TextChange {
 // toldLines are lines that a change tells of.
 type toldLines struct {
 	list  *[]string
+	most  int // lines that there can be
 	bytes int
 	cut   bool
 }
@@ -46,6 +47,9 @@ func (t *toldLines) tell(line string) {
 	if len(*t.list) == mostToldLines || t.bytes >= mostToldBytes {
 		t.cut = true
 		return
+	}
+	if *t.list == nil {
+		*t.list = make([]string, 0, min(mostToldLines, t.most))
 	}
 	told := mask.Shorten(line, min(mostToldLine, mostToldBytes-t.bytes))
 	t.cut = t.cut || told != line

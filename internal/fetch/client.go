@@ -55,10 +55,7 @@ func (c *Client) Send(ctx context.Context, req freshet.Request, how Sending) (fr
 	}
 	ctx, w := watchOver(ctx, limits)
 	defer w.end()
-	if req.Room != nil {
-		w.room = func(size int64) error { return req.Room(ctx, size) }
-	}
-	w.enough = req.Enough
+	w.room, w.permit, w.enough = req.Room, req.Leave, req.Enough
 	w.watchSlow(req.Slow)
 	res, e := c.follow(ctx, w, req, how)
 	res.Requests = int(min(w.sent.Load(), w.granted.Load())) // one that was denied may count as sent, and was not
@@ -84,12 +81,7 @@ func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request, how 
 	var wait time.Duration
 	forGood := true // all redirects so far are permanent
 	for hops := 0; e == nil; hops++ {
-		w.ask = func() error {
-			if req.Leave == nil {
-				return nil
-			}
-			return req.Leave(ctx, freshet.Hop{URL: res.URL, Wait: wait})
-		}
+		w.hop = freshet.Hop{URL: res.URL, Wait: wait}
 		if e = w.leave(); e != nil {
 			break
 		}
@@ -164,7 +156,7 @@ func (c *Client) send(ctx context.Context, w *watch, way *course, to target, ask
 	if e != nil {
 		return nil, e
 	}
-	hr, e := c.egress.roundTrip(ctx, w, by, way.request(c.header(asked), to).WithContext(ctx))
+	hr, e := c.egress.roundTrip(ctx, w, by, way.request(ctx, c.header(asked), to))
 	if e == nil {
 		way.heard(hr)
 	}

@@ -55,7 +55,7 @@ func (g *grant) cover(size int64) *freshet.FetchError {
 
 // makeRoom asks for room.
 func (w *watch) makeRoom(size int64) *freshet.FetchError {
-	waited, e := w.rest("no memory for the body", func() error { return w.room(size) })
+	waited, e := w.rest("no memory for the body", func() error { return w.room(w.ctx, size) })
 	w.waited += waited
 	return e
 }

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"io"
 	"net/http"
@@ -71,12 +72,12 @@ func (c *course) follow(status int, to target) *freshet.FetchError {
 }
 
 // request returns the next request.
-func (c *course) request(base http.Header, to target) *http.Request {
+func (c *course) request(ctx context.Context, base http.Header, to target) *http.Request {
 	u := to.url()
-	req := &http.Request{
+	req := (&http.Request{
 		Method: c.Method, URL: u, Host: u.Host, Header: base,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}
+	}).WithContext(ctx)
 	for _, more := range []http.Header{c.Header, c.Secret} {
 		for name, values := range more {
 			if name == "Cookie" {

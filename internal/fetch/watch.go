@@ -22,7 +22,10 @@ type watch struct {
 	began  time.Time
 	date   time.Time // the same by the wall clock
 
-	ask     func() error // for leave to send a request, once or again; nil means that all may leave
+	ctx     context.Context                          // that the watch ends
+	permit  func(context.Context, freshet.Hop) error // is asked before a request is sent, once or again; nil means that all may leave
+	hop     freshet.Hop                              // that asks
+	trace   httptrace.ClientTrace
 	again   bool         // the present request has been sent once more
 	sent    atomic.Int32 // requests that left
 	granted atomic.Int32 // requests that may leave
@@ -33,8 +36,8 @@ type watch struct {
 	slow     func(seen bool) // is told that the server is slow; nil means nobody
 	answered atomic.Bool     // the server has begun to answer the present request
 
-	room   func(size int64) error // for a body; nil means that there is always room
-	waited time.Duration          // for room
+	room   func(ctx context.Context, size int64) error // for a body; nil means that there is always room
+	waited time.Duration                               // for room
 
 	mu    sync.Mutex
 	rests bool // no clock runs: we make the server wait
@@ -58,10 +61,9 @@ func watchOver(ctx context.Context, limits *Config) (context.Context, *watch) {
 	w.mu.Lock() // against a look before timer is set
 	w.timer = time.AfterFunc(min(limits.Total, slowAfter), w.look)
 	w.mu.Unlock()
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn:      w.gotConn,
-		WroteHeaders: w.wroteHeaders,
-	}), w
+	w.trace.GotConn, w.trace.WroteHeaders = w.gotConn, w.wroteHeaders
+	w.ctx = httptrace.WithClientTrace(ctx, &w.trace)
+	return w.ctx, w
 }
 
 // end stops the watch; nothing of the fetch goes on after it.
@@ -72,10 +74,10 @@ func (w *watch) end() {
 
 // leave asks for leave to send a request.
 func (w *watch) leave() *freshet.FetchError {
-	if w.ask == nil {
+	if w.permit == nil {
 		return nil
 	}
-	_, e := w.rest("not sent", w.ask)
+	_, e := w.rest("not sent", func() error { return w.permit(w.ctx, w.hop) })
 	return e
 }
 

@@ -36,17 +36,21 @@ func (f *Result) readHints(ctx context.Context, t *Task, body []byte, url string
 	own := crawl.PageKeyOf(t.Source.URL)
 	var old []byte
 	reduced := false
-	if t.Head.Number > 0 && !t.Hints.Anew {
-		if raw, err := t.History.Body(ctx); err == nil {
-			old = raw
+	if kind == evidence.SitemapIndex {
+		if old = t.bodyBefore(ctx); old != nil {
+			old, body, reduced = reduce(old, body)
 		}
-	}
-	if old != nil && kind == evidence.SitemapIndex {
-		old, body, reduced = reduce(old, body)
 	}
 	now, ok, err := t.readIndex(ctx, kind, body, url, own)
 	if err != nil || !ok && !reduced {
 		return
+	}
+	if kind == evidence.HubIndex && len(now.pages) == 0 { // whatever it linked to before
+		f.Listed = 0
+		return
+	}
+	if old == nil {
+		old = t.bodyBefore(ctx)
 	}
 	var before *pageList
 	if old != nil {
@@ -62,6 +66,18 @@ func (f *Result) readHints(ctx context.Context, t *Task, body []byte, url string
 		f.Listed = -1
 	}
 	f.Word = now.since(before, t.At.Add(f.Took))
+}
+
+// bodyBefore returns the body of the head; nil if what the source had before says nothing, or cannot be read.
+func (t *Task) bodyBefore(ctx context.Context) []byte {
+	if t.Head.Number == 0 || t.Hints.Anew {
+		return nil
+	}
+	body, err := t.History.Body(ctx)
+	if err != nil {
+		return nil
+	}
+	return body
 }
 
 // kind returns what kind of index a response is, and whether it is any. A page that shows
