@@ -57,7 +57,7 @@ func (c *connection) lookUp(ctx context.Context, named string, removed bool) (s 
 	}
 	var found []client.Source
 	for _, s := range near {
-		if shown := mask.URL(named); s.Name == named || s.URL == shown || strings.TrimSuffix(s.URL, "/") == shown {
+		if shown := mask.URL(named); strings.EqualFold(nameOf(s), named) || s.URL == shown || strings.TrimSuffix(s.URL, "/") == shown {
 			found = append(found, s)
 		}
 	}
@@ -67,7 +67,7 @@ func (c *connection) lookUp(ctx context.Context, named string, removed bool) (s 
 	case 1:
 		return found[0], nil
 	}
-	ids := each(found, func(s client.Source) string { return string(s.ID) })
+	ids := each(found, func(s client.Source) string { return fmt.Sprintf("%s (%s)", s.ID, s.URL) })
 	return s, freshet.WithHint(usagef("%q matches %d sources", named, len(found)), "use one of these ids: "+strings.Join(ids, ", "))
 }
 
@@ -142,10 +142,7 @@ func forEach(ctx context.Context, named []string, find func(context.Context, str
 
 // label names a source for people.
 func label(s client.Source) string {
-	if s.Name != "" {
-		return fmt.Sprintf("%s (%s)", s.ID, harmless(s.Name))
-	}
-	return fmt.Sprintf("%s (%s)", s.ID, s.URL)
+	return fmt.Sprintf("%s (%s)", s.ID, harmless(nameOf(s)))
 }
 
 // sayDone says that something was done with a source, on one line of the screen.
@@ -167,7 +164,7 @@ func (p *program) remark(format string, args ...any) {
 func completed(p *program, cmd *cobra.Command, most int) *cobra.Command {
 	return completeNames(p, cmd, most, func(ctx context.Context, c *connection, begun string) ([]string, error) {
 		found, err := c.Sources.List(ctx, client.SourceQuery{Text: begun})
-		return each(found, func(s client.Source) string { return string(s.ID) + "\t" + s.URL }), err
+		return each(found, func(s client.Source) string { return string(s.ID) + "\t" + harmless(nameOf(s)) }), err
 	})
 }
 

@@ -2,13 +2,11 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -84,8 +82,8 @@ func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
 		src.Revision = before + 1
 		return src, b.putSource(e, src)
 	}
-	for src.ID == "" || b.entry(src.ID) != nil {
-		src.ID = randomID()
+	if src.ID == "" {
+		src.ID = newID(src, func(id freshet.SourceID) bool { return b.entry(id) != nil })
 	}
 	b.next.source++
 	e := newEntry(b.next.source, src.ID)
@@ -224,11 +222,6 @@ func (b *batch) putPage(src freshet.Source) error {
 		return nil
 	}
 	return b.store.schema.sites.PutPage(&Tx{b}, e.key, src)
-}
-
-// randomID returns a name that nobody has chosen.
-func randomID() freshet.SourceID {
-	return freshet.SourceID(strings.ToLower(rand.Text()[:10]))
 }
 
 // UpdateSource implements [freshet.Catalog]. A zero Created leaves it as it is.

@@ -29,6 +29,30 @@ var catalogTests = []test{
 		b.reopen()
 		same(b, "the source as stored", b.watched(want.ID), freshet.SourceWithStatus{Source: want})
 	}},
+	{"an ID is made of host, name and path", func(b *bench) {
+		for _, c := range []struct{ url, name, want string }{
+			{"https://www.one.example/prices.html", "", "one-example-prices"},
+			{"https://www.one.example/prices.html?page=2", "", "one-example-prices-2"},
+			{"https://one.example/p/17", "Red Kettle (new)", "one-example-red-kettle-new"},
+			{"https://one.example/", "", "one-example"},
+			{"https://one.example:8080/Übersicht/a", "", "one-example-bersicht-a"},
+			{"https://user:hunter2@two.example/?token=hunter2", "", "two-example"},
+			{"https://three.example/a-long-path/that-goes-on/and-on/and-on", "", "three-example-a-long-path-that-goes-on"},
+			{"dns:four.example", "", "dns-four-example"},
+		} {
+			if got := b.addSource(freshet.Source{URL: c.url, Name: c.name}); string(got.ID) != c.want {
+				b.Errorf("%s has the ID %q, want %q", c.url, got.ID, c.want)
+			}
+		}
+		for i := range 20 { // they stay short however many there are
+			if got := b.addSource(freshet.Source{URL: fmt.Sprint("https://one.example/prices?page=", i+3)}); !freshet.ValidSourceID(got.ID) || len(got.ID) > len("one-example-prices-")+10 {
+				b.Errorf("the ID is %q", got.ID)
+			}
+		}
+		if got := b.addSource(freshet.Source{URL: "https://xn--p1ai.example/ярмарка", Name: "Ярмарка"}); got.ID != "xn-p1ai-example" {
+			b.Errorf("the ID of a name in other letters is %q", got.ID)
+		}
+	}},
 	{"an empty ID is filled in", func(b *bench) {
 		one, two := b.addSource(freshet.Source{URL: "https://one.example/"}), b.addSource(freshet.Source{URL: "https://two.example/"})
 		if !freshet.ValidSourceID(one.ID) || one.ID == two.ID {
