@@ -23,6 +23,7 @@ import (
 type Client struct {
 	Sources Sources
 	Sites   Sites
+	Alerts  Alerts
 	Queries Queries
 	Sinks   Sinks
 	Users   Users
@@ -74,6 +75,7 @@ func New(base string, do func(*http.Request) (*http.Response, error)) *Client {
 	c.Sources = Sources{at, getter[freshet.SourceID, Source]{at}, adder[NewSource, Source]{at}, editor[freshet.SourceID, Source]{at}}
 	at = endpoint{c, "/sites"}
 	c.Sites = Sites{at, lister[Site]{at}, getter[freshet.SourceID, Site]{at}}
+	c.Alerts = Alerts{adder[NewAlert, Alert]{endpoint{c, "/alerts"}}}
 	at = endpoint{c, "/queries"}
 	c.Queries = Queries{at, lister[Query]{at}, getter[string, Query]{at}, adder[QueryToAdd, Query]{at}, editor[string, Query]{at}, remover[string]{at}}
 	at = endpoint{c, "/sinks"}

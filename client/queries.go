@@ -41,6 +41,7 @@ type Query struct {
 	Matches   int64          `json:"matches" doc:"Number of its newest match"`
 	Behind    bool           `json:"catching_up,omitempty" doc:"It still goes through what is stored"`
 	Waiting   *Waiting       `json:"waiting,omitempty" doc:"Matches that are not sent yet"`
+	Words     string         `json:"words,omitempty" doc:"The condition in words, if it is a short form of alerts; an alert takes them as its condition"`
 	Warnings  []string       `json:"warnings,omitempty" doc:"Probable mistakes; only in the response to an edit"`
 
 	// Revision is how often the query has been written, as its ETag says.

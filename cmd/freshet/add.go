@@ -18,6 +18,7 @@ func addVerb(p *program) *cobra.Command {
 	var r requestFlags
 	var recipe recipeFlags
 	var whole siteFlags
+	var alert alertFlags
 	var id string
 	var paused, poll, asJSON bool
 	cmd := &cobra.Command{
@@ -39,6 +40,7 @@ apply to every page. "freshet site show" says how far it is.
 A source that you removed earlier continues its old history. To start over, give
 it another --id; the old history then stays under the old id.`,
 		Example: "  freshet add https://example.com/\n" +
+			"  freshet add https://shop.example/kettle --notify me@example.com --when 'price < 100'\n" +
 			"  freshet add https://shop.example/list --name prices --css '#prices' --tag shop --poll\n" +
 			"  freshet add https://api.example/v1/status --jsonpath '$.components[*].state' --max-gap 5m\n" +
 			"  freshet add https://example.com/feed.xml --level '90% within 10m'\n" +
@@ -51,6 +53,7 @@ it another --id; the old history then stays under the old id.`,
 	r.register(cmd.Flags())
 	recipe.register(cmd.Flags())
 	whole.register(cmd.Flags())
+	alert.register(cmd.Flags())
 	cmd.Flags().StringVar(&id, "id", "", "short id for the source (default: generated)")
 	cmd.Flags().BoolVar(&paused, "paused", false, "do not poll it until you run freshet resume")
 	cmd.Flags().BoolVar(&poll, "poll", false, "poll it now and wait for the result")
@@ -80,7 +83,7 @@ it another --id; the old history then stays under the old id.`,
 		var faults []error
 		var added []client.Source
 		for _, u := range urls {
-			s, err := addOne(ctx, p, c, u, described, poll, asJSON)
+			s, err := addOne(ctx, p, c, u, described, alert, poll, asJSON)
 			if err != nil {
 				faults = append(faults, fmt.Errorf("add %s: %w", u, err))
 			}
@@ -98,8 +101,11 @@ it another --id; the old history then stays under the old id.`,
 }
 
 // addOne adds one source and says so.
-func addOne(ctx context.Context, p *program, c *connection, url string, described client.NewSource, poll, quiet bool) (s client.Source, err error) {
+func addOne(ctx context.Context, p *program, c *connection, url string, described client.NewSource, alert alertFlags, poll, quiet bool) (s client.Source, err error) {
 	described.URL = url
+	if alert.given() {
+		return addWithAlert(ctx, p, c, described, alert, quiet)
+	}
 	if s, err = c.Sources.Add(ctx, described); err != nil {
 		return s, err
 	}
@@ -126,6 +132,25 @@ func addOne(ctx context.Context, p *program, c *connection, url string, describe
 		return s, err
 	}
 	return s, pollError(answer)
+}
+
+// addWithAlert adds a source together with an alert about it, and polls it if the alert depends on a value.
+func addWithAlert(ctx context.Context, p *program, c *connection, described client.NewSource, alert alertFlags, quiet bool) (s client.Source, err error) {
+	made, err := alert.add(ctx, p, c, client.NewAlert{Watch: &described}, quiet)
+	if err != nil {
+		return s, err
+	}
+	s = *made.Source
+	if s.Render != nil {
+		warnOfNoBrowser(p, ctx, c)
+	}
+	if quiet || s.Paused || c.local || len(s.Extract) == 0 {
+		return s, nil
+	}
+	if _, err := c.Sources.Poll(ctx, s.ID, pollPatience, false); err != nil {
+		return s, err
+	}
+	return s, checkValue(ctx, p, c, made)
 }
 
 // warnOfNoBrowser says that pages cannot be rendered where they would be, if so.

@@ -211,7 +211,7 @@ func queryRemoveVerb(p *program) *cobra.Command {
 // queryFlags say what a query is.
 type queryFlags struct {
 	when, trigger, value, by, over, hold, silent, digest, quiet, rate, importance string
-	sources, tags, sites                                                 []string
+	sources, tags, sites                                                          []string
 }
 
 func (f *queryFlags) register(cmd *cobra.Command) {

@@ -65,6 +65,7 @@ func verbs() []verb {
 		{"changes", history, changesVerb},
 		{"search", history, searchVerb},
 		{"sink", history, sinkVerb},
+		{"alert", history, alertVerb},
 		{"query", history, queryVerb},
 		{"history", history, historyVerb},
 		{"diff", history, diffVerb},

@@ -27,13 +27,14 @@ func New(cfg Config) http.Handler {
 		Server: s, ProgramConfig: cfg.Program, store: cfg.Store, daemon: cfg.Daemon, sinks: cfg.Sinks, queries: cfg.Queries,
 		members: cfg.Cluster.Members, holdsLease: cfg.Cluster.HoldsLease, follower: cfg.Cluster.Forward != nil, started: cfg.Now().UTC(),
 	}
+	sources := &sourceAPI{Server: s, admission: admission, store: cfg.Store, daemon: cfg.Daemon}
+	conditions := &queryAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, runner: cfg.Queries, read: cfg.Sources.Read, sinks: cfg.Sinks, daemon: cfg.Daemon}
 	for _, feature := range []interface{ routes() }{
-		&sourceAPI{Server: s, admission: admission, store: cfg.Store, daemon: cfg.Daemon},
+		sources, conditions, &alertAPI{sources, conditions},
 		&learningAPI{Server: s, sources: cfg.Store, daemon: cfg.Daemon},
 		&versionAPI{Server: s, admission: admission, store: cfg.Store, read: cfg.Sources.Read, trace: cfg.Sources.Trace},
 		&hookAPI{Server: s, sources: cfg.Store, daemon: cfg.Daemon, hooks: cfg.Sources.Hooks, webSub: cfg.Sources.WebSub, base: cfg.Base},
 		&changeAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, base: cfg.Base},
-		&queryAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, runner: cfg.Queries, read: cfg.Sources.Read, sinks: cfg.Sinks, daemon: cfg.Daemon},
 		&searchAPI{Server: s, SearchConfig: cfg.Search},
 		newLabAPI(s, cfg.Store),
 		sites, sinks, users, budget, settings, status,

@@ -71,7 +71,7 @@ func (a *queryAPI) routeQueries() {
 
 // queryOf returns a query as the API tells it.
 func (a *queryAPI) queryOf(q queries.Query, warnings []string) client.Query {
-	told := client.Query{NewQuery: queries.ToClient(q), Origin: q.Origin, CreatedAt: rest.UTC(q.Created), Matches: q.Last, Warnings: warnings}
+	told := client.Query{NewQuery: queries.ToClient(q), Origin: q.Origin, CreatedAt: rest.UTC(q.Created), Matches: q.Last, Words: queries.ShortFormOf(q), Warnings: warnings}
 	if a.runner != nil {
 		if s, known := a.runner.Status(q.ID); known {
 			told.Behind = s.Behind

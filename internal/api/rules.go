@@ -129,6 +129,9 @@ var rules = map[string]rest.Rule{
 
 	"GET /api/v1/states": ofList,
 
+	"POST /api/v1/alerts":                     writer,
+	"POST /api/v1/alerts/preview":             repeatable(trial),
+	"POST /api/v1/alerts/test":                repeatable(trial),
 	"GET /api/v1/queries":                     reader,
 	"POST /api/v1/queries":                    writer,
 	"POST /api/v1/queries/test":               {Need: access.Read, Quiet: true, Repeatable: true},

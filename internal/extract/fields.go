@@ -104,7 +104,7 @@ func compileField(field, name string, e reading.Extract) (f namedField, err erro
 		f.steps = append(f.steps, regex)
 	}
 	if len(f.steps) == 0 {
-		return f, invalid.Errorf(field, "says nothing about where the value is; use css, xpath, jsonpath, jq, regex or read")
+		return f, invalid.Errorf(field, "says nothing about where the value is; use css, xpath, jsonpath, jq, product, regex or read")
 	}
 	return f, nil
 }
@@ -116,7 +116,7 @@ func finderOf(field string, e reading.Extract) (find func(value) (value, error),
 		name, text string
 		compile    func(field, text string) (func(value) (value, error), error)
 	}{
-		{"css", e.CSS, cssFinder}, {"xpath", e.XPath, xpathFinder}, {"jsonpath", e.JSONPath, jsonPathFinder}, {"jq", e.JQ, jqFinder},
+		{"css", e.CSS, cssFinder}, {"xpath", e.XPath, xpathFinder}, {"jsonpath", e.JSONPath, jsonPathFinder}, {"jq", e.JQ, jqFinder}, {"product", e.Product, productFinder},
 	} {
 		if one.text == "" {
 			continue

@@ -16,7 +16,7 @@ import (
 
 // A Suggestion is a way to read a response that may be what somebody wants.
 type Suggestion struct {
-	What   string         `json:"what"` // main, list, table, price or feed
+	What   string         `json:"what"` // product, price, main, list, table or feed
 	Why    string         `json:"why"`
 	Recipe reading.Recipe `json:"recipe"`
 	URL    string         `json:"url,omitempty"` // to watch instead, as the page has it
@@ -46,7 +46,7 @@ func Suggest(resp freshet.Response) ([]Suggestion, error) {
 	}
 	p := proposer{root: root}
 	var all []Suggestion
-	for _, propose := range []func() (Suggestion, bool){p.price, p.list, p.table, p.main, p.feed} {
+	for _, propose := range []func() (Suggestion, bool){p.product, p.price, p.list, p.table, p.main, p.feed} {
 		s, ok, err := proposed(propose)
 		if err != nil {
 			return nil, err

@@ -17,7 +17,7 @@ func TestSuggest(t *testing.T) {
 		want       []string // what, and the chain
 	}{
 		{"a shop", `<p class="product-price">1.234,56 €</p>`, []string{"price", `{"extract":{"price":{"css":"p.product-price","as":"number"}}}`}},
-		{"a shop with metadata", `<title>x</title><meta itemprop="price" content="12.50"><p class="price">12,50 €</p>`, []string{"price", `{"extract":{"price":{"css":"meta[itemprop=\"price\"]@content","as":"number"}}}`}},
+		{"a shop with metadata", `<title>x</title><meta itemprop="price" content="12.50"><p class="price">12,50 €</p>`, []string{"product", `{"extract":{"price":{"product":"price","as":"number"}}}`}},
 		{"a list", list, []string{"list", `{"items":{"css":"#offers > div.offer","key":"a@href"}}`}},
 		{"a table", table, []string{"table", `{"read":["table"]}`}},
 		{"an article", extract.Steps()[3].Input, []string{"main", `{"read":["main"]}`}},

@@ -85,37 +85,43 @@ func (r *queryRow) write(q Query) error {
 // before.
 func (s *Store) AddQuery(ctx context.Context, q Query) (added Query, err error) {
 	err = s.db.Write(ctx, "adding a query", func(tx *store.Tx) error {
-		if q.ID == "" {
-			if q.ID, err = freeQueryID(tx, q.Name); err != nil {
-				return err
-			}
-		}
-		r, err := readQuery(tx, q.ID)
-		switch {
-		case err != nil:
-			return err
-		case r.definition != "":
-			return fmt.Errorf("query %s: %w", q.ID, freshet.ErrConflict)
-		case r.key == 0:
-			last, err := tx.Number("SELECT coalesce(max(key), 0) FROM queries")
-			if err != nil {
-				return err
-			}
-			r.key, r.id = last+1, string(q.ID)
-		}
-		if r.began = int64(q.From); q.From < 0 {
-			r.began = int64(tx.End(store.Changes))
-		}
-		if err := r.write(q); err != nil {
-			return err
-		}
-		if added, err = r.query(); err != nil {
-			return err
-		}
+		added, err = AddIn(tx, q)
 		tx.SetResult(added)
-		return putQuery(tx, r)
+		return err
 	})
 	return added, err
+}
+
+// AddIn adds a query like AddQuery, in a transaction with something else.
+func AddIn(tx *store.Tx, q Query) (added Query, err error) {
+	if q.ID == "" {
+		if q.ID, err = freeQueryID(tx, q.Name); err != nil {
+			return q, err
+		}
+	}
+	r, err := readQuery(tx, q.ID)
+	switch {
+	case err != nil:
+		return q, err
+	case r.definition != "":
+		return q, fmt.Errorf("query %s: %w", q.ID, freshet.ErrConflict)
+	case r.key == 0:
+		last, err := tx.Number("SELECT coalesce(max(key), 0) FROM queries")
+		if err != nil {
+			return q, err
+		}
+		r.key, r.id = last+1, string(q.ID)
+	}
+	if r.began = int64(q.From); q.From < 0 {
+		r.began = int64(tx.End(store.Changes))
+	}
+	if err := r.write(q); err != nil {
+		return q, err
+	}
+	if added, err = r.query(); err != nil {
+		return q, err
+	}
+	return added, putQuery(tx, r)
 }
 
 // freeQueryID makes an ID of a name.
@@ -136,24 +142,29 @@ func freeQueryID(tx *store.Tx, name string) (ID, error) {
 // q has a revision that is not the one stored, it returns a *StaleError and changes nothing.
 func (s *Store) UpdateQuery(ctx context.Context, q Query) (stored Query, err error) {
 	err = s.db.Write(ctx, "editing a query", func(tx *store.Tx) error {
-		r, err := watchedQuery(tx, q.ID)
-		if err != nil {
-			return err
-		}
-		if q.Revision != 0 && q.Revision != r.revision {
-			return &freshet.StaleError{Kind: "query", Source: freshet.SourceID(q.ID), Given: q.Revision, Stored: r.revision}
-		}
-		next := q
-		next.Created = r.created.Time()
-		if err := r.write(next); err != nil {
-			return err
-		}
-		if stored, err = r.query(); err != nil {
-			return err
-		}
-		return putQuery(tx, r)
+		stored, err = UpdateIn(tx, q)
+		return err
 	})
 	return stored, err
+}
+
+// UpdateIn replaces a query like UpdateQuery, in a transaction with something else.
+func UpdateIn(tx *store.Tx, q Query) (stored Query, err error) {
+	r, err := watchedQuery(tx, q.ID)
+	if err != nil {
+		return q, err
+	}
+	if q.Revision != 0 && q.Revision != r.revision {
+		return q, &freshet.StaleError{Kind: "query", Source: freshet.SourceID(q.ID), Given: q.Revision, Stored: r.revision}
+	}
+	q.Created = r.created.Time()
+	if err := r.write(q); err != nil {
+		return q, err
+	}
+	if stored, err = r.query(); err != nil {
+		return q, err
+	}
+	return stored, putQuery(tx, r)
 }
 
 // watchedQuery returns the row of a query that has not been removed.

@@ -1,6 +1,7 @@
 package sinks
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"strconv"
@@ -219,7 +220,7 @@ func takeApart(s Sink) (Sink, error) {
 	read, known := shorthands[strings.ToLower(scheme)]
 	if !ok || !known {
 		if s.Kind == "" {
-			s.Kind = kindByScheme(strings.ToLower(scheme))
+			s.Kind = cmp.Or(kindByScheme(strings.ToLower(scheme)), kindByHost(string(s.URL)))
 		}
 		return s, nil
 	}
@@ -254,6 +255,24 @@ func kindByScheme(scheme string) string {
 			if s == scheme {
 				return k.Name
 			}
+		}
+	}
+	return ""
+}
+
+// kindByHost returns the kind whose service has the host of a URL; "" if it is none of those that are known.
+func kindByHost(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "https" {
+		return ""
+	}
+	for _, service := range []struct{ host, path, kind string }{
+		{"hooks.slack.com", "/services/", "slack"}, {"discord.com", "/api/webhooks/", "discord"}, {"discordapp.com", "/api/webhooks/", "discord"},
+		{"chat.googleapis.com", "/v1/spaces/", "googlechat"}, {".logic.azure.com", "/workflows/", "teams"}, {".webhook.office.com", "/", "teams"},
+	} {
+		at := u.Hostname() == service.host || strings.HasPrefix(service.host, ".") && strings.HasSuffix(u.Hostname(), service.host)
+		if at && strings.HasPrefix(u.Path, service.path) {
+			return service.kind
 		}
 	}
 	return ""

@@ -449,19 +449,24 @@ func sinkRow(tx *store.Tx, name string) (row []driver.Value, err error) {
 // returns a *StaleError and changes nothing.
 func (s *Store) PutSink(ctx context.Context, name string, definition []byte, revision int64) (now int64, err error) {
 	err = s.db.Write(ctx, "keeping sink "+name, func(tx *store.Tx) error {
-		row, err := sinkRow(tx, name)
-		if err != nil {
-			return err
-		}
-		stored := row[2].(int64)
-		if revision != 0 && revision != stored {
-			return &freshet.StaleError{Kind: "sink", Source: freshet.SourceID(name), Given: revision, Stored: stored}
-		}
-		now = stored + 1
-		row[1], row[2] = definition, now
-		return tx.Put("sinks", row...)
+		now, err = PutIn(tx, name, definition, revision)
+		return err
 	})
 	return now, err
+}
+
+// PutIn stores a sink like PutSink, in a transaction with something else.
+func PutIn(tx *store.Tx, name string, definition []byte, revision int64) (now int64, err error) {
+	row, err := sinkRow(tx, name)
+	if err != nil {
+		return 0, err
+	}
+	stored := row[2].(int64)
+	if revision != 0 && revision != stored {
+		return 0, &freshet.StaleError{Kind: "sink", Source: freshet.SourceID(name), Given: revision, Stored: stored}
+	}
+	row[1], row[2] = definition, stored+1
+	return stored + 1, tx.Put("sinks", row...)
 }
 
 // SetCondition stores the condition of a sink.

@@ -10,6 +10,7 @@ import (
 // piece of work, and with one piece of work only.
 type Rider struct {
 	write func(tx *Tx, result any) error
+	outer *Rider // of the context that it was made with
 
 	mu   sync.Mutex
 	over bool // it has been committed, or is not to be any more
@@ -19,9 +20,11 @@ type Rider struct {
 type riderKey struct{}
 
 // WithRider returns a context whose next write is committed together with what write writes. It is
-// called in the transaction, perhaps more than once, with what the work has set by [Tx.SetResult].
+// called in the transaction, perhaps more than once, with what the work has set by [Tx.SetResult]. A
+// Rider that ctx has already is written after it.
 func WithRider(ctx context.Context, write func(tx *Tx, result any) error) (context.Context, *Rider) {
 	r := &Rider{write: write}
+	r.outer, _ = ctx.Value(riderKey{}).(*Rider)
 	return context.WithValue(ctx, riderKey{}, r), r
 }
 
@@ -52,15 +55,29 @@ func riding(ctx context.Context, j job) (job, func()) {
 			return err
 		}
 		rode = true
-		return r.write(&Tx{b}, b.result)
+		return r.ride(&Tx{b}, b.result)
 	}
 	return ride, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if rode {
-			r.over, r.done = true, true
+		for one := r; one != nil && rode; one = one.outer {
+			one.mu.Lock()
+			one.over, one.done = true, one.done || !one.over
+			one.mu.Unlock()
 		}
 	}
+}
+
+// ride writes what rides, and then what rides outside of it.
+func (r *Rider) ride(tx *Tx, result any) error {
+	if err := r.write(tx, result); err != nil || r.outer == nil {
+		return err
+	}
+	r.outer.mu.Lock()
+	over := r.outer.over
+	r.outer.mu.Unlock()
+	if over {
+		return nil
+	}
+	return r.outer.ride(tx, result)
 }
 
 // SetResult tells the rider of the transaction what the work has come to.

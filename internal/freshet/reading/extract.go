@@ -39,6 +39,7 @@ type Extract struct {
 	XPath    string    `json:"xpath,omitempty"`
 	JSONPath string    `json:"jsonpath,omitempty"`
 	JQ       string    `json:"jq,omitempty"`
+	Product  string    `json:"product,omitempty"` // price, currency or availability, as the page tells programs
 	Regex    string    `json:"regex,omitempty"`
 	Attr     string    `json:"attr,omitempty"` // of the element, instead of its text
 	Read     []Step    `json:"read,omitempty"`
@@ -60,7 +61,7 @@ func parseExtract(text string) (e Extract, err error) {
 	}
 	how, arg, _ := strings.Cut(rest, " ")
 	arg = strings.TrimSpace(arg)
-	places := map[string]*string{"css": &e.CSS, "xpath": &e.XPath, "jsonpath": &e.JSONPath, "jq": &e.JQ, "regex": &e.Regex}
+	places := map[string]*string{"css": &e.CSS, "xpath": &e.XPath, "jsonpath": &e.JSONPath, "jq": &e.JQ, "product": &e.Product, "regex": &e.Regex}
 	switch place := places[how]; {
 	case place != nil && arg != "":
 		*place = arg

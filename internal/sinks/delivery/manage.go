@@ -143,6 +143,17 @@ func inFile(name string) error {
 // fresh is set there must be none; if revision is not zero it must be that of the one
 // that is there. What is wrong with the sink is an *invalid.Error.
 func (s *Sinks) Put(ctx context.Context, to sinks.Sink, revision int64, fresh bool) error {
+	if err := s.checkQueries(ctx, to.Queries); err != nil {
+		return err
+	}
+	return s.PutWith(ctx, to, fresh, func(sealed []byte) (int64, error) {
+		return s.cfg.Store.PutSink(ctx, to.Name, sealed, revision)
+	})
+}
+
+// PutWith puts a sink like Put. Write stores its definition by [sinks.PutIn], in a transaction with other
+// things, such as a query that it follows, and returns its revision.
+func (s *Sinks) PutWith(ctx context.Context, to sinks.Sink, fresh bool, write func(sealed []byte) (int64, error)) error {
 	release, err := s.take(ctx)
 	if err != nil {
 		return err
@@ -159,9 +170,6 @@ func (s *Sinks) Put(ctx context.Context, to sinks.Sink, revision int64, fresh bo
 	if err != nil {
 		return err
 	}
-	if err := s.checkQueries(ctx, to.Queries); err != nil {
-		return errors.Join(err, o.Close())
-	}
 	k := station{sink: o.Sink(), outlet: o}
 	s.lookForSecrets(&k)
 	text, err := json.Marshal(k.sink)
@@ -172,7 +180,7 @@ func (s *Sinks) Put(ctx context.Context, to sinks.Sink, revision int64, fresh bo
 	if err != nil {
 		return err
 	}
-	if k.sink.Revision, err = s.cfg.Store.PutSink(ctx, to.Name, sealed, revision); err != nil {
+	if k.sink.Revision, err = write(sealed); err != nil {
 		return errors.Join(err, o.Close())
 	}
 	if err := s.end(ctx, to.Name); err != nil {
@@ -247,13 +255,22 @@ func (s *Sinks) Test(ctx context.Context, name string, at freshet.Cursor, send b
 
 // Preview is Test for a sink that has not been added. It sends nothing.
 func (s *Sinks) Preview(ctx context.Context, to sinks.Sink, at freshet.Cursor) (t Trial, err error) {
+	return s.tryNew(ctx, to, at, false)
+}
+
+// Sample sends a sample to a sink, which need not have been added.
+func (s *Sinks) Sample(ctx context.Context, to sinks.Sink) (t Trial, err error) {
+	return s.tryNew(ctx, to, 0, true)
+}
+
+func (s *Sinks) tryNew(ctx context.Context, to sinks.Sink, at freshet.Cursor, send bool) (t Trial, err error) {
 	to.Origin = freshet.FromAPI
 	o, err := s.cfg.Open(to)
 	if err != nil {
 		return t, err
 	}
 	defer o.Close()
-	return s.try(ctx, o, at, false)
+	return s.try(ctx, o, at, send)
 }
 
 func (s *Sinks) try(ctx context.Context, o *sinks.Outlet, at freshet.Cursor, send bool) (t Trial, err error) {

@@ -1,0 +1,106 @@
+package api_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"freshet/client"
+	"freshet/internal/api"
+	"freshet/internal/sinks/delivery"
+)
+
+// An alert makes its source, its query and its sink together, or none of them.
+func TestAlerts(t *testing.T) {
+	var all *delivery.Sinks
+	r := newRig(t, func(c *api.Config) {
+		all = sinksOf(t, c)
+		c.Sinks = all
+	})
+	chat := newChat(t)
+	add := func(body map[string]any) answer { t.Helper(); return r.do("POST", "/api/v1/alerts", body) }
+	watch := map[string]any{"id": "shop", "url": "http://shop.example/shop", "name": "Shop"}
+	counts := func(sources, queries, sinks int) {
+		t.Helper()
+		for path, want := range map[string]int{"/api/v1/sources": sources, "/api/v1/queries": queries, "/api/v1/sinks": sinks} {
+			list := map[string]any{}
+			r.do("GET", path, nil).is(200).into(&list)
+			if items, _ := list["items"].([]any); len(items) != want {
+				t.Errorf("%s has %d items, want %d", path, len(items), want)
+			}
+		}
+	}
+
+	add(map[string]any{"watch": watch, "when": "price <", "to": chat.URL}).is(422)
+	add(map[string]any{"watch": watch, "when": "price < 100", "to": "nobody"}).is(422)
+	add(map[string]any{"watch": watch, "when": "price < 100", "to": "ftp://x.example/"}).is(422)
+	add(map[string]any{"watch": watch, "when": "price < 100", "to": "me@mail.example"}).is(422)
+	counts(0, 0, 0)
+
+	r.do("PUT", "/api/v1/sinks/chat", map[string]any{"kind": "json", "url": chat.URL}).is(200)
+	var shown, made client.Alert
+	r.do("POST", "/api/v1/alerts/preview", map[string]any{"watch": watch, "when": "price < 100", "to": "chat"}).is(200).into(&shown)
+	counts(0, 0, 1)
+	add(map[string]any{"watch": watch, "when": "price < 100", "to": "chat"}).is(201).into(&made)
+	counts(1, 1, 2)
+	if made.Query.When != "now.price < 100" || made.Query.Trigger != "becomes" || made.Sink != "chat-alerts" || made.Query.Words != "price goes below 100" || shown.Query.When != made.Query.When || shown.Sink != made.Sink {
+		t.Errorf("it made %+v, and had shown %+v", made, shown)
+	}
+	if made.Source == nil || made.Query.Scope == nil || len(made.Query.Scope.Sources) != 1 || made.Query.Scope.Sources[0] != "shop" || made.Source.Extract["price"] == nil {
+		t.Errorf("it is about %+v, which is %+v", made.Query.Scope, made.Source)
+	}
+	var sink client.SinkInfo
+	r.do("GET", "/api/v1/sinks/chat", nil).is(200).into(&sink)
+	if len(sink.Queries) != 0 {
+		t.Errorf("the sink of changes follows %v", sink.Queries)
+	}
+
+	// The same source again is a conflict, and nothing else is made.
+	add(map[string]any{"watch": watch, "when": "price < 50", "to": "chat"}).is(409)
+	counts(1, 1, 2)
+
+	// Another alert of it, with a value that is added, goes to the same sink.
+	edit := map[string]any{"extract": map[string]any{"stock": "css .stock | number"}}
+	add(map[string]any{"source": "shop", "edit": edit, "when": "stock >= 1", "to": "chat"}).is(201).into(&made)
+	counts(1, 2, 2)
+	if made.Source.Extract["price"] == nil || made.Source.Extract["stock"] == nil {
+		t.Errorf("the source extracts %v", made.Source.Extract)
+	}
+	add(map[string]any{"source": "shop", "id": made.Query.ID, "when": "stock >= 5"}).is(201).into(&made)
+	if made.Query.When != "now.stock >= 5" || made.Sink != "chat-alerts" {
+		t.Errorf("it was changed to %+v", made)
+	}
+	counts(1, 2, 2)
+
+	var trial client.SinkTrial
+	r.do("POST", "/api/v1/alerts/test", map[string]any{"to": "chat"}).is(200).into(&trial)
+	if !trial.Accepted || len(chat.ids(t)) != 1 {
+		t.Errorf("the sample: %+v, and %d arrived", trial, len(chat.ids(t)))
+	}
+	counts(1, 2, 2)
+}
+
+// An e-mail address uses the server of a sink.
+func TestAlertByMail(t *testing.T) {
+	var all *delivery.Sinks
+	r := newRig(t, func(c *api.Config) {
+		all = sinksOf(t, c)
+		c.Sinks = all
+	})
+	r.add("page", "/page")
+	r.do("PUT", "/api/v1/sinks/mail", map[string]any{"url": "smtp://u:hunter22@mail.example:587/?from=f@mail.example&to=all@mail.example"}).is(200)
+	var made client.Alert
+	r.do("POST", "/api/v1/alerts", map[string]any{"source": "page", "to": "me@mail.example"}).is(201).into(&made)
+	st, err := all.Get(t.Context(), made.Sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := st.Sink.Settings; s["to"] != "me@mail.example" || s["password"] != "hunter22" || made.Query.When != "" || !strings.HasPrefix(made.Query.Name, "page") && made.Query.Name == "" {
+		t.Errorf("%+v is sent to %v", made.Query, s)
+	}
+	var problem client.Problem
+	if r.do("POST", "/api/v1/alerts", map[string]any{"source": "nope", "to": "mail"}).into(&problem); problem.Status != http.StatusNotFound {
+		t.Errorf("an alert of no source: %v", errors.New(problem.Detail))
+	}
+}
