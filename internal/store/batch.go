@@ -13,9 +13,9 @@ import (
 type committer struct {
 	*mirror
 	*bodies
-	index    *searchIndex // is told of new versions
-	itemless itemless
-	queue    queue
+	index  *searchIndex // is told of new versions
+	states stateCache
+	queue  queue
 
 	// These belong to the leader of the queue.
 	writer *Writer
@@ -90,8 +90,8 @@ type batch struct {
 	cached []cachedBody
 	forget []int64 // bodies deleted or superseded, which need not be cached
 
-	itemed []freshet.SourceID // whose state of items is new
-	told   bool               // somebody said when sources changed, or are likely to
+	stated []newState // of sources, that polls read
+	told   bool       // somebody said when sources changed, or are likely to
 
 	logged   []freshet.Outcome // added to the log
 	unmarked int               // of those, since the last mark
@@ -292,7 +292,7 @@ func (s *committer) apply(b *batch) {
 		s.derived.ring()
 	}
 	s.mu.Unlock()
-	s.itemless.remove(b.itemed)
+	s.states.written(b.stated)
 	for _, c := range b.cached {
 		s.cache.put(c)
 	}

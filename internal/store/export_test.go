@@ -125,3 +125,28 @@ func (r *SourceIndex) Kept() (lists, lines int) {
 	}
 	return lists, lines
 }
+
+// A StateCache lets tests keep states of sources, as texts, as the store does.
+type StateCache struct{ cache stateCache }
+
+// NewStateCache returns a cache of so many bytes.
+func NewStateCache(bytes int64) *StateCache { return &StateCache{newStateCache(bytes)} }
+
+// Get returns a state, "" if there is none, and what Add needs if it is not known.
+func (c *StateCache) Get(source int64) (state string, known bool, when int) {
+	s, known, when := c.cache.get(stateOf{"state", source})
+	return string(s.value), known, when
+}
+
+// Add adds a state as it was read.
+func (c *StateCache) Add(source int64, state string, when int) {
+	c.cache.add(stateOf{"state", source}, keptState{value: []byte(state), there: state != ""}, when)
+}
+
+// Write takes over a state that was written.
+func (c *StateCache) Write(source int64, state string) {
+	c.cache.written([]newState{{stateOf{"state", source}, keptState{value: []byte(state), there: true}}})
+}
+
+// Room returns how many bytes are left.
+func (c *StateCache) Room() int64 { return c.cache.room }

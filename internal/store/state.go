@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"sync"
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn/imported"
@@ -50,8 +49,8 @@ func (b *batch) saveState(f freshet.State) error {
 		return nil
 	}
 	switch f.Key {
-	case freshet.ItemState:
-		b.itemed = append(b.itemed, f.Source)
+	case freshet.NoiseState, freshet.ItemState:
+		b.stated = append(b.stated, newState{stateOf{f.Key, e.key}, keptState{f.Upto, f.Value, true}})
 	case imported.HistoryState, imported.ForecastState: // said by somebody, and not by the log
 		b.told = true
 	}
@@ -92,33 +91,37 @@ func (s *stateStore) States(ctx context.Context, key string) iter.Seq2[freshet.S
 	}
 }
 
-// State implements [freshet.StateStore].
+// State implements [freshet.StateStore]. The value must not be changed.
 func (s *stateStore) State(ctx context.Context, key string, id freshet.SourceID) (freshet.State, error) {
 	query, args := "SELECT ?, upto, memory FROM beliefs WHERE estimator = ? AND source = (SELECT key FROM sources WHERE id = ?)", []any{id, key, id}
 	if id == "" {
 		query, args = "SELECT '', upto, memory FROM common_beliefs WHERE estimator = ?", []any{key}
 	}
-	none := func() (freshet.State, error) {
+	kept := stateOf{key: key}
+	if (key == freshet.NoiseState || key == freshet.ItemState) && !s.cfg.ReadOnly { // then nobody else writes it
+		s.mu.RLock()
+		if e := s.entries[id]; e != nil {
+			kept.source = e.key
+		}
+		s.mu.RUnlock()
+	}
+	state, known, when := s.states.get(kept)
+	if !known {
+		found, err := s.readStates(brief(ctx), key, query, args...)
+		if err != nil {
+			return freshet.State{}, err
+		}
+		if len(found) > 0 {
+			state = keptState{found[0].Upto, found[0].Value, true}
+		}
+		if kept.source != 0 {
+			s.states.add(kept, state, when)
+		}
+	}
+	if !state.there {
 		return freshet.State{}, fmt.Errorf("state %s of source %s: %w", key, id, freshet.ErrNotFound)
 	}
-	about := key == freshet.ItemState && !s.cfg.ReadOnly // then nobody else writes it
-	known, when := false, 0
-	if about {
-		if known, when = s.itemless.has(id); known {
-			return none()
-		}
-	}
-	found, err := s.readStates(brief(ctx), key, query, args...)
-	if err != nil {
-		return freshet.State{}, err
-	}
-	if len(found) == 0 {
-		if about {
-			s.itemless.add(id, when)
-		}
-		return none()
-	}
-	return found[0], nil
+	return freshet.State{Source: id, Key: key, Upto: state.upto, Value: state.value}, nil
 }
 
 // readStates reads the values of a key that a query selects.
@@ -130,49 +133,4 @@ func (s *stateStore) readStates(ctx context.Context, key, query string, args ...
 		return err
 	})
 	return page, s.fault("reading state", err)
-}
-
-// An itemless is which sources are known to have no state of their items. Most have
-// none, and are asked for it with every change; a query would take as long as all that is
-// written for the change.
-type itemless struct {
-	mu      sync.Mutex
-	of      map[freshet.SourceID]bool
-	written int // how often state of items was committed
-}
-
-// mostItemless bounds how many sources are known.
-const mostItemless = 100_000
-
-// has reports whether a source is known to have none, and when it was asked.
-func (i *itemless) has(id freshet.SourceID) (known bool, when int) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.of[id], i.written
-}
-
-// add notes that a source has none, unless one was written since it was asked for.
-func (i *itemless) add(id freshet.SourceID, when int) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.written != when {
-		return
-	}
-	if i.of == nil || len(i.of) >= mostItemless {
-		i.of = map[freshet.SourceID]bool{}
-	}
-	i.of[id] = true
-}
-
-// remove notes that the state of items was committed.
-func (i *itemless) remove(ids []freshet.SourceID) {
-	if len(ids) == 0 {
-		return
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.written++
-	for _, id := range ids {
-		delete(i.of, id)
-	}
 }

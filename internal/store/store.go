@@ -181,7 +181,7 @@ func New(cfg Config) *Store {
 	m := &mirror{cfg: cfg, schema: cfg.Schema, log: cfg.Log, reader: reader, sourceMemory: &sourceMemory{}}
 	b := &bodies{rows: reader, database: cfg.Database, name: cfg.Name, cache: newBodyCache(cfg.CacheBytes)}
 	index := &searchIndex{Index: cfg.Index}
-	c := &committer{mirror: m, bodies: b, writer: cfg.Writer, index: index}
+	c := &committer{mirror: m, bodies: b, writer: cfg.Writer, index: index, states: newStateCache(cfg.CacheBytes / 4)}
 	c.queue = queue{most: cfg.Batch, linger: cfg.Linger, perform: c.perform}
 	sources := &sourceReader{m}
 	return &Store{
