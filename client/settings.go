@@ -10,6 +10,8 @@ type Settings struct {
 	File  string    `json:"file,omitempty" doc:"Configuration file of the daemon"`
 	Items []Setting `json:"items" nullable:"false"`
 
+	AllowCIDR []string `json:"allow_cidr,omitempty" readOnly:"true" doc:"Private addresses that the daemon may poll; set when it starts"`
+
 	Effect *SettingsEffect `json:"effect,omitempty" doc:"What the edit would bring; only of a dry run"`
 }
 

@@ -88,6 +88,9 @@ func (v *application) read(cmd *cobra.Command, path string) (err error) {
 	if path == "-" {
 		in.File, in.Text = "standard input", v.in
 	}
+	if own, err := v.settings(cmd); err == nil {
+		in.Allow = v.allowedByDaemon(cmd, own.Data)
+	}
 	v.file, err = config.LoadToApply(in)
 	return err
 }

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"cmp"
+	"net/netip"
+	"strings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"freshet/internal/app"
 	"freshet/internal/app/config"
 	"freshet/internal/cli"
 )
@@ -12,6 +17,41 @@ import (
 // no secrets. All that is wrong is reported at once.
 func (p *program) settings(cmd *cobra.Command) (config.Settings, error) {
 	return p.load(cmd, true)
+}
+
+// fetchSettings is settings for a verb that fetches what a source would be: private addresses that
+// the running daemon may poll are allowed.
+func (p *program) fetchSettings(cmd *cobra.Command) (config.Settings, error) {
+	s, err := p.settings(cmd)
+	if err == nil {
+		s.Fetch.Allow = append(s.Fetch.Allow, p.allowedByDaemon(cmd, s.Data)...)
+	}
+	return s, err
+}
+
+// allowedByDaemon returns the private addresses that the running daemon may poll. If none runs, or it
+// does not say, the settings of the command alone count.
+func (p *program) allowedByDaemon(cmd *cobra.Command, data string) []netip.Prefix {
+	var c *connection
+	if a, err := app.ReadAddress(data); err == nil && a.URL != "" && a.Answers(cmd.Context()) {
+		c = remote(a.URL, a.Token, a.Trust())
+	}
+	if f := cmd.Flag("server"); f != nil && cmp.Or(f.Value.String(), p.env("FRESHET_SERVER")) != "" {
+		c, _ = p.connect(cmd, app.Reading)
+	}
+	if c == nil {
+		return nil
+	}
+	defer c.close()
+	settings, err := c.Settings(cmd.Context())
+	if err != nil {
+		return nil
+	}
+	allowed, err := config.ParsePrefixes(strings.Join(settings.AllowCIDR, ","))
+	if err != nil {
+		return nil
+	}
+	return allowed
 }
 
 // sendingSettings is settings for a verb that delivers to sinks, and so needs their secrets.

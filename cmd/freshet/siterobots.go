@@ -87,7 +87,7 @@ func (v *robotsReading) read(cmd *cobra.Command, from string) (a robots.Answer, 
 
 // fetch asks a site for its file, as a daemon with these settings would.
 func (v *robotsReading) fetch(cmd *cobra.Command, from string) (a robots.Answer, err error) {
-	settings, err := v.settings(cmd)
+	settings, err := v.fetchSettings(cmd)
 	if err != nil {
 		return a, err
 	}

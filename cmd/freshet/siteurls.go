@@ -129,7 +129,7 @@ func (v *siteURLs) open(cmd *cobra.Command, named string) (io.ReadCloser, sitema
 
 // fetch fetches a list as a daemon with these settings would.
 func (v *siteURLs) fetch(cmd *cobra.Command, url string) (resp freshet.Response, err error) {
-	settings, err := v.settings(cmd)
+	settings, err := v.fetchSettings(cmd)
 	if err != nil {
 		return resp, err
 	}

@@ -127,7 +127,7 @@ func (v *trial) run(cmd *cobra.Command, args []string) error {
 
 // fetching returns how a source is fetched, as a daemon with these settings would.
 func (v *trial) fetching(cmd *cobra.Command, s freshet.Source) (func(context.Context) (freshet.Response, error), error) {
-	settings, err := v.settings(cmd)
+	settings, err := v.fetchSettings(cmd)
 	if err != nil {
 		return nil, err
 	}

@@ -164,6 +164,9 @@ func (r *reloader) edit(ctx context.Context, edit client.SettingsEdit) (edited c
 // settingsOf returns the settings that can change at run time, for the API.
 func settingsOf(s config.Settings) client.Settings {
 	all := client.Settings{File: s.File, Items: []client.Setting{}}
+	for _, allowed := range s.Fetch.Allow {
+		all.AllowCIDR = append(all.AllowCIDR, allowed.String())
+	}
 	for _, o := range config.Live() {
 		from := s.From(o.Key)
 		item := client.Setting{

@@ -22,6 +22,10 @@ type Input struct {
 	// with their secrets need not be set.
 	NoSecrets bool
 
+	// Allow are private addresses that may be polled besides those that the settings name, such
+	// as those of the daemon that a file is applied to.
+	Allow []netip.Prefix
+
 	apply bool // what the file says is for the API of a daemon, see LoadToApply
 }
 
@@ -109,6 +113,7 @@ func (in Input) load(text []byte) (Settings, error) {
 			faults = append(faults, err)
 		}
 	}
+	s.Fetch.Allow = append(s.Fetch.Allow, in.Allow...)
 	doc.admit(&s) // only now is it known which addresses are allowed
 	doc.admitQueries(&s)
 	doc.admitHooks(&s)
@@ -118,8 +123,8 @@ func (in Input) load(text []byte) (Settings, error) {
 	return s, errors.Join(faults...)
 }
 
-// parsePrefixes reads ranges of addresses; a lone address is a range of one.
-func parsePrefixes(list string) (found []netip.Prefix, err error) {
+// ParsePrefixes reads ranges of addresses; a lone address is a range of one.
+func ParsePrefixes(list string) (found []netip.Prefix, err error) {
 	for _, s := range SplitList(list) {
 		prefix, err := netip.ParsePrefix(s)
 		if addr, addrErr := netip.ParseAddr(s); err != nil && addrErr == nil {

@@ -301,7 +301,7 @@ func (s *Settings) SetAim(v string) error {
 }
 
 func setAllow(s *Settings, v string) (err error) {
-	prefixes, err := parsePrefixes(v)
+	prefixes, err := ParsePrefixes(v)
 	if err == nil {
 		s.Fetch.Allow = prefixes
 	}
@@ -316,7 +316,7 @@ func showOwnSlots(s Settings) any {
 }
 
 func setAPIProxies(s *Settings, v string) error {
-	prefixes, err := parsePrefixes(v)
+	prefixes, err := ParsePrefixes(v)
 	if err == nil {
 		s.API.Proxies = prefixes
 	}
