@@ -55,6 +55,9 @@ GOGC=25 in the environment has the program use less memory and more CPU time.`,
 			if b.Sources < 1 || b.PerHost < 1 {
 				return cli.Usagef("--sources and --per-host: at least 1 is needed")
 			}
+			if b.PerDir < 0 {
+				return cli.Usagef("--per-directory: at least 0 is needed")
+			}
 			if b.Notes < 0 {
 				return cli.Usagef("--notes: at least 0 is needed")
 			}
@@ -64,6 +67,7 @@ GOGC=25 in the environment has the program use less memory and more CPU time.`,
 	flags := cmd.Flags()
 	flags.IntVar(&b.Sources, "sources", 100_000, "number of sources")
 	flags.IntVar(&b.PerHost, "per-host", 20, "number of sources of one host")
+	flags.IntVar(&b.PerDir, "per-directory", 0, "number of sources of one directory; 0 puts all of a host in one")
 	flags.StringVar(&rates, "rate", "60000/m,600000/m", "polls to make, such as 1000/s; several are measured in turn")
 	flags.IntVar(&b.Notes, "notes", 0, "sources to take down at a time; a daemon does 1000; 0 takes none")
 	flags.Var((*cli.Length)(&b.Length), "for", "how long to poll, in virtual time")

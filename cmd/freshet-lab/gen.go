@@ -23,18 +23,22 @@ func genVerb(p *program) *cobra.Command {
 file. A file name that ends in .gz is compressed. The same flags always give the
 same trace.
 
-  poisson   each page changes at random, at its own rate
-  periodic  each page changes once an hour, around its own minute
-  bursty    pages are quiet, then change about every minute for a while
-  auction   pages get a few bids, and many just before they close
-  bidding   auctions fitted to recorded ones: some get many bids, and most
-            bids come in the evening
-  atis      airport weather reports: two an hour, plus special ones
-  vshaped   sites that change almost never or almost always
-  normal    sites on which about half of the pages change
+  poisson      each page changes at random, at its own rate
+  periodic     each page changes once an hour, around its own minute
+  bursty       pages are quiet, then change about every minute for a while
+  auction      pages get a few bids, and many just before they close
+  bidding      auctions fitted to recorded ones: some get many bids, and most
+               bids come in the evening
+  atis         airport weather reports: two an hour, plus special ones
+  vshaped      sites that change almost never or almost always
+  normal       sites on which about half of the pages change
+  directories  one site with directories whose pages change from once a
+               minute to once a day
 
-The last two simulate sites: --pages is then the number of pages per site, and a
-page changes at most once per cycle. Pages that never change are not in the trace.`,
+With vshaped and normal, --pages is the number of pages per site, and a page
+changes at most once per cycle. With directories, --sites is the number of
+directories, and --pages the number of pages in each. Pages that never change
+are not in the trace.`,
 		Example: "  freshet-lab gen --kind auction --pages 500 --seed 7 --out auction.csv.gz\n  freshet-lab gen --kind vshaped --sites 20 --pages 100 --out sites.csv",
 		Args:    cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,7 +57,7 @@ page changes at most once per cycle. Pages that never change are not in the trac
 	flags := cmd.Flags()
 	flags.StringVar(&g.Kind, "kind", "", "what to simulate: "+strings.Join(generate.Kinds, ", "))
 	flags.IntVar(&g.Pages, "pages", 0, "number of pages, or of pages per site (default: depends on the kind)")
-	flags.IntVar(&g.Sites, "sites", 0, "number of sites, for vshaped and normal (default: depends on the kind)")
+	flags.IntVar(&g.Sites, "sites", 0, "number of sites, for vshaped and normal, or of directories (default: depends on the kind)")
 	flags.Uint64Var(&g.Seed, "seed", 1, "random seed")
 	flags.Var(&start, "start", "when the trace begins: RFC 3339 or Unix seconds (default: 2026)")
 	flags.Var((*cli.Length)(&g.Length), "length", "how long the trace is (default: depends on the kind)")

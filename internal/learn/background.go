@@ -185,6 +185,8 @@ func (l *background) endSweep() {
 	l.sweep, l.swept = 0, true
 	l.reshape()
 	l.all.learnAlone()
+	l.groups.made++
+	l.groups.trust = l.groups.found
 	for _, f := range l.tags {
 		f.learn(&l.all.prior)
 	}
@@ -206,6 +208,7 @@ func (l *background) renewSites(n int) bool {
 		}
 		if s.pages > 1 {
 			s.learn(parent)
+			s.stamp++
 		} else {
 			s.sum = spread{}
 		}

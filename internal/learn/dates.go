@@ -157,6 +157,7 @@ func (l *population) first(slot freshet.Slot, x float64, o *freshet.Outcome) {
 			m.past(&l.grid, prior, max(0, until-tick-1), (until-tick)*l.fair())
 		}
 	}
+	l.noteBlank(slot)
 	m.recall(&l.grid, prior)
 	p.rate = float32(m.mean(&l.world))
 }

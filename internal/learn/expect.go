@@ -211,10 +211,16 @@ func (l *Learner) Likely(now time.Time, from freshet.Slot, dst, gaps, credits []
 		l.enter(slot)
 		mass := l.describe(slot, x, &f)
 		rate, prior := float64(p.rate), p.site.now.prior
-		if c := p.claims(); c != nil {
+		c, k := p.claims(), l.inGroup(p.group)
+		switch {
+		case c != nil && k != nil:
+			prior = c.mean * k.mean / prior // nearly
+		case c != nil:
 			prior = c.mean
+		case k != nil:
+			prior = k.mean
 		}
-		if rate == 0 {
+		if rate == 0 || p.kind&blank != 0 && p.group != nil {
 			rate = prior
 		}
 		dst[i] = rate * mass * math.Exp(l.fix.log(&f))

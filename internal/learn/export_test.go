@@ -191,3 +191,17 @@ func (l *Learner) DoSlices(catchUp, sweep, priors int) {
 
 // GrowAs makes as many slots as another Learner has.
 func (l *Learner) GrowAs(other *Learner) { l.growTo(other.pages.Len()) }
+
+// Directories returns the directories in the path of a URL.
+func Directories(url string) (all []string) {
+	directories(url, func(depth int, directory string) {
+		if depth != len(all) {
+			panic("depths do not follow each other")
+		}
+		all = append(all, directory)
+	})
+	return all
+}
+
+// Slots returns how many slots there are.
+func (l *Learner) Slots() int { return l.pages.Len() }

@@ -33,11 +33,15 @@ func (l *Learner) Teach(slot freshet.Slot, told []imported.UpdateTime) bool {
 	slices.Sort(ticks)
 	ticks = slices.Compact(ticks) // those of one tick count as one
 	prior := l.priorOf(p)
+	var was contribution
+	l.contribute(slot, &was)
 	for i, next := range ticks[1:] { // of what came after the last of them nothing is known
 		m.past(&l.grid, prior, float64(next-ticks[i]-1), 1) // it is news, however long ago: nobody has polled since
 	}
+	l.noteBlank(slot)
 	m.recall(&l.grid, prior)
 	p.rate = float32(m.mean(&l.world))
+	l.recontribute(slot, &was)
 	l.teachHours(slot, ticks)
 	l.foresee(slot)
 	return true

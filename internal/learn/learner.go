@@ -71,11 +71,13 @@ type population struct {
 	counts column.Of[freshet.Slot, count]
 	seen   int // how many pages there are that are polled
 
-	sites []*site
-	named map[string]*site // sites by their names
-	tags  map[string]*family
-	all   pool
-	swept bool // the priors have been renewed
+	sites  []*site
+	named  map[string]*site // sites by their names
+	tags   map[string]*family
+	all    pool
+	swept  bool // the priors have been renewed
+	groups groups
+	both   spread // scratch: what is thought of a page by its group and by what a sitemap says of it
 
 	budget float64           // polls a tick, as configured
 	pace   float64           // polls a tick, of late
@@ -93,6 +95,7 @@ type page struct {
 	upto  float64 // where the site's clock stood then
 	mass  float64 // on the page's own clock since then, up to the tick under way
 	site  *site   // nil where there is no source
+	group *group  // nil if it is in no directory
 	rate  float32 // a tick; 0 while nothing has been seen of it
 	trust float32 // in the dates that it gives
 	kind  pageKind
@@ -108,22 +111,25 @@ type pageKind uint8
 const (
 	paused pageKind = 1 << iota // known, but not to be polled
 	unseen                      // never polled
+	blank                       // of its rate nothing is known
 	lists                       // there to list pages, and not for itself: no page is like it
 )
 
 // A site is the sources that were found for one site, or those of one host.
 type site struct {
 	pool
-	name    string
-	place   int                            // among the sites
-	lists   int                            // sources that are not counted as pages
-	family  *family                        // nil if no source of it ever had tags
-	claimed *[evidence.ChangeFreqs]claimed // its pages by what sitemaps say of them; nil if nothing is said
-	profile *profile
-	dirty   bool   // the profile has to be settled
-	kept    uint32 // the last snapshot that has it
-	was     *siteBrief
-	known   int // scratch: pages of which something is known
+	name     string
+	place    int                            // among the sites
+	lists    int                            // sources that are not counted as pages
+	kinTrust *kinTrust                      // nil if no page of a group of several was polled
+	stamp    uint32                         // changes of what is thought of its groups
+	family   *family                        // nil if no source of it ever had tags
+	claimed  *[evidence.ChangeFreqs]claimed // its pages by what sitemaps say of them; nil if nothing is said
+	profile  *profile
+	dirty    bool   // the profile has to be settled
+	kept     uint32 // the last snapshot that has it
+	was      *siteBrief
+	known    int // scratch: pages of which something is known
 
 	tick   int64   // that the site has entered: the one under way or the one before, see background work
 	pace   float64 // of the site's clock in that tick
@@ -178,6 +184,7 @@ func New(c Config) *Learner {
 	x := &expectations{fix: newCorrection()}
 	x.clock = newClock(c.Start, c.Tick)
 	x.grid = newGrid(x.clock)
+	x.groups.of, x.groups.matrix = map[uint64]*group{}, newKinMatrix(&x.grid)
 	x.named, x.tags, x.common = map[string]*site{}, map[string]*family{}, newProfile()
 	x.budget, x.pace, x.slice = c.Polls, c.Polls, aSlice
 	x.scale.half = c.Memory.Seconds() / c.Tick.Seconds()
@@ -230,9 +237,9 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 		l.dropOwn(slot)
 		delete(l.pushes.of, slot)
 		delete(l.overrides.of, slot)
-		*p = page{kind: unseen, trust: firstTrust, last: l.clock.at(now)}
+		*p = page{kind: unseen | blank, trust: firstTrust, last: l.clock.at(now)}
 		if !since.IsZero() {
-			p.kind = 0
+			p.kind = blank
 			p.last = min(p.last, l.clock.at(since)) // a clock may have been wrong, but nothing is seen ahead of its time
 		}
 		l.all.pages++
@@ -240,7 +247,11 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 	}
 	l.counts.At(slot).life = s.Life
 	l.pause(p, s.Paused)
+	var was contribution
+	l.contribute(slot, &was)
 	l.move(p, s, s.Index)
+	l.recontribute(slot, &was)
+	l.joinGroup(slot, s)
 	l.hints.setKey(slot, s.URL)
 	l.foresee(slot)
 	l.followSources()
@@ -251,6 +262,7 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 func (l *population) followSources() {
 	if !l.swept {
 		l.all.prior = l.basePrior()
+		l.groups.made++
 	}
 }
 
@@ -296,6 +308,7 @@ func (l *background) move(p *page, s freshet.Source, listing bool) {
 	l.seen += turned(counts, p.kind&(paused|lists) == 0)
 	l.all.pages += turned(paged, !listing)
 	p.site = to
+	to.stamp++
 	if listing {
 		to.lists++
 	} else if to.pages++; to.pages == 2 {
@@ -352,6 +365,7 @@ func (s *site) join(f *family) {
 	if s.family = f; f != nil {
 		f.sites++
 	}
+	s.stamp++
 }
 
 // leave takes a source from its site, for another or for none. A site that has no more
@@ -362,6 +376,7 @@ func (l *background) leave(p *page, to *site) {
 		return
 	}
 	p.site = nil
+	from.stamp++
 	if p.kind&lists != 0 {
 		from.lists--
 	} else {
@@ -390,6 +405,7 @@ func (l *Learner) Remove(slot freshet.Slot) {
 	l.keepLeaving(slot)
 	p := l.pages.At(slot)
 	l.pause(p, true)
+	l.leaveGroup(slot)
 	l.leave(p, nil)
 	l.hints.unmatch(slot)
 	l.hints.keyOf[slot] = 0
@@ -407,10 +423,18 @@ func (l *Learner) Remove(slot freshet.Slot) {
 // the same.
 func (l *population) fair() float64 { return l.pace / float64(max(1, l.seen)) }
 
-// priorOf returns what is thought of the rate of a source of which nothing is known.
+// priorOf returns what is thought of the rate of a source of which nothing is known. It is good
+// until priorOf is called again.
 func (l *population) priorOf(p *page) *spread {
-	if c := p.claims(); c != nil {
+	c, k := p.claims(), l.inGroup(p.group)
+	switch {
+	case c != nil && k != nil:
+		l.both.combine(&c.prior, &k.prior, l.priorAt(p.site))
+		return &l.both
+	case c != nil:
 		return &c.prior
+	case k != nil:
+		return &k.prior
 	}
 	return l.priorAt(p.site)
 }
@@ -429,8 +453,8 @@ func (l *population) priorAt(s *site) *spread {
 // know returns the rate of a source, in changes a tick. Until something has been
 // seen of it, it is that of its like.
 func (l *population) know(slot freshet.Slot) float64 {
-	if rate := l.pages.At(slot).rate; rate > 0 {
-		return float64(rate)
+	if p := l.pages.At(slot); p.rate > 0 && (p.kind&blank == 0 || p.group == nil) {
+		return float64(p.rate)
 	}
 	return l.priorOf(l.pages.At(slot)).mean(&l.grid)
 }

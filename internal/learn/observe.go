@@ -38,6 +38,8 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if !o.Result.Seen() {
 		return
 	}
+	var was contribution
+	l.contribute(slot, &was)
 	// A poll during which the clock was set back began later than it ended.
 	x := max(min(l.clock.at(o.Began), ended), float64(l.open-window+1))
 	if p.kind&unseen == 0 && o.Result != freshet.First && x > p.last {
@@ -46,6 +48,8 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if p.rate == 0 {
 		l.first(slot, x, &o)
 	}
+	l.noteBlank(slot)
+	l.recontribute(slot, &was)
 	l.hints.polled(slot, x)
 	l.hints.read(slot, x, &o)
 	l.announced.read(slot, x, &o)
@@ -65,6 +69,10 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	s := p.site
 	if p.rate == 0 {
 		l.first(slot, p.last, o)
+	}
+	if p.kind&blank != 0 && p.group != nil { // its rate is that of its like, which may have moved
+		m.recall(&l.grid, l.priorOf(p))
+		p.rate = float32(m.mean(&l.world))
 	}
 	l.beginOwn(slot)
 	if p.kind&lists != 0 {
@@ -96,23 +104,25 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 		due *= open
 	}
 	turns := (x - p.last) * l.fair()
-	m.redraw(turns, l.priorOf(p))
-	chance := m.foresee(&l.grid, l.priorOf(p), see.mass, &l.world)
+	prior := *l.priorOf(p)
+	l.judgeKin(slot, &see)
+	m.redraw(turns, &prior)
+	chance := m.foresee(&l.grid, &prior, see.mass, &l.world)
 	expected := l.fix.expect(&f, chance)
 	likely := -math.Expm1(-expected)
 	chanceByMinute, keepsMinute := l.minutely.check(slot, &see, likely)
 	if keepsMinute {
 		likely = bounded(chanceByMinute)
 	} else {
-		l.credit.see(due, float64(p.rate), l.priorOf(p).mean(&l.grid), l.all.prior.mean(&l.grid), see.changed)
+		l.credit.see(due, float64(p.rate), prior.mean(&l.grid), l.all.prior.mean(&l.grid), see.changed)
 		l.fix.learn(&f, expected, see.changed)
 	}
 	l.reliability.add(likely, see.changed)
 	l.counts.At(slot).rhythm.add(l.scale.at(x), bounded(likely), see.changed)
 	l.counts.At(slot).add(l.scale.at(x), p.last, l.clock.seconds(), float64(p.rate), l.doubt(slot), &see)
 	l.attribute(slot, &see)
-	m.see(&l.grid, l.priorOf(p), &see, turns, &l.world)
-	m.recall(&l.grid, l.priorOf(p))
+	m.see(&l.grid, &prior, &see, turns, &l.world)
+	m.recall(&l.grid, &prior)
 	p.rate = float32(m.mean(&l.world))
 }
 

@@ -37,6 +37,15 @@ func (q *spread) mean(g *grid) (m float64) {
 	return m
 }
 
+// combine makes of two spreads, each of which says more than a third and knows nothing of the other,
+// what both say.
+func (q *spread) combine(a, b, both *spread) {
+	for i := range q {
+		q[i] = a[i] * b[i] / both[i]
+	}
+	q.scale()
+}
+
 // scale makes the weights add up to 1.
 func (q *spread) scale() {
 	sum := 0.0

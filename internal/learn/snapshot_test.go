@@ -101,9 +101,10 @@ func (b *bustle) put(slot int) {
 	b.each(func(l *learn.Learner) { l.Put(b.now, freshet.Slot(slot), s, b.since[slot]) })
 }
 
-// url draws one of few, so that sources share hosts and pages.
+// url draws one of few, so that sources share hosts, directories and pages.
 func (b *bustle) url(pages int) string {
-	return fmt.Sprintf("https://h%d.example/%d", b.below(4, "host"), b.below(pages, "page"))
+	directory := rapid.SampledFrom([]string{"", "a/", "b/", "a/c/"}).Draw(b.T, "directory")
+	return fmt.Sprintf("https://h%d.example/%s%d", b.below(4, "host"), directory, b.below(pages, "page"))
 }
 
 func (b *bustle) teach(slot int) {

@@ -15,7 +15,7 @@ import (
 
 // stateVersion tells states apart whose layout or meaning differs. A state of another
 // version is no use: the log is then learned from again.
-const stateVersion = 14
+const stateVersion = 15
 
 // ErrForeignState means that a saved state is damaged, or of a Learner that is
 // set otherwise, and that the log has to be gone through again.
@@ -84,6 +84,8 @@ func (l *Learner) encode(c *codec) {
 	c.profile(l.common)
 	c.pool(&l.all)
 	l.encodeFamilies(c)
+	c.kinTrust(&l.groups.found)
+	c.kinTrust(&l.groups.trust)
 	l.hints.encodeKinds(c)
 	c.conviction(&l.pushes.all.bears)
 	c.conviction(&l.pushes.all.keeps[byPush])
@@ -95,6 +97,7 @@ func (l *Learner) encode(c *codec) {
 			l.phases[int(uint64(t)%window)] = l.clock.phase(t)
 		}
 		l.sweep = min(l.sweep, l.pages.Len())
+		l.groups.made++
 	}
 }
 
@@ -140,7 +143,10 @@ func (l *population) encodeFamilies(c *codec) {
 
 // readSource reads what was known of a source, and of its site if it was the first of that.
 func (l *Learner) readSource(c *codec, slot freshet.Slot) {
+	var was contribution
+	l.contribute(slot, &was)
 	l.encodePage(c, slot)
+	l.recontribute(slot, &was)
 	withSite := false
 	if c.flag(&withSite); !withSite || c.bad {
 		return
@@ -203,6 +209,9 @@ func (l *Learner) encodePage(c *codec, slot freshet.Slot) {
 		c.float32s(m.of[k][:])
 		c.bad = c.bad || slices.Max(m.of[k][:]) != 0 // as the best is
 	}
+	if !c.writing {
+		l.noteBlank(slot)
+	}
 	c.float32s(m.mix[:])
 	c.float32s(m.rate[:])
 	for _, x := range l.counts.At(slot).all() {
@@ -233,6 +242,16 @@ func (s *site) encode(c *codec) {
 	c.flag(&s.dirty)
 	c.float(&s.pace)
 	c.float(&s.upto)
+	trusts := s.kinTrust != nil
+	if c.flag(&trusts); trusts && !c.bad {
+		if s.kinTrust == nil {
+			s.kinTrust = &kinTrust{}
+		}
+		c.kinTrust(s.kinTrust)
+	}
+	if !c.writing {
+		s.stamp++
+	}
 	has := s.pulse != nil
 	c.flag(&has)
 	if !has || c.bad {
@@ -358,6 +377,12 @@ func (c *codec) correction(x *correction) {
 func (c *codec) activity(a *activity) {
 	c.float32s(a.seen[:])
 	c.float32s(a.due[:])
+}
+
+func (c *codec) kinTrust(t *kinTrust) {
+	for i := range t {
+		c.floats(t[i][:])
+	}
 }
 
 // pool leaves out how many sources there are, which is known from the sources.

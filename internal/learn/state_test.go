@@ -22,6 +22,9 @@ func busyWorld(seed uint64, tick time.Duration, polls int) *world {
 	end := monday.Add(time.Duration(polls) * tick)
 	for i := range 12 {
 		s := page(fmt.Sprint("site", i/4), i)
+		if i%4 < 2 {
+			s.URL = fmt.Sprintf("https://site%d.example/news/%d", i/4, i)
+		}
 		switch i / 4 {
 		case 1:
 			s.Tags = []string{"a"}

@@ -34,7 +34,7 @@ type Spec struct {
 }
 
 // Kinds lists the kinds of history that can be made up.
-var Kinds = []string{"poisson", "periodic", "bursty", "auction", "bidding", "vshaped", "normal", "atis"}
+var Kinds = []string{"poisson", "periodic", "bursty", "auction", "bidding", "vshaped", "normal", "atis", "directories"}
 
 // A generator makes up the changes of one page, as offsets from the start. Site
 // sets are told the site's share of changing pages, from 0 to 1.
@@ -42,6 +42,7 @@ type generator struct {
 	defaults Spec
 	page     func(g Spec, r *rand.Rand, rho float64, yield func(time.Duration))
 	sites    func(r *rand.Rand, n int) (rho []float64) // nil if pages stand alone
+	within   string                                    // the site of which the sites are directories; "" if they are sites
 }
 
 const day = 24 * time.Hour
@@ -49,21 +50,23 @@ const day = 24 * time.Hour
 func generatorOf(kind string) (generator, error) {
 	switch kind {
 	case "poisson":
-		return generator{Spec{Length: day, Pages: 1000, PerDay: 12}, poisson, nil}, nil
+		return generator{Spec{Length: day, Pages: 1000, PerDay: 12}, poisson, nil, ""}, nil
 	case "periodic":
-		return generator{Spec{Length: day, Pages: 1000, Jitter: 2 * time.Minute}, periodic, nil}, nil
+		return generator{Spec{Length: day, Pages: 1000, Jitter: 2 * time.Minute}, periodic, nil, ""}, nil
 	case "bursty":
-		return generator{Spec{Length: day, Pages: 1000, PerDay: 12}, bursty, nil}, nil
+		return generator{Spec{Length: day, Pages: 1000, PerDay: 12}, bursty, nil, ""}, nil
 	case "auction":
-		return generator{Spec{Length: day, Pages: 7550}, auctioned, nil}, nil
+		return generator{Spec{Length: day, Pages: 7550}, auctioned, nil, ""}, nil
 	case "bidding":
-		return generator{Spec{Length: day, Pages: 7550, PerDay: 1.3}, bidden, nil}, nil
+		return generator{Spec{Length: day, Pages: 7550, PerDay: 1.3}, bidden, nil, ""}, nil
 	case "atis":
-		return generator{Spec{Length: 90 * day, Pages: 1, Jitter: 3 * time.Minute}, atis, nil}, nil
+		return generator{Spec{Length: 90 * day, Pages: 1, Jitter: 3 * time.Minute}, atis, nil, ""}, nil
 	case "vshaped":
-		return generator{Spec{Pages: 1400, Sites: 252, Cycle: 30 * day}, repeated, vshaped}, nil
+		return generator{Spec{Pages: 1400, Sites: 252, Cycle: 30 * day}, repeated, vshaped, ""}, nil
 	case "normal":
-		return generator{Spec{Pages: 1000, Sites: 300, Cycle: 30 * day}, anew, normal}, nil
+		return generator{Spec{Pages: 1000, Sites: 300, Cycle: 30 * day}, anew, normal, ""}, nil
+	case "directories":
+		return generator{Spec{Length: time.Hour, Pages: 35, Sites: 6}, steady, unlike, "site.example/"}, nil
 	}
 	return generator{}, &invalid.Error{
 		Field:  "kind",
@@ -140,12 +143,20 @@ func (s Spec) pages(kind generator) iter.Seq2[string, float64] {
 		}
 		for i, rho := range kind.sites(s.chance(""), s.Sites) {
 			for p := range s.Pages {
-				if !yield(fmt.Sprintf("site%0*d/%0*d", len(fmt.Sprint(s.Sites-1)), i, width, p), rho) {
+				if !yield(fmt.Sprintf("%s%s%0*d/%0*d", kind.within, kind.part(), len(fmt.Sprint(s.Sites-1)), i, width, p), rho) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// part returns what one of the parts of a set is called.
+func (k generator) part() string {
+	if k.within != "" {
+		return "part"
+	}
+	return "site"
 }
 
 // changes returns when a page changes, as offsets from the start, in order.

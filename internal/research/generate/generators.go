@@ -148,6 +148,22 @@ func anew(g Spec, r *rand.Rand, rho float64, yield func(time.Duration)) {
 	}
 }
 
+// unlike directories change once a minute, once a day, and at rates between, in no order.
+func unlike(r *rand.Rand, n int) []float64 {
+	rho := make([]float64, n)
+	for i := range rho {
+		rho[i] = float64(i) / float64(max(1, n-1))
+	}
+	r.Shuffle(n, func(i, j int) { rho[i], rho[j] = rho[j], rho[i] })
+	return rho
+}
+
+// steady pages change at random, all of a directory at one rate.
+func steady(g Spec, r *rand.Rand, rho float64, yield func(time.Duration)) {
+	const perDay = 24 * 60 // of the fastest
+	arrivals(r, math.Pow(perDay, rho), g.Length, yield)
+}
+
 // beta draws from the beta distribution.
 func beta(r *rand.Rand, a, b float64) float64 {
 	if a <= 0 {

@@ -18,6 +18,7 @@ import (
 type Brain struct {
 	Sources int
 	PerHost int           // sources of one host
+	PerDir  int           // sources of one directory; 0 means that a host has one
 	Length  time.Duration // of virtual time, after each source has been polled once
 	Rates   []sched.Budget
 	Notes   int    // sources of which what was learnt is taken down at once, as a daemon does to save it; 0 means that nothing is
@@ -105,7 +106,7 @@ func (b *Brain) wake(ctx context.Context, rate sched.Budget) (*sched.Scheduler, 
 			return nil, nil, err
 		}
 		at := w.now.Add(-turn + time.Duration(float64(turn)*float64(i)/float64(b.Sources)))
-		s.Put(w.now, freshet.SourceWithStatus{Source: madeUpSource(i, b.PerHost), Status: freshet.Status{Begun: at.Add(-turn), Seen: at.Add(-turn)}})
+		s.Put(w.now, freshet.SourceWithStatus{Source: b.source(i), Status: freshet.Status{Begun: at.Add(-turn), Seen: at.Add(-turn)}})
 	}
 	for i := range b.Sources {
 		at := w.now.Add(-turn + time.Duration(float64(turn)*float64(i)/float64(b.Sources)))

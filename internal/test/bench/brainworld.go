@@ -47,11 +47,18 @@ func newMadeUp(length time.Duration) *madeUp {
 	return &madeUp{now: start, end: start.Add(length)}
 }
 
-// madeUpSource returns a source, of which so many are at one host.
-func madeUpSource(i, perHost int) freshet.Source {
+// madeUpID returns the ID of a source.
+func madeUpID(i int) freshet.SourceID { return freshet.SourceID(fmt.Sprintf("s%09d", i)) }
+
+// source returns a source.
+func (b *Brain) source(i int) freshet.Source {
+	directory := "page"
+	if b.PerDir > 0 {
+		directory = fmt.Sprintf("pages%d", i/b.PerDir)
+	}
 	return freshet.Source{
-		ID:  freshet.SourceID(fmt.Sprintf("s%09d", i)),
-		URL: fmt.Sprintf("https://h%d.example/page/%d", i/perHost, i),
+		ID:  madeUpID(i),
+		URL: fmt.Sprintf("https://h%d.example/%s/%d", i/b.PerHost, directory, i),
 	}
 }
 
@@ -109,7 +116,7 @@ func (w *madeUp) Wait(ctx context.Context, alarm time.Time) (ev sched.Event, mor
 // outcome returns the next outcome: of a poll of a source that had been seen before.
 func (w *madeUp) outcome(i int, since, began, ended time.Time) freshet.Outcome {
 	w.told++
-	o := freshet.Outcome{Cursor: w.told, Source: madeUpSource(i, 1).ID, Since: since, Began: began, Ended: ended, Status: 200, Requests: 1}
+	o := freshet.Outcome{Cursor: w.told, Source: madeUpID(i), Since: since, Began: began, Ended: ended, Status: 200, Requests: 1}
 	if version(i, since) != version(i, began) {
 		o.Result = freshet.Changed
 	}
