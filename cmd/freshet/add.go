@@ -104,7 +104,7 @@ it another --id; the old history then stays under the old id.`,
 func addOne(ctx context.Context, p *program, c *connection, url string, described client.NewSource, alert alertFlags, poll, quiet bool) (s client.Source, err error) {
 	described.URL = url
 	if alert.given() {
-		return addWithAlert(ctx, p, c, described, alert, quiet)
+		return addWithAlert(ctx, p, c, described, alert, poll, quiet)
 	}
 	if s, err = c.Sources.Add(ctx, described); err != nil {
 		return s, err
@@ -134,8 +134,9 @@ func addOne(ctx context.Context, p *program, c *connection, url string, describe
 	return s, pollError(answer)
 }
 
-// addWithAlert adds a source together with an alert about it, and polls it if the alert depends on a value.
-func addWithAlert(ctx context.Context, p *program, c *connection, described client.NewSource, alert alertFlags, quiet bool) (s client.Source, err error) {
+// addWithAlert adds a source together with an alert about it, and polls it if that is asked for or the alert
+// depends on a value.
+func addWithAlert(ctx context.Context, p *program, c *connection, described client.NewSource, alert alertFlags, poll, quiet bool) (s client.Source, err error) {
 	made, err := alert.add(ctx, p, c, client.NewAlert{Watch: &described}, quiet)
 	if err != nil {
 		return s, err
@@ -144,11 +145,15 @@ func addWithAlert(ctx context.Context, p *program, c *connection, described clie
 	if s.Render != nil {
 		warnOfNoBrowser(p, ctx, c)
 	}
-	if quiet || s.Paused || c.local || len(s.Extract) == 0 {
+	if !poll && (quiet || s.Paused || c.local || len(s.Extract) == 0) {
 		return s, nil
 	}
-	if _, err := c.Sources.Poll(ctx, s.ID, pollPatience, false); err != nil {
+	answer, err := c.Sources.Poll(ctx, s.ID, pollPatience, false)
+	if err != nil || quiet {
 		return s, err
+	}
+	if poll {
+		printPoll(p, s, answer)
 	}
 	return s, checkValue(ctx, p, c, made)
 }

@@ -89,7 +89,7 @@ func (a *alertAPI) addAlert(ctx context.Context, in *rest.Body[client.NewAlert])
 	}
 	made := plan.shown()
 	rest.RecordAnswer(ctx, func(added freshet.Source) (string, any) { return sourcePath(added.ID), nil })
-	if err := a.write(ctx, plan); err != nil {
+	if err := a.write(ctx, &plan); err != nil {
 		return nil, err
 	}
 	rest.Changed(ctx, nil, rest.Fields(map[string]any{"query": plan.query.ID, "when": plan.query.When, "source": plan.source.ID, "sink": made.Sink}))
@@ -362,13 +362,13 @@ func (c channels) free(base string) string {
 	return name
 }
 
-// write makes all of an alert in one transaction.
-func (a *alertAPI) write(ctx context.Context, p alert) error {
+// write makes all of an alert in one transaction, and completes it by the ID of its source.
+func (a *alertAPI) write(ctx context.Context, p *alert) error {
 	if p.sink.Name == "" {
-		return a.writeWith(ctx, &p, nil)
+		return a.writeWith(ctx, p, nil)
 	}
 	return a.queries.sinks.PutWith(ctx, p.sink, p.fresh, func(sealed []byte) (revision int64, err error) {
-		err = a.writeWith(ctx, &p, func(tx *store.Tx) error {
+		err = a.writeWith(ctx, p, func(tx *store.Tx) error {
 			revision, err = sinks.PutIn(tx, p.sink.Name, sealed, 0)
 			return err
 		})

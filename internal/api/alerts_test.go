@@ -56,14 +56,21 @@ func TestAlerts(t *testing.T) {
 		t.Errorf("the sink of changes follows %v", sink.Queries)
 	}
 
+	// A source gets an ID of its own.
+	add(map[string]any{"watch": map[string]any{"url": "http://shop.example/other"}, "to": "chat"}).is(201).into(&made)
+	counts(2, 2, 2)
+	if id := made.Source.ID; id != "shop-example-other" || made.Query.Scope.Sources[0] != id {
+		t.Errorf("the source %q is followed by %+v", id, made.Query)
+	}
+
 	// The same source again is a conflict, and nothing else is made.
 	add(map[string]any{"watch": watch, "when": "price < 50", "to": "chat"}).is(409)
-	counts(1, 1, 2)
+	counts(2, 2, 2)
 
 	// Another alert of it, with a value that is added, goes to the same sink.
 	edit := map[string]any{"extract": map[string]any{"stock": "css .stock | number"}}
 	add(map[string]any{"source": "shop", "edit": edit, "when": "stock >= 1", "to": "chat"}).is(201).into(&made)
-	counts(1, 2, 2)
+	counts(2, 3, 2)
 	if made.Source.Extract["price"] == nil || made.Source.Extract["stock"] == nil {
 		t.Errorf("the source extracts %v", made.Source.Extract)
 	}
@@ -71,14 +78,14 @@ func TestAlerts(t *testing.T) {
 	if made.Query.When != "now.stock >= 5" || made.Sink != "chat-alerts" {
 		t.Errorf("it was changed to %+v", made)
 	}
-	counts(1, 2, 2)
+	counts(2, 3, 2)
 
 	var trial client.SinkTrial
 	r.do("POST", "/api/v1/alerts/test", map[string]any{"to": "chat"}).is(200).into(&trial)
 	if !trial.Accepted || len(chat.ids(t)) != 1 {
 		t.Errorf("the sample: %+v, and %d arrived", trial, len(chat.ids(t)))
 	}
-	counts(1, 2, 2)
+	counts(2, 3, 2)
 }
 
 // An e-mail address uses the server of a sink.
