@@ -69,8 +69,9 @@ func (a *alertAPI) testAlert(ctx context.Context, in *rest.Body[client.AlertTest
 // An alert is what is to be written for a client.NewAlert.
 type alert struct {
 	source freshet.Source
-	known  bool // the source is watched already
-	edited bool // the source differs from what is stored
+	title  string // of the page, if it has been seen
+	known  bool   // the source is watched already
+	edited bool   // the source differs from what is stored
 	before queries.Query
 	query  queries.Query
 	words  string
@@ -149,7 +150,7 @@ func (a *alertAPI) planSource(ctx context.Context, n client.NewAlert, p *alert) 
 		if err != nil {
 			return err
 		}
-		p.source, p.known = w.Source, true
+		p.source, p.known, p.title = w.Source, true, w.Status.Head.Title
 	}
 	var err error
 	was := p.source
@@ -214,7 +215,7 @@ func (a *alertAPI) planQuery(ctx context.Context, n client.NewAlert, p *alert) (
 		q = p.before
 	}
 	q.When, q.Value, q.Trigger = short.When, short.Value, cmp.Or(queries.Trigger(n.Trigger), short.Trigger)
-	title := cmp.Or(p.source.Name, strings.TrimSuffix(freshet.HostOf(p.source.URL)+pathOfURL(p.source.URL), "/"))
+	title := cmp.Or(p.source.Name, p.title, strings.TrimSuffix(freshet.HostOf(p.source.URL)+pathOfURL(p.source.URL), "/"))
 	q.Name = cmp.Or(n.Name, q.Name, fmt.Sprintf("%s: %s", title, cmp.Or(short.Words, "condition")))
 	schema := &queries.Schema{}
 	schema.Add(p.source.Recipe)
@@ -293,9 +294,9 @@ func (c channels) find(to string) (s sinks.Sink, fresh bool, err error) {
 		return c.forQueries(c.all[i].Sink, to+"-alerts")
 	}
 	if scheme, _, ok := strings.Cut(to, ":"); ok && scheme != "mailto" {
-		name := c.free(cmp.Or(scheme, "alerts"))
+		name := c.free(string(queries.IDFor(scheme)))
 		if u, err := url.Parse(to); err == nil && (scheme == "https" || scheme == "http") {
-			name = c.free(strings.ReplaceAll(u.Hostname(), ".", "-"))
+			name = c.free(string(queries.IDFor(u.Hostname())))
 		}
 		for _, st := range c.all {
 			if string(st.Sink.URL) == to {

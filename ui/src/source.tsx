@@ -1,6 +1,7 @@
 // One source: what it is doing, its versions, its polls, its settings.
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { address, ask, get, part, send } from './api';
+import { Alerts } from './alert';
 import { Frame, Hatch, Hours, Series } from './charts';
 import { bytes, count, dayOf, exact, hour, millis, moment, percent, plural, rate, short, span, tidy, value } from './format';
 import { quote, sourceLine } from './lines';
@@ -27,7 +28,7 @@ export function Source({ id, tab }: { id: string; tab: string }) {
               <a key={path} href={sourcePath(id, path)} aria-current={tab === path.slice(1) ? 'page' : undefined}>{word} <span>{n}</span></a>
             ))}
           </nav>
-          {tab === '' && <Now of={s} />}
+          {tab === '' && <><Now of={s} />{may('write') && <Alerts of={s} />}</>}
           {tab === 'versions' && <Versions of={s} whole />}
           {tab === 'polls' && <Polls id={id} />}
           {tab === 'settings' && <Settings of={s} etag={etag} reload={source.reload} />}

@@ -1,6 +1,7 @@
 // The first start: paste an address, see what it reads, choose what to compare.
 import { useState } from 'preact/hooks';
 import { address, get, part, Problem, send } from './api';
+import { Ask, asked, blank, bodyOf, type Offer } from './alert';
 import { Bring } from './bring';
 import { bytes, plural, span, tidy } from './format';
 import { quote, sourceLine } from './lines';
@@ -65,7 +66,7 @@ async function look(url: string): Promise<Looked> {
   return { source, outcome, hold, ways: items, text: String(text), fresh, html: media_type?.includes('html') ?? false };
 }
 
-const titles: Record<string, string> = { main: 'the main part', list: 'the list, item by item', table: 'the table', price: 'the price', feed: 'the feed of the page' };
+const titles: Record<string, string> = { main: 'the main part', list: 'the list, item by item', table: 'the table', price: 'the price', product: 'price and stock', feed: 'the feed of the page' };
 
 function AddOne() {
   const [url, type] = useState('');
@@ -74,6 +75,7 @@ function AddOne() {
   const [css, element] = useState(''); // that was chosen in the picture
   const [picking, open] = useState(false);
   const [tags, tag] = useState('');
+  const [alert, notify] = useState(blank);
   const [looking, run] = useAction();
   const [saving, save] = useAction();
   const submit = (e: Event) => {
@@ -84,15 +86,18 @@ function AddOne() {
       choose(0);
       element('');
       open(false);
+      notify(blank);
       show(await look(complete(url)));
     });
   };
   const way: Partial<Suggestion> | undefined = choice < 0 ? { read: [{ css }] } : choice > 0 ? found?.ways[choice - 1] : undefined;
   const words = tags.split(',').map((t) => t.trim()).filter(Boolean);
   const edit = { ...(way?.read?.length && { read: way.read }), ...(way?.items && { items: way.items }), ...(way?.extract && { extract: way.extract }), ...(way?.url && { url: new URL(way.url, found?.source.url).href }), ...(words.length && { tags: words }) };
+  const offers = found ? offersOf(found) : [];
   const keep = () => save(async () => {
     const path = '/sources/' + part(found!.source.id);
-    if (Object.keys(edit).length) await send('PATCH', path, edit);
+    if (alert.kind) await send('POST', '/alerts', bodyOf(alert, found!.source.id, offers, edit));
+    else if (Object.keys(edit).length) await send('PATCH', path, edit);
     go(path);
   });
   const drop = () => save(async () => {
@@ -123,9 +128,10 @@ function AddOne() {
           )}
           {found.html && <p><Button local kind="ghost" pressed={picking} onClick={() => open(!picking)}>Choose an element</Button></p>}
           {picking && <Picker id={found.source.id} now={css} pick={(selector) => { element(selector); choose(-1); }} close={() => open(false)} />}
+          <Ask draft={alert} set={notify} source={found.source.id} offers={offers} none="do not notify me" />
           <Field label="Tags" help="with commas; to group, filter and send"><input class="input" value={tags} onInput={(e) => tag(e.currentTarget.value)} /></Field>
           <div class="row wrap">
-            <Button kind="main" busy={saving.busy} onClick={keep}>Watch it</Button>
+            <Button kind="main" busy={saving.busy} disabled={alert.kind !== '' && (asked(alert) === undefined || !(alert.to || alert.fresh.trim()))} onClick={keep}>{alert.kind ? 'Save' : 'Watch it'}</Button>
             {found.fresh && <Button kind="ghost" busy={saving.busy} onClick={drop}>Do not</Button>}
             <AsLines method="POST" url={address('/sources')} body={{ url: complete(url), ...edit }} cli={sourceLine('add', String(edit.url ?? complete(url)), { ...edit, url: undefined })}
               also={found.fresh ? [{ method: 'DELETE', url: address('/sources/' + part(found.source.id), { purge: true }), cli: `freshet remove --purge ${quote(found.source.id)}` }] : []} />
@@ -135,6 +141,15 @@ function AddOne() {
       <Outcome of={saving} />
     </Section>
   );
+}
+
+/** offersOf returns the values that were found on a page, those of a shop first. */
+function offersOf(f: Looked): Offer[] {
+  const found: Offer[] = [];
+  for (const w of f.ways) {
+    for (const [name, how] of Object.entries(w.extract ?? {})) if (!found.some((o) => o.name === name)) found.push({ name, how, now: w.fields?.[name] });
+  }
+  return found.filter((o) => typeof o.now !== 'string' || o.name === 'price');
 }
 
 function Answer({ of: f }: { of: Looked }) {

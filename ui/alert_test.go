@@ -1,0 +1,102 @@
+package ui_test
+
+import (
+	"fmt"
+	"testing"
+
+	"freshet/client"
+)
+
+const kettle = `<title>Red kettle</title><script type="application/ld+json">{"@type":"Product","offers":{"price":%d,"priceCurrency":"EUR"}}</script><h1>Red kettle</h1><p>%[1]d EUR</p>`
+
+// Somebody who has a receiver is notified of a price after six clicks on one screen, and changes the alert
+// on the page of the source.
+func TestAlertInSixClicks(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	chat := r.receiver()
+	if err := r.api.Call(t.Context(), "PUT", "/sinks/chat", nil, client.NewSink{Kind: "json", URL: chat.URL}, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.web.PutHTML("/kettle", fmt.Sprintf(kettle, 101))
+	b := r.tab(1280, 1000, "light")
+	clicks := 0
+	click := func(is string) { // on what an expression finds
+		t.Helper()
+		clicks++
+		b.await(is)
+		eval[bool](b, "(e => (e.focus(), e.click(), true))("+is+")")
+	}
+	labelled := func(label string) string { return fmt.Sprintf("document.querySelector('[aria-label=%q]')", label) }
+	button := func(word string) string {
+		return fmt.Sprintf("[...document.querySelectorAll('button')].find(e => e.textContent.trim() == %q && !e.disabled)", word)
+	}
+	choose := func(label, value string) { // opens the list, and clicks on an option
+		t.Helper()
+		click(labelled(label))
+		clicks++
+		eval[bool](b, fmt.Sprintf("(e => { e.value = %q; return e.dispatchEvent(new Event('change', {bubbles: true})); })(%s)", value, labelled(label)))
+	}
+
+	b.visit("/start", "document.querySelector('#address')")
+	click("document.querySelector('#address')")
+	b.press(r.web.URL + "/kettle")
+	click(button("Look"))
+	choose("Notify me when", "below")
+	b.await(labelled("Which number") + ".selectedOptions[0].textContent == 'price (101 now)'")
+	b.await(labelled("Send it to") + ".value == 'chat'")
+	click(labelled("Number"))
+	b.press("100")
+	b.await("document.querySelector('.ask').textContent.includes('now.price < 100, when it becomes true')")
+	b.clean("an alert")
+	b.accessible("an alert")
+	b.shot("alert-1280")
+	b.resize(390, 844, "light")
+	b.clean("an alert on a phone")
+	b.shot("alert-390")
+	b.resize(1280, 1000, "light")
+	click(button("Save"))
+	if clicks > 6 {
+		t.Errorf("it takes %d clicks", clicks)
+	}
+	b.await("location.pathname.startsWith('/sources/') && document.body.textContent.includes('price goes below 100')")
+	b.clean("the alerts of a source")
+	b.accessible("the alerts of a source")
+	b.shot("alerts-1280")
+
+	found, err := r.api.Queries.List(t.Context())
+	if err != nil || len(found) != 1 || found[0].When != "now.price < 100" || found[0].Trigger != "becomes" || found[0].Scope == nil {
+		t.Fatalf("the queries are %+v, %v", found, err)
+	}
+	r.change("/kettle", found[0].Scope.Sources[0], fmt.Sprintf(kettle, 97))
+	b.await("document.body.textContent.includes('1 match')")
+
+	// What is wrong is said before it is saved.
+	click(button("Change"))
+	b.await(labelled("Condition") + ".value == 'price goes below 100'")
+	eval[bool](b, "(e => { e.value = 'now.prize < '; return e.dispatchEvent(new Event('input', {bubbles: true})); })("+labelled("Condition")+")")
+	b.expects(422)
+	b.await("document.querySelector('.ask .wrong')")
+	eval[bool](b, "(e => { e.value = 'price < 90'; return e.dispatchEvent(new Event('input', {bubbles: true})); })("+labelled("Condition")+")")
+	b.await("document.querySelector('.ask').textContent.includes('now.price < 90')")
+	click(button("Save"))
+	b.await("document.body.textContent.includes('price goes below 90')")
+
+	// A new receiver is tried where it is named.
+	click(button("Notify me"))
+	choose("Notify me when", "fails")
+	choose("Send it to", "")
+	click(labelled("New receiver"))
+	b.press("generic+http://" + chat.Listener.Addr().String() + "/other")
+	click(button("Send a test message"))
+	b.await("document.body.textContent.includes('The test message was accepted.')")
+	b.shot("alert-new-1280")
+	b.resize(390, 844, "dark")
+	b.clean("a new alert on a phone")
+	b.shot("alert-new-390-dark")
+	click(button("Save"))
+	b.await("!document.querySelector('.ask') && document.body.textContent.includes('it stops working')")
+	if sinks, err := r.api.Sinks.List(t.Context()); err != nil || len(sinks) != 3 {
+		t.Errorf("the sinks are %+v, %v", sinks, err)
+	}
+	b.clean("two alerts")
+}
