@@ -146,6 +146,7 @@ var mayUse = map[string]string{
 	"GET /api/v1/changes": "rvea", "GET /api/v1/changes/newest": "rvea", "GET /api/v1/changes/stream": "rvea", "GET /api/v1/feed.atom": "rvea", "GET /api/v1/feed.json": "rvea",
 	"GET /api/v1/search": "rvea", "GET /api/v1/outcomes": "rvea", "GET /api/v1/polls": "rvea", "POST /api/v1/polls": "ea",
 
+	"POST /api/v1/alerts": "ea", "POST /api/v1/alerts/preview": "ea", "POST /api/v1/alerts/test": "ea",
 	"GET /api/v1/states": "rvea", "GET /api/v1/queries": "rvea", "POST /api/v1/queries": "ea", "POST /api/v1/queries/test": "rvea",
 	"GET /api/v1/queries/{id}": "krvea", "PATCH /api/v1/queries/{id}": "ea", "DELETE /api/v1/queries/{id}": "ea",
 	"GET /api/v1/queries/{id}/matches": "krvea", "GET /api/v1/queries/{id}/matches/stream": "krvea", "GET /api/v1/queries/{id}/feed.atom": "krvea", "GET /api/v1/queries/{id}/feed.json": "krvea",
