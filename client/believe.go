@@ -17,7 +17,9 @@ const (
 func (c *Captured) Believe() {
 	c.TooEarly, c.Wide = "", ""
 	switch {
-	case c.Sources == 0:
+	case c.Sources == 0 && c.Polls == 0:
+		c.TooEarly = "no source is polled"
+	case c.Sources == 0: // they are paused
 	case 2*c.Early > c.Sources:
 		c.TooEarly = fmt.Sprintf("%d of %d sources were seen less than twice", c.Early, c.Sources)
 		if c.Sources == 1 {

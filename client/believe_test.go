@@ -15,7 +15,8 @@ func TestBelieve(t *testing.T) {
 		is          client.Captured
 		early, wide string // how the reason begins
 	}{
-		{"no sources", client.Captured{}, "", ""},
+		{"no sources", client.Captured{}, "no source is polled", ""},
+		{"paused sources", client.Captured{Captured: 50, Polls: 100, Share: narrow}, "", ""},
 		{"most are new", client.Captured{Sources: 430, Early: 406, Captured: 50, Share: narrow}, "406 of 430 sources were seen less than twice", ""},
 		{"half are new", client.Captured{Sources: 10, Early: 5, Captured: 50, Polls: 100, Share: narrow}, "", ""},
 		{"one that is new", client.Captured{Sources: 1, Early: 1}, "it was seen less than twice", ""},

@@ -72,7 +72,8 @@ type Eater struct {
 	ID             freshet.SourceID `json:"id"`
 	PollsPerDay    float64          `json:"polls_per_day" doc:"Requests that it takes"`
 	Gap            Duration         `json:"gap" doc:"Between polls"`
-	ChangesPerDay  float64          `json:"changes_per_day" doc:"Seen or not"`
+	Rate           Rate             `json:"rate_per_day" doc:"How often it changes a day: as in why"`
+	ChangesPerDay  float64          `json:"changes_per_day" doc:"With which the forecast counts; a guess unless rate_per_day is estimated"`
 	CapturedPerDay float64          `json:"captured_per_day"`
 	Share          Estimate         `json:"share" doc:"Of its changes that is captured"`
 	Delay          Duration         `json:"delay"`

@@ -54,7 +54,7 @@ func (w Why) sayGiven(zone *time.Location) string {
 	case !f.Next.IsZero():
 		text += fmt.Sprintf("; the next change is expected at %s (%s)", w.clock(f.Next, zone), fmt.Sprintf("%.0f%%", 100*f.Chance))
 	case f.RatePerDay != nil && *f.RatePerDay > 0:
-		text += fmt.Sprintf("; by them it changes %s", oftenWords(*f.RatePerDay))
+		text += fmt.Sprintf("; by them it changes about %s", oftenWords(*f.RatePerDay))
 	default:
 		text += "; no change is expected before that"
 	}

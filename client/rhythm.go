@@ -3,8 +3,8 @@ package client
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"freshet/internal/freshet"
@@ -14,20 +14,23 @@ import (
 // of UTC.
 type Rhythm struct {
 	ID       freshet.SourceID `json:"id"`
-	PerDay   float64          `json:"changes_per_day" doc:"How often it changes, over all hours"`
-	Low      float64          `json:"changes_per_day_low" doc:"Nine times in ten it changes at least so often"`
-	High     float64          `json:"changes_per_day_high" doc:"Nine times in ten it changes at most so often"`
+	Rate     Rate             `json:"rate_per_day" doc:"How often it changes a day, over all hours: as in why"`
+	PerDay   float64          `json:"changes_per_day,omitempty" deprecated:"true" doc:"Use rate_per_day"`
+	Low      float64          `json:"changes_per_day_low,omitempty" deprecated:"true" doc:"Use rate_per_day"`
+	High     float64          `json:"changes_per_day_high,omitempty" deprecated:"true" doc:"Use rate_per_day"`
 	Changes  float64          `json:"changes" doc:"Estimated number of changes; older observations count less"`
 	Watched  Duration         `json:"watched" doc:"For how long it was watched; what is long past counts for less"`
 	Taught   int              `json:"taught,omitempty" doc:"Imported changes that were also learned from"`
 	Own      bool             `json:"own" doc:"The rhythm is the source's own, and not only that of its site"`
-	Week     [][]float64      `json:"week" doc:"Changes expected in each hour of the week: seven days from Monday, each with its hours"`
+	Week     [][]float64      `json:"week" doc:"Changes expected in each hour of the week: seven days from Monday, each with its hours. Empty unless an estimate or a lower bound of the rate is known"`
 	Hours    []RhythmBin      `json:"hours" doc:"By the hour of the day"`
 	Weekdays []RhythmBin      `json:"weekdays" doc:"By the day of the week, from Monday"`
 	Minutes  []RhythmBin      `json:"minutes,omitempty" doc:"By five minutes of the hour; missing if the resolution is too coarse"`
 	Foretold *Foretold        `json:"foretold,omitempty" doc:"When the source announces that it changes next; missing if it does not"`
 	Resting  *Resting         `json:"resting,omitempty" doc:"When a feed says that it is not updated; missing if it does not say"`
 	Sentence string           `json:"sentence" doc:"The rhythm in words"`
+
+	GivenChances *GivenChances `json:"chances,omitempty" doc:"The forecast that was set, if it is still valid: it counts in place of the rhythm, or with it"`
 }
 
 // A RhythmBin is one stretch of a day, a week or an hour.
@@ -61,13 +64,16 @@ func (r Rhythm) In(zone *time.Location, now time.Time) (week [7][24]float64) {
 
 // Words says the rhythm in a sentence, in a time zone.
 func (r Rhythm) Words(zone *time.Location, now time.Time) string {
-	if r.Watched == 0 && r.Taught == 0 {
-		return "Nothing is known of it yet: it has not been polled twice."
+	switch {
+	case r.Rate.IsKnown():
+	case r.Rate.Known == "at_most":
+		return join(fmt.Sprintf("It changes %s. Too few changes were seen to tell when.", r.Rate.Short()), r.sayForetold(zone, now), r.sayGiven(zone, now))
+	case r.Watched == 0:
+		return join("How often it changes is not known yet: it has not been polled twice.", r.sayForetold(zone, now), r.sayGiven(zone, now))
+	default:
+		return join(fmt.Sprintf("How often it changes is not known yet: polls have seen %s.", plural(math.Round(r.Changes), "change")), r.sayForetold(zone, now), r.sayGiven(zone, now))
 	}
-	said := "Changes about " + oftenInWords(r.PerDay)
-	if r.Low > 0 && r.High > r.Low*1.1 {
-		said += fmt.Sprintf(" (between %s and %s)", oftenInWords(r.Low), oftenInWords(r.High))
-	}
+	said := "It changes " + r.Rate.Words
 	week := r.In(zone, now)
 	var days, hours []float64
 	for _, d := range week {
@@ -94,7 +100,15 @@ func (r Rhythm) Words(zone *time.Location, now time.Time) string {
 	case work < weekend/2:
 		said += ", at weekends"
 	}
-	return join(said+".", r.sayForetold(zone, now))
+	if r.Rate.Known == "at_least" {
+		said += ": every poll finds a change, so nobody can tell how many came in between"
+	}
+	return join(said+".", r.sayForetold(zone, now), r.sayGiven(zone, now))
+}
+
+// sayGiven says which forecast was set.
+func (r Rhythm) sayGiven(zone *time.Location, now time.Time) string {
+	return Why{At: now, GivenChances: r.GivenChances, Foretold: r.Foretold}.sayGiven(zone)
 }
 
 // stretch returns the hours, around midnight too, that hold most of what is expected, if
@@ -121,25 +135,6 @@ func stretch(hours []float64) (from, to int, ok bool) {
 		}
 	}
 	return 0, 0, false
-}
-
-// oftenInWords says a number of changes a day.
-func oftenInWords(perDay float64) string {
-	times := func(n float64, unit string) string {
-		if n < 1.05 && n > 0.95 {
-			return "once " + unit
-		}
-		return strings.TrimSuffix(fmt.Sprintf("%.1f", n), ".0") + " times " + unit
-	}
-	switch {
-	case perDay >= 48:
-		return times(perDay/24, "an hour")
-	case perDay >= 0.95:
-		return times(perDay, "a day")
-	case perDay >= 0.95/7:
-		return times(perDay*7, "a week")
-	}
-	return times(perDay*30, "a month")
 }
 
 // Most returns the largest value of a week.

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/learn/outlook"
 )
 
 // rhythmAt changes in one hour of the week alone, in UTC.
 func rhythmAt(day time.Weekday, hour int) client.Rhythm {
-	r := client.Rhythm{PerDay: 1, Watched: client.Duration(30 * 24 * time.Hour)}
+	r := client.Rhythm{Watched: client.Duration(30 * 24 * time.Hour)}
 	for range 7 {
 		r.Week = append(r.Week, make([]float64, 24))
 	}
@@ -67,7 +68,7 @@ func TestRhythmInWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := client.Rhythm{PerDay: 3, Watched: client.Duration(30 * 24 * time.Hour)}
+	r := client.Rhythm{Rate: client.RateOf(outlook.Rate{Known: outlook.Estimated, Range: outlook.Range{Mean: 3.0 / 86400, Low: 2.0 / 86400, High: 5.0 / 86400}}), Watched: client.Duration(30 * 24 * time.Hour)}
 	for day := range 7 {
 		row := make([]float64, 24)
 		if day < 5 {
@@ -75,14 +76,14 @@ func TestRhythmInWords(t *testing.T) {
 		}
 		r.Week = append(r.Week, row)
 	}
-	if got, want := r.Words(time.UTC, time.Time{}), "Changes about 3 times a day, mostly between 22:00 and 0:00, on weekdays."; got != want {
+	if got, want := r.Words(time.UTC, time.Time{}), "It changes about 3 times a day (2 to 5), mostly between 22:00 and 0:00, on weekdays."; got != want {
 		t.Errorf("in UTC: %q, want %q", got, want)
 	}
 	summer := time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
-	if got, want := r.Words(berlin, summer), "Changes about 3 times a day, mostly between 0:00 and 2:00."; got != want {
+	if got, want := r.Words(berlin, summer), "It changes about 3 times a day (2 to 5), mostly between 0:00 and 2:00."; got != want {
 		t.Errorf("in Berlin: %q, want %q", got, want)
 	}
-	if got, want := (client.Rhythm{}).Words(berlin, summer), "Nothing is known of it yet: it has not been polled twice."; got != want {
+	if got, want := (client.Rhythm{}).Words(berlin, summer), "How often it changes is not known yet: it has not been polled twice."; got != want {
 		t.Errorf("of nothing: %q, want %q", got, want)
 	}
 }

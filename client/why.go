@@ -26,6 +26,9 @@ type Why struct {
 	Deadline time.Time        `json:"deadline,omitzero" doc:"When max_gap runs out"`
 	Strategy string           `json:"strategy,omitempty" doc:"The times at which it is polled, its own or those of a tag; missing if the policy decides"`
 	Planned  time.Time        `json:"planned,omitzero" doc:"The next of these times, or the one that was missed"`
+	Opens    time.Time        `json:"opens,omitzero" doc:"When the window opens in which the policy polls at all; missing if it is open"`
+	Waiting  int              `json:"waiting,omitempty" doc:"Sources that wait for their first poll, if this one does"`
+	Within   Duration         `json:"within,omitzero" doc:"In which the budget reaches for all of these"`
 	Next     time.Time        `json:"next,omitzero" doc:"When the poll is expected; missing if unknown"`
 	Cause    string           `json:"cause,omitempty" enum:"policy,bound,hand,doubt,push,strategy" doc:"Expected cause of the poll"`
 	Trouble  string           `json:"trouble,omitempty" doc:"Why nothing can be captured at all, if nothing can"`
@@ -48,9 +51,10 @@ type Stake struct {
 
 // An Outlook is what is thought of a source.
 type Outlook struct {
-	RatePerDay    Estimate  `json:"rate_per_day" doc:"Changes a day, at the rate of this hour"`
-	Expected      float64   `json:"expected" doc:"Changes since it was last seen"`
-	Chance        float64   `json:"chance" doc:"That there was at least one"`
+	RatePerDay    Rate      `json:"rate_per_day" doc:"Changes a day, on average over all hours"`
+	RateNowPerDay *Estimate `json:"rate_now_per_day,omitempty" doc:"Changes a day at the rate of this moment, which moves with the time of day and the minute of the hour; missing unless rate_per_day is estimated"`
+	Expected      float64   `json:"expected" doc:"Changes since it was last seen that the policy counts with; a guess unless rate_per_day is estimated"`
+	Chance        float64   `json:"chance" doc:"That there was at least one; likewise"`
 	LostPerDay    float64   `json:"lost_per_day,omitempty" doc:"What waiting costs: changes a day that are replaced before they are seen"`
 	DelayedPerDay float64   `json:"delayed_per_day,omitempty" doc:"What waiting costs where nothing is replaced: days of delay a day, over all changes that wait"`
 	Worth         float64   `json:"worth,omitempty" doc:"Of a poll now, for its cost"`

@@ -12,7 +12,7 @@ import (
 // Words says in plain sentences when a source is polled next, and why not now.
 // Times of day are those of a zone.
 func (w Why) Words(zone *time.Location) string {
-	return join(w.sayNext(zone), w.sayReason(), w.sayPushed(), w.sayHeard(zone), w.sayForetold(zone), w.sayHold(zone), w.sayTrouble(), w.sayKnown(), w.sayTaught(), w.sayGiven(zone), w.sayStake(), w.sayShared())
+	return join(w.sayNext(zone), w.sayReason(zone), w.sayPushed(), w.sayHeard(zone), w.sayForetold(zone), w.sayHold(zone), w.sayTrouble(), w.sayKnown(), w.sayTaught(), w.sayGiven(zone), w.sayStake(), w.sayShared())
 }
 
 // Details says the rest: how sure that is, what waiting costs, and what a poll is
@@ -39,14 +39,21 @@ func (w Why) sayNext(zone *time.Location) string {
 		return "No poll is in sight within a year."
 	case w.Next.IsZero():
 		return "When it is polled next is not known."
+	case w.queued():
+		return fmt.Sprintf("Next poll within about %s.", span(time.Duration(w.Within)))
 	case w.Next.Sub(w.At) < time.Second:
 		return "Next poll any moment now."
 	}
 	return fmt.Sprintf("Next poll about %s, %s.", w.clock(w.Next, zone), ahead(w.Next.Sub(w.At)))
 }
 
+// queued reports whether the first poll waits for those of other sources.
+func (w Why) queued() bool {
+	return w.Waiting > 1 && time.Duration(w.Within) >= 2*time.Second && !w.Asked && w.Strategy == "" && w.Opens.IsZero()
+}
+
 // sayReason says what makes the poll wait or not, apart from limits.
-func (w Why) sayReason() string {
+func (w Why) sayReason(zone *time.Location) string {
 	o := w.Outlook
 	switch {
 	case w.still():
@@ -61,18 +68,22 @@ func (w Why) sayReason() string {
 		return fmt.Sprintf("A time of its strategy has passed: %s.", w.Strategy)
 	case w.Cause == "strategy":
 		return fmt.Sprintf("That is by its strategy: %s.", w.Strategy)
+	case !w.Opens.IsZero() && w.Cause != "bound":
+		return fmt.Sprintf("The policy polls in its window only, which opens at %s.", w.clock(w.Opens, zone))
 	case w.overdue():
 		return fmt.Sprintf("Its max_gap of %s has passed.", w.MaxGap)
 	case w.Cause == "bound":
 		return fmt.Sprintf("Its max_gap of %s ends then.", w.MaxGap)
 	case w.LastSeen.IsZero() && o != nil && o.Due.After(w.At):
 		return "The first poll failed."
+	case w.LastSeen.IsZero() && w.queued():
+		return fmt.Sprintf("It was never polled. First polls come first, and %d sources wait for theirs.", w.Waiting)
 	case w.LastSeen.IsZero():
 		return "It was never polled, and first polls come first."
 	case o == nil:
 		return "The policy does not say when it wants to poll."
-	case o.Captured.Polls == 0:
-		return fmt.Sprintf("How often it changes is not known yet; going by similar pages, %s.", w.likely())
+	case !o.RatePerDay.IsKnown():
+		return w.sayUnknown()
 	case o.Price == 0:
 		return fmt.Sprintf("It %s.", w.likely())
 	case w.held():
@@ -85,6 +96,19 @@ func (w Why) sayReason() string {
 		return fmt.Sprintf("It %s, but no other page looks more promising.", w.likely())
 	}
 	return fmt.Sprintf("It %s.", w.likely())
+}
+
+// sayUnknown says what makes the poll of a source wait or not whose rate is not known.
+func (w Why) sayUnknown() string {
+	o := w.Outlook
+	said := fmt.Sprintf("It changes %s, by what was seen", o.RatePerDay.Short())
+	if o.RatePerDay.Known != "at_most" {
+		said = "How often it changes is not known yet"
+	}
+	if o.Price > 0 && !w.held() && (o.Idle || o.Due.After(w.At) || o.Due.IsZero()) {
+		said += "; other pages look more promising"
+	}
+	return said + "."
 }
 
 // sayHeard says what a list of pages says of the source.
@@ -149,9 +173,6 @@ func (w Why) likely() string {
 	case p < 0.9:
 		words = "has probably changed"
 	}
-	if w.Outlook.Captured.Polls == 0 {
-		words = "it " + words
-	}
 	return fmt.Sprintf("%s (%s)", words, chance(p))
 }
 
@@ -203,19 +224,19 @@ func (w Why) sayTrouble() string {
 func (w Why) sayKnown() string {
 	o := w.Outlook
 	switch {
-	case w.LastSeen.IsZero() && o == nil:
+	case w.LastSeen.IsZero() && (o == nil || !o.RatePerDay.IsKnown()):
 		return ""
-	case w.LastSeen.IsZero():
-		return fmt.Sprintf("Similar pages change %s.", oftenWords(o.RatePerDay.Mean))
+	case w.LastSeen.IsZero(): // it was imported
+		return fmt.Sprintf("It changes %s.", o.RatePerDay.Short())
 	}
 	seen := fmt.Sprintf("It was last seen %s ago", span(w.At.Sub(w.LastSeen)))
 	switch {
 	case o == nil:
 		return seen + "."
-	case o.Captured.Polls == 0:
-		return fmt.Sprintf("%s; similar pages change %s.", seen, oftenWords(o.RatePerDay.Mean))
+	case !o.RatePerDay.IsKnown():
+		return fmt.Sprintf("%s; polls have seen %s.", seen, plural(math.Round(o.Captured.Captured), "change"))
 	}
-	return fmt.Sprintf("%s and changes %s%s.", seen, oftenWords(o.RatePerDay.Mean), w.going())
+	return fmt.Sprintf("%s and changes %s%s.", seen, o.RatePerDay.Short(), w.going())
 }
 
 // sayStake says what its changes matter by the queries that they match.
@@ -265,6 +286,7 @@ func (w Why) going() string {
 	const much = 3
 	usual := w.Outlook.RatePerDay.Mean * w.At.Sub(w.LastSeen).Hours() / 24
 	switch {
+	case w.Outlook.RatePerDay.Known != "estimated":
 	case w.Outlook.Expected > much*usual:
 		return ", and more than usual is going on"
 	case w.Outlook.Expected < usual/much:
@@ -278,11 +300,18 @@ func (w Why) sayRange() string {
 	if w.Outlook == nil {
 		return ""
 	}
-	r := w.Outlook.RatePerDay
-	_, unit := perUnit(r.Mean)
-	scale, _ := perUnit(r.Mean)
-	scale /= r.Mean
-	return fmt.Sprintf("Changes %s: between %s and %s.", unit, digits(r.Low*scale), digits(r.High*scale))
+	r, now := w.Outlook.RatePerDay, w.Outlook.RateNowPerDay
+	switch r.Known {
+	case "estimated":
+		said := fmt.Sprintf("It changes %s.", r.Words)
+		if now != nil && w.LastSeen.Before(w.At) {
+			said += fmt.Sprintf(" At this moment it is expected to change about %s.", oftenWords(now.Mean))
+		}
+		return said
+	case "at_least":
+		return "Every poll finds a change, so nobody can tell how many came in between."
+	}
+	return ""
 }
 
 // sayWaiting says what waiting costs.
@@ -369,25 +398,51 @@ func span(d time.Duration) string {
 func oftenWords(perDay float64) string {
 	n, unit := perUnit(perDay)
 	if digits(n) == "1" {
-		return "about once " + unit
+		return "once " + unit
 	}
-	return fmt.Sprintf("about %s times %s", digits(n), unit)
+	return fmt.Sprintf("%s times %s", digits(n), unit)
+}
+
+// plural writes a number of things.
+func plural(n float64, what string) string {
+	switch n {
+	case 0:
+		return "no " + what
+	case 1:
+		return "1 " + what
+	}
+	return fmt.Sprintf("%.0f %ss", n, what)
+}
+
+// rateUnits are the units of time of rates, with the rate a day from which on each is used.
+var rateUnits = []struct {
+	name string
+	days float64
+	from float64
+}{
+	{"a second", 1.0 / 86400, 3 * 86400}, {"a minute", 1.0 / 1440, 3 * 1440}, {"an hour", 1.0 / 24, 3 * 24},
+	{"a day", 1, 0.995}, {"a week", 7, 0.995 / 7}, {"a month", 30.44, 0.995 / 30.44}, {"a year", 365.25, 0},
 }
 
 // perUnit returns a rate by the unit of time that gives a number that people
 // like.
 func perUnit(perDay float64) (float64, string) {
-	for _, unit := range []struct {
-		name string
-		days float64
-	}{
-		{"a second", 1.0 / 86400}, {"a minute", 1.0 / 1440}, {"an hour", 1.0 / 24}, {"a day", 1}, {"a week", 7}, {"a month", 30.44},
-	} {
-		if x := perDay * unit.days; x >= 0.995 {
-			return x, unit.name
+	for _, unit := range rateUnits {
+		if perDay >= unit.from {
+			return perDay * unit.days, unit.name
 		}
 	}
-	return perDay * 365.25, "a year"
+	return 0, "a year"
+}
+
+// inUnit returns a rate a day by a unit of time.
+func inUnit(perDay float64, name string) float64 {
+	for _, unit := range rateUnits {
+		if unit.name == name {
+			perDay *= unit.days
+		}
+	}
+	return perDay
 }
 
 // chance writes a probability for people.

@@ -116,7 +116,7 @@ func (b *budgeting) show(a client.Budget) error {
 			}
 			say("%s", advice)
 		}
-		say("%s", pointInWords(a.Now))
+		say("Forecast: %s", strings.ToLower(pointInWords(a.Now)[:1])+pointInWords(a.Now)[1:])
 		if a.Wide != "" {
 			say("%s", a.Wide)
 		}
@@ -207,10 +207,27 @@ func (b *budgeting) showEaters(a client.Budget, paint display.Screen) error {
 		Drop:  []string{"LATE", "POLLS/DAY", "CAPTURED/DAY"},
 	}
 	for _, e := range a.Eaters[:min(b.eaters, len(a.Eaters))] {
+		changes, captured, share, delay := ratePerDay(e.Rate), rough(e.CapturedPerDay), percent(e.Share.Mean), late(e.Delay)
+		if e.Rate.Known != "estimated" {
+			captured, share, delay = "-", "-", "-"
+		}
 		t.Add(display.Plain(string(e.ID)), display.Plain(rough(e.PollsPerDay)), display.Plain(percent(e.PollsPerDay/a.Now.PollsPerDay)), display.Plain(late(e.Gap)),
-			display.Plain(rough(e.ChangesPerDay)), display.Plain(rough(e.CapturedPerDay)), display.Plain(percent(e.Share.Mean)), display.Plain(late(e.Delay)))
+			display.Plain(changes), display.Plain(captured), display.Plain(share), display.Plain(delay))
 	}
 	return t.Write(b.out, paint)
+}
+
+// ratePerDay writes how often a source changes in a column of changes a day.
+func ratePerDay(r client.Rate) string {
+	switch r.Known {
+	case "estimated":
+		return rough(r.Mean)
+	case "at_least":
+		return "≥" + rough(r.Low)
+	case "at_most":
+		return "≤" + rough(r.High)
+	}
+	return "unknown"
 }
 
 // percent writes a share for people.

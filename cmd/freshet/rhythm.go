@@ -77,7 +77,7 @@ func shade(x, most float64, plain bool) string {
 func drawRhythm(out io.Writer, r client.Rhythm, zone *time.Location, now time.Time, plain bool) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, r.Words(zone, now))
-	if r.Watched > 0 || r.Taught > 0 {
+	if r.Rate.IsKnown() {
 		week := r.In(zone, now)
 		most := client.Most(week)
 		fmt.Fprintf(&b, "\n     0     3     6     9     12    15    18    21    (%s)\n", now.In(zone).Format("MST"))
@@ -93,10 +93,14 @@ func drawRhythm(out io.Writer, r client.Rhythm, zone *time.Location, now time.Ti
 		if r.Own {
 			whose = "its own"
 		}
-		fmt.Fprintf(&b, "\nThe rhythm is %s. %.0f changes in %s.\n", whose, r.Changes, roughDuration(time.Duration(r.Watched)))
-		if r.Taught > 0 {
-			fmt.Fprintf(&b, "%d changes were taught.\n", r.Taught)
+		fmt.Fprintf(&b, "\nThe rhythm is %s.", whose)
+		if r.Watched > 0 {
+			fmt.Fprintf(&b, " About %.0f changes in %s.", r.Changes, roughDuration(time.Duration(r.Watched)))
 		}
+		if r.Taught > 0 {
+			fmt.Fprintf(&b, " %s %s imported.", counted(r.Taught, "change"), map[bool]string{true: "was", false: "were"}[r.Taught == 1])
+		}
+		b.WriteByte('\n')
 	}
 	_, err := io.WriteString(out, b.String())
 	return err

@@ -78,7 +78,7 @@ func nextInWords(w *client.Why, now time.Time) string {
 	case !w.Next.IsZero():
 		words = "any moment"
 	}
-	if o := w.Outlook; o != nil && !w.LastSeen.IsZero() {
+	if o := w.Outlook; o != nil && !w.LastSeen.IsZero() && o.RatePerDay.IsKnown() {
 		words += fmt.Sprintf("; %s likely to have changed since it was seen", percent(o.Chance))
 	}
 	if w.Hold.Kind != "none" && w.Hold.Kind != "budget" && w.Hold.Kind != "workers" {

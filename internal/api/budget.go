@@ -181,7 +181,7 @@ func rounded(d time.Duration) client.Duration {
 
 func eaterOf(e forecast.Spender) client.Eater {
 	return client.Eater{
-		ID: e.ID, PollsPerDay: perDay(e.Spent), Gap: rounded(e.Gap), ChangesPerDay: perDay(e.Changes),
+		ID: e.ID, PollsPerDay: perDay(e.Spent), Gap: rounded(e.Gap), Rate: client.RateOf(e.Rate), ChangesPerDay: perDay(e.Changes),
 		CapturedPerDay: perDay(e.Captured), Share: estimateOf(e.Share), Delay: rounded(e.Delay),
 	}
 }

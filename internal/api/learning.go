@@ -59,7 +59,7 @@ func whyOf(w daemon.Why) client.Why {
 		ID: s.ID, URL: mask.URL(s.URL), Name: s.Name, At: o.At.UTC(), LastSeen: rest.UTC(o.Since), Trouble: w.Trouble,
 		Hold:  *holdOf(w.Hold),
 		Asked: w.Hold.Asked, MaxGap: client.Duration(s.MaxGap), Deadline: rest.UTC(w.Hold.Deadline), Next: rest.UTC(w.Next),
-		SharedWith: w.Mates,
+		SharedWith: w.Mates, Opens: rest.UTC(w.Opens), Waiting: w.Waiting, Within: rounded(w.Within),
 	}
 	if !w.Next.IsZero() {
 		why.Cause = w.Cause.String()
@@ -74,7 +74,7 @@ func whyOf(w daemon.Why) client.Why {
 	if h := w.Hold; !h.Pushed.IsZero() {
 		why.Pushed = &client.Pushed{At: rest.UTC(h.Pushed), Right: h.Push.Right, Times: h.Push.Times}
 	}
-	if o.Rate.Mean > 0 {
+	if o.Now.Mean > 0 {
 		why.Outlook = outlookOf(o, s.Life)
 		if w.Hold.Kind == sched.HoldPaused { // nothing is due
 			why.Outlook.Due = time.Time{}
@@ -98,17 +98,25 @@ func holdOf(h sched.Hold) *client.Hold {
 
 func outlookOf(o outlook.Outlook, life objective.Visibility) *client.Outlook {
 	const day = 24 * 60 * 60
+	alone := daemon.Group{Sources: 1, Waiting: o.Expected, Tally: o.Tally}
+	if o.Polls == 0 {
+		alone.Early = 1
+	}
 	out := &client.Outlook{
-		RatePerDay: client.Estimate{Mean: o.Rate.Mean * day, Low: o.Rate.Low * day, High: o.Rate.High * day},
+		RatePerDay: client.RateOf(o.Rate),
 		Expected:   o.Expected, Chance: o.Chance, Worth: o.Worth, Price: o.Price, Idle: o.Idle, Due: rest.UTC(o.Due),
-		Captured: capturedOf(daemon.Group{Sources: 1, Waiting: o.Expected, Tally: o.Tally}),
+		Captured: capturedOf(alone),
+	}
+	if o.Rate.Known == outlook.Estimated {
+		out.RateNowPerDay = &client.Estimate{Mean: o.Now.Mean * day, Low: o.Now.Low * day, High: o.Now.High * day}
 	}
 	switch {
 	case o.Since.IsZero():
 		out.Worth = 0 // a first look is beyond price
 		out.Captured.Unseen = 1
+	case !out.RatePerDay.IsKnown():
 	case life.Kind == objective.VisibleUntilNext:
-		out.LostPerDay = out.RatePerDay.Mean * o.Chance // the next one replaces what waits
+		out.LostPerDay = o.Rate.Mean * day * o.Chance // the next one replaces what waits
 	case life.Kind == objective.VisibleForever:
 		out.DelayedPerDay = o.Expected
 	}
@@ -130,7 +138,12 @@ func (a *learningAPI) getRhythm(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return rest.Reply(rhythmOf(freshet.SourceID(in.ID), r)), nil
+	out := rhythmOf(freshet.SourceID(in.ID), r.Rhythm)
+	if c := r.Chances; c != nil {
+		out.GivenChances = client.GivenChancesOf(c.Forecast, c.Used, r.At)
+	}
+	out.Sentence = out.Words(time.UTC, r.At)
+	return rest.Reply(out), nil
 }
 
 // rhythmOf tells a rhythm in the words of the API.
@@ -143,11 +156,17 @@ func rhythmOf(id freshet.SourceID, r outlook.Rhythm) client.Rhythm {
 		return list
 	}
 	out := client.Rhythm{
-		ID: id, PerDay: r.Rate.Mean * day, Low: r.Rate.Low * day, High: r.Rate.High * day,
+		ID: id, Rate: client.RateOf(r.Rate),
 		Changes: r.Happened, Watched: client.Duration(r.Watched * float64(time.Second)), Taught: r.Taught, Own: r.Own,
 		Week: [][]float64{}, Hours: bins(r.Hours), Weekdays: bins(r.Weekdays), Minutes: bins(r.Minutes),
 	}
+	if r.Rate.Known == outlook.Estimated {
+		out.PerDay, out.Low, out.High = out.Rate.Mean, out.Rate.Low, out.Rate.High
+	}
 	for _, w := range r.Weekdays {
+		if !out.Rate.IsKnown() {
+			break
+		}
 		row := []float64{}
 		for _, h := range r.Hours {
 			row = append(row, r.Rate.Mean*day/float64(len(r.Hours))*w.Factor*h.Factor)
@@ -155,7 +174,6 @@ func rhythmOf(id freshet.SourceID, r outlook.Rhythm) client.Rhythm {
 		out.Week = append(out.Week, row)
 	}
 	out.Foretold, out.Resting = client.ForetoldOf(r.Foretold), client.RestingOf(r.Resting)
-	out.Sentence = out.Words(time.UTC, time.Time{})
 	return out
 }
 

@@ -12,15 +12,21 @@ import (
 	"freshet/client"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/sched/policy"
 )
 
 // Every kind of explanation, in words.
 func TestWhyWords(t *testing.T) {
 	at := time.Date(2026, 3, 1, 10, 33, 0, 0, time.UTC)
-	outlook := func(change func(*client.Outlook)) *client.Outlook {
+	known := func(k outlook.Knowledge, mean, low, high float64) client.Rate {
+		const day = 24 * 60 * 60
+		return client.RateOf(outlook.Rate{Known: k, Range: outlook.Range{Mean: mean / day, Low: low / day, High: high / day}})
+	}
+	estimated := func(mean, low, high float64) client.Rate { return known(outlook.Estimated, mean, low, high) }
+	thought := func(change func(*client.Outlook)) *client.Outlook {
 		o := &client.Outlook{
-			RatePerDay: client.Estimate{Mean: 3.1, Low: 2, High: 5.04}, Expected: 0.03, Chance: 0.12, LostPerDay: 0.37,
+			RatePerDay: estimated(3.1, 2, 5.04), RateNowPerDay: &client.Estimate{Mean: 6}, Expected: 0.03, Chance: 0.12, LostPerDay: 0.37,
 			Worth: 0.051, Price: 0.09, Due: at.Add(9 * time.Minute), Captured: client.Captured{Polls: 12},
 		}
 		change(o)
@@ -34,7 +40,7 @@ func TestWhyWords(t *testing.T) {
 			}
 		}
 	}
-	enough := outlook(func(o *client.Outlook) { o.Worth, o.Due = 0.2, at })
+	enough := thought(func(o *client.Outlook) { o.Worth, o.Due = 0.2, at })
 	tests := []struct {
 		name   string
 		change []func(*client.Why)
@@ -63,8 +69,27 @@ func TestWhyWords(t *testing.T) {
 		{"another policy", []func(*client.Why){func(w *client.Why) { w.Outlook.Price, w.Outlook.Worth, w.Outlook.Due = 0, 0, time.Time{} }}},
 		{"nothing is learnt", []func(*client.Why){func(w *client.Why) { w.Outlook = nil }}},
 		{"never seen", []func(*client.Why){func(w *client.Why) { w.LastSeen, w.Outlook.Due = time.Time{}, at }}},
+		{"never seen, like many others", []func(*client.Why){func(w *client.Why) {
+			w.LastSeen, w.Outlook.Due, w.Outlook.RatePerDay, w.Waiting, w.Within = time.Time{}, at, known(outlook.Unknown, 0, 0, 0), 2000, client.Duration(33*time.Minute)
+		}}},
+		{"the window of the policy is closed", []func(*client.Why){func(w *client.Why) { w.Opens, w.Next = at.Add(3*time.Hour), at.Add(3*time.Hour) }}},
 		{"never seen and down", []func(*client.Why){held("backoff", "it is left alone after 2 failed polls", time.Minute), func(w *client.Why) { w.LastSeen = time.Time{} }}},
-		{"seen once", []func(*client.Why){func(w *client.Why) { w.Outlook.Captured.Polls = 0 }}},
+		{"seen once", []func(*client.Why){func(w *client.Why) {
+			w.Outlook.Captured.Polls, w.Outlook.RatePerDay, w.Outlook.RateNowPerDay, w.Outlook.LostPerDay = 0, known(outlook.Unknown, 50000, 1, 100000), nil, 0
+		}}},
+		{"one change", []func(*client.Why){func(w *client.Why) {
+			w.Outlook.Captured.Captured, w.Outlook.RatePerDay, w.Outlook.RateNowPerDay, w.Outlook.LostPerDay = 1, known(outlook.Unknown, 50000, 1, 100000), nil, 0
+			w.Outlook.Due = at
+		}}},
+		{"every poll finds a change", []func(*client.Why){func(w *client.Why) {
+			w.Outlook.RatePerDay, w.Outlook.RateNowPerDay = known(outlook.AtLeast, 900, 288, 9000), nil
+		}}},
+		{"no change in a long time", []func(*client.Why){func(w *client.Why) {
+			w.Outlook.RatePerDay, w.Outlook.RateNowPerDay, w.Outlook.LostPerDay = known(outlook.AtMost, 0.1, 0.01, 0.4), nil, 0
+		}}},
+		{"imported and never seen", []func(*client.Why){func(w *client.Why) {
+			w.LastSeen, w.Outlook.RatePerDay, w.Taught = time.Time{}, estimated(48, 45, 52), &client.Taught{Times: 672, From: at.Add(-14 * 24 * time.Hour), To: at}
+		}}},
 		{"much is going on", []func(*client.Why){func(w *client.Why) { w.Outlook.Expected, w.Outlook.Chance = 0.4, 0.33 }}},
 		{"little is going on", []func(*client.Why){func(w *client.Why) { w.Outlook.Expected, w.Outlook.Chance = 0.004, 0.004 }}},
 		{"a log", []func(*client.Why){func(w *client.Why) { w.Outlook.LostPerDay, w.Outlook.DelayedPerDay = 0, 0.13 }}},
@@ -124,11 +149,11 @@ func TestWhyWords(t *testing.T) {
 			w.Resting = &client.Resting{Hours: []int{0, 1, 2, 12, 22, 23}, Days: []string{"Sunday"}, Right: 8, Times: 8, Believed: true}
 		}}},
 		{"a busy source", []func(*client.Why){func(w *client.Why) {
-			w.Name, w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = "", at.Add(-400*time.Millisecond), client.Estimate{Mean: 90000, Low: 80000, High: 100000}, 0.34
+			w.Name, w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = "", at.Add(-400*time.Millisecond), estimated(900000, 800000, 1000000), 0.34
 			w.Outlook.Expected = 0.42
 		}}},
 		{"a quiet source", []func(*client.Why){func(w *client.Why) {
-			w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = at.Add(-40*time.Hour), client.Estimate{Mean: 0.004, Low: 0.00001, High: 0.01}, 0.003
+			w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = at.Add(-40*time.Hour), estimated(0.004, 0.00001, 0.01), 0.003
 			w.Outlook.LostPerDay, w.Outlook.Expected = 0.00002, 0.007
 		}}},
 	}
@@ -144,7 +169,7 @@ func TestWhyWords(t *testing.T) {
 	for _, tt := range tests {
 		w := client.Why{
 			ID: "news", URL: "https://news.example/", Name: "The News", At: at, LastSeen: at.Add(-14 * time.Minute),
-			Outlook: outlook(func(*client.Outlook) {}), Hold: client.Hold{Kind: "none", Reason: "nothing holds it back"},
+			Outlook: thought(func(*client.Outlook) {}), Hold: client.Hold{Kind: "none", Reason: "nothing holds it back"},
 			Next: at.Add(9 * time.Minute), Cause: "policy",
 		}
 		for _, change := range tt.change {
@@ -177,6 +202,8 @@ func expectedNext(w client.Why) time.Time {
 		}
 	}
 	switch {
+	case !w.Opens.IsZero():
+		next = w.Opens
 	case w.Asked || w.Hold.Kind == "under_way":
 		next = w.At
 	case w.Hold.Kind == "paused" || next.IsZero():
@@ -205,10 +232,10 @@ func TestWhy(t *testing.T) {
 	r.run()
 	var w client.Why
 	r.do("GET", "/api/v1/sources/a/why", nil).is(200).into(&w)
-	if w.Hold.Kind != "paused" || !w.Next.IsZero() || !w.LastSeen.IsZero() || w.Outlook == nil || w.Outlook.RatePerDay.Mean <= 0 {
+	if w.Hold.Kind != "paused" || !w.Next.IsZero() || !w.LastSeen.IsZero() || w.Outlook == nil || w.Outlook.RatePerDay.Known != "unknown" || w.Outlook.RatePerDay.Mean != 0 {
 		t.Errorf("a paused source that was never seen is told as %+v with %+v", w, w.Outlook)
 	}
-	if !strings.HasPrefix(w.Sentence, "No poll: it is paused. To resume: freshet resume a. Similar pages change about ") {
+	if w.Sentence != "No poll: it is paused. To resume: freshet resume a." {
 		t.Errorf("it is said that %q", w.Sentence)
 	}
 	if o := r.poll("a"); o.Result != "first" {

@@ -171,14 +171,14 @@ func New(cfg Config) *Daemon {
 		editing: editing, importing: newGate(), now: cfg.Now, log: log,
 	}
 	d.explainer = &explainer{
-		store: store, loop: loop, learner: learner, outlooks: d.leader.outlooks, imports: d.imports, weights: d.weights, trouble: d.trouble,
+		store: store, loop: loop, learner: learner, policy: cfg.Policy, limits: d.limits, outlooks: d.leader.outlooks, imports: d.imports, weights: d.weights, trouble: d.trouble,
 	}
 	d.nextPolls.explain = d.explainer.explain
 	d.numbers = &numbers{loop: loop, learner: learner, outlooks: d.leader.outlooks, renew: make(chan struct{}, 1)}
 	d.dailyStats = &dailyStats{store: store, loop: loop, learner: learner}
 	d.levelWatch = &levelWatch{loop: loop, now: cfg.Now, log: log}
 	d.forecaster = &forecaster{
-		store: store, loop: loop, limits: d.limits, learner: learner, plans: cfg.Plans, outlooks: d.leader.outlooks,
+		store: store, loop: loop, limits: d.limits, plans: cfg.Plans, outlooks: d.leader.outlooks,
 		levels: d.levelWatch, strategies: d.tagStrategies, weights: d.weights,
 	}
 	d.levelWatch.forecast = d.forecaster

@@ -18,7 +18,6 @@ type forecaster struct {
 	store      freshet.Store
 	loop       *loop
 	limits     *limits
-	learner    *learn.Learner // may be nil
 	plans      freshet.Policy // whose polls are foreseen: the one at work, or the one that would be
 	outlooks   func() (outlooker, bool)
 	levels     *levelWatch
@@ -68,14 +67,10 @@ func (f *forecaster) ProspectsUnder(ctx context.Context, l sched.Limits) ([]fore
 		standings.Add(w)
 	}
 	for i, rate := range standings.Rates() {
-		all[i].Rate = rate
+		all[i].Rate, all[i].Known = rate.Range, rate.Known
 	}
 	if from, ok := f.outlooks(); ok && f.loop.running.Load() {
-		tick := time.Duration(0)
-		if f.learner != nil {
-			tick = f.learner.Tick()
-		}
-		return all, f.askOutlooks(ctx, from, tick, all, timed)
+		return all, f.askOutlooks(ctx, from, all, timed)
 	}
 	return all, nil
 }
@@ -86,7 +81,7 @@ const askAtOnce = 500
 
 // askOutlooks completes prospects by what the policy has learned. When those are polled
 // that have a strategy is not for the policy to say.
-func (f *forecaster) askOutlooks(ctx context.Context, from outlooker, tick time.Duration, all []forecast.Prospect, timed map[freshet.SourceID]bool) error {
+func (f *forecaster) askOutlooks(ctx context.Context, from outlooker, all []forecast.Prospect, timed map[freshet.SourceID]bool) error {
 	auto, _ := f.plans.(*policy.Auto)
 	for part := range slices.Chunk(all, askAtOnce) {
 		outlooks := make([]outlook.Outlook, len(part))
@@ -102,7 +97,7 @@ func (f *forecaster) askOutlooks(ctx context.Context, from outlooker, tick time.
 			return err
 		}
 		for i, o := range outlooks {
-			learned(&part[i], o, tick)
+			learned(&part[i], o)
 			if auto != nil && !timed[part[i].ID] { // which polls as the forecast expects, and follows a new budget at once
 				part[i].Rest, part[i].Gap = auto.Rest(o), 0
 			}
@@ -112,11 +107,11 @@ func (f *forecaster) askOutlooks(ctx context.Context, from outlooker, tick time.
 }
 
 // learned completes a prospect by what the policy has learned of its source.
-func learned(p *forecast.Prospect, o outlook.Outlook, tick time.Duration) {
+func learned(p *forecast.Prospect, o outlook.Outlook) {
 	if !(o.Rate.Mean > 0) {
 		return
 	}
-	p.Rate = learn.ToldApart(learn.LongRun(o), tick)
+	p.Rate, p.Known = o.Rate.Range, o.Rate.Known
 	if o.Polls > 0 && o.Watched > 0 {
 		p.Pace = o.Polls / o.Watched
 		if o.Captured > 0 {

@@ -29,6 +29,11 @@ type Why struct {
 
 	Mates []freshet.SourceID // other sources whose polls it is read from, and which are read from its own
 
+	Opens time.Time // when the window opens in which the policy polls at all; zero if it is open
+
+	Waiting int           // sources that wait for their first poll, if this one does
+	Within  time.Duration // in which the budget reaches for all of these
+
 	Next  time.Time     // when the poll is expected; zero if that cannot be told
 	Cause freshet.Cause // who is expected to want it then
 }
@@ -38,6 +43,8 @@ type explainer struct {
 	store    freshet.Store
 	loop     *loop
 	learner  *learn.Learner // may be nil
+	policy   freshet.Policy
+	limits   *limits
 	outlooks func() (outlooker, bool)
 	imports  *imports
 	weights  *weights
@@ -55,7 +62,11 @@ func (e *explainer) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
 	}
 	var w Why
 	var known bool
-	err = e.loop.call(ctx, func(now time.Time, s *sched.Scheduler) { w, known = e.explain(now, s, id) })
+	err = e.loop.call(ctx, func(now time.Time, s *sched.Scheduler) {
+		if w, known = e.explain(now, s, id); known && w.Outlook.Since.IsZero() && w.Hold.Failures == 0 {
+			w.Waiting = e.unseen(s)
+		}
+	})
 	if err != nil {
 		return Why{}, fmt.Errorf("look at source %s: %w", id, err)
 	}
@@ -63,6 +74,9 @@ func (e *explainer) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
 		return Why{}, fmt.Errorf("source %s: %w", id, freshet.ErrNotFound)
 	}
 	w.Source, w.Trouble = source.Source, e.trouble()
+	if rate := e.limits.Limits().Budget.PerSecond(); w.Waiting > 0 && rate > 0 {
+		w.Within = time.Duration(float64(w.Waiting) / rate * float64(time.Second))
+	}
 	if w.Taught, err = e.imports.Taught(ctx, id); err != nil {
 		return Why{}, err
 	}
@@ -76,6 +90,19 @@ func (e *explainer) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
 		w.Outlook.Since = source.Status.Seen
 	}
 	return w, nil
+}
+
+// unseen returns how many sources that are not paused wait for their first poll.
+func (e *explainer) unseen(s *sched.Scheduler) (n int) {
+	if e.learner == nil {
+		return 0
+	}
+	for slot := range freshet.Slot(s.Slots()) {
+		if source, ok := s.Source(slot); ok && !source.Paused && e.learner.Seen(slot).IsZero() {
+			n++
+		}
+	}
+	return n
 }
 
 // explain says what is known of the next poll of a source, in dates, and whether
@@ -100,6 +127,9 @@ func (e *explainer) explain(now time.Time, s *sched.Scheduler, id freshet.Source
 	}
 	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &heard.Dated, &heard.Until, &w.Outlook.Foretold.At, &w.Hold.Until, &w.Hold.Deadline, &w.Hold.Again, &w.Hold.Planned, &w.Hold.Pushed} {
 		*t = e.loop.dates.Date(*t)
+	}
+	if p, ok := e.policy.(interface{ Opens(now time.Time) time.Time }); ok && w.Hold.Strategy == nil {
+		w.Opens = e.loop.dates.Date(p.Opens(now))
 	}
 	w.foresee()
 	return w, true
@@ -133,6 +163,9 @@ func (w *Why) foresee() {
 	if again := w.Hold.Again; !w.Hold.Asked && !again.IsZero() && (w.Next.IsZero() || again.Before(w.Next)) {
 		w.Next, w.Cause = again, freshet.ByDoubt
 	}
+	if opens := w.Opens; !opens.IsZero() && !w.Hold.Asked && w.Cause != freshet.ByBound && w.Next.Before(opens) {
+		w.Next, w.Cause = opens, freshet.ByPolicy
+	}
 	if w.Next.IsZero() {
 		return
 	}
@@ -143,8 +176,15 @@ func (w *Why) foresee() {
 	}
 }
 
+// A Rhythm is what was learned of when a source changes, at a moment.
+type Rhythm struct {
+	outlook.Rhythm
+	At      time.Time
+	Chances *GivenChances // forecast override; nil if there is none
+}
+
 // Rhythm returns what was learnt of when a source changes.
-func (e *explainer) Rhythm(ctx context.Context, id freshet.SourceID) (r outlook.Rhythm, err error) {
+func (e *explainer) Rhythm(ctx context.Context, id freshet.SourceID) (r Rhythm, err error) {
 	if _, err := e.store.Source(ctx, id); err != nil {
 		return r, err
 	}
@@ -155,12 +195,16 @@ func (e *explainer) Rhythm(ctx context.Context, id freshet.SourceID) (r outlook.
 	err = e.loop.call(ctx, func(now time.Time, s *sched.Scheduler) {
 		slot, ok := s.Slot(id)
 		if known = ok && e.learner != nil; known {
-			r = e.learner.Rhythm(now, slot)
+			r.At, r.Rhythm = e.loop.dates.Date(now), e.learner.Rhythm(now, slot)
 			r.Foretold.At = e.loop.dates.Date(r.Foretold.At)
 		}
 	})
-	if err == nil && !known {
-		err = fmt.Errorf("source %s: %w", id, freshet.ErrNotFound)
+	switch {
+	case err != nil:
+		return r, err
+	case !known:
+		return r, fmt.Errorf("source %s: %w", id, freshet.ErrNotFound)
 	}
+	r.Chances, err = e.imports.givenTo(ctx, id, r.At)
 	return r, err
 }

@@ -253,9 +253,14 @@ func compare(now time.Time, s *sched.Scheduler, l *learn.Learner, horizon time.D
 			early++
 			continue
 		}
-		if o := l.Outlook(now, slot); tally.Found < 0.95*tally.Polls || tally.Found < 3 {
-			rate := float64(len(apart(changes[id], tick))) / horizon.Seconds()
-			c.see("rate", learn.ToldApart(learn.LongRun(o), tick), rate)
+		rate := float64(len(apart(changes[id], tick))) / horizon.Seconds()
+		switch o := l.Outlook(now, slot); o.Rate.Known {
+		case outlook.Estimated:
+			c.see("rate", o.Rate.Range, rate)
+		case outlook.AtLeast:
+			c.see("bound", outlook.Range{Low: o.Rate.Low, High: math.Inf(1)}, rate)
+		case outlook.AtMost:
+			c.see("bound", outlook.Range{High: o.Rate.High}, rate)
 		}
 	}
 	const fewChanges = 5 // below which no share is stated
@@ -349,7 +354,7 @@ func TestCoverageTable(t *testing.T) {
 	if *coverageFile == "" {
 		t.Skip("it writes no table without -coverage FILE")
 	}
-	seeds, times := 1, coverageTimes[:3]
+	seeds, times := 3, coverageTimes[:3]
 	if tier.IsLong() {
 		seeds, times = 5, coverageTimes
 	}
@@ -372,10 +377,10 @@ func TestCoverageTable(t *testing.T) {
 		if c == nil {
 			return
 		}
-		fmt.Fprintf(&b, "| %s | %s | %.0f | %s | %s | %s | %s | %s | %s | %s |\n", name, words[after], c.stated["captured"],
-			c.share("captured"), c.share("missed"), c.share("behind"), c.share("rate"), c.mean("fresh"), c.mean("late"), c.mean("age"))
+		fmt.Fprintf(&b, "| %s | %s | %.0f | %s | %s | %s | %s | %s | %s | %s | %s |\n", name, words[after], c.stated["captured"],
+			c.share("captured"), c.share("missed"), c.share("behind"), c.share("rate"), c.share("bound"), c.mean("fresh"), c.mean("late"), c.mean("age"))
 	}
-	b.WriteString("| web | after | stated | captured | missed | behind | rate | fresh off by | late off by | age off by |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	b.WriteString("| web | after | stated | captured | missed | behind | rate | bound | fresh off by | late off by | age off by |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, kind := range webKinds {
 		for _, after := range times {
 			row(kind.name, after, cells[kind.name+"|"+after.String()])

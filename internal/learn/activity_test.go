@@ -86,7 +86,7 @@ func TestSiblingsShareActivity(t *testing.T) {
 	if a, b := l.Outlook(hours(10), 0).Expected, sibling.Expected; a != b {
 		t.Errorf("%v and %v changes are expected of two pages of a site that are alike", a, b)
 	}
-	if stranger.Rate != sibling.Rate {
-		t.Errorf("what goes on now moved the rate of a page that was not polled from %+v to %+v", stranger.Rate, sibling.Rate)
+	if stranger.Now != sibling.Now {
+		t.Errorf("what goes on now moved the rate of a page that was not polled from %+v to %+v", stranger.Now, sibling.Now)
 	}
 }

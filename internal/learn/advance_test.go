@@ -122,7 +122,7 @@ func TestSilenceIsSilent(t *testing.T) {
 // over all hours of a week.
 func rateOfTheWeek(l *learn.Learner, from float64) (mean float64) {
 	for h := range 7 * 24 {
-		mean += l.Outlook(hours(from+float64(h)), 0).Rate.Mean * 3600 / (7 * 24)
+		mean += l.Outlook(hours(from+float64(h)), 0).Now.Mean * 3600 / (7 * 24)
 	}
 	return mean
 }

@@ -50,7 +50,7 @@ func TestChoresLeaveNoTrace(t *testing.T) {
 					if a, b := expected(eager, o.Ended, 3, 5), expected(lazy, o.Ended, 3, 5); !slices.Equal(a, b) {
 						t.Fatalf("after %d outcomes %v changes are expected, and %v where chores are left for later", i+1, a, b)
 					}
-					if a, b := eager.Outlook(o.Ended, 11), lazy.Outlook(o.Ended, 11); a.Rate != b.Rate || a.Expected != b.Expected {
+					if a, b := eager.Outlook(o.Ended, 11), lazy.Outlook(o.Ended, 11); a.Now != b.Now || a.Expected != b.Expected {
 						t.Fatalf("after %d outcomes the outlook is %+v, and %+v where chores are left for later", i+1, a, b)
 					}
 				}
@@ -103,7 +103,7 @@ func TestSweepInSlices(t *testing.T) {
 	}
 	now := w.log[len(w.log)-1].Ended
 	for slot := range w.sources {
-		a, b := w.Outlook(now, freshet.Slot(slot)).Rate.Mean, whole.Outlook(now, freshet.Slot(slot)).Rate.Mean
+		a, b := w.Outlook(now, freshet.Slot(slot)).Now.Mean, whole.Outlook(now, freshet.Slot(slot)).Now.Mean
 		if a/b < 0.8 || a/b > 1.25 {
 			t.Errorf("source %d changes %v times a second by sweeps at once, and %v by slices", slot, a, b)
 		}

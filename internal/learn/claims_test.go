@@ -81,7 +81,7 @@ func (m *mapped) watch(pages int) {
 }
 
 // rate returns the changes a day that are expected of a page.
-func (m *mapped) rate(i int) float64 { return m.Outlook(m.now, freshet.Slot(i)).Rate.Mean * 86400 }
+func (m *mapped) rate(i int) float64 { return m.Outlook(m.now, freshet.Slot(i)).Now.Mean * 86400 }
 
 // What a sitemap says of how often pages change is believed as far as polls of other pages
 // have shown it to be true: of pages of which nothing else is known, those that are said to

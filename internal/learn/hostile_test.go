@@ -131,7 +131,7 @@ func TestClocksThatJump(t *testing.T) {
 			sum := 0.0
 			for slot := range freshet.Slot(pages) {
 				o := w.Outlook(now, slot)
-				sum += o.Rate.Mean / hourly / pages
+				sum += o.Now.Mean / hourly / pages
 				if o.Polls > 2e3 {
 					t.Errorf("%.0f polls are in the tally of slot %d, and fewer than two thousand were made", o.Polls, slot)
 				}
@@ -256,10 +256,10 @@ func TestExtremes(t *testing.T) {
 				}
 			}
 			sane(t, w.Learner, end, pages)
-			always, never := w.Outlook(end, 0).Rate.Mean, w.Outlook(end, 1).Rate.Mean
+			always, never := w.Outlook(end, 0).Now.Mean, w.Outlook(end, 1).Now.Mean
 			others := 0.0
 			for slot := freshet.Slot(3); slot < pages; slot++ {
-				others += w.Outlook(end, slot).Rate.Mean / rate / (pages - 3)
+				others += w.Outlook(end, slot).Now.Mean / rate / (pages - 3)
 			}
 			t.Logf("a tick: always %.3g, never %.3g; the others %.2f of the truth", always*tick.Seconds(), never*tick.Seconds(), others)
 			if always < 5*rate || never > rate/5 {

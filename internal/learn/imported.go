@@ -19,7 +19,11 @@ func (l *Learner) Teach(slot freshet.Slot, told []imported.UpdateTime) bool {
 	if l.next != nil {
 		l.next.Teach(slot, slices.Clone(told))
 	}
-	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil || len(told) <= int(l.pages.At(slot).imported) {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
+		return false
+	}
+	l.countTaught(slot, told)
+	if len(told) <= int(l.pages.At(slot).imported) {
 		return false
 	}
 	l.enter(slot)
@@ -45,6 +49,37 @@ func (l *Learner) Teach(slot freshet.Slot, told []imported.UpdateTime) bool {
 	l.teachHours(slot, ticks)
 	l.foresee(slot)
 	return true
+}
+
+// A taught is how many changes of a source were imported, and over what time. It is not saved:
+// whoever restores a Learner teaches it again.
+type taught struct {
+	changes float64 // after the first, those of one tick as one
+	seconds float64 // from the first to the last
+	last    float64 // in ticks
+}
+
+// countTaught counts all update times of a source that were ever imported.
+func (l *Learner) countTaught(slot freshet.Slot, told []imported.UpdateTime) {
+	ticks := make([]int64, 0, len(told))
+	for _, u := range told {
+		ticks = append(ticks, int64(math.Floor(l.clock.at(u.After.Add(u.Width()/2)))))
+	}
+	slices.Sort(ticks)
+	ticks = slices.Compact(ticks)
+	if len(ticks) < 2 {
+		return
+	}
+	first, last := ticks[0], ticks[len(ticks)-1]
+	l.taught[slot] = taught{changes: float64(len(ticks) - 1), seconds: float64(last-first) * l.clock.seconds(), last: float64(last)}
+}
+
+// taughtAt returns how many changes of a source were imported, and over how many seconds, each
+// worth half after the time after which polls are.
+func (l *Learner) taughtAt(slot freshet.Slot, x float64) (changes, seconds float64) {
+	t := l.taught[slot]
+	fade := math.Exp2(-max(0, x-t.last) / l.scale.half)
+	return t.changes * fade, t.seconds * fade
 }
 
 // teachHours takes in at which hours a source changed.

@@ -35,8 +35,8 @@ func TestTeach(t *testing.T) {
 	again.Teach(0, told[:80])
 	again.Teach(0, told)
 	again.Teach(0, told)
-	perDay := taught.Outlook(now, 0).Rate.Mean * 86400
-	if before := plain.Outlook(now, 0).Rate.Mean * 86400; perDay < 2 || perDay > 12 || before < 100 {
+	perDay := taught.Outlook(now, 0).Now.Mean * 86400
+	if before := plain.Outlook(now, 0).Now.Mean * 86400; perDay < 2 || perDay > 12 || before < 100 {
 		t.Errorf("taught of four changes a day, it expects %.2f, and without %.2f", perDay, before)
 	}
 	parts := fresh()
@@ -83,7 +83,7 @@ func TestTaughtChangesLeaveNoQuietBetween(t *testing.T) {
 		told = append(told, imported.UpdateTime{After: at, Until: at.Add(10 * time.Second)})
 	}
 	l.Teach(0, told)
-	if got := l.Outlook(now, 0).Rate.Mean * 60; got < 1.5 {
+	if got := l.Outlook(now, 0).Now.Mean * 60; got < 1.5 {
 		t.Errorf("the rate is %.3f a tick, want the highest that is told apart", got)
 	}
 }

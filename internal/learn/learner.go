@@ -42,6 +42,7 @@ type Learner struct {
 	overrides *overrides
 	pushes    *pushes
 	minutely  *minuteRhythms
+	taught    map[freshet.Slot]taught // by slot; missing where nothing was imported
 
 	credit      credit
 	reliability Reliability
@@ -191,7 +192,7 @@ func New(c Config) *Learner {
 	l := &Learner{
 		config: c, expectations: x, credit: newCredit(),
 		hints: &indexHints{expectations: x}, overrides: &overrides{expectations: x, of: map[freshet.Slot]*override{}},
-		pushes: &pushes{expectations: x, of: map[freshet.Slot]*trust{}}, minutely: &minuteRhythms{expectations: x},
+		pushes: &pushes{expectations: x, of: map[freshet.Slot]*trust{}}, minutely: &minuteRhythms{expectations: x}, taught: map[freshet.Slot]taught{},
 	}
 	l.announced = &announcements{expectations: x, overrides: l.overrides}
 	l.hints.kinds[evidence.HubIndex] = newHubs()
@@ -237,6 +238,7 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 		l.dropOwn(slot)
 		delete(l.pushes.of, slot)
 		delete(l.overrides.of, slot)
+		delete(l.taught, slot)
 		*p = page{kind: unseen | blank, trust: firstTrust, last: l.clock.at(now)}
 		if !since.IsZero() {
 			p.kind = blank
@@ -415,6 +417,7 @@ func (l *Learner) Remove(slot freshet.Slot) {
 	l.minutely.of[slot], l.announced.of[slot] = nil, nil
 	delete(l.pushes.of, slot)
 	delete(l.overrides.of, slot)
+	delete(l.taught, slot)
 	l.foresee(slot)
 	l.followSources()
 }

@@ -137,7 +137,7 @@ func TestSitesComeAndGo(t *testing.T) {
 	for _, slot := range []freshet.Slot{0, 1, 3} { // the first site, and a page of the second
 		l.Remove(slot)
 	}
-	if got := l.Outlook(hours(20), 4); got.Expected != want.Expected || got.Rate != want.Rate {
+	if got := l.Outlook(hours(20), 4); got.Expected != want.Expected || got.Now != want.Now {
 		t.Errorf("when another site went, the outlook went from\n%+v to\n%+v", want, got)
 	}
 	parts := saved(t, l)

@@ -24,8 +24,11 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) outlook.Outlook {
 	s.at(l.expectations, x, l.ahead(x))
 	out.Tally = l.Tally(slot)
 	var f vector
-	bend := l.bend(slot, x)
-	out.Rate = l.rates(slot, bend/l.clock.seconds())
+	thought, bend := l.rates(slot), l.bend(slot, x)
+	out.Now, out.Taught = outlook.Range{Mean: thought.Mean * bend, Low: thought.Low * bend, High: thought.High * bend}, int(p.imported)
+	e := outlook.Evidence{Thought: thought, Unbounded: l.unbounded(slot), Tick: l.config.Tick, Tally: out.Tally}
+	e.Taught, e.Told = l.taughtAt(slot, x)
+	out.Rate = outlook.RateOf(e)
 	if p.kind&unseen != 0 {
 		out.Chance = 1 // that a poll brings something new
 		return out
@@ -92,15 +95,22 @@ func (l *expectations) bend(slot freshet.Slot, x float64) float64 {
 	return math.Exp(min(mostCorrected, max(-mostCorrected, log)))
 }
 
-// rates returns the rate of a source times a factor, with the range in which it
-// lies nine times in ten by all memories together.
-func (l *population) rates(slot freshet.Slot, factor float64) outlook.Range {
-	mixed := l.thought(slot)
+// rates returns the changes a second of a source over all hours, with the range in which
+// they lie nine times in ten by all memories together.
+func (l *population) rates(slot freshet.Slot) outlook.Range {
+	mixed, mean, factor := l.thought(slot), l.know(slot), 1/l.clock.seconds()
 	return outlook.Range{
-		Mean: l.know(slot) * factor,
-		Low:  l.quantile(&mixed, 0.05) * factor,
-		High: l.quantile(&mixed, 0.95) * factor,
+		Mean: mean * factor,
+		Low:  min(mean, l.quantile(&mixed, 0.05)) * factor,
+		High: max(mean, l.quantile(&mixed, 0.95)) * factor,
 	}
+}
+
+// unbounded reports whether what polls of a source saw fits the fastest rates as well as
+// others: nearly every poll found a change, and none is dated.
+func (l *population) unbounded(slot freshet.Slot) bool {
+	const asWell = -3 // logarithm of how well the fastest fits, next to the best
+	return l.minds.At(slot).of[long][points-1] > asWell
 }
 
 // thought returns what is thought of the rate of a source by all memories
@@ -189,14 +199,8 @@ func (l *Learner) Rhythm(now time.Time, slot freshet.Slot) (r outlook.Rhythm) {
 		return r
 	}
 	o := l.Outlook(now, slot)
-	r.Rate, r.Happened, r.Watched = LongRun(o), o.Happened, o.Watched
+	r.Rate, r.Happened, r.Watched, r.Taught = o.Rate, o.Happened, o.Watched, o.Taught
 	r.Foretold, r.Resting = o.Foretold, o.Resting
-	if !(o.Watched > 0) {
-		r.Rate = o.Rate
-	}
-	if r.Taught = int(l.pages.At(slot).imported); r.Taught > 0 && o.Watched < longEnough.Seconds() { // which says more than the rate of this hour
-		r.Rate = l.rates(slot, 1/l.clock.seconds())
-	}
 	own := l.ownOf(slot) // which Outlook has brought up to date
 	r.Own = own.is()
 	cycle := func(c int) (bins []outlook.RhythmBin) {

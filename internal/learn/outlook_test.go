@@ -26,7 +26,7 @@ func TestOutlookOfTheUnknown(t *testing.T) {
 	if o.Chance != 1 || o.Expected != 0 || !o.Since.IsZero() || o.Tally != (outlook.Tally{}) {
 		t.Errorf("of a source that was never seen the outlook is %+v", o)
 	}
-	for what, pair := range map[string][2]float64{"mean": {o.Rate.Mean, want.Mean}, "low": {o.Rate.Low, want.Low}, "high": {o.Rate.High, want.High}} {
+	for what, pair := range map[string][2]float64{"mean": {o.Now.Mean, want.Mean}, "low": {o.Now.Low, want.Low}, "high": {o.Now.High, want.High}} {
 		if math.Abs(pair[0]/pair[1]-1) > 1e-6 {
 			t.Errorf("of a source that was never seen the rate has the %s %v, want %v", what, pair[0], pair[1])
 		}
@@ -42,8 +42,8 @@ func TestOutlookAtTheMomentOfAPoll(t *testing.T) {
 		if o.Expected != 0 || o.Chance != 0 || !o.Since.Equal(hours(10.5)) || !o.At.Equal(hours(hour)) {
 			t.Errorf("at hour %v, of a source seen at 10.5, the outlook is %+v", hour, o)
 		}
-		if !(o.Rate.Low < o.Rate.Mean && o.Rate.Mean < o.Rate.High) {
-			t.Errorf("at hour %v the rate is %+v", hour, o.Rate)
+		if !(o.Now.Low < o.Now.Mean && o.Now.Mean < o.Now.High) {
+			t.Errorf("at hour %v the rate is %+v", hour, o.Now)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func TestRateMovesWithTheHour(t *testing.T) {
 		l.Observe(time.Time{}, 0, same(float64(24*d)+8.75))
 		l.Observe(time.Time{}, 0, found(float64(24*d)+10.25))
 	}
-	nine, evening := l.Outlook(hours(24*60+9.5), 0).Rate, l.Outlook(hours(24*60+21.5), 0).Rate
+	nine, evening := l.Outlook(hours(24*60+9.5), 0).Now, l.Outlook(hours(24*60+21.5), 0).Now
 	by := nine.Mean / evening.Mean
 	if by < 3 {
 		t.Errorf("a source that changes at nine has the rate %v then, and %v in the evening", nine.Mean, evening.Mean)

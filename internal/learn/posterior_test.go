@@ -190,7 +190,7 @@ func TestOutlookOfTheFirstPoll(t *testing.T) {
 		}
 		before := l.Outlook(at, 0)
 		chance := plain.chance(c.gap)
-		near("rate before", before.Rate.Mean*3600, plain.mean())
+		near("rate before", before.Now.Mean*3600, plain.mean())
 		near("number expected before", before.Expected, plain.mean()*c.gap)
 		near("chance before", before.Chance, chance)
 
@@ -210,7 +210,7 @@ func TestOutlookOfTheFirstPoll(t *testing.T) {
 			slope = expected * odds
 		}
 		off := math.Exp(0.04 * slope / (1 + 0.04*expected*expected*odds))
-		after := l.Outlook(at, 0).Rate
+		after := l.Outlook(at, 0).Now
 		near("rate after", after.Mean*3600, plain.mean()*off)
 		near("lowest rate after", after.Low*3600, quantile(plain, 0.05)*off)
 		near("highest rate after", after.High*3600, quantile(plain, 0.95)*off)

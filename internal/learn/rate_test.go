@@ -66,7 +66,7 @@ func TestRatesAreFoundWithoutBias(t *testing.T) {
 func (w *world) rateOverAWeek(from time.Time, slot freshet.Slot) (mean outlook.Range) {
 	const moments = 21
 	for i := range time.Duration(moments) {
-		r := w.Outlook(from.Add(i*8*time.Hour+i*time.Hour/3), slot).Rate
+		r := w.Outlook(from.Add(i*8*time.Hour+i*time.Hour/3), slot).Now
 		mean.Mean += r.Mean / moments
 		mean.Low += r.Low / moments
 		mean.High += r.High / moments
@@ -84,7 +84,7 @@ func TestRangesNarrowWithEvidence(t *testing.T) {
 	width := func(at time.Time) (sum float64) {
 		for slot := range w.sources {
 			o := w.Outlook(at, freshet.Slot(slot))
-			sum += math.Log(o.Rate.High/o.Rate.Low) / float64(len(w.sources))
+			sum += math.Log(o.Now.High/o.Now.Low) / float64(len(w.sources))
 		}
 		return sum
 	}
@@ -128,7 +128,7 @@ func TestRatesFollowDrift(t *testing.T) {
 				w.add(freshet.Source{}, w.poisson(monday, end, w.lognormal(1/(8*time.Hour).Seconds(), 1)))
 			}
 			w.pollAtRandom(end, 2*time.Hour, nil)
-			if got := w.Outlook(end, turned).Rate.Mean; got < tt.low || got > tt.high {
+			if got := w.Outlook(end, turned).Now.Mean; got < tt.low || got > tt.high {
 				t.Errorf("ten days later the rate is %.2f a day, want one between %.2f and %.2f", got*day.Seconds(), tt.low*day.Seconds(), tt.high*day.Seconds())
 			}
 		})

@@ -140,7 +140,7 @@ func TestRhythmsChange(t *testing.T) {
 		w.add(freshet.Source{}, changes)
 	}
 	rateAt := func(day int, hour time.Duration) float64 {
-		return w.Outlook(monday.AddDate(0, 0, day).Add(hour), 0).Rate.Mean
+		return w.Outlook(monday.AddDate(0, 0, day).Add(hour), 0).Now.Mean
 	}
 	w.pollAtRandom(monday.AddDate(0, 0, turn), 5*time.Hour, nil)
 	if nine, evening := rateAt(turn, 9*time.Hour), rateAt(turn, 21*time.Hour); nine < 3*evening {

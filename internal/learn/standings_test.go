@@ -21,7 +21,7 @@ func polled(polls, changes int, gap time.Duration) freshet.SourceWithStatus {
 	}
 }
 
-func ratesOf(sources ...freshet.SourceWithStatus) []outlook.Range {
+func ratesOf(sources ...freshet.SourceWithStatus) []outlook.Rate {
 	var s learn.Standings
 	for _, w := range sources {
 		s.Add(w)
@@ -51,7 +51,7 @@ func TestStandingsOfManyPolls(t *testing.T) {
 func TestStandingsOfNone(t *testing.T) {
 	const sd = 1.2
 	for what, c := range map[string]struct {
-		got     outlook.Range
+		got     outlook.Rate
 		typical float64
 	}{
 		"alone":          {ratesOf(polled(1, 0, time.Hour))[0], 1.0 / (24 * 3600)},
@@ -78,6 +78,9 @@ func TestStandingsOfFewPolls(t *testing.T) {
 	still, busy, typical := rates[1], rates[2], rates[3]
 	// By hand, with q = 0.1 and 0.9 of polls that find a change: -ln(1-q) an hour
 	// and a standard deviation of sqrt(q/(5(1-q)))/-ln(1-q), and the others' at 1.2.
+	if still.Known != outlook.Unknown || busy.Known != outlook.AtLeast || rates[0].Known != outlook.Estimated {
+		t.Errorf("without a change the rate is %v, with one at every poll %v, and after many polls %v", still.Known, busy.Known, rates[0].Known)
+	}
 	if want := 0.50256 / 3600; !(math.Abs(still.Mean/want-1) <= 0.001) {
 		t.Errorf("a source that four polls found unchanged changes %.5f times an hour, want %.5f", still.Mean*3600, want*3600)
 	}

@@ -37,6 +37,12 @@ func (s *Successor) Replace() bool {
 		next.adopt(freshet.Slot(slot), l)
 	}
 	next.shots, next.next = l.shots, nil
+	for slot, t := range l.taught { // in the ticks of the successor
+		if _, told := next.taught[slot]; !told {
+			t.last *= l.clock.seconds() / next.clock.seconds()
+			next.taught[slot] = t
+		}
+	}
 	*l = *next
 	return true
 }

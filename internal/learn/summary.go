@@ -2,7 +2,6 @@ package learn
 
 import (
 	"math"
-	"time"
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn/estimate"
@@ -26,9 +25,10 @@ func Share(t outlook.Tally) outlook.Range {
 	spread := unseenSpread(t, missed)
 	of := func(factor float64) float64 { return t.Captured / (t.Captured + missed*factor) }
 	middle := -spread * spread / 2
+	most := math.Hypot(math.Exp(middle+NineInTen*spread)-1, NineInTen*t.Bursts/missed)
 	r := outlook.Range{
 		Mean: of(1),
-		Low:  min(of(1), of(math.Exp(middle+NineInTen*spread))),
+		Low:  min(of(1), of(1+most)),
 		High: max(of(1), of(math.Exp(middle-NineInTen*spread))),
 	}
 	// Changes are whole, and clocks miss none: there may well have been none.
@@ -61,10 +61,11 @@ func Divergence(t outlook.Tally) outlook.Range {
 		often = math.Expm1(spread*spread) * (more / t.Happened) * (more / t.Happened)
 	}
 	spread := math.Sqrt(math.Log1p(when + often))
+	most := math.Hypot(math.Exp(-spread*spread/2+NineInTen*spread)-1, NineInTen*t.Bursts/t.Happened)
 	return outlook.Range{
 		Mean: mean,
 		Low:  min(mean, mean*math.Exp(-spread*spread/2-NineInTen*spread)),
-		High: max(mean, mean*math.Exp(-spread*spread/2+NineInTen*spread)),
+		High: mean * (1 + most),
 	}
 }
 
@@ -79,46 +80,6 @@ func modelError(t outlook.Tally) float64 {
 		found = min(1, t.Captured/t.Polls)
 	}
 	return 0.4 + 1.5*found*found*found*found
-}
-
-// For its mean rate to be the mean over its rhythm, a source has to have been
-// watched for this long, and to have changed this often.
-const (
-	longEnough  = 24 * time.Hour
-	oftenEnough = 3
-)
-
-// LongRun returns how often a source changes on average over its rhythm. The
-// rate of an outlook is that of its moment, and moves with the time of day. A
-// source that has not been watched for long has no other.
-//
-// A source changes at least as often as was seen. If it changes at random, polls
-// miss some of its changes by chance, and it changes more often; if it is
-// regular, they miss none. Polls do not tell which it is, and the truth lies
-// between the two. The more of the polls found a change, the less they say of
-// what they missed, and the nearer to what was seen the mean is put.
-func LongRun(o outlook.Outlook) outlook.Range {
-	if o.Watched < longEnough.Seconds() || o.Happened < oftenEnough || !(o.Rate.Mean > 0) {
-		return o.Rate
-	}
-	random := o.Happened / o.Watched
-	unbend := random / o.Rate.Mean
-	r := outlook.Range{Mean: random, Low: o.Rate.Low * unbend, High: o.Rate.High * unbend}
-	if seen := o.Captured / o.Watched; seen > 0 && seen < random {
-		found := min(1, o.Captured/o.Polls)
-		r.Mean, r.Low = math.Pow(seen, found)*math.Pow(random, 1-found), min(r.Low, seen)
-	}
-	return r
-}
-
-// ToldApart returns how often changes come that can be told apart, where those of
-// one tick count as one, as they do in a Tally.
-func ToldApart(rate outlook.Range, tick time.Duration) outlook.Range {
-	if tick <= 0 {
-		return rate
-	}
-	of := func(x float64) float64 { return -math.Expm1(-x*tick.Seconds()) / tick.Seconds() }
-	return outlook.Range{Mean: of(rate.Mean), Low: of(rate.Low), High: of(rate.High)}
 }
 
 // A Reliability says how far chances have come true: of the polls that were said
@@ -198,11 +159,11 @@ func (s *Standings) Add(w freshet.SourceWithStatus) { s.sights = append(s.sights
 
 // Rates returns how often each source changes, in changes a second, in the order
 // in which they were added.
-func (s *Standings) Rates() []outlook.Range {
+func (s *Standings) Rates() []outlook.Rate {
 	typical := typicalRate(s.sights)
-	rates := make([]outlook.Range, len(s.sights))
+	rates := make([]outlook.Rate, len(s.sights))
 	for i, one := range s.sights {
-		rates[i] = one.rate(typical)
+		rates[i] = outlook.Rate{Range: one.rate(typical), Known: one.known()}
 	}
 	return rates
 }
@@ -252,6 +213,18 @@ func typicalRate(sights []sight) float64 {
 		return -math.Log(24 * 3600)
 	}
 	return sum / weight
+}
+
+// known says what can be said of the rate.
+func (s sight) known() outlook.Knowledge {
+	const few = 3
+	switch {
+	case s.changed < few:
+		return outlook.Unknown
+	case s.changed == s.polls:
+		return outlook.AtLeast
+	}
+	return outlook.Estimated
 }
 
 // rate returns how often the source changes, from what was seen of it and from

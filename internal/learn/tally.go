@@ -262,8 +262,9 @@ func (r *rhythm) add(weight, chance float64, found bool) {
 // around random.
 const anyRhythm = 0.7
 
-// read returns how even the source is by all that is known, how far off that may
-// be, and how much of it has been seen and is not just taken to be so: all at 1.
+// read returns how even the source is by all that is known, below 0 where it changes in
+// bursts: a poll that follows one with a change is 1-even times as likely to find one as
+// others. And it returns how far off that may be, and how much of it has been seen and is not just taken to be so: all at 1.
 // The weight is that of a poll now.
 func (r *rhythm) read(weight float64) (even, off, seen float64) {
 	if !(r.most > 0) || !(r.noise > 0) {
@@ -273,8 +274,12 @@ func (r *rhythm) read(weight float64) (even, off, seen float64) {
 	chance := noise / (most * most)
 	seen = anyRhythm * anyRhythm / (anyRhythm*anyRhythm + chance)
 	even = seen * float64(r.even) / float64(r.most)
-	return min(1, max(-1, even)), anyRhythm * math.Sqrt(1-seen), seen
+	return min(1, max(mostBursts, even)), anyRhythm * math.Sqrt(1-seen), seen
 }
+
+// mostBursts bounds how far polls may tell of bursts: that a poll after one that found a change
+// is so many times less one as likely to find another.
+const mostBursts = -11
 
 // bend puts what a rhythm says into a tally of changes at random, of which so many are
 // known to have been missed: those are as they are.
@@ -293,5 +298,8 @@ func (r *rhythm) bend(t outlook.Tally, known, weight float64) outlook.Tally {
 	t.Variance *= left
 	t.Doubt *= left
 	t.Shown, t.Uneven = known+seen*left*missed, seen*off*missed
+	if bursts := left - 1; bursts > 0 { // which may be shorter than the time between polls
+		t.Shown, t.Uneven, t.Bursts = known+max(0, 1-bursts)*seen*left*missed, t.Uneven*left, bursts*t.Found
+	}
 	return t
 }

@@ -157,7 +157,7 @@ func sane(t failer, l *learn.Learner, now time.Time, slots int) {
 		o := l.Outlook(now, freshet.Slot(slot))
 		share := learn.Share(o.Tally)
 		for what, x := range map[string]float64{
-			"rate": o.Rate.Mean, "lowest rate": o.Rate.Low, "highest rate": o.Rate.High,
+			"rate": o.Now.Mean, "lowest rate": o.Now.Low, "highest rate": o.Now.High,
 			"expected": o.Expected, "chance": o.Chance,
 			"polls": o.Polls, "captured": o.Captured, "happened": o.Happened, "variance": o.Variance,
 			"delay": o.Delay, "watched": o.Watched, "stale": o.Stale, "age": o.Age,
@@ -171,8 +171,8 @@ func sane(t failer, l *learn.Learner, now time.Time, slots int) {
 		switch {
 		case o.Chance > 1 || share.High > 1 || o.Freshness() > 1:
 			t.Fatalf("slot %d has a chance of %v, a share of %v and a freshness of %v", slot, o.Chance, share, o.Freshness())
-		case o.Rate.Low > o.Rate.High || share.Low > share.High:
-			t.Fatalf("slot %d has the ranges %v and %v, upside down", slot, o.Rate, share)
+		case o.Now.Low > o.Now.High || share.Low > share.High:
+			t.Fatalf("slot %d has the ranges %v and %v, upside down", slot, o.Now, share)
 		case o.Captured > o.Happened*(1+1e-5) || o.Stale > o.Watched*(1+1e-5):
 			t.Fatalf("slot %d captured %v of %v and was stale %v of %v seconds", slot, o.Captured, o.Happened, o.Stale, o.Watched)
 		}

@@ -4,9 +4,9 @@ import { count, millis, percent, plural, rate, span, tidy } from './format';
 import { quote } from './lines';
 import { useAction, useLoad } from './load';
 import { AsLines, Button, Mark, nameOf, Outcome, Section, Show, sourcePath, type Mood } from './parts';
-import type { Attention, Overview as Data, Outcome as Poll, Source } from './types';
+import type { Attention, Overview as Data, Outcome as Poll, Rate, Source } from './types';
 
-interface Eater { id: string; polls_per_day: number; gap: string; changes_per_day: number; captured_per_day: number }
+interface Eater { id: string; polls_per_day: number; gap: string; rate_per_day: Rate; captured_per_day: number }
 interface Pledge { id: string; level: string; kept: boolean; hold?: string; share: number; gap: string; need_gap?: string; need_per_day: number }
 interface Market { now: { polls_per_day: number }; too_early?: string; eaters?: Eater[]; levels?: { items?: Pledge[] } }
 
@@ -77,7 +77,7 @@ function starved(p: Pledge): Row {
 /** expensive are sources that take much of the budget and bring next to nothing. */
 function expensive(m: Market): Row[] {
   if (m.too_early) return [];
-  return (m.eaters ?? []).filter((e) => e.polls_per_day > 24 && e.polls_per_day > m.now.polls_per_day * 0.05 && e.captured_per_day < e.polls_per_day / 100).slice(0, most).map((e) => ({
+  return (m.eaters ?? []).filter((e) => e.rate_per_day.known !== 'unknown' && e.polls_per_day > 24 && e.polls_per_day > m.now.polls_per_day * 0.05 && e.captured_per_day < e.polls_per_day / 100).slice(0, most).map((e) => ({
     id: e.id, name: e.id, is: 'level' as Mood, kind: 'Expensive', text: `${count(e.polls_per_day)} polls a day, ${percent(e.polls_per_day / m.now.polls_per_day)} of the budget, for ${rate(e.captured_per_day)} changes.`,
     remedies: [patch(e.id, 'At most every hour', { min_gap: '1h' }, '--min-gap 1h', 'It is polled once an hour at most.')],
   }));

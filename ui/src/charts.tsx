@@ -54,14 +54,15 @@ export function nice(most: number, lines = 3): number[] {
   return marks;
 }
 
-/** Minute draws the last minute, request by request. */
-export function Minute({ outcomes, most, now }: { outcomes: Outcome[]; most: number; now: number }) {
+/** Minute draws the last minute, request by request; cut says that there may be earlier outcomes in it. */
+export function Minute({ outcomes, cut, most, now }: { outcomes: Outcome[]; cut: boolean; most: number; now: number }) {
   const recent = outcomes.filter((o) => now - Date.parse(o.began) < 60_000).reverse();
-  const slots = Math.max(most, recent.length, 1);
+  const some = cut && recent.length === outcomes.length;
+  const slots = some ? recent.length : Math.max(most, recent.length, 1);
   const shown = slots <= 120;
   const found = recent.filter((o) => o.result === 'changed').length;
   const failed = recent.filter((o) => o.result === 'failed').length;
-  const free = Math.max(0, most - recent.length);
+  const free = some ? 0 : Math.max(0, most - recent.length);
   const [toggle, table] = useNumbers(['The last minute', 'Requests'], () => [['found a change', found], ['nothing new', recent.length - found - failed], ['failed', failed], ['free', free]]);
   const label = `The last minute: ${recent.length} polls, ${found} found a change, ${failed} failed`;
   return (
@@ -89,6 +90,7 @@ export function Minute({ outcomes, most, now }: { outcomes: Outcome[]; most: num
         <span>{found} found a change</span>
         <span class="l-idle">{recent.length - found - failed} nothing new</span>
         <span class="l-bad">{failed} failed</span>
+        {some && <span>of the last {recent.length} polls</span>}
         {free > 0 && <span class="l-free">{free} free</span>}
       </p>
       <p>{toggle}</p>

@@ -1,4 +1,5 @@
 // Numbers, lengths of time and dates as people read them.
+import type { Rate } from './types';
 
 const counts = new Intl.NumberFormat('en');
 
@@ -125,3 +126,6 @@ export function value(v: unknown): string {
   if (v === null || v === undefined) return 'none';
   return typeof v === 'object' ? JSON.stringify(v) : String(v);
 }
+
+/** isKnown says whether there is an estimate of a rate, or at least a lower bound. */
+export const isKnown = (r: Rate) => r.known === 'estimated' || r.known === 'at_least';

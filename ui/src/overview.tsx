@@ -42,8 +42,11 @@ export function Overview() {
   );
 }
 
+/** lastPolls is how many polls the last minute is drawn from at most. */
+const lastPolls = 1000;
+
 function Report({ of: o, at }: { of: Data; at: number }) {
-  const polls = useLoad<{ items: Poll[] }>((s) => get('/outcomes', { newest: true, limit: 300 }, s), [], 3000);
+  const polls = useLoad<{ items: Poll[] }>((s) => get('/outcomes', { newest: true, limit: lastPolls }, s), [], 3000);
   const now = useTicker(1000);
   const c = o.captured;
   const known = c && !c.too_early;
@@ -53,7 +56,7 @@ function Report({ of: o, at }: { of: Data; at: number }) {
         <p class="report">
           {known ? (
             <>
-              Of the changes there were, about <b>{percent(c.share.mean)}</b> <span class="dim">({percent(c.share.low)} to {percent(c.share.high)})</span> were
+              Of the changes until now, about <b>{percent(c.share.mean)}</b> <span class="dim">({percent(c.share.low)} to {percent(c.share.high)})</span> were
               captured, on average <b>{span(millis(c.delay))}</b> late.
             </>
           ) : (
@@ -71,7 +74,7 @@ function Report({ of: o, at }: { of: Data; at: number }) {
           <b class="grow">The last minute</b>
           <span class="dim">{o.spending ? `${o.spending.used} of ${o.spending.most} requests` : ''}</span>
         </div>
-        {polls.data ? <Minute outcomes={polls.data.items} most={o.spending?.most ?? 60} now={now} /> : <Bars n={2} />}
+        {polls.data ? <Minute outcomes={polls.data.items} cut={polls.data.items.length >= lastPolls} most={o.spending?.most ?? 60} now={now} /> : <Bars n={2} />}
       </div>
     </div>
   );
@@ -127,7 +130,7 @@ function Slider({ of: b, reload }: { of: Budget; reload: () => void }) {
   return (
     <div class="panel stack">
       <p class="say">
-        {at === middle ? <>At <b>{b.budget}</b>, as it is, </> : <>At <b>{asked}</b>, {times(p.polls_per_day / b.now.polls_per_day)}, </>}
+        Forecast: {at === middle ? <>at <b>{b.budget}</b>, as it is, </> : <>at <b>{asked}</b>, {times(p.polls_per_day / b.now.polls_per_day)}, </>}
         about <b>{percent(p.share.mean)}</b> {at === middle ? 'are' : 'would be'} captured, <b>{span(millis(p.delay))}</b> late on average.
         {at !== middle && <> That is {points >= 0 ? '+' : '−'}{Math.abs(points)} points.</>}
       </p>

@@ -180,7 +180,7 @@ function EffectOf({ edit, trying }: { edit: Effect | undefined; trying: boolean 
               </p>
             ))}
             {polling && (polling.too_early ? <p class="say">What would be captured is <b>not known yet</b>: {polling.too_early}.</p> : (
-              <p class="say">About <b>{percent(polling.then.share.mean)}</b> <span class="dim">({percent(polling.then.share.low)} to {percent(polling.then.share.high)})</span> of the changes would be captured, <b>{span(millis(polling.then.delay))}</b> late on average.</p>
+              <p class="say">Forecast: about <b>{percent(polling.then.share.mean)}</b> <span class="dim">({percent(polling.then.share.low)} to {percent(polling.then.share.high)})</span> of the changes would be captured, <b>{span(millis(polling.then.delay))}</b> late on average.</p>
             ))}
             {polling && <Compared of={polling} />}
             {!drops && !polling && <p class="say">It holds from the next poll on. Nothing is deleted, and what is captured stays as it is.</p>}
@@ -203,7 +203,7 @@ function Compared({ of: { now, then, too_early } }: { of: NonNullable<Effect['po
   return (
     <div class="numbers">
       <table>
-        <thead><tr><th scope="col">Expected</th><th scope="col" class="num">Now</th><th scope="col" class="num">Then</th></tr></thead>
+        <thead><tr><th scope="col">Forecast</th><th scope="col" class="num">Now</th><th scope="col" class="num">Then</th></tr></thead>
         <tbody>{rows.map(([name, of]) => <tr key={name}><th scope="row">{name}</th><td class="num">{of(now)}</td><td class="num">{of(then)}</td></tr>)}</tbody>
       </table>
     </div>
@@ -215,8 +215,8 @@ function BudgetNow({ budget }: { budget: string }) {
   const b = useLoad<Budget>((s) => get('/budget', { points: 1 }, s), [budget]);
   return (
     <Section title="What the budget brings">
-      <Show of={b}>{(d) => (d.too_early ? <p class="say">What share of changes is captured is <b>not known yet</b>: {d.too_early}.</p> : (
-        <p class="say">At <b>{d.budget}</b>, as it is, about <b>{percent(d.now.share.mean)}</b> <span class="dim">({percent(d.now.share.low)} to {percent(d.now.share.high)})</span> of the changes are captured, <b>{span(millis(d.now.delay))}</b> late on average.</p>
+      <Show of={b}>{(d) => (d.sources === 0 ? <p class="say">No source is polled yet.</p> : d.too_early ? <p class="say">What share of changes is captured is <b>not known yet</b>: {d.too_early}.</p> : (
+        <p class="say">Forecast: at <b>{d.budget}</b>, as it is, about <b>{percent(d.now.share.mean)}</b> <span class="dim">({percent(d.now.share.low)} to {percent(d.now.share.high)})</span> of the changes are captured, <b>{span(millis(d.now.delay))}</b> late on average.</p>
       ))}</Show>
     </Section>
   );

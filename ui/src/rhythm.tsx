@@ -1,10 +1,10 @@
 // When a source changes: over the next day, and in each hour of a week.
 import { get, part } from './api';
 import { Frame, Hatch, Hours } from './charts';
-import { hour, percent } from './format';
+import { hour, isKnown, percent, tidy } from './format';
 import { useLoad, type Loaded } from './load';
 import { Section, Show, useNumbers } from './parts';
-import type { Version, Why } from './types';
+import type { Rate, Version, Why } from './types';
 
 /** Habits loads what was learned of a source and draws it. */
 export function Habits({ id, why }: { id: string; why: Why }) {
@@ -34,7 +34,7 @@ function ahead(now: number, rhythm: Rhythm, given?: Given): Hour[] {
   for (let from = now; from < now + 86400e3;) {
     const to = Math.min(Math.floor(from / 3600e3 + 1) * 3600e3, now + 86400e3), at = new Date(from);
     const row = rhythm.week[(at.getUTCDay() + 6) % 7] ?? [];
-    const learned = row.length ? (row[Math.floor((at.getUTCHours() * row.length) / 24)] * row.length) / 24 : rhythm.changes_per_day / 24;
+    const learned = row.length ? (row[Math.floor((at.getUTCHours() * row.length) / 24)] * row.length) / 24 : 0;
     const held = given ? Math.max(0, Math.min(to, ends) - Math.max(from, starts)) / (to - from) : 0;
     let expected = ((to - from) / 3600e3) * (learned * (given?.add ? 1 : 1 - held) + ((given?.rate_per_day ?? 0) / 24) * held);
     let here = 1, since = 1; // how likely it is that none of the times brings a change, in this hour and until its end
@@ -53,6 +53,9 @@ function ahead(now: number, rhythm: Rhythm, given?: Given): Hour[] {
   return hours;
 }
 
+/** replaced says whether chances that were given hold in place of what was learned. */
+const replaced = (given?: Given) => given !== undefined && !given.add;
+
 /** Ahead draws how likely a change is over the next day. */
 function Ahead({ id, why, of: rhythm }: { id: string; why: Why; of: Loaded<Rhythm> }) {
   const told = why.chances?.used ?? false;
@@ -64,15 +67,15 @@ function Ahead({ id, why, of: rhythm }: { id: string; why: Why; of: Loaded<Rhyth
   const last = hours.at(-1), stands = likeliest && likeliest.chance > (1.2 * hours.reduce((sum, h) => sum + h.chance, 0)) / hours.length;
   return (
     <Section title="The next 24 hours" side={toggle}>
-      <Show of={rhythm}>{() => last && likeliest && (
+      <Show of={rhythm}>{(r) => last && likeliest && (!isKnown(r.rate_per_day) && !replaced(given.data) ? <p class="say">{tidy(r.sentence)} How likely a change is follows from that.</p> : (
         <>
-          <p class="say">A change within 24 hours is <b>{percent(last.by)}</b> likely{stands && `, the most so from ${hour(likeliest.from)}`}{told ? ', by the chances that were given' : ''}. {why.outlook && why.last_seen && `That there is one already: ${percent(why.outlook.chance)}.`}</p>
+          <p class="say">A change within 24 hours is <b>{percent(last.by)}</b> likely{stands && `, the most so from ${hour(likeliest.from)}`}{told ? ', by the chances that were given' : ''}. {why.outlook && isKnown(why.outlook.rate_per_day) && why.last_seen && `That there is one already: ${percent(why.outlook.chance)}.`}</p>
           <Frame label={`Chance of a change over the next 24 hours: ${percent(last.by)}, the highest in an hour ${percent(likeliest.chance)} from ${hour(likeliest.from)}`} height={132}>
             {(width) => <Saw hours={hours} next={why.next ? Date.parse(why.next) : 0} width={width} />}
           </Frame>
-          <p class="small dim">Hatched: in each hour. Line: until then.</p>
+          <p class="small dim">Hatched: in each hour. Line: until then. A forecast{r.rate_per_day.known === 'at_least' && ', from a lower bound: every poll finds a change'}.</p>
         </>
-      )}</Show>
+      ))}</Show>
       {table}
     </Section>
   );
@@ -96,7 +99,7 @@ function Saw({ hours, next, width }: { hours: Hour[]; next: number; width: numbe
 }
 
 interface Bin { factor: number; seen: number; due: number }
-interface Rhythm { changes_per_day: number; week: number[][]; hours: Bin[]; weekdays: Bin[]; sentence: string }
+interface Rhythm { rate_per_day: Rate; week: number[][]; hours: Bin[]; weekdays: Bin[]; sentence: string }
 
 const days = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
@@ -127,20 +130,21 @@ function seenIn(versions: Version[]): number[][] {
 function Week({ id, of: rhythm }: { id: string; of: Loaded<Rhythm> }) {
   const stored = useLoad<{ items: Version[] }>((s) => get(`/sources/${part(id)}/versions`, { since: new Date(Date.now() - 30 * 86400e3).toISOString(), limit: 1000 }, s), [id]);
   const seen = seenIn(stored.data?.items ?? []), busiest = Math.max(1, ...seen.flat());
-  const week = rhythm.data ? local(rhythm.data.week) : [];
-  const rows = () => week.flatMap((d, i) => d.map((v, h) => [`${days[i]} ${String(h).padStart(2, '0')}:00`, v.toPrecision(2), seen[i][h]]));
+  const known = rhythm.data && isKnown(rhythm.data.rate_per_day);
+  const week = known ? local(rhythm.data!.week) : [], rowsOf = known ? week : seen.map((d) => d.map(() => 0));
+  const rows = () => rowsOf.flatMap((d, i) => d.map((v, h) => [`${days[i]} ${String(h).padStart(2, '0')}:00`, known ? v.toPrecision(2) : 'not known yet', seen[i][h]]));
   const [toggle, table] = useNumbers(['Hour', 'Changes expected', 'Seen in 30 days'], rows);
   const most = Math.max(1e-9, ...week.flat()), now = new Date();
   return (
     <Section title="When it changes" side={toggle}>
-      <Show of={rhythm}>{() => (
+      <Show of={rhythm}>{(r) => (!isKnown(r.rate_per_day) && seen.flat().every((n) => n === 0) ? <p class="say">{tidy(r.sentence)}</p> : (
         <Frame label="Changes expected and seen in each hour of the week" height={7 * 22 + 18}>
           {(width) => {
             const left = 38, step = (width - left) / 24;
             return (
               <>
                 {[0, 6, 12, 18].map((h) => <text key={h} x={left + h * step} y="11">{String(h).padStart(2, '0')}</text>)}
-                {week.map((d, i) => (
+                {rowsOf.map((d, i) => (
                   <g key={i}>
                     <text x="0" y={18 + i * 22 + 14}>{days[i]}</text>
                     {d.map((v, h) => (
@@ -157,8 +161,8 @@ function Week({ id, of: rhythm }: { id: string; of: Loaded<Rhythm> }) {
             );
           }}
         </Frame>
-      )}</Show>
-      <p class="small dim">Shade: changes expected in each hour, as learned. Dot: changes seen in the last 30 days. Outlined: now. Times are of this computer.</p>
+      ))}</Show>
+      <p class="small dim">{week.length > 0 ? 'Shade: changes expected in each hour, as learned. ' : 'When it is expected to change is not known yet. '}Dot: changes seen in the last 30 days. Outlined: now. Times are of this computer.</p>
       {table}
     </Section>
   );

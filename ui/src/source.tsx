@@ -168,12 +168,13 @@ function Now({ of: s }: { of: Data }) {
 }
 
 function Facts({ of: s, why }: { of: Data; why?: Why }) {
-  const c = why?.outlook?.captured, r = why?.outlook?.rate_per_day;
+  const c = why?.outlook?.captured, r = why?.outlook?.rate_per_day, now = why?.outlook?.rate_now_per_day;
   return (
     <dl class="facts">
-      {c && <><dt>Captured</dt><dd>{c.too_early ? <span class="dim">not known yet: {c.too_early}</span> : <>{percent(c.share.mean)} <span class="dim">{percent(c.share.low)} to {percent(c.share.high)}</span></>}</dd></>}
-      {r && <><dt>Changes, at this hour</dt><dd>{rate(r.mean)} <span class="dim">{rate(r.low)} to {rate(r.high)}</span></dd></>}
-      {c && !c.too_early && <><dt>Late, on average</dt><dd>{span(millis(c.delay))}</dd></>}
+      {c && <><dt>Captured until now</dt><dd>{c.too_early ? <span class="dim">not known yet: {c.too_early}</span> : <>{percent(c.share.mean)} <span class="dim">{percent(c.share.low)} to {percent(c.share.high)}</span></>}</dd></>}
+      {r && <><dt>Changes</dt><dd>{r.words}</dd></>}
+      {now && <><dt>At this moment</dt><dd>about {rate(now.mean)}</dd></>}
+      {c && !c.too_early && <><dt>Late, on average until now</dt><dd>{span(millis(c.delay))}</dd></>}
       <dt>Polls</dt><dd>{count(s.standing.polls)}</dd>
       <dt>Changes seen</dt><dd>{count(s.standing.changes)}</dd>
       <dt>Last seen</dt><dd><Time at={s.standing.last_seen} as="ago" /></dd>

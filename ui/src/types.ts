@@ -83,12 +83,15 @@ export interface Diff {
   fields?: FieldChange[]; items?: ItemChanges; coarse?: boolean;
 }
 
+/** A Rate is how often a source changes a day, and what is known of that. */
+export interface Rate { known: 'unknown' | 'at_least' | 'at_most' | 'estimated'; mean?: number; low?: number; high?: number; words: string }
+
 export interface Why {
   id: string; at: string; sentence: string; last_seen?: string; next?: string; cause?: string; trouble?: string;
   hold: { kind: string; reason: string; until?: string };
   chances?: { times: number; used: boolean };
   outlook?: {
-    rate_per_day: Estimate; expected: number; chance: number; worth?: number; price?: number; due?: string; captured: Captured;
+    rate_per_day: Rate; rate_now_per_day?: Estimate; expected: number; chance: number; worth?: number; price?: number; due?: string; captured: Captured;
   };
 }
 

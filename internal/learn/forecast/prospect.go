@@ -19,7 +19,8 @@ type Prospect struct {
 	Host string
 	Tags []string
 
-	Rate outlook.Range // changes a second
+	Rate  outlook.Range     // changes a second
+	Known outlook.Knowledge // what of it is known
 
 	Life           objective.Visibility
 	Urgency        objective.Urgency

@@ -14,6 +14,7 @@ type Spender struct {
 	ID       freshet.SourceID
 	Gap      time.Duration // between polls
 	Spent    float64       // requests a second
+	Rate     outlook.Rate  // as in its Outlook
 	Changes  float64       // a second, expected
 	Captured float64       // of those
 	Share    outlook.Range // of the changes that is captured
@@ -47,6 +48,7 @@ func (m *Market) Spenders(most int) []Spender {
 		p := own.point()
 		spenders[i] = Spender{
 			ID: m.prospects[at].ID, Gap: seconds(spends[at].gap), Spent: spends[at].spent,
+			Rate:    outlook.Rate{Range: m.prospects[at].Rate, Known: m.prospects[at].Known},
 			Changes: p.Changes, Captured: p.Captured, Share: p.Share, Delay: p.Delay,
 		}
 		if seen := m.prospects[at].Seen; seen.Mean > 0 {

@@ -37,7 +37,6 @@ func FairnessOver(groups []Fairness) Range {
 	mean := meanShare(groups, 1)
 	r := Range{Mean: mean, Low: mean, High: mean}
 	if all.spread > 0 { // how many were left is log-normal, so that it stays above zero
-		const nineInTen = 1.6448536269514722 // standard deviations
 		sd := math.Sqrt(math.Log1p(all.spread/(all.left*all.left)) + likeOthers*likeOthers)
 		r.Low = min(mean, meanShare(groups, math.Exp(-sd*sd/2+nineInTen*sd)))
 		r.High = max(mean, meanShare(groups, math.Exp(-sd*sd/2-nineInTen*sd)))

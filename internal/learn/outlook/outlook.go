@@ -20,7 +20,9 @@ type Outlook struct {
 	At    time.Time // the moment
 	Since time.Time // when the source was last seen; zero if never
 
-	Rate     Range   // changes a second, around At
+	Rate     Rate    // over all hours
+	Now      Range   // changes a second around At, by the time of day, the announcements and the like
+	Taught   int     // changes that were imported
 	Expected float64 // changes since it was last seen
 	Chance   float64 // that there was at least one
 
@@ -50,6 +52,7 @@ type Tally struct {
 	Doubt    float64 // how far off it may be because rates are: errors that do not average out
 	Shown    float64 // of the changes missed, those told by dates or by how evenly the source changes, and not by chance alone
 	Uneven   float64 // how far off those may be, because how evenly is not quite known
+	Bursts   float64 // how many more may have been missed where changes come in bursts, which may be shorter than the time between polls
 
 	Delay   float64 // seconds between changes and their capture, expected, summed over the captured
 	Watched float64 // seconds of the source's life
@@ -62,7 +65,7 @@ type Tally struct {
 func (t Tally) Add(o Tally) Tally {
 	return Tally{
 		Polls: t.Polls + o.Polls, Found: t.Found + o.Found, Captured: t.Captured + o.Captured,
-		Happened: t.Happened + o.Happened, Variance: t.Variance + o.Variance, Doubt: t.Doubt + o.Doubt, Shown: t.Shown + o.Shown, Uneven: t.Uneven + o.Uneven,
+		Happened: t.Happened + o.Happened, Variance: t.Variance + o.Variance, Doubt: t.Doubt + o.Doubt, Shown: t.Shown + o.Shown, Uneven: t.Uneven + o.Uneven, Bursts: t.Bursts + o.Bursts,
 		Delay: t.Delay + o.Delay, Watched: t.Watched + o.Watched, Stale: t.Stale + o.Stale, Age: t.Age + o.Age, Behind: t.Behind + o.Behind,
 	}
 }
@@ -71,7 +74,7 @@ func (t Tally) Add(o Tally) Tally {
 func (t Tally) Scale(f float64) Tally {
 	return Tally{
 		Polls: t.Polls * f, Found: t.Found * f, Captured: t.Captured * f,
-		Happened: t.Happened * f, Variance: t.Variance * f, Doubt: t.Doubt * f, Shown: t.Shown * f, Uneven: t.Uneven * f,
+		Happened: t.Happened * f, Variance: t.Variance * f, Doubt: t.Doubt * f, Shown: t.Shown * f, Uneven: t.Uneven * f, Bursts: t.Bursts * f,
 		Delay: t.Delay * f, Watched: t.Watched * f, Stale: t.Stale * f, Age: t.Age * f, Behind: t.Behind * f,
 	}
 }

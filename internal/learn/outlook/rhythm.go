@@ -4,7 +4,7 @@ package outlook
 // the day of the week from Monday, and five minutes of the hour. Minutes is empty where
 // time is learnt too coarsely for them.
 type Rhythm struct {
-	Rate     Range   // changes a second, over all hours
+	Rate     Rate    // as in an Outlook
 	Happened float64 // changes that there were, as far as can be told
 	Watched  float64 // seconds that it was watched; what is long past counts for less in both
 	Taught   int     // changes that somebody told of from elsewhere

@@ -37,7 +37,7 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) outlook.Outlook {
 			if wait := announced.Sub(now); comes > 0 && wait > 0 {
 				passes -= time.Duration((1 - leaks) * float64(min(d, wait)))
 			}
-			expected = out.Expected + out.Rate.Mean*passes.Seconds()
+			expected = out.Expected + out.Now.Mean*passes.Seconds()
 			gap = float64(now.Add(passes).Sub(out.Since)) / float64(a.learner.Tick())
 			if heard {
 				expected -= out.Expected - hint.Expected
@@ -47,7 +47,7 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) outlook.Outlook {
 		hint, told := hint, told
 		if comes > 0 && !told && a.failed[slot] == 0 && !now.Add(d).Before(announced) { // by then it is to be expected
 			hint.Pending, hint.Changes, hint.Age, told = comes, 1, 0, true
-			hint.Rate = out.Rate.Mean * a.learner.Tick().Seconds()
+			hint.Rate = out.Now.Mean * a.learner.Tick().Seconds()
 		}
 		given, overrideWorth := a.learner.OverrideAt(now.Add(d), slot)
 		if overrideWorth {
@@ -66,7 +66,7 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) outlook.Outlook {
 			return 0, idle, false
 		}
 		if levelled {
-			worth = a.levels.floor(&a.levels.levels[at], out.Rate.Mean, gap*a.learner.Tick().Seconds(), a.prices.price, a.passes.steps.Length)
+			worth = a.levels.floor(&a.levels.levels[at], out.Now.Mean, gap*a.learner.Tick().Seconds(), a.prices.price, a.passes.steps.Length)
 		}
 		if idle {
 			return worth, true, false
@@ -80,7 +80,7 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) outlook.Outlook {
 			plain = a.pending(int(slot), &hint, plain, steps)
 		}
 		if a.objectives.of[slot] == forCaptures && a.failed[slot] == 0 {
-			worth = max(worth, a.old.floor(factor*expectedAge(out.Rate.Mean*a.learner.Tick().Seconds(), gap), a.prices.price))
+			worth = max(worth, a.old.floor(factor*expectedAge(out.Now.Mean*a.learner.Tick().Seconds(), gap), a.prices.price))
 		}
 		if a.index[slot] {
 			plain = plain*a.learner.Finds(slot) + a.read(slot)

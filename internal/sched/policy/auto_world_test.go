@@ -149,7 +149,7 @@ func sound(t *testing.T, a *policy.Auto, now time.Time, slots int) {
 	for slot := range slots {
 		o := a.Outlook(now, freshet.Slot(slot))
 		for what, x := range map[string]float64{
-			"rate": o.Rate.Mean, "lowest rate": o.Rate.Low, "highest rate": o.Rate.High, "expected": o.Expected,
+			"rate": o.Now.Mean, "lowest rate": o.Now.Low, "highest rate": o.Now.High, "expected": o.Expected,
 			"chance": o.Chance, "worth": o.Worth, "happened": o.Happened, "delay": o.Delay, "stale": o.Stale, "age": o.Age,
 		} {
 			if !(x >= 0) || math.IsInf(x, 0) {

@@ -215,13 +215,13 @@ func (a *Auto) idle(slot int, expected, gap float64) bool {
 // Rest returns how long a source is idle after a poll.
 func (a *Auto) Rest(o outlook.Outlook) time.Duration {
 	longest := daily.Seconds()
-	if o.Rate.Mean > 0 {
-		longest = min(longest, a.least/o.Rate.Mean)
+	if o.Now.Mean > 0 {
+		longest = min(longest, a.least/o.Now.Mean)
 	}
 	quiet := o.Watched / (o.Happened + 1)
 	longest = min(longest, halfTime*quiet)
-	if o.Rate.Mean > 0 {
-		longest = min(longest, max(rare.Seconds(), rareLeast*a.least/o.Rate.Mean, rareTime*quiet))
+	if o.Now.Mean > 0 {
+		longest = min(longest, max(rare.Seconds(), rareLeast*a.least/o.Now.Mean, rareTime*quiet))
 	}
 	return time.Duration(longest * float64(time.Second))
 }

@@ -152,3 +152,9 @@ func (p *Sampling) visited(slot freshet.Slot) int {
 	}
 	return 0
 }
+
+// Opens returns when the window opens in which pages may be polled; zero if it is open.
+func (p *Sampling) Opens(now time.Time) time.Time {
+	opens, _ := p.shut(now)
+	return opens
+}
