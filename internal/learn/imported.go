@@ -75,10 +75,11 @@ func (l *Learner) countTaught(slot freshet.Slot, told []imported.UpdateTime) {
 }
 
 // taughtAt returns how many changes of a source were imported, and over how many seconds, each
-// worth half after the time after which polls are.
+// worth half after the time after which polls are. A few always count: nothing else may be known.
 func (l *Learner) taughtAt(slot freshet.Slot, x float64) (changes, seconds float64) {
 	t := l.taught[slot]
-	fade := math.Exp2(-max(0, x-t.last) / l.scale.half)
+	const few = 5
+	fade := max(math.Exp2(-max(0, x-t.last)/l.scale.half), min(1, few/max(1, t.changes)))
 	return t.changes * fade, t.seconds * fade
 }
 
