@@ -54,7 +54,7 @@ func TestRateOfTheLongRun(t *testing.T) {
 		{"nothing missed", outlook.Tally{Watched: 2 * day, Happened: 4, Found: 4, Captured: 4, Polls: 10}, outlook.Range{Mean: 2, Low: 1, High: 4}},
 		{"a quarter of the polls found something", outlook.Tally{Watched: 10 * day, Happened: 20, Found: 5, Captured: 5, Polls: 20}, outlook.Range{Mean: math.Pow(0.5, 0.25) * math.Pow(2, 0.75), Low: 0.5, High: 4}},
 		{"a day and three changes are just enough", outlook.Tally{Watched: day, Happened: 3, Found: 3, Captured: 3, Polls: 10}, outlook.Range{Mean: 3, Low: 1.5, High: 6}},
-		{"more captured than happened", outlook.Tally{Watched: 10 * day, Happened: 20, Found: 21, Captured: 21, Polls: 30}, outlook.Range{Mean: 2, Low: 2.1 * math.Exp(-1.6448536269514722 / math.Sqrt(21)), High: 4}},
+		{"more captured than happened", outlook.Tally{Watched: 10 * day, Happened: 20, Found: 21, Captured: 21, Polls: 30}, outlook.Range{Mean: 2, Low: 2.1 * math.Exp(-1.6448536269514722/math.Sqrt(21)), High: 4}},
 	}
 	for _, c := range cases {
 		got := outlook.RateOf(outlook.Evidence{Thought: thought, Tally: c.tally})
