@@ -11,6 +11,8 @@ import (
 
 // lineless are requests of the page that show no lines, and why.
 var lineless = map[string]string{
+	"alert.tsx POST /alerts/preview":     "changes nothing: it shows what is being typed",
+	"alert.tsx POST /alerts/test":        "changes nothing: it sends a test message",
 	"login.tsx POST /session":            "a login by a program is a token",
 	"login.tsx DELETE /session":          "a program without a session ends none",
 	"queries.tsx POST /queries/test":     "changes nothing: it tries what is being typed",

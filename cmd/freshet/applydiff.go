@@ -320,6 +320,9 @@ func queryPatch(have client.Query, want queries.Query) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if want.Trigger == "" { // the daemon decides on it by the condition
+		want.Trigger = defined.Trigger
+	}
 	from, err := objectOf(queries.ToClient(defined), "id")
 	if err != nil {
 		return nil, err

@@ -69,6 +69,7 @@ var elsewhere = []use{
 	{line: "chances a", exit: exitNotFound},
 	{line: "chances b --rate 2 --until UNTIL", need: access.Write},
 	{line: "query add q --when true", need: access.Write},
+	{line: "alert a --when true", need: access.Write},
 	{line: "query edit seen --name Seen", need: access.Write},
 	{line: "query list"},
 	{line: "query show seen"},

@@ -1,9 +1,10 @@
 // Alerts: what somebody is notified of about one source, and where it is sent.
 import { useEffect, useState } from 'preact/hooks';
-import { get, part, Problem, send } from './api';
+import { address, get, part, Problem, send } from './api';
 import { plural, tidy, value } from './format';
+import { quote } from './lines';
 import { useAction, useLoad } from './load';
-import { Button, Outcome, Section, Show } from './parts';
+import { AsLines, Button, Outcome, Section, Show } from './parts';
 import type { Query, SinkInfo, Source } from './types';
 
 /** A Draft is an alert as it is typed. */
@@ -35,6 +36,12 @@ export function bodyOf(d: Draft, source: string, offers: Offer[], edit: Record<s
   const missing = numeric.includes(d.kind) ? offers.find((o) => o.name === d.field)?.how : undefined;
   const whole = missing ? { ...edit, extract: { ...(edit.extract as object), [d.field]: missing } } : edit;
   return { source, when: asked(d) ?? '', to: d.to || d.fresh.trim(), ...(Object.keys(whole).length && { edit: whole }) };
+}
+
+/** alertLine is freshet alert for a draft, which changes the alert of an id if there is one. */
+export function alertLine(d: Draft, source: string, id?: string): string {
+  const to = d.to || d.fresh.trim();
+  return `freshet alert ${quote(source)}${id ? ` --id ${quote(id)}` : ''} --when ${quote(asked(d) ?? '')}${to ? ` --notify ${quote(to)}` : ''}`;
 }
 
 /** Ask asks what to notify of, and where. */
@@ -144,6 +151,8 @@ function Edit({ source, offers, of: q, done }: { source: string; offers: Offer[]
         <Button kind="main" busy={saving.busy} disabled={!ready} onClick={() => save(async () => { await send('POST', '/alerts', { ...bodyOf(draft, source, offers), ...(q && { id: q.id }) }); done(); })}>Save</Button>
         {q && <Button kind="ghost" danger busy={saving.busy} onClick={() => save(async () => { await send('DELETE', '/queries/' + part(q.id)); done(); })}>Remove</Button>}
         <Button local kind="ghost" onClick={done}>Cancel</Button>
+        {ready && <AsLines method="POST" url={address('/alerts')} body={{ ...bodyOf(draft, source, offers), ...(q && { id: q.id }) }} cli={alertLine(draft, source, q?.id)}
+          also={q ? [{ method: 'DELETE', url: address('/queries/' + part(q.id)), cli: `freshet query remove ${quote(q.id)}` }] : []} />}
       </div>
       <Outcome of={saving} />
     </div>

@@ -1,7 +1,7 @@
 // The first start: paste an address, see what it reads, choose what to compare.
 import { useState } from 'preact/hooks';
 import { address, get, part, Problem, send } from './api';
-import { Ask, asked, blank, bodyOf, type Offer } from './alert';
+import { Ask, alertLine, asked, blank, bodyOf, type Offer } from './alert';
 import { Bring } from './bring';
 import { bytes, plural, span, tidy } from './format';
 import { quote, sourceLine } from './lines';
@@ -134,7 +134,10 @@ function AddOne() {
             <Button kind="main" busy={saving.busy} disabled={alert.kind !== '' && (asked(alert) === undefined || !(alert.to || alert.fresh.trim()))} onClick={keep}>{alert.kind ? 'Save' : 'Watch it'}</Button>
             {found.fresh && <Button kind="ghost" busy={saving.busy} onClick={drop}>Do not</Button>}
             <AsLines method="POST" url={address('/sources')} body={{ url: complete(url), ...edit }} cli={sourceLine('add', String(edit.url ?? complete(url)), { ...edit, url: undefined })}
-              also={found.fresh ? [{ method: 'DELETE', url: address('/sources/' + part(found.source.id), { purge: true }), cli: `freshet remove --purge ${quote(found.source.id)}` }] : []} />
+              also={[
+                ...(alert.kind && asked(alert) !== undefined ? [{ method: 'POST', url: address('/alerts'), body: bodyOf(alert, found.source.id, offers, edit), cli: alertLine(alert, found.source.id) }] : []),
+                ...(found.fresh ? [{ method: 'DELETE', url: address('/sources/' + part(found.source.id), { purge: true }), cli: `freshet remove --purge ${quote(found.source.id)}` }] : []),
+              ]} />
           </div>
         </div>
       )}

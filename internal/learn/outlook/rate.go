@@ -44,6 +44,7 @@ const (
 	fewTaught   = 2   // beyond the first
 	longWatched = 7 * 24 * time.Hour
 	fewPolls    = 8
+	fewInARow   = 5 // polls in a row that all found a change
 
 	// partOfRhythm is how far off a mean over all hours may be, on the scale of the logarithm,
 	// that a few of them tell.
@@ -107,8 +108,10 @@ const nineInTen = 1.6448536269514722
 // known says what can be said of the rate.
 func (e *Evidence) known() Knowledge {
 	switch {
-	case e.Unbounded && e.Found >= fewChanges:
+	case e.Unbounded && e.Found >= fewInARow:
 		return AtLeast
+	case e.Unbounded && e.Taught < fewTaught && e.Watched < longWatched.Seconds():
+		return Unknown // a few polls in a row that found a change may have met a burst
 	case e.Found >= fewChanges, e.Taught >= fewTaught, e.Found >= 0.5 && e.Watched >= longWatched.Seconds():
 		return Estimated
 	case e.Watched >= wholeRhythm.Seconds() && e.Polls >= fewPolls:
