@@ -242,6 +242,9 @@ func browserStep(does, selector, value string) any {
 	case "Enter text in field":
 		return map[string]any{"fill": map[string]any{selector: value}}
 	case "Wait for seconds":
+		if _, err := time.ParseDuration(value + "s"); err != nil {
+			return nil
+		}
 		return map[string]any{"wait": value + "s"}
 	case "Wait for element":
 		return map[string]any{"wait": selector}

@@ -204,6 +204,9 @@ func (e *Entry) drop(field string, reason error) bool {
 		e.Source.Expect = nil
 	case name == "tags" && len(e.Source.Tags) > 0:
 		e.dropTag(reason)
+	case name == "level" && e.Source.Level != "", name == "max_gap" && e.Source.MaxGap != 0:
+		e.notef("the time between two checks is not carried over: %v", reason)
+		e.Source.Level, e.Source.MaxGap = "", 0
 	case name == "name" && e.Source.Name != "":
 		e.notef("the name is not carried over: %v", reason)
 		e.Source.Name = ""

@@ -188,6 +188,22 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
+// A setting that no source can have is left out, and the entry is not lost.
+func TestInvalidSettings(t *testing.T) {
+	for _, watch := range []string{
+		`{"url": "https://a.example/", "time_between_check": {"seconds": 0.001}}`,
+		`{"url": "https://a.example/", "headers": {"X": "a\nb"}}`, `{"url": "https://a.example/", "include_filters": ["p[", "xpath:///"]}`,
+		`{"url": "https://a.example/", "tag": "` + strings.Repeat("x", 500) + `"}`, `{"url": "https://a.example/", "browser_steps": [{"operation": "Wait for seconds", "optional_value": "soon"}]}`,
+	} {
+		for _, as := range []importer.Intervals{importer.AsLevels, importer.AsGaps} {
+			entries, err := importer.Read(importer.Changedetection, "["+watch+"]", importer.Options{Intervals: as})
+			if err != nil || len(entries) != 1 || entries[0].Err != nil || len(entries[0].Notes) == 0 {
+				t.Errorf("%s becomes %+v, %v", watch, entries, err)
+			}
+		}
+	}
+}
+
 // Whatever comes, reading ends without a panic.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{"https://a.example/ x", "<opml><outline xmlUrl='x'/>", "url: a\n---\n- 3\n", `{"watching": {"a": {"url": 3}}}`, "url: &a [*a]\n", "filter: {css: {x: 1}}"} {
