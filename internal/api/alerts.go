@@ -66,7 +66,7 @@ func (a *alertAPI) testAlert(ctx context.Context, in *rest.Body[client.AlertTest
 	return rest.Reply(trialOf(t, true)), nil
 }
 
-// An alert is what is to be written for a client.NewAlert.
+// An alert is the source, query and sink that a client.NewAlert asks for.
 type alert struct {
 	source freshet.Source
 	title  string // of the page, if it has been seen
@@ -116,12 +116,12 @@ func (a *alertAPI) previewAlert(ctx context.Context, in *rest.Body[client.NewAle
 	return rest.Reply(plan.shown()), nil
 }
 
-// shown returns what is to be written.
+// shown returns the alert for the client.
 func (p alert) shown() client.Alert {
 	return client.Alert{Query: client.Query{NewQuery: queries.ToClient(p.query), Warnings: p.notes}, Sink: p.told, Words: p.words}
 }
 
-// plan decides what is to be written, and refuses what cannot be.
+// plan works out the source, query and sink of an alert, and refuses an invalid one.
 func (a *alertAPI) plan(ctx context.Context, n client.NewAlert) (p alert, err error) {
 	if err := a.planSource(ctx, n, &p); err != nil {
 		return p, err

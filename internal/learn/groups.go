@@ -89,7 +89,7 @@ func newKinMatrix(g *grid) (m kinMatrix) {
 	return m
 }
 
-// depths is how many depths of directories are told apart; what lies deeper is taken as one.
+// depths is the number of directory levels; deeper directories belong to the last one.
 const depths = 4
 
 // A kinTrust says how well each kinship has foretold of late what polls found, by depth: the logarithm

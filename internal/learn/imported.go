@@ -51,8 +51,8 @@ func (l *Learner) Teach(slot freshet.Slot, told []imported.UpdateTime) bool {
 	return true
 }
 
-// A taught is how many changes of a source were imported, and over what time. It is not saved:
-// whoever restores a Learner teaches it again.
+// A taught is how many changes of a source were imported, and over what time. It is not saved: after
+// a Learner is restored, Teach is called again.
 type taught struct {
 	changes float64 // after the first, those of one tick as one
 	seconds float64 // from the first to the last

@@ -13,7 +13,7 @@ import (
 type committer struct {
 	*mirror
 	*bodies
-	index  *searchIndex // is told of new versions
+	index  *searchIndex // gets new versions
 	states stateCache
 	queue  queue
 
