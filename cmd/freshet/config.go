@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"net/netip"
 	"strings"
 
@@ -20,30 +21,46 @@ func (p *program) settings(cmd *cobra.Command) (config.Settings, error) {
 }
 
 // fetchSettings is settings for a verb that fetches what a source would be: private addresses that
-// the running daemon may poll are allowed.
+// the daemon of the data directory may poll are allowed. Those of a daemon elsewhere are not: its
+// network is another, and it must not open this machine's.
 func (p *program) fetchSettings(cmd *cobra.Command) (config.Settings, error) {
 	s, err := p.settings(cmd)
 	if err == nil {
-		s.Fetch.Allow = append(s.Fetch.Allow, p.allowedByDaemon(cmd, s.Data)...)
+		s.Fetch.Allow = append(s.Fetch.Allow, allowedBy(cmd.Context(), daemonHere(cmd.Context(), s.Data))...)
 	}
 	return s, err
 }
 
-// allowedByDaemon returns the private addresses that the running daemon may poll. If none runs, or it
-// does not say, the settings of the command alone count.
+// allowedByDaemon returns the private addresses that the daemon may poll which --server names or,
+// without that, the one of the data directory.
 func (p *program) allowedByDaemon(cmd *cobra.Command, data string) []netip.Prefix {
-	var c *connection
-	if a, err := app.ReadAddress(data); err == nil && a.URL != "" && a.Answers(cmd.Context()) {
-		c = remote(a.URL, a.Token, a.Trust())
+	if cmp.Or(cmd.Flag("server").Value.String(), p.env("FRESHET_SERVER")) == "" {
+		return allowedBy(cmd.Context(), daemonHere(cmd.Context(), data))
 	}
-	if f := cmd.Flag("server"); f != nil && cmp.Or(f.Value.String(), p.env("FRESHET_SERVER")) != "" {
-		c, _ = p.connect(cmd, app.Reading)
+	c, err := p.connect(cmd, app.Reading)
+	if err != nil {
+		return nil
 	}
+	return allowedBy(cmd.Context(), c)
+}
+
+// daemonHere returns a connection to the daemon that uses a data directory; nil if none runs.
+func daemonHere(ctx context.Context, data string) *connection {
+	a, err := app.ReadAddress(data)
+	if err != nil || a.URL == "" || !a.Answers(ctx) {
+		return nil
+	}
+	return remote(a.URL, a.Token, a.Trust())
+}
+
+// allowedBy returns the private addresses that a daemon may poll, and closes the connection. If there
+// is no daemon, or it does not say, the settings of the command alone count.
+func allowedBy(ctx context.Context, c *connection) []netip.Prefix {
 	if c == nil {
 		return nil
 	}
 	defer c.close()
-	settings, err := c.Settings(cmd.Context())
+	settings, err := c.Settings(ctx)
 	if err != nil {
 		return nil
 	}

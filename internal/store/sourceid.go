@@ -3,8 +3,10 @@ package store
 import (
 	"crypto/rand"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"freshet/internal/freshet"
 	"freshet/internal/mask"
@@ -41,7 +43,8 @@ func newID(src freshet.Source, taken func(freshet.SourceID) bool) freshet.Source
 // randomWord returns a word that nobody has chosen.
 func randomWord() string { return strings.ToLower(rand.Text()[:10]) }
 
-// slugOf returns what a source is called in an ID. Secrets in its URL are not part of it.
+// slugOf returns what a source is called in an ID. An ID outlives a purge and stands in logs, so
+// what may be a secret in the URL is not part of it.
 func slugOf(src freshet.Source) string {
 	u, err := url.Parse(mask.URL(src.URL))
 	if err != nil {
@@ -53,7 +56,8 @@ func slugOf(src freshet.Source) string {
 	}
 	rest := slugged(src.Name)
 	if rest == "" {
-		rest = slugged(strings.TrimSuffix(u.Path, ".html"))
+		segments := strings.Split(strings.TrimSuffix(u.Path, ".html"), "/")
+		rest = slugged(strings.Join(slices.DeleteFunc(segments, mayBeSecret), "/"))
 	}
 	slug := strings.Trim(host+"-"+rest, "-")
 	if len(slug) > longestSlug {
@@ -63,6 +67,18 @@ func slugOf(src freshet.Source) string {
 		}
 	}
 	return strings.Trim(slug, "-")
+}
+
+// mayBeSecret reports whether a segment of a path has a word that looks random: a long one, or one of
+// letters and digits.
+func mayBeSecret(segment string) bool {
+	for word := range strings.FieldsFuncSeq(segment, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		mixed := strings.ContainsFunc(word, unicode.IsLetter) && strings.ContainsFunc(word, unicode.IsDigit)
+		if len(word) > 20 || mixed && len(word) >= 8 {
+			return true
+		}
+	}
+	return false
 }
 
 // slugged returns the letters and digits of a text in lower case, and a dash for whatever is between

@@ -39,6 +39,9 @@ var catalogTests = []test{
 			{"https://user:hunter2@two.example/?token=hunter2", "", "two-example"},
 			{"https://three.example/a-long-path/that-goes-on/and-on/and-on", "", "three-example-a-long-path-that-goes-on"},
 			{"dns:four.example", "", "dns-four-example"},
+			{"https://five.example/hooks/T0K3NabcdEF/in", "", "five-example-hooks-in"},
+			{"https://five.example/s/abcdefghijklmnopqrstuvwxyz", "", "five-example-s"},
+			{"https://five.example/news/2026-11-19", "", "five-example-news-2026-11-19"},
 		} {
 			if got := b.addSource(freshet.Source{URL: c.url, Name: c.name}); string(got.ID) != c.want {
 				b.Errorf("%s has the ID %q, want %q", c.url, got.ID, c.want)
