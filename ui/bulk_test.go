@@ -32,7 +32,7 @@ func TestBulk(t *testing.T) {
 	b.await("document.querySelector('.bulk [aria-label=Level]').value == '80% within 1h'")
 	b.click("Level")
 	b.click("As curl")
-	b.await("[...document.querySelectorAll('.bulk .as pre')].some(e => e.innerText == \"freshet bulk level '80% within 1h' --id board0,board1\")")
+	b.await("[...document.querySelectorAll('.bulk .as pre')].some(e => e.innerText == \"freshet edit bulk level '80% within 1h' --id board0,board1\")")
 	b.clean("many are edited")
 	b.accessible("many are edited")
 	b.shot("bulk")

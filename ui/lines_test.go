@@ -99,8 +99,8 @@ func TestPeopleAsLines(t *testing.T) {
 		want  []string
 	}{
 		{"Lines for ada", []string{"freshet user remove ada", "freshet user edit ada --role admin", "freshet user edit ada --password"}},
-		{"Lines for the token for it's; rm -rf $HOME", []string{"freshet token remove " + token.ID}},
-		{"Lines for the link to board1", []string{"freshet share remove " + share.ID}},
+		{"Lines for the token for it's; rm -rf $HOME", []string{"freshet user token remove " + token.ID}},
+		{"Lines for the link to board1", []string{"freshet user share remove " + share.ID}},
 	} {
 		press := fmt.Sprintf("([...document.querySelectorAll('button')].find((e) => e.ariaLabel == %q).click(), true)", tt.label)
 		eval[bool](b, press)
@@ -115,7 +115,7 @@ func TestPeopleAsLines(t *testing.T) {
 	b.fill("What it is for", "it's mine")
 	b.fill("Only sources tagged", "a b")
 	eval[bool](b, "([...document.querySelectorAll('button')].find((e) => e.textContent == 'Make a token').parentNode.querySelector('button.ghost').click(), true)")
-	if all := b.lines(); all[0] != `freshet token add 'it'\''s mine' --scope read --tag 'a b' --expires 90d` {
+	if all := b.lines(); all[0] != `freshet user token add 'it'\''s mine' --scope read --tag 'a b' --expires 90d` {
 		t.Errorf("a new token is made by %q", all)
 	}
 	b.clean("lines of people")

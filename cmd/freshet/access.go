@@ -178,8 +178,8 @@ func tokenAddVerb(p *program) *cobra.Command {
 		Short: "Create a token and print it",
 		Long: `Create a token. NAME says what it is for. The token is printed on standard output and is
 not shown again.`,
-		Example: "  freshet token add grafana --expires 1y\n" +
-			"  freshet token add shop-importer --scope read,write --tag shop --expires 90d",
+		Example: "  freshet user token add grafana --expires 1y\n" +
+			"  freshet user token add shop-importer --scope read,write --tag shop --expires 90d",
 		Args: takes(1, 1),
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scope", []string{"read"}, "scope of the token: read, write, admin or hand (for workers); can be repeated")
@@ -201,7 +201,7 @@ func tokenResource() resource[client.Token, *connection] {
 		noun:    "token",
 		backend: overAPI,
 		all:     func(ctx context.Context, c *connection) ([]client.Token, error) { return c.Tokens.List(ctx) },
-		none:    "there are no tokens; freshet token add NAME makes one",
+		none:    "there are no tokens; freshet user token add NAME makes one",
 		table:   display.Table{Head: []string{"ID", "USER", "SCOPES", "TAG", "EXPIRES", "LAST USED", "NAME"}, Drop: []string{"TAG", "USER", "EXPIRES"}},
 		row: func(k client.Token) []string {
 			return []string{k.ID, orDash(k.User), rights(k.Scopes), orDash(k.Tag), dateOf(k.Expires), dateOf(k.Used), k.Name}
@@ -215,11 +215,11 @@ func rights(scopes []access.Right) string {
 }
 
 func tokenListVerb(p *program) *cobra.Command {
-	return tokenResource().listVerb(p, &cobra.Command{Short: "List the tokens, without their secrets", Example: "  freshet token list"})
+	return tokenResource().listVerb(p, &cobra.Command{Short: "List the tokens, without their secrets", Example: "  freshet user token list"})
 }
 
 func tokenRemoveVerb(p *program) *cobra.Command {
-	return tokenResource().removeVerb(p, &cobra.Command{Use: "remove ID...", Short: "Revoke tokens", Example: "  freshet token remove k3f9q2xw7abc"})
+	return tokenResource().removeVerb(p, &cobra.Command{Use: "remove ID...", Short: "Revoke tokens", Example: "  freshet user token remove k3f9q2xw7abc"})
 }
 
 func shareVerb(p *program) *cobra.Command {
@@ -237,7 +237,7 @@ func shareAddVerb(p *program) *cobra.Command {
 		Use:     "add --source SOURCE | --query QUERY",
 		Short:   "Create a share link and print it",
 		Long:    "Create a share link. It is printed on standard output and is not shown again.",
-		Example: "  freshet share add --source news --expires 30d\n  freshet share add --query cheap --name 'for Bo'",
+		Example: "  freshet user share add --source news --expires 30d\n  freshet user share add --query cheap --name 'for Bo'",
 		Args:    takes(0, 0),
 	}
 	cmd.Flags().StringVar((*string)(&n.Source), "source", "", "show this source")
@@ -268,7 +268,7 @@ func shareResource() resource[client.Share, *connection] {
 		noun:    "link",
 		backend: overAPI,
 		all:     func(ctx context.Context, c *connection) ([]client.Share, error) { return c.Shares.List(ctx) },
-		none:    "there are no share links; freshet share add --source SOURCE makes one",
+		none:    "there are no share links; freshet user share add --source SOURCE makes one",
 		table:   display.Table{Head: []string{"ID", "SHOWS", "BY", "EXPIRES", "LAST USED", "NAME"}, Drop: []string{"BY", "LAST USED"}},
 		row: func(s client.Share) []string {
 			return []string{s.ID, shows(s.Source, s.Query), orDash(s.User), dateOf(s.Expires), dateOf(s.Used), s.Name}
@@ -278,7 +278,7 @@ func shareResource() resource[client.Share, *connection] {
 }
 
 func shareListVerb(p *program) *cobra.Command {
-	return shareResource().listVerb(p, &cobra.Command{Short: "List the share links, without their secrets", Example: "  freshet share list"})
+	return shareResource().listVerb(p, &cobra.Command{Short: "List the share links, without their secrets", Example: "  freshet user share list"})
 }
 
 func shows(source freshet.SourceID, query string) string {
@@ -289,5 +289,5 @@ func shows(source freshet.SourceID, query string) string {
 }
 
 func shareRemoveVerb(p *program) *cobra.Command {
-	return shareResource().removeVerb(p, &cobra.Command{Use: "remove ID...", Short: "Revoke share links", Example: "  freshet share remove k3f9q2xw7abc"})
+	return shareResource().removeVerb(p, &cobra.Command{Use: "remove ID...", Short: "Revoke share links", Example: "  freshet user share remove k3f9q2xw7abc"})
 }

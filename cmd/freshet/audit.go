@@ -24,7 +24,7 @@ func auditVerb(p *program) *cobra.Command {
 		Short: "Show who changed what",
 		Long: `Show the audit log, the newest entries first: each request that changed something, and
 each login. Secrets are never in it. Entries are kept for a year (keep.audit).`,
-		Example: "  freshet audit\n  freshet audit --user bob --limit 20\n  freshet audit --subject 'source news' --json",
+		Example: "  freshet user audit\n  freshet user audit --user bob --limit 20\n  freshet user audit --subject 'source news' --json",
 		Args:    takes(0, 0),
 	}
 	cmd.Flags().StringVar(&q.User, "user", "", "only what this user did")
@@ -57,7 +57,7 @@ each login. Secrets are never in it. Entries are kept for a year (keep.audit).`,
 			return err
 		}
 		if page.Next != 0 {
-			p.remark("there is more: freshet audit --before %d", page.Next)
+			p.remark("there is more: freshet user audit --before %d", page.Next)
 		}
 		return nil
 	})

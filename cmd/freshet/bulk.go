@@ -47,10 +47,10 @@ would be changed.
   undo EDIT       take back an edit, as long as it is one of the last ten
 
 Sources of the configuration file are polled and otherwise left as they are.`,
-		Example: "  freshet bulk pause --tag shop --dry-run\n" +
-			"  freshet bulk level '90% within 10m' --tag news\n" +
-			"  freshet bulk read css=main drop=.clock --host example.com\n" +
-			"  freshet bulk undo 3",
+		Example: "  freshet edit bulk pause --tag shop --dry-run\n" +
+			"  freshet edit bulk level '90% within 10m' --tag news\n" +
+			"  freshet edit bulk read css=main drop=.clock --host example.com\n" +
+			"  freshet edit bulk undo 3",
 		Args: takes(1, -1),
 	}
 	flags := cmd.Flags()
@@ -69,7 +69,7 @@ func (v *bulkEdit) run(ctx context.Context, c *connection, args []string) error 
 	report, end := v.showing()
 	if args[0] == "undo" {
 		if len(args) != 2 {
-			return usagef("bulk: undo takes what the edit answered, such as freshet bulk undo 3")
+			return usagef("bulk: undo takes what the edit answered, such as freshet edit bulk undo 3")
 		}
 		done, err := c.Sources.UndoEdit(ctx, args[1], report)
 		end()
@@ -185,7 +185,7 @@ func (v *bulkEdit) printDone(words string, done client.BulkEdited) error {
 		text += fmt.Sprintf("; %d cannot be so", done.Refused)
 	}
 	if done.Undo != "" {
-		text += "; freshet bulk undo " + done.Undo + " takes it back"
+		text += "; freshet edit bulk undo " + done.Undo + " takes it back"
 	}
 	_, err := fmt.Fprintln(v.out, text)
 	return err

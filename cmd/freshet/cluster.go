@@ -20,7 +20,7 @@ import (
 
 const clusterHelp = `Show the leader, which decides what is polled; the standby nodes, which can take over
 (freshet serve on the same PostgreSQL database); and the workers on other machines, which
-poll for the leader (freshet worker), with their addresses, slots and running polls. All
+poll for the leader (freshet cluster worker), with their addresses, slots and running polls. All
 nodes deliver: SINKS counts the sinks that a node delivers to, and SENDING its running
 deliveries.
 
@@ -91,8 +91,8 @@ const clusterInitHelp = `Make what the machines of a cluster share, once, on any
   DIR/node    for each machine of freshet serve: the key of a private CA, with
               which every node issues its certificates, secret.key, the token of
               workers and the first password of the user admin
-  DIR/worker  for each machine of freshet worker: the certificate of the CA, the
-              token, and the addresses given with --node
+  DIR/worker  for each machine of freshet cluster worker: the certificate of the
+              CA, the token, and the addresses given with --node
 
 Copy the directories over a channel that you trust, such as scp -p, and keep DIR/node as
 you keep passwords. Nothing else on the network can then pass for a node.`
@@ -173,7 +173,7 @@ func showCluster(p *program, all client.Cluster) error {
 		showWrong(p, all.Nodes)
 	}
 	if len(all.Hands) == 0 {
-		_, err := fmt.Fprintln(p.out, "no workers on other machines (freshet worker --join URL)")
+		_, err := fmt.Fprintln(p.out, "no workers on other machines (freshet cluster worker --join URL)")
 		return err
 	}
 	t := display.Table{Head: []string{"WORKER", "ADDRESS", "PLACE", "SLOTS", "BUSY", "SINCE", ""}}

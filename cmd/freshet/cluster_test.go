@@ -139,7 +139,7 @@ func newClusterRig(t *testing.T) *clusterRig {
 	}
 	join := r.nodes[0].url + "," + r.nodes[1].url + "," + r.nodes[2].url
 	for _, name := range []string{"left", "right"} {
-		startNode(t, "hand", "--join", join, "--token-file", token, "--name", name, "--slots", "4", "--allow-cidr", "127.0.0.0/8")
+		startNode(t, "cluster", "worker", "--join", join, "--token-file", token, "--name", name, "--slots", "4", "--allow-cidr", "127.0.0.0/8")
 	}
 	return r
 }

@@ -52,7 +52,7 @@ learns when each page changes, it captures more.
 Every page is polled once before the clock starts. On a terminal the demo runs until
 you press Ctrl-C, otherwise for three minutes. --plot draws both curves to an SVG
 file at the end.`,
-		Example: "  freshet demo\n  freshet demo --for 10m --plot demo.svg\n  freshet demo --for 30s --json | tail -1",
+		Example: "  freshet lab demo\n  freshet lab demo --for 10m --plot demo.svg\n  freshet lab demo --for 30s --json | tail -1",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d.Started = time.Now()
@@ -363,7 +363,7 @@ func (s strip) write(width int) string {
 func demoPicture(t *demo.Stage, s demo.Scene, width, height int, paint display.Palette) []string {
 	label := func(text string) display.Cell { return display.Painted(fmt.Sprintf(" %-11s ", text), paint.Dim) }
 	strips := []strip{
-		{display.Painted(" freshet demo ", paint.Bold), display.Plain(" " + cli.Stopwatch(s.Clock) + "  "), display.Painted(fmt.Sprintf("%d pages on %d hosts, all on this machine; press Ctrl-C to stop", len(t.Web.Pages()), len(t.Web.Hosts())), paint.Dim)},
+		{display.Painted(" freshet lab demo ", paint.Bold), display.Plain(" " + cli.Stopwatch(s.Clock) + "  "), display.Painted(fmt.Sprintf("%d pages on %d hosts, all on this machine; press Ctrl-C to stop", len(t.Web.Pages()), len(t.Web.Hosts())), paint.Dim)},
 		{},
 		{label("budget"), display.Plain(fmt.Sprintf("%s: %s, %d failed", cli.Rate(t.Budget), counted(s.Polls, "poll"), s.Failed))},
 		{label("truth"), display.Plain(counted(s.Score.Changes, "change") + " so far: "),

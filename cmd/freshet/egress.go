@@ -12,37 +12,19 @@ import (
 	"freshet/internal/app/config"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/internal/suggest"
 )
 
-func egressVerb(p *program) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "egress",
-		Short: "Check which addresses may be polled, and why",
-		Long: `Freshet connects to public addresses only, and only on the allowed ports, unless
-allow_cidr opens more. "freshet egress check URL" says what these rules make of a
-URL.`,
-		Example: "  freshet egress check https://example.com/",
-		Args:    cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			wrong := usagef("egress: unknown command %q", args[0])
-			if suggest.Nearest(args[0], []string{"check"}) != "" {
-				return freshet.WithHint(wrong, "did you mean freshet egress check?")
-			}
-			return freshet.WithHint(wrong, "freshet egress --help lists all commands")
-		},
-	}
-	cmd.AddCommand(egressCheckVerb(p))
-	return cmd
+// formerEgressVerb is egressVerb as it was called before: egress check.
+func formerEgressVerb(p *program) *cobra.Command {
+	cmd := egressVerb(p)
+	cmd.Use, cmd.Annotations = "check URL", map[string]string{nowNamed: "freshet check egress"}
+	return grouped(&cobra.Command{Use: "egress", Short: cmd.Short}, cmd)
 }
 
 // errDenied ends a verb with its own exit code after it has said why.
 var errDenied = errors.New("denied")
 
-// An egressAnswer is what egress check prints as JSON.
+// An egressAnswer is what check egress prints as JSON.
 type egressAnswer struct {
 	URL       string       `json:"url"`
 	Verdict   string       `json:"verdict"` // allow or deny
@@ -52,7 +34,7 @@ type egressAnswer struct {
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 }
 
-const egressCheckHelp = `Check whether Freshet may fetch a URL, and which rule decides, without connecting to
+const egressHelp = `Check whether Freshet may fetch a URL, and which rule decides, without connecting to
 anything. The answer comes from the code that guards every connection, with the
 settings that serve would use.
 
@@ -65,16 +47,16 @@ The class names the rule: ok, ip.private, metadata, url.userinfo and so on;
 docs/egress.md lists all of them. The exit code is 0 if the URL is allowed and 7 if it
 is denied.`
 
-func egressCheckVerb(p *program) *cobra.Command {
+func egressVerb(p *program) *cobra.Command {
 	var asJSON bool
 	var resolve, redirects []string
 	cmd := &cobra.Command{
-		Use:   "check URL",
+		Use:   "egress URL",
 		Short: "Check whether a URL may be fetched, and which rule decides",
-		Long:  egressCheckHelp,
-		Example: "  freshet egress check https://example.com/\n" +
-			"  freshet egress check http://intranet.example/ --resolve intranet.example=10.1.2.3 --allow-cidr 10.1.2.0/24\n" +
-			"  freshet egress check https://example.com/ --redirect http://169.254.169.254/ --json",
+		Long:  egressHelp,
+		Example: "  freshet check egress https://example.com/\n" +
+			"  freshet check egress http://intranet.example/ --resolve intranet.example=10.1.2.3 --allow-cidr 10.1.2.0/24\n" +
+			"  freshet check egress https://example.com/ --redirect http://169.254.169.254/ --json",
 		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := p.settings(cmd)

@@ -30,8 +30,8 @@ const exitHelp = `Exit codes:
   3  the data cannot be read or written (disk full, damaged file)
   4  no such source, version or cursor
   5  conflict: already watched, or the data directory or port is in use
-  6  something changed (only freshet once --exit-code)
-  7  the URL may not be fetched (only freshet egress check)`
+  6  something changed (only freshet serve once --exit-code)
+  7  the URL may not be fetched (only freshet check egress)`
 
 // usagef returns an error about the command line.
 func usagef(format string, args ...any) error { return cli.Usagef(format, args...) }

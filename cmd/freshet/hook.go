@@ -18,7 +18,7 @@ the source polled as soon as the budget and its host allow. The body of the requ
 is ignored. Calls within 5 seconds of each other count as one.
 
 Keep the URL secret: anyone who has it can cause polls. --rotate replaces it.`,
-		Example: "  freshet hook news\n  freshet hook news --rotate\n  curl -X POST $(freshet hook news)",
+		Example: "  freshet poll hook news\n  freshet poll hook news --rotate\n  curl -X POST $(freshet poll hook news)",
 		Args:    takes(1, 1),
 	}
 	cmd.Flags().BoolVar(&rotate, "rotate", false, "replace the hook; the old one becomes invalid")

@@ -11,7 +11,7 @@ import (
 // alsoLists are verbs that list though they do not say so first; unlimited are lists that cannot
 // grow, and why.
 var (
-	alsoLists = []string{"freshet audit", "freshet changes", "freshet log", "freshet numbers", "freshet query matches", "freshet search"}
+	alsoLists = []string{"freshet user audit", "freshet changes", "freshet history log", "freshet budget numbers", "freshet query matches", "freshet search"}
 	unlimited = map[string]string{"freshet sink kinds": "the program has them"}
 )
 
@@ -20,6 +20,9 @@ func TestEveryListTakesALimit(t *testing.T) {
 	lists := 0
 	var look func(*cobra.Command)
 	look = func(c *cobra.Command) {
+		if c.Hidden { // a former name
+			return
+		}
 		path := c.CommandPath()
 		if strings.HasPrefix(c.Short, "List ") || c.Name() == "list" || slices.Contains(alsoLists, path) {
 			lists++

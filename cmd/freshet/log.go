@@ -28,7 +28,7 @@ func logVerb(p *program) *cobra.Command {
 		Long: `Show the results of the latest polls of one source or of all, oldest first.
 --follow keeps running and prints each new result, until you press Ctrl-C. With
 --json each result is one line of JSON.`,
-		Example: "  freshet log\n  freshet log news --failed\n  freshet log --follow --json",
+		Example: "  freshet history log\n  freshet history log news --failed\n  freshet history log --follow --json",
 		Args:    takes(0, 1),
 	}
 	limitFlag(cmd, &limit, 20, "show at most this many past polls; 0 means all")

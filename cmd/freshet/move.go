@@ -40,7 +40,7 @@ read.
 
 --undo lets serve use the old store again, without what was stored in the new one since
 the move. Never run daemons on both.`,
-		Example: "  freshet move --data /var/lib/freshet --store postgres://freshet@db/freshet\n  freshet move --to postgres://freshet@db/freshet --dry-run\n  freshet move --from postgres://freshet@db/freshet --to /var/lib/freshet.new\n  freshet move --undo --from /var/lib/freshet",
+		Example: "  freshet cluster move --data /var/lib/freshet --store postgres://freshet@db/freshet\n  freshet cluster move --to postgres://freshet@db/freshet --dry-run\n  freshet cluster move --from postgres://freshet@db/freshet --to /var/lib/freshet.new\n  freshet cluster move --undo --from /var/lib/freshet",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if to != "" && store != "" {

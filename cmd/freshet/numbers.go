@@ -44,11 +44,11 @@ func numbersVerb(p *program) *cobra.Command {
 		Use:   "numbers",
 		Short: "Show which share of changes is captured, and what is missed",
 		Long:  numbersHelp,
-		Example: "  freshet numbers\n" +
-			"  freshet numbers --by tag\n" +
-			"  freshet numbers --by source --host example.com --limit 20\n" +
-			"  freshet numbers --by day --since 14d\n" +
-			"  freshet numbers --calibration --json",
+		Example: "  freshet budget numbers\n" +
+			"  freshet budget numbers --by tag\n" +
+			"  freshet budget numbers --by source --host example.com --limit 20\n" +
+			"  freshet budget numbers --by day --since 14d\n" +
+			"  freshet budget numbers --calibration --json",
 		Args: takes(0, 0),
 	}
 	flags := cmd.Flags()

@@ -59,8 +59,8 @@ func onceVerb(p *program) *cobra.Command {
 		Use:   "once",
 		Short: "Poll every source once and exit, for cron",
 		Long:  onceHelp,
-		Example: "  freshet once\n  freshet once --config /etc/freshet.yaml --data /var/lib/freshet\n" +
-			"  freshet once --exit-code --tag shop\n\n  # crontab: every quarter of an hour\n  */15 * * * * freshet once",
+		Example: "  freshet serve once\n  freshet serve once --config /etc/freshet.yaml --data /var/lib/freshet\n" +
+			"  freshet serve once --exit-code --tag shop\n\n  # crontab: every quarter of an hour\n  */15 * * * * freshet serve once",
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd) },
 	}
@@ -90,7 +90,7 @@ func (v *onceRun) run(cmd *cobra.Command) error {
 	}
 	if a.URL != "" && a.Answers(cmd.Context()) {
 		if a.Once {
-			return freshet.WithHint(fmt.Errorf("another freshet once is at work on %s: %w", s.Data, freshet.ErrBusy),
+			return freshet.WithHint(fmt.Errorf("another freshet serve once is at work on %s: %w", s.Data, freshet.ErrBusy),
 				"let it end; if this happens often, make rounds less often, or raise the budget")
 		}
 		for _, name := range []string{"budget", "source-gap", "host-delay"} {

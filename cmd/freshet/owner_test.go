@@ -46,14 +46,14 @@ func TestDataOfANodeOnPostgres(t *testing.T) {
 	for _, args := range [][]string{
 		{"user", "add", "bob", "--role", "admin"},
 		{"user", "list"},
-		{"token", "add", "ci", "--scope", "admin"},
+		{"user", "token", "add", "ci", "--scope", "admin"},
 		{"add", "http://127.0.0.1/"},
 		{"list"},
 		{"once"},
 		{"serve", "--listen", "127.0.0.1:0"},
 		{"check", "--store"},
 		{"lab", "replay", "--policy", "uniform", "--from-store"},
-		{"move", "--to", filepath.Join(dir, "elsewhere")},
+		{"cluster", "move", "--to", filepath.Join(dir, "elsewhere")},
 	} {
 		out, well := ran(t, "a long password", append(args, "--data", dir)...)
 		if well || !strings.Contains(out, "belongs to a node on postgres://") || !strings.Contains(out, "--store postgres://") || strings.Contains(out, pgtest.Password) {
@@ -69,7 +69,7 @@ func TestDataOfANodeOnPostgres(t *testing.T) {
 	if out, well := ran(t, "", "user", "list", "--data", t.TempDir(), "--store", at); !well || !strings.Contains(out, "ada") || !strings.Contains(out, "bob") {
 		t.Errorf("with --store, user list prints: %s", out)
 	}
-	if out, well := ran(t, "", "move", "--from", at, "--to", dir); !well {
+	if out, well := ran(t, "", "cluster", "move", "--from", at, "--to", dir); !well {
 		t.Fatalf("move prints: %s", out)
 	}
 	if out, well := ran(t, "", "user", "list", "--data", dir); !well || !strings.Contains(out, "bob") {

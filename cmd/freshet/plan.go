@@ -71,7 +71,7 @@ Methods:
 
 Misses and delay are counted as if polling went on before and after the trace; the
 last change is captured at the next poll.`,
-		Example: "  freshet plan --from-store weather --period 1h --polls 2\n  freshet plan --tag prices --period 7d --polls 40 --zone Asia/Tokyo --apply\n  freshet plan --trace weather.csv --page KJFK --period 1h --polls 3\n  freshet plan --trace weather.csv.gz --page KJFK --period 7d --instant 1m --polls 336 --json",
+		Example: "  freshet lab plan --from-store weather --period 1h --polls 2\n  freshet lab plan --tag prices --period 7d --polls 40 --zone Asia/Tokyo --apply\n  freshet lab plan --trace weather.csv --page KJFK --period 1h --polls 3\n  freshet lab plan --trace weather.csv.gz --page KJFK --period 7d --instant 1m --polls 336 --json",
 		Args:    takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if l.method == "modelled" {
@@ -96,7 +96,7 @@ last change is captured at the next poll.`,
 				return l.connectToPlan(cmd.Context(), func(w app.Work) (*connection, error) { return p.connect(cmd, w) }, args)
 			}
 			if len(args) > 0 || l.store.apply || l.store.watch || l.store.each {
-				return freshet.WithHint(usagef("plan: a source, --apply, --watch and --each need --from-store"), "freshet plan --from-store SOURCE --polls 2")
+				return freshet.WithHint(usagef("plan: a source, --apply, --watch and --each need --from-store"), "freshet lab plan --from-store SOURCE --polls 2")
 			}
 			trace, err := labflag.One(cmd, "trace", "FILE", traces)
 			if err != nil {

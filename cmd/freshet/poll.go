@@ -27,7 +27,7 @@ the host and its Retry-After still apply. With --all and --tag, --wait limits th
 whole round; without it the round takes as long as the budget and the hosts need.
 
 Without a daemon this process makes the polls. The exit code is 1 if a poll fails, or
-if there is no daemon to make it later. For cron, use freshet once.`
+if there is no daemon to make it later. For cron, use freshet serve once.`
 
 // A polling is one run of the verb poll.
 type polling struct {

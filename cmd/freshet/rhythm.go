@@ -26,7 +26,7 @@ func rhythmVerb(p *program) *cobra.Command {
 		Use:     "rhythm SOURCE",
 		Short:   "Draw at which hours a source changes",
 		Long:    rhythmHelp,
-		Example: "  freshet rhythm news\n  freshet rhythm news --zone Europe/Berlin\n  freshet rhythm --json https://example.com/",
+		Example: "  freshet learning rhythm news\n  freshet learning rhythm news --zone Europe/Berlin\n  freshet learning rhythm --json https://example.com/",
 		Args:    takes(1, 1),
 	}
 	jsonFlag(cmd, &asJSON)

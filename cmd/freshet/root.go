@@ -15,99 +15,6 @@ import (
 	"freshet/internal/suggest"
 )
 
-// The groups in which help lists the verbs.
-const (
-	atWork  = "work"
-	sources = "sources"
-	history = "history"
-	trials  = "trials"
-	upkeep  = "upkeep"
-)
-
-// A verb is a command below freshet. It is made when it is needed: most of its cost is
-// its flags, and a command line needs one of all verbs.
-type verb struct {
-	name  string
-	group string // "" hides it from help
-	make  func(*program) *cobra.Command
-}
-
-// verbs are what freshet can do, in the order in which help lists them.
-func verbs() []verb {
-	return []verb{
-		{"serve", atWork, serveVerb},
-		{"once", atWork, onceVerb},
-		{"watch", atWork, watchVerb},
-		{"status", atWork, statusVerb},
-		{"worker", atWork, workerVerb},
-		{"cluster", atWork, clusterVerb},
-		{"demo", atWork, demoVerb},
-		{"add", sources, addVerb},
-		{"import", sources, importVerb},
-		{"apply", sources, applyVerb},
-		{"list", sources, listVerb},
-		{"show", sources, showVerb},
-		{"why", sources, whyVerb},
-		{"rhythm", sources, rhythmVerb},
-		{"edit", sources, editVerb},
-		{"bulk", sources, bulkVerb},
-		{"pause", sources, pauseVerb},
-		{"resume", sources, resumeVerb},
-		{"poll", sources, pollVerb},
-		{"test", sources, testVerb},
-		{"suggest", sources, suggestVerb},
-		{"site", sources, siteVerb},
-		{"confirm", sources, confirmVerb},
-		{"hook", sources, hookVerb},
-		{"teach", sources, teachVerb},
-		{"chances", sources, chancesVerb},
-		{"remove", sources, removeVerb},
-		{"changes", history, changesVerb},
-		{"search", history, searchVerb},
-		{"sink", history, sinkVerb},
-		{"alert", history, alertVerb},
-		{"query", history, queryVerb},
-		{"history", history, historyVerb},
-		{"diff", history, diffVerb},
-		{"cat", history, catVerb},
-		{"export", history, exportVerb},
-		{"screenshot", history, screenshotVerb},
-		{"log", history, logVerb},
-		{"numbers", history, numbersVerb},
-		{"budget", trials, budgetVerb},
-		{"plan", trials, planVerb},
-		{"lab", trials, labVerb},
-		{"settings", upkeep, settingsVerb},
-		{"check", upkeep, checkVerb},
-		{"move", upkeep, moveVerb},
-		{"egress", upkeep, egressVerb},
-		{"secret", upkeep, secretVerb},
-		{"user", upkeep, userVerb},
-		{"token", upkeep, tokenVerb},
-		{"share", upkeep, shareVerb},
-		{"audit", upkeep, auditVerb},
-		{"version", upkeep, versionVerb},
-		{"hand", "", handVerb},
-		{"extract", "", extractVerb},
-		{"launch", "", launchVerb},
-	}
-}
-
-// addVerbs adds the verb that a command line begins with or, if that is none, all verbs.
-func (p *program) addVerbs(root *cobra.Command, args []string) {
-	wanted := verbs()
-	if len(args) > 0 {
-		if i := slices.IndexFunc(wanted, func(v verb) bool { return v.name == args[0] }); i >= 0 {
-			wanted = wanted[i : i+1]
-		}
-	}
-	for _, v := range wanted {
-		cmd := v.make(p)
-		cmd.GroupID = v.group
-		root.AddCommand(cmd)
-	}
-}
-
 // isGroup marks a command that does nothing by itself.
 const isGroup = "group"
 
@@ -133,7 +40,8 @@ budget you set, and stores every version it sees.
   Keep history and get notified:  freshet serve, then freshet add URL
 
 The other commands talk to the running daemon. If none is running, they read the
-data directory themselves.
+data directory themselves. "freshet completion SHELL --help" has the shell complete
+verbs, flags and the names of sources.
 
 Settings come from flags, then FRESHET_* environment variables, then the
 configuration file, then defaults. The configuration file is the one named by
@@ -163,9 +71,14 @@ func (p *program) root(args ...string) *cobra.Command {
 			}
 			return cmd.Help()
 		},
-		PersistentPreRunE: func(*cobra.Command, []string) error { return p.checkScreen() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if now := cmd.Annotations[nowNamed]; now != "" {
+				p.remark("note: %s is now %s; the old name will go in a later release", cmd.CommandPath(), now)
+			}
+			return p.checkScreen()
+		},
 	}
-	root.CompletionOptions.HiddenDefaultCmd = false
+	root.CompletionOptions.HiddenDefaultCmd = true
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	flags := root.PersistentFlags()
 	flags.String("config", "", "configuration file; none reads no file [FRESHET_CONFIG]")
@@ -176,16 +89,36 @@ func (p *program) root(args ...string) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(p.help)
 	root.AddGroup(
-		&cobra.Group{ID: atWork, Title: "Watching:"},
+		&cobra.Group{ID: daily, Title: "Every day:"},
+		&cobra.Group{ID: running, Title: "Running:"},
 		&cobra.Group{ID: sources, Title: "Sources:"},
-		&cobra.Group{ID: history, Title: "Changes and history:"},
-		&cobra.Group{ID: trials, Title: "Budget and experiments:"},
-		&cobra.Group{ID: upkeep, Title: "Maintenance:"},
+		&cobra.Group{ID: history, Title: "History and delivery:"},
+		&cobra.Group{ID: learning, Title: "Budget and learning:"},
+		&cobra.Group{ID: people, Title: "People, machines and settings:"},
+		&cobra.Group{ID: trials, Title: "Experiments:"},
 	)
-	root.SetHelpCommandGroupID(upkeep)
-	root.SetCompletionCommandGroupID(upkeep)
+	root.SetHelpCommandGroupID(people)
+	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "Help about any command", RunE: helpOf(root)})
 	p.addVerbs(root, args)
+	root.InitDefaultCompletionCmd()
+	if shells, _, err := root.Find([]string{"completion"}); err == nil && shells != root {
+		grouped(shells)
+	}
 	return root
+}
+
+// helpOf is the verb that prints the help of another.
+func helpOf(root *cobra.Command) func(*cobra.Command, []string) error {
+	return func(_ *cobra.Command, args []string) error {
+		cmd, rest, err := root.Find(args)
+		if err == nil && len(rest) > 0 {
+			err = unknownVerb(cmd, rest[0])
+		}
+		if err != nil {
+			return err
+		}
+		return cmd.Help()
+	}
 }
 
 func (p *program) checkScreen() error {
@@ -204,8 +137,8 @@ var elsewhereWords = map[string]string{
 	"ls": "list", "ps": "list", "rm": "remove", "del": "remove", "delete": "remove", "unwatch": "remove", "new": "add", "create": "add", "follow": "changes --follow",
 	"tail": "changes --follow", "run": "serve", "start": "serve", "daemon": "serve", "up": "serve", "init": "serve", "get": "show", "info": "show", "update": "edit", "set": "edit",
 	"refresh": "poll", "fetch": "poll", "sync": "poll", "stats": "numbers", "metrics": "numbers", "config": "settings", "grep": "search", "find": "search", "versions": "history",
-	"logs": "log", "backup": "export", "dump": "export", "restore": "import", "notify": "alert", "webhook": "sink", "disable": "pause", "enable": "resume", "stop": "pause",
-	"login": "token add", "passwd": "user edit", "doctor": "status", "health": "status", "validate": "check", "verify": "check", "lint": "check",
+	"logs": "history log", "backup": "export", "dump": "export", "restore": "import", "notify": "alert", "webhook": "sink", "disable": "pause", "enable": "resume", "stop": "pause",
+	"login": "user token add", "passwd": "user edit", "doctor": "status", "health": "status", "validate": "check", "verify": "check", "lint": "check",
 }
 
 // labVerbs are those of freshet-lab.
@@ -256,11 +189,13 @@ func takes(least, most int) cobra.PositionalArgs { return cli.Takes(least, most)
 // screen.
 func (p *program) help(cmd *cobra.Command, _ []string) {
 	width := helpWidth(p.columnsOf(p.out))
+	cmd.Aliases = nil          // they work, and need no mention
 	usage := cmd.UsageString() // without a template, which would link all methods of the program
 	for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
 		plain, fitted := strings.TrimSpace(flags.FlagUsages()), strings.TrimSpace(flags.FlagUsagesWrapped(width))
 		usage = strings.Replace(usage, plain, fitted, 1)
 	}
+	usage = strings.Replace(usage, "for more information about a command.", "for more about a command.", 1)
 	about := strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))
 	fmt.Fprintf(p.out, "%s\n\n%s", paragraphs(about, width), usage)
 }

@@ -22,7 +22,7 @@ func screenshotVerb(p *program) *cobra.Command {
 		Long: `Save the screenshot that was taken with a version, as a PNG file. Only sources with
 render: {screenshot: true} have them. Without --version, save that of the newest
 version. Compare two of them with freshet diff --visual.`,
-		Example: "  freshet screenshot shop --out shop.png\n  freshet screenshot shop --version 3 --out - > shop.png",
+		Example: "  freshet history screenshot shop --out shop.png\n  freshet history screenshot shop --version 3 --out - > shop.png",
 		Args:    takes(1, 1),
 	}
 	cmd.Flags().IntVar(&number, "version", 0, "number of the version (default the newest)")

@@ -28,8 +28,8 @@ it needs them, so a changed secret takes effect at once.
 
 Use the same --secrets, --data or --config as the daemon. Secrets are not sent over the
 network, so run these commands on the machine of the daemon; there is no --server.`,
-		Example: "  freshet secret set shop-password --host shop.example < password.txt\n" +
-			"  freshet secret list --secrets /srv/freshet-secrets",
+		Example: "  freshet settings secret set shop-password --host shop.example < password.txt\n" +
+			"  freshet settings secret list --secrets /srv/freshet-secrets",
 	}
 	optionFlags(cmd.PersistentFlags(), "secrets")
 	cmd.AddCommand(secretSetVerb(p), secretListVerb(p), secretRemoveVerb(p))
@@ -59,9 +59,9 @@ an earlier one of this name.
 With --host it is sent only to these hosts. Without --host only sources and profiles of
 the configuration file can use it; otherwise any user of the API could have it sent
 anywhere.`,
-		Example: "  freshet secret set shop-password --host shop.example < password.txt\n" +
-			"  freshet secret set shop-password --secrets /srv/freshet-secrets < password.txt\n" +
-			"  pass show api | freshet secret set api-token --host api.example:8443",
+		Example: "  freshet settings secret set shop-password --host shop.example < password.txt\n" +
+			"  freshet settings secret set shop-password --secrets /srv/freshet-secrets < password.txt\n" +
+			"  pass show api | freshet settings secret set api-token --host api.example:8443",
 		Args: takes(1, 1),
 	}
 	cmd.Flags().StringSliceVar(&hosts, "host", nil, "send it to this host only; can be repeated")
@@ -105,7 +105,7 @@ func secretResource() resource[secrets.Entry, *secrets.Vault] {
 		noun:    "secret",
 		backend: overVault,
 		all:     func(_ context.Context, v *secrets.Vault) ([]secrets.Entry, error) { return v.List() },
-		none:    "there are no secrets; freshet secret set NAME sets one",
+		none:    "there are no secrets; freshet settings secret set NAME sets one",
 		table:   display.Table{Head: []string{"NAME", "SENT TO", "SET"}, Short: map[string]int{"NAME": 12}, Drop: []string{"SET"}},
 		row: func(e secrets.Entry) []string {
 			return []string{e.Name, cmp.Or(strings.Join(e.Hosts, ", "), "configuration file only"), e.Set.Local().Format(time.DateTime)}
@@ -115,9 +115,9 @@ func secretResource() resource[secrets.Entry, *secrets.Vault] {
 }
 
 func secretListVerb(p *program) *cobra.Command {
-	return secretResource().listVerb(p, &cobra.Command{Short: "List the names of the secrets", Example: "  freshet secret list"})
+	return secretResource().listVerb(p, &cobra.Command{Short: "List the names of the secrets", Example: "  freshet settings secret list"})
 }
 
 func secretRemoveVerb(p *program) *cobra.Command {
-	return secretResource().removeVerb(p, &cobra.Command{Use: "remove NAME...", Short: "Delete secrets", Example: "  freshet secret remove shop-password"})
+	return secretResource().removeVerb(p, &cobra.Command{Use: "remove NAME...", Short: "Delete secrets", Example: "  freshet settings secret remove shop-password"})
 }

@@ -122,7 +122,7 @@ The kind follows from the scheme of the URL if that names a service. The URLs of
 Shoutrrr work: slack://, discord://, telegram://, ntfy://, gotify://, matrix://,
 mattermost://, googlechat://, pagerduty:// and generic://.
 
-Store secrets with "freshet secret set NAME --host HOST" and refer to them as
+Store secrets with "freshet settings secret set NAME --host HOST" and refer to them as
 ${secret:NAME}. Secrets in plain text are stored encrypted and never shown again.
 
 A template has the fields .Title .Name .URL .Summary .Tags .Source .Seq .Number .Before

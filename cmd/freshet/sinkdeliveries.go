@@ -243,7 +243,7 @@ a receiver can drop duplicates.`,
 			fmt.Fprintf(p.out, "%s to sink %s are made again\n", deliveries(done.Deliveries), args[0])
 		}
 		if c.local {
-			p.remark("no daemon is running; freshet serve or freshet once sends them")
+			p.remark("no daemon is running; freshet serve or freshet serve once sends them")
 		}
 		return nil
 	}))

@@ -36,7 +36,7 @@ and show how to watch each of them, with a preview. Nothing is stored.
 
 Save a chain that you like to a file, and give it to freshet add or edit with
 --chain FILE.`,
-		Example: "  freshet suggest https://shop.example/pumps\n  freshet suggest news --json\n  freshet suggest --file page.html",
+		Example: "  freshet test suggest https://shop.example/pumps\n  freshet test suggest news --json\n  freshet test suggest --file page.html",
 		Args:    takes(0, 1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return v.suggest(cmd, args) },
 	}

@@ -19,17 +19,17 @@ import (
 func teachVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "teach SOURCE FILE",
+		Use:   "import SOURCE FILE",
 		Short: "Import past change times of a source from a file",
 		Long: `Import when a source changed in the past: from a log of the publisher, an archive or
 another program. The daemon learns from it how often and at which hours the source
-changes, and "freshet plan --from-store" plans from it. Imported times count neither as
+changes, and "freshet lab plan --from-store" plans from it. Imported times count neither as
 polls nor as captures. Importing the same times again changes nothing.
 
 The file has one RFC 3339 time per line. Two times, separated by a space, a comma or a
 slash, mean that the source changed between them. CSV files and JSON lines have a
 "time" and optionally an "until". "-" reads standard input.`,
-		Example: "  freshet teach weather times.txt\n  freshet teach weather updates.csv --json\n  zcat log.gz | awk '{print $1}' | freshet teach weather -",
+		Example: "  freshet learning import weather times.txt\n  freshet learning import weather updates.csv --json\n  zcat log.gz | awk '{print $1}' | freshet learning import weather -",
 		Args:    takes(2, 2),
 	}
 	jsonFlag(cmd, &asJSON)
@@ -53,7 +53,7 @@ slash, mean that the source changed between them. CSV files and JSON lines have 
 		}
 		lesson, err := c.Sources.ImportTimes(ctx, s.ID, times)
 		if err != nil {
-			return fmt.Errorf("teach %s: %w", s.ID, err)
+			return fmt.Errorf("import times of %s: %w", s.ID, err)
 		}
 		if asJSON {
 			return p.printJSON(lesson)
@@ -63,7 +63,7 @@ slash, mean that the source changed between them. CSV files and JSON lines have 
 	}), 1)
 }
 
-// readTimes reads update times, in any of the forms that teach takes.
+// readTimes reads update times, in any of the forms that learning import takes.
 func readTimes(in io.Reader) (times []imported.UpdateTime, err error) {
 	var columns map[string]int // of a CSV file
 	lines := bufio.NewScanner(in)

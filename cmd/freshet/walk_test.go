@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -73,7 +74,7 @@ func newWalk(t *testing.T) *walk {
 		}
 		env := []string{"FRESHET_DATA=" + filepath.Join(w.dir, fmt.Sprint("data", i)), "FRESHET_ALLOW_CIDR=127.0.0.0/8", "FRESHET_LEASE=" + clusterLease.String()}
 		n := startNodeIn(t, w.dir, env, args...)
-		switch args[0] {
+		switch cmp.Or(strings.TrimPrefix(args[0], "cluster"), args[1]) {
 		case "serve":
 			w.nodes = append(w.nodes, n)
 		case "worker":

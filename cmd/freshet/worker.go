@@ -32,13 +32,6 @@ so the budget always holds.
 SIGINT and SIGTERM let running polls finish; a second signal stops at once. --allow-cidr
 of the worker, not of the daemon, allows it to poll private addresses.`
 
-// handVerb is the former name of workerVerb.
-func handVerb(p *program) *cobra.Command {
-	cmd := workerVerb(p)
-	cmd.Use, cmd.Hidden = "hand", true
-	return cmd
-}
-
 func workerVerb(p *program) *cobra.Command {
 	var join []string
 	var tokenFile, name, place string
@@ -47,10 +40,10 @@ func workerVerb(p *program) *cobra.Command {
 		Use:   "worker",
 		Short: "Poll for a daemon on another machine",
 		Long:  workerHelp,
-		Example: "  freshet worker --bundle freshet-cluster/worker\n" +
-			"  freshet worker --join https://10.0.0.1:8443 --token-file /etc/freshet/worker.token --ca /etc/freshet/ca.crt\n" +
-			"  freshet worker --join https://a.example,https://b.example --token-file F --slots 200 --place eu-west\n" +
-			"  freshet worker drain eu-1",
+		Example: "  freshet cluster worker --bundle freshet-cluster/worker\n" +
+			"  freshet cluster worker --join https://10.0.0.1:8443 --token-file /etc/freshet/worker.token --ca /etc/freshet/ca.crt\n" +
+			"  freshet cluster worker --join https://a.example,https://b.example --token-file F --slots 200 --place eu-west\n" +
+			"  freshet cluster worker drain eu-1",
 	}
 	cmd = grouped(cmd, workerDrainVerb(p))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -98,7 +91,7 @@ func fromBundle(bundle string, join []string, tokenFile string) ([]string, strin
 // workerConfig returns the configuration of a worker from its flags.
 func workerConfig(join []string, tokenFile, name, place string, slots int, insecure bool) (cfg app.WorkerConfig, err error) {
 	if len(join) == 0 || tokenFile == "" {
-		return cfg, freshet.WithHint(usagef("worker: --join and --token-file are needed, or --bundle"), "freshet worker --join https://HOST:8443 --bundle freshet-cluster/worker")
+		return cfg, freshet.WithHint(usagef("worker: --join and --token-file are needed, or --bundle"), "freshet cluster worker --join https://HOST:8443 --bundle freshet-cluster/worker")
 	}
 	for _, at := range join {
 		u, err := url.Parse(at)
@@ -146,7 +139,7 @@ func workerDrainVerb(p *program) *cobra.Command {
 		Use:     "drain NAME",
 		Short:   "Stop a worker when its running polls have finished",
 		Long:    "Send a worker no more polls. Its process ends when its running polls have finished.\nSIGTERM to the process does the same.",
-		Example: "  freshet worker drain eu-1",
+		Example: "  freshet cluster worker drain eu-1",
 		Args:    takes(1, 1),
 	}
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {

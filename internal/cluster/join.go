@@ -46,7 +46,7 @@ func (h *Pool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if !strings.EqualFold(r.Header.Get("Upgrade"), protocol) {
 		w.Header().Set("Upgrade", protocol)
-		http.Error(w, "this is the endpoint for workers: freshet worker --join URL", http.StatusUpgradeRequired)
+		http.Error(w, "this is the endpoint for workers: freshet cluster worker --join URL", http.StatusUpgradeRequired)
 		return
 	}
 	conn, buffered, err := http.NewResponseController(w).Hijack()

@@ -240,12 +240,12 @@ func (h *Pool) localOnly(e *assignment, hidden bool) bool {
 
 // errNoWorkerLocked returns the error of a poll that no worker can make.
 func (h *Pool) errNoWorkerLocked(s *freshet.Source) error {
-	e := &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("no connected worker can poll the source"), Hint: "start one with freshet worker --join URL"}
+	e := &freshet.FetchError{Class: failure.LocalHand, Err: errors.New("no connected worker can poll the source"), Hint: "start one with freshet cluster worker --join URL"}
 	if s.From == "" {
 		return e
 	}
 	e.Err = fmt.Errorf("no connected worker at %q can poll the source", s.From)
-	e.Hint = fmt.Sprintf("start one with freshet worker --join URL --place %s, or allow polls of the source from anywhere", s.From)
+	e.Hint = fmt.Sprintf("start one with freshet cluster worker --join URL --place %s, or allow polls of the source from anywhere", s.From)
 	if slices.ContainsFunc(h.links, func(l *link) bool { return l.accepts(s, false) }) {
 		e.Err = fmt.Errorf("no worker at %q is trusted with the secret in the URL of the source", s.From)
 		e.Hint = "give a worker there a token of its own and name the token in hands.trusted, or allow polls of the source from anywhere, so that the leader makes them"

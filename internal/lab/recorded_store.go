@@ -69,7 +69,7 @@ func (r *Recorded) Enough(where string) error {
 		return freshet.WithHint(fmt.Errorf("no polls are recorded %s", where), "let freshet serve run for a while, or look elsewhere")
 	case r.Gap == 0:
 		return freshet.WithHint(fmt.Errorf("no source has been seen twice %s, in %s", where, polled(r.Polls)),
-			"let freshet serve run for a while; freshet log --failed shows failed polls")
+			"let freshet serve run for a while; freshet history log --failed shows failed polls")
 	case r.Changes == 0:
 		return freshet.WithHint(fmt.Errorf("no watched source has changed %s, in %s", where, polled(r.Polls)),
 			"let freshet serve run until something changes")

@@ -158,7 +158,7 @@ func Check(cfg Config, s Sink) (Sink, error) {
 		}
 		if field := s.Local(); field != "" {
 			return s, freshet.WithHint(invalid.Errorf(field, "only sinks in the configuration file can use files and environment variables"),
-				"keep the secret with freshet secret set NAME --host HOST and refer to it as ${secret:NAME}, or put the sink into the file")
+				"keep the secret with freshet settings secret set NAME --host HOST and refer to it as ${secret:NAME}, or put the sink into the file")
 		}
 	}
 	if err := k.checkSettings(s); err != nil {

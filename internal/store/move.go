@@ -134,10 +134,10 @@ func (s *mirror) checkMark(ctx context.Context) error {
 		return nil
 	case Away:
 		return freshet.WithHint(&MoveError{s.cfg.Where, fmt.Sprintf("its data was moved to %s on %s", m.Other, m.At.UTC().Format("2 January 2006 15:04 UTC"))},
-			fmt.Sprintf("use %s. To go on from the older data here instead: freshet move --undo --from %s", m.Other, s.cfg.Where))
+			fmt.Sprintf("use %s. To go on from the older data here instead: freshet cluster move --undo --from %s", m.Other, s.cfg.Where))
 	}
 	return freshet.WithHint(&MoveError{s.cfg.Where, fmt.Sprintf("it is incomplete, because a move of %s to it was not finished", m.Other)},
-		fmt.Sprintf("run the move again: freshet move --from %s --to %s", m.Other, s.cfg.Where))
+		fmt.Sprintf("run the move again: freshet cluster move --from %s --to %s", m.Other, s.cfg.Where))
 }
 
 // A MoveError says why a store cannot be used or moved, as [freshet.ErrConflict].

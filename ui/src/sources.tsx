@@ -284,7 +284,7 @@ function Bulk({ ids, all, filter, total, everything, done, reload }: { ids: stri
         reload();
         return 'Undone.';
       })}>Undo</Button>}
-      {undo && <AsLines label="Undo as curl" method="POST" url={address('/sources/bulk/' + part(undo) + '/undo')} cli={`freshet bulk undo ${quote(undo)}`} />}
+      {undo && <AsLines label="Undo as curl" method="POST" url={address('/sources/bulk/' + part(undo) + '/undo')} cli={`freshet edit bulk undo ${quote(undo)}`} />}
       <Outcome of={doing} />
       <button type="button" class="icon-button" aria-label="Select none" onClick={() => { clear(); done(); }}><Icon name="close" /></button>
       {!up.value && <span class="dim small">Freshet cannot be reached</span>}
@@ -298,7 +298,7 @@ function lineOf(edit: Record<string, unknown>, ids: string[] | undefined, filter
   const value = { tag: edit.tag as string, level: (edit.level as string) ?? 'none', read: css ? 'css=' + css : 'none' }[edit.action as string];
   const chosen: [string, string | undefined][] = ids ? [['id', ids.join(',')]] : [['tag', filter.tag], ['host', filter.host], ['state', filter.state], ['find', filter.q]];
   const flags = chosen.filter(([, v]) => v).map(([k, v]) => ` --${k} ${quote(v!)}`).join('');
-  return `freshet bulk ${edit.action as string}${value ? ' ' + quote(value) : ''}${flags || ' --all'}`;
+  return `freshet edit bulk ${edit.action as string}${value ? ' ' + quote(value) : ''}${flags || ' --all'}`;
 }
 
 /** useMatch follows a media query. */

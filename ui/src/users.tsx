@@ -110,7 +110,7 @@ export function Tokens() {
               <td><bdi>{tidy(t.name)}</bdi></td><td>{t.user ? <bdi>{tidy(t.user)}</bdi> : '–'}</td><td>{t.scopes.join(', ')}{t.tag && <> of <bdi>{tidy(t.tag)}</bdi></>}</td>
               <td>{t.expires_at ? <Time at={t.expires_at} /> : 'never'}</td><td><Time at={t.used_at} as="ago" /></td>
               <td class="row wrap"><Button needs="read" kind="ghost" danger icon="trash" label={`Remove the token for ${t.name}`} onClick={() => void run(async () => { await send('DELETE', '/tokens/' + part(t.id)); list.reload(); return 'The token is not good any more.'; })} />
-                <AsLines needs="read" label={`Lines for the token for ${t.name}`} method="DELETE" url={address('/tokens/' + part(t.id))} cli={`freshet token remove ${quote(t.id)}`} /></td>
+                <AsLines needs="read" label={`Lines for the token for ${t.name}`} method="DELETE" url={address('/tokens/' + part(t.id))} cli={`freshet user token remove ${quote(t.id)}`} /></td>
             </tr>
           ))}</tbody>
         </table></div>
@@ -124,7 +124,7 @@ export function Tokens() {
         <Field label="Only sources tagged" wrong={doing.problem?.at('body.tag')}><input class="input" value={tag} onInput={(e) => only(e.currentTarget.value)} /></Field>
         <Field label="Ends in" help="such as 90d; empty means never" wrong={doing.problem?.at('body.expires')}><input class="input" value={expires} onInput={(e) => end(e.currentTarget.value)} /></Field>
         <Button needs="read" type="submit" busy={doing.busy} disabled={scopes.length === 0}>Make a token</Button>
-        <AsLines needs="read" method="POST" url={address('/tokens')} body={body} cli={`freshet token add ${quote(name || 'NAME')} --scope ${scopes.join(',')}${tag && ` --tag ${quote(tag)}`}${expires && ` --expires ${quote(expires)}`}`} />
+        <AsLines needs="read" method="POST" url={address('/tokens')} body={body} cli={`freshet user token add ${quote(name || 'NAME')} --scope ${scopes.join(',')}${tag && ` --tag ${quote(tag)}`}${expires && ` --expires ${quote(expires)}`}`} />
       </form>
       <Outcome of={doing} />
     </Section>
@@ -155,7 +155,7 @@ export function Shares() {
               <td><bdi>{tidy(s.name ?? '')}</bdi></td><td>{s.user ? <bdi>{tidy(s.user)}</bdi> : '–'}</td>
               <td>{s.expires_at ? <Time at={s.expires_at} /> : 'never'}</td><td><Time at={s.used_at} as="ago" /></td>
               <td class="row wrap"><Button kind="ghost" danger icon="trash" label={`Remove the link to ${s.source ?? s.query}`} onClick={() => void run(async () => { await send('DELETE', '/shares/' + part(s.id)); list.reload(); return 'The link is not good any more.'; })} />
-                <AsLines label={`Lines for the link to ${s.source ?? s.query}`} method="DELETE" url={address('/shares/' + part(s.id))} cli={`freshet share remove ${quote(s.id)}`} /></td>
+                <AsLines label={`Lines for the link to ${s.source ?? s.query}`} method="DELETE" url={address('/shares/' + part(s.id))} cli={`freshet user share remove ${quote(s.id)}`} /></td>
             </tr>
           ))}</tbody>
         </table></div>
@@ -167,7 +167,7 @@ export function Shares() {
         <Field label="For"><input class="input" value={name} onInput={(e) => call(e.currentTarget.value)} /></Field>
         <Field label="Ends in" help="such as 30d; empty means never" wrong={doing.problem?.at('body.expires')}><input class="input" value={expires} onInput={(e) => end(e.currentTarget.value)} /></Field>
         <Button type="submit" busy={doing.busy}>Make a link</Button>
-        <AsLines method="POST" url={address('/shares')} body={body} cli={`freshet share add --${what} ${quote(id || 'ID')}${name && ` --name ${quote(name)}`}${expires && ` --expires ${quote(expires)}`}`} />
+        <AsLines method="POST" url={address('/shares')} body={body} cli={`freshet user share add --${what} ${quote(id || 'ID')}${name && ` --name ${quote(name)}`}${expires && ` --expires ${quote(expires)}`}`} />
       </form>
       <Outcome of={doing} />
     </Section>

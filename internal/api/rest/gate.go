@@ -176,7 +176,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 // securitySchemes are the ways to authenticate.
 func securitySchemes() map[string]*huma.SecurityScheme {
 	return map[string]*huma.SecurityScheme{
-		"token":   {Type: "http", Scheme: "bearer", Description: "A token, as created by freshet token add"},
+		"token":   {Type: "http", Scheme: "bearer", Description: "A token, as created by freshet user token add"},
 		"session": {Type: "apiKey", In: "cookie", Name: auth.SecureCookie, Description: "A session of a browser; over plain http the cookie is called " + auth.PlainCookie},
 	}
 }

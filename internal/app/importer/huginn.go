@@ -67,7 +67,7 @@ func (a *huginnAgent) entry(kind, url string, o Options) (e Entry) {
 		e.header("User-Agent", agent)
 	}
 	if textOf(a.Options["basic_auth"]) != "" {
-		e.notef("basic_auth is secret: freshet secret set NAME --host HOST, then freshet edit SOURCE --user 'USER:${secret:NAME}'")
+		e.notef("basic_auth is secret: freshet settings secret set NAME --host HOST, then freshet edit SOURCE --user 'USER:${secret:NAME}'")
 	}
 	if kind == "WebsiteAgent" {
 		a.extract(&e)

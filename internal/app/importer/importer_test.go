@@ -78,7 +78,7 @@ filter:
   - re.sub: '(?=x)'
 `, importer.Urlwatch, []string{
 			`1 https://a.example/  [] [{"drop":{"xpath":["//i"]}},{"xpath":"(//li)[position() \u003e 1 and position() \u003c= 2 + 1]"},{"lines":{"keep":"^a"}},{"lines":{"drop":"^b"}},{"replace":{"pattern":"(\\d+) EUR","with":"${1} $$"}},{"replace":{"pattern":" x","with":""}},{"lines":{"reverse":true,"sort":true}},{"lines":{"unique":true}},"pdf"] {"cookies":{"a":"1","b":"2"},"form":{"q":"x"},"headers":{"Accept":"text/html"},"method":"POST"} paused | ` +
-				"headers X-Api-Key of the request is not carried over: is a secret and must not be written here; refer to it as ${env:NAME}, ${file:/path} or ${secret:NAME} (freshet secret set NAME); " +
+				"headers X-Api-Key of the request is not carried over: is a secret and must not be written here; refer to it as ${env:NAME}, ${file:/path} or ${secret:NAME} (freshet settings secret set NAME); " +
 				"the step {\"replace\":{\"pattern\":\"(?=x)\",\"with\":\"\"}} is not carried over: invalid or unsupported Perl syntax \"(?=\", which RE2 does not have in the pattern \"(?=x)\"",
 		}},
 		"webchanges": {"url: https://a.example/\nuse_browser: true\nnote: News\nfilters:\n  - keep_lines_containing: {text: a.b}\n  - delete_lines_containing: {re: c.d}\n", importer.Webchanges, []string{

@@ -137,7 +137,7 @@ func (e *Entry) jobSetting(key string, value any, o Options) {
 	case "timeout":
 		e.timeout(text)
 	case "http_credentials":
-		e.notef("http_credentials are secret: freshet secret set NAME --host HOST, then freshet edit SOURCE --user 'USER:${secret:NAME}'")
+		e.notef("http_credentials are secret: freshet settings secret set NAME --host HOST, then freshet edit SOURCE --user 'USER:${secret:NAME}'")
 	case "ignore_connection_errors", "ignore_http_error_codes", "ignore_timeout_errors", "ignore_too_many_redirects", "max_tries", "wait_until":
 		// A failed poll is never a change, and is tried again with a back-off; a page is read when it is quiet.
 	case "compared_versions":

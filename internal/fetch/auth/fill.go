@@ -92,7 +92,7 @@ func checkDerived(origin string, hosts []string, to string, foreign bool) error 
 		return nil
 	}
 	return freshet.WithHint(fmt.Errorf("it comes from %s and must not be sent to %s", origin, to),
-		"if it belongs there, bind the secrets that it is obtained with to both hosts: freshet secret set NAME --host "+origin+" --host "+to)
+		"if it belongs there, bind the secrets that it is obtained with to both hosts: freshet settings secret set NAME --host "+origin+" --host "+to)
 }
 
 // intersection returns the hosts that are in both lists; a nil list holds all.

@@ -52,7 +52,7 @@ func (ps Profiles) CheckForeign(s freshet.Source) error {
 	}
 	if field := s.Request.Local(); field != "" {
 		return freshet.WithHint(invalid.Errorf("request."+field, "only sources in the configuration file can use files and environment variables"),
-			"keep the secret with freshet secret set NAME --host HOST and refer to it as ${secret:NAME}, or put the source into the file")
+			"keep the secret with freshet settings secret set NAME --host HOST and refer to it as ${secret:NAME}, or put the source into the file")
 	}
 	if base := ps[s.Request.Use]; base.Secret() != "" && len(base.Hosts) == 0 {
 		return freshet.WithHint(invalid.Errorf("request.use", "the profile %s has secrets but names no hosts, so only sources in the configuration file can use it", s.Request.Use),

@@ -33,7 +33,7 @@ func (s Secrets) look(r profile.Reference, host string, foreign bool) (string, [
 	if err != nil || r.Kind != profile.SealedSecret {
 		return text, nil, err
 	}
-	hint := "set it again with freshet secret set " + r.Name + " --host " + host
+	hint := "set it again with freshet settings secret set " + r.Name + " --host " + host
 	switch {
 	case len(hosts) == 0 && foreign:
 		return "", nil, freshet.WithHint(errors.New("the secret names no hosts, so only the configuration file can use it"), hint)

@@ -118,7 +118,7 @@ func (v *Vault) Get(name string) (Entry, []byte, error) {
 	}
 	i := slices.IndexFunc(all, func(e sealedEntry) bool { return e.Name == name })
 	if i < 0 {
-		return Entry{}, nil, freshet.WithHint(fmt.Errorf("secret %s: %w", name, freshet.ErrNotFound), "set it with freshet secret set "+name)
+		return Entry{}, nil, freshet.WithHint(fmt.Errorf("secret %s: %w", name, freshet.ErrNotFound), "set it with freshet settings secret set "+name)
 	}
 	value, err := v.Unseal(all[i].label(), all[i].Sealed)
 	if err != nil {

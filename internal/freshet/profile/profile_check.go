@@ -124,7 +124,7 @@ func (p Profile) checkCookies(at string) error {
 
 // mustRefer says that a secret was written down.
 func mustRefer(field string) error {
-	return invalid.Errorf(field, "is a secret and must not be written here; refer to it as ${env:NAME}, ${file:/path} or ${secret:NAME} (freshet secret set NAME)")
+	return invalid.Errorf(field, "is a secret and must not be written here; refer to it as ${env:NAME}, ${file:/path} or ${secret:NAME} (freshet settings secret set NAME)")
 }
 
 // checkTexts judges references, and asks for one where a name says that the value is

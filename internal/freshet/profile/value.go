@@ -13,7 +13,7 @@ import (
 
 // A Value is a part of a request that can refer to secrets, which are filled in
 // only when the request leaves: ${env:NAME} is a variable of the environment,
-// ${file:/path} the content of a file, ${secret:NAME} a secret that freshet secret
+// ${file:/path} the content of a file, ${secret:NAME} a secret that freshet settings secret
 // keeps, and ${NAME} a value that a login took from an answer. $${ stands for ${.
 //
 // In JSON, {"secret": "NAME"}, {"secret": {"env": "NAME"}} and
@@ -41,7 +41,7 @@ type ReferenceKind string
 const (
 	EnvSecret    ReferenceKind = "env"    // a variable of the environment
 	FileSecret   ReferenceKind = "file"   // the content of a file
-	SealedSecret ReferenceKind = "secret" // kept by freshet secret
+	SealedSecret ReferenceKind = "secret" // kept by freshet settings secret
 	TakenValue   ReferenceKind = ""       // taken from an answer by a login
 )
 
@@ -51,7 +51,7 @@ var (
 	plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 )
 
-// ValidSecretName reports whether a secret that freshet secret keeps, a profile, a
+// ValidSecretName reports whether a secret that freshet settings secret keeps, a profile, a
 // jar or a value that a login takes can have a name.
 func ValidSecretName(name string) bool { return plainName.MatchString(name) }
 

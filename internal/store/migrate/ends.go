@@ -91,7 +91,7 @@ func (m *mover) admit(ctx context.Context) (left bool, err error) {
 			return true, nil
 		}
 		return false, freshet.WithHint(&store.MoveError{Store: m.from.Name(), Reason: fmt.Sprintf("its data was moved to %s already", from.Other)},
-			fmt.Sprintf("move it on from there, or take the move back: freshet move --undo --from %s", m.from.Name()))
+			fmt.Sprintf("move it on from there, or take the move back: freshet cluster move --undo --from %s", m.from.Name()))
 	}
 	switch {
 	case m.to == nil, to.State == store.Incoming, to.State == store.Complete: // that one starts over

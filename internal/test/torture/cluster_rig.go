@@ -133,7 +133,7 @@ func (g *grove) populate(ctx context.Context) error {
 	}
 	for i := range clusterHands {
 		name := fmt.Sprintf("hand%d", i)
-		g.hands = append(g.hands, &proc{name: name, args: []string{"hand", "--join", strings.Join(join, ","), "--token-file", token, "--name", name, "--slots", "4", "--allow-cidr", "127.0.0.0/8"}})
+		g.hands = append(g.hands, &proc{name: name, args: []string{"cluster", "worker", "--join", strings.Join(join, ","), "--token-file", token, "--name", name, "--slots", "4", "--allow-cidr", "127.0.0.0/8"}})
 	}
 	for _, p := range append(g.nodes, g.hands...) {
 		if err := p.keep(g.Logs); err != nil {
