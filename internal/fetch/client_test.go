@@ -254,7 +254,9 @@ func TestStaleConnection(t *testing.T) {
 // pass for the page.
 func TestWholeOrNothing(t *testing.T) {
 	text := strings.Repeat("All of it, or nothing. ", 20)
-	for encoding, body := range map[string]string{"gzip": zipped(text), "zstd": zstded([]byte(text)), "br": brotliedText(text)} {
+	for encoding, body := range map[string]string{
+		"gzip": zipped(text), "zstd": zstded([]byte(text)), "br": brotliedText(text), "deflate": deflatedText(text), "Deflate": bareText(text),
+	} {
 		whole, err := fetch.Decode(fetch.Config{}, encoding, strings.NewReader(body))
 		if err != nil || string(whole) != text {
 			t.Fatalf("%s: the whole decodes to %q and %v", encoding, whole, err)
@@ -427,6 +429,10 @@ func TestManyAtOnce(t *testing.T) {
 			text = brotliedText(text)
 		case "zstd":
 			text = zstded([]byte(text))
+		case "deflate":
+			text = deflatedText(text)
+		case "Deflate":
+			text = bareText(text)
 		}
 		if strings.HasSuffix(r.URL.Path, "0") {
 			text = text[:len(text)/2] // and half of some
@@ -439,7 +445,7 @@ func TestManyAtOnce(t *testing.T) {
 		polls.Go(func() {
 			for j := range 20 {
 				path := fmt.Sprintf("%d-%d", i, j)
-				encoding := []string{"gzip", "br", "zstd", ""}[(i+j)%4]
+				encoding := []string{"gzip", "br", "zstd", "deflate", "Deflate", ""}[(i+j)%6]
 				res, err := client.Fetch(t.Context(), freshet.Request{URL: url + path + "?as=" + encoding})
 				want := strings.Repeat("/"+path, 500)
 				if strings.HasSuffix(path, "0") {

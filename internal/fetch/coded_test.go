@@ -2,7 +2,9 @@ package fetch_test
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"io"
 
 	"github.com/andybalholm/brotli"
@@ -31,6 +33,27 @@ func zstded(body []byte) string {
 		panic(err)
 	}
 	return string(w.EncodeAll(body, nil))
+}
+
+// deflatedText returns a body coded as deflate in the way of the standard.
+func deflatedText(body string) string {
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	io.WriteString(w, body)
+	w.Close()
+	return b.String()
+}
+
+// bareText returns a body coded as deflate in the way of many servers.
+func bareText(body string) string {
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.BestSpeed)
+	if err != nil {
+		panic(err)
+	}
+	io.WriteString(w, body)
+	w.Close()
+	return b.String()
 }
 
 // wideZstd is a frame that declares a window of 512 MiB for a few bytes: magic,

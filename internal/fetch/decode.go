@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,9 @@ import (
 	"sync"
 
 	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
 	"freshet/internal/freshet"
@@ -30,6 +33,7 @@ const (
 	gzipped  coding = "gzip"
 	brotlied coding = "br"
 	zstded   coding = "zstd"
+	deflated coding = "deflate"
 )
 
 // codingOf returns the content coding of a response. There may be only one:
@@ -44,7 +48,7 @@ func codingOf(h http.Header) (coding, *freshet.FetchError) {
 				continue
 			case "x-gzip":
 				name = "gzip"
-			case "gzip", "br", "zstd":
+			case "gzip", "br", "zstd", "deflate":
 			default:
 				return "", fail(failure.Decode, "the content encoding %.40q was not asked for", name)
 			}
@@ -66,7 +70,7 @@ type decoder interface {
 
 // decoders are kept for use again, since each is large.
 type decoders struct {
-	gzip, brotli, zstd sync.Pool
+	gzip, brotli, zstd, deflate sync.Pool
 }
 
 // pool returns where decoders of a coding are kept.
@@ -76,6 +80,8 @@ func (d *decoders) pool(c coding) *sync.Pool {
 		return &d.gzip
 	case brotlied:
 		return &d.brotli
+	case deflated:
+		return &d.deflate
 	default:
 		return &d.zstd
 	}
@@ -90,6 +96,8 @@ func (d *decoders) get(c coding, from io.Reader) (decoder, error) {
 			dec = &gzipDecoder{}
 		case brotlied:
 			dec = &brotliDecoder{}
+		case deflated:
+			dec = &deflateDecoder{wire: bufio.NewReader(nothing{})}
 		default:
 			dec = &zstdDecoder{}
 		}
@@ -150,4 +158,49 @@ func (d *zstdDecoder) stop() {
 	if d.Decoder != nil {
 		_ = d.Reset(nil) // lets go of the reader
 	}
+}
+
+// A deflateDecoder reads what servers call deflate: a zlib stream, as the standard has it, or the
+// bare stream of DEFLATE that many send. Nobody asks for it; some servers send it all the same.
+type deflateDecoder struct {
+	wire *bufio.Reader
+	zlib io.ReadCloser
+	bare io.ReadCloser
+	io.Reader
+}
+
+func (d *deflateDecoder) start(from io.Reader) (err error) {
+	d.wire.Reset(from)
+	head, _ := d.wire.Peek(2) // what is wrong with the stream shows when it is read
+	switch {
+	case !zlibHeader(head) && d.bare == nil:
+		d.bare = flate.NewReader(d.wire)
+		d.Reader = d.bare
+	case !zlibHeader(head):
+		d.Reader, err = d.bare, d.bare.(flate.Resetter).Reset(d.wire, nil)
+	case d.zlib == nil:
+		d.zlib, err = zlib.NewReader(d.wire)
+		d.Reader = d.zlib
+	default:
+		d.Reader, err = d.zlib, d.zlib.(zlib.Resetter).Reset(d.wire, nil)
+	}
+	return err
+}
+
+// Read is the Read of the decoder that fits. What follows the end of the stream is an error.
+func (d *deflateDecoder) Read(p []byte) (int, error) {
+	n, err := d.Reader.Read(p)
+	if err == io.EOF {
+		if _, more := d.wire.ReadByte(); more == nil {
+			err = errors.New("extra data after the end of the stream")
+		}
+	}
+	return n, err
+}
+
+func (d *deflateDecoder) stop() { d.wire.Reset(nothing{}) }
+
+// zlibHeader reports whether a stream begins as one of zlib: with the method and a checksum of two bytes.
+func zlibHeader(head []byte) bool {
+	return len(head) == 2 && head[0]&0x0f == 8 && (int(head[0])<<8|int(head[1]))%31 == 0
 }

@@ -74,6 +74,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add("br", []byte(brotliedText(text)))
 	f.Add("zstd", []byte(zstded([]byte(text))))
 	f.Add("zstd", []byte(wideZstd))
+	f.Add("deflate", []byte(deflatedText(text)))
+	f.Add("deflate", []byte(bareText(text)))
 	f.Add("gzip, gzip", []byte(zipped(zipped(text))))
 	f.Add("", []byte(text))
 	const limit = 100_000

@@ -14,7 +14,7 @@ func TestBombsTakeLittle(t *testing.T) {
 	zeros := strings.Repeat("\x00", 16<<20)
 	wide := wideZstd + strings.Repeat("\x00", 1<<20)
 	for encoding, body := range map[string]string{
-		"gzip": zipped(zeros), "br": brotliedText(zeros), "zstd": zstded([]byte(zeros)), "ZSTD": wide, "gzip, gzip": zipped(zipped(zeros)),
+		"gzip": zipped(zeros), "br": brotliedText(zeros), "zstd": zstded([]byte(zeros)), "ZSTD": wide, "deflate": deflatedText(zeros), "Deflate": bareText(zeros), "gzip, gzip": zipped(zipped(zeros)),
 	} {
 		took := allocated(func() {
 			if got, err := fetch.Decode(fetch.Config{}, encoding, strings.NewReader(body)); err == nil {
