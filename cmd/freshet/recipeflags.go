@@ -104,7 +104,7 @@ type chainFlags struct {
 func (f *chainFlags) register(set *pflag.FlagSet) {
 	f.extract = reading.Extracts{}
 	set.StringVar(&f.file, "chain", "", "read the steps from this file, in YAML or JSON; - is standard input")
-	set.StringVar(&f.kind, "kind", "", "treat the response as html, json, feed, text, xml, csv, ical, pdf or xlsx (default: detected)")
+	set.StringVar(&f.kind, "kind", "", "treat the response as html, json, feed, text, xml, csv, ical, pdf, xlsx or docx (default: detected)")
 	set.Var(&extractFlag{f}, "extract", "name a value, such as 'price=css .price | number'; can be repeated")
 	set.StringVar(&f.items, "items", "", "items are the elements that match this CSS selector, or the values of a JSONPath or XPath")
 	set.StringVar(&f.key, "key", "", "what items are known by, such as a@href")
@@ -184,7 +184,7 @@ func kindNamed(name string) reading.Kind {
 	name = strings.ToLower(name)
 	for kind, names := range map[reading.Kind]string{
 		reading.Auto: "auto", reading.HTML: "htm page", reading.Feed: "rss atom rdf jsonfeed", reading.Text: "txt plain yaml", reading.XML: "sitemap",
-		reading.CSV: "tsv", reading.ICal: "ics icalendar calendar", reading.XLSX: "excel",
+		reading.CSV: "tsv", reading.ICal: "ics icalendar calendar", reading.XLSX: "excel", reading.DOCX: "word",
 	} {
 		for other := range strings.FieldsSeq(names) {
 			if name == other {

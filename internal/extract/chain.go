@@ -57,10 +57,10 @@ func compile(r reading.Recipe) (p program, err error) {
 
 func checkKind(k reading.Kind) error {
 	switch k {
-	case reading.Auto, reading.HTML, reading.JSON, reading.Feed, reading.Text, reading.XML, reading.CSV, reading.ICal, reading.PDF, reading.XLSX:
+	case reading.Auto, reading.HTML, reading.JSON, reading.Feed, reading.Text, reading.XML, reading.CSV, reading.ICal, reading.PDF, reading.XLSX, reading.DOCX:
 		return nil
 	}
-	known := []string{"html", "json", "feed", "text", "xml", "csv", "ical", "pdf", "xlsx"}
+	known := []string{"html", "json", "feed", "text", "xml", "csv", "ical", "pdf", "xlsx", "docx"}
 	return invalid.Errorf("select.kind", "unknown kind %q%s; use %s, or leave it out", k, suggest.DidYouMean(string(k), known), strings.Join(known, ", "))
 }
 

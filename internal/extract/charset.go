@@ -48,11 +48,25 @@ func decode(kind reading.Kind, mediaType string, body []byte) ([]byte, error) {
 	return valid(text), nil
 }
 
+// widened returns a body that is UTF-16 as UTF-8, nil if it is anything else: of UTF-16 nothing can be told by its look.
+func widened(body []byte) []byte {
+	name := markOf(body)
+	if name != "utf-16le" && name != "utf-16be" {
+		name = chardet.Wide(body)
+	}
+	if name == "" {
+		return nil
+	}
+	enc, _ := charset.Lookup(name)
+	text, err := enc.NewDecoder().Bytes(body)
+	if err != nil {
+		return nil
+	}
+	return valid(text)
+}
+
 // undeclared returns the encoding of a body of which the server says nothing that is true.
 func undeclared(kind reading.Kind, body []byte) (encoding.Encoding, string) {
-	if wide := chardet.Wide(body); wide != "" {
-		return charset.Lookup(wide)
-	}
 	plain := mostlyUTF8(body)
 	if plain && bytes.IndexByte(body, escape) < 0 {
 		return charset.Lookup("utf-8")

@@ -25,7 +25,7 @@ func TestCheck(t *testing.T) {
 		{"a selector", reading.Recipe{CSS: "main > p:not(.x), #a [href^='x']"}, "", ""},
 		{"a selector and its kind", reading.Recipe{Kind: reading.HTML, CSS: "p"}, "", ""},
 		{"a path", reading.Recipe{JSONPath: "$.a[?@.b > 1]..c"}, "", ""},
-		{"no such kind", reading.Recipe{Kind: "xlm"}, "select.kind", `unknown kind "xlm" (did you mean "xml"?); use html, json, feed, text, xml, csv, ical, pdf, xlsx, or leave it out`},
+		{"no such kind", reading.Recipe{Kind: "xlm"}, "select.kind", `unknown kind "xlm" (did you mean "xml"?); use html, json, feed, text, xml, csv, ical, pdf, xlsx, docx, or leave it out`},
 		{"a selector for JSON", reading.Recipe{Kind: reading.JSON, CSS: "p"}, "select.kind", "a CSS selector needs html, not json"},
 		{"a path for a feed", reading.Recipe{Kind: reading.Feed, JSONPath: "$"}, "select.kind", "a JSONPath needs json, not feed"},
 		{"both", reading.Recipe{CSS: "p", JSONPath: "$"}, "select.jsonpath", "use a CSS selector or a JSONPath, not both"},

@@ -19,7 +19,6 @@ type document struct {
 	media string
 	kind  reading.Kind // "" if it is not text at all
 	date  time.Time    // at which it was sent, if known
-	url   string
 
 	text   []byte // decoded
 	tree   *html.Node
@@ -31,10 +30,15 @@ type document struct {
 // newDocument returns a document of a kind, or of the kind that it looks like.
 func newDocument(kind reading.Kind, resp freshet.Response) *document {
 	resp.Body = unpacked(resp.Body)
+	doc := &document{body: resp.Body, media: resp.MediaType, date: dateOf(resp)}
+	if doc.text = widened(resp.Body); doc.text != nil {
+		resp.Body = doc.text
+	}
 	if kind == reading.Auto {
 		kind, _ = kindOf(resp)
 	}
-	return &document{body: resp.Body, media: resp.MediaType, kind: kind, date: dateOf(resp), url: resp.URL}
+	doc.kind = kind
+	return doc
 }
 
 // unpacked returns a body that was packed beyond what the server said, as feeds
@@ -73,8 +77,8 @@ func (d *document) root() (*html.Node, error) {
 	switch {
 	case d.kind == reading.JSON:
 		return nil, fail(FailParse, "Use jq or jsonpath for JSON.", "this step needs a page, but the response is JSON")
-	case d.kind == reading.PDF || d.kind == reading.XLSX || d.kind == "":
-		return nil, fail(FailParse, "Read it with the step pdf, xlsx or decode first.", "this step needs a page, but the response is not one")
+	case d.kind == reading.PDF || isOffice(d.kind) || d.kind == "":
+		return nil, fail(FailParse, "Read it with the step pdf, xlsx, text or decode first.", "this step needs a page, but the response is not one")
 	case d.isXML(src):
 		d.tree, err = parseXML(src)
 	default:
@@ -112,7 +116,9 @@ func (d *document) values() ([]any, error) {
 			return d.itemValues()
 		}
 	}
-	d.json, err = parseValues(src)
+	if d.json, err = parseValues(src); err != nil && d.kind == reading.Text {
+		d.json, err = yamlOr(err, src, strings.Contains(d.media, "yaml"))
+	}
 	return d.json, err
 }
 
@@ -197,6 +203,9 @@ func (d *document) readOnce() (g glance, err error) {
 		}
 		g.items, g.text = rows.items(), rows.text()
 		return g, nil
+	case reading.DOCX:
+		g.text, g.title, err = readDOCX(d.body)
+		return g, err
 	}
 	src, err := d.decoded()
 	if err != nil {

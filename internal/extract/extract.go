@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"mime"
 	"net/http"
+	"path"
 	"strings"
 	"time"
 
@@ -101,7 +103,7 @@ func (p program) read(resp freshet.Response, watch func(step, value, time.Durati
 func (p program) finish(rd *Reading, end value) error {
 	if end.form == documentForm {
 		g, err := end.doc.read()
-		if err != nil && p.kind == reading.Auto && (end.doc.kind == reading.PDF || end.doc.kind == reading.XLSX || end.doc.kind == reading.ICal) {
+		if err != nil && p.kind == reading.Auto && (end.doc.kind == reading.PDF || isOffice(end.doc.kind) || end.doc.kind == reading.ICal) {
 			g, err = glance{text: describe(end.doc.body, end.doc.media)}, nil // nobody said that it can be read
 			rd.Kind = reading.Text
 		}
@@ -189,15 +191,19 @@ func kindOf(resp freshet.Response) (reading.Kind, bool) {
 		return reading.ICal, true
 	case media == "text/plain" && looksLikeFeed(resp.Body): // as servers of raw files send them
 		return reading.Feed, true
-	case media == "text/csv" || media == "text/tab-separated-values":
+	case media == "text/csv" || media == "text/tab-separated-values" || sub == "csv":
+		return reading.CSV, true
+	case (media == "text/plain" || sub == "vnd.ms-excel") && endingOf(resp) == "csv" && looksLikeCSV(resp.Body): // likewise, and as spreadsheets are sent
 		return reading.CSV, true
 	case media == "application/pdf" && isPDF(resp.Body):
 		return reading.PDF, true
 	case sub == "vnd.openxmlformats-officedocument.spreadsheetml.sheet":
 		return reading.XLSX, true
+	case sub == "vnd.openxmlformats-officedocument.wordprocessingml.document":
+		return reading.DOCX, true
 	case top == "text" || textual[sub]:
 		return reading.Text, true
-	case media == "" || media == "application/octet-stream" || media == "unknown/unknown":
+	case media == "" || media == "unknown/unknown" || sub == "octet-stream" || sub == "zip" || sub == "force-download" || sub == "x-download":
 		return kindByLook(resp.Body)
 	}
 	return "", false
@@ -207,7 +213,7 @@ func kindOf(resp freshet.Response) (reading.Kind, bool) {
 var textual = map[string]bool{
 	"javascript": true, "x-javascript": true, "ecmascript": true, "yaml": true, "x-yaml": true, "toml": true,
 	"x-ndjson": true, "jsonl": true, "json-seq": true, "sql": true, "graphql": true, "x-sh": true,
-	"x-www-form-urlencoded": true, "csv": true, "x-tex": true, "rtf": true,
+	"x-www-form-urlencoded": true, "x-tex": true, "rtf": true,
 }
 
 func jsonKind(body []byte) reading.Kind {
@@ -233,6 +239,9 @@ func kindByLook(body []byte) (reading.Kind, bool) {
 		return reading.HTML, true
 	case looks == "text/xml":
 		return xmlKind(body), true
+	case looks == "application/zip":
+		kind := officeKind(body)
+		return kind, kind != ""
 	case !strings.HasPrefix(looks, "text/"):
 		return "", false
 	}
@@ -241,12 +250,27 @@ func kindByLook(body []byte) (reading.Kind, bool) {
 		return reading.Feed, true
 	case looksLikeICal(start):
 		return reading.ICal, true
-	case bytes.HasPrefix(start, []byte("{")) || bytes.HasPrefix(start, []byte("[")):
+	case bytes.HasPrefix(start, []byte("{")) || bytes.HasPrefix(start, []byte("[")) || len(withoutGuard(start)) < len(start):
 		if len(body) <= maxTree && validJSON(body) {
 			return jsonKind(body), true
 		}
+	case looksLikeCSV(start):
+		return reading.CSV, true
 	}
 	return reading.Text, true
+}
+
+// endingOf returns the ending of the name that a response gives its file, or else of its URL, in lower case.
+func endingOf(resp freshet.Response) string {
+	name := ""
+	if d := resp.Header.Get("Content-Disposition"); d != "" {
+		_, params, _ := mime.ParseMediaType(d)
+		name = params["filename"]
+	}
+	if name == "" {
+		name, _, _ = strings.Cut(resp.URL, "?")
+	}
+	return strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
 }
 
 // describe reads what is not text (an image, an archive, a document): it is

@@ -80,6 +80,7 @@ type jsonValue struct {
 }
 
 func parseJSON(src []byte) (*jsonDoc, error) {
+	src = withoutGuard(src)
 	if len(src) > maxTree {
 		return nil, fail(FailLimit, asText, "the JSON document has %d bytes; the most is %d MiB", len(src), maxTree>>20)
 	}
@@ -101,6 +102,17 @@ func parseJSON(src []byte) (*jsonDoc, error) {
 			"not a JSON document: %w at line %d, column %d", err, line, column)
 	}
 	return &p.jsonDoc, nil
+}
+
+// withoutGuard returns JSON without what some services write before it to keep scripts of other sites from
+// running it.
+func withoutGuard(src []byte) []byte {
+	for _, guard := range []string{")]}'", "while(1);", "for(;;);"} {
+		if rest, ok := bytes.CutPrefix(src, []byte(guard)); ok {
+			return bytes.TrimPrefix(rest, []byte(","))
+		}
+	}
+	return src
 }
 
 type jsonParser struct {

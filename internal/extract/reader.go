@@ -87,7 +87,7 @@ func (r *Reader) read(ctx context.Context, recipe reading.Recipe, resp freshet.R
 	if r.closed.Load() {
 		return Reading{}, ErrReaderClosed
 	}
-	q := question{Recipe: recipe, MediaType: resp.MediaType, Date: resp.Header.Get("Date"), Timeout: r.cfg.Timeout, Memory: r.cfg.Memory, Trace: trace}
+	q := question{Recipe: recipe, URL: resp.URL, MediaType: resp.MediaType, Header: header(resp.Header), Timeout: r.cfg.Timeout, Memory: r.cfg.Memory, Trace: trace}
 	for kept := c != nil; ; kept = false {
 		if c == nil {
 			if c, err = startChild(r.cfg.Command); err != nil {

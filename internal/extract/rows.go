@@ -328,6 +328,33 @@ func readCSV(src []byte, delimiter rune) (t rows, err error) {
 	return t, nil
 }
 
+// looksLikeCSV reports whether the first lines of a text are rows of two or more cells, as many in each.
+func looksLikeCSV(src []byte) bool {
+	const least = 3 // rows
+	head := src[:min(len(src), 16<<10)]
+	if len(head) < len(src) {
+		head = head[:bytes.LastIndexByte(head, '\n')+1]
+	}
+	t, err := readCSV(head, 0)
+	if err != nil {
+		return false
+	}
+	width := len(t.header)
+	for _, row := range t.rows {
+		if width == 0 {
+			width = len(row)
+		}
+		if len(row) != width {
+			return false
+		}
+	}
+	rows := len(t.rows)
+	if t.header != nil {
+		rows++
+	}
+	return width > 1 && rows >= least
+}
+
 // likelyDelimiter returns the character that divides the first lines most evenly.
 func likelyDelimiter(src []byte) rune {
 	lines := bytes.SplitN(src[:min(len(src), 16<<10)], []byte("\n"), 12)

@@ -3,7 +3,6 @@ package extract
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -11,7 +10,6 @@ import (
 
 	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
-	"freshet/internal/safeyaml"
 )
 
 func compilePretty(a argument) (func(value) (value, error), bool, error) {
@@ -81,30 +79,22 @@ func prettyYAML(v value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > maxTree {
-		return nil, fail(FailLimit, asText, "the YAML document has %d bytes; the most is %d MiB", len(text), maxTree>>20)
-	}
-	var doc any
-	if err := safeyaml.Unmarshal(text, &doc); err != nil {
-		if e, ok := errors.AsType[*safeyaml.Error](err); ok && e.Limit {
-			return nil, fail(FailLimit, asText, "the YAML document: %w", err)
-		}
-		return nil, fail(FailParse, "", "not a YAML document: %w", err)
-	}
-	b, err := json.Marshal(doc)
+	docs, err := parseYAML(text)
 	if err != nil {
-		return nil, fail(FailParse, "", "the YAML document cannot be written: %w", err)
+		return nil, err
 	}
-	if len(b) > maxText {
-		return nil, fail(FailLimit, asText, "the YAML document is longer than %d MiB when written out", maxText>>20)
+	var out []byte
+	for i, doc := range docs {
+		b, err := yaml.MarshalWithOptions(withNumbers(doc), yaml.Indent(2), yaml.IndentSequence(true))
+		if err != nil {
+			return nil, fail(FailParse, "", "the YAML document cannot be written: %w", err)
+		}
+		if i > 0 {
+			out = append(out, "---\n"...)
+		}
+		out = append(out, b...)
 	}
-	var sorted any
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	if err := d.Decode(&sorted); err != nil {
-		return nil, fail(FailParse, "", "the YAML document cannot be written: %w", err)
-	}
-	return yaml.MarshalWithOptions(withNumbers(sorted), yaml.Indent(2), yaml.IndentSequence(true))
+	return out, nil
 }
 
 // withNumbers returns a value of JSON with whole numbers as such.

@@ -48,7 +48,7 @@ func (p program) needsFence(resp freshet.Response) bool {
 	if kind == reading.Auto {
 		kind, _ = kindOf(resp)
 	}
-	return kind == reading.PDF || kind == reading.XLSX
+	return kind == reading.PDF || isOffice(kind)
 }
 
 // blamed names what is at fault if reading takes too much.

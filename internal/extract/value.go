@@ -200,7 +200,7 @@ func parseValues(src []byte) ([]any, error) {
 	if e, ok := errors.AsType[*Error](err); ok && (e.Class == FailLimit || !severalDocuments(src)) {
 		return nil, err
 	}
-	d := json.NewDecoder(bytes.NewReader(src))
+	d := json.NewDecoder(bytes.NewReader(withoutGuard(src)))
 	d.UseNumber()
 	var values []any
 	for {
@@ -218,7 +218,7 @@ func parseValues(src []byte) ([]any, error) {
 
 // severalDocuments reports whether src is JSON lines: a sequence of objects or lists.
 func severalDocuments(src []byte) bool {
-	d := json.NewDecoder(bytes.NewReader(src))
+	d := json.NewDecoder(bytes.NewReader(withoutGuard(src)))
 	n := 0
 	for ; d.More(); n++ {
 		var v json.RawMessage

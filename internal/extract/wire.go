@@ -29,14 +29,26 @@ const maxMessage = 64 << 20
 type question struct {
 	Recipe    reading.Recipe `json:"recipe"`
 	MediaType string         `json:"media_type"`
-	Date      string         `json:"date,omitempty"`
+	URL       string         `json:"url,omitempty"`
+	Header    http.Header    `json:"header,omitempty"` // as far as it counts
 	Timeout   time.Duration  `json:"timeout"`
 	Memory    int64          `json:"memory"`
 	Trace     bool           `json:"trace,omitempty"` // tell what each step made
 }
 
+// header returns what counts of the header of a response.
+func header(h http.Header) http.Header {
+	some := http.Header{}
+	for _, name := range []string{"Date", "Content-Disposition"} {
+		if h[name] != nil {
+			some[name] = h[name]
+		}
+	}
+	return some
+}
+
 func (q question) response(body []byte) freshet.Response {
-	return freshet.Response{MediaType: q.MediaType, Body: body, Header: http.Header{"Date": {q.Date}}}
+	return freshet.Response{URL: q.URL, MediaType: q.MediaType, Body: body, Header: q.Header}
 }
 
 // An answer is what a child read. The text follows it.

@@ -1,11 +1,9 @@
 package extract
 
 import (
-	"archive/zip"
 	"bytes"
 	"encoding/xml"
 	"io"
-	"path"
 	"strconv"
 	"strings"
 
@@ -34,44 +32,17 @@ func compileXLSX(a argument) (func(value) (value, error), bool, error) {
 	}, true, nil
 }
 
-// A workbook is an XLSX file: XML documents in a zip archive.
-type workbook struct {
-	files map[string]*zip.File
-	left  int64 // bytes that may still be unpacked
-}
-
-// part returns a document of the archive.
-func (w *workbook) part(name string) ([]byte, error) {
-	f := w.files[name]
-	if f == nil {
-		return nil, fail(FailParse, "", "the workbook has no %s", name)
-	}
-	r, err := f.Open()
-	if err != nil {
-		return nil, fail(FailParse, "", "unpack the workbook: %w", err)
-	}
-	defer r.Close()
-	b, err := io.ReadAll(io.LimitReader(r, w.left+1))
-	if err != nil {
-		return nil, fail(FailParse, "", "unpack the workbook: %w", err)
-	}
-	if w.left -= int64(len(b)); w.left < 0 {
-		return nil, fail(FailLimit, "", "the workbook is larger than %d MiB when unpacked", maxUnpacked>>20)
-	}
-	return b, nil
-}
+// A workbook is an XLSX file.
+type workbook struct{ *officeFile }
 
 // readXLSX reads a sheet of a workbook, by its number or name; the first if it
 // has neither.
 func readXLSX(body []byte, number int, name string) (t rows, err error) {
-	archive, err := zip.NewReader(bytes.NewReader(body), int64(len(body)))
+	f, err := openOffice(body, "a workbook")
 	if err != nil {
-		return t, fail(FailParse, "Check that the URL returns an XLSX file.", "not a workbook: %w", err)
+		return t, err
 	}
-	w := &workbook{files: map[string]*zip.File{}, left: maxUnpacked}
-	for _, f := range archive.File {
-		w.files[f.Name] = f
-	}
+	w := workbook{f}
 	sheet, err := w.sheet(max(number, 1), name)
 	if err != nil {
 		return t, err
@@ -94,7 +65,7 @@ func readXLSX(body []byte, number int, name string) (t rows, err error) {
 }
 
 // sheet returns the document of a sheet.
-func (w *workbook) sheet(number int, name string) (string, error) {
+func (w workbook) sheet(number int, name string) (string, error) {
 	var book struct {
 		Sheets []struct {
 			Name string `xml:"name,attr"`
@@ -122,7 +93,7 @@ func (w *workbook) sheet(number int, name string) (string, error) {
 		}
 		for _, l := range links.All {
 			if l.ID == s.ID {
-				return strings.TrimPrefix(path.Join("/xl", l.Target), "/"), nil
+				return partAt("xl", l.Target), nil
 			}
 		}
 	}
@@ -133,8 +104,8 @@ func (w *workbook) sheet(number int, name string) (string, error) {
 }
 
 // sharedTexts returns the texts that cells refer to by number.
-func (w *workbook) sharedTexts() (list []string, err error) {
-	if w.files["xl/sharedStrings.xml"] == nil {
+func (w workbook) sharedTexts() (list []string, err error) {
+	if w.parts["xl/sharedStrings.xml"] == nil {
 		return nil, nil
 	}
 	src, err := w.part("xl/sharedStrings.xml")

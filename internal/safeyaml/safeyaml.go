@@ -46,25 +46,38 @@ func Parse(text []byte, options ...parser.Option) (*ast.File, error) {
 	if err != nil {
 		return nil, errorOf(err)
 	}
+	extra := 0
 	for _, doc := range tree.Docs {
 		e := expansion{anchors: map[string]int{}}
-		if e.nodes(doc.Body); e.err != nil {
+		extra += e.nodes(doc.Body) - e.plain
+		if e.err == nil && extra > maxExtra {
+			e.err = limit(doc.Body.GetToken(), "expanding the aliases adds more than %d values", maxExtra)
+		}
+		if e.err != nil {
 			return nil, e.err
 		}
 	}
 	return tree, nil
 }
 
-// Unmarshal decodes the first document of a text. An empty text leaves v as it is.
-func Unmarshal(text []byte, v any) error {
+// Values decodes the documents of a text. Empty documents are left out.
+func Values(text []byte) ([]any, error) {
 	tree, err := Parse(text)
-	if err != nil || len(tree.Docs) == 0 || tree.Docs[0].Body == nil {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	if err := yaml.NodeToValue(tree.Docs[0].Body, v); err != nil {
-		return errorOf(err)
+	var all []any
+	for _, doc := range tree.Docs {
+		if doc.Body == nil {
+			continue
+		}
+		var v any
+		if err := yaml.NodeToValue(doc.Body, &v); err != nil {
+			return nil, errorOf(err)
+		}
+		all = append(all, v)
 	}
-	return nil
+	return all, nil
 }
 
 // errorOf returns an error of the parser without the text that it quotes.

@@ -13,16 +13,17 @@ import (
 	"freshet/internal/safeyaml"
 )
 
-func TestUnmarshal(t *testing.T) {
-	for text, want := range map[string]any{
+func TestValues(t *testing.T) {
+	for text, want := range map[string][]any{
 		"":                                  nil,
-		"a: 1\nb: [x, {y: z}]\n":            map[string]any{"a": uint64(1), "b": []any{"x", map[string]any{"y": "z"}}},
-		"a: &x {k: v}\nb: *x\n":             map[string]any{"a": map[string]any{"k": "v"}, "b": map[string]any{"k": "v"}},
-		"a: &x {k: v}\nb: {<<: *x, l: w}\n": map[string]any{"a": map[string]any{"k": "v"}, "b": map[string]any{"k": "v", "l": "w"}},
+		"a: 1\nb: [x, {y: z}]\n":            {map[string]any{"a": uint64(1), "b": []any{"x", map[string]any{"y": "z"}}}},
+		"a: &x {k: v}\nb: *x\n":             {map[string]any{"a": map[string]any{"k": "v"}, "b": map[string]any{"k": "v"}}},
+		"a: &x {k: v}\nb: {<<: *x, l: w}\n": {map[string]any{"a": map[string]any{"k": "v"}, "b": map[string]any{"k": "v", "l": "w"}}},
+		"a: 1\n---\n- b\n":                  {map[string]any{"a": uint64(1)}, []any{"b"}},
 	} {
-		var got any
-		if err := safeyaml.Unmarshal([]byte(text), &got); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("Unmarshal(%q) = %#v, %v, want %#v", text, got, err, want)
+		got, err := safeyaml.Values([]byte(text))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("Values(%q) = %#v, %v, want %#v", text, got, err, want)
 		}
 	}
 }
@@ -49,13 +50,13 @@ func TestErrors(t *testing.T) {
 		"documents":        {strings.Repeat("--- a\n", 100_000), 251, "too many documents"},
 		"directives":       {strings.Repeat("%YAML 1.2\n---\n", 40_000), 626, "too many documents"},
 		"aliases":          {laughs, 6, "expanding the aliases"},
+		"many documents":   {strings.Repeat("---\na: &a ["+strings.Repeat("x, ", 3000)+"]\nb: ["+strings.Repeat("*a, ", 15)+"]\n", 10), 14, "expanding the aliases"},
 		"merge keys":       {merges, 6, "expanding the aliases"},
 		"itself":           {"a: &a [*a]\n", 1, "contains it"},
 		"no anchor":        {"a: 1\nb: *x\n", 2, "could not find alias"},
 		"no YAML":          {"a: 1\n  b: [\n", 1, "not allowed"},
 	} {
-		var got any
-		err := safeyaml.Unmarshal([]byte(tt.text), &got)
+		_, err := safeyaml.Values([]byte(tt.text))
 		e, ok := errors.AsType[*safeyaml.Error](err)
 		if !ok || e.Line != tt.line || !strings.Contains(e.Message, tt.want) {
 			t.Errorf("%s: the error is %.200v, want one in line %d with %q", name, err, tt.line, tt.want)
@@ -89,8 +90,7 @@ func TestHostileDocuments(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			var v any
-			if err := safeyaml.Unmarshal([]byte(text), &v); err != nil {
+			if _, err := safeyaml.Values([]byte(text)); err != nil {
 				_ = err.Error()
 			}
 		}()
@@ -106,12 +106,11 @@ func TestHostileDocuments(t *testing.T) {
 	}
 }
 
-func FuzzUnmarshal(f *testing.F) {
+func FuzzValues(f *testing.F) {
 	f.Add("a: &x {k: v}\nb: {<<: *x, l: w}\n")
 	f.Add("- !a [*a, {b: |\n  c\n}]")
 	f.Fuzz(func(t *testing.T, text string) {
-		var v any
-		if err := safeyaml.Unmarshal([]byte(text), &v); err != nil {
+		if _, err := safeyaml.Values([]byte(text)); err != nil {
 			_ = err.Error()
 		}
 	})

@@ -49,4 +49,5 @@ const (
 	ICal Kind = "ical"
 	PDF  Kind = "pdf"
 	XLSX Kind = "xlsx"
+	DOCX Kind = "docx"
 )
