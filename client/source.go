@@ -67,7 +67,7 @@ func parsed(id freshet.SourceID, definition any) (freshet.Source, error) {
 type Select struct {
 	CSS      string       `json:"css,omitempty" doc:"Selects elements of an HTML page"`
 	JSONPath string       `json:"jsonpath,omitempty" doc:"Selects values of a JSON document (RFC 9535)"`
-	Kind     reading.Kind `json:"kind,omitempty" doc:"html, json, feed, text, xml, csv, ical, pdf or xlsx; empty means detected"`
+	Kind     reading.Kind `json:"kind,omitempty" doc:"html, json, feed, text, xml, csv, ical, pdf, xlsx or docx; empty means detected"`
 }
 
 // A Keep bounds how much history is kept of a source. What is zero bounds

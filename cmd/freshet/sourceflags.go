@@ -193,9 +193,9 @@ func (f *siteFlags) given() (map[string]any, error) {
 type requestFlags struct {
 	set *pflag.FlagSet
 
-	profile, method, body, jar, user, bearer, proxy, language, timeout, request string
-	headers, form, cookies                                                      []string
-	status, match, noMatch                                                      string
+	profile, method, body, jar, user, digest, bearer, proxy, language, timeout, request string
+	headers, form, cookies                                                              []string
+	status, match, noMatch                                                              string
 }
 
 func (f *requestFlags) register(set *pflag.FlagSet) {
@@ -208,6 +208,7 @@ func (f *requestFlags) register(set *pflag.FlagSet) {
 	set.StringArrayVar(&f.cookies, "cookie", nil, "send this cookie, as name=value; can be repeated")
 	set.StringVar(&f.jar, "jar", "", "keep cookies between polls: 'source', or a name that several sources share")
 	set.StringVar(&f.user, "user", "", "user and password for basic authentication, as 'name:${secret:NAME}'")
+	set.StringVar(&f.digest, "digest", "", "user and password for digest authentication, as 'name:${secret:NAME}'")
 	set.StringVar(&f.bearer, "bearer", "", "bearer token, as '${secret:NAME}'")
 	set.StringVar(&f.proxy, "proxy", "", "use this proxy, such as socks5://127.0.0.1:1080; it must be listed in allow_proxy")
 	set.StringVar(&f.language, "language", "", "language to ask for, such as de (Accept-Language)")
@@ -291,19 +292,29 @@ func pairs(into map[string]any, flag, key, mark string, items []string) error {
 
 // auth reads the credentials of the request.
 func (f *requestFlags) auth(request map[string]any) error {
-	switch {
-	case f.set.Changed("user") && f.set.Changed("bearer"):
-		return usagef("use --user or --bearer, not both")
-	case f.set.Changed("user") && f.user != "":
-		name, password, ok := strings.Cut(f.user, ":")
-		if !ok {
-			return usagef("--user: write it as 'name:${secret:NAME}'")
+	given := 0
+	how := map[string]any{"basic": nil, "digest": nil, "bearer": nil, "oauth2": nil}
+	for _, one := range []struct{ flag, key, value string }{{"user", "basic", f.user}, {"digest", "digest", f.digest}, {"bearer", "bearer", f.bearer}} {
+		if !f.set.Changed(one.flag) {
+			continue
 		}
-		request["auth"] = map[string]any{"basic": map[string]any{"user": name, "password": password}, "bearer": nil, "oauth2": nil}
-	case f.set.Changed("bearer") && f.bearer != "":
-		request["auth"] = map[string]any{"bearer": f.bearer, "basic": nil, "oauth2": nil}
-	case f.set.Changed("user") || f.set.Changed("bearer"):
-		request["auth"] = nil
+		if given++; given > 1 {
+			return usagef("use one of --user, --digest and --bearer")
+		}
+		if one.value == "" {
+			request["auth"] = nil
+			continue
+		}
+		request["auth"] = how
+		if one.flag == "bearer" {
+			how[one.key] = one.value
+			continue
+		}
+		name, password, ok := strings.Cut(one.value, ":")
+		if !ok {
+			return usagef("--%s: write it as 'name:${secret:NAME}'", one.flag)
+		}
+		how[one.key] = map[string]any{"user": name, "password": password}
 	}
 	return nil
 }

@@ -89,6 +89,11 @@ func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request, how 
 		if hr, e = c.send(ctx, w, &way, at, asked); e != nil {
 			break
 		}
+		if way.proves(hr) {
+			c.discard(hr, w)
+			hops, wait = hops-1, 0
+			continue
+		}
 		if !isRedirect(hr.StatusCode) {
 			url, moved := res.URL, res.Moved
 			res, e = c.take(ctx, w, hr, &way, asked)

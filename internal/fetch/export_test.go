@@ -78,3 +78,12 @@ func NewVia(c Config, plain, secure string) *Client {
 	}
 	return client
 }
+
+// Proof returns what a Digest answers to the challenge of a refusal, "" if it cannot.
+func Proof(h http.Header, user, password, uri, own string) string {
+	d := Digest{}
+	if !d.heard(h) {
+		return ""
+	}
+	return d.challenge.proof(user, password, http.MethodGet, uri, own, 1)
+}

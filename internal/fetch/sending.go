@@ -28,6 +28,7 @@ type Sending struct {
 	Body   []byte
 	Cert   *tls.Certificate
 
+	Digest  *Digest        // likewise; nil means that nobody proves anything
 	Cookies http.CookieJar // nil means that there are none
 	Proxy   *url.URL       // nil means to connect to the host itself
 	Status  []int          // that bring a page; none means those of 200 to 299
@@ -37,7 +38,8 @@ type Sending struct {
 // A course is a Sending on its way from redirect to redirect.
 type course struct {
 	Sending
-	home string // host that secrets may go to; "" when it has been left
+	home       string // host that secrets may go to; "" when it has been left
+	challenged bool   // the server has refused this request, and said which proof it wants
 }
 
 func (s Sending) from(at target) course {
@@ -57,8 +59,9 @@ func (c *course) conditional() bool {
 func (c *course) follow(status int, to target) *freshet.FetchError {
 	left := to.host != c.home
 	if left {
-		c.home, c.Secret, c.Cert = "", nil, nil
+		c.home, c.Secret, c.Cert, c.Digest = "", nil, nil, nil
 	}
+	c.challenged = false
 	switch {
 	case status == http.StatusSeeOther && c.Method != http.MethodHead,
 		(status == http.StatusMovedPermanently || status == http.StatusFound) && c.Method == http.MethodPost:
@@ -84,6 +87,11 @@ func (c *course) request(ctx context.Context, base http.Header, to target) *http
 				values = []string{strings.Join(append(slices.Clone(base[name]), values...), "; ")}
 			}
 			base[name] = values
+		}
+	}
+	if c.Digest != nil {
+		if proof := c.Digest.header(c.Method, u); proof != "" {
+			base.Set("Authorization", proof)
 		}
 	}
 	if c.Cookies != nil {
@@ -134,6 +142,15 @@ func (c *course) heard(hr *http.Response) {
 			c.Cookies.SetCookies(hr.Request.URL, set)
 		}
 	}
+}
+
+// proves reports whether to make a request once more because the server has said which proof it wants.
+func (c *course) proves(hr *http.Response) bool {
+	if hr.StatusCode != http.StatusUnauthorized || c.Digest == nil || c.challenged || !c.Digest.heard(hr.Header) {
+		return false
+	}
+	c.challenged = true
+	return true
 }
 
 // wants reports whether a status brings a page.

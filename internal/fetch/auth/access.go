@@ -41,6 +41,7 @@ type Client struct {
 	jars     jars
 	tokens   tokens
 	logins   logins
+	digests  digests
 }
 
 // New returns a Client.
@@ -58,6 +59,7 @@ func New(cfg Config) *Client {
 	c.jars = newJars(c)
 	c.tokens = newTokens()
 	c.logins = newLogins(c)
+	c.digests = newDigests()
 	c.SetProfiles(cfg.Profiles)
 	c.media.Store(&cfg.Media)
 	return c

@@ -105,15 +105,20 @@ func (a *asking) authorize(how *fetch.Sending, host string) error {
 	switch {
 	case auth == nil:
 	case auth.Basic != nil:
-		user, err := a.fill(auth.Basic.User, host)
-		if err != nil {
-			return err
-		}
-		password, err := a.fill(auth.Basic.Password, host)
+		user, password, err := a.userAndPassword(auth.Basic, host)
 		if err != nil {
 			return err
 		}
 		how.Secret.Set("Authorization", a.basic(user, password))
+	case auth.Digest != nil:
+		user, password, err := a.userAndPassword(auth.Digest, host)
+		if err != nil {
+			return err
+		}
+		if !profile.ValidHeaderValue(user) {
+			return unfit("auth.digest.user")
+		}
+		how.Digest = a.client.digests.of(a.Source.ID, host, user, password)
 	case auth.Bearer != "":
 		text, err := a.fill(auth.Bearer, host)
 		if err != nil {
@@ -125,6 +130,15 @@ func (a *asking) authorize(how *fetch.Sending, host string) error {
 		how.Secret.Set("Authorization", "Bearer "+text)
 	}
 	return nil
+}
+
+// userAndPassword returns a user and a password.
+func (a *asking) userAndPassword(b *profile.Basic, host string) (user, password string, err error) {
+	if user, err = a.fill(b.User, host); err != nil {
+		return "", "", err
+	}
+	password, err = a.fill(b.Password, host)
+	return user, password, err
 }
 
 // basic returns the credentials of a user.

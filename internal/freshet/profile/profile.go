@@ -41,6 +41,7 @@ const OwnJar = "source"
 // An Auth is how a source knows who asks. One of its fields is set.
 type Auth struct {
 	Basic  *Basic  `json:"basic,omitempty"`
+	Digest *Basic  `json:"digest,omitempty"` // as of RFC 7616: the password is not sent
 	Bearer Value   `json:"bearer,omitempty"`
 	OAuth2 *OAuth2 `json:"oauth2,omitempty"`
 }
@@ -154,6 +155,10 @@ func (p *Profile) Values(yield func(field string, t Value) bool) {
 		if a.Basic != nil {
 			add("auth.basic.user", a.Basic.User)
 			add("auth.basic.password", a.Basic.Password)
+		}
+		if a.Digest != nil {
+			add("auth.digest.user", a.Digest.User)
+			add("auth.digest.password", a.Digest.Password)
 		}
 		if a.OAuth2 != nil {
 			add("auth.oauth2.client_id", a.OAuth2.ClientID)

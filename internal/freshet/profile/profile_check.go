@@ -157,16 +157,18 @@ func (p Profile) checkAuth(at string) error {
 		return nil
 	}
 	given := 0
-	for _, is := range []bool{a.Basic != nil, a.Bearer != "", a.OAuth2 != nil} {
+	for _, is := range []bool{a.Basic != nil, a.Digest != nil, a.Bearer != "", a.OAuth2 != nil} {
 		if is {
 			given++
 		}
 	}
 	switch {
 	case given != 1:
-		return invalid.Errorf(at+".auth", "use one of basic, bearer and oauth2")
-	case a.Basic != nil && (a.Basic.User == "" || strings.Contains(string(a.Basic.User), ":") && !a.Basic.User.Secret()):
+		return invalid.Errorf(at+".auth", "use one of basic, digest, bearer and oauth2")
+	case a.Basic != nil && !a.Basic.named():
 		return invalid.Errorf(at+".auth.basic.user", "must be there, and without a colon")
+	case a.Digest != nil && !a.Digest.named():
+		return invalid.Errorf(at+".auth.digest.user", "must be there, and without a colon")
 	case a.OAuth2 == nil:
 		return nil
 	}
@@ -180,6 +182,11 @@ func (p Profile) checkAuth(at string) error {
 		return invalid.Errorf(at+".auth.oauth2", "needs client_id and client_secret")
 	}
 	return nil
+}
+
+// named reports whether the user has a name that can be sent.
+func (b *Basic) named() bool {
+	return b.User != "" && (b.User.Secret() || !strings.Contains(string(b.User), ":"))
 }
 
 func isAbsolute(raw string) bool {
