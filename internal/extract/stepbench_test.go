@@ -170,6 +170,7 @@ func pageBenches() []stepBench {
 		{"main", "[main]", page, func() error { _, err := readability.FromReader(strings.NewReader(page), nil); return err }},
 		{"markdown", "[markdown]", page, func() error { _, err := htmltomarkdown.ConvertString(page); return err }},
 		{"text", "[text]", page, func() error { tokenText(page); return nil }},
+		{"source", "[source]", page, func() error { _ = []byte(page); return nil }},
 		{"regex", `[text, {regex: '(\d+),50 €'}]`, page, func() error { pattern.FindAllSubmatch(tokenText(page), -1); return nil }},
 		{"replace", `[text, {replace: {pattern: '€', with: EUR}}]`, page, func() error { euro.ReplaceAll(tokenText(page), []byte("EUR")); return nil }},
 		{"lines", "[text, {lines: {keep: Pump, sort: true}}]", page, func() error {

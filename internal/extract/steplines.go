@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -12,12 +13,15 @@ import (
 
 // A linesArg is what the step lines takes. It is done in this order.
 type linesArg struct {
+	Separator string `json:"separator"` // of the parts, instead of the end of a line
+
 	Between texts `json:"between"` // two patterns: keep what stands between them
 	Trim    bool  `json:"trim"`
 	Keep    texts `json:"keep"`
 	Drop    texts `json:"drop"`
 	Unique  bool  `json:"unique"`
 	Sort    bool  `json:"sort"`
+	Fold    bool  `json:"fold"` // sort capitals like small letters
 	Reverse bool  `json:"reverse"`
 	Head    int   `json:"head"`
 	Tail    int   `json:"tail"`
@@ -46,12 +50,16 @@ func compileLines(a argument) (func(value) (value, error), bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
+	separator := cmp.Or(arg.Separator, "\n")
+	if err := checkLength(a.at("separator"), separator); err != nil {
+		return nil, false, err
+	}
 	return func(v value) (value, error) {
 		text, err := v.plain()
 		if err != nil {
 			return v, err
 		}
-		lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+		lines := strings.Split(strings.TrimSuffix(string(text), "\n"), separator)
 		if len(between) == 2 {
 			lines = linesBetween(lines, between[0], between[1])
 		}
@@ -61,7 +69,7 @@ func compileLines(a argument) (func(value) (value, error), bool, error) {
 		lines = slices.DeleteFunc(lines, func(line string) bool {
 			return len(keep) > 0 && !matchesAny(keep, line) || matchesAny(drop, line)
 		})
-		return textValue(v, plainText([]byte(strings.Join(arg.arrange(lines), "\n")))), nil
+		return textValue(v, plainText([]byte(strings.Join(arg.arrange(lines), separator)))), nil
 	}, !gentle(slices.Concat(arg.Between, arg.Keep, arg.Drop)...), nil
 }
 
@@ -103,7 +111,10 @@ func (arg linesArg) arrange(lines []string) []string {
 			return again
 		})
 	}
-	if arg.Sort {
+	switch {
+	case arg.Sort && arg.Fold:
+		slices.SortStableFunc(lines, func(a, b string) int { return cmp.Compare(strings.ToLower(a), strings.ToLower(b)) })
+	case arg.Sort:
 		slices.Sort(lines)
 	}
 	if arg.Reverse {

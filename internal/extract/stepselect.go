@@ -20,12 +20,68 @@ const selectorHint = "Look at the page as it is now and choose another selector,
 var trailingAttr = lazyregexp.New(`@([A-Za-z_][\w:.-]*)$`)
 
 func compileCSS(a argument) (func(value) (value, error), bool, error) {
-	css, err := a.text("article or a@href")
+	css, some, err := selectionOf(a, "article or a@href")
 	if err != nil {
 		return nil, false, err
 	}
 	f, err := cssFinder(a.field, css)
-	return f, true, err
+	return some.of(f), true, err
+}
+
+// A selection is a part of the elements that a selector finds.
+type selection struct {
+	Selector string `json:"selector"`
+	Skip     int    `json:"skip"`  // so many elements at the beginning
+	First    int    `json:"first"` // keep so many of the rest; zero means all
+}
+
+// selectionOf reads a selector, alone or with the part of the elements that is wanted.
+func selectionOf(a argument, example string) (selector string, s selection, err error) {
+	if !strings.HasPrefix(a.json, "{") {
+		selector, err = a.text(example)
+		return selector, s, err
+	}
+	if err := a.object(&s); err != nil {
+		return "", s, err
+	}
+	if strings.TrimSpace(s.Selector) == "" {
+		return "", s, a.missing("{selector: " + example + ", first: 3}")
+	}
+	if s.Skip < 0 || s.First < 0 {
+		return "", s, invalid.Errorf(a.field, "skip and first must not be negative")
+	}
+	return s.Selector, s, checkLength(a.field, s.Selector)
+}
+
+// of returns what finds the part alone.
+func (s selection) of(find func(value) (value, error)) func(value) (value, error) {
+	if s.Skip == 0 && s.First == 0 {
+		return find
+	}
+	return func(v value) (value, error) {
+		v, err := find(v)
+		if err != nil {
+			return v, err
+		}
+		if v.form == textForm {
+			lines := strings.SplitAfter(string(v.text), "\n")
+			v.text = []byte(strings.Join(partOf(lines[:len(lines)-1], s), ""))
+			return v, nil
+		}
+		if v.nodes = partOf(v.nodes, s); len(v.nodes) == 0 {
+			return v, fail(FailSelector, selectorHint, "no more than %d elements on the page match the selector %s", s.Skip, quoted(s.Selector))
+		}
+		return v, nil
+	}
+}
+
+// partOf returns a part of a list.
+func partOf[T any](list []T, s selection) []T {
+	list = list[min(s.Skip, len(list)):]
+	if s.First > 0 {
+		list = list[:min(s.First, len(list))]
+	}
+	return list
 }
 
 // cssFinder returns what finds the elements, or the attributes, that match.
@@ -130,12 +186,12 @@ func textLines(list []string) []byte {
 }
 
 func compileXPath(a argument) (func(value) (value, error), bool, error) {
-	path, err := a.text("//article")
+	path, some, err := selectionOf(a, "//article")
 	if err != nil {
 		return nil, false, err
 	}
 	f, err := xpathFinder(a.field, path)
-	return f, true, err
+	return some.of(f), true, err
 }
 
 func parseXPath(field, path string) (*xpath.Expr, error) {

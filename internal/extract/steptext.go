@@ -20,6 +20,23 @@ func compileText(a argument) (func(value) (value, error), bool, error) {
 	}, false, a.none()
 }
 
+func compileSource(a argument) (func(value) (value, error), bool, error) {
+	return func(v value) (value, error) {
+		if v.form != nodesForm {
+			text, err := v.verbatim()
+			return textValue(v, plainText(text)), err
+		}
+		var out bytes.Buffer
+		for _, n := range v.nodes {
+			if err := html.Render(&out, n); err != nil {
+				return v, fail(FailParse, "", "write the elements: %w", err)
+			}
+			out.WriteByte('\n')
+		}
+		return textValue(v, plainText(out.Bytes())), nil
+	}, false, a.none()
+}
+
 func compileMain(a argument) (func(value) (value, error), bool, error) {
 	return func(v value) (value, error) {
 		v, err := v.elements()
