@@ -37,6 +37,7 @@ type Kind struct {
 type kind struct {
 	Kind
 	secretURL bool     // whoever knows the URL can post
+	command   bool     // the URL can be exec:COMMAND in the configuration file
 	fileOnly  string   // why only the configuration file can have it; "" if the API can
 	at        string   // the URL, if none is given
 	schemes   []string // of its URL; none means http and https
@@ -52,7 +53,7 @@ func (k *kind) secret(name string) bool {
 }
 
 // kinds are all kinds of sink.
-var kinds = slices.Concat(eventKinds, chatKinds, []*kind{mailKind}, brokerKinds, []*kind{postgresKind}, localKinds)
+var kinds = slices.Concat(eventKinds, chatKinds, []*kind{mailKind, appriseKind}, brokerKinds, []*kind{postgresKind}, localKinds)
 
 // eventKinds send data to programs.
 var eventKinds = []*kind{
@@ -138,7 +139,7 @@ func Check(cfg Config, s Sink) (Sink, error) {
 	if err != nil {
 		return s, err
 	}
-	if s, err = takeApart(s); err != nil {
+	if s, err = takeApart(cfg, s); err != nil {
 		return s, err
 	}
 	k := kindOf(s.Kind)
@@ -263,6 +264,12 @@ func (k *kind) checkURL(cfg Config, s *Sink) error {
 	}
 	if len(k.schemes) > 0 {
 		return k.checkScheme(plain)
+	}
+	if k.command && strings.HasPrefix(plain, "exec:") {
+		if s.Origin != freshet.FromFile {
+			return invalid.Errorf("url", "only sinks in the configuration file can run commands")
+		}
+		return nil
 	}
 	if u, err := url.Parse(plain); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return invalid.Errorf("url", "%q is not an http or https URL", mask.URL(plain))

@@ -250,7 +250,7 @@ func (m *mailer) deliver(conn net.Conn, host, security string, f filled, msg Mes
 		}
 	}
 	if user := f.settings["user"]; user != "" {
-		if err := c.Auth(smtp.PlainAuth("", user, f.settings["password"], host, false)); err != nil {
+		if err := c.Auth(mailAuth(c, user, f.settings["password"], host)); err != nil {
 			return "", err
 		}
 	}
@@ -286,6 +286,15 @@ func (m *mailer) deliver(conn net.Conn, host, security string, f filled, msg Mes
 	}
 	_ = c.Quit() // it has the message, whatever it says now
 	return answer, nil
+}
+
+// mailAuth returns how to log in: with PLAIN, or with LOGIN if the server offers that alone.
+func mailAuth(c *smtp.Client, user, password, host string) smtp.Auth {
+	_, offered := c.Extension("AUTH")
+	if mechanisms := strings.Fields(strings.ToUpper(offered)); slices.Contains(mechanisms, "LOGIN") && !slices.Contains(mechanisms, "PLAIN") {
+		return smtp.LoginAuth(user, password, host, false)
+	}
+	return smtp.PlainAuth("", user, password, host, false)
 }
 
 // takeMail reads smtp://user:password@host:port/?from=...&to=...

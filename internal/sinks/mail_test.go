@@ -32,6 +32,7 @@ type postOffice struct {
 	to     []string
 	bodies []string
 	users  []string
+	login  bool // it knows LOGIN alone
 }
 
 // A counter is one session of it.
@@ -44,10 +45,15 @@ func (p *postOffice) NewSession(c *smtp.Conn) (smtp.Session, error) {
 	return &counter{p, func() bool { _, ok := c.TLSConnectionState(); return ok }}, nil
 }
 
-func (c *counter) AuthMechanisms() []string { return []string{sasl.Plain} }
+func (c *counter) AuthMechanisms() []string {
+	if c.login {
+		return []string{sasl.Login}
+	}
+	return []string{"LOGIN", sasl.Plain}
+}
 
-func (c *counter) Auth(string) (sasl.Server, error) {
-	return sasl.NewPlainServer(func(_, user, password string) error {
+func (c *counter) Auth(mechanism string) (sasl.Server, error) {
+	check := func(_, user, password string) error {
 		if password != "letter-box" {
 			return smtp.ErrAuthFailed
 		}
@@ -55,7 +61,30 @@ func (c *counter) Auth(string) (sasl.Server, error) {
 		defer c.mu.Unlock()
 		c.users = append(c.users, user)
 		return nil
-	}), nil
+	}
+	if mechanism == sasl.Login {
+		return &loginServer{check: check}, nil
+	}
+	return sasl.NewPlainServer(check), nil
+}
+
+// A loginServer asks for a name and a password, as Exchange does.
+type loginServer struct {
+	check func(_, user, password string) error
+	said  []string
+}
+
+func (s *loginServer) Next(response []byte) (challenge []byte, done bool, err error) {
+	if response != nil {
+		s.said = append(s.said, string(response))
+	}
+	switch len(s.said) {
+	case 0:
+		return []byte("Username:"), false, nil
+	case 1:
+		return []byte("Password:"), false, nil
+	}
+	return nil, true, s.check("", s.said[0], s.said[1])
 }
 
 func (c *counter) Mail(from string, _ *smtp.MailOptions) error {
@@ -139,11 +168,13 @@ func TestMail(t *testing.T) {
 	}{
 		{"starttls", "smtp", values{"user": "me", "password": "letter-box"}},
 		{"tls", "smtps", values{"user": "me", "password": "letter-box"}},
+		{"login", "smtp", values{"user": "me", "password": "letter-box"}},
 		{"none", "smtp", values{"tls": "none"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.security, func(t *testing.T) {
-			p, address, pool := serveMail(t, tt.security)
+			p, address, pool := serveMail(t, strings.Replace(tt.security, "login", "starttls", 1))
+			p.login = tt.security == "login"
 			o := opened(t, letter(tt.scheme+"://"+address, tt.settings), trusting(pool))
 			body, err := o.Render(t.Context(), change(), texts)
 			if err != nil {

@@ -29,6 +29,7 @@ type Config struct {
 
 	Secrets auth.Secrets
 	Exec    bool             // commands may be run
+	Apprise string           // URL of an Apprise API server, for URLs that only Apprise understands; "" if there is none
 	Base    string           // of the URLs in events; see Envelope
 	Timeout time.Duration    // of one attempt; 0 means 15 seconds
 	Now     func() time.Time // the wall clock; nil means time.Now

@@ -2,6 +2,7 @@ package sinks
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"net/url"
 	"strconv"
@@ -15,25 +16,34 @@ import (
 // sampleTime is when the sample of a check was seen.
 var sampleTime = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// shorthands are the schemes of URLs that say a whole sink, as Shoutrrr has them, and what
-// to make of one.
+// shorthands are the schemes of URLs that say a whole sink, as Shoutrrr and Apprise have
+// them, and what to make of one.
 var shorthands = map[string]func(*Sink, shorthand) error{
 	"slack": func(s *Sink, u shorthand) error {
 		tokens := strings.Split(u.password(), "-") // hook:A-B-C@webhook
 		if u.Host != "webhook" || len(tokens) != 3 {
 			tokens = append([]string{u.Host}, u.parts()...) // A/B/C
 		}
-		if len(tokens) != 3 {
-			return u.wrong("hook:A-B-C@webhook")
+		switch {
+		case strings.HasPrefix(u.Host, "xox"), len(tokens) > 3, u.Fragment != "": // a bot, or channels
+			return errOnlyApprise
+		case len(tokens) != 3:
+			return u.wrong("hook:A-B-C@webhook, or A/B/C")
 		}
 		s.Kind, s.URL = "slack", u.text("https://hooks.slack.com/services/"+strings.Join(tokens, "/"))
 		return nil
 	},
 	"discord": func(s *Sink, u shorthand) error {
-		if u.User == nil || u.Host == "" {
-			return u.wrong("TOKEN@ID")
+		id, token := u.Host, ""
+		if parts := u.parts(); len(parts) == 1 { // ID/TOKEN
+			token = parts[0]
+		} else if u.User != nil {
+			token = u.User.Username()
 		}
-		s.Kind, s.URL = "discord", u.text("https://discord.com/api/webhooks/"+u.Host+"/"+u.User.Username())
+		if id == "" || token == "" {
+			return u.wrong("TOKEN@ID, or ID/TOKEN")
+		}
+		s.Kind, s.URL = "discord", u.text("https://discord.com/api/webhooks/"+id+"/"+token)
 		return nil
 	},
 	"telegram": func(s *Sink, u shorthand) error {
@@ -53,61 +63,9 @@ var shorthands = map[string]func(*Sink, shorthand) error{
 		u.set(s, "chat", chats)
 		return nil
 	},
-	"ntfy": func(s *Sink, u shorthand) error {
-		host, topic := u.Host, strings.Trim(u.Path, "/")
-		if topic == "" { // ntfy://TOPIC
-			host, topic = "ntfy.sh", u.Host
-		}
-		s.Kind, s.URL = "ntfy", u.server(host)
-		u.set(s, "topic", topic)
-		if u.User != nil && u.User.Username() == "" {
-			u.set(s, "token", u.password())
-		} else if u.User != nil {
-			u.set(s, "user", u.User.Username())
-			u.set(s, "password", u.password())
-		}
-		if p := u.Query().Get("priority"); p != "" {
-			u.set(s, "priority", p)
-		}
-		return nil
-	},
-	"gotify": func(s *Sink, u shorthand) error {
-		parts := u.parts()
-		if u.Host == "" || len(parts) == 0 {
-			return u.wrong("HOST/TOKEN")
-		}
-		last := len(parts) - 1
-		s.Kind, s.URL = "gotify", u.server(strings.Join(append([]string{u.Host}, parts[:last]...), "/"))
-		u.set(s, "token", parts[last])
-		if p := u.Query().Get("priority"); p != "" {
-			u.set(s, "priority", p)
-		}
-		return nil
-	},
-	"matrix": func(s *Sink, u shorthand) error {
-		room := u.Query().Get("rooms")
-		if u.User == nil || u.User.Username() != "" || room == "" || strings.Contains(room, ",") {
-			return u.wrong(":ACCESSTOKEN@HOST/?rooms=!ROOM:HOST, with one room; a user and a password are not taken")
-		}
-		s.Kind, s.URL = "matrix", u.server(u.Host)
-		u.set(s, "token", u.password())
-		u.set(s, "room", room)
-		return nil
-	},
-	"mattermost": func(s *Sink, u shorthand) error {
-		parts := u.parts()
-		if u.Host == "" || len(parts) == 0 || len(parts) > 2 {
-			return u.wrong("HOST/KEY, or NAME@HOST/KEY/CHANNEL")
-		}
-		s.Kind, s.URL = "mattermost", u.server(u.Host)+u.text("/hooks/"+parts[0])
-		if len(parts) == 2 {
-			u.set(s, "channel", parts[1])
-		}
-		if u.User != nil {
-			u.set(s, "username", u.User.Username())
-		}
-		return nil
-	},
+	"ntfy": takeNtfy, "ntfys": takeNtfy, "gotify": takeGotify, "gotifys": takeGotify, "matrix": takeMatrix, "matrixs": takeMatrix,
+	"mattermost": takeMattermost, "mmost": takeMattermost, "mmosts": takeMattermost, "tgram": takeTelegram, "workflows": takeWorkflow, "msteams": takeOffice, "gchat": takeSpace,
+	"json": takeJSON, "jsons": takeJSON, "mailto": takeMailto, "mailtos": takeMailto,
 	"teams": func(s *Sink, u shorthand) error {
 		parts, host := u.parts(), u.Query().Get("host")
 		switch {
@@ -152,6 +110,84 @@ var shorthands = map[string]func(*Sink, shorthand) error{
 	"generic+http":  func(s *Sink, u shorthand) error { return u.generic(s, "http") },
 }
 
+func takeNtfy(s *Sink, u shorthand) error {
+	host, topic := u.Host, strings.Trim(u.Path, "/")
+	if topic == "" { // ntfy://TOPIC
+		host, topic = "ntfy.sh", u.Host
+	}
+	if strings.Contains(topic, "/") {
+		return errOnlyApprise // several
+	}
+	s.Kind, s.URL = "ntfy", u.server(host)
+	u.set(s, "topic", topic)
+	if u.User != nil && u.User.Username() == "" {
+		u.set(s, "token", u.password())
+	} else if u.User != nil && u.password() == "" && (u.Query().Get("auth") == "token" || strings.HasPrefix(u.User.Username(), "tk_")) {
+		u.set(s, "token", u.User.Username())
+	} else if u.User != nil {
+		u.set(s, "user", u.User.Username())
+		u.set(s, "password", u.password())
+	}
+	if p := u.Query().Get("priority"); p != "" {
+		u.set(s, "priority", p)
+	}
+	return nil
+}
+
+func takeGotify(s *Sink, u shorthand) error {
+	parts := u.parts()
+	if u.Host == "" || len(parts) == 0 {
+		return u.wrong("HOST/TOKEN")
+	}
+	last := len(parts) - 1
+	s.Kind, s.URL = "gotify", u.server(strings.Join(append([]string{u.Host}, parts[:last]...), "/"))
+	u.set(s, "token", parts[last])
+	if p := u.Query().Get("priority"); p != "" {
+		u.set(s, "priority", p)
+	}
+	return nil
+}
+
+func takeMatrix(s *Sink, u shorthand) error {
+	room, token := u.Query().Get("rooms"), u.password()
+	if parts := u.parts(); room == "" && len(parts) == 1 && strings.HasPrefix(parts[0], "!") { // TOKEN@HOST/!ROOM:HOST
+		s.Kind, s.URL = "matrix", u.server(u.Host)
+		if u.User != nil && token == "" {
+			token = u.User.Username()
+		} else if u.User != nil && u.User.Username() != "" {
+			return errOnlyApprise // logs in
+		}
+		u.set(s, "token", token)
+		u.set(s, "room", parts[0])
+		return nil
+	} else if len(parts) > 0 || u.Fragment != "" {
+		return errOnlyApprise
+	}
+	if u.User == nil || u.User.Username() != "" || room == "" || strings.Contains(room, ",") {
+		return u.wrong(":ACCESSTOKEN@HOST/?rooms=!ROOM:HOST, with one room; a user and a password are not taken")
+	}
+	s.Kind, s.URL = "matrix", u.server(u.Host)
+	u.set(s, "token", u.password())
+	u.set(s, "room", room)
+	return nil
+}
+
+func takeMattermost(s *Sink, u shorthand) error {
+	parts := u.parts()
+	if u.Host == "" || len(parts) == 0 || len(parts) > 2 {
+		return u.wrong("HOST/KEY, or NAME@HOST/KEY/CHANNEL")
+	}
+	s.Kind, s.URL = "mattermost", u.server(u.Host)+u.text("/hooks/"+parts[0])
+	if len(parts) == 2 {
+		u.set(s, "channel", parts[1])
+	}
+	u.set(s, "channel", u.Query().Get("channel"))
+	if u.User != nil {
+		u.set(s, "username", u.User.Username())
+	}
+	return nil
+}
+
 // A shorthand is a URL whose references stand aside while it is taken apart.
 type shorthand struct {
 	*url.URL
@@ -193,6 +229,9 @@ func (u shorthand) parts() []string {
 // server returns the URL of a host; disabletls=yes has it without TLS.
 func (u shorthand) server(host string) profile.Value {
 	scheme := "https"
+	if strings.EqualFold(u.Scheme, "mmost") { // whose TLS has a scheme of its own, mmosts
+		scheme = "http"
+	}
 	if v := strings.ToLower(u.Query().Get("disabletls")); v == "yes" || v == "true" || u.Query().Get("scheme") == "http" {
 		scheme = "http"
 	}
@@ -214,13 +253,20 @@ func (u shorthand) wrong(form string) error {
 	return invalid.Errorf("url", "what follows %s:// is not of the form %s", u.Scheme, form)
 }
 
+// errOnlyApprise is returned for a shorthand with more than its kind can do.
+var errOnlyApprise = errors.New("only Apprise understands the URL")
+
 // takeApart returns a sink whose URL is a shorthand as its kind has it.
-func takeApart(s Sink) (Sink, error) {
+func takeApart(cfg Config, s Sink) (Sink, error) {
 	scheme, _, ok := strings.Cut(string(s.URL), "://")
-	read, known := shorthands[strings.ToLower(scheme)]
+	scheme = strings.ToLower(scheme)
+	read, known := shorthands[scheme]
+	if ok && !known && s.Kind == "" && needsApprise(scheme) && kindByScheme(scheme) == "" {
+		return asApprise(cfg, s)
+	}
 	if !ok || !known {
 		if s.Kind == "" {
-			s.Kind = cmp.Or(kindByScheme(strings.ToLower(scheme)), kindByHost(string(s.URL)))
+			s.Kind = cmp.Or(kindByScheme(scheme), kindByHost(string(s.URL)))
 		}
 		return s, nil
 	}
@@ -232,14 +278,20 @@ func takeApart(s Sink) (Sink, error) {
 	if err != nil {
 		return s, invalid.Errorf("url", "%v", err)
 	}
+	if scheme == "tgram" { // BOT:TOKEN/CHAT, in which the token is no port
+		bot, chats, _ := strings.Cut(plain[len("tgram://"):], "/")
+		plain = "tgram://" + bot + "@telegram/" + chats
+	}
 	if u.URL, err = url.Parse(plain); err != nil {
 		return s, invalid.Errorf("url", "is not a URL such as %s://...", scheme)
 	}
-	given := s.Kind
+	given, whole := s.Kind, s
 	if s.Settings = maps.Clone(s.Settings); s.Settings == nil {
 		s.Settings = map[string]profile.Value{}
 	}
-	if err := read(&s, u); err != nil {
+	if err := read(&s, u); errors.Is(err, errOnlyApprise) {
+		return asApprise(cfg, whole)
+	} else if err != nil {
 		return s, err
 	}
 	if given != "" && given != s.Kind {

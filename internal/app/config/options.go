@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,6 +110,8 @@ var options = named(slices.Concat([]Option{
 		set: setProxies, show: func(s Settings) any { return s.Fetch.Proxies }},
 	{Key: "websub_url", Help: "public URL of this daemon, for feeds that say by WebSub when they change; off if absent",
 		set: setWebSub, show: func(s Settings) any { return s.API.WebSubURL }},
+	{Key: "apprise", Help: "Apprise API server, such as http://HOST:8000, for sinks whose URL only Apprise understands",
+		set: setApprise, show: func(s Settings) any { return s.Apprise }},
 	{Key: "allow_exec", Help: "run commands for sources of the configuration file (exec:)",
 		set: setExec, show: func(s Settings) any { return s.Media.Exec }},
 	{Key: "allow_files", Help: "directories whose files may be watched (file:)", Many: true,
@@ -321,4 +324,13 @@ func setAPIProxies(s *Settings, v string) error {
 		s.API.Proxies = prefixes
 	}
 	return err
+}
+
+// setApprise sets the Apprise API server.
+func setApprise(s *Settings, v string) error {
+	if u, err := url.Parse(v); v != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		return fmt.Errorf("%q is not an http or https URL", v)
+	}
+	s.Apprise = v
+	return nil
 }

@@ -48,6 +48,7 @@ type Settings struct {
 	NoSearch bool          // what versions say is not indexed
 	Requests auth.Profiles // that sources build on, by name
 
+	Apprise    string // URL of the Apprise API server of sinks that do not name one; "" if there is none
 	Webhooks   []Webhook
 	Sinks      []sinks.Sink // beside the webhooks
 	Queries    []queries.Query
