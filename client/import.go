@@ -24,6 +24,16 @@ type Imported struct {
 	Known  int            `json:"known" doc:"Pages that are watched already"`
 	Wrong  int            `json:"wrong" doc:"Entries that cannot be watched"`
 	Items  []ImportedItem `json:"items" nullable:"false" doc:"Entries in the order of the list"`
+
+	Queries []string       `json:"queries,omitempty" doc:"IDs of the queries for the conditions of the list"`
+	Sinks   []ImportedSink `json:"sinks,omitempty" doc:"Sinks for its receivers of notifications"`
+}
+
+// An ImportedSink is a receiver of notifications that a list has.
+type ImportedSink struct {
+	Name  string   `json:"name"`
+	Notes []string `json:"notes,omitempty" doc:"Settings that are not carried over, with the nearest that exists"`
+	Error string   `json:"error,omitempty" doc:"Why there is no such sink"`
 }
 
 // An ImportedItem is an entry of a list.

@@ -30,7 +30,7 @@ func New(cfg Config) http.Handler {
 	sources := &sourceAPI{Server: s, admission: admission, store: cfg.Store, daemon: cfg.Daemon}
 	conditions := &queryAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, runner: cfg.Queries, read: cfg.Sources.Read, sinks: cfg.Sinks, daemon: cfg.Daemon}
 	for _, feature := range []interface{ routes() }{
-		sources, conditions, &alertAPI{sources, conditions},
+		sources, conditions, &alertAPI{sources, conditions}, &importAPI{sources, conditions},
 		&learningAPI{Server: s, sources: cfg.Store, daemon: cfg.Daemon},
 		&versionAPI{Server: s, admission: admission, store: cfg.Store, read: cfg.Sources.Read, trace: cfg.Sources.Trace},
 		&hookAPI{Server: s, sources: cfg.Store, daemon: cfg.Daemon, hooks: cfg.Sources.Hooks, webSub: cfg.Sources.WebSub, base: cfg.Base},

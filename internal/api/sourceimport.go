@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -10,19 +12,27 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/app/importer"
+	"freshet/internal/freshet"
 	"freshet/internal/mask"
+	"freshet/internal/queries"
 )
 
-func (a *sourceAPI) routeImport() {
+// importAPI adds what other programs watch: sources, and the queries and sinks that they have.
+type importAPI struct {
+	*sourceAPI
+	queries *queryAPI
+}
+
+func (a *importAPI) routes() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "import", Method: http.MethodPost, Path: "/api/v1/import", Tags: []string{"sources"},
 		Summary: "Import a list of pages from another program",
 		Description: "Knows lists of addresses, CSV, OPML, bookmarks of browsers, jobs of urlwatch and webchanges, and exports of changedetection.io, Distill and Huginn. " +
-			"An entry that cannot be watched keeps no other from being added. With dry_run nothing is added.",
+			"Receivers of notifications become sinks, and conditions become queries. An entry that cannot be watched keeps no other from being added. With dry_run nothing is added.",
 	}, a.importSources)
 }
 
-func (a *sourceAPI) importSources(ctx context.Context, in *rest.Body[client.Import]) (*rest.Body[client.Imported], error) {
+func (a *importAPI) importSources(ctx context.Context, in *rest.Body[client.Import]) (*rest.Body[client.Imported], error) {
 	format, options, err := formatOf(in.Body)
 	if err != nil {
 		return nil, err
@@ -34,6 +44,13 @@ func (a *sourceAPI) importSources(ctx context.Context, in *rest.Body[client.Impo
 	if len(entries) == 0 {
 		return nil, rest.Invalid("body.text", "there is no entry in it", nil)
 	}
+	plan := importer.NewPlan(format, in.Body.Tags)
+	entries = slices.DeleteFunc(entries, func(e importer.Entry) bool {
+		if e.IsReceiver() {
+			plan.Add(e, "", false)
+		}
+		return e.IsReceiver()
+	})
 	list := make([]candidate, len(entries))
 	for i, e := range entries {
 		if e.Err != nil {
@@ -58,6 +75,21 @@ func (a *sourceAPI) importSources(ctx context.Context, in *rest.Body[client.Impo
 			done.Wrong++
 		}
 		done.Items = append(done.Items, item)
+		if list[i].err == nil && (item.ID != "" || in.Body.DryRun) {
+			plan.Add(e, cmp.Or(item.ID, freshet.SourceID(e.At())), item.Result == "added")
+		}
+	}
+	for _, q := range plan.Queries() {
+		done.Queries = append(done.Queries, q.ID)
+	}
+	sinks := plan.Sinks()
+	if !in.Body.DryRun {
+		if sinks, err = plan.Carry(ctx, importNotifier{a.queries}); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range sinks {
+		done.Sinks = append(done.Sinks, client.ImportedSink{Name: s.Name, Notes: s.Notes, Error: s.Error})
 	}
 	return rest.Reply(done), nil
 }
@@ -103,4 +135,56 @@ func merge(tags, others []string) []string {
 		}
 	}
 	return tags
+}
+
+// importNotifier adds the sinks and queries of a list.
+type importNotifier struct{ *queryAPI }
+
+// Sink returns what a sink gets.
+func (n importNotifier) Sink(ctx context.Context, name string) (client.NewSink, bool, error) {
+	if n.sinks == nil {
+		return client.NewSink{}, false, errNoSinks()
+	}
+	st, err := n.sinks.Get(ctx, name)
+	if errors.Is(err, freshet.ErrNotFound) {
+		return client.NewSink{}, false, nil
+	}
+	return newSinkOf(st.Sink), err == nil, err
+}
+
+// AddSink adds a sink.
+func (n importNotifier) AddSink(ctx context.Context, name string, s client.NewSink) error {
+	return n.sinks.Put(ctx, sinkFrom(name, s), 0, true)
+}
+
+// Follow has a sink get more sources or queries.
+func (n importNotifier) Follow(ctx context.Context, name string, s client.NewSink) error {
+	st, err := n.sinks.Get(ctx, name)
+	if err != nil {
+		return err
+	}
+	to := st.Sink
+	to.Sources, to.Queries = s.Sources, sinkFrom(name, s).Queries
+	return n.sinks.Put(ctx, to, st.Sink.Revision, false)
+}
+
+// AddQuery adds a query, unless it is there.
+func (n importNotifier) AddQuery(ctx context.Context, q client.NewQuery) error {
+	if _, err := n.queries.Query(ctx, queries.ID(q.ID)); !errors.Is(err, freshet.ErrNotFound) {
+		return err
+	}
+	defined, err := queries.FromClient(q)
+	if err != nil {
+		return told(err)
+	}
+	report, err := n.admitQuery(ctx, defined)
+	if err != nil {
+		return err
+	}
+	added := report.Query
+	added.Origin, added.Created, added.From = freshet.FromAPI, n.Now(), -1
+	if _, err = n.queries.AddQuery(ctx, added); err == nil {
+		n.queriesEdited()
+	}
+	return err
 }

@@ -53,7 +53,6 @@ func (a *sourceAPI) routes() {
 	a.routeFacets()
 	a.routeBulk()
 	a.routeMany()
-	a.routeImport()
 	a.routePolls()
 }
 

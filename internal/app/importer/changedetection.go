@@ -1,173 +1,63 @@
 package importer
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
 
-// A cdWatch is a page as changedetection.io has it. Values that are missing and null mean the same.
-type cdWatch map[string]any
-
-// A cdFile is what changedetection.io writes.
-type cdFile struct {
-	Watching map[string]cdWatch `json:"watching"`
-	Settings struct {
-		Application struct {
-			Tags map[string]struct {
-				Title string `json:"title"`
-			} `json:"tags"`
-		} `json:"application"`
-	} `json:"settings"`
-}
-
-// eachWatch reads url-watches.json, a watch.json, or watches by ID or in a list as the API has them.
-func eachWatch(text string, o Options, yield func(Entry) error) error {
-	file, err := parseWatches(text)
-	if err != nil {
-		return fmt.Errorf("this is not what changedetection.io exports: %w", err)
-	}
-	for _, id := range slices.Sorted(maps.Keys(file.Watching)) {
-		e := file.entry(file.Watching[id], o)
-		e.Path = "watching." + id
-		if err := yield(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// parseWatches reads the watches of a file, in whichever of the layouts they are.
-func parseWatches(text string) (file cdFile, err error) {
-	whole := map[string]json.RawMessage{}
-	var list []cdWatch
-	if json.Unmarshal([]byte(text), &list) == nil {
-		file.number(list)
-		return file, nil
-	}
-	if err := json.Unmarshal([]byte(text), &whole); err != nil {
-		return file, err
-	}
-	if settings := whole["settings"]; settings != nil {
-		_ = json.Unmarshal(settings, &file.Settings) // only names of tags are lost
-	}
-	watching := whole["watching"]
-	switch {
-	case watching != nil:
-	case whole["url"] != nil:
-		watching = json.RawMessage("[" + text + "]")
-	default:
-		watching = json.RawMessage(text)
-	}
-	if json.Unmarshal(watching, &list) == nil {
-		file.number(list)
-		return file, nil
-	}
-	return file, json.Unmarshal(watching, &file.Watching)
-}
-
-// number takes over a list of watches.
-func (f *cdFile) number(list []cdWatch) {
-	f.Watching = map[string]cdWatch{}
-	for i, w := range list {
-		f.Watching[fmt.Sprintf("%06d", i)] = w
-	}
-}
-
-// JoinWatches returns the data folder of changedetection.io as one file: until 0.52 it has a
-// url-watches.json, and since then a folder for each watch. It returns false if it is no such folder.
-func JoinWatches(folder fs.FS) (text string, ok bool, err error) {
-	file := cdFile{Watching: map[string]cdWatch{}}
-	file.Settings.Application.Tags = map[string]struct {
-		Title string `json:"title"`
-	}{}
-	names := []string{}
-	err = fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			names = append(names, name)
-		}
-		return err
-	})
-	for _, name := range names {
-		if err != nil {
-			return "", false, err
-		}
-		switch path.Base(name) {
-		case "url-watches.json":
-			whole, err := fs.ReadFile(folder, name)
-			return string(whole), err == nil, err
-		case "changedetection.json":
-			err = readInto(folder, name, &file)
-		case "watch.json":
-			watch := cdWatch{}
-			if err = readInto(folder, name, &watch); err == nil {
-				file.Watching[path.Base(path.Dir(name))] = watch
-			}
-		case "tag.json":
-			tag := struct {
-				Title string `json:"title"`
-			}{}
-			if err = readInto(folder, name, &tag); err == nil {
-				file.Settings.Application.Tags[path.Base(path.Dir(name))] = tag
-			}
-		}
-	}
-	if err != nil || len(file.Watching) == 0 {
-		return "", false, err
-	}
-	joined, err := json.Marshal(file)
-	return string(joined), err == nil, err
-}
-
-// readInto decodes a file.
-func readInto(folder fs.FS, name string, v any) error {
-	text, err := fs.ReadFile(folder, name)
-	if err == nil {
-		err = json.Unmarshal(text, v)
-	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	return nil
+// A cdWatch is a page of changedetection.io. Many of its settings are added to by its tags.
+type cdWatch struct {
+	object
+	*Entry
+	file *cdFile
+	tags []object
 }
 
 // entry returns what becomes of a watch.
-func (f *cdFile) entry(w cdWatch, o Options) (e Entry) {
+func (f *cdFile) entry(settings object, o Options) (e Entry) {
+	w := cdWatch{object: settings, Entry: &e, file: f, tags: f.tagsOf(settings)}
 	s := &e.Source
-	if s.URL = w.text("url"); s.URL == "" {
+	url, raw := strings.CutPrefix(w.text("url"), "source:")
+	if s.URL = url; url == "" {
 		e.Err = errors.New("the watch has no url")
 		return e
 	}
+	if raw {
+		s.Select.Kind = "text"
+	}
 	s.URL = Complete(s.URL)
-	for _, key := range []string{"title", "page_title"} {
-		if s.Name == "" {
-			s.Name = nameOf(w.text(key))
-		}
-	}
-	s.Paused = w.on("paused")
-	s.Tags = tagsOf(append(f.tags(w), strings.Split(w.text("tag"), ",")...)...)
-	w.request(&e)
-	w.rendering(&e)
-	w.reading(&e)
-	if !w.on("time_between_check_use_default") {
-		e.every(w.interval(), o)
-	}
-	w.notes(&e)
+	s.Name, s.Paused = nameOf(w.first("title", "page_title")), w.on("paused")
+	s.Tags = tagsOf(append(f.tagNames(settings), strings.Split(w.text("tag"), ",")...)...)
+	w.carryRequest()
+	w.carryRendering()
+	w.carryReading()
+	w.carryTimes(o)
+	w.carryConditions()
+	w.carryReceivers()
+	w.noteRest()
 	return e
 }
 
-// tags returns the names of the tags of a watch, which are named by ids.
-func (f *cdFile) tags(w cdWatch) (names []string) {
-	for _, id := range textsOf(w["tags"]) {
-		name := f.Settings.Application.Tags[id].Title
-		if name == "" && len(id) != 36 { // an unknown id says nothing
+// tagsOf returns the tags of a watch whose settings hold for it.
+func (f *cdFile) tagsOf(watch object) (tags []object) {
+	for _, id := range watch.texts("tags") {
+		if tag := f.Settings.Application.object("tags").object(id); tag != nil {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+// tagNames returns the names of the tags of a watch, which are named by IDs.
+func (f *cdFile) tagNames(watch object) (names []string) {
+	for _, id := range watch.texts("tags") {
+		name := f.Settings.Application.object("tags").object(id).text("title")
+		if name == "" && len(id) != 36 { // an unknown ID says nothing
 			name = id
 		}
 		names = append(names, name)
@@ -175,124 +65,102 @@ func (f *cdFile) tags(w cdWatch) (names []string) {
 	return names
 }
 
-func (w cdWatch) text(key string) string { return textOf(w[key]) }
+// all returns the texts of a setting: those of the watch, of tags that add to their watches, and of
+// the program.
+func (w cdWatch) all(key, global string) []string {
+	texts := w.texts(key)
+	for _, tag := range w.tags {
+		if tag.on("overrides_watch") {
+			texts = append(texts, tag.texts(key)...)
+		}
+	}
+	return append(texts, w.file.Settings.Application.texts(global)...)
+}
 
-func (w cdWatch) texts(key string) []string { return textsOf(w[key]) }
+// effective returns the object that a setting belongs to: the watch, or a tag that overrides it.
+func (w cdWatch) effective(key string) object {
+	for _, tag := range w.tags {
+		if tag.on("overrides_watch") && tag[key] != nil {
+			return tag
+		}
+	}
+	return w.object
+}
 
-func (w cdWatch) on(key string) bool { return w[key] == true || w.text(key) == "true" }
-
-// request carries over how the page is requested.
-func (w cdWatch) request(e *Entry) {
-	if method := w.text("method"); method != "" && method != "GET" {
-		e.request()["method"] = strings.ToUpper(method)
+// carryRequest carries over how the page is requested.
+func (w cdWatch) carryRequest() {
+	if method := strings.ToUpper(w.text("method")); method != "" && method != "GET" {
+		w.request()["method"] = method
 	}
 	if body := w.text("body"); body != "" {
-		e.body(body)
+		w.body(body)
 	}
-	if headers := asMap(w["headers"]); len(headers) > 0 {
-		e.headers(headers)
+	for _, headers := range []object{w.file.Settings.Headers, w.object.object("headers")} {
+		if len(headers) > 0 {
+			w.headers(map[string]any(headers))
+		}
 	}
 	if w.on("ignore_status_codes") {
-		e.Source.Expect = map[string]any{"status": []any{"100-599"}}
+		w.Source.Expect = map[string]any{"status": []any{200, 400, 401, 403, 404, 410, 429, 451, 500, 502, 503, 504}}
 	}
-}
-
-// rendering carries over the browser, and what is done in it.
-func (w cdWatch) rendering(e *Entry) {
-	backend := w.text("fetch_backend")
-	render := map[string]any{}
-	var steps []any
-	list, _ := w["browser_steps"].([]any)
-	for _, one := range list {
-		step := asMap(one)
-		if does := textOf(step["operation"]); does != "" && does != "Choose one" && does != "Goto site" {
-			if s := browserStep(does, textOf(step["selector"]), textOf(step["optional_value"])); s != nil {
-				steps = append(steps, s)
-			} else {
-				e.notef("the browser step %q is not carried over: click, fill, scroll and wait exist", does)
-			}
+	requests := w.file.Settings.Requests
+	proxy := w.first("proxy")
+	if proxy == "" {
+		proxy = requests.text("proxy")
+	}
+	if proxy == "" || proxy == "no-proxy" {
+		return
+	}
+	for i, one := range requests.list("extra_proxies") {
+		extra := objectOf(one)
+		if proxy == fmt.Sprintf("ui-%d%s", i, extra.text("proxy_name")) {
+			w.proxy(extra.text("proxy_url"))
+			return
 		}
 	}
-	if len(steps) > 0 {
-		render["steps"] = steps
-	}
-	if delay := w.text("webdriver_delay"); delay != "" && delay != "0" {
-		render["steps"] = append([]any{map[string]any{"wait": delay + "s"}}, steps...)
-	}
-	if w.text("webdriver_js_execute_code") != "" {
-		e.notef("webdriver_js_execute_code is not carried over: render: {steps: …} clicks, fills and waits")
-	}
-	switch {
-	case len(render) > 0:
-		e.Source.Render = render
-	case strings.Contains(backend, "webdriver"), strings.Contains(backend, "browser"), strings.Contains(backend, "playwright"):
-		e.Source.Render = true
-	}
+	w.lost("proxy "+proxy, "request: {proxy: URL} names one; its URL is not in the file")
 }
 
-// browserStep returns a step of a browser; nil if there is none like it.
-func browserStep(does, selector, value string) any {
-	if strings.HasPrefix(selector, "/") || strings.HasPrefix(selector, "xpath=") {
-		return nil
-	}
-	selector = strings.TrimPrefix(selector, "css=")
-	switch does {
-	case "Click element", "Click element if exists", "Check checkbox", "Uncheck checkbox":
-		return map[string]any{"click": selector}
-	case "Enter text in field":
-		return map[string]any{"fill": map[string]any{selector: value}}
-	case "Wait for seconds":
-		if _, err := time.ParseDuration(value + "s"); err != nil {
-			return nil
+// carryReading carries over what is compared.
+func (w cdWatch) carryReading() {
+	drop := w.all("subtractive_selectors", "global_subtractive_selectors")
+	for _, one := range w.list("browser_steps") {
+		if step := objectOf(one); step.text("operation") == "Remove elements" && step.text("selector") != "" {
+			drop = append(drop, strings.TrimPrefix(step.text("selector"), "xpath="))
 		}
-		return map[string]any{"wait": value + "s"}
-	case "Wait for element":
-		return map[string]any{"wait": selector}
-	case "Scroll down":
-		return "scroll"
-	case "Scroll to element":
-		return map[string]any{"scroll": selector}
 	}
-	return nil
-}
-
-// reading carries over what is compared.
-func (w cdWatch) reading(e *Entry) {
-	if drop := w.texts("subtractive_selectors"); len(drop) > 0 {
-		e.step("drop", selectorsOf(drop))
+	if len(drop) > 0 {
+		w.step("drop", selectorsOf(drop))
 	}
-	e.selectors(w.texts("include_filters"))
-	if list := w.texts("extract_text"); len(list) > 0 {
-		e.step("regex", alternatives(list))
+	w.selectors(append(w.texts("css_filter"), w.all("include_filters", "")...)) // the first is its former name
+	if w.file.Settings.Application.on("render_anchor_tag_content") {
+		w.Source.Read = append(w.Source.Read, "markdown")
 	}
-	if list := w.texts("ignore_text"); len(list) > 0 {
-		e.lines("drop", alternatives(list))
+	if list := w.all("extract_text", ""); len(list) > 0 {
+		w.step("regex", alternatives(list))
+	}
+	if list := w.all("ignore_text", "global_ignore_text"); len(list) > 0 {
+		w.lines("drop", alternatives(list))
 	}
 	for _, line := range []struct{ key, does string }{
 		{"trim_text_whitespace", "trim"}, {"remove_duplicate_lines", "unique"}, {"sort_text_alphabetically", "sort"},
 	} {
 		if w.on(line.key) {
-			e.lines(line.does, true)
+			w.lines(line.does, true)
 		}
 	}
 }
 
 // selectorsOf returns selectors as the argument of the step drop.
 func selectorsOf(list []string) map[string]any {
-	var css, xpath []any
-	for _, one := range list {
-		if strings.HasPrefix(one, "/") || strings.HasPrefix(one, "xpath:") {
-			xpath = append(xpath, strings.TrimPrefix(one, "xpath:"))
-		} else {
-			css = append(css, one)
-		}
-	}
 	drop := map[string]any{}
-	if len(css) > 0 {
-		drop["css"] = css
-	}
-	if len(xpath) > 0 {
-		drop["xpath"] = xpath
+	for _, one := range list {
+		kind, selector := "css", one
+		if path, ok := strings.CutPrefix(one, "xpath:"); ok || strings.HasPrefix(one, "/") {
+			kind, selector = "xpath", path
+		}
+		known, _ := drop[kind].([]any)
+		drop[kind] = append(known, selector)
 	}
 	return drop
 }
@@ -320,7 +188,7 @@ func slashed(text string) (pattern, flags string, ok bool) {
 	if flags = strings.ReplaceAll(text[end+1:], "x", ""); flags != "" {
 		flags = "(?" + flags + ")"
 	}
-	return goPattern(text[1:end]), flags, true
+	return goPattern(text[1:end], false), flags, true
 }
 
 // selectors turns filters into a step. Several are united: elements that any of them selects.
@@ -341,6 +209,9 @@ func (e *Entry) selectors(filters []string) {
 		default:
 			kind, arg = "css", f
 		}
+		if kind == "xpath" && strings.HasPrefix(arg, "///") { // xpath:// was written before paths
+			arg = arg[2:]
+		}
 		by[kind] = append(by[kind], strings.TrimSpace(arg))
 	}
 	joined := map[string]string{"css": ", ", "xpath": " | ", "jq": ", "}
@@ -350,7 +221,7 @@ func (e *Entry) selectors(filters []string) {
 		switch {
 		case len(list) == 0:
 		case taken:
-			e.notef("the filters %s: %s are not carried over: they cannot be united with the others in one source; watch the page a second time with them", kind, strings.Join(list, ", "))
+			e.lost(fmt.Sprintf("filter %s: %s", kind, strings.Join(list, ", ")), "it cannot be united with the others in one source; watch the page a second time with it")
 		case len(list) > 1 && joined[kind] == "":
 			e.step("jq", pathsInJQ(list))
 			taken = true
@@ -374,52 +245,102 @@ func pathsInJQ(paths []string) string {
 	return strings.Join(programs, ", ")
 }
 
-// interval returns the time between two checks; zero if the settings of the program hold.
-func (w cdWatch) interval() (d time.Duration) {
-	said := asMap(w["time_between_check"])
+// carryTimes carries over when the page is checked.
+func (w cdWatch) carryTimes(o Options) {
+	times := w.effective("time_between_check")
+	every := intervalOf(times.object("time_between_check"))
+	if every == 0 || w.on("time_between_check_use_default") {
+		every = intervalOf(w.file.Settings.Requests.object("time_between_check"))
+	}
+	if n, ok := w.object["minutes_between_check"].(float64); ok && every == 0 { // of the first versions
+		every = time.Duration(n * float64(time.Minute))
+	}
+	w.every(every, o)
+	schedule := w.effective("time_schedule_limit").object("time_schedule_limit")
+	if w.on("time_between_check_use_default") {
+		if global := w.file.Settings.Requests.object("time_schedule_limit"); global != nil {
+			schedule = global
+		}
+	}
+	if schedule.on("enabled") {
+		zone := schedule.text("timezone")
+		if zone == "" {
+			zone = w.file.Settings.Application.text("timezone")
+		}
+		w.active(schedule, zone)
+	}
+}
+
+// intervalOf returns a length of time.
+func intervalOf(units object) (d time.Duration) {
 	for unit, length := range map[string]time.Duration{"weeks": 7 * 24 * time.Hour, "days": 24 * time.Hour, "hours": time.Hour, "minutes": time.Minute, "seconds": time.Second} {
-		if n, ok := said[unit].(float64); ok && n > 0 {
+		if n, ok := units[unit].(float64); ok && n > 0 {
 			d += time.Duration(n * float64(length))
 		}
 	}
 	return d
 }
 
-// notes says what of a watch is not carried over.
-func (w cdWatch) notes(e *Entry) {
-	for _, n := range []struct{ key, nearest string }{
-		{"trigger_text", "freshet query add --when 'added.contains(\"TEXT\")' reports only such changes"},
-		{"text_should_not_be_present", "expect: {no_match: PATTERN} makes such a response a failed poll"},
-		{"notification_urls", "freshet sink add adds a receiver"},
-		{"notification_title", "a template of the sink says what is sent"},
-		{"notification_body", "a template of the sink says what is sent"},
-		{"conditions", "freshet query add --when CONDITION reports only such changes"},
-	} {
-		if len(textsOf(w[n.key])) > 0 || len(listOf(w[n.key])) > 0 {
-			e.notef("%s is not carried over: %s", n.key, n.nearest)
+// active notes the hours in which the page is checked.
+func (e *Entry) active(schedule object, zone string) {
+	var hours []string
+	for _, day := range []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"} {
+		of := schedule.object(day)
+		begin, err := time.Parse("15:04", of.text("start_time"))
+		if !of.on("enabled") || err != nil {
+			continue
 		}
+		length, _ := time.ParseDuration(of.object("duration").text("hours") + "h" + of.object("duration").text("minutes") + "m")
+		end := "24:00"
+		if length < 24*time.Hour {
+			end = begin.Add(length).Format("15:04")
+		}
+		hours = append(hours, fmt.Sprintf("%s %s-%s", day[:3], begin.Format("15:04"), end))
 	}
-	for _, n := range []struct {
-		key, nearest string
-		on           bool
-	}{
-		{"proxy", "request: {proxy: URL} names one", w.text("proxy") != "" && w.text("proxy") != "no-proxy"},
-		{"notification_muted", "a query of a sink can leave out its tag", w.on("notification_muted")},
-		{"check_unique_lines", "a query on lines that were added reports only these", w.on("check_unique_lines")},
-		{"time_schedule_limit", "strategy names the times of polls", asMap(w["time_schedule_limit"])["enabled"] == true},
-		{"processor " + w.text("processor"), "extract: {price: CSS} and a query on it", w.text("processor") == "restock_diff"},
-		{"filter_text_added", "a query on lines that were added or removed", w["filter_text_added"] == false},
-		{"filter_text_removed", "a query on lines that were added or removed", w["filter_text_removed"] == false},
-		{"filter_text_replaced", "a query on lines that were added or removed", w["filter_text_replaced"] == false},
-	} {
-		if n.on {
-			e.notef("%s is not carried over: %s", n.key, n.nearest)
+	e.lost("the schedule "+strings.TrimSpace(strings.Join(hours, ", ")+" "+zone), "strategy names the times of polls")
+}
+
+// handled are the settings of a watch that are carried over or noted elsewhere, and what it keeps
+// of its checks.
+const handled = " url title page_title paused tag tags method body headers ignore_status_codes proxy fetch_backend browser_steps webdriver_delay webdriver_js_execute_code" +
+	" subtractive_selectors css_filter include_filters extract_text ignore_text trim_text_whitespace remove_duplicate_lines sort_text_alphabetically time_between_check" +
+	" time_between_check_use_default time_schedule_limit trigger_text text_should_not_be_present conditions conditions_match_logic filter_text_added filter_text_removed" +
+	" filter_text_replaced processor restock_settings in_stock_only follow_price_changes price_change_min price_change_max price_change_threshold_percent restock" +
+	" notification_urls notification_title notification_body notification_format notification_muted notification_alert_count last_notification_error uuid history history_n" +
+	" last_checked last_changed last_error last_viewed viewed newest_history_key previous_md5 previous_md5_before_filters date_created check_count consecutive_filter_failures" +
+	" content-type content_type fetch_time has_ldjson_price_data track_ldjson_price_data remote_server_reply browser_steps_last_error_step extract_title_as_title" +
+	" use_page_title_in_list empty_pages_are_a_change etag favicon_filename last_modified link schema_version snapshot_count screenshot_taken error_text_ctime" +
+	" filter_failure_notification_send save_screenshot save_button last_check_status minutes_between_check data_dir __datastore llm_diff_summary "
+
+// noteRest notes the settings that nothing else carries over.
+func (w cdWatch) noteRest() {
+	for _, key := range slices.Sorted(maps.Keys(w.object)) {
+		if strings.Contains(handled, " "+key+" ") || w.empty(key) {
+			continue
 		}
+		nearest := map[string]string{
+			"check_unique_lines":          "freshet query add --when 'size(added) > 0' reports only new lines, also those that come back",
+			"strip_ignored_lines":         "lines that are ignored are left out of the text",
+			"notification_screenshot":     "freshet screenshot SOURCE shows the picture of a version",
+			"history_snapshot_max_length": "keep: {versions: N} says how many versions are kept",
+			"ignore_whitespace":           "white space does not count in texts",
+		}[key]
+		if nearest == "" {
+			nearest = "there is nothing like it"
+		}
+		w.lost(key, nearest)
 	}
 }
 
-// listOf returns a value as a list.
-func listOf(v any) []any {
-	list, _ := v.([]any)
-	return list
+// empty reports whether a setting says nothing.
+func (w cdWatch) empty(key string) bool {
+	switch v := w.object[key].(type) {
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	case string:
+		return strings.TrimSpace(v) == "" || v == "system"
+	}
+	return w.off(key) || w.object[key] == nil
 }

@@ -80,14 +80,16 @@ func detectMarkup(text string) (Format, bool) {
 var (
 	// jobKey matches a line of YAML that only a job has.
 	jobKey = lazyregexp.New(`(?m)^(- +| {0,4})["']?(url|navigate|command)["']?[ \t]*:([ \t]|$)|^(- *)?\{ *["']?(url|navigate|command)["']? *:`)
+	// configKey matches what the configuration of urlwatch and webchanges has.
+	configKey = lazyregexp.New(`(?m)^(report|job_defaults):`)
 	// webchangesOnly matches what urlwatch does not know.
-	webchangesOnly = lazyregexp.New(`(?m)^(- +| *)(use_browser|wait_for_selector|wait_for_url|initialization_url|http_client|additions_only|is_markdown|differ|filters|note|data_as_json|no_redirects|http_credentials|block_elements)[ \t]*:|(keep_lines_containing|delete_lines_containing|strip_each_line|remove_repeated|absolute_links|beautify:|execute:|jsontoyaml)`)
+	webchangesOnly = lazyregexp.New(`(?m)^(- +| *)(use_browser|wait_for_selector|wait_for_url|initialization_url|http_client|additions_only|is_markdown|differ|filters|note|data_as_json|no_redirects|http_credentials|block_elements|empty-diff|differ_defaults)[ \t]*:|(keep_lines_containing|delete_lines_containing|strip_each_line|remove_repeated|absolute_links|beautify:|execute:|jsontoyaml)`)
 )
 
 // detectYAML recognizes the jobs of urlwatch and webchanges.
 func detectYAML(text string) (Format, bool) {
 	switch {
-	case !jobKey.MatchString(text):
+	case !jobKey.MatchString(text) && (!configKey.MatchString(text) || !strings.Contains(text, "display:")):
 		return "", false
 	case webchangesOnly.MatchString(text):
 		return Webchanges, true

@@ -71,22 +71,22 @@ func (m *distillMonitor) entry(o Options) (e Entry) {
 	for _, tag := range m.Tags {
 		name := textOf(tag)
 		if name == "" {
-			name = textOf(asMap(tag)["name"])
+			name = objectOf(tag).text("name")
 		}
 		s.Tags = append(s.Tags, tagsOf(name)...)
 	}
 	s.Paused = m.State != 0 && m.State != distillActive
 	var config distillConfig
 	if m.Config != "" && json.Unmarshal([]byte(m.Config), &config) != nil {
-		e.notef("config is not carried over: it is not the JSON that Distill writes")
+		e.lost("config", "it is not the JSON that Distill writes")
 	}
 	config.reading(&e)
 	m.schedule(&e, o)
 	if m.Rules != nil {
-		e.notef("rules are not carried over: freshet query add --when CONDITION reports only such changes")
+		e.lost("rules "+inJSON(m.Rules), "freshet query add --when CONDITION reports only such changes")
 	}
 	if m.Actions != nil {
-		e.notef("actions are not carried over: freshet sink add adds a receiver")
+		e.lost("actions "+inJSON(m.Actions), "freshet sink add adds a receiver")
 	}
 	return e
 }
@@ -111,10 +111,10 @@ func (c *distillConfig) reading(e *Entry) {
 	}
 	e.selectors(include)
 	if c.DataAttr != "" && c.DataAttr != "text" {
-		e.notef("dataAttr %s is not carried over: the text is compared; css: SELECTOR@ATTRIBUTE keeps an attribute", c.DataAttr)
+		e.lost("dataAttr "+c.DataAttr, "the text is compared; css: SELECTOR@ATTRIBUTE keeps an attribute")
 	}
-	if pattern := textOf(asMap(c.Regexp)["expr"]); pattern != "" {
-		e.step("regex", pattern)
+	if pattern := objectOf(c.Regexp).text("expr"); pattern != "" {
+		e.step("regex", map[string]any{"pattern": goPattern(pattern, false), "group": 0})
 	}
 }
 
@@ -127,7 +127,7 @@ func selectorTexts(e *Entry, list []distillSelector) (texts []string) {
 		case "css":
 			texts = append(texts, s.Expr)
 		default:
-			e.notef("a selector of the type %q is not carried over: css and xpath exist", s.Type)
+			e.lost(fmt.Sprintf("a selector of the type %q", s.Type), "css and xpath exist")
 		}
 	}
 	return texts
@@ -146,6 +146,6 @@ func (m *distillMonitor) schedule(e *Entry, o Options) {
 	case err == nil && schedule.Type == "INTERVAL":
 		e.every(time.Duration(schedule.Params.Interval)*time.Second, o)
 	default:
-		e.notef("the schedule %s is not carried over: strategy names the times of polls", m.Schedule)
+		e.lost("the schedule "+m.Schedule, "strategy names the times of polls")
 	}
 }

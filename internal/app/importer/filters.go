@@ -1,315 +1,356 @@
 package importer
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
-
-	"freshet/internal/lazyregexp"
 )
 
-// filters turns the filters of a job of urlwatch or webchanges into steps.
-func (e *Entry) filters(said any) {
-	switch said := said.(type) {
-	case nil:
-	case string: // css:main,html2text,strip
-		for part := range strings.SplitSeq(said, ",") {
-			name, arg, ok := strings.Cut(strings.TrimSpace(part), ":")
-			switch {
-			case ok:
-				e.filter(name, arg)
-			case name != "":
-				e.filter(name, nil)
+// A chain turns the filters of a job into steps. What a filter gets depends on those before it:
+// filters of text get the source of a page, unless html2text has made a text of it.
+type chain struct {
+	*Entry
+	format Format
+	form   form
+
+	stripped bool // white space at the beginning is to be removed before the next filter of text
+}
+
+// A form is what a filter gets.
+type form int
+
+const (
+	asResponse form = iota // nothing was done with it yet
+	asElements             // of a page
+	asMarkup               // text with tags
+	asText                 // text without
+)
+
+// filters adds the steps for filters: a list, or a text such as css:main,html2text,strip.
+func (c *chain) filters(v any) {
+	switch v := v.(type) {
+	case string:
+		for part := range strings.SplitSeq(v, ",") {
+			if name, arg, ok := strings.Cut(strings.TrimSpace(part), ":"); ok {
+				c.filter(name, arg)
+			} else if name != "" {
+				c.filter(name, nil)
 			}
 		}
 	case []any:
-		for _, one := range said {
-			switch one := one.(type) {
-			case map[string]any:
-				e.filterMap(one)
-			default:
-				e.filters(one)
-			}
+		for _, one := range v {
+			c.filters(one)
 		}
 	case map[string]any:
-		e.filterMap(said)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			c.filter(name, v[name])
+		}
+	case nil:
 	default:
-		e.notef("filter %v is not carried over", said)
+		c.lost(fmt.Sprintf("filter %v", v), "it has no name")
 	}
 }
 
-// filterMap turns a filter with its argument into a step. Mostly it is one.
-func (e *Entry) filterMap(filters map[string]any) {
-	for _, name := range slices.Sorted(maps.Keys(filters)) {
-		e.filter(name, filters[name])
-	}
-}
-
-// An argument is what a filter is given: a text, or values by their names.
+// An argument is what a filter takes: a text, or values by their names.
 type argument struct {
-	named map[string]any
-	text  string
+	object
+	alone any // the argument, if it has no names
 }
 
-// argumentOf returns an argument. The text is the value of the first key that is there.
-func argumentOf(arg any, keys ...string) argument {
-	named, _ := arg.(map[string]any)
-	a := argument{named: named, text: textOf(arg)}
-	for _, key := range keys {
-		if a.text == "" {
-			a.text = textOf(named[key])
+// main returns the argument that may stand alone, with the white space that it has.
+func (a argument) main(names ...string) string {
+	for _, v := range append([]any{a.alone}, values(a.object, names)...) {
+		if text, ok := v.(string); ok {
+			return text
+		} else if text := textOf(v); text != "" {
+			return text
 		}
 	}
-	return a
+	return ""
 }
 
-// on reports whether a value is true.
-func (a argument) on(key string) bool {
-	text := strings.ToLower(textOf(a.named[key]))
-	return text == "true" || text == "yes" || text == "1"
+func values(o object, names []string) (all []any) {
+	for _, name := range names {
+		all = append(all, o[name])
+	}
+	return all
 }
 
-// filter turns a filter into a step.
-func (e *Entry) filter(name string, arg any) {
+// filter adds the steps for a filter.
+func (c *chain) filter(name string, arg any) {
+	a := argument{objectOf(arg), arg}
 	switch name {
 	case "css", "xpath":
-		e.elements(name, argumentOf(arg, "selector", "path"))
-	case "element-by-id":
-		e.named("css", "#", argumentOf(arg, "id"))
-	case "element-by-class":
-		e.named("css", ".", argumentOf(arg, "class"))
+		c.elements(name, a)
+	case "element-by-id", "element-by-class", "element-by-style":
+		kind := strings.TrimPrefix(name, "element-by-")
+		c.element(name, fmt.Sprintf("[%s=%s]", kind, inJSON(a.main(kind))), a.main(kind))
 	case "element-by-tag":
-		e.named("css", "", argumentOf(arg, "tag"))
-	case "element-by-style":
-		if style := argumentOf(arg, "style").text; style != "" {
-			e.step("css", "[style="+inJSON(style)+"]")
-		}
-	case "jq":
-		e.named("jq", "", argumentOf(arg, "query"))
-	case "jsonpath":
-		e.named("jsonpath", "", argumentOf(arg, "path", "query"))
+		c.element(name, a.main("tag"), a.main("tag"))
+	case "jq", "jsonpath":
+		c.form = asText
+		c.needed(name, a.main("query", "path"), func(query string) { c.step(name, query) })
 	case "html2text":
-		e.html2text(argumentOf(arg, "method"))
+		c.html2text(a)
 	case "beautify":
-		e.step("pretty", "html")
+		c.pretty("html", asMarkup)
 	case "format-json", "pretty-json":
-		e.step("pretty", "json")
+		c.pretty("json", asText)
 	case "pretty-xml", "format-xml":
-		e.step("pretty", "xml")
+		c.pretty("xml", asMarkup)
+	case "jsontoyaml":
+		c.pretty("yaml", asText)
 	case "pdf2text":
-		e.Source.Read = append(e.Source.Read, "pdf")
-		if textOf(argumentOf(arg).named["password"]) != "" {
-			e.notef("the password of pdf2text is not carried over: encrypted PDF files cannot be read")
+		c.plain("pdf")
+		if a.text("password") != "" {
+			c.lost("the password of pdf2text", "encrypted PDF files cannot be read")
 		}
 	case "ical2text":
-		e.Source.Read = append(e.Source.Read, "ical")
+		c.plain("ical")
 	case "csv2text":
-		e.Source.Read = append(e.Source.Read, "table")
-	case "re.sub":
-		e.substitute(arg)
-	case "re.findall":
-		e.find(argumentOf(arg, "pattern"))
-	default:
-		if !e.lineFilter(name, arg) {
-			e.otherFilter(name)
+		c.table(a)
+	case "re.sub", "re.findall":
+		c.needed(name, a.main("pattern"), func(pattern string) { c.pattern(name, pattern, a) })
+	case "strip": // what is compared has no white space around it
+		c.stripped = c.form == asResponse || c.form == asMarkup
+		if a.on("splitlines") {
+			c.lines("trim", true)
 		}
+		if chars := a.text("chars"); chars != "" {
+			c.step("replace", map[string]any{"pattern": `\A[` + regexp.QuoteMeta(chars) + `]+|[` + regexp.QuoteMeta(chars) + `]+\z`, "with": ""})
+		}
+	default:
+		c.lineFilter(name, a)
 	}
 }
 
-// lineFilter turns a filter of lines into a step, and reports whether it is one.
-func (e *Entry) lineFilter(name string, arg any) bool {
+// lineFilter adds the step for a filter of lines.
+func (c *chain) lineFilter(name string, a argument) {
+	step := map[string]any{}
 	switch name {
 	case "grep":
-		e.lines("keep", goPattern(argumentOf(arg, "re", "text").text))
+		step["keep"] = goPattern(a.main("re", "text"), false)
 	case "grepi":
-		e.lines("drop", goPattern(argumentOf(arg, "re", "text").text))
+		step["drop"] = goPattern(a.main("re", "text"), false)
 	case "keep_lines_containing", "keep_lines":
-		e.lines("keep", lineOf(arg))
+		step["keep"] = linesWith(a)
 	case "delete_lines_containing", "remove_lines_containing", "delete_lines":
-		e.lines("drop", lineOf(arg))
-	case "sort", "reverse":
-		a := argumentOf(arg, "separator")
-		step := map[string]any{name: true}
+		step["drop"] = linesWith(a)
+	case "sort":
+		step["sort"], step["fold"] = true, true
 		if a.on("reverse") {
 			step["reverse"] = true
 		}
-		e.step("lines", step)
-		if sep := textOf(a.named["separator"]); sep != "" || name == "reverse" && a.text != "" && len(a.named) == 0 && a.text != "true" {
-			e.notef("the separator of the filter %s is not carried over: lines are put in order", name)
-		}
+	case "reverse":
+		step["reverse"] = true
 	case "remove-duplicate-lines", "remove_duplicate_lines":
-		e.lines("unique", true)
+		step["unique"] = true
 	case "remove_repeated", "remove-repeated":
-		e.lines("unique", true)
-		e.notef("remove_repeated keeps lines that come back later; the step lines: unique keeps each line once")
+		step["unique"] = true
+		c.notef("remove_repeated keeps lines that come back later; the step lines: unique keeps each line once")
 	case "striplines", "strip_each_line", "strip_empty_lines", "remove-empty-lines", "clean-new-lines":
-		e.lines("trim", true)
-	case "strip":
-		a := argumentOf(arg, "chars")
-		if a.on("splitlines") {
-			e.lines("trim", true)
-		}
-		if textOf(a.named["chars"]) != "" {
-			e.notef("strip removes the characters %q; use a step replace", textOf(a.named["chars"]))
-		}
-	case "absolute_links", "lower", "case":
-		if name != "absolute_links" {
-			return false
-		}
+		step["trim"] = true
 	default:
-		return false
+		c.otherFilter(name, a)
+		return
 	}
-	return true
+	pattern := textOf(step["keep"]) + textOf(step["drop"])
+	_, keeps := step["keep"]
+	_, drops := step["drop"]
+	if (keeps || drops) && pattern == "" {
+		c.lost("filter "+name, "it has no argument")
+		return
+	}
+	if separator := a.main("separator"); (step["sort"] != nil || step["reverse"] != nil || step["unique"] != nil) && separator != "" && !isOn(separator) {
+		step["separator"] = separator
+	}
+	c.toText(pattern, !keeps && !drops)
+	c.step("lines", step)
+}
+
+// toText makes a text of what a filter of text gets. It is the source of a page, so that patterns
+// match tags, unless whole lines are arranged and no pattern looks for tags.
+func (c *chain) toText(pattern string, arranged bool) {
+	switch {
+	case c.form == asResponse && !arranged, c.form == asElements && strings.ContainsAny(pattern, `<>"`):
+		c.plain("source")
+		c.form = asMarkup
+	case c.form == asElements, c.form == asResponse:
+		c.plain("text")
+	}
+	if c.stripped {
+		c.step("replace", map[string]any{"pattern": `\A\s+`, "with": ""})
+		c.stripped = false
+	}
 }
 
 // otherFilter notes a filter that has no step, with the nearest that exists.
-func (e *Entry) otherFilter(name string) {
+func (c *chain) otherFilter(name string, a argument) {
+	const sum, raw = "the text itself is compared, and only a hash of it is needed to see a change", "bytes that are no text are compared by their checksum"
 	nearest := map[string]string{
-		"shellpipe": "run it in a source of its own: an exec: URL in the configuration file",
-		"execute":   "run it in a source of its own: an exec: URL in the configuration file",
-		"ocr":       "texts in pictures are not read; the picture itself is compared",
-		"sha1sum":   "the text itself is compared, and only a hash of it is needed to see a change",
-		"sha256sum": "the text itself is compared, and only a hash of it is needed to see a change",
-		"hexdump":   "bytes that are no text are compared by their checksum",
-		"ascii85":   "bytes that are no text are compared by their checksum",
-		"base64":    "bytes that are no text are compared by their checksum",
+		"ocr": "texts in pictures are not read; the picture itself is compared", "sha1sum": sum, "sha256sum": sum, "hexdump": raw, "ascii85": raw, "base64": raw,
+		"absolute_links": "links are compared as they stand in the page",
 	}[name]
-	if nearest == "" {
+	switch {
+	case name == "shellpipe" || name == "execute":
+		nearest = fmt.Sprintf("add the source to the configuration file, with allow_exec: true and url: %s", inJSON(fmt.Sprintf("exec:curl -fsSL '%s' | %s", strings.ReplaceAll(c.Source.URL, "'", "%27"), a.main("command"))))
+	case nearest == "":
 		nearest = "it is not a filter of urlwatch or webchanges, but a hook"
 	}
-	e.notef("filter %s is not carried over: %s", name, nearest)
+	c.lost("filter "+name, nearest)
 }
 
-// elements turns a selection of elements into steps.
-func (e *Entry) elements(kind string, a argument) {
-	if a.text == "" {
-		e.notef("filter %s has no argument", kind)
+// needed calls do with the argument of a filter, or notes that there is none.
+func (c *chain) needed(name, arg string, do func(string)) {
+	if arg == "" {
+		c.lost("filter "+name, "it has no argument")
 		return
 	}
-	if exclude := textOf(a.named["exclude"]); exclude != "" {
-		e.step("drop", map[string]any{kind: []any{exclude}})
+	do(arg)
+}
+
+// plain adds a step that makes a text and takes no argument.
+func (c *chain) plain(step string) {
+	c.Source.Read, c.form = append(c.Source.Read, step), asText
+}
+
+func (c *chain) pretty(as string, becomes form) {
+	c.step("pretty", as)
+	c.form = becomes
+}
+
+// element adds a step that keeps the elements that a filter names.
+func (c *chain) element(name, selector, arg string) {
+	c.needed(name, arg, func(string) {
+		c.step("css", selector)
+		c.form = asElements
+	})
+}
+
+// elements adds the steps for a selection of elements.
+func (c *chain) elements(kind string, a argument) {
+	selector := strings.TrimSpace(a.main("selector", "path"))
+	if selector == "" {
+		c.lost("filter "+kind, "it has no argument")
+		return
 	}
-	selector := a.text
-	skip, most := textOf(a.named["skip"]), textOf(a.named["maxitems"])
-	if skip != "" || most != "" {
-		if kind == "css" {
-			e.notef("skip and maxitems of the filter css are not carried over: with xpath, (PATH)[position() <= 5] keeps the first five")
-		} else {
-			selector = window(selector, skip, most)
+	c.form = asElements
+	spaces := a.object.object("namespaces")
+	if a.text("method") == "xml" && len(c.Source.Read) == 0 {
+		c.Source.Select.Kind = "xml"
+	}
+	if exclude := a.text("exclude"); exclude != "" {
+		c.step("drop", map[string]any{kind: []any{withoutPrefixes(kind, exclude, spaces)}})
+	}
+	selection := map[string]any{"selector": withoutPrefixes(kind, selector, spaces)}
+	for key, theirs := range map[string]string{"skip": "skip", "first": "maxitems"} {
+		if n := a.text(theirs); n != "" && n != "0" {
+			selection[key] = a.object[theirs]
 		}
 	}
-	e.step(kind, selector)
+	if len(selection) == 1 {
+		c.step(kind, selection["selector"])
+	} else {
+		c.step(kind, selection)
+	}
 	if a.on("sort") {
-		e.lines("sort", true)
-	}
-	if len(asMap(a.named["namespaces"])) > 0 {
-		e.notef("namespaces of the filter %s are not carried over: names in XML keep the prefixes of the document", kind)
+		c.plain("text")
+		c.step("lines", map[string]any{"sort": true, "fold": true})
 	}
 }
 
-// window returns an XPath that keeps some of the nodes that another selects.
-func window(path, skip, most string) string {
-	var conditions []string
-	if skip != "" && skip != "0" {
-		conditions = append(conditions, "position() > "+skip)
-	}
-	if most != "" && most != "0" {
-		if skip == "" {
-			skip = "0"
+// withoutPrefixes returns a selector in which names of XML need no prefix: which one a document
+// uses is up to it.
+func withoutPrefixes(kind, selector string, spaces object) string {
+	for _, prefix := range slices.Sorted(maps.Keys(spaces)) {
+		if kind == "xpath" {
+			selector = regexp.MustCompile(`\b`+regexp.QuoteMeta(prefix)+`:([\pL_][\pL\pN_.-]*)`).ReplaceAllString(selector, `*[local-name()='$1']`)
+		} else {
+			selector = strings.ReplaceAll(selector, prefix+"|", "")
 		}
-		conditions = append(conditions, "position() <= "+most+" + "+skip)
 	}
-	if len(conditions) == 0 {
-		return path
-	}
-	return "(" + path + ")[" + strings.Join(conditions, " and ") + "]"
+	return selector
 }
 
-// named adds a step with a text as its argument.
-func (e *Entry) named(step, prefix string, a argument) {
-	if a.text == "" {
-		e.notef("filter %s has no argument", step)
+// html2text makes a text of a page, with links if the method keeps them.
+func (c *chain) html2text(a argument) {
+	method := a.text("method")
+	if a.object == nil {
+		method = a.main()
+	}
+	markdown := method == "pyhtml2text" || c.format == Webchanges && (method == "" || method == "html2text")
+	switch {
+	case c.form == asText:
+	case c.form == asMarkup:
+		c.step("replace", map[string]any{"pattern": "<[^>]*>", "with": ""})
+		c.lines("trim", true)
+	case markdown && !a.on("ignore_links"):
+		c.plain("markdown")
+	default:
+		c.plain("text")
+	}
+	c.form = asText
+}
+
+// pattern adds the steps for an expression that replaces or finds.
+func (c *chain) pattern(name, pattern string, a argument) {
+	c.toText(pattern, false)
+	pattern = goPattern(pattern, true)
+	with, ok := a.object["repl"].(string)
+	switch {
+	case name == "re.sub":
+		c.step("replace", map[string]any{"pattern": pattern, "with": goReplacement(with)})
+	case !ok || with == `\g<0>`:
+		c.step("regex", map[string]any{"pattern": pattern, "group": 0})
+	default:
+		c.step("regex", map[string]any{"pattern": pattern, "group": 0})
+		c.step("replace", map[string]any{"pattern": pattern, "with": goReplacement(with)})
+	}
+	c.form = max(c.form, asMarkup)
+}
+
+// table adds the steps for a CSV file. A message has the names of columns or their numbers, as in
+// "{name}: {price}".
+func (c *chain) table(a argument) {
+	message := a.main("format_message")
+	if message == "" || !strings.Contains(message, "{") {
+		c.plain("table")
 		return
 	}
-	e.step(step, prefix+a.text)
-}
-
-// html2text writes a page as text, with links if the method does so.
-func (e *Entry) html2text(a argument) {
-	step := "text"
-	if a.text == "pyhtml2text" || a.text == "html2text" {
-		step = "markdown"
+	rows := ".[]"
+	byNumber := a.on("ignore_header") || a.off("has_header")
+	if byNumber {
+		c.step("table", map[string]any{"header": false})
+		if !a.off("has_header") {
+			rows = ".[1:][]"
+		}
+	} else {
+		c.step("table", map[string]any{"header": true})
+		rows += " | with_entries(.key |= ascii_downcase)"
 	}
-	e.Source.Read = append(e.Source.Read, step)
+	n := 0
+	columns := regexp.MustCompile(`\{[^{}]*\}`).ReplaceAllStringFunc(strings.ReplaceAll(strings.ReplaceAll(message, `\`, `\\`), `"`, `\"`), func(column string) string {
+		name := strings.Trim(column, "{}")
+		if name == "" {
+			name = fmt.Sprint(n)
+			n++
+		}
+		if i := 0; byNumber {
+			_, _ = fmt.Sscan(name, &i)
+			name = fmt.Sprint(i + 1)
+		}
+		return `\(.[` + strings.ReplaceAll(inJSON(strings.ToLower(name)), `\`, `\\`) + `] // "")`
+	})
+	c.step("jq", rows+` | "`+columns+`"`)
+	c.form = asText
 }
 
-// lines adds a step that keeps or changes lines.
-func (e *Entry) lines(key string, value any) {
-	if value == "" {
-		e.notef("a filter of lines has no argument")
-		return
+// linesWith returns the pattern of lines that contain a text or match an expression.
+func linesWith(a argument) string {
+	if re := a.text("re"); re != "" {
+		return goPattern(re, false)
 	}
-	e.step("lines", map[string]any{key: value})
-}
-
-// lineOf returns the pattern of lines that contain a text or match an expression.
-func lineOf(arg any) string {
-	a := argumentOf(arg)
-	if re := textOf(a.named["re"]); re != "" {
-		return goPattern(re)
-	}
-	if text := textOf(a.named["text"]); text != "" {
-		return regexp.QuoteMeta(text)
-	}
-	return regexp.QuoteMeta(a.text)
-}
-
-// substitute turns a replacement into a step. Without a replacement what matches is removed.
-func (e *Entry) substitute(arg any) {
-	pattern, with := untrimmed(arg), ""
-	if named, ok := arg.(map[string]any); ok {
-		pattern, with = untrimmed(named["pattern"]), untrimmed(named["repl"])
-	}
-	if pattern == "" {
-		e.notef("filter re.sub has no pattern")
-		return
-	}
-	e.step("replace", map[string]any{"pattern": goPattern(pattern), "with": goReplacement(with)})
-}
-
-// find turns a search for all matches into a step.
-func (e *Entry) find(a argument) {
-	e.named("regex", "", argument{text: goPattern(a.text)})
-	if repl := textOf(a.named["repl"]); repl != "" && repl != `\g<0>` {
-		e.notef("repl of the filter re.findall is not carried over: a step replace can follow")
-	}
-}
-
-// untrimmed returns a text with the white space around it.
-func untrimmed(v any) string {
-	text, _ := v.(string)
-	return text
-}
-
-var (
-	pythonGroup = lazyregexp.New(`\\g<(\w+)>|\\(\d+)`)
-	pythonEnd   = lazyregexp.New(`\\Z`)
-)
-
-// goPattern returns an expression of Python in the syntax of Go. Without flags ^ and $ stand for
-// the ends of the text in Python, and for those of a line here, where lines are read one by one.
-func goPattern(pattern string) string { return pythonEnd.ReplaceAllString(pattern, `\z`) }
-
-// goReplacement returns a replacement of Python in the syntax of Go.
-func goReplacement(with string) string {
-	with = strings.ReplaceAll(with, "$", "$$")
-	with = pythonGroup.ReplaceAllString(with, "$${$1$2}")
-	return strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`).Replace(with)
-}
-
-// asMap returns a value as names and values.
-func asMap(v any) map[string]any {
-	m, _ := v.(map[string]any)
-	return m
+	return regexp.QuoteMeta(a.main("text"))
 }

@@ -4,18 +4,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"freshet/client"
 )
 
 // A huginnAgent is a step of a scenario.
 type huginnAgent struct {
-	Type     string         `json:"type"`
-	Name     string         `json:"name"`
-	Disabled bool           `json:"disabled"`
-	Schedule string         `json:"schedule"`
-	Options  map[string]any `json:"options"`
+	Type     string `json:"type"`
+	Name     string `json:"name"`
+	Disabled bool   `json:"disabled"`
+	Schedule string `json:"schedule"`
+	Options  object `json:"options"`
 }
 
 // A huginnFile is a scenario. Links say by their numbers which agents receive the events of others.
@@ -35,13 +39,13 @@ func eachAgent(text string, o Options, yield func(Entry) error) error {
 		return fmt.Errorf("this is not a scenario of Huginn: %w", err)
 	}
 	for i, a := range file.Agents {
-		kind := strings.TrimPrefix(a.Type, "Agents::")
+		kind := a.kind()
 		if kind != "WebsiteAgent" && kind != "RssAgent" {
 			continue
 		}
-		for n, url := range textsOf(a.Options["url"]) { // without a URL, it takes that of the events that it receives
+		for n, url := range a.Options.texts("url") { // without a URL, it takes that of the events that it receives
 			e := a.entry(kind, url, o)
-			file.notes(&e, i)
+			file.follow(&e, i, kind == "RssAgent", map[int]bool{i: true})
 			if e.Path = fmt.Sprintf("agents[%d]", i); n > 0 {
 				e.Path += fmt.Sprintf(".options.url[%d]", n)
 			}
@@ -53,6 +57,8 @@ func eachAgent(text string, o Options, yield func(Entry) error) error {
 	return nil
 }
 
+func (a *huginnAgent) kind() string { return strings.TrimPrefix(a.Type, "Agents::") }
+
 // entry returns what becomes of an agent at one of its URLs.
 func (a *huginnAgent) entry(kind, url string, o Options) (e Entry) {
 	s := &e.Source
@@ -63,11 +69,11 @@ func (a *huginnAgent) entry(kind, url string, o Options) (e Entry) {
 	}
 	e.every(scheduleOf(a.Schedule), o)
 	e.headers(a.Options["headers"])
-	if agent := textOf(a.Options["user_agent"]); agent != "" {
+	if agent := a.Options.text("user_agent"); agent != "" {
 		e.header("User-Agent", agent)
 	}
-	if textOf(a.Options["basic_auth"]) != "" {
-		e.notef("basic_auth is secret: freshet settings secret set NAME --host HOST, then freshet edit SOURCE --user 'USER:${secret:NAME}'")
+	if a.Options["basic_auth"] != nil {
+		e.credentials("basic_auth")
 	}
 	if kind == "WebsiteAgent" {
 		a.extract(&e)
@@ -77,13 +83,13 @@ func (a *huginnAgent) entry(kind, url string, o Options) (e Entry) {
 
 // extract carries over the values that an agent takes from a page.
 func (a *huginnAgent) extract(e *Entry) {
-	kind := textOf(a.Options["type"])
-	named := asMap(a.Options["extract"])
+	kind := a.Options.text("type")
+	named := a.Options.object("extract")
 	for _, name := range slices.Sorted(maps.Keys(named)) {
-		rule := asMap(named[name])
+		rule := named.object(name)
 		value := valueOf(kind, rule)
 		if value == nil {
-			e.notef("the value %s is not carried over: css, xpath, jsonpath and regex exist", name)
+			e.lost("the value "+name, "css, xpath, jsonpath and regex exist")
 			continue
 		}
 		if e.Source.Extract == nil {
@@ -91,14 +97,14 @@ func (a *huginnAgent) extract(e *Entry) {
 		}
 		e.Source.Extract[fieldName(name)] = value
 	}
-	if template := asMap(a.Options["template"]); len(template) > 0 {
-		e.notef("template is not carried over: a template of the sink says what is sent")
+	if len(a.Options.object("template")) > 0 {
+		e.lost("template", "a template of the sink says what is sent")
 	}
 }
 
 // valueOf returns how a value is extracted; nil if it cannot be.
-func valueOf(kind string, rule map[string]any) map[string]any {
-	css, xpath, path, pattern, value := textOf(rule["css"]), textOf(rule["xpath"]), textOf(rule["path"]), textOf(rule["regexp"]), textOf(rule["value"])
+func valueOf(kind string, rule object) map[string]any {
+	css, xpath, path, pattern, value := rule.text("css"), rule.text("xpath"), rule.text("path"), rule.text("regexp"), rule.text("value")
 	switch {
 	case css != "" && strings.HasPrefix(value, "@"):
 		return map[string]any{"css": css, "attr": strings.TrimPrefix(value, "@"), "as": "list"}
@@ -129,20 +135,105 @@ func fieldName(name string) string {
 	}, name)
 }
 
-// notes says which agents receive the events of one: what they do is not carried over.
-func (f *huginnFile) notes(e *Entry, sender int) {
+// follow carries over the agents that receive the events of one, and those that receive theirs: what
+// they let through, and whom they notify.
+func (f *huginnFile) follow(e *Entry, sender int, feed bool, seen map[int]bool) {
 	for _, link := range f.Links {
-		if link.Source != sender || link.Receiver < 0 || link.Receiver >= len(f.Agents) {
+		if link.Source != sender || link.Receiver < 0 || link.Receiver >= len(f.Agents) || seen[link.Receiver] {
 			continue
 		}
-		r := f.Agents[link.Receiver]
-		kind, nearest := strings.TrimPrefix(r.Type, "Agents::"), "freshet sink add adds a receiver"
+		seen[link.Receiver] = true
+		a := &f.Agents[link.Receiver]
+		kind := a.kind()
 		switch kind {
-		case "TriggerAgent", "EventFormattingAgent", "DeDuplicationAgent", "ChangeDetectorAgent", "JqAgent", "LiquidOutputAgent":
-			nearest = "freshet query add --when CONDITION reports only such changes"
+		case "TriggerAgent":
+			a.carryRules(e, feed)
+		case "DeDuplicationAgent", "ChangeDetectorAgent": // only changes are reported
+		case "EventFormattingAgent", "LiquidOutputAgent", "JqAgent":
+			e.lost(fmt.Sprintf("%s %q", kind, a.Name), "a template of the sink says what is sent")
+		default:
+			if r, ok := a.receiver(kind); ok {
+				e.Receivers = append(e.Receivers, r)
+				continue
+			}
+			e.lost(fmt.Sprintf("%s %q", kind, a.Name), "freshet sink add adds a receiver of changes")
 		}
-		e.notef("%s %q receives its events and is not carried over: %s", kind, r.Name, nearest)
+		f.follow(e, link.Receiver, feed, seen)
 	}
+}
+
+// receiver returns the sink for an agent that notifies somebody.
+func (a *huginnAgent) receiver(kind string) (r Receiver, ok bool) {
+	o := a.Options
+	switch kind {
+	case "SlackAgent":
+		r.Sink = client.NewSink{Kind: "slack", URL: literal(o.text("webhook_url"))}
+	case "PostAgent":
+		r.Sink = client.NewSink{Kind: "json", URL: literal(o.text("post_url"))}
+	case "PushoverAgent":
+		r.Sink.URL = literal("pover://" + url.PathEscape(o.text("user")) + "@" + url.PathEscape(o.text("token")))
+	case "PushbulletAgent":
+		r.Sink.URL = literal("pbul://" + url.PathEscape(o.text("api_key")))
+	case "TelegramAgent":
+		r.Sink = client.NewSink{Kind: "telegram", Settings: map[string]string{"token": literal(o.text("auth_token")), "chat": literal(o.text("chat_id"))}}
+	default:
+		return r, false
+	}
+	return r, !strings.Contains(r.Sink.URL+r.Sink.Settings["token"], "{%")
+}
+
+// carryRules carries over which events an agent lets through. Those of a feed are its new items.
+func (a *huginnAgent) carryRules(e *Entry, feed bool) {
+	for _, one := range a.Options.list("rules") {
+		rule := objectOf(one)
+		name, operator, value := rule.text("path"), rule.text("type"), rule.text("value")
+		condition := ""
+		switch field := fieldName(name); {
+		case feed:
+			condition = itemCondition(name, operator, value)
+		case e.Source.Extract[field] != nil:
+			condition = fieldCondition(e.Source.Extract, field, operator, value)
+		}
+		if condition == "" {
+			e.lost(fmt.Sprintf("the rule %s %s %s of TriggerAgent %q", name, operator, value, a.Name), "freshet query add --when CONDITION reports only such changes")
+			continue
+		}
+		e.only(condition)
+	}
+}
+
+// itemCondition returns the condition that a new item of a feed matches a rule.
+func itemCondition(name, operator, value string) string {
+	member := map[string]string{"title": "i.title", "description": "i.text", "content": "i.text", "url": "i.link", "fulltext": "i.text"}[name]
+	if member == "" || operator != "regex" && operator != "!regex" {
+		return ""
+	}
+	return "items.added.exists(i, " + negated(operator) + member + ".matches(" + inJSON("(?i)"+goPattern(value, true)) + "))"
+}
+
+// fieldCondition returns the condition that a value of the page matches a rule. What is compared
+// becomes a number.
+func fieldCondition(extract map[string]any, field, operator, value string) string {
+	switch comparison := strings.TrimPrefix(operator, "field"); {
+	case operator == "regex" || operator == "!regex":
+		return "now." + field + ".exists(x, " + negated(operator) + "x.matches(" + inJSON("(?i)"+goPattern(value, true)) + "))"
+	case comparison == "<" || comparison == "<=" || comparison == "==" || comparison == "!=" || comparison == ">=" || comparison == ">":
+		if _, err := strconv.ParseFloat(value, 64); err != nil {
+			return ""
+		}
+		how, _ := extract[field].(map[string]any)
+		how["as"] = "number"
+		return "now." + field + " " + comparison + " " + value
+	}
+	return ""
+}
+
+// negated returns the sign of a negated operator.
+func negated(operator string) string {
+	if strings.HasPrefix(operator, "!") {
+		return "!"
+	}
+	return ""
 }
 
 // scheduleOf returns the time between two runs; zero if it is not a length of time.

@@ -46,15 +46,15 @@ just words
 `, importer.Urlwatch, []string{
 			`1 https://board.example/ Board [] [{"css":"main"},"text"] | filter ocr is not carried over: texts in pictures are not read; the picture itself is compared`,
 			`8 https://app.example/  [] null rendered`,
-			`10 https://old.example/  [] [{"css":"#content"},"text"] {"timeout":"30s"}`,
-			`wrong 14: a command cannot be imported; list it in the configuration file as url: exec:uptime`,
+			`10 https://old.example/  [] [{"css":"[id=\"content\"]"},"text"] {"timeout":"30s"}`,
+			`wrong 14: a command cannot be imported; add the source to the configuration file, with allow_exec: true and url: "exec:uptime"`,
 			`wrong 16: a job has keys and values, such as url: https://…`,
 		}},
 		"changedetection": {`{"watching": {
 "b": {"url": "https://b.example/", "title": "B", "tags": ["6f0a9a36-7d3c-4b0e-9a39-0123456789ab"], "include_filters": [".price", "h1"], "subtractive_selectors": ["nav"], "paused": true},
 "a": {"url": "https://a.example/api", "include_filters": ["json:$.n"], "trigger_text": ["x"]},
 "c": {"title": "none"}}, "settings": {"application": {"tags": {"6f0a9a36-7d3c-4b0e-9a39-0123456789ab": {"title": "Shops"}}}}}`, importer.Changedetection, []string{
-			`watching.a https://a.example/api  [] [{"jsonpath":"$.n"}] | trigger_text is not carried over: freshet query add --when 'added.contains("TEXT")' reports only such changes`,
+			`watching.a https://a.example/api  [] [{"jsonpath":"$.n"}] when text.matches("(?i:x)")`,
 			`watching.b https://b.example/ B [Shops] [{"drop":{"css":["nav"]}},{"css":".price, h1"}] paused`,
 			`wrong watching.c: the watch has no url`,
 		}},
@@ -77,18 +77,18 @@ filter:
   - pdf2text
   - re.sub: '(?=x)'
 `, importer.Urlwatch, []string{
-			`1 https://a.example/  [] [{"drop":{"xpath":["//i"]}},{"xpath":"(//li)[position() \u003e 1 and position() \u003c= 2 + 1]"},{"lines":{"keep":"^a"}},{"lines":{"drop":"^b"}},{"replace":{"pattern":"(\\d+) EUR","with":"${1} $$"}},{"replace":{"pattern":" x","with":""}},{"lines":{"reverse":true,"sort":true}},{"lines":{"unique":true}},"pdf"] {"cookies":{"a":"1","b":"2"},"form":{"q":"x"},"headers":{"Accept":"text/html"},"method":"POST"} paused | ` +
-				"headers X-Api-Key of the request is not carried over: is a secret and must not be written here; refer to it as ${env:NAME}, ${file:/path} or ${secret:NAME} (freshet settings secret set NAME); " +
-				"the step {\"replace\":{\"pattern\":\"(?=x)\",\"with\":\"\"}} is not carried over: invalid or unsupported Perl syntax \"(?=\", which RE2 does not have in the pattern \"(?=x)\"",
+			`1 https://a.example/  [] [{"drop":{"xpath":["//i"]}},{"xpath":{"first":2,"selector":"//li","skip":1}},"text",{"lines":{"keep":"^a"}},{"lines":{"drop":"^b"}},{"replace":{"pattern":"(\\d+) EUR","with":"${1} $$"}},{"replace":{"pattern":" x","with":""}},{"lines":{"fold":true,"reverse":true,"sort":true}},{"lines":{"unique":true}},"pdf"] {"cookies":{"a":"1","b":"2"},"form":{"q":"x"},"headers":{"Accept":"text/html"},"method":"POST"} paused | ` +
+				"request.headers.X-Api-Key is not carried over: is a secret and must not be written here; refer to it as ${env:NAME}, ${file:/path} or ${secret:NAME} (freshet settings secret set NAME); " +
+				"read {\"replace\":{\"pattern\":\"(?=x)\",\"with\":\"\"}} is not carried over: invalid or unsupported Perl syntax \"(?=\", which RE2 does not have in the pattern \"(?=x)\"",
 		}},
 		"webchanges": {"url: https://a.example/\nuse_browser: true\nnote: News\nfilters:\n  - keep_lines_containing: {text: a.b}\n  - delete_lines_containing: {re: c.d}\n", importer.Webchanges, []string{
-			`1 https://a.example/ News [] [{"lines":{"keep":"a\\.b"}},{"lines":{"drop":"c.d"}}] rendered`,
+			`1 https://a.example/ News [] ["source",{"lines":{"keep":"a\\.b"}},{"lines":{"drop":"c.d"}}] rendered`,
 		}},
 		"settings of a watch": {`{"url": "https://a.example/", "include_filters": ["xpath://p", "//b"], "extract_text": ["/(\\d+) EUR/i", "sold out"], "ignore_text": ["Ad."],
 "headers": {"Accept": "*/*"}, "method": "POST", "body": "q", "fetch_backend": "html_webdriver", "time_between_check": {"minutes": 30}, "sort_text_alphabetically": true,
 "browser_steps": [{"operation": "Click element", "selector": "#ok"}, {"operation": "Choose one"}, {"operation": "Click X,Y", "optional_value": "1,2"}], "notification_urls": ["json://x"]}`, importer.Changedetection, []string{
 			`watching.000000 https://a.example/  [] [{"xpath":"//p | //b"},{"regex":"(?:(?i)(\\d+) EUR)|(?i:sold out)"},{"lines":{"drop":"(?i:Ad\\.)"}},{"lines":{"sort":true}}] {"body":"q","headers":{"Accept":"*/*"},"method":"POST"} 90% within 30m map[steps:[map[click:#ok]]]` +
-				` | the browser step "Click X,Y" is not carried over: click, fill, scroll and wait exist; notification_urls is not carried over: freshet sink add adds a receiver`,
+				` | the browser step "Click X,Y" is not carried over: click, fill, scroll and wait exist to json://x`,
 		}},
 		"distill": {`{"client": {"local": 1}, "data": [{"name": "N", "uri": "https://a.example/", "state": 40, "tags": [{"name": "t"}], "schedule": "{\"type\":\"INTERVAL\",\"params\":{\"interval\":3600}}",
 "config": "{\"selections\":[{\"dynamic\":true,\"frames\":[{\"includes\":[{\"type\":\"css\",\"expr\":\"p\"}],\"excludes\":[{\"type\":\"xpath\",\"expr\":\"//i\"}]}]}]}"}, {"name": "none"}]}`, importer.Distill, []string{
@@ -97,7 +97,7 @@ filter:
 		"huginn": {`{"name": "s", "links": [{"source": 0, "receiver": 2}], "agents": [
 {"type": "Agents::WebsiteAgent", "name": "W", "schedule": "every_2d", "options": {"url": ["https://a.example/", "{{url}}"], "type": "html", "extract": {"the title": {"css": "h1", "value": "string(.)"}, "link": {"css": "a", "value": "@href"}}}},
 {"type": "Agents::RssAgent", "name": "R", "disabled": true, "options": {"url": "https://b.example/feed"}}, {"type": "Agents::TriggerAgent", "name": "T", "options": {}}]}`, importer.Huginn, []string{
-			`agents[0] https://a.example/ W [] null 90% within 48h map[link:map[as:list attr:href css:a] the_title:map[as:list css:h1]] | TriggerAgent "T" receives its events and is not carried over: freshet query add --when CONDITION reports only such changes`,
+			`agents[0] https://a.example/ W [] null 90% within 48h map[link:map[as:list attr:href css:a] the_title:map[as:list css:h1]]`,
 			`wrong agents[0].options.url[1]: the URL is a Liquid template: {{url}}`,
 			`agents[1] https://b.example/feed R [] null paused`,
 		}},
@@ -144,8 +144,14 @@ filter:
 			if e.Source.Paused {
 				got += " paused"
 			}
+			if e.When != "" {
+				got += " when " + e.When
+			}
 			if len(e.Notes) > 0 {
 				got += " | " + strings.Join(e.Notes, "; ")
+			}
+			for _, r := range e.Receivers {
+				got += " to " + r.Sink.URL
 			}
 			if e.Err != nil {
 				got = "wrong " + strings.TrimPrefix(e.At(), "line ") + ": " + e.Err.Error()
@@ -169,7 +175,7 @@ filter:
 func TestUnknownFormats(t *testing.T) {
 	for _, text := range []string{
 		"", "\x00GITCRYPT\x00", "<html><body>", "{}", "[]", `{"a": 3}`, "[section]\nkey = value", "ASP.NET_SessionId: abc\nHost: x", "just words\nand more",
-		"report:\n  email:\n    to: a@b.example\ndisplay:\n  new: true\n", "a,b,c\n1,2,3",
+		"report:\n  email:\n    to: a@b.example\n", "a,b,c\n1,2,3",
 	} {
 		if got, ok := importer.Detect(text); ok {
 			t.Errorf("%q is taken for %s", text, got)

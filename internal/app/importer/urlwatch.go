@@ -15,14 +15,39 @@ import (
 	"freshet/internal/safeyaml"
 )
 
-// eachJob reads jobs of urlwatch and webchanges: one per YAML document, or a list in one document.
-// A document that is not YAML is one invalid entry, and the others are read.
-func eachJob(text string, o Options, yield func(Entry) error) error {
+// A jobFile is a text with jobs of urlwatch or webchanges: one per YAML document, or a list in one
+// document. One document may be the configuration of the program.
+type jobFile struct {
+	format   Format
+	options  Options
+	defaults object // of jobs, in the configuration
+}
+
+// eachJob returns what reads jobs. A document that is not YAML is one invalid entry, and the
+// others are read.
+func eachJob(format Format) reader {
+	return func(text string, o Options, yield func(Entry) error) error {
+		f := &jobFile{format: format, options: o}
+		err := eachDocument(text, func(part string, line int) error {
+			if !strings.Contains(part, "job_defaults") {
+				return nil
+			}
+			return f.read(part, line, func(Entry) error { return nil })
+		})
+		if err != nil {
+			return err
+		}
+		return eachDocument(text, func(part string, line int) error { return f.read(part, line, yield) })
+	}
+}
+
+// eachDocument calls do for each YAML document of a text, with the number of lines before it.
+func eachDocument(text string, do func(part string, line int) error) error {
 	begin, at, first, line := 0, 0, 0, 0
 	for next := range strings.Lines(text) {
 		rule := strings.HasPrefix(next, "---") && (len(strings.TrimRight(next, " \t\r\n")) == 3 || next[3] == ' ')
 		if rule && at > begin && !strings.HasPrefix(text[begin:at], "%") { // directives belong to the document that follows
-			if err := eachJobOf(text[begin:at], first, o, yield); err != nil {
+			if err := do(text[begin:at], first); err != nil {
 				return err
 			}
 			begin, first = at, line
@@ -30,11 +55,11 @@ func eachJob(text string, o Options, yield func(Entry) error) error {
 		at += len(next)
 		line++
 	}
-	return eachJobOf(text[begin:], first, o, yield)
+	return do(text[begin:], first)
 }
 
-// eachJobOf reads the jobs of a part of a text that follows linesBefore lines.
-func eachJobOf(text string, linesBefore int, o Options, yield func(Entry) error) error {
+// read reads the jobs of a document.
+func (f *jobFile) read(text string, linesBefore int, yield func(Entry) error) error {
 	tree, err := safeyaml.Parse([]byte(text), parser.AllowDuplicateMapKey())
 	if err != nil {
 		if at, ok := errors.AsType[*safeyaml.Error](err); ok {
@@ -59,12 +84,11 @@ func eachJobOf(text string, linesBefore int, o Options, yield func(Entry) error)
 			if job == nil {
 				continue
 			}
-			e := jobOf(job, o)
-			e.Line = linesBefore + 1
+			line := linesBefore + 1
 			if tk := nodes[i].GetToken(); tk != nil && tk.Position != nil {
-				e.Line = linesBefore + tk.Position.Line
+				line = linesBefore + tk.Position.Line
 			}
-			if err := yield(e); err != nil {
+			if err := f.entries(job, line, yield); err != nil {
 				return err
 			}
 		}
@@ -72,56 +96,93 @@ func eachJobOf(text string, linesBefore int, o Options, yield func(Entry) error)
 	return nil
 }
 
-// jobOf returns what becomes of a job.
-func jobOf(said any, o Options) (e Entry) {
-	job, ok := said.(map[string]any)
-	if !ok {
-		e.Err = errors.New("a job has keys and values, such as url: https://…")
-		return e
+// entries yields what becomes of a job, or the receivers of a configuration.
+func (f *jobFile) entries(v any, line int, yield func(Entry) error) error {
+	job := objectOf(v)
+	if isConfig(job) {
+		f.defaults = job.object("job_defaults")
+		for _, e := range reporters(job.object("report")) {
+			e.Line = line
+			if err := yield(e); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
+	e := Entry{Line: line, Err: errors.New("a job has keys and values, such as url: https://…")}
+	if job != nil {
+		e = f.job(f.withDefaults(job))
+		e.Line = line
+	}
+	return yield(e)
+}
+
+// isConfig reports whether a document is the configuration of the program.
+func isConfig(doc object) bool {
+	return doc.text("url") == "" && doc.text("navigate") == "" && doc.text("command") == "" && (doc.object("report") != nil || doc.object("job_defaults") != nil)
+}
+
+// withDefaults returns a job with the settings that the configuration gives to its kind.
+func (f *jobFile) withDefaults(job object) object {
+	kind := "url"
+	switch {
+	case job.text("command") != "":
+		kind = "shell"
+	case job.text("navigate") != "" || job.on("use_browser"):
+		kind = "browser"
+	}
+	all := object{}
+	maps.Copy(all, f.defaults.object("all"))
+	maps.Copy(all, f.defaults.object(kind))
+	delete(all, "_note")
+	maps.Copy(all, job)
+	return all
+}
+
+// job returns what becomes of a job.
+func (f *jobFile) job(job object) (e Entry) {
 	s := &e.Source
-	url := textOf(job["url"])
-	if navigate := textOf(job["navigate"]); url == "" && navigate != "" {
-		url, s.Render = navigate, true
+	s.Name, s.URL = nameOf(job.text("name")), job.text("url")
+	if navigate := job.text("navigate"); s.URL == "" && navigate != "" {
+		s.URL, s.Render = navigate, true
 	}
-	s.Name, s.URL = nameOf(textOf(job["name"])), url
-	switch command := textOf(job["command"]); {
-	case url == "" && command != "":
-		e.Err = fmt.Errorf("a command cannot be imported; list it in the configuration file as url: exec:%s", command)
+	switch command := job.text("command"); {
+	case s.URL == "" && command != "":
+		e.Err = fmt.Errorf("a command cannot be imported; add the source to the configuration file, with allow_exec: true and url: %s", inJSON("exec:"+command))
 		return e
-	case url == "":
+	case s.URL == "":
 		e.Err = errors.New("the job has no url")
 		return e
 	}
 	for _, key := range slices.Sorted(maps.Keys(job)) {
-		e.jobSetting(key, job[key], o)
+		e.jobSetting(key, job[key])
 	}
 	e.waitFor(job)
-	e.filters(job["filter"])
-	e.filters(job["filters"])
+	c := chain{Entry: &e, format: f.format}
+	c.filters(job["filter"])
+	c.filters(job["filters"])
 	return e
 }
 
 // jobSetting carries over a setting of a job.
-func (e *Entry) jobSetting(key string, value any, o Options) {
+func (e *Entry) jobSetting(key string, value any) {
 	s, text := &e.Source, textOf(value)
-	on := text == "true" || text == "yes" || text == "1"
 	switch key {
 	case "url", "navigate", "name", "kind", "filter", "filters", "index_number", "wait_for", "wait_for_selector", "wait_for_navigation", "wait_for_timeout":
 	case "note":
 		if s.Name == "" {
 			s.Name = nameOf(text)
 		} else {
-			e.notef("the note %.80q is not carried over", text)
+			e.lost(fmt.Sprintf("the note %.80q", text), "tags and a name are kept of a source")
 		}
 	case "tags":
 		for _, tags := range textsOf(value) {
 			s.Tags = append(s.Tags, tagsOf(strings.Split(tags, ",")...)...)
 		}
 	case "enabled":
-		s.Paused = text == "false" || text == "no"
+		s.Paused = object{key: value}.off(key)
 	case "use_browser", "render":
-		if on && s.Render == nil {
+		if isOn(text) && s.Render == nil {
 			s.Render = true
 		}
 	case "method":
@@ -129,7 +190,7 @@ func (e *Entry) jobSetting(key string, value any, o Options) {
 	case "headers":
 		e.headers(value)
 	case "cookies":
-		e.pairs("cookies", value)
+		e.pairs("cookies", objectOf(value))
 	case "data", "data_as_json":
 		e.body(value)
 	case "http_proxy", "https_proxy":
@@ -137,29 +198,32 @@ func (e *Entry) jobSetting(key string, value any, o Options) {
 	case "timeout":
 		e.timeout(text)
 	case "http_credentials":
-		e.notef("http_credentials are secret: freshet settings secret set NAME --host HOST, then freshet edit SOURCE --user 'USER:${secret:NAME}'")
-	case "ignore_connection_errors", "ignore_http_error_codes", "ignore_timeout_errors", "ignore_too_many_redirects", "max_tries", "wait_until":
+		e.credentials(key)
+	case "ignore_connection_errors", "ignore_http_error_codes", "ignore_timeout_errors", "ignore_too_many_redirects", "ignore_cached", "max_tries", "wait_until":
 		// A failed poll is never a change, and is tried again with a back-off; a page is read when it is quiet.
 	case "compared_versions":
 		// A page that goes back and forth between versions is held as flapping.
-	case "treat_new_as_changed", "color", "monospace", "markdown", "is_markdown", "contextlines", "compact", "return_page_source":
-		// They say how differences are printed.
+	case "treat_new_as_changed", "color", "monospace", "markdown", "is_markdown", "contextlines", "compact", "return_page_source", "no_conditional_request":
+		// They say how differences are printed, and what is stored.
 	case "ssl_no_verify", "insecure_skip_verify":
-		if on {
-			e.notef("ssl_no_verify is not carried over: certificates are always verified; add the certificate to those that the machine trusts")
+		if isOn(text) {
+			e.lost(key, "certificates are always verified; add the certificate to those that the machine trusts")
 		}
-	case "additions_only", "deletions_only":
-		if on {
-			list := map[string]string{"additions_only": "added", "deletions_only": "removed"}[key]
-			e.notef("%s is not carried over: freshet query add --when 'size(%s) > 0' reports only these", key, list)
+	case "additions_only":
+		if isOn(text) {
+			e.only("size(added) > 0")
+		}
+	case "deletions_only":
+		if isOn(text) {
+			e.only("size(removed) > 0")
 		}
 	case "user_visible_url":
-		e.notef("user_visible_url %s is not carried over: messages link to the URL that is polled", text)
+		e.lost("user_visible_url "+text, "messages link to the URL that is polled")
 	case "diff_filter", "diff_tool", "differ":
-		e.notef("%s is not carried over: steps of read filter what is compared; a sink with a template prints it", key)
+		e.lost(key, "steps of read filter what is compared; a sink with a template prints it")
 	case "no_redirects":
-		if on {
-			e.notef("no_redirects is not carried over: redirects are followed, and to another page they are suspect")
+		if isOn(text) {
+			e.lost(key, "redirects are followed, and to another page they are suspect")
 		}
 	default:
 		e.notef("%s is not carried over", key)
@@ -167,27 +231,30 @@ func (e *Entry) jobSetting(key string, value any, o Options) {
 }
 
 // waitFor carries over what a rendered page waits for.
-func (e *Entry) waitFor(job map[string]any) {
-	for _, key := range []string{"wait_for_selector", "wait_for"} {
-		if selector := textOf(job[key]); selector != "" && e.Source.Render == true {
-			e.Source.Render = map[string]any{"wait_for": selector}
-		}
+func (e *Entry) waitFor(job object) {
+	if selector := job.first("wait_for", "wait_for_selector"); selector != "" && e.Source.Render == true {
+		e.Source.Render = map[string]any{"wait_for": selector}
 	}
 	for _, key := range []string{"wait_for_timeout", "wait_for_navigation"} {
 		if job[key] != nil {
-			e.notef("%s is not carried over: render: {wait_for: CSS, wait: 5s} says when a page is there", key)
+			e.lost(key, "render: {wait_for: CSS, wait: 5s} says when a page is there")
 		}
 	}
 }
 
+// credentials notes a user and a password, which must not be written down in a source.
+func (e *Entry) credentials(setting string) {
+	e.lost(setting, "it is secret; freshet settings secret set NAME --host HOST, then freshet edit SOURCE --user 'USER:${secret:NAME}'")
+}
+
 // headers carries over headers. A secret must not be written down in a source.
-func (e *Entry) headers(value any) {
-	headers, ok := value.(map[string]any)
-	if !ok && value != nil {
-		e.notef("headers are not carried over: they are not a list of names and values")
+func (e *Entry) headers(v any) {
+	headers := objectOf(v)
+	if headers == nil && v != nil {
+		e.lost("headers", "they are not a list of names and values")
 	}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		e.header(name, textOf(headers[name]))
+		e.header(name, headers.text(name))
 	}
 }
 
@@ -195,23 +262,21 @@ func (e *Entry) headers(value any) {
 func (e *Entry) header(name, value string) {
 	switch strings.ToLower(name) {
 	case "host", "content-length", "connection", "accept-encoding", "transfer-encoding", "range": // Freshet sets them
-		return
 	case "cookie":
 		for pair := range strings.SplitSeq(value, ";") {
 			if name, value, ok := strings.Cut(pair, "="); ok {
 				e.pair("cookies", strings.TrimSpace(name), strings.TrimSpace(value))
 			}
 		}
-		return
+	default:
+		e.pair("headers", name, value)
 	}
-	e.pair("headers", name, value)
 }
 
 // pairs carries over names and values of a part of the request.
-func (e *Entry) pairs(part string, value any) {
-	values, _ := value.(map[string]any)
+func (e *Entry) pairs(part string, values object) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		e.pair(part, name, textOf(values[name]))
+		e.pair(part, name, values.text(name))
 	}
 }
 
@@ -222,25 +287,25 @@ func (e *Entry) pair(part, name, value string) {
 		pairs = map[string]any{}
 		e.request()[part] = pairs
 	}
-	pairs[name] = strings.ReplaceAll(value, "${", "$${")
+	pairs[name] = literal(value)
 }
 
+// literal returns a text in which nothing refers to a secret.
+func literal(text string) string { return strings.ReplaceAll(text, "${", "$${") }
+
 // body carries over what is sent: a form, or a text as it is.
-func (e *Entry) body(value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		nested := slices.ContainsFunc(slices.Collect(maps.Values(value)), func(v any) bool { return v != nil && textOf(v) == "" && v != "" })
-		if nested {
-			e.request()["body"] = strings.ReplaceAll(inJSON(value), "${", "$${")
-			return
-		}
-		e.pairs("form", value)
-	case []any:
-		e.request()["body"] = strings.ReplaceAll(inJSON(value), "${", "$${")
+func (e *Entry) body(v any) {
+	form := objectOf(v)
+	nested := slices.ContainsFunc(slices.Collect(maps.Values(form)), func(v any) bool { return v != nil && textOf(v) == "" && v != "" })
+	switch _, list := v.([]any); {
+	case form != nil && !nested:
+		e.pairs("form", form)
+	case form != nil || list:
+		e.request()["body"] = literal(inJSON(v))
 	default:
-		e.request()["body"] = strings.ReplaceAll(textOf(value), "${", "$${")
+		e.request()["body"] = literal(textOf(v))
 	}
-	if textOf(e.Source.Request["method"]) == "" {
+	if e.Source.Request["method"] == nil {
 		e.request()["method"] = "POST"
 	}
 }
@@ -258,12 +323,3 @@ func (e *Entry) timeout(seconds string) {
 		e.request()["timeout"] = d.String()
 	}
 }
-
-// nameOf returns a text as the name of a source.
-func nameOf(text string) string {
-	name := []rune(strings.Join(strings.Fields(text), " "))
-	return string(name[:min(len(name), longestName)])
-}
-
-// longestName is how many characters of a name are kept.
-const longestName = 200

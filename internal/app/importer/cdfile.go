@@ -1,0 +1,125 @@
+package importer
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+)
+
+// A cdFile is what changedetection.io writes: watches and tags by their IDs, and settings.
+type cdFile struct {
+	Watching map[string]object `json:"watching"`
+	Settings struct {
+		Headers     object `json:"headers"`
+		Requests    object `json:"requests"`
+		Application object `json:"application"`
+	} `json:"settings"`
+}
+
+// eachWatch reads url-watches.json, a watch.json, or watches by ID or in a list as the API has them.
+func eachWatch(text string, o Options, yield func(Entry) error) error {
+	file, err := parseWatches(text)
+	if err != nil {
+		return fmt.Errorf("this is not what changedetection.io exports: %w", err)
+	}
+	for _, id := range slices.Sorted(maps.Keys(file.Watching)) {
+		e := file.entry(file.Watching[id], o)
+		e.Path = "watching." + id
+		if err := yield(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parseWatches reads the watches of a file, in whichever of the layouts they are.
+func parseWatches(text string) (file cdFile, err error) {
+	var list []object
+	if json.Unmarshal([]byte(text), &list) == nil {
+		file.number(list)
+		return file, nil
+	}
+	whole := map[string]json.RawMessage{}
+	if err := json.Unmarshal([]byte(text), &whole); err != nil {
+		return file, err
+	}
+	if settings := whole["settings"]; settings != nil {
+		_ = json.Unmarshal(settings, &file.Settings) // the watches count
+	}
+	watching := whole["watching"]
+	switch {
+	case watching != nil:
+	case whole["url"] != nil:
+		watching = json.RawMessage("[" + text + "]")
+	default:
+		watching = json.RawMessage(text)
+	}
+	if json.Unmarshal(watching, &list) == nil {
+		file.number(list)
+		return file, nil
+	}
+	return file, json.Unmarshal(watching, &file.Watching)
+}
+
+// number takes over a list of watches.
+func (f *cdFile) number(list []object) {
+	f.Watching = map[string]object{}
+	for i, w := range list {
+		f.Watching[fmt.Sprintf("%06d", i)] = w
+	}
+}
+
+// joinWatches returns the data folder of changedetection.io as one file: until 0.52 it has a
+// url-watches.json, and since then a folder for each watch. It returns "" if it is no such folder.
+func joinWatches(folder fs.FS, names []string) (string, error) {
+	file := cdFile{Watching: map[string]object{}}
+	tags := map[string]any{}
+	for _, name := range names {
+		var err error
+		id := path.Base(path.Dir(name))
+		switch path.Base(name) {
+		case "url-watches.json":
+			whole, err := fs.ReadFile(folder, name)
+			return string(whole), err
+		case "changedetection.json":
+			err = readInto(folder, name, &file)
+		case "watch.json":
+			watch := object{}
+			err = readInto(folder, name, &watch)
+			file.Watching[id] = watch
+		case "tag.json":
+			tag := map[string]any{}
+			err = readInto(folder, name, &tag)
+			tags[id] = tag
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if len(file.Watching) == 0 {
+		return "", nil
+	}
+	if len(tags) > 0 {
+		if file.Settings.Application == nil {
+			file.Settings.Application = object{}
+		}
+		file.Settings.Application["tags"] = tags
+	}
+	joined, err := json.Marshal(file)
+	return string(joined), err
+}
+
+// readInto decodes a file.
+func readInto(folder fs.FS, name string, v any) error {
+	text, err := fs.ReadFile(folder, name)
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	return nil
+}
