@@ -58,7 +58,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 	handler := api.New(api.Config{
 		Store: n.Store, Frontier: frontier.NewStore(n.stored.DB()), QueryStore: queries.NewStore(n.stored.DB()), Daemon: n.Daemon, Auth: api.AuthConfig{Gate: gate},
 		Sources: api.SourceConfig{Check: cfg.CheckURL, Trust: n.checkForeign, Read: n.reader.Read, Hooks: n.hooks},
-		Search:  api.SearchConfig{Off: cfg.NoSearch, Search: n.stored.Search, Index: n.indexAll},
+		Search:  api.SearchConfig{Off: cfg.NoSearch, Search: n.stored.Search, Index: n.IndexAll},
 		Program: api.ProgramConfig{Version: version, Size: n.StoreSize, Browser: n.browser},
 		Sinks:   sinks,
 		Stop:    ctx.Done(),

@@ -80,8 +80,11 @@ func (n *Node) indexNewest(ctx context.Context) error {
 	return nil
 }
 
-// indexAll brings the index up to date.
-func (n *Node) indexAll(ctx context.Context) error {
+// IndexAll brings the index up to date, if there is to be one.
+func (n *Node) IndexAll(ctx context.Context) error {
+	if n.settings.NoSearch {
+		return nil
+	}
 	for {
 		left, err := n.stored.Index(ctx, indexBatch)
 		if err != nil || left == 0 {

@@ -89,7 +89,9 @@ func (b *Poll) measure(ctx context.Context, answers string, plan Plan) (result P
 		if err := rig.until(ctx, int64(plan.Sources)); err != nil { // the first look, which is another kind of poll
 			return err
 		}
-		rig.spend(closed)
+		if err := rig.rest(ctx); err != nil {
+			return err
+		}
 		for i := range b.Rounds {
 			b.Say("%s: round %d of %d", answers, i+1, b.Rounds)
 			one, err := b.bareRound(ctx, rig.disk, bare)
@@ -138,8 +140,9 @@ func (r PollResult) median(side int) (m PollRate) {
 // beginning nor what the other side left behind is counted.
 const settle = 500 * time.Millisecond
 
-// round measures a side that is at work; polls says how many it has made.
-func (b *Poll) round(ctx context.Context, disk *diskMeter, polls func() int64) (r PollRate, err error) {
+// round measures a side that is at work; polls says how many it has made. What finish does after the
+// last poll counts as work of the round, but its time does not.
+func (b *Poll) round(ctx context.Context, disk *diskMeter, polls func() int64, finish func() error) (r PollRate, err error) {
 	if err := pause(ctx, min(settle, b.Length)); err != nil {
 		return r, err
 	}
@@ -150,7 +153,11 @@ func (b *Poll) round(ctx context.Context, disk *diskMeter, polls func() int64) (
 	if err := b.roundEnd(ctx, polls); err != nil {
 		return r, err
 	}
-	took, used, n := time.Since(from), cpuTime()-cpu, float64(polls()-made)
+	took := time.Since(from)
+	if err := finish(); err != nil {
+		return r, err
+	}
+	used, n := cpuTime()-cpu, float64(polls()-made)
 	runtime.ReadMemStats(&after)
 	if n == 0 {
 		return r, fmt.Errorf("not a single poll in %v", b.Length)
@@ -188,19 +195,19 @@ func (b *Poll) freshetRound(ctx context.Context, rig *rig, answers string) (r Po
 		file = b.Profile + "." + answers
 	}
 	rig.spend(b.Budget)
+	defer rig.spend(closed)
 	// The bare loop has seen other versions meanwhile: the first change of each page is
 	// larger than those that follow.
 	if err := rig.until(ctx, rig.Daemon.Status().Polls+int64(b.Plan.Sources)); err != nil {
 		return r, err
 	}
+	if err := rig.IndexAll(ctx); err != nil {
+		return r, err
+	}
 	err = profiled(file, func() (err error) {
-		r, err = b.round(ctx, rig.disk, func() int64 { return rig.Daemon.Status().Polls })
+		r, err = b.round(ctx, rig.disk, func() int64 { return rig.Daemon.Status().Polls }, func() error { return rig.rest(ctx) })
 		return err
 	})
-	rig.spend(closed)
-	for err == nil && rig.Daemon.Status().UnderWay > 0 {
-		err = pause(ctx, time.Millisecond)
-	}
 	return r, err
 }
 
@@ -210,7 +217,11 @@ func (b *Poll) bareRound(ctx context.Context, disk *diskMeter, bare *bareLoop) (
 	for w := range bare.workers {
 		workers.Go(func() { bare.run(running, w) })
 	}
-	r, err := b.round(ctx, disk, bare.polls.Load)
+	r, err := b.round(ctx, disk, bare.polls.Load, func() error {
+		stop()
+		workers.Wait()
+		return nil
+	})
 	stop()
 	workers.Wait()
 	if failed := bare.failed.Load(); err == nil && failed != nil {

@@ -175,6 +175,18 @@ func (r *rig) until(ctx context.Context, polls int64) error {
 	return nil
 }
 
+// rest ends the polls of the daemon, and waits until those under way have ended and every version
+// is in the index of search.
+func (r *rig) rest(ctx context.Context) error {
+	r.spend(closed)
+	for r.Daemon.Status().UnderWay > 0 {
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return r.IndexAll(ctx)
+}
+
 // pause waits for a time, or until ctx is done.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
