@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -136,28 +137,26 @@ func (r PollResult) median(side int) (m PollRate) {
 	}
 }
 
-// settle is how long a side works before it is measured, so that neither its
-// beginning nor what the other side left behind is counted.
-const settle = 500 * time.Millisecond
+// A side is one of those that are measured.
+type side struct {
+	polls  func() int64 // made so far
+	begin  func()       // starts polls
+	finish func() error // ends them; what it does counts, but its time does not
+}
 
-// round measures a side that is at work; polls says how many it has made. What finish does after the
-// last poll counts as work of the round, but its time does not.
-func (b *Poll) round(ctx context.Context, disk *diskMeter, polls func() int64, finish func() error) (r PollRate, err error) {
-	if err := pause(ctx, min(settle, b.Length)); err != nil {
-		return r, err
-	}
-	from, cpu, made := time.Now(), cpuTime(), polls()
+// round measures a side.
+func (b *Poll) round(ctx context.Context, disk *diskMeter, s side) (r PollRate, err error) {
+	from, cpu, made := time.Now(), cpuTime(), s.polls()
 	written, syncs := disk.writes.Load(), disk.syncs.Load()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if err := b.roundEnd(ctx, polls); err != nil {
-		return r, err
-	}
+	s.begin()
+	err = b.roundEnd(ctx, s.polls)
 	took := time.Since(from)
-	if err := finish(); err != nil {
+	if err := errors.Join(err, s.finish()); err != nil {
 		return r, err
 	}
-	used, n := cpuTime()-cpu, float64(polls()-made)
+	used, n := cpuTime()-cpu, float64(s.polls()-made)
 	runtime.ReadMemStats(&after)
 	if n == 0 {
 		return r, fmt.Errorf("not a single poll in %v", b.Length)
@@ -194,36 +193,39 @@ func (b *Poll) freshetRound(ctx context.Context, rig *rig, answers string) (r Po
 	if b.Profile != "" {
 		file = b.Profile + "." + answers
 	}
-	rig.spend(b.Budget)
-	defer rig.spend(closed)
+	polls := func() int64 { return rig.Daemon.Status().Polls }
 	// The bare loop has seen other versions meanwhile: the first change of each page is
 	// larger than those that follow.
-	if err := rig.until(ctx, rig.Daemon.Status().Polls+int64(b.Plan.Sources)); err != nil {
-		return r, err
-	}
-	if err := rig.IndexAll(ctx); err != nil {
+	rig.spend(b.Budget)
+	err = rig.until(ctx, polls()+int64(b.Plan.Sources))
+	if err = errors.Join(err, rig.rest(ctx)); err != nil {
 		return r, err
 	}
 	err = profiled(file, func() (err error) {
-		r, err = b.round(ctx, rig.disk, func() int64 { return rig.Daemon.Status().Polls }, func() error { return rig.rest(ctx) })
+		r, err = b.round(ctx, rig.disk, side{polls, func() { rig.spend(b.Budget) }, func() error { return rig.rest(ctx) }})
 		return err
 	})
 	return r, err
 }
 
+// bareRound runs the bare loop for a round. It asks for each page once before it is measured.
 func (b *Poll) bareRound(ctx context.Context, disk *diskMeter, bare *bareLoop) (PollRate, error) {
 	running, stop := context.WithCancel(ctx)
+	defer stop()
 	var workers sync.WaitGroup
 	for w := range bare.workers {
 		workers.Go(func() { bare.run(running, w) })
 	}
-	r, err := b.round(ctx, disk, bare.polls.Load, func() error {
+	for first := bare.polls.Load(); bare.polls.Load()-first < int64(len(bare.urls)) && bare.failed.Load() == nil; {
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return PollRate{}, err
+		}
+	}
+	r, err := b.round(ctx, disk, side{bare.polls.Load, func() {}, func() error {
 		stop()
 		workers.Wait()
 		return nil
-	})
-	stop()
-	workers.Wait()
+	}})
 	if failed := bare.failed.Load(); err == nil && failed != nil {
 		err = fmt.Errorf("the bare loop: %w", *failed)
 	}
