@@ -1,7 +1,7 @@
 package search
 
 import (
-	"strings"
+	"iter"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,41 +17,50 @@ type Token struct {
 // Tokens returns the words of a text in their order. Scripts that are written without
 // spaces have a word for each character.
 func Tokens(text string) (tokens []Token) {
-	for at := 0; at < len(text); {
-		r, size := utf8.DecodeRuneInString(text[at:])
-		switch {
-		case alone(r):
-			tokens = append(tokens, Token{fold(text[at : at+size]), at, at + size})
-			at += size
-		case part(r):
-			end := at + size
-			for end < len(text) {
-				r, size := utf8.DecodeRuneInString(text[end:])
-				if alone(r) || !part(r) && !unicode.Is(unicode.Mn, r) {
-					break
-				}
-				end += size
-			}
-			tokens = append(tokens, Token{fold(text[at:end]), at, end})
-			at = end
-		default:
-			at += size
-		}
+	for from, to := range words(text) {
+		tokens = append(tokens, Token{string(appendFolded(nil, text[from:to])), from, to})
 	}
 	return tokens
 }
 
 // Folded returns the words of a text as they are compared, with a space between them.
 func Folded(text string) string {
-	var b strings.Builder
-	b.Grow(len(text))
-	for i, t := range Tokens(text) {
-		if i > 0 {
-			b.WriteByte(' ')
+	folded := make([]byte, 0, len(text))
+	for from, to := range words(text) {
+		if len(folded) > 0 {
+			folded = append(folded, ' ')
 		}
-		b.WriteString(t.Text)
+		folded = appendFolded(folded, text[from:to])
 	}
-	return b.String()
+	return string(folded)
+}
+
+// words yields where the words of a text stand in it.
+func words(text string) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		for at := 0; at < len(text); {
+			r, size := utf8.DecodeRuneInString(text[at:])
+			end := at + size
+			switch {
+			case alone(r):
+			case part(r):
+				for end < len(text) {
+					r, size := utf8.DecodeRuneInString(text[end:])
+					if alone(r) || !part(r) && !unicode.Is(unicode.Mn, r) {
+						break
+					}
+					end += size
+				}
+			default:
+				at = end
+				continue
+			}
+			if !yield(at, end) {
+				return
+			}
+			at = end
+		}
+	}
 }
 
 // part reports whether a rune belongs to a word.
@@ -67,23 +76,28 @@ func alone(r rune) bool {
 	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) && part(r)
 }
 
-// fold returns a word as it is compared.
-func fold(word string) string {
-	plain := true
+// appendFolded appends a word as it is compared.
+func appendFolded(dst []byte, word string) []byte {
+	from := len(dst)
 	for i := range len(word) {
-		if c := word[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
-			plain = false
-			break
+		c := word[i]
+		switch {
+		case c >= utf8.RuneSelf:
+			return appendDecomposed(dst[:from], word)
+		case 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
 		}
+		dst = append(dst, c)
 	}
-	if plain {
-		return word
-	}
-	var b strings.Builder
+	return dst
+}
+
+// appendDecomposed appends a word that has other letters than those of ASCII.
+func appendDecomposed(dst []byte, word string) []byte {
 	for _, r := range norm.NFKD.String(word) {
 		if !unicode.Is(unicode.Mn, r) {
-			b.WriteRune(unicode.ToLower(r))
+			dst = utf8.AppendRune(dst, unicode.ToLower(r))
 		}
 	}
-	return b.String()
+	return dst
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	_ "modernc.org/sqlite" // the driver
+	"modernc.org/sqlite"
 
 	"freshet/internal/freshet"
 	"freshet/internal/search"
@@ -50,7 +50,10 @@ type searchFile struct {
 	cfg  Config
 	file sync.RWMutex // held to use the file, and alone to open it or put another in its place
 	db   *sql.DB      // nil until it is wanted
-	last int64        // ID of a passage
+
+	// These belong to who writes: see [store.Index].
+	writer *store.Writer
+	last   int64 // ID of a passage
 }
 
 // path returns where the index lies.
@@ -119,16 +122,23 @@ func (x *searchFile) open(ctx context.Context) error {
 		q.Set("vfs", x.cfg.VFS)
 	}
 	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(x.path()), RawQuery: q.Encode()}
-	db, err := sql.Open("sqlite", u.String())
+	connector, err := sqlite.NewConnector(u.String())
 	if err != nil {
 		return err
 	}
-	db.SetMaxOpenConns(3)
-	x.db = db
+	x.db = sql.OpenDB(connector)
+	x.db.SetMaxOpenConns(2)
 	if err := x.fit(ctx); err != nil {
-		x.db = nil
-		return errors.Join(err, db.Close())
+		return errors.Join(err, x.shut())
 	}
+	if x.cfg.ReadOnly {
+		return nil
+	}
+	conn, err := connector.Connect(ctx)
+	if err != nil {
+		return errors.Join(err, x.shut())
+	}
+	x.writer = store.NewWriter(conn)
 	return nil
 }
 
@@ -173,8 +183,16 @@ func (x *searchFile) close() error {
 	if x.db == nil {
 		return nil
 	}
+	return x.shut()
+}
+
+// shut closes the connections. The caller holds the file alone.
+func (x *searchFile) shut() error {
 	err := x.db.Close()
-	x.db = nil
+	if x.writer != nil {
+		err = errors.Join(err, x.writer.Close())
+	}
+	x.db, x.writer = nil, nil
 	return err
 }
 

@@ -1,8 +1,9 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"errors"
 
 	"freshet/internal/store"
@@ -11,32 +12,20 @@ import (
 // A searchTx is a transaction on the index.
 type searchTx struct {
 	*searchFile
-	tx     *sql.Tx
-	stmts  map[string]*sql.Stmt
 	last   int64 // ID of a passage
 	purged bool  // all of a source was forgotten
 }
 
 // Begin implements [store.Index].
-func (x *searchFile) Begin(ctx context.Context) (store.IndexTx, error) {
-	tx, err := x.db.BeginTx(ctx, nil)
-	if err != nil {
+func (x *searchFile) Begin(context.Context) (store.IndexTx, error) {
+	if err := run(x.writer, "BEGIN IMMEDIATE"); err != nil {
 		return nil, x.judged(err)
 	}
-	return &searchTx{searchFile: x, tx: tx, stmts: map[string]*sql.Stmt{}, last: x.last}, nil
+	return &searchTx{searchFile: x, last: x.last}, nil
 }
 
-func (x *searchTx) exec(query string, args ...any) error {
-	st := x.stmts[query]
-	if st == nil {
-		var err error
-		if st, err = x.tx.Prepare(query); err != nil {
-			return x.judged(err)
-		}
-		x.stmts[query] = st
-	}
-	_, err := st.Exec(args...)
-	return x.judged(err)
+func (x *searchTx) exec(query string, args ...driver.Value) error {
+	return x.judged(x.writer.Do(query, args...))
 }
 
 // PutPlace implements [store.IndexTx].
@@ -46,10 +35,13 @@ func (x *searchTx) PutPlace(place string) error {
 
 // Source implements [store.IndexTx].
 func (x *searchTx) Source(key int64) (at store.Indexed, err error) {
-	err = x.tx.QueryRow("SELECT upto, first, present FROM sources WHERE key = ?", key).Scan(&at.Upto, &at.First, &at.Present)
-	if errors.Is(err, sql.ErrNoRows) {
-		return at, nil
-	}
+	err = x.writer.Query("SELECT upto, first, present FROM sources WHERE key = ?", []driver.Value{key}, func(row []driver.Value) error {
+		at.Upto, _ = row[0].(int64)
+		at.First, _ = row[1].(int64)
+		present, _ := row[2].([]byte)
+		at.Present = bytes.Clone(present)
+		return nil
+	})
 	return at, x.judged(err)
 }
 
@@ -89,7 +81,7 @@ func (x *searchTx) Forget(source int64) error {
 }
 
 // forget takes the passages out for which a condition holds.
-func (x *searchTx) forget(where string, args ...any) error {
+func (x *searchTx) forget(where string, args ...driver.Value) error {
 	if err := x.exec("DELETE FROM words WHERE rowid IN (SELECT id FROM passages WHERE "+where+")", args...); err != nil {
 		return err
 	}
@@ -98,15 +90,15 @@ func (x *searchTx) forget(where string, args ...any) error {
 
 // Commit implements [store.IndexTx].
 func (x *searchTx) Commit() error {
-	err := x.tx.Commit()
-	if err == nil {
-		x.searchFile.last = x.last
+	if err := run(x.writer, "COMMIT"); err != nil {
+		return x.judged(errors.Join(err, x.Rollback()))
 	}
-	if err == nil && x.purged {
-		err = x.erase(context.Background())
+	x.searchFile.last = x.last
+	if x.purged {
+		return x.judged(x.erase(context.Background()))
 	}
-	return x.judged(err)
+	return nil
 }
 
 // Rollback implements [store.IndexTx].
-func (x *searchTx) Rollback() error { return x.tx.Rollback() }
+func (x *searchTx) Rollback() error { return run(x.writer, "ROLLBACK") }
