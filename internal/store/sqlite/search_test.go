@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"database/sql"
 	"fmt"
 	"net/http"
 	"os"
@@ -128,49 +127,6 @@ func TestIndexIsMadeAnew(t *testing.T) {
 	defer r.Close()
 	if hits(t, r, "gamma") != 1 {
 		t.Error("who only reads finds nothing")
-	}
-}
-
-// An index of the first layout goes on as it is, but for its list of the passages of a source.
-func TestIndexOfLayoutOne(t *testing.T) {
-	dir := t.TempDir()
-	open := func() *sqlite.Store {
-		t.Helper()
-		s, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	s := open()
-	if _, err := s.AddSource(t.Context(), freshet.Source{ID: "a", URL: "https://a.example/"}); err != nil {
-		t.Fatal(err)
-	}
-	seen(t, s, "a", time.Unix(0, 0), "alpha\nbeta")
-	indexAll(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", filepath.Join(dir, "search.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("DROP INDEX passages_by_source; CREATE INDEX passages_by_source ON passages (source, gone); UPDATE passages SET since = 7; PRAGMA user_version = 1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = open()
-	defer s.Close()
-	seen(t, s, "a", time.Unix(60, 0), "beta\ngamma")
-	indexAll(t, s)
-	found, err := s.Search(t.Context(), search.Request{Words: "alpha"})
-	if err != nil || len(found.Hits) != 1 || found.Hits[0].Since.UnixNano() != 7 || found.Hits[0].Current() {
-		t.Errorf("what the first layout had is found as %+v, %v", found.Hits, err)
-	}
-	if got := []int{hits(t, s, "beta"), hits(t, s, "gamma")}; fmt.Sprint(got) != "[1 1]" {
-		t.Errorf("beta and gamma are found %v times, want [1 1]", got)
 	}
 }
 

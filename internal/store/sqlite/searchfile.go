@@ -9,13 +9,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"modernc.org/sqlite"
 
 	"freshet/internal/freshet"
-	"freshet/internal/search"
 	"freshet/internal/store"
 )
 
@@ -25,25 +23,22 @@ import (
 const searchName = "search.db"
 
 // searchLayout is that of the index; one with another layout is made anew.
-const searchLayout = 2
+const searchLayout = 3
 
 // searchSchema makes the tables of the index: see [store.Index].
 const searchSchema = `
-	CREATE TABLE place (id INTEGER PRIMARY KEY CHECK (id = 1), upto TEXT NOT NULL);
+	CREATE TABLE place (id INTEGER PRIMARY KEY CHECK (id = 1), upto TEXT NOT NULL, passages INTEGER NOT NULL, words INTEGER NOT NULL);
 	CREATE TABLE sources (key INTEGER PRIMARY KEY, upto INTEGER NOT NULL, first INTEGER NOT NULL, present BLOB NOT NULL);
-	CREATE TABLE passages (
-		id     INTEGER PRIMARY KEY,
-		source INTEGER NOT NULL,
-		sum    INTEGER NOT NULL, -- XXH64 of its text
-		first  INTEGER NOT NULL, -- version
-		gone   INTEGER,          -- the first version without it
-		since  INTEGER NOT NULL, -- when those were seen
-		until  INTEGER
+	CREATE TABLE blocks (
+		id       INTEGER PRIMARY KEY,
+		source   INTEGER NOT NULL,
+		ended    INTEGER, -- the first version without one of its passages
+		passages BLOB NOT NULL
 	);
+	CREATE INDEX blocks_by_source ON blocks (source);
+	CREATE TABLE texts (id INTEGER PRIMARY KEY, text BLOB NOT NULL); -- of blocks; apart, because they do not change
 	CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0');
-` + indexBySource
-
-const indexBySource = "CREATE INDEX passages_by_source ON passages (source)"
+`
 
 // A searchFile is the file with the index. It implements [store.Index].
 type searchFile struct {
@@ -53,7 +48,8 @@ type searchFile struct {
 
 	// These belong to who writes: see [store.Index].
 	writer *store.Writer
-	last   int64 // ID of a passage
+	last   int64 // ID of a block
+	all    collection
 }
 
 // path returns where the index lies.
@@ -150,11 +146,6 @@ func (x *searchFile) fit(ctx context.Context) error {
 	}
 	switch {
 	case layout == searchLayout:
-	case layout == 1 && x.cfg.ReadOnly: // which is as good
-	case layout == 1: // its index has a column that changes when a passage ends
-		if _, err := x.db.ExecContext(ctx, fmt.Sprintf("BEGIN; DROP INDEX passages_by_source; %s; PRAGMA user_version = %d; COMMIT", indexBySource, searchLayout)); err != nil {
-			return err
-		}
 	case x.cfg.ReadOnly:
 		return freshet.WithHint(fmt.Errorf("the index of versions has another layout: %w", freshet.ErrNotFound), "freshet serve makes it anew while it runs")
 	case layout != 0:
@@ -164,7 +155,7 @@ func (x *searchFile) fit(ctx context.Context) error {
 			return err
 		}
 	}
-	return x.db.QueryRowContext(ctx, "SELECT ifnull(max(id), 0) FROM passages").Scan(&x.last)
+	return x.db.QueryRowContext(ctx, "SELECT (SELECT ifnull(max(id), 0) FROM blocks), ifnull(max(passages), 0), ifnull(max(words), 0) FROM place").Scan(&x.last, &x.all.passages, &x.all.words)
 }
 
 // Drop implements [store.Index].
@@ -232,36 +223,4 @@ func (x *searchFile) Indexed(ctx context.Context) (map[int64]store.Indexed, erro
 		found[key] = at
 	}
 	return found, x.judged(rows.Err())
-}
-
-// Match implements [store.Index].
-func (x *searchFile) Match(ctx context.Context, phrase search.Query, source int64, most int, each func(store.Passage) error) error {
-	rows, err := x.db.QueryContext(ctx, `SELECT w.rowid, p.source, p.sum, p.first, ifnull(p.gone, ?), p.since, ifnull(p.until, ?), w.rank FROM words w JOIN passages p ON p.id = w.rowid
-		WHERE words MATCH ? AND (? = 0 OR p.source = ?) ORDER BY w.rowid DESC LIMIT ?`,
-		int64(search.Open), int64(search.Open), expression(phrase), source, source, most)
-	if err != nil {
-		return x.judged(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var p store.Passage
-		var sum int64
-		if err := rows.Scan(&p.ID, &p.Source, &sum, &p.From, &p.To, &p.Since, &p.Until, &p.Rank); err != nil {
-			return err
-		}
-		p.Sum = uint64(sum)
-		if err := each(p); err != nil {
-			return err
-		}
-	}
-	return x.judged(rows.Err())
-}
-
-// expression returns a phrase as FTS5 reads it. Its words have letters and digits alone.
-func expression(p search.Query) string {
-	text := `"` + strings.ReplaceAll(strings.Join(p.Words, " "), `"`, `""`) + `"`
-	if p.Prefix {
-		text += " *"
-	}
-	return text
 }
