@@ -37,8 +37,8 @@ bytes allocated, bytes written to disk and syncs per poll.
 For comparison, a bare net/http loop with the same concurrency asks the same
 server. It ignores a 304, and hashes the body of a 200 with SHA-256. The two take
 turns, so that other load on the machine affects both. Freshet polls each page once
-before it is measured, because the bare loop has moved the pages on. The median of the
-rounds is reported.
+before it is measured, because the bare loop has moved the pages on. A round ends when
+search can find all its versions. The median of the rounds is reported.
 
 The policy is uniform, because auto polls a page at most once a second. The cost
 of learning from each poll is included.`,

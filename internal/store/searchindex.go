@@ -269,6 +269,9 @@ func (x *indexing) source(ctx context.Context, e *entry) (upto int64, err error)
 			return 0, err
 		}
 		upto = v.number
+		if v.text != e.text {
+			x.cache.drop(v.text)
+		}
 	}
 	if err := x.addFresh(p); err != nil {
 		return 0, err
@@ -296,7 +299,7 @@ func (x *indexing) unindexed(ctx context.Context, e *entry, after int64) (found 
 	if e.head <= after {
 		return nil, nil
 	}
-	err = EachRow(ctx, x.reader, `SELECT v.number, v.text, v.seen, coalesce(n.title, '') FROM versions v LEFT JOIN envelopes n ON n.id = v.envelope
+	err = EachRow(brief(ctx), x.reader, `SELECT v.number, v.text, v.seen, coalesce(n.title, '') FROM versions v LEFT JOIN envelopes n ON n.id = v.envelope
 		WHERE v.source = ? AND v.number > ? AND v.number <= ? AND coalesce(v.quiet, '') <> ? ORDER BY v.number LIMIT ?`,
 		[]any{e.key, after, e.head, string(freshet.QuietSuspect), versionsAtOnce}, func(scan func(...any) error) error {
 			var v unindexed
@@ -450,6 +453,14 @@ func (x *searchIndex) note(old, now *entry) {
 	if now != nil && now.head > 0 && (old == nil || old.key != now.key || old.head == 0) {
 		x.add(now.key, waiting{now.id, 0})
 	}
+}
+
+// awaits reports whether the newest version of a source is to be indexed.
+func (x *searchIndex) awaits(e *entry) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	w, waits := x.waits[e.key]
+	return waits && w.upto < e.head
 }
 
 // add notes that a source has something to index.
