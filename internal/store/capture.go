@@ -87,7 +87,10 @@ func (b *batch) advance(e *entry, o freshet.Outcome, f *finding) error {
 	}
 	e.envelope, e.envelopeSum, e.title = envelope, f.envelope.sum(), strings.ToLower(f.envelope.title)
 	if text != e.text && raw != e.raw {
-		b.supersede(e)
+		b.forget = append(b.forget, e.raw)
+		if e.raw != e.text && !b.store.index.awaits(e) { // to be indexed, it is wanted once more
+			b.forget = append(b.forget, e.text)
+		}
 	}
 	e.head = e.lastVersion() + 1
 	e.newest = 0
@@ -103,16 +106,6 @@ func (b *batch) advance(e *entry, o freshet.Outcome, f *finding) error {
 	e.note(e.head, f.Hash)
 	return b.insert(&versionsTable, e.key, e.head, f.Hash[:], MomentOf(o.Ended).Value(), text, raw, e.envelope, Blob(f.header),
 		TextOrNull(string(o.Suspect)), TextOrNull(string(quiet)), picture, JSONOrNull(f.Fields))
-}
-
-// supersede notes that the bodies of the head need not be cached any more, but for a text that is to be indexed.
-func (b *batch) supersede(e *entry) {
-	if e.raw != e.text {
-		b.forget = append(b.forget, e.raw)
-	}
-	if !b.store.index.awaits(e) {
-		b.forget = append(b.forget, e.text)
-	}
 }
 
 // keepFinding writes the bodies and the envelope of a capture, and returns them. There
