@@ -3,6 +3,9 @@ package client
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -82,6 +85,42 @@ func (r Sources) Text(ctx context.Context, id freshet.SourceID, number int) ([]b
 // Raw returns the response body that a version was extracted from.
 func (r Sources) Raw(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
 	return r.c.bytes(ctx, r.version(id, number, "raw"), nil)
+}
+
+// A Response is what a server answered.
+type Response struct {
+	Method  string // of the request; "" if the version was captured before all headers were kept
+	URL     string // that answered
+	Message []byte // the response as an HTTP/1.1 message, with its body decoded
+}
+
+// Response returns the response that a version was extracted from, with its header.
+func (r Sources) Response(ctx context.Context, id freshet.SourceID, number int) (Response, error) {
+	resp, err := r.c.send(ctx, http.MethodGet, r.version(id, number, "response"), nil, nil, nil)
+	if err != nil {
+		return Response{}, err
+	}
+	defer resp.Body.Close()
+	message, err := io.ReadAll(resp.Body)
+	return Response{Method: resp.Header.Get("X-Original-Method"), URL: resp.Header.Get("X-Original-URL"), Message: message}, err
+}
+
+// VersionsAfter returns the next versions of a source with numbers above after, the oldest first, and after which number
+// to go on; 0 at the end. There may be none among them.
+func (r Sources) VersionsAfter(ctx context.Context, id freshet.SourceID, in freshet.Between, after int) (found []Version, next int, err error) {
+	const page = 1000
+	asked := query{"limit": {strconv.Itoa(page)}, "before": {strconv.Itoa(after + page + 1)}}
+	asked.between(in)
+	got, err := get[VersionPage](ctx, r.c, r.sourcePath(id, "versions"), asked)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, v := range slices.Backward(got.Items) {
+		if v.Number > after {
+			found = append(found, v)
+		}
+	}
+	return found, after + page, nil
 }
 
 // Screenshot returns the picture that was taken of a version, in PNG.

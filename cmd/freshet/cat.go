@@ -1,16 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"freshet/internal/cli/display"
+	"freshet/internal/freshet"
 )
 
 func catVerb(p *program) *cobra.Command {
-	var raw bool
+	var raw, headers bool
 	var asOf string
 	cmd := &cobra.Command{
 		Use:   "cat SOURCE [VERSION]",
@@ -18,14 +20,16 @@ func catVerb(p *program) *cobra.Command {
 		Long: `Print the text of a version: what Freshet extracted from the page and compares.
 Without VERSION, print the newest one; with --as-of, the one that was current at a
 time, as far as polls had seen it by then. With --raw, print the response body that
-the server sent.
+the server sent, and with --headers the status and headers that came before it.
+Secrets in headers, such as the values of cookies, are masked.
 
 On a terminal, control characters are replaced. In a file or a pipe you get the
 exact bytes.`,
-		Example: "  freshet cat news\n  freshet cat news --as-of 2026-11-01\n  freshet cat news --as-of 2d\n  freshet cat --raw news 3 > page.html",
+		Example: "  freshet cat news\n  freshet cat news --as-of 2026-11-01\n  freshet cat news --as-of 2d\n  freshet cat --raw news 3 > page.html\n  freshet cat --headers news",
 		Args:    takes(1, 2),
 	}
 	cmd.Flags().BoolVar(&raw, "raw", false, "print the response body instead of the text")
+	cmd.Flags().BoolVar(&headers, "headers", false, "print the status and the headers of the response instead of the text")
 	cmd.Flags().StringVar(&asOf, "as-of", "", "print the version of this `time`: a date, a time, or how long ago, such as 2d")
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		number := 0 // the newest
@@ -38,6 +42,9 @@ exact bytes.`,
 		}
 		if asOf != "" && len(args) > 1 {
 			return usagef("cat: name a version or use --as-of, not both")
+		}
+		if raw && headers {
+			return usagef("cat: --raw and --headers do not go together")
 		}
 		at, err := p.moment("as-of", asOf)
 		if err != nil {
@@ -55,8 +62,11 @@ exact bytes.`,
 			number = v.Number
 		}
 		read := c.Sources.Text
-		if raw {
+		switch {
+		case raw:
 			read = c.Sources.Raw
+		case headers:
+			read = c.responseHead
 		}
 		text, err := read(ctx, s.ID, number)
 		if err != nil {
@@ -68,4 +78,14 @@ exact bytes.`,
 		_, err = p.out.Write(text)
 		return err
 	}), 1)
+}
+
+// responseHead returns the status line and the headers of the response of a version.
+func (c *connection) responseHead(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
+	r, err := c.Sources.Response(ctx, id, number)
+	if err != nil {
+		return nil, err
+	}
+	head, _, _ := bytes.Cut(r.Message, []byte("\r\n\r\n"))
+	return append(bytes.ReplaceAll(head, []byte("\r\n"), []byte("\n")), '\n'), nil
 }

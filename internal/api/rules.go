@@ -110,6 +110,7 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/sources/{id}/versions/{number}":            ofSourceID,
 	"GET /api/v1/sources/{id}/versions/{number}/text":       ofSourceID,
 	"GET /api/v1/sources/{id}/versions/{number}/raw":        ofSourceID,
+	"GET /api/v1/sources/{id}/versions/{number}/response":   ofSourceID,
 	"GET /api/v1/sources/{id}/versions/{number}/rendered":   ofSourceID,
 	"GET /api/v1/sources/{id}/versions/{number}/screenshot": ofSourceID,
 

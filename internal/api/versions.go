@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/reading"
 	"freshet/internal/mask"
+	"freshet/internal/warc"
 )
 
 func versionOf(v freshet.Version) client.Version {
@@ -84,6 +87,15 @@ func (a *versionAPI) routeVersions() {
 			Description: "OK", Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
 		}},
 	}, a.getRaw)
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "get-response", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}/response", Tags: tags,
+		Summary: "Download the response with its status and headers, as an HTTP/1.1 message",
+		Description: "The body is decoded: headers that say how it was sent begin with X-Archive-Orig-. Secrets are masked. X-Original-Method is the method of the request; " +
+			"it is missing if the version was captured before all headers were kept.",
+		Responses: map[string]*huma.Response{"200": {
+			Description: "OK", Content: map[string]*huma.MediaType{"application/http": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
+		}},
+	}, a.getResponse)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-screenshot", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}/screenshot", Tags: tags,
 		Summary:     "Download the screenshot of a version",
@@ -256,6 +268,52 @@ func (a *versionAPI) getRaw(ctx context.Context, in *versionPath) (*rawOutput, e
 		OriginalURL:  mask.URL(raw.URL),
 		Body:         raw.Body,
 	}, nil
+}
+
+type responseOutput struct {
+	ContentType    string `header:"Content-Type"`
+	Disposition    string `header:"Content-Disposition"`
+	Number         int    `header:"X-Version-Number"`
+	OriginalMethod string `header:"X-Original-Method"`
+	OriginalURL    string `header:"X-Original-URL"`
+	Body           []byte
+}
+
+// getResponse serves a response as a message, as a download like getRaw.
+func (a *versionAPI) getResponse(ctx context.Context, in *versionPath) (*responseOutput, error) {
+	v, err := a.version(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := rest.Hold(ctx, 2*v.RawBytes); err != nil {
+		return nil, err
+	}
+	raw, err := a.store.Raw(ctx, in.ID, v.Number)
+	if err != nil {
+		return nil, fmt.Errorf("response of version %d of source %s: %w", v.Number, in.ID, err)
+	}
+	return &responseOutput{
+		ContentType:    warc.ContentTypeResponse,
+		Disposition:    mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("%s-%d.http", in.ID, v.Number)}),
+		Number:         v.Number,
+		OriginalMethod: raw.Method,
+		OriginalURL:    mask.URL(raw.URL),
+		Body:           warc.AppendResponse(nil, raw.Status, shownHeader(raw.Header), raw.Body),
+	}, nil
+}
+
+// shownHeader returns the header of a response without secrets in the URLs that it names.
+func shownHeader(h http.Header) http.Header {
+	shown := maps.Clone(h)
+	for _, name := range []string{"Content-Location", "Link", "Location", "Refresh"} {
+		if h[name] != nil {
+			shown[name] = slices.Clone(h[name])
+		}
+		for i, value := range shown[name] {
+			shown[name][i] = mask.Text(value)
+		}
+	}
+	return shown
 }
 
 type screenshotOutput struct {

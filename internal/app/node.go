@@ -71,6 +71,7 @@ type Config struct {
 	// be killed. Without it, selectors are applied in this process.
 	Extract []string
 
+	Version string                // of freshet
 	Budget  sched.Budget          // sizes the policy; zero means that of the settings
 	Expect  int                   // expected number of sources, if larger than the current one
 	Idle    bool                  // poll only on request

@@ -174,7 +174,7 @@ func (s *service) runAlone(ctx context.Context) (err error) {
 // config returns the configuration of the node.
 func (s *service) config() Config {
 	return Config{
-		Settings: s.settings.Settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store,
+		Settings: s.settings.Settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Version: s.Version, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store,
 		Idle: s.Once != nil, Queries: true, Unbound: s.Once != nil,
 	}
 }

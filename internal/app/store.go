@@ -35,7 +35,7 @@ func openStore(ctx context.Context, cfg Config) (api.Store, *store.Store, error)
 	}
 	if cfg.Settings.Store == "" {
 		opened := cfg.Store
-		opened.Linger = linger
+		opened.Linger, opened.Program = linger, cfg.Version
 		opened.Dir, opened.Now, opened.Log, opened.Features = cfg.Data, cfg.Now, cfg.Log, features.All()
 		s, err := sqlite.Open(ctx, opened)
 		if err != nil {
@@ -50,7 +50,7 @@ func openStore(ctx context.Context, cfg Config) (api.Store, *store.Store, error)
 		cfg.Log.WarnContext(ctx, "the data directory has a database that is not used, because store is set", "file", filepath.Join(cfg.Data, "freshet.db"), "store", "PostgreSQL")
 	}
 	at := databaseOf(cfg.Settings, cfg.Log)
-	at.Now, at.ReadOnly, at.Try, at.Address, at.Linger = cfg.Now, cfg.Standby, cfg.Address != "", cfg.Address, databaseLinger
+	at.Program, at.Now, at.ReadOnly, at.Try, at.Address, at.Linger = cfg.Version, cfg.Now, cfg.Standby, cfg.Address != "", cfg.Address, databaseLinger
 	if b := cfg.previous; b != nil && b.node != nil {
 		at.From = func() *postgres.Store { b.stopFollowing(); return b.node.standbyStore }
 	}

@@ -203,7 +203,7 @@ func (g guard) next(from target, h http.Header) (target, *freshet.FetchError) {
 // take returns what came with a response that is not a redirect, to a request
 // that carried the validators asked.
 func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, way *course, asked freshet.Validators) (res freshet.Response, e *freshet.FetchError) {
-	res.Status = hr.StatusCode
+	res.Method, res.Status = hr.Request.Method, hr.StatusCode
 	if !way.wants(hr.StatusCode) {
 		res.RetryAfter, e = refusal(hr, w.date)
 	}
@@ -241,7 +241,6 @@ func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, way *cou
 		res.FreshFor = freshFor(hr.Header, w.date)
 	}
 	res.Cookies, res.Along = hr.Header["Set-Cookie"], way.along(hr.Request.URL)
-	keepRaw(hr.Header)
 	res.Header = hr.Header
 	res.MediaType = hr.Header.Get("Content-Type")
 	return res, e

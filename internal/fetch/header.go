@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -10,29 +11,57 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 const (
 	maxETag       = 1 * kib
 	maxKept       = 8 * kib // of one header value that is kept with a version
+	mostKept      = 32 * kib
 	maxRetryAfter = 24 * time.Hour
 	maxFresh      = 7 * 24 * time.Hour
 	clockSlack    = 5 * time.Minute // by which a server's dates may contradict each other
 )
 
-// keepRaw drops from h all that is not kept with a version, and values that
-// could not be shown or sent on. It works in place: h is nobody else's.
-func keepRaw(h http.Header) {
-	for name, values := range h {
-		kept := slices.Contains(freshet.RawHeaders, name)
+// KeptHeader returns what is kept of a response header with a version: without secrets and without values that
+// could not be shown or sent on, and so many bytes at most.
+func KeptHeader(h http.Header) http.Header {
+	kept := make(http.Header, len(h))
+	left := mostKept
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		values := masked(name, h[name])
+		size := 0
 		for _, v := range values {
-			kept = kept && len(v) <= maxKept && httpguts.ValidHeaderFieldValue(v)
+			size += len(name) + len(v)
 		}
-		if !kept {
-			delete(h, name)
+		if size <= left && !slices.ContainsFunc(values, unfit) {
+			kept[name] = values
+			left -= size
 		}
 	}
+	return kept
 }
+
+// unfit reports whether a value is too long to keep, or not one that a header can have.
+func unfit(v string) bool { return len(v) > maxKept || !httpguts.ValidHeaderFieldValue(v) }
+
+// masked returns the values of a header without what only this client may know.
+func masked(name string, values []string) []string {
+	if name == "Set-Cookie" {
+		values = slices.Clone(values)
+		for i, v := range values {
+			cookie, attributes, _ := strings.Cut(v, ";")
+			cookie, _, _ = strings.Cut(cookie, "=")
+			values[i] = strings.TrimSuffix(cookie+"="+mask.Placeholder+";"+attributes, ";")
+		}
+	} else if slices.Contains(secretHeaders, name) || mask.SecretName(name) {
+		return []string{mask.Placeholder}
+	}
+	return values
+}
+
+// secretHeaders are headers whose names do not say that their values are secret.
+var secretHeaders = []string{"Authentication-Info", "Cookie", "Proxy-Authentication-Info", "Set-Cookie2"}
 
 // dateOf returns when a response says it was made, or now.
 func dateOf(h http.Header, now time.Time) time.Time {

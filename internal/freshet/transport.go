@@ -53,6 +53,7 @@ type Hop struct {
 
 // A Response is what came back from a poll's last request.
 type Response struct {
+	Method      string // of the request that was answered
 	Status      int
 	URL         string // that answered, after redirects
 	NotModified bool   // 304: there is no body

@@ -47,14 +47,9 @@ type Version struct {
 type Raw struct {
 	Status int
 	URL    string      // that answered, after redirects
-	Header http.Header // the headers that matter: see RawHeaders
+	Header http.Header // without secrets; of versions from before Method was kept only a few
 	Body   []byte      // without its content coding
-}
-
-// RawHeaders are the response headers that are kept with a version.
-var RawHeaders = []string{
-	"Content-Type", "Content-Language", "Content-Location", "Content-Disposition",
-	"Date", "Etag", "Last-Modified", "Expires", "Cache-Control", "Link", "Location",
+	Method string      // of the request; "" means that it was not kept
 }
 
 // Validators are the validators of a response, for a conditional request.

@@ -23,7 +23,7 @@ func (c *Codec) Decode(frame, base []byte, size int64) ([]byte, error) {
 
 // PackHeader packs a header as the store does.
 func PackHeader(h http.Header) []byte {
-	steady, fresh := packHeader(h)
+	steady, fresh := packHeader(h, "")
 	return append(steady, fresh...)
 }
 

@@ -115,7 +115,7 @@ func readEntries(ctx context.Context, tx *sql.Tx, show func(*sourceRow) *indexRo
 	err := EachRow(ctx, tx, `SELECT s.key, s.id, s.url, coalesce(s.site, 0), s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
 		t.requests, coalesce(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, coalesce(t.suspect, ''), coalesce(t.landed, ''), coalesce(t.belied, 0), coalesce(t.newest, 0), coalesce(t.held, ''), coalesce(t.quiet_suspect, 0), coalesce(t.quiet_noise, 0), t.fresh, t.first, t.head, t.changes, t.last_change, t.changed_at, t.etag, t.last_modified,
 		coalesce(t.checksum, 0), t.head_recipe, v.seen, v.hash, coalesce(v.text, 0), coalesce(v.raw, 0), coalesce(v.envelope, 0),
-		coalesce(n.status, 0), coalesce(n.url, ''), coalesce(n.media_type, ''), coalesce(n.title, ''), n.header,
+		coalesce(n.status, 0), coalesce(n.url, ''), coalesce(n.media_type, ''), coalesce(n.title, ''),
 		s.label, coalesce(g.version, 0), coalesce(g.change, 0), coalesce(g.revision, 0), `+sourceColumns+`
 		FROM sources s JOIN standings t ON t.source = s.key
 		LEFT JOIN tombstones g ON g.id = s.id
@@ -135,7 +135,7 @@ func readEntries(ctx context.Context, tx *sql.Tx, show func(*sourceRow) *indexRo
 			err := scan(append([]any{&e.key, &e.id, &url, &e.site, &e.removed, &e.begun, &e.seen, &e.notBefore, &e.failures, &e.failure, &e.err,
 				&e.requests, &e.route, &e.polls, &e.last, &moved.URL, &movedAt, &e.suspect, &e.landed, &e.belied, &e.newest, &held, &quiets.Suspect, &quiets.Noise, &e.fresh, &e.first, &e.head, &e.changes, &e.changed, &e.changedAt, &e.validators.ETag, &e.validators.LastModified,
 				&e.headSum, &e.recipe, &e.asked, &hash, &e.text, &e.raw, &e.envelope,
-				&env.status, &env.url, &env.mediaType, &env.title, &env.header,
+				&env.status, &env.url, &env.mediaType, &env.title,
 				&e.label, &before.version, &before.change, &before.revision}, row.places()...)...)
 			if err == nil {
 				kept, e.confirmed, err = readHeld(held)

@@ -216,6 +216,17 @@ func readMigrations(files fs.FS, folder string) (all []Migration, err error) {
 	return all, nil
 }
 
+// NewerFormat returns the error for a store with a data format that only newer versions of freshet know.
+// Program is the one that wrote it, if that is known.
+func NewerFormat(name string, format, known int64, program string) error {
+	writer := "a newer version of freshet"
+	if program != "" {
+		writer = "freshet " + program
+	}
+	return freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet knows only formats up to %d", name, format, known),
+		fmt.Sprintf("it was written by %s: use that version, or restore an older backup", writer))
+}
+
 // CheckOldest refuses a store whose format is older than the first that there are migrations from.
 func CheckOldest(name string, format int64, all []Migration) error {
 	if format == 0 || format >= all[0].Format {

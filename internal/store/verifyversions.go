@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -117,7 +116,7 @@ func (v *Verification) versionsOf(s *verifyBatch, key int64) error {
 		}
 		if steady, ok := envelopes[n.envelope]; !ok {
 			lost("version %d of source %s has lost its envelope", n.number, id)
-		} else if unpackHeader(steady, http.Header{}) != nil || unpackHeader(n.header, http.Header{}) != nil {
+		} else if v.codec.readHeader(steady, n.header, &freshet.Raw{}) != nil {
 			lost("the header of version %d of source %s cannot be read", n.number, id)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"math"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -210,7 +209,7 @@ func (s *versionReader) versionRow(ctx context.Context, id freshet.SourceID, num
 
 // Raw implements [freshet.Archive].
 func (s *versionReader) Raw(ctx context.Context, id freshet.SourceID, number int) (freshet.Raw, error) {
-	raw := freshet.Raw{Header: http.Header{}}
+	var raw freshet.Raw
 	row, err := s.versionRow(ctx, id, number)
 	if err != nil {
 		return freshet.Raw{}, err
@@ -224,10 +223,8 @@ func (s *versionReader) Raw(ctx context.Context, id freshet.SourceID, number int
 	if err != nil {
 		return freshet.Raw{}, s.fault("reading a version", err)
 	}
-	for _, part := range [][]byte{steady, fresh} {
-		if err := unpackHeader(part, raw.Header); err != nil {
-			return freshet.Raw{}, s.damaged(fmt.Sprintf("the header of version %d of source %s cannot be read", number, id))
-		}
+	if err := s.codec.readHeader(steady, fresh, &raw); err != nil {
+		return freshet.Raw{}, s.damaged(fmt.Sprintf("the header of version %d of source %s cannot be read", number, id))
 	}
 	b, err := s.body(ctx, body)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/extract/wrongpage"
+	"freshet/internal/fetch"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
@@ -140,7 +141,7 @@ func (w *Worker) compare(ctx context.Context, t *Task, resp freshet.Response, f 
 	f.Result = freshet.First
 	f.Capture = &freshet.Capture{
 		Recipe: recipe, Text: reading.Text, Hash: hash, Title: reading.Title,
-		Raw:     freshet.Raw{Status: resp.Status, URL: resp.URL, Header: resp.Header, Body: resp.Body},
+		Raw:     freshet.Raw{Method: resp.Method, Status: resp.Status, URL: resp.URL, Header: fetch.KeptHeader(resp.Header), Body: resp.Body},
 		Picture: f.picture,
 		Fields:  reading.Fields,
 	}

@@ -58,18 +58,14 @@ func pause(ctx context.Context, d time.Duration) error {
 func (w *Web) response(r freshet.Request, a answer) (freshet.Response, error) {
 	header := w.header(a)
 	resp := freshet.Response{
+		Method:     http.MethodGet,
 		Status:     a.status,
 		URL:        r.URL,
 		Requests:   1,
 		MediaType:  header.Get("Content-Type"),
 		RetryAfter: a.retryAfter,
 		Validators: freshet.Validators{ETag: header.Get("Etag"), LastModified: header.Get("Last-Modified")},
-		Header:     http.Header{},
-	}
-	for _, name := range freshet.RawHeaders {
-		if v := header.Values(name); v != nil {
-			resp.Header[name] = v
-		}
+		Header:     header,
 	}
 	if t, err := http.ParseTime(resp.LastModified); err == nil {
 		resp.Modified = t

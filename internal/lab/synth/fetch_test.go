@@ -32,9 +32,9 @@ func TestFetchAnswersLikeAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := w.Body("page", 2, start)
-	header := http.Header{"Content-Type": {"application/json"}, "Etag": {validators.ETag}, "Last-Modified": {validators.LastModified}}
+	header := http.Header{"Content-Type": {"application/json"}, "Etag": {validators.ETag}, "Last-Modified": {validators.LastModified}, "Vary": {"Accept-Encoding"}}
 	want := freshet.Response{
-		Status: 200, URL: "http://host.example.com/page", Header: header, Body: body, Validators: validators,
+		Method: http.MethodGet, Status: 200, URL: "http://host.example.com/page", Header: header, Body: body, Validators: validators,
 		MediaType: "application/json", WireBytes: int64(len(body)), Requests: 1, Modified: born,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -2,8 +2,10 @@ package postgres_test
 
 import (
 	"compress/gzip"
+	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"freshet/internal/auth"
 	"freshet/internal/auth/access"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/reading"
 	"freshet/internal/queries"
@@ -26,7 +29,13 @@ import (
 // returns its name.
 func restoreOldest(t *testing.T, s *pgtest.Server) string {
 	t.Helper()
-	packed, err := os.Open("testdata/format4.sql.gz")
+	return restoreDump(t, s, "testdata/format4.sql.gz")
+}
+
+// restoreDump restores a database from a compressed file, and returns its name.
+func restoreDump(t *testing.T, s *pgtest.Server, file string) string {
+	t.Helper()
+	packed, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,5 +148,62 @@ func TestOpensTheOldestFormat(t *testing.T) {
 	}
 	if err := s.Check(ctx); err != nil {
 		t.Errorf("it is damaged: %v", err)
+	}
+}
+
+// The databases of all formats open, and say which version of freshet wrote them. A migration that fails leaves the
+// old format.
+func TestEveryFormatOpens(t *testing.T) {
+	server := pgtest.Start(t, "fsync=on")
+	files, err := filepath.Glob("testdata/format*.sql.gz")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("the databases of old formats are %v: %v", files, err)
+	}
+	for _, file := range files {
+		name := restoreDump(t, server, file)
+		conn := server.Connect(t, name)
+		var old, format int64
+		var program string
+		if err := conn.QueryRow(t.Context(), "SELECT max(version) FROM schema_versions").Scan(&old); err != nil {
+			t.Fatal(err)
+		}
+		exec := func(query string) {
+			t.Helper()
+			if _, err := conn.Exec(t.Context(), query); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec("ALTER TABLE schema_versions ADD COLUMN program INT") // in the way of the last migration
+		if s, err := postgres.Open(t.Context(), postgres.Config{URL: server.URL(name), Features: features.All()}); err == nil {
+			s.Close()
+			t.Fatalf("%s was opened although a migration must fail", file)
+		}
+		if err := conn.QueryRow(t.Context(), "SELECT max(version) FROM schema_versions").Scan(&format); err != nil || format != old {
+			t.Errorf("%s has format %d after a migration that failed, want %d: %v", file, format, old, err)
+		}
+		exec("ALTER TABLE schema_versions DROP COLUMN program")
+		s := open(t, postgres.Config{URL: server.URL(name), Program: "v1.2'3"})
+		found, err := s.Versions(t.Context(), "page", freshet.Between{}, 0, 0)
+		if err != nil || len(found) < 3 {
+			t.Errorf("%s has the versions %v: %v", file, found, err)
+		}
+		for _, v := range found {
+			if raw, err := s.Raw(t.Context(), "page", v.Number); err != nil || raw.Status != 200 || len(raw.Body) == 0 {
+				t.Errorf("%s: response %d is %+v: %v", file, v.Number, raw, err)
+			}
+		}
+		if err := s.Check(t.Context()); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.QueryRow(t.Context(), "SELECT program FROM schema_versions ORDER BY version DESC LIMIT 1").Scan(&program); err != nil || program != "v1.2'3" {
+			t.Errorf("%s was written by %q: %v", file, program, err)
+		}
+		exec("INSERT INTO schema_versions (version, program) VALUES (999, 'v7.8.9')")
+		if _, err = postgres.Open(t.Context(), postgres.Config{URL: server.URL(name), Features: features.All()}); !errors.Is(err, postgres.ErrNewFormat) || !strings.Contains(freshet.HintOf(err), "freshet v7.8.9") {
+			t.Errorf("a newer format gives %v (%s)", err, freshet.HintOf(err))
+		}
 	}
 }

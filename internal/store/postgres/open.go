@@ -26,6 +26,8 @@ type Config struct {
 	Now      func() time.Time // the wall clock; nil means time.Now
 	Log      *slog.Logger     // nil means silence
 
+	Program string // the version of freshet, which the store keeps with its data format
+
 	Features []store.Feature // that keep tables in the store: always the same
 
 	Batch      int           // most callers that share a transaction; 0 means 256

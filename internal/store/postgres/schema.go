@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"strings"
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
@@ -61,6 +62,9 @@ type formatError struct{ error }
 // Is reports whether it is that of a newer format.
 func (formatError) Is(target error) bool { return target == ErrNewFormat }
 
+// Unwrap returns the error with its hint.
+func (e formatError) Unwrap() error { return e.error }
+
 // prepare sees to it that there is a schema that this version of freshet can work with.
 func (s *Store) prepare(ctx context.Context) error {
 	version, err := s.format(ctx)
@@ -74,17 +78,18 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.known(version, all)
+	return s.known(ctx, version, all)
 }
 
 // known refuses a schema of a newer version of freshet, and one that is too old.
-func (s *Store) known(version int64, all []store.Migration) error {
+func (s *Store) known(ctx context.Context, version int64, all []store.Migration) error {
 	known := all[len(all)-1].Format
 	if version <= known {
 		return store.CheckOldest(s.name, version, all)
 	}
-	return freshet.WithHint(formatError{fmt.Errorf("%s has data format %d, but this version of freshet knows only formats up to %d", s.name, version, known)},
-		"it was written by a newer version of freshet: use that version, or restore an older backup")
+	var program string // a format that is not known may have other columns
+	_ = s.reader.QueryRowContext(ctx, "SELECT coalesce(program, '') FROM schema_versions WHERE version = $1", version).Scan(&program)
+	return formatError{store.NewerFormat(s.name, version, known, program)}
 }
 
 // migrate brings the schema up to date. Of several processes that do so at once, one does.
@@ -97,7 +102,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err != nil {
 		return s.base.Fault("reading the schema", err)
 	}
-	if err := s.known(version, all); err != nil {
+	if err := s.known(ctx, version, all); err != nil {
 		return err
 	}
 	known := all[len(all)-1].Format
@@ -164,18 +169,30 @@ func (s *Store) update(ctx context.Context, all []store.Migration) (err error) {
 		if err != nil {
 			return err
 		}
-		for _, m := range all {
-			if m.Format <= version {
-				continue
-			}
-			if err := exec(fmt.Sprintf("BEGIN; %s; INSERT INTO schema_versions (version) VALUES (%d); COMMIT", m.SQL, m.Format)); err != nil {
-				_ = exec("ROLLBACK")
-				return fmt.Errorf("data format %d: %w", m.Format, err)
-			}
+		if err := exec(s.statements(all, version)); err != nil {
+			_ = exec("ROLLBACK")
+			return fmt.Errorf("data format %d: %w", all[len(all)-1].Format, err)
 		}
 		if version == 0 {
 			return s.schema.AddChecksums(w, func(string) (int64, error) { return 0, nil }, func(string, int64) {})
 		}
 		return nil
 	})
+}
+
+// statements returns the migrations from a format on, of which all are made or none, so that the version of freshet
+// before this one can use the store if they fail.
+func (s *Store) statements(all []store.Migration, version int64) string {
+	var b strings.Builder
+	b.WriteString("BEGIN;")
+	for _, m := range all {
+		if m.Format > version {
+			fmt.Fprintf(&b, "%s; INSERT INTO schema_versions (version) VALUES (%d);", m.SQL, m.Format)
+		}
+	}
+	if s.cfg.Program != "" {
+		fmt.Fprintf(&b, "UPDATE schema_versions SET program = '%s' WHERE version = %d;", strings.ReplaceAll(s.cfg.Program, "'", "''"), all[len(all)-1].Format)
+	}
+	b.WriteString("COMMIT")
+	return b.String()
 }

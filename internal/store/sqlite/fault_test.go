@@ -158,6 +158,8 @@ func TestNewerSchema(t *testing.T) {
 	meddle(t, dir, "INSERT INTO schema_versions (version_id, is_applied) VALUES (999, 1)")
 	refused(t, sqlite.Config{Dir: dir}, nil, "999", "newer")
 	refused(t, sqlite.Config{Dir: dir, ReadOnly: true}, nil, "999", "newer")
+	meddle(t, dir, "UPDATE schema_versions SET program = 'v7.8.9' WHERE version_id = 999")
+	refused(t, sqlite.Config{Dir: dir}, nil, "999", "freshet v7.8.9")
 }
 
 func TestReadOnly(t *testing.T) {

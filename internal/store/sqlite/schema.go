@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,13 +40,8 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil || version == known {
 		return err
 	}
-	for _, m := range all {
-		if m.Format <= version {
-			continue
-		}
-		if err := apply(ctx, db, m); err != nil {
-			return err
-		}
+	if err := s.apply(ctx, db, slices.DeleteFunc(all, func(m store.Migration) bool { return m.Format <= version }), known); err != nil {
+		return err
 	}
 	if version > 0 { // a new store has nothing to tell
 		s.log.InfoContext(ctx, "data format updated", "from", version, "to", known)
@@ -57,8 +53,9 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// apply makes a migration, all of it or nothing.
-func apply(ctx context.Context, db *sql.DB, m store.Migration) (err error) {
+// apply makes migrations, all of them or nothing, so that the version of freshet before this one can use the store
+// if they fail.
+func (s *Store) apply(ctx context.Context, db *sql.DB, all []store.Migration, known int64) (err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -68,14 +65,19 @@ func apply(ctx context.Context, db *sql.DB, m store.Migration) (err error) {
 			err = errors.Join(err, tx.Rollback())
 		}
 	}()
-	for _, query := range []string{
+	queries := []string{
 		"CREATE TABLE IF NOT EXISTS " + versionTable + " (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))",
-		m.SQL,
-		fmt.Sprintf("INSERT INTO %s (version_id, is_applied) VALUES (%d, 1)", versionTable, m.Format),
-	} {
+	}
+	for _, m := range all {
+		queries = append(queries, m.SQL, fmt.Sprintf("INSERT INTO %s (version_id, is_applied) VALUES (%d, 1)", versionTable, m.Format))
+	}
+	for _, query := range queries {
 		if _, err := tx.ExecContext(ctx, query); err != nil {
 			return err
 		}
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE "+versionTable+" SET program = ? WHERE version_id = ?", store.TextOrNull(s.cfg.Program), known); err != nil {
+		return err
 	}
 	return tx.Commit()
 }
@@ -100,9 +102,9 @@ func (s *Store) format(ctx context.Context, db *sql.DB) (version, known int64, e
 		return 0, 0, err
 	}
 	if version > known {
-		return 0, 0, freshet.WithHint(
-			fmt.Errorf("%s has data format %d, but this version of freshet knows only formats up to %d", s.path, version, known),
-			"it was written by a newer version of freshet: use that version, or restore an older backup")
+		var program string // a format that is not known may have other columns
+		_ = db.QueryRowContext(ctx, "SELECT ifnull(program, '') FROM "+versionTable+" WHERE version_id = ?", version).Scan(&program)
+		return 0, 0, store.NewerFormat(s.path, version, known, program)
 	}
 	return version, known, store.CheckOldest(s.path, version, all)
 }

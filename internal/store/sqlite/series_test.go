@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path"
@@ -15,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/zstd"
 
 	"freshet/internal/features"
@@ -37,13 +40,14 @@ func TestSeries(t *testing.T) {
 		t.Fatalf("no series in %s: %v", folder, err)
 	}
 	var total figures
-	t.Logf("%-26s %4s %9s %9s %9s %9s %9s %9s", "series", "n", "raw", "zstd", "git pack", "payload", "file", "ns/write")
+	t.Logf("%-26s %4s %9s %9s %9s %9s %9s %9s %9s", "series", "n", "raw", "zstd", "git pack", "payload", "file", "few hdrs", "ns/write")
 	for _, archive := range archives {
 		versions := readSeries(t, archive)
 		if len(versions) < 2 {
 			continue
 		}
-		f := storeSeries(t, versions)
+		f := storeSeries(t, versions, serverHeader)
+		f.few = storeSeries(t, versions, fewHeaders).file
 		f.git = packSeries(t, versions)
 		f.log(t, strings.TrimSuffix(filepath.Base(archive), ".tgz"))
 		total.n += f.n
@@ -52,9 +56,13 @@ func TestSeries(t *testing.T) {
 		total.git += f.git
 		total.payload += f.payload
 		total.file += f.file
+		total.few += f.few
 		total.took += f.took
 	}
 	total.log(t, "total")
+	if total.file*100 > total.few*105 {
+		t.Errorf("with all headers of a server the store takes %d bytes, and %d with the few that caches need", total.file, total.few)
+	}
 	if total.payload > total.git {
 		t.Errorf("the store takes %d bytes and a packed git repository %d", total.payload, total.git)
 	}
@@ -64,12 +72,13 @@ func TestSeries(t *testing.T) {
 type figures struct {
 	n                             int
 	raw, zstd, git, payload, file int64
+	few                           int64 // the file with few headers
 	took                          time.Duration
 }
 
 func (f figures) log(t *testing.T, name string) {
 	t.Helper()
-	t.Logf("%-26s %4d %9d %9d %9d %9d %9d %9d", name, f.n, f.raw, f.zstd, f.git, f.payload, f.file, f.took.Nanoseconds()/int64(f.n))
+	t.Logf("%-26s %4d %9d %9d %9d %9d %9d %9d %9d", name, f.n, f.raw, f.zstd, f.git, f.payload, f.file, f.few, f.took.Nanoseconds()/int64(f.n))
 }
 
 // readSeries returns the versions in an archive.
@@ -115,7 +124,7 @@ func readSeries(t *testing.T, archive string) [][]byte {
 }
 
 // storeSeries captures the versions, reads them back and measures the store.
-func storeSeries(t *testing.T, versions [][]byte) (f figures) {
+func storeSeries(t *testing.T, versions [][]byte, header func(n int, body []byte) http.Header) (f figures) {
 	t.Helper()
 	alone, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
 	if err != nil {
@@ -127,9 +136,15 @@ func storeSeries(t *testing.T, versions [][]byte) (f figures) {
 		t.Fatal(err)
 	}
 	before := reopened(t, &s, cfg)
-	for _, body := range versions {
+	for n, body := range versions {
 		began := time.Now()
-		if err := captureText(t.Context(), s, body); err != nil {
+		_, _, err := s.Commit(t.Context(), freshet.Record{
+			Outcome: freshet.Outcome{Source: "a", Began: noon, Ended: noon, Result: freshet.Changed},
+			Capture: &freshet.Capture{Text: body, Hash: freshet.HashOf(body), Raw: freshet.Raw{
+				Method: http.MethodGet, Status: 200, URL: "https://a.example/", Header: header(n, body), Body: body,
+			}},
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		f.took += time.Since(began)
@@ -199,4 +214,31 @@ func packSeries(t *testing.T, versions [][]byte) (size int64) {
 		size += info.Size()
 	}
 	return size
+}
+
+// fewHeaders are the headers of response n that a client needs to ask again.
+func fewHeaders(n int, body []byte) http.Header {
+	at := noon.Add(time.Duration(n) * 37 * time.Minute)
+	return http.Header{
+		"Content-Type": {"text/html; charset=utf-8"}, "Cache-Control": {"public, max-age=60"}, "Date": {at.Format(http.TimeFormat)},
+		"Etag": {fmt.Sprintf(`W/"%x"`, xxhash.Sum64(body))}, "Last-Modified": {at.Add(-time.Minute).Format(http.TimeFormat)},
+	}
+}
+
+// serverHeader is the whole header of response n, as a server behind a content delivery network sends it.
+func serverHeader(n int, body []byte) http.Header {
+	h := fewHeaders(n, body)
+	random := xxhash.Sum64(fmt.Append(nil, n))
+	for name, value := range map[string]string{
+		"Server": "cloudflare", "Vary": "Accept-Encoding", "Content-Encoding": "gzip", "Connection": "keep-alive", "Transfer-Encoding": "chunked",
+		"Cf-Ray": fmt.Sprintf("%016x-FRA", random), "Cf-Cache-Status": []string{"DYNAMIC", "HIT", "MISS"}[n%3], "Age": fmt.Sprint(n % 60),
+		"Alt-Svc": `h3=":443"; ma=86400`, "Strict-Transport-Security": "max-age=31536000; includeSubDomains; preload",
+		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "strict-origin-when-cross-origin",
+		"Content-Security-Policy": "default-src 'self'; script-src 'self' https://static.a.example 'unsafe-inline'; img-src * data:; report-uri /csp-report",
+		"X-Served-By":             fmt.Sprintf("cache-fra-eddf8230%03d-FRA", random%40), "X-Cache-Hits": fmt.Sprint(n % 5), "X-Request-Id": fmt.Sprintf("%016x%016x", random, ^random),
+		"Set-Cookie": "__cf_bm=***; path=/; expires=" + noon.Add(time.Duration(n)*37*time.Minute).Format(http.TimeFormat) + "; domain=.a.example; HttpOnly; Secure",
+	} {
+		h[name] = []string{value}
+	}
+	return h
 }

@@ -76,6 +76,7 @@ var floors = map[string]int{
 	"internal/dates":              0,
 	"internal/urlenc":             -4,
 	"internal/binenc":             0,
+	"internal/warc":               0,
 	"internal/lazyregexp":         -1,
 	"internal/filelock":           0,
 	"internal/search":             1,

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"time"
 
 	"freshet/internal/freshet"
 )
@@ -29,6 +30,25 @@ var bodyTests = []test{
 		b.ok("raw", err)
 		same(b, "the response", got, r.Capture.Raw)
 		same(b, "the text", b.text("a", 1), "text")
+	}},
+	{"headers come back, however they differ from version to version", func(b *bench) {
+		b.add("a")
+		var want []freshet.Raw
+		for n, h := range differentHeaders() {
+			r := saw("a", noon.Add(time.Duration(n)*time.Minute), freshet.Changed, fmt.Sprint("text ", n))
+			r.Capture.Raw = freshet.Raw{Method: []string{"GET", "", "POST"}[n%3], Status: 200, URL: "https://a.example/", Header: h, Body: fmt.Append(nil, "<p>", n)}
+			b.commit(r)
+			want = append(want, r.Capture.Raw)
+			if n%4 == 3 {
+				b.reopen()
+			}
+		}
+		b.reopen()
+		for n, w := range want {
+			got, err := b.Raw(b.Context(), "a", n+1)
+			b.ok("raw", err)
+			same(b, fmt.Sprintf("response %d", n+1), got, w)
+		}
 	}},
 	{"versions are listed newest first, in pages", func(b *bench) {
 		b.add("a")
@@ -178,4 +198,29 @@ func contextDone(b *bench) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(b.Context())
 	cancel()
 	return ctx, cancel
+}
+
+// differentHeaders are headers of one page: most stays the same, some comes and goes.
+func differentHeaders() (list []http.Header) {
+	for n := range 12 {
+		h := http.Header{
+			"Date": {time.Date(2026, 3, 1, 12, n, 0, 0, time.UTC).Format(http.TimeFormat)}, "Content-Type": {"text/html; charset=utf-8"}, "Server": {"nginx"},
+			"Content-Security-Policy": {"default-src 'self'; img-src 'self' data: https:; object-src 'none'"}, "X-Served-By": {fmt.Sprintf("cache-fra-%d-FRA", n%4)},
+			"Age": {fmt.Sprint(n * 17)}, "Strict-Transport-Security": {"max-age=31536000; includeSubDomains"},
+			"Set-Cookie": {fmt.Sprintf("a=***; Max-Age=%d; Path=/", n), "b=***; Secure"},
+		}
+		switch n % 5 {
+		case 1:
+			delete(h, "Server")
+			h["Set-Cookie"] = h["Set-Cookie"][:1]
+		case 2:
+			h["Set-Cookie"] = append(h["Set-Cookie"], "c=***; Secure")
+			h["X-Empty"] = []string{""}
+		case 3:
+			h["Age"] = []string{"007"}
+			h["X-Other"] = []string{strings.Repeat(fmt.Sprint("long ", n), 60)}
+		}
+		list = append(list, h)
+	}
+	return list
 }
