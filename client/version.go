@@ -105,22 +105,21 @@ func (r Sources) Response(ctx context.Context, id freshet.SourceID, number int) 
 	return Response{Method: resp.Header.Get("X-Original-Method"), URL: resp.Header.Get("X-Original-URL"), Message: message}, err
 }
 
-// VersionsAfter returns the next versions of a source with numbers above after, the oldest first, and after which number
-// to go on; 0 at the end. There may be none among them.
-func (r Sources) VersionsAfter(ctx context.Context, id freshet.SourceID, in freshet.Between, after int) (found []Version, next int, err error) {
-	const page = 1000
-	asked := query{"limit": {strconv.Itoa(page)}, "before": {strconv.Itoa(after + page + 1)}}
+// VersionsAtOnce is how many versions VersionsAfter returns at most.
+const VersionsAtOnce = 1000
+
+// VersionsAfter returns the versions of a source with one of the VersionsAtOnce numbers after a number, the
+// oldest first.
+func (r Sources) VersionsAfter(ctx context.Context, id freshet.SourceID, in freshet.Between, after int) (found []Version, err error) {
+	asked := query{"limit": {strconv.Itoa(VersionsAtOnce)}, "before": {strconv.Itoa(after + VersionsAtOnce + 1)}}
 	asked.between(in)
 	got, err := get[VersionPage](ctx, r.c, r.sourcePath(id, "versions"), asked)
-	if err != nil {
-		return nil, 0, err
-	}
 	for _, v := range slices.Backward(got.Items) {
 		if v.Number > after {
 			found = append(found, v)
 		}
 	}
-	return found, after + page, nil
+	return found, err
 }
 
 // Screenshot returns the picture that was taken of a version, in PNG.

@@ -140,7 +140,8 @@ var mayUse = map[string]string{
 	"GET /api/v1/sources/{id}/outcomes": "lrvea", "GET /api/v1/sources/{id}/rhythm": "lrvea", "GET /api/v1/sources/{id}/why": "lrvea",
 	"GET /api/v1/sources/{id}/feed.atom": "lrvea", "GET /api/v1/sources/{id}/feed.json": "lrvea",
 	"GET /api/v1/sources/{id}/versions": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/outline": "lrvea", "GET /api/v1/sources/{id}/versions/{number}": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/text": "lrvea",
-	"GET /api/v1/sources/{id}/versions/{number}/raw": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/rendered": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/screenshot": "lrvea",
+	"GET /api/v1/sources/{id}/versions/{number}/raw": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/response": "lrvea",
+	"GET /api/v1/sources/{id}/versions/{number}/rendered": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/screenshot": "lrvea",
 	"GET /api/v1/sites": "rvea", "GET /api/v1/sites/{id}": "lrvea", "GET /api/v1/sites/{id}/pages": "lrvea",
 
 	"GET /api/v1/changes": "rvea", "GET /api/v1/changes/newest": "rvea", "GET /api/v1/changes/stream": "rvea", "GET /api/v1/feed.atom": "rvea", "GET /api/v1/feed.json": "rvea",
