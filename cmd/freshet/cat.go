@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"net/http"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
+	"freshet/internal/warc"
 )
 
 func catVerb(p *program) *cobra.Command {
@@ -86,6 +89,12 @@ func (c *connection) responseHead(ctx context.Context, id freshet.SourceID, numb
 	if err != nil {
 		return nil, err
 	}
-	head, _, _ := bytes.Cut(r.Message, []byte("\r\n\r\n"))
-	return append(bytes.ReplaceAll(head, []byte("\r\n"), []byte("\n")), '\n'), nil
+	m, err := warc.ReadResponse(r.Message)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%d %s\n", m.Status, http.StatusText(m.Status))
+	err = m.Header.Write(&b)
+	return bytes.ReplaceAll(b.Bytes(), []byte("\r\n"), []byte("\n")), err
 }

@@ -17,7 +17,8 @@ import (
 const diffHelp = `Show what changed between two versions of a source. Without FROM and TO, compare
 the newest version with the one before it; with FROM alone, compare it with the
 newest. "freshet history SOURCE" lists the version numbers. --from and --to take
-times instead: the versions that were current then are compared.
+times instead: the versions that were current then are compared. --as-of compares the
+version that was current at a time with the one before it.
 
 In a terminal, changed words are highlighted, long lines are cut to the sentences
 that changed, and blocks that were moved are marked. In a pipe you get a plain
@@ -52,7 +53,7 @@ var diffForms = []struct{ flag, help string }{
 func diffVerb(p *program) *cobra.Command {
 	forms := make([]bool, len(diffForms))
 	var visual bool
-	var out, from, to string
+	var out, from, to, asOf string
 	cmd := &cobra.Command{
 		Use:     "diff SOURCE [FROM] [TO]",
 		Short:   "Show what changed between two versions",
@@ -66,6 +67,7 @@ func diffVerb(p *program) *cobra.Command {
 	cmd.Flags().BoolVar(&visual, "visual", false, "compare the screenshots, pixel by pixel; needs --out")
 	cmd.Flags().StringVar(&out, "out", "", "`file` to write the marked screenshot to; - means standard output")
 	cmd.Flags().StringVar(&from, "from", "", "compare the version of this `time`: a date, a time, or how long ago, such as 2d")
+	cmd.Flags().StringVar(&asOf, "as-of", "", "compare the version of this `time` with the one before it")
 	cmd.Flags().StringVar(&to, "to", "", "with the version of this `time` (default: the newest)")
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		form, err := diffForm(forms)
@@ -76,7 +78,7 @@ func diffVerb(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		times, err := diffTimes(p, from, to, args[1:])
+		times, err := diffTimes(p, from, to, asOf, args[1:])
 		if err != nil {
 			return err
 		}
@@ -110,12 +112,17 @@ func diffVerb(p *program) *cobra.Command {
 }
 
 // diffTimes returns the times whose versions are to be compared; zero where none is given.
-func diffTimes(p *program, from, to string, numbers []string) (times [2]time.Time, err error) {
+func diffTimes(p *program, from, to, asOf string, numbers []string) (times [2]time.Time, err error) {
 	switch {
-	case from == "" && to == "":
+	case from == "" && to == "" && asOf == "":
 		return times, nil
 	case len(numbers) > 0:
-		return times, usagef("diff: name versions or use --from and --to, not both")
+		return times, usagef("diff: name versions or use times, not both")
+	case asOf != "" && from+to != "":
+		return times, usagef("diff: --as-of goes with neither --from nor --to")
+	case asOf != "":
+		times[1], err = p.moment("as-of", asOf)
+		return times, err
 	case from == "":
 		return times, usagef("diff: --to needs --from")
 	}

@@ -1,80 +1,104 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"freshet/client"
+	"freshet/internal/app/exporter"
 	"freshet/internal/freshet"
 )
 
-const exportHelp = `Write every version that was captured on a day, or in a span of time: as JSON lines
-to standard output or --out, or with --dir as a folder of files. The first version of
-a source, which is no change, is part of it. Versions that were held are not.
+const exportHelp = `Write what was captured in formats that other programs read, while the daemon runs.
 
-A line has "version" (as freshet history --json shows it), "text", and "change" (as
-freshet changes --json shows it: what was and what is) if a change led to it.
+  freshet export config     the configuration, as freshet apply reads it
+  freshet export opml       the sources, for feed readers
+  freshet export csv        the sources, as a table
+  freshet export changes    the log of changes: JSON lines, CSV or Parquet
+  freshet export values     named values of versions: JSON lines, CSV or Parquet
+  freshet export versions   versions: JSON lines, WARC, a git repository or files
 
-A folder has texts as SOURCE/NUMBER.txt, responses as SOURCE/NUMBER.raw with --raw,
-and all lines, without texts, in index.jsonl. Files that are there already are not
-written again, so an export that was interrupted can be repeated.`
+Exports go to standard output, or to a file with --out. One to a file that was
+interrupted goes on when the same command is run again.
+
+Without a word, write every version that was captured on a day, or in a span of
+time, as freshet export versions does.`
 
 func exportVerb(p *program) *cobra.Command {
-	e := export{program: p}
-	var day, source string
-	var seen span
-	cmd := &cobra.Command{
+	e := &export{program: p, format: "jsonl"}
+	cmd := e.verb(&cobra.Command{
 		Use:     "export",
-		Short:   "Write the versions of a day to files",
+		Short:   "Write the configuration, changes or versions to files",
 		Long:    exportHelp,
-		Example: "  freshet export --day 2026-11-15 > 2026-11-15.jsonl\n  freshet export --since 7d --tag shop --dir week\n  freshet export --source news --since 2026-11-01 --until 2026-12-01 --out news.jsonl",
-		Args:    takes(0, 0),
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&day, "day", "", "all of this `date`, in local time")
-	seen.register(cmd, "versions")
-	flags.StringVar(&e.tag, "tag", "", "only of sources with this tag")
-	flags.StringVar(&source, "source", "", "only of this source")
-	flags.StringVar(&e.dir, "dir", "", "`folder` to write files to")
-	flags.StringVar(&e.out, "out", "", "`file` to write lines to (default: standard output)")
-	flags.BoolVar(&e.raw, "raw", false, "write the response bodies, too; needs --dir")
-	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) (err error) {
-		e.connection = c
-		if e.seen, err = seen.read(p); err != nil {
-			return err
+		Example: "  freshet export config > freshet.yaml\n  freshet export --day 2026-11-15 > 2026-11-15.jsonl\n  freshet export --since 7d --tag shop --dir week\n  freshet export versions --format warc --out archive.warc.gz",
+	}, (*export).dayOfVersions)
+	e.dayFlags(cmd)
+	cmd.AddCommand(exportConfigVerb(p), exportVersionsVerb(p), exportTableVerb(p, "changes"), exportTableVerb(p, "values"), exportListVerb(p, "opml"), exportListVerb(p, "csv"))
+	return cmd
+}
+
+// An export is one run of the verb.
+type export struct {
+	*program
+	exporter.Selection
+	day, source string
+	span        span
+	format      string
+	dir, out    string
+	raw         bool
+}
+
+// verb completes a verb of exports.
+func (e *export) verb(cmd *cobra.Command, run func(*export, context.Context) error) *cobra.Command {
+	cmd.Args = takes(0, 0)
+	cmd.Flags().StringVar(&e.Tag, "tag", "", "only of sources with this tag")
+	cmd.Flags().StringVar(&e.source, "source", "", "only of this source")
+	cmd.Flags().StringVar(&e.out, "out", "", "`file` to write to (default: standard output)")
+	return clientVerb(e.program, cmd, false, func(ctx context.Context, c *connection, _ []string) (err error) {
+		e.Client, e.Program, e.Now, e.Step = c.Client, thisBuild().Version, time.Now, func(int) {}
+		if e.out == "-" {
+			e.out = ""
 		}
-		if e.seen, err = exportDay(day, e.seen); err != nil {
-			return err
+		if e.source != "" {
+			s, err := c.find(ctx, e.source)
+			if err != nil {
+				return err
+			}
+			e.Source = s.ID
 		}
-		if e.raw && e.dir == "" || e.dir != "" && e.out != "" {
-			return usagef("export: --raw needs --dir, and --dir and --out do not go together")
-		}
-		if source == "" {
-			return e.all(ctx)
-		}
-		s, err := c.find(ctx, source)
-		if err != nil {
-			return err
-		}
-		return e.write(func(line func(exported) error) error { return e.source(ctx, s, line) })
+		return run(e, ctx)
 	})
+}
+
+// dayFlags adds the flags of versions.
+func (e *export) dayFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&e.day, "day", "", "all of this `date`, in local time")
+	e.span.register(cmd, "versions")
+	cmd.Flags().StringVar(&e.dir, "dir", "", "`folder` to write files to")
+	cmd.Flags().BoolVar(&e.raw, "raw", false, "write the response bodies, too; needs --dir")
+}
+
+// dayOfVersions writes the versions of a day or of a span, which must be given.
+func (e *export) dayOfVersions(ctx context.Context) error {
+	seen, err := e.span.read(e.program)
+	if err != nil {
+		return err
+	}
+	if e.day == "" && seen.IsZero() {
+		return freshet.WithHint(usagef("export: --day or --since is required"), "freshet export versions writes all that is stored")
+	}
+	if e.dir != "" {
+		e.format = "dir"
+	}
+	return e.versions(ctx)
 }
 
 // exportDay returns the span of time of a day, or the one that is given without it.
 func exportDay(day string, seen freshet.Between) (freshet.Between, error) {
 	switch {
-	case day == "" && seen.IsZero():
-		return seen, freshet.WithHint(usagef("export: --day or --since is required"), "freshet export --since 0001-01-01 writes all that is stored")
 	case day == "":
 		return seen, nil
 	case !seen.IsZero():
@@ -87,173 +111,130 @@ func exportDay(day string, seen freshet.Between) (freshet.Between, error) {
 	return freshet.Between{Since: from, Until: from.AddDate(0, 0, 1)}, nil
 }
 
-// An export writes what was captured.
-type export struct {
-	*program
-	*connection
-	seen     freshet.Between
-	tag      string
-	dir, out string
-	root     *os.Root // of dir: a server must not choose files outside of it
-	raw      bool
-	n        int
+const exportVersionsHelp = `Write the stored versions, of all sources or of one, of all times or of a span. The
+first version of a source, which is no change, is part of it. Versions that were
+quarantined and never reported are not.
+
+  jsonl  A line has "version" (as freshet history --json shows it), "text", and
+         "change" (as freshet changes --json shows it) if a change led to it.
+  warc   WARC 1.1 for web archives: responses with status and headers. One with
+         the body of an earlier version is a revisit record, and one whose
+         headers were not kept is a resource record. Each record is packed if
+         the name ends in .gz, and on standard output.
+  git    The bare git repository --dir, with one commit a change: SOURCE.txt has
+         the text, the author is the source, and the date when it was seen. Run
+         it again to add what is new.
+  dir    The folder --dir with texts as SOURCE/NUMBER.txt, responses as
+         SOURCE/NUMBER.raw with --raw, and all lines in index.jsonl. Files that
+         are there are not written again.
+
+Secrets in URLs and headers are masked, as everywhere in the API.`
+
+// versionFormats are the formats of versions.
+var versionFormats = []string{"jsonl", "warc", "git", "dir"}
+
+func exportVersionsVerb(p *program) *cobra.Command {
+	e := &export{program: p}
+	cmd := e.verb(&cobra.Command{
+		Use:   "versions",
+		Short: "Write stored versions as JSON lines, WARC, git or files",
+		Long:  exportVersionsHelp,
+		Example: "  freshet export versions --format warc --out archive.warc.gz\n  freshet export versions --format git --dir history.git\n" +
+			"  freshet export versions --source news --since 2026-11-01 --out news.jsonl",
+	}, (*export).versions)
+	cmd.Flags().StringVar(&e.format, "format", "jsonl", "jsonl, warc, git or dir")
+	e.dayFlags(cmd)
+	return cmd
 }
 
-// An exported is a version as it is written.
-type exported struct {
-	Version client.Version `json:"version"`
-	Text    *string        `json:"text,omitempty"`
-	Change  *client.Change `json:"change,omitempty"`
-}
-
-// all writes the versions of all sources, removed ones too.
-func (e *export) all(ctx context.Context) error {
-	return e.write(func(line func(exported) error) error {
-		for _, removed := range []bool{false, true} {
-			found, err := e.Sources.List(ctx, client.SourceQuery{Tag: e.tag, Removed: removed})
-			if err != nil {
-				return err
-			}
-			for _, s := range found {
-				if err := e.source(ctx, s, line); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-}
-
-// write hands what is exported to where it is wanted.
-func (e *export) write(each func(line func(exported) error) error) error {
-	to, name := e.program.out, ""
-	var file *os.File
-	var err error
+// versions writes versions.
+func (e *export) versions(ctx context.Context) (err error) {
+	inFolder := e.format == "git" || e.format == "dir"
 	switch {
-	case e.dir != "":
-		if err = os.MkdirAll(e.dir, 0o755); err != nil {
-			return err
-		}
-		if e.root, err = os.OpenRoot(e.dir); err != nil {
-			return err
-		}
-		defer e.root.Close()
-		name = filepath.Join(e.dir, "index.jsonl")
-		file, err = e.root.Create("index.jsonl")
-	case e.out != "" && e.out != "-":
-		name = e.out
-		file, err = os.Create(name)
+	case !slices.Contains(versionFormats, e.format):
+		return usagef("export: --format %q: want %s", e.format, strings.Join(versionFormats, ", "))
+	case inFolder && e.dir == "":
+		return usagef("export: --format %s needs --dir", e.format)
+	case e.raw && e.format != "dir" || inFolder && e.out != "":
+		return usagef("export: --raw needs --dir, and --dir and --out do not go together")
+	case !inFolder && e.dir != "":
+		return usagef("export: --dir goes with --format git or dir")
 	}
-	if err != nil {
+	if e.Seen, err = e.span.read(e.program); err != nil {
 		return err
 	}
-	if file != nil {
-		to = file
+	if e.Seen, err = exportDay(e.day, e.Seen); err != nil {
+		return err
 	}
-	b := bufio.NewWriter(to)
-	lines := json.NewEncoder(b)
-	lines.SetEscapeHTML(false)
-	err = each(func(x exported) error {
-		e.n++
-		return lines.Encode(x)
-	})
-	err = errors.Join(err, b.Flush())
-	if file != nil {
-		err = errors.Join(err, file.Close())
+	total := 0
+	if e.progress("", 1).Shown() {
+		if total, err = e.Total(ctx); err != nil {
+			return err
+		}
 	}
-	if err == nil && name != "" {
-		e.remark("wrote %s to %s", counted(e.n, "version"), name)
+	bar := e.progress("exporting", total)
+	defer bar.Done()
+	e.Step = bar.Add
+	n, what, where := 0, "version", e.out
+	switch e.format {
+	case "git":
+		what, where = "commit", e.dir
+		n, err = e.Git(ctx, e.dir)
+	case "dir":
+		where = e.dir
+		n, err = e.Folder(ctx, e.dir, e.raw)
+	case "warc":
+		n, err = e.Archive(ctx, e.out, e.program.out)
+	default:
+		n, err = e.Lines(ctx, e.out, e.program.out)
+	}
+	bar.Done()
+	return e.wrote(n, what, where, err)
+}
+
+// wrote says what was written to a file, or that the export can be repeated.
+func (e *export) wrote(n int, what, where string, err error) error {
+	switch {
+	case err != nil && where != "" && n > 0:
+		e.remark("%s written to %s so far; run the same command again to go on", counted(n, what), where)
+	case err == nil && where != "":
+		e.remark("wrote %s to %s", counted(n, what), where)
 	}
 	return err
 }
 
-// source writes the versions of one source, the oldest first.
-func (e *export) source(ctx context.Context, s client.Source, line func(exported) error) error {
-	versions, err := e.Sources.Versions(ctx, s.ID, e.seen, 0)
-	if s.Removed && errors.Is(err, freshet.ErrNotFound) { // it was removed before a version was captured
-		return nil
+func exportTableVerb(p *program, what string) *cobra.Command {
+	e := &export{program: p}
+	long := `Write the log of changes, the oldest first: as JSON lines, as freshet changes --json
+shows them, or as a table in CSV or Parquet. In tables, fields, items and text are
+JSON.`
+	if what == "values" {
+		long = `Write the named values of versions that the extract of a source asks for, such as
+prices: one row for each value of each version, as JSON lines, CSV or Parquet.`
 	}
-	if err != nil || len(versions) == 0 {
-		return err
-	}
-	changes, err := e.changes(ctx, s.ID)
-	if err != nil {
-		return err
-	}
-	for _, v := range slices.Backward(versions) {
-		if v.Quiet == freshet.QuietSuspect {
-			continue
+	cmd := e.verb(&cobra.Command{
+		Use:     what,
+		Short:   map[string]string{"changes": "Write the log of changes as JSON lines, CSV or Parquet", "values": "Write named values as JSON lines, CSV or Parquet"}[what],
+		Long:    long,
+		Example: "  freshet export " + what + " --format parquet --out " + what + ".parquet\n  freshet export " + what + " --since 7d --tag shop --format csv",
+	}, func(e *export, ctx context.Context) (err error) {
+		format := exporter.Format(e.format)
+		if !slices.Contains([]exporter.Format{exporter.JSONL, exporter.CSV, exporter.Parquet}, format) {
+			return usagef("export: --format %q: want jsonl, csv or parquet", e.format)
 		}
-		text, err := e.Sources.Text(ctx, s.ID, v.Number)
-		if errors.Is(err, freshet.ErrNotFound) { // pruned meanwhile
-			continue
-		}
-		if err != nil {
+		if e.Seen, err = e.span.read(e.program); err != nil {
 			return err
 		}
-		x := exported{Version: v}
-		if c, ok := changes[v.Number]; ok {
-			x.Change = &c
+		n, counts := 0, "change"
+		if what == "changes" {
+			n, err = e.Changes(ctx, format, e.out, e.program.out)
+		} else {
+			counts = "version"
+			n, err = e.Values(ctx, format, e.out, e.program.out)
 		}
-		if e.dir == "" {
-			said := string(text)
-			x.Text = &said
-		} else if err := e.files(ctx, v, text); err != nil {
-			return err
-		}
-		if err := line(x); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// changes returns the changes of a source by the versions that they led to.
-func (e *export) changes(ctx context.Context, id freshet.SourceID) (map[int]client.Change, error) {
-	found := map[int]client.Change{}
-	for after := (freshet.Place{}); ; {
-		page, err := e.Changes(ctx, client.ChangeQuery{ChangeFilter: client.ChangeFilter{Source: id, Seen: e.seen}, After: after, Limit: 1000})
-		if err != nil {
-			return nil, err
-		}
-		if len(page.Items) == 0 {
-			return found, nil
-		}
-		for _, c := range page.Items {
-			found[c.Number] = c
-		}
-		after = page.Next
-	}
-}
-
-// files writes a version into the folder, unless it is there.
-func (e *export) files(ctx context.Context, v client.Version, text []byte) error {
-	dir := string(v.Source)
-	if !freshet.ValidSourceID(v.Source) {
-		return fmt.Errorf("the server sent a source with the id %.80q, which cannot be the name of a folder", dir)
-	}
-	if err := e.root.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	name := filepath.Join(dir, strconv.Itoa(v.Number))
-	if err := e.writeNew(name+".txt", func() ([]byte, error) { return text, nil }); err != nil || !e.raw {
-		return err
-	}
-	return e.writeNew(name+".raw", func() ([]byte, error) { return e.Sources.Raw(ctx, v.Source, v.Number) })
-}
-
-// writeNew writes a file of the folder that is not there yet, whole or not at all.
-func (e *export) writeNew(name string, read func() ([]byte, error)) error {
-	if _, err := e.root.Stat(name); err == nil {
-		return nil
-	}
-	body, err := read()
-	if err != nil {
-		return err
-	}
-	part := name + ".part"
-	if err := e.root.WriteFile(part, body, 0o644); err != nil {
-		return fmt.Errorf("write %s: %w", name, errors.Join(err, e.root.Remove(part)))
-	}
-	return e.root.Rename(part, name)
+		return e.wrote(n, counts, e.out, err)
+	})
+	cmd.Flags().StringVar(&e.format, "format", "jsonl", "jsonl, csv or parquet")
+	e.span.register(cmd, what)
+	return cmd
 }

@@ -19,7 +19,7 @@ func TestExportStaysInItsFolder(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			switch {
 			case r.URL.Path == "/api/v1/sources":
-				fmt.Fprintf(w, `{"items": [{"id": %q, "url": "http://a.example/"}], "next": null}`, id)
+				fmt.Fprintf(w, `{"items": [{"id": %q, "url": "http://a.example/", "standing": {"version": 1}}], "next": null}`, id)
 			case strings.HasSuffix(r.URL.Path, "/text"):
 				w.Header().Set("Content-Type", "text/plain")
 				fmt.Fprint(w, "escaped")

@@ -23,6 +23,7 @@ type listing struct {
 	only  map[client.State]*bool
 	pages bool
 	json  bool
+	asOf  string
 }
 
 const listHelp = `List the sources: the name of each or, if it has none, the title of its page, when
@@ -49,7 +50,7 @@ func listVerb(p *program) *cobra.Command {
 		Short: "List the sources and their state",
 		Long:  listHelp,
 		Example: "  freshet list\n  freshet list --failing\n  freshet list --sort changed -n 10\n" +
-			"  freshet list --tag shop --sort next\n  freshet list --json example.com",
+			"  freshet list --tag shop --sort next\n  freshet list --json example.com\n  freshet list --as-of 2026-11-01",
 		Args: takes(0, 1),
 	}
 	flags := cmd.Flags()
@@ -70,6 +71,7 @@ func listVerb(p *program) *cobra.Command {
 	flags.BoolVar(&l.query.Removed, "removed", false, "list removed sources whose history is kept")
 	flags.StringVar(&l.query.Sort, "sort", "id", "sort by "+strings.Join(sortNames, ", "))
 	flags.BoolVarP(&l.query.Reverse, "reverse", "r", false, "sort the other way round")
+	flags.StringVar(&l.asOf, "as-of", "", "list the versions that were current at this `time`: a date, a time, or how long ago, such as 2d")
 	limitFlag(cmd, &l.query.Limit, 0, "print at most this many; 0 means all")
 	jsonFlag(cmd, &l.json)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error { return l.run(ctx, c, args) })
@@ -90,6 +92,13 @@ func (l *listing) run(ctx context.Context, c *connection, args []string) error {
 	slices.Sort(l.query.States)
 	l.query.Limit = max(0, l.query.Limit)
 	l.query.Next, l.query.Named = !l.query.Removed, !l.pages && l.query.Text == ""
+	if l.asOf != "" {
+		at, err := l.moment("as-of", l.asOf)
+		if err != nil {
+			return err
+		}
+		return l.listAsOf(ctx, c, at)
+	}
 	found, err := c.Sources.List(ctx, l.query)
 	if err != nil {
 		return err

@@ -17,18 +17,27 @@ import (
 
 func showVerb(p *program) *cobra.Command {
 	var asJSON, reveal bool
+	var asOf string
 	cmd := &cobra.Command{
 		Use:   "show SOURCE",
 		Short: "Show everything about a source",
 		Long: `Show the settings and the state of a source. Name the source by its id, name
-or URL.`,
-		Example: "  freshet show news\n  freshet show --json https://example.com/",
+or URL. With --as-of, show the version that was current at a time instead.`,
+		Example: "  freshet show news\n  freshet show --json https://example.com/\n  freshet show news --as-of 2026-11-01",
 		Args:    takes(1, 1),
 	}
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&reveal, "reveal", false, "show the URL in full, including parts that look like a secret")
+	cmd.Flags().StringVar(&asOf, "as-of", "", "show the version of this `time`: a date, a time, or how long ago, such as 2d")
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		at, err := p.moment("as-of", asOf)
+		if err != nil {
+			return err
+		}
 		s, err := c.find(ctx, args[0])
+		if err == nil && asOf != "" {
+			return showAsOf(ctx, p, c, s, at, asJSON)
+		}
 		if err == nil && reveal {
 			s, err = c.Sources.Reveal(ctx, s.ID)
 		}

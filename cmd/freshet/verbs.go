@@ -64,6 +64,8 @@ func verbs() []verb {
 		{"user", people, with(userVerb, tokenVerb, shareVerb, auditVerb)},
 		{"settings", people, with(settingsVerb, secretVerb)},
 		{"check", people, with(checkVerb, egressVerb)},
+		{"backup", people, backupVerb},
+		{"restore", people, restoreVerb},
 		{"cluster", people, with(clusterVerb, workerVerb, moveVerb)},
 		{"lab", trials, with(labVerb, demoVerb, planVerb)},
 		{"version", "", versionVerb},

@@ -1,16 +1,20 @@
 // Holds Freshet against the official libraries of its peers, which are not written in Go: a
-// daemon polls a page that changes, and tells of it by webhooks, CloudEvents, the change stream
-// and feeds. Run it with: make peers
+// daemon polls a page that changes, and tells of it by webhooks, CloudEvents, the change stream,
+// feeds, Memento and exports. Run it with: make peers
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HTTP } from 'cloudevents'
 import { EventSource } from 'eventsource'
-import { parseFeed } from 'feedsmith'
+import { parseFeed, parseOpml } from 'feedsmith'
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
+import { compressors } from 'hyparquet-compressors'
+import memento from 'memento-client'
 import { Webhook } from 'standardwebhooks'
+import { WARCParser } from 'warcio'
 
 const secret = 'whsec_' + Buffer.from('a key of thirty-two bytes, or so').toString('base64')
 const wanted = 3 // changes
@@ -131,6 +135,57 @@ const checks = {
     assert.equal(json.format, 'json')
     assert.ok(json.feed.items.length >= wanted && json.feed.items[0].id && json.feed.items[0].content_html)
   },
+  'exported WARC, by warcio': async () => {
+    const file = exported('versions', 'warc.gz', '--format', 'warc')
+    const kinds = {}
+    for await (const record of new WARCParser(createReadStream(file))) {
+      kinds[record.warcType] = (kinds[record.warcType] ?? 0) + 1
+      const body = new TextDecoder().decode(await record.readFully(true))
+      if (record.warcType !== 'response') continue
+      assert.equal(record.warcTargetURI, `${at}/page`)
+      assert.equal(record.httpHeaders.headers.get('content-type'), 'text/html')
+      assert.match(body, /in Zürich, version \d+\.<\/p>$/)
+    }
+    assert.equal(kinds.warcinfo, 1)
+    assert.ok(kinds.response > wanted, JSON.stringify(kinds))
+  },
+  'exported Parquet, by hyparquet': async () => {
+    const file = await asyncBufferFromFile(exported('changes', 'parquet', '--format', 'parquet'))
+    const rows = await parquetReadObjects({ file, compressors })
+    assert.ok(rows.length >= wanted)
+    assert.deepEqual(rows.map((row) => row.seq), rows.map((_, i) => BigInt(i + 1)))
+    for (const row of rows) {
+      assert.deepEqual([row.source, row.name, row.tags], ['page', 'Tea & "cakes"', ['shop']])
+      assert.ok(row.before instanceof Date && row.after < row.before)
+    }
+  },
+  'exported OPML, by feedsmith': async () => {
+    const { body } = parseOpml(readFileSync(exported('opml', 'opml'), 'utf8'))
+    assert.deepEqual(body.outlines.map((o) => [o.text, o.type, o.url ?? o.xmlUrl]), [['Tea & "cakes"', 'link', `${at}/page`]])
+  },
+  'exported git repository, by git': async () => {
+    const repo = join(dir, 'history.git')
+    execFileSync(process.argv[2], ['export', 'versions', '--format', 'git', '--dir', repo, '--server', base, '--config', 'none'], { stdio: 'pipe' })
+    execFileSync('git', ['-C', repo, 'fsck', '--strict'], { stdio: 'pipe' })
+    assert.ok(Number(execFileSync('git', ['-C', repo, 'rev-list', '--count', 'main'])) > wanted)
+  },
+  'TimeGate and TimeMap, by memento-client': async () => {
+    const ask = (options) => new Promise((done, failed) => memento(`${at}/page`, options, (err, found) => err ? failed(err) : done(found)))
+    const all = (await ask({ host: `${base}/timemap/link/` })).filter((link) => /memento/.test(link.rel))
+    assert.ok(all.length >= 2 && all[0].rel === 'first memento' && all.at(-1).rel === 'last memento', JSON.stringify(all))
+    const [nearest] = await ask({ host: `${base}/timegate/`, time: all[0].datetime })
+    assert.equal(nearest.href, all[0].href)
+    const page = await fetch(nearest.href)
+    assert.equal(Date.parse(page.headers.get('memento-datetime')), Date.parse(all[0].datetime))
+    assert.match(await page.text(), /version 1\./)
+  },
+}
+
+// exported runs an export, and returns its file.
+function exported(what, ending, ...args) {
+  const file = join(dir, `${what}.${ending}`)
+  execFileSync(process.argv[2], ['export', what, '--out', file, '--server', base, '--config', 'none', ...args], { stdio: 'pipe' })
+  return file
 }
 let failed = 0
 for (const [name, check] of Object.entries(checks)) {

@@ -29,10 +29,11 @@ func New(cfg Config) http.Handler {
 	}
 	sources := &sourceAPI{Server: s, admission: admission, store: cfg.Store, daemon: cfg.Daemon}
 	conditions := &queryAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, runner: cfg.Queries, read: cfg.Sources.Read, sinks: cfg.Sinks, daemon: cfg.Daemon}
+	versions := &versionAPI{Server: s, admission: admission, store: cfg.Store, read: cfg.Sources.Read, trace: cfg.Sources.Trace}
 	for _, feature := range []interface{ routes() }{
 		sources, conditions, &alertAPI{sources, conditions}, &importAPI{sources, conditions},
 		&learningAPI{Server: s, sources: cfg.Store, daemon: cfg.Daemon},
-		&versionAPI{Server: s, admission: admission, store: cfg.Store, read: cfg.Sources.Read, trace: cfg.Sources.Trace},
+		versions, &mementoAPI{versions, cfg.Store, cfg.Sources.Check, cfg.Base},
 		&hookAPI{Server: s, sources: cfg.Store, daemon: cfg.Daemon, hooks: cfg.Sources.Hooks, webSub: cfg.Sources.WebSub, base: cfg.Base},
 		&changeAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, base: cfg.Base},
 		&searchAPI{Server: s, SearchConfig: cfg.Search},
@@ -44,7 +45,7 @@ func New(cfg Config) http.Handler {
 	s.HandleFunc("GET /metrics", cfg.Metrics.handler(status, budget, sites, sinks))
 	finishDescription(s.OpenAPI())
 	ui.New(users.reader).Route(s)
-	return s.Handler()
+	return plainURLs(s.Handler())
 }
 
 // statusOf returns the HTTP status of errors of the daemon.

@@ -31,6 +31,7 @@ var (
 	ofList     = rest.Rule{Need: access.Read, Tag: rest.TagParam}
 	ofSourceID = rest.Rule{Need: access.Read, Share: rest.SourceShare, Tag: rest.TagPath}
 	editSource = rest.Rule{Need: access.Write, Tag: rest.TagPath}
+	ofURL      = rest.Rule{Need: access.Read, Share: rest.FoundShare, Tag: rest.TagFound}
 	ofQueryID  = rest.Rule{Need: access.Read, Share: rest.QueryShare}
 )
 
@@ -113,6 +114,10 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/sources/{id}/versions/{number}/response":   ofSourceID,
 	"GET /api/v1/sources/{id}/versions/{number}/rendered":   ofSourceID,
 	"GET /api/v1/sources/{id}/versions/{number}/screenshot": ofSourceID,
+
+	"GET /timegate/{url...}":       ofURL,
+	"GET /timemap/link/{url...}":   ofURL,
+	"GET /memento/{time}/{url...}": ofURL,
 
 	"GET /api/v1/sites":            reader,
 	"GET /api/v1/sites/{id}":       ofSourceID,

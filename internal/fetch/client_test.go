@@ -68,7 +68,8 @@ func TestFetch(t *testing.T) {
 func TestKeptHeader(t *testing.T) {
 	got := fetch.KeptHeader(http.Header{
 		"Content-Type":    {"text/html"},
-		"Set-Cookie":      {"id=s3cret; Path=/; HttpOnly", "bare", "a=b"},
+		"Set-Cookie":      {"id=s3cret; Path=/;expires=Sun, 01 Mar 2026 12:00:00 GMT; HttpOnly", "bare", "a=b"},
+		"Report-To":       {`{"endpoints":[{"url":"https:\/\/a.example\/?s=token"}]}`},
 		"Authorization":   {"Bearer s3cret"},
 		"X-Csrf-Token":    {"s3cret"},
 		"Cookie":          {"id=s3cret"},

@@ -29,6 +29,9 @@ func KeptHeader(h http.Header) http.Header {
 	kept := make(http.Header, len(h))
 	left := mostKept
 	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if slices.Contains(telemetry, name) {
+			continue
+		}
 		values := masked(name, h[name])
 		size := 0
 		for _, v := range values {
@@ -45,14 +48,23 @@ func KeptHeader(h http.Header) http.Header {
 // unfit reports whether a value is too long to keep, or not one that a header can have.
 func unfit(v string) bool { return len(v) > maxKept || !httpguts.ValidHeaderFieldValue(v) }
 
-// masked returns the values of a header without what only this client may know.
+// telemetry are headers that ask browsers to report errors, with a token that is another in each response.
+var telemetry = []string{"Nel", "Report-To", "Reporting-Endpoints"}
+
+// masked returns the values of a header without what only this client may know. Cookies are left without the date at
+// which they expire, which is another in each response.
 func masked(name string, values []string) []string {
 	if name == "Set-Cookie" {
 		values = slices.Clone(values)
 		for i, v := range values {
 			cookie, attributes, _ := strings.Cut(v, ";")
 			cookie, _, _ = strings.Cut(cookie, "=")
-			values[i] = strings.TrimSuffix(cookie+"="+mask.Placeholder+";"+attributes, ";")
+			values[i] = cookie + "=" + mask.Placeholder
+			for part := range strings.SplitSeq(attributes, ";") {
+				if part = strings.TrimSpace(part); part != "" && !strings.EqualFold(part[:min(len(part), len("expires="))], "expires=") {
+					values[i] += "; " + part
+				}
+			}
 		}
 	} else if slices.Contains(secretHeaders, name) || mask.SecretName(name) {
 		return []string{mask.Placeholder}

@@ -37,6 +37,7 @@ const (
 	packedNumber        // a number without leading zeros
 	packedNear          // what it shares with the value of the envelope, from the front and from the end, and the bytes between
 	packedGone          // the header of the envelope that this one does not have
+	packedLater         // a date as seconds after the one before it in the same list
 	packedHex           // a text before hexadecimal digits, their bytes, and a text after them
 )
 
@@ -54,10 +55,25 @@ func packHeader(h http.Header, method string) (steady, fresh binenc.Writer) {
 		}
 		for _, value := range h[name] {
 			packName(b, name)
+			if name != "Date" && b == &fresh && packLater(b, h.Get("Date"), value) {
+				continue
+			}
 			packValue(b, value)
 		}
 	}
 	return steady, fresh
+}
+
+// packLater adds a date by how much later it is than the header Date, which comes before it.
+func packLater(w *binenc.Writer, date, value string) bool {
+	first, ok := dateIn(date)
+	seconds, both := dateIn(value)
+	if !ok || !both {
+		return false
+	}
+	w.Byte(packedLater)
+	w.Varint(seconds - first)
+	return true
 }
 
 // packDifference returns how a header, of which the steady and the volatile part are packed, differs from a
@@ -169,6 +185,8 @@ func dateIn(value string) (seconds int64, ok bool) {
 	return t.Unix(), err == nil && t.UTC().Format(http.TimeFormat) == value
 }
 
+func httpDate(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(http.TimeFormat) }
+
 func packName(w *binenc.Writer, name string) {
 	if i := slices.Index(headerNames, name); i >= 0 {
 		w.Byte(byte(i + 1))
@@ -207,6 +225,7 @@ func applyHeader(b []byte, h http.Header) error {
 // eachPacked shows the values of a packed header, which may be near to those of another.
 func eachPacked(b []byte, near http.Header, show func(name, value string, gone bool)) error {
 	count := map[string]int{}
+	var date int64
 	for r := binenc.NewReader(b); r.Len() > 0; {
 		var name string
 		switch at := int(r.Byte()); {
@@ -218,7 +237,16 @@ func eachPacked(b []byte, near http.Header, show func(name, value string, gone b
 			return errHeader
 		}
 		how := r.Byte()
-		value, ok := unpackValue(r, how, near[name], count[name])
+		var value string
+		ok := true
+		if how == packedLater {
+			value = httpDate(date + r.Varint())
+		} else {
+			value, ok = unpackValue(r, how, near[name], count[name])
+		}
+		if name == "Date" {
+			date, _ = dateIn(value)
+		}
 		if r.Err() != nil || !ok {
 			return errHeader
 		}
@@ -235,7 +263,7 @@ func unpackValue(r *binenc.Reader, how byte, near []string, nth int) (value stri
 	case packedText:
 		return r.String(r.Len()), true
 	case packedDate:
-		return time.Unix(r.Varint(), 0).UTC().Format(http.TimeFormat), true
+		return httpDate(r.Varint()), true
 	case packedNumber:
 		return strconv.FormatInt(r.Varint(), 10), true
 	case packedGone:

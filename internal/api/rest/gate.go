@@ -128,6 +128,8 @@ func permitShare(r *http.Request, rule Rule, limit auth.Limit) error {
 	case r.URL.Query().Has("reveal"):
 	case rule.Share == SourceShare && limit.Source != "" && id == string(limit.Source):
 		return nil
+	case rule.Share == FoundShare && limit.Source != "":
+		return nil
 	case rule.Share == QueryShare && limit.Query != "" && id == string(limit.Query):
 		return nil
 	}
@@ -137,6 +139,8 @@ func permitShare(r *http.Request, rule Rule, limit auth.Limit) error {
 // permitTag limits a request to the sources with a tag.
 func (s *Server) permitTag(r *http.Request, rule Rule, tag string) (*http.Request, error) {
 	switch rule.Tag {
+	case TagFound:
+		return r, nil
 	case TagParam:
 		query := r.URL.Query()
 		if said := query.Get("tag"); said != "" && said != tag {

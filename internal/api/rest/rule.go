@@ -31,6 +31,7 @@ const (
 	NoShare     ShareRule = iota
 	SourceShare           // if the id in the path is the source of the link
 	QueryShare            // if the id in the path is the query of the link
+	FoundShare            // if the link is of a source: the handler serves no other
 )
 
 // A TagRule tells what a token that is limited to a tag may do with a route.
@@ -41,4 +42,5 @@ const (
 	NoTag    TagRule = iota // closed
 	TagPath                 // open if the source with the id in the path has the tag
 	TagParam                // limited by its parameter tag
+	TagFound                // open: the handler serves only sources with the tag
 )

@@ -52,7 +52,7 @@ func (s *Settings) effective() yaml.MapSlice {
 	}
 	doc = append(doc, yaml.MapItem{Key: "webhooks", Value: each(s.Webhooks, showWebhook)})
 	if len(s.Sinks) > 0 {
-		doc = append(doc, yaml.MapItem{Key: "sinks", Value: each(s.Sinks, showSink)})
+		doc = append(doc, yaml.MapItem{Key: "sinks", Value: each(s.Sinks, func(s sinks.Sink) yaml.MapSlice { return showSink(sinks.Shown(s)) })})
 	}
 	if len(s.Queries) > 0 {
 		doc = append(doc, yaml.MapItem{Key: "queries", Value: each(s.Queries, showQuery)})
@@ -116,7 +116,6 @@ func showQuery(q queries.Query) (shown yaml.MapSlice) {
 }
 
 func showSink(s sinks.Sink) yaml.MapSlice {
-	s = sinks.Shown(s)
 	values := func(of map[string]profile.Value) (shown yaml.MapSlice) {
 		for _, name := range slices.Sorted(maps.Keys(of)) {
 			shown = append(shown, yaml.MapItem{Key: name, Value: string(of[name])})
@@ -145,13 +144,13 @@ func (s *Settings) showRequests() (shown yaml.MapSlice) {
 func showSources(list freshet.PackedSources) []yaml.MapSlice {
 	shown := make([]yaml.MapSlice, 0, list.Len())
 	for _, s := range list.All() {
+		s.URL = mask.URL(s.URL)
 		shown = append(shown, showSource(s))
 	}
 	return shown
 }
 
 func showSource(s freshet.Source) (shown yaml.MapSlice) {
-	s.URL = mask.URL(s.URL)
 	for _, f := range freshet.SourceFields() {
 		texts := f.Show(&s)
 		if len(texts) == 0 {

@@ -125,7 +125,7 @@ func readSeries(t *testing.T, archive string) [][]byte {
 }
 
 // storeSeries captures the versions of sources, reads them back and measures the store.
-func storeSeries(t *testing.T, series [][][]byte, header func(n int, body []byte) http.Header) (f figures) {
+func storeSeries(t *testing.T, series [][][]byte, header func(series, n int, body []byte) http.Header) (f figures) {
 	t.Helper()
 	alone, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
 	if err != nil {
@@ -146,7 +146,7 @@ func storeSeries(t *testing.T, series [][][]byte, header func(n int, body []byte
 			_, _, err := s.Commit(t.Context(), freshet.Record{
 				Outcome: freshet.Outcome{Source: name(id), Began: noon, Ended: noon, Result: freshet.Changed},
 				Capture: &freshet.Capture{Text: body, Hash: freshet.HashOf(body), Raw: freshet.Raw{
-					Method: http.MethodGet, Status: 200, URL: "https://a.example/", Header: header(n, body), Body: body,
+					Method: http.MethodGet, Status: 200, URL: "https://a.example/", Header: header(id, n, body), Body: body,
 				}},
 			})
 			if err != nil {
@@ -225,7 +225,7 @@ func packSeries(t *testing.T, versions [][]byte) (size int64) {
 }
 
 // fewHeaders are the headers of response n that a client needs to ask again.
-func fewHeaders(n int, body []byte) http.Header {
+func fewHeaders(_, n int, body []byte) http.Header {
 	at := noon.Add(time.Duration(n) * 37 * time.Minute)
 	return http.Header{
 		"Content-Type": {"text/html; charset=utf-8"}, "Cache-Control": {"public, max-age=60"}, "Date": {at.Format(http.TimeFormat)},
@@ -233,19 +233,48 @@ func fewHeaders(n int, body []byte) http.Header {
 	}
 }
 
-// serverHeader is the whole header of response n, as a server behind a content delivery network sends it.
-func serverHeader(n int, body []byte) http.Header {
-	h := fewHeaders(n, body)
-	random := xxhash.Sum64(fmt.Append(nil, n))
-	for name, value := range map[string]string{
-		"Server": "cloudflare", "Vary": "Accept-Encoding", "Content-Encoding": "gzip", "Connection": "keep-alive", "Transfer-Encoding": "chunked",
-		"Cf-Ray": fmt.Sprintf("%016x-FRA", random), "Cf-Cache-Status": []string{"DYNAMIC", "HIT", "MISS"}[n%3], "Age": fmt.Sprint(n % 60),
-		"Alt-Svc": `h3=":443"; ma=86400`, "Strict-Transport-Security": "max-age=31536000; includeSubDomains; preload",
-		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "strict-origin-when-cross-origin",
-		"Content-Security-Policy": "default-src 'self'; script-src 'self' https://static.a.example 'unsafe-inline'; img-src * data:; report-uri /csp-report",
-		"X-Served-By":             fmt.Sprintf("cache-fra-eddf8230%03d-FRA", random%40), "X-Cache-Hits": fmt.Sprint(n % 5), "X-Request-Id": fmt.Sprintf("%016x%016x", random, ^random),
-		"Set-Cookie": "__cf_bm=***; path=/; expires=" + noon.Add(time.Duration(n)*37*time.Minute).Format(http.TimeFormat) + "; domain=.a.example; HttpOnly; Secure",
-	} {
+// serverHeaders are whole headers as three kinds of servers send them: one alone, and two behind content delivery
+// networks.
+var serverHeaders = []func(n int, body []byte) http.Header{
+	func(n int, body []byte) http.Header {
+		return headerWith(n, body, map[string]string{
+			"Server": "nginx/1.24.0 (Ubuntu)", "Connection": "keep-alive", "Transfer-Encoding": "chunked", "X-Powered-By": "PHP/8.2.7",
+			"X-Request-Id": fmt.Sprintf("%032x", xxhash.Sum64(fmt.Append(nil, n))),
+			"Set-Cookie":   "PHPSESSID=***; path=/; HttpOnly",
+		})
+	},
+	func(n int, body []byte) http.Header {
+		random := xxhash.Sum64(fmt.Append(nil, n))
+		return headerWith(n, body, map[string]string{
+			"Server": "cloudflare", "Connection": "keep-alive", "Transfer-Encoding": "chunked", "Cf-Ray": fmt.Sprintf("%016x-FRA", random),
+			"Cf-Cache-Status": []string{"DYNAMIC", "HIT", "MISS"}[n%3], "Age": fmt.Sprint(n % 60), "Alt-Svc": `h3=":443"; ma=86400`,
+			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "strict-origin-when-cross-origin",
+			"Set-Cookie": "__cf_bm=***; path=/; domain=.a.example; HttpOnly; Secure",
+		})
+	},
+	func(n int, body []byte) http.Header {
+		random := xxhash.Sum64(fmt.Append(nil, n))
+		return headerWith(n, body, map[string]string{
+			"Server": "GitHub.com", "Via": "1.1 varnish", "Accept-Ranges": "bytes", "Access-Control-Allow-Origin": "*", "Content-Length": fmt.Sprint(len(body) / 4),
+			"X-Github-Request-Id": fmt.Sprintf("%04X:%05X:%06X:%06X:%08X", random>>48, n, random%(1<<24), n*7, random%(1<<32)),
+			"X-Served-By":         fmt.Sprintf("cache-fra-eddf8230%03d-FRA", random%40), "X-Cache": []string{"HIT", "MISS"}[n%2], "X-Cache-Hits": fmt.Sprint(n % 5),
+			"X-Timer": fmt.Sprintf("S%d.%06d,VS0,VE%d", noon.Unix()+int64(n)*2220, random%1e6, random%90), "Age": fmt.Sprint(n % 600),
+			"X-Fastly-Request-Id": fmt.Sprintf("%016x%016x%08x", random, ^random, n),
+		})
+	},
+}
+
+// serverHeader returns the header of a response as one of the kinds of servers sends it.
+func serverHeader(series, n int, body []byte) http.Header {
+	return serverHeaders[series%len(serverHeaders)](n, body)
+}
+
+// headerWith adds headers to those that all servers send.
+func headerWith(n int, body []byte, more map[string]string) http.Header {
+	h := fewHeaders(0, n, body)
+	h["Vary"], h["Content-Encoding"], h["Strict-Transport-Security"] = []string{"Accept-Encoding"}, []string{"gzip"}, []string{"max-age=31536000; includeSubDomains; preload"}
+	h["Content-Security-Policy"] = []string{"default-src 'self'; script-src 'self' https://static.a.example 'unsafe-inline'; img-src * data:; report-uri /csp-report"}
+	for name, value := range more {
 		h[name] = []string{value}
 	}
 	return h

@@ -4,9 +4,13 @@ package torture
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
 	"time"
 
+	archive "freshet/internal/backup"
+	"freshet/internal/features"
 	"freshet/internal/freshet"
 )
 
@@ -25,8 +29,8 @@ func (e *episode) restore(ctx context.Context) bool {
 		return e.makeBackup(ctx)
 	}
 	e.term()
-	if err := copyData(e.backup.dir, e.settings.data); err != nil {
-		e.violate("campaign", "%v", err)
+	if err := e.putBack(ctx, e.backup.dir); err != nil {
+		e.violate("restore", "%v", err)
 		return false
 	}
 	e.checkTraffic()
@@ -53,8 +57,8 @@ func (e *episode) makeBackup(ctx context.Context) bool {
 		e.kill()
 	}
 	b := &backup{dir: filepath.Join(e.dir, "backup"), guests: map[freshet.SourceID]guest{}}
-	if err := copyData(e.settings.data, b.dir); err != nil {
-		e.violate("campaign", "%v", err)
+	if err := e.backUp(ctx, b.dir); err != nil {
+		e.violate("restore", "%v", err)
 		return false
 	}
 	b.chronicle = e.chronicle.copy()
@@ -63,4 +67,36 @@ func (e *episode) makeBackup(ctx context.Context) bool {
 	}
 	e.backup = b
 	return true
+}
+
+// backUp makes a backup as freshet backup does, and checks it as freshet backup --verify does.
+func (e *episode) backUp(ctx context.Context, dir string) (err error) {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	r, err := archive.OpenRepository(dir, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if _, _, err = r.Backup(ctx, &archive.Source{Data: e.settings.data, Features: features.All(), Now: time.Now}); err != nil {
+		return err
+	}
+	_, err = r.Verify(ctx)
+	return err
+}
+
+// putBack restores a backup as freshet restore does.
+func (e *episode) putBack(ctx context.Context, dir string) (err error) {
+	r, err := archive.OpenRepository(dir, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	into := archive.Restore{Data: e.settings.data, Replace: true, Features: features.All(), Now: time.Now}
+	done, err := into.FromRepository(ctx, r, "")
+	if err != nil || done.Kept == "" {
+		return err
+	}
+	return os.RemoveAll(done.Kept)
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"slices"
 	"time"
 
 	"freshet/internal/freshet"
@@ -169,31 +167,4 @@ func given[T comparable](key string, value T) string {
 		return fmt.Sprintf(", keep: {versions: %v}", value)
 	}
 	return fmt.Sprintf(", %s: %v", key, value)
-}
-
-// copyData copies a data directory whose daemon does not run.
-func copyData(from, to string) error {
-	if err := os.RemoveAll(to); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		return err
-	}
-	files, err := os.ReadDir(from)
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if !f.Type().IsRegular() || slices.Contains([]string{".lock", ".addr"}, filepath.Ext(f.Name())) {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(from, f.Name()))
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(to, f.Name()), text, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
 }
