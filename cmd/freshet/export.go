@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/app/exporter"
+	"freshet/internal/cli"
 	"freshet/internal/freshet"
 )
 
@@ -166,15 +167,11 @@ func (e *export) versions(ctx context.Context) (err error) {
 	if e.Seen, err = exportDay(e.day, e.Seen); err != nil {
 		return err
 	}
-	total := 0
-	if e.progress("", 1).Shown() {
-		if total, err = e.Total(ctx); err != nil {
-			return err
-		}
+	bar, err := e.bar(ctx, e.format == "git")
+	if err != nil {
+		return err
 	}
-	bar := e.progress("exporting", total)
 	defer bar.Done()
-	e.Step = bar.Add
 	n, what, where := 0, "version", e.out
 	switch e.format {
 	case "git":
@@ -190,6 +187,21 @@ func (e *export) versions(ctx context.Context) (err error) {
 	}
 	bar.Done()
 	return e.wrote(n, what, where, err)
+}
+
+// bar begins to show how far the export has come, if that can be seen.
+func (e *export) bar(ctx context.Context, ofChanges bool) (*cli.Progress, error) {
+	bar := e.progress("exporting", 1)
+	if !bar.Shown() {
+		return bar, nil
+	}
+	versions, changes, err := e.Total(ctx)
+	if ofChanges {
+		versions = changes
+	}
+	bar = e.progress("exporting", versions)
+	e.Step = bar.Add
+	return bar, err
 }
 
 // wrote says what was written to a file, or that the export can be repeated.
@@ -225,6 +237,11 @@ prices: one row for each value of each version, as JSON lines, CSV or Parquet.`
 		if e.Seen, err = e.span.read(e.program); err != nil {
 			return err
 		}
+		bar, err := e.bar(ctx, what == "changes")
+		if err != nil {
+			return err
+		}
+		defer bar.Done()
 		n, counts := 0, "change"
 		if what == "changes" {
 			n, err = e.Changes(ctx, format, e.out, e.program.out)
@@ -232,6 +249,7 @@ prices: one row for each value of each version, as JSON lines, CSV or Parquet.`
 			counts = "version"
 			n, err = e.Values(ctx, format, e.out, e.program.out)
 		}
+		bar.Done()
 		return e.wrote(n, counts, e.out, err)
 	})
 	cmd.Flags().StringVar(&e.format, "format", "jsonl", "jsonl, csv or parquet")

@@ -33,6 +33,7 @@ type source struct {
 	name     string
 	tags     []string
 	head     int  // number of its newest version
+	changes  int  // that were seen so far
 	rendered bool // its versions are documents that a browser made
 	removed  bool
 }
@@ -46,7 +47,8 @@ func (s *Selection) sources(ctx context.Context) (list []source, err error) {
 			}
 			if s.Source == "" || s.Source == c.ID {
 				list = append(list, source{
-					id: c.ID, url: c.URL, name: cmp.Or(c.Name, c.Standing.Title, string(c.ID)), tags: c.Tags, head: headOf(c), rendered: c.Render != nil, removed: removed,
+					id: c.ID, url: c.URL, name: cmp.Or(c.Name, c.Standing.Title, string(c.ID)), tags: c.Tags, head: headOf(c), changes: c.Standing.Changes,
+					rendered: c.Render != nil, removed: removed,
 				})
 			}
 			return nil
@@ -67,13 +69,13 @@ func headOf(c client.Source) int {
 	return head
 }
 
-// Total returns how many steps an export of versions has: as many as there were versions.
-func (s *Selection) Total(ctx context.Context) (steps int, err error) {
+// Total returns how many steps exports of versions and of changes have: as many as there were.
+func (s *Selection) Total(ctx context.Context) (versions, changes int, err error) {
 	list, err := s.sources(ctx)
 	for _, one := range list {
-		steps += one.head
+		versions, changes = versions+one.head, changes+one.changes
 	}
-	return steps, err
+	return versions, changes, err
 }
 
 // A place is the last version that was exported.

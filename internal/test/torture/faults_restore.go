@@ -29,7 +29,7 @@ func (e *episode) restore(ctx context.Context) bool {
 		return e.makeBackup(ctx)
 	}
 	e.term()
-	if err := e.putBack(ctx, e.backup.dir); err != nil {
+	if err := putBack(ctx, e.backup.dir, e.settings.data); err != nil {
 		e.violate("restore", "%v", err)
 		return false
 	}
@@ -57,7 +57,7 @@ func (e *episode) makeBackup(ctx context.Context) bool {
 		e.kill()
 	}
 	b := &backup{dir: filepath.Join(e.dir, "backup"), guests: map[freshet.SourceID]guest{}}
-	if err := e.backUp(ctx, b.dir); err != nil {
+	if err := backUp(ctx, e.settings.data, b.dir); err != nil {
 		e.violate("restore", "%v", err)
 		return false
 	}
@@ -70,7 +70,7 @@ func (e *episode) makeBackup(ctx context.Context) bool {
 }
 
 // backUp makes a backup as freshet backup does, and checks it as freshet backup --verify does.
-func (e *episode) backUp(ctx context.Context, dir string) (err error) {
+func backUp(ctx context.Context, data, dir string) (err error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (e *episode) backUp(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if _, _, err = r.Backup(ctx, &archive.Source{Data: e.settings.data, Features: features.All(), Now: time.Now}); err != nil {
+	if _, _, err = r.Backup(ctx, &archive.Source{Data: data, Features: features.All(), Now: time.Now}); err != nil {
 		return err
 	}
 	_, err = r.Verify(ctx)
@@ -87,13 +87,13 @@ func (e *episode) backUp(ctx context.Context, dir string) (err error) {
 }
 
 // putBack restores a backup as freshet restore does.
-func (e *episode) putBack(ctx context.Context, dir string) (err error) {
+func putBack(ctx context.Context, dir, data string) (err error) {
 	r, err := archive.OpenRepository(dir, false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	into := archive.Restore{Data: e.settings.data, Replace: true, Features: features.All(), Now: time.Now}
+	into := archive.Restore{Data: data, Replace: true, Features: features.All(), Now: time.Now}
 	done, err := into.FromRepository(ctx, r, "")
 	if err != nil || done.Kept == "" {
 		return err
