@@ -39,6 +39,8 @@ type link struct {
 	frame                      []byte
 }
 
+const selectLink = "SELECT id, sum, size, base, depth, frame FROM bodies WHERE id = ?"
+
 const selectChain = `WITH RECURSIVE chain (id, sum, size, base, depth, frame) AS (
 		SELECT id, sum, size, base, depth, frame FROM bodies WHERE id = ?
 		UNION ALL
@@ -50,11 +52,20 @@ func (s *bodies) body(ctx context.Context, id int64) (cachedBody, error) {
 	if b, ok := s.cache.get(id); ok {
 		return b, nil
 	}
-	chain, err := s.chain(ctx, id, 0)
+	chain, err := s.links(ctx, selectLink, id)
 	if err != nil {
 		return cachedBody{}, err
 	}
-	b, err := s.unchain(id, chain, cachedBody{})
+	var base cachedBody // of one version after the other, the base is the one before
+	if len(chain) > 0 && chain[0].base != 0 {
+		var ok bool
+		if base, ok = s.cache.get(chain[0].base); !ok {
+			if chain, err = s.chain(ctx, id, 0); err != nil {
+				return cachedBody{}, err
+			}
+		}
+	}
+	b, err := s.unchain(id, chain, base)
 	if err != nil {
 		return cachedBody{}, err
 	}
@@ -63,8 +74,13 @@ func (s *bodies) body(ctx context.Context, id int64) (cachedBody, error) {
 }
 
 // chain returns a body and those that it is encoded against, one after the other, up to one that is known.
-func (s *bodies) chain(ctx context.Context, id, known int64) (chain []link, err error) {
-	err = EachRow(ctx, s.rows, selectChain, []any{id, known}, func(scan func(...any) error) error {
+func (s *bodies) chain(ctx context.Context, id, known int64) ([]link, error) {
+	return s.links(ctx, selectChain, id, known)
+}
+
+// links returns the bodies that a query finds.
+func (s *bodies) links(ctx context.Context, query string, args ...any) (chain []link, err error) {
+	err = EachRow(ctx, s.rows, query, args, func(scan func(...any) error) error {
 		var l link
 		err := scan(&l.id, &l.sum, &l.size, &l.base, &l.depth, &l.frame)
 		chain = append(chain, l)
