@@ -118,7 +118,7 @@ type NewSource struct {
 	Expect   map[string]any      `json:"expect,omitempty" doc:"Which responses count: status, match and no_match; others are failed polls"`
 	Select   Select              `json:"select" required:"false"`
 	Read     []any               `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
-	Noise    string              `json:"noise,omitempty" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: report where they are (report, the default), store such versions without reporting a change (auto), or do nothing (off)"`
+	Noise    string              `json:"noise,omitempty" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: store such versions without reporting a change (auto, the default of new sources), report where they are (report), or do nothing (off)"`
 	Extract  map[string]any      `json:"extract,omitempty" doc:"Named values to keep with each version, such as price: {css: .price, as: number}; also in one line: css .price | number"`
 	Items    map[string]any      `json:"items,omitempty" doc:"Which parts of the response are items, such as {css: li, key: a@href}"`
 	Render   any                 `json:"render,omitempty" doc:"Show the page in a browser before it is read: true, or an object with wait_for, wait, consent, steps, screenshot and viewport"`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -28,6 +29,7 @@ type heldSource struct {
 	origin freshet.Origin
 	shown  digest // of its URL as it is shown
 	state  digest // of its definition
+	noise  freshet.NoiseSetting
 }
 
 // A digest stands for a text.
@@ -63,7 +65,7 @@ func (v *application) held(ctx context.Context) (h heldSources, err error) {
 		if err != nil {
 			return err
 		}
-		h.byID[s.ID] = heldSource{s.Origin, digestOf(s.URL), definitionOf(defined)}
+		h.byID[s.ID] = heldSource{s.Origin, digestOf(s.URL), definitionOf(defined), defined.Noise}
 		key := pageKey(defined)
 		h.byKey[key] = append(h.byKey[key], s.ID)
 		return nil
@@ -118,6 +120,7 @@ func (v *application) planSource(ctx context.Context, want *freshet.Source, h *h
 			return item, nil
 		}
 	}
+	want.Noise = cmp.Or(want.Noise, h.byID[id].noise) // a daemon's source may be older than the default
 	if want.URL == mask.URL(want.URL) && h.byID[id].state == definitionOf(*want) {
 		item.Action, item.Note = keep, ""
 		return item, nil

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 
 	"freshet/internal/freshet"
@@ -14,6 +15,9 @@ const MostAtOnce = 500
 // error with which AddSource would refuse each source; refused sources do not affect the others.
 func (e *editor) AddSources(ctx context.Context, list []freshet.Source) (added []freshet.Source, refused []error, err error) {
 	leave := e.counts.counting.pass(1)
+	for i := range list {
+		list[i].Noise = cmp.Or(list[i].Noise, freshet.NoiseAuto)
+	}
 	added, refused, err = e.store.AddSources(ctx, list)
 	if err != nil {
 		leave()

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -52,6 +53,7 @@ func (e *editor) notice(s freshet.Source) {
 // AddSource begins to watch a source. It is the store's AddSource, told to the
 // loop.
 func (e *editor) AddSource(ctx context.Context, s freshet.Source) (freshet.Source, error) {
+	s.Noise = cmp.Or(s.Noise, freshet.NoiseAuto)
 	err := e.counts.edit(1, func() (id freshet.SourceID, err error) {
 		s, err = e.store.AddSource(ctx, s)
 		return s.ID, err

@@ -46,7 +46,7 @@ func (e *editor) Sync(ctx context.Context, listed freshet.PackedSources) (done S
 			continue
 		}
 		taken[id] = true
-		st := step{kind: toAlter, place: i, id: id, created: is.created, revision: is.revision}
+		st := step{kind: toAlter, place: i, id: id, created: is.created, revision: is.revision, noise: is.noise}
 		if is.state == stateOf(st.source(s)) {
 			done.Kept++
 			continue
@@ -88,6 +88,7 @@ type step struct {
 	id       freshet.SourceID // ID of the stored source, or else of the listed one
 	created  time.Time
 	revision int64
+	noise    freshet.NoiseSetting // of the stored source
 }
 
 // from returns the listed source with the identity of the step.
@@ -103,6 +104,9 @@ func (st *step) source(s freshet.Source) freshet.Source {
 	s.Origin, s.ID = freshet.FromFile, st.id
 	if st.kind == toAlter {
 		s.Created, s.Revision = st.created, st.revision
+		if st.noise != freshet.NoiseUnset { // else it was listed before it was the default, and stays as it is
+			s.Noise = cmp.Or(s.Noise, freshet.NoiseAuto)
+		}
 	}
 	return s
 }
@@ -268,7 +272,7 @@ func (e *editor) settle(ctx context.Context, listed freshet.PackedSources, st st
 		return Synced{}, err
 	}
 	taken[have.ID] = true
-	st = step{kind: toAlter, place: st.place, id: have.ID, created: have.Created, revision: have.Revision}
+	st = step{kind: toAlter, place: st.place, id: have.ID, created: have.Created, revision: have.Revision, noise: have.Noise}
 	return e.outcome(&st, e.alone(ctx, toAlter, st.from(listed)))
 }
 
@@ -297,6 +301,7 @@ type storedSource struct {
 	state    digest
 	created  time.Time
 	revision int64
+	noise    freshet.NoiseSetting
 	fromFile bool
 }
 
@@ -312,7 +317,7 @@ func (e *editor) index(ctx context.Context) (all storedSources, err error) {
 		if err != nil {
 			return all, err
 		}
-		all.byID[w.ID] = storedSource{stateOf(w.Source), w.Created, w.Revision, w.Origin == freshet.FromFile}
+		all.byID[w.ID] = storedSource{stateOf(w.Source), w.Created, w.Revision, w.Noise, w.Origin == freshet.FromFile}
 		all.byKey[sourceKey(w.Source)] = w.ID
 	}
 	return all, nil

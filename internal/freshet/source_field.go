@@ -61,10 +61,10 @@ func makeSourceFields() []SourceField {
 		valueField(SourceField{Name: "expect"}, func(s *Source) **profile.Expect { return &s.Expect }),
 		wordField(SourceField{Name: "select.css", Flag: "css", Help: "watch only the parts of the page that match this CSS selector"}, func(s *Source) *string { return &s.Recipe.CSS }),
 		wordField(SourceField{Name: "select.jsonpath", Flag: "jsonpath", Help: "watch only the values that match this JSONPath, such as $.items[*].price"}, func(s *Source) *string { return &s.Recipe.JSONPath }),
-		textField(SourceField{Name: "select.kind", Flag: "kind", Help: "treat the response as html, json, feed, text, xml, csv, ical, pdf or xlsx (default: detected)"},
+		textField(SourceField{Name: "select.kind", Flag: "kind", Help: "treat the response as html, json, feed, text, xml, csv, ical, pdf, xlsx or docx (default: detected)"},
 			func(s *Source) *reading.Kind { return &s.Recipe.Kind }, parseKind, func(k reading.Kind) string { return string(k) }),
 		valueField(SourceField{Name: "read"}, func(s *Source) *[]reading.Step { return &s.Recipe.Read }),
-		textField(SourceField{Name: "noise", Flag: "noise", Help: "what to do about parts that change at nearly every poll, such as a clock: report (show where they are), auto (do not report such changes) or off (default report)"},
+		textField(SourceField{Name: "noise", Flag: "noise", Help: "what to do about parts that change at nearly every poll, such as a clock: report (show where they are), auto (do not report such changes) or off (default auto)"},
 			func(s *Source) *NoiseSetting { return &s.Noise }, ParseNoiseSetting, func(n NoiseSetting) string { return string(n) }).spelled(func(s *Source) string { return s.Noise.String() }),
 		valueField(SourceField{Name: "extract"}, func(s *Source) *reading.Extracts { return &s.Recipe.Extract }),
 		valueField(SourceField{Name: "items"}, func(s *Source) *reading.Items { return &s.Recipe.Items }),
@@ -324,7 +324,11 @@ func (s Source) Patch(patch map[string]any) (Source, error) {
 			whole[f.Name] = value
 		}
 	}
-	return s.set(whole)
+	s, err := s.set(whole)
+	if _, said := patch["noise"]; said && s.Noise == NoiseUnset {
+		s.Noise = NoiseAuto
+	}
+	return s, err
 }
 
 // cleared returns the source with the default of a field.
