@@ -105,6 +105,9 @@ func printSource(p *program, s client.Source, why *client.Why) error {
 	line("url", s.URL)
 	line("name", harmless(s.Name))
 	line("title", harmless(st.Title))
+	if defined.Noise == freshet.NoiseAuto { // the default
+		defined.Noise = freshet.NoiseUnset
+	}
 	for _, f := range freshet.SourceFields() {
 		if !slices.Contains([]string{"id", "url", "name", "paused"}, f.Name) {
 			line(strings.NewReplacer("_", " ", ".", " ").Replace(strings.TrimPrefix(f.Name, "select.")), strings.Join(f.Show(&defined), ", "))

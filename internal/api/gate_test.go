@@ -435,7 +435,7 @@ func TestAudit(t *testing.T) {
 		"ada login user ada 200  ", "ed login user ed 200  ", " login user ed 401  ", " login  401  ",
 		`ed edit-source source a 200  {"paused":true,"request":"***"}`,
 		`ed add-query query cheap 201  {"id":"cheap","name":"Cheap","when":"true"}`,
-		`ed remove-source source b 204 {"id":"b","url":"https://b.example/"} `,
+		`ed remove-source source b 204 {"id":"b","noise":"auto","url":"https://b.example/"} `,
 		`ada add-user user new 201  `, `ada edit-user user new 200 {"password_set_at":`, `ada remove-user user new 204 `,
 		`ed import import 200  {"count":2,"format":"urls","sources":["`, `ed edit-sources source 200  {"action":"tag","count":1,"sources":["a"],"tag":"new"}`,
 		`ed undo-sources source 200  {"count":1,"sources":["a"]}`,

@@ -45,7 +45,7 @@ func TestProblems(t *testing.T) {
 		{"many tags", "POST", "/api/v1/sources", source(`, "tags": [` + many + `]`), 422, "body.tags"},
 		{"bad selector", "POST", "/api/v1/sources", source(`, "select": {"css": "p["}`), 422, "body.select.css"},
 		{"bad path", "POST", "/api/v1/sources", source(`, "select": {"jsonpath": "$["}`), 422, "body.select.jsonpath"},
-		{"bad kind", "POST", "/api/v1/sources", source(`, "select": {"kind": "docx"}`), 422, "body.select.kind"},
+		{"bad kind", "POST", "/api/v1/sources", source(`, "select": {"kind": "doc"}`), 422, "body.select.kind"},
 		{"two selectors", "POST", "/api/v1/sources", source(`, "select": {"css": "p", "jsonpath": "$"}`), 422, "body.select.jsonpath"},
 		{"negative weight", "POST", "/api/v1/sources", source(`, "weight": -1`), 422, "body.weight"},
 		{"bad gap", "POST", "/api/v1/sources", source(`, "min_gap": "soon"`), 422, "body.min_gap"},

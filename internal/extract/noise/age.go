@@ -1,8 +1,9 @@
 package noise
 
 import (
-	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // unclear is how long ago something was of which a text does not say it.
@@ -19,25 +20,39 @@ func ageEnd(line string, i int) int {
 var ages = map[string]int{
 	"just now": 0, "moments ago": 0, "gerade eben": 0, "today": 0, "heute": 0, "hoy": 0, "oggi": 0, "vandaag": 0,
 	"yesterday": 86400, "gestern": 86400, "ayer": 86400, "ieri": 86400, "gisteren": 86400, "hier à": unclear,
+	"ontem": 86400, "hoje": 0, "aujourd'hui": 0, "à l'instant": 0, "только что": 0, "сегодня": 0, "вчера": 86400, "сьогодні": 0, "вчора": 86400,
+	"dzisiaj": 0, "dziś": 0, "wczoraj": 86400, "az önce": 0, "bugün": 0, "dün": 86400, "baru saja": 0, "hari ini": 0, "kemarin": 86400,
+	"vừa xong": 0, "hôm nay": 0, "hôm qua": 86400, "الآن": 0, "اليوم": 0, "أمس": 86400, "امروز": 0, "دیروز": 86400,
 }
 
 var (
-	wholeAges = lexiconOf(`just_now moments_ago gerade_eben today heute hoy oggi vandaag yesterday gestern ayer ieri gisteren hier_à`)
+	wholeAges = func() lexicon {
+		all := lexicon{}
+		for phrase := range ages {
+			end := wordEnd(phrase, 0)
+			all[phrase[:end]] = append(all[phrase[:end]], phrase[end:])
+		}
+		return all
+	}()
 
 	nearly    = lexiconOf(`about over almost less_than more_than`) // stand before an age
-	ageBefore = lexiconOf(`vor hace há il_y_a`)                    // make what comes after them an age
-	ageAfter  = lexiconOf(`ago fa geleden`)                        // make what came before them an age
-	anyAfter  = lexiconOf(`temu назад sedan siden`)                // likewise, whatever the unit is called
+	ageBefore = lexiconOf(`vor hace há il_y_a قبل منذ`)            // make what comes after them an age
+	anyAfter  = lexiconOf(`temu назад тому sedan siden`)           // make what came before them an age, whatever the unit is called
 	anyBefore = lexiconOf(`för for`)                               // stand before such an age
-	ones      = lexiconOf(`a an one einem einer un una une uno uma um een`)
+	ones      = lexiconOf(`a an one einem einer un una une uno uma um een bir`)
+	ageAfter  = lexiconOf(`ago fa geleden atrás önce lalu yang_lalu trước پیش پہلے قبل temu назад тому sedan siden`, // likewise, of known units
+		`zilizopita iliyopita yaliyopita ang_nakalipas ang_nakaraan da_suka_wuce da_suka_gabata`)
 
 	// ageBeginnings are the words that an age can begin with.
 	ageBeginnings = func() lexicon {
 		all := lexicon{}
-		for _, words := range []lexicon{wholeAges, nearly, ageBefore, anyBefore, ones} {
+		for _, words := range []lexicon{wholeAges, nearly, ageBefore, anyBefore, ones, unitsBefore} {
 			for word := range words {
 				all[word] = []string{""}
 			}
+		}
+		for word := range lonelyUnits {
+			all[word] = []string{""}
 		}
 		return all
 	}()
@@ -46,7 +61,7 @@ var (
 // readAgeAt returns where an age ends that begins at a place of a line, and how many
 // seconds ago that is. The end is zero if there is none.
 func readAgeAt(line string, i int) (end, seconds int) {
-	if isDigitAt(line, i) {
+	if _, digits := countAt(line, i); digits > i {
 		return amountAgo(line, i)
 	}
 	word := wordEnd(line, i)
@@ -67,24 +82,21 @@ func readAgeAt(line string, i int) (end, seconds int) {
 
 // amountAgo reads an age that begins with how many units it is.
 func amountAgo(line string, i int) (end, seconds int) {
-	if end, seconds := looseAge(line, i); end > 0 {
-		return end, seconds
-	}
-	if end, seconds := hanAge(line, i); end > 0 {
+	if end, seconds := fusedAge(line, i); end > 0 {
 		return end, seconds
 	}
 	end, seconds = amountOf(line, i)
-	if end == 0 {
-		return 0, 0
+	if end > 0 {
+		if more, also := amountOf(line, secondAmount(line, end)); more > 0 {
+			end, seconds = more, seconds+also
+		}
+		if at := spaceEnd(line, end); at > 0 {
+			if end := ageAfter.at(line, at, wordEnd(line, at)); end > 0 {
+				return end, seconds
+			}
+		}
 	}
-	if more, also := amountOf(line, secondAmount(line, end)); more > 0 {
-		end, seconds = more, seconds+also
-	}
-	at := spaceEnd(line, end)
-	if at == 0 || !ageAfter.has(line[at:wordEnd(line, at)]) {
-		return 0, 0
-	}
-	return wordEnd(line, at), seconds
+	return looseAge(line, i)
 }
 
 // secondAmount returns where the second part of an age would begin, as in 1 hour and 5
@@ -97,7 +109,7 @@ func secondAmount(line string, i int) int {
 	if len(line)-at > 4 && strings.EqualFold(line[at:at+4], "and ") {
 		at += 4
 	}
-	if !isDigitAt(line, at) {
+	if _, digits := countAt(line, at); digits == at {
 		return len(line)
 	}
 	return at
@@ -106,17 +118,24 @@ func secondAmount(line string, i int) int {
 // amountOf returns where a number of units ends, such as 3 hours, and how many seconds
 // they are. The end is zero if there is none.
 func amountOf(line string, i int) (end, seconds int) {
-	count, at := 1, digitsEnd(line, i)
+	count, at := countAt(line, i)
 	if at > i {
-		n, err := strconv.Atoi(line[i:at])
-		if err != nil || n > 1e6 {
-			n = 1e6
+		at = afterMark(line, at, '+')
+	} else if at = wordEnd(line, i); at == i {
+		return 0, 0
+	} else if unit := lookUp(lonelyUnits, line[i:at]); unit > 0 {
+		return at, unit
+	} else if unitsBefore.has(line[i:at]) { // dakika 5
+		number := afterSpace(line, at)
+		count, end := countAt(line, number)
+		if end == number {
+			return 0, 0
 		}
-		count, at = n, afterMark(line, at, '+')
-	} else if at = wordEnd(line, i); at == i || !ones.has(line[i:at]) {
+		return end, count * lookUp(ageUnits, line[i:at])
+	} else if !ones.has(line[i:at]) {
 		return 0, 0
 	} else {
-		at = afterMark(line, at, '\'') // un'ora
+		count, at = 1, afterMark(line, at, '\'') // un'ora
 	}
 	at = afterSpace(line, at)
 	end = lettersEnd(line, at)
@@ -144,49 +163,62 @@ func looseAge(line string, i int) (end, seconds int) {
 	return 0, 0
 }
 
-// hanUnits are the units of ages such as 3小时前, the longer before the shorter.
-var hanUnits = []struct {
-	name    string
-	seconds int
-}{{"分钟前", 60}, {"分鐘前", 60}, {"小时前", 3600}, {"小時前", 3600}, {"時間前", 3600}, {"秒前", 1}, {"分前", 60}, {"天前", 86400}, {"日前", 86400}}
+// countAt reads a number in the digits of any script, and returns where it ends: where it was to begin if there is none.
+func countAt(line string, i int) (count, end int) {
+	for end = i; end < len(line); {
+		r, size := rune(line[end]), 1
+		if r >= utf8.RuneSelf {
+			if r, size = utf8.DecodeRuneInString(line[end:]); !unicode.IsDigit(r) {
+				break
+			}
+		} else if !isDigit(line[end]) {
+			break
+		}
+		if count = count*10 + digitOf(r); count > 1e6 {
+			count = 1e6
+		}
+		end += size
+	}
+	return count, end
+}
 
-func hanAge(line string, i int) (end, seconds int) {
-	digits := digitsEnd(line, i)
+// digitOf returns the value of a decimal digit: digits stand in blocks of ten from zero on.
+func digitOf(r rune) int {
+	if r < utf8.RuneSelf {
+		return int(r - '0')
+	}
+	zero := r
+	for range 9 {
+		if !unicode.IsDigit(zero - 1) {
+			break
+		}
+		zero--
+	}
+	return int(r - zero)
+}
+
+// fusedAge reads an age in a script without words, or with words of more than letters: 3小时前, 3 घंटे पहले.
+func fusedAge(line string, i int) (end, seconds int) {
+	count, digits := countAt(line, i)
 	at := afterSpace(line, digits)
-	if digits == i || at >= len(line) || line[at] < 0x80 {
+	if digits == i || at >= len(line) || line[at] < utf8.RuneSelf {
 		return 0, 0
 	}
-	for _, u := range hanUnits {
-		if strings.HasPrefix(line[at:], u.name) {
-			n, err := strconv.Atoi(line[i:digits])
-			if err != nil || n > 1e6 {
-				n = 1e6
+	first, _ := utf8.DecodeRuneInString(line[at:])
+	for _, f := range fused[first] {
+		rest, ok := strings.CutPrefix(line[at:], f.unit)
+		if !ok {
+			continue
+		}
+		gap := afterSpace(rest, 0)
+		for ago := range strings.SplitSeq(f.agos, "|") {
+			if strings.HasPrefix(rest[gap:], ago) {
+				return at + len(f.unit) + gap + len(ago), count * f.seconds
 			}
-			return at + len(u.name), n * u.seconds
 		}
 	}
 	return 0, 0
 }
-
-// ageUnits are the units that ages are counted in, with their seconds.
-var ageUnits = func() map[string]int {
-	all := map[string]int{}
-	for seconds, words := range map[int]string{
-		1:     `second seconds sec secs s sekunde sekunden seconde secondes segundo segundos secondi secondo seconden`,
-		60:    `minute minutes min mins m minuten minuto minutos minuti minuut`,
-		3600:  `hour hours hr hrs h stunde stunden heure heures hora horas ora ore uur uren`,
-		86400: `day days d tag tagen jour jours día días dia dias giorni giorno dag dagen`,
-
-		7 * 86400:   `week weeks w woche wochen semaine semaines semana semanas settimana settimane weken`,
-		30 * 86400:  `month months mo monat monaten mois mes meses mês mese mesi maand maanden`,
-		365 * 86400: `year years yr yrs y jahr jahren an ans año años ano anos anno anni jaar`,
-	} {
-		for _, word := range strings.Fields(words) {
-			all[word] = seconds
-		}
-	}
-	return all
-}()
 
 // grownOlder reports whether one age follows from another by the mere passing of
 // time. What has become younger has happened again.

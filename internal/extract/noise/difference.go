@@ -11,6 +11,7 @@ import (
 // What is looked at of a step. More than this is no noise, and not worth the time.
 const (
 	mostLines = 200_000 // of a text
+	mostMoved = 10_000  // lines of a text, some of which come and go, whose order is looked at without those
 	mostLoose = 2_000   // lines that are only in one of two texts
 	longLine  = 2_000   // bytes of a line that are looked at
 	mostBytes = 1 << 16 // of those lines together
@@ -23,18 +24,24 @@ type difference struct {
 	pairs  []pair
 	loose  []line
 	coarse bool // too much differs to be looked at
+
+	turned map[uint64]bool // what replaced returns, once somebody has asked
+	labels map[string]bool // likewise for revalues
 }
 
 // A line is one that only one of two texts has.
 type line struct {
 	text   string
 	hash   uint64
-	before uint64 // the hash of the nearest line before it that both texts have
+	before uint64 // the hash of the nearest line before it that both texts have, and that is not known to come and go
 	prior  string // the line before it in its text
 	next   string // and the one after it
 	added  bool
 	copied bool // the other text has the line too, only less often
 	tokens []token
+	shape  uint64 // the hash of the line without its tokens
+	near   uint64 // the hash of the nearest line before it that both texts have, whatever it is
+	under  bool   // it stands below a caption of advertisements or the like, which is what before names then
 }
 
 // A pair is a line that stayed, but for some tokens.
@@ -44,8 +51,8 @@ type pair struct {
 	differ   []int  // which tokens
 }
 
-// compare returns how two texts differ.
-func compare(old, new []byte) difference {
+// compare returns how two texts differ. Known reports whether a line has come and gone before.
+func compare(old, new []byte, known func(uint64) bool) difference {
 	a, b := split(old), split(new)
 	d := difference{lines: len(b)}
 	if len(a) > mostLines || len(b) > mostLines {
@@ -54,9 +61,10 @@ func compare(old, new []byte) difference {
 	}
 	ha, hb := hashes(a), hashes(b)
 	na, nb := counts(ha), counts(hb)
-	d.moved = !slices.Equal(settled(ha, na, nb), settled(hb, na, nb))
-	gone := surplus(a, ha, na, nb)
-	come := surplus(b, hb, nb, na)
+	d.moved = !slices.Equal(settled(ha, na, nb), settled(hb, na, nb)) &&
+		(len(b) > mostMoved || !slices.Equal(slices.DeleteFunc(settled(ha, na, nb), known), slices.DeleteFunc(settled(hb, na, nb), known)))
+	gone := surplus(a, ha, na, nb, known)
+	come := surplus(b, hb, nb, na, known)
 	if len(gone)+len(come) > mostLoose || size(gone)+size(come) > mostBytes {
 		d.coarse = true
 		return d
@@ -102,18 +110,32 @@ func settled(lines []uint64, a, b map[uint64]int) (kept []uint64) {
 }
 
 // surplus returns the lines that a text has more often than the other one.
-func surplus(lines []string, hashes []uint64, own, other map[uint64]int) (rest []line) {
+func surplus(lines []string, hashes []uint64, own, other map[uint64]int, known func(uint64) bool) (rest []line) {
 	over := map[uint64]int{}
-	anchor := uint64(0)
+	both := -1 // the last line that both texts have
+	captions := captions{lines: lines, at: -1}
 	for i, h := range hashes {
 		if own[h] <= other[h] {
-			anchor = h
+			both = i
 			continue
 		}
 		if over[h]++; over[h] > own[h]-other[h] {
 			continue
 		}
-		l := line{text: lines[i], hash: h, before: anchor, copied: other[h] > 0}
+		l := line{text: lines[i], hash: h, copied: other[h] > 0}
+		if both >= 0 {
+			l.near, l.before = hashes[both], hashes[both]
+		}
+		if at := captions.above(i); at >= 0 {
+			l.before, l.under = hashes[at], true
+		} else if both >= 0 {
+			for k := both; k >= max(0, both-mostAbove); k-- {
+				if own[hashes[k]] <= other[hashes[k]] && !known(hashes[k]) {
+					l.before = hashes[k]
+					break
+				}
+			}
+		}
 		if i > 0 {
 			l.prior = cut(lines[i-1])
 		}
@@ -139,15 +161,16 @@ func (d *difference) match(gone, come []line) {
 	waiting := map[uint64][]int{}
 	for i := range gone {
 		gone[i].read()
-		waiting[gone[i].key()] = append(waiting[gone[i].key()], i)
+		gone[i].shape = gone[i].key()
+		waiting[gone[i].shape] = append(waiting[gone[i].shape], i)
 	}
 	taken := make([]bool, len(gone))
 	for _, l := range come {
 		l.read()
-		key := l.key()
-		if w := waiting[key]; len(w) > 0 {
-			taken[w[0]], waiting[key] = true, w[1:]
-			d.pair(gone[w[0]], l, key)
+		l.shape = l.key()
+		if w := waiting[l.shape]; len(w) > 0 {
+			taken[w[0]], waiting[l.shape] = true, w[1:]
+			d.pair(gone[w[0]], l, l.shape)
 			continue
 		}
 		d.loose = append(d.loose, l)

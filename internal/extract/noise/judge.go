@@ -36,7 +36,7 @@ func (m *Memory) Judge(old, new []byte) Judgement {
 	if len(m.versions) == 0 {
 		m.versions = append(m.versions, versionOf(old))
 	}
-	d := compare(old, new)
+	d := compare(old, new, func(hash uint64) bool { _, known := m.comer(hash); return known })
 	version := versionOf(new)
 	j := m.judge(d, version)
 	m.learn(d, version)
@@ -67,16 +67,16 @@ func (m *Memory) judge(d difference, version uint64) Judgement {
 	}
 	crowd := d.crowd()
 	for _, p := range d.pairs {
-		if !m.excuses(p, crowd) {
+		if !m.excuses(p, crowd) && !m.turns(p) && !m.promotes(p) {
 			return Judgement{Verdict: Change}
 		}
 		where = append(where, shorten(p.new.pattern(p.differ)))
 	}
 	back := len(d.loose) > 0
-	company := slices.ContainsFunc(d.loose, func(l line) bool { return !l.copied && m.comesAndGoes(l) })
+	company := slices.ContainsFunc(d.loose, func(l line) bool { return !l.copied && m.comesAndGoes(l, &d) })
 	for _, l := range d.loose {
-		known := m.comesAndGoes(l) && (!l.copied || company)
-		if !known && !m.rotates(l) {
+		known := m.comesAndGoes(l, &d) && (!l.copied || company)
+		if !known && !m.rotates(l, &d) {
 			return Judgement{Verdict: Change}
 		}
 		back = back && known
@@ -100,6 +100,9 @@ func (m *Memory) flaps(d difference, version uint64) bool {
 	if len(slices.Compact(few)) > 3 {
 		return false
 	}
+	if d.prices() {
+		return false
+	}
 	if d.valued() {
 		return m.returns.within(mostVersions) >= 8
 	}
@@ -108,6 +111,13 @@ func (m *Memory) flaps(d difference, version uint64) bool {
 
 // small reports whether only a few lines differ.
 func (d difference) small() bool { return !d.coarse && 2*len(d.pairs)+len(d.loose) <= 12 }
+
+// prices reports whether a price differs in a line that stayed.
+func (d difference) prices() bool { return slices.ContainsFunc(d.pairs, pair.prices) }
+
+func (p pair) prices() bool {
+	return slices.ContainsFunc(p.differ, func(i int) bool { return p.new.tokens[i].kind == Money })
+}
 
 // valued reports whether a price, a version, a number or a state differs.
 func (d difference) valued() bool {
@@ -164,7 +174,7 @@ func (m *Memory) excuses(p pair, c crowd) bool {
 	if len(p.differ) == 0 { // beyond what is looked at of a line
 		return false
 	}
-	if !p.old.copied && !p.new.copied && m.comesAndGoes(p.old) && m.comesAndGoes(p.new) {
+	if !p.prices() && !p.old.copied && !p.new.copied && m.comesAndGoes(p.old, nil) && m.comesAndGoes(p.new, nil) {
 		return true
 	}
 	for _, i := range p.differ {
@@ -199,27 +209,17 @@ func (p pair) placeKey(i int) uint64 { return p.key + uint64(i)*0x9e3779b97f4a7c
 // comesAndGoes reports whether a line has come and gone several times of late. What
 // somebody may be waiting for has to do so for longer. That there is one more or one
 // less of a line that the page has many times says something, unless it happens
-// together with others.
-func (m *Memory) comesAndGoes(l line) bool {
+// together with others. A line of a step in which as many lines come as go, as those of a
+// carousel do, may say numbers, unless it names what it gives another value to.
+func (m *Memory) comesAndGoes(l line, d *difference) bool {
 	h, _ := m.comer(l.hash)
-	if h.within(10) < 3 && h.within(longer) < 4 {
+	switch {
+	case h.within(longer) >= 8:
+		return true
+	case h.within(10) < 3 && h.within(longer) < 4, d != nil && d.revalues(l):
 		return false
 	}
-	return h.within(longer) >= 8 || !l.saysSomething()
-}
-
-// rotates reports whether a line stands where the same lines take turns at nearly
-// every poll, and is one of them. Where hardly any new ones come, a new one that says
-// no more than words is taken for one of them, too.
-func (m *Memory) rotates(l line) bool {
-	g := m.gap(l.before)
-	if l.copied || g.again < 3 || !m.often(g.habit) || saysState(l.text) {
-		return false
-	}
-	if h, _ := m.comer(l.hash); h.within(longer) >= 2 {
-		return 3*int(g.again) >= int(g.added)
-	}
-	return len(l.tokens) == 0 && 4*int(g.again) >= 3*int(g.added)
+	return !l.saysSomething() || d != nil && d.even() && h.within(longer) >= 4 && !saysState(l.text)
 }
 
 // shorten returns the beginning of a text, for showing.

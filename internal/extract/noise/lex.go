@@ -65,6 +65,11 @@ func (x *lexer) step(i int) int {
 	}
 	r, size := utf8.DecodeRuneInString(x.line[i:])
 	switch {
+	case unicode.IsDigit(r):
+		if t := (token{from: i}); t.is(Age, ageEnd(x.line, i)) {
+			return x.take(t)
+		}
+		return x.word(i)
 	case isWordRune(r):
 		return x.word(i)
 	case isCurrency(r):

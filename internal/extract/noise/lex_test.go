@@ -28,6 +28,10 @@ func TestTokens(t *testing.T) {
 
 		"<age:3 hours ago>", "<age:3h ago>", "<age:an hour ago>", "<age:about 2 days ago>", "<age:less than 5 minutes ago>", "<age:1 hour and 5 minutes ago>", "<age:1 day, 2 hours ago>", "<age:just now>", " <age:3 hours ago> or <age:an hour ago>", "<age:Yesterday>",
 		"<age:vor 3 Stunden>", "<age:vor einer Stunde>", "<age:il y a 2 heures>", "<age:hace una hora>", "<age:há 3 dias>", "<age:3 giorni fa>", "<age:un'ora fa>", "<age:een uur geleden>", "<age:3 dni temu>", "<age:5 минут назад>",
+		"<age:3 घंटे पहले>", "<age:३ दिन पहले> लिखा", "<age:hace 3 horas>", "<age:قبل 3 ساعات>", "<age:منذ ٣ أيام>", "<age:قبل ساعة>", "<age:منذ يومين>", "<age:৩ ঘণ্টা আগে>", "<age:há 2 meses>", "<age:5 minutos atrás>",
+		"<age:час назад>", "<age:3 часа назад>", "<age:3 گھنٹے پہلے>", "<age:3 jam yang lalu>", "<age:2 hari lalu>", "<age:vor 2 Wochen>", "<age:3時間前>", "<age:2か月前>", "<age:3 तासांपूर्वी>", "<age:5 phút trước>",
+		"<age:2 గంటల క్రితం>", "<age:3 saat önce>", "<age:saa 3 zilizopita>", "<age:2 oras ang nakalipas>", "<age:kwanaki 2 da suka wuce>", "<age:3 மணி நேரத்திற்கு முன்>", "<age:5 நிமிடங்களுக்கு முன்பு>", "<age:3 天前>", "<age:2個月前>",
+		"<age:3시간 전>", "<age:2주 전>", "<age:۳ ساعت پیش>", "<age:3 ਘੰਟੇ ਪਹਿਲਾਂ>", "<age:2 ชั่วโมงที่แล้ว>", "<age:3 години тому>", "<age:tydzień temu>", "<number:3> saat", "<number:3> ساعات", "<number:3時>", "dakika", "قبل",
 		"<age:för 3 timmar sedan>", "<age:3 dager siden>", "<age:5分钟前>更新", "<age:3 小时前>", "long ago", "a few hours ago", "<counter:3> hours", "over the hill",
 
 		"<money:$5>", "<money:$ 1,204.50> each", "<money:€5m>", "<money:£3 million>", "<money:EUR 5>", "<money:usd5>", "<money:5 €>", "<money:1.204,50 EUR>", "<money:10 kr>", "<money:3 dollars>", "<money:1’000 CHF>", "it is $ or €",
@@ -53,6 +57,28 @@ func TestTokens(t *testing.T) {
 		}
 		if got := b.String() + line[at:]; got != want {
 			t.Errorf("found\n%s, want\n%s", got, want)
+		}
+	}
+}
+
+// An age that grows by the passing of time follows from the one before, in any language; the next one does not follow from it.
+func TestAgesOfLanguages(t *testing.T) {
+	for _, ages := range [][]string{
+		{"59 minutes ago", "1 hour ago", "2 days ago"}, {"5分钟前", "1小时前", "2个月前"}, {"5 मिनट पहले", "1 घंटा पहले", "२ दिन पहले"}, {"hace 5 minutos", "hace una hora", "hace 2 días"},
+		{"il y a 5 minutes", "il y a 1 heure", "il y a 2 ans"}, {"قبل 5 دقائق", "قبل ساعة", "منذ ساعتين"}, {"৫ মিনিট আগে", "1 ঘন্টা আগে", "২ দিন আগে"}, {"há 5 minutos", "há uma hora", "2 dias atrás"},
+		{"5 минут назад", "час назад", "3 дня назад"}, {"5 منٹ پہلے", "1 گھنٹہ پہلے", "2 دن قبل"}, {"5 menit yang lalu", "sejam lalu", "2 hari lalu"}, {"vor 5 Minuten", "vor einer Stunde", "vor 2 Tagen"},
+		{"5分前", "1時間前", "2か月前"}, {"5 मिनिटांपूर्वी", "1 तासापूर्वी", "2 दिवसांपूर्वी"}, {"5 phút trước", "1 giờ trước", "2 ngày trước"}, {"5 నిమిషాల క్రితం", "1 గంట క్రితం", "2 రోజుల క్రితం"},
+		{"5 dakika önce", "1 saat önce", "2 gün önce"}, {"5 நிமிடங்களுக்கு முன்", "1 மணிநேரத்திற்கு முன்பு", "2 நாட்களுக்கு முன்"}, {"5분 전", "1시간 전", "2일 전"}, {"۵ دقیقه پیش", "1 ساعت پیش", "2 روز پیش"},
+		{"dakika 5 zilizopita", "saa 1 iliyopita", "siku 2 zilizopita"}, {"5 minuto ang nakalipas", "1 oras ang nakalipas", "2 araw ang nakalipas"}, {"5 minut temu", "godzinę temu", "2 dni temu"},
+		{"5 minuten geleden", "een uur geleden", "2 dagen geleden"}, {"5 minuti fa", "un'ora fa", "2 giorni fa"},
+	} {
+		for i := 1; i < len(ages); i++ {
+			if !noise.GrownOlder(ages[i-1], ages[i]) {
+				t.Errorf("%q does not follow from %q", ages[i], ages[i-1])
+			}
+			if noise.GrownOlder(ages[i], ages[i-1]) {
+				t.Errorf("%q follows from %q", ages[i-1], ages[i])
+			}
 		}
 	}
 }
@@ -129,7 +155,7 @@ func TestGrownOlder(t *testing.T) {
 	}{
 		{"3 hours ago", "4 hours ago", true}, {"59 minutes ago", "1 hour ago", true}, {"3 hours ago", "2 hours ago", false}, {"just now", "an hour ago", true}, {"yesterday", "2 days ago", true}, {"2 days ago", "yesterday", false},
 		{"1 hour and 5 minutes ago", "1 hour and 6 minutes ago", true}, {"about 1 month ago", "3 weeks ago", false}, {"vor 3 Stunden", "vor einem Tag", true}, {"3小时前", "5小时前", true}, {"5小时前", "3小时前", false},
-		{"3 dni temu", "4 dni temu", false}, {"3 hours ago", "gone", false}, {"99999999999999999999 days ago", "1 day ago", false},
+		{"3 dni temu", "4 dni temu", true}, {"3 pół temu", "4 pół temu", false}, {"3 hours ago", "gone", false}, {"99999999999999999999 days ago", "1 day ago", false},
 	} {
 		if got := noise.GrownOlder(tt.old, tt.new); got != tt.want {
 			t.Errorf("from %q to %q it has grown older: %v, want %v", tt.old, tt.new, got, tt.want)

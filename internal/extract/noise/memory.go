@@ -200,14 +200,17 @@ func (m *Memory) learn(d difference, version uint64) {
 				m.learnPlace(p, i)
 			}
 		}
-		m.learnLine(p.old)
-		m.learnLine(p.new)
+		m.learnLine(p.old.hash)
+		m.learnLine(p.new.hash)
 	}
 	for _, l := range d.loose {
 		m.learnGap(l)
 	}
 	for _, l := range d.loose {
-		m.learnLine(l)
+		m.learnLine(l.hash)
+		if len(l.tokens) > 0 {
+			m.learnLine(shapeOf(l))
+		}
 	}
 }
 
@@ -249,16 +252,16 @@ func (m *Memory) learnGap(l line) {
 		g.added, g.again = g.added/2, g.again/2
 	}
 	g.added++
-	if _, known := m.comer(l.hash); known {
+	if m.known(l) {
 		g.again++
 	}
 }
 
-func (m *Memory) learnLine(l line) {
-	at := slices.IndexFunc(m.lines, func(c comer) bool { return c.hash == uint32(l.hash) })
+func (m *Memory) learnLine(hash uint64) {
+	at := slices.IndexFunc(m.lines, func(c comer) bool { return c.hash == uint32(hash) })
 	if at < 0 {
 		m.lines, at = room(m.lines, mostComers, func(c comer) habit { return c.habit })
-		m.lines[at] = comer{hash: uint32(l.hash)}
+		m.lines[at] = comer{hash: uint32(hash)}
 	}
 	m.lines[at].habit |= 1
 }

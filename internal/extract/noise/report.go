@@ -51,7 +51,7 @@ func (m *Memory) Report() Report {
 	}
 	for _, g := range m.gaps {
 		if m.often(g.habit << 1) {
-			r.Places = append(r.Places, Place{Kind: Words, Pattern: g.sample, Times: int(g.times), Noise: g.again >= 3 && 4*int(g.again) >= 3*int(g.added)})
+			r.Places = append(r.Places, Place{Kind: Words, Pattern: g.sample, Times: int(g.times), Noise: g.closed()})
 		}
 	}
 	if m.shuffles(m.order << 1) {
