@@ -353,7 +353,7 @@ func TestInProcess(t *testing.T) {
 	r, c := rigged(t)
 	r.add(t, c, "page", "one\n", "two\n")
 	here := client.New("http://localhost", client.InProcess(r.Handler))
-	if near, far := must[client.Source](t)(here.Sources.Get(t.Context(), "page")), must[client.Source](t)(c.Sources.Get(t.Context(), "page")); near.URL != far.URL || near.Standing != far.Standing {
+	if near, far := must[client.Source](t)(here.Sources.Get(t.Context(), "page")), must[client.Source](t)(c.Sources.Get(t.Context(), "page")); near.URL != far.URL || !reflect.DeepEqual(near.Standing, far.Standing) {
 		t.Errorf("in process a source is %+v, over the network %+v", near, far)
 	}
 	paused := true

@@ -15,15 +15,17 @@ import (
 // A Source is a watched source: its definition, with the defaults filled in, and its status.
 type Source struct {
 	NewSource
-	Of        freshet.SourceID `json:"of,omitempty" doc:"The site that it was found for"`
-	Index     bool             `json:"index,omitempty" doc:"It lists pages of its site: a sitemap, a feed or robots.txt"`
-	Origin    freshet.Origin   `json:"origin" enum:"api,file,site" doc:"Where the source comes from: the file, the API, or a site whose page it is"`
-	CreatedAt time.Time        `json:"created_at"`
-	Host      string           `json:"host" doc:"Host that delays and Retry-After apply to"`
-	Standing  Standing         `json:"standing"`
-	NextPoll  time.Time        `json:"next_poll,omitzero" doc:"When the next poll is expected, as in why; only in a list with next=true, and only if a daemon is running and not too busy"`
-	Removed   bool             `json:"removed,omitempty" doc:"The source was removed; its history is kept"`
-	Earlier   *Earlier         `json:"earlier,omitempty" doc:"Only in the response to an added source: the removed source whose history it continues, or that watched the same page"`
+	Of         freshet.SourceID `json:"of,omitempty" doc:"The site that it was found for"`
+	Index      bool             `json:"index,omitempty" doc:"It lists pages of its site: a sitemap, a feed or robots.txt"`
+	Origin     freshet.Origin   `json:"origin" enum:"api,file,site" doc:"Where the source comes from: the file, the API, or a site whose page it is"`
+	CreatedAt  time.Time        `json:"created_at"`
+	Host       string           `json:"host" doc:"Host that delays and Retry-After apply to"`
+	Standing   Standing         `json:"standing"`
+	NextPoll   time.Time        `json:"next_poll,omitzero" doc:"When the next poll is expected, as in why; only in a list with next=true, and only if a daemon is running and not too busy"`
+	RatePerDay *Rate            `json:"rate_per_day,omitempty" doc:"How often it changes, as in why; only in a list with outlook=true"`
+	Captured   *Captured        `json:"captured,omitempty" doc:"What share of its changes is captured, as in why; likewise"`
+	Removed    bool             `json:"removed,omitempty" doc:"The source was removed; its history is kept"`
+	Earlier    *Earlier         `json:"earlier,omitempty" doc:"Only in the response to an added source: the removed source whose history it continues, or that watched the same page"`
 
 	// Revision is how often the source has been written, as its ETag says. It is
 	// zero in a list.
@@ -97,6 +99,7 @@ type Standing struct {
 	Changes     int          `json:"changes" doc:"Number of changes seen so far"`
 	ChangedAt   time.Time    `json:"changed_at,omitzero" doc:"When the newest change was seen"`
 	Noisy       bool         `json:"noisy,omitempty" doc:"The source changes at almost every poll: at least 10 polls, less than an hour apart on average, of which 9 in 10 found a change"`
+	Remedies    []Remedy     `json:"remedies,omitempty" doc:"What may help, if the source fails, is suspect, is noisy or has moved; the likeliest first"`
 	Taught      *Taught      `json:"taught,omitempty" doc:"Imported update times; not in a list"`
 	Noise       *Noise       `json:"noise,omitempty" doc:"Where the source changes at nearly every poll, if it does; not in a list"`
 }

@@ -190,6 +190,12 @@ func (r Sources) Confirm(ctx context.Context, id freshet.SourceID, number int) (
 	return post[Change](ctx, r.c, r.sourcePath(id, "confirm"), q, nil)
 }
 
+// FirstPoll waits for the first poll of a source, which the daemon makes by itself. If the source was
+// polled already, it returns how its latest poll ended.
+func (r Sources) FirstPoll(ctx context.Context, id freshet.SourceID, wait time.Duration) (PollAnswer, error) {
+	return post[PollAnswer](ctx, r.c, r.sourcePath(id, "poll"), query{"wait": {wait.String()}, "first": {"true"}}, nil)
+}
+
 // Poll asks for a poll of a source, to be made as soon as the budget and its
 // host allow, and waits for its outcome. A wait of zero only asks. With now the poll does
 // not wait for the source's min_gap.

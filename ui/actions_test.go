@@ -18,8 +18,12 @@ var lineless = map[string]string{
 	"queries.tsx POST /queries/test":     "changes nothing: it tries what is being typed",
 	"settings.tsx POST /sources/{}/test": "changes nothing: it tries what is being typed",
 	"sinks.tsx POST /sinks-preview":      "changes nothing: it shows a sample",
-	"start.tsx PATCH /sources/{}":        "the line adds the source as it becomes by this",
-	"start.tsx POST /sources/{}/poll":    "the look before a source is added",
+	"remedies.tsx POST /sources/{}/poll": "the poll after an edit, which a remedy is",
+	"source.tsx POST /sources/{}/poll":   "waits for the first poll, which is made anyway; and Poll now, whose line is shown",
+	"start.tsx POST /probe":              "changes nothing: it looks at a page",
+	"start.tsx POST /alerts":             "the line beside it is of the alert, the source or its edit, whatever is made",
+	"start.tsx POST /sources":            "likewise",
+	"start.tsx PATCH /sources/{}":        "likewise",
 	"attention.tsx m.method m.path":      "a remedy is its own line: it is sent and shown from one value",
 }
 

@@ -40,7 +40,7 @@ func TestAlertInSixClicks(t *testing.T) {
 	b.visit("/start", "document.querySelector('#address')")
 	click("document.querySelector('#address')")
 	b.press(r.web.URL + "/kettle")
-	click(button("Look"))
+	click(button("Preview"))
 	choose("Notify me when", "below")
 	b.await(labelled("Which number") + ".selectedOptions[0].textContent == 'price (101 now)'")
 	b.await(labelled("Send it to") + ".value == 'chat'")
@@ -67,19 +67,38 @@ func TestAlertInSixClicks(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].When != "now.price < 100" || found[0].Trigger != "becomes" || found[0].Scope == nil {
 		t.Fatalf("the queries are %+v, %v", found, err)
 	}
+	b.await("document.body.textContent.includes('First version') || !document.body.textContent.includes('Waiting for the first poll')")
 	r.change("/kettle", found[0].Scope.Sources[0], fmt.Sprintf(kettle, 97))
 	b.await("document.body.textContent.includes('1 match')")
 
 	// What is wrong is said before it is saved.
 	click(button("Change"))
-	b.await(labelled("Condition") + ".value == 'price goes below 100'")
-	eval[bool](b, "(e => { e.value = 'now.prize < '; return e.dispatchEvent(new Event('input', {bubbles: true})); })("+labelled("Condition")+")")
+	b.await(labelled("Number") + ".value == '100' && " + labelled("Notify me when") + ".value == 'below'")
+	choose("Notify me when", "custom")
+	type1 := func(label, text string) {
+		eval[bool](b, fmt.Sprintf("(e => { e.focus(); e.value = %q; return e.dispatchEvent(new Event('input', {bubbles: true})); })(%s)", text, labelled(label)))
+	}
+	type1("Condition", "now.prize < ")
 	b.expects(422)
-	b.await("document.querySelector('.ask .wrong')")
-	eval[bool](b, "(e => { e.value = 'price < 90'; return e.dispatchEvent(new Event('input', {bubbles: true})); })("+labelled("Condition")+")")
-	b.await("document.querySelector('.ask').textContent.includes('now.price < 90')")
+	b.await("document.querySelector('.ask .wrong') && document.querySelector('.caret')")
+	b.shot("alert-wrong-1280")
+
+	// Rows and CEL say the same, and what rows cannot say stays text.
+	type1("Condition", `now.price < 90 && !text.contains("sold out")`)
+	b.await(labelled("Field of row 1") + ".value == 'price' && " + labelled("Operator of row 2") + ".value == 'lacks' && " + labelled("Value of row 2") + ".value == 'sold out'")
+	type1("Value of row 1", "95.")
+	b.await(labelled("Condition") + `.value == 'now.price < 95 && !text.contains("sold out")' && ` + labelled("Value of row 1") + ".value == '95.'")
+	b.clean("rows of a condition")
+	b.accessible("rows of a condition")
+	b.shot("alert-rows-1280")
+	type1("Condition", "now.price * 2.0 < 90.0")
+	b.await("document.querySelector('.ask').textContent.includes('says more than rows can')")
+	type1("Condition", "now.pri")
+	b.await("document.querySelector('.complete')?.textContent.includes('now.price')")
+	type1("Condition", "now.price < 90")
+	b.await("document.querySelector('.ask .good')")
 	click(button("Save"))
-	b.await("document.body.textContent.includes('price goes below 90')")
+	b.await("!document.querySelector('.ask') && document.body.textContent.includes('price goes below 90')")
 
 	// A new receiver is tried where it is named.
 	click(button("Notify me"))

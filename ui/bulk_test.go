@@ -11,7 +11,7 @@ func TestBulk(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
 	r.furnish()
 	b := r.tab(1440, 900, "light")
-	b.visit("/sources", "document.querySelectorAll('.list-row').length == 5")
+	b.visit("/sources?sort=id", "document.querySelectorAll('.list-row').length == 5")
 	b.press("jxjx")
 	b.await("document.querySelector('.bulk b')?.innerText == '2 sources selected'")
 	field := func(label, text string) {
@@ -28,11 +28,17 @@ func TestBulk(t *testing.T) {
 		return fmt.Sprint(s.Level, s.Read)
 	}
 	before := level()
+	choose := func(what string) {
+		t.Helper()
+		eval[bool](b, fmt.Sprintf("(e => (e.value = %q, e.dispatchEvent(new Event('change', {bubbles: true}))))(document.querySelector('.bulk select'))", what))
+		b.await("document.querySelector('.bulk .row .input')")
+	}
+	choose("level")
 	field("Level", "80% within 1h")
 	b.await("document.querySelector('.bulk [aria-label=Level]').value == '80% within 1h'")
 	b.click("Level")
 	b.click("As curl")
-	b.await("[...document.querySelectorAll('.bulk .as pre')].some(e => e.innerText == \"freshet edit bulk level '80% within 1h' --id board0,board1\")")
+	b.await("[...document.querySelectorAll('.as pre')].some(e => e.innerText == \"freshet edit bulk level '80% within 1h' --id board0,board1\")")
 	b.clean("many are edited")
 	b.accessible("many are edited")
 	b.shot("bulk")
@@ -46,6 +52,7 @@ func TestBulk(t *testing.T) {
 	if got := level(); got != before {
 		t.Errorf("after the undo board1 has %s, want %s", got, before)
 	}
+	choose("css")
 	field("CSS selector of what is compared", ".price")
 	b.await("document.querySelector('.bulk .code').value == '.price'")
 	b.click("Compare")

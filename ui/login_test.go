@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -23,6 +24,29 @@ func (r *rig) asOwner() {
 	})
 }
 
+// headerIsFree fails if something lies over a link of the header, at any width of a desk and in several fonts.
+func (b *tab) headerIsFree() {
+	b.Helper()
+	for _, font := range []string{"", "'DejaVu Sans'", "'Liberation Sans'", "Inter"} {
+		for _, width := range []int64{1024, 1100, 1180, 1181, 1280, 1366, 1440} {
+			b.resize(width, 900, "light")
+			covered := eval[[]string](b, fmt.Sprintf(`(() => {
+				if (%q) document.documentElement.style.setProperty('--sans', %[1]q);
+				const bar = document.querySelector('.bar-in').getBoundingClientRect();
+				return [...document.querySelectorAll('.bar nav a, .bar button, .bar .me a')].filter(e => e.offsetParent).filter(e => {
+					const r = e.getBoundingClientRect();
+					return [r.left + 2, r.left + r.width / 2, r.right - 2].some(x => { const at = document.elementFromPoint(x, r.top + r.height / 2); return !at || !(e.contains(at) || at.contains(e) && at === e); }) || r.right > bar.right + 1;
+				}).map(e => e.textContent.trim() || e.title);
+			})()`, font))
+			if len(covered) > 0 {
+				b.Errorf("at %d px in %q these are covered: %q", width, font, covered)
+			}
+		}
+	}
+	eval[bool](b, "(document.documentElement.style.removeProperty('--sans'), true)")
+	b.resize(1440, 1000, "light")
+}
+
 // From an open page to one with users: the notice, the first admin, the login, a session
 // that ends while a draft is open, tokens, a share link, the audit log and the way out.
 func TestLogin(t *testing.T) {
@@ -36,7 +60,7 @@ func TestLogin(t *testing.T) {
 	b.shot("login-notice")
 	b.click("Got it")
 	b.await("!document.querySelector('.banner')")
-	b.visit("/settings", "document.body.textContent.includes('There are no users')")
+	b.visit("/settings/people", "document.body.textContent.includes('There are no users')")
 	b.fill("Name", "ada")
 	b.fill("Password", "correct horse")
 	b.click("Add the first admin")
@@ -57,6 +81,7 @@ func TestLogin(t *testing.T) {
 	b.await("location.pathname == '/sources' && document.body.textContent.includes('board0')")
 	b.await("document.querySelector('.me')?.textContent.includes('ada')")
 	b.clean("after the login")
+	b.headerIsFree()
 
 	b.visit("/sources/board0/settings", "document.querySelector('input.input')")
 	b.fill("Name", "a draft")
@@ -74,7 +99,8 @@ func TestLogin(t *testing.T) {
 	b.click("Save")
 	b.await("document.querySelector('h1')?.textContent.includes('a draft') && !document.querySelector('.wrong')")
 
-	b.visit("/settings", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'Audit log') && document.body.textContent.includes('edit-source')")
+	b.visit("/settings/audit", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'Audit log') && document.body.textContent.includes('edit-source')")
+	b.visit("/settings/people", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'Tokens')")
 	b.fill("What it is for", "grafana")
 	b.click("Make a token")
 	b.await("document.querySelector('.once')?.textContent.startsWith('ft_')")
@@ -89,7 +115,7 @@ func TestLogin(t *testing.T) {
 	guest := r.tab(390, 800, "dark")
 	guest.visit(strings.TrimPrefix(link, r.url), "location.pathname == '/sources/board0' && document.querySelector('h1')?.textContent.includes('a draft')")
 	guest.shot("login-guest")
-	guest.visit("/sources/board1", "document.body.textContent.includes('this link does not grant access to that')")
+	guest.visit("/sources/board1", "document.body.textContent.includes('This is not part of what was shared with you')")
 
 	b.click("Log out")
 	b.await("location.pathname == '/login' && document.querySelector('h1')?.textContent == 'Log in'")

@@ -51,9 +51,14 @@ var screens = map[string]string{
 	"/sources/board1/versions":       "document.querySelectorAll('tbody tr').length > 3",
 	"/sources/board1/polls":          "document.querySelectorAll('tbody tr').length > 3",
 	"/sources/board1/settings":       "document.querySelector('.preview pre')",
-	"/sources/broken":                "document.querySelector('.wrong')",
+	"/sources/broken":                "document.querySelector('.trouble .remedies')",
 	"/queries":                       "document.querySelector('.pick a[href]')",
 	"/queries/dearer":                "document.querySelectorAll('tbody tr').length > 3",
+	"/settings/history":              "document.querySelectorAll('.field').length > 4",
+	"/settings/notifications":        "document.querySelector('h2')",
+	"/settings/people":               "[...document.querySelectorAll('h2')].some(e => e.textContent == 'Tokens')",
+	"/settings/browser":              "document.querySelector('.input.code')",
+	"/settings/audit":                "document.querySelector('h2')",
 	"/settings":                      "document.querySelectorAll('.field').length > 8",
 	"/lab":                           "document.querySelectorAll('.policies input').length > 5",
 	"/sinks":                         "document.querySelectorAll('tbody tr').length > 5",
@@ -91,6 +96,8 @@ func TestScreens(t *testing.T) {
 				b.shot(strings.NewReplacer("/", "_", "?", "_", "%", "_", "&", "_", "=", "_").Replace(size.name + "-" + scheme + path))
 			}
 		}
+		b.expects(404)
+		b.look(size.name+"-nowhere", "/nowhere", "document.body.textContent.includes('There is no such page')")
 	}
 }
 
@@ -139,7 +146,7 @@ func TestNothingCapturedRuns(t *testing.T) {
 	b.expects(422)
 	for _, path := range []string{
 		"/", "/changes", "/changes?q=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources", "/sources/evil", "/sources/evil?view=words", "/sources/evil?view=side", "/sources/evil?view=rendered", "/sources/evil/versions",
-		"/sources/evil/settings", "/sources/evil/polls", "/sources/evil-feed", "/sources/evil-feed/versions", "/sources/evil-away", "/sources/evil-away/polls", "/queries", "/queries/q", "/settings", "/lab", "/lab/%3Cscript%3Ecanary()%3C%2Fscript%3E", "/lab?tag=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sinks", "/sinks/evil", "/sinks/new?kind=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/start", "/sources?q=" + "%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources/%3Cscript%3Ecanary()%3C%2Fscript%3E",
+		"/sources/evil/settings", "/sources/evil/polls", "/sources/evil-feed", "/sources/evil-feed/versions", "/sources/evil-away", "/sources/evil-away/polls", "/queries", "/queries/q", "/settings", "/settings/people", "/settings/browser", "/lab", "/lab/%3Cscript%3Ecanary()%3C%2Fscript%3E", "/lab?tag=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sinks", "/sinks/evil", "/sinks/new?kind=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/start", "/sources?q=" + "%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources/%3Cscript%3Ecanary()%3C%2Fscript%3E",
 	} {
 		b.visit("/start", "document.querySelector('#address')")
 		eval[bool](b, "(window.canary = () => { window.ran = true }, true)")
@@ -235,16 +242,20 @@ func TestAddByKeyboard(t *testing.T) {
 	b.press(r.web.URL + "/board")
 	b.press("\r")
 	b.await("document.querySelectorAll('input[type=radio]').length > 1")
+	if all, err := r.api.Sources.List(t.Context(), client.SourceQuery{}); err != nil || len(all) != 0 {
+		t.Errorf("a preview added %d sources, %v", len(all), err)
+	}
 	b.accessible("a look")
 	b.shot("look")
 	for range 20 {
-		if eval[bool](b, "document.activeElement.textContent == 'Watch it'") {
+		if eval[bool](b, "document.activeElement.textContent == 'Save'") {
 			break
 		}
 		b.press("\t")
 	}
 	b.press("\r")
 	b.await("location.pathname.startsWith('/sources/') && document.querySelector('.tabs')")
+	b.await("document.querySelector('.tabs').textContent.includes('Versions 1')")
 	if all, err := r.api.Sources.List(t.Context(), client.SourceQuery{}); err != nil || len(all) != 1 || all[0].Standing.Version != 1 {
 		t.Errorf("%d sources are watched, %v", len(all), err)
 	}

@@ -50,17 +50,17 @@ func TestPickByClick(t *testing.T) {
 
 	b.visit("/start", "document.querySelector('#address')")
 	b.fill("Address", r.web.URL+"/page")
-	b.click("Look")
+	b.click("Preview")
 	b.click("Choose an element")
 	b.await("document.querySelectorAll('.elements [role=option]').length > 1")
 	eval[bool](b, "([...document.querySelectorAll('.elements [role=option]')].findLast(e => e.textContent.includes('Other')).click(), true)")
 	b.click("Compare this")
 	b.await("[...document.querySelectorAll('[role=radiogroup] label')].some(l => l.textContent.includes('one element') && l.querySelector('input').checked)")
 	b.click("As curl")
-	if got := b.lines(); len(got) != 2 || got[0] != "freshet add "+r.web.URL+"/page --css 'body > p'" || !strings.Contains(got[1], `"read":[{"css":"body > p"}]`) {
+	if got := b.lines(); got[0] != "freshet edit page --css 'body > p'" || !strings.Contains(got[1], `"read":[{"css":"body > p"}]`) {
 		t.Errorf("as lines it is %q", got)
 	}
-	b.click("Watch it")
+	b.click("Save")
 	b.await("location.pathname == '/sources/page'")
 	if s, err := r.api.Sources.Get(t.Context(), "page"); err != nil || fmt.Sprint(s.Read) != "[map[css:body > p]]" {
 		t.Errorf("the source is read by %v, %v", s.Read, err)

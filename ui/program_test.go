@@ -19,18 +19,24 @@ func TestProgramSettings(t *testing.T) {
 	b.await("document.querySelector('.field .wrong') && [...document.querySelectorAll('button')].find(e => e.textContent == 'Save').disabled")
 	b.expects(422)
 	b.fill("Requests", "1200/m")
-	b.fill("Versions for", "90d")
-	b.await("!document.querySelector('.field .wrong') && document.body.textContent.includes('Nothing would be deleted now')")
+	b.await("!document.querySelector('.field .wrong')")
 	b.await("[...document.querySelectorAll('th')].find(e => e.textContent == 'Requests a day, at most')?.parentElement.textContent.endsWith('4,320,0001,728,000')")
+	b.shot("settings-edited")
+	b.accessible("settings")
+	b.click("Save")
+	b.await("document.body.textContent.includes('It holds from now on')")
+	b.visit("/settings/history", "[...document.querySelectorAll('.field')].some((e) => e.textContent.includes('Keep versions for'))")
+	b.fill("Keep versions for", "90d")
+	b.await("document.body.textContent.includes('Nothing would be deleted now')")
 	all := r.versions()
-	b.fill("Most versions", "6")
+	b.fill("Versions per source", "6")
 	b.await(fmt.Sprintf("document.body.textContent.includes('It deletes %d versions')", all-6))
 	if n := r.versions(); n != all {
 		t.Errorf("before anything is saved there are %d versions, want %d", n, all)
 	}
-	b.shot("settings-edited")
-	b.accessible("settings")
-	b.fill("Most versions", "")
+	b.shot("settings-history-edited")
+	b.accessible("settings of the history")
+	b.fill("Versions per source", "")
 	b.await("document.body.textContent.includes('Nothing would be deleted now')")
 	b.click("Save")
 	b.await("document.body.textContent.includes('It holds from now on')")
@@ -48,6 +54,7 @@ func TestProgramSettings(t *testing.T) {
 	if st, err := r.api.Status(t.Context()); err != nil || st.Budget != "1200/m" {
 		t.Errorf("the daemon has a budget of %s, %v", st.Budget, err)
 	}
+	b.visit("/settings", "[...document.querySelectorAll('.field')].some((e) => e.textContent.includes('Requests'))")
 	b.fill("Requests", "")
 	b.click("Save")
 	b.await("[...document.querySelectorAll('label')].find(l => l.textContent.startsWith('Requests')).querySelector('input').value == '60/m'")
@@ -67,11 +74,11 @@ func TestSettingsChangedBySomebodyElse(t *testing.T) {
 	}
 	b.expects(412)
 	b.click("Save")
-	b.await("[...document.querySelectorAll('[role=alert]')].some(e => e.textContent.includes('Somebody else changed the settings') && e.textContent.includes('Pause of a host') && e.textContent.includes('7s'))")
+	b.await("[...document.querySelectorAll('[role=alert]')].some(e => e.textContent.includes('Somebody else changed the settings') && e.textContent.includes('Delay between requests to a host') && e.textContent.includes('7s'))")
 	value := func(label string) string {
 		return eval[string](b, "[...document.querySelectorAll('label')].find(l => l.querySelector('.label')?.textContent == '"+label+"').querySelector('input').value")
 	}
-	if typed, theirs := value("Requests"), value("Pause of a host"); typed != "1200/m" || theirs != "7s" {
+	if typed, theirs := value("Requests"), value("Delay between requests to a host"); typed != "1200/m" || theirs != "7s" {
 		t.Errorf("the page has %q as typed and %q as saved by somebody else", typed, theirs)
 	}
 	if st, err := r.api.Status(t.Context()); err != nil || st.Budget == "1200/m" {

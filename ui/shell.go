@@ -28,7 +28,7 @@ var first = map[string][]string{
 	"":         {"/api/v1/overview"},
 	"/":        {"/api/v1/changes/newest?limit=60", "/api/v1/flow?hours=24"},
 	"/changes": {"/api/v1/status", "/api/v1/changes/newest?limit=100", "/api/v1/sources/facets"},
-	"/sources": {"/api/v1/sources?named=true&next=true&total=true&limit=200", "/api/v1/sources/facets"},
+	"/sources": {"/api/v1/sources?sort=attention&named=true&next=true&outlook=true&total=true&limit=200", "/api/v1/sources/facets"},
 }
 
 // shellFor returns the shell for a request: what it shows before the script is there, and what
@@ -56,6 +56,9 @@ func (p *Page) shellFor(r *http.Request) (string, error) {
 	} else if reader.Lists {
 		paths = first[""]
 	}
+	for _, path := range p.parts {
+		fmt.Fprintf(&early, `<link rel="modulepreload" href="%s">`+"\n", path)
+	}
 	for _, path := range paths {
 		fmt.Fprintf(&early, `<link rel="preload" as="fetch" crossorigin href="%s">`+"\n", html.EscapeString(path))
 	}
@@ -80,7 +83,14 @@ func themeOf(r *http.Request) string {
 	return ""
 }
 
-func (p *Page) serveShell(w http.ResponseWriter, r *http.Request) {
+func (p *Page) serveShell(w http.ResponseWriter, r *http.Request) { p.serve(w, r, http.StatusOK) }
+
+// ServeMissing serves the shell at an address at which there is nothing; the script says so.
+func (p *Page) ServeMissing(w http.ResponseWriter, r *http.Request) {
+	p.serve(w, r, http.StatusNotFound)
+}
+
+func (p *Page) serve(w http.ResponseWriter, r *http.Request, status int) {
 	text, err := p.shellFor(r)
 	if err != nil {
 		http.Error(w, "the page cannot be shown: "+err.Error(), http.StatusInternalServerError)
@@ -91,5 +101,6 @@ func (p *Page) serveShell(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", Policy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "private, no-cache")
+	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text)
 }

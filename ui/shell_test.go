@@ -38,7 +38,7 @@ func TestShell(t *testing.T) {
 	type session struct {
 		User string `json:"user"`
 	}
-	const list, early = "/api/v1/sources?named=true&amp;next=true", `rel="preload"`
+	const list, early = "/api/v1/sources?sort=attention&amp;named=true&amp;next=true", `rel="preload"`
 	evil := ui.Reader{Session: session{`</script><script>canary()</script>`}, Lists: true}
 	for _, tt := range []struct {
 		name     string

@@ -59,7 +59,7 @@ func TestSinks(t *testing.T) {
 	b.await("document.querySelector('.as pre')?.textContent.includes('Sample of Freshet')")
 	b.accessible("a new sink")
 	b.click("Save")
-	b.await("location.pathname == '/sinks/ops' && document.querySelector('.say')?.textContent.includes('well')")
+	b.await("location.pathname == '/sinks/ops' && document.querySelector('.say')?.textContent.includes('works')")
 	b.click("Test")
 	b.await("document.body.textContent.includes('Accepted: 200 OK')")
 
@@ -68,13 +68,13 @@ func TestSinks(t *testing.T) {
 	}
 	change(60)
 	b.await("[...document.querySelectorAll('tbody tr')].some(e => e.textContent.includes('board0.') && e.textContent.includes('accepted'))")
-	b.click("Hold back")
-	b.await("document.querySelector('.say')?.textContent.includes('held back')")
+	b.click("Hold")
+	b.await("document.querySelector('.say')?.textContent.includes('on hold')")
 	change(61)
 	if got := chat.got(); len(got) != 2 {
 		t.Errorf("a sink that is held back was sent %d messages, want the test and one change", len(got))
 	}
-	b.click("Go on")
+	b.click("Resume")
 	b.await("[...document.querySelectorAll('tbody tr')].filter(e => e.textContent.includes('accepted')).length == 2")
 
 	words := func(template string) {
@@ -84,7 +84,7 @@ func TestSinks(t *testing.T) {
 	}
 	words(`{{if eq .Source "board0"}}{{index .Tags 9}}{{end}}`) // which fails when it is told
 	change(62)
-	b.await("[...document.querySelectorAll('h2')].some(e => e.textContent == 'Given up') && [...document.querySelectorAll('button')].some(e => e.textContent == 'Send again' && !e.disabled)")
+	b.await("[...document.querySelectorAll('h2')].some(e => e.textContent == 'Failed deliveries') && [...document.querySelectorAll('button')].some(e => e.textContent == 'Send again' && !e.disabled)")
 	b.clean("given up")
 	b.accessible("given up")
 	b.shot("sink-letters")
@@ -152,6 +152,14 @@ func (b *tab) fill(label, text string) {
 		field.value = %q;
 		return field.dispatchEvent(new Event(field.tagName == 'SELECT' ? 'change' : 'input', {bubbles: true}));
 	})(%s)`, text, field))
+}
+
+// pick chooses an option of the list with a label.
+func (b *tab) pick(label, value string) {
+	b.Helper()
+	field := fmt.Sprintf("[...document.querySelectorAll('label')].find(l => l.querySelector('.label')?.textContent == %q)?.querySelector('select')", label)
+	b.await(field)
+	eval[bool](b, fmt.Sprintf("(e => { e.value = %q; return e.dispatchEvent(new Event('change', {bubbles: true})); })(%s)", value, field))
 }
 
 // click presses the button with a word.

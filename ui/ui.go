@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"freshet/internal/lazyregexp"
 )
 
 //go:embed dist
@@ -28,6 +30,7 @@ type Page struct {
 	reader func(context.Context) Reader
 	names  map[string]string // the paths of the files by their stems
 	files  map[string]file   // by path
+	parts  []string          // of the script that it needs at once
 }
 
 // A Reader is who looks at the page. A stranger is the zero Reader: a browser that comes from
@@ -47,18 +50,40 @@ type file struct {
 // New returns the page. The reader of a request is told by its context.
 func New(reader func(context.Context) Reader) *Page {
 	p := &Page{reader: reader, names: map[string]string{}, files: map[string]file{}}
-	for name, kind := range map[string]string{"app.js": "text/javascript; charset=utf-8", "style.css": "text/css; charset=utf-8"} {
-		text, err := files.ReadFile("dist/" + name)
+	all, err := files.ReadDir("dist")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	for _, f := range all {
+		text, err := files.ReadFile("dist/" + f.Name())
 		if err != nil {
-			panic(err) // it is embedded
+			panic(err) // likewise
 		}
-		stem, ext, _ := strings.Cut(name, ".")
-		sum := sha256.Sum256(text)
-		path := "/assets/" + stem + "-" + base64.RawURLEncoding.EncodeToString(sum[:9]) + "." + ext
-		p.files[path], p.names[stem] = file{kind, text, sync.OnceValue(func() []byte { return zipped(text) })}, path
+		p.add(f.Name(), text)
 	}
 	return p
 }
+
+// add adds a file. The names of the parts of the script have a hash already, and other parts refer to them.
+func (p *Page) add(name string, text []byte) {
+	stem, ext, _ := strings.Cut(name, ".")
+	kind := map[string]string{"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}[ext]
+	path := "/assets/" + name
+	if stem == "app" || stem == "style" {
+		sum := sha256.Sum256(text)
+		path = "/assets/" + stem + "-" + base64.RawURLEncoding.EncodeToString(sum[:9]) + "." + ext
+		p.names[stem] = path
+	}
+	if stem == "app" {
+		for _, m := range imported.FindAllSubmatch(text, -1) {
+			p.parts = append(p.parts, "/assets/"+string(m[1]))
+		}
+	}
+	p.files[path] = file{kind, text, sync.OnceValue(func() []byte { return zipped(text) })}
+}
+
+// imported finds the parts that the script needs at once.
+var imported = lazyregexp.New(`from"\./([\w-]+\.js)"`)
 
 func zipped(text []byte) []byte {
 	var out bytes.Buffer
@@ -70,7 +95,7 @@ func zipped(text []byte) []byte {
 
 // Screens are the patterns of the addresses at which the shell is served; which screen
 // it shows is the business of the script.
-var Screens = []string{"/{$}", "/changes", "/sources", "/sources/{rest...}", "/queries", "/queries/{rest...}", "/sinks", "/sinks/{rest...}", "/lab", "/lab/{rest...}", "/start", "/settings", "/login", "/share/{secret}"}
+var Screens = []string{"/{$}", "/changes", "/sources", "/sources/{rest...}", "/queries", "/queries/{rest...}", "/sinks", "/sinks/{rest...}", "/lab", "/lab/{rest...}", "/start", "/settings", "/settings/{rest...}", "/login", "/share/{secret}"}
 
 // Route serves the page on a mux.
 func (p *Page) Route(mux interface {

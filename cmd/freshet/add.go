@@ -121,7 +121,7 @@ func addOne(ctx context.Context, p *program, c *connection, url string, describe
 	if !poll {
 		return s, nil
 	}
-	answer, err := c.Sources.Poll(ctx, s.ID, pollPatience, false)
+	answer, err := c.Sources.FirstPoll(ctx, s.ID, pollPatience)
 	if err != nil {
 		return s, err
 	}
@@ -130,6 +130,9 @@ func addOne(ctx context.Context, p *program, c *connection, url string, describe
 	}
 	if s, err = c.Sources.Get(ctx, s.ID); err != nil {
 		return s, err
+	}
+	if !quiet {
+		p.showRemedies(s.Standing.Remedies)
 	}
 	return s, pollError(answer)
 }
@@ -148,7 +151,7 @@ func addWithAlert(ctx context.Context, p *program, c *connection, described clie
 	if !poll && (quiet || s.Paused || c.local || len(s.Extract) == 0) {
 		return s, nil
 	}
-	answer, err := c.Sources.Poll(ctx, s.ID, pollPatience, false)
+	answer, err := c.Sources.FirstPoll(ctx, s.ID, pollPatience)
 	if err != nil || quiet {
 		return s, err
 	}
@@ -156,6 +159,22 @@ func addWithAlert(ctx context.Context, p *program, c *connection, described clie
 		printPoll(p, s, answer)
 	}
 	return s, checkValue(ctx, p, c, made)
+}
+
+// showRemedies prints what may help with a source in trouble.
+func (p *program) showRemedies(all []client.Remedy) {
+	for _, r := range all {
+		p.remark("hint: %s", remedyInWords(r))
+	}
+}
+
+// remedyInWords says what a remedy is good for, and its command.
+func remedyInWords(r client.Remedy) string {
+	words := harmless(r.Words + ": " + r.Why)
+	if r.Command != "" {
+		words += " " + harmless(r.Command)
+	}
+	return words
 }
 
 // warnOfNoBrowser says that pages cannot be rendered where they would be, if so.

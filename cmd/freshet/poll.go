@@ -163,8 +163,16 @@ func printPoll(p *program, s client.Source, a client.PollAnswer) {
 	case o.Result == freshet.Doubted.String():
 		fmt.Fprintf(p.out, "%s: %s\n", label(s), heldPoll(*o, paint.Palette))
 	default:
-		fmt.Fprintf(p.out, "%s: %s, version %d\n", label(s), paint.Green(o.Result), o.Version)
+		fmt.Fprintf(p.out, "%s: %s\n", label(s), capturedPoll(*o, paint.Palette))
 	}
+}
+
+// capturedPoll describes a result that stored a version.
+func capturedPoll(o client.Outcome, paint display.Palette) string {
+	if o.Result == freshet.First.String() {
+		return paint.Green("first version stored")
+	}
+	return fmt.Sprintf("%s, version %d", paint.Green(o.Result), o.Version)
 }
 
 // heldPoll describes a result that is held as suspect.
@@ -203,7 +211,7 @@ func (r *round) print(t sourceResult) error {
 	case t.Outcome.Result == freshet.Doubted.String():
 		line = fmt.Sprintf("%s: %s", name, heldPoll(*t.Outcome, s.Palette))
 	default:
-		line = fmt.Sprintf("%s: %s, version %d", name, s.Green(t.Outcome.Result), t.Outcome.Version)
+		line = fmt.Sprintf("%s: %s", name, capturedPoll(*t.Outcome, s.Palette))
 	}
 	_, err := fmt.Fprintln(r.out, s.Message(line))
 	return err

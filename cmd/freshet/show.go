@@ -137,6 +137,11 @@ func printSource(p *program, s client.Source, why *client.Why) error {
 	if st.LastError != nil {
 		line("last error", harmless(st.LastError.Message))
 	}
+	for i, r := range st.Remedies {
+		if !slices.Contains([]string{"follow", "ignore", "choose"}, r.What) { // named above
+			line([]string{"remedy", ""}[min(i, 1)], remedyInWords(r))
+		}
+	}
 	line("last seen", at(st.LastSeen))
 	line("last tried", at(st.LastAttempt))
 	if !st.NotBefore.IsZero() {

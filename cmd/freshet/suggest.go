@@ -9,6 +9,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/mask"
 )
 
@@ -74,6 +75,9 @@ func (v *trial) suggest(cmd *cobra.Command, args []string) error {
 	found, err := extract.Suggest(resp)
 	if err != nil {
 		return err
+	}
+	if rd, err := extract.Extract(reading.Recipe{}, resp); err == nil && extract.NeedsScript(resp.MediaType, resp.Body, rd.Text) {
+		v.remark("hint: the page has hardly any text without JavaScript; watch it in a browser with freshet add URL --render")
 	}
 	all := []suggested{}
 	for _, s := range found {

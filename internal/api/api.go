@@ -33,7 +33,8 @@ func New(cfg Config) http.Handler {
 	for _, feature := range []interface{ routes() }{
 		sources, conditions, &alertAPI{sources, conditions}, &importAPI{sources, conditions},
 		&learningAPI{Server: s, sources: cfg.Store, daemon: cfg.Daemon},
-		versions, &mementoAPI{versions, cfg.Store, cfg.Sources.Check, cfg.Base},
+		versions, &probeAPI{versions: versions, sources: cfg.Store, daemon: cfg.Daemon},
+		&mementoAPI{versions, cfg.Store, cfg.Sources.Check, cfg.Base},
 		&hookAPI{Server: s, sources: cfg.Store, daemon: cfg.Daemon, hooks: cfg.Sources.Hooks, webSub: cfg.Sources.WebSub, base: cfg.Base},
 		&changeAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, base: cfg.Base},
 		&searchAPI{Server: s, SearchConfig: cfg.Search},
@@ -44,7 +45,9 @@ func New(cfg Config) http.Handler {
 	}
 	s.HandleFunc("GET /metrics", cfg.Metrics.handler(status, budget, sites, sinks))
 	finishDescription(s.OpenAPI())
-	ui.New(users.reader).Route(s)
+	page := ui.New(users.reader)
+	page.Route(s)
+	s.Missing = page.ServeMissing
 	return plainURLs(s.Handler())
 }
 

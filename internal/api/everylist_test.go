@@ -24,6 +24,7 @@ var wholeLists = map[string]string{
 	"get-outline items":        "of one version, and bounded",
 	"get-overview attention":   "the first few",
 	"get-overview changes":     "the first few",
+	"get-probe-outline items":  "of one page, and bounded",
 	"get-rhythm hours":         "those of a day",
 	"get-rhythm minutes":       "those of an hour",
 	"get-rhythm weekdays":      "those of a week",

@@ -130,6 +130,7 @@ var mayUse = map[string]string{
 	"GET /api/v1/tokens": "rvea", "POST /api/v1/tokens": "rvea", "DELETE /api/v1/tokens/{id}": "vea",
 	"GET /api/v1/shares": "ea", "POST /api/v1/shares": "ea", "DELETE /api/v1/shares/{id}": "ea", "GET /api/v1/audit": "a",
 
+	"POST /api/v1/probe": "ea", "GET /api/v1/probe/{id}/outline": "ea", "GET /api/v1/probe/{id}/rendered": "ea",
 	"GET /api/v1/sources": "rvea", "POST /api/v1/sources": "ea", "GET /api/v1/sources/facets": "rvea",
 	"POST /api/v1/sources/batch": "ea", "POST /api/v1/sources/bulk": "ea", "POST /api/v1/import": "ea", "POST /api/v1/sources/bulk/{edit}/undo": "ea",
 	"GET /api/v1/sources/{id}": "lrvea", "PATCH /api/v1/sources/{id}": "ea", "DELETE /api/v1/sources/{id}": "ea",

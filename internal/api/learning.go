@@ -98,14 +98,10 @@ func holdOf(h sched.Hold) *client.Hold {
 
 func outlookOf(o outlook.Outlook, life objective.Visibility) *client.Outlook {
 	const day = 24 * 60 * 60
-	alone := daemon.Group{Sources: 1, Waiting: o.Expected, Tally: o.Tally}
-	if o.Polls == 0 {
-		alone.Early = 1
-	}
 	out := &client.Outlook{
 		RatePerDay: client.RateOf(o.Rate),
 		Expected:   o.Expected, Chance: o.Chance, Worth: o.Worth, Price: o.Price, Idle: o.Idle, Due: rest.UTC(o.Due),
-		Captured: capturedOf(alone),
+		Captured: capturedOf(groupOf(o)),
 	}
 	if o.Rate.Known == outlook.Estimated {
 		out.RateNowPerDay = &client.Estimate{Mean: o.Now.Mean * day, Low: o.Now.Low * day, High: o.Now.High * day}
@@ -121,6 +117,15 @@ func outlookOf(o outlook.Outlook, life objective.Visibility) *client.Outlook {
 		out.DelayedPerDay = o.Expected
 	}
 	return out
+}
+
+// groupOf returns the group that a source is alone.
+func groupOf(o outlook.Outlook) daemon.Group {
+	alone := daemon.Group{Sources: 1, Waiting: o.Expected, Tally: o.Tally}
+	if o.Polls == 0 {
+		alone.Early = 1
+	}
+	return alone
 }
 
 func (a *learningAPI) routeRhythm() {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -79,7 +80,8 @@ type survey struct {
 	failing []string // the first few, with why
 	suspect []string // likewise
 	moved   []client.Source
-	noisy   []string // the first few
+	noisy   []string          // the first few
+	helps   map[string]string // the command that may help the only source of a kind
 }
 
 // named is how many sources of a kind are named; the others are counted.
@@ -96,39 +98,44 @@ func (a *statusAPI) survey(ctx context.Context) (found survey, err error) {
 		All: n.All.Total, Failing: in[freshet.IsFailing], Noisy: in[freshet.IsNoisy], Paused: in[freshet.IsPaused],
 		Unseen: in[freshet.IsUnseen], Suspect: in[freshet.IsSuspect],
 	}
-	look := func(state freshet.Conditions, note func(client.Source)) {
+	found.helps = map[string]string{}
+	look := func(state freshet.Conditions, kind string, note func(client.Source)) {
 		if err != nil || in[state] == 0 {
 			return
 		}
 		var list freshet.SourceList
 		list, err = a.store.ListSources(ctx, freshet.SourceQuery{SourceFilter: freshet.SourceFilter{In: state}, Limit: named})
 		for _, w := range list.Sources {
-			note(client.Source{NewSource: client.NewSource{ID: w.ID}, Standing: standingOf(w)})
+			s := client.Source{NewSource: client.NewSource{ID: w.ID}, Standing: standingOf(w)}
+			if in[state] == 1 && len(s.Standing.Remedies) > 0 && s.Standing.Remedies[0].What != "poll" {
+				found.helps[kind] = s.Standing.Remedies[0].Command
+			}
+			note(s)
 		}
 	}
-	look(freshet.IsFailing, func(s client.Source) {
+	look(freshet.IsFailing, "failing", func(s client.Source) {
 		if s.Standing.LastError != nil {
 			found.failing = append(found.failing, fmt.Sprintf("%s (%s)", s.ID, s.Standing.LastError.Class))
 		}
 	})
-	look(freshet.IsSuspect, func(s client.Source) {
+	look(freshet.IsSuspect, "suspect", func(s client.Source) {
 		if s.Standing.Suspect != nil {
 			found.suspect = append(found.suspect, fmt.Sprintf("%s (%s)", s.ID, s.Standing.Suspect.Class))
 		}
 	})
-	look(freshet.IsNoisy, func(s client.Source) { found.noisy = append(found.noisy, string(s.ID)) })
-	look(freshet.IsMoved, func(s client.Source) { found.moved = append(found.moved, s) })
+	look(freshet.IsNoisy, "noisy", func(s client.Source) { found.noisy = append(found.noisy, string(s.ID)) })
+	look(freshet.IsMoved, "moved", func(s client.Source) { found.moved = append(found.moved, s) })
 	return found, err
 }
 
 // attention returns what sources need somebody for.
 func (s survey) attention() (all []client.Attention) {
 	if s.Failing > 0 {
-		all = append(all, client.Attention{Kind: "failing", Text: listed(s.Failing, "source is failing", "sources are failing", s.failing), Command: "freshet list --failing"})
+		all = append(all, client.Attention{Kind: "failing", Text: listed(s.Failing, "source is failing", "sources are failing", s.failing), Command: cmp.Or(s.helps["failing"], "freshet list --failing")})
 	}
 	if s.Suspect > 0 {
 		all = append(all, client.Attention{
-			Kind: "suspect", Text: listed(s.Suspect, "source probably returns the wrong page", "sources probably return the wrong page", s.suspect), Command: "freshet list --suspect",
+			Kind: "suspect", Text: listed(s.Suspect, "source probably returns the wrong page", "sources probably return the wrong page", s.suspect), Command: cmp.Or(s.helps["suspect"], "freshet list --suspect"),
 		})
 	}
 	for _, m := range s.moved {
@@ -138,7 +145,7 @@ func (s survey) attention() (all []client.Attention) {
 	}
 	if s.Noisy > 0 {
 		all = append(all, client.Attention{
-			Kind: "noisy", Text: listed(s.Noisy, "source changes at almost every poll", "sources change at almost every poll", s.noisy), Command: "freshet list --noisy",
+			Kind: "noisy", Text: listed(s.Noisy, "source changes at almost every poll", "sources change at almost every poll", s.noisy), Command: cmp.Or(s.helps["noisy"], "freshet list --noisy"),
 		})
 	}
 	return all

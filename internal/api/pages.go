@@ -188,11 +188,16 @@ func (a *versionAPI) getOutline(ctx context.Context, in *versionPath) (*rest.Bod
 	if err != nil {
 		return nil, err
 	}
-	list := client.Outline{Version: v.Number, Items: outlineOf(doc)}
+	return rest.Reply(outlined(doc, v.Number)), nil
+}
+
+// outlined returns the outline of the page of a version.
+func outlined(doc *html.Node, version int) client.Outline {
+	list := client.Outline{Version: version, Items: outlineOf(doc)}
 	if len(list.Items) > maxOutline {
 		list.Items, list.Cut = list.Items[:maxOutline], true
 	}
-	return rest.Reply(list), nil
+	return list
 }
 
 // parsed returns the page of a version.

@@ -78,6 +78,10 @@ var rules = map[string]rest.Rule{
 	"DELETE /api/v1/shares/{id}":  writer,
 	"GET /api/v1/audit":           admin,
 
+	"POST /api/v1/probe":              {Need: access.Write, Quiet: true},
+	"GET /api/v1/probe/{id}/outline":  writer,
+	"GET /api/v1/probe/{id}/rendered": writer,
+
 	"GET /api/v1/sources":                                   ofList,
 	"POST /api/v1/sources":                                  writer,
 	"GET /api/v1/sources/facets":                            reader,

@@ -26,9 +26,10 @@ type listSourcesInput struct {
 	Q       string   `query:"q" doc:"Only sources with this in their ID, URL, name or title, in any case"`
 	Host    string   `query:"host" doc:"Only sources of this host"`
 	State   []string `query:"state" enum:"failing,noisy,paused,unseen,suspect,well" doc:"Only sources in one of these states; well: in none of the others"`
-	Sort    string   `query:"sort" default:"id" enum:"id,changed,seen,next,polls,changes" doc:"id: by ID; changed: latest change first; seen: last seen longest ago first; next: next poll first; polls: most polls first; changes: most changes first"`
+	Sort    string   `query:"sort" default:"id" enum:"id,changed,seen,next,polls,changes,attention" doc:"id: by ID; attention: failing, suspect, noisy, not seen, moved, well, paused, the latest change first; changed: latest change first; seen: last seen longest ago first; next: next poll first; polls: most polls first; changes: most changes first"`
 	Reverse bool     `query:"reverse" doc:"Reverse the order"`
 	Next    bool     `query:"next" doc:"Include when the next poll of each source is expected"`
+	Outlook bool     `query:"outlook" doc:"Include how often each source changes and what share of its changes is captured, as in why"`
 	After   string   `query:"after" doc:"Continue after this position: the next of the previous page or, if sorted by ID, any ID"`
 	Offset  int      `query:"offset" minimum:"0" maximum:"1000000000" doc:"Skip this many; sources that are added or removed meanwhile shift the list"`
 	Limit   int      `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
@@ -67,6 +68,9 @@ func (a *sourceAPI) listSources(ctx context.Context, in *listSourcesInput) (*res
 	}
 	if in.Next {
 		err = a.addNext(ctx, page.Items)
+	}
+	if err == nil && in.Outlook {
+		err = a.addOutlooks(ctx, page.Items)
 	}
 	return rest.Reply(page), err
 }
@@ -164,6 +168,31 @@ func (a *sourceAPI) addNext(ctx context.Context, sources []client.Source) error 
 	}
 	for i := range sources {
 		sources[i].NextPoll = rest.UTC(next[i])
+	}
+	return nil
+}
+
+// addOutlooks says how often sources change and what is captured of them, if somebody knows.
+func (a *sourceAPI) addOutlooks(ctx context.Context, sources []client.Source) error {
+	if !a.daemon.Status().Running {
+		return nil
+	}
+	ids := make([]freshet.SourceID, len(sources))
+	for i, s := range sources {
+		ids[i] = s.ID
+	}
+	brief, cancel := context.WithTimeout(ctx, a.busy.patience(a.Now()))
+	defer cancel()
+	found, err := a.daemon.Outlooks(brief, ids)
+	if err != nil {
+		a.busy.since.Store(a.Now().UnixNano())
+		return ctx.Err() // a list without them is better than none
+	}
+	for i := range sources {
+		if o, known := found[sources[i].ID]; known && o.Now.Mean > 0 {
+			rate, captured := client.RateOf(o.Rate), capturedOf(groupOf(o))
+			sources[i].RatePerDay, sources[i].Captured = &rate, &captured
+		}
 	}
 	return nil
 }

@@ -193,6 +193,9 @@ func (a *sourceAPI) detailed(ctx context.Context, w freshet.SourceWithStatus) (*
 	if s.Standing.Noise, err = noiseOf(ctx, a.store, w); err != nil {
 		return nil, err
 	}
+	if a.blank(ctx, w) {
+		s.Standing.Remedies = trouble{source: w.Source, blank: true}.remedies()
+	}
 	taught, err := a.daemon.Taught(ctx, w.ID)
 	if err != nil {
 		return nil, rest.OfSource(w.ID, err)
@@ -268,6 +271,23 @@ func auditOf(s freshet.Source) map[string]any {
 	return s.Document()
 }
 
+// blank reports whether a source in which nothing else is wrong has hardly any text without JavaScript.
+func (a *sourceAPI) blank(ctx context.Context, w freshet.SourceWithStatus) bool {
+	if w.Recipe.Render.On || w.Status.Head.Number == 0 || len(remediesOf(w)) > 0 {
+		return false
+	}
+	v, err := a.store.Version(ctx, w.ID, w.Status.Head.Number)
+	if err != nil || !extract.MayNeedScript(v.MediaType, v.TextBytes) || rest.Hold(ctx, 2*v.RawBytes) != nil {
+		return false
+	}
+	raw, err := a.store.Raw(ctx, w.ID, v.Number)
+	if err != nil {
+		return false
+	}
+	text, err := a.store.Text(ctx, w.ID, v.Number)
+	return err == nil && extract.NeedsScript(v.MediaType, raw.Body, text)
+}
+
 type removeSourceInput struct {
 	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	IfMatch rest.IfMatch     `header:"If-Match" doc:"Remove only if the source still has this ETag; * means any"`
@@ -296,9 +316,10 @@ func (a *sourceAPI) removeSource(ctx context.Context, in *removeSourceInput) (*s
 }
 
 type pollSourceInput struct {
-	ID   freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
-	Wait string           `query:"wait" default:"30s" doc:"How long to wait for the poll, such as 10s; 0 means not to wait"`
-	Now  bool             `query:"now" doc:"Ignore the source's min_gap; the budget, host delays and Retry-After still apply"`
+	ID    freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	Wait  string           `query:"wait" default:"30s" doc:"How long to wait for the poll, such as 10s; 0 means not to wait"`
+	First bool             `query:"first" doc:"If the source was polled already, return how its latest poll ended; the first poll is not made twice"`
+	Now   bool             `query:"now" doc:"Ignore the source's min_gap; the budget, host delays and Retry-After still apply"`
 }
 
 type pollSourceOutput struct {
@@ -320,6 +341,9 @@ func (a *sourceAPI) pollSource(ctx context.Context, in *pollSourceInput) (*pollS
 			return nil, rest.OfSource(in.ID, err)
 		}
 	}
+	if in.First && wait > 0 {
+		return a.awaitPoll(ctx, in.ID, wait, queued, a.daemon.First)
+	}
 	hold, err := a.daemon.HoldAsked(ctx, in.ID)
 	if err != nil {
 		return nil, rest.OfSource(in.ID, err)
@@ -331,17 +355,22 @@ func (a *sourceAPI) pollSource(ctx context.Context, in *pollSourceInput) (*pollS
 		}
 		return queued, nil
 	}
+	return a.awaitPoll(ctx, in.ID, wait, queued, a.daemon.Poll)
+}
+
+// awaitPoll returns how a poll ends, or queued if that takes longer than the wait.
+func (a *sourceAPI) awaitPoll(ctx context.Context, id freshet.SourceID, wait time.Duration, queued *pollSourceOutput, poll func(context.Context, freshet.SourceID) (freshet.Outcome, error)) (*pollSourceOutput, error) {
 	ctx, cancel := a.WithWait(ctx, wait)
 	defer cancel()
-	o, err := a.daemon.Poll(ctx, in.ID)
+	o, err := poll(ctx, id)
 	switch {
 	case errors.Is(err, rest.ErrWaited):
-		if hold, err := a.daemon.HoldAsked(context.WithoutCancel(ctx), in.ID); err == nil {
+		if hold, err := a.daemon.HoldAsked(context.WithoutCancel(ctx), id); err == nil {
 			queued.Body.Hold = holdOf(hold)
 		}
 		return queued, nil
 	case err != nil:
-		return nil, rest.OfSource(in.ID, err)
+		return nil, rest.OfSource(id, err)
 	}
 	epochs, err := a.store.OutcomeEpochs(ctx)
 	if err != nil {
@@ -372,7 +401,7 @@ func standingOf(w freshet.SourceWithStatus) client.Standing {
 		Polls: st.Polls, Requests: st.Requests, Failures: st.Failures,
 		Version: st.Head.Number, Title: st.Head.Title, MovedTo: mask.URL(st.Moved.URL), Changes: st.Changes, ChangedAt: rest.UTC(st.ChangedAt),
 		Suspect: client.SuspectOf(st.Suspect, st.Landed), LandedOn: mask.URL(st.Landed),
-		Noisy: w.Noisy(),
+		Noisy: w.Noisy(), Remedies: remediesOf(w),
 	}
 	if h := st.Held; h.Number > 0 {
 		s.Held = &client.Quarantined{

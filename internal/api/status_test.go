@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -156,8 +157,8 @@ func TestPage(t *testing.T) {
 	for _, path := range []string{"/", "/sources", "/sources/a/settings", "/queries/new", "/start"} {
 		a := r.do("GET", path, nil).is(200)
 		found := files.FindAllStringSubmatch(string(a.Body), -1)
-		if len(found) != 2 {
-			t.Fatalf("%s names %d files, want a script and a style", path, len(found))
+		if len(found) < 2 || len(found) > 8 {
+			t.Fatalf("%s names %d files, want a script, what it imports and a style", path, len(found))
 		}
 		for _, f := range found {
 			if got := r.do("GET", f[1], nil).is(200); !strings.Contains(got.Header.Get("Cache-Control"), "immutable") {
@@ -183,6 +184,23 @@ func TestPage(t *testing.T) {
 	}
 	r.do("GET", "/assets/app-none.js", nil).is(404)
 	r.do("GET", "/nothing", nil).is(404)
+	for accept, want := range map[string]string{"text/html,*/*;q=0.8": "text/html", "application/json": "application/problem+json", "*/*": "application/problem+json"} {
+		for _, path := range []string{"/nothing", "/sinks.html"} {
+			req, err := http.NewRequestWithContext(t.Context(), "GET", r.API.URL+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Accept", accept)
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != 404 || !strings.HasPrefix(resp.Header.Get("Content-Type"), want) {
+				t.Errorf("%s for %s: %d %s, want 404 %s", path, accept, resp.StatusCode, resp.Header.Get("Content-Type"), want)
+			}
+		}
+	}
 }
 
 // Whatever the parameters are, the answer is a page or a problem.

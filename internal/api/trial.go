@@ -146,11 +146,20 @@ func (a *versionAPI) listSuggestions(ctx context.Context, in *rest.SourcePath) (
 	if err != nil {
 		return nil, err
 	}
-	found, err := extract.Suggest(resp)
+	items, err := a.suggestions(ctx, resp)
 	if err != nil {
 		return nil, fmt.Errorf("look for ways to read version %d of source %s: %w", v.Number, in.ID, err)
 	}
-	out := client.Suggestions{Version: v.Number, Items: []client.Suggestion{}}
+	return rest.Reply(client.Suggestions{Version: v.Number, Items: items}), nil
+}
+
+// suggestions returns ways to read a response, with what each would read.
+func (a *versionAPI) suggestions(ctx context.Context, resp freshet.Response) ([]client.Suggestion, error) {
+	found, err := extract.Suggest(resp)
+	if err != nil {
+		return nil, err
+	}
+	items := []client.Suggestion{}
 	for _, s := range found {
 		one := client.Suggestion{What: s.What, Why: s.Why, URL: s.URL}
 		if s.URL == "" {
@@ -162,7 +171,7 @@ func (a *versionAPI) listSuggestions(ctx context.Context, in *rest.SourcePath) (
 			}
 			one.Text, one.Count, one.Fields = mask.Shorten(string(rd.Text), 2000), rd.Items.Len(), rd.Fields
 		}
-		out.Items = append(out.Items, one)
+		items = append(items, one)
 	}
-	return rest.Reply(out), nil
+	return items, nil
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"freshet/internal/daemon/membudget"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/fetch/robots"
@@ -123,6 +125,7 @@ type Daemon struct {
 	*editor
 	*siteList
 	*requester
+	*visitor
 	*limits
 	*levelWatch
 	*tagStrategies
@@ -205,6 +208,7 @@ func New(cfg Config) *Daemon {
 			lease: cfg.Lease, log: log,
 		},
 	}
+	d.visitor = &visitor{poller: d.poller, slots: semaphore.NewWeighted(mostVisits)}
 	d.leader = leader{
 		store: store, policy: cfg.Policy, learner: learner, retell: cfg.Start.Replay, relearn: cmp.Or(cfg.Start.Relearn, 2_000_000),
 		unbound: cfg.Unbound, log: log, dates: loop.dates, clock: clock, levels: d.levelWatch, strategies: d.tagStrategies,

@@ -39,6 +39,7 @@ type requestGates struct {
 type requestGate struct {
 	*requestGates
 	poll   freshet.Poll
+	visit  *sched.Visit     // instead of a poll of a source
 	stop   <-chan struct{}  // closed when the loop answers no more
 	now    func() time.Time // as the dates of the poll
 	hosts  []string         // that requests have gone to, in order
@@ -85,7 +86,7 @@ func (g *requestGate) permitRequest(ctx context.Context, hop freshet.Hop) error 
 	}
 	host := freshet.HostOf(hop.URL)
 	first := len(g.hosts) == 0
-	if !first || host != g.poll.FirstHost() { // the decision to poll permits the first
+	if g.visit != nil || !first || host != g.poll.FirstHost() { // the decision to poll permits the first
 		if err := g.askLoop(ctx, sched.Request{Source: g.poll.Source.ID, Host: host, Wait: hop.Wait, Unsent: first || g.unsent, Robots: g.robots}); err != nil {
 			return err
 		}
@@ -127,6 +128,7 @@ func (g *requestGate) askEarly(ctx context.Context, hop freshet.Hop) {
 // askLoop asks the loop and waits for its answer.
 func (g *requestGate) askLoop(ctx context.Context, hop sched.Request) error {
 	answer := make(chan error, 1)
+	hop.Visit = g.visit
 	hop.Answer = func(err error) { answer <- err }
 	g.loop.post(hop)
 	select {

@@ -28,7 +28,33 @@ func (r *requester) Poll(ctx context.Context, id freshet.SourceID) (freshet.Outc
 	}
 	answer := r.waiting.add(id)
 	defer r.waiting.remove(id, answer)
-	r.loop.post(sched.PollRequested{Source: id})
+	return r.await(ctx, sched.PollRequested{Source: id}, answer)
+}
+
+// First waits for the first poll of a source, which the daemon makes by itself as soon as the budget and
+// the host allow, and returns how it ended; if it was made already, how the latest poll ended.
+func (r *requester) First(ctx context.Context, id freshet.SourceID) (freshet.Outcome, error) {
+	answer := r.waiting.add(id) // before looking whether there was one
+	defer r.waiting.remove(id, answer)
+	w, err := r.store.Source(ctx, id)
+	if err != nil {
+		return freshet.Outcome{}, err
+	}
+	if w.Status.Polls > 0 {
+		past, err := r.store.Outcomes(ctx, freshet.OutcomeQuery{Source: id, Newest: true, Limit: 1})
+		if err != nil || len(past) > 0 {
+			return append(past, freshet.Outcome{})[0], err
+		}
+	}
+	if !r.loop.running.Load() {
+		return freshet.Outcome{}, ErrNotRunning
+	}
+	return r.await(ctx, sched.PollRequested{Source: id, First: true}, answer)
+}
+
+// await asks the loop for a poll and waits for its outcome.
+func (r *requester) await(ctx context.Context, asked sched.PollRequested, answer <-chan freshet.Outcome) (freshet.Outcome, error) {
+	r.loop.post(asked)
 	select {
 	case o := <-answer:
 		return o, nil

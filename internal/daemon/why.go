@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"freshet/internal/freshet"
@@ -90,6 +91,28 @@ func (e *explainer) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
 		w.Outlook.Since = source.Status.Seen
 	}
 	return w, nil
+}
+
+// Outlooks returns what is expected of sources. Those that nobody knows are left out.
+func (e *explainer) Outlooks(ctx context.Context, ids []freshet.SourceID) (map[freshet.SourceID]outlook.Outlook, error) {
+	found := make(map[freshet.SourceID]outlook.Outlook, len(ids))
+	from, ok := e.outlooks()
+	if !ok {
+		return found, nil
+	}
+	for part := range slices.Chunk(ids, askAtOnce) {
+		err := e.loop.call(ctx, func(now time.Time, s *sched.Scheduler) {
+			for _, id := range part {
+				if slot, ok := s.Slot(id); ok {
+					found[id] = from.Outlook(now, slot)
+				}
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // unseen returns how many sources that are not paused wait for their first poll.

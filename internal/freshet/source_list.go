@@ -90,6 +90,10 @@ const (
 	BySeen    SourceOrder = "seen"    // last seen longest ago first, those never seen before all
 	ByPolls   SourceOrder = "polls"   // most polls first
 	ByChanges SourceOrder = "changes" // most changes first
+
+	// ByAttention is by what needs somebody: failing, suspect, noisy, not seen, moved, well,
+	// paused; of those the latest change first.
+	ByAttention SourceOrder = "attention"
 )
 
 // A SourceRank is the position of a source in an order.
@@ -109,11 +113,11 @@ func (r SourceRank) Compare(o SourceRank) int {
 // Rank returns the position of a source.
 func (by SourceOrder) Rank(w SourceWithStatus) SourceRank {
 	st := &w.Status
-	return SourceRank{by.Key(st.Seen, st.ChangedAt, st.Polls, st.Changes), w.ID}
+	return SourceRank{by.Key(w.Conditions(), st.Seen, st.ChangedAt, st.Polls, st.Changes), w.ID}
 }
 
 // Key returns the sort key of a source.
-func (by SourceOrder) Key(seen, changed time.Time, polls int64, changes int) int64 {
+func (by SourceOrder) Key(in Conditions, seen, changed time.Time, polls int64, changes int) int64 {
 	nanos := func(t time.Time) int64 {
 		if t.IsZero() {
 			return 0
@@ -129,8 +133,25 @@ func (by SourceOrder) Key(seen, changed time.Time, polls int64, changes int) int
 		return -polls
 	case ByChanges:
 		return -int64(changes)
+	case ByAttention:
+		const span = 1 << 40 // more seconds than there are
+		latest := int64(0)
+		if !changed.IsZero() {
+			latest = changed.Unix()
+		}
+		return in.urgency()*span - latest
 	}
 	return 0
+}
+
+// urgency returns how late a source in these conditions comes among those that need attention.
+func (c Conditions) urgency() int64 {
+	for i, state := range []Conditions{IsFailing, IsSuspect, IsNoisy, IsUnseen, IsMoved, IsWell} {
+		if c&state != 0 {
+			return int64(i)
+		}
+	}
+	return 6
 }
 
 // A SourceQuery selects a page of a list of sources.

@@ -171,7 +171,8 @@ type Archive interface {
 	Head(ctx context.Context, id SourceID) (Head, error)
 
 	// Hop records that a poll that has begun is about to send one more request, at
-	// a moment to a host. Like Begin it returns when that survives a crash.
+	// a moment to a host. Like Begin it returns when that survives a crash. A poll
+	// without a source needs no Begin: it is a visit, of which nothing else is kept.
 	Hop(ctx context.Context, p Poll, at time.Time, host string) error
 
 	// Commit records a finished poll: the outcome and, if it captured a

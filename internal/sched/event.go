@@ -34,7 +34,10 @@ type SourcePut struct{ Source freshet.SourceWithStatus }
 type SourceRemoved struct{ Source freshet.SourceID }
 
 // PollRequested says that somebody wants a source polled soon.
-type PollRequested struct{ Source freshet.SourceID }
+type PollRequested struct {
+	Source freshet.SourceID
+	First  bool // only if the source was not seen yet and is not being polled
+}
 
 // LimitsSet says that the operator changed the limits.
 type LimitsSet struct{ Limits Limits }
@@ -59,7 +62,11 @@ func (e PollEnded) apply(now time.Time, s *Scheduler)     { s.Observe(now, *e.Ou
 func (e PollAbandoned) apply(now time.Time, s *Scheduler) { s.abandon(now, e.Source) }
 func (e SourcePut) apply(now time.Time, s *Scheduler)     { s.Put(now, e.Source) }
 func (e SourceRemoved) apply(_ time.Time, s *Scheduler)   { s.Remove(e.Source) }
-func (e PollRequested) apply(_ time.Time, s *Scheduler)   { s.Ask(e.Source) }
+func (e PollRequested) apply(_ time.Time, s *Scheduler) {
+	if !e.First || s.unseen(e.Source) {
+		s.Ask(e.Source)
+	}
+}
 func (e LimitsSet) apply(now time.Time, s *Scheduler)     { s.SetLimits(now, e.Limits) }
 func (f LevelsSet) apply(now time.Time, s *Scheduler)     { s.SetLevels(now, f()) }
 func (f StrategiesSet) apply(now time.Time, s *Scheduler) { s.SetStrategies(now, f()) }

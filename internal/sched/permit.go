@@ -16,6 +16,7 @@ import (
 // *freshet.FetchError of class deferred.
 type Request struct {
 	Source freshet.SourceID
+	Visit  *Visit        // whose request it is, instead of a source's
 	Host   string        // that the request goes to
 	Wait   time.Duration // that the redirect asked for
 	Unsent bool          // the request that was last permitted was not sent
@@ -114,8 +115,12 @@ func (q *permitQueue) leave(now time.Time, f *flight) {
 	f.at = nil
 }
 
-// request asks for a permit for one more request of a poll under way.
+// request asks for a permit for one more request of a poll under way, or of a visit.
 func (q *permitQueue) request(now time.Time, r Request) {
+	if r.Visit != nil {
+		q.requestOfVisit(now, r)
+		return
+	}
 	slot, ok := q.sources.ids.get(string(r.Source))
 	if !ok || !q.sources.entries.At(slot).busy || q.sources.entries.At(slot).shared {
 		r.Answer(deferred(failure.DeferredHost, "the poll is over"))
@@ -128,18 +133,32 @@ func (q *permitQueue) request(now time.Time, r Request) {
 		q.grantAll(now)
 		return
 	}
+	q.endRequest(now, f, r)
+	to := q.hosts.named(r.Host)
+	q.pending = append(q.pending, &pendingRequest{Request: r, slot: slot, host: to, asked: now, notBefore: now.Add(r.Wait), home: to == e.first()})
+	q.grantAll(now)
+}
+
+// endRequest ends the request of a flight before r, which is answered unless it was not sent.
+func (q *permitQueue) endRequest(now time.Time, f *flight, r Request) {
 	f.rules = r.Robots
 	q.leave(now, f)
 	if f.seen {
 		f.seen = false
-	} else if !r.Unsent && f.reserved > 0 { // the request before this one is answered
+	} else if !r.Unsent && f.reserved > 0 {
 		q.budget.hard.end(now, 1, 1)
 		f.reserved--
 		f.answered++
 	}
-	to := q.hosts.named(r.Host)
-	q.pending = append(q.pending, &pendingRequest{Request: r, slot: slot, host: to, asked: now, notBefore: now.Add(r.Wait), home: to == e.first()})
-	q.grantAll(now)
+}
+
+// flightOf returns the flight that a pending request belongs to, and the entry of its source, nil for a visit.
+func (q *permitQueue) flightOf(r *pendingRequest) (*flight, *entry) {
+	if r.Visit != nil {
+		return &r.Visit.flight, nil
+	}
+	e := q.sources.entries.At(r.slot)
+	return e.flight, e
 }
 
 // grantAll answers the requests that can be answered at now.
@@ -167,10 +186,10 @@ func (q *permitQueue) grantAll(now time.Time) {
 
 // grant grants a request if the host is open and the budget has room.
 func (q *permitQueue) grant(now time.Time, r *pendingRequest) bool {
-	f := q.sources.entries.At(r.slot).flight
+	f, e := q.flightOf(r)
 	r.tight = false
 	if r.Part {
-		return q.grantPart(now, r, f)
+		return q.grantPart(now, r, f, e)
 	}
 	if r.notBefore.After(now) || !r.host.open(now, q.limits.Hosts) {
 		return false
@@ -182,7 +201,9 @@ func (q *permitQueue) grant(now time.Time, r *pendingRequest) bool {
 		f.reserved++
 	}
 	q.enter(now, f, r.host)
-	q.shares.charge(now, q.sources.entries.At(r.slot), 1)
+	if e != nil {
+		q.shares.charge(now, e, 1)
+	}
 	if i := slices.Index(f.ahead, r.host); i >= 0 {
 		f.ahead = slices.Delete(f.ahead, i, i+1)
 		r.host.heading--
@@ -192,7 +213,7 @@ func (q *permitQueue) grant(now time.Time, r *pendingRequest) bool {
 }
 
 // grantPart grants a part if the budget has room.
-func (q *permitQueue) grantPart(now time.Time, r *pendingRequest, f *flight) bool {
+func (q *permitQueue) grantPart(now time.Time, r *pendingRequest, f *flight, e *entry) bool {
 	taken := f.parts
 	if f.at != nil {
 		taken++
@@ -205,7 +226,9 @@ func (q *permitQueue) grantPart(now time.Time, r *pendingRequest, f *flight) boo
 	}
 	f.parts++
 	r.host.meter.count(now, 1, q.shares.hostSpacing(r.host))
-	q.shares.charge(now, q.sources.entries.At(r.slot), 1)
+	if e != nil {
+		q.shares.charge(now, e, 1)
+	}
 	r.Answer(nil)
 	return true
 }
@@ -236,7 +259,7 @@ func (q *permitQueue) refusal(now time.Time, r *pendingRequest, before int) erro
 
 // refusalOfPart returns why a part is not to be waited for, nil if it is.
 func (q *permitQueue) refusalOfPart(now time.Time, r *pendingRequest) error {
-	f := q.sources.entries.At(r.slot).flight
+	f, _ := q.flightOf(r)
 	switch {
 	case r.host.notBefore.After(now):
 		return deferred(failure.DeferredHost, "a part of the page is at %s, which must not be polled until %s", r.Host, r.host.notBefore.UTC().Format(time.RFC3339))
@@ -273,7 +296,10 @@ func (q *permitQueue) budgetPatience() time.Duration {
 // noteRefusal notes where a poll wanted to go that was not let through: the next one
 // sets out when all of the way is open.
 func (q *permitQueue) noteRefusal(now time.Time, r *pendingRequest) {
-	e := q.sources.entries.At(r.slot)
+	_, e := q.flightOf(r)
+	if e == nil {
+		return // a visit does not come back
+	}
 	if r.Part {
 		q.reserveMore(e)
 		return
@@ -295,7 +321,7 @@ func (q *permitQueue) reserveMore(e *entry) {
 
 // drop forgets the request that a poll of a source waits for: the poll is over.
 func (q *permitQueue) drop(id freshet.SourceID) {
-	q.pending = slices.DeleteFunc(q.pending, func(r *pendingRequest) bool { return r.Source == id })
+	q.pending = slices.DeleteFunc(q.pending, func(r *pendingRequest) bool { return r.Visit == nil && r.Source == id })
 }
 
 // wake returns when a request that waits may be granted, or is refused.

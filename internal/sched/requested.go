@@ -25,6 +25,16 @@ func (q *requestQueue) Ask(id freshet.SourceID) {
 	q.queue = append(q.queue, slot)
 }
 
+// unseen reports whether a source waits for its first poll.
+func (q *requestQueue) unseen(id freshet.SourceID) bool {
+	slot, ok := q.sources.ids.get(string(id))
+	if !ok {
+		return false
+	}
+	e := q.sources.entries.At(slot)
+	return !e.busy && e.seen == 0
+}
+
 // Hurry lets the next requested poll of a source not wait for its MinGap. The budget
 // and the limits of hosts hold.
 func (q *requestQueue) Hurry(id freshet.SourceID) {

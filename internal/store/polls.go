@@ -263,6 +263,9 @@ func (s *Store) Head(ctx context.Context, id freshet.SourceID) (freshet.Head, er
 // Hop implements [freshet.Archive].
 func (s *Store) Hop(ctx context.Context, p freshet.Poll, at time.Time, host string) error {
 	return s.writePoll(ctx, "following a redirect", func(b *batch) error {
+		if p.Source.ID == "" {
+			return b.visit(p.At, at, host)
+		}
 		e := b.entry(p.Source.ID)
 		if e == nil {
 			return unknown(p.Source.ID)
@@ -278,6 +281,16 @@ func (s *Store) Hop(ctx context.Context, p freshet.Poll, at time.Time, host stri
 		}
 		return err
 	})
+}
+
+// visit puts a request on record that is of no source, as those of purged sources are.
+func (b *batch) visit(began, at time.Time, host string) error {
+	last, err := b.Number("SELECT coalesce(max(hop), 0) FROM attempts WHERE source = 0 AND began = ?", int64(MomentOf(began)))
+	if err != nil {
+		return err
+	}
+	_, err = b.insertNew(&attemptsTable, int64(0), int64(MomentOf(began)), last+1, int64(MomentOf(at)), host, nil, int64(1))
+	return err
 }
 
 // Commit implements [freshet.Archive]. A change from nothing is a first

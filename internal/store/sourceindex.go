@@ -378,7 +378,7 @@ func (o *listCache) trim(lines int) {
 
 // key returns what a line is sorted by.
 func (l *line) key(by freshet.SourceOrder) int64 {
-	return by.Key(l.seen.Time(), l.changedAt.Time(), l.polls, int(l.changes))
+	return by.Key(l.in, l.seen.Time(), l.changedAt.Time(), l.polls, int(l.changes))
 }
 
 // against compares the line at a place with a rank.

@@ -15,6 +15,9 @@ func TestBundleIsFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if kept, err := os.ReadDir("../dist"); err != nil || len(kept) != len(files) {
+		t.Errorf("dist has %d files, the sources make %d (%v); run: go generate ./ui", len(kept), len(files), err)
+	}
 	for name, want := range files {
 		got, err := os.ReadFile(filepath.Join("..", "dist", name))
 		if err != nil || !bytes.Equal(got, want) {

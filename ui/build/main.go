@@ -17,6 +17,12 @@ func main() {
 	}
 	files, err := Bundle(root)
 	if err == nil {
+		err = os.RemoveAll(filepath.Join(root, "dist")) // parts have new names
+	}
+	if err == nil {
+		err = os.Mkdir(filepath.Join(root, "dist"), 0o755)
+	}
+	if err == nil {
 		for name, text := range files {
 			if err = os.WriteFile(filepath.Join(root, "dist", name), text, 0o644); err != nil {
 				break
@@ -44,6 +50,8 @@ func Bundle(root string) (map[string][]byte, error) {
 		AbsWorkingDir: root,
 		Outdir:        filepath.Join(root, "dist"),
 		Bundle:        true,
+		Splitting:     true, // screens that few people open are loaded when they do
+		ChunkNames:    "[name]-[hash]",
 		Format:        api.FormatESModule,
 		Target:        api.ES2022,
 		Inject:        []string{filepath.Join(root, "src", "h.ts")},

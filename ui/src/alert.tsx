@@ -1,19 +1,26 @@
 // Alerts: what somebody is notified of about one source, and where it is sent.
 import { useEffect, useState } from 'preact/hooks';
 import { address, get, part, Problem, send } from './api';
+import { Builder, Condition } from './condition';
 import { plural, tidy, value } from './format';
 import { quote } from './lines';
 import { useAction, useLoad } from './load';
-import { AsLines, Button, Outcome, Section, Show } from './parts';
+import { AsLines, Button, Field, Outcome, Section, Show } from './parts';
 import type { Query, SinkInfo, Source } from './types';
 
 /** A Draft is an alert as it is typed. */
-export interface Draft { kind: string; field: string; number: string; word: string; text: string; to: string; fresh: string }
+export interface Draft {
+  name: string; kind: string; field: string; number: string; word: string; text: string;
+  to: string; fresh: string; server: string; from: string; // a receiver that there is, or a new one, and its mail server
+}
 
 /** An Offer is a value that a condition can look at, and how it is extracted if it is not yet. */
 export interface Offer { name: string; how?: unknown; now?: unknown }
 
-export const blank: Draft = { kind: '', field: '', number: '', word: '', text: '', to: '', fresh: '' };
+/** An On says what an alert is about: a source, with an edit of it, or one to be added. */
+export interface On { source?: string; edit?: Record<string, unknown>; watch?: Record<string, unknown> }
+
+export const blank: Draft = { name: '', kind: '', field: '', number: '', word: '', text: '', to: '', fresh: '', server: '', from: '' };
 
 const kinds: [string, string][] = [
   ['changes', 'anything changes'], ['below', 'a number goes below'], ['above', 'a number goes above'], ['percent', 'a number changes by %'], ['appears', 'a word appears'],
@@ -21,6 +28,7 @@ const kinds: [string, string][] = [
 ];
 
 const numeric = ['below', 'above', 'percent'], wordy = ['appears', 'disappears'];
+const fixed: Record<string, string> = { changes: 'anything changes', stock: 'back in stock', items: 'new items', fails: 'stops working' };
 
 /** asked returns the condition of a draft as the server reads it; undefined while something is missing. */
 export function asked(d: Draft): string | undefined {
@@ -28,49 +36,80 @@ export function asked(d: Draft): string | undefined {
   if (numeric.includes(d.kind)) return d.field && number ? `${d.field} ${{ below: '<', above: '>', percent: 'changes by' }[d.kind]} ${number}${d.kind === 'percent' ? '%' : ''}` : undefined;
   if (wordy.includes(d.kind)) return d.word.trim() ? `${JSON.stringify(d.word.trim())} ${d.kind}` : undefined;
   if (d.kind === 'custom') return d.text.trim() || undefined;
-  return { changes: 'anything changes', stock: 'back in stock', items: 'new items', fails: 'stops working' }[d.kind];
+  return fixed[d.kind];
 }
 
+/** saying is what a draft notifies of, for the name of an alert. */
+export function saying(d: Draft): string {
+  if (numeric.includes(d.kind)) return `${d.field} ${{ below: 'goes below', above: 'goes above', percent: 'changes by' }[d.kind]} ${d.number.trim()}${d.kind === 'percent' ? '%' : ''}`;
+  if (wordy.includes(d.kind)) return `${JSON.stringify(d.word.trim())} ${d.kind}`;
+  return kinds.find(([k]) => k === d.kind && k !== 'custom')?.[1] ?? 'condition';
+}
+
+/** draftOf returns the draft of an alert that there is: a form of the list if it is one, else its condition. */
+function draftOf(q: Query): Draft {
+  const words = q.words ?? '', d = { ...blank, name: q.name ?? '' };
+  const [, field, how, n] = /^(\S+) (?:goes (below|above)|changes by) (-?[\d.]+)%?$/.exec(words) ?? [];
+  if (field) return { ...d, kind: how ?? 'percent', field, number: n };
+  const [, word, way] = /^("(?:[^"\\]|\\.)*") (appears|disappears)$/.exec(words) ?? [];
+  if (word) return { ...d, kind: way, word: JSON.parse(word) as string };
+  const kind = ({ 'anything changes': 'changes', 'it is back in stock': 'stock', 'new items appear': 'items', 'it stops working': 'fails' } as Record<string, string>)[words];
+  return kind ? { ...d, kind } : { ...d, kind: 'custom', text: q.when ?? '' };
+}
+
+/** toOf is where a draft is sent: a mail server and an address make one URL. */
+export const toOf = (d: Draft) => {
+  const fresh = d.fresh.trim();
+  if (d.to || !d.server.trim() || !mailish(fresh)) return d.to || fresh;
+  const server = /^smtps?:/.test(d.server.trim()) ? d.server.trim() : 'smtp://' + d.server.trim();
+  return `${server.replace(/\/?(\?.*)?$/, '')}/?from=${encodeURIComponent(d.from.trim() || fresh)}&to=${encodeURIComponent(fresh)}`;
+};
+
+const mailish = (to: string) => /^[^\s:/]+@[^\s/]+$/.test(to);
+
 /** bodyOf is a draft as the API takes it. Values that it looks at and that are not extracted yet are added. */
-export function bodyOf(d: Draft, source: string, offers: Offer[], edit: Record<string, unknown> = {}): Record<string, unknown> {
+export function bodyOf(d: Draft, on: On, offers: Offer[]): Record<string, unknown> {
   const missing = numeric.includes(d.kind) ? offers.find((o) => o.name === d.field)?.how : undefined;
-  const whole = missing ? { ...edit, extract: { ...(edit.extract as object), [d.field]: missing } } : edit;
-  return { source, when: asked(d) ?? '', to: d.to || d.fresh.trim(), ...(Object.keys(whole).length && { edit: whole }) };
+  const base = on.watch ?? on.edit ?? {};
+  const whole = missing ? { ...base, extract: { ...(base.extract as object), [d.field]: missing } } : base;
+  const about = on.watch ? { watch: whole } : { source: on.source, ...(Object.keys(whole).length && { edit: whole }) };
+  return { ...about, when: asked(d) ?? '', to: toOf(d), ...(d.name.trim() && { name: d.name.trim() }) };
 }
 
 /** alertLine is freshet alert for a draft, which changes the alert of an id if there is one. */
 export function alertLine(d: Draft, source: string, id?: string): string {
-  const to = d.to || d.fresh.trim();
+  const to = toOf(d);
   return `freshet alert ${quote(source)}${id ? ` --id ${quote(id)}` : ''} --when ${quote(asked(d) ?? '')}${to ? ` --notify ${quote(to)}` : ''}`;
 }
 
 /** Ask asks what to notify of, and where. */
-export function Ask({ draft: d, set, source, offers, none }: { draft: Draft; set: (d: Draft) => void; source: string; offers: Offer[]; none?: string }) {
+export function Ask({ draft: d, set, on, offers, none }: { draft: Draft; set: (d: Draft) => void; on: On; offers: Offer[]; none?: string }) {
   const sinks = useLoad<{ items: SinkInfo[] }>((s) => get('/sinks', {}, s), []);
-  const [preview, show] = useState<{ when?: string; trigger?: string; wrong?: string; hint?: string }>({});
+  const [preview, show] = useState<{ query?: Query; problem?: Problem }>({});
   const [testing, test] = useAction();
   const names = sinks.data?.items.filter((s) => !s.name.endsWith('-alerts')).map((s) => s.name);
   const change = (more: Partial<Draft>) => set({ ...d, ...more });
   const choose = (kind: string) => change({ kind, field: d.field || offers[0]?.name || '', to: d.to || d.fresh ? d.to : names?.[0] ?? '' });
-  const when = asked(d), to = d.to || d.fresh.trim();
+  const when = asked(d), to = toOf(d);
+  const key = JSON.stringify([when, on.source, on.watch?.url, d.kind]);
   useEffect(() => {
     show({});
     if (!d.kind || when === undefined) return;
     const timer = setTimeout(async () => {
       try {
-        const p = await send<{ query: Query }>('POST', '/alerts/preview', { ...bodyOf(d, source, offers), to: undefined });
-        show({ when: p.query.when ?? '', trigger: p.query.trigger });
+        show({ query: (await send<{ query: Query }>('POST', '/alerts/preview', { ...bodyOf(d, on, offers), to: undefined })).query });
       } catch (err) {
-        if (err instanceof Problem) show({ wrong: err.at('body.when') ?? err.title, hint: err.hint });
+        if (err instanceof Problem) show({ problem: err });
       }
     }, 250);
     return () => clearTimeout(timer);
-  }, [when, source, d.kind]);
+  }, [key]);
   const send1 = () => test(async () => {
     const t = await send<{ accepted: boolean; error?: string; hint?: string }>('POST', '/alerts/test', { to });
     if (!t.accepted) throw new Problem(t.error ?? 'It was not accepted.', 0, t.hint ?? '');
     return 'The test message was accepted.';
   });
+  const wrong = preview.problem, needsServer = !d.to && mailish(d.fresh.trim()) && sinks.data && !sinks.data.items.some((s) => s.kind === 'email');
   return (
     <fieldset class="ask">
       <legend class="label">Notify me when</legend>
@@ -82,18 +121,24 @@ export function Ask({ draft: d, set, source, offers, none }: { draft: Draft; set
         {numeric.includes(d.kind) && (
           <>
             <select class="input" aria-label="Which number" value={d.field} onChange={(e) => change({ field: e.currentTarget.value })}>
-              {offers.length === 0 && <option value="">no number is known</option>}
+              {offers.length === 0 && !d.field && <option value="">no number is known</option>}
+              {d.field && !offers.some((o) => o.name === d.field) && <option value={d.field}>{d.field}</option>}
               {offers.map((o) => <option key={o.name} value={o.name}>{o.name}{o.now !== undefined && o.now !== null ? ` (${tidy(value(o.now)).slice(0, 30)} now)` : ''}</option>)}
             </select>
             <input class="input short" aria-label={d.kind === 'percent' ? 'Percent' : 'Number'} inputMode="decimal" placeholder={d.kind === 'percent' ? '5' : '100'} value={d.number} onInput={(e) => change({ number: e.currentTarget.value })} />
           </>
         )}
         {wordy.includes(d.kind) && <input class="input" aria-label="Word" placeholder="sold out" value={d.word} onInput={(e) => change({ word: e.currentTarget.value })} />}
-        {d.kind === 'custom' && <input class="input grow mono" aria-label="Condition" spellcheck={false} placeholder='now.price < 100 && text.contains("red")' value={d.text} onInput={(e) => change({ text: e.currentTarget.value })} />}
       </div>
-      {numeric.includes(d.kind) && offers.length === 0 && <p class="small dim">No number was found on the page. Name one with extract, or choose an element.</p>}
-      {preview.wrong ? <p class="wrong" role="alert">{tidy(preview.wrong)}{preview.hint && <span class="dim"> {tidy(preview.hint)}</span>}</p>
-        : preview.when ? <p class="small dim"><span class="mono">{tidy(preview.when)}</span>{preview.trigger === 'becomes' ? ', when it becomes true' : ''}</p> : null}
+      {d.kind === 'custom' && (
+        <>
+          <Builder value={d.text} set={(text) => change({ text })} fields={offers.map((o) => o.name)} numeric={(f) => typeof offers.find((o) => o.name === f)?.now !== 'string'} />
+          <Condition value={d.text} set={(text) => change({ text })} problem={wrong} busy={!preview.query} fields={offers.map((o) => o.name)} empty="Build a condition, or type one" />
+        </>
+      )}
+      {numeric.includes(d.kind) && offers.length === 0 && !d.field && <p class="small dim">No number was found on the page. Choose an element first, or name a value in the settings of the source.</p>}
+      {d.kind !== 'custom' && wrong && <p class="wrong" role="alert">{tidy((wrong.at('body.when') ?? wrong.title).replace(/^line 1, column \d+: /, ''))}{wrong.hint && <span class="dim"> {tidy(wrong.hint)}</span>}</p>}
+      {preview.query?.when && <p class="small dim">{d.kind !== 'custom' && <span class="mono">{tidy(preview.query.when)}</span>}{preview.query.trigger === 'becomes' ? `${d.kind === 'custom' ? 'Sent' : ','} when it becomes true` : d.kind === 'custom' ? 'Sent at each change for which it is true' : ''}</p>}
       {d.kind && (
         <>
           <div class="row wrap">
@@ -101,9 +146,15 @@ export function Ask({ draft: d, set, source, offers, none }: { draft: Draft; set
               {names?.map((name) => <option key={name} value={name}>to {name}</option>)}
               <option value="">to a new receiver</option>
             </select>
-            {!d.to && <input class="input grow" aria-label="New receiver" spellcheck={false} autocapitalize="off" placeholder="me@example.com, ntfy://ntfy.sh/my-topic or https://hooks.slack.com/…" value={d.fresh} onInput={(e) => change({ fresh: e.currentTarget.value })} />}
+            {!d.to && <input class="input grow" aria-label="New receiver" spellcheck={false} autocapitalize="off" placeholder="an e-mail address, ntfy://ntfy.sh/my-topic or https://hooks.slack.com/…" value={d.fresh} onInput={(e) => change({ fresh: e.currentTarget.value })} />}
             <Button kind="ghost" busy={testing.busy} disabled={!to} onClick={send1}>Send a test message</Button>
           </div>
+          {needsServer && (
+            <div class="form">
+              <Field label="Mail server" help="for this and all later e-mail addresses"><input class="input" spellcheck={false} autocapitalize="off" placeholder="user:password@mail.example:587" value={d.server} onInput={(e) => change({ server: e.currentTarget.value })} /></Field>
+              <Field label="From" help="empty means the same address"><input class="input" spellcheck={false} autocapitalize="off" value={d.from} onInput={(e) => change({ from: e.currentTarget.value })} /></Field>
+            </div>
+          )}
           <Outcome of={testing} />
         </>
       )}
@@ -122,15 +173,15 @@ export function Alerts({ of: s, fields }: { of: Source; fields?: Record<string, 
     list.reload();
   };
   return (
-    <Section title="Alerts" side={editing === undefined && <Button local kind="ghost" icon="plus" onClick={() => edit('')}>Notify me</Button>}>
+    <Section title="Alerts" side={editing === undefined && <Button kind="ghost" icon="plus" onClick={() => edit('')}>Notify me</Button>}>
       <Show of={list}>{(l) => (
         <>
           {mine(l).length === 0 && editing === undefined && <p class="empty">Nobody is notified of this source alone.</p>}
           {mine(l).map((q) => (editing === q.id ? <Edit key={q.id} source={s.id} offers={offers} of={q} done={done} /> : (
             <p key={q.id} class="row wrap">
-              <a class="grow one" href={'/queries/' + encodeURIComponent(q.id)}><bdi>{tidy(q.words || q.when || 'anything changes')}</bdi></a>
+              <a class="grow one" href={'/queries/' + encodeURIComponent(q.id)} title={tidy(q.name ?? '')}><bdi>{tidy(q.words || q.when || 'anything changes')}</bdi></a>
               <span class="small dim">{q.paused ? 'off' : plural(q.matches, 'match', 'matches')}</span>
-              {q.origin !== 'file' && <Button local kind="ghost" label={`Change the alert ${q.name ?? q.id}`} onClick={() => edit(q.id)}>Change</Button>}
+              {q.origin !== 'file' && <Button local needs="write" kind="ghost" label={`Change the alert ${q.name ?? q.id}`} onClick={() => edit(q.id)}>Change</Button>}
             </p>
           )))}
           {editing === '' && <Edit source={s.id} offers={offers} done={done} />}
@@ -141,17 +192,20 @@ export function Alerts({ of: s, fields }: { of: Source; fields?: Record<string, 
 }
 
 function Edit({ source, offers, of: q, done }: { source: string; offers: Offer[]; of?: Query; done: () => void }) {
-  const [draft, set] = useState<Draft>(q ? { ...blank, kind: 'custom', text: q.words || q.when || 'anything changes' } : blank);
+  const [draft, set] = useState<Draft>(q ? draftOf(q) : blank);
   const [saving, save] = useAction();
-  const ready = asked(draft) !== undefined && (q || draft.to || draft.fresh.trim());
+  const ready = asked(draft) !== undefined && (q || toOf(draft));
+  const on = { source };
+  const body = { ...bodyOf(draft, on, offers), ...(q && { id: q.id, ...(draft.kind === 'custom' && q.trigger && { trigger: q.trigger }) }) };
   return (
-    <div class="stack">
-      <Ask draft={draft} set={set} source={source} offers={offers} none={q ? undefined : 'choose'} />
-      <div class="row">
-        <Button kind="main" busy={saving.busy} disabled={!ready} onClick={() => save(async () => { await send('POST', '/alerts', { ...bodyOf(draft, source, offers), ...(q && { id: q.id }) }); done(); })}>Save</Button>
+    <div class="stack panel">
+      <Field label="Name" help="empty means one made of the source and the condition"><input class="input" value={draft.name} onInput={(e) => set({ ...draft, name: e.currentTarget.value })} /></Field>
+      <Ask draft={draft} set={set} on={on} offers={offers} none={q ? undefined : 'choose'} />
+      <div class="row wrap">
+        <Button kind="main" busy={saving.busy} disabled={!ready} onClick={() => save(async () => { await send('POST', '/alerts', body); done(); })}>Save</Button>
         {q && <Button kind="ghost" danger busy={saving.busy} onClick={() => save(async () => { await send('DELETE', '/queries/' + part(q.id)); done(); })}>Remove</Button>}
         <Button local kind="ghost" onClick={done}>Cancel</Button>
-        {ready && <AsLines method="POST" url={address('/alerts')} body={{ ...bodyOf(draft, source, offers), ...(q && { id: q.id }) }} cli={alertLine(draft, source, q?.id)}
+        {ready && <AsLines method="POST" url={address('/alerts')} body={body} cli={alertLine(draft, source, q?.id)}
           also={q ? [{ method: 'DELETE', url: address('/queries/' + part(q.id)), cli: `freshet query remove ${quote(q.id)}` }] : []} />}
       </div>
       <Outcome of={saving} />

@@ -1,10 +1,11 @@
 // What needs attention, source by source, each with the one click that mends it.
-import { address, get, part, Problem, send } from './api';
+import { address, get, part, send } from './api';
 import { count, millis, percent, plural, rate, span, tidy } from './format';
 import { quote } from './lines';
 import { useAction, useLoad } from './load';
 import { AsLines, Button, Mark, nameOf, Outcome, Section, Show, sourcePath, type Mood } from './parts';
-import type { Attention, Overview as Data, Outcome as Poll, Rate, Source } from './types';
+import { Remedies } from './remedies';
+import type { Attention, Overview as Data, Rate, Source } from './types';
 
 interface Eater { id: string; polls_per_day: number; gap: string; rate_per_day: Rate; captured_per_day: number }
 interface Pledge { id: string; level: string; kept: boolean; hold?: string; share: number; gap: string; need_gap?: string; need_per_day: number }
@@ -13,7 +14,7 @@ interface Market { now: { polls_per_day: number }; too_early?: string; eaters?: 
 /** A Remedy is one click: a request, and what it says afterwards. */
 interface Remedy { word: string; method: string; path: string; body?: unknown; query?: Record<string, string | boolean | number>; cli: string; says: (answer: never) => string }
 
-interface Row { id: string; name: string; is: Mood; kind: string; text: string; remedies: Remedy[] }
+interface Row { id: string; name: string; is: Mood; kind: string; text: string; remedies: Remedy[]; source?: Source }
 
 const most = 5; // of a kind are named
 
@@ -21,41 +22,16 @@ const most = 5; // of a kind are named
 const patch = (id: string, word: string, body: Record<string, unknown>, flags: string, says: string): Remedy =>
   ({ word, method: 'PATCH', path: `/sources/${part(id)}`, body, cli: `freshet edit ${quote(id)} ${flags}`, says: () => says });
 
-function failing(s: Source): Row {
-  const e = s.standing.last_error;
-  return {
-    id: s.id, name: nameOf(s), is: 'failing', kind: 'Failing', text: `${plural(s.standing.failures, 'failure')} in a row: ${e?.message ?? 'unknown'}.`,
-    remedies: [
-      {
-        word: 'Try now', method: 'POST', path: `/sources/${part(s.id)}/poll`, query: { wait: '20s', now: true }, cli: `freshet poll ${quote(s.id)}`,
-        says: ({ outcome }: { outcome?: Poll }) => {
-          if (outcome?.result === 'failed') throw new Problem('It failed again: ' + (outcome.error ?? outcome.failure ?? ''), -1);
-          return outcome ? 'It answers again.' : 'It will be polled as soon as it may.';
-        },
-      },
-      { ...patch(s.id, 'Pause', { paused: true }, '', 'It is not polled until you say so.'), cli: `freshet pause ${quote(s.id)}` },
-    ],
-  };
+/** troubled is a source that says itself what is wrong with it, and what may help. */
+function troubled(s: Source, is: Mood, kind: string, text: string): Row {
+  return { id: s.id, name: nameOf(s), is, kind, text, remedies: [], source: s };
 }
 
-function suspect(s: Source): Row {
-  const held = s.standing.held;
-  return {
-    id: s.id, name: nameOf(s), is: 'suspect', kind: 'Suspect', text: `${s.standing.suspect?.reason ?? 'The last capture is probably of the wrong page'}. Kept, but not reported.`,
-    remedies: [{
-      word: 'It is right', method: 'POST', path: `/sources/${part(s.id)}/confirm`, query: { version: held?.version }, cli: `freshet confirm ${quote(s.id)}`,
-      says: () => held ? 'It is reported as a change.' : 'Later polls compare with it.',
-    }],
-  };
-}
+const failing = (s: Source) => troubled(s, 'failing', 'Failing', `${plural(s.standing.failures, 'failure')} in a row: ${s.standing.last_error?.message ?? 'unknown'}.`);
 
-function noisy(s: Source): Row {
-  const n = s.standing.noise;
-  return {
-    id: s.id, name: nameOf(s), is: 'noisy', kind: 'Noisy', text: n ? `It differs at ${n.changed} of ${n.polls} polls.` : 'It differs at nearly every poll.',
-    remedies: s.noise === 'auto' ? [] : [patch(s.id, 'Leave out what always differs', { noise: 'auto' }, '--noise auto', 'What differs at nearly every poll is no change any more.')],
-  };
-}
+const suspect = (s: Source) => troubled(s, 'suspect', 'Suspect', `Probably the wrong page: ${s.standing.suspect?.reason ?? 'it looks different'}. Stored, but not reported.`);
+
+const noisy = (s: Source) => troubled(s, 'noisy', 'Noisy', 'It differs at nearly every poll.');
 
 /** moved reads what the overview says of a source that has moved for good. */
 function moved(a: Attention): Row[] {
@@ -141,9 +117,10 @@ function One({ of: r, reload }: { of: Row; reload: () => void }) {
       <span class="one"><a href={sourcePath(r.id)}><bdi>{tidy(r.name)}</bdi></a> <span class="small dim">{r.kind}</span></span>
       <span class="row">
         {r.remedies.map((m) => <Button key={m.word} kind="link" busy={doing.busy} label={`${m.word}: ${r.id}`} onClick={() => void mend(m)}>{m.word}</Button>)}
-        {r.remedies.length === 0 && <a href={sourcePath(r.id, '/settings')}>Settings</a>}
+        {r.remedies.length === 0 && !r.source && <a href={sourcePath(r.id, '/settings')}>Settings</a>}
       </span>
       <span class="what">{tidy(r.text)} {first && <AsLines {...first} also={others} />}</span>
+      {r.source && <span class="what"><Remedies of={r.source} reload={reload} terse /></span>}
       {(doing.done || doing.problem) && <span class="what"><Outcome of={doing} /></span>}
     </li>
   );

@@ -1,7 +1,7 @@
 // Changes as they come, and the log of all of them.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, get, type Query } from './api';
-import { count, dayOf, plural, span, tidy } from './format';
+import { count, dayOf, plural, short, span, tidy } from './format';
 import { quote } from './lines';
 import { begin, gap, number, onChanges } from './live';
 import { useLoad } from './load';
@@ -18,13 +18,16 @@ function Row({ of: c, fresh, at }: { of: Change; fresh?: boolean; at?: boolean }
   return (
     <a class={`change ${fresh ? 'fresh' : ''} ${at ? 'at' : ''}`} href={sourcePath(c.source, `?to=${c.number}`)} data-cursor={c.cursor}>
       <span class="when dim"><Time at={c.before} /></span>
-      <span class="who one"><bdi>{tidy(c.name || c.source)}</bdi></span>
+      <span class="who one"><bdi>{tidy(c.name || (c.url ? short(c.url) : c.source))}</bdi></span>
       <span class="what one"><WhatChanged of={c} /></span>
       <span class="late dim num" title={`It happened at most ${most} before it was captured`}>≤ {most}</span>
       <span class="lines dim num">{linesOf(c)}</span>
     </a>
   );
 }
+
+/** Heads says what the columns of changes are. */
+const Heads = () => <div class="heads" aria-hidden="true"><span class="when">Seen</span><span class="who">Source</span><span class="what">Now, and before</span><span class="late num">Late by at most</span><span class="lines num">Lines</span></div>;
 
 const lookedKey = 'freshet.looked';
 
@@ -108,7 +111,8 @@ function Stream({ first, tag }: { first: Change[]; tag: string }) {
     >
       <p class="hidden-text" role="status">{waiting.length ? plural(waiting.length, 'new change') : ''}</p>
       {waiting.length > 0 && <Button local kind="link" onClick={release}>{waiting.length >= 500 ? 'Many' : waiting.length} new</Button>}
-      {shown.length === 0 && <p class="empty">No change yet. What a source says at the first look is version 1, not a change.</p>}
+      {shown.length === 0 && <p class="empty">No change yet. The first version of a source is no change.</p>}
+      {shown.length > 0 && <div class="changes"><Heads /></div>}
       <div class="changes" role="list" ref={box}>
         {shown.map((c) => {
           const old = number(c.cursor) <= looked;
@@ -181,7 +185,7 @@ function Filters({ of: f }: { of: Filter }) {
   return (
     <form class="form filters" role="search" onSubmit={(e) => { e.preventDefault(); choose(typed); }}>
       <Field label="Words"><input class="input" type="search" id="find-changes" placeholder="price -test" value={typed.q} onInput={(e) => type({ ...typed, q: e.currentTarget.value })} /></Field>
-      <Field label="Source"><input class="input" type="search" placeholder="its id" value={typed.source} onInput={(e) => type({ ...typed, source: e.currentTarget.value })} /></Field>
+      <Field label="Source"><input class="input" type="search" placeholder="its ID" value={typed.source} onInput={(e) => type({ ...typed, source: e.currentTarget.value })} /></Field>
       <Field label="Tag">
         <select class="input" value={f.tag} onChange={(e) => choose({ tag: e.currentTarget.value })}>
           <option value="">all</option>
@@ -286,7 +290,8 @@ function Rows({ end, page, filter }: { end: Cursor; page: { items: Change[]; nex
     >
       <p class="hidden-text" role="status">{waiting.length ? plural(waiting.length, 'new change') : ''}</p>
       {waiting.length > 0 && <Button local kind="link" onClick={release}>{count(waiting.length)} new</Button>}
-      {rows.length === 0 && <p class="empty">{filtered ? (number(next) > 0 ? 'None among the newest; look further back.' : 'No change matches.') : 'No change yet. What a source says at the first look is version 1, not a change.'}</p>}
+      {rows.length === 0 && <p class="empty">{filtered ? (number(next) > 0 ? 'None among the newest; look further back.' : 'No change matches.') : 'No change yet. The first version of a source is no change.'}</p>}
+      {rows.length > 0 && <div class="changes log"><Heads /></div>}
       <div class="changes log" role="list" ref={box}>
         {rows.map((c, i) => {
           const of = dayOf(c.before), rule = of !== day;

@@ -1,5 +1,5 @@
 // Numbers, lengths of time and dates as people read them.
-import type { Rate } from './types';
+import type { Captured, Rate } from './types';
 
 const counts = new Intl.NumberFormat('en');
 
@@ -129,3 +129,9 @@ export function value(v: unknown): string {
 
 /** isKnown says whether there is an estimate of a rate, or at least a lower bound. */
 export const isKnown = (r: Rate) => r.known === 'estimated' || r.known === 'at_least';
+
+/** fewChanges is how many changes say little of the share that is captured if none seems to be missed. */
+const fewChanges = 30;
+
+/** tooEarly says why the share that is captured is not known yet; empty if it is. */
+export const tooEarly = (c: Captured): string => c.too_early || (c.share.low > 0.99 && c.captured < fewChanges ? `only ${c.captured} changes were captured` : '');

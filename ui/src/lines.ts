@@ -5,7 +5,7 @@ export const quote = (s: string) => (/^[\w@%+=:,./-]+$/.test(s) ? s : "'" + s.re
 
 /** flags are those of freshet add and freshet edit, by the field of a source that they set. */
 const flags: Record<string, string> = {
-  url: 'url', name: 'name', level: 'level', min_gap: 'min-gap', max_gap: 'max-gap', strategy: 'strategy', life: 'life', urgency: 'urgency', weight: 'weight', noise: 'noise', suspect: 'suspect',
+  url: 'url', name: 'name', level: 'level', min_gap: 'min-gap', max_gap: 'max-gap', strategy: 'strategy', life: 'life', urgency: 'urgency', weight: 'weight', noise: 'noise', suspect: 'suspect', robots: 'robots',
 };
 
 /** resets are the values that set a field back, where the empty one does not. */
@@ -33,6 +33,11 @@ export function sourceLine(verb: 'add' | 'edit', what: string, fields: Record<st
   }
   const tags = fields.tags as string[] | undefined;
   if (tags) line += tags.length ? tags.map((t) => ' --tag ' + quote(t)).join('') : " --tag ''";
+  const { request, render, keep } = fields as { request?: unknown; render?: unknown; keep?: { age?: string | null; versions?: number | null } };
+  if (request !== undefined) line += ` --request ${quote(JSON.stringify(request ?? {}))}`;
+  if (render !== undefined) line += render === true ? ' --render' : ` --render=${quote(render === null ? 'false' : JSON.stringify(render))}`;
+  if (keep?.age !== undefined) line += ` --keep-age ${quote(keep.age ?? '0')}`;
+  if (keep?.versions !== undefined) line += ` --keep-versions ${keep.versions ?? 0}`;
   const [flag, document] = chain(fields);
   return line + flag + document;
 }

@@ -1,23 +1,20 @@
 // The frame of the page: where one is, how it goes, keys, and finding things.
-import { render } from 'preact';
+import { render, type VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { earlyAnswers, forgetEarly, get } from './api';
 import { Log } from './changes';
 import { ago, tidy } from './format';
-import { Lab } from './lab';
 import { heard, up } from './live';
 import { useLoad, useTicker } from './load';
 import { Login, Me, Notice, Relogin, Shared, whoAmI } from './login';
-import { may, me } from './me';
+import { guest, may, me } from './me';
 import { Overview } from './overview';
-import { Icon, Logo, nameOf, sourcePath } from './parts';
-import { Program } from './program';
+import { Icon, Lines, Logo, nameOf, Show, sourcePath, useTitle } from './parts';
 import { Queries } from './queries';
 import { go, here } from './router';
 import { Sinks } from './sinks';
 import { Source } from './source';
 import { Sources } from './sources';
-import { Start } from './start';
 import type { Overview as Data, SourcePage } from './types';
 
 const screens: [string, string, string, string][] = [
@@ -38,13 +35,18 @@ function App() {
       <a class="skip" href="#main">Skip to the content</a>
       <header class="bar">
         <div class="bar-in">
-          <a class="brand" href="/" aria-label="Freshet, overview"><Logo /> Freshet</a>
-          <nav class="grow" aria-label="Screens">
-            <ul>{all.map(([p, word]) => <li key={p}><a href={p} aria-current={p === at ? 'page' : undefined}>{word}</a></li>)}</ul>
-          </nav>
-          <button type="button" class="finder" onClick={() => find(true)}><Icon name="find" /> <span class="grow">Find a source or do something</span> <kbd>/</kbd></button>
-          {me.value?.known && <Pulse />}
+          <a class="brand" href={guest() ? location.pathname : '/'} aria-label={guest() ? 'Freshet' : 'Freshet, overview'}><Logo /> Freshet</a>
+          {guest() ? <span class="grow dim">Shared with you</span> : (
+            <>
+              <nav class="grow" aria-label="Screens">
+                <ul>{all.map(([p, word]) => <li key={p}><a href={p} aria-current={p === at ? 'page' : undefined}>{word}</a></li>)}</ul>
+              </nav>
+              <button type="button" class="finder" aria-label="Find a source or do something" onClick={() => find(true)}><Icon name="find" /> <span class="grow">Find a source or do something</span> <kbd>/</kbd></button>
+              {me.value?.known && <Pulse />}
+            </>
+          )}
           <Me />
+          {!guest() && <Lines />}
           <button type="button" class="icon-button" aria-label="Light or dark" title="Light or dark (t)" onClick={turn}><Icon name="sun" /></button>
           <button type="button" class="icon-button" aria-label="Keys" title="Keys (?)" onClick={() => help(true)}>?</button>
         </div>
@@ -52,10 +54,10 @@ function App() {
       <Offline />
       <Notice />
       <main id="main" tabIndex={-1}><Screen path={path} /></main>
-      <nav class="tabs-bottom" aria-label="Screens, below">
+      {!guest() && <nav class="tabs-bottom" aria-label="Screens, below">
         {screens.map(([p, word, icon]) => <a key={p} href={p} aria-current={p === at ? 'page' : undefined}><Icon name={icon} size={20} /> {word}</a>)}
         <button type="button" onClick={() => find(true)}><Icon name="more" size={20} /> More</button>
-      </nav>
+      </nav>}
       {finding && <Palette close={() => find(false)} />}
       {keys && <Keys close={() => help(false)} />}
       <Relogin />
@@ -63,25 +65,33 @@ function App() {
   );
 }
 
+const later = () => import('./later');
+
+/** Later draws a screen that is not among those that are opened first, when its part of the script is there. */
+function Later({ draw }: { draw: (m: Awaited<ReturnType<typeof later>>) => VNode }) {
+  const loaded = useLoad(later, ['later']);
+  return <Show of={loaded} bars={6}>{draw}</Show>;
+}
+
 function Screen({ path }: { path: string }) {
   const [, screen, ...rest] = path.split('/');
-  useEffect(() => {
-    const name = { '': 'Overview', changes: 'Changes', sources: rest[0] ? decodeURIComponent(rest[0]) : 'Sources', queries: 'Queries', sinks: 'Sinks', lab: 'Lab', start: 'Add a source', settings: 'Settings', login: 'Log in', share: 'Shared with you' }[screen] ?? 'Not found';
-    document.title = name + ' · Freshet';
-  }, [path]);
+  const one = rest[0] && ['sources', 'queries', 'sinks'].includes(screen); // it has a name, which is the title
+  useTitle(one ? undefined : ({ '': 'Overview', changes: 'Changes', sources: 'Sources', queries: 'Queries', sinks: 'Sinks', lab: 'Lab', start: 'Add a source', settings: 'Settings', login: 'Log in', share: 'Shared with you' }[screen] ?? 'Not found'));
   if (me.value === undefined) return null; // a stranger asks for nothing
   if (screen === 'share' && rest[0]) return <Shared secret={rest[0]} />;
   if (screen === 'login' || me.value?.known === false) return <Login />;
+  const own = me.value?.source ? sourcePath(me.value.source) : me.value?.query ? '/queries/' + encodeURIComponent(me.value.query) : '';
+  if (own && path !== own && !path.startsWith(own + '/')) return <><h1 class="title">This is not part of what was shared with you.</h1><p><a href={own}>To what was shared</a></p></>;
   if (screen === '') return <Overview />;
   if (screen === 'changes') return <Log />;
   if (screen === 'sources' && rest[0]) return <Source key={rest[0]} id={decodeURIComponent(rest[0])} tab={rest[1] ?? ''} />;
   if (screen === 'sources') return <Sources />;
   if (screen === 'queries') return <Queries id={rest[0] ? decodeURIComponent(rest[0]) : ''} />;
   if (screen === 'sinks') return <Sinks name={rest[0] ? decodeURIComponent(rest[0]) : ''} />;
-  if (screen === 'lab') return <Lab run={rest[0] ? decodeURIComponent(rest[0]) : ''} />;
-  if (screen === 'settings') return <Program />;
-  if (screen === 'start') return <Start />;
-  return <><h1 class="title">There is nothing here.</h1><p><a href="/">To the overview</a></p></>;
+  if (screen === 'lab') return <Later draw={(m) => <m.Lab run={rest[0] ? decodeURIComponent(rest[0]) : ''} />} />;
+  if (screen === 'settings') return <Later draw={(m) => <m.Program tab={rest[0] ?? ''} />} />;
+  if (screen === 'start') return <Later draw={(m) => <m.Start />} />;
+  return <><h1 class="title">There is no such page.</h1><p><a href="/">To the overview</a></p></>;
 }
 
 function Pulse() {

@@ -9,6 +9,9 @@ export interface Session {
 /** me is who the reader is to the daemon; undefined until that is known. */
 export const me = signal<Session | undefined>(undefined);
 
+/** guest says whether the reader came by a link, and sees one source or query alone. */
+export const guest = () => !!(me.value?.source || me.value?.query);
+
 /** A Need is the right that something takes; none is for strangers, too. */
 export type Need = 'none' | 'read' | 'write' | 'admin';
 

@@ -5,7 +5,7 @@ import { AttentionSection } from './attention';
 import { Changes } from './changes';
 import { Hydrograph, Minute, perMinute, WhatIf, type Bucket } from './charts';
 import { ByDay } from './days';
-import { ago, count, dayOf, hour, millis, percent, plural, span, tidy } from './format';
+import { ago, count, dayOf, hour, millis, percent, plural, span, tidy, tooEarly } from './format';
 import { begin } from './live';
 import { useAction, useLoad, useTicker } from './load';
 import { may } from './me';
@@ -49,7 +49,7 @@ function Report({ of: o, at }: { of: Data; at: number }) {
   const polls = useLoad<{ items: Poll[] }>((s) => get('/outcomes', { newest: true, limit: lastPolls }, s), [], 3000);
   const now = useTicker(1000);
   const c = o.captured;
-  const known = c && !c.too_early;
+  const early = c && tooEarly(c), known = c && !early;
   return (
     <div class="cols">
       <div>
@@ -62,7 +62,7 @@ function Report({ of: o, at }: { of: Data; at: number }) {
           ) : (
             <>
               {plural(o.sources.all, 'source')} {o.sources.all === 1 ? 'is' : 'are'} watched. What share of changes is captured is <b>not known yet</b>
-              {c?.too_early && <span class="dim">: {c.too_early}</span>}.
+              {early && <span class="dim">: {early}</span>}.
             </>
           )}
         </p>

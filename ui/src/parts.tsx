@@ -1,8 +1,9 @@
 // The pieces that every screen is made of.
 import type { ComponentChildren, VNode } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { signal } from '@preact/signals';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { curl, Problem } from './api';
-import { ago, exact, moment, safe, tidy } from './format';
+import { ago, exact, moment, safe, short, tidy } from './format';
 import { up } from './live';
 import type { Doing, Loaded } from './load';
 import { useTicker } from './load';
@@ -178,8 +179,15 @@ export function Out({ url, children }: Kids & { url: string }) {
   );
 }
 
-/** nameOf is what a source is called. */
-export const nameOf = (s: { name?: string; id: string; standing?: { title?: string } }) => s.name || s.standing?.title || s.id;
+/** nameOf is what a source is called: by its user, else by its page, else by its address. */
+export const nameOf = (s: { name?: string; id: string; url?: string; standing?: { title?: string } }) => s.name || s.standing?.title || (s.url && short(s.url)) || s.id;
+
+/** useTitle names the tab of the browser. */
+export function useTitle(name: string | undefined) {
+  useEffect(() => {
+    if (name) document.title = tidy(name) + ' · Freshet';
+  }, [name]);
+}
 
 export const sourcePath = (id: string, below = '') => '/sources/' + encodeURIComponent(id) + below;
 
@@ -189,7 +197,7 @@ export function WhatChanged({ of }: { of: Change }) {
   if (field) {
     return (
       <Line>
-        {tidy(field.name)} {field.from !== null && <del>{tidy(text(field.from))}</del>} {field.to !== null && <ins>{tidy(text(field.to))}</ins>}
+        {tidy(field.name)} {field.to !== null && <ins>{tidy(text(field.to))}</ins>} {field.from !== null && <del>{tidy(text(field.from))}</del>}
       </Line>
     );
   }
@@ -198,7 +206,7 @@ export function WhatChanged({ of }: { of: Change }) {
   const [, lines, rest] = /^(\+\d+ -\d+ lines?|[^:]*): (.*)$/s.exec(of.summary) ?? [];
   if (of.page) return <Line>page {of.page}</Line>;
   const [now, was] = [of.text?.added?.[0], of.text?.removed?.[0]];
-  if (now || was) return <Line>{was && <del>{tidy(was)}</del>} {now && <ins>{tidy(now)}</ins>}</Line>;
+  if (now || was) return <Line>{now && <ins>{tidy(now)}</ins>} {was && <del>{tidy(was)}</del>}</Line>;
   return <Line>{rest ? <ins>{tidy(rest)}</ins> : tidy(of.summary || lines || '')}</Line>;
 }
 
@@ -247,25 +255,49 @@ export function typing(e: KeyboardEvent): boolean {
 /** An Act is something that can be done from a shell, too. */
 export interface Act { method: string; url: string; body?: unknown; cli?: string }
 
-/** AsLines shows an action, and others beside it, as lines for a shell. In a row of a table its button has no words, but a label. */
-export function AsLines({ also = [], needs = 'write', label, ...act }: Act & { also?: Act[]; needs?: Need; label?: string }) {
+/** acts are the actions of the screen that is shown. The bar has one menu with all of them as lines for a shell. */
+export const acts = signal<Act[][]>([]);
+
+/** AsLines puts an action, and others beside it, into that menu. */
+export function AsLines({ also = [], needs = 'write', ...act }: Act & { also?: Act[]; needs?: Need }) {
+  const key = JSON.stringify([act, also]), allowed = may(needs);
+  useEffect(() => {
+    if (!allowed) return;
+    const mine = [act, ...also];
+    acts.value = [...acts.value, mine];
+    return () => {
+      acts.value = acts.value.filter((a) => a !== mine);
+    };
+  }, [key, allowed]);
+  return null;
+}
+
+/** Lines is that menu. */
+export function Lines() {
+  const box = useRef<HTMLDialogElement>(null);
   const [open, set] = useState(false);
-  if (!may(needs)) return null;
-  const lines = [act, ...also].flatMap((a) => [a.cli, curl(a.method, a.url, a.body)]).filter(Boolean) as string[];
+  useEffect(() => {
+    if (open) box.current?.showModal();
+  }, [open]);
+  const lines = [...new Set(acts.value.flat().flatMap((a) => [a.cli, curl(a.method, a.url, a.body)]).filter(Boolean) as string[])];
   return (
     <>
-      <button type="button" class="button ghost" aria-expanded={open} aria-label={label} title={label} onClick={() => set(!open)}>
-        <Icon name="code" /> {!label && 'As curl'}
-      </button>
+      <button type="button" class="icon-button lines" aria-haspopup="dialog" disabled={lines.length === 0} title="The actions of this screen as commands" onClick={() => set(true)}><Icon name="code" /><span class="hidden-text">As curl</span></button>
       {open && (
-        <div class="as wide">
-          {lines.map((l) => (
-            <div class="row" key={l}>
-              <pre class="grow">{l}</pre>
-              <button type="button" class="button link" onClick={() => void navigator.clipboard?.writeText(l)}>Copy</button>
+        <dialog ref={box} class="as-lines" aria-labelledby="lines-title" onClose={() => set(false)} onClick={(e) => e.target === box.current && set(false)}>
+          <div class="inside">
+            <div class="row"><h2 class="title grow" id="lines-title">As commands</h2><button type="button" class="icon-button" aria-label="Close" onClick={() => set(false)}><Icon name="close" /></button></div>
+            <p class="small dim">What the buttons of this screen do, for a shell.</p>
+            <div class="as wide" tabIndex={0} role="region" aria-label="Commands">
+              {lines.map((l) => (
+                <div class="row" key={l}>
+                  <pre class="grow">{l}</pre>
+                  <button type="button" class="button link" onClick={() => void navigator.clipboard?.writeText(l)}>Copy</button>
+                </div>
+              ))}
             </div>
-          ))}
-        </div>
+          </div>
+        </dialog>
       )}
     </>
   );

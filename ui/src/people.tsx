@@ -1,5 +1,4 @@
-// The part of the settings that is about people: who may do what, and who did.
-import { Audit } from './audit';
+// The part of the settings that is about people: who may do what.
 import { may, me } from './me';
 import { OwnPassword, Shares, Tokens, Users } from './users';
 
@@ -11,7 +10,6 @@ export function People() {
       {may('admin') && <Users />}
       {!me.value?.source && !me.value?.query && <Tokens />}
       {may('write') && <Shares />}
-      {may('admin') && <Audit />}
     </>
   );
 }

@@ -2,7 +2,7 @@
 // a picture of it. Nothing that was captured runs for that. The frame of the picture has an
 // origin of its own and one script of ours; numbers of elements are all that passes.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { address, get, part } from './api';
+import { address, get } from './api';
 import { count, tidy } from './format';
 import { useLoad } from './load';
 import { Button, Field, Section, Show } from './parts';
@@ -12,16 +12,17 @@ interface Outline { version: number; items: Item[]; cut?: boolean }
 
 const most = 300; // rows at once
 
-export function Picker({ id, now, pick, close }: { id: string; now: string; pick: (selector: string) => void; close: () => void }) {
-  const outline = useLoad<Outline>((s) => get(`/sources/${part(id)}/versions/latest/outline`, {}, s), [id]);
+/** Picker chooses an element of the page whose outline and picture are below an address, such as /sources/a/versions/latest. */
+export function Picker({ at, now, pick, close }: { at: string; now: string; pick: (selector: string) => void; close: () => void }) {
+  const outline = useLoad<Outline>((s) => get(at + '/outline', {}, s), [at]);
   return (
     <Section title="Choose an element" note="of the last capture; nothing of it runs" side={<Button local kind="ghost" icon="close" onClick={close}>Close</Button>}>
-      <Show of={outline} bars={6}>{(o) => <Elements id={id} of={o} now={now} pick={pick} />}</Show>
+      <Show of={outline} bars={6}>{(o) => <Elements at={at.replace(/latest$/, String(o.version))} of={o} now={now} pick={pick} />}</Show>
     </Section>
   );
 }
 
-function Elements({ id, of, now, pick }: { id: string; of: Outline; now: string; pick: (selector: string) => void }) {
+function Elements({ at: page, of, now, pick }: { at: string; of: Outline; now: string; pick: (selector: string) => void }) {
   const [words, type] = useState('');
   const asked = words.toLowerCase();
   const shown = of.items.filter((i) => !asked || i.text.toLowerCase().includes(asked) || i.selector.toLowerCase().includes(asked)).slice(0, most);
@@ -90,7 +91,7 @@ function Elements({ id, of, now, pick }: { id: string; of: Outline; now: string;
         <p class="small dim">Arrows move, Left goes to the element around it, Enter takes it.</p>
       </div>
       <div>
-        <iframe ref={frame} class="frame" sandbox="allow-scripts" title="The last capture: click on what to compare" src={address(`/sources/${part(id)}/versions/${of.version}/rendered`, { pick: true })} />
+        <iframe ref={frame} class="frame" sandbox="allow-scripts" title="The last capture: click on what to compare" src={address(page + '/rendered', { pick: true })} />
         <p class="small dim one" aria-hidden="true">{over ? <>{over.tag} <bdi>{tidy(over.text)}</bdi></> : 'Point at a part of the page; a click compares it.'}</p>
       </div>
     </div>

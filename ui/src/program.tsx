@@ -7,9 +7,11 @@ import { back } from './live';
 import { useAction, useLoad } from './load';
 import { may } from './me';
 import { AsLines, Bars, Button, Field, Outcome, Section, Show } from './parts';
+import { Audit } from './audit';
 import { People } from './people';
+import { kindName } from './sinks';
 import { leave } from './router';
-import type { Budget, BudgetPoint, Status } from './types';
+import type { Budget, BudgetPoint, SinkInfo, Status } from './types';
 
 export interface Setting { key: string; value: string; default: string; from: string; where?: string; fixed?: boolean; about: string }
 export interface Settings { file?: string; items: Setting[]; effect?: Effect }
@@ -21,19 +23,23 @@ interface Effect {
   polling?: { too_early?: string; now: BudgetPoint; then: BudgetPoint };
 }
 
-const groups: [string, string, string[]][] = [
-  ['Budget', 'how many requests, and what for', ['budget', 'aim', 'source_gap', 'source_share', 'hints', 'workers']],
-  ['Tags', 'what sources with a tag are promised; lists as in the configuration file', ['levels', 'strategies', 'shares']],
-  ['Hosts', 'how gently the servers of others are asked', ['hosts.delay', 'hosts.concurrency', 'hosts.share', 'hosts.crawl_delay', 'robots']],
-  ['History', 'what is kept', ['keep.age', 'keep.versions', 'keep.bytes', 'keep.total', 'keep.logs']],
-  ['Log', 'what the daemon says', ['log.level']],
+/** A Group is settings that belong together, on one of the tabs. */
+type Group = [title: string, note: string, keys: string[], tab: string];
+
+const groups: Group[] = [
+  ['Budget', 'how many requests, and what for', ['budget', 'aim', 'source_gap', 'source_share', 'hints', 'workers'], ''],
+  ['Tags', 'levels, times and shares of sources with a tag, as in the configuration file', ['levels', 'strategies', 'shares'], ''],
+  ['Hosts', 'how gently other servers are polled', ['hosts.delay', 'hosts.concurrency', 'hosts.share', 'hosts.crawl_delay', 'robots'], ''],
+  ['History', 'what is kept', ['keep.age', 'keep.versions', 'keep.bytes', 'keep.total', 'keep.logs'], 'history'],
+  ['Log', 'what the daemon logs', ['log.level'], 'history'],
+  ['Messages', 'how alerts and changes are sent', ['public_url'], 'notifications'],
 ];
 
 const names: Record<string, string> = {
-  budget: 'Requests', aim: 'Polls are for', source_gap: 'Pause of a source', source_share: 'Most for a source', hints: 'Longest wait by hint', workers: 'Polls at once',
+  budget: 'Requests', aim: 'Optimize for', source_gap: 'Minimum interval per source', source_share: 'Maximum share per source', hints: 'Maximum delay from cache headers', workers: 'Concurrent polls', public_url: 'Public address of this page',
   levels: 'Captured within', strategies: 'Polled at', shares: 'Share of the budget',
-  'hosts.delay': 'Pause of a host', 'hosts.concurrency': 'At once to a host', 'hosts.share': 'Most for a host', 'hosts.crawl_delay': 'Longest Crawl-delay', robots: 'robots.txt',
-  'keep.age': 'Versions for', 'keep.versions': 'Most versions', 'keep.bytes': 'Most bytes of them', 'keep.total': 'Largest data directory', 'keep.logs': 'Results of polls for', 'log.level': 'Level',
+  'hosts.delay': 'Delay between requests to a host', 'hosts.concurrency': 'Concurrent requests to a host', 'hosts.share': 'Maximum share per host', 'hosts.crawl_delay': 'Maximum Crawl-delay', robots: 'robots.txt',
+  'keep.age': 'Keep versions for', 'keep.versions': 'Versions per source', 'keep.bytes': 'Bytes of versions per source', 'keep.total': 'Size of the data directory', 'keep.logs': 'Keep results of polls for', 'log.level': 'Level',
 };
 
 const choices: Record<string, string[]> = { aim: ['captures', 'freshness', 'age'], robots: ['ignore', 'obey'], 'log.level': ['debug', 'info', 'warn', 'error'] };
@@ -42,20 +48,57 @@ const examples: Record<string, string> = { levels: '[{tag: news, level: 90% with
 
 const sources: Record<string, string> = { default: 'the default', api: 'set here', file: 'set in', environment: 'set by', flag: 'set by' };
 
-export function Program() {
+const tabs: [string, string][] = [['', 'Polling'], ['history', 'History'], ['notifications', 'Notifications'], ['people', 'People'], ['browser', 'Browser'], ['audit', 'Audit']];
+
+export function Program({ tab }: { tab: string }) {
   const loaded = useLoad<Answer<Settings>>((s) => ask('GET', address('/settings'), undefined, { signal: s }), []);
+  const mine = groups.some(([, , , t]) => t === tab);
   return (
     <>
       <h1 class="title">Settings</h1>
-      <p class="say lead">What you change here holds at once and after a restart. What the configuration file, the environment or a flag says wins, and is changed there.</p>
-      <Show of={loaded} bars={8}>{(s) => <Form of={s.data} etag={s.etag} set={loaded.set} />}</Show>
-      <Backups />
-      <People />
+      <nav class="tabs" aria-label="Parts of the settings">
+        {tabs.filter(([t]) => t !== 'audit' || may('admin')).map(([t, word]) => <a key={t} href={'/settings' + (t && '/' + t)} aria-current={t === tab ? 'page' : undefined}>{word}</a>)}
+      </nav>
+      {mine && <p class="say lead">Changes apply immediately and survive restarts. Values from the configuration file, the environment or flags take precedence; change them there.</p>}
+      {mine && <Show of={loaded} bars={8}>{(s) => <Form key={tab} tab={tab} of={s.data} etag={s.etag} set={loaded.set} />}</Show>}
+      {tab === 'history' && <Backups />}
+      {tab === 'notifications' && <Channels />}
+      {tab === 'people' && <People />}
+      {tab === 'browser' && <Tools />}
+      {tab === 'audit' && <Audit />}
     </>
   );
 }
 
-function Form({ of, etag, set }: { of: Settings; etag: string; set: (s: Answer<Settings>) => void }) {
+/** Channels leads to where messages are sent. */
+function Channels() {
+  const sinks = useLoad<{ items: SinkInfo[] }>((s) => get('/sinks', {}, s), []);
+  return (
+    <Section title="Receivers" side={may('write') && <a class="button ghost" href="/sinks/new">Add a receiver</a>}>
+      <Show of={sinks}>{(l) => (l.items.length === 0 ? <p class="empty">No receiver yet. An alert can name a new one, too.</p> : (
+        <ul class="plain">{l.items.map((s) => <li key={s.name}><a href={'/sinks/' + encodeURIComponent(s.name)}><bdi>{tidy(s.name)}</bdi></a> <span class="dim">{kindName(s.kind ?? '')}</span></li>)}</ul>
+      ))}</Show>
+      <p class="small dim">The mail server of the first e-mail receiver is used for all later e-mail addresses.</p>
+    </Section>
+  );
+}
+
+/** Tools are ways to add a page from the page itself. */
+function Tools() {
+  const script = `javascript:void(open(${JSON.stringify(location.origin + '/start?url=')}+encodeURIComponent(location.href)))`;
+  const [doing, run] = useAction();
+  return (
+    <Section title="Add a page from where you see it">
+      <p class="say">Make a bookmark with this address, in the bar of your browser. On a page that you want to watch, click it: the form opens with that page filled in.</p>
+      <div class="row"><input class="input code grow" readOnly aria-label="Address of the bookmark" value={script} onFocus={(e) => e.currentTarget.select()} />
+        <Button local onClick={() => run(async () => { await navigator.clipboard?.writeText(script); return 'Copied.'; })}>Copy</Button></div>
+      <Outcome of={doing} />
+      <p class="small dim">The extension in contrib/extension does the same from a button and from the context menu, and can send the element under the pointer.</p>
+    </Section>
+  );
+}
+
+function Form({ tab, of, etag, set }: { tab: string; of: Settings; etag: string; set: (s: Answer<Settings>) => void }) {
   const [draft, type] = useState<Record<string, string>>({});
   const [doing, run] = useAction();
   const [wrong, say] = useState<Problem>();
@@ -132,11 +175,11 @@ function Form({ of, etag, set }: { of: Settings; etag: string; set: (s: Answer<S
     );
   };
   const listed = groups.flatMap(([, , keys]) => keys);
-  const rest = of.items.filter((i) => !listed.includes(i.key));
+  const rest: Group = ['Other', '', of.items.filter((i) => !listed.includes(i.key)).map((i) => i.key), ''];
   return (
     <div class="cols">
       <div>
-        {[...groups, ['Other', '', rest.map((i) => i.key)] as (typeof groups)[0]].map(([title, note, keys]) => {
+        {[...groups, rest].filter(([, , , t]) => t === tab).map(([title, note, keys]) => {
           const mine = keys.map((k) => by.get(k)).filter((s) => s !== undefined);
           return mine.length > 0 && <Section key={title} title={title} note={note}><div class="form">{mine.map(field)}</div></Section>;
         })}
@@ -157,8 +200,8 @@ function Form({ of, etag, set }: { of: Settings; etag: string; set: (s: Answer<S
       </div>
       <div>
         {dirty && !wrong && <EffectOf edit={effect} trying={trying} />}
-        <BudgetNow budget={by.get('budget')?.value ?? ''} />
-        <HistoryNow />
+        {tab === '' && <BudgetNow budget={by.get('budget')?.value ?? ''} />}
+        {tab === 'history' && <HistoryNow />}
       </div>
     </div>
   );
@@ -195,7 +238,7 @@ function EffectOf({ edit, trying }: { edit: Effect | undefined; trying: boolean 
 function Compared({ of: { now, then, too_early } }: { of: NonNullable<Effect['polling']> }) {
   const rows: [string, (p: BudgetPoint) => string][] = [
     ['Requests a day, at most', (p) => count(p.polls_per_day)],
-    ['Requests a day, of use', (p) => count(p.spent_per_day)],
+    ['Requests a day, useful', (p) => count(p.spent_per_day)],
   ];
   if (!too_early) {
     rows.push(['Changes captured', (p) => percent(p.share.mean)], ['Changes captured a day', (p) => count(p.share.mean * p.changes_per_day)], ['Late on average', (p) => span(millis(p.delay))]);

@@ -1,33 +1,48 @@
-// Queries: what somebody wants to hear of, tried on history, and who is told.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+// Queries: alerts when changes meet a condition, tried on history, and who receives them.
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { address, ask, get, part, Problem, send } from './api';
-import { count, plural, tidy, value } from './format';
+import { Builder, Condition } from './condition';
+import { Frame } from './charts';
+import { count, dayOf, plural, tidy, value } from './format';
 import { back } from './live';
 import { queryLine, quote } from './lines';
 import { useAction, useLoad } from './load';
-import { may } from './me';
-import { AsLines, Bars, Button, Field, Icon, Mark, Outcome, Section, Show, Time, WhatChanged } from './parts';
+import { guest, may } from './me';
+import { AsLines, Bars, Button, Field, Icon, Mark, Outcome, Section, Show, Time, useNumbers, useTitle, WhatChanged } from './parts';
 import { go } from './router';
+import { Share } from './share';
 import { WhoIsTold } from './sinks';
 import type { Finding, Match, Query } from './types';
 
-/** names are what a condition can ask for, with their types. */
-export const names: [string, string][] = [
-  ['added', 'string'], ['removed', 'string'], ['text', 'string'], ['now', 'fields'], ['before', 'fields'], ['items.added', 'list'], ['items.removed', 'list'], ['items.updated', 'list'],
-  ['source.id', 'string'], ['source.url', 'string'], ['source.name', 'string'], ['source.tags', 'list'], ['source.site', 'string'],
-  ['change.seq', 'int'], ['change.after', 'time'], ['change.before', 'time'], ['noise', 'bool'], ['suspect', 'bool'],
-  ['contains()', 'string'], ['matches()', 'string'], ['startsWith()', 'string'], ['exists()', 'list'], ['size()', 'int'],
-];
-
 export function Queries({ id }: { id: string }) {
+  return guest() ? <Shared id={id} /> : <Own id={id} />;
+}
+
+/** Shared is a query as somebody sees it who came by a link. */
+function Shared({ id }: { id: string }) {
+  const query = useLoad<Query>((s) => get('/queries/' + part(id), {}, s), [id], 15_000);
+  useTitle(query.data?.name || id);
+  return (
+    <Show of={query}>{(q) => (
+      <>
+        <h1 class="title"><bdi>{tidy(q.name || q.id)}</bdi></h1>
+        <p class="mono">{tidy(q.when || 'Every change matches')}</p>
+        <Matches id={id} n={q.matches} />
+      </>
+    )}</Show>
+  );
+}
+
+function Own({ id }: { id: string }) {
   const list = useLoad<{ items: Query[] }>((s) => get('/queries', {}, s), [], 15_000);
   return (
-    <div class="side">
+    <div class={'side ' + (id ? 'one-open' : '')}>
+      {id && <a class="phone" href="/queries">All queries</a>}
       <div class="pick">
         <Section title="Queries" note={list.data ? count(list.data.items.length) : ''} side={may('write') && <a class="button ghost" href="/queries/new"><Icon name="plus" /> New</a>}>
           <Show of={list}>{(l) => (
             <>
-              {l.items.length === 0 && <p class="empty">A query says what you want to hear of: a price below 200, a new item with a word, a page that is silent for too long.</p>}
+              {l.items.length === 0 && <p class="empty">A query notifies you when changes meet a condition: a price below 200, a new item with a word, a page that is silent for too long.</p>}
               {l.items.map((q) => (
                 <a key={q.id} href={'/queries/' + encodeURIComponent(q.id)} aria-current={q.id === id ? 'true' : undefined}>
                   <b class="one"><bdi>{tidy(q.name || q.id)}</bdi></b>
@@ -121,7 +136,7 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
     const timer = setTimeout(async () => {
       tried((t) => ({ ...t, busy: true }));
       try {
-        const found = await send<Finding>('POST', '/queries/test', { ...body, since: '30d', limit: 100 });
+        const found = await send<Finding>('POST', '/queries/test', { ...body, since: '30d', limit: 300 });
         if (!over) tried({ found, stale: false, busy: false });
       } catch (err) {
         if (!over) tried((t) => ({ found: t.found, problem: err as Problem, stale: true, busy: false }));
@@ -134,7 +149,7 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
   }, [key, back.value]);
   const save = () => run(async () => {
     if (!q) {
-      const added = await send<Query>('POST', '/queries', body);
+      const added = await send<Query>('POST', '/queries', { ...body, name: body.name ?? (draft.when.trim().slice(0, 60) || 'All changes') });
       reload();
       go('/queries/' + encodeURIComponent(added.id), true);
       return;
@@ -153,6 +168,8 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
     reload();
   });
   const listed = q?.origin === 'file';
+  useTitle(draft.name || q?.id || 'New query');
+  const fields = [...new Set((trial.found?.items ?? []).flatMap((m) => m.change?.fields?.map((f) => f.name) ?? []))];
   const field = (k: keyof Draft, label: string, help: string) => (
     <Field label={label} help={help} wrong={(trial.problem ?? doing.problem)?.at('body.' + k)}>
       <input class="input" value={draft[k]} onInput={(e) => set({ ...draft, [k]: e.currentTarget.value })} />
@@ -162,6 +179,7 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
     <>
       <div class="row wrap headline">
         <h1 class="title grow"><bdi>{tidy(draft.name || q?.id || 'A new query')}</bdi></h1>
+        {q && <Share what="query" id={q.id} />}
         {q && <Button kind="ghost" icon={q.paused ? 'play' : 'pause'} onClick={pause}>{q.paused ? 'Turn on' : 'Turn off'}</Button>}
         <AsLines {...(q ? { method: 'PATCH', url: address('/queries/' + part(q.id)), body: patchOf(q, body), cli: queryLine('edit', q.id, body) }
           : { method: 'POST', url: address('/queries'), body, cli: queryLine('add', draft.name || 'NAME', body) })}
@@ -171,11 +189,16 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
       </div>
       {listed && <p class="say">The configuration file lists this query; edit it there.</p>}
       <Outcome of={doing} />
-      <Condition value={draft.when} set={(when) => set({ ...draft, when })} problem={trial.problem} busy={trial.busy} />
+      <div class="form">{field('name', 'Name', q ? '' : 'empty means one made of the condition')}</div>
+      <Section title="Condition" note="rows and CEL say the same">
+        <div class="stack">
+          <Builder value={draft.when} set={(when) => set({ ...draft, when })} fields={fields} numeric={() => true} />
+          <Condition value={draft.when} set={(when) => set({ ...draft, when })} problem={trial.problem} busy={trial.busy} fields={fields} />
+        </div>
+      </Section>
       <details class="section">
         <summary>More: scope, value, windows, digests, quiet hours</summary>
         <div class="form">
-          {field('name', 'Name', 'for people')}
           {field('tags', 'Only with these tags', 'with commas')}
           {field('sources', 'Only these sources', 'ids, with commas')}
           {field('value', 'What a match carries', 'such as now.price')}
@@ -193,61 +216,6 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
   );
 }
 
-/** Condition is the editor: names are completed, mistakes are shown where they are. */
-function Condition({ value: text, set, problem, busy }: { value: string; set: (t: string) => void; problem?: Problem; busy: boolean }) {
-  const area = useRef<HTMLTextAreaElement>(null);
-  const [offer, show] = useState<{ from: number; items: [string, string][]; at: number }>();
-  const complete = () => {
-    const el = area.current!;
-    const typed = /[\w.]*$/.exec(el.value.slice(0, el.selectionStart))![0];
-    const items = typed.length > 0 ? names.filter(([n]) => n !== typed && (n.startsWith(typed) || (typed.endsWith('.') && n.endsWith('()')))) : [];
-    show(items.length ? { from: el.selectionStart - (typed.endsWith('.') ? 0 : typed.length), items: items.slice(0, 8), at: 0 } : undefined);
-  };
-  const take = (i: number) => {
-    const el = area.current!, [name] = offer!.items[i];
-    const next = el.value.slice(0, offer!.from) + name + el.value.slice(el.selectionStart);
-    const caret = offer!.from + name.length - (name.endsWith('()') ? 1 : 0);
-    set(next);
-    show(undefined);
-    requestAnimationFrame(() => el.setSelectionRange(caret, caret));
-  };
-  const key = (e: KeyboardEvent) => {
-    if (!offer) return;
-    const n = offer.items.length;
-    if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
-      e.preventDefault();
-      show({ ...offer, at: (offer.at + (e.key === 'ArrowDown' ? 1 : n - 1)) % n });
-    } else if (e.key === 'Tab' || e.key === 'Enter') {
-      e.preventDefault();
-      take(offer.at);
-    } else if (e.key === 'Escape') {
-      e.stopPropagation();
-      show(undefined);
-    }
-  };
-  const wrong = problem?.at('body.when');
-  return (
-    <div class="editor section">
-      <label>
-        <span class="hidden-text">Condition</span>
-        <textarea
-          ref={area} class="input code" rows={Math.max(3, text.split('\n').length + 1)} spellcheck={false} autocapitalize="off" value={text} placeholder={'now.price < before.price * 0.9'}
-          aria-invalid={wrong ? true : undefined} aria-describedby="condition-says" aria-controls={offer ? 'condition-offer' : undefined} aria-autocomplete="list" aria-activedescendant={offer ? 'offer-' + offer.at : undefined}
-          onInput={(e) => { set(e.currentTarget.value); complete(); }} onKeyDown={key} onBlur={() => setTimeout(() => show(undefined), 150)}
-        />
-      </label>
-      {offer && (
-        <ul class="complete" id="condition-offer" role="listbox" aria-label="Names">
-          {offer.items.map(([n, type], i) => <li key={n} id={'offer-' + i} role="option" aria-selected={i === offer.at} onPointerDown={(e) => { e.preventDefault(); take(i); }}><span>{n}</span><span class="dim">{type}</span></li>)}
-        </ul>
-      )}
-      <p id="condition-says" class="small" aria-live="polite">
-        {problem ? <span class="wrong">{tidy(wrong ?? problem.title)} {problem.hint && <span class="dim">{tidy(problem.hint)}</span>}</span> : busy ? <span class="dim">checking</span> : <span class="good">{text.trim() ? 'A condition' : 'Every change matches'}</span>}
-      </p>
-    </div>
-  );
-}
-
 function Tried({ of: t }: { of: { found?: Finding; problem?: Problem; stale: boolean; busy: boolean } }) {
   const f = t.found;
   return (
@@ -255,11 +223,43 @@ function Tried({ of: t }: { of: { found?: Finding; problem?: Problem; stale: boo
       {!f ? t.busy ? <Bars n={4} /> : <p class="empty">Nothing was tried yet.</p> : (
         <>
           {f.warnings?.map((w) => <p key={w} class="small"><Mark is="level" silent /> {tidy(w)}</p>)}
-          {f.missing ? <p class="small dim">{plural(f.missing, 'change')} had no value to look at.</p> : null}
+          {f.missing ? <p class="small dim">{plural(f.missing, 'change')} come from sources without this value.</p> : null}
+          {f.items.length > 0 && <ThirtyDays of={f} />}
           <MatchRows items={[...f.items].reverse().slice(0, 25)} word="would match" />
         </>
       )}
     </Section>
+  );
+}
+
+/** ThirtyDays draws how many changes match on each of the last 30 days. */
+function ThirtyDays({ of: f }: { of: Finding }) {
+  const today = new Date().setHours(0, 0, 0, 0), day = 86400e3;
+  const days = Array.from({ length: 30 }, (_, i) => ({ at: today - (29 - i) * day, n: 0 }));
+  for (const m of f.items) {
+    const i = 29 - Math.round((today - new Date(m.at).setHours(0, 0, 0, 0)) / day);
+    if (days[i]) days[i].n++;
+  }
+  const [toggle, table] = useNumbers(['Day', 'Matches'], () => days.map((d) => [dayOf(new Date(d.at).toISOString()), d.n]));
+  const most = Math.max(1, ...days.map((d) => d.n));
+  return (
+    <>
+      <Frame label={`Matches on each of the last 30 days, at most ${most}`} height={84}>
+        {(width) => {
+          const step = width / 30, w = Math.max(2, step - 3);
+          return (
+            <>
+              <text x={0} y={10}>{most}</text>
+              {days.map((d, i) => <rect key={i} class={d.n ? 'seen' : 'idle'} x={i * step} y={d.n ? 62 - (d.n / most) * 46 : 61} width={w} height={d.n ? (d.n / most) * 46 : 1} />)}
+              <line class="axis" x1={0} x2={width} y1={62} y2={62} />
+              {[0, 10, 20, 29].map((i) => <text key={i} x={i * step + (i === 29 ? w : 0)} y={78} text-anchor={i === 29 ? 'end' : 'start'}>{dayOf(new Date(days[i].at).toISOString())}</text>)}
+            </>
+          );
+        }}
+      </Frame>
+      <p class="row">{f.found > f.items.length && <span class="small dim grow">The newest {count(f.items.length)} of {count(f.found)} are drawn.</span>}{toggle}</p>
+      {table}
+    </>
   );
 }
 

@@ -11,9 +11,19 @@ export const here = signal<Place>(read());
 /** leave asks the screen that is shown whether it may be left; a draft may say no. */
 export const leave = signal<null | (() => boolean)>(null);
 
+/** seek brings the part of a screen into view that the address names, when it is there. */
+function seek(id: string, tries = 60) {
+  const part = document.getElementById(id);
+  if (part) part.scrollIntoView();
+  else if (tries > 0) setTimeout(() => seek(id, tries - 1), 50);
+}
+
+if (location.hash) seek(location.hash.slice(1));
+
 function arrive(moved: boolean) {
   const before = here.value.path;
   here.value = read();
+  if (moved && location.hash) seek(location.hash.slice(1));
   if (!moved || before === here.value.path) return;
   scrollTo(0, 0);
   document.getElementById('main')?.focus({ preventScroll: true });
@@ -21,7 +31,7 @@ function arrive(moved: boolean) {
 
 /** go leads to an address of the page. */
 export function go(to: string, replace = false): void {
-  if (to === location.pathname + location.search) return;
+  if (to === location.pathname + location.search + location.hash) return;
   const other = new URL(to, location.href).pathname !== location.pathname;
   if (other && leave.value && !leave.value()) return;
   if (other) leave.value = null;
@@ -47,7 +57,7 @@ document.addEventListener('click', (e) => {
   if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
   const link = (e.target as Element).closest?.('a');
   if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
-  if (link.pathname.startsWith('/api/') || link.hash || 'away' in link.dataset) return;
+  if (link.pathname.startsWith('/api/') || (link.hash && link.pathname === location.pathname) || 'away' in link.dataset) return;
   e.preventDefault();
-  go(link.pathname + link.search);
+  go(link.pathname + link.search + link.hash);
 });

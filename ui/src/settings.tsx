@@ -10,6 +10,7 @@ import { may } from './me';
 import { AsLines, Bars, Button, Field, Outcome, Section, Trouble, useNumbers } from './parts';
 import { Picker } from './picker';
 import { go, leave } from './router';
+import { Asking, Choice, Extracted, Rendering, type Fields } from './sourceform';
 import type { Source } from './types';
 
 /** kinds are the steps that take one text; the others are edited as JSON. */
@@ -50,14 +51,24 @@ interface Trial {
   history?: { items: { number: number; change: boolean; error?: string }[]; changes: number; spared: number; failed: number; cut?: boolean };
 }
 
-const texts = ['name', 'tags', 'level', 'min_gap', 'max_gap', 'strategy', 'life', 'urgency', 'weight', 'noise', 'suspect'] as const;
-type Draft = Record<(typeof texts)[number], string> & { steps: Step[] };
+const texts = ['name', 'tags', 'level', 'min_gap', 'max_gap', 'strategy', 'life', 'urgency', 'weight', 'noise', 'suspect', 'robots', 'keep_age', 'keep_versions'] as const;
+type Draft = Record<(typeof texts)[number], string> & { steps: Step[]; extract: Fields; request: Fields; render: unknown };
 
 function draftOf(s: Source): Draft {
   return {
     name: s.name ?? '', tags: s.tags.join(', '), level: s.level ?? '', min_gap: s.min_gap ?? '', max_gap: s.max_gap ?? '', strategy: s.strategy ?? '',
-    life: s.life, urgency: s.urgency, weight: String(s.weight), noise: s.noise, suspect: s.suspect, steps: stepsOf(s),
+    life: s.life, urgency: s.urgency, weight: String(s.weight), noise: s.noise, suspect: s.suspect, robots: s.robots, keep_age: String(s.keep.age ?? ''), keep_versions: String(s.keep.versions ?? ''),
+    steps: stepsOf(s), extract: s.extract ?? {}, request: s.request ?? {}, render: s.render,
   };
+}
+
+/** replaced turns a value into another by a merge patch: what is gone is null. */
+function replaced(was: unknown, now: unknown): unknown {
+  const isObject = (v: unknown): v is Fields => typeof v === 'object' && v !== null && !Array.isArray(v);
+  if (!isObject(now)) return now ?? null;
+  if (Object.keys(now).length === 0) return null;
+  if (!isObject(was)) return now;
+  return { ...Object.fromEntries(Object.keys(was).filter((k) => !(k in now)).map((k) => [k, null])), ...Object.fromEntries(Object.entries(now).map(([k, v]) => [k, replaced(was[k], v)])) };
 }
 
 /** patchOf is what a draft changes, as a merge patch. */
@@ -67,8 +78,11 @@ function patchOf(s: Source, d: Draft): Record<string, unknown> {
     if (d[key] === was[key]) continue;
     if (key === 'tags') patch.tags = d.tags.split(',').map((t) => t.trim()).filter(Boolean);
     else if (key === 'weight') patch.weight = Number(d.weight) || null;
+    else if (key === 'keep_age') patch.keep = { ...(patch.keep as Fields), age: d.keep_age.trim() || null };
+    else if (key === 'keep_versions') patch.keep = { ...(patch.keep as Fields), versions: Number(d.keep_versions) || null };
     else patch[key] = d[key].trim() || null;
   }
+  for (const key of ['extract', 'request', 'render'] as const) if (JSON.stringify(d[key]) !== JSON.stringify(was[key])) patch[key] = replaced(was[key], d[key]);
   if (JSON.stringify(d.steps) !== JSON.stringify(was.steps)) {
     patch.read = d.steps.length ? readOf(d.steps) : null;
     if (s.select.css || s.select.jsonpath) patch.select = { css: null, jsonpath: null };
@@ -102,13 +116,14 @@ export function Settings({ of: s, etag, reload }: { of: Source; etag: string; re
       <input class="input" value={draft[key]} placeholder={placeholder} aria-invalid={wrong(key) ? true : undefined} onInput={(e) => set({ ...draft, [key]: e.currentTarget.value })} />
     </Field>
   );
-  const choice = (key: (typeof texts)[number], label: string, options: string[]) => (
+  const choice = (key: (typeof texts)[number], label: string, options: [string, string][]) => (
     <Field label={label} wrong={wrong(key)}>
       <select class="input" value={draft[key]} onChange={(e) => set({ ...draft, [key]: e.currentTarget.value })}>
-        {[...new Set([draft[key], ...options])].map((o) => <option key={o}>{o}</option>)}
+        {options.map(([o, word]) => <option key={o} value={o}>{word}</option>)}
       </select>
     </Field>
   );
+  const pick1 = (key: (typeof texts)[number], label: string, options: [string, string][]) => <Choice label={label} wrong={wrong(key.replace('keep_', 'keep.'))} value={draft[key]} options={options} set={(v) => set({ ...draft, [key]: v })} />;
   const save = () => run(async () => {
     const saved = await ask<Source>('PATCH', address(`/sources/${part(s.id)}`), patch, { headers: base.etag ? { 'If-Match': base.etag } : {} });
     keep({ s: saved.data, etag: saved.etag });
@@ -130,13 +145,13 @@ export function Settings({ of: s, etag, reload }: { of: Source; etag: string; re
   };
   return (
     <>
-    {picking && <Picker id={s.id} now={draft.steps[css]?.arg ?? ''} pick={pick} close={() => choose(false)} />}
+    {picking && <Picker at={`/sources/${part(s.id)}/versions/latest`} now={draft.steps[css]?.arg ?? ''} pick={pick} close={() => choose(false)} />}
     <div class="cols">
       <div>
         {listed && <p class="say">The configuration file lists this source; edit it there. What you try here is not saved.</p>}
         {!may('write') && <p class="say">You can look at these settings. Only an editor can change them.</p>}
         <fieldset class="plain" disabled={!may('write')}>
-        <Section title="What to compare" side={may('write') && (
+        <Section title="What to compare" id="choose" side={may('write') && (
           <span class="row">
             <Button local kind="ghost" pressed={picking} onClick={() => choose(!picking)}>Choose an element</Button>
             <Button local kind="ghost" icon="plus" onClick={() => set({ ...draft, steps: [...draft.steps, { kind: 'css', arg: '' }] })}>Add a step</Button>
@@ -165,23 +180,40 @@ export function Settings({ of: s, etag, reload }: { of: Source; etag: string; re
           </ul>
           {wrong('read') && <p class="wrong" role="alert">{tidy(wrong('read')!)}</p>}
         </Section>
+        <Section title="Values" note="kept with each version">
+          <Extracted value={draft.extract} set={(extract) => set({ ...draft, extract })} />
+          {wrong('extract') && <p class="wrong" role="alert">{tidy(wrong('extract')!)}</p>}
+        </Section>
+        <Section title="Request and login" id="request">
+          <Asking key={base.etag} value={draft.request} set={(request) => set({ ...draft, request })} wrong={wrong('request')} />
+        </Section>
+        <Section title="Rendering" id="render">
+          <Rendering value={draft.render} set={(render) => set({ ...draft, render })} wrong={wrong('render')} />
+        </Section>
         <Section title="How soon, and how often">
           <div class="form">
-            {text('level', 'Level', 'such as 90% within 10m')}
-            {text('weight', 'Weight', 'importance against others')}
-            {text('min_gap', 'Never sooner than', 'such as 5m', 'no bound')}
-            {text('max_gap', 'At least every', 'such as 1d', 'no bound')}
+            {pick1('level', 'Service level', [['', 'none'], ['90% within 1m', '90% within 1 minute'], ['90% within 10m', '90% within 10 minutes'], ['90% within 1h', '90% within 1 hour'], ['90% within 1d', '90% within 1 day']])}
+            {pick1('weight', 'Weight', [['0.5', 'half'], ['1', 'normal'], ['2', 'twice'], ['5', 'five times'], ['10', 'ten times']])}
+            {pick1('min_gap', 'Minimum interval', [['', 'none'], ['1m', '1 minute'], ['5m', '5 minutes'], ['1h', '1 hour'], ['1d', '1 day']])}
+            {pick1('max_gap', 'Maximum interval', [['', 'none'], ['5m', '5 minutes'], ['1h', '1 hour'], ['1d', '1 day'], ['7d', '1 week']])}
             {text('strategy', 'At fixed times', 'such as day {06:30, 14:00} Europe/Berlin', 'when it is worth most')}
-            {text('life', 'A change can be captured', 'overwrite, append, window:10m, last:5')}
-            {text('urgency', 'Late is', 'uniform, half-life:1h, window:10m')}
+            {pick1('life', 'A change stays visible', [['overwrite', 'until the next change'], ['append', 'forever, as in a log'], ['window:10m', 'for 10 minutes'], ['last:5', 'among the last 5']])}
+            {pick1('urgency', 'Value of a late capture', [['uniform', 'the same at any time'], ['half-life:1h', 'half after 1 hour'], ['window:10m', 'none after 10 minutes']])}
           </div>
         </Section>
         <Section title="Name and care">
           <div class="form">
-            {text('name', 'Name')}
-            {text('tags', 'Tags', 'with commas')}
-            {choice('noise', 'Parts that always differ', ['report', 'auto', 'off'])}
-            {choice('suspect', 'Captures of the wrong page', ['hold', 'mark', 'off'])}
+            {text('name', 'Name', undefined, tidy(s.standing.title ?? ''))}
+            {text('tags', 'Tags', 'separated by commas')}
+            {choice('noise', 'Parts that always change', [['auto', 'ignore them'], ['report', 'report them'], ['off', 'do not look for them']])}
+            {choice('suspect', 'Captures of the wrong page', [['hold', 'hold until a second poll agrees'], ['mark', 'report at once, marked'], ['off', 'do not check']])}
+            {choice('robots', 'robots.txt', [['default', 'as the settings say'], ['obey', 'obey'], ['ignore', 'ignore']])}
+          </div>
+        </Section>
+        <Section title="History of this source">
+          <div class="form">
+            {pick1('keep_age', 'Keep versions for', [['', 'as the settings say'], ['30d', '30 days'], ['1y', '1 year']])}
+            {pick1('keep_versions', 'Versions kept', [['', 'as the settings say'], ['10', '10'], ['100', '100'], ['1000', '1,000']])}
           </div>
         </Section>
         </fieldset>

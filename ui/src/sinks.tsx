@@ -6,7 +6,7 @@ import { back } from './live';
 import { quote, sinkLine } from './lines';
 import { useAction, useLoad } from './load';
 import { may } from './me';
-import { AsLines, Button, Field, Icon, Mark, Outcome, Section, Show, sourcePath, Time, WhatChanged, type Mood } from './parts';
+import { AsLines, Button, Field, Icon, Mark, Outcome, Section, Show, sourcePath, Time, useTitle, WhatChanged, type Mood } from './parts';
 import { go, leave } from './router';
 import type { Change, Cursor, SinkInfo } from './types';
 
@@ -14,11 +14,20 @@ interface Kind { name: string; about: string; url?: string; template?: string; s
 interface Letter { id: string; change?: Change; query?: string; first?: number; last?: number; at?: string; attempts: number; error: string; body?: string; next?: string }
 interface Attempt { id: string; at: string; attempt: number; took_ms: number; accepted: boolean; error?: string; hint?: string; given_up?: boolean }
 
+/** kindNames are what people call the kinds. */
+const kindNames: Record<string, string> = {
+  webhook: 'Webhook', json: 'JSON webhook', email: 'E-mail', slack: 'Slack', discord: 'Discord', telegram: 'Telegram', ntfy: 'ntfy', gotify: 'Gotify', pushover: 'Pushover', matrix: 'Matrix', mattermost: 'Mattermost',
+  teams: 'Microsoft Teams', signal: 'Signal', mqtt: 'MQTT', kafka: 'Kafka', nats: 'NATS', redis: 'Redis', amqp: 'AMQP (RabbitMQ)', cloudevents: 'CloudEvents', file: 'File', exec: 'Command', syslog: 'Syslog', pubsub: 'Google Pub/Sub', sqs: 'Amazon SQS', sns: 'Amazon SNS',
+  rocketchat: 'Rocket.Chat', zulip: 'Zulip', googlechat: 'Google Chat', pagerduty: 'PagerDuty', opsgenie: 'Opsgenie', home: 'Home Assistant', homeassistant: 'Home Assistant', apprise: 'Apprise', xmpp: 'XMPP', bark: 'Bark', websub: 'WebSub hub',
+};
+
+export const kindName = (kind: string) => kindNames[kind] ?? kind;
+
 const sinkPath = (name: string) => '/sinks/' + encodeURIComponent(name);
 const deliveries = (n: number) => plural(n, 'delivery', 'deliveries');
 
 const moodOf = (s: SinkInfo): Mood => ({ ok: 'well', paused: 'paused', held: 'level' } as Record<string, Mood>)[s.standing.state] ?? 'failing';
-const states: Record<string, string> = { ok: 'well', paused: 'held back', held: 'waits after a refusal', failing: 'failing', gone: 'wants no more', broken: 'cannot be used' };
+const states: Record<string, string> = { ok: 'works', paused: 'on hold', held: 'on hold after a refusal', failing: 'failing', gone: 'gone (410)', broken: 'cannot be used' };
 
 /** target is where a sink sends to, without what follows the host. */
 function target(s: SinkInfo): string {
@@ -39,16 +48,17 @@ function wants(s: SinkInfo): string {
 export function Sinks({ name }: { name: string }) {
   const list = useLoad<{ items: SinkInfo[] }>((s) => get('/sinks', {}, s), [], 10_000);
   return (
-    <div class="side">
+    <div class={'side ' + (name ? 'one-open' : '')}>
+      {name && <a class="phone" href="/sinks">All receivers</a>}
       <div class="pick">
         <Section title="Receivers" note={list.data ? count(list.data.items.length) : ''} side={may('write') && <a class="button ghost" href="/sinks/new"><Icon name="plus" /> Add</a>}>
           <Show of={list}>{(l) => (
             <>
-              {l.items.length === 0 && <p class="empty">Nobody. A sink is a receiver of changes: a webhook, a chat, a mailbox, a queue.</p>}
+              {l.items.length === 0 && <p class="empty">None yet. A receiver gets changes or alerts: a mailbox, a chat, a webhook, a queue.</p>}
               {l.items.map((s) => (
                 <a key={s.name} href={sinkPath(s.name)} aria-current={s.name === name ? 'true' : undefined}>
                   <b class="row"><Mark is={moodOf(s)} /> <bdi class="one">{tidy(s.name)}</bdi></b>
-                  <span class="small dim">{s.kind}, {states[s.standing.state] ?? s.standing.state}{s.standing.open ? `, ${count(s.standing.open)} owed` : ''}{s.standing.dead ? `, ${count(s.standing.dead)} given up` : ''}</span>
+                  <span class="small dim">{kindName(s.kind ?? '')}, {states[s.standing.state] ?? s.standing.state}{s.standing.open ? `, ${count(s.standing.open)} pending` : ''}{s.standing.dead ? `, ${count(s.standing.dead)} failed for good` : ''}</span>
                 </a>
               ))}
             </>
@@ -72,7 +82,7 @@ function Intro() {
       <Section title="Kinds of sink">
         <p class="say">Every change reaches every sink that wants it at least once, under the same id however often it is tried.</p>
         <Show of={kinds}>{(k) => (
-          <table><tbody>{k.items.map((x) => <tr key={x.name}><td><b>{x.name}</b></td><td>{x.about}</td><td class="num">{may('write') && <a href={'/sinks/new?kind=' + encodeURIComponent(x.name)}>Add</a>}</td></tr>)}</tbody></table>
+          <table><tbody>{k.items.map((x) => <tr key={x.name}><td><b>{kindName(x.name)}</b></td><td>{x.about}</td><td class="num">{may('write') && <a href={'/sinks/new?kind=' + encodeURIComponent(x.name)}>Add</a>}</td></tr>)}</tbody></table>
         )}</Show>
       </Section>
     </>
@@ -91,8 +101,8 @@ function One({ name, reload }: { name: string; reload: () => void }) {
       editing ? <Editor of={s} etag={etag} reload={both} close={() => edit(false)} /> : (
         <>
           <div class="row wrap">
-            <h1 class="title one"><bdi>{tidy(s.name)}</bdi></h1>
-            <span class="dim grow">{s.kind} · {tidy(target(s))} · {tidy(wants(s))}</span>
+            <Title of={s.name} />
+            <span class="dim grow">{kindName(s.kind ?? '')} · {tidy(target(s))} · {tidy(wants(s))}</span>
             {s.origin !== 'file' && <Button onClick={() => edit(true)}>Edit</Button>}
           </div>
           <Actions of={s} etag={etag} reload={both} />
@@ -104,6 +114,11 @@ function One({ name, reload }: { name: string; reload: () => void }) {
       )
     )}</Show>
   );
+}
+
+function Title({ of }: { of: string }) {
+  useTitle(of);
+  return <h1 class="title one"><bdi>{tidy(of)}</bdi></h1>;
 }
 
 /** test sends a sample, and says what the receiver answered. */
@@ -128,8 +143,8 @@ function Actions({ of: s, etag, reload }: { of: SinkInfo; etag: string; reload: 
     go('/sinks');
   });
   return (
-    <Section title="How it is">
-      <p class="say"><Mark is={moodOf(s)} silent /> {states[st.state] ?? st.state}{st.open ? `; ${deliveries(st.open)} owed` : ''}{st.dead ? `; ${count(st.dead)} given up` : ''}.{' '}
+    <Section title="State">
+      <p class="say"><Mark is={moodOf(s)} silent /> {states[st.state] ?? st.state}{st.open ? `; ${deliveries(st.open)} pending` : ''}{st.dead ? `; ${count(st.dead)} failed for good` : ''}.{' '}
         {st.error && <span class="wrong">{tidy(st.error)}{st.failing_since && ` (since ${dayOf(st.failing_since)}, ${moment(st.failing_since)})`}</span>}{st.hint && <span class="dim"> {tidy(st.hint)}</span>}</p>
       <div class="row wrap">
         <Button kind="main" busy={doing.busy} onClick={() => run(async () => { const said = await test(s.name); reload(); return said; })}>Test</Button>
@@ -137,7 +152,7 @@ function Actions({ of: s, etag, reload }: { of: SinkInfo; etag: string; reload: 
           const t = await send<{ body: string }>('POST', path + '/test', undefined, { preview: true });
           show(t.body);
         })}>Preview</Button>
-        {!listed && (st.state === 'paused' ? <Button icon="play" onClick={() => hold(false)}>Go on</Button> : <Button icon="pause" onClick={() => hold(true)}>Hold back</Button>)}
+        {!listed && (st.state === 'paused' ? <Button icon="play" onClick={() => hold(false)}>Resume</Button> : <Button icon="pause" onClick={() => hold(true)}>Hold</Button>)}
         <AsLines method="POST" url={address(path + '/test')} cli={`freshet sink test ${quote(s.name)}`}
           also={listed ? [] : [{ method: 'PATCH', url: address(path), body: { paused: st.state === 'paused' ? null : true }, cli: `freshet sink edit ${quote(s.name)} --paused${st.state === 'paused' ? '=false' : ''}` }, { method: 'DELETE', url: address(path), cli: `freshet sink remove ${quote(s.name)}` }]} />
         {!listed && <Button kind="ghost" danger icon="trash" onClick={remove}>Remove</Button>}
@@ -162,7 +177,7 @@ function Attempts({ name, open }: { name: string; open: number }) {
               <tr key={a.id + a.attempt + a.at}>
                 <td><Mark is={a.accepted ? 'well' : 'failing'} silent /> <Time at={a.at} /></td>
                 <td class="mono one desk">{tidy(a.id)}</td>
-                <td>{a.accepted ? 'accepted' : <span class="wrong">{tidy(a.error ?? '')}{a.given_up && '; given up'}</span>}</td>
+                <td>{a.accepted ? 'accepted' : <span class="wrong">{tidy(a.error ?? '')}{a.given_up && '; failed for good'}</span>}</td>
                 <td class="num">{a.attempt}</td>
                 <td class="num">{span(a.took_ms)}</td>
               </tr>
@@ -190,13 +205,13 @@ function OwedSection({ of: s }: { of: SinkInfo }) {
   const list = useLoad<{ items: Letter[] }>((signal) => (n ? get(`/sinks/${part(s.name)}/owed`, { limit: 50 }, signal) : Promise.resolve({ items: [] })), [s.name, n], 10_000);
   if (!n) return null;
   return (
-    <Section title="Owed" note={count(n)}>
+    <Section title="Pending" note={count(n)}>
       <Show of={list}>{(l) => (
         <>
           <table>
             <thead><tr><th scope="col">Of</th><th scope="col" class="desk">What</th><th scope="col">Last answer</th><th scope="col" class="num desk">Tries</th><th scope="col" class="num">Next</th></tr></thead>
             <tbody>{l.items.map((x) => (
-              <tr key={x.id}><td class="one"><About of={x} /></td><td class="one fill desk"><What of={x} /></td><td>{x.error ? <span class="wrong">{tidy(x.error)}</span> : <span class="dim">–</span>}</td><td class="num desk">{x.attempts}</td><td class="num">{s.standing.state === 'paused' ? 'held back' : <Time at={x.next} as="ago" />}</td></tr>
+              <tr key={x.id}><td class="one"><About of={x} /></td><td class="one desk"><What of={x} /></td><td class="answer">{x.error ? <span class="wrong">{tidy(x.error)}</span> : <span class="dim">–</span>}</td><td class="num desk">{x.attempts}</td><td class="num">{s.standing.state === 'paused' ? 'on hold' : <Time at={x.next} as="ago" />}</td></tr>
             ))}</tbody>
           </table>
           {n > l.items.length && <p class="small dim">{count(n - l.items.length)} more come after these.</p>}
@@ -217,7 +232,7 @@ function Letters({ of: s, reload }: { of: SinkInfo; reload: () => void }) {
     return `${deliveries(r.deliveries)} ${r.deliveries === 1 ? 'is' : 'are'} made again, under the same ${r.deliveries === 1 ? 'id' : 'ids'}.`;
   });
   return (
-    <Section title="Given up" note={count(n)} side={n > 0 && <span class="row"><Button icon="again" busy={doing.busy} onClick={() => again()}>Send all {count(n)} again</Button><AsLines method="POST" url={address(`/sinks/${part(s.name)}/replay`)} body={{}} cli={`freshet sink replay ${quote(s.name)}`} /></span>}>
+    <Section title="Failed deliveries" note={count(n)} side={n > 0 && <span class="row"><Button icon="again" busy={doing.busy} onClick={() => again()}>Send all {count(n)} again</Button><AsLines method="POST" url={address(`/sinks/${part(s.name)}/replay`)} body={{}} cli={`freshet sink replay ${quote(s.name)}`} /></span>}>
       <Outcome of={doing} />
       <Show of={list}>{(l) => l.items.length > 0 && (
         <table>
@@ -302,7 +317,7 @@ export function WhoIsTold({ query }: { query: string }) {
             {mine.length === 0 && <p class="empty">None yet; its matches are here and in its Atom feed.</p>}
             {mine.length > 0 && (
               <table>
-                <thead><tr><th scope="col">Name</th><th scope="col">To</th><th scope="col">Of late</th><th scope="col" class="num">Owed</th><th scope="col" class="num">Given up</th><th scope="col"><span class="hidden-text">Test</span></th></tr></thead>
+                <thead><tr><th scope="col">Name</th><th scope="col">To</th><th scope="col">Last delivery</th><th scope="col" class="num">Pending</th><th scope="col" class="num">Failed</th><th scope="col"><span class="hidden-text">Test</span></th></tr></thead>
                 <tbody>{mine.map((s) => <Told key={s.name} of={s} reload={list.reload} />)}</tbody>
               </table>
             )}
@@ -323,7 +338,7 @@ function Told({ of: s, reload }: { of: SinkInfo; reload: () => void }) {
     <>
       <tr>
         <td class="one"><Mark is={moodOf(s)} /> <a href={sinkPath(s.name)}><bdi>{tidy(s.name)}</bdi></a></td>
-        <td class="one">{tidy(target(s))} <span class="dim">{s.kind}</span></td>
+        <td class="one">{tidy(target(s))} <span class="dim">{kindName(s.kind ?? '')}</span></td>
         <td>{s.standing.error ? <span class="wrong">{tidy(s.standing.error)}</span> : a ? <>{a.accepted ? 'delivered' : 'refused'} <Time at={a.at} /> in {span(a.took_ms)}</> : <span class="dim">nothing since the start</span>}</td>
         <td class="num">{s.standing.open ? count(s.standing.open) : '–'}</td>
         <td class="num">{s.standing.dead ? count(s.standing.dead) : '–'}</td>
@@ -407,7 +422,7 @@ function Editor({ of: s, etag = '', reload, close }: { of?: SinkInfo; etag?: str
       <div class="form section">
         {!s && <Field label="Name" help="letters, digits, dots and dashes" wrong={wrong('name')}><input class="input" value={d.name} onInput={(e) => set({ ...d, name: e.currentTarget.value })} /></Field>}
         <Field label="Kind" help={kind?.about} wrong={wrong('kind')}>
-          <select class="input" value={d.kind} onChange={(e) => set({ ...d, kind: e.currentTarget.value })}>{(kinds.data?.items ?? [{ name: d.kind }]).map((k) => <option key={k.name}>{k.name}</option>)}</select>
+          <select class="input" value={d.kind} onChange={(e) => set({ ...d, kind: e.currentTarget.value })}>{(kinds.data?.items ?? [{ name: d.kind }]).map((k) => <option key={k.name} value={k.name}>{kindName(k.name)}</option>)}</select>
         </Field>
         {(kind?.url || d.url) && text('url', 'Where to', kind?.url && 'such as ' + kind.url)}
         {kind?.settings.map((x) => (
@@ -418,9 +433,9 @@ function Editor({ of: s, etag = '', reload, close }: { of?: SinkInfo; etag?: str
       </div>
       <Section title="What it receives">
         <div class="form">
-          {text('queries', 'Matches of these queries', 'ids, with commas; then no changes')}
-          {text('tags', 'Changes with these tags', 'with commas; none means all')}
-          {text('sources', 'And of these sources', 'ids, with commas')}
+          {text('queries', 'Matches of these queries', 'query IDs, separated by commas; it then receives matches instead of changes')}
+          {text('tags', 'Changes with these tags', 'separated by commas; empty means all')}
+          {text('sources', 'And of these sources', 'source IDs, separated by commas')}
         </div>
       </Section>
       <Section title="In what words">

@@ -1,16 +1,18 @@
 // One source: what it is doing, its versions, its polls, its settings.
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { address, ask, get, part, send } from './api';
 import { Alerts } from './alert';
 import { Frame, Hatch, Hours, Series } from './charts';
-import { bytes, count, dayOf, exact, hour, millis, moment, percent, plural, rate, short, span, tidy, value } from './format';
-import { quote, sourceLine } from './lines';
+import { bytes, count, dayOf, exact, hour, millis, moment, percent, plural, rate, short, span, tidy, tooEarly, value } from './format';
+import { quote } from './lines';
 import { useAction, useLoad } from './load';
-import { may } from './me';
-import { AsLines, Button, Mark, mood, moodWords, nameOf, Out, Outcome, Section, Show, sourcePath, Time, useNumbers, WhatChanged, typing } from './parts';
+import { guest, may } from './me';
+import { AsLines, Button, Mark, mood, moodWords, nameOf, Out, Outcome, Section, Show, sourcePath, Time, useNumbers, useTitle, WhatChanged, typing } from './parts';
+import { Remedies } from './remedies';
 import { Habits } from './rhythm';
 import { go } from './router';
 import { Settings } from './settings';
+import { Share } from './share';
 import type { Change, Outcome as Poll, Source as Data, Why } from './types';
 import { Versions } from './versions';
 
@@ -23,12 +25,13 @@ export function Source({ id, tab }: { id: string; tab: string }) {
       {({ data: s, etag }) => (
         <>
           <Head of={s} reload={source.reload} />
+          <FirstPoll of={s} reload={source.reload} />
           <nav class="tabs" aria-label="Parts of the source">
-            {([['', 'Now', ''], ['/versions', 'Versions', count(s.standing.version)], ['/polls', 'Polls', count(s.standing.polls)], ['/settings', 'Settings', '']] as const).map(([path, word, n]) => (
+            {([['', 'Now', ''], ['/versions', 'Versions', count(s.standing.version)], ['/polls', 'Polls', count(s.standing.polls)], ...(guest() ? [] : [['/settings', 'Settings', ''] as const])] as const).map(([path, word, n]) => (
               <a key={path} href={sourcePath(id, path)} aria-current={tab === path.slice(1) ? 'page' : undefined}>{word} <span>{n}</span></a>
             ))}
           </nav>
-          {tab === '' && <><Now of={s} />{may('write') && <Alerts of={s} />}</>}
+          {tab === '' && <Now of={s} />}
           {tab === 'versions' && <Versions of={s} whole />}
           {tab === 'polls' && <Polls id={id} />}
           {tab === 'settings' && <Settings of={s} etag={etag} reload={source.reload} />}
@@ -45,7 +48,7 @@ function Head({ of: s, reload }: { of: Data; reload: () => void }) {
     const { outcome, hold } = await send<{ outcome?: Poll; hold?: { reason: string } }>('POST', `/sources/${part(s.id)}/poll`, undefined, { wait: '30s' });
     reload();
     if (!outcome) return 'It will be polled as soon as it may' + (hold ? ': ' + hold.reason : '') + '.';
-    const said: Record<string, string> = { changed: 'It has changed.', unchanged: 'Nothing new.', first: 'Seen for the first time.', held: 'It looks like the wrong page, and is held.', failed: 'It failed: ' + (outcome.error ?? outcome.failure) };
+    const said: Record<string, string> = { changed: 'It has changed.', unchanged: 'Nothing new.', first: 'The first version is stored.', held: 'It looks like the wrong page, and is held.', failed: 'It failed: ' + (outcome.error ?? outcome.failure) };
     return said[outcome.result] ?? outcome.result;
   });
   const pause = () => run(async () => {
@@ -62,12 +65,14 @@ function Head({ of: s, reload }: { of: Data; reload: () => void }) {
     return () => removeEventListener('keydown', key);
   });
   const is = mood(s);
+  useTitle(nameOf(s));
   return (
     <>
       <div class="row wrap headline">
         <h1 class="title grow"><bdi>{tidy(nameOf(s))}</bdi></h1>
         <Button icon="poll" keys="p" busy={doing.busy} onClick={poll}>Poll now</Button>
         <Button icon={s.paused ? 'play' : 'pause'} onClick={pause}>{s.paused ? 'Resume' : 'Pause'}</Button>
+        <Share what="source" id={s.id} />
         <AsLines method="POST" url={address(`/sources/${part(s.id)}/poll`)} cli={`freshet poll ${quote(s.id)}`}
           also={[{ method: 'PATCH', url: address(`/sources/${part(s.id)}`), body: { paused: !s.paused }, cli: `freshet ${s.paused ? 'resume' : 'pause'} ${quote(s.id)}` }]} />
       </div>
@@ -78,62 +83,61 @@ function Head({ of: s, reload }: { of: Data; reload: () => void }) {
         <span class="dim">watched since {dayOf(s.created_at)}</span>
       </p>
       <Outcome of={doing} />
-      {s.standing.last_error && <p class="wrong">{tidy(s.standing.last_error.message)} <span class="dim">({plural(s.standing.failures, 'failed poll')} in a row)</span></p>}
-      {(s.standing.held || s.standing.suspect) && <Suspect of={s} reload={reload} />}
-      {s.standing.moved_to && <Moved of={s} reload={reload} />}
+      <Trouble of={s} reload={reload} />
     </>
   );
 }
 
-function Suspect({ of: s, reload }: { of: Data; reload: () => void }) {
-  const [doing, run] = useAction();
-  const held = s.standing.held;
-  const version = held?.version ?? s.standing.version;
-  return (
-    <div class="panel">
-      <p class="say">Version {version} is probably not the page that you want: {tidy(s.standing.suspect?.reason ?? '')}. It is kept and not reported.</p>
-      <div class="row">
-        <Button kind="main" busy={doing.busy} onClick={() => run(async () => {
-          await send('POST', `/sources/${part(s.id)}/confirm`, undefined, { version });
-          reload();
-          return held ? 'It is reported as a change.' : 'Later polls compare with it.';
-        })}>It is the page</Button>
-        <a class="button" href={sourcePath(s.id, `/versions?to=${version}`)}>Look at it</a>
-        <AsLines method="POST" url={address(`/sources/${part(s.id)}/confirm`, { version })} cli={`freshet confirm ${quote(s.id)}`} />
-      </div>
-      <Outcome of={doing} />
-    </div>
-  );
+/** FirstPoll waits for the first version of a source that was just added. */
+function FirstPoll({ of: s, reload }: { of: Data; reload: () => void }) {
+  const waits = s.standing.polls === 0 && !s.paused && may('write');
+  useEffect(() => {
+    if (!waits) return;
+    let gone = false;
+    send('POST', `/sources/${part(s.id)}/poll`, undefined, { wait: '30s', first: true }).then(() => gone || reload(), () => undefined); // the list of polls says what went wrong
+    return () => {
+      gone = true;
+    };
+  }, [waits]);
+  return waits ? <p class="say" role="status">Waiting for the first poll. It stores the first version, which is no change.</p> : null;
 }
 
-function Moved({ of: s, reload }: { of: Data; reload: () => void }) {
-  const [doing, run] = useAction();
+/** Trouble says why a source fails, is suspect, is noisy or has moved, and what may help. */
+function Trouble({ of: s, reload }: { of: Data; reload: () => void }) {
+  const st = s.standing, n = st.noise, blank = !st.failures && !st.suspect && !st.noisy && !st.moved_to && st.remedies?.length;
+  const why = [
+    ...(st.failures > 0 ? [`The last poll failed: ${st.last_error?.message ?? 'unknown'} (${plural(st.failures, 'failure')} in a row).`] : []),
+    ...(st.suspect ? [`Version ${st.held?.version ?? st.version} is probably not the page that you want: ${st.suspect.reason}. It is stored and not reported${st.held?.next ? `; ${st.held.next}` : ''}.`] : []),
+    ...(st.noisy ? [n ? `It differs at ${n.changed} of ${n.polls} polls${s.noise === 'auto' ? '' : ', and each is reported as a change'}.` : 'It differs at nearly every poll.'] : []),
+    ...(st.moved_to ? [`It has moved for good to ${short(st.moved_to)}.`] : []),
+    ...(blank ? ['The page has hardly any text without JavaScript.'] : []),
+  ];
+  if (why.length === 0) return null;
+  const version = st.held?.version ?? st.version;
   return (
-    <p class="row wrap">
-      <span>It has moved for good to <Out url={s.standing.moved_to!} />.</span>
-      <Button kind="link" busy={doing.busy} onClick={() => run(async () => {
-        await send('PATCH', `/sources/${part(s.id)}`, { url: s.standing.moved_to });
-        reload();
-      })}>Watch it there</Button>
-      <AsLines method="PATCH" url={address(`/sources/${part(s.id)}`)} body={{ url: s.standing.moved_to }} cli={sourceLine('edit', s.id, { url: s.standing.moved_to })} />
-      <Outcome of={doing} />
-    </p>
+    <div class="panel trouble" role="group" aria-label="What is wrong, and what may help">
+      {why.map((w) => <p key={w} class="say">{tidy(w)}</p>)}
+      {n?.places && n.places.length > 0 && <p class="small dim">What differs: {n.places.slice(0, 3).map((p) => tidy(p.text ?? '')).filter(Boolean).join(' · ')}</p>}
+      {st.suspect && <p><a href={sourcePath(s.id, `/versions?to=${version}`)}>Look at version {version}</a></p>}
+      <Remedies of={s} reload={reload} />
+    </div>
   );
 }
 
 function Now({ of: s }: { of: Data }) {
   const why = useLoad<Why>((x) => get(`/sources/${part(s.id)}/why`, {}, x), [s.id], 15_000);
-  const changes = useLoad<{ items: Change[] }>((x) => get('/changes/newest', { source: s.id, limit: 20 }, x), [s.id, s.standing.changes]);
+  const changes = useLoad<{ items: Change[] }>((x) => (guest() ? Promise.resolve({ items: [] }) : get('/changes/newest', { source: s.id, limit: 20 }, x)), [s.id, s.standing.changes]);
   return (
     <div class="cols">
       <div>
         <Day id={s.id} polls={s.standing.polls} />
         <Versions of={s} />
         <Fields of={s} />
-        <Section title="Before that" side={<a href={sourcePath(s.id, '/versions')}>All</a>}>
+        {!guest() && <Section title="Earlier changes" side={<a href={sourcePath(s.id, '/versions')}>All versions</a>}>
           <Show of={changes}>{(c) => (
             <table>
               <tbody>
+                {c.items.length === 0 && <tr><td class="dim">No change yet. The first version is no change.</td></tr>}
                 {c.items.map((x) => (
                   <tr key={x.cursor}>
                     <td class="num">{x.number}</td>
@@ -146,9 +150,10 @@ function Now({ of: s }: { of: Data }) {
               </tbody>
             </table>
           )}</Show>
-        </Section>
+        </Section>}
       </div>
       <div>
+        {!guest() && <Alerts of={s} />}
         <Section title="Next poll">
           <Show of={why}>{(w) => (
             <div class="panel stack">
@@ -171,12 +176,12 @@ function Facts({ of: s, why }: { of: Data; why?: Why }) {
   const c = why?.outlook?.captured, r = why?.outlook?.rate_per_day, now = why?.outlook?.rate_now_per_day;
   return (
     <dl class="facts">
-      {c && <><dt>Captured until now</dt><dd>{c.too_early ? <span class="dim">not known yet: {c.too_early}</span> : <>{percent(c.share.mean)} <span class="dim">{percent(c.share.low)} to {percent(c.share.high)}</span></>}</dd></>}
+      {c && <><dt>Share captured until now</dt><dd>{tooEarly(c) ? <span class="dim">not known yet: {tooEarly(c)}</span> : <>{percent(c.share.mean)} <span class="dim">{percent(c.share.low)} to {percent(c.share.high)}</span></>}</dd></>}
       {r && <><dt>Changes</dt><dd>{r.words}</dd></>}
-      {now && <><dt>At this moment</dt><dd>about {rate(now.mean)}</dd></>}
-      {c && !c.too_early && <><dt>Late, on average until now</dt><dd>{span(millis(c.delay))}</dd></>}
+      {now && r && r.known !== 'unknown' && <><dt>At this moment</dt><dd>about {rate(now.mean)}</dd></>}
+      {c && !tooEarly(c) && <><dt>Late, on average until now</dt><dd>{span(millis(c.delay))}</dd></>}
       <dt>Polls</dt><dd>{count(s.standing.polls)}</dd>
-      <dt>Changes seen</dt><dd>{count(s.standing.changes)}</dd>
+      <dt>Changes captured</dt><dd>{count(s.standing.changes)}</dd>
       <dt>Last seen</dt><dd><Time at={s.standing.last_seen} as="ago" /></dd>
       <dt>Life, urgency</dt><dd>{s.life}, {s.urgency}</dd>
       <dt>Level</dt><dd>{s.level || 'none set'}</dd>
@@ -260,11 +265,11 @@ function Day({ id, polls: n }: { id: string; polls: number }) {
 function Fields({ of: s }: { of: Data }) {
   const names = Object.keys(s.extract ?? {});
   if (names.length === 0) return null;
-  return <Section title="Fields">{names.map((n) => <OneField key={n} id={s.id} name={n} />)}</Section>;
+  return <Section title="Values">{names.map((n) => <OneField key={n} id={s.id} name={n} version={s.standing.version} />)}</Section>;
 }
 
-function OneField({ id, name }: { id: string; name: string }) {
-  const field = useLoad<{ items: { version: number; seen_at: string; value: unknown }[] }>((s) => get(`/sources/${part(id)}/fields/${part(name)}`, { limit: 300 }, s), [id, name]);
+function OneField({ id, name, version }: { id: string; name: string; version: number }) {
+  const field = useLoad<{ items: { version: number; seen_at: string; value: unknown }[] }>((s) => get(`/sources/${part(id)}/fields/${part(name)}`, { limit: 300 }, s), [id, name, version]);
   const items = field.data?.items ?? [];
   const points = items.filter((v) => typeof v.value === 'number').map((v) => ({ at: v.seen_at, value: v.value as number })).reverse();
   const [toggle, table] = useNumbers(['Seen', 'Version', name], () => items.map((v) => [moment(v.seen_at), v.version, value(v.value)]));

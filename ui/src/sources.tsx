@@ -1,7 +1,7 @@
 // All sources: a list of any length, of which only the rows in view exist.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, get, part, send } from './api';
-import { count, plural, short, tidy } from './format';
+import { count, percent, plural, short, tidy, tooEarly } from './format';
 import { quote } from './lines';
 import { up } from './live';
 import { useAction, useLoad } from './load';
@@ -13,8 +13,8 @@ import type { Source, SourcePage } from './types';
 interface Facets { total: number; states: Record<string, number>; tags: { name: string; count: number }[]; hosts: { name: string; count: number }[] }
 
 const columns: [string, string, string][] = [
-  ['changes', 'Changes', 'c-rate'], ['changed', 'Last change', 'c-changed'], ['next', 'Next poll', 'c-next'], ['polls', 'Polls', 'c-polls'],
-];
+  ['changes', 'Changes', 'c-rate'], ['', 'Rate', 'c-often'], ['', 'Captured', 'c-share'], ['changed', 'Last change', 'c-changed'], ['next', 'Next poll', 'c-next'], ['polls', 'Polls', 'c-polls'],
+]; // those with a name can be sorted by
 
 /** parse splits what was typed into words and filters such as tag:news. */
 export function parse(text: string): { q: string; tag?: string; state?: string; host?: string } {
@@ -31,7 +31,7 @@ export function Sources() {
   const [typed, type] = useState(query.get('q') ?? '');
   const filter = useMemo(() => {
     const p = parse(query.get('q') ?? '');
-    return { q: p.q, tag: query.get('tag') ?? p.tag ?? '', state: query.get('state') ?? p.state ?? '', host: p.host ?? '', sort: query.get('sort') ?? '', reverse: query.get('reverse') ?? '' };
+    return { q: p.q, tag: query.get('tag') ?? p.tag ?? '', state: query.get('state') ?? p.state ?? '', host: p.host ?? '', sort: query.get('sort') ?? 'attention', reverse: query.get('reverse') ?? '' };
   }, [query.toString()]);
   const facets = useLoad<Facets>((s) => get('/sources/facets', {}, s), [], 30_000);
   const input = useRef<HTMLInputElement>(null);
@@ -108,7 +108,7 @@ function useList(filter: Filter): Rows {
     try {
       const page = await get<SourcePage>('/sources', {
         q: filter.q, tag: filter.tag, state: filter.state, host: filter.host, sort: filter.sort, reverse: filter.reverse === 'true' ? true : undefined,
-        named: true, next: true, total: true, offset: n * windowSize || undefined, limit: windowSize,
+        named: true, next: true, outlook: true, total: true, offset: n * windowSize || undefined, limit: windowSize,
       });
       c.windows.set(n, page.items);
       c.total = page.total ?? page.items.length;
@@ -186,6 +186,7 @@ function List({ list, filter }: { list: Rows; filter: Filter }) {
     });
   };
   const sort = (name: string) => choose(filter.sort === name ? { reverse: filter.reverse ? null : 'true' } : { sort: name, reverse: null });
+  const filtered = !!(filter.q || filter.tag || filter.state || filter.host);
   const rows = [];
   for (let i = view.from; i <= view.to && i < total; i++) rows.push(i);
   const shownAll = chosen.size > 0 && list.seen().every((s) => chosen.has(s.id)); // while one scrolls none is looked at
@@ -194,17 +195,18 @@ function List({ list, filter }: { list: Rows; filter: Filter }) {
       <div role="grid" aria-label="Sources" aria-rowcount={total + 1} aria-multiselectable="true">
         <div class="list-head" role="row" aria-rowindex={1}>
           <span role="columnheader">{may('write') ? <input type="checkbox" aria-label="Select all that are shown" checked={all || shownAll} onChange={(e) => pick(e.currentTarget.checked ? new Set(list.seen().map((s) => s.id)) : new Set())} /> : <span class="hidden-text">Selected</span>}</span>
-          <span role="columnheader"><span class="hidden-text">State</span></span>
-          <span role="columnheader" aria-sort={filter.sort ? 'none' : 'ascending'}><button type="button" aria-pressed={!filter.sort} onClick={() => choose({ sort: null, reverse: null })}>Source</button></span>
+          <span role="columnheader" aria-sort={filter.sort === 'attention' ? (filter.reverse ? 'ascending' : 'descending') : 'none'}><button type="button" title="Those that need attention first" aria-label="State: those that need attention first" aria-pressed={filter.sort === 'attention'} onClick={() => sort('attention')}>!</button></span>
+          <span role="columnheader" aria-sort={filter.sort === 'id' ? (filter.reverse ? 'descending' : 'ascending') : 'none'}><button type="button" aria-pressed={filter.sort === 'id'} onClick={() => sort('id')}>Source</button></span>
           <span role="columnheader" class="c-tags">Tags</span>
           {columns.map(([name, word, css]) => (
-            <span key={name} role="columnheader" class={'num ' + css} aria-sort={filter.sort === name ? (filter.reverse ? 'ascending' : 'descending') : 'none'}>
-              <button type="button" aria-pressed={filter.sort === name} onClick={() => sort(name)}>{word}{filter.sort === name ? (filter.reverse ? ' ↑' : ' ↓') : ''}</button>
+            <span key={word} role="columnheader" class={'num ' + css} aria-sort={name && filter.sort === name ? (filter.reverse ? 'ascending' : 'descending') : 'none'}>
+              {name ? <button type="button" aria-pressed={filter.sort === name} onClick={() => sort(name)}>{word}{filter.sort === name ? (filter.reverse ? ' ↑' : ' ↓') : ''}</button> : word}
             </span>
           ))}
         </div>
         {list.problem && <Trouble problem={list.problem as never} again={list.reload} />}
-        {list.total === 0 && <p class="empty">No source matches. <button type="button" class="button link" onClick={() => choose({ q: null, tag: null, state: null })}>Show all</button></p>}
+        {list.total === 0 && !filtered && <p class="empty" role="row"><span role="gridcell">Nothing is watched yet. {may('write') && <a href="/start">Add the first source</a>}</span></p>}
+        {list.total === 0 && filtered && <p class="empty" role="row"><span role="gridcell">No source matches. <button type="button" class="button link" onClick={() => choose({ q: null, tag: null, state: null })}>Show all</button></span></p>}
         {list.total === undefined && !list.problem && <Bars n={8} />}
         <div class="window" role="rowgroup" ref={box} style={{ height: total * height + 'px' }}>
           {rows.map((i) => <Row key={list.at(i)?.id ?? 'row' + i} i={i} top={i * height} of={list.at(i)} chosen={all || chosen.has(list.at(i)?.id ?? '')} here={i === at} toggle={toggle} />)}
@@ -217,18 +219,21 @@ function List({ list, filter }: { list: Rows; filter: Filter }) {
 
 function Row({ i, top, of: s, chosen, here: at, toggle }: { i: number; top: number; of?: Source; chosen: boolean; here: boolean; toggle: (id: string) => void }) {
   if (!s) return <div class="slot list-row" role="row" aria-rowindex={i + 2} style={{ top: top + 'px' }} />;
+  const is = mood(s);
   return (
     <div class={`slot list-row ${chosen ? 'chosen' : ''} ${at ? 'at' : ''}`} role="row" aria-rowindex={i + 2} aria-selected={chosen} style={{ top: top + 'px' }}>
       <span role="gridcell">{may('write') && <input type="checkbox" aria-label={'Select ' + nameOf(s)} checked={chosen} onChange={() => toggle(s.id)} />}</span>
-      <span role="gridcell"><Mark is={mood(s)} /></span>
+      <span role="gridcell"><Mark is={is} /></span>
       <span role="gridcell" class="one">
         <a class="name one" href={sourcePath(s.id)}><bdi>{tidy(nameOf(s))}</bdi></a>
-        <span class="small dim one"><bdi>{tidy(short(s.url))}</bdi></span>
+        <span class="small dim one">{is !== 'well' && <b class={'word ' + is}>{moodWords[is]} </b>}<bdi>{tidy(short(s.url))}</bdi></span>
       </span>
       <span role="gridcell" class="c-tags one">{s.tags.slice(0, 3).map((t) => <a key={t} class="tag" href={'/sources?tag=' + encodeURIComponent(t)}><bdi>{tidy(t)}</bdi></a>)}</span>
       <span role="gridcell" class="num c-rate">{count(s.standing.changes)}</span>
+      <span role="gridcell" class="num c-often one">{s.rate_per_day?.known === 'unknown' || !s.rate_per_day ? <span class="dim">not known yet</span> : tidy(s.rate_per_day.words)}</span>
+      <span role="gridcell" class="num c-share">{!s.captured || tooEarly(s.captured) ? <span class="dim">–</span> : <span title={`${percent(s.captured.share.low)} to ${percent(s.captured.share.high)}`}>{percent(s.captured.share.mean)}</span>}</span>
       <span role="gridcell" class="num c-changed"><Time at={s.standing.changed_at} as="ago" /></span>
-      <span role="gridcell" class="num c-next">{s.paused ? 'paused' : <Time at={s.next_poll} as="ago" />}</span>
+      <span role="gridcell" class="num c-next">{s.paused ? 'paused' : s.next_poll && Date.parse(s.next_poll) < Date.now() ? 'now' : <Time at={s.next_poll} as="ago" />}</span>
       <span role="gridcell" class="num c-polls">{count(s.standing.polls)}</span>
     </div>
   );
@@ -243,6 +248,7 @@ function Bulk({ ids, all, filter, total, everything, done, reload }: { ids: stri
   const [tag, name] = useState('');
   const [level, aim] = useState('');
   const [css, select] = useState('');
+  const [more, open] = useState<'' | 'tag' | 'level' | 'css'>('');
   const target = all ? { filter: { q: filter.q, tag: filter.tag, state: filter.state, host: filter.host } } : { ids };
   const n = all ? total : ids.length;
   const prepare = (words: string, edit: Record<string, unknown>, verb = words) => run(async () => {
@@ -272,9 +278,12 @@ function Bulk({ ids, all, filter, total, everything, done, reload }: { ids: stri
           <Button kind="ghost" icon="poll" onClick={() => prepare('Poll', { action: 'poll' })}>Poll now</Button>
           <Button kind="ghost" icon="pause" onClick={() => prepare('Pause', { action: 'pause' })}>Pause</Button>
           <Button kind="ghost" icon="play" onClick={() => prepare('Resume', { action: 'resume' })}>Resume</Button>
-          <span class="row"><input class="input" size={10} aria-label="Tag to add" placeholder="tag" value={tag} onInput={(e) => name(e.currentTarget.value)} /><Button kind="ghost" icon="tag" disabled={!tag} onClick={() => prepare('Tag', { action: 'tag', tag })}>Add</Button></span>
-          <span class="row"><input class="input" size={14} aria-label="Level" placeholder="90% within 10m" value={level} onInput={(e) => aim(e.currentTarget.value)} /><Button kind="ghost" onClick={() => prepare(level.trim() ? 'Set the level of' : 'Take the level from', { action: 'level', ...(level.trim() && { level: level.trim() }) }, level.trim() ? 'Set it' : 'Take it')}>Level</Button></span>
-          <span class="row"><input class="input code" size={12} aria-label="CSS selector of what is compared" placeholder="all of the text" value={css} onInput={(e) => select(e.currentTarget.value)} /><Button kind="ghost" onClick={() => prepare('Change what is compared of', { action: 'read', ...(css.trim() && { read: [{ css: css.trim() }] }) }, 'Change it')}>Compare</Button></span>
+          <select class="input" aria-label="Change of the selected sources" value={more} onChange={(e) => open(e.currentTarget.value as typeof more)}>
+            <option value="">Change…</option><option value="tag">Add a tag</option><option value="level">Set the level</option><option value="css">Compare one element</option>
+          </select>
+          {more === 'tag' && <span class="row"><input class="input" size={10} aria-label="Tag to add" placeholder="tag" value={tag} onInput={(e) => name(e.currentTarget.value)} /><Button kind="ghost" icon="tag" disabled={!tag} onClick={() => prepare('Tag', { action: 'tag', tag })}>Add</Button></span>}
+          {more === 'level' && <span class="row"><input class="input" size={14} aria-label="Level" placeholder="90% within 10m" value={level} onInput={(e) => aim(e.currentTarget.value)} /><Button kind="ghost" onClick={() => prepare(level.trim() ? 'Set the level of' : 'Take the level from', { action: 'level', ...(level.trim() && { level: level.trim() }) }, level.trim() ? 'Set it' : 'Take it')}>Level</Button></span>}
+          {more === 'css' && <span class="row"><input class="input code" size={12} aria-label="CSS selector of what is compared" placeholder="all of the text" value={css} onInput={(e) => select(e.currentTarget.value)} /><Button kind="ghost" onClick={() => prepare('Change what is compared of', { action: 'read', ...(css.trim() && { read: [{ css: css.trim() }] }) }, 'Change it')}>Compare</Button></span>}
           <Button kind="ghost" danger onClick={() => prepare('Stop watching', { action: 'remove' })}>Stop watching</Button>
         </>
       )}
@@ -284,7 +293,7 @@ function Bulk({ ids, all, filter, total, everything, done, reload }: { ids: stri
         reload();
         return 'Undone.';
       })}>Undo</Button>}
-      {undo && <AsLines label="Undo as curl" method="POST" url={address('/sources/bulk/' + part(undo) + '/undo')} cli={`freshet edit bulk undo ${quote(undo)}`} />}
+      {undo && <AsLines method="POST" url={address('/sources/bulk/' + part(undo) + '/undo')} cli={`freshet edit bulk undo ${quote(undo)}`} />}
       <Outcome of={doing} />
       <button type="button" class="icon-button" aria-label="Select none" onClick={() => { clear(); done(); }}><Icon name="close" /></button>
       {!up.value && <span class="dim small">Freshet cannot be reached</span>}

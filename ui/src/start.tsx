@@ -1,42 +1,50 @@
-// The first start: paste an address, see what it reads, choose what to compare.
-import { useState } from 'preact/hooks';
-import { address, get, part, Problem, send } from './api';
-import { Ask, alertLine, asked, blank, bodyOf, type Offer } from './alert';
+// Adding a source: paste an address, see what it reads, choose what to compare and whom to notify.
+import { useEffect, useState } from 'preact/hooks';
+import { address, get, part, send } from './api';
+import { Ask, alertLine, asked, blank, bodyOf, saying, toOf, type Offer } from './alert';
 import { Bring } from './bring';
 import { bytes, plural, span, tidy } from './format';
 import { quote, sourceLine } from './lines';
 import { useAction, useLoad } from './load';
 import { may } from './me';
-import { AsLines, Button, Field, Outcome, Section } from './parts';
+import { AsLines, Button, Field, Outcome, Section, sourcePath } from './parts';
 import { Picker } from './picker';
-import { go } from './router';
-import type { Outcome as Poll, Overview, Source } from './types';
+import { go, here } from './router';
+import type { Overview, Remedy, Source, Suspect } from './types';
 
 interface Suggestion {
   what: string; why: string; url?: string; select?: { css?: string; jsonpath?: string }; read?: unknown[]; extract?: Record<string, unknown>; items?: Record<string, unknown>;
   text?: string; count?: number; fields?: Record<string, unknown>;
 }
 
+/** A Probe is what a look at a page found. Nothing of it is stored. */
+interface Probe {
+  id?: string; url: string; landed_on?: string; known?: string; status?: number; media_type?: string; title?: string; bytes: number; took_ms: number; text?: string; lines: number;
+  failure?: string; error?: string; suspect?: Suspect; remedies?: Remedy[]; items: Suggestion[];
+}
+
 export function Start() {
   const overview = useLoad<Overview>((s) => get('/overview', {}, s), []);
   const none = overview.data?.sources.all === 0;
-  if (!may('write')) return <><h1 class="report">Add a source.</h1><p class="say lead">Only an editor can add sources, and you can only look. <a href="/sources">To the sources</a></p></>;
+  if (!may('write')) return <><h1 class="report">Add a source</h1><p class="say lead">Only editors can add sources; your role is to read. <a href="/sources">To the sources</a></p></>;
   return (
     <>
-      <h1 class="report">{none || !overview.data ? 'Nothing is watched yet.' : 'Add a source.'}</h1>
+      <h1 class="report">{none ? 'Nothing is watched yet.' : 'Add a source'}</h1>
       <p class="say lead">
-        Name a page, a feed or a JSON address. Freshet looks at it within a budget of <b>{overview.data?.status.budget ?? '…'}</b>, keeps every version it
-        sees, and tells you of each change. It learns by itself when each one changes.
+        Enter the address of a page, a feed or a JSON document. Nothing is stored before you save.
+        {overview.data && <> All polls share a budget of <b>{overview.data.status.budget}</b>.</>}
       </p>
       <div class="cols">
         <div><AddOne /></div>
         <div id="import"><Bring /></div>
       </div>
-      <div class="form">
-        <Section title="At once"><p>A first look at every source. It is version 1 and no change.</p></Section>
-        <Section title="Within the first hours"><p>Numbers with wide ranges: little can be known yet, and the page says so.</p></Section>
-        <Section title="After some days"><p>Rates, hours and weekdays are learned, the ranges narrow, and the budget goes where changes are.</p></Section>
-      </div>
+      {none && (
+        <div class="form">
+          <Section title="At once"><p>The first version of every source is stored. It is no change.</p></Section>
+          <Section title="Within the first hours"><p>Estimates have wide ranges, or are not known yet.</p></Section>
+          <Section title="After some days"><p>Rates, hours and weekdays are learned, and the budget goes where changes are.</p></Section>
+        </div>
+      )}
     </>
   );
 }
@@ -44,100 +52,99 @@ export function Start() {
 /** complete adds the scheme that nobody types. */
 const complete = (url: string) => (/^[a-z][a-z0-9+.-]*:/i.test(url.trim()) ? url.trim() : 'https://' + url.trim());
 
-interface Looked { source: Source; outcome?: Poll; hold?: { reason: string }; ways: Suggestion[]; text: string; fresh: boolean; html: boolean }
-
-/** look watches an address, has it polled, and asks what can be read there. A look is a
- * poll like any other: it counts towards the budget, and its version is kept. */
-async function look(url: string): Promise<Looked> {
-  let source: Source, fresh = true;
-  try {
-    source = await send<Source>('POST', '/sources', { url });
-  } catch (err) {
-    const known = (err as Problem).existing;
-    if (!known) throw err;
-    source = await get<Source>('/sources/' + part(known));
-    fresh = false;
-  }
-  const path = '/sources/' + part(source.id);
-  const { outcome, hold } = await send<{ outcome?: Poll; hold?: { reason: string } }>('POST', path + '/poll', undefined, { wait: '30s' });
-  if (!outcome || outcome.result === 'failed') return { source, outcome, hold, ways: [], text: '', fresh, html: false };
-  const [{ items }, text] = await Promise.all([get<{ items: Suggestion[] }>(path + '/suggestions'), get<string>(path + '/versions/latest/text')]);
-  const { media_type } = await get<{ media_type?: string }>(path + '/versions/latest');
-  return { source, outcome, hold, ways: items, text: String(text), fresh, html: media_type?.includes('html') ?? false };
-}
-
 const titles: Record<string, string> = { main: 'the main part', list: 'the list, item by item', table: 'the table', price: 'the price', product: 'price and stock', feed: 'the feed of the page' };
 
 function AddOne() {
-  const [url, type] = useState('');
-  const [found, show] = useState<Looked>();
+  const given = here.value.query;
+  const [url, type] = useState(given.get('url') ?? '');
+  const [found, show] = useState<Probe>();
+  const [render, rendering] = useState(false); // in a browser
   const [choice, choose] = useState(0);
-  const [css, element] = useState(''); // that was chosen in the picture
+  const [css, element] = useState(given.get('css') ?? ''); // of an element that was chosen
   const [picking, open] = useState(false);
   const [tags, tag] = useState('');
+  const [name, call] = useState('');
   const [alert, notify] = useState(blank);
   const [looking, run] = useAction();
   const [saving, save] = useAction();
+  const look = (at: string, inBrowser: boolean, selector = '') => run(async () => {
+    show(undefined);
+    element(selector);
+    choose(selector ? -1 : 0);
+    open(false);
+    notify(blank);
+    rendering(inBrowser);
+    const p = await send<Probe>('POST', '/probe', { url: complete(at), ...(inBrowser && { render: true }) });
+    p.items = p.items.filter((i) => !i.fields || Object.values(i.fields).some((v) => v !== null)); // what has no value now is no offer
+    if (!selector && ['product', 'price'].includes(p.items[0]?.what)) choose(1);
+    show(p);
+  });
+  useEffect(() => { // from a bookmarklet or an extension
+    if (url.trim()) void look(url, false, css);
+  }, []);
   const submit = (e: Event) => {
     e.preventDefault();
-    if (!url.trim()) return;
-    void run(async () => {
-      show(undefined);
-      choose(0);
-      element('');
-      open(false);
-      notify(blank);
-      show(await look(complete(url)));
-    });
+    if (url.trim()) void look(url, render);
   };
-  const way: Partial<Suggestion> | undefined = choice < 0 ? { read: [{ css }] } : choice > 0 ? found?.ways[choice - 1] : undefined;
+  const remedy = (r: Remedy) => {
+    const to = String(r.edit?.url ?? url);
+    type(to);
+    void look(to, render || !!r.edit?.render);
+  };
+  const way: Partial<Suggestion> | undefined = choice < 0 ? { read: [{ css }] } : choice > 0 ? found?.items[choice - 1] : undefined;
   const words = tags.split(',').map((t) => t.trim()).filter(Boolean);
-  const edit = { ...(way?.read?.length && { read: way.read }), ...(way?.items && { items: way.items }), ...(way?.extract && { extract: way.extract }), ...(way?.url && { url: new URL(way.url, found?.source.url).href }), ...(words.length && { tags: words }) };
+  const edit = {
+    ...(way?.read?.length && { read: way.read }), ...(way?.items && { items: way.items }), ...(way?.extract && { extract: way.extract }), ...(render && { render: true }),
+    ...(name.trim() && { name: name.trim() }), ...(words.length && { tags: words }),
+  };
+  const watch = { url: way?.url ? new URL(way.url, found?.landed_on ?? found?.url).href : complete(url), ...edit };
+  const on = found?.known ? { source: found.known, edit } : { watch };
   const offers = found ? offersOf(found) : [];
+  const called = { ...alert, name: alert.name || (found?.title || name ? `${name.trim() || found!.title}: ${saying(alert)}` : '') }; // its page has no title yet
   const keep = () => save(async () => {
-    const path = '/sources/' + part(found!.source.id);
-    if (alert.kind) await send('POST', '/alerts', bodyOf(alert, found!.source.id, offers, edit));
-    else if (Object.keys(edit).length) await send('PATCH', path, edit);
-    go(path);
+    let id = found?.known;
+    if (alert.kind) id = (await send<{ source: Source }>('POST', '/alerts', bodyOf(called, on, offers))).source.id;
+    else if (!id) id = (await send<Source>('POST', '/sources', watch)).id;
+    else if (Object.keys(edit).length) await send('PATCH', '/sources/' + part(id), edit);
+    go(sourcePath(id));
   });
-  const drop = () => save(async () => {
-    await send('DELETE', '/sources/' + part(found!.source.id), undefined, { purge: true });
-    show(undefined);
-    return 'It is not watched any more.';
-  });
+  const fixes = (found?.remedies ?? []).filter((r) => (r.what === 'render' && !render) || r.what === 'consent' || r.what === 'follow');
   return (
-    <Section title="Add a source">
+    <Section title="One page">
       <form onSubmit={submit}>
         <Field label="Address" wrong={looking.problem?.at('body.url')}>
-          <input class="input" id="address" inputMode="url" autocapitalize="off" spellcheck={false} placeholder="https://example.org/page" value={url} onInput={(e) => type(e.currentTarget.value)} />
+          <input class="input" id="address" autofocus inputMode="url" autocapitalize="off" spellcheck={false} placeholder="https://example.org/page" value={url} onInput={(e) => type(e.currentTarget.value)} />
         </Field>
-        <p class="row"><Button type="submit" kind={found ? undefined : 'main'} busy={looking.busy}>{looking.busy ? 'Looking' : 'Look'}</Button></p>
+        <p class="row"><Button type="submit" kind={found ? undefined : 'main'} busy={looking.busy}>{looking.busy ? 'Loading a preview' : 'Preview'}</Button></p>
       </form>
       {looking.problem && !looking.problem.at('body.url') && <Outcome of={looking} />}
       {found && (
         <div class="stack">
-          <Answer of={found} />
+          <Answer of={found} rendered={render} />
+          {fixes.map((r) => <p key={r.what} class="row wrap"><Button busy={looking.busy} onClick={() => remedy(r)}>{r.words}</Button><span class="small dim grow">{tidy(r.why)}</span></p>)}
+          {(found.remedies ?? []).filter((r) => r.what === 'login').map((r) => <p key={r.what} class="small dim">{r.words}: {tidy(r.why)} You can set that in the settings of the source after you have saved it.</p>)}
           {found.text && (
             <div role="radiogroup" aria-label="What to compare" class="stack">
-              <Way title="the whole text" preview={found.text} size={plural(found.text.split('\n').length, 'line')} checked={choice === 0} pick={() => choose(0)} />
-              {found.ways.map((w, i) => (
-                <Way key={i} title={titles[w.what] ?? w.what} note={w.why} preview={w.url ?? (w.fields ? JSON.stringify(w.fields) : w.text ?? '')} size={w.count ? plural(w.count, 'item') : ''} checked={choice === i + 1} pick={() => choose(i + 1)} />
+              <Way title="the whole text" preview={found.text} size={plural(found.lines, 'line')} checked={choice === 0} pick={() => choose(0)} />
+              {found.items.map((w, i) => (
+                <Way key={i} title={titles[w.what] ?? w.what} note={w.why} preview={w.url ?? (w.fields ? valuesOf(w.fields) : w.text ?? '')} size={w.count ? plural(w.count, 'item') : ''} checked={choice === i + 1} pick={() => choose(i + 1)} />
               ))}
               {css && <Way title="one element" preview={css} size="" checked={choice < 0} pick={() => choose(-1)} />}
             </div>
           )}
-          {found.html && <p><Button local kind="ghost" pressed={picking} onClick={() => open(!picking)}>Choose an element</Button></p>}
-          {picking && <Picker id={found.source.id} now={css} pick={(selector) => { element(selector); choose(-1); }} close={() => open(false)} />}
-          <Ask draft={alert} set={notify} source={found.source.id} offers={offers} none="do not notify me" />
-          <Field label="Tags" help="with commas; to group, filter and send"><input class="input" value={tags} onInput={(e) => tag(e.currentTarget.value)} /></Field>
+          {found.id && <p><Button local kind="ghost" pressed={picking} onClick={() => open(!picking)}>Choose an element</Button></p>}
+          {picking && <Picker at={'/probe/' + part(found.id!)} now={css} pick={(selector) => { element(selector); choose(-1); }} close={() => open(false)} />}
+          <Ask draft={alert} set={notify} on={on} offers={offers} none="do not notify me" />
+          <div class="form">
+            <Field label="Name" help="empty means its title"><input class="input" value={name} placeholder={tidy(found.title ?? '')} onInput={(e) => call(e.currentTarget.value)} /></Field>
+            <Field label="Tags" help="separated by commas, to group and filter"><input class="input" value={tags} onInput={(e) => tag(e.currentTarget.value)} /></Field>
+          </div>
           <div class="row wrap">
-            <Button kind="main" busy={saving.busy} disabled={alert.kind !== '' && (asked(alert) === undefined || !(alert.to || alert.fresh.trim()))} onClick={keep}>{alert.kind ? 'Save' : 'Watch it'}</Button>
-            {found.fresh && <Button kind="ghost" busy={saving.busy} onClick={drop}>Do not</Button>}
-            <AsLines method="POST" url={address('/sources')} body={{ url: complete(url), ...edit }} cli={sourceLine('add', String(edit.url ?? complete(url)), { ...edit, url: undefined })}
-              also={[
-                ...(alert.kind && asked(alert) !== undefined ? [{ method: 'POST', url: address('/alerts'), body: bodyOf(alert, found.source.id, offers, edit), cli: alertLine(alert, found.source.id) }] : []),
-                ...(found.fresh ? [{ method: 'DELETE', url: address('/sources/' + part(found.source.id), { purge: true }), cli: `freshet remove --purge ${quote(found.source.id)}` }] : []),
-              ]} />
+            <Button kind="main" busy={saving.busy} disabled={alert.kind !== '' && (asked(alert) === undefined || !toOf(alert))} onClick={keep}>{found.known && !alert.kind && Object.keys(edit).length === 0 ? 'Open it' : 'Save'}</Button>
+            <AsLines method={alert.kind ? 'POST' : found.known ? 'PATCH' : 'POST'} url={address(alert.kind ? '/alerts' : found.known ? '/sources/' + part(found.known) : '/sources')}
+              body={alert.kind && asked(alert) !== undefined ? bodyOf(called, on, offers) : found.known ? edit : watch}
+              cli={found.known ? (alert.kind ? alertLine(alert, found.known) : sourceLine('edit', found.known, edit))
+                : sourceLine('add', watch.url, { ...watch, url: undefined }) + (alert.kind ? ` --when ${quote(asked(alert) ?? '')} --notify ${quote(toOf(alert))}` : '')} />
           </div>
         </div>
       )}
@@ -147,18 +154,25 @@ function AddOne() {
 }
 
 /** offersOf returns the values that were found on a page, those of a shop first. */
-function offersOf(f: Looked): Offer[] {
+function offersOf(f: Probe): Offer[] {
   const found: Offer[] = [];
-  for (const w of f.ways) {
+  for (const w of f.items) {
     for (const [name, how] of Object.entries(w.extract ?? {})) if (!found.some((o) => o.name === name)) found.push({ name, how, now: w.fields?.[name] });
   }
   return found.filter((o) => typeof o.now !== 'string' || o.name === 'price');
 }
 
-function Answer({ of: f }: { of: Looked }) {
-  if (!f.outcome) return <p class="say">It will be looked at as soon as it may{f.hold ? `: ${tidy(f.hold.reason)}` : ''}.</p>;
-  if (f.outcome.result === 'failed') return <p class="wrong" role="alert">It failed: {tidy(f.outcome.error ?? f.outcome.failure ?? '')}. It is tried again later if you watch it.</p>;
-  return <p class="small dim">{f.fresh ? '' : 'It is watched already. '}{bytes(f.outcome.bytes)}, answered in {span(Date.parse(f.outcome.ended) - Date.parse(f.outcome.began))}.</p>;
+const valuesOf = (fields: Record<string, unknown>) => Object.entries(fields).map(([k, v]) => `${k} ${typeof v === 'object' ? JSON.stringify(v) : String(v)}`).join(' · ');
+
+function Answer({ of: f, rendered }: { of: Probe; rendered: boolean }) {
+  if (f.failure) return <p class="wrong" role="alert">The page could not be loaded: {tidy(f.error ?? f.failure)}. You can save it all the same; it is tried again later.</p>;
+  return (
+    <>
+      {f.known && <p class="say">It is watched already. <a href={sourcePath(f.known)}>Open the source</a></p>}
+      {f.suspect && <p class="wrong" role="alert">This is probably not the page that you want: {tidy(f.suspect.reason)}.</p>}
+      <p class="small dim">{f.title && <><b><bdi>{tidy(f.title)}</bdi></b>, </>}{bytes(f.bytes)}, loaded in {span(f.took_ms)}{rendered && ' in a browser'}.</p>
+    </>
+  );
 }
 
 function Way({ title, note, preview, size, checked, pick }: { title: string; note?: string; preview: string; size: string; checked: boolean; pick: () => void }) {

@@ -6,6 +6,9 @@ export type Cursor = string;
 export interface Estimate { mean: number; low: number; high: number }
 export interface Suspect { class: string; reason: string; url?: string }
 
+/** A Remedy is something that may help with a page in trouble. */
+export interface Remedy { what: string; words: string; why: string; edit?: Record<string, unknown>; command?: string }
+
 export interface FieldChange { name: string; from: unknown; to: unknown }
 export interface Item { key: string; title?: string; link?: string; date?: string; text?: string }
 export interface ItemChanges {
@@ -50,7 +53,7 @@ export interface Overview {
 export interface Standing {
   last_attempt?: string; last_seen?: string; not_before?: string; polls: number; failures: number;
   last_error?: { class: string; message: string }; version: number; title?: string; moved_to?: string;
-  suspect?: Suspect; held?: { version: number; since: string; next?: string }; changes: number; changed_at?: string; noisy?: boolean;
+  suspect?: Suspect; held?: { version: number; since: string; next?: string }; changes: number; changed_at?: string; noisy?: boolean; landed_on?: string; remedies?: Remedy[];
   noise?: { changed: number; polls: number; places?: { text?: string; line?: number }[]; propose?: unknown };
 }
 
@@ -59,7 +62,7 @@ export interface Source {
   read?: unknown[]; noise: string; extract?: Record<string, unknown>; items?: Record<string, unknown>; render?: unknown;
   weight: number; life: string; urgency: string; cost: number; paused: boolean; min_gap?: string; max_gap?: string;
   level?: string; suspect: string; robots: string; strategy?: string; site?: unknown; of?: string; index?: boolean;
-  keep: Record<string, unknown>; origin: string; created_at: string; host: string; standing: Standing; next_poll?: string;
+  keep: Record<string, unknown>; origin: string; created_at: string; host: string; standing: Standing; next_poll?: string; rate_per_day?: Rate; captured?: Captured; request?: Record<string, unknown>; expect?: Record<string, unknown>;
   removed?: boolean;
 }
 

@@ -68,7 +68,7 @@ function UserRow({ of: u, change }: { of: User; change: (what: () => Promise<unk
             <Button needs="admin" type="submit">Set</Button>
           </form>}
         <Button needs="admin" kind="ghost" danger icon="trash" label={`Remove ${u.name}`} onClick={() => confirm(`Remove ${u.name}, with all sessions, tokens and links?`) && change(() => send('DELETE', path), `${u.name} was removed.`)} />
-        <AsLines needs="admin" label={`Lines for ${u.name}`} method="DELETE" url={address(path)} cli={`freshet user remove ${quote(u.name)}`}
+        <AsLines needs="admin" method="DELETE" url={address(path)} cli={`freshet user remove ${quote(u.name)}`}
           also={u.provider ? [] : [{ method: 'PATCH', url: address(path), body: { role: u.role }, cli: `freshet user edit ${quote(u.name)} --role ${u.role}` },
             { method: 'PATCH', url: address(path), body: { password: '…' }, cli: `freshet user edit ${quote(u.name)} --password` }]} />
       </td>
@@ -110,7 +110,7 @@ export function Tokens() {
               <td><bdi>{tidy(t.name)}</bdi></td><td>{t.user ? <bdi>{tidy(t.user)}</bdi> : '–'}</td><td>{t.scopes.join(', ')}{t.tag && <> of <bdi>{tidy(t.tag)}</bdi></>}</td>
               <td>{t.expires_at ? <Time at={t.expires_at} /> : 'never'}</td><td><Time at={t.used_at} as="ago" /></td>
               <td class="row wrap"><Button needs="read" kind="ghost" danger icon="trash" label={`Remove the token for ${t.name}`} onClick={() => void run(async () => { await send('DELETE', '/tokens/' + part(t.id)); list.reload(); return 'The token is not good any more.'; })} />
-                <AsLines needs="read" label={`Lines for the token for ${t.name}`} method="DELETE" url={address('/tokens/' + part(t.id))} cli={`freshet user token remove ${quote(t.id)}`} /></td>
+                <AsLines needs="read" method="DELETE" url={address('/tokens/' + part(t.id))} cli={`freshet user token remove ${quote(t.id)}`} /></td>
             </tr>
           ))}</tbody>
         </table></div>
@@ -155,7 +155,7 @@ export function Shares() {
               <td><bdi>{tidy(s.name ?? '')}</bdi></td><td>{s.user ? <bdi>{tidy(s.user)}</bdi> : '–'}</td>
               <td>{s.expires_at ? <Time at={s.expires_at} /> : 'never'}</td><td><Time at={s.used_at} as="ago" /></td>
               <td class="row wrap"><Button kind="ghost" danger icon="trash" label={`Remove the link to ${s.source ?? s.query}`} onClick={() => void run(async () => { await send('DELETE', '/shares/' + part(s.id)); list.reload(); return 'The link is not good any more.'; })} />
-                <AsLines label={`Lines for the link to ${s.source ?? s.query}`} method="DELETE" url={address('/shares/' + part(s.id))} cli={`freshet user share remove ${quote(s.id)}`} /></td>
+                <AsLines method="DELETE" url={address('/shares/' + part(s.id))} cli={`freshet user share remove ${quote(s.id)}`} /></td>
             </tr>
           ))}</tbody>
         </table></div>

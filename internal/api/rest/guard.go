@@ -59,11 +59,11 @@ func (s *Server) recover(r *http.Request) {
 }
 
 // routed answers unknown paths and methods with problems.
-func routed(mux *http.ServeMux) http.Handler {
+func (s *Server) routed() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler, pattern := mux.Handler(r)
+		handler, pattern := s.mux.Handler(r)
 		if pattern != "" {
-			mux.ServeHTTP(w, r)
+			s.mux.ServeHTTP(w, r)
 			return
 		}
 		v := verdict{header: http.Header{}, status: http.StatusNotFound}
@@ -76,8 +76,17 @@ func routed(mux *http.ServeMux) http.Handler {
 			w.Header().Set("Allow", allow)
 			detail = r.URL.Path + " can be asked for with " + allow
 		}
+		if v.status == http.StatusNotFound && s.Missing != nil && wantsPage(r) {
+			s.Missing(w, r)
+			return
+		}
 		NewProblem(v.status, detail).Write(w)
 	})
+}
+
+// wantsPage reports whether somebody opens an address in a browser.
+func wantsPage(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && !strings.HasPrefix(r.URL.Path, "/api/") && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // A verdict takes the status of a response and drops the rest.

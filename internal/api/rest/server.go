@@ -42,6 +42,9 @@ type Config struct {
 	// localhost. "*" means any.
 	Hosts []string
 
+	// Missing answers a browser that asks for a page that is not there; nil means with a problem.
+	Missing http.HandlerFunc
+
 	Now func() time.Time // the wall clock
 	Log *slog.Logger
 }
@@ -79,7 +82,7 @@ func NewServer(cfg Config, about huma.Config) *Server {
 func (s *Server) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }
 
 // Handler returns the handler of all routes.
-func (s *Server) Handler() http.Handler { return s.guard(s.patient(routed(s.mux))) }
+func (s *Server) Handler() http.Handler { return s.guard(s.patient(s.routed())) }
 
 // HandleFunc adds a route that is no operation of the described API. There is no way to
 // add one that goes around the gate.

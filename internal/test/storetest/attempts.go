@@ -1,6 +1,9 @@
 package storetest
 
 import (
+	"cmp"
+	"context"
+	"slices"
 	"time"
 
 	"freshet/internal/freshet"
@@ -48,6 +51,20 @@ var attemptTests = []test{
 			{Source: "a", Began: noon, Ended: minute(2), Requests: 3, Route: "a.example b.example c.example:8080"},
 		})
 		same(b, "the route", b.watched("a").Status.Route, r.Outcome.Route)
+	}},
+	{"the requests of visits survive without a source", func(b *bench) {
+		for _, host := range []string{"b.example", "c.example:8080"} {
+			b.ok("a request of a visit", b.Hop(b.Context(), freshet.Poll{At: noon}, noon, host))
+		}
+		b.ok("a request of another visit", b.Hop(b.Context(), freshet.Poll{At: minute(1)}, minute(1), "b.example"))
+		b.reopen()
+		want := []freshet.Attempt{{Began: noon, Requests: 1, Route: "b.example"}, {Began: noon, Requests: 1, Route: "c.example:8080"}, {Began: minute(1), Requests: 1, Route: "b.example"}}
+		for _, attempts := range []func(context.Context, time.Time) ([]freshet.Attempt, error){b.Attempts, b.Unlogged} {
+			got, err := attempts(b.Context(), noon)
+			b.ok("attempts", err)
+			slices.SortFunc(got, func(x, y freshet.Attempt) int { return cmp.Or(x.Began.Compare(y.Began), cmp.Compare(x.Route, y.Route)) })
+			same(b, "the attempts", got, want)
+		}
 	}},
 	{"the first request of a poll may go to another host", func(b *bench) {
 		s := b.add("a")

@@ -210,13 +210,13 @@ func (m *listMachine) reopen(rt *rapid.T) {
 func query(rt *rapid.T) freshet.SourceQuery {
 	if rapid.Bool().Draw(rt, "again") {
 		return freshet.SourceQuery{
-			By:           rapid.SampledFrom([]freshet.SourceOrder{freshet.ByID, freshet.ByChanged, freshet.BySeen, freshet.ByPolls}).Draw(rt, "by"),
+			By:           rapid.SampledFrom([]freshet.SourceOrder{freshet.ByID, freshet.ByChanged, freshet.BySeen, freshet.ByPolls, freshet.ByAttention}).Draw(rt, "by"),
 			SourceFilter: rapid.SampledFrom([]freshet.SourceFilter{{}, {Named: true}, {Tag: "news"}, {Removed: true}}).Draw(rt, "filter"),
 			Reverse:      rapid.Bool().Draw(rt, "reverse"),
 		}
 	}
 	q := freshet.SourceQuery{
-		By:      rapid.SampledFrom([]freshet.SourceOrder{freshet.ByID, freshet.ByChanged, freshet.BySeen, freshet.ByPolls, freshet.ByChanges}).Draw(rt, "by"),
+		By:      rapid.SampledFrom([]freshet.SourceOrder{freshet.ByID, freshet.ByChanged, freshet.BySeen, freshet.ByPolls, freshet.ByChanges, freshet.ByAttention}).Draw(rt, "by"),
 		Reverse: rapid.Bool().Draw(rt, "reverse"), Offset: rapid.IntRange(0, 3).Draw(rt, "offset"), Limit: rapid.IntRange(0, 4).Draw(rt, "limit"),
 	}
 	if rapid.Bool().Draw(rt, "filtered") {

@@ -1,0 +1,24 @@
+package extract
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Bounds of a page that needs JavaScript to show anything.
+const (
+	blankText = 200 // bytes of text at most
+	blankBody = 256 // bytes at least: a page that says little has little to hide
+)
+
+// NeedsScript reports whether a page is likely to be blank without JavaScript: it has scripts, and hardly
+// any text.
+func NeedsScript(mediaType string, body, text []byte) bool {
+	text = bytes.TrimSpace(text)
+	return MayNeedScript(mediaType, int64(len(text))) && (len(body) >= blankBody || len(text) == 0) && bytes.Contains(bytes.ToLower(body), []byte("<script"))
+}
+
+// MayNeedScript reports whether a page with so many bytes of text has to be asked about by NeedsScript.
+func MayNeedScript(mediaType string, text int64) bool {
+	return strings.Contains(mediaType, "html") && text <= blankText
+}

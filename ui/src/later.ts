@@ -1,0 +1,4 @@
+// Screens that are not opened first: one part of the script, loaded when the first of them is opened.
+export { Lab } from './lab';
+export { Program } from './program';
+export { Start } from './start';
