@@ -103,7 +103,7 @@ func TestAlertInSixClicks(t *testing.T) {
 	// A new receiver is tried where it is named.
 	click(button("Notify me"))
 	choose("Notify me when", "fails")
-	choose("Send it to", "")
+	choose("Send it to", "+")
 	click(labelled("New receiver"))
 	b.press("generic+http://" + chat.Listener.Addr().String() + "/other")
 	click(button("Send a test message"))

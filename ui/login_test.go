@@ -54,7 +54,7 @@ func TestLogin(t *testing.T) {
 	r.furnish()
 	r.asOwner()
 	b := r.tab(1440, 1000, "light")
-	b.visit("/", "document.querySelector('.banner')?.textContent.includes('Nobody has to log in')")
+	b.visit("/", "document.querySelector('.banner')?.textContent.includes('No login is set up')")
 	b.clean("the notice")
 	b.accessible("the notice")
 	b.shot("login-notice")

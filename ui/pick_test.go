@@ -57,6 +57,7 @@ func TestPickByClick(t *testing.T) {
 	b.click("Compare this")
 	b.await("[...document.querySelectorAll('[role=radiogroup] label')].some(l => l.textContent.includes('one element') && l.querySelector('input').checked)")
 	b.click("As curl")
+	b.await("[...document.querySelectorAll('.as.wide pre')].some(e => e.textContent.includes('body > p'))")
 	if got := b.lines(); got[0] != "freshet edit page --css 'body > p'" || !strings.Contains(got[1], `"read":[{"css":"body > p"}]`) {
 		t.Errorf("as lines it is %q", got)
 	}

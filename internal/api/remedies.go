@@ -115,7 +115,7 @@ func (t trouble) slower() client.Remedy {
 }
 
 func (t trouble) choose(why string) client.Remedy {
-	return client.Remedy{What: "choose", Words: "Choose a part", Why: why, Command: "freshet suggest " + t.name()}
+	return client.Remedy{What: "choose", Words: "Choose a part", Why: why, Command: "freshet test suggest " + t.name()}
 }
 
 func (t trouble) follow(to, why string) client.Remedy {

@@ -145,9 +145,9 @@ func (g *Gate) Notice() string {
 	case g.Inside || !g.Open():
 		return ""
 	case g.Mode == Off:
-		return "Nobody has to log in: whoever reaches this address can do everything."
+		return "No login is set up: anyone who reaches this address has full control."
 	}
-	return "Nobody has to log in: every program and person on this machine can do everything. To ask for a password, add a user with: freshet user add NAME --role admin"
+	return "No login is set up: anyone on this machine has full control."
 }
 
 // ErrUnknown means that a secret is not that of a pass, or not any more.

@@ -11,7 +11,8 @@ import type { Query, SinkInfo, Source } from './types';
 /** A Draft is an alert as it is typed. */
 export interface Draft {
   name: string; kind: string; field: string; number: string; word: string; text: string;
-  to: string; fresh: string; server: string; from: string; // a receiver that there is, or a new one, and its mail server
+  to: string; // a receiver that there is; '+' for a new one; '' where it is sent already
+  fresh: string; server: string; from: string; // a new receiver, and its mail server
 }
 
 /** An Offer is a value that a condition can look at, and how it is extracted if it is not yet. */
@@ -60,7 +61,8 @@ function draftOf(q: Query): Draft {
 /** toOf is where a draft is sent: a mail server and an address make one URL. */
 export const toOf = (d: Draft) => {
   const fresh = d.fresh.trim();
-  if (d.to || !d.server.trim() || !mailish(fresh)) return d.to || fresh;
+  if (d.to !== '+') return d.to;
+  if (!d.server.trim() || !mailish(fresh)) return fresh;
   const server = /^smtps?:/.test(d.server.trim()) ? d.server.trim() : 'smtp://' + d.server.trim();
   return `${server.replace(/\/?(\?.*)?$/, '')}/?from=${encodeURIComponent(d.from.trim() || fresh)}&to=${encodeURIComponent(fresh)}`;
 };
@@ -83,13 +85,16 @@ export function alertLine(d: Draft, source: string, id?: string): string {
 }
 
 /** Ask asks what to notify of, and where. */
-export function Ask({ draft: d, set, on, offers, none }: { draft: Draft; set: (d: Draft) => void; on: On; offers: Offer[]; none?: string }) {
+export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft; set: (d: Draft) => void; on: On; offers: Offer[]; none?: string; changes?: boolean }) {
   const sinks = useLoad<{ items: SinkInfo[] }>((s) => get('/sinks', {}, s), []);
   const [preview, show] = useState<{ query?: Query; problem?: Problem }>({});
   const [testing, test] = useAction();
   const names = sinks.data?.items.filter((s) => !s.name.endsWith('-alerts')).map((s) => s.name);
   const change = (more: Partial<Draft>) => set({ ...d, ...more });
-  const choose = (kind: string) => change({ kind, field: d.field || offers[0]?.name || '', to: d.to || d.fresh ? d.to : names?.[0] ?? '' });
+  const choose = (kind: string) => change({ kind, field: d.field || offers[0]?.name || '' });
+  useEffect(() => { // a new alert goes to the first receiver, unless somebody says otherwise
+    if (d.kind && !changes && !d.to && names) change({ to: names[0] ?? '+' });
+  }, [d.kind, d.to, names === undefined]);
   const when = asked(d), to = toOf(d);
   const key = JSON.stringify([when, on.source, on.watch?.url, d.kind]);
   useEffect(() => {
@@ -109,7 +114,7 @@ export function Ask({ draft: d, set, on, offers, none }: { draft: Draft; set: (d
     if (!t.accepted) throw new Problem(t.error ?? 'It was not accepted.', 0, t.hint ?? '');
     return 'The test message was accepted.';
   });
-  const wrong = preview.problem, needsServer = !d.to && mailish(d.fresh.trim()) && sinks.data && !sinks.data.items.some((s) => s.kind === 'email');
+  const wrong = preview.problem, needsServer = d.to === '+' && mailish(d.fresh.trim()) && sinks.data && !sinks.data.items.some((s) => s.kind === 'email');
   return (
     <fieldset class="ask">
       <legend class="label">Notify me when</legend>
@@ -143,10 +148,11 @@ export function Ask({ draft: d, set, on, offers, none }: { draft: Draft; set: (d
         <>
           <div class="row wrap">
             <select class="input" aria-label="Send it to" value={d.to} onChange={(e) => change({ to: e.currentTarget.value })}>
-              {names?.map((name) => <option key={name} value={name}>to {name}</option>)}
-              <option value="">to a new receiver</option>
+              {changes && <option value="">where it is sent now</option>}
+              {names?.map((name) => <option key={name} value={name}>{changes ? 'and ' : ''}to {name}</option>)}
+              <option value="+">to a new receiver</option>
             </select>
-            {!d.to && <input class="input grow" aria-label="New receiver" spellcheck={false} autocapitalize="off" placeholder="an e-mail address, ntfy://ntfy.sh/my-topic or https://hooks.slack.com/…" value={d.fresh} onInput={(e) => change({ fresh: e.currentTarget.value })} />}
+            {d.to === '+' && <input class="input grow" aria-label="New receiver" spellcheck={false} autocapitalize="off" placeholder="an e-mail address, ntfy://ntfy.sh/my-topic or https://hooks.slack.com/…" value={d.fresh} onInput={(e) => change({ fresh: e.currentTarget.value })} />}
             <Button kind="ghost" busy={testing.busy} disabled={!to} onClick={send1}>Send a test message</Button>
           </div>
           {needsServer && (
@@ -200,7 +206,7 @@ function Edit({ source, offers, of: q, done }: { source: string; offers: Offer[]
   return (
     <div class="stack panel">
       <Field label="Name" help="empty means one made of the source and the condition"><input class="input" value={draft.name} onInput={(e) => set({ ...draft, name: e.currentTarget.value })} /></Field>
-      <Ask draft={draft} set={set} on={on} offers={offers} none={q ? undefined : 'choose'} />
+      <Ask draft={draft} set={set} on={on} offers={offers} none={q ? undefined : 'choose'} changes={!!q} />
       <div class="row wrap">
         <Button kind="main" busy={saving.busy} disabled={!ready} onClick={() => save(async () => { await send('POST', '/alerts', body); done(); })}>Save</Button>
         {q && <Button kind="ghost" danger busy={saving.busy} onClick={() => save(async () => { await send('DELETE', '/queries/' + part(q.id)); done(); })}>Remove</Button>}

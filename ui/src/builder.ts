@@ -14,6 +14,8 @@ function writeRow({ field: f, op, value: v }: Row): string {
     case 'lacks': return `!${place}.contains(${quoted(v)})`;
     case 'is': return `${place} == ${quoted(v)}`;
     case 'changes': case 'differs': return `${place} != before.${f}`;
+    case 'grows': return `${place} > before.${f}`;
+    case 'shrinks': return `${place} < before.${f}`;
     case 'falls': return `percent(before.${f}, now.${f}) <= -${number(v)}`;
     case 'rises': return `percent(before.${f}, now.${f}) >= ${number(v)}`;
   }
@@ -34,6 +36,7 @@ const shapes: [RegExp, (m: string[]) => Row | undefined][] = [
   [RegExp(`^(!?)now\\.${name}\\.contains\\(${text}\\)$`), ([, not, f, v]) => ({ field: f, op: not ? 'lacks' : 'has', value: unquoted(v) })],
   [RegExp(`^now\\.${name} == ${text}$`), ([, f, v]) => ({ field: f, op: 'is', value: unquoted(v) })],
   [RegExp(`^now\\.${name} != before\\.${name}$`), ([, f, g]) => (f === g ? { field: f, op: 'changes', value: '' } : undefined)],
+  [RegExp(`^now\\.${name} ([<>]) before\\.${name}$`), ([, f, op, g]) => (f === g ? { field: f, op: op === '>' ? 'grows' : 'shrinks', value: '' } : undefined)],
   [RegExp(`^percent\\(before\\.${name}, now\\.${name}\\) (<=|>=) ${num}$`), ([, f, g, op, k]) => (f === g ? { field: f, op: op === '<=' ? 'falls' : 'rises', value: k.replace('-', '') } : undefined)],
   [RegExp(`^now\\.${name} (<=|>=|<|>|==|!=) ${num}$`), ([, f, op, v]) => ({ field: f, op, value: v })],
 ];

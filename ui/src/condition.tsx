@@ -83,7 +83,7 @@ export function Condition({ value: text, set, problem, busy, fields = [], label 
   );
 }
 
-const numberOps: [string, string][] = [['<', 'is below'], ['<=', 'is at most'], ['>', 'is above'], ['>=', 'is at least'], ['==', 'is'], ['!=', 'is not'], ['changes', 'changes'], ['falls', 'falls by %'], ['rises', 'rises by %']];
+const numberOps: [string, string][] = [['<', 'is below'], ['<=', 'is at most'], ['>', 'is above'], ['>=', 'is at least'], ['==', 'is'], ['!=', 'is not'], ['changes', 'changes'], ['grows', 'rises'], ['shrinks', 'falls'], ['falls', 'falls by %'], ['rises', 'rises by %']];
 const textOps: [string, string][] = [['has', 'contains'], ['lacks', 'does not contain'], ['is', 'is exactly'], ['differs', 'changes']];
 const itemOps: [string, string][] = [['any', 'appear'], ['titled', 'appear with the word']];
 
@@ -118,7 +118,7 @@ export function Builder({ value: text, set, fields, numeric }: { value: string; 
             </select>
             <select class="input" aria-label={`Operator of row ${i + 1}`} value={r.op} onChange={(e) => edit(i, { op: e.currentTarget.value })}>{ops.map(([op, w]) => <option key={op} value={op}>{w}</option>)}</select>
             <span class="row">
-              {!['changes', 'differs', 'any'].includes(r.op) && <input class="input short" aria-label={`Value of row ${i + 1}`} value={r.value} onInput={(e) => edit(i, { value: e.currentTarget.value })} />}
+              {!['changes', 'differs', 'any', 'grows', 'shrinks'].includes(r.op) && <input class="input short" aria-label={`Value of row ${i + 1}`} value={r.value} onInput={(e) => edit(i, { value: e.currentTarget.value })} />}
               <button type="button" class="icon-button" aria-label={`Remove row ${i + 1}`} onClick={() => change(rows.filter((_, j) => j !== i))}><Icon name="close" /></button>
             </span>
           </div>

@@ -170,7 +170,7 @@ export function Notice() {
   if (!text || read === text) return null;
   return (
     <aside class="banner" aria-label="Who can use this page">
-      <p class="row"><span class="grow">{tidy(text)}</span>
+      <p class="row"><span class="grow">{tidy(text)} <a href="/settings/people">Add an admin</a></span>
         <button type="button" class="button link" onClick={() => { localStorage.setItem('freshet.notice', text); set(text); }}>Got it</button></p>
     </aside>
   );

@@ -208,7 +208,7 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
           {field('rate', 'At most', 'such as 10/h')}
         </div>
       </details>
-      <Tried of={trial} />
+      <Tried of={trial} rows={!q || draft.when !== (q.when ?? '')} />
       {q && <Matches id={q.id} n={q.matches} />}
       {q && <WhoIsTold query={q.id} />}
       {q && !listed && <p class="section"><Button kind="ghost" danger icon="trash" onClick={remove}>Remove the query</Button></p>}
@@ -216,7 +216,7 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
   );
 }
 
-function Tried({ of: t }: { of: { found?: Finding; problem?: Problem; stale: boolean; busy: boolean } }) {
+function Tried({ of: t, rows }: { rows: boolean; of: { found?: Finding; problem?: Problem; stale: boolean; busy: boolean } }) {
   const f = t.found;
   return (
     <Section title="Tried on the last 30 days" note={f ? `${plural(f.scanned, 'change')} looked at, ${count(f.found)} would match${t.stale ? '; as it was before the mistake' : ''}` : ''}>
@@ -225,7 +225,7 @@ function Tried({ of: t }: { of: { found?: Finding; problem?: Problem; stale: boo
           {f.warnings?.map((w) => <p key={w} class="small"><Mark is="level" silent /> {tidy(w)}</p>)}
           {f.missing ? <p class="small dim">{plural(f.missing, 'change')} come from sources without this value.</p> : null}
           {f.items.length > 0 && <ThirtyDays of={f} />}
-          <MatchRows items={[...f.items].reverse().slice(0, 25)} word="would match" />
+          {(rows || f.items.length === 0) && <MatchRows items={[...f.items].reverse().slice(0, 25)} word="would match" />}
         </>
       )}
     </Section>

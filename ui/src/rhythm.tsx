@@ -56,21 +56,24 @@ function ahead(now: number, rhythm: Rhythm, given?: Given): Hour[] {
 /** replaced says whether chances that were given hold in place of what was learned. */
 const replaced = (given?: Given) => given !== undefined && !given.add;
 
+/** likely writes a chance. Nothing that is only expected is certain. */
+const likely = (chance: number) => (chance > 0.99 ? 'over 99%' : percent(chance));
+
 /** Ahead draws how likely a change is over the next day. */
 function Ahead({ id, why, of: rhythm }: { id: string; why: Why; of: Loaded<Rhythm> }) {
   const told = why.chances?.used ?? false;
   const given = useLoad<Given | undefined>((s) => (told ? get(`/sources/${part(id)}/chances`, {}, s) : Promise.resolve(undefined)), [id, told, why.chances?.times]);
   const now = Date.parse(why.at);
   const hours = rhythm.data && (!told || given.data) ? ahead(now, rhythm.data, given.data) : [];
-  const [toggle, table] = useNumbers(['From', 'In this hour', 'By its end'], () => hours.map((h) => [hour(h.from), percent(h.chance), percent(h.by)]));
+  const [toggle, table] = useNumbers(['From', 'In this hour', 'By its end'], () => hours.map((h) => [hour(h.from), likely(h.chance), likely(h.by)]));
   const likeliest = hours.reduce<Hour | undefined>((best, h) => (best && best.chance >= h.chance ? best : h), undefined);
   const last = hours.at(-1), stands = likeliest && likeliest.chance > (1.2 * hours.reduce((sum, h) => sum + h.chance, 0)) / hours.length;
   return (
     <Section title="The next 24 hours" side={toggle}>
       <Show of={rhythm}>{(r) => last && likeliest && (!isKnown(r.rate_per_day) && !replaced(given.data) ? <p class="say">{tidy(r.sentence)} How likely a change is follows from that.</p> : (
         <>
-          <p class="say">A change within 24 hours is <b>{percent(last.by)}</b> likely{stands && `, the most so from ${hour(likeliest.from)}`}{told ? ', by the chances that were given' : ''}. {why.outlook && isKnown(why.outlook.rate_per_day) && why.last_seen && `That there is one already: ${percent(why.outlook.chance)}.`}</p>
-          <Frame label={`Chance of a change over the next 24 hours: ${percent(last.by)}, the highest in an hour ${percent(likeliest.chance)} from ${hour(likeliest.from)}`} height={132}>
+          <p class="say">A change within 24 hours is <b>{likely(last.by)}</b> likely{stands && `, the most so from ${hour(likeliest.from)}`}{told ? ', by the chances that were given' : ''}. {why.outlook && isKnown(why.outlook.rate_per_day) && why.last_seen && `That there is one already: ${likely(why.outlook.chance)}.`}</p>
+          <Frame label={`Chance of a change over the next 24 hours: ${likely(last.by)}, the highest in an hour ${likely(likeliest.chance)} from ${hour(likeliest.from)}`} height={132}>
             {(width) => <Saw hours={hours} next={why.next ? Date.parse(why.next) : 0} width={width} />}
           </Frame>
           <p class="small dim">Hatched: in each hour. Line: until then. A forecast{r.rate_per_day.known === 'at_least' && ', from a lower bound: every poll finds a change'}.</p>

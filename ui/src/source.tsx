@@ -4,7 +4,7 @@ import { address, ask, get, part, send } from './api';
 import { Alerts } from './alert';
 import { Frame, Hatch, Hours, Series } from './charts';
 import { bytes, count, dayOf, exact, hour, millis, moment, percent, plural, rate, short, span, tidy, tooEarly, value } from './format';
-import { quote } from './lines';
+import { quote, sourceLine } from './lines';
 import { useAction, useLoad } from './load';
 import { guest, may } from './me';
 import { AsLines, Button, Mark, mood, moodWords, nameOf, Out, Outcome, Section, Show, sourcePath, Time, useNumbers, useTitle, WhatChanged, typing } from './parts';
@@ -108,7 +108,7 @@ function Trouble({ of: s, reload }: { of: Data; reload: () => void }) {
   const why = [
     ...(st.failures > 0 ? [`The last poll failed: ${st.last_error?.message ?? 'unknown'} (${plural(st.failures, 'failure')} in a row).`] : []),
     ...(st.suspect ? [`Version ${st.held?.version ?? st.version} is probably not the page that you want: ${st.suspect.reason}. It is stored and not reported${st.held?.next ? `; ${st.held.next}` : ''}.`] : []),
-    ...(st.noisy ? [n ? `It differs at ${n.changed} of ${n.polls} polls${s.noise === 'auto' ? '' : ', and each is reported as a change'}.` : 'It differs at nearly every poll.'] : []),
+    ...(st.noisy ? [n ? `It differs at ${n.differ} of ${n.polls} polls${s.noise === 'auto' ? '' : ', and each is reported as a change'}.` : 'It differs at nearly every poll.'] : []),
     ...(st.moved_to ? [`It has moved for good to ${short(st.moved_to)}.`] : []),
     ...(blank ? ['The page has hardly any text without JavaScript.'] : []),
   ];
@@ -117,10 +117,25 @@ function Trouble({ of: s, reload }: { of: Data; reload: () => void }) {
   return (
     <div class="panel trouble" role="group" aria-label="What is wrong, and what may help">
       {why.map((w) => <p key={w} class="say">{tidy(w)}</p>)}
-      {n?.places && n.places.length > 0 && <p class="small dim">What differs: {n.places.slice(0, 3).map((p) => tidy(p.text ?? '')).filter(Boolean).join(' · ')}</p>}
+      {st.noisy && n?.places.slice(0, 3).map((p) => <Place key={p.pattern} of={s} pattern={p.pattern} step={p.step} reload={reload} />)}
       {st.suspect && <p><a href={sourcePath(s.id, `/versions?to=${version}`)}>Look at version {version}</a></p>}
       <Remedies of={s} reload={reload} />
     </div>
+  );
+}
+
+/** Place is a part that differs at nearly every poll, with the step that leaves it out. */
+function Place({ of: s, pattern, step, reload }: { of: Data; pattern: string; step?: unknown; reload: () => void }) {
+  const [doing, run] = useAction();
+  const edit = { read: [...(s.read ?? []), step] };
+  const can = step !== undefined && !s.select.css && !s.select.jsonpath;
+  return (
+    <p class="row wrap">
+      <code class="mono one">{tidy(pattern)}</code>
+      {can && <Button kind="link" busy={doing.busy} label={`Ignore this part: ${pattern}`} onClick={() => run(async () => { await send('PATCH', `/sources/${part(s.id)}`, edit); reload(); })}>Ignore this part</Button>}
+      {can && <AsLines method="PATCH" url={address(`/sources/${part(s.id)}`)} body={edit} cli={sourceLine('edit', s.id, edit)} />}
+      {doing.problem && <Outcome of={doing} />}
+    </p>
   );
 }
 

@@ -81,8 +81,8 @@ export function Asking({ value, set, wrong }: { value: Fields; set: (f: Fields) 
           </select>
         </Field>
         {way === 'basic' && <Field label="User"><input class="input" autocomplete="off" value={auth.basic?.user ?? ''} onInput={(e) => edit({ auth: { basic: { ...auth.basic, user: e.currentTarget.value } } })} /></Field>}
-        {way === 'basic' && <Field label="Password" help="stored with freshet secret set NAME"><input class="input" autocomplete="off" placeholder="${secret:NAME}" value={auth.basic?.password ?? ''} onInput={(e) => edit({ auth: { basic: { ...auth.basic, password: e.currentTarget.value } } })} /></Field>}
-        {way === 'bearer' && <Field label="Token" help="stored with freshet secret set NAME"><input class="input" autocomplete="off" placeholder="${secret:NAME}" value={auth.bearer ?? ''} onInput={(e) => edit({ auth: { bearer: e.currentTarget.value } })} /></Field>}
+        {way === 'basic' && <Field label="Password" help="stored with freshet settings secret set NAME"><input class="input" autocomplete="off" placeholder="${secret:NAME}" value={auth.basic?.password ?? ''} onInput={(e) => edit({ auth: { basic: { ...auth.basic, password: e.currentTarget.value } } })} /></Field>}
+        {way === 'bearer' && <Field label="Token" help="stored with freshet settings secret set NAME"><input class="input" autocomplete="off" placeholder="${secret:NAME}" value={auth.bearer ?? ''} onInput={(e) => edit({ auth: { bearer: e.currentTarget.value } })} /></Field>}
         <Field label="Language"><input class="input" placeholder="any" value={String(value.language ?? '')} onInput={(e) => edit({ language: e.currentTarget.value.trim() })} /></Field>
         <Field label="Timeout"><input class="input" placeholder="as the settings say" value={String(value.timeout ?? '')} onInput={(e) => edit({ timeout: e.currentTarget.value.trim() })} /></Field>
         <Field label="Method"><select class="input" value={String(value.method ?? 'GET')} onChange={(e) => edit({ method: e.currentTarget.value === 'GET' ? null : e.currentTarget.value })}>{['GET', 'POST', 'PUT'].map((m) => <option key={m}>{m}</option>)}</select></Field>

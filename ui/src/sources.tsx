@@ -1,14 +1,14 @@
 // All sources: a list of any length, of which only the rows in view exist.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, get, part, send } from './api';
-import { count, percent, plural, short, tidy, tooEarly } from './format';
+import { count, percent, plural, rate, short, tidy, tooEarly } from './format';
 import { quote } from './lines';
 import { up } from './live';
 import { useAction, useLoad } from './load';
 import { may } from './me';
 import { AsLines, Bars, Button, Icon, Mark, mood, moodWords, nameOf, Outcome, sourcePath, Time, Trouble, type Mood } from './parts';
 import { choose, go, here } from './router';
-import type { Source, SourcePage } from './types';
+import type { Rate, Source, SourcePage } from './types';
 
 interface Facets { total: number; states: Record<string, number>; tags: { name: string; count: number }[]; hosts: { name: string; count: number }[] }
 
@@ -230,13 +230,19 @@ function Row({ i, top, of: s, chosen, here: at, toggle }: { i: number; top: numb
       </span>
       <span role="gridcell" class="c-tags one">{s.tags.slice(0, 3).map((t) => <a key={t} class="tag" href={'/sources?tag=' + encodeURIComponent(t)}><bdi>{tidy(t)}</bdi></a>)}</span>
       <span role="gridcell" class="num c-rate">{count(s.standing.changes)}</span>
-      <span role="gridcell" class="num c-often one">{s.rate_per_day?.known === 'unknown' || !s.rate_per_day ? <span class="dim">not known yet</span> : tidy(s.rate_per_day.words)}</span>
+      <span role="gridcell" class="num c-often one">{often(s.rate_per_day)}</span>
       <span role="gridcell" class="num c-share">{!s.captured || tooEarly(s.captured) ? <span class="dim">–</span> : <span title={`${percent(s.captured.share.low)} to ${percent(s.captured.share.high)}`}>{percent(s.captured.share.mean)}</span>}</span>
       <span role="gridcell" class="num c-changed"><Time at={s.standing.changed_at} as="ago" /></span>
       <span role="gridcell" class="num c-next">{s.paused ? 'paused' : s.next_poll && Date.parse(s.next_poll) < Date.now() ? 'now' : <Time at={s.next_poll} as="ago" />}</span>
       <span role="gridcell" class="num c-polls">{count(s.standing.polls)}</span>
     </div>
   );
+}
+
+/** often says in few letters how often a source changes. */
+function often(r: Rate | undefined) {
+  const short = r && ({ estimated: r.mean !== undefined && rate(r.mean), at_least: r.low !== undefined && '≥ ' + rate(r.low), at_most: r.high !== undefined && '≤ ' + rate(r.high), unknown: false } as Record<string, string | false>)[r.known];
+  return short ? <span title={tidy(r.words)}>{short}</span> : <span class="dim">not known yet</span>;
 }
 
 interface Plan { matched: number; changed: number; done: boolean; undo?: string }

@@ -1,5 +1,5 @@
 // Adding a source: paste an address, see what it reads, choose what to compare and whom to notify.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { address, get, part, send } from './api';
 import { Ask, alertLine, asked, blank, bodyOf, saying, toOf, type Offer } from './alert';
 import { Bring } from './bring';
@@ -82,6 +82,10 @@ function AddOne() {
   useEffect(() => { // from a bookmarklet or an extension
     if (url.trim()) void look(url, false, css);
   }, []);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (matchMedia('(pointer: fine)').matches) field.current?.focus({ preventScroll: true });
+  }, []);
   const submit = (e: Event) => {
     e.preventDefault();
     if (url.trim()) void look(url, render);
@@ -113,7 +117,7 @@ function AddOne() {
     <Section title="One page">
       <form onSubmit={submit}>
         <Field label="Address" wrong={looking.problem?.at('body.url')}>
-          <input class="input" id="address" autofocus inputMode="url" autocapitalize="off" spellcheck={false} placeholder="https://example.org/page" value={url} onInput={(e) => type(e.currentTarget.value)} />
+          <input class="input" id="address" ref={field} inputMode="url" autocapitalize="off" spellcheck={false} placeholder="https://example.org/page" value={url} onInput={(e) => type(e.currentTarget.value)} />
         </Field>
         <p class="row"><Button type="submit" kind={found ? undefined : 'main'} busy={looking.busy}>{looking.busy ? 'Loading a preview' : 'Preview'}</Button></p>
       </form>

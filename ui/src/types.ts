@@ -54,7 +54,7 @@ export interface Standing {
   last_attempt?: string; last_seen?: string; not_before?: string; polls: number; failures: number;
   last_error?: { class: string; message: string }; version: number; title?: string; moved_to?: string;
   suspect?: Suspect; held?: { version: number; since: string; next?: string }; changes: number; changed_at?: string; noisy?: boolean; landed_on?: string; remedies?: Remedy[];
-  noise?: { changed: number; polls: number; places?: { text?: string; line?: number }[]; propose?: unknown };
+  noise?: { differ: number; polls: number; places: { pattern: string; noise: boolean; step?: unknown }[] };
 }
 
 export interface Source {
