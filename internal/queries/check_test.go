@@ -28,7 +28,7 @@ func TestMistakes(t *testing.T) {
 		{queries.Query{When: "added.contains(\"x\")\n  && nwo.price > 1"}, `when:2:6: there is no name or function "nwo"`, "did you mean now?"},
 		{queries.Query{When: `price < 10`}, `when:1:1: there is no name or function "price"`, "now.price and before.price"},
 		{queries.Query{When: `source.ide == "x"`}, `when:1:7: there is no "ide" here`, "did you mean id?"},
-		{queries.Query{When: `now.name < 5`}, `when:1:10: the types do not fit: '<' applied to '(string, int)'`, "double(x)"},
+		{queries.Query{When: `now.name < 5`}, `when:1:10: the types do not fit: < with a text and a number`, "double(x)"},
 		{queries.Query{When: `now.sizes.contains("x")`}, `when:1:19: the types do not fit`, ""},
 		{queries.Query{When: `contains(added, "x")`}, `when:1:9: `, ""},
 		{queries.Query{When: `added`}, "when:1:1: is a string and not true or false", "compare"},

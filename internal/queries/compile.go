@@ -157,11 +157,11 @@ func (l *language) mistake(field string, errs []*cel.Error) error {
 		}
 	}
 	if strings.HasPrefix(e.Message, "found no matching overload") {
-		m.Reason = "the types do not fit: " + strings.NewReplacer("found no matching overload for ", "", "_", "", "@in", "in", "dyn", "any").Replace(firstLine(e.Message))
+		m.Reason = plainTypes(firstLine(e.Message))
 		m.Help = "numbers are compared with numbers and texts with texts: double(x) makes a number of a text, string(x) a text of a number"
 	}
 	if strings.HasPrefix(e.Message, "Syntax error: ") {
-		m.Reason = "this is not a condition: " + freshShort(strings.TrimPrefix(firstLine(e.Message), "Syntax error: "))
+		m.Reason = "this is not a condition: " + plainSyntax(strings.TrimPrefix(firstLine(e.Message), "Syntax error: "))
 		m.Help = `a condition is written like now.price < 10 && added.contains("sale")`
 	}
 	return m

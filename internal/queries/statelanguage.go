@@ -202,7 +202,7 @@ func (l *stateLanguage) need(e ast.Expr, of int) {
 	}
 }
 
-var unexpected = lazyregexp.New(`(?:mismatched input|extraneous input|no viable alternative at input|token recognition error at:?) '([^']*)'`)
+var unexpected = lazyregexp.New(`^this is not a condition: "([^"]*)"`)
 
 // placed puts a mistake in an expression into the whole query.
 func (l *stateLanguage) placed(m *Mistake, p piece, of *language) error {
@@ -220,9 +220,9 @@ func (l *stateLanguage) placed(m *Mistake, p piece, of *language) error {
 	switch {
 	case strings.HasPrefix(reason, "this is not a condition"):
 		reason, help = "this is not an expression", `an expression is written like price < 10 && text.contains("sale")`
-		if f := unexpected.FindStringSubmatch(m.Reason); f != nil && f[1] == "<EOF>" {
+		if strings.Contains(m.Reason, endsTooEarly) {
 			reason = "something is missing at the end of this expression"
-		} else if f != nil {
+		} else if f := unexpected.FindStringSubmatch(m.Reason); f != nil {
 			reason = fmt.Sprintf("%.40q is not expected here", f[1])
 		}
 		for _, other := range [][2]string{{"group", "by shop, without group"}, {"order", "sort price, or sort price desc"}, {"limit", "the number of rows is a setting beside the query: --limit"}} {

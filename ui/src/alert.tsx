@@ -85,12 +85,12 @@ export function alertLine(d: Draft, source: string, id?: string): string {
 }
 
 /** Ask asks what to notify of, and where. */
-export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft; set: (d: Draft) => void; on: On; offers: Offer[]; none?: string; changes?: boolean }) {
+export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft; set: (edit: (d: Draft) => Draft) => void; on: On; offers: Offer[]; none?: string; changes?: boolean }) {
   const sinks = useLoad<{ items: SinkInfo[] }>((s) => get('/sinks', {}, s), []);
   const [preview, show] = useState<{ query?: Query; problem?: Problem }>({});
   const [testing, test] = useAction();
   const names = sinks.data?.items.filter((s) => !s.name.endsWith('-alerts')).map((s) => s.name);
-  const change = (more: Partial<Draft>) => set({ ...d, ...more });
+  const change = (more: Partial<Draft>) => set((now) => ({ ...now, ...more }));
   const choose = (kind: string) => change({ kind, field: d.field || offers[0]?.name || '' });
   useEffect(() => { // a new alert goes to the first receiver, unless somebody says otherwise
     if (d.kind && !changes && !d.to && names) change({ to: names[0] ?? '+' });

@@ -134,4 +134,4 @@ export const isKnown = (r: Rate) => r.known === 'estimated' || r.known === 'at_l
 const fewChanges = 30;
 
 /** tooEarly says why the share that is captured is not known yet; empty if it is. */
-export const tooEarly = (c: Captured): string => c.too_early || (c.share.low > 0.99 && c.captured < fewChanges ? `only ${c.captured} changes were captured` : '');
+export const tooEarly = (c: Captured): string => c.too_early || (c.share.low > 0.99 && c.captured < fewChanges ? `only ${plural(Math.round(c.captured), 'change')} captured so far` : '');

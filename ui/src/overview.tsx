@@ -35,7 +35,7 @@ export function Overview() {
         <div><Changes /></div>
         <div>
           {first && <AttentionSection items={first.attention} sources={first.sources} reload={overview.reload} />}
-          <WhatIfSection />
+          <WhatIfSection early={first?.captured && tooEarly(first.captured)} />
         </div>
       </div>
     </>
@@ -109,13 +109,13 @@ function known(items: Bucket[]): Bucket[] {
   return items.slice(Math.max(0, Math.min(first < 0 ? items.length : first, items.length - 12)));
 }
 
-function WhatIfSection() {
+function WhatIfSection({ early }: { early?: string }) {
   const budget = useLoad<Budget>((s) => get('/budget', { points: 41 }, s), [], 60_000);
   const rows = () => (budget.data?.curve ?? []).map((p) => [perMinute(p.polls_per_day), percent(p.share.mean), `${percent(p.share.low)} to ${percent(p.share.high)}`, span(millis(p.delay)), percent(p.freshness)]);
   const [toggle, table] = useNumbers(['Budget', 'Captured', 'Range', 'Late', 'Up to date'], rows);
   return (
     <Section title="What another budget would bring" side={toggle}>
-      <Show of={budget}>{(b) => (b.too_early ? <p class="empty">Not known yet: {b.too_early}.</p> : b.curve.length < 2 ? <p class="empty">Nothing to show yet.</p> : <Slider of={b} reload={budget.reload} />)}</Show>
+      <Show of={budget}>{(b) => (b.too_early || early ? <p class="empty">Not known yet: {b.too_early || early}.</p> : b.curve.length < 2 ? <p class="empty">Nothing to show yet.</p> : <Slider of={b} reload={budget.reload} />)}</Show>
       {table}
     </Section>
   );

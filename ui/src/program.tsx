@@ -1,7 +1,7 @@
 // The settings of the daemon, with what a change would mean before it is saved.
 import { useEffect, useState } from 'preact/hooks';
 import { address, ask, get, Problem, type Answer } from './api';
-import { bytes, count, millis, percent, plural, span, tidy } from './format';
+import { bytes, count, millis, percent, plural, span, tidy, tooEarly } from './format';
 import { quote } from './lines';
 import { back } from './live';
 import { useAction, useLoad } from './load';
@@ -11,7 +11,7 @@ import { Audit } from './audit';
 import { People } from './people';
 import { kindName } from './sinks';
 import { leave } from './router';
-import type { Budget, BudgetPoint, SinkInfo, Status } from './types';
+import type { Budget, BudgetPoint, Overview, SinkInfo, Status } from './types';
 
 export interface Setting { key: string; value: string; default: string; from: string; where?: string; fixed?: boolean; about: string }
 export interface Settings { file?: string; items: Setting[]; effect?: Effect }
@@ -255,7 +255,10 @@ function Compared({ of: { now, then, too_early } }: { of: NonNullable<Effect['po
 
 /** BudgetNow says what is captured as it is. */
 function BudgetNow({ budget }: { budget: string }) {
-  const b = useLoad<Budget>((s) => get('/budget', { points: 1 }, s), [budget]);
+  const b = useLoad<Budget>(async (s) => {
+    const [now, o] = await Promise.all([get<Budget>('/budget', { points: 1 }, s), get<Overview>('/overview', {}, s)]);
+    return { ...now, too_early: now.too_early || (o.captured && tooEarly(o.captured)) };
+  }, [budget]);
   return (
     <Section title="What the budget brings">
       <Show of={b}>{(d) => (d.sources === 0 ? <p class="say">No source is polled yet.</p> : d.too_early ? <p class="say">What share of changes is captured is <b>not known yet</b>: {d.too_early}.</p> : (

@@ -84,7 +84,7 @@ function AddOne() {
   }, []);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    if (matchMedia('(pointer: fine)').matches) field.current?.focus({ preventScroll: true });
+    if (!matchMedia('(pointer: coarse)').matches) field.current?.focus({ preventScroll: true });
   }, []);
   const submit = (e: Event) => {
     e.preventDefault();
