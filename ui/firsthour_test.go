@@ -56,9 +56,9 @@ func smallWeb(price *atomic.Int64) map[string]func(w http.ResponseWriter, n int6
 	}
 }
 
-// overclaims are what no screen may say while little is known.
+// overclaims are what no screen may say while little is known. A range may reach up to 100%.
 var overclaims = []*regexp.Regexp{
-	regexp.MustCompile(`\b100%`), regexp.MustCompile(`\babout [\d.,]+ times an? (minute|hour)`),
+	regexp.MustCompile(`(?:^|[^o] |[^ ])\b100%`), regexp.MustCompile(`\babout [\d.,]+ times an? (minute|hour)`),
 	regexp.MustCompile(`NaN|undefined|Infinity|\[object`),
 }
 
