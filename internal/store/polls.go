@@ -264,7 +264,7 @@ func (s *Store) Head(ctx context.Context, id freshet.SourceID) (freshet.Head, er
 func (s *Store) Hop(ctx context.Context, p freshet.Poll, at time.Time, host string) error {
 	return s.writePoll(ctx, "following a redirect", func(b *batch) error {
 		if p.Source.ID == "" {
-			return b.visit(p.At, at, host)
+			return putVisit(b, p.At, at, host)
 		}
 		e := b.entry(p.Source.ID)
 		if e == nil {
@@ -283,8 +283,8 @@ func (s *Store) Hop(ctx context.Context, p freshet.Poll, at time.Time, host stri
 	})
 }
 
-// visit puts a request on record that is of no source, as those of purged sources are.
-func (b *batch) visit(began, at time.Time, host string) error {
+// putVisit puts a request on record that is of no source, as those of purged sources are.
+func putVisit(b *batch, began, at time.Time, host string) error {
 	last, err := b.Number("SELECT coalesce(max(hop), 0) FROM attempts WHERE source = 0 AND began = ?", int64(MomentOf(began)))
 	if err != nil {
 		return err
