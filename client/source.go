@@ -134,6 +134,7 @@ type NewSource struct {
 	MinGap   Duration            `json:"min_gap,omitzero" doc:"Wait at least this long between two polls"`
 	MaxGap   Duration            `json:"max_gap,omitzero" doc:"Poll at least this often, if the budget and the host allow"`
 	Strategy string              `json:"strategy,omitempty" doc:"Poll it at these times and at no others: hour {5, 35}, day {06:30, 14:00} Europe/Berlin or week {mon 09:00, thu 17:30}; the zone is UTC if none is named"`
+	Active   string              `json:"active,omitempty" doc:"Poll it only in these hours: mon-fri 09:00-17:00 Europe/Berlin, or 08:00-20:00, sat 10:00-14:00; the zone is UTC if none is named"`
 	Level    string              `json:"level,omitempty" doc:"How soon changes should be captured: a share of them within a time, such as 90% within 10m"`
 	Aim      objective.Objective `json:"aim,omitempty" enum:"captures,freshness,age" doc:"Objective of its polls: to see as many changes as possible (captures), to have an up-to-date copy as much of the time as possible (freshness), or a copy that is never out of date for long (age); the setting aim if missing"`
 	Next     string              `json:"next_change,omitempty" doc:"The value of extract that says when the page changes next, the time zone of such times in its text, or both, such as next_update Europe/Berlin"`
@@ -150,7 +151,7 @@ func NewSourceOf(s freshet.Source) NewSource {
 		ID: s.ID, URL: s.URL, Name: s.Name, Tags: s.Tags, Request: objectOf(s.Request), Expect: objectOf(s.Expect),
 		Select: Select{CSS: s.Recipe.CSS, JSONPath: s.Recipe.JSONPath, Kind: s.Recipe.Kind}, Noise: string(s.Noise),
 		Weight: s.Weight, Cost: s.Cost, Paused: s.Paused, MinGap: Duration(s.MinGap), MaxGap: Duration(s.MaxGap),
-		Strategy: s.Strategy.String(), Level: s.Level.String(), Aim: s.Aim, Next: s.NextChange.String(), From: s.From,
+		Strategy: s.Strategy.String(), Active: s.Active.String(), Level: s.Level.String(), Aim: s.Aim, Next: s.NextChange.String(), From: s.From,
 		Doubt: string(s.Suspect), Robots: string(s.Robots),
 		Keep: Keep{Age: Duration(s.Keep.Age), Versions: s.Keep.Versions, Bytes: s.Keep.Bytes},
 	}

@@ -25,6 +25,7 @@ type Why struct {
 	MaxGap   Duration         `json:"max_gap,omitzero"`
 	Deadline time.Time        `json:"deadline,omitzero" doc:"When max_gap runs out"`
 	Strategy string           `json:"strategy,omitempty" doc:"The times at which it is polled, its own or those of a tag; missing if the policy decides"`
+	Active   string           `json:"active,omitempty" doc:"The hours in which it is polled; missing if at all hours"`
 	Planned  time.Time        `json:"planned,omitzero" doc:"The next of these times, or the one that was missed"`
 	Opens    time.Time        `json:"opens,omitzero" doc:"When the window opens in which the policy polls at all; missing if it is open"`
 	Waiting  int              `json:"waiting,omitempty" doc:"Sources that wait for their first poll, if this one does"`
@@ -83,7 +84,7 @@ type Pushed struct {
 
 // A Hold is what holds a poll back.
 type Hold struct {
-	Kind     string    `json:"kind" enum:"none,under_way,paused,backoff,min_gap,hint,source_gap,source_share,host_share,host_busy,host_delay,crawl_delay,host_away,host_failing,workers,budget"`
+	Kind     string    `json:"kind" enum:"none,under_way,paused,hours,backoff,min_gap,hint,source_gap,source_share,host_share,host_busy,host_delay,crawl_delay,host_away,host_failing,workers,budget"`
 	Reason   string    `json:"reason" doc:"The same in words"`
 	Until    time.Time `json:"until,omitzero" doc:"Missing if time alone does not end it"`
 	Failures int       `json:"failures,omitempty" doc:"Running, of the source or its host, if they are why"`

@@ -199,6 +199,8 @@ func (w Why) sayHold(zone *time.Location) string {
 		}
 	}
 	switch until := w.Hold.Until; {
+	case w.Hold.Kind == "hours":
+		return fmt.Sprintf("It is polled only in its active hours, %s, which begin at %s.", w.Active, w.clock(until, zone))
 	case until.IsZero():
 		return fmt.Sprintf("It waits: %s.", reason)
 	case w.wanted() || !w.Next.After(until):

@@ -67,6 +67,9 @@ func whyOf(w daemon.Why) client.Why {
 	if t := w.Hold.Strategy; t != nil {
 		why.Strategy, why.Planned = t.Strategy().String(), rest.UTC(w.Hold.Planned)
 	}
+	if h := w.Hold.Active; h != nil {
+		why.Active = h.Hours().String()
+	}
 	if h := o.Heard; w.Index != "" {
 		why.Heard = &client.Heard{Index: w.Index, Kind: h.Kind.String(), Changed: rest.UTC(h.Dated), Until: rest.UTC(h.Until), Right: h.Right, Times: h.Times}
 	}

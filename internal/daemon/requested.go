@@ -202,7 +202,7 @@ func (r *requester) Round(ctx context.Context, ids []freshet.SourceID, cfg Round
 // polled, or is said to be as it was.
 func spared(h sched.Hold) bool {
 	switch h.Kind {
-	case sched.HoldBackoff, sched.HoldMinGap, sched.HoldSourceGap, sched.HoldHint:
+	case sched.HoldHours, sched.HoldBackoff, sched.HoldMinGap, sched.HoldSourceGap, sched.HoldHint:
 		return true
 	}
 	return false

@@ -192,6 +192,9 @@ func (w *Why) foresee() {
 	if w.Next.IsZero() {
 		return
 	}
+	if w.Hold.Active != nil && !w.Hold.Asked {
+		w.Next = w.Hold.Active.Opens(w.Next)
+	}
 	for _, at := range []time.Time{now, w.Hold.Until} {
 		if at.After(w.Next) {
 			w.Next = at

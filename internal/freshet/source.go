@@ -59,6 +59,9 @@ type Source struct {
 	// Strategy lists fixed poll times, which replace the choice of the policy.
 	Strategy timetable.Strategy
 
+	// Active are the hours in which it is polled, whatever the policy or the strategy says.
+	Active timetable.Hours
+
 	// Level is the wanted delay of captures. It does not raise the budget: where the
 	// budget cannot keep it, an alert says so.
 	Level objective.ServiceLevel

@@ -81,6 +81,8 @@ func makeSourceFields() []SourceField {
 		lengthField(SourceField{Name: "max_gap", Flag: "max-gap", Help: "poll at least this often, if the budget and the host allow"}, func(s *Source) *time.Duration { return &s.MaxGap }),
 		textField(SourceField{Name: "strategy", Flag: "strategy", Help: "poll it at these times and at no others, such as 'hour {5, 35}', 'day {06:30, 14:00} Europe/Berlin' or 'week {mon 09:00}'; freshet lab plan --from-store finds the best"},
 			func(s *Source) *timetable.Strategy { return &s.Strategy }, timetable.Parse, timetable.Strategy.String),
+		textField(SourceField{Name: "active", Flag: "active", Help: "poll it only in these hours, such as 'mon-fri 09:00-17:00 Europe/Berlin' or '08:00-20:00, sat 10:00-14:00'"},
+			func(s *Source) *timetable.Hours { return &s.Active }, timetable.ParseHours, timetable.Hours.String),
 		textField(SourceField{Name: "level", Flag: "level", Help: "how soon you want to know of changes, such as '90% within 10m'; freshet budget --levels shows the cost"},
 			func(s *Source) *objective.ServiceLevel { return &s.Level }, objective.ParseServiceLevel, objective.ServiceLevel.String),
 		textField(SourceField{Name: "aim", Flag: "aim", Help: "what polls of it are for: captures (see as many changes as possible), freshness (have an up-to-date copy as much of the time as possible) or age (a copy that is never out of date for long) (default: as the setting aim says)"},

@@ -335,7 +335,7 @@ func (s *Scheduler) choiceWake(now time.Time) time.Time {
 	if s.asks.skipped { // what has happened since waits for the next quantum
 		return s.budget.bucket.epoch.Add(time.Duration(s.asks.quantum+1) * quantumLength)
 	}
-	wake := sooner(s.alarms.first(), s.asks.again)
+	wake := sooner(sooner(s.alarms.first(), s.asks.again), s.commons.hours.wake(now))
 	wake = sooner(wake, s.budget.hard.opens())
 	if at := s.overdue.first(); at.After(now) {
 		wake = sooner(wake, at)

@@ -25,7 +25,7 @@ func InOrder(times []time.Time, between int) (sorted []time.Time) {
 // Packed packs sources, and returns what comes out again, and how many different things
 // are said of them.
 func Packed(sources ...freshet.Source) (again []freshet.Source, said int) {
-	c := commons{}
+	c := newCommons()
 	var kept []packed
 	for _, s := range sources {
 		kept = append(kept, c.pack(s))
@@ -33,7 +33,7 @@ func Packed(sources ...freshet.Source) (again []freshet.Source, said int) {
 	for i := range kept {
 		again = append(again, kept[i].whole())
 	}
-	for _, x := range c {
+	for _, x := range c.bySum {
 		for ; x != nil; x = x.next {
 			said++
 		}
@@ -41,7 +41,7 @@ func Packed(sources ...freshet.Source) (again []freshet.Source, said int) {
 	for _, p := range kept {
 		c.drop(p)
 	}
-	if len(c) > 0 {
+	if len(c.bySum) > 0 {
 		panic("what is said of no source is kept")
 	}
 	return again, said

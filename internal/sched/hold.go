@@ -22,6 +22,7 @@ type Hold struct {
 	Again    time.Time            // when a suspect capture wants a second look; zero if none does
 	Planned  time.Time            // when its strategy has it polled; zero if it has none
 	Strategy *timetable.Timetable // its own, or that of a tag; nil if there is none
+	Active   *timetable.Openings  // its active hours; nil if it is polled at all hours
 }
 
 // A HoldKind is a kind of Hold.
@@ -33,6 +34,7 @@ const (
 	NoHold          HoldKind = iota
 	HoldUnderWay             // a poll of it is being made
 	HoldPaused               // the operator wants none
+	HoldHours                // outside of its active hours
 	HoldBackoff              // it failed
 	HoldMinGap               // its own bound
 	HoldHint                 // its server says that it stays as it is
@@ -50,7 +52,7 @@ const (
 )
 
 var holdKinds = [...]string{
-	"none", "under_way", "paused", "backoff", "min_gap",
+	"none", "under_way", "paused", "hours", "backoff", "min_gap",
 	"hint", "source_gap", "source_share", "host_share", "group_share",
 	"host_busy", "host_delay", "crawl_delay", "host_away", "host_failing", "workers", "budget",
 }
@@ -70,6 +72,8 @@ func (h Hold) String() string {
 		return "a poll of it is under way"
 	case HoldPaused:
 		return "it is paused"
+	case HoldHours:
+		return "it is polled only in its active hours"
 	case HoldBackoff:
 		return "it is left alone after " + failedPolls(h.Failures)
 	case HoldMinGap:
@@ -125,6 +129,9 @@ func (s *Scheduler) Hold(now time.Time, id freshet.SourceID) (Hold, bool) {
 	if e.timing != nil {
 		h.Planned, h.Strategy = e.timing.next, e.timing.Timetable
 	}
+	if e.source.hours != nil {
+		h.Active = e.source.hours.Openings
+	}
 	return h, true
 }
 
@@ -147,7 +154,7 @@ func (s *Scheduler) holdOf(now time.Time, e *entry) Hold {
 	case e.source.Paused && !e.asked:
 		return Hold{Kind: HoldPaused}
 	}
-	holds := append(e.holds(), e.first().holds(s.limits.Hosts)...)
+	holds := append(e.holds(now), e.first().holds(s.limits.Hosts)...)
 	for _, h := range e.beyond() {
 		holds = append(holds, h.holds(s.limits.Hosts)...)
 	}
@@ -175,7 +182,10 @@ func longest(now time.Time, holds []Hold) (h Hold) {
 }
 
 // holds returns what holds back the source itself, past or not.
-func (e *entry) holds() (holds []Hold) {
+func (e *entry) holds(now time.Time) (holds []Hold) {
+	if opens := e.source.hours.opens(now); !e.asked && opens.After(now) {
+		holds = append(holds, Hold{Kind: HoldHours, Until: opens})
+	}
 	if !e.asked && e.notBefore != 0 {
 		holds = append(holds, Hold{Kind: HoldBackoff, Until: e.notBefore.time(), Failures: int(e.failures)})
 	}

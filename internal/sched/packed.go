@@ -25,9 +25,10 @@ type packed struct {
 // which are zero here.
 type common struct {
 	freshet.Source
-	sources int     // that have it
-	sum     uint64  // where it is found
-	next    *common // of the same sum
+	hours   *openHours // in which it is polled; nil if in all
+	sources int        // that have it
+	sum     uint64     // where it is found
+	next    *common    // of the same sum
 }
 
 // whole returns the source as it was given.
@@ -44,7 +45,14 @@ func (p *packed) whole() freshet.Source {
 }
 
 // commons finds shared attributes by a hash of them.
-type commons map[uint64]*common
+type commons struct {
+	bySum map[uint64]*common
+	hours *hoursTable
+}
+
+func newCommons() commons {
+	return commons{bySum: map[uint64]*common{}, hours: &hoursTable{byName: map[string]*openHours{}}}
+}
 
 // pack returns a source as it is kept. It has to be dropped when it is not needed any
 // more.
@@ -55,13 +63,13 @@ func (c commons) pack(s freshet.Source) packed {
 		p.Created, s.Created = at, time.Time{}
 	}
 	sum := sumOfCommon(&s)
-	p.common = c[sum]
+	p.common = c.bySum[sum]
 	for p.common != nil && !sameAttributes(&p.common.Source, &s) {
 		p.common = p.common.next
 	}
 	if p.common == nil {
-		p.common = &common{Source: s, sum: sum, next: c[sum]}
-		c[sum] = p.common
+		p.common = &common{Source: s, hours: c.hours.of(s.Active), sum: sum, next: c.bySum[sum]}
+		c.bySum[sum] = p.common
 	}
 	p.common.sources++
 	return p
@@ -75,12 +83,12 @@ func (c commons) drop(p packed) {
 	if p.common.sources--; p.common.sources > 0 {
 		return
 	}
-	at := c[p.common.sum]
+	at := c.bySum[p.common.sum]
 	if at == p.common {
 		if at.next == nil {
-			delete(c, at.sum)
+			delete(c.bySum, at.sum)
 		} else {
-			c[at.sum] = at.next
+			c.bySum[at.sum] = at.next
 		}
 		return
 	}
@@ -97,7 +105,7 @@ func sumOfCommon(s *freshet.Source) uint64 {
 	for _, tag := range s.Tags {
 		add(sumOf(tag))
 	}
-	for _, text := range [...]string{string(s.Of), s.Recipe.CSS, s.From, s.Strategy.Zone} {
+	for _, text := range [...]string{string(s.Of), s.Recipe.CSS, s.From, s.Strategy.Zone, s.Active.Zone} {
 		add(sumOf(text))
 	}
 	for _, x := range [...]float64{s.Weight, s.Cost, s.Level.Share} {

@@ -18,7 +18,13 @@ type requestQueue struct {
 // the policy's choices.
 func (q *requestQueue) Ask(id freshet.SourceID) {
 	slot, ok := q.sources.ids.get(string(id))
-	if !ok || q.sources.entries.At(slot).asked || q.sources.entries.At(slot).gone {
+	if !ok || q.sources.entries.At(slot).gone {
+		return
+	}
+	if q.sources.entries.At(slot).asked {
+		if p := q.pushes[slot]; p != nil {
+			p.asks = false // now it is by hand
+		}
 		return
 	}
 	q.sources.entries.At(slot).asked = true

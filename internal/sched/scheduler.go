@@ -286,12 +286,12 @@ func (s *Scheduler) SetStrategies(now time.Time, byTag []freshet.TagStrategy) {
 	s.asks.quantum = -1
 }
 
-// setClock says that the clock that strategies go by is so far ahead of the time of this
+// setClock says that the clock that strategies and active hours go by is so far ahead of the time of this
 // world.
 func (s *Scheduler) setClock(now time.Time, ahead time.Duration) {
-	s.timetables.ahead = ahead
+	s.timetables.ahead, s.commons.hours.ahead = ahead, ahead
 	for slot, e := range s.entries.All {
-		if e.used && !e.gone && e.timing != nil {
+		if e.used && !e.gone && (e.timing != nil || e.source.hours != nil) {
 			s.expect(now, slot)
 		}
 	}

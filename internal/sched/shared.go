@@ -86,7 +86,7 @@ func (t *sourceTable) beginShared(now time.Time, slot freshet.Slot) (all []fresh
 		if e.asked || troubled && !e.source.Paused {
 			cause = freshet.ByHand
 		}
-		if !e.open(now, cause) {
+		if !e.open(now, cause) || !e.asked && !e.source.hours.isOpen(now) {
 			return
 		}
 		e.busy, e.shared = true, true

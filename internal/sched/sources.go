@@ -50,6 +50,9 @@ func (e *entry) open(now time.Time, cause freshet.Cause) bool {
 	if !cause.Wished() && (e.source.Paused || e.notBefore > stampOf(now)) {
 		return false
 	}
+	if cause != freshet.ByHand && !e.source.hours.isOpen(now) {
+		return false
+	}
 	if cause.Wished() && e.hurry {
 		return true
 	}
@@ -66,8 +69,10 @@ func (e *entry) gap(l *Limits) time.Duration {
 }
 
 // due returns when the source has to be polled: when its MaxGap runs out, or a suspect
-// capture wants a second look.
-func (e *entry) due() time.Time { return sooner(e.runsOut(), e.again.time()) }
+// capture wants a second look, within its active hours.
+func (e *entry) due() time.Time {
+	return e.source.hours.opens(sooner(e.runsOut(), e.again.time()))
+}
 
 // runsOut returns when the source's MaxGap runs out.
 func (e *entry) runsOut() time.Time {
@@ -96,7 +101,7 @@ type sourceTable struct {
 }
 
 func newSourceTable() *sourceTable {
-	t := &sourceTable{commons: commons{}}
+	t := &sourceTable{commons: newCommons()}
 	t.ids = newLookup(func(slot freshet.Slot) string { return string(t.entries.At(slot).source.ID) })
 	t.docs = newLookup(func(slot freshet.Slot) string { return t.entries.At(slot).source.URL })
 	return t

@@ -93,11 +93,11 @@ func (e *entry) nextPlanned(now time.Time, ahead time.Duration) time.Time {
 	}
 	switch {
 	case e.begun == 0: // a first look
-		return now
+		return e.source.hours.opens(now)
 	case e.seen == 0 && e.again == 0 && e.failures <= retries:
-		return e.begun.time()
+		return e.source.hours.opens(e.begun.time())
 	}
-	return e.timing.Next(kept.Add(ahead)).Add(-ahead)
+	return e.source.hours.opens(e.timing.Next(kept.Add(ahead)).Add(-ahead))
 }
 
 // isPlanned reports whether a planned poll still is.
