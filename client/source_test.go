@@ -17,7 +17,7 @@ const everything = `{
 	"select": {"css": "p", "jsonpath": "$.a", "kind": "html"}, "read": ["text", {"css": "p"}], "noise": "auto",
 	"extract": {"price": {"css": ".price", "as": "number"}}, "items": {"css": "li"}, "render": {"wait_for": ".price"},
 	"weight": 2, "life": "append", "urgency": "window:10m", "cost": 3, "paused": true, "min_gap": "1m", "max_gap": "1h",
-	"strategy": "hour {5, 35}", "level": "90% within 10m", "aim": "age", "next_change": "next_update Europe/Berlin", "from": "eu",
+	"strategy": "hour {5, 35}", "active": "mon-fri 09:00-17:00", "level": "90% within 10m", "aim": "age", "next_change": "next_update Europe/Berlin", "from": "eu",
 	"suspect": "mark", "robots": "obey", "site": {"limit": 5}, "keep": {"age": "48h", "versions": 5, "bytes": 1000}
 }`
 

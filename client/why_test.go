@@ -15,8 +15,8 @@ func TestWhyOfActiveHours(t *testing.T) {
 		ID: "a", At: friday, LastSeen: friday.Add(-2 * time.Hour), Next: monday, Cause: "policy", Active: "mon-fri 09:00-17:00 Europe/Berlin",
 		Hold: client.Hold{Kind: "hours", Until: monday, Reason: "it is polled only in its active hours"},
 	}
-	want := "Next poll about Mon 23 Nov 08:00, in 2 days 14 hours. The policy does not say when it wants to poll. " +
-		"It is polled only in its active hours, mon-fri 09:00-17:00 Europe/Berlin, which begin at Mon 23 Nov 08:00. It was last seen 2 hours ago."
+	want := "Next poll about 08:00 UTC on 23 November, in about 3 days. The policy does not say when it wants to poll. " +
+		"It is polled only in its active hours, mon-fri 09:00-17:00 Europe/Berlin, which begin at 08:00 UTC on 23 November. It was last seen 2 hours ago."
 	if got := why.Words(time.UTC); got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}

@@ -18,6 +18,7 @@ import (
 
 func auditVerb(p *program) *cobra.Command {
 	var q client.AuditQuery
+	var limit int
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "audit",
@@ -29,11 +30,11 @@ each login. Secrets are never in it. Entries are kept for a year (keep.audit).`,
 	}
 	cmd.Flags().StringVar(&q.User, "user", "", "only what this user did")
 	cmd.Flags().StringVar(&q.Subject, "subject", "", "only what was done to this, such as 'source news'")
-	limitFlag(cmd, &q.Limit, 100, "most entries to show")
+	limitFlag(cmd, &limit, 100, "show at most this many entries; 0 means all")
 	cmd.Flags().Int64Var(&q.Before, "before", 0, "only entries before this number: the next page")
 	jsonFlag(cmd, &asJSON)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
-		page, err := c.Audit(ctx, q)
+		page, err := auditLog(ctx, c, q, limit)
 		if err != nil {
 			return err
 		}
@@ -61,6 +62,21 @@ each login. Secrets are never in it. Entries are kept for a year (keep.audit).`,
 		}
 		return nil
 	})
+}
+
+// auditLog returns the newest entries, at most so many; 0 means all.
+func auditLog(ctx context.Context, c *connection, q client.AuditQuery, limit int) (all client.AuditPage, err error) {
+	for {
+		if q.Limit = 1000; limit > 0 {
+			q.Limit = min(q.Limit, limit-len(all.Items))
+		}
+		page, err := c.Audit(ctx, q)
+		all.Items, all.Next = append(all.Items, page.Items...), page.Next
+		if err != nil || page.Next == 0 || limit > 0 && len(all.Items) >= limit {
+			return all, err
+		}
+		q.Before = page.Next
+	}
 }
 
 // changed says which fields were changed, from what to what.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -171,7 +172,11 @@ func (l *changeLog) print(ctx context.Context, changes []client.Change) error {
 			}
 			continue
 		}
-		printChange(l.program, c, string(c.Source), cmp.Or(c.Name, c.URL))
+		about := ""
+		if c.Name != "" { // else the URL is what it is called by
+			about = c.URL
+		}
+		printChange(l.program, c, calledIn(c), about)
 		if !l.diff {
 			continue
 		}
@@ -213,6 +218,19 @@ func printChange(p *program, c client.Change, name, about string) {
 	if c.Suspect != nil {
 		fmt.Fprintln(p.out, s.Prose("  suspect: "+harmless(c.Suspect.String()), "  "))
 	}
+}
+
+// calledIn returns what people call the source of a change: its name, or else the host and the path of its URL.
+func calledIn(c client.Change) string { return cmp.Or(c.Name, addressOf(c.URL), string(c.Source)) }
+
+// addressOf returns a URL without its scheme and query.
+func addressOf(rawURL string) string {
+	_, rest, ok := strings.Cut(rawURL, "://")
+	if !ok {
+		return rawURL
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	return strings.TrimSuffix(rest, "/")
 }
 
 // moment writes a time for people: of the day, with the date if that is not today.

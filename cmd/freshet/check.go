@@ -97,8 +97,11 @@ directory is not changed. Stop the daemon first.`,
 			if err != nil {
 				return err
 			}
-			_, err = p.out.Write(text)
-			return err
+			if _, err = p.out.Write(text); err != nil {
+				return err
+			}
+			p.remark("OK: %s", soundIn(s))
+			return nil
 		},
 	}
 	jsonFlag(cmd, &asJSON)
@@ -107,6 +110,14 @@ directory is not changed. Stop the daemon first.`,
 	cmd.Flags().StringVar(&repair, "repair", "", "copy everything readable into this new `directory`")
 	optionFlags(cmd.Flags(), slices.DeleteFunc(slices.Clone(serveFlags), func(name string) bool { return name == "store" })...)
 	return cmd
+}
+
+// soundIn says what was checked and is sound.
+func soundIn(s config.Settings) string {
+	if s.File == "" {
+		return "the settings are valid; there is no configuration file"
+	}
+	return s.File + " is valid"
 }
 
 // hasRendered reports whether a source of the file is to be rendered.

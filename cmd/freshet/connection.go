@@ -149,6 +149,11 @@ func (p *program) connect(cmd *cobra.Command, work app.Work) (*connection, error
 	if err := s.CheckData(); err != nil {
 		return nil, err
 	}
+	if work == app.Reading && s.Store == "" && cmd.Flag("data").Changed {
+		if err := thereIsData(s.Data); err != nil {
+			return nil, err
+		}
+	}
 	a, err := app.ReadAddress(s.Data)
 	if err != nil {
 		return nil, fmt.Errorf("look for a daemon: %w", err)

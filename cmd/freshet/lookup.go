@@ -57,7 +57,7 @@ func (c *connection) lookUp(ctx context.Context, named string, removed bool) (s 
 	}
 	var found []client.Source
 	for _, s := range near {
-		if shown := mask.URL(named); strings.EqualFold(nameOf(s), named) || s.URL == shown || strings.TrimSuffix(s.URL, "/") == shown {
+		if shown := mask.URL(named); strings.EqualFold(nameOf(s), named) || s.URL == shown || strings.TrimSuffix(s.URL, "/") == shown || addressOf(s.URL) == strings.TrimSuffix(named, "/") {
 			found = append(found, s)
 		}
 	}
@@ -160,11 +160,17 @@ func (p *program) remark(format string, args ...any) {
 	fmt.Fprintln(p.err, display.Screen{Width: p.columnsOf(p.err)}.Message(fmt.Sprintf(format, args...)))
 }
 
-// completed has the shell complete the ids of sources.
+// completed has the shell complete the IDs of sources, or their names if those begin as was typed.
 func completed(p *program, cmd *cobra.Command, most int) *cobra.Command {
 	return completeNames(p, cmd, most, func(ctx context.Context, c *connection, begun string) ([]string, error) {
 		found, err := c.Sources.List(ctx, client.SourceQuery{Text: begun})
-		return each(found, func(s client.Source) string { return string(s.ID) + "\t" + harmless(nameOf(s)) }), err
+		return each(found, func(s client.Source) string {
+			name := harmless(nameOf(s))
+			if len(begun) <= len(name) && strings.EqualFold(begun, name[:len(begun)]) && !strings.HasPrefix(string(s.ID), begun) {
+				return name + "\t" + string(s.ID)
+			}
+			return string(s.ID) + "\t" + name
+		}), err
 	})
 }
 

@@ -406,7 +406,10 @@ func partText(part any) string {
 // printMatch prints a match: what it is about, when it happened, and its value.
 func printMatch(p *program, m client.Match) {
 	about := string(m.Source)
-	if m.Group != "" && m.Group != about {
+	if m.Change != nil {
+		about = calledIn(*m.Change)
+	}
+	if m.Group != "" && m.Group != string(m.Source) {
 		about = m.Group
 	}
 	if m.Value != nil {

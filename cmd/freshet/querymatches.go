@@ -30,14 +30,16 @@ only.`,
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&since, "since", "", "from when on: a time such as 30d, or a date (default: all that is stored)")
-	limitFlag(cmd, &limit, 20, "show at most this many matches, the newest")
+	limitFlag(cmd, &limit, 20, "show at most this many matches, the newest; 0 means all, up to 1000")
 	jsonFlag(cmd, &asJSON)
 	return completeQueries(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		t, err := f.trial(ctx, c, cmd, args)
 		if err != nil {
 			return err
 		}
-		t.Since, t.Limit = since, limit
+		if t.Since, t.Limit = since, limit; limit == 0 {
+			t.Limit = 1000 // the most that a test returns
+		}
 		found, err := c.Queries.Test(ctx, t)
 		if err != nil {
 			return err
@@ -103,7 +105,7 @@ matches: pass it to --after to continue from there.`,
 		Example: "  freshet query matches cheap\n  freshet query matches cheap --follow --json",
 		Args:    takes(1, 1),
 	}
-	limitFlag(cmd, &limit, 20, "show at most this many past matches")
+	limitFlag(cmd, &limit, 20, "show at most this many past matches; 0 means all")
 	cmd.Flags().StringVar(&after, "after", "", "show everything after this cursor; 0 means from the beginning")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep running and print new matches")
 	jsonFlag(cmd, &asJSON)
@@ -126,6 +128,9 @@ type matchLog struct {
 
 func (l *matchLog) run(ctx context.Context, after string, limit int, follow bool) error {
 	var end freshet.Place
+	if after == "" && limit == 0 {
+		after = "0"
+	}
 	if after == "" {
 		page, err := l.Queries.Matches(ctx, l.query, client.MatchQuery{Newest: true, Limit: limit})
 		if err != nil {

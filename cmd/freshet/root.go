@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"freshet/internal/cli"
 	"freshet/internal/cli/display"
@@ -191,10 +190,7 @@ func (p *program) help(cmd *cobra.Command, _ []string) {
 	width := helpWidth(p.columnsOf(p.out))
 	cmd.Aliases = nil          // they work, and need no mention
 	usage := cmd.UsageString() // without a template, which would link all methods of the program
-	for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
-		plain, fitted := strings.TrimSpace(flags.FlagUsages()), strings.TrimSpace(flags.FlagUsagesWrapped(width))
-		usage = strings.Replace(usage, plain, fitted, 1)
-	}
+	usage = fitFlags(usage, cmd, width)
 	usage = strings.Replace(usage, "for more information about a command.", "for more about a command.", 1)
 	about := strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))
 	fmt.Fprintf(p.out, "%s\n\n%s", paragraphs(about, width), usage)

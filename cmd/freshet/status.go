@@ -198,11 +198,11 @@ func deliveries(n int) string {
 func (v *statusView) changes(latest []client.Change) {
 	wide := 0
 	for _, c := range latest {
-		wide = max(wide, min(display.Columns(string(c.Source)), logLongID))
+		wide = max(wide, min(display.Columns(calledIn(c)), logLongID))
 	}
 	for _, c := range latest {
-		head := fmt.Sprintf("  %s  %s  ", display.Pad(ago(c.Before, v.now), len("just now")), display.Pad(display.Shorten(string(c.Source), logLongID), wide))
-		said := harmless(cmp.Or(c.Summary, c.Name, c.URL))
+		head := fmt.Sprintf("  %s  %s  ", display.Pad(ago(c.Before, v.now), len("just now")), display.Pad(display.Shorten(harmless(calledIn(c)), logLongID), wide))
+		said := harmless(cmp.Or(c.Summary, c.URL))
 		if v.Width > 0 {
 			said = display.ShortenEnd(said, v.Width-display.Columns(head))
 		}

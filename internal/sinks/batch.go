@@ -205,7 +205,7 @@ func (e *Event) Heading() string {
 }
 
 // entryHTML returns an entry of a digest as HTML.
-func entryHTML(e *Event, diff string) (string, error) {
+func entryHTML(e *Event, news string) (string, error) {
 	var b strings.Builder
 	b.WriteString("<h3>" + html.EscapeString(e.Title) + "</h3>\n")
 	value, err := e.ValueText()
@@ -217,7 +217,7 @@ func entryHTML(e *Event, diff string) (string, error) {
 	if e.URL != "" {
 		b.WriteString("<p>" + linkHTML(e.URL) + "</p>\n")
 	}
-	return b.String() + diffHTML(diff), err
+	return b.String() + newsHTML(news), err
 }
 
 // SampleBatch returns what a query that never was told, for previews and tests: one match,

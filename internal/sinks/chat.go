@@ -12,45 +12,46 @@ import (
 	"freshet/internal/mask"
 )
 
-// The words in which people are told if the sink has none of its own. Page is set where a
-// page of a site came or went as a whole.
+// The words in which people are told if the sink has none of its own: the source and what happened, the
+// new text, links, and why.
 const (
-	headline = `{{if eq .Kind "digest"}}{{.QueryName}}: {{.Count}} matches` +
-		`{{else}}{{with .QueryName}}{{.}}: {{end}}{{.Title}} {{if eq .Cause "silent"}}is silent` +
-		`{{else if eq .Page "new"}}is a new page{{else if eq .Page "gone"}}is gone{{else if eq .Page "back"}}is back` +
-		`{{else if eq .Cause "poll"}}matches{{else}}changed{{end}}{{end}}`
+	headline = `{{if eq .Kind "digest"}}{{.QueryName}}: {{.Count}} matches{{else}}{{.Title}}: {{.What}}{{end}}`
 
 	plainWords = headline + `
-{{with .Summary}}{{.}}
-{{end}}{{with .ValueText}}{{truncate 500 .}}
-{{end}}{{with .URL}}{{.}}
-{{end}}{{with .Diff}}
-{{truncate 1500 .}}{{end}}{{range .Top 20}}
+
+{{with .News}}{{truncate 1500 .}}
+{{else}}{{with .Summary}}{{.}}
+{{end}}{{end}}{{with .ValueText}}{{truncate 500 .}}
+{{end}}{{with .DiffLink}}
+What changed: {{.}}{{end}}{{with .URL}}
+{{.}}{{end}}{{range .Top 20}}
 - {{.Title}}{{with .Summary}}: {{.}}{{end}}{{with .ValueText}} ({{truncate 200 .}}){{end}}{{with .URL}}
   {{.}}{{end}}{{end}}{{with .Beyond 20}}
-and {{.}} more: {{$.Link}}/matches{{end}}`
+and {{.}} more: {{$.Link}}/matches{{end}}
+
+{{.Why}}`
 )
 
 // chatWords are plainWords for services that read Markdown and mentions: what the page
-// says passes through a filter, and the diff stands in a block of code.
+// says passes through a filter, and the new text stands in a block of code.
 func chatWords(bold, filter string) string {
-	title := headline
-	for _, name := range []string{"{{.Title}}", "{{.QueryName}}"} {
-		title = strings.ReplaceAll(title, name, bold+strings.Replace(name, "{{", "{{"+filter+" ", 1)+bold)
-	}
-	title = strings.ReplaceAll(title, "{{with .QueryName}}{{.}}: {{end}}", "{{with .QueryName}}{{"+filter+" .}}: {{end}}")
+	title := strings.NewReplacer(
+		"{{.Title}}", bold+"{{"+filter+" .Title}}"+bold, "{{.QueryName}}", bold+"{{"+filter+" .QueryName}}"+bold, "{{.What}}", "{{"+filter+" .What}}",
+	).Replace(headline)
 	return title + `
-{{with .Summary}}{{` + filter + ` .}}
-{{end}}{{with .ValueText}}{{` + filter + ` (truncate 500 .)}}
+{{with .News}}{{fence (` + filter + ` (truncate 1200 .))}}
+{{else}}{{with .Summary}}{{` + filter + ` .}}
+{{end}}{{end}}{{with .ValueText}}{{` + filter + ` (truncate 500 .)}}
+{{end}}{{with .DiffLink}}What changed: {{` + filter + ` .}}
 {{end}}{{with .URL}}{{` + filter + ` .}}
-{{end}}{{with .Diff}}{{fence (` + filter + ` (truncate 1200 .))}}{{end}}{{range .Top 10}}
-- {{` + filter + ` .Title}}{{with .Summary}}: {{` + filter + ` (truncate 200 .)}}{{end}}{{with .ValueText}} ({{` + filter + ` (truncate 100 .)}}){{end}}{{end}}{{with .Beyond 10}}
-and {{.}} more: {{$.Link}}/matches{{end}}`
+{{end}}{{range .Top 10}}- {{` + filter + ` .Title}}{{with .Summary}}: {{` + filter + ` (truncate 200 .)}}{{end}}{{with .ValueText}} ({{` + filter + ` (truncate 100 .)}}){{end}}
+{{end}}{{with .Beyond 10}}and {{.}} more: {{$.Link}}/matches
+{{end}}{{` + filter + ` .Why}}`
 }
 
 // teamsWords are plainWords for Teams, which reads links in Markdown.
 var teamsWords = strings.NewReplacer(
-	"{{.}}", "{{quiet .}}", "{{.Title}}", "{{quiet .Title}}", "{{.QueryName}}", "{{quiet .QueryName}}",
+	"{{.}}", "{{quiet .}}", "{{.Title}}", "{{quiet .Title}}", "{{.What}}", "{{quiet .What}}", "{{.QueryName}}", "{{quiet .QueryName}}", "{{.Why}}", "{{quiet .Why}}",
 	"{{truncate 200 .}}", "{{quiet (truncate 200 .)}}", "{{truncate 500 .}}", "{{quiet (truncate 500 .)}}", "{{truncate 1500 .}}", "{{quiet (truncate 1500 .)}}",
 ).Replace(plainWords)
 

@@ -98,7 +98,7 @@ var chatKinds = []*kind{
 		secretURL: true, words: chatWords("*", "quiet"), frame: textFrame("text", 4000, nil), open: posting(postChat)},
 	{Kind: Kind{Name: "pagerduty", About: "a service of PagerDuty (Events API v2)", URL: "https://events.pagerduty.com", Settings: []Setting{
 		{Name: "routing_key", About: "integration key of the service", Needed: true, Secret: true}, {Name: "severity", About: "critical, error, warning or info"},
-	}}, at: "https://events.pagerduty.com", words: headline + "{{with .Summary}}: {{.}}{{end}}", check: oneOf("severity", "critical", "error", "warning", "info"),
+	}}, at: "https://events.pagerduty.com", words: headline, check: oneOf("severity", "critical", "error", "warning", "info"),
 		frame: framePagerDuty, open: posting(postPagerDuty)},
 }
 

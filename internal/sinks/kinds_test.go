@@ -30,13 +30,15 @@ type values = map[string]profile.Value
 
 // Every chat service gets a body of the shape that it documents.
 func TestChats(t *testing.T) {
-	diff := "@@ -1,2 +1,2 @@\n Title\n-old <!channel> @all\n+new <!channel> @all ``` & [log in](http://evil.example)"
+	added := "new <!channel> @all ``` & [log in](http://evil.example)"
+	news := "+ " + added + "\n- old <!channel> @all"
 	summary := `+1 -1 line: <b>"new"</b>`
-	plain := "Page changed\n" + summary + "\nhttp://page.example/?a=1&b=2\n\n" + diff
+	why := "You get this because every change of this source is sent here."
+	plain := "Page: " + added + "\n\n" + news + "\n\nhttp://page.example/?a=1&b=2\n\n" + why
 	escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
 	quiet := strings.NewReplacer("@", "@\u200b", "<", "<\u200b", "]", "]\u200b").Replace
 	chat := func(bold string, filter func(string) string) string {
-		return bold + "Page" + bold + " changed\n" + filter(summary) + "\n" + filter("http://page.example/?a=1&b=2") + "\n```\n" + strings.ReplaceAll(filter(diff), "```", "'''") + "\n```"
+		return bold + "Page" + bold + ": " + filter(added) + "\n```\n" + strings.ReplaceAll(filter(news), "```", "'''") + "\n```\n" + filter("http://page.example/?a=1&b=2") + "\n" + filter(why)
 	}
 	tests := []struct {
 		kind     string
@@ -55,8 +57,8 @@ func TestChats(t *testing.T) {
 			"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": nil,
 			"content": map[string]any{
 				"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": []any{
-					map[string]any{"type": "TextBlock", "text": "Page changed", "wrap": true, "weight": "bolder"},
-					map[string]any{"type": "TextBlock", "text": strings.ReplaceAll(quiet(strings.TrimPrefix(plain, "Page changed\n")), "\n", "\n\n"), "wrap": true},
+					map[string]any{"type": "TextBlock", "text": "Page: " + quiet(added), "wrap": true, "weight": "bolder"},
+					map[string]any{"type": "TextBlock", "text": strings.ReplaceAll(quiet(strings.TrimPrefix(plain, "Page: "+added+"\n\n")), "\n", "\n\n"), "wrap": true},
 				},
 			},
 		}}}},
@@ -81,7 +83,7 @@ func TestChats(t *testing.T) {
 			"routing_key": "R0UT1NG", "event_action": "trigger", "dedup_key": change().ID(), "client": "Freshet",
 			"links": []any{map[string]any{"href": "http://page.example/?a=1&b=2", "text": "Page"}},
 			"payload": map[string]any{
-				"summary": "Page changed: " + summary, "source": "page", "severity": "warning", "component": "Page", "timestamp": "2026-03-01T12:00:00.123Z",
+				"summary": "Page: " + added, "source": "page", "severity": "warning", "component": "Page", "timestamp": "2026-03-01T12:00:00.123Z",
 				"custom_details": map[string]any{"summary": summary, "seq": 3.0, "version": 4.0, "tags": []any{"news"}},
 			},
 		}},

@@ -56,7 +56,7 @@ func checkMail(s Sink) error {
 func frameMail(o *Outlet, e *Event, text string) ([]byte, error) {
 	subject := string(o.sink.Settings["subject"])
 	if subject == "" {
-		subject = headline + "{{with .Summary}}: {{.}}{{end}}"
+		subject = headline
 	}
 	w, err := parseWords(subject)
 	if err != nil {
@@ -65,7 +65,7 @@ func frameMail(o *Outlet, e *Event, text string) ([]byte, error) {
 	if subject, err = w.render(e); err != nil {
 		return nil, err
 	}
-	diff, err := e.Diff()
+	news, err := e.News()
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func frameMail(o *Outlet, e *Event, text string) ([]byte, error) {
 	m.SetGenHeader("X-Freshet-Event", e.ID)
 	m.SetGenHeader("Auto-Submitted", "auto-generated") // nobody's holiday notice answers it
 	m.SetBodyString(mail.TypeTextPlain, strings.TrimSpace(text)+"\n")
-	page, err := mailHTML(o, e, text, diff)
+	page, err := mailHTML(o, e, text, news)
 	if err != nil {
 		return nil, err
 	}
@@ -101,50 +101,63 @@ func domainOf(address string) string {
 
 // mailWords are plainWords with more of a digest, and what differs in each of its entries.
 var mailWords = strings.Replace(strings.ReplaceAll(strings.ReplaceAll(plainWords, ".Top 20", ".Top 100"), ".Beyond 20", ".Beyond 100"),
-	`{{end}}{{end}}{{with .Beyond`, `{{end}}{{with .Diff}}
+	`{{end}}{{end}}{{with .Beyond`, `{{end}}{{with .News}}
 {{truncate 500 .}}
 {{end}}{{end}}{{with .Beyond`, 1)
 
 // mostMailDiffs is how many bytes the diffs of a digest have together.
 const mostMailDiffs = 128 << 10
 
-// mailHTML returns the text for programs that show HTML. The diff has colours; without a
-// template of its own the sink's text is that diff already, and the list of a digest.
-func mailHTML(o *Outlet, e *Event, text, diff string) (string, error) {
+// mailHTML returns the text for programs that show HTML. What differs has colours; without a
+// template of its own the sink's text has that already, and the list of a digest.
+func mailHTML(o *Outlet, e *Event, text, news string) (string, error) {
 	var b strings.Builder
 	b.WriteString("<!doctype html><html><body>\n")
-	said := strings.TrimSpace(strings.Replace(text, cut(diff, 1500), "", 1))
+	before, after, inside := strings.Cut(text, cut(news, 1500))
+	if news == "" || !inside {
+		before, after = text, ""
+	}
 	if len(e.Entries) > 0 && o.sink.Template == "" {
-		said, _, _ = strings.Cut(said, "\n- ")
+		before, _, _ = strings.Cut(before, "\n- ")
+		after = e.Why()
 	}
-	for line := range strings.SplitSeq(strings.TrimSpace(said), "\n") {
-		shown := html.EscapeString(line)
-		if line == e.URL {
-			shown = linkHTML(line)
-		}
-		b.WriteString("<p>" + shown + "</p>\n")
-	}
-	b.WriteString(diffHTML(diff))
+	linesHTML(&b, before)
+	b.WriteString(newsHTML(news))
 	if o.sink.Template == "" {
 		if err := digestHTML(&b, e); err != nil {
 			return "", err
 		}
 	}
+	linesHTML(&b, after)
 	b.WriteString("</body></html>\n")
 	return b.String(), nil
+}
+
+// linesHTML writes each line of a text that is not empty as a paragraph. A URL at its end is a link.
+func linesHTML(b *strings.Builder, text string) {
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		words, last := "", line
+		if i := strings.LastIndexByte(line, ' '); i >= 0 {
+			words, last = line[:i+1], line[i+1:]
+		}
+		b.WriteString("<p>" + html.EscapeString(words) + linkHTML(last) + "</p>\n")
+	}
 }
 
 // digestHTML writes the entries of a digest, each with what differs.
 func digestHTML(b *strings.Builder, e *Event) error {
 	left := mostMailDiffs
 	for _, entry := range e.Top(100) {
-		diff, err := entry.Diff()
+		news, err := entry.News()
 		if err != nil {
 			return err
 		}
-		diff = cut(diff, min(4<<10, left))
-		left -= len(diff)
-		text, err := entryHTML(entry, diff)
+		news = cut(news, min(4<<10, left))
+		left -= len(news)
+		text, err := entryHTML(entry, news)
 		if err != nil {
 			return err
 		}
@@ -165,14 +178,14 @@ func linkHTML(url string) string {
 	return shown
 }
 
-// diffHTML returns a diff with colours. What it says is in it as text only.
-func diffHTML(diff string) string {
-	if diff == "" {
+// newsHTML returns what differs with colours. What it says is in it as text only.
+func newsHTML(news string) string {
+	if news == "" {
 		return ""
 	}
 	var b strings.Builder
 	b.WriteString(`<pre style="font-family:monospace">` + "\n")
-	for line := range strings.SplitSeq(diff, "\n") {
+	for line := range strings.SplitSeq(news, "\n") {
 		style := ""
 		switch {
 		case strings.HasPrefix(line, "+"):

@@ -204,13 +204,13 @@ func TestMail(t *testing.T) {
 			if got := m.Header.Get("Message-Id"); got != "<"+sinks.WebhookID("mail", change().ID())+"@mail.example>" {
 				t.Errorf("the id is %s", got)
 			}
-			for name, want := range map[string]string{"Subject": `Page changed: +1 -1 line: <b>"new"</b>`, "X-Freshet-Event": change().ID(), "Date": "Sun, 01 Mar 2026 12:00:00 +0000"} {
+			for name, want := range map[string]string{"Subject": "Page: new <!channel> @all ``` & [log in](http://evil.example)", "X-Freshet-Event": change().ID(), "Date": "Sun, 01 Mar 2026 12:00:00 +0000"} {
 				if got := m.Header.Get(name); got != want {
 					t.Errorf("%s is %q, want %q", name, got, want)
 				}
 			}
 			text, _ := io.ReadAll(m.Body)
-			for _, part := range []string{"text/plain", "text/html", "+new <!channel>", "&lt;!channel&gt;", `<a href=3D"http://page.example/?a=3D1&amp;b=3D2">`} {
+			for _, part := range []string{"text/plain", "text/html", "+ new <!channel>", "&lt;!channel&gt;", `<a href=3D"http://page.example/?a=3D1&amp;b=3D2">`} {
 				if !strings.Contains(strings.ReplaceAll(string(text), "=\r\n", ""), part) {
 					t.Errorf("there is no %q in %s", part, text)
 				}

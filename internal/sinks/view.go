@@ -91,10 +91,10 @@ func NewEvent(ctx context.Context, c freshet.Change, base string, texts Texts) *
 	return e
 }
 
-// HTML returns the summary, the value and the diff as HTML without scripts or anything to
+// HTML returns the summary, the value and what differs as HTML without scripts or anything to
 // load.
 func (e *Event) HTML() (string, error) {
-	diff, err := e.Diff()
+	news, err := e.News()
 	if err != nil {
 		return "", err
 	}
@@ -103,7 +103,7 @@ func (e *Event) HTML() (string, error) {
 	if value != "" {
 		said += "<p>" + html.EscapeString(value) + "</p>\n"
 	}
-	return said + diffHTML(diff), err
+	return said + newsHTML(news), err
 }
 
 // titleOf returns what to call a source.

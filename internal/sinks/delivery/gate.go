@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	patience    = 3 // failures running before an endpoint counts as failing
+	newsworthy  = 2 // failures running before a sink is shown as failing
+	patience    = 3 // failures running before an endpoint is sent less
 	firstClosed = time.Second
 	mostClosed  = time.Minute
 )

@@ -488,7 +488,7 @@ func (r *round) calledWrong(at sinks.Position, refusal *sinks.Refusal) bool {
 // days of that, the sink is held: it is tried now and then, and all else waits.
 func (r *round) worsen(ctx context.Context, a attempt, givenUp bool) error {
 	c, now := r.condition, r.clock.Now().Add(r.ahead)
-	if c.Failing.IsZero() && r.gate.failures >= patience { // one failure is no news
+	if c.Failing.IsZero() && r.gate.failures >= newsworthy {
 		c.Failing, c.Err = now, a.err.Error()
 	}
 	if givenUp && c.Held.IsZero() && !c.Failing.IsZero() && now.Sub(c.Failing) >= heldAfter {
