@@ -26,21 +26,31 @@ type importRun struct {
 	dryRun  bool
 	asJSON  bool
 
+	history         importer.History // nil if there is none
+	snapshots       string           // file with it
+	gitFile, gitURL string
+
 	importReport
 	wrong int
 	rows  []importedRow
 	part  []importer.Entry
 	plan  *importer.Plan
 	bar   *cli.Progress
+
+	resume map[string]bool // entries that are paused until their history is there
 }
 
 // An importReport is what --json prints.
 type importReport struct {
-	Format  importer.Format      `json:"format"`
-	DryRun  bool                 `json:"dry_run,omitempty"`
-	Found   int                  `json:"found"`
-	Added   int                  `json:"added"`
-	Known   int                  `json:"known"`
+	Format importer.Format `json:"format"`
+	DryRun bool            `json:"dry_run,omitempty"`
+	Found  int             `json:"found"`
+	Added  int             `json:"added"`
+	Known  int             `json:"known"`
+
+	Versions int `json:"versions,omitempty"` // of the history
+	Unread   int `json:"unread,omitempty"`   // versions that the settings of their source cannot read
+
 	Sources []importedSource     `json:"sources"`
 	Skipped []skippedEntry       `json:"skipped"`
 	Queries []client.NewQuery    `json:"queries"`
@@ -76,7 +86,7 @@ const fewEntries = 1000
 
 func (r *importRun) run(ctx context.Context) error {
 	r.DryRun, r.Sources, r.Skipped, r.Queries = r.dryRun, []importedSource{}, []skippedEntry{}, []client.NewQuery{}
-	r.plan = importer.NewPlan(r.Format, r.tags)
+	r.plan, r.resume = importer.NewPlan(r.Format, r.tags), map[string]bool{}
 	err := importer.Each(r.Format, r.text, r.options, func(e importer.Entry) error {
 		if !e.IsReceiver() {
 			r.Found++
@@ -109,6 +119,9 @@ func (r *importRun) addAll(ctx context.Context) error {
 			if !slices.Contains(e.Source.Tags, tag) {
 				e.Source.Tags = append(e.Source.Tags, tag)
 			}
+		}
+		if r.history != nil && e.Err == nil && !e.Source.Paused { // until its history is there
+			e.Source.Paused, r.resume[e.At()] = true, true
 		}
 		definition, err := json.Marshal(e.Source)
 		if err != nil {
@@ -154,6 +167,9 @@ func (r *importRun) send(ctx context.Context) error {
 			became = added.Items[next]
 			next++
 		}
+		if err := r.addHistory(ctx, e, became); err != nil {
+			return err
+		}
 		r.note(e, became)
 	}
 	r.bar.Add(len(r.part))
@@ -163,6 +179,9 @@ func (r *importRun) send(ctx context.Context) error {
 
 // note records what became of an entry.
 func (r *importRun) note(e importer.Entry, became client.AddedSource) {
+	if r.resume[e.At()] {
+		e.Source.Paused = false
+	}
 	row := importedRow{at: e.At(), result: became.Result, url: cmp.Or(e.Source.URL, e.Source.Name), notes: became.Error}
 	switch became.Result {
 	case "added":
@@ -212,5 +231,38 @@ func (r *importRun) notify(ctx context.Context) (err error) {
 			s.Settings[name] = mask.Placeholder
 		}
 	}
+	return err
+}
+
+// addHistory adds the versions of an entry, and has its source polled from then on. A source that has
+// been polled gets none.
+func (r *importRun) addHistory(ctx context.Context, e importer.Entry, became client.AddedSource) error {
+	if r.history == nil || r.dryRun || became.ID == "" {
+		return nil
+	}
+	s, err := r.connection.Sources.Get(ctx, became.ID)
+	if err != nil || s.Standing.Polls > 0 {
+		return err
+	}
+	snapshots, err := r.history(ctx, e)
+	if err != nil {
+		return fmt.Errorf("history of %s: %w", became.ID, err)
+	}
+	for part := range slices.Chunk(snapshots, 20) {
+		versions := make([]client.VersionToImport, len(part))
+		for i, one := range part {
+			versions[i] = client.VersionToImport{SeenAt: one.At, Text: one.Text, Body: one.Body, MediaType: one.MediaType}
+		}
+		done, err := r.connection.Sources.ImportVersions(ctx, became.ID, versions)
+		if err != nil {
+			return fmt.Errorf("history of %s: %w", became.ID, err)
+		}
+		r.Versions += done.Added
+		r.Unread += done.Unread
+	}
+	if !r.resume[e.At()] {
+		return nil
+	}
+	_, err = r.connection.Sources.Edit(ctx, became.ID, client.Patch{"paused": false}, 0)
 	return err
 }

@@ -135,7 +135,7 @@ var mayUse = map[string]string{
 	"POST /api/v1/sources/batch": "ea", "POST /api/v1/sources/bulk": "ea", "POST /api/v1/import": "ea", "POST /api/v1/sources/bulk/{edit}/undo": "ea",
 	"GET /api/v1/sources/{id}": "lrvea", "PATCH /api/v1/sources/{id}": "ea", "DELETE /api/v1/sources/{id}": "ea",
 	"POST /api/v1/sources/{id}/poll": "ea", "POST /api/v1/sources/{id}/confirm": "ea", "POST /api/v1/sources/{id}/hook": "ea", "DELETE /api/v1/sources/{id}/hook": "ea",
-	"POST /api/v1/sources/{id}/taught": "ea", "GET /api/v1/sources/{id}/taught": "lrvea", "POST /api/v1/sources/{id}/test": "ea",
+	"POST /api/v1/sources/{id}/versions": "ea", "POST /api/v1/sources/{id}/taught": "ea", "GET /api/v1/sources/{id}/taught": "lrvea", "POST /api/v1/sources/{id}/test": "ea",
 	"GET /api/v1/sources/{id}/chances": "lrvea", "PUT /api/v1/sources/{id}/chances": "ea", "DELETE /api/v1/sources/{id}/chances": "ea",
 	"GET /api/v1/sources/{id}/suggestions": "lrvea", "GET /api/v1/sources/{id}/diff": "lrvea", "GET /api/v1/sources/{id}/fields/{name}": "lrvea",
 	"GET /api/v1/sources/{id}/outcomes": "lrvea", "GET /api/v1/sources/{id}/rhythm": "lrvea", "GET /api/v1/sources/{id}/why": "lrvea",

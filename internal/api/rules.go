@@ -112,6 +112,7 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/sources/{id}/feed.json":                    ofSourceID,
 	"GET /api/v1/sources/{id}/versions/{number}/outline":    ofSourceID,
 	"GET /api/v1/sources/{id}/versions":                     ofSourceID,
+	"POST /api/v1/sources/{id}/versions":                    repeatable(editSource),
 	"GET /api/v1/sources/{id}/versions/{number}":            ofSourceID,
 	"GET /api/v1/sources/{id}/versions/{number}/text":       ofSourceID,
 	"GET /api/v1/sources/{id}/versions/{number}/raw":        ofSourceID,

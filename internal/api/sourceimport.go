@@ -24,6 +24,7 @@ type importAPI struct {
 }
 
 func (a *importAPI) routes() {
+	a.routeVersions()
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "import", Method: http.MethodPost, Path: "/api/v1/import", Tags: []string{"sources"},
 		Summary: "Import a list of pages from another program",

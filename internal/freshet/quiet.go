@@ -21,6 +21,9 @@ const (
 	// QuietNoise: the version differs from its predecessor only in noise. The next poll
 	// compares with it.
 	QuietNoise Quiet = "noise"
+
+	// QuietImported: another program captured the version, before the source was watched here.
+	QuietImported Quiet = "imported"
 )
 
 // Quiets count the unreported versions by reason.

@@ -187,6 +187,11 @@ type Archive interface {
 	// versions that were held and never told, only the newest few are kept.
 	Commit(ctx context.Context, r Record) (Outcome, Change, error)
 
+	// ImportVersion stores a version that another program captured at a moment, as one that is
+	// quiet by QuietImported: no outcome and no change come of it. It returns ErrConflict if the source
+	// has been polled, or has a version of that moment or of a later one.
+	ImportVersion(ctx context.Context, id SourceID, at time.Time, c Capture) error
+
 	// Confirm tells of the version that is held as a change: somebody says that this
 	// is the page now. It returns ErrNotFound if the version of that number is not held.
 	// That is no poll, and leaves no outcome: the next poll that sees the version as it

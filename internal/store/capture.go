@@ -97,10 +97,12 @@ func (b *batch) advance(e *entry, o freshet.Outcome, f *finding) error {
 	if e.first == 0 {
 		e.first = e.head
 	}
-	var quiet freshet.Quiet
-	if o.Result == freshet.Unchanged {
-		quiet = freshet.QuietNoise
+	quiet := f.Quiet
+	switch quiet {
+	case freshet.QuietNoise:
 		e.quieted(0, 1)
+	case freshet.QuietSuspect: // the first version, which there is nothing to compare with
+		quiet = ""
 	}
 	e.note(e.head, f.Hash)
 	return b.insert(&versionsTable, e.key, e.head, f.Hash[:], MomentOf(o.Ended).Value(), text, raw, e.envelope, Blob(f.header),

@@ -27,7 +27,7 @@ func instances(t *testing.T) map[string]string {
 	for _, e := range entries {
 		path := filepath.Join("testdata/changedetection", e.Name())
 		if e.IsDir() {
-			format, text, err := importer.ReadFolder(os.DirFS(path))
+			format, text, _, err := importer.ReadFolder(os.DirFS(path))
 			if err != nil || format != importer.Changedetection {
 				t.Fatalf("%s is taken for %q: %v", path, format, err)
 			}

@@ -11,6 +11,8 @@ import (
 func Detect(text string) (Format, bool) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	switch {
+	case IsWARC(text):
+		return WARC, true
 	case text == "" || strings.ContainsRune(text, 0):
 		return "", false
 	case text[0] == '{' || text[0] == '[':

@@ -26,6 +26,8 @@ type Entry struct {
 	// Receivers get the changes of the source, or only those for which When is true. An entry
 	// without a URL has one, which gets the changes of all sources of the list.
 	Receivers []Receiver
+
+	location string // by which another program knows the page
 }
 
 // IsReceiver reports whether the entry is a receiver and no page.

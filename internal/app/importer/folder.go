@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// ReadFolder returns what a folder or an archive holds as one list: the data of changedetection.io,
-// or the jobs of urlwatch or webchanges with their configuration. It returns "" if it is neither.
-func ReadFolder(folder fs.FS) (format Format, text string, err error) {
+// ReadFolder returns what a folder or an archive holds as one list: the data of changedetection.io
+// with its history, or the jobs of urlwatch or webchanges with their configuration. It returns "" if it
+// is neither.
+func ReadFolder(folder fs.FS) (format Format, text string, h History, err error) {
 	var names []string
 	err = fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -22,9 +23,10 @@ func ReadFolder(folder fs.FS) (format Format, text string, err error) {
 		text, err = joinWatches(folder, names)
 	}
 	if err != nil || text != "" {
-		return Changedetection, text, err
+		return Changedetection, text, cdHistory(folder, names), err
 	}
-	return joinJobs(folder, names)
+	format, text, err = joinJobs(folder, names)
+	return format, text, nil, err
 }
 
 // joinJobs returns the jobs in a folder, and the configuration after them.

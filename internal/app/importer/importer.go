@@ -24,10 +24,11 @@ const (
 	Changedetection Format = "changedetection" // url-watches.json, the list of the API, or a data folder
 	Distill         Format = "distill"         // an export of Distill Web Monitor
 	Huginn          Format = "huginn"          // a scenario of Huginn
+	WARC            Format = "warc"            // responses that a crawler stored
 )
 
 // Formats are all formats.
-var Formats = []Format{URLs, CSV, OPML, Bookmarks, Urlwatch, Webchanges, Changedetection, Distill, Huginn}
+var Formats = []Format{URLs, CSV, OPML, Bookmarks, Urlwatch, Webchanges, Changedetection, Distill, Huginn, WARC}
 
 // A reader calls yield for each entry of a text until yield returns an error, which it returns.
 type reader func(text string, o Options, yield func(Entry) error) error
@@ -36,7 +37,7 @@ type reader func(text string, o Options, yield func(Entry) error) error
 func readers() map[Format]reader {
 	return map[Format]reader{
 		URLs: eachLine, CSV: eachRow, OPML: eachOutline, Bookmarks: eachBookmark, Urlwatch: eachJob(Urlwatch), Webchanges: eachJob(Webchanges),
-		Changedetection: eachWatch, Distill: eachMonitor, Huginn: eachAgent,
+		Changedetection: eachWatch, Distill: eachMonitor, Huginn: eachAgent, WARC: eachCapture,
 	}
 }
 
@@ -116,7 +117,7 @@ func Each(format Format, text string, o Options, yield func(Entry) error) error 
 		return err
 	}
 	text = strings.TrimPrefix(text, "\ufeff")
-	if !utf8.ValidString(text) {
+	if format != WARC && !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\ufffd")
 	}
 	return read(text, o, func(e Entry) error {

@@ -154,6 +154,9 @@ func (f *jobFile) job(job object) (e Entry) {
 		e.Err = errors.New("the job has no url")
 		return e
 	}
+	if e.location = job.text("user_visible_url"); e.location == "" {
+		e.location = s.URL
+	}
 	for _, key := range slices.Sorted(maps.Keys(job)) {
 		e.jobSetting(key, job[key])
 	}

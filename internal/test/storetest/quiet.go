@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -49,6 +50,40 @@ var quietTests = []test{
 		}
 		if v, err := b.Version(b.Context(), "a", 2); err != nil || v.Quiet != freshet.QuietNoise {
 			b.Errorf("version 2 is %+v (%v), want it quiet", v, err)
+		}
+	}},
+	{"imported versions come before the first poll, without changes", func(b *bench) {
+		b.add("a")
+		for i, text := range []string{"one", "two", "two again"} {
+			c := *saw("a", noon, freshet.First, text).Capture
+			c.Recipe = "imported"
+			if err := b.ImportVersion(b.Context(), "a", minute(-10+i), c); err != nil {
+				b.Fatal(err)
+			}
+			if err := b.ImportVersion(b.Context(), "a", minute(-10+i), c); !errors.Is(err, freshet.ErrConflict) {
+				b.Errorf("the version of a moment is imported twice: %v", err)
+			}
+		}
+		b.reopen()
+		if st := b.watched("a").Status; st.Changes != 0 || st.Head.Number != 3 || st.Head.Quiet != freshet.QuietImported || !st.Seen.IsZero() || st.Head.SeenAt != minute(-8) {
+			b.Errorf("the standing is %+v", st)
+		}
+		if _, c := b.commit(saw("a", noon, freshet.First, "three")); c.Cursor != 0 {
+			b.Errorf("the first poll is the change %+v", c)
+		}
+		if _, c := b.commit(saw("a", minute(1), freshet.Changed, "four")); c.Seq != 1 || c.Number != 5 || c.From != freshet.HashOf([]byte("three")) {
+			b.Errorf("the second is %+v", c)
+		}
+		if err := b.ImportVersion(b.Context(), "a", minute(2), freshet.Capture{Text: []byte("x"), Hash: freshet.HashOf([]byte("x"))}); !errors.Is(err, freshet.ErrConflict) {
+			b.Errorf("a version is imported after polls: %v", err)
+		}
+		if err := b.ImportVersion(b.Context(), "nothing", noon, freshet.Capture{Text: []byte("x"), Hash: freshet.HashOf([]byte("x"))}); !errors.Is(err, freshet.ErrNotFound) {
+			b.Errorf("a version of no source is imported: %v", err)
+		}
+		for n, text := range map[int]string{1: "one", 2: "two", 3: "two again", 4: "three"} {
+			if got, err := b.Text(b.Context(), "a", n); err != nil || string(got) != text {
+				b.Errorf("version %d is %q, %v", n, got, err)
+			}
 		}
 	}},
 	{"what is held leaves the head as it is", func(b *bench) {
