@@ -13,6 +13,7 @@ import (
 	"freshet/internal/api/rest"
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/learn/imported"
 )
 
@@ -87,7 +88,13 @@ func (a *importAPI) captureOf(ctx context.Context, s freshet.Source, v client.Ve
 		return freshet.Capture{Recipe: "imported", Text: text, Hash: freshet.HashOf(text), Raw: freshet.Raw{URL: s.URL, Body: text, Header: http.Header{"Content-Type": {"text/plain"}}}}, nil
 	}
 	response := freshet.Response{Status: http.StatusOK, URL: s.URL, Header: http.Header{"Content-Type": {v.MediaType}}, MediaType: v.MediaType, Body: v.Body}
-	read, err := a.queries.read(ctx, s.Recipe, response)
+	reader := a.queries.read
+	if reader == nil {
+		reader = func(_ context.Context, r reading.Recipe, resp freshet.Response) (extract.Reading, error) {
+			return extract.Extract(r, resp)
+		}
+	}
+	read, err := reader(ctx, s.Recipe, response)
 	if err != nil {
 		return freshet.Capture{}, err
 	}
