@@ -12,10 +12,10 @@ const (
 	fewPolls    = 30  // a source leave a range wide
 )
 
-// Believe says how far the share captured can be believed, in TooEarly and Wide.
+// Believe says how far the share captured can be believed, in TooEarly, Wide and Saturated.
 // Whoever shows the share shows these with it, or instead of it.
 func (c *Captured) Believe() {
-	c.TooEarly, c.Wide = "", ""
+	c.TooEarly, c.Wide, c.Saturated = "", "", false
 	switch {
 	case c.Sources == 0 && c.Polls == 0:
 		c.TooEarly = "no source is polled"
@@ -34,6 +34,7 @@ func (c *Captured) Believe() {
 		}
 	case c.Share.High-c.Share.Low <= wideRange:
 	case c.Captured > nearlyAll*c.Polls:
+		c.Saturated = true
 		c.Wide = "Nearly every poll finds a change, so nobody can tell how many came in between. Polls closer together would tell, or a page that dates its changes, such as a feed."
 	case c.Polls < fewPolls*float64(c.Sources):
 		c.Wide = "There are few polls so far. The range narrows as more come in."

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"strings"
 	"testing"
 
 	"freshet/client"
@@ -31,6 +32,9 @@ func TestBelieve(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.is.Believe()
+			if want := strings.HasPrefix(tt.wide, "Nearly"); tt.is.Saturated != want {
+				t.Errorf("it is saturated: %v, want %v", tt.is.Saturated, want)
+			}
 			if tt.is.TooEarly != tt.early || len(tt.is.Wide) < len(tt.wide) || tt.is.Wide[:len(tt.wide)] != tt.wide || tt.wide == "" && tt.is.Wide != "" {
 				t.Errorf("it is too early because %q and wide because %q, want %q and %q", tt.is.TooEarly, tt.is.Wide, tt.early, tt.wide)
 			}

@@ -30,6 +30,7 @@ type Captured struct {
 	Early               int      `json:"early,omitempty" doc:"Of those, that were seen less than twice"`
 	TooEarly            string   `json:"too_early,omitempty" doc:"Why the share cannot be believed yet; missing if it can"`
 	Wide                string   `json:"wide,omitempty" doc:"Why the range of the share is wide, and what would help; missing if it is not"`
+	Saturated           bool     `json:"saturated,omitempty" doc:"Nearly every poll finds a change, so that only bounds are known: share.high at most was captured, and missed.low at least was missed"`
 	Polls               float64  `json:"polls" doc:"That saw a source"`
 	Captured            float64  `json:"captured" doc:"Changes that a poll has seen"`
 	Happened            float64  `json:"happened" doc:"Changes that are thought to have happened, seen or not"`
@@ -126,4 +127,46 @@ func (c *Client) NumbersByDay(ctx context.Context, q DaysQuery) (Days, error) {
 	asked.text("tag", q.Tag)
 	asked.text("host", q.Host)
 	return get[Days](ctx, c, "/numbers/days", asked)
+}
+
+// Divergences say how far the copies of an extracted number were from their sources.
+type Divergences struct {
+	Field    string       `json:"field"`
+	Relative bool         `json:"relative,omitempty" doc:"Differences are parts of the larger of the two values"`
+	Since    time.Time    `json:"since"`
+	Until    time.Time    `json:"until"`
+	All      Divergence   `json:"all" doc:"Of these sources together, each moment of each counting alike"`
+	Sources  int          `json:"sources" doc:"That have the value"`
+	Items    []Divergence `json:"items" nullable:"false" doc:"By source, the farthest first"`
+}
+
+// A Divergence says how far a copy was from its source, on average over time.
+type Divergence struct {
+	Source  freshet.SourceID `json:"source,omitempty"`
+	Mean    Estimate         `json:"mean" doc:"Difference between the value of the copy and that of the source"`
+	Changes int              `json:"changes" doc:"Of the value that were seen"`
+	Unknown int              `json:"unknown,omitempty" doc:"Changes from or to something that is no number, which do not count"`
+	Watched Duration         `json:"watched" doc:"For how long the source was watched"`
+}
+
+// A DivergenceQuery selects a value and sources. Without bounds it is about the last 30 days.
+type DivergenceQuery struct {
+	Field    string
+	Relative bool
+	In       freshet.Between
+	Tag      string // only sources with this tag
+	Host     string // only sources of this host
+	Limit    int    // of sources; zero means 100
+}
+
+// Divergence returns how far the copies of an extracted number were from their sources.
+func (c *Client) Divergence(ctx context.Context, q DivergenceQuery) (Divergences, error) {
+	asked := query{}
+	asked.between(q.In)
+	asked.text("field", q.Field)
+	asked.flag("relative", q.Relative)
+	asked.text("tag", q.Tag)
+	asked.text("host", q.Host)
+	asked.number("limit", int64(q.Limit))
+	return get[Divergences](ctx, c, "/numbers/divergence", asked)
 }

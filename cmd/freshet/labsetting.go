@@ -10,16 +10,19 @@ import (
 	"freshet/internal/lab"
 	"freshet/internal/lab/labflag"
 	"freshet/internal/learn/estimate"
+	"freshet/internal/learn/outlook"
 )
 
 // A labMeasures says what is measured beside what is always measured.
 type labMeasures struct {
 	divergence string // "changes", or a file of values
+	relative   bool
 	age        ageFlag
 }
 
 func (l *labMeasures) register(set *pflag.FlagSet) {
 	set.StringVar(&l.divergence, "divergence", "", `measure how far copies are from their pages: "changes" counts the changes they lack, and a CSV file with the header page,time,value has the values of pages`)
+	set.BoolVar(&l.relative, "relative", false, "with --divergence and a file: differences as a share of the larger value")
 	set.Var(&l.age, "age", "count the age of a stale copy from the first change that it lacks, or from the last: first or last")
 }
 
@@ -31,7 +34,11 @@ func (l *labMeasures) on(g *lab.Grid) (m lab.Measures, err error) {
 	case "changes":
 		m.Divergence = lab.ChangesBehind
 	default:
-		m.Divergence, err = lab.ReadValues(l.divergence, g)
+		differ := outlook.Absolute
+		if l.relative {
+			differ = outlook.Relative
+		}
+		m.Divergence, err = lab.ReadValues(l.divergence, g, differ)
 	}
 	return m, err
 }

@@ -20,6 +20,8 @@ type numbering struct {
 	*program
 	by, tag, host string
 	limit         int
+	divergence    string
+	relative      bool
 	calibration   bool
 	seen          span
 	json          bool
@@ -36,7 +38,11 @@ half. --verbose shows the details, and --calibration how often predicted changes
 true.
 
 --by day shows for each day what polls found, and how much was probably missed: the
-last 30 days, or those of --since and --until.`
+last 30 days, or those of --since and --until.
+
+--divergence shows how far the copies of an extracted number were from their pages,
+on average over the last 30 days, or those of --since and --until. --relative shows
+differences as a share of the larger value.`
 
 func numbersVerb(p *program) *cobra.Command {
 	n := numbering{program: p}
@@ -48,6 +54,7 @@ func numbersVerb(p *program) *cobra.Command {
 			"  freshet budget numbers --by tag\n" +
 			"  freshet budget numbers --by source --host example.com --limit 20\n" +
 			"  freshet budget numbers --by day --since 14d\n" +
+			"  freshet budget numbers --divergence price --relative --tag shops\n" +
 			"  freshet budget numbers --calibration --json",
 		Args: takes(0, 0),
 	}
@@ -56,9 +63,11 @@ func numbersVerb(p *program) *cobra.Command {
 	flags.StringVar(&n.tag, "tag", "", "only sources with this tag")
 	flags.StringVar(&n.host, "host", "", "only sources of this host")
 	flags.IntVar(&n.limit, "limit", 100, "show at most this many tags, hosts or sources")
+	flags.StringVar(&n.divergence, "divergence", "", "show how far copies of this extracted number were from their pages")
+	flags.BoolVar(&n.relative, "relative", false, "with --divergence: as a share of the larger value")
 	flags.BoolVar(&n.calibration, "calibration", false, "show how often predicted changes were found")
-	flags.StringVar(&n.seen.since, "since", "", "with --by day: from this `time` on: a date, a time, or how long ago, such as 14d")
-	flags.StringVar(&n.seen.until, "until", "", "with --by day: until this `time`; a date is its beginning")
+	flags.StringVar(&n.seen.since, "since", "", "with --by day or --divergence: from this `time` on: a date, a time, or how long ago, such as 14d")
+	flags.StringVar(&n.seen.until, "until", "", "with --by day or --divergence: until this `time`; a date is its beginning")
 	jsonFlag(cmd, &n.json)
 	verboseFlag(cmd, &n.verbose)
 	return apiVerb(p, cmd, app.Learning, func(ctx context.Context, c *connection, _ []string) error { return n.run(ctx, c) })
@@ -66,11 +75,16 @@ func numbersVerb(p *program) *cobra.Command {
 
 // run asks, and shows the answer.
 func (n *numbering) run(ctx context.Context, c *connection) error {
-	if n.by == "day" {
+	switch {
+	case n.divergence != "":
+		return n.runDivergence(ctx, c)
+	case n.relative:
+		return usagef("numbers: --relative goes with --divergence")
+	case n.by == "day":
 		return n.runDays(ctx, c)
 	}
 	if n.seen != (span{}) {
-		return usagef("numbers: --since and --until go with --by day")
+		return usagef("numbers: --since and --until go with --by day and --divergence")
 	}
 	answer, err := c.Numbers(ctx, client.NumbersQuery{By: n.by, Tag: n.tag, Host: n.host, Limit: n.limit})
 	if err != nil {
@@ -137,6 +151,9 @@ func capturedInWords(c client.Captured) string {
 	if c.TooEarly != "" {
 		return fmt.Sprintf("Too early to say what share of changes is captured: %s.", c.TooEarly)
 	}
+	if c.Saturated {
+		return fmt.Sprintf("At most %s of changes were captured, on average %s after they happened.", percent(c.Share.High), late(c.Delay))
+	}
 	return fmt.Sprintf("About %s of changes were captured (%s), on average %s after they happened.", percent(c.Share.Mean), bounds(c.Share), late(c.Delay))
 }
 
@@ -148,6 +165,9 @@ func missedInWords(c client.Captured) string {
 		return ""
 	case c.Missed.High < 0.5:
 		return "Polls show no missed change."
+	}
+	if c.Saturated {
+		return fmt.Sprintf("At least %s changes were missed: they came and went between two polls.", whole(c.Missed.Low))
 	}
 	return fmt.Sprintf("About %s of %s changes were missed (%s to %s): they came and went between two polls.",
 		whole(c.Missed.Mean), whole(c.Happened), whole(c.Missed.Low), whole(c.Missed.High))
@@ -187,6 +207,9 @@ func (n *numbering) showGroups(a client.Numbers, paint display.Screen) error {
 			name = display.Painted("(no tag)", paint.Dim)
 		}
 		captured, between, missed := percent(g.Share.Mean), bounds(g.Share), few(g.Missed.Mean)
+		if g.Saturated {
+			captured, between, missed = "≤ "+percent(g.Share.High), "at most", "≥ "+few(g.Missed.Low)
+		}
 		if g.TooEarly != "" {
 			captured, between, missed = "-", "too early", "-"
 		}

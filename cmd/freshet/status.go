@@ -150,6 +150,9 @@ func capturedHonestly(c client.Captured) string {
 	if c.TooEarly != "" {
 		return "too early to say what share of changes is captured: " + c.TooEarly
 	}
+	if c.Saturated {
+		return fmt.Sprintf("at most %s of changes are captured", percent(c.Share.High))
+	}
 	return fmt.Sprintf("about %s of changes are captured (%s)", percent(c.Share.Mean), bounds(c.Share))
 }
 

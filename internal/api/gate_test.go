@@ -158,7 +158,7 @@ var mayUse = map[string]string{
 
 	"GET /api/v1/lab": "rvea", "GET /api/v1/lab/reports/{name}": "rvea", "GET /api/v1/lab/runs": "rvea", "GET /api/v1/lab/runs/{id}": "rvea",
 	"POST /api/v1/lab/runs": "ea", "DELETE /api/v1/lab/runs/{id}": "ea",
-	"GET /api/v1/budget": "rvea", "GET /api/v1/numbers": "rvea", "GET /api/v1/numbers/days": "rvea", "GET /api/v1/overview": "rvea", "GET /api/v1/flow": "rvea",
+	"GET /api/v1/budget": "rvea", "GET /api/v1/numbers": "rvea", "GET /api/v1/numbers/days": "rvea", "GET /api/v1/numbers/divergence": "rvea", "GET /api/v1/overview": "rvea", "GET /api/v1/flow": "rvea",
 	"GET /api/v1/status": "rvea", "GET /api/v1/browser": "rvea", "GET /api/v1/cluster": "rvea", "POST /api/v1/cluster/hands/{name}/drain": "a", "POST /api/v1/reload": "a", "GET /api/v1/settings": "rvea", "PATCH /api/v1/settings": "a",
 }
 

@@ -30,6 +30,11 @@ func (a *budgetAPI) routeNumbers() {
 		Summary:     "Count the results of polls by day",
 		Description: "Counted from the stored log of polls (keep.logs) of the current sources. The number of changes that were missed between two polls is estimated from the current rate of change.",
 	}, a.getDays)
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "get-divergence", Method: http.MethodGet, Path: "/api/v1/numbers/divergence", Tags: []string{"program"},
+		Summary:     "Show how far the copies of an extracted number were from their sources",
+		Description: "The mean over time of the difference between the value of the copy and that of the source, from the stored changes: a change came at any moment between the two polls that saw it, unless the source dates it. Values that came and went between two polls are not seen.",
+	}, a.getDivergence)
 }
 
 type numbersInput struct {
@@ -110,6 +115,44 @@ func (a *budgetAPI) getDays(ctx context.Context, in *daysInput) (*rest.Body[clie
 			Requests: d.Requests, Polls: d.Polls, Failed: d.Failed, Changes: d.Changes, Captured: d.Captured,
 			Missed: missedOf(outlook.Tally{Captured: d.Captured, Happened: d.Happened}, days.ShareOf(d)),
 		})
+	}
+	return rest.Reply(out), nil
+}
+
+type divergenceInput struct {
+	rest.Between
+	Field    string `query:"field" required:"true" minLength:"1" doc:"Name of the extracted number, such as price"`
+	Relative bool   `query:"relative" doc:"Differences as a part of the larger of the two values"`
+	Tag      string `query:"tag" doc:"Only sources with this tag"`
+	Host     string `query:"host" doc:"Only sources of this host"`
+	Limit    int    `query:"limit" default:"100" minimum:"1" maximum:"10000" doc:"At most this many sources"`
+}
+
+func (a *budgetAPI) getDivergence(ctx context.Context, in *divergenceInput) (*rest.Body[client.Divergences], error) {
+	span, err := a.ParseBetween(in.Between)
+	if err != nil {
+		return nil, err
+	}
+	if span.Until.IsZero() {
+		span.Until = a.Now()
+	}
+	if span.Since.IsZero() {
+		span.Since = span.Until.AddDate(0, 0, -daysAsked)
+	}
+	q := daemon.DivergenceQuery{Field: in.Field, Differ: outlook.Absolute, In: span, Tag: in.Tag, Host: in.Host}
+	if in.Relative {
+		q.Differ = outlook.Relative
+	}
+	all, each, err := a.daemon.ValueDivergence(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	of := func(d daemon.ValueDivergence) client.Divergence {
+		return client.Divergence{Source: d.Source, Mean: estimateOf(d.Mean()), Changes: d.Changes, Unknown: d.Unknown, Watched: client.Duration(d.Watched.Round(time.Second))}
+	}
+	out := client.Divergences{Field: in.Field, Relative: in.Relative, Since: span.Since.UTC(), Until: span.Until.UTC(), All: of(all), Sources: len(each), Items: []client.Divergence{}}
+	for _, d := range each[:min(len(each), in.Limit)] {
+		out.Items = append(out.Items, of(d))
 	}
 	return rest.Reply(out), nil
 }

@@ -136,6 +136,7 @@ type Daemon struct {
 	*ruleBook
 	*numbers
 	*dailyStats
+	*valueDivergence
 	*forecaster
 	*explainer
 	*nextPolls
@@ -179,6 +180,7 @@ func New(cfg Config) *Daemon {
 	d.nextPolls.explain = d.explainer.explain
 	d.numbers = &numbers{loop: loop, learner: learner, outlooks: d.leader.outlooks, renew: make(chan struct{}, 1)}
 	d.dailyStats = &dailyStats{store: store, loop: loop, learner: learner}
+	d.valueDivergence = &valueDivergence{store}
 	d.levelWatch = &levelWatch{loop: loop, now: cfg.Now, log: log}
 	d.forecaster = &forecaster{
 		store: store, loop: loop, limits: d.limits, plans: cfg.Plans, outlooks: d.leader.outlooks,

@@ -11,16 +11,17 @@ import (
 	"strconv"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn/outlook"
 )
 
 // ChangesBehind is a divergence that counts the changes a copy lacks.
 func ChangesBehind(_, held, current int) float64 { return float64(current - held) }
 
 // ReadValues reads what pages say, as numbers: a page has the value of a row from the
-// time of the row on. It returns how far a copy is from its page, as the divergence of
-// [Measures]. Before its first row a page has the value of that row. Pages that the
+// time of the row on. It returns how far a copy is from its page by a difference of
+// values, as the divergence of [Measures]. Before its first row a page has the value of that row. Pages that the
 // trace does not have are left out, and those without a row never diverge.
-func ReadValues(file string, g *Grid) (func(page, held, current int) float64, error) {
+func ReadValues(file string, g *Grid, differ outlook.Difference) (func(page, held, current int) float64, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("read values: %w", err)
@@ -63,7 +64,7 @@ func ReadValues(file string, g *Grid) (func(page, held, current int) float64, er
 	for page, list := range given {
 		values[page] = valuesAfter(g, page, list)
 	}
-	return func(page, held, current int) float64 { return math.Abs(values[page][held] - values[page][current]) }, nil
+	return func(page, held, current int) float64 { return differ(values[page][held], values[page][current]) }, nil
 }
 
 // A valueAt is a value from a time on, in nanoseconds since 1970.

@@ -15,6 +15,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/lab"
+	"freshet/internal/learn/outlook"
 )
 
 // truth scores polls the slow way: change by change and moment by moment.
@@ -192,7 +193,11 @@ func TestDivergenceOfValues(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	values, err := lab.ReadValues(file, g)
+	values, err := lab.ReadValues(file, g, outlook.Absolute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := lab.ReadValues(file, g, outlook.Relative)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +205,7 @@ func TestDivergenceOfValues(t *testing.T) {
 		name string
 		of   func(page, held, current int) float64
 		want float64
-	}{{"values", values, (3*1 + 2*4) / 10.0}, {"changes", lab.ChangesBehind, (1 + 4) / 10.0}} {
+	}{{"values", values, (3*1 + 2*4) / 10.0}, {"parts of values", parts, (3.0/103 + 2*4.0/103) / 10}, {"changes", lab.ChangesBehind, (1 + 4) / 10.0}} {
 		s := lab.NewScorer(g, lab.Weights{}, lab.Measures{Divergence: tt.of})
 		s.Poll(0, 5)
 		if got := s.Score().Divergence; math.Abs(got-tt.want) > 1e-12 {
@@ -217,7 +222,7 @@ func TestDivergenceOfValues(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lab.ReadValues(file, g); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := lab.ReadValues(file, g, outlook.Absolute); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q gives the error %v, want %q in it", text, err, want)
 		}
 	}

@@ -172,7 +172,7 @@ func TestSaveBeforeTheFirstOutcome(t *testing.T) {
 // the layout or the meaning has to change, the version of the state does too, and the
 // states of versions before are no use.
 func TestStatesStayReadable(t *testing.T) {
-	const file = "testdata/state-15.json"
+	const file = "testdata/state-16.json"
 	var golden struct {
 		Parts    map[freshet.Slot][]byte
 		Outlooks []outlook.Outlook

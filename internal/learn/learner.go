@@ -84,6 +84,7 @@ type population struct {
 	pace   float64           // polls a tick, of late
 	world  [memories]float64 // logarithm of how well memories have predicted of late
 	scale  tallyScale
+	bursts burstWorld // what is thought of all sources
 }
 
 // window is how many ticks back a poll says when something changed.
@@ -183,6 +184,7 @@ func (c *Config) setDefaults() {
 func New(c Config) *Learner {
 	c.setDefaults()
 	x := &expectations{fix: newCorrection()}
+	x.bursts = newBurstWorld()
 	x.clock = newClock(c.Start, c.Tick)
 	x.grid = newGrid(x.clock)
 	x.groups.of, x.groups.matrix = map[uint64]*group{}, newKinMatrix(&x.grid)

@@ -120,10 +120,26 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	l.reliability.add(likely, see.changed)
 	l.counts.At(slot).rhythm.add(l.scale.at(x), bounded(likely), see.changed)
 	l.counts.At(slot).add(l.scale.at(x), p.last, l.clock.seconds(), float64(p.rate), l.doubt(slot), &see)
+	l.seeBursts(slot, &see)
 	l.attribute(slot, &see)
 	m.see(&l.grid, &prior, &see, turns, &l.world)
 	m.recall(&l.grid, &prior)
 	p.rate = float32(m.mean(&l.world))
+}
+
+// seeBursts takes in what a poll says of bursts.
+func (l *population) seeBursts(slot freshet.Slot, see *sighting) {
+	if see.dated.n > 0 {
+		return
+	}
+	c, p, weight := l.counts.At(slot), l.pages.At(slot), l.scale.at(see.at)
+	typical := float64(c.watched/c.polls) / l.clock.seconds()
+	if !(typical > 0) { // all that was counted has faded
+		typical = see.at - p.last
+	}
+	c.bursts.see(weight, see.at-p.last, see.mass, float64(l.minds.At(slot).rate[long]), typical, float64(c.polls) < youngest*weight, see.changed, &l.bursts)
+	thought := c.bursts.thought(&l.bursts.mix)
+	l.bursts.mix.learn(&thought)
 }
 
 // learnAlone takes in a poll that says something of its source, but not of how well

@@ -151,10 +151,10 @@ func (l *population) Tally(slot freshet.Slot) outlook.Tally {
 		return outlook.Tally{}
 	}
 	c, weight := l.counts.At(slot), l.scale.at(float64(l.open))
-	return c.rhythm.bend(outlook.Tally{
+	return c.bend(outlook.Tally{
 		Polls: float64(c.polls), Found: float64(c.found), Captured: float64(c.captured), Happened: float64(c.happened), Variance: float64(c.variance), Doubt: float64(c.off),
 		Delay: float64(c.delay), Watched: float64(c.watched), Stale: float64(c.stale), Age: float64(c.oldAge), Behind: float64(c.behind),
-	}.Scale(1/weight), float64(c.missed)/weight, weight)
+	}.Scale(1/weight), float64(c.missed)/weight, weight, &l.bursts.mix)
 }
 
 // Changed returns the chance that a source has changed since it was first known, where

@@ -15,7 +15,7 @@ import (
 
 // stateVersion tells states apart whose layout or meaning differs. A state of another
 // version is no use: the log is then learned from again.
-const stateVersion = 15
+const stateVersion = 16
 
 // ErrForeignState means that a saved state is damaged, or of a Learner that is
 // set otherwise, and that the log has to be gone through again.
@@ -92,6 +92,9 @@ func (l *Learner) encode(c *codec) {
 	l.hints.encodeUnclaimed(c)
 	l.todo.encode(c)
 	c.flag(&l.swept)
+	c.floats(l.bursts.mix[:])
+	c.floats(l.bursts.found[:])
+	c.floats(l.bursts.due[:])
 	if !c.writing && !c.bad {
 		for t := l.open - window + 1; t <= l.open; t++ {
 			l.phases[int(uint64(t)%window)] = l.clock.phase(t)
@@ -220,6 +223,12 @@ func (l *Learner) encodePage(c *codec, slot freshet.Slot) {
 	c.float32(&l.counts.At(slot).missed)
 	c.float32(&l.counts.At(slot).found)
 	c.float32(&l.counts.At(slot).behind)
+	bursts := &l.counts.At(slot).bursts
+	c.float32s(bursts.underWay[:])
+	c.float32s(bursts.fit[:])
+	c.float32s(bursts.happened[:])
+	c.float32(&bursts.plain)
+	c.float32(&bursts.room)
 	l.encodeOwn(c, slot)
 	l.hints.encodeHints(c, slot)
 	l.hints.encodeIndex(c, slot)

@@ -25,11 +25,12 @@ func Share(t outlook.Tally) outlook.Range {
 	spread := unseenSpread(t, missed)
 	of := func(factor float64) float64 { return t.Captured / (t.Captured + missed*factor) }
 	middle := -spread * spread / 2
-	most := math.Hypot(math.Exp(middle+NineInTen*spread)-1, NineInTen*t.Bursts/missed)
+	most := math.Hypot(math.Exp(middle+NineInTen*spread)-1, t.More/missed)
+	least := math.Hypot(1-math.Exp(middle-NineInTen*spread), t.Fewer/missed)
 	r := outlook.Range{
 		Mean: of(1),
 		Low:  min(of(1), of(1+most)),
-		High: max(of(1), of(math.Exp(middle-NineInTen*spread))),
+		High: max(of(1), of(max(0, 1-least))),
 	}
 	// Changes are whole, and clocks miss none: there may well have been none.
 	if math.Exp(-missed) > 0.05 || NineInTen*t.Uneven > missed {
@@ -61,10 +62,10 @@ func Divergence(t outlook.Tally) outlook.Range {
 		often = math.Expm1(spread*spread) * (more / t.Happened) * (more / t.Happened)
 	}
 	spread := math.Sqrt(math.Log1p(when + often))
-	most := math.Hypot(math.Exp(-spread*spread/2+NineInTen*spread)-1, NineInTen*t.Bursts/t.Happened)
+	most := math.Hypot(math.Exp(-spread*spread/2+NineInTen*spread)-1, t.More/t.Happened)
 	return outlook.Range{
 		Mean: mean,
-		Low:  min(mean, mean*math.Exp(-spread*spread/2-NineInTen*spread)),
+		Low:  mean * max(0, 1-t.Fewer/t.Happened) * math.Exp(-spread*spread/2-NineInTen*spread),
 		High: mean * (1 + most),
 	}
 }

@@ -23,6 +23,7 @@ type count struct {
 	missed float32 // changes that were missed, as dates tell and not chance
 
 	rhythm rhythm
+	bursts bursts
 }
 
 // A tallyScale says how much a count weighs at a moment.
@@ -52,14 +53,17 @@ func (l *background) fade() {
 		for _, x := range c.fading() {
 			*x *= by
 		}
+		for k := range c.bursts.happened {
+			c.bursts.happened[k] *= by
+		}
 	}
 }
 
 // fading returns everything that is counted and fades.
-func (c *count) fading() [15]*float32 {
+func (c *count) fading() [17]*float32 {
 	return [...]*float32{
 		&c.polls, &c.captured, &c.happened, &c.variance, &c.delay, &c.watched, &c.stale, &c.oldAge, &c.off,
-		&c.rhythm.even, &c.rhythm.most, &c.rhythm.noise, &c.missed, &c.found, &c.behind,
+		&c.rhythm.even, &c.rhythm.most, &c.rhythm.noise, &c.missed, &c.found, &c.behind, &c.bursts.plain, &c.bursts.room,
 	}
 }
 
@@ -107,6 +111,8 @@ func (c *count) add(weight, last, seconds, rate, doubt float64, see *sighting) {
 	alone := 1/y - math.Exp(-y)/some // of the time: before the first change, and after the last
 	delay := alone * length
 	c.happened += float32(weight * n)
+	c.bursts.plain += float32(weight * n)
+	c.bursts.room += float32(weight * n * (c.caught(n+1) - c.caught(n)))
 	c.variance += float32(weight * min(spread, n*n))
 	c.off += float32(weight * off)
 	caught := c.caught(n)
@@ -274,32 +280,35 @@ func (r *rhythm) read(weight float64) (even, off, seen float64) {
 	chance := noise / (most * most)
 	seen = anyRhythm * anyRhythm / (anyRhythm*anyRhythm + chance)
 	even = seen * float64(r.even) / float64(r.most)
-	return min(1, max(mostBursts, even)), anyRhythm * math.Sqrt(1-seen), seen
+	return min(1, max(0, even)), anyRhythm * math.Sqrt(1-seen), seen
 }
 
-// mostBursts bounds how far polls may tell of bursts: that a poll after one that found a change
-// is so many times less one as likely to find another.
-const mostBursts = -11
-
-// bend puts what a rhythm says into a tally of changes at random, of which so many are
-// known to have been missed: those are as they are.
-func (r *rhythm) bend(t outlook.Tally, known, weight float64) outlook.Tally {
+// bend puts what polls have shown of rhythm and bursts into a tally of changes at random, of which
+// so many are known to have been missed: those are as they are.
+func (c *count) bend(t outlook.Tally, known, weight float64, all *burstMix) outlook.Tally {
 	const few = 8 // polls show no rhythm
 	t.Shown = known
-	missed := t.Happened - t.Captured - known
-	if !(missed > 0) || t.Polls < few {
+	if t.Polls <= 0 || t.Happened <= 0 {
 		return t
 	}
-	even, off, seen := r.read(weight)
-	left := max(0.02, 1-even)
-	happened := t.Captured + known + left*missed
-	t.Behind *= happened / t.Happened
-	t.Happened = happened
-	t.Variance *= left
-	t.Doubt *= left
-	t.Shown, t.Uneven = known+seen*left*missed, seen*off*missed
-	if bursts := left - 1; bursts > 0 { // which may be shorter than the time between polls
-		t.Shown, t.Uneven, t.Bursts = known+max(0, 1-bursts)*seen*left*missed, t.Uneven*left, bursts*t.Found
+	total := c.bursts.of(t.Happened, weight, all)
+	happened := total.Mean
+	t.Fewer, t.More = total.Mean-total.Low, total.High-total.Mean
+	missed := t.Happened - t.Captured - known
+	if missed > 0 && t.Polls >= few {
+		even, off, seen := c.rhythm.read(weight)
+		left := max(0.02, 1-even)
+		happened -= (1 - left) * missed
+		t.Variance *= left
+		t.Doubt *= left
+		t.Shown, t.Uneven = known+seen*left*missed, seen*off*missed
 	}
+	t.Behind *= happened / t.Happened
+	if c.bursts.room > 0 {
+		captured := t.Captured + (happened-t.Happened)*float64(c.bursts.room/c.bursts.plain)
+		t.Delay *= captured / t.Captured
+		t.Captured = captured
+	}
+	t.Happened = happened
 	return t
 }

@@ -56,7 +56,7 @@ function Report({ of: o, at }: { of: Data; at: number }) {
         <p class="report">
           {known ? (
             <>
-              Of the changes until now, about <b>{percent(c.share.mean)}</b> <span class="dim">({percent(c.share.low)} to {percent(c.share.high)})</span> were
+              Of the changes until now, {c.saturated ? <>at most <b>{percent(c.share.high)}</b></> : <>about <b>{percent(c.share.mean)}</b> <span class="dim">({percent(c.share.low)} to {percent(c.share.high)})</span></>} were
               captured, on average <b>{span(millis(c.delay))}</b> late.
             </>
           ) : (

@@ -191,7 +191,7 @@ function Facts({ of: s, why }: { of: Data; why?: Why }) {
   const c = why?.outlook?.captured, r = why?.outlook?.rate_per_day, now = why?.outlook?.rate_now_per_day;
   return (
     <dl class="facts">
-      {c && <><dt>Share captured until now</dt><dd>{tooEarly(c) ? <span class="dim">not known yet: {tooEarly(c)}</span> : <>{percent(c.share.mean)} <span class="dim">{percent(c.share.low)} to {percent(c.share.high)}</span></>}</dd></>}
+      {c && <><dt>Share captured until now</dt><dd>{tooEarly(c) ? <span class="dim">not known yet: {tooEarly(c)}</span> : c.saturated ? <>at most {percent(c.share.high)}</> : <>{percent(c.share.mean)} <span class="dim">{percent(c.share.low)} to {percent(c.share.high)}</span></>}</dd></>}
       {r && <><dt>Changes</dt><dd>{r.words}</dd></>}
       {now && r && r.known !== 'unknown' && <><dt>At this moment</dt><dd>about {rate(now.mean)}</dd></>}
       {c && !tooEarly(c) && <><dt>Late, on average until now</dt><dd>{span(millis(c.delay))}</dd></>}

@@ -24,7 +24,7 @@ export interface Change {
 }
 
 export interface Captured {
-  name?: string; sources: number; unseen?: number; early?: number; too_early?: string; wide?: string;
+  name?: string; sources: number; unseen?: number; early?: number; too_early?: string; wide?: string; saturated?: boolean;
   polls: number; captured: number; happened: number; missed: Estimate; share: Estimate;
   delay: string; freshness: number; age: string; waiting: number;
 }

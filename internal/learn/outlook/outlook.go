@@ -52,7 +52,8 @@ type Tally struct {
 	Doubt    float64 // how far off it may be because rates are: errors that do not average out
 	Shown    float64 // of the changes missed, those told by dates or by how evenly the source changes, and not by chance alone
 	Uneven   float64 // how far off those may be, because how evenly is not quite known
-	Bursts   float64 // how many more may have been missed where changes come in bursts, which may be shorter than the time between polls
+	Fewer    float64 // how many fewer may have happened, because it is not known in which bursts they come
+	More     float64 // how many more
 
 	Delay   float64 // seconds between changes and their capture, expected, summed over the captured
 	Watched float64 // seconds of the source's life
@@ -65,7 +66,7 @@ type Tally struct {
 func (t Tally) Add(o Tally) Tally {
 	return Tally{
 		Polls: t.Polls + o.Polls, Found: t.Found + o.Found, Captured: t.Captured + o.Captured,
-		Happened: t.Happened + o.Happened, Variance: t.Variance + o.Variance, Doubt: t.Doubt + o.Doubt, Shown: t.Shown + o.Shown, Uneven: t.Uneven + o.Uneven, Bursts: t.Bursts + o.Bursts,
+		Happened: t.Happened + o.Happened, Variance: t.Variance + o.Variance, Doubt: t.Doubt + o.Doubt, Shown: t.Shown + o.Shown, Uneven: t.Uneven + o.Uneven, Fewer: t.Fewer + o.Fewer, More: t.More + o.More,
 		Delay: t.Delay + o.Delay, Watched: t.Watched + o.Watched, Stale: t.Stale + o.Stale, Age: t.Age + o.Age, Behind: t.Behind + o.Behind,
 	}
 }
@@ -74,7 +75,7 @@ func (t Tally) Add(o Tally) Tally {
 func (t Tally) Scale(f float64) Tally {
 	return Tally{
 		Polls: t.Polls * f, Found: t.Found * f, Captured: t.Captured * f,
-		Happened: t.Happened * f, Variance: t.Variance * f, Doubt: t.Doubt * f, Shown: t.Shown * f, Uneven: t.Uneven * f, Bursts: t.Bursts * f,
+		Happened: t.Happened * f, Variance: t.Variance * f, Doubt: t.Doubt * f, Shown: t.Shown * f, Uneven: t.Uneven * f, Fewer: t.Fewer * f, More: t.More * f,
 		Delay: t.Delay * f, Watched: t.Watched * f, Stale: t.Stale * f, Age: t.Age * f, Behind: t.Behind * f,
 	}
 }

@@ -83,8 +83,9 @@ func RateOf(e Evidence) Rate {
 			found := min(1, e.Captured/e.Polls)
 			r.Mean, r.Low = math.Pow(seen, found)*math.Pow(random, 1-found), min(r.Low, seen)
 		}
+		r.Low = r.Mean - min(r.Mean, math.Hypot(r.Mean-r.Low, e.Fewer/e.Watched))
 		if e.Found > 0 { // so many were seen, give or take chance, and that they come in bursts
-			r.Low = max(r.Low, seen*math.Exp(-nineInTen*math.Sqrt((1+e.Bursts/e.Found)/e.Found)))
+			r.Low = max(r.Low, seen*math.Exp(-nineInTen*math.Sqrt(max(1, (e.Happened+e.More)/e.Found)/e.Found)))
 		}
 		if r.Known == AtLeast {
 			r.Low = seen
@@ -96,7 +97,7 @@ func RateOf(e Evidence) Rate {
 	}
 	r.widen(0)
 	if e.Watched > 0 {
-		r.High = r.Mean + math.Hypot(r.High-r.Mean, nineInTen*e.Bursts/e.Watched)
+		r.High = r.Mean + math.Hypot(r.High-r.Mean, e.More/e.Watched)
 	}
 	return r
 }
