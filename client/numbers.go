@@ -138,6 +138,7 @@ type Divergences struct {
 	All      Divergence   `json:"all" doc:"Of these sources together, each moment of each counting alike"`
 	Sources  int          `json:"sources" doc:"That have the value"`
 	Items    []Divergence `json:"items" nullable:"false" doc:"By source, the farthest first"`
+	Next     *int         `json:"next,omitempty" doc:"Pass this as offset to get more sources; absent if there are none"`
 }
 
 // A Divergence says how far a copy was from its source, on average over time.

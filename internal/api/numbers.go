@@ -121,17 +121,21 @@ func (a *budgetAPI) getDays(ctx context.Context, in *daysInput) (*rest.Body[clie
 
 type divergenceInput struct {
 	rest.Between
-	Field    string `query:"field" required:"true" minLength:"1" doc:"Name of the extracted number, such as price"`
+	Field    string `query:"field" doc:"Name of the extracted number, such as price"`
 	Relative bool   `query:"relative" doc:"Differences as a part of the larger of the two values"`
 	Tag      string `query:"tag" doc:"Only sources with this tag"`
 	Host     string `query:"host" doc:"Only sources of this host"`
 	Limit    int    `query:"limit" default:"100" minimum:"1" maximum:"10000" doc:"At most this many sources"`
+	Offset   int    `query:"offset" minimum:"0" doc:"Only sources after so many: the next of the answer before"`
 }
 
 func (a *budgetAPI) getDivergence(ctx context.Context, in *divergenceInput) (*rest.Body[client.Divergences], error) {
 	span, err := a.ParseBetween(in.Between)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case in.Field == "":
+		return nil, rest.Invalid("query.field", "is missing; name an extracted number, such as price", in.Field)
 	}
 	if span.Until.IsZero() {
 		span.Until = a.Now()
@@ -151,8 +155,13 @@ func (a *budgetAPI) getDivergence(ctx context.Context, in *divergenceInput) (*re
 		return client.Divergence{Source: d.Source, Mean: estimateOf(d.Mean()), Changes: d.Changes, Unknown: d.Unknown, Watched: client.Duration(d.Watched.Round(time.Second))}
 	}
 	out := client.Divergences{Field: in.Field, Relative: in.Relative, Since: span.Since.UTC(), Until: span.Until.UTC(), All: of(all), Sources: len(each), Items: []client.Divergence{}}
-	for _, d := range each[:min(len(each), in.Limit)] {
+	left := each[min(in.Offset, len(each)):]
+	for _, d := range left[:min(len(left), in.Limit)] {
 		out.Items = append(out.Items, of(d))
+	}
+	if len(left) > in.Limit {
+		next := in.Offset + in.Limit
+		out.Next = &next
 	}
 	return rest.Reply(out), nil
 }
