@@ -126,7 +126,7 @@ type divergenceInput struct {
 	Tag      string `query:"tag" doc:"Only sources with this tag"`
 	Host     string `query:"host" doc:"Only sources of this host"`
 	Limit    int    `query:"limit" default:"100" minimum:"1" maximum:"10000" doc:"At most this many sources"`
-	Offset   int    `query:"offset" minimum:"0" doc:"Only sources after so many: the next of the answer before"`
+	Offset   int    `query:"offset" minimum:"0" maximum:"1000000" doc:"Only sources after so many: the next of the answer before"`
 }
 
 func (a *budgetAPI) getDivergence(ctx context.Context, in *divergenceInput) (*rest.Body[client.Divergences], error) {
