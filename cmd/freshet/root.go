@@ -136,7 +136,7 @@ var elsewhereWords = map[string]string{
 	"ls": "list", "ps": "list", "rm": "remove", "del": "remove", "delete": "remove", "unwatch": "remove", "new": "add", "create": "add", "follow": "changes --follow",
 	"tail": "changes --follow", "run": "serve", "start": "serve", "daemon": "serve", "up": "serve", "init": "serve", "get": "show", "info": "show", "update": "edit", "set": "edit",
 	"refresh": "poll", "fetch": "poll", "sync": "poll", "stats": "numbers", "metrics": "numbers", "config": "settings", "grep": "search", "find": "search", "versions": "history",
-	"logs": "history log", "backup": "export", "dump": "export", "restore": "import", "notify": "alert", "webhook": "sink", "disable": "pause", "enable": "resume", "stop": "pause",
+	"logs": "history log", "dump": "export", "notify": "alert", "webhook": "sink", "disable": "pause", "enable": "resume", "stop": "pause",
 	"login": "user token add", "passwd": "user edit", "doctor": "status", "health": "status", "validate": "check", "verify": "check", "lint": "check",
 }
 

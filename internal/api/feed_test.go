@@ -69,7 +69,7 @@ func TestFeeds(t *testing.T) {
 					if i > 0 && item.Custom == nil && item.PublishedParsed != nil && item.PublishedParsed.After(*feed.Items[i-1].PublishedParsed) {
 						t.Errorf("%s is newer than the entry before", item.GUID)
 					}
-					if text := item.Content; !strings.Contains(text, "+&lt;b&gt;") || strings.Contains(text, "<b>") || !strings.HasPrefix(item.Title, "Page ") || !strings.HasSuffix(item.Title, " changed") {
+					if text := item.Content; !strings.Contains(text, "+ &lt;b&gt;") || strings.Contains(text, "<b>") || !strings.HasPrefix(item.Title, "Page ") || !strings.HasSuffix(item.Title, " changed") {
 						t.Errorf("an entry is %q with %q", item.Title, text)
 					}
 				}

@@ -177,6 +177,7 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/budget":                      reader,
 	"GET /api/v1/numbers":                     ofList,
 	"GET /api/v1/numbers/days":                reader,
+	"GET /api/v1/numbers/divergence":          reader,
 	"GET /api/v1/overview":                    reader,
 	"GET /api/v1/flow":                        reader,
 	"GET /api/v1/status":                      reader,

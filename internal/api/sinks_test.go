@@ -109,7 +109,7 @@ func TestSinks(t *testing.T) {
 	r.Origin.Put("/page", "text/plain", "two\n")
 	r.poll("page")
 	<-chat.came
-	if got := chat.bodies[0]; !strings.Contains(got, "+two") || !strings.Contains(got, `"text"`) {
+	if got := chat.bodies[0]; !strings.Contains(got, "+ two") || !strings.Contains(got, `"text"`) {
 		t.Errorf("the chat was sent %s", got)
 	}
 
