@@ -56,7 +56,7 @@ var elsewhere = []use{
 	{line: "export csv"},
 	{line: "export opml"},
 	{line: "export values"},
-	{line: "export versions --format warc --out exported.warc.gz"},
+	{line: "export versions --format warc"},
 	{line: "test suggest a --allow-cidr 127.0.0.0/8"},
 	{line: "test a --allow-cidr 127.0.0.0/8"},
 	{line: "settings"},
