@@ -29,7 +29,7 @@ const mementoTime = "20060102150405"
 // mementosAtOnce is how many mementos a TimeMap lists. Older ones are in others.
 const mementosAtOnce = 1000
 
-// mementoPolicy lets a stored page do nothing, whoever shows it.
+// mementoPolicy keeps a stored page from running scripts and loading anything.
 const mementoPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
 // A mementoAPI serves versions by the URL of the page and a time, as archives of the Web do. It knows only the

@@ -89,7 +89,7 @@ func TestRemediesOfSource(t *testing.T) {
 	}
 }
 
-// The first poll is made once, whoever waits for it.
+// The first poll is made once, also if several callers wait for it.
 func TestFirstPollOnce(t *testing.T) {
 	r := newRigWith(t, func(c *daemon.Config) { c.Policy, c.Limits.SourceGap = &policy.RoundRobin{}, time.Hour }).run()
 	for i := range 8 {

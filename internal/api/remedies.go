@@ -90,7 +90,7 @@ func (t trouble) ofFailure() []client.Remedy {
 	case f.Is(failure.DeferredBudget):
 		return []client.Remedy{{What: "limit", Words: "Raise the budget", Why: "The budget has no room for all requests of this page.", Command: "freshet settings budget=120/m"}, again}
 	case f.Is(failure.Extract):
-		return []client.Remedy{t.choose("What is selected is not on the page, or not any more."), again}
+		return []client.Remedy{t.choose("What is selected is not on the page, or no longer."), again}
 	}
 	return []client.Remedy{again, pause}
 }

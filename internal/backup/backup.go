@@ -118,7 +118,7 @@ func (s *Source) copyTo(ctx context.Context, to sink) (m Manifest, err error) {
 	return m, nil
 }
 
-// left are the files that a backup does not need: those that the daemon makes anew.
+// left are the files that a backup omits, because the daemon creates them.
 var left = []string{"freshet.db", "search.db", ".lock", ".addr", ".part", ".probe-", keptPrefix, stagePrefix}
 
 // files returns the files of the data directory besides the database and what is made of it, by name.

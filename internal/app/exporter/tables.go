@@ -133,8 +133,7 @@ const (
 	Parquet Format = "parquet"
 )
 
-// A table is a table that is written. Parquet has its contents at the end of the file: it is written anew if it was
-// interrupted.
+// A table is an export of rows. The metadata of Parquet is at the end of the file, so an interrupted export starts over.
 type table[R interface{ cells() []string }] struct {
 	*output
 	write func([]R) error
