@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// A Digest proves who asks by digest access authentication (RFC 7616): the password is never sent. It remembers
+// A Digest authenticates requests by digest access authentication (RFC 7616): the password is never sent. It remembers
 // what the server challenged with, so that only the first request is refused. It may be used by many goroutines.
 type Digest struct {
 	User, Password string

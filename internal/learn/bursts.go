@@ -18,7 +18,7 @@ import (
 // average, with so many changes a tick.
 type burstKind struct{ length, density float64 }
 
-// burstKinds are the kinds of bursts that are told apart.
+// burstKinds are the kinds of bursts that the model distinguishes.
 var burstKinds = [...]burstKind{{1, 2}, {4, 0.5}, {4, 2}, {16, 0.125}, {16, 0.5}, {16, 2}, {64, 0.125}, {64, 1}}
 
 const kindsOfBursts = len(burstKinds)

@@ -7,7 +7,7 @@ import (
 	"freshet/internal/queries"
 )
 
-// A mistake is told in words for people, never in those of a parser, at its place.
+// Errors name the mistake and its position in plain words, without the terms of a parser.
 func TestMistakesInPlainWords(t *testing.T) {
 	for when, want := range map[string]string{
 		`now.price <`:             "line 1, column 12: this is not a condition: it ends too early",

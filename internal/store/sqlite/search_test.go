@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"database/sql"
 	"fmt"
 	"net/http"
 	"os"
@@ -127,6 +128,41 @@ func TestIndexIsMadeAnew(t *testing.T) {
 	defer r.Close()
 	if hits(t, r, "gamma") != 1 {
 		t.Error("who only reads finds nothing")
+	}
+}
+
+// Text of versions that were pruned leaves the index, also if it shares a row with text that stays.
+func TestPrunedTextLeavesTheIndex(t *testing.T) {
+	dir := t.TempDir()
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Features: features.All(), Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	if _, err := s.AddSource(t.Context(), freshet.Source{ID: "a", URL: "https://a.example/"}); err != nil {
+		t.Fatal(err)
+	}
+	seen(t, s, "a", noon, "the password is swordfish\nthis line stays")
+	indexAll(t, s)
+	seen(t, s, "a", noon.Add(time.Minute), "this line stays\nanother")
+	indexAll(t, s)
+	if _, err := s.Prune(t.Context(), noon.Add(time.Hour), freshet.Keep{Versions: 1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	indexAll(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, "search.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for word, want := range map[string]int{"swordfish": 0, "stays": 1, "another": 1} {
+		var rows int
+		if err := db.QueryRow("SELECT count(*) FROM words WHERE words MATCH ?", word).Scan(&rows); err != nil || rows != want {
+			t.Errorf("%q is in %d rows of the index, want %d: %v", word, rows, want, err)
+		}
 	}
 }
 
