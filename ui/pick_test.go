@@ -108,6 +108,7 @@ func TestPolicyOfTheFrame(t *testing.T) {
 	if said := eval[[]string](b, "said"); len(said) != 1 {
 		t.Errorf("the frame said %v", said)
 	}
+	host.Close() // the last request has ended: none is sent on a closed channel
 	close(asked)
 	for path := range asked {
 		if path != "/favicon.ico" {

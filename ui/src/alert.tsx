@@ -93,7 +93,7 @@ export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft
   const change = (more: Partial<Draft>) => set((now) => ({ ...now, ...more }));
   const choose = (kind: string) => change({ kind, field: d.field || offers[0]?.name || '' });
   useEffect(() => { // a new alert goes to the first receiver, unless somebody says otherwise
-    if (d.kind && !changes && !d.to && names) change({ to: names[0] ?? '+' });
+    if (d.kind && !changes && !d.to && names) set((now) => ({ ...now, to: now.to || (names[0] ?? '+') }));
   }, [d.kind, d.to, names === undefined]);
   const when = asked(d), to = toOf(d);
   const key = JSON.stringify([when, on.source, on.watch?.url, d.kind]);
