@@ -449,7 +449,7 @@ type lineNames struct {
 type lineAt struct{ side, from, to int32 }
 
 func newLineNames(texts [2][]byte, most int) *lineNames {
-	return &lineNames{seed: maphash.MakeSeed(), slots: make([]int32, 1<<bits.Len(uint(2*most))), texts: texts, lines: make([]lineAt, 0, most)}
+	return &lineNames{seed: maphash.MakeSeed(), slots: make([]int32, 1<<bits.Len(uint(most))), texts: texts, lines: make([]lineAt, 0, most/2+1)}
 }
 
 // of returns the number of a line.

@@ -137,6 +137,8 @@ type Record struct {
 // counted or delivered. QuietNoise goes with an Unchanged outcome: the version becomes
 // the head. QuietSuspect goes with a Doubted one: the head stays, and the version is
 // held.
+//
+// Nobody changes its bytes once it is committed: the store may keep them in memory as they are.
 type Capture struct {
 	Quiet   Quiet
 	Recipe  string // Key of the recipe it was read with

@@ -184,8 +184,16 @@ func (b *batch) keep(e *entry, n *encoded) (int64, error) {
 		}
 	}
 	b.next.body = id
-	b.cached = append(b.cached, cachedBody{id: id, depth: n.depth, hash: n.hash, body: bytes.Clone(n.body)})
+	b.cached = append(b.cached, cachedBody{id: id, depth: n.depth, hash: n.hash, body: trimmed(n.body)})
 	return id, nil
+}
+
+// trimmed returns a body without the room behind it, if that is worth a copy. Nobody changes a body that was captured.
+func trimmed(body []byte) []byte {
+	if cap(body)-len(body) > len(body)/8 {
+		return bytes.Clone(body)
+	}
+	return body
 }
 
 const insertBody = "INSERT INTO bodies (id, source, sum, size, base, depth, frame) VALUES (?, ?, ?, ?, ?, ?, ?)"

@@ -29,7 +29,7 @@ func storedDetails(d freshet.Details) (text, packed driver.Value) {
 	if len(b) <= shortDetails {
 		return string(b), nil
 	}
-	return nil, s2.EncodeBetter(nil, b)
+	return nil, s2.Encode(nil, b)
 }
 
 // readDetails reads what storedDetails returned.

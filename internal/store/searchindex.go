@@ -145,7 +145,7 @@ func (s *searcher) indexSome(ctx context.Context, most int) (left int, err error
 	if err != nil {
 		return 0, err
 	}
-	x := indexing{searcher: s, IndexTx: tx, most: most, room: indexBytes}
+	x := indexing{searcher: s, IndexTx: tx, most: most, room: indexBytes, present: presence{}, here: map[uint64]bool{}}
 	done, err := x.work(ctx)
 	if err == nil {
 		err = tx.PutPlace(at.String())
@@ -203,6 +203,10 @@ type indexing struct {
 	room  int64        // bytes of texts
 	last  cachedBody   // the text of the version before
 	fresh []newPassage // of the source, that are not written yet
+
+	// Room for the work on one source, used again for the next.
+	present presence
+	here    map[uint64]bool // passages of the version at hand
 }
 
 // A newPassage is one that is not in the index yet. It is written when the last of the
@@ -252,7 +256,7 @@ func (x *indexing) source(ctx context.Context, e *entry) (upto int64, err error)
 			return 0, err
 		}
 	}
-	p := presence{}
+	p := x.present
 	if err := p.read(at.Present); err != nil {
 		return 0, err
 	}
@@ -323,7 +327,8 @@ func (x *indexing) version(ctx context.Context, e *entry, v unindexed, p presenc
 	x.most--
 	x.room -= int64(len(text)) + 4096
 	seen := int64(v.seen)
-	here := make(map[uint64]bool, len(p))
+	here := x.here
+	clear(here)
 	for passage := range passagesOf(v.title, text) {
 		sum := xxhash.Sum64String(passage)
 		if here[sum] {
@@ -413,8 +418,9 @@ func (p presence) write() []byte {
 	return room
 }
 
-// read adds what write returned.
+// read replaces the presence by what write returned.
 func (p presence) read(text []byte) error {
+	clear(p)
 	for len(text) > 8 {
 		sum := binary.LittleEndian.Uint64(text)
 		id, n := binary.Uvarint(text[8:])
