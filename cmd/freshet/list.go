@@ -24,6 +24,8 @@ type listing struct {
 	pages bool
 	json  bool
 	asOf  string
+
+	screenful bool // list no more than a person reads
 }
 
 const listHelp = `List the sources: the name of each or, if it has none, the title of its page, when
@@ -34,8 +36,12 @@ longer watched and whose history is kept: show, history, diff and cat work on th
 A site is one line. With TEXT or --pages its pages are listed, too.
 
 Several of --failing, --noisy, --paused, --suspect and --unseen list the sources that are any
-of these. Only a daemon at work knows the next poll. In a narrow terminal some columns are left
-out; a pipe and --width 0 get all of them.`
+of these. Only a daemon at work knows the next poll. A terminal shows the first 100 sources
+unless --limit says otherwise, and in a narrow one some columns are left out; a pipe, --json and
+--width 0 get everything.`
+
+// screenfulOfSources is how many sources are listed for a person who does not say how many.
+const screenfulOfSources = 100
 
 // sorts are the orders of a list, with the column that each is about.
 var sorts = map[string]string{"id": "ID", "changed": "CHANGED", "seen": "SEEN", "next": "NEXT", "polls": "POLLS", "changes": "CHANGES"}
@@ -74,7 +80,10 @@ func listVerb(p *program) *cobra.Command {
 	flags.StringVar(&l.asOf, "as-of", "", "list the versions that were current at this `time`: a date, a time, or how long ago, such as 2d")
 	limitFlag(cmd, &l.query.Limit, 0, "print at most this many; 0 means all")
 	jsonFlag(cmd, &l.json)
-	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error { return l.run(ctx, c, args) })
+	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		l.screenful = !l.json && !flags.Changed("limit") && l.screen().Width > 0
+		return l.run(ctx, c, args)
+	})
 }
 
 func (l *listing) run(ctx context.Context, c *connection, args []string) error {
@@ -90,7 +99,9 @@ func (l *listing) run(ctx context.Context, c *connection, args []string) error {
 		}
 	}
 	slices.Sort(l.query.States)
-	l.query.Limit = max(0, l.query.Limit)
+	if l.screenful {
+		l.query.Limit = screenfulOfSources + 1 // one more shows that there are more
+	}
 	l.query.Next, l.query.Named = !l.query.Removed, !l.pages && l.query.Text == ""
 	if l.asOf != "" {
 		at, err := l.moment("as-of", l.asOf)
@@ -106,6 +117,10 @@ func (l *listing) run(ctx context.Context, c *connection, args []string) error {
 	switch {
 	case l.json:
 		return l.printJSON(append([]client.Source{}, found...))
+	case l.screenful && len(found) > screenfulOfSources:
+		err := l.show(found[:screenfulOfSources])
+		fmt.Fprintf(l.err, "these are the first %d; freshet list --limit 0 lists all, freshet list TEXT those with TEXT in their name or URL\n", screenfulOfSources)
+		return err
 	case len(found) > 0:
 		return l.show(found)
 	case l.query.Tag+l.query.Text != "" || len(l.query.States) > 0:

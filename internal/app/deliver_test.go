@@ -181,11 +181,16 @@ func (c *crew) sharing(at string) (sinks, nodes int) {
 	return sinks, nodes
 }
 
-// by returns which nodes made the last attempts.
-func (c *crew) by(at string, sinks int) map[string]int {
+// by returns which nodes made the last attempts to deliver to sinks and to those of the file. Those of one kind alone
+// may all be with one node.
+func (c *crew) by(at string, sinks, files int) map[string]int {
 	made := map[string]int{}
-	for i := range sinks {
-		_, text := c.ask("", "GET", fmt.Sprintf("%s/api/v1/sinks/s%d/attempts", at, i), "")
+	for i := range sinks + files {
+		name := fmt.Sprint("s", i)
+		if i >= sinks {
+			name = fmt.Sprint("f", i-sinks)
+		}
+		_, text := c.ask("", "GET", fmt.Sprintf("%s/api/v1/sinks/%s/attempts", at, name), "")
 		var list client.AttemptList
 		_ = json.Unmarshal([]byte(text), &list)
 		for _, a := range list.Items {
@@ -246,7 +251,7 @@ func TestEveryNodeDelivers(t *testing.T) {
 		}
 		return true
 	})
-	kit.Until(t, "attempts are told with who made them", func() bool { return len(c.by(first.url, sinks)) >= 2 })
+	kit.Until(t, "attempts are told with who made them", func() bool { return len(c.by(first.url, sinks, files)) >= 2 })
 	kit.Until(t, "a standby says who delivers", func() bool {
 		all, nodes := c.sharing(second.url)
 		return all == sinks+files && nodes == 3
@@ -282,7 +287,7 @@ func TestOnlyNodesOrderDeliveries(t *testing.T) {
 		t.Errorf("what to do about it is not told:\n%s", told)
 	}
 	box.more(sinks)
-	if made := c.by(first.url, sinks); made[second.url] > 0 {
+	if made := c.by(first.url, sinks, 0); made[second.url] > 0 {
 		t.Errorf("deliveries were made by %v", made)
 	}
 	hello := `{"format":1,"epoch":1}` + "\n"

@@ -1,6 +1,7 @@
 package importer_test
 
 import (
+	"errors"
 	"html"
 	"io"
 	"net/http"
@@ -60,7 +61,11 @@ func TestSameTextAsUrlwatch(t *testing.T) {
 		theirs, err := exec.Command(urlwatch, "--urls", filepath.Join(dir, "urls.yaml"), "--config", filepath.Join(dir, "urlwatch.yaml"),
 			"--hooks", filepath.Join(dir, "hooks.py"), "--cache", filepath.Join(dir, "cache.db"), "--test-filter", strconv.Itoa(i+1)).Output()
 		if err != nil {
-			t.Errorf("%s: urlwatch: %v", e.Source.Name, err)
+			var said []byte
+			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+				said = exit.Stderr
+			}
+			t.Errorf("%s: urlwatch: %v: %s", e.Source.Name, err, said)
 			continue
 		}
 		ours := textOf(t, e)
