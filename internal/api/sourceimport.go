@@ -1,11 +1,9 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -34,115 +32,85 @@ func (a *importAPI) routes() {
 }
 
 func (a *importAPI) importSources(ctx context.Context, in *rest.Body[client.Import]) (*rest.Body[client.Imported], error) {
-	format, options, err := formatOf(in.Body)
+	run, err := runOf(in.Body)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := importer.Read(format, in.Body.Text, options)
-	if err != nil {
-		return nil, rest.Invalid("body.text", err.Error(), nil)
+	to := &importDestination{queryAPI: a.queries, to: a.sourceAPI, format: run.Format}
+	done := client.Imported{Items: []client.ImportedItem{}}
+	found := 0
+	run.To = to
+	run.Begin = func(n int) { found = n }
+	run.Each = func(i importer.Item) {
+		done.Items = append(done.Items, client.ImportedItem{
+			Line: i.Line, Path: i.Path, Result: i.Result, ID: i.ID, URL: mask.URL(i.Source.URL), Name: i.Source.Name, Tags: i.Source.Tags, Read: i.Source.Read, Notes: i.Notes, Error: i.Error,
+		})
 	}
-	if len(entries) == 0 {
+	report, err := run.Do(ctx)
+	rest.ChangedMany(ctx, map[string]any{"format": run.Format}, to.added)
+	switch {
+	case err != nil && found == 0:
+		return nil, rest.Invalid("body.text", err.Error(), nil)
+	case err != nil:
+		return nil, err
+	case len(done.Items) == 0 && len(report.Sinks) == 0:
 		return nil, rest.Invalid("body.text", "there is no entry in it", nil)
 	}
-	plan := importer.NewPlan(format, in.Body.Tags)
-	entries = slices.DeleteFunc(entries, func(e importer.Entry) bool {
-		if e.IsReceiver() {
-			plan.Add(e, "", false)
-		}
-		return e.IsReceiver()
-	})
-	list := make([]candidate, len(entries))
-	for i, e := range entries {
-		if e.Err != nil {
-			list[i].err = e.Err
-			continue
-		}
-		entries[i].Source.Tags = merge(e.Source.Tags, in.Body.Tags)
-		list[i] = a.candidate(entries[i].Source)
-	}
-	if err := a.addAll(ctx, list, in.Body.DryRun, map[string]any{"format": format}); err != nil {
-		return nil, err
-	}
-	done := client.Imported{Format: string(format), DryRun: in.Body.DryRun, Items: []client.ImportedItem{}}
-	for i, e := range entries {
-		item := importedItem(e, list[i])
-		switch item.Result {
-		case "added":
-			done.Added++
-		case "known":
-			done.Known++
-		default:
-			done.Wrong++
-		}
-		done.Items = append(done.Items, item)
-		if list[i].err == nil && (item.ID != "" || in.Body.DryRun) {
-			plan.Add(e, cmp.Or(item.ID, freshet.SourceID(e.At())), item.Result == "added")
-		}
-	}
-	for _, q := range plan.Queries() {
+	done.Format, done.DryRun, done.Added, done.Known, done.Wrong = string(report.Format), report.DryRun, report.Added, report.Known, report.Wrong
+	for _, q := range report.Queries {
 		done.Queries = append(done.Queries, q.ID)
 	}
-	sinks := plan.Sinks()
-	if !in.Body.DryRun {
-		if sinks, err = plan.Carry(ctx, importNotifier{a.queries}); err != nil {
-			return nil, err
-		}
-	}
-	for _, s := range sinks {
+	for _, s := range report.Sinks {
 		done.Sinks = append(done.Sinks, client.ImportedSink{Name: s.Name, Notes: s.Notes, Error: s.Error})
 	}
 	return rest.Reply(done), nil
 }
 
-// formatOf returns the format of a list, and how its settings are carried over.
-func formatOf(list client.Import) (format importer.Format, o importer.Options, err error) {
-	if o.Intervals, err = importer.ParseIntervals(list.Intervals); err != nil {
-		return format, o, rest.Invalid("body.intervals", err.Error(), nil)
+// runOf returns how a list is imported.
+func runOf(list client.Import) (run importer.Run, err error) {
+	run = importer.Run{List: importer.List{Text: list.Text}, Tags: list.Tags, DryRun: list.DryRun}
+	if run.Intervals, err = importer.ParseIntervals(list.Intervals); err != nil {
+		return run, rest.Invalid("body.intervals", err.Error(), nil)
 	}
 	if list.Format != "" {
-		if format, err = importer.ParseFormat(list.Format); err != nil {
+		if run.Format, err = importer.ParseFormat(list.Format); err != nil {
 			err = rest.Invalid("body.format", err.Error(), nil)
 		}
-		return format, o, err
+		return run, err
 	}
 	format, known := importer.Detect(list.Text)
 	if !known {
-		return format, o, rest.Invalid("body.text", importer.ErrUnknownFormat.Error()+"; name it in format", nil)
+		return run, rest.Invalid("body.text", importer.ErrUnknownFormat.Error()+"; name it in format", nil)
 	}
-	return format, o, nil
+	run.Format = format
+	return run, nil
 }
 
-// importedItem returns the result of an entry.
-func importedItem(e importer.Entry, c candidate) client.ImportedItem {
-	item := client.ImportedItem{
-		Line: e.Line, Path: e.Path, Result: c.result, ID: c.id, URL: mask.URL(e.Source.URL), Name: e.Source.Name, Tags: e.Source.Tags, Read: e.Source.Read, Notes: e.Notes,
-	}
-	if c.err != nil {
-		item.Error = c.err.Error()
-	}
-	if c.duplicate {
-		item.Notes = append(item.Notes, "it is in the list twice")
-	}
-	return item
+// An importDestination adds what a list holds to the daemon.
+type importDestination struct {
+	*queryAPI
+	to     *sourceAPI
+	format importer.Format
+	added  []freshet.SourceID
 }
 
-// merge returns the union of tags and others.
-func merge(tags, others []string) []string {
-	tags = slices.Clone(tags)
-	for _, t := range others {
-		if !slices.Contains(tags, t) {
-			tags = append(tags, t)
+// Add adds sources.
+func (d *importDestination) Add(ctx context.Context, sources []client.NewSource, dryRun bool) ([]client.AddedSource, error) {
+	list := make([]candidate, len(sources))
+	for i, s := range sources {
+		list[i] = d.to.candidate(s)
+	}
+	err := d.to.addAll(ctx, list, dryRun, map[string]any{"format": d.format})
+	for _, c := range list {
+		if c.result == "added" && !dryRun {
+			d.added = append(d.added, c.id)
 		}
 	}
-	return tags
+	return resultsOf(list).Items, err
 }
 
-// importNotifier adds the sinks and queries of a list.
-type importNotifier struct{ *queryAPI }
-
 // Sink returns what a sink gets.
-func (n importNotifier) Sink(ctx context.Context, name string) (client.NewSink, bool, error) {
+func (n *importDestination) Sink(ctx context.Context, name string) (client.NewSink, bool, error) {
 	if n.sinks == nil {
 		return client.NewSink{}, false, errNoSinks()
 	}
@@ -154,12 +122,12 @@ func (n importNotifier) Sink(ctx context.Context, name string) (client.NewSink, 
 }
 
 // AddSink adds a sink.
-func (n importNotifier) AddSink(ctx context.Context, name string, s client.NewSink) error {
+func (n *importDestination) AddSink(ctx context.Context, name string, s client.NewSink) error {
 	return n.sinks.Put(ctx, sinkFrom(name, s), 0, true)
 }
 
 // Follow has a sink get more sources or queries.
-func (n importNotifier) Follow(ctx context.Context, name string, s client.NewSink) error {
+func (n *importDestination) Follow(ctx context.Context, name string, s client.NewSink) error {
 	st, err := n.sinks.Get(ctx, name)
 	if err != nil {
 		return err
@@ -170,7 +138,7 @@ func (n importNotifier) Follow(ctx context.Context, name string, s client.NewSin
 }
 
 // AddQuery adds a query, unless it is there.
-func (n importNotifier) AddQuery(ctx context.Context, q client.NewQuery) error {
+func (n *importDestination) AddQuery(ctx context.Context, q client.NewQuery) error {
 	if _, err := n.queries.Query(ctx, queries.ID(q.ID)); !errors.Is(err, freshet.ErrNotFound) {
 		return err
 	}

@@ -33,7 +33,14 @@ func (a *sourceAPI) addSources(ctx context.Context, in *rest.Body[client.Sources
 	if err != nil {
 		return nil, err
 	}
-	done := client.AddedSources{DryRun: in.Body.DryRun, Items: []client.AddedSource{}}
+	done := resultsOf(list)
+	done.DryRun = in.Body.DryRun
+	return rest.Reply(done), nil
+}
+
+// resultsOf returns what became of candidates.
+func resultsOf(list []candidate) client.AddedSources {
+	done := client.AddedSources{Items: []client.AddedSource{}}
 	for _, c := range list {
 		item := client.AddedSource{Result: c.result, ID: c.id}
 		switch c.result {
@@ -48,7 +55,7 @@ func (a *sourceAPI) addSources(ctx context.Context, in *rest.Body[client.Sources
 		}
 		done.Items = append(done.Items, item)
 	}
-	return rest.Reply(done), nil
+	return done
 }
 
 // A candidate is a source to add, with the result.

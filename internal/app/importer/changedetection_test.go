@@ -27,11 +27,11 @@ func instances(t *testing.T) map[string]string {
 	for _, e := range entries {
 		path := filepath.Join("testdata/changedetection", e.Name())
 		if e.IsDir() {
-			format, text, _, err := importer.ReadFolder(os.DirFS(path))
-			if err != nil || format != importer.Changedetection {
-				t.Fatalf("%s is taken for %q: %v", path, format, err)
+			l, err := importer.ReadFolder(os.DirFS(path))
+			if err != nil || l.Format != importer.Changedetection {
+				t.Fatalf("%s is taken for %q: %v", path, l.Format, err)
 			}
-			all[e.Name()] = text
+			all[e.Name()] = l.Text
 			continue
 		}
 		text, err := os.ReadFile(path)

@@ -11,7 +11,7 @@ import (
 func Detect(text string) (Format, bool) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	switch {
-	case IsWARC(text):
+	case isWARC(text):
 		return WARC, true
 	case text == "" || strings.ContainsRune(text, 0):
 		return "", false

@@ -28,6 +28,7 @@ type Entry struct {
 	Receivers []Receiver
 
 	location string // by which another program knows the page
+	waits    bool   // paused until its history is there
 }
 
 // IsReceiver reports whether the entry is a receiver and no page.

@@ -9,9 +9,9 @@ import (
 )
 
 // ReadFolder returns what a folder or an archive holds as one list: the data of changedetection.io
-// with its history, or the jobs of urlwatch or webchanges with their configuration. It returns "" if it
+// with its history, or the jobs of urlwatch or webchanges with their configuration. Its text is "" if it
 // is neither.
-func ReadFolder(folder fs.FS) (format Format, text string, h History, err error) {
+func ReadFolder(folder fs.FS) (l List, err error) {
 	var names []string
 	err = fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -19,14 +19,15 @@ func ReadFolder(folder fs.FS) (format Format, text string, h History, err error)
 		}
 		return err
 	})
+	text := ""
 	if err == nil {
 		text, err = joinWatches(folder, names)
 	}
 	if err != nil || text != "" {
-		return Changedetection, text, cdHistory(folder, names), err
+		return List{Changedetection, text, cdHistory(folder, names)}, err
 	}
-	format, text, err = joinJobs(folder, names)
-	return format, text, nil, err
+	l.Format, l.Text, err = joinJobs(folder, names)
+	return l, err
 }
 
 // joinJobs returns the jobs in a folder, and the configuration after them.

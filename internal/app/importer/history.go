@@ -62,7 +62,7 @@ func cdHistory(folder fs.FS, names []string) History {
 				continue
 			}
 			name := path.Join(path.Dir(list), path.Base(strings.ReplaceAll(file, `\`, "/")))
-			text, err := readSnapshot(folder, name)
+			text, err := readFile(folder, name)
 			if err != nil {
 				return nil, err
 			}
@@ -72,8 +72,8 @@ func cdHistory(folder fs.FS, names []string) History {
 	}
 }
 
-// readSnapshot reads a file that may be compressed.
-func readSnapshot(folder fs.FS, name string) (string, error) {
+// readFile reads a snapshot in a file that may be compressed.
+func readFile(folder fs.FS, name string) (string, error) {
 	f, err := folder.Open(name)
 	if err != nil {
 		return "", err
@@ -83,10 +83,7 @@ func readSnapshot(folder fs.FS, name string) (string, error) {
 	if strings.HasSuffix(name, ".br") {
 		r = brotli.NewReader(f)
 	}
-	text, err := io.ReadAll(io.LimitReader(r, longestSnapshot+1))
-	if err == nil && len(text) > longestSnapshot {
-		err = fmt.Errorf("it is longer than %d MB", longestSnapshot>>20)
-	}
+	text, err := readSnapshot(r)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", name, err)
 	}

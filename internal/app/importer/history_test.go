@@ -49,7 +49,8 @@ func TestHistoryOfChangedetection(t *testing.T) {
 		"w1/history.txt":   {Data: []byte("1677103794,/datastore/w1/aa.txt\nbroken\n1677103800,bb.txt.br\n")},
 		"w1/aa.txt":        {Data: []byte("one")}, "w1/bb.txt.br": {Data: packed.Bytes()},
 	}
-	format, text, h, err := importer.ReadFolder(folder)
+	l, err := importer.ReadFolder(folder)
+	format, text, h := l.Format, l.Text, l.History
 	if err != nil {
 		t.Fatal(err)
 	}

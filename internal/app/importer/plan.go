@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,15 +12,15 @@ import (
 	"freshet/internal/freshet"
 )
 
-// A Plan collects the sinks and queries that a list asks for.
-type Plan struct {
-	format Format
-	tags   []string // given to all that is added
-	sinks  []NamedSink
-	alerts []client.NewQuery
-	all    []NamedSink // that get the changes of all sources of the list
-	every  []freshet.SourceID
-	fresh  map[freshet.SourceID]bool // sources that were not watched before
+// A plan collects the sinks and queries that a list asks for.
+type plan struct {
+	format  Format
+	tags    []string // given to all that is added
+	sinks   []NamedSink
+	queries []client.NewQuery
+	all     []NamedSink // that get the changes of all sources of the list
+	every   []freshet.SourceID
+	fresh   map[freshet.SourceID]bool // sources that were not watched before
 }
 
 // A NamedSink is a sink that is to be there.
@@ -30,18 +31,17 @@ type NamedSink struct {
 	Error string   `json:"error,omitempty"`
 }
 
-// NewPlan returns a plan for a list in a format, whose sources all get some tags.
-func NewPlan(format Format, tags []string) *Plan {
-	return &Plan{format: format, tags: tags, fresh: map[freshet.SourceID]bool{}}
+func newPlan(format Format, tags []string) *plan {
+	return &plan{format: format, tags: tags, fresh: map[freshet.SourceID]bool{}}
 }
 
-// Add takes an entry into the plan. A source has its ID, and is new if it was not watched before.
-func (p *Plan) Add(e Entry, id freshet.SourceID, isNew bool) {
+// add takes an entry into the plan. A source has its ID, and is new if it was not watched before.
+func (p *plan) add(e Entry, id freshet.SourceID, isNew bool) {
 	if e.IsReceiver() {
 		for _, r := range e.Receivers {
-			s := NamedSink{Name: p.nameOf(r.Sink), NewSink: r.Sink, Notes: e.Notes}
-			if r.Err != nil {
-				s.Name, s.Error = e.Path, r.Err.Error()
+			s := p.sink(r)
+			if s.Notes = e.Notes; r.Err != nil {
+				s.Name = e.Path
 			}
 			p.all = append(p.all, s)
 		}
@@ -52,11 +52,7 @@ func (p *Plan) Add(e Entry, id freshet.SourceID, isNew bool) {
 	query := ""
 	if e.When != "" {
 		query = idOf(string(id), string(p.format))
-		name := e.Source.Name
-		if name == "" {
-			name = string(id)
-		}
-		p.alerts = append(p.alerts, client.NewQuery{ID: query, Name: name, Scope: &client.Scope{Sources: []freshet.SourceID{id}}, When: e.When, Trigger: "each"})
+		p.queries = append(p.queries, client.NewQuery{ID: query, Name: cmp.Or(e.Source.Name, string(id)), Scope: &client.Scope{Sources: []freshet.SourceID{id}}, When: e.When, Trigger: "each"})
 	}
 	for _, r := range e.Receivers {
 		p.receive(r, id, query)
@@ -64,18 +60,15 @@ func (p *Plan) Add(e Entry, id freshet.SourceID, isNew bool) {
 }
 
 // receive adds a source, or a query about it, to what a receiver gets.
-func (p *Plan) receive(r Receiver, id freshet.SourceID, query string) {
-	name := p.nameOf(r.Sink)
+func (p *plan) receive(r Receiver, id freshet.SourceID, query string) {
+	wanted := p.sink(r)
 	if query != "" {
-		name += "-alerts"
+		wanted.Name += "-alerts"
 	}
-	i := slices.IndexFunc(p.sinks, func(s NamedSink) bool { return s.Name == name })
+	i := slices.IndexFunc(p.sinks, func(s NamedSink) bool { return s.Name == wanted.Name })
 	if i < 0 {
 		i = len(p.sinks)
-		p.sinks = append(p.sinks, NamedSink{Name: name, NewSink: r.Sink})
-		if r.Err != nil {
-			p.sinks[i].Error = r.Err.Error()
-		}
+		p.sinks = append(p.sinks, wanted)
 	}
 	if s := &p.sinks[i]; query != "" {
 		s.Queries = append(s.Queries, query)
@@ -84,20 +77,24 @@ func (p *Plan) receive(r Receiver, id freshet.SourceID, query string) {
 	}
 }
 
-// nameOf returns the name of a sink, which is the same whenever the list is imported.
-func (p *Plan) nameOf(s client.NewSink) string {
-	sum := sha256.Sum256([]byte(inJSON(s)))
-	kind := s.Kind
-	if scheme, _, ok := strings.Cut(s.URL, "://"); ok && kind == "" {
+// sink returns the sink for a receiver. Its name is the same whenever the list is imported.
+func (p *plan) sink(r Receiver) NamedSink {
+	sum := sha256.Sum256([]byte(inJSON(r.Sink)))
+	kind := r.Sink.Kind
+	if scheme, _, ok := strings.Cut(r.Sink.URL, "://"); ok && kind == "" {
 		kind = scheme
 	}
-	return idOf(string(p.format), kind, hex.EncodeToString(sum[:3]))
+	s := NamedSink{Name: idOf(string(p.format), kind, hex.EncodeToString(sum[:3])), NewSink: r.Sink}
+	if r.Err != nil {
+		s.Error = r.Err.Error()
+	}
+	return s
 }
 
 // idOf returns an ID made of parts.
 func idOf(parts ...string) string {
 	id := strings.Map(func(r rune) rune {
-		if r == '.' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+		if r == '.' || isWordRune(r) {
 			return r
 		}
 		return '-'
@@ -105,11 +102,16 @@ func idOf(parts ...string) string {
 	return id[max(0, len(id)-longestID):]
 }
 
+// isWordRune reports whether a character is one of [0-9A-Za-z_].
+func isWordRune(r rune) bool {
+	return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
 // longestID is the length of the longest ID of a query or name of a sink, with room for "-alerts".
 const longestID = 57
 
-// Sinks returns the sinks of the plan.
-func (p *Plan) Sinks() []NamedSink {
+// wanted returns the sinks of the plan.
+func (p *plan) wanted() []NamedSink {
 	sinks := slices.Clone(p.sinks)
 	for _, s := range p.all {
 		if len(p.tags) > 0 {
@@ -122,49 +124,34 @@ func (p *Plan) Sinks() []NamedSink {
 	return sinks
 }
 
-// Queries returns the queries of the plan.
-func (p *Plan) Queries() []client.NewQuery { return p.alerts }
-
-// A Notifier has sinks and queries.
-type Notifier interface {
-	// Sink returns what a sink gets, and whether it is there.
-	Sink(ctx context.Context, name string) (client.NewSink, bool, error)
-	AddSink(ctx context.Context, name string, s client.NewSink) error
-	// Follow has a sink get more sources or queries.
-	Follow(ctx context.Context, name string, s client.NewSink) error
-	// AddQuery adds a query, unless there is one with its ID.
-	AddQuery(ctx context.Context, q client.NewQuery) error
-}
-
-// Carry adds the sinks and queries of the plan that are not there, and has those that are there
-// follow what is new. It returns the sinks, each with the reason why it is not there.
-func (p *Plan) Carry(ctx context.Context, to Notifier) (sinks []NamedSink, err error) {
-	for _, q := range p.alerts {
+// carry adds the queries and sinks that are not there, and has the sinks that are there follow what
+// is new. A sink that cannot be added gets the reason.
+func (p *plan) carry(ctx context.Context, to Destination, sinks []NamedSink) error {
+	for _, q := range p.queries {
 		if err := to.AddQuery(ctx, q); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	sinks = p.Sinks()
 	for i := range sinks {
 		if s := &sinks[i]; s.Error == "" {
-			if err := p.carry(ctx, to, *s); ctx.Err() != nil {
-				return sinks, err
+			if err := p.carrySink(ctx, to, *s); ctx.Err() != nil {
+				return err
 			} else if err != nil {
 				s.Error = err.Error()
 			}
 		}
 	}
-	return sinks, nil
+	return nil
 }
 
-// carry adds a sink, or has it follow what is new.
-func (p *Plan) carry(ctx context.Context, to Notifier, s NamedSink) error {
+// carrySink adds a sink, or has it follow what is new.
+func (p *plan) carrySink(ctx context.Context, to Destination, s NamedSink) error {
 	has, known, err := to.Sink(ctx, s.Name)
-	if err != nil || !known {
-		if err == nil {
-			err = to.AddSink(ctx, s.Name, s.NewSink)
-		}
+	if err != nil {
 		return err
+	}
+	if !known {
+		return to.AddSink(ctx, s.Name, s.NewSink)
 	}
 	before := len(has.Sources) + len(has.Queries)
 	for _, id := range s.Sources {

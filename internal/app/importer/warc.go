@@ -1,56 +1,51 @@
 package importer
 
 import (
-	"bufio"
-	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/textproto"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
+
+	"github.com/andybalholm/brotli"
 
 	"freshet/client"
+	"freshet/internal/warc"
 )
 
-// IsWARC reports whether a text is a WARC file, compressed or not.
-func IsWARC(text string) bool {
-	if strings.HasPrefix(text, "\x1f\x8b") {
-		r, err := gzip.NewReader(strings.NewReader(text))
-		if err != nil {
-			return false
-		}
+// isWARC reports whether a text is a WARC file, compressed or not.
+func isWARC(text string) bool {
+	if zip, err := gzip.NewReader(strings.NewReader(text)); err == nil {
 		head := make([]byte, 5)
-		_, err = io.ReadFull(r, head)
-		return err == nil && string(head) == "WARC/"
+		n, _ := io.ReadFull(zip, head)
+		text = string(head[:n])
 	}
 	return strings.HasPrefix(text, "WARC/")
 }
 
-// A warcRecord is a response in a WARC file.
-type warcRecord struct {
+// A capture is a response in a WARC file.
+type capture struct {
 	url string
 	Snapshot
 }
 
 // eachCapture reads a WARC file: each URL with a response is an entry.
 func eachCapture(text string, _ Options, yield func(Entry) error) error {
-	records, err := readWARC(text)
+	captures, err := readWARC(text)
 	if err != nil {
 		return err
 	}
 	seen := map[string]bool{}
-	for _, r := range records {
-		if seen[r.url] {
+	for _, c := range captures {
+		if seen[c.url] {
 			continue
 		}
-		seen[r.url] = true
-		if err := yield(Entry{Path: r.url, Source: client.NewSource{URL: r.url}, location: r.url}); err != nil {
+		seen[c.url] = true
+		if err := yield(Entry{Path: c.url, Source: client.NewSource{URL: c.url}, location: c.url}); err != nil {
 			return err
 		}
 	}
@@ -59,84 +54,93 @@ func eachCapture(text string, _ Options, yield func(Entry) error) error {
 
 // WARCHistory returns the history in a WARC file.
 func WARCHistory(text string) (History, error) {
-	records, err := readWARC(text)
+	captures, err := readWARC(text)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(records, func(a, b warcRecord) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(captures, func(a, b capture) int { return a.At.Compare(b.At) })
 	return func(_ context.Context, e Entry) (all []Snapshot, err error) {
-		for _, r := range records {
-			if r.url == e.location {
-				all = append(all, r.Snapshot)
+		for _, c := range captures {
+			if c.url == e.location {
+				all = append(all, c.Snapshot)
 			}
 		}
 		return all, nil
 	}, nil
 }
 
-// readWARC returns the successful responses of a WARC file. A revisit, which has no body, is the same
-// as the response before it.
-func readWARC(text string) (records []warcRecord, err error) {
-	var in io.Reader = strings.NewReader(text)
-	if strings.HasPrefix(text, "\x1f\x8b") {
-		if in, err = gzip.NewReader(in); err != nil {
-			return nil, fmt.Errorf("this is not a WARC file: %w", err)
-		}
+// readWARC returns the successful responses of a WARC file. A revisit has the body of the response
+// with the same digest.
+func readWARC(text string) (captures []capture, err error) {
+	r, err := warc.NewReader(strings.NewReader(text))
+	if err != nil {
+		return nil, err
 	}
-	r := bufio.NewReader(in)
+	bodies := map[string][]byte{} // by digest
 	for n := 1; ; n++ {
-		version, err := r.ReadString('\n')
-		if strings.TrimSpace(version) == "" && err == nil { // between records
-			n--
-			continue
+		record, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return captures, nil
 		}
-		if errors.Is(err, io.EOF) && strings.TrimSpace(version) == "" {
-			return records, nil
+		if err != nil {
+			return captures, fmt.Errorf("record %d: %w", n, err)
 		}
-		if !strings.HasPrefix(version, "WARC/") {
-			return records, fmt.Errorf("record %d does not begin with WARC/: %.40q", n, version)
-		}
-		header, err := textproto.NewReader(r).ReadMIMEHeader()
-		length, bad := strconv.ParseInt(header.Get("Content-Length"), 10, 64)
-		if err != nil || bad != nil || length < 0 {
-			return records, fmt.Errorf("record %d has no valid header", n)
-		}
-		if header.Get("WARC-Type") != "response" || length > 4*longestSnapshot {
-			if _, err := io.CopyN(io.Discard, r, length); err != nil {
-				return records, fmt.Errorf("record %d is cut off: %w", n, err)
-			}
-			continue
-		}
-		block := make([]byte, length)
-		if _, err := io.ReadFull(r, block); err != nil {
-			return records, fmt.Errorf("record %d is cut off: %w", n, err)
-		}
-		if one, ok := responseRecord(header, block); ok {
-			records = append(records, one)
+		if c, ok := captureOf(record, bodies); ok {
+			captures = append(captures, c)
 		}
 	}
 }
 
-// responseRecord returns the response of a record, if it is one that a version can be made of.
-func responseRecord(header textproto.MIMEHeader, block []byte) (r warcRecord, ok bool) {
-	at, err := time.Parse(time.RFC3339Nano, header.Get("WARC-Date"))
-	if err != nil {
-		return r, false
+// captureOf returns the response of a record, if it is one that a version can be made of.
+func captureOf(record *warc.Record, bodies map[string][]byte) (c capture, ok bool) {
+	if record.Get(warc.FieldType) != warc.Response && record.Get(warc.FieldType) != warc.Revisit {
+		return c, false
 	}
-	response, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(block)), nil)
-	if err != nil || response.StatusCode != http.StatusOK {
-		return r, false
+	at, dated := record.Date()
+	m, err := warc.ReadResponse(record.Block)
+	if cmp.Or(dated, err) != nil || m.Status != http.StatusOK {
+		return c, false
 	}
-	defer response.Body.Close()
-	var in io.Reader = response.Body
-	if response.Header.Get("Content-Encoding") == "gzip" {
-		if in, err = gzip.NewReader(in); err != nil {
-			return r, false
+	if digest := record.Get(warc.FieldPayload); record.Get(warc.FieldType) == warc.Revisit {
+		if m.Body, ok = bodies[digest]; !ok {
+			return c, false
 		}
+	} else if m.Body, err = decoded(m); err != nil {
+		return c, false
+	} else if digest != "" {
+		bodies[digest] = m.Body
 	}
-	body, err := io.ReadAll(io.LimitReader(in, longestSnapshot+1))
-	if err != nil || len(body) > longestSnapshot || response.Header.Get("Content-Encoding") != "" && in == io.Reader(response.Body) {
-		return r, false
+	return capture{strings.Trim(record.Get(warc.FieldTarget), "<>"), Snapshot{At: at, Body: m.Body, MediaType: m.Header.Get("Content-Type")}}, true
+}
+
+// decoded returns the body of a message without its content coding.
+func decoded(m *warc.Message) ([]byte, error) {
+	body := strings.NewReader(string(m.Body))
+	var in io.Reader = body
+	var err error
+	switch coding := m.Header.Get("Content-Encoding"); coding {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		if in, err = gzip.NewReader(body); errors.Is(err, gzip.ErrHeader) { // archives keep decoded bodies under this header, too
+			in, err = body, nil
+			body.Reset(string(m.Body))
+		}
+	case "br":
+		in = brotli.NewReader(body)
+	default:
+		err = fmt.Errorf("the content coding %q is not known", coding)
 	}
-	return warcRecord{strings.Trim(header.Get("WARC-Target-URI"), "<>"), Snapshot{At: at, Body: body, MediaType: response.Header.Get("Content-Type")}}, true
+	if err != nil {
+		return nil, err
+	}
+	return readSnapshot(in)
+}
+
+// readSnapshot reads a snapshot to its end.
+func readSnapshot(in io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(in, longestSnapshot+1))
+	if err == nil && len(b) > longestSnapshot {
+		err = fmt.Errorf("it is longer than %d MB", longestSnapshot>>20)
+	}
+	return b, err
 }

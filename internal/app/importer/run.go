@@ -1,0 +1,223 @@
+package importer
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"freshet/client"
+	"freshet/internal/freshet"
+	"freshet/internal/mask"
+)
+
+// A List is what another program keeps, and what it captured.
+type List struct {
+	Format  Format
+	Text    string
+	History History // nil if there is none
+}
+
+// A Destination is where a list goes: a daemon, or its API.
+type Destination interface {
+	// Add adds sources, or with dryRun says what would become of them.
+	Add(ctx context.Context, sources []client.NewSource, dryRun bool) ([]client.AddedSource, error)
+	// Sink returns what a sink gets, and whether it is there.
+	Sink(ctx context.Context, name string) (client.NewSink, bool, error)
+	AddSink(ctx context.Context, name string, s client.NewSink) error
+	// Follow has a sink get more sources or queries.
+	Follow(ctx context.Context, name string, s client.NewSink) error
+	// AddQuery adds a query, unless there is one with its ID.
+	AddQuery(ctx context.Context, q client.NewQuery) error
+}
+
+// A Run adds what a list holds to a destination. A list may have a million entries: it is read
+// twice, first to know that all of it can be read, and added in parts.
+type Run struct {
+	List
+	Options
+	Tags   []string // given to all that is added
+	DryRun bool
+	To     Destination
+	Begin  func(found int) // called once the list has been read; may be nil
+	Each   func(Item)      // called for each entry that is no receiver
+
+	// AddHistory adds versions to a source, unless it has been polled, and resumes it if it was paused
+	// for that. It is needed if the list has a history.
+	AddHistory func(ctx context.Context, id freshet.SourceID, h func() ([]Snapshot, error), paused bool) (client.ImportedVersions, error)
+
+	report Report
+	plan   *plan
+	part   []Entry
+	size   int // of the definitions in part, in bytes
+}
+
+// An Item is an entry and what became of it.
+type Item struct {
+	Entry
+	client.AddedSource
+}
+
+// A Report says what became of a list.
+type Report struct {
+	Format Format `json:"format"`
+	DryRun bool   `json:"dry_run,omitempty"`
+	Found  int    `json:"found"`
+	Added  int    `json:"added"`
+	Known  int    `json:"known"`
+	Wrong  int    `json:"wrong"`
+
+	Versions int `json:"versions,omitempty"` // of the history
+	Unread   int `json:"unread,omitempty"`   // versions that the settings of their source cannot read
+
+	Queries []client.NewQuery `json:"queries"`
+	Sinks   []NamedSink       `json:"sinks"` // without their secrets
+}
+
+// Bounds of a part of a list: sources, and bytes of their definitions. The API takes a megabyte.
+const (
+	partSources = 1000
+	partBytes   = 700 << 10
+)
+
+// Do adds the list. After an error the list can be imported again: what was added stays.
+func (r *Run) Do(ctx context.Context) (Report, error) {
+	r.report = Report{Format: r.Format, DryRun: r.DryRun, Queries: []client.NewQuery{}, Sinks: []NamedSink{}}
+	r.plan = newPlan(r.Format, r.Tags)
+	err := Each(r.Format, r.Text, r.Options, func(e Entry) error {
+		if !e.IsReceiver() {
+			r.report.Found++
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return r.report, err
+	}
+	if r.Begin != nil {
+		r.Begin(r.report.Found)
+	}
+	err = Each(r.Format, r.Text, r.Options, func(e Entry) error { return r.take(ctx, e) })
+	if err == nil {
+		err = r.add(ctx)
+	}
+	if err == nil {
+		err = r.notify(ctx)
+	}
+	if err != nil && r.report.Added > 0 && !r.DryRun {
+		err = freshet.WithHint(err, fmt.Sprintf("%d of %d entries were added; run it again to complete it", r.report.Added, r.report.Found))
+	}
+	return r.report, err
+}
+
+// take takes an entry into the part that is added next.
+func (r *Run) take(ctx context.Context, e Entry) error {
+	if e.IsReceiver() {
+		r.plan.add(e, "", false)
+		return nil
+	}
+	for _, tag := range r.Tags {
+		if !slices.Contains(e.Source.Tags, tag) {
+			e.Source.Tags = append(e.Source.Tags, tag)
+		}
+	}
+	if r.History != nil && e.Err == nil && !e.Source.Paused { // until its history is there
+		e.Source.Paused, e.waits = true, true
+	}
+	definition, err := json.Marshal(e.Source)
+	if err != nil {
+		return err
+	}
+	if r.size += len(definition); r.size > partBytes || len(r.part) == partSources {
+		if err := r.add(ctx); err != nil {
+			return err
+		}
+		r.size = len(definition)
+	}
+	r.part = append(r.part, e)
+	return nil
+}
+
+// add adds a part of the list.
+func (r *Run) add(ctx context.Context) (err error) {
+	var sources []client.NewSource
+	for _, e := range r.part {
+		if e.Err == nil {
+			sources = append(sources, e.Source)
+		}
+	}
+	var added []client.AddedSource
+	if len(sources) > 0 {
+		if added, err = r.To.Add(ctx, sources, r.DryRun); err != nil {
+			return err
+		}
+	}
+	for _, e := range r.part {
+		became := client.AddedSource{Result: "wrong"}
+		if e.Err != nil {
+			became.Error = e.Err.Error()
+		} else {
+			became, added = added[0], added[1:]
+		}
+		if err := r.became(ctx, e, became); err != nil {
+			return err
+		}
+	}
+	r.part = r.part[:0]
+	return nil
+}
+
+// became adds the history of an entry, and counts what became of it.
+func (r *Run) became(ctx context.Context, e Entry, became client.AddedSource) error {
+	if r.History != nil && !r.DryRun && became.ID != "" {
+		done, err := r.AddHistory(ctx, became.ID, func() ([]Snapshot, error) { return r.History(ctx, e) }, e.waits)
+		if err != nil {
+			return fmt.Errorf("history of %s: %w", became.ID, err)
+		}
+		r.report.Versions += done.Added
+		r.report.Unread += done.Unread
+	}
+	if e.waits {
+		e.Source.Paused = false
+	}
+	switch became.Result {
+	case "added":
+		r.report.Added++
+	case "known":
+		r.report.Known++
+		if became.ID == "" {
+			e.notef("it is in the list twice")
+		}
+	default:
+		r.report.Wrong++
+		if became.Field != "" {
+			became.Error = became.Field + ": " + became.Error
+		}
+	}
+	if became.Result != "wrong" && (became.ID != "" || r.DryRun) {
+		r.plan.add(e, cmp.Or(became.ID, freshet.SourceID(e.At())), became.Result == "added")
+	}
+	r.Each(Item{e, became})
+	return nil
+}
+
+// notify adds the queries and sinks that the list asks for.
+func (r *Run) notify(ctx context.Context) (err error) {
+	r.report.Queries = append(r.report.Queries, r.plan.queries...)
+	sinks := r.plan.wanted()
+	if !r.DryRun {
+		err = r.plan.carry(ctx, r.To, sinks)
+	}
+	for i := range sinks {
+		s := &sinks[i]
+		if scheme, _, ok := strings.Cut(s.URL, "://"); ok {
+			s.URL = scheme + "://" + mask.Placeholder
+		}
+		for name := range s.Settings {
+			s.Settings[name] = mask.Placeholder
+		}
+	}
+	r.report.Sinks = append(r.report.Sinks, sinks...)
+	return err
+}
