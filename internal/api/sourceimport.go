@@ -36,10 +36,9 @@ func (a *importAPI) importSources(ctx context.Context, in *rest.Body[client.Impo
 	if err != nil {
 		return nil, err
 	}
-	to := &importDestination{queryAPI: a.queries, to: a.sourceAPI, format: run.Format}
 	done := client.Imported{Items: []client.ImportedItem{}}
 	found := 0
-	run.To = to
+	run.To = &importDestination{queryAPI: a.queries, to: a.sourceAPI, format: run.Format}
 	run.Begin = func(n int) { found = n }
 	run.Each = func(i importer.Item) {
 		done.Items = append(done.Items, client.ImportedItem{
@@ -47,7 +46,6 @@ func (a *importAPI) importSources(ctx context.Context, in *rest.Body[client.Impo
 		})
 	}
 	report, err := run.Do(ctx)
-	rest.ChangedMany(ctx, map[string]any{"format": run.Format}, to.added)
 	switch {
 	case err != nil && found == 0:
 		return nil, rest.Invalid("body.text", err.Error(), nil)
@@ -68,7 +66,7 @@ func (a *importAPI) importSources(ctx context.Context, in *rest.Body[client.Impo
 
 // runOf returns how a list is imported.
 func runOf(list client.Import) (run importer.Run, err error) {
-	run = importer.Run{List: importer.List{Text: list.Text}, Tags: list.Tags, DryRun: list.DryRun}
+	run = importer.Run{List: importer.List{Text: list.Text}, Tags: list.Tags, DryRun: list.DryRun, Limit: importer.MaxEntries}
 	if run.Intervals, err = importer.ParseIntervals(list.Intervals); err != nil {
 		return run, rest.Invalid("body.intervals", err.Error(), nil)
 	}
@@ -91,7 +89,6 @@ type importDestination struct {
 	*queryAPI
 	to     *sourceAPI
 	format importer.Format
-	added  []freshet.SourceID
 }
 
 // Add adds sources.
@@ -100,13 +97,10 @@ func (d *importDestination) Add(ctx context.Context, sources []client.NewSource,
 	for i, s := range sources {
 		list[i] = d.to.candidate(s)
 	}
-	err := d.to.addAll(ctx, list, dryRun, map[string]any{"format": d.format})
-	for _, c := range list {
-		if c.result == "added" && !dryRun {
-			d.added = append(d.added, c.id)
-		}
+	if err := d.to.addAll(ctx, list, dryRun, map[string]any{"format": d.format}); err != nil {
+		return nil, err
 	}
-	return resultsOf(list).Items, err
+	return resultsOf(list).Items, nil
 }
 
 // Sink returns what a sink gets.

@@ -3,6 +3,8 @@ package importer
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -94,41 +96,46 @@ func (w cdWatch) carryRestock() {
 	}
 }
 
+// textConditions are the operators on a text: a method, and what stands before and after the value,
+// which is a pattern or is quoted in one.
+var textConditions = map[string]struct {
+	method, before, after string
+	quoted                bool
+}{
+	"in": {method: "contains"}, "contains": {method: "contains"}, "contains_regex": {method: "matches"}, "starts_with": {method: "startsWith"},
+	"ends_with": {"matches", "", `\s*\z`, true}, "==": {"matches", `\A\s*`, `\s*\z`, true},
+}
+
 // condition returns a condition in CEL, or "" and what is nearest to it.
 func (w cdWatch) condition(field, operator, value string) (condition, nearest string) {
-	quoted := inJSON(value)
+	comparisons := map[string]string{"length_min": ">=", "length_max": "<="}
+	_, err := strconv.ParseFloat(value, 64)
+	isNumber := err == nil
 	switch field {
 	case "page_filtered_text", "page_text":
-		switch operator {
-		case "in", "contains":
-			return "text.contains(" + quoted + ")", ""
-		case "!in", "not_contains":
-			return "!text.contains(" + quoted + ")", ""
-		case "contains_regex":
-			return "text.matches(" + quoted + ")", ""
-		case "!contains_regex":
-			return "!text.matches(" + quoted + ")", ""
-		case "starts_with":
-			return "text.startsWith(" + quoted + ")", ""
-		case "ends_with":
-			return "text.matches(" + inJSON(regexp.QuoteMeta(value)+`\s*\z`) + ")", ""
-		case "length_min":
-			return "size(text) >= " + value, ""
-		case "length_max":
-			return "size(text) <= " + value, ""
-		case "==":
-			return "text.matches(" + inJSON(`\A\s*`+regexp.QuoteMeta(value)+`\s*\z`) + ")", ""
-		case "!=":
-			return "!text.matches(" + inJSON(`\A\s*`+regexp.QuoteMeta(value)+`\s*\z`) + ")", ""
+		if c := comparisons[operator]; c != "" && isNumber {
+			return "size(text) " + c + " " + value, ""
 		}
+		positive := strings.TrimPrefix(strings.TrimPrefix(operator, "not_"), "!")
+		if operator == "!=" {
+			positive = "=="
+		}
+		t, ok := textConditions[positive]
+		if !ok {
+			break
+		}
+		if t.quoted {
+			value = regexp.QuoteMeta(value)
+		}
+		not := ""
+		if positive != operator {
+			not = "!"
+		}
+		return not + "text." + t.method + "(" + inJSON(t.before+value+t.after) + ")", ""
 	case "extracted_number":
-		switch operator {
-		case ">", "<", ">=", "<=", "==", "!=":
+		if isNumber && slices.Contains([]string{">", "<", ">=", "<=", "==", "!="}, operator) {
 			read := append(append([]any{}, w.Source.Read...), map[string]any{"regex": `[+-]?\d[\d.,]*`}, map[string]any{"lines": map[string]any{"head": 1}})
-			if w.Source.Extract == nil {
-				w.Source.Extract = map[string]any{}
-			}
-			w.Source.Extract["number"] = map[string]any{"read": read, "as": "number"}
+			w.extract("number", map[string]any{"read": read, "as": "number"})
 			return "now.number " + operator + " " + value, ""
 		}
 	}

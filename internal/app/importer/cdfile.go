@@ -20,7 +20,7 @@ type cdFile struct {
 }
 
 // eachWatch reads url-watches.json, a watch.json, or watches by ID or in a list as the API has them.
-func eachWatch(text string, o Options, yield func(Entry) error) error {
+func eachWatch(text string, o Options, yield func(Entry)) error {
 	file, err := parseWatches(text)
 	if err != nil {
 		return fmt.Errorf("this is not what changedetection.io exports: %w", err)
@@ -28,9 +28,7 @@ func eachWatch(text string, o Options, yield func(Entry) error) error {
 	for _, id := range slices.Sorted(maps.Keys(file.Watching)) {
 		e := file.entry(file.Watching[id], o)
 		e.Path = "watching." + id
-		if err := yield(e); err != nil {
-			return err
-		}
+		yield(e)
 	}
 	return nil
 }

@@ -75,6 +75,14 @@ func (e *Entry) step(name string, arg any) {
 	e.Source.Read = append(e.Source.Read, map[string]any{name: arg})
 }
 
+// extract adds a value that is taken from the response.
+func (e *Entry) extract(name string, how map[string]any) {
+	if e.Source.Extract == nil {
+		e.Source.Extract = map[string]any{}
+	}
+	e.Source.Extract[name] = how
+}
+
 // lines adds a step that keeps or changes lines.
 func (e *Entry) lines(key string, value any) { e.step("lines", map[string]any{key: value}) }
 

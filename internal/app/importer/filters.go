@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -61,7 +62,11 @@ type argument struct {
 
 // main returns the argument that may stand alone, with the white space that it has.
 func (a argument) main(names ...string) string {
-	for _, v := range append([]any{a.alone}, values(a.object, names)...) {
+	all := []any{a.alone}
+	for _, name := range names {
+		all = append(all, a.object[name])
+	}
+	for _, v := range all {
 		if text, ok := v.(string); ok {
 			return text
 		} else if text := textOf(v); text != "" {
@@ -71,44 +76,78 @@ func (a argument) main(names ...string) string {
 	return ""
 }
 
-func values(o object, names []string) (all []any) {
-	for _, name := range names {
-		all = append(all, o[name])
-	}
-	return all
+// prettyFilters are the filters that print a document in another form.
+var prettyFilters = map[string]string{
+	"beautify": "html", "format-json": "json", "pretty-json": "json", "pretty-xml": "xml", "format-xml": "xml", "jsontoyaml": "yaml",
+}
+
+// lineFilters are the filters that arrange lines, as the step lines.
+var lineFilters = map[string][]string{
+	"sort": {"sort", "fold"}, "reverse": {"reverse"}, "remove-duplicate-lines": {"unique"}, "remove-repeated": {"unique"},
+	"striplines": {"trim"}, "strip-each-line": {"trim"}, "strip-empty-lines": {"trim"}, "remove-empty-lines": {"trim"}, "clean-new-lines": {"trim"},
+}
+
+// patternFilters are the filters that keep or drop lines, as the step lines.
+var patternFilters = map[string]string{
+	"grep": "keep", "grepi": "drop", "keep-lines-containing": "keep", "keep-lines": "keep",
+	"delete-lines-containing": "drop", "remove-lines-containing": "drop", "delete-lines": "drop",
+}
+
+const onlyText, noText = "the text itself is compared, and only a hash of it is needed to see a change", "bytes that are no text are compared by their checksum"
+
+// lostFilters are the filters that have no step, with the nearest that exists.
+var lostFilters = map[string]string{
+	"ocr": "texts in pictures are not read; the picture itself is compared", "sha1sum": onlyText, "sha256sum": onlyText, "hexdump": noText, "ascii85": noText, "base64": noText,
+	"absolute_links": "links are compared as they stand in the page",
 }
 
 // filter adds the steps for a filter.
 func (c *chain) filter(name string, arg any) {
 	a := argument{objectOf(arg), arg}
+	dashed := strings.ReplaceAll(name, "_", "-")
+	switch {
+	case prettyFilters[dashed] != "":
+		c.step("pretty", prettyFilters[dashed])
+		if c.form = asMarkup; prettyFilters[dashed] == "json" || prettyFilters[dashed] == "yaml" {
+			c.form = asText
+		}
+		return
+	case lineFilters[dashed] != nil:
+		c.arrange(dashed, a)
+		return
+	case patternFilters[dashed] != "":
+		pattern := a.main("re", "text")
+		if dashed != "grep" && dashed != "grepi" && a.text("re") == "" {
+			pattern = regexp.QuoteMeta(a.main("text"))
+		}
+		c.needed(name, goPattern(pattern, false), func(pattern string) {
+			c.toText(pattern, false)
+			c.lines(patternFilters[dashed], pattern)
+		})
+		return
+	}
 	switch name {
 	case "css", "xpath":
-		c.elements(name, a)
-	case "element-by-id", "element-by-class", "element-by-style":
+		c.needed(name, strings.TrimSpace(a.main("selector", "path")), func(selector string) { c.elements(name, selector, a) })
+	case "element-by-id", "element-by-class", "element-by-style", "element-by-tag":
 		kind := strings.TrimPrefix(name, "element-by-")
-		c.element(name, fmt.Sprintf("[%s=%s]", kind, inJSON(a.main(kind))), a.main(kind))
-	case "element-by-tag":
-		c.element(name, a.main("tag"), a.main("tag"))
+		c.needed(name, a.main(kind), func(arg string) {
+			if kind != "tag" {
+				arg = fmt.Sprintf("[%s=%s]", kind, inJSON(arg))
+			}
+			c.step("css", arg)
+			c.form = asElements
+		})
 	case "jq", "jsonpath":
 		c.form = asText
 		c.needed(name, a.main("query", "path"), func(query string) { c.step(name, query) })
 	case "html2text":
 		c.html2text(a)
-	case "beautify":
-		c.pretty("html", asMarkup)
-	case "format-json", "pretty-json":
-		c.pretty("json", asText)
-	case "pretty-xml", "format-xml":
-		c.pretty("xml", asMarkup)
-	case "jsontoyaml":
-		c.pretty("yaml", asText)
-	case "pdf2text":
-		c.plain("pdf")
+	case "pdf2text", "ical2text":
+		c.plain(strings.TrimSuffix(name, "2text"))
 		if a.text("password") != "" {
 			c.lost("the password of pdf2text", "encrypted PDF files cannot be read")
 		}
-	case "ical2text":
-		c.plain("ical")
 	case "csv2text":
 		c.table(a)
 	case "re.sub", "re.findall":
@@ -121,52 +160,30 @@ func (c *chain) filter(name string, arg any) {
 		if chars := a.text("chars"); chars != "" {
 			c.step("replace", map[string]any{"pattern": `\A[` + regexp.QuoteMeta(chars) + `]+|[` + regexp.QuoteMeta(chars) + `]+\z`, "with": ""})
 		}
+	case "shellpipe", "execute":
+		exec := inJSON(fmt.Sprintf("exec:curl -fsSL '%s' | %s", strings.ReplaceAll(c.Source.URL, "'", "%27"), a.main("command")))
+		c.lost("filter "+name, "add the source to the configuration file, with allow_exec: true and url: "+exec)
 	default:
-		c.lineFilter(name, a)
+		c.lost("filter "+name, cmp.Or(lostFilters[name], "it is not a filter of urlwatch or webchanges, but a hook"))
 	}
 }
 
-// lineFilter adds the step for a filter of lines.
-func (c *chain) lineFilter(name string, a argument) {
+// arrange adds the step for a filter that arranges lines.
+func (c *chain) arrange(name string, a argument) {
 	step := map[string]any{}
-	switch name {
-	case "grep":
-		step["keep"] = goPattern(a.main("re", "text"), false)
-	case "grepi":
-		step["drop"] = goPattern(a.main("re", "text"), false)
-	case "keep_lines_containing", "keep_lines":
-		step["keep"] = linesWith(a)
-	case "delete_lines_containing", "remove_lines_containing", "delete_lines":
-		step["drop"] = linesWith(a)
-	case "sort":
-		step["sort"], step["fold"] = true, true
-		if a.on("reverse") {
-			step["reverse"] = true
-		}
-	case "reverse":
+	for _, does := range lineFilters[name] {
+		step[does] = true
+	}
+	if name == "sort" && a.on("reverse") {
 		step["reverse"] = true
-	case "remove-duplicate-lines", "remove_duplicate_lines":
-		step["unique"] = true
-	case "remove_repeated", "remove-repeated":
-		step["unique"] = true
+	}
+	if name == "remove-repeated" {
 		c.notef("remove_repeated keeps lines that come back later; the step lines: unique keeps each line once")
-	case "striplines", "strip_each_line", "strip_empty_lines", "remove-empty-lines", "clean-new-lines":
-		step["trim"] = true
-	default:
-		c.otherFilter(name, a)
-		return
 	}
-	pattern := textOf(step["keep"]) + textOf(step["drop"])
-	_, keeps := step["keep"]
-	_, drops := step["drop"]
-	if (keeps || drops) && pattern == "" {
-		c.lost("filter "+name, "it has no argument")
-		return
-	}
-	if separator := a.main("separator"); (step["sort"] != nil || step["reverse"] != nil || step["unique"] != nil) && separator != "" && !isOn(separator) {
+	if separator := a.main("separator"); separator != "" && !isOn(separator) && step["trim"] == nil {
 		step["separator"] = separator
 	}
-	c.toText(pattern, !keeps && !drops)
+	c.toText("", true)
 	c.step("lines", step)
 }
 
@@ -186,22 +203,6 @@ func (c *chain) toText(pattern string, arranged bool) {
 	}
 }
 
-// otherFilter notes a filter that has no step, with the nearest that exists.
-func (c *chain) otherFilter(name string, a argument) {
-	const sum, raw = "the text itself is compared, and only a hash of it is needed to see a change", "bytes that are no text are compared by their checksum"
-	nearest := map[string]string{
-		"ocr": "texts in pictures are not read; the picture itself is compared", "sha1sum": sum, "sha256sum": sum, "hexdump": raw, "ascii85": raw, "base64": raw,
-		"absolute_links": "links are compared as they stand in the page",
-	}[name]
-	switch {
-	case name == "shellpipe" || name == "execute":
-		nearest = fmt.Sprintf("add the source to the configuration file, with allow_exec: true and url: %s", inJSON(fmt.Sprintf("exec:curl -fsSL '%s' | %s", strings.ReplaceAll(c.Source.URL, "'", "%27"), a.main("command"))))
-	case nearest == "":
-		nearest = "it is not a filter of urlwatch or webchanges, but a hook"
-	}
-	c.lost("filter "+name, nearest)
-}
-
 // needed calls do with the argument of a filter, or notes that there is none.
 func (c *chain) needed(name, arg string, do func(string)) {
 	if arg == "" {
@@ -216,26 +217,8 @@ func (c *chain) plain(step string) {
 	c.Source.Read, c.form = append(c.Source.Read, step), asText
 }
 
-func (c *chain) pretty(as string, becomes form) {
-	c.step("pretty", as)
-	c.form = becomes
-}
-
-// element adds a step that keeps the elements that a filter names.
-func (c *chain) element(name, selector, arg string) {
-	c.needed(name, arg, func(string) {
-		c.step("css", selector)
-		c.form = asElements
-	})
-}
-
 // elements adds the steps for a selection of elements.
-func (c *chain) elements(kind string, a argument) {
-	selector := strings.TrimSpace(a.main("selector", "path"))
-	if selector == "" {
-		c.lost("filter "+kind, "it has no argument")
-		return
-	}
+func (c *chain) elements(kind, selector string, a argument) {
 	c.form = asElements
 	spaces := a.object.object("namespaces")
 	if a.text("method") == "xml" && len(c.Source.Read) == 0 {
@@ -345,12 +328,4 @@ func (c *chain) table(a argument) {
 	})
 	c.step("jq", rows+` | "`+columns+`"`)
 	c.form = asText
-}
-
-// linesWith returns the pattern of lines that contain a text or match an expression.
-func linesWith(a argument) string {
-	if re := a.text("re"); re != "" {
-		return goPattern(re, false)
-	}
-	return regexp.QuoteMeta(a.main("text"))
 }

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,8 +31,8 @@ const (
 // Formats are all formats.
 var Formats = []Format{URLs, CSV, OPML, Bookmarks, Urlwatch, Webchanges, Changedetection, Distill, Huginn, WARC}
 
-// A reader calls yield for each entry of a text until yield returns an error, which it returns.
-type reader func(text string, o Options, yield func(Entry) error) error
+// A reader calls yield for each entry of a text.
+type reader func(text string, o Options, yield func(Entry)) error
 
 // readers returns how each format is read.
 func readers() map[Format]reader {
@@ -120,8 +121,12 @@ func Each(format Format, text string, o Options, yield func(Entry) error) error 
 	if format != WARC && !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\ufffd")
 	}
-	return read(text, o, func(e Entry) error {
-		e.settle()
-		return yield(e)
+	var stopped error
+	err := read(text, o, func(e Entry) {
+		if stopped == nil {
+			e.settle()
+			stopped = yield(e)
+		}
 	})
+	return cmp.Or(stopped, err)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // eachLine reads a list of URLs, each followed by tags.
-func eachLine(text string, _ Options, yield func(Entry) error) error {
+func eachLine(text string, _ Options, yield func(Entry)) error {
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
@@ -24,15 +24,13 @@ func eachLine(text string, _ Options, yield func(Entry) error) error {
 		if !looksLikeURL(fields[0]) && !strings.Contains(fields[0], "://") {
 			e.Err = fmt.Errorf("%.80q is not a URL", fields[0])
 		}
-		if err := yield(e); err != nil {
-			return err
-		}
+		yield(e)
 	}
 	return nil
 }
 
 // eachRow reads a table. Its first row names the columns, unless it has a URL.
-func eachRow(text string, _ Options, yield func(Entry) error) error {
+func eachRow(text string, _ Options, yield func(Entry)) error {
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma, r.Comment, r.LazyQuotes, r.FieldsPerRecord, r.TrimLeadingSpace = delimiterOf(text), '#', true, -1, true
 	var head []string
@@ -59,9 +57,7 @@ func eachRow(text string, _ Options, yield func(Entry) error) error {
 		}
 		e := rowOf(head, row)
 		e.Line = line
-		if err := yield(e); err != nil {
-			return err
-		}
+		yield(e)
 	}
 }
 

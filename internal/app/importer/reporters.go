@@ -1,15 +1,38 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 
 	"freshet/client"
 )
+
+// A sinkTemplate is a sink with the names of settings of another program.
+type sinkTemplate struct{ kind, url, settings string }
+
+// sinkTemplates are the sinks for reporters of urlwatch and webchanges, and for agents of Huginn.
+var sinkTemplates = map[string]sinkTemplate{
+	"slack": {"slack", "$webhook_url", ""}, "discord": {"discord", "$webhook_url", ""}, "mattermost": {"mattermost", "$webhook_url", ""},
+	"google_chat": {"googlechat", "$webhook_url", ""}, "webhook": {"", "$webhook_url", ""}, "webhook_markdown": {"", "$webhook_url", ""},
+	"telegram":   {"telegram", "", "token=$bot_token chat=$chat_id"},
+	"matrix":     {"matrix", "$homeserver", "token=$access_token room=$room_id"},
+	"gotify":     {"gotify", "$server_url", "token=$token priority=$priority"},
+	"ntfy":       {"ntfy", "$server", "topic=$topic priority=$priority"},
+	"pushover":   {"", "pover://$user@$app", ""},
+	"pushbullet": {"", "pbul://$api_key", ""},
+	"prowl":      {"", "prowl://$api_key", ""},
+	"ifttt":      {"", "ifttt://$key@$event", ""},
+	"mailgun":    {"", "mailgun://$user@$domain/$api_key/$to", ""},
+
+	"SlackAgent": {"slack", "$webhook_url", ""}, "PostAgent": {"json", "$post_url", ""}, "PushoverAgent": {"", "pover://$user@$token", ""},
+	"PushbulletAgent": {"", "pbul://$api_key", ""}, "TelegramAgent": {"telegram", "", "token=$auth_token chat=$chat_id"},
+}
 
 // reporters returns the receivers that a configuration of urlwatch or webchanges switches on, each
 // as an entry.
@@ -20,7 +43,7 @@ func reporters(report object) (entries []Entry) {
 			continue
 		}
 		e := Entry{Path: "report." + name}
-		sinks, err := reporter(name, r)
+		sinks, err := sinksOf(name, r)
 		if err != nil {
 			sinks = []client.NewSink{{Kind: name}}
 		}
@@ -35,104 +58,82 @@ func reporters(report object) (entries []Entry) {
 	return entries
 }
 
-// reporter returns the sinks for a reporter: one for each of its chats.
-func reporter(name string, r object) (sinks []client.NewSink, err error) {
-	at := func(format string, args ...any) ([]client.NewSink, error) {
-		for i, v := range args {
-			args[i] = url.PathEscape(fmt.Sprint(v))
-		}
-		return []client.NewSink{{URL: literal(fmt.Sprintf(format, args...))}}, nil
-	}
-	settings := func(kind, url string, settings map[string]string) ([]client.NewSink, error) {
-		maps.DeleteFunc(settings, func(_, v string) bool { return v == "" })
-		for name, v := range settings {
-			settings[name] = literal(v)
-		}
-		return []client.NewSink{{Kind: kind, URL: literal(url), Settings: settings}}, nil
-	}
+// sinksOf returns the sinks for a reporter or an agent: one for each of its chats.
+func sinksOf(name string, r object) (sinks []client.NewSink, err error) {
+	r = maps.Clone(r)
 	switch name {
-	case "slack", "discord", "mattermost":
-		return settings(name, r.text("webhook_url"), nil)
-	case "google_chat":
-		return settings("googlechat", r.text("webhook_url"), nil)
-	case "webhook", "webhook_markdown":
-		return settings("", r.text("webhook_url"), nil)
-	case "telegram":
-		for _, chat := range r.texts("chat_id") {
-			one, _ := settings("telegram", "", map[string]string{"token": r.text("bot_token"), "chat": chat})
-			sinks = append(sinks, one...)
-		}
-		if len(sinks) == 0 {
-			err = errors.New("chat_id is missing")
-		}
-		return sinks, err
-	case "matrix":
-		return settings("matrix", r.text("homeserver"), map[string]string{"token": r.text("access_token"), "room": r.text("room_id")})
-	case "gotify":
-		return settings("gotify", r.text("server_url"), map[string]string{"token": r.text("token"), "priority": r.text("priority")})
 	case "ntfy":
-		server, topic, _ := cutLast(r.text("topic_url"), "/")
-		return settings("ntfy", server, map[string]string{"topic": topic, "priority": r.text("priority")})
-	case "email":
-		return mailReporter(r)
-	case "pushover":
-		return at("pover://%s@%s", r.text("user"), r.text("app"))
-	case "pushbullet":
-		return at("pbul://%s", r.text("api_key"))
-	case "prowl":
-		return at("prowl://%s", r.text("api_key"))
-	case "ifttt":
-		return at("ifttt://%s@%s", r.text("key"), r.text("event"))
+		r["server"], r["topic"] = r.text("topic_url"), ""
+		if i := strings.LastIndexByte(r.text("topic_url"), '/'); i >= 0 {
+			r["server"], r["topic"] = r.text("topic_url")[:i], r.text("topic_url")[i+1:]
+		}
 	case "mailgun":
 		user, domain, _ := strings.Cut(r.text("from_mail"), "@")
-		if r.text("domain") != "" {
-			domain = r.text("domain")
-		}
-		return at("mailgun://%s@%s/%s/%s", user, domain, r.text("api_key"), r.text("to"))
+		r["user"], r["domain"] = user, cmp.Or(r.text("domain"), domain)
+	case "email":
+		return mailReporter(r)
 	case "shell", "run_command":
 		return nil, fmt.Errorf("a command is run only by the configuration file: kind: command, settings: {command: %s}", inJSON(r.first("command")))
 	}
-	return nil, errors.New("there is no such kind of sink; freshet sink kinds lists them")
+	t, ok := sinkTemplates[name]
+	if !ok {
+		return nil, errors.New("there is no such kind of sink; freshet sink kinds lists them")
+	}
+	if t.kind != "telegram" {
+		return []client.NewSink{t.sink(r)}, nil
+	}
+	for _, chat := range r.texts("chat_id") {
+		r["chat_id"] = chat
+		sinks = append(sinks, t.sink(r))
+	}
+	if len(sinks) == 0 {
+		err = errors.New("chat_id is missing")
+	}
+	return sinks, err
+}
+
+// sink fills the template. What is part of a URL is escaped.
+func (t sinkTemplate) sink(r object) client.NewSink {
+	fill := func(text string) string {
+		return literal(os.Expand(text, func(name string) string {
+			if strings.HasPrefix(text, "$") {
+				return r.text(name)
+			}
+			return url.PathEscape(r.text(name))
+		}))
+	}
+	s := client.NewSink{Kind: t.kind, URL: fill(t.url)}
+	for setting := range strings.FieldsSeq(t.settings) {
+		name, value, _ := strings.Cut(setting, "=")
+		if value = fill(value); value != "" {
+			if s.Settings == nil {
+				s.Settings = map[string]string{}
+			}
+			s.Settings[name] = value
+		}
+	}
+	return s
 }
 
 // mailReporter returns the sink for e-mails by an SMTP server.
 func mailReporter(r object) ([]client.NewSink, error) {
 	smtp := r.object("smtp")
-	if method := r.text("method"); method == "sendmail" || smtp.text("host") == "" {
+	host, port := smtp.text("host"), smtp.text("port")
+	if r.text("method") == "sendmail" || host == "" {
 		return nil, errors.New("it sends by sendmail; freshet sink add mail smtp://HOST:587 --set from=... --set to=... sends by an SMTP server")
 	}
-	scheme := "smtp"
-	port := smtp.text("port")
+	s := client.NewSink{Kind: "email", URL: "smtp://" + host, Settings: map[string]string{"from": r.text("from"), "to": r.text("to")}}
 	if port == "465" {
-		scheme = "smtps"
-	}
-	if port != "" {
-		port = ":" + port
-	}
-	s := client.NewSink{Kind: "email", URL: scheme + "://" + smtp.text("host") + port, Settings: map[string]string{"from": r.text("from"), "to": r.text("to")}}
-	if smtp.off("starttls") && scheme == "smtp" {
+		s.URL = "smtps://" + host
+	} else if smtp.off("starttls") {
 		s.Settings["tls"] = "none"
 	}
-	if !smtp.off("auth") || smtp.on("keyring") {
-		user := smtp.text("user")
-		if user == "" {
-			user = r.text("from")
-		}
-		password := smtp.first("insecure_password", "password")
-		if password == "" {
-			password = smtp.text("passwd")
-		}
-		if password != "" {
-			s.Settings["user"], s.Settings["password"] = user, literal(password)
-		}
+	if port != "" {
+		s.URL += ":" + port
+	}
+	password := smtp.first("insecure_password", "password", "passwd")
+	if password != "" && (!smtp.off("auth") || smtp.on("keyring")) {
+		s.Settings["user"], s.Settings["password"] = cmp.Or(smtp.text("user"), r.text("from")), literal(password)
 	}
 	return []client.NewSink{s}, nil
-}
-
-// cutLast cuts a text around the last separator.
-func cutLast(text, separator string) (before, after string, ok bool) {
-	if i := strings.LastIndex(text, separator); i >= 0 {
-		return text[:i], text[i+len(separator):], true
-	}
-	return text, "", false
 }

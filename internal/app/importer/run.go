@@ -40,6 +40,7 @@ type Run struct {
 	Options
 	Tags   []string // given to all that is added
 	DryRun bool
+	Limit  int // of entries, which are then added at once; zero for none
 	To     Destination
 	Begin  func(found int) // called once the list has been read; may be nil
 	Each   func(Item)      // called for each entry that is no receiver
@@ -95,6 +96,9 @@ func (r *Run) Do(ctx context.Context) (Report, error) {
 	if err != nil {
 		return r.report, err
 	}
+	if r.Limit > 0 && r.report.Found > r.Limit {
+		return r.report, fmt.Errorf("the list has %d entries; import at most %d at a time", r.report.Found, r.Limit)
+	}
 	if r.Begin != nil {
 		r.Begin(r.report.Found)
 	}
@@ -105,7 +109,7 @@ func (r *Run) Do(ctx context.Context) (Report, error) {
 	if err == nil {
 		err = r.notify(ctx)
 	}
-	if err != nil && r.report.Added > 0 && !r.DryRun {
+	if err != nil && r.report.Added > 0 && !r.DryRun && freshet.HintOf(err) == "" {
 		err = freshet.WithHint(err, fmt.Sprintf("%d of %d entries were added; run it again to complete it", r.report.Added, r.report.Found))
 	}
 	return r.report, err
@@ -129,7 +133,7 @@ func (r *Run) take(ctx context.Context, e Entry) error {
 	if err != nil {
 		return err
 	}
-	if r.size += len(definition); r.size > partBytes || len(r.part) == partSources {
+	if r.size += len(definition); r.Limit == 0 && (r.size > partBytes || len(r.part) == partSources) {
 		if err := r.add(ctx); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package importer
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -26,46 +27,48 @@ type jobFile struct {
 // eachJob returns what reads jobs. A document that is not YAML is one invalid entry, and the
 // others are read.
 func eachJob(format Format) reader {
-	return func(text string, o Options, yield func(Entry) error) error {
+	return func(text string, o Options, yield func(Entry)) error {
 		f := &jobFile{format: format, options: o}
-		err := eachDocument(text, func(part string, line int) error {
-			if !strings.Contains(part, "job_defaults") {
-				return nil
+		for line, part := range documents(text) {
+			if strings.Contains(part, "job_defaults") {
+				f.read(part, line, func(Entry) {})
 			}
-			return f.read(part, line, func(Entry) error { return nil })
-		})
-		if err != nil {
-			return err
 		}
-		return eachDocument(text, func(part string, line int) error { return f.read(part, line, yield) })
+		for line, part := range documents(text) {
+			f.read(part, line, yield)
+		}
+		return nil
 	}
 }
 
-// eachDocument calls do for each YAML document of a text, with the number of lines before it.
-func eachDocument(text string, do func(part string, line int) error) error {
-	begin, at, first, line := 0, 0, 0, 0
-	for next := range strings.Lines(text) {
-		rule := strings.HasPrefix(next, "---") && (len(strings.TrimRight(next, " \t\r\n")) == 3 || next[3] == ' ')
-		if rule && at > begin && !strings.HasPrefix(text[begin:at], "%") { // directives belong to the document that follows
-			if err := do(text[begin:at], first); err != nil {
-				return err
+// documents returns the YAML documents of a text, each with the number of lines before it.
+func documents(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		begin, at, first, line := 0, 0, 0, 0
+		for next := range strings.Lines(text) {
+			rule := strings.HasPrefix(next, "---") && (len(strings.TrimRight(next, " \t\r\n")) == 3 || next[3] == ' ')
+			if rule && at > begin && !strings.HasPrefix(text[begin:at], "%") { // directives belong to the document that follows
+				if !yield(first, text[begin:at]) {
+					return
+				}
+				begin, first = at, line
 			}
-			begin, first = at, line
+			at += len(next)
+			line++
 		}
-		at += len(next)
-		line++
+		yield(first, text[begin:])
 	}
-	return do(text[begin:], first)
 }
 
 // read reads the jobs of a document.
-func (f *jobFile) read(text string, linesBefore int, yield func(Entry) error) error {
+func (f *jobFile) read(text string, linesBefore int, yield func(Entry)) {
 	tree, err := safeyaml.Parse([]byte(text), parser.AllowDuplicateMapKey())
 	if err != nil {
 		if at, ok := errors.AsType[*safeyaml.Error](err); ok {
 			at.Line += linesBefore
 		}
-		return yield(Entry{Line: linesBefore + 1, Err: fmt.Errorf("this is not YAML: %w", err)})
+		yield(Entry{Line: linesBefore + 1, Err: fmt.Errorf("this is not YAML: %w", err)})
+		return
 	}
 	for _, doc := range tree.Docs {
 		if doc.Body == nil || doc.Body.Type() == ast.NullType || doc.Body.Type() == ast.CommentType {
@@ -73,7 +76,8 @@ func (f *jobFile) read(text string, linesBefore int, yield func(Entry) error) er
 		}
 		var said any
 		if err := yaml.NodeToValue(doc.Body, &said, yaml.AllowDuplicateMapKey()); err != nil {
-			return err
+			yield(Entry{Line: linesBefore + 1, Err: fmt.Errorf("this is not YAML: %w", err)})
+			continue
 		}
 		jobs, nodes := []any{said}, []ast.Node{doc.Body}
 		if list, ok := doc.Body.(*ast.SequenceNode); ok {
@@ -81,40 +85,33 @@ func (f *jobFile) read(text string, linesBefore int, yield func(Entry) error) er
 			nodes = list.Values
 		}
 		for i, job := range jobs {
-			if job == nil {
-				continue
-			}
 			line := linesBefore + 1
 			if tk := nodes[i].GetToken(); tk != nil && tk.Position != nil {
 				line = linesBefore + tk.Position.Line
 			}
-			if err := f.entries(job, line, yield); err != nil {
-				return err
+			if job != nil {
+				f.entries(objectOf(job), line, yield)
 			}
 		}
 	}
-	return nil
 }
 
 // entries yields what becomes of a job, or the receivers of a configuration.
-func (f *jobFile) entries(v any, line int, yield func(Entry) error) error {
-	job := objectOf(v)
-	if isConfig(job) {
+func (f *jobFile) entries(job object, line int, yield func(Entry)) {
+	switch {
+	case isConfig(job):
 		f.defaults = job.object("job_defaults")
 		for _, e := range reporters(job.object("report")) {
 			e.Line = line
-			if err := yield(e); err != nil {
-				return err
-			}
+			yield(e)
 		}
-		return nil
-	}
-	e := Entry{Line: line, Err: errors.New("a job has keys and values, such as url: https://…")}
-	if job != nil {
-		e = f.job(f.withDefaults(job))
+	case job == nil:
+		yield(Entry{Line: line, Err: errors.New("a job has keys and values, such as url: https://…")})
+	default:
+		e := f.job(f.withDefaults(job))
 		e.Line = line
+		yield(e)
 	}
-	return yield(e)
 }
 
 // isConfig reports whether a document is the configuration of the program.
@@ -167,11 +164,25 @@ func (f *jobFile) job(job object) (e Entry) {
 	return e
 }
 
+// jobSettings are the settings of a job that say nothing about what is watched, or are carried over
+// with others: a failed poll is never a change, and is tried again with a back-off; a page is read
+// when it is quiet; one that goes back and forth between versions is held as flapping.
+const jobSettings = " url navigate name kind filter filters index_number wait_for wait_for_selector wait_for_navigation wait_for_timeout" +
+	" ignore_connection_errors ignore_http_error_codes ignore_timeout_errors ignore_too_many_redirects ignore_cached max_tries wait_until compared_versions" +
+	" treat_new_as_changed color monospace markdown is_markdown contextlines compact return_page_source no_conditional_request "
+
+const noUnverified, printed = "certificates are always verified; add the certificate to those that the machine trusts", "steps of read filter what is compared; a sink with a template prints it"
+
+// lostFromJobs are the settings of a job that have no counterpart, with the nearest that exists.
+var lostFromJobs = map[string]string{
+	"ssl_no_verify": noUnverified, "insecure_skip_verify": noUnverified, "diff_filter": printed, "diff_tool": printed, "differ": printed,
+	"user_visible_url": "messages link to the URL that is polled", "no_redirects": "redirects are followed, and to another page they are suspect",
+}
+
 // jobSetting carries over a setting of a job.
 func (e *Entry) jobSetting(key string, value any) {
 	s, text := &e.Source, textOf(value)
 	switch key {
-	case "url", "navigate", "name", "kind", "filter", "filters", "index_number", "wait_for", "wait_for_selector", "wait_for_navigation", "wait_for_timeout":
 	case "note":
 		if s.Name == "" {
 			s.Name = nameOf(text)
@@ -202,34 +213,17 @@ func (e *Entry) jobSetting(key string, value any) {
 		e.timeout(text)
 	case "http_credentials":
 		e.credentials(key)
-	case "ignore_connection_errors", "ignore_http_error_codes", "ignore_timeout_errors", "ignore_too_many_redirects", "ignore_cached", "max_tries", "wait_until":
-		// A failed poll is never a change, and is tried again with a back-off; a page is read when it is quiet.
-	case "compared_versions":
-		// A page that goes back and forth between versions is held as flapping.
-	case "treat_new_as_changed", "color", "monospace", "markdown", "is_markdown", "contextlines", "compact", "return_page_source", "no_conditional_request":
-		// They say how differences are printed, and what is stored.
-	case "ssl_no_verify", "insecure_skip_verify":
+	case "additions_only", "deletions_only":
 		if isOn(text) {
-			e.lost(key, "certificates are always verified; add the certificate to those that the machine trusts")
-		}
-	case "additions_only":
-		if isOn(text) {
-			e.only("size(added) > 0")
-		}
-	case "deletions_only":
-		if isOn(text) {
-			e.only("size(removed) > 0")
-		}
-	case "user_visible_url":
-		e.lost("user_visible_url "+text, "messages link to the URL that is polled")
-	case "diff_filter", "diff_tool", "differ":
-		e.lost(key, "steps of read filter what is compared; a sink with a template prints it")
-	case "no_redirects":
-		if isOn(text) {
-			e.lost(key, "redirects are followed, and to another page they are suspect")
+			e.only(map[string]string{"additions_only": "size(added) > 0", "deletions_only": "size(removed) > 0"}[key])
 		}
 	default:
-		e.notef("%s is not carried over", key)
+		switch nearest := lostFromJobs[key]; {
+		case nearest == "" && !strings.Contains(jobSettings, " "+key+" "):
+			e.notef("%s is not carried over", key)
+		case nearest != "" && !(object{key: value}).off(key):
+			e.lost(strings.TrimSuffix(key+" "+text, " true"), nearest)
+		}
 	}
 }
 

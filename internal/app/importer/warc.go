@@ -34,7 +34,7 @@ type capture struct {
 }
 
 // eachCapture reads a WARC file: each URL with a response is an entry.
-func eachCapture(text string, _ Options, yield func(Entry) error) error {
+func eachCapture(text string, _ Options, yield func(Entry)) error {
 	captures, err := readWARC(text)
 	if err != nil {
 		return err
@@ -45,9 +45,7 @@ func eachCapture(text string, _ Options, yield func(Entry) error) error {
 			continue
 		}
 		seen[c.url] = true
-		if err := yield(Entry{Path: c.url, Source: client.NewSource{URL: c.url}, location: c.url}); err != nil {
-			return err
-		}
+		yield(Entry{Path: c.url, Source: client.NewSource{URL: c.url}, location: c.url})
 	}
 	return nil
 }
