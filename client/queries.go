@@ -13,15 +13,16 @@ type NewQuery struct {
 	Name    string `json:"name,omitempty" doc:"For people"`
 	Scope   *Scope `json:"scope,omitempty" doc:"Which sources the query is about; all if it is left out"`
 	When    string `json:"when,omitempty" doc:"Condition in CEL, such as added.contains(\"security\"); every change in scope matches if it is left out. See docs/queries.md"`
-	Trigger string `json:"trigger,omitempty" enum:"becomes,each" doc:"When a true condition matches: when it becomes true for a source (becomes, the default of conditions on now and text alone, and of those on polls), or at each change or poll for which it is true (each)"`
+	Trigger string `json:"trigger,omitempty" enum:"becomes,first,each,poll" doc:"When a true condition matches: when it becomes true for a source (becomes, the default of conditions on now and text alone, and of those on polls), likewise and at the first look at the source (first), at each change or poll for which it is true (each), or at each poll that sees a source for which it is true (poll)"`
 	Value   string `json:"value,omitempty" doc:"What a match carries besides its changes, in CEL, such as now.price"`
 
 	Importance float64 `json:"importance,omitempty" exclusiveMinimum:"0" maximum:"1000" doc:"As how many changes one that matches counts, for what polls of its source are worth; 1 if it is left out"`
 
-	Window any    `json:"window,omitempty" doc:"How more than one change is looked at: an object with by, over, for and silent, or a length of time for over"`
+	Window any    `json:"window,omitempty" doc:"How more than one change is looked at: an object with by, over, for, lasting and silent, or a length of time for over"`
 	Digest any    `json:"digest,omitempty" doc:"Tell matches together: an object with every, at, on, zone and count, or such as daily 08:00 Europe/Berlin"`
 	Quiet  any    `json:"quiet,omitempty" doc:"Quiet hours, when nothing is sent: an object with from, to, zone and days, or such as 22:00-07:00 Europe/Berlin"`
 	Rate   string `json:"rate,omitempty" doc:"Most matches to send, such as 10/h; the rest follows in one digest"`
+	Repeat string `json:"repeat,omitempty" doc:"Send matches again after this length of time, such as 30m, until somebody acknowledges them"`
 	Paused bool   `json:"paused,omitempty"`
 }
 
@@ -36,13 +37,14 @@ type Scope struct {
 // A Query is a query as the API tells it.
 type Query struct {
 	NewQuery
-	Origin    freshet.Origin `json:"origin" enum:"api,file" doc:"Where the query comes from"`
-	CreatedAt time.Time      `json:"created_at"`
-	Matches   int64          `json:"matches" doc:"Number of its newest match"`
-	Behind    bool           `json:"catching_up,omitempty" doc:"It still goes through what is stored"`
-	Waiting   *Waiting       `json:"waiting,omitempty" doc:"Matches that are not sent yet"`
-	Words     string         `json:"words,omitempty" doc:"The condition in words, if it is a short form of alerts; an alert takes them as its condition"`
-	Warnings  []string       `json:"warnings,omitempty" doc:"Probable mistakes; only in the response to an edit"`
+	Origin         freshet.Origin `json:"origin" enum:"api,file" doc:"Where the query comes from"`
+	CreatedAt      time.Time      `json:"created_at"`
+	Matches        int64          `json:"matches" doc:"Number of its newest match"`
+	Behind         bool           `json:"catching_up,omitempty" doc:"It still goes through what is stored"`
+	Waiting        *Waiting       `json:"waiting,omitempty" doc:"Matches that are not sent yet"`
+	Unacknowledged int64          `json:"unacknowledged,omitempty" doc:"Matches that are sent again until somebody acknowledges them"`
+	Words          string         `json:"words,omitempty" doc:"The condition in words, if it is a short form of alerts; an alert takes them as its condition"`
+	Warnings       []string       `json:"warnings,omitempty" doc:"Probable mistakes; only in the response to an edit"`
 
 	// Revision is how often the query has been written, as its ETag says.
 	Revision int64 `json:"-"`
@@ -83,7 +85,7 @@ type MatchBatch struct {
 	Count   int64     `json:"count" doc:"Number of matches"`
 	First   int64     `json:"first" doc:"Number of the first match"`
 	Last    int64     `json:"last" doc:"Number of the last match"`
-	Held    string    `json:"held,omitempty" enum:"digest,quiet,rate" doc:"What the matches waited for"`
+	Held    string    `json:"held,omitempty" enum:"digest,quiet,rate,repeat" doc:"What the matches waited for, or repeat if they were sent before"`
 	At      time.Time `json:"told_at" doc:"When they were sent"`
 	Matches []Match   `json:"matches" nullable:"false" doc:"The matches, oldest first; at most 500. All can be read at /queries/{id}/matches"`
 }
@@ -139,6 +141,16 @@ type Queries struct {
 	adder[QueryToAdd, Query]
 	editor[string, Query]
 	remover[string]
+}
+
+// An Acknowledgement says up to which match those of a query need not be sent again.
+type Acknowledgement struct {
+	UpTo int64 `json:"up_to,omitempty" minimum:"1" doc:"Number of the newest of them; all if it is left out"`
+}
+
+// Acknowledge ends the repetition of the matches of a query: of all, or of those up to a number.
+func (r Queries) Acknowledge(ctx context.Context, id string, a Acknowledgement) (Query, error) {
+	return post[Query](ctx, r.c, r.at(id, "acknowledge"), nil, a)
 }
 
 // Test tries a query on what is stored.

@@ -52,6 +52,10 @@ func alertInWords(a client.Alert) string {
 		text = "anything that changes"
 	case a.Query.Trigger == "becomes":
 		text = "when " + text + " becomes true"
+	case a.Query.Trigger == "first":
+		text = "when " + text + " becomes true, or is true at the first look"
+	case a.Query.Trigger == "poll":
+		text = "at each poll that finds " + text
 	default:
 		text = "when " + text
 	}
@@ -84,13 +88,13 @@ func checkValue(ctx context.Context, p *program, c *connection, a client.Alert) 
 func alertVerb(p *program) *cobra.Command {
 	var f alertFlags
 	chain := chainFlags{extract: reading.Extracts{}}
-	var id, name, trigger string
+	var n client.NewAlert
 	var dry, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "alert SOURCE --when CONDITION --notify WHERE",
+		Use:   "alert [SOURCE | --tag TAG] --when CONDITION --notify WHERE",
 		Short: "Get notified of something about a source",
-		Long: `Get notified of something about a source. An alert is a query about the source, with a
-sink that follows it. Conditions can be short:
+		Long: `Get notified of something about a source, or about all sources with a tag. An alert is a
+query with a sink that follows it. Conditions can be short:
 
   anything changes        price changes          price < 100, price above 5
   price falls by 5%       price changes by 5%    stock >= 1, status != "green"
@@ -99,30 +103,47 @@ sink that follows it. Conditions can be short:
 
 or CEL, as in freshet query. A value such as price is what the source extracts; a price,
 a currency and an availability that the page states for search engines need no --extract.
-"freshet add" takes --when and --notify, too.`,
+"freshet add" takes --when and --notify, too.
+
+With --for 10m the condition must hold for so long, or the change must not be taken back.
+With --repeat 30m the alert is sent again until somebody acknowledges it: by the link in
+the message, on the page, or with "freshet alert ack".`,
 		Example: "  freshet alert shop --when 'price < 100' --notify me@example.com\n" +
 			"  freshet alert news --when '\"Ada Lovelace\" appears' --notify ntfy://ntfy.sh/my-topic\n" +
+			"  freshet alert shop --when 'stops working' --for 10m --repeat 30m --notify me@example.com\n" +
+			"  freshet alert --tag news --digest 'daily 08:00 Europe/Berlin' --notify me@example.com\n" +
 			"  freshet alert shop --id shop-price-goes-below-100 --when 'price < 90'",
-		Args: takes(1, 1),
+		Args: takes(0, 1),
 	}
+	cmd.AddCommand(alertAckVerb(p))
 	f.register(cmd.Flags())
 	cmd.Flags().Var(&extractFlag{&chain}, "extract", "name a value of the source, such as 'price=css .price | number'; can be repeated")
-	cmd.Flags().StringVar(&id, "id", "", "change this alert instead of adding one")
-	cmd.Flags().StringVar(&name, "name", "", "name for people (default: made of the source and the condition)")
-	cmd.Flags().StringVar(&trigger, "trigger", "", "becomes or each, as in freshet query add")
+	cmd.Flags().StringVar(&n.Tag, "tag", "", "all sources with this tag, in one alert, instead of a source")
+	cmd.Flags().StringVar(&n.ID, "id", "", "change this alert instead of adding one")
+	cmd.Flags().StringVar(&n.Name, "name", "", "name for people (default: made of the source and the condition)")
+	cmd.Flags().StringVar(&n.Trigger, "trigger", "", triggerHelp)
+	cmd.Flags().StringVar(&n.For, "for", "", "the condition must hold, or the change must last, for this long, such as 10m (0: not at all)")
+	cmd.Flags().StringVar(&n.Repeat, "repeat", "", repeatHelp+" (0: never)")
+	cmd.Flags().StringVar(&n.Digest, "digest", "", "send what happens together, such as hourly or 'daily 08:00 Europe/Berlin' (never: each by itself)")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only show what would be added")
 	jsonFlag(cmd, &asJSON)
 	return completed(p, clientVerb(p, cmd, true, func(ctx context.Context, c *connection, args []string) error {
-		s, err := c.find(ctx, args[0])
-		if err != nil {
-			return err
+		if (len(args) == 0) == (n.Tag == "") {
+			return usagef("name a source, or sources with --tag")
 		}
-		edit := client.Patch{}
+		if len(args) > 0 {
+			s, err := c.find(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			n.Source = s.ID
+		}
 		if len(chain.extract) > 0 {
-			edit["extract"] = chain.extract
+			n.Edit = client.Patch{"extract": chain.extract}
 		}
-		n := client.NewAlert{Source: s.ID, Edit: edit, ID: id, Name: name, Trigger: trigger, When: f.when, To: f.to}
+		n.When, n.To = f.when, f.to
 		var made client.Alert
+		var err error
 		if dry {
 			made, err = c.Alerts.Preview(ctx, n)
 		} else {
@@ -136,6 +157,25 @@ a currency and an availability that the page states for search engines need no -
 		case dry:
 			_, err = fmt.Fprintln(p.out, harmless(alertInWords(made)))
 		}
+		return err
+	}), 1)
+}
+
+func alertAckVerb(p *program) *cobra.Command {
+	var upTo int64
+	cmd := &cobra.Command{
+		Use:   "ack ALERT",
+		Short: "Acknowledge an alert that is sent again until somebody does",
+		Long: `Acknowledge an alert. What it has sent so far is not sent again; what happens later is.
+The message has a link that does the same.`,
+		Example: "  freshet alert ack shop-stops-working\n  freshet alert ack shop-stops-working --up-to 12",
+		Args:    takes(1, 1),
+	}
+	cmd.Flags().Int64Var(&upTo, "up-to", 0, "only the matches up to this number (default: all)")
+	return completeQueries(p, resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (client.Query, error) {
+		return c.Queries.Acknowledge(ctx, args[0], client.Acknowledgement{UpTo: upTo})
+	}, func(_ *connection, q client.Query) error {
+		_, err := fmt.Fprintf(p.out, "acknowledged %s; %d of its matches are still sent again\n", q.ID, q.Unacknowledged)
 		return err
 	}), 1)
 }

@@ -210,14 +210,15 @@ func queryRemoveVerb(p *program) *cobra.Command {
 
 // queryFlags say what a query is.
 type queryFlags struct {
-	when, trigger, value, by, over, hold, silent, digest, quiet, rate, importance string
-	sources, tags, sites                                                          []string
+	when, trigger, value, by, over, hold, lasting, silent, digest, quiet, rate, repeat, importance string
+
+	sources, tags, sites []string
 }
 
 func (f *queryFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.when, "when", "", "condition in CEL, such as 'added.contains(\"security\")'")
-	flags.StringVar(&f.trigger, "trigger", "", "match when the condition becomes true (becomes), or at each change for which it is (each)")
+	flags.StringVar(&f.trigger, "trigger", "", triggerHelp)
 	flags.StringVar(&f.value, "value", "", "what a match carries, in CEL, such as now.price")
 	flags.StringVar(&f.importance, "importance", "", "weight of a matching change when polls are scheduled (default 1)")
 	flags.StringArrayVar(&f.sources, "source", nil, "only changes of this source; may be repeated")
@@ -226,11 +227,18 @@ func (f *queryFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.by, "by", "", "group for counting: source, all, or CEL such as source.site")
 	flags.StringVar(&f.over, "over", "", "default time window of functions, such as 1h")
 	flags.StringVar(&f.hold, "for", "", "the condition must hold for this long, such as 10m")
+	flags.StringVar(&f.lasting, "lasting", "", "the change must not be taken back for this long, such as 10m")
 	flags.StringVar(&f.silent, "silent", "", "match when no change has met the condition for this long: 3d, or 2x the usual gap")
 	flags.StringVar(&f.digest, "digest", "", "send matches together, such as hourly or 'daily 08:00 Europe/Berlin'")
 	flags.StringVar(&f.quiet, "quiet", "", "send nothing during these hours, such as '22:00-07:00 Europe/Berlin'")
 	flags.StringVar(&f.rate, "rate", "", "send at most this many matches, such as 10/h; the rest follows in one digest")
+	flags.StringVar(&f.repeat, "repeat", "", repeatHelp)
 }
+
+const (
+	triggerHelp = "match when the condition becomes true (becomes), likewise and at the first look (first), at each change for which it is true (each), or at each poll (poll)"
+	repeatHelp  = "send matches again after this long, such as 30m, until somebody acknowledges them"
+)
 
 // query returns what the flags say.
 func (f *queryFlags) query(ctx context.Context, c *connection) (q client.NewQuery, err error) {
@@ -238,7 +246,7 @@ func (f *queryFlags) query(ctx context.Context, c *connection) (q client.NewQuer
 	if err != nil {
 		return q, err
 	}
-	q = client.NewQuery{Scope: scope, When: f.when, Trigger: f.trigger, Value: f.value, Rate: f.rate}
+	q = client.NewQuery{Scope: scope, When: f.when, Trigger: f.trigger, Value: f.value, Rate: f.rate, Repeat: f.repeat}
 	if q.Importance, err = f.weight(); err != nil {
 		return q, err
 	}
@@ -268,7 +276,7 @@ func (f *queryFlags) weight() (float64, error) {
 
 func (f *queryFlags) window() map[string]any {
 	window := map[string]any{}
-	for name, text := range map[string]string{"by": f.by, "over": f.over, "for": f.hold, "silent": f.silent} {
+	for name, text := range map[string]string{"by": f.by, "over": f.over, "for": f.hold, "lasting": f.lasting, "silent": f.silent} {
 		if text != "" {
 			window[name] = text
 		}
@@ -308,7 +316,7 @@ func (f *queryFlags) patch(ctx context.Context, c *connection, cmd *cobra.Comman
 		}
 		return text
 	}
-	for name, text := range map[string]string{"when": f.when, "trigger": f.trigger, "value": f.value, "digest": f.digest, "quiet": f.quiet, "rate": f.rate} {
+	for name, text := range map[string]string{"when": f.when, "trigger": f.trigger, "value": f.value, "digest": f.digest, "quiet": f.quiet, "rate": f.rate, "repeat": f.repeat} {
 		if named(name) {
 			patch[name] = orNull(text)
 		}
@@ -323,7 +331,7 @@ func (f *queryFlags) patch(ctx context.Context, c *connection, cmd *cobra.Comman
 		}
 	}
 	window := map[string]any{}
-	for name, text := range map[string]string{"by": f.by, "over": f.over, "for": f.hold, "silent": f.silent} {
+	for name, text := range map[string]string{"by": f.by, "over": f.over, "for": f.hold, "lasting": f.lasting, "silent": f.silent} {
 		if named(name) {
 			window[name] = orNull(text)
 		}
@@ -363,7 +371,7 @@ func printQuery(p *program, q client.Query) error {
 		row("when", "%s", oneLine(q.When))
 	}
 	if q.Trigger != "" && q.When != "" {
-		row("trigger", "%s", map[string]string{"becomes": "when the condition becomes true", "each": "each time the condition is true"}[q.Trigger])
+		row("trigger", "%s", map[string]string{"becomes": "when the condition becomes true", "first": "when the condition becomes true, and at the first look", "each": "each time the condition is true", "poll": "at each poll that finds the condition true"}[q.Trigger])
 	}
 	if q.Value != "" {
 		row("value", "%s", oneLine(q.Value))
@@ -381,6 +389,9 @@ func printQuery(p *program, q client.Query) error {
 	}
 	if q.Rate != "" {
 		row("rate", "at most %s", q.Rate)
+	}
+	if q.Repeat != "" {
+		row("repeat", "every %s until acknowledged; %d are not", q.Repeat, q.Unacknowledged)
 	}
 	row("state", "%s", stateOfQuery(q))
 	if w := q.Waiting; w != nil && !w.Until.IsZero() {

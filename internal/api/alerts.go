@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -24,6 +25,7 @@ import (
 	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 	"freshet/internal/store"
+	"freshet/internal/units"
 )
 
 // alertAPI makes alerts: a source, a query about it and the sink that follows the query, in one
@@ -68,6 +70,7 @@ func (a *alertAPI) testAlert(ctx context.Context, in *rest.Body[client.AlertTest
 
 // An alert is the source, query and sink that a client.NewAlert asks for.
 type alert struct {
+	tag    string // of the sources that it is about, if they are several
 	source freshet.Source
 	title  string // of the page, if it has been seen
 	known  bool   // the source is watched already
@@ -95,16 +98,19 @@ func (a *alertAPI) addAlert(ctx context.Context, in *rest.Body[client.NewAlert])
 	}
 	rest.Changed(ctx, nil, rest.Fields(map[string]any{"query": plan.query.ID, "when": plan.query.When, "source": plan.source.ID, "sink": made.Sink}))
 	a.queries.queriesEdited()
-	w, err := rest.FindSource(ctx, a.sources.store, plan.source.ID)
-	if err != nil {
-		return nil, err
-	}
 	q, err := a.queries.queries.Query(ctx, plan.query.ID)
 	if err != nil {
 		return nil, err
 	}
-	shown := sourceOf(w)
-	made.Source, made.Query = &shown, a.queries.queryOf(q, plan.notes)
+	made.Query = a.queries.queryOf(q, plan.notes)
+	if plan.tag == "" {
+		w, err := rest.FindSource(ctx, a.sources.store, plan.source.ID)
+		if err != nil {
+			return nil, err
+		}
+		shown := sourceOf(w)
+		made.Source = &shown
+	}
 	return rest.Reply(made), nil
 }
 
@@ -134,6 +140,11 @@ func (a *alertAPI) plan(ctx context.Context, n client.NewAlert) (p alert, err er
 
 func (a *alertAPI) planSource(ctx context.Context, n client.NewAlert, p *alert) error {
 	switch {
+	case n.Tag != "" && (n.Watch != nil || n.Source != "" || len(n.Edit) > 0):
+		return rest.Invalid("body.tag", "cannot be used together with watch, source or edit", n.Tag)
+	case n.Tag != "":
+		p.tag, p.known = n.Tag, true
+		return nil
 	case n.Watch != nil && (n.Source != "" || len(n.Edit) > 0):
 		return rest.Invalid("body.watch", "cannot be used together with source or edit", nil)
 	case n.Watch != nil:
@@ -201,7 +212,14 @@ func asObject(v any) (object rest.Object[client.NewSource], err error) {
 func (a *alertAPI) planQuery(ctx context.Context, n client.NewAlert, p *alert) (err error) {
 	short := queries.ParseShortForm(n.When)
 	p.words = short.Words
-	if err := short.Lacks(slices.Sorted(maps.Keys(p.source.Recipe.Extract))); err != nil {
+	schema := &queries.Schema{}
+	schema.Add(p.source.Recipe)
+	if p.tag != "" {
+		if schema, err = queries.SchemaOf(ctx, a.queries.store, queries.Scope{Tags: []string{p.tag}}); err != nil {
+			return err
+		}
+	}
+	if err := short.Lacks(slices.Sorted(maps.Keys(schema.Fields))); err != nil {
 		return told(err)
 	}
 	q := queries.Query{Origin: freshet.FromAPI, Created: a.queries.Now(), From: -1}
@@ -215,27 +233,66 @@ func (a *alertAPI) planQuery(ctx context.Context, n client.NewAlert, p *alert) (
 		q = p.before
 	}
 	q.When, q.Value, q.Trigger = short.When, short.Value, cmp.Or(queries.Trigger(n.Trigger), short.Trigger)
-	title := cmp.Or(p.source.Name, p.title, strings.TrimSuffix(freshet.HostOf(p.source.URL)+pathOfURL(p.source.URL), "/"))
+	title := cmp.Or(p.source.Name, p.title, p.tag, strings.TrimSuffix(freshet.HostOf(p.source.URL)+pathOfURL(p.source.URL), "/"))
 	q.Name = cmp.Or(n.Name, q.Name, fmt.Sprintf("%s: %s", title, cmp.Or(short.Words, "condition")))
-	schema := &queries.Schema{}
-	schema.Add(p.source.Recipe)
-	if p.source.ID != "" {
+	switch {
+	case p.tag != "":
+		q.Scope = queries.Scope{Tags: []string{p.tag}}
+	case p.source.ID != "":
 		q.Scope = queries.Scope{Sources: []freshet.SourceID{p.source.ID}}
-	} else {
+	default:
 		q.Scope = queries.Scope{Tags: []string{"new"}} // until the source has its id
 	}
+	if q, err = paced(q, n); err != nil {
+		return err
+	}
 	report, err := queries.Check(q, schema)
+	if m, ok := errors.AsType[*queries.Mistake](err); ok && m.Field == "window.lasting" {
+		q.Window.For, q.Window.Lasting = q.Window.Lasting, 0
+		report, err = queries.Check(q, schema)
+	}
 	if err != nil {
 		return told(err)
 	}
 	p.query, p.notes = report.Query, report.Warnings
-	if p.source.ID == "" {
+	if p.source.ID == "" && p.tag == "" {
 		p.query.Scope = queries.Scope{}
 	}
 	if p.query.ID == "" {
 		p.query.ID, err = a.freeQuery(ctx, p.query.Name)
 	}
 	return err
+}
+
+// paced takes over when an alert is sent: what must last, what is sent again and what is sent together. What the
+// alert does not name stays.
+func paced(q queries.Query, n client.NewAlert) (queries.Query, error) {
+	if n.For != "" {
+		d, err := units.ParseDuration(n.For)
+		if err != nil {
+			return q, rest.Invalid("body.for", err.Error(), n.For)
+		}
+		q.Window.For, q.Window.Lasting = 0, d
+	}
+	if n.Repeat == "0" {
+		q.Repeat = 0
+	} else if n.Repeat != "" {
+		if err := q.Repeat.UnmarshalText([]byte(n.Repeat)); err != nil {
+			return q, told(err)
+		}
+	}
+	if n.Digest == "never" {
+		q.Digest = queries.Digest{}
+	} else if n.Digest != "" {
+		text, err := json.Marshal(n.Digest)
+		if err == nil {
+			err = q.Digest.UnmarshalJSON(text)
+		}
+		if err != nil {
+			return q, told(err)
+		}
+	}
+	return q, nil
 }
 
 func pathOfURL(raw string) string {
@@ -388,7 +445,9 @@ func (a *alertAPI) writeWith(ctx context.Context, p *alert, sink func(*store.Tx)
 			if p.before.ID != "" {
 				put = queries.UpdateIn
 			}
-			p.query.Scope = queries.Scope{Sources: []freshet.SourceID{p.source.ID}}
+			if p.tag == "" {
+				p.query.Scope = queries.Scope{Sources: []freshet.SourceID{p.source.ID}}
+			}
 			if _, err := put(tx, p.query); err != nil {
 				return err
 			}

@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -110,4 +112,59 @@ func TestAlertByMail(t *testing.T) {
 	if r.do("POST", "/api/v1/alerts", map[string]any{"source": "nope", "to": "mail"}).into(&problem); problem.Status != http.StatusNotFound {
 		t.Errorf("an alert of no source: %v", errors.New(problem.Detail))
 	}
+}
+
+// TestAlertPace sets what must last, what is sent again and what is sent together, keeps what an edit does not
+// name, and acknowledges.
+func TestAlertPace(t *testing.T) {
+	var all *delivery.Sinks
+	r := newRig(t, func(c *api.Config) {
+		all = sinksOf(t, c)
+		c.Sinks = all
+	})
+	r.add("page", "/page")
+	chat := newChat(t)
+	r.do("PUT", "/api/v1/sinks/chat", map[string]any{"kind": "json", "url": chat.URL}).is(200)
+	var ids []string
+	for _, tt := range []struct {
+		ask  map[string]any
+		want string // window, repeat and digest
+		code int
+	}{
+		{map[string]any{"source": "page", "for": "10m", "repeat": "30m"}, `{"lasting":"10m"} 30m <nil>`, 201},
+		{map[string]any{"source": "page", "id": true, "for": "0", "repeat": "0"}, `null  <nil>`, 201},
+		{map[string]any{"source": "page", "when": "price < 100", "for": "1h", "digest": "daily 08:00"}, `{"for":"1h"}  day`, 201},
+		{map[string]any{"source": "page", "id": true, "when": "price < 90"}, `{"for":"1h"}  day`, 201},
+		{map[string]any{"source": "page", "when": "stops working", "for": "1h"}, `{"for":"1h"}  <nil>`, 201},
+		{map[string]any{"tag": "news", "digest": "hourly"}, `null  hour`, 201},
+		{map[string]any{"tag": "news", "when": "price < 100"}, "", 422}, // no source with it has a price
+		{map[string]any{"tag": "news", "source": "page"}, "", 422},
+		{map[string]any{"source": "page", "for": "soon"}, "", 422},
+		{map[string]any{"source": "page", "repeat": "1s"}, "", 422},
+		{map[string]any{"source": "page", "digest": "now and then"}, "", 422},
+	} {
+		tt.ask["to"] = "chat"
+		if tt.ask["id"] != nil {
+			tt.ask["id"] = ids[len(ids)-1]
+		}
+		var made client.Alert
+		answer := r.do("POST", "/api/v1/alerts", tt.ask).is(tt.code)
+		if tt.code != 201 {
+			continue
+		}
+		answer.into(&made)
+		ids = append(ids, made.Query.ID)
+		window, err := json.Marshal(made.Query.Window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest, _ := made.Query.Digest.(map[string]any)
+		if got := fmt.Sprint(string(window), " ", made.Query.Repeat, " ", digest["every"]); got != tt.want {
+			t.Errorf("%v made %s %s, want %s", tt.ask, made.Query.ID, got, tt.want)
+		}
+	}
+	var q client.Query
+	r.do("POST", "/api/v1/queries/"+ids[0]+"/acknowledge", map[string]any{}).is(200).into(&q)
+	r.do("POST", "/api/v1/queries/nope/acknowledge", map[string]any{}).is(404)
+	r.do("PATCH", "/api/v1/queries/"+ids[0], map[string]any{"acknowledged": 5}).is(422)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -65,13 +66,18 @@ func (a *queryAPI) routeQueries() {
 		OperationID: "remove-query", Method: http.MethodDelete, Path: "/api/v1/queries/{id}", Tags: tags,
 		Summary: "Remove a query with its matches", DefaultStatus: http.StatusNoContent,
 	}, a.removeQuery)
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "acknowledge-query", Method: http.MethodPost, Path: "/api/v1/queries/{id}/acknowledge", Tags: tags,
+		Summary: "Acknowledge the matches of a query, so that they are not sent again", DefaultStatus: http.StatusOK,
+		Description: "Concerns queries with repeat. What matches later is repeated again.",
+	}, a.acknowledgeQuery)
 	a.routeMatches(tags)
 	a.routeStates(tags)
 }
 
 // queryOf returns a query as the API tells it.
 func (a *queryAPI) queryOf(q queries.Query, warnings []string) client.Query {
-	told := client.Query{NewQuery: queries.ToClient(q), Origin: q.Origin, CreatedAt: rest.UTC(q.Created), Matches: q.Last, Words: queries.ShortFormOf(q), Warnings: warnings}
+	told := client.Query{NewQuery: queries.ToClient(q), Origin: q.Origin, CreatedAt: rest.UTC(q.Created), Matches: q.Last, Words: queries.ShortFormOf(q), Warnings: warnings, Unacknowledged: q.Unacknowledged()}
 	if a.runner != nil {
 		if s, known := a.runner.Status(q.ID); known {
 			told.Behind = s.Behind
@@ -297,6 +303,35 @@ func (a *queryAPI) removeQuery(ctx context.Context, in *removeQueryInput) (*stru
 	rest.Changed(ctx, rest.Fields(queries.ToClient(q)), nil)
 	a.queriesEdited()
 	return nil, nil
+}
+
+type acknowledgeInput struct {
+	ID   queries.ID `path:"id" maxLength:"64" doc:"ID of the query"`
+	Body client.Acknowledgement
+}
+
+func (a *queryAPI) acknowledgeQuery(ctx context.Context, in *acknowledgeInput) (*rest.Body[client.Query], error) {
+	upTo := in.Body.UpTo
+	if upTo == 0 {
+		upTo = math.MaxInt64
+	}
+	q, err := a.acknowledge(ctx, in.ID, upTo)
+	if err != nil {
+		return nil, err
+	}
+	rest.Changed(ctx, nil, rest.Fields(map[string]any{"acknowledged": q.Acknowledged}))
+	return rest.Reply(a.queryOf(q, nil)), nil
+}
+
+// acknowledge ends the repetition of the matches of a query up to a number.
+func (a *queryAPI) acknowledge(ctx context.Context, id queries.ID, upTo int64) (queries.Query, error) {
+	a.Edits.RLock()
+	defer a.Edits.RUnlock()
+	q, err := a.queries.Acknowledge(ctx, id, upTo)
+	if err == nil {
+		a.queriesEdited()
+	}
+	return q, err
 }
 
 // unfollowed reports sinks that follow a query. What it had to tell them would be lost with

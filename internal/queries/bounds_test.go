@@ -80,7 +80,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	}
 	save()
-	want := map[queries.ID]int64{"count": 5004, "groups": 1000, "unseen": 5000}
+	want := map[queries.ID]int64{"count": 5004, "groups": 1000, "unseen": 5002} // twice it is noted that the source is known
 	for id, forgotten := range want {
 		if got := e.Tally(id).Forgotten; got != forgotten {
 			t.Errorf("%s has forgotten %d, want %d", id, got, forgotten)

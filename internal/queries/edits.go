@@ -148,6 +148,7 @@ func (r *Runner) setPace(q Query, saved []byte) error {
 			return err
 		}
 	}
+	pace.planRepeat(r.cfg.Now())
 	r.paces[q.ID] = pace
 	r.show(q.ID)
 	return nil
@@ -298,6 +299,6 @@ func (r *Runner) Sync(ctx context.Context, listed []Query) (done Synced, err err
 
 // same reports whether a query says the same as another.
 func same(a, b Query) bool {
-	b.Created, b.Revision, b.From, b.Last = a.Created, a.Revision, a.From, a.Last
+	b.Created, b.Revision, b.From, b.Last, b.Acknowledged = a.Created, a.Revision, a.From, a.Last, a.Acknowledged
 	return reflect.DeepEqual(a, b)
 }

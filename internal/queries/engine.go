@@ -124,6 +124,22 @@ func (e *Engine) Needs(s Subject) (n Need) {
 	return n
 }
 
+// looks returns what must be loaded of the version that a poll saw.
+func (e *Engine) looks(event Event) (n Need) {
+	if o := event.Outcome; o == nil || !o.Result.Seen() || o.Version == 0 || event.suspect() {
+		return 0
+	}
+	v := &view{event: &event}
+	e.index.inScope(&event.Subject, func(s *scoped) {
+		for _, x := range s.polls {
+			if x.looks && (!x.edge || x.holding(v) == nil) {
+				n |= x.need
+			}
+		}
+	})
+	return n
+}
+
 // Upto returns the places in the log of changes and in the log of outcomes up to which
 // the engine has been told. What it is told again is passed over.
 func (e *Engine) Upto() (changes, outcomes freshet.Cursor) { return e.changes, e.outcomes }
@@ -193,6 +209,12 @@ func (e *Engine) plainMatch(r *running, v *view) Match {
 	c := v.event.Change
 	m := Match{Cause: MatchChange, At: c.At(), Known: c.Before, Source: c.Source, Changes: []freshet.ChangeRef{c.Ref()}, Value: r.project(v, nil)}
 	return e.number(r, m)
+}
+
+// pollMatch returns the match of a poll.
+func (e *Engine) pollMatch(r *running, v *view) Match {
+	o := v.event.Outcome
+	return e.number(r, Match{Cause: MatchPoll, At: o.Ended, Known: o.Ended, Source: v.event.Subject.ID, Value: r.project(v, nil)})
 }
 
 // project returns the value of a match.

@@ -36,6 +36,8 @@ type Content struct {
 	TextBefore     string
 	Now, Before    freshet.Fields
 	Items          *Items // nil means those in the details of the change
+
+	Loaded bool // of a poll: the version that it saw is there, as Text and Now
 }
 
 // Items are the items of a source that are other than before.

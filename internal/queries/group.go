@@ -24,8 +24,10 @@ type group struct {
 	source   freshet.SourceID // of the last event that counted
 	ref      freshet.ChangeRef
 	state    state
-	changed  bool // since it was saved
-	position int  // in the queue of what is due; -1 if it is not there
+	was      string // hash of the text before a change that has to last
+	values   string // likewise the values that it is about
+	changed  bool   // since it was saved
+	position int    // in the queue of what is due; -1 if it is not there
 }
 
 // A state is what a group remembers beside changes.

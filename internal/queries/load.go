@@ -91,6 +91,18 @@ func (l *loader) load(ctx context.Context, e *Event, need Need) error {
 	return nil
 }
 
+// loadSeen brings the version that a poll saw. What has been pruned is not loaded.
+func (l *loader) loadSeen(ctx context.Context, e *Event, need Need) error {
+	v, err := l.store.Version(ctx, e.Outcome.Source, e.Outcome.Version)
+	if err == nil && need.Has(NeedText) {
+		var text []byte
+		text, err = l.store.Text(ctx, e.Outcome.Source, e.Outcome.Version)
+		e.Content.Text = string(text)
+	}
+	e.Content.Now, e.Content.Loaded = v.Fields, err == nil
+	return passed(err)
+}
+
 // passed returns an error, unless it says that something is not there any more.
 func passed(err error) error {
 	if errors.Is(err, freshet.ErrNotFound) || errors.Is(err, freshet.ErrDamaged) {

@@ -53,7 +53,7 @@ type MatchQuery struct {
 
 // A Batch is the matches of a query that are delivered together: those with the numbers from
 // From to To. The batches of a query follow each other without a gap, so that no delayed match is
-// lost.
+// lost; one with DelayRepeat delivers again what was in earlier ones.
 type Batch struct {
 	Cursor   freshet.Cursor // position in the log of all batches; zero until stored
 	Query    ID
@@ -68,11 +68,15 @@ type Batch struct {
 func (b Batch) Count() int64 { return b.To - b.From + 1 }
 
 // ID returns the name under which the batch is delivered: that of its match, or such as
-// "cheap.3-7~k3f9q2xw" if it has several.
+// "cheap.3-7~k3f9q2xw" if it has several. One that repeats others adds its time, so that receivers do not
+// drop it.
 func (b Batch) ID() string {
 	name := fmt.Sprintf("%s.%d", b.Query, b.From)
 	if b.To > b.From {
 		name = fmt.Sprintf("%s-%d", name, b.To)
+	}
+	if b.Delay == DelayRepeat {
+		name = fmt.Sprintf("%s.%d", name, b.At.Unix())
 	}
 	return b.End.Epoch.Qualify(name)
 }
@@ -86,6 +90,7 @@ const (
 	DelayDigest Delay = "digest" // they are delivered together
 	DelayQuiet  Delay = "quiet"  // quiet hours
 	DelayRate   Delay = "rate"   // the rate is used up
+	DelayRepeat Delay = "repeat" // they were delivered before, and nobody has acknowledged them
 )
 
 // A Step is the result of a step in running queries.

@@ -240,6 +240,7 @@ type Pace struct {
 	delay    Delay       // what they wait for
 	due      time.Time   // when they are told; zero if they wait for more of them
 	sent     []time.Time // when the last batches were told, as many as the rate counts
+	again    time.Time   // when what nobody has acknowledged is told again; zero if it is not
 }
 
 // NewPace returns the pace of a query whose matches up to a number have been told.
@@ -293,11 +294,30 @@ func (p *Pace) Waiting() (int64, Delay) {
 	return p.to - p.from + 1, delay
 }
 
-// Due returns when Tick is to be called, if nothing is told before.
+// Due returns when the matches that wait are told, if nothing is told before.
 func (p *Pace) Due() (time.Time, bool) { return p.due, p.from <= p.to && !p.due.IsZero() }
+
+// next returns when Tick is to be called; zero if only a match can bring anything.
+func (p *Pace) next() time.Time {
+	due, waits := p.Due()
+	if !waits || !p.again.IsZero() && p.again.Before(due) {
+		return p.again
+	}
+	return due
+}
 
 // Tick says that it is a certain time, and returns what is to be told.
 func (p *Pace) Tick(now time.Time) []Batch {
+	batches := p.tickNew(now)
+	if len(batches) == 0 {
+		batches = p.tickRepeat(now)
+	}
+	p.planRepeat(now)
+	return batches
+}
+
+// tickNew returns what is to be told for the first time.
+func (p *Pace) tickNew(now time.Time) []Batch {
 	if p.from > p.to {
 		return nil
 	}
@@ -318,11 +338,16 @@ func (p *Pace) Tick(now time.Time) []Batch {
 	}
 	batch := Batch{Query: p.query.ID, From: p.from, To: p.to, Delay: p.delay, At: now}
 	p.from, p.since, p.delay, p.due = p.to+1, time.Time{}, DelayNone, time.Time{}
+	p.count(now)
+	return []Batch{batch}
+}
+
+// count takes in that a batch is told, for the rate.
+func (p *Pace) count(now time.Time) {
 	if n := p.query.Rate.N; n > 0 {
 		p.sent = append(p.sent, now)
 		p.sent = p.sent[max(0, len(p.sent)-n):]
 	}
-	return []Batch{batch}
 }
 
 // free returns when the rate has room for a batch.
@@ -346,6 +371,9 @@ func (p *Pace) Save() []byte {
 	for _, t := range p.sent {
 		w.Varint(moment(t))
 	}
+	if !p.again.IsZero() {
+		w.Varint(moment(p.again))
+	}
 	return *w
 }
 
@@ -361,6 +389,9 @@ func (p *Pace) Restore(data []byte) error {
 	var sent []time.Time
 	for range readCount(in, maxRecords) {
 		sent = append(sent, momentAt(in.Varint()))
+	}
+	if in.Len() > 0 { // which no earlier version had
+		p.again = momentAt(in.Varint())
 	}
 	if in.Close() != nil || from < 1 || to < from-1 {
 		return fmt.Errorf("the pace of query %s: %w", p.query.ID, freshet.ErrDamaged)

@@ -27,20 +27,24 @@ type plan struct {
 
 	polls bool    // it is about polls, not about changes
 	edge  bool    // it matches when the condition becomes true
+	looks bool    // it looks at what polls see: at the first one, if edge is set, or at each
 	usual Trigger // of a query that names none; see usualTrigger
 	all   bool    // one group for everything
 	by    expression
+
+	values []string // that a change which has to last is about; none: the whole text
 }
 
 // readsPolls reports whether the plan wants to hear of polls.
 func (p *plan) readsPolls() bool { return p.need.Has(NeedPolls) }
 
 // onlyPolls reports whether changes mean nothing to the plan.
-func (p *plan) onlyPolls() bool { return p.polls }
+func (p *plan) onlyPolls() bool { return p.polls || p.looks && !p.edge }
 
 // remembers reports whether the plan looks at more than the event that it is told.
 func (p *plan) remembers() bool {
-	return p.polls || len(p.backs) > 0 || p.query.Window.For > 0 || p.query.Window.Silent != (Silence{})
+	w := p.query.Window
+	return p.polls || len(p.backs) > 0 || w.For > 0 || w.Lasting > 0 || w.Silent != (Silence{})
 }
 
 // plan makes a query ready. Whoever gives it up releases it.
@@ -82,6 +86,12 @@ func (f *forge) fill(p *plan) (err error) {
 	}
 	if err := f.planTrigger(p, when); err != nil {
 		return err
+	}
+	if p.need.Has(NeedText) && slices.ContainsFunc(p.backs, func(b back) bool { return !b.recorded() }) {
+		p.need |= NeedTextBefore
+	}
+	if len(p.values) > 0 || p.query.Window.Lasting > 0 && when.root != nil {
+		p.need |= NeedFields
 	}
 	if value.root != nil {
 		if p.value, err = f.expression("value", value); err != nil {

@@ -45,7 +45,11 @@ type Query struct {
 	Digest Digest     `json:"digest,omitzero"` // delivers matches together
 	Quiet  QuietHours `json:"quiet,omitzero"`  // when none are delivered
 	Rate   Rate       `json:"rate,omitzero"`   // how many are delivered at most
+	Repeat Repeat     `json:"repeat,omitzero"` // delivers matches again until they are acknowledged
 	Paused bool       `json:"paused,omitempty"`
+
+	// Acknowledged is the number of the newest match that needs no repetition.
+	Acknowledged int64 `json:"acknowledged,omitempty"`
 
 	Origin   freshet.Origin `json:"-"` // who added it
 	Created  time.Time      `json:"-"` // when it was first added
@@ -91,6 +95,7 @@ func (q Query) Validate() (Query, error) {
 		func(q *Query) error { return q.Digest.check() },
 		func(q *Query) error { return q.Quiet.check() },
 		func(q *Query) error { return q.Rate.check() },
+		func(q *Query) error { return q.Repeat.check() },
 	} {
 		if err := check(&q); err != nil {
 			return q, err
@@ -165,8 +170,8 @@ func (q *Query) checkConditions() error {
 			return invalid.Errorf(c.field, "is not valid UTF-8")
 		}
 	}
-	if q.Trigger != "" && q.Trigger != Becomes && q.Trigger != Each {
-		return invalid.Errorf("trigger", "%.40q is neither becomes nor each", q.Trigger)
+	if q.Trigger != "" && !slices.Contains(triggers, q.Trigger) {
+		return invalid.Errorf("trigger", "%.40q is not becomes, first, each or poll", q.Trigger)
 	}
 	if q.When == "" && q.Window.For > 0 {
 		return invalid.Errorf("window.for", "needs when: the condition that must hold for so long")
@@ -221,6 +226,9 @@ type Window struct {
 	Over   time.Duration // default for functions that look back; zero means that each must name its own
 	For    time.Duration // how long the condition must hold
 	Silent Silence       // match when no change has met the condition for so long; zero means never
+
+	// Lasting is how long a change must last: it matches unless it is taken back before that.
+	Lasting time.Duration
 }
 
 // A Silence is a length of time without changes: absolute, or a multiple of the usual time between
@@ -268,7 +276,7 @@ func (w *Window) check() error {
 	for _, d := range []struct {
 		field  string
 		length time.Duration
-	}{{"window.over", w.Over}, {"window.for", w.For}, {"window.silent", w.Silent.For}} {
+	}{{"window.over", w.Over}, {"window.for", w.For}, {"window.lasting", w.Lasting}, {"window.silent", w.Silent.For}} {
 		if d.length != 0 && d.length < shortestWindow {
 			return invalid.Errorf(d.field, "%s is too short; the shortest allowed is %s", units.FormatDuration(d.length), units.FormatDuration(shortestWindow))
 		}
@@ -282,6 +290,9 @@ func (w *Window) check() error {
 	if w.For > 0 && w.Silent != (Silence{}) {
 		return invalid.Errorf("window.silent", "cannot be used together with window.for")
 	}
+	if w.For > 0 && w.Lasting > 0 {
+		return invalid.Errorf("window.lasting", "cannot be used together with window.for: that is about conditions, and this about changes")
+	}
 	if w.By == BySource {
 		w.By = ""
 	}
@@ -294,6 +305,8 @@ type windowJSON struct {
 	Over   string `json:"over,omitempty"`
 	For    string `json:"for,omitempty"`
 	Silent string `json:"silent,omitempty"`
+
+	Lasting string `json:"lasting,omitempty"`
 }
 
 // MarshalJSON writes what UnmarshalJSON reads.
@@ -304,6 +317,9 @@ func (w Window) MarshalJSON() ([]byte, error) {
 	}
 	if w.For > 0 {
 		out.For = units.FormatDuration(w.For)
+	}
+	if w.Lasting > 0 {
+		out.Lasting = units.FormatDuration(w.Lasting)
 	}
 	return json.Marshal(out)
 }
@@ -325,7 +341,7 @@ func (w *Window) UnmarshalJSON(text []byte) error {
 	for _, d := range []struct {
 		field, text string
 		to          *time.Duration
-	}{{"window.over", in.Over, &w.Over}, {"window.for", in.For, &w.For}} {
+	}{{"window.over", in.Over, &w.Over}, {"window.for", in.For, &w.For}, {"window.lasting", in.Lasting, &w.Lasting}} {
 		if d.text == "" {
 			continue
 		}

@@ -226,12 +226,12 @@ func (r *Runner) send(batches []Batch) {
 func (r *Runner) tellDue() (next time.Time) {
 	now := r.cfg.Now()
 	for id, pace := range r.paces {
-		if due, waits := pace.Due(); waits && !due.After(now) {
+		if due := pace.next(); !due.IsZero() && !due.After(now) {
 			r.send(pace.Tick(now))
 			r.note(id, paceNote, pace.Save())
 			r.show(id)
 		}
-		if due, waits := pace.Due(); waits && (next.IsZero() || due.Before(next)) {
+		if due := pace.next(); !due.IsZero() && (next.IsZero() || due.Before(next)) {
 			next = due
 		}
 	}
@@ -427,10 +427,14 @@ func (r *Runner) run(ctx context.Context, l *lane, events []Event) error {
 // then, and returns the matches.
 func (r *Runner) happen(ctx context.Context, l *lane, event Event) ([]Match, error) {
 	matches := l.engine.Tick(timeOf(event).Add(-1))
+	var err error
 	if event.Change != nil {
-		if err := r.loader.load(ctx, &event, l.engine.Needs(event.Subject)); err != nil {
-			return nil, err
-		}
+		err = r.loader.load(ctx, &event, l.engine.Needs(event.Subject))
+	} else if need := l.engine.looks(event); need != 0 {
+		err = r.loader.loadSeen(ctx, &event, need)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return append(matches, l.engine.Observe(event)...), nil
 }

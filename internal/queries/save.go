@@ -28,7 +28,8 @@ func (p *plan) fingerprint() uint64 {
 		When, Value string
 		Window      Window
 		Edge        bool `json:",omitempty"` // which no earlier version had
-	}{q.Scope, q.When, q.Value, q.Window, p.edge})
+		Looks       bool `json:",omitempty"` // likewise
+	}{q.Scope, q.When, q.Value, q.Window, p.edge, p.looks})
 	if err != nil {
 		panic(err) // of texts and lengths of time
 	}
@@ -101,6 +102,10 @@ func (g *group) save() (notes []State) {
 	w.Varint(int64(len(s.gaps)))
 	for _, gap := range s.gaps {
 		w.Varint(gap)
+	}
+	if g.was != "" {
+		writeText(w, g.was)
+		writeText(w, g.values)
 	}
 	n.Body = *w
 	notes = append(notes, n)
@@ -309,6 +314,9 @@ func (r *running) restoreGroup(hash string, in *binenc.Reader) error {
 	s.value = []byte(readText(in))
 	for range readCount(in, maxGaps) {
 		s.gaps = append(s.gaps, in.Varint())
+	}
+	if in.Len() > 0 { // which no earlier version had
+		g.was, g.values = readText(in), readText(in)
 	}
 	if err := in.Close(); err != nil {
 		return err

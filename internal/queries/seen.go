@@ -99,8 +99,23 @@ func hashOf(v ref.Val) (uint64, bool) {
 	return 0, false
 }
 
-// firstSeen returns what first or unseen comes to, and takes the values in.
-func (g *group) firstSeen(i int, b back, v ref.Val, at int64) ref.Val {
+// prime takes in, as seen, what a source was before the first change of it that is counted.
+func (g *group) prime(v *view, at int) {
+	for i, b := range g.of.backs {
+		if b.recorded() {
+			continue
+		}
+		source := xxhash.Sum64String("s" + string(v.event.Subject.ID))
+		fresh, forgot := g.seen[i].add(source, g.records[at].at, 0)
+		g.forget(forgot)
+		if fresh {
+			g.firstSeen(i, b, g.of.part(b.arg, v.past()), g.records[at].at, maxSeen)
+		}
+	}
+}
+
+// firstSeen returns what first or unseen comes to, and takes the values in; of a list at most so many.
+func (g *group) firstSeen(i int, b back, v ref.Val, at int64, most types.Int) ref.Val {
 	s := g.seen[i]
 	if b.kind == "first" {
 		h, ok := hashOf(v)
@@ -117,7 +132,7 @@ func (g *group) firstSeen(i int, b back, v ref.Val, at int64) ref.Val {
 	}
 	size, _ := list.Size().(types.Int)
 	var unseen []ref.Val
-	for n := range min(size, maxElements) {
+	for n := range min(size, most) {
 		x := list.Get(n)
 		h, ok := hashOf(x)
 		if !ok {

@@ -115,6 +115,7 @@ func AddIn(tx *store.Tx, q Query) (added Query, err error) {
 	if r.began = int64(q.From); q.From < 0 {
 		r.began = int64(tx.End(store.Changes))
 	}
+	q.Acknowledged = r.last // of one that had its ID before
 	if err := r.write(q); err != nil {
 		return q, err
 	}
@@ -157,7 +158,13 @@ func UpdateIn(tx *store.Tx, q Query) (stored Query, err error) {
 	if q.Revision != 0 && q.Revision != r.revision {
 		return q, &freshet.StaleError{Kind: "query", Source: freshet.SourceID(q.ID), Given: q.Revision, Stored: r.revision}
 	}
-	q.Created = r.created.Time()
+	before, err := r.query()
+	if err != nil {
+		return q, err
+	}
+	if q.Created, q.Acknowledged = r.created.Time(), before.Acknowledged; before.Repeat == 0 {
+		q.Acknowledged = r.last // what was told before is not told again
+	}
 	if err := r.write(q); err != nil {
 		return q, err
 	}
@@ -165,6 +172,27 @@ func UpdateIn(tx *store.Tx, q Query) (stored Query, err error) {
 		return q, err
 	}
 	return stored, putQuery(tx, r)
+}
+
+// Acknowledge marks the matches of a query up to a number as acknowledged, so that they are not delivered again,
+// and returns the query.
+func (s *Store) Acknowledge(ctx context.Context, id ID, upTo int64) (q Query, err error) {
+	err = s.db.Write(ctx, "acknowledging matches", func(tx *store.Tx) error {
+		r, err := watchedQuery(tx, id)
+		if err != nil {
+			return err
+		}
+		if q, err = r.query(); err != nil || min(upTo, r.last) <= q.Acknowledged {
+			return err
+		}
+		q.Acknowledged = min(upTo, r.last)
+		if err := r.write(q); err != nil {
+			return err
+		}
+		q.Revision = r.revision
+		return putQuery(tx, r)
+	})
+	return q, err
 }
 
 // watchedQuery returns the row of a query that has not been removed.
@@ -374,14 +402,14 @@ func (r *queryRun) batch(p Batch) error {
 	if err != nil || row == nil {
 		return err
 	}
-	if p.From != row.told+1 || p.To < p.From || p.To > row.last {
+	if fits := p.From == row.told+1 || p.Delay == DelayRepeat && p.To <= row.told; !fits || p.To < p.From || p.To > row.last {
 		return fmt.Errorf("the batch with the matches %d to %d of query %s comes after match %d of %d: %w", p.From, p.To, p.Query, row.told, row.last, freshet.ErrConflict)
 	}
 	at, err := r.tx.Next(batchLog)
 	if err != nil {
 		return err
 	}
-	row.told = p.To
+	row.told = max(row.told, p.To)
 	r.moved = append(r.moved, p.Query)
 	return r.tx.Insert("parcels", int64(at), row.key, p.From, p.To, store.TextOrNull(string(p.Delay)), store.MomentOf(p.At).Value(), store.TextOrNull(p.Name))
 }

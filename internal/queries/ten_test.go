@@ -184,6 +184,16 @@ func tenQueries() []toldQuery {
 			[]string{"1 poll a +2s"},
 		},
 		{
+			"not a slip of the editor", queries.Query{When: `now.price != before.price`, Window: queries.Window{Lasting: 15 * time.Minute}},
+			new(story).change("a", 0, price(9, 100)).change("a", 10*time.Minute, price(100, 9)).change("a", time.Hour, price(90, 100)).tick(2 * time.Hour),
+			[]string{"1 held a +1h15m"},
+		},
+		{
+			"until somebody acknowledges it", queries.Query{When: `now.price < 100`, Trigger: queries.First, Repeat: queries.Repeat(time.Hour)},
+			new(story).poll("a", 0, freshet.Unchanged).change("a", time.Hour, price(99, 98)).change("a", 2*time.Hour, price(97, 99)),
+			[]string{"1 change a +1h"},
+		},
+		{
 			"more than three changes in an hour", queries.Query{When: `count("1h") > 3`},
 			new(story).change("a", 0, added("")).change("a", 20*time.Minute, added("")).change("b", 25*time.Minute, added("")).change("a", 40*time.Minute, added("")).change("a", 59*time.Minute, added("")).change("a", 100*time.Minute, added("")),
 			[]string{"1 change a +59m"},

@@ -45,7 +45,7 @@ func TestUsualTriggers(t *testing.T) {
 		"trigger:1:1: only a condition on now or text":          {When: `"shop" in source.tags`, Trigger: queries.Becomes},
 		"trigger:1:1: a condition becomes true for each source": {When: `now.price < 1`, Window: queries.Window{By: "all"}, Trigger: queries.Becomes},
 		"trigger:1:1: window.for matches once":                  {When: `now.price < 1`, Window: queries.Window{For: time.Hour}, Trigger: queries.Each},
-		`trigger: "often" is neither`:                           {When: `now.price < 1`, Trigger: "often"},
+		`trigger: "often" is not becomes, first`:                {When: `now.price < 1`, Trigger: "often"},
 	} {
 		q.Name = "q"
 		if _, err := queries.Check(q, nil); err == nil || !strings.HasPrefix(err.Error(), want) {

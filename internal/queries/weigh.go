@@ -18,9 +18,12 @@ func (e *Engine) weigh(r *running, v *view, sure bool) (matches []Match) {
 	plainFit := false
 	var rec record
 	var given, slots []ref.Val // arguments of the functions that look back, and the rest
-	if len(r.backs) == 0 {
+	switch {
+	case r.query.Window.Lasting > 0:
+		return e.last(r, v, sure || r.fits(v))
+	case len(r.backs) == 0:
 		plainFit = sure || r.fits(v)
-	} else {
+	default:
 		r.tally.Tried++
 		rec, given, slots = r.record(v)
 	}
@@ -33,6 +36,7 @@ func (e *Engine) weigh(r *running, v *view, sure bool) (matches []Match) {
 			one := rec
 			one.args = slices.Clone(rec.args)
 			at = g.insert(one)
+			g.prime(v, at)
 			with, on = r.lookBack(g, at, given)
 			out, err := r.judge(v, with, slots)
 			fits = r.truth(out, err)
@@ -127,7 +131,7 @@ func (r *running) lookBack(g *group, at int, given []ref.Val) (with []named, on 
 			result, some = b.look(g.records, at, i)
 			on = append(on, some...)
 		case given != nil:
-			result = g.firstSeen(i, b, given[i], g.records[at].at)
+			result = g.firstSeen(i, b, given[i], g.records[at].at, maxElements)
 			g.records[at].args[i] = remember(result)
 		default:
 			result = g.records[at].args[i].recall()
@@ -219,6 +223,50 @@ func (e *Engine) hold(g *group, v *view, at, known time.Time, fits bool, with []
 	return matches
 }
 
+// last takes in a change of a query about changes that last: it matches unless it is taken back before that. A
+// group stands for a source with such a change.
+func (e *Engine) last(r *running, v *view, fits bool) (matches []Match) {
+	c := v.event.Change
+	seen := c.Before.UnixNano()
+	g := r.holding(v)
+	if g != nil && g.state.due <= seen {
+		matches, g = append(matches, e.overdue(g, g.state.due, c.Before)), nil
+	}
+	switch {
+	case g != nil && (c.To.String() == g.was || g.values != "" && g.values == r.valuesOf(v.event.Content.Now)):
+		e.dropGroup(r, g)
+		return matches
+	case !fits:
+		return matches
+	case g == nil:
+		g = e.group(r, string(v.event.Subject.ID))
+		g.was, g.values, g.source = c.From.String(), r.valuesOf(v.event.Content.Before), v.event.Subject.ID
+		e.schedule(g, seen+int64(r.query.Window.Lasting))
+	}
+	g.ref, g.state.last, g.state.value = c.Ref(), seen, nil
+	if x := r.project(v, nil); x != nil {
+		g.state.value, _ = json.Marshal(x)
+	}
+	e.touch(g)
+	return matches
+}
+
+// valuesOf returns the values that a change which has to last is about, as text; "" if it is about all of the page.
+func (r *running) valuesOf(all freshet.Fields) string {
+	if len(r.values) == 0 {
+		return ""
+	}
+	some := map[string]any{}
+	for _, name := range r.values {
+		some[name] = all[name]
+	}
+	text, err := json.Marshal(some)
+	if err != nil { // a number that JSON does not have
+		return ""
+	}
+	return string(text)
+}
+
 // hear takes in a change that ends a silence.
 func (e *Engine) hear(g *group, v *view, at time.Time) (matches []Match) {
 	s, t := &g.state, at.UnixNano()
@@ -256,6 +304,9 @@ func (e *Engine) overdue(g *group, due int64, now time.Time) Match {
 			m.Value = nil // it has been checked when it was restored
 		}
 	}
+	if g.of.query.Window.Lasting > 0 {
+		e.dropGroup(g.of, g)
+	}
 	return e.number(g.of, m)
 }
 
@@ -278,11 +329,14 @@ func (e *Engine) tellPoll(v *view) (matches []Match) {
 	})
 	for _, x := range found {
 		r := e.queries[x.query.ID]
-		if !r.polls {
+		switch {
+		case r.polls:
+			matches = append(matches, e.weighPoll(r, v)...)
+		case r.looks:
+			matches = append(matches, e.lookAtPoll(r, v)...)
+		default:
 			e.startSilence(r, v)
-			continue
 		}
-		matches = append(matches, e.weighPoll(r, v)...)
 	}
 	return matches
 }
@@ -317,10 +371,10 @@ func (e *Engine) weighPoll(r *running, v *view) (matches []Match) {
 	if r.query.Window.For > 0 {
 		return e.hold(g, v, o.Ended, o.Ended, fits, nil)
 	}
-	began := fits && (!g.state.holds || r.query.Trigger == Each)
+	began := fits && (!g.state.holds || r.query.Trigger == Each || r.query.Trigger == Poll)
 	g.state.holds, g.state.last = fits, o.Ended.UnixNano()
 	if !began {
 		return nil
 	}
-	return []Match{e.number(r, Match{Cause: MatchPoll, At: o.Ended, Known: o.Ended, Source: v.event.Subject.ID, Value: r.project(v, nil)})}
+	return []Match{e.pollMatch(r, v)}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // queryKeys are what can be said of a query, as the API has it.
-var queryKeys = []string{"id", "name", "scope", "when", "trigger", "value", "importance", "window", "digest", "quiet", "rate", "paused"}
+var queryKeys = []string{"id", "name", "scope", "when", "trigger", "value", "importance", "window", "digest", "quiet", "rate", "repeat", "paused"}
 
 // query returns a reader of one item of the list of queries.
 func (d *document) query(s *Settings) func(ast.Node, string) {
