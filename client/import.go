@@ -9,7 +9,7 @@ import (
 // An Import is a list of pages as another program keeps it.
 type Import struct {
 	Text   string   `json:"text" minLength:"1" doc:"The list: addresses, CSV, OPML, bookmarks, jobs of urlwatch or webchanges, or an export of changedetection.io, Distill or Huginn"`
-	Format string   `json:"format,omitempty" enum:"urls,list,csv,opml,miniflux,bookmarks,urlwatch,webchanges,changedetection,distill,huginn,warc" doc:"Missing means to detect it by the content; list is the old name of urls"`
+	Format string   `json:"format,omitempty" enum:"urls,list,csv,opml,miniflux,bookmarks,urlwatch,webchanges,changedetection,distill,huginn,warc,timemap" doc:"Missing means to detect it by the content; list is the old name of urls"`
 	Tags   []string `json:"tags,omitempty" nullable:"false" maxItems:"32" doc:"Given to all that is added, besides their own"`
 	DryRun bool     `json:"dry_run,omitempty" doc:"Only say what would become of it"`
 
@@ -18,7 +18,7 @@ type Import struct {
 
 // An Imported says what became of a list.
 type Imported struct {
-	Format string         `json:"format" enum:"urls,csv,opml,bookmarks,urlwatch,webchanges,changedetection,distill,huginn,warc"`
+	Format string         `json:"format" enum:"urls,csv,opml,bookmarks,urlwatch,webchanges,changedetection,distill,huginn,warc,timemap"`
 	DryRun bool           `json:"dry_run,omitempty" doc:"Nothing was added"`
 	Added  int            `json:"added" doc:"Sources that were added, or would be"`
 	Known  int            `json:"known" doc:"Pages that are watched already"`

@@ -7,9 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"freshet/client"
 	"freshet/internal/app/importer"
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
@@ -19,17 +21,18 @@ func importVerb(p *program) *cobra.Command {
 	r := importRun{program: p}
 	var from, intervals, history, file, url string
 	cmd := &cobra.Command{
-		Use:   "import FILE|DIR|ZIP",
+		Use:   "import FILE|DIR|ZIP|URL",
 		Short: "Import sources from another program or a feed reader",
 		Long: `Add the pages of a list: addresses with tags, CSV, OPML of a feed reader, bookmarks of a
 browser, jobs of urlwatch or webchanges, or an export of changedetection.io (a file, its data
-folder or a backup), Distill or Huginn. - means standard input. The format is detected by
-the content; nothing is added if it is not known. Receivers of notifications become sinks,
+folder or a backup), Distill or Huginn. - means standard input, and the daemon fetches a URL
+as it polls: within its budget. The format is detected by the content; nothing is added if it is
+not known. Receivers of notifications become sinks,
 and conditions become queries.
 
 Versions that the other program captured come along with their own times: the snapshots in the data
-folder of changedetection.io, those of urlwatch (--history), a WARC file, or the commits of a file in a
-git repository (--from git). They are marked as imported, and the learner learns from them.
+folder of changedetection.io, those of urlwatch and webchanges (--history), a WARC file, the TimeMap
+of a web archive, or the commits of a file in a git repository (--from git). They are marked as imported, and the learner learns from them.
 
 --dry-run shows what each entry would become, which of its settings cannot be carried over,
 and why an entry is skipped. Pages that are watched already stay as they are, and entries
@@ -40,15 +43,15 @@ rest.
 --json prints {"format", "found", "sources", "skipped", "queries", "sinks"}: how many entries
 the file holds, what they became, with "notes" on settings that are not carried over, and
 which were skipped, where and why. The exit code is 2 if the format is not known.`,
-		Example: "  freshet import subscriptions.opml --dry-run\n  freshet import ~/.config/urlwatch --tag urlwatch\n  freshet import changedetection-backup.zip --intervals ignore\n  freshet import ~/.config/urlwatch --history ~/.cache/urlwatch/cache.db\n  freshet import ~/scraper --from git --file status.json --url https://rail.example/status.json\n  freshet import - < addresses.txt",
+		Example: "  freshet import subscriptions.opml --dry-run\n  freshet import ~/.config/urlwatch --tag urlwatch\n  freshet import changedetection-backup.zip --intervals ignore\n  freshet import ~/.config/urlwatch --history ~/.cache/urlwatch/cache.db\n  freshet import ~/scraper --from git --file status.json --url https://rail.example/status.json\n  freshet import https://blog.example/blogroll.opml\n  freshet import https://web.archive.org/web/timemap/link/https://rail.example/\n  freshet import - < addresses.txt",
 		Args:    takes(1, 1),
 	}
 	cmd.Flags().BoolVar(&r.DryRun, "dry-run", false, "only show what would be added")
-	cmd.Flags().StringVar(&from, "from", "", "the format, instead of detecting it: urls, csv, opml, miniflux, bookmarks, urlwatch, webchanges, changedetection, distill, huginn, warc or git")
+	cmd.Flags().StringVar(&from, "from", "", "the format, instead of detecting it: urls, csv, opml, miniflux, bookmarks, urlwatch, webchanges, changedetection, distill, huginn, warc, timemap or git")
 	cmd.Flags().StringVar(&from, "format", "", "old name of --from")
 	_ = cmd.Flags().MarkHidden("format")
 	cmd.Flags().StringVar(&intervals, "intervals", "as-levels", "what becomes of the time between two checks: as-levels (capture most changes within it), as-gaps (poll so often) or ignore")
-	cmd.Flags().StringVar(&history, "history", "", "cache.db of urlwatch, whose snapshots are imported as versions")
+	cmd.Flags().StringVar(&history, "history", "", "cache.db of urlwatch or snapshots.db of webchanges, whose snapshots are imported as versions")
 	cmd.Flags().StringVar(&file, "file", "", "with --from git: path of the file in the repository")
 	cmd.Flags().StringVar(&url, "url", "", "with --from git: URL of which the file has the responses")
 	cmd.Flags().StringSliceVar(&r.Tags, "tag", nil, "tag for all that is added; can be repeated")
@@ -62,7 +65,7 @@ which were skipped, where and why. The exit code is 2 if the format is not known
 		if from == "git" {
 			r.List, err = gitList(args[0], file, url)
 		} else {
-			r.List, err = p.readImport(args[0], from, history)
+			r.List, err = p.readImport(ctx, c, args[0], from, history)
 		}
 		if err != nil {
 			return err
@@ -72,8 +75,18 @@ which were skipped, where and why. The exit code is 2 if the format is not known
 }
 
 // readImport reads a list and finds out its format.
-func (p *program) readImport(path, from, history string) (l importer.List, err error) {
-	if l, err = readList(path, p.in); err != nil {
+func (p *program) readImport(ctx context.Context, c *connection, path, from, history string) (l importer.List, err error) {
+	if scheme, _, _ := strings.Cut(path, "://"); scheme == "http" || scheme == "https" {
+		if c.local {
+			return l, errNobodyServes
+		}
+		var d client.Document
+		d, err = c.FetchDocument(ctx, path)
+		l.Text = string(d.Body)
+	} else {
+		l, err = readList(path, p.in)
+	}
+	if err != nil {
 		return l, fmt.Errorf("import: %w", err)
 	}
 	switch known := true; {
@@ -88,9 +101,11 @@ func (p *program) readImport(path, from, history string) (l importer.List, err e
 	}
 	switch {
 	case history != "":
-		l.History, err = importer.UrlwatchHistory(history)
+		l.History, err = importer.SnapshotHistory(history)
 	case l.Format == importer.WARC:
 		l.History, err = importer.WARCHistory(l.Text)
+	case l.Format == importer.TimeMap:
+		l.History = importer.TimeMapHistory(l.Text, c.FetchDocument)
 	}
 	if err != nil {
 		err = fmt.Errorf("import: %w", err)

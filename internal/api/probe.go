@@ -21,6 +21,7 @@ import (
 	"freshet/internal/freshet/reading"
 	"freshet/internal/freshet/rendering"
 	"freshet/internal/mask"
+	"freshet/internal/worker"
 )
 
 // probeAPI looks at pages before they are watched.
@@ -68,17 +69,8 @@ func (a *probeAPI) probe(ctx context.Context, in *rest.Body[client.NewProbe]) (*
 	if err := a.versions.judge(s, nil); err != nil {
 		return nil, err
 	}
-	patient, cancel := context.WithTimeout(ctx, probePatience)
-	defer cancel()
-	found, err := a.daemon.Visit(patient, s)
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case patient.Err() != nil:
-		p := rest.NewProblem(http.StatusServiceUnavailable, "the page could not be looked at in time: the budget or its host has no room, or the server is slow")
-		p.Hint = "try again in a minute, or add the page: it is then polled when there is room"
-		return nil, p
-	case err != nil:
+	found, err := visit(ctx, a.daemon, s)
+	if err != nil {
 		return nil, err
 	}
 	p := client.Probe{
@@ -97,6 +89,22 @@ func (a *probeAPI) probe(ctx context.Context, in *rest.Body[client.NewProbe]) (*
 	}
 	p.Remedies = t.remedies()
 	return rest.Reply(p), nil
+}
+
+// visit looks at a page, as long as a client waits.
+func visit(ctx context.Context, d *daemon.Daemon, s freshet.Source) (worker.Result, error) {
+	patient, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
+	found, err := d.Visit(patient, s)
+	switch {
+	case ctx.Err() != nil:
+		return found, ctx.Err()
+	case patient.Err() != nil:
+		p := rest.NewProblem(http.StatusServiceUnavailable, "the page could not be looked at in time: the budget or its host has no room, or the server is slow")
+		p.Hint = "try again in a minute, or add the page: it is then polled when there is room"
+		return found, p
+	}
+	return found, err
 }
 
 // known returns the source that watches a URL already.

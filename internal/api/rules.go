@@ -79,6 +79,7 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/audit":           admin,
 
 	"POST /api/v1/probe":              {Need: access.Write, Quiet: true},
+	"POST /api/v1/import/document":    {Need: access.Write, Quiet: true},
 	"GET /api/v1/probe/{id}/outline":  writer,
 	"GET /api/v1/probe/{id}/rendered": writer,
 

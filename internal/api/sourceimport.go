@@ -1,8 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -23,6 +25,11 @@ type importAPI struct {
 
 func (a *importAPI) routes() {
 	a.routeVersions()
+	rest.Route(a.Server, huma.Operation{
+		OperationID: "fetch-document", Method: http.MethodPost, Path: "/api/v1/import/document", Tags: []string{"sources"}, DefaultStatus: http.StatusOK,
+		Summary:     "Fetch a list to import, or a version in a web archive",
+		Description: "It is fetched as a poll is: it counts against the budget and its host, obeys robots.txt, and waits until they allow it. Nothing is stored.",
+	}, a.fetchDocument)
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "import", Method: http.MethodPost, Path: "/api/v1/import", Tags: []string{"sources"},
 		Summary: "Import a list of pages from another program",
@@ -62,6 +69,27 @@ func (a *importAPI) importSources(ctx context.Context, in *rest.Body[client.Impo
 		done.Sinks = append(done.Sinks, client.ImportedSink{Name: s.Name, Notes: s.Notes, Error: s.Error})
 	}
 	return rest.Reply(done), nil
+}
+
+func (a *importAPI) fetchDocument(ctx context.Context, in *rest.Body[client.DocumentToFetch]) (*rest.Body[client.Document], error) {
+	s, err := a.admit(freshet.Source{URL: in.Body.URL})
+	if err == nil {
+		err = a.judge(s, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := visit(ctx, a.daemon, s)
+	if err != nil {
+		return nil, err
+	}
+	if found.Capture == nil {
+		p := rest.NewProblem(http.StatusBadGateway, fmt.Sprintf("%s cannot be fetched: %s", mask.URL(s.URL), cmp.Or(mask.Text(found.Err), string(found.Failure))))
+		p.Hint = "open it in a browser, save it, and import the file"
+		return nil, p
+	}
+	raw := found.Capture.Raw
+	return rest.Reply(client.Document{URL: mask.URL(raw.URL), MediaType: raw.Header.Get("Content-Type"), Body: raw.Body}), nil
 }
 
 // runOf returns how a list is imported.

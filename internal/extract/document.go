@@ -149,6 +149,9 @@ func parsePage(src []byte) (*html.Node, error) {
 		return nil, err
 	}
 	root, err := html.Parse(bytes.NewReader(src))
+	if err != nil { // elements nest too deep for the parser
+		root, err = html.Parse(bytes.NewReader(shallow(src)))
+	}
 	if err != nil {
 		return nil, fail(FailLimit, "Leave the selector out: without one, nesting does not matter.",
 			"the page cannot be parsed for a selector: %w", err)

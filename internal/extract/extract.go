@@ -19,7 +19,8 @@ import (
 // Limits on what is read whole into a tree. Pages and plain text without a
 // selector are read in one pass and need none but the fetcher's.
 const (
-	maxTree  = 4 << 20  // bytes of JSON, or of HTML to select from
+	maxTree  = 4 << 20  // bytes of a document that is not HTML
+	maxPage  = 16 << 20 // bytes of HTML to select from, of which the elements are counted, too
 	maxText  = 32 << 20 // bytes of extracted text
 	maxTitle = 300      // runes
 )

@@ -45,8 +45,8 @@ func (l *layout) xml(n *html.Node) {
 // checkTree counts what a tree of the page would hold, before one is built.
 func checkTree(src []byte) error {
 	const hint = "Leave the selector out to watch the whole page."
-	if len(src) > maxTree {
-		return fail(FailLimit, hint, "the page has %d bytes; a selector works on at most %d MiB", len(src), maxTree>>20)
+	if len(src) > maxPage {
+		return fail(FailLimit, hint, "the page has %d bytes; a selector works on at most %d MiB", len(src), maxPage>>20)
 	}
 	s := scanner{src: src}
 	for tags := 0; ; {

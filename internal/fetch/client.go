@@ -79,9 +79,10 @@ func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request, how 
 		asked = freshet.Validators{}
 	}
 	var wait time.Duration
-	forGood := true // all redirects so far are permanent
+	forGood := true           // all redirects so far are permanent
+	been := map[string]bool{} // pages that were asked for
 	for hops := 0; e == nil; hops++ {
-		w.hop = freshet.Hop{URL: res.URL, Wait: wait}
+		w.hop, been[at.String()] = freshet.Hop{URL: res.URL, Wait: wait}, true
 		if e = w.leave(); e != nil {
 			break
 		}
@@ -94,28 +95,38 @@ func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request, how 
 			hops, wait = hops-1, 0
 			continue
 		}
-		if !isRedirect(hr.StatusCode) {
-			url, moved := res.URL, res.Moved
+		most, status, header := c.egress.config.Redirects, hr.StatusCode, hr.Header
+		if isRedirect(status) {
+			res.Status, wait = status, retryAfter(header, w.date)
+			c.discard(hr, w)
+			if hops >= most {
+				return res, fail(failure.RedirectLimit, "more than %d redirects", max(most, 0))
+			}
+		} else {
+			url, moved, before := res.URL, res.Moved, res.WireBytes
 			res, e = c.take(ctx, w, hr, &way, asked)
-			res.URL, res.Moved = url, moved
+			res.URL, res.Moved, res.WireBytes = url, moved, res.WireBytes+before
 			if hops > 0 {
 				res.LastModified = ""
 			}
+			to := refreshOf(res)
+			if e != nil || to == "" || hops >= most || !way.conditional() {
+				break
+			}
+			status, header, wait = http.StatusFound, http.Header{"Location": {to}}, 0
+		}
+		next, e2 := guard.next(at, header)
+		if refreshed := status != hr.StatusCode; refreshed && (e2 != nil || been[next.String()]) { // it is the page that there is
 			break
 		}
-		res.Status, wait = hr.StatusCode, retryAfter(hr.Header, w.date)
-		c.discard(hr, w)
-		if most := c.egress.config.Redirects; hops >= most {
-			return res, fail(failure.RedirectLimit, "more than %d redirects", max(most, 0))
-		}
-		if at, e = guard.next(at, hr.Header); e != nil {
+		if at, e = next, e2; e != nil {
 			break
 		}
 		res.URL = at.String()
-		if e = way.follow(hr.StatusCode, at); e != nil {
+		if e = way.follow(status, at); e != nil {
 			break
 		}
-		if forGood = forGood && isPermanent(hr.StatusCode); forGood {
+		if forGood = forGood && isPermanent(status); forGood {
 			res.Moved = res.URL
 		}
 		// A redirect may lead elsewhere than last time, to an older page: not

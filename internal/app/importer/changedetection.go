@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -281,23 +282,33 @@ func intervalOf(units object) (d time.Duration) {
 	return d
 }
 
-// active notes the hours in which the page is checked.
+// active carries over the hours in which the page is checked.
 func (e *Entry) active(schedule object, zone string) {
-	var hours []string
+	var spans []string
 	for _, day := range []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"} {
 		of := schedule.object(day)
 		begin, err := time.Parse("15:04", of.text("start_time"))
-		if !of.on("enabled") || err != nil {
+		d := intervalOf(map[string]any{"hours": numberOf(of.object("duration")["hours"]), "minutes": numberOf(of.object("duration")["minutes"])})
+		if !of.on("enabled") || err != nil || d <= 0 {
 			continue
 		}
-		length, _ := time.ParseDuration(of.object("duration").text("hours") + "h" + of.object("duration").text("minutes") + "m")
-		end := "24:00"
-		if length < 24*time.Hour {
-			end = begin.Add(length).Format("15:04")
+		end := begin.Add(min(d, 24*time.Hour)).Format("15:04") // if it is not after the beginning, of the next day
+		if end == "00:00" {
+			end = "24:00"
 		}
-		hours = append(hours, fmt.Sprintf("%s %s-%s", day[:3], begin.Format("15:04"), end))
+		spans = append(spans, day[:3]+" "+begin.Format("15:04")+"-"+end)
 	}
-	e.lost("the schedule "+strings.TrimSpace(strings.Join(hours, ", ")+" "+zone), "strategy names the times of polls")
+	if len(spans) == 0 {
+		e.lost("the schedule", "no day of it has hours; pause the source if it is not to be polled")
+		return
+	}
+	e.Source.Active = strings.TrimSpace(strings.Join(spans, ", ") + " " + zone)
+}
+
+// numberOf returns a number that may be written as a text.
+func numberOf(v any) float64 {
+	n, _ := strconv.ParseFloat(textOf(v), 64)
+	return n
 }
 
 // handled are the settings of a watch that are carried over or noted elsewhere, and what it keeps

@@ -15,6 +15,8 @@ func Detect(text string) (Format, bool) {
 		return WARC, true
 	case text == "" || strings.ContainsRune(text, 0):
 		return "", false
+	case text[0] == '<' && strings.Contains(strings.ReplaceAll(beginning(text), `"`, ""), "rel=original"):
+		return TimeMap, true
 	case text[0] == '{' || text[0] == '[':
 		if f, ok := detectJSON(text); ok {
 			return f, true

@@ -3,7 +3,7 @@ package importer
 import (
 	"bytes"
 	"context"
-	"crypto/sha1" //nolint:gosec // urlwatch names its jobs by it
+	"crypto/sha1" //nolint:gosec // urlwatch and webchanges name their jobs by it
 	"database/sql"
 	"encoding/hex"
 	"fmt"
@@ -17,7 +17,8 @@ import (
 	"time"
 
 	"github.com/andybalholm/brotli"
-	_ "modernc.org/sqlite" // reads the database of urlwatch
+	"github.com/vmihailenco/msgpack/v5"
+	_ "modernc.org/sqlite" // reads the databases of urlwatch and webchanges
 )
 
 // A Snapshot is a version that another program captured: its text, or the response.
@@ -90,33 +91,66 @@ func readFile(folder fs.FS, name string) (string, error) {
 	return string(text), nil
 }
 
-// UrlwatchHistory returns the history in the database of urlwatch, cache.db.
-func UrlwatchHistory(file string) (History, error) {
+// SnapshotHistory returns the history in the database of urlwatch (cache.db) or webchanges (snapshots.db).
+func SnapshotHistory(file string) (History, error) {
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(), RawQuery: "mode=ro"}).String())
 	if err != nil {
 		return nil, err
 	}
-	if _, err := db.Exec("SELECT guid, timestamp, data FROM CacheEntry LIMIT 1"); err != nil {
-		return nil, fmt.Errorf("%s is not the database of urlwatch: %w", file, err)
+	const ofUrlwatch = "SELECT timestamp, data FROM CacheEntry WHERE guid = ? AND data IS NOT NULL AND coalesce(tries, 0) = 0 ORDER BY timestamp"
+	const ofWebchanges = "SELECT timestamp, msgpack_data FROM webchanges WHERE uuid = ? ORDER BY timestamp"
+	query, read := ofUrlwatch, func(data []byte) (Snapshot, bool, error) { return Snapshot{Text: string(data)}, true, nil }
+	if rows, err := db.Query(query, ""); err == nil {
+		_ = rows.Close()
+	} else if rows, err2 := db.Query(ofWebchanges, ""); err2 == nil {
+		_ = rows.Close()
+		query, read = ofWebchanges, unpacked
+	} else {
+		return nil, fmt.Errorf("%s is not the database of urlwatch or webchanges: %w", file, err)
 	}
 	return func(ctx context.Context, e Entry) (all []Snapshot, err error) {
 		sum := sha1.Sum([]byte(e.location)) //nolint:gosec // it is no secret
-		rows, err := db.QueryContext(ctx, "SELECT timestamp, data FROM CacheEntry WHERE guid = ? AND data IS NOT NULL ORDER BY timestamp", hex.EncodeToString(sum[:]))
+		rows, err := db.QueryContext(ctx, query, hex.EncodeToString(sum[:]))
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", file, err)
 		}
 		defer rows.Close()
 		for rows.Next() {
 			var seconds float64
-			var s Snapshot
-			if err := rows.Scan(&seconds, &s.Text); err != nil {
+			var data []byte
+			if err := rows.Scan(&seconds, &data); err != nil {
 				return nil, fmt.Errorf("read %s: %w", file, err)
 			}
-			s.At = time.UnixMilli(int64(seconds * 1000))
-			all = append(all, s)
+			s, ok, err := read(data)
+			if err != nil {
+				return nil, fmt.Errorf("read %s: the snapshot of %s: %w", file, e.location, err)
+			}
+			if s.At = time.UnixMilli(int64(seconds * 1000)); ok {
+				all = append(all, s)
+			}
 		}
 		return all, rows.Err()
 	}, nil
+}
+
+// unpacked returns a snapshot of webchanges, unless it repeats the one before because the job failed.
+func unpacked(packed []byte) (s Snapshot, ok bool, err error) {
+	var m struct {
+		Data  any `msgpack:"d"`
+		Tries int `msgpack:"t"`
+	}
+	if err := msgpack.Unmarshal(packed, &m); err != nil {
+		return s, false, err
+	}
+	switch data := m.Data.(type) {
+	case string:
+		s.Text = data
+	case []byte:
+		s.Text = string(data)
+	default:
+		return s, false, nil
+	}
+	return s, m.Tries == 0, nil
 }
 
 // GitHistory returns the history of a file of a git repository: each commit that changed it is a

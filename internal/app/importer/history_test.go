@@ -3,6 +3,10 @@ package importer_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"crypto/sha1"
+	"database/sql"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,7 +19,9 @@ import (
 	"time"
 
 	"github.com/andybalholm/brotli"
+	"github.com/vmihailenco/msgpack/v5"
 
+	"freshet/client"
 	"freshet/internal/app/importer"
 	"freshet/internal/test/tier"
 )
@@ -90,7 +96,7 @@ func TestHistoryOfUrlwatch(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	h, err := importer.UrlwatchHistory(cache)
+	h, err := importer.SnapshotHistory(cache)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +104,7 @@ func TestHistoryOfUrlwatch(t *testing.T) {
 	if one, two, ok := strings.Cut(got, "; "); !ok || !strings.HasSuffix(one, " one ") || !strings.HasSuffix(two, " two ") {
 		t.Errorf("the history is %q", got)
 	}
-	if _, err := importer.UrlwatchHistory(filepath.Join(dir, "urls.yaml")); err == nil {
+	if _, err := importer.SnapshotHistory(filepath.Join(dir, "urls.yaml")); err == nil {
 		t.Error("a list of jobs is taken for a database")
 	}
 }
@@ -170,5 +176,71 @@ func TestHistoryOfWARC(t *testing.T) {
 		if _, err := importer.WARCHistory(broken); err == nil {
 			t.Errorf("%.60q is read", broken[max(0, len(broken)-60):])
 		}
+	}
+}
+
+// What webchanges has stored of a page comes with its times, without what it kept of runs that failed.
+func TestHistoryOfWebchanges(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "snapshots.db")
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("CREATE TABLE webchanges (uuid TEXT, timestamp REAL, msgpack_data BLOB)"); err != nil {
+		t.Fatal(err)
+	}
+	guid := fmt.Sprintf("%x", sha1.Sum([]byte("https://a.example/")))
+	for i, said := range []map[string]any{
+		{"d": "one", "t": 0, "e": "", "m": "text/html", "err": map[string]any{}}, {"d": "one", "t": 1, "e": "", "m": "", "err": map[string]any{"type": "Timeout"}}, {"d": []byte("two"), "t": 0, "e": ""},
+	} {
+		packed, err := msgpack.Marshal(said)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec("INSERT INTO webchanges VALUES (?, ?, ?)", guid, float64(1700000000+i)+0.5, packed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := importer.SnapshotHistory(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := shown(t, h, importer.Webchanges, "url: https://a.example/\nuse_browser: true\n"); got != "1700000000 one ; 1700000002 two " {
+		t.Error(got)
+	}
+	if got := shown(t, h, importer.Webchanges, "url: https://b.example/\n"); got != "" {
+		t.Errorf("another page has the history %q", got)
+	}
+}
+
+// The versions of a TimeMap come with its times, from where an archive has them as they were captured.
+func TestHistoryOfTimeMap(t *testing.T) {
+	text := `<https://a.example/p?x=1,2>; rel="original",
+<https://arc.example/timemap/a>; rel="self"; type="application/link-format",
+<https://web.archive.org/web/20200102000000/https://a.example/p>; rel="memento"; datetime="Thu, 02 Jan 2020 00:00:00 GMT",
+<https://arc.example/1>; datetime="Wed, 01 Jan 2020 00:00:00 GMT"; rel="first memento",
+<https://arc.example/timemap/2>; rel=timemap; type="application/link-format"
+`
+	if format, _ := importer.Detect(text); format != importer.TimeMap {
+		t.Fatalf("it is taken for %q", format)
+	}
+	fetch := func(_ context.Context, url string) (client.Document, error) {
+		if strings.HasSuffix(url, "gone") {
+			return client.Document{}, errors.New("404 Not Found")
+		}
+		return client.Document{Body: []byte("at " + url), MediaType: "text/plain"}, nil
+	}
+	want := "1577836800 at https://arc.example/1 text/plain; 1577923200 at https://web.archive.org/web/20200102000000id_/https://a.example/p text/plain"
+	if got := shown(t, importer.TimeMapHistory(text, fetch), importer.TimeMap, text); got != want {
+		t.Error(got)
+	}
+	entries, err := importer.Read(importer.TimeMap, text, importer.Options{})
+	if err != nil || len(entries) != 1 || entries[0].Source.URL != "https://a.example/p?x=1,2" || len(entries[0].Notes) != 1 || !strings.Contains(entries[0].Notes[0], "https://arc.example/timemap/2") {
+		t.Errorf("it becomes %+v, %v", entries, err)
+	}
+	broken := strings.ReplaceAll(text, "arc.example/1", "arc.example/gone")
+	if _, err := importer.TimeMapHistory(broken, fetch)(t.Context(), importer.Entry{}); err == nil || !strings.Contains(err.Error(), "2020-01-01") {
+		t.Errorf("a version that is gone gives %v", err)
 	}
 }

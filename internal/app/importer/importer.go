@@ -26,10 +26,11 @@ const (
 	Distill         Format = "distill"         // an export of Distill Web Monitor
 	Huginn          Format = "huginn"          // a scenario of Huginn
 	WARC            Format = "warc"            // responses that a crawler stored
+	TimeMap         Format = "timemap"         // versions that a web archive has of a page
 )
 
 // Formats are all formats.
-var Formats = []Format{URLs, CSV, OPML, Bookmarks, Urlwatch, Webchanges, Changedetection, Distill, Huginn, WARC}
+var Formats = []Format{URLs, CSV, OPML, Bookmarks, Urlwatch, Webchanges, Changedetection, Distill, Huginn, WARC, TimeMap}
 
 // A reader calls yield for each entry of a text.
 type reader func(text string, o Options, yield func(Entry)) error
@@ -38,7 +39,7 @@ type reader func(text string, o Options, yield func(Entry)) error
 func readers() map[Format]reader {
 	return map[Format]reader{
 		URLs: eachLine, CSV: eachRow, OPML: eachOutline, Bookmarks: eachBookmark, Urlwatch: eachJob(Urlwatch), Webchanges: eachJob(Webchanges),
-		Changedetection: eachWatch, Distill: eachMonitor, Huginn: eachAgent, WARC: eachCapture,
+		Changedetection: eachWatch, Distill: eachMonitor, Huginn: eachAgent, WARC: eachCapture, TimeMap: eachOriginal,
 	}
 }
 

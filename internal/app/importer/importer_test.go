@@ -84,6 +84,9 @@ filter:
 		"webchanges": {"url: https://a.example/\nuse_browser: true\nnote: News\nfilters:\n  - keep_lines_containing: {text: a.b}\n  - delete_lines_containing: {re: c.d}\n", importer.Webchanges, []string{
 			`1 https://a.example/ News [] ["source",{"lines":{"keep":"a\\.b"}},{"lines":{"drop":"c.d"}}] rendered`,
 		}},
+		"parts of a change, and parameters": {"url: https://a.example/?a=1\nadditions_only: true\nproxy: http://p.example:3128\nparams: {b: [2, 3]}\nreferer: https://r.example/\nretries: 3\nnote: x\nuse_browser: false\n", importer.Webchanges, []string{
+			`1 https://a.example/?a=1&b=2&b=3 x [] null {"headers":{"Referer":"https://r.example/"},"proxy":"http://p.example:3128"} when (added.matches("\\S") || size(text) * 3 + size(added) <= size(removed)) | messages show all of a change; a template of the sink with {{.Added}} or {{.Removed}} shows a part`,
+		}},
 		"settings of a watch": {`{"url": "https://a.example/", "include_filters": ["xpath://p", "//b"], "extract_text": ["/(\\d+) EUR/i", "sold out"], "ignore_text": ["Ad."],
 "headers": {"Accept": "*/*"}, "method": "POST", "body": "q", "fetch_backend": "html_webdriver", "time_between_check": {"minutes": 30}, "sort_text_alphabetically": true,
 "browser_steps": [{"operation": "Click element", "selector": "#ok"}, {"operation": "Choose one"}, {"operation": "Click X,Y", "optional_value": "1,2"}], "notification_urls": ["json://x"]}`, importer.Changedetection, []string{

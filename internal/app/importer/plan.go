@@ -18,8 +18,8 @@ type plan struct {
 	tags    []string // given to all that is added
 	sinks   []NamedSink
 	queries []client.NewQuery
-	all     []NamedSink // that get the changes of all sources of the list
-	every   []freshet.SourceID
+	all     []NamedSink               // that get the changes of all sources of the list
+	plain   []freshet.SourceID        // sources of which each change counts
 	fresh   map[freshet.SourceID]bool // sources that were not watched before
 }
 
@@ -47,10 +47,11 @@ func (p *plan) add(e Entry, id freshet.SourceID, isNew bool) {
 		}
 		return
 	}
-	p.every = append(p.every, id)
 	p.fresh[id] = isNew
 	query := ""
-	if e.When != "" {
+	if e.When == "" {
+		p.plain = append(p.plain, id)
+	} else {
 		query = idOf(string(id), string(p.format))
 		p.queries = append(p.queries, client.NewQuery{ID: query, Name: cmp.Or(e.Source.Name, string(id)), Scope: &client.Scope{Sources: []freshet.SourceID{id}}, When: e.When, Trigger: "each"})
 	}
@@ -110,16 +111,26 @@ func isWordRune(r rune) bool {
 // longestID is the length of the longest ID of a query or name of a sink, with room for "-alerts".
 const longestID = 57
 
-// wanted returns the sinks of the plan.
+// wanted returns the sinks of the plan. Those of the whole list get of a source with a condition only
+// the matches of its query.
 func (p *plan) wanted() []NamedSink {
 	sinks := slices.Clone(p.sinks)
 	for _, s := range p.all {
-		if len(p.tags) > 0 {
+		alerts := s
+		if len(p.tags) > 0 && len(p.queries) == 0 {
 			s.Tags = p.tags[:1]
 		} else {
-			s.Sources = p.every
+			s.Sources = p.plain
 		}
-		sinks = append(sinks, s)
+		if len(p.plain) > 0 || len(p.queries) == 0 {
+			sinks = append(sinks, s)
+		}
+		if alerts.Name += "-alerts"; len(p.queries) > 0 {
+			for _, q := range p.queries {
+				alerts.Queries = append(alerts.Queries, q.ID)
+			}
+			sinks = append(sinks, alerts)
+		}
 	}
 	return sinks
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -169,14 +170,20 @@ func (f *jobFile) job(job object) (e Entry) {
 // when it is quiet; one that goes back and forth between versions is held as flapping.
 const jobSettings = " url navigate name kind filter filters index_number wait_for wait_for_selector wait_for_navigation wait_for_timeout" +
 	" ignore_connection_errors ignore_http_error_codes ignore_timeout_errors ignore_too_many_redirects ignore_cached max_tries wait_until compared_versions" +
-	" treat_new_as_changed color monospace markdown is_markdown contextlines compact return_page_source no_conditional_request "
+	" retries suppress_errors suppress_error_ended suppress_repeated_errors guid markdown_padded_tables treat_new_as_changed color monospace markdown is_markdown contextlines compact return_page_source no_conditional_request "
 
 const noUnverified, printed = "certificates are always verified; add the certificate to those that the machine trusts", "steps of read filter what is compared; a sink with a template prints it"
 
 // lostFromJobs are the settings of a job that have no counterpart, with the nearest that exists.
 var lostFromJobs = map[string]string{
-	"ssl_no_verify": noUnverified, "insecure_skip_verify": noUnverified, "diff_filter": printed, "diff_tool": printed, "differ": printed,
+	"ssl_no_verify": noUnverified, "insecure_skip_verify": noUnverified, "diff_filter": printed, "diff_filters": printed, "diff_tool": printed, "differ": printed,
 	"user_visible_url": "messages link to the URL that is polled", "no_redirects": "redirects are followed, and to another page they are suspect",
+}
+
+// onlyParts are the conditions of jobs that report only lines that are not blank and were added, or
+// were removed. A text of which three quarters have gone is reported anyway.
+var onlyParts = map[string]string{
+	"additions_only": `(added.matches("\\S") || size(text) * 3 + size(added) <= size(removed))`, "deletions_only": `removed.matches("\\S")`,
 }
 
 // jobSetting carries over a setting of a job.
@@ -207,15 +214,20 @@ func (e *Entry) jobSetting(key string, value any) {
 		e.pairs("cookies", objectOf(value))
 	case "data", "data_as_json":
 		e.body(value)
-	case "http_proxy", "https_proxy":
+	case "http_proxy", "https_proxy", "proxy":
 		e.proxy(text)
 	case "timeout":
 		e.timeout(text)
+	case "referer":
+		e.header("Referer", text)
+	case "params":
+		e.parameters(value)
 	case "http_credentials":
 		e.credentials(key)
 	case "additions_only", "deletions_only":
 		if isOn(text) {
-			e.only(map[string]string{"additions_only": "size(added) > 0", "deletions_only": "size(removed) > 0"}[key])
+			e.only(onlyParts[key])
+			e.notef("messages show all of a change; a template of the sink with {{.Added}} or {{.Removed}} shows a part")
 		}
 	default:
 		switch nearest := lostFromJobs[key]; {
@@ -236,6 +248,22 @@ func (e *Entry) waitFor(job object) {
 		if job[key] != nil {
 			e.lost(key, "render: {wait_for: CSS, wait: 5s} says when a page is there")
 		}
+	}
+}
+
+// parameters adds names and values to the query of the URL.
+func (e *Entry) parameters(v any) {
+	query := strings.TrimPrefix(textOf(v), "?")
+	if named := objectOf(v); named != nil {
+		values := url.Values{}
+		for name := range named {
+			values[name] = named.texts(name)
+		}
+		query = values.Encode()
+	}
+	if u, err := url.Parse(e.Source.URL); err == nil && query != "" {
+		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+query, "&")
+		e.Source.URL = u.String()
 	}
 }
 
