@@ -40,6 +40,9 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	}
 	var was contribution
 	l.contribute(slot, &was)
+	if o.Quiet == freshet.QuietNoise {
+		l.discardNoise(slot)
+	}
 	// A poll during which the clock was set back began later than it ended.
 	x := max(min(l.clock.at(o.Began), ended), float64(l.open-window+1))
 	if p.kind&unseen == 0 && o.Result != freshet.First && x > p.last {
@@ -58,6 +61,22 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	p.upto = p.site.clock(x, l.open)
 	p.mass = 0
 	l.foresee(slot)
+}
+
+// mostlyFound is the share of polls that found a change from which on noise explains the changes.
+const mostlyFound = 0.8
+
+// discardNoise forgets the changes of a source that were found before its noise was recognized, if
+// nearly every poll found one: then they cannot be told from noise. What they taught about others stays.
+func (l *Learner) discardNoise(slot freshet.Slot) {
+	c := l.counts.At(slot)
+	if c.polls == 0 || c.found < mostlyFound*c.polls {
+		return
+	}
+	*c, *l.minds.At(slot) = count{life: c.life}, mind{}
+	l.minutely.of[slot] = nil
+	l.dropOwn(slot)
+	l.pages.At(slot).rate = 0
 }
 
 // SkipOutcome steps over an outcome that there is nothing to learn from, as of a source that is gone.

@@ -173,3 +173,35 @@ func TestTalliesAddUp(t *testing.T) {
 		}
 	})
 }
+
+// A page with a clock differs at every poll until its noise is recognized. From then on it has
+// the rate of a page that was never seen to change; one whose changes were not all noise keeps its own.
+func TestNoiseIsNoChange(t *testing.T) {
+	rateAfter := func(early func(poll int) freshet.Result, quiet freshet.Quiet) float64 {
+		l := learn.New(learn.Config{Start: monday, Tick: time.Minute, Polls: 1})
+		l.Put(monday, 0, page("h", 0), monday)
+		for poll := range 60 {
+			o := freshet.Outcome{Began: monday.Add(time.Duration(poll+1) * time.Minute)}
+			if o.Ended = o.Began; poll < 8 {
+				o.Result = early(poll)
+			} else {
+				o.Result, o.Quiet = freshet.Unchanged, quiet
+			}
+			l.Observe(time.Time{}, 0, o)
+		}
+		if got := l.Tally(0); quiet == freshet.QuietNoise && early(1) == freshet.Changed && got.Captured != 0 {
+			t.Errorf("%v changes are captured, want 0", got.Captured)
+		}
+		return l.RateOf(0)
+	}
+	always := func(int) freshet.Result { return freshet.Changed }
+	never := func(int) freshet.Result { return freshet.Unchanged }
+	sometimes := func(poll int) freshet.Result { return []freshet.Result{freshet.Changed, freshet.Unchanged}[poll%2] }
+	clock, still := rateAfter(always, freshet.QuietNoise), rateAfter(never, "")
+	if clock > 2*still {
+		t.Errorf("after its noise is recognized a page changes %v times a tick, want about %v, as one that never changed", clock, still)
+	}
+	if got, want := rateAfter(sometimes, freshet.QuietNoise), rateAfter(sometimes, ""); got != want {
+		t.Errorf("a page that was quiet between its changes changes %v times a tick, want %v", got, want)
+	}
+}
