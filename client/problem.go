@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // A Problem is a request that the API refuses: problem details as of RFC 9457.
@@ -80,6 +81,8 @@ func (p *Problem) Error() string {
 // Is makes the errors of package freshet that have crossed the API known again.
 func (p *Problem) Is(target error) bool {
 	switch target {
+	case invalid.ErrInput:
+		return p.Status == http.StatusBadRequest || p.Status == http.StatusUnprocessableEntity
 	case freshet.ErrNotFound:
 		return p.Status == http.StatusNotFound
 	case freshet.ErrConflict:

@@ -203,9 +203,11 @@ func (r Sinks) DeadLetters(ctx context.Context, name, after string, limit int) (
 	return get[DeadLetterPage](ctx, r.c, r.at(name, "letters"), q)
 }
 
-// Pending returns what a sink waits for, the next to be tried first. Zero for limit means 100.
-func (r Sinks) Pending(ctx context.Context, name string, limit int) (PendingList, error) {
+// Pending returns what a sink waits for, the next to be tried first, without the first offset.
+// Zero for limit means 100.
+func (r Sinks) Pending(ctx context.Context, name string, offset, limit int) (PendingList, error) {
 	q := query{}
+	q.number("offset", int64(offset))
 	q.number("limit", int64(limit))
 	return get[PendingList](ctx, r.c, r.at(name, "owed"), q)
 }

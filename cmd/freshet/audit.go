@@ -66,17 +66,13 @@ each login. Secrets are never in it. Entries are kept for a year (keep.audit).`,
 
 // auditLog returns the newest entries, at most so many; 0 means all.
 func auditLog(ctx context.Context, c *connection, q client.AuditQuery, limit int) (all client.AuditPage, err error) {
-	for {
-		if q.Limit = 1000; limit > 0 {
-			q.Limit = min(q.Limit, limit-len(all.Items))
-		}
+	all.Items, err = upTo(limit, func(_, most int) ([]client.AuditEntry, bool, error) {
+		q.Limit = most
 		page, err := c.Audit(ctx, q)
-		all.Items, all.Next = append(all.Items, page.Items...), page.Next
-		if err != nil || page.Next == 0 || limit > 0 && len(all.Items) >= limit {
-			return all, err
-		}
-		q.Before = page.Next
-	}
+		q.Before, all.Next = page.Next, page.Next
+		return page.Items, page.Next != 0, err
+	})
+	return all, err
 }
 
 // changed says which fields were changed, from what to what.

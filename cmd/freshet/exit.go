@@ -26,7 +26,7 @@ const (
 const exitHelp = `Exit codes:
   0  success
   1  something went wrong
-  2  wrong command line
+  2  wrong input: a flag, an argument, a file or a value
   3  the data cannot be read or written (disk full, damaged file)
   4  no such source, version or cursor
   5  conflict: already watched, or the data directory or port is in use
@@ -38,13 +38,10 @@ func usagef(format string, args ...any) error { return cli.Usagef(format, args..
 
 // exitCode returns the code that tells a script of err.
 func exitCode(err error) int {
-	var flag *config.FlagError
-	switch {
-	case errors.As(err, &flag):
-		return exitUsage
-	case err == errChanged:
+	switch err {
+	case errChanged:
 		return exitChanged
-	case err == errDenied:
+	case errDenied:
 		return exitDenied
 	}
 	return cli.ExitCode(err)

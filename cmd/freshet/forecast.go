@@ -115,7 +115,7 @@ func (v *chances) read(file []string) (c imported.Forecast, err error) {
 			in, name = opened, file[0]
 		}
 		if c, err = imported.ReadForecast(in); err != nil {
-			return c, fmt.Errorf("%s: %w", name, err)
+			return c, usagef("%s: %w", name, err)
 		}
 	}
 	c.Add = c.Add || v.add

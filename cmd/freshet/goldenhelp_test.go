@@ -41,10 +41,8 @@ func TestGoldenHelp(t *testing.T) {
 // cobra makes.
 func commandsOf(cmd *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{cmd}
-	for _, c := range cmd.Commands() {
-		if !c.Hidden && c.Name() != "completion" && c.Name() != "help" {
-			all = append(all, commandsOf(c)...)
-		}
+	for _, c := range listed(cmd) {
+		all = append(all, commandsOf(c)...)
 	}
 	return all
 }

@@ -201,7 +201,7 @@ func (l *planning) history(g *lab.Grid, file string) (h cyclic.Timeline, err err
 		page, ok := g.Page(freshet.SourceID(l.page))
 		if !ok {
 			known := each(g.Pages(), func(id freshet.SourceID) string { return string(id) })
-			return h, fmt.Errorf("%s has no page %q%s", file, l.page, suggest.DidYouMean(l.page, known))
+			return h, usagef("%s has no page %q%s", file, l.page, suggest.DidYouMean(l.page, known))
 		}
 		h.Pages = [][]int{instants(page)}
 		return h, nil

@@ -31,6 +31,7 @@ The index is a few seconds behind the polls; if versions are missing, the output
 func searchVerb(p *program) *cobra.Command {
 	var q client.SearchQuery
 	var source, site string
+	var limit int
 	var seen span
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -48,7 +49,7 @@ func searchVerb(p *program) *cobra.Command {
 	flags.StringVar(&seen.until, "until", "", "only what was there before this `time`; a date is its beginning")
 	flags.BoolVar(&q.Current, "now", false, "only what is there now")
 	flags.StringVar(&q.Order, "sort", "rank", "what comes first: rank, newest or oldest")
-	flags.IntVarP(&q.Limit, "limit", "n", 20, "show at most this many")
+	limitFlag(cmd, &limit, 20, "show at most this many; 0 means all")
 	flags.IntVar(&q.Offset, "offset", 0, "leave out this many")
 	jsonFlag(cmd, &asJSON)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
@@ -61,8 +62,8 @@ func searchVerb(p *program) *cobra.Command {
 		default:
 			return usagef("search: --sort: %q is not rank, newest or oldest", q.Order)
 		}
-		if q.Limit < 1 || q.Offset < 0 {
-			return usagef("search: --limit must be at least 1, and --offset at least 0")
+		if q.Offset < 0 {
+			return usagef("search: --offset must be at least 0")
 		}
 		var err error
 		if q.Seen, err = seen.read(p); err != nil {
@@ -81,10 +82,17 @@ func searchVerb(p *program) *cobra.Command {
 			}
 			*of.id = s.ID
 		}
-		page, err := c.Search(ctx, q)
+		var page client.SearchPage
+		first := q.Offset
+		hits, err := upTo(limit, func(have, most int) ([]client.SearchHit, bool, error) {
+			q.Offset, q.Limit = first+have, most
+			page, err = c.Search(ctx, q)
+			return page.Items, page.Next != nil, err
+		})
 		if err != nil {
 			return err
 		}
+		page.Items, q.Offset = hits, first
 		if asJSON {
 			return p.printJSON(page)
 		}

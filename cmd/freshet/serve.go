@@ -97,6 +97,11 @@ func runServe(p *program, cmd *cobra.Command) error {
 		return err
 	}
 	limitMemory(cmd.Context(), p.env)
+	go func() {
+		if err := tellAlive(cmd.Context(), s.Data); err != nil {
+			log.Error("systemd may restart this process", "err", err)
+		}
+	}()
 	return app.Serve(cmd.Context(), s, app.ServeConfig{
 		Extract:  extract,
 		Password: password,
@@ -112,7 +117,7 @@ func runServe(p *program, cmd *cobra.Command) error {
 		},
 		Announce: func(url string) error {
 			_, err := fmt.Fprintf(p.out, "freshet: listening on %s\n", url)
-			return err
+			return errors.Join(err, tellReady(url))
 		},
 	})
 }

@@ -66,10 +66,15 @@ only the first pending delivery is listed; the others follow it in order.`,
 		Example: "  freshet sink owed team\n  freshet sink owed team --json",
 		Args:    takes(1, 1),
 	}
-	cmd.Flags().IntVar(&limit, "limit", 100, "at most this many, up to 1000")
+	limitFlag(cmd, &limit, 100, "print at most this many; 0 means all")
 	jsonFlag(cmd, &asJSON)
-	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		list, err := c.Sinks.Pending(ctx, args[0], limit)
+	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) (err error) {
+		var list client.PendingList
+		list.Items, err = upTo(limit, func(have, most int) ([]client.PendingDelivery, bool, error) {
+			page, err := c.Sinks.Pending(ctx, args[0], have, most)
+			list.Next = page.Next
+			return page.Items, page.Next != nil, err
+		})
 		if err != nil {
 			return err
 		}
@@ -92,7 +97,7 @@ only the first pending delivery is listed; the others follow it in order.`,
 			return err
 		}
 		if list.Next != nil {
-			p.remark("there are more; --limit shows up to 1000")
+			p.remark("there are more; --limit 0 prints all")
 		}
 		return nil
 	}))
@@ -166,27 +171,31 @@ one line, with the message.`,
 		Args:    takes(1, 1),
 	}
 	cmd.Flags().StringVar(&after, "after", "", "continue after this cursor of a change")
-	cmd.Flags().IntVar(&limit, "limit", 100, "at most this many, up to 1000")
+	limitFlag(cmd, &limit, 100, "print at most this many; 0 means all")
 	jsonFlag(cmd, &asJSON)
 	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		page, err := c.Sinks.DeadLetters(ctx, args[0], after, limit)
+		letters, err := upTo(limit, func(_, most int) ([]client.DeadLetter, bool, error) {
+			page, err := c.Sinks.DeadLetters(ctx, args[0], after, most)
+			after = page.Next
+			return page.Items, len(page.Items) == most, err
+		})
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			for _, l := range page.Items {
+			for _, l := range letters {
 				if err := p.printLine(l); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
-		if len(page.Items) == 0 {
+		if len(letters) == 0 {
 			p.remark("nothing was given up")
 			return nil
 		}
 		t := display.Table{Head: []string{"EVENT", "FROM", "ATTEMPTS", "ERROR"}, Drop: []string{"FROM", "ATTEMPTS"}}
-		for _, l := range page.Items {
+		for _, l := range letters {
 			from := ""
 			if !l.At.IsZero() {
 				from = ago(l.At, p.now())

@@ -87,7 +87,7 @@ func readTimes(in io.Reader) (times []imported.UpdateTime, err error) {
 			u, err = timeOfLine(line)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+			return nil, usagef("line %d: %w", n, err)
 		}
 		times = append(times, u)
 	}
@@ -95,7 +95,7 @@ func readTimes(in io.Reader) (times []imported.UpdateTime, err error) {
 		return nil, err
 	}
 	if len(times) == 0 {
-		return nil, fmt.Errorf("has no times")
+		return nil, usagef("has no times")
 	}
 	return times, nil
 }

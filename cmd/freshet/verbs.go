@@ -69,6 +69,7 @@ func verbs() []verb {
 		{"cluster", people, with(clusterVerb, workerVerb, moveVerb)},
 		{"lab", trials, with(labVerb, demoVerb, planVerb)},
 		{"version", "", versionVerb},
+		{"man", "", manVerb},
 		{"extract", "", extractVerb},
 		{"launch", "", launchVerb},
 	}

@@ -94,6 +94,24 @@ func firstOf[T any](items []T, limit int) []T {
 // jsonFlag lets a verb print its data for programs.
 func jsonFlag(cmd *cobra.Command, to *bool) { cli.JSONFlag(cmd, to) }
 
+// upTo gathers at most so many items of a list that comes in pages; 0 means all. A page is
+// asked for with the number of items before it and the most it may have, and says whether
+// there are more.
+func upTo[T any](limit int, page func(have, most int) (items []T, more bool, err error)) (all []T, err error) {
+	for more := true; more && (limit == 0 || len(all) < limit); {
+		most := 1000
+		if limit > 0 {
+			most = min(most, limit-len(all))
+		}
+		var items []T
+		if items, more, err = page(len(all), most); err != nil {
+			return all, err
+		}
+		all = append(all, items...)
+	}
+	return all, nil
+}
+
 // limitFlag adds the flag that says how many to show at most.
 func limitFlag(cmd *cobra.Command, to *int, usual int, usage string) {
 	*to = usual

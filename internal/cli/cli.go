@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -36,11 +37,10 @@ const (
 
 // ExitCode returns the code that tells a script of err.
 func ExitCode(err error) int {
-	var usage usageError
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &usage):
+	case errors.Is(err, invalid.ErrInput):
 		return ExitUsage
 	case errors.Is(err, freshet.ErrNotFound), errors.Is(err, freshet.ErrGone):
 		return ExitNotFound
@@ -48,19 +48,15 @@ func ExitCode(err error) int {
 		return ExitConflict
 	case errors.Is(err, freshet.ErrStorage), errors.Is(err, freshet.ErrDamaged), errors.Is(err, freshet.ErrStoreFailed):
 		return ExitStorage
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // a file that was named
+		return ExitUsage
 	}
 	return ExitError
 }
 
-// A usageError is a command line that makes no sense.
-type usageError struct{ error }
-
-// Unwrap returns what is wrong.
-func (e usageError) Unwrap() error { return e.error }
-
 // Usagef returns an error about the command line.
 func Usagef(format string, args ...any) error {
-	return usageError{fmt.Errorf(format, args...)}
+	return invalid.Input(fmt.Errorf(format, args...))
 }
 
 // WrongFlag returns an error that names the flag that err is about; nil if err is.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 	"freshet/internal/learn/outlook"
 )
 
@@ -40,13 +41,13 @@ func ReadValues(file string, g *Grid, differ outlook.Difference) (func(page, hel
 		}
 		if first {
 			if !slices.Equal(row, []string{"page", "time", "value"}) {
-				return nil, fmt.Errorf(`read values from %s: line 1, column 1: the header has to be "page,time,value"`, file)
+				return nil, invalid.Input(fmt.Errorf(`read values from %s: line 1, column 1: the header has to be "page,time,value"`, file))
 			}
 			continue
 		}
 		fault := func(field int, what string, err error) error {
 			line, column := rows.FieldPos(field)
-			return fmt.Errorf("read values from %s: line %d, column %d: the %s %q %w", file, line, column, what, row[field], err)
+			return invalid.Input(fmt.Errorf("read values from %s: line %d, column %d: the %s %q %w", file, line, column, what, row[field], err))
 		}
 		at, err := parseSeconds(row[1])
 		if err != nil {

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"freshet/internal/invalid"
 )
 
 // A TraceError says where a trace file is wrong, and how.
@@ -23,6 +25,9 @@ type TraceError struct {
 	Reason       string
 	Err          error // underneath, if anything is
 }
+
+// Is reports whether target is [invalid.ErrInput].
+func (e *TraceError) Is(target error) bool { return target == invalid.ErrInput }
 
 // Error names the place and the reason.
 func (e *TraceError) Error() string {

@@ -10,6 +10,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
+	"freshet/internal/invalid"
 )
 
 // Weights say what captures are worth: how long a change of each page can be
@@ -113,14 +114,14 @@ func ReadWeights(file string, g *Grid) ([]float64, error) {
 			return nil, freshet.WithHint(fmt.Errorf("read weights from %s: %w", file, err), `write a line "page,weight", and one for each page after it`)
 		case first:
 			if row[0] != "page" || row[1] != "weight" {
-				return nil, fmt.Errorf(`read weights from %s: line 1, column 1: the header has to be "page,weight"`, file)
+				return nil, invalid.Input(fmt.Errorf(`read weights from %s: line 1, column 1: the header has to be "page,weight"`, file))
 			}
 			continue
 		}
 		w, err := strconv.ParseFloat(row[1], 64)
 		if err != nil || !(w > 0) || w > 1e9 {
 			line, column := rows.FieldPos(1)
-			return nil, fmt.Errorf("read weights from %s: line %d, column %d: the weight %q is not a number above 0", file, line, column, row[1])
+			return nil, invalid.Input(fmt.Errorf("read weights from %s: line %d, column %d: the weight %q is not a number above 0", file, line, column, row[1]))
 		}
 		if page, ok := g.Page(freshet.SourceID(row[0])); ok {
 			weights[page] = w

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/invalid"
 )
 
 // An Input is where settings come from.
@@ -81,26 +82,29 @@ func (in Input) load(text []byte) (Settings, error) {
 		doc = in.readDocument(text, &s)
 	}
 	var faults []error
+	refuse := func(err error) {
+		if err != nil {
+			faults = append(faults, invalid.Input(err))
+		}
+	}
 	for _, o := range options {
 		if v := in.Env(o.Env); v != "" {
 			if err := o.set(&s, v); err != nil {
-				faults = append(faults, fmt.Errorf("%s: %w", o.Env, err))
+				refuse(fmt.Errorf("%s: %w", o.Env, err))
 			}
 			s.note(o.Key, FromEnv)
 		}
 		if v, given := in.Flag(o.Flag); given {
 			if err := o.set(&s, v); err != nil {
-				faults = append(faults, &FlagError{o.Flag, err})
+				refuse(&FlagError{o.Flag, err})
 			}
 			s.note(o.Key, FromFlag)
 		}
 	}
-	if err := s.checkTLS(); err != nil {
-		faults = append(faults, err)
-	}
+	refuse(s.checkTLS())
 	for key, env := range removed {
 		if in.Env(env) != "" {
-			faults = append(faults, freshet.WithHint(fmt.Errorf("%s: the setting %s was removed", env, key), RemovedHint))
+			refuse(freshet.WithHint(fmt.Errorf("%s: the setting %s was removed", env, key), RemovedHint))
 		}
 	}
 	if !in.apply {
@@ -109,9 +113,7 @@ func (in Input) load(text []byte) (Settings, error) {
 		}
 	}
 	if s.API.OIDC.Issuer != "" {
-		if err := s.API.OIDC.Check(s.API.URL); err != nil {
-			faults = append(faults, err)
-		}
+		refuse(s.API.OIDC.Check(s.API.URL))
 	}
 	s.Fetch.Allow = append(s.Fetch.Allow, in.Allow...)
 	doc.admit(&s) // only now is it known which addresses are allowed

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/internal/invalid"
 	"freshet/internal/lazyregexp"
 	"freshet/internal/mask"
 )
@@ -30,6 +31,9 @@ func (e *Error) Error() string {
 	}
 	return fmt.Sprintf("the configuration has %d problems, the first at %s", len(e.Problems), e.head(e.Problems[0]))
 }
+
+// Is reports whether target is [invalid.ErrInput].
+func (e *Error) Is(target error) bool { return target == invalid.ErrInput }
 
 func (e *Error) head(p Problem) string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, p.Line, p.Col, mask.Shorten(mask.Text(p.Text), 500))

@@ -195,7 +195,7 @@ func (l *Period) Grid(trace string) (*lab.Grid, error) {
 	}
 	g, err := h.Quantise(lab.Period{Start: l.Start.Time, End: l.End.Time, Instant: l.Instant})
 	if field, ok := invalid.FieldOf(err); ok && field == "trace" {
-		return nil, freshet.WithHint(fmt.Errorf("%s: %w", trace, invalid.ReasonOf(err)), freshet.HintOf(err))
+		return nil, freshet.WithHint(invalid.Input(fmt.Errorf("%s: %w", trace, invalid.ReasonOf(err))), freshet.HintOf(err))
 	}
 	return g, cli.WrongField(err)
 }

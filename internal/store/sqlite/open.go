@@ -151,7 +151,7 @@ func (s *Store) enter() error {
 	if info, err := os.Stat(dir); err != nil {
 		return s.dirFault(err)
 	} else if !info.IsDir() {
-		return freshet.WithHint(fmt.Errorf("data directory %s: not a directory", dir), "choose a directory, or one that does not exist yet")
+		return freshet.WithHint(invalid.Input(fmt.Errorf("data directory %s: not a directory", dir)), "choose a directory, or one that does not exist yet")
 	}
 	if s.cfg.ReadOnly {
 		return nil
