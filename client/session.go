@@ -57,6 +57,8 @@ type NewUser struct {
 	Name     string      `json:"name" minLength:"1" maxLength:"128"`
 	Role     access.Role `json:"role" enum:"viewer,editor,admin"`
 	Password string      `json:"password,omitempty" maxLength:"1024" doc:"At least 8 characters"`
+
+	NoPassword bool `json:"no_password,omitempty" doc:"The user cannot log in until an admin sets a password"`
 }
 
 // A UserEdit is what to change of a user.

@@ -171,7 +171,7 @@ type applyPlan struct {
 
 // A plannedAct is what becomes of one thing of the file or of the daemon.
 type plannedAct struct {
-	Kind   string     `json:"kind"` // setting, source, query or sink
+	Kind   string     `json:"kind"` // setting, source, query, sink or user
 	Name   string     `json:"name"`
 	Action planAction `json:"action"`
 	Fields []string   `json:"fields,omitempty"` // that differ
@@ -192,7 +192,7 @@ func (a plannedAct) order() int {
 	if a.Action == remove {
 		return map[string]int{"source": 0, "sink": 5, "query": 6}[a.Kind]
 	}
-	return map[string]int{"setting": 1, "source": 2, "query": 3, "sink": 4}[a.Kind]
+	return map[string]int{"setting": 1, "source": 2, "query": 3, "sink": 4, "user": 5}[a.Kind]
 }
 
 // count returns how many there are of each action.
@@ -217,7 +217,7 @@ func (p applyPlan) open() (n int) {
 // makePlan compares the file with what the daemon has.
 func (v *application) makePlan(ctx context.Context) error {
 	v.plan = applyPlan{File: v.file.File, DryRun: v.dry, Items: []plannedAct{}, NotApplied: v.file.NotToApply()}
-	for _, compare := range []func(context.Context) error{v.planSettings, v.planSources, v.planQueries, v.planSinks} {
+	for _, compare := range []func(context.Context) error{v.planSettings, v.planSources, v.planQueries, v.planSinks, v.planUsers} {
 		if err := compare(ctx); err != nil {
 			return err
 		}

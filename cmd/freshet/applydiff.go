@@ -291,6 +291,31 @@ func (v *application) planQueries(ctx context.Context) error {
 	return nil
 }
 
+// planUsers adds users who are not there. Those who are stay as they are.
+func (v *application) planUsers(ctx context.Context) error {
+	if len(v.file.Users) == 0 {
+		return nil
+	}
+	all, err := v.Users.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, want := range v.file.Users {
+		item := plannedAct{Kind: "user", Name: want.Name, Action: keep}
+		if i := slices.IndexFunc(all, func(u client.User) bool { return u.Name == want.Name }); i < 0 {
+			item.Action, item.Note = add, string(want.Role)+", without a password"
+			item.do = func(ctx context.Context) error {
+				_, err := v.Users.Add(ctx, client.NewUser{Name: want.Name, Role: want.Role, NoPassword: true})
+				return err
+			}
+		} else if all[i].Role != want.Role {
+			item.Note = "the daemon has this user as " + string(all[i].Role)
+		}
+		v.put(item)
+	}
+	return nil
+}
+
 // planQuery compares a query with the one that the daemon has.
 func (v *application) planQuery(ctx context.Context, want queries.Query, have client.Query) (plannedAct, error) {
 	item := plannedAct{Kind: "query", Name: string(want.ID), Action: keep}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/app/config"
+	"freshet/internal/auth"
 	"freshet/internal/mask"
 	"freshet/internal/queries"
 	"freshet/internal/sinks"
@@ -66,9 +68,9 @@ func exportConfigVerb(p *program) *cobra.Command {
 		Use:   "config",
 		Short: "Write the configuration, as freshet apply reads it",
 		Long: `Write a configuration file with the settings, sources, queries and sinks of the
-daemon, no matter how they were added. freshet apply makes another daemon have the
-same. What only the daemon's own file can say is not in it, and neither are users,
-tokens and share links.
+daemon, no matter how they were added, and its users without their passwords. freshet
+apply makes another daemon have the same. What only the daemon's own file can say is not
+in it, and neither are tokens, share links and users of an OpenID provider.
 
 Secrets of sinks are references to stored secrets; standard error lists those that
 have to be stored where the file is applied. URLs of sources are written whole, with
@@ -115,6 +117,9 @@ func exportConfig(ctx context.Context, p *program, c *connection, to io.Writer) 
 	}
 	secrets, err := exportSinks(ctx, c, w)
 	if err != nil {
+		return err
+	}
+	if err := exportUsers(ctx, p, c, w); err != nil {
 		return err
 	}
 	uses := map[string]bool{}
@@ -165,6 +170,29 @@ func exportQueries(ctx context.Context, c *connection, w *config.Export) error {
 	}
 	slices.SortFunc(defined, func(a, b queries.Query) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	return w.Queries(defined)
+}
+
+// exportUsers writes the users. Only admins may list them.
+func exportUsers(ctx context.Context, p *program, c *connection, w *config.Export) error {
+	all, err := c.Users.List(ctx)
+	if refused, ok := errors.AsType[*client.Problem](err); ok && refused.Status == http.StatusForbidden {
+		p.remark("note: users are left out: only an admin may list them")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var listed []auth.User
+	for _, u := range all {
+		if !u.Provider {
+			listed = append(listed, auth.User{Name: u.Name, Role: u.Role})
+		}
+	}
+	slices.SortFunc(listed, func(a, b auth.User) int { return strings.Compare(a.Name, b.Name) })
+	if len(listed) > 0 {
+		p.remark("note: users are written without passwords; where this is applied, freshet user edit NAME --password sets one")
+	}
+	return w.Users(listed)
 }
 
 func exportSinks(ctx context.Context, c *connection, w *config.Export) (secrets []string, err error) {

@@ -281,6 +281,9 @@ func (v *trial) try(ctx context.Context, recipe reading.Recipe, get func(context
 	if took > daemonPatience {
 		v.remark("reading took %s; a daemon gives up after %s", roughDuration(took), roughDuration(daemonPatience))
 	}
+	if extract.IsChecksum(rd.Text) {
+		v.remark("hint: the response is compared by its size and checksum: it is not text, or is in a format that cannot be read; --kind says what it is")
+	}
 	if v.json {
 		if printed := v.printJSON(out); printed != nil {
 			return printed

@@ -132,7 +132,7 @@ var mayUse = map[string]string{
 
 	"POST /api/v1/probe": "ea", "GET /api/v1/probe/{id}/outline": "ea", "GET /api/v1/probe/{id}/rendered": "ea",
 	"GET /api/v1/sources": "rvea", "POST /api/v1/sources": "ea", "GET /api/v1/sources/facets": "rvea",
-	"POST /api/v1/sources/batch": "ea", "POST /api/v1/sources/bulk": "ea", "POST /api/v1/import": "ea", "POST /api/v1/sources/bulk/{edit}/undo": "ea",
+	"POST /api/v1/sources/batch": "ea", "POST /api/v1/sources/bulk": "ea", "POST /api/v1/import": "ea", "POST /api/v1/import/document": "ea", "POST /api/v1/sources/bulk/{edit}/undo": "ea",
 	"GET /api/v1/sources/{id}": "lrvea", "PATCH /api/v1/sources/{id}": "ea", "DELETE /api/v1/sources/{id}": "ea",
 	"POST /api/v1/sources/{id}/poll": "ea", "POST /api/v1/sources/{id}/confirm": "ea", "POST /api/v1/sources/{id}/hook": "ea", "DELETE /api/v1/sources/{id}/hook": "ea",
 	"POST /api/v1/sources/{id}/versions": "ea", "POST /api/v1/sources/{id}/taught": "ea", "GET /api/v1/sources/{id}/taught": "lrvea", "POST /api/v1/sources/{id}/test": "ea",

@@ -85,6 +85,7 @@ func (a *probeAPI) probe(ctx context.Context, in *rest.Body[client.NewProbe]) (*
 		if err := a.read(ctx, &p, c); err != nil {
 			return nil, err
 		}
+		t.checksum = extract.IsChecksum(c.Text)
 		t.blank = !s.Recipe.Render.On && extract.NeedsScript(p.MediaType, c.Raw.Body, c.Text)
 	}
 	p.Remedies = t.remedies()

@@ -64,7 +64,8 @@ func TestProbeRemedies(t *testing.T) {
 	r.Origin.Answer("/private", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 	r.Origin.Answer("/old", func(w http.ResponseWriter, q *http.Request) { http.Redirect(w, q, "/new", http.StatusMovedPermanently) })
 	r.Origin.Put("/new", "text/html", "<title>New</title><p>Here is the page now, and it has some words.</p>")
-	for path, want := range map[string]string{"/app": "render", "/loading": "render", "/private": "login", "/old": "follow"} {
+	r.Origin.Put("/picture", "image/png", "\x89PNG\r\n\x1a\n")
+	for path, want := range map[string]string{"/picture": "choose", "/app": "render", "/loading": "render", "/private": "login", "/old": "follow"} {
 		p := readJSON[client.Probe](t, r.do("POST", "/api/v1/probe", map[string]any{"url": r.Origin.URL + path}).is(200))
 		if !slices.ContainsFunc(p.Remedies, func(m client.Remedy) bool { return m.What == want && m.Why != "" && m.Words != "" && m.Command != "" }) {
 			t.Errorf("%s: the remedies are %+v, want %s", path, p.Remedies, want)
@@ -81,6 +82,12 @@ func TestRemediesOfSource(t *testing.T) {
 	s := readJSON[client.Source](t, r.do("GET", "/api/v1/sources/app", nil).is(200))
 	if len(s.Standing.Remedies) == 0 || s.Standing.Remedies[0].What != "render" || s.Standing.Remedies[0].Command != "freshet edit app --render" {
 		t.Fatalf("the remedies are %+v", s.Standing.Remedies)
+	}
+	r.Origin.Put("/picture", "image/png", "\x89PNG\r\n\x1a\n")
+	r.do("POST", "/api/v1/sources", map[string]any{"id": "picture", "url": r.Origin.URL + "/picture"}).is(201)
+	r.do("POST", "/api/v1/sources/picture/poll", nil).is(200)
+	if p := readJSON[client.Source](t, r.do("GET", "/api/v1/sources/picture", nil).is(200)); len(p.Standing.Remedies) != 1 || !strings.Contains(p.Standing.Remedies[0].Why, "checksum") {
+		t.Errorf("the remedies of a picture are %+v", p.Standing.Remedies)
 	}
 	for _, m := range s.Standing.Remedies {
 		if m.Edit != nil {

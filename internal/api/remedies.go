@@ -20,6 +20,8 @@ type trouble struct {
 	moved   string // where permanent redirects lead
 	noisy   bool
 	blank   bool // the page has scripts, and hardly any text without them
+
+	checksum bool // the response is not read as text
 }
 
 // remedies returns what may help, the likeliest first; nothing if nothing is wrong.
@@ -31,6 +33,10 @@ func (t trouble) remedies() (all []client.Remedy) {
 	}
 	if t.blank && t.suspect != suspect.Empty && t.failure == "" {
 		all = append(all, t.render("The page has hardly any text without JavaScript."))
+	}
+	if t.checksum && t.failure == "" {
+		all = append(all, client.Remedy{What: "choose", Words: "Say what it is", Command: "freshet edit " + t.name() + " --kind KIND",
+			Why: "The response is compared by its size and checksum: it is not text, or is in a format that cannot be read."})
 	}
 	if t.noisy {
 		if t.source.Noise != freshet.NoiseAuto {

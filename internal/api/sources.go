@@ -193,8 +193,8 @@ func (a *sourceAPI) detailed(ctx context.Context, w freshet.SourceWithStatus) (*
 	if s.Standing.Noise, err = noiseOf(ctx, a.store, w); err != nil {
 		return nil, err
 	}
-	if a.blank(ctx, w) {
-		s.Standing.Remedies = trouble{source: w.Source, blank: true}.remedies()
+	if t := a.reading(ctx, w); t.blank || t.checksum {
+		s.Standing.Remedies = t.remedies()
 	}
 	taught, err := a.daemon.Taught(ctx, w.ID)
 	if err != nil {
@@ -271,22 +271,32 @@ func auditOf(s freshet.Source) map[string]any {
 	return s.Document()
 }
 
-// blank reports whether a source in which nothing else is wrong has hardly any text without JavaScript.
-func (a *sourceAPI) blank(ctx context.Context, w freshet.SourceWithStatus) bool {
-	if w.Recipe.Render.On || w.Status.Head.Number == 0 || len(remediesOf(w)) > 0 {
-		return false
+// reading says whether a source in which nothing else is wrong has hardly any text without JavaScript, or none
+// at all.
+func (a *sourceAPI) reading(ctx context.Context, w freshet.SourceWithStatus) trouble {
+	t := trouble{source: w.Source}
+	if w.Status.Head.Number == 0 || len(remediesOf(w)) > 0 {
+		return t
 	}
 	v, err := a.store.Version(ctx, w.ID, w.Status.Head.Number)
-	if err != nil || !extract.MayNeedScript(v.MediaType, v.TextBytes) || rest.Hold(ctx, 2*v.RawBytes) != nil {
-		return false
-	}
-	raw, err := a.store.Raw(ctx, w.ID, v.Number)
-	if err != nil {
-		return false
+	mayBeBlank := err == nil && !w.Recipe.Render.On && extract.MayNeedScript(v.MediaType, v.TextBytes)
+	if err != nil || !mayBeBlank && v.TextBytes > maxChecksumText || rest.Hold(ctx, 2*v.RawBytes) != nil {
+		return t
 	}
 	text, err := a.store.Text(ctx, w.ID, v.Number)
-	return err == nil && extract.NeedsScript(v.MediaType, raw.Body, text)
+	if err != nil {
+		return t
+	}
+	if t.checksum = extract.IsChecksum(text); t.checksum || !mayBeBlank {
+		return t
+	}
+	raw, err := a.store.Raw(ctx, w.ID, v.Number)
+	t.blank = err == nil && extract.NeedsScript(v.MediaType, raw.Body, text)
+	return t
 }
+
+// maxChecksumText is the length of the longest text that may be a checksum.
+const maxChecksumText = 256
 
 type removeSourceInput struct {
 	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`

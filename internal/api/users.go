@@ -90,7 +90,13 @@ func (a *authAPI) getUser(ctx context.Context, in *userPath) (*taggedUser, error
 
 func (a *authAPI) addUser(ctx context.Context, in *rest.Body[client.NewUser]) (*taggedUser, error) {
 	n := in.Body
-	u, err := a.gate.AddUser(ctx, auth.User{Name: n.Name, Role: n.Role}, n.Password)
+	u := auth.User{Name: n.Name, Role: n.Role}
+	var err error
+	if n.NoPassword && n.Password == "" {
+		u, err = a.gate.AddWithoutPassword(ctx, u)
+	} else {
+		u, err = a.gate.AddUser(ctx, u, n.Password)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,23 @@ func (s *service) openGate(ctx context.Context, n *Node, follows bool) (*auth.Ga
 	return gate, s.checkLogins(ctx, gate, loopback)
 }
 
+// addListedUsers adds the users of the configuration file that are not there.
+func (s *service) addListedUsers(ctx context.Context, gate *auth.Gate) error {
+	for _, u := range s.settings.Users {
+		if _, err := gate.Store.User(ctx, u.Name); !errors.Is(err, freshet.ErrNotFound) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := gate.AddWithoutPassword(ctx, u); err != nil {
+			return fmt.Errorf("add the user %s: %w", u.Name, err)
+		}
+		s.Log.Info("added a user who has no password yet", "name", u.Name, "role", u.Role, "hint", "freshet user edit "+u.Name+" --password sets one")
+	}
+	return nil
+}
+
 // checkLogins creates the first user, and checks and logs who has to log in.
 func (s *service) checkLogins(ctx context.Context, gate *auth.Gate, loopback bool) error {
 	at := s.listenAddr
@@ -55,6 +72,9 @@ func (s *service) checkLogins(ctx context.Context, gate *auth.Gate, loopback boo
 		if added {
 			s.Log.Info("added the first user", "name", firstUser, "role", access.Admin)
 		}
+	}
+	if err := s.addListedUsers(ctx, gate); err != nil {
+		return err
 	}
 	switch {
 	case gate.Mode == auth.Off:

@@ -10,15 +10,26 @@ func (g *Gate) AddUser(ctx context.Context, u User, password string) (User, erro
 	if err := u.Check(); err != nil {
 		return u, err
 	}
-	now := g.Now().UTC()
-	u.Created = now
 	if password != "" || u.Subject == "" {
 		hash, err := g.Hash(ctx, password)
 		if err != nil {
 			return u, err
 		}
-		u.Password, u.Set = hash, now
+		u.Password, u.Set = hash, g.Now().UTC()
 	}
+	return g.add(ctx, u)
+}
+
+// AddWithoutPassword adds a user who cannot log in until a password is set.
+func (g *Gate) AddWithoutPassword(ctx context.Context, u User) (User, error) {
+	if err := u.Check(); err != nil {
+		return u, err
+	}
+	return g.add(ctx, u)
+}
+
+func (g *Gate) add(ctx context.Context, u User) (User, error) {
+	u.Created = g.Now().UTC()
 	added, err := g.Store.AddUser(ctx, u)
 	if err != nil {
 		return u, err

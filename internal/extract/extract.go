@@ -14,6 +14,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/evidence"
 	"freshet/internal/freshet/reading"
+	"freshet/internal/lazyregexp"
 )
 
 // Limits on what is read whole into a tree. Pages and plain text without a
@@ -273,6 +274,15 @@ func endingOf(resp freshet.Response) string {
 	}
 	return strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
 }
+
+// checksum matches what describe returns.
+var checksum = lazyregexp.New(`\A[^\n]{1,120}, \d+ bytes\nsha256 [0-9a-f]{64}\n?\z`)
+
+// IsChecksum reports whether a text stands for a response that could not be read as text.
+func IsChecksum(text []byte) bool { return len(text) <= maxChecksum && checksum.Match(text) }
+
+// maxChecksum bounds what describe returns.
+const maxChecksum = 256
 
 // describe reads what is not text (an image, an archive, a document): it is
 // never opened, but a new one is still a change.

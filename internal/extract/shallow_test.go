@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"freshet/internal/extract"
+	"freshet/internal/freshet"
 	"freshet/internal/freshet/reading"
 )
 
@@ -22,6 +24,22 @@ func TestLargeAndDeepPages(t *testing.T) {
 		got := textOf(t, reading.Recipe{CSS: tt.selector}, tt.page)
 		if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(tt.want), " ") {
 			t.Errorf("%s: %s is %.80q, want %q", name, tt.selector, got, tt.want)
+		}
+	}
+}
+
+// What is not read as text says so, and nothing else does.
+func TestIsChecksum(t *testing.T) {
+	for _, tt := range []struct {
+		media, body string
+		want        bool
+	}{
+		{"image/png", "\x89PNG\r\n\x1a\n", true}, {"application/pdf", "%PDF-1.4 broken", true}, {"", "\x00\x01", true}, {strings.Repeat("x", 300) + "/y", "\x00", true},
+		{"text/plain", "image/png, 8 bytes\nsha256 no\n", false}, {"text/html", "<p>8 bytes", false},
+	} {
+		rd, err := extract.Extract(reading.Recipe{}, freshet.Response{Body: []byte(tt.body), MediaType: tt.media})
+		if err != nil || extract.IsChecksum(rd.Text) != tt.want {
+			t.Errorf("%.40s %q is read as %q: %v", tt.media, tt.body, rd.Text, err)
 		}
 	}
 }

@@ -75,6 +75,7 @@ func (in Input) readDocument(text []byte, s *Settings) document {
 			{"webhooks", func(v ast.Node, path string) { d.each(v, path, d.webhook(s)) }},
 			{"sinks", func(v ast.Node, path string) { d.each(v, path, d.sink(s)) }},
 			{"queries", func(v ast.Node, path string) { d.each(v, path, d.query(s)) }},
+			{"users", func(v ast.Node, path string) { d.each(v, path, d.user(s)) }},
 			{"requests", func(v ast.Node, path string) { d.requests(v, path, s) }},
 			{"sources", func(v ast.Node, path string) { d.each(v, path, d.source) }},
 		}))

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	people "freshet/internal/auth"
 	"freshet/internal/auth/openid"
 	"freshet/internal/cluster/identity"
 	"freshet/internal/fetch"
@@ -52,6 +53,7 @@ type Settings struct {
 	Webhooks   []Webhook
 	Sinks      []sinks.Sink // beside the webhooks
 	Queries    []queries.Query
+	Users      []people.User // without passwords
 	Levels     []freshet.TagLevel
 	Strategies []freshet.TagStrategy // of all sources with a tag that have none of their own
 	Sources    freshet.PackedSources

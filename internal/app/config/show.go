@@ -57,6 +57,9 @@ func (s *Settings) effective() yaml.MapSlice {
 	if len(s.Queries) > 0 {
 		doc = append(doc, yaml.MapItem{Key: "queries", Value: each(s.Queries, showQuery)})
 	}
+	if len(s.Users) > 0 {
+		doc = append(doc, yaml.MapItem{Key: "users", Value: each(s.Users, showUser)})
+	}
 	if len(s.Levels) > 0 {
 		doc = append(doc, yaml.MapItem{Key: "levels", Value: each(s.Levels, showLevel)})
 	}
