@@ -31,9 +31,9 @@ const (
 	lengthAt    = 24
 	pointsAt    = 32
 	paceAt      = 52
-	sweepAt     = 1604
-	ownHoursAt  = 1612
-	ownWeekAt   = 1620
+	sweepAt     = 1612
+	ownHoursAt  = 1620
+	ownWeekAt   = 1628
 	lastAt      = 4
 	rateAt      = 28
 	evidenceAt  = 40
@@ -172,7 +172,7 @@ func TestSaveBeforeTheFirstOutcome(t *testing.T) {
 // the layout or the meaning has to change, the version of the state does too, and the
 // states of versions before are no use.
 func TestStatesStayReadable(t *testing.T) {
-	const file = "testdata/state-16.json"
+	const file = "testdata/state-17.json"
 	var golden struct {
 		Parts    map[freshet.Slot][]byte
 		Outlooks []outlook.Outlook

@@ -154,7 +154,7 @@ func (l *population) first(slot freshet.Slot, x float64, o *freshet.Outcome) {
 			until = math.Floor(dates[i-1])
 		}
 		if until > tick { // those of one tick count as one
-			m.past(&l.grid, prior, max(0, until-tick-1), (until-tick)*l.fair())
+			m.past(&l.grid, prior, max(0, until-tick-1), l.turns(until-tick))
 		}
 	}
 	l.noteBlank(slot)

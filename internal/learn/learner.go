@@ -82,6 +82,7 @@ type population struct {
 
 	budget float64           // polls a tick, as configured
 	pace   float64           // polls a tick, of late
+	usual  float64           // polls a tick, over some days
 	world  [memories]float64 // logarithm of how well memories have predicted of late
 	scale  tallyScale
 	bursts burstWorld // what is thought of all sources
@@ -189,7 +190,7 @@ func New(c Config) *Learner {
 	x.grid = newGrid(x.clock)
 	x.groups.of, x.groups.matrix = map[uint64]*group{}, newKinMatrix(&x.grid)
 	x.named, x.tags, x.common = map[string]*site{}, map[string]*family{}, newProfile()
-	x.budget, x.pace, x.slice = c.Polls, c.Polls, aSlice
+	x.budget, x.pace, x.usual, x.slice = c.Polls, c.Polls, c.Polls, aSlice
 	x.scale.half = c.Memory.Seconds() / c.Tick.Seconds()
 	l := &Learner{
 		config: c, expectations: x, credit: newCredit(),
@@ -427,6 +428,12 @@ func (l *Learner) Remove(slot freshet.Slot) {
 // fair returns the share of a poll that each source gets in a tick if all get
 // the same.
 func (l *population) fair() float64 { return l.pace / float64(max(1, l.seen)) }
+
+// turns returns the full passes by which memories forget in so many ticks. Where polls come in
+// spells, as in active hours, a pass takes as long as it does on average.
+func (l *population) turns(ticks float64) float64 {
+	return ticks * min(l.pace, l.usual) / float64(max(1, l.seen))
+}
 
 // priorOf returns what is thought of the rate of a source of which nothing is known. It is good
 // until priorOf is called again.

@@ -122,7 +122,7 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	if !see.changed {
 		due *= open
 	}
-	turns := (x - p.last) * l.fair()
+	turns := l.turns(x - p.last)
 	prior := *l.priorOf(p)
 	l.judgeKin(slot, &see)
 	m.redraw(turns, &prior)
@@ -138,7 +138,7 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	}
 	l.reliability.add(likely, see.changed)
 	l.counts.At(slot).rhythm.add(l.scale.at(x), bounded(likely), see.changed)
-	l.counts.At(slot).add(l.scale.at(x), p.last, l.clock.seconds(), float64(p.rate), l.doubt(slot), &see)
+	l.counts.At(slot).add(l.scale.at(x), p.last, l.clock.seconds(), float64(m.rate[long]), l.doubt(slot), &see)
 	l.seeBursts(slot, &see)
 	l.attribute(slot, &see)
 	m.see(&l.grid, &prior, &see, turns, &l.world)
@@ -166,9 +166,9 @@ func (l *population) seeBursts(slot freshet.Slot, see *sighting) {
 func (l *population) learnAlone(slot freshet.Slot, see *sighting) {
 	p, m := l.pages.At(slot), l.minds.At(slot)
 	prior := l.priorOf(p)
-	turns := (see.at - p.last) * l.fair()
+	turns := l.turns(see.at - p.last)
 	m.redraw(turns, prior)
-	l.counts.At(slot).add(l.scale.at(see.at), p.last, l.clock.seconds(), float64(p.rate), l.doubt(slot), see)
+	l.counts.At(slot).add(l.scale.at(see.at), p.last, l.clock.seconds(), float64(m.rate[long]), l.doubt(slot), see)
 	m.take(&l.grid, see, turns)
 	m.recall(&l.grid, prior)
 	p.rate = float32(m.mean(&l.world))
@@ -188,6 +188,10 @@ func (l *expectations) attribute(slot freshet.Slot, see *sighting) {
 	first := max(int64(math.Floor(p.last)), l.open-window+1)
 	var seen [window]float64
 	l.place(slot, see, first, bent, &seen)
+	counts := 1.0 // for profiles
+	if see.changed && see.dated.n == 0 {
+		counts = tells(rate * see.mass)
+	}
 	for t := first; t <= l.open && float64(t) < see.at; t++ {
 		if see.dated.n > 0 && t < see.dated.since { // of this nothing is known
 			continue
@@ -199,10 +203,10 @@ func (l *expectations) attribute(slot freshet.Slot, see *sighting) {
 		relative := 1.0
 		if bent != nil {
 			relative = bent.at(&l.ownShape, ph)
-			own.add(&l.ownShape, ph, n, due)
+			own.add(&l.ownShape, ph, counts*n, counts*due)
 		}
-		s.profile.add(&l.clock.shape, ph, n, due*relative)
-		l.common.add(&l.clock.shape, ph, n, due*relative)
+		s.profile.add(&l.clock.shape, ph, counts*n, counts*due*relative)
+		l.common.add(&l.clock.shape, ph, counts*n, counts*due*relative)
 		if t > l.open-span {
 			l.active.add(t, n, due)
 			if s.pulse != nil {
@@ -214,6 +218,14 @@ func (l *expectations) attribute(slot freshet.Slot, see *sighting) {
 	if own.is() {
 		own.settle()
 	}
+}
+
+// tells returns how much a poll that found a change counts for profiles, where so many were
+// expected. After a long time a poll finds a change whatever the profile is, and would only
+// confirm it: nights without polls would keep the rate that was first thought of them.
+func tells(expected float64) float64 {
+	const sure = 8
+	return math.Exp(min(0, sure-expected))
 }
 
 // place says how many of the changes that a poll saw fell into each tick from
@@ -394,6 +406,7 @@ func (l *Learner) beginFirst(tick int64) {
 func (l *Learner) jump(tick int64) {
 	l.keepAll()
 	skipped := float64(max(0, tick-l.open))
+	l.usual *= 1 - l.fading(skipped)
 	l.scale.from += float64(min(0, tick-l.open)) // what was counted before counts as it did
 	for _, p := range l.pages.All {
 		if p.site != nil {
@@ -421,12 +434,21 @@ func (l *Learner) jump(tick int64) {
 func (l *Learner) close() {
 	l.work(wholePass)
 	l.pace += (l.polls - l.pace) / paceMemory
+	l.usual += (l.polls - l.usual) * l.fading(1)
 	l.polls = 0
 	l.fade()
 }
 
 // paceMemory is over how many ticks the polls made are averaged.
 const paceMemory = 256
+
+// usualMemory is over how long they are averaged for the usual pace.
+const usualMemory = 48 * time.Hour
+
+// fading returns the share of the usual pace that fades in so many ticks.
+func (l *background) fading(ticks float64) float64 {
+	return -math.Expm1(-ticks / max(paceMemory, usualMemory.Seconds()/l.clock.seconds()))
+}
 
 // begin begins a tick.
 func (l *Learner) begin(tick int64) {

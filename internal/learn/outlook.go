@@ -48,7 +48,7 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) outlook.Outlook {
 		out.Expected = h.Expected + h.Pending*h.Changes
 	}
 	m := *l.minds.At(slot) // a copy: to look is not to learn
-	m.redraw((x-p.last)*l.fair(), l.priorOf(p))
+	m.redraw(l.turns(x-p.last), l.priorOf(p))
 	chance := m.foresee(&l.grid, l.priorOf(p), mass, &l.world)
 	out.Chance = 1 - (1-h.Pending)*math.Exp(-l.fix.expect(&f, chance))
 	if b := l.minutely.of[slot]; b != nil && b.good && h.Pending == 0 && l.ownShape[byMinute] > 0 {

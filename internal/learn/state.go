@@ -15,7 +15,7 @@ import (
 
 // stateVersion tells states apart whose layout or meaning differs. A state of another
 // version is no use: the log is then learned from again.
-const stateVersion = 16
+const stateVersion = 17
 
 // ErrForeignState means that a saved state is damaged, or of a Learner that is
 // set otherwise, and that the log has to be gone through again.
@@ -58,6 +58,7 @@ func (l *Learner) encode(c *codec) {
 	c.int(&l.open)
 	c.flag(&l.began)
 	c.float(&l.pace)
+	c.float(&l.usual)
 	c.float(&l.polls)
 	c.floats(l.world[:])
 	c.activity(&l.active)

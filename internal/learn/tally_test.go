@@ -280,3 +280,60 @@ func TestTalliesLastForYears(t *testing.T) {
 		}
 	}
 }
+
+// Pages that change once an hour on average are said to, if they are polled in some hours of the
+// day alone: a poll after a night finds a change whatever the rate is, and says nothing of it.
+func TestRateOfActiveHours(t *testing.T) {
+	const days, pages, every = 21, 20, 10 * time.Minute
+	for _, tick := range []time.Duration{10 * time.Second, time.Minute} {
+		w := newWorld(learn.Config{Tick: tick, Polls: pages * tick.Seconds() / every.Seconds() / 3}, 5)
+		for range pages {
+			w.add(freshet.Source{}, w.poisson(monday, hours(days*24), 1.0/3600))
+		}
+		var last time.Time
+		for day := range days {
+			for at := hours(float64(24*day) + 9); at.Before(hours(float64(24*day) + 17)); at = at.Add(every) {
+				for slot := range freshet.Slot(pages) {
+					last = at.Add(time.Duration(slot) * time.Second)
+					w.poll(slot, last)
+				}
+			}
+		}
+		var all outlook.Tally
+		changed := 0
+		for slot := range freshet.Slot(pages) {
+			all = all.Add(w.Tally(slot))
+			changed += w.happened(slot, monday, last)
+			const off = 2.5
+			if r := w.Outlook(last, slot).Rate; !(24/off < r.Mean*86400 && r.Mean*86400 < 24*off) {
+				t.Errorf("with ticks of %v slot %d changes %.0f times a day (%.0f to %.0f), want 24", tick, slot, r.Mean*86400, r.Low*86400, r.High*86400)
+			}
+		}
+		said, is := all.Happened/all.Watched*86400, float64(changed)/last.Sub(monday).Hours()*24/pages
+		if said < 0.8*is || said > 1.2*is {
+			t.Errorf("with ticks of %v pages are thought to have changed %.1f times a day, and did %.1f times", tick, said, is)
+		}
+	}
+}
+
+// Pages that are all polled at once, and then not for a day, are not forgotten over that day.
+func TestPollsInSpellsAreRemembered(t *testing.T) {
+	const days, pages = 90, 20
+	w := newWorld(learn.Config{Tick: 10 * time.Second, Polls: 1}, 6)
+	for i := range pages {
+		w.add(freshet.Source{}, w.poisson(monday, hours(days*24), []float64{0.1, 1}[i%2]/86400))
+	}
+	var last time.Time
+	for day := range days {
+		for slot := range freshet.Slot(pages) {
+			last = hours(float64(24*day) + 9).Add(time.Duration(slot) * time.Second)
+			w.poll(slot, last)
+		}
+	}
+	for slot := range freshet.Slot(pages) {
+		r := w.Outlook(last, slot).Now
+		if slot%2 == 0 && (r.Low*86400 < 0.02 || r.High*86400 > 1) {
+			t.Errorf("of slot %d, which changes every ten days, %.2f (%.2f to %.2f) changes a day are expected after %d polls", slot, r.Mean*86400, r.Low*86400, r.High*86400, days)
+		}
+	}
+}
