@@ -318,9 +318,8 @@ func bounded(chance float64) float64 { return min(1-1e-9, max(1e-9, chance)) }
 // see takes in what a poll saw, after so many turns. Memories are held to
 // whether there was a change, which is what they are for, and not to its date.
 func (m *mind) see(g *grid, prior *spread, saw *sighting, turns float64, world *[memories]float64) {
-	var fit, likely spread
+	var likely spread
 	for i, rate := range g {
-		fit[i] = saw.fit(rate)
 		likely[i] = exp(-rate * saw.mass)
 		if saw.changed {
 			likely[i] = 1 - likely[i]
@@ -337,14 +336,11 @@ func (m *mind) see(g *grid, prior *spread, saw *sighting, turns float64, world *
 		m.mix[k] = float32(pageGrip*float64(m.mix[k]) + score)
 		world[k] += worldStep * score
 		top = max(top, world[k])
-		if keep := keeps[k]; keep > 0 {
-			m.of[k].forget(math.Pow(keep, 1-byTime+byTime*turns))
-		}
-		m.of[k].admit(&fit)
 	}
 	for k := range world {
 		world[k] = worldGrip * (world[k] - top)
 	}
+	m.take(g, saw, turns)
 }
 
 // take takes in what a poll saw, and holds no memory to it.
