@@ -85,6 +85,46 @@ func themeOf(r *http.Request) string {
 
 func (p *Page) serveShell(w http.ResponseWriter, r *http.Request) { p.serve(w, r, http.StatusOK) }
 
+// noticePolicy lets a notice use its style and post its form, and nothing else.
+const noticePolicy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// A Notice is a page without a script, for people who need not be logged in.
+type Notice struct {
+	Status int
+	Title  string
+	Text   string
+	Button string // posts to the address of the page; "" if there is none
+}
+
+// ServeNotice serves a notice.
+func (p *Page) ServeNotice(w http.ResponseWriter, r *http.Request, n Notice) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", noticePolicy)
+	h.Set("Referrer-Policy", "same-origin") // or the form would come from nowhere
+	w.WriteHeader(n.Status)
+	title, button := html.EscapeString(n.Title), ""
+	if n.Button != "" {
+		button = `<form method="post"><button class="button main" type="submit">` + html.EscapeString(n.Button) + "</button></form>\n"
+	}
+	fmt.Fprintf(w, `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>%s · Freshet</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="%s">
+</head>
+<body><main id="main" class="notice"><h1 class="title">%s</h1>
+<p>%s</p>
+%s</main></body>
+</html>
+`, title, p.names["style"], title, html.EscapeString(n.Text), button)
+}
+
 // ServeMissing serves the shell at an address at which there is nothing; the script says so.
 func (p *Page) ServeMissing(w http.ResponseWriter, r *http.Request) {
 	p.serve(w, r, http.StatusNotFound)

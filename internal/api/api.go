@@ -47,6 +47,8 @@ func New(cfg Config) http.Handler {
 	finishDescription(s.OpenAPI())
 	page := ui.New(users.reader)
 	page.Route(s)
+	links := &linkAPI{conditions, page.ServeNotice}
+	links.routes()
 	s.Missing = page.ServeMissing
 	return plainURLs(s.Handler())
 }

@@ -57,6 +57,9 @@ var rules = map[string]rest.Rule{
 		Quiet: true,
 	},
 
+	"GET /links/{token}":  anybody,                         // the token in the path authenticates
+	"POST /links/{token}": {Quiet: true, Repeatable: true}, // likewise; the handler notes what it did
+
 	"GET /login/oidc":          anybody, // redirects to the provider
 	"GET /login/oidc/callback": anybody, // redirect from the provider
 

@@ -23,6 +23,7 @@ const MostMatches = 500
 type Batch struct {
 	queries.Batch
 	Matches []Match // up to MostMatches, the oldest first
+	Repeats bool    // until they are acknowledged
 }
 
 // A Match is a match with what is known of it.
@@ -167,6 +168,8 @@ func newBatchEvent(ctx context.Context, p Batch, base string) *Event {
 var heldWords = map[queries.Delay]string{
 	queries.DelayQuiet: "held back in quiet hours",
 	queries.DelayRate:  "held back because enough had been told",
+
+	queries.DelayRepeat: "not acknowledged yet",
 }
 
 // Top returns the first entries of a digest, at most so many.

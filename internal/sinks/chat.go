@@ -29,7 +29,7 @@ What changed: {{.}}{{end}}{{with .URL}}
   {{.}}{{end}}{{end}}{{with .Beyond 20}}
 and {{.}} more: {{$.Link}}/matches{{end}}
 
-{{.Why}}`
+{{.Foot}}`
 )
 
 // chatWords are plainWords for services that read Markdown and mentions: what the page
@@ -46,12 +46,12 @@ func chatWords(bold, filter string) string {
 {{end}}{{with .URL}}{{` + filter + ` .}}
 {{end}}{{range .Top 10}}- {{` + filter + ` .Title}}{{with .Summary}}: {{` + filter + ` (truncate 200 .)}}{{end}}{{with .ValueText}} ({{` + filter + ` (truncate 100 .)}}){{end}}
 {{end}}{{with .Beyond 10}}and {{.}} more: {{$.Link}}/matches
-{{end}}{{` + filter + ` .Why}}`
+{{end}}{{` + filter + ` .Foot}}`
 }
 
 // teamsWords are plainWords for Teams, which reads links in Markdown.
 var teamsWords = strings.NewReplacer(
-	"{{.}}", "{{quiet .}}", "{{.Title}}", "{{quiet .Title}}", "{{.What}}", "{{quiet .What}}", "{{.QueryName}}", "{{quiet .QueryName}}", "{{.Why}}", "{{quiet .Why}}",
+	"{{.}}", "{{quiet .}}", "{{.Title}}", "{{quiet .Title}}", "{{.What}}", "{{quiet .What}}", "{{.QueryName}}", "{{quiet .QueryName}}", "{{.Foot}}", "{{quiet .Foot}}",
 	"{{truncate 200 .}}", "{{quiet (truncate 200 .)}}", "{{truncate 500 .}}", "{{quiet (truncate 500 .)}}", "{{truncate 1500 .}}", "{{quiet (truncate 1500 .)}}",
 ).Replace(plainWords)
 

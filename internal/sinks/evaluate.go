@@ -384,8 +384,8 @@ func methodsOf(v any) map[string]any {
 	switch v := v.(type) {
 	case *Event:
 		return map[string]any{
-			"Added": v.Added, "Beyond": v.Beyond, "Diff": v.Diff, "DiffLink": v.DiffLink, "Heading": v.Heading, "HTML": v.HTML, "News": v.News, "Removed": v.Removed,
-			"Text": v.Text, "Top": v.Top, "ValueText": v.ValueText, "What": v.What, "Why": v.Why,
+			"AckLink": v.AckLink, "Added": v.Added, "Beyond": v.Beyond, "Diff": v.Diff, "DiffLink": v.DiffLink, "Foot": v.Foot, "Heading": v.Heading, "HTML": v.HTML, "News": v.News, "Removed": v.Removed,
+			"StopLink": v.StopLink, "Text": v.Text, "Top": v.Top, "ValueText": v.ValueText, "What": v.What, "Why": v.Why,
 		}
 	case time.Time:
 		return map[string]any{

@@ -79,6 +79,14 @@ func frameMail(o *Outlet, e *Event, text string) ([]byte, error) {
 	m.SetDateWithValue(e.Before)
 	m.SetGenHeader("X-Freshet-Event", e.ID)
 	m.SetGenHeader("Auto-Submitted", "auto-generated") // nobody's holiday notice answers it
+	stop, err := e.StopLink()
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(stop, "https://") { // RFC 8058: the mail program shows a button that posts to it
+		m.SetGenHeader("List-Unsubscribe", "<"+stop+">")
+		m.SetGenHeader("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
+	}
 	m.SetBodyString(mail.TypeTextPlain, strings.TrimSpace(text)+"\n")
 	page, err := mailHTML(o, e, text, news)
 	if err != nil {
@@ -119,7 +127,11 @@ func mailHTML(o *Outlet, e *Event, text, news string) (string, error) {
 	}
 	if len(e.Entries) > 0 && o.sink.Template == "" {
 		before, _, _ = strings.Cut(before, "\n- ")
-		after = e.Why()
+		foot, err := e.Foot()
+		if err != nil {
+			return "", err
+		}
+		after = foot
 	}
 	linesHTML(&b, before)
 	b.WriteString(newsHTML(news))

@@ -33,6 +33,10 @@ type Config struct {
 	Base    string           // of the URLs in events; see Envelope
 	Timeout time.Duration    // of one attempt; 0 means 15 seconds
 	Now     func() time.Time // the wall clock; nil means time.Now
+
+	// Mac returns a text for a label that only this server can make. It signs the links in
+	// messages; nil means that there are none.
+	Mac func(label string) (string, error)
 }
 
 // Patience is how long one attempt takes at most, unless a Config says otherwise.
@@ -103,6 +107,7 @@ func (o *Outlet) RenderBatch(ctx context.Context, p Batch) ([]byte, error) {
 }
 
 func (o *Outlet) render(e *Event) ([]byte, error) {
+	e.links = o.linksOf(e)
 	text := ""
 	if o.sink.Template != "" || o.kind.words != "" {
 		var err error

@@ -69,6 +69,7 @@ type rendering struct {
 	change freshet.Change
 	batch  *Batch // nil if the event is of a change
 	base   string
+	links  linker
 	ctx    context.Context // of the rendering, which an event does not outlive
 	texts  Texts
 	after  []byte

@@ -92,8 +92,12 @@ func (s *Settings) AllSinks() []sinks.Sink {
 // Outlets returns what outlets of sinks are made with. Requests are dated by now; nil
 // means time.Now. Vault is where secrets are kept; nil means that there are none.
 func (s *Settings) Outlets(env func(string) string, vault *secrets.Vault, now func() time.Time) sinks.Config {
-	return sinks.Config{
+	with := sinks.Config{
 		Do: fetch.NewEgress(s.Fetch).Do, CheckURL: s.Fetch.CheckURL, Dial: s.Fetch.Dialer, TLS: s.Fetch.TLS,
 		Secrets: auth.Secrets{Env: env, Vault: vault}, Exec: s.Media.Exec, Apprise: s.Apprise, Base: s.API.URL, Now: now,
 	}
+	if vault != nil {
+		with.Mac = vault.Mac
+	}
+	return with
 }

@@ -207,6 +207,9 @@ func (s *Sinks) checkQueries(ctx context.Context, ids []queries.ID) error {
 	return nil
 }
 
+// Mac returns a text for a label that only who has the key of the data directory can make.
+func (s *Sinks) Mac(label string) (string, error) { return s.cfg.Vault.Mac(label) }
+
 // Remove forgets a sink that came over the API, with all that it is owed.
 func (s *Sinks) Remove(ctx context.Context, name string) error {
 	release, err := s.take(ctx)

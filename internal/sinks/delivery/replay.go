@@ -172,6 +172,11 @@ func Unpack(ctx context.Context, store Store, p queries.Batch) (sinks.Batch, err
 	if err != nil {
 		return whole, err
 	}
+	q, err := store.Queries.Query(ctx, p.Query)
+	if err != nil {
+		return whole, err
+	}
+	whole.Repeats = q.Repeat > 0
 	for _, m := range matches {
 		known, err := Known(ctx, store, m)
 		if err != nil {
