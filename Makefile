@@ -194,9 +194,9 @@ storage: ## compare stored bytes with git and zstd on the series in the folder F
 	$(GO) test -run TestSeries -count=1 -v ./internal/store/sqlite
 
 .PHONY: results
-results: build ## make docs/results.md from the recordings in the folder FRESHET_TRACES
+results: build ## make docs/explanation/results.md from the recordings in the folder FRESHET_TRACES
 	@test -n "$$FRESHET_TRACES" || { echo "set FRESHET_TRACES to a folder of recordings"; exit 2; }
-	$(LAB) results --traces "$$FRESHET_TRACES" --out docs/results.md --plot docs/results.svg --cache bin/limits.json
+	$(LAB) results --traces "$$FRESHET_TRACES" --out docs/explanation/results.md --plot docs/explanation/results.svg --cache bin/limits.json
 
 .PHONY: papers
 papers: build ## repeat the papers' experiments at full size with SEEDS (default 5) seeds, into bin/papers

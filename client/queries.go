@@ -12,7 +12,7 @@ type NewQuery struct {
 	ID      string `json:"id,omitempty" doc:"Made of the name if it is left out"`
 	Name    string `json:"name,omitempty" doc:"For people"`
 	Scope   *Scope `json:"scope,omitempty" doc:"Which sources the query is about; all if it is left out"`
-	When    string `json:"when,omitempty" doc:"Condition in CEL, such as added.contains(\"security\"); every change in scope matches if it is left out. See docs/queries.md"`
+	When    string `json:"when,omitempty" doc:"Condition in CEL, such as added.contains(\"security\"); every change in scope matches if it is left out. See docs/reference/queries.md"`
 	Trigger string `json:"trigger,omitempty" enum:"becomes,first,each,poll" doc:"When a true condition matches: when it becomes true for a source (becomes, the default of conditions on now and text alone, and of those on polls), likewise and at the first look at the source (first), at each change or poll for which it is true (each), or at each poll that sees a source for which it is true (poll)"`
 	Value   string `json:"value,omitempty" doc:"What a match carries besides its changes, in CEL, such as now.price"`
 

@@ -117,7 +117,7 @@ type NewSource struct {
 	URL      string              `json:"url" minLength:"1" maxLength:"8192"`
 	Name     string              `json:"name,omitempty" doc:"Name to show"`
 	Tags     []string            `json:"tags,omitzero"`
-	Request  map[string]any      `json:"request,omitempty" doc:"How the source is requested: use, method, headers, body, form, cookies, jar, auth, cert, proxy, language, timeout and login; see docs/requests.md"`
+	Request  map[string]any      `json:"request,omitempty" doc:"How the source is requested: use, method, headers, body, form, cookies, jar, auth, cert, proxy, language, timeout and login; see docs/reference/requests.md"`
 	Expect   map[string]any      `json:"expect,omitempty" doc:"Which responses count: status, match and no_match; others are failed polls"`
 	Select   Select              `json:"select" required:"false"`
 	Read     []any               `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
@@ -141,7 +141,7 @@ type NewSource struct {
 	From     string              `json:"from,omitempty" maxLength:"64" doc:"Poll it only from workers at this place, such as eu-west; from any if missing"`
 	Doubt    string              `json:"suspect,omitempty" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold, the default), report it at once with a mark (mark), or do not check (off)"`
 	Robots   string              `json:"robots,omitempty" enum:"obey,ignore,default" doc:"Whether to poll it only if the robots.txt files of its hosts allow it: obey, ignore, or as the settings of the daemon say (default)"`
-	Site     any                 `json:"site,omitempty" doc:"Watch the whole site that begins at the URL: true, or an object with match, exclude, find, limit, depth, subdomains and share; see docs/sites.md"`
+	Site     any                 `json:"site,omitempty" doc:"Watch the whole site that begins at the URL: true, or an object with match, exclude, find, limit, depth, subdomains and share; see docs/reference/sites.md"`
 	Keep     Keep                `json:"keep" required:"false"`
 }
 

@@ -9,7 +9,7 @@ import (
 
 // A StateQuery asks for the states of sources at one time.
 type StateQuery struct {
-	Query  string    // such as "min(price) by shop"; docs/queries.md has the language
+	Query  string    // such as "min(price) by shop"; docs/reference/queries.md has the language
 	AsOf   time.Time // zero means now
 	Tag    string    // only sources with this tag
 	Offset int

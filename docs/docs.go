@@ -6,10 +6,10 @@ import _ "embed" // for the pages
 // Papers tells of the papers behind Freshet and of what became of their claims, in
 // Markdown.
 //
-//go:embed papers.md
+//go:embed explanation/papers.md
 var Papers string
 
 // Results compares the policies on recorded histories, in Markdown.
 //
-//go:embed results.md
+//go:embed explanation/results.md
 var Results string

@@ -64,7 +64,7 @@ limit: the mean of the five runs and, in thousandths, their standard deviation.
 --literature makes only the table of what the literature on crawling proposes, in the
 reference and the held-out settings. Without it the table is part of the page, unless
 --quick or --policies is given.`,
-		Example: "  freshet-lab results --traces recordings --out docs/results.md --plot docs/results.svg\n" +
+		Example: "  freshet-lab results --traces recordings --out docs/explanation/results.md --plot docs/explanation/results.svg\n" +
 			"  freshet-lab results --traces mine --policies auto,uniform --quick\n" +
 			"  freshet-lab results --traces recordings --evidence bits,feed:5,index --only rss-a,telegram-web --jobs 1",
 		Args: cli.Takes(0, 0),

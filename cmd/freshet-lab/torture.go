@@ -46,7 +46,7 @@ func tortureVerb(p *program) *cobra.Command {
 		Use:   "torture",
 		Short: "Break a daemon in every way, and check that it keeps its promises",
 		Long: `Run a real daemon against a small hostile web, break it in every way known, and check
-from outside that every promise of docs/promises.md holds. --cluster breaks a cluster
+from outside that every promise of docs/explanation/promises.md holds. --cluster breaks a cluster
 on PostgreSQL instead.
 
 What is broken, and in which order, follows from the seed. Without --for, --faults and

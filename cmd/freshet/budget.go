@@ -43,7 +43,7 @@ sources that use most. --drop says what removing sources would free. --levels
 lists the service levels, whether each is kept, and if not, why.
 
 All numbers are estimates from polls; where there is too little data, the output says so.
---verbose shows the details. docs/budget.md explains the method.`
+--verbose shows the details. docs/explanation/budget.md explains the method.`
 
 func budgetVerb(p *program) *cobra.Command {
 	b := budgeting{program: p}

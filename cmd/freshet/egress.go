@@ -44,7 +44,7 @@ and so on: a name that turns to a private address is denied when it does. With
 --redirect, the URL answers with a redirect to that location; repeat it for a chain.
 
 The class names the rule: ok, ip.private, metadata, url.userinfo and so on;
-docs/egress.md lists all of them. The exit code is 0 if the URL is allowed and 7 if it
+docs/reference/egress.md lists all of them. The exit code is 0 if the URL is allowed and 7 if it
 is denied.`
 
 func egressVerb(p *program) *cobra.Command {

@@ -26,7 +26,7 @@ is a match. Matches are numbered and stored, and can be read, followed and sent 
 Conditions are written in CEL. They can use added, removed and text; the named values
 now.NAME and before.NAME; items.added, items.removed and items.updated; source.id,
 .url, .name, .tags and .site; change.seq, .after and .before; noise and suspect. Functions
-such as count("1h") and lowest(now.price, "30d") look back. docs/queries.md has examples.`,
+such as count("1h") and lowest(now.price, "30d") look back. docs/reference/queries.md has examples.`,
 		Example: "  freshet query test --when 'added.contains(\"security\")' --since 30d\n" +
 			"  freshet query add cheap --tag shop --when 'now.price < before.price * 0.9' --value now.price\n" +
 			"  freshet query matches cheap --follow",

@@ -28,7 +28,7 @@ const queryStateHelp = `Query the states of sources: what they said last, or at 
 
 The parts can be in any order, and all of them can be left out. Values that the source
 extracts are named as they are, and source, state, now, text, title and items are there
-too. docs/queries.md has the whole language.`
+too. docs/reference/queries.md has the whole language.`
 
 func queryStateVerb(p *program) *cobra.Command {
 	var q client.StateQuery

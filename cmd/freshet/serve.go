@@ -36,7 +36,7 @@ finish; a second signal stops at once.
 On a loopback address everybody on this machine can use the API and the page until
 you add a user: freshet user add NAME --role admin. On any other address the daemon
 starts only if there is an admin. FRESHET_ADMIN_PASSWORD or --admin-password-file adds
-the user admin at the first start. docs/security.md says more.`
+the user admin at the first start. docs/reference/security.md says more.`
 
 func serveVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{

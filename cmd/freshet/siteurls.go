@@ -59,7 +59,7 @@ and JSON feeds. What is wrong with a list is reported with its line, and the res
 read. A file may be -, which is standard input; --base says where it is from, so that
 relative URLs can be resolved.
 
-docs/sites.md has the details.`
+docs/reference/sites.md has the details.`
 
 func siteURLsVerb(p *program) *cobra.Command {
 	v := siteURLs{program: p}

@@ -213,7 +213,7 @@ func (f *requestFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.proxy, "proxy", "", "use this proxy, such as socks5://127.0.0.1:1080; it must be listed in allow_proxy")
 	set.StringVar(&f.language, "language", "", "language to ask for, such as de (Accept-Language)")
 	set.StringVar(&f.timeout, "timeout", "", "give up a poll after this time")
-	set.StringVar(&f.request, "request", "", "everything about the request as a JSON object; see docs/requests.md")
+	set.StringVar(&f.request, "request", "", "everything about the request as a JSON object; see docs/reference/requests.md")
 	set.StringVar(&f.status, "expect-status", "", "HTTP status codes that count as success, such as 200,404")
 	set.StringVar(&f.match, "expect-match", "", "fail unless the page matches this regular expression")
 	set.StringVar(&f.noMatch, "expect-no-match", "", "fail if the page matches this regular expression")

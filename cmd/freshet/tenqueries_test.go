@@ -19,7 +19,7 @@ import (
 )
 
 // TestTenQueriesReachASink has pages change under a daemon, and waits until a sink is told
-// what the queries of docs/queries.md make of it. Lengths of time are shorter here.
+// what the queries of docs/reference/queries.md make of it. Lengths of time are shorter here.
 func TestTenQueriesReachASink(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")

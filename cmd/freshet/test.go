@@ -66,7 +66,7 @@ XLSX.
 With --history the chain is tried on the stored versions of a source: which changes
 it would have reported, and which it would have spared you.
 
-docs/reading.md has every step with an example.`,
+docs/reference/reading.md has every step with an example.`,
 		Example: "  freshet test https://example.com/ --main --text\n" +
 			"  freshet test https://shop.example/pump --css .price --regex '[0-9.,]+'\n" +
 			"  freshet test https://api.example/items --jq '.items[] | .name' --json\n" +

@@ -22,10 +22,10 @@ import (
 	"freshet/internal/test/tier"
 )
 
-// walkCommands returns the commands of docs/cluster.md that make a cluster of nothing.
+// walkCommands returns the commands of docs/how-to/cluster.md that make a cluster of nothing.
 func walkCommands(t *testing.T) (commands [][]string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/cluster.md")
+	text, err := os.ReadFile("../../docs/how-to/cluster.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,14 +51,14 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// A walk is a cluster as docs/cluster.md makes it.
+// A walk is a cluster as docs/how-to/cluster.md makes it.
 type walk struct {
 	*testing.T
 	dir            string
 	nodes, workers []*clusterNode
 }
 
-// newWalk runs the commands of docs/cluster.md, with addresses and a database of this machine.
+// newWalk runs the commands of docs/how-to/cluster.md, with addresses and a database of this machine.
 func newWalk(t *testing.T) *walk {
 	pg := pgtest.Start(t, "fsync=on")
 	w := &walk{T: t, dir: t.TempDir()}
@@ -110,7 +110,7 @@ func (w *walk) whole(i, standbys int) bool {
 	return all.Brain.Address != "" && warm == standbys && len(all.Hands) == len(w.workers)
 }
 
-// The commands of docs/cluster.md make a cluster of nothing: three nodes that can take over, two workers, TLS
+// The commands of docs/how-to/cluster.md make a cluster of nothing: three nodes that can take over, two workers, TLS
 // everywhere, and an admin who can log in. Workers find the next leader.
 func TestFromNothingToACluster(t *testing.T) {
 	tier.Slow(t, "it starts PostgreSQL, three nodes and two workers")

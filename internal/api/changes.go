@@ -290,7 +290,7 @@ type ChangeFilter struct {
 	Source freshet.SourceID `query:"source" doc:"Only changes of this source"`
 	Site   freshet.SourceID `query:"site" doc:"Only changes of this site and its pages"`
 	Tag    string           `query:"tag" doc:"Only changes of sources that had this tag when they changed"`
-	Q      string           `query:"q" maxLength:"1000" doc:"Only changes that contain these words: in the summary, in changed values, items or lines, or in the URL or name of the source. See docs/search.md"`
+	Q      string           `query:"q" maxLength:"1000" doc:"Only changes that contain these words: in the summary, in changed values, items or lines, or in the URL or name of the source. See docs/reference/search.md"`
 	Since  string           `query:"since" doc:"Only changes seen at this time or later: such as 2026-11-01T08:00:00Z, a date, or how long ago, such as 2d"`
 	Until  string           `query:"until" doc:"Only changes seen before this time; a date is its beginning"`
 

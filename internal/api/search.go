@@ -30,7 +30,7 @@ func (a *searchAPI) routeSearch() {
 		OperationID: "search", Method: http.MethodGet, Path: "/api/v1/search", Tags: []string{"versions"},
 		Summary: "Search the text of current and past versions",
 		Description: "A hit is a run of versions of a source, one after the other, that all have the words: a line that stays over fifty versions is one hit. " +
-			"Words, \"phrases\", beginnings (secur*), OR, NOT or - and parentheses are understood; see docs/search.md. " +
+			"Words, \"phrases\", beginnings (secur*), OR, NOT or - and parentheses are understood; see docs/reference/search.md. " +
 			"A search sees what has been captured before it; if that is more than can be indexed at once, waiting says how many versions it does not see yet.",
 	}, a.search)
 }

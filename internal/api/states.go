@@ -21,7 +21,7 @@ func (a *queryAPI) routeStates(tags []string) {
 		OperationID: "query-states", Method: http.MethodGet, Path: "/api/v1/states", Tags: tags,
 		Summary: "Query the states of sources, now or at a time",
 		Description: "The query has the values that are wanted, and which rows: min(price) by shop from tag:shops where price > 0. " +
-			"A state is the version that was current at the time; the first version of a source is one. docs/queries.md has the language. " +
+			"A state is the version that was current at the time; the first version of a source is one. docs/reference/queries.md has the language. " +
 			"A mistake is answered with 422, the line and the column.",
 	}, a.queryStates)
 }

@@ -451,7 +451,7 @@ func (a *versionAPI) knownField(ctx context.Context, id freshet.SourceID, name s
 		return err
 	}
 	if _, ok := s.Recipe.Extract[name]; !ok {
-		return freshet.WithHint(fmt.Errorf("field %q of source %s: %w", name, id, freshet.ErrNotFound), "name it in extract; docs/reading.md says how")
+		return freshet.WithHint(fmt.Errorf("field %q of source %s: %w", name, id, freshet.ErrNotFound), "name it in extract; docs/reference/reading.md says how")
 	}
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 	"freshet/internal/extract"
 )
 
-// The list of steps in docs/reading.md is the one that the program has.
+// The list of steps in docs/reference/reading.md is the one that the program has.
 func TestReadingPage(t *testing.T) {
-	const page, begin, end = "../../docs/reading.md", "<!-- steps -->\n", "<!-- end of steps -->\n"
+	const page, begin, end = "../../docs/reference/reading.md", "<!-- steps -->\n", "<!-- end of steps -->\n"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +22,7 @@ func TestReadingPage(t *testing.T) {
 	head, rest, ok := bytes.Cut(text, []byte(begin))
 	old, tail, ok2 := bytes.Cut(rest, []byte(end))
 	if !ok || !ok2 {
-		t.Fatal("docs/reading.md has no place for the steps")
+		t.Fatal("docs/reference/reading.md has no place for the steps")
 	}
 	var b strings.Builder
 	b.WriteString("| step | works on | gives | what it does |\n|---|---|---|---|\n")
@@ -44,7 +44,7 @@ func TestReadingPage(t *testing.T) {
 	}
 	if d := cmp.Diff(string(old), b.String()); d != "" {
 		if !*update {
-			t.Fatalf("the steps in docs/reading.md are not those of the program; run go test ./content -run TestReadingPage -update (-page +program):\n%s", d)
+			t.Fatalf("the steps in docs/reference/reading.md are not those of the program; run go test ./content -run TestReadingPage -update (-page +program):\n%s", d)
 		}
 		if err := os.WriteFile(page, fmt.Appendf(nil, "%s%s%s%s%s", head, begin, b.String(), end, tail), 0o644); err != nil {
 			t.Fatal(err)

@@ -139,7 +139,7 @@ func badScheme(raw string) *freshet.FetchError {
 	case !ok || scheme == "" || strings.ContainsAny(scheme, "./[?#") || scheme == "localhost":
 		return hinted(refuse(RuleRelative, failure.BlockedScheme, "not an absolute URL"), "start it with https:// or http://")
 	}
-	return hinted(refuse(RuleScheme, failure.BlockedScheme, "%q URLs cannot be watched", scheme), "use an http or https URL, or another kind of source such as github:owner/name; docs/requests.md lists them")
+	return hinted(refuse(RuleScheme, failure.BlockedScheme, "%q URLs cannot be watched", scheme), "use an http or https URL, or another kind of source such as github:owner/name; docs/reference/requests.md lists them")
 }
 
 // parseAuthority takes host and port apart; a port that is not given is zero.

@@ -68,7 +68,7 @@ func makeSourceFields() []SourceField {
 			func(s *Source) *NoiseSetting { return &s.Noise }, ParseNoiseSetting, func(n NoiseSetting) string { return string(n) }).spelled(func(s *Source) string { return s.Noise.String() }),
 		valueField(SourceField{Name: "extract"}, func(s *Source) *reading.Extracts { return &s.Recipe.Extract }),
 		valueField(SourceField{Name: "items"}, func(s *Source) *reading.Items { return &s.Recipe.Items }),
-		valueField(SourceField{Name: "render", Flag: "render", Bare: "true", Help: "show the page in Chromium before it is read; --render='{\"wait_for\": \".price\", \"screenshot\": true}' says how (docs/render.md)"}, func(s *Source) *rendering.Settings { return &s.Recipe.Render }),
+		valueField(SourceField{Name: "render", Flag: "render", Bare: "true", Help: "show the page in Chromium before it is read; --render='{\"wait_for\": \".price\", \"screenshot\": true}' says how (docs/reference/render.md)"}, func(s *Source) *rendering.Settings { return &s.Recipe.Render }),
 		numberField(SourceField{Name: "weight", Flag: "weight", Help: "importance compared with other sources (default 1)"}, func(s *Source) *float64 { return &s.Weight }),
 		dialField(SourceField{Name: "dial", Flag: "dial", Help: "preset of life and urgency: stock-ticker, auction, front-page, news-list or archive"}),
 		textField(SourceField{Name: "life", Flag: "life", Help: "how long a change can be seen: overwrite (until the next change), append (for ever), window:10m or last:5 (default overwrite)"},

@@ -383,7 +383,7 @@ func TestRangesLeaveRoomForBursts(t *testing.T) {
 	}
 }
 
-// The table of docs/numbers.md is made by this test, with the flag -coverage. It takes long.
+// The table of docs/explanation/numbers.md is made by this test, with the flag -coverage. It takes long.
 func TestCoverageTable(t *testing.T) {
 	if *coverageFile == "" {
 		t.Skip("it writes no table without -coverage FILE")

@@ -42,7 +42,7 @@ func polled(t *testing.T, name string, g *lab.Grid, budget float64, replay func(
 }
 
 // Logs are made of recorded histories by policies, and read again: what they say
-// of policies is held against the truth. This makes the table in docs/lab.md.
+// of policies is held against the truth. This makes the table in docs/reference/lab.md.
 func TestLogsOfRecordedHistories(t *testing.T) {
 	dir := os.Getenv("FRESHET_TRACES")
 	if dir == "" {

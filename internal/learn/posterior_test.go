@@ -11,7 +11,7 @@ import (
 	"freshet/internal/learn"
 )
 
-// A plainMind learns a rate as docs/learning.md says it: with plain loops, in
+// A plainMind learns a rate as docs/explanation/learning.md says it: with plain loops, in
 // double precision, and without any table.
 type plainMind struct {
 	rates, prior []float64

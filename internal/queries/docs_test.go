@@ -12,10 +12,10 @@ import (
 	"freshet/internal/queries"
 )
 
-// examples returns the queries of docs/queries.md by their names.
+// examples returns the queries of docs/reference/queries.md by their names.
 func examples(t *testing.T) map[string]queries.Query {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/queries.md")
+	page, err := os.ReadFile("../../docs/reference/queries.md")
 	if err != nil {
 		t.Fatal(err)
 	}

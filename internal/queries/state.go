@@ -17,7 +17,7 @@ import (
 
 // A StateQuery is a question about the states of sources at one time.
 type StateQuery struct {
-	Text   string // such as "min(price) by shop"; docs/queries.md has the language
+	Text   string // such as "min(price) by shop"; docs/reference/queries.md has the language
 	AsOf   time.Time
 	Tag    string // only sources with this tag are looked at, whatever the text says
 	Offset int

@@ -331,9 +331,9 @@ func TestStateQueryIsBounded(t *testing.T) {
 	}
 }
 
-// TestStateExamples: the queries of docs/queries.md can be run.
+// TestStateExamples: the queries of docs/reference/queries.md can be run.
 func TestStateExamples(t *testing.T) {
-	page, err := os.ReadFile("../../docs/queries.md")
+	page, err := os.ReadFile("../../docs/reference/queries.md")
 	if err != nil {
 		t.Fatal(err)
 	}

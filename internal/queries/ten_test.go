@@ -121,7 +121,7 @@ type toldQuery struct {
 	want  []string
 }
 
-// tenQueries are the queries that people ask for, as docs/queries.md has them. That of
+// tenQueries are the queries that people ask for, as docs/reference/queries.md has them. That of
 // the digest is in TestPace.
 func tenQueries() []toldQuery {
 	day := units.Day

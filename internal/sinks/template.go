@@ -45,7 +45,7 @@ func parseWords(text string) (words, error) {
 var position = lazyregexp.New(`^template: template:(\d+)(?::(\d+))?: `)
 
 // templateHint says what to do about a mistake in a template.
-const templateHint = "docs/delivery.md has all names and functions; freshet sink kinds KIND shows a template that works, and --preview what one makes"
+const templateHint = "docs/reference/delivery.md has all names and functions; freshet sink kinds KIND shows a template that works, and --preview what one makes"
 
 // templateError says where in a template an error is.
 func templateError(err error) error {

@@ -77,7 +77,7 @@ export function Asking({ value, set, wrong }: { value: Fields; set: (f: Fields) 
       <div class="form">
         <Field label="Log in with">
           <select class="input" value={way} onChange={(e) => choose(e.currentTarget.value)}>
-            <option value="">nothing</option><option value="basic">user and password (HTTP)</option><option value="bearer">a token</option>{way === 'login' && <option value="login">a form (see docs/requests.md)</option>}
+            <option value="">nothing</option><option value="basic">user and password (HTTP)</option><option value="bearer">a token</option>{way === 'login' && <option value="login">a form (see docs/reference/requests.md)</option>}
           </select>
         </Field>
         {way === 'basic' && <Field label="User"><input class="input" autocomplete="off" value={auth.basic?.user ?? ''} onInput={(e) => edit({ auth: { basic: { ...auth.basic, user: e.currentTarget.value } } })} /></Field>}

@@ -64,7 +64,7 @@ func Load(in Input) (Settings, error) {
 var removed = map[string]string{"pool": "FRESHET_POOL", "shard": "FRESHET_SHARD"}
 
 // RemovedHint says what to do about a removed setting.
-const RemovedHint = "daemons no longer share a budget; give each a budget of its own, or run one daemon with workers on other machines (docs/cluster.md)"
+const RemovedHint = "daemons no longer share a budget; give each a budget of its own, or run one daemon with workers on other machines (docs/how-to/cluster.md)"
 
 // read reads the file.
 func (in Input) read() ([]byte, error) {

@@ -58,7 +58,7 @@ var options = named(slices.Concat([]Option{
 }, oidcOptions, []Option{
 	{Key: "budget", Flag: "budget", Arg: "N/TIME", Help: "most requests to make, such as 500/s or 10/30s (default 60/m)", live: true,
 		set: (*Settings).SetBudget, show: func(s Settings) any { return s.Limits.Budget.String() }},
-	{Key: "policy", Flag: "policy", Arg: "NAME", Help: "how to choose what to poll (default " + policy.Default + ", which learns when each source changes); docs/configuration.md describes the others",
+	{Key: "policy", Flag: "policy", Arg: "NAME", Help: "how to choose what to poll (default " + policy.Default + ", which learns when each source changes); docs/reference/configuration.md describes the others",
 		set: (*Settings).SetPolicy, show: func(s Settings) any { return s.Policy }},
 	{Key: "aim", Flag: "aim", Arg: "AIM", Help: "what polls are for, of sources that do not say: captures (see as many changes as possible), freshness (have up-to-date copies as much of the time as possible) or age (copies that are never out of date for long); only auto heeds it (default captures)", live: true,
 		set: (*Settings).SetAim, show: func(s Settings) any { return string(cmp.Or(s.Aim, objective.Captures)) }},

@@ -74,7 +74,7 @@ func (c *count) add(i int, wrong bool) {
 
 // Wrong pages are held and real changes are not, up to a few; and no real change is
 // taken for what never comes through. The pages of the second file were written when the
-// signs were made; docs/suspect.md has what was measured on them before they were used.
+// signs were made; docs/explanation/suspect.md has what was measured on them before they were used.
 func TestPages(t *testing.T) {
 	for _, file := range []string{"pages.json", "later.json"} {
 		t.Run(file, func(t *testing.T) { measure(t, pages(t, file)) })

@@ -13,7 +13,7 @@
 // Sources do not change at random. One that keeps to a rhythm can be captured
 // better than is said here, if the policy has learned the rhythm; one that
 // changes in bursts is captured worse. Neither is in the bounds, which are of the
-// rates alone. docs/budget.md has figures.
+// rates alone. docs/explanation/budget.md has figures.
 //
 // It is plain arithmetic: no clock, no chance, the same answers to the same
 // questions.

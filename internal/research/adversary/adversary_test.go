@@ -23,7 +23,7 @@ const worstFile = "testdata/worst.json"
 const slack = 0.05
 
 // On the worst webs known, a policy captures no less relative to policies that learn nothing
-// than is recorded, and docs/learning.md says what is recorded.
+// than is recorded, and docs/explanation/learning.md says what is recorded.
 func TestWorstKnownWebs(t *testing.T) {
 	data, err := os.ReadFile(worstFile)
 	if err != nil {
@@ -33,14 +33,14 @@ func TestWorstKnownWebs(t *testing.T) {
 	if err := json.Unmarshal(data, &known); err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../../docs/learning.md")
+	page, err := os.ReadFile("../../../docs/explanation/learning.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, was := range known {
 		row := fmt.Sprintf("| `%s` | %.3f | %.3f | %.3f | %.3f |", was.Policy, was.Share, was.Rivals["uniform"], was.Rivals["round-robin"], was.Worst)
 		if !*update && !strings.Contains(string(page), row) {
-			t.Errorf("docs/learning.md does not say what %s has of web %d: %s", worstFile, i, row)
+			t.Errorf("docs/explanation/learning.md does not say what %s has of web %d: %s", worstFile, i, row)
 		}
 		is, err := adversary.Judge(t.Context(), was.Policy, was.Web)
 		if err != nil {

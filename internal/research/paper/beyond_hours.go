@@ -66,7 +66,7 @@ func hoursFigure(ctx context.Context, s Options, q question, make policyMaker) (
 			plan[0] > often[0]+.05 && plan[1] > often[1]+.05, "at 2 and 3 polls an hour the plan has %s, frequency %s, uniform %s", figuresOf(plan), figuresOf(often), figuresOf(got["uniform"])),
 		q.finding("How near does auto come without being told?", "nearer to the plan than to uniform polls", auto[0]-got["uniform"][0] > plan[0]-auto[0],
 			"at 2 and 3 polls an hour auto has %s, the plan %s, uniform %s", figuresOf(auto), figuresOf(plan), figuresOf(got["uniform"])).
-			because("The pages date nothing: one bit a poll tells the minute of a change only to the gap between two polls. Of pages that date their changes auto learns the minute (docs/learning.md, Minutes of the hour)."),
+			because("The pages date nothing: one bit a poll tells the minute of a change only to the gap between two polls. Of pages that date their changes auto learns the minute (docs/explanation/learning.md, Minutes of the hour)."),
 		q.finding("Does a policy that plans by the hour while it learns (cyclic) capture more than frequency?", "yes", own[0] > often[0],
 			"at 2 and 3 polls an hour cyclic has %s, frequency %s", figuresOf(own), figuresOf(often)).
 			because("It plans from bits that are as wide as the gaps between its polls, and spends some polls on other minutes to learn. The fewer polls, the more both cost."),

@@ -21,10 +21,10 @@ type paperRow struct {
 	item, code, reach string
 }
 
-// papersTable returns the rows of docs/papers.md that say where things are.
+// papersTable returns the rows of docs/explanation/papers.md that say where things are.
 func papersTable(t *testing.T) (rows []paperRow) {
 	t.Helper()
-	text, err := os.ReadFile("docs/papers.md")
+	text, err := os.ReadFile("docs/explanation/papers.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func papersTable(t *testing.T) (rows []paperRow) {
 			in = true
 		case in && !strings.HasPrefix(line, "|--"):
 			if len(cells) != 4 {
-				t.Errorf("docs/papers.md:%d: %d cells, want 4", i+1, len(cells))
+				t.Errorf("docs/explanation/papers.md:%d: %d cells, want 4", i+1, len(cells))
 				continue
 			}
 			rows = append(rows, paperRow{i + 1, strings.TrimSpace(cells[0]), cells[1], cells[2]})
@@ -133,16 +133,16 @@ func TestTableOfThePapersIsTrue(t *testing.T) {
 	for _, r := range rows {
 		places := quoted.FindAllStringSubmatch(r.code, -1)
 		if r.item == "" || len(places) == 0 || strings.TrimSpace(r.reach) == "" {
-			t.Errorf("docs/papers.md:%d: %q has no place in the code, or nobody reaches it", r.line, r.item)
+			t.Errorf("docs/explanation/papers.md:%d: %q has no place in the code, or nobody reaches it", r.line, r.item)
 		}
 		for _, m := range places {
 			if !there(m[1]) {
-				t.Errorf("docs/papers.md:%d: %s is not in the code", r.line, m[1])
+				t.Errorf("docs/explanation/papers.md:%d: %s is not in the code", r.line, m[1])
 			}
 		}
 		for _, m := range quoted.FindAllStringSubmatch(r.reach, -1) {
 			if why := reachable(m[1]); why != "" {
-				t.Errorf("docs/papers.md:%d: `%s`: %s", r.line, m[1], why)
+				t.Errorf("docs/explanation/papers.md:%d: `%s`: %s", r.line, m[1], why)
 			}
 		}
 	}

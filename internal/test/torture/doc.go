@@ -1,6 +1,6 @@
 // Package torture runs a real daemon against a small hostile web, breaks it in
 // every way it knows, and checks from outside that every promise of
-// docs/promises.md holds.
+// docs/explanation/promises.md holds.
 //
 // A campaign ([Run]) is a series of episodes, each with a seed of its own. An
 // episode has a web, receivers of webhooks, readers of the change stream and a

@@ -18,10 +18,10 @@ import (
 // quoted finds what is named in a cell.
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// Every kind of fault has a row in docs/failures.md, and what the row names is there: metrics, messages
+// Every kind of fault has a row in docs/reference/failures.md, and what the row names is there: metrics, messages
 // of the log and fields of the API.
 func TestEveryFaultShows(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/failures.md")
+	text, err := os.ReadFile("../../../docs/reference/failures.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestEveryFaultShows(t *testing.T) {
 		}
 	}
 	for kind := range wanted {
-		t.Errorf("docs/failures.md has no row for %s", kind)
+		t.Errorf("docs/reference/failures.md has no row for %s", kind)
 	}
 }
 
