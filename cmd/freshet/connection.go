@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -125,6 +126,9 @@ func (p *program) token(cmd *cobra.Command) (string, error) {
 	return token, nil
 }
 
+// fillers are the verbs that make a data directory if there is none, although they poll nothing.
+var fillers = []string{"add", "apply", "import"}
+
 // connect returns a connection to the daemon that was named, or of the one that
 // holds the data directory, or else of this process.
 func (p *program) connect(cmd *cobra.Command, work app.Work) (*connection, error) {
@@ -149,7 +153,7 @@ func (p *program) connect(cmd *cobra.Command, work app.Work) (*connection, error
 	if err := s.CheckData(); err != nil {
 		return nil, err
 	}
-	if work == app.Reading && s.Store == "" && cmd.Flag("data").Changed {
+	if work == app.Reading && s.Store == "" && cmd.Flag("data").Changed && !slices.Contains(fillers, cmd.Name()) {
 		if err := thereIsData(s.Data); err != nil {
 			return nil, err
 		}
