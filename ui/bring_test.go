@@ -31,3 +31,26 @@ func TestBringAList(t *testing.T) {
 		t.Errorf("brought were %+v, %v", all, err)
 	}
 }
+
+// A list is fetched from its address. What it asks for beside sources is shown: conditions, and who is told.
+func TestBringAListFromAnAddress(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	r.web.PutHTML("/shop", board(1, 1))
+	r.web.Put("/watches.json", "application/json", fmt.Sprintf(`{"watching": {"w1": {"url": %q, "title": "Shop", "trigger_text": ["sale"], "notification_urls": ["discord://1/abc", "nobody://x"]}}}`, r.web.URL+"/shop"))
+	b := r.tab(1440, 1000, "light")
+	b.visit("/start", "document.querySelector('.drop textarea')")
+	b.fill("Or the address of a list", r.web.URL+"/watches.json")
+	b.click("Fetch it")
+	b.await("document.querySelector('.say[role=status]')?.textContent.includes('an export of changedetection.io: 1 would be watched')")
+	b.await("document.body.textContent.includes('1 condition would become a query') && document.body.textContent.includes('Who would be told of changes')")
+	b.await("document.querySelector('.numbers tbody td').textContent.includes('watching.w1')")
+	b.clean("a plan with receivers")
+	b.accessible("a plan with receivers")
+	b.shot("import-receivers")
+	b.click("Watch 1 page")
+	b.await("document.body.textContent.includes('1 source added')")
+	b.await("document.body.textContent.includes('Who is told of changes')")
+	if list, err := r.api.Queries.List(t.Context()); err != nil || len(list) != 1 {
+		t.Errorf("there are %d queries, %v", len(list), err)
+	}
+}

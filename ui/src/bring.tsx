@@ -6,10 +6,11 @@ import { quote } from './lines';
 import { useAction } from './load';
 import { AsLines, Button, Field, Mark, Outcome, Section, sourcePath } from './parts';
 
-interface Item { line?: number; result: 'added' | 'known' | 'wrong'; id?: string; url?: string; name?: string; tags?: string[]; read?: unknown[]; notes?: string[]; error?: string }
-interface Imported { format: string; dry_run?: boolean; added: number; known: number; wrong: number; items: Item[] }
+interface Item { line?: number; path?: string; result: 'added' | 'known' | 'wrong'; id?: string; url?: string; name?: string; tags?: string[]; read?: unknown[]; notes?: string[]; error?: string }
+interface Imported { format: string; dry_run?: boolean; added: number; known: number; wrong: number; items: Item[]; queries?: string[]; sinks?: Sink[] }
+interface Sink { name: string; notes?: string[]; error?: string }
 
-const formats: Record<string, string> = { urls: 'a list of addresses', csv: 'a table with addresses', opml: 'OPML of a feed reader', bookmarks: 'bookmarks of a browser', urlwatch: 'jobs of urlwatch', webchanges: 'jobs of webchanges', changedetection: 'an export of changedetection.io', distill: 'an export of Distill', huginn: 'a scenario of Huginn' };
+const formats: Record<string, string> = { urls: 'a list of addresses', csv: 'a table with addresses', opml: 'OPML of a feed reader', bookmarks: 'bookmarks of a browser', urlwatch: 'jobs of urlwatch', webchanges: 'jobs of webchanges', changedetection: 'an export of changedetection.io', distill: 'an export of Distill', huginn: 'a scenario of Huginn', warc: 'a web archive (WARC)', timemap: 'the TimeMap of a web archive' };
 const most = 200; // entries are shown
 const longest = 700_000; // characters; the server takes a megabyte
 
@@ -17,6 +18,7 @@ export function Bring() {
   const [text, type] = useState('');
   const [file, name] = useState('');
   const [tags, tag] = useState('');
+  const [at, point] = useState('');
   const [plan, show] = useState<Imported>();
   const [wrong, say] = useState<Problem>();
   const [over, drag] = useState(false);
@@ -53,6 +55,12 @@ export function Bring() {
     name(f.name);
     type(await f.text());
   };
+  const fetchIt = () => run(async () => {
+    const d = await send<{ body: string }>('POST', '/import/document', { url: at });
+    name(at);
+    type(new TextDecoder().decode(Uint8Array.from(atob(d.body), (c) => c.charCodeAt(0))));
+    return '';
+  });
   const take = () => run(async () => {
     const done = await send<Imported>('POST', '/import', body);
     show(done);
@@ -70,6 +78,10 @@ export function Bring() {
           <textarea class="input code" rows={6} spellcheck={false} placeholder={'https://rail.example/status.json transport\nhttps://parliament.example/bills.atom gov'} value={text} onInput={(e) => { name(''); type(e.currentTarget.value); }} />
         </Field>
         <p><label>Choose a file <input type="file" accept=".txt,.csv,.html,.opml,.xml,.yaml,.yml,.json" onChange={(e) => void open(e.currentTarget.files?.[0])} /></label></p>
+      </div>
+      <div class="row wrap">
+        <Field label="Or the address of a list" help="Freshet fetches it, within its budget."><input class="input" type="url" placeholder="https://blog.example/blogroll.opml" value={at} onInput={(e) => point(e.currentTarget.value)} /></Field>
+        <Button busy={doing.busy} disabled={!/^https?:\/\//.test(at)} onClick={fetchIt}>Fetch it</Button>
       </div>
       <Field label="Tags for all of it" help="with commas"><input class="input" value={tags} onInput={(e) => tag(e.currentTarget.value)} /></Field>
       {plan && <Plan of={plan} file={file} />}
@@ -90,10 +102,10 @@ function Plan({ of: p, file }: { of: Imported; file: string }) {
       <p class="say" role="status">{p.dry_run ? <>{file && <b>{tidy(file)}</b>}{file && ' is '}{formats[p.format]}: <b>{count(p.added)}</b> would be watched, {count(p.known)} are already, {count(p.wrong)} cannot be.</> : 'This is what became of it.'}</p>
       <div class="numbers" tabIndex={0} role="region" aria-label="Entries of the list">
         <table>
-          <thead><tr><th scope="col">Line</th><th scope="col">Address</th><th scope="col">What becomes of it</th></tr></thead>
+          <thead><tr><th scope="col">Where</th><th scope="col">Address</th><th scope="col">What becomes of it</th></tr></thead>
           <tbody>{shown.map((i, n) => (
             <tr key={n}>
-              <td class="num">{i.line ?? ''}</td>
+              <td class={i.line ? 'num' : 'anywhere small'}>{i.line ?? tidy(i.path ?? '')}</td>
               <td class="anywhere"><bdi>{i.id ? <a href={sourcePath(i.id)}>{tidy(short(i.url ?? ''))}</a> : tidy(short(i.url ?? i.name ?? ''))}</bdi></td>
               <td>
                 <Mark is={i.result === 'wrong' ? 'failing' : i.notes?.length ? 'level' : 'well'} silent />{' '}
@@ -106,6 +118,16 @@ function Plan({ of: p, file }: { of: Imported; file: string }) {
           ))}</tbody>
         </table>
       </div>
+      {p.queries?.length ? <p>{plural(p.queries.length, 'condition')} {p.dry_run ? 'would become' : 'became'} {p.queries.length === 1 ? 'a query' : 'queries'}: of these pages only changes that match are reported.</p> : null}
+      {p.sinks?.length ? (
+        <>
+          <p>{p.dry_run ? 'Who would be told of changes:' : 'Who is told of changes:'}</p>
+          <ul>{p.sinks.map((s) => (
+            <li key={s.name}><Mark is={s.error ? 'failing' : s.notes?.length ? 'level' : 'well'} silent /> <b>{tidy(s.name)}</b>{s.error && <> <span class="wrong">{tidy(s.error)}</span></>}
+              {s.notes?.map((t) => <div key={t} class="small">{tidy(t)}</div>)}</li>
+          ))}</ul>
+        </>
+      ) : null}
       {p.items.length > most && <p class="small dim">{count(p.items.length - most)} more are not shown.</p>}
     </>
   );

@@ -134,6 +134,10 @@ const s = document.getElementById("root").attachShadow({mode: "open"})
 s.innerHTML = "<p>inside the shadow</p><button data-testid=uc-accept-all-button>ja</button>"
 setTimeout(() => s.querySelector("button").onclick = () => document.getElementById("text").textContent = "shadow accepted", 0)
 </script>`)
+	g.PutHTML("/hidden", `<!doctype html><style>.off{display:none}</style><p>shown</p><p class=off>not displayed</p><table><tr class=off><td id=cell>a cell</table>
+<iframe src=/frame></iframe><iframe class=off src=/frame></iframe>`)
+	g.PutHTML("/frame", "<p>in the frame<p style='display:none'>hidden in the frame")
+	g.PutHTML("/frameset", "<html><frameset cols=50%,50%><frame src=/frame><frame src=/frame></frameset>")
 	g.Mux.HandleFunc("/answer", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "the server heard ", r.URL.RawQuery) })
 	g.PutHTML("/steps", `<!doctype html><input id=q><button id=go>go</button><ul id=list></ul><div style="height:3000px"></div><p id=end></p><script>
 document.getElementById("go").onclick = () => setTimeout(() => {
@@ -160,6 +164,8 @@ alert("nobody answers"); window.open("/popup"); confirm("sure?")
 		{"/en", rendering.Settings{Consent: rendering.ConsentAccept}, []string{"the server heard accepted"}},
 		{"/de", rendering.Settings{Consent: rendering.ConsentReject}, []string{"the server heard rejected"}},
 		{"/shadow", rendering.Settings{Consent: rendering.ConsentAccept}, []string{"shadow accepted", "inside the shadow"}},
+		{"/hidden", rendering.Settings{}, []string{"<p>shown</p>", `<template><p class="off">not displayed</p></template>`, `<template><tr class="off"><td id="cell">a cell</td></tr></template>`, "</iframe><div><p>in the frame</p><template>"}},
+		{"/frameset", rendering.Settings{}, []string{`<frame src="/frame"><div><p>in the frame</p><template>`}},
 		{"/steps", rendering.Settings{Steps: steps("fill #q = two = 2", "click #go", "wait .hit", "scroll", "wait 10ms"), Wait: time.Minute},
 			[]string{`<li class="hit">two = 2</li>`, "the end was seen"}},
 	} {

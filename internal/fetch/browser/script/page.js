@@ -65,20 +65,44 @@ globalThis.freshet ??= (() => {
     }
   }
 
-  // composed returns a copy of a node as it is seen: the inside of open shadow roots
-  // takes the place of what their hosts contain.
-  function composed(node) {
-    const copy = node.cloneNode(false);
+  // composed returns a copy of a node as it is seen. The inside of open shadow roots takes the
+  // place of what their hosts contain, and that of frames of the same origin follows them. What
+  // is not displayed stands in templates: it is no text of the page, and can still be selected.
+  function composed(node, left = { n: most }, shown = true) {
+    const copy = node.tagName === "FRAMESET" ? document.createElement("body") : node.cloneNode(false);
     let children = node.childNodes;
     if (node.shadowRoot) children = node.shadowRoot.childNodes;
     else if (node.tagName === "SLOT" && node.assignedNodes().length > 0) children = node.assignedNodes();
-    for (const child of children) copy.appendChild(composed(child));
+    for (const child of children) {
+      const hides = shown && left.n-- > 0 && isHidden(child);
+      const inner = composed(child, left, shown && !hides);
+      if (hides) {
+        const box = document.createElement("template");
+        box.content.appendChild(inner);
+        copy.appendChild(box);
+        continue;
+      }
+      copy.appendChild(inner);
+      const frame = shown && frameOf(child);
+      if (!frame) continue;
+      const box = document.createElement("div");
+      box.append(...composed(frame, left).childNodes);
+      copy.appendChild(box);
+    }
     return copy;
   }
 
-  function hasShadow() {
-    for (const e of document.querySelectorAll("*")) if (e.shadowRoot) return true;
-    return false;
+  // isHidden reports whether an element is not displayed that would be text.
+  function isHidden(e) {
+    if (e.nodeType !== 1 || e.namespaceURI !== "http://www.w3.org/1999/xhtml") return false;
+    if (/^(HEAD|SCRIPT|STYLE|TEMPLATE|NOSCRIPT|LINK|META|TITLE|BASE|INPUT|AREA|PARAM|SOURCE|TRACK|DATALIST)$/.test(e.tagName)) return false;
+    return (e.ownerDocument.defaultView ?? window).getComputedStyle(e).display === "none";
+  }
+
+  // frameOf returns what a frame of the same origin shows; null if e is none.
+  function frameOf(e) {
+    if (e.tagName !== "IFRAME" && e.tagName !== "FRAME") return null;
+    try { return e.contentDocument?.body ?? null; } catch { return null; }
   }
 
   let html = "";
@@ -86,7 +110,7 @@ globalThis.freshet ??= (() => {
   // take makes the page into HTML and says how long it is.
   function take() {
     const root = document.documentElement;
-    html = root ? (hasShadow() ? composed(root) : root).outerHTML : "";
+    html = root ? composed(root).outerHTML : "";
     if (document.doctype) html = "<!DOCTYPE html>\n" + html;
     return { Size: html.length, URL: location.href };
   }
