@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"freshet/internal/extract"
@@ -15,7 +16,8 @@ import (
 )
 
 // A validator can lie: a server that answers 304 to everything would hide all
-// changes for ever. So every source is asked without validators once a day.
+// changes for ever. So every source is asked without validators once a day, and
+// sooner if its past contradicts the server.
 const trustValidators = 24 * time.Hour
 
 // A date that lies this far ahead of the clock says nothing about when.
@@ -107,9 +109,12 @@ func (t *Task) URL() string {
 
 // request asks after the head, if that is the head of all that are read from the
 // answer: who has seen another one, or none, must not be told that it is as it was.
-func (t *Task) request() freshet.Request {
+func (t *Task) request(ctx context.Context) freshet.Request {
 	req := freshet.Request{URL: t.URL(), ID: t.Source.ID, Source: t.special(), Room: t.Room, Leave: t.Permit, Slow: t.Slow}
 	req.Validators = t.validators()
+	if req.Validators != (freshet.Validators{}) && t.overdue(ctx) {
+		req.Validators = freshet.Validators{}
+	}
 	for _, a := range t.Shared {
 		if a = a.after(t); a.validators() != req.Validators {
 			req.Validators = freshet.Validators{}
@@ -133,6 +138,36 @@ func (t *Task) validators() (none freshet.Validators) {
 		return t.Head.Validators
 	}
 	return none
+}
+
+// A source of at least fewVersions is overdue if it has not changed for overdueGaps times as long as it used
+// to. Every overduePolls polls it is looked whether it is.
+const (
+	overduePolls = 8
+	fewVersions  = 5
+	overdueGaps  = 8
+)
+
+// overdue reports whether a source has neither changed nor been asked without validators for so long that its
+// past contradicts a server that says it has not been modified.
+func (t *Task) overdue(ctx context.Context) bool {
+	if t.Head.Polls%overduePolls != 0 || t.Head.Number < fewVersions {
+		return false
+	}
+	versions, err := t.History.VersionsWith(ctx, t.Head.Hash)
+	if err != nil || len(versions) < fewVersions {
+		return false
+	}
+	gaps := make([]time.Duration, 0, len(versions))
+	for i, v := range versions[1:] {
+		gaps = append(gaps, versions[i].SeenAt.Sub(v.SeenAt))
+	}
+	slices.Sort(gaps)
+	last := versions[0].SeenAt
+	if t.Head.Asked.After(last) {
+		last = t.Head.Asked
+	}
+	return t.At.Sub(last) > overdueGaps*gaps[len(gaps)/2]
 }
 
 // whereabouts returns where the source is to be asked for next time. Where it has

@@ -175,7 +175,7 @@ func (w *Worker) compare(ctx context.Context, t *Task, resp freshet.Response, f 
 func (w *Worker) fetch(ctx context.Context, t *Task) (browser.View, error) {
 	how := t.Source.Recipe.Render
 	if !how.On {
-		resp, err := w.fetcher.Fetch(ctx, t.request())
+		resp, err := w.fetcher.Fetch(ctx, t.request(ctx))
 		return browser.View{Response: resp}, err
 	}
 	if w.renderer == nil {
@@ -187,7 +187,7 @@ func (w *Worker) fetch(ctx context.Context, t *Task) (browser.View, error) {
 		return browser.View{}, err
 	}
 	defer b.Close()
-	resp, err := w.fetcher.Fetch(ctx, t.request())
+	resp, err := w.fetcher.Fetch(ctx, t.request(ctx))
 	if err != nil || !browser.Readable(resp) {
 		return browser.View{Response: resp}, err
 	}
