@@ -166,6 +166,24 @@ func TestPrunedTextLeavesTheIndex(t *testing.T) {
 	}
 }
 
+// A word that follows itself counts each time: of two texts of a length, the one that has it three times is first.
+func TestRepeatedWordsCount(t *testing.T) {
+	s := open(t, sqlite.Config{Dir: t.TempDir()})
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	texts := map[freshet.SourceID]string{"twice": "echo and echo and nothing", "thrice": "echo echo echo and nothing", "never": "and and and and and"}
+	for n, id := range []freshet.SourceID{"thrice", "never", "twice"} { // the newest would be first, were they equal
+		if _, err := s.AddSource(t.Context(), freshet.Source{ID: id, URL: "https://a.example/" + string(id)}); err != nil {
+			t.Fatal(err)
+		}
+		seen(t, s, id, noon.Add(time.Duration(n)*time.Minute), texts[id])
+	}
+	indexAll(t, s)
+	r, err := s.Search(t.Context(), search.Request{Words: "echo"})
+	if err != nil || len(r.Hits) != 2 || r.Hits[0].Source != "thrice" {
+		t.Errorf("found are %+v, %v; want the text with three of the word first", r.Hits, err)
+	}
+}
+
 // What waits for the index is found again by the next process, however many sources there are.
 func TestIndexOfManySources(t *testing.T) {
 	tier.Slow(t, "it has many sources")
