@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,7 +53,7 @@ func TestFeeds(t *testing.T) {
 		{"/api/v1/queries/qa/feed.%s?limit=2", 5, 3}, {"/api/v1/queries/qa/feed.%s", 5, 1}, {"/api/v1/queries/qa/feed.%s?before=1", 0, 1},
 	}
 	for _, tt := range tests {
-		for _, form := range []string{"atom", "json"} {
+		for _, form := range []string{"atom", "rss", "json"} {
 			next, pages, ids := fmt.Sprintf(tt.path, form), 0, map[string]bool{}
 			for next != "" && pages < 10 {
 				got := r.do("GET", next, nil).is(200)
@@ -68,6 +69,9 @@ func TestFeeds(t *testing.T) {
 					ids[item.GUID] = true
 					if i > 0 && item.Custom == nil && item.PublishedParsed != nil && item.PublishedParsed.After(*feed.Items[i-1].PublishedParsed) {
 						t.Errorf("%s is newer than the entry before", item.GUID)
+					}
+					if form != "json" && !slices.ContainsFunc(item.Links, func(l string) bool { return strings.Contains(l, "/versions?from=") }) && !strings.Contains(string(got.Body), "/versions?from=") {
+						t.Errorf("%s has no link to the diff", item.GUID)
 					}
 					if text := item.Content; !strings.Contains(text, "+ &lt;b&gt;") || strings.Contains(text, "<b>") || !strings.HasPrefix(item.Title, "Page ") || !strings.HasSuffix(item.Title, " changed") {
 						t.Errorf("an entry is %q with %q", item.Title, text)

@@ -23,7 +23,7 @@ import (
 
 func (a *changeAPI) routeFeeds() {
 	for _, f := range []struct{ name, media, title string }{
-		{"atom", "application/atom+xml", "an Atom feed"}, {"json", "application/feed+json", "a JSON Feed"},
+		{"atom", "application/atom+xml", "an Atom feed"}, {"rss", "application/rss+xml", "an RSS feed"}, {"json", "application/feed+json", "a JSON Feed"},
 	} {
 		answer := map[string]*huma.Response{
 			"200": {Description: "OK", Content: map[string]*huma.MediaType{f.media: {Schema: &huma.Schema{Type: huma.TypeString}}}},
@@ -195,10 +195,14 @@ func (a *changeAPI) writeFeed(ctx context.Context, f feed, form, known string) (
 		entries = append(entries, feedEntry{e, body})
 	}
 	out := &feedOutput{Status: http.StatusOK, ETag: tag}
-	if form == "json" {
+	switch form {
+	case "json":
 		out.ContentType = "application/feed+json; charset=utf-8"
 		out.Body, err = f.json(entries, a.base)
-	} else {
+	case "rss":
+		out.ContentType = "application/rss+xml; charset=utf-8"
+		out.Body, err = f.rss(entries, a.base)
+	default:
 		out.ContentType = "application/atom+xml; charset=utf-8"
 		out.Body, err = f.atom(entries, a.base)
 	}
@@ -310,6 +314,9 @@ func (f feed) atom(entries []feedEntry, base string) ([]byte, error) {
 		entry := atomEntry{ID: "urn:freshet:" + e.Kind + ":" + url.PathEscape(e.ID), Title: e.title(), Updated: at, Summary: e.Summary, Content: atomText{"html", e.html}}
 		if e.URL != "" {
 			entry.Links = []atomLink{{Rel: "alternate", Href: e.URL}}
+		}
+		if diff := e.DiffLink(); diff != "" {
+			entry.Links = append(entry.Links, atomLink{Rel: "related", Href: diff, Type: "text/html"})
 		}
 		for _, tag := range e.Tags {
 			entry.Categories = append(entry.Categories, atomCategory{tag})

@@ -139,19 +139,19 @@ var mayUse = map[string]string{
 	"GET /api/v1/sources/{id}/chances": "lrvea", "PUT /api/v1/sources/{id}/chances": "ea", "DELETE /api/v1/sources/{id}/chances": "ea",
 	"GET /api/v1/sources/{id}/suggestions": "lrvea", "GET /api/v1/sources/{id}/diff": "lrvea", "GET /api/v1/sources/{id}/fields/{name}": "lrvea",
 	"GET /api/v1/sources/{id}/outcomes": "lrvea", "GET /api/v1/sources/{id}/rhythm": "lrvea", "GET /api/v1/sources/{id}/why": "lrvea",
-	"GET /api/v1/sources/{id}/feed.atom": "lrvea", "GET /api/v1/sources/{id}/feed.json": "lrvea",
+	"GET /api/v1/sources/{id}/feed.atom": "lrvea", "GET /api/v1/sources/{id}/feed.rss": "lrvea", "GET /api/v1/sources/{id}/feed.json": "lrvea",
 	"GET /api/v1/sources/{id}/versions": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/outline": "lrvea", "GET /api/v1/sources/{id}/versions/{number}": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/text": "lrvea",
 	"GET /api/v1/sources/{id}/versions/{number}/raw": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/response": "lrvea",
 	"GET /api/v1/sources/{id}/versions/{number}/rendered": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/screenshot": "lrvea",
 	"GET /api/v1/sites": "rvea", "GET /api/v1/sites/{id}": "lrvea", "GET /api/v1/sites/{id}/pages": "lrvea",
 
-	"GET /api/v1/changes": "rvea", "GET /api/v1/changes/newest": "rvea", "GET /api/v1/changes/stream": "rvea", "GET /api/v1/feed.atom": "rvea", "GET /api/v1/feed.json": "rvea",
+	"GET /api/v1/changes": "rvea", "GET /api/v1/changes/newest": "rvea", "GET /api/v1/changes/stream": "rvea", "GET /api/v1/feed.atom": "rvea", "GET /api/v1/feed.rss": "rvea", "GET /api/v1/feed.json": "rvea",
 	"GET /api/v1/search": "rvea", "GET /api/v1/outcomes": "rvea", "GET /api/v1/polls": "rvea", "POST /api/v1/polls": "ea",
 
 	"POST /api/v1/alerts": "ea", "POST /api/v1/alerts/preview": "ea", "POST /api/v1/alerts/test": "ea",
 	"GET /api/v1/states": "rvea", "GET /api/v1/queries": "rvea", "POST /api/v1/queries": "ea", "POST /api/v1/queries/test": "rvea",
 	"GET /api/v1/queries/{id}": "krvea", "PATCH /api/v1/queries/{id}": "ea", "DELETE /api/v1/queries/{id}": "ea",
-	"GET /api/v1/queries/{id}/matches": "krvea", "GET /api/v1/queries/{id}/matches/stream": "krvea", "GET /api/v1/queries/{id}/feed.atom": "krvea", "GET /api/v1/queries/{id}/feed.json": "krvea",
+	"GET /api/v1/queries/{id}/matches": "krvea", "GET /api/v1/queries/{id}/matches/stream": "krvea", "GET /api/v1/queries/{id}/feed.atom": "krvea", "GET /api/v1/queries/{id}/feed.rss": "krvea", "GET /api/v1/queries/{id}/feed.json": "krvea",
 
 	"GET /api/v1/sinks": "rvea", "GET /api/v1/sinks/{name}": "rvea", "PUT /api/v1/sinks/{name}": "ea", "PATCH /api/v1/sinks/{name}": "ea", "DELETE /api/v1/sinks/{name}": "ea",
 	"POST /api/v1/sinks/{name}/test": "ea", "POST /api/v1/sinks-preview": "ea", "GET /api/v1/sinks/{name}/letters": "rvea", "GET /api/v1/sinks-kinds": "rvea", "GET /api/v1/sinks/{name}/owed": "rvea", "GET /api/v1/sinks/{name}/attempts": "rvea", "POST /api/v1/sinks/{name}/replay": "ea",

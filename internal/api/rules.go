@@ -113,6 +113,7 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/sources/{id}/rhythm":                       ofSourceID,
 	"GET /api/v1/sources/{id}/why":                          ofSourceID,
 	"GET /api/v1/sources/{id}/feed.atom":                    ofSourceID,
+	"GET /api/v1/sources/{id}/feed.rss":                     ofSourceID,
 	"GET /api/v1/sources/{id}/feed.json":                    ofSourceID,
 	"GET /api/v1/sources/{id}/versions/{number}/outline":    ofSourceID,
 	"GET /api/v1/sources/{id}/versions":                     ofSourceID,
@@ -136,6 +137,7 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/changes/newest": ofList,
 	"GET /api/v1/changes/stream": ofList,
 	"GET /api/v1/feed.atom":      ofList,
+	"GET /api/v1/feed.rss":       ofList,
 	"GET /api/v1/feed.json":      ofList,
 	"GET /api/v1/search":         ofList,
 	"GET /api/v1/outcomes":       reader,
@@ -156,6 +158,7 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/queries/{id}/matches":        ofQueryID,
 	"GET /api/v1/queries/{id}/matches/stream": ofQueryID,
 	"GET /api/v1/queries/{id}/feed.atom":      ofQueryID,
+	"GET /api/v1/queries/{id}/feed.rss":       ofQueryID,
 	"GET /api/v1/queries/{id}/feed.json":      ofQueryID,
 
 	"GET /api/v1/sinks":                 reader,

@@ -38,6 +38,7 @@ var fromStore = map[string]bool{
 	"GET /api/v1/sources/{id}/outcomes":                     true,
 	"GET /api/v1/sources/{id}/taught":                       true,
 	"GET /api/v1/sources/{id}/feed.atom":                    true,
+	"GET /api/v1/sources/{id}/feed.rss":                     true,
 	"GET /api/v1/sources/{id}/feed.json":                    true,
 	"GET /api/v1/sources/{id}/versions":                     true,
 	"GET /api/v1/sources/{id}/versions/{number}":            true,
@@ -50,6 +51,7 @@ var fromStore = map[string]bool{
 	"GET /api/v1/changes/newest": true,
 	"GET /api/v1/changes/stream": true,
 	"GET /api/v1/feed.atom":      true,
+	"GET /api/v1/feed.rss":       true,
 	"GET /api/v1/feed.json":      true,
 	"GET /api/v1/search":         true,
 	"GET /api/v1/outcomes":       true,
@@ -57,6 +59,7 @@ var fromStore = map[string]bool{
 	"GET /api/v1/queries/{id}/matches":        true,
 	"GET /api/v1/queries/{id}/matches/stream": true,
 	"GET /api/v1/queries/{id}/feed.atom":      true,
+	"GET /api/v1/queries/{id}/feed.rss":       true,
 	"GET /api/v1/queries/{id}/feed.json":      true,
 }
 

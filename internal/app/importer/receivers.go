@@ -99,7 +99,7 @@ func goTemplate(jinja string) (text string, lost []string) {
 	names := map[string]string{
 		"watch_url": ".URL", "watch_title": ".Title", "watch_uuid": ".Source", "watch_tag": `join ", " .Tags`, "diff": ".Diff", "diff_full": ".Diff", "diff_patch": ".Diff",
 		"diff_added": ".Added", "diff_removed": ".Removed", "diff_clean": ".Diff", "diff_added_clean": ".Added", "diff_removed_clean": ".Removed",
-		"current_snapshot": ".Text", "diff_url": ".Link", "preview_url": ".Link", "triggered_text": ".Added", "timestamp_to": ".Before",
+		"current_snapshot": ".Text", "diff_url": ".DiffLink", "preview_url": ".DiffLink", "triggered_text": ".Added", "timestamp_to": ".Before",
 	}
 	var out strings.Builder
 	at := 0

@@ -129,6 +129,8 @@ for (const [id, said] of [["y", "accepted"], ["n", "rejected"]]) document.getEle
 	g := newRig(t, func(c *browser.Config) { c.Browsers = 2 })
 	g.PutHTML("/en", fmt.Sprintf(wall, "Reject all", "Accept all cookies"))
 	g.PutHTML("/de", fmt.Sprintf(wall, "Nur notwendige", "Alle akzeptieren!"))
+	g.PutHTML("/unnamed", strings.ReplaceAll(fmt.Sprintf(wall, "Reject all", "OK"), "cookie-wall", "x7"))
+	g.PutHTML("/header", strings.ReplaceAll(strings.ReplaceAll(fmt.Sprintf(wall, "Reject all", "OK"), "cookie-wall", "x7"), "We value your privacy", "Delete the file?"))
 	g.PutHTML("/shadow", `<div id=root></div><main id=text>nothing yet</main><script>
 const s = document.getElementById("root").attachShadow({mode: "open"})
 s.innerHTML = "<p>inside the shadow</p><button data-testid=uc-accept-all-button>ja</button>"
@@ -163,6 +165,8 @@ alert("nobody answers"); window.open("/popup"); confirm("sure?")
 	}{
 		{"/en", rendering.Settings{Consent: rendering.ConsentAccept}, []string{"the server heard accepted"}},
 		{"/de", rendering.Settings{Consent: rendering.ConsentReject}, []string{"the server heard rejected"}},
+		{"/unnamed", rendering.Settings{Consent: rendering.ConsentAccept}, []string{"the server heard accepted"}},
+		{"/header", rendering.Settings{Consent: rendering.ConsentAccept, Wait: 2 * time.Second}, []string{"nothing yet"}},
 		{"/shadow", rendering.Settings{Consent: rendering.ConsentAccept}, []string{"shadow accepted", "inside the shadow"}},
 		{"/hidden", rendering.Settings{}, []string{"<p>shown</p>", `<template><p class="off">not displayed</p></template>`, `<template><tr class="off"><td id="cell">a cell</td></tr></template>`, "</iframe><div><p>in the frame</p><template>"}},
 		{"/frameset", rendering.Settings{}, []string{`<frame src="/frame"><div><p>in the frame</p><template>`}},

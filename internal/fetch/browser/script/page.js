@@ -169,6 +169,9 @@ globalThis.freshet ??= (() => {
   const plain = text => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
   const banner = /cookie|consent|gdpr|privacy|cmp|dsgvo|banner|notice|overlay|modal|dialog/i;
 
+  // What banners without a telling name speak of.
+  const about = /cookie|consent|gdpr|privacy|datenschutz|dsgvo|confidentialit|vie privée|privacidad|riservatezza|prywatnoś|evästee|çerez|süti|クッキー|куки|конфиденциальн|隐私/i;
+
   function visible(e) {
     const box = e.getBoundingClientRect();
     const style = getComputedStyle(e);
@@ -181,6 +184,7 @@ globalThis.freshet ??= (() => {
       if (e === document.body) return false;
       const label = `${e.id} ${typeof e.className === "string" ? e.className : ""} ${e.getAttribute?.("role") ?? ""} ${e.getAttribute?.("aria-label") ?? ""}`;
       if (banner.test(label) || e.tagName === "DIALOG" || e.getAttribute?.("aria-modal") === "true") return true;
+      if (e.nodeType === 1 && /fixed|sticky/.test(getComputedStyle(e).position) && about.test(e.innerText)) return true;
       e = e.parentElement ?? e.getRootNode()?.host ?? e.ownerDocument?.defaultView?.frameElement;
     }
     return false;
