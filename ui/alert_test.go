@@ -103,6 +103,8 @@ func TestAlertInSixClicks(t *testing.T) {
 	// A new receiver is tried where it is named.
 	click(button("Notify me"))
 	choose("Notify me when", "fails")
+	choose("How often it is sent", "30m")
+	choose("How long it must last", "10m")
 	choose("Send it to", "+")
 	click(labelled("New receiver"))
 	b.press("generic+http://" + chat.Listener.Addr().String() + "/other")
@@ -118,4 +120,26 @@ func TestAlertInSixClicks(t *testing.T) {
 		t.Errorf("the sinks are %+v, %v", sinks, err)
 	}
 	b.clean("two alerts")
+
+	// It is sent again until somebody acknowledges it.
+	if found, err = r.api.Queries.List(t.Context()); err != nil || len(found) != 2 || fmt.Sprint(found[0].Window) != "map[for:10m]" || found[0].Repeat != "30m" {
+		t.Errorf("the alerts are %+v, %v", found, err)
+	}
+	id := found[1].ID
+	if _, err := r.api.Queries.Edit(t.Context(), id, map[string]any{"repeat": "1h", "trigger": "each", "when": ""}, 0); err != nil {
+		t.Fatal(err)
+	}
+	r.change("/kettle", found[1].Scope.Sources[0], fmt.Sprintf(kettle, 96))
+	b.visit("/queries/"+id, button("Acknowledge 1"))
+	b.clean("a query to acknowledge")
+	b.accessible("a query to acknowledge")
+	b.shot("acknowledge-1280")
+	b.resize(390, 844, "dark")
+	b.clean("a query to acknowledge on a phone")
+	b.shot("acknowledge-390-dark")
+	click(button("Acknowledge 1"))
+	b.await("!(" + button("Acknowledge 1") + ")")
+	if q, err := r.api.Queries.Get(t.Context(), id); err != nil || q.Unacknowledged != 0 {
+		t.Errorf("%d are not acknowledged, %v", q.Unacknowledged, err)
+	}
 }

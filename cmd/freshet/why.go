@@ -12,8 +12,8 @@ import (
 	"freshet/internal/freshet"
 )
 
-const whyHelp = `Say when a source is polled next, and why not now: how likely it is to have
-changed, which limit holds it back, and how often it changes. With --verbose also
+const whyHelp = `Explain when a source will be polled next, and what it is waiting for: how likely it is
+to have changed, which limit holds it back, and how often it changes. With --verbose also
 how sure that is, what waiting costs and what a poll is worth to the policy.
 
 The time is a forecast. Only a running daemon knows what it will do next.`
@@ -22,7 +22,7 @@ func whyVerb(p *program) *cobra.Command {
 	var asJSON, verbose bool
 	cmd := &cobra.Command{
 		Use:     "why SOURCE",
-		Short:   "Say when a source is polled next, and why not now",
+		Short:   "Explain when a source will be polled next, and what it waits for",
 		Long:    whyHelp,
 		Example: "  freshet why news\n  freshet why news --verbose\n  freshet why --json https://example.com/",
 		Args:    takes(1, 1),

@@ -232,6 +232,9 @@ func (a *alertAPI) planQuery(ctx context.Context, n client.NewAlert, p *alert) (
 		}
 		q = p.before
 	}
+	if n.Trigger == "" && q.Trigger == queries.First && short.Trigger == queries.Becomes {
+		n.Trigger = string(q.Trigger)
+	}
 	q.When, q.Value, q.Trigger = short.When, short.Value, cmp.Or(queries.Trigger(n.Trigger), short.Trigger)
 	title := cmp.Or(p.source.Name, p.title, p.tag, strings.TrimSuffix(freshet.HostOf(p.source.URL)+pathOfURL(p.source.URL), "/"))
 	q.Name = cmp.Or(n.Name, q.Name, fmt.Sprintf("%s: %s", title, cmp.Or(short.Words, "condition")))

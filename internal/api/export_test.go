@@ -6,6 +6,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/outlook"
 )
 
 // LabRuns gives the queue of the lab to its test, with other work.
@@ -30,7 +31,13 @@ func NewPacer(ctx context.Context) func() { return newPacer(ctx).rest }
 // PartByNext returns the IDs of a page of sources in the order of their next polls, and where
 // the next page goes on.
 func PartByNext(ids []freshet.SourceID, next []time.Time, reverse bool, after *freshet.SourceRank, offset, limit int) (page []freshet.SourceID, end *freshet.SourceRank) {
-	part, more := newNextOrder(ids, next).part(&listSourcesInput{Reverse: reverse, Offset: offset, Limit: limit}, after)
+	keys := make([]int64, len(ids))
+	for i, at := range next {
+		if keys[i] = unranked; !at.IsZero() {
+			keys[i] = at.UnixNano()
+		}
+	}
+	part, more := newRanking(ids, keys).part(&listSourcesInput{Reverse: reverse, Offset: offset, Limit: limit}, after)
 	for _, r := range part {
 		page = append(page, r.ID)
 	}
@@ -49,3 +56,6 @@ func FromStore() map[string]bool {
 	}
 	return found
 }
+
+// KeyOf returns where a source stands in an order.
+func KeyOf(sort string, o outlook.Outlook) int64 { return keyOf(sort, o) }

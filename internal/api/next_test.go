@@ -12,6 +12,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/outlook"
 )
 
 // Sources sorted by their next polls come once each over all pages, those without one last,
@@ -76,6 +77,44 @@ func TestNextOrderHasWhatIsThere(t *testing.T) {
 	for _, id := range all {
 		if got := list("&tag=of-" + string(id)); !slices.Equal(got, []freshet.SourceID{id}) {
 			t.Errorf("with the tag of %s it has %v", id, got)
+		}
+	}
+}
+
+// Sources that change most come first, and so do those of whose changes least is captured; what is not known yet
+// comes last.
+func TestRanks(t *testing.T) {
+	t.Parallel()
+	source := func(perDay, captured, happened float64) outlook.Outlook {
+		o := outlook.Outlook{Tally: outlook.Tally{Polls: 1000, Captured: captured, Happened: happened, Watched: 1e6}}
+		if perDay > 0 {
+			o.Rate = outlook.Rate{Range: outlook.Range{Mean: perDay / 86400, Low: perDay / 86400, High: perDay / 86400}, Known: outlook.Estimated}
+		}
+		return o
+	}
+	for sort, want := range map[string][]outlook.Outlook{
+		"rate":     {source(86400, 1, 1), source(24, 50, 50), source(0.001, 9, 9), source(0, 0, 0)},
+		"captured": {source(1, 10, 100), source(1, 60, 100), source(1, 100, 100), source(1, 0, 0)},
+	} {
+		for i := range want[1:] {
+			if a, b := api.KeyOf(sort, want[i]), api.KeyOf(sort, want[i+1]); a >= b {
+				t.Errorf("by %s, source %d has the key %d and the next %d", sort, i, a, b)
+			}
+		}
+	}
+	r := newRig(t).run()
+	for _, id := range []string{"b", "a", "c"} {
+		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.Origin.URL + "/" + id}).is(201)
+	}
+	for _, sort := range []string{"rate", "captured"} {
+		var page client.SourcePage
+		r.do("GET", "/api/v1/sources?limit=2&sort="+sort, nil).is(200).into(&page)
+		if len(page.Items) != 2 || page.Items[0].ID != "a" || page.Next == nil {
+			t.Fatalf("by %s the first page is %+v", sort, page)
+		}
+		r.do("GET", "/api/v1/sources?limit=2&sort="+sort+"&after="+*page.Next, nil).is(200).into(&page)
+		if len(page.Items) != 1 || page.Items[0].ID != "c" {
+			t.Errorf("by %s the second page is %+v", sort, page)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/outlook"
 	"freshet/internal/mask"
 )
 
@@ -26,7 +27,7 @@ type listSourcesInput struct {
 	Q       string   `query:"q" doc:"Only sources with this in their ID, URL, name or title, in any case"`
 	Host    string   `query:"host" doc:"Only sources of this host"`
 	State   []string `query:"state" enum:"failing,noisy,paused,unseen,suspect,well" doc:"Only sources in one of these states; well: in none of the others"`
-	Sort    string   `query:"sort" default:"id" enum:"id,changed,seen,next,polls,changes,attention" doc:"id: by ID; attention: failing, suspect, noisy, not seen, moved, well, paused, the latest change first; changed: latest change first; seen: last seen longest ago first; next: next poll first; polls: most polls first; changes: most changes first"`
+	Sort    string   `query:"sort" default:"id" enum:"id,changed,seen,next,polls,changes,attention,rate,captured" doc:"id: by ID; attention: failing, suspect, noisy, not seen, moved, well, paused, the latest change first; changed: latest change first; seen: last seen longest ago first; next: next poll first; polls: most polls first; changes: most changes first; rate: those that change most often first; captured: those of whose changes least is captured first. Where a next poll, a rate or a share is not known yet, the source comes last. Rates and shares are as they were up to a minute ago"`
 	Reverse bool     `query:"reverse" doc:"Reverse the order"`
 	Next    bool     `query:"next" doc:"Include when the next poll of each source is expected"`
 	Outlook bool     `query:"outlook" doc:"Include how often each source changes and what share of its changes is captured, as in why"`
@@ -56,8 +57,8 @@ func (in *listSourcesInput) filter() freshet.SourceFilter {
 
 func (a *sourceAPI) listSources(ctx context.Context, in *listSourcesInput) (*rest.Body[client.SourcePage], error) {
 	list := a.listStored
-	if in.Sort == "next" {
-		list = a.listByNext
+	if slices.Contains([]string{"next", "rate", "captured"}, in.Sort) {
+		list = a.listRanked
 	}
 	page, err := list(ctx, in)
 	if err != nil {
@@ -150,8 +151,9 @@ func (b *busyLoop) patience(now time.Time) time.Duration {
 	return loopPatience
 }
 
-// addNext says of sources when their next polls are expected, if somebody knows.
-func (a *sourceAPI) addNext(ctx context.Context, sources []client.Source) error {
+// asking asks the loop something about sources, if it runs. If it has no time to answer, the list goes without:
+// that is better than none.
+func (a *sourceAPI) asking(ctx context.Context, sources []client.Source, ask func(context.Context, []freshet.SourceID) error) error {
 	if !a.daemon.Status().Running {
 		return nil
 	}
@@ -161,44 +163,39 @@ func (a *sourceAPI) addNext(ctx context.Context, sources []client.Source) error 
 	}
 	brief, cancel := context.WithTimeout(ctx, a.busy.patience(a.Now()))
 	defer cancel()
-	next, err := a.daemon.NextPolls(brief, ids)
-	if err != nil {
+	if err := ask(brief, ids); err != nil {
 		a.busy.since.Store(a.Now().UnixNano())
-		return ctx.Err() // a list without them is better than none
 	}
-	for i := range sources {
-		sources[i].NextPoll = rest.UTC(next[i])
-	}
-	return nil
+	return ctx.Err()
+}
+
+// addNext says of sources when their next polls are expected, if somebody knows.
+func (a *sourceAPI) addNext(ctx context.Context, sources []client.Source) error {
+	return a.asking(ctx, sources, func(ctx context.Context, ids []freshet.SourceID) error {
+		next, err := a.daemon.NextPolls(ctx, ids)
+		for i := range next {
+			sources[i].NextPoll = rest.UTC(next[i])
+		}
+		return err
+	})
 }
 
 // addOutlooks says how often sources change and what is captured of them, if somebody knows.
 func (a *sourceAPI) addOutlooks(ctx context.Context, sources []client.Source) error {
-	if !a.daemon.Status().Running {
-		return nil
-	}
-	ids := make([]freshet.SourceID, len(sources))
-	for i, s := range sources {
-		ids[i] = s.ID
-	}
-	brief, cancel := context.WithTimeout(ctx, a.busy.patience(a.Now()))
-	defer cancel()
-	found, err := a.daemon.Outlooks(brief, ids)
-	if err != nil {
-		a.busy.since.Store(a.Now().UnixNano())
-		return ctx.Err() // a list without them is better than none
-	}
-	for i := range sources {
-		if o, known := found[sources[i].ID]; known && o.Now.Mean > 0 {
-			rate, captured := client.RateOf(o.Rate), capturedOf(groupOf(o))
-			sources[i].RatePerDay, sources[i].Captured = &rate, &captured
+	return a.asking(ctx, sources, func(ctx context.Context, ids []freshet.SourceID) error {
+		found, err := a.daemon.Outlooks(ctx, ids)
+		for i := range sources {
+			if o, known := found[sources[i].ID]; known && o.Now.Mean > 0 {
+				rate, captured := client.RateOf(o.Rate), capturedOf(groupOf(o))
+				sources[i].RatePerDay, sources[i].Captured = &rate, &captured
+			}
 		}
-	}
-	return nil
+		return err
+	})
 }
 
-// listByNext returns a page in the order of the next polls, which only the loop knows.
-func (a *sourceAPI) listByNext(ctx context.Context, in *listSourcesInput) (page client.SourcePage, err error) {
+// listRanked returns a page in an order that only the loop knows.
+func (a *sourceAPI) listRanked(ctx context.Context, in *listSourcesInput) (page client.SourcePage, err error) {
 	var after *freshet.SourceRank
 	if in.After != "" {
 		rank, err := parseRank(in.After)
@@ -207,7 +204,7 @@ func (a *sourceAPI) listByNext(ctx context.Context, in *listSourcesInput) (page 
 		}
 		after = &rank
 	}
-	order, err := a.orderByNext(ctx, in.filter())
+	order, err := a.ranked(ctx, in.Sort, in.filter())
 	if err != nil {
 		return page, err
 	}
@@ -231,69 +228,73 @@ func (a *sourceAPI) listByNext(ctx context.Context, in *listSourcesInput) (page 
 	return page, err
 }
 
-// A nextOrder is the order of sources by their next polls, as it was a moment ago. Those of which
-// no poll is known come last.
-type nextOrder struct {
+// A ranking is an order of sources, as it was a moment ago. Those of which nothing is known come last.
+type ranking struct {
 	filter freshet.SourceFilter
 	at     time.Time
 	ids    []freshet.SourceID // in their order
-	spots  []nextSpot
+	spots  []spot
 }
 
-// A nextSpot is where a source stands: by its next poll, then in the order of the IDs.
-type nextSpot struct {
+// A spot is where a source stands: by its key, then in the order of the IDs.
+type spot struct {
 	key int64
 	at  int32
 }
 
-// nextOrderFor returns how long an order of so many sources counts: for a second, or, where to sort them
-// takes long, for one for each 20,000. When so many polls are expected is not renewed any faster.
-func nextOrderFor(sources int) time.Duration {
-	return time.Duration(max(1, sources/20_000)) * time.Second
+// unranked is the key of a source of which nothing is known.
+const unranked = math.MaxInt64
+
+// rankedFor returns how long a ranking of so many sources counts. When polls are expected is not renewed any faster
+// than for 20,000 sources a second; rates and shares differ little after ten times as long.
+func rankedFor(sort string, sources int) time.Duration {
+	kept := time.Duration(max(1, sources/20_000)) * time.Second
+	if sort != "next" {
+		kept *= 10
+	}
+	return kept
 }
 
-// orderByNext returns the order of the sources that a filter lets through. Whoever scrolls asks
-// again and again: the last order is kept, and is good for the same sources.
-func (a *sourceAPI) orderByNext(ctx context.Context, f freshet.SourceFilter) (*nextOrder, error) {
+// ranked returns an order of the sources that a filter lets through. Whoever scrolls asks
+// again and again: the last ranking is kept, and is good for the same sources.
+func (a *sourceAPI) ranked(ctx context.Context, sort string, f freshet.SourceFilter) (*ranking, error) {
 	ids, err := a.store.SourceIDs(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	now := a.Now()
-	if o := a.byNext.Load(); o != nil && o.filter == f && slices.Equal(o.ids, ids) {
-		if age := now.Sub(o.at); 0 <= age && age < nextOrderFor(len(ids)) {
+	if last, ok := a.rankings.Load(sort); ok {
+		o := last.(*ranking)
+		if age := now.Sub(o.at); o.filter == f && 0 <= age && age < rankedFor(sort, len(ids)) && slices.Equal(o.ids, ids) {
 			return o, nil
 		}
 	}
-	next, err := a.foreseen(ctx, ids)
+	keys, err := a.keys(ctx, sort, ids)
 	if err != nil {
 		return nil, err
 	}
-	o := newNextOrder(ids, next)
+	o := newRanking(ids, keys)
 	o.filter, o.at = f, now
-	a.byNext.Store(o)
+	a.rankings.Store(sort, o)
 	return o, nil
 }
 
-// newNextOrder sorts sources, whose IDs are in order.
-func newNextOrder(ids []freshet.SourceID, next []time.Time) *nextOrder {
-	o := &nextOrder{ids: ids, spots: make([]nextSpot, len(ids))}
+// newRanking sorts sources, whose IDs are in order.
+func newRanking(ids []freshet.SourceID, keys []int64) *ranking {
+	o := &ranking{ids: ids, spots: make([]spot, len(ids))}
 	for i := range ids {
-		o.spots[i] = nextSpot{math.MaxInt64, int32(i)}
-		if !next[i].IsZero() {
-			o.spots[i].key = next[i].UnixNano()
-		}
+		o.spots[i] = spot{keys[i], int32(i)}
 	}
-	slices.SortFunc(o.spots, func(x, y nextSpot) int { return cmp.Or(cmp.Compare(x.key, y.key), cmp.Compare(x.at, y.at)) })
+	slices.SortFunc(o.spots, func(x, y spot) int { return cmp.Or(cmp.Compare(x.key, y.key), cmp.Compare(x.at, y.at)) })
 	return o
 }
 
-func (o *nextOrder) rank(i int) freshet.SourceRank {
+func (o *ranking) rank(i int) freshet.SourceRank {
 	return freshet.SourceRank{Key: o.spots[i].key, ID: o.ids[o.spots[i].at]}
 }
 
 // part returns the places of the sources of a page, and whether there are more.
-func (o *nextOrder) part(in *listSourcesInput, after *freshet.SourceRank) (part []freshet.SourceRank, more bool) {
+func (o *ranking) part(in *listSourcesInput, after *freshet.SourceRank) (part []freshet.SourceRank, more bool) {
 	q, n := freshet.SourceQuery{Reverse: in.Reverse}, len(o.spots)
 	at := func(i int) freshet.SourceRank {
 		if in.Reverse {
@@ -313,14 +314,46 @@ func (o *nextOrder) part(in *listSourcesInput, after *freshet.SourceRank) (part 
 	return part, to < n
 }
 
-// foreseen returns when polls of sources are expected, if somebody knows; zero otherwise.
-func (a *sourceAPI) foreseen(ctx context.Context, ids []freshet.SourceID) ([]time.Time, error) {
+// keys returns where sources stand in an order, if somebody knows.
+func (a *sourceAPI) keys(ctx context.Context, sort string, ids []freshet.SourceID) ([]int64, error) {
+	keys := slices.Repeat([]int64{unranked}, len(ids))
 	if !a.daemon.Status().Running {
-		return make([]time.Time, len(ids)), nil
+		return keys, nil
 	}
 	patient, cancel := context.WithTimeoutCause(ctx, sortPatience, errLoopBusy)
 	defer cancel()
-	return a.daemon.Foreseen(patient, ids)
+	if sort == "next" {
+		next, err := a.daemon.Foreseen(patient, ids)
+		for i, at := range next {
+			if !at.IsZero() {
+				keys[i] = at.UnixNano()
+			}
+		}
+		return keys, err
+	}
+	found, err := a.daemon.Outlooks(patient, ids)
+	for i, id := range ids {
+		if o, known := found[id]; known && o.Now.Mean > 0 {
+			keys[i] = keyOf(sort, o)
+		}
+	}
+	return keys, err
+}
+
+// keyOf returns where a source stands by how often it changes, the fastest first, or by what is captured of it,
+// the least first.
+func keyOf(sort string, o outlook.Outlook) int64 {
+	if sort == "rate" {
+		r := client.RateOf(o.Rate)
+		if often := cmp.Or(r.Mean, r.Low, r.High); r.Known != "unknown" {
+			return -int64(often * 1e9)
+		}
+		return unranked
+	}
+	if c := capturedOf(groupOf(o)); c.TooEarly == "" {
+		return int64(c.Share.Mean * 1e12)
+	}
+	return unranked
 }
 
 func (a *sourceAPI) routeFacets() {

@@ -7,7 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"reflect"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -43,9 +43,9 @@ type sourceAPI struct {
 	store  sourceStore
 	daemon *daemon.Daemon
 
-	busy   busyLoop
-	byNext atomic.Pointer[nextOrder] // the last
-	bulks  bulks
+	busy     busyLoop
+	rankings sync.Map // the last *ranking of each sort, by its name
+	bulks    bulks
 }
 
 func (a *sourceAPI) routes() {

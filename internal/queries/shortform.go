@@ -111,7 +111,7 @@ func ShortFormOf(q Query) (words string) {
 			groups[n] = m[i+1]
 		}
 		words := filled(f.words, groups)
-		if read := ParseShortForm(words); read.When == q.When && read.Trigger == q.Trigger {
+		if read := ParseShortForm(words); read.When == q.When && (read.Trigger == q.Trigger || read.Trigger == Becomes && q.Trigger == First) {
 			return words
 		}
 	}

@@ -13,6 +13,7 @@ export interface Draft {
   name: string; kind: string; field: string; number: string; word: string; text: string;
   to: string; // a receiver that there is; '+' for a new one; '' where it is sent already
   fresh: string; server: string; from: string; // a new receiver, and its mail server
+  lasts: string; repeat: string; first: boolean; // how long it must last, when it is sent again, and whether it is if it is true already
 }
 
 /** An Offer is a value that a condition can look at, and how it is extracted if it is not yet. */
@@ -21,12 +22,15 @@ export interface Offer { name: string; how?: unknown; now?: unknown }
 /** An On says what an alert is about: a source, with an edit of it, or one to be added. */
 export interface On { source?: string; edit?: Record<string, unknown>; watch?: Record<string, unknown> }
 
-export const blank: Draft = { name: '', kind: '', field: '', number: '', word: '', text: '', to: '', fresh: '', server: '', from: '' };
+export const blank: Draft = { name: '', kind: '', field: '', number: '', word: '', text: '', to: '', fresh: '', server: '', from: '', lasts: '', repeat: '', first: false };
 
 const kinds: [string, string][] = [
   ['changes', 'anything changes'], ['below', 'a number goes below'], ['above', 'a number goes above'], ['percent', 'a number changes by %'], ['appears', 'a word appears'],
   ['disappears', 'a word disappears'], ['stock', 'it is back in stock'], ['items', 'new items appear'], ['fails', 'it stops working'], ['custom', 'custom (CEL)'],
 ];
+
+const lasting: [string, string][] = [['', 'at once'], ['10m', 'if it lasts 10 minutes'], ['1h', 'if it lasts an hour'], ['1d', 'if it lasts a day']];
+const repeats: [string, string][] = [['', 'once'], ['30m', 'every 30 minutes until acknowledged'], ['4h', 'every 4 hours until acknowledged'], ['1d', 'every day until acknowledged']];
 
 const numeric = ['below', 'above', 'percent'], wordy = ['appears', 'disappears'];
 const fixed: Record<string, string> = { changes: 'anything changes', stock: 'back in stock', items: 'new items', fails: 'stops working' };
@@ -49,7 +53,8 @@ export function saying(d: Draft): string {
 
 /** draftOf returns the draft of an alert that there is: a form of the list if it is one, else its condition. */
 function draftOf(q: Query): Draft {
-  const words = q.words ?? '', d = { ...blank, name: q.name ?? '' };
+  const w = (q.window ?? {}) as { for?: string; lasting?: string };
+  const words = q.words ?? '', d = { ...blank, name: q.name ?? '', lasts: w.for ?? w.lasting ?? '', repeat: q.repeat ?? '', first: q.trigger === 'first' };
   const [, field, how, n] = /^(\S+) (?:goes (below|above)|changes by) (-?[\d.]+)%?$/.exec(words) ?? [];
   if (field) return { ...d, kind: how ?? 'percent', field, number: n };
   const [, word, way] = /^("(?:[^"\\]|\\.)*") (appears|disappears)$/.exec(words) ?? [];
@@ -75,13 +80,17 @@ export function bodyOf(d: Draft, on: On, offers: Offer[]): Record<string, unknow
   const base = on.watch ?? on.edit ?? {};
   const whole = missing ? { ...base, extract: { ...(base.extract as object), [d.field]: missing } } : base;
   const about = on.watch ? { watch: whole } : { source: on.source, ...(Object.keys(whole).length && { edit: whole }) };
-  return { ...about, when: asked(d) ?? '', to: toOf(d), ...(d.name.trim() && { name: d.name.trim() }) };
+  return { ...about, when: asked(d) ?? '', to: toOf(d), ...(d.name.trim() && { name: d.name.trim() }), ...(d.lasts && { for: d.lasts }), ...(d.repeat && { repeat: d.repeat }), ...(alreadyOf(d) && { trigger: 'first' }) };
 }
+
+/** already are the conditions that can be true before anything changes. */
+const already = ['below', 'above', 'stock', ...wordy];
+const alreadyOf = (d: Draft) => d.first && !d.lasts && already.includes(d.kind);
 
 /** alertLine is freshet alert for a draft, which changes the alert of an id if there is one. */
 export function alertLine(d: Draft, source: string, id?: string): string {
   const to = toOf(d);
-  return `freshet alert ${quote(source)}${id ? ` --id ${quote(id)}` : ''} --when ${quote(asked(d) ?? '')}${to ? ` --notify ${quote(to)}` : ''}`;
+  return `freshet alert ${quote(source)}${id ? ` --id ${quote(id)}` : ''} --when ${quote(asked(d) ?? '')}${to ? ` --notify ${quote(to)}` : ''}${d.lasts && ' --for ' + d.lasts}${d.repeat && ' --repeat ' + d.repeat}${alreadyOf(d) ? ' --trigger first' : ''}`;
 }
 
 /** Ask asks what to notify of, and where. */
@@ -96,7 +105,7 @@ export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft
     if (d.kind && !changes && !d.to && names) set((now) => ({ ...now, to: now.to || (names[0] ?? '+') }));
   }, [d.kind, d.to, names === undefined]);
   const when = asked(d), to = toOf(d);
-  const key = JSON.stringify([when, on.source, on.watch?.url, d.kind]);
+  const key = JSON.stringify([when, on.source, on.watch?.url, d.kind, d.lasts, d.first]);
   useEffect(() => {
     show({});
     if (!d.kind || when === undefined) return;
@@ -143,7 +152,7 @@ export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft
       )}
       {numeric.includes(d.kind) && offers.length === 0 && !d.field && <p class="small dim">No number was found on the page. Choose an element first, or name a value in the settings of the source.</p>}
       {d.kind !== 'custom' && wrong && <p class="wrong" role="alert">{tidy((wrong.at('body.when') ?? wrong.title).replace(/^line 1, column \d+: /, ''))}{wrong.hint && <span class="dim"> {tidy(wrong.hint)}</span>}</p>}
-      {preview.query?.when && <p class="small dim">{d.kind !== 'custom' && <span class="mono">{tidy(preview.query.when)}</span>}{preview.query.trigger === 'becomes' ? `${d.kind === 'custom' ? 'Sent' : ','} when it becomes true` : d.kind === 'custom' ? 'Sent at each change for which it is true' : ''}</p>}
+      {preview.query?.when && <p class="small dim">{d.kind !== 'custom' && <span class="mono">{tidy(preview.query.when)}</span>}{preview.query.trigger === 'becomes' || preview.query.trigger === 'first' ? `${d.kind === 'custom' ? 'Sent' : ','} when it becomes true` : d.kind === 'custom' ? 'Sent at each change for which it is true' : ''}</p>}
       {d.kind && (
         <>
           <div class="row wrap">
@@ -155,6 +164,11 @@ export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft
             {d.to === '+' && <input class="input grow" aria-label="New receiver" spellcheck={false} autocapitalize="off" placeholder="an e-mail address, ntfy://ntfy.sh/my-topic or https://hooks.slack.com/…" value={d.fresh} onInput={(e) => change({ fresh: e.currentTarget.value })} />}
             <Button kind="ghost" busy={testing.busy} disabled={!to} onClick={send1}>Send a test message</Button>
           </div>
+          <div class="row wrap">
+            <Choice label="How long it must last" of={lasting} value={d.lasts} set={(lasts) => change({ lasts })} />
+            <Choice label="How often it is sent" of={repeats} value={d.repeat} set={(repeat) => change({ repeat })} />
+            {already.includes(d.kind) && !d.lasts && <label class="row"><input type="checkbox" checked={d.first} onChange={(e) => change({ first: e.currentTarget.checked })} /> also if it is so already</label>}
+          </div>
           {needsServer && (
             <div class="form">
               <Field label="Mail server" help="for this and all later e-mail addresses"><input class="input" spellcheck={false} autocapitalize="off" placeholder="user:password@mail.example:587" value={d.server} onInput={(e) => change({ server: e.currentTarget.value })} /></Field>
@@ -165,6 +179,28 @@ export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft
         </>
       )}
     </fieldset>
+  );
+}
+
+/** Choice is a list to choose from, with what was chosen elsewhere. */
+function Choice({ label, of, value, set }: { label: string; of: [string, string][]; value: string; set: (value: string) => void }) {
+  return (
+    <select class="input" aria-label={label} value={value} onChange={(e) => set(e.currentTarget.value)}>
+      {!of.some(([v]) => v === value) && <option value={value}>{value}</option>}
+      {of.map(([v, words]) => <option key={v} value={v}>{words}</option>)}
+    </select>
+  );
+}
+
+/** Acknowledge ends the repetition of what a query has sent so far. */
+export function Acknowledge({ of: q, done }: { of: Query; done: () => void }) {
+  const [doing, run] = useAction();
+  if (!q.unacknowledged) return null;
+  return (
+    <>
+      <Button needs="write" kind="ghost" busy={doing.busy} label={`Acknowledge ${q.unacknowledged} of ${q.name ?? q.id}`} onClick={() => run(async () => { await send('POST', `/queries/${part(q.id)}/acknowledge`, {}); done(); })}>Acknowledge {q.unacknowledged}</Button>
+      <Outcome of={doing} />
+    </>
   );
 }
 
@@ -187,6 +223,7 @@ export function Alerts({ of: s, fields }: { of: Source; fields?: Record<string, 
             <p key={q.id} class="row wrap">
               <a class="grow one" href={'/queries/' + encodeURIComponent(q.id)} title={tidy(q.name ?? '')}><bdi>{tidy(q.words || q.when || 'anything changes')}</bdi></a>
               <span class="small dim">{q.paused ? 'off' : plural(q.matches, 'match', 'matches')}</span>
+              <Acknowledge of={q} done={list.reload} />
               {q.origin !== 'file' && <Button local needs="write" kind="ghost" label={`Change the alert ${q.name ?? q.id}`} onClick={() => edit(q.id)}>Change</Button>}
             </p>
           )))}
@@ -197,12 +234,18 @@ export function Alerts({ of: s, fields }: { of: Source; fields?: Record<string, 
   );
 }
 
+/** triggerOf keeps the trigger of a condition that was typed, and sets that of the others. */
+function triggerOf(d: Draft, q: Query): { trigger?: string } {
+  if (d.kind === 'custom') return q.trigger && !d.lasts ? { trigger: q.trigger } : {};
+  return already.includes(d.kind) && !d.lasts ? { trigger: d.first ? 'first' : 'becomes' } : {};
+}
+
 function Edit({ source, offers, of: q, done }: { source: string; offers: Offer[]; of?: Query; done: () => void }) {
   const [draft, set] = useState<Draft>(q ? draftOf(q) : blank);
   const [saving, save] = useAction();
   const ready = asked(draft) !== undefined && (q || toOf(draft));
   const on = { source };
-  const body = { ...bodyOf(draft, on, offers), ...(q && { id: q.id, ...(draft.kind === 'custom' && q.trigger && { trigger: q.trigger }) }) };
+  const body = { ...bodyOf(draft, on, offers), ...(q && { id: q.id, for: draft.lasts || '0', repeat: draft.repeat || '0', ...triggerOf(draft, q) }) };
   return (
     <div class="stack panel">
       <Field label="Name" help="empty means one made of the source and the condition"><input class="input" value={draft.name} onInput={(e) => set({ ...draft, name: e.currentTarget.value })} /></Field>

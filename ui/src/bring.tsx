@@ -74,7 +74,7 @@ export function Bring() {
         class={`drop ${over ? 'over' : ''}`} onDragOver={(e) => { e.preventDefault(); drag(true); }} onDragLeave={() => drag(false)}
         onDrop={(e) => { e.preventDefault(); drag(false); void open(e.dataTransfer?.files[0]); }}
       >
-        <Field label="Paste it, or drop a file here" help="One address on each line, what follows it are tags; or a whole file of another program. What would come of it is shown before anything is watched." wrong={wrong ? tidy(wrong.at('body.text') ?? wrong.title) : undefined}>
+        <Field label="Paste it, or drop a file here" help="One URL per line, tags after it, or the export of another program. You see a preview first." wrong={wrong ? tidy(wrong.at('body.text') ?? wrong.title) : undefined}>
           <textarea class="input code" rows={6} spellcheck={false} placeholder={'https://rail.example/status.json transport\nhttps://parliament.example/bills.atom gov'} value={text} onInput={(e) => { name(''); type(e.currentTarget.value); }} />
         </Field>
         <p><label>Choose a file <input type="file" accept=".txt,.csv,.html,.opml,.xml,.yaml,.yml,.json" onChange={(e) => void open(e.currentTarget.files?.[0])} /></label></p>

@@ -47,7 +47,7 @@ export function queryLine(verb: 'add' | 'edit', what: string, body: Record<strin
   let line = `freshet query ${verb} ${quote(what)}`;
   const scope = (body.scope ?? {}) as { tags?: string[]; sources?: string[] };
   const window = (typeof body.window === 'object' ? body.window ?? {} : { over: body.window }) as Record<string, unknown>;
-  const all: Record<string, unknown> = { when: body.when, value: body.value, digest: body.digest, quiet: body.quiet, rate: body.rate, by: window.by, over: window.over, for: window.for, silent: window.silent };
+  const all: Record<string, unknown> = { when: body.when, value: body.value, digest: body.digest, quiet: body.quiet, rate: body.rate, repeat: body.repeat, trigger: body.trigger, by: window.by, over: window.over, for: window.for, lasting: window.lasting, silent: window.silent };
   if (verb === 'edit' && body.name !== undefined) all.name = body.name;
   for (const [flag, v] of Object.entries(all)) if (typeof v === 'string') line += ` --${flag} ${quote(v)}`;
   for (const t of scope.tags ?? []) line += ' --tag ' + quote(t);

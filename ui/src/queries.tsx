@@ -1,6 +1,7 @@
 // Queries: alerts when changes meet a condition, tried on history, and who receives them.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { address, ask, get, part, Problem, send } from './api';
+import { Acknowledge } from './alert';
 import { Builder, Condition } from './condition';
 import { Frame } from './charts';
 import { count, dayOf, plural, tidy, value } from './format';
@@ -81,7 +82,11 @@ function Existing({ id, reload }: { id: string; reload: () => void }) {
   return <Show of={query}>{({ data, etag }) => <Editor of={data} etag={etag} reload={() => { reload(); query.reload(); }} />}</Show>;
 }
 
-interface Draft { name: string; when: string; value: string; tags: string; sources: string; digest: string; quiet: string; rate: string; window: string }
+interface Draft { name: string; when: string; value: string; tags: string; sources: string; digest: string; quiet: string; rate: string; window: string; repeat: string; trigger: string }
+
+const triggers: [string, string][] = [
+  ['', 'as is usual for the condition'], ['becomes', 'when it becomes true'], ['first', 'when it becomes true, or is at the first look'], ['each', 'at each change for which it is true'], ['poll', 'at each poll for which it is true'],
+];
 
 const plain = (v: unknown): string => (v === undefined || v === null ? '' : typeof v === 'string' ? v : JSON.stringify(v));
 
@@ -89,7 +94,7 @@ function draftOf(q?: Query): Draft {
   const asked = new URLSearchParams(location.search);
   return {
     name: q?.name ?? asked.get('name') ?? '', when: q?.when ?? asked.get('when') ?? '', value: q?.value ?? '', tags: q?.scope?.tags?.join(', ') ?? '', sources: q?.scope?.sources?.join(', ') ?? '',
-    digest: plain(q?.digest), quiet: plain(q?.quiet), rate: q?.rate ?? '', window: plain(q?.window),
+    digest: plain(q?.digest), quiet: plain(q?.quiet), rate: q?.rate ?? '', window: plain(q?.window), repeat: q?.repeat ?? '', trigger: q?.trigger ?? '',
   };
 }
 
@@ -107,7 +112,7 @@ function bodyOf(d: Draft): Record<string, unknown> {
     }
     return text.trim();
   };
-  const body: Record<string, unknown> = { name: d.name, when: d.when, value: d.value, digest: said(d.digest), quiet: said(d.quiet), rate: d.rate, window: said(d.window) };
+  const body: Record<string, unknown> = { name: d.name, when: d.when, value: d.value, digest: said(d.digest), quiet: said(d.quiet), rate: d.rate, window: said(d.window), repeat: d.repeat.trim(), trigger: d.trigger };
   for (const key of Object.keys(body)) if (body[key] === '') delete body[key];
   const tags = words(d.tags), sources = words(d.sources);
   if (tags.length || sources.length) body.scope = { ...(tags.length && { tags }), ...(sources.length && { sources }) };
@@ -119,7 +124,7 @@ function patchOf(q: Query, body: Record<string, unknown>): Record<string, unknow
   const isObject = (v: unknown): v is Record<string, unknown> => typeof v === 'object' && v !== null && !Array.isArray(v);
   const replace = (old: unknown, now: unknown): unknown =>
     isObject(old) && isObject(now) ? { ...Object.fromEntries(Object.keys(old).map((k) => [k, null])), ...now } : now ?? null;
-  const typed = ['name', 'when', 'value', 'scope', 'digest', 'quiet', 'rate', 'window'] as const;
+  const typed = ['name', 'when', 'value', 'scope', 'digest', 'quiet', 'rate', 'window', 'repeat', 'trigger'] as const;
   const patch: Record<string, unknown> = Object.fromEntries(typed.map((k) => [k, replace(q[k], body[k])]));
   if (q.scope?.sites) patch.scope = { ...(replace(q.scope, body.scope ?? {}) as object), sites: q.scope.sites }; // cannot be typed here
   return patch;
@@ -180,6 +185,7 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
       <div class="row wrap headline">
         <h1 class="title grow"><bdi>{tidy(draft.name || q?.id || 'A new query')}</bdi></h1>
         {q && <Share what="query" id={q.id} />}
+        {q && <Acknowledge of={q} done={reload} />}
         {q && <Button kind="ghost" icon={q.paused ? 'play' : 'pause'} onClick={pause}>{q.paused ? 'Turn on' : 'Turn off'}</Button>}
         <AsLines {...(q ? { method: 'PATCH', url: address('/queries/' + part(q.id)), body: patchOf(q, body), cli: queryLine('edit', q.id, body) }
           : { method: 'POST', url: address('/queries'), body, cli: queryLine('add', draft.name || 'NAME', body) })}
@@ -197,15 +203,21 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
         </div>
       </Section>
       <details class="section">
-        <summary>More: scope, value, windows, digests, quiet hours</summary>
+        <summary>More: scope, value, trigger, windows, digests, quiet hours, repetition</summary>
         <div class="form">
-          {field('tags', 'Only with these tags', 'with commas')}
-          {field('sources', 'Only these sources', 'ids, with commas')}
+          {field('tags', 'Only with these tags', 'comma-separated')}
+          {field('sources', 'Only these sources', 'IDs, comma-separated')}
           {field('value', 'What a match carries', 'such as now.price')}
           {field('window', 'Window', 'such as 1h, or {"by": "source.id", "over": "30d"}')}
           {field('digest', 'Tell together', 'such as daily 08:00 Europe/Berlin')}
           {field('quiet', 'Quiet hours', 'such as 22:00-07:00 Europe/Berlin')}
           {field('rate', 'At most', 'such as 10/h')}
+          {field('repeat', 'Send again', 'such as 30m, until somebody acknowledges it')}
+          <Field label="Matches" help="" wrong={(trial.problem ?? doing.problem)?.at('body.trigger')}>
+            <select class="input" value={draft.trigger} onChange={(e) => set({ ...draft, trigger: e.currentTarget.value })}>
+              {triggers.map(([value, words]) => <option key={value} value={value}>{words}</option>)}
+            </select>
+          </Field>
         </div>
       </details>
       <Tried of={trial} rows={!q || draft.when !== (q.when ?? '')} />

@@ -317,7 +317,7 @@ export function WhoIsTold({ query }: { query: string }) {
             {mine.length === 0 && <p class="empty">None yet; its matches are here and in its Atom feed.</p>}
             {mine.length > 0 && (
               <table>
-                <thead><tr><th scope="col">Name</th><th scope="col">To</th><th scope="col">Last delivery</th><th scope="col" class="num">Pending</th><th scope="col" class="num">Failed</th><th scope="col"><span class="hidden-text">Test</span></th></tr></thead>
+                <thead><tr><th scope="col">Name</th><th scope="col" class="desk">To</th><th scope="col">Last delivery</th><th scope="col" class="num">Pending</th><th scope="col" class="num desk">Failed</th><th scope="col"><span class="hidden-text">Test</span></th></tr></thead>
                 <tbody>{mine.map((s) => <Told key={s.name} of={s} reload={list.reload} />)}</tbody>
               </table>
             )}
@@ -338,10 +338,10 @@ function Told({ of: s, reload }: { of: SinkInfo; reload: () => void }) {
     <>
       <tr>
         <td class="one"><Mark is={moodOf(s)} /> <a href={sinkPath(s.name)}><bdi>{tidy(s.name)}</bdi></a></td>
-        <td class="one">{tidy(target(s))} <span class="dim">{kindName(s.kind ?? '')}</span></td>
+        <td class="one desk">{tidy(target(s))} <span class="dim">{kindName(s.kind ?? '')}</span></td>
         <td>{s.standing.error ? <span class="wrong">{tidy(s.standing.error)}</span> : a ? <>{a.accepted ? 'delivered' : 'refused'} <Time at={a.at} /> in {span(a.took_ms)}</> : <span class="dim">nothing since the start</span>}</td>
         <td class="num">{s.standing.open ? count(s.standing.open) : '–'}</td>
-        <td class="num">{s.standing.dead ? count(s.standing.dead) : '–'}</td>
+        <td class="num desk">{s.standing.dead ? count(s.standing.dead) : '–'}</td>
         <td class="num"><Button kind="link" label={`Test ${s.name}`} busy={doing.busy} onClick={() => run(async () => { const said = await test(s.name); reload(); return said; })}>Test</Button></td>
       </tr>
       {(doing.done || doing.problem) && <tr><td colSpan={6}><Outcome of={doing} /></td></tr>}
@@ -358,7 +358,7 @@ function Follow({ query, others, reload }: { query: string; others: SinkInfo[]; 
   return (
     <div class="row wrap">
       <select class="input" aria-label="Sink" value={name} onChange={(e) => choose(e.currentTarget.value)}>{others.map((s) => <option key={s.name}>{s.name}</option>)}</select>
-      <Button busy={doing.busy} onClick={() => run(async () => { await send('PATCH', `/sinks/${part(to.name)}`, body); reload(); })}>Tell it, too</Button>
+      <Button busy={doing.busy} onClick={() => run(async () => { await send('PATCH', `/sinks/${part(to.name)}`, body); reload(); })}>Send to it, too</Button>
       <AsLines method="PATCH" url={address(`/sinks/${part(to.name)}`)} body={body} cli={`freshet sink edit ${quote(to.name)} ${body.queries.map((q) => '--query ' + quote(q)).join(' ')}`} />
       <Outcome of={doing} />
     </div>

@@ -13,7 +13,7 @@ import type { Rate, Source, SourcePage } from './types';
 interface Facets { total: number; states: Record<string, number>; tags: { name: string; count: number }[]; hosts: { name: string; count: number }[] }
 
 const columns: [string, string, string][] = [
-  ['changes', 'Changes', 'c-rate'], ['', 'Rate', 'c-often'], ['', 'Captured', 'c-share'], ['changed', 'Last change', 'c-changed'], ['next', 'Next poll', 'c-next'], ['polls', 'Polls', 'c-polls'],
+  ['changes', 'Changes', 'c-rate'], ['rate', 'Rate', 'c-often'], ['captured', 'Captured', 'c-share'], ['changed', 'Last change', 'c-changed'], ['next', 'Next poll', 'c-next'], ['polls', 'Polls', 'c-polls'],
 ]; // those with a name can be sorted by
 
 /** parse splits what was typed into words and filters such as tag:news. */

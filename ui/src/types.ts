@@ -107,8 +107,8 @@ export interface Budget {
 
 export interface Query {
   id: string; name?: string; scope?: { sources?: string[]; tags?: string[]; sites?: string[]; all?: boolean };
-  when?: string; trigger?: string; words?: string; value?: string; window?: unknown; digest?: unknown; quiet?: unknown; rate?: string; paused?: boolean;
-  origin: string; created_at: string; matches: number; catching_up?: boolean;
+  when?: string; trigger?: string; words?: string; value?: string; window?: unknown; digest?: unknown; quiet?: unknown; rate?: string; repeat?: string; paused?: boolean;
+  origin: string; created_at: string; matches: number; unacknowledged?: number; catching_up?: boolean;
   waiting?: { count: number; for: string; until?: string }; warnings?: string[];
 }
 export interface Match {

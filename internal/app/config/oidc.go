@@ -21,7 +21,7 @@ const noRole = "none"
 var oidcOptions = []Option{
 	{Key: "api.oidc.issuer", Flag: "oidc-issuer", Arg: "URL", Help: "OpenID provider to log in at, such as https://id.example.com; needs api.url",
 		set: setIssuer, show: func(s Settings) any { return s.API.OIDC.Issuer }},
-	{Key: "api.oidc.client_id", Flag: "oidc-client-id", Arg: "ID", Help: "what Freshet is called at the provider",
+	{Key: "api.oidc.client_id", Flag: "oidc-client-id", Arg: "ID", Help: "client ID that the provider knows Freshet by",
 		set: text(func(s *Settings) *string { return &s.API.OIDC.ClientID }), show: func(s Settings) any { return s.API.OIDC.ClientID }},
 	{Key: "api.oidc.client_secret", Flag: "oidc-client-secret", Arg: "REF", Help: "secret of the client at the provider: ${file:/path}, ${env:NAME} or ${secret:NAME}",
 		set: setClientSecret, show: showClientSecret},
