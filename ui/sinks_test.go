@@ -63,6 +63,27 @@ func TestSinks(t *testing.T) {
 	b.click("Test")
 	b.await("document.body.textContent.includes('Accepted: 200 OK')")
 
+	// A URL says the kind.
+	b.visit("/sinks/new", "document.querySelectorAll('select option').length > 5")
+	b.fill("Name", "phone")
+	b.fill("Where to", "ntfy://"+chat.Listener.Addr().String()+"/topic?scheme=http")
+	b.clean("a new sink by its URL")
+	b.accessible("a new sink by its URL")
+	b.shot("sink-by-url-1280")
+	b.resize(390, 844, "dark")
+	b.clean("a new sink by its URL, on a phone")
+	b.shot("sink-by-url-390-dark")
+	b.resize(1440, 1000, "light")
+	b.click("Save")
+	b.await("location.pathname == '/sinks/phone'")
+	if s, err := r.api.Sinks.Get(t.Context(), "phone"); err != nil || s.Kind != "ntfy" {
+		t.Errorf("the kind is %q, %v", s.Kind, err)
+	}
+	if err := r.api.Sinks.Remove(t.Context(), "phone"); err != nil {
+		t.Fatal(err)
+	}
+	b.visit("/sinks/ops", "document.querySelector('.say')?.textContent.includes('works')")
+
 	change := func(edition int) {
 		r.change("/board0", "board0", board(0, edition))
 	}

@@ -59,7 +59,7 @@ export function queryLine(verb: 'add' | 'edit', what: string, body: Record<strin
 export function sinkLine(verb: 'add' | 'edit', name: string, body: Record<string, unknown>): string {
   let line = `freshet sink ${verb} ${quote(name)}`;
   if (body.url) line += verb === 'add' ? ' ' + quote(String(body.url)) : ' --url ' + quote(String(body.url));
-  line += ' --kind ' + quote(String(body.kind));
+  if (body.kind) line += ' --kind ' + quote(String(body.kind));
   for (const [flag, key] of [['query', 'queries'], ['tag', 'tags'], ['source', 'sources']]) {
     for (const v of (body[key] as string[] | undefined) ?? []) line += ` --${flag} ${quote(v)}`;
   }

@@ -370,7 +370,7 @@ interface Draft { name: string; kind: string; url: string; queries: string; tags
 function draftOf(s?: SinkInfo): Draft {
   const asked = new URLSearchParams(location.search);
   return {
-    name: s?.name ?? '', kind: s?.kind ?? asked.get('kind') ?? 'webhook', url: s?.url ?? '', queries: s?.queries?.join(', ') ?? asked.get('query') ?? '', tags: s?.tags?.join(', ') ?? '',
+    name: s?.name ?? '', kind: s?.kind ?? asked.get('kind') ?? '', url: s?.url ?? '', queries: s?.queries?.join(', ') ?? asked.get('query') ?? '', tags: s?.tags?.join(', ') ?? '',
     sources: s?.sources?.join(', ') ?? '', template: s?.template ?? '', settings: { ...s?.settings }, headers: Object.entries(s?.headers ?? {}).map(([k, v]) => `${k}: ${v}`).join('\n'),
   };
 }
@@ -421,10 +421,11 @@ function Editor({ of: s, etag = '', reload, close }: { of?: SinkInfo; etag?: str
       <Outcome of={doing} />
       <div class="form section">
         {!s && <Field label="Name" help="letters, digits, dots and dashes" wrong={wrong('name')}><input class="input" value={d.name} onInput={(e) => set({ ...d, name: e.currentTarget.value })} /></Field>}
+        {!s && text('url', 'Where to', kind ? kind.url && 'such as ' + kind.url : 'paste a URL: https://hooks.slack.com/…, ntfy://ntfy.sh/my-topic, discord://…, smtp://…, or one of Apprise')}
         <Field label="Kind" help={kind?.about} wrong={wrong('kind')}>
-          <select class="input" value={d.kind} onChange={(e) => set({ ...d, kind: e.currentTarget.value })}>{(kinds.data?.items ?? [{ name: d.kind }]).map((k) => <option key={k.name} value={k.name}>{kindName(k.name)}</option>)}</select>
+          <select class="input" value={d.kind} onChange={(e) => set({ ...d, kind: e.currentTarget.value })}>{!s && <option value="">as the URL says</option>}{(kinds.data?.items ?? (d.kind ? [{ name: d.kind }] : [])).map((k) => <option key={k.name} value={k.name}>{kindName(k.name)}</option>)}</select>
         </Field>
-        {(kind?.url || d.url) && text('url', 'Where to', kind?.url && 'such as ' + kind.url)}
+        {s && (kind?.url || d.url) && text('url', 'Where to', kind?.url && 'such as ' + kind.url)}
         {kind?.settings.map((x) => (
           <Field key={x.name} label={x.name + (x.needed ? ' (needed)' : '')} help={x.about} wrong={wrong('settings.' + x.name)}>
             <input class="input" autocomplete="off" value={d.settings[x.name] ?? ''} placeholder={x.secret ? '${secret:NAME}' : ''} onInput={(e) => set({ ...d, settings: { ...d.settings, [x.name]: e.currentTarget.value } })} />
