@@ -50,7 +50,7 @@ func said(t *testing.T, instance map[string]any, id string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := importer.Read(importer.Changedetection, string(text), importer.Options{})
+	entries, err := read(importer.Changedetection, string(text), importer.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestSettingsOfOthers(t *testing.T) {
 		t.Errorf("there are %d instances", len(all))
 	}
 	for name, text := range all {
-		entries, err := importer.Read(importer.Changedetection, text, importer.Options{})
+		entries, err := read(importer.Changedetection, text, importer.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -29,7 +29,7 @@ import (
 // shown returns the history of the first entry of a list in a line.
 func shown(t *testing.T, h importer.History, format importer.Format, text string) string {
 	t.Helper()
-	entries, err := importer.Read(format, text, importer.Options{})
+	entries, err := read(format, text, importer.Options{})
 	if err != nil || len(entries) == 0 {
 		t.Fatalf("%d entries, %v", len(entries), err)
 	}
@@ -64,7 +64,7 @@ func TestHistoryOfChangedetection(t *testing.T) {
 		t.Error(got)
 	}
 	delete(folder, "w1/aa.txt")
-	entries, _ := importer.Read(format, text, importer.Options{})
+	entries, _ := read(format, text, importer.Options{})
 	if _, err := h(t.Context(), entries[0]); err == nil {
 		t.Error("a snapshot that is missing is no error")
 	}
@@ -168,7 +168,7 @@ func TestHistoryOfWARC(t *testing.T) {
 		if got := shown(t, h, importer.WARC, file); got != "1577836800 <p>one text/html; 1577923200 <p>two text/html" {
 			t.Error(got)
 		}
-		if entries, err := importer.Read(importer.WARC, file, importer.Options{}); err != nil || len(entries) != 2 || entries[1].Source.URL != "https://b.example/" {
+		if entries, err := read(importer.WARC, file, importer.Options{}); err != nil || len(entries) != 2 || entries[1].Source.URL != "https://b.example/" {
 			t.Errorf("%d entries, %v", len(entries), err)
 		}
 	}
@@ -235,7 +235,7 @@ func TestHistoryOfTimeMap(t *testing.T) {
 	if got := shown(t, importer.TimeMapHistory(text, fetch), importer.TimeMap, text); got != want {
 		t.Error(got)
 	}
-	entries, err := importer.Read(importer.TimeMap, text, importer.Options{})
+	entries, err := read(importer.TimeMap, text, importer.Options{})
 	if err != nil || len(entries) != 1 || entries[0].Source.URL != "https://a.example/p?x=1,2" || len(entries[0].Notes) != 1 || !strings.Contains(entries[0].Notes[0], "https://arc.example/timemap/2") {
 		t.Errorf("it becomes %+v, %v", entries, err)
 	}

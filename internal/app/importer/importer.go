@@ -3,7 +3,6 @@ package importer
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -88,27 +87,11 @@ func ParseIntervals(name string) (Intervals, error) {
 	return "", invalid.Errorf("intervals", "%.80q is not one of as-levels, as-gaps and ignore", name)
 }
 
-// MaxEntries is the largest number of entries that Read accepts.
+// MaxEntries is how many entries a list may have that is added at once.
 const MaxEntries = 10_000
 
 // ErrUnknownFormat is returned for a text in no known format.
 var ErrUnknownFormat = errors.New("the format is not known")
-
-// Read returns the entries of a list, or an error if the list does not have the format. Invalid
-// entries have their own error.
-func Read(format Format, text string, o Options) (entries []Entry, err error) {
-	n := 0
-	err = Each(format, text, o, func(e Entry) error {
-		if n++; n <= MaxEntries {
-			entries = append(entries, e)
-		}
-		return nil
-	})
-	if n > MaxEntries {
-		return nil, fmt.Errorf("the list has %d entries; import at most %d at a time", n, MaxEntries)
-	}
-	return entries, err
-}
 
 // Each calls yield for each entry of a list until yield returns an error, which Each returns. It
 // does not keep entries in memory, except those of one document.

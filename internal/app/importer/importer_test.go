@@ -11,6 +11,15 @@ import (
 	"freshet/internal/app/importer"
 )
 
+// read returns the entries of a list.
+func read(format importer.Format, text string, o importer.Options) (entries []importer.Entry, err error) {
+	err = importer.Each(format, text, o, func(e importer.Entry) error {
+		entries = append(entries, e)
+		return nil
+	})
+	return entries, err
+}
+
 func TestRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -120,14 +129,14 @@ filter:
 		if got, _ := importer.Detect(c.text); got != c.as {
 			t.Errorf("%s is taken for %q", name, got)
 		}
-		entries, err := importer.Read(c.as, c.text, importer.Options{})
+		entries, err := read(c.as, c.text, importer.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		for i, e := range entries {
-			read, _ := json.Marshal(e.Source.Read)
-			got := fmt.Sprintf("%s %s %s %v %s", strings.TrimPrefix(e.At(), "line "), e.Source.URL, e.Source.Name, e.Source.Tags, read)
+			steps, _ := json.Marshal(e.Source.Read)
+			got := fmt.Sprintf("%s %s %s %v %s", strings.TrimPrefix(e.At(), "line "), e.Source.URL, e.Source.Name, e.Source.Tags, steps)
 			if len(e.Source.Request) > 0 {
 				request, _ := json.Marshal(e.Source.Request)
 				got += " " + string(request)
@@ -168,7 +177,7 @@ filter:
 		}
 	}
 	for format, text := range map[importer.Format]string{importer.OPML: "<html><body/></html>", importer.Changedetection: "[3]", importer.Distill: "x", importer.Huginn: "[]", "word": "x"} {
-		if _, err := importer.Read(format, text, importer.Options{}); err == nil {
+		if _, err := read(format, text, importer.Options{}); err == nil {
 			t.Errorf("%s is read from %q", format, text)
 		}
 	}
@@ -190,7 +199,7 @@ func TestUnknownFormats(t *testing.T) {
 func TestIntervals(t *testing.T) {
 	const watch = `[{"url": "https://a.example/", "time_between_check": {"hours": 1, "minutes": 30}, "time_between_check_use_default": false}]`
 	for as, want := range map[importer.Intervals]string{importer.AsLevels: "90% within 1h30m 0s", importer.AsGaps: " 1h30m", importer.Ignored: " 0s"} {
-		entries, err := importer.Read(importer.Changedetection, watch, importer.Options{Intervals: as})
+		entries, err := read(importer.Changedetection, watch, importer.Options{Intervals: as})
 		if err != nil || len(entries) != 1 || entries[0].Source.Level+" "+entries[0].Source.MaxGap.String() != want {
 			t.Errorf("%s: %+v, %v", as, entries, err)
 		}
@@ -205,7 +214,7 @@ func TestInvalidSettings(t *testing.T) {
 		`{"url": "https://a.example/", "tag": "` + strings.Repeat("x", 500) + `"}`, `{"url": "https://a.example/", "browser_steps": [{"operation": "Wait for seconds", "optional_value": "soon"}]}`,
 	} {
 		for _, as := range []importer.Intervals{importer.AsLevels, importer.AsGaps} {
-			entries, err := importer.Read(importer.Changedetection, "["+watch+"]", importer.Options{Intervals: as})
+			entries, err := read(importer.Changedetection, "["+watch+"]", importer.Options{Intervals: as})
 			if err != nil || len(entries) != 1 || entries[0].Err != nil || len(entries[0].Notes) == 0 {
 				t.Errorf("%s becomes %+v, %v", watch, entries, err)
 			}
@@ -220,7 +229,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(_ *testing.T, text string) {
 		for _, format := range importer.Formats {
-			_, _ = importer.Read(format, text, importer.Options{})
+			_, _ = read(format, text, importer.Options{})
 		}
 	})
 }
@@ -246,7 +255,7 @@ func TestHostileTexts(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				_, _ = importer.Read(format, text, importer.Options{})
+				_, _ = read(format, text, importer.Options{})
 			}()
 			select {
 			case <-done:

@@ -52,7 +52,7 @@ func TestSameTextAsUrlwatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	entries, err := importer.Read(importer.Urlwatch, text, importer.Options{})
+	entries, err := read(importer.Urlwatch, text, importer.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
