@@ -193,6 +193,10 @@ storage: ## compare stored bytes with git and zstd on the series in the folder F
 	@test -n "$$FRESHET_BODIES" || { echo "set FRESHET_BODIES to a folder of NAME.tgz series"; exit 2; }
 	$(GO) test -run TestSeries -count=1 -v ./internal/store/sqlite
 
+.PHONY: docs-site
+docs-site: build ## write the documentation as a static site into bin/docs
+	bin/freshet docs --out bin/docs
+
 .PHONY: results
 results: build ## make docs/explanation/results.md from the recordings in the folder FRESHET_TRACES
 	@test -n "$$FRESHET_TRACES" || { echo "set FRESHET_TRACES to a folder of recordings"; exit 2; }

@@ -1,7 +1,7 @@
-// Package docs holds the pages of documentation that the program itself shows.
+// Package docs holds the documentation, which the program serves as a site.
 package docs
 
-import _ "embed" // for the pages
+import "embed"
 
 // Papers tells of the papers behind Freshet and of what became of their claims, in
 // Markdown.
@@ -13,3 +13,6 @@ var Papers string
 //
 //go:embed explanation/results.md
 var Results string
+
+//go:embed README.md architecture.md tutorial how-to reference explanation site.css site.js site.html
+var pages embed.FS

@@ -68,6 +68,7 @@ func verbs() []verb {
 		{"restore", people, restoreVerb},
 		{"cluster", people, with(clusterVerb, workerVerb, moveVerb)},
 		{"lab", trials, with(labVerb, demoVerb, planVerb)},
+		{"docs", daily, docsVerb},
 		{"version", "", versionVerb},
 		{"man", "", manVerb},
 		{"extract", "", extractVerb},

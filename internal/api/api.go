@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"freshet/docs"
 	"freshet/internal/api/rest"
 	"freshet/internal/daemon"
 	"freshet/ui"
@@ -47,6 +48,7 @@ func New(cfg Config) http.Handler {
 	finishDescription(s.OpenAPI())
 	page := ui.New(users.reader)
 	page.Route(s)
+	s.HandleFunc("GET /docs/{file...}", docs.Serve)
 	links := &linkAPI{conditions, page.ServeNotice}
 	links.routes()
 	s.Missing = page.ServeMissing

@@ -51,6 +51,7 @@ var rules = map[string]rest.Rule{
 	"GET /openapi-3.0.json":      anybody,
 	"GET /openapi-3.0.yaml":      anybody,
 	"GET /assets/{name}":         anybody,
+	"GET /docs/{file...}":        anybody,
 	"POST /api/v1/hooks/{token}": {Quiet: true, Repeatable: true}, // the token in the path authenticates
 	"GET /api/v1/websub/{token}": anybody,                         // the token in the path authenticates
 	"POST /api/v1/websub/{token}": {

@@ -21,6 +21,7 @@ var fromStore = map[string]bool{
 	"GET /readyz":           true,
 	"GET /metrics":          true,
 	"GET /openapi.json":     true,
+	"GET /docs/{file...}":   true,
 	"GET /openapi.yaml":     true,
 	"GET /openapi-3.0.json": true,
 	"GET /openapi-3.0.yaml": true,

@@ -19,7 +19,7 @@ const top = "../../.."
 // kernel is the package of the nouns that all others share.
 const kernel = "internal/freshet"
 
-// floors is the plan of docs/explanation/architecture.md: a package imports only packages
+// floors is the plan of docs/architecture.md: a package imports only packages
 // of lower floors. A package that is not listed has no floor and fails.
 var floors = map[string]int{
 	"internal/freshet/failure":    -2,
@@ -323,7 +323,7 @@ func selections(f *ast.File, pkg string) (names []string) {
 	return names
 }
 
-// TestHouse holds every source file to the rules of docs/explanation/architecture.md.
+// TestHouse holds every source file to the rules of docs/architecture.md.
 func TestHouse(t *testing.T) {
 	t.Chdir(top)
 	rules := map[string]rule{"floors": floorRule, "clock": clockRule, "egress": egressRule, "docs": docRule, "research": researchRule, "state": stateRule}

@@ -1,5 +1,5 @@
 // Package house measures the shape of the source tree and, in its tests, holds
-// the tree to the rules of docs/explanation/architecture.md.
+// the tree to the rules of docs/architecture.md.
 package house
 
 import (
