@@ -80,18 +80,10 @@ vuln: ## look for known vulnerabilities in what the programs call (needs the Int
 notices: ## write the licences of what is linked, after a change of go.mod
 	$(GO) test ./cmd/freshet -run TestNotices -update
 
-.PHONY: sbom
-sbom: build ## write bin/freshet.cdx.json, the software bill of materials
-	$(BIN) version --sbom > $(BIN).cdx.json
-
-# What an image contains: the certificates are those of this machine.
+# The certificates of the images are those of this machine.
 CERTS ?= /etc/ssl/certs/ca-certificates.crt
 
-.PHONY: image-context
-image-context: build sbom ## make bin/image, which contrib/container/Containerfile is built from
-	rm -rf bin/image && mkdir -p bin/image/data bin/image/certs
-	cp $(BIN) $(BIN).cdx.json bin/image/
-	cp $(CERTS) bin/image/certs/ca-certificates.crt
+include contrib/release/release.mk
 
 .PHONY: peers
 peers: build ## check webhooks, CloudEvents, the stream and feeds with the official libraries (needs Node.js 20)

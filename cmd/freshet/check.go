@@ -31,7 +31,7 @@ environment, file and defaults combined. The output is a valid configuration fil
 secrets are left out.
 
 If the file has problems, all of them are listed with their lines, and the exit
-code is 1. An environment variable for a webhook secret that is not set is only a
+code is 2. An environment variable for a webhook secret that is not set is only a
 warning here.
 
 --store checks the stored data instead: the database pages, the checksum of every

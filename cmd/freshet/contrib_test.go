@@ -61,7 +61,7 @@ func TestContribCommands(t *testing.T) {
 	for _, tt := range []struct {
 		file, key string
 		want      int
-	}{{"container/compose.yaml", "command", 4}, {"kubernetes/freshet.yaml", "args", 2}} {
+	}{{"container/compose.yaml", "command", 1}, {"container/compose-cluster.yaml", "command", 4}, {"kubernetes/freshet.yaml", "args", 2}} {
 		count := 0
 		for _, document := range contrib(t, tt.file) {
 			for _, words := range commands(document, tt.key) {

@@ -137,7 +137,7 @@ var elsewhereWords = map[string]string{
 	"tail": "changes --follow", "run": "serve", "start": "serve", "daemon": "serve", "up": "serve", "init": "serve", "get": "show", "info": "show", "update": "edit", "set": "edit",
 	"refresh": "poll", "fetch": "poll", "sync": "poll", "stats": "numbers", "metrics": "numbers", "config": "settings", "grep": "search", "find": "search", "versions": "history",
 	"logs": "history log", "dump": "export", "notify": "alert", "webhook": "sink", "disable": "pause", "enable": "resume", "stop": "pause",
-	"login": "user token add", "passwd": "user edit", "doctor": "status", "health": "status", "validate": "check", "verify": "check", "lint": "check",
+	"login": "user token add", "passwd": "user edit", "health": "status", "validate": "check", "verify": "check", "lint": "check",
 }
 
 // labVerbs are those of freshet-lab.

@@ -64,6 +64,7 @@ func verbs() []verb {
 		{"user", people, with(userVerb, tokenVerb, shareVerb, auditVerb)},
 		{"settings", people, with(settingsVerb, secretVerb)},
 		{"check", people, with(checkVerb, egressVerb)},
+		{"doctor", people, doctorVerb},
 		{"backup", people, backupVerb},
 		{"restore", people, restoreVerb},
 		{"cluster", people, with(clusterVerb, workerVerb, moveVerb)},

@@ -1,0 +1,85 @@
+# "make release VERSION=v1.2.3" makes bin/release: programs, packages, images, sums. The time of
+# every file is that of the commit, so the same commit makes the same bytes.
+#
+# The tools are those of contrib/release/go.mod, apart from what Freshet itself needs.
+
+OUT       ?= bin/release
+WORK      ?= bin/release-work
+PLATFORMS ?= linux/amd64 linux/arm64 linux/arm darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
+LINUX     := $(filter linux/%,$(PLATFORMS))
+NUMBER    := $(patsubst v%,%,$(VERSION))
+TOOL      := $(GO) -C contrib/release
+
+release: export CGO_ENABLED := 0
+release: export GOARM := 7
+release: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
+
+# Parts of a platform such as linux/arm, and the name of its program.
+os      = $(firstword $(subst /, ,$1))
+arch    = $(lastword $(subst /, ,$1))
+program = $(WORK)/$(call os,$1)_$(call arch,$1)/freshet$(if $(filter windows,$(call os,$1)),.exe)
+label   = freshet_$(NUMBER)_$(call os,$1)_$(patsubst arm,armv7,$(call arch,$1))
+tar     = tar --sort=name --mtime=@$$SOURCE_DATE_EPOCH --owner=0 --group=0 --numeric-owner
+
+.PHONY: release
+release: ## make programs, packages, images and their sums of VERSION in bin/release
+release: $(foreach p,$(PLATFORMS),$(OUT)/$(call label,$p).tar.gz) $(foreach p,$(LINUX),packages-$(call arch,$p) $(OUT)/$(call label,$p).oci.tar) $(OUT)/freshet_$(NUMBER).cdx.json
+	cd $(OUT) && sha256sum freshet_* > SHA256SUMS
+	@ls -l $(OUT)
+
+# What the program says of itself is taken from one that runs here.
+$(WORK)/share: FORCE
+	rm -rf $(OUT) $@ && mkdir -p $(OUT) $@/completion $@/doc
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(WORK)/freshet ./cmd/freshet
+	$(WORK)/freshet man $@/man
+	for page in $@/man/*.1; do gzip -n -9 $$page; done
+	for shell in bash zsh fish; do $(WORK)/freshet completion $$shell > $@/completion/freshet.$$shell || exit 1; done
+	cp LICENSE $@/doc/copyright
+	cp CHANGELOG.md README.md docs/*.md contrib/prometheus/alerts.yaml $@/doc
+	$(WORK)/freshet version --licenses > $@/doc/notices
+	$(WORK)/freshet version --sbom > $@/doc/freshet.cdx.json
+
+$(OUT)/freshet_$(NUMBER).cdx.json: $(WORK)/share
+	cp $</doc/freshet.cdx.json $@
+
+define platform
+$(call program,$1): FORCE
+	GOOS=$(call os,$1) GOARCH=$(call arch,$1) $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $$@ ./cmd/freshet
+
+$(OUT)/$(call label,$1).tar.gz: $(call program,$1) $(WORK)/share
+	rm -rf $(WORK)/$(call label,$1) && cp -R $(WORK)/share $(WORK)/$(call label,$1)
+	cp $$< $(WORK)/$(call label,$1)/
+	$$(tar) -C $(WORK) -c $(call label,$1) | gzip -n -9 > $$@
+endef
+$(foreach p,$(PLATFORMS),$(eval $(call platform,$p)))
+
+define linux
+.PHONY: packages-$(call arch,$1)
+packages-$(call arch,$1): $(call program,$1) $(WORK)/share
+	for kind in deb rpm; do ARCH=$(patsubst arm,arm7,$(call arch,$1)) VERSION=$(NUMBER) PROGRAM=$$< SHARE=$(WORK)/share \
+	  $(WORK)/nfpm package -f contrib/package/nfpm.yaml -p $$$$kind -t $(OUT)/$(call label,$1).$$$$kind || exit 1; done
+packages-$(call arch,$1): $(WORK)/nfpm
+
+$(OUT)/$(call label,$1).oci.tar: $(call program,$1) $(WORK)/share $(WORK)/image
+	$(WORK)/image -program $$< -arch $(patsubst arm,arm/v7,$(call arch,$1)) -certificates $(CERTS) -notices $(WORK)/share/doc/notices \
+	  -version $(NUMBER) -time $$$$SOURCE_DATE_EPOCH -out $$@
+endef
+$(foreach p,$(LINUX),$(eval $(call linux,$p)))
+
+$(WORK)/nfpm:
+	$(TOOL) build -o $(abspath $@) github.com/goreleaser/nfpm/v2/cmd/nfpm
+
+$(WORK)/image: contrib/release/image/main.go
+	$(TOOL) build -o $(abspath $@) ./image
+
+.PHONY: test-release
+test-release: ## install, run, upgrade and remove the package on Debian, run the image, and build twice (as root)
+	$(TOOL) test -count=1 -timeout 60m ./...
+
+.PHONY: lint-workflows
+lint-workflows: ## check the workflows of GitHub
+	$(TOOL) build -o $(abspath $(WORK)/actionlint) github.com/rhysd/actionlint/cmd/actionlint
+	$(WORK)/actionlint .github/workflows/*.yml
+
+.PHONY: FORCE
+FORCE:

@@ -1,0 +1,113 @@
+package app_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"freshet/internal/app"
+	"freshet/internal/app/config"
+)
+
+// certificate writes a certificate and its key.
+func certificate(t *testing.T, until time.Time) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: until.AddDate(-1, 0, 0), NotAfter: until}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// TestExamine finds what is wrong, each with what to do, and nothing else.
+func TestExamine(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Date", now.Format(http.TimeFormat)) }))
+	t.Cleanup(web.Close)
+	for _, tt := range []struct {
+		name, subject, text string
+		spoil               func(*testing.T, *config.Settings)
+		page                string
+		clock               time.Duration
+	}{
+		{name: "all is well"},
+		{name: "others can read the data", subject: "data directory", text: "others can read", spoil: func(t *testing.T, s *config.Settings) {
+			if err := os.Chmod(s.Data, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{name: "the data directory is a file", subject: "data directory", text: "not a directory", spoil: func(t *testing.T, s *config.Settings) {
+			s.Data = filepath.Join(s.Data, "file")
+			if err := os.WriteFile(s.Data, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{name: "the disk is full", subject: "disk", text: "polling stops below", spoil: func(_ *testing.T, s *config.Settings) { s.Reserve = 1 << 60 }},
+		{name: "the port is in use", subject: "port", text: "in use", spoil: func(_ *testing.T, s *config.Settings) { s.API.Listen = web.Listener.Addr().String() }},
+		{name: "the certificate ends soon", subject: "certificate", text: "valid until 2026-05-08", spoil: func(t *testing.T, s *config.Settings) {
+			s.API.Cert, s.API.Key = certificate(t, now.AddDate(0, 0, 7))
+		}},
+		{name: "the certificate is for long", spoil: func(t *testing.T, s *config.Settings) { s.API.Cert, s.API.Key = certificate(t, now.AddDate(0, 2, 0)) }},
+		{name: "there is no key", subject: "certificate", text: "no such file", spoil: func(t *testing.T, s *config.Settings) {
+			s.API.Cert, _ = certificate(t, now.AddDate(0, 2, 0))
+			s.API.Key = filepath.Join(s.Data, "none")
+		}},
+		{name: "the clock is off", subject: "web and clock", text: "differs", clock: time.Minute},
+		{name: "there is no network", subject: "web and clock", text: "refused", page: "http://127.0.0.1:1/"},
+		{name: "the browser is not there", subject: "browser", text: "/nowhere", spoil: func(_ *testing.T, s *config.Settings) { s.Render.Browser = "/nowhere" }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := config.Defaults(func(string) string { return "" })
+			s.Data, s.API.Listen, s.Reserve = t.TempDir(), "127.0.0.1:0", -1
+			if err := os.Chmod(s.Data, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if tt.spoil != nil {
+				tt.spoil(t, &s)
+			}
+			page := tt.page
+			if page == "" {
+				page = web.URL
+			}
+			wrong := 0
+			for _, f := range app.Examine(t.Context(), s, page, func() time.Time { return now.Add(tt.clock) }) {
+				if f.OK {
+					continue
+				}
+				wrong++
+				if f.Subject != tt.subject || !strings.Contains(f.Text, tt.text) || f.Hint == "" {
+					t.Errorf("%s: %s; hint: %s", f.Subject, f.Text, f.Hint)
+				}
+			}
+			if want := min(1, len(tt.subject)); wrong != want {
+				t.Errorf("%d findings, want %d", wrong, want)
+			}
+		})
+	}
+}
