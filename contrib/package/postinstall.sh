@@ -8,6 +8,7 @@ if ! getent passwd freshet >/dev/null; then
     useradd --system --user-group --no-create-home --home-dir /var/lib/freshet --shell /usr/sbin/nologin freshet
   fi
 fi
+chgrp freshet /etc/freshet/freshet.yaml
 install -d -o freshet -g freshet -m 0700 /var/lib/freshet
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload

@@ -123,7 +123,11 @@ type service struct {
 	*exec.Cmd
 	told   *net.UnixConn
 	output *bytes.Buffer
+	ended  chan error
 }
+
+// ended is said for a daemon that has ended.
+const ended = "the process has ended"
 
 // start starts a daemon and waits until it is ready.
 func (m machine) start(user string, args ...string) *service {
@@ -134,13 +138,20 @@ func (m machine) start(user string, args ...string) *service {
 		m.Fatal(err)
 	}
 	m.Cleanup(func() { told.Close() })
-	s := &service{m.command(user, args...), told, &bytes.Buffer{}}
+	s := &service{m.command(user, args...), told, &bytes.Buffer{}, make(chan error, 1)}
 	s.Stdout, s.Stderr = s.output, s.output
 	s.Env = append(s.Env, "NOTIFY_SOCKET="+name, "WATCHDOG_USEC=3000000")
 	if err := s.Start(); err != nil {
 		m.Fatal(err)
 	}
 	m.Cleanup(func() { _ = s.Process.Kill() }) // it may have ended
+	go func() {
+		s.ended <- s.Wait()
+		if c, err := net.Dial("unixgram", name); err == nil { // after all that it has said
+			defer c.Close()
+			_, _ = c.Write([]byte(ended))
+		}
+	}()
 	s.await(m, "READY=1")
 	return s
 }
@@ -154,7 +165,7 @@ func (s *service) await(m machine, want string) {
 	message := make([]byte, 4096)
 	for {
 		n, err := s.told.Read(message)
-		if err != nil {
+		if err != nil || string(message[:n]) == ended {
 			m.Fatalf("the daemon never said %s: %v\n%s", want, err, s.output)
 		}
 		if strings.Contains(string(message[:n]), want) {
@@ -170,7 +181,7 @@ func (s *service) stop(m machine) {
 		m.Fatal(err)
 	}
 	s.await(m, "STOPPING=1")
-	if err := s.Wait(); err != nil {
+	if err := <-s.ended; err != nil {
 		m.Fatalf("%v\n%s", err, s.output)
 	}
 }
