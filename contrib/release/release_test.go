@@ -246,9 +246,14 @@ func TestImage(t *testing.T) {
 	}
 	m := machine{T: t, root: t.TempDir()}
 	config := unpack(t, file(t, release(t, "v0.1.0"), ".oci.tar"), m.root)
-	m.mount("/proc", "/proc", "", syscall.MS_BIND, "")
+	if err := os.Mkdir(filepath.Join(m.root, "proc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	m.mount(m.root, "/", "", syscall.MS_BIND, "")
-	m.mount("", "/", "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
+	if err := syscall.Mount("", m.root, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	m.mount("/proc", "/proc", "", syscall.MS_BIND, "")
 	m.mount("none", "/data", "tmpfs", 0, "mode=0700,uid=65532,gid=65532")
 	if config.User != "65532:65532" {
 		t.Fatalf("the image runs as %s", config.User)
