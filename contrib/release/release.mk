@@ -35,7 +35,7 @@ $(WORK)/share: FORCE
 	for page in $@/man/*.1; do gzip -n -9 $$page; done
 	for shell in bash zsh fish; do $(WORK)/freshet completion $$shell > $@/completion/freshet.$$shell || exit 1; done
 	cp LICENSE $@/doc/copyright
-	cp CHANGELOG.md README.md docs/*.md contrib/prometheus/alerts.yaml $@/doc
+	cp -R CHANGELOG.md README.md docs contrib/prometheus/alerts.yaml $@/doc && find $@/doc/docs -name "*.go" -delete
 	$(WORK)/freshet version --licenses > $@/doc/notices
 	$(WORK)/freshet version --sbom > $@/doc/freshet.cdx.json
 
