@@ -1,14 +1,14 @@
 # "make release VERSION=v1.2.3" makes bin/release: programs, packages, images, sums. The time of
 # every file is that of the commit, so the same commit makes the same bytes.
 #
-# The tools are those of contrib/release/go.mod, apart from what Freshet itself needs.
+# The tools are those of contrib/release/tools/go.mod, apart from what Freshet itself needs.
 
 OUT       ?= bin/release
 WORK      ?= bin/release-work
 PLATFORMS ?= linux/amd64 linux/arm64 linux/arm darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 LINUX     := $(filter linux/%,$(PLATFORMS))
 NUMBER    := $(patsubst v%,%,$(VERSION))
-TOOL      := $(GO) -C contrib/release
+TOOL      := $(GO) -C contrib/release/tools
 
 release: export CGO_ENABLED := 0
 release: export GOARM := 7
@@ -70,11 +70,11 @@ $(WORK)/nfpm:
 	$(TOOL) build -o $(abspath $@) github.com/goreleaser/nfpm/v2/cmd/nfpm
 
 $(WORK)/image: contrib/release/image/main.go
-	$(TOOL) build -o $(abspath $@) ./image
+	$(GO) build -o $@ ./contrib/release/image
 
 .PHONY: test-release
 test-release: ## install, run, upgrade and remove the package on Debian, run the image, and build twice (as root)
-	$(TOOL) test -count=1 -timeout 60m ./...
+	FRESHET_TEST=long $(GO) test -count=1 -timeout 60m ./contrib/release
 
 .PHONY: lint-workflows
 lint-workflows: ## check the workflows of GitHub

@@ -21,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"freshet/internal/test/tier"
 )
 
 // slowest is how long anything may take, on a machine that is very slow.
@@ -189,6 +191,7 @@ func (s *service) stop(m machine) {
 // The package is installed, polled with, upgraded with its data and settings in place, removed
 // and purged. The daemon tells systemd that it is ready, that it is alive and that it stops.
 func TestPackageOnDebian(t *testing.T) {
+	tier.Long(t, "it builds, installs and upgrades packages")
 	m := newDebian(t)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<p>hello") }))
 	t.Cleanup(web.Close)
@@ -241,6 +244,7 @@ func TestPackageOnDebian(t *testing.T) {
 
 // The image runs on a root that is read-only, as its user, and its health check passes.
 func TestImage(t *testing.T) {
+	tier.Long(t, "it builds an image")
 	if os.Getuid() != 0 {
 		t.Skip("only root can change the root directory")
 	}
@@ -334,6 +338,7 @@ func each(t *testing.T, from io.Reader, do func(*tar.Header, []byte)) {
 
 // The same commit makes the same bytes, in other directories and at another time.
 func TestReproducible(t *testing.T) {
+	tier.Long(t, "it builds a release twice")
 	sums := func() string {
 		text, err := os.ReadFile(filepath.Join(release(t, "v0.1.0"), "SHA256SUMS"))
 		if err != nil {

@@ -7,23 +7,17 @@ package main
 import (
 	"archive/tar"
 	"bytes"
-	"cmp"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"log"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
-
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/layout"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
-	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 // nobody is the user and the group that the image runs as.
@@ -51,131 +45,133 @@ func main() {
 	}
 }
 
-// write writes the image as an archive of an OCI layout, which podman and docker load.
-func (r recipe) write(out string) error {
-	image, err := r.image()
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp(filepath.Dir(out), "layout")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	to, err := layout.Write(dir, empty.Index)
-	if err != nil {
-		return err
-	}
-	err = to.AppendImage(image, layout.WithPlatform(r.platform()), layout.WithAnnotations(map[string]string{
-		"org.opencontainers.image.ref.name": r.version, "io.containerd.image.name": "localhost/freshet:" + r.version,
-	}))
-	if err != nil {
-		return err
-	}
-	file, err := os.Create(out)
-	if err != nil {
-		return err
-	}
-	return cmp.Or(r.archive(os.DirFS(dir), file), file.Close())
+// A file is one of an archive; one without text whose name ends with a slash is a directory.
+type file struct {
+	name  string
+	text  []byte
+	mode  int64
+	owner int
 }
 
-func (r recipe) platform() v1.Platform {
-	arch, variant, _ := strings.Cut(r.arch, "/")
-	return v1.Platform{OS: "linux", Architecture: arch, Variant: variant}
-}
-
-// image returns the image: one layer, and how it is run.
-func (r recipe) image() (v1.Image, error) {
-	var files bytes.Buffer
-	if err := r.files(&files); err != nil {
-		return nil, err
-	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files.Bytes())), nil },
-		tarball.WithMediaType(types.OCILayer))
-	if err != nil {
-		return nil, err
-	}
-	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	if image, err = mutate.AppendLayers(image, layer); err != nil {
-		return nil, err
-	}
-	platform := r.platform()
-	return mutate.ConfigFile(image, &v1.ConfigFile{
-		OS: platform.OS, Architecture: platform.Architecture, Variant: platform.Variant,
-		Created: v1.Time{Time: time.Unix(r.created, 0).UTC()},
-		RootFS:  rootOf(image),
-		Config: v1.Config{
-			User: fmt.Sprintf("%d:%d", nobody, nobody), Entrypoint: []string{"/usr/bin/freshet"}, Cmd: []string{"serve"},
-			Env:          []string{"FRESHET_DATA=/data", "FRESHET_LISTEN=0.0.0.0:8080", "PATH=/usr/bin"},
-			ExposedPorts: map[string]struct{}{"8080/tcp": {}}, Volumes: map[string]struct{}{"/data": {}},
-			Healthcheck: &v1.HealthConfig{Test: []string{"CMD", "/usr/bin/freshet", "settings", "--json"}, Interval: time.Minute, Timeout: 10 * time.Second, StartPeriod: time.Minute},
-			Labels:      map[string]string{"org.opencontainers.image.title": "freshet", "org.opencontainers.image.version": r.version, "org.opencontainers.image.licenses": "Apache-2.0"},
-		},
-	})
-}
-
-func rootOf(image v1.Image) v1.RootFS {
-	config, err := image.ConfigFile()
-	if err != nil {
-		panic(err) // it was made from memory
-	}
-	return config.RootFS
-}
-
-// files writes what is in the image.
-func (r recipe) files(w io.Writer) error {
+// archive writes files, in which only names, owners, modes and contents count.
+func (r recipe) archive(w io.Writer, files []file) error {
 	t := tar.NewWriter(w)
-	for _, dir := range []struct {
-		name  string
-		mode  int64
-		owner int
-	}{{"etc/", 0o755, 0}, {"etc/ssl/", 0o755, 0}, {"etc/ssl/certs/", 0o755, 0}, {"usr/", 0o755, 0}, {"usr/bin/", 0o755, 0}, {"usr/share/", 0o755, 0},
-		{"usr/share/doc/", 0o755, 0}, {"usr/share/doc/freshet/", 0o755, 0}, {"data/", 0o700, nobody}, {"tmp/", 0o1777, 0}} {
-		err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: dir.name, Mode: dir.mode, Uid: dir.owner, Gid: dir.owner, ModTime: time.Unix(r.created, 0)})
-		if err != nil {
+	for _, f := range files {
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.name, Mode: f.mode, Uid: f.owner, Gid: f.owner, Size: int64(len(f.text)), ModTime: time.Unix(r.created, 0)}
+		if strings.HasSuffix(f.name, "/") {
+			h.Typeflag = tar.TypeDir
+		}
+		if err := t.WriteHeader(h); err != nil {
 			return err
 		}
-	}
-	passwd := fmt.Sprintf("root:x:0:0::/:\nfreshet:x:%d:%d::/data:\n", nobody, nobody)
-	for _, file := range []struct {
-		name, from string
-		text       string
-		mode       int64
-	}{{"etc/passwd", "", passwd, 0o644}, {"etc/ssl/certs/ca-certificates.crt", r.certificates, "", 0o644},
-		{"usr/bin/freshet", r.program, "", 0o755}, {"usr/share/doc/freshet/copyright", r.notices, "", 0o644}} {
-		text := []byte(file.text)
-		if file.from != "" {
-			var err error
-			if text, err = os.ReadFile(file.from); err != nil {
-				return err
-			}
-		}
-		if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: file.name, Mode: file.mode, Size: int64(len(text)), ModTime: time.Unix(r.created, 0)}); err != nil {
-			return err
-		}
-		if _, err := t.Write(text); err != nil {
+		if _, err := t.Write(f.text); err != nil {
 			return err
 		}
 	}
 	return t.Close()
 }
 
-// archive writes a directory as an archive in which only names, modes and contents count.
-func (r recipe) archive(dir fs.FS, w io.Writer) error {
-	t := tar.NewWriter(w)
-	err := fs.WalkDir(dir, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(dir, name)
+// files returns what is in the image.
+func (r recipe) files() (all []file, err error) {
+	for _, dir := range []string{"etc/", "etc/ssl/", "etc/ssl/certs/", "usr/", "usr/bin/", "usr/share/", "usr/share/doc/", "usr/share/doc/freshet/"} {
+		all = append(all, file{name: dir, mode: 0o755})
+	}
+	all = append(all, file{name: "data/", mode: 0o700, owner: nobody}, file{name: "tmp/", mode: 0o1777},
+		file{name: "etc/passwd", mode: 0o644, text: fmt.Appendf(nil, "root:x:0:0::/:\nfreshet:x:%d:%d::/data:\n", nobody, nobody)})
+	for _, from := range []struct {
+		name, path string
+		mode       int64
+	}{{"etc/ssl/certs/ca-certificates.crt", r.certificates, 0o644}, {"usr/bin/freshet", r.program, 0o755}, {"usr/share/doc/freshet/copyright", r.notices, 0o644}} {
+		text, err := os.ReadFile(from.path)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(text)), ModTime: time.Unix(r.created, 0)}); err != nil {
-			return err
-		}
-		_, err = t.Write(text)
+		all = append(all, file{name: from.name, mode: from.mode, text: text})
+	}
+	return all, nil
+}
+
+// object is a JSON object, whose keys are written in order.
+type object = map[string]any
+
+// blobs are the contents of a layout.
+type blobs struct{ files []file }
+
+// add adds a content and returns how others refer to it.
+func (b *blobs) add(kind string, text []byte) object {
+	digest := fmt.Sprintf("%x", sha256.Sum256(text))
+	b.files = append(b.files, file{name: "blobs/sha256/" + digest, mode: 0o644, text: text})
+	return object{"mediaType": kind, "digest": "sha256:" + digest, "size": len(text)}
+}
+
+// addJSON adds a document.
+func (b *blobs) addJSON(kind string, v any) object {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it has only texts and numbers
+	}
+	return b.add(kind, text)
+}
+
+const media = "application/vnd.oci.image."
+
+// write writes the image as an archive of an OCI layout, which podman and docker load.
+func (r recipe) write(out string) error {
+	files, err := r.files()
+	if err != nil {
 		return err
+	}
+	var plain, zipped bytes.Buffer
+	if err := r.archive(&plain, files); err != nil {
+		return err
+	}
+	z, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := z.Write(plain.Bytes()); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	var b blobs
+	layer := b.add(media+"layer.v1.tar+gzip", zipped.Bytes())
+	platform := object{"os": "linux", "architecture": r.arch}
+	if arch, variant, ok := strings.Cut(r.arch, "/"); ok {
+		platform["architecture"], platform["variant"] = arch, variant
+	}
+	config := object{
+		"created": time.Unix(r.created, 0).UTC().Format(time.RFC3339), "config": r.config(),
+		"rootfs": object{"type": "layers", "diff_ids": []string{fmt.Sprintf("sha256:%x", sha256.Sum256(plain.Bytes()))}},
+	}
+	for key, value := range platform {
+		config[key] = value
+	}
+	manifest := b.addJSON(media+"manifest.v1+json", object{
+		"schemaVersion": 2, "mediaType": media + "manifest.v1+json", "config": b.addJSON(media+"config.v1+json", config), "layers": []object{layer},
 	})
-	return cmp.Or(err, t.Close())
+	manifest["platform"] = platform
+	manifest["annotations"] = object{"org.opencontainers.image.ref.name": r.version, "io.containerd.image.name": "localhost/freshet:" + r.version}
+	index, err := json.Marshal(object{"schemaVersion": 2, "mediaType": media + "index.v1+json", "manifests": []object{manifest}})
+	if err != nil {
+		return err
+	}
+	to, err := os.Create(out)
+	if err != nil {
+		return err
+	}
+	layout := append([]file{{name: "oci-layout", mode: 0o644, text: []byte(`{"imageLayoutVersion":"1.0.0"}`)}, {name: "index.json", mode: 0o644, text: index}}, b.files...)
+	return errors.Join(r.archive(to, layout), to.Close())
+}
+
+// config returns how the image is run.
+func (r recipe) config() object {
+	return object{
+		"User": fmt.Sprintf("%d:%d", nobody, nobody), "Entrypoint": []string{"/usr/bin/freshet"}, "Cmd": []string{"serve"},
+		"Env":          []string{"FRESHET_DATA=/data", "FRESHET_LISTEN=0.0.0.0:8080", "PATH=/usr/bin"},
+		"ExposedPorts": object{"8080/tcp": object{}}, "Volumes": object{"/data": object{}},
+		"Healthcheck": object{"Test": []string{"CMD", "/usr/bin/freshet", "settings", "--json"}, "Interval": time.Minute, "Timeout": 10 * time.Second, "StartPeriod": time.Minute},
+		"Labels":      object{"org.opencontainers.image.title": "freshet", "org.opencontainers.image.version": r.version, "org.opencontainers.image.licenses": "Apache-2.0"},
+	}
 }

@@ -1,4 +1,4 @@
-module freshet/contrib/release
+module freshet/contrib/release/tools
 
 go 1.26.0
 
@@ -6,8 +6,6 @@ tool (
 	github.com/goreleaser/nfpm/v2/cmd/nfpm
 	github.com/rhysd/actionlint/cmd/actionlint
 )
-
-require github.com/google/go-containerregistry v0.22.1
 
 require (
 	dario.cat/mergo v1.0.2 // indirect
