@@ -10,20 +10,21 @@ import (
 
 // A Budget is what the budget brings, and what others would.
 type Budget struct {
-	Budget   string        `json:"budget" doc:"At present"`
-	Sources  int           `json:"sources" doc:"That are polled"`
-	Early    int           `json:"early,omitempty" doc:"Of those, seen less than twice"`
-	Now      BudgetPoint   `json:"now" doc:"What is expected of the present budget"`
-	TooEarly string        `json:"too_early,omitempty" doc:"Why none of this can be believed yet; missing if it can"`
-	Wide     string        `json:"wide,omitempty" doc:"Why the range of the share is wide, and what would help; missing if it is not"`
-	SoFar    *SoFar        `json:"so_far,omitempty" doc:"Recent results as estimated from polls; absent before anything was learned. All forecasts are based on it"`
-	Curve    []BudgetPoint `json:"curve" nullable:"false" doc:"What is expected of other budgets"`
-	At       *BudgetPoint  `json:"at,omitempty" doc:"What is expected of the budget that was asked for"`
-	OneMore  float64       `json:"one_more_a_minute" doc:"By how much the share captured would rise with one request more a minute"`
-	Goal     *BudgetGoal   `json:"goal,omitempty" doc:"What the share or the delay that was asked for costs"`
-	Eaters   []Eater       `json:"eaters,omitempty" doc:"The sources that take the most of the budget"`
-	Drop     *Drop         `json:"drop,omitempty" doc:"What dropping the sources that were named would mean"`
-	Levels   *Levels       `json:"levels,omitempty" doc:"What the service levels take, if there are any"`
+	Budget    string        `json:"budget" doc:"At present"`
+	Sources   int           `json:"sources" doc:"That are polled"`
+	Early     int           `json:"early,omitempty" doc:"Of those, seen less than twice"`
+	Now       BudgetPoint   `json:"now" doc:"What is expected of the present budget"`
+	TooEarly  string        `json:"too_early,omitempty" doc:"Why none of this can be believed yet; missing if it can"`
+	Wide      string        `json:"wide,omitempty" doc:"Why the range of the share is wide, and what would help; missing if it is not"`
+	Saturated bool          `json:"saturated,omitempty" doc:"Nearly every poll finds a change: of every share only the upper bound (high) is known"`
+	SoFar     *SoFar        `json:"so_far,omitempty" doc:"Recent results as estimated from polls; absent before anything was learned. All forecasts are based on it"`
+	Curve     []BudgetPoint `json:"curve" nullable:"false" doc:"What is expected of other budgets"`
+	At        *BudgetPoint  `json:"at,omitempty" doc:"What is expected of the budget that was asked for"`
+	OneMore   float64       `json:"one_more_a_minute" doc:"By how much the share captured would rise with one request more a minute"`
+	Goal      *BudgetGoal   `json:"goal,omitempty" doc:"What the share or the delay that was asked for costs"`
+	Eaters    []Eater       `json:"eaters,omitempty" doc:"The sources that take the most of the budget"`
+	Drop      *Drop         `json:"drop,omitempty" doc:"What dropping the sources that were named would mean"`
+	Levels    *Levels       `json:"levels,omitempty" doc:"What the service levels take, if there are any"`
 }
 
 // An Estimate is a number and how far it can be trusted.

@@ -116,7 +116,11 @@ func (b *budgeting) show(a client.Budget) error {
 			}
 			say("%s", advice)
 		}
-		say("Forecast: %s", strings.ToLower(pointInWords(a.Now)[:1])+pointInWords(a.Now)[1:])
+		words := pointInWords(a.Now)
+		if a.Saturated {
+			words = fmt.Sprintf("At most %s of changes are captured, on average %s after they happen.", percent(a.Now.Share.High), late(a.Now.Delay))
+		}
+		say("Forecast: %s", strings.ToLower(words[:1])+words[1:])
 		if a.Wide != "" {
 			say("%s", a.Wide)
 		}
@@ -477,7 +481,9 @@ func budgetAdvice(a client.Budget) (all []string) {
 			lead, asBudget(spent), a.Budget))
 	}
 	if twice, ok := pointAt(a.Curve, 2*budget); ok {
-		if more := twice.Share.Mean - a.Now.Share.Mean; more > worthTelling {
+		if more := twice.Share.Mean - a.Now.Share.Mean; a.Saturated {
+			return append(all, fmt.Sprintf("Your budget of %s is used in full, and nearly every poll finds a change. Twice as much would capture more.", a.Budget))
+		} else if more > worthTelling {
 			return append(all, fmt.Sprintf("Your budget of %s is used in full. Twice as much would capture about %s of changes instead of %s.", a.Budget, percent(twice.Share.Mean), percent(a.Now.Share.Mean)))
 		}
 	}

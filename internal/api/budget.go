@@ -77,7 +77,7 @@ func (a *budgetAPI) getBudget(ctx context.Context, in *budgetInput) (*rest.Body[
 	terms, b := a.daemon.Terms(), client.Budget{Budget: a.daemon.Status().Budget, Sources: len(prospects)}
 	if n, err := a.daemon.Overall(ctx); err == nil { // without a learner there is nothing to tell
 		captured, t := capturedOf(n.All), n.All.Tally
-		b.Early, b.TooEarly, b.Wide = captured.Early, captured.TooEarly, captured.Wide
+		b.Early, b.TooEarly, b.Wide, b.Saturated = captured.Early, captured.TooEarly, captured.Wide, captured.Saturated
 		if t.Happened > 0 {
 			b.SoFar = &client.SoFar{Share: captured.Share, Delay: rounded(t.MeanDelay()), Freshness: t.Freshness(), Age: rounded(t.MeanAge())}
 		}

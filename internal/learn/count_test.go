@@ -69,7 +69,7 @@ func varianceIfAny(mean float64) float64 {
 // A poll that finds nothing is counted, and its time, and nothing else.
 func TestTallyOfNoChange(t *testing.T) {
 	l, _ := told(same(100))
-	if got, want := l.Tally(0), (outlook.Tally{Polls: 1, Watched: 360_000}); got != want {
+	if got, want := l.Tally(0), (outlook.Tally{Sources: 1, Polls: 1, Watched: 360_000}); got != want {
 		t.Errorf("a poll that finds nothing makes the tally %+v, want %+v", got, want)
 	}
 }

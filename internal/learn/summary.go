@@ -25,8 +25,9 @@ func Share(t outlook.Tally) outlook.Range {
 	spread := unseenSpread(t, missed)
 	of := func(factor float64) float64 { return t.Captured / (t.Captured + missed*factor) }
 	middle := -spread * spread / 2
-	most := math.Hypot(math.Exp(middle+NineInTen*spread)-1, t.More/missed)
-	least := math.Hypot(1-math.Exp(middle-NineInTen*spread), t.Fewer/missed)
+	fewer, more := t.ByBursts()
+	most := math.Hypot(math.Exp(middle+NineInTen*spread)-1, more/missed)
+	least := math.Hypot(1-math.Exp(middle-NineInTen*spread), fewer/missed)
 	r := outlook.Range{
 		Mean: of(1),
 		Low:  min(of(1), of(1+most)),
@@ -44,7 +45,9 @@ func Share(t outlook.Tally) outlook.Range {
 // above zero and has the mean and the variance that the tally gives.
 func unseenSpread(t outlook.Tally, missed float64) float64 {
 	model := modelError(t) * (1 - min(1, t.Shown/missed))
-	return math.Sqrt(math.Log1p((t.Variance+t.Doubt*t.Doubt+t.Uneven*t.Uneven)/(missed*missed)) + model*model)
+	alike := t.Alike()
+	doubt, uneven := alike*t.Doubt, alike*t.Uneven
+	return math.Sqrt(math.Log1p((t.Variance+doubt*doubt+uneven*uneven)/(missed*missed)) + model*model)
 }
 
 // Divergence returns the estimated number of changes that copies lacked, on average
@@ -62,10 +65,11 @@ func Divergence(t outlook.Tally) outlook.Range {
 		often = math.Expm1(spread*spread) * (more / t.Happened) * (more / t.Happened)
 	}
 	spread := math.Sqrt(math.Log1p(when + often))
-	most := math.Hypot(math.Exp(-spread*spread/2+NineInTen*spread)-1, t.More/t.Happened)
+	fewer, more := t.ByBursts()
+	most := math.Hypot(math.Exp(-spread*spread/2+NineInTen*spread)-1, more/t.Happened)
 	return outlook.Range{
 		Mean: mean,
-		Low:  mean * max(0, 1-t.Fewer/t.Happened) * math.Exp(-spread*spread/2-NineInTen*spread),
+		Low:  mean * max(0, 1-fewer/t.Happened) * math.Exp(-spread*spread/2-NineInTen*spread),
 		High: mean * (1 + most),
 	}
 }
@@ -80,7 +84,7 @@ func modelError(t outlook.Tally) float64 {
 	if t.Polls > 0 {
 		found = min(1, t.Captured/t.Polls)
 	}
-	return 0.4 + 1.5*found*found*found*found
+	return 0.4*t.Alike() + 1.5*found*found*found*found
 }
 
 // A Reliability says how far chances have come true: of the polls that were said

@@ -288,12 +288,16 @@ func (r *rhythm) read(weight float64) (even, off, seen float64) {
 func (c *count) bend(t outlook.Tally, known, weight float64, all *burstMix) outlook.Tally {
 	const few = 8 // polls show no rhythm
 	t.Shown = known
+	if t.Polls > 0 {
+		t.Sources = 1
+	}
 	if t.Polls <= 0 || t.Happened <= 0 {
 		return t
 	}
 	total := c.bursts.of(t.Happened, weight, all)
 	happened := total.Mean
 	t.Fewer, t.More = total.Mean-total.Low, total.High-total.Mean
+	t.Bursts = total.Mean - t.Happened
 	missed := t.Happened - t.Captured - known
 	if missed > 0 && t.Polls >= few {
 		even, off, seen := c.rhythm.read(weight)

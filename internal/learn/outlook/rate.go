@@ -48,7 +48,11 @@ const (
 
 	// partOfRhythm is how far off a mean over all hours may be, on the scale of the logarithm,
 	// that a few of them tell.
-	partOfRhythm = 0.5
+	partOfRhythm = 0.4
+
+	// Of the range of what is thought, these parts of either side, as logarithms, leave nine in ten on
+	// made-up webs: it has room for a rate that may change at any time, and a mean over the past has none.
+	downwards, upwards = 0.5, 0.75
 
 	// For its mean rate to be the mean over its rhythm, a source has to have been watched for
 	// this long.
@@ -68,6 +72,7 @@ func RateOf(e Evidence) Rate {
 		return Rate{}
 	}
 	whole := e.Watched >= wholeRhythm.Seconds()
+	fewer, more := e.ByBursts()
 	seen := e.Captured / e.Watched
 	switch {
 	case e.Taught >= fewTaught && e.Told > 0:
@@ -77,15 +82,14 @@ func RateOf(e Evidence) Rate {
 		r.Low, r.High = r.Mean/off, r.Mean*off
 	case e.Happened >= fewChanges || r.Known == AtLeast && seen > 0:
 		random := e.Happened / e.Watched
-		unbend := random / r.Mean
-		r.Range = Range{Mean: random, Low: r.Low * unbend, High: r.High * unbend}
+		r.Range = Range{Mean: random, Low: random * math.Pow(r.Low/r.Mean, downwards), High: random * math.Pow(r.High/r.Mean, upwards)}
 		if seen > 0 && seen < random {
 			found := min(1, e.Captured/e.Polls)
 			r.Mean, r.Low = math.Pow(seen, found)*math.Pow(random, 1-found), min(r.Low, seen)
 		}
-		r.Low = r.Mean - min(r.Mean, math.Hypot(r.Mean-r.Low, e.Fewer/e.Watched))
+		r.Low = r.Mean - min(r.Mean, math.Hypot(r.Mean-r.Low, fewer/e.Watched))
 		if e.Found > 0 { // so many were seen, give or take chance, and that they come in bursts
-			r.Low = max(r.Low, seen*math.Exp(-nineInTen*math.Sqrt(max(1, (e.Happened+e.More)/e.Found)/e.Found)))
+			r.Low = max(r.Low, seen*math.Exp(-nineInTen*math.Sqrt(max(1, (e.Happened+more)/e.Found)/e.Found)))
 		}
 		if r.Known == AtLeast {
 			r.Low = seen
@@ -97,7 +101,7 @@ func RateOf(e Evidence) Rate {
 	}
 	r.widen(0)
 	if e.Watched > 0 {
-		r.High = r.Mean + math.Hypot(r.High-r.Mean, e.More/e.Watched)
+		r.High = r.Mean + math.Hypot(r.High-r.Mean, more/e.Watched)
 	}
 	return r
 }

@@ -46,16 +46,17 @@ func TestKnowledge(t *testing.T) {
 // After a day the rate is the mean over what was seen, and not what is thought.
 func TestRateOfTheLongRun(t *testing.T) {
 	thought := outlook.Range{Mean: 4.0 / day, Low: 2.0 / day, High: 8.0 / day} // twice as much
+	low, high := func(x float64) float64 { return x * math.Pow(2, -0.5) }, func(x float64) float64 { return x * math.Pow(2, 0.75) }
 	cases := []struct {
 		what  string
 		tally outlook.Tally
 		want  outlook.Range // a day
 	}{
 		{"hardly changed", outlook.Tally{Watched: 2 * day, Happened: 2.4, Found: 2.4, Captured: 2.4, Polls: 10}, outlook.Range{Mean: 4, Low: 2, High: 8}},
-		{"nothing missed", outlook.Tally{Watched: 2 * day, Happened: 4, Found: 4, Captured: 4, Polls: 10}, outlook.Range{Mean: 2, Low: 1, High: 4}},
-		{"a quarter of the polls found something", outlook.Tally{Watched: 10 * day, Happened: 20, Found: 5, Captured: 5, Polls: 20}, outlook.Range{Mean: math.Pow(0.5, 0.25) * math.Pow(2, 0.75), Low: 0.5, High: 4}},
-		{"a day and three changes are just enough", outlook.Tally{Watched: day, Happened: 3, Found: 3, Captured: 3, Polls: 10}, outlook.Range{Mean: 3, Low: 1.5, High: 6}},
-		{"more captured than happened", outlook.Tally{Watched: 10 * day, Happened: 20, Found: 21, Captured: 21, Polls: 30}, outlook.Range{Mean: 2, Low: 2.1 * math.Exp(-1.6448536269514722/math.Sqrt(21)), High: 4}},
+		{"nothing missed", outlook.Tally{Watched: 2 * day, Happened: 4, Found: 4, Captured: 4, Polls: 10}, outlook.Range{Mean: 2, Low: low(2), High: high(2)}},
+		{"a quarter of the polls found something", outlook.Tally{Watched: 10 * day, Happened: 20, Found: 5, Captured: 5, Polls: 20}, outlook.Range{Mean: math.Pow(0.5, 0.25) * math.Pow(2, 0.75), Low: 0.5, High: high(2)}},
+		{"a day and three changes are just enough", outlook.Tally{Watched: day, Happened: 3, Found: 3, Captured: 3, Polls: 10}, outlook.Range{Mean: 3, Low: low(3), High: high(3)}},
+		{"more captured than happened", outlook.Tally{Watched: 10 * day, Happened: 20, Found: 21, Captured: 21, Polls: 30}, outlook.Range{Mean: 2, Low: 2.1 * math.Exp(-1.6448536269514722/math.Sqrt(21)), High: high(2)}},
 	}
 	for _, c := range cases {
 		got := outlook.RateOf(outlook.Evidence{Thought: thought, Tally: c.tally})
