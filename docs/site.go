@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"html/template"
+	"html"
 	"io/fs"
 	"net/http"
 	"path"
@@ -48,7 +48,7 @@ var Site = sync.OnceValues(func() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	layout, err := template.ParseFS(pages, "site.html")
+	layout, err := pages.ReadFile("site.html")
 	if err != nil {
 		return nil, err
 	}
@@ -57,18 +57,14 @@ var Site = sync.OnceValues(func() (map[string][]byte, error) {
 	for _, p := range all {
 		p.relink(all)
 		found = append(found, p.sections()...)
-		var body, out bytes.Buffer
+		var body bytes.Buffer
 		if err := markdown.Renderer().Render(&body, p.source, p.tree); err != nil {
 			return nil, fmt.Errorf("render %s: %w", p.path, err)
 		}
 		root := strings.Repeat("../", strings.Count(p.path, "/"))
-		err := layout.Execute(&out, map[string]any{
-			"Title": p.title, "Root": root, "Index": indexOf(all, p), "Body": template.HTML(scrollable.Replace(body.String())), // our own pages
-		})
-		if err != nil {
-			return nil, fmt.Errorf("lay out %s: %w", p.path, err)
-		}
-		site[p.path+".html"] = out.Bytes()
+		site[p.path+".html"] = []byte(strings.NewReplacer( // html/template would make the program a sixth larger
+			"{{title}}", html.EscapeString(p.title), "{{root}}", root, "{{index}}", indexOf(all, p, root), "{{body}}", scrollable.Replace(body.String()),
+		).Replace(string(layout)))
 	}
 	words, err := json.Marshal(found)
 	if err != nil {
@@ -234,29 +230,24 @@ func words(n ast.Node, source []byte) string {
 	return strings.TrimSpace(b.String())
 }
 
-// A group is a part of the index.
-type group struct {
-	Title string
-	Pages []entry
-}
-
-type entry struct {
-	URL, Title string
-	Here       bool
-}
-
-// indexOf returns the index of the site; Here marks the page itself.
-func indexOf(all []*page, here *page) (groups []group) {
+// indexOf returns the index of the site as HTML; root leads from the page to the first one.
+func indexOf(all []*page, here *page, root string) string {
+	var b strings.Builder
 	for _, k := range kinds {
-		g := group{Title: k.title}
+		fmt.Fprintf(&b, "<h2>%s</h2>\n<ul>", k.title)
 		for _, p := range all {
-			if path.Dir(p.path) == k.dir || k.dir == "explanation" && p.path == "architecture" {
-				g.Pages = append(g.Pages, entry{p.path + ".html", p.title, p == here})
+			if path.Dir(p.path) != k.dir && (k.dir != "explanation" || p.path != "architecture") {
+				continue
 			}
+			current := ""
+			if p == here {
+				current = ` aria-current="page"`
+			}
+			fmt.Fprintf(&b, `<li><a href="%s%s.html"%s>%s</a></li>`, root, p.path, current, html.EscapeString(p.title))
 		}
-		groups = append(groups, g)
+		b.WriteString("</ul>\n")
 	}
-	return groups
+	return b.String()
 }
 
 // policy is what a browser may do on the site: use its style and its script.
