@@ -11,20 +11,22 @@ import (
 
 // lineless are requests of the page that show no lines, and why.
 var lineless = map[string]string{
-	"alert.tsx POST /alerts/preview":     "changes nothing: it shows what is being typed",
-	"alert.tsx POST /alerts/test":        "changes nothing: it sends a test message",
-	"login.tsx POST /session":            "a login by a program is a token",
-	"login.tsx DELETE /session":          "a program without a session ends none",
-	"queries.tsx POST /queries/test":     "changes nothing: it tries what is being typed",
-	"settings.tsx POST /sources/{}/test": "changes nothing: it tries what is being typed",
-	"sinks.tsx POST /sinks-preview":      "changes nothing: it shows a sample",
-	"remedies.tsx POST /sources/{}/poll": "the poll after an edit, which a remedy is",
-	"source.tsx POST /sources/{}/poll":   "waits for the first poll, which is made anyway; and Poll now, whose line is shown",
-	"start.tsx POST /probe":              "changes nothing: it looks at a page",
-	"start.tsx POST /alerts":             "the line beside it is of the alert, the source or its edit, whatever is made",
-	"start.tsx POST /sources":            "likewise",
-	"start.tsx PATCH /sources/{}":        "likewise",
-	"attention.tsx m.method m.path":      "a remedy is its own line: it is sent and shown from one value",
+	"alert.tsx POST /alerts/preview":         "changes nothing: it shows what is being typed",
+	"alert.tsx POST /alerts/test":            "changes nothing: it sends a test message",
+	"login.tsx POST /session":                "a login by a program is a token",
+	"login.tsx DELETE /session":              "a program without a session ends none",
+	"queries.tsx POST /queries/test":         "changes nothing: it tries what is being typed",
+	"settings.tsx POST /sources/{}/test":     "changes nothing: it tries what is being typed",
+	"sinks.tsx POST /sinks-preview":          "changes nothing: it shows a sample",
+	"remedies.tsx POST /sources/{}/poll":     "the poll after an edit, which a remedy is",
+	"source.tsx POST /sources/{}/poll":       "waits for the first poll, which is made anyway; and Poll now, whose line is shown",
+	"alert.tsx POST /queries/{}/acknowledge": "one button in a row of many; the line is in the help of the query",
+	"bring.tsx POST /import/document":        "changes nothing: it fetches a list to look at",
+	"start.tsx POST /probe":                  "changes nothing: it looks at a page",
+	"start.tsx POST /alerts":                 "the line beside it is of the alert, the source or its edit, whatever is made",
+	"start.tsx POST /sources":                "likewise",
+	"start.tsx PATCH /sources/{}":            "likewise",
+	"attention.tsx m.method m.path":          "a remedy is its own line: it is sent and shown from one value",
 }
 
 var (

@@ -79,10 +79,10 @@ func TestSinks(t *testing.T) {
 	if s, err := r.api.Sinks.Get(t.Context(), "phone"); err != nil || s.Kind != "ntfy" {
 		t.Errorf("the kind is %q, %v", s.Kind, err)
 	}
+	b.visit("/sinks/ops", "document.querySelector('.say')?.textContent.includes('works')") // not one that is about to go
 	if err := r.api.Sinks.Remove(t.Context(), "phone"); err != nil {
 		t.Fatal(err)
 	}
-	b.visit("/sinks/ops", "document.querySelector('.say')?.textContent.includes('works')")
 
 	change := func(edition int) {
 		r.change("/board0", "board0", board(0, edition))

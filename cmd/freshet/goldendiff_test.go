@@ -50,7 +50,7 @@ func TestGoldenDiff(t *testing.T) {
 		{"diff-minified", "diff minified", 0},
 		{"diff-word-hostile", "diff hostile --word", 0},
 		{"diff-json-patch", "diff prices --json-patch", 0},
-		{"diff-json-patch-text", "diff library --json-patch", exitError},
+		{"diff-json-patch-text", "diff library --json-patch", exitUsage},
 		{"diff-two-forms", "diff library --json-patch --word", exitUsage},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

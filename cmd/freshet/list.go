@@ -99,7 +99,7 @@ func (l *listing) run(ctx context.Context, c *connection, args []string) error {
 		}
 	}
 	slices.Sort(l.query.States)
-	if l.screenful {
+	if l.screenful && l.query.Sort != "next" { // in the order of the next polls, only a daemon at work has fewer than all
 		l.query.Limit = screenfulOfSources + 1 // one more shows that there are more
 	}
 	l.query.Next, l.query.Named = !l.query.Removed, !l.pages && l.query.Text == ""

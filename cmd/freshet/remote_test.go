@@ -77,6 +77,7 @@ var elsewhere = []use{
 	{line: "query add q --when true", need: access.Write},
 	{line: "alert a --when true", need: access.Write},
 	{line: "query edit seen --name Seen", need: access.Write},
+	{line: "alert ack seen", need: access.Write},
 	{line: "query list"},
 	{line: "query show seen"},
 	{line: "query matches seen"},
@@ -181,7 +182,7 @@ func TestTokenOfAFile(t *testing.T) {
 		{"a file in the environment", map[string]string{"FRESHET_TOKEN_FILE": filepath.Join(r.dir, "viewer")}, nil, 0},
 		{"the flag before the variable", map[string]string{"FRESHET_TOKEN": "ft_wrong"}, []string{"--token-file", filepath.Join(r.dir, "viewer")}, 0},
 		{"a file with more", nil, []string{"--token-file", filepath.Join(r.dir, "list.txt")}, exitError},
-		{"no file", nil, []string{"--token-file", filepath.Join(r.dir, "none")}, exitError},
+		{"no file", nil, []string{"--token-file", filepath.Join(r.dir, "none")}, exitUsage},
 	} {
 		var out bytes.Buffer
 		p := r.program(&out, c.env)
