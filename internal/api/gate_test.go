@@ -150,7 +150,7 @@ var mayUse = map[string]string{
 
 	"POST /api/v1/alerts": "ea", "POST /api/v1/alerts/preview": "ea", "POST /api/v1/alerts/test": "ea",
 	"GET /api/v1/states": "rvea", "GET /api/v1/queries": "rvea", "POST /api/v1/queries": "ea", "POST /api/v1/queries/test": "rvea",
-	"GET /api/v1/queries/{id}": "krvea", "PATCH /api/v1/queries/{id}": "ea", "DELETE /api/v1/queries/{id}": "ea",
+	"GET /api/v1/queries/{id}": "krvea", "PATCH /api/v1/queries/{id}": "ea", "DELETE /api/v1/queries/{id}": "ea", "POST /api/v1/queries/{id}/acknowledge": "ea",
 	"GET /api/v1/queries/{id}/matches": "krvea", "GET /api/v1/queries/{id}/matches/stream": "krvea", "GET /api/v1/queries/{id}/feed.atom": "krvea", "GET /api/v1/queries/{id}/feed.rss": "krvea", "GET /api/v1/queries/{id}/feed.json": "krvea",
 
 	"GET /api/v1/sinks": "rvea", "GET /api/v1/sinks/{name}": "rvea", "PUT /api/v1/sinks/{name}": "ea", "PATCH /api/v1/sinks/{name}": "ea", "DELETE /api/v1/sinks/{name}": "ea",

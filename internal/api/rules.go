@@ -156,6 +156,7 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/queries/{id}":                ofQueryID,
 	"PATCH /api/v1/queries/{id}":              writer,
 	"DELETE /api/v1/queries/{id}":             writer,
+	"POST /api/v1/queries/{id}/acknowledge":   writer,
 	"GET /api/v1/queries/{id}/matches":        ofQueryID,
 	"GET /api/v1/queries/{id}/matches/stream": ofQueryID,
 	"GET /api/v1/queries/{id}/feed.atom":      ofQueryID,

@@ -22,6 +22,11 @@ const (
 // refreshContent matches the delay and the URL of a refresh.
 var refreshContent = lazyregexp.New(`(?i)^\s*(\d+)[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?(.*)$`)
 
+// inHead are the elements that stand before the content of a page.
+var inHead = map[string]bool{
+	"html": true, "head": true, "title": true, "meta": true, "link": true, "base": true, "script": true, "style": true, "noscript": true,
+}
+
 // refreshOf returns where a page sends browsers by <meta http-equiv="refresh">; "" if it does not.
 func refreshOf(res freshet.Response) string {
 	if res.Status != http.StatusOK || len(res.Body) > maxRefreshPage || !strings.Contains(strings.ToLower(res.MediaType), "html") {
@@ -37,7 +42,7 @@ func refreshOf(res freshet.Response) string {
 		switch {
 		case t.Data == "noscript":
 			hidden = kind == html.StartTagToken
-		case t.Data == "body" && kind == html.StartTagToken:
+		case kind == html.StartTagToken && !inHead[t.Data]: // the content begins, with or without a tag for it
 			return ""
 		case t.Data == "meta" && !hidden && kind != html.EndTagToken:
 			if to := refreshIn(t); to != "" {
