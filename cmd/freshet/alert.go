@@ -175,7 +175,11 @@ The message has a link that does the same.`,
 	return completeQueries(p, resultVerb(p, cmd, overAPI, func(ctx context.Context, c *connection, args []string) (client.Query, error) {
 		return c.Queries.Acknowledge(ctx, args[0], client.Acknowledgement{UpTo: upTo})
 	}, func(_ *connection, q client.Query) error {
-		_, err := fmt.Fprintf(p.out, "acknowledged %s; %d of its matches are still sent again\n", q.ID, q.Unacknowledged)
+		later := ""
+		if q.Unacknowledged > 0 {
+			later = fmt.Sprintf("; %d later matches are still repeated", q.Unacknowledged)
+		}
+		_, err := fmt.Fprintf(p.out, "acknowledged %s%s\n", q.ID, later)
 		return err
 	}), 1)
 }

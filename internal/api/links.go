@@ -135,7 +135,7 @@ func (a *linkAPI) stop(ctx context.Context, l sinks.Link) (string, error) {
 	}
 	if sink.Origin == freshet.FromFile {
 		p := rest.NewProblem(http.StatusConflict, "The configuration file says that this is sent")
-		p.Hint = "Ask whoever runs the server to change it"
+		p.Hint = "Ask the administrator of the server to change the file"
 		return "", p
 	}
 	said := "Nothing is sent to " + l.Sink + " any more. It can be started again on the page."

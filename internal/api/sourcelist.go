@@ -255,7 +255,7 @@ func rankedFor(sort string, sources int) time.Duration {
 	return kept
 }
 
-// ranked returns an order of the sources that a filter lets through. Whoever scrolls asks
+// ranked returns an order of the sources that a filter selects. A reader who scrolls asks
 // again and again: the last ranking is kept, and is good for the same sources.
 func (a *sourceAPI) ranked(ctx context.Context, sort string, f freshet.SourceFilter) (*ranking, error) {
 	ids, err := a.store.SourceIDs(ctx, f)

@@ -229,7 +229,7 @@ func (r *Rate) check() error {
 	return nil
 }
 
-// A Pace says when the matches of one query are told: in a digest, outside of quiet
+// A Pace says when the matches of one query are sent: in a digest, outside of quiet
 // hours, and no more than a rate allows.
 type Pace struct {
 	query             Query
@@ -238,12 +238,12 @@ type Pace struct {
 	from, to int64       // numbers of the matches that wait; none if from > to
 	since    time.Time   // when the first of them came
 	delay    Delay       // what they wait for
-	due      time.Time   // when they are told; zero if they wait for more of them
-	sent     []time.Time // when the last batches were told, as many as the rate counts
-	again    time.Time   // when what nobody has acknowledged is told again; zero if it is not
+	due      time.Time   // when they are sent; zero if they wait for more of them
+	sent     []time.Time // when the last batches were sent, as many as the rate counts
+	again    time.Time   // when the unacknowledged matches are sent again; zero if they are not
 }
 
-// NewPace returns the pace of a query whose matches up to a number have been told.
+// NewPace returns the pace of a query whose matches up to a number have been sent.
 func NewPace(q Query, told int64) (*Pace, error) {
 	p := &Pace{query: q, from: told + 1, to: told}
 	var err error
@@ -265,7 +265,7 @@ func (p *Pace) Add(m Match, now time.Time) ([]Batch, error) {
 	if m.Number != p.to+1 {
 		return nil, fmt.Errorf("query %s: match %d comes after match %d", m.Query, m.Number, p.to)
 	}
-	ready := p.Tick(now) // what is due is told before what has just come
+	ready := p.Tick(now) // what is due is sent before what has just come
 	if p.from > p.to {
 		p.since, p.delay, p.due = now, DelayNone, p.digestDue(now)
 	}
@@ -294,7 +294,7 @@ func (p *Pace) Waiting() (int64, Delay) {
 	return p.to - p.from + 1, delay
 }
 
-// Due returns when the matches that wait are told, if nothing is told before.
+// Due returns when the waiting matches are sent, unless something is sent before.
 func (p *Pace) Due() (time.Time, bool) { return p.due, p.from <= p.to && !p.due.IsZero() }
 
 // next returns when Tick is to be called; zero if only a match can bring anything.
@@ -306,7 +306,7 @@ func (p *Pace) next() time.Time {
 	return due
 }
 
-// Tick says that it is a certain time, and returns what is to be told.
+// Tick moves the time on, and returns what is to be sent.
 func (p *Pace) Tick(now time.Time) []Batch {
 	batches := p.tickNew(now)
 	if len(batches) == 0 {
@@ -316,7 +316,7 @@ func (p *Pace) Tick(now time.Time) []Batch {
 	return batches
 }
 
-// tickNew returns what is to be told for the first time.
+// tickNew returns the matches to send for the first time.
 func (p *Pace) tickNew(now time.Time) []Batch {
 	if p.from > p.to {
 		return nil
@@ -342,7 +342,7 @@ func (p *Pace) tickNew(now time.Time) []Batch {
 	return []Batch{batch}
 }
 
-// count takes in that a batch is told, for the rate.
+// count counts a batch that is sent, for the rate.
 func (p *Pace) count(now time.Time) {
 	if n := p.query.Rate.N; n > 0 {
 		p.sent = append(p.sent, now)

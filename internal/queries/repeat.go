@@ -65,7 +65,7 @@ func (p *Pace) tickRepeat(now time.Time) []Batch {
 	return []Batch{{Query: p.query.ID, From: p.query.Acknowledged + 1, To: p.from - 1, Delay: DelayRepeat, At: now}}
 }
 
-// planRepeat decides when what has been told up to a match is told again.
+// planRepeat decides when the matches sent so far, up to one of them, are sent again.
 func (p *Pace) planRepeat(now time.Time) {
 	switch {
 	case p.query.Repeat == 0 || p.query.Paused || p.query.Acknowledged >= p.from-1:

@@ -21,7 +21,7 @@ const (
 	Stop        Action = "stop"        // what the sink gets of the query, or all of it
 )
 
-// A Link in a message lets whoever has it do one thing without a login.
+// A Link in a message authorizes one action without a login.
 type Link struct {
 	Action  Action
 	Sink    string
