@@ -194,7 +194,7 @@ func restoreVerb(p *program) *cobra.Command {
 		Use:     "restore DIR|FILE|-",
 		Short:   "Put a backup back",
 		Long:    restoreHelp,
-		Example: "  freshet restore /mnt/backups/freshet --data /var/lib/freshet\n  freshet restore freshet.tar.zst --replace",
+		Example: "  freshet backup restore /mnt/backups/freshet --data /var/lib/freshet\n  freshet backup restore freshet.tar.zst --replace",
 		Args:    takes(1, 1),
 	}
 	cmd.Flags().BoolVar(&replace, "replace", false, "replace the data that is there, which is kept beside it")

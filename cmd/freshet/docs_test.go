@@ -133,7 +133,6 @@ var notRun = map[string]string{
 	"budget":                      "needs a history",
 	"confirm":                     "needs a suspect version",
 	"backup":                      "writes outside the directory of the test",
-	"restore":                     "writes outside the directory of the test",
 	"apply":                       "needs a daemon",
 	"check watch.yaml":            "needs the file of the reader",
 	"test https://terms.example/": "needs the web",

@@ -37,6 +37,7 @@ budget you set, and stores every version it sees.
 
   Try it without any setup:       freshet watch https://example.com/
   Keep history and get notified:  freshet serve, then freshet add URL
+  Read the documentation:         freshet docs
 
 The other commands talk to the running daemon. If none is running, they read the
 data directory themselves. "freshet completion SHELL --help" has the shell complete
@@ -96,8 +97,8 @@ func (p *program) root(args ...string) *cobra.Command {
 		&cobra.Group{ID: people, Title: "People, machines and settings:"},
 		&cobra.Group{ID: trials, Title: "Experiments:"},
 	)
-	root.SetHelpCommandGroupID(people)
 	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "Help about any command", RunE: helpOf(root)})
+	root.SetHelpCommandGroupID(daily)
 	p.addVerbs(root, args)
 	root.InitDefaultCompletionCmd()
 	if shells, _, err := root.Find([]string{"completion"}); err == nil && shells != root {

@@ -149,7 +149,8 @@ func Check(cfg Config, s Sink) (Sink, error) {
 			known = append(known, k.Name)
 		}
 		if s.Kind == "" {
-			return s, invalid.Errorf("kind", "is missing; it is one of %s", strings.Join(known, ", "))
+			return s, freshet.WithHint(invalid.Errorf("kind", "is missing, and the URL does not tell it"),
+				fmt.Sprintf("freshet sink add %s URL --kind json adds a sink that gets JSON; freshet sink kinds lists the other kinds", s.Name))
 		}
 		return s, invalid.Errorf("kind", "there is no kind %q%s; the kinds are %s", s.Kind, suggest.DidYouMean(s.Kind, known), strings.Join(known, ", "))
 	}

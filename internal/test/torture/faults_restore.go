@@ -86,7 +86,7 @@ func backUp(ctx context.Context, data, dir string) (err error) {
 	return err
 }
 
-// putBack restores a backup as freshet restore does.
+// putBack restores a backup as freshet backup restore does.
 func putBack(ctx context.Context, dir, data string) (err error) {
 	r, err := archive.OpenRepository(dir, false)
 	if err != nil {
