@@ -79,7 +79,7 @@ func (w Why) sayReason(zone *time.Location) string {
 	case w.LastSeen.IsZero() && w.queued():
 		return fmt.Sprintf("It was never polled. First polls come first, and %d sources wait for theirs.", w.Waiting)
 	case w.LastSeen.IsZero():
-		return "It was never polled, and first polls come first."
+		return "It was never seen, and first polls come first."
 	case o == nil:
 		return "The policy does not say when it wants to poll."
 	case !o.RatePerDay.IsKnown():

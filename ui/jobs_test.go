@@ -75,8 +75,7 @@ func TestJobs(t *testing.T) {
 	}
 	alert := func(j *jobs, path, kind string, more func()) {
 		before := queries()
-		j.press("Sources")
-		j.press("Add a source")
+		j.on("document.querySelector('.bar [href=\"/start\"]')")
 		j.typed("#address", r.web.URL+path)
 		j.press("Preview")
 		j.await("document.querySelector('[aria-label=\"Notify me when\"]')")
@@ -90,18 +89,17 @@ func TestJobs(t *testing.T) {
 		}
 	}
 	for _, job := range []job{
-		{"add a page", 4, 1, func(j *jobs) {
-			j.press("Sources")
-			j.press("Add a source")
+		{"add a page", 3, 1, func(j *jobs) {
+			j.on("document.querySelector('.bar [href=\"/start\"]')")
 			j.typed("#address", r.web.URL+"/p1")
 			j.press("Preview")
 			j.press("Save")
 			j.await("location.pathname.startsWith('/sources/')")
 		}},
-		{"price alert", 7, 2, func(j *jobs) { // five of them on the form
+		{"price alert", 6, 2, func(j *jobs) { // five of them on the form
 			alert(j, "/p2", "below", func() { j.typed("[aria-label=Number]", "100") })
 		}},
-		{"word alert", 7, 2, func(j *jobs) { alert(j, "/p3", "appears", func() { j.typed("[aria-label=Word]", "sold out") }) }},
+		{"word alert", 6, 2, func(j *jobs) { alert(j, "/p3", "appears", func() { j.typed("[aria-label=Word]", "sold out") }) }},
 		{"failing alert", 5, 0, func(j *jobs) {
 			j.visit("/sources/kettle", "document.querySelector('.tabs')")
 			j.press("Notify me")

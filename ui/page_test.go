@@ -76,7 +76,7 @@ var sizes = []struct {
 	name          string
 	width, height int64
 	schemes       [2]string // the first is looked at for all barriers, the other for those that colours make
-}{{"desktop", 1440, 1000, [2]string{"light", "dark"}}, {"phone", 390, 844, [2]string{"dark", "light"}}}
+}{{"desktop", 1280, 900, [2]string{"light", "dark"}}, {"phone", 390, 844, [2]string{"dark", "light"}}}
 
 // Every screen shows what it is for, in both sizes and both colours, complains of
 // nothing, asks nobody else for anything, and has no barrier that a program finds.

@@ -79,7 +79,7 @@ func TestCapturedByDay(t *testing.T) {
 	if n := eval[int](b, "performance.getEntriesByType('resource').filter((e) => e.name.includes('/numbers/days')).length"); n != 0 {
 		t.Errorf("the days were counted %d times before anybody asked", n)
 	}
-	b.click("Count")
+	b.click("By day")
 	changes := b.column("By day", 3)
 	days, err := r.api.NumbersByDay(t.Context(), client.DaysQuery{})
 	if err != nil {
@@ -96,7 +96,7 @@ func TestCapturedByDay(t *testing.T) {
 	b.shot("days-desktop-light")
 	b.resize(390, 844, "dark")
 	b.visit("/", "document.querySelectorAll('.change').length > 3")
-	b.click("Count")
+	b.click("By day")
 	b.column("By day", 1)
 	b.clean("by day on a phone")
 	b.accessible("by day on a phone")

@@ -52,7 +52,7 @@ var inRole = []struct {
 	{"/sinks/held", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'State')", []string{"Edit", "Test", "Preview", "Resume", "Remove", "Send again"}, nil},
 	{"/start", "document.querySelector('h1')", []string{"Preview"}, nil},
 	{"/settings", "document.querySelectorAll('.field').length > 8", nil, []string{"Save", "Discard"}},
-	{"/settings/people", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'Tokens') && document.body.textContent.includes('There are no tokens')", []string{"Make a link"}, []string{"Add a user"}},
+	{"/settings/people", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'Tokens') && document.body.textContent.includes('There are no tokens')", nil, []string{"Add a user"}},
 }
 
 // words are all that can be clicked on a screen, by what it is called.

@@ -13,9 +13,12 @@ interface Page { items: Entry[]; next?: number }
 
 /** differs says in words which fields were changed. */
 function differs({ before = {}, after = {} }: Entry): string {
-  const text = (v: unknown) => (v === undefined ? '–' : typeof v === 'string' ? v : JSON.stringify(v));
-  return [...new Set([...Object.keys(before), ...Object.keys(after)])].sort().map((k) => `${k}: ${text(before[k])} → ${text(after[k])}`).join('; ');
+  const text = (v: unknown) => (v === undefined ? 'nothing' : typeof v === 'string' ? v : JSON.stringify(v));
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].sort().map((k) => (k in before ? `${k}: ${text(before[k])} → ${text(after[k])}` : `${k}: ${text(after[k])}`)).join('; ');
 }
+
+/** deed is an operation and what it was about: "add-source" and "source news" are "add source news". */
+const deed = ({ what, subject = '' }: Entry) => (what.endsWith('-' + subject.split(' ')[0]) ? what.slice(0, what.indexOf('-')) : what.replaceAll('-', ' ')) + (subject && ' ' + subject);
 
 /** Audit lists who changed what, for admins. */
 export function Audit() {
@@ -27,11 +30,11 @@ export function Audit() {
     <Section title="Audit log" note="who changed what, and who logged in" side={<Button kind="ghost" icon="again" onClick={() => { add([]); first.reload(); }}>Reload</Button>}>
       <Show of={first}>{(page) => (
         <div class="scrolls"><table>
-          <thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">From</th><th scope="col">What</th><th scope="col">Changed</th></tr></thead>
+          <thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col" class="desk">From</th><th scope="col">What</th></tr></thead>
           <tbody>{[page, ...older].flatMap((p) => p.items).map((e) => (
             <tr key={e.cursor}>
-              <td><Time at={e.at} /></td><td><bdi>{tidy(e.user || e.via || 'a stranger')}</bdi></td><td class="mono">{tidy(e.from ?? '')}</td>
-              <td>{e.what} <bdi>{tidy(e.subject ?? '')}</bdi>{(e.status ?? 0) >= 400 && <b> refused</b>}</td><td class="small"><bdi>{tidy(differs(e))}</bdi></td>
+              <td><Time at={e.at} /></td><td class="still"><bdi>{tidy(e.user || e.via || 'a stranger')}</bdi></td><td class="mono desk">{tidy(e.from ?? '')}</td>
+              <td><bdi>{tidy(deed(e))}</bdi>{(e.status ?? 0) >= 400 && <b> refused</b>}<p class="small dim"><bdi>{tidy(differs(e))}</bdi></p></td>
             </tr>
           ))}</tbody>
         </table></div>

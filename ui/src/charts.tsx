@@ -86,14 +86,16 @@ export function Minute({ outcomes, cut, most, now }: { outcomes: Outcome[]; cut:
           );
         }}
       </Frame>
-      <p class="legend">
+      <div class="row">
+      <p class="legend grow">
         <span>{found} found a change</span>
         <span class="l-idle">{recent.length - found - failed} nothing new</span>
         <span class="l-bad">{failed} failed</span>
         {some && <span>of the last {recent.length} polls</span>}
         {free > 0 && <span class="l-free">{free} free</span>}
       </p>
-      <p>{toggle}</p>
+      {toggle}
+      </div>
       {table}
     </>
   );

@@ -1,10 +1,9 @@
 // What was captured, by the day. To count it takes a pass over the log of polls, so nobody does who was not asked.
-import { useState } from 'preact/hooks';
 import { get } from './api';
 import { Frame, Hatch } from './charts';
 import { count, dayOf, percent } from './format';
 import { useLoad } from './load';
-import { Button, Section, Show, useNumbers } from './parts';
+import { Section, Show, useNumbers } from './parts';
 import type { Estimate } from './types';
 
 interface Day { date: string; begins: string; polls: number; failed: number; changes: number; captured: number; missed: Estimate }
@@ -15,15 +14,8 @@ const asked = 14; // days
 /** shareOf is what was captured of what there was; undefined if nothing is known to have been. */
 const shareOf = (d: Day, missed: number) => (d.captured + missed > 0 ? d.captured / (d.captured + missed) : undefined);
 
-/** ByDay counts when it is asked to. */
+/** ByDay counts what was captured on each day. */
 export function ByDay() {
-  const [open, show] = useState(false);
-  return open ? <Counted /> : (
-    <Section title="By day" note={`the share captured on each of the last ${asked} days`} side={<Button local kind="ghost" onClick={() => show(true)}>Count</Button>} />
-  );
-}
-
-function Counted() {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC';
   const days = useLoad<Days>((s) => get('/numbers/days', { since: `${asked - 1}d`, zone }, s), []);
   const all = days.data?.items ?? [];

@@ -41,14 +41,15 @@ function App() {
               <nav class="grow" aria-label="Screens">
                 <ul>{all.map(([p, word]) => <li key={p}><a href={p} aria-current={p === at ? 'page' : undefined}>{word}</a></li>)}</ul>
               </nav>
-              <button type="button" class="finder" aria-label="Find a source or do something" onClick={() => find(true)}><Icon name="find" /> <span class="grow">Find a source or do something</span> <kbd>/</kbd></button>
+              <button type="button" class="finder" aria-label="Find a source or do something" onClick={() => find(true)}><Icon name="find" /> <span class="grow one">Find a source or do something</span> <kbd>/</kbd></button>
               {me.value?.known && <Pulse />}
             </>
           )}
           <Me />
+          {!guest() && may('write') && <a class="icon-button" href="/start" aria-label="Add a source" title="Add a source (a)"><Icon name="plus" /></a>}
           {!guest() && <Lines />}
           <button type="button" class="icon-button" aria-label="Light or dark" title="Light or dark (t)" onClick={turn}><Icon name="sun" /></button>
-          <button type="button" class="icon-button" aria-label="Keys" title="Keys (?)" onClick={() => help(true)}>?</button>
+          <button type="button" class="icon-button desk" aria-label="Keys" title="Keys (?)" onClick={() => help(true)}>?</button>
         </div>
       </header>
       <Offline />

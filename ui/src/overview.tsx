@@ -30,7 +30,6 @@ export function Overview() {
       <h1 class="hidden-text">Overview</h1>
       <Show of={overview} bars={4}>{(o) => <Report of={o} at={overview.at} />}</Show>
       <FlowSection />
-      <ByDay />
       <div class="cols">
         <div><Changes /></div>
         <div>
@@ -95,11 +94,15 @@ function FlowSection() {
   const flow = useLoad<Flow>((s) => get('/flow', { hours: 24 }, s), [], 60_000);
   const rows = () => (flow.data?.items ?? []).map((b) => [`${dayOf(b.at)} ${hour(b.at)}`, b.changes, b.missed.toFixed(1), b.polls, b.failed]);
   const [toggle, table] = useNumbers(['From', 'Changes', 'Likely missed', 'Polls', 'Failed'], rows);
+  const [days, show] = useState(false);
   return (
-    <Section title="The last 24 hours" note="changes every ten minutes; solid was seen, hatched is thought" side={toggle}>
-      <Show of={flow} bars={5}>{(f) => <Hydrograph buckets={known(f.items)} hatch="h-flow" />}</Show>
-      {table}
-    </Section>
+    <>
+      <Section title="The last 24 hours" note="changes every ten minutes; solid was seen, hatched is thought" side={<span class="row"><Button local kind="ghost" pressed={days} onClick={() => show(!days)}>By day</Button>{toggle}</span>}>
+        <Show of={flow} bars={5}>{(f) => <Hydrograph buckets={known(f.items)} hatch="h-flow" />}</Show>
+        {table}
+      </Section>
+      {days && <ByDay />}
+    </>
   );
 }
 

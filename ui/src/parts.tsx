@@ -313,3 +313,12 @@ export function Field({ label, help, wrong, children }: Kids & { label: string; 
     </label>
   );
 }
+
+/** Expiry asks when a link or a token ends. */
+export function Expiry({ value, set }: { value: string; set: (value: string) => void }) {
+  return (
+    <Field label="Ends in">
+      <select class="input" value={value} onChange={(e) => set(e.currentTarget.value)}>{[['7d', '7 days'], ['30d', '30 days'], ['90d', '90 days'], ['1y', '1 year'], ['', 'never']].map(([v, words]) => <option key={v} value={v}>{words}</option>)}</select>
+    </Field>
+  );
+}

@@ -264,7 +264,7 @@ function ThirtyDays({ of: f }: { of: Finding }) {
               <text x={0} y={10}>{most}</text>
               {days.map((d, i) => <rect key={i} class={d.n ? 'seen' : 'idle'} x={i * step} y={d.n ? 62 - (d.n / most) * 46 : 61} width={w} height={d.n ? (d.n / most) * 46 : 1} />)}
               <line class="axis" x1={0} x2={width} y1={62} y2={62} />
-              {[0, 10, 20, 29].map((i) => <text key={i} x={i * step + (i === 29 ? w : 0)} y={78} text-anchor={i === 29 ? 'end' : 'start'}>{dayOf(new Date(days[i].at).toISOString())}</text>)}
+              {(width > 500 ? [0, 10, 20, 29] : [0, 29]).map((i) => <text key={i} x={i * step + (i === 29 ? w : 0)} y={78} text-anchor={i === 29 ? 'end' : 'start'}>{dayOf(new Date(days[i].at).toISOString())}</text>)}
             </>
           );
         }}

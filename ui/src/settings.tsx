@@ -90,6 +90,9 @@ function patchOf(s: Source, d: Draft): Record<string, unknown> {
   return patch;
 }
 
+export const lives: [string, string][] = [['overwrite', 'until the next change'], ['append', 'forever, as in a log'], ['window:10m', 'for 10 minutes'], ['last:5', 'among the last 5']];
+export const urgencies: [string, string][] = [['uniform', 'the same at any time'], ['half-life:1h', 'half after 1 hour'], ['window:10m', 'none after 10 minutes']];
+
 export function Settings({ of: s, etag, reload }: { of: Source; etag: string; reload: () => void }) {
   const [draft, set] = useState(() => draftOf(s));
   const [base, keep] = useState({ s, etag });
@@ -197,8 +200,8 @@ export function Settings({ of: s, etag, reload }: { of: Source; etag: string; re
             {pick1('min_gap', 'Minimum interval', [['', 'none'], ['1m', '1 minute'], ['5m', '5 minutes'], ['1h', '1 hour'], ['1d', '1 day']])}
             {pick1('max_gap', 'Maximum interval', [['', 'none'], ['5m', '5 minutes'], ['1h', '1 hour'], ['1d', '1 day'], ['7d', '1 week']])}
             {text('strategy', 'At fixed times', 'such as day {06:30, 14:00} Europe/Berlin', 'when it is worth most')}
-            {pick1('life', 'A change stays visible', [['overwrite', 'until the next change'], ['append', 'forever, as in a log'], ['window:10m', 'for 10 minutes'], ['last:5', 'among the last 5']])}
-            {pick1('urgency', 'Value of a late capture', [['uniform', 'the same at any time'], ['half-life:1h', 'half after 1 hour'], ['window:10m', 'none after 10 minutes']])}
+            {pick1('life', 'A change stays visible', lives)}
+            {pick1('urgency', 'Value of a late capture', urgencies)}
           </div>
         </Section>
         <Section title="Name and care">

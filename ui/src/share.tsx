@@ -4,7 +4,7 @@ import { address, send } from './api';
 import { quote } from './lines';
 import { useAction } from './load';
 import { may } from './me';
-import { AsLines, Button, Field, Outcome } from './parts';
+import { AsLines, Button, Expiry, Outcome } from './parts';
 
 /** Share offers to make a link to a source or a query, and shows it whole, once. */
 export function Share({ what, id }: { what: 'source' | 'query'; id: string }) {
@@ -27,9 +27,7 @@ export function Share({ what, id }: { what: 'source' | 'query'; id: string }) {
             </>
           ) : (
             <div class="row wrap">
-              <Field label="Ends in" wrong={doing.problem?.at('body.expires')}>
-                <select class="input" value={expires} onChange={(e) => end(e.currentTarget.value)}><option value="7d">7 days</option><option value="30d">30 days</option><option value="1y">1 year</option><option value="">never</option></select>
-              </Field>
+              <Expiry value={expires} set={end} />
               <Button kind="main" busy={doing.busy} onClick={() => run(async () => made(location.origin + (await send<{ path: string }>('POST', '/shares', body)).path))}>Make a link</Button>
               <AsLines method="POST" url={address('/shares')} body={body} cli={`freshet user share add --${what} ${quote(id)}${expires && ` --expires ${expires}`}`} />
               <a class="small" href="/settings/people">All links</a>

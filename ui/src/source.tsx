@@ -11,7 +11,7 @@ import { AsLines, Button, Mark, mood, moodWords, nameOf, Out, Outcome, Section, 
 import { Remedies } from './remedies';
 import { Habits } from './rhythm';
 import { go } from './router';
-import { Settings } from './settings';
+import { lives, Settings, urgencies } from './settings';
 import { Share } from './share';
 import type { Change, Outcome as Poll, Source as Data, Why } from './types';
 import { Versions } from './versions';
@@ -172,7 +172,7 @@ function Now({ of: s }: { of: Data }) {
         <Section title="Next poll">
           <Show of={why}>{(w) => (
             <div class="panel stack">
-              <p class="title">{w.next ? <>at {hour(w.next)} <small class="dim small">{Date.parse(w.next) > Date.now() ? 'in about ' + span(Date.parse(w.next) - Date.now()) : 'now'}</small></> : s.paused ? 'Paused' : 'Not known'}</p>
+              <p class="title">{w.next ? <>at {hour(w.next)} <small class="dim small">{Date.parse(w.next) > Date.now() ? 'in about ' + span(Math.max(1000, Date.parse(w.next) - Date.now())) : 'now'}</small></> : s.paused ? 'Paused' : 'Not known'}</p>
               <Worth of={w} />
               <p class="say">{tidy(w.sentence)}</p>
             </div>
@@ -187,6 +187,8 @@ function Now({ of: s }: { of: Data }) {
   );
 }
 
+const wordOf = (of: [string, string][], value: string) => of.find(([v]) => v === value)?.[1] ?? value;
+
 function Facts({ of: s, why }: { of: Data; why?: Why }) {
   const c = why?.outlook?.captured, r = why?.outlook?.rate_per_day, now = why?.outlook?.rate_now_per_day;
   return (
@@ -198,7 +200,8 @@ function Facts({ of: s, why }: { of: Data; why?: Why }) {
       <dt>Polls</dt><dd>{count(s.standing.polls)}</dd>
       <dt>Changes captured</dt><dd>{count(s.standing.changes)}</dd>
       <dt>Last seen</dt><dd><Time at={s.standing.last_seen} as="ago" /></dd>
-      <dt>Life, urgency</dt><dd>{s.life}, {s.urgency}</dd>
+      <dt>A change stays visible</dt><dd>{wordOf(lives, s.life)}</dd>
+      <dt>Value of a late capture</dt><dd>{wordOf(urgencies, s.urgency)}</dd>
       <dt>Level</dt><dd>{s.level || 'none set'}</dd>
     </dl>
   );

@@ -242,7 +242,7 @@ function Row({ i, top, of: s, chosen, here: at, toggle }: { i: number; top: numb
 /** often says in few letters how often a source changes. */
 function often(r: Rate | undefined) {
   const short = r && ({ estimated: r.mean !== undefined && rate(r.mean), at_least: r.low !== undefined && '≥ ' + rate(r.low), at_most: r.high !== undefined && '≤ ' + rate(r.high), unknown: false } as Record<string, string | false>)[r.known];
-  return short ? <span title={tidy(r.words)}>{short}</span> : <span class="dim">not known yet</span>;
+  return short ? <span title={tidy(r.words)}>{short}</span> : <span class="dim" title="not known yet">–</span>;
 }
 
 interface Plan { matched: number; changed: number; done: boolean; undo?: string }

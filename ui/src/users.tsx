@@ -6,7 +6,7 @@ import { quote } from './lines';
 import { useAction, useLoad } from './load';
 import { whoAmI } from './login';
 import { may, me } from './me';
-import { AsLines, Button, Field, Outcome, Section, Show, Time } from './parts';
+import { AsLines, Button, Expiry, Field, Outcome, Section, Show, Time } from './parts';
 
 interface User { name: string; role: string; password: boolean; provider?: boolean; created_at: string; password_set_at?: string }
 interface Token { id: string; name: string; user?: string; scopes: string[]; tag?: string; created_at: string; expires_at?: string; used_at?: string }
@@ -77,10 +77,10 @@ function UserRow({ of: u, change }: { of: User; change: (what: () => Promise<unk
 }
 
 /** Once shows a secret that is not shown again. */
-function Once({ secret, words }: { secret: string; words: string }) {
+function Once({ secret }: { secret: string }) {
   return (
     <div class="panel" role="status">
-      <p>{words}</p>
+      <p>This is the token. Copy it now: it is not shown again.</p>
       <div class="row"><pre class="grow once">{secret}</pre><button type="button" class="button" onClick={() => void navigator.clipboard?.writeText(secret)}>Copy</button></div>
     </div>
   );
@@ -115,14 +115,14 @@ export function Tokens() {
           ))}</tbody>
         </table></div>
       )}</Show>
-      {made && <Once secret={made} words="This is the token. Copy it now: it is not shown again." />}
+      {made && <Once secret={made} />}
       <form class="inline-form" onSubmit={add}>
         <Field label="What it is for" wrong={doing.problem?.at('body.name')}><input class="input" required value={name} onInput={(e) => say(e.currentTarget.value)} /></Field>
         <fieldset><legend>Good for</legend><div class="row">{kinds.filter(may).map((k) => (
           <label key={k} class="row"><input type="checkbox" checked={scopes.includes(k)} onChange={(e) => grant(e.currentTarget.checked ? [...scopes, k] : scopes.filter((s) => s !== k))} /> {k}</label>
         ))}</div></fieldset>
         <Field label="Only sources tagged" wrong={doing.problem?.at('body.tag')}><input class="input" value={tag} onInput={(e) => only(e.currentTarget.value)} /></Field>
-        <Field label="Ends in" help="such as 90d; empty means never" wrong={doing.problem?.at('body.expires')}><input class="input" value={expires} onInput={(e) => end(e.currentTarget.value)} /></Field>
+        <Expiry value={expires} set={end} />
         <Button needs="read" type="submit" busy={doing.busy} disabled={scopes.length === 0}>Make a token</Button>
         <AsLines needs="read" method="POST" url={address('/tokens')} body={body} cli={`freshet user token add ${quote(name || 'NAME')} --scope ${scopes.join(',')}${tag && ` --tag ${quote(tag)}`}${expires && ` --expires ${quote(expires)}`}`} />
       </form>
@@ -135,18 +135,9 @@ export function Tokens() {
 export function Shares() {
   const list = useLoad<{ items: Share[] }>((s) => get('/shares', {}, s), ['shares']);
   const [doing, run] = useAction();
-  const [what, choose] = useState('source'), [id, say] = useState(''), [name, call] = useState(''), [expires, end] = useState('30d'), [made, show] = useState('');
-  const body = { [what]: id, name: name || undefined, expires: expires || undefined };
-  const add = (e: Event) => {
-    e.preventDefault();
-    void run(async () => {
-      show(location.origin + (await send<{ path: string }>('POST', '/shares', body)).path);
-      list.reload();
-    });
-  };
   return (
     <Section title="Share links" note="each shows one source or query without a login">
-      <Show of={list}>{({ items }) => (items.length === 0 ? <p class="dim">There are no share links.</p>
+      <Show of={list}>{({ items }) => (items.length === 0 ? <p class="dim">There are no share links. The Share button of a source or query makes one.</p>
         : <div class="scrolls"><table>
           <thead><tr><th scope="col">Shows</th><th scope="col">For</th><th scope="col">By</th><th scope="col">Ends</th><th scope="col">Last used</th><th scope="col"><span class="hidden-text">Actions</span></th></tr></thead>
           <tbody>{items.map((s) => (
@@ -160,15 +151,6 @@ export function Shares() {
           ))}</tbody>
         </table></div>
       )}</Show>
-      {made && <Once secret={made} words="This is the link. Copy it now: it is not shown again." />}
-      <form class="inline-form" onSubmit={add}>
-        <Field label="Show a"><select class="input" value={what} onChange={(e) => choose(e.currentTarget.value)}><option>source</option><option>query</option></select></Field>
-        <Field label="With the id" wrong={doing.problem?.at('body.' + what)}><input class="input" required value={id} onInput={(e) => say(e.currentTarget.value)} /></Field>
-        <Field label="For"><input class="input" value={name} onInput={(e) => call(e.currentTarget.value)} /></Field>
-        <Field label="Ends in" help="such as 30d; empty means never" wrong={doing.problem?.at('body.expires')}><input class="input" value={expires} onInput={(e) => end(e.currentTarget.value)} /></Field>
-        <Button type="submit" busy={doing.busy}>Make a link</Button>
-        <AsLines method="POST" url={address('/shares')} body={body} cli={`freshet user share add --${what} ${quote(id || 'ID')}${name && ` --name ${quote(name)}`}${expires && ` --expires ${quote(expires)}`}`} />
-      </form>
       <Outcome of={doing} />
     </Section>
   );

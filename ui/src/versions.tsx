@@ -40,12 +40,12 @@ export function Versions({ of: s, whole }: { of: Source; whole?: boolean }) {
     <Section
       title="Versions"
       note={numbers.length > 0 && <>{count(s.standing.version)} · <b>{from} → {to}</b></>}
-      side={
+      side={versions.length > 1 && (
         <span class="row">
           <Button local kind="ghost" icon="older" keys="[" disabled={numbers.indexOf(to) <= 1} onClick={() => step(-1)}>Older</Button>
           <Button local kind="ghost" icon="newer" keys="]" disabled={to === numbers.at(-1)} onClick={() => step(1)}>Newer</Button>
         </span>
-      }
+      )}
     >
       <Show of={list}>{() => (versions.length === 0 ? <p class="empty">Nothing was captured yet.</p> : (
         <>
