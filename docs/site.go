@@ -87,11 +87,7 @@ func readPages(markdown parser.Parser) (all []*page, err error) {
 		}
 		names = append(names, found...)
 	}
-	decisions, err := fs.Glob(pages, "explanation/decisions/*.md")
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range append(names, decisions...) {
+	for _, name := range names {
 		source, err := pages.ReadFile(name)
 		if err != nil {
 			return nil, err
@@ -175,9 +171,6 @@ func (p *page) lead(link *ast.Link, all []*page) bool {
 	file, anchor, _ := strings.Cut(to, "#")
 	if anchor != "" {
 		anchor = "#" + anchor
-	}
-	if strings.HasSuffix(file, "/") {
-		file += "README.md"
 	}
 	at := target(path.Join(path.Dir(p.path), file))
 	if !strings.HasSuffix(file, ".md") {

@@ -55,7 +55,7 @@ func TestServe(t *testing.T) {
 		{"/docs/how-to/alerts.html", "text/html", "telegram", 200},
 		{"/docs/search.js", "text/javascript", "urlwatch", 200},
 		{"/docs/site.css", "text/css", "light-dark", 200},
-		{"/docs/explanation/decisions/", "text/html", "<h1", 200},
+		{"/docs/explanation/decisions.html", "text/html", "<h1", 200},
 		{"/docs/../docs.go", "", "", 307},
 		{"/docs/docs.go", "text/plain", "404", 404},
 	} {

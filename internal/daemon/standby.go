@@ -40,7 +40,7 @@ type Warmth struct {
 // told of outcomes in the order of the log. It writes nothing.
 //
 // What a start makes of sources that come and go is not what a daemon does that was told of them
-// one by one (see decision 12). So a Warm takes in the edits that it is told of, and starts again beside
+// one by one (docs/explanation/decisions.md). So a Warm takes in the edits that it is told of, and starts again beside
 // that, not too often. Until it has begun, there are two.
 type Warm struct {
 	cfg WarmConfig

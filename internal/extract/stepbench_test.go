@@ -99,7 +99,7 @@ type stepBench struct {
 }
 
 // BenchmarkSteps reads a document of a thousand entries with each step, and without
-// Freshet. The table in docs/reference/reading.md has the ratios.
+// Freshet.
 func BenchmarkSteps(b *testing.B) {
 	for _, tt := range slices.Concat(pageBenches(), dataBenches(), fileBenches(b)) {
 		r := reading.Recipe{Read: chainOf(b, tt.chain)}

@@ -30,11 +30,7 @@ func TestDocsNameWhatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := filepath.Glob("docs/explanation/decisions/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages = append(pages, "docs/architecture.md", "docs/explanation/promises.md", "docs/explanation/learning.md", "docs/how-to/cluster.md", "CONTRIBUTING.md")
+	pages := []string{"docs/architecture.md", "docs/explanation/decisions.md", "docs/explanation/promises.md", "docs/explanation/learning.md", "docs/how-to/cluster.md", "CONTRIBUTING.md"}
 	name := regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`")
 	file := regexp.MustCompile("`((?:internal|cmd|contrib|docs|ui)/[\\w./-]*\\w)`")
 	for _, page := range pages {
