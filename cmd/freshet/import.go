@@ -66,6 +66,9 @@ which were skipped, where and why. The exit code is 2 if the format is not known
 			r.List, err = gitList(args[0], file, url)
 		} else {
 			r.List, err = p.readImport(ctx, c, args[0], from, history)
+			if r.Archive != nil {
+				defer r.Archive.Close()
+			}
 		}
 		if err != nil {
 			return err
@@ -103,7 +106,12 @@ func (p *program) readImport(ctx context.Context, c *connection, path, from, his
 	case history != "":
 		l.History, err = importer.SnapshotHistory(history)
 	case l.Format == importer.WARC:
-		l.History, err = importer.WARCHistory(l.Text)
+		if l.Archive == nil {
+			l.Archive, err = importer.ReadArchive(strings.NewReader(l.Text), int64(len(l.Text)))
+		}
+		if err == nil {
+			l.History = l.Archive.History
+		}
 	case l.Format == importer.TimeMap:
 		l.History = importer.TimeMapHistory(l.Text, c.FetchDocument)
 	}
@@ -124,7 +132,7 @@ func gitList(repository, file, url string) (importer.List, error) {
 // maxImport is the longest list that is read, in bytes.
 const maxImport = 1 << 30
 
-// readList reads a file, standard input, a folder or an archive. The last two have a format.
+// readList reads a file, standard input, a folder or an archive. The last two and a WARC file have a format.
 func readList(path string, in io.Reader) (importer.List, error) {
 	if path != "-" {
 		info, err := os.Stat(path)
@@ -136,6 +144,10 @@ func readList(path string, in io.Reader) (importer.List, error) {
 		}
 		if archive, err := zip.OpenReader(path); err == nil { // which is read until the end
 			return readFolder(path, archive)
+		}
+		archive, err := importer.OpenArchive(path)
+		if err != nil || archive != nil {
+			return importer.List{Format: importer.WARC, Archive: archive}, err
 		}
 		f, err := os.Open(path)
 		if err != nil {

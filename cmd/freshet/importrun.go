@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"freshet/client"
 	"freshet/internal/app/importer"
@@ -137,30 +138,50 @@ func (r *importRun) print() error {
 	return nil
 }
 
+// Bounds of the versions that are sent at once.
+const (
+	versionsAtOnce     = 100
+	versionBytesAtOnce = 4 << 20
+)
+
 // addHistory adds versions to a source, and has it polled from then on. A source that has been polled
-// gets none.
-func (r *importRun) addHistory(ctx context.Context, id freshet.SourceID, history func() ([]importer.Snapshot, error), paused bool) (all client.ImportedVersions, err error) {
+// gets none, and one of an earlier run only newer ones than it has.
+func (r *importRun) addHistory(ctx context.Context, e importer.Entry, id freshet.SourceID, resume bool) (all client.ImportedVersions, err error) {
 	s, err := r.daemon.Sources.Get(ctx, id)
 	if err != nil || s.Standing.Polls > 0 {
 		return all, err
 	}
-	snapshots, err := history()
-	if err != nil {
-		return all, err
-	}
-	for part := range slices.Chunk(snapshots, 20) {
-		versions := make([]client.VersionToImport, len(part))
-		for i, one := range part {
-			versions[i] = client.VersionToImport{SeenAt: one.At, Text: one.Text, Body: one.Body, MediaType: one.MediaType}
-		}
-		done, err := r.daemon.Sources.ImportVersions(ctx, id, versions)
+	after := time.Time{}
+	if s.Standing.Version > 0 {
+		newest, err := r.daemon.Sources.Version(ctx, id, s.Standing.Version)
 		if err != nil {
 			return all, err
 		}
+		after = newest.SeenAt
+	}
+	var part []client.VersionToImport
+	size := 0
+	send := func() error {
+		if len(part) == 0 {
+			return nil
+		}
+		done, err := r.daemon.Sources.ImportVersions(ctx, id, part)
+		part, size = part[:0], 0
 		all.Added += done.Added
 		all.Unread += done.Unread
+		return err
 	}
-	if paused {
+	err = r.History(ctx, e, after, func(s importer.Snapshot) error {
+		part = append(part, client.VersionToImport{SeenAt: s.At, Text: s.Text, Body: s.Body, MediaType: s.MediaType})
+		if size += len(s.Text) + len(s.Body); len(part) < versionsAtOnce && size < versionBytesAtOnce {
+			return nil
+		}
+		return send()
+	})
+	if err := cmp.Or(err, send()); err != nil {
+		return all, err
+	}
+	if resume {
 		_, err = r.daemon.Sources.Edit(ctx, id, client.Patch{"paused": false}, 0)
 	}
 	return all, err

@@ -141,20 +141,69 @@ const maxHeader = 1 << 20
 
 // A Reader reads a WARC file, packed or not.
 type Reader struct {
+	file  *counted
+	zip   *gzip.Reader // nil if the file is not packed
 	lines *bufio.Reader
+
+	begins int64 // where the record or the gzip member begins that is read
+	within int   // records of that member that were read
+}
+
+// counted counts what is read. The reader of a gzip member reads no further than its end from it.
+type counted struct {
+	*bufio.Reader
+	n int64
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
+func (c *counted) ReadByte() (byte, error) {
+	b, err := c.Reader.ReadByte()
+	if err == nil {
+		c.n++
+	}
+	return b, err
 }
 
 // NewReader returns a Reader.
 func NewReader(from io.Reader) (*Reader, error) {
-	b := bufio.NewReaderSize(from, 64<<10)
-	if magic, err := b.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
-		zip, err := gzip.NewReader(b)
+	r := &Reader{file: &counted{Reader: bufio.NewReaderSize(from, 64<<10)}}
+	r.lines = bufio.NewReaderSize(r.file, 16<<10)
+	if magic, err := r.file.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
+		zip, err := gzip.NewReader(r.file)
 		if err != nil {
 			return nil, fmt.Errorf("reading a WARC file: %w", err)
 		}
-		b = bufio.NewReaderSize(zip, 64<<10)
+		zip.Multistream(false)
+		r.zip = zip
+		r.lines.Reset(zip)
 	}
-	return &Reader{lines: b}, nil
+	return r, nil
+}
+
+// Position returns where the record that Next returned begins in the file. A Reader that begins there reads it after
+// skipping some records, which are in the same gzip member.
+func (r *Reader) Position() (begins int64, skip int) { return r.begins, r.within - 1 }
+
+// nextMember goes on to the next member of a packed file.
+func (r *Reader) nextMember() error {
+	if r.zip == nil {
+		return io.EOF
+	}
+	begins := r.file.n
+	if err := r.zip.Reset(r.file); errors.Is(err, io.EOF) {
+		return io.EOF
+	} else if err != nil {
+		return fmt.Errorf("reading a WARC file: %w", err)
+	}
+	r.zip.Multistream(false)
+	r.lines.Reset(r.zip)
+	r.begins, r.within = begins, 0
+	return nil
 }
 
 // Next reads the next record. At the end it returns io.EOF; a file that ends within a record gives
@@ -186,9 +235,16 @@ func (r *Reader) Next() (*Record, error) {
 // version returns the first line of a record that is not empty.
 func (r *Reader) version() (string, error) {
 	for {
+		if r.zip == nil {
+			r.begins, r.within = r.file.n-int64(r.lines.Buffered()), 0
+		}
 		line, err := r.line()
 		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			r.within++
 			return line, nil
+		}
+		if errors.Is(err, io.EOF) {
+			err = r.nextMember()
 		}
 		if err != nil {
 			return "", err

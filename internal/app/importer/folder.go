@@ -24,7 +24,7 @@ func ReadFolder(folder fs.FS) (l List, err error) {
 		text, err = joinWatches(folder, names)
 	}
 	if err != nil || text != "" {
-		return List{Changedetection, text, cdHistory(folder, names)}, err
+		return List{Format: Changedetection, Text: text, History: cdHistory(folder, names)}, err
 	}
 	l.Format, l.Text, err = joinJobs(folder, names)
 	return l, err

@@ -29,8 +29,9 @@ type Snapshot struct {
 	MediaType string
 }
 
-// A History returns what another program captured of an entry, the oldest first.
-type History func(ctx context.Context, e Entry) ([]Snapshot, error)
+// A History calls yield for what another program captured of an entry after a moment, the oldest first, until yield
+// returns an error.
+type History func(ctx context.Context, e Entry, after time.Time, yield func(Snapshot) error) error
 
 // longestSnapshot is the size of the longest snapshot that is imported.
 const longestSnapshot = 16 << 20
@@ -47,29 +48,31 @@ func cdHistory(folder fs.FS, names []string) History {
 	if len(lists) == 0 {
 		return nil
 	}
-	return func(_ context.Context, e Entry) (all []Snapshot, err error) {
+	return func(_ context.Context, e Entry, after time.Time, yield func(Snapshot) error) error {
 		list := lists[e.Path]
 		if list == "" {
-			return nil, nil
+			return nil
 		}
 		text, err := fs.ReadFile(folder, list)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for line := range strings.Lines(string(text)) {
 			at, file, _ := strings.Cut(strings.TrimSpace(line), ",")
 			seconds, err := strconv.ParseInt(at, 10, 64)
-			if err != nil {
+			if err != nil || !time.Unix(seconds, 0).After(after) {
 				continue
 			}
 			name := path.Join(path.Dir(list), path.Base(strings.ReplaceAll(file, `\`, "/")))
 			text, err := readFile(folder, name)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			all = append(all, Snapshot{At: time.Unix(seconds, 0), Text: text})
+			if err := yield(Snapshot{At: time.Unix(seconds, 0), Text: text}); err != nil {
+				return err
+			}
 		}
-		return all, nil
+		return nil
 	}
 }
 
@@ -108,28 +111,31 @@ func SnapshotHistory(file string) (History, error) {
 	} else {
 		return nil, fmt.Errorf("%s is not the database of urlwatch or webchanges: %w", file, err)
 	}
-	return func(ctx context.Context, e Entry) (all []Snapshot, err error) {
+	return func(ctx context.Context, e Entry, after time.Time, yield func(Snapshot) error) error {
 		sum := sha1.Sum([]byte(e.location)) //nolint:gosec // it is no secret
 		rows, err := db.QueryContext(ctx, query, hex.EncodeToString(sum[:]))
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", file, err)
+			return fmt.Errorf("read %s: %w", file, err)
 		}
 		defer rows.Close()
 		for rows.Next() {
 			var seconds float64
 			var data []byte
 			if err := rows.Scan(&seconds, &data); err != nil {
-				return nil, fmt.Errorf("read %s: %w", file, err)
+				return fmt.Errorf("read %s: %w", file, err)
 			}
 			s, ok, err := read(data)
 			if err != nil {
-				return nil, fmt.Errorf("read %s: the snapshot of %s: %w", file, e.location, err)
+				return fmt.Errorf("read %s: the snapshot of %s: %w", file, e.location, err)
 			}
-			if s.At = time.UnixMilli(int64(seconds * 1000)); ok {
-				all = append(all, s)
+			if s.At = time.UnixMilli(int64(seconds * 1000)); !ok || !s.At.After(after) {
+				continue
+			}
+			if err := yield(s); err != nil {
+				return err
 			}
 		}
-		return all, rows.Err()
+		return rows.Err()
 	}, nil
 }
 
@@ -166,23 +172,28 @@ func GitHistory(repository, file string) History {
 		}
 		return out, nil
 	}
-	return func(ctx context.Context, _ Entry) (all []Snapshot, err error) {
+	return func(ctx context.Context, _ Entry, after time.Time, yield func(Snapshot) error) error {
 		log, err := git(ctx, "log", "--reverse", "--diff-filter=AMRT", "--format=%H %ct", "--", file)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for line := range strings.Lines(string(log)) {
 			commit, at, _ := strings.Cut(strings.TrimSpace(line), " ")
 			seconds, err := strconv.ParseInt(at, 10, 64)
 			if err != nil {
-				return nil, fmt.Errorf("git log: %w", err)
+				return fmt.Errorf("git log: %w", err)
+			}
+			if !time.Unix(seconds, 0).After(after) {
+				continue
 			}
 			body, err := git(ctx, "show", commit+":./"+file)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			all = append(all, Snapshot{At: time.Unix(seconds, 0), Body: body})
+			if err := yield(Snapshot{At: time.Unix(seconds, 0), Body: body}); err != nil {
+				return err
+			}
 		}
-		return all, nil
+		return nil
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/andybalholm/brotli"
+	"github.com/google/go-cmp/cmp"
 	"github.com/vmihailenco/msgpack/v5"
 
 	"freshet/client"
@@ -33,15 +34,30 @@ func shown(t *testing.T, h importer.History, format importer.Format, text string
 	if err != nil || len(entries) == 0 {
 		t.Fatalf("%d entries, %v", len(entries), err)
 	}
-	all, err := h(t.Context(), entries[0])
+	all, err := snapshots(t, h, entries[0], time.Time{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(all) > 1 { // what is left of it for a run that was interrupted
+		rest, err := snapshots(t, h, entries[0], all[0].At)
+		if diff := cmp.Diff(all[1:], rest); diff != "" || err != nil {
+			t.Errorf("after the first version there is other than the rest: %v\n%s", err, diff)
+		}
 	}
 	var line []string
 	for _, s := range all {
 		line = append(line, fmt.Sprintf("%d %s%s %s", s.At.Unix(), s.Text, s.Body, s.MediaType))
 	}
 	return strings.Join(line, "; ")
+}
+
+// snapshots returns the history of an entry after a moment.
+func snapshots(t *testing.T, h importer.History, e importer.Entry, after time.Time) (all []importer.Snapshot, err error) {
+	err = h(t.Context(), e, after, func(s importer.Snapshot) error {
+		all = append(all, s)
+		return nil
+	})
+	return all, err
 }
 
 // Snapshots of changedetection.io come with their times, compressed or not.
@@ -65,10 +81,10 @@ func TestHistoryOfChangedetection(t *testing.T) {
 	}
 	delete(folder, "w1/aa.txt")
 	entries, _ := read(format, text, importer.Options{})
-	if _, err := h(t.Context(), entries[0]); err == nil {
+	if _, err := snapshots(t, h, entries[0], time.Time{}); err == nil {
 		t.Error("a snapshot that is missing is no error")
 	}
-	if all, err := h(t.Context(), entries[1]); len(all) > 0 || err != nil {
+	if all, err := snapshots(t, h, entries[1], time.Time{}); len(all) > 0 || err != nil {
 		t.Errorf("a watch without a history has %v, %v", all, err)
 	}
 }
@@ -133,7 +149,7 @@ func TestHistoryOfGit(t *testing.T) {
 	if got := shown(t, importer.GitHistory(dir, "status.json"), importer.URLs, "https://a.example/status.json"); got != `1700000000 {"n": 1} ; 1700000060 {"n": 2} ` {
 		t.Error(got)
 	}
-	if _, err := importer.GitHistory(t.TempDir(), "status.json")(t.Context(), importer.Entry{}); err == nil {
+	if _, err := snapshots(t, importer.GitHistory(t.TempDir(), "status.json"), importer.Entry{}, time.Time{}); err == nil {
 		t.Error("a folder without a repository has a history")
 	}
 }
@@ -148,8 +164,9 @@ func TestHistoryOfWARC(t *testing.T) {
 	ok := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 	text := warcRecord("warcinfo", "", "2020-01-01T00:00:00Z", "software: x") +
 		warcRecord("response", "https://a.example/", "2020-01-02T00:00:00Z", ok+"<p>two") +
-		warcRecord("response", "https://a.example/", "2020-01-01T00:00:00Z", ok+"<p>one") +
+		warcRecord("response", "https://a.example/", "2020-01-01T00:00:00Z\r\nWARC-Payload-Digest: sha1:1", ok+"<p>one") +
 		warcRecord("response", "https://b.example/", "2020-01-01T00:00:00Z", ok+"b") +
+		warcRecord("revisit", "https://a.example/", "2020-01-03T00:00:00Z\r\nWARC-Payload-Digest: sha1:1", "HTTP/1.1 200 OK\r\n\r\n") +
 		warcRecord("response", "https://gone.example/", "2020-01-01T00:00:00Z", "HTTP/1.1 404 Not Found\r\n\r\nno")
 	var packed bytes.Buffer
 	for part := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n\r\nWARC/", "\r\n\r\n\x00WARC/"), "\x00") { // a member each
@@ -157,25 +174,70 @@ func TestHistoryOfWARC(t *testing.T) {
 		_, _ = w.Write([]byte(part))
 		_ = w.Close()
 	}
-	for _, file := range []string{text, packed.String()} {
+	var whole bytes.Buffer // all records in one member
+	w := gzip.NewWriter(&whole)
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	for _, file := range []string{text, packed.String(), whole.String(), text + "x", packed.String() + "\x1f\x8b"} {
 		if format, known := importer.Detect(file); format != importer.WARC || !known {
 			t.Errorf("it is taken for %q", format)
 		}
-		h, err := importer.WARCHistory(file)
+		a, err := importer.ReadArchive(strings.NewReader(file), int64(len(file)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := shown(t, h, importer.WARC, file); got != "1577836800 <p>one text/html; 1577923200 <p>two text/html" {
+		if got := shown(t, a.History, importer.WARC, file); got != "1577836800 <p>one text/html; 1577923200 <p>two text/html; 1578009600 <p>one text/html" {
 			t.Error(got)
 		}
-		if entries, err := read(importer.WARC, file, importer.Options{}); err != nil || len(entries) != 2 || entries[1].Source.URL != "https://b.example/" {
-			t.Errorf("%d entries, %v", len(entries), err)
+		entries, err := read(importer.WARC, file, importer.Options{})
+		if err != nil || len(entries) < 2 || entries[1].Source.URL != "https://b.example/" {
+			t.Fatalf("%d entries, %v", len(entries), err)
+		}
+		if broken := strings.HasSuffix(file, "x") || strings.HasSuffix(file, "\x8b"); broken != (len(entries) == 3 && entries[2].Err != nil) {
+			t.Errorf("what follows the last record is not reported: %+v", entries)
 		}
 	}
-	for _, broken := range []string{text[:len(text)-40], "WARC/1.0\r\nContent-Length: -1\r\n\r\n", text + "x"} {
-		if _, err := importer.WARCHistory(broken); err == nil {
-			t.Errorf("%.60q is read", broken[max(0, len(broken)-60):])
+	for _, broken := range []string{text[:60], "WARC/1.0\r\nContent-Length: -1\r\n\r\n"} {
+		if _, err := importer.ReadArchive(strings.NewReader(broken), int64(len(broken))); err == nil {
+			t.Errorf("%.60q is read", broken)
 		}
+	}
+}
+
+// A packed file of which each record is reached only through all before it is unpacked first.
+func TestArchiveInOneMember(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	name := filepath.Join(t.TempDir(), "a.warc.gz")
+	var whole bytes.Buffer
+	w := gzip.NewWriter(&whole)
+	for i := range 300 {
+		_, _ = w.Write([]byte(warcRecord("response", fmt.Sprintf("https://a.example/%d", i%3), time.Unix(int64(1577836800+i), 0).UTC().Format(time.RFC3339), fmt.Sprintf("HTTP/1.1 200 OK\r\n\r\n%d", i))))
+	}
+	_ = w.Close()
+	if err := os.WriteFile(name, whole.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := importer.OpenArchive(name)
+	if err != nil || a == nil {
+		t.Fatal(err)
+	}
+	entries, err := read(importer.WARC, whole.String(), importer.Options{})
+	if err != nil || len(entries) != 3 {
+		t.Fatalf("%d entries, %v", len(entries), err)
+	}
+	all, err := snapshots(t, a.History, entries[2], time.Time{})
+	if err != nil || len(all) != 100 || string(all[99].Body) != "299" {
+		t.Errorf("%d versions are read, %v", len(all), err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+	if a, err := importer.OpenArchive(os.Args[0]); a != nil || err != nil {
+		t.Errorf("a program is taken for a WARC file, %v", err)
 	}
 }
 
@@ -240,7 +302,7 @@ func TestHistoryOfTimeMap(t *testing.T) {
 		t.Errorf("it becomes %+v, %v", entries, err)
 	}
 	broken := strings.ReplaceAll(text, "arc.example/1", "arc.example/gone")
-	if _, err := importer.TimeMapHistory(broken, fetch)(t.Context(), importer.Entry{}); err == nil || !strings.Contains(err.Error(), "2020-01-01") {
+	if _, err := snapshots(t, importer.TimeMapHistory(broken, fetch), importer.Entry{}, time.Time{}); err == nil || !strings.Contains(err.Error(), "2020-01-01") {
 		t.Errorf("a version that is gone gives %v", err)
 	}
 }

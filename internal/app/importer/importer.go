@@ -105,8 +105,12 @@ func Each(format Format, text string, o Options, yield func(Entry) error) error 
 	if format != WARC && !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\ufffd")
 	}
-	var stopped error
-	err := read(text, o, func(e Entry) {
+	return settled(yield, func(yield func(Entry)) error { return read(text, o, yield) })
+}
+
+// settled calls yield for each entry, as it is to be added, until yield returns an error, which it returns.
+func settled(yield func(Entry) error, each func(yield func(Entry)) error) (stopped error) {
+	err := each(func(e Entry) {
 		if stopped == nil {
 			e.settle()
 			stopped = yield(e)

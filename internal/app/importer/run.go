@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"freshet/client"
 	"freshet/internal/freshet"
@@ -17,7 +20,19 @@ import (
 type List struct {
 	Format  Format
 	Text    string
-	History History // nil if there is none
+	Archive *Archive // of WARC, if it is a file; the list has no text then
+	History History  // nil if there is none
+}
+
+// each calls yield for each entry until yield returns an error, which each returns.
+func (l List) each(o Options, yield func(Entry) error) error {
+	if l.Archive == nil {
+		return Each(l.Format, l.Text, o, yield)
+	}
+	return settled(yield, func(yield func(Entry)) error {
+		l.Archive.each(yield)
+		return nil
+	})
 }
 
 // A Destination is where a list goes: a daemon, or its API.
@@ -46,8 +61,8 @@ type Run struct {
 	Each   func(Item)      // called for each entry that is no receiver
 
 	// AddHistory adds versions to a source, unless it has been polled, and resumes it if it was paused
-	// for that. It is needed if the list has a history.
-	AddHistory func(ctx context.Context, id freshet.SourceID, h func() ([]Snapshot, error), paused bool) (client.ImportedVersions, error)
+	// for that. It is needed if the list has a history, and called for several sources at once.
+	AddHistory func(ctx context.Context, e Entry, id freshet.SourceID, resume bool) (client.ImportedVersions, error)
 
 	report Report
 	plan   *plan
@@ -87,7 +102,7 @@ const (
 func (r *Run) Do(ctx context.Context) (Report, error) {
 	r.report = Report{Format: r.Format, DryRun: r.DryRun, Queries: []client.NewQuery{}, Sinks: []NamedSink{}}
 	r.plan = newPlan(r.Format, r.Tags)
-	err := Each(r.Format, r.Text, r.Options, func(e Entry) error {
+	err := r.each(r.Options, func(e Entry) error {
 		if !e.IsReceiver() {
 			r.report.Found++
 		}
@@ -102,7 +117,7 @@ func (r *Run) Do(ctx context.Context) (Report, error) {
 	if r.Begin != nil {
 		r.Begin(r.report.Found)
 	}
-	err = Each(r.Format, r.Text, r.Options, func(e Entry) error { return r.take(ctx, e) })
+	err = r.each(r.Options, func(e Entry) error { return r.take(ctx, e) })
 	if err == nil {
 		err = r.add(ctx)
 	}
@@ -157,31 +172,54 @@ func (r *Run) add(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	for _, e := range r.part {
-		became := client.AddedSource{Result: "wrong"}
+	items := make([]Item, len(r.part))
+	for i, e := range r.part {
+		items[i] = Item{e, client.AddedSource{Result: "wrong"}}
 		if e.Err != nil {
-			became.Error = e.Err.Error()
+			items[i].Error = e.Err.Error()
 		} else {
-			became, added = added[0], added[1:]
+			items[i].AddedSource, added = added[0], added[1:]
 		}
-		if err := r.became(ctx, e, became); err != nil {
-			return err
-		}
+	}
+	if r.History != nil && !r.DryRun {
+		err = r.addHistories(ctx, items)
+	}
+	for _, i := range items {
+		r.became(i.Entry, i.AddedSource)
 	}
 	r.part = r.part[:0]
-	return nil
+	return err
 }
 
-// became adds the history of an entry, and counts what became of it.
-func (r *Run) became(ctx context.Context, e Entry, became client.AddedSource) error {
-	if r.History != nil && !r.DryRun && became.ID != "" {
-		done, err := r.AddHistory(ctx, became.ID, func() ([]Snapshot, error) { return r.History(ctx, e) }, e.waits)
-		if err != nil {
-			return fmt.Errorf("history of %s: %w", became.ID, err)
+// historiesAtOnce is how many histories are added at once: their versions share transactions.
+const historiesAtOnce = 16
+
+// addHistories adds the histories of sources.
+func (r *Run) addHistories(ctx context.Context, items []Item) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(historiesAtOnce)
+	var mu sync.Mutex
+	for _, i := range items {
+		if i.ID == "" {
+			continue
 		}
-		r.report.Versions += done.Added
-		r.report.Unread += done.Unread
+		group.Go(func() error {
+			done, err := r.AddHistory(ctx, i.Entry, i.ID, i.waits)
+			mu.Lock()
+			defer mu.Unlock()
+			r.report.Versions += done.Added
+			r.report.Unread += done.Unread
+			if err != nil {
+				return fmt.Errorf("history of %s: %w", i.ID, err)
+			}
+			return nil
+		})
 	}
+	return group.Wait()
+}
+
+// became counts what became of an entry.
+func (r *Run) became(e Entry, became client.AddedSource) {
 	if e.waits {
 		e.Source.Paused = false
 	}
@@ -203,7 +241,6 @@ func (r *Run) became(ctx context.Context, e Entry, became client.AddedSource) er
 		r.plan.add(e, cmp.Or(became.ID, freshet.SourceID(e.At())), became.Result == "added")
 	}
 	r.Each(Item{e, became})
-	return nil
 }
 
 // notify adds the queries and sinks that the list asks for.

@@ -84,15 +84,20 @@ type Fetch func(ctx context.Context, url string) (client.Document, error)
 
 // TimeMapHistory returns the versions of a TimeMap.
 func TimeMapHistory(text string, fetch Fetch) History {
-	return func(ctx context.Context, _ Entry) (snapshots []Snapshot, err error) {
+	return func(ctx context.Context, _ Entry, after time.Time, yield func(Snapshot) error) error {
 		_, all, _ := readTimeMap(text)
 		for _, m := range all[max(0, len(all)-mostMementos):] {
+			if !m.at.After(after) {
+				continue
+			}
 			d, err := fetch(ctx, m.url)
 			if err != nil {
-				return nil, fmt.Errorf("the version of %s: %w", m.at.UTC().Format(time.DateTime), err)
+				return fmt.Errorf("the version of %s: %w", m.at.UTC().Format(time.DateTime), err)
 			}
-			snapshots = append(snapshots, Snapshot{At: m.at, Body: d.Body, MediaType: d.MediaType})
+			if err := yield(Snapshot{At: m.at, Body: d.Body, MediaType: d.MediaType}); err != nil {
+				return err
+			}
 		}
-		return snapshots, nil
+		return nil
 	}
 }
