@@ -119,7 +119,7 @@ const checks = {
     assert.deepEqual(seen.map((s) => s.event.data.seq), seen.map((_, i) => i + 1), 'the stream has a gap after it was resumed')
     for (const s of seen) assert.equal(s.id, s.event.data.cursor)
   },
-  'Atom and JSON Feed, by feedsmith': async () => {
+  'Atom, RSS and JSON Feed, by feedsmith': async () => {
     const atom = parseFeed(await (await fetch(`${base}/api/v1/feed.atom?tag=shop&limit=2`)).text())
     assert.equal(atom.format, 'atom')
     assert.equal(atom.feed.entries.length, 2)
@@ -131,6 +131,13 @@ const checks = {
     const next = atom.feed.links.find((link) => link.rel === 'next')
     const older = parseFeed(await (await fetch(new URL(next.href, base))).text())
     assert.ok(older.feed.entries.every((entry) => atom.feed.entries.every((e) => e.id !== entry.id)), 'a page has an entry of the one before')
+    const rss = parseFeed(await (await fetch(`${base}/api/v1/feed.rss?tag=shop&limit=2`)).text())
+    assert.equal(rss.format, 'rss')
+    assert.deepEqual(rss.feed.items.map((item) => item.guid.value), atom.feed.entries.map((entry) => entry.id))
+    for (const item of rss.feed.items) {
+      assert.match(item.title, /Tea & "cakes"/)
+      assert.ok(Date.parse(item.pubDate) && item.link)
+    }
     const json = parseFeed(await (await fetch(`${base}/api/v1/sources/page/feed.json`)).text())
     assert.equal(json.format, 'json')
     assert.ok(json.feed.items.length >= wanted && json.feed.items[0].id && json.feed.items[0].content_html)
