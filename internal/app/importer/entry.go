@@ -3,6 +3,7 @@ package importer
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -100,6 +101,11 @@ func (e *Entry) every(d time.Duration, o Options) {
 // settle leaves out the settings that no source can have, with a note for each, so that the rest
 // of the entry is not lost.
 func (e *Entry) settle() {
+	if u, err := url.Parse(e.Source.URL); err == nil && u.User != nil && u.Host != "" {
+		u.User = nil
+		e.Source.URL = u.String()
+		e.credentials("the login in the URL")
+	}
 	for e.Err == nil && !e.IsReceiver() {
 		err := check(e.Source)
 		if err == nil {

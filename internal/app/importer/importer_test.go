@@ -33,8 +33,10 @@ func TestRead(t *testing.T) {
 <opml version="2.0"><body>
 <outline text="Local News"><outline text="Post" xmlUrl="https://post.example/feed"/></outline>
 <outline title="Blog" text="b" xmlUrl="https://blog.example/atom" category="/tech,/go"/>
+<outline text="Private" xmlUrl="https://me:secret@private.example/feed"/>
 </body></opml>`, importer.OPML, []string{
 			`3 https://post.example/feed Post [Local-News] null`, `4 https://blog.example/atom Blog [tech go] null`,
+			"5 https://private.example/feed Private [] null | the login in the URL is not carried over: it is secret; freshet settings secret set NAME --host HOST, then freshet edit SOURCE --user 'USER:${secret:NAME}'",
 		}},
 		"urlwatch": {`name: Board
 url: https://board.example/
