@@ -5,15 +5,17 @@ const [menu, index, box, results, article] = ['#menu', '#index', '#search', '#re
 document.documentElement.classList.add('script');
 menu.addEventListener('click', () => menu.setAttribute('aria-expanded', String(index.classList.toggle('open'))));
 
-/** score says how well a section fits the words; 0 if one is missing. */
+/** score says how well a section fits the words; 0 if less than two thirds of them are there. */
 function score(s, words) {
-  let sum = 0;
+  const [title, page, text] = [s.t, s.p, s.x].map((x) => x.toLowerCase());
+  let sum = 0, found = 0;
   for (const w of words) {
-    const [title, text] = [(s.p + ' ' + s.t).toLowerCase(), s.x.toLowerCase()];
-    if (!title.includes(w) && !text.includes(w)) return 0;
-    sum += (s.t.toLowerCase().includes(w) ? 20 : title.includes(w) ? 8 : 0) + Math.min(5, text.split(w).length - 1);
+    const times = text.split(w).length - 1;
+    if (title.includes(w) || page.includes(w) || times) found++;
+    sum += (title.includes(w) ? 20 : page.includes(w) ? 8 : 0) + Math.min(5, times);
   }
-  return sum + (s.u.startsWith('how-to') || s.u.startsWith('tutorial') ? 4 : 0);
+  if (found * 3 < words.length * 2) return 0;
+  return sum + 30 * (found - words.length) + 100 + (s.u.startsWith('how-to') || s.u.startsWith('tutorial') ? 8 : 0);
 }
 
 /** part is the text around the first word. */
@@ -22,11 +24,11 @@ function part(text, word) {
   return (at ? '… ' : '') + text.slice(at, at + 180);
 }
 
-const common = new Set('a an and are at by do does for from get how i in is it my of on or the to what when where which why with'.split(' '));
+const common = new Set('a an and are at be by can do does for from get happens how i in is it my need of on or that the there this to want was what when where which why with'.split(' '));
 
 function search() {
   const all = box.value.toLowerCase().split(/[^\p{L}\p{N}.-]+/u).filter((w) => w);
-  const words = all.filter((w) => !common.has(w));
+  const words = all.filter((w) => !common.has(w)).map((w) => w.length > 4 ? w.replace(/s$/, '') : w);
   results.hidden = !words.length;
   article.hidden = words.length > 0;
   if (!words.length) return;

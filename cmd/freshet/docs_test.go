@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A documented command is a line of the documentation that runs freshet.
@@ -121,57 +120,6 @@ func TestDocumentedCommandsParse(t *testing.T) {
 		t.Errorf("only %d commands were found", n)
 	}
 	t.Logf("%d commands", n)
-}
-
-// notRun are the beginnings of recipes that a test does not run, and why.
-var notRun = map[string]string{
-	"serve":                       "runs until it is stopped",
-	"changes --follow":            "runs until it is stopped",
-	"settings budget=":            "needs a daemon",
-	"settings keep":               "needs a daemon",
-	"poll hook":                   "needs a daemon",
-	"budget":                      "needs a history",
-	"confirm":                     "needs a suspect version",
-	"backup":                      "writes outside the directory of the test",
-	"apply":                       "needs a daemon",
-	"check watch.yaml":            "needs the file of the reader",
-	"test https://terms.example/": "needs the web",
-}
-
-// The recipes run one after the other on an empty data directory, and every one succeeds.
-func TestRecipesRun(t *testing.T) {
-	pages := documentation(t)
-	env := map[string]string{"FRESHET_DATA": t.TempDir(), "HOME": t.TempDir()}
-	ran, left := 0, 0
-	for _, page := range []string{"alerts", "difficult-pages", "running"} {
-		page = "docs/how-to/" + page + ".md"
-		for _, c := range commandsIn(page, pages[page]) {
-			line := strings.Join(c.args, " ")
-			if reason(line) != "" {
-				left++
-				continue
-			}
-			ran++
-			var out, complaints bytes.Buffer
-			p := &program{in: strings.NewReader(c.input + "\n"), out: &out, err: &complaints, env: func(name string) string { return env[name] }, now: func() time.Time { return noon }}
-			if code := p.run(t.Context(), append([]string{"--config", "none"}, c.args...)); code != 0 {
-				t.Errorf("%s: freshet %s: exit code %d\n%s", page, line, code, complaints.String())
-			}
-		}
-	}
-	if ran < 35 {
-		t.Errorf("only %d recipes ran, %d were left out", ran, left)
-	}
-	t.Logf("%d ran, %d were left out", ran, left)
-}
-
-func reason(line string) string {
-	for begin, why := range notRun {
-		if strings.HasPrefix(line, begin) {
-			return why
-		}
-	}
-	return ""
 }
 
 // Every block of YAML in the documentation is a configuration without a mistake.

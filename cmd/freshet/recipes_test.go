@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"freshet/internal/test/kit"
+)
+
+// A reader follows the recipes of the documentation, with a daemon and the sites that they name on this machine.
+type reader struct {
+	t    *testing.T
+	web  *httptest.Server
+	data string
+	env  []string
+
+	mu       sync.Mutex
+	seen     map[string]int // requests by path
+	messages []string       // that a receiver got
+}
+
+// handle serves any page: a shop whose kettle becomes cheaper, and then a captcha.
+func (r *reader) handle(w http.ResponseWriter, req *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if req.Method == http.MethodPost {
+		text, _ := io.ReadAll(req.Body)
+		r.messages = append(r.messages, req.URL.Path+" "+string(text))
+		return
+	}
+	n := r.seen[req.URL.Path]
+	r.seen[req.URL.Path]++
+	switch {
+	case strings.HasSuffix(req.URL.Path, "/robots.txt"):
+		http.NotFound(w, req)
+	case strings.HasSuffix(req.URL.Path, ".xml"):
+		fmt.Fprintf(w, `<rss version="2.0"><channel><title>Blog</title><item><guid>%d</guid><title>Post %d</title></item></channel></rss>`, n, n)
+	case strings.Contains(req.URL.Path, "api"):
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"status": "green", "items": [{"name": "a", "price": %d}]}`, n)
+	case strings.HasSuffix(req.URL.Path, "kettle") && n == 2:
+		io.WriteString(w, "<title>Just a moment...</title><h1>Verify you are human</h1><p>Complete the captcha to continue.</p>")
+	default:
+		state := "sold out"
+		if n > 0 {
+			state = "in stock"
+		}
+		fmt.Fprintf(w, `<title>Shop</title><h1>Kettle</h1><p class="price">%d EUR</p><p>%s</p><ul><li class="ad"><a href="/%d">An offer</a></li></ul><table><tr><th>a<th>b<tr><td>1<td>%d</table>`, 150-60*n, state, n, n)
+	}
+}
+
+// A screen keeps what a command prints, also while it runs.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// start starts a command.
+func (r *reader) start(c documented) (*exec.Cmd, *screen) {
+	out := &screen{}
+	cmd := exec.CommandContext(r.t.Context(), "freshet", c.args...)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = append(os.Environ(), r.env...), strings.NewReader(c.input+"\n"), out, out
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	return cmd, out
+}
+
+// run runs a command until it ends, or interrupts it when it has said what is waited for.
+func (r *reader) run(c documented, until string) (string, int) {
+	cmd, out := r.start(c)
+	if until != "" {
+		kit.Until(r.t, strings.Join(c.args, " "), func() bool { return strings.Contains(out.String(), until) })
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+	}
+	_ = cmd.Wait() // the exit code tells
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+var (
+	onTheWeb = regexp.MustCompile(`https?://(127\.0\.0\.1:8000|[a-z.]*example(?:\.com)?)(/|$)`)
+	topics   = regexp.MustCompile(`ntfy://ntfy\.sh/(.*)`)
+)
+
+// here returns a command with the addresses and files of this machine.
+func (r *reader) here(c documented) documented {
+	host := strings.TrimPrefix(r.web.URL, "http://")
+	for i, arg := range c.args {
+		if i > 0 && c.args[i-1] == "--host" && strings.HasSuffix(arg, ".example") {
+			arg = "127.0.0.1"
+		}
+		if !slices.Contains(c.args, "egress") {
+			arg = onTheWeb.ReplaceAllString(arg, r.web.URL+"/$1/")
+		}
+		arg = topics.ReplaceAllString(arg, "ntfy://"+host+"/$1?scheme=http")
+		for from, to := range map[string]string{"/mnt/backups": "backups", "/run/secrets/freshet": "password", "0.0.0.0:8080": "127.0.0.1:0", "/var/lib/freshet": r.data} {
+			arg = strings.ReplaceAll(arg, from, to)
+		}
+		c.args[i] = arg
+	}
+	return c
+}
+
+// write makes the files that the recipes take.
+func (r *reader) write(files map[string]string) {
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+// Every command of the tutorial and the recipes runs and succeeds, one after the other, and an alert arrives.
+func TestRecipesRun(t *testing.T) {
+	pages := documentation(t)
+	t.Chdir(t.TempDir())
+	r := &reader{t: t, data: t.TempDir(), seen: map[string]int{}}
+	r.web = httptest.NewServer(http.HandlerFunc(r.handle))
+	defer r.web.Close()
+	r.env = []string{"FRESHET_DATA=" + r.data, "HOME=" + t.TempDir(), "FRESHET_CONFIG=none", "FRESHET_ALLOW_CIDR=127.0.0.0/8"}
+	r.write(map[string]string{
+		"watch.yaml": "sources: [{url: https://watch.example/}]\n", "chain.yaml": "read: [main, {mask: dates}]\n", "password": "a long password",
+	})
+	daemon, said := r.start(documented{args: []string{"serve", "--listen", "127.0.0.1:0", "--host-delay", "0s"}})
+	kit.Until(t, "the daemon listens", func() bool { return strings.Contains(said.String(), "listening on ") })
+	ran := 0
+	var last []documented // when the daemon has stopped
+	for _, page := range []string{"tutorial/first-alert", "how-to/alerts", "how-to/difficult-pages", "how-to/running", "how-to/moving-out"} {
+		for _, c := range commandsIn(page, pages["docs/"+page+".md"]) {
+			line := strings.Join(c.args, " ")
+			c, until, want := r.here(c), "", 0
+			switch {
+			case strings.HasPrefix(line, "backup restore"):
+				last = append(last, c)
+				continue
+			case strings.HasPrefix(line, "serve"):
+				if strings.Contains(line, "--tls") {
+					want = 2 // the reader has the certificate
+				}
+				c.args, until = append(c.args, "--listen", "127.0.0.1:0", "--data", t.TempDir()), "listening on "
+			case strings.HasPrefix(line, "changes --follow"):
+				r.run(documented{args: []string{"poll", "kettle"}}, "") // there are changes
+				until = `"cursor"`
+			case strings.HasPrefix(line, "cat"):
+				r.run(documented{args: []string{"poll", "news"}}, "") // there is a version
+			case strings.HasPrefix(line, "confirm"):
+				r.run(documented{args: []string{"poll", "kettle"}}, "") // the captcha
+			}
+			ran++
+			if out, code := r.run(c, until); code != want || !strings.Contains(out, until) && want == 0 {
+				t.Errorf("%s: freshet %s: exit code %d, want %d\n%s", page, line, code, want, out)
+			}
+		}
+	}
+	kit.Until(t, "the alert arrives", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.messages) > 0
+	})
+	_ = daemon.Process.Signal(os.Interrupt) // it runs
+	if err := daemon.Wait(); err != nil {
+		t.Errorf("the daemon: %v\n%s", err, said)
+	}
+	for _, c := range last {
+		ran++
+		if out, code := r.run(c, ""); code != 0 {
+			t.Errorf("freshet %s: exit code %d\n%s", strings.Join(c.args, " "), code, out)
+		}
+	}
+	if ran < 70 {
+		t.Errorf("only %d commands ran", ran)
+	}
+	t.Logf("%d commands ran", ran)
+}
