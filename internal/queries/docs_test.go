@@ -3,6 +3,7 @@ package queries_test
 import (
 	"encoding/json"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,6 +65,23 @@ func TestExamples(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, all[tt.name]); diff != "" {
 			t.Errorf("%s:\n%s", tt.name, diff)
+		}
+	}
+}
+
+// The page names every name, member and function of conditions.
+func TestVocabularyIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/queries.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := queries.Vocabulary()
+	if len(all) < 40 {
+		t.Fatalf("only %d words are known", len(all))
+	}
+	for _, word := range all {
+		if !regexp.MustCompile("`[^`\n]*\\b" + word + "\\b[^`\n]*`").Match(page) {
+			t.Errorf("docs/reference/queries.md does not name %q", word)
 		}
 	}
 }

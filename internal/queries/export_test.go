@@ -2,6 +2,8 @@ package queries
 
 import (
 	"time"
+
+	"cel.dev/cel-go/cel"
 )
 
 // A OneByOne is an engine that evaluates every condition in scope.
@@ -31,4 +33,22 @@ func IsQuiet(q QuietHours, at time.Time) bool {
 		panic(err)
 	}
 	return isQuiet(q, at.In(in))
+}
+
+// Vocabulary returns the names and functions that conditions have beyond CEL.
+func Vocabulary() (all []string) {
+	for name, is := range names() {
+		all = append(all, name)
+		for member := range members()[is.TypeName()] {
+			all = append(all, member)
+		}
+	}
+	env, err := cel.NewCustomEnv(append(functions(), lookbacks()...)...)
+	if err != nil {
+		panic(err)
+	}
+	for name := range env.Functions() {
+		all = append(all, name)
+	}
+	return all
 }
