@@ -26,7 +26,7 @@ var flagGroups = []flagGroup{
 	{"A whole site", []string{"site", "match", "exclude", "find", "limit", "depth", "subdomains", "share"}},
 	{"The API", []string{"listen", "tls-cert", "tls-key", "admin-password-file"}},
 	{"Budget and politeness", []string{"budget", "source-gap", "source-share", "host-delay", "host-share", "crawl-delay", "hints", "policy", "allow-cidr"}},
-	{"Data, memory and log", []string{"store", "secrets", "memory", "reserve", "log-level", "log-format"}},
+	{"Data, memory and log", []string{"secrets", "memory", "reserve", "log-level", "log-format"}},
 	{"Cluster", []string{"advertise", "bundle", "ca", "hand-token-file", "own-slots", "lease", "standby", "insecure-cluster"}},
 	{"Login at an OpenID provider", []string{"oidc-issuer", "oidc-name", "oidc-client-id", "oidc-client-secret", "oidc-scopes", "oidc-groups-claim",
 		"oidc-admins", "oidc-editors", "oidc-viewers", "oidc-default-role", "oidc-session"}},

@@ -5,20 +5,19 @@
 
 OUT       ?= bin/release
 WORK      ?= bin/release-work
-PLATFORMS ?= linux/amd64 linux/arm64 linux/arm darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 LINUX     := $(filter linux/%,$(PLATFORMS))
 NUMBER    := $(patsubst v%,%,$(VERSION))
 TOOL      := $(GO) -C contrib/release/tools
 
 release: export CGO_ENABLED := 0
-release: export GOARM := 7
 release: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
 
-# Parts of a platform such as linux/arm, and the name of its program.
+# Parts of a platform such as linux/arm64, and the name of its program.
 os      = $(firstword $(subst /, ,$1))
 arch    = $(lastword $(subst /, ,$1))
 program = $(WORK)/$(call os,$1)_$(call arch,$1)/freshet$(if $(filter windows,$(call os,$1)),.exe)
-label   = freshet_$(NUMBER)_$(call os,$1)_$(patsubst arm,armv7,$(call arch,$1))
+label   = freshet_$(NUMBER)_$(call os,$1)_$(call arch,$1)
 tar     = tar --sort=name --mtime=@$$SOURCE_DATE_EPOCH --owner=0 --group=0 --numeric-owner
 
 .PHONY: release
@@ -56,12 +55,12 @@ $(foreach p,$(PLATFORMS),$(eval $(call platform,$p)))
 define linux
 .PHONY: packages-$(call arch,$1)
 packages-$(call arch,$1): $(call program,$1) $(WORK)/share
-	for kind in deb rpm; do ARCH=$(patsubst arm,arm7,$(call arch,$1)) VERSION=$(NUMBER) PROGRAM=$$< SHARE=$(WORK)/share \
+	for kind in deb rpm; do ARCH=$(call arch,$1) VERSION=$(NUMBER) PROGRAM=$$< SHARE=$(WORK)/share \
 	  $(WORK)/nfpm package -f contrib/package/nfpm.yaml -p $$$$kind -t $(OUT)/$(call label,$1).$$$$kind || exit 1; done
 packages-$(call arch,$1): $(WORK)/nfpm
 
 $(OUT)/$(call label,$1).oci.tar: $(call program,$1) $(WORK)/share $(WORK)/image
-	$(WORK)/image -program $$< -arch $(patsubst arm,arm/v7,$(call arch,$1)) -certificates $(CERTS) -notices $(WORK)/share/doc/notices \
+	$(WORK)/image -program $$< -arch $(call arch,$1) -certificates $(CERTS) -notices $(WORK)/share/doc/notices \
 	  -version $(NUMBER) -time $$$$SOURCE_DATE_EPOCH -out $$@
 endef
 $(foreach p,$(LINUX),$(eval $(call linux,$p)))
