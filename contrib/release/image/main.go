@@ -36,7 +36,7 @@ func main() {
 	flag.StringVar(&r.program, "program", "", "static program for Linux")
 	flag.StringVar(&r.certificates, "certificates", "/etc/ssl/certs/ca-certificates.crt", "CA certificates of the web in PEM")
 	flag.StringVar(&r.notices, "notices", "", "licences of what the program contains")
-	flag.StringVar(&r.arch, "arch", "amd64", "amd64, arm64 or arm/v7")
+	flag.StringVar(&r.arch, "arch", "amd64", "amd64 or arm64")
 	flag.StringVar(&r.version, "version", "", "version of the program")
 	flag.Int64Var(&r.created, "time", 0, "time of all files, in Unix seconds")
 	flag.Parse()
@@ -138,9 +138,6 @@ func (r recipe) write(out string) error {
 	var b blobs
 	layer := b.add(media+"layer.v1.tar+gzip", zipped.Bytes())
 	platform := object{"os": "linux", "architecture": r.arch}
-	if arch, variant, ok := strings.Cut(r.arch, "/"); ok {
-		platform["architecture"], platform["variant"] = arch, variant
-	}
 	config := object{
 		"created": time.Unix(r.created, 0).UTC().Format(time.RFC3339), "config": r.config(),
 		"rootfs": object{"type": "layers", "diff_ids": []string{fmt.Sprintf("sha256:%x", sha256.Sum256(plain.Bytes()))}},
