@@ -68,8 +68,9 @@ simulate: ## the whole daemon on a simulated network, disk and clock, with SEEDS
 	done | sh .ci/resume simulate
 
 .PHONY: lint
-lint: fmt ## go vet and staticcheck
+lint: fmt ## go vet and staticcheck; freshet builds for other systems
 	$(GO) vet ./...
+	for os in darwin freebsd windows; do CGO_ENABLED=0 GOOS=$$os $(GO) build -o /dev/null ./cmd/freshet || exit 1; done
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 -checks $(STATICCHECKS) ./...
 
 .PHONY: vuln

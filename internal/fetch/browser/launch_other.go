@@ -8,7 +8,7 @@ import (
 	"net"
 	"os"
 
-	"freshet/internal/freshet"
+	"freshet/internal/freshet/rendering"
 )
 
 const supported = false
@@ -22,7 +22,7 @@ type process struct {
 	over              chan struct{}
 }
 
-func (r *Renderer) start(context.Context, string, string, freshet.Viewport, bool) (*process, error) {
+func (r *Renderer) start(context.Context, string, string, rendering.Viewport, bool) (*process, error) {
 	return nil, errors.ErrUnsupported
 }
 
