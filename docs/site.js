@@ -28,7 +28,7 @@ const common = new Set('a an and are at be by can do does for from get happens h
 
 function search() {
   const all = box.value.toLowerCase().split(/[^\p{L}\p{N}.-]+/u).filter((w) => w);
-  const words = all.filter((w) => !common.has(w)).map((w) => w.length > 4 ? w.replace(/s$/, '') : w);
+  const words = all.filter((w) => !common.has(w)).map((w) => w.length > 3 ? w.replace(/e?s?$/, '') : w);
   results.hidden = !words.length;
   article.hidden = words.length > 0;
   if (!words.length) return;

@@ -26,7 +26,7 @@ func TestDocumentation(t *testing.T) {
 var questions = []struct{ question, answer string }{
 	{"how do I get an e-mail when a word appears?", "how-to/alerts.html#an-e-mail-when-a-word-appears"},
 	{"what happens when my disk is full?", "how-to/running.html#when-the-disk-is-full"},
-	{"how do I move from urlwatch?", "how-to/import.html"},
+	{"how do I move from urlwatch?", "how-to/import.html#from-urlwatch"},
 	{"price drop to Telegram", "how-to/alerts.html#a-price-falls-to-telegram"},
 	{"a page behind a login", "how-to/difficult-pages.html#a-page-behind-a-login"},
 	{"the page needs JavaScript", "how-to/difficult-pages.html#a-page-that-needs-javascript"},

@@ -86,8 +86,6 @@ func code(text string) string {
 	return "`" + text + "`"
 }
 
-var stated = regexp.MustCompile(` \(default:? ([^()]*(?:\([^()]*\)[^()]*)*)\)`)
-
 func writeSettings(t *testing.T, b *strings.Builder) {
 	home := map[string]string{"HOME": "/home/ann"}
 	defaults := config.Defaults(func(name string) string { return home[name] })
@@ -95,22 +93,22 @@ func writeSettings(t *testing.T, b *strings.Builder) {
 	for _, o := range config.Live() {
 		live[o.Key] = true
 	}
-	head(b, "key, flag", "default", "reload", "meaning")
+	head(b, "key, flag", "meaning")
 	for _, o := range config.Options() {
-		name, standard, reload := code(o.Key), strings.Trim(o.Text(defaults), "[]"), ""
+		name, about := code(o.Key), o.Help
 		if o.Flag != "" {
 			name += " " + code("--"+o.Flag)
 		}
-		if m := stated.FindStringSubmatch(o.Help); m != nil {
-			standard = m[1]
+		if standard := strings.Trim(o.Text(defaults), "[]"); standard != "" && !strings.Contains(about, "(default") {
+			about += " (default " + standard + ")"
 		}
 		if live[o.Key] {
-			reload = "yes"
+			about += "; reload"
 		}
 		if o.Help == "" {
 			t.Errorf("the setting %s has no help", o.Key)
 		}
-		row(b, name, standard, reload, stated.ReplaceAllString(o.Help, ""))
+		row(b, name, about)
 	}
 }
 
@@ -282,15 +280,19 @@ func writeMetrics(t *testing.T, b *strings.Builder) {
 					return true
 				})
 				if len(texts) > 1 && strings.HasPrefix(texts[0], "freshet_") {
-					rows[texts[0]] = [2]string{strings.Join(texts[2:], ", "), strings.TrimSuffix(texts[1], ".")}
+					labels := ""
+					if len(texts) > 2 {
+						labels = "{" + strings.Join(texts[2:], ",") + "}"
+					}
+					rows[texts[0]] = [2]string{labels, strings.TrimSuffix(texts[1], ".")}
 				}
 			}
 			return true
 		})
 	}
-	head(b, "metric", "labels", "meaning")
+	head(b, "metric", "meaning")
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		row(b, code(name), rows[name][0], rows[name][1])
+		row(b, code(name+rows[name][0]), rows[name][1])
 	}
 }
 
