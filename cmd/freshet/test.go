@@ -284,6 +284,9 @@ func (v *trial) try(ctx context.Context, recipe reading.Recipe, get func(context
 	if extract.IsChecksum(rd.Text) {
 		v.remark("hint: the response is compared by its size and checksum: it is not text, or is in a format that cannot be read; --kind says what it is")
 	}
+	if err == nil && len(rd.Text) == 0 && rd.Kind == reading.HTML && !recipe.Render.On {
+		v.remark("hint: the page has no text as it is sent: it needs JavaScript, or consists of frames; --render shows it in a browser")
+	}
 	if v.json {
 		if printed := v.printJSON(out); printed != nil {
 			return printed

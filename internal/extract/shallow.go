@@ -7,9 +7,11 @@ import (
 )
 
 // Elements stay nested so deep of a page that the parser refuses; it takes 512, with those that it adds
-// itself. Formatting that nobody closed leaves room for the rest.
+// itself. Formatting that nobody closed leaves room for the rest, and elements without attributes for those
+// that selectors name.
 const (
 	maxNesting    = 400
+	maxPlain      = 300
 	maxFormatting = 100
 )
 
@@ -26,10 +28,13 @@ func shallow(src []byte) []byte {
 		}
 		before := len(out)
 		out = append(out, z.Raw()...)
-		tag, _ := z.TagName()
+		tag, hasAttributes := z.TagName()
 		name, most := string(tag), maxNesting
-		if isFormatting[name] {
+		switch {
+		case isFormatting[name]:
 			most = maxFormatting
+		case !hasAttributes:
+			most = maxPlain
 		}
 		switch isStart := kind == html.StartTagToken; {
 		case isStart && isVoid[name], isStart && endsItself[name] && len(open) > 0 && open[len(open)-1] == name:

@@ -15,6 +15,7 @@ func TestLargeAndDeepPages(t *testing.T) {
 	for name, tt := range map[string]struct{ page, selector, want string }{
 		"6 MiB":              {"<p id=a>here</p>" + strings.Repeat("<p>"+strings.Repeat("x", 1020)+"</p>", 6<<10), "#a", "here"},
 		"1000 levels":        {"<p id=a>here</p>" + strings.Repeat("<div>", 1000) + "deep" + strings.Repeat("</div>", 1000) + "<p id=b>after</p>", "#a, #b", "here\nafter"},
+		"named in the deep":  {strings.Repeat("<div>", 1000) + "<p class=a>here</p>" + strings.Repeat("</div>", 1000), ".a", "here"},
 		"text of the deep":   {"<div id=a>" + strings.Repeat("<div>", 1000) + "deep" + strings.Repeat("</div>", 1000) + "</div><p>after", "#a", "deep"},
 		"elements left open": {strings.Repeat("<font>", 1000) + "<p id=a>here</p>", "#a", "here"},
 		"formatting":         {strings.Repeat("<b>", 300) + strings.Repeat("<div>", 300) + "x" + strings.Repeat("</div>", 300) + strings.Repeat("</b>", 300) + "<p id=a>here", "#a", "here"},
