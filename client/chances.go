@@ -67,19 +67,18 @@ func (w Why) sayGiven(zone *time.Location) string {
 	return text + "."
 }
 
-// SetForecast says when a source is likely to change, in the place of what was said of it
-// before. It returns the chances in the order of time, with when they hold.
+// SetForecast replaces the forecast of a source: when it is likely to change. It returns the chances in the order of time, with when they hold.
 func (r Sources) SetForecast(ctx context.Context, id freshet.SourceID, chances imported.Forecast) (given imported.Forecast, err error) {
 	err = r.c.Call(ctx, http.MethodPut, r.sourcePath(id, "chances"), nil, chances, &given)
 	return given, err
 }
 
-// Forecast returns what was last said of when a source is likely to change.
+// Forecast returns the forecast of a source.
 func (r Sources) Forecast(ctx context.Context, id freshet.SourceID) (imported.Forecast, error) {
 	return get[imported.Forecast](ctx, r.c, r.sourcePath(id, "chances"), nil)
 }
 
-// ClearForecast takes back what was said of when a source is likely to change.
+// ClearForecast removes the forecast of a source.
 func (r Sources) ClearForecast(ctx context.Context, id freshet.SourceID) error {
 	return r.c.Call(ctx, http.MethodDelete, r.sourcePath(id, "chances"), nil, nil, nil)
 }

@@ -111,7 +111,7 @@ type Sites struct {
 type SitePageQuery struct {
 	State        crawl.PageState // only pages in this state
 	ChangedSince time.Time       // only pages that changed since then
-	Limit        int             // at most so many; zero means all
+	Limit        int             // maximum number; zero means all
 }
 
 // Pages calls each with the pages of a site that a query selects.

@@ -24,6 +24,7 @@ type Source struct {
 	NextPoll   time.Time        `json:"next_poll,omitzero" doc:"When the next poll is expected, as in why; only in a list with next=true, and only if a daemon is running and not too busy"`
 	RatePerDay *Rate            `json:"rate_per_day,omitempty" doc:"How often it changes, as in why; only in a list with outlook=true"`
 	Captured   *Captured        `json:"captured,omitempty" doc:"What share of its changes is captured, as in why; likewise"`
+	Week       []int            `json:"week,omitempty" doc:"How many changes were captured on each of the last seven days of UTC, today last; likewise"`
 	Removed    bool             `json:"removed,omitempty" doc:"The source was removed; its history is kept"`
 	Earlier    *Earlier         `json:"earlier,omitempty" doc:"Only in the response to an added source: the removed source whose history it continues, or that watched the same page"`
 

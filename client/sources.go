@@ -37,7 +37,7 @@ type SourceQuery struct {
 	Sort    string           // id, changed, seen, next, polls or changes; "" means id
 	Reverse bool             // the other way round
 	Next    bool             // say when the next poll of each is expected
-	Limit   int              // at most so many; zero means all
+	Limit   int              // maximum number; zero means all
 	Removed bool             // those that are no longer watched and whose history is kept
 	Named   bool             // leave out the pages of sites
 	Of      freshet.SourceID // only pages of this site

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Words says in plain sentences when a source is polled next, and why not now.
+// Words says in plain sentences when a source is polled next, and what it is waiting for.
 // Times of day are those of a zone.
 func (w Why) Words(zone *time.Location) string {
 	return join(w.sayNext(zone), w.sayReason(zone), w.sayPushed(), w.sayHeard(zone), w.sayForetold(zone), w.sayHold(zone), w.sayTrouble(), w.sayKnown(), w.sayTaught(), w.sayGiven(zone), w.sayStake(), w.sayShared())

@@ -217,7 +217,7 @@ func heldInWords(id freshet.SourceID, h client.Quarantined, now time.Time) strin
 	if !h.Again.IsZero() {
 		words += "next look at " + h.Again.Local().Format(time.TimeOnly) + "; "
 	}
-	return words + fmt.Sprintf("%s; if this is the page now: freshet confirm %s", h.Next, id)
+	return words + fmt.Sprintf("%s; to accept it as the current content: freshet confirm %s", h.Next, id)
 }
 
 // quietInWords counts versions that were stored and not reported.

@@ -395,7 +395,9 @@ func (c channels) byMail(address string) (s sinks.Sink, fresh bool, err error) {
 		if st.Sink.Kind != "email" {
 			continue
 		}
-		server = i
+		if server < 0 {
+			server = i
+		}
 		if string(st.Sink.Settings["to"]) == address && st.Sink.Template == "" {
 			return c.forQueries(st.Sink, st.Sink.Name+"-alerts")
 		}

@@ -30,6 +30,13 @@ type Store interface {
 	// CountOutcomes counts the outcomes after a place of polls that began at a time or later, by the
 	// stretches of a length in which they began. It returns up to which place of the log it counted.
 	CountOutcomes(ctx context.Context, after freshet.Cursor, since time.Time, length time.Duration) ([]freshet.OutcomeCount, freshet.Cursor, error)
+
+	// FirstChange returns the place in the log before the first change that was seen at a time or later.
+	FirstChange(ctx context.Context, since time.Time) (freshet.Cursor, error)
+
+	// ChangesByDay counts the changes between two places of the log that were seen at a time or later, by
+	// source and day of UTC.
+	ChangesByDay(ctx context.Context, after, upto freshet.Cursor, since time.Time) ([]freshet.DayCount, error)
 }
 
 // Config says what a handler serves. Store, Daemon, Auth.Gate and Sources.Check are required.

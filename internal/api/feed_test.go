@@ -70,7 +70,7 @@ func TestFeeds(t *testing.T) {
 					if i > 0 && item.Custom == nil && item.PublishedParsed != nil && item.PublishedParsed.After(*feed.Items[i-1].PublishedParsed) {
 						t.Errorf("%s is newer than the entry before", item.GUID)
 					}
-					if form != "json" && !slices.ContainsFunc(item.Links, func(l string) bool { return strings.Contains(l, "/versions?from=") }) && !strings.Contains(string(got.Body), "/versions?from=") {
+					if form != "json" && !slices.ContainsFunc(item.Links, func(l string) bool { return strings.Contains(l, "/versions?to=") }) && !strings.Contains(string(got.Body), "/versions?to=") {
 						t.Errorf("%s has no link to the diff", item.GUID)
 					}
 					if text := item.Content; !strings.Contains(text, "+ &lt;b&gt;") || strings.Contains(text, "<b>") || !strings.HasPrefix(item.Title, "Page ") || !strings.HasSuffix(item.Title, " changed") {

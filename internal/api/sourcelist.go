@@ -30,7 +30,7 @@ type listSourcesInput struct {
 	Sort    string   `query:"sort" default:"id" enum:"id,changed,seen,next,polls,changes,attention,rate,captured" doc:"id: by ID; attention: failing, suspect, noisy, not seen, moved, well, paused, the latest change first; changed: latest change first; seen: last seen longest ago first; next: next poll first; polls: most polls first; changes: most changes first; rate: those that change most often first; captured: those of whose changes least is captured first. Where a next poll, a rate or a share is not known yet, the source comes last. Rates and shares are as they were up to a minute ago"`
 	Reverse bool     `query:"reverse" doc:"Reverse the order"`
 	Next    bool     `query:"next" doc:"Include when the next poll of each source is expected"`
-	Outlook bool     `query:"outlook" doc:"Include how often each source changes and what share of its changes is captured, as in why"`
+	Outlook bool     `query:"outlook" doc:"Include how often each source changes and what share of its changes is captured, as in why, and how many changes it had on each of the last seven days"`
 	After   string   `query:"after" doc:"Continue after this position: the next of the previous page or, if sorted by ID, any ID"`
 	Offset  int      `query:"offset" minimum:"0" maximum:"1000000000" doc:"Skip this many; sources that are added or removed meanwhile shift the list"`
 	Limit   int      `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
@@ -72,6 +72,9 @@ func (a *sourceAPI) listSources(ctx context.Context, in *listSourcesInput) (*res
 	}
 	if err == nil && in.Outlook {
 		err = a.addOutlooks(ctx, page.Items)
+	}
+	if err == nil && in.Outlook {
+		err = a.addWeeks(ctx, page.Items)
 	}
 	return rest.Reply(page), err
 }

@@ -34,6 +34,9 @@ type sourceStore interface {
 	SourceIDs(ctx context.Context, f freshet.SourceFilter) ([]freshet.SourceID, error)
 	CountSources(ctx context.Context) (freshet.SourceCounts, error)
 	SourcesAt(ctx context.Context, urls []string) ([]freshet.SourceWithStatus, error)
+	LastChange(ctx context.Context) (freshet.Cursor, error)
+	FirstChange(ctx context.Context, since time.Time) (freshet.Cursor, error)
+	ChangesByDay(ctx context.Context, after, upto freshet.Cursor, since time.Time) ([]freshet.DayCount, error)
 }
 
 // sourceAPI serves sources: what is watched, and how it is doing.
@@ -44,6 +47,7 @@ type sourceAPI struct {
 	daemon *daemon.Daemon
 
 	busy     busyLoop
+	week     week
 	rankings sync.Map // the last *ranking of each sort, by its name
 	bulks    bulks
 }

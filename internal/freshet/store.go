@@ -261,6 +261,13 @@ type OutcomeCount struct {
 	Failed  int
 }
 
+// A DayCount is how often a source changed on a day of UTC.
+type DayCount struct {
+	Source  SourceID
+	Day     time.Time
+	Changes int
+}
+
 // An OutcomeQuery selects outcomes.
 type OutcomeQuery struct {
 	Source SourceID // "" means all

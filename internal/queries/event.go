@@ -37,6 +37,7 @@ type Content struct {
 	Now, Before    freshet.Fields
 	Items          *Items // nil means those in the details of the change
 
+	Gone   Need // of what was asked for: what is not kept any more, which is no empty text
 	Loaded bool // of a poll: the version that it saw is there, as Text and Now
 }
 

@@ -73,6 +73,7 @@ func (l *loader) load(ctx context.Context, e *Event, need Need) error {
 	}
 	now, err := l.store.Version(ctx, c.Source, c.Number)
 	if err != nil {
+		e.Content.Gone = need & texts
 		return passed(err)
 	}
 	before, err := freshet.VersionBefore(ctx, l.store, c.Source, c.Number)
@@ -99,9 +100,15 @@ func (l *loader) loadSeen(ctx context.Context, e *Event, need Need) error {
 		text, err = l.store.Text(ctx, e.Outcome.Source, e.Outcome.Version)
 		e.Content.Text = string(text)
 	}
+	if err != nil {
+		e.Content.Gone = need & texts
+	}
 	e.Content.Now, e.Content.Loaded = v.Fields, err == nil
 	return passed(err)
 }
+
+// texts are what is read from the texts of versions.
+const texts = NeedDiff | NeedText | NeedTextBefore
 
 // passed returns an error, unless it says that something is not there any more.
 func passed(err error) error {
@@ -114,6 +121,7 @@ func passed(err error) error {
 func (l *loader) loadText(ctx context.Context, e *Event, before freshet.Version, need Need) error {
 	text, err := l.store.Text(ctx, e.Change.Source, e.Change.Number)
 	if err != nil {
+		e.Content.Gone = need & texts
 		return passed(err)
 	}
 	e.Content.Text = string(text)
@@ -124,6 +132,10 @@ func (l *loader) loadText(ctx context.Context, e *Event, before freshet.Version,
 	if before.Number > 0 {
 		if old, err = l.store.Text(ctx, e.Change.Source, before.Number); passed(err) != nil {
 			return err
+		}
+		if err != nil {
+			e.Content.Gone = need & texts &^ NeedText
+			return nil
 		}
 	}
 	e.Content.TextBefore = string(old)

@@ -143,3 +143,19 @@ func TestVersionOneIsSeen(t *testing.T) {
 		})
 	}
 }
+
+// What is not kept any more is not empty: a condition on it is neither true nor false.
+func TestTextThatIsGone(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		for id, when := range map[queries.ID]string{"text": `!mentions(text, "sold out")`, "added": `!mentions(added, "sold out")`, "removed": `!removed.contains("sold")`} {
+			r.add(queries.Query{ID: id, Name: string(id), From: -1, When: when, Trigger: queries.Each})
+		}
+		r.gone.Store(true)
+		r.see("a", "in stock\n", nil)
+		r.see("a", "still in stock\n", nil)
+		want(t, "of versions that are gone", r.matches())
+		r.gone.Store(false)
+		r.see("a", "on sale\n", nil)
+		want(t, "of one that is kept", r.matches(), "added.1 a.3", "removed.1 a.3", "text.1 a.3")
+	})
+}

@@ -23,6 +23,7 @@ type rig struct {
 	store   freshet.Store
 	queries *queries.Store
 	out     atomic.Bool // the runner cannot read the store
+	gone    atomic.Bool // nor texts
 	runner  *queries.Runner
 	stop    func()
 }
@@ -56,7 +57,7 @@ func (r *rig) open() {
 
 // start has the queries run.
 func (r *rig) start() {
-	r.runner = queries.NewRunner(queries.RunnerConfig{Store: shaky{r.store, &r.out}, Queries: r.queries, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	r.runner = queries.NewRunner(queries.RunnerConfig{Store: shaky{r.store, &r.out, &r.gone}, Queries: r.queries, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))
 	done := make(chan error)
 	go func() { done <- r.runner.Run(ctx) }()
@@ -69,10 +70,18 @@ func (r *rig) start() {
 	}
 }
 
-// A shaky store is one whose changes cannot be read now and then.
+// A shaky store is one whose changes cannot be read now and then, and whose texts are gone.
 type shaky struct {
 	freshet.Store
-	out *atomic.Bool
+	out, gone *atomic.Bool
+}
+
+// Text implements [freshet.Store].
+func (s shaky) Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
+	if s.gone.Load() {
+		return nil, freshet.ErrNotFound
+	}
+	return s.Store.Text(ctx, id, number)
 }
 
 // Changes implements [freshet.Store].

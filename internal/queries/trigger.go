@@ -208,6 +208,9 @@ func (v *view) past() *view {
 	if v.before == nil {
 		was := *v.event
 		was.Content = Content{Now: was.Content.Before, Text: was.Content.TextBefore, Added: was.Content.TextBefore}
+		if v.event.Content.Gone.Has(NeedTextBefore) {
+			was.Content.Gone = NeedText | NeedDiff
+		}
 		v.before = &view{event: &was}
 	}
 	return v.before

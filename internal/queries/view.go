@@ -53,11 +53,11 @@ func (v *view) ResolveName(name string) (any, bool) {
 	c := &v.event.Content
 	switch name {
 	case "added":
-		return types.String(c.Added), true
+		return types.String(c.Added), !c.Gone.Has(NeedDiff)
 	case "removed":
-		return types.String(c.Removed), true
+		return types.String(c.Removed), !c.Gone.Has(NeedDiff)
 	case "text":
-		return types.String(c.Text), true
+		return types.String(c.Text), !c.Gone.Has(NeedText)
 	case "now":
 		return asObject(fieldsType, c.Now), true
 	case "before":

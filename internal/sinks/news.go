@@ -128,12 +128,12 @@ func (e *Event) News() (string, error) {
 	return cut(strings.TrimSpace(b.String()), maxDiffText), nil
 }
 
-// DiffLink returns where the page shows the version beside the one before; "" if there is no public URL.
+// DiffLink returns where the page shows the version beside the one that it was compared with, which the page finds; "" if there is no public URL.
 func (e *Event) DiffLink() string {
 	if e.base == "" || e.Number == 0 || e.Page != "" || e.Kind == kindDigest {
 		return ""
 	}
-	return fmt.Sprintf("%s/sources/%s/versions?from=%d&to=%d", strings.TrimSuffix(e.base, "/"), url.PathEscape(string(e.Source)), max(1, e.Number-1), e.Number)
+	return fmt.Sprintf("%s/sources/%s/versions?to=%d", strings.TrimSuffix(e.base, "/"), url.PathEscape(string(e.Source)), e.Number)
 }
 
 // Why says why the message is sent, and where that can be stopped.

@@ -61,7 +61,7 @@ func TestNews(t *testing.T) {
 func TestLinksOfMessages(t *testing.T) {
 	const base = "https://freshet.example/"
 	e := sinks.NewEvent(t.Context(), change(), base, texts)
-	if got, want := e.DiffLink(), "https://freshet.example/sources/page/versions?from=3&to=4"; got != want {
+	if got, want := e.DiffLink(), "https://freshet.example/sources/page/versions?to=4"; got != want {
 		t.Errorf("the difference is at %q, want %q", got, want)
 	}
 	if got, want := e.Why(), "You get this because every change of this source is sent here. Stop or change it: https://freshet.example/sinks"; got != want {

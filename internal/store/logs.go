@@ -259,6 +259,33 @@ func (s *logReader) seenIn(ctx context.Context, in freshet.Between) (first, last
 	return first, last, s.fault("reading changes", err)
 }
 
+// FirstChange returns the place in the log before the first change that was seen at a time or later; the end if
+// there is none.
+func (s *logReader) FirstChange(ctx context.Context, since time.Time) (freshet.Cursor, error) {
+	first, _, err := s.seenIn(ctx, freshet.Between{Since: since})
+	if err == nil && first == 0 {
+		return s.LastChange(ctx)
+	}
+	return max(0, first-1), err
+}
+
+// ChangesByDay counts the changes between two places of the log that were seen at a time or later, by source and
+// day of UTC.
+func (s *logReader) ChangesByDay(ctx context.Context, after, upto freshet.Cursor, since time.Time) (counts []freshet.DayCount, err error) {
+	const day = int64(24 * time.Hour)
+	err = EachRow(ctx, s.reader, `SELECT s.id, c.before / ?, count(*) FROM changes c JOIN sources s ON s.key = c.source
+		WHERE c.cursor > ? AND c.cursor <= ? AND c.before >= ? GROUP BY 1, 2 ORDER BY 1, 2`,
+		[]any{day, after, upto, int64(MomentOf(since))}, func(scan func(...any) error) error {
+			var n int64
+			var c freshet.DayCount
+			err := scan(&c.Source, &n, &c.Changes)
+			c.Day = Moment(n * day).Time()
+			counts = append(counts, c)
+			return err
+		})
+	return counts, s.fault("counting changes", err)
+}
+
 // Wait implements [freshet.ChangeLog]. On a store opened for reading only it hears
 // of nothing.
 func (s *mirror) Wait(ctx context.Context, after freshet.Cursor) error {

@@ -159,7 +159,7 @@ function Now({ of: s }: { of: Data }) {
                     <td><Time at={x.before} /></td>
                     <td class="dim desk still">≤ {span(Date.parse(x.before) - Date.parse(x.after))} late</td>
                     <td class="one fill"><WhatChanged of={x} /></td>
-                    <td class="num"><a href={sourcePath(s.id, `?from=${x.number - 1}&to=${x.number}`)}>Compare</a></td>
+                    <td class="num"><a href={sourcePath(s.id, `?to=${x.number}`)}>Compare</a></td>
                   </tr>
                 ))}
               </tbody>

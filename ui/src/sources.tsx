@@ -13,7 +13,7 @@ import type { Rate, Source, SourcePage } from './types';
 interface Facets { total: number; states: Record<string, number>; tags: { name: string; count: number }[]; hosts: { name: string; count: number }[] }
 
 const columns: [string, string, string][] = [
-  ['changes', 'Changes', 'c-rate'], ['rate', 'Rate', 'c-often'], ['captured', 'Captured', 'c-share'], ['changed', 'Last change', 'c-changed'], ['next', 'Next poll', 'c-next'], ['polls', 'Polls', 'c-polls'],
+  ['changes', 'Changes', 'c-week'], ['rate', 'Rate', 'c-often'], ['captured', 'Captured', 'c-share'], ['changed', 'Last change', 'c-changed'], ['next', 'Next poll', 'c-next'], ['polls', 'Polls', 'c-polls'],
 ]; // those with a name can be sorted by
 
 /** parse splits what was typed into words and filters such as tag:news. */
@@ -229,13 +229,27 @@ function Row({ i, top, of: s, chosen, here: at, toggle }: { i: number; top: numb
         <span class="small dim one">{is !== 'well' && <b class={'word ' + is}>{moodWords[is]} </b>}<bdi>{tidy(short(s.url))}</bdi></span>
       </span>
       <span role="gridcell" class="c-tags one">{s.tags.slice(0, 3).map((t) => <a key={t} class="tag" href={'/sources?tag=' + encodeURIComponent(t)}><bdi>{tidy(t)}</bdi></a>)}</span>
-      <span role="gridcell" class="num c-rate">{count(s.standing.changes)}</span>
+      <span role="gridcell" class="c-week"><Week of={s} /></span>
       <span role="gridcell" class="num c-often one">{often(s.rate_per_day)}</span>
       <span role="gridcell" class="num c-share">{!s.captured || tooEarly(s.captured) ? <span class="dim">–</span> : <span title={`${percent(s.captured.share.low)} to ${percent(s.captured.share.high)}`}>{percent(s.captured.share.mean)}</span>}</span>
       <span role="gridcell" class="num c-changed"><Time at={s.standing.changed_at} as="ago" /></span>
       <span role="gridcell" class="num c-next">{s.paused ? 'paused' : s.next_poll && Date.parse(s.next_poll) < Date.now() ? 'now' : <Time at={s.next_poll} as="ago" />}</span>
       <span role="gridcell" class="num c-polls">{count(s.standing.polls)}</span>
     </div>
+  );
+}
+
+const dayWords = ['6 days ago', '5 days ago', '4 days ago', '3 days ago', '2 days ago', 'yesterday', 'today'];
+
+/** Week draws how many changes there were on each of the last seven days. */
+function Week({ of: s }: { of: Source }) {
+  const week = s.week ?? [], most = Math.max(1, ...week);
+  const words = `${plural(s.standing.changes, 'change')} in all; ` + (week.map((n, i) => n && `${count(n)} ${dayWords[i]}`).filter(Boolean).join(', ') || 'none in the last 7 days');
+  return (
+    <svg class="chart" viewBox="0 0 64 20" height="20" role="img" aria-label={words}>
+      <title>{words}</title>
+      {week.map((n, i) => <rect key={i} class={n ? 'seen' : 'idle'} x={i * 9 + 1} width="7" y={n ? 18 - Math.max(2, (n / most) * 18) : 18} height={n ? Math.max(2, (n / most) * 18) : 1} />)}
+    </svg>
   );
 }
 

@@ -62,7 +62,7 @@ export interface Source {
   read?: unknown[]; noise: string; extract?: Record<string, unknown>; items?: Record<string, unknown>; render?: unknown;
   weight: number; life: string; urgency: string; cost: number; paused: boolean; min_gap?: string; max_gap?: string;
   level?: string; suspect: string; robots: string; strategy?: string; site?: unknown; of?: string; index?: boolean;
-  keep: Record<string, unknown>; origin: string; created_at: string; host: string; standing: Standing; next_poll?: string; rate_per_day?: Rate; captured?: Captured; request?: Record<string, unknown>; expect?: Record<string, unknown>;
+  keep: Record<string, unknown>; origin: string; created_at: string; host: string; standing: Standing; next_poll?: string; rate_per_day?: Rate; captured?: Captured; week?: number[]; request?: Record<string, unknown>; expect?: Record<string, unknown>;
   removed?: boolean;
 }
 

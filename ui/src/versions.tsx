@@ -18,7 +18,8 @@ export function Versions({ of: s, whole }: { of: Source; whole?: boolean }) {
   const versions = useMemo(() => [...(list.data?.items ?? [])].reverse(), [list.data]);
   const numbers = versions.map((v) => v.number);
   const to = Number(query.get('to')) || numbers.at(-1) || 0;
-  const before = numbers.filter((n) => n < to).at(-1) ?? to;
+  // What a version was compared with: one in quarantine was not. Of one before this list the server knows.
+  const before = versions.filter((v) => v.number < to && v.quiet !== 'suspect').at(-1)?.number ?? (list.data?.next ? 0 : to);
   const from = Number(query.get('from')) || before;
   const view = (query.get('view') as View) || (matchMedia('(max-width: 860px)').matches ? 'words' : 'lines');
   const set = (a: number, b: number) => choose({ from: String(Math.min(a, b)), to: String(Math.max(a, b)) });
@@ -39,7 +40,7 @@ export function Versions({ of: s, whole }: { of: Source; whole?: boolean }) {
   return (
     <Section
       title="Versions"
-      note={numbers.length > 0 && <>{count(s.standing.version)} · <b>{from} → {to}</b></>}
+      note={numbers.length > 0 && <>{count(s.standing.version)} · <b>{from || ''} → {to}</b></>}
       side={versions.length > 1 && (
         <span class="row">
           <Button local kind="ghost" icon="older" keys="[" disabled={numbers.indexOf(to) <= 1} onClick={() => step(-1)}>Older</Button>
@@ -335,7 +336,7 @@ function History({ of: s, versions }: { of: Source; versions: Version[] }) {
       <tbody>
         {[...versions].reverse().map((v) => (
           <tr key={v.number}>
-            <td class="num"><a href={sourcePath(s.id, `/versions?from=${Math.max(1, v.number - 1)}&to=${v.number}`)}>{v.number}</a></td>
+            <td class="num"><a href={sourcePath(s.id, `/versions?to=${v.number}`)}>{v.number}</a></td>
             <td><Time at={v.seen_at} /></td>
             <td class="one fill"><bdi>{tidy(v.title ?? '')}</bdi>{v.quiet && <span class="tag">{v.quiet}</span>}</td>
             <td class="num desk">{bytes(v.text_bytes)}</td>

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"freshet/internal/freshet"
@@ -149,6 +151,35 @@ var archiveTests = []test{
 						b.Errorf("outcomes are counted up to %d, want %d", upto, log[6].Cursor)
 					}
 					same(b, fmt.Sprintf("those after %d since %v", after, since), got, countedBy(log, after, since))
+				}
+			}
+			b.reopen()
+		}
+	}},
+	{"changes are counted by source and day", func(b *bench) {
+		b.add("a")
+		b.add("b")
+		const day = 24 * 60
+		for i, at := range []int{0, 1, day + 1, day + 2, 2*day + 1} {
+			b.commit(saw("a", minute(at), freshet.Changed, fmt.Sprint("a", i)))
+			if i%2 == 0 {
+				b.commit(saw("b", minute(at+5), freshet.Changed, fmt.Sprint("b", i)))
+			}
+		}
+		log, err := b.Changes(b.Context(), freshet.ChangeQuery{})
+		b.ok("changes", err)
+		for range 2 {
+			for _, since := range []time.Time{minute(-100), minute(day), log[2].Before, minute(9 * day)} {
+				from, err := b.FirstChange(b.Context(), since)
+				b.ok("first", err)
+				i := slices.IndexFunc(log, func(c freshet.Change) bool { return !c.Before.Before(since) })
+				if want := log[len(log)-1].Cursor; i < 0 && from != want || i >= 0 && (from >= log[i].Cursor || i > 0 && from < log[i-1].Cursor) {
+					b.Errorf("the first change since %v is after %d", since, from)
+				}
+				for _, upto := range []freshet.Cursor{log[1].Cursor, log[len(log)-1].Cursor} {
+					got, err := b.ChangesByDay(b.Context(), from, upto, since)
+					b.ok("count", err)
+					same(b, fmt.Sprintf("those up to %d since %v", upto, since), got, dailyOf(log, upto, since))
 				}
 			}
 			b.reopen()
@@ -362,5 +393,22 @@ func countedBy(log []freshet.Outcome, after freshet.Cursor, since time.Time) (co
 			c.Failed++
 		}
 	}
+	return counts
+}
+
+// dailyOf counts changes as ChangesByDay does.
+func dailyOf(log []freshet.Change, upto freshet.Cursor, since time.Time) (counts []freshet.DayCount) {
+	for _, c := range log {
+		if c.Cursor > upto || c.Before.Before(since) {
+			continue
+		}
+		day := c.Before.UTC().Truncate(24 * time.Hour)
+		i := slices.IndexFunc(counts, func(n freshet.DayCount) bool { return n.Source == c.Source && n.Day.Equal(day) })
+		if i < 0 {
+			i, counts = len(counts), append(counts, freshet.DayCount{Source: c.Source, Day: day})
+		}
+		counts[i].Changes++
+	}
+	slices.SortFunc(counts, func(x, y freshet.DayCount) int { return cmp.Or(cmp.Compare(x.Source, y.Source), x.Day.Compare(y.Day)) })
 	return counts
 }

@@ -36,6 +36,8 @@ type Store interface {
 	SourcesAfter(ctx context.Context, after freshet.SourceID) iter.Seq2[freshet.SourceWithStatus, error]
 	Picture(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
 	CountOutcomes(ctx context.Context, after freshet.Cursor, since time.Time, length time.Duration) ([]freshet.OutcomeCount, freshet.Cursor, error)
+	FirstChange(ctx context.Context, since time.Time) (freshet.Cursor, error)
+	ChangesByDay(ctx context.Context, after, upto freshet.Cursor, since time.Time) ([]freshet.DayCount, error)
 	Search(ctx context.Context, r search.Request) (search.Result, error)
 	Index(ctx context.Context, most int) (waiting int, err error)
 }
