@@ -107,7 +107,7 @@ func outlookOf(o outlook.Outlook, life objective.Visibility) *client.Outlook {
 		Captured: capturedOf(groupOf(o)),
 	}
 	if o.Rate.Known == outlook.Estimated {
-		out.RateNowPerDay = &client.Estimate{Mean: o.Now.Mean * day, Low: o.Now.Low * day, High: o.Now.High * day}
+		out.RateNowPerDay = &client.Estimate{Mean: o.Moment.Mean * day, Low: o.Moment.Low * day, High: o.Moment.High * day}
 	}
 	switch {
 	case o.Since.IsZero():

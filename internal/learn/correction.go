@@ -49,6 +49,11 @@ func (c *correction) log(f *vector) (sum float64) {
 	return min(mostCorrected, max(-mostCorrected, sum))
 }
 
+// level returns how many times as many changes there are as the rates say, on the whole.
+func (c *correction) level() float64 {
+	return math.Exp(min(mostCorrected, max(-mostCorrected, c.weight[always])))
+}
+
 // expect returns the changes expected, if the chance of any was without the
 // correction.
 func (c *correction) expect(f *vector, chance float64) float64 {

@@ -137,17 +137,17 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 		l.fix.learn(&f, expected, see.changed)
 	}
 	l.reliability.add(likely, see.changed)
-	l.counts.At(slot).rhythm.add(l.scale.at(x), bounded(likely), see.changed)
+	l.counts.At(slot).rhythm.add(l.scale.at(x), bounded(-math.Expm1(-float64(m.rate[long])*see.exposure)), see.changed)
 	l.counts.At(slot).add(l.scale.at(x), p.last, l.clock.seconds(), float64(m.rate[long]), l.doubt(slot), &see)
-	l.seeBursts(slot, &see)
+	l.seeBursts(slot, see.mass*math.Exp(l.fix.log(&f)), &see)
 	l.attribute(slot, &see)
 	m.see(&l.grid, &prior, &see, turns, &l.world)
 	m.recall(&l.grid, &prior)
 	p.rate = float32(m.mean(&l.world))
 }
 
-// seeBursts takes in what a poll says of bursts.
-func (l *population) seeBursts(slot freshet.Slot, see *sighting) {
+// seeBursts takes in what a poll says of bursts, of a time of such an exposure.
+func (l *population) seeBursts(slot freshet.Slot, exposure float64, see *sighting) {
 	if see.dated.n > 0 {
 		return
 	}
@@ -156,7 +156,7 @@ func (l *population) seeBursts(slot freshet.Slot, see *sighting) {
 	if !(typical > 0) { // all that was counted has faded
 		typical = see.at - p.last
 	}
-	c.bursts.see(weight, see.at-p.last, see.mass, float64(l.minds.At(slot).rate[long]), typical, float64(c.polls) < youngest*weight, see.changed, &l.bursts)
+	c.bursts.see(weight, see.at-p.last, exposure, float64(l.minds.At(slot).rate[long]), typical, float64(c.polls) < youngest*weight, see.changed, &l.bursts)
 	thought := c.bursts.thought(&l.bursts.mix)
 	l.bursts.mix.learn(&thought)
 }
@@ -243,7 +243,7 @@ func (l *expectations) place(slot freshet.Slot, see *sighting, first int64, bent
 		}
 		return
 	}
-	sum := 0.0
+	sum := max(0, float64(first)-p.last) // of what is too long ago to be remembered
 	for t := first; t <= l.open && float64(t) < see.at; t++ {
 		width := min(see.at, float64(t+1)) - max(p.last, float64(t))
 		w := width * l.activityAt(p.site, t)

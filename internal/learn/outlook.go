@@ -25,10 +25,14 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) outlook.Outlook {
 	out.Tally = l.Tally(slot)
 	var f vector
 	thought, bend := l.rates(slot), l.bend(slot, x)
-	out.Now, out.Taught = outlook.Range{Mean: thought.Mean * bend, Low: thought.Low * bend, High: thought.High * bend}, int(p.imported)
+	out.Now, out.Taught = thought.Times(bend), int(p.imported)
 	e := outlook.Evidence{Thought: thought, Unbounded: l.unbounded(slot), Tick: l.config.Tick, Tally: out.Tally}
 	e.Taught, e.Told = l.taughtAt(slot, x)
 	out.Rate = outlook.RateOf(e)
+	level, likely := l.fix.level(), thought
+	mixed := l.thought(slot)
+	likely.Mean = l.quantile(&mixed, 0.5) / l.clock.seconds() // the mean is that of a few high rates
+	out.Moment = out.Rate.At(bend/level, likely.Times(level), out.Tally)
 	if p.kind&unseen != 0 {
 		out.Chance = 1 // that a poll brings something new
 		return out

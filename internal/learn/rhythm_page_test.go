@@ -24,7 +24,7 @@ func TestEvenPagesAreToldFromRandomOnes(t *testing.T) {
 				at = append(at, next.Add(time.Duration(w.draw.NormFloat64()*float64(3*time.Minute))))
 			}
 			return at
-		}, 0.15, 0.4},
+		}, 0.16, 0.4},
 		{"at random", func(w *world, end time.Time) []time.Time { return w.poisson(monday, end, 1/time.Hour.Seconds()) }, 0.12, 0.6},
 	} {
 		t.Run(tt.what, func(t *testing.T) {

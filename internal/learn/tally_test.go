@@ -281,38 +281,53 @@ func TestTalliesLastForYears(t *testing.T) {
 	}
 }
 
-// Pages that change once an hour on average are said to, if they are polled in some hours of the
-// day alone: a poll after a night finds a change whatever the rate is, and says nothing of it.
-func TestRateOfActiveHours(t *testing.T) {
-	const days, pages, every = 21, 20, 10 * time.Minute
-	for _, tick := range []time.Duration{10 * time.Second, time.Minute} {
-		w := newWorld(learn.Config{Tick: tick, Polls: pages * tick.Seconds() / every.Seconds() / 3}, 5)
-		for range pages {
-			w.add(freshet.Source{}, w.poisson(monday, hours(days*24), 1.0/3600))
-		}
-		var last time.Time
-		for day := range days {
-			for at := hours(float64(24*day) + 9); at.Before(hours(float64(24*day) + 17)); at = at.Add(every) {
-				for slot := range freshet.Slot(pages) {
-					last = at.Add(time.Duration(slot) * time.Second)
-					w.poll(slot, last)
+// Pages that change once an hour on average are said to, also if they are polled in some hours of the
+// day alone, where a poll after a night finds a change whatever the rate is, or as rarely as they
+// change.
+func TestRateOfRarePolls(t *testing.T) {
+	const days, pages = 21, 10
+	for _, tt := range []struct {
+		tick, every time.Duration
+		open, most  float64 // hours of the day, and how many times as many changes may be said to have happened
+	}{
+		{10 * time.Second, 10 * time.Minute, 8, 1.2},
+		{time.Minute, 10 * time.Minute, 8, 1.2},
+		{10 * time.Second, time.Hour, 8, 2},
+		{time.Minute, time.Hour, 24, 1.4},
+	} {
+		t.Run(fmt.Sprintf("ticks of %v, polls every %v in %g hours", tt.tick, tt.every, tt.open), func(t *testing.T) {
+			w := newWorld(learn.Config{Tick: tt.tick, Polls: pages * tt.tick.Seconds() / tt.every.Seconds() * tt.open / 24}, 5)
+			for range pages {
+				w.add(freshet.Source{}, w.poisson(monday, hours((days+1)*24), 1.0/3600))
+			}
+			var last time.Time
+			for day := range days {
+				for at := hours(float64(24*day) + 9); at.Before(hours(float64(24*day) + 9 + tt.open)); at = at.Add(tt.every) {
+					for slot := range freshet.Slot(pages) {
+						last = at.Add(time.Duration(slot) * time.Second)
+						w.poll(slot, last)
+					}
 				}
 			}
-		}
-		var all outlook.Tally
-		changed := 0
-		for slot := range freshet.Slot(pages) {
-			all = all.Add(w.Tally(slot))
-			changed += w.happened(slot, monday, last)
-			const off = 2.5
-			if r := w.Outlook(last, slot).Rate; !(24/off < r.Mean*86400 && r.Mean*86400 < 24*off) {
-				t.Errorf("with ticks of %v slot %d changes %.0f times a day (%.0f to %.0f), want 24", tick, slot, r.Mean*86400, r.Low*86400, r.High*86400)
+			var all outlook.Tally
+			changed := 0
+			for slot := range freshet.Slot(pages) {
+				all = all.Add(w.Tally(slot))
+				changed += w.happened(slot, monday, last)
+				const off = 2.5
+				o := w.Outlook(last, slot)
+				if day := o.Rate.Times(86400); day.High < 0.75*24 || day.Mean > 24*off || day.Mean < 24/off && o.ChangeRatio() < 0.5 {
+					t.Errorf("slot %d changes %.0f times a day (%.0f to %.0f), want 24", slot, day.Mean, day.Low, day.High)
+				}
+				if day := o.Moment.Times(86400); day.Low > 1.25*24 || day.Mean > 24*off {
+					t.Errorf("slot %d is said to change %.0f times a day at the moment (%.0f to %.0f), want 24", slot, day.Mean, day.Low, day.High)
+				}
 			}
-		}
-		said, is := all.Happened/all.Watched*86400, float64(changed)/last.Sub(monday).Hours()*24/pages
-		if said < 0.8*is || said > 1.2*is {
-			t.Errorf("with ticks of %v pages are thought to have changed %.1f times a day, and did %.1f times", tick, said, is)
-		}
+			said, is := all.Happened/all.Watched*86400, float64(changed)/last.Sub(monday).Hours()*24/pages
+			if said < 0.8*is || said > tt.most*is {
+				t.Errorf("pages are thought to have changed %.1f times a day, and did %.1f times", said, is)
+			}
+		})
 	}
 }
 

@@ -15,6 +15,11 @@ type Range struct {
 	Mean, Low, High float64
 }
 
+// Times returns a range that is f times as high.
+func (r Range) Times(f float64) Range {
+	return Range{Mean: r.Mean * f, Low: r.Low * f, High: r.High * f}
+}
+
 // An Outlook is the estimate for a source at a moment, from polls of it and of similar
 // sources.
 type Outlook struct {
@@ -22,7 +27,8 @@ type Outlook struct {
 	Since time.Time // when the source was last seen; zero if never
 
 	Rate     Rate    // over all hours
-	Now      Range   // changes a second around At, by the time of day, the announcements and the like
+	Now      Range   // changes a second that forecasts go by around At: a mean, which leaves room for high rates
+	Moment   Range   // changes a second around At, as far as polls can tell
 	Taught   int     // changes that were imported
 	Expected float64 // changes since it was last seen
 	Chance   float64 // that there was at least one

@@ -106,6 +106,21 @@ func RateOf(e Evidence) Rate {
 	return r
 }
 
+// At returns how often a source changes around a moment, when it does pace times as often as on
+// average, and what polls saw of late makes such rates likely. The more of the polls found a change,
+// the less they say of a moment, and the nearer it is put to the long run; and they tell no more
+// changes apart than there are polls.
+func (r Rate) At(pace float64, likely Range, t Tally) Range {
+	found, most := 1.0, r.High
+	if t.Polls > 0 && t.Watched > 0 {
+		found, most = min(1, t.Found/t.Polls), max(r.High, t.Polls/t.Watched)
+	}
+	of := func(long, moment float64) float64 {
+		return pace * math.Pow(long, found) * math.Pow(min(most, moment), 1-found)
+	}
+	return Range{Mean: of(r.Mean, likely.Mean), Low: of(r.Low, likely.Low), High: of(r.High, likely.High)}
+}
+
 // nineInTen is how many standard deviations either way of its mean hold nine in ten of a normal
 // variable.
 const nineInTen = 1.6448536269514722

@@ -113,3 +113,30 @@ func TestMeanIsWithinItsRange(t *testing.T) {
 		}
 	})
 }
+
+// The rate of a moment goes by what was seen of late as far as polls resolve it.
+func TestRateOfAMoment(t *testing.T) {
+	long := outlook.Rate{Range: outlook.Range{Mean: 4.0 / day, Low: 2.0 / day, High: 9.0 / day}, Known: outlook.Estimated}
+	fast := outlook.Range{Mean: 100.0 / day, Low: 50.0 / day, High: 900.0 / day}
+	cases := []struct {
+		what  string
+		tally outlook.Tally
+		pace  float64
+		want  outlook.Range // a day
+	}{
+		{"never polled", outlook.Tally{}, 1, outlook.Range{Mean: 4, Low: 2, High: 9}},
+		{"at this hour more", outlook.Tally{}, 3, outlook.Range{Mean: 12, Low: 6, High: 27}},
+		{"every poll finds a change", outlook.Tally{Polls: 10, Found: 10, Watched: 10 * day}, 1, outlook.Range{Mean: 4, Low: 2, High: 9}},
+		{"polls find nothing", outlook.Tally{Polls: 1e4, Watched: day}, 1, outlook.Range{Mean: 100, Low: 50, High: 900}},
+		{"a poll a day", outlook.Tally{Polls: 10, Watched: 10 * day}, 1, outlook.Range{Mean: 9, Low: 9, High: 9}},
+		{"half of the polls find a change", outlook.Tally{Polls: 500, Found: 250, Watched: 10 * day}, 1, outlook.Range{Mean: math.Sqrt(4 * 50), Low: math.Sqrt(2 * 50), High: math.Sqrt(9 * 50)}},
+	}
+	for _, c := range cases {
+		got := long.At(c.pace, fast, c.tally).Times(day)
+		for what, pair := range map[string][2]float64{"mean": {got.Mean, c.want.Mean}, "low": {got.Low, c.want.Low}, "high": {got.High, c.want.High}} {
+			if !(math.Abs(pair[0]-pair[1]) <= 1e-9) {
+				t.Errorf("%s: the %s is %.6f a day, want %.6f", c.what, what, pair[0], pair[1])
+			}
+		}
+	}
+}
