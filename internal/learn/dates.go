@@ -116,23 +116,12 @@ func (l *expectations) settleDates(slot freshet.Slot, dates []float64, see *sigh
 	known := see.mass
 	if !d.all {
 		d.since = d.ticks[d.n-1]
-		known = d.moments[d.n-1] + l.massAfter(slot, d.since, see.at)
+		known = d.moments[d.n-1] + l.massBetween(slot, float64(d.since+1), see.at)
 	}
 	for _, moment := range d.moments[:d.n] {
 		known -= moment
 	}
 	d.quiet = max(0, known)
-}
-
-// massAfter returns the mass of the time after a tick until x. What is too long ago
-// to be remembered counts as it is.
-func (l *expectations) massAfter(slot freshet.Slot, tick int64, x float64) (mass float64) {
-	from := max(tick+1, l.open-window+1)
-	mass = float64(from - (tick + 1))
-	for t := from; t <= l.open && float64(t) < x; t++ {
-		mass += min(1, x-float64(t)) * l.massOf(slot, t)
-	}
-	return mass
 }
 
 // redrawn is the chance that between two changes a source became one of another rate.
