@@ -103,16 +103,30 @@ func TestBillOfMaterials(t *testing.T) {
 		{Path: "example.com/b/v2", Version: "v2.0.0+incompatible", Sum: "h1:b="},
 		{Path: "example.com/a", Version: "v1.0.0", Replace: &debug.Module{Path: "example.com/fork", Version: "v1.0.1", Sum: "h1:f="}},
 	}}
-	text, err := json.Marshal(billOf(build{Version: "v1.2.3", Go: "go1.26.8"}, info))
+	bill := billOf(build{Version: "v1.2.3", Go: "go1.26.8", Revision: "c0ffee", Time: "2026-11-19T08:00:00Z"}, info)
+	text, err := json.Marshal(bill)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"bomFormat":"CycloneDX","specVersion":"1.6"`, `"purl":"pkg:golang/freshet@v1.2.3"`, `"purl":"pkg:golang/std@1.26.8"`,
-		`"purl":"pkg:golang/example.com/fork@v1.0.1","properties":[{"name":"go:sum","value":"h1:f="}]`, `pkg:golang/example.com/b/v2@v2.0.0+incompatible`,
+		`"spdxVersion":"SPDX-2.3","dataLicense":"CC0-1.0"`, `"created":"2026-11-19T08:00:00Z"`, `freshet-v1.2.3-c0ffee"`,
+		`"pkg:golang/freshet@v1.2.3"`, `"pkg:golang/std@1.26.8"`, `"sourceInfo":"go.sum h1:f=",` + `"externalRefs":[{"referenceCategory":"PACKAGE-MANAGER","referenceType":"purl","referenceLocator":"pkg:golang/example.com/fork@v1.0.1"}]`,
+		`pkg:golang/example.com/b/v2@v2.0.0+incompatible`,
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the bill lacks %s:\n%s", want, text)
 		}
+	}
+	// Each package has an ID of its own, and is part of the program.
+	id := regexp.MustCompile(`^SPDXRef-[A-Za-z0-9.-]+$`)
+	ids := map[string]bool{}
+	for i, p := range bill.Packages {
+		if r := bill.Relationships[i]; !id.MatchString(p.ID) || ids[p.ID] || r.To != p.ID || (r.Of == "SPDXRef-DOCUMENT") != (i == 0) {
+			t.Errorf("%+v is not part of the program by an ID of its own: %+v", p, r)
+		}
+		ids[p.ID] = true
+	}
+	if len(ids) != 4 || len(bill.Relationships) != 4 {
+		t.Errorf("the bill has %d packages and %d relationships", len(ids), len(bill.Relationships))
 	}
 }

@@ -17,6 +17,7 @@ import (
 type build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
+	Time     string `json:"-"`                  // of the commit
 	Modified bool   `json:"modified,omitempty"` // built from a tree with local edits
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
@@ -36,6 +37,8 @@ func thisBuild() build {
 		switch s.Key {
 		case "vcs.revision":
 			b.Revision = s.Value
+		case "vcs.time":
+			b.Time = s.Value
 		case "vcs.modified":
 			b.Modified = s.Value == "true"
 		}
@@ -49,7 +52,7 @@ func versionVerb(p *program) *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version",
 		Long:    "Print the version of freshet, the source revision and Go version it was built from,\nand the platform.",
-		Example: "  freshet version\n  freshet version --json\n  freshet version --sbom > freshet.cdx.json",
+		Example: "  freshet version\n  freshet version --json\n  freshet version --sbom > freshet.spdx.json",
 		Args:    takes(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			info, known := debug.ReadBuildInfo()
@@ -69,7 +72,7 @@ func versionVerb(p *program) *cobra.Command {
 	}
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&licences, "licenses", false, "print the licences of the software it contains")
-	cmd.Flags().BoolVar(&bill, "sbom", false, "print what it contains as CycloneDX JSON")
+	cmd.Flags().BoolVar(&bill, "sbom", false, "print what it contains as SPDX 2.3, in JSON")
 	return cmd
 }
 

@@ -22,7 +22,7 @@ tar     = tar --sort=name --mtime=@$$SOURCE_DATE_EPOCH --owner=0 --group=0 --num
 
 .PHONY: release
 release: ## make programs, packages, images and their sums of VERSION in bin/release
-release: $(foreach p,$(PLATFORMS),$(OUT)/$(call label,$p).tar.gz) $(foreach p,$(LINUX),packages-$(call arch,$p) $(OUT)/$(call label,$p).oci.tar) $(OUT)/freshet_$(NUMBER).cdx.json
+release: $(foreach p,$(PLATFORMS),$(OUT)/$(call label,$p).tar.gz) $(foreach p,$(LINUX),packages-$(call arch,$p) $(OUT)/$(call label,$p).oci.tar) $(OUT)/freshet_$(NUMBER).spdx.json
 	cd $(OUT) && sha256sum freshet_* > SHA256SUMS
 	@ls -l $(OUT)
 
@@ -36,10 +36,10 @@ $(WORK)/share: FORCE
 	cp LICENSE $@/doc/copyright
 	cp -R CHANGELOG.md README.md docs contrib/prometheus/alerts.yaml $@/doc && find $@/doc/docs -name "*.go" -delete
 	$(WORK)/freshet version --licenses > $@/doc/notices
-	$(WORK)/freshet version --sbom > $@/doc/freshet.cdx.json
+	$(WORK)/freshet version --sbom > $@/doc/freshet.spdx.json
 
-$(OUT)/freshet_$(NUMBER).cdx.json: $(WORK)/share
-	cp $</doc/freshet.cdx.json $@
+$(OUT)/freshet_$(NUMBER).spdx.json: $(WORK)/share
+	cp $</doc/freshet.spdx.json $@
 
 define platform
 $(call program,$1): FORCE
