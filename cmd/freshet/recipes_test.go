@@ -101,6 +101,29 @@ func (r *reader) run(c documented, until string) (string, int) {
 	return out.String(), cmd.ProcessState.ExitCode()
 }
 
+// python runs the program in Python that a page has until it has printed a change.
+func (r *reader) python(page, said string) {
+	_, rest, _ := strings.Cut(page, "```python\n")
+	program, _, ok := strings.Cut(rest, "```")
+	_, address, listens := strings.Cut(said, "listening on ")
+	if !ok || !listens {
+		r.t.Fatalf("a program %t, an address %t", ok, listens)
+	}
+	if _, err := exec.LookPath("python3"); err != nil {
+		r.t.Log("without Python")
+		return
+	}
+	var out screen
+	cmd := exec.CommandContext(r.t.Context(), "python3", "-c", strings.ReplaceAll(program, "http://127.0.0.1:8080", strings.Fields(address)[0]))
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	kit.Until(r.t, "the program in Python sees a change", func() bool { return strings.Contains(out.String(), "kettle") })
+	_ = cmd.Process.Kill() // it runs for ever
+	_ = cmd.Wait()
+}
+
 var (
 	onTheWeb = regexp.MustCompile(`https?://(127\.0\.0\.1:8000|[a-z.]*example(?:\.com)?)(/|$)`)
 	// The importer has tests of its own for archives, repositories and histories.
@@ -189,6 +212,7 @@ func TestRecipesRun(t *testing.T) {
 			}
 		}
 	}
+	r.python(pages["docs/how-to/alerts.md"], said.String())
 	kit.Until(t, "the alert arrives", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -217,7 +217,7 @@ func writeEndpoints(t *testing.T, b *strings.Builder) {
 	d := readDescription(t)
 	for _, tag := range d.Tags {
 		fmt.Fprintf(b, "\n### %s\n\n%s\n\n", strings.ToUpper(tag.Name[:1])+tag.Name[1:], strings.TrimSuffix(tag.Description, ".")+".")
-		head(b, "request", "what it does", "parameters")
+		head(b, "request", "what it does, parameters")
 		for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
 			for _, method := range []string{"get", "post", "put", "patch", "delete"} {
 				op, ok := d.Paths[path][method]
@@ -230,7 +230,11 @@ func writeEndpoints(t *testing.T, b *strings.Builder) {
 						params = append(params, code(p.Name))
 					}
 				}
-				row(b, code(strings.ToUpper(method)+" "+strings.TrimPrefix(path, "/api/v1")), op.Summary, strings.Join(params, " "))
+				about := op.Summary
+				if len(params) > 0 {
+					about += ": " + strings.Join(params, " ")
+				}
+				row(b, code(strings.ToUpper(method)+" "+strings.TrimPrefix(path, "/api/v1")), about)
 			}
 		}
 	}
