@@ -36,7 +36,7 @@ function App() {
       <header class="bar">
         <div class="bar-in">
           <a class="brand" href={guest() ? location.pathname : '/'} aria-label={guest() ? 'Freshet' : 'Freshet, overview'}><Logo /> Freshet</a>
-          {guest() ? <span class="grow dim">Shared with you</span> : (
+          {guest() ? <span class="grow dim one">Shared with you</span> : (
             <>
               <nav class="grow" aria-label="Screens">
                 <ul>{all.map(([p, word]) => <li key={p}><a href={p} aria-current={p === at ? 'page' : undefined}>{word}</a></li>)}</ul>
@@ -45,7 +45,7 @@ function App() {
               {me.value?.known && <Pulse />}
             </>
           )}
-          <Me />
+          {!guest() && <Me />}
           {!guest() && may('write') && <a class="icon-button" href="/start" aria-label="Add a source" title="Add a source (a)"><Icon name="plus" /></a>}
           {!guest() && <Lines />}
           <button type="button" class="icon-button" aria-label="Light or dark" title="Light or dark (t)" onClick={turn}><Icon name="sun" /></button>

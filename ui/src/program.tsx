@@ -32,11 +32,10 @@ const groups: Group[] = [
   ['Hosts', 'how gently other servers are polled', ['hosts.delay', 'hosts.concurrency', 'hosts.share', 'hosts.crawl_delay', 'robots'], ''],
   ['History', 'what is kept', ['keep.age', 'keep.versions', 'keep.bytes', 'keep.total', 'keep.logs'], 'history'],
   ['Log', 'what the daemon logs', ['log.level'], 'history'],
-  ['Messages', 'how alerts and changes are sent', ['public_url'], 'notifications'],
 ];
 
 const names: Record<string, string> = {
-  budget: 'Requests', aim: 'Optimize for', source_gap: 'Minimum interval per source', source_share: 'Maximum share per source', hints: 'Maximum delay from cache headers', workers: 'Concurrent polls', public_url: 'Public address of this page',
+  budget: 'Requests', aim: 'Optimize for', source_gap: 'Minimum interval per source', source_share: 'Maximum share per source', hints: 'Maximum delay from cache headers', workers: 'Concurrent polls',
   levels: 'Captured within', strategies: 'Polled at', shares: 'Share of the budget',
   'hosts.delay': 'Delay between requests to a host', 'hosts.concurrency': 'Concurrent requests to a host', 'hosts.share': 'Maximum share per host', 'hosts.crawl_delay': 'Maximum Crawl-delay', robots: 'robots.txt',
   'keep.age': 'Keep versions for', 'keep.versions': 'Versions per source', 'keep.bytes': 'Bytes of versions per source', 'keep.total': 'Size of the data directory', 'keep.logs': 'Keep results of polls for', 'log.level': 'Level',
@@ -78,7 +77,7 @@ function Channels() {
       <Show of={sinks}>{(l) => (l.items.length === 0 ? <p class="empty">No receiver yet. An alert can name a new one, too.</p> : (
         <ul class="plain">{l.items.map((s) => <li key={s.name}><a href={'/sinks/' + encodeURIComponent(s.name)}><bdi>{tidy(s.name)}</bdi></a> <span class="dim">{kindName(s.kind ?? '')}</span></li>)}</ul>
       ))}</Show>
-      <p class="small dim">The mail server of the first e-mail receiver is used for all later e-mail addresses.</p>
+      <Show of={sinks}>{(l) => { const mail = l.items.find((s) => s.kind === 'email'); return <p class="small dim">{mail ? <>New e-mail addresses use the mail server of <a href={'/sinks/' + encodeURIComponent(mail.name)}><bdi>{tidy(mail.name)}</bdi></a>.</> : 'The first e-mail address that an alert is sent to asks for a mail server; later ones use it, too.'}</p>; }}</Show>
     </Section>
   );
 }

@@ -16,9 +16,8 @@ interface Attempt { id: string; at: string; attempt: number; took_ms: number; ac
 
 /** kindNames are what people call the kinds. */
 const kindNames: Record<string, string> = {
-  webhook: 'Webhook', json: 'JSON webhook', email: 'E-mail', slack: 'Slack', discord: 'Discord', telegram: 'Telegram', ntfy: 'ntfy', gotify: 'Gotify', pushover: 'Pushover', matrix: 'Matrix', mattermost: 'Mattermost',
-  teams: 'Microsoft Teams', signal: 'Signal', mqtt: 'MQTT', kafka: 'Kafka', nats: 'NATS', redis: 'Redis', amqp: 'AMQP (RabbitMQ)', cloudevents: 'CloudEvents', file: 'File', command: 'Command', postgres: 'PostgreSQL', syslog: 'Syslog', pubsub: 'Google Pub/Sub', sqs: 'Amazon SQS', sns: 'Amazon SNS',
-  rocketchat: 'Rocket.Chat', zulip: 'Zulip', googlechat: 'Google Chat', pagerduty: 'PagerDuty', opsgenie: 'Opsgenie', home: 'Home Assistant', homeassistant: 'Home Assistant', apprise: 'Apprise', xmpp: 'XMPP', bark: 'Bark', websub: 'WebSub hub',
+  webhook: 'Webhook', json: 'JSON webhook', email: 'E-mail', slack: 'Slack', discord: 'Discord', telegram: 'Telegram', gotify: 'Gotify', matrix: 'Matrix', mattermost: 'Mattermost', teams: 'Microsoft Teams',
+  mqtt: 'MQTT', kafka: 'Kafka', nats: 'NATS', cloudevents: 'CloudEvents', file: 'File', command: 'Command', postgres: 'PostgreSQL', googlechat: 'Google Chat', pagerduty: 'PagerDuty', apprise: 'Apprise',
 };
 
 export const kindName = (kind: string) => kindNames[kind] ?? kind;
