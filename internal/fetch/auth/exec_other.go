@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/failure"
 )
 
 const nonBlocking = 0
