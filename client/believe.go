@@ -12,8 +12,8 @@ const (
 	fewPolls    = 30  // a source leave a range wide
 )
 
-// Believe says how far the share captured can be believed, in TooEarly, Wide and Saturated.
-// Whoever shows the share shows these with it, or instead of it.
+// Believe sets TooEarly, Wide and Saturated, which say how reliable Share is. A display of Share
+// shows them beside it, or instead of it.
 func (c *Captured) Believe() {
 	c.TooEarly, c.Wide, c.Saturated = "", "", false
 	switch {

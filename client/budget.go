@@ -60,7 +60,7 @@ type Within struct {
 	Share float64  `json:"share"`
 }
 
-// A BudgetGoal is what somebody would like to have, and the least budget for it.
+// A BudgetGoal is a wanted share or delay, and the least budget that reaches it.
 type BudgetGoal struct {
 	Share     float64     `json:"share,omitempty"`
 	Delay     Duration    `json:"delay,omitzero" doc:"With a share: within this time. Without: on average"`

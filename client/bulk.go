@@ -17,7 +17,7 @@ type BulkAction string
 // The actions.
 const (
 	BulkPoll   BulkAction = "poll"   // as soon as the budget and the hosts allow
-	BulkPause  BulkAction = "pause"  // until somebody resumes them
+	BulkPause  BulkAction = "pause"  // until they are resumed
 	BulkResume BulkAction = "resume" // polling
 	BulkTag    BulkAction = "tag"    // give them a tag
 	BulkUntag  BulkAction = "untag"  // take a tag from them

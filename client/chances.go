@@ -10,7 +10,7 @@ import (
 	"freshet/internal/learn/imported"
 )
 
-// GivenChances are when a source is likely to change, by the chances that somebody gave.
+// GivenChances are when a source is likely to change, by an imported forecast.
 type GivenChances struct {
 	From       time.Time `json:"from" doc:"From when on the chances hold"`
 	Until      time.Time `json:"until" doc:"Until when they hold"`
@@ -22,7 +22,7 @@ type GivenChances struct {
 	Used       bool      `json:"used" doc:"The policy uses them; auto and wic do"`
 }
 
-// GivenChancesOf returns the chances that somebody gave as they stand at a moment.
+// GivenChancesOf returns the chances of an imported forecast as of now.
 func GivenChancesOf(c imported.Forecast, used bool, now time.Time) *GivenChances {
 	f := &GivenChances{From: c.From.UTC(), Until: c.Until.UTC(), Times: len(c.Times), RatePerDay: c.Rate, Add: c.Add, Used: used}
 	if next, ok := c.Next(now); ok {
@@ -31,15 +31,15 @@ func GivenChancesOf(c imported.Forecast, used bool, now time.Time) *GivenChances
 	return f
 }
 
-// ChancesWords says in words when the source is likely to change by the chances that
-// somebody gave; "" if nobody did.
+// ChancesWords says in words when the source is likely to change by an imported forecast; "" if
+// there is none.
 func (w Why) ChancesWords(zone *time.Location) string { return w.sayGiven(zone) }
 
 // ForetoldWords says in words when the source changes by its own word; "" if it does not say.
 // Chances that hold come before it.
 func (w Why) ForetoldWords(zone *time.Location) string { return w.sayForetold(zone) }
 
-// sayGiven says when the source is likely to change, by what somebody gave.
+// sayGiven says when the source is likely to change by an imported forecast.
 func (w Why) sayGiven(zone *time.Location) string {
 	f := w.GivenChances
 	if f == nil {

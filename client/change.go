@@ -14,9 +14,8 @@ type ChangePage struct {
 	Next  freshet.Place `json:"next" doc:"The cursor to continue after"`
 }
 
-// A Change is a change as it is told to other programs: by the API, by streams
-// and by webhooks alike. The URL, name and tags are those that the source had when
-// the change was seen, so a change is told in the same words whenever it is told.
+// A Change is a change as the API, streams and webhooks send it. The URL, name and tags are those
+// that the source had when the change was seen, so every delivery of a change is the same.
 type Change struct {
 	Cursor   freshet.Place    `json:"cursor" doc:"Position in the change log"`
 	Source   freshet.SourceID `json:"source" doc:"ID of the source that changed"`
@@ -58,7 +57,7 @@ type ChangeFilter struct {
 	Source freshet.SourceID // only changes of this source
 	Site   freshet.SourceID // only changes of this site and its pages
 	Tag    string           // only changes of sources that had this tag then
-	Words  string           // only changes that tell of these words
+	Words  string           // only changes that contain these words
 	Seen   freshet.Between  // only changes that were seen then
 }
 

@@ -84,7 +84,7 @@ func (r *Resting) words() string {
 	return "The feed says that it is not updated " + strings.Join(when, " and ") + trueSoFar(r.Right, r.Times, r.Believed)
 }
 
-// trueSoFar ends a sentence with how often what it tells of was true.
+// trueSoFar ends a sentence with how often such announcements were true.
 func trueSoFar(right, times float64, believed bool) string {
 	const few = 3
 	times = math.Round(times)

@@ -36,7 +36,7 @@ func (n Noise) String() string {
 func (p NoisePlace) String() string {
 	text := fmt.Sprintf("%s (%s, %d times)", p.Pattern, p.Kind, p.Times)
 	if !p.Noise {
-		text += ", always told as a change: you may be watching it"
+		text += ", always reported as a change: you may be watching it"
 	}
 	var step strings.Builder
 	e := json.NewEncoder(&step)

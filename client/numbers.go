@@ -21,8 +21,8 @@ type Numbers struct {
 	Calibration       Calibration `json:"calibration" doc:"How well predictions matched polls, over all sources"`
 }
 
-// Captured is what became of the changes of sources, as far as can be told from
-// polls. What is 30 days old counts half.
+// Captured is an estimate, from polls, of how many changes of sources were captured and missed.
+// Polls that are 30 days old count half.
 type Captured struct {
 	Name                string   `json:"name,omitempty" doc:"Tag, host or id of the source"`
 	Sources             int      `json:"sources" doc:"That are polled"`

@@ -33,7 +33,7 @@ type Spending struct {
 	Most   int    `json:"most" doc:"Requests that the budget allows in it"`
 }
 
-// An Attention is something that somebody should look at.
+// An Attention is a problem that needs a person.
 type Attention struct {
 	Kind    string `json:"kind" enum:"trouble,stopped,disk,webhook,failing,suspect,moved,noisy,levels" doc:"Kind of problem"`
 	Text    string `json:"text" doc:"The problem in words"`

@@ -41,7 +41,7 @@ type TokenList struct {
 	Next  string  `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
-// A Share is a link that shows one source or one query to whoever has it.
+// A Share is a link that shows one source or one query to anybody who has the link.
 type Share struct {
 	ID      string           `json:"id"`
 	Name    string           `json:"name,omitempty"`

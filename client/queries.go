@@ -7,7 +7,7 @@ import (
 	"freshet/internal/freshet"
 )
 
-// A NewQuery is what somebody says of a query.
+// A NewQuery is the definition of a query.
 type NewQuery struct {
 	ID      string `json:"id,omitempty" doc:"Made of the name if it is left out"`
 	Name    string `json:"name,omitempty" doc:"For people"`
@@ -52,7 +52,7 @@ type Query struct {
 
 func (q *Query) setRevision(r int64) { q.Revision = r }
 
-// Waiting is how many matches wait to be told, and for what.
+// Waiting is how many matches are not sent yet, and what they wait for.
 type Waiting struct {
 	Count int64     `json:"count"`
 	For   string    `json:"for" enum:"digest,quiet,rate"`

@@ -19,7 +19,7 @@ type Round struct {
 	Skipped []Held        `json:"skipped" nullable:"false" doc:"Sources that are left out: paused ones and, with spare, those that are best left alone for now"`
 }
 
-// A Wanted are the polls that somebody asked for and that have not been made yet.
+// A Wanted are requested polls that have not been made yet.
 type Wanted struct {
 	Items []Held `json:"items" nullable:"false" doc:"Includes all running polls"`
 	Next  string `json:"next,omitempty" doc:"The after of the next page; not there on the last"`

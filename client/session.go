@@ -8,7 +8,7 @@ import (
 	"freshet/internal/freshet"
 )
 
-// A Session says who somebody is to the API, and what they may do.
+// A Session says who the caller is, and what the caller may do.
 type Session struct {
 	Known   bool             `json:"known" doc:"false: log in first"`
 	User    string           `json:"user,omitempty" doc:"Name of the user; absent if no login was required, and for share links"`
@@ -28,21 +28,20 @@ type Session struct {
 	Provider string `json:"provider,omitempty" doc:"Name of the OpenID provider at which people can log in, at /login/oidc; absent if there is none"`
 }
 
-// A Login is who somebody says they are: a user with a password, or the holder of a token
-// or a share link.
+// A Login holds credentials: a user with a password, a token, or the secret of a share link.
 type Login struct {
 	User     string `json:"user,omitempty" maxLength:"128"`
 	Password string `json:"password,omitempty" maxLength:"1024"`
 	Token    string `json:"token,omitempty" maxLength:"200" doc:"A token, or the secret of a share link, instead of user and password"`
 }
 
-// A NewPassword is a password that somebody wants to have instead of theirs.
+// A NewPassword replaces the password of the caller.
 type NewPassword struct {
 	Old string `json:"old" maxLength:"1024"`
 	New string `json:"new" minLength:"8" maxLength:"1024"`
 }
 
-// A User is somebody who may use the API.
+// A User is a person who may use the API.
 type User struct {
 	Name     string      `json:"name"`
 	Role     access.Role `json:"role" enum:"viewer,editor,admin"`

@@ -181,8 +181,8 @@ func (r Sinks) Add(ctx context.Context, name string, s NewSink) (added SinkInfo,
 	return added, err
 }
 
-// Test makes the message that tells of a sample or, if at is set, of a change, and
-// sends it unless it is only to be looked at.
+// Test makes the message of a sample or, if at is set, of a change, and sends it unless only a
+// preview is wanted.
 func (r Sinks) Test(ctx context.Context, name string, at freshet.Place, preview bool) (SinkTrial, error) {
 	q := query{}
 	q.place("change", at)

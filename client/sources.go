@@ -126,7 +126,7 @@ var orders = map[string]func(a, b Source) int{
 	"polls":   func(a, b Source) int { return cmp.Compare(b.Standing.Polls, a.Standing.Polls) },
 	"changes": func(a, b Source) int { return cmp.Compare(b.Standing.Changes, a.Standing.Changes) },
 	"next": func(a, b Source) int {
-		switch { // of which nobody knows come last
+		switch { // unknown ones come last
 		case a.NextPoll.IsZero() || b.NextPoll.IsZero():
 			return cmp.Compare(number(a.NextPoll.IsZero()), number(b.NextPoll.IsZero()))
 		}

@@ -1,13 +1,12 @@
 package client
 
-// A State is a condition of a source that somebody may look for. A source can be
-// in several.
+// A State is a condition of a source that lists can be filtered by. A source can be in several.
 type State string
 
 // The states of a source.
 const (
 	Failing   State = "failing" // its last poll failed
-	Paused    State = "paused"  // it is not polled until somebody resumes it
+	Paused    State = "paused"  // it is not polled until it is resumed
 	Unseen    State = "unseen"  // no poll has seen it yet
 	Suspected State = "suspect" // what was last seen is probably not the page that is wanted
 	Noisy     State = "noisy"   // it differs at nearly every poll

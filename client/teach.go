@@ -9,14 +9,14 @@ import (
 	"freshet/internal/learn/imported"
 )
 
-// A Taught is what a source was told of when it changed, from elsewhere.
+// A Taught summarizes the imported update times of a source.
 type Taught struct {
 	Times int       `json:"times" doc:"Number of imported update times"`
 	From  time.Time `json:"from" doc:"The first of them"`
 	To    time.Time `json:"to" doc:"The last of them"`
 }
 
-// TaughtOf returns what was told, in numbers; nil if nothing was.
+// TaughtOf returns a summary of imported update times; nil if there are none.
 func TaughtOf(t imported.History) *Taught {
 	all := t.All()
 	if len(all) == 0 {
@@ -37,18 +37,18 @@ func (t *Taught) Words() string {
 	return fmt.Sprintf("taught %d update times from %s to %s", t.Times, t.From.Format(time.DateOnly), t.To.Format(time.DateOnly))
 }
 
-// TimesToImport are when a source changed, by what somebody knows from elsewhere.
+// TimesToImport are update times of a source that are known from elsewhere.
 type TimesToImport struct {
 	Times []imported.UpdateTime `json:"times" maxItems:"100000" nullable:"false" doc:"When the source changed: after one moment and no later than another, which can be the same"`
 }
 
-// A ImportedCount is what became of update times that were told.
+// An ImportedCount says how many update times were imported.
 type ImportedCount struct {
 	Added  int     `json:"added" doc:"Number of times that are new"`
 	Taught *Taught `json:"taught,omitempty" doc:"All imported update times"`
 }
 
-// TaughtTimes are update times that were told of a source.
+// TaughtTimes are the imported update times of a source.
 type TaughtTimes struct {
 	Times []imported.UpdateTime `json:"times" nullable:"false" doc:"In the order of time"`
 	Next  string                `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`

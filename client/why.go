@@ -75,7 +75,8 @@ type Heard struct {
 	Times   float64          `json:"times" doc:"How often a poll could check; likewise"`
 }
 
-// A Pushed is somebody's word that a source has changed, and how far such words were true.
+// A Pushed is a notification from outside that a source has changed, and how often such
+// notifications were true.
 type Pushed struct {
 	At    time.Time `json:"at" doc:"When it arrived; the first, if there were several"`
 	Right float64   `json:"right" doc:"How many of them came with a change; older ones count less"`

@@ -143,7 +143,7 @@ func (w Why) sayPushed() string {
 	return fmt.Sprintf("A push said %s ago that it changed%s", span(w.At.Sub(p.At)), borneOut("pushes have", p.Right, p.Times))
 }
 
-// borneOut ends a sentence with how often what it tells of was true.
+// borneOut ends a sentence with how often such notifications were true.
 func borneOut(who string, right, times float64) string {
 	times = math.Round(times)
 	right = min(math.Round(right), times)
@@ -250,7 +250,7 @@ func (w Why) sayStake() string {
 	return fmt.Sprintf("A change counts as %.2g: %d of its last %d matched a query with an importance.", s.Factor, s.Matched, s.Changes)
 }
 
-// sayTaught says what was told of it from elsewhere.
+// sayTaught says which update times were imported.
 func (w Why) sayTaught() string {
 	if w.Taught == nil {
 		return ""

@@ -249,7 +249,7 @@ func shareAddVerb(p *program) *cobra.Command {
 			return made, usagef("share add: name what to show with --source or --query")
 		}
 		if n.Source != "" {
-			s, err := c.find(ctx, string(n.Source))
+			s, err := c.Sources.Find(ctx, string(n.Source))
 			if err != nil {
 				return made, err
 			}

@@ -132,7 +132,7 @@ the message, on the page, or with "freshet alert ack".`,
 			return usagef("name a source, or sources with --tag")
 		}
 		if len(args) > 0 {
-			s, err := c.find(ctx, args[0])
+			s, err := c.Sources.Find(ctx, args[0])
 			if err != nil {
 				return err
 			}

@@ -43,7 +43,7 @@ func (l *listing) listAsOf(ctx context.Context, c *connection, at time.Time) err
 			return err
 		}
 		list = append(list, sourceAsOf{s, v})
-		row := []string{string(s.ID), harmless(nameOf(s)), "-", "-", ""}
+		row := []string{string(s.ID), harmless(s.DisplayName()), "-", "-", ""}
 		if v != nil {
 			row[2], row[3], row[4] = fmt.Sprint(v.Number), v.SeenAt.Local().Format(time.DateTime), harmless(v.Title)
 		}
@@ -65,7 +65,7 @@ func showAsOf(ctx context.Context, p *program, c *connection, s client.Source, a
 		return p.printJSON(sourceAsOf{s, &v})
 	}
 	lines := [][2]string{
-		{"source", string(s.ID)}, {"name", nameOf(s)}, {"version", fmt.Sprint(v.Number)}, {"seen", v.SeenAt.Local().Format(time.DateTime)},
+		{"source", string(s.ID)}, {"name", s.DisplayName()}, {"version", fmt.Sprint(v.Number)}, {"seen", v.SeenAt.Local().Format(time.DateTime)},
 		{"title", v.Title}, {"url", v.URL}, {"type", v.MediaType}, {"hash", v.Hash},
 	}
 	for i, line := range fieldLines(v.Fields) {

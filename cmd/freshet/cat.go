@@ -53,7 +53,7 @@ exact bytes.`,
 		if err != nil {
 			return err
 		}
-		s, err := c.find(ctx, args[0])
+		s, err := c.Sources.Find(ctx, args[0])
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,14 +72,14 @@ source. freshet search finds what versions say, whether it changed or not.`,
 			return usagef("changes: name a source or use --tag, not both")
 		}
 		if len(args) > 0 {
-			s, err := c.find(ctx, args[0])
+			s, err := c.Sources.Find(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			l.which.Source = s.ID
 		}
 		if site != "" {
-			s, err := c.find(ctx, site)
+			s, err := c.Sources.Find(ctx, site)
 			if err != nil {
 				return err
 			}
@@ -221,17 +220,7 @@ func printChange(p *program, c client.Change, name, about string) {
 }
 
 // calledIn returns what people call the source of a change: its name, or else the host and the path of its URL.
-func calledIn(c client.Change) string { return cmp.Or(c.Name, addressOf(c.URL), string(c.Source)) }
-
-// addressOf returns a URL without its scheme and query.
-func addressOf(rawURL string) string {
-	_, rest, ok := strings.Cut(rawURL, "://")
-	if !ok {
-		return rawURL
-	}
-	rest, _, _ = strings.Cut(rest, "?")
-	return strings.TrimSuffix(rest, "/")
-}
+func calledIn(c client.Change) string { return cmp.Or(c.Name, client.Address(c.URL), string(c.Source)) }
 
 // moment writes a time for people: of the day, with the date if that is not today.
 func moment(t, now time.Time) string {

@@ -29,7 +29,7 @@ and "freshet show SOURCE" says what will happen next.`,
 	cmd.Flags().IntVar(&number, "version", 0, "accept this version only; 0 means the one that is held, or else the first")
 	jsonFlag(cmd, &asJSON)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		return forEach(ctx, args, c.find, func(s client.Source) error {
+		return forEach(ctx, args, c.Sources.Find, func(s client.Source) error {
 			change, err := c.Sources.Confirm(ctx, s.ID, number)
 			if err != nil {
 				return err

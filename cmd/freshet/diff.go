@@ -86,7 +86,7 @@ func diffVerb(p *program) *cobra.Command {
 		if visual != (out != "") || out == "-" && asJSON || visual && form != "" && !asJSON {
 			return usagef("diff: --visual and --out FILE.png go together, and only --json goes with them")
 		}
-		s, err := c.find(ctx, args[0])
+		s, err := c.Sources.Find(ctx, args[0])
 		if err != nil {
 			return err
 		}

@@ -166,7 +166,7 @@ still have history. --purge deletes the history too, for good.`,
 		}
 		each := func(do func(client.Source) error) (int, error) { return c.forEachOf(ctx, args, tag, do) }
 		if purge && tag == "" { // also what was removed before
-			each = func(do func(client.Source) error) (int, error) { return 0, forEach(ctx, args, c.find, do) }
+			each = func(do func(client.Source) error) (int, error) { return 0, forEach(ctx, args, c.Sources.Find, do) }
 		}
 		n, err := each(func(s client.Source) error {
 			if !dry {

@@ -64,7 +64,7 @@ func (e *export) verb(cmd *cobra.Command, run func(*export, context.Context) err
 			e.out = ""
 		}
 		if e.source != "" {
-			s, err := c.find(ctx, e.source)
+			s, err := c.Sources.Find(ctx, e.source)
 			if err != nil {
 				return err
 			}

@@ -45,7 +45,7 @@ func historyVerb(p *program) *cobra.Command {
 		if asOf != "" && !w.seen.IsZero() {
 			return usagef("history: --as-of goes with neither --since nor --until")
 		}
-		s, err := c.find(ctx, args[0])
+		s, err := c.Sources.Find(ctx, args[0])
 		if err != nil {
 			return err
 		}

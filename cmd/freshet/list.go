@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -207,7 +206,3 @@ func stateOf(s client.Source, paint display.Palette) (string, func(string) strin
 	}
 	return "ok", paint.Green
 }
-
-// nameOf returns what people call a source: its name, the title of its page, or
-// its URL.
-func nameOf(s client.Source) string { return cmp.Or(s.Name, s.Standing.Title, s.URL) }

@@ -41,7 +41,7 @@ func logVerb(p *program) *cobra.Command {
 			return errNobodyPolls
 		}
 		if len(args) > 0 {
-			s, err := c.find(ctx, args[0])
+			s, err := c.Sources.Find(ctx, args[0])
 			if err != nil {
 				return err
 			}

@@ -11,64 +11,16 @@ import (
 	"freshet/client"
 	"freshet/internal/cli/display"
 	"freshet/internal/freshet"
-	"freshet/internal/mask"
 )
-
-// find returns the source that was named by its id, its name or its URL. If none is
-// watched that is called so, it is one that was removed and whose history is kept.
-func (c *connection) find(ctx context.Context, named string) (client.Source, error) {
-	s, err := c.lookUp(ctx, named, false)
-	if !errors.Is(err, freshet.ErrNotFound) {
-		return s, err
-	}
-	removed, none := c.lookUp(ctx, named, true)
-	if errors.Is(none, freshet.ErrNotFound) {
-		return s, err
-	}
-	return removed, none
-}
 
 // watched returns the source that was named and is watched.
 func (c *connection) watched(ctx context.Context, named string) (client.Source, error) {
-	s, err := c.find(ctx, named)
+	s, err := c.Sources.Find(ctx, named)
 	if err == nil && s.Removed {
 		err = freshet.WithHint(fmt.Errorf("source %s was removed: %w among the watched sources", s.ID, freshet.ErrNotFound),
 			fmt.Sprintf("freshet add %s --id %s watches it again; freshet history %s lists the versions that are still stored", s.URL, s.ID, s.ID))
 	}
 	return s, err
-}
-
-// lookUp returns the source that was named, among those that are watched or among
-// those that were removed.
-func (c *connection) lookUp(ctx context.Context, named string, removed bool) (s client.Source, err error) {
-	byID := c.Sources.Get
-	if removed {
-		byID = c.Sources.GetRemoved
-	}
-	if freshet.ValidSourceID(freshet.SourceID(named)) || named != "" && strings.Trim(named, ".") == "" {
-		s, err := byID(ctx, freshet.SourceID(named))
-		if err == nil || !errors.Is(err, freshet.ErrNotFound) {
-			return s, err
-		}
-	}
-	near, err := c.Sources.List(ctx, client.SourceQuery{Text: strings.TrimSuffix(named, "/"), Removed: removed})
-	if err != nil {
-		return s, err
-	}
-	var found []client.Source
-	for _, s := range near {
-		if shown := mask.URL(named); strings.EqualFold(nameOf(s), named) || s.URL == shown || strings.TrimSuffix(s.URL, "/") == shown || addressOf(s.URL) == strings.TrimSuffix(named, "/") {
-			found = append(found, s)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return s, freshet.WithHint(fmt.Errorf("source %q: %w", mask.Shorten(mask.URL(named), 200), freshet.ErrNotFound), "freshet list shows all sources; name one by its id, name or URL")
-	case 1:
-		return found[0], nil
-	}
-	ids := each(found, func(s client.Source) string { return fmt.Sprintf("%s (%s)", s.ID, s.URL) })
-	return s, freshet.WithHint(usagef("%q matches %d sources", named, len(found)), "use one of these ids: "+strings.Join(ids, ", "))
 }
 
 // tagFlag lets a verb that takes sources take all that have a tag instead.
@@ -142,7 +94,7 @@ func forEach(ctx context.Context, named []string, find func(context.Context, str
 
 // label names a source for people.
 func label(s client.Source) string {
-	return fmt.Sprintf("%s (%s)", s.ID, harmless(nameOf(s)))
+	return fmt.Sprintf("%s (%s)", s.ID, harmless(s.DisplayName()))
 }
 
 // sayDone says that something was done with a source, on one line of the screen.
@@ -165,7 +117,7 @@ func completed(p *program, cmd *cobra.Command, most int) *cobra.Command {
 	return completeNames(p, cmd, most, func(ctx context.Context, c *connection, begun string) ([]string, error) {
 		found, err := c.Sources.List(ctx, client.SourceQuery{Text: begun})
 		return each(found, func(s client.Source) string {
-			name := harmless(nameOf(s))
+			name := harmless(s.DisplayName())
 			if len(begun) <= len(name) && strings.EqualFold(begun, name[:len(begun)]) && !strings.HasPrefix(string(s.ID), begun) {
 				return name + "\t" + string(s.ID)
 			}

@@ -231,7 +231,7 @@ func (v *onceRun) printChanges(ctx context.Context, c *connection, after freshet
 		for _, change := range page.Items {
 			s, ours := v.round.names[change.Source]
 			if ours {
-				printChange(v.program, change, nameOf(s), "")
+				printChange(v.program, change, s.DisplayName(), "")
 			}
 		}
 		if after = page.Next; len(page.Items) == 0 {

@@ -216,7 +216,7 @@ func (l *planning) history(g *lab.Grid, file string) (h cyclic.Timeline, err err
 }
 
 // counter returns how instants of a grid are counted: from the beginning of a period of
-// the clock, unless the period does not fit into a day or somebody says where it begins.
+// the clock, unless the period does not fit into a day or its beginning is given.
 func (l *planning) counter(g *lab.Grid) (func(int32) int, error) {
 	every := slices.IndexFunc(timetable.Periods, func(p timetable.Period) bool { return p.Length() == l.period })
 	if every < 0 && units.Day%l.period != 0 || !l.Start.IsZero() {
@@ -362,7 +362,7 @@ func (l *planning) runStore(ctx context.Context, c *connection, args []string) e
 	return l.watchStore(ctx, c, args)
 }
 
-// watchStore plans again and again, until somebody interrupts it.
+// watchStore plans again and again, until it is interrupted.
 func (l *planning) watchStore(ctx context.Context, c *connection, args []string) error {
 	told := map[freshet.SourceID]string{}
 	for {

@@ -34,7 +34,7 @@ version. Compare two of them with freshet diff --visual.`,
 		if number < 0 {
 			return usagef("screenshot: %d is not a version number; freshet history lists them", number)
 		}
-		s, err := c.find(ctx, args[0])
+		s, err := c.Sources.Find(ctx, args[0])
 		if err != nil {
 			return err
 		}

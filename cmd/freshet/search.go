@@ -76,7 +76,7 @@ func searchVerb(p *program) *cobra.Command {
 			if of.named == "" {
 				continue
 			}
-			s, err := c.find(ctx, of.named)
+			s, err := c.Sources.Find(ctx, of.named)
 			if err != nil {
 				return err
 			}

@@ -34,7 +34,7 @@ or URL. With --as-of, show the version that was current at a time instead.`,
 		if err != nil {
 			return err
 		}
-		s, err := c.find(ctx, args[0])
+		s, err := c.Sources.Find(ctx, args[0])
 		if err == nil && asOf != "" {
 			return showAsOf(ctx, p, c, s, at, asJSON)
 		}
@@ -178,7 +178,7 @@ func noiseInWords(s client.Source) (lines []string) {
 	for _, p := range n.Places {
 		lines = append(lines, "- "+harmless(p.String()))
 	}
-	if n.Only > 0 && s.Noise != "auto" { // with auto, how many were not told is said elsewhere
+	if n.Only > 0 && s.Noise != "auto" { // with auto, another line says how many were quiet
 		lines = append(lines, fmt.Sprintf("with noise: auto, %d of these %d changes would not have been reported (freshet edit %s --noise auto)", n.Only, n.Differ, s.ID))
 	}
 	if try := stepFlags(n.Places); try != "" && len(s.Read) == 0 && s.Select == (client.Select{}) {

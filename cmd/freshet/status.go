@@ -84,7 +84,7 @@ func (v *statusView) say(format string, args ...any) {
 	fmt.Fprintln(v.out, v.Prose(fmt.Sprintf(format, args...), "    "))
 }
 
-// line prints a name and what there is to say of it, if there is anything.
+// line prints a name and a text, unless the text is empty.
 func (v *statusView) line(name, value string) {
 	if value != "" {
 		const indent = "           "

@@ -178,7 +178,7 @@ func (v *trial) source(cmd *cobra.Command, named string) (s freshet.Source, err 
 		return s, err
 	}
 	defer c.close()
-	found, err := c.find(cmd.Context(), named)
+	found, err := c.Sources.Find(cmd.Context(), named)
 	if err == nil && mask.Applied(found.URL) { // otherwise a reader could do it, too
 		found, err = c.Sources.Reveal(cmd.Context(), found.ID)
 	}
@@ -402,7 +402,7 @@ func (v *trial) overHistory(cmd *cobra.Command, named string, recipe reading.Rec
 		return err
 	}
 	defer c.close()
-	s, err := c.find(ctx, named)
+	s, err := c.Sources.Find(ctx, named)
 	if err != nil {
 		return err
 	}

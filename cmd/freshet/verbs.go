@@ -71,6 +71,7 @@ func verbs() []verb {
 		{"docs", "", docsVerb},
 		{"version", "", versionVerb},
 		{"man", "", manVerb},
+		{"mcp", "", mcpVerb}, // programs run it
 		{"extract", "", extractVerb},
 		{"launch", "", launchVerb},
 	}

@@ -40,6 +40,7 @@ func New(cfg Config) http.Handler {
 		&changeAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, base: cfg.Base},
 		&searchAPI{Server: s, SearchConfig: cfg.Search},
 		newLabAPI(s, cfg.Store),
+		&mcpAPI{s, cfg.Program.Version, cfg.Now},
 		sites, sinks, users, budget, settings, status,
 	} {
 		feature.routes()

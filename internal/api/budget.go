@@ -144,7 +144,7 @@ func (in *budgetInput) goal() (g forecast.Goal, err error) {
 	return g, nil
 }
 
-// parseShare reads a share that somebody may want: "95%", or "0.95".
+// parseShare reads a share, such as "95%" or "0.95".
 func parseShare(s string) (float64, error) {
 	x, err := units.ParseShare(s)
 	if err != nil || x == 0 || x == 1 {
@@ -168,7 +168,7 @@ func pointOf(p forecast.Point) client.BudgetPoint {
 	return point
 }
 
-// rounded returns a duration without the digits that nobody knows.
+// rounded returns a duration without digits that are not significant.
 func rounded(d time.Duration) client.Duration {
 	switch {
 	case d < time.Minute:

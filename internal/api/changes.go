@@ -272,7 +272,7 @@ func (a *changeAPI) newestUpTo(ctx context.Context, end freshet.Cursor, filter C
 // newestOf returns the newest changes of a source that led to versions with numbers of at
 // most upto, the newest first.
 func (a *changeAPI) newestOf(ctx context.Context, id freshet.SourceID, upto, limit int) ([]freshet.Change, error) {
-	for span := 2 * limit; upto > 0; span *= 4 { // some versions were never told
+	for span := 2 * limit; upto > 0; span *= 4 { // some versions were stored without a change
 		found, err := a.store.Changes(ctx, freshet.ChangeQuery{Source: id, Above: max(upto-span, 0), Upto: upto})
 		if err != nil {
 			return nil, rest.OfSource(id, err)

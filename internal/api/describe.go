@@ -105,7 +105,7 @@ var descriptions = map[string]string{
 // finishDescription brings what huma wrote into the form of OpenAPI: it has a word for
 // patterns of its own, which is needed only as long as routes are added.
 func finishDescription(doc *huma.OpenAPI) {
-	// A definition has these if somebody said so, and a source that is shown has them always.
+	// In a definition these are optional; a source that is returned always has them.
 	source := doc.Components.Schemas.Map()["Source"]
 	source.Required = append(source.Required, "id", "tags", "select", "noise", "weight", "life", "urgency", "cost", "paused", "suspect", "robots", "keep")
 	slices.Sort(source.Required)

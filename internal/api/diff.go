@@ -146,7 +146,7 @@ func (a *versionAPI) texts(ctx context.Context, id freshet.SourceID, from, to in
 // items it says what the changes in between say: versions do not have them.
 func (a *versionAPI) details(ctx context.Context, from, to freshet.Version) (d freshet.Details, err error) {
 	d.Fields = to.Fields.ChangesFrom(from.Fields)
-	if from.Number >= to.Number { // backwards, where nothing was told
+	if from.Number >= to.Number { // backwards: no change leads that way
 		return d, nil
 	}
 	changes, err := a.store.Changes(ctx, freshet.ChangeQuery{Source: to.Source, Above: from.Number, Upto: to.Number})

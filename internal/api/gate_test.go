@@ -143,6 +143,8 @@ var mayUse = map[string]string{
 	"GET /api/v1/sources/{id}/versions": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/outline": "lrvea", "GET /api/v1/sources/{id}/versions/{number}": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/text": "lrvea",
 	"GET /api/v1/sources/{id}/versions/{number}/raw": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/response": "lrvea",
 	"GET /api/v1/sources/{id}/versions/{number}/rendered": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/screenshot": "lrvea",
+	"POST /mcp": "rvea", "POST /mcp/write": "ea",
+
 	"GET /api/v1/sites": "rvea", "GET /api/v1/sites/{id}": "lrvea", "GET /api/v1/sites/{id}/pages": "lrvea",
 
 	"GET /api/v1/changes": "rvea", "GET /api/v1/changes/newest": "rvea", "GET /api/v1/changes/stream": "rvea", "GET /api/v1/feed.atom": "rvea", "GET /api/v1/feed.rss": "rvea", "GET /api/v1/feed.json": "rvea",
@@ -184,7 +186,7 @@ func TestWhoMayUseWhat(t *testing.T) {
 		routes = append(routes, route)
 		mayUse[route] = "slkrvea"
 	}
-	routes = append(routes, "GET /login/oidc", "GET /login/oidc/callback", "GET /docs/")
+	routes = append(routes, "POST /mcp", "POST /mcp/write", "GET /login/oidc", "GET /login/oidc/callback", "GET /docs/")
 	mayUse["GET /docs/"] = "slkrvea"
 	if len(routes) < 80 {
 		t.Fatalf("there are only %d routes", len(routes))

@@ -96,7 +96,7 @@ var labPolicies = []client.LabPolicy{
 	{Name: "sample-subset", About: "Samples each site first, and polls only the best sites"},
 }
 
-// labReports are what there is to read.
+// labReports are the reports that can be read.
 var labReports = []client.LabReport{
 	{Name: "papers", Title: "The papers behind Freshet", Text: docs.Papers},
 	{Name: "results", Title: "Policies on recorded histories", Text: docs.Results},

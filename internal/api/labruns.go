@@ -23,7 +23,7 @@ type labRuns struct {
 	mu   sync.Mutex
 	last int
 	all  []*labRun // the oldest first
-	busy bool      // somebody works through those that wait
+	busy bool      // a goroutine works through those that wait
 }
 
 // A labRun is a run of the lab. What it tells is guarded by the runs it is one of.
@@ -34,7 +34,7 @@ type labRun struct {
 	cancel chan struct{} // closed when nobody wants it any more
 }
 
-// add lets a run wait for its turn, and has somebody see to it.
+// add queues a run, and starts the goroutine that works through the queue if none runs.
 func (l *labRuns) add(asked client.LabRequest, task labTask) (client.LabRun, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +74,7 @@ func (l *labRuns) workOff() {
 		result, err := l.attempt(r)
 		r.change(func(told *client.LabRun) {
 			if told.State.Over() {
-				return // somebody has cancelled it
+				return // it was cancelled
 			}
 			ended := rest.UTC(l.now())
 			told.EndedAt, told.Doing = &ended, ""
@@ -112,7 +112,7 @@ func (l *labRuns) next() *labRun {
 	return nil
 }
 
-// change changes what is told of a run.
+// change changes the reported state of a run.
 func (r *labRun) change(f func(*client.LabRun)) {
 	r.of.mu.Lock()
 	defer r.of.mu.Unlock()
@@ -157,7 +157,7 @@ func (l *labRuns) run(id string) (client.LabRun, bool) {
 	return client.LabRun{}, false
 }
 
-// tell returns what is told of a run, with its place.
+// tell returns the reported state of a run, with its place in the queue.
 func (l *labRuns) tell(r *labRun) client.LabRun {
 	told := r.told
 	if told.State == client.LabWaiting {

@@ -130,7 +130,7 @@ func (a *labAPI) labSources(ctx context.Context, asked client.LabRequest) iter.S
 	}
 }
 
-// progress returns how a run is told of steps of what it is doing.
+// progress returns a function that reports the finished steps of what a run is doing.
 func (r *labRun) progress(doing string, all int) func(int) {
 	r.change(func(told *client.LabRun) { told.Doing, told.Progress = doing, 0 })
 	done := 0

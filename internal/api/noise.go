@@ -37,10 +37,9 @@ func noiseOf(ctx context.Context, store noiseStore, w freshet.SourceWithStatus) 
 // locatedIn is in how many versions the element of a place is looked for.
 const locatedIn = 3
 
-// locate has places left out by the element that holds them, where there is one. A line
-// can be known by its words alone, and they may be elsewhere, too. Only a source that
-// reads its page without steps can be told so: where a step would go into a chain is not
-// known.
+// locate finds the element that holds each place, so that the element can be left out. A line can
+// only be recognized by its words, which may occur elsewhere too. It does so only for sources
+// without steps: where a step would go into a chain is not known.
 func locate(ctx context.Context, store noiseStore, w freshet.SourceWithStatus, newest []freshet.Outcome, places []noise.Place) {
 	r := w.Recipe
 	if r.Kind != reading.Auto && r.Kind != reading.HTML || r.CSS != "" || r.JSONPath != "" || len(r.Read) > 0 || len(places) == 0 {

@@ -84,8 +84,8 @@ func (a *changeAPI) listOutcomes(ctx context.Context, in *listOutcomesInput) (*r
 	return rest.Reply(page), nil
 }
 
-// readOutcomes returns outcomes. Where sources said much they come in parts, of which
-// only what is told is kept.
+// readOutcomes returns outcomes. It reads them in parts, and keeps of each only what is returned,
+// because what sources said can be long.
 func (a *changeAPI) readOutcomes(ctx context.Context, q freshet.OutcomeQuery) (found []client.Outcome, err error) {
 	for most := q.Limit; ; q.Limit = most - len(found) {
 		part, err := a.store.Outcomes(ctx, q)

@@ -128,7 +128,7 @@ func (a *statusAPI) survey(ctx context.Context) (found survey, err error) {
 	return found, err
 }
 
-// attention returns what sources need somebody for.
+// attention returns the problems of sources.
 func (s survey) attention() (all []client.Attention) {
 	if s.Failing > 0 {
 		all = append(all, client.Attention{Kind: "failing", Text: listed(s.Failing, "source is failing", "sources are failing", s.failing), Command: cmp.Or(s.helps["failing"], "freshet list --failing")})
@@ -164,10 +164,10 @@ func listed(n int, one, many string, first []string) string {
 	return fmt.Sprintf("%d %s: %s%s", n, what, strings.Join(first, ", "), more)
 }
 
-// soonFull is how many days before the disk is full somebody should look.
+// soonFull is how many days before the disk is full the overview says so.
 const soonFull = 14
 
-// programAttention returns what the program itself needs somebody for.
+// programAttention returns the problems of the program itself.
 func programAttention(s client.Status) (all []client.Attention) {
 	switch {
 	case !s.Running && s.Loading == nil:
@@ -186,7 +186,7 @@ func programAttention(s client.Status) (all []client.Attention) {
 	return all
 }
 
-// sinkAttention returns what a sink needs somebody for.
+// sinkAttention returns the problems of a sink.
 func sinkAttention(w client.Sink) (all []client.Attention) {
 	tell := func(command, format string, args ...any) {
 		all = append(all, client.Attention{Kind: "webhook", Text: fmt.Sprintf(format, args...), Command: command})
@@ -210,7 +210,7 @@ func sinkAttention(w client.Sink) (all []client.Attention) {
 	return all
 }
 
-// manyOwed is how many deliveries a sink can be owed before that is told.
+// manyOwed is how many deliveries may be pending for a sink before the overview says so.
 const manyOwed = 10
 
 func (a *statusAPI) routeFlow() {
@@ -254,8 +254,8 @@ func (a *statusAPI) getFlow(ctx context.Context, in *flowInput) (*rest.Body[clie
 	return rest.Reply(f), nil
 }
 
-// A flow counts the outcomes of the last day. It is brought up to date when somebody
-// looks, so it costs nothing while nobody does.
+// A flow counts the outcomes of the last day. It is updated when it is read, so it costs nothing in
+// between.
 type flow struct {
 	mu      sync.Mutex
 	begun   bool

@@ -94,8 +94,8 @@ var dropped = []atom.Atom{
 // keptAttributes are those that neither run nor load anything.
 var keptAttributes = []string{"class", "id", "style", "title", "alt", "lang", "dir", "colspan", "rowspan", "width", "height", "align", "valign", "start", "type", "datetime", "scope"}
 
-// harmless takes everything out of a page that could run, load or lead anywhere. It draws a
-// line around the element with a number, if that stays, or lets somebody pick one.
+// harmless removes everything from a page that could run, load or lead anywhere. It outlines the
+// element with a number, if that stays, or adds the script that lets a person pick one.
 func harmless(page []byte, mark int, pick bool) ([]byte, error) {
 	doc, err := html.Parse(bytes.NewReader(page))
 	if err != nil {
@@ -269,7 +269,7 @@ func outlineOf(doc *html.Node) []client.OutlineItem {
 			}
 		}
 		o.depths[n] = depth + 1
-		if len(items) > maxOutline { // one more than is told
+		if len(items) > maxOutline { // one more than is returned
 			break
 		}
 		items = append(items, client.OutlineItem{Number: i + 1, Depth: depth, Tag: n.Data, Selector: o.selector(n), Text: mask.Shorten(text, 160), Chars: len([]rune(text))})
@@ -348,9 +348,9 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// pickScript is the one script that runs in a page from which somebody chooses an element. It
-// tells the page around it the number of the element under the pointer, and which was
-// clicked, and marks the one that it is told. Numbers are all that passes either way.
+// pickScript is the one script that runs in a page from which a person picks an element. It sends
+// the page around it the number of the element under the pointer and of the one that was clicked,
+// and marks the element whose number it receives. Only numbers pass either way.
 const pickScript = `(() => {
   const of = (e) => e.target instanceof Element ? e.target.closest('[data-freshet]') : null;
   const tell = (act, el) => parent.postMessage({ freshet: act, number: el ? Number(el.getAttribute('data-freshet')) : 0 }, '*');

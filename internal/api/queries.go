@@ -190,7 +190,7 @@ func (a *queryAPI) admitQuery(ctx context.Context, q queries.Query) (queries.Rep
 	return report, told(err)
 }
 
-// told says where a condition is wrong.
+// told returns the error of a condition as a problem with its position.
 func told(err error) error { return toldIn("body.", err) }
 
 // toldIn says what is wrong with a query in some part of the request.
@@ -224,8 +224,7 @@ func (a *queryAPI) editQuery(ctx context.Context, in *editQueryInput) (*taggedQu
 	}
 }
 
-// editQueryOnce applies the patch to the query as it is. If somebody else edits it
-// meanwhile, it changes nothing.
+// editQueryOnce applies the patch to the query as it is. After a concurrent edit it changes nothing.
 func (a *queryAPI) editQueryOnce(ctx context.Context, in *editQueryInput) (*taggedQuery, error) {
 	a.Edits.RLock()
 	defer a.Edits.RUnlock()

@@ -130,6 +130,10 @@ var rules = map[string]rest.Rule{
 	"GET /timemap/link/{url...}":   ofURL,
 	"GET /memento/{time}/{url...}": ofURL,
 
+	// The routes that a tool calls have rules of their own, and note what it did.
+	"POST /mcp":       {Need: access.Read, Tag: rest.TagFound, Quiet: true, Secret: true},
+	"POST /mcp/write": {Need: access.Write, Tag: rest.TagFound, Quiet: true, Secret: true},
+
 	"GET /api/v1/sites":            reader,
 	"GET /api/v1/sites/{id}":       ofSourceID,
 	"GET /api/v1/sites/{id}/pages": ofSourceID,

@@ -109,8 +109,8 @@ func subjectUser(name string) string {
 	return "user " + name
 }
 
-// refuseLogin says that somebody is not who they say they are. What they typed as a name
-// is written down only if there is such a user: it may be a password.
+// refuseLogin answers a failed login. The name is logged only if there is such a user: what was
+// typed there may be a password.
 func (a *authAPI) refuseLogin(ctx context.Context, c auth.Caller, said client.Login, err error) error {
 	if many, ok := errors.AsType[*auth.TooManyError](err); ok {
 		p := rest.NewProblem(http.StatusTooManyRequests, many.Error())
@@ -212,7 +212,7 @@ func (a *authAPI) beginLogin(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to, http.StatusFound)
 }
 
-// finishLogin lets somebody in who comes back from the provider.
+// finishLogin opens a session for a user who returns from the provider.
 func (a *authAPI) finishLogin(w http.ResponseWriter, r *http.Request) {
 	if a.provider == nil {
 		rest.NewProblem(http.StatusNotFound, "no login provider is configured").Write(w)
@@ -238,7 +238,7 @@ func (a *authAPI) finishLogin(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, inside(attempt.Next), http.StatusFound)
 }
 
-// welcome returns the cookie of a session for somebody who comes back from the provider.
+// welcome returns the session cookie of a user who returns from the provider.
 func (a *authAPI) welcome(r *http.Request, c auth.Caller, attempt openid.Attempt, begun bool) (session http.Cookie, err error) {
 	back := func() {}
 	if begun {
@@ -269,8 +269,8 @@ func (a *authAPI) welcome(r *http.Request, c auth.Caller, attempt openid.Attempt
 	return c.Cookie(secret, pass.Expires), nil
 }
 
-// failLogin sends somebody to the login, which has words for what went wrong. The details
-// are for the log alone: the address of a page can be made up by anybody.
+// failLogin redirects to the login page, which says what went wrong. Details go to the log alone:
+// anybody can make up the address of a page.
 func (a *authAPI) failLogin(w http.ResponseWriter, r *http.Request, err error, next string) {
 	kind := "failed"
 	refusal, known := errors.AsType[*openid.Refusal](err)

@@ -95,8 +95,8 @@ func valuesOf(s client.Settings) map[string]any {
 	return values
 }
 
-// setSettings changes the settings, or only judges that on a dry run. It returns what was
-// told of them before and is now.
+// setSettings changes the settings, or only validates the change on a dry run. It returns the
+// settings as they were and as they are now.
 func (a *settingsAPI) setSettings(ctx context.Context, in *editSettingsInput) (was, told client.Settings, then Bounds, err error) {
 	a.Edits.Lock() // no other edit comes between the look and this one
 	defer a.Edits.Unlock()

@@ -149,7 +149,7 @@ func (a *siteAPI) describeSite(ctx context.Context, id freshet.SourceID) (client
 	return s, nil
 }
 
-// trustsOf returns how far the indexes of a site can be believed; none if nobody knows.
+// trustsOf returns how reliable the indexes of a site are; nil if that is not known.
 func (a *siteAPI) trustsOf(ctx context.Context, id freshet.SourceID) map[freshet.SourceID]*client.IndexTrust {
 	ctx, cancel := context.WithTimeout(ctx, loopPatience)
 	defer cancel()
@@ -164,7 +164,7 @@ func (a *siteAPI) trustsOf(ctx context.Context, id freshet.SourceID) map[freshet
 	return trusts
 }
 
-// copyOf returns how fresh the copy of a site is; nil if nobody knows.
+// copyOf returns how fresh the copy of a site is; nil if that is not known.
 func (a *siteAPI) copyOf(ctx context.Context, id freshet.SourceID) *client.Copy {
 	ctx, cancel := context.WithTimeout(ctx, loopPatience)
 	defer cancel()

@@ -172,7 +172,7 @@ func (a *sourceAPI) asking(ctx context.Context, sources []client.Source, ask fun
 	return ctx.Err()
 }
 
-// addNext says of sources when their next polls are expected, if somebody knows.
+// addNext adds when the next polls of sources are expected, if a daemon runs.
 func (a *sourceAPI) addNext(ctx context.Context, sources []client.Source) error {
 	return a.asking(ctx, sources, func(ctx context.Context, ids []freshet.SourceID) error {
 		next, err := a.daemon.NextPolls(ctx, ids)
@@ -183,7 +183,7 @@ func (a *sourceAPI) addNext(ctx context.Context, sources []client.Source) error 
 	})
 }
 
-// addOutlooks says how often sources change and what is captured of them, if somebody knows.
+// addOutlooks adds how often sources change and what share is captured, if a daemon runs.
 func (a *sourceAPI) addOutlooks(ctx context.Context, sources []client.Source) error {
 	return a.asking(ctx, sources, func(ctx context.Context, ids []freshet.SourceID) error {
 		found, err := a.daemon.Outlooks(ctx, ids)
@@ -317,7 +317,7 @@ func (o *ranking) part(in *listSourcesInput, after *freshet.SourceRank) (part []
 	return part, to < n
 }
 
-// keys returns where sources stand in an order, if somebody knows.
+// keys returns the sort keys of sources, if a daemon runs.
 func (a *sourceAPI) keys(ctx context.Context, sort string, ids []freshet.SourceID) ([]int64, error) {
 	keys := slices.Repeat([]int64{unranked}, len(ids))
 	if !a.daemon.Status().Running {

@@ -238,8 +238,8 @@ func (a *sourceAPI) editSource(ctx context.Context, in *editSourceInput) (*tagge
 	return nil, err
 }
 
-// editOnce applies the patch to the source as it is, and returns the result. If somebody else
-// edits it meanwhile, it changes nothing.
+// editOnce applies the patch to the source as it is, and returns the result. After a concurrent
+// edit it changes nothing.
 func (a *sourceAPI) editOnce(ctx context.Context, in *editSourceInput) (w freshet.SourceWithStatus, err error) {
 	if w, err = a.store.Source(ctx, in.ID); err != nil {
 		return w, rest.OfSource(in.ID, err)

@@ -83,7 +83,7 @@ func (f Forward) pass(gate *auth.Gate, w http.ResponseWriter, r *http.Request, p
 	switch {
 	case stored && !next && !seen:
 		return false
-	case stored: // when sources are polled next, and that somebody was here, is left out rather than the answer
+	case stored: // the next polls and the time of last use are left out rather than the answer
 		f(w, r, c, answer)
 	default:
 		f(w, r, c, nil)

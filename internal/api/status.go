@@ -253,7 +253,7 @@ func robotsOf(p sched.Politeness) string {
 	return string(freshet.RobotsIgnore)
 }
 
-// A Cluster is the machines that work together, as the API tells of them.
+// A Cluster is the nodes and workers that work together.
 type Cluster struct {
 	Address string // of this node
 	Show    func(context.Context) (client.Cluster, error)

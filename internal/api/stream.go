@@ -116,7 +116,7 @@ func (s *streamReader) load(ctx context.Context, p *eventPage) {
 }
 
 const (
-	pageAge  = time.Second // for which a page is told as it was read
+	pageAge  = time.Second // for which a page is sent as it was read
 	maxPages = 64          // held at once
 )
 
@@ -124,7 +124,7 @@ const (
 // encoding of what comes next: with a thousand clients on one log, a change is
 // read once and not a thousand times.
 //
-// What follows a place in the log stays the same, so a page can be told again.
+// What follows a place in the log stays the same, so a page can be sent again.
 // Only an empty one cannot, because the next change fills it.
 type fanout struct {
 	mu    sync.Mutex

@@ -110,8 +110,8 @@ func subjectOf(r *http.Request) (kind, name string) {
 	return kind, name
 }
 
-// hidden are fields of which an entry says only that they changed: they can hold what
-// somebody took for no secret.
+// hidden are fields of which an entry says only that they changed: they can hold secrets that are
+// not recognized as such.
 var hidden = map[string]bool{"request": true, "headers": true, "settings": true, "header": true, "cookies": true, "login": true, "auth": true}
 
 // maxSummary bounds the summary of what changed, in bytes.

@@ -84,7 +84,7 @@ func (s *Server) routed() http.Handler {
 	})
 }
 
-// wantsPage reports whether somebody opens an address in a browser.
+// wantsPage reports whether a browser navigates to an address.
 func wantsPage(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && !strings.HasPrefix(r.URL.Path, "/api/") && strings.Contains(r.Header.Get("Accept"), "text/html")
 }

@@ -28,8 +28,8 @@ type Config struct {
 	// did. answer answers it here. Nil means that this node answers everything.
 	Forward func(w http.ResponseWriter, r *http.Request, pattern string, c auth.Caller, answer http.HandlerFunc) bool
 
-	// Status returns the HTTP status of an error that this package does not know; 0 means
-	// that nobody knows it.
+	// Status returns the HTTP status of an error that this package does not know; 0 means that it
+	// does not know it either.
 	Status func(error) int
 
 	// Sure reports whether no other process can have written since; nil means that none can.

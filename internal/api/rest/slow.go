@@ -17,9 +17,9 @@ const (
 	answerBytes   = 128 << 20        // of bodies and diffs that answers hold together
 )
 
-// newAnswers returns the memory that large answers share. Whoever finds none free
-// for a few seconds is told to come back: a client that does not read can keep its
-// part for no longer than a write may take.
+// newAnswers returns the memory budget that large answers share. A request that gets no memory
+// within a few seconds is answered with 503. A client that does not read keeps its part for no
+// longer than a write may take.
 func newAnswers() *membudget.Budget {
 	return membudget.New(membudget.Config{Bytes: answerBytes, Worst: answerBytes / 4, Small: 1 << 20, Waiters: 256, Wait: 10 * time.Second})
 }

@@ -106,6 +106,7 @@ var floors = map[string]int{
 	"internal/lab/labflag":        6,
 	"internal/cli":                2,
 	"internal/cli/display":        3,
+	"internal/mcp":                2,
 	"internal/app/config":         5,
 	"internal/api":                6,
 	"internal/api/rest":           4,
