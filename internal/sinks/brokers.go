@@ -28,6 +28,7 @@ var brokerKinds = []*kind{
 		{Name: "topic", About: "where to publish; {source} and {query} stand for their ids", Needed: true},
 		{Name: "user", About: "name at the broker"}, {Name: "password", About: "of the user", Secret: true}, {Name: "retain", About: "true has the broker keep the last message of the topic"},
 	}}, schemes: []string{"mqtt", "mqtts"}, check: checkTopic, frame: frameEvent, open: openMQTT},
+	homeAssistantKind,
 	{Kind: Kind{Name: "kafka", About: "a topic of Kafka", URL: "kafka://kafka.example:9092", Settings: []Setting{
 		{Name: "topic", About: "where to publish; the id of the query or the source is the key", Needed: true},
 		{Name: "user", About: "name at the broker"}, {Name: "password", About: "of the user", Secret: true}, {Name: "sasl", About: "plain, scram-sha-256 or scram-sha-512; plain is the default"},

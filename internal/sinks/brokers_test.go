@@ -296,7 +296,7 @@ func serveMQTT(t *testing.T, address string, over []tls.Certificate, arrived *ar
 	broker := mqtt.New(&mqtt.Options{Logger: slog.New(slog.DiscardHandler)})
 	ledger := &auth.Ledger{
 		Auth: auth.AuthRules{{Username: "me", Password: "pass-word", Allow: true}},
-		ACL:  auth.ACLRules{{Username: "me", Filters: auth.Filters{"freshet/#": auth.ReadWrite, "closed/#": auth.Deny}}},
+		ACL:  auth.ACLRules{{Username: "me", Filters: auth.Filters{"freshet/#": auth.ReadWrite, "homeassistant/#": auth.ReadWrite, "closed/#": auth.Deny}}},
 	}
 	if err := errors.Join(broker.AddHook(new(auth.Hook), &auth.Options{Ledger: ledger}), broker.AddHook(arrived, nil)); err != nil {
 		t.Fatal(err)

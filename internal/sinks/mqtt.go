@@ -51,18 +51,27 @@ func (t *topical) leave() {
 	t.link = nil
 }
 
-// send publishes with quality of service 1: the broker says that it has the message.
+// send publishes a message to the topic of the sink.
 func (t *topical) send(ctx context.Context, f filled, m Message) (string, error) {
+	return t.publish(ctx, f, &paho.Publish{
+		Topic: named(f.settings["topic"], m, "/"), Payload: m.Body, Retain: f.settings["retain"] == "true",
+		Properties: &paho.PublishProperties{ContentType: eventMedia, User: paho.UserProperties{{Key: "id", Value: m.ID}}},
+	})
+}
+
+// publish publishes with quality of service 1: the broker acknowledges the message.
+func (t *topical) publish(ctx context.Context, f filled, p *paho.Publish) (string, error) {
 	l, kept, err := t.connected(ctx, f, nil)
 	if err != nil {
 		return "", err
 	}
-	said, err := l.publish(ctx, f, m)
+	p.QoS = 1
+	said, err := l.try(ctx, p)
 	if err != nil && said == nil && kept && ctx.Err() == nil { // the connection is broken: the broker was restarted, or a router forgot it
 		if l, _, err = t.connected(ctx, f, l); err != nil {
 			return "", err
 		}
-		said, err = l.publish(ctx, f, m)
+		said, err = l.try(ctx, p)
 	}
 	switch {
 	case err != nil && said == nil:
@@ -74,9 +83,9 @@ func (t *topical) send(ctx context.Context, f filled, m Message) (string, error)
 	return fmt.Sprintf("acknowledged with reason %#x", said.ReasonCode), nil
 }
 
-// publish makes one attempt. A connection over which it takes too long is closed; and it ends with
+// try makes one attempt. A connection over which it takes too long is closed; and it ends with
 // the connection, which the library does not see to if that breaks at the wrong moment.
-func (l *link) publish(ctx context.Context, f filled, m Message) (*paho.PublishResponse, error) {
+func (l *link) try(ctx context.Context, p *paho.Publish) (*paho.PublishResponse, error) {
 	stop := context.AfterFunc(ctx, func() { l.conn.Close() })
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
@@ -88,10 +97,7 @@ func (l *link) publish(ctx context.Context, f filled, m Message) (*paho.PublishR
 		case <-ctx.Done():
 		}
 	}()
-	return l.Publish(ctx, &paho.Publish{
-		QoS: 1, Topic: named(f.settings["topic"], m, "/"), Payload: m.Body, Retain: f.settings["retain"] == "true",
-		Properties: &paho.PublishProperties{ContentType: eventMedia, User: paho.UserProperties{{Key: "id", Value: m.ID}}},
-	})
+	return l.Publish(ctx, p)
 }
 
 // drop ends a connection that does not answer, if it is the one that is kept.
