@@ -54,7 +54,7 @@ that takes nothing for 30 seconds is cut off; see whether all come back and miss
 	flags := cmd.Flags()
 	flags.IntVar(&b.Endpoints, "webhooks", 1000, "number of webhooks; 0 leaves them out")
 	flags.Float64Var(&b.Failing, "failing", 0.3, "share of webhooks that fail, 0 to 1")
-	flags.IntVar(&b.FanOut, "fan-out", 10, "how many webhooks are told of each change")
+	flags.IntVar(&b.FanOut, "fan-out", 10, "how many webhooks get each change")
 	flags.StringVar(&rate, "rate", "50/s", "changes to make")
 	flags.IntVar(&b.Clients, "clients", 1000, "clients of the change stream; 0 leaves them out")
 	flags.Float64Var(&b.Slow, "slow", 0.1, "share of clients that hardly read, 0 to 1")

@@ -103,7 +103,7 @@ func (b *soakBench) run(ctx context.Context, file string) (err error) {
 	return nil
 }
 
-// print tells of a sample.
+// print prints a sample.
 func (b *soakBench) print(s bench.SoakSample) error {
 	if b.csv != nil {
 		b.csv.Write(soakRow(s))

@@ -57,7 +57,7 @@ a question mark, and the first ten versions, do not count.`,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&files, "series", nil, "saved versions of a page, as a .tgz file; can be repeated")
-	flags.StringVar(&l.labels, "labels", "", "JSON file that says which steps are noise and which are real; shows how many were told right")
+	flags.StringVar(&l.labels, "labels", "", "JSON file that says which steps are noise and which are real; shows how many were judged right")
 	cli.JSONFlag(cmd, &l.json)
 	return cmd
 }

@@ -32,10 +32,10 @@ func readLabels(file string) (l labelled, err error) {
 	return l, err
 }
 
-// A noiseScore counts how many steps were told right.
+// A noiseScore counts how many steps were judged right.
 type noiseScore struct {
-	noise, spared, plain int // steps that are noise, those told as such, and those that read the same
-	real, lost           int // steps that are real, and those that were not told
+	noise, spared, plain int // steps that are noise, those judged as such, and those that read the same
+	real, lost           int // steps that are real, and those judged as noise
 }
 
 func (s *noiseScore) add(o noiseScore) {
@@ -69,7 +69,7 @@ func (l labelled) score(r archive.Replay) (s noiseScore) {
 	return s
 }
 
-// printScores shows how many steps were told right, before and after noise is learnt.
+// printScores shows how many steps were judged right, before and after noise is learnt.
 func (l *noiseRun) printScores(known labelled, replays []archive.Replay) error {
 	rows := table{head: "SERIES\tNOISE\tSPARED\tBY TEXT ALONE\tREAL\tLOST"}
 	show := func(name string, s noiseScore) {

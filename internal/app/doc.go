@@ -1,5 +1,5 @@
 // Package app puts the parts together: a store, a daemon over it with its
-// policy and learner, the API, and the webhooks that are told of changes.
+// policy and learner, the API, and the sinks.
 //
 // [Open] is for a program that polls, or only looks into a store. [Serve] is a
 // whole daemon, as "freshet serve" runs it. [Local] answers the API over a data

@@ -2,5 +2,5 @@
 
 package app
 
-// openFiles returns zero: nobody knows how many open files there may be.
+// openFiles returns zero: the limit of open files is not known.
 func openFiles() int { return 0 }

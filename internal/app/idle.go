@@ -7,8 +7,7 @@ import (
 	"freshet/internal/freshet"
 )
 
-// idle is a policy that holds no poll to be worth anything: only those that
-// somebody asks for are made.
+// idle is a policy that holds no poll to be worth anything: only requested polls are made.
 type idle struct{}
 
 // Put implements [freshet.Policy].
@@ -23,9 +22,8 @@ func (idle) Choose(time.Time, int, func(freshet.Slot, float64) bool) time.Time {
 // Observe implements [freshet.Policy].
 func (idle) Observe(time.Time, freshet.Slot, freshet.Outcome) {}
 
-// An unsavedStore keeps nothing of what is learnt. Whoever only looks may have been
-// given another budget than the daemon, and learns by other ticks: what the daemon
-// has saved stays as it is.
+// An unsavedStore saves nothing that is learnt. A command that only reads may have another budget
+// than the daemon, and learns by other ticks: what the daemon has saved stays as it is.
 type unsavedStore struct{ freshet.Store }
 
 // SaveState implements [freshet.StateStore].

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// errRevoked ends what somebody is doing who may not any more.
+// errRevoked ends the requests of a caller whose rights were revoked.
 var errRevoked = errors.New("the session or token has ended")
 
 // A call is a request under way.

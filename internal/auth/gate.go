@@ -38,12 +38,11 @@ type Config struct {
 	// Loopback says that the API listens on this machine alone.
 	Loopback bool
 
-	// Inside says that requests come from this process, on behalf of whoever may read
-	// the data directory.
+	// Inside says that requests come from this process, on behalf of a user who may read the data
+	// directory.
 	Inside bool
 
-	// Local is a token for whoever may read the data directory; "" means that there is
-	// none.
+	// Local is a token for users who may read the data directory; "" means that there is none.
 	Local string
 
 	// Follows says that another process writes the store, and this one only reads it.
@@ -89,7 +88,7 @@ type Gate struct {
 
 	mu    sync.Mutex
 	calls map[*call]struct{}   // under way
-	told  map[string]time.Time // passes whose use another process was told of, and when
+	told  map[string]time.Time // passes whose use was reported to another process, and when
 }
 
 // New returns a gate.
@@ -139,7 +138,7 @@ func (g *Gate) Open() bool {
 	return g.Mode == Off || g.Inside || g.Mode == Auto && g.Loopback && !g.HasUsers() && g.Provider == ""
 }
 
-// Notice says in a sentence who may do everything, if somebody may without a password.
+// Notice says in a sentence who may do everything without a password; "" if nobody may.
 func (g *Gate) Notice() string {
 	switch {
 	case g.Inside || !g.Open():
@@ -156,7 +155,7 @@ var ErrUnknown = errors.New("not logged in, or the session has ended")
 // prefixes say what a secret is to those who find one.
 var prefixes = map[CredentialKind]string{SessionKind: "fs_", TokenKind: "ft_", ShareKind: "fl_"}
 
-// LocalPrefix begins a token for whoever may read the data directory.
+// LocalPrefix begins a token for users who may read the data directory.
 const LocalPrefix = "fd_"
 
 // NewSecret returns a secret that nobody can guess.
@@ -183,7 +182,7 @@ func (g *Gate) Issue(ctx context.Context, p Credential) (Credential, string, err
 	return p, secret, g.Store.AddCredential(ctx, p)
 }
 
-// Known returns whoever has a secret, or ErrUnknown.
+// Known returns the caller with a secret, or ErrUnknown.
 func (g *Gate) Known(ctx context.Context, secret string) (Caller, error) {
 	if g.Local != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(g.Local)) == 1 {
 		return everybody(viaData), nil
@@ -259,7 +258,7 @@ func (g *Gate) used(ctx context.Context, p Credential) error {
 	return nil
 }
 
-// mostTold is how many passes are remembered whose use another process was told of.
+// mostTold is how many passes are remembered whose use was reported to another process.
 const mostTold = 10_000
 
 // Untold reports whether the process that writes the store has to hear that a caller was here,

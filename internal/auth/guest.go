@@ -14,7 +14,7 @@ import (
 	"freshet/internal/invalid"
 )
 
-// A Guest is somebody whom an OpenID provider has let in.
+// A Guest is a person whom an OpenID provider has authenticated.
 type Guest struct {
 	Subject string      // who they are there, and nobody else is
 	Name    string      // what they are called there
@@ -76,8 +76,8 @@ func (g *Gate) admit(ctx context.Context, guest Guest) (User, error) {
 	return g.adjust(ctx, u, guest.Role)
 }
 
-// addGuest makes a user of a guest. A name that somebody has already is never taken for
-// theirs: it is made another one.
+// addGuest makes a user of a guest. A name that another user has
+// already is never reused: the guest gets another one.
 func (g *Gate) addGuest(ctx context.Context, guest Guest) (User, error) {
 	u := User{Name: userNameOf(guest.Name), Role: guest.Role, Subject: guest.Subject}
 	if !g.HasUsers() && u.Role != access.Admin {

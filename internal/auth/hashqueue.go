@@ -32,7 +32,7 @@ const (
 	strangerLane
 )
 
-// welcome notes that somebody from an address has logged in.
+// welcome notes that a user from an address has logged in.
 func (q *hashQueue) welcome(from string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 // wrong is not said.
 var ErrWrong = errors.New("the user name or the password is wrong")
 
-// Login returns a session for somebody with a password, and its secret.
+// Login returns a session for a user with a password, and its secret.
 func (g *Gate) Login(ctx context.Context, name, password, from string) (Credential, string, error) {
 	if _, err := g.Verify(ctx, name, password, from); err != nil {
 		return Credential{}, "", err
@@ -49,7 +49,7 @@ func (g *Gate) Verify(ctx context.Context, name, password, from string) (User, e
 	return u, nil
 }
 
-// Enter returns a session for somebody with a token or a share link.
+// Enter returns a session for the holder of a token or a share link.
 func (g *Gate) Enter(ctx context.Context, secret, from string) (Credential, string, error) {
 	if err := g.tries.take("", from); err != nil {
 		return Credential{}, "", err

@@ -26,7 +26,7 @@ const ShareParam = "link"
 // Ask returns who sent a request: a stranger if it shows nothing. It returns ErrUnknown if
 // it shows a token or link that is not good, which is no session that has merely ended.
 func (g *Gate) Ask(r *http.Request) (Caller, error) {
-	if g.Follows && !g.HasUsers() { // somebody else may have added one
+	if g.Follows && !g.HasUsers() { // another process may have added one
 		if err := g.count(r.Context()); err != nil {
 			return Caller{From: g.Address(r)}, err
 		}
@@ -83,9 +83,8 @@ func (g *Gate) cookies(r *http.Request) []string {
 	return []string{PlainCookie}
 }
 
-// comesIn reports whether a request is from somebody who need not log in. While only this
-// machine is trusted, what a proxy has passed on is not: it comes from this machine for
-// anybody.
+// comesIn reports whether a request needs no login. While only this machine is trusted, a request
+// that a proxy has passed on is not: it comes from this machine on behalf of anybody.
 func (g *Gate) comesIn(r *http.Request) bool {
 	switch {
 	case g.Mode == Off || g.Inside:

@@ -18,7 +18,7 @@ const (
 	mostTries    = 10_000 // addresses and users that are remembered
 )
 
-// A TooManyError means that somebody has tried to log in too often.
+// A TooManyError means that there were too many attempts to log in.
 type TooManyError struct{ Wait time.Duration }
 
 // Error says how long to wait.

@@ -12,7 +12,7 @@ import (
 	"freshet/internal/invalid"
 )
 
-// A User is somebody who may use the API and the page.
+// A User is a person who may use the API and the page.
 type User struct {
 	Name     string
 	Role     access.Role

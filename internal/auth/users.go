@@ -41,8 +41,8 @@ func (g *Gate) add(ctx context.Context, u User) (User, error) {
 }
 
 // EditUser changes a user. A password that is not empty is set, and ends the sessions of
-// the user but for that of the pass that stays. Whoever has another role now is let in
-// anew.
+// the user but for that of the pass that stays. A user whose role has changed has to log in
+// again.
 func (g *Gate) EditUser(ctx context.Context, u User, password, stays string) (User, error) {
 	if err := u.Check(); err != nil {
 		return u, err
@@ -76,7 +76,7 @@ func (g *Gate) RemoveUser(ctx context.Context, name string) error {
 		return err
 	}
 	g.users.Add(-1)
-	// Links that the user had made are gone, too, with whoever came by them.
+	// Links that the user had made are gone, too, and so are the requests of their holders.
 	g.end(func(c Caller) bool { return c.User == name || c.Share() }, "")
 	return nil
 }
@@ -90,11 +90,11 @@ func (g *Gate) Revoke(ctx context.Context, which CredentialFilter) error {
 	return err
 }
 
-// MayRemove says why a user cannot be removed: on an address that others reach somebody
-// has to be left who can let people in.
+// MayRemove says why a user cannot be removed: on an address that others reach, one admin has to
+// remain.
 func (g *Gate) MayRemove(ctx context.Context, name string) error {
 	if g.Inside || g.Loopback && g.Mode == Auto || g.Mode == Off {
-		return nil // whoever is on this machine can go on; the store sees to the rest
+		return nil // requests from this machine need no login; the store sees to the rest
 	}
 	users, err := g.Store.Users(ctx)
 	if err != nil {

@@ -2,12 +2,12 @@ package clock
 
 import "time"
 
-// A Count tells how much time has passed since it was begun. It goes on while the machine
-// sleeps, where that can be told, and does not mind how the wall clock is set. It may be read
-// from any goroutine.
+// A Count measures how much time has passed since it was begun. It includes the time that the
+// machine sleeps, where that is known, and ignores how the wall clock is set. It may be read from
+// any goroutine.
 type Count struct {
 	began time.Time     // with a monotonic reading
-	up    time.Duration // of the machine then; zero if that cannot be told
+	up    time.Duration // of the machine then; zero if that is not known
 }
 
 // Begin returns a Count that begins now.

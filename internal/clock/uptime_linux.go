@@ -9,8 +9,7 @@ import (
 )
 
 // Uptime returns how long the machine has been up, the time that it slept
-// included, and a name for this time that it is. The name is empty if it cannot
-// be told.
+// included, and the ID of this boot. The ID is empty if the system has none.
 func Uptime() (boot string, up time.Duration) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -23,7 +22,7 @@ func Uptime() (boot string, up time.Duration) {
 }
 
 // SinceBoot returns how long the machine has been up, the time that it slept included;
-// zero if that cannot be told.
+// zero if that is not known.
 func SinceBoot() time.Duration {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) != nil {

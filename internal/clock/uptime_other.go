@@ -4,8 +4,7 @@ package clock
 
 import "time"
 
-// Uptime returns nothing: on this system it cannot be told how long the machine
-// has been up.
+// Uptime returns nothing: this system does not say how long the machine has been up.
 func Uptime() (boot string, up time.Duration) { return "", 0 }
 
 // SinceBoot returns zero, likewise.

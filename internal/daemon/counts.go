@@ -89,8 +89,8 @@ func (c *counts) end(ctx context.Context, store freshet.Catalog, found int, has 
 
 // purges are the sources that are being purged. The leader waits for the outcome of every
 // poll that it has decided on, and would keep the poll's place in the budget for ever if
-// the outcome were deleted before it was told. So a purge begins when all that is on
-// record has been told, and a poll that ends meanwhile tells the leader itself.
+// the outcome were deleted before the leader has read it. So a purge begins when the leader has
+// read all that is on record, and a poll that ends meanwhile reports to the leader itself.
 type purges struct {
 	mu     sync.Mutex
 	ids    map[freshet.SourceID]int
@@ -125,9 +125,8 @@ func (p *purges) has(id freshet.SourceID) bool {
 	return p.ids[id] > 0
 }
 
-// A gate lets many pass together, or one alone. Whoever waits at a gate rests as at a
-// channel, so that in a test the time of a bubble goes on while the one who is inside
-// waits for the disk; at a mutex it would stand still.
+// A gate is a read-write lock. Waiting for it blocks on a channel, so that in a test the time of
+// a synctest bubble advances while the holder waits for the disk; at a mutex it would not.
 type gate struct{ *semaphore.Weighted }
 
 // alone is the weight of one who passes alone.

@@ -55,9 +55,8 @@ type Config struct {
 
 	Now func() time.Time // the wall clock; nil means time.Now
 
-	// Uptime returns how long the machine has been up, and a name for this time
-	// that it is, to tell how far the wall clock was set between two runs. Nil
-	// means that this cannot be told.
+	// Uptime returns how long the machine has been up, and an ID of this boot, from which the daemon
+	// computes how far the wall clock was set between two runs. Nil means that it cannot.
 	Uptime func() (boot string, up time.Duration)
 
 	// Observed is what this process observed of the wall clock before it led; may be nil.
@@ -73,7 +72,7 @@ type Config struct {
 	WriteWait time.Duration
 
 	Log     *slog.Logger          // nil means silence
-	Observe func(freshet.Outcome) // told of every committed outcome; may be nil
+	Observe func(freshet.Outcome) // gets every committed outcome; may be nil
 }
 
 // WorkerConfig says how sources are fetched and read.
@@ -274,8 +273,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return err
 }
 
-// loadLeader brings the leader up to date. It returns the place in the log up to which
-// the leader has been told.
+// loadLeader brings the leader up to date. It returns the place in the log up to which the leader
+// has read.
 func (d *Daemon) loadLeader(ctx context.Context) (freshet.Cursor, error) {
 	counts := &d.editor.counts
 	counts.begin()
@@ -285,7 +284,7 @@ func (d *Daemon) loadLeader(ctx context.Context) (freshet.Cursor, error) {
 	sent := d.cfg.Store.Attempts
 	if warm := d.cfg.Start.Warm; warm != nil {
 		place, r, err = d.takeOver(ctx, warm)
-		sent = d.cfg.Store.Unlogged // the others it was told of
+		sent = d.cfg.Store.Unlogged // it has read the others
 	} else {
 		place, r, err = d.leader.start(ctx, d.inForce(), d.editor.notice)
 	}

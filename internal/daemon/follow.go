@@ -36,7 +36,7 @@ func (f *follower) next(ctx context.Context) ([]freshet.Outcome, error) {
 	return found, nil
 }
 
-// run tells of all outcomes as they come, and then up to where that is, until ctx is
+// run delivers all outcomes as they come, with the place in the log that they reach, until ctx is
 // done.
 func (f *follower) run(ctx context.Context, tell func([]freshet.Outcome), reached func(freshet.Cursor)) error {
 	for {

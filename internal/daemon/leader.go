@@ -23,7 +23,7 @@ type leader struct {
 	store       freshet.Store
 	policy      freshet.Policy
 	learner     *learn.Learner // nil if nothing is learnt
-	retell      int            // how many of the last outcomes the policy wants to be told of at a start
+	retell      int            // how many of the last outcomes the policy wants again at a start
 	relearn     int            // likewise the learner, if there is no checkpoint of it
 	unbound     bool           // no source has to be polled because its MaxGap has passed, or its strategy says so
 	log         *slog.Logger
@@ -95,7 +95,7 @@ func (b *leader) start(ctx context.Context, l sched.Limits, show func(freshet.So
 		b.log.Info("saved learning state is from another version or setting; learning again from past polls", "copy", c.name, "why", err)
 		b.checkpoints.upto = 0
 		b.learner.Forget()
-		for _, s := range b.sched.All() { // the policy is told of them again, in other slots
+		for _, s := range b.sched.All() { // the policy gets them again, in other slots
 			b.sched.Remove(s.ID)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // A loop is how the parts of a daemon reach the scheduling loop, whether it runs, and the
-// clock that it goes by. It holds the events that the scheduler has not been told yet:
+// clock that it goes by. It holds the events that the scheduler has not read yet:
 // posting one never blocks.
 type loop struct {
 	dates   *dates
@@ -106,7 +106,7 @@ type world struct {
 	polling sync.WaitGroup  // goroutines that make polls
 	stop    <-chan struct{} // closed when no more polls are to begin
 	timer   *time.Timer
-	burst   int // edits and requested polls told since the last decision
+	burst   int // edits and requested polls handled since the last decision
 
 	next chan begunPoll // to a goroutine without a poll
 	over chan struct{}  // closed when no poll will begin any more
@@ -192,12 +192,12 @@ func (w *world) Wait(ctx context.Context, alarm time.Time) (ev sched.Event, more
 	}
 }
 
-// mostAtOnce is how many edits and requested polls that came together are told before the
-// next decision.
+// mostAtOnce is how many edits and requested polls that came together are handled before the next
+// decision.
 const mostAtOnce = 1000
 
-// more reports whether another edit or requested poll is to be told before the next
-// decision, after ev.
+// more reports whether another edit or requested poll is to be handled after ev and before the next
+// decision.
 func (w *world) more(ev sched.Event) bool {
 	if w.burst++; w.burst < mostAtOnce && isEdit(ev) {
 		if next, ok := w.peek(); ok && isEdit(next) {

@@ -186,7 +186,7 @@ func (e *nextPolls) due(now time.Time) (ids []freshet.SourceID, idle bool) {
 }
 
 // NextPolls returns when the next polls of sources are expected, as Why says it or
-// said it a few seconds ago; zero where that cannot be told.
+// said it a few seconds ago; zero where that is not known.
 func (e *nextPolls) NextPolls(ctx context.Context, ids []freshet.SourceID) ([]time.Time, error) {
 	return e.lookUp(ctx, ids, func(s answeredNext, age time.Duration) bool { return !s.polled && 0 <= age && age <= expectedFor })
 }

@@ -37,8 +37,7 @@ type NumbersQuery struct {
 	Site freshet.SourceID // only pages of this site; "" means all sources
 }
 
-// Numbers say how well sources are captured, as far as that can be told from
-// polls alone.
+// Numbers are an estimate, from polls alone, of how well sources are captured.
 type Numbers struct {
 	At     time.Time
 	All    Group

@@ -166,7 +166,7 @@ func (d *poller) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
 	if d.observe != nil {
 		d.observe(o)
 	}
-	if o.Result == freshet.Changed && c.Cursor == 0 { // it has been told
+	if o.Result == freshet.Changed && c.Cursor == 0 { // it was reported before
 		d.log.Info("saw the version that was confirmed", "source", o.Source, "url", mask.URL(p.Source.URL), "version", o.Version)
 		return
 	}

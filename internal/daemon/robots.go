@@ -29,7 +29,7 @@ type savedManners struct {
 	Read  time.Time     `json:"read"`
 }
 
-// manners are what the scheduler has told of robots.txt files so far.
+// manners are what the scheduler knows of robots.txt files so far.
 type manners struct {
 	hosts map[string]sched.RobotsRead
 	news  bool // there are some that are not kept yet
@@ -130,8 +130,8 @@ func (k *robotsKeeper) restore(ctx context.Context, s *sched.Scheduler, r *clock
 	return nil
 }
 
-// A ruleBook is what robots.txt files say, by origin: scheme, host and port. It knows
-// those that somebody obeys.
+// A ruleBook is what robots.txt files say, by origin: scheme, host and port. It has those that a
+// source obeys.
 type ruleBook struct {
 	dates *dates
 	agent string // the name that a robots.txt may know us by, as configured

@@ -35,7 +35,7 @@ type editor struct {
 
 	counts   counts
 	purges   purges
-	followed milestone  // in the log of outcomes, up to which the loop has been told
+	followed milestone  // in the log of outcomes, up to which the loop has read
 	editing  gate       // from reading how a source now is to telling the loop
 	syncing  sync.Mutex // for a Sync
 	loading  loading
@@ -50,8 +50,7 @@ func (e *editor) notice(s freshet.Source) {
 	}
 }
 
-// AddSource begins to watch a source. It is the store's AddSource, told to the
-// loop.
+// AddSource begins to watch a source: it adds it to the store, and posts it to the loop.
 func (e *editor) AddSource(ctx context.Context, s freshet.Source) (freshet.Source, error) {
 	s.Noise = cmp.Or(s.Noise, freshet.NoiseAuto)
 	err := e.counts.edit(1, func() (id freshet.SourceID, err error) {
@@ -90,8 +89,8 @@ func (e *editor) UpdateSource(ctx context.Context, s freshet.Source) (freshet.So
 	return w, err
 }
 
-// Confirm accepts the version of a source that is held as suspect: it is told as a
-// change, and no other look at it is wanted.
+// Confirm accepts the version of a source that is held as suspect: it is reported as a change, and
+// no second look at it is needed.
 func (e *editor) Confirm(ctx context.Context, id freshet.SourceID, number int) (freshet.Change, error) {
 	c, err := e.store.Confirm(ctx, id, number)
 	if err != nil {
@@ -120,10 +119,10 @@ func (e *editor) RemoveSource(ctx context.Context, id freshet.SourceID, purge bo
 	return err
 }
 
-// tellSource tells the loop how a source now is in the store, after other events.
-// Of two edits at once, either may come here first: what is told is not what was
-// written but what is there, and nobody else tells in between. So the loop ends
-// with what was written last. It returns what is there; nothing if the source was removed.
+// tellSource posts a source to the loop as it is in the store now, after other events. Of two
+// concurrent edits either may come here first: it posts what the store has, not what was written,
+// and only one caller posts at a time. So the loop ends with what was written last. It returns the
+// source; nothing if it was removed.
 func (e *editor) tellSource(ctx context.Context, s freshet.Source, events ...sched.Event) (freshet.SourceWithStatus, error) {
 	defer e.editing.pass(alone)()
 	// An edit that is recorded must reach the loop, even if its caller has gone.
@@ -332,7 +331,7 @@ func (e *editor) purge(ctx context.Context, ids []freshet.SourceID, delete func(
 	return delete()
 }
 
-// catchUp returns when the leader has been told of all that is recorded by now.
+// catchUp returns when the leader has read all that is recorded by now.
 func (e *editor) catchUp(ctx context.Context) error {
 	if !e.loop.running.Load() {
 		return nil

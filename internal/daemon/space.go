@@ -24,7 +24,7 @@ type Disk struct {
 }
 
 // DaysLeft returns in how many days the reserve is reached if the store grows as
-// it did, and whether that can be told.
+// it did, and whether that is known.
 func (d Disk) DaysLeft() (float64, bool) {
 	if d.Growth <= 0 {
 		return 0, false

@@ -15,13 +15,13 @@ import (
 
 // A WarmConfig says what a Warm follows. All but Log is needed.
 type WarmConfig struct {
-	// Open returns a daemon on a store that another process writes. It is never run: it is told
-	// what it has to know to go on in the place of that process.
+	// Open returns a daemon on a store that another process writes. It is never run: it only reads
+	// the logs, to take over from that process.
 	Open func(ctx context.Context) (*Daemon, error)
 
 	// Edited returns which sources were edited since it was last called. It is not whole if that
-	// is not known, as at the first call. An empty ID says that somebody told when
-	// sources changed, or may change.
+	// is not known, as at the first call. An empty ID says that update times or
+	// forecasts of sources were imported.
 	Edited func(ctx context.Context) (ids []freshet.SourceID, whole bool, err error)
 
 	Log *slog.Logger // nil means silence
@@ -30,18 +30,18 @@ type WarmConfig struct {
 // Warmth is how far a Warm has come.
 type Warmth struct {
 	Ready  bool           // it could go on at once
-	Upto   freshet.Cursor // outcomes that it has been told of
+	Upto   freshet.Cursor // outcomes that it has read
 	Began  int            // how often it has started again
 	Behind string         // why it is not ready; "" if it is, or has just begun
 }
 
-// A Warm follows what a daemon in another process does, to go on in its place at once. It knows
-// what that daemon would if it started now, by the same path: it starts as a daemon does, and is
-// told of outcomes in the order of the log. It writes nothing.
+// A Warm is a warm standby: it follows a daemon in another process, to take over from it at once. It
+// has the state that the daemon would have if it started now, by the same path: it starts as a daemon
+// does, and reads outcomes in the order of the log. It writes nothing.
 //
-// What a start makes of sources that come and go is not what a daemon does that was told of them
-// one by one (docs/explanation/decisions.md). So a Warm takes in the edits that it is told of, and starts again beside
-// that, not too often. Until it has begun, there are two.
+// A start derives another state from sources that come and go than a daemon that sees the edits one
+// by one (docs/explanation/decisions.md). So a Warm applies the edits as they come, and starts a successor beside
+// itself now and then. Until that has caught up, there are two.
 type Warm struct {
 	cfg WarmConfig
 
@@ -75,7 +75,7 @@ func (w *Warm) Warmth() Warmth {
 var (
 	errEdited  = errors.New("sources were edited")
 	errUnknown = errors.New("it is not known any more which sources were edited")
-	errGap     = errors.New("outcomes that it was not told of are gone from the log")
+	errGap     = errors.New("outcomes that it has not read are gone from the log")
 	errOther   = errors.New("the database was replaced")
 	errAhead   = errors.New("polls are dated in the future")
 	errClock   = errors.New("the clock was set")
@@ -148,7 +148,7 @@ func (w *Warm) begin(ctx context.Context) error {
 	return err
 }
 
-// readEditsFirst takes in edits before it starts again: what comes from there on is told.
+// readEditsFirst reads edits before it starts again: later ones come in order.
 func (w *Warm) readEditsFirst(ctx context.Context) error {
 	if w.daemon == nil {
 		_, _, err := w.cfg.Edited(ctx)
@@ -304,7 +304,7 @@ func (w *Warm) Take(ctx context.Context, store freshet.Store) (cfg Config, err e
 		return cfg, err
 	}
 	if w.told {
-		return cfg, errors.New("somebody just told when sources changed, or may change")
+		return cfg, errors.New("update times or forecasts of sources were just imported")
 	}
 	return w.daemon.cfg, nil
 }
@@ -390,7 +390,7 @@ func (d *Daemon) takeOver(ctx context.Context, w *Warm) (freshet.Cursor, *clockR
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.daemon = nil // from here on it is told by its own loop
+	w.daemon = nil // from here on its own loop drives it
 	return w.place, r, nil
 }
 

@@ -92,8 +92,8 @@ func (s *staked) stake() Stake {
 	return of
 }
 
-// weight returns the factor that a policy is told. It goes in steps, because a policy
-// ranks all sources again when one weighs more than before.
+// weight returns the factor that a policy gets. It changes in steps, because a policy ranks all
+// sources again when the weight of one rises.
 func (s Stake) weight() float64 {
 	const step = 0.05
 	return math.Exp(step * math.Round(math.Log(s.Factor)/step))

@@ -35,7 +35,7 @@ type Why struct {
 	Waiting int           // sources that wait for their first poll, if this one does
 	Within  time.Duration // in which the budget reaches for all of these
 
-	Next  time.Time     // when the poll is expected; zero if that cannot be told
+	Next  time.Time     // when the poll is expected; zero if that is not known
 	Cause freshet.Cause // who is expected to want it then
 }
 
@@ -93,7 +93,7 @@ func (e *explainer) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
 	return w, nil
 }
 
-// Outlooks returns what is expected of sources. Those that nobody knows are left out.
+// Outlooks returns what is expected of sources. Unknown sources are left out.
 func (e *explainer) Outlooks(ctx context.Context, ids []freshet.SourceID) (map[freshet.SourceID]outlook.Outlook, error) {
 	found := make(map[freshet.SourceID]outlook.Outlook, len(ids))
 	from, ok := e.outlooks()

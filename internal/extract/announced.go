@@ -12,8 +12,8 @@ import (
 	"freshet/internal/units"
 )
 
-// What is read of a text to find out when it says that its page changes next. Whoever
-// writes a page decides how long that takes, so it is bounded.
+// How much of a text is read to find out when it says that its page changes next. The author of a
+// page decides how long that takes, so it is bounded.
 const (
 	mostAnnounced = 128 << 10 // bytes of a text
 	mostHints     = 64        // places at which it may say so in one way
@@ -291,7 +291,7 @@ func (f *announcementReader) when(from, to int, bare bool) bool {
 	default:
 		f.next.Dayless = true
 		passed := f.now.Add(-overdue)
-		if f.next.Zoneless { // nobody knows how late it is there
+		if f.next.Zoneless { // the local time there is not known
 			passed = f.now
 		}
 		if f.next.At = on(0); !f.next.At.After(passed) {

@@ -124,8 +124,7 @@ func compileStep(field string, s reading.Step) (step, error) {
 	return step{}, invalid.Errorf(at, "unknown step %q%s; the steps are %s", s.Name, suggest.DidYouMean(s.Name, names), strings.Join(names, ", "))
 }
 
-// do runs the step. A library that panics over what somebody on the Web has
-// written fails the step and no more.
+// do runs the step. A library that panics over a document fails the step and no more.
 func (s step) do(v value) (out value, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -155,7 +154,7 @@ func (s step) blame(err error) error {
 	return &Error{Class: class, Err: fmt.Errorf("%s: %w", s.field, err)}
 }
 
-// through goes through the steps. If watch is not nil it is told of each.
+// through goes through the steps, and calls watch after each if it is not nil.
 func through(steps []step, v value, watch func(step, value, time.Duration)) (value, error) {
 	for _, s := range steps {
 		began := time.Now()

@@ -18,8 +18,8 @@ import (
 // A byte order mark rules, then what the server declares. What the document
 // itself declares is asked only if it is not UTF-8, a few stray bytes apart: text
 // in another encoding that happens to be valid UTF-8 is as good as unknown, whereas
-// stale declarations in pages that have long moved to UTF-8 are common. If nobody
-// says, or somebody says UTF-8 of text that is not, the encoding is detected. Bytes
+// stale declarations in pages that have long moved to UTF-8 are common. If none
+// is declared, or the text is declared as UTF-8 and is not, the encoding is detected. Bytes
 // that the encoding does not know become U+FFFD.
 func decode(kind reading.Kind, mediaType string, body []byte) ([]byte, error) {
 	mark := markOf(body)
@@ -48,7 +48,7 @@ func decode(kind reading.Kind, mediaType string, body []byte) ([]byte, error) {
 	return valid(text), nil
 }
 
-// widened returns a body that is UTF-16 as UTF-8, nil if it is anything else: of UTF-16 nothing can be told by its look.
+// widened returns a body in UTF-16 as UTF-8; nil if it is anything else.
 func widened(body []byte) []byte {
 	name := markOf(body)
 	if name != "utf-16le" && name != "utf-16be" {

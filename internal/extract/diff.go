@@ -490,8 +490,8 @@ tr.moved td { opacity: .75; }
 ins { background: var(--ins); text-decoration: none; } del { background: var(--gone); text-decoration: none; }
 `
 
-// HTML returns the delta as a page of its own. What the texts say is in it as text
-// only: there is no script, nothing is loaded, and a browser is told so.
+// HTML returns the delta as a page of its own. It has the texts as text only: there is no script,
+// nothing is loaded, and a policy in the page forbids both.
 func (d Delta) HTML(oldName, newName string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<!DOCTYPE html>

@@ -68,8 +68,7 @@ func Extract(r reading.Recipe, resp freshet.Response) (Reading, error) {
 	return p.read(resp, nil)
 }
 
-// read runs the program on a response. If watch is not nil it is told of each
-// step.
+// read runs the program on a response, and calls watch after each step if it is not nil.
 func (p program) read(resp freshet.Response, watch func(step, value, time.Duration)) (Reading, error) {
 	doc := newDocument(p.kind, resp)
 	start := value{form: documentForm, doc: doc}

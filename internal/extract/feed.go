@@ -96,8 +96,8 @@ func readFeed(src []byte, answered time.Time) (g glance, err error) {
 	return g, nil
 }
 
-// mostItemDates is how many dates of items are told: more than are gone by, because some
-// may lie in the future.
+// mostItemDates is how many dates of items are returned: more than are used, because some may lie
+// in the future.
 const mostItemDates = 4 * evidence.MaxDates
 
 // newestFirst returns the newest of some dates, each once. When an item came out counts,
@@ -170,8 +170,8 @@ func parseFeed(src []byte) (parsedFeed, error) {
 	return parseAnyFeed(src)
 }
 
-// parseAnyFeed hands a feed to gofeed. A parser that panics over what somebody
-// on the Web has written must not take the daemon down.
+// parseAnyFeed hands a feed to gofeed. A parser that panics over a document must not take the
+// daemon down.
 func parseAnyFeed(src []byte) (feed parsedFeed, err error) {
 	defer func() {
 		if p := recover(); p != nil {

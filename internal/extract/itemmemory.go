@@ -14,8 +14,8 @@ import (
 
 const (
 	maxSeen     = 20_000 // keys of items that a source had once
-	maxTold     = 50     // items of each kind that a change tells of
-	maxToldText = 500    // runes of the text of an item that is told
+	maxTold     = 50     // items of each kind that a change lists
+	maxToldText = 500    // runes of the text of an item in a change
 	mostSaid    = 500    // items whose short values are remembered as they are
 )
 
@@ -171,7 +171,7 @@ func appendSome[T any](list []T, v T) []T {
 	return append(list, v)
 }
 
-// told returns an item as a change tells of it, its texts cut. It keeps nothing of the document alive that the item is
+// told returns an item as changes list it, its texts cut. It keeps nothing of the document alive that the item is
 // a part of.
 func told(item freshet.Item) freshet.Item {
 	item.Key, item.Title, item.Link = strings.Clone(item.Key), strings.Clone(item.Title), strings.Clone(item.Link)

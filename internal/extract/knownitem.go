@@ -30,7 +30,7 @@ type knownItem struct {
 // title returns the title of an item.
 func (k knownItem) title() string { return binenc.NewReader(k.rest).String(len(k.rest)) }
 
-// mention returns an item as a change tells of one that is gone or back.
+// mention returns an item as changes list one that is gone or back.
 func (k knownItem) mention() freshet.ItemMention {
 	return freshet.ItemMention{Key: strings.Clone(k.key), Title: k.title()}
 }

@@ -1,6 +1,6 @@
 package extract
 
-// A StepKind is a step that a recipe can have, with what there is to know of it.
+// A StepKind is a step that a recipe can have, with its description.
 type StepKind struct {
 	Name    string
 	Takes   string // what it works on

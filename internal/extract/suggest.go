@@ -14,7 +14,7 @@ import (
 	"freshet/internal/lazyregexp"
 )
 
-// A Suggestion is a way to read a response that may be what somebody wants.
+// A Suggestion is a way to read a response that the user may want.
 type Suggestion struct {
 	What   string         `json:"what"` // product, price, main, list, table or feed
 	Why    string         `json:"why"`
@@ -257,8 +257,8 @@ func isNavigation(n *html.Node) bool {
 
 var steadyName = lazyregexp.New(`^[A-Za-z_][A-Za-z_-]{1,30}$`)
 
-// kindOfElement returns an element as a selector: its name and its first class that
-// looks as if somebody had chosen it.
+// kindOfElement returns an element as a selector: its name and its first class that does not look
+// generated.
 func kindOfElement(n *html.Node) string {
 	for class := range strings.FieldsSeq(attributeOf(n, "class")) {
 		if steadyName.MatchString(class) {

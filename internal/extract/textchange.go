@@ -5,15 +5,15 @@ import (
 	"freshet/internal/mask"
 )
 
-// How much a change tells of the lines that are other, added and removed ones each.
+// How many of the lines that differ a change lists, added and removed ones each.
 const (
 	mostToldLines = 20
 	mostToldLine  = 400  // bytes
 	mostToldBytes = 1000 // in all
 )
 
-// TextChange returns which lines are other, as a change tells of them; nil if none is.
-// Lines that were only moved are not.
+// TextChange returns the lines that differ, as changes list them; nil if none do. Lines that were
+// only moved do not.
 func (d Delta) TextChange() *freshet.TextChange {
 	c := &freshet.TextChange{AddedCount: d.Added, RemovedCount: d.Removed, Cut: d.Coarse}
 	if d.Added+d.Removed == 0 {
@@ -35,7 +35,7 @@ func (d Delta) TextChange() *freshet.TextChange {
 	return c
 }
 
-// toldLines are lines that a change tells of.
+// toldLines are lines that a change lists.
 type toldLines struct {
 	list  *[]string
 	most  int // lines that there can be

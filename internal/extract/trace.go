@@ -15,7 +15,7 @@ type Trace struct {
 	Took time.Duration `json:"took"`
 }
 
-// maxTrace is how much of what a step made is told, in bytes.
+// maxTrace is how many bytes of the result of a step a trace keeps.
 const maxTrace = 1 << 20
 
 // traced reads a response, and tells what each step made of it if that is wanted.

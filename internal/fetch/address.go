@@ -64,9 +64,8 @@ var reserved = []block{
 	{netip.MustParsePrefix("2620:4f:8000::/48"), "AS112", RuleIETF},
 }
 
-// metadata lists where clouds hand out credentials to whoever asks from the
-// inside. No setting opens them. One of them, Azure's 168.63.129.16, looks
-// like a public address and is in no registry.
+// metadata lists where clouds hand out credentials to requests from the inside. No setting opens them.
+// One of them, Azure's 168.63.129.16, looks like a public address and is in no registry.
 var metadata = []netip.Prefix{
 	netip.MustParsePrefix("169.254.169.0/24"),       // nearly everybody
 	netip.MustParsePrefix("169.254.170.0/24"),       // AWS containers

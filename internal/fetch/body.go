@@ -108,7 +108,7 @@ func (b *bodyReader) readPlain(wire *wireReader, size int64, g *grant) ([]byte, 
 	if n, err := io.ReadFull(wire, body); err != nil {
 		return nil, b.wireFailure(wire, short(err, n))
 	}
-	// HTTP/2 tells of the end, or of a body longer than announced, only when
+	// HTTP/2 reports the end, or a body longer than announced, only when
 	// asked for more.
 	if n, err := wire.Read(wire.probe[:]); n > 0 || err != io.EOF {
 		return nil, b.wireFailure(wire, err)

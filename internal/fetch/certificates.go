@@ -14,12 +14,11 @@ import (
 	"freshet/internal/freshet/failure"
 )
 
-// maxChain bounds how many certificates of a server are told of.
+// maxChain bounds how many certificates of a server are returned.
 const maxChain = 10
 
-// Certificates connects to a server, past the guard, and tells which certificates it
-// shows: whom they are for and by, until when, and whether they are trusted. One that
-// has expired is told of too.
+// Certificates connects to a server, through the guard, and returns the certificates that it
+// shows: subject, issuer, expiry, and whether they are trusted. Expired ones are returned too.
 func (c *Client) Certificates(ctx context.Context, address string) ([]string, error) {
 	if _, e := c.egress.guard.parse("https://" + address + "/"); e != nil {
 		return nil, e
@@ -32,7 +31,7 @@ func (c *Client) Certificates(ctx context.Context, address string) ([]string, er
 	defer conn.Close()
 	config := d.tls.Clone()
 	config.ServerName, _, _ = net.SplitHostPort(address) // it has been dialled
-	config.InsecureSkipVerify = true                     // nothing is sent; whether it is trusted is told
+	config.InsecureSkipVerify = true                     // nothing is sent; the result says whether it is trusted
 	secure := tls.Client(conn, config)
 	within, cancel := context.WithTimeout(ctx, d.tlsTimeout)
 	defer cancel()

@@ -61,7 +61,7 @@ type Config struct {
 	Now func() time.Time
 
 	// Resolver looks up the addresses of a name; nil means the system's way.
-	// Every answer is judged, whoever gave it.
+	// Every answer passes the guard, whatever its origin.
 	Resolver func(ctx context.Context, host string) ([]netip.Addr, error)
 
 	// Lookup returns the DNS records of a name of one of RecordTypes; nil means the

@@ -191,7 +191,7 @@ func lookupFailure(host string, err error) error {
 }
 
 // loopbacks returns the loopback addresses that are open. The name is not
-// looked up, so an answer that is refused tells of no ill will.
+// looked up, so a refused answer is no sign of an attack.
 func (d *dialer) loopbacks(host string) ([]netip.Addr, error) {
 	addrs := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
 	e := d.judgeAddr(addrs[0])

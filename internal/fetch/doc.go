@@ -4,7 +4,7 @@
 // follows a few redirects, takes off the content coding, and hands over a body
 // only if it is whole. Whatever the server does, a fetch ends in bounded time
 // and bounded memory, and a response over a limit fails whole; a cut page is
-// never handed over as a page. What went wrong is told as a dotted
+// never handed over as a page. What went wrong is a dotted
 // [freshet.Failure], of which this package holds the list.
 //
 // The package is also the only way out of the program. An [Egress] refuses to

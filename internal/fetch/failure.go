@@ -12,7 +12,7 @@ import (
 	"freshet/internal/freshet/failure"
 )
 
-// fail returns a failure of a class, told by format.
+// fail returns a failure of a class, with a formatted message.
 func fail(class failure.Class, format string, args ...any) *freshet.FetchError {
 	return &freshet.FetchError{Class: class, Err: fmt.Errorf(format, args...)}
 }

@@ -22,7 +22,7 @@ const maxRecords = 1000
 func (c *Client) Limits() Config { return c.egress.config }
 
 // Records returns the DNS records of a name, sorted. A name that has none of a type
-// fails: that it has lost them is seen by whoever expects it.
+// fails: a caller that expects records sees that they are gone.
 func (c *Client) Records(ctx context.Context, name, kind string) ([]string, error) {
 	if _, e := c.egress.guard.parse("https://" + name + "/"); e != nil {
 		return nil, e

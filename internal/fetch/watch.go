@@ -33,7 +33,7 @@ type watch struct {
 
 	enough int64 // bytes of a body; 0 means all
 
-	slow     func(seen bool) // is told that the server is slow; nil means nobody
+	slow     func(seen bool) // is called when the server is slow; may be nil
 	answered atomic.Bool     // the server has begun to answer the present request
 
 	room   func(ctx context.Context, size int64) error // for a body; nil means that there is always room
@@ -41,7 +41,7 @@ type watch struct {
 
 	mu    sync.Mutex
 	rests bool // no clock runs: we make the server wait
-	told  told // of what slow was told about the present request
+	told  told // what slow was called with for the present request
 	timer *time.Timer
 	body  io.Closer // being read, if any
 	idle  mark
@@ -125,7 +125,7 @@ func (w *watch) gotConn(info httptrace.GotConnInfo) {
 	reason := w.held()
 	switch {
 	case reason != nil:
-		w.granted.Store(min(w.sent.Load(), w.granted.Load())) // it will not leave, though the transport may tell of it
+		w.granted.Store(min(w.sent.Load(), w.granted.Load())) // it will not be sent, though the transport may report it
 	case w.sent.Load() < w.granted.Load():
 		return
 	case w.again:
@@ -203,22 +203,22 @@ func (w *watch) look() {
 	}
 }
 
-// watchSlow has somebody told when the server is slow.
+// watchSlow calls slow when the server is slow.
 func (w *watch) watchSlow(tell func(seen bool)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.slow = tell
 }
 
-// slowAfter is how long a server may take before somebody is told. Most pages are
+// slowAfter is how long a server may take before it counts as slow. Most pages are
 // there sooner; a server that wants to hold us holds us for a minute.
 const slowAfter = time.Second
 
-// told is what was said of a request: that its server is slow, and that it was seen.
+// told is what was reported of a request: that its server is slow, and that it was seen.
 type told struct{ slow, seen bool }
 
-// news reports whether there is something new to tell of a slow server, and whether
-// the server has begun to answer.
+// news reports whether there is something new to report of a slow server, and whether the server
+// has begun to answer.
 func (w *watch) news() (news, seen bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,7 +9,7 @@ const (
 	noisyQuiet = 5   // so many polls without a change running, and it is no longer noisy
 
 	// Polls that are farther apart on average may all find a real change, which cannot be
-	// told from noise.
+	// distinguished from noise.
 	noisyGap = time.Hour
 )
 

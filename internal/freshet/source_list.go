@@ -91,7 +91,7 @@ const (
 	ByPolls   SourceOrder = "polls"   // most polls first
 	ByChanges SourceOrder = "changes" // most changes first
 
-	// ByAttention is by what needs somebody: failing, suspect, noisy, not seen, moved, well,
+	// ByAttention is by what needs a person: failing, suspect, noisy, not seen, moved, well,
 	// paused; of those the latest change first.
 	ByAttention SourceOrder = "attention"
 )

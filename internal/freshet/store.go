@@ -27,8 +27,8 @@ type Status struct {
 	Fresh     time.Time     // FreshUntil of the last poll that saw the source
 	Belied    bool          // an outcome belied such a time: its server's hints are not believed
 
-	Held   Held   // a capture that is stored and not told yet
-	Quiets Quiets // versions that were stored and never told, in all
+	Held   Held   // a capture that is stored and not reported yet
+	Quiets Quiets // versions that were stored without a change, in all
 
 	Head       Version // the newest version that is not held; Number is zero if there is none
 	Recipe     string  // Key of the recipe that the head was read with
@@ -133,8 +133,8 @@ type Record struct {
 
 // A Capture is a new version of a source, with the step that led to it.
 //
-// One with a Quiet is stored and numbered like every other, but no change is told,
-// counted or delivered. QuietNoise goes with an Unchanged outcome: the version becomes
+// One with a Quiet is stored and numbered like every other, but no change is reported, counted or
+// delivered. QuietNoise goes with an Unchanged outcome: the version becomes
 // the head. QuietSuspect goes with a Doubted one: the head stays, and the version is
 // held.
 //
@@ -184,9 +184,9 @@ type Archive interface {
 	//
 	// An outcome whose cause is BySharing ends no attempt: none was made for it.
 	//
-	// A Changed outcome whose capture has the text that is held tells of the version
-	// that is there already. Any outcome that saw the source ends what is held. Of the
-	// versions that were held and never told, only the newest few are kept.
+	// A Changed outcome whose capture has the held text makes a change of the held version. Any
+	// outcome that saw the source ends what is held. Of held versions that never became a change,
+	// only the newest few are kept.
 	Commit(ctx context.Context, r Record) (Outcome, Change, error)
 
 	// ImportVersion stores a version that another program captured at a moment, as one that is
@@ -194,18 +194,17 @@ type Archive interface {
 	// has been polled, or has a version of that moment or of a later one.
 	ImportVersion(ctx context.Context, id SourceID, at time.Time, c Capture) error
 
-	// Confirm tells of the version that is held as a change: somebody says that this
-	// is the page now. It returns ErrNotFound if the version of that number is not held.
-	// That is no poll, and leaves no outcome: the next poll that sees the version as it
-	// is ends as Changed, without another change. A head that is marked as suspect loses
-	// the mark; that is no change, and the change returned is zero.
+	// Confirm makes a change of the held version: the user accepts it as the page. It returns
+	// ErrNotFound if the version of that number is not held. That is no poll, and leaves no outcome:
+	// the next poll that sees the version as it is ends as Changed, without another change. A head
+	// that is marked as suspect loses the mark; that is no change, and the change returned is zero.
 	Confirm(ctx context.Context, id SourceID, number int) (Change, error)
 
 	// Attempts returns what polls sent at or after a moment, oldest first. What
 	// was sent stays on record when its source is purged.
 	Attempts(ctx context.Context, since time.Time) ([]Attempt, error)
 
-	// Unlogged returns those of the attempts that no outcome in the log tells of: they are
+	// Unlogged returns those of the attempts that have no outcome in the log: they are
 	// under way, or were cut off, or their sources were purged.
 	Unlogged(ctx context.Context, since time.Time) ([]Attempt, error)
 
@@ -235,8 +234,8 @@ type Archive interface {
 }
 
 // An OutcomeLog is how all polls ended, in the order of the record. A reader
-// keeps its own place in it. Whoever follows it to the end and then waits learns
-// of polls as they end; whoever begins at an earlier place learns the same.
+// keeps its own place in it. A reader that follows it to the end and waits learns
+// of polls as they end; one that begins at an earlier place learns the same.
 type OutcomeLog interface {
 	// Outcomes returns part of the log. If the sources said much (Outcome.Word) there
 	// may be fewer than the limit, but never none if there are any.

@@ -25,7 +25,7 @@ type Conditions struct {
 	Limits *sched.Limits
 
 	Latency  time.Duration // how long a poll takes; on a grid, to the end of an instant
-	Failures Failures      // beside those that the history tells of
+	Failures Failures      // beside those of the history
 }
 
 // usualLatency is how long a poll takes where nobody says otherwise.

@@ -32,8 +32,8 @@ type Competition struct {
 	// be slowed down. It is called from as many goroutines as there are jobs.
 	Rest func()
 
-	// Progress, if set, is told of instants that were worked through. There are
-	// Instants of them in all. It is called from several goroutines.
+	// Progress, if set, is called with instants that were worked through. There are Instants of
+	// them in all. It is called from several goroutines.
 	Progress func(instants int)
 }
 
@@ -95,8 +95,7 @@ func (c *Competition) limit(ctx context.Context, k *Case, budget float64) (Limit
 	return k.Grid.limit(budget, k.Weights, c.Rest)
 }
 
-// try makes a trial. Its progress is told in steps, so that telling costs
-// nothing.
+// try makes a trial. It reports progress in steps, so that reporting costs nothing.
 func (c *Competition) try(ctx context.Context, k *Case, policy string, budget float64) (Trial, error) {
 	told, step := 0, max(1, k.Grid.Instants/200)
 	defer func() { c.tell(k.Grid.Instants - told) }()

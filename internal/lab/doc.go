@@ -7,8 +7,8 @@
 // happened up to then. [Replay] lets a policy loose on a grid. The loop is that
 // of package sched, the one the daemon runs, so what the lab says of a policy
 // is true of the daemon. A [Score] says what was captured, what was missed, and
-// how late; [Grid.Limit] says what could have been captured at all by somebody
-// who knew every change beforehand.
+// how late; [Grid.Limit] says what a schedule that knew every change beforehand
+// could have captured.
 //
 // There is one virtual world. Its [Options] say whether time goes by instants or
 // is continuous as in the daemon, how long polls take, how they fail, what hosts

@@ -100,7 +100,7 @@ func (w *world) addIndexes() {
 func (w *world) indexOf(host string) freshet.Source {
 	s := freshet.Source{
 		Index: true, Life: w.options.Life, Urgency: w.options.Urgency,
-		Paused: w.options.Evidence.Every > 0, // so that no policy chooses it, and whoever asks for it has it
+		Paused: w.options.Evidence.Every > 0, // so that no policy chooses it, and requests for it are served
 	}
 	for taken := true; taken; {
 		s.ID += "index:"
@@ -206,7 +206,7 @@ func (w *world) open(at *index, o *freshet.Outcome) {
 	at.shown, o.Version = at.happened, at.version
 }
 
-// Asks are that somebody asks for all indexes every so often.
+// Asks are periodic requests for all indexes.
 type asks struct {
 	every time.Duration
 	at    time.Time // when the next ones come; zero if none do

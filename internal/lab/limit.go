@@ -7,8 +7,8 @@ import (
 	"freshet/internal/invalid"
 )
 
-// A Limit is what the best of all schedules could have captured: one made by
-// somebody who knew every change beforehand.
+// A Limit is what the best of all schedules could have captured: one that knew every change
+// beforehand.
 type Limit struct {
 	Value   float64 `json:"limit"`   // no schedule within the budget has a higher utility
 	Reached float64 `json:"reached"` // some schedule has this much

@@ -81,8 +81,8 @@ func (r rooms) take(from int32) (at int32, ok bool) {
 	return at, true
 }
 
-// level makes prices rise with time, where pages gain by waiting: whoever would
-// pay more now than later waits, so the higher price bounds nothing.
+// level makes prices rise with time, where pages gain by waiting: a page that would pay more now
+// than later waits, so the higher price bounds nothing.
 func level(prices []float64) {
 	for j := len(prices) - 2; j >= 1; j-- {
 		prices[j] = min(prices[j], prices[j+1])

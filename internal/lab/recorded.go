@@ -15,8 +15,8 @@ import (
 	"freshet/internal/learn/estimate"
 )
 
-// A Recorded is what a log of outcomes tells of the past. The log knows of a
-// change only that it fell between two looks at its source, and of several in
+// A Recorded is the history that a log of outcomes implies. The log knows of a
+// change only that it fell between two polls of its source, and of several in
 // between that there was at least one: so the history is a likely one and not
 // the truth, and what nobody saw is not in it. The other fields say how far it
 // can be trusted.
@@ -305,7 +305,7 @@ func (r *Recorded) Period(instant time.Duration) Period {
 }
 
 // A Placement says where in its window a change is put that its source does not
-// date: nobody knows when it happened, only that it was between two looks.
+// date: it is only known to lie between two polls.
 type Placement uint8
 
 // The placements.
@@ -335,8 +335,8 @@ func ParsePlacement(s string) (Placement, error) {
 	return 0, invalid.Errorf("place", "unknown placement %q; use one of %s", s, strings.Join(placements[:], ", "))
 }
 
-// place returns when a change happened, as far as can be told, and whether its
-// source says so itself. It was after since, and before the poll ended: an
+// place returns the likely time of a change, and whether its source dates it
+// itself. It was after since, and before the poll ended: an
 // answer is on its way before it has arrived.
 func (r LogOptions) place(since int64, o *freshet.Outcome) (at int64, dated bool) {
 	first := since + 1

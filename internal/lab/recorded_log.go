@@ -85,7 +85,7 @@ func (l *Log) place(ctx context.Context, at time.Time) (_ freshet.Cursor, err er
 	return l.first + freshet.Cursor(skip), err
 }
 
-// Outcomes yields the outcomes, the oldest first. Progress is told of outcomes
+// Outcomes yields the outcomes, the oldest first. Progress is called with the outcomes
 // that were read.
 func (l *Log) Outcomes(ctx context.Context, progress func(int)) iter.Seq2[freshet.Outcome, error] {
 	return func(yield func(freshet.Outcome, error) bool) {

@@ -16,7 +16,7 @@ type StoredSource struct {
 	Gone bool // it is no longer watched, or not polled for now
 }
 
-// A Stored is what a store tells of the past.
+// A Stored is the history in a store.
 type Stored struct {
 	*Recorded
 	Sources map[freshet.SourceID]freshet.Source // as they were named
@@ -24,7 +24,7 @@ type Stored struct {
 }
 
 // Read reads a log, of these sources alone. It says in the options itself which of them
-// are gone. Progress is told of outcomes that were read.
+// are gone. Progress is called with the outcomes that were read.
 func (l *Log) Read(ctx context.Context, sources iter.Seq2[StoredSource, error], o LogOptions, progress func(int)) (*Stored, error) {
 	kept := &Stored{Sources: map[freshet.SourceID]freshet.Source{}, Cut: l.cut}
 	gone := map[freshet.SourceID]bool{}

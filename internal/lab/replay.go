@@ -40,14 +40,14 @@ type Options struct {
 	// Learner, if set, learns from the polls beside the policy.
 	Learner freshet.Learner
 
-	// Observe, if set, is told of every outcome when its poll ends.
+	// Observe, if set, is called with every outcome when its poll ends.
 	Observe func(freshet.Outcome)
 
 	// Look, if set, is shown every poll that saw its page: which page, at the
 	// end of which instant, and whether it had changed.
 	Look func(page, instant int, changed bool)
 
-	// Progress, if set, is told when an instant begins.
+	// Progress, if set, is called when an instant begins.
 	Progress func(instant int)
 
 	dates  func(page int) bool // which pages show dates, if the evidence is Dated or a Feed; nil means all

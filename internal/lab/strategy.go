@@ -47,7 +47,7 @@ type Chronicle struct {
 }
 
 // NewChronicle returns what is known of a source for a request. Updates may come in any
-// order; those that are told twice count once.
+// order; duplicates count once.
 func NewChronicle(updates []imported.UpdateTime, r StrategyRequest) (*Chronicle, error) {
 	table, err := timetable.Strategy{Every: r.Every, Zone: r.Zone, Minutes: []int{0}}.Timetable()
 	if err != nil {

@@ -88,7 +88,7 @@ func (t *truth) announced(page, percent int) *evidence.Announcement {
 	return &evidence.Announcement{Next: []evidence.Next{next}}
 }
 
-// retell tells of every change of a page between the start of the grid and its end, in
+// retell yields every change of a page between the start of the grid and its end, in
 // order, with the date that the page then shows, in nanoseconds since 1970. It returns
 // the date at the start.
 func (t *truth) retell(page int, end time.Time, tell func(at int64)) (before int64) {

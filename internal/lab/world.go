@@ -10,7 +10,7 @@ import (
 )
 
 // An Edit is something other than a poll that happens in a replay: a source
-// comes or goes, somebody asks for a poll, or the limits change.
+// comes or goes, a poll is requested, or the limits change.
 type Edit struct {
 	At    time.Time
 	Event sched.Event
@@ -32,9 +32,9 @@ type world struct {
 	held  []int32 // by page: the version that was last seen; 0 if none was
 	edits []Edit
 	ends  []freshet.Outcome // polls that have begun, in the order of their ends
-	told  int               // how many of those have been told
+	told  int               // how many of those have been reported
 
-	cursor freshet.Cursor // of the outcome that was told last
+	cursor freshet.Cursor // of the last outcome
 
 	indexes *indexes // nil if there are none
 	asks    asks     // for polls of them
@@ -192,7 +192,7 @@ func (w *world) Wait(ctx context.Context, alarm time.Time) (ev sched.Event, more
 	return nil, false, nil
 }
 
-// tell tells of the next poll that has ended.
+// tell reports the next poll that has ended.
 func (w *world) tell() sched.Event {
 	o := &w.ends[w.told]
 	w.told++
@@ -204,7 +204,7 @@ func (w *world) tell() sched.Event {
 	return sched.PollEnded{Outcome: o}
 }
 
-// nextEdit returns when the next edit comes, somebody asks for an index, or brains meet.
+// nextEdit returns when the next edit comes, an index is requested, or brains meet.
 func (w *world) nextEdit() (at time.Time, ok bool) {
 	at, ok = w.wish()
 	if w.isMeeting(at, ok) {
@@ -219,7 +219,7 @@ func (w *world) isMeeting(at time.Time, ok bool) bool {
 	return !w.meets.IsZero() && (!ok || !w.meets.After(at))
 }
 
-// wish returns when the next edit comes, or somebody asks for an index.
+// wish returns when the next edit comes, or an index is requested.
 func (w *world) wish() (at time.Time, ok bool) {
 	switch asked := w.asks.at; {
 	case len(w.edits) > 0 && (asked.IsZero() || !w.edits[0].At.After(asked)):

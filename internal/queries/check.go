@@ -13,7 +13,7 @@ import (
 	"freshet/internal/suggest"
 )
 
-// A Report is what there is to say of a query that can be run.
+// A Report describes a valid query.
 type Report struct {
 	Query    Query    // in its normal form
 	Warnings []string // what is allowed and probably not meant
@@ -76,7 +76,7 @@ func Check(q Query, schema *Schema) (Report, error) {
 		return rep, err
 	}
 	if p.vain {
-		rep.Warnings = append(rep.Warnings, "noise is never true of a change, because none is told of it: to hear of noise, make a query of it that does not look at changes")
+		rep.Warnings = append(rep.Warnings, "noise is never true of a change, because noise is not reported as one: for alerts about noise, use a condition that does not look at changes")
 	}
 	if rep.Query.Trigger == "" {
 		rep.Query.Trigger = p.usual

@@ -274,7 +274,7 @@ func (r *Runner) Sync(ctx context.Context, listed []Query) (done Synced, err err
 		case same(old, q):
 			done.Kept++
 		default:
-			q.Revision = 0 // whoever edited it meanwhile, the file counts
+			q.Revision = 0 // the file overrides a concurrent edit
 			_, err = r.cfg.Queries.UpdateQuery(ctx, q)
 			done.Changed++
 		}
@@ -287,7 +287,7 @@ func (r *Runner) Sync(ctx context.Context, listed []Query) (done Synced, err err
 			continue
 		}
 		if st, _ := r.Status(id); st.Waiting > 0 {
-			r.cfg.Log.Warn("a query went from the configuration file before all its matches were told", "query", id, "untold", st.Waiting, "waiting for", st.For)
+			r.cfg.Log.Warn("a query was removed from the configuration file before all its matches were sent", "query", id, "untold", st.Waiting, "waiting for", st.For)
 		}
 		if err := r.cfg.Queries.RemoveQuery(ctx, id); err != nil {
 			return done, fmt.Errorf("query %s: %w", id, err)

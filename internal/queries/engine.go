@@ -25,7 +25,7 @@ type Engine struct {
 	queue   queue
 	search  uint64
 
-	changes, outcomes freshet.Cursor // up to which it was told
+	changes, outcomes freshet.Cursor // up to which it has read
 	moved             bool           // since that was saved
 	counted           map[ID]bool    // whose numbers are to be saved
 	gone              []State        // to be deleted
@@ -140,8 +140,8 @@ func (e *Engine) looks(event Event) (n Need) {
 	return n
 }
 
-// Upto returns the places in the log of changes and in the log of outcomes up to which
-// the engine has been told. What it is told again is passed over.
+// Upto returns the places in the log of changes and in the log of outcomes up to which the engine
+// has read. It skips what it is given again.
 func (e *Engine) Upto() (changes, outcomes freshet.Cursor) { return e.changes, e.outcomes }
 
 // Tally returns what became of a query.
@@ -342,8 +342,7 @@ func (e *Engine) schedule(g *group, due int64) {
 	}
 }
 
-// Due returns when something is due, if nothing is told before: [Engine.Tick] is to be
-// called then.
+// Due returns when [Engine.Tick] is to be called, if no event comes before.
 func (e *Engine) Due() (time.Time, bool) {
 	if len(e.queue) == 0 {
 		return time.Time{}, false
@@ -351,8 +350,8 @@ func (e *Engine) Due() (time.Time, bool) {
 	return time.Unix(0, e.queue[0].state.due).UTC(), true
 }
 
-// Tick says that it is a certain time and all that happened before it has been told. It
-// returns the matches that were due.
+// Tick advances the time of the engine, which has read all events before it. It returns the
+// matches that were due.
 func (e *Engine) Tick(now time.Time) (matches []Match) {
 	for len(e.queue) > 0 && e.queue[0].state.due <= now.UnixNano() {
 		g := e.queue[0]
@@ -368,8 +367,8 @@ func (e *Engine) Begin(changes, outcomes freshet.Cursor) {
 	e.changes, e.outcomes, e.moved = changes, outcomes, true
 }
 
-// Skip says that nobody has to be told of what lies before these places. They need not be
-// saved: what is told again from an earlier place means nothing to anybody.
+// Skip moves to these places: no query looks at what lies before them. They need not be saved:
+// events that are read again from an earlier place match nothing.
 func (e *Engine) Skip(changes, outcomes freshet.Cursor) { e.changes, e.outcomes = changes, outcomes }
 
 // Len returns how many queries there are.
@@ -385,8 +384,8 @@ func (e *Engine) NeedsPolls() bool {
 	return false
 }
 
-// Adopt takes a query over from another engine, with all that it remembers there. Both
-// must have been told the same.
+// Adopt takes a query over from another engine, with its state there. Both must have read the same
+// events.
 func (e *Engine) Adopt(other *Engine, id ID) error {
 	from := other.queries[id]
 	if from == nil {

@@ -19,8 +19,8 @@ type Event struct {
 	Content Content
 }
 
-// noise reports whether a poll saw a difference that does not count. No change is told of
-// one.
+// noise reports whether a poll saw a difference that does not count, and that is therefore not
+// reported as a change.
 func (e *Event) noise() bool { return e.Outcome != nil && e.Outcome.Quiet == freshet.QuietNoise }
 
 // suspect reports whether what was seen is probably not the page that is wanted.

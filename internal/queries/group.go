@@ -35,17 +35,17 @@ type state struct {
 	last     int64   // time of the newest event that counted
 	holds    bool    // the condition, since
 	since    int64   // this time
-	fired    bool    // that has been told
+	fired    bool    // its match was made
 	gaps     []int64 // between changes that fitted, the oldest first
 	failures int64   // polls in a row
-	due      int64   // when something is to be told if nothing happens before; zero: never
-	value    []byte  // of the match to be told, as JSON
+	due      int64   // when a match is due if nothing happens before; zero: never
+	value    []byte  // of the match that is due, as JSON
 }
 
 const (
 	recordPage = 64 // records that are saved together
 	maxGaps    = 16
-	lateBy     = units.Day // that a change can be told late, at least
+	lateBy     = units.Day // that a change can be reported late, at least
 	minGaps    = 3         // before which nothing is usual
 )
 

@@ -41,13 +41,13 @@ func (p *plan) readsPolls() bool { return p.need.Has(NeedPolls) }
 // onlyPolls reports whether changes mean nothing to the plan.
 func (p *plan) onlyPolls() bool { return p.polls || p.looks && !p.edge }
 
-// remembers reports whether the plan looks at more than the event that it is told.
+// remembers reports whether the plan looks at more than the current event.
 func (p *plan) remembers() bool {
 	w := p.query.Window
 	return p.polls || len(p.backs) > 0 || w.For > 0 || w.Lasting > 0 || w.Silent != (Silence{})
 }
 
-// plan makes a query ready. Whoever gives it up releases it.
+// plan compiles a query. The caller releases it.
 func (f *forge) plan(q Query) (*plan, error) {
 	p := &plan{query: q}
 	if err := f.fill(p); err != nil {
@@ -135,8 +135,8 @@ func (f *forge) planGroups(p *plan) (err error) {
 	return nil
 }
 
-// planPolls sees to it that a condition is about polls or about changes. One that asks for
-// noise is about polls, because no change is told of it; one that only rules it out is not.
+// planPolls decides whether a condition is about polls or about changes. One that asks for noise is
+// about polls, because noise is not reported as a change; one that only rules it out is not.
 func (f *forge) planPolls(p *plan, when tree) error {
 	if when.root == nil {
 		return nil

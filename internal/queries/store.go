@@ -163,7 +163,7 @@ func UpdateIn(tx *store.Tx, q Query) (stored Query, err error) {
 		return q, err
 	}
 	if q.Created, q.Acknowledged = r.created.Time(), before.Acknowledged; before.Repeat == 0 {
-		q.Acknowledged = r.last // what was told before is not told again
+		q.Acknowledged = r.last // what was sent before is not sent again
 	}
 	if err := r.write(q); err != nil {
 		return q, err
@@ -216,7 +216,7 @@ func (s *Store) RemoveQuery(ctx context.Context, id ID) error {
 			return err
 		}
 		r.definition, r.origin, r.created = "", "", store.MomentOf(time.Time{})
-		r.told = r.last // what waits is not told any more
+		r.told = r.last // pending matches are not sent any more
 		if err := putQuery(tx, r); err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ type Trial struct {
 	Until time.Time // up to when time passes; what is silent until then counts
 	Limit int       // matches to return, the newest; 0 means all
 
-	// Progress, if set, is told how many changes have been looked at.
+	// Progress, if set, is called with how many changes have been looked at.
 	Progress func(scanned int)
 }
 

@@ -93,7 +93,7 @@ func (v *view) tags() ref.Val {
 	return v.tagList
 }
 
-// told returns the items that are other than before.
+// told returns the items that differ from before.
 func (v *view) told() *Items {
 	if v.given != nil {
 		return v.given

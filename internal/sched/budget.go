@@ -254,7 +254,7 @@ func (c *hardLimit) together(a, b time.Time) bool {
 	return a.Equal(b) || c.bucket > 0 && a.UnixNano()/int64(c.bucket) == b.UnixNano()/int64(c.bucket)
 }
 
-// sort restores the order of ends after they were told in another order.
+// sort restores the order of ends after they came in another order.
 func (c *hardLimit) sort() {
 	slices.SortStableFunc(c.landed[c.past:], func(a, b spent) int { return a.ended.Compare(b.ended) })
 	kept := c.landed[:c.past]

@@ -33,7 +33,7 @@ type SourcePut struct{ Source freshet.SourceWithStatus }
 // SourceRemoved says that a source was removed.
 type SourceRemoved struct{ Source freshet.SourceID }
 
-// PollRequested says that somebody wants a source polled soon.
+// PollRequested asks for a poll of a source soon.
 type PollRequested struct {
 	Source freshet.SourceID
 	First  bool // only if the source was not seen yet and is not being polled

@@ -15,7 +15,7 @@ type Hold struct {
 	Until    time.Time // when that ends; zero if time alone does not end it
 	Failures int       // running, of the source or its host, if they are why
 
-	Asked    bool                 // somebody wants the source polled
+	Asked    bool                 // a poll of the source was requested
 	Pushed   time.Time            // since when a push waits for a poll; zero if none does
 	Push     Push                 // the last of these
 	Deadline time.Time            // when the source's MaxGap runs out; zero if it has none
@@ -135,8 +135,8 @@ func (s *Scheduler) Hold(now time.Time, id freshet.SourceID) (Hold, bool) {
 	return h, true
 }
 
-// HoldAsked returns what keeps a poll of a source back at now that somebody asks for,
-// and whether there is such a source. It changes nothing.
+// HoldAsked returns what would hold back a requested poll of a source at now, and whether there is
+// such a source. It changes nothing.
 func (s *Scheduler) HoldAsked(now time.Time, id freshet.SourceID) (Hold, bool) {
 	slot, ok := s.Slot(id)
 	if !ok {

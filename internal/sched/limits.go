@@ -36,7 +36,7 @@ type Limits struct {
 	Hints time.Duration
 }
 
-// DefaultLimits returns the limits of a daemon that is told of no others.
+// DefaultLimits returns the limits of a daemon without settings.
 func DefaultLimits() Limits {
 	return Limits{
 		Budget:      Budget{Polls: 60, Per: time.Minute},

@@ -115,7 +115,7 @@ func (s *Scheduler) end(now time.Time, e *entry, made int) {
 func (s *Scheduler) noteOutcome(now time.Time, e *entry, at *host, o freshet.Outcome) {
 	e.polledAt(o.Began) // the disk can take its time between the decision and the request
 	deferred := o.Failure.Is(failure.Deferred)
-	if o.Cause == freshet.BySharing { // the poll that it was read from tells of the host
+	if o.Cause == freshet.BySharing { // the poll that fetched it counts for the host
 		at = &host{}
 	}
 	if o.Requests > 0 && !deferred { // where a deferred poll wanted to go is known already

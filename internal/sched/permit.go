@@ -364,8 +364,8 @@ type SlowPoll struct {
 // machine, and a few servers that never answer would hold up all other sources.
 //
 // Once the server has begun to answer, the request has been seen, and counts against
-// the budget from now on like one whose answer is in. Before that nobody knows when it
-// will be.
+// the budget from now on like one whose answer is in. Before that its time is
+// not known.
 func (s *Scheduler) slowPoll(now time.Time, w SlowPoll) {
 	slot, ok := s.ids.get(string(w.Source))
 	if !ok {

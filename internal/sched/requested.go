@@ -6,8 +6,7 @@ import (
 	"freshet/internal/freshet"
 )
 
-// A requestQueue is the polls that somebody asked for, in person or by a push, and that have
-// not begun.
+// A requestQueue is the polls that were requested, by a person or a push, and have not begun.
 type requestQueue struct {
 	sources *sourceTable
 	queue   []freshet.Slot // first come first served
@@ -80,8 +79,8 @@ type pendingPush struct {
 	asks bool // it is why a poll is wanted
 }
 
-// pushed notes that somebody says that a source has changed. If that is urgent the source
-// is polled as if somebody had asked for it.
+// pushed notes a notification that a source has changed. If it is urgent the source is polled as if
+// a poll had been requested.
 func (q *requestQueue) pushed(now time.Time, p Push) {
 	slot, ok := q.sources.Slot(p.Source)
 	if !ok {

@@ -252,7 +252,7 @@ func (s *Scheduler) weightOf(source freshet.Source) float64 {
 	return source.Weight
 }
 
-// ForecastOverride says that somebody gave a forecast of when a source is likely to change.
+// ForecastOverride sets an imported forecast of when a source is likely to change.
 type ForecastOverride struct {
 	Source freshet.SourceID
 	Given  *imported.Forecast // nil takes back the one before

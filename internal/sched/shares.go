@@ -281,7 +281,7 @@ func (t *shareTable) allow(now time.Time, e *entry, cause freshet.Cause) bool {
 
 // A hint is what a server says about how long a source stays as it is. The policy
 // does not have the source polled before that, up to the longest that the limits
-// allow. A hint holds back nothing else: a poll that somebody asked for and one that
+// allow. A hint holds back nothing else: a requested poll and one that
 // a MaxGap or a doubt makes due are made. A source with a MinGap goes by that, and one that was
 // seen to change before the time that a hint named goes by no hint any more.
 

@@ -21,7 +21,7 @@ type entry struct {
 	failures   int32
 	requests   int32        // that its last poll took: what the next one reserves
 	timing     *timing      // by its strategy; nil if it has none
-	price      float64      // of a poll, as those who learn were last told
+	price      float64      // of a poll, as the learner last received it
 	route      *route       // that those went to; nil if all went to its own host
 	flight     *flight      // of the poll under way; nil if there is none
 	meter      meter        // of its share of the budget

@@ -1,4 +1,4 @@
-// Package search reads what somebody searches for, and says where a text has it.
+// Package search parses searches, and finds where a text matches them.
 //
 // A [Query] is what people type into a search box: words that must all be there,
 // "phrases in quotes", beginnings of words (secur*), OR, NOT or a minus sign, and

@@ -21,7 +21,7 @@ const (
 	Not              // the first part and none of the others
 )
 
-// A Query is what somebody searches for.
+// A Query is a parsed search.
 type Query struct {
 	Op     Op
 	Parts  []Query  // of And, Or and Not

@@ -15,8 +15,8 @@ import (
 	"freshet/internal/queries"
 )
 
-// MostMatches is how many matches of a batch are told one by one. The others are counted,
-// and can be read over the API.
+// MostMatches is how many matches a batch lists. The others are counted, and can be read over the
+// API.
 const MostMatches = 500
 
 // A Batch is what a query tells at once, with what is known of its matches.
@@ -47,7 +47,7 @@ func (p Batch) Source() freshet.SourceID {
 	return p.Matches[0].Source
 }
 
-// MatchOf returns a match as it is told, with the change that completed it.
+// MatchOf returns a match as events have it, with the change that completed it.
 func MatchOf(m queries.Match, completed *freshet.Change) client.Match {
 	told := client.Match{
 		Cursor: m.Place(), ID: m.ID(), Query: string(m.Query), Number: m.Number, Cause: string(m.Cause), At: utc(m.At), KnownAt: utc(m.Known),
@@ -63,7 +63,7 @@ func MatchOf(m queries.Match, completed *freshet.Change) client.Match {
 	return told
 }
 
-// told returns the batch as it is told.
+// told returns the batch as events have it.
 func (p Batch) told() client.MatchBatch {
 	told := client.MatchBatch{Query: string(p.Query), Name: p.Name, Summary: p.summary(), Count: p.Count(), First: p.From, Last: p.To, Held: string(p.Delay), At: utc(p.At), Matches: []client.Match{}}
 	for _, m := range p.Matches {
@@ -88,7 +88,7 @@ func (m Match) summary() string {
 	return causes[m.Cause]
 }
 
-// BatchEnvelope returns the event that tells of a batch. Base is as for Envelope.
+// BatchEnvelope returns the event of a batch. Base is as for Envelope.
 func BatchEnvelope(p Batch, base string) client.MatchEvent {
 	e := client.MatchEvent{
 		SpecVersion: "1.0", ID: p.ID(), Source: queryLink(p.Query, base), Type: client.MatchEventType, Time: utc(p.At),
@@ -167,7 +167,7 @@ func newBatchEvent(ctx context.Context, p Batch, base string) *Event {
 // heldWords say why matches come together.
 var heldWords = map[queries.Delay]string{
 	queries.DelayQuiet: "held back in quiet hours",
-	queries.DelayRate:  "held back because enough had been told",
+	queries.DelayRate:  "held back by its limit of messages",
 
 	queries.DelayRepeat: "not acknowledged yet",
 }
@@ -223,8 +223,7 @@ func entryHTML(e *Event, news string) (string, error) {
 	return b.String() + newsHTML(news), err
 }
 
-// SampleBatch returns what a query that never was told, for previews and tests: one match,
-// or several.
+// SampleBatch returns a batch of a made-up query, for previews and tests: one match, or several.
 func SampleBatch(id string, query queries.ID, count int64, now time.Time) Batch {
 	p := Batch{Batch: queries.Batch{
 		Cursor: 1, Query: query, Name: "Sample query", From: 1, To: count, End: freshet.Place{Cursor: freshet.Cursor(count), Epoch: freshet.Epoch(id)}, At: now,

@@ -12,8 +12,8 @@ import (
 	"freshet/internal/mask"
 )
 
-// The words in which people are told if the sink has none of its own: the source and what happened, the
-// new text, links, and why.
+// The default templates of messages for people: the source and what happened, the new text, links,
+// and why.
 const (
 	headline = `{{if eq .Kind "digest"}}{{.QueryName}}: {{.Count}} matches{{else}}{{.Title}}: {{.What}}{{end}}`
 

@@ -1,9 +1,9 @@
-// Package sinks knows the kinds of receiver that can be told of a change: what each needs
-// to be set, in what words it is told, and how a message is brought to it.
+// Package sinks has the kinds of receivers of changes: the settings of each, its default templates,
+// and how a message is sent to it.
 //
 // [Check] judges a sink and brings it into its normal form; [Open] makes an [Outlet] of
-// it. The outlet renders a change once, to bytes that are kept, and sends them as often
-// as somebody asks: the bytes hold no secret. Secrets are filled in when a message
+// it. The outlet renders a change once, to bytes that are kept, and sends them as often as
+// needed: the bytes hold no secret. Secrets are filled in when a message
 // leaves, and are taken out of what goes wrong.
 //
 // All connections are opened by the functions of a [Config], which lead to package

@@ -10,7 +10,7 @@ import (
 	"freshet/internal/queries"
 )
 
-// ChangeOf returns c as it is told. Nothing goes into it that can change later.
+// ChangeOf returns c as events have it. Nothing goes into it that can change later.
 func ChangeOf(c freshet.Change) client.Change {
 	return client.Change{
 		Cursor: c.Place(), Source: c.Source, Seq: c.Seq, Number: c.Number,
@@ -30,7 +30,7 @@ func utc(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// Envelope returns the event that tells of c. Base is put before the path of the
+// Envelope returns the event of c. Base is put before the path of the
 // source in the API, such as "https://freshet.example"; it may be empty.
 func Envelope(c freshet.Change, base string) client.Event {
 	return client.Event{
@@ -49,7 +49,7 @@ func Envelope(c freshet.Change, base string) client.Event {
 type Message struct {
 	ID     string           // of the event
 	Source freshet.SourceID // that it is of; "" if it is of several
-	Query  queries.ID       // that told it; "" if it tells of a change
+	Query  queries.ID       // whose matches it has; "" if it is of a change
 	Body   []byte           // as Render made it
 }
 

@@ -36,7 +36,7 @@ type Kind struct {
 // A kind is all that differs between kinds of sink.
 type kind struct {
 	Kind
-	secretURL bool     // whoever knows the URL can post
+	secretURL bool     // the URL alone is enough to post
 	command   bool     // the URL can be exec:COMMAND in the configuration file
 	fileOnly  string   // why only the configuration file can have it; "" if the API can
 	at        string   // the URL, if none is given
@@ -219,7 +219,7 @@ func samples(s Sink) []*Event {
 	return []*Event{newBatchEvent(ctx, SampleBatch("check", s.Queries[0], 1, sampleTime), ""), newBatchEvent(ctx, SampleBatch("check", s.Queries[0], 2, sampleTime), "")}
 }
 
-// checkSettings reports settings that are missing or that nobody knows.
+// checkSettings reports missing and unknown settings.
 func (k *kind) checkSettings(s Sink) error {
 	var known []string
 	for _, one := range k.Settings {

@@ -18,8 +18,8 @@ import (
 	"freshet/internal/invalid"
 )
 
-// localKinds stay on this machine. Whoever can use the API must not be able to write files
-// and run commands.
+// localKinds stay on this machine. A user of the API must not be able to write files and run
+// commands.
 var localKinds = []*kind{
 	{Kind: Kind{Name: "file", About: "a file that grows by a line of JSON for each change", URL: "file:///var/log/freshet/changes.jsonl", Settings: []Setting{
 		{Name: "max_bytes", About: "size at which a new file is begun; 100000000 is the default"}, {Name: "keep", About: "number of old files to keep; 5 is the default"},

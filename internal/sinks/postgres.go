@@ -179,7 +179,7 @@ func (p *scribe) connect(ctx context.Context, f filled) (kept bool, err error) {
 }
 
 // reach returns how to connect. Nothing of it comes from the environment or from files, which
-// the library would look at: whoever adds a sink must not have those read.
+// the library would look at: a user who adds a sink must not have those read.
 func (p *scribe) reach(f filled) (*pgconn.Config, error) {
 	u, err := url.Parse(f.url)
 	if err != nil || u.Hostname() == "" || strings.ContainsAny(u.Hostname(), "/@") { // a path would be a socket
@@ -216,8 +216,8 @@ func quote(name string) string {
 	return strings.Join(parts, ".")
 }
 
-// write adds a row, notifies, or both in one transaction: who hears of a row finds it. A row
-// that is there already is told of no second time.
+// write adds a row, notifies, or both in one transaction: a listener that is notified of a row
+// finds it. A row that is there already is not notified again.
 func (p *scribe) write(ctx context.Context, f filled, m Message) (string, error) {
 	table, channel := f.settings["table"], f.settings["channel"]
 	if table == "" {

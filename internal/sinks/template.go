@@ -22,8 +22,8 @@ import (
 	"freshet/internal/suggest"
 )
 
-// Bounds on what a template may do. It is written by whoever may add sinks, and must not
-// be able to stop the others.
+// Bounds on what a template may do. Any user who may add sinks can write one, and it must not be
+// able to stop the others.
 const (
 	maxOutput = 256 << 10 // bytes of what it makes, and of every text in between
 	maxSteps  = 10_000    // rounds of its loops, and templates that it calls

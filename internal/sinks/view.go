@@ -22,7 +22,7 @@ const (
 	maxPageText = 32 << 10 // bytes
 )
 
-// What events tell of.
+// What events are about.
 const (
 	kindChange = "change"
 	kindMatch  = "match"

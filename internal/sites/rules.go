@@ -295,7 +295,7 @@ func (t *Traps) filtering(a, _ *address) (Kind, string) {
 	return "", ""
 }
 
-// searches are parameters that hold what somebody searched for.
+// searches are parameters that hold search terms.
 var searches = endings("q query search s keyword keywords suche")
 
 // searching cuts searches that are found on the results of other searches.

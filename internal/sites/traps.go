@@ -511,8 +511,7 @@ func withoutSession(segment string) string {
 // mostRemembered is how large a table becomes, a power of two.
 const mostRemembered = 4096
 
-// A table remembers what it was told last, by hashes, and does not grow beyond its
-// bound. What it has forgotten counts as new.
+// A table remembers the last values, by hashes, and does not grow beyond its bound. What it has forgotten counts as new.
 type table[V any] struct {
 	slots []slot[V]
 	used  int

@@ -91,7 +91,7 @@ type batch struct {
 	forget []int64 // bodies deleted or superseded, which need not be cached
 
 	stated []newState // of sources, that polls read
-	told   bool       // somebody said when sources changed, or are likely to
+	told   bool       // update times or forecasts were imported
 
 	logged   []freshet.Outcome // added to the log
 	unmarked int               // of those, since the last mark

@@ -181,7 +181,7 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 	return c, err
 }
 
-// mostHeld is how many versions of a source are kept that were held and never told.
+// mostHeld is how many held versions of a source are kept that never became a change.
 // A page that is another wrong one at every poll must not fill the store.
 const mostHeld = 3
 
@@ -260,7 +260,7 @@ func rounded(h freshet.Held) freshet.Held {
 // that it brought, if it brought one.
 func (b *batch) doubt(e *entry, o freshet.Outcome, f *finding, held freshet.Held) error {
 	before := e.held.get()
-	if f == nil && before.Number == 0 { // somebody confirmed it meanwhile
+	if f == nil && before.Number == 0 { // it was confirmed meanwhile
 		return nil
 	}
 	if f == nil {
@@ -286,8 +286,7 @@ func (b *batch) doubt(e *entry, o freshet.Outcome, f *finding, held freshet.Held
 	return b.dropHeld(e)
 }
 
-// dropHeld drops the oldest versions that were held and never told, but for the
-// newest few.
+// dropHeld drops the oldest held versions that never became a change, but for the newest few.
 func (b *batch) dropHeld(e *entry) error {
 	var old []int64
 	err := b.Query("SELECT number FROM versions WHERE source = ? AND quiet = ? ORDER BY number DESC LIMIT 9223372036854775807 OFFSET ?",
@@ -340,7 +339,7 @@ func (b *batch) promote(e *entry) error {
 	text, raw, envelope := int64(0), int64(0), int64(0)
 	err := b.amend(&versionsTable, "source = ? AND number = ?", []driver.Value{e.key, number}, func(row []driver.Value) {
 		text, raw, envelope = row[4].(int64), row[5].(int64), row[6].(int64)
-		row[8], row[9] = nil, nil // suspect no more, and told
+		row[8], row[9] = nil, nil // no longer suspect or quiet
 	})
 	if err != nil {
 		return err
@@ -402,10 +401,9 @@ func (s *Store) Confirm(ctx context.Context, id freshet.SourceID, number int) (c
 	return c, err
 }
 
-// acknowledge returns an outcome as it stands in the log. A version that somebody has
-// confirmed was told as a change outside the log of outcomes; the first poll that sees
-// it says so, or those who learn from the log would take the page to have stayed as it
-// was. It reports whether that is news.
+// acknowledge returns an outcome as it stands in the log. A confirmed version became a change
+// outside the log of outcomes; the first poll that sees it is logged as changed, or the learner
+// would take the page for unchanged. It reports whether this is that poll.
 func (e *entry) acknowledge(o *freshet.Outcome, stored bool) bool {
 	if !e.confirmed || !o.Result.Seen() || o.Result == freshet.Unchanged && stored {
 		return false

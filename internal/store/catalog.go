@@ -189,8 +189,7 @@ func (b *batch) revision(key int64) (int64, error) {
 func (b *batch) putSource(e *entry, src freshet.Source) error {
 	e.label, e.called = 0, nil
 	if url := xxhash.Sum64String(src.URL); url != e.url {
-		// What the old URL told of itself means nothing to the new one: its
-		// validators might be taken for those of another page.
+		// Validators of the old URL do not hold for the new one: they might match another page.
 		e.url, e.sums = url, freshet.Sums{}
 		told := e.told(freshet.Validators{}, freshet.Moved{})
 		judged := e.suspect != "" || e.landed != "" || e.belied
@@ -347,7 +346,7 @@ func (b *batch) purge(e *entry) error {
 }
 
 // keepSpent keeps what polls of a source sent when the source is purged: the
-// budget and the politeness count it, whoever it was for.
+// budget and the politeness count it all the same.
 func (b *batch) keepSpent(e *entry) error {
 	var url string
 	err := b.Query("SELECT url FROM sources WHERE key = ?", []driver.Value{e.key}, func(v []driver.Value) error {

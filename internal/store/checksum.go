@@ -12,7 +12,7 @@ import (
 )
 
 // A checksum tells whether a row is as it was written. It is XXH64: it finds
-// damage and edits by hand, and does not stop somebody who computes it anew.
+// damage and edits by hand, but not edits that compute it anew.
 type checksum = int64
 
 // How a value begins in what is summed up, so that no two rows look alike.

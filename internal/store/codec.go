@@ -36,7 +36,7 @@ const (
 // A codec turns bodies into frames and back. Encoders are dear to make (their
 // tables are a few hundred kilobytes) and cheap to use again.
 //
-// Small changes are told by copies; larger ones are compressed by zstd with the
+// Small changes are encoded as copies; larger ones are compressed by zstd with the
 // base as its history, at the fastest level. Measured on series of real pages,
 // feeds and JSON that is three to fifteen times as fast as the better levels
 // and smaller than a packed git repository; the better ones gain another tenth.
@@ -176,7 +176,7 @@ const (
 	// is found at one of them and grown to both sides.
 	copyStride = 4
 
-	// mostLiterals is how many new bytes a body may have to be told by copies.
+	// mostLiterals is how many new bytes a body may have to be encoded as copies.
 	// They are stored as they are; if there are more of them zstd pays.
 	mostLiterals = 256
 )
@@ -287,7 +287,7 @@ func grow(body, base []byte, from, i, p int) (start, length int) {
 	return i, length
 }
 
-// decodeCopies returns the body of a given size that encode told by base.
+// decodeCopies returns the body of a given size that encode expressed by base.
 func decodeCopies(steps, base []byte, size int64) ([]byte, error) {
 	body := make([]byte, 0, size)
 	expect := int64(0)

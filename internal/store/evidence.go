@@ -26,7 +26,7 @@ const (
 	saidWord               // of other pages
 	saidFrom               // the word has a beginning
 	saidNanos              // times are nanoseconds
-	saidPushed             // somebody had said that the source has changed
+	saidPushed             // a notification said that the source has changed
 	saidNext               // when the source says that it will change
 	saidClaims             // the word says how often pages change
 	saidBefore             // what this version can read is less than this

@@ -218,8 +218,8 @@ type reached struct {
 // hasSourceIndex reports whether there is an index: not in a store that is read as a whole each time.
 func (s *mirror) hasSourceIndex() bool { return !s.cfg.ReadOnly || s.cfg.Edits.Since != nil }
 
-// Follow reads what another process has written since this one last looked. Whoever asks for something
-// has that done; whoever wants to take over has to do it now and then, to have little left to read.
+// Follow reads what another process has written since this one last looked. Every read does so; a
+// standby calls it now and then, to have little left to read when it takes over.
 func (s *mirror) Follow(ctx context.Context) error {
 	return s.fault("reading the store", s.upToDate(ctx))
 }
@@ -458,7 +458,7 @@ func (s *mirror) take(h *happened) {
 
 // LoadFrom is Load, for a store that is to be written, with what another one has read of the same
 // database up to now: only what was written since is read. Both have one memory of the sources from then on, so
-// that nothing is copied: whoever still asks the other one finds what this one knows, until one of them is
+// that nothing is copied: reads of the other one see what this one knows, until one of them is
 // closed.
 func (s *Store) LoadFrom(ctx context.Context, other *Store) (err error) {
 	if err := s.checkMark(ctx); err != nil {
@@ -553,7 +553,7 @@ func (s *mirror) part() {
 	}
 }
 
-// An EditPlace is how far somebody has read which sources were edited.
+// An EditPlace is a cursor in the log of edits of sources.
 type EditPlace struct {
 	Batch int64 // the transaction of the last of them
 	Term  int64 // which process made it, counted from the first that wrote
@@ -561,7 +561,7 @@ type EditPlace struct {
 
 // Edits are the sources that were edited after a place.
 type Edits struct {
-	IDs   []freshet.SourceID // some more than once, and some gone; an empty one if somebody told when sources changed or may
+	IDs   []freshet.SourceID // some more than once, and some gone; an empty one if update times or forecasts were imported
 	Upto  EditPlace
 	Whole bool // none is missing between the two places
 }
@@ -569,7 +569,7 @@ type Edits struct {
 // An EditLog keeps for others which sources are not as they were, other than by polls. All
 // of it may be nil: then they have to read everything anew.
 type EditLog struct {
-	// Note is told of some, within a transaction that writes.
+	// Note records some, within a transaction that writes.
 	Note func(w *Writer, ids []freshet.SourceID) error
 
 	// Since returns those after a place; without one only where the log ends.

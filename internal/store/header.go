@@ -175,8 +175,8 @@ func hexIn(value string) (from, to int) {
 }
 
 // dateIn returns a date in the form that HTTP prefers as seconds since 1970. Most values
-// are none, and are told by their length: to parse them would take longer than all the
-// rest of the header.
+// are none, and are recognized by their length: to parse them would take longer than all
+// the rest of the header.
 func dateIn(value string) (seconds int64, ok bool) {
 	if len(value) != len(http.TimeFormat) {
 		return 0, false

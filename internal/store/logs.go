@@ -301,14 +301,14 @@ func (s *mirror) LastChange(ctx context.Context) (freshet.Cursor, error) {
 // while a reader that follows the log takes in those before.
 const tailLength = 4096
 
-// mostTold is how many pages the outcomes of the tail may tell of: each takes 40 bytes.
+// mostTold is how many pages the outcomes of the tail may mention: each takes 40 bytes.
 const mostTold = 500_000
 
-// A tail is the end of the log of outcomes in memory. Whoever follows the log
-// reads from it what was committed a moment ago, without a query.
+// A tail is the end of the log of outcomes in memory. Readers that follow the log read from it
+// what was committed a moment ago, without a query.
 type tail struct {
 	outcomes []freshet.Outcome // in the order of the log
-	told     int               // pages that they tell of
+	told     int               // pages that they mention
 	notifier notifier          // rung when there is a new one
 }
 
@@ -333,7 +333,7 @@ func (t *tail) add(logged []freshet.Outcome) {
 	t.notifier.ring()
 }
 
-// told returns how many pages an outcome tells of.
+// told returns how many pages an outcome mentions.
 func told(o freshet.Outcome) int {
 	if o.Word == nil {
 		return 0
@@ -361,7 +361,7 @@ func (t *tail) after(place freshet.Cursor, limit int) ([]freshet.Outcome, bool) 
 // latest returns outcomes after a place from the tail, and whether they are
 // there.
 func (s *mirror) latest(after freshet.Cursor, limit int) ([]freshet.Outcome, bool) {
-	if s.cfg.ReadOnly { // somebody else writes
+	if s.cfg.ReadOnly { // another process writes
 		return nil, false
 	}
 	s.mu.RLock()
@@ -389,7 +389,7 @@ type notifier struct {
 	rung chan struct{} // closed by the next ring; nil while nobody waits
 }
 
-// ring wakes whoever waits.
+// ring wakes all that wait.
 func (b *notifier) ring() {
 	if b.rung != nil {
 		close(b.rung)
@@ -431,7 +431,7 @@ func (s *mirror) await(ctx context.Context, b *notifier, after freshet.Cursor, e
 
 // end returns where a log ends.
 func (s *mirror) end(ctx context.Context, of func() freshet.Cursor) (freshet.Cursor, error) {
-	if s.cfg.ReadOnly { // somebody else may have written since
+	if s.cfg.ReadOnly { // another process may have written since
 		if err := s.Refresh(ctx); err != nil {
 			return 0, err
 		}
@@ -442,8 +442,8 @@ func (s *mirror) end(ctx context.Context, of func() freshet.Cursor) (freshet.Cur
 }
 
 // applied returns the ends of the logs as this process knows them. A transaction
-// can be read a moment before it is applied: what it wrote lies past these ends,
-// and is not told yet.
+// can be read a moment before it is applied: what it wrote lies past these ends, and is not
+// visible yet.
 func (s *mirror) applied() counter {
 	if s.cfg.ReadOnly { // whose ends are read when they are asked for
 		ends := counter{change: math.MaxInt64, outcome: math.MaxInt64}
@@ -457,8 +457,8 @@ func (s *mirror) applied() counter {
 	return s.next
 }
 
-// Heard notes that another process has written: Refresh, if somebody waits for a log to grow, and otherwise when somebody
-// does so next.
+// Heard notes that another process has written. If a reader waits for a log to grow, it calls
+// Refresh; otherwise the next reader does.
 func (s *mirror) Heard(ctx context.Context) error {
 	s.mu.Lock()
 	waited := s.tail.notifier.rung != nil || s.changed.rung != nil || s.derived.rung != nil
@@ -566,7 +566,7 @@ func (b *batch) beginEpoch() error {
 
 // epochsNow returns the epochs. Rows that were read before are of one of them.
 func (s *mirror) epochsNow(ctx context.Context) (epochs, error) {
-	if s.cfg.ReadOnly { // somebody else may have written since
+	if s.cfg.ReadOnly { // another process may have written since
 		found, err := readEpochs(ctx, s.reader)
 		return found, s.fault("reading the epochs", err)
 	}

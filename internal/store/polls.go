@@ -132,7 +132,7 @@ type entry struct {
 	removed   bool
 	dirty     bool // the tally is newer than the standings table
 	strays    bool // there may be attempts before the open one, without outcomes
-	confirmed bool // somebody did so with what was held, and no poll has seen the version since
+	confirmed bool // the held version was accepted, and no poll has seen it since
 	belied    bool // the source changed while the server said that it would not
 }
 
@@ -178,7 +178,7 @@ func (e *entry) note(number int64, text freshet.Hash) {
 	e.recent.set(r)
 }
 
-// quieted counts versions that were kept and not told.
+// quieted counts versions that were stored without a change.
 func (e *entry) quieted(suspect, noise int) {
 	q := e.quiets.get()
 	e.quiets.set(freshet.Quiets{Suspect: q.Suspect + suspect, Noise: q.Noise + noise})
@@ -199,8 +199,7 @@ func (e *entry) compare() freshet.Head {
 	}
 }
 
-// told takes over what the URL of a source told of itself, and reports whether that
-// is news.
+// told takes over what the response said of the URL of a source, and reports whether that is new.
 func (e *entry) told(v freshet.Validators, m freshet.Moved) bool {
 	m.At = MomentOf(m.At).Time()
 	news := v != e.validators || m != e.moved.get()
@@ -413,8 +412,8 @@ func (b *batch) record(r *freshet.Record, f *finding, o *freshet.Outcome) (c fre
 	return c, nil
 }
 
-// take takes over what a poll saw: a new version that is told of, one that is not, or
-// none. It reports whether the head on disk is out of date.
+// take takes over what a poll saw: a new version with a change, one without, or none. It reports
+// whether the head on disk is out of date.
 func (b *batch) take(e *entry, o *freshet.Outcome, f *finding, held freshet.Held, current bool) (stale bool, c freshet.Change, err error) {
 	stale, o.Version, o.Quiet = f != nil, 0, ""
 	switch {

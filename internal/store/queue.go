@@ -9,9 +9,9 @@ import (
 
 // A queue gathers the work of concurrent callers into batches. It has no
 // goroutine of its own: the first caller to find nobody at work leads, and
-// performs one batch of what has been queued. Whoever is queued behind it then
-// leads the next. So a caller alone waits for nobody, and under load the work
-// that arrives during one sync shares the next.
+// performs one batch of what has been queued. The first caller queued behind it then leads the
+// next. So a lone caller does not wait, and under load the work that arrives during one sync
+// shares the next.
 //
 // A batch costs more than most of its jobs do. So after one that several callers
 // shared, the next begins a little later, if all who wait can: others will come.

@@ -7,7 +7,7 @@ type Repair struct {
 	*Writer
 	Lost []Damage
 
-	// LastChange is at least the last change that rows of features tell of.
+	// LastChange is at least the last change that rows of features refer to.
 	LastChange int64
 }
 

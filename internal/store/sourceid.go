@@ -81,8 +81,7 @@ func mayBeSecret(segment string) bool {
 	return false
 }
 
-// slugged returns the letters and digits of a text in lower case, and a dash for whatever is between
-// them.
+// slugged returns the letters and digits of a text in lower case, with a dash between runs of them.
 func slugged(text string) string {
 	var b strings.Builder
 	gap := false

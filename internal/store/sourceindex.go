@@ -67,7 +67,7 @@ func (f *indexRow) over(id freshet.SourceID, site freshet.Source) *indexRow {
 }
 
 // storedIndexRow returns the indexRow of a source as it is stored. Most rows need not be read
-// whole. One that cannot be read, which whoever reads the source is told, shows its URL.
+// whole. One that cannot be read shows its URL; reading the source returns the error.
 func storedIndexRow(row *sourceRow, site freshet.Source) *indexRow {
 	if row.site == 0 {
 		var said struct {
@@ -119,7 +119,7 @@ func lineOf(e *entry, f *indexRow) line {
 // A sourceIndex has a line for each source, so that lists are made without reading any source
 // that they do not have. A list that nobody asked for lately goes through all lines, a few
 // thousand at a time: that takes some nanoseconds each. One that is kept is brought up to date
-// when somebody asks for it: a poll has to keep no order, and only notes that its line changed.
+// when it is asked for: a poll keeps no order, and only notes that its line changed.
 // The store's mu guards it.
 type sourceIndex struct {
 	lines []line  // their places stay
@@ -270,8 +270,8 @@ func (s *sourceMemory) updatePages() {
 	clear(r.stale)
 }
 
-// renew replaces the index by one without lines of sources that are gone. Whoever is still
-// at the old one finds it as it was.
+// renew replaces the index by one without lines of sources that are gone. A reader of the old one
+// finds it as it was.
 func (s *sourceMemory) renew() {
 	next := newSourceIndex()
 	for _, l := range s.sourceIndex.lines {

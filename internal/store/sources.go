@@ -135,8 +135,8 @@ func (r *sourceRow) sourceOr(known, site freshet.Source) (freshet.Source, error)
 	return tidied(known), nil
 }
 
-// page is watched, for one of many pages that are read after each other. What somebody else has
-// written is looked at for the first one, and for one with a source that was not there then.
+// page is watched, for one of many pages that are read after each other. What another process has
+// written is read for the first one, and for one with a source that was not there then.
 func (s *sourceReader) page(ctx context.Context, first bool, query string, args ...any) ([]freshet.SourceWithStatus, error) {
 	if !first && s.hasSourceIndex() {
 		found, err := s.rows(ctx, freshet.Source{}, query, args...)
@@ -414,9 +414,9 @@ type Known struct {
 }
 
 // Known yields all sources of which there is a history, in the order of their
-// IDs, with what bears on when they are polled. Unlike Sources it tells of
-// those that were removed, and not how things stand with them, so that it costs
-// a reader beside a daemon little also where there are many.
+// IDs, with what bears on when they are polled. Unlike Sources it
+// yields removed ones as well, and leaves out their standing, so that it costs a
+// reader beside a daemon little even where there are many.
 func (s *sourceReader) Known(ctx context.Context) iter.Seq2[Known, error] {
 	return func(yield func(Known, error) bool) {
 		last := freshet.SourceID("")

@@ -51,7 +51,7 @@ func (b *batch) saveState(f freshet.State) error {
 	switch f.Key {
 	case freshet.NoiseState, freshet.ItemState:
 		b.stated = append(b.stated, newState{stateOf{f.Key, e.key}, keptState{f.Upto, f.Value, true}})
-	case imported.HistoryState, imported.ForecastState: // said by somebody, and not by the log
+	case imported.HistoryState, imported.ForecastState: // imported, and not derived from the log
 		b.told = true
 	}
 	return b.put(&statesTable, f.Key, e.key, int64(f.Upto), Blob(f.Value))

@@ -27,7 +27,7 @@ type verifier struct {
 type Progress struct {
 	Doing string // such as "outcomes"
 	Done  int64
-	Of    int64 // 0 if nobody knows
+	Of    int64 // 0 if that is not known
 }
 
 // A Verification is one pass over everything that is stored.

@@ -127,7 +127,7 @@ func (s *versionReader) Text(ctx context.Context, id freshet.SourceID, number in
 
 // textOf returns the body that is the text of a version, and its hash. Those of
 // the newest version, which every capture is compared with, are in memory unless
-// somebody else writes.
+// another process writes.
 func (s *versionReader) textOf(ctx context.Context, id freshet.SourceID, number int) (text int64, hash freshet.Hash, err error) {
 	if !s.cfg.ReadOnly {
 		e, err := s.remembered(ctx, id)

@@ -35,7 +35,7 @@ type Result struct {
 	Sums       freshet.Sums       // of what was seen
 	Capture    *freshet.Capture   // set if the result is Captured, or stores a version quietly
 
-	Judged noise.Judgement // whether what differs from the head is only noise, if somebody looked for it
+	Judged noise.Judgement // whether what differs from the head is only noise, if that was judged
 	Items  []byte          // which items the source has had by now; nil if that is what was known before
 	Noise  []byte          // what is known of the noise of the source by now; nil if that is what was known before
 

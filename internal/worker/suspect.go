@@ -63,9 +63,9 @@ func (t *Task) suspicion(resp freshet.Response, seen wrongpage.Page, past *wrong
 
 // redirected says why the page is suspect that redirects led to, if it is.
 //
-// A permanent redirect is told as where the source has moved to, and needs no
-// second word, unless it leads to the front page: then the page is gone. A front
-// page may redirect to whatever its site begins with. A URL that leads to one page
+// A permanent redirect is reported as a move of the source, and needs no confirmation, unless it
+// leads to the front page: then the page is gone. A front page may redirect to the first page of its
+// site. A URL that leads to one page
 // and then to another, such as that of the latest release, is a pointer, and it is
 // normal that it leads elsewhere.
 func (t *Task) redirected(resp freshet.Response, landed string) suspect.Class {

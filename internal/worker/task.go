@@ -43,7 +43,7 @@ type Task struct {
 	// Permit is asked before each request is sent, as Leave of [freshet.Request].
 	Permit func(context.Context, freshet.Hop) error
 
-	// Slow is told that the server is slow, as in [freshet.Request].
+	// Slow is called when the server is slow, as in [freshet.Request].
 	Slow func(seen bool)
 }
 
@@ -107,8 +107,8 @@ func (t *Task) URL() string {
 	return t.Source.URL
 }
 
-// request asks after the head, if that is the head of all that are read from the
-// answer: who has seen another one, or none, must not be told that it is as it was.
+// request makes a conditional request with the validators of the head, if all that are read from
+// the answer share it: a source with another head, or none, must not get a 304.
 func (t *Task) request(ctx context.Context) freshet.Request {
 	req := freshet.Request{URL: t.URL(), ID: t.Source.ID, Source: t.special(), Room: t.Room, Leave: t.Permit, Slow: t.Slow}
 	req.Validators = t.validators()

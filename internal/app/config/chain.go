@@ -18,7 +18,7 @@ import (
 
 // ParseRecipe reads how a response is to be read from a file of its own, in YAML
 // or JSON: a list of steps, or what a source can say of it with read, extract,
-// items and select. What is wrong is told with its line, as an *Error.
+// items and select. A mistake is returned with its line, as an *Error.
 func ParseRecipe(file string, text []byte) (reading.Recipe, error) {
 	d := document{Error: Error{File: file, lines: strings.Split(string(text), "\n")}, env: func(string) string { return "" }, anchors: map[string]ast.Node{}}
 	if json.Valid(text) { // YAML has no tabs

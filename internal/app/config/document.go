@@ -16,7 +16,7 @@ import (
 )
 
 // A document is a configuration file as it is read. Reading goes on after a
-// problem, so that all of them are told at once.
+// problem, so that all of them are reported at once.
 type document struct {
 	Error
 	env     func(string) string

@@ -144,8 +144,8 @@ func (s *Settings) settable(key string) (Option, error) {
 	return Option{}, &invalid.Error{Field: "set." + key, Reason: "there is no such setting" + suggest.DidYouMean(key, live)}
 }
 
-// applyKept takes on what was set over the API and is kept in the data directory. What is in
-// a database is taken on by whoever opens that.
+// applyKept applies settings that were made over the API and are kept in the data directory. Those
+// in a database are applied when it is opened.
 func (s *Settings) applyKept() error {
 	if s.Store != "" {
 		return nil

@@ -56,7 +56,7 @@ func (d *document) admitHooks(s *Settings) {
 		s.Sinks[i] = checked
 		for _, id := range checked.Queries {
 			if !slices.ContainsFunc(s.Queries, func(q queries.Query) bool { return q.ID == id }) {
-				s.Doubts = append(s.Doubts, fmt.Sprintf("%s.queries: %s is not among the queries of this file; until it is added otherwise, the sink is told nothing of it", d.sinks[i].path, id))
+				s.Doubts = append(s.Doubts, fmt.Sprintf("%s.queries: %s is not among the queries of this file; until it is added otherwise, the sink gets none of its matches", d.sinks[i].path, id))
 			}
 		}
 	}

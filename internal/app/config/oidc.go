@@ -14,7 +14,7 @@ import (
 	"freshet/internal/units"
 )
 
-// noRole is how the default role is written that refuses whoever has no other.
+// noRole is the default role that refuses users who have no other.
 const noRole = "none"
 
 // oidcOptions say where people can log in besides.

@@ -24,7 +24,7 @@ type Error struct {
 	lines    []string
 }
 
-// Error counts the problems, or tells of the only one.
+// Error counts the problems, or returns the only one.
 func (e *Error) Error() string {
 	if len(e.Problems) == 1 {
 		return "the configuration has a problem: " + e.head(e.Problems[0])

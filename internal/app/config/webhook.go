@@ -80,7 +80,7 @@ func (w Webhook) sink() sinks.Sink {
 // literal returns a text as a value that refers to nothing.
 func literal(text string) profile.Value { return profile.Value(strings.ReplaceAll(text, "${", "$${")) }
 
-// AllSinks returns those that are told of changes: the webhooks and the other sinks.
+// AllSinks returns all receivers of changes: the webhooks and the other sinks.
 func (s *Settings) AllSinks() []sinks.Sink {
 	all := make([]sinks.Sink, 0, len(s.Webhooks)+len(s.Sinks))
 	for _, w := range s.Webhooks {

@@ -10,14 +10,14 @@ import (
 	"freshet/internal/mask"
 )
 
-// A Person is somebody as a provider knows them.
+// A Person is a user as a provider describes them.
 type Person struct {
 	Subject string // of the issuer, and never anybody else's
 	Name    string // as the person is called there; it may be anybody's
 	Role    access.Role
 }
 
-// claims are what a provider says of somebody.
+// claims are what a provider says of a user.
 type claims map[string]any
 
 func (c claims) text(name string) string {

@@ -55,7 +55,7 @@ const (
 	oldest    = 10 * time.Minute // of an ID token: it was made for this login
 )
 
-// New returns a provider. It is asked nothing before somebody logs in.
+// New returns a provider. It is not contacted before the first login.
 func New(cfg Config) *Provider {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -75,7 +75,7 @@ func (p *Provider) Label() string {
 	return u.Hostname()
 }
 
-// A Refusal is why somebody could not log in, of a kind that the page has words for.
+// A Refusal is why a login failed, of a kind that the page has words for.
 type Refusal struct {
 	Kind Kind
 	Err  error
@@ -271,5 +271,5 @@ func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 	return d, nil
 }
 
-// SubjectOf returns by which a user is known who is somebody at an issuer.
+// SubjectOf returns the identifier of a user at an issuer.
 func SubjectOf(issuer, sub string) string { return strings.TrimSuffix(issuer, "/") + "#" + sub }

@@ -24,7 +24,7 @@ type Settings struct {
 	Scopes   []string      // besides openid
 	Groups   string        // the claim that lists groups, with dots where it is nested
 	Roles    Roles
-	Session  time.Duration // the longest that somebody stays logged in
+	Session  time.Duration // the longest that a user stays logged in
 }
 
 // Roles say who gets which role. An entry is group:NAME, email:ADDRESS or email:*@DOMAIN.
@@ -48,7 +48,7 @@ func CheckMember(entry string) error {
 	return nil
 }
 
-// Of returns the highest role that somebody has; "" means none. The address must be one
+// Of returns the highest role of a person; "" means none. The address must be one
 // that the provider has verified.
 func (r Roles) Of(groups []string, email string) access.Role {
 	in := func(entry string) bool {

@@ -59,7 +59,7 @@ type post struct {
 	there   bool          // it takes orders
 	run     string        // of which the count is
 	at      time.Duration // its count
-	heard   time.Duration // when it was told, by our count: not before
+	heard   time.Duration // when it was received, by our count: not before
 	busy    int
 	cannot  map[string]bar // by sink
 }
@@ -334,7 +334,7 @@ func (d *Dispatch) leaveOut(p *post, why error) {
 }
 
 // avoid gives a node nothing more for a sink for a while, or nothing at all if it would take nothing.
-// Why a node cannot send to a sink is told once, however often it is asked.
+// Why a node cannot send to a sink is logged once, however often it is asked.
 func (d *Dispatch) avoid(p *post, name string, a answer) {
 	if a.All {
 		d.leaveOut(p, errors.New(a.Cannot))

@@ -121,7 +121,7 @@ func (c *Sender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	case err != nil:
-		http.Error(w, "it cannot be told who this is", http.StatusServiceUnavailable)
+		http.Error(w, "the caller cannot be identified", http.StatusServiceUnavailable)
 		return
 	}
 	o, message, err := readOrder(body)

@@ -16,7 +16,7 @@ type Config struct {
 	Small int64 // up to this, a share need not wait for larger ones
 
 	// Waiters is how many shares may wait at once; 0 means any number. One more
-	// is refused: whoever waits keeps others from working too.
+	// is refused: a waiting request keeps others from working too.
 	Waiters int
 	Wait    time.Duration // that a share waits at most; 0 means without end
 }
@@ -178,8 +178,8 @@ func (b *Budget) count(n int64) {
 	}
 }
 
-// serve lets those grow who can. Whoever has waited longest takes a turn if one
-// is free.
+// serve grows the shares that can grow. The one that has waited longest takes a turn if one is
+// free.
 func (b *Budget) serve() {
 	for i := 0; i < len(b.waiting); {
 		w := b.waiting[i]

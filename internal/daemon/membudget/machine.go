@@ -10,7 +10,7 @@ import (
 
 // Machine returns how many bytes of memory this process may use, and how many of
 // them are free. That is what the machine has, or the container, whichever is
-// less. Zero means that it cannot be told. Root is the file system of the
+// less. Zero means that it is not known. Root is the file system of the
 // machine, where /proc and /sys are looked for.
 func Machine(root fs.FS) (total, free int64) {
 	total, free = meminfo(root)

@@ -25,7 +25,7 @@ type difference struct {
 	loose  []line
 	coarse bool // too much differs to be looked at
 
-	turned map[uint64]bool // what replaced returns, once somebody has asked
+	turned map[uint64]bool // what replaced returns, once it was called
 	labels map[string]bool // likewise for revalues
 }
 

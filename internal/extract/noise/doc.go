@@ -13,10 +13,10 @@
 //   - an age that went on ("3 hours ago", "4 hours ago") and an e-mail address that was
 //     hidden from robots or shown; these need no history.
 //
-// What somebody may be watching is never learnt as noise, however often it changes:
-// prices, version numbers, plain numbers, words that say a state, and lines that
-// nobody has seen before. A [Report] names such places all the same, with the step
-// that would remove them; whether they are noise is for the user to say.
+// What a user may be watching is never learnt as noise, however often it changes: prices, version
+// numbers, plain numbers, words that say a state, and lines that were never seen before. A [Report]
+// names such places all the same, with the step that would remove them; whether they are noise is for
+// the user to say.
 //
 // The package reads no clock and draws no chance: the same steps give the same memory.
 package noise

@@ -86,8 +86,8 @@ func (m *Memory) judge(d difference, version uint64) Judgement {
 	return Judgement{Verdict: Noise, Flapping: back, Where: where[:min(few, len(where))]}
 }
 
-// flaps reports whether the text is one of a few known ones that take turns. What
-// somebody may be waiting for has to do so for longer.
+// flaps reports whether the text is one of a few known ones that take turns. What a user may be
+// watching has to do so for longer.
 func (m *Memory) flaps(d difference, version uint64) bool {
 	if !slices.Contains(m.versions, version) {
 		return false
@@ -206,8 +206,8 @@ func (m *Memory) excusesToken(p pair, i int, c crowd) bool {
 // placeKey names a token of a line.
 func (p pair) placeKey(i int) uint64 { return p.key + uint64(i)*0x9e3779b97f4a7c15 }
 
-// comesAndGoes reports whether a line has come and gone several times of late. What
-// somebody may be waiting for has to do so for longer. That there is one more or one
+// comesAndGoes reports whether a line has come and gone several times of late. What a user may be
+// watching has to do so for longer. That there is one more or one
 // less of a line that the page has many times says something, unless it happens
 // together with others. A line of a step in which as many lines come as go, as those of a
 // carousel do, may say numbers, unless it names what it gives another value to.

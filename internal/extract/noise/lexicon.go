@@ -116,8 +116,8 @@ var (
 		`stand aktualisiert zuletzt heute uhrzeit datum erstellt mis_à_jour mise_à_jour maj aujourd'hui actualizado hoy fecha aggiornato aggiornata oggi bijgewerkt vandaag`,
 		`atualizado hoje обновлено сегодня`)
 
-	// stateWords say a state that somebody may be waiting for, and answers say one at the
-	// end of a line.
+	// stateWords say a state that a user may be waiting for, and answers say one at the end of a
+	// line.
 	stateWords = lexiconOf(`status state stock sold available unavailable availability closed operational outage outages degraded disruption incident incidents resolved investigating`,
 		`maintenance offline inactive enabled disabled passed passing failed failing booked canceled cancelled delayed approved pending vacant occupied`,
 		`auf_lager ausverkauft verfügbar lieferbar geöffnet geschlossen gestört störung épuisé disponible indisponible ouvert fermé agotado abierto cerrado`,

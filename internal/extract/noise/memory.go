@@ -88,7 +88,7 @@ func (m *Memory) Polled(polls int64) {
 	m.upto = max(0, polls) + 1
 }
 
-// Pass tells of polls that found the text as before.
+// Pass counts polls that found the text as before.
 func (m *Memory) Pass(polls int) {
 	if polls <= 0 {
 		return

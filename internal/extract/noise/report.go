@@ -25,14 +25,14 @@ type Place struct {
 	Kind    Kind
 	Pattern string // a line, with a mark such as <date> for what differs; or a line that stood there
 	Times   int    // that it differed
-	Noise   bool   // false means that somebody may be watching it, so it is told as a change
+	Noise   bool   // false means that a user may be watching it, so it is reported as a change
 
 	// Step is what a source can read its page with to be rid of it; without a name if
 	// none is known that leaves the rest alone.
 	Step reading.Step
 }
 
-// mostReported is how many places are told.
+// mostReported is how many places a report has.
 const mostReported = 5
 
 // Report returns what has been learnt, the places that differ most often first.

@@ -18,7 +18,7 @@ import (
 	"freshet/internal/mask"
 )
 
-// nonBlocking keeps the opening of a pipe from waiting for somebody to write.
+// nonBlocking keeps the opening of a pipe from waiting for a writer.
 const nonBlocking = syscall.O_NONBLOCK
 
 // commandEnv is all that a command knows of our environment: nothing that is ours.
@@ -52,7 +52,7 @@ func (c *Client) run(ctx context.Context, req freshet.Request, command string, m
 
 // RunCommand runs a command in a shell with something to read, and returns what it prints,
 // at most so many bytes. All processes that it has started are killed when it ends, or
-// when its time is up. Whoever calls it has to know that the operator allows commands.
+// when its time is up. The caller has to check that the operator allows commands.
 func RunCommand(ctx context.Context, command string, in []byte, most int64) ([]byte, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

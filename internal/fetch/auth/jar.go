@@ -32,7 +32,7 @@ type cookie struct {
 }
 
 // A jar keeps cookies. That of the standard library knows which cookie goes where but
-// not how to write them down, so all that it is told is noted beside it.
+// not how to serialize them, so all that is set is noted beside it.
 type jar struct {
 	key jarKey
 	now func() time.Time

@@ -111,7 +111,7 @@ func (js *jars) keep(ctx context.Context, j *jar) {
 	if js.client.cfg.Store == nil || js.client.cfg.Vault == nil {
 		return
 	}
-	ctx = context.WithoutCancel(ctx) // the answer has come, whoever has gone meanwhile
+	ctx = context.WithoutCancel(ctx) // the answer has come, even if the caller has gone meanwhile
 	js.turn <- struct{}{}
 	defer func() { <-js.turn }()
 	kept, changed := j.changed()

@@ -163,8 +163,8 @@ func (a *asking) loginStep(ctx context.Context, s *session, step profile.LoginSt
 	return a.takeAll(s, step, resp)
 }
 
-// nobody returns a sending whose POST has a body, if an empty one: servers want to be
-// told its length.
+// nobody returns a sending whose POST has a body, if an empty one: servers
+// require its length.
 func nobody(how fetch.Sending) fetch.Sending {
 	if how.Method == http.MethodPost && how.Body == nil {
 		how.Body = []byte{}

@@ -38,7 +38,7 @@ func (ps Profiles) Of(s *freshet.Source) (profile.Profile, error) {
 }
 
 // CheckForeign judges a source that comes over the API by the secrets that it would
-// have sent. Whoever can use the API must not be able to have files and variables of
+// have sent. A user of the API must not be able to have files and variables of
 // this machine sent to a host of their choice, nor secrets that are not meant for it.
 func (ps Profiles) CheckForeign(s freshet.Source) error {
 	if freshet.MediumOf(s.URL) == freshet.InExec {

@@ -44,7 +44,7 @@ func (s Secrets) look(r profile.Reference, host string, foreign bool) (string, [
 }
 
 // Peek returns what a reference stands for, and the hosts that it may be sent to if it
-// names any. Whoever sends it anywhere has to ask Look.
+// names any. A caller that sends it has to use Look.
 func (s Secrets) Peek(r profile.Reference, foreign bool) (text string, hosts []string, err error) {
 	switch {
 	case r.Kind == profile.SealedSecret && s.Vault == nil:

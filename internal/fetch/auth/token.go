@@ -22,8 +22,7 @@ import (
 	"freshet/internal/freshet/profile"
 )
 
-// How long a token is used, if whoever gives it out does not say, and how long before
-// its end no more.
+// How long a token is used if its issuer does not say, and how long before its end it is renewed.
 const (
 	tokenLife  = 10 * time.Minute
 	tokenSlack = 30 * time.Second

@@ -11,7 +11,7 @@ import (
 
 // sendAlong adds to a request of the page what the page itself was asked for with, if
 // the request goes to where the page came from and a document from there makes it. A
-// frame of somebody else must not act with what is ours.
+// frame of another origin must not use our credentials.
 func (v *visit) sendAlong(r *http.Request) {
 	along := v.document.Along
 	if along == nil || !sameOrigin(r.URL, along.URL) || !fromOrigin(r.Header, along.URL) || v.isSentTo(r.URL) {
@@ -29,8 +29,8 @@ func (v *visit) sendAlong(r *http.Request) {
 	}
 }
 
-// noteRedirect notes where somebody else's answer leads the page: it has chosen where
-// to, and what is ours does not go there.
+// noteRedirect notes where an answer of another origin leads the page: our credentials do not go
+// there.
 func (v *visit) noteRedirect(r *http.Request, a *http.Response) {
 	along, location := v.document.Along, a.Header.Get("Location")
 	if along == nil || location == "" || sameOrigin(r.URL, along.URL) && !v.isSentTo(r.URL) {
@@ -48,7 +48,7 @@ func (v *visit) noteRedirect(r *http.Request, a *http.Response) {
 	v.sentTo[withoutFragment(to)] = true
 }
 
-// isSentTo reports whether somebody else's answer led to a URL.
+// isSentTo reports whether an answer of another origin led to a URL.
 func (v *visit) isSentTo(u *url.URL) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -35,7 +35,7 @@ const (
 	// tolerance is by how much a colour may differ and still look the same.
 	tolerance = 12
 
-	// maxRegions is how many regions are told of.
+	// maxRegions is how many regions are reported.
 	maxRegions = 1000
 )
 

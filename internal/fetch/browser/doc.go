@@ -1,6 +1,6 @@
 // Package browser shows a page in Chromium and reads what became of it.
 //
-// Pages that build themselves by script are empty to whoever only fetches them. A
+// Pages that build themselves by script are empty to a client that only fetches them. A
 // [Renderer] takes the document that was fetched, shows it in a browser, waits until
 // the page is there, does on it what the user asked for, and returns its elements as
 // HTML, with a picture if one is wanted.

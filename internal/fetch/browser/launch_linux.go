@@ -256,8 +256,8 @@ func receive(from *os.File) (net.Listener, error) {
 	return net.FileListener(file)
 }
 
-// environment returns what a browser is told of its surroundings: no secrets, and a
-// home that is deleted with its profile.
+// environment returns the environment of a browser: no secrets, and a home that is deleted with its
+// profile.
 func environment(profile string) []string {
 	env := []string{"HOME=" + profile, "TMPDIR=" + profile, "XDG_CONFIG_HOME=" + profile, "XDG_CACHE_HOME=" + profile, "LANG=C.UTF-8"}
 	for _, name := range []string{"PATH", "TZ", "LD_LIBRARY_PATH"} {

@@ -11,8 +11,8 @@ import (
 )
 
 // A pipe speaks the DevTools protocol with a browser: JSON messages that end with a
-// zero byte. It keeps nothing of what the browser says but the answers that somebody
-// waits for, and ends when a message is too long.
+// zero byte. It keeps only the answers that a caller waits for, and ends when a message is
+// too long.
 type pipe struct {
 	out  io.WriteCloser
 	in   io.ReadCloser

@@ -132,8 +132,8 @@ func ofBrowser(r *http.Request) bool {
 	return host == "browser.invalid" || r.Header.Get("Referer") == "" && (strings.HasSuffix(host, ".google.com") || strings.HasSuffix(host, ".gvt1.com"))
 }
 
-// unwanted reports whether a request is one that a page needs only when somebody
-// comes back to it or looks at it for long: what it fetches ahead, workers that
+// unwanted reports whether a request is one that a page needs only when it is visited again or
+// shown for long: what it fetches ahead, workers that
 // outlive it, and connections that stay open.
 func unwanted(r *http.Request) bool {
 	h := r.Header

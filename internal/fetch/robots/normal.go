@@ -25,8 +25,7 @@ func literal(path string) string {
 
 var signs = strings.NewReplacer("*", "%2A", "$", "%24")
 
-// pathOf returns the path and query of what somebody gives as one, which can be a whole
-// URL. It begins with a slash and has no fragment.
+// pathOf returns the path and query of a path or a whole URL. It begins with a slash and has no fragment.
 func pathOf(text string) string {
 	text, _, _ = strings.Cut(text, "#")
 	if scheme, rest, ok := strings.Cut(text, "://"); ok && isScheme(scheme) {

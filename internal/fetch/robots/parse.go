@@ -71,7 +71,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("line %d: %s", p.Line, p.Text)
 }
 
-// mostProblems is how many problems of a file are told.
+// mostProblems is how many problems of a file are reported.
 const mostProblems = 100
 
 // Sitemaps returns where the file says that sitemaps are, as written there and in the
@@ -82,8 +82,8 @@ func (f *File) Sitemaps() []string { return f.sitemaps }
 // with problems counts nevertheless: every line that can be read does.
 func (f *File) Problems() []Problem { return f.problems }
 
-// Parse reads a robots.txt. Every content is one: what cannot be read is passed over,
-// and told as a problem.
+// Parse reads a robots.txt. Every content is one: what cannot be read is skipped, and
+// reported as a problem.
 func Parse(body []byte) *File {
 	r := reader{file: &File{}}
 	if len(body) > MaxBytes {
@@ -270,7 +270,7 @@ var slips = map[string]string{
 	"alow": "Allow", "allows": "Allow", "alllow": "Allow", "site-map": "Sitemap", "sitemaps": "Sitemap", "site map": "Sitemap", "crawldelay": "Crawl-delay", "crawl delay": "Crawl-delay",
 }
 
-// unknown tells of a line that nobody knows.
+// unknown reports an unknown line.
 func (r *reader) unknown(n int, key string) {
 	key = strings.ToLower(key)
 	switch meant := slips[key]; {

@@ -34,7 +34,7 @@ func (a Answer) reached() bool {
 
 func (a Answer) success() bool { return a.Status >= 200 && a.Status < 300 }
 
-// A Standing is what is known of the robots.txt of one origin at some time. It is told of
+// A Standing is what is known of the robots.txt of one origin at some time. It takes the result of
 // each read. The zero Standing knows nothing: the file has to be read.
 type Standing struct {
 	Rules *Rules    `json:"rules,omitempty"` // that the file had when it could last be read; nil if there was none

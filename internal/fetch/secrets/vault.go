@@ -304,8 +304,7 @@ func (v *Vault) Mac(label string) (string, error) {
 	return hex.EncodeToString(mac.Sum(nil)[:20]), nil
 }
 
-// Fingerprint returns by what to recognise the key, which cannot be told from it; "" if there
-// is no key yet.
+// Fingerprint returns a fingerprint of the key, which does not reveal it; "" if there is no key yet.
 func (v *Vault) Fingerprint() (string, error) {
 	key, err := v.key()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -29,8 +29,8 @@ const (
 // Black is for what stands beside the data: a limit, the truth.
 const Black = "#222"
 
-// chartColours can be told apart by most eyes, also by those that see no red or
-// no green (after Okabe and Ito). When they run out, lines are dashed.
+// chartColours can be distinguished by most people, also by those who are red-green
+// colour-blind (after Okabe and Ito). When they run out, lines are dashed.
 var chartColours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c6d31"}
 
 // An Axis is one side of a chart.

@@ -18,8 +18,8 @@ type BenchConfig struct {
 	Port  int // of all of them, if it is free; zero means any
 
 	// Changed is the share of requests for a page that find a new version,
-	// spread evenly. With 0 conditional requests are always told that
-	// nothing has changed; with 1 everybody is always sent a new body.
+	// spread evenly. With 0 conditional requests always get a 304; with 1
+	// every request gets a new body.
 	Changed float64
 
 	Kind BenchKind // of all pages; "" means HTML

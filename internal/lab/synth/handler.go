@@ -10,7 +10,7 @@ import (
 	"freshet/internal/freshet"
 )
 
-// Handler serves the pages of all hosts, told apart by their paths alone.
+// Handler serves the pages of all hosts, distinguished by their paths alone.
 func (w *Web) Handler() http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.serve(rw, r, -1) })
 }

@@ -18,8 +18,8 @@ type Schedule interface {
 	Follow(start time.Time, chance *rand.Rand) func() time.Time
 }
 
-// A history is what a schedule has come to, worked out as far as somebody has
-// asked. The moments known only ever grow, so a prefix may be shared.
+// A history is the changes of a schedule, computed as far as was asked. It only grows, so a
+// prefix may be shared.
 type history struct {
 	mu    sync.Mutex
 	next  func() time.Time

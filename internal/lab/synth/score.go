@@ -6,7 +6,7 @@ import (
 	"freshet/internal/freshet"
 )
 
-// A Capture is a version that somebody got hold of. [VersionIn] tells the
+// A Capture is a captured version. [VersionIn] tells the
 // version from the content.
 type Capture struct {
 	Page    freshet.SourceID

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Messages are told apart where no more than tellable come in a period, and a
+// Messages are distinguished where no more than tellable come in a period, and a
 // share of regular of the periods has the usual number of changes. Best takes
 // time in proportion to polls, instants and messages, up to bearable.
 const (
@@ -18,7 +18,7 @@ const (
 // over to the future what the history has in common with it, and not its
 // accidents.
 //
-// The messages are told apart by their order. The period is cut in its longest
+// The messages are distinguished by their order. The period is cut in its longest
 // silence. The periods with the usual number of changes show the messages: the
 // k-th change of each is the k-th message, and comes between the earliest and
 // the latest of them (without the outermost twentieth at each end, where there
@@ -28,7 +28,7 @@ const (
 //
 // The polls are then placed by Strategy. If there are too few for it, they have the fewest
 // expected misses, and of plans that miss about as much the least delay. Where
-// no number of changes is usual, or too many come to be told apart, changes are
+// no number of changes is usual, or too many come to distinguish them, changes are
 // taken to come by chance alone, more often at some offsets than at others, and
 // the polls have the fewest expected misses.
 func PlanModeled(h Timeline, period, polls int) ([]int, error) {

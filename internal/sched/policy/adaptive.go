@@ -27,7 +27,7 @@ func Threshold(sites []Site, downloads float64) float64 {
 // CautiousThreshold returns the threshold of estimates that are drawn towards a half,
 // as if two pages more had been sampled and one of them had changed. After one sample
 // bare estimates are 0 or 1, and so is a threshold that is one of them: then every
-// site can be told from it, at any confidence.
+// site can be distinguished from it, at any confidence.
 func CautiousThreshold(sites []Site, downloads float64) float64 {
 	drawn := make([]Site, len(sites))
 	for i, s := range sites {

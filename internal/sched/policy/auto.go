@@ -124,8 +124,8 @@ func NewAuto(c AutoConfig) *Auto {
 // Learner returns what Auto learns with.
 func (a *Auto) Learner() *learn.Learner { return a.learner }
 
-// OverrideForecast says how likely a source is to change at coming times, by what somebody gave; nil
-// takes that back.
+// OverrideForecast sets how likely a source is to change at coming times, by an imported forecast;
+// nil takes that back.
 func (a *Auto) OverrideForecast(slot freshet.Slot, c *imported.Forecast) {
 	a.learner.OverrideForecast(slot, c)
 }

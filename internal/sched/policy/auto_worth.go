@@ -463,7 +463,7 @@ func (w *indexWorths) swap() {
 // them; empty if that is nothing.
 type hintWorths struct {
 	worth   []float64
-	changes []float64 // that they are expected to tell of
+	changes []float64 // that they are expected to find
 }
 
 // add counts what a reading of an index in a slot, of so many, brings.
@@ -522,7 +522,7 @@ func (a *Auto) weighHint(t *hinted, steps float64) {
 	if !(more > 0) {
 		return
 	}
-	index := chance - x*(1-chance) // what would be lost if it were told later
+	index := chance - x*(1-chance) // what would be lost if it were captured later
 	anyway := max(0, factor*value.Gain(a.wait[slot], ticks)-a.prices.brings)
 	if a.passes.full.gathers {
 		a.indexes.next.add(t.Index, len(a.worth), max(0, (index+soon*(chance-index))*more-anyway), x)

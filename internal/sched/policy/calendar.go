@@ -36,8 +36,7 @@ func (w Window) IsZero() bool { return w.From == w.To }
 // week is how long one is by the clock on the wall.
 const week = 7 * units.Day
 
-// firstMonday is where cycles by the clock are counted from, unless somebody says
-// otherwise.
+// firstMonday is where cycles by the clock are counted from by default.
 var firstMonday = time.Date(1970, 1, 5, 0, 0, 0, 0, time.UTC)
 
 // wall returns what a clock on the wall of the zone shows: the time since the first

@@ -184,7 +184,7 @@ func (f *Frequency) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	page := &f.pages[slot]
 	if o.Result.Seen() {
 		began, since := o.Began.UnixNano(), page.last
-		if !o.Since.IsZero() { // as it must be when outcomes of long ago are told
+		if !o.Since.IsZero() { // as it must be when old outcomes are replayed
 			since = o.Since.UnixNano()
 		}
 		span := f.instants(began - since)

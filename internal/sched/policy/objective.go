@@ -179,8 +179,8 @@ func meanAge(rate, tau float64) float64 {
 // ageBetween is the mean age between two polls, where they are 1 apart and x changes come.
 func ageBetween(x float64) float64 { return 0.5 - 1/x - math.Expm1(-x)/(x*x) }
 
-// freshClock and ageClock are as freshIndex and ageIndex, of a source that changes as
-// evenly as a clock, and nobody knows when.
+// freshClock and ageClock are as freshIndex and ageIndex, of a source that changes as evenly as a
+// clock, at an unknown phase.
 func freshClock(rate, tau float64) float64 {
 	tau = min(tau, 1/rate)
 	return rate * tau * (tau + 1) / 2

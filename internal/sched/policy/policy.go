@@ -36,7 +36,7 @@ var Experimental = []string{
 }
 
 // Learns reports whether a policy's choices rest on what earlier polls found,
-// so that after a restart it wants to be told of them again.
+// so that after a restart it has to observe them again.
 func Learns(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return base != "uniform" && base != "round-robin"
@@ -57,7 +57,7 @@ type Setting struct {
 
 	// Estimator says how likely sources are to change, to wic, and to price and
 	// cam of package rival. Nil means that all are taken for alike. A [learn.Learner]
-	// forecasts, and takes chances that somebody gives.
+	// forecasts, and takes imported forecasts.
 	Estimator freshet.Estimator
 
 	// Scale fits the intervals of fixed, and those of miniflux, nutch and
@@ -118,7 +118,7 @@ func build(name string, at Setting, o *Options) freshet.Policy {
 	return nil
 }
 
-// methods lists how cyclic can plan; the first is what it does unless told.
+// methods lists how cyclic can plan; the first is the default.
 func methods() (names []string) {
 	for _, m := range cyclic.Methods {
 		names = append(names, string(m))

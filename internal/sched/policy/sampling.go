@@ -12,14 +12,14 @@ import (
 	"freshet/internal/sched/ranking"
 )
 
-// A SamplingMethod is a way of using what samples have told about sites.
+// A SamplingMethod is a way of using samples of sites.
 type SamplingMethod uint8
 
 // The methods of sampling.
 const (
 	SampleGreedy       SamplingMethod = iota // all of the best sites
 	SampleProportional                       // of each site as its samples had changed
-	SampleAdaptive                           // samples until a site is told from the threshold
+	SampleAdaptive                           // samples until a site is distinguished from the threshold
 )
 
 // SamplingConfig says how a Sampling goes about its cycles.
@@ -176,7 +176,7 @@ func NewSampling(c SamplingConfig) *Sampling {
 	}
 }
 
-// SetLimits tells of the limits under which a Sampling chooses.
+// SetLimits sets the limits under which a Sampling chooses.
 func (p *Sampling) SetLimits(l sched.Limits) {
 	if perSecond := l.Budget.PerSecond(); perSecond > 0 {
 		p.budget = perSecond * p.cfg.Instant.Seconds()
@@ -215,7 +215,7 @@ func (p *Sampling) Put(_ time.Time, slot freshet.Slot, s freshet.Source, since t
 func (p *Sampling) Remove(slot freshet.Slot) {
 	p.ground(slot)
 	p.ids[slot], p.dirty = "", true
-	p.pages[slot] = sampledPage{site: p.pages[slot].site, cycle: p.cycle} // whoever gets the slot waits for the next one
+	p.pages[slot] = sampledPage{site: p.pages[slot].site, cycle: p.cycle} // the next source in the slot waits for the next one
 }
 
 // ground ends a poll under way without having learned from it.

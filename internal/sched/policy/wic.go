@@ -54,8 +54,8 @@ func (w *WIC) Learner() *learn.Learner {
 	return l
 }
 
-// OverrideForecast says how likely a source is to change at coming times, by what somebody gave; nil
-// takes that back. It counts where WIC has its chances from a learner, from when the
+// OverrideForecast sets how likely a source is to change at coming times, by an imported forecast;
+// nil takes that back. It counts where WIC has its chances from a learner, from when the
 // source was last seen on.
 func (w *WIC) OverrideForecast(slot freshet.Slot, c *imported.Forecast) {
 	l := w.Learner()
@@ -127,7 +127,7 @@ func (w *WIC) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 	w.accrue(began)
 	w.gains.Reset(slot)
 	from := w.grid.Time(began)
-	if o.Began.Before(from) && began == 0 { // an old outcome, told again after a restart
+	if o.Began.Before(from) && began == 0 { // an old outcome, replayed after a restart
 		from = o.Began
 	}
 	w.credit(slot, from, w.grid.Time(w.reached))

@@ -11,8 +11,8 @@ import (
 )
 
 // InDaemon returns the setting in which the daemon runs the policy called name,
-// with about so many sources under a budget. Whoever wants to know what the
-// daemon would do makes its policy with this setting.
+// with about so many sources under a budget. A simulation of the daemon makes
+// its policy with this setting.
 func InDaemon(name string, b sched.Budget, sources int) Setting {
 	instant := InstantOf(name)
 	at := Setting{

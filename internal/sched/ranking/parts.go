@@ -40,7 +40,7 @@ func (p *Parts) Bounds(part, n int) (from, to int) {
 	return part << p.bits, min(n, (part+1)<<p.bits)
 }
 
-// Put tells of a source.
+// Put adds or updates a source.
 func (p *Parts) Put(slot freshet.Slot, s freshet.Source) {
 	for p.Of(slot) >= len(p.of) {
 		p.of = append(p.of, Ranking{})

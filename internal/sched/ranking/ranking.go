@@ -39,7 +39,7 @@ type candidate struct {
 // processor's nearest cache between being updated and being scanned.
 const Block = 1024
 
-// Put tells of a source, and reports whether it is a new one in its slot.
+// Put adds or updates a source, and reports whether it is a new one in its slot.
 func (r *Ranking) Put(slot freshet.Slot, s freshet.Source) (isNew bool) {
 	for int(slot) >= len(r.ids) {
 		r.ids, r.factor = append(r.ids, ""), append(r.factor, 0)

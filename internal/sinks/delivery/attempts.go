@@ -42,7 +42,7 @@ func (r *recent) of(sink string) []Delivery {
 	return slices.Clone(r.all[sink])
 }
 
-// observe remembers an attempt, and tells of it.
+// observe records an attempt, and reports it.
 func (s *Sinks) observe(d Delivery) {
 	s.recent.note(d)
 	if s.cfg.Observe != nil {
@@ -128,7 +128,7 @@ func (s *Sinks) wantedAfter(ctx context.Context, to sinks.Sink, at sinks.Positio
 	return len(changes), wanted, last, err
 }
 
-// begin returns the entry of its stream after which a sink is told again.
+// begin returns the entry of its stream after which a replay to a sink begins.
 func (s *Sinks) begin(ctx context.Context, to sinks.Sink, r Replay) (at sinks.Position, err error) {
 	at.Stream = to.Stream()
 	switch {

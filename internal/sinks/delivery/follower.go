@@ -50,7 +50,7 @@ type FollowerConfig struct {
 
 	Now     func() time.Time // the wall clock; nil means time.Now
 	Log     *slog.Logger     // nil means silence
-	Observe func(Delivery)   // told of every attempt; may be nil
+	Observe func(Delivery)   // gets every attempt; may be nil
 
 	// join has the board wake the sink for what it wants; nil has every entry do so.
 	join func(at freshet.Cursor) *subscription

@@ -291,7 +291,7 @@ func (s *Sinks) try(ctx context.Context, o *sinks.Outlet, at freshet.Cursor, sen
 	return t, nil
 }
 
-// renderChange makes the message that tells of the change at a place.
+// renderChange makes the message of the change at a place.
 func (s *Sinks) renderChange(ctx context.Context, o *sinks.Outlet, at freshet.Cursor, m *sinks.Message) error {
 	found, err := s.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: at - 1, Limit: 1})
 	if err != nil {

@@ -101,9 +101,8 @@ func (s *Sinks) changesBefore(ctx context.Context, t time.Time) (freshet.Cursor,
 	return freshet.Cursor(n), failed
 }
 
-// batchesBefore returns the place in the log of batches after which all comes that a sink is
-// to be told again: what has a match after a place in the log of matches, or was told since a
-// time.
+// batchesBefore returns the place in the log of batches after which a replay begins: all batches
+// that have a match after a place in the log of matches, or were sent since a time, come after it.
 func (s *Sinks) batchesBefore(ctx context.Context, to sinks.Sink, r Replay) (freshet.Cursor, error) {
 	after := freshet.Cursor(0)
 	if r.After != nil {
@@ -135,8 +134,8 @@ func (s *Sinks) batchesBefore(ctx context.Context, to sinks.Sink, r Replay) (fre
 	return at, nil
 }
 
-// firstBatch returns the place of the first batch of a query with a match after a place,
-// that was told since a time; zero if there is none.
+// firstBatch returns the place of the first batch of a query with a match after a place that was
+// sent since a time; zero if there is none.
 func (s *Sinks) firstBatch(ctx context.Context, id queries.ID, after freshet.Cursor, since time.Time) (freshet.Cursor, error) {
 	next, err := s.cfg.Store.Queries.Matches(ctx, queries.MatchQuery{Query: id, After: after, Limit: 1})
 	if errors.Is(err, freshet.ErrNotFound) || err == nil && len(next) == 0 {

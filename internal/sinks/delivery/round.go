@@ -290,7 +290,7 @@ func (r *round) begin(ctx context.Context, d sinks.PendingDelivery, extra bool) 
 	return nil
 }
 
-// unfit tells of what cannot be rendered.
+// unfit reports a message that cannot be rendered.
 func (r *round) unfit(d sinks.PendingDelivery, err error) {
 	err = freshet.WithHint(err, "correct the template; freshet sink replay "+r.cfg.Name+" then sends what was given up")
 	r.report(attempt{delivery: d, err: err}, true)
@@ -521,7 +521,7 @@ func (r *round) giveUp(ctx context.Context) error {
 	return errGone
 }
 
-// report tells of an attempt.
+// report reports an attempt.
 func (r *round) report(a attempt, givenUp bool) {
 	id := a.delivery.ID()
 	switch {

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	pageAge  = time.Second // for which a page of the log is told as it was read
+	pageAge  = time.Second // for which a page of the log is reused as it was read
 	maxPages = 64          // held at once
 )
 
 // A sharedLog lets followers that are at the same place share one read of the log: a
 // thousand sinks can be woken by the same change.
 //
-// What follows a place stays the same, so a page can be told again, for a moment: a purge takes
-// changes out. An empty page is told to nobody else, because the next change fills it.
+// What follows a place stays the same, so a page can be reused, for a moment: a purge removes
+// changes. An empty page is not reused, because the next change fills it.
 type sharedLog struct {
 	Archive
 	mu    sync.Mutex

@@ -35,7 +35,7 @@ type SinksConfig struct {
 
 	Now     func() time.Time // the wall clock; nil means time.Now
 	Log     *slog.Logger     // nil means silence
-	Observe func(Delivery)   // told of every attempt; may be nil
+	Observe func(Delivery)   // gets every attempt; may be nil
 }
 
 // Sinks are all sinks of a program: those of its configuration file, and those that came
@@ -50,7 +50,7 @@ type Sinks struct {
 	stop   func()    // ends them
 
 	spawn func(run func(context.Context)) (stop func()) // nil while nothing is delivered
-	fail  func(error)                                   // told of a sink that cannot go on
+	fail  func(error)                                   // called when a sink cannot go on
 
 	recent  recent // attempts
 	working working
@@ -149,7 +149,7 @@ func (s *Sinks) put(ctx context.Context, k station) error {
 	return s.start(ctx, &k)
 }
 
-// lookForSecrets tells of a secret that is not there. What the sink is owed waits for it.
+// lookForSecrets reports a missing secret. Deliveries to the sink wait for it.
 func (s *Sinks) lookForSecrets(k *station) {
 	if k.missing = k.outlet.Missing(); k.missing != nil {
 		s.cfg.Log.Warn("a sink refers to a secret that cannot be used; its deliveries wait until it can", "sink", k.sink.Name, "err", k.missing, "hint", freshet.HintOf(k.missing))
@@ -179,7 +179,7 @@ func (s *Sinks) end(ctx context.Context, name string) error {
 
 // start runs a sink, if it is to run.
 func (s *Sinks) start(ctx context.Context, k *station) error {
-	if k.outlet == nil || s.spawn == nil { // whoever only looks begins nothing
+	if k.outlet == nil || s.spawn == nil { // a process that only reads starts nothing
 		return nil
 	}
 	f, err := NewFollower(ctx, s.following(k))
@@ -285,8 +285,7 @@ func (s *Sinks) take(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// Run begins to deliver, until ctx is done and Stop is called. Fail is told of a sink
-// that cannot go on.
+// Run delivers until ctx is done and Stop is called. Fail is called when a sink cannot go on.
 func (s *Sinks) Run(ctx context.Context, fail func(error)) error {
 	release, err := s.take(ctx)
 	if err != nil {
@@ -405,8 +404,8 @@ func (s *Sinks) uncover(ctx context.Context) error {
 	return nil
 }
 
-// working are the sinks that are delivered to at the moment, for whoever must not wait until they
-// can be changed.
+// working are the sinks that are delivered to at the moment, for callers that must not wait until
+// the set can be changed.
 type working struct {
 	mu  sync.Mutex
 	all map[string]sinks.Sink

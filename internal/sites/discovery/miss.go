@@ -20,7 +20,7 @@ const looksForGone = 2
 func (e *Explorer) miss(ctx context.Context, s *survey, w freshet.SourceWithStatus, o freshet.Outcome) error {
 	none := o.Status == http.StatusNotFound || o.Status == http.StatusGone
 	switch {
-	case w.Of == "": // the site itself, which somebody named
+	case w.Of == "": // the site itself, which the user named
 		return nil
 	case w.Index && none && w.Status.Head.Number == 0:
 		return e.dropIndex(ctx, s, w)
@@ -38,7 +38,7 @@ func (e *Explorer) miss(ctx context.Context, s *survey, w freshet.SourceWithStat
 	return told(err)
 }
 
-// told passes over that something has been told already.
+// told ignores the error that something is on record already.
 func told(err error) error {
 	if errors.Is(err, freshet.ErrNotFound) {
 		return nil

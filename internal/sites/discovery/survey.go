@@ -139,8 +139,8 @@ func (e *Explorer) meetSite(ctx context.Context, w freshet.Source) error {
 	return nil
 }
 
-// outdated reports whether a site has been edited or removed since it was last met. What
-// fails then need not be told: the site is met again before anything else.
+// outdated reports whether a site has been edited or removed since it was last met. Its
+// failures need no report: the site is met again before anything else.
 func (e *Explorer) outdated(ctx context.Context, s *survey) bool {
 	if s == nil {
 		return false

@@ -88,7 +88,7 @@ func (x *xmlReader) finish() error {
 	return nil
 }
 
-// refuse says what there is in place of a list.
+// refuse returns an error that says what the document is instead of a list.
 func (x *xmlReader) refuse() error {
 	if x.first == "" {
 		return fmt.Errorf("%w: it has no elements", ErrNotSitemap)

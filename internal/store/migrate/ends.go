@@ -60,7 +60,7 @@ func Name(where string) string {
 	return u.String()
 }
 
-// same reports whether two names are of one store, as far as can be told without opening it.
+// same reports whether two names are of one store, as far as is known without opening it.
 func same(a, b string) bool {
 	if isDatabase(a) || isDatabase(b) {
 		return a == b

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// longestStatement is how many leases a statement of the one that writes may take. Nothing is polled
-// meanwhile. A process of PostgreSQL that takes longer, although it was told not to, hangs.
+// longestStatement is how many leases a statement of the writer may take. Nothing is polled
+// meanwhile. A process of PostgreSQL that takes longer than its timeout hangs.
 const longestStatement = 12
 
 // bound has PostgreSQL end statements of the connection that writes if they take too long.
@@ -64,7 +64,7 @@ func (s *Store) findBlockers(ctx context.Context) {
 			return
 		}
 		table, found, err := blockersOf(ctx, other.Conn(), backend)
-		_ = other.Close() // it has told what it could
+		_ = other.Close() // it has answered what it could
 		if err != nil || len(found) == 0 {
 			return
 		}

@@ -30,7 +30,7 @@ type database struct {
 	blocked   atomic.Pointer[string] // what a transaction waits for, or waited for when it was last tried
 	blockedAt atomic.Int64           // of the count, when that was last seen
 
-	// These belong to whoever leads the queue of the store.
+	// These belong to the goroutine that leads the queue of the store.
 	conn    *conn
 	writer  *store.Writer
 	epoch   int64     // of the lease
@@ -82,7 +82,7 @@ func (d *database) Judge(err error) store.Verdict {
 const (
 	diskFull    = "53100"
 	lockTimeout = "55P03"
-	cancelled   = "57014" // by somebody, or by statement_timeout
+	cancelled   = "57014" // by an administrator, or by statement_timeout
 )
 
 // An unreachable is why there is no connection: nothing can be written.

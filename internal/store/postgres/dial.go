@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// nextAfter is how long a server may take to let somebody in before the next one of the URL is
-// asked, too. One whose machine is gone does not even refuse.
+// nextAfter is how long a server may take to accept a connection before the next one of the URL is
+// tried, too. One whose machine is gone does not even refuse.
 const nextAfter = 300 * time.Millisecond
 
 // newConnector returns what connects to the servers of a URL.

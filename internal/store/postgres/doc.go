@@ -2,8 +2,8 @@
 // [freshet.Store] on package tables, as package sqlite does.
 //
 // One process writes. It holds the lease, a row that every one of its transactions updates:
-// whoever takes the lease raises its epoch, and from then on the transactions of the one
-// before update no row, and end. Times of the lease are those of PostgreSQL's clock alone.
+// a process that takes the lease raises its epoch, and from then on the transactions of the
+// previous holder update no row, and fail. Times of the lease are those of PostgreSQL's clock alone.
 // The row counts the transactions, too. When the connection is lost while one is being
 // committed, that number tells whether it is in: it is made anew if it is not.
 //

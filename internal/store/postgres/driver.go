@@ -151,8 +151,8 @@ func (c *conn) shape(query string) (*shape, error) {
 // mostQueued bounds what is held before it is sent.
 const mostQueued = 1000
 
-// A queuedError is one of a statement that was sent some time after it was made, so that it
-// cannot be told whose it is.
+// A queuedError is the error of a statement that was sent some time after it was queued, so that
+// its caller is not known.
 type queuedError struct{ err error }
 
 func (e *queuedError) Error() string { return e.err.Error() }

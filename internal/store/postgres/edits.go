@@ -13,8 +13,8 @@ import (
 // editsKept is for how long it is known which sources were edited. Who is further behind reads all.
 const editsKept = "1 hour"
 
-// noteEdits puts on record which sources a transaction edits. Old rows go, but not the one before:
-// whoever has read that one goes on from there.
+// noteEdits records which sources a transaction edits. It deletes old rows, but not the one before:
+// a reader that has read that one continues from it.
 func (d *database) noteEdits(w *store.Writer, ids []freshet.SourceID) error {
 	text, err := json.Marshal(ids)
 	if err != nil {

@@ -37,7 +37,7 @@ func OpenEnd(ctx context.Context, cfg Config, fresh bool) (_ *End, err error) {
 		if err := s.base.lead(ctx); err != nil {
 			return nil, errors.Join(err, s.release())
 		}
-		_, e.done = s.hold(context.WithoutCancel(ctx)) // whatever is committed asks for the lease, too
+		_, e.done = s.hold(context.WithoutCancel(ctx)) // every commit checks the lease, too
 		if err := s.migrate(ctx); err != nil {
 			return nil, errors.Join(err, e.close())
 		}
@@ -73,7 +73,7 @@ func (e *End) Alone(ctx context.Context, do func(*store.Writer) error) error {
 	return d.Fault("writing", err)
 }
 
-// Clear implements [store.End]. It does not wait for ever for somebody who reads.
+// Clear implements [store.End]. It does not wait for ever for readers.
 func (e *End) Clear(ctx context.Context) error {
 	err := e.Alone(ctx, func(w *store.Writer) error {
 		if err := w.Do("SET LOCAL lock_timeout = '10s'"); err != nil {
@@ -223,8 +223,8 @@ func (in *inflow) Values() ([]any, error) {
 // Err implements pgx.CopyFromSource.
 func (in *inflow) Err() error { return in.err }
 
-// Settle implements [store.End]: PostgreSQL looks at what is there, to plan how it reads it. Who
-// follows the edits of sources is told nothing of these, and has to read all of them.
+// Settle implements [store.End]: it has PostgreSQL analyze the tables. The log of edits does not
+// have these sources, so followers have to read all of them.
 func (e *End) Settle(ctx context.Context) error {
 	err := e.Alone(ctx, func(w *store.Writer) error {
 		if err := w.Do("DELETE FROM edits"); err != nil {

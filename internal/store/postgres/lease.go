@@ -18,8 +18,8 @@ import (
 // ErrFenced says that another process has taken the lease.
 var ErrFenced = errors.New("another freshet process has taken over the database")
 
-// lead connects to write, and takes the lease. If somebody else held it last, it waits until
-// that one has given no sign of life for as long as a lease lasts, unless it is only to try.
+// lead connects to write, and takes the lease. If another process held it last, it waits until
+// that one has not renewed it for as long as a lease lasts, unless it is only to try.
 func (d *database) lead(ctx context.Context) error {
 	if err := d.connect(ctx); err != nil {
 		return d.Fault("connecting", err)
@@ -50,8 +50,8 @@ func (d *database) lead(ctx context.Context) error {
 	}
 }
 
-// leaseHeld is for how many seconds whoever leads may think that it does: its lease, which can be
-// longer than ours by mistake.
+// leaseHeld is for how many seconds the leader may assume that it leads: its lease, which can be
+// longer than ours by misconfiguration.
 const leaseHeld = "coalesce((SELECT CAST(value AS DOUBLE PRECISION) FROM facts WHERE name = 'lease'), 0)"
 
 // electAmongOthers takes the lease, and says for how long it is taken.
@@ -64,8 +64,8 @@ const electAmongOthers = `WITH won AS (
 	) SELECT epoch, batch FROM won`
 
 // redate dates a lease that was renewed in the future as renewed now: the clock of PostgreSQL was set
-// back, or another server has taken over whose clock is behind. Whoever holds it has renewed it
-// before, so that it lasts no longer than from now.
+// back, or another server has taken over whose clock is behind. Its holder renewed it before now,
+// so that it lasts no longer than from now.
 const redate = "UPDATE leases SET renewed = clock_timestamp() WHERE name = 'brain' AND isfinite(renewed) AND renewed > clock_timestamp() + interval '1 second'"
 
 // A held is who holds the lease, and when it was renewed, in PostgreSQL's words.
@@ -127,7 +127,7 @@ func (d *database) connect(ctx context.Context) error {
 	c := made.(*conn)
 	// A process that is stopped within a transaction must not hold the lease for ever, nor one that
 	// waits for a lock: an election needs the same row. What was committed must be on disk whatever
-	// the server was told.
+	// the configuration of the server.
 	_, err = c.Conn.Conn().Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', $1, false),
 		set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false)`,
 		fmt.Sprint(d.cfg.Lease.Milliseconds()))
@@ -187,8 +187,8 @@ func (d *database) Begin(*store.Writer) error {
 	}
 	if err != nil {
 		err = d.conn.judged(err)
-		d.conn.timedOut = false // it is the row of the lease that somebody holds
-		_ = d.Rollback(nil)     // what has begun would refuse all that comes; the reason is told
+		d.conn.timedOut = false // another process holds the row of the lease
+		_ = d.Rollback(nil)     // the transaction would refuse all that follows; the caller returns the reason
 		return err
 	}
 	return nil
@@ -344,7 +344,7 @@ func (s *Store) hold(ctx context.Context) (context.Context, func()) {
 			asked := s.base.count.Now()
 			done, err := s.reader.ExecContext(ctx, renewLease, s.base.epoch)
 			if err != nil {
-				continue // it is tried again; if that takes too long, somebody else leads
+				continue // it is tried again; if that takes too long, another process leads
 			}
 			if n, err := done.RowsAffected(); err == nil && n == 0 {
 				fail(ErrFenced)

@@ -116,8 +116,8 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 	return s, nil
 }
 
-// take takes the lease if the store is to be written, and reads what it has to know. The schema
-// is brought up to date by whoever has the lease: nobody then writes by the old one.
+// take takes the lease if the store is to be written, and loads its state. The holder of the lease
+// migrates the schema, so that nobody writes by the old one.
 func (s *Store) take(ctx context.Context) error {
 	if s.cfg.ReadOnly {
 		s.lay()

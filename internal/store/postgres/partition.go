@@ -49,8 +49,8 @@ func (d *database) Grow(w *store.Writer, upto int64) error {
 	return nil
 }
 
-// Stale implements [store.Database]. The partition that is written to is never stale. While
-// somebody reads the log for long, outcomes go one by one.
+// Stale implements [store.Database]. The partition that is written to is never stale. While a
+// reader holds the log for long, outcomes are deleted one by one.
 func (d *database) Stale(w *store.Writer, before int64) (part store.Stretch, err error) {
 	parts, err := partitions(w)
 	if err != nil || len(parts) < 2 {
@@ -82,7 +82,7 @@ func (d *database) Stale(w *store.Writer, before int64) (part store.Stretch, err
 	return part, nil
 }
 
-// lockLog takes the log for this transaction alone, unless somebody reads it for long.
+// lockLog locks the log for this transaction alone, unless a reader holds it for long.
 func (d *database) lockLog(w *store.Writer) (bool, error) {
 	if _, err := w.Exec("SAVEPOINT log"); err != nil {
 		return false, err

@@ -57,7 +57,7 @@ type Lease struct {
 	Length  time.Duration // for which it was taken; zero if that is not known
 }
 
-// Held reports whether somebody leads.
+// Held reports whether a process leads.
 func (l Lease) Held() bool { return l.Left > 0 }
 
 // Lease returns who leads, by the clock of PostgreSQL.
@@ -82,7 +82,7 @@ func (p *Peers) Redate(ctx context.Context) error {
 const (
 	Leader  = "brain"
 	Standby = "standby"
-	Lost    = "lost" // only told, not set: it has given no sign of life for some leases
+	Lost    = "lost" // read-only: it has not reported for some leases
 )
 
 // A Node is a process that serves the API.
@@ -92,11 +92,11 @@ type Node struct {
 	Role    string
 	Version string         // of freshet
 	Upto    freshet.Cursor // outcomes that it has heard of
-	Behind  int64          // so many fewer than there are; only told, not set
+	Behind  int64          // so many fewer than there are; read-only
 	Pass    freshet.Hash   // of what it shows to other nodes
 	Told    string         // what it says of its hands
 	Started time.Time
-	Seen    time.Duration // so long ago; only told, not set
+	Seen    time.Duration // so long ago; read-only
 }
 
 // seenFor is how long a node is taken to be there that gives no sign of life, in leases.

@@ -126,8 +126,8 @@ type indexTx struct {
 	last int64 // ID of a passage
 }
 
-// indexLock keeps those apart who write an index: what is derived from the same versions is
-// the same, whoever does it, but not if both do.
+// indexLock allows one writer of an index at a time: each process derives the same from the same
+// versions, but two at once would not.
 const indexLock = "SELECT pg_advisory_xact_lock(hashtext('freshet search ' || current_schema()))"
 
 // Begin implements [store.Index].

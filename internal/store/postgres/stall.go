@@ -14,9 +14,9 @@ import (
 	"freshet/internal/clock"
 )
 
-// Lines are the connections of a store. If nothing comes over one any more it is broken, because
-// whoever asked would wait for an answer that a dead network has swallowed, and the system
-// notices only if the machine at the other end is gone.
+// Lines are the connections of a store. A connection over which nothing comes any more is closed:
+// its caller would wait for an answer that a dead network has lost, and the system notices only if
+// the machine at the other end is gone.
 type lines struct {
 	count clock.Count
 
@@ -166,12 +166,12 @@ func (s *Store) watch(ctx context.Context) {
 	}
 }
 
-// leastPatience is how long a server that is very busy may take to let somebody in and to answer.
+// leastPatience is how long a very busy server may take to accept a connection and to answer.
 const leastPatience = 5 * time.Second
 
-// working returns those processes of PostgreSQL that are still at what they were last told. Those
-// that have been done for a lease have sent an answer that has not come, and those that do not
-// end a statement in time hang. That PostgreSQL cannot be asked says the same.
+// working returns those processes of PostgreSQL that still execute their last statement. Those that
+// have been idle for a lease have sent an answer that was lost, and those that do not end a
+// statement in time hang. If PostgreSQL cannot be asked, it returns none.
 func (s *Store) working(ctx context.Context, of map[int64]silent) (busy []int64) {
 	ctx, cancel := context.WithTimeout(ctx, max(s.cfg.Lease, leastPatience))
 	defer cancel()

@@ -7,8 +7,8 @@ import (
 	"freshet/internal/freshet"
 )
 
-// A trouble is told when it begins and when it is over, and not each time that something is tried
-// meanwhile: a database can be away for hours.
+// A trouble is logged when it begins and when it is over, and not at each attempt in between: a
+// database can be away for hours.
 type trouble struct {
 	log         *slog.Logger
 	level       slog.Level

@@ -31,7 +31,7 @@ func (s *Store) emptyLog(ctx context.Context) (err error) {
 	return checkpoint(ctx, db)
 }
 
-// errReaders says that somebody reads the log for too long for it to be emptied.
+// errReaders says that a reader holds the log for too long for it to be emptied.
 var errReaders = errors.New("somebody is reading it")
 
 // checkpoint empties the log of a database.

@@ -29,7 +29,7 @@ type Repaired struct {
 // Repair saves what can be saved of the store in dir into a new one in the
 // directory into, which must not exist or be empty. The old one is not touched.
 // What is saved keeps its ids, numbers and cursors, and no number that was given
-// out is given out again; what is not as it was written is dropped, and told.
+// out is given out again; what is not as it was written is dropped, and reported.
 // The new store passes Check. Of cfg only Dir and Features count.
 func Repair(ctx context.Context, cfg Config, into string, say func(Progress)) (r Repaired, err error) {
 	if say == nil {

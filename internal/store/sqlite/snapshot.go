@@ -8,9 +8,9 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Pages reads the pages of the database in cfg.Dir as they are at one moment, while another process writes it. Begin is
-// told how large the database is; page is shown one page after the other, which is good until it returns. Meanwhile
-// the log of the database beside it grows.
+// Pages reads the pages of the database in cfg.Dir as they are at one moment, while another process writes it. It calls
+// begin with the size of the database, and page with one page after the other, which is valid until page returns.
+// Meanwhile the write-ahead log of the database grows.
 func Pages(ctx context.Context, cfg Config, begin func(size int64) error, page func(data []byte) error) (err error) {
 	cfg.ReadOnly = true
 	s := newStore(cfg)
