@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"net/http"
 	"testing"
 
 	"freshet/internal/freshet"
@@ -87,5 +88,39 @@ func TestItemsAreCompared(t *testing.T) {
 	c = back.Capture.Details.Items
 	if c == nil || c.AddedCount != 0 || c.BackCount != 1 || c.Back[0].Key != "1" {
 		t.Errorf("an item that comes back is %+v", c)
+	}
+}
+
+// Values that are extracted from now on are compared with those of the head, which is read for them.
+func TestAddedFieldsAreCompared(t *testing.T) {
+	page := func(price, review string) http.HandlerFunc {
+		return says(`<h1>Pump</h1><p>` + review + `</p><b data-price="` + price + `">`)
+	}
+	with := reading.Recipe{Extract: reading.Extracts{"price": {CSS: "b@data-price", As: reading.AsNumber}}}
+	s := newSite(t, page("10", "good"))
+	first := s.look(t, s.then(nil, reading.Recipe{}))
+	look := func(now http.HandlerFunc, recipe reading.Recipe) worker.Result {
+		t.Helper()
+		s.answer = now
+		o := s.then(&first, recipe)
+		pastOf(&o).body = func(context.Context) ([]byte, error) { return first.Capture.Raw.Body, nil }
+		f := s.look(t, o)
+		if f.Capture == nil || f.Capture.Fields["price"] == nil && recipe.Extract != nil {
+			t.Fatalf("the look found %+v", f)
+		}
+		return f
+	}
+	if f := look(page("10", "good"), with); f.Result != freshet.First || len(f.Capture.Details.Fields) > 0 {
+		t.Errorf("the same page is %s: %+v", f.Result, f.Capture.Details)
+	}
+	if f := look(page("10", "very good"), with); f.Result != freshet.Changed || len(f.Capture.Details.Fields) > 0 {
+		t.Errorf("another text with the same price is %s: %+v", f.Result, f.Capture.Details)
+	}
+	if f := look(page("12", "good"), with); f.Result != freshet.Changed || f.Capture.Summary != "price 10 → 12" {
+		t.Errorf("another price is %s: %+v", f.Result, f.Capture)
+	}
+	other := reading.Recipe{CSS: "b", Extract: with.Extract}
+	if f := look(page("12", "good"), other); f.Result != freshet.First {
+		t.Errorf("a page of which other elements are read is %s", f.Result)
 	}
 }

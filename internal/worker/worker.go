@@ -117,37 +117,37 @@ func (w *Worker) compare(ctx context.Context, t *Task, resp freshet.Response, f 
 			return err
 		}
 	}
-	reading, err := w.read(ctx, t.Source.Recipe, resp)
+	read, err := w.read(ctx, t.Source.Recipe, resp)
 	if err != nil {
 		return err
 	}
 	if f.Modified.IsZero() {
-		f.Modified = t.plausible(reading.Modified, f.Took)
+		f.Modified = t.plausible(read.Modified, f.Took)
 	}
-	f.kind, f.Dates = reading.Kind, t.plausibleDates(reading.Dates, f.Took)
-	sums.Fresh, f.FreshFor = reading.FreshFor, max(resp.FreshFor, reading.FreshFor)
-	sums.Text = sumOf(reading)
+	f.kind, f.Dates = read.Kind, t.plausibleDates(read.Dates, f.Took)
+	sums.Fresh, f.FreshFor = read.FreshFor, max(resp.FreshFor, read.FreshFor)
+	sums.Text = sumOf(read)
 	f.Sums = sums
 	if same && head.Sums.Known && sums.Text == head.Sums.Text {
 		return nil
 	}
-	f.Foretold = t.announced(reading, f.Took)
-	hash := freshet.HashOf(reading.Text)
-	fields := t.fieldChanges(ctx, reading.Fields)
+	f.Foretold = t.announced(read, f.Took)
+	hash := freshet.HashOf(read.Text)
+	fields := w.fieldChanges(ctx, t, read.Fields, resp)
 	if same && hash == head.Hash && len(fields) == 0 {
 		return nil
 	}
-	seen := wrongpage.Page{Kind: reading.Kind, Title: reading.Title, Text: reading.Text, Body: resp.Body}
+	seen := wrongpage.Page{Kind: read.Kind, Title: read.Title, Text: read.Text, Body: resp.Body}
 	f.Result = freshet.First
 	f.Capture = &freshet.Capture{
-		Recipe: recipe, Text: reading.Text, Hash: hash, Title: reading.Title,
+		Recipe: recipe, Text: read.Text, Hash: hash, Title: read.Title,
 		Raw:     freshet.Raw{Method: resp.Method, Status: resp.Status, URL: resp.URL, Header: fetch.KeptHeader(resp.Header), Body: resp.Body},
 		Picture: f.picture,
-		Fields:  reading.Fields,
+		Fields:  read.Fields,
 	}
-	if same {
+	if same || t.comparable() && (hash != head.Hash || len(fields) > 0) {
 		f.Result = freshet.Changed
-		s := t.step(ctx, reading.Text)
+		s := t.step(ctx, read.Text)
 		f.Capture.Summary = s.summary()
 		f.Suspect, f.Landed = t.suspicion(resp, seen, t.past(ctx, s))
 		if f.Suspect == "" && len(fields) == 0 && t.Source.Suspect != suspect.Ignore && t.Source.Noise != freshet.NoiseAuto && t.flapping(ctx, hash) {
@@ -157,7 +157,7 @@ func (w *Worker) compare(ctx context.Context, t *Task, resp freshet.Response, f 
 		if f.Result != freshet.Changed {
 			return nil
 		}
-		f.addDetails(ctx, t, reading, fields)
+		f.addDetails(ctx, t, read, fields)
 		f.Capture.Details.Text = s.delta.TextChange()
 		f.Capture.Summary = f.Capture.Details.Summary(f.Capture.Summary)
 		if settled {
@@ -166,7 +166,7 @@ func (w *Worker) compare(ctx context.Context, t *Task, resp freshet.Response, f 
 		return f.judgeNoise(ctx, t, s)
 	}
 	f.Suspect, f.Landed = t.suspicion(resp, seen, nil)
-	f.rememberItems(reading)
+	f.rememberItems(read)
 	return nil
 }
 
