@@ -169,7 +169,10 @@ func printPoll(p *program, s client.Source, a client.PollAnswer) {
 
 // capturedPoll describes a result that stored a version.
 func capturedPoll(o client.Outcome, paint display.Palette) string {
-	if o.Result == freshet.First.String() {
+	switch {
+	case o.Result == freshet.First.String() && o.Version > 1:
+		return fmt.Sprintf("%s, as it is read from now on", paint.Green(fmt.Sprintf("version %d stored", o.Version)))
+	case o.Result == freshet.First.String():
 		return paint.Green("first version stored")
 	}
 	return fmt.Sprintf("%s, version %d", paint.Green(o.Result), o.Version)
