@@ -44,7 +44,9 @@ func (a *settingsAPI) routeSettings() {
 
 // errNoSettings means that nothing can be set here.
 func errNoSettings() error {
-	return rest.NewProblem(http.StatusNotFound, "settings are not available here")
+	p := rest.NewProblem(http.StatusNotFound, "settings are known only while the daemon runs")
+	p.Hint = "start it with freshet serve"
+	return p
 }
 
 // taggedSettings are settings with a tag of what they are.

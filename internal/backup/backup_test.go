@@ -186,6 +186,9 @@ func TestCutOff(t *testing.T) {
 	if names, err := r.List(); err != nil || len(names) != 0 || written == 0 {
 		t.Errorf("there are the backups %v and %d bytes: %v", names, written, err)
 	}
+	if _, _, err := r.Manifest(""); !errors.Is(err, freshet.ErrNotFound) || !strings.Contains(freshet.HintOf(err), "freshet backup "+at) {
+		t.Errorf("the newest of no backups is %v (%s)", err, freshet.HintOf(err))
+	}
 	if _, _, err := r.Backup(t.Context(), source(dir)); err != nil {
 		t.Fatal(err)
 	}

@@ -205,6 +205,9 @@ func (r *Repository) Manifest(name string) (string, Manifest, error) {
 	if name == "" && len(names) > 0 {
 		name = names[len(names)-1]
 	}
+	if len(names) == 0 {
+		return name, Manifest{}, freshet.WithHint(fmt.Errorf("%s has no finished backup: %w", r.dir, freshet.ErrNotFound), fmt.Sprintf("freshet backup %s makes one", r.dir))
+	}
 	if !slices.Contains(names, name) {
 		return name, Manifest{}, freshet.WithHint(fmt.Errorf("backup %q in %s: %w", name, r.dir, freshet.ErrNotFound), fmt.Sprintf("there are %s", strings.Join(names, ", ")))
 	}

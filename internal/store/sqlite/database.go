@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 
 	"modernc.org/sqlite"
 
@@ -116,8 +117,10 @@ func (f *file) Held(w *store.Writer) (int64, error) {
 const vacuumAtOnce = 2000
 
 // Shrink implements [store.Database]. It gives pages that have become free back to the file
-// system, but for a tenth, which will be wanted again.
-func (f *file) Shrink(_ context.Context, write func(func(*store.Writer) error) error) error {
+// system, but for a tenth, which will be wanted again. The file itself shrinks when the write-ahead
+// log is copied into it, which a store that writes little would do much later.
+func (f *file) Shrink(ctx context.Context, write func(func(*store.Writer) error) error) error {
+	shrunk := false
 	for {
 		var free, pages int64
 		err := write(func(w *store.Writer) (err error) {
@@ -127,10 +130,21 @@ func (f *file) Shrink(_ context.Context, write func(func(*store.Writer) error) e
 			if pages, err = w.Number("PRAGMA page_count"); err != nil || free <= pages/10 {
 				return err
 			}
+			shrunk = true
 			return w.Query("PRAGMA incremental_vacuum(2000)", nil, func([]driver.Value) error { return nil })
 		})
-		if err != nil || free <= pages/10+vacuumAtOnce {
+		if err != nil {
 			return err
 		}
+		if free <= pages/10+vacuumAtOnce {
+			break
+		}
 	}
+	if !shrunk {
+		return nil
+	}
+	if err := (*Store)(f).emptyLog(ctx); err != nil && !errors.Is(err, errReaders) {
+		return err
+	}
+	return nil
 }

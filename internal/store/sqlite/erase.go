@@ -32,7 +32,7 @@ func (s *Store) emptyLog(ctx context.Context) (err error) {
 }
 
 // errReaders says that a reader holds the log for too long for it to be emptied.
-var errReaders = errors.New("somebody is reading it")
+var errReaders = errors.New("it is being read")
 
 // checkpoint empties the log of a database.
 func checkpoint(ctx context.Context, db *sql.DB) error {

@@ -29,6 +29,13 @@ func TestPruneShrinks(t *testing.T) {
 	if err != nil || done.Versions != 398 || done.Bytes < 398*20_000 {
 		t.Errorf("%+v was dropped, %v; want 398 versions of 20 kB", done, err)
 	}
+	for _, name := range []string{"freshet.db", "freshet.db-wal"} { // while the store stays open
+		if f, err := os.Stat(filepath.Join(cfg.Dir, name)); err != nil {
+			t.Error(err)
+		} else if f.Size() > before.File/5 {
+			t.Errorf("%s has %d bytes afterwards, of %d", name, f.Size(), before.File)
+		}
+	}
 	after := reopened(t, &s, cfg)
 	defer s.Close()
 	if after.File > before.File/5 || after.Bodies > 50_000 {
