@@ -1,7 +1,6 @@
 package client
 
 import (
-	"net/url"
 	"time"
 
 	"freshet/internal/auth/access"
@@ -71,5 +70,3 @@ type UserList struct {
 	Items []User `json:"items" nullable:"false"`
 	Next  string `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
-
-func userPath(name string) string { return "/users/" + url.PathEscape(name) }

@@ -107,12 +107,6 @@ func (e *Export) Source(s freshet.Source) error {
 	return e.part([]yaml.MapSlice{showSource(s)})
 }
 
-// Comment writes lines that nobody reads but people.
-func (e *Export) Comment(text string) error {
-	_, err := io.WriteString(e.to, "# "+strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n# ")+"\n")
-	return err
-}
-
 // part writes a part of the file, unless it is empty.
 func (e *Export) part(value any) error {
 	if doc, ok := value.(yaml.MapSlice); ok && len(doc) == 0 {
