@@ -87,6 +87,16 @@ func (f Fields) ChangesFrom(before Fields) (changes []FieldChange) {
 	return changes
 }
 
+// Lack reports whether others have a name that these do not have.
+func (f Fields) Lack(others Fields) bool {
+	for name := range others {
+		if _, ok := f[name]; !ok {
+			return true
+		}
+	}
+	return false
+}
+
 // plainValue returns a list as []any, as JSON decodes it, and other values unchanged.
 func plainValue(v any) any {
 	list, ok := v.([]string)

@@ -29,38 +29,36 @@ func sumOf(r extract.Reading) uint64 {
 	return d.Sum64()
 }
 
-// comparable reports whether the text of the head was read as the source is read now. The values that
-// are extracted may be others.
-func (t *Task) comparable() bool {
-	return t.Head.Number > 0 && reading.SameText(t.Head.Recipe, t.Source.Key())
-}
-
 // fieldChanges returns which named values differ from those of the head. Values
 // that cannot be read differ from nothing.
 func (w *Worker) fieldChanges(ctx context.Context, t *Task, fields freshet.Fields, resp freshet.Response) []freshet.FieldChange {
-	if fields == nil || !t.comparable() {
+	if fields == nil || t.Head.Number == 0 {
 		return nil
 	}
-	before, err := w.fieldsOfHead(ctx, t, resp)
+	before, err := t.History.Fields(ctx)
 	if err != nil {
 		return nil
+	}
+	if before.Lack(fields) {
+		before = w.fieldsOfHead(ctx, t, resp, before)
 	}
 	return fields.ChangesFrom(before)
 }
 
-// fieldsOfHead returns the named values of the head. If it was read for other values, it is read
-// again for these: otherwise each new value would look like a change from none.
-func (w *Worker) fieldsOfHead(ctx context.Context, t *Task, resp freshet.Response) (freshet.Fields, error) {
-	if t.Head.Recipe == t.Source.Key() {
-		return t.History.Fields(ctx)
-	}
+// fieldsOfHead extracts the named values of the source from the response of the head, which was
+// captured before all of them were extracted. Without this, a new value would look like a change
+// from none. If that fails, it returns the values that were stored.
+func (w *Worker) fieldsOfHead(ctx context.Context, t *Task, resp freshet.Response, stored freshet.Fields) freshet.Fields {
 	body, err := t.History.Body(ctx)
-	if err != nil {
-		return nil, err
+	if err != nil || len(body) == 0 {
+		return stored
 	}
 	resp.Body = body
 	read, err := w.read(ctx, t.Source.Recipe, resp)
-	return read.Fields, err
+	if err != nil {
+		return stored
+	}
+	return read.Fields
 }
 
 // addDetails notes which named values and which items differ from the head. A page

@@ -99,28 +99,25 @@ func TestAddedFieldsAreCompared(t *testing.T) {
 	with := reading.Recipe{Extract: reading.Extracts{"price": {CSS: "b@data-price", As: reading.AsNumber}}}
 	s := newSite(t, page("10", "good"))
 	first := s.look(t, s.then(nil, reading.Recipe{}))
-	look := func(now http.HandlerFunc, recipe reading.Recipe) worker.Result {
+	look := func(now http.HandlerFunc) worker.Result {
 		t.Helper()
 		s.answer = now
-		o := s.then(&first, recipe)
+		o := s.then(&first, with)
 		pastOf(&o).body = func(context.Context) ([]byte, error) { return first.Capture.Raw.Body, nil }
-		f := s.look(t, o)
-		if f.Capture == nil || f.Capture.Fields["price"] == nil && recipe.Extract != nil {
-			t.Fatalf("the look found %+v", f)
-		}
-		return f
+		return s.look(t, o)
 	}
-	if f := look(page("10", "good"), with); f.Result != freshet.First || len(f.Capture.Details.Fields) > 0 {
-		t.Errorf("the same page is %s: %+v", f.Result, f.Capture.Details)
+	if f := look(says(`<h1>Pump</h1> <p>good</p><b data-price="10">`)); f.Result != freshet.Unchanged {
+		t.Errorf("the same text and price are %s: %+v", f.Result, f.Capture)
 	}
-	if f := look(page("10", "very good"), with); f.Result != freshet.Changed || len(f.Capture.Details.Fields) > 0 {
-		t.Errorf("another text with the same price is %s: %+v", f.Result, f.Capture.Details)
+	if f := look(page("10", "very good")); f.Result != freshet.Changed || len(f.Capture.Details.Fields) > 0 || f.Capture.Fields["price"] != 10.0 {
+		t.Errorf("another text with the same price is %s: %+v", f.Result, f.Capture)
 	}
-	if f := look(page("12", "good"), with); f.Result != freshet.Changed || f.Capture.Summary != "price 10 → 12" {
+	if f := look(page("12", "good")); f.Result != freshet.Changed || f.Capture.Summary != "price 10 → 12" {
 		t.Errorf("another price is %s: %+v", f.Result, f.Capture)
 	}
-	other := reading.Recipe{CSS: "b", Extract: with.Extract}
-	if f := look(page("12", "good"), other); f.Result != freshet.First {
-		t.Errorf("a page of which other elements are read is %s", f.Result)
+	o := s.then(&first, with) // the response of the head is gone
+	s.answer = page("12", "good")
+	if f := s.look(t, o); f.Result != freshet.Changed || f.Capture.Summary != "price none → 12" {
+		t.Errorf("a price that cannot be compared is %s: %+v", f.Result, f.Capture)
 	}
 }

@@ -145,7 +145,7 @@ func (w *Worker) compare(ctx context.Context, t *Task, resp freshet.Response, f 
 		Picture: f.picture,
 		Fields:  read.Fields,
 	}
-	if same || t.comparable() && (hash != head.Hash || len(fields) > 0) {
+	if same {
 		f.Result = freshet.Changed
 		s := t.step(ctx, read.Text)
 		f.Capture.Summary = s.summary()

@@ -3,7 +3,6 @@ package reading
 
 import (
 	"encoding/json"
-	"strings"
 
 	"freshet/internal/freshet/rendering"
 )
@@ -24,7 +23,7 @@ type Recipe struct {
 
 // Key returns r in a canonical form, equal for equal recipes.
 func (r Recipe) Key() string {
-	if r.Kind == Auto && r.CSS == "" && r.JSONPath == "" && len(r.Read) == 0 && len(r.Extract) == 0 && r.Items.IsZero() && !r.Render.On {
+	if r.Kind == Auto && r.CSS == "" && r.JSONPath == "" && len(r.Read) == 0 && !r.Render.On {
 		return "{}" // what most sources have, and every poll asks for
 	}
 	r.Render.Screenshot = false // which changes nothing of what is read
@@ -33,21 +32,6 @@ func (r Recipe) Key() string {
 		panic(err) // strings and steps always marshal
 	}
 	return string(b)
-}
-
-// SameText reports whether two keys are of recipes that read the same text: at most, they extract
-// other values. What follows a key of a recipe must be the same in both.
-func SameText(a, b string) bool { return a == b || textKey(a) == textKey(b) }
-
-// textKey returns a key without the values that are extracted.
-func textKey(key string) string {
-	var r Recipe
-	d := json.NewDecoder(strings.NewReader(key))
-	if d.Decode(&r) != nil {
-		return key // of another version
-	}
-	r.Extract = nil
-	return r.Key() + key[d.InputOffset():]
 }
 
 // A Kind is a way of reading a response.
