@@ -4,7 +4,7 @@ package learn
 const span = 128
 
 // An activity is what was seen of late: for each of the last ticks, how many
-// changes fell into it as far as can be told, and how many were expected. It is
+// changes probably fell into it, and how many were expected. It is
 // how a change on one page becomes evidence for the others, but only for those
 // that have not been looked at since.
 type activity struct {

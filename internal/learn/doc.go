@@ -24,6 +24,6 @@
 // regression that can also switch any of it off.
 //
 // A Learner takes constant memory a source and constant time a poll. It is a
-// function of the outcomes it was told and of the sources it knew then: told
-// the same again, it is the same to the bit.
+// function of the outcomes that it observed and of the sources it knew then: the
+// same input gives the same state to the bit.
 package learn

@@ -14,7 +14,7 @@ import (
 // directories are, and how alike their pages, is for polls to tell.
 //
 // Each directory in the path of a page is a group, of all pages below it. The pages of a
-// group are taken to have rates around a centre; what polls have told of each of them says
+// group are taken to have rates around a centre; what polls have found of each of them says
 // where the centre can be, and the group above says where it is thought to be otherwise. So
 // what is thought of a page that nothing is known of comes from its nearest relatives of which
 // something is. How far it does is learned for each site and depth, by how well it has foretold

@@ -11,9 +11,8 @@ import (
 // mostSteps is in how many steps at most the time of a lesson is gone through.
 const mostSteps = 100_000
 
-// Teach tells when a source changed by what somebody knows from elsewhere: all that was
-// ever told, in the order in which it was. What the Learner has heard before it passes
-// over. It learns how often the source changes, and at which hours, and counts neither
+// Teach imports when a source changed: all that was ever imported, in the order in which it was.
+// What the Learner has read before it skips. It learns how often the source changes, and at which hours, and counts neither
 // polls nor captures. It reports whether anything was new.
 func (l *Learner) Teach(slot freshet.Slot, told []imported.UpdateTime) bool {
 	if l.next != nil {

@@ -105,7 +105,7 @@ type page struct {
 	claim evidence.ChangeFreq // how often it changes by a sitemap
 
 	tick     uint16 // the low bits of the one up to which mass counts, where it has a profile of its own
-	imported int32  // update times that it was told of from elsewhere
+	imported int32  // imported update times
 }
 
 // A pageKind says how far a source counts.
@@ -139,7 +139,7 @@ type site struct {
 	upto   float64 // where the clock stood when it began
 	before float64 // pace in the tick before
 
-	// Activity is told apart only where there are several pages.
+	// Activity is kept only where there are several pages.
 	*pulse
 	now    moment // scratch: what a forecast at some moment needs
 	looked uint64 // scratch: the look for which that was worked out
@@ -226,7 +226,7 @@ func (l *Learner) growTo(slots int) {
 	}
 }
 
-// Put adds a source, or tells of an edit to one. Since is when it was last
+// Put adds a source, or applies an edit to one. Since is when it was last
 // seen, zero if never.
 func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
 	if l.next != nil {
@@ -339,7 +339,7 @@ func (l *background) siteOf(s freshet.Source) *site {
 }
 
 // siteName returns what the sources of one site have in common: the site that they were
-// found for or, where somebody named them one by one, their host. A site can have several
+// found for or, where the user named them one by one, their host. A site can have several
 // hosts, and a host several sites.
 func siteName(s freshet.Source) string {
 	const site = "site " // no host has a space

@@ -232,7 +232,7 @@ const (
 	mostMinutes  = 15
 )
 
-// Rhythms tells of the sources that keep to certain minutes of the hour, in the order of
+// Rhythms yields the sources that keep to certain minutes of the hour, in the order of
 // their slots. Expected is what Likely has set for the same moment and
 // slots.
 func (l *Learner) Rhythms(now time.Time, from freshet.Slot, expected []float64, tell func(slot freshet.Slot, r *Rhythm)) {

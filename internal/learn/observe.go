@@ -11,7 +11,7 @@ import (
 
 // Observe implements [freshet.Learner]. Outcomes come in the order of the log;
 // one that was learned from already is passed over. Time in a Learner moves only
-// by what is in the log, so it does not ask when it is told.
+// by what is in the log, whenever Observe is called.
 func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if o.Cursor > 0 {
 		if o.Cursor <= l.upto {
@@ -67,7 +67,7 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 const mostlyFound = 0.8
 
 // discardNoise forgets the changes of a source that were found before its noise was recognized, if
-// nearly every poll found one: then they cannot be told from noise. What they taught about others stays.
+// nearly every poll found one: then they cannot be distinguished from noise. What they taught about others stays.
 func (l *Learner) discardNoise(slot freshet.Slot) {
 	c := l.counts.At(slot)
 	if c.polls == 0 || c.found < mostlyFound*c.polls {

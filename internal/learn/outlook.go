@@ -242,10 +242,10 @@ func (l *Learner) rhythmBin(of *profile, own own, cycle, bin int) outlook.Rhythm
 	}
 }
 
-// supposes is how likely a rate has to be to be told of.
+// supposes is how likely a rate has to be to be listed.
 const supposes = 1e-6
 
-// Suppose tells of the rates that a source may have: how many times the rate that is
+// Suppose yields the rates that a source may have: how many times the rate that is
 // expected, and how likely. The ratios have a mean of 1.
 func (l *population) Suppose(slot freshet.Slot, tell func(ratio, likely float64)) {
 	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {

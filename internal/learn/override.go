@@ -12,7 +12,7 @@ import (
 	"freshet/internal/units"
 )
 
-// given are the chances that somebody gave of a source: how many changes are expected up
+// given is an imported forecast of a source: how many changes are expected up
 // to each moment while they hold, as a line with steps. They change what is expected, and
 // nothing that is learned: the log alone teaches.
 type override struct {
@@ -21,7 +21,7 @@ type override struct {
 	knots       []knot // in the order of time
 }
 
-// overrides are the forecasts that somebody gave.
+// overrides are the imported forecasts.
 type overrides struct {
 	*expectations
 	of map[freshet.Slot]*override // by slot; missing where there is none
@@ -34,8 +34,8 @@ type knot struct {
 	steep, more float64 // of mass and of count a tick, from here on
 }
 
-// OverrideForecast says how likely a source is to change at coming times, by what somebody gave;
-// nil takes back what was given before.
+// OverrideForecast sets how likely a source is to change at coming times, by an imported forecast;
+// nil removes it.
 func (l *Learner) OverrideForecast(slot freshet.Slot, c *imported.Forecast) {
 	if l.next != nil {
 		l.next.OverrideForecast(slot, c)

@@ -4,7 +4,7 @@ import (
 	"math"
 )
 
-// points is how many rates are told apart.
+// points is how many rates the grid has.
 const points = 24
 
 // The rates lie evenly on a logarithmic scale. The slowest is a change in so many
@@ -15,7 +15,7 @@ const (
 	fastest     = 3 // a tick
 )
 
-// A grid is the rates that are told apart, in changes a tick.
+// A grid is a set of rates, in changes a tick.
 type grid [points]float64
 
 func newGrid(c clock) (g grid) {

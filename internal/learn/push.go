@@ -46,7 +46,7 @@ func (p *pushes) untold(slot freshet.Slot) float64 {
 	return 1
 }
 
-// check learns from a poll how far pushes tell of the changes of its source, where so
+// check learns from a poll how reliably pushes announce the changes of its source, where so
 // many were expected without any word of them. It reports whether one had told of what
 // the poll found, and which share of what was expected was still to be expected.
 func (l *pushes) check(slot freshet.Slot, whole float64, o *freshet.Outcome, see *sighting) (told bool, open float64) {
@@ -75,7 +75,7 @@ func (l *pushes) check(slot freshet.Slot, whole float64, o *freshet.Outcome, see
 	return false, open
 }
 
-// dateByPush dates a change by the push that told of it.
+// dateByPush dates a change by the push that announced it.
 func (l *expectations) dateByPush(slot freshet.Slot, at float64, see *sighting) {
 	last := l.pages.At(slot).last
 	tick := int64(math.Floor(min(see.at, max(last, at))))

@@ -75,7 +75,7 @@ type brief struct {
 // the Learner was made to know something else.
 var errSnapshotOver = errors.New("the snapshot is over")
 
-// Snapshot begins a snapshot. It ends one that is under way. Leaves is told of a source that
+// Snapshot begins a snapshot. It ends one that is under way. Leaves is called with a source that
 // is removed before it was shown, while all else still knows it; it may be nil.
 func (l *Learner) Snapshot(leaves func(freshet.Slot)) *Snapshot {
 	l.shots++
@@ -252,7 +252,7 @@ func (l *indexHints) keepNamed(key crawl.PageKey) {
 	}
 }
 
-// keepLeaving keeps a source that is about to be removed, and tells of it.
+// keepLeaving keeps a source that is about to be removed, and calls Leaves.
 func (l *snapshots) keepLeaving(slot freshet.Slot) {
 	l.keep(slot)
 	if k := l.shot.lacks(slot); k != nil && k.site != nil && !k.left {

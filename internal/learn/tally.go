@@ -79,7 +79,7 @@ func (c *count) all() [13]*float32 {
 // plain count of those that it has had, and one more that may be just ahead. It is
 // far from 0 as long as a source has not been watched for many times as long,
 // whatever else is thought of it; for one that was never seen twice it is infinite.
-// What a push would tell of is not expected.
+// What a push would announce is not expected.
 func (l *Learner) Plainly(slot freshet.Slot, ticks float64) float64 {
 	c := l.counts.At(slot)
 	return ticks * l.pushes.untold(slot) * l.clock.seconds() * (float64(c.happened) + l.scale.at(float64(l.open))) / float64(c.watched)

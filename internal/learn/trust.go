@@ -23,7 +23,7 @@ type conviction [shares]float32
 
 const shares = 8
 
-// The shares that are told apart. No index is taken to be beyond any doubt: some pages
+// The shares of the grid. No index is taken to be beyond any doubt: some pages
 // that are said to be quiet are polled, and show when that is true no more.
 var (
 	bearing = [shares]float64{0, 0.1, 0.25, 0.5, 0.7, 0.85, 0.95, 0.99}
@@ -59,7 +59,7 @@ func newHubs() (k kindTrust) {
 // worth returns how far what an index says of a page stands in for polls.
 func (t *trust) worth(v *pageHint) float64 { return t.borneOut * (1 - t.leaks[v.dates()]) }
 
-// bear takes in whether a poll found a change that the index had told of, if there was
+// bear takes in whether a poll found a change that the index had announced, if there was
 // such a chance of one anyway.
 func (t *trust) bear(chance float64, found bool, k *kindTrust) {
 	var fit [shares]float64
@@ -76,7 +76,7 @@ func (t *trust) bear(chance float64, found bool, k *kindTrust) {
 	t.renew(k)
 }
 
-// leak takes in whether a poll found a change that the index had not told of, where so
+// leak takes in whether a poll found a change that the index had not announced, where so
 // many were expected.
 func (t *trust) leak(v *pageHint, expected float64, found bool, k *kindTrust) {
 	var fit [shares]float64

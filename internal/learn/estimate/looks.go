@@ -2,7 +2,7 @@ package estimate
 
 import "math"
 
-// Looks is what looks at a source have told about how often it changes: how many
+// Looks counts polls of a source, to estimate how often it changes: how many
 // found it changed, and how much time lay before those that did and before those
 // that did not. How often it changed in between is not known.
 //

@@ -29,7 +29,7 @@ type Poisson struct {
 	notes []rateNotes // by slot
 	there []bool      // by slot
 
-	// For all sources together: changes as far as can be told, and seconds
+	// For all sources together: estimated changes, and seconds
 	// under watch.
 	changes, watched float64
 

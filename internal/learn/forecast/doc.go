@@ -8,7 +8,7 @@
 // each source is polled as soon as a poll has become worth the price, over the
 // best later one, and the price is the one at which all polls together make up
 // the budget. Doubt about a rate is carried through: a source is taken to be a
-// few sources of different rates, of which nobody knows which it is.
+// few sources of different rates, each with its probability.
 //
 // Sources do not change at random. One that keeps to a rhythm can be captured
 // better than is said here, if the policy has learned the rhythm; one that

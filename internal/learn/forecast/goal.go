@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Goal is what somebody would like to have. Exactly one of Share and Delay
+// A Goal is a wanted share or delay. Exactly one of Share and Delay
 // is set, or Share and Within.
 type Goal struct {
 	Share  float64       // of the changes that is to be captured

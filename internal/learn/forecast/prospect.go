@@ -76,7 +76,7 @@ type Terms struct {
 	// they do not influence what is polled.
 	LevelShare float64
 
-	// Instant is how finely lives and urgencies are told apart; 0 means a second.
+	// Instant is the resolution of lives and urgencies; 0 means a second.
 	Instant time.Duration
 
 	// Longest is after what time a source is polled again although it is not

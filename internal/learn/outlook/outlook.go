@@ -46,7 +46,7 @@ type Outlook struct {
 	Tally // of what it did until now
 }
 
-// A Tally counts what became of changes, as far as can be told from polls: a
+// A Tally estimates, from polls, what became of changes: a
 // poll shows that a source has changed since it was last seen, but neither how
 // often nor when. Tallies of several sources add up. What is long past counts
 // for less, so that a Tally speaks of the present.

@@ -149,8 +149,7 @@ func (r *Range) widen(sd float64) {
 	r.High = r.Mean * math.Exp(math.Hypot(max(0, math.Log(r.High/r.Mean)), nineInTen*sd))
 }
 
-// apart returns how often changes come that can be told apart, where those of one tick count
-// as one.
+// apart returns how often distinguishable changes come: those of one tick count as one.
 func apart(rate Range, tick time.Duration) Range {
 	if tick <= 0 {
 		return rate

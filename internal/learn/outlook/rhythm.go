@@ -5,9 +5,9 @@ package outlook
 // time is learnt too coarsely for them.
 type Rhythm struct {
 	Rate     Rate    // as in an Outlook
-	Happened float64 // changes that there were, as far as can be told
+	Happened float64 // estimated changes
 	Watched  float64 // seconds that it was watched; what is long past counts for less in both
-	Taught   int     // changes that somebody told of from elsewhere
+	Taught   int     // imported changes
 	Own      bool    // the rhythm is the source's own, and not only that of its site
 	Hours    []RhythmBin
 	Weekdays []RhythmBin

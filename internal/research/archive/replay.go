@@ -18,7 +18,7 @@ type Verdict string
 
 // The verdicts.
 const (
-	Change  Verdict = "change"  // it would be told
+	Change  Verdict = "change"  // it would be reported
 	Noise   Verdict = "noise"   // it differs only in what differs at nearly every poll
 	Same    Verdict = "same"    // it reads the same
 	Suspect Verdict = "suspect" // it is probably not the page, or cannot be read

@@ -61,8 +61,8 @@ func NewCAM(c CAMConfig) *CAM {
 	return &CAM{conf: c, grid: ranking.NewInstants(c.Start, c.Instant)}
 }
 
-// OverrideForecast says how likely a source is to change at coming times, by what somebody gave; nil
-// takes that back. It counts where the chances come from a learner, from the next epoch
+// OverrideForecast sets how likely a source is to change at coming times, by an imported forecast;
+// nil takes that back. It counts where the chances come from a learner, from the next epoch
 // on.
 func (c *CAM) OverrideForecast(slot freshet.Slot, given *imported.Forecast) {
 	if l, ok := c.conf.Estimator.(*learn.Learner); ok {

@@ -59,7 +59,7 @@ func (n *Noisy) HearsIndexes() {}
 func (n *Noisy) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
 	n.grid.Begin(now)
 	if s.Index {
-		return // it is read when somebody asks for it
+		return // it is read on request
 	}
 	n.pages, n.values = ranking.Grown(n.pages, slot), ranking.Grown(n.values, slot)
 	if !n.rank.Put(slot, s) {

@@ -95,8 +95,8 @@ func NewPriced(c PricedConfig) *Priced {
 // worth making. It is zero before the first choice.
 func (p *Priced) Price() float64 { return p.market.price }
 
-// OverrideForecast says how likely a source is to change at coming times, by what somebody gave; nil
-// takes that back. It counts where the chances come from a learner.
+// OverrideForecast sets how likely a source is to change at coming times, by an imported forecast;
+// nil takes that back. It counts where the chances come from a learner.
 func (p *Priced) OverrideForecast(slot freshet.Slot, given *imported.Forecast) {
 	if l, ok := p.conf.Estimator.(*learn.Learner); ok {
 		l.OverrideForecast(slot, given)

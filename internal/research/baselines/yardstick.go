@@ -27,7 +27,7 @@ type Yardstick struct {
 	hours    dayProfile
 	pages    []yardstickPage // by slot
 	present  int
-	changes  float64 // of all sources together, as far as can be told
+	changes  float64 // of all sources together, estimated
 	watched  float64 // seconds, weighted by the profile
 	expected []float64
 	rank     ranking.Ranking

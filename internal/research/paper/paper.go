@@ -92,7 +92,7 @@ type Done struct {
 // Run runs experiments with every seed, as many at once as there are processors, and
 // returns what they gave in the order they were named. Those that take longest begin
 // first, so that no processor is left with a long one at the end. Progress, if not nil,
-// is told each time that one has ended with a seed.
+// is called each time that one has ended with a seed.
 func Run(ctx context.Context, list []Experiment, s Options, progress func(Experiment)) ([]Done, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

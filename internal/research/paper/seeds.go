@@ -63,7 +63,7 @@ type run struct {
 	seed  uint64
 }
 
-// runsOf returns what there is to run. An experiment that draws nothing by chance is
+// runsOf returns the runs. An experiment that draws nothing by chance is
 // run once.
 func runsOf(list []Experiment, s Options) (runs []run) {
 	for place, e := range list {

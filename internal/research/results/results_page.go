@@ -133,7 +133,7 @@ func (p *page) summary() {
 // neither to have won.
 const tie = 0.005
 
-// mostLosses is how many are told one by one.
+// mostLosses is how many are listed.
 const mostLosses = 40
 
 // record says against whom the first contender won and lost.

@@ -45,8 +45,8 @@ type Comparison struct {
 	// where no contenders are named and Quick is not set.
 	Literature bool
 
-	// Progress, if set, is told how much of the work has been done. Several may
-	// tell at once.
+	// Progress, if set, is called with how much of the work has been done, from
+	// several goroutines.
 	Progress func(done, all int)
 }
 
@@ -117,8 +117,7 @@ func informed(list []Contender) (informed []Contender) {
 	return informed
 }
 
-// inDaemon returns what the daemon does where it is told nothing else, as a
-// contender of its own.
+// inDaemon returns what the daemon does by default, as a contender of its own.
 func inDaemon(list []Contender) (daemon []Contender) {
 	for _, c := range list {
 		if c.isDefault() {

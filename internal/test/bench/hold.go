@@ -20,7 +20,7 @@ type Hold struct {
 	Every   time.Duration // between two reports
 	Budget  sched.Budget
 	Profile string                 // file that a profile is written to; "" means none
-	Report  func(HoldReport) error // is told now and then how the daemon does
+	Report  func(HoldReport) error // is called now and then with the state of the daemon
 }
 
 // A HoldReport is how the daemon did between two reports.

@@ -19,7 +19,7 @@ type Hostile struct {
 	Length time.Duration
 	Rounds int
 	Budget sched.Budget                     // for the good sources; the hostile ones bring their share of it
-	Say    func(format string, args ...any) // is told how far it is
+	Say    func(format string, args ...any) // prints progress
 }
 
 // Harm is done by servers that are hostile.

@@ -30,7 +30,7 @@ type Lists struct {
 	Length   time.Duration
 	Keep     string // directory for the store, which is used again if it is there; "" means none
 
-	Say func(format string, args ...any) // is told how far it is
+	Say func(format string, args ...any) // prints progress
 }
 
 // A ListAsked is how long a list took.

@@ -22,7 +22,7 @@ type Poll struct {
 	Rounds  int
 	Budget  sched.Budget
 	Profile string                           // prefix of the files that profiles of the daemon are written to; "" means none
-	Say     func(format string, args ...any) // is told how far it is
+	Say     func(format string, args ...any) // prints progress
 }
 
 // A PollRate is what one side managed in one round.

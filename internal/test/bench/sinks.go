@@ -25,12 +25,12 @@ type Sinks struct {
 
 	Endpoints int
 	Failing   float64 // share of them
-	FanOut    int     // how many of them are told of a change
+	FanOut    int     // how many of them get a change
 
 	Clients int     // of the stream
 	Slow    float64 // share of them
 
-	Say func(format string, args ...any) // is told how far it is
+	Say func(format string, args ...any) // prints progress
 }
 
 // A SinksRound is how those fared that do nothing wrong: healthy endpoints, or swift clients.

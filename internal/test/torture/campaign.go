@@ -25,7 +25,7 @@ type Config struct {
 	Freshet []string // the shipped program
 	Inside  []string // a program that calls [Inside]
 
-	Progress func(string) // is told how it goes; may be nil
+	Progress func(string) // prints progress; may be nil
 }
 
 // Run runs a campaign until one of its ends is reached or ctx is done. The

@@ -24,7 +24,7 @@ type ClusterConfig struct {
 	Freshet  string        // the shipped program
 	Dir      string        // where data goes; "" means the system's place for such things
 	Logs     string        // where all that processes say is kept; "" means nowhere
-	Progress func(string)  // is told how it goes; may be nil
+	Progress func(string)  // prints progress; may be nil
 }
 
 // The cluster that is broken, and what it may do.
