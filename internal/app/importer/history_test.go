@@ -39,8 +39,14 @@ func shown(t *testing.T, h importer.History, format importer.Format, text string
 		t.Fatal(err)
 	}
 	if len(all) > 1 { // what is left of it for a run that was interrupted
+		var want []importer.Snapshot
+		for _, s := range all {
+			if s.At.After(all[0].At) { // urlwatch may have run twice within its second
+				want = append(want, s)
+			}
+		}
 		rest, err := snapshots(t, h, entries[0], all[0].At)
-		if diff := cmp.Diff(all[1:], rest); diff != "" || err != nil {
+		if diff := cmp.Diff(want, rest); diff != "" || err != nil {
 			t.Errorf("after the first version there is other than the rest: %v\n%s", err, diff)
 		}
 	}
