@@ -437,7 +437,11 @@ func (l *planning) planStore(ctx context.Context, c *connection, args []string) 
 		if len(updates) == 0 && l.store.tag == "" {
 			return all, freshet.WithHint(fmt.Errorf("%s: no change has been recorded yet", s.ID), "let the daemon watch it for a while")
 		}
-		if chronicles[i], err = lab.NewChronicle(updates, l.store.request); err != nil {
+		request := l.store.request
+		if request.Announced, err = announcedOf(ctx, c, s.ID); err != nil {
+			return all, err
+		}
+		if chronicles[i], err = lab.NewChronicle(updates, request); err != nil {
 			return all, cli.WrongField(err)
 		}
 		weights[i], shares[i] = s.Weight, l.polls
@@ -524,6 +528,19 @@ func updatesOf(ctx context.Context, c *connection, id freshet.SourceID) (updates
 		return i < len(taught.Times) && !taught.Times[i].Until.After(u.Until)
 	})
 	return append(updates, taught.Times...), nil
+}
+
+// announcedOf returns when a source announces that it changes, if it does at equal intervals and a
+// daemon has found that to be true.
+func announcedOf(ctx context.Context, c *connection, id freshet.SourceID) (a lab.Announced, err error) {
+	w, err := c.whyIfKnown(ctx, id)
+	if err != nil || w == nil || w.Foretold == nil {
+		return a, err
+	}
+	if f := w.Foretold; f.Believed && f.Every > 0 && f.Times > 0 {
+		a = lab.Announced{At: f.At, Every: time.Duration(f.Every), Right: f.Right / f.Times}
+	}
+	return a, nil
 }
 
 // putInForce makes a plan the strategy of its source.

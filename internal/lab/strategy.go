@@ -17,6 +17,38 @@ type StrategyRequest struct {
 	Every  timetable.Period
 	Zone   string // by whose clock the period is counted; "" means UTC
 	Method cyclic.Method
+
+	Announced Announced
+}
+
+// Announced are the times at which a source announces that it changes.
+type Announced struct {
+	At    time.Time // one of them
+	Every time.Duration
+	Right float64 // share of them at which it changed; zero if nothing is announced
+}
+
+// latest returns the last announced time that is not after t.
+func (a Announced) latest(t time.Time) time.Time {
+	past := t.Sub(a.At) % a.Every
+	if past < 0 {
+		past += a.Every
+	}
+	return t.Add(-past)
+}
+
+// date returns when a change came of which at is a time drawn at random: at an announced time, if
+// it can have been one and another draw, between 0 and 1, says so.
+func (a Announced) date(u imported.UpdateTime, at time.Time, draw float64) time.Time {
+	if draw >= a.Right {
+		return at
+	}
+	for _, t := range []time.Time{a.latest(at), a.latest(u.Until)} {
+		if t.After(u.After) {
+			return t
+		}
+	}
+	return at
 }
 
 // A StrategyPlan is a strategy, and what it captures of the changes of a history.
@@ -84,7 +116,8 @@ func (c *Chronicle) timeline(updates []imported.UpdateTime) (t cyclic.Timeline) 
 		for i, u := range updates {
 			at := u.Until
 			if w := int64(u.Width()); w > 0 {
-				at = at.Add(-time.Duration(rand.New(rand.NewPCG(uint64(n), uint64(u.Until.UnixNano()))).Int64N(w)))
+				draw := rand.New(rand.NewPCG(uint64(n), uint64(u.Until.UnixNano())))
+				at = c.request.Announced.date(u, at.Add(-time.Duration(draw.Int64N(w))), draw.Float64())
 			}
 			page[i] = int(math.Floor(float64(c.table.Clock(at))/60)) + 1
 		}
@@ -210,7 +243,7 @@ func (c *Chronicle) uniform(t cyclic.Timeline, polls int) float64 {
 // captures returns what a strategy captures, whatever its period and zone: of the last
 // third, or of all.
 func (c *Chronicle) captures(s timetable.Strategy, heldOut bool) (float64, error) {
-	other, err := NewChronicle(c.updates, StrategyRequest{Every: s.Every, Zone: s.Zone})
+	other, err := NewChronicle(c.updates, StrategyRequest{Every: s.Every, Zone: s.Zone, Announced: c.request.Announced})
 	if err != nil {
 		return 0, err
 	}

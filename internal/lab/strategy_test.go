@@ -104,6 +104,38 @@ func TestPlanFromUncertainTimes(t *testing.T) {
 	}
 }
 
+// A change between two polls is dated by what the source announces, as often as that has been right:
+// so the poll comes in the minute of the announced time, and not at the end of the window.
+func TestPlanFromAnnouncedTimes(t *testing.T) {
+	updates := at(time.Hour, 200, 25*time.Minute, 14, 44)
+	for _, tt := range []struct {
+		name      string
+		announced lab.Announced
+		want      string // "" means that no minute is given away
+	}{
+		{"nothing", lab.Announced{}, ""},
+		{"every half hour", lab.Announced{At: monday.Add(5 * time.Minute), Every: 30 * time.Minute, Right: 1}, "hour {6, 36}"},
+		{"a time to come", lab.Announced{At: monday.Add(900*time.Hour + 65*time.Minute), Every: 30 * time.Minute, Right: 1}, "hour {6, 36}"},
+		{"more often than it was polled", lab.Announced{At: monday, Every: 5 * time.Minute, Right: 1}, ""},
+		{"never right", lab.Announced{At: monday.Add(5 * time.Minute), Every: 30 * time.Minute}, ""},
+		{"between the windows", lab.Announced{At: monday.Add(17 * time.Minute), Every: 30 * time.Minute, Right: 1}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := lab.NewChronicle(updates, lab.StrategyRequest{Every: timetable.EveryHour, Method: planner.Optimal, Announced: tt.announced})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := c.Plan(2, timetable.Strategy{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Strategy.String(); tt.want != "" && got != tt.want || tt.want == "" && got == "hour {6, 36}" {
+				t.Errorf("the plan is %s, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 // Polls go where they save most, and nowhere if they save nothing.
 func TestShareStrategies(t *testing.T) {
 	one := chronicle(t, at(time.Hour, 100, 0, 4), timetable.EveryHour, "")
