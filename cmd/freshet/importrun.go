@@ -128,8 +128,8 @@ func (r *importRun) print() error {
 		verb = "would be added"
 	}
 	done := r.report
-	if done.Versions > 0 {
-		r.program.remark("%d versions imported, %d that their sources cannot read", done.Versions, done.Unread)
+	if done.Versions+done.Unread > 0 {
+		r.program.remark("%d versions imported, %d that are missing or their sources cannot read", done.Versions, done.Unread)
 	}
 	r.program.remark("%d %s, %d watched already, %d wrong (%s)", done.Added, verb, done.Known, done.Wrong, done.Format)
 	if done.Wrong > 0 && done.Wrong == done.Found {
@@ -144,9 +144,9 @@ const (
 	versionBytesAtOnce = 4 << 20
 )
 
-// addHistory adds versions to a source, and has it polled from then on. A source that has been polled
-// gets none, and one of an earlier run only newer ones than it has.
-func (r *importRun) addHistory(ctx context.Context, e importer.Entry, id freshet.SourceID, resume bool) (all client.ImportedVersions, err error) {
+// addHistory adds versions to a source, and has it polled from then on if it was paused for that. A source
+// that has been polled gets none, and one of an earlier run only newer ones than it has.
+func (r *importRun) addHistory(ctx context.Context, e importer.Entry, id freshet.SourceID) (all client.ImportedVersions, err error) {
 	s, err := r.daemon.Sources.Get(ctx, id)
 	if err != nil || s.Standing.Polls > 0 {
 		return all, err
@@ -172,6 +172,10 @@ func (r *importRun) addHistory(ctx context.Context, e importer.Entry, id freshet
 		return err
 	}
 	err = r.History(ctx, e, after, func(s importer.Snapshot) error {
+		if s.Missing {
+			all.Unread++
+			return nil
+		}
 		part = append(part, client.VersionToImport{SeenAt: s.At, Text: s.Text, Body: s.Body, MediaType: s.MediaType})
 		if size += len(s.Text) + len(s.Body); len(part) < versionsAtOnce && size < versionBytesAtOnce {
 			return nil
@@ -181,8 +185,8 @@ func (r *importRun) addHistory(ctx context.Context, e importer.Entry, id freshet
 	if err := cmp.Or(err, send()); err != nil {
 		return all, err
 	}
-	if resume {
-		_, err = r.daemon.Sources.Edit(ctx, id, client.Patch{"paused": false}, 0)
+	if i := slices.Index(s.Tags, importer.Unfinished); i >= 0 {
+		_, err = r.daemon.Sources.Edit(ctx, id, client.Patch{"paused": false, "tags": slices.Delete(s.Tags, i, i+1)}, 0)
 	}
 	return all, err
 }
@@ -202,9 +206,13 @@ func (r *importRun) Sink(ctx context.Context, name string) (client.NewSink, bool
 	return s.NewSink, err == nil, err
 }
 
-// AddSink adds a sink.
-func (r *importRun) AddSink(ctx context.Context, name string, s client.NewSink) error {
-	_, err := r.daemon.Sinks.Add(ctx, name, s)
+// AddSink adds a sink, or says why it cannot be added.
+func (r *importRun) AddSink(ctx context.Context, name string, s client.NewSink, dryRun bool) (err error) {
+	if dryRun {
+		_, err = r.daemon.Sinks.Preview(ctx, s)
+	} else {
+		_, err = r.daemon.Sinks.Add(ctx, name, s)
+	}
 	return err
 }
 

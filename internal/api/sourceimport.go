@@ -143,8 +143,12 @@ func (n *importDestination) Sink(ctx context.Context, name string) (client.NewSi
 	return newSinkOf(st.Sink), err == nil, err
 }
 
-// AddSink adds a sink.
-func (n *importDestination) AddSink(ctx context.Context, name string, s client.NewSink) error {
+// AddSink adds a sink, or says why it cannot be added.
+func (n *importDestination) AddSink(ctx context.Context, name string, s client.NewSink, dryRun bool) error {
+	if dryRun {
+		_, err := n.sinks.Preview(ctx, sinkFrom(name, s), 0)
+		return err
+	}
 	return n.sinks.Put(ctx, sinkFrom(name, s), 0, true)
 }
 

@@ -70,6 +70,9 @@ func (f *cdFile) number(list []object) {
 	}
 }
 
+// unreadable says why a watch has no settings.
+const unreadable = "unreadable watch.json"
+
 // joinWatches returns the data folder of changedetection.io as one file: until 0.52 it has a
 // url-watches.json, and since then a folder for each watch. It returns "" if it is no such folder.
 func joinWatches(folder fs.FS, names []string) (string, error) {
@@ -86,7 +89,9 @@ func joinWatches(folder fs.FS, names []string) (string, error) {
 			err = readInto(folder, name, &file)
 		case "watch.json":
 			watch := object{}
-			err = readInto(folder, name, &watch)
+			if err := readInto(folder, name, &watch); err != nil {
+				watch = object{unreadable: err.Error()}
+			}
 			file.Watching[id] = watch
 		case "tag.json":
 			tag := map[string]any{}
@@ -114,7 +119,7 @@ func joinWatches(folder fs.FS, names []string) (string, error) {
 func readInto(folder fs.FS, name string, v any) error {
 	text, err := fs.ReadFile(folder, name)
 	if err == nil {
-		err = json.Unmarshal(text, v)
+		err = json.Unmarshal([]byte(asUTF8(string(text))), v)
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)

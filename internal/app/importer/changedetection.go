@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,13 +26,13 @@ func (f *cdFile) entry(settings object, o Options) (e Entry) {
 	s := &e.Source
 	url, raw := strings.CutPrefix(w.text("url"), "source:")
 	if s.URL = url; url == "" {
-		e.Err = errors.New("the watch has no url")
+		e.Err = errors.New(cmp.Or(w.text(unreadable), "the watch has no url"))
 		return e
 	}
 	if raw {
 		s.Select.Kind = "text"
 	}
-	s.URL = Complete(s.URL)
+	s.URL = complete(s.URL)
 	s.Name, s.Paused = nameOf(w.first("title", "page_title")), w.on("paused")
 	s.Tags = tagsOf(append(f.tagNames(settings), strings.Split(w.text("tag"), ",")...)...)
 	w.carryRequest()

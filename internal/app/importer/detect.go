@@ -9,10 +9,11 @@ import (
 
 // Detect returns the format of a text by its content, or false if nothing tells which it is.
 func Detect(text string) (Format, bool) {
-	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
-	switch {
-	case isWARC(text):
+	if text = strings.TrimSpace(text); isWARC(text) {
 		return WARC, true
+	}
+	text = strings.TrimSpace(asUTF8(text))
+	switch {
 	case text == "" || strings.ContainsRune(text, 0):
 		return "", false
 	case text[0] == '<' && strings.Contains(strings.ReplaceAll(beginning(text), `"`, ""), "rel=original"):

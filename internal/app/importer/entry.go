@@ -10,7 +10,9 @@ import (
 
 	"freshet/client"
 	"freshet/internal/extract"
+	"freshet/internal/freshet/reading"
 	"freshet/internal/invalid"
+	"freshet/internal/queries"
 )
 
 // An Entry is one page of a list, or a receiver of notifications.
@@ -28,8 +30,9 @@ type Entry struct {
 	// without a URL has one, which gets the changes of all sources of the list.
 	Receivers []Receiver
 
-	location string // by which another program knows the page
-	waits    bool   // paused until its history is there
+	conditions []string // all of which are to be true, in CEL
+	location   string   // by which another program knows the page
+	waits      bool     // paused until its history is there
 }
 
 // IsReceiver reports whether the entry is a receiver and no page.
@@ -56,12 +59,7 @@ func (e *Entry) lost(setting, nearest string) {
 }
 
 // only restricts the changes that count to those for which a condition in CEL is true.
-func (e *Entry) only(condition string) {
-	if e.When != "" {
-		condition = e.When + " && " + condition
-	}
-	e.When = condition
-}
+func (e *Entry) only(condition string) { e.conditions = append(e.conditions, condition) }
 
 // request returns the request of the source, to add to.
 func (e *Entry) request() map[string]any {
@@ -107,8 +105,9 @@ func (e *Entry) settle() {
 		e.credentials("the login in the URL")
 	}
 	for e.Err == nil && !e.IsReceiver() {
-		err := check(e.Source)
+		recipe, err := check(e.Source)
 		if err == nil {
+			e.settleConditions(recipe)
 			return
 		}
 		field, _ := invalid.FieldOf(err)
@@ -118,16 +117,31 @@ func (e *Entry) settle() {
 	}
 }
 
-// check returns why a definition is no source.
-func check(n client.NewSource) error {
+// settleConditions leaves out the conditions that no query can have, such as a pattern that RE2 does not
+// know, with a note for each.
+func (e *Entry) settleConditions(recipe reading.Recipe) {
+	schema := &queries.Schema{}
+	schema.Add(recipe)
+	e.conditions = slices.DeleteFunc(e.conditions, func(when string) bool {
+		_, err := queries.Check(queries.Query{Name: "import", When: when, Trigger: "each"}, schema)
+		if err != nil {
+			e.notef("the condition %s is not carried over: %v", when, err)
+		}
+		return err != nil
+	})
+	e.When = strings.Join(e.conditions, " && ")
+}
+
+// check returns how the responses of a source are read, or why a definition is no source.
+func check(n client.NewSource) (reading.Recipe, error) {
 	s, err := n.Defined()
-	if err != nil {
-		return err
+	if err == nil {
+		s, err = s.Check()
 	}
-	if s, err = s.Check(); err != nil {
-		return err
+	if err == nil {
+		err = extract.Check(s.Recipe)
 	}
-	return extract.Check(s.Recipe)
+	return s.Recipe, err
 }
 
 // drop removes the invalid setting that a field such as read[2].css or request.headers.X names,
@@ -145,7 +159,10 @@ func (e *Entry) drop(field string, reason error) bool {
 	what := field
 	switch value := definition[section].(type) {
 	case []any:
-		n := slices.IndexFunc(value, func(one any) bool { return check(e.with(section, []any{one})) != nil })
+		n := slices.IndexFunc(value, func(one any) bool {
+			_, err := check(e.with(section, []any{one}))
+			return err != nil
+		})
 		if indexed {
 			_, _ = fmt.Sscanf(index, "%d]", &n)
 		}

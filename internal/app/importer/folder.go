@@ -9,12 +9,12 @@ import (
 )
 
 // ReadFolder returns what a folder or an archive holds as one list: the data of changedetection.io
-// with its history, or the jobs of urlwatch or webchanges with their configuration. Its text is "" if it
-// is neither.
+// with its history, the jobs of urlwatch or webchanges with their configuration, or its only file. Its
+// text is "" if it is none of them.
 func ReadFolder(folder fs.FS) (l List, err error) {
 	var names []string
 	err = fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
+		if err == nil && !d.IsDir() && !strings.HasPrefix(name, "__MACOSX/") {
 			names = append(names, name)
 		}
 		return err
@@ -27,6 +27,10 @@ func ReadFolder(folder fs.FS) (l List, err error) {
 		return List{Format: Changedetection, Text: text, History: cdHistory(folder, names)}, err
 	}
 	l.Format, l.Text, err = joinJobs(folder, names)
+	if err == nil && l.Text == "" && len(names) == 1 {
+		text, err := fs.ReadFile(folder, names[0])
+		return List{Text: string(text)}, err
+	}
 	return l, err
 }
 

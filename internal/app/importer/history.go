@@ -6,6 +6,7 @@ import (
 	"crypto/sha1" //nolint:gosec // urlwatch and webchanges name their jobs by it
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -27,6 +28,7 @@ type Snapshot struct {
 	Text      string
 	Body      []byte
 	MediaType string
+	Missing   bool // its file is not there
 }
 
 // A History calls yield for what another program captured of an entry after a moment, the oldest first, until yield
@@ -65,10 +67,11 @@ func cdHistory(folder fs.FS, names []string) History {
 			}
 			name := path.Join(path.Dir(list), path.Base(strings.ReplaceAll(file, `\`, "/")))
 			text, err := readFile(folder, name)
-			if err != nil {
+			missing := errors.Is(err, fs.ErrNotExist)
+			if err != nil && !missing {
 				return err
 			}
-			if err := yield(Snapshot{At: time.Unix(seconds, 0), Text: text}); err != nil {
+			if err := yield(Snapshot{At: time.Unix(seconds, 0), Text: text, Missing: missing}); err != nil {
 				return err
 			}
 		}

@@ -87,8 +87,8 @@ func TestHistoryOfChangedetection(t *testing.T) {
 	}
 	delete(folder, "w1/aa.txt")
 	entries, _ := read(format, text, importer.Options{})
-	if _, err := snapshots(t, h, entries[0], time.Time{}); err == nil {
-		t.Error("a snapshot that is missing is no error")
+	if all, err := snapshots(t, h, entries[0], time.Time{}); err != nil || len(all) != 2 || !all[0].Missing || all[1].Text != "two" {
+		t.Errorf("without the first snapshot there are %+v, %v", all, err)
 	}
 	if all, err := snapshots(t, h, entries[1], time.Time{}); len(all) > 0 || err != nil {
 		t.Errorf("a watch without a history has %v, %v", all, err)

@@ -16,10 +16,7 @@ import (
 // events of others.
 type huginnFile struct {
 	Agents []object `json:"agents"`
-	Links  []struct {
-		Source   int `json:"source"`
-		Receiver int `json:"receiver"`
-	} `json:"links"`
+	Links  []object `json:"links"`
 }
 
 // liquid matches a tag of Liquid, also within a URL.
@@ -102,6 +99,9 @@ func valueOf(kind string, rule object) map[string]any {
 		case by == "path" && !strings.HasPrefix(selector, "$"):
 			selector = "$." + selector
 		}
+		if by == "path" {
+			selector = strings.ReplaceAll(selector, "$.[", "$[")
+		}
 		value[map[string]string{"css": "css", "xpath": "xpath", "path": "jsonpath", "regexp": "regex"}[by]] = selector
 		return value
 	}
@@ -122,11 +122,12 @@ func fieldName(name string) string {
 // they let through, and whom they notify.
 func (f *huginnFile) follow(e *Entry, sender int, feed bool, seen map[int]bool) {
 	for _, link := range f.Links {
-		if link.Source != sender || link.Receiver < 0 || link.Receiver >= len(f.Agents) || seen[link.Receiver] {
+		receiver := int(numberOf(link["receiver"]))
+		if int(numberOf(link["source"])) != sender || receiver < 0 || receiver >= len(f.Agents) || seen[receiver] {
 			continue
 		}
-		seen[link.Receiver] = true
-		a := f.Agents[link.Receiver]
+		seen[receiver] = true
+		a := f.Agents[receiver]
 		kind, name := kindOf(a), a.text("name")
 		switch kind {
 		case "TriggerAgent":
@@ -143,7 +144,7 @@ func (f *huginnFile) follow(e *Entry, sender int, feed bool, seen map[int]bool) 
 			}
 			e.lost(fmt.Sprintf("%s %q", kind, name), "freshet sink add adds a receiver of changes")
 		}
-		f.follow(e, link.Receiver, feed, seen)
+		f.follow(e, receiver, feed, seen)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"freshet/internal/extract"
 	"freshet/internal/invalid"
 )
 
@@ -101,11 +102,22 @@ func Each(format Format, text string, o Options, yield func(Entry) error) error 
 		_, err := ParseFormat(string(format))
 		return err
 	}
-	text = strings.TrimPrefix(text, "\ufeff")
-	if format != WARC && !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\ufffd")
+	if format != WARC {
+		text = asUTF8(text)
 	}
 	return settled(yield, func(yield func(Entry)) error { return read(text, o, yield) })
+}
+
+// asUTF8 returns a text as UTF-8 without a byte order mark, whatever it is encoded in.
+func asUTF8(text string) string {
+	if utf8.ValidString(text) {
+		return strings.TrimPrefix(text, "\ufeff")
+	}
+	decoded, err := extract.HTML("", []byte(text)) // which knows the declarations of XML, too
+	if err != nil {
+		return strings.ToValidUTF8(text, "\ufffd")
+	}
+	return string(decoded)
 }
 
 // settled calls yield for each entry, as it is to be added, until yield returns an error, which it returns.

@@ -6,7 +6,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
+
+	"golang.org/x/net/html/charset"
 
 	"freshet/internal/app/importer"
 )
@@ -124,6 +127,18 @@ filter:
 		"bookmarks": {"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n<DT><H3>My news</H3>\n<DL><p>\n<DT><A HREF=\"https://a.example/\" TAGS=\"x,y\">A &amp; B</A>\n<DT><A HREF=\"javascript:x\">s</A>\n</DL>\n<DT><A HREF=\"https://b.example/\">B</A></DL>", importer.Bookmarks, []string{
 			`5 https://a.example/ A & B [My-news x y] null`, "wrong 6: \"javascript:x\" is not the URL of a page", `8 https://b.example/ B [] null`,
 		}},
+		"bookmarks without end tags": {"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p><DT><A HREF=\"https://a.example/\">A\n<DT><A HREF=\"https://b.example/\">B\n<DT><H3>F</H3><DL><DT><A HREF=\"https://c.example/\">C", importer.Bookmarks, []string{
+			`2 https://a.example/ A [] null`, `3 https://b.example/ B [] null`, `4 https://c.example/ C [F] null`,
+		}},
+		"odd values": {"url: https://a.example/\ntimeout: 99999999999999999999\ncookies: a=1; b=2\n", importer.Urlwatch, []string{
+			`1 https://a.example/  [] null {"cookies":{"a":"1","b":"2"}} | timeout 99999999999999999999 is not carried over: request: {timeout: 30s} says how long a request may take`,
+		}},
+		"monitors that are none": {`{"client": {}, "data": [null, 3, {"uri": "https://a.example/"}]}`, importer.Distill, []string{
+			`wrong data[0]: the monitor has no uri`, `wrong data[1]: the monitor has no uri`, `data[2] https://a.example/  [] null`,
+		}},
+		"schemes of feed readers": {"<opml><outline xmlUrl='feed://a.example/f'/><outline xmlUrl='feed:http://b.example/f'/><outline xmlUrl='//c.example/f'/></opml>", importer.OPML, []string{
+			`1 https://a.example/f  [] null`, `1 http://b.example/f  [] null`, `1 https://c.example/f  [] null`,
+		}},
 		"broken opml": {"\ufeff junk <opml><title/><outline text='F, G'><outline text=a xmlUrl=https://a.example/?a=1&b=2><outline text='B' xmlUrl='https://b.example/'/></opml>", importer.OPML, []string{
 			`1 https://a.example/?a=1&b=2 a [F-G] null`, `1 https://b.example/ B [F-G] null`,
 		}},
@@ -178,7 +193,7 @@ filter:
 			t.Errorf("%s has %d entries, want %d", name, len(entries), len(c.want))
 		}
 	}
-	for format, text := range map[importer.Format]string{importer.OPML: "<html><body/></html>", importer.Changedetection: "[3]", importer.Distill: "x", importer.Huginn: "[]", "word": "x"} {
+	for format, text := range map[importer.Format]string{importer.OPML: "<html><body/></html>", importer.Changedetection: "3", importer.Distill: "x", importer.Huginn: "[]", "word": "x"} {
 		if _, err := read(format, text, importer.Options{}); err == nil {
 			t.Errorf("%s is read from %q", format, text)
 		}
@@ -194,6 +209,31 @@ func TestUnknownFormats(t *testing.T) {
 		if got, ok := importer.Detect(text); ok {
 			t.Errorf("%q is taken for %s", text, got)
 		}
+	}
+}
+
+// A list is read in whichever encoding it is.
+func TestEncodings(t *testing.T) {
+	const list = "<opml><body><outline text='Zażółć gęślą jaźń' xmlUrl='https://a.example/feed'/></body></opml>"
+	for label, mark := range map[string]string{"utf-8": "\ufeff", "utf-16le": "\ufeff", "utf-16be": "\ufeff", "iso-8859-2": "<?xml version='1.0' encoding='ISO-8859-2'?>"} {
+		enc, _ := charset.Lookup(label)
+		text, err := enc.NewEncoder().String(mark + list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		format, _ := importer.Detect(text)
+		entries, err := read(format, text, importer.Options{})
+		if err != nil || len(entries) != 1 || entries[0].Source.Name != "Zażółć gęślą jaźń" {
+			t.Errorf("%s: %s: %+v, %v", label, format, entries, err)
+		}
+	}
+}
+
+// A condition that no query can have is left out, and the others hold.
+func TestInvalidConditions(t *testing.T) {
+	entries, err := read(importer.Changedetection, `[{"url": "https://a.example/", "trigger_text": ["/(?=x)/"], "text_should_not_be_present": ["sold"]}]`, importer.Options{})
+	if err != nil || len(entries) != 1 || entries[0].When != `!text.matches("(?i:sold)")` || len(entries[0].Notes) != 1 || !strings.Contains(entries[0].Notes[0], "(?=x)") {
+		t.Errorf("%+v, %v", entries, err)
 	}
 }
 
@@ -269,5 +309,20 @@ func TestHostileTexts(t *testing.T) {
 				t.Errorf("%s as %s takes %d MB", name, format, n>>20)
 			}
 		}
+	}
+}
+
+// A watch that cannot be read does not spoil the others, and an archive of one file is read as that file.
+func TestFolders(t *testing.T) {
+	l, err := importer.ReadFolder(fstest.MapFS{
+		"changedetection.json": {Data: []byte("\ufeff{}")}, "a/watch.json": {Data: []byte(`{"url":`)}, "b/watch.json": {Data: []byte(`{"url": "https://b.example/"}`)},
+	})
+	entries, _ := read(l.Format, l.Text, importer.Options{})
+	if err != nil || len(entries) != 2 || !strings.Contains(fmt.Sprint(entries[0].Err), "read a/watch.json") || entries[1].Source.URL != "https://b.example/" {
+		t.Errorf("%+v, %v", entries, err)
+	}
+	l, err = importer.ReadFolder(fstest.MapFS{"feeds.opml": {Data: []byte("<opml>")}, "__MACOSX/._feeds.opml": {}})
+	if err != nil || l.Text != "<opml>" {
+		t.Errorf("an archive of one file is %+v, %v", l, err)
 	}
 }

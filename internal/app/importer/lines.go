@@ -20,7 +20,7 @@ func eachLine(text string, _ Options, yield func(Entry)) error {
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}
-		e := Entry{Line: n, Source: client.NewSource{URL: Complete(fields[0]), Tags: tagsOf(fields[1:]...)}}
+		e := Entry{Line: n, Source: client.NewSource{URL: complete(fields[0]), Tags: tagsOf(fields[1:]...)}}
 		if !looksLikeURL(fields[0]) && !strings.Contains(fields[0], "://") {
 			e.Err = fmt.Errorf("%.80q is not a URL", fields[0])
 		}
@@ -84,7 +84,7 @@ func rowOf(head, row []string) (e Entry) {
 		e.Err = fmt.Errorf("no column has a URL")
 		return e
 	}
-	s.URL = Complete(row[page])
+	s.URL = complete(row[page])
 	for i, cell := range row {
 		name := ""
 		if i < len(head) {

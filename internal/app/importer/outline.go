@@ -62,7 +62,7 @@ func eachOutline(text string, _ Options, yield func(Entry)) error {
 			for c := range strings.SplitSeq(attribute(t, "category"), ",") {
 				names = append(names, strings.Trim(c, "/ "))
 			}
-			yield(Entry{Line: line, Source: client.NewSource{URL: Complete(url), Name: name, Tags: tagsOf(names...)}})
+			yield(Entry{Line: line, Source: client.NewSource{URL: complete(url), Name: name, Tags: tagsOf(names...)}})
 			name = ""
 		}
 		if t.Type == html.StartTagToken {
@@ -80,27 +80,37 @@ func eachBookmark(text string, _ Options, yield func(Entry)) error {
 	var folders []string
 	var link *Entry // whose text is read
 	said := ""      // since the last heading or link began
+	end := func() {
+		if link == nil {
+			return
+		}
+		link.Source.Name = strings.TrimSpace(said)
+		if scheme, _, _ := strings.Cut(link.Source.URL, ":"); scheme != "http" && scheme != "https" {
+			link.Err = fmt.Errorf("%.80q is not the URL of a page", link.Source.URL)
+		}
+		yield(*link)
+		link, said = nil, ""
+	}
 	for line, t := range tags(text) {
 		start := t.Type == html.StartTagToken
 		switch {
 		case t.Type == html.TextToken:
 			said += t.Data
 		case t.Data == "h3" && start:
+			end()
 			said = ""
 		case t.Data == "dl" && start:
 			folders, said = append(folders, strings.TrimSpace(said)), ""
 		case t.Data == "dl":
+			end()
 			folders = folders[:max(0, len(folders)-1)]
 		case t.Data == "a" && start:
+			end()
 			link, said = &Entry{Line: line, Source: client.NewSource{URL: attribute(t, "href"), Tags: tagsOf(slices.Concat(folders, strings.Split(attribute(t, "tags"), ","))...)}}, ""
-		case t.Data == "a" && link != nil:
-			link.Source.Name = strings.TrimSpace(said)
-			if scheme, _, _ := strings.Cut(link.Source.URL, ":"); scheme != "http" && scheme != "https" {
-				link.Err = fmt.Errorf("%.80q is not the URL of a page", link.Source.URL)
-			}
-			yield(*link)
-			link, said = nil, ""
+		case t.Data == "a":
+			end()
 		}
 	}
+	end()
 	return nil
 }

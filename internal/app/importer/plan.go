@@ -16,6 +16,7 @@ import (
 type plan struct {
 	format  Format
 	tags    []string // given to all that is added
+	dryRun  bool
 	sinks   []NamedSink
 	queries []client.NewQuery
 	all     []NamedSink               // that get the changes of all sources of the list
@@ -31,8 +32,8 @@ type NamedSink struct {
 	Error string   `json:"error,omitempty"`
 }
 
-func newPlan(format Format, tags []string) *plan {
-	return &plan{format: format, tags: tags, fresh: map[freshet.SourceID]bool{}}
+func newPlan(format Format, tags []string, dryRun bool) *plan {
+	return &plan{format: format, tags: tags, dryRun: dryRun, fresh: map[freshet.SourceID]bool{}}
 }
 
 // add takes an entry into the plan. A source has its ID, and is new if it was not watched before.
@@ -136,9 +137,12 @@ func (p *plan) wanted() []NamedSink {
 }
 
 // carry adds the queries and sinks that are not there, and has the sinks that are there follow what
-// is new. A sink that cannot be added gets the reason.
+// is new. A sink that cannot be added gets the reason, also in a dry run.
 func (p *plan) carry(ctx context.Context, to Destination, sinks []NamedSink) error {
 	for _, q := range p.queries {
+		if p.dryRun {
+			break
+		}
 		if err := to.AddQuery(ctx, q); err != nil {
 			return err
 		}
@@ -161,8 +165,14 @@ func (p *plan) carrySink(ctx context.Context, to Destination, s NamedSink) error
 	if err != nil {
 		return err
 	}
-	if !known {
-		return to.AddSink(ctx, s.Name, s.NewSink)
+	switch {
+	case !known && p.dryRun:
+		s.Sources, s.Queries = nil, nil // which are not there
+		fallthrough
+	case !known:
+		return to.AddSink(ctx, s.Name, s.NewSink, p.dryRun)
+	case p.dryRun:
+		return nil
 	}
 	before := len(has.Sources) + len(has.Queries)
 	for _, id := range s.Sources {

@@ -41,7 +41,8 @@ type Destination interface {
 	Add(ctx context.Context, sources []client.NewSource, dryRun bool) ([]client.AddedSource, error)
 	// Sink returns what a sink gets, and whether it is there.
 	Sink(ctx context.Context, name string) (client.NewSink, bool, error)
-	AddSink(ctx context.Context, name string, s client.NewSink) error
+	// AddSink adds a sink, or with dryRun only says why it cannot be added.
+	AddSink(ctx context.Context, name string, s client.NewSink, dryRun bool) error
 	// Follow has a sink get more sources or queries.
 	Follow(ctx context.Context, name string, s client.NewSink) error
 	// AddQuery adds a query, unless there is one with its ID.
@@ -60,9 +61,9 @@ type Run struct {
 	Begin  func(found int) // called once the list has been read; may be nil
 	Each   func(Item)      // called for each entry that is no receiver
 
-	// AddHistory adds versions to a source, unless it has been polled, and resumes it if it was paused
-	// for that. It is needed if the list has a history, and called for several sources at once.
-	AddHistory func(ctx context.Context, e Entry, id freshet.SourceID, resume bool) (client.ImportedVersions, error)
+	// AddHistory adds versions to a source, unless it has been polled, and resumes it if it has the
+	// tag [Unfinished]. It is needed if the list has a history, and called for several sources at once.
+	AddHistory func(ctx context.Context, e Entry, id freshet.SourceID) (client.ImportedVersions, error)
 
 	report Report
 	plan   *plan
@@ -86,7 +87,7 @@ type Report struct {
 	Wrong  int    `json:"wrong"`
 
 	Versions int `json:"versions,omitempty"` // of the history
-	Unread   int `json:"unread,omitempty"`   // versions that the settings of their source cannot read
+	Unread   int `json:"unread,omitempty"`   // versions that are missing, or that the settings of their source cannot read
 
 	Queries []client.NewQuery `json:"queries"`
 	Sinks   []NamedSink       `json:"sinks"` // without their secrets
@@ -98,10 +99,13 @@ const (
 	partBytes   = 700 << 10
 )
 
+// Unfinished is the tag of a source that is paused until its history has been added, also by a later run.
+const Unfinished = "import-unfinished"
+
 // Do adds the list. After an error the list can be imported again: what was added stays.
 func (r *Run) Do(ctx context.Context) (Report, error) {
 	r.report = Report{Format: r.Format, DryRun: r.DryRun, Queries: []client.NewQuery{}, Sinks: []NamedSink{}}
-	r.plan = newPlan(r.Format, r.Tags)
+	r.plan = newPlan(r.Format, r.Tags, r.DryRun)
 	err := r.each(r.Options, func(e Entry) error {
 		if !e.IsReceiver() {
 			r.report.Found++
@@ -143,6 +147,7 @@ func (r *Run) take(ctx context.Context, e Entry) error {
 	}
 	if r.History != nil && e.Err == nil && !e.Source.Paused { // until its history is there
 		e.Source.Paused, e.waits = true, true
+		e.Source.Tags = append(slices.Clip(e.Source.Tags), Unfinished)
 	}
 	definition, err := json.Marshal(e.Source)
 	if err != nil {
@@ -204,7 +209,7 @@ func (r *Run) addHistories(ctx context.Context, items []Item) error {
 			continue
 		}
 		group.Go(func() error {
-			done, err := r.AddHistory(ctx, i.Entry, i.ID, i.waits)
+			done, err := r.AddHistory(ctx, i.Entry, i.ID)
 			mu.Lock()
 			defer mu.Unlock()
 			r.report.Versions += done.Added
@@ -221,7 +226,7 @@ func (r *Run) addHistories(ctx context.Context, items []Item) error {
 // became counts what became of an entry.
 func (r *Run) became(e Entry, became client.AddedSource) {
 	if e.waits {
-		e.Source.Paused = false
+		e.Source.Paused, e.Source.Tags = false, e.Source.Tags[:len(e.Source.Tags)-1]
 	}
 	switch became.Result {
 	case "added":
@@ -247,9 +252,7 @@ func (r *Run) became(e Entry, became client.AddedSource) {
 func (r *Run) notify(ctx context.Context) (err error) {
 	r.report.Queries = append(r.report.Queries, r.plan.queries...)
 	sinks := r.plan.wanted()
-	if !r.DryRun {
-		err = r.plan.carry(ctx, r.To, sinks)
-	}
+	err = r.plan.carry(ctx, r.To, sinks)
 	for i := range sinks {
 		s := &sinks[i]
 		if scheme, _, ok := strings.Cut(s.URL, "://"); ok {

@@ -68,7 +68,7 @@ func eachOriginal(text string, _ Options, yield func(Entry)) error {
 	if page == "" {
 		return errors.New("this is not a TimeMap: no link has rel=\"original\"")
 	}
-	e := Entry{Path: page, Source: client.NewSource{URL: Complete(page)}}
+	e := Entry{Path: page, Source: client.NewSource{URL: complete(page)}}
 	if len(all) > mostMementos {
 		e.notef("%d of %d versions are not imported: the newest %d are", len(all)-mostMementos, len(all), mostMementos)
 	}

@@ -211,6 +211,7 @@ func (e *Entry) jobSetting(key string, value any) {
 	case "headers":
 		e.headers(value)
 	case "cookies":
+		e.header("Cookie", text)
 		e.pairs("cookies", objectOf(value))
 	case "data", "data_as_json":
 		e.body(value)
@@ -346,5 +347,7 @@ func (e *Entry) proxy(url string) {
 func (e *Entry) timeout(seconds string) {
 	if d, err := time.ParseDuration(seconds + "s"); err == nil && d > 0 {
 		e.request()["timeout"] = d.String()
+	} else {
+		e.lost("timeout "+seconds, "request: {timeout: 30s} says how long a request may take")
 	}
 }

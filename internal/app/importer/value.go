@@ -11,6 +11,14 @@ import (
 // missing.
 type object map[string]any
 
+// UnmarshalJSON takes what is no object for an empty one, so that it does not spoil a whole file.
+func (o *object) UnmarshalJSON(text []byte) error {
+	var value any
+	err := json.Unmarshal(text, &value)
+	*o = objectOf(value)
+	return err
+}
+
 // objectOf returns a value as an object; nil if it is none.
 func objectOf(v any) object {
 	m, _ := v.(map[string]any)
@@ -85,8 +93,12 @@ func textsOf(v any) (texts []string) {
 	return texts
 }
 
-// Complete adds https:// to a URL without a scheme.
-func Complete(url string) string {
+// complete adds https:// to a URL without a scheme. Feed readers write feed: before some.
+func complete(url string) string {
+	if rest, ok := strings.CutPrefix(url, "feed:"); ok {
+		url = strings.TrimPrefix(rest, "//")
+	}
+	url = strings.TrimPrefix(url, "//")
 	if scheme, _, ok := strings.Cut(url, ":"); ok && !strings.Contains(scheme, ".") && !strings.Contains(scheme, "/") && scheme != "localhost" {
 		return url
 	}

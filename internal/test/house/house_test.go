@@ -89,7 +89,7 @@ var floors = map[string]int{
 	"internal/clock":              1,
 	"internal/learn/forecast":     3,
 	"internal/backup":             4,
-	"internal/app/importer":       2,
+	"internal/app/importer":       4,
 	"internal/app/exporter":       2,
 	"internal/sched/policy":       3,
 	"internal/research/adversary": 7,
