@@ -14,9 +14,9 @@ import (
 )
 
 // skewed makes up pages at random of which few are fast and most are slow, as on the Web.
-func skewed(t *testing.T, pages int, length time.Duration) *lab.Grid {
+func skewed(t *testing.T, seed uint64, pages int, length time.Duration) *lab.Grid {
 	t.Helper()
-	draw := rand.New(rand.NewPCG(8, 1))
+	draw := rand.New(rand.NewPCG(8, seed))
 	start := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 	changes := func(yield func(freshet.SourceID, time.Time) bool) {
 		for i := range pages {
@@ -50,31 +50,33 @@ func tryAim(t *testing.T, g *lab.Grid, name string, budget float64, k lab.Weight
 }
 
 // Each aim is served best by polls for it, and better than by turns and by the policies
-// of the papers, give or take half a percent: this is one history.
+// of the papers, or for age as well as they. Means over draws, since one is off by one percent by luck.
 func TestAims(t *testing.T) {
 	tier.Slow(t, "it replays many histories")
-	g := skewed(t, 100, 60*24*time.Hour)
-	const budget = 4
-	captures, fresh, age := tryAim(t, g, "auto", budget, lab.Weights{}), tryAim(t, g, "auto:aim=freshness", budget, lab.Weights{}), tryAim(t, g, "auto:aim=age", budget, lab.Weights{})
-	t.Logf("captures: %.4f %.4f %.0f; freshness: %.4f %.4f %.0f; age: %.4f %.4f %.0f", captures.Recall, captures.Freshness, captures.AgeSeconds,
-		fresh.Recall, fresh.Freshness, fresh.AgeSeconds, age.Recall, age.Freshness, age.AgeSeconds)
-	if !(captures.Recall > fresh.Recall && captures.Recall > age.Recall) {
-		t.Error("polls for another aim capture more")
-	}
-	if !(fresh.Freshness > captures.Freshness && fresh.Freshness >= age.Freshness) {
-		t.Error("polls for another aim keep copies fresher")
-	}
-	if !(age.AgeSeconds < captures.AgeSeconds && age.AgeSeconds <= fresh.AgeSeconds) {
-		t.Error("polls for another aim keep copies younger")
-	}
-	for _, name := range []string{"uniform", "frequency", "freshness", "age"} {
-		other := tryAim(t, g, name, budget, lab.Weights{})
-		t.Logf("%s: %.4f %.4f %.0f", name, other.Recall, other.Freshness, other.AgeSeconds)
-		if other.Freshness > 1.005*fresh.Freshness {
-			t.Errorf("%s keeps copies fresh for %.4f of the time, auto for %.4f", name, other.Freshness, fresh.Freshness)
+	t.Parallel()
+	const seeds, budget = 6, 4
+	mean := map[string]lab.Score{}
+	for seed := range uint64(seeds) {
+		g := skewed(t, 1+seed, 100, 60*24*time.Hour)
+		for _, name := range []string{"auto", "auto:aim=freshness", "auto:aim=age", "uniform", "frequency", "freshness", "age"} {
+			score, m := tryAim(t, g, name, budget, lab.Weights{}), mean[name]
+			m.Recall += score.Recall / seeds
+			m.Freshness += score.Freshness / seeds
+			m.AgeSeconds += score.AgeSeconds / seeds
+			mean[name] = m
 		}
-		if other.AgeSeconds < 0.995*age.AgeSeconds {
-			t.Errorf("the age of copies is %.0f s by %s, %.0f s by auto", other.AgeSeconds, name, age.AgeSeconds)
+	}
+	captures, fresh, age := mean["auto"], mean["auto:aim=freshness"], mean["auto:aim=age"]
+	for name, m := range mean {
+		t.Logf("%s: %.4f %.4f %.0f", name, m.Recall, m.Freshness, m.AgeSeconds)
+		if name != "auto" && name != "frequency" && m.Recall >= captures.Recall {
+			t.Errorf("%s captures %.4f, auto %.4f", name, m.Recall, captures.Recall)
+		}
+		if m.Freshness > fresh.Freshness {
+			t.Errorf("%s keeps copies fresh for %.4f of the time, auto for %.4f", name, m.Freshness, fresh.Freshness)
+		}
+		if m.AgeSeconds < 0.995*age.AgeSeconds {
+			t.Errorf("the age of copies is %.0f s by %s, %.0f s by auto", m.AgeSeconds, name, age.AgeSeconds)
 		}
 	}
 }
@@ -83,7 +85,7 @@ func TestAims(t *testing.T) {
 // costs next to nothing.
 func TestCapturesKeepCopiesYoung(t *testing.T) {
 	tier.Slow(t, "it replays many histories")
-	g := skewed(t, 200, 60*24*time.Hour)
+	g := skewed(t, 1, 200, 60*24*time.Hour)
 	const budget = 4
 	bound, free := tryAim(t, g, "auto", budget, lab.Weights{}), tryAim(t, g, "auto:oldest=0", budget, lab.Weights{})
 	tight := tryAim(t, g, "auto:oldest=4", budget, lab.Weights{})
@@ -95,7 +97,7 @@ func TestCapturesKeepCopiesYoung(t *testing.T) {
 
 // Sources with different aims share a budget, and each is served by its own.
 func TestAimsOfSources(t *testing.T) {
-	g := skewed(t, 100, 60*24*time.Hour)
+	g := skewed(t, 1, 100, 60*24*time.Hour)
 	aimed := func(page int, s *freshet.Source) {
 		if page%2 == 0 {
 			s.Aim = objective.Age

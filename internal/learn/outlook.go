@@ -261,16 +261,6 @@ func (l *population) Suppose(slot freshet.Slot, tell func(ratio, likely float64)
 	}
 }
 
-// Even returns how evenly a source changes, by what polls of it showed: 0 is at random,
-// and 1 as a clock. One that changes in bursts is taken to change at random.
-func (l *population) Even(slot freshet.Slot) float64 {
-	if !l.began || int(slot) >= l.counts.Len() {
-		return 0
-	}
-	even, _, _ := l.counts.At(slot).rhythm.read(l.scale.at(float64(l.open)))
-	return max(0, even)
-}
-
 // Novelty sets dst[slot], for every slot up to len(dst), to how little is known of
 // the site of a source of which nothing is known itself: 1 if no poll has told
 // anything of any page of the site, 0 if a sample of the site has been seen, as large

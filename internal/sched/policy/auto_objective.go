@@ -95,14 +95,11 @@ var curious = [allObjectives]float64{forCaptures: explore, forFreshness: 0.01, f
 // the mean over all that it could be. One that seems too fast to be kept fresh may be
 // slower, and is worth the more for it the longer it has not been seen.
 func (a *Auto) aimed(slot int, expected, gap float64) (worth float64) {
-	rate, index, clock := expected/gap, freshIndex, freshClock
+	rate, index := expected/gap, freshIndex
 	if a.objectives.of[slot] == forAge {
-		index, clock = ageIndex, ageClock
+		index = ageIndex
 	}
-	even := a.learner.Even(freshet.Slot(slot))
-	a.learner.Suppose(freshet.Slot(slot), func(ratio, likely float64) {
-		worth += likely * ((1-even)*index(ratio*rate, gap) + even*clock(ratio*rate, gap))
-	})
+	a.learner.Suppose(freshet.Slot(slot), func(ratio, likely float64) { worth += likely * index(ratio*rate, gap) })
 	return worth
 }
 

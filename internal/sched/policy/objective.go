@@ -179,19 +179,6 @@ func meanAge(rate, tau float64) float64 {
 // ageBetween is the mean age between two polls, where they are 1 apart and x changes come.
 func ageBetween(x float64) float64 { return 0.5 - 1/x - math.Expm1(-x)/(x*x) }
 
-// freshClock and ageClock are as freshIndex and ageIndex, of a source that changes as evenly as a
-// clock, at an unknown phase.
-func freshClock(rate, tau float64) float64 {
-	tau = min(tau, 1/rate)
-	return rate * tau * (tau + 1) / 2
-}
-
-func ageClock(rate, tau float64) float64 {
-	period := 1 / rate
-	within := min(tau, period)
-	return rate*within*(4*within*within+3*within-1)/12 + (tau*(tau+1)-within*(within+1))/2
-}
-
 // staleIndex is the index of a source that is known to have changed, so many instants
 // ago.
 func staleIndex(aim uint8, rate, age float64) float64 {
