@@ -29,8 +29,9 @@ func LimitOf(instants int, budget float64, pages []Gains) (Limit, error) {
 		return exactly(0, MethodTotal), nil
 	}
 	reached, asks := m.greedy(budget)
-	l := Limit{Reached: reached}
-	l.lower(m.market(budget).settle(reached, asks), MethodPrices)
+	least, prices := m.market(budget).settle(reached, asks)
+	l := Limit{Reached: max(reached, m.planned(budget, prices))}
+	l.lower(least, MethodPrices)
 	return l, nil
 }
 
@@ -76,6 +77,38 @@ func (m *model) greedy(budget float64) (sum float64, asks []float64) {
 		tokens -= float64(len(bids.won))
 	}
 	return sum, asks
+}
+
+// planned returns the utility of polling, at every instant, where a poll now beats the best later
+// ones by most, at these prices.
+func (m *model) planned(budget float64, prices []float64) (sum float64) {
+	row := m.instants + 1
+	last, after := make([]int, len(m.gain)), make([][]float64, len(m.gain))
+	demand, next := make([]float64, row), make([]int, row)
+	for page, gain := range m.gain {
+		after[page] = make([]float64, row)
+		m.path(gain, prices, demand, after[page], next)
+	}
+	bids, tokens := auction{}, 0.0
+	for at := 1; at <= m.instants; at++ {
+		tokens = allowance(tokens, budget)
+		bids.open(int(math.Floor(tokens + 1e-9)))
+		for page, gain := range m.gain {
+			gain, later := gain[last[page]*row:][:row], 0.0
+			for b := at + 1; b <= m.instants; b++ {
+				later = max(later, gain[b]-prices[b]+after[page][b])
+			}
+			if ahead := gain[at] + after[page][at] - later; ahead > 0 {
+				bids.offer(bid{int32(page), ahead})
+			}
+		}
+		for _, x := range bids.won {
+			sum += m.gain[x.page][last[x.page]*row+at]
+			last[x.page] = at
+		}
+		tokens -= float64(len(bids.won))
+	}
+	return sum
 }
 
 // market returns the bound by prices of a model.

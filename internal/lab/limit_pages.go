@@ -31,7 +31,8 @@ func (b *board) priced(budget, reached float64, asks []float64) float64 {
 		}
 		return sum
 	}
-	return m.settle(reached, asks)
+	least, _ := m.settle(reached, asks)
+	return least
 }
 
 // apart returns the most that a page gains at these prices when every change

@@ -72,10 +72,10 @@ const (
 	leastTry = 8
 )
 
-// settle returns the lowest bound that it finds. It stops when that has come
-// down to what was reached. It begins with the given prices in proportion, or
+// settle returns the lowest bound that it finds, and its prices. It stops when that has
+// come down to what was reached. It begins with the given prices in proportion, or
 // with a constant one.
-func (m *market) settle(reached float64, asks []float64) float64 {
+func (m *market) settle(reached float64, asks []float64) (least float64, prices []float64) {
 	s := search{market: m, mean: make([]float64, m.instants+1), course: make([]float64, m.instants+1), stride: 1}
 	s.try(make([]float64, m.instants+1))
 	flat := make([]float64, m.instants+1)
@@ -107,7 +107,7 @@ func (m *market) settle(reached float64, asks []float64) float64 {
 		s.tidy(s.best)
 		s.least = min(s.least, s.bound(s.best, s.spare, &s.work))
 	}
-	return s.least
+	return s.least, s.best
 }
 
 // A search goes down the slope of a bound. A slope points down only on one side

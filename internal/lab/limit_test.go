@@ -193,6 +193,25 @@ func TestLimitMethods(t *testing.T) {
 
 // By prices alone the limit of a day of thousands of pages comes close to the
 // exact one.
+// A plan at the prices of the bound comes near to it where late is worth less than early, and
+// polling what gains most at once does not.
+func TestPlanAtPrices(t *testing.T) {
+	var pages []lab.Gains
+	for i := range 12 {
+		chance := 0.01 * math.Exp(float64(i%5)/2)
+		pages = append(pages, func(k, j int) float64 { return chance * math.Pow(0.9, float64(j-k)) })
+	}
+	for _, budget := range []float64{1, 2} {
+		l, err := lab.LimitOf(60, budget, pages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if share := l.Reached / l.Value; share < 0.97 || share > 1 {
+			t.Errorf("with %v polls an instant the plan has %.4f of the bound", budget, share)
+		}
+	}
+}
+
 func BenchmarkLimit(b *testing.B) {
 	g := paperSize(7550)
 	for _, life := range []string{"overwrite", "append", "last:2", "window:10"} {

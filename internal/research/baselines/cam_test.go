@@ -9,6 +9,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/objective"
 	"freshet/internal/research/baselines"
+	"freshet/internal/sched/policy"
 	"freshet/internal/test/policytest"
 )
 
@@ -82,4 +83,9 @@ func TestCAMThroughEdits(t *testing.T) {
 	if got := fmt.Sprint(at(2, -1)); got != "[2]" {
 		t.Errorf("offered %s, want neither the one that went nor the one that rests", got)
 	}
+}
+
+// wic returns WIC for a world.
+func wic(w policytest.World) freshet.Policy {
+	return policy.NewWIC(policy.WICConfig{Start: policytest.Noon, Instant: time.Minute, Estimator: w.Chance})
 }

@@ -1,6 +1,6 @@
 // Package baselines has the rules that ours are measured against and that only
 // experiments poll by: those of other crawlers (miniflux, nutch, stormcrawler),
-// those of the papers that no user would ask for by name (cam, price), those of
+// cam of the WIC paper, those of
 // the literature on crawling since (azar, lambdacrawl, explore-commit, avrachenkov,
 // ncis), and yardstick, the simplest rule that learns. The daemon does not offer them.
 package baselines
@@ -45,11 +45,6 @@ func New(name string, at policy.Setting) (freshet.Policy, error) {
 // build returns the rival called name.
 func build(name string, at policy.Setting, o *policy.Options) freshet.Policy {
 	switch name {
-	case "price":
-		return NewPriced(PricedConfig{
-			Start: at.Start, Instant: at.Instant, Polls: at.Polls, Estimator: at.Estimator,
-			Horizon: o.Count("horizon", 0), Patience: o.Number("patience", 0),
-		})
 	case "cam":
 		return NewCAM(CAMConfig{
 			Start: at.Start, Instant: at.Instant, Polls: at.Polls, Estimator: at.Estimator,

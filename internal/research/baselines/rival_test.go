@@ -28,7 +28,7 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s is not among the names", name)
 		}
 	}
-	for _, name := range []string{"cam:slip=3", "price:horizon=64,patience=100", "nutch:min=1m,max=1h", "frequency:floor=0.1", "fixed:every=90s"} {
+	for _, name := range []string{"cam:slip=3", "nutch:min=1m,max=1h", "frequency:floor=0.1", "fixed:every=90s"} {
 		if _, err := baselines.New(name, policy.Setting{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -60,9 +60,6 @@ func TestNewMakesWhatIsNamed(t *testing.T) {
 		{"yardstick",
 			baselines.NewYardstick(baselines.YardstickConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls}),
 			baselines.NewYardstick(baselines.YardstickConfig{Start: at.Start, Instant: at.Instant})},
-		{"price:patience=3",
-			baselines.NewPriced(baselines.PricedConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls, Patience: 3}),
-			baselines.NewPriced(baselines.PricedConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls})},
 		{"cam:epoch=4",
 			baselines.NewCAM(baselines.CAMConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls, Epoch: 4}),
 			baselines.NewCAM(baselines.CAMConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls})},

@@ -108,9 +108,9 @@ func (m knownModel) expected(ctx context.Context, make policyMaker, name string)
 
 func newFloats(n int) []float64 { return make([]float64, n) }
 
-// bound returns what no schedule that is made from the chances can be expected
-// to surpass.
-func (m knownModel) bound() (float64, error) {
+// limit returns what no schedule that is made from the chances can be expected
+// to surpass, and what a plan is expected to reach.
+func (m knownModel) limit() (lab.Limit, error) {
 	instants := len(m.chance[0])
 	worth, decay := newFloats(instants), m.urgency.In(modelInstant)
 	for t := range worth {
@@ -133,8 +133,7 @@ func (m knownModel) bound() (float64, error) {
 			return gain
 		}
 	}
-	l, err := lab.LimitOf(instants, float64(m.polls), pages)
-	return l.Value, err
+	return lab.LimitOf(instants, float64(m.polls), pages)
 }
 
 // A changeFamily is a way in which chances of change differ by page and time.

@@ -48,7 +48,7 @@ var sureOfBeyond = []string{
 	"Where messages are spread evenly", "What does the assumption cost", "Does a plan from the history",
 	"How near is WIC", "What is the knowledge worth", "Does it pay to learn at all", "Does WIC stay ahead",
 	"Which of today's products", "Does a policy that knows the budget", "Do they use the budget",
-	"Where late is worth less", "Is any simpler rule better", "What does WIC lose",
+	"Where late is worth less", "What does WIC lose",
 	"Who finds most changes on sites",
 	"Do plans by the hour", "How near does auto come",
 }
@@ -114,8 +114,8 @@ func TestBeyondSeesThroughLabels(t *testing.T) {
 	if f := runBeyond(t, swap("wic", "miniflux"), "question 5"); verdict(t, f, "How near is WIC") || verdict(t, f, "Does WIC stay ahead") {
 		t.Error("polls of another policy pass for those of WIC")
 	}
-	if f := runBeyond(t, swap("price", "uniform"), "question 7"); verdict(t, f, "Where late is worth less") || verdict(t, f, "Is any simpler rule better") {
-		t.Error("uniform polls pass for those at a price")
+	if f := runBeyond(t, swap("wic", "uniform"), "question 7"); verdict(t, f, "What does WIC lose") {
+		t.Error("uniform polls pass for those of WIC")
 	}
 	if f := runBeyond(t, swap("auto", "uniform"), "question 9"); verdict(t, f, "How near does auto come") {
 		t.Error("uniform polls pass for those of auto on airports")

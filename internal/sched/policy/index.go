@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"math"
 
 	"freshet/internal/freshet/objective"
@@ -50,12 +49,6 @@ const (
 type ValueConfig struct {
 	Life    objective.Span
 	Urgency objective.Decay
-
-	// Patience is after how many instants a change has lost all but a third
-	// of its worth where nothing is ever lost and late is as good as early.
-	// There the index would be zero, however much there is to be captured.
-	// Zero means 50 000.
-	Patience float64
 }
 
 // NewValue returns the Value of a life and an urgency.
@@ -93,7 +86,7 @@ func NewValue(c ValueConfig) Value {
 		}
 	}
 	if v.form == closedForm && v.last == 0 && v.decay == 0 {
-		v.decay = 1 / cmp.Or(c.Patience, defaultPatience)
+		v.decay = 1.0 / patience
 	}
 	if v.form == summedForm {
 		v.ages = newAges(c.Urgency, v.keep)
@@ -101,8 +94,10 @@ func NewValue(c ValueConfig) Value {
 	return v
 }
 
-// defaultPatience is the patience where none is given: a month of minutes.
-const defaultPatience = 50_000
+// patience is after how many instants a change has lost all but a third of its worth where
+// nothing is ever lost and late is as good as early: a month of minutes. Without it the index
+// would be zero there, however much there is to be captured.
+const patience = 50_000
 
 // bound lets a change count for at most n instants.
 func (v *Value) bound(n int) { v.keep = min(v.keep, float64(n)) }

@@ -102,8 +102,8 @@ func TestIndexWithoutInstants(t *testing.T) {
 // Waiting for what is never lost costs a little all the same, so that more is
 // worth more.
 func TestPatience(t *testing.T) {
-	appends := policy.NewValue(policy.ValueConfig{Life: objective.Span{Kind: objective.VisibleForever}, Patience: 1000})
-	b := 1.0 / 1000
+	appends := policy.NewValue(policy.ValueConfig{Life: objective.Span{Kind: objective.VisibleForever}})
+	b := 1.0 / 50_000
 	for _, tau := range []float64{1, 50, 3000} {
 		g := 0.0
 		for s := range int(tau) {

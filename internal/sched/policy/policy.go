@@ -31,7 +31,7 @@ var Names = []string{
 // Experimental lists the baselines that only experiments poll by. Package baselines
 // has them; New refuses them with an error that says so.
 var Experimental = []string{
-	"price", "cam", "yardstick", "miniflux", "nutch", "stormcrawler",
+	"cam", "yardstick", "miniflux", "nutch", "stormcrawler",
 	"azar", "lambdacrawl", "explore-commit", "avrachenkov", "ncis",
 }
 
