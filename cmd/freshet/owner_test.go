@@ -95,3 +95,38 @@ func TestHintOfARefusedNode(t *testing.T) {
 	}
 	startNode(t, serve...)
 }
+
+// A database that pg_dump and pg_restore copied passes the verification, and opens; a damaged copy does not pass.
+func TestBackupOfPostgres(t *testing.T) {
+	tier.Slow(t, "it starts PostgreSQL")
+	pg := pgtest.Start(t, "fsync=on")
+	name, copied, dir := pg.Database(t), pg.Database(t), t.TempDir()
+	list := filepath.Join(dir, "list.txt")
+	if err := os.WriteFile(list, []byte("https://a.example/\nhttps://b.example/ news\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, well := ran(t, "", "import", list, "--data", dir, "--store", pg.URL(name)); !well {
+		t.Fatalf("import prints: %s", out)
+	}
+	dump := filepath.Join(dir, "freshet.dump")
+	for _, args := range [][]string{
+		{"pg_dump", "--format", "custom", "--file", dump, pg.URL(name)},
+		{"pg_restore", "--no-owner", "--dbname", pg.URL(copied), dump},
+	} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", args[0], err, out)
+		}
+	}
+	if out, well := ran(t, "", "backup", "--verify", pg.URL(copied)); !well {
+		t.Errorf("the verification of a copy prints: %s", out)
+	}
+	if out, well := ran(t, "", "list", "--data", t.TempDir(), "--store", pg.URL(copied)); !well || !strings.Contains(out, "b.example") {
+		t.Errorf("the list of a copy is: %s", out)
+	}
+	if _, err := pg.Connect(t, copied).Exec(t.Context(), "UPDATE sources SET url = 'https://c.example/' WHERE url = 'https://b.example/'"); err != nil {
+		t.Fatal(err)
+	}
+	if out, well := ran(t, "", "backup", "--verify", pg.URL(copied)); well || !strings.Contains(out, "b-example") {
+		t.Errorf("the verification of a damaged copy ends well: %v, and prints: %s", well, out)
+	}
+}

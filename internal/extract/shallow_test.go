@@ -1,6 +1,7 @@
 package extract_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,9 +21,15 @@ func TestLargeAndDeepPages(t *testing.T) {
 		"elements left open": {strings.Repeat("<font>", 1000) + "<p id=a>here</p>", "#a", "here"},
 		"formatting":         {strings.Repeat("<b>", 300) + strings.Repeat("<div>", 300) + "x" + strings.Repeat("</div>", 300) + strings.Repeat("</b>", 300) + "<p id=a>here", "#a", "here"},
 		"many ends":          {strings.Repeat("<b>", 90_000) + strings.Repeat("</i>", 90_000) + "here", "b", "here"},
+		"a path":             {strings.Repeat("<div>", 1000) + "<p class=a>here</p>" + strings.Repeat("</div>", 1000), "//p[@class='a']", "here"},
+		"a path past 4 MiB":  {strings.Repeat("<p>"+strings.Repeat("x", 1020)+"</p>", 6<<10) + "<p id=a>here</p>", "//p[@id='a']", "here"},
 		"items":              {"<ul>" + strings.Repeat("<li>x", 600) + strings.Repeat("<div>", 600) + "<i>deep</i>", "li:nth-of-type(600)", "- x deep"},
 	} {
-		got := textOf(t, reading.Recipe{CSS: tt.selector}, tt.page)
+		recipe := reading.Recipe{CSS: tt.selector}
+		if strings.HasPrefix(tt.selector, "/") {
+			recipe = reading.Recipe{Read: []reading.Step{{Name: "xpath", Arg: strconv.Quote(tt.selector)}}}
+		}
+		got := textOf(t, recipe, tt.page)
 		if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(tt.want), " ") {
 			t.Errorf("%s: %s is %.80q, want %q", name, tt.selector, got, tt.want)
 		}

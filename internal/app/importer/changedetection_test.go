@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"freshet/internal/app/importer"
 	"freshet/internal/freshet/profile"
@@ -62,6 +63,54 @@ func said(t *testing.T, instance map[string]any, id string) string {
 	}
 	t.Fatalf("%s is missing", id)
 	return ""
+}
+
+// split returns a file of the layout until 0.52 as a folder of the one since then.
+func split(t *testing.T, text string) fstest.MapFS {
+	t.Helper()
+	var file struct {
+		Watching map[string]json.RawMessage
+		Settings map[string]map[string]any
+	}
+	if err := json.Unmarshal([]byte(text), &file); err != nil {
+		t.Fatal(err)
+	}
+	folder := fstest.MapFS{}
+	write := func(name string, v any) {
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder[name] = &fstest.MapFile{Data: text}
+	}
+	for id, w := range file.Watching {
+		write(id+"/watch.json", w)
+	}
+	if tags, ok := file.Settings["application"]["tags"].(map[string]any); ok {
+		for id, tag := range tags {
+			write(id+"/tag.json", tag)
+		}
+		delete(file.Settings["application"], "tags")
+	}
+	write("changedetection.json", map[string]any{"settings": file.Settings})
+	return folder
+}
+
+// Both layouts become the same.
+func TestLayouts(t *testing.T) {
+	for name, text := range instances(t) {
+		l, err := importer.ReadFolder(split(t, text))
+		if err != nil || l.Format != importer.Changedetection {
+			t.Fatalf("%s is taken for %q: %v", name, l.Format, err)
+		}
+		old, _ := read(importer.Changedetection, text, importer.Options{})
+		now, err := read(l.Format, l.Text, importer.Options{})
+		a, _ := json.Marshal(old)
+		b, _ := json.Marshal(now)
+		if err != nil || len(old) == 0 || string(a) != string(b) {
+			t.Errorf("%s: in the new layout it becomes %s, in the old one %s; %v", name, b, a, err)
+		}
+	}
 }
 
 // state is what a watch has that is no setting, and what has no effect as it is set there.

@@ -24,7 +24,7 @@ import (
 const crashDir = "FRESHET_TEST_CRASH_DIR"
 
 func TestMain(m *testing.M) {
-	for name, child := range map[string]func(string) error{crashDir: capture, syncDir: refuse, shelfDir: shelveUntilKilled} {
+	for name, child := range map[string]func(string) error{crashDir: capture, syncDir: refuse, shelfDir: shelveUntilKilled, updateDir: update} {
 		if dir := os.Getenv(name); dir != "" {
 			if err := child(dir); err != nil {
 				fmt.Fprintln(os.Stderr, err)

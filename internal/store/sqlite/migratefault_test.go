@@ -2,9 +2,12 @@ package sqlite_test
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -71,6 +74,55 @@ func TestUpdateIsCutOff(t *testing.T) {
 	}
 	if formats[22] == 0 || formats[24] == 0 {
 		t.Errorf("the formats that were left are %v, want both", formats)
+	}
+}
+
+// updateDir names the directory that the test binary updates when it is run as the child of TestUpdateIsKilled.
+const updateDir = "FRESHET_TEST_UPDATE_DIR"
+
+// update opens a store, which updates its format, and closes it.
+func update(dir string) error {
+	s, err := sqlite.Open(context.Background(), sqlite.Config{Features: features.All(), Dir: dir})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// A process that is killed while it updates the format leaves the old one or the new one, with everything that
+// was stored.
+func TestUpdateIsKilled(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("no strace to kill a process with")
+	}
+	if raced {
+		t.Skip("strace and the race detector do not get on")
+	}
+	formats := map[int64]int{}
+	for when := 1; ; when += 1 + when/3 {
+		dir := unpacked(t, "testdata/format22.db.gz")
+		cmd := exec.Command(strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64,fsync,fdatasync",
+			"-e", fmt.Sprintf("inject=pwrite64,fsync,fdatasync:signal=KILL:when=%d", when), os.Args[0])
+		cmd.Env = append(os.Environ(), updateDir+"="+dir, "GOMAXPROCS=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil && strings.Contains(string(out), "ptrace") {
+			t.Skipf("strace may not trace here: %s", out)
+		}
+		formats[count(t, dir, "SELECT max(version_id) FROM schema_versions")]++
+		s := open(t, sqlite.Config{Dir: dir})
+		if text, err := s.Text(t.Context(), "page", 4); err != nil || !strings.Contains(string(text), "four") {
+			t.Errorf("killed at call %d, version 4 is %q: %v", when, text, err)
+		}
+		if err := errors.Join(s.Check(t.Context()), s.Close()); err != nil {
+			t.Errorf("killed at call %d: %v", when, err)
+		}
+		if err == nil {
+			break
+		}
+	}
+	if formats[22] == 0 || formats[24] == 0 || len(formats) != 2 {
+		t.Errorf("the formats that were left are %v, want 22 and 24", formats)
 	}
 }
 
