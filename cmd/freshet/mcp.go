@@ -22,9 +22,9 @@ source is polled. With --write, an assistant can add sources as well.
 It reads from the daemon or, if none runs, from the data directory. A daemon serves the
 same at /mcp, and at /mcp/write with --write, to programs with a token.
 
-Text of Web pages stands under the key "untrusted", and assistants are told not to follow
-instructions in it. That is no guarantee: an assistant that reads pages of strangers should
-not be able to do harm with its other tools.`,
+Text of Web pages is under the key "untrusted", and the server instructs assistants not to
+follow instructions in it. That is no guarantee: do not give an assistant that reads pages
+of strangers other tools that can do harm.`,
 		Example: "  freshet mcp\n  freshet mcp --write --server http://127.0.0.1:8080",
 		Args:    takes(0, 0),
 	}

@@ -13,8 +13,8 @@ import (
 	"freshet/internal/sinks/delivery"
 )
 
-// Metrics count what the program does, for Prometheus. They are made before
-// the daemon, which tells them of its outcomes, and served by the handler.
+// Metrics are the program's Prometheus metrics. They are made before the daemon,
+// which reports its outcomes to them, and served by the handler.
 type Metrics struct {
 	registry *prometheus.Registry
 

@@ -142,8 +142,8 @@ const (
 var errLoopBusy = freshet.WithHint(fmt.Errorf("the daemon is too busy to say when it polls what: %w", freshet.ErrBusy),
 	"try again in a moment, or sort by something else")
 
-// A busyLoop is when the loop last had no time to answer. For a while after that a
-// list of many pages does not wait for it at each page anew.
+// A busyLoop is when the loop last had no time to answer. For a while after that, a
+// list of many pages does not wait for it at every page.
 type busyLoop struct{ since atomic.Int64 }
 
 // patience returns how long to wait for the loop.

@@ -220,8 +220,8 @@ type editSourceInput struct {
 	Body    rest.Object[sourceEdit]
 }
 
-// editTries is how often an edit that may be of any revision is made anew when
-// others edit the same source.
+// editTries is how often an edit without a revision is retried when others edit the
+// same source.
 const editTries = 10
 
 func (a *sourceAPI) editSource(ctx context.Context, in *editSourceInput) (*taggedSource, error) {

@@ -95,7 +95,7 @@ func (a *versionAPI) captured(ctx context.Context, id freshet.SourceID, v freshe
 	}, nil
 }
 
-// overHistory reads the newest versions anew, from the oldest of them on.
+// overHistory reads the newest versions again, the oldest of them first.
 func (a *versionAPI) overHistory(ctx context.Context, id freshet.SourceID, recipe reading.Recipe, most int) (*client.HistoryTrial, error) {
 	versions, err := a.store.Versions(ctx, id, freshet.Between{}, 0, most)
 	if err != nil {

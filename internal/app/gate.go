@@ -78,9 +78,9 @@ func (s *service) checkLogins(ctx context.Context, gate *auth.Gate, loopback boo
 	}
 	switch {
 	case gate.Mode == auth.Off:
-		s.Log.Warn("nobody has to log in: whoever reaches the API can do everything", "address", at.String(), "setting", "api.login: off")
+		s.Log.Warn("no login is required: every client that reaches the API can do everything", "address", at.String(), "setting", "api.login: off")
 	case gate.Open():
-		s.Log.Warn("nobody on this machine has to log in: every program and person on it can do everything", "address", at.String(),
+		s.Log.Warn("no login is required on this machine: every program and person on it can do everything", "address", at.String(),
 			"hint", "freshet user add NAME --role admin asks for a password from then on")
 	case !gate.HasUsers() && s.settings.API.OIDC.Issuer != "":
 		if !s.settings.API.OIDC.Roles.Admits() {

@@ -124,7 +124,7 @@ func (k *robotsKeeper) restore(ctx context.Context, s *sched.Scheduler, r *clock
 			return err
 		}
 		if err := k.rules.restore(belief.Value, r); err != nil {
-			k.log.Warn("cannot read what robots.txt files allow; they are read anew", "err", err)
+			k.log.Warn("cannot read what robots.txt files allow; they are read again", "err", err)
 		}
 	}
 	return nil

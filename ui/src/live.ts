@@ -22,7 +22,7 @@ const channel = new BroadcastChannel('freshet');
 
 type Message = { kind: 'changes'; changes: Change[] } | { kind: 'up'; up: boolean } | { kind: 'gap' };
 
-/** gap counts how often more was missed than the stream could tell: screens load anew. */
+/** gap counts how often more was missed than the stream could deliver: screens reload. */
 export const gap = signal(0);
 
 /** onChanges calls f with changes as they come, oldest first. */
@@ -86,11 +86,11 @@ function listen() {
     stream.onerror = () => {
       tell({ kind: 'up', up: false });
       if (stream.readyState !== EventSource.CLOSED) return; // it tries again by itself
-      setTimeout(anew, 3000);
+      setTimeout(reopen, 3000);
     };
   };
   // A stream that was refused begins at the end: the data may be others than before.
-  const anew = async () => {
+  const reopen = async () => {
     try {
       last = (await get<Status>('/status')).last_change;
       tell({ kind: 'gap' });
@@ -103,7 +103,7 @@ function listen() {
   back.subscribe(() => {
     if (!stranger) return;
     stranger = false;
-    void anew();
+    void reopen();
   });
   const hear = (e: MessageEvent) => {
     waiting.push((JSON.parse(e.data) as { data: Change }).data);
@@ -112,7 +112,7 @@ function listen() {
   open();
 }
 
-/** settle ends a stretch in which the daemon was away: what is shown loads anew. */
+/** settle ends a stretch in which the daemon was away: screens reload. */
 export const back = signal(0);
 let was = true;
 up.subscribe((is) => {

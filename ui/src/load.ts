@@ -1,4 +1,4 @@
-// Data of a screen: what was loaded stays while it is loaded anew, and when that fails.
+// Data of a screen: what is shown stays during a reload, and when a reload fails.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Problem } from './api';
 import { back } from './live';
@@ -57,7 +57,7 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, keys: unkn
   };
 }
 
-/** useTicker draws anew every so often, so that "3 min ago" stays true. */
+/** useTicker redraws at intervals, so that "3 min ago" stays true. */
 export function useTicker(every: number): number {
   const [now, set] = useState(Date.now());
   useEffect(() => {

@@ -52,7 +52,7 @@ export function choose(values: Record<string, string | undefined | null>, replac
 
 addEventListener('popstate', () => arrive(true));
 
-// Links of this page lead on without loading it anew.
+// Links within the page change the screen without reloading it.
 document.addEventListener('click', (e) => {
   if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
   const link = (e.target as Element).closest?.('a');

@@ -39,7 +39,7 @@ var oidcOptions = []Option{
 		set: members(func(s *Settings) *[]string { return &s.API.OIDC.Roles.Viewers }), show: func(s Settings) any { return s.API.OIDC.Roles.Viewers }},
 	{Key: "api.oidc.default_role", Flag: "oidc-default-role", Arg: "ROLE", Help: "role of everybody else at the provider: viewer, editor, admin, or none to refuse them (default none)",
 		set: setDefaultRole, show: ofProvider(showDefaultRole)},
-	{Key: "api.oidc.session", Flag: "oidc-session", Arg: "TIME", Help: "longest time until people have to log in at the provider again, which tells their role anew (default 1d)",
+	{Key: "api.oidc.session", Flag: "oidc-session", Arg: "TIME", Help: "longest time until people have to log in at the provider again, which renews their role (default 1d)",
 		set: lengthIn(time.Minute, 30*units.Day, func(s *Settings) *time.Duration { return &s.API.OIDC.Session }), show: ofProvider(func(s Settings) any { return units.FormatDuration(s.API.OIDC.Session) })},
 }
 

@@ -23,7 +23,7 @@ type cyclicPage struct {
 	notes  []changeNote // of the latest changes, a ring
 	oldest int          // place of the oldest note in a full ring
 	fresh  int          // notes since it was last fitted
-	anew   bool         // it was fitted since it was last planned
+	refit  bool         // it was fitted since it was last planned
 
 	period  int     // that it keeps to; 0 if it keeps to none
 	misses  []int32 // in the notes it was fitted to, with 1, 2, 3 ... polls a period, as far as was asked
@@ -81,7 +81,7 @@ const (
 // about equally well it is the longest: a page that changes at five past nine
 // every day changes also at five past the hour, but not every hour.
 func (p *cyclicPage) fit(periods []int) {
-	p.period, p.misses, p.fresh, p.anew = 0, p.misses[:0], 0, true
+	p.period, p.misses, p.fresh, p.refit = 0, p.misses[:0], 0, true
 	best := float64(tooRegular)
 	for _, s := range slices.Backward(periods) {
 		if r := p.regularity(s); r > best*1.1 || p.period == 0 && r > best {

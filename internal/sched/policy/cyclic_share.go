@@ -52,10 +52,10 @@ func (c *Cyclic) generalRate() float64 {
 // settle sets when a source is due with the polls that it got.
 func (c *Cyclic) settle(b *pollBid) {
 	p := b.page
-	if b.polls == len(p.offsets) && (b.polls == 0 || b.period == p.cycle) && !p.anew {
+	if b.polls == len(p.offsets) && (b.polls == 0 || b.period == p.cycle) && !p.refit {
 		return
 	}
-	p.anew = false
+	p.refit = false
 	switch {
 	case b.polls == 0:
 		p.offsets = p.offsets[:0]

@@ -86,7 +86,7 @@ const shortRun = 16
 // Put tells the life and urgency of the source in a slot, and reports whether
 // the slot begins again, with nothing accrued. An edit that changes neither
 // leaves what has accrued.
-func (g *Gains) Put(slot freshet.Slot, life objective.Span, urgency objective.Decay) (anew bool) {
+func (g *Gains) Put(slot freshet.Slot, life objective.Span, urgency objective.Decay) (reset bool) {
 	for int(slot) >= len(g.now) {
 		g.now, g.group, g.place = append(g.now, 0), append(g.group, noGroup), append(g.place, 0)
 	}

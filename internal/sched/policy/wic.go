@@ -78,12 +78,12 @@ func (w *WIC) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time
 	if w.est != nil {
 		w.est.Put(now, slot, s, since)
 	}
-	anew := w.gains.Put(slot, s.Life.In(w.grid.Length), s.Urgency.In(w.grid.Length))
+	reset := w.gains.Put(slot, s.Life.In(w.grid.Length), s.Urgency.In(w.grid.Length))
 	if w.rank.Put(slot, s) {
 		w.gains.Reset(slot)
-		anew = true
+		reset = true
 	}
-	if anew && !since.IsZero() {
+	if reset && !since.IsZero() {
 		w.credit(slot, since, now)
 	}
 }

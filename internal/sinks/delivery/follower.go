@@ -23,8 +23,8 @@ type FollowerConfig struct {
 
 	// Render returns what is sent of a change, as [sinks.Outlet.Render] does. It is
 	// called once for a change: what it returns is kept and sent on every attempt. A
-	// change that cannot be rendered is given up, and tried anew when it is replayed.
-	// RenderBatch does the same for what queries tell, and says of which source it is.
+	// change that cannot be rendered is given up, and tried again when it is replayed.
+	// RenderBatch does the same for the matches of queries, and names their source.
 	Render      func(context.Context, freshet.Change) ([]byte, error)
 	RenderBatch func(context.Context, queries.Batch) (freshet.SourceID, []byte, error)
 

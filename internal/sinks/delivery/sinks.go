@@ -351,8 +351,8 @@ func (s *Sinks) Stop() {
 	}
 }
 
-// Reload takes on the sinks of a configuration file that has been read anew, by the
-// settings that open makes outlets by. Sinks that are as before go on.
+// Reload adopts the sinks of a configuration file that has been read again; open makes
+// their outlets. Sinks that have not changed keep running.
 func (s *Sinks) Reload(ctx context.Context, listed []sinks.Sink, open func(sinks.Sink) (*sinks.Outlet, error)) error {
 	release, err := s.take(ctx)
 	if err != nil {

@@ -160,20 +160,20 @@ func boundsOf(w freshet.Source) string {
 
 // recall takes up what is on disk of a site.
 func (e *Explorer) recall(ctx context.Context, s *survey, w freshet.Source) error {
-	id, anew := w.ID, notes{Begun: e.cfg.Now(), Again: hadBefore(w)}
+	id, fresh := w.ID, notes{Begun: e.cfg.Now(), Again: hadBefore(w)}
 	kept, err := e.cfg.Store.State(ctx, stateKey, id)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return err
 	}
 	if err != nil || json.Unmarshal(kept.Value, &s.notes) != nil { // what is damaged is found out again
-		s.notes, s.dirty = anew, true
+		s.notes, s.dirty = fresh, true
 	}
 	counts, err := e.cfg.Frontier.CountPages(ctx, id)
 	if err != nil {
 		return err
 	}
 	if counts.Known() == 0 { // it was no site for a while
-		s.notes, s.dirty = anew, true
+		s.notes, s.dirty = fresh, true
 	}
 	s.drawn = e.cfg.Now()
 	drawn, err := e.cfg.Store.State(ctx, trapStateKey, id)

@@ -28,7 +28,7 @@ var tables = []store.Table{
 		},
 		Repair: func(w *store.Writer, key []driver.Value) (string, error) {
 			_, err := w.Exec("UPDATE shelves SET base = '' WHERE site = ?", key[0])
-			return "they are counted anew", err
+			return "they are counted again", err
 		}},
 	{Name: "pages", Key: 2,
 		Columns: []string{"site", "hash", "url", "state", "found", "depth", "flags", "seen", "date", "listed", "gone", "source"},

@@ -53,7 +53,7 @@ func (b *Lists) prepare(ctx context.Context, dir string) (_ *origin, err error) 
 	}
 	b.Say("storing %d sources and %d versions", b.Plan.Sources, b.Versions)
 	data := filepath.Join(dir, "data")
-	if _, err := os.Lstat(data); err == nil { // it may be anything: whoever made it removes it
+	if _, err := os.Lstat(data); err == nil { // it may be anything: its owner removes it
 		return nil, fmt.Errorf("%s is there, but not whole: remove it, or name another directory", data)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

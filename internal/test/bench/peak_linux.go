@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// forgetPeak has peakMemory begin anew with what the process holds now.
+// forgetPeak makes peakMemory begin with what the process holds now.
 func forgetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) } // without it, the peak is that of the whole run
 
 // peakMemory returns how many bytes of memory the process has held at most.

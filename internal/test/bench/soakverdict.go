@@ -26,7 +26,7 @@ type SoakSample struct {
 	Streamed   int64   `json:"streamed"`
 }
 
-// rates works out what is told per time, since the sample before.
+// rates computes the rates since the sample before.
 func (s *SoakSample) rates(before SoakSample) {
 	if span := s.Seconds - before.Seconds; span > 0 {
 		s.PerSecond = float64(s.Polls-before.Polls) / span

@@ -26,7 +26,7 @@ type Wire struct {
 type State struct {
 	Delay time.Duration // of everything that is sent, either way
 
-	// Out and In hold back what whoever dialled sends, and what it is sent: also that a
+	// Out and In hold back what the dialling side sends and receives, including that a
 	// side has closed. As on a network that is cut, nothing is lost that is held: it goes on
 	// when the wire is good again, unless a side has given up. Connections are still taken.
 	Out, In bool
@@ -76,8 +76,8 @@ func (w *Wire) Cut() int {
 	return len(all)
 }
 
-// Orphan breaks all connections for whoever dialled, and returns how many. The other side
-// hears nothing of that, as if a machine had lost its power.
+// Orphan breaks all connections for the dialling side, and returns how many. The other side
+// does not learn of it, as if a machine had lost its power.
 func (w *Wire) Orphan() int {
 	all := w.all()
 	for _, p := range all {
@@ -123,7 +123,7 @@ func (w *Wire) accept() {
 // A passage is one connection with both its ends.
 type passage struct {
 	wire    *Wire
-	near    *net.TCPConn // to whoever dialled
+	near    *net.TCPConn // to the dialling side
 	far     *net.TCPConn
 	over    chan struct{}
 	finish  sync.Once

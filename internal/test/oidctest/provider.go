@@ -35,7 +35,7 @@ type Provider struct {
 	*httptest.Server
 	Now func() time.Time
 
-	// Person is what is said of whoever logs in: sub, groups and so on.
+	// Person has the claims of the user who logs in: sub, groups and so on.
 	Person map[string]any
 
 	// Elsewhere is what is said only at the userinfo endpoint; nil means that there is
@@ -190,7 +190,7 @@ func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
 	tell(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.signer.Public(), KeyID: p.key.id, Algorithm: string(p.key.alg), Use: "sig"}}})
 }
 
-// authorize lets whoever asks in, as the person that the provider knows.
+// authorize logs every client in, as the user Person.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if q.Get("client_id") != ClientID || q.Get("redirect_uri") != p.redirect || q.Get("response_type") != "code" ||

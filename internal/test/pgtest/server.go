@@ -297,7 +297,7 @@ func (s *Server) Run() error {
 	}
 }
 
-// Stop ends the server, and cuts off whoever is connected. It can be called more than once.
+// Stop ends the server and its connections. It can be called more than once.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	if err := s.Halt(); err != nil {
@@ -305,7 +305,7 @@ func (s *Server) Stop(t testing.TB) {
 	}
 }
 
-// Halt ends the server, if it runs, and cuts off whoever is connected.
+// Halt ends the server, if it runs, and its connections.
 func (s *Server) Halt() error {
 	if s.stdin == nil {
 		return nil

@@ -27,14 +27,14 @@ func (blankStore) States(context.Context, string) iter.Seq2[freshet.State, error
 // never changed.
 func (e *episode) checkLearnt(ctx context.Context, store freshet.Store) {
 	kept, err := e.learnt(ctx, store)
-	anew, err2 := e.learnt(ctx, blankStore{store})
+	replayed, err2 := e.learnt(ctx, blankStore{store})
 	if err != nil || err2 != nil {
 		e.violate("learning", "it cannot be taken up: %v, %v", err, err2)
 		return
 	}
 	e.report.checked("learning", 1)
-	if !bytes.Equal(kept, anew) || len(kept) == 0 {
-		e.violate("learning", "what was learnt and kept (%d bytes) is not what the log teaches (%d bytes)", len(kept), len(anew))
+	if !bytes.Equal(kept, replayed) || len(kept) == 0 {
+		e.violate("learning", "what was learnt and kept (%d bytes) is not what the log teaches (%d bytes)", len(kept), len(replayed))
 	}
 }
 
