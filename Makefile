@@ -129,49 +129,13 @@ bench-compare: build ## measure polls of this commit and of BASE (default HEAD~1
 	git worktree remove --force bin/base
 	$(LAB) bench compare --base bin/freshet-lab-base $(ARGS)
 
-.PHONY: bench-takeover
-bench-takeover: ## from the election of a standby to its first task, cold against warm, with SOURCES (default 100000) sources on PostgreSQL; COLD=no leaves the cold one out
-	FRESHET_BENCH_SOURCES=$(or $(SOURCES),100000) FRESHET_BENCH_COLD=$(COLD) $(GO) test -run '^$$' -bench TakeOver -benchtime 1x -timeout 1h ./internal/app
-
-.PHONY: bench-deliver
-bench-deliver: ## deliveries to SINKS (default 32) sinks a second with one node and with three on PostgreSQL, and the CPU time of the leader
-	FRESHET_BENCH_SINKS=$(or $(SINKS),32) $(GO) test -run '^$$' -bench Deliver -benchtime 1x -timeout 1h ./internal/app
-
-.PHONY: bench-cluster
-bench-cluster: build ## CPU time of a poll with SQLite, with PostgreSQL, and with three nodes and four workers; ARGS="--rate 1000/s --base /path/to/another/freshet"
-	$(LAB) bench cluster $(ARGS)
-
-.PHONY: hold
-hold: build ## 10,000 sources at 500 polls a second for ten minutes
-	$(LAB) bench hold --sources 10000 --rate 500/s --for 10m
-
-.PHONY: hostile
-hostile: build ## see whether hostile servers make the polls of other sources late
-	$(LAB) bench hostile --for $(or $(FOR),1m) --rounds 3
-
-.PHONY: sinks
-sinks: build ## see whether failing webhooks and slow readers make deliveries to others late
-	$(LAB) bench sinks --for $(or $(FOR),1m) $(ARGS)
-
-.PHONY: lists
-lists: build ## 100,000 sources and a million versions: how fast are the lists of the API while polls go on?
-	$(LAB) bench lists --for $(or $(FOR),1m) $(ARGS)
-
 .PHONY: move-large
 move-large: ## move VERSIONS (default 1,000,000) with ten to a source from SQLite to PostgreSQL and back, in DIR, and say how long each part takes
 	FRESHET_MOVE_VERSIONS=$(or $(VERSIONS),1000000) TMPDIR=$(or $(DIR),$${TMPDIR:-/tmp}) FRESHET_POSTGRES_DIR=$(or $(DIR),$${TMPDIR:-/tmp}) $(GO) test ./internal/store/migrate -run TestMove/there -count=1 -v -timeout 6h
 
-.PHONY: brain
-brain: build ## SOURCES (default 1,000,000) at 1,000 and 10,000 polls a second in virtual time: memory a source, CPU time a poll, longest turn of the loop
-	$(LAB) bench brain --sources $(or $(SOURCES),1000000) $(ARGS)
-
 .PHONY: page-speed
 page-speed: ## open the list of SOURCES (default 100,000) in Chromium and scroll through it: paint, requests, long tasks
 	FRESHET_SOURCES=$(or $(SOURCES),100000) $(GO) test ./ui -run TestScrollThroughManySources -count=1 -v -timeout 60m
-
-.PHONY: soak
-soak: build ## FOR (default 1h) at 500 polls a second with edits, prunes, a webhook and a stream: is all flat?
-	$(LAB) bench soak --sources 10000 --rate 500/s --for $(or $(FOR),1h) --csv bin/soak.csv $(ARGS)
 
 .PHONY: sites
 sites: ## hold the daemon against the lab on 50 sites of 400 pages

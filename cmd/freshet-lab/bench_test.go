@@ -101,22 +101,6 @@ func TestBenchCompareMeasuresBothBuilds(t *testing.T) {
 	}
 }
 
-func TestBenchHoldReportsAndJudges(t *testing.T) {
-	t.Parallel()
-	out := runBench(t, "hold", "--sources", "100", "--rate", "200/s", "--for", "1s", "--every", "300ms", "--changed", "0.5")
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	var report bench.HoldReport
-	if err := json.Unmarshal([]byte(lines[len(lines)-2]), &report); err != nil {
-		t.Fatal(err)
-	}
-	if report.Polls == 0 || report.Failed > 0 || report.Captured == 0 || report.Store == 0 {
-		t.Errorf("the last report is %+v; want polls, captures and no failure", report)
-	}
-	if last := lines[len(lines)-1]; !strings.Contains(last, `"lateness_grew"`) {
-		t.Errorf("the last line is no verdict: %s", last)
-	}
-}
-
 func soak(t *testing.T, freshet string) {
 	t.Parallel()
 	// So short a run is not flat, and the program says so.

@@ -79,7 +79,7 @@ func (b *hostileBench) run(ctx context.Context) (err error) {
 	t := table{head: "GOOD SOURCES\tPOLLS\tFAILED\tNEVER\tLATE: MEAN\tP99\tMOST\tPEAK RSS\tHOSTILE POLLS\tHELD"}
 	for i, round := range []bench.HostileRound{r.Alone, r.Among} {
 		t.add([]string{"alone", "among hostile ones"}[i], round.Polls, round.Failed, round.Unpolled,
-			seconds(round.Late.Mean), seconds(round.Late.P99), seconds(round.Late.Most), cli.Size(round.RSS),
+			seconds(round.Late.Mean), seconds(round.Late.P99), seconds(round.Late.Most), cli.Size(int64(round.RSS)),
 			round.Harm, seconds(round.Held))
 	}
 	if err := t.write(b.out); err != nil {

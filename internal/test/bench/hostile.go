@@ -47,7 +47,7 @@ type HostileRound struct {
 	Failed   int     `json:"failed"`
 	Unpolled int     `json:"unpolled"`             // good sources that were not polled twice
 	Late     Late    `json:"late_seconds"`         // of polls after they were due
-	RSS      int64   `json:"peak_rss_bytes"`       // of the daemon
+	RSS      float64 `json:"peak_rss_bytes"`       // of the daemon
 	Harm     int     `json:"hostile_polls"`        // of the hostile ones
 	Caught   int     `json:"hostile_failed"`       // of them, those that failed
 	Held     float64 `json:"hostile_held_seconds"` // that hostile servers held workers, all together
@@ -92,7 +92,7 @@ func (b *Hostile) Run(ctx context.Context) (result HostileResult, err error) {
 	// What is late by less than an instant of the daemon is not late.
 	const instant = 0.1
 	result.Ratio = max(result.Among.Late.Mean, instant) / max(result.Alone.Late.Mean, instant)
-	result.RSS = float64(result.Among.RSS) / float64(result.Alone.RSS)
+	result.RSS = result.Among.RSS / result.Alone.RSS
 	return result, nil
 }
 
@@ -115,13 +115,12 @@ func (b *Hostile) round(ctx context.Context, plan Plan) (r HostileRound, err err
 	budget := b.Budget
 	budget.Polls *= float64(plan.Sources+plan.Harm.Servers) / float64(plan.Sources)
 	err = rig.work(ctx, func(ctx context.Context) error {
+		forgetPeak()
 		rig.spend(budget)
-		for end := time.Now().Add(b.Length); time.Now().Before(end); {
-			r.RSS = max(r.RSS, residentBytes())
-			if err := pause(ctx, min(50*time.Millisecond, time.Until(end))); err != nil {
-				return err
-			}
+		if err := pause(ctx, b.Length); err != nil {
+			return err
 		}
+		r.RSS = peakMemory()
 		return b.tally(ctx, rig, time.Now(), &r)
 	})
 	return r, err
