@@ -19,6 +19,8 @@ import (
 	"freshet/internal/app"
 	"freshet/internal/app/config"
 	"freshet/internal/cluster/identity"
+	"freshet/internal/fetch"
+	"freshet/internal/tracing"
 )
 
 const serveHelp = `Run the daemon. It polls your sources within the budget, stores every version, and
@@ -96,6 +98,10 @@ func runServe(p *program, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	traces, err := p.traces(log)
+	if err != nil {
+		return err
+	}
 	limitMemory(cmd.Context(), p.env)
 	go func() {
 		if err := tellAlive(cmd.Context(), s.Data); err != nil {
@@ -107,6 +113,7 @@ func runServe(p *program, cmd *cobra.Command) error {
 		Password: password,
 		Version:  thisBuild().Version,
 		Log:      log,
+		Traces:   traces,
 		Load:     func() (config.Settings, error) { return p.sendingSettings(cmd) },
 		Hangups:  hangups,
 		Reloaded: func(from, to config.Settings) {
@@ -120,6 +127,15 @@ func runServe(p *program, cmd *cobra.Command) error {
 			return errors.Join(err, tellReady(url))
 		},
 	})
+}
+
+// traces returns the exporter of traces to the collector that the environment names.
+func (p *program) traces(log *slog.Logger) (*tracing.Exporter, error) {
+	e, err := tracing.New(p.env, thisBuild().Version, fetch.Trusted(0).Do, log)
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	return e, nil
 }
 
 // adminPassword returns the password of the first user, if there is one: that of the bundle, unless another is given.

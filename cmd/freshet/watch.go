@@ -204,7 +204,7 @@ func (w *watching) show(ctx context.Context, c freshet.Change) error {
 }
 
 // observe counts polls, and prints first captures and failures.
-func (w *watching) observe(o freshet.Outcome) {
+func (w *watching) observe(_ freshet.Source, o freshet.Outcome) {
 	w.polls.Add(1)
 	url := mask.URL(w.sources[o.Source].URL)
 	switch {

@@ -71,7 +71,7 @@ func NewMetrics() *Metrics {
 }
 
 // Outcome counts a poll. It fits [daemon.Config.Observe].
-func (m *Metrics) Outcome(o freshet.Outcome) {
+func (m *Metrics) Outcome(_ freshet.Source, o freshet.Outcome) {
 	m.polls.WithLabelValues(o.Result.String(), string(o.Failure)).Inc()
 	if o.Cause == freshet.BySharing {
 		m.shared.Inc()

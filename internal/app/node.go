@@ -71,17 +71,17 @@ type Config struct {
 	// be killed. Without it, selectors are applied in this process.
 	Extract []string
 
-	Version string                // of freshet
-	Budget  sched.Budget          // sizes the policy; zero means that of the settings
-	Expect  int                   // expected number of sources, if larger than the current one
-	Idle    bool                  // poll only on request
-	Queries bool                  // run queries although Idle
-	Unbound bool                  // ignore MaxGap of sources
-	Learn   bool                  // learn from the log although Idle
-	Grace   time.Duration         // for running polls at the end; zero means that of package daemon
-	Observe func(freshet.Outcome) // called after every poll; may be nil
-	Now     func() time.Time      // wall clock of all parts; nil means time.Now
-	Log     *slog.Logger          // nil discards
+	Version string                                // of freshet
+	Budget  sched.Budget                          // sizes the policy; zero means that of the settings
+	Expect  int                                   // expected number of sources, if larger than the current one
+	Idle    bool                                  // poll only on request
+	Queries bool                                  // run queries although Idle
+	Unbound bool                                  // ignore MaxGap of sources
+	Learn   bool                                  // learn from the log although Idle
+	Grace   time.Duration                         // for running polls at the end; zero means that of package daemon
+	Observe func(freshet.Source, freshet.Outcome) // called after every poll; may be nil
+	Now     func() time.Time                      // wall clock of all parts; nil means time.Now
+	Log     *slog.Logger                          // nil discards
 
 	// Standby opens the store read-only, because another node leads. Address is the URL of this
 	// node if it leads on a shared database; Open then returns freshet.ErrBusy instead of waiting

@@ -288,7 +288,7 @@ func TestOpen(t *testing.T) {
 	s := settings(t)
 	url, _ := page(t)
 	seen := make(chan freshet.Outcome, 16)
-	n, err := app.Open(t.Context(), app.Config{Settings: s, Observe: func(o freshet.Outcome) { seen <- o }, Grace: time.Second})
+	n, err := app.Open(t.Context(), app.Config{Settings: s, Observe: func(_ freshet.Source, o freshet.Outcome) { seen <- o }, Grace: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

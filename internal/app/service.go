@@ -21,11 +21,13 @@ import (
 	"freshet/internal/auth"
 	"freshet/internal/cluster/identity"
 	"freshet/internal/fetch/secrets"
+	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/sinks/delivery"
 	"freshet/internal/sites/frontier"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
+	"freshet/internal/tracing"
 	"freshet/internal/units"
 )
 
@@ -51,6 +53,7 @@ type ServeConfig struct {
 	// made only on request and settings are not reloaded. Nil means to serve until ctx is done.
 	Once <-chan struct{}
 
+	Traces   *tracing.Exporter              // gets every poll; nil exports none
 	Reloaded func(from, to config.Settings) // called after a reload; may be nil
 	Announce func(url string) error         // called with the URL of the API when everything runs
 
@@ -139,11 +142,14 @@ func (s *service) run(ctx context.Context) (err error) {
 			}
 		})
 	})
+	traces, flush := context.WithCancel(context.WithoutCancel(ctx))
+	api.Go(func() { s.Traces.Run(traces) })
 	if s.settings.Store != "" && s.Once == nil {
 		err = s.runCluster(ctx)
 	} else {
 		err = s.runAlone(ctx)
 	}
+	flush()
 	shut, cancel := context.WithTimeout(context.Background(), s.Grace/5)
 	defer cancel()
 	if server.Shutdown(shut) != nil {
@@ -174,9 +180,15 @@ func (s *service) runAlone(ctx context.Context) (err error) {
 // config returns the configuration of the node.
 func (s *service) config() Config {
 	return Config{
-		Settings: s.settings.Settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Version: s.Version, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store,
+		Settings: s.settings.Settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Version: s.Version, Grace: s.Grace * 2 / 3, Observe: s.observe, Store: s.Store,
 		Idle: s.Once != nil, Queries: true, Unbound: s.Once != nil,
 	}
+}
+
+// observe counts and traces a poll.
+func (s *service) observe(source freshet.Source, o freshet.Outcome) {
+	s.metrics.Outcome(source, o)
+	s.Traces.Poll(source, o)
 }
 
 // work runs the daemon, the sinks and the API. The first to fail ends the others.

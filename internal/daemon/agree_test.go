@@ -254,7 +254,7 @@ func (sc scene) pollsInDaemon(t *testing.T, name string) (start time.Time, polls
 			}
 		}
 		var mu sync.Mutex
-		d := daemon.New(daemon.Config{Store: store, Fetcher: w, Policy: p, Learner: learner, Limits: sc.limits, Observe: func(o freshet.Outcome) {
+		d := daemon.New(daemon.Config{Store: store, Fetcher: w, Policy: p, Learner: learner, Limits: sc.limits, Observe: func(_ freshet.Source, o freshet.Outcome) {
 			mu.Lock()
 			defer mu.Unlock()
 			polls = append(polls, o)

@@ -71,8 +71,8 @@ type Config struct {
 	Trouble   func() string
 	WriteWait time.Duration
 
-	Log     *slog.Logger          // nil means silence
-	Observe func(freshet.Outcome) // gets every committed outcome; may be nil
+	Log     *slog.Logger                          // nil means silence
+	Observe func(freshet.Source, freshet.Outcome) // gets every committed outcome; may be nil
 }
 
 // WorkerConfig says how sources are fetched and read.

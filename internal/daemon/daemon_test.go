@@ -498,7 +498,7 @@ func TestOverTheWire(t *testing.T) {
 	b := begin(t, t.TempDir(), daemon.Config{
 		Fetcher: fetch.New(kit.Loopback()),
 		Limits:  sched.Limits{Budget: sched.Budget{Polls: 100, Per: time.Second}},
-		Observe: func(o freshet.Outcome) { seen <- o },
+		Observe: func(_ freshet.Source, o freshet.Outcome) { seen <- o },
 	}, server.Sources()...)
 	first, failed := 0, 0
 	for range 10 * len(web.Pages()) { // some may have their second turn before others have their first

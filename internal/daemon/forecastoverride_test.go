@@ -70,7 +70,7 @@ func (h *auctionHouse) run(t *testing.T, store freshet.Store, name string, lengt
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
-	d := daemon.New(daemon.Config{Store: store, Fetcher: h, Policy: p, Learner: learner, Limits: h.limits, Observe: func(o freshet.Outcome) {
+	d := daemon.New(daemon.Config{Store: store, Fetcher: h, Policy: p, Learner: learner, Limits: h.limits, Observe: func(_ freshet.Source, o freshet.Outcome) {
 		mu.Lock()
 		defer mu.Unlock()
 		if o.Source == "sale.example" {

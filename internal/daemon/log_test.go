@@ -89,7 +89,7 @@ func TestLoopGoesByTheLastEdit(t *testing.T) {
 			slow := &slowCatalog{Store: store, read: make(chan struct{}), through: make(chan struct{})}
 			outcomes := make(chan freshet.Outcome, 10_000)
 			d := daemon.New(daemon.Config{
-				Store: slow, Fetcher: w, Policy: &policy.RoundRobin{}, Observe: func(o freshet.Outcome) { outcomes <- o },
+				Store: slow, Fetcher: w, Policy: &policy.RoundRobin{}, Observe: func(_ freshet.Source, o freshet.Outcome) { outcomes <- o },
 				Limits: sched.Limits{Budget: sched.Budget{Polls: 100, Per: time.Second}},
 			})
 			ctx, stop := context.WithCancel(t.Context())

@@ -27,7 +27,7 @@ type poller struct {
 	sites   *siteList
 	waiting *waitList // for the outcomes of requested polls
 	now     func() time.Time
-	observe func(freshet.Outcome) // may be nil
+	observe func(freshet.Source, freshet.Outcome) // may be nil
 	log     *slog.Logger
 }
 
@@ -164,7 +164,7 @@ func (d *poller) unrecorded(ctx context.Context, p freshet.Poll, err error) {
 func (d *poller) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
 	d.loop.gauges.count(o)
 	if d.observe != nil {
-		d.observe(o)
+		d.observe(p.Source, o)
 	}
 	if o.Result == freshet.Changed && c.Cursor == 0 { // it was reported before
 		d.log.Info("saw the version that was confirmed", "source", o.Source, "url", mask.URL(p.Source.URL), "version", o.Version)

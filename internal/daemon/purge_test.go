@@ -64,7 +64,7 @@ func purgeLate(t *testing.T, dir string, slow bool) {
 	log := &lateLog{Store: store, slow: slow}
 	polled := make(chan freshet.SourceID, 1000)
 	d := daemon.New(daemon.Config{
-		Store: log, Fetcher: w, Policy: &policy.RoundRobin{}, Observe: func(o freshet.Outcome) { polled <- o.Source },
+		Store: log, Fetcher: w, Policy: &policy.RoundRobin{}, Observe: func(_ freshet.Source, o freshet.Outcome) { polled <- o.Source },
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Second}},
 	})
 	ctx, stop := context.WithCancel(t.Context())

@@ -97,7 +97,7 @@ func newNewsroom(t *testing.T, p *paper, cfg daemon.Config, sources ...freshet.S
 	cfg.Fetcher = fetch.New(kit.Loopback())
 	cfg.Policy = &silent{}
 	cfg.Limits = sched.Limits{Budget: sched.Budget{Polls: 1000, Per: time.Second}, Backoff: sched.Backoff{Start: time.Hour, Most: time.Hour}}
-	cfg.Observe = func(o freshet.Outcome) {
+	cfg.Observe = func(_ freshet.Source, o freshet.Outcome) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.got[o.Source] = o

@@ -89,7 +89,7 @@ func TestPlannedStrategyKeepsItsPromise(t *testing.T) {
 		polls, captured := 0, 0
 		d := daemon.New(daemon.Config{
 			Store: store, Fetcher: web, Policy: &policy.Uniform{}, Limits: sched.Limits{Budget: sched.Budget{Polls: 2*pages + 2, Per: time.Hour}, Workers: 4},
-			Observe: func(o freshet.Outcome) {
+			Observe: func(_ freshet.Source, o freshet.Outcome) {
 				mu.Lock()
 				defer mu.Unlock()
 				polls++

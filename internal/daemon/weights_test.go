@@ -56,7 +56,7 @@ func (g gazette) run(t *testing.T, store *sqlite.Store, length time.Duration, do
 	}
 	var mu sync.Mutex
 	polls, loud := 0, 0
-	d := daemon.New(daemon.Config{Store: store, Queries: queries.NewStore(store.DB()), Fetcher: g, Policy: p, Learner: learner, Limits: limits, Observe: func(o freshet.Outcome) {
+	d := daemon.New(daemon.Config{Store: store, Queries: queries.NewStore(store.DB()), Fetcher: g, Policy: p, Learner: learner, Limits: limits, Observe: func(_ freshet.Source, o freshet.Outcome) {
 		mu.Lock()
 		defer mu.Unlock()
 		if polls++; strings.HasPrefix(string(o.Source), "recall") {

@@ -107,6 +107,7 @@ var floors = map[string]int{
 	"internal/cli":                2,
 	"internal/cli/display":        3,
 	"internal/mcp":                2,
+	"internal/tracing":            2,
 	"internal/app/config":         5,
 	"internal/api":                6,
 	"internal/api/rest":           4,
