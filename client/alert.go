@@ -15,7 +15,7 @@ type NewAlert struct {
 	Edit   Patch            `json:"edit,omitempty" doc:"What is to be edited of that source for the alert, as PATCH /sources/{id} takes it, such as extract"`
 
 	When string `json:"when,omitempty" doc:"What to be notified of: a short form such as price < 100, price falls by 5%, \"sold out\" appears, back in stock, new items or stops working, or a condition in CEL; anything that changes if it is left out"`
-	To   string `json:"to,omitempty" doc:"Where to send, besides where a changed alert is sent already: the name of a sink, an e-mail address, or the URL of a new sink. An e-mail address needs a sink of the kind email, whose server it uses"`
+	To   string `json:"to,omitempty" doc:"Where to send, besides where a changed alert is sent already: the name of a sink, an e-mail address, or the URL of a new sink. An e-mail address needs the setting mail.server"`
 
 	ID      string `json:"id,omitempty" doc:"ID of the query of an alert, to change that alert instead of adding one"`
 	Name    string `json:"name,omitempty" doc:"For people; made of the source and the condition if it is left out"`

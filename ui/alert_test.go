@@ -106,7 +106,7 @@ func TestAlertInSixClicks(t *testing.T) {
 	choose("How often it is sent", "30m")
 	choose("How long it must last", "10m")
 	choose("Send it to", "+")
-	click(labelled("New receiver"))
+	click(labelled("New sink"))
 	b.press("generic+http://" + chat.Listener.Addr().String() + "/other")
 	click(button("Send a test message"))
 	b.await("document.body.textContent.includes('The test message was accepted.')")

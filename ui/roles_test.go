@@ -47,7 +47,7 @@ var inRole = []struct {
 	{"/sources/board1/settings", "document.querySelector('input.input')?.closest('form, .cols')", []string{"Save", "Discard", "Stop watching", "Choose an element", "Add a step"}, nil},
 	{"/sources/board1/polls", "document.querySelectorAll('tbody tr').length > 3", []string{"Poll now"}, nil},
 	{"/queries", "document.body.textContent.includes('What can be asked')", []string{"New"}, nil},
-	{"/queries/dearer", "document.body.textContent.includes('Receivers')", []string{"New", "Save", "Turn off", "Remove the query", "Add"}, nil},
+	{"/queries/dearer", "document.body.textContent.includes('Sinks')", []string{"New", "Save", "Turn off", "Remove the query", "Add"}, nil},
 	{"/sinks", "document.body.textContent.includes('Kinds of sink') && document.querySelector('td b')", []string{"Add"}, nil},
 	{"/sinks/held", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'State')", []string{"Edit", "Test", "Preview", "Resume", "Remove", "Send again"}, nil},
 	{"/start", "document.querySelector('h1')", []string{"Preview"}, nil},

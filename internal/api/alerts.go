@@ -31,8 +31,9 @@ import (
 // alertAPI makes alerts: a source, a query about it and the sink that follows the query, in one
 // transaction.
 type alertAPI struct {
-	sources *sourceAPI
-	queries *queryAPI
+	sources  *sourceAPI
+	queries  *queryAPI
+	settings *SettingsConfig // nil means none
 }
 
 func (a *alertAPI) routes() {
@@ -236,7 +237,7 @@ func (a *alertAPI) planQuery(ctx context.Context, n client.NewAlert, p *alert) (
 		n.Trigger = string(q.Trigger)
 	}
 	q.When, q.Value, q.Trigger = short.When, short.Value, cmp.Or(queries.Trigger(n.Trigger), short.Trigger)
-	title := cmp.Or(p.source.Name, p.title, p.tag, strings.TrimSuffix(freshet.HostOf(p.source.URL)+pathOfURL(p.source.URL), "/"))
+	title := cmp.Or(p.source.Name, p.title, p.tag, string(p.source.ID), strings.TrimSuffix(freshet.HostOf(p.source.URL)+pathOfURL(p.source.URL), "/"))
 	q.Name = cmp.Or(n.Name, q.Name, fmt.Sprintf("%s: %s", title, cmp.Or(short.Words, "condition")))
 	switch {
 	case p.tag != "":
@@ -332,7 +333,7 @@ func (a *alertAPI) planSink(ctx context.Context, n client.NewAlert, p *alert) er
 		}
 		return nil
 	}
-	c := channels{all}
+	c := channels{all, a.settings.value("mail.server") != ""}
 	if p.sink, p.fresh, err = c.find(n.To); err != nil {
 		return err
 	}
@@ -344,8 +345,11 @@ func (a *alertAPI) planSink(ctx context.Context, n client.NewAlert, p *alert) er
 	return nil
 }
 
-// channels are the sinks that there are.
-type channels struct{ all []delivery.State }
+// channels are the sinks that there are, and whether there is a mail server for new ones.
+type channels struct {
+	all  []delivery.State
+	mail bool
+}
 
 // find returns the sink that a name, an e-mail address or a URL means, and whether it is a new one. A sink
 // that gets changes, or that the configuration file lists, stays as it is: the alert gets one like it.
@@ -388,31 +392,21 @@ func (c channels) forQueries(s sinks.Sink, name string) (sinks.Sink, bool, error
 	return twin, true, nil
 }
 
-// byMail returns the sink for an e-mail address: one that has it alone, or one that uses the server of another.
+// byMail returns the sink for an e-mail address alone.
 func (c channels) byMail(address string) (s sinks.Sink, fresh bool, err error) {
-	server := -1
-	for i, st := range c.all {
-		if st.Sink.Kind != "email" {
-			continue
-		}
-		if server < 0 {
-			server = i
-		}
-		if string(st.Sink.Settings["to"]) == address && st.Sink.Template == "" {
+	for _, st := range c.all {
+		if st.Sink.Kind == "email" && string(st.Sink.Settings["to"]) == address && st.Sink.Template == "" {
 			return c.forQueries(st.Sink, st.Sink.Name+"-alerts")
 		}
 	}
-	if server < 0 {
-		p := rest.Invalid("body.to", "an e-mail needs a mail server, and no sink of the kind email is set up", address)
-		p.Hint = "freshet sink add mail 'smtp://mail.example:587/?from=freshet@mail.example&to=" + address + "' sets one up"
+	if !c.mail {
+		p := rest.Invalid("body.to", "an e-mail needs a mail server, and none is set", address)
+		p.Hint = "freshet settings mail.server=smtp://mail.example:587 sets it, or Settings > Notifications on the page"
 		return s, false, p
 	}
-	twin := c.all[server].Sink
-	twin.Name, twin.Origin, twin.Revision, twin.Paused = c.free("mail-"+string(queries.IDFor(address))), freshet.FromAPI, 0, false
-	twin.Queries, twin.Tags, twin.Sources, twin.Template = nil, nil, nil, ""
-	twin.Settings = maps.Clone(twin.Settings)
-	twin.Settings["to"] = profile.Value(address)
-	return twin, true, nil
+	return sinks.Sink{
+		Name: c.free("mail-" + string(queries.IDFor(address))), Kind: "email", Settings: map[string]profile.Value{"to": profile.Value(address)}, Origin: freshet.FromAPI,
+	}, true, nil
 }
 
 // free returns a name that no sink has.

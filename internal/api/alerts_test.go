@@ -90,22 +90,28 @@ func TestAlerts(t *testing.T) {
 	counts(2, 3, 2)
 }
 
-// An e-mail address uses the server of a sink.
+// An e-mail address is a sink of its own, by the mail server of the settings.
 func TestAlertByMail(t *testing.T) {
 	var all *delivery.Sinks
+	server := ""
 	r := newRig(t, func(c *api.Config) {
 		all = sinksOf(t, c)
 		c.Sinks = all
+		c.Settings = &api.SettingsConfig{Get: func() client.Settings {
+			return client.Settings{Items: []client.Setting{{Key: "mail.server", Value: server}}}
+		}}
 	})
 	r.add("page", "/page")
 	r.do("PUT", "/api/v1/sinks/mail", map[string]any{"url": "smtp://u:hunter22@mail.example:587/?from=f@mail.example&to=all@mail.example"}).is(200)
 	var made client.Alert
+	r.do("POST", "/api/v1/alerts", map[string]any{"source": "page", "to": "me@mail.example"}).is(422)
+	server = "smtp://mail.example"
 	r.do("POST", "/api/v1/alerts", map[string]any{"source": "page", "to": "me@mail.example"}).is(201).into(&made)
 	st, err := all.Get(t.Context(), made.Sink)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := st.Sink.Settings; s["to"] != "me@mail.example" || s["password"] != "hunter22" || made.Query.When != "" || !strings.HasPrefix(made.Query.Name, "page") && made.Query.Name == "" {
+	if s := st.Sink.Settings; s["to"] != "me@mail.example" || len(s) != 1 || st.Sink.URL != "" || made.Query.When != "" || !strings.HasPrefix(made.Query.Name, "page") && made.Query.Name == "" {
 		t.Errorf("%+v is sent to %v", made.Query, s)
 	}
 	var problem client.Problem

@@ -32,7 +32,7 @@ func New(cfg Config) http.Handler {
 	conditions := &queryAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, runner: cfg.Queries, read: cfg.Sources.Read, sinks: cfg.Sinks, daemon: cfg.Daemon}
 	versions := &versionAPI{Server: s, admission: admission, store: cfg.Store, read: cfg.Sources.Read, trace: cfg.Sources.Trace}
 	for _, feature := range []interface{ routes() }{
-		sources, conditions, &alertAPI{sources, conditions}, &importAPI{sources, conditions},
+		sources, conditions, &alertAPI{sources, conditions, cfg.Settings}, &importAPI{sources, conditions},
 		&learningAPI{Server: s, sources: cfg.Store, daemon: cfg.Daemon},
 		versions, &probeAPI{versions: versions, sources: cfg.Store, daemon: cfg.Daemon},
 		&mementoAPI{versions, cfg.Store, cfg.Sources.Check, cfg.Base},

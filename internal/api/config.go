@@ -113,6 +113,19 @@ type SettingsConfig struct {
 	Set func(context.Context, client.SettingsEdit) (client.Settings, Bounds, error)
 }
 
+// value returns the value of a setting; "" without settings.
+func (c *SettingsConfig) value(key string) string {
+	if c == nil {
+		return ""
+	}
+	for _, s := range c.Get().Items {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
+}
+
 // ClusterConfig is the place of this process among the machines that work together.
 type ClusterConfig struct {
 	Forward Forward  // passes on what another node has to answer; nil means that this one decides

@@ -68,6 +68,7 @@ func (n *Node) withLeaseCheck(s config.Settings) config.Settings {
 type deliverer struct {
 	*shared.Sender
 	settings atomic.Pointer[deliverySettings]
+	saved    savedSettings // made over the API of the leader
 	now      func() time.Time
 }
 
@@ -80,7 +81,7 @@ type deliverySettings struct {
 
 // newDeliverer returns the deliverer of a standby that can read the store.
 func (s *service) newDeliverer(ctx context.Context, given config.Settings, n *Node) *deliverer {
-	r := &deliverer{now: s.Now}
+	r := &deliverer{saved: savedSettings{s.peers}, now: s.Now}
 	if r.now == nil {
 		if ahead, err := s.peers.Ahead(ctx); err == nil { // receivers check the time of the signature
 			r.now = func() time.Time { return time.Now().Add(ahead) }
@@ -139,6 +140,15 @@ func (r *deliverer) open(to sinks.Sink, may func() error) (*sinks.Outlet, error)
 		given := by.Settings
 		given.Fetch.May = may
 		by.out = given.Outlets(os.Getenv, secrets.Open(given.SecretDir()), r.now)
+		by.out.Mail = func() (sinks.Sink, error) {
+			ctx, cancel := context.WithTimeout(context.Background(), sinks.Patience)
+			defer cancel()
+			now, err := r.saved.addTo(ctx, given)
+			if err != nil {
+				return sinks.Sink{}, err
+			}
+			return now.MailServer()
+		}
 	})
 	return sinks.Open(by.out, to)
 }

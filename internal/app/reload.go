@@ -4,12 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"freshet/client"
 	"freshet/internal/api"
 	"freshet/internal/app/config"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/profile"
+	"freshet/internal/invalid"
+	"freshet/internal/sinks"
 	"freshet/internal/sinks/delivery"
 	"freshet/internal/store/postgres"
 )
@@ -25,6 +34,8 @@ func (s *settingsInForce) set(to config.Settings) {
 	s.Settings = to
 	s.shared.Store(&to)
 }
+
+func (s *settingsInForce) mail() (sinks.Sink, error) { return s.shared.Load().MailServer() }
 
 // A reloader changes the settings of a leader: it reloads file, environment and flags, or applies
 // edits made over the API.
@@ -101,7 +112,7 @@ func (r *reloader) reload(ctx context.Context) error {
 	}
 	to.Fetch.Self = r.settings.Fetch.Self
 	to.Data = r.settings.Data
-	open := outlets(r.node.withLeaseCheck(to), r.Now)
+	open := outlets(r.node.withLeaseCheck(to), r.settings.mail, r.Now)
 	if err := checkSinks(to.AllSinks(), open); err != nil {
 		return err
 	}
@@ -127,6 +138,9 @@ func (r *reloader) reload(ctx context.Context) error {
 func (r *reloader) edit(ctx context.Context, edit client.SettingsEdit) (edited client.Settings, bounds api.Bounds, err error) {
 	err = r.between(ctx, func(ctx context.Context) error {
 		was := r.settings.Settings
+		if err := keepMailPassword(was, &edit); err != nil {
+			return err
+		}
 		to, err := was.With(edit.Set, edit.Unset)
 		if err != nil {
 			return err
@@ -159,6 +173,38 @@ func (r *reloader) edit(ctx context.Context, edit client.SettingsEdit) (edited c
 		return nil
 	})
 	return edited, bounds, err
+}
+
+// mailSecret is the name of the secret that has the password at the mail server.
+const mailSecret = "mail-password"
+
+// keepMailPassword stores a password that an edit sets, and has the edit refer to it. It is for the mail server of
+// the edit alone: who changes the server later has to know it.
+func keepMailPassword(was config.Settings, edit *client.SettingsEdit) error {
+	password := edit.Set[config.MailPassword]
+	found, err := profile.Value(password).References()
+	switch {
+	case password == "" || err != nil:
+		return nil // it is judged with the other settings
+	case len(found) > 0 && slices.ContainsFunc(found, func(r profile.Reference) bool { return r.Kind != profile.SealedSecret }):
+		return invalid.Errorf("set."+config.MailPassword, "only the configuration file can use files and environment variables")
+	case len(found) > 0:
+		return nil
+	}
+	edit.Set = maps.Clone(edit.Set)
+	edit.Set[config.MailPassword] = "${secret:" + mailSecret + "}"
+	to, err := was.With(edit.Set, edit.Unset)
+	if err != nil {
+		return err
+	}
+	server, err := url.Parse(to.Mail.Server)
+	switch {
+	case err != nil || server.Host == "":
+		return invalid.Errorf("set."+config.MailPassword, "is for one server: set mail.server, too")
+	case edit.DryRun:
+		return nil
+	}
+	return secrets.Open(was.SecretDir()).Set(secrets.Entry{Name: mailSecret, Hosts: []string{strings.ToLower(server.Host)}, Set: time.Now()}, []byte(password))
 }
 
 // settingsOf returns the settings that can change at run time, for the API.

@@ -10,9 +10,10 @@ import (
 	"freshet/internal/sinks"
 )
 
-// outlets returns a function that opens sinks with the given settings.
-func outlets(s config.Settings, now func() time.Time) func(sinks.Sink) (*sinks.Outlet, error) {
+// outlets returns a function that opens sinks with the given settings, and with the mail server in force.
+func outlets(s config.Settings, mail func() (sinks.Sink, error), now func() time.Time) func(sinks.Sink) (*sinks.Outlet, error) {
 	with := s.Outlets(os.Getenv, secrets.Open(s.SecretDir()), now)
+	with.Mail = mail
 	return func(to sinks.Sink) (*sinks.Outlet, error) { return sinks.Open(with, to) }
 }
 

@@ -40,6 +40,7 @@ type kind struct {
 	command   bool     // the URL can be exec:COMMAND in the configuration file
 	fileOnly  string   // why only the configuration file can have it; "" if the API can
 	at        string   // the URL, if none is given
+	spareURL  bool     // the URL can be missing; see Config.Mail
 	schemes   []string // of its URL; none means http and https
 	words     string
 	check     func(Sink) error // beyond what is said here; may be nil
@@ -253,6 +254,9 @@ func (k *kind) checkURL(cfg Config, s *Sink) error {
 		if s.URL != "" {
 			return invalid.Errorf("url", "%s has no url", k.Name)
 		}
+		return nil
+	}
+	if s.URL == "" && k.spareURL {
 		return nil
 	}
 	if s.URL == "" {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"maps"
 	"net"
 	stdmail "net/mail"
 	"net/textproto"
@@ -24,11 +25,12 @@ import (
 // mailKind tells people by e-mail.
 var mailKind = &kind{
 	Kind: Kind{Name: "email", About: "e-mail by an SMTP server, as text and HTML with the diff", URL: "smtp://mail.example:587", Settings: []Setting{
-		{Name: "from", About: "address of the sender", Needed: true}, {Name: "to", About: "addresses, with commas between them", Needed: true},
+		{Name: "to", About: "addresses, with commas between them", Needed: true},
+		{Name: "from", About: "address of the sender; without the URL of a server, that of the settings"},
 		{Name: "user", About: "name at the server"}, {Name: "password", About: "of the user", Secret: true},
 		{Name: "subject", About: "template of the subject"}, {Name: "tls", About: "starttls, tls or none; starttls is the default for smtp, tls for smtps"},
 	}},
-	schemes: []string{"smtp", "smtps"}, words: mailWords, check: checkMail, frame: frameMail,
+	spareURL: true, schemes: []string{"smtp", "smtps"}, words: mailWords, check: checkMail, frame: frameMail,
 	open: func(o *Outlet) (sender, error) { return &mailer{o, o.cfg.Dial(mailPorts...)}, nil },
 }
 
@@ -37,7 +39,12 @@ var mailPorts = []uint16{25, 465, 587, 2525}
 
 // checkMail judges the addresses and the subject.
 func checkMail(s Sink) error {
-	if _, err := stdmail.ParseAddress(string(s.Settings["from"])); err != nil {
+	for _, name := range []string{"user", "password", "tls"} {
+		if s.URL == "" && s.Settings[name] != "" { // it is not sent to the server of the settings
+			return invalid.Errorf("settings."+name, "needs the url of a server")
+		}
+	}
+	if _, err := stdmail.ParseAddress(string(s.Settings["from"])); err != nil && (s.URL != "" || s.Settings["from"] != "") {
 		return invalid.Errorf("settings.from", "%q is not an address such as freshet@mail.example", s.Settings["from"])
 	}
 	if _, err := stdmail.ParseAddressList(string(s.Settings["to"])); err != nil {
@@ -49,6 +56,45 @@ func checkMail(s Sink) error {
 		}
 	}
 	return oneOf("tls", "starttls", "tls", "none")(s)
+}
+
+// withServer returns a sink with the mail server of the settings if it is for e-mail and names no server.
+func (c Config) withServer(s Sink) (Sink, error) {
+	if s.Kind != "email" || s.URL != "" {
+		return s, nil
+	}
+	if c.Mail == nil {
+		return s, errNoServer()
+	}
+	server, err := c.Mail()
+	if err == nil && server.URL == "" {
+		err = errNoServer()
+	}
+	if err != nil {
+		return s, err
+	}
+	settings := maps.Clone(server.Settings)
+	maps.Copy(settings, s.Settings)
+	s.URL, s.Settings, s.Origin = server.URL, settings, server.Origin
+	return s, nil
+}
+
+// errNoServer means that e-mail cannot be sent.
+func errNoServer() error {
+	return freshet.WithHint(errors.New("no mail server is set"), "freshet settings mail.server=smtp://mail.example:587 sets it")
+}
+
+// from returns the sender of the e-mail of a sink: the first receiver if the settings name none.
+func (o *Outlet) from() string {
+	s, _ := o.cfg.withServer(o.sink) // without a server it is not sent yet
+	return senderOf(string(s.Settings["from"]), string(s.Settings["to"]))
+}
+
+func senderOf(from, to string) string {
+	if from == "" {
+		from, _, _ = strings.Cut(to, ",")
+	}
+	return from
 }
 
 // frameMail returns a whole message, with a Message-ID that is the same for a change
@@ -71,11 +117,11 @@ func frameMail(o *Outlet, e *Event, text string) ([]byte, error) {
 	}
 	id := WebhookID(o.sink.Name, e.ID)
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent(), mail.WithBoundary("freshet-"+id))
-	if err := errors.Join(m.From(string(o.sink.Settings["from"])), m.ToFromString(string(o.sink.Settings["to"]))); err != nil {
+	if err := errors.Join(m.From(o.from()), m.ToFromString(string(o.sink.Settings["to"]))); err != nil {
 		return nil, err
 	}
 	m.Subject(cutRunes(strings.Join(strings.Fields(subject), " "), 200))
-	m.SetMessageIDWithValue(id + "@" + domainOf(string(o.sink.Settings["from"])))
+	m.SetMessageIDWithValue(id + "@" + domainOf(o.from()))
 	m.SetDateWithValue(e.Before)
 	m.SetGenHeader("X-Freshet-Event", e.ID)
 	m.SetGenHeader("Auto-Submitted", "auto-generated") // nobody's holiday notice answers it
@@ -279,7 +325,7 @@ func (m *mailer) deliver(conn net.Conn, host, security string, f filled, msg Mes
 			return "", err
 		}
 	}
-	from, err := stdmail.ParseAddress(f.settings["from"])
+	from, err := stdmail.ParseAddress(senderOf(f.settings["from"], f.settings["to"]))
 	if err != nil {
 		return "", err
 	}

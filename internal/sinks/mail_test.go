@@ -170,12 +170,23 @@ func TestMail(t *testing.T) {
 		{"tls", "smtps", values{"user": "me", "password": "letter-box"}},
 		{"login", "smtp", values{"user": "me", "password": "letter-box"}},
 		{"none", "smtp", values{"tls": "none"}},
+		{"settings", "smtp", values{"user": "me", "password": "letter-box"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.security, func(t *testing.T) {
-			p, address, pool := serveMail(t, strings.Replace(tt.security, "login", "starttls", 1))
+			p, address, pool := serveMail(t, strings.NewReplacer("login", "starttls", "settings", "starttls").Replace(tt.security))
 			p.login = tt.security == "login"
-			o := opened(t, letter(tt.scheme+"://"+address, tt.settings), trusting(pool))
+			sink, config := letter(tt.scheme+"://"+address, tt.settings), trusting(pool)
+			if tt.security == "settings" { // the sink is an address alone
+				server := sink
+				sink = sinks.Sink{Name: "mail", Kind: "email", Settings: values{"to": server.Settings["to"]}}
+				delete(server.Settings, "to")
+				config = func(c *sinks.Config) {
+					trusting(pool)(c)
+					c.Mail = func() (sinks.Sink, error) { return server, nil }
+				}
+			}
+			o := opened(t, sink, config)
 			body, err := o.Render(t.Context(), change(), texts)
 			if err != nil {
 				t.Fatal(err)
@@ -222,6 +233,27 @@ func TestMail(t *testing.T) {
 // loopback is where every name leads to.
 func loopback(context.Context, string) ([]netip.Addr, error) {
 	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+}
+
+// A sink that names no server waits until the settings have one, and cannot bring a login of its own for it.
+func TestMailWithoutServer(t *testing.T) {
+	s := sinks.Sink{Name: "mail", Kind: "email", Settings: values{"to": "a@mail.example"}}
+	o := opened(t, s, func(c *sinks.Config) {
+		c.Mail = func() (sinks.Sink, error) {
+			return sinks.Sink{Settings: values{"from": "", "user": "", "password": ""}}, nil
+		}
+	})
+	body, err := o.Render(t.Context(), change(), texts)
+	if err != nil || !strings.Contains(string(body), "From: <a@mail.example>") {
+		t.Errorf("%v, %s", err, body)
+	}
+	if _, err := o.Send(t.Context(), sinks.Message{ID: "1", Body: body}); err == nil || o.Missing() == nil || !strings.Contains(err.Error(), "no mail server is set") {
+		t.Errorf("sent without a server: %v", err)
+	}
+	s.Settings["password"] = "${secret:other}"
+	if _, err := sinks.Check(sinks.Config{}, s); err == nil || !strings.Contains(err.Error(), "settings.password") {
+		t.Errorf("a password for the server of the settings: %v", err)
+	}
 }
 
 // What goes wrong with mail is told apart.

@@ -28,7 +28,11 @@ type Config struct {
 	TLS  func(server string) *tls.Config
 
 	Secrets auth.Secrets
-	Exec    bool             // commands may be run
+	Exec    bool // commands may be run
+
+	// Mail returns the server of e-mail sinks that name none, as such a sink; nil means that there is none.
+	Mail func() (Sink, error)
+
 	Apprise string           // URL of an Apprise API server, for URLs that only Apprise understands; "" if there is none
 	Base    string           // of the URLs in events; see Envelope
 	Timeout time.Duration    // of one attempt; 0 means 15 seconds
@@ -89,8 +93,17 @@ func (o *Outlet) Sink() Sink { return o.sink }
 // Missing returns why the secrets that the sink refers to cannot be filled in; nil if they
 // can.
 func (o *Outlet) Missing() error {
-	_, err := fill(o.sink, o.kind, o.cfg.Secrets)
+	_, err := o.fill()
 	return err
+}
+
+// fill looks up what the values of the sink refer to.
+func (o *Outlet) fill() (filled, error) {
+	s, err := o.cfg.withServer(o.sink)
+	if err != nil {
+		return filled{}, err
+	}
+	return fill(s, o.kind, o.cfg.Secrets)
 }
 
 // Endpoint says where messages go, without saying it: another text is another receiver.
@@ -127,7 +140,7 @@ func (o *Outlet) render(e *Event) ([]byte, error) {
 func (o *Outlet) Send(ctx context.Context, m Message) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.cfg.Timeout, fmt.Errorf("no answer within %v", o.cfg.Timeout))
 	defer cancel()
-	f, err := fill(o.sink, o.kind, o.cfg.Secrets)
+	f, err := o.fill()
 	if err != nil {
 		return "", err
 	}

@@ -6,13 +6,14 @@ import { plural, tidy, value } from './format';
 import { quote } from './lines';
 import { useAction, useLoad } from './load';
 import { AsLines, Button, Field, Outcome, Section, Show } from './parts';
+import type { Settings } from './program';
 import type { Query, SinkInfo, Source } from './types';
 
 /** A Draft is an alert as it is typed. */
 export interface Draft {
   name: string; kind: string; field: string; number: string; word: string; text: string;
-  to: string; // a receiver that there is; '+' for a new one; '' where it is sent already
-  fresh: string; server: string; from: string; // a new receiver, and its mail server
+  to: string; // a sink that there is; '+' for a new one; '' where it is sent already
+  fresh: string; // a new sink
   lasts: string; repeat: string; first: boolean; // how long it must last, when it is sent again, and whether it is if it is true already
 }
 
@@ -22,7 +23,7 @@ export interface Offer { name: string; how?: unknown; now?: unknown }
 /** An On says what an alert is about: a source, with an edit of it, or one to be added. */
 export interface On { source?: string; edit?: Record<string, unknown>; watch?: Record<string, unknown> }
 
-export const blank: Draft = { name: '', kind: '', field: '', number: '', word: '', text: '', to: '', fresh: '', server: '', from: '', lasts: '', repeat: '', first: false };
+export const blank: Draft = { name: '', kind: '', field: '', number: '', word: '', text: '', to: '', fresh: '', lasts: '', repeat: '', first: false };
 
 const kinds: [string, string][] = [
   ['changes', 'anything changes'], ['below', 'a number goes below'], ['above', 'a number goes above'], ['percent', 'a number changes by %'], ['appears', 'a word appears'],
@@ -63,14 +64,8 @@ function draftOf(q: Query): Draft {
   return kind ? { ...d, kind } : { ...d, kind: 'custom', text: q.when ?? '' };
 }
 
-/** toOf is where a draft is sent: a mail server and an address make one URL. */
-export const toOf = (d: Draft) => {
-  const fresh = d.fresh.trim();
-  if (d.to !== '+') return d.to;
-  if (!d.server.trim() || !mailish(fresh)) return fresh;
-  const server = /^smtps?:/.test(d.server.trim()) ? d.server.trim() : 'smtp://' + d.server.trim();
-  return `${server.replace(/\/?(\?.*)?$/, '')}/?from=${encodeURIComponent(d.from.trim() || fresh)}&to=${encodeURIComponent(fresh)}`;
-};
+/** toOf is where a draft is sent. */
+export const toOf = (d: Draft) => (d.to === '+' ? d.fresh.trim() : d.to);
 
 const mailish = (to: string) => /^[^\s:/]+@[^\s/]+$/.test(to);
 
@@ -96,12 +91,14 @@ export function alertLine(d: Draft, source: string, id?: string): string {
 /** Ask asks what to notify of, and where. */
 export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft; set: (edit: (d: Draft) => Draft) => void; on: On; offers: Offer[]; none?: string; changes?: boolean }) {
   const sinks = useLoad<{ items: SinkInfo[] }>((s) => get('/sinks', {}, s), []);
+  const mailed = d.to === '+' && mailish(d.fresh.trim());
+  const settings = useLoad<Settings | undefined>(async (s) => (mailed ? get<Settings>('/settings', {}, s) : undefined), [mailed]);
   const [preview, show] = useState<{ query?: Query; problem?: Problem }>({});
   const [testing, test] = useAction();
   const names = sinks.data?.items.filter((s) => !s.name.endsWith('-alerts')).map((s) => s.name);
   const change = (more: Partial<Draft>) => set((now) => ({ ...now, ...more }));
   const choose = (kind: string) => change({ kind, field: d.field || offers[0]?.name || '' });
-  useEffect(() => { // a new alert goes to the first receiver, unless somebody says otherwise
+  useEffect(() => { // a new alert goes to the first sink, unless somebody says otherwise
     if (d.kind && !changes && !d.to && names) set((now) => ({ ...now, to: now.to || (names[0] ?? '+') }));
   }, [d.kind, d.to, names === undefined]);
   const when = asked(d), to = toOf(d);
@@ -123,7 +120,7 @@ export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft
     if (!t.accepted) throw new Problem(t.error ?? 'It was not accepted.', 0, t.hint ?? '');
     return 'The test message was accepted.';
   });
-  const wrong = preview.problem, needsServer = d.to === '+' && mailish(d.fresh.trim()) && sinks.data && !sinks.data.items.some((s) => s.kind === 'email');
+  const wrong = preview.problem, needsServer = mailed && settings.data?.items.some((s) => s.key === 'mail.server' && !s.value);
   return (
     <fieldset class="ask">
       <legend class="label">Notify me when</legend>
@@ -159,9 +156,9 @@ export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft
             <select class="input" aria-label="Send it to" value={d.to} onChange={(e) => change({ to: e.currentTarget.value })}>
               {changes && <option value="">where it is sent now</option>}
               {names?.map((name) => <option key={name} value={name}>{changes ? 'and ' : ''}to {name}</option>)}
-              <option value="+">to a new receiver</option>
+              <option value="+">to a new sink</option>
             </select>
-            {d.to === '+' && <input class="input grow" aria-label="New receiver" spellcheck={false} autocapitalize="off" placeholder="an e-mail address, ntfy://ntfy.sh/my-topic or https://hooks.slack.com/…" value={d.fresh} onInput={(e) => change({ fresh: e.currentTarget.value })} />}
+            {d.to === '+' && <input class="input grow" aria-label="New sink" spellcheck={false} autocapitalize="off" placeholder="an e-mail address, ntfy://ntfy.sh/my-topic or https://hooks.slack.com/…" value={d.fresh} onInput={(e) => change({ fresh: e.currentTarget.value })} />}
             <Button kind="ghost" busy={testing.busy} disabled={!to} onClick={send1}>Send a test message</Button>
           </div>
           <div class="row wrap">
@@ -169,12 +166,7 @@ export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft
             <Choice label="How often it is sent" of={repeats} value={d.repeat} set={(repeat) => change({ repeat })} />
             {already.includes(d.kind) && !d.lasts && <label class="row"><input type="checkbox" checked={d.first} onChange={(e) => change({ first: e.currentTarget.checked })} /> also if it is so already</label>}
           </div>
-          {needsServer && (
-            <div class="form">
-              <Field label="Mail server" help="for this and all later e-mail addresses"><input class="input" spellcheck={false} autocapitalize="off" placeholder="user:password@mail.example:587" value={d.server} onInput={(e) => change({ server: e.currentTarget.value })} /></Field>
-              <Field label="From" help="empty means the same address"><input class="input" spellcheck={false} autocapitalize="off" value={d.from} onInput={(e) => change({ from: e.currentTarget.value })} /></Field>
-            </div>
-          )}
+          {needsServer && <p class="small warn" role="status">E-mail needs a mail server, once for all addresses. <a href="/settings/notifications" target="_blank">Set it in a new tab</a>, then come back.</p>}
           <Outcome of={testing} />
         </>
       )}

@@ -32,6 +32,7 @@ const groups: Group[] = [
   ['Hosts', 'how gently other servers are polled', ['hosts.delay', 'hosts.concurrency', 'hosts.share', 'hosts.crawl_delay', 'robots'], ''],
   ['History', 'what is kept', ['keep.age', 'keep.versions', 'keep.bytes', 'keep.total', 'keep.logs'], 'history'],
   ['Log', 'what the daemon logs', ['log.level'], 'history'],
+  ['Mail server', 'for all e-mail', ['mail.server', 'mail.from', 'mail.user', 'mail.password'], 'notifications'],
 ];
 
 const names: Record<string, string> = {
@@ -39,11 +40,12 @@ const names: Record<string, string> = {
   levels: 'Captured within', strategies: 'Polled at', shares: 'Share of the budget',
   'hosts.delay': 'Delay between requests to a host', 'hosts.concurrency': 'Concurrent requests to a host', 'hosts.share': 'Maximum share per host', 'hosts.crawl_delay': 'Maximum Crawl-delay', robots: 'robots.txt',
   'keep.age': 'Keep versions for', 'keep.versions': 'Versions per source', 'keep.bytes': 'Bytes of versions per source', 'keep.total': 'Size of the data directory', 'keep.logs': 'Keep results of polls for', 'log.level': 'Level',
+  'mail.server': 'Server', 'mail.from': 'From', 'mail.user': 'User', 'mail.password': 'Password',
 };
 
 const choices: Record<string, string[]> = { aim: ['captures', 'freshness', 'age'], robots: ['ignore', 'obey'], 'log.level': ['debug', 'info', 'warn', 'error'] };
 
-const examples: Record<string, string> = { levels: '[{tag: news, level: 90% within 10m}]', strategies: '[{tag: weather, strategy: "hour {5, 35}"}]', shares: '[{tag: news, min: 10%, max: 40%}]' };
+const examples: Record<string, string> = { 'mail.server': 'smtp://mail.example:587', levels: '[{tag: news, level: 90% within 10m}]', strategies: '[{tag: weather, strategy: "hour {5, 35}"}]', shares: '[{tag: news, min: 10%, max: 40%}]' };
 
 const sources: Record<string, string> = { default: 'the default', api: 'set here', file: 'set in', environment: 'set by', flag: 'set by' };
 
@@ -73,11 +75,10 @@ export function Program({ tab }: { tab: string }) {
 function Channels() {
   const sinks = useLoad<{ items: SinkInfo[] }>((s) => get('/sinks', {}, s), []);
   return (
-    <Section title="Receivers" side={may('write') && <a class="button ghost" href="/sinks/new">Add a receiver</a>}>
-      <Show of={sinks}>{(l) => (l.items.length === 0 ? <p class="empty">No receiver yet. An alert can name a new one, too.</p> : (
+    <Section title="Sinks" side={may('write') && <a class="button ghost" href="/sinks/new">Add a sink</a>}>
+      <Show of={sinks}>{(l) => (l.items.length === 0 ? <p class="empty">None yet. An alert can name a new one, too.</p> : (
         <ul class="plain">{l.items.map((s) => <li key={s.name}><a href={'/sinks/' + encodeURIComponent(s.name)}><bdi>{tidy(s.name)}</bdi></a> <span class="dim">{kindName(s.kind ?? '')}</span></li>)}</ul>
       ))}</Show>
-      <Show of={sinks}>{(l) => { const mail = l.items.find((s) => s.kind === 'email'); return <p class="small dim">{mail ? <>New e-mail addresses use the mail server of <a href={'/sinks/' + encodeURIComponent(mail.name)}><bdi>{tidy(mail.name)}</bdi></a>.</> : 'The first e-mail address that an alert is sent to asks for a mail server; later ones use it, too.'}</p>; }}</Show>
     </Section>
   );
 }
@@ -168,7 +169,7 @@ function Form({ tab, of, etag, set }: { tab: string; of: Settings; etag: string;
         {choices[s.key] ? (
           <select class="input" value={value} disabled={s.fixed || !may('admin')} onChange={(e) => change(e.currentTarget.value)}>{[...new Set([value, ...choices[s.key]])].map((c) => <option key={c}>{c}</option>)}</select>
         ) : (
-          <input class="input" value={value} placeholder={examples[s.key]} disabled={s.fixed || !may('admin')} title={s.about} aria-invalid={bad ? true : undefined} onInput={(e) => change(e.currentTarget.value)} />
+          <input class="input" type={draft[s.key] && s.key === 'mail.password' ? 'password' : 'text'} autocomplete="off" value={value} placeholder={examples[s.key]} disabled={s.fixed || !may('admin')} title={s.about} aria-invalid={bad ? true : undefined} onInput={(e) => change(e.currentTarget.value)} />
         )}
       </Field>
     );

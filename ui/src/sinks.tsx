@@ -48,12 +48,12 @@ export function Sinks({ name }: { name: string }) {
   const list = useLoad<{ items: SinkInfo[] }>((s) => get('/sinks', {}, s), [], 10_000);
   return (
     <div class={'side ' + (name ? 'one-open' : '')}>
-      {name && <a class="phone" href="/sinks">All receivers</a>}
+      {name && <a class="phone" href="/sinks">All sinks</a>}
       <div class="pick">
-        <Section title="Receivers" note={list.data ? count(list.data.items.length) : ''} side={may('write') && <a class="button ghost" href="/sinks/new"><Icon name="plus" /> Add</a>}>
+        <Section title="Sinks" note={list.data ? count(list.data.items.length) : ''} side={may('write') && <a class="button ghost" href="/sinks/new"><Icon name="plus" /> Add</a>}>
           <Show of={list}>{(l) => (
             <>
-              {l.items.length === 0 && <p class="empty">None yet. A receiver gets changes or alerts: a mailbox, a chat, a webhook, a queue.</p>}
+              {l.items.length === 0 && <p class="empty">None yet. A sink gets changes or alerts: a mailbox, a chat, a webhook, a queue.</p>}
               {l.items.map((s) => (
                 <a key={s.name} href={sinkPath(s.name)} aria-current={s.name === name ? 'true' : undefined}>
                   <b class="row"><Mark is={moodOf(s)} /> <bdi class="one">{tidy(s.name)}</bdi></b>
@@ -308,7 +308,7 @@ function fromOf(text: string): { after?: Cursor; since?: string } | undefined {
 export function WhoIsTold({ query }: { query: string }) {
   const list = useLoad<{ items: SinkInfo[] }>((s) => get('/sinks', {}, s), [query], 10_000);
   return (
-    <Section title="Receivers" side={may('write') && <a class="button ghost" href={'/sinks/new?query=' + encodeURIComponent(query)}><Icon name="plus" /> Add</a>}>
+    <Section title="Sinks" side={may('write') && <a class="button ghost" href={'/sinks/new?query=' + encodeURIComponent(query)}><Icon name="plus" /> Add</a>}>
       <Show of={list}>{(l) => {
         const mine = l.items.filter((s) => s.queries?.includes(query)), others = l.items.filter((s) => !s.queries?.includes(query) && s.queries?.length && s.origin !== 'file');
         return (
@@ -420,7 +420,7 @@ function Editor({ of: s, etag = '', reload, close }: { of?: SinkInfo; etag?: str
       <Outcome of={doing} />
       <div class="form section">
         {!s && <Field label="Name" help="letters, digits, dots and dashes" wrong={wrong('name')}><input class="input" value={d.name} onInput={(e) => set({ ...d, name: e.currentTarget.value })} /></Field>}
-        {!s && text('url', 'Where to', kind ? kind.url && 'such as ' + kind.url : 'paste a URL: https://hooks.slack.com/…, ntfy://ntfy.sh/my-topic, discord://…, smtp://…, or one of Apprise')}
+        {!s && text('url', 'Where to', kind ? (kind.name === 'email' ? 'empty means the mail server of the settings; else ' : '') + (kind.url && 'such as ' + kind.url) : 'paste a URL: https://hooks.slack.com/…, ntfy://ntfy.sh/my-topic, discord://…, smtp://…, or one of Apprise')}
         <Field label="Kind" help={kind?.about} wrong={wrong('kind')}>
           <select class="input" value={d.kind} onChange={(e) => set({ ...d, kind: e.currentTarget.value })}>{!s && <option value="">as the URL says</option>}{(kinds.data?.items ?? (d.kind ? [{ name: d.kind }] : [])).map((k) => <option key={k.name} value={k.name}>{kindName(k.name)}</option>)}</select>
         </Field>

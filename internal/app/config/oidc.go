@@ -24,7 +24,7 @@ var oidcOptions = []Option{
 	{Key: "api.oidc.client_id", Flag: "oidc-client-id", Arg: "ID", Help: "client ID that the provider knows Freshet by",
 		set: text(func(s *Settings) *string { return &s.API.OIDC.ClientID }), show: func(s Settings) any { return s.API.OIDC.ClientID }},
 	{Key: "api.oidc.client_secret", Flag: "oidc-client-secret", Arg: "REF", Help: "secret of the client at the provider: ${file:/path}, ${env:NAME} or ${secret:NAME}",
-		set: setClientSecret, show: showClientSecret},
+		set: setClientSecret, show: func(s Settings) any { return showReference(s.API.OIDC.Secret) }},
 	{Key: "api.oidc.name", Flag: "oidc-name", Arg: "NAME", Help: "name of the provider on the login page (default the host of the issuer)",
 		set: text(func(s *Settings) *string { return &s.API.OIDC.Name }), show: func(s Settings) any { return s.API.OIDC.Name }},
 	{Key: "api.oidc.scopes", Flag: "oidc-scopes", Arg: "LIST", Help: "scopes to ask the provider for, besides openid (default profile,email)", Many: true,
@@ -61,26 +61,29 @@ func setIssuer(s *Settings, v string) error {
 	return nil
 }
 
-func setClientSecret(s *Settings, v string) error {
-	found, err := profile.Value(v).References()
-	switch {
-	case v == "":
+func setClientSecret(s *Settings, v string) (err error) {
+	if v == "" {
 		return errors.New("must not be empty; leave it out if the client has none")
-	case err != nil:
-		return err
-	case slices.ContainsFunc(found, func(r profile.Reference) bool { return r.Kind == profile.TakenValue }):
-		return errors.New("only ${env:NAME}, ${file:/path} and ${secret:NAME} can be used here")
 	}
-	s.API.OIDC.Secret = profile.Value(v)
-	return nil
+	s.API.OIDC.Secret, err = parseSecret(v)
+	return err
 }
 
-// showClientSecret returns where the secret is, and never what it is.
-func showClientSecret(s Settings) any {
-	if found, err := s.API.OIDC.Secret.References(); err != nil || len(found) != 1 || found[0].String() != string(s.API.OIDC.Secret) {
+// parseSecret returns a secret, which can be a reference.
+func parseSecret(v string) (profile.Value, error) {
+	found, err := profile.Value(v).References()
+	if err == nil && slices.ContainsFunc(found, func(r profile.Reference) bool { return r.Kind == profile.TakenValue }) {
+		err = errors.New("only ${env:NAME}, ${file:/path} and ${secret:NAME} can be used here")
+	}
+	return profile.Value(v), err
+}
+
+// showReference returns where a secret is, and never what it is.
+func showReference(v profile.Value) string {
+	if found, err := v.References(); err != nil || len(found) != 1 || found[0].String() != string(v) {
 		return ""
 	}
-	return string(s.API.OIDC.Secret)
+	return string(v)
 }
 
 func setScopes(s *Settings, v string) error {

@@ -136,7 +136,7 @@ var options = named(slices.Concat([]Option{
 		set: setSearch, show: showSearch},
 	{Key: "reserve", Flag: "reserve", Arg: "SIZE", Help: "disk space to leave free, such as 1GB; polling stops when less is free; 0 means none (default 2% of the disk, from 256MiB to 4GiB)",
 		set: setReserve, show: showReserve},
-}, fetchOptions, renderOptions, listOptions))
+}, mailOptions, fetchOptions, renderOptions, listOptions))
 
 // Options returns all that can be set, in the order in which it is shown.
 func Options() []Option { return slices.Clone(options) }

@@ -94,7 +94,7 @@ func (s *Settings) AllSinks() []sinks.Sink {
 func (s *Settings) Outlets(env func(string) string, vault *secrets.Vault, now func() time.Time) sinks.Config {
 	with := sinks.Config{
 		Do: fetch.NewEgress(s.Fetch).Do, CheckURL: s.Fetch.CheckURL, Dial: s.Fetch.Dialer, TLS: s.Fetch.TLS,
-		Secrets: auth.Secrets{Env: env, Vault: vault}, Exec: s.Media.Exec, Apprise: s.Apprise, Base: s.API.URL, Now: now,
+		Secrets: auth.Secrets{Env: env, Vault: vault}, Exec: s.Media.Exec, Apprise: s.Apprise, Mail: s.MailServer, Base: s.API.URL, Now: now,
 	}
 	if vault != nil {
 		with.Mac = vault.Mac
