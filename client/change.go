@@ -34,6 +34,7 @@ type Change struct {
 	Page     crawl.PageEvent  `json:"page,omitempty" enum:"new,gone,back" doc:"What happened to a page of a site as a whole, if that is the change"`
 	URL      string           `json:"url,omitempty" doc:"As the source had it when the change was seen"`
 	Name     string           `json:"name,omitempty" doc:"As the source had it when the change was seen"`
+	Title    string           `json:"title,omitempty" doc:"Title of the page of a source without a name, as it is now; only in lists of the API"`
 	Tags     []string         `json:"tags,omitempty" doc:"As the source had it when the change was seen"`
 }
 

@@ -7,7 +7,7 @@ type State string
 const (
 	Failing   State = "failing" // its last poll failed
 	Paused    State = "paused"  // it is not polled until it is resumed
-	Unseen    State = "unseen"  // no poll has seen it yet
+	Unseen    State = "unseen"  // no poll has seen it yet, and none has failed
 	Suspected State = "suspect" // what was last seen is probably not the page that is wanted
 	Noisy     State = "noisy"   // it differs at nearly every poll
 	Well      State = "well"    // it is in none of the others
@@ -24,7 +24,7 @@ func (s Source) Is(state State) bool {
 	case Noisy:
 		return !s.Paused && s.Standing.Noisy
 	case Unseen:
-		return !s.Paused && s.Standing.LastSeen.IsZero()
+		return !s.Paused && s.Standing.LastSeen.IsZero() && s.Standing.Failures == 0
 	case Suspected:
 		return !s.Paused && s.Standing.Suspect != nil
 	case Well:

@@ -172,7 +172,7 @@ func (l *changeLog) print(ctx context.Context, changes []client.Change) error {
 			continue
 		}
 		about := ""
-		if c.Name != "" { // else the URL is what it is called by
+		if c.Name != "" || c.Title != "" { // else the URL is what it is called by
 			about = c.URL
 		}
 		printChange(l.program, c, calledIn(c), about)
@@ -219,8 +219,11 @@ func printChange(p *program, c client.Change, name, about string) {
 	}
 }
 
-// calledIn returns what people call the source of a change: its name, or else the host and the path of its URL.
-func calledIn(c client.Change) string { return cmp.Or(c.Name, client.Address(c.URL), string(c.Source)) }
+// calledIn returns what people call the source of a change: its name, or else the title of its page, or the host and
+// the path of its URL.
+func calledIn(c client.Change) string {
+	return cmp.Or(c.Name, c.Title, client.Address(c.URL), string(c.Source))
+}
 
 // moment writes a time for people: of the day, with the date if that is not today.
 func moment(t, now time.Time) string {

@@ -93,14 +93,36 @@ func (a *changeAPI) listChanges(ctx context.Context, in *listChangesInput) (*res
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range changes {
-		page.Body.Items = append(page.Body.Items, sinks.ChangeOf(c))
-		page.Body.Next = c.Place()
+	if page.Body.Items, err = titled(ctx, a.store, changes); err != nil {
+		return nil, err
+	}
+	if len(changes) > 0 {
+		page.Body.Next = changes[len(changes)-1].Place()
 	}
 	if len(changes) == 0 && tail.at > after { // who asks again need not go over the same ones
 		page.Body.Next, err = rest.ChangePlace(ctx, a.store, tail.at)
 	}
 	return page, err
+}
+
+// titled returns changes for a list, in which sources without a name have the titles of their pages.
+func titled(ctx context.Context, sources rest.SourceReader, changes []freshet.Change) ([]client.Change, error) {
+	titles, list := map[freshet.SourceID]string{}, make([]client.Change, 0, len(changes))
+	for _, c := range changes {
+		shown := sinks.ChangeOf(c)
+		if title, known := titles[c.Source]; known {
+			shown.Title = title
+		} else if shown.Name == "" {
+			w, err := sources.Source(ctx, c.Source)
+			if err != nil && !errors.Is(err, freshet.ErrNotFound) {
+				return nil, err
+			}
+			shown.Title = w.Status.Head.Title
+			titles[c.Source] = shown.Title
+		}
+		list = append(list, shown)
+	}
+	return list, nil
 }
 
 // A tail reads on from a place in the change log.
@@ -178,9 +200,9 @@ func (a *changeAPI) listNewest(ctx context.Context, in *newestInput) (*rest.Body
 	if err != nil {
 		return nil, err
 	}
-	page := client.ChangePage{Items: []client.Change{}}
-	for _, c := range found[:min(len(found), limit)] {
-		page.Items = append(page.Items, sinks.ChangeOf(c))
+	var page client.ChangePage
+	if page.Items, err = titled(ctx, a.store, found[:min(len(found), limit)]); err != nil {
+		return nil, err
 	}
 	switch {
 	case len(found) > limit:

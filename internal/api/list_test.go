@@ -38,6 +38,10 @@ func TestSortedList(t *testing.T) {
 		}
 	}
 	r.do("PATCH", "/api/v1/sources/d", map[string]any{"paused": true}).is(200)
+	var changes client.ChangePage // of sources without names
+	if r.do("GET", "/api/v1/changes/newest?limit=1", nil).is(200).into(&changes); len(changes.Items) != 1 || changes.Items[0].Title != "Page C" {
+		t.Errorf("the newest change: %+v, want the title of its page", changes.Items)
+	}
 	for query, want := range map[string]string{
 		"sort=id":                          "a b c d e f",
 		"sort=id&reverse=true":             "f e d c b a",
@@ -49,7 +53,7 @@ func TestSortedList(t *testing.T) {
 		"sort=next":                        "a b c d e f", // nothing is known of any
 		"state=failing":                    "f",
 		"state=paused":                     "d",
-		"state=unseen":                     "e f",
+		"state=unseen":                     "e",
 		"state=paused,failing":             "d f",
 		"state=unseen&tag=x":               "e",
 		"sort=changes&tag=x&state=failing": "",

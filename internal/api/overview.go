@@ -14,7 +14,6 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
-	"freshet/internal/sinks"
 )
 
 func (a *statusAPI) routeOverview() {
@@ -67,11 +66,7 @@ func (a *statusAPI) latest(ctx context.Context, n int) ([]client.Change, error) 
 	if err != nil {
 		return nil, fmt.Errorf("the latest changes: %w", err)
 	}
-	found := []client.Change{}
-	for _, c := range log {
-		found = append(found, sinks.ChangeOf(c))
-	}
-	return found, nil
+	return titled(ctx, a.store, log)
 }
 
 // A survey is what a look at all sources finds.

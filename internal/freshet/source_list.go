@@ -18,7 +18,7 @@ const (
 	IsFailing Conditions = 1 << iota // the last poll failed
 	IsNoisy                          // it differs at nearly every poll
 	IsPaused                         // it is not polled
-	IsUnseen                         // no poll has seen it
+	IsUnseen                         // no poll has seen it, and none has failed
 	IsSuspect                        // it probably returns the wrong page
 	IsWell                           // none of these
 	IsMoved                          // permanent redirects lead to another URL; it may be well otherwise
@@ -36,7 +36,7 @@ func (w SourceWithStatus) Conditions() (c Conditions) {
 	if w.Noisy() {
 		c |= IsNoisy
 	}
-	if st.Seen.IsZero() {
+	if st.Seen.IsZero() && st.Failures == 0 {
 		c |= IsUnseen
 	}
 	if st.Suspect != "" {

@@ -1,11 +1,11 @@
 // Changes as they come, and the log of all of them.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, get, type Query } from './api';
-import { count, dayOf, plural, short, span, tidy } from './format';
+import { count, dayOf, plural, span, tidy } from './format';
 import { quote } from './lines';
 import { begin, gap, number, onChanges } from './live';
 import { useLoad } from './load';
-import { AsLines, Button, Field, linesOf, Section, Show, sourcePath, Time, typing, WhatChanged } from './parts';
+import { AsLines, Button, calledIn, Field, linesOf, Section, Show, sourcePath, Time, typing, WhatChanged } from './parts';
 import { choose, go, here } from './router';
 import type { Change, Cursor, Status } from './types';
 
@@ -18,7 +18,7 @@ function Row({ of: c, fresh, at }: { of: Change; fresh?: boolean; at?: boolean }
   return (
     <a class={`change ${fresh ? 'fresh' : ''} ${at ? 'at' : ''}`} href={sourcePath(c.source, `?to=${c.number}`)} data-cursor={c.cursor}>
       <span class="when dim"><Time at={c.before} /></span>
-      <span class="who one"><bdi>{tidy(c.name || (c.url ? short(c.url) : c.source))}</bdi></span>
+      <span class="who one"><bdi>{tidy(calledIn(c))}</bdi></span>
       <span class="what one"><WhatChanged of={c} /></span>
       <span class="late dim num" title={`It happened at most ${most} before it was captured`}>≤ {most}</span>
       <span class="lines dim num">{linesOf(c)}</span>

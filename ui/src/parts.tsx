@@ -182,6 +182,14 @@ export function Out({ url, children }: Kids & { url: string }) {
 /** nameOf is what a source is called: by its user, else by its page, else by its address. */
 export const nameOf = (s: { name?: string; id: string; url?: string; standing?: { title?: string } }) => s.name || s.standing?.title || (s.url && short(s.url)) || s.id;
 
+const titles = new Map<string, string>(); // by source; changes that are heard have none
+
+/** calledIn is what the source of a change is called. */
+export function calledIn(c: Change): string {
+  if (c.title) titles.set(c.source, c.title);
+  return c.name || titles.get(c.source) || (c.url ? short(c.url) : c.source);
+}
+
 /** useTitle names the tab of the browser. */
 export function useTitle(name: string | undefined) {
   useEffect(() => {

@@ -9,7 +9,7 @@ import { back } from './live';
 import { queryLine, quote } from './lines';
 import { useAction, useLoad } from './load';
 import { guest, may } from './me';
-import { AsLines, Bars, Button, Field, Icon, Mark, Outcome, Section, Show, Time, useNumbers, useTitle, WhatChanged } from './parts';
+import { AsLines, Bars, Button, calledIn, Field, Icon, Mark, Outcome, Section, Show, Time, useNumbers, useTitle, WhatChanged } from './parts';
 import { go } from './router';
 import { Share } from './share';
 import { WhoIsTold } from './sinks';
@@ -283,7 +283,7 @@ function MatchRows({ items, word }: { items: Match[]; word: string }) {
         {items.map((m) => (
           <tr key={m.cursor || m.number}>
             <td><Time at={m.at} /></td>
-            <td class="one">{m.source && <a href={'/sources/' + encodeURIComponent(m.source) + (m.change ? '?to=' + m.change.number : '')}><bdi>{tidy(m.change?.name || m.source)}</bdi></a>}</td>
+            <td class="one">{m.source && <a href={'/sources/' + encodeURIComponent(m.source) + (m.change ? '?to=' + m.change.number : '')}><bdi>{tidy(m.change ? calledIn(m.change) : m.source)}</bdi></a>}</td>
             <td class="one fill">{m.change ? <WhatChanged of={m.change} /> : <span class="dim">{m.cause}</span>}</td>
             <td class="mono one desk" title={m.value === undefined ? undefined : tidy(value(m.value))}>{m.value === undefined ? '' : tidy(value(m.value))}</td>
             <td class="num dim desk">{word}</td>

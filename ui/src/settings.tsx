@@ -7,7 +7,7 @@ import { back } from './live';
 import { quote, sourceLine } from './lines';
 import { useAction } from './load';
 import { may } from './me';
-import { AsLines, Bars, Button, Field, Outcome, Section, Trouble, useNumbers } from './parts';
+import { AsLines, Bars, Button, Field, nameOf, Outcome, Section, Trouble, useNumbers } from './parts';
 import { Picker } from './picker';
 import { go, leave } from './router';
 import { Asking, Choice, Extracted, Rendering, type Fields } from './sourceform';
@@ -134,7 +134,7 @@ export function Settings({ of: s, etag, reload }: { of: Source; etag: string; re
     reload();
     return 'Saved.';
   });
-  const remove = () => confirm(`Stop watching ${s.name || s.id}? Its history is kept.`) && run(async () => {
+  const remove = () => confirm(`Stop watching ${nameOf(s)}? Its history is kept.`) && run(async () => {
     await send('DELETE', `/sources/${part(s.id)}`);
     leave.value = null;
     go('/sources');

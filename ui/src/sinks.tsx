@@ -6,7 +6,7 @@ import { back } from './live';
 import { quote, sinkLine } from './lines';
 import { useAction, useLoad } from './load';
 import { may } from './me';
-import { AsLines, Button, Field, Icon, Mark, Outcome, Section, Show, sourcePath, Time, useTitle, WhatChanged, type Mood } from './parts';
+import { AsLines, Button, calledIn, Field, Icon, Mark, Outcome, Section, Show, sourcePath, Time, useTitle, WhatChanged, type Mood } from './parts';
 import { go, leave } from './router';
 import type { Change, Cursor, SinkInfo } from './types';
 
@@ -190,7 +190,7 @@ function Attempts({ name, open }: { name: string; open: number }) {
 }
 
 function About({ of: l }: { of: Letter }) {
-  if (l.change) return <a href={sourcePath(l.change.source, `?to=${l.change.number}`)}><bdi>{tidy(l.change.name || l.change.source)}</bdi></a>;
+  if (l.change) return <a href={sourcePath(l.change.source, `?to=${l.change.number}`)}><bdi>{tidy(calledIn(l.change))}</bdi></a>;
   return <a href={'/queries/' + encodeURIComponent(l.query ?? '')}><bdi>{tidy(l.query ?? '')}</bdi></a>;
 }
 

@@ -233,7 +233,7 @@ function Row({ i, top, of: s, chosen, here: at, toggle }: { i: number; top: numb
       <span role="gridcell" class="num c-often one">{often(s.rate_per_day)}</span>
       <span role="gridcell" class="num c-share">{!s.captured || tooEarly(s.captured) ? <span class="dim">–</span> : <span title={`${percent(s.captured.share.low)} to ${percent(s.captured.share.high)}`}>{percent(s.captured.share.mean)}</span>}</span>
       <span role="gridcell" class="num c-changed"><Time at={s.standing.changed_at} as="ago" /></span>
-      <span role="gridcell" class="num c-next">{s.paused ? 'paused' : s.next_poll && Date.parse(s.next_poll) < Date.now() ? 'now' : <Time at={s.next_poll} as="ago" />}</span>
+      <span role="gridcell" class="num c-next">{s.paused ? '–' : s.next_poll && Date.parse(s.next_poll) < Date.now() ? 'now' : <Time at={s.next_poll} as="ago" />}</span>
       <span role="gridcell" class="num c-polls">{count(s.standing.polls)}</span>
     </div>
   );

@@ -20,7 +20,7 @@ export interface Change {
   cursor: Cursor; source: string; seq: number; number: number; after: string; before: string; modified?: string;
   summary: string; suspect?: Suspect; fields?: FieldChange[]; items?: ItemChanges; page?: string;
   text?: { added_count: number; removed_count: number; added?: string[]; removed?: string[]; cut?: boolean };
-  url?: string; name?: string; tags?: string[];
+  url?: string; name?: string; title?: string; tags?: string[];
 }
 
 export interface Captured {

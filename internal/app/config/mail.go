@@ -12,8 +12,8 @@ import (
 	"freshet/internal/sinks"
 )
 
-// MailSettings are the server of e-mail sinks that name none.
-type MailSettings struct {
+// mailSettings are the server of e-mail sinks that name none.
+type mailSettings struct {
 	Server, From, User string
 	Password           profile.Value
 }

@@ -49,7 +49,7 @@ type Settings struct {
 	NoSearch bool          // what versions say is not indexed
 	Requests auth.Profiles // that sources build on, by name
 
-	Mail       MailSettings
+	Mail       mailSettings
 	Apprise    string // URL of the Apprise API server of sinks that do not name one; "" if there is none
 	Webhooks   []Webhook
 	Sinks      []sinks.Sink // beside the webhooks
