@@ -62,8 +62,11 @@ func (c *counter) Auth(mechanism string) (sasl.Server, error) {
 		c.users = append(c.users, user)
 		return nil
 	}
-	if mechanism == sasl.Login {
+	switch {
+	case mechanism == sasl.Login:
 		return &loginServer{check: check}, nil
+	case c.login:
+		return nil, smtp.ErrAuthUnknownMechanism
 	}
 	return sasl.NewPlainServer(check), nil
 }

@@ -3,7 +3,6 @@ package exporter
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -30,8 +29,7 @@ func (s *Selection) Folder(ctx context.Context, dir string, raw bool) (n int, er
 		return 0, err
 	}
 	b := bufio.NewWriter(index)
-	lines := json.NewEncoder(b)
-	lines.SetEscapeHTML(false)
+	lines := jsonLines(b)
 	changes := changeReader{Selection: s}
 	err = s.eachVersion(ctx, place{}, func(of source, v client.Version) error {
 		err := s.files(ctx, root, v, raw)

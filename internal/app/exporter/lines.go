@@ -17,14 +17,20 @@ type Line struct {
 	Change  *client.Change `json:"change,omitempty"`
 }
 
+// jsonLines returns an encoder of JSON lines.
+func jsonLines(to io.Writer) *json.Encoder {
+	lines := json.NewEncoder(to)
+	lines.SetEscapeHTML(false)
+	return lines
+}
+
 // Lines writes versions with their texts as JSON lines to a file or, if path is "", to a stream. It returns how many.
 func (s *Selection) Lines(ctx context.Context, path string, stream io.Writer) (n int, err error) {
 	o, err := s.create("versions jsonl", path, stream)
 	if err != nil {
 		return 0, err
 	}
-	lines := json.NewEncoder(o)
-	lines.SetEscapeHTML(false)
+	lines := jsonLines(o)
 	changes := changeReader{Selection: s}
 	err = s.eachVersion(ctx, o.Place, func(of source, v client.Version) error {
 		text, err := s.Client.Sources.Text(ctx, of.id, v.Number)

@@ -1,6 +1,7 @@
 package exporter
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/xml"
@@ -13,19 +14,26 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet/reading"
+	"freshet/internal/lazyregexp"
 	"freshet/internal/mask"
 )
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// eachListed calls do for each source that is not part of a site, by ID.
-func (s *Selection) eachListed(ctx context.Context, do func(client.Source) error) error {
-	return s.Client.Sources.Each(ctx, client.SourceQuery{Tag: s.Tag}, func(c client.Source) error {
+// eachListed calls do for each source that is not part of a site, by ID. It returns how many, and how many have a URL
+// with a secret, which is not written.
+func (s *Selection) eachListed(ctx context.Context, do func(client.Source) error) (n, masked int, err error) {
+	err = s.Client.Sources.Each(ctx, client.SourceQuery{Tag: s.Tag}, func(c client.Source) error {
 		if c.Of != "" || s.Source != "" && s.Source != c.ID {
 			return nil
 		}
+		n++
+		if mask.Applied(c.URL) {
+			masked++
+		}
 		return do(c)
 	})
+	return n, masked, err
 }
 
 // An outline is an entry of OPML.
@@ -39,24 +47,14 @@ type outline struct {
 	Category string `xml:"category,attr,omitempty"`
 }
 
-// OPML writes the sources as OPML 2.0: feeds as rss, and other pages as links. It returns how many, and how many have
-// a URL with a secret, which is not written.
+// OPML writes the sources as OPML 2.0: feeds as rss, and other pages as links. It returns what eachListed does.
 func (s *Selection) OPML(ctx context.Context, to io.Writer) (n, masked int, err error) {
 	if _, err := io.WriteString(to, xml.Header+"<opml version=\"2.0\">\n<head><title>Freshet</title></head>\n<body>\n"); err != nil {
 		return 0, 0, err
 	}
 	x := xml.NewEncoder(to)
-	err = s.eachListed(ctx, func(c client.Source) error {
-		n++
-		if mask.Applied(c.URL) {
-			masked++
-		}
-		name := c.Name
-		for _, other := range []string{c.Standing.Title, c.URL} {
-			if name == "" {
-				name = other
-			}
-		}
+	n, masked, err = s.eachListed(ctx, func(c client.Source) error {
+		name := cmp.Or(c.Name, c.Standing.Title, c.URL)
 		o := outline{Text: name, Title: name, Type: "link", URL: c.URL, Category: strings.Join(c.Tags, ",")}
 		if isFeed(c) {
 			o.Type, o.XMLURL, o.URL = "rss", c.URL, ""
@@ -85,27 +83,18 @@ func isFeed(c client.Source) bool {
 	if err != nil {
 		return false
 	}
-	path := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
-	for _, end := range []string{".rss", ".atom", ".rdf", "feed.xml", "rss.xml", "atom.xml", "index.xml", "/feed", "/rss", "/atom"} {
-		if strings.HasSuffix(path, end) {
-			return true
-		}
-	}
-	return false
+	return feedPath.MatchString(u.Path)
 }
 
-// CSV writes the sources as a table that freshet import reads. It returns how many, and how many have a URL with a
-// secret, which is not written.
+var feedPath = lazyregexp.New(`(?i)(\.rss|\.atom|\.rdf|(feed|rss|atom|index)\.xml|/(feed|rss|atom))/?$`)
+
+// CSV writes the sources as a table that freshet import reads. It returns what eachListed does.
 func (s *Selection) CSV(ctx context.Context, to io.Writer) (n, masked int, err error) {
 	w := csv.NewWriter(to)
 	if err := w.Write([]string{"url", "name", "tags", "id", "css", "jsonpath", "level", "min_gap", "max_gap", "paused", "versions", "changes", "last_change"}); err != nil {
 		return 0, 0, err
 	}
-	err = s.eachListed(ctx, func(c client.Source) error {
-		n++
-		if mask.Applied(c.URL) {
-			masked++
-		}
+	n, masked, err = s.eachListed(ctx, func(c client.Source) error {
 		changed := ""
 		if at := c.Standing.ChangedAt; !at.IsZero() {
 			changed = at.UTC().Format("2006-01-02T15:04:05Z")

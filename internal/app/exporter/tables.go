@@ -157,8 +157,7 @@ func newTable[R interface{ cells() []string }](s *Selection, what string, format
 	t := &table[R]{output: o, close: func() error { return nil }}
 	switch format {
 	case JSONL:
-		lines := json.NewEncoder(o)
-		lines.SetEscapeHTML(false)
+		lines := jsonLines(o)
 		t.write = func(rows []R) error {
 			for _, r := range rows {
 				if err := lines.Encode(r); err != nil {
@@ -226,8 +225,7 @@ func (s *Selection) Changes(ctx context.Context, format Format, path string, str
 	if err != nil {
 		return 0, err
 	}
-	lines := json.NewEncoder(t.output)
-	lines.SetEscapeHTML(false)
+	lines := jsonLines(t.output)
 	err = s.eachChange(ctx, t.After, func(page []client.Change, next freshet.Place) error {
 		rows := make([]ChangeRow, 0, len(page))
 		for _, c := range page {

@@ -157,10 +157,7 @@ func (w cdWatch) carryReading() {
 func selectorsOf(list []string) map[string]any {
 	drop := map[string]any{}
 	for _, one := range list {
-		kind, selector := "css", one
-		if path, ok := strings.CutPrefix(one, "xpath:"); ok || strings.HasPrefix(one, "/") {
-			kind, selector = "xpath", path
-		}
+		kind, selector := selectorOf(one)
 		known, _ := drop[kind].([]any)
 		drop[kind] = append(known, selector)
 	}
@@ -193,28 +190,27 @@ func slashed(text string) (pattern, flags string, ok bool) {
 	return goPattern(text[1:end], false), flags, true
 }
 
+// selectorOf returns the step of a filter, which may be named before a colon, and its argument.
+func selectorOf(filter string) (step, arg string) {
+	name, arg, _ := strings.Cut(filter, ":")
+	step = map[string]string{"json": "jsonpath", "jq": "jq", "jqraw": "jq", "xpath": "xpath", "xpath1": "xpath", "css": "css"}[name]
+	if step == "" {
+		if step, arg = "css", filter; strings.HasPrefix(filter, "/") || strings.HasPrefix(filter, "(") {
+			step = "xpath"
+		}
+	}
+	if step == "xpath" && strings.HasPrefix(arg, "///") { // xpath:// was written before paths
+		arg = arg[2:]
+	}
+	return step, strings.TrimSpace(arg)
+}
+
 // selectors turns filters into a step. Several are united: elements that any of them selects.
 func (e *Entry) selectors(filters []string) {
 	by := map[string][]string{}
 	for _, f := range filters {
-		kind, arg, _ := strings.Cut(f, ":")
-		switch {
-		case kind == "json":
-			kind = "jsonpath"
-		case kind == "jq" || kind == "jqraw":
-			kind = "jq"
-		case kind == "xpath" || kind == "xpath1":
-			kind = "xpath"
-		case strings.HasPrefix(f, "/") || strings.HasPrefix(f, "("):
-			kind, arg = "xpath", f
-		case kind == "css":
-		default:
-			kind, arg = "css", f
-		}
-		if kind == "xpath" && strings.HasPrefix(arg, "///") { // xpath:// was written before paths
-			arg = arg[2:]
-		}
-		by[kind] = append(by[kind], strings.TrimSpace(arg))
+		kind, arg := selectorOf(f)
+		by[kind] = append(by[kind], arg)
 	}
 	joined := map[string]string{"css": ", ", "xpath": " | ", "jq": ", "}
 	taken := false
@@ -254,8 +250,8 @@ func (w cdWatch) carryTimes(o Options) {
 	if every == 0 || w.on("time_between_check_use_default") {
 		every = intervalOf(w.file.Settings.Requests.object("time_between_check"))
 	}
-	if n, ok := w.object["minutes_between_check"].(float64); ok && every == 0 { // of the first versions
-		every = time.Duration(n * float64(time.Minute))
+	if every == 0 {
+		every = intervalOf(object{"minutes": w.object["minutes_between_check"]}) // of the first versions
 	}
 	w.every(every, o)
 	schedule := w.effective("time_schedule_limit").object("time_schedule_limit")
@@ -276,9 +272,7 @@ func (w cdWatch) carryTimes(o Options) {
 // intervalOf returns a length of time.
 func intervalOf(units object) (d time.Duration) {
 	for unit, length := range map[string]time.Duration{"weeks": 7 * 24 * time.Hour, "days": 24 * time.Hour, "hours": time.Hour, "minutes": time.Minute, "seconds": time.Second} {
-		if n, ok := units[unit].(float64); ok && n > 0 {
-			d += time.Duration(n * float64(length))
-		}
+		d += time.Duration(max(0, numberOf(units[unit])) * float64(length))
 	}
 	return d
 }
@@ -289,7 +283,7 @@ func (e *Entry) active(schedule object, zone string) {
 	for _, day := range []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"} {
 		of := schedule.object(day)
 		begin, err := time.Parse("15:04", of.text("start_time"))
-		d := intervalOf(map[string]any{"hours": numberOf(of.object("duration")["hours"]), "minutes": numberOf(of.object("duration")["minutes"])})
+		d := intervalOf(of.object("duration"))
 		if !of.on("enabled") || err != nil || d <= 0 {
 			continue
 		}

@@ -40,8 +40,12 @@ func beginning(text string) string { return text[:min(len(text), 4<<10)] }
 func detectJSON(text string) (Format, bool) {
 	var list []map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &list) == nil {
-		if len(list) > 0 && (list[0]["include_filters"] != nil || list[0]["time_between_check"] != nil) {
+		switch {
+		case len(list) == 0:
+		case list[0]["include_filters"] != nil || list[0]["time_between_check"] != nil:
 			return Changedetection, true
+		case list[0]["uri"] != nil && list[0]["config"] != nil:
+			return Distill, true
 		}
 		return "", false
 	}
@@ -87,6 +91,8 @@ var (
 	jobKey = lazyregexp.New(`(?m)^(- +| {0,4})["']?(url|navigate|command)["']?[ \t]*:([ \t]|$)|^(- *)?\{ *["']?(url|navigate|command)["']? *:`)
 	// configKey matches what the configuration of urlwatch and webchanges has.
 	configKey = lazyregexp.New(`(?m)^(report|job_defaults):`)
+	// configOnly matches what no other configuration with such a key has.
+	configOnly = lazyregexp.New(`(?m)^(display|differ_defaults):|^ +enabled:`)
 	// webchangesOnly matches what urlwatch does not know.
 	webchangesOnly = lazyregexp.New(`(?m)^(- +| *)(use_browser|wait_for_selector|wait_for_url|initialization_url|http_client|additions_only|is_markdown|differ|filters|note|data_as_json|no_redirects|http_credentials|block_elements|empty-diff|differ_defaults)[ \t]*:|(keep_lines_containing|delete_lines_containing|strip_each_line|remove_repeated|absolute_links|beautify:|execute:|jsontoyaml)`)
 )
@@ -94,7 +100,7 @@ var (
 // detectYAML recognizes the jobs of urlwatch and webchanges.
 func detectYAML(text string) (Format, bool) {
 	switch {
-	case !jobKey.MatchString(text) && (!configKey.MatchString(text) || !strings.Contains(text, "display:")):
+	case !jobKey.MatchString(text) && (!configKey.MatchString(text) || !configOnly.MatchString(text)):
 		return "", false
 	case webchangesOnly.MatchString(text):
 		return Webchanges, true

@@ -17,8 +17,10 @@ func eachMonitor(text string, o Options, yield func(Entry)) error {
 	var file struct {
 		Data []object `json:"data"`
 	}
-	if err := json.Unmarshal([]byte(text), &file); err != nil {
-		return fmt.Errorf("this is not what Distill exports: %w", err)
+	if json.Unmarshal([]byte(text), &file.Data) != nil { // or a list of monitors
+		if err := json.Unmarshal([]byte(text), &file); err != nil {
+			return fmt.Errorf("this is not what Distill exports: %w", err)
+		}
 	}
 	for i, m := range file.Data {
 		e := Entry{Path: fmt.Sprintf("data[%d]", i)}
@@ -46,8 +48,8 @@ func (e *Entry) monitor(m object, o Options) {
 	e.selections(config)
 	text := m.text("schedule")
 	_ = json.Unmarshal([]byte(text), &schedule)
-	if seconds, ok := schedule.object("params")["interval"].(float64); ok && schedule.text("type") == "INTERVAL" {
-		e.every(time.Duration(seconds)*time.Second, o)
+	if seconds := numberOf(schedule.object("params")["interval"]); seconds > 0 && schedule.text("type") == "INTERVAL" {
+		e.every(time.Duration(seconds*float64(time.Second)), o)
 	} else if text != "" {
 		e.lost("the schedule "+text, "active says when a source is polled, strategy names the times of polls")
 	}

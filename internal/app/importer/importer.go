@@ -3,6 +3,7 @@ package importer
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -55,11 +56,8 @@ func ParseFormat(name string) (Format, error) {
 	if f := Format(name); slices.Contains(Formats, f) {
 		return f, nil
 	}
-	names := make([]string, len(Formats))
-	for i, f := range Formats {
-		names[i] = string(f)
-	}
-	return "", invalid.Errorf("format", "%.80q is not a format; use %s", name, strings.Join(names, ", "))
+	names := strings.Trim(fmt.Sprint(Formats), "[]")
+	return "", invalid.Errorf("format", "%.80q is not a format; use %s", name, strings.ReplaceAll(names, " ", ", "))
 }
 
 // Options say how settings are carried over.

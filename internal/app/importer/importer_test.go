@@ -136,6 +136,10 @@ filter:
 		"monitors that are none": {`{"client": {}, "data": [null, 3, {"uri": "https://a.example/"}]}`, importer.Distill, []string{
 			`wrong data[0]: the monitor has no uri`, `wrong data[1]: the monitor has no uri`, `data[2] https://a.example/  [] null`,
 		}},
+		"a list of monitors": {`[{"uri": "https://a.example/", "name": "A", "config": "{}"}]`, importer.Distill, []string{`data[0] https://a.example/ A [] null`}},
+		"defaults of a kind of job": {"report: {stdout: {enabled: true}}\njob_defaults:\n  url: {timeout: 3}\n  scraper: {timeout: 5}\n---\nkind: scraper\nurl: https://a.example/\n", importer.Urlwatch, []string{
+			`6 https://a.example/  [] null {"timeout":"5s"}`,
+		}},
 		"schemes of feed readers": {"<opml><outline xmlUrl='feed://a.example/f'/><outline xmlUrl='feed:http://b.example/f'/><outline xmlUrl='//c.example/f'/></opml>", importer.OPML, []string{
 			`1 https://a.example/f  [] null`, `1 http://b.example/f  [] null`, `1 https://c.example/f  [] null`,
 		}},
@@ -204,7 +208,7 @@ filter:
 func TestUnknownFormats(t *testing.T) {
 	for _, text := range []string{
 		"", "\x00GITCRYPT\x00", "<html><body>", "{}", "[]", `{"a": 3}`, "[section]\nkey = value", "ASP.NET_SessionId: abc\nHost: x", "just words\nand more",
-		"report:\n  email:\n    to: a@b.example\n", "a,b,c\n1,2,3",
+		"report:\n  email:\n    to: a@b.example\n", "display: {}\n", "a,b,c\n1,2,3",
 	} {
 		if got, ok := importer.Detect(text); ok {
 			t.Errorf("%q is taken for %s", text, got)

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -123,15 +124,12 @@ func isConfig(doc object) bool {
 // withDefaults returns a job with the settings that the configuration gives to its kind.
 func (f *jobFile) withDefaults(job object) object {
 	kind := "url"
-	switch {
-	case job.text("command") != "":
-		kind = "shell"
-	case job.text("navigate") != "" || job.on("use_browser"):
+	if job.text("navigate") != "" || job.on("use_browser") {
 		kind = "browser"
 	}
 	all := object{}
 	maps.Copy(all, f.defaults.object("all"))
-	maps.Copy(all, f.defaults.object(kind))
+	maps.Copy(all, f.defaults.object(cmp.Or(job.text("kind"), kind)))
 	delete(all, "_note")
 	maps.Copy(all, job)
 	return all
