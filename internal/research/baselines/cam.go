@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/internal/learn"
-	"freshet/internal/learn/imported"
 	"freshet/internal/sched/ranking"
 )
 
@@ -59,15 +57,6 @@ type visit struct {
 func NewCAM(c CAMConfig) *CAM {
 	c.Epoch = cmp.Or(c.Epoch, 1440)
 	return &CAM{conf: c, grid: ranking.NewInstants(c.Start, c.Instant)}
-}
-
-// OverrideForecast sets how likely a source is to change at coming times, by an imported forecast;
-// nil takes that back. It counts where the chances come from a learner, from the next epoch
-// on.
-func (c *CAM) OverrideForecast(slot freshet.Slot, given *imported.Forecast) {
-	if l, ok := c.conf.Estimator.(*learn.Learner); ok {
-		l.OverrideForecast(slot, given)
-	}
 }
 
 // Put implements [freshet.Policy]. A new source is taken into account from the

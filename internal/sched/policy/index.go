@@ -147,23 +147,12 @@ func (v Value) GainAndSlope(x, tau float64) (gain, slope float64) {
 	return gain, slope
 }
 
-// Recursive reports whether the gain of an instant follows from that of the
-// instant before: the older changes keep a share e^-decay of their worth, and
-// none of it where a change replaces them.
-func (v *Value) Recursive() (decay float64, ok bool) {
-	return v.decay, v.form == closedForm && math.IsInf(v.keep, 1)
-}
-
 // Replaced reports whether each change takes the place of the one before.
 func (v *Value) Replaced() bool { return v.last == 1 }
 
 // Counts reports whether a change of an age can still be captured, as far as that
 // depends on its age alone.
 func (v *Value) Counts(age float64) bool { return age < v.keep }
-
-// Survival returns the chance that a change of an age has not been pushed out by
-// later ones, when they come at a rate an instant.
-func (v *Value) Survival(rate, age float64) float64 { return survival(v.last, rate, age) }
 
 // Urgency returns what a change of an age is worth if it can be captured.
 func (v *Value) Urgency(age float64) float64 {

@@ -30,9 +30,6 @@ func (q *Queue) Is(slot freshet.Slot, id freshet.SourceID) bool {
 	return int(slot) < len(q.ids) && q.ids[slot] == id
 }
 
-// ID returns whose slot it is.
-func (q *Queue) ID(slot freshet.Slot) freshet.SourceID { return q.ids[slot] }
-
 // Forget drops a slot that nobody has any more.
 func (q *Queue) Forget(slot freshet.Slot) {
 	q.Drop(slot)
