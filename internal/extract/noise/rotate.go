@@ -25,7 +25,7 @@ func (m *Memory) rotates(l line, d *difference) bool {
 		return false
 	}
 	h, _ = m.comer(shapeOf(l))
-	return g.closed() && h.within(longer) >= 4 || l.promoted()
+	return g.closed() && h.within(longer) >= 3 || l.promoted()
 }
 
 // turns reports whether a line that stayed but for its numbers is one of those that take turns. That it differs often is
@@ -33,11 +33,11 @@ func (m *Memory) rotates(l line, d *difference) bool {
 func (m *Memory) turns(p pair) bool {
 	g := m.gap(p.new.before)
 	h, _ := m.comer(shapeOf(p.new))
-	return m.often(g.habit) && g.closed() && h.within(longer) >= 4 && !saysState(p.new.text)
+	return m.often(g.habit) && g.closed() && h.within(longer) >= 3 && !saysState(p.new.text)
 }
 
 // closed reports whether hardly any new lines come after a line that stays.
-func (g gap) closed() bool { return g.again >= 3 && 4*int(g.again) >= 3*int(g.added) }
+func (g gap) closed() bool { return g.again >= 3 && 2*int(g.again) >= int(g.added) }
 
 // promotes reports whether a line that stayed but for its numbers belongs to an advertisement or the like, and differs at
 // nearly every poll.

@@ -70,14 +70,18 @@ func rotatingSites() (list []site) {
 	return list
 }
 
-// Blocks that take turns are noise, prices in them included; what changes beside them is not.
+// Blocks that take turns are noise, prices in them included; what changes beside them is not. Few of their turns are told
+// before they are known.
 func TestRotatingBlocks(t *testing.T) {
 	var noisy, spared, real, lost int
 	for _, s := range rotatingSites() {
 		var m noise.Memory
-		var ofNoise, ofSpared int
+		var ofNoise, ofSpared, told int
 		for k := 1; k < 2*rounds; k++ {
 			j := m.Judge([]byte(s.at(k-1)), []byte(s.at(k)))
+			if j.Verdict == noise.Change && !s.real(k) && s.at(k) != s.at(k-1) {
+				told++
+			}
 			switch {
 			case k < warm:
 			case s.real(k):
@@ -91,7 +95,10 @@ func TestRotatingBlocks(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("%s: %d of %d spared", s.name, ofSpared, ofNoise)
+		t.Logf("%s: %d of %d spared, %d told", s.name, ofSpared, ofNoise, told)
+		if told > 14 {
+			t.Errorf("%s: %d turns were told as changes, want at most 14", s.name, told)
+		}
 		if ofSpared*10 < ofNoise*8 {
 			t.Errorf("%s: %d of %d steps that are only noise were spared, want 80%%", s.name, ofSpared, ofNoise)
 		}
