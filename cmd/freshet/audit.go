@@ -30,7 +30,7 @@ each login. Secrets are never in it. Entries are kept for a year (keep.audit).`,
 	}
 	cmd.Flags().StringVar(&q.User, "user", "", "only what this user did")
 	cmd.Flags().StringVar(&q.Subject, "subject", "", "only what was done to this, such as 'source news'")
-	limitFlag(cmd, &limit, 100, "show at most this many entries; 0 means all")
+	limitFlag(cmd, &limit, 100)
 	cmd.Flags().Int64Var(&q.Before, "before", 0, "only entries before this number: the next page")
 	jsonFlag(cmd, &asJSON)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {

@@ -39,7 +39,7 @@ source. freshet search finds what versions say, whether it changed or not.`,
 		Example: "  freshet changes\n  freshet changes --tag shop\n  freshet changes --since 2026-11-01 --until 2026-11-08\n  freshet changes --since 7d --query 'price -test'\n  freshet changes --follow --diff\n  freshet changes --after 17~k3f9q2xw --follow --json",
 		Args:    takes(0, 1),
 	}
-	limitFlag(cmd, &limit, 20, "show at most this many past changes; 0 means all")
+	limitFlag(cmd, &limit, 20)
 	cmd.Flags().StringVar(&after, "after", "", "show everything after this cursor; 0 means from the beginning")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep running and print new changes")
 	cmd.Flags().BoolVar(&l.diff, "diff", false, "show the changed lines too")

@@ -86,7 +86,7 @@ func clusterVerb(p *program) *cobra.Command {
 	return cmd
 }
 
-const clusterInitHelp = `Make what the machines of a cluster share, once, on any machine:
+const clusterInitHelp = `Create the files that the machines of a cluster share, once, on any machine:
 
   DIR/node    for each machine of freshet serve: the key of a private CA, with
               which every node issues its certificates, secret.key, the token of

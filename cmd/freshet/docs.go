@@ -33,7 +33,7 @@ func docsVerb(p *program) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address to serve it on; port 0 picks a free one")
-	cmd.Flags().StringVar(&out, "out", "", "directory to write the site to, instead of serving it")
+	cmd.Flags().StringVar(&out, "out", "", "`directory` to write the site to, instead of serving it")
 	return cmd
 }
 

@@ -35,14 +35,14 @@ func forecastVerb(p *program) *cobra.Command {
 		Short: "Set or show the forecast of when a source changes",
 		Long: `Set the forecast of when a source changes, from a calendar or from a program that
 predicts it. While the forecast is valid, the policies auto and wic use it in place of
-what they have learnt.
+what they have learned.
 
 The file is CSV with the column "time" and optionally "chance" (from 0 to 1, or 90%;
 default 1), "until" (the latest time of the change; default a minute later) and
 "expected" (a number of changes in place of a chance). Times are RFC 3339 or Unix
 seconds. JSON has the form that the API takes. "-" reads standard input. --rate sets how
 often the source changes at any other time (default never). With --add the forecast is
-added to what is learnt.
+added to what is learned.
 
 The forecast is valid until the last of its times, or as long as --for or --until say. It
 replaces an earlier one. Without FILE and --rate, the current forecast is shown.`,

@@ -28,7 +28,7 @@ func historyVerb(p *program) *cobra.Command {
 		Example: "  freshet history news\n  freshet history --limit 0 --json news\n  freshet history news --since 2026-11-01 --until 2026-11-08\n  freshet history pump --field price\n  freshet history pump --field price --as-of 7d",
 		Args:    takes(1, 1),
 	}
-	limitFlag(cmd, &limit, 20, "show at most this many; 0 means all")
+	limitFlag(cmd, &limit, 20)
 	cmd.Flags().StringVar(&field, "field", "", "list the values of this named field")
 	cmd.Flags().StringVar(&asOf, "as-of", "", "show what was current at this `time`: a date, a time, or how long ago, such as 2d")
 	seen.register(cmd, "versions")

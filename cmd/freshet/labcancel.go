@@ -23,7 +23,7 @@ func labRunsVerb(p *program) *cobra.Command {
 		Args:    takes(0, 0),
 	}
 	jsonFlag(cmd, &asJSON)
-	limitFlag(cmd, &limit, 0, "print at most this many; 0 means all")
+	limitFlag(cmd, &limit, 0)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
 		runs, err := c.LabRuns.List(ctx)
 		if err != nil {

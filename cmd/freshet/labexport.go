@@ -43,7 +43,7 @@ and their weights are not part of a trace.`,
 	flags := cmd.Flags()
 	store.register(flags)
 	flags.Uint64Var(&seed, "seed", 1, "random seed")
-	flags.StringVar(&out, "out", "", "file to write (default: standard output)")
+	flags.StringVar(&out, "out", "", "`file` to write to (default: standard output)")
 	return cmd
 }
 

@@ -77,7 +77,7 @@ func listVerb(p *program) *cobra.Command {
 	flags.StringVar(&l.query.Sort, "sort", "id", "sort by "+strings.Join(sortNames, ", "))
 	flags.BoolVarP(&l.query.Reverse, "reverse", "r", false, "sort the other way round")
 	flags.StringVar(&l.asOf, "as-of", "", "list the versions that were current at this `time`: a date, a time, or how long ago, such as 2d")
-	limitFlag(cmd, &l.query.Limit, 0, "print at most this many; 0 means all")
+	limitFlag(cmd, &l.query.Limit, 0)
 	jsonFlag(cmd, &l.json)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		l.screenful = !l.json && !flags.Changed("limit") && l.screen().Width > 0

@@ -31,7 +31,7 @@ func logVerb(p *program) *cobra.Command {
 		Example: "  freshet history log\n  freshet history log news --failed\n  freshet history log --follow --json",
 		Args:    takes(0, 1),
 	}
-	limitFlag(cmd, &limit, 20, "show at most this many past polls; 0 means all")
+	limitFlag(cmd, &limit, 20)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep running and print new results")
 	cmd.Flags().BoolVar(&failed, "failed", false, "only failed polls")
 	jsonFlag(cmd, &asJSON)

@@ -23,9 +23,9 @@ func moveVerb(p *program) *cobra.Command {
 		Use:   "move --to STORE",
 		Short: "Move all data to PostgreSQL, or back to a file",
 		Long: `Move everything that Freshet has stored from a data directory to a PostgreSQL
-database, or back: sources, versions, logs, queries, sinks with what they are still
-owed, users, and all that was learnt. Ids, cursors and numbers stay the same, so
-clients and streams go on where they were.
+database, or back: sources, versions, logs, queries, sinks with their pending
+deliveries, users, and everything that was learned. IDs, cursors and numbers stay the
+same, so clients and streams continue where they were.
 
 Stop the daemon first. The target must be empty. The copy is compared with the
 original row by row, and every checksum and the hash of every version is verified.

@@ -29,8 +29,8 @@ only.`,
 		Args: takes(0, 1),
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&since, "since", "", "from when on: a time such as 30d, or a date (default: all that is stored)")
-	limitFlag(cmd, &limit, 20, "show at most this many matches, the newest; 0 means all, up to 1000")
+	cmd.Flags().StringVar(&since, "since", "", "only changes seen at this `time` or later: a date, a time, or how long ago, such as 2d (default: all that is stored)")
+	limitFlag(cmd, &limit, 20)
 	jsonFlag(cmd, &asJSON)
 	return completeQueries(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		t, err := f.trial(ctx, c, cmd, args)
@@ -105,7 +105,7 @@ matches: pass it to --after to continue from there.`,
 		Example: "  freshet query matches cheap\n  freshet query matches cheap --follow --json",
 		Args:    takes(1, 1),
 	}
-	limitFlag(cmd, &limit, 20, "show at most this many past matches; 0 means all")
+	limitFlag(cmd, &limit, 20)
 	cmd.Flags().StringVar(&after, "after", "", "show everything after this cursor; 0 means from the beginning")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep running and print new matches")
 	jsonFlag(cmd, &asJSON)

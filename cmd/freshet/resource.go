@@ -42,7 +42,7 @@ func (r resource[T, B]) listVerb(p *program, cmd *cobra.Command) *cobra.Command 
 	var limit int
 	cmd.Use, cmd.Args = "list", takes(0, 0)
 	jsonFlag(cmd, &asJSON)
-	limitFlag(cmd, &limit, 0, "print at most this many; 0 means all")
+	limitFlag(cmd, &limit, 0)
 	return r.backend(p, cmd, func(ctx context.Context, b B, _ []string) error {
 		items, err := r.all(ctx, b)
 		if err != nil {

@@ -26,7 +26,7 @@ version. Compare two of them with freshet diff --visual.`,
 		Args:    takes(1, 1),
 	}
 	cmd.Flags().IntVar(&number, "version", 0, "number of the version (default the newest)")
-	cmd.Flags().StringVar(&out, "out", "", "`file` to write; - means standard output")
+	cmd.Flags().StringVar(&out, "out", "", "`file` to write to; - means standard output")
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		if out == "" {
 			return usagef("screenshot: say where to with --out FILE.png")

@@ -49,7 +49,7 @@ func searchVerb(p *program) *cobra.Command {
 	flags.StringVar(&seen.until, "until", "", "only what was there before this `time`; a date is its beginning")
 	flags.BoolVar(&q.Current, "now", false, "only what is there now")
 	flags.StringVar(&q.Order, "sort", "rank", "what comes first: rank, newest or oldest")
-	limitFlag(cmd, &limit, 20, "show at most this many; 0 means all")
+	limitFlag(cmd, &limit, 20)
 	flags.IntVar(&q.Offset, "offset", 0, "leave out this many")
 	jsonFlag(cmd, &asJSON)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {

@@ -29,7 +29,7 @@ without making it: how much history would be deleted, and how much would be capt
 
 Settings of the configuration file, the environment and flags take precedence, and cannot
 be changed here: the exit code is then 5.`,
-		Example: "  freshet settings\n  freshet settings budget=120/m hosts.delay=2s\n  freshet settings keep.age=90d --dry-run\n  freshet settings budget=",
+		Example: "  freshet settings\n  freshet settings budget=120/m hosts.delay=2s\n  freshet settings keep.age=90d --dry-run\n  freshet settings mail.server=smtp://mail.example:587 mail.from=freshet@mail.example\n  freshet settings budget=",
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "change nothing: only check the values and show their effect")
 	jsonFlag(cmd, &asJSON)

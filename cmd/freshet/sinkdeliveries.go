@@ -25,7 +25,7 @@ receiver. The daemon keeps the last fifty of each sink since it started.`,
 		Args:    takes(1, 1),
 	}
 	jsonFlag(cmd, &asJSON)
-	limitFlag(cmd, &limit, 0, "print at most this many; 0 means all")
+	limitFlag(cmd, &limit, 0)
 	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		list, err := c.Sinks.Attempts(ctx, args[0])
 		if err != nil {
@@ -66,7 +66,7 @@ only the first pending delivery is listed; the others follow it in order.`,
 		Example: "  freshet sink owed team\n  freshet sink owed team --json",
 		Args:    takes(1, 1),
 	}
-	limitFlag(cmd, &limit, 100, "print at most this many; 0 means all")
+	limitFlag(cmd, &limit, 100)
 	jsonFlag(cmd, &asJSON)
 	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) (err error) {
 		var list client.PendingList
@@ -171,7 +171,7 @@ one line, with the message.`,
 		Args:    takes(1, 1),
 	}
 	cmd.Flags().StringVar(&after, "after", "", "continue after this cursor of a change")
-	limitFlag(cmd, &limit, 100, "print at most this many; 0 means all")
+	limitFlag(cmd, &limit, 100)
 	jsonFlag(cmd, &asJSON)
 	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		letters, err := upTo(limit, func(_, most int) ([]client.DeadLetter, bool, error) {
@@ -219,8 +219,8 @@ a receiver can drop duplicates.`,
 		Example: "  freshet sink replay team\n  freshet sink replay team news.17~k3f9q2xw\n  freshet sink replay team --since 24h --dry-run\n  freshet sink replay team --after 0",
 		Args:    takes(1, -1),
 	}
-	cmd.Flags().StringVar(&after, "after", "", "everything after this cursor; 0 means from the beginning")
-	cmd.Flags().StringVar(&since, "since", "", "everything since then: a time such as 24h or 7d, or a date")
+	cmd.Flags().StringVar(&after, "after", "", "everything after this `cursor`; 0 means from the beginning")
+	cmd.Flags().StringVar(&since, "since", "", "everything from this `time` on: a date, a time, or how long ago, such as 2d")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only count what would be delivered")
 	jsonFlag(cmd, &asJSON)
 	return completeSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {

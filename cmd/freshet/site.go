@@ -159,7 +159,7 @@ With --json each page is one line.`,
 	}
 	cmd.Flags().StringVar(&state, "state", "", "only pages in this state")
 	cmd.Flags().StringVar(&since, "changed-since", "", "only pages that changed since then: a time such as 24h or 7d, or a date")
-	cmd.Flags().IntVar(&limit, "limit", 0, "at most this many; 0 means all")
+	cmd.Flags().IntVar(&limit, "limit", 0, "print at most this many; 0 means all")
 	jsonFlag(cmd, &asJSON)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		found, err := c.watched(ctx, args[0])

@@ -35,7 +35,7 @@ func siteMirrorVerb(p *program) *cobra.Command {
 		Example: "  freshet site mirror docs --out docs-copy",
 		Args:    takes(1, 1),
 	}
-	cmd.Flags().StringVar(&out, "out", "", "directory to write to; it is created if it is missing")
+	cmd.Flags().StringVar(&out, "out", "", "`directory` to write to; it is created if it is missing")
 	jsonFlag(cmd, &asJSON)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		if out == "" {

@@ -73,7 +73,7 @@ func siteURLsVerb(p *program) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&v.base, "base", "", "`URL` of the list, if it is read from a file")
-	limitFlag(cmd, &v.limit, 0, "print at most this many; 0 means all")
+	limitFlag(cmd, &v.limit, 0)
 	optionFlags(flags, "allow-cidr")
 	jsonFlag(cmd, &v.json)
 	return cmd

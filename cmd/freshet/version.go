@@ -97,7 +97,7 @@ func firstOf[T any](items []T, limit int) []T {
 // jsonFlag lets a verb print its data for programs.
 func jsonFlag(cmd *cobra.Command, to *bool) { cli.JSONFlag(cmd, to) }
 
-// upTo gathers at most so many items of a list that comes in pages; 0 means all. A page is
+// upTo gathers at most a number of items of a list that comes in pages; 0 means all. A page is
 // asked for with the number of items before it and the most it may have, and says whether
 // there are more.
 func upTo[T any](limit int, page func(have, most int) (items []T, more bool, err error)) (all []T, err error) {
@@ -116,9 +116,9 @@ func upTo[T any](limit int, page func(have, most int) (items []T, more bool, err
 }
 
 // limitFlag adds the flag that says how many to show at most.
-func limitFlag(cmd *cobra.Command, to *int, usual int, usage string) {
+func limitFlag(cmd *cobra.Command, to *int, usual int) {
 	*to = usual
-	cmd.Flags().VarP((*rowLimit)(to), "limit", "n", usage)
+	cmd.Flags().VarP((*rowLimit)(to), "limit", "n", "print at most this many; 0 means all")
 }
 
 // A rowLimit is a number that is not negative.
