@@ -158,7 +158,9 @@ func (c *chain) filter(name string, arg any) {
 			c.lines("trim", true)
 		}
 		if chars := a.text("chars"); chars != "" {
-			c.step("replace", map[string]any{"pattern": `\A[` + regexp.QuoteMeta(chars) + `]+|[` + regexp.QuoteMeta(chars) + `]+\z`, "with": ""})
+			set := "[" + regexp.QuoteMeta(chars) + "]+"
+			pattern := map[string]string{"left": `\A` + set, "right": set + `\z`}[a.text("side")]
+			c.step("replace", map[string]any{"pattern": cmp.Or(pattern, `\A`+set+`|`+set+`\z`), "with": ""})
 		}
 	case "shellpipe", "execute":
 		exec := inJSON(fmt.Sprintf("exec:curl -fsSL '%s' | %s", strings.ReplaceAll(c.Source.URL, "'", "%27"), a.main("command")))

@@ -152,11 +152,13 @@ func (f *huginnFile) follow(e *Entry, sender int, feed bool, seen map[int]bool) 
 func (e *Entry) rules(a object, feed bool) {
 	for _, one := range a.object("options").list("rules") {
 		rule := objectOf(one)
-		name, operator, value := rule.text("path"), rule.text("type"), rule.text("value")
+		name, operator, value := rule.text("path"), rule.text("type"), strings.Join(rule.texts("value"), "|") // any of several
 		condition := ""
-		if field := fieldName(name); feed {
+		switch field := fieldName(name); {
+		case value == "":
+		case feed:
 			condition = itemCondition(name, operator, value)
-		} else if e.Source.Extract[field] != nil {
+		case e.Source.Extract[field] != nil:
 			condition = fieldCondition(e.Source.Extract, field, operator, value)
 		}
 		if condition == "" {
@@ -183,7 +185,7 @@ func fieldCondition(extract map[string]any, field, operator, value string) strin
 	if not, isPattern := strings.CutSuffix(operator, "regex"); isPattern {
 		return "now." + field + ".exists(x, " + not + "x.matches(" + inJSON("(?i)"+goPattern(value, true)) + "))"
 	}
-	comparison := strings.TrimPrefix(operator, "field")
+	comparison := strings.TrimSuffix(strings.TrimPrefix(operator, "field"), "value")
 	if _, err := strconv.ParseFloat(value, 64); err != nil || !slices.Contains([]string{"<", "<=", "==", "!=", ">=", ">"}, comparison) {
 		return ""
 	}

@@ -140,6 +140,13 @@ filter:
 		"defaults of a kind of job": {"report: {stdout: {enabled: true}}\njob_defaults:\n  url: {timeout: 3}\n  scraper: {timeout: 5}\n---\nkind: scraper\nurl: https://a.example/\n", importer.Urlwatch, []string{
 			`6 https://a.example/  [] null {"timeout":"5s"}`,
 		}},
+		"rules of agents": {`{"agents": [{"type": "Agents::WebsiteAgent", "options": {"url": "https://a.example/", "extract": {"n": {"css": "b"}, "t": {"css": "i"}}}},
+{"type": "Agents::TriggerAgent", "options": {"rules": [{"type": "field>=value", "value": "5", "path": "n"}, {"type": "!regex", "value": ["x", "y"], "path": "t"}, {"type": "regex", "value": [], "path": "t"}]}}], "links": [{"source": "0", "receiver": 1}]}`, importer.Huginn, []string{
+			`agents[0] https://a.example/  [] null map[n:map[as:number css:b] t:map[as:list css:i]] when now.n >= 5 && now.t.exists(x, !x.matches("(?i)x|y")) | the rule t regex  of TriggerAgent "" is not carried over: freshet query add --when CONDITION reports only such changes`,
+		}},
+		"a body in JSON": {"url: https://a.example/\ndata: {a: 1}\ndata_as_json: true\nfilters:\n  - strip: {chars: x, side: left}\n", importer.Webchanges, []string{
+			`1 https://a.example/  [] [{"replace":{"pattern":"\\A[x]+","with":""}}] {"body":"{\"a\":1}","headers":{"Content-Type":"application/json"},"method":"POST"}`,
+		}},
 		"schemes of feed readers": {"<opml><outline xmlUrl='feed://a.example/f'/><outline xmlUrl='feed:http://b.example/f'/><outline xmlUrl='//c.example/f'/></opml>", importer.OPML, []string{
 			`1 https://a.example/f  [] null`, `1 http://b.example/f  [] null`, `1 https://c.example/f  [] null`,
 		}},

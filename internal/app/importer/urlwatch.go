@@ -156,6 +156,11 @@ func (f *jobFile) job(job object) (e Entry) {
 	for _, key := range slices.Sorted(maps.Keys(job)) {
 		e.jobSetting(key, job[key])
 	}
+	if job.on("data_as_json") {
+		delete(e.request(), "form")
+		e.body(inJSON(job["data"]))
+		e.header("Content-Type", "application/json")
+	}
 	e.waitFor(job)
 	c := chain{Entry: &e, format: f.format}
 	c.filters(job["filter"])
@@ -168,7 +173,7 @@ func (f *jobFile) job(job object) (e Entry) {
 // when it is quiet; one that goes back and forth between versions is held as flapping.
 const jobSettings = " url navigate name kind filter filters index_number wait_for wait_for_selector wait_for_navigation wait_for_timeout" +
 	" ignore_connection_errors ignore_http_error_codes ignore_timeout_errors ignore_too_many_redirects ignore_cached max_tries wait_until compared_versions" +
-	" retries suppress_errors suppress_error_ended suppress_repeated_errors guid markdown_padded_tables treat_new_as_changed color monospace markdown is_markdown contextlines compact return_page_source no_conditional_request "
+	" retries suppress_errors suppress_error_ended suppress_repeated_errors guid markdown_padded_tables treat_new_as_changed color monospace markdown is_markdown contextlines compact return_page_source no_conditional_request data_as_json "
 
 const noUnverified, printed = "certificates are always verified; add the certificate to those that the machine trusts", "steps of read filter what is compared; a sink with a template prints it"
 
@@ -211,7 +216,7 @@ func (e *Entry) jobSetting(key string, value any) {
 	case "cookies":
 		e.header("Cookie", text)
 		e.pairs("cookies", objectOf(value))
-	case "data", "data_as_json":
+	case "data":
 		e.body(value)
 	case "http_proxy", "https_proxy", "proxy":
 		e.proxy(text)
