@@ -69,7 +69,7 @@ func (r Rhythm) Words(zone *time.Location, now time.Time) string {
 	case r.Rate.Known == "at_most":
 		return join(fmt.Sprintf("It changes %s. Too few changes were seen to tell when.", r.Rate.Short()), r.sayForetold(zone, now), r.sayGiven(zone, now))
 	case r.Watched == 0:
-		return join("How often it changes is not known yet: it has not been polled twice.", r.sayForetold(zone, now), r.sayGiven(zone, now))
+		return join("How often it changes is not known yet: it has not been watched for long.", r.sayForetold(zone, now), r.sayGiven(zone, now))
 	default:
 		return join(fmt.Sprintf("How often it changes is not known yet: polls have seen %s.", plural(math.Round(r.Changes), "change")), r.sayForetold(zone, now), r.sayGiven(zone, now))
 	}

@@ -83,7 +83,7 @@ func TestRhythmInWords(t *testing.T) {
 	if got, want := r.Words(berlin, summer), "It changes about 3 times a day (2 to 5), mostly between 0:00 and 2:00."; got != want {
 		t.Errorf("in Berlin: %q, want %q", got, want)
 	}
-	if got, want := (client.Rhythm{}).Words(berlin, summer), "How often it changes is not known yet: it has not been polled twice."; got != want {
+	if got, want := (client.Rhythm{}).Words(berlin, summer), "How often it changes is not known yet: it has not been watched for long."; got != want {
 		t.Errorf("of nothing: %q, want %q", got, want)
 	}
 }

@@ -17,7 +17,7 @@ interface Attempt { id: string; at: string; attempt: number; took_ms: number; ac
 /** kindNames are what people call the kinds. */
 const kindNames: Record<string, string> = {
   webhook: 'Webhook', json: 'JSON webhook', email: 'E-mail', slack: 'Slack', discord: 'Discord', telegram: 'Telegram', gotify: 'Gotify', matrix: 'Matrix', mattermost: 'Mattermost', teams: 'Microsoft Teams',
-  mqtt: 'MQTT', kafka: 'Kafka', nats: 'NATS', cloudevents: 'CloudEvents', file: 'File', command: 'Command', postgres: 'PostgreSQL', googlechat: 'Google Chat', pagerduty: 'PagerDuty', apprise: 'Apprise',
+  mqtt: 'MQTT', kafka: 'Kafka', nats: 'NATS', cloudevents: 'CloudEvents', file: 'File', command: 'Command', postgres: 'PostgreSQL', googlechat: 'Google Chat', pagerduty: 'PagerDuty', apprise: 'Apprise', homeassistant: 'Home Assistant',
 };
 
 export const kindName = (kind: string) => kindNames[kind] ?? kind;
@@ -33,7 +33,7 @@ function target(s: SinkInfo): string {
   try {
     return new URL(s.url ?? '').host || s.url || '';
   } catch {
-    return s.url ?? '';
+    return s.url || s.settings?.to || '';
   }
 }
 
@@ -81,7 +81,7 @@ function Intro() {
       <Section title="Kinds of sink">
         <p class="say">Every change reaches every sink that wants it at least once, under the same id however often it is tried.</p>
         <Show of={kinds}>{(k) => (
-          <table><tbody>{k.items.map((x) => <tr key={x.name}><td><b>{kindName(x.name)}</b></td><td>{x.about}</td><td class="num">{may('write') && <a href={'/sinks/new?kind=' + encodeURIComponent(x.name)}>Add</a>}</td></tr>)}</tbody></table>
+          <table><tbody>{k.items.map((x) => <tr key={x.name}><th scope="row" class="kind">{kindName(x.name)}</th><td>{x.about}</td><td class="num">{may('write') && <a href={'/sinks/new?kind=' + encodeURIComponent(x.name)}>Add</a>}</td></tr>)}</tbody></table>
         )}</Show>
       </Section>
     </>

@@ -207,6 +207,8 @@ function Facts({ of: s, why }: { of: Data; why?: Why }) {
   );
 }
 
+const amount = (n: number) => (n < 100 ? n.toPrecision(2) : count(n));
+
 /** Worth draws how the worth of a poll rises to the price. */
 function Worth({ of: w }: { of: Why }) {
   const o = w.outlook;
@@ -214,7 +216,7 @@ function Worth({ of: w }: { of: Why }) {
   const from = Date.parse(w.last_seen), now = Date.parse(w.at), next = Math.max(Date.parse(w.next), now + 1);
   const most = Math.max(o.price, o.worth) * 1.25;
   return (
-    <Frame label={`A poll now is worth ${o.worth.toPrecision(2)}; polls are made from ${o.price.toPrecision(2)} upwards`} height={110}>
+    <Frame label={`A poll now is worth ${amount(o.worth)}; polls are made from ${amount(o.price)} upwards`} height={110}>
       {(width) => {
         const right = width - 60, base = 84;
         const x = (t: number) => ((t - from) / (next - from)) * (right - 30), y = (v: number) => base - (v / most) * 70;
@@ -223,13 +225,13 @@ function Worth({ of: w }: { of: Why }) {
           <>
             <line class="ink" x1="0" x2={right} y1={y(o.price!)} y2={y(o.price!)} />
             <text class="ink-text" x={right + 6} y={y(o.price!) - 2}>price</text>
-            <text x={right + 6} y={y(o.price!) + 11}>{o.price!.toPrecision(2)}</text>
+            <text x={right + 6} y={y(o.price!) + 11}>{amount(o.price!)}</text>
             <line class="axis" x1="0" x2={right} y1={base} y2={base} />
             <path class="seen-line" d={`M0 ${base}Q${at * 0.6} ${base} ${at} ${y(o.worth!)}`} />
             <path class="seen-line" stroke-dasharray="2 4" d={`M${at} ${y(o.worth!)}L${x(next)} ${y(o.price!)}`} />
             <circle class="seen" cx={at} cy={y(o.worth!)} r="4" />
             <circle cx={x(next)} cy={y(o.price!)} r="4.5" fill="var(--surface)" stroke="var(--ink)" stroke-width="2" />
-            <text class="label-seen" x={Math.max(0, at - 64)} y={y(o.worth!) - 8}>worth {o.worth!.toPrecision(2)}</text>
+            <text class="label-seen" x={Math.max(0, at - 64)} y={y(o.worth!) - 8}>worth {amount(o.worth!)}</text>
             <text x="0" y={base + 16}>{hour(from)} seen</text>
             <text class="ink-text" x={x(next)} y={base + 16} text-anchor="middle">{hour(next)}</text>
           </>
