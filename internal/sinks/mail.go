@@ -314,7 +314,7 @@ func (m *mailer) deliver(conn net.Conn, host, security string, f filled, msg Mes
 	}
 	if security == "starttls" {
 		if ok, _ := c.Extension("STARTTLS"); !ok {
-			return "", freshet.WithHint(errors.New("the server offers no STARTTLS"), "use smtps:// if it speaks TLS from the beginning, or set tls to none to send in the clear")
+			return "", freshet.WithHint(errors.New("the server offers no STARTTLS"), "use smtps:// if it speaks TLS from the beginning, or set tls (mail.tls in the settings) to none to send in the clear")
 		}
 		if err := c.StartTLS(m.cfg.TLS(host)); err != nil {
 			return "", err

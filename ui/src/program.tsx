@@ -32,7 +32,7 @@ const groups: Group[] = [
   ['Hosts', 'how gently other servers are polled', ['hosts.delay', 'hosts.concurrency', 'hosts.share', 'hosts.crawl_delay', 'robots'], ''],
   ['History', 'what is kept', ['keep.age', 'keep.versions', 'keep.bytes', 'keep.total', 'keep.logs'], 'history'],
   ['Log', 'what the daemon logs', ['log.level'], 'history'],
-  ['Mail server', 'for all e-mail', ['mail.server', 'mail.from', 'mail.user', 'mail.password'], 'notifications'],
+  ['Mail server', 'for all e-mail', ['mail.server', 'mail.from', 'mail.user', 'mail.password', 'mail.tls'], 'notifications'],
 ];
 
 const names: Record<string, string> = {
@@ -40,10 +40,10 @@ const names: Record<string, string> = {
   levels: 'Captured within', strategies: 'Polled at', shares: 'Share of the budget',
   'hosts.delay': 'Delay between requests to a host', 'hosts.concurrency': 'Concurrent requests to a host', 'hosts.share': 'Maximum share per host', 'hosts.crawl_delay': 'Maximum Crawl-delay', robots: 'robots.txt',
   'keep.age': 'Keep versions for', 'keep.versions': 'Versions per source', 'keep.bytes': 'Bytes of versions per source', 'keep.total': 'Size of the data directory', 'keep.logs': 'Keep results of polls for', 'log.level': 'Level',
-  'mail.server': 'Server', 'mail.from': 'From', 'mail.user': 'User', 'mail.password': 'Password',
+  'mail.server': 'Server', 'mail.from': 'From', 'mail.user': 'User', 'mail.password': 'Password', 'mail.tls': 'Encryption',
 };
 
-const choices: Record<string, string[]> = { aim: ['captures', 'freshness', 'age'], robots: ['ignore', 'obey'], 'log.level': ['debug', 'info', 'warn', 'error'] };
+const choices: Record<string, string[]> = { aim: ['captures', 'freshness', 'age'], robots: ['ignore', 'obey'], 'mail.tls': ['', 'starttls', 'tls', 'none'], 'log.level': ['debug', 'info', 'warn', 'error'] };
 
 const examples: Record<string, string> = { 'mail.server': 'smtp://mail.example:587', levels: '[{tag: news, level: 90% within 10m}]', strategies: '[{tag: weather, strategy: "hour {5, 35}"}]', shares: '[{tag: news, min: 10%, max: 40%}]' };
 
@@ -167,7 +167,7 @@ function Form({ tab, of, etag, set }: { tab: string; of: Settings; etag: string;
     return (
       <Field key={s.key} label={names[s.key] ?? s.key} help={from} wrong={bad}>
         {choices[s.key] ? (
-          <select class="input" value={value} disabled={s.fixed || !may('admin')} onChange={(e) => change(e.currentTarget.value)}>{[...new Set([value, ...choices[s.key]])].map((c) => <option key={c}>{c}</option>)}</select>
+          <select class="input" value={value} disabled={s.fixed || !may('admin')} onChange={(e) => change(e.currentTarget.value)}>{[...new Set([value, ...choices[s.key]])].map((c) => <option key={c} value={c}>{c || 'as the scheme says'}</option>)}</select>
         ) : (
           <input class="input" type={draft[s.key] && s.key === 'mail.password' ? 'password' : 'text'} autocomplete="off" value={value} placeholder={examples[s.key]} disabled={s.fixed || !may('admin')} title={s.about} aria-invalid={bad ? true : undefined} onInput={(e) => change(e.currentTarget.value)} />
         )}

@@ -14,8 +14,8 @@ import (
 
 // mailSettings are the server of e-mail sinks that name none.
 type mailSettings struct {
-	Server, From, User string
-	Password           profile.Value
+	Server, From, User, TLS string
+	Password                profile.Value
 }
 
 // MailPassword is the key of the password at the mail server.
@@ -30,6 +30,8 @@ var mailOptions = []Option{
 		set: func(s *Settings, v string) error { s.Mail.User = v; return nil }, show: func(s Settings) any { return s.Mail.User }},
 	{Key: MailPassword, Help: "password at the mail server, such as ${env:NAME}, ${file:/path} or ${secret:NAME}; one that is set over the API is stored encrypted, for this server alone", live: true,
 		set: setMailPassword, show: func(s Settings) any { return showReference(s.Mail.Password) }},
+	{Key: "mail.tls", Help: "how the connection to the mail server is secured: starttls, tls or none (default starttls for smtp, tls for smtps)", live: true,
+		set: oneOf(func(s *Settings) *string { return &s.Mail.TLS }, "starttls", "tls", "none", ""), show: func(s Settings) any { return s.Mail.TLS }},
 }
 
 func setMailServer(s *Settings, v string) error {
@@ -63,5 +65,5 @@ func setMailPassword(s *Settings, v string) (err error) {
 // MailServer returns the mail server as a sink.
 func (s *Settings) MailServer() (sinks.Sink, error) {
 	return sinks.Sink{Kind: "email", URL: literal(s.Mail.Server), Origin: cmp.Or(map[From]freshet.Origin{FromAPI: freshet.FromAPI}[s.From(MailPassword)], freshet.FromFile),
-		Settings: map[string]profile.Value{"from": literal(s.Mail.From), "user": literal(s.Mail.User), "password": s.Mail.Password}}, nil
+		Settings: map[string]profile.Value{"from": literal(s.Mail.From), "user": literal(s.Mail.User), "password": s.Mail.Password, "tls": literal(s.Mail.TLS)}}, nil
 }
