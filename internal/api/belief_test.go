@@ -9,14 +9,23 @@ import (
 	"freshet/client"
 )
 
-// Why, rhythm, budget and numbers of one daemon say the same of how often a source changes, in
+// Why, rhythm, budget, numbers and the list of one daemon say the same of how often a source changes, in
 // every situation, and nothing of it before enough was seen.
 func TestAllSayTheSame(t *testing.T) {
 	r := learningRig(t)
-	ids := []string{"unpolled", "once", "changed", "always", "taught", "paused"}
+	now := time.Now().UTC().Truncate(time.Second)
+	elsewhen := strings.ToLower(now.AddDate(0, 0, 3).Weekday().String()[:3]) + " 00:00-24:00" // closed now
+	ids := []string{"unpolled", "once", "changed", "always", "taught", "paused", "closed", "closed-taught", "planned"}
 	for _, id := range ids {
 		r.Origin.Put("/"+id, "text/plain", "text 0 of "+id)
-		r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.Origin.URL + "/" + id, "paused": id == "paused" || id == "unpolled"}).is(201)
+		s := map[string]any{"id": id, "url": r.Origin.URL + "/" + id, "paused": id == "paused" || id == "unpolled"}
+		switch id {
+		case "closed", "closed-taught":
+			s["active"] = elsewhen
+		case "planned":
+			s["strategy"] = "hour {5, 35}"
+		}
+		r.do("POST", "/api/v1/sources", s).is(201)
 	}
 	r.run()
 	for _, id := range []string{"once", "changed", "always", "taught"} {
@@ -30,13 +39,12 @@ func TestAllSayTheSame(t *testing.T) {
 			t.Fatalf("poll %d of the page that always changes found %+v", i, o)
 		}
 	}
-	now := time.Now().UTC().Truncate(time.Second)
 	var times []any
 	for i := range 14 * 48 {
 		at := now.Add(-time.Duration(i+1) * 30 * time.Minute)
 		times = append(times, map[string]any{"after": at, "until": at})
 	}
-	for _, id := range []string{"taught", "paused"} {
+	for _, id := range []string{"taught", "paused", "closed-taught", "planned"} {
 		r.do("POST", "/api/v1/sources/"+id+"/taught", map[string]any{"times": times}).is(200)
 	}
 	budget := map[string]client.Rate{}
@@ -51,12 +59,25 @@ func TestAllSayTheSame(t *testing.T) {
 	for _, g := range n.Groups {
 		numbers[g.Name] = g
 	}
-	want := map[string]string{"unpolled": "unknown", "once": "unknown", "changed": "unknown", "always": "at_least", "taught": "estimated", "paused": "estimated"}
+	list := map[string]client.Source{}
+	var page client.SourcePage
+	r.do("GET", "/api/v1/sources?outlook=true", nil).is(200).into(&page)
+	for _, s := range page.Items {
+		list[string(s.ID)] = s
+	}
+	want := map[string]string{"unpolled": "unknown", "once": "unknown", "changed": "unknown", "always": "at_least", "taught": "estimated", "paused": "estimated",
+		"closed": "unknown", "closed-taught": "estimated", "planned": "estimated"}
 	for _, id := range ids {
 		var why client.Why
 		var rhythm client.Rhythm
 		r.do("GET", "/api/v1/sources/"+id+"/why", nil).is(200).into(&why)
 		r.do("GET", "/api/v1/sources/"+id+"/rhythm", nil).is(200).into(&rhythm)
+		if hold := map[string]string{"unpolled": "paused", "paused": "paused", "closed": "hours", "closed-taught": "hours"}[id]; hold != "" && why.Hold.Kind != hold {
+			t.Errorf("%s: no poll because of %q, want %q: %s", id, why.Hold.Kind, hold, why.Sentence)
+		}
+		if strings.HasPrefix(id, "closed") && !why.LastSeen.IsZero() {
+			t.Errorf("%s was seen at %v in hours in which it is not polled", id, why.LastSeen)
+		}
 		rate := why.Outlook.RatePerDay
 		if rate.Known != want[id] || rhythm.Rate.Known != want[id] {
 			t.Errorf("%s: the rate is %q in why and %q in rhythm, want %q", id, rate.Known, rhythm.Rate.Known, want[id])
@@ -66,6 +87,9 @@ func TestAllSayTheSame(t *testing.T) {
 		}
 		if of, polled := budget[id]; polled && (of.Known != rate.Known || rate.Known == "estimated" && of.Words != rate.Words) {
 			t.Errorf("%s: why says %s, and budget %s", id, rate.Words, of.Words)
+		}
+		if of := list[id].RatePerDay; of == nil || of.Known != rate.Known || rate.Known == "estimated" && of.Words != rate.Words {
+			t.Errorf("%s: why says %s, and the list %+v", id, rate.Words, of)
 		}
 		if got := numbers[id].TooEarly == ""; got != (why.Outlook.Captured.TooEarly == "") {
 			t.Errorf("%s: numbers knows the share captured: %v, and why has %q", id, got, why.Outlook.Captured.TooEarly)

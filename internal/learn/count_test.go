@@ -24,7 +24,7 @@ func integral(length float64, f func(x float64) float64) (sum float64) {
 // A poll that finds a change after a gap is counted with what is to be expected
 // where changes come at random and there was one: by integrals.
 func TestTallyOfOneChange(t *testing.T) {
-	rate := alonePlain().mean()
+	rate := alonePlain().typical()
 	for _, ticks := range []float64{0.5, 10, 80, 300, 2000} {
 		l, _ := told(found(ticks))
 		got := l.Tally(0)
@@ -77,7 +77,7 @@ func TestTallyOfNoChange(t *testing.T) {
 // What a poll captures depends on what the source keeps: the last change, the
 // last few, or all of them.
 func TestTallyByLife(t *testing.T) {
-	const ticks = 1000.0
+	const ticks = 3000.0
 	tally := func(life objective.Visibility) outlook.Tally {
 		l := learn.New(learn.Config{Start: monday, Tick: time.Hour, Polls: 0.01})
 		l.Put(monday, 0, freshet.Source{ID: "s", URL: "https://h.example/", Life: life}, monday)

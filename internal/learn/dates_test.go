@@ -230,7 +230,7 @@ func TestTrustComesBackSlowly(t *testing.T) {
 // Where a change is dated, the tally knows how late it was found, and counts
 // what may have come before it.
 func TestTallyOfADatedChange(t *testing.T) {
-	rate := alonePlain().mean()
+	rate := alonePlain().typical()
 	l, _ := told(dated(found(10), 4.25))
 	before := -4 * math.Expm1(-rate) // in the hours ahead of that of the change, one in each at most
 	got := l.Tally(0)
@@ -253,7 +253,7 @@ func TestTallyOfADatedChange(t *testing.T) {
 // Where several changes are dated, the tally knows which were missed, and how long the
 // copy had been old.
 func TestTallyOfAList(t *testing.T) {
-	rate := alonePlain().mean()
+	rate := alonePlain().typical()
 	before := rate * 2                  // the hours ahead of the oldest, where the list is too short
 	apart := -2 * math.Expm1(-before/2) // one in each hour at most
 	first := func(x float64) float64 { return -math.Expm1(-rate * x) }

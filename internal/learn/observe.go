@@ -138,7 +138,7 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	}
 	l.reliability.add(likely, see.changed)
 	l.counts.At(slot).rhythm.add(l.scale.at(x), bounded(-math.Expm1(-float64(m.rate[long])*see.exposure)), see.changed)
-	l.counts.At(slot).add(l.scale.at(x), p.last, l.clock.seconds(), float64(m.rate[long]), l.doubt(slot), &see)
+	l.addPoll(slot, &see)
 	l.seeBursts(slot, see.mass*math.Exp(l.fix.log(&f)), &see)
 	l.attribute(slot, &see)
 	m.see(&l.grid, &prior, &see, turns, &l.world)
@@ -168,7 +168,7 @@ func (l *population) learnAlone(slot freshet.Slot, see *sighting) {
 	prior := l.priorOf(p)
 	turns := l.turns(see.at - p.last)
 	m.redraw(turns, prior)
-	l.counts.At(slot).add(l.scale.at(see.at), p.last, l.clock.seconds(), float64(m.rate[long]), l.doubt(slot), see)
+	l.addPoll(slot, see)
 	m.take(&l.grid, see, turns)
 	m.recall(&l.grid, prior)
 	p.rate = float32(m.mean(&l.world))

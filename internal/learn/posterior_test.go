@@ -170,6 +170,15 @@ func alonePlain() *plainMind {
 	return newPlainMind(rates, learn.NewPrior(rates, 200)) // once in two turns
 }
 
+// typical returns the rate by which changes are counted before any poll.
+func (m *plainMind) typical() float64 {
+	log := 0.0
+	for i, rate := range m.rates {
+		log += m.prior[i] * math.Log(rate)
+	}
+	return math.Sqrt(m.mean() * math.Exp(log))
+}
+
 // hours returns a moment, in ticks of that learner.
 func hours(x float64) time.Time { return monday.Add(time.Duration(x * float64(time.Hour))) }
 

@@ -215,16 +215,26 @@ func toldApart(y, ticks float64) float64 {
 	return max(1, ticks*math.Expm1(-y/ticks)/math.Expm1(-y))
 }
 
-// doubt returns how far off the rate of a source may be, on the scale of its
-// logarithm.
-func (l *population) doubt(slot freshet.Slot) float64 {
+// typical returns a rate halfway between the mean and the mean on the scale of the logarithm, and how
+// far off it may be on that scale. Where little is known, the mean is that of a few high rates: on
+// made-up webs a count by it is too high in the first minutes, and one by the other too low.
+func (q *spread) typical(g *grid) (rate, doubt float64) {
 	mean, square := 0.0, 0.0
-	for i, w := range l.thought(slot) {
-		x := math.Log(l.grid[i])
+	for i, w := range q {
+		x := math.Log(g[i])
 		mean += w * x
 		square += w * x * x
 	}
-	return math.Sqrt(max(0, square-mean*mean))
+	return math.Sqrt(q.mean(g) * math.Exp(mean)), math.Sqrt(max(0, square-mean*mean))
+}
+
+// addPoll counts a poll by how often the source is thought to change in the long run.
+func (l *population) addPoll(slot freshet.Slot, see *sighting) {
+	p, m := l.pages.At(slot), l.minds.At(slot)
+	steady, mixed := m.of[long].weigh(l.priorOf(p)), l.thought(slot)
+	rate, _ := steady.typical(&l.grid)
+	_, doubt := mixed.typical(&l.grid)
+	l.counts.At(slot).add(l.scale.at(see.at), p.last, l.clock.seconds(), rate, doubt, see)
 }
 
 // A rhythm tells from polls alone whether a source changes more evenly than at

@@ -99,9 +99,9 @@ func (t Tally) Alike() float64 {
 
 // ByBursts returns how many fewer or more changes may have happened because of bursts. Kinds of
 // bursts are weighed as if one of them were the truth, and none is: on made-up webs what is inferred
-// from them was off by a factor of three and more after a week, when one kind had prevailed.
+// from them was off by a factor of three either way after a week, when one kind had prevailed.
 func (t Tally) ByBursts() (fewer, more float64) {
-	return math.Hypot(t.Alike()*t.Fewer, t.Bursts/3), math.Hypot(t.Alike()*t.More, 2.6*t.Bursts)
+	return math.Hypot(t.Alike()*t.Fewer, t.Bursts*2/3), math.Hypot(t.Alike()*t.More, 2.6*t.Bursts)
 }
 
 // MeanDelay returns the expected time between a change and its capture.

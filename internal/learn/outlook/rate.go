@@ -40,8 +40,10 @@ type Evidence struct {
 }
 
 const (
-	fewChanges  = 2.5 // that were seen tell a rate; what is long past counts for less, so that three may count for this
-	fewTaught   = 2   // beyond the first
+	fewChanges  = 2.5              // that were seen tell a rate; what is long past counts for less, so that three may count for this
+	manyChanges = 20               // tell it however soon they come
+	someTime    = 10 * time.Minute // fewer changes within less may all be of one burst
+	fewTaught   = 2                // beyond the first
 	longWatched = 7 * 24 * time.Hour
 	fewPolls    = 8
 	fewInARow   = 5 // polls in a row that all found a change
@@ -52,7 +54,7 @@ const (
 
 	// Of the range of what is thought, these parts of either side, as logarithms, leave nine in ten on
 	// made-up webs: it has room for a rate that may change at any time, and a mean over the past has none.
-	downwards, upwards = 0.5, 0.75
+	downwards, upwards = 0.35, 0.5
 
 	// For its mean rate to be the mean over its rhythm, a source has to have been watched for
 	// this long.
@@ -71,7 +73,6 @@ func RateOf(e Evidence) Rate {
 	if !(r.Mean > 0) {
 		return Rate{}
 	}
-	whole := e.Watched >= wholeRhythm.Seconds()
 	fewer, more := e.ByBursts()
 	seen := e.Captured / e.Watched
 	switch {
@@ -96,7 +97,7 @@ func RateOf(e Evidence) Rate {
 		}
 		r.Low = min(r.Low, r.Mean)
 	}
-	if !whole && e.Taught < fewTaught && r.Known != AtLeast {
+	if e.Watched < wholeRhythm.Seconds() && e.Taught < fewTaught && r.Known != AtLeast {
 		r.widen(partOfRhythm * (1 - e.Watched/wholeRhythm.Seconds()))
 	}
 	r.widen(0)
@@ -130,8 +131,8 @@ func (e *Evidence) known() Knowledge {
 	switch {
 	case e.Unbounded && e.Found >= fewInARow:
 		return AtLeast
-	case e.Unbounded && e.Taught < fewTaught && e.Watched < longWatched.Seconds():
-		return Unknown // a few polls in a row that found a change may have met a burst
+	case e.Taught < fewTaught && (e.Unbounded && e.Watched < longWatched.Seconds() || e.Found < manyChanges && e.Watched < someTime.Seconds()):
+		return Unknown // what was seen may be one burst
 	case e.Found >= fewChanges, e.Taught >= fewTaught, e.Found >= 0.5 && e.Watched >= longWatched.Seconds():
 		return Estimated
 	case e.Watched >= wholeRhythm.Seconds() && e.Polls >= fewPolls:

@@ -24,6 +24,8 @@ func TestKnowledge(t *testing.T) {
 		{"one change", outlook.Evidence{Tally: outlook.Tally{Polls: 9, Found: 1, Captured: 1, Happened: 1, Watched: 3600}}, outlook.Unknown},
 		{"two changes in two polls", outlook.Evidence{Unbounded: true, Tally: outlook.Tally{Polls: 2, Found: 2, Captured: 2, Happened: 3, Watched: 60}}, outlook.Unknown},
 		{"three changes", outlook.Evidence{Tally: outlook.Tally{Polls: 9, Found: 2.9, Captured: 2.9, Happened: 4, Watched: 3600}}, outlook.Estimated},
+		{"three changes within seconds", outlook.Evidence{Tally: outlook.Tally{Polls: 9, Found: 3, Captured: 3, Happened: 4, Watched: 28}}, outlook.Unknown},
+		{"many changes within minutes", outlook.Evidence{Tally: outlook.Tally{Polls: 40, Found: 20, Captured: 20, Happened: 24, Watched: 120}}, outlook.Estimated},
 		{"a change at every poll", outlook.Evidence{Unbounded: true, Tally: outlook.Tally{Polls: 6, Found: 6, Captured: 6, Happened: 18, Watched: 3600}}, outlook.AtLeast},
 		{"a few polls in a row that found a change", outlook.Evidence{Unbounded: true, Tally: outlook.Tally{Polls: 3, Found: 3, Captured: 3, Happened: 9, Watched: 1}}, outlook.Unknown},
 		{"imported", outlook.Evidence{Taught: 2, Told: 7200}, outlook.Estimated},
@@ -46,7 +48,7 @@ func TestKnowledge(t *testing.T) {
 // After a day the rate is the mean over what was seen, and not what is thought.
 func TestRateOfTheLongRun(t *testing.T) {
 	thought := outlook.Range{Mean: 4.0 / day, Low: 2.0 / day, High: 8.0 / day} // twice as much
-	low, high := func(x float64) float64 { return x * math.Pow(2, -0.5) }, func(x float64) float64 { return x * math.Pow(2, 0.75) }
+	low, high := func(x float64) float64 { return x * math.Pow(2, -0.35) }, func(x float64) float64 { return x * math.Pow(2, 0.5) }
 	cases := []struct {
 		what  string
 		tally outlook.Tally
@@ -56,7 +58,7 @@ func TestRateOfTheLongRun(t *testing.T) {
 		{"nothing missed", outlook.Tally{Watched: 2 * day, Happened: 4, Found: 4, Captured: 4, Polls: 10}, outlook.Range{Mean: 2, Low: low(2), High: high(2)}},
 		{"a quarter of the polls found something", outlook.Tally{Watched: 10 * day, Happened: 20, Found: 5, Captured: 5, Polls: 20}, outlook.Range{Mean: math.Pow(0.5, 0.25) * math.Pow(2, 0.75), Low: 0.5, High: high(2)}},
 		{"a day and three changes are just enough", outlook.Tally{Watched: day, Happened: 3, Found: 3, Captured: 3, Polls: 10}, outlook.Range{Mean: 3, Low: low(3), High: high(3)}},
-		{"more captured than happened", outlook.Tally{Watched: 10 * day, Happened: 20, Found: 21, Captured: 21, Polls: 30}, outlook.Range{Mean: 2, Low: 2.1 * math.Exp(-1.6448536269514722/math.Sqrt(21)), High: high(2)}},
+		{"more captured than happened", outlook.Tally{Watched: 10 * day, Happened: 20, Found: 21, Captured: 21, Polls: 30}, outlook.Range{Mean: 2, Low: low(2), High: high(2)}},
 	}
 	for _, c := range cases {
 		got := outlook.RateOf(outlook.Evidence{Thought: thought, Tally: c.tally})
