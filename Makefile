@@ -92,7 +92,7 @@ peers: build ## check webhooks, CloudEvents, the stream and feeds with the offic
 	cd bin/peers && npm ci --no-audit --no-fund && node check.mjs $(CURDIR)/$(BIN)
 
 .PHONY: lint-api
-lint-api: build ## check the OpenAPI description with Spectral and Redocly (needs Node.js 20)
+lint-api: build ## check the OpenAPI description with two linters and two generators of clients (needs Node.js 20)
 	rm -rf bin/lint-api && cp -R contrib/lint-api bin/lint-api
 	cd bin/lint-api && npm ci --no-audit --no-fund --ignore-scripts && node lint.mjs $(CURDIR)/$(BIN)
 

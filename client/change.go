@@ -8,8 +8,9 @@ import (
 	"freshet/internal/freshet/crawl"
 )
 
-// A ChangePage is part of the change log.
-type ChangePage struct {
+// A ChangesPage is part of the change log. It is not called ChangePage, which generators of
+// clients make of the field page of Change.
+type ChangesPage struct {
 	Items []Change      `json:"items" nullable:"false"`
 	Next  freshet.Place `json:"next" doc:"The cursor to continue after"`
 }
@@ -81,7 +82,7 @@ type ChangeQuery struct {
 // Changes returns a page of the change log, the oldest first. Its Next is where
 // to go on. If After is not a place of this log the error is a *freshet.GoneError,
 // which says where to go on.
-func (c *Client) Changes(ctx context.Context, q ChangeQuery) (ChangePage, error) {
+func (c *Client) Changes(ctx context.Context, q ChangeQuery) (ChangesPage, error) {
 	asked := query{}
 	asked.place("after", q.After)
 	q.ask(asked)
@@ -89,5 +90,5 @@ func (c *Client) Changes(ctx context.Context, q ChangeQuery) (ChangePage, error)
 	if q.Wait > 0 {
 		asked.text("wait", q.Wait.String())
 	}
-	return get[ChangePage](ctx, c, "/changes", asked)
+	return get[ChangesPage](ctx, c, "/changes", asked)
 }

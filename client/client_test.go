@@ -195,17 +195,17 @@ func TestChangesAndStream(t *testing.T) {
 	ctx := t.Context()
 	r.add(t, c, "other", "x\n", "y\n")
 	r.add(t, c, "page", "one\n", "two\n", "three\n")
-	page := must[client.ChangePage](t)(c.Changes(ctx, client.ChangeQuery{ChangeFilter: client.ChangeFilter{Source: "page"}}))
+	page := must[client.ChangesPage](t)(c.Changes(ctx, client.ChangeQuery{ChangeFilter: client.ChangeFilter{Source: "page"}}))
 	if len(page.Items) != 2 || page.Items[0].Seq != 1 || page.Items[1].Number != 3 {
 		t.Fatalf("two changes are told as %+v", page.Items)
 	}
-	rest := must[client.ChangePage](t)(c.Changes(ctx, client.ChangeQuery{After: page.Items[0].Cursor, Limit: 1}))
+	rest := must[client.ChangesPage](t)(c.Changes(ctx, client.ChangeQuery{After: page.Items[0].Cursor, Limit: 1}))
 	if len(rest.Items) != 1 || rest.Items[0].Cursor != page.Items[1].Cursor {
 		t.Errorf("after the first change comes %+v", rest.Items)
 	}
 
 	// What waits is woken by a change.
-	waited := make(chan client.ChangePage, 1)
+	waited := make(chan client.ChangesPage, 1)
 	go func() {
 		page, err := c.Changes(ctx, client.ChangeQuery{After: page.Next, Wait: time.Minute})
 		if err != nil {

@@ -158,7 +158,7 @@ func (l *changeLog) read(ctx context.Context, after freshet.Place) (all []client
 	}
 }
 
-func (l *changeLog) page(ctx context.Context, after freshet.Place, wait time.Duration) (client.ChangePage, error) {
+func (l *changeLog) page(ctx context.Context, after freshet.Place, wait time.Duration) (client.ChangesPage, error) {
 	return l.Changes(ctx, client.ChangeQuery{ChangeFilter: l.which, After: after, Limit: 1000, Wait: wait})
 }
 

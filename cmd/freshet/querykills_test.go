@@ -225,9 +225,9 @@ func TestNoMatchIsLostOverKills(t *testing.T) {
 		})
 		return all
 	})
-	var changes client.ChangePage
+	var changes client.ChangesPage
 	for after := "0"; ; {
-		var page client.ChangePage
+		var page client.ChangesPage
 		api("GET", "/api/v1/changes?limit=1000&after="+after, nil, &page)
 		changes.Items = append(changes.Items, page.Items...)
 		if after = page.Next.String(); len(page.Items) < 1000 {

@@ -1,5 +1,5 @@
-// Holds the OpenAPI description that a daemon serves against the recommended rules of two
-// independent linters. Usage: node lint.mjs PATH-OF-FRESHET
+// Checks the OpenAPI description that a daemon serves with two linters, and with two generators
+// of clients: the one for TypeScript talks to the daemon. Usage: node lint.mjs PATH-OF-FRESHET
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,9 +18,18 @@ try {
     daemon.on('exit', () => lost(new Error('the daemon ended')));
   });
   writeFileSync('openapi.json', await (await fetch(base + '/openapi.json')).text());
-  const run = (...args) => spawnSync('npx', ['--no-install', ...args], { stdio: 'inherit', env: { ...process.env, REDOCLY_TELEMETRY: 'off' } }).status !== 0;
-  failed = run('spectral', 'lint', 'openapi.json', '--fail-severity', 'hint');
-  failed = run('redocly', 'lint', 'openapi.json', '--extends', 'recommended', '--max-problems', '1000') || failed;
+  const fails = (...args) => spawnSync(args[0], args.slice(1), { stdio: 'inherit', env: { ...process.env, REDOCLY_TELEMETRY: 'off', GOFLAGS: '-mod=mod' } }).status !== 0;
+  failed = [
+    ['npx', '--no-install', 'spectral', 'lint', 'openapi.json', '--fail-severity', 'hint'],
+    ['npx', '--no-install', 'redocly', 'lint', 'openapi.json', '--extends', 'recommended', '--max-problems', '1000'],
+    ['npx', '--no-install', 'openapi-typescript', 'openapi.json', '-o', 'schema.d.ts'],
+    ['npx', '--no-install', 'tsc', '--strict', '--module', 'nodenext', '--target', 'es2022', 'client.ts'],
+    ['node', 'client.js', base],
+    ['go', 'mod', 'init', 'api'],
+    ['go', 'run', 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2', '-generate', 'types,client', '-package', 'api', '-o', 'api.go', 'openapi.json'],
+    ['go', 'mod', 'tidy'],
+    ['go', 'vet', '.'],
+  ].map((command) => fails(...command)).includes(true);
 } finally {
   daemon.removeAllListeners('exit');
   daemon.kill('SIGINT');

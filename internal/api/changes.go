@@ -60,7 +60,7 @@ type listChangesInput struct {
 	ChangeFilter
 }
 
-func (a *changeAPI) listChanges(ctx context.Context, in *listChangesInput) (*rest.Body[client.ChangePage], error) {
+func (a *changeAPI) listChanges(ctx context.Context, in *listChangesInput) (*rest.Body[client.ChangesPage], error) {
 	wait, err := rest.ParseWait(in.Wait, maxChangeWait)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (a *changeAPI) listChanges(ctx context.Context, in *listChangesInput) (*res
 	}
 	waiting, cancel := a.WithWait(ctx, wait)
 	defer cancel()
-	page := rest.Reply(client.ChangePage{Items: []client.Change{}, Next: place})
+	page := rest.Reply(client.ChangesPage{Items: []client.Change{}, Next: place})
 	which, err := a.wanted(in.ChangeFilter)
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ type newestInput struct {
 	ChangeFilter
 }
 
-func (a *changeAPI) listNewest(ctx context.Context, in *newestInput) (*rest.Body[client.ChangePage], error) {
+func (a *changeAPI) listNewest(ctx context.Context, in *newestInput) (*rest.Body[client.ChangesPage], error) {
 	end, err := a.endBefore(ctx, in.Before)
 	if err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (a *changeAPI) listNewest(ctx context.Context, in *newestInput) (*rest.Body
 	if err != nil {
 		return nil, err
 	}
-	var page client.ChangePage
+	var page client.ChangesPage
 	if page.Items, err = titled(ctx, a.store, found[:min(len(found), limit)]); err != nil {
 		return nil, err
 	}

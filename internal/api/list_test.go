@@ -38,7 +38,7 @@ func TestSortedList(t *testing.T) {
 		}
 	}
 	r.do("PATCH", "/api/v1/sources/d", map[string]any{"paused": true}).is(200)
-	var changes client.ChangePage // of sources without names
+	var changes client.ChangesPage // of sources without names
 	if r.do("GET", "/api/v1/changes/newest?limit=1", nil).is(200).into(&changes); len(changes.Items) != 1 || changes.Items[0].Title != "Page C" {
 		t.Errorf("the newest change: %+v, want the title of its page", changes.Items)
 	}

@@ -80,7 +80,7 @@ func TestNewestChanges(t *testing.T) {
 	r := newRig(t).run()
 	r.shelf()
 	list := func(query string) (got string, next freshet.Place) {
-		page := readJSON[client.ChangePage](t, r.do("GET", "/api/v1/changes/newest?"+query, nil))
+		page := readJSON[client.ChangesPage](t, r.do("GET", "/api/v1/changes/newest?"+query, nil))
 		for _, c := range page.Items {
 			got += fmt.Sprintf("%s%d ", c.Source, c.Number)
 		}

@@ -263,7 +263,7 @@ func TestLongPoll(t *testing.T) {
 	r := newRig(t)
 	r.watch("page")
 	r.watch("other")
-	var p client.ChangePage
+	var p client.ChangesPage
 	asked := r.later("GET", "/api/v1/changes?after=0&wait=60s&source=page")
 	r.capture("other", 1) // wakes it, but is not what it waits for
 	c := r.capture("page", 1)
@@ -292,7 +292,7 @@ func TestChangePages(t *testing.T) {
 	var after freshet.Place
 	total := 0
 	for {
-		var p client.ChangePage
+		var p client.ChangesPage
 		r.do("GET", fmt.Sprintf("/api/v1/changes?after=%s&limit=10", after), nil).is(200).into(&p)
 		if len(p.Items) == 0 {
 			break

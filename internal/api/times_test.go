@@ -113,7 +113,7 @@ func TestChangesInTime(t *testing.T) {
 	r.past(map[freshet.SourceID][]string{"b": {"uno", "dos", "tres"}}, "news")
 	ask := func(query string) (list []string) {
 		t.Helper()
-		var page client.ChangePage
+		var page client.ChangesPage
 		if err := json.Unmarshal(r.do("GET", "/api/v1/changes?"+query, nil).is(200).Body, &page); err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestChangesInTime(t *testing.T) {
 		r.do("GET", "/api/v1/changes/stream?"+query, nil).is(422)
 	}
 	// Who finds nothing goes on behind what was looked at.
-	var page client.ChangePage
+	var page client.ChangesPage
 	if err := json.Unmarshal(r.do("GET", "/api/v1/changes?tag=none", nil).is(200).Body, &page); err != nil {
 		t.Fatal(err)
 	}
