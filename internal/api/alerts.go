@@ -237,7 +237,7 @@ func (a *alertAPI) planQuery(ctx context.Context, n client.NewAlert, p *alert) (
 		n.Trigger = string(q.Trigger)
 	}
 	q.When, q.Value, q.Trigger = short.When, short.Value, cmp.Or(queries.Trigger(n.Trigger), short.Trigger)
-	title := cmp.Or(p.source.Name, p.title, p.tag, string(p.source.ID), strings.TrimSuffix(freshet.HostOf(p.source.URL)+pathOfURL(p.source.URL), "/"))
+	title := cmp.Or(p.source.Name, p.title, p.tag, string(p.source.ID), addressOf(p.source.URL))
 	q.Name = cmp.Or(n.Name, q.Name, fmt.Sprintf("%s: %s", title, cmp.Or(short.Words, "condition")))
 	switch {
 	case p.tag != "":
@@ -299,12 +299,13 @@ func paced(q queries.Query, n client.NewAlert) (queries.Query, error) {
 	return q, nil
 }
 
-func pathOfURL(raw string) string {
+// addressOf returns the host and the path of a URL.
+func addressOf(raw string) string {
 	u, err := url.Parse(raw)
-	if err != nil {
-		return ""
+	if err != nil || u.Hostname() == "" {
+		return mask.URL(raw)
 	}
-	return u.Path
+	return strings.TrimSuffix(u.Hostname()+u.Path, "/")
 }
 
 // freeQuery returns an id for a query that no other has.
