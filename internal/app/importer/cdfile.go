@@ -35,39 +35,25 @@ func eachWatch(text string, o Options, yield func(Entry)) error {
 
 // parseWatches reads the watches of a file, in whichever of the layouts they are.
 func parseWatches(text string) (file cdFile, err error) {
+	watching, whole := json.RawMessage(text), map[string]json.RawMessage{}
+	if json.Unmarshal(watching, &whole) == nil {
+		_ = json.Unmarshal(whole["settings"], &file.Settings) // the watches count
+		switch {
+		case whole["watching"] != nil:
+			watching = whole["watching"]
+		case whole["url"] != nil:
+			watching = json.RawMessage("[" + text + "]")
+		}
+	}
 	var list []object
-	if json.Unmarshal([]byte(text), &list) == nil {
-		file.number(list)
-		return file, nil
+	if json.Unmarshal(watching, &list) != nil {
+		return file, json.Unmarshal(watching, &file.Watching)
 	}
-	whole := map[string]json.RawMessage{}
-	if err := json.Unmarshal([]byte(text), &whole); err != nil {
-		return file, err
-	}
-	if settings := whole["settings"]; settings != nil {
-		_ = json.Unmarshal(settings, &file.Settings) // the watches count
-	}
-	watching := whole["watching"]
-	switch {
-	case watching != nil:
-	case whole["url"] != nil:
-		watching = json.RawMessage("[" + text + "]")
-	default:
-		watching = json.RawMessage(text)
-	}
-	if json.Unmarshal(watching, &list) == nil {
-		file.number(list)
-		return file, nil
-	}
-	return file, json.Unmarshal(watching, &file.Watching)
-}
-
-// number takes over a list of watches.
-func (f *cdFile) number(list []object) {
-	f.Watching = map[string]object{}
+	file.Watching = map[string]object{}
 	for i, w := range list {
-		f.Watching[fmt.Sprintf("%06d", i)] = w
+		file.Watching[fmt.Sprintf("%06d", i)] = w
 	}
+	return file, nil
 }
 
 // unreadable says why a watch has no settings.

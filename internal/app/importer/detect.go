@@ -38,32 +38,27 @@ func beginning(text string) string { return text[:min(len(text), 4<<10)] }
 
 // detectJSON tells the exports in JSON apart by their members.
 func detectJSON(text string) (Format, bool) {
-	var list []map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &list) == nil {
-		switch {
-		case len(list) == 0:
-		case list[0]["include_filters"] != nil || list[0]["time_between_check"] != nil:
-			return Changedetection, true
-		case list[0]["uri"] != nil && list[0]["config"] != nil:
-			return Distill, true
-		}
-		return "", false
-	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &object) != nil {
+	type members = map[string]json.RawMessage
+	var list []members
+	var file members
+	if json.Unmarshal([]byte(text), &list) == nil && len(list) > 0 {
+		file = list[0]
+	} else if json.Unmarshal([]byte(text), &file) != nil {
 		return "", false
 	}
 	switch {
-	case object["watching"] != nil:
+	case file["include_filters"] != nil || file["time_between_check"] != nil: // watch.json, or the answer of the API
+		return Changedetection, list != nil || file["url"] != nil
+	case list != nil:
+		return Distill, file["uri"] != nil && file["config"] != nil
+	case file["watching"] != nil:
 		return Changedetection, true
-	case object["agents"] != nil:
+	case file["agents"] != nil:
 		return Huginn, true
-	case object["data"] != nil && (object["client"] != nil || strings.Contains(string(object["data"]), `"uri"`)):
+	case file["data"] != nil && (file["client"] != nil || strings.Contains(string(file["data"]), `"uri"`)):
 		return Distill, true
-	case object["url"] != nil && (object["include_filters"] != nil || object["time_between_check"] != nil):
-		return Changedetection, true // a watch.json
 	}
-	for _, value := range object { // the API of changedetection.io lists watches by their ids
+	for _, value := range file { // the API of changedetection.io lists watches by their ids
 		var watch struct {
 			URL *string `json:"url"`
 		}
@@ -71,7 +66,7 @@ func detectJSON(text string) (Format, bool) {
 			return "", false
 		}
 	}
-	return Changedetection, len(object) > 0
+	return Changedetection, len(file) > 0
 }
 
 // detectMarkup tells OPML from the bookmarks of browsers.

@@ -32,10 +32,6 @@ type NamedSink struct {
 	Error string   `json:"error,omitempty"`
 }
 
-func newPlan(format Format, tags []string, dryRun bool) *plan {
-	return &plan{format: format, tags: tags, dryRun: dryRun, fresh: map[freshet.SourceID]bool{}}
-}
-
 // add takes an entry into the plan. A source has its ID, and is new if it was not watched before.
 func (p *plan) add(e Entry, id freshet.SourceID, isNew bool) {
 	if e.IsReceiver() {

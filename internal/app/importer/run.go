@@ -105,7 +105,7 @@ const Unfinished = "import-unfinished"
 // Do adds the list. After an error the list can be imported again: what was added stays.
 func (r *Run) Do(ctx context.Context) (Report, error) {
 	r.report = Report{Format: r.Format, DryRun: r.DryRun, Queries: []client.NewQuery{}, Sinks: []NamedSink{}}
-	r.plan = newPlan(r.Format, r.Tags, r.DryRun)
+	r.plan = &plan{format: r.Format, tags: r.Tags, dryRun: r.DryRun, fresh: map[freshet.SourceID]bool{}}
 	err := r.each(r.Options, func(e Entry) error {
 		if !e.IsReceiver() {
 			r.report.Found++
