@@ -238,7 +238,7 @@ func (d *database) resolve(cause error) error {
 				d.cfg.Log.WarnContext(ctx, "the connection was lost during a commit, which is in", "store", d.name)
 				return nil
 			default:
-				d.cfg.Log.WarnContext(ctx, "the connection was lost during a commit, which is made anew", "store", d.name)
+				d.cfg.Log.WarnContext(ctx, "the connection was lost during a commit, which is repeated", "store", d.name)
 				return cause
 			}
 		}

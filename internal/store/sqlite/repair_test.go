@@ -95,7 +95,7 @@ func TestRepair(t *testing.T) {
 		{"seals", "DELETE FROM seals", "the seal of", []string{"SELECT count(*) FROM outcomes"}},
 		{"labels", "DELETE FROM labels", "labels has 0 rows", []string{"SELECT count(*) FROM changes"}},
 		{"a page of a site", "UPDATE pages SET depth = 9 WHERE source = (SELECT min(source) FROM pages)", "of site site is not as it was written: it is lost", []string{"SELECT count(*) - 1 FROM pages", "SELECT count(*) FROM sources", "SELECT waiting FROM shelves"}},
-		{"the count of pages", "UPDATE shelves SET base = 'x', waiting = 0", "they are counted anew", []string{"SELECT count(*) FROM pages", "SELECT waiting FROM shelves", "SELECT count(*) FROM shelves WHERE base = 'https://site.example'"}},
+		{"the count of pages", "UPDATE shelves SET base = 'x', waiting = 0", "they are counted again", []string{"SELECT count(*) FROM pages", "SELECT waiting FROM shelves", "SELECT count(*) FROM shelves WHERE base = 'https://site.example'"}},
 		{"all shelves", "DELETE FROM shelves", "shelves has 0 rows", []string{"SELECT count(*) FROM pages", "SELECT waiting FROM shelves"}},
 		{"a site", "UPDATE sources SET definition = '{' WHERE id = 'site'", "source site is not as it was written: it is lost", []string{"SELECT count(*) FROM versions", "SELECT count(*) FROM changes"}},
 		{"what a page of a site says", "UPDATE sources SET definition = '{' WHERE key = (SELECT max(source) FROM pages)", "is not as it was written: it is lost", []string{"SELECT count(*) FROM pages", "SELECT watched - 1 FROM shelves"}},
